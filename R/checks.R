@@ -1,0 +1,130 @@
+# Checks of arguments. Each returns its argument, cleaned, or aborts with
+# class `kb_error_argument`: the argument's name, what came, what was wanted.
+
+#' @noRd
+bad_argument <- function(x, arg, wanted, call) {
+  kb_abort(c(
+    "{.arg {arg}} must be {wanted}.",
+    x = "It is {describe(x)}."
+  ), "argument", argument = arg, value = x, call = call)
+}
+
+#' Describe a value in a few words for an error message
+#' @noRd
+describe <- function(x) {
+  if (is.null(x)) {
+    return("NULL")
+  }
+  if (is.function(x)) {
+    return("a function")
+  }
+  if (is.atomic(x) && is.null(dim(x)) && length(x) == 1) {
+    if (is.character(x)) {
+      return(paste0('"', x, '"'))
+    }
+    return(paste(if (is.numeric(x)) "the number" else "the value", format(x)))
+  }
+  size <- if (is.null(dim(x))) {
+    paste("of length", length(x))
+  } else {
+    paste(dim(x), collapse = " x ")
+  }
+  paste0("a ", class(x)[[1]], " ", size)
+}
+
+#' A single finite number in a range
+#' @noRd
+check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
+                         arg = rlang::caller_arg(x),
+                         call = rlang::caller_env()) {
+  inside <- is.numeric(x) && length(x) == 1 && is.finite(x) &&
+    if (open) x > lower && x < upper else x >= lower && x <= upper
+  if (!isTRUE(inside)) {
+    bad_argument(x, arg, number_range("a single finite number", lower, upper,
+      open = open
+    ), call)
+  }
+  as.double(x)
+}
+
+#' A whole number in a range
+#' @noRd
+check_count <- function(x, lower = 0, upper = .Machine$integer.max,
+                        arg = rlang::caller_arg(x),
+                        call = rlang::caller_env()) {
+  inside <- is.numeric(x) && length(x) == 1 && is.finite(x) &&
+    x == round(x) && x >= lower && x <= upper
+  if (!isTRUE(inside)) {
+    bad_argument(x, arg, number_range("a whole number", lower, upper), call)
+  }
+  as.integer(x)
+}
+
+#' @noRd
+number_range <- function(what, lower, upper, open = FALSE) {
+  if (upper == .Machine$integer.max) {
+    upper <- Inf
+  }
+  if (is.infinite(lower) && is.infinite(upper)) {
+    return(what)
+  }
+  if (is.infinite(upper)) {
+    return(paste(what, if (open) "above" else "of at least", format(lower)))
+  }
+  paste(
+    what, if (open) "strictly between" else "between",
+    format(lower), "and", format(upper)
+  )
+}
+
+#' @noRd
+check_flag <- function(x, arg = rlang::caller_arg(x),
+                       call = rlang::caller_env()) {
+  if (!rlang::is_bool(x)) {
+    bad_argument(x, arg, "TRUE or FALSE", call)
+  }
+  x
+}
+
+#' One of a set of strings; the full set (a default) means its first element
+#' @noRd
+check_choice <- function(x, choices, arg = rlang::caller_arg(x),
+                         call = rlang::caller_env()) {
+  if (identical(x, choices)) {
+    return(choices[[1]])
+  }
+  if (!(rlang::is_string(x) && x %in% choices)) {
+    bad_argument(
+      x, arg, paste("one of", paste0('"', choices, '"', collapse = ", ")), call
+    )
+  }
+  x
+}
+
+#' A file name whose folder exists, or NULL
+#' @noRd
+check_file <- function(x, arg = rlang::caller_arg(x),
+                       call = rlang::caller_env()) {
+  if (is.null(x)) {
+    return(NULL)
+  }
+  if (!rlang::is_string(x) || !dir.exists(dirname(x))) {
+    bad_argument(x, arg, "NULL or a file name in an existing folder", call)
+  }
+  x
+}
+
+#' `...` of an exported function must be empty: unknown arguments are errors
+#' @noRd
+check_no_dots <- function(..., call = rlang::caller_env()) {
+  if (...length() == 0) {
+    return(invisible())
+  }
+  unknown <- ...names()
+  unknown <- if (is.null(unknown)) "(unnamed)" else unknown
+  unknown[unknown == "" | is.na(unknown)] <- "(unnamed)"
+  kb_abort(c(
+    "Unknown argument{?s}: {.arg {unknown}}.",
+    i = "Every argument must be one that the help page names."
+  ), "unknown_argument", argument = unknown, call = call)
+}

@@ -1,0 +1,41 @@
+# One way to signal: every condition of the package has a class of its own
+# below `kb_error` or `kb_warning`, so that callers can handle it by class.
+
+#' Abort with a classed error
+#'
+#' @param message Bullets for [cli::cli_abort()]: name the argument, say what
+#'   came and what was wanted.
+#' @param what The last part of the class `kb_error_<what>`.
+#' @param ... Data stored in the condition.
+#' @param call The environment of the user-facing function.
+#' @param .envir Where the glue in `message` is evaluated.
+#' @noRd
+kb_abort <- function(message, what, ..., call = rlang::caller_env(),
+                     .envir = parent.frame()) {
+  cli::cli_abort(message,
+    class = c(paste0("kb_error_", what), "kb_error"),
+    ..., call = call, .envir = .envir
+  )
+}
+
+#' Warn with a classed warning; arguments as in `kb_abort()`
+#' @noRd
+kb_warn <- function(message, what, ..., call = rlang::caller_env(),
+                    .envir = parent.frame()) {
+  cli::cli_warn(message,
+    class = c(paste0("kb_warning_", what), "kb_warning"),
+    ..., call = call, .envir = .envir
+  )
+}
+
+#' Abort because a Suggests package is missing
+#' @noRd
+need_package <- function(package, purpose, call = rlang::caller_env()) {
+  if (requireNamespace(package, quietly = TRUE)) {
+    return(invisible())
+  }
+  kb_abort(c(
+    "{purpose} needs the package {.pkg {package}}, which is not installed.",
+    i = "Install it with {.code install.packages(\"{package}\")}."
+  ), "package", call = call)
+}
