@@ -1,0 +1,75 @@
+# Fits on disk: checkpoints of a run in progress, versions and migration.
+
+#' The version of the layout of a fit; raised when a field changes meaning
+#' @noRd
+fit_version <- 1L
+
+#' Bring a fit of an older version up to date
+#' @noRd
+migrate_fit <- function(fit, call = rlang::caller_env()) {
+  if (identical(fit$version, fit_version)) {
+    return(fit)
+  }
+  kb_abort(c(
+    "The fit has layout version {describe(fit$version)}.",
+    i = "This version of the package reads version {fit_version}."
+  ), "version", call = call)
+}
+
+#' Write a file so that it is either the old one or the new one, never a part
+#' @noRd
+write_checkpoint <- function(fit, file) {
+  temporary <- tempfile("checkpoint-", tmpdir = dirname(file))
+  on.exit(unlink(temporary))
+  saveRDS(fit, temporary)
+  file.rename(temporary, file)
+  invisible(file)
+}
+
+#' Read a checkpoint
+#'
+#' A fit function that was given `checkpoint = file` in its control saves its
+#' state there at intervals and at its end. `read_checkpoint()` returns that
+#' state as a fit that can be used as it is; `update()` without new data runs
+#' it to the end.
+#'
+#' @param file The file's name.
+#'
+#' @return A fit, as returned by the function that wrote it. The result of
+#'   `update(read_checkpoint(file))` equals an uninterrupted run.
+#'
+#' @section Errors:
+#' `kb_error_checkpoint` if the file does not exist, is damaged (for example
+#' truncated) or holds something else; `kb_error_version` if another version
+#' of the package wrote it.
+#'
+#' @examples
+#' file <- tempfile(fileext = ".rds")
+#' data <- sim_sinc(30, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   control = smc_control(particles = 50, checkpoint = file), seed = 1
+#' )
+#' read_checkpoint(file)
+#' @export
+read_checkpoint <- function(file) {
+  call <- rlang::current_env()
+  if (!(rlang::is_string(file) && file.exists(file))) {
+    kb_abort(c(
+      "{.arg file} must be the name of an existing file.",
+      x = "It is {describe(file)}."
+    ), "checkpoint", call = call)
+  }
+  fit <- tryCatch(suppressWarnings(readRDS(file)), error = function(error) {
+    kb_abort(c(
+      "The checkpoint {.file {file}} cannot be read.",
+      x = "It is damaged: {conditionMessage(error)}."
+    ), "checkpoint", call = call)
+  })
+  if (!inherits(fit, "kb_fit")) {
+    kb_abort(c(
+      "{.file {file}} is not a checkpoint of this package.",
+      x = "It holds {describe(fit)}."
+    ), "checkpoint", call = call)
+  }
+  migrate_fit(fit, call = call)
+}

@@ -1,0 +1,271 @@
+# Settings of the samplers, and the priors of variances.
+
+# Sequential Monte Carlo ------------------------------------------------------
+
+#' Settings of the sequential Monte Carlo sampler
+#'
+#' Number of particles, moves, resampling and running time of a sequential
+#' sampler, as in [srvm()].
+#'
+#' The default proposal, `"adapted"`, decides for every particle whether the
+#' new point becomes a centre, with its posterior probability; the weights are
+#' exact.
+#'
+#' @param particles Number of particles N, at least 1. The Monte Carlo error
+#'   falls as the square root of N.
+#' @param n_moves Number of reversible-jump moves (birth, death or swap) for
+#'   each particle and step, at least 0. They keep the particles diverse.
+#' @param proposal How the set of centres is extended: `"adapted"`.
+#' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
+#'   `"residual"` or `"multinomial"`.
+#' @param ess_threshold Particles are resampled when their effective sample
+#'   size falls below this fraction of N, between 0 (never) and 1.
+#' @param replicates Number of independent runs, at least 1, pooled with
+#'   weights proportional to their estimates of the evidence.
+#' @template args-run
+#' @param resample_every_step `TRUE` to resample at every step, whatever the
+#'   effective sample size.
+#' @param move_fraction The constant c of the papers, above 0 and at most 1/2:
+#'   a birth and a death are each tried with probability at most c.
+#' @param ancestry What to keep of the particles' history: a `"summary"` (their
+#'   number of distinct ancestors), the `"genealogy"` (indices of ancestors,
+#'   N integers a step) or the `"full"` states of every step.
+#'
+#' @return A list of class `kb_smc_control`.
+#' @section Errors: A setting outside its range is an error of class
+#'   `kb_error_argument`.
+#' @references
+#' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
+#' kernel regression. *Advances in Neural Information Processing Systems* 16.
+#'
+#' Douc, R. and Cappe, O. (2005). Comparison of resampling schemes for particle
+#' filtering. *Proceedings of the 4th International Symposium on Image and
+#' Signal Processing and Analysis*, 64-69.
+#' @seealso [mcmc_control()]
+#' @examples
+#' smc_control()
+#' smc_control(particles = 1000, resampling = "stratified")
+#' @export
+smc_control <- function(particles = 250, n_moves = 10, proposal = "adapted",
+                        resampling = c(
+                          "systematic", "stratified", "residual", "multinomial"
+                        ),
+                        ess_threshold = 0.5, replicates = 1, threads = 1,
+                        resample_every_step = FALSE, move_fraction = 0.25,
+                        ancestry = c("summary", "genealogy", "full"),
+                        checkpoint = NULL, checkpoint_every = 60,
+                        time_limit = Inf) {
+  control <- list(
+    particles = check_count(particles, 1),
+    n_moves = check_count(n_moves, 0),
+    proposal = check_choice(proposal, "adapted"),
+    resampling = check_choice(
+      resampling, c("systematic", "stratified", "residual", "multinomial")
+    ),
+    ess_threshold = check_number(ess_threshold, 0, 1),
+    replicates = check_count(replicates, 1),
+    threads = check_count(threads, 1),
+    resample_every_step = check_flag(resample_every_step),
+    move_fraction = check_move_fraction(move_fraction),
+    ancestry = check_choice(ancestry, c("summary", "genealogy", "full"))
+  )
+  run <- check_run(checkpoint, checkpoint_every, time_limit)
+  structure(c(control, run), class = "kb_smc_control")
+}
+
+#' @noRd
+check_move_fraction <- function(move_fraction, call = rlang::caller_env()) {
+  move_fraction <- check_number(move_fraction, 0, 0.5, call = call)
+  if (move_fraction == 0) {
+    bad_argument(
+      move_fraction, "move_fraction",
+      "a single number above 0 and at most 0.5", call
+    )
+  }
+  move_fraction
+}
+
+#' @noRd
+check_run <- function(checkpoint, checkpoint_every, time_limit,
+                      call = rlang::caller_env()) {
+  list(
+    checkpoint = check_file(checkpoint, call = call),
+    checkpoint_every = check_seconds(checkpoint_every, call = call),
+    time_limit = check_seconds(time_limit, call = call)
+  )
+}
+
+#' @noRd
+check_seconds <- function(x, arg = rlang::caller_arg(x),
+                          call = rlang::caller_env()) {
+  positive <- is.numeric(x) && length(x) == 1 && !is.na(x) && x > 0
+  if (!positive) {
+    bad_argument(x, arg, "a number of seconds above 0, or Inf", call)
+  }
+  as.double(x)
+}
+
+#' @export
+print.kb_smc_control <- function(x, ...) {
+  trigger <- if (x$resample_every_step) {
+    "at every step"
+  } else {
+    paste("when ESS <", format(x$ess_threshold), "N")
+  }
+  cat(
+    "<smc_control>\n",
+    "  particles: ", x$particles, ", moves: ", x$n_moves,
+    ", proposal: ", x$proposal, "\n",
+    "  resampling: ", x$resampling, ", ", trigger, "\n",
+    "  replicates: ", x$replicates, ", threads: ", x$threads,
+    ", ancestry: ", x$ancestry, "\n",
+    format_run(x),
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' The settings of the run that are not the defaults
+#' @noRd
+format_run <- function(x) {
+  c(
+    if (!is.null(x$checkpoint)) {
+      paste0(
+        "  checkpoint: ", x$checkpoint, ", every ", format(x$checkpoint_every),
+        " s\n"
+      )
+    },
+    if (is.finite(x$time_limit)) {
+      paste0("  time limit: ", format(x$time_limit), " s\n")
+    }
+  )
+}
+
+# Markov chain Monte Carlo ----------------------------------------------------
+
+#' Settings of the Markov chain Monte Carlo samplers
+#'
+#' @param chains Number of independent chains, at least 1.
+#' @param warmup Iterations per chain that adapt the sampler and are dropped,
+#'   at least 0.
+#' @param iter Iterations per chain after the warmup, at least 1.
+#' @param thin Every `thin`-th iteration after the warmup is kept, so that a
+#'   chain gives `floor(iter / thin)` draws; at most `iter`.
+#' @param n_temps Number of temperatures of parallel tempering, at least 1;
+#'   1 means no tempering.
+#' @template args-run
+#'
+#' @return A list of class `kb_mcmc_control`.
+#' @section Errors: A setting outside its range is an error of class
+#'   `kb_error_argument`.
+#' @seealso [smc_control()]
+#' @examples
+#' mcmc_control()
+#' mcmc_control(chains = 2, iter = 5000, thin = 5)
+#' @export
+mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
+                         n_temps = 1, threads = 1, checkpoint = NULL,
+                         checkpoint_every = 60, time_limit = Inf) {
+  iter <- check_count(iter, 1)
+  control <- list(
+    chains = check_count(chains, 1),
+    warmup = check_count(warmup, 0),
+    iter = iter,
+    thin = check_count(thin, 1, iter),
+    n_temps = check_count(n_temps, 1),
+    threads = check_count(threads, 1)
+  )
+  run <- check_run(checkpoint, checkpoint_every, time_limit)
+  structure(c(control, run), class = "kb_mcmc_control")
+}
+
+#' @export
+print.kb_mcmc_control <- function(x, ...) {
+  cat(
+    "<mcmc_control>\n",
+    "  chains: ", x$chains, ", warmup: ", x$warmup, ", iter: ", x$iter,
+    ", thin: ", x$thin, " (", x$chains * (x$iter %/% x$thin), " draws)\n",
+    "  temperatures: ", x$n_temps, ", threads: ", x$threads, "\n",
+    format_run(x),
+    sep = ""
+  )
+  invisible(x)
+}
+
+# Priors of variances ---------------------------------------------------------
+
+#' Priors of a variance
+#'
+#' `ig()` is the inverse gamma distribution, `fixed()` a known variance.
+#'
+#' The density of `ig(shape, scale)` at the variance v is proportional to
+#' \eqn{v^{-shape - 1} \exp(-scale / v)}{v^(-shape - 1) exp(-scale / v)}; its
+#' mean is `scale / (shape - 1)` for `shape` above 1 and its mode
+#' `scale / (shape + 1)`. Both numbers must be positive: the limit
+#' `ig(0, 0)` makes the posterior of kernel regression improper.
+#'
+#' The variances are in squared units of the response that the model sees:
+#' where the response is standardised (`scale = TRUE`), in units of its
+#' variance.
+#'
+#' @param shape,scale Positive numbers.
+#' @param variance The known variance, a positive number.
+#'
+#' @return An object of classes `kb_ig` or `kb_fixed`, and
+#'   `kb_variance_prior`.
+#' @section Errors: Numbers that are not positive and finite are an error of
+#'   class `kb_error_argument`.
+#' @examples
+#' ig(1, 0.01)
+#' fixed(0.1^2)
+#' @name variance_prior
+NULL
+
+#' @rdname variance_prior
+#' @export
+ig <- function(shape, scale) {
+  structure(
+    list(
+      shape = check_number(shape, 0, open = TRUE),
+      scale = check_number(scale, 0, open = TRUE)
+    ),
+    class = c("kb_ig", "kb_variance_prior")
+  )
+}
+
+#' @rdname variance_prior
+#' @export
+fixed <- function(variance) {
+  structure(
+    list(variance = check_number(variance, 0, open = TRUE)),
+    class = c("kb_fixed", "kb_variance_prior")
+  )
+}
+
+#' @noRd
+check_variance_prior <- function(x, arg = rlang::caller_arg(x),
+                                 call = rlang::caller_env()) {
+  if (!inherits(x, "kb_variance_prior")) {
+    bad_argument(x, arg, "`ig(shape, scale)` or `fixed(variance)`", call)
+  }
+  x
+}
+
+#' @export
+format.kb_ig <- function(x, digits = 4, ...) {
+  paste0(
+    "ig(shape = ", format(x$shape, digits = digits),
+    ", scale = ", format(x$scale, digits = digits), ")"
+  )
+}
+
+#' @export
+format.kb_fixed <- function(x, digits = 4, ...) {
+  paste0("fixed(", format(x$variance, digits = digits), ")")
+}
+
+#' @export
+print.kb_variance_prior <- function(x, ...) {
+  cat(format(x, ...), "\n", sep = "")
+  invisible(x)
+}

@@ -1,0 +1,193 @@
+# Kernels evaluated: kernel_matrix(), bandwidth_median() and their checks.
+
+#' Kernel matrix
+#'
+#' The values of a kernel between two sets of points.
+#'
+#' Built-in kernels are evaluated in C++. Their entries are reproducible: an
+#' entry has the same bits whatever other points it is computed with, and the
+#' same with its two points exchanged. With `y = NULL` the matrix is exactly
+#' symmetric and only half of it is computed.
+#'
+#' A bandwidth `"median"` is [bandwidth_median()] of `x`.
+#'
+#' @param kernel A kernel, see [kernels].
+#' @param x,y Points: numeric matrices with one point a row and the same number
+#'   of columns; a vector is a matrix of one column. `y = NULL` means `x`.
+#'
+#' @return The matrix of `kernel(x[i, ], y[j, ])`, `nrow(x)` x `nrow(y)`, with
+#'   the row names of `x` and of `y`.
+#'
+#' @section Errors:
+#' Points that are not numeric are an error of class `kb_error_argument`,
+#' missing or infinite ones `kb_error_not_finite`, numbers of columns that
+#' disagree with each other or with the kernel `kb_error_dimension`, and a
+#' custom kernel that does not return the matrix it should
+#' `kb_error_custom_kernel`.
+#'
+#' @examples
+#' kernel_matrix(kernel_gaussian(1), c(a = 0, b = 1), c(0, 0.5, 1))
+#' x <- as.matrix(trees)
+#' K <- kernel_matrix(kernel_matern("median"), x)
+#' range(eigen(K, symmetric = TRUE, only.values = TRUE)$values)
+#' @export
+kernel_matrix <- function(kernel, x, y = NULL) {
+  check_kernel(kernel)
+  x <- check_points(x)
+  if (!is.null(y)) {
+    y <- check_points(y)
+    check_same_columns(x, y)
+  }
+  check_kernel_dimension(kernel, ncol(x))
+  out <- kernel_evaluate(kernel_resolve(kernel, x), x, y)
+  columns <- rownames(if (is.null(y)) x else y)
+  if (!is.null(rownames(x)) || !is.null(columns)) {
+    dimnames(out) <- list(rownames(x), columns)
+  }
+  out
+}
+
+#' The matrix of a resolved kernel at checked points
+#' @noRd
+kernel_evaluate <- function(kernel, x, y = NULL) {
+  if (!kernel_is_builtin(kernel)) {
+    return(kernel_evaluate_custom(kernel, x, y))
+  }
+  if (is.null(y)) kernel_gram_cpp(kernel, x) else kernel_matrix_cpp(kernel, x, y)
+}
+
+kernel_evaluate_custom <- function(kernel, x, y) {
+  if (is_combined(kernel)) {
+    parts <- lapply(kernel$parts, kernel_evaluate, x, y)
+    return(Reduce(if (kernel$type == "sum") `+` else `*`, parts))
+  }
+  other <- if (is.null(y)) x else y
+  out <- kernel$f(x, other)
+  check_custom_value(out, nrow(x), nrow(other))
+  out <- matrix(as.double(out), nrow(x), nrow(other))
+  if (is.null(y)) {
+    out[upper.tri(out)] <- t(out)[upper.tri(out)]
+  }
+  out
+}
+
+check_custom_value <- function(out, n, m, call = quote(kernel_custom())) {
+  good <- is.numeric(out) && is.matrix(out) && all(dim(out) == c(n, m))
+  if (!good) {
+    kb_abort(c(
+      "The function of a custom kernel must return a numeric {n} x {m} matrix.",
+      x = "It returned {describe(out)}."
+    ), "custom_kernel", call = call)
+  }
+  if (!all(is.finite(out))) {
+    kb_abort(
+      "The function of a custom kernel returned missing or infinite values.",
+      "custom_kernel",
+      call = call
+    )
+  }
+}
+
+#' Median bandwidth
+#'
+#' The median of the Euclidean distances between pairs of points, a common
+#' choice of the bandwidth of a kernel. With more than `max_rows` points it is
+#' the median over `max_rows` of them, taken at even steps in the order given;
+#' no random numbers are used.
+#'
+#' @inheritParams kernel_matrix
+#' @param x Points: a numeric matrix with one point a row; a vector is a matrix
+#'   of one column.
+#' @param max_rows The largest number of points used, at least 2.
+#'
+#' @return A positive number in the units of `x`: the median; if that is zero,
+#'   the median of the distances that are not; if there are none (one point, or
+#'   all points the same), 1.
+#'
+#' @section Errors:
+#' As for [kernel_matrix()].
+#'
+#' @references
+#' Gretton, A., Borgwardt, K. M., Rasch, M. J., Schölkopf, B. and Smola, A.
+#' (2012). A kernel two-sample test. *Journal of Machine Learning Research*,
+#' 13, 723--773 (section 8).
+#'
+#' @examples
+#' bandwidth_median(c(0, 1, 3))
+#' kernel_gaussian(bandwidth_median(scale(trees)))
+#' @export
+bandwidth_median <- function(x, max_rows = 1000) {
+  x <- check_points(x)
+  max_rows <- check_count(max_rows, lower = 2)
+  n <- nrow(x)
+  if (n > max_rows) {
+    x <- x[round(seq(1, n, length.out = max_rows)), , drop = FALSE]
+  }
+  distance <- as.vector(stats::dist(x))
+  bandwidth <- if (length(distance) > 0) stats::median(distance) else 0
+  if (bandwidth == 0) {
+    positive <- distance[distance > 0]
+    bandwidth <- if (length(positive) > 0) stats::median(positive) else 1
+  }
+  bandwidth
+}
+
+# Checks ---------------------------------------------------------------------
+
+#' Points as a double matrix, rows named as given
+#' @noRd
+check_points <- function(x, arg = rlang::caller_arg(x),
+                         call = rlang::caller_env()) {
+  if (is.data.frame(x) && all(vapply(x, is.numeric, NA))) {
+    x <- as.matrix(x)
+  }
+  if (!is.numeric(x) || length(dim(x)) > 2 || (is.matrix(x) && ncol(x) == 0)) {
+    bad_argument(
+      x, arg, "a numeric matrix with a column or more, or a vector", call
+    )
+  }
+  if (!is.matrix(x)) {
+    x <- matrix(x, ncol = 1, dimnames = list(names(x), NULL))
+  }
+  check_finite_points(x, arg, call)
+  if (!is.double(x)) storage.mode(x) <- "double"
+  x
+}
+
+check_finite_points <- function(x, arg, call) {
+  bad <- which(!is.finite(x))
+  if (length(bad) > 0) {
+    first <- arrayInd(bad[[1]], dim(x))
+    kb_abort(c(
+      "{.arg {arg}} must not have missing or infinite values.",
+      x = "It has {length(bad)}, the first ({x[bad[[1]]]}) in row {first[[1]]},
+           column {first[[2]]}."
+    ), "not_finite", argument = arg, call = call)
+  }
+}
+
+check_same_columns <- function(x, y, call = rlang::caller_env()) {
+  if (ncol(x) != ncol(y)) {
+    kb_abort(c(
+      "{.arg x} and {.arg y} must have the same number of columns.",
+      x = "They have {ncol(x)} and {ncol(y)}."
+    ), "dimension", call = call)
+  }
+}
+
+#' Can the kernel take points of d columns?
+#' @noRd
+check_kernel_dimension <- function(kernel, d, call = rlang::caller_env()) {
+  if (is_combined(kernel)) {
+    for (part in kernel$parts) check_kernel_dimension(part, d, call)
+    return(invisible())
+  }
+  wanted <- if (kernel$type == "rotation") 9L else length(kernel$bandwidth)
+  if (wanted > 1 && wanted != d) {
+    kb_abort(c(
+      "{.code {format(kernel)}} is for points of {wanted} columns.",
+      x = "The points have {d}."
+    ), "dimension", call = call)
+  }
+  invisible()
+}

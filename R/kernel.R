@@ -1,0 +1,298 @@
+# Kernels are values: plain lists of class `kb_kernel`, evaluated by
+# kernel_matrix() (R/kernel-matrix.R) and, the built-in ones, in C++.
+
+#' Kernels
+#'
+#' Positive semidefinite functions of two points, as values that print, save
+#' and combine. `k1 + k2` and `k1 * k2` are the sum and the product of two
+#' kernels; a number stands for the constant kernel, as in `2 * k + 1`.
+#'
+#' With \eqn{r_c = x_c - y_c} and \eqn{s^2 = \sum_c r_c^2 / b_c^2}, \eqn{b} the
+#' bandwidth,
+#' \tabular{ll}{
+#'   `kernel_gaussian()` \tab \eqn{\exp(-s^2 / 2)}\cr
+#'   `kernel_laplace()` \tab \eqn{\exp(-s)}, the Euclidean norm\cr
+#'   `kernel_matern()` \tab \eqn{\exp(-s)} for \eqn{\nu = 1/2},
+#'     \eqn{(1 + \sqrt{3} s) \exp(-\sqrt{3} s)} for \eqn{3/2},
+#'     \eqn{(1 + \sqrt{5} s + 5 s^2 / 3) \exp(-\sqrt{5} s)} for \eqn{5/2}\cr
+#'   `kernel_rational_quadratic()` \tab
+#'     \eqn{(1 + s^2 / (2 \alpha))^{-\alpha}}\cr
+#'   `kernel_periodic()` \tab
+#'     \eqn{\exp(-2 \sum_c \sin^2(\pi r_c / p) / b_c^2)}, \eqn{p} the period\cr
+#'   `kernel_polynomial()` \tab \eqn{(x'y + c)^m}, \eqn{c} the offset, \eqn{m}
+#'     the degree\cr
+#'   `kernel_linear()` \tab \eqn{x'y}\cr
+#'   `kernel_rotation()` \tab \eqn{\mathrm{Tr}(A B')}{Tr(A B')}\cr
+#'   `kernel_constant()` \tab the value
+#' }
+#' The Gaussian kernel of width \eqn{w}, \eqn{\exp(-r^2 / w^2)}, has bandwidth
+#' \eqn{w / \sqrt{2}}.
+#'
+#' `kernel_rotation()` is for rotations: each point is a 3 x 3 rotation matrix,
+#' flattened by columns to 9 columns. It is the linear kernel of the flattened
+#' matrices, so of rank 9 and not characteristic: an embedding with it keeps
+#' the mean of the matrices only. It is \eqn{\mathrm{Tr}(A B')}{Tr(A B')};
+#' \eqn{\mathrm{Tr}(A B)}{Tr(A B)}, sometimes printed, is not positive definite.
+#'
+#' `kernel_custom()` evaluates an R function by block. It must be positive
+#' semidefinite, which is not checked. Functions that evaluate columns of the
+#' kernel matrix on demand accept built-in kernels only, and say so.
+#'
+#' @param bandwidth The bandwidth \eqn{b}, in the units of the points: a
+#'   positive number for all columns, a vector with one positive number for
+#'   each column, or, except in `kernel_periodic()`, where it has no unit,
+#'   `"median"`: [bandwidth_median()] of the points, found when the data come.
+#' @param nu The smoothness, 1/2, 3/2 or 5/2.
+#' @param alpha The shape \eqn{\alpha}, a positive number; the Gaussian kernel
+#'   is its limit at infinity.
+#' @param period The period \eqn{p} of every column, in the units of the
+#'   points: a positive number.
+#' @param degree The degree, a whole number of at least 1.
+#' @param offset The offset, a number of at least 0.
+#' @param value The value of the constant kernel, a number of at least 0.
+#' @param f A function of two numeric matrices `x` (n x d) and `y` (m x d),
+#'   points in rows, that returns the n x m matrix of the kernel's values.
+#'
+#' @return An object of classes `kb_kernel_<type>` and `kb_kernel`: a list of
+#'   plain R data.
+#'
+#' @section Errors:
+#' An argument outside its range is an error of class `kb_error_argument`;
+#' operators other than `+` and `*` are errors of class `kb_error_operator`.
+#'
+#' @references
+#' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for
+#' Machine Learning*, chapter 4. MIT Press.
+#'
+#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
+#' inference with positive definite kernels. *Journal of Machine Learning
+#' Research*, 14, 3753--3783 (the kernel of rotations).
+#'
+#' @seealso [kernel_matrix()] to evaluate a kernel, [bandwidth_median()].
+#'
+#' @examples
+#' kernel_gaussian(2)
+#' k <- kernel_gaussian(c(1, 3)) + 0.5 * kernel_linear()
+#' k
+#' x <- cbind(a = c(0, 1, 2), b = c(1, 0, 1))
+#' kernel_matrix(k, x)
+#'
+#' # a kernel of one's own, here of sets coded as indicators
+#' overlap <- kernel_custom(function(x, y) x %*% t(y))
+#' kernel_matrix(1 + overlap, x)
+#' @name kernels
+NULL
+
+new_kernel <- function(type, ...) {
+  structure(
+    list(type = type, ...),
+    class = c(paste0("kb_kernel_", type), "kb_kernel")
+  )
+}
+
+#' @rdname kernels
+#' @export
+kernel_gaussian <- function(bandwidth = "median") {
+  new_kernel("gaussian", bandwidth = check_bandwidth(bandwidth))
+}
+
+#' @rdname kernels
+#' @export
+kernel_laplace <- function(bandwidth = "median") {
+  new_kernel("laplace", bandwidth = check_bandwidth(bandwidth))
+}
+
+#' @rdname kernels
+#' @export
+kernel_matern <- function(bandwidth = "median", nu = 5 / 2) {
+  nu <- check_number(nu)
+  if (!nu %in% c(0.5, 1.5, 2.5)) {
+    bad_argument(nu, "nu", "one of 0.5, 1.5 and 2.5", rlang::current_env())
+  }
+  new_kernel("matern", bandwidth = check_bandwidth(bandwidth), nu = nu)
+}
+
+#' @rdname kernels
+#' @export
+kernel_rational_quadratic <- function(bandwidth = "median", alpha = 1) {
+  new_kernel("rational_quadratic",
+    bandwidth = check_bandwidth(bandwidth),
+    alpha = check_number(alpha, lower = 0, open = TRUE)
+  )
+}
+
+#' @rdname kernels
+#' @export
+kernel_periodic <- function(bandwidth = 1, period = 1) {
+  new_kernel("periodic",
+    bandwidth = check_bandwidth(bandwidth, median = FALSE),
+    period = check_number(period, lower = 0, open = TRUE)
+  )
+}
+
+#' @rdname kernels
+#' @export
+kernel_polynomial <- function(degree = 2, offset = 1) {
+  new_kernel("polynomial",
+    degree = check_count(degree, lower = 1),
+    offset = check_number(offset, lower = 0)
+  )
+}
+
+#' @rdname kernels
+#' @export
+kernel_linear <- function() {
+  new_kernel("linear")
+}
+
+#' @rdname kernels
+#' @export
+kernel_rotation <- function() {
+  new_kernel("rotation")
+}
+
+#' @rdname kernels
+#' @export
+kernel_constant <- function(value = 1) {
+  new_kernel("constant", value = check_number(value, lower = 0))
+}
+
+#' @rdname kernels
+#' @export
+kernel_custom <- function(f) {
+  if (!is.function(f)) {
+    bad_argument(f, "f", "a function of two matrices", rlang::current_env())
+  }
+  new_kernel("custom", f = f)
+}
+
+#' @noRd
+check_bandwidth <- function(bandwidth, median = TRUE,
+                            call = rlang::caller_env()) {
+  if (median && identical(bandwidth, "median")) {
+    return(bandwidth)
+  }
+  good <- is.numeric(bandwidth) && is.null(dim(bandwidth)) &&
+    length(bandwidth) > 0 && all(is.finite(bandwidth) & bandwidth > 0)
+  if (!isTRUE(good)) {
+    wanted <- "a positive finite number, or one for each column"
+    if (median) wanted <- paste0(wanted, ", or \"median\"")
+    bad_argument(bandwidth, "bandwidth", wanted, call)
+  }
+  as.double(bandwidth)
+}
+
+#' Is it a kernel?
+#' @noRd
+check_kernel <- function(x, arg = rlang::caller_arg(x),
+                         call = rlang::caller_env()) {
+  if (!inherits(x, "kb_kernel")) {
+    bad_argument(
+      x, arg, "a kernel, such as `kernel_gaussian()` (see `?kernels`)", call
+    )
+  }
+  x
+}
+
+# Sums and products ----------------------------------------------------------
+
+#' @export
+Ops.kb_kernel <- function(e1, e2) {
+  type <- switch(.Generic, "+" = "sum", "*" = "product")
+  call <- rlang::call2(.Generic, quote(kernel), quote(kernel))
+  if (is.null(type) || missing(e2)) {
+    kb_abort(
+      "Kernels combine by {.code k1 + k2} and {.code k1 * k2} only.",
+      "operator",
+      call = call
+    )
+  }
+  new_kernel(type, parts = list(as_kernel(e1, call), as_kernel(e2, call)))
+}
+
+as_kernel <- function(x, call) {
+  if (inherits(x, "kb_kernel")) {
+    return(x)
+  }
+  new_kernel("constant", value = check_number(x,
+    lower = 0, arg = "a number combined with a kernel", call = call
+  ))
+}
+
+# Printing -------------------------------------------------------------------
+
+#' @export
+format.kb_kernel <- function(x, ...) {
+  if (is_combined(x)) {
+    parts <- vapply(x$parts, format, "")
+    if (x$type == "product") {
+      inner <- vapply(x$parts, function(part) part$type == "sum", NA)
+      parts[inner] <- paste0("(", parts[inner], ")")
+    }
+    return(paste(parts, collapse = if (x$type == "sum") " + " else " * "))
+  }
+  arguments <- x[setdiff(names(x), "type")]
+  text <- vapply(arguments, format_argument, "")
+  paste0("kernel_", x$type, "(", paste(names(text), "=", text,
+    collapse = ", ", recycle0 = TRUE
+  ), ")")
+}
+
+format_argument <- function(value) {
+  if (is.function(value)) {
+    return("<function>")
+  }
+  if (is.character(value)) {
+    return(paste0("\"", value, "\""))
+  }
+  text <- vapply(value, format, "", digits = 4)
+  if (length(text) == 1) {
+    return(text)
+  }
+  if (length(text) > 5) text <- c(text[1:4], "...")
+  paste0("c(", paste(text, collapse = ", "), ")")
+}
+
+#' @export
+print.kb_kernel <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}
+
+# What engines ask -----------------------------------------------------------
+
+is_combined <- function(kernel) kernel$type %in% c("sum", "product")
+
+#' Has the kernel no custom part?
+#' @noRd
+kernel_is_builtin <- function(kernel) {
+  if (is_combined(kernel)) {
+    return(all(vapply(kernel$parts, kernel_is_builtin, NA)))
+  }
+  kernel$type != "custom"
+}
+
+#' Replace every bandwidth "median" by the number it is for the points x
+#' @noRd
+kernel_resolve <- function(kernel, x) {
+  if (!kernel_has_median(kernel)) {
+    return(kernel)
+  }
+  kernel_fill(kernel, bandwidth_median(x))
+}
+
+kernel_has_median <- function(kernel) {
+  if (is_combined(kernel)) {
+    return(any(vapply(kernel$parts, kernel_has_median, NA)))
+  }
+  identical(kernel$bandwidth, "median")
+}
+
+kernel_fill <- function(kernel, bandwidth) {
+  if (is_combined(kernel)) {
+    kernel$parts <- lapply(kernel$parts, kernel_fill, bandwidth)
+  } else if (identical(kernel$bandwidth, "median")) {
+    kernel$bandwidth <- bandwidth
+  }
+  kernel
+}

@@ -1,0 +1,51 @@
+# R's generator: used for one number a fit (the seed of the C++ streams) and
+# for the simulators. Nothing else in the package draws from it.
+
+#' Evaluate an expression under a seed, leaving the caller's generator alone
+#'
+#' The kind of generator is pinned, so that a seed means the same numbers
+#' whatever [RNGkind()] the session has chosen. With `seed = NULL` the
+#' expression draws from the session's generator as usual.
+#' @noRd
+with_local_seed <- function(seed, expr, call = rlang::caller_env()) {
+  if (is.null(seed)) {
+    return(expr)
+  }
+  seed <- check_count(seed, arg = "seed", call = call)
+  state <- random_state()
+  on.exit(restore_random_state(state))
+  set.seed(seed,
+    kind = "Mersenne-Twister", normal.kind = "Inversion",
+    sample.kind = "Rejection"
+  )
+  force(expr)
+}
+
+#' @noRd
+random_state <- function() {
+  list(
+    kind = RNGkind(),
+    seed = get0(".Random.seed", globalenv(), inherits = FALSE)
+  )
+}
+
+#' @noRd
+restore_random_state <- function(state) {
+  # RNGkind() warns about sample.kind = "Rounding", which was the caller's
+  # choice; it also draws a new seed, so the state itself comes last.
+  suppressWarnings(do.call(RNGkind, as.list(state$kind)))
+  if (is.null(state$seed)) {
+    rm(".Random.seed", envir = globalenv())
+  } else {
+    assign(".Random.seed", state$seed, envir = globalenv())
+  }
+}
+
+#' The seed that a fit stores: the one given, or one drawn from R's generator
+#' @noRd
+draw_seed <- function(seed = NULL, call = rlang::caller_env()) {
+  if (is.null(seed)) {
+    return(sample.int(.Machine$integer.max, 1))
+  }
+  check_count(seed, arg = "seed", call = call)
+}

@@ -1,0 +1,124 @@
+# Simulated data with a known truth, for examples, tests and experiments.
+
+#' Simulate the sinc function with noise
+#'
+#' `n` equally spaced points x, and
+#' \eqn{y = \sin(x) / x + \epsilon}{y = sin(x) / x + e} with independent
+#' Gaussian noise; sinc(0) is 1.
+#'
+#' The defaults are those of Vermaak, Godsill and Doucet (2003): 50 points on
+#' \[-10, 10\] that arrive in random order, noise of standard deviation 0.1.
+#'
+#' @param n Number of points, at least 1.
+#' @param sd Standard deviation of the noise, at least 0, in units of y.
+#' @param order `"random"` puts the rows in random order, `"given"` leaves x
+#'   increasing.
+#' @template args-seed
+#' @param range First and last x, two finite increasing numbers.
+#'
+#' @return A data frame of `n` rows with the columns `x`, `y` and `f`, the
+#'   noiseless function.
+#' @section Errors: An argument outside its range is an error of class
+#'   `kb_error_argument`.
+#' @references
+#' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
+#' kernel regression. *Advances in Neural Information Processing Systems* 16.
+#' @examples
+#' d <- sim_sinc(seed = 1)
+#' plot(y ~ x, d)
+#' lines(f ~ x, d[order(d$x), ])
+#' @export
+sim_sinc <- function(n = 50, sd = 0.1, order = c("random", "given"),
+                     seed = NULL, range = c(-10, 10)) {
+  n <- check_count(n, 1)
+  sd <- check_number(sd, 0)
+  order <- check_choice(order, c("random", "given"))
+  range <- check_range(range)
+  with_local_seed(seed, {
+    x <- seq(range[[1]], range[[2]], length.out = n)
+    if (order == "random") {
+      x <- x[sample.int(n)]
+    }
+    f <- ifelse(x == 0, 1, sin(x) / x)
+    data.frame(x = x, y = f + sd * stats::rnorm(n), f = f)
+  })
+}
+
+#' @noRd
+check_range <- function(x, arg = rlang::caller_arg(x),
+                        call = rlang::caller_env()) {
+  increasing <- is.numeric(x) && length(x) == 2 && all(is.finite(x)) &&
+    x[[1]] < x[[2]]
+  if (!isTRUE(increasing)) {
+    bad_argument(x, arg, "two finite increasing numbers", call)
+  }
+  as.double(x)
+}
+
+#' Simulate Friedman's regression functions
+#'
+#' Independent uniform predictors, a function of the first five or four of
+#' them, and independent Gaussian noise.
+#'
+#' | `which` | function | predictors | noise sd |
+#' |---|---|---|---|
+#' | 1 | \eqn{10 \sin(\pi x_1 x_2) + 20 (x_3 - 1/2)^2 + 10 x_4 + 5 x_5}{10
+#'   sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5} | \[0, 1\] | 1 |
+#' | 2 | \eqn{(x_1^2 + (x_2 x_3 - 1 / (x_2 x_4))^2)^{1/2}}{sqrt(x1^2 + (x2 x3 -
+#'   1 / (x2 x4))^2)} | see below | 125 |
+#' | 3 | \eqn{\arctan((x_2 x_3 - 1 / (x_2 x_4)) / x_1)}{atan((x2 x3 -
+#'   1 / (x2 x4)) / x1)} | see below | 0.1 |
+#'
+#' In 2 and 3 the predictors are uniform on \[0, 100\], \[40 pi, 560 pi\],
+#' \[0, 1\] and \[1, 11\]. All predictors beyond those in the function are
+#' uniform on \[0, 1\] and have no effect.
+#'
+#' @param n Number of rows, at least 1.
+#' @param p Number of predictors: at least 5 for function 1 (default 10), at
+#'   least 4 for functions 2 and 3 (default 4).
+#' @param which Which function: 1, 2 or 3.
+#' @param sd Standard deviation of the noise, at least 0, in units of y.
+#' @template args-seed
+#'
+#' @return A data frame of `n` rows with the columns `x1`, ..., `xp`, `y` and
+#'   `f`, the noiseless function.
+#' @section Errors: An argument outside its range is an error of class
+#'   `kb_error_argument`.
+#' @references
+#' Friedman, J. H. (1991). Multivariate adaptive regression splines. *Annals of
+#' Statistics* 19, 1-67. \doi{10.1214/aos/1176347963}
+#' @examples
+#' d <- sim_friedman(100, seed = 1)
+#' str(d)
+#' @export
+sim_friedman <- function(n, p = if (which == 1) 10 else 4, which = 1,
+                         sd = c(1, 125, 0.1)[[which]], seed = NULL) {
+  n <- check_count(n, 1)
+  which <- check_count(which, 1, 3)
+  p <- check_count(p, if (which == 1) 5 else 4)
+  sd <- check_number(sd, 0)
+  with_local_seed(seed, {
+    x <- matrix(stats::runif(n * p), n, p)
+    if (which > 1) {
+      x[, 1] <- 100 * x[, 1]
+      x[, 2] <- pi * (40 + 520 * x[, 2])
+      x[, 4] <- 1 + 10 * x[, 4]
+    }
+    colnames(x) <- paste0("x", seq_len(p))
+    f <- friedman_function(x, which)
+    data.frame(x, y = f + sd * stats::rnorm(n), f = f)
+  })
+}
+
+#' @noRd
+friedman_function <- function(x, which) {
+  if (which == 1) {
+    return(10 * sin(pi * x[, 1] * x[, 2]) + 20 * (x[, 3] - 0.5)^2 +
+      10 * x[, 4] + 5 * x[, 5])
+  }
+  reactance <- x[, 2] * x[, 3] - 1 / (x[, 2] * x[, 4])
+  if (which == 2) {
+    return(sqrt(x[, 1]^2 + reactance^2))
+  }
+  atan(reactance / x[, 1])
+}

@@ -1,0 +1,266 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace kernelbayes {
+
+namespace detail {
+
+// Below this length a plain loop beats the set-up of a vectorised one.
+constexpr int kShort = 8;
+
+/// y -= a * x
+inline void subtract(int n, double a, const double* x, double* y) {
+  if (n < kShort) {
+    for (int i = 0; i < n; ++i) y[i] -= a * x[i];
+  } else {
+    Eigen::Map<Eigen::VectorXd>(y, n) -=
+        a * Eigen::Map<const Eigen::VectorXd>(x, n);
+  }
+}
+
+inline double dot(int n, const double* x, const double* y) {
+  if (n < kShort) {
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += x[i] * y[i];
+    return sum;
+  }
+  return Eigen::Map<const Eigen::VectorXd>(x, n).dot(
+      Eigen::Map<const Eigen::VectorXd>(y, n));
+}
+
+}  // namespace detail
+
+/// A square matrix that grows and shrinks in place, stored by columns. Only
+/// the lower triangle is kept.
+class LowerTriangle {
+ public:
+  int size() const { return size_; }
+  double* column(int j) { return data_.data() + std::size_t(j) * stride_; }
+  const double* column(int j) const {
+    return data_.data() + std::size_t(j) * stride_;
+  }
+  double& operator()(int i, int j) { return column(j)[i]; }
+  double operator()(int i, int j) const { return column(j)[i]; }
+
+  /// Changes the size; entries that both sizes have are kept.
+  void resize(int n) {
+    if (n > stride_) grow(std::max(n, 2 * stride_));
+    size_ = n;
+  }
+
+  /// Removes row and column i.
+  void erase(int i) {
+    for (int j = 0; j < i; ++j) {
+      double* to = column(j);
+      std::copy(to + i + 1, to + size_, to + i);
+    }
+    for (int j = i; j + 1 < size_; ++j) {
+      const double* from = column(j + 1);
+      std::copy(from + j + 1, from + size_, column(j) + j);
+    }
+    --size_;
+  }
+
+ private:
+  void grow(int stride) {
+    stride = std::max(stride, 8);
+    std::vector<double> bigger(std::size_t(stride) * stride, 0.0);
+    for (int j = 0; j < size_; ++j) {
+      std::copy(column(j) + j, column(j) + size_,
+                bigger.data() + std::size_t(j) * stride + j);
+    }
+    data_ = std::move(bigger);
+    stride_ = stride;
+  }
+
+  int size_ = 0;
+  int stride_ = 0;
+  std::vector<double> data_;
+};
+
+/// The Cholesky factor L of a positive definite A = LL' that gains and loses
+/// rows, together with z = L^-1 b for one right-hand side b.
+///
+/// z behaves like one more row of L (the factor of [A b; b' c]), so every
+/// update of L carries it along and the residual c - z'z is a pivot.
+class Cholesky {
+ public:
+  int size() const { return factor_.size(); }
+  double operator()(int i, int j) const { return factor_(i, j); }
+  double z(int i) const { return z_[i]; }
+  const std::vector<double>& z() const { return z_; }
+
+  /// False once a pivot was not a finite positive number.
+  bool ok() const { return ok_; }
+
+  /// Factors A = gain * gram + ridge * I with right-hand side gain * b plus
+  /// `first_shift` in its first entry (a prior mean of that coefficient). In
+  /// exact arithmetic no pivot is below the ridge: smaller ones are rounding.
+  void factor(const LowerTriangle& gram, const double* b, double gain,
+              double ridge, double first_shift = 0) {
+    const int p = gram.size();
+    resize(p);
+    for (int j = 0; j < p; ++j) {
+      const double* from = gram.column(j);
+      double* to = factor_.column(j);
+      for (int i = j; i < p; ++i) to[i] = gain * from[i];
+      to[j] += ridge;
+      z_[j] = gain * b[j];
+    }
+    if (p > 0) z_[0] += first_shift;
+    ok_ = true;
+    eliminate(ridge);
+  }
+
+  /// What a rank-one update changed: log |L_old| - log |L_new| (never
+  /// positive) and the residual of the new row's response.
+  struct Update {
+    double log_shrink;
+    double residual;
+  };
+
+  /// A += u u', b += v u, from row `first` on (u has size() - first entries
+  /// and is overwritten).
+  Update rank_one(double* u, double v, int first = 0) {
+    const int p = size();
+    double shrink = 1, log_shrink = 0;
+    for (int j = first; j < p; ++j, ++u) {
+      double* column = factor_.column(j);
+      const double old = column[j];
+      const double pivot = std::sqrt(old * old + *u * *u);
+      const double inverse = 1 / pivot;
+      const double c = old * inverse, s = *u * inverse;
+      column[j] = pivot;
+      inverse_diagonal_[j] = inverse;
+      for (int i = j + 1; i < p; ++i) {
+        const double kept = column[i], moved = u[i - j];
+        column[i] = c * kept + s * moved;
+        u[i - j] = c * moved - s * kept;
+      }
+      const double kept = z_[j];
+      z_[j] = c * kept + s * v;
+      v = c * v - s * kept;
+      shrink *= c;
+      if (shrink < 1e-150) {
+        log_shrink += std::log(shrink);
+        shrink = 1;
+      }
+    }
+    log_shrink += std::log(shrink);
+    if (!std::isfinite(log_shrink) || !std::isfinite(v)) ok_ = false;
+    return {log_shrink, v};
+  }
+
+  /// Appends the row [h', pivot] to L and one entry to z.
+  void append(const double* h, double pivot, double z) {
+    const int p = size();
+    resize(p + 1);
+    for (int j = 0; j < p; ++j) factor_(p, j) = h[j];
+    factor_(p, p) = pivot;
+    inverse_diagonal_[p] = 1 / pivot;
+    z_[p] = z;
+    if (!(pivot > 0) || !std::isfinite(pivot)) ok_ = false;
+  }
+
+  /// Removes row and column i of A: the trailing block of L gains a rank-one
+  /// term (a sequence of Givens rotations). `work` has size() entries.
+  void erase(int i, double* work) {
+    const int p = size();
+    const double* column = factor_.column(i);
+    std::copy(column + i + 1, column + p, work);
+    const double z = z_[i];
+    factor_.erase(i);
+    z_.erase(z_.begin() + i);
+    inverse_diagonal_.erase(inverse_diagonal_.begin() + i);
+    rank_one(work, z, i);
+  }
+
+  /// x <- L^-1 x; entries before `first` are known to be zero.
+  void solve_lower(double* x, int first = 0) const {
+    const int p = size();
+    for (int j = first; j < p; ++j) {
+      x[j] *= inverse_diagonal_[j];
+      detail::subtract(p - j - 1, x[j], factor_.column(j) + j + 1, x + j + 1);
+    }
+  }
+
+  /// x <- L'^-1 x
+  void solve_upper(double* x) const {
+    const int p = size();
+    for (int j = p - 1; j >= 0; --j) {
+      const double known =
+          detail::dot(p - j - 1, factor_.column(j) + j + 1, x + j + 1);
+      x[j] = (x[j] - known) * inverse_diagonal_[j];
+    }
+  }
+
+  /// log |A| / 2
+  double half_log_determinant() const {
+    double sum = 0;
+    for (int j = 0; j < size(); ++j) sum += std::log(factor_(j, j));
+    return sum;
+  }
+
+  /// The largest |A - LL'| relative to the diagonal of A, for
+  /// A = gain * gram + ridge * I: how far updates have drifted.
+  double drift(const LowerTriangle& gram, double gain, double ridge) const {
+    double worst = 0;
+    for (int j = 0; j < size(); ++j) {
+      for (int i = j; i < size(); ++i) {
+        double sum = -gain * gram(i, j) - (i == j ? ridge : 0.0);
+        for (int l = 0; l <= j; ++l) sum += factor_(i, l) * factor_(j, l);
+        const double scale = std::sqrt((gain * gram(i, i) + ridge) *
+                                       (gain * gram(j, j) + ridge));
+        worst = std::max(worst, std::abs(sum) / scale);
+      }
+    }
+    return worst;
+  }
+
+  /// Sets a factor computed before (its columns one after the other).
+  void restore(int p, const double* columns, const double* z) {
+    resize(p);
+    for (int j = 0; j < p; ++j) {
+      for (int i = j; i < p; ++i) factor_(i, j) = *columns++;
+      inverse_diagonal_[j] = 1 / factor_(j, j);
+      z_[j] = z[j];
+    }
+    ok_ = true;
+  }
+
+ private:
+  void resize(int p) {
+    factor_.resize(p);
+    z_.resize(p);
+    inverse_diagonal_.resize(p);
+  }
+
+  void eliminate(double min_pivot) {
+    const int p = size();
+    for (int j = 0; j < p; ++j) {
+      double* column = factor_.column(j);
+      if (!std::isfinite(column[j])) ok_ = false;
+      const double pivot = std::sqrt(std::max(column[j], min_pivot));
+      const double inverse = 1 / pivot;
+      column[j] = pivot;
+      inverse_diagonal_[j] = inverse;
+      for (int i = j + 1; i < p; ++i) column[i] *= inverse;
+      z_[j] *= inverse;
+      for (int l = j + 1; l < p; ++l) {
+        detail::subtract(p - l, column[l], column + l, factor_.column(l) + l);
+        z_[l] -= column[l] * z_[j];
+      }
+    }
+  }
+
+  LowerTriangle factor_;
+  std::vector<double> z_;
+  std::vector<double> inverse_diagonal_;
+  bool ok_ = true;
+};
+
+}  // namespace kernelbayes

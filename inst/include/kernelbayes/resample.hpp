@@ -1,0 +1,121 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "rng.hpp"
+
+namespace kernelbayes {
+
+/// A resampling scheme: how often each particle is copied. `weights` are
+/// normalised; the counts sum to `n` and have expectation n * weights.
+using ResamplingScheme = std::vector<int> (*)(const std::vector<double>&, int,
+                                              Rng&);
+
+namespace resampling {
+
+/// Counts from sorted points in [0, 1): point i falls in the cell of one
+/// particle. The last cell takes what rounding leaves over.
+template <typename Point>
+std::vector<int> invert(const std::vector<double>& weights, int n,
+                        Point point) {
+  std::vector<int> counts(weights.size(), 0);
+  std::size_t cell = 0;
+  double upper = weights[0];
+  for (int i = 0; i < n; ++i) {
+    const double u = point(i);
+    while (u >= upper && cell + 1 < weights.size()) upper += weights[++cell];
+    ++counts[cell];
+  }
+  return counts;
+}
+
+/// n independent draws, sorted by normalised exponential spacings.
+inline std::vector<int> multinomial(const std::vector<double>& weights, int n,
+                                    Rng& rng) {
+  std::vector<double> points(n);
+  double sum = 0;
+  for (auto& p : points) p = (sum -= std::log1p(-rng.uniform()));
+  sum -= std::log1p(-rng.uniform());
+  return invert(weights, n, [&](int i) { return points[i] / sum; });
+}
+
+/// One point in each of n equal strata (Kitagawa, 1996).
+inline std::vector<int> stratified(const std::vector<double>& weights, int n,
+                                   Rng& rng) {
+  return invert(weights, n, [&](int i) { return (i + rng.uniform()) / n; });
+}
+
+/// One common offset for all strata (Carpenter, Clifford and Fearnhead, 1999).
+inline std::vector<int> systematic(const std::vector<double>& weights, int n,
+                                   Rng& rng) {
+  const double offset = rng.uniform();
+  return invert(weights, n, [&](int i) { return (i + offset) / n; });
+}
+
+/// floor(n w) copies of each, the rest multinomial (Liu and Chen, 1998).
+inline std::vector<int> residual(const std::vector<double>& weights, int n,
+                                 Rng& rng) {
+  std::vector<int> counts(weights.size());
+  std::vector<double> rest(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    counts[i] = static_cast<int>(std::floor(n * weights[i]));
+    rest[i] = n * weights[i] - counts[i];
+  }
+  const int left = n - std::accumulate(counts.begin(), counts.end(), 0);
+  if (left <= 0) return counts;
+  const double total = std::accumulate(rest.begin(), rest.end(), 0.0);
+  for (auto& r : rest) r /= total;
+  const std::vector<int> extra = multinomial(rest, left, rng);
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += extra[i];
+  return counts;
+}
+
+/// All schemes by name: a new scheme is a function and a line here.
+inline const std::map<std::string, ResamplingScheme>& registry() {
+  static const std::map<std::string, ResamplingScheme> schemes = {
+      {"multinomial", multinomial},
+      {"residual", residual},
+      {"stratified", stratified},
+      {"systematic", systematic}};
+  return schemes;
+}
+
+inline ResamplingScheme scheme(const std::string& name) {
+  const auto found = registry().find(name);
+  if (found == registry().end()) {
+    throw std::invalid_argument("unknown resampling scheme: " + name);
+  }
+  return found->second;
+}
+
+/// Ancestors in an order that leaves every survivor where it is, so that only
+/// the copies move.
+inline std::vector<int> ancestors_in_place(std::vector<int> counts) {
+  const int n = static_cast<int>(counts.size());
+  std::vector<int> ancestors(n);
+  int donor = 0;
+  for (int i = 0; i < n; ++i) {
+    if (counts[i] > 0) {
+      ancestors[i] = i;
+      --counts[i];
+    } else {
+      ancestors[i] = -1;
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    if (ancestors[i] >= 0) continue;
+    while (counts[donor] == 0) ++donor;
+    ancestors[i] = donor;
+    --counts[donor];
+  }
+  return ancestors;
+}
+
+}  // namespace resampling
+}  // namespace kernelbayes

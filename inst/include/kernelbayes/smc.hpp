@@ -1,0 +1,282 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "parallel.hpp"
+#include "resample.hpp"
+#include "rng.hpp"
+
+namespace kernelbayes {
+
+/// How much of the particles' ancestry is kept: the number of distinct
+/// founders at each step, also every step's ancestors, or also every step's
+/// states (written by the target).
+enum class History { kSummary, kGenealogy, kFull };
+
+struct SmcSettings {
+  int particles = 250;
+  ResamplingScheme resampling = resampling::systematic;
+  double ess_threshold = 0.5;  // a fraction of the number of particles
+  bool resample_every_step = false;
+  History history = History::kSummary;
+  std::uint64_t seed = 0;
+};
+
+/// What is recorded at each step; weights are those before resampling.
+struct SmcPath {
+  std::vector<double> log_increment;  // log of the evidence's factor at t
+  std::vector<double> ess;
+  std::vector<int> founders;   // distinct ancestors at t = 0
+  std::vector<char> resampled;  // before this step's data came in
+};
+
+/// Trans-dimensional sequential Monte Carlo (Vermaak, Godsill and Doucet,
+/// 2003, section 2) for unnormalised targets gamma_0, gamma_1, ... on a union
+/// of spaces. Step t is
+///
+///   1. if ESS < ess_threshold * N: resample;
+///   2. move every particle by a kernel that leaves gamma_{t-1} invariant;
+///   3. take in datum t; extend every particle by a proposal q and multiply
+///      its weight by W = gamma_t(x) q'(x' | x) / (gamma_{t-1}(x') q(x | x')),
+///      where q' is any normalised reverse kernel.
+///
+/// Then Z_t = Z_{t-1} sum_i Wbar_i W_i estimates the normalising constant of
+/// gamma_t without bias. Nothing after 3 changes a stored particle, so that a
+/// run that is cut and resumed between steps equals one that is not.
+///
+/// Target must offer
+///   using Particle = ...;                      // copyable
+///   using Scratch = ...;                       // per-thread work space
+///   Scratch scratch() const;
+///   void start(Particle&, Rng&) const;         // a draw from gamma_0
+///   void refresh(Particle&, Rng&, Scratch&) const;   // step 2, at t - 1
+///   void take_in(int t, const Executor&);      // step 3, shared sums
+///   double extend(Particle&, Rng&, Scratch&) const;  // step 3, log W
+///   void after_step(int t, const std::vector<Particle>&,
+///                   const std::vector<double>& weights);   // records
+/// where the const methods may run at the same time on different particles.
+template <typename Target>
+class Smc {
+ public:
+  using Particle = typename Target::Particle;
+  using Scratch = typename Target::Scratch;
+
+  Smc(SmcSettings settings, Target& target)
+      : settings_(settings), target_(target) {
+    const int n = settings_.particles;
+    if (n < 1) throw std::invalid_argument("at least one particle is needed");
+    particles_.resize(n);
+    log_weights_.assign(n, 0.0);
+    weights_.assign(n, 1.0 / n);
+    founders_.resize(n);
+    std::iota(founders_.begin(), founders_.end(), 0);
+    for (int i = 0; i < n; ++i) {
+      Rng rng = stream(0, i, kStart);
+      target_.start(particles_[i], rng);
+    }
+  }
+
+  /// Takes in one datum.
+  void step(const Executor& executor) {
+    const int t = time_ + 1;
+    const bool resampled = t > 1 && resample_if_needed(t);
+    if (t > 1) {
+      for_each(executor, [&](int i, Scratch& scratch) {
+        Rng rng = stream(t, i, kRefresh);
+        target_.refresh(particles_[i], rng, scratch);
+      });
+    }
+    target_.take_in(t, executor);
+    std::vector<double>& increments = increments_;
+    increments.resize(particles_.size());
+    for_each(executor, [&](int i, Scratch& scratch) {
+      Rng rng = stream(t, i, kExtend);
+      increments[i] = target_.extend(particles_[i], rng, scratch);
+    });
+    time_ = t;
+    reweight(resampled);
+    target_.after_step(t, particles_, weights_);
+  }
+
+  int time() const { return time_; }
+  const std::vector<Particle>& particles() const { return particles_; }
+  const std::vector<double>& weights() const { return weights_; }
+  const SmcPath& path() const { return path_; }
+  const std::vector<int>& founders() const { return founders_; }
+  const std::vector<int>& ancestors() const { return ancestors_; }
+  int resamplings() const { return resamplings_; }
+  double log_evidence() const { return log_evidence_; }
+
+  /// The relative variance of the evidence's estimate from the genealogy of
+  /// this one run (Lee and Whiteley, 2018, section 3.1): pairs of particles
+  /// without a common founder are independent.
+  double relative_variance() const {
+    const double n = settings_.particles;
+    if (n < 2) return std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> family(founders_.size(), 0.0);
+    for (std::size_t i = 0; i < founders_.size(); ++i) {
+      family[founders_[i]] += weights_[i];
+    }
+    double same = 0;
+    for (const double w : family) same += w * w;
+    return 1 - std::pow(n / (n - 1), resamplings_ + 1) * (1 - same);
+  }
+
+  /// The stream of particle i at step t for a purpose of the target's own.
+  Rng output_stream(int i) const { return stream(time_ + 1, i, kOutput); }
+
+  /// All that `restore()` needs beside the target's own state.
+  struct State {
+    int time = 0;
+    int resamplings = 0;
+    double log_evidence = 0;
+    std::vector<double> log_weights;
+    std::vector<int> founders;
+    std::vector<int> ancestors;
+    SmcPath path;
+  };
+
+  State state() const {
+    return {time_,     resamplings_, log_evidence_, log_weights_,
+            founders_, ancestors_,   path_};
+  }
+
+  void restore(State state, std::vector<Particle> particles) {
+    const std::size_t n = particles_.size();
+    if (particles.size() != n || state.log_weights.size() != n ||
+        state.founders.size() != n) {
+      throw std::invalid_argument(
+          "the state does not have the number of particles asked for");
+    }
+    time_ = state.time;
+    resamplings_ = state.resamplings;
+    log_evidence_ = state.log_evidence;
+    log_weights_ = std::move(state.log_weights);
+    founders_ = std::move(state.founders);
+    ancestors_ = std::move(state.ancestors);
+    path_ = std::move(state.path);
+    particles_ = std::move(particles);
+    normalise();
+  }
+
+ private:
+  enum Purpose : std::uint64_t { kStart, kRefresh, kExtend, kResample, kOutput };
+
+  Rng stream(int t, int i, Purpose purpose) const {
+    return Rng(settings_.seed, static_cast<std::uint64_t>(t) * 8 + purpose,
+               static_cast<std::uint64_t>(i));
+  }
+
+  template <typename Body>
+  void for_each(const Executor& executor, Body body) {
+    executor(particles_.size(), [&](std::size_t begin, std::size_t end) {
+      Scratch scratch = target_.scratch();
+      for (std::size_t i = begin; i < end; ++i) {
+        body(static_cast<int>(i), scratch);
+      }
+    });
+  }
+
+  static double effective_size(const std::vector<double>& weights) {
+    double sum = 0;
+    for (const double w : weights) sum += w * w;
+    return 1 / sum;
+  }
+
+  bool resample_if_needed(int t) {
+    const double n = settings_.particles;
+    const bool wanted =
+        settings_.resample_every_step ||
+        effective_size(weights_) < settings_.ess_threshold * n;
+    std::vector<int> ancestors;
+    if (wanted) {
+      Rng rng = stream(t, 0, kResample);
+      ancestors = resampling::ancestors_in_place(
+          settings_.resampling(weights_, settings_.particles, rng));
+      adopt(ancestors);
+      ++resamplings_;
+    } else if (settings_.history != History::kSummary) {
+      ancestors.resize(particles_.size());
+      std::iota(ancestors.begin(), ancestors.end(), 0);
+    }
+    if (settings_.history != History::kSummary) {
+      ancestors_.insert(ancestors_.end(), ancestors.begin(), ancestors.end());
+    }
+    return wanted;
+  }
+
+  // Survivors stay where they are, so copies never read a changed particle.
+  void adopt(const std::vector<int>& ancestors) {
+    for (std::size_t i = 0; i < ancestors.size(); ++i) {
+      const std::size_t from = ancestors[i];
+      if (from == i) continue;
+      particles_[i] = particles_[from];
+      founders_[i] = founders_[from];
+    }
+    std::fill(log_weights_.begin(), log_weights_.end(), 0.0);
+    std::fill(weights_.begin(), weights_.end(), 1.0 / weights_.size());
+  }
+
+  void reweight(bool resampled) {
+    const double largest =
+        *std::max_element(increments_.begin(), increments_.end());
+    if (!std::isfinite(largest)) fail();
+    double mean = 0;
+    for (std::size_t i = 0; i < increments_.size(); ++i) {
+      mean += weights_[i] * std::exp(increments_[i] - largest);
+      log_weights_[i] += increments_[i];
+    }
+    if (!(mean > 0)) fail();
+    const double log_increment = std::log(mean) + largest;
+    log_evidence_ += log_increment;
+    normalise();
+    path_.log_increment.push_back(log_increment);
+    path_.ess.push_back(effective_size(weights_));
+    path_.resampled.push_back(resampled);
+    path_.founders.push_back(distinct_founders());
+  }
+
+  [[noreturn]] void fail() const {
+    throw std::runtime_error("no particle has a finite, positive weight at " +
+                             std::string("step ") + std::to_string(time_));
+  }
+
+  void normalise() {
+    const double largest =
+        *std::max_element(log_weights_.begin(), log_weights_.end());
+    double sum = 0;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      sum += weights_[i] = std::exp(log_weights_[i] - largest);
+    }
+    for (double& w : weights_) w /= sum;
+  }
+
+  int distinct_founders() const {
+    std::vector<char> seen(founders_.size(), 0);
+    int count = 0;
+    for (const int f : founders_) {
+      count += !seen[f];
+      seen[f] = 1;
+    }
+    return count;
+  }
+
+  SmcSettings settings_;
+  Target& target_;
+  int time_ = 0;
+  int resamplings_ = 0;
+  double log_evidence_ = 0;
+  std::vector<Particle> particles_;
+  std::vector<double> log_weights_, weights_, increments_;
+  std::vector<int> founders_, ancestors_;
+  SmcPath path_;
+};
+
+}  // namespace kernelbayes

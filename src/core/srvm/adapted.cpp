@@ -1,0 +1,61 @@
+#include "adapted.hpp"
+
+#include <cmath>
+
+namespace kernelbayes {
+namespace srvm {
+
+AdaptedChoice adapted_choice(double log_stay, double log_join) {
+  const double difference = log_join - log_stay;
+  if (difference > 0) {
+    const double ratio = std::exp(-difference);
+    return {log_join + std::log1p(ratio), 1 / (1 + ratio)};
+  }
+  const double ratio = std::exp(difference);
+  return {log_stay + std::log1p(ratio), ratio / (1 + ratio)};
+}
+
+AdaptedProposal propose_adapted(Particle& particle, const Model& model,
+                                const CandidatePool& pool,
+                                const PriorStep& step, double y,
+                                Scratch& scratch) {
+  const int k = particle.k();
+  const bool intercept = model.intercept;
+  std::vector<double>& u = scratch.a;
+  if (intercept) u[0] = 1;
+  for (int i = 0; i < k; ++i) {
+    u[i + intercept] = pool.latest_value(particle.set[i]);
+  }
+  const double predictive = assimilate(particle, scratch, u, y);
+  // A repeated point is no new candidate: the prior does not change.
+  if (!pool.latest_is_new()) return {{predictive, 0}, {}};
+
+  const double log_stay = predictive + std::log(step.stay(k));
+  const double join = step.join(k);
+  if (join == 0) return {{log_stay, 0}, {}};
+
+  const int t = pool.latest();
+  std::vector<double>& g = scratch.a;
+  if (intercept) g[0] = pool.column_sum(t);
+  for (int i = 0; i < k; ++i) {
+    g[i + intercept] = pool.latest_gram(particle.set[i]);
+  }
+  const Birth birth = score_birth(particle, t, g, pool.latest_gram(t),
+                                  pool.rhs(t), scratch.b);
+  const double log_join = predictive + birth.log_ratio + std::log(join);
+  return {adapted_choice(log_stay, log_join), birth};
+}
+
+double extend_adapted(Particle& particle, const Model& model,
+                      const CandidatePool& pool, const PriorStep& step,
+                      double y, Rng& rng, Scratch& scratch) {
+  const AdaptedProposal proposal =
+      propose_adapted(particle, model, pool, step, y, scratch);
+  if (rng.uniform() < proposal.choice.join_probability) {
+    append(particle, proposal.birth, scratch.a, scratch.b);
+  }
+  return proposal.choice.log_weight;
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

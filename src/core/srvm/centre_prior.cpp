@@ -1,0 +1,52 @@
+#include "centre_prior.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+double CentrePrior::log_constant(int m) const {
+  // Terms relative to the largest so far: lambda^k may overflow.
+  double log_term = 0, largest = 0, sum = 1;
+  for (int k = 0; k < limit(m); ++k) {
+    const double ratio = kind_ == Kind::kSubset
+                             ? lambda_ / (k + 1)
+                             : lambda_ / m * (m - k) / (k + 1);
+    log_term += std::log(ratio);
+    if (log_term > largest) {
+      sum = sum * std::exp(largest - log_term) + 1;
+      largest = log_term;
+    } else {
+      sum += std::exp(log_term - largest);
+    }
+    if (ratio < 1 && log_term < largest - 50) break;  // below rounding
+  }
+  return largest + std::log(sum);
+}
+
+double CentrePrior::log_probability(int k, int m) const {
+  double log_set = 0;
+  for (int i = 0; i < k; ++i) log_set += std::log(odds(i, m));
+  return log_set - log_constant(m);
+}
+
+PriorStep::PriorStep(const CentrePrior& prior, int m)
+    : prior_(prior),
+      m_(m),
+      constant_(std::exp(prior.log_constant(m - 1) - prior.log_constant(m))) {
+}
+
+double PriorStep::stay(int k) const {
+  if (prior_.kind_ == CentrePrior::Kind::kSubset) {
+    return constant_ * (m_ - k) / m_;
+  }
+  return constant_ * std::pow((m_ - 1.0) / m_, k);
+}
+
+double PriorStep::join(int k) const {
+  if (k >= prior_.kmax_) return 0;
+  const double odds = prior_.lambda_ / m_;
+  if (prior_.kind_ == CentrePrior::Kind::kSubset) return constant_ * odds;
+  return constant_ * odds * std::pow((m_ - 1.0) / m_, k);
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <kernelbayes/kernel.hpp>
+#include <kernelbayes/rng.hpp>
+#include <kernelbayes/smc.hpp>
+
+#include "centre_prior.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// Inverse gamma (density proportional to v^(-shape-1) exp(-scale/v)), or a
+/// fixed value.
+struct VariancePrior {
+  bool fixed = false;
+  double value = 1;
+  double shape = 1, scale = 1;
+
+  double draw(Rng& rng) const {
+    return fixed ? value : rng.inverse_gamma(shape, scale);
+  }
+
+  /// Given n squares that sum to `sum`, normal with this variance.
+  double draw_posterior(double n, double sum, Rng& rng) const {
+    return fixed ? value
+                 : rng.inverse_gamma(shape + n / 2, scale + sum / 2);
+  }
+};
+
+/// The model of Vermaak, Godsill and Doucet (2003): y = beta_0 +
+/// sum_{j in S} beta_j K(x, x_j) + noise, beta ~ N(0, coef I), with the
+/// prior of the set S in `centres`.
+struct Model {
+  Kernel kernel = Kernel::constant(1);
+  CentrePrior centres;
+  VariancePrior noise, coef;
+  bool intercept = true;
+  double shift = 0;  // subtracted from y for accuracy; not part of the model
+};
+
+struct Config {
+  Model model;
+  SmcSettings smc;
+  int n_moves = 0;
+  double move_fraction = 0.25;  // the papers' c
+};
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,174 @@
+#include "filter.hpp"
+
+#include <chrono>
+#include <stdexcept>
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Fixed variances are never refactored by a Gibbs step: rounding is cleared
+// on this schedule instead.
+constexpr int kRefactorEvery = 64;
+
+}  // namespace
+
+Target::Target(const Config& config, const Eigen::MatrixXd& x,
+               const Eigen::VectorXd& y)
+    : config_(config),
+      x_(x),
+      y_(y.array() - config.model.shift),
+      pool_(config.model.kernel, config.n_moves > 0) {
+  config_.model.kernel.check_dimension(x.cols());
+  if (x.rows() != y.size()) {
+    throw std::invalid_argument("x and y differ in their numbers of rows");
+  }
+}
+
+Scratch Target::scratch() const {
+  return Scratch(config_.model.centres.limit(pool_.size() + 1) + 3);
+}
+
+void Target::start(Particle& particle, Rng& rng) const {
+  const Model& model = config_.model;
+  particle.noise = model.noise.draw(rng);
+  particle.coef = model.coef.draw(rng);
+  if (model.intercept) {
+    particle.gram.resize(1);
+    particle.gram(0, 0) = 0;
+    particle.rhs.assign(1, 0.0);
+  }
+  refactor(particle, model);
+}
+
+void Target::gibbs(Particle& particle, Rng& rng, Scratch& scratch) const {
+  const Model& model = config_.model;
+  const bool fixed = model.noise.fixed && model.coef.fixed;
+  if (fixed && pool_.rows() % kRefactorEvery != 0) return;
+  if (!fixed) {
+    draw_coefficients(particle, rng, scratch.a);
+    draw_variances(particle, model, pool_, scratch.a, rng);
+  }
+  refactor(particle, model);
+}
+
+void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
+  gibbs(particle, rng, scratch);
+  particle.moves = MoveCounts();
+  for (int i = 0; i < config_.n_moves; ++i) {
+    random_move(particle, config_, pool_, rng, scratch);
+  }
+}
+
+void Target::take_in(int t, const Executor& executor) {
+  const auto start = Clock::now();
+  pool_.add_row(x_, t - 1, y_[t - 1], executor);
+  step_ = PriorStep(config_.model.centres, pool_.size());
+  records_.shared_seconds += seconds_since(start);
+}
+
+double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
+  const double log_weight =
+      extend_adapted(particle, config_.model, pool_, step_,
+                     y_[pool_.rows() - 1], rng, scratch);
+  if (!particle.factor.ok()) {
+    throw std::runtime_error("a Cholesky factor lost definiteness at step " +
+                             std::to_string(pool_.rows()));
+  }
+  return log_weight;
+}
+
+void Target::after_step(int, const std::vector<Particle>& particles,
+                        const std::vector<double>& weights) {
+  double k = 0, sigma = 0, tried[3] = {0}, accepted[3] = {0};
+  for (std::size_t i = 0; i < particles.size(); ++i) {
+    k += weights[i] * particles[i].k();
+    sigma += weights[i] * std::sqrt(particles[i].noise);
+    for (int move = 0; move < 3; ++move) {
+      tried[move] += particles[i].moves.tried[move];
+      accepted[move] += particles[i].moves.accepted[move];
+    }
+  }
+  records_.mean_k.push_back(k);
+  records_.mean_sigma.push_back(sigma);
+  records_.tried.insert(records_.tried.end(), tried, tried + 3);
+  records_.accepted.insert(records_.accepted.end(), accepted, accepted + 3);
+  if (config_.n_moves == 0) release_unused(particles);
+  if (config_.smc.history == History::kFull) record_sets(particles, weights);
+}
+
+void Target::release_unused(const std::vector<Particle>& particles) {
+  std::vector<char> used(pool_.size(), 0);
+  for (const Particle& particle : particles) {
+    for (const int j : particle.set) used[j] = 1;
+  }
+  pool_.release_unused(used);
+}
+
+void Target::record_sets(const std::vector<Particle>& particles,
+                         const std::vector<double>& weights) {
+  records_.weights.insert(records_.weights.end(), weights.begin(),
+                          weights.end());
+  for (const Particle& particle : particles) {
+    records_.set_sizes.push_back(particle.k());
+    for (const int j : particle.set) {
+      records_.sets.push_back(pool_.row_of(j));
+    }
+  }
+}
+
+void Target::draw(Particle& particle, Rng& rng,
+                  std::vector<double>& beta) const {
+  beta.resize(particle.factor.size());
+  draw_coefficients(particle, rng, beta);
+  draw_variances(particle, config_.model, pool_, beta, rng);
+  if (config_.model.intercept) beta[0] += config_.model.shift;
+}
+
+void Target::restore(int t, std::vector<Particle>& particles,
+                     const Executor& executor) {
+  std::vector<char> used(t, 0);  // candidates are fewer than rows
+  for (const Particle& particle : particles) {
+    for (const int j : particle.set) used.at(j) = 1;
+  }
+  pool_.rebuild(x_, y_.head(t), used, executor);
+  executor(particles.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      pool_.restore_sums(particles[i].set, config_.model.intercept,
+                         particles[i].gram, particles[i].rhs);
+    }
+  });
+}
+
+Filter::Filter(const Config& config, const Eigen::MatrixXd& x,
+               const Eigen::VectorXd& y)
+    : rows_(static_cast<int>(x.rows())),
+      target_(config, x, y),
+      smc_(config.smc, target_) {}
+
+void Filter::advance(int n, const Executor& executor) {
+  const auto start = Clock::now();
+  for (int i = 0; i < n && time() < rows_; ++i) smc_.step(executor);
+  target_.records().seconds += seconds_since(start);
+}
+
+void Filter::restore(Smc<Target>::State state,
+                     std::vector<Particle> particles, Records records,
+                     const Executor& executor) {
+  if (state.time > rows_) {
+    throw std::invalid_argument("the state is ahead of the data");
+  }
+  target_.restore(state.time, particles, executor);
+  target_.records() = std::move(records);
+  smc_.restore(std::move(state), std::move(particles));
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

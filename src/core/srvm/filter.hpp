@@ -1,0 +1,93 @@
+#pragma once
+
+#include <kernelbayes/smc.hpp>
+#include <memory>
+#include <vector>
+
+#include "adapted.hpp"
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// Posterior summaries recorded at each step, and where the time went.
+struct Records {
+  std::vector<double> mean_k, mean_sigma;
+  std::vector<double> tried, accepted;  // 3 a step: birth, death, swap
+  double seconds = 0;                   // in all steps
+  double shared_seconds = 0;            // of these, in sums over the data
+  // With History::kFull: every step's weights and sets.
+  std::vector<double> weights;
+  std::vector<int> set_sizes, sets;  // rows of x, from 0
+};
+
+/// The model as a target of `Smc`: gamma_t(S) = p_t(S) L_t(S) given psi.
+class Target {
+ public:
+  using Particle = srvm::Particle;
+  using Scratch = srvm::Scratch;
+
+  Target(const Config& config, const Eigen::MatrixXd& x,
+         const Eigen::VectorXd& y);
+
+  Scratch scratch() const;
+  void start(Particle& particle, Rng& rng) const;
+  void refresh(Particle& particle, Rng& rng, Scratch& scratch) const;
+  void take_in(int t, const Executor& executor);
+  double extend(Particle& particle, Rng& rng, Scratch& scratch) const;
+  void after_step(int t, const std::vector<Particle>& particles,
+                  const std::vector<double>& weights);
+
+  /// One Gibbs draw (coefficients, psi) for output; sets `particle`'s psi but
+  /// leaves its factor. The intercept is in the scale of y.
+  void draw(Particle& particle, Rng& rng, std::vector<double>& beta) const;
+
+  /// Rebuilds the shared sums of the first t rows and the particles' own
+  /// from their sets; `particles` hold sets, psi and factors.
+  void restore(int t, std::vector<Particle>& particles,
+               const Executor& executor);
+
+  const CandidatePool& pool() const { return pool_; }
+  Records& records() { return records_; }
+  const Records& records() const { return records_; }
+
+ private:
+  void gibbs(Particle& particle, Rng& rng, Scratch& scratch) const;
+  void release_unused(const std::vector<Particle>& particles);
+  void record_sets(const std::vector<Particle>& particles,
+                   const std::vector<double>& weights);
+
+  Config config_;
+  Eigen::MatrixXd x_;
+  Eigen::VectorXd y_;  // less the shift
+  CandidatePool pool_;
+  PriorStep step_;
+  Records records_;
+};
+
+/// The sequential sampler as a resumable state machine.
+class Filter {
+ public:
+  Filter(const Config& config, const Eigen::MatrixXd& x,
+         const Eigen::VectorXd& y);
+
+  int rows() const { return rows_; }
+  int time() const { return smc_.time(); }
+
+  /// Takes in up to n further rows.
+  void advance(int n, const Executor& executor);
+
+  const Smc<Target>& smc() const { return smc_; }
+  const Target& target() const { return target_; }
+
+  void restore(Smc<Target>::State state, std::vector<Particle> particles,
+               Records records, const Executor& executor);
+
+ private:
+  int rows_;
+  Target target_;
+  Smc<Target> smc_;
+};
+
+}  // namespace srvm
+}  // namespace kernelbayes

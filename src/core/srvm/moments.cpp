@@ -1,0 +1,38 @@
+#include "moments.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+void posterior_moments(const Particle& particle, const Model& model,
+                       const Eigen::MatrixXd& values,
+                       const std::vector<int>& column,
+                       Eigen::Ref<Eigen::VectorXd> mean,
+                       Eigen::Ref<Eigen::VectorXd> variance) {
+  // With u the design row and h = L^-1 u: mean h'z, variance h'h.
+  constexpr Eigen::Index kTile = 128;
+  const int p = particle.factor.size();
+  Eigen::MatrixXd h(kTile, p);
+  mean.setConstant(model.shift);
+  variance.setZero();
+  for (Eigen::Index from = 0; from < values.rows(); from += kTile) {
+    const Eigen::Index n = std::min(kTile, values.rows() - from);
+    for (int j = 0; j < p; ++j) {
+      auto own = h.col(j).head(n);
+      if (model.intercept && j == 0) {
+        own.setOnes();
+      } else {
+        const int candidate = particle.set[j - model.intercept];
+        own = values.col(column[candidate]).segment(from, n);
+      }
+      for (int l = 0; l < j; ++l) {
+        own -= particle.factor(j, l) * h.col(l).head(n);
+      }
+      own /= particle.factor(j, j);
+      mean.segment(from, n) += particle.factor.z(j) * own;
+      variance.segment(from, n) += own.cwiseAbs2();
+    }
+  }
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "particle.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// Posterior mean and variance of f at n points given one particle's set and
+/// psi (the coefficients integrated out). `values` is n x U: the kernel
+/// between the points and the candidates in use; `column[j]` is where
+/// candidate j stands in it.
+void posterior_moments(const Particle& particle, const Model& model,
+                       const Eigen::MatrixXd& values,
+                       const std::vector<int>& column,
+                       Eigen::Ref<Eigen::VectorXd> mean,
+                       Eigen::Ref<Eigen::VectorXd> variance);
+
+}  // namespace srvm
+}  // namespace kernelbayes

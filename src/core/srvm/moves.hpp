@@ -1,0 +1,48 @@
+#pragma once
+
+#include "particle.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// Reversible-jump moves that leave p(S | psi, y_1..t) invariant. Each tries
+/// once: it proposes, accepts or not, and counts.
+void birth_move(Particle& particle, const Config& config,
+                const CandidatePool& pool, Rng& rng, Scratch& scratch);
+void death_move(Particle& particle, const Config& config,
+                const CandidatePool& pool, Rng& rng, Scratch& scratch);
+void swap_move(Particle& particle, const Config& config,
+               const CandidatePool& pool, Rng& rng, Scratch& scratch);
+
+/// Chooses one of the three with the papers' probabilities.
+void random_move(Particle& particle, const Config& config,
+                 const CandidatePool& pool, Rng& rng, Scratch& scratch);
+
+/// b(k) = c min(1, p(k+1)/p(k)), none at the largest size.
+inline double birth_probability(const Config& config, int k, int m) {
+  const CentrePrior& prior = config.model.centres;
+  if (k >= prior.limit(m)) return 0;
+  return config.move_fraction * std::min(1.0, prior.next(k));
+}
+
+/// d(k) = c min(1, p(k-1)/p(k)), none for the empty set.
+inline double death_probability(const Config& config, int k) {
+  if (k == 0) return 0;
+  return config.move_fraction *
+         std::min(1.0, 1 / config.model.centres.next(k - 1));
+}
+
+/// log of the prior and proposal ratio of a birth from k to k + 1 centres
+/// out of m; a death from k + 1 to k has its negative.
+double log_birth_odds(const Config& config, int k, int m);
+
+/// A uniform choice among the candidates outside the set.
+int draw_unoccupied(const Particle& particle, int m, Rng& rng);
+
+/// Metropolis acceptance on the log scale.
+inline bool accept(double log_ratio, Rng& rng) {
+  return log_ratio >= 0 || rng.uniform() < std::exp(log_ratio);
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

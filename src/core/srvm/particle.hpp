@@ -1,0 +1,96 @@
+#pragma once
+
+#include <kernelbayes/cholesky.hpp>
+#include <vector>
+
+#include "config.hpp"
+#include "pool.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// How often a kind of move was tried and accepted in the latest refresh.
+struct MoveCounts {
+  int tried[3] = {0, 0, 0};  // birth, death, swap
+  int accepted[3] = {0, 0, 0};
+};
+
+/// One hypothesis: a set S of centres and psi = (noise, coef), with the
+/// factor of A = G_SS / noise + I / coef and z = L^-1 Phi'y / noise. Row 0
+/// is the intercept, where the model has one; the centres follow in the
+/// order of `set`.
+///
+/// The gram matrix and Phi'y of the set are the particle's own copies of
+/// shared sums, so that a refactor reads contiguous memory and costs nothing
+/// in t.
+struct Particle {
+  std::vector<int> set;  // candidates
+  double noise = 1, coef = 1;
+  LowerTriangle gram;
+  std::vector<double> rhs;
+  Cholesky factor;
+  MoveCounts moves;
+
+  int k() const { return static_cast<int>(set.size()); }
+};
+
+/// Work space of one thread.
+struct Scratch {
+  explicit Scratch(int size) : a(size), b(size), c(size) {}
+  std::vector<double> a, b, c;
+};
+
+/// Factors A anew from the gram matrix.
+void refactor(Particle& particle, const Model& model);
+
+/// Takes in one row of the design matrix, `u`, and its response; the log
+/// predictive density of the response before it was taken in:
+/// log L_t(S) - log L_{t-1}(S).
+double assimilate(Particle& particle, Scratch& scratch,
+                  const std::vector<double>& u, double y);
+
+/// log of the marginal likelihood, up to what does not depend on the set.
+double log_marginal(const Particle& particle);
+
+/// log L(S + j) - log L(S), with the row of the factor that j would add left
+/// in `h`. On entry `g` holds gram entries of j with the set, in its order.
+struct Birth {
+  int candidate;
+  double gram, rhs;
+  double log_ratio, pivot, z;
+};
+Birth score_birth(const Particle& particle, int candidate,
+                  const std::vector<double>& g, double gram, double rhs,
+                  std::vector<double>& h);
+
+void append(Particle& particle, const Birth& birth,
+            const std::vector<double>& g, const std::vector<double>& h);
+
+/// log L(S - i) - log L(S) for the i-th centre of the set. `w` becomes
+/// column i of L^-1, whose squares sum to [A^-1]_ii = variance and whose
+/// product with z is the coefficient's posterior mean.
+struct Death {
+  double log_ratio, variance, mean;
+};
+Death score_death(const Particle& particle, int i, bool intercept,
+                  std::vector<double>& w);
+
+void erase(Particle& particle, int i, bool intercept,
+           std::vector<double>& work);
+
+/// Gathers a candidate's gram entries with the set.
+void gather_gram(const CandidatePool& pool, const Particle& particle,
+                 int candidate, bool intercept, std::vector<double>& g);
+
+/// A draw of the coefficients given the set and psi, in the shifted scale
+/// (the model's shift is still to be added to the intercept), into `beta`.
+void draw_coefficients(const Particle& particle, Rng& rng,
+                       std::vector<double>& beta);
+
+/// psi given the set and coefficients; the factor is left as it is.
+void draw_variances(Particle& particle, const Model& model,
+                    const CandidatePool& pool,
+                    const std::vector<double>& beta, Rng& rng);
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,182 @@
+#include "pool.hpp"
+
+#include <functional>
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+std::size_t hash_row(const Eigen::MatrixXd& x, int row) {
+  std::size_t hash = 0;
+  for (Eigen::Index j = 0; j < x.cols(); ++j) {
+    const double value = x(row, j) + 0.0;  // -0 and 0 are the same point
+    hash ^= std::hash<double>()(value) + 0x9e3779b97f4a7c15ULL + (hash << 6) +
+            (hash >> 2);
+  }
+  return hash;
+}
+
+Eigen::Map<Eigen::MatrixXd> as_column(std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size()), 1};
+}
+
+constexpr int kLanes = 8;
+
+// Inner products of one column with kLanes others, each summed in order.
+void dot_lanes(int n, const double* x, const double* const* columns,
+               double* out) {
+  double sum[kLanes] = {0};
+  for (int s = 0; s < n; ++s) {
+    for (int l = 0; l < kLanes; ++l) sum[l] += x[s] * columns[l][s];
+  }
+  for (int l = 0; l < kLanes; ++l) out[l] = sum[l];
+}
+
+}  // namespace
+
+int CandidatePool::find(const Eigen::MatrixXd& x, int row) const {
+  const auto range = by_hash_.equal_range(hash_row(x, row));
+  for (auto it = range.first; it != range.second; ++it) {
+    if (x.row(row_of_[it->second]) == x.row(row)) return it->second;
+  }
+  return -1;
+}
+
+void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
+                            const Executor& executor) {
+  latest_column_.resize(row + 1);
+  kernel_.block(x.topRows(row + 1), x.row(row), as_column(latest_column_));
+  y_.push_back(y);
+  y_squares_ += y * y;
+  extend_sums(y, executor);
+  latest_is_new_ = find(x, row) < 0;
+  if (!latest_is_new_) return;
+  const int candidate = add_candidate(x, row);
+  columns_[candidate] = latest_column_;
+  add_sums(candidate, executor);
+}
+
+// The new row's term in every sum that is kept.
+void CandidatePool::extend_sums(double y, const Executor& executor) {
+  for (const int j : kept_) {
+    const double value = latest_value(j);
+    columns_[j].push_back(value);
+    rhs_[j] += value * y;
+    column_sum_[j] += value;
+  }
+  if (!all_pairs_) return;
+  std::vector<double> values(size());
+  for (int j = 0; j < size(); ++j) values[j] = latest_value(j);
+  executor(size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const double value = values[i];
+      double* row = gram_[i].data();
+      for (std::size_t j = 0; j <= i; ++j) row[j] += value * values[j];
+    }
+  });
+}
+
+int CandidatePool::add_candidate(const Eigen::MatrixXd& x, int row) {
+  const int candidate = size();
+  row_of_.push_back(row);
+  by_hash_.emplace(hash_row(x, row), candidate);
+  columns_.emplace_back();
+  rhs_.push_back(0);
+  column_sum_.push_back(0);
+  return candidate;
+}
+
+// All sums over the rows so far of a candidate whose column is complete.
+void CandidatePool::add_sums(int candidate, const Executor& executor) {
+  const double* own = columns_[candidate].data();
+  double rhs = 0, sum = 0;
+  for (int s = 0; s < rows(); ++s) {
+    rhs += own[s] * y_[s];
+    sum += own[s];
+  }
+  rhs_[candidate] = rhs;
+  column_sum_[candidate] = sum;
+  kept_.push_back(candidate);
+  latest_gram_.resize(candidate + 1);
+  const std::size_t groups = (kept_.size() + kLanes - 1) / kLanes;
+  executor(groups, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t g = begin; g < end; ++g) {
+      dot_group(own, kept_, g * kLanes, latest_gram_.data());
+    }
+  });
+  if (all_pairs_) gram_.push_back(latest_gram_);
+}
+
+// Inner products of `own` with up to kLanes columns of `list` from `first`,
+// each to its candidate's place in `out`.
+void CandidatePool::dot_group(const double* own, const std::vector<int>& list,
+                              std::size_t first, double* out) const {
+  const double* lanes[kLanes];
+  double sums[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    lanes[l] = columns_[list[std::min(first + l, list.size() - 1)]].data();
+  }
+  dot_lanes(rows(), own, lanes, sums);
+  for (int l = 0; l < kLanes && first + l < list.size(); ++l) {
+    out[list[first + l]] = sums[l];
+  }
+}
+
+void CandidatePool::rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+                            const std::vector<char>& used,
+                            const Executor& executor) {
+  const int t = static_cast<int>(y.size());
+  for (int s = 0; s < t; ++s) {
+    y_.push_back(y[s]);
+    y_squares_ += y[s] * y[s];
+    latest_is_new_ = find(x, s) < 0;
+    if (latest_is_new_) add_candidate(x, s);
+  }
+  for (int j = 0; j < size(); ++j) {
+    if (!all_pairs_ && !used[j]) continue;
+    columns_[j].resize(t);
+    kernel_.block(x.topRows(t), x.row(row_of_[j]), as_column(columns_[j]));
+    add_sums(j, executor);
+  }
+}
+
+void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
+                                 LowerTriangle& gram,
+                                 std::vector<double>& rhs) const {
+  const int k = static_cast<int>(set.size());
+  gram.resize(k + intercept);
+  rhs.resize(k + intercept);
+  if (intercept) {
+    gram(0, 0) = rows();
+    rhs[0] = 0;
+    for (const double y : y_) rhs[0] += y;
+  }
+  std::vector<double> sums(size());
+  for (int j = 0; j < k; ++j) {
+    const double* own = columns_[set[j]].data();
+    for (int first = 0; first < k; first += kLanes) {
+      dot_group(own, set, first, sums.data());
+    }
+    if (intercept) gram(j + 1, 0) = column_sum_[set[j]];
+    for (int i = j; i < k; ++i) {
+      gram(i + intercept, j + intercept) = sums[set[i]];
+    }
+    rhs[j + intercept] = rhs_[set[j]];
+  }
+}
+
+void CandidatePool::release_unused(const std::vector<char>& used) {
+  std::size_t left = 0;
+  for (const int j : kept_) {
+    if (used[j]) {
+      kept_[left++] = j;
+    } else {
+      std::vector<double>().swap(columns_[j]);
+    }
+  }
+  kept_.resize(left);
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,44 @@
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+// log L(S + j - i) - log L(S): the birth of j, then the death of i from the
+// factor that j's row [h', pivot] would extend. `w` is column i of L^-1.
+double log_swap_ratio(const Birth& birth, const Death& death, int p,
+                      double coef, const std::vector<double>& h,
+                      const std::vector<double>& w) {
+  double product = 0;
+  for (int j = 0; j < p; ++j) product += h[j] * w[j];
+  const double last = -product / birth.pivot;
+  const double variance = death.variance + last * last;
+  const double mean = death.mean + last * birth.z;
+  return birth.log_ratio + 0.5 * std::log(coef / variance) -
+         0.5 * mean * mean / variance;
+}
+
+}  // namespace
+
+void swap_move(Particle& particle, const Config& config,
+               const CandidatePool& pool, Rng& rng, Scratch& scratch) {
+  const bool intercept = config.model.intercept;
+  const int i = static_cast<int>(rng.index(particle.k()));
+  const int j = draw_unoccupied(particle, pool.size(), rng);
+  gather_gram(pool, particle, j, intercept, scratch.a);
+  const Birth birth = score_birth(particle, j, scratch.a, pool.gram(j, j),
+                                  pool.rhs(j), scratch.b);
+  const Death death = score_death(particle, i, intercept, scratch.c);
+  ++particle.moves.tried[2];
+  const double log_ratio =
+      log_swap_ratio(birth, death, particle.factor.size(), particle.coef,
+                     scratch.b, scratch.c);
+  if (!accept(log_ratio, rng)) return;
+  append(particle, birth, scratch.a, scratch.b);
+  erase(particle, i, intercept, scratch.c);
+  ++particle.moves.accepted[2];
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,139 @@
+#include <RcppEigen.h>
+
+#include <memory>
+
+#include "core/srvm/moments.hpp"
+#include "executor.hpp"
+#include "kernelbayes/mixture.hpp"
+#include "srvm_from_r.hpp"
+
+namespace {
+
+using namespace kernelbayes;
+
+// A run in progress. It lives as long as one R call: fits hold its state.
+struct Handle {
+  Handle(const Rcpp::List& list, const Eigen::MatrixXd& x,
+         const Eigen::VectorXd& y)
+      : config(srvm_r::config(list)),
+        executor(make_executor(list["threads"])),
+        filter(config, x, y) {}
+
+  srvm::Config config;
+  Executor executor;
+  srvm::Filter filter;
+};
+
+Handle& handle_of(SEXP pointer) {
+  return *Rcpp::XPtr<Handle>(pointer).checked_get();
+}
+
+}  // namespace
+
+// [[Rcpp::export(rng = false)]]
+SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                   const Eigen::VectorXd& y,
+                   Rcpp::Nullable<Rcpp::List> state) {
+  auto handle = std::make_unique<Handle>(config, x, y);
+  if (state.isNotNull()) {
+    srvm_r::restore(handle->filter, Rcpp::List(state.get()),
+                    handle->config.model.intercept, handle->executor);
+  }
+  return Rcpp::XPtr<Handle>(handle.release());
+}
+
+// [[Rcpp::export(rng = false)]]
+int srvm_advance_cpp(SEXP handle, int n) {
+  Handle& run = handle_of(handle);
+  run.filter.advance(n, run.executor);
+  return run.filter.time();
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_snapshot_cpp(SEXP handle) {
+  return srvm_r::state_to_r(handle_of(handle).filter);
+}
+
+// One Gibbs draw of coefficients and variances for each particle.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_draws_cpp(SEXP handle) {
+  const srvm::Filter& filter = handle_of(handle).filter;
+  const auto& particles = filter.smc().particles();
+  std::vector<double> beta, all, noise, coef;
+  for (std::size_t i = 0; i < particles.size(); ++i) {
+    srvm::Particle copy = particles[i];
+    Rng rng = filter.smc().output_stream(static_cast<int>(i));
+    filter.target().draw(copy, rng, beta);
+    all.insert(all.end(), beta.begin(), beta.end());
+    noise.push_back(copy.noise);
+    coef.push_back(copy.coef);
+  }
+  return Rcpp::List::create(Rcpp::_["beta"] = all, Rcpp::_["noise"] = noise,
+                            Rcpp::_["coef"] = coef);
+}
+
+// Posterior means and variances of f, n points x N particles. `values` is
+// n x U; `column[j]` (from 1) its column for candidate j, or 0.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_moments_cpp(Rcpp::List state, bool intercept, double shift,
+                            const Eigen::MatrixXd& values,
+                            std::vector<int> column) {
+  const auto particles = srvm_r::particles_from_r(state, intercept);
+  srvm::Model model;
+  model.intercept = intercept;
+  model.shift = shift;
+  for (int& c : column) --c;
+  Eigen::MatrixXd mean(values.rows(), particles.size());
+  Eigen::MatrixXd variance(values.rows(), particles.size());
+  for (std::size_t i = 0; i < particles.size(); ++i) {
+    srvm::posterior_moments(particles[i], model, values, column, mean.col(i),
+                            variance.col(i));
+  }
+  return Rcpp::List::create(Rcpp::_["mean"] = mean,
+                            Rcpp::_["variance"] = variance);
+}
+
+// Mean coefficients of each particle, concatenated in the order of `sets`
+// with the intercept first.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> srvm_coefficients_cpp(Rcpp::List state, bool intercept,
+                                          double shift) {
+  std::vector<double> out;
+  for (const auto& particle : srvm_r::particles_from_r(state, intercept)) {
+    std::vector<double> mean = particle.factor.z();
+    particle.factor.solve_upper(mean.data());
+    if (intercept) mean[0] += shift;
+    out.insert(out.end(), mean.begin(), mean.end());
+  }
+  return out;
+}
+
+// For tests: the adapted proposal at row t from the set `previous` (rows).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
+                                     const Eigen::MatrixXd& x,
+                                     const Eigen::VectorXd& y, int t,
+                                     std::vector<int> previous, double noise,
+                                     double coef) {
+  const Executor executor = serial_executor();
+  const srvm::Config settings = srvm_r::config(config);
+  const srvm::Model& model = settings.model;
+  const Eigen::VectorXd shifted = y.array() - model.shift;
+  srvm::CandidatePool pool(model.kernel, false);
+  pool.rebuild(x, shifted.head(t - 1), std::vector<char>(t, 1), executor);
+  srvm::Particle particle;
+  for (const int j : previous) particle.set.push_back(j - 1);
+  particle.noise = noise;
+  particle.coef = coef;
+  pool.restore_sums(particle.set, model.intercept, particle.gram,
+                    particle.rhs);
+  srvm::refactor(particle, model);
+  pool.add_row(x, t - 1, shifted[t - 1], executor);
+  srvm::Scratch scratch(t + 3);
+  const auto proposal = srvm::propose_adapted(
+      particle, model, pool, srvm::PriorStep(model.centres, pool.size()),
+      shifted[t - 1], scratch);
+  return Rcpp::NumericVector::create(
+      Rcpp::_["join_probability"] = proposal.choice.join_probability,
+      Rcpp::_["log_weight"] = proposal.choice.log_weight);
+}

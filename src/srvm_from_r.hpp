@@ -1,0 +1,182 @@
+// The srvm engine's configuration and state, to and from plain R lists.
+#pragma once
+
+#include <RcppEigen.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/srvm/filter.hpp"
+#include "kernel_from_r.hpp"
+
+namespace srvm_r {
+
+using namespace kernelbayes;
+
+inline srvm::VariancePrior variance_prior(const Rcpp::List& prior) {
+  srvm::VariancePrior out;
+  out.fixed = Rcpp::as<std::string>(prior["type"]) == "fixed";
+  if (out.fixed) {
+    out.value = prior["variance"];
+  } else {
+    out.shape = prior["shape"];
+    out.scale = prior["scale"];
+  }
+  return out;
+}
+
+inline srvm::Model model(const Rcpp::List& config) {
+  srvm::Model out;
+  out.kernel = kernel_from_r(config["kernel"]);
+  const bool iid = Rcpp::as<std::string>(config["centres"]) == "iid";
+  out.centres = srvm::CentrePrior(iid ? srvm::CentrePrior::Kind::kIid
+                                      : srvm::CentrePrior::Kind::kSubset,
+                                  config["lambda"], config["kmax"]);
+  out.noise = variance_prior(config["noise"]);
+  out.coef = variance_prior(config["coef"]);
+  out.intercept = config["intercept"];
+  out.shift = config["shift"];
+  return out;
+}
+
+inline srvm::Config config(const Rcpp::List& config) {
+  srvm::Config out;
+  out.model = model(config);
+  out.n_moves = config["n_moves"];
+  out.move_fraction = config["move_fraction"];
+  out.smc.particles = config["particles"];
+  out.smc.resampling =
+      resampling::scheme(Rcpp::as<std::string>(config["resampling"]));
+  out.smc.ess_threshold = config["ess_threshold"];
+  out.smc.resample_every_step = config["resample_every_step"];
+  const std::string ancestry = config["ancestry"];
+  out.smc.history = ancestry == "full"        ? History::kFull
+                    : ancestry == "genealogy" ? History::kGenealogy
+                                              : History::kSummary;
+  out.smc.seed =
+      Rng::derive(static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])),
+                  Rcpp::as<int>(config["replicate"]));
+  return out;
+}
+
+template <typename T>
+std::vector<T> get(const Rcpp::List& list, const char* name) {
+  return Rcpp::as<std::vector<T>>(list[name]);
+}
+
+inline Rcpp::List particles_to_r(
+    const std::vector<srvm::Particle>& particles) {
+  std::vector<int> k, sets;
+  std::vector<double> noise, coef, factor, z;
+  for (const auto& particle : particles) {
+    k.push_back(particle.k());
+    noise.push_back(particle.noise);
+    coef.push_back(particle.coef);
+    for (const int j : particle.set) sets.push_back(j + 1);
+    const int p = particle.factor.size();
+    for (int j = 0; j < p; ++j) {
+      for (int i = j; i < p; ++i) factor.push_back(particle.factor(i, j));
+      z.push_back(particle.factor.z(j));
+    }
+  }
+  using Rcpp::_;
+  return Rcpp::List::create(_["k"] = k, _["sets"] = sets, _["noise"] = noise,
+                            _["coef"] = coef, _["factor"] = factor,
+                            _["z"] = z);
+}
+
+inline std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
+                                                    bool intercept) {
+  const auto k = get<int>(state, "k"), sets = get<int>(state, "sets");
+  const auto noise = get<double>(state, "noise"),
+             coef = get<double>(state, "coef"),
+             factor = get<double>(state, "factor"),
+             z = get<double>(state, "z");
+  std::vector<srvm::Particle> out(k.size());
+  std::size_t at_set = 0, at_factor = 0, at_z = 0;
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    const int p = k[i] + intercept;
+    for (int j = 0; j < k[i]; ++j) out[i].set.push_back(sets.at(at_set++) - 1);
+    out[i].noise = noise.at(i);
+    out[i].coef = coef.at(i);
+    if (at_factor + p * (p + 1) / 2 > factor.size() || at_z + p > z.size()) {
+      throw std::invalid_argument("the state's factors are incomplete");
+    }
+    out[i].factor.restore(p, factor.data() + at_factor, z.data() + at_z);
+    at_factor += p * (p + 1) / 2;
+    at_z += p;
+  }
+  return out;
+}
+
+inline Rcpp::List path_to_r(const SmcPath& path,
+                            const srvm::Records& records) {
+  using Rcpp::_;
+  return Rcpp::List::create(
+      _["log_increment"] = path.log_increment, _["ess"] = path.ess,
+      _["founders"] = path.founders,
+      _["resampled"] =
+          std::vector<int>(path.resampled.begin(), path.resampled.end()),
+      _["mean_k"] = records.mean_k, _["mean_sigma"] = records.mean_sigma,
+      _["tried"] = records.tried, _["accepted"] = records.accepted);
+}
+
+inline Rcpp::List state_to_r(const srvm::Filter& filter) {
+  using Rcpp::_;
+  const auto state = filter.smc().state();
+  const auto& records = filter.target().records();
+  const auto& pool = filter.target().pool();
+  std::vector<int> candidate_rows(pool.size());
+  for (int j = 0; j < pool.size(); ++j) {
+    candidate_rows[j] = pool.row_of(j) + 1;
+  }
+  Rcpp::List out = particles_to_r(filter.smc().particles());
+  out["time"] = state.time;
+  out["resamplings"] = state.resamplings;
+  out["log_evidence"] = state.log_evidence;
+  out["relative_variance"] = filter.smc().relative_variance();
+  out["log_weights"] = state.log_weights;
+  out["weights"] = filter.smc().weights();
+  out["founders"] = state.founders;
+  out["ancestors"] = state.ancestors;
+  out["candidate_rows"] = candidate_rows;
+  out["path"] = path_to_r(state.path, records);
+  out["history"] = Rcpp::List::create(_["weights"] = records.weights,
+                                      _["k"] = records.set_sizes,
+                                      _["rows"] = records.sets);
+  out["seconds"] = records.seconds;
+  out["shared_seconds"] = records.shared_seconds;
+  return out;
+}
+
+inline void restore(srvm::Filter& filter, const Rcpp::List& list,
+                    bool intercept, const Executor& executor) {
+  const Rcpp::List path = list["path"], history = list["history"];
+  Smc<srvm::Target>::State state;
+  state.time = list["time"];
+  state.resamplings = list["resamplings"];
+  state.log_evidence = list["log_evidence"];
+  state.log_weights = get<double>(list, "log_weights");
+  state.founders = get<int>(list, "founders");
+  state.ancestors = get<int>(list, "ancestors");
+  state.path.log_increment = get<double>(path, "log_increment");
+  state.path.ess = get<double>(path, "ess");
+  state.path.founders = get<int>(path, "founders");
+  const auto resampled = get<int>(path, "resampled");
+  state.path.resampled.assign(resampled.begin(), resampled.end());
+  srvm::Records records;
+  records.mean_k = get<double>(path, "mean_k");
+  records.mean_sigma = get<double>(path, "mean_sigma");
+  records.tried = get<double>(path, "tried");
+  records.accepted = get<double>(path, "accepted");
+  records.weights = get<double>(history, "weights");
+  records.set_sizes = get<int>(history, "k");
+  records.sets = get<int>(history, "rows");
+  records.seconds = list["seconds"];
+  records.shared_seconds = list["shared_seconds"];
+  filter.restore(std::move(state), particles_from_r(list, intercept),
+                 std::move(records), executor);
+}
+
+}  // namespace srvm_r

@@ -1,0 +1,4 @@
+library(testthat)
+library(kernelbayes)
+
+test_check("kernelbayes")

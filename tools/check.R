@@ -1,0 +1,123 @@
+# Build the tarball with its vignettes and check it as CRAN does:
+#   Rscript tools/check.R [--no-manual] [--remote] [--keep=folder]
+# Fails on an ERROR, a WARNING, or a NOTE that is not accepted below. The PDF
+# manual is built where LaTeX is installed, unless --no-manual is given.
+# --remote also asks CRAN (new submission, URLs) and the clock server.
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "deps.R"))
+root <- dirname(dirname(script))
+args <- commandArgs(trailingOnly = TRUE)
+
+# What each accepted NOTE may say: its check, and the lines allowed in it.
+# CONTRIBUTING.md says why.
+accepted <- list(
+  list(
+    check = "CRAN incoming feasibility",
+    lines = c(
+      "^Maintainer: ", "^New submission", "^Possibly misspelled words",
+      "^ +(Doucet|Godsill|Vermaak) "
+    )
+  ),
+  list(
+    check = "for future file timestamps",
+    lines = "unable to verify current time"
+  ),
+  list(
+    check = "compilation flags used",
+    lines = c(
+      "^Compilation used the following non-portable flag",
+      "^( +.(-Wdate-time|-Werror=format-security|-Wformat).)+$"
+    )
+  )
+)
+
+is_accepted <- function(check, output) {
+  lines <- strsplit(output, "\n")[[1]]
+  lines <- lines[grepl("[^[:space:]]", lines)]
+  any(vapply(accepted, function(rule) {
+    grepl(rule$check, check, fixed = TRUE) &&
+      all(grepl(paste(rule$lines, collapse = "|"), lines))
+  }, NA))
+}
+
+check_environment <- function() {
+  Sys.setenv(
+    "_R_CHECK_FORCE_SUGGESTS_" = "false", "_R_CHECK_TESTS_NLINES_" = "0",
+    "_R_SHLIB_STRIP_" = "true",
+    R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)
+  )
+  if (!nzchar(Sys.getenv("MAKEFLAGS"))) {
+    Sys.setenv(MAKEFLAGS = "-j2")
+  }
+  if (!"--remote" %in% args) {
+    Sys.setenv(
+      "_R_CHECK_CRAN_INCOMING_REMOTE_" = "false",
+      "_R_CHECK_SYSTEM_CLOCK_" = "false"
+    )
+  }
+}
+
+# The findings of a check log, and how many of them are not accepted.
+judge <- function(log) {
+  if (!any(grepl("^Status: ", readLines(log, warn = FALSE)))) {
+    fail("the check did not finish; see ", log)
+  }
+  found <- tools::check_packages_in_dir_details(logs = log)
+  found <- found[found$Status %in% c("NOTE", "WARNING", "ERROR", "FAILURE"), ]
+  fine <- found$Status == "NOTE" &
+    as.logical(mapply(is_accepted, found$Check, found$Output))
+  for (i in seq_len(nrow(found))) {
+    cat(
+      if (fine[[i]]) "accepted" else "NOT ACCEPTED", " ", found$Status[[i]],
+      " (", found$Check[[i]], ")\n", found$Output[[i]], "\n",
+      sep = ""
+    )
+  }
+  sum(!fine)
+}
+
+main <- function() {
+  unknown <- args[!grepl("^--(no-manual|remote|keep=.+)$", args)]
+  if (length(unknown) > 0) {
+    fail(
+      "unknown argument: ", toString(unknown),
+      "; known: --no-manual, --remote, --keep=folder."
+    )
+  }
+  missing <- install_programs(c(pandoc = "pandoc", qpdf = "qpdf"))
+  if (length(missing) > 0) {
+    fail("the vignettes need these programs: ", toString(missing))
+  }
+  install_needs(root, "check")
+  check_environment()
+  keep <- sub("^--keep=", "", grep("^--keep=", args, value = TRUE))
+  dir <- if (length(keep) == 1) keep else tempfile("check")
+  dir.create(dir, recursive = TRUE, showWarnings = FALSE)
+  dir <- normalizePath(dir)
+
+  say("Building the tarball with its vignettes ...")
+  tarball <- build_tarball(root, dir, vignettes = TRUE)
+  manual <- nzchar(Sys.which("pdflatex")) && !"--no-manual" %in% args
+  say("Checking ", basename(tarball), if (!manual) " without the PDF manual")
+  setwd(dir)
+  status <- system2(r_binary(), c(
+    "CMD", "check", "--as-cran", if (!manual) "--no-manual", shQuote(tarball)
+  ))
+  log <- Sys.glob(file.path(dir, "*.Rcheck", "00check.log"))
+  if (length(log) != 1) {
+    fail("R CMD check left no log (status ", status, ").")
+  }
+  bad <- judge(log)
+  if (bad > 0 || status != 0) {
+    fail(bad, " finding(s) of the check are not accepted; see ", dirname(log))
+  }
+  cat("The check is clean.\n")
+  if (length(keep) == 0) {
+    setwd(tempdir())
+    unlink(dir, recursive = TRUE)
+  }
+}
+
+main()

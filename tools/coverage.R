@@ -1,0 +1,32 @@
+# Test coverage of R and C++ code, by file and in total:
+#   Rscript tools/coverage.R [--extended] [--html=file]
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "deps.R"))
+root <- dirname(dirname(script))
+args <- commandArgs(trailingOnly = TRUE)
+
+main <- function() {
+  install_needs(root, c("tests", "coverage"))
+  html <- sub("^--html=", "", grep("^--html=", args, value = TRUE))
+  Sys.setenv(NOT_CRAN = "true")
+  if ("--extended" %in% args) {
+    Sys.setenv(KERNELBAYES_EXTENDED_TESTS = "true")
+  }
+  # A copy, so that no object or coverage files are left in the checkout.
+  dir <- tempfile("coverage")
+  dir.create(dir)
+  utils::untar(build_tarball(root, dir), exdir = dir)
+  coverage <- covr::package_coverage(
+    file.path(dir, package_name(root)),
+    type = "tests", quiet = TRUE
+  )
+  print(coverage)
+  if (length(html) == 1) {
+    covr::report(coverage, file = html, browse = FALSE)
+  }
+  unlink(dir, recursive = TRUE)
+}
+
+main()

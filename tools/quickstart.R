@@ -1,0 +1,101 @@
+# See what the package does: Rscript tools/quickstart.R
+# Installs what is missing and the package, fits real data, compares its
+# intervals with held-out rows and draws three pictures.
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "deps.R"))
+root <- dirname(dirname(script))
+install_needs(root, "quickstart")
+lib <- install_checkout(root)
+library(kernelbayes, lib.loc = c(lib, .libPaths()))
+
+# Next to the temporary folder of this session, which goes when R ends.
+folder <- tempfile("kernelbayes-quickstart-", dirname(tempdir()))
+dir.create(folder)
+picture <- function(name, draw) {
+  file <- file.path(folder, name)
+  type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
+  grDevices::png(file, width = 1000, height = 750, res = 130, type = type)
+  on.exit(grDevices::dev.off())
+  draw()
+}
+
+# ---- Boston housing: 356 rows to fit, 150 to predict ------------------------
+
+boston <- MASS::Boston
+set.seed(1)
+rows <- sample(nrow(boston))
+train <- boston[rows[1:356], ]
+test <- boston[rows[-(1:356)], ]
+
+seconds <- system.time(
+  fit <- srvm(medv ~ ., data = train, seed = 1, progress = FALSE)
+)[["elapsed"]]
+print(fit)
+
+level <- .9
+predicted <- predict(fit, test, interval = "prediction", level = level)
+inside <- test$medv >= predicted[, "lwr"] & test$medv <= predicted[, "upr"]
+rmse <- function(guess) sqrt(mean((test$medv - guess)^2))
+
+cat(sprintf(
+  paste0(
+    "\nMASS::Boston, medv (thousands of dollars), %d rows fitted in %.1f s, ",
+    "%d held out\n",
+    "  coverage of the %.0f%% prediction intervals: %.1f%%\n",
+    "  RMSE: %.2f   (predicting the mean: %.2f)\n",
+    "  log evidence: %.1f (Monte Carlo standard error %.2f)\n"
+  ),
+  nrow(train), seconds, nrow(test), 100 * level, 100 * mean(inside),
+  rmse(predicted[, "fit"]), rmse(mean(train$medv)),
+  evidence(fit)$log_evidence, evidence(fit)$mc_se
+))
+
+picture("boston.png", function() {
+  limits <- range(predicted, test$medv)
+  colour <- ifelse(inside, "grey40", "firebrick")
+  plot(test$medv, predicted[, "fit"],
+    xlim = limits, ylim = limits, pch = 19, cex = .6, col = colour,
+    xlab = "observed medv", ylab = "predicted medv",
+    main = sprintf("Held-out rows with %.0f%% intervals", 100 * level)
+  )
+  segments(test$medv, predicted[, "lwr"], test$medv, predicted[, "upr"],
+    col = grDevices::adjustcolor(colour, .5)
+  )
+  abline(0, 1, lty = 2)
+})
+
+picture("diagnostics.png", function() {
+  par(mfrow = c(1, 3))
+  for (type in c("ess", "k", "evidence")) {
+    plot(fit, type = type)
+  }
+})
+
+# ---- A curve: 50 noisy points of sinc ---------------------------------------
+
+curve_data <- sim_sinc(50, sd = .1, seed = 1)
+curve_fit <- srvm(y ~ x,
+  data = curve_data, kernel = kernel_gaussian(.2), seed = 1, progress = FALSE
+)
+grid <- data.frame(x = seq(-10, 10, length.out = 400))
+band <- predict(curve_fit, grid, interval = "credible", level = level)
+
+picture("sinc.png", function() {
+  plot(curve_data$x, curve_data$y,
+    pch = 19, cex = .6, ylim = range(band, curve_data$y),
+    xlab = "x", ylab = "y",
+    main = sprintf("sinc: mean and %.0f%% credible band", 100 * level)
+  )
+  polygon(c(grid$x, rev(grid$x)), c(band[, "lwr"], rev(band[, "upr"])),
+    border = NA, col = grDevices::adjustcolor("steelblue", .3)
+  )
+  lines(grid$x, band[, "fit"], col = "steelblue", lwd = 2)
+  lines(grid$x, ifelse(grid$x == 0, 1, sin(grid$x) / grid$x), lty = 2)
+})
+
+cat("\nPictures:\n")
+cat(paste0("  ", file.path(folder, c(
+  "boston.png", "diagnostics.png", "sinc.png"
+))), sep = "\n")
