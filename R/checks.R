@@ -101,6 +101,16 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x),
   x
 }
 
+#' An object of one of the package's classes; `wanted` says how to make one
+#' @noRd
+check_class <- function(x, class, wanted, arg = rlang::caller_arg(x),
+                        call = rlang::caller_env()) {
+  if (!inherits(x, class)) {
+    bad_argument(x, arg, wanted, call)
+  }
+  x
+}
+
 #' A file name whose folder exists, or NULL
 #' @noRd
 check_file <- function(x, arg = rlang::caller_arg(x),

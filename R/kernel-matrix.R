@@ -11,7 +11,7 @@
 #'
 #' A bandwidth `"median"` is [bandwidth_median()] of `x`.
 #'
-#' @param kernel A kernel, see [kernels].
+#' @param kernel A kernel, see [kb_kernels].
 #' @param x,y Points: numeric matrices with one point a row and the same number
 #'   of columns; a vector is a matrix of one column. `y = NULL` means `x`.
 #'
@@ -53,7 +53,10 @@ kernel_evaluate <- function(kernel, x, y = NULL) {
   if (!kernel_is_builtin(kernel)) {
     return(kernel_evaluate_custom(kernel, x, y))
   }
-  if (is.null(y)) kernel_gram_cpp(kernel, x) else kernel_matrix_cpp(kernel, x, y)
+  if (is.null(y)) {
+    return(kernel_gram_cpp(kernel, x))
+  }
+  kernel_matrix_cpp(kernel, x, y)
 }
 
 kernel_evaluate_custom <- function(kernel, x, y) {
@@ -95,7 +98,6 @@ check_custom_value <- function(out, n, m, call = quote(kernel_custom())) {
 #' the median over `max_rows` of them, taken at even steps in the order given;
 #' no random numbers are used.
 #'
-#' @inheritParams kernel_matrix
 #' @param x Points: a numeric matrix with one point a row; a vector is a matrix
 #'   of one column.
 #' @param max_rows The largest number of points used, at least 2.

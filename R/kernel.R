@@ -80,7 +80,7 @@
 #' # a kernel of one's own, here of sets coded as indicators
 #' overlap <- kernel_custom(function(x, y) x %*% t(y))
 #' kernel_matrix(1 + overlap, x)
-#' @name kernels
+#' @name kb_kernels
 NULL
 
 new_kernel <- function(type, ...) {
@@ -90,19 +90,19 @@ new_kernel <- function(type, ...) {
   )
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_gaussian <- function(bandwidth = "median") {
   new_kernel("gaussian", bandwidth = check_bandwidth(bandwidth))
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_laplace <- function(bandwidth = "median") {
   new_kernel("laplace", bandwidth = check_bandwidth(bandwidth))
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_matern <- function(bandwidth = "median", nu = 5 / 2) {
   nu <- check_number(nu)
@@ -112,7 +112,7 @@ kernel_matern <- function(bandwidth = "median", nu = 5 / 2) {
   new_kernel("matern", bandwidth = check_bandwidth(bandwidth), nu = nu)
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_rational_quadratic <- function(bandwidth = "median", alpha = 1) {
   new_kernel("rational_quadratic",
@@ -121,7 +121,7 @@ kernel_rational_quadratic <- function(bandwidth = "median", alpha = 1) {
   )
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_periodic <- function(bandwidth = 1, period = 1) {
   new_kernel("periodic",
@@ -130,7 +130,7 @@ kernel_periodic <- function(bandwidth = 1, period = 1) {
   )
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_polynomial <- function(degree = 2, offset = 1) {
   new_kernel("polynomial",
@@ -139,25 +139,25 @@ kernel_polynomial <- function(degree = 2, offset = 1) {
   )
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_linear <- function() {
   new_kernel("linear")
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_rotation <- function() {
   new_kernel("rotation")
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_constant <- function(value = 1) {
   new_kernel("constant", value = check_number(value, lower = 0))
 }
 
-#' @rdname kernels
+#' @rdname kb_kernels
 #' @export
 kernel_custom <- function(f) {
   if (!is.function(f)) {
@@ -188,7 +188,7 @@ check_kernel <- function(x, arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
   if (!inherits(x, "kb_kernel")) {
     bad_argument(
-      x, arg, "a kernel, such as `kernel_gaussian()` (see `?kernels`)", call
+      x, arg, "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`)", call
     )
   }
   x
@@ -215,7 +215,7 @@ as_kernel <- function(x, call) {
     return(x)
   }
   new_kernel("constant", value = check_number(x,
-    lower = 0, arg = "a number combined with a kernel", call = call
+    lower = 0, arg = "number", call = call
   ))
 }
 

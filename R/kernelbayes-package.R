@@ -5,7 +5,7 @@
 #' `summary`, `plot`, `predict` and `update` methods.
 #'
 #' Start with [srvm()], sequential Bayesian kernel regression, and the vignette
-#' `vignette("kernelbayes")`. Kernels are described in [kernels].
+#' `vignette("kernelbayes")`. Kernels are described in [kb_kernels].
 #'
 #' @keywords internal
 #' @importFrom Rcpp sourceCpp

@@ -28,10 +28,11 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   data <- check_table(data, "data", call)
   parts <- read_formula(formula, data, call)
   data <- data[unique(c(parts$outcomes, parts$predictors))]
+  check_columns(data, parts$bare, "data", call)
   refuse_infinite(data, "data", call)
   keep <- which(rows_kept(data, na_action, "data", call))
   data <- data[keep, , drop = FALSE]
-  columns <- learn_columns(data[parts$predictors], parts$bare, "data", call)
+  columns <- learn_columns(data[parts$predictors], parts$bare)
   data[parts$predictors] <- clean_columns(
     data[parts$predictors], columns, "data", call
   )
@@ -69,12 +70,13 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
     colnames(x) <- position_names(ncol(x))
   }
   y <- check_outcome(y, outcome, "y", n_rows, "x", call = call)
+  check_columns(x, colnames(x), "x", call)
   refuse_infinite(x, "x", call)
   kept <- which(rows_kept(x, na_action, "x", call) &
     rows_kept(name_outcome(y, "y"), na_action, "y", call))
   x <- x[kept, , drop = FALSE]
   refuse_no_rows(x, "x", call)
-  columns <- learn_columns(x, colnames(x), "x", call)
+  columns <- learn_columns(x, colnames(x))
   x <- indicator_matrix(clean_columns(x, columns, "x", call))
   finished <- finish_rows(x, y[kept], na_action, "x", "y", call)
   new_mould(
@@ -109,8 +111,8 @@ new_mould <- function(x, y, interface, outcome, blueprint = NULL, columns,
 #' The mould without its rows: all that `mould_forge()` needs
 #' @noRd
 mould_empty <- function(mould) {
-  mould$x <- NULL
-  mould$y <- NULL
+  # Not removed: `mould$x` would then match `mould$x_names` in part.
+  mould[c("x", "y")] <- list(NULL)
   mould
 }
 
@@ -167,6 +169,7 @@ forge_formula <- function(mould, newdata, outcome, arg, call) {
   needed <- names(mould$columns)
   wanted <- c(needed, if (outcome) mould$outcome_columns)
   newdata <- pick_columns(newdata, unique(wanted), arg, call)
+  check_columns(newdata, character(), arg, call)
   refuse_infinite(newdata, arg, call)
   newdata[needed] <- clean_columns(newdata[needed], mould$columns, arg, call)
   complete <- stats::complete.cases(newdata)
@@ -178,10 +181,11 @@ forge_formula <- function(mould, newdata, outcome, arg, call) {
   )
   x[complete, ] <- forged$x
   y <- forged$y[match(seq_len(nrow(x)), which(complete))]
-  list(
-    x = blank_rows(x), y = y,
-    complete = stats::complete.cases(x) & (is.null(y) | !is.na(y))
-  )
+  complete <- stats::complete.cases(x)
+  if (outcome) {
+    complete <- complete & !is.na(y)
+  }
+  list(x = blank_rows(x), y = y, complete = complete)
 }
 
 #' @noRd
@@ -269,7 +273,7 @@ check_predictors <- function(x, arg, call) {
     x <- check_numeric_table(x, arg, call)
   } else {
     kb_abort(c(
-      "{.arg {arg}} must be a numeric matrix, a data frame or a numeric vector.",
+      "{.arg {arg}} must be a numeric matrix, a data frame or a vector.",
       x = "It is {describe(x)}."
     ), "data", call = call)
   }
@@ -410,6 +414,28 @@ name_outcome <- function(y, name) {
 
 # Columns ---------------------------------------------------------------------
 
+#' Refuse columns that are no predictors: dates, lists, complex numbers
+#'
+#' A column that enters through a function of the formula may be a date.
+#' @noRd
+check_columns <- function(x, bare, arg, call) {
+  if (is.matrix(x)) {
+    return(invisible())
+  }
+  for (name in names(x)) {
+    v <- x[[name]]
+    known <- is.numeric(v) || is.logical(v) || is.factor(v) || is.character(v)
+    if (!(known || is.atomic(v) && !name %in% bare)) {
+      kb_abort(c(
+        "Column {.val {name}} of {.arg {arg}} must be numeric, logical, a
+         factor or character.",
+        x = "It is {describe(v)}.",
+        i = "Convert it first, for instance with {.fun as.numeric}."
+      ), "data", columns = name, call = call)
+    }
+  }
+}
+
 #' What each predictor is, so that new data can be read the same way
 #'
 #' @param bare The columns that enter as they are. The others enter through a
@@ -417,19 +443,19 @@ name_outcome <- function(y, name) {
 #' @return Named list of `kind` ("numeric", "factor", "matrix", "raw"), and
 #'   `levels` or `width` where they apply.
 #' @noRd
-learn_columns <- function(x, bare, arg, call) {
+learn_columns <- function(x, bare) {
   if (is.matrix(x)) {
     return(stats::setNames(
       rep(list(list(kind = "numeric")), ncol(x)), colnames(x)
     ))
   }
   Map(function(v, name) {
-    learn_column(v, name, name %in% bare, arg, call)
+    learn_column(v, name %in% bare)
   }, x, names(x))
 }
 
 #' @noRd
-learn_column <- function(v, name, bare, arg, call) {
+learn_column <- function(v, bare) {
   if (is.numeric(v) && length(dim(v)) == 2 && ncol(v) > 1) {
     return(list(kind = "matrix", width = ncol(v), names = colnames(v)))
   }
@@ -442,17 +468,9 @@ learn_column <- function(v, name, bare, arg, call) {
   if (is.factor(v)) {
     return(list(kind = "factor", levels = setdiff(levels(v), NA)))
   }
-  if (is.character(v)) {
-    # The radix method sorts the same in every locale.
-    levels <- sort(unique(as.vector(v)), method = "radix")
-    return(list(kind = "factor", levels = levels))
-  }
-  kb_abort(c(
-    "Column {.val {name}} of {.arg {arg}} must be numeric, logical, a factor
-     or character.",
-    x = "It is {describe(v)}.",
-    i = "Convert it first, for instance with {.fun as.numeric}."
-  ), "data", columns = name, call = call)
+  # The radix method sorts the same in every locale.
+  levels <- sort(unique(as.vector(v)), method = "radix")
+  list(kind = "factor", levels = levels)
 }
 
 #' @noRd

@@ -60,14 +60,10 @@ check_range <- function(x, arg = rlang::caller_arg(x),
 #' Independent uniform predictors, a function of the first five or four of
 #' them, and independent Gaussian noise.
 #'
-#' | `which` | function | predictors | noise sd |
-#' |---|---|---|---|
-#' | 1 | \eqn{10 \sin(\pi x_1 x_2) + 20 (x_3 - 1/2)^2 + 10 x_4 + 5 x_5}{10
-#'   sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5} | \[0, 1\] | 1 |
-#' | 2 | \eqn{(x_1^2 + (x_2 x_3 - 1 / (x_2 x_4))^2)^{1/2}}{sqrt(x1^2 + (x2 x3 -
-#'   1 / (x2 x4))^2)} | see below | 125 |
-#' | 3 | \eqn{\arctan((x_2 x_3 - 1 / (x_2 x_4)) / x_1)}{atan((x2 x3 -
-#'   1 / (x2 x4)) / x1)} | see below | 0.1 |
+#' 1. `10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5`, predictors uniform
+#'    on \[0, 1\], noise of standard deviation 1.
+#' 2. `sqrt(x1^2 + (x2 x3 - 1 / (x2 x4))^2)`, noise 125.
+#' 3. `atan((x2 x3 - 1 / (x2 x4)) / x1)`, noise 0.1.
 #'
 #' In 2 and 3 the predictors are uniform on \[0, 100\], \[40 pi, 560 pi\],
 #' \[0, 1\] and \[1, 11\]. All predictors beyond those in the function are

@@ -295,10 +295,15 @@ cran_install <- function(names) {
   )
   old <- options(timeout = max(600, getOption("timeout")))
   on.exit(options(old))
+  # R shows the output of failures itself, except when it installs just one.
+  logs <- tempfile("logs")
+  dir.create(logs)
+  alone <- length(names) == 1
   tryCatch(
     withCallingHandlers(
       utils::install.packages(names,
-        lib = lib, repos = cran_repos(), Ncpus = 2, quiet = TRUE
+        lib = lib, repos = cran_repos(), Ncpus = 2, quiet = TRUE,
+        keep_outputs = if (alone) logs else FALSE
       ),
       warning = function(w) {
         say(conditionMessage(w))
@@ -307,6 +312,9 @@ cran_install <- function(names) {
     ),
     error = function(e) say(conditionMessage(e))
   )
+  if (alone && is.null(installed(names))) {
+    show_log(file.path(logs, paste0(names, ".out")))
+  }
 }
 
 # ---- the installer ---------------------------------------------------------
@@ -373,7 +381,7 @@ replace_old <- function(names) {
   db <- cran_database()
   old <- Filter(function(name) {
     copy <- installed(name)
-    name %in% rownames(db) &&
+    name %in% rownames(db) && !identical(copy$lib, .Library) &&
       (is.null(copy) || newer(db[name, "Version"], copy$version))
   }, all)
   if (length(old) > 0) {

@@ -10,7 +10,7 @@ install_needs(root, "quickstart")
 lib <- install_checkout(root)
 library(kernelbayes, lib.loc = c(lib, .libPaths()))
 
-# Next to the temporary folder of this session, which goes when R ends.
+# Next to the temporary folder of this process, which goes when it ends.
 folder <- tempfile("kernelbayes-quickstart-", dirname(tempdir()))
 dir.create(folder)
 picture <- function(name, draw) {

@@ -41,7 +41,7 @@ run_suite <- function(filter, file) {
     path,
     filter = filter, package = package, load_package = "installed",
     reporter = testthat::ProgressReporter$new(
-      show_praise = FALSE, max_failures = Inf
+      show_praise = FALSE, max_failures = Inf, update_interval = Inf
     ),
     stop_on_failure = FALSE, stop_on_warning = FALSE
   )

@@ -1,0 +1,177 @@
+# What every engine gives its user: generics and methods that need nothing of
+# the engine.
+
+#' Ask a fit
+#'
+#' Accessors that every sampler of the package answers where they have a
+#' meaning.
+#'
+#' @param object A fit, see [srvm()].
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return
+#' * `evidence()`: list of class `kb_evidence`. `log_evidence` is the log
+#'   marginal likelihood of the response in its own units; `mc_se` its
+#'   Monte-Carlo standard error from the genealogy of the particles (Lee and
+#'   Whiteley, 2018), `NA` for a single particle; `replicates` the estimate of
+#'   each replicate, in which case `mc_se_replicates` is the standard error
+#'   from their spread; `path` a data frame with one line a row of data in the
+#'   order they were taken in: `row`, `log_predictive` (the log density of the
+#'   response given those before it) and `log_evidence` (their sum).
+#' * `inclusion()`: data frame with one line a training row in the order
+#'   given: `row` and `probability`, the posterior probability that the row is
+#'   a kernel centre (zeros included; duplicated rows count at the first).
+#' * `kernels()`: data frame `k`, `probability`: the posterior of the number of
+#'   centres.
+#' * `ess()`: data frame with one line a row of data: `row`, `ess` (effective
+#'   sample size before resampling), `fraction` (of the particles),
+#'   `founders` (distinct ancestors at the start) and `resampled` (before the
+#'   row was taken in). Replicates are summed.
+#' * `timings()`: list of seconds: `sampler` (in the C++ sampler), `shared` (of
+#'   these, in sums over the data that all particles share), `total` (the whole
+#'   call).
+#' * `diagnostics()`: list of class `kb_diagnostics`: `ess_min`, `ess_final`
+#'   (fractions of the particles), `resamplings`, `founders`, and `acceptance`
+#'   (birth, death, swap).
+#' @references
+#' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
+#' Biometrika 105, 609-625.
+#' @examples
+#' data <- sim_sinc(30, seed = 1)
+#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' evidence(fit)
+#' kernels(fit)
+#' head(inclusion(fit))
+#' diagnostics(fit)
+#' timings(fit)$sampler
+#' @name evidence
+NULL
+
+#' @rdname evidence
+#' @export
+evidence <- function(object, ...) UseMethod("evidence")
+
+#' @rdname evidence
+#' @export
+inclusion <- function(object, ...) UseMethod("inclusion")
+
+#' @rdname evidence
+#' @export
+kernels <- function(object, ...) UseMethod("kernels")
+
+#' @rdname evidence
+#' @export
+ess <- function(object, ...) UseMethod("ess")
+
+#' @rdname evidence
+#' @export
+timings <- function(object, ...) UseMethod("timings")
+
+#' @rdname evidence
+#' @export
+diagnostics <- function(object, ...) UseMethod("diagnostics")
+
+#' @export
+evidence.default <- function(object, ...) not_defined("evidence", object)
+#' @export
+inclusion.default <- function(object, ...) not_defined("inclusion", object)
+#' @export
+kernels.default <- function(object, ...) not_defined("kernels", object)
+#' @export
+ess.default <- function(object, ...) not_defined("ess", object)
+#' @export
+timings.default <- function(object, ...) not_defined("timings", object)
+#' @export
+diagnostics.default <- function(object, ...) {
+  not_defined("diagnostics", object)
+}
+
+#' @noRd
+not_defined <- function(what, object, call = rlang::caller_env()) {
+  kb_abort(c(
+    "{.fn {what}} is not defined for this object.",
+    x = "It is {describe(object)}.",
+    i = "It wants a fit, for example of {.fn srvm}."
+  ), "not_defined", call = call)
+}
+
+#' @export
+print.kb_evidence <- function(x, digits = 4, ...) {
+  cat(
+    "log evidence: ", format(x$log_evidence, digits = digits + 2),
+    " (Monte-Carlo se ", format(x$mc_se, digits = 2), ")\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @export
+print.kb_diagnostics <- function(x, ...) {
+  percent <- function(v) paste0(format(100 * v, digits = 2), "%")
+  cat(
+    "effective sample size: ", percent(x$ess_final), " at the end, ",
+    percent(x$ess_min), " at its lowest\n",
+    "resampled ", x$resamplings, " times, ", x$founders, " founders left\n",
+    "accepted: ", paste(names(x$acceptance), percent(x$acceptance),
+      collapse = ", "
+    ), "\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+# Methods from what an engine's predict() gives --------------------------------
+
+#' @export
+fitted.kb_fit <- function(object, ...) {
+  check_no_dots(...)
+  stats::predict(object)
+}
+
+#' @export
+residuals.kb_fit <- function(object, ...) {
+  check_no_dots(...)
+  unname(training_response(object) - stats::predict(object))
+}
+
+#' @export
+nobs.kb_fit <- function(object, ...) object$time
+
+#' @export
+formula.kb_fit <- function(x, ...) {
+  if (is.null(x$mould$formula)) {
+    kb_abort("The model was fitted to x and y: it has no formula.",
+      "not_defined"
+    )
+  }
+  x$mould$formula
+}
+
+#' The response of the rows that were taken in, in the order given
+#' @noRd
+training_response <- function(object) {
+  unname(object$data$y[training_rows(object)])
+}
+
+#' @noRd
+training_rows <- function(object) {
+  sort(utils::head(object$sequence, object$time))
+}
+
+# Generics of neighbours --------------------------------------------------------
+
+#' @importFrom generics tidy
+#' @export
+generics::tidy
+
+#' @importFrom generics glance
+#' @export
+generics::glance
+
+#' @importFrom generics augment
+#' @export
+generics::augment
+
+#' @importFrom posterior as_draws
+#' @export
+posterior::as_draws

@@ -1,0 +1,370 @@
+# Methods of srvm fits, apart from predict() and plot().
+
+#' @export
+print.kb_srvm <- function(x, digits = 3, ...) {
+  state <- srvm_runs(x)[[1]]
+  z <- evidence(x)
+  k <- kernels(x)
+  show <- function(v) format(v, digits = digits)
+  cat("Sequential relevance vector machine\n")
+  if (!is.null(x$mould$formula)) {
+    cat("  formula:      ", one_line(x$mould$formula), "\n", sep = "")
+  }
+  cat(
+    "  kernel:       ", format(x$settings$kernel), "\n",
+    "  rows:         ", x$time, " (", length(state$candidate_rows),
+    " distinct), ", ncol(x$data$x), " predictors",
+    if (x$settings$scale) ", standardised", "\n",
+    "  centres:      ", show(sum(k$k * k$probability)), " on average (",
+    min(k$k), " to ", max(k$k), ")\n",
+    "  noise sd:     ", show(stats::sigma(x)), "\n",
+    "  log evidence: ", format(z$log_evidence, digits = digits + 3), " (se ",
+    format(z$mc_se, digits = 2), ")\n",
+    "  particles:    ", particle_line(x), "\n",
+    "  time:         ", show(timings(x)$sampler), " s\n",
+    sep = ""
+  )
+  if (x$status != "complete") {
+    cat(
+      "  INCOMPLETE:   ", x$time, " of ", nrow(x$data$x),
+      " rows; update() continues\n",
+      sep = ""
+    )
+  }
+  invisible(x)
+}
+
+#' @noRd
+particle_line <- function(x) {
+  share <- if (x$time > 0) utils::tail(ess(x)$fraction, 1) else 1
+  paste0(
+    x$control$particles,
+    if (x$control$replicates > 1) paste0(" x ", x$control$replicates), ", ESS ",
+    format(100 * share, digits = 2), "%, ", x$control$n_moves, " moves a row"
+  )
+}
+
+#' @noRd
+one_line <- function(formula) paste(deparse(formula, width.cutoff = 500L))[[1]]
+
+#' Summary of a sequential relevance vector machine
+#'
+#' @param object A fit of [srvm()].
+#' @param level Probability of the intervals.
+#' @param ... Not used: unknown arguments are errors.
+#' @return A list of class `summary.kb_srvm`: `fit`, `parameters` (data frame
+#'   of posterior mean, sd and interval of `sigma`, `tau` and `k`), `centres`
+#'   (the rows most often used), `diagnostics`.
+#' @export
+summary.kb_srvm <- function(object, level = 0.9, ...) {
+  check_no_dots(...)
+  level <- check_number(level, 0, 1, open = TRUE)
+  used <- inclusion(object)
+  used <- used[order(-used$probability), ]
+  structure(
+    list(
+      fit = object, level = level,
+      parameters = generics::tidy(object, level = level),
+      centres = utils::head(used[used$probability > 0, ], 5),
+      diagnostics = diagnostics(object)
+    ),
+    class = "summary.kb_srvm"
+  )
+}
+
+#' @export
+print.summary.kb_srvm <- function(x, digits = 3, ...) {
+  print(x$fit, digits = digits)
+  cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
+  print(x$parameters, digits = digits, row.names = FALSE)
+  cat("\nMost frequent centres\n")
+  print(x$centres, digits = digits, row.names = FALSE)
+  cat("\n")
+  print(x$diagnostics)
+  invisible(x)
+}
+
+# Updating -------------------------------------------------------------------
+
+#' Take in further rows
+#'
+#' The rows are assimilated one at a time, at the cost that they would have
+#' had in the first call. With settings frozen by the first call and
+#' `order = "given"`, the result is identical to one call with all rows.
+#'
+#' @param object A fit of [srvm()].
+#' @param newdata For formula fits: a data frame with predictors and response.
+#' @param newx,newy For x/y fits: predictors and response.
+#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A fit of all rows. Without new rows, an interrupted fit is run to
+#'   its end and a complete one is returned as it is.
+#' @examples
+#' data <- sim_sinc(50, seed = 1)
+#' settings <- smc_control(particles = 100)
+#' all <- srvm(y ~ x, data, control = settings, seed = 1)
+#' part <- srvm(y ~ x, data[1:30, ],
+#'   control = settings, seed = 1, reference = all
+#' )
+#' both <- update(part, newdata = data[31:50, ])
+#' identical(evidence(both)$log_evidence, evidence(all)$log_evidence)
+#' @export
+update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
+                           na_action = c("fail", "omit"), progress = NULL,
+                           ...) {
+  started <- now()
+  check_no_dots(...)
+  object <- migrate_fit(object)
+  na_action <- check_choice(na_action, c("fail", "omit"))
+  progress <- check_progress(progress)
+  rows <- update_rows(object, newdata, newx, newy)
+  if (!is.null(rows)) {
+    object <- append_rows(object, complete_rows(rows, na_action))
+  }
+  if (object$time == nrow(object$data$x)) {
+    return(object)
+  }
+  srvm_run(object, progress, started)
+}
+
+#' @noRd
+update_rows <- function(object, newdata, newx, newy,
+                        call = rlang::caller_env()) {
+  if (!is.null(newdata)) {
+    if (!is.null(newx) || !is.null(newy)) {
+      kb_abort("Give {.arg newdata}, or {.arg newx} and {.arg newy}.",
+        "argument", argument = "newdata", call = call
+      )
+    }
+    return(mould_forge(object$mould, newdata, outcome = TRUE, call = call))
+  }
+  if (is.null(newx) && is.null(newy)) {
+    return(NULL)
+  }
+  mould_forge_xy(object$mould, newx, newy, call = call)
+}
+
+#' @noRd
+complete_rows <- function(rows, na_action, call = rlang::caller_env()) {
+  if (na_action == "fail" && !all(rows$complete)) {
+    kb_abort(c(
+      "The new rows must be complete.",
+      x = "{sum(!rows$complete)} of {length(rows$complete)} have missing
+           values.",
+      i = "{.code na_action = \"omit\"} drops them."
+    ), "missing", call = call)
+  }
+  list(x = rows$x[rows$complete, , drop = FALSE], y = rows$y[rows$complete])
+}
+
+#' @noRd
+append_rows <- function(object, rows) {
+  n <- nrow(object$data$x)
+  new <- seq_len(nrow(rows$x))
+  if (object$order == "random") {
+    new <- shuffle(length(new), object$seed)
+  }
+  object$data$x <- rbind(object$data$x, rows$x)
+  object$data$y <- c(object$data$y, rows$y)
+  object$sequence <- c(object$sequence, n + new)
+  object
+}
+
+# Accessors ------------------------------------------------------------------
+
+#' @export
+evidence.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  runs <- srvm_runs(object)
+  units <- log(object$settings$scaling$y_scale)
+  log_z <- vapply(runs, `[[`, 0, "log_evidence")
+  share <- evidence_share(runs)
+  increments <- vapply(
+    runs, function(run) run$path$log_increment, numeric(object$time)
+  )
+  path <- log_mean_paths(matrix(increments, object$time)) -
+    seq_len(object$time) * units
+  variance <- vapply(runs, `[[`, 0, "relative_variance")
+  structure(
+    list(
+      log_evidence = log_mean_exp(log_z) - object$time * units,
+      mc_se = sqrt(max(sum(share^2 * variance), 0)),
+      mc_se_replicates = replicate_se(share),
+      replicates = log_z - object$time * units,
+      path = data.frame(
+        row = utils::head(object$sequence, object$time),
+        log_predictive = diff(c(0, path)), log_evidence = path
+      )
+    ),
+    class = "kb_evidence"
+  )
+}
+
+#' @noRd
+log_mean_exp <- function(x) max(x) + log(mean(exp(x - max(x))))
+
+#' Log of the mean over replicates of the evidence at each step
+#' @noRd
+log_mean_paths <- function(increments) {
+  sums <- apply(increments, 2, cumsum)
+  apply(matrix(sums, nrow(increments)), 1, log_mean_exp)
+}
+
+#' Relative standard error of the mean of Z over replicates, from its shares
+#' @noRd
+replicate_se <- function(share) {
+  r <- length(share)
+  if (r < 2) NA_real_ else stats::sd(share * r) / sqrt(r)
+}
+
+#' @export
+inclusion.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  pool <- srvm_pool(object)
+  probability <- numeric(nrow(object$data$x))
+  if (length(pool$sets) > 0) {
+    sums <- rowsum(rep(pool$weights, pool$k), pool$sets)
+    probability[pool$rows[as.integer(rownames(sums))]] <- pmin(sums, 1)
+  }
+  data.frame(row = seq_along(probability), probability = probability)
+}
+
+#' @export
+kernels.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  pool <- srvm_pool(object)
+  sums <- rowsum(pool$weights, pool$k)
+  data.frame(k = as.integer(rownames(sums)), probability = as.vector(sums))
+}
+
+#' @export
+ess.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  runs <- srvm_runs(object)
+  total <- function(name) {
+    Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
+  }
+  size <- total("ess")
+  data.frame(
+    row = utils::head(object$sequence, object$time), ess = size,
+    fraction = size / (length(runs) * object$control$particles),
+    founders = total("founders"), resampled = total("resampled") > 0
+  )
+}
+
+#' @export
+timings.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  total <- function(name) {
+    sum(vapply(object$runs, function(run) {
+      if (is.null(run)) 0 else run[[name]]
+    }, 0))
+  }
+  list(
+    sampler = total("seconds"), shared = total("shared_seconds"),
+    total = object$seconds
+  )
+}
+
+#' @export
+diagnostics.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  runs <- srvm_runs(object)
+  moves <- function(name) {
+    counts <- unlist(lapply(runs, function(run) run$path[[name]]))
+    rowSums(matrix(counts, 3))
+  }
+  path <- ess(object)
+  structure(
+    list(
+      ess_min = min(path$fraction, 1),
+      ess_final = if (object$time > 0) utils::tail(path$fraction, 1) else 1,
+      resamplings = sum(vapply(runs, `[[`, 0L, "resamplings")),
+      founders = if (object$time > 0) utils::tail(path$founders, 1) else NA,
+      acceptance = stats::setNames(
+        moves("accepted") / moves("tried"), c("birth", "death", "swap")
+      )
+    ),
+    class = "kb_diagnostics"
+  )
+}
+
+# Methods of stats -------------------------------------------------------------
+
+#' Posterior mean of the noise standard deviation
+#' @param object A fit of [srvm()].
+#' @param ... Not used.
+#' @return A number in units of the response.
+#' @export
+sigma.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  pool <- srvm_pool(object)
+  unscale_sd(object$settings$scaling, sum(pool$weights * sqrt(pool$noise)))
+}
+
+#' Posterior mean coefficients
+#'
+#' Averaged over sets: a row that is rarely a centre has a small coefficient.
+#'
+#' @param object A fit of [srvm()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return Named vector in units of the response: `(Intercept)` and, for each
+#'   training row that is a centre of some particle, its number. The posterior
+#'   mean of f is the intercept plus the sum of coefficients times kernel.
+#' @export
+coef.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  pool <- srvm_pool(object)
+  beta <- srvm_mean_coefficients(object, pool)
+  scaling <- object$settings$scaling
+  c(
+    "(Intercept)" = unscale_mean(scaling, beta$intercept),
+    stats::setNames(
+      unscale_sd(scaling, beta$values), pool$rows[beta$candidates]
+    )
+  )
+}
+
+#' Log likelihood at the posterior mean
+#'
+#' Of the training responses given the posterior mean of f and of the noise
+#' standard deviation. For comparing models use [evidence()].
+#'
+#' @param object A fit of [srvm()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return An object of class `logLik`; `df` is the posterior mean number of
+#'   coefficients plus the two variances.
+#' @export
+logLik.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  k <- kernels(object)
+  density <- stats::dnorm(
+    stats::residuals(object), 0, stats::sigma(object), log = TRUE
+  )
+  structure(sum(density),
+    df = sum(k$k * k$probability) + object$settings$intercept + 2,
+    nobs = object$time, class = "logLik"
+  )
+}
+
+#' @export
+simulate.kb_srvm <- function(object, nsim = 1, seed = NULL, ...) {
+  check_no_dots(...)
+  nsim <- check_count(nsim, 1)
+  pool <- srvm_pool(object)
+  y <- with_local_seed(seed, {
+    chosen <- sample.int(length(pool$weights), nsim, TRUE, pool$weights)
+    srvm_responses(object, training_x(object), pool, chosen)
+  })
+  out <- as.data.frame(t(y))
+  names(out) <- paste0("sim_", seq_len(nsim))
+  attr(out, "seed") <- seed
+  out
+}
+
+#' @noRd
+training_x <- function(object) {
+  object$data$x[training_rows(object), , drop = FALSE]
+}

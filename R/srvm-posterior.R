@@ -1,0 +1,204 @@
+# The posterior that an srvm fit holds: particles of all replicates, their
+# weights and coefficients.
+
+#' The particles of the runs that went furthest, pooled with weights
+#' proportional to their evidence
+#'
+#' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
+#'   in a state), `draws`, `weights` (sum to 1), `rows` (the training row, in
+#'   the order given, of each candidate).
+#' @noRd
+srvm_pool <- function(fit) {
+  runs <- srvm_runs(fit)
+  share <- evidence_share(runs)
+  glue <- function(name) unlist(lapply(runs, `[[`, name), use.names = FALSE)
+  weights <- unlist(Map(function(run, s) s * run$weights, runs, share))
+  draws <- lapply(runs, `[[`, "draws")
+  list(
+    k = glue("k"), sets = glue("sets"), noise = glue("noise"),
+    coef = glue("coef"), factor = glue("factor"), z = glue("z"),
+    draws = list(
+      beta = unlist(lapply(draws, `[[`, "beta")),
+      noise = unlist(lapply(draws, `[[`, "noise")),
+      coef = unlist(lapply(draws, `[[`, "coef"))
+    ),
+    weights = weights / sum(weights),
+    rows = fit$sequence[runs[[1]]$candidate_rows]
+  )
+}
+
+#' @noRd
+srvm_runs <- function(fit) {
+  at_time <- vapply(fit$runs, function(run) {
+    !is.null(run) && run$time == fit$time
+  }, TRUE)
+  fit$runs[at_time]
+}
+
+#' @noRd
+evidence_share <- function(runs) {
+  log_z <- vapply(runs, `[[`, 0, "log_evidence")
+  share <- exp(log_z - max(log_z))
+  share / sum(share)
+}
+
+#' Where each coefficient of a flat vector belongs: its particle, and its
+#' candidate (0: the intercept)
+#' @noRd
+coefficient_index <- function(pool, intercept) {
+  n <- length(pool$k)
+  particle <- rep(seq_len(n), pool$k + intercept)
+  candidate <- integer(length(particle))
+  is_intercept <- intercept & !duplicated(particle)
+  candidate[!is_intercept] <- pool$sets
+  list(particle = particle, candidate = candidate)
+}
+
+#' Posterior mean coefficients, coefficients integrated out given each set
+#'
+#' @return List: `intercept` (a number) and `candidates` with their `values`.
+#' @noRd
+srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
+  settings <- fit$settings
+  beta <- srvm_coefficients_cpp(pool, settings$intercept, settings$shift)
+  index <- coefficient_index(pool, settings$intercept)
+  if (length(beta) == 0) {
+    return(list(intercept = 0, candidates = integer(), values = numeric()))
+  }
+  sums <- rowsum(pool$weights[index$particle] * beta, index$candidate)
+  candidate <- as.integer(rownames(sums))
+  list(
+    intercept = sum(sums[candidate == 0, ]),
+    candidates = candidate[candidate > 0],
+    values = sums[candidate > 0, ]
+  )
+}
+
+#' Kernel values between points and candidates
+#'
+#' @param x Moulded predictors in their own units.
+#' @return Matrix, a row a point, a column a candidate.
+#' @noRd
+srvm_values <- function(fit, x, candidates, pool) {
+  if (length(candidates) == 0 || nrow(x) == 0) {
+    return(matrix(0, nrow(x), length(candidates)))
+  }
+  settings <- fit$settings
+  centres <- fit$data$x[pool$rows[candidates], , drop = FALSE]
+  kernel_matrix(
+    settings$kernel, scaling_x(settings$scaling, x),
+    scaling_x(settings$scaling, centres)
+  )
+}
+
+#' Posterior mean of f at complete rows, in the response's units
+#' @noRd
+srvm_mean <- function(fit, x, pool) {
+  beta <- srvm_mean_coefficients(fit, pool)
+  f <- beta$intercept +
+    drop(srvm_values(fit, x, beta$candidates, pool) %*% beta$values)
+  unscale_mean(fit$settings$scaling, unname(f))
+}
+
+#' Mean and variance of f given each particle: points x particles, in the
+#' units that the model sees
+#' @noRd
+srvm_moments <- function(fit, x, pool) {
+  settings <- fit$settings
+  candidates <- sort(unique(pool$sets))
+  column <- integer(length(pool$rows))
+  column[candidates] <- seq_along(candidates)
+  srvm_moments_cpp(
+    pool, settings$intercept, settings$shift,
+    srvm_values(fit, x, candidates, pool), column
+  )
+}
+
+#' Call f(rows, moments) on blocks of rows whose moments fit in memory
+#' @noRd
+in_blocks <- function(fit, x, pool, f, cells = 5e6) {
+  size <- max(1, floor(cells / length(pool$weights)))
+  starts <- seq(1, max(nrow(x), 1), by = size)
+  lapply(starts[starts <= nrow(x)], function(start) {
+    rows <- start:min(start + size - 1, nrow(x))
+    f(rows, srvm_moments(fit, x[rows, , drop = FALSE], pool))
+  })
+}
+
+#' Quantiles of f ("credible") or of a new response ("prediction"): exact
+#' quantiles of the mixture of normals over particles
+#' @return Matrix, rows x `probs`, in the response's units.
+#' @noRd
+srvm_quantiles <- function(fit, x, probs, interval, pool) {
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    mixture_quantiles_cpp(
+      moments$mean, predictive_variance(moments, interval, pool),
+      pool$weights, probs, stats::qnorm(probs)
+    )
+  })
+  out <- do.call(rbind, c(list(matrix(0, 0, length(probs))), blocks))
+  unscale_mean(fit$settings$scaling, out)
+}
+
+#' @noRd
+predictive_variance <- function(moments, interval, pool) {
+  if (interval == "credible") {
+    return(moments$variance)
+  }
+  sweep(moments$variance, 2, pool$noise, "+")
+}
+
+#' Log predictive density of responses, in their own units
+#' @noRd
+srvm_log_score <- function(fit, x, y, pool) {
+  scaling <- fit$settings$scaling
+  y <- scaling_y(scaling, y)
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    mixture_log_density_cpp(
+      moments$mean, predictive_variance(moments, "prediction", pool),
+      pool$weights, y[rows]
+    )
+  })
+  unlist(blocks) - log(scaling$y_scale)
+}
+
+#' Particles drawn with equal weight: systematic resampling under the fit's
+#' seed
+#' @noRd
+equal_weight_particles <- function(fit, pool, ndraws = NULL) {
+  n <- if (is.null(ndraws)) length(pool$weights) else ndraws
+  u <- with_local_seed(fit$seed, stats::runif(1))
+  cells <- findInterval((seq_len(n) - 1 + u) / n, cumsum(pool$weights))
+  pmin(cells + 1L, length(pool$weights))
+}
+
+#' Draws of f, S x n, in the response's units
+#' @param chosen The particles whose draws are wanted.
+#' @noRd
+srvm_draws <- function(fit, x, pool,
+                       chosen = equal_weight_particles(fit, pool)) {
+  settings <- fit$settings
+  index <- coefficient_index(pool, settings$intercept)
+  candidates <- sort(unique(pool$sets))
+  beta <- matrix(0, length(pool$k), length(candidates) + 1)
+  column <- match(index$candidate, c(0L, candidates))
+  beta[cbind(index$particle, column)] <- pool$draws$beta
+  design <- cbind(1, srvm_values(fit, x, candidates, pool))
+  f <- beta[chosen, , drop = FALSE] %*% t(design)
+  unscale_mean(settings$scaling, unname(f))
+}
+
+#' Noise standard deviations of the same draws, in the response's units
+#' @noRd
+srvm_sigma_draws <- function(fit, pool,
+                             chosen = equal_weight_particles(fit, pool)) {
+  unscale_sd(fit$settings$scaling, sqrt(pool$draws$noise[chosen]))
+}
+
+#' Draws of new responses, S x n, from R's generator
+#' @noRd
+srvm_responses <- function(fit, x, pool,
+                           chosen = equal_weight_particles(fit, pool)) {
+  f <- srvm_draws(fit, x, pool, chosen)
+  f + srvm_sigma_draws(fit, pool, chosen) * stats::rnorm(length(f))
+}

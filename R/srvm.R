@@ -1,0 +1,435 @@
+# srvm(): the sequential relevance vector machine.
+
+#' Sequential Bayesian kernel regression
+#'
+#' `srvm()` fits the sparse kernel regression of Vermaak, Godsill and Doucet
+#' (2003),
+#' \deqn{y_s = \beta_0 + \sum_{j \in S} \beta_j K(x_s, x_j) + \epsilon_s,}
+#' by trans-dimensional sequential Monte Carlo: rows are taken in one at a
+#' time and every particle is a hypothesis about the set \eqn{S} of kernel
+#' centres, a subset of the rows seen so far. The number of centres, the noise
+#' and the scale of the coefficients are learned. The coefficients are
+#' integrated out of every weight.
+#'
+#' @section The model:
+#' \eqn{\epsilon_s \sim N(0, \sigma^2)}, \eqn{\beta_j \sim N(0, \tau^2)}
+#' independently (the intercept too), \eqn{\sigma^2} and \eqn{\tau^2} inverse
+#' gamma or fixed; the prior of \eqn{S} is in [srvm_prior()].
+#'
+#' @section The sampler:
+#' At row t each particle's set stays as it is or takes in the new row, with
+#' the probabilities of the target itself (`proposal = "adapted"`); its weight
+#' is then exact: averaged over particles, it estimates
+#' \eqn{p(y_t | y_1, \dots, y_{t-1})} without bias. Particles are resampled
+#' when their effective sample size falls below a threshold; before every
+#' step each is refreshed by one Gibbs sweep of coefficients and variances and
+#' by `n_moves` reversible-jump moves (birth, death, swap of a centre), which
+#' leave the posterior of the rows so far invariant. The weights printed in
+#' the papers are not exact; these are.
+#'
+#' @section Order, scaling and what is frozen:
+#' All that is computed from the data (the scaling, the median bandwidth, the
+#' default priors) is computed at the first call and kept by `update()`. Fits
+#' that share these settings through `reference` and take rows in the order
+#' given are identical however the rows are split over calls.
+#'
+#' @param x A numeric matrix (rows are points), a data frame, a numeric vector
+#'   (one column) or, as `formula`, a formula. Factors become indicators, one
+#'   column a level.
+#' @param y Numeric response, one value a row of `x`.
+#' @param formula,data A formula such as `y ~ .` and the data frame it is
+#'   evaluated in.
+#' @param kernel A kernel, see [kb_kernels]; bandwidths are in the units of
+#'   the standardised predictors if `scale = TRUE`. Custom kernels cannot be
+#'   used here: columns are evaluated as the data come in.
+#' @param prior Prior, see [srvm_prior()].
+#' @param control Sampler settings, see [smc_control()].
+#' @param order `"given"`, or `"random"` to take the rows in an order drawn
+#'   from `seed`.
+#' @param scale Standardise predictors and response? Undone in everything
+#'   that is reported. `FALSE` leaves both untouched.
+#' @param intercept Include the intercept?
+#' @param reference A fit (or its `settings`) whose kernel, prior, scaling and
+#'   intercept are used as they are.
+#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param seed Whole number that determines every draw; `NULL` takes one from
+#'   R's generator. The result does not depend on `threads` or workers.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return An object of class `kb_srvm` and `kb_fit`: a list of plain R data
+#'   with, among others, `settings` (all that was frozen), `runs` (one state a
+#'   replicate), `seed`, `status` (`"complete"`, `"interrupted"` or
+#'   `"time_limit"`) and `time` (rows taken in). It can be saved with
+#'   [saveRDS()] and used in another session. Methods: `print`, `summary`,
+#'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
+#'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
+#'   `nobs`, `formula`, `logLik`, `simulate`, `as_draws`, `tidy`, `glance`,
+#'   `augment` and the [accessors][evidence].
+#'
+#' @section Errors:
+#' Bad input is refused with a condition of class `kb_error` and a class of
+#' its own, e.g. `kb_error_argument`, `kb_error_missing`,
+#' `kb_error_infinite`, `kb_error_outcome`. An interrupt or a time limit gives
+#' a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit of
+#' the rows so far, which `update()` continues.
+#'
+#' @references
+#' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
+#' kernel regression. Advances in Neural Information Processing Systems 16.
+#'
+#' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
+#' regression using trans-dimensional sequential Monte Carlo. IEEE Workshop on
+#' Statistical Signal Processing.
+#'
+#' @examples
+#' data <- sim_sinc(50, seed = 1)
+#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' fit
+#' predict(fit, data.frame(x = c(-5, 0, 5)), interval = "credible")
+#' plot(fit)
+#' @export
+srvm <- function(x, ...) UseMethod("srvm")
+
+#' @export
+srvm.default <- function(x, ...) {
+  kb_abort(c(
+    "{.arg x} must be a formula, a matrix, a data frame or a numeric vector.",
+    x = "It is {describe(x)}."
+  ), "argument", argument = "x")
+}
+
+#' @rdname srvm
+#' @export
+srvm.formula <- function(formula, data, kernel = kernel_gaussian(),
+                         prior = srvm_prior(), control = smc_control(),
+                         order = c("given", "random"), scale = TRUE,
+                         intercept = TRUE, reference = NULL,
+                         na_action = c("fail", "omit"), seed = NULL,
+                         progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  refuse_with_reference(reference, names(match.call()))
+  mould <- mould_formula(formula, data, na_action)
+  srvm_fit(mould, kernel, prior, control, order, scale, intercept, reference,
+    seed, progress,
+    called = match.call(), started = started
+  )
+}
+
+#' @rdname srvm
+#' @export
+srvm.matrix <- function(x, y, kernel = kernel_gaussian(),
+                        prior = srvm_prior(), control = smc_control(),
+                        order = c("given", "random"), scale = TRUE,
+                        intercept = TRUE, reference = NULL,
+                        na_action = c("fail", "omit"), seed = NULL,
+                        progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  refuse_with_reference(reference, names(match.call()))
+  mould <- mould_xy(x, y, na_action)
+  srvm_fit(mould, kernel, prior, control, order, scale, intercept, reference,
+    seed, progress,
+    called = match.call(), started = started
+  )
+}
+
+#' @rdname srvm
+#' @export
+srvm.data.frame <- srvm.matrix
+
+#' @rdname srvm
+#' @export
+srvm.numeric <- srvm.matrix
+
+#' From a mould to a fit; arguments as in `srvm()`
+#' @noRd
+srvm_fit <- function(mould, kernel, prior, control, order, scale, intercept,
+                     reference, seed, progress, called, started,
+                     call = rlang::caller_env()) {
+  check_class(control, "kb_smc_control", "`smc_control()`", call = call)
+  order <- check_choice(order, c("given", "random"), call = call)
+  progress <- check_progress(progress, call = call)
+  seed <- draw_seed(seed, call = call)
+  settings <- if (is.null(reference)) {
+    srvm_settings(mould, kernel, prior, scale, intercept, call)
+  } else {
+    reference_settings(reference, mould, call)
+  }
+  n <- nrow(mould$x)
+  fit <- structure(
+    list(
+      version = fit_version, call = called, mould = mould_empty(mould),
+      settings = settings, control = control, order = order,
+      data = list(x = mould$x, y = mould$y),
+      sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
+      seed = seed, runs = vector("list", control$replicates),
+      time = 0L, status = "started", seconds = 0
+    ),
+    class = c("kb_srvm", "kb_fit")
+  )
+  srvm_run(fit, progress, started, call)
+}
+
+#' Run a fit to the end of its data
+#' @noRd
+srvm_run <- function(fit, progress, started = now(),
+                     call = rlang::caller_env()) {
+  before <- fit$seconds
+  finish <- function(states) {
+    srvm_finish(fit, states, before + now() - started)
+  }
+  save <- function(states) {
+    write_checkpoint(finish(states), fit$control$checkpoint)
+  }
+  out <- run_engine(srvm_engine(fit), fit$runs, fit$control, progress, save)
+  fit <- finish(out$states)
+  fit$status <- out$status
+  warn_status(fit, call)
+  warn_degenerate(fit, call)
+  fit
+}
+
+#' Put states into a fit: its time is that of the runs that went furthest
+#' @noRd
+srvm_finish <- function(fit, states, seconds) {
+  fit$runs <- states
+  fit$time <- max(vapply(states, state_time, 0L))
+  fit$status <- if (fit$time < nrow(fit$data$x)) "interrupted" else "complete"
+  fit$seconds <- seconds
+  fit
+}
+
+#' @noRd
+state_time <- function(state) {
+  if (is.null(state)) 0L else state$time
+}
+
+#' A random order drawn from the seed
+#' @noRd
+shuffle <- function(n, seed) {
+  with_local_seed(seed, sample.int(n))
+}
+
+# Settings -------------------------------------------------------------------
+
+#' All that the data freeze at the first call
+#' @noRd
+srvm_settings <- function(mould, kernel, prior, scale, intercept, call) {
+  check_kernel(kernel, call = call)
+  check_class(prior, "kb_srvm_prior", "`srvm_prior()`", call = call)
+  scale <- check_flag(scale, call = call)
+  intercept <- check_flag(intercept, call = call)
+  if (!kernel_is_builtin(kernel)) {
+    kb_abort(c(
+      "{.arg kernel} must be built in: {.fn srvm} evaluates it in C++ as the
+       data come in.",
+      x = "It has a part made by {.fn kernel_custom}."
+    ), "argument", argument = "kernel", call = call)
+  }
+  scaling <- scaling_learn(mould$x, mould$y, scale)
+  x <- scaling_x(scaling, mould$x)
+  y <- scaling_y(scaling, mould$y)
+  check_kernel_dimension(kernel, ncol(x), call = call)
+  structure(
+    list(
+      kernel = kernel_resolve(kernel, x), prior = prior_resolve(prior, y),
+      scale = scale, scaling = scaling, intercept = intercept,
+      # Squares of y lose digits when its mean is far from 0.
+      shift = if (intercept && !scale) mean(y) else 0
+    ),
+    class = "kb_srvm_settings"
+  )
+}
+
+#' @noRd
+refuse_with_reference <- function(reference, given,
+                                  call = rlang::caller_env()) {
+  frozen <- intersect(given, c("kernel", "prior", "scale", "intercept"))
+  if (!is.null(reference) && length(frozen) > 0) {
+    kb_abort(c(
+      "{.arg reference} already determines {.arg {frozen}}.",
+      i = "Leave out one of them."
+    ), "argument", argument = "reference", call = call)
+  }
+}
+
+#' @noRd
+reference_settings <- function(reference, mould, call) {
+  settings <- if (inherits(reference, "kb_srvm")) {
+    reference$settings
+  } else {
+    reference
+  }
+  check_class(settings, "kb_srvm_settings", "a fit of `srvm()` or its settings",
+    arg = "reference", call = call
+  )
+  wanted <- names(settings$scaling$x_center)
+  if (!identical(wanted, colnames(mould$x))) {
+    kb_abort(c(
+      "{.arg reference} must have the same predictors.",
+      x = "It has {.val {wanted}}; here they are {.val {colnames(mould$x)}}."
+    ), "argument", argument = "reference", call = call)
+  }
+  settings
+}
+
+# Prior ----------------------------------------------------------------------
+
+#' Prior of a sequential relevance vector machine
+#'
+#' @param lambda Rate of the Poisson prior of the number of centres k, a
+#'   positive number.
+#' @param kmax Largest number of centres, a whole number; 0 leaves only the
+#'   intercept.
+#' @param centres Given k, `"subset"` makes every subset of k distinct rows
+#'   equally likely, \eqn{p(S) = p(k) / {t \choose k}}; `"iid"` is the papers'
+#'   form, \eqn{p(S) \propto p(k) k! / t^k}.
+#' @param noise,coef Priors of the noise variance and of the coefficients'
+#'   variance, each [ig()] or [fixed()], in squared units of the response that
+#'   the model sees (standardised if `scale = TRUE`). `NULL`: `ig(1, 0.01 v)`
+#'   and `ig(1, 0.5 v)`, where v is the variance of that response at the first
+#'   call (1 if it is undefined or 0).
+#'
+#' @details
+#' p(k) is truncated to k at most `kmax` and the number of distinct rows so
+#' far, and normalised. The papers' choice of inverse gammas with parameters 0
+#' makes the posterior improper for every amount of data, and is refused.
+#'
+#' @return An object of class `kb_srvm_prior`.
+#' @source Vermaak, Godsill and Doucet (2003), section 2; see [srvm()].
+#' @examples
+#' srvm_prior(lambda = 5, noise = fixed(0.01))
+#' @export
+srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
+                       noise = NULL, coef = NULL) {
+  structure(
+    list(
+      lambda = check_number(lambda, 0, open = TRUE),
+      kmax = check_count(kmax, 0),
+      centres = check_choice(centres, c("subset", "iid")),
+      noise = if (!is.null(noise)) check_variance_prior(noise),
+      coef = if (!is.null(coef)) check_variance_prior(coef)
+    ),
+    class = "kb_srvm_prior"
+  )
+}
+
+#' Fill in the priors that are relative to the response
+#' @noRd
+prior_resolve <- function(prior, y) {
+  v <- if (length(y) > 1) stats::var(y) else 1
+  if (!is.finite(v) || v == 0) {
+    v <- 1
+  }
+  if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v)
+  if (is.null(prior$coef)) prior$coef <- ig(1, 0.5 * v)
+  prior
+}
+
+#' @export
+print.kb_srvm_prior <- function(x, ...) {
+  variance <- function(prior, default) {
+    if (is.null(prior)) default else format(prior)
+  }
+  cat(
+    "<srvm_prior>\n",
+    "  centres: Poisson(", format(x$lambda), ") up to ", x$kmax, ", ",
+    x$centres, "\n",
+    "  noise: ", variance(x$noise, "ig(1, 0.01 var(y))"),
+    ", coef: ", variance(x$coef, "ig(1, 0.5 var(y))"), "\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+# Engine ---------------------------------------------------------------------
+
+#' The engine of `run_engine()`: plain data, so that workers can have it
+#' @noRd
+srvm_engine <- function(fit) {
+  settings <- fit$settings
+  prior <- settings$prior
+  rows <- fit$sequence
+  structure(
+    list(
+      config = c(
+        list(
+          kernel = settings$kernel, lambda = prior$lambda, kmax = prior$kmax,
+          centres = prior$centres, noise = variance_config(prior$noise),
+          coef = variance_config(prior$coef), intercept = settings$intercept,
+          shift = settings$shift, seed = fit$seed
+        ),
+        fit$control[c(
+          "particles", "n_moves", "move_fraction", "resampling",
+          "ess_threshold", "resample_every_step", "ancestry", "threads"
+        )]
+      ),
+      x = scaling_x(settings$scaling, fit$data$x)[rows, , drop = FALSE],
+      y = scaling_y(settings$scaling, fit$data$y)[rows]
+    ),
+    class = c("kb_engine_srvm", "kb_engine")
+  )
+}
+
+#' @noRd
+variance_config <- function(prior) {
+  type <- if (inherits(prior, "kb_fixed")) "fixed" else "ig"
+  c(list(type = type), unclass(prior))
+}
+
+#' @export
+engine_open.kb_engine_srvm <- function(engine, index, state) {
+  config <- c(engine$config, list(replicate = index))
+  srvm_open_cpp(config, engine$x, engine$y, state)
+}
+
+#' @export
+engine_advance.kb_engine_srvm <- function(engine, handle, n) {
+  srvm_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_srvm <- function(engine, handle) {
+  c(srvm_snapshot_cpp(handle), list(draws = srvm_draws_cpp(handle)))
+}
+
+#' @export
+engine_total.kb_engine_srvm <- function(engine) nrow(engine$x)
+
+#' @export
+engine_done.kb_engine_srvm <- function(engine, state) state_time(state)
+
+# Warnings --------------------------------------------------------------------
+
+#' @noRd
+warn_status <- function(fit, call) {
+  if (fit$status == "complete") {
+    return(invisible())
+  }
+  reason <- c(interrupted = "interrupted", time_limit = "out of time")
+  kb_warn(c(
+    "Stopped after row {fit$time} of {nrow(fit$data$x)}:
+     {reason[[fit$status]]}.",
+    i = "The fit of those rows can be used; {.code update(fit)} continues."
+  ), fit$status, call = call)
+}
+
+#' Warn when few particles carry the posterior
+#' @noRd
+warn_degenerate <- function(fit, call) {
+  if (fit$time == 0) {
+    return(invisible())
+  }
+  share <- utils::tail(ess(fit)$fraction, 1)
+  if (share >= 0.1) {
+    return(invisible())
+  }
+  kb_warn(c(
+    "The effective sample size is {format(100 * share, digits = 2)}% of the
+     particles at row {fit$time}.",
+    i = "Estimates are noisy: raise {.arg particles} or {.arg n_moves} in
+         {.fn smc_control}."
+  ), "low_ess", call = call)
+}

@@ -1,0 +1,65 @@
+test_that("kb_abort and kb_warn give classed conditions", {
+  expect_error(kb_abort("no", "thing"), class = "kb_error_thing")
+  expect_error(kb_abort("no", "thing"), class = "kb_error")
+  expect_warning(kb_warn("hm", "thing"), class = "kb_warning_thing")
+  expect_warning(kb_warn("hm", "thing"), class = "kb_warning")
+  cnd <- rlang::catch_cnd(kb_abort("no", "thing", extra = 3))
+  expect_identical(cnd$extra, 3)
+})
+
+test_that("errors point at the user-facing function", {
+  user_facing <- function(n) check_count(n)
+  cnd <- rlang::catch_cnd(user_facing("a"))
+  expect_identical(cnd$argument, "n")
+  expect_identical(as.character(cnd$call)[[1]], "user_facing")
+})
+
+test_that("need_package names the package", {
+  expect_null(need_package("stats", "This"))
+  cnd <- rlang::catch_cnd(need_package("notthere4711", "This"))
+  expect_s3_class(cnd, "kb_error_package")
+  expect_match(conditionMessage(cnd), "notthere4711")
+})
+
+test_that("check_number accepts its range and nothing else", {
+  expect_identical(check_number(2L), 2)
+  expect_identical(check_number(0, 0, 1), 0)
+  for (bad in list("1", NA_real_, NaN, Inf, c(1, 2), NULL, TRUE, list(1))) {
+    expect_error(check_number(bad), "bad", class = "kb_error_argument")
+  }
+  expect_error(check_number(0, 0, open = TRUE), class = "kb_error_argument")
+  expect_error(check_number(2, 0, 1), class = "kb_error_argument")
+})
+
+test_that("check_count accepts whole numbers only", {
+  expect_identical(check_count(3), 3L)
+  for (bad in list(1.5, -1, "1", NA, Inf, 1:2, NULL, 1e10)) {
+    expect_error(check_count(bad), "bad", class = "kb_error_argument")
+  }
+  expect_error(check_count(0, 1), "at least 1")
+})
+
+test_that("check_flag, check_choice and check_file", {
+  expect_true(check_flag(TRUE))
+  for (bad in list(NA, 1, "TRUE", c(TRUE, FALSE), NULL)) {
+    expect_error(check_flag(bad), "bad", class = "kb_error_argument")
+  }
+  choices <- c("a", "b")
+  expect_identical(check_choice(choices, choices), "a")
+  expect_identical(check_choice("b", choices), "b")
+  for (bad in list("c", NA_character_, 1, NULL, c("b", "a"))) {
+    expect_error(check_choice(bad, choices), class = "kb_error_argument")
+  }
+  expect_null(check_file(NULL))
+  file <- tempfile()
+  expect_identical(check_file(file), file)
+  lost <- file.path(tempfile(), "a", "b")
+  expect_error(check_file(lost), "lost", class = "kb_error_argument")
+})
+
+test_that("check_no_dots names the unknown argument", {
+  f <- function(...) check_no_dots(...)
+  expect_null(f())
+  expect_error(f(kernal = 1), "kernal", class = "kb_error_unknown_argument")
+  expect_error(f(1), "unnamed", class = "kb_error_unknown_argument")
+})

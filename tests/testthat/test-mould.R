@@ -1,0 +1,525 @@
+d <- data.frame(
+  y = c(1.5, 2, 3, 5, 4), v = c(1, 4, 2, 8, 6), w = c(3L, 1L, 2L, 5L, 4L),
+  f = factor(c("a", "b", "a", "c", "b")),
+  o = ordered(c("lo", "hi", "lo", "hi", "lo"), c("lo", "hi")),
+  s = c("u", "v", "u", "v", "u"), b = c(TRUE, FALSE, TRUE, TRUE, FALSE),
+  stringsAsFactors = FALSE
+)
+
+# Rows given again come out as in fitting.
+expect_same_rows <- function(mould, data, rows = c(3, 1)) {
+  forged <- mould_forge(mould, data[rows, , drop = FALSE])
+  expect_identical(forged$x, mould$x[rows, , drop = FALSE])
+  expect_identical(forged$complete, rep(TRUE, length(rows)))
+}
+
+# What comes out --------------------------------------------------------------
+
+test_that("a formula gives a numeric matrix with an indicator per level", {
+  m <- mould_formula(y ~ ., d)
+  expect_s3_class(m, "kb_mould")
+  expect_true(is.double(m$x))
+  expect_identical(colnames(m$x), c(
+    "v", "w", "fa", "fb", "fc", "olo", "ohi", "su", "sv", "b"
+  ))
+  expect_identical(unname(m$x[, "fb"]), c(0, 1, 0, 0, 1))
+  expect_identical(unname(m$x[, "ohi"]), c(0, 1, 0, 1, 0))
+  expect_identical(unname(m$x[, "b"]), as.double(d$b))
+  expect_identical(m$y, d$y)
+  expect_identical(m$interface, "formula")
+  expect_identical(m$n_rows, 5L)
+  expect_identical(m$omitted, integer())
+  expect_identical(m$outcome_name, "y")
+  expect_false(m$positional)
+  expect_same_rows(m, d)
+})
+
+test_that("both interfaces give the same matrix", {
+  a <- mould_formula(y ~ ., d)
+  b <- mould_xy(d[-1], d$y)
+  expect_identical(a$x, b$x)
+  expect_identical(a$y, b$y)
+  expect_same_rows(b, d)
+})
+
+test_that("matrices keep their names, and give them if they have none", {
+  named <- cbind(b = 1:3, a = 4:6)
+  m <- mould_xy(named, 1:3)
+  expect_identical(colnames(m$x), c("b", "a"))
+  expect_true(is.double(m$x) && is.double(m$y))
+  expect_false(m$positional)
+  expect_identical(mould_forge(m, cbind(a = 4, z = 0, b = 1))$x[1, ], m$x[1, ])
+  expect_identical(mould_forge(m, data.frame(a = 4, b = 1))$x[1, ], m$x[1, ])
+  bare <- mould_xy(unname(named), 1:3)
+  expect_identical(colnames(bare$x), c("x1", "x2"))
+  expect_true(bare$positional)
+})
+
+test_that("without names columns match by position, and are counted", {
+  m <- mould_xy(matrix(as.double(1:6), 3), 1:3)
+  expect_identical(unname(mould_forge(m, matrix(7:8, 1))$x), cbind(7, 8))
+  expect_identical(unname(mould_forge(m, cbind(p = 7, q = 8))$x), cbind(7, 8))
+  expect_identical(
+    unname(mould_forge(m, data.frame(p = 7, q = 8))$x), cbind(7, 8)
+  )
+  # The names given in fitting are honoured where they are all there.
+  expect_identical(unname(mould_forge(m, cbind(x2 = 8, x1 = 7))$x), cbind(7, 8))
+  for (bad in list(1:3, matrix(1:3, 1), matrix(1, 1))) {
+    expect_error(mould_forge(m, bad), "newdata", class = "kb_error_columns")
+  }
+})
+
+test_that("a vector is one column", {
+  m <- mould_xy(c(3, 1, 2), 1:3)
+  expect_identical(m$x, matrix(c(3, 1, 2), dimnames = list(NULL, "x")))
+  expect_identical(mould_forge(m, 5:6)$x[, "x"], c(5, 6))
+  expect_identical(mould_forge(m, data.frame(z = 5))$x[[1]], 5)
+  expect_error(mould_forge(m, matrix(1:4, 2)), class = "kb_error_columns")
+})
+
+test_that("tibbles and one-column responses are fine", {
+  skip_if_not_installed("tibble")
+  t <- tibble::as_tibble(d)
+  expect_identical(mould_formula(y ~ ., t)$x, mould_formula(y ~ ., d)$x)
+  expect_identical(mould_xy(t[-1], t["y"])$x, mould_xy(d[-1], d$y)$x)
+  expect_identical(mould_xy(1:3, matrix(c(2, 4, 5)))$y, c(2, 4, 5))
+})
+
+test_that("one row, constant columns and wide data are fine", {
+  expect_identical(dim(mould_formula(y ~ ., d[1, ])$x), c(1L, 10L - 1L))
+  expect_identical(dim(mould_xy(matrix(1, 1, 1), 1)$x), c(1L, 1L))
+  same <- data.frame(y = 1:3, k = 5, g = "only")
+  m <- mould_formula(y ~ ., same)
+  expect_identical(unname(m$x), matrix(c(5, 1), 3, 2, byrow = TRUE))
+  expect_identical(m$x, mould_xy(same[-1], same$y)$x)
+  expect_same_rows(m, same)
+  wide <- data.frame(y = 1:3, matrix(stats::rnorm(120), 3))
+  m <- mould_formula(y ~ ., wide)
+  expect_identical(dim(m$x), c(3L, 40L))
+  expect_same_rows(m, wide)
+})
+
+test_that("matrix columns and names that are no R names work", {
+  e <- data.frame(y = 1:4)
+  e$m <- matrix(c(1, 2, 5, 3, 9, 8, 7, 2), 4)
+  e[["a b"]] <- c(1, 0, 2, 4)
+  m <- mould_formula(y ~ ., e)
+  expect_identical(ncol(m$x), 3L)
+  expect_same_rows(m, e)
+  m <- mould_xy(e[-1], e$y)
+  expect_identical(colnames(m$x), c("m1", "m2", "a b"))
+  expect_same_rows(m, e)
+  e$m <- e$m[, c(1, 2, 2)]
+  expect_error(mould_forge(m, e), "m", class = "kb_error_columns")
+})
+
+test_that("integer columns do not stop fractions later", {
+  expect_identical(
+    mould_forge(mould_formula(y ~ w, d), data.frame(w = 1.5))$x[[1]], 1.5
+  )
+  e <- data.frame(y = 1:3, v = 1:3)
+  m <- mould_formula(y ~ v, e)
+  new <- data.frame(y = 2.5, v = 1.5)
+  expect_identical(mould_forge(m, new, outcome = TRUE)$y, 2.5)
+})
+
+# Formulas --------------------------------------------------------------------
+
+test_that("transformations work in fitting and on new rows", {
+  degree <- 2
+  formulas <- list(
+    log(y) ~ ., y ~ poly(v, 2), y ~ stats::poly(v, degree), y ~ I(v^2) + log(v),
+    y ~ . - f, y ~ f:v, y ~ f * v, y ~ factor(w), y ~ ordered(w), y ~ I(v > 3),
+    y ~ cut(v, c(0, 3, 9)), y ~ sin(2 * pi * v), y ~ I(v - 1), y ~ I(0 + v),
+    y ~ scale(v), y ~ log(v + 1 - 0.5), y / 2 ~ v, log(2 * y) ~ v, y + v ~ w,
+    scale(y) ~ v, sqrt(y) ~ 1 + v, y ~ as.numeric(o)
+  )
+  for (formula in formulas) {
+    m <- mould_formula(formula, d)
+    label <- deparse(formula)
+    back <- mould_forge(m, d[c(4, 1), ], outcome = TRUE)
+    expect_equal(back$x, m$x[c(4, 1), , drop = FALSE], info = label)
+    expect_equal(back$y, m$y[c(4, 1)], info = label)
+    one <- mould_forge(m, d[2, ])
+    expect_equal(one$x, m$x[2, , drop = FALSE], info = label)
+  }
+})
+
+test_that("the numbers are those of the formula", {
+  m <- mould_formula(log(y) ~ I(v - 1) + b, d)
+  expect_identical(m$y, log(d$y))
+  expect_identical(unname(m$x[, "I(v - 1)"]), d$v - 1)
+  expect_identical(m$outcome_name, "log(y)")
+  expect_identical(mould_formula(y / 2 ~ v, d)$y, d$y / 2)
+  expect_identical(mould_formula(y + v ~ w, d)$y, d$y + d$v)
+  x <- mould_formula(y ~ poly(v, 2), d)$x
+  expect_equal(unname(x), unclass(stats::poly(d$v, 2))[, ], ignore_attr = TRUE)
+  expect_identical(
+    colnames(mould_formula(y ~ factor(w), d)$x), paste0("factor(w)", 1:5)
+  )
+})
+
+test_that("`. - x` does not need x afterwards", {
+  m <- mould_formula(y ~ . - f, d)
+  expect_false(any(grepl("^f", colnames(m$x))))
+  expect_silent(mould_forge(m, d[setdiff(names(d), "f")]))
+})
+
+test_that("bad formulas get a clear error", {
+  z <- 1:5
+  e <- "kb_error_formula"
+  expect_error(mould_formula(~v, d), "response", class = e)
+  expect_error(mould_formula("y ~ v", d), "formula", class = e)
+  expect_error(mould_formula(NULL, d), "formula", class = e)
+  for (formula in list(y ~ v - 1, y ~ v + 0, y ~ 0 + v)) {
+    expect_error(mould_formula(formula, d), "intercept = FALSE", class = e)
+  }
+  expect_error(mould_formula(y ~ 1, d), "predictors", class = e)
+  expect_error(mould_formula(y ~ ., d["y"]), class = e)
+  expect_error(mould_formula(y ~ v + offset(w), d), "offset", class = e)
+  expect_error(mould_formula(y ~ nothere, d), "nothere", class = e)
+  expect_error(mould_formula(nothere ~ v, d), "nothere", class = e)
+  expect_error(mould_formula(y ~ v + z, d), "z", class = e)
+  expect_error(mould_formula(y ~ y + v, d), "both sides", class = e)
+  expect_error(mould_formula(2 ~ v, d), class = e)
+  expect_error(mould_formula(y ~ log(f), d), class = e)
+  local_function <- function(x) x
+  expect_error(
+    mould_formula(y ~ local_function(v), d), "attached package",
+    class = e
+  )
+})
+
+test_that("the error names the function that the user called", {
+  user_facing <- function(...) mould_formula(..., call = rlang::current_env())
+  cnd <- rlang::catch_cnd(user_facing(y ~ 1, d))
+  expect_identical(as.character(cnd$call)[[1]], "user_facing")
+})
+
+# Tables ----------------------------------------------------------------------
+
+test_that("data must be a data frame with rows and distinct names", {
+  for (bad in list(NULL, list(y = 1), matrix(1, 2, 2), "d", mean, 1)) {
+    expect_error(mould_formula(y ~ v, bad), "data", class = "kb_error_data")
+  }
+  expect_error(mould_formula(y ~ v, d[0, ]), "data", class = "kb_error_rows")
+  twice <- stats::setNames(d[c("y", "v", "w")], c("y", "v", "v"))
+  expect_error(mould_formula(y ~ v, twice), "v", class = "kb_error_data")
+  expect_error(mould_xy(twice, 1:5), "`x`", class = "kb_error_data")
+  expect_error(
+    mould_xy(cbind(a = 1:2, a = 3:4), 1:2), "distinct",
+    class = "kb_error_data"
+  )
+  expect_error(
+    mould_xy(matrix(1, 2, 2, dimnames = list(NULL, c("a", ""))), 1:2),
+    "names",
+    class = "kb_error_data"
+  )
+})
+
+test_that("x must be numeric, or a data frame of columns we know", {
+  bad <- list(
+    NULL, list(1, 2), "a", letters[1:2], factor(1:2), matrix("a", 2, 2),
+    mean, array(1, c(2, 2, 2)), 1i, Sys.Date(), quote(a)
+  )
+  for (x in bad) {
+    expect_error(mould_xy(x, 1:2), "`x`", class = "kb_error_data")
+  }
+  for (v in list(Sys.Date() + 1:2, I(list(1, 2)), c(1i, 2i))) {
+    x <- data.frame(a = 1:2)
+    x$bad <- v
+    expect_error(mould_xy(x, 1:2), "bad", class = "kb_error_data")
+    x$y <- 1:2
+    expect_error(mould_formula(y ~ ., x), "bad", class = "kb_error_data")
+  }
+  expect_error(mould_xy(matrix(1, 0, 2), double()), class = "kb_error_rows")
+  expect_error(mould_xy(double(), double()), class = "kb_error_rows")
+  expect_error(mould_xy(matrix(1, 2, 0), 1:2), class = "kb_error_data")
+  expect_error(mould_xy(data.frame(a = 1:2)[0], 1:2), class = "kb_error_data")
+})
+
+# Responses -------------------------------------------------------------------
+
+test_that("a numeric response of the wrong kind is refused", {
+  bad <- list(
+    NULL, c("a", "b", "c"), factor(1:3), matrix(1, 3, 2), list(1, 2, 3),
+    c(TRUE, FALSE, TRUE), 1:2, 1:4, mean, Sys.Date() + 1:3,
+    data.frame(a = 1:3, b = 1:3), c(1i, 2, 3)
+  )
+  for (y in bad) {
+    expect_error(mould_xy(1:3, y), "`y`", class = "kb_error_outcome")
+  }
+  expect_error(mould_formula(f ~ v, d), "`f`", class = "kb_error_outcome")
+  expect_error(mould_formula(s ~ v, d), "`s`", class = "kb_error_outcome")
+  expect_error(mould_formula(cbind(y, v) ~ w, d), class = "kb_error_outcome")
+  expect_error(mould_xy(1:3, 1:2), "3", class = "kb_error_outcome")
+})
+
+test_that("classes come as factor, character or logical", {
+  m <- mould_xy(1:3, factor(c("b", "a", "b"), c("b", "a")), outcome = "factor")
+  expect_identical(m$y, factor(c("b", "a", "b"), c("b", "a")))
+  expect_identical(m$levels, c("b", "a"))
+  expect_identical(
+    mould_xy(1:2, c("q", "p"), outcome = "factor")$levels, c("p", "q")
+  )
+  expect_identical(
+    mould_xy(1:2, c(TRUE, FALSE), outcome = "factor")$levels,
+    c("FALSE", "TRUE")
+  )
+  expect_identical(mould_formula(s ~ v, d, outcome = "factor")$levels,
+    c("u", "v"))
+  expect_error(mould_xy(1:3, 1:3, outcome = "factor"), "factor",
+    class = "kb_error_outcome")
+  unused <- mould_formula(f ~ v, d[1:2, ], outcome = "factor")
+  expect_identical(unused$levels, c("a", "b"))
+})
+
+test_that("new classes are refused, known ones are coded as in fitting", {
+  e <- d[d$f != "c", ]
+  m <- mould_formula(f ~ v, e, outcome = "factor")
+  new <- mould_forge(m, data.frame(v = 1, f = "b"), outcome = TRUE)
+  expect_identical(new$y, factor("b", c("a", "b")))
+  expect_error(mould_forge(m, data.frame(v = 1, f = "c"), outcome = TRUE),
+    "c", class = "kb_error_outcome")
+  m <- mould_formula(factor(b) ~ v, d, outcome = "factor")
+  new <- mould_forge(m, data.frame(v = 1, b = TRUE), outcome = TRUE)
+  expect_identical(new$y, factor("TRUE", c("FALSE", "TRUE")))
+})
+
+# Missing and infinite --------------------------------------------------------
+
+test_that("missing values fail by default and say where", {
+  e <- d
+  e$v[2] <- NA
+  e$f[4] <- NA
+  cnd <- rlang::catch_cnd(mould_formula(y ~ ., e))
+  expect_s3_class(cnd, "kb_error_missing")
+  expect_identical(cnd$columns, c("v", "f"))
+  expect_identical(cnd$rows, c(2L, 4L))
+  expect_match(conditionMessage(cnd), "`data` has missing values in 2 of 5")
+  expect_match(conditionMessage(cnd), "omit")
+  expect_error(mould_xy(e[-1], e$y), "`x`", class = "kb_error_missing")
+  expect_error(mould_xy(1:2, c(1, NA)), "`y`", class = "kb_error_missing")
+  expect_error(mould_xy(c(NA, 1), 1:2), "`x`", class = "kb_error_missing")
+  expect_identical(nrow(mould_formula(y ~ w, e)$x), 5L)
+})
+
+test_that("na_action = 'omit' drops rows and records them", {
+  e <- d
+  e$v[2] <- NA
+  e$y[5] <- NA
+  for (m in list(
+    mould_formula(y ~ ., e, na_action = "omit"),
+    mould_xy(e[-1], e$y, na_action = "omit")
+  )) {
+    expect_identical(m$omitted, c(2L, 5L))
+    expect_identical(m$n_rows, 5L)
+    expect_identical(m$y, d$y[c(1, 3, 4)])
+    expect_identical(nrow(m$x), 3L)
+  }
+  expect_identical(
+    mould_formula(y ~ poly(v, 2), e, na_action = "omit")$omitted, c(2L, 5L)
+  )
+  e$w <- NA
+  expect_error(mould_formula(y ~ ., e, na_action = "omit"), "data",
+    class = "kb_error_rows")
+  expect_error(mould_xy(c(1, NA), c(NA, 1), na_action = "omit"),
+    class = "kb_error_rows")
+  expect_error(mould_xy(1, 1, na_action = "drop"), "na_action",
+    class = "kb_error_argument")
+})
+
+test_that("infinite values are refused, in fitting and later", {
+  for (bad in c(Inf, -Inf, NaN)) {
+    e <- d
+    e$v[2] <- bad
+    expect_error(mould_formula(y ~ ., e), "v", class = "kb_error_infinite")
+    expect_error(mould_formula(y ~ ., e, na_action = "omit"), "data",
+      class = "kb_error_infinite")
+    expect_error(mould_xy(e[-1], e$y), "v", class = "kb_error_infinite")
+    expect_error(mould_xy(c(1, bad), 1:2), "`x`", class = "kb_error_infinite")
+    expect_error(mould_xy(1:2, c(1, bad)), "`y`", class = "kb_error_infinite")
+    expect_error(mould_forge(mould_formula(y ~ ., d), e), "v",
+      class = "kb_error_infinite")
+    expect_error(mould_forge(mould_xy(d[-1], d$y), e), "newdata",
+      class = "kb_error_infinite")
+  }
+})
+
+test_that("infinite values made by the formula are refused as well", {
+  e <- transform(d, v = v - 1)
+  expect_error(mould_formula(y ~ log(v), e), "log(v)", fixed = TRUE,
+    class = "kb_error_infinite")
+  expect_error(mould_formula(log(v) ~ y, e), "log(v)", fixed = TRUE,
+    class = "kb_error_infinite")
+  m <- mould_formula(log(y) ~ log(v), d)
+  expect_error(mould_forge(m, data.frame(v = 0)), "log(v)", fixed = TRUE,
+    class = "kb_error_infinite")
+  expect_error(mould_forge(m, data.frame(v = 1, y = 0), outcome = TRUE),
+    "log(y)", fixed = TRUE, class = "kb_error_infinite")
+})
+
+# New data --------------------------------------------------------------------
+
+test_that("columns may come in any order and with extras", {
+  m <- mould_formula(y ~ v + f, d)
+  shuffled <- cbind(extra = "q", d[rev(names(d))])
+  expect_identical(mould_forge(m, shuffled)$x, m$x)
+  m <- mould_formula(y ~ v + w, d)
+  expect_identical(mould_forge(m, as.matrix(d[c("w", "v")]))$x, m$x)
+})
+
+test_that("missing columns are named", {
+  for (m in list(mould_formula(y ~ ., d), mould_xy(d[-1], d$y))) {
+    cnd <- rlang::catch_cnd(mould_forge(m, d[c("v", "s", "b", "o")]))
+    expect_s3_class(cnd, "kb_error_columns")
+    expect_identical(cnd$columns, c("w", "f"))
+    expect_match(conditionMessage(cnd), "newdata")
+  }
+  named <- mould_xy(cbind(a = 1:3, b = 1:3), 1:3)
+  expect_error(mould_forge(named, matrix(1, 1, 2)), "without column names",
+    class = "kb_error_columns")
+  m <- mould_formula(y ~ v, d)
+  expect_error(mould_forge(m, d["v"], outcome = TRUE), "y",
+    class = "kb_error_columns")
+})
+
+test_that("newdata of the wrong kind are refused", {
+  m <- mould_formula(y ~ v + f, d)
+  for (bad in list(NULL, 1:3, list(v = 1), "a", matrix(1, 1, 2))) {
+    expect_error(mould_forge(m, bad), "newdata", class = "kb_error_data")
+  }
+  expect_error(mould_forge(m, d[0, ]), "newdata", class = "kb_error_rows")
+  expect_error(mould_forge(m, data.frame(v = "1", f = "a")), "v",
+    class = "kb_error_columns")
+  expect_error(mould_forge(m, data.frame(v = 1, f = 1)), "f",
+    class = "kb_error_columns")
+  expect_error(mould_forge(m, data.frame(v = factor(1), f = "a")), "v",
+    class = "kb_error_columns")
+  x <- mould_xy(d[c("v", "f")], d$y)
+  expect_error(mould_forge(x, data.frame(v = "1", f = "a")), "v",
+    class = "kb_error_columns")
+})
+
+test_that("rows with missing values are kept as NA", {
+  new <- data.frame(v = c(1, NA, 3, NA), f = c("a", "b", NA, NA))
+  for (m in list(
+    mould_formula(y ~ v + f, d), mould_formula(y ~ poly(v, 2) + f, d),
+    mould_xy(d[c("v", "f")], d$y)
+  )) {
+    forged <- mould_forge(m, new)
+    expect_identical(forged$complete, c(TRUE, FALSE, FALSE, FALSE))
+    expect_identical(dim(forged$x), c(4L, ncol(m$x)))
+    expect_false(anyNA(forged$x[1, ]))
+    expect_true(all(is.na(forged$x[2:4, ])))
+    none <- mould_forge(m, data.frame(v = NA, f = NA))
+    expect_true(all(is.na(none$x)))
+    expect_identical(colnames(none$x), colnames(m$x))
+  }
+})
+
+test_that("novel levels are warned about and give NA", {
+  new <- data.frame(v = 1, f = c("a", "zz"), s = c("u", "v"))
+  for (m in list(
+    mould_formula(y ~ v + f + s, d), mould_xy(d[c("v", "f", "s")], d$y)
+  )) {
+    expect_warning(mould_forge(m, new), "zz", class = "kb_warning_novel_level")
+    forged <- suppressWarnings(mould_forge(m, new))
+    expect_identical(forged$complete, c(TRUE, FALSE))
+    expect_true(all(is.na(forged$x[2, ])))
+  }
+  m <- mould_formula(y ~ s, d)
+  expect_warning(mould_forge(m, data.frame(s = "t")), "\"t\"",
+    class = "kb_warning_novel_level")
+  only <- mould_formula(y ~ g, data.frame(y = 1:2, g = "one"))
+  expect_warning(mould_forge(only, data.frame(g = "two")), "two",
+    class = "kb_warning_novel_level")
+})
+
+test_that("novel levels of a factor made by the formula are warned about", {
+  m <- mould_formula(y ~ factor(w) + v, d)
+  new <- data.frame(w = c(2, 9), v = 1)
+  expect_warning(mould_forge(m, new), "factor(w)", fixed = TRUE,
+    class = "kb_warning_novel_level")
+  forged <- suppressWarnings(mould_forge(m, new))
+  expect_identical(forged$complete, c(TRUE, FALSE))
+  expect_true(all(is.na(forged$x[2, ])))
+})
+
+test_that("levels known but in another order, or as characters, are fine", {
+  m <- mould_formula(y ~ f, d)
+  for (f in list(factor(c("c", "a"), c("c", "a")), c("c", "a"))) {
+    x <- mould_forge(m, data.frame(f = f))$x
+    expect_identical(x, m$x[c(4, 1), ])
+  }
+})
+
+# Updates ---------------------------------------------------------------------
+
+test_that("a formula mould takes the response from newdata", {
+  m <- mould_formula(log(y) ~ v, d)
+  forged <- mould_forge(m, data.frame(v = 1:3, y = c(1, NA, 2)), outcome = TRUE)
+  expect_identical(forged$y, c(0, NA, log(2)))
+  expect_identical(forged$complete, c(TRUE, FALSE, TRUE))
+  expect_null(mould_forge(m, data.frame(v = 1))$y)
+  none <- mould_forge(m, data.frame(v = NA_real_, y = 1), outcome = TRUE)
+  expect_identical(none$y, NA_real_)
+  expect_identical(none$complete, FALSE)
+})
+
+test_that("new rows as newx and newy", {
+  m <- mould_xy(matrix(1:6, 3), 1:3)
+  forged <- mould_forge_xy(m, matrix(7:10, 2), c(1, NA))
+  expect_identical(unname(forged$x), matrix(as.double(7:10), 2))
+  expect_identical(forged$y, c(1, NA))
+  expect_identical(forged$complete, c(TRUE, FALSE))
+  expect_error(mould_forge_xy(m, matrix(7:10, 2), 1), "newy",
+    class = "kb_error_outcome")
+  expect_error(mould_forge_xy(m, matrix(7:10, 2), c("a", "b")), "newy",
+    class = "kb_error_outcome")
+  expect_error(mould_forge_xy(m, 1, 1), "newx", class = "kb_error_columns")
+  expect_error(mould_forge_xy(m, matrix(Inf, 1, 2), 1), "newx",
+    class = "kb_error_infinite")
+  expect_error(mould_forge_xy(m, matrix(1, 1, 2), Inf), "newy",
+    class = "kb_error_infinite")
+  expect_error(mould_forge(m, matrix(1, 1, 2), outcome = TRUE), "newx",
+    class = "kb_error_interface")
+})
+
+test_that("newx and newy for a formula mould", {
+  m <- mould_formula(y ~ v + f, d)
+  forged <- mould_forge_xy(m, d[c("f", "v")], d$y)
+  expect_identical(forged$x, m$x)
+  expect_identical(forged$y, m$y)
+  transformed <- mould_formula(log(y) ~ v, d)
+  expect_error(mould_forge_xy(transformed, d["v"], d$y), "newdata",
+    class = "kb_error_interface")
+})
+
+# What is stored --------------------------------------------------------------
+
+test_that("a mould stays small and survives saving", {
+  small <- local({
+    big <- stats::rnorm(1e5)
+    degree <- 2
+    mould_formula(log(y) ~ poly(v, degree) + factor(w) + f, d)
+  })
+  expect_lt(length(serialize(small, NULL)), 20000)
+  expect_lt(length(serialize(mould_xy(d[-1], d$y), NULL)), 5000)
+  file <- withr::local_tempfile(fileext = ".rds")
+  saveRDS(mould_empty(small), file)
+  back <- readRDS(file)
+  expect_null(back$x)
+  expect_identical(
+    mould_forge(back, d, outcome = TRUE), mould_forge(small, d, outcome = TRUE)
+  )
+  expect_identical(back$formula, log(y) ~ poly(v, degree) + factor(w) + f,
+    ignore_formula_env = TRUE)
+})
+
+test_that("a mould needs nothing from where its formula was written", {
+  degree <- 2
+  m <- mould_formula(log(y) ~ poly(v, degree) + f, d)
+  rm(degree)
+  expect_equal(mould_forge(m, d)$x, m$x)
+})
