@@ -3,6 +3,8 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <vector>
 
 namespace kernelbayes {
@@ -34,51 +36,60 @@ inline double dot(int n, const double* x, const double* y) {
 
 }  // namespace detail
 
-/// A square matrix that grows and shrinks in place, stored by columns. Only
-/// the lower triangle is kept.
+/// The lower triangle of a square matrix that grows and shrinks, its columns
+/// packed one after the other: what a particle holds is read in one stream.
 class LowerTriangle {
  public:
   int size() const { return size_; }
-  double* column(int j) { return data_.data() + std::size_t(j) * stride_; }
-  const double* column(int j) const {
-    return data_.data() + std::size_t(j) * stride_;
-  }
+
+  /// column(j)[i] is entry (i, j), for i >= j.
+  double* column(int j) { return data_.data() + offset(j, size_); }
+  const double* column(int j) const { return data_.data() + offset(j, size_); }
   double& operator()(int i, int j) { return column(j)[i]; }
   double operator()(int i, int j) const { return column(j)[i]; }
 
   /// Changes the size; entries that both sizes have are kept.
   void resize(int n) {
-    if (n > stride_) grow(std::max(n, 2 * stride_));
+    if (n == size_) return;
+    if (n > size_) data_.resize(entries(n));
+    if (n > size_) {
+      // From the last column: each moves to the right.
+      for (int j = size_ - 1; j >= 0; --j) move_column(j, size_, n, size_);
+    } else {
+      for (int j = 0; j < n; ++j) move_column(j, size_, n, n);
+    }
     size_ = n;
   }
 
   /// Removes row and column i.
   void erase(int i) {
-    for (int j = 0; j < i; ++j) {
-      double* to = column(j);
-      std::copy(to + i + 1, to + size_, to + i);
-    }
-    for (int j = i; j + 1 < size_; ++j) {
-      const double* from = column(j + 1);
-      std::copy(from + j + 1, from + size_, column(j) + j);
+    double* to = data_.data();
+    for (int j = 0; j < size_; ++j) {
+      if (j == i) continue;
+      const double* from = column(j);
+      if (j < i) to = std::copy(from + j, from + i, to);
+      to = std::copy(from + std::max(i + 1, j), from + size_, to);
     }
     --size_;
   }
 
  private:
-  void grow(int stride) {
-    stride = std::max(stride, 8);
-    std::vector<double> bigger(std::size_t(stride) * stride, 0.0);
-    for (int j = 0; j < size_; ++j) {
-      std::copy(column(j) + j, column(j) + size_,
-                bigger.data() + std::size_t(j) * stride + j);
-    }
-    data_ = std::move(bigger);
-    stride_ = stride;
+  static std::size_t entries(int n) {
+    return static_cast<std::size_t>(n) * (n + 1) / 2;
+  }
+
+  // Where column j of a triangle of size n starts, less j.
+  static std::ptrdiff_t offset(int j, int n) {
+    return static_cast<std::ptrdiff_t>(j) * (2 * n - j - 1) / 2;
+  }
+
+  void move_column(int j, int from_size, int to_size, int rows) {
+    std::memmove(data_.data() + offset(j, to_size) + j,
+                 data_.data() + offset(j, from_size) + j,
+                 (rows - j) * sizeof(double));
   }
 
   int size_ = 0;
-  int stride_ = 0;
   std::vector<double> data_;
 };
 

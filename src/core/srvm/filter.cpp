@@ -27,6 +27,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
       y_(y.array() - config.model.shift),
       pool_(config.model.kernel, config.n_moves > 0) {
   config_.model.kernel.check_dimension(x.cols());
+  pool_.reserve(static_cast<int>(x.rows()));
   if (x.rows() != y.size()) {
     throw std::invalid_argument("x and y differ in their numbers of rows");
   }

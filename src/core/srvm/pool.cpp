@@ -53,6 +53,7 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
   latest_is_new_ = find(x, row) < 0;
   if (!latest_is_new_) return;
   const int candidate = add_candidate(x, row);
+  columns_[candidate].reserve(capacity_);
   columns_[candidate] = latest_column_;
   add_sums(candidate, executor);
 }
@@ -135,6 +136,7 @@ void CandidatePool::rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
   }
   for (int j = 0; j < size(); ++j) {
     if (!all_pairs_ && !used[j]) continue;
+    columns_[j].reserve(capacity_);
     columns_[j].resize(t);
     kernel_.block(x.topRows(t), x.row(row_of_[j]), as_column(columns_[j]));
     add_sums(j, executor);

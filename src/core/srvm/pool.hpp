@@ -26,6 +26,9 @@ class CandidatePool {
   CandidatePool(Kernel kernel, bool all_pairs)
       : kernel_(std::move(kernel)), all_pairs_(all_pairs) {}
 
+  /// Room for this many rows in all.
+  void reserve(int rows) { capacity_ = rows; }
+
   /// Takes in row `row` of x, response y.
   void add_row(const Eigen::MatrixXd& x, int row, double y,
                const Executor& executor);
@@ -77,6 +80,7 @@ class CandidatePool {
 
   Kernel kernel_;
   bool all_pairs_;
+  std::size_t capacity_ = 0;
   std::vector<double> y_;
   double y_squares_ = 0;
   std::vector<int> row_of_;
