@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "prefetch.hpp"
+
 namespace kernelbayes {
 
 namespace detail {
@@ -47,6 +49,8 @@ class LowerTriangle {
   const double* column(int j) const { return data_.data() + offset(j, size_); }
   double& operator()(int i, int j) { return column(j)[i]; }
   double operator()(int i, int j) const { return column(j)[i]; }
+
+  void prefetch() const { kernelbayes::prefetch(data_.data(), data_.size()); }
 
   /// Changes the size; entries that both sizes have are kept.
   void resize(int n) {
@@ -104,6 +108,12 @@ class Cholesky {
   double operator()(int i, int j) const { return factor_(i, j); }
   double z(int i) const { return z_[i]; }
   const std::vector<double>& z() const { return z_; }
+
+  void prefetch() const {
+    factor_.prefetch();
+    kernelbayes::prefetch(z_.data(), z_.size());
+    kernelbayes::prefetch(inverse_diagonal_.data(), z_.size());
+  }
 
   /// False once a pivot was not a finite positive number.
   bool ok() const { return ok_; }

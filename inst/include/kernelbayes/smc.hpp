@@ -52,7 +52,7 @@ struct SmcPath {
 /// run that is cut and resumed between steps equals one that is not.
 ///
 /// Target must offer
-///   using Particle = ...;                      // copyable
+///   using Particle = ...;              // copyable, with prefetch() const
 ///   using Scratch = ...;                       // per-thread work space
 ///   Scratch scratch() const;
 ///   void start(Particle&, Rng&) const;         // a draw from gamma_0
@@ -179,6 +179,8 @@ class Smc {
     executor(particles_.size(), [&](std::size_t begin, std::size_t end) {
       Scratch scratch = target_.scratch();
       for (std::size_t i = begin; i < end; ++i) {
+        // Shared sums push the particles out of the cache between two passes.
+        if (i + 1 < end) particles_[i + 1].prefetch();
         body(static_cast<int>(i), scratch);
       }
     });

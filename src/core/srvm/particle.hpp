@@ -32,6 +32,13 @@ struct Particle {
   MoveCounts moves;
 
   int k() const { return static_cast<int>(set.size()); }
+
+  void prefetch() const {
+    kernelbayes::prefetch(set.data(), set.size());
+    kernelbayes::prefetch(rhs.data(), rhs.size());
+    gram.prefetch();
+    factor.prefetch();
+  }
 };
 
 /// Work space of one thread.
