@@ -13,7 +13,10 @@
 #' * `evidence()`: list of class `kb_evidence`. `log_evidence` is the log
 #'   marginal likelihood of the response in its own units; `mc_se` its
 #'   Monte-Carlo standard error from the genealogy of the particles (Lee and
-#'   Whiteley, 2018), `NA` for a single particle; `replicates` the estimate of
+#'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NaN`
+#'   for a single particle. It is a standard error while well below 1; where
+#'   the effective sample size fell to a few particles it is too small, and
+#'   the spread of replicates is the better guide. `replicates` the estimate of
 #'   each replicate, in which case `mc_se_replicates` is the standard error
 #'   from their spread; `path` a data frame with one line a row of data in the
 #'   order they were taken in: `row`, `log_predictive` (the log density of the
@@ -36,6 +39,9 @@
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.
+#'
+#' Olsson, J. and Douc, R. (2019). Numerically stable online estimation of
+#' variance in particle filters. Bernoulli 25, 1504-1535.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)

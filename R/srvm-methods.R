@@ -281,7 +281,9 @@ diagnostics.kb_srvm <- function(object, ...) {
     list(
       ess_min = min(path$fraction, 1),
       ess_final = if (object$time > 0) utils::tail(path$fraction, 1) else 1,
-      resamplings = sum(vapply(runs, `[[`, 0L, "resamplings")),
+      resamplings = sum(vapply(
+        runs, function(run) run$genealogy$resamplings, 0L
+      )),
       founders = if (object$time > 0) utils::tail(path$founders, 1) else NA,
       acceptance = stats::setNames(
         moves("accepted") / moves("tried"), c("birth", "death", "swap")

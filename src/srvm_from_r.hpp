@@ -133,12 +133,16 @@ inline Rcpp::List state_to_r(const srvm::Filter& filter) {
   }
   Rcpp::List out = particles_to_r(filter.smc().particles());
   out["time"] = state.time;
-  out["resamplings"] = state.resamplings;
   out["log_evidence"] = state.log_evidence;
   out["relative_variance"] = filter.smc().relative_variance();
   out["log_weights"] = state.log_weights;
   out["weights"] = filter.smc().weights();
-  out["founders"] = state.founders;
+  out["genealogy"] = Rcpp::List::create(
+      _["founders"] = state.genealogy.founders,
+      _["families"] = state.genealogy.families,
+      _["resamplings"] = state.genealogy.resamplings,
+      _["stretch"] = state.genealogy.stretch,
+      _["closed"] = state.genealogy.closed);
   out["ancestors"] = state.ancestors;
   out["candidate_rows"] = candidate_rows;
   out["path"] = path_to_r(state.path, records);
@@ -155,10 +159,14 @@ inline void restore(srvm::Filter& filter, const Rcpp::List& list,
   const Rcpp::List path = list["path"], history = list["history"];
   Smc<srvm::Target>::State state;
   state.time = list["time"];
-  state.resamplings = list["resamplings"];
   state.log_evidence = list["log_evidence"];
   state.log_weights = get<double>(list, "log_weights");
-  state.founders = get<int>(list, "founders");
+  const Rcpp::List genealogy = list["genealogy"];
+  state.genealogy.founders = get<int>(genealogy, "founders");
+  state.genealogy.families = get<int>(genealogy, "families");
+  state.genealogy.resamplings = genealogy["resamplings"];
+  state.genealogy.stretch = genealogy["stretch"];
+  state.genealogy.closed = genealogy["closed"];
   state.ancestors = get<int>(list, "ancestors");
   state.path.log_increment = get<double>(path, "log_increment");
   state.path.ess = get<double>(path, "ess");

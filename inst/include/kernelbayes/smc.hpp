@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "genealogy.hpp"
 #include "parallel.hpp"
 #include "resample.hpp"
 #include "rng.hpp"
@@ -75,8 +76,7 @@ class Smc {
     particles_.resize(n);
     log_weights_.assign(n, 0.0);
     weights_.assign(n, 1.0 / n);
-    founders_.resize(n);
-    std::iota(founders_.begin(), founders_.end(), 0);
+    genealogy_ = Genealogy(n);
     for (int i = 0; i < n; ++i) {
       Rng rng = stream(0, i, kStart);
       target_.start(particles_[i], rng);
@@ -109,24 +109,13 @@ class Smc {
   const std::vector<Particle>& particles() const { return particles_; }
   const std::vector<double>& weights() const { return weights_; }
   const SmcPath& path() const { return path_; }
-  const std::vector<int>& founders() const { return founders_; }
+  const Genealogy& genealogy() const { return genealogy_; }
   const std::vector<int>& ancestors() const { return ancestors_; }
-  int resamplings() const { return resamplings_; }
   double log_evidence() const { return log_evidence_; }
 
-  /// The relative variance of the evidence's estimate from the genealogy of
-  /// this one run (Lee and Whiteley, 2018, section 3.1): pairs of particles
-  /// without a common founder are independent.
+  /// The relative variance of the evidence's estimate, from this one run.
   double relative_variance() const {
-    const double n = settings_.particles;
-    if (n < 2) return std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> family(founders_.size(), 0.0);
-    for (std::size_t i = 0; i < founders_.size(); ++i) {
-      family[founders_[i]] += weights_[i];
-    }
-    double same = 0;
-    for (const double w : family) same += w * w;
-    return 1 - std::pow(n / (n - 1), resamplings_ + 1) * (1 - same);
+    return genealogy_.relative_variance(weights_);
   }
 
   /// The stream of particle i at step t for a purpose of the target's own.
@@ -135,31 +124,29 @@ class Smc {
   /// All that `restore()` needs beside the target's own state.
   struct State {
     int time = 0;
-    int resamplings = 0;
     double log_evidence = 0;
     std::vector<double> log_weights;
-    std::vector<int> founders;
+    Genealogy::State genealogy;
     std::vector<int> ancestors;
     SmcPath path;
   };
 
   State state() const {
-    return {time_,     resamplings_, log_evidence_, log_weights_,
-            founders_, ancestors_,   path_};
+    return {time_,      log_evidence_, log_weights_, genealogy_.state(),
+            ancestors_, path_};
   }
 
   void restore(State state, std::vector<Particle> particles) {
     const std::size_t n = particles_.size();
     if (particles.size() != n || state.log_weights.size() != n ||
-        state.founders.size() != n) {
+        state.genealogy.families.size() != n) {
       throw std::invalid_argument(
           "the state does not have the number of particles asked for");
     }
     time_ = state.time;
-    resamplings_ = state.resamplings;
     log_evidence_ = state.log_evidence;
     log_weights_ = std::move(state.log_weights);
-    founders_ = std::move(state.founders);
+    genealogy_.restore(std::move(state.genealogy));
     ancestors_ = std::move(state.ancestors);
     path_ = std::move(state.path);
     particles_ = std::move(particles);
@@ -202,8 +189,8 @@ class Smc {
       Rng rng = stream(t, 0, kResample);
       ancestors = resampling::ancestors_in_place(
           settings_.resampling(weights_, settings_.particles, rng));
+      genealogy_.resample(ancestors, weights_);
       adopt(ancestors);
-      ++resamplings_;
     } else if (settings_.history != History::kSummary) {
       ancestors.resize(particles_.size());
       std::iota(ancestors.begin(), ancestors.end(), 0);
@@ -220,7 +207,6 @@ class Smc {
       const std::size_t from = ancestors[i];
       if (from == i) continue;
       particles_[i] = particles_[from];
-      founders_[i] = founders_[from];
     }
     std::fill(log_weights_.begin(), log_weights_.end(), 0.0);
     std::fill(weights_.begin(), weights_.end(), 1.0 / weights_.size());
@@ -242,7 +228,7 @@ class Smc {
     path_.log_increment.push_back(log_increment);
     path_.ess.push_back(effective_size(weights_));
     path_.resampled.push_back(resampled);
-    path_.founders.push_back(distinct_founders());
+    path_.founders.push_back(genealogy_.founders());
   }
 
   [[noreturn]] void fail() const {
@@ -260,24 +246,14 @@ class Smc {
     for (double& w : weights_) w /= sum;
   }
 
-  int distinct_founders() const {
-    std::vector<char> seen(founders_.size(), 0);
-    int count = 0;
-    for (const int f : founders_) {
-      count += !seen[f];
-      seen[f] = 1;
-    }
-    return count;
-  }
-
   SmcSettings settings_;
   Target& target_;
   int time_ = 0;
-  int resamplings_ = 0;
   double log_evidence_ = 0;
   std::vector<Particle> particles_;
   std::vector<double> log_weights_, weights_, increments_;
-  std::vector<int> founders_, ancestors_;
+  Genealogy genealogy_;
+  std::vector<int> ancestors_;
   SmcPath path_;
 };
 
