@@ -37,6 +37,10 @@ srvm_advance_cpp <- function(handle, n) {
     .Call(`_kernelbayes_srvm_advance_cpp`, handle, n)
 }
 
+srvm_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_srvm_close_cpp`, handle))
+}
+
 srvm_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_srvm_snapshot_cpp`, handle)
 }

@@ -23,7 +23,8 @@
 #'   response given those before it) and `log_evidence` (their sum).
 #' * `inclusion()`: data frame with one line a training row in the order
 #'   given: `row` and `probability`, the posterior probability that the row is
-#'   a kernel centre (zeros included; duplicated rows count at the first).
+#'   a kernel centre (zeros included; duplicated rows count at the one that was
+#'   taken in first).
 #' * `kernels()`: data frame `k`, `probability`: the posterior of the number of
 #'   centres.
 #' * `ess()`: data frame with one line a row of data: `row`, `ess` (effective
@@ -35,7 +36,7 @@
 #'   call).
 #' * `diagnostics()`: list of class `kb_diagnostics`: `ess_min`, `ess_final`
 #'   (fractions of the particles), `resamplings`, `founders`, and `acceptance`
-#'   (birth, death, swap).
+#'   (birth, death, swap; `NaN` if none was tried).
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.
@@ -118,9 +119,11 @@ print.kb_diagnostics <- function(x, ...) {
     "effective sample size: ", percent(x$ess_final), " at the end, ",
     percent(x$ess_min), " at its lowest\n",
     "resampled ", x$resamplings, " times, ", x$founders, " founders left\n",
-    "accepted: ", paste(names(x$acceptance), percent(x$acceptance),
-      collapse = ", "
-    ), "\n",
+    if (!anyNA(x$acceptance)) {
+      paste0("accepted: ", paste(names(x$acceptance), percent(x$acceptance),
+        collapse = ", "
+      ), "\n")
+    },
     sep = ""
   )
   invisible(x)

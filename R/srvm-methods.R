@@ -89,7 +89,9 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' Take in further rows
 #'
 #' The rows are assimilated one at a time, at the cost that they would have
-#' had in the first call. With settings frozen by the first call and
+#' had in the first call. Before that, the sums that the particles share are
+#' rebuilt from the rows so far: many rows in one call are cheaper than as
+#' many calls. With settings frozen by the first call and
 #' `order = "given"`, the result is identical to one call with all rows.
 #'
 #' @param object A fit of [srvm()].
@@ -123,7 +125,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (!is.null(rows)) {
     object <- append_rows(object, complete_rows(rows, na_action))
   }
-  if (object$time == nrow(object$data$x)) {
+  if (is_complete(object)) {
     return(object)
   }
   srvm_run(object, progress, started)
@@ -190,7 +192,7 @@ evidence.kb_srvm <- function(object, ...) {
   structure(
     list(
       log_evidence = log_mean_exp(log_z) - object$time * units,
-      mc_se = sqrt(max(sum(share^2 * variance), 0)),
+      mc_se = standard_error(sum(share^2 * variance)),
       mc_se_replicates = replicate_se(share),
       replicates = log_z - object$time * units,
       path = data.frame(
@@ -200,6 +202,12 @@ evidence.kb_srvm <- function(object, ...) {
     ),
     class = "kb_evidence"
   )
+}
+
+#' An unbiased estimate of a variance may be negative: it says nothing then
+#' @noRd
+standard_error <- function(variance) {
+  if (is.na(variance) || variance < 0) NA_real_ else sqrt(variance)
 }
 
 #' @noRd

@@ -163,13 +163,15 @@ srvm_log_score <- function(fit, x, y, pool) {
 }
 
 #' Particles drawn with equal weight: systematic resampling under the fit's
-#' seed
+#' seed, in an order that tells nothing (copies are not neighbours)
 #' @noRd
 equal_weight_particles <- function(fit, pool, ndraws = NULL) {
   n <- if (is.null(ndraws)) length(pool$weights) else ndraws
-  u <- with_local_seed(fit$seed, stats::runif(1))
-  cells <- findInterval((seq_len(n) - 1 + u) / n, cumsum(pool$weights))
-  pmin(cells + 1L, length(pool$weights))
+  with_local_seed(fit$seed, {
+    points <- (seq_len(n) - 1 + stats::runif(1)) / n
+    cells <- findInterval(points, cumsum(pool$weights)) + 1L
+    pmin(cells, length(pool$weights))[sample.int(n)]
+  })
 }
 
 #' Draws of f, S x n, in the response's units

@@ -47,7 +47,9 @@
 #' @param order `"given"`, or `"random"` to take the rows in an order drawn
 #'   from `seed`.
 #' @param scale Standardise predictors and response? Undone in everything
-#'   that is reported. `FALSE` leaves both untouched.
+#'   that is reported. `FALSE` leaves both untouched; the mean of the response
+#'   should then not be far from 0 (`kb_warning_offset`), since the intercept
+#'   has the same prior as the coefficients.
 #' @param intercept Include the intercept?
 #' @param reference A fit (or its `settings`) whose kernel, prior, scaling and
 #'   intercept are used as they are.
@@ -196,9 +198,15 @@ srvm_run <- function(fit, progress, started = now(),
 srvm_finish <- function(fit, states, seconds) {
   fit$runs <- states
   fit$time <- max(vapply(states, state_time, 0L))
-  fit$status <- if (fit$time < nrow(fit$data$x)) "interrupted" else "complete"
+  fit$status <- if (is_complete(fit)) "complete" else "interrupted"
   fit$seconds <- seconds
   fit
+}
+
+#' Has every replicate taken in every row?
+#' @noRd
+is_complete <- function(fit) {
+  all(vapply(fit$runs, state_time, 0L) == nrow(fit$data$x))
 }
 
 #' @noRd
@@ -229,6 +237,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, call) {
     ), "argument", argument = "kernel", call = call)
   }
   scaling <- scaling_learn(mould$x, mould$y, scale)
+  if (!scale && intercept) warn_offset(mould$y, call)
   x <- scaling_x(scaling, mould$x)
   y <- scaling_y(scaling, mould$y)
   check_kernel_dimension(kernel, ncol(x), call = call)
@@ -236,11 +245,28 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, call) {
     list(
       kernel = kernel_resolve(kernel, x), prior = prior_resolve(prior, y),
       scale = scale, scaling = scaling, intercept = intercept,
+      limits = variance_limits(y),
       # Squares of y lose digits when its mean is far from 0.
       shift = if (intercept && !scale) mean(y) else 0
     ),
     class = "kb_srvm_settings"
   )
+}
+
+#' Warn of a mean that the prior of the intercept makes improbable
+#' @noRd
+warn_offset <- function(y, call) {
+  offset <- abs(mean(y)) / sqrt(response_variance(y))
+  if (offset <= 10) {
+    return(invisible())
+  }
+  kb_warn(c(
+    "The mean of the response is {format(offset, digits = 2)} standard
+     deviations away from 0.",
+    i = "The intercept has the prior of the coefficients, and the sampler
+         starts from it: subtract a constant from the response or use
+         {.code scale = TRUE}."
+  ), "offset", call = call)
 }
 
 #' @noRd
@@ -294,7 +320,11 @@ reference_settings <- function(reference, mould, call) {
 #'
 #' @details
 #' p(k) is truncated to k at most `kmax` and the number of distinct rows so
-#' far, and normalised. The papers' choice of inverse gammas with parameters 0
+#' far, and normalised. The inverse gammas are truncated to \eqn{[10^{-8} v,
+#' 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 v]} for the coefficients
+#' (with v at least the square of the response's mean), within which the
+#' likelihood is computed accurately; noise below a ten-thousandth of the
+#' response's standard deviation is not resolved. The papers' choice of inverse gammas with parameters 0
 #' makes the posterior improper for every amount of data, and is refused.
 #'
 #' @return An object of class `kb_srvm_prior`.
@@ -316,13 +346,26 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
   )
 }
 
+#' The variance of a response, 1 if it has none
+#' @noRd
+response_variance <- function(y) {
+  v <- if (length(y) > 1) stats::var(y) else 1
+  if (is.finite(v) && v > 0) v else 1
+}
+
+#' Bounds of the two variances: their inverse gammas are truncated to them
+#' @noRd
+variance_limits <- function(y) {
+  v <- response_variance(y)
+  # The intercept shares the coefficients' variance.
+  square <- max(v, mean(y)^2)
+  list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
+}
+
 #' Fill in the priors that are relative to the response
 #' @noRd
 prior_resolve <- function(prior, y) {
-  v <- if (length(y) > 1) stats::var(y) else 1
-  if (!is.finite(v) || v == 0) {
-    v <- 1
-  }
+  v <- response_variance(y)
   if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v)
   if (is.null(prior$coef)) prior$coef <- ig(1, 0.5 * v)
   prior
@@ -357,8 +400,10 @@ srvm_engine <- function(fit) {
       config = c(
         list(
           kernel = settings$kernel, lambda = prior$lambda, kmax = prior$kmax,
-          centres = prior$centres, noise = variance_config(prior$noise),
-          coef = variance_config(prior$coef), intercept = settings$intercept,
+          centres = prior$centres,
+          noise = variance_config(prior$noise, settings$limits$noise),
+          coef = variance_config(prior$coef, settings$limits$coef),
+          intercept = settings$intercept,
           shift = settings$shift, seed = fit$seed
         ),
         fit$control[c(
@@ -374,9 +419,12 @@ srvm_engine <- function(fit) {
 }
 
 #' @noRd
-variance_config <- function(prior) {
+variance_config <- function(prior, limits) {
   type <- if (inherits(prior, "kb_fixed")) "fixed" else "ig"
-  c(list(type = type), unclass(prior))
+  c(
+    list(type = type), unclass(prior),
+    list(lower = limits[[1]], upper = limits[[2]])
+  )
 }
 
 #' @export
@@ -396,6 +444,9 @@ engine_snapshot.kb_engine_srvm <- function(engine, handle) {
 }
 
 #' @export
+engine_close.kb_engine_srvm <- function(engine, handle) srvm_close_cpp(handle)
+
+#' @export
 engine_total.kb_engine_srvm <- function(engine) nrow(engine$x)
 
 #' @export
@@ -409,9 +460,14 @@ warn_status <- function(fit, call) {
     return(invisible())
   }
   reason <- c(interrupted = "interrupted", time_limit = "out of time")
+  runs <- vapply(fit$runs, state_time, 0L)
+  done <- sum(runs == nrow(fit$data$x))
   kb_warn(c(
     "Stopped after row {fit$time} of {nrow(fit$data$x)}:
      {reason[[fit$status]]}.",
+    if (length(runs) > 1) {
+      c("*" = "{done} of {length(runs)} replicates are done.")
+    },
     i = "The fit of those rows can be used; {.code update(fit)} continues."
   ), fit$status, call = call)
 }

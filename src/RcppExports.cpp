@@ -123,6 +123,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// srvm_close_cpp
+void srvm_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_srvm_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    srvm_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
 // srvm_snapshot_cpp
 Rcpp::List srvm_snapshot_cpp(SEXP handle);
 RcppExport SEXP _kernelbayes_srvm_snapshot_cpp(SEXP handleSEXP) {
@@ -196,6 +205,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 4},
     {"_kernelbayes_srvm_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_advance_cpp, 2},
+    {"_kernelbayes_srvm_close_cpp", (DL_FUNC) &_kernelbayes_srvm_close_cpp, 1},
     {"_kernelbayes_srvm_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_snapshot_cpp, 1},
     {"_kernelbayes_srvm_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_draws_cpp, 1},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},

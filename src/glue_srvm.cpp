@@ -49,6 +49,10 @@ int srvm_advance_cpp(SEXP handle, int n) {
   return run.filter.time();
 }
 
+// Frees the memory now: R's collector does not see how much there is.
+// [[Rcpp::export(rng = false)]]
+void srvm_close_cpp(SEXP handle) { Rcpp::XPtr<Handle>(handle).release(); }
+
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_snapshot_cpp(SEXP handle) {
   return srvm_r::state_to_r(handle_of(handle).filter);

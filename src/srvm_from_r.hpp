@@ -22,6 +22,8 @@ inline srvm::VariancePrior variance_prior(const Rcpp::List& prior) {
   } else {
     out.shape = prior["shape"];
     out.scale = prior["scale"];
+    out.lower = prior["lower"];
+    out.upper = prior["upper"];
   }
   return out;
 }

@@ -69,48 +69,94 @@ test_that("the adapted proposal's weights are exact for every set", {
 
 # Whole runs -----------------------------------------------------------------
 
+# Null: the sampler is unbiased on the natural scale, so each z-score below is
+# nearly t with 39 degrees of freedom. |z| > 6 has probability 5e-7; with
+# fewer than 150 scores in this file a false alarm is rarer than 1e-4.
+limit <- 6
+
 xs <- c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8)
 ys <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 
 #' z-scores of srvm's answers against quadrature over psi and all sets, from
-#' independent replicates
-run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
-                               noise = ig(2, 0.2), coef = ig(2, 1),
-                               runs = 20, seed = 1, intercept = TRUE) {
+#' independent runs
+#'
+#' Self-normalised estimates are weighted by Z-hat / Z: their numerators are
+#' unbiased.
+run_against_oracle <- function(x = xs, y = ys, control, kmax = 5,
+                               centres = "subset", noise = ig(3, 0.3),
+                               coef = ig(3, 2), intercept = TRUE, runs = 40,
+                               seed = 1) {
   exact <- oracle_posterior(
-    x, y, kern, 1.3, kmax, centres,
-    noise = unclass(noise_for_oracle(noise)),
-    coef = unclass(noise_for_oracle(coef)), intercept = intercept
+    x, y, kern, 1.3, kmax, centres, unclass(for_oracle(noise)),
+    unclass(for_oracle(coef)), intercept
   )
-  fits <- lapply(seq_len(runs), function(r) {
-    srvm(as.matrix(x), y,
+  at <- as.matrix(c(-1, 0.5))
+  truth <- c(
+    sum(as.numeric(names(exact$p_k)) * exact$p_k), exact$p_k[["0"]],
+    exact$inclusion, exact$sigma, oracle_predict(exact, at)$mean
+  )
+  estimates <- vapply(seq_len(runs), function(r) {
+    fit <- suppressWarnings(srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
       prior = srvm_prior(1.3, kmax, centres, noise, coef),
       control = control, seed = seed * 1000 + r
+    ))
+    ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
+    k <- kernels(fit)
+    answers <- c(
+      sum(k$k * k$probability), sum(k$probability[k$k == 0]),
+      inclusion(fit)$probability[exact$rows], sigma(fit), predict(fit, at)
     )
-  })
-  at <- c(-1, 0.5)
-  predicted <- oracle_predict(exact, at)
-  estimates <- vapply(fits, function(fit) {
-    z <- exp(evidence(fit)$log_evidence - exact$log_evidence)
-    p_k <- kernels(fit)
-    f <- predict(fit, as.matrix(at))
-    upper <- predict(fit, as.matrix(at), "quantile", "credible", probs = 0.9)
-    # Self-normalised estimates are compared after weighting by Z: their
-    # numerators are unbiased.
-    c(z, z * (c(
-      sum(p_k$k * p_k$probability), sum(p_k$probability[p_k$k == 0]),
-      inclusion(fit)$probability[exact$rows], sigma(fit), f
-    ) - c(
-      sum(as.numeric(names(exact$p_k)) * exact$p_k), exact$p_k[["0"]],
-      exact$inclusion, exact$sigma, predicted$mean
-    )))
-  }, numeric(6 + length(exact$rows)))
-  truth <- c(1, rep(0, nrow(estimates) - 1))
+    c(ratio, ratio * (answers - truth))
+  }, numeric(1 + length(truth)))
   se <- apply(estimates, 1, stats::sd) / sqrt(runs)
-  mc_z(rowMeans(estimates), se, truth)
+  # Fixed variances are exact but for rounding.
+  mc_z(rowMeans(estimates), pmax(se, 1e-14), c(1, rep(0, length(truth))))
 }
 
-noise_for_oracle <- function(prior) {
+for_oracle <- function(prior) {
   if (inherits(prior, "kb_fixed")) list(fixed = prior$variance) else prior
 }
+
+test_that("runs agree with enumeration and quadrature, without moves", {
+  z <- run_against_oracle(control = smc_control(800, n_moves = 0))
+  expect_lt(max(abs(z)), limit)
+})
+
+test_that("runs agree with moves, every step resampled", {
+  control <- smc_control(800,
+    n_moves = 4, resample_every_step = TRUE, resampling = "multinomial"
+  )
+  expect_lt(max(abs(run_against_oracle(control = control))), limit)
+})
+
+test_that("runs agree with i.i.d. centres and a small kmax", {
+  z <- run_against_oracle(
+    control = smc_control(800, n_moves = 4, resampling = "residual"),
+    centres = "iid", kmax = 2
+  )
+  expect_lt(max(abs(z)), limit)
+})
+
+test_that("runs agree with repeated points and no intercept", {
+  z <- run_against_oracle(
+    x = c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7), intercept = FALSE,
+    control = smc_control(800, n_moves = 4, resampling = "stratified")
+  )
+  expect_lt(max(abs(z)), limit)
+})
+
+test_that("runs agree with fixed variances", {
+  z <- run_against_oracle(
+    control = smc_control(800, n_moves = 4), noise = fixed(0.1),
+    coef = fixed(0.5)
+  )
+  expect_lt(max(abs(z)), limit)
+})
+
+test_that("runs agree when the response is far from zero", {
+  z <- run_against_oracle(
+    y = ys + 4, control = smc_control(1500, n_moves = 4)
+  )
+  expect_lt(max(abs(z)), limit)
+})

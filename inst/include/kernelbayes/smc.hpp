@@ -75,7 +75,8 @@ class Smc {
     if (n < 1) throw std::invalid_argument("at least one particle is needed");
     particles_.resize(n);
     log_weights_.assign(n, 0.0);
-    weights_.assign(n, 1.0 / n);
+    weights_.resize(n);
+    normalise();
     genealogy_ = Genealogy(n);
     for (int i = 0; i < n; ++i) {
       Rng rng = stream(0, i, kStart);
@@ -209,22 +210,18 @@ class Smc {
       particles_[i] = particles_[from];
     }
     std::fill(log_weights_.begin(), log_weights_.end(), 0.0);
-    std::fill(weights_.begin(), weights_.end(), 1.0 / weights_.size());
+    normalise();
   }
 
   void reweight(bool resampled) {
-    const double largest =
-        *std::max_element(increments_.begin(), increments_.end());
-    if (!std::isfinite(largest)) fail();
-    double mean = 0;
     for (std::size_t i = 0; i < increments_.size(); ++i) {
-      mean += weights_[i] * std::exp(increments_[i] - largest);
       log_weights_[i] += increments_[i];
     }
-    if (!(mean > 0)) fail();
-    const double log_increment = std::log(mean) + largest;
-    log_evidence_ += log_increment;
+    const double before = log_total_;
     normalise();
+    const double log_increment = log_total_ - before;
+    if (!std::isfinite(log_increment)) fail();
+    log_evidence_ += log_increment;
     path_.log_increment.push_back(log_increment);
     path_.ess.push_back(effective_size(weights_));
     path_.resampled.push_back(resampled);
@@ -244,12 +241,14 @@ class Smc {
       sum += weights_[i] = std::exp(log_weights_[i] - largest);
     }
     for (double& w : weights_) w /= sum;
+    log_total_ = largest + std::log(sum);
   }
 
   SmcSettings settings_;
   Target& target_;
   int time_ = 0;
   double log_evidence_ = 0;
+  double log_total_ = 0;  // log of the sum of the log_weights_'s weights
   std::vector<Particle> particles_;
   std::vector<double> log_weights_, weights_, increments_;
   Genealogy genealogy_;

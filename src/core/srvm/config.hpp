@@ -3,28 +3,39 @@
 #include <kernelbayes/kernel.hpp>
 #include <kernelbayes/rng.hpp>
 #include <kernelbayes/smc.hpp>
+#include <limits>
 
 #include "centre_prior.hpp"
 
 namespace kernelbayes {
 namespace srvm {
 
-/// Inverse gamma (density proportional to v^(-shape-1) exp(-scale/v)), or a
-/// fixed value.
+/// Inverse gamma (density proportional to v^(-shape-1) exp(-scale/v))
+/// truncated to [lower, upper], or a fixed value. The bounds keep the Gram
+/// form of the likelihood within double precision; where they hold nearly all
+/// of the mass they change nothing.
 struct VariancePrior {
   bool fixed = false;
   double value = 1;
   double shape = 1, scale = 1;
+  double lower = 0, upper = std::numeric_limits<double>::infinity();
 
-  double draw(Rng& rng) const {
-    return fixed ? value : rng.inverse_gamma(shape, scale);
-  }
+  double draw(Rng& rng) const { return draw_posterior(0, 0, rng); }
 
   /// Given n squares that sum to `sum`, normal with this variance.
   double draw_posterior(double n, double sum, Rng& rng) const {
-    return fixed ? value
-                 : rng.inverse_gamma(shape + n / 2, scale + sum / 2);
+    if (fixed) return value;
+    double v = value;
+    for (int i = 0; i < kTries; ++i) {
+      v = rng.inverse_gamma(shape + n / 2, scale + sum / 2);
+      if (v >= lower && v <= upper) return v;
+    }
+    // So little mass inside that what there is lies at the bound.
+    return v < lower ? lower : upper;
   }
+
+ private:
+  static constexpr int kTries = 1000;
 };
 
 /// The model of Vermaak, Godsill and Doucet (2003): y = beta_0 +

@@ -1,6 +1,8 @@
 #include "filter.hpp"
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace kernelbayes {
@@ -79,9 +81,10 @@ double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
   const double log_weight =
       extend_adapted(particle, config_.model, pool_, step_,
                      y_[pool_.rows() - 1], rng, scratch);
-  if (!particle.factor.ok()) {
-    throw std::runtime_error("a Cholesky factor lost definiteness at step " +
-                             std::to_string(pool_.rows()));
+  // A particle beyond double precision gets no weight; the run goes on as
+  // long as one is left.
+  if (!particle.factor.ok() || !std::isfinite(log_weight)) {
+    return -std::numeric_limits<double>::infinity();
   }
   return log_weight;
 }

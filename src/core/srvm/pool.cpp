@@ -69,11 +69,16 @@ void CandidatePool::extend_sums(double y, const Executor& executor) {
   if (!all_pairs_) return;
   std::vector<double> values(size());
   for (int j = 0; j < size(); ++j) values[j] = latest_value(j);
-  executor(size(), [&](std::size_t begin, std::size_t end) {
+  const auto extend_row = [&](std::size_t i) {
+    double* row = gram_[i].data();
+    for (std::size_t j = 0; j <= i; ++j) row[j] += values[i] * values[j];
+  };
+  // A long row with a short one, so that equal ranges are equal work.
+  const std::size_t n = values.size();
+  executor((n + 1) / 2, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const double value = values[i];
-      double* row = gram_[i].data();
-      for (std::size_t j = 0; j <= i; ++j) row[j] += value * values[j];
+      extend_row(i);
+      if (n - 1 - i != i) extend_row(n - 1 - i);
     }
   });
 }
