@@ -37,6 +37,12 @@
 #' * `diagnostics()`: list of class `kb_diagnostics`: `ess_min`, `ess_final`
 #'   (fractions of the particles), `resamplings`, `founders`, and `acceptance`
 #'   (birth, death, swap; `NaN` if none was tried).
+#' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
+#'   a replicate. With `"genealogy"`: `ancestors`, an integer matrix with a row
+#'   for each row of data from the second on and a column a particle: the
+#'   particle of the row before that it descends from. With `"full"` also, for
+#'   each row of data, the particles' `weights` (matrix), number of centres `k`
+#'   (matrix) and `sets` (list of lists of training rows).
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.
@@ -78,6 +84,10 @@ timings <- function(object, ...) UseMethod("timings")
 #' @export
 diagnostics <- function(object, ...) UseMethod("diagnostics")
 
+#' @rdname evidence
+#' @export
+ancestry <- function(object, ...) UseMethod("ancestry")
+
 #' @export
 evidence.default <- function(object, ...) not_defined("evidence", object)
 #' @export
@@ -92,6 +102,9 @@ timings.default <- function(object, ...) not_defined("timings", object)
 diagnostics.default <- function(object, ...) {
   not_defined("diagnostics", object)
 }
+
+#' @export
+ancestry.default <- function(object, ...) not_defined("ancestry", object)
 
 #' @noRd
 not_defined <- function(what, object, call = rlang::caller_env()) {

@@ -301,6 +301,40 @@ diagnostics.kb_srvm <- function(object, ...) {
   )
 }
 
+#' @export
+ancestry.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  kept <- object$control$ancestry
+  if (kept == "summary") {
+    kb_abort(c(
+      "The fit has kept no ancestry.",
+      i = "Fit with {.code smc_control(ancestry = \"genealogy\")} or
+           {.code \"full\"}."
+    ), "not_defined")
+  }
+  lapply(srvm_runs(object), run_ancestry, object, kept == "full")
+}
+
+#' @noRd
+run_ancestry <- function(run, object, full) {
+  n <- object$control$particles
+  by_row <- function(values) matrix(values, ncol = n, byrow = TRUE)
+  out <- list(ancestors = by_row(run$ancestors + 1L))
+  if (full) {
+    history <- run$history
+    step <- rep(seq_len(run$time), each = n)
+    particle <- rep(seq_along(history$k), history$k)
+    sets <- split(
+      object$sequence[history$rows + 1L],
+      factor(particle, levels = seq_along(history$k))
+    )
+    out$weights <- by_row(history$weights)
+    out$k <- by_row(history$k)
+    out$sets <- unname(split(unname(sets), step))
+  }
+  out
+}
+
 # Methods of stats -------------------------------------------------------------
 
 #' Posterior mean of the noise standard deviation
