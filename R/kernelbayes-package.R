@@ -9,5 +9,8 @@
 #'
 #' @keywords internal
 #' @importFrom Rcpp sourceCpp
+#' @importFrom stats coef fitted formula logLik nobs predict residuals sigma
+#' @importFrom stats simulate update
+#' @importFrom graphics plot
 #' @useDynLib kernelbayes, .registration = TRUE
 "_PACKAGE"

@@ -1,4 +1,4 @@
-#include "kernel_from_r.hpp"
+#include "glue/kernel_from_r.hpp"
 
 #include "kernelbayes/incomplete_cholesky.hpp"
 

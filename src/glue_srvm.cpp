@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "core/srvm/moments.hpp"
-#include "executor.hpp"
+#include "glue/executor.hpp"
 #include "kernelbayes/mixture.hpp"
-#include "srvm_from_r.hpp"
+#include "glue/srvm_from_r.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/srvm/filter.hpp"
-#include "kernel_from_r.hpp"
+#include "glue/kernel_from_r.hpp"
 
 namespace srvm_r {
 
