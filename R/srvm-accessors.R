@@ -1,0 +1,161 @@
+# What an srvm fit answers: evidence(), inclusion(), kernels(), ess(),
+# timings(), diagnostics(), ancestry().
+
+#' @export
+evidence.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  runs <- srvm_runs(object)
+  units <- log(object$settings$scaling$y_scale)
+  log_z <- vapply(runs, `[[`, 0, "log_evidence")
+  share <- evidence_share(runs)
+  increments <- vapply(
+    runs, function(run) run$path$log_increment, numeric(object$time)
+  )
+  path <- log_mean_paths(matrix(increments, object$time)) -
+    seq_len(object$time) * units
+  variance <- vapply(runs, `[[`, 0, "relative_variance")
+  structure(
+    list(
+      log_evidence = log_mean_exp(log_z) - object$time * units,
+      mc_se = standard_error(sum(share^2 * variance)),
+      mc_se_replicates = replicate_se(share),
+      replicates = log_z - object$time * units,
+      path = data.frame(
+        row = utils::head(object$sequence, object$time),
+        log_predictive = diff(c(0, path)), log_evidence = path
+      )
+    ),
+    class = "kb_evidence"
+  )
+}
+
+#' An unbiased estimate of a variance may be negative: it says nothing then
+#' @noRd
+standard_error <- function(variance) {
+  if (is.na(variance) || variance < 0) NA_real_ else sqrt(variance)
+}
+
+#' @noRd
+log_mean_exp <- function(x) max(x) + log(mean(exp(x - max(x))))
+
+#' Log of the mean over replicates of the evidence at each step
+#' @noRd
+log_mean_paths <- function(increments) {
+  sums <- apply(increments, 2, cumsum)
+  apply(matrix(sums, nrow(increments)), 1, log_mean_exp)
+}
+
+#' Relative standard error of the mean of Z over replicates, from its shares
+#' @noRd
+replicate_se <- function(share) {
+  r <- length(share)
+  if (r < 2) NA_real_ else stats::sd(share * r) / sqrt(r)
+}
+
+#' @export
+inclusion.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  pool <- srvm_pool(object)
+  probability <- numeric(nrow(object$data$x))
+  if (length(pool$sets) > 0) {
+    sums <- rowsum(rep(pool$weights, pool$k), pool$sets)
+    probability[pool$rows[as.integer(rownames(sums))]] <- pmin(sums, 1)
+  }
+  data.frame(row = seq_along(probability), probability = probability)
+}
+
+#' @export
+kernels.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  pool <- srvm_pool(object)
+  sums <- rowsum(pool$weights, pool$k)
+  data.frame(k = as.integer(rownames(sums)), probability = as.vector(sums))
+}
+
+#' @export
+ess.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  runs <- srvm_runs(object)
+  total <- function(name) {
+    Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
+  }
+  size <- total("ess")
+  data.frame(
+    row = utils::head(object$sequence, object$time), ess = size,
+    fraction = size / (length(runs) * object$control$particles),
+    founders = total("founders"), resampled = total("resampled") > 0
+  )
+}
+
+#' @export
+timings.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  total <- function(name) {
+    sum(vapply(object$runs, function(run) {
+      if (is.null(run)) 0 else run[[name]]
+    }, 0))
+  }
+  list(
+    sampler = total("seconds"), shared = total("shared_seconds"),
+    total = object$seconds
+  )
+}
+
+#' @export
+diagnostics.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  runs <- srvm_runs(object)
+  moves <- function(name) {
+    counts <- unlist(lapply(runs, function(run) run$path[[name]]))
+    rowSums(matrix(counts, 3))
+  }
+  path <- ess(object)
+  structure(
+    list(
+      ess_min = min(path$fraction, 1),
+      ess_final = if (object$time > 0) utils::tail(path$fraction, 1) else 1,
+      resamplings = sum(vapply(
+        runs, function(run) run$genealogy$resamplings, 0L
+      )),
+      founders = if (object$time > 0) utils::tail(path$founders, 1) else NA,
+      acceptance = stats::setNames(
+        moves("accepted") / moves("tried"), c("birth", "death", "swap")
+      )
+    ),
+    class = "kb_diagnostics"
+  )
+}
+
+#' @export
+ancestry.kb_srvm <- function(object, ...) {
+  check_no_dots(...)
+  kept <- object$control$ancestry
+  if (kept == "summary") {
+    kb_abort(c(
+      "The fit has kept no ancestry.",
+      i = "Fit with {.code smc_control(ancestry = \"genealogy\")} or
+           {.code \"full\"}."
+    ), "not_defined")
+  }
+  lapply(srvm_runs(object), run_ancestry, object, kept == "full")
+}
+
+#' @noRd
+run_ancestry <- function(run, object, full) {
+  n <- object$control$particles
+  by_row <- function(values) matrix(values, ncol = n, byrow = TRUE)
+  out <- list(ancestors = by_row(run$ancestors + 1L))
+  if (full) {
+    history <- run$history
+    step <- rep(seq_len(run$time), each = n)
+    particle <- rep(seq_along(history$k), history$k)
+    sets <- split(
+      object$sequence[history$rows + 1L],
+      factor(particle, levels = seq_along(history$k))
+    )
+    out$weights <- by_row(history$weights)
+    out$k <- by_row(history$k)
+    out$sets <- unname(split(unname(sets), step))
+  }
+  out
+}

@@ -1,0 +1,64 @@
+# The srvm sampler as an engine of run_engine().
+
+#' The engine of `run_engine()`: plain data, so that workers can have it
+#' @noRd
+srvm_engine <- function(fit) {
+  settings <- fit$settings
+  prior <- settings$prior
+  rows <- fit$sequence
+  structure(
+    list(
+      config = c(
+        list(
+          kernel = settings$kernel, lambda = prior$lambda, kmax = prior$kmax,
+          centres = prior$centres,
+          noise = variance_config(prior$noise, settings$limits$noise),
+          coef = variance_config(prior$coef, settings$limits$coef),
+          intercept = settings$intercept,
+          shift = settings$shift, seed = fit$seed
+        ),
+        fit$control[c(
+          "particles", "n_moves", "move_fraction", "resampling",
+          "ess_threshold", "resample_every_step", "ancestry", "threads"
+        )]
+      ),
+      x = scaling_x(settings$scaling, fit$data$x)[rows, , drop = FALSE],
+      y = scaling_y(settings$scaling, fit$data$y)[rows]
+    ),
+    class = c("kb_engine_srvm", "kb_engine")
+  )
+}
+
+#' @noRd
+variance_config <- function(prior, limits) {
+  type <- if (inherits(prior, "kb_fixed")) "fixed" else "ig"
+  c(
+    list(type = type), unclass(prior),
+    list(lower = limits[[1]], upper = limits[[2]])
+  )
+}
+
+#' @export
+engine_open.kb_engine_srvm <- function(engine, index, state) {
+  config <- c(engine$config, list(replicate = index))
+  srvm_open_cpp(config, engine$x, engine$y, state)
+}
+
+#' @export
+engine_advance.kb_engine_srvm <- function(engine, handle, n) {
+  srvm_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_srvm <- function(engine, handle) {
+  c(srvm_snapshot_cpp(handle), list(draws = srvm_draws_cpp(handle)))
+}
+
+#' @export
+engine_close.kb_engine_srvm <- function(engine, handle) srvm_close_cpp(handle)
+
+#' @export
+engine_total.kb_engine_srvm <- function(engine) nrow(engine$x)
+
+#' @export
+engine_done.kb_engine_srvm <- function(engine, state) state_time(state)

@@ -1,0 +1,168 @@
+# What the first call of srvm() fixes: settings and prior.
+
+# Settings -------------------------------------------------------------------
+
+#' All that the data freeze at the first call
+#' @noRd
+srvm_settings <- function(mould, kernel, prior, scale, intercept, call) {
+  check_kernel(kernel, call = call)
+  check_class(prior, "kb_srvm_prior", "`srvm_prior()`", call = call)
+  scale <- check_flag(scale, call = call)
+  intercept <- check_flag(intercept, call = call)
+  if (!kernel_is_builtin(kernel)) {
+    kb_abort(c(
+      "{.arg kernel} must be built in: {.fn srvm} evaluates it in C++ as the
+       data come in.",
+      x = "It has a part made by {.fn kernel_custom}."
+    ), "argument", argument = "kernel", call = call)
+  }
+  scaling <- scaling_learn(mould$x, mould$y, scale)
+  if (!scale && intercept) warn_offset(mould$y, call)
+  x <- scaling_x(scaling, mould$x)
+  y <- scaling_y(scaling, mould$y)
+  check_kernel_dimension(kernel, ncol(x), call = call)
+  structure(
+    list(
+      kernel = kernel_resolve(kernel, x), prior = prior_resolve(prior, y),
+      scale = scale, scaling = scaling, intercept = intercept,
+      limits = variance_limits(y),
+      # Squares of y lose digits when its mean is far from 0.
+      shift = if (intercept && !scale) mean(y) else 0
+    ),
+    class = "kb_srvm_settings"
+  )
+}
+
+#' Warn of a mean that the prior of the intercept makes improbable
+#' @noRd
+warn_offset <- function(y, call) {
+  offset <- abs(mean(y)) / sqrt(response_variance(y))
+  if (offset <= 10) {
+    return(invisible())
+  }
+  kb_warn(c(
+    "The mean of the response is {format(offset, digits = 2)} standard
+     deviations away from 0.",
+    i = "The intercept has the prior of the coefficients, and the sampler
+         starts from it: subtract a constant from the response or use
+         {.code scale = TRUE}."
+  ), "offset", call = call)
+}
+
+#' @noRd
+refuse_with_reference <- function(reference, given,
+                                  call = rlang::caller_env()) {
+  frozen <- intersect(given, c("kernel", "prior", "scale", "intercept"))
+  if (!is.null(reference) && length(frozen) > 0) {
+    kb_abort(c(
+      "{.arg reference} already determines {.arg {frozen}}.",
+      i = "Leave out one of them."
+    ), "argument", argument = "reference", call = call)
+  }
+}
+
+#' @noRd
+reference_settings <- function(reference, mould, call) {
+  settings <- if (inherits(reference, "kb_srvm")) {
+    reference$settings
+  } else {
+    reference
+  }
+  check_class(settings, "kb_srvm_settings", "a fit of `srvm()` or its settings",
+    arg = "reference", call = call
+  )
+  wanted <- names(settings$scaling$x_center)
+  if (!identical(wanted, colnames(mould$x))) {
+    kb_abort(c(
+      "{.arg reference} must have the same predictors.",
+      x = "It has {.val {wanted}}; here they are {.val {colnames(mould$x)}}."
+    ), "argument", argument = "reference", call = call)
+  }
+  settings
+}
+
+# Prior ----------------------------------------------------------------------
+
+#' Prior of a sequential relevance vector machine
+#'
+#' @param lambda Rate of the Poisson prior of the number of centres k, a
+#'   positive number.
+#' @param kmax Largest number of centres, a whole number; 0 leaves only the
+#'   intercept.
+#' @param centres Given k, `"subset"` makes every subset of k distinct rows
+#'   equally likely, \eqn{p(S) = p(k) / {t \choose k}}; `"iid"` is the papers'
+#'   form, \eqn{p(S) \propto p(k) k! / t^k}.
+#' @param noise,coef Priors of the noise variance and of the coefficients'
+#'   variance, each [ig()] or [fixed()], in squared units of the response that
+#'   the model sees (standardised if `scale = TRUE`). `NULL`: `ig(1, 0.01 v)`
+#'   and `ig(1, 0.5 v)`, where v is the variance of that response at the first
+#'   call (1 if it is undefined or 0).
+#'
+#' @details
+#' p(k) is truncated to k at most `kmax` and the number of distinct rows so
+#' far, and normalised. The inverse gammas are truncated to \eqn{[10^{-8} v,
+#' 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 v]} for the coefficients
+#' (with v at least the square of the response's mean), within which the
+#' likelihood is computed accurately; noise below a ten-thousandth of the
+#' response's standard deviation is not resolved. The papers' choice of inverse gammas with parameters 0
+#' makes the posterior improper for every amount of data, and is refused.
+#'
+#' @return An object of class `kb_srvm_prior`.
+#' @source Vermaak, Godsill and Doucet (2003), section 2; see [srvm()].
+#' @examples
+#' srvm_prior(lambda = 5, noise = fixed(0.01))
+#' @export
+srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
+                       noise = NULL, coef = NULL) {
+  structure(
+    list(
+      lambda = check_number(lambda, 0, open = TRUE),
+      kmax = check_count(kmax, 0),
+      centres = check_choice(centres, c("subset", "iid")),
+      noise = if (!is.null(noise)) check_variance_prior(noise),
+      coef = if (!is.null(coef)) check_variance_prior(coef)
+    ),
+    class = "kb_srvm_prior"
+  )
+}
+
+#' The variance of a response, 1 if it has none
+#' @noRd
+response_variance <- function(y) {
+  v <- if (length(y) > 1) stats::var(y) else 1
+  if (is.finite(v) && v > 0) v else 1
+}
+
+#' Bounds of the two variances: their inverse gammas are truncated to them
+#' @noRd
+variance_limits <- function(y) {
+  v <- response_variance(y)
+  # The intercept shares the coefficients' variance.
+  square <- max(v, mean(y)^2)
+  list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
+}
+
+#' Fill in the priors that are relative to the response
+#' @noRd
+prior_resolve <- function(prior, y) {
+  v <- response_variance(y)
+  if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v)
+  if (is.null(prior$coef)) prior$coef <- ig(1, 0.5 * v)
+  prior
+}
+
+#' @export
+print.kb_srvm_prior <- function(x, ...) {
+  variance <- function(prior, default) {
+    if (is.null(prior)) default else format(prior)
+  }
+  cat(
+    "<srvm_prior>\n",
+    "  centres: Poisson(", format(x$lambda), ") up to ", x$kmax, ", ",
+    x$centres, "\n",
+    "  noise: ", variance(x$noise, "ig(1, 0.01 var(y))"),
+    ", coef: ", variance(x$coef, "ig(1, 0.5 var(y))"), "\n",
+    sep = ""
+  )
+  invisible(x)
+}
