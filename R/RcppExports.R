@@ -61,3 +61,35 @@ srvm_adapted_cpp <- function(config, x, y, t, previous, noise, coef) {
     .Call(`_kernelbayes_srvm_adapted_cpp`, config, x, y, t, previous, noise, coef)
 }
 
+cholesky_script_cpp <- function(script, gain, ridge) {
+    .Call(`_kernelbayes_cholesky_script_cpp`, script, gain, ridge)
+}
+
+rng_draws_cpp <- function(from, what, n, a, b) {
+    .Call(`_kernelbayes_rng_draws_cpp`, from, what, n, a, b)
+}
+
+resampling_schemes_cpp <- function() {
+    .Call(`_kernelbayes_resampling_schemes_cpp`)
+}
+
+resample_cpp <- function(name, weights, n, from, repetitions) {
+    .Call(`_kernelbayes_resample_cpp`, name, weights, n, from, repetitions)
+}
+
+ancestors_in_place_cpp <- function(counts) {
+    .Call(`_kernelbayes_ancestors_in_place_cpp`, counts)
+}
+
+srvm_ratios_cpp <- function(config, x, y, state, i, j) {
+    .Call(`_kernelbayes_srvm_ratios_cpp`, config, x, y, state, i, j)
+}
+
+srvm_moves_cpp <- function(config, x, y, state, from, moves, repetitions) {
+    .Call(`_kernelbayes_srvm_moves_cpp`, config, x, y, state, from, moves, repetitions)
+}
+
+srvm_gibbs_cpp <- function(config, x, y, state, from, n) {
+    .Call(`_kernelbayes_srvm_gibbs_cpp`, config, x, y, state, from, n)
+}
+

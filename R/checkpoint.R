@@ -5,24 +5,44 @@
 fit_version <- 1L
 
 #' Bring a fit of an older version up to date
+#' @param file The file that it was read from, if it was.
 #' @noRd
-migrate_fit <- function(fit, call = rlang::caller_env()) {
+migrate_fit <- function(fit, file = NULL, call = rlang::caller_env()) {
   if (identical(fit$version, fit_version)) {
     return(fit)
   }
+  holder <- if (is.null(file)) "The fit" else "The fit in {.file {file}}"
   kb_abort(c(
-    "The fit has layout version {describe(fit$version)}.",
+    paste(holder, "has layout version {describe(fit$version)}."),
     i = "This version of the package reads version {fit_version}."
   ), "version", call = call)
 }
 
 #' Write a file so that it is either the old one or the new one, never a part
+#'
+#' R does not report a full disk when it closes a file, so the bytes are
+#' counted. They are not compressed: draws hardly shrink, and the run waits.
 #' @noRd
 write_checkpoint <- function(fit, file) {
-  temporary <- tempfile("checkpoint-", tmpdir = dirname(file))
+  temporary <- tempfile(paste0(basename(file), "-"), tmpdir = dirname(file))
   on.exit(unlink(temporary))
-  saveRDS(fit, temporary)
-  file.rename(temporary, file)
+  bytes <- serialize(fit, NULL)
+  problem <- tryCatch(
+    {
+      writeBin(bytes, temporary)
+      if (file.size(temporary) != length(bytes)) stop("the disk may be full")
+      if (!file.rename(temporary, file)) stop("the file cannot be replaced")
+      NULL
+    },
+    warning = conditionMessage,
+    error = conditionMessage
+  )
+  if (!is.null(problem)) {
+    kb_abort(c(
+      "The checkpoint {.file {file}} cannot be written.",
+      x = "{problem}."
+    ), "checkpoint", call = NULL)
+  }
   invisible(file)
 }
 
@@ -71,5 +91,5 @@ read_checkpoint <- function(file) {
       x = "It holds {describe(fit)}."
     ), "checkpoint", call = call)
   }
-  migrate_fit(fit, call = call)
+  migrate_fit(fit, file, call = call)
 }

@@ -4,7 +4,8 @@
 #'
 #' @param x A fit of [srvm()].
 #' @param data,newdata Data frame to add predictions to; by default the
-#'   training rows (predictors as the model sees them before scaling).
+#'   training rows (`.response` and the predictors as the model sees them
+#'   before scaling).
 #' @param level Probability of the intervals.
 #' @param interval For `augment()`: `"prediction"` (for responses) or
 #'   `"credible"` (for f).
@@ -13,7 +14,8 @@
 #'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
 #'   `conf.high`. `glance()`: one line with `nobs`, `log_evidence`, `mc_se`,
 #'   `k`, `sigma`, `ess_fraction`, `seconds`. `augment()`: the data with
-#'   `.fitted`, `.lower`, `.upper` and, for training rows, `.resid`.
+#'   `.fitted`, `.lower`, `.upper` and, where the response is known, `.resid`
+#'   (the training rows, and data of a formula fit that hold the response).
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
@@ -68,18 +70,46 @@ augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = c("prediction", "credible"), ...) {
   check_no_dots(...)
   interval <- check_choice(interval, c("prediction", "credible"))
+  level <- check_number(level, 0, 1, open = TRUE)
+  if (!is.null(data) && !is.null(newdata)) {
+    kb_abort("Give {.arg data} or {.arg newdata}, not both.", "argument",
+      argument = "newdata"
+    )
+  }
   new <- if (is.null(newdata)) data else newdata
   if (is.null(new)) {
     out <- as.data.frame(training_x(x))
-    out$.response <- training_response(x)
+    out$.response <- y <- training_response(x)
     bands <- stats::predict(x, interval = interval, level = level)
-    out$.resid <- out$.response - bands[, "fit"]
   } else {
-    out <- as.data.frame(new)
     bands <- stats::predict(x, new, interval = interval, level = level)
+    out <- augment_table(x, new)
+    y <- augment_response(x, new)
   }
   out$.fitted <- bands[, "fit"]
   out$.lower <- bands[, "lwr"]
   out$.upper <- bands[, "upr"]
+  if (!is.null(y)) out$.resid <- y - out$.fitted
   out
+}
+
+#' The data as a data frame; a table without names gets those of the fit
+#' @noRd
+augment_table <- function(x, new) {
+  out <- as.data.frame(new)
+  if (is.null(colnames(new))) names(out) <- names(x$mould$columns)
+  out
+}
+
+#' The response that a formula finds in the data, or NULL
+#' @noRd
+augment_response <- function(x, new) {
+  wanted <- x$mould$outcome_columns
+  if (is.null(wanted) || !all(wanted %in% colnames(new))) {
+    return(NULL)
+  }
+  suppressWarnings(
+    mould_forge(x$mould, new, outcome = TRUE)$y,
+    classes = "kb_warning_novel_level"
+  )
 }

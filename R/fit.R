@@ -127,12 +127,15 @@ print.kb_evidence <- function(x, digits = 4, ...) {
 
 #' @export
 print.kb_diagnostics <- function(x, ...) {
-  percent <- function(v) paste0(format(100 * v, digits = 2), "%")
+  percent <- function(v) {
+    ifelse(is.na(v), "-", paste0(vapply(100 * v, format, "", digits = 2), "%"))
+  }
   cat(
     "effective sample size: ", percent(x$ess_final), " at the end, ",
     percent(x$ess_min), " at its lowest\n",
-    "resampled ", x$resamplings, " times, ", x$founders, " founders left\n",
-    if (!anyNA(x$acceptance)) {
+    "resampled ", x$resamplings, " times, ", x$founders,
+    if (x$founders == 1) " founder" else " founders", " left\n",
+    if (!all(is.na(x$acceptance))) {
       paste0("accepted: ", paste(names(x$acceptance), percent(x$acceptance),
         collapse = ", "
       ), "\n")
@@ -180,7 +183,7 @@ training_rows <- function(object) {
   sort(utils::head(object$sequence, object$time))
 }
 
-# Generics of neighbours --------------------------------------------------------
+# Generics of neighbours -------------------------------------------------------
 
 #' @importFrom generics tidy
 #' @export

@@ -17,6 +17,10 @@ engine_advance <- function(engine, handle, n) UseMethod("engine_advance")
 #' @noRd
 engine_snapshot <- function(engine, handle) UseMethod("engine_snapshot")
 
+#' Free what a handle holds: at once, not when R collects its garbage
+#' @noRd
+engine_close <- function(engine, handle) UseMethod("engine_close")
+
 #' Units of work of one run, and how many of them a state has done
 #' @noRd
 engine_total <- function(engine) UseMethod("engine_total")
@@ -24,6 +28,11 @@ engine_total <- function(engine) UseMethod("engine_total")
 engine_done <- function(engine, state) UseMethod("engine_done")
 
 #' Run an engine's independent runs to the end, or as far as allowed
+#'
+#' Interrupts are held back all the way and taken at one place, between two
+#' chunks of work, where every state is whole: none is lost and none loses a
+#' state. A checkpoint is written before the first chunk (a file that cannot
+#' be written is an error then, not hours later), at intervals and at the end.
 #'
 #' @param states List, one a run: NULL or a snapshot.
 #' @param control For `time_limit` (seconds), `checkpoint` (file or NULL) and
@@ -33,32 +42,43 @@ engine_done <- function(engine, state) UseMethod("engine_done")
 #' @return List of `states` and `status`: "complete", "interrupted" or
 #'   "time_limit".
 #' @noRd
-run_engine <- function(engine, states, control, progress, save = NULL) {
-  clock <- run_clock(control$time_limit, control$checkpoint_every)
-  save <- if (is.null(control$checkpoint)) function(states) NULL else save
-  if (length(states) > 1 && has_workers()) {
-    out <- run_on_workers(engine, states, clock, progress, save)
-  } else {
-    out <- run_serially(engine, states, clock, progress, save)
+run_engine <- function(engine, states, control, progress, save = NULL,
+                       call = rlang::caller_env()) {
+  keep <- function(states) NULL
+  every <- Inf
+  run <- run_serially
+  if (length(states) > 1 && has_workers()) run <- run_on_workers
+  suspendInterrupts({
+    if (!is.null(control[["checkpoint"]])) {
+      save(states)
+      keep <- save_or_warn(save, call)
+      every <- control$checkpoint_every
+    }
+    clock <- run_clock(control$time_limit, every)
+    out <- run(engine, states, clock, progress, keep)
+    keep(out$states)
+    interrupted <- interrupt_pending() || out$status == "interrupted"
+  })
+  if (length(which_pending(engine, out$states)) == 0) {
+    out$status <- "complete"
+    if (interrupted) warn_late_interrupt(call)
   }
-  save(out$states)
   out
 }
 
-#' Runs one after the other, in chunks, in this process
+#' Runs one after the other in this process
 #' @noRd
 run_serially <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress)
   on.exit(reporter$close())
   status <- "complete"
-  for (i in seq_along(states)) {
-    if (is_done(engine, states[[i]])) next
+  for (i in which_pending(engine, states)) {
     checkpoint <- function(state) {
       states[[i]] <- state
       save(states)
     }
-    run <- run_slice(engine, i, states[[i]], clock, reporter$advance,
-      checkpoint
+    run <- run_slice(
+      engine, i, states[[i]], clock, reporter$advance, checkpoint
     )
     states[[i]] <- run$state
     status <- run$status
@@ -67,91 +87,165 @@ run_serially <- function(engine, states, clock, progress, save) {
   list(states = states, status = status)
 }
 
-#' One run in chunks of about 20 ms or more, so that the loop costs nothing
+#' One run in chunks of some 20 ms or more, so that the loop costs nothing
 #' and answers at once
 #'
-#' Interrupts are held back while C++ or the bookkeeping works and are taken
-#' at one place, between two chunks: the state is whole at that point.
+#' @return List of `state` and `status`, the reason to stop that was found
+#'   after the last chunk, even if that was the run's end: other runs may wait.
 #' @noRd
-run_slice <- function(engine, index, state, clock, advance = function(n) NULL,
+run_slice <- function(engine, index, state, clock, advance,
                       checkpoint = function(state) NULL) {
+  handle <- engine_open(engine, index, state)
+  on.exit(engine_close(engine, handle))
   status <- "complete"
   total <- engine_total(engine)
-  suspendInterrupts({
-    handle <- engine_open(engine, index, state)
-    done <- engine_done(engine, state)
-    chunk <- 1
-    while (done < total) {
-      started <- now()
-      before <- done
-      done <- engine_advance(engine, handle, chunk)
-      advance(done - before)
-      if (now() - started < 0.02) chunk <- min(2 * chunk, total)
-      if (done < total && clock$checkpoint_due()) {
-        checkpoint(engine_snapshot(engine, handle))
-      }
-      if (done == total) break
-      if (interrupt_pending()) status <- "interrupted"
-      if (clock$time_is_up()) status <- "time_limit"
-      if (status != "complete") break
+  done <- engine_done(engine, state)
+  chunk <- 1
+  clock$start()
+  while (status == "complete" && done < total) {
+    started <- now()
+    before <- done
+    done <- engine_advance(engine, handle, min(chunk, total - done))
+    chunk <- next_chunk(chunk, now() - started)
+    advance(done - before)
+    if (done < total && clock$checkpoint_due()) {
+      checkpoint(engine_snapshot(engine, handle))
+      clock$checkpoint_done()
     }
-    state <- engine_snapshot(engine, handle)
-  })
-  list(state = state, status = status)
+    status <- reason_to_stop(clock)
+  }
+  list(state = engine_snapshot(engine, handle), status = status)
+}
+
+#' The next chunk, from the seconds that this one took: work may get slower on
+#' the way
+#' @noRd
+next_chunk <- function(chunk, seconds) {
+  if (seconds < 0.02) {
+    2 * chunk
+  } else if (seconds > 0.1) {
+    max(chunk %/% 2, 1)
+  } else {
+    chunk
+  }
+}
+
+#' @noRd
+which_pending <- function(engine, states) {
+  total <- engine_total(engine)
+  which(vapply(states, engine_done, 0, engine = engine) < total)
+}
+
+# Workers ---------------------------------------------------------------------
+
+#' @noRd
+has_workers <- function() {
+  requireNamespace("future", quietly = TRUE) &&
+    !inherits(future::plan(), "sequential")
 }
 
 #' Runs at the same time on the workers of the future plan, in rounds
 #'
-#' Each round takes every run some seconds further and brings its state home:
-#' an interrupt or a lost worker costs one round.
+#' Each round takes a run for each worker some seconds further and brings its
+#' state home: an interrupt or a lost worker costs at most one round. Without
+#' its workers, the work goes on in this process.
 #' @noRd
 run_on_workers <- function(engine, states, clock, progress, save) {
-  status <- "complete"
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
   on.exit(reporter$close())
   slice <- worker_slice(engine, reporter$advance)
+  status <- "complete"
+  overhead <- 0
   repeat {
-    pending <- which(!vapply(states, is_done, TRUE, engine = engine))
-    if (length(pending) == 0) break
-    round <- tryCatch(
-      future.apply::future_lapply(pending, slice, states = states,
-        seconds = min(5, clock$seconds_left()), future.seed = NULL,
-        future.packages = "kernelbayes"
-      ),
-      interrupt = function(condition) NULL
+    runs <- which_pending(engine, states)
+    if (status != "complete" || length(runs) == 0) break
+    runs <- utils::head(runs, min(future::nbrOfWorkers(), length(runs)))
+    # What takes long to start (a queued job, a long state) works longer.
+    seconds <- min(
+      5 + 9 * overhead, clock$checkpoint_every, clock$left() - overhead
     )
-    if (is.null(round)) {
-      status <- "interrupted"
-      break
+    started <- now()
+    round <- run_round(slice, runs, states[runs], seconds)
+    overhead <- max(now() - started - seconds, 0)
+    states[runs[round$home]] <- round$states
+    if (clock$checkpoint_due()) {
+      save(states)
+      clock$checkpoint_done()
     }
-    states[pending] <- round
-    if (clock$checkpoint_due()) save(states)
-    if (clock$time_is_up()) {
-      status <- "time_limit"
-      break
+    status <- if (round$stopped) "interrupted" else reason_to_stop(clock)
+    if (round$lost && status == "complete") {
+      return(run_serially(engine, states, clock, progress, save))
     }
   }
   list(states = states, status = status)
 }
 
-#' The function that a worker runs
+#' One round: a future for each run
+#'
+#' R takes interrupts while it waits for a worker, held back or not. In the
+#' middle of a message this cuts the connection: the next round finds its
+#' worker lost.
+#' @return List of `home` (which runs came home), their `states`, whether the
+#'   round was `stopped`, and whether a worker was `lost`.
+#' @noRd
+run_round <- function(slice, runs, states, seconds) {
+  home <- rep(FALSE, length(runs))
+  stopped <- lost <- FALSE
+  futures <- list()
+  tryCatch(
+    {
+      futures <- Map(start_slice, list(slice), runs, states, seconds)
+      while (!all(home) && !stopped) {
+        Sys.sleep(0.005)
+        home <- vapply(futures, future::resolved, TRUE)
+        stopped <- interrupt_pending()
+      }
+    },
+    interrupt = function(condition) stopped <<- TRUE,
+    FutureError = function(error) {
+      lost <<- TRUE
+      home[] <<- FALSE
+      warn_lost_worker(error)
+    }
+  )
+  list(
+    home = home, states = lapply(futures[home], future::value),
+    stopped = stopped, lost = lost
+  )
+}
+
+#' @noRd
+start_slice <- function(slice, index, state, seconds) {
+  future::future(slice(index, state, seconds),
+    globals = list(
+      slice = slice, index = index, state = state, seconds = seconds
+    ),
+    packages = "kernelbayes", seed = NULL
+  )
+}
+
+#' The function that a worker runs; it takes no more along than its arguments
 #' @noRd
 worker_slice <- function(engine, advance) {
-  function(index, states, seconds) {
-    clock <- run_clock(seconds, Inf)
-    run_slice(engine, index, states[[index]], clock, advance)$state
+  force(engine)
+  force(advance)
+  function(index, state, seconds) {
+    clock <- run_clock(seconds, wait = TRUE)
+    suspendInterrupts(run_slice(engine, index, state, clock, advance)$state)
   }
 }
 
-#' @noRd
-is_done <- function(engine, state) {
-  engine_done(engine, state) >= engine_total(engine)
-}
+# Stopping ----------------------------------------------------------------------
 
 #' @noRd
-has_workers <- function() {
-  requireNamespace("future.apply", quietly = TRUE) &&
-    !inherits(future::plan(), "sequential")
+reason_to_stop <- function(clock) {
+  if (interrupt_pending()) {
+    "interrupted"
+  } else if (clock$left() <= 0) {
+    "time_limit"
+  } else {
+    "complete"
+  }
 }
 
 #' Take an interrupt that came while they were suspended
@@ -170,20 +264,55 @@ interrupt_pending <- function() {
 now <- function() proc.time()[["elapsed"]]
 
 #' When to stop and when to save
+#' @param wait Does the time begin with the first run, when it is open?
 #' @noRd
-run_clock <- function(time_limit, checkpoint_every) {
+run_clock <- function(time_limit, checkpoint_every = Inf, wait = FALSE) {
   started <- now()
   saved <- started
   list(
-    time_is_up = function() now() - started >= time_limit,
-    seconds_left = function() max(time_limit - (now() - started), 0),
-    checkpoint_due = function() {
-      due <- now() - saved >= checkpoint_every
-      if (due) saved <<- now()
-      due
-    }
+    start = function() {
+      if (wait) started <<- now()
+      wait <<- FALSE
+    },
+    checkpoint_every = checkpoint_every,
+    left = function() max(time_limit - (now() - started), 0),
+    checkpoint_due = function() now() - saved >= checkpoint_every,
+    checkpoint_done = function() saved <<- now()
   )
 }
+
+#' A checkpoint that fails on the way must not end the run
+#' @noRd
+save_or_warn <- function(save, call) {
+  function(states) {
+    tryCatch(save(states), kb_error_checkpoint = function(error) {
+      kb_warn(c(
+        "The run goes on without a new checkpoint.",
+        x = "{conditionMessage(error)}"
+      ), "checkpoint", call = call)
+    })
+  }
+}
+
+#' @noRd
+warn_late_interrupt <- function(call) {
+  kb_warn(c(
+    "The interrupt came when the run had reached its end.",
+    i = "The fit is complete."
+  ), "interrupted", call = call)
+}
+
+#' @noRd
+warn_lost_worker <- function(error) {
+  kb_warn(c(
+    "A worker of the future plan was lost.",
+    x = "{conditionMessage(error)}",
+    i = "The work goes on in this process. For new workers, set the plan
+         again, for example {.code future::plan(\"multisession\")}."
+  ), "worker", call = NULL)
+}
+
+# Progress ----------------------------------------------------------------------
 
 #' A progress bar (cli), or progressr's signals where the work is done by
 #' other processes

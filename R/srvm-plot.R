@@ -3,23 +3,29 @@
 #' @param x A fit of [srvm()].
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
-#'   and the prediction band, the data and the likely centres; with several,
-#'   observed against fitted responses with prediction intervals.
+#'   and the prediction band, the data and, as ticks of that height, the
+#'   probability of each row to be a centre; with several predictors, observed
+#'   against fitted responses with prediction intervals.
 #' * `"ess"`: effective sample size against rows taken in, with the rows at
 #'   which particles were resampled.
-#' * `"k"`: posterior of the number of centres.
+#' * `"k"`: posterior of the number of centres, and its prior given as many
+#'   rows.
 #' * `"evidence"`: log evidence against rows.
 #' * `"centres"`: posterior probability of each row to be a centre.
 #' * `"trace"`: posterior means of k and of the noise standard deviation
-#'   against rows.
-#' @param level Probability inside bands and intervals.
+#'   against rows, a line each replicate.
+#' @param level Probability inside bands and intervals, for `"fit"`.
 #' @param n Number of points of a curve.
-#' @param ... Further arguments of [graphics::plot()], for example `main`.
+#' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
+#'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
 #'
 #' @return `x`, invisibly.
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
-#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2),
+#'   control = smc_control(particles = 100), seed = 1
+#' )
 #' plot(fit)
 #' plot(fit, type = "k")
 #' @export
@@ -28,6 +34,7 @@ plot.kb_srvm <- function(x,
                            "fit", "ess", "k", "evidence", "centres", "trace"
                          ),
                          level = 0.9, n = 200, ...) {
+  check_plot_dots(list(...))
   type <- check_choice(
     type, c("fit", "ess", "k", "evidence", "centres", "trace")
   )
@@ -49,12 +56,38 @@ plot.kb_srvm <- function(x,
   invisible(x)
 }
 
+#' Titles, limits and axes only: the others would be ignored by some types
+#' @noRd
+check_plot_dots <- function(dots, call = rlang::caller_env()) {
+  given <- rlang::names2(dots)
+  known <- c(
+    "main", "sub", "xlab", "ylab", "xlim", "ylim", "log", "axes", "ann",
+    "frame.plot", "asp", "panel.first", "panel.last", "adj", "bty", "family",
+    "fg", "lab", "las", "mgp", "tck", "tcl",
+    outer(c("xax", "yax"), c("p", "s", "t"), paste0),
+    outer(c("cex", "col", "font"), c("axis", "lab", "main", "sub"),
+      paste, sep = "."
+    )
+  )
+  unknown <- given[!given %in% known]
+  if (length(unknown) > 0) {
+    unknown[unknown == ""] <- "(unnamed)"
+    kb_abort(c(
+      "Unknown argument{?s}: {.arg {unknown}}.",
+      i = "Titles, limits and axes can be set, for example {.arg main},
+           {.arg xlab} or {.arg ylim}."
+    ), "unknown_argument", argument = unknown, call = call)
+  }
+}
+
+# Drawing ----------------------------------------------------------------------
+
 # Colours that colour-blind readers tell apart (Okabe and Ito, 2008).
 #' @noRd
 kb_colour <- function(name, alpha = 1) {
   colour <- c(
     blue = "#0072B2", orange = "#D55E00", green = "#009E73", sky = "#56B4E9",
-    grey = "#6E6E6E"
+    grey = "#5A5A5A"
   )[[name]]
   grDevices::adjustcolor(colour, alpha)
 }
@@ -63,12 +96,41 @@ kb_colour <- function(name, alpha = 1) {
 #' @noRd
 base_plot <- function(defaults, ...) {
   given <- list(...)
-  defaults <- c(defaults, list(las = 1, bty = "l"))
+  limits <- c(given["ylim"], defaults["ylim"], list(range(defaults$y)))
+  ticks <- format(pretty(Filter(Negate(is.null), limits)[[1]]))
+  # Long labels would run into the title of their axis.
+  las <- if (max(nchar(trimws(ticks))) > 4) 0 else 1
+  defaults <- c(defaults, list(las = las, bty = "l", mgp = c(3, 0.7, 0)))
   do.call(
     graphics::plot,
     c(defaults[setdiff(names(defaults), names(given))], given)
   )
 }
+
+#' A legend in one line above the plot, where it covers no data
+#' @param entries Named: a list of arguments of [graphics::legend()] each.
+#' @noRd
+key_above <- function(entries) {
+  at <- 0
+  y <- graphics::grconvertY(1, "npc", "user")
+  for (label in names(entries)) {
+    box <- do.call(graphics::legend, c(
+      list(
+        x = graphics::grconvertX(at, "npc", "user"), y = y, legend = label,
+        bty = "n", cex = 0.8, xpd = NA, xjust = 0, yjust = 0, seg.len = 1.2,
+        x.intersp = 0.6
+      ),
+      entries[[label]]
+    ))$rect
+    at <- at + box$w / diff(graphics::par("usr")[1:2])
+  }
+}
+
+#' Lines need two points: one is drawn as a point
+#' @noRd
+path_type <- function(x) if (x$time == 1) "p" else "l"
+
+# Types ------------------------------------------------------------------------
 
 #' @noRd
 plot_fit <- function(x, level, n, ...) {
@@ -83,38 +145,60 @@ plot_fit <- function(x, level, n, ...) {
 plot_curve <- function(x, level, n, ...) {
   at <- training_x(x)[, 1]
   y <- training_response(x)
-  grid <- seq(min(at), max(at), length.out = n)
-  pool <- srvm_pool(x)
+  grid <- curve_grid(x, at, n)
   points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
-  f <- srvm_response(x, points, "credible", level, pool)
-  new <- srvm_response(x, points, "prediction", level, pool)
+  f <- stats::predict(x, points, interval = "credible", level = level)
+  new <- stats::predict(x, points, interval = "prediction", level = level)
+  ylim <- range(y, new)
+  ylim[[1]] <- ylim[[1]] - 0.08 * diff(ylim)
   base_plot(list(
-    x = at, y = y, type = "n", xlab = colnames(x$data$x),
-    ylab = x$mould$outcome_name, ylim = range(y, new)
+    x = range(grid), y = range(y), type = "n", xlab = colnames(x$data$x),
+    ylab = x$mould$outcome_name, ylim = ylim
   ), ...)
-  band <- function(limits, colour) {
-    graphics::polygon(
-      c(grid, rev(grid)), c(limits[, "lwr"], rev(limits[, "upr"])),
-      col = colour, border = NA
-    )
-  }
-  band(new, kb_colour("sky", 0.2))
-  band(f, kb_colour("sky", 0.5))
-  graphics::points(at, y, pch = 16, cex = 0.7, col = kb_colour("grey"))
+  draw_band(grid, new, kb_colour("sky", 0.25))
+  draw_band(grid, f, kb_colour("sky", 0.6))
+  draw_centres(x)
+  graphics::points(at, y, pch = 16, cex = 0.7, col = kb_colour("grey", 0.8))
   graphics::lines(grid, f[, "fit"], lwd = 2, col = kb_colour("blue"))
-  used <- inclusion(x)
-  likely <- used$row[used$probability > 0.05]
-  graphics::rug(x$data$x[likely, 1], col = kb_colour("orange"), lwd = 2)
-  graphics::legend("topright",
-    bty = "n", cex = 0.8, lwd = c(2, 8, 8, 2),
-    legend = c(
-      "mean", paste0(100 * level, "% for f"),
-      paste0(100 * level, "% for y"), "likely centres"
+  percent <- paste0(format(100 * level), "%")
+  key_above(stats::setNames(
+    list(
+      list(col = kb_colour("blue"), lwd = 2),
+      list(col = kb_colour("sky", 0.6), lwd = 8),
+      list(col = kb_colour("sky", 0.25), lwd = 8),
+      list(col = kb_colour("orange"), lwd = 2)
     ),
-    col = c(
-      kb_colour("blue"), kb_colour("sky", 0.5), kb_colour("sky", 0.2),
-      kb_colour("orange")
-    )
+    c("mean", paste(percent, c("f", "y")), "P(centre)")
+  ))
+}
+
+#' Points of the curve; about the data where they have no range
+#' @noRd
+curve_grid <- function(x, at, n) {
+  ends <- range(at)
+  if (diff(ends) == 0) {
+    ends <- ends + c(-3, 3) * x$settings$scaling$x_scale
+  }
+  seq(ends[[1]], ends[[2]], length.out = n)
+}
+
+#' @noRd
+draw_band <- function(grid, limits, colour) {
+  graphics::polygon(
+    c(grid, rev(grid)), c(limits[, "lwr"], rev(limits[, "upr"])),
+    col = colour, border = NA
+  )
+}
+
+#' Ticks at the bottom as high as each row's probability to be a centre
+#' @noRd
+draw_centres <- function(x) {
+  probability <- inclusion(x)$probability
+  used <- which(probability > 0)
+  bottom <- rep(graphics::grconvertY(0, "npc", "user"), length(used))
+  top <- graphics::grconvertY(0.1 * probability[used], "npc", "user")
+  graphics::segments(x$data$x[used, 1], bottom, x$data$x[used, 1], top,
+    col = kb_colour("orange"), lwd = 2, lend = 1
   )
 }
 
@@ -125,24 +209,27 @@ plot_observed <- function(x, level, ...) {
   name <- x$mould$outcome_name
   base_plot(list(
     x = bands[, "fit"], y = y, type = "n", xlab = paste("fitted", name),
-    ylab = paste("observed", name), xlim = range(bands[, "fit"]),
-    ylim = range(y, bands)
+    ylab = paste("observed", name), ylim = range(y, bands)
   ), ...)
   graphics::segments(bands[, "fit"], bands[, "lwr"], bands[, "fit"],
     bands[, "upr"],
-    col = kb_colour("sky", 0.4)
+    col = kb_colour("sky", 0.5)
   )
   graphics::abline(0, 1, col = kb_colour("grey"), lty = 2)
   inside <- y >= bands[, "lwr"] & y <= bands[, "upr"]
   graphics::points(bands[, "fit"], y,
-    pch = ifelse(inside, 16, 17), cex = 0.7,
+    pch = ifelse(inside, 16, 17), cex = ifelse(inside, 0.6, 0.9),
     col = ifelse(inside, kb_colour("blue"), kb_colour("orange"))
   )
-  graphics::legend("topleft",
-    bty = "n", cex = 0.8, pch = c(16, 17),
-    legend = paste0(c("inside ", "outside "), 100 * level, "%"),
-    col = c(kb_colour("blue"), kb_colour("orange"))
-  )
+  percent <- paste0(format(100 * level), "% interval")
+  key_above(stats::setNames(
+    list(
+      list(pch = 16, col = kb_colour("blue")),
+      list(pch = 17, col = kb_colour("orange")),
+      list(lty = 2, col = kb_colour("grey"))
+    ),
+    c(paste("inside", percent), "outside", "observed = fitted")
+  ))
 }
 
 #' @noRd
@@ -150,37 +237,56 @@ plot_ess <- function(x, ...) {
   path <- ess(x)
   size <- x$control$particles * length(srvm_runs(x))
   base_plot(list(
-    x = seq_len(nrow(path)), y = path$ess, type = "l", ylim = c(0, size),
-    xlab = "rows taken in", ylab = "effective sample size",
-    col = kb_colour("blue")
+    x = seq_len(nrow(path)), y = path$ess, type = path_type(x),
+    ylim = c(0, size), xlab = "rows taken in", ylab = "effective sample size",
+    col = kb_colour("blue"), lwd = 1.5
   ), ...)
   graphics::abline(
     h = x$control$ess_threshold * size, lty = 2, col = kb_colour("grey")
   )
-  graphics::rug(which(path$resampled), col = kb_colour("orange"))
-  graphics::legend("bottomright",
-    bty = "n", cex = 0.8, lty = c(1, 2, 1),
-    legend = c("ESS", "threshold", "resampled"),
-    col = c(kb_colour("blue"), kb_colour("grey"), kb_colour("orange"))
-  )
+  if (any(path$resampled)) {
+    graphics::rug(which(path$resampled), col = kb_colour("orange"), lwd = 1.5)
+  }
+  key_above(list(
+    ESS = list(col = kb_colour("blue"), lwd = 1.5),
+    threshold = list(col = kb_colour("grey"), lty = 2),
+    "resampled before the row" = list(col = kb_colour("orange"), lwd = 1.5)
+  ))
 }
 
 #' @noRd
 plot_k <- function(x, ...) {
   posterior <- kernels(x)
+  prior <- srvm_prior_k(x)
+  near <- prior$k >= min(posterior$k) - 2 & prior$k <= max(posterior$k) + 2
+  prior <- prior[near, ]
   base_plot(list(
     x = posterior$k, y = posterior$probability, type = "h", lwd = 6,
-    lend = 1, xlab = "number of centres", ylab = "posterior probability",
-    ylim = c(0, max(posterior$probability)), col = kb_colour("blue")
+    lend = 1, xlab = "number of centres", ylab = "probability",
+    xlim = range(prior$k) + c(-0.5, 0.5), xaxt = "n",
+    ylim = c(0, max(posterior$probability, prior$probability)),
+    col = kb_colour("blue")
   ), ...)
+  if (is.null(list(...)$xaxt) && !isFALSE(list(...)$axes)) {
+    ticks <- pretty(prior$k)
+    graphics::axis(1, ticks[ticks == round(ticks)], mgp = c(3, 0.7, 0))
+  }
+  graphics::points(prior$k, prior$probability,
+    pch = 21, bg = "white", col = kb_colour("orange")
+  )
+  key_above(list(
+    posterior = list(pch = 15, col = kb_colour("blue")),
+    prior = list(pch = 21, pt.bg = "white", col = kb_colour("orange"))
+  ))
 }
 
 #' @noRd
 plot_evidence <- function(x, ...) {
   path <- evidence(x)$path
   base_plot(list(
-    x = seq_len(nrow(path)), y = path$log_evidence, type = "l",
-    xlab = "rows taken in", ylab = "log evidence", col = kb_colour("blue")
+    x = seq_len(nrow(path)), y = path$log_evidence, type = path_type(x),
+    xlab = "rows taken in", ylab = "log evidence", col = kb_colour("blue"),
+    lwd = 1.5
   ), ...)
 }
 
@@ -191,26 +297,41 @@ plot_centres <- function(x, ...) {
   base_plot(list(
     x = if (single) x$data$x[, 1] else used$row, y = used$probability,
     type = "h", xlab = if (single) colnames(x$data$x) else "row",
-    ylab = "probability to be a centre", ylim = c(0, max(used$probability, 0.1)),
-    col = kb_colour("blue")
+    ylab = "probability to be a centre",
+    ylim = c(0, max(used$probability, 0.1)),
+    col = kb_colour("blue"), lwd = if (nrow(used) > 100) 1 else 2, lend = 1
   ), ...)
 }
 
+#' Two panels; in a page that the caller has divided, the next two fields
 #' @noRd
 plot_trace <- function(x, ...) {
-  old <- graphics::par(mfrow = c(2, 1), mar = c(4, 4.5, 1.5, 1))
-  on.exit(graphics::par(old))
-  run <- srvm_runs(x)[[1]]
-  base_plot(list(
-    x = seq_len(x$time), y = run$path$mean_k, type = "l",
-    xlab = "rows taken in", ylab = "mean k", col = kb_colour("blue")
-  ), ...)
-  sigma <- unscale_sd(x$settings$scaling, run$path$mean_sigma)
+  if (all(graphics::par("mfrow") == 1)) {
+    old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
+    on.exit(graphics::par(old))
+  }
+  runs <- srvm_runs(x)
+  path <- function(name) {
+    matrix(unlist(lapply(runs, function(run) run$path[[name]])), x$time)
+  }
+  sigma <- unscale_sd(x$settings$scaling, path("mean_sigma"))
   # The first rows leave the prior's heavy tail; they would set the scale.
-  late <- if (x$time > 20) sigma[-seq_len(10)] else sigma
-  base_plot(list(
-    x = seq_len(x$time), y = sigma, type = "l", xlab = "rows taken in",
-    ylab = "mean noise sd", ylim = c(0, max(late)),
-    col = kb_colour("orange")
+  late <- if (x$time > 20) sigma[-seq_len(10), ] else sigma
+  panel <- function(values, colour, defaults, ...) {
+    base_plot(c(defaults, list(
+      x = seq_len(x$time), y = values[, 1], type = "n", xlab = "rows taken in"
+    )), ...)
+    graphics::matlines(seq_len(x$time), values,
+      lty = 1, type = path_type(x), pch = 1, lwd = 1.5,
+      col = kb_colour(colour, if (length(runs) > 1) 0.6 else 1)
+    )
+  }
+  dots <- list(...)
+  panel(path("mean_k"), "blue", list(
+    ylab = "mean k", ylim = range(path("mean_k"))
   ), ...)
+  do.call(panel, c(
+    list(sigma, "orange", list(ylab = "mean noise sd", ylim = c(0, max(late)))),
+    dots[setdiff(names(dots), "main")]
+  ))
 }

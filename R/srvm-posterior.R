@@ -8,8 +8,8 @@
 #'   in a state), `draws`, `weights` (sum to 1), `rows` (the training row, in
 #'   the order given, of each candidate).
 #' @noRd
-srvm_pool <- function(fit) {
-  runs <- srvm_runs(fit)
+srvm_pool <- function(fit, call = rlang::caller_env()) {
+  runs <- srvm_runs(fit, call = call)
   share <- evidence_share(runs)
   glue <- function(name) unlist(lapply(runs, `[[`, name), use.names = FALSE)
   weights <- unlist(Map(function(run, s) s * run$weights, runs, share))
@@ -28,10 +28,16 @@ srvm_pool <- function(fit) {
 }
 
 #' @noRd
-srvm_runs <- function(fit) {
+srvm_runs <- function(fit, call = rlang::caller_env()) {
   at_time <- vapply(fit$runs, function(run) {
     !is.null(run) && run$time == fit$time
   }, TRUE)
+  if (!any(at_time)) {
+    kb_abort(c(
+      "The fit was stopped before it took in a row: it has no posterior yet.",
+      i = "{.code update(fit)} continues it."
+    ), "not_defined", call = call)
+  }
   fit$runs[at_time]
 }
 
@@ -40,6 +46,21 @@ evidence_share <- function(runs) {
   log_z <- vapply(runs, `[[`, 0, "log_evidence")
   share <- exp(log_z - max(log_z))
   share / sum(share)
+}
+
+#' The prior of the number of centres given the candidates so far
+#' @noRd
+srvm_prior_k <- function(fit) {
+  prior <- fit$settings$prior
+  m <- length(srvm_runs(fit)[[1]]$candidate_rows)
+  k <- seq(0, min(prior$kmax, m))
+  log_p <- if (prior$centres == "subset") {
+    stats::dpois(k, prior$lambda, log = TRUE)
+  } else {
+    lchoose(m, k) + k * log(prior$lambda / m)
+  }
+  p <- exp(log_p - max(log_p))
+  data.frame(k = k, probability = p / sum(p))
 }
 
 #' Where each coefficient of a flat vector belongs: its particle, and its
@@ -95,9 +116,14 @@ srvm_values <- function(fit, x, candidates, pool) {
 #' @noRd
 srvm_mean <- function(fit, x, pool) {
   beta <- srvm_mean_coefficients(fit, pool)
-  f <- beta$intercept +
-    drop(srvm_values(fit, x, beta$candidates, pool) %*% beta$values)
-  unscale_mean(fit$settings$scaling, unname(f))
+  blocks <- lapply(row_blocks(x, length(beta$candidates)), function(rows) {
+    values <- srvm_values(
+      fit, x[rows, , drop = FALSE], beta$candidates, pool
+    )
+    beta$intercept + drop(values %*% beta$values)
+  })
+  f <- as.double(unlist(blocks, use.names = FALSE))
+  unscale_mean(fit$settings$scaling, f)
 }
 
 #' Mean and variance of f given each particle: points x particles, in the
@@ -114,13 +140,19 @@ srvm_moments <- function(fit, x, pool) {
   )
 }
 
+#' The rows of x in blocks, so that a matrix of a block's rows and `columns`
+#' has a bounded number of cells
+#' @noRd
+row_blocks <- function(x, columns, cells = 5e6) {
+  size <- max(1, floor(cells / max(columns, 1)))
+  rows <- seq_len(nrow(x))
+  unname(split(rows, (rows - 1) %/% size))
+}
+
 #' Call f(rows, moments) on blocks of rows whose moments fit in memory
 #' @noRd
-in_blocks <- function(fit, x, pool, f, cells = 5e6) {
-  size <- max(1, floor(cells / length(pool$weights)))
-  starts <- seq(1, max(nrow(x), 1), by = size)
-  lapply(starts[starts <= nrow(x)], function(start) {
-    rows <- start:min(start + size - 1, nrow(x))
+in_blocks <- function(fit, x, pool, f) {
+  lapply(row_blocks(x, length(pool$weights)), function(rows) {
     f(rows, srvm_moments(fit, x[rows, , drop = FALSE], pool))
   })
 }
@@ -159,7 +191,7 @@ srvm_log_score <- function(fit, x, y, pool) {
       pool$weights, y[rows]
     )
   })
-  unlist(blocks) - log(scaling$y_scale)
+  as.double(unlist(blocks)) - log(scaling$y_scale)
 }
 
 #' Particles drawn with equal weight: systematic resampling under the fit's
@@ -185,7 +217,7 @@ srvm_draws <- function(fit, x, pool,
   beta <- matrix(0, length(pool$k), length(candidates) + 1)
   column <- match(index$candidate, c(0L, candidates))
   beta[cbind(index$particle, column)] <- pool$draws$beta
-  design <- cbind(1, srvm_values(fit, x, candidates, pool))
+  design <- cbind(rep(1, nrow(x)), srvm_values(fit, x, candidates, pool))
   f <- beta[chosen, , drop = FALSE] %*% t(design)
   unscale_mean(settings$scaling, unname(f))
 }

@@ -31,7 +31,8 @@
 #'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
-#' `kb_error_argument`; novel factor levels are a warning
+#' `kb_error_argument` (also for arguments that the chosen `type` would
+#' ignore); novel factor levels are a warning
 #' (`kb_warning_novel_level`) and give `NA`.
 #'
 #' @examples
@@ -57,6 +58,10 @@ predict.kb_srvm <- function(object, newdata,
     type, c("response", "quantile", "draws", "log_score")
   )
   interval <- check_choice(interval, c("none", "credible", "prediction"))
+  refuse_ignored(type, interval, c(
+    interval = interval != "none", level = !missing(level),
+    probs = !missing(probs), newy = !is.null(newy), ndraws = !is.null(ndraws)
+  ))
   level <- check_number(level, 0, 1, open = TRUE)
   rows <- prediction_rows(
     object, newdata, newy, missing(newdata), type == "log_score"
@@ -80,6 +85,27 @@ predict.kb_srvm <- function(object, newdata,
   if (type == "draws") t(out) else out
 }
 
+#' No argument is silently ignored
+#' @param given Named: which arguments the caller gave.
+#' @noRd
+refuse_ignored <- function(type, interval, given, call = rlang::caller_env()) {
+  used <- list(
+    response = c("interval", if (interval != "none") "level"),
+    quantile = c("interval", "probs"), draws = "ndraws", log_score = "newy"
+  )[[type]]
+  ignored <- setdiff(names(given)[given], used)
+  if (length(ignored) > 0) {
+    setting <- paste0('type = "', type, '"')
+    if (type == "response") {
+      setting <- paste0(setting, ', interval = "', interval, '"')
+    }
+    kb_abort(c(
+      "{.arg {ignored}} would have no effect with {.code {setting}}.",
+      i = "{.code ?predict.kb_srvm} says what belongs to which {.arg type}."
+    ), "argument", argument = ignored, call = call)
+  }
+}
+
 #' @noRd
 srvm_response <- function(fit, x, interval, level, pool) {
   mean <- srvm_mean(fit, x, pool)
@@ -96,12 +122,13 @@ srvm_response <- function(fit, x, interval, level, pool) {
 #' @noRd
 prediction_rows <- function(object, newdata, newy, training, outcome,
                             call = rlang::caller_env()) {
-  if (!outcome && !is.null(newy)) {
-    kb_abort("{.arg newy} is used only by {.code type = \"log_score\"}.",
-      "argument", argument = "newy", call = call
-    )
-  }
   if (training) {
+    if (!is.null(newy)) {
+      kb_abort(c(
+        "{.arg newy} goes with {.arg newdata}, which is missing.",
+        i = "Without both, the training rows are used."
+      ), "argument", argument = "newy", call = call)
+    }
     rows <- training_rows(object)
     return(list(
       x = object$data$x[rows, , drop = FALSE],
@@ -116,8 +143,8 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
   }
   if (object$mould$interface == "xy") {
     kb_abort(c(
-      "{.arg newy} must be given for {.code type = \"log_score\"}.",
-      i = "The model was fitted to x and y."
+      "{.arg newy} must be given: the responses of {.arg newdata}.",
+      i = "The model was fitted to x and y, not to a formula."
     ), "argument", argument = "newy", call = call)
   }
   mould_forge(object$mould, newdata, outcome = TRUE, call = call)
@@ -130,10 +157,9 @@ spread_rows <- function(out, complete) {
     return(out)
   }
   if (is.matrix(out)) {
-    full <- matrix(NA_real_, length(complete), ncol(out),
-      dimnames = list(NULL, colnames(out))
-    )
+    full <- matrix(NA_real_, length(complete), ncol(out))
     full[complete, ] <- out
+    colnames(full) <- colnames(out)
     return(full)
   }
   full <- rep(NA_real_, length(complete))

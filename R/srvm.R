@@ -162,7 +162,7 @@ srvm_fit <- function(mould, kernel, prior, control, order, scale, intercept,
   n <- nrow(mould$x)
   fit <- structure(
     list(
-      version = fit_version, call = called, mould = mould_empty(mould),
+      version = fit_version, call = plain_call(called), mould = mould_empty(mould),
       settings = settings, control = control, order = order,
       data = list(x = mould$x, y = mould$y),
       sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
@@ -191,6 +191,22 @@ srvm_run <- function(fit, progress, started = now(),
   warn_status(fit, call)
   warn_degenerate(fit, call)
   fit
+}
+
+#' The call without the objects and environments that `do.call()` puts in it
+#' @noRd
+plain_call <- function(call) {
+  call[] <- lapply(call, function(argument) {
+    if (inherits(argument, "formula")) {
+      attributes(argument) <- NULL
+    }
+    if (is.language(argument) || length(argument) <= 1 && is.atomic(argument)) {
+      argument
+    } else {
+      as.name(class(argument)[[1]])
+    }
+  })
+  call
 }
 
 #' Put states into a fit: its time is that of the runs that went furthest

@@ -194,6 +194,111 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cholesky_script_cpp
+Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge);
+RcppExport SEXP _kernelbayes_cholesky_script_cpp(SEXP scriptSEXP, SEXP gainSEXP, SEXP ridgeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type script(scriptSEXP);
+    Rcpp::traits::input_parameter< double >::type gain(gainSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cholesky_script_cpp(script, gain, ridge));
+    return rcpp_result_gen;
+END_RCPP
+}
+// rng_draws_cpp
+Rcpp::List rng_draws_cpp(const std::vector<std::string>& from, std::string what, int n, double a, double b);
+RcppExport SEXP _kernelbayes_rng_draws_cpp(SEXP fromSEXP, SEXP whatSEXP, SEXP nSEXP, SEXP aSEXP, SEXP bSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type a(aSEXP);
+    Rcpp::traits::input_parameter< double >::type b(bSEXP);
+    rcpp_result_gen = Rcpp::wrap(rng_draws_cpp(from, what, n, a, b));
+    return rcpp_result_gen;
+END_RCPP
+}
+// resampling_schemes_cpp
+std::vector<std::string> resampling_schemes_cpp();
+RcppExport SEXP _kernelbayes_resampling_schemes_cpp() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(resampling_schemes_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
+// resample_cpp
+Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights, int n, const std::vector<std::string>& from, int repetitions);
+RcppExport SEXP _kernelbayes_resample_cpp(SEXP nameSEXP, SEXP weightsSEXP, SEXP nSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
+    rcpp_result_gen = Rcpp::wrap(resample_cpp(name, weights, n, from, repetitions));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ancestors_in_place_cpp
+std::vector<int> ancestors_in_place_cpp(std::vector<int> counts);
+RcppExport SEXP _kernelbayes_ancestors_in_place_cpp(SEXP countsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<int> >::type counts(countsSEXP);
+    rcpp_result_gen = Rcpp::wrap(ancestors_in_place_cpp(counts));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_ratios_cpp
+std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state, int i, int j);
+RcppExport SEXP _kernelbayes_srvm_ratios_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP iSEXP, SEXP jSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< int >::type i(iSEXP);
+    Rcpp::traits::input_parameter< int >::type j(jSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_ratios_cpp(config, x, y, state, i, j));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_moves_cpp
+Rcpp::List srvm_moves_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state, const std::vector<std::string>& from, int moves, int repetitions);
+RcppExport SEXP _kernelbayes_srvm_moves_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP fromSEXP, SEXP movesSEXP, SEXP repetitionsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< int >::type moves(movesSEXP);
+    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_moves_cpp(config, x, y, state, from, moves, repetitions));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_gibbs_cpp
+Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state, const std::vector<std::string>& from, int n);
+RcppExport SEXP _kernelbayes_srvm_gibbs_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP fromSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_gibbs_cpp(config, x, y, state, from, n));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
@@ -211,6 +316,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
     {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
+    {"_kernelbayes_cholesky_script_cpp", (DL_FUNC) &_kernelbayes_cholesky_script_cpp, 3},
+    {"_kernelbayes_rng_draws_cpp", (DL_FUNC) &_kernelbayes_rng_draws_cpp, 5},
+    {"_kernelbayes_resampling_schemes_cpp", (DL_FUNC) &_kernelbayes_resampling_schemes_cpp, 0},
+    {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
+    {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
+    {"_kernelbayes_srvm_ratios_cpp", (DL_FUNC) &_kernelbayes_srvm_ratios_cpp, 6},
+    {"_kernelbayes_srvm_moves_cpp", (DL_FUNC) &_kernelbayes_srvm_moves_cpp, 7},
+    {"_kernelbayes_srvm_gibbs_cpp", (DL_FUNC) &_kernelbayes_srvm_gibbs_cpp, 6},
     {NULL, NULL, 0}
 };
 

@@ -1,3 +1,245 @@
 // Internal entries through which tests reach parts of the core that have no
 // R function of their own.
 #include <RcppEigen.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "glue/srvm_from_r.hpp"
+
+namespace {
+
+using namespace kernelbayes;
+using Rcpp::_;
+
+// A stream from hexadecimal words: its key (seed, major, minor), the pair
+// (seed, index) of a derived seed, or the four words of its state.
+Rng stream(const std::vector<std::string>& from) {
+  std::vector<std::uint64_t> w;
+  for (const auto& word : from) w.push_back(std::stoull(word, nullptr, 16));
+  if (w.size() == 2) return Rng(Rng::derive(w[0], w[1]));
+  Rng rng(w.at(0), w.at(1), w.at(2));
+  if (w.size() == 4) rng.set_state({w[0], w[1], w[2], w[3]});
+  return rng;
+}
+
+LowerTriangle lower_triangle(SEXP matrix) {
+  const auto dense = Rcpp::as<Eigen::MatrixXd>(matrix);
+  LowerTriangle out;
+  out.resize(static_cast<int>(dense.rows()));
+  for (int j = 0; j < out.size(); ++j) {
+    for (int i = j; i < out.size(); ++i) out(i, j) = dense(i, j);
+  }
+  return out;
+}
+
+// The lower triangle of a factor or gram matrix, zeros above.
+template <typename Triangle>
+Eigen::MatrixXd dense(const Triangle& from) {
+  return Eigen::MatrixXd::NullaryExpr(
+      from.size(), from.size(),
+      [&](int i, int j) { return i < j ? 0.0 : from(i, j); });
+}
+
+// What a factor says: L, z, L^-1 column by column, A^-1 b.
+Rcpp::List report(const Cholesky& factor) {
+  const int p = factor.size();
+  Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(p, p);
+  for (int i = 0; i < p; ++i) factor.solve_lower(inverse.col(i).data(), i);
+  std::vector<double> solution = factor.z();
+  factor.solve_upper(solution.data());
+  return Rcpp::List::create(
+      _["factor"] = dense(factor), _["z"] = factor.z(), _["ok"] = factor.ok(),
+      _["inverse"] = inverse, _["solution"] = solution,
+      _["half_log_determinant"] = factor.half_log_determinant());
+}
+
+// A particle with a set (candidates from 0) and variances, at the last row.
+struct Scene {
+  Scene(const Rcpp::List& list, const Eigen::MatrixXd& x,
+        const Eigen::VectorXd& y, const Rcpp::List& state)
+      : pool(kernel_from_r(list["kernel"]), true), scratch(x.rows() + 3) {
+    config.model = srvm_r::model(list);
+    config.move_fraction = list["move_fraction"];
+    const Eigen::VectorXd shifted = y.array() - config.model.shift;
+    const Executor serial = serial_executor();
+    for (int t = 0; t < y.size(); ++t) pool.add_row(x, t, shifted[t], serial);
+    particle.set = srvm_r::get<int>(state, "set");
+    particle.noise = state["noise"];
+    particle.coef = state["coef"];
+    pool.restore_sums(particle.set, config.model.intercept, particle.gram,
+                      particle.rhs);
+    srvm::refactor(particle, config.model);
+  }
+
+  srvm::Config config;
+  srvm::CandidatePool pool;
+  srvm::Particle particle;
+  srvm::Scratch scratch;
+};
+
+}  // namespace
+
+// Carries out a script of operations on the factor of gain * gram + ridge * I
+// and reports after each; an operation comes with the gram matrix it leads to.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge) {
+  Cholesky factor;
+  Rcpp::List out;
+  for (const Rcpp::List op : script) {
+    const LowerTriangle gram = lower_triangle(op["gram"]);
+    const std::string name = op["op"];
+    Cholesky::Update update{0, 0};
+    if (name == "factor") {
+      const auto b = srvm_r::get<double>(op, "b");
+      factor.factor(gram, b.data(), gain, ridge, op["first_shift"]);
+    } else if (name == "append") {
+      const auto h = srvm_r::get<double>(op, "h");
+      factor.append(h.data(), op["pivot"], op["z"]);
+    } else if (name == "erase") {
+      std::vector<double> work(factor.size());
+      factor.erase(Rcpp::as<int>(op["i"]) - 1, work.data());
+    } else if (name == "rank_one") {
+      auto u = srvm_r::get<double>(op, "u");
+      update = factor.rank_one(u.data(), op["v"]);
+    } else if (name == "restore") {  // from the numbers of another
+      Cholesky other;
+      const auto columns = srvm_r::get<double>(op, "columns");
+      other.restore(gram.size(), columns.data(), factor.z().data());
+      factor = other;
+    }
+    Rcpp::List state = report(factor);
+    state["drift"] = factor.drift(gram, gain, ridge);
+    state["update"] = std::vector<double>{update.log_shrink, update.residual};
+    out.push_back(state);
+  }
+  return out;
+}
+
+// n numbers of a stream and the state that they leave.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List rng_draws_cpp(const std::vector<std::string>& from, std::string what,
+                         int n, double a, double b) {
+  Rng rng = stream(from);
+  std::vector<double> out(n);
+  for (double& value : out) {
+    value = what == "uniform"  ? rng.uniform()
+            : what == "normal" ? rng.normal()
+            : what == "gamma"  ? rng.gamma(a)
+            : what == "index"  ? rng.index(static_cast<std::uint32_t>(a))
+                               : rng.inverse_gamma(a, b);
+  }
+  std::ostringstream state;
+  for (const auto word : rng.state()) state << std::hex << word << ' ';
+  return Rcpp::List::create(_["draws"] = out, _["state"] = state.str());
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<std::string> resampling_schemes_cpp() {
+  std::vector<std::string> out;
+  for (const auto& entry : resampling::registry()) out.push_back(entry.first);
+  return out;
+}
+
+// Counts of n draws, a column a repetition.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights,
+                                 int n, const std::vector<std::string>& from,
+                                 int repetitions) {
+  const ResamplingScheme scheme = resampling::scheme(name);
+  Rng rng = stream(from);
+  Rcpp::IntegerMatrix out(weights.size(), repetitions);
+  for (int r = 0; r < repetitions; ++r) {
+    const std::vector<int> counts = scheme(weights, n, rng);
+    std::copy(counts.begin(), counts.end(), out.column(r).begin());
+  }
+  return out;
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<int> ancestors_in_place_cpp(std::vector<int> counts) {
+  return resampling::ancestors_in_place(counts);
+}
+
+// What the moves compute at one state for place i of its k centres (k: none)
+// and candidate j (-1: none): log likelihood ratios of birth, death and swap,
+// log odds of a birth into the set and of the one that a death undoes, and
+// the probabilities of a birth and a death.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                                    const Eigen::VectorXd& y, Rcpp::List state,
+                                    int i, int j) {
+  using namespace srvm;
+  Scene s(config, x, y, state);
+  const int k = s.particle.k(), m = s.pool.size();
+  const bool intercept = s.config.model.intercept;
+  std::vector<double>&g = s.scratch.a, &h = s.scratch.b, &w = s.scratch.c;
+  Birth birth{};
+  Death death{};
+  double swap = 0;
+  if (j >= 0) {
+    gather_gram(s.pool, s.particle, j, intercept, g);
+    birth = score_birth(s.particle, j, g, s.pool.gram(j, j), s.pool.rhs(j), h);
+  }
+  if (i < k) death = score_death(s.particle, i, intercept, w);
+  if (j >= 0 && i < k) {
+    swap = log_swap_ratio(birth, death, k + intercept, s.particle.coef, h, w);
+  }
+  const double into = log_birth_odds(s.config, k, m);
+  const double undone = log_birth_odds(s.config, k - 1, m);
+  const double b = birth_probability(s.config, k, m);
+  const double d = death_probability(s.config, k);
+  return {birth.log_ratio, death.log_ratio, swap, into, undone, b, d};
+}
+
+// `moves` random moves from one state, again and again: the sets reached, each
+// the sum of 2^candidate, and the particle at the end of the last run.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_moves_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                          const Eigen::VectorXd& y, Rcpp::List state,
+                          const std::vector<std::string>& from, int moves,
+                          int repetitions) {
+  Scene s(config, x, y, state);
+  const srvm::Particle start = s.particle;
+  Rng rng = stream(from);
+  std::vector<double> sets(repetitions, 0.0);
+  for (double& set : sets) {
+    s.particle = start;
+    for (int i = 0; i < moves; ++i) {
+      srvm::random_move(s.particle, s.config, s.pool, rng, s.scratch);
+    }
+    for (const int j : s.particle.set) set += std::ldexp(1.0, j);
+  }
+  Rcpp::List out = report(s.particle.factor);
+  const auto& [tried, accepted] = s.particle.moves;
+  out["set"] = s.particle.set;
+  out["gram"] = dense(s.particle.gram);
+  out["rhs"] = s.particle.rhs;
+  out["tried"] = std::vector<int>(tried, tried + 3);
+  out["accepted"] = std::vector<int>(accepted, accepted + 3);
+  out["sets"] = sets;
+  return out;
+}
+
+// n draws, a column each: of the coefficients (the intercept less the shift)
+// given the variances of `state`, and of the two variances given them.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                               const Eigen::VectorXd& y, Rcpp::List state,
+                               const std::vector<std::string>& from, int n) {
+  Scene s(config, x, y, state);
+  Rng rng = stream(from);
+  const int p = s.particle.factor.size();
+  std::vector<double> draw(p + 2);
+  Eigen::MatrixXd out(p + 2, n);
+  for (int i = 0; i < n; ++i) {  // the factor is left as it is
+    srvm::draw_coefficients(s.particle, rng, draw);
+    srvm::draw_variances(s.particle, s.config.model, s.pool, draw, rng);
+    draw[p] = s.particle.noise;
+    draw[p + 1] = s.particle.coef;
+    std::copy(draw.begin(), draw.end(), out.col(i).data());
+  }
+  return out;
+}

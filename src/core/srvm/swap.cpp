@@ -3,10 +3,6 @@
 namespace kernelbayes {
 namespace srvm {
 
-namespace {
-
-// log L(S + j - i) - log L(S): the birth of j, then the death of i from the
-// factor that j's row [h', pivot] would extend. `w` is column i of L^-1.
 double log_swap_ratio(const Birth& birth, const Death& death, int p,
                       double coef, const std::vector<double>& h,
                       const std::vector<double>& w) {
@@ -18,8 +14,6 @@ double log_swap_ratio(const Birth& birth, const Death& death, int p,
   return birth.log_ratio + 0.5 * std::log(coef / variance) -
          0.5 * mean * mean / variance;
 }
-
-}  // namespace
 
 void swap_move(Particle& particle, const Config& config,
                const CandidatePool& pool, Rng& rng, Scratch& scratch) {

@@ -1,0 +1,132 @@
+# Fits that are compared, and R processes that tests start, interrupt and
+# kill.
+
+#' A fit without what may differ between equal runs: the call, its rows,
+#' seconds, and settings that do not touch the result
+plain_fit <- function(fit) {
+  fit[c("call", "seconds")] <- NULL
+  fit$mould[c("n_rows", "omitted")] <- NULL
+  fit$control[c("threads", "checkpoint", "checkpoint_every", "time_limit")] <-
+    NULL
+  fit$runs <- lapply(fit$runs, function(run) {
+    run[setdiff(names(run), c("seconds", "shared_seconds"))]
+  })
+  fit
+}
+
+#' Bit by bit
+expect_same_fit <- function(fit, wanted) {
+  testthat::expect_identical(plain_fit(fit), plain_fit(wanted))
+}
+
+#' Fits of few particles warn: that is not what these tests are about
+few_particles <- function(expr) {
+  withCallingHandlers(expr,
+    kb_warning_low_ess = function(w) invokeRestart("muffleWarning")
+  )
+}
+
+#' A run of half a second or more, to be cut in the middle
+long_data <- function(n = 400) sim_sinc(n, seed = 1)
+
+long_control <- function(..., particles = 120) {
+  smc_control(particles = particles, n_moves = 10, ...)
+}
+
+#' What the same run gives when nobody cuts it; fitted once
+long_fit <- local({
+  fits <- list()
+  function(replicates = 1) {
+    key <- as.character(replicates)
+    if (is.null(fits[[key]])) {
+      fits[[key]] <<- srvm(y ~ x, long_data(),
+        control = long_control(replicates = replicates), seed = 1,
+        progress = FALSE
+      )
+    }
+    fits[[key]]
+  }
+})
+
+#' Use the workers of a future plan until the caller returns
+#'
+#' One cluster serves all tests of a session: starting it takes a second.
+local_workers <- local({
+  cluster <- NULL
+  function(frame = parent.frame()) {
+    skip_without_processes()
+    testthat::skip_if_not_installed("future")
+    if (is.null(cluster)) {
+      cluster <<- parallel::makePSOCKcluster(2)
+      parallel::clusterCall(cluster, .libPaths, .libPaths())
+      withr::defer(
+        {
+          parallel::stopCluster(cluster)
+          cluster <<- NULL
+        },
+        testthat::teardown_env()
+      )
+    }
+    old <- future::plan(future::cluster, workers = cluster)
+    withr::defer(future::plan(old), envir = frame)
+  }
+})
+
+#' Skip unless new R processes can load the package
+skip_without_processes <- function() {
+  testthat::skip_on_cran()
+  testthat::skip_if_not_installed("callr")
+  testthat::skip_if_not(
+    file.exists(system.file("Meta", package = "kernelbayes")),
+    "the package is not installed"
+  )
+}
+
+#' Call `run(...)` in a new R process with this session's libraries
+#' @param background TRUE returns the process, FALSE the value.
+in_process <- function(run, ..., background = FALSE) {
+  environment(run) <- globalenv()
+  start <- if (background) callr::r_bg else callr::r
+  start(run, list(...),
+    libpath = .libPaths(), user_profile = FALSE, system_profile = FALSE
+  )
+}
+
+#' Wait until something holds, or fail
+wait_until <- function(holds, process = NULL, seconds = 60) {
+  deadline <- Sys.time() + seconds
+  while (!holds()) {
+    if (!is.null(process) && !process$is_alive()) {
+      process$get_result()
+      stop("the process ended too early")
+    }
+    if (Sys.time() > deadline) stop("waited in vain")
+    Sys.sleep(0.01)
+  }
+}
+
+#' The value of a process that must end by itself
+value_of <- function(process, seconds = 60) {
+  process$wait(seconds * 1000)
+  if (process$is_alive()) {
+    process$kill()
+    stop("the process did not end")
+  }
+  process$get_result()
+}
+
+#' Does a checkpoint show a run that has begun and not ended?
+half_way <- function(file) {
+  function() {
+    if (!file.exists(file)) {
+      return(FALSE)
+    }
+    fit <- read_checkpoint(file)
+    fit$time > 0 && fit$status != "complete"
+  }
+}
+
+#' An empty folder that goes away with the caller
+local_folder <- function(frame = parent.frame()) {
+  withr::local_tempdir("kb-", .local_envir = frame)
+}

@@ -1,0 +1,226 @@
+# Fits on disk.
+
+new_file <- function(frame = parent.frame()) {
+  file.path(local_folder(frame), "fit.rds")
+}
+
+checkpointed <- function(file, ..., rows = 30, progress = FALSE) {
+  srvm(y ~ x, sim_sinc(rows, seed = 1),
+    control = smc_control(
+      particles = 50, n_moves = 2, checkpoint = file, ...
+    ),
+    seed = 1, progress = progress
+  )
+}
+
+#' The files that a run leaves beside its checkpoint
+expect_clean <- function(file) {
+  expect_identical(dir(dirname(file), all.files = TRUE, no.. = TRUE), "fit.rds")
+}
+
+#' A message that names the file; cli breaks lines where it likes
+expect_names_file <- function(error, file) {
+  squeeze <- function(x) gsub("[[:space:]]", "", x)
+  message <- squeeze(conditionMessage(error))
+  expect_true(grepl(squeeze(file), message, fixed = TRUE))
+}
+
+# Writing -----------------------------------------------------------------------
+
+test_that("the last checkpoint is the complete fit", {
+  file <- new_file()
+  fit <- checkpointed(file)
+  kept <- read_checkpoint(file)
+  expect_same_fit(kept, fit)
+  expect_identical(kept$status, "complete")
+  expect_identical(predict(kept), predict(fit))
+  expect_identical(update(kept), kept)
+  expect_clean(file)
+})
+
+test_that("a checkpoint changes nothing in the fit", {
+  fit <- checkpointed(new_file(), checkpoint_every = 1e-6)
+  expect_same_fit(fit, checkpointed(NULL))
+})
+
+test_that("replicates write one checkpoint", {
+  file <- new_file()
+  fit <- checkpointed(file, replicates = 3, checkpoint_every = 1e-6)
+  expect_same_fit(read_checkpoint(file), fit)
+  expect_clean(file)
+})
+
+test_that("update() writes on to the checkpoint", {
+  file <- new_file()
+  fit <- checkpointed(file)
+  fit <- update(fit, newdata = sim_sinc(5, seed = 2), progress = FALSE)
+  expect_identical(read_checkpoint(file)$time, 35L)
+  expect_same_fit(read_checkpoint(file), fit)
+})
+
+test_that("checkpoints appear at intervals and lead to the same end", {
+  file <- new_file()
+  fit <- long_fit()
+  seen <- list()
+  save <- function(states) {
+    write_checkpoint(srvm_finish(fit, states, 0), file)
+    seen[[length(seen) + 1]] <<- read_checkpoint(file)
+  }
+  control <- list(checkpoint = file, checkpoint_every = 0.05, time_limit = Inf)
+  out <- run_engine(srvm_engine(fit), list(NULL), control, FALSE, save)
+  times <- vapply(seen, `[[`, 0L, "time")
+  expect_identical(times[[1]], 0L)
+  expect_identical(times[[length(times)]], 400L)
+  expect_true(length(times) > 3 && !is.unsorted(times))
+  middle <- seen[[length(seen) - 1]]
+  expect_identical(middle$status, "interrupted")
+  expect_same_fit(update(middle, progress = FALSE), fit)
+})
+
+test_that("an old checkpoint stays whole while the new one is written", {
+  file <- new_file()
+  write_checkpoint("old", file)
+  # No file can take the place of a folder that is not empty.
+  blocked <- file.path(dirname(file), "blocked")
+  dir.create(file.path(blocked, "full"), recursive = TRUE)
+  error <- expect_error(
+    write_checkpoint("new", blocked), class = "kb_error_checkpoint"
+  )
+  expect_names_file(error, blocked)
+  expect_identical(readRDS(file), "old")
+  write_checkpoint("new", file)
+  expect_identical(readRDS(file), "new")
+  expect_setequal(dir(dirname(file)), c("blocked", "fit.rds"))
+})
+
+test_that("a checkpoint in a folder that does not exist is refused", {
+  file <- file.path(local_folder(), "nowhere", "fit.rds")
+  expect_error(smc_control(checkpoint = file), class = "kb_error_argument")
+  # It may have gone since.
+  gone <- new_file()
+  control <- smc_control(particles = 10, checkpoint = gone)
+  unlink(dirname(gone), recursive = TRUE)
+  error <- expect_error(
+    srvm(y ~ x, sim_sinc(10, seed = 1), control = control, progress = FALSE),
+    class = "kb_error_checkpoint"
+  )
+  expect_names_file(error, gone)
+})
+
+test_that("a folder that goes away during the run does not end it", {
+  file <- new_file()
+  engine <- srvm_engine(long_fit())
+  save <- function(states) {
+    write_checkpoint(states, file)
+    unlink(dirname(file), recursive = TRUE)
+  }
+  control <- list(checkpoint = file, checkpoint_every = 60, time_limit = 0.01)
+  expect_warning(
+    out <- run_engine(engine, list(NULL), control, FALSE, save),
+    class = "kb_warning_checkpoint"
+  )
+  expect_gt(out$states[[1]]$time, 0)
+})
+
+# Reading -----------------------------------------------------------------------
+
+expect_refused <- function(file, class = "kb_error_checkpoint") {
+  error <- expect_error(read_checkpoint(file), class = class)
+  expect_names_file(error, file)
+}
+
+test_that("a truncated checkpoint is refused, however long", {
+  file <- new_file()
+  checkpointed(file, rows = 5)
+  bytes <- readBin(file, "raw", file.size(file))
+  n <- length(bytes)
+  for (kept in unique(c(0:15, round(seq(31, n - 1, length.out = 15)), n - 1))) {
+    writeBin(bytes[seq_len(kept)], file)
+    expect_refused(file)
+  }
+  writeBin(bytes, file)
+  expect_s3_class(read_checkpoint(file), "kb_srvm")
+})
+
+test_that("files that are no checkpoints are refused", {
+  file <- new_file()
+  for (object in list(1:3, NULL, mtcars, structure(list(), class = "lm"))) {
+    saveRDS(object, file)
+    expect_refused(file)
+  }
+  writeLines("a text {with} braces", file)
+  expect_refused(file)
+  x <- 1
+  save(x, file = file)
+  expect_refused(file)
+  expect_refused(dirname(file))
+})
+
+test_that("a file that is not there is refused", {
+  expect_refused(file.path(local_folder(), "no such {file}.rds"))
+  for (file in list(NULL, 1, NA_character_, c("a", "b"), character(), mtcars)) {
+    expect_error(read_checkpoint(file), class = "kb_error_checkpoint")
+  }
+})
+
+test_that("a fit of another version is refused, by name of its file", {
+  file <- new_file()
+  fit <- checkpointed(file)
+  for (version in list(fit_version + 1L, 0L, "x", NULL)) {
+    fit["version"] <- list(version)
+    saveRDS(fit, file)
+    expect_refused(file, "kb_error_version")
+    expect_error(update(fit), class = "kb_error_version")
+  }
+})
+
+test_that("compressed copies of a checkpoint can be read too", {
+  file <- new_file()
+  fit <- checkpointed(file)
+  saveRDS(read_checkpoint(file), file, compress = "xz")
+  expect_same_fit(read_checkpoint(file), fit)
+})
+
+# kill -9 -----------------------------------------------------------------------
+
+#' Fit in a new process, kill it half way, and look at what is left
+kill_half_way <- function(file, replicates, plan = NULL) {
+  process <- in_process(
+    function(file, replicates, control, plan) {
+      library(kernelbayes)
+      if (!is.null(plan)) future::plan(plan, workers = 2)
+      srvm(y ~ x, sim_sinc(400, seed = 1), control = control, seed = 1)
+    },
+    file, replicates,
+    long_control(
+      replicates = replicates, checkpoint = file, checkpoint_every = 0.05
+    ),
+    plan,
+    background = TRUE
+  )
+  withr::defer(process$kill())
+  wait_until(half_way(file), process)
+  process$kill_tree()
+  process$wait()
+  read_checkpoint(file)
+}
+
+test_that("kill -9 loses nothing since the last checkpoint", {
+  skip_without_processes()
+  file <- new_file()
+  fit <- kill_half_way(file, 1)
+  expect_identical(fit$status, "interrupted")
+  expect_true(all(is.finite(predict(fit))))
+  whole <- update(fit, progress = FALSE)
+  expect_same_fit(whole, long_fit())
+  expect_same_fit(read_checkpoint(file), whole)
+})
+
+test_that("kill -9 loses nothing of workers since the last checkpoint", {
+  skip_without_processes()
+  skip_if_not_installed("future")
+  file <- new_file()
+  fit <- kill_half_way(file, 2, plan = "multisession")
+  expect_true(all(vapply(fit$runs, state_time, 0L) > 0))
+  expect_same_fit(update(fit, progress = FALSE), long_fit(2))
+})

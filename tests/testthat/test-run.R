@@ -1,0 +1,695 @@
+# The loop that runs samplers: first with a toy engine, then with srvm().
+
+# A toy engine ------------------------------------------------------------------
+
+# Sums 1, 2, ..., total. It notes in `log` (an environment, which real engines
+# have not) what it is asked; `seconds` is what a unit of work takes.
+toy <- function(total, seconds = 0, fails_at = Inf, at = NULL) {
+  log <- new.env()
+  log$chunks <- log$runs <- log$snapshots <- log$closed <- numeric()
+  structure(
+    list(
+      total = total, seconds = seconds, fails_at = fails_at, at = at, log = log
+    ),
+    class = c("kb_engine_toy", "kb_engine")
+  )
+}
+
+local({
+  methods <- list(
+    engine_open = function(engine, index, state) {
+      engine$log$runs <- c(engine$log$runs, index)
+      handle <- new.env()
+      handle$index <- index
+      handle$done <- engine_done(engine, state)
+      handle$sum <- if (is.null(state)) 100 * index else state$sum
+      handle
+    },
+    engine_advance = function(engine, handle, n) {
+      engine$log$chunks <- c(engine$log$chunks, n)
+      if (handle$done + n >= engine$fails_at) stop("the toy is broken")
+      # Busy, not asleep: C++ does not look for interrupts either.
+      end <- now() + engine$seconds * n
+      while (now() < end) NULL
+      if (!is.null(engine$at)) engine$at(handle)
+      handle$sum <- handle$sum + sum(handle$done + seq_len(n))
+      handle$done <- handle$done + n
+    },
+    engine_snapshot = function(engine, handle) {
+      engine$log$snapshots <- c(engine$log$snapshots, handle$done)
+      list(done = handle$done, sum = handle$sum)
+    },
+    engine_close = function(engine, handle) {
+      engine$log$closed <- c(engine$log$closed, handle$index)
+    },
+    engine_total = function(engine) engine$total,
+    engine_done = function(engine, state) {
+      if (is.null(state)) 0 else state$done
+    }
+  )
+  for (generic in names(methods)) {
+    registerS3method(
+      generic, "kb_engine_toy", methods[[generic]], asNamespace("kernelbayes")
+    )
+  }
+})
+
+toy_control <- function(time_limit = Inf, checkpoint = NULL,
+                        checkpoint_every = 60) {
+  list(
+    time_limit = time_limit, checkpoint = checkpoint,
+    checkpoint_every = checkpoint_every
+  )
+}
+
+run_toy <- function(engine, n_runs = 1, states = vector("list", n_runs), ...,
+                    save = NULL) {
+  run_engine(engine, states, toy_control(...), FALSE, save)
+}
+
+toy_end <- function(total, run = 1) {
+  list(done = total, sum = 100 * run + total * (total + 1) / 2)
+}
+
+test_that("a run goes to its end", {
+  out <- run_toy(toy(1000))
+  expect_identical(out, list(states = list(toy_end(1000)), status = "complete"))
+})
+
+test_that("chunks grow from one unit to about 20 ms, and no further", {
+  fast <- toy(1000)
+  run_toy(fast)
+  expect_identical(fast$log$chunks[1:5], c(1, 2, 4, 8, 16))
+  expect_identical(sum(fast$log$chunks), 1000)
+  slow <- toy(60, seconds = 0.005)
+  run_toy(slow)
+  expect_identical(slow$log$chunks[1:2], c(1, 2))
+  expect_lte(max(slow$log$chunks), 8)
+})
+
+test_that("the last chunk is what is left", {
+  engine <- toy(6)
+  run_toy(engine)
+  expect_identical(engine$log$chunks, c(1, 2, 3))
+})
+
+test_that("chunks shrink when the work becomes slower", {
+  expect_identical(next_chunk(8, 0.001), 16)
+  expect_identical(next_chunk(8, 0.05), 8)
+  expect_identical(next_chunk(8, 0.3), 4)
+  expect_identical(next_chunk(1, 10), 1)
+})
+
+test_that("runs follow one another in order, each to its end", {
+  engine <- toy(10)
+  out <- run_toy(engine, 3)
+  expect_identical(engine$log$runs, c(1, 2, 3))
+  expect_identical(engine$log$closed, engine$log$runs)
+  expect_identical(out$states, lapply(1:3, toy_end, total = 10))
+})
+
+test_that("runs that are complete are left as they are", {
+  engine <- toy(10)
+  states <- list(toy_end(10, 1), NULL, toy_end(10, 3))
+  out <- run_toy(engine, states = states)
+  expect_identical(engine$log$runs, 2)
+  expect_identical(out$states, lapply(1:3, toy_end, total = 10))
+  engine <- toy(10)
+  expect_identical(run_toy(engine, states = out$states), out)
+  expect_identical(engine$log$runs, numeric())
+})
+
+test_that("an engine without work is complete", {
+  out <- run_toy(toy(0), 2)
+  expect_identical(out, list(states = list(NULL, NULL), status = "complete"))
+})
+
+test_that("a run goes on from its state", {
+  first <- run_toy(toy(10))
+  longer <- run_toy(toy(25), states = first$states)
+  expect_identical(longer$states, list(toy_end(25)))
+})
+
+test_that("the smallest time limit lets one chunk pass, and is kept", {
+  slow <- function() toy(10, seconds = 0.002)
+  out <- run_toy(slow(), 2, time_limit = 1e-9)
+  expect_identical(out$status, "time_limit")
+  expect_identical(out$states, list(list(done = 1, sum = 101), NULL))
+  # Called again and again, it comes to the end.
+  calls <- 1
+  while (out$status != "complete" && calls < 100) {
+    out <- run_toy(slow(), states = out$states, time_limit = 1e-9)
+    calls <- calls + 1
+  }
+  expect_identical(out$states, lapply(1:2, toy_end, total = 10))
+  expect_identical(calls, 20)
+})
+
+test_that("a time limit stops a run, and holds for all runs together", {
+  out <- run_toy(toy(50, seconds = 0.01), 20, time_limit = 0.8)
+  expect_identical(out$status, "time_limit")
+  done <- vapply(out$states, engine_done, 0, engine = toy(50))
+  expect_identical(done[[1]], 50)
+  expect_identical(done[[20]], 0)
+})
+
+test_that("an error of the engine is the caller's, and nothing stays open", {
+  engine <- toy(10, fails_at = 5)
+  expect_error(run_toy(engine), "the toy is broken")
+  expect_identical(engine$log$closed, engine$log$runs)
+  expect_false(.Internal(interruptsSuspended(FALSE)))
+})
+
+# Checkpoints of the toy ----------------------------------------------------------
+
+#' Notes what is saved
+recorder <- function() {
+  saved <- list()
+  list(
+    save = function(states) saved[[length(saved) + 1]] <<- states,
+    saved = function() saved
+  )
+}
+
+test_that("a checkpoint is written first, at intervals and at the end", {
+  record <- recorder()
+  engine <- toy(20, seconds = 0.03)
+  out <- run_toy(engine,
+    checkpoint = "file", checkpoint_every = 0.1, save = record$save
+  )
+  saved <- record$saved()
+  done <- vapply(saved, function(states) engine_done(engine, states[[1]]), 0)
+  expect_identical(done[[1]], 0)
+  expect_identical(done[[length(done)]], 20)
+  expect_gt(length(done), 4)
+  # Every 0.1 s is at most every third unit.
+  expect_true(all(utils::head(diff(done), -1) >= 3))
+  expect_identical(saved[[length(saved)]], out$states)
+})
+
+test_that("a checkpoint holds the runs before and not those after", {
+  record <- recorder()
+  run_toy(toy(5, seconds = 0.03), 3,
+    checkpoint = "file", checkpoint_every = 1e-3, save = record$save
+  )
+  for (states in record$saved()) {
+    done <- vapply(states, engine_done, 0, engine = toy(5))
+    expect_false(is.unsorted(rev(done)))
+  }
+  expect_gt(length(record$saved()), 10)
+})
+
+test_that("nothing is saved without a checkpoint", {
+  engine <- toy(20, seconds = 0.01)
+  run_toy(engine, checkpoint_every = 1e-3, save = function(states) {
+    stop("not wanted")
+  })
+  expect_identical(engine$log$snapshots, 20)
+})
+
+test_that("an error of the engine leaves the last checkpoint", {
+  record <- recorder()
+  expect_error(run_toy(toy(20, seconds = 0.03, fails_at = 10),
+    checkpoint = "file", checkpoint_every = 1e-3, save = record$save
+  ), "the toy is broken")
+  saved <- record$saved()
+  last <- saved[[length(saved)]][[1]]
+  expect_identical(last, toy_end(last$done))
+  expect_gt(last$done, 0)
+})
+
+test_that("a checkpoint that cannot be written ends no run that has begun", {
+  refuse <- function(states) kb_abort("no room", "checkpoint")
+  expect_error(
+    run_toy(toy(10), checkpoint = "file", save = refuse),
+    class = "kb_error_checkpoint"
+  )
+  calls <- 0
+  later <- function(states) {
+    calls <<- calls + 1
+    if (calls > 1) refuse(states)
+  }
+  expect_warning(
+    out <- run_toy(toy(10), checkpoint = "file", save = later),
+    class = "kb_warning_checkpoint"
+  )
+  expect_identical(out$states, list(toy_end(10)))
+})
+
+# Interrupts of the toy -----------------------------------------------------------
+
+# This process interrupts itself: the signal comes while the engine works.
+interrupt_at <- function(when) {
+  function(handle) {
+    if (handle$done %in% when) {
+      tools::pskill(Sys.getpid(), tools::SIGINT)
+    }
+  }
+}
+
+test_that("an interrupt stops the run between two chunks", {
+  skip_on_os("windows")
+  engine <- toy(100, seconds = 0.03, at = interrupt_at(5))
+  out <- run_toy(engine)
+  expect_identical(out$status, "interrupted")
+  expect_identical(out$states[[1]]$sum, toy_end(6)$sum)
+  # And goes on.
+  out <- run_toy(toy(100), states = out$states)
+  expect_identical(out$states, list(toy_end(100)))
+})
+
+test_that("an interrupt in the last chunk loses nothing", {
+  skip_on_os("windows")
+  expect_warning(
+    out <- run_toy(toy(6, seconds = 0.03, at = interrupt_at(5))),
+    class = "kb_warning_interrupted"
+  )
+  expect_identical(
+    out, list(states = list(toy_end(6)), status = "complete")
+  )
+})
+
+test_that("an interrupt at the end of one run keeps it and stops the others", {
+  skip_on_os("windows")
+  engine <- toy(6, seconds = 0.03, at = interrupt_at(5))
+  out <- run_toy(engine, 3)
+  expect_identical(out$status, "interrupted")
+  expect_identical(out$states, list(toy_end(6), NULL, NULL))
+  expect_identical(engine$log$runs, 1)
+})
+
+test_that("an interrupt while a checkpoint is written loses nothing", {
+  skip_on_os("windows")
+  for (which in 1:3) {
+    calls <- 0
+    last <- NULL
+    save <- function(states) {
+      calls <<- calls + 1
+      if (calls == which) interrupt_at(0)(list(done = 0))
+      last <<- states
+    }
+    out <- run_toy(toy(10, seconds = 0.03),
+      checkpoint = "file", checkpoint_every = 0.05, save = save
+    )
+    expect_identical(out$status, "interrupted")
+    expect_gt(out$states[[1]]$done, 0)
+    expect_identical(out$states[[1]], toy_end(out$states[[1]]$done))
+    expect_identical(last, out$states)
+  }
+  final <- function(states) {
+    if (!is.null(states[[1]])) interrupt_at(0)(list(done = 0))
+  }
+  expect_warning(
+    out <- run_toy(toy(10), checkpoint = "file", save = final),
+    class = "kb_warning_interrupted"
+  )
+  expect_identical(out$status, "complete")
+})
+
+# Time limits ---------------------------------------------------------------------
+
+test_that("srvm() out of time gives a fit that can be used and continued", {
+  expect_warning(
+    part <- srvm(y ~ x, long_data(),
+      control = long_control(time_limit = 0.05), seed = 1, progress = FALSE
+    ),
+    class = "kb_warning_time_limit"
+  )
+  expect_identical(part$status, "time_limit")
+  expect_true(part$time > 0 && part$time < 400)
+  expect_true(all(is.finite(predict(part, long_data()))))
+  expect_output(print(part), "INCOMPLETE")
+  expect_identical(nobs(part), part$time)
+  # What is there is the fit of those rows.
+  first <- srvm(y ~ x, long_data()[seq_len(part$time), ],
+    control = long_control(), seed = 1, reference = part, progress = FALSE
+  )
+  expect_identical(plain_fit(first)$runs, plain_fit(part)$runs)
+  # On to the end, in as many goes as it takes.
+  part$control$time_limit <- 0.2
+  goes <- 0
+  while (part$status != "complete" && goes < 100) {
+    part <- withCallingHandlers(update(part, progress = FALSE),
+      kb_warning_time_limit = function(w) invokeRestart("muffleWarning")
+    )
+    goes <- goes + 1
+  }
+  expect_same_fit(part, long_fit())
+})
+
+test_that("replicates out of time are continued, each from where it was", {
+  cut <- function(expr) {
+    withCallingHandlers(few_particles(expr),
+      kb_warning_time_limit = function(w) invokeRestart("muffleWarning")
+    )
+  }
+  fit <- function(seconds) {
+    cut(srvm(y ~ x, sim_sinc(15, seed = 2),
+      control = long_control(replicates = 2, time_limit = seconds), seed = 1,
+      progress = FALSE
+    ))
+  }
+  all <- fit(Inf)
+  # One chunk in each go: it is cut in every replicate, and between them.
+  part <- fit(1e-9)
+  finished <- 0
+  while (part$status != "complete" && finished < 1000) {
+    part <- cut(update(part, progress = FALSE))
+    finished <- finished + 1
+  }
+  expect_gt(finished, 10)
+  expect_same_fit(part, all)
+})
+
+test_that("a fit whose first replicate is complete is not a complete fit", {
+  all <- srvm(y ~ x, sim_sinc(60, seed = 2),
+    control = long_control(replicates = 2), seed = 1, progress = FALSE
+  )
+  part <- all
+  part$runs[2] <- list(NULL)
+  part$status <- "interrupted"
+  expect_equal(predict(part), predict(part))
+  expect_same_fit(update(part, progress = FALSE), all)
+})
+
+test_that("workers keep the time limit, more runs than workers or not", {
+  local_workers()
+  fit <- function(seconds) {
+    withCallingHandlers(
+      srvm(y ~ x, long_data(3000),
+        control = long_control(replicates = 6, time_limit = seconds),
+        seed = 1, progress = FALSE
+      ),
+      kb_warning_time_limit = function(w) invokeRestart("muffleWarning")
+    )
+  }
+  fit(0.01)
+  took <- system.time(part <- fit(0.7))[["elapsed"]]
+  expect_identical(part$status, "time_limit")
+  # 0.7 s and the way there and back; 2.1 s and the way if runs queued.
+  expect_lt(took, 2)
+  times <- vapply(part$runs, state_time, 0L)
+  expect_true(all(times[1:2] > 0))
+  expect_true(all(times < 3000))
+})
+
+# Ctrl-C --------------------------------------------------------------------------
+
+#' Start `srvm()` on many rows in a new R process
+#'
+#' It creates the file `begun` and fits. Then it waits for one more interrupt:
+#' the session must be as before.
+start_fit <- function(begun, ..., plan = NULL, warm = TRUE, continue = FALSE,
+                      n = 400) {
+  in_process(
+    function(begun, arguments, plan, warm, continue, n) {
+      library(kernelbayes)
+      if (!is.null(plan)) {
+        future::plan(plan, workers = 2)
+      }
+      if (warm && !is.null(plan)) {
+        future::value(lapply(1:2, function(i) {
+          future::future(1, packages = "kernelbayes")
+        }))
+      }
+      seen <- list()
+      file.create(begun)
+      fit <- withCallingHandlers(
+        do.call(srvm, c(list(quote(y ~ x), quote(sim_sinc(n, seed = 1))),
+          arguments
+        )),
+        warning = function(w) {
+          seen[[length(seen) + 1]] <<- class(w)
+          invokeRestart("muffleWarning")
+        }
+      )
+      returned <- Sys.time()
+      file.create(paste0(begun, "-again"))
+      again <- tryCatch(
+        {
+          Sys.sleep(20)
+          "nothing"
+        },
+        interrupt = function(condition) "interrupt"
+      )
+      list(
+        fit = fit, warnings = unlist(seen), returned = returned, again = again,
+        continued = if (continue) suppressWarnings(update(fit))
+      )
+    },
+    begun, list(seed = 1, ...), plan, warm, continue, n,
+    background = TRUE
+  )
+}
+
+#' Interrupt it when `ready()`, and once more when it has returned
+interrupt_fit <- function(process, begun, ready) {
+  withr::defer(process$kill())
+  wait_until(ready, process)
+  sent <- Sys.time()
+  process$interrupt()
+  wait_until(function() file.exists(paste0(begun, "-again")), process)
+  Sys.sleep(0.2)
+  process$interrupt()
+  out <- value_of(process)
+  out$delay <- as.double(difftime(out$returned, sent, units = "secs"))
+  out
+}
+
+test_that("Ctrl-C gives a fit that can be used and continued", {
+  skip_on_os("windows")
+  skip_without_processes()
+  folder <- local_folder()
+  begun <- file.path(folder, "begun")
+  file <- file.path(folder, "fit.rds")
+  process <- start_fit(begun,
+    control = long_control(checkpoint = file, checkpoint_every = 0.05)
+  )
+  out <- interrupt_fit(process, begun, half_way(file))
+  fit <- out$fit
+  expect_true("kb_warning_interrupted" %in% out$warnings)
+  expect_identical(fit$status, "interrupted")
+  expect_true(fit$time > 0 && fit$time < 400)
+  expect_identical(out$again, "interrupt")
+  expect_true(all(is.finite(predict(fit, long_data()))))
+  expect_output(print(fit), "INCOMPLETE")
+  # The checkpoint is that fit, and no other file is there.
+  expect_same_fit(read_checkpoint(file), fit)
+  expect_setequal(dir(folder), c("begun", "begun-again", "fit.rds"))
+  fit$control$checkpoint <- NULL
+  expect_same_fit(update(fit, progress = FALSE), long_fit())
+})
+
+test_that("Ctrl-C is answered at once, with a progress bar or without", {
+  skip_on_os("windows")
+  skip_without_processes()
+  # Uninterrupted, this takes minutes.
+  for (progress in c(TRUE, FALSE)) {
+    begun <- file.path(local_folder(), "begun")
+    process <- start_fit(begun,
+      n = 1e4, progress = progress, control = long_control(particles = 1000)
+    )
+    ready <- function() {
+      if (file.exists(begun)) Sys.sleep(0.5)
+      file.exists(begun)
+    }
+    out <- interrupt_fit(process, begun, ready)
+    expect_identical(out$fit$status, "interrupted")
+    expect_lt(out$delay, 3)
+    expect_identical(out$again, "interrupt")
+  }
+})
+
+test_that("Ctrl-C keeps the replicates that are done and the one at work", {
+  skip_on_os("windows")
+  skip_without_processes()
+  folder <- local_folder()
+  begun <- file.path(folder, "begun")
+  file <- file.path(folder, "fit.rds")
+  process <- start_fit(begun, control = long_control(
+    replicates = 2, checkpoint = file, checkpoint_every = 0.05
+  ))
+  in_second <- function() {
+    file.exists(file) && !is.null(read_checkpoint(file)$runs[[2]])
+  }
+  out <- interrupt_fit(process, begun, in_second)
+  fit <- out$fit
+  times <- vapply(fit$runs, state_time, 0L)
+  expect_identical(times[[1]], 400L)
+  expect_true(times[[2]] > 0 && times[[2]] < 400)
+  expect_identical(fit$status, "interrupted")
+  expect_identical(read_checkpoint(file)$status, "interrupted")
+  expect_output(print(fit), "INCOMPLETE")
+  # Meanwhile the first replicate is the fit.
+  expect_identical(predict(fit), predict(long_fit()))
+  fit$control$checkpoint <- NULL
+  expect_same_fit(update(fit, progress = FALSE), long_fit(2))
+})
+
+test_that("Ctrl-C keeps what came home from workers", {
+  skip_on_os("windows")
+  skip_without_processes()
+  skip_if_not_installed("future")
+  folder <- local_folder()
+  begun <- file.path(folder, "begun")
+  file <- file.path(folder, "fit.rds")
+  process <- start_fit(begun,
+    plan = "multisession", continue = TRUE, control = long_control(
+      replicates = 2, checkpoint = file, checkpoint_every = 0.1
+    )
+  )
+  out <- interrupt_fit(process, begun, half_way(file))
+  times <- vapply(out$fit$runs, state_time, 0L)
+  expect_identical(out$fit$status, "interrupted")
+  expect_true(all(times > 0))
+  expect_lt(min(times), 400)
+  expect_identical(out$warnings, c(
+    "kb_warning_interrupted", "kb_warning", "rlang_warning", "warning",
+    "condition"
+  ))
+  expect_lt(out$delay, 3)
+  expect_identical(out$again, "interrupt")
+  # update() in that process, on the same workers
+  expect_same_fit(out$continued, long_fit(2))
+})
+
+test_that("an interrupt while work goes out to workers loses nothing", {
+  skip_on_os("windows")
+  skip_without_processes()
+  skip_if_not_installed("future")
+  # The first future loads the package on its worker, for half a second: that
+  # is when the interrupt comes, and cuts the connection.
+  begun <- file.path(local_folder(), "begun")
+  process <- start_fit(begun,
+    plan = "multisession", warm = FALSE, continue = TRUE,
+    control = long_control(replicates = 2)
+  )
+  out <- interrupt_fit(process, begun, function() {
+    if (file.exists(begun)) Sys.sleep(0.1)
+    file.exists(begun)
+  })
+  expect_identical(out$fit$status, "interrupted")
+  expect_same_fit(out$continued, long_fit(2))
+})
+
+# Lost workers --------------------------------------------------------------------
+
+quick_fit <- function(progress, replicates = 1) {
+  srvm(y ~ x, sim_sinc(60, seed = 1),
+    control = long_control(replicates = replicates), seed = 1,
+    progress = progress
+  )
+}
+
+test_that("the runs of a lost worker are finished without it, which is told", {
+  skip_on_os("windows")
+  skip_without_processes()
+  skip_if_not_installed("future")
+  cluster <- parallel::makePSOCKcluster(2)
+  withr::defer(try(parallel::stopCluster(cluster), silent = TRUE))
+  parallel::clusterCall(cluster, .libPaths, .libPaths())
+  old <- future::plan(future::cluster, workers = cluster)
+  withr::defer(future::plan(old))
+  file <- file.path(local_folder(), "fit.rds")
+  killer <- in_process(
+    function(file, pid) {
+      library(kernelbayes)
+      while (!file.exists(file) || read_checkpoint(file)$time == 0) {
+        Sys.sleep(0.02)
+      }
+      tools::pskill(pid, tools::SIGKILL)
+    },
+    file, parallel::clusterCall(cluster, Sys.getpid)[[2]],
+    background = TRUE
+  )
+  withr::defer(killer$kill())
+  classes <- character()
+  fit <- withCallingHandlers(
+    srvm(y ~ x, long_data(),
+      control = long_control(
+        replicates = 2, checkpoint = file, checkpoint_every = 0.2
+      ),
+      seed = 1, progress = FALSE
+    ),
+    warning = function(w) {
+      classes <<- c(classes, class(w)[[1]])
+      invokeRestart("muffleWarning")
+    }
+  )
+  expect_identical(classes, "kb_warning_worker")
+  expect_same_fit(fit, long_fit(2))
+  # The next fit finds the worker lost from the start.
+  expect_warning(
+    fit <- quick_fit(FALSE, replicates = 2),
+    class = "kb_warning_worker"
+  )
+  future::plan(old)
+  expect_same_fit(fit, quick_fit(FALSE, replicates = 2))
+})
+
+# Progress ------------------------------------------------------------------------
+
+test_that("progress = FALSE is silent", {
+  expect_silent(quick_fit(FALSE))
+  expect_silent(quick_fit(FALSE, replicates = 2))
+})
+
+test_that("progress = TRUE does no harm in any terminal", {
+  for (dynamic in c(TRUE, FALSE)) {
+    withr::local_options(
+      cli.progress_show_after = 0, cli.dynamic = dynamic,
+      cli.progress_clear = FALSE
+    )
+    bars <- cli::cli_progress_num()
+    shown <- capture.output(fit <- quick_fit(TRUE), type = "message")
+    expect_identical(cli::cli_progress_num(), bars)
+    expect_same_fit(fit, quick_fit(FALSE))
+  }
+})
+
+test_that("the progress bar shows how far the run is", {
+  withr::local_options(cli.progress_show_after = 0, cli.dynamic = FALSE)
+  shown <- function(progress) {
+    text <- character()
+    withCallingHandlers(quick_fit(progress), message = function(m) {
+      text <<- c(text, conditionMessage(m))
+      invokeRestart("muffleMessage")
+    })
+    paste(text, collapse = "\n")
+  }
+  expect_match(shown(TRUE), "Sampling.*%")
+  expect_identical(shown(FALSE), "")
+})
+
+test_that("progress = NULL shows a bar in interactive sessions only", {
+  rlang::with_interactive(value = FALSE, expect_false(check_progress(NULL)))
+  expect_true(check_progress(TRUE))
+  expect_false(check_progress(FALSE))
+  expect_error(check_progress("yes"), class = "kb_error_argument")
+})
+
+test_that("an error in the sampler closes the progress bar", {
+  bars <- cli::cli_progress_num()
+  expect_error(
+    run_engine(toy(10, fails_at = 3), list(NULL), toy_control(), TRUE),
+    "the toy is broken"
+  )
+  expect_identical(cli::cli_progress_num(), bars)
+})
+
+test_that("progressr's signals come home from workers", {
+  skip_if_not_installed("progressr")
+  local_workers()
+  amounts <- numeric()
+  steps <- NULL
+  withCallingHandlers(
+    fit <- quick_fit(TRUE, replicates = 2),
+    progression = function(p) {
+      if (p$type == "initiate") steps <<- p$steps
+      if (p$type == "update") amounts <<- c(amounts, p$amount)
+    }
+  )
+  expect_equal(sum(amounts), 120)
+  expect_gt(length(amounts), 1)
+  expect_same_fit(fit, quick_fit(FALSE, replicates = 2))
+})

@@ -1,0 +1,303 @@
+# One seed, one result: whatever the threads, workers, splits and processes.
+
+data <- sim_sinc(24, seed = 3)
+small <- function(...) {
+  settings <- list(particles = 40, n_moves = 3)
+  do.call(smc_control, utils::modifyList(settings, list(...)))
+}
+
+fit_sinc <- function(rows = data, ..., control = small(), seed = 5) {
+  srvm(y ~ x, rows, ..., control = control, seed = seed, progress = FALSE)
+}
+
+test_that("two runs with one seed are identical", {
+  expect_same_fit(fit_sinc(), fit_sinc())
+  expect_false(identical(
+    plain_fit(fit_sinc())$runs, plain_fit(fit_sinc(seed = 6))$runs
+  ))
+})
+
+test_that("the result does not depend on the number of threads", {
+  for (n_moves in c(0, 3)) {
+    one <- fit_sinc(control = small(particles = 200, n_moves = n_moves))
+    two <- fit_sinc(
+      control = small(particles = 200, n_moves = n_moves, threads = 2)
+    )
+    expect_same_fit(two, one)
+  }
+})
+
+# update() ----------------------------------------------------------------------
+
+#' Fit the first block, take in the others with update()
+fit_in_blocks <- function(x, y, blocks, all, control) {
+  first <- blocks[[1]]
+  fit <- srvm(x[first, , drop = FALSE], y[first],
+    control = control, reference = all, seed = all$seed, progress = FALSE
+  )
+  for (rows in blocks[-1]) {
+    fit <- update(fit,
+      newx = x[rows, , drop = FALSE], newy = y[rows], progress = FALSE
+    )
+  }
+  fit
+}
+
+splits <- function(n) {
+  list(
+    first_row = list(1, 2:n), halves = split(1:n, (1:n) > n / 2),
+    row_by_row = as.list(1:n)
+  )
+}
+
+#' Every split gives the one-shot fit
+expect_splits <- function(x, y, control = small(), ..., n = 20) {
+  x <- as.matrix(x)[1:n, , drop = FALSE]
+  y <- y[1:n]
+  few_particles({
+    all <- srvm(x, y, control = control, ..., seed = 5, progress = FALSE)
+    for (blocks in splits(n)) {
+      expect_same_fit(fit_in_blocks(x, y, blocks, all, control), all)
+    }
+  })
+}
+
+x <- data$x
+y <- data$y
+
+test_that("update() in any split equals one fit", {
+  expect_splits(x, y)
+  expect_splits(x, y, small(n_moves = 0))
+  expect_splits(x, y, scale = FALSE)
+  expect_splits(x, y, scale = FALSE, kernel = kernel_laplace(2))
+})
+
+test_that("update() equals one fit with fixed variances", {
+  # 140 rows: rounding is cleared at row 64 and row 128.
+  both <- srvm_prior(noise = fixed(0.05), coef = fixed(0.7))
+  for (n_moves in c(0, 3)) {
+    expect_splits(x, y, small(n_moves = n_moves), prior = both)
+    long <- sim_sinc(140, seed = 4)
+    expect_splits(long$x, long$y, small(particles = 10, n_moves = n_moves),
+      prior = both, n = 140
+    )
+  }
+  expect_splits(x, y, prior = srvm_prior(noise = fixed(0.05)))
+  expect_splits(x, y, prior = srvm_prior(coef = fixed(0.7)))
+})
+
+test_that("update() equals one fit with repeated rows in x", {
+  repeated <- x[c(1:5, 5:1, 3, 3, 6:9, 7, 10, 1, 1)]
+  for (n_moves in c(0, 3)) {
+    expect_splits(repeated, y, small(n_moves = n_moves))
+    expect_splits(repeated, y, small(n_moves = n_moves),
+      prior = srvm_prior(centres = "iid")
+    )
+  }
+})
+
+test_that("update() equals one fit with other priors and models", {
+  expect_splits(x, y, prior = srvm_prior(centres = "iid"))
+  expect_splits(x, y, prior = srvm_prior(lambda = 2, kmax = 3))
+  expect_splits(x, y, prior = srvm_prior(kmax = 0))
+  expect_splits(x, y, intercept = FALSE)
+  expect_splits(x, y, small(n_moves = 0), intercept = FALSE)
+})
+
+test_that("update() equals one fit whatever the resampling and ancestry", {
+  expect_splits(x, y, small(resample_every_step = TRUE))
+  expect_splits(x, y, small(ess_threshold = 0))
+  for (scheme in c("stratified", "residual", "multinomial")) {
+    expect_splits(x, y, small(resampling = scheme))
+  }
+  for (ancestry in c("genealogy", "full")) {
+    expect_splits(x, y, small(ancestry = ancestry))
+    expect_splits(x, y, small(ancestry = ancestry, n_moves = 0))
+  }
+})
+
+test_that("update() equals one fit with several columns", {
+  friedman <- sim_friedman(20, seed = 2)
+  wide <- as.matrix(friedman[startsWith(names(friedman), "x")])
+  expect_splits(wide, friedman$y, kernel = kernel_gaussian(2))
+  expect_splits(wide, friedman$y)
+})
+
+test_that("update() equals one fit with one particle, threads, replicates", {
+  expect_splits(x, y, small(particles = 1))
+  expect_splits(x, y, small(particles = 64, threads = 2))
+  expect_splits(x, y, small(replicates = 2))
+})
+
+test_that("update() of a formula fit equals one fit", {
+  frame <- data.frame(data, g = factor(rep(c("a", "b", "c"), 8)))
+  fit <- function(rows, ...) {
+    srvm(y ~ x + g, frame[rows, ],
+      control = small(), seed = 5, progress = FALSE, ...
+    )
+  }
+  all <- fit(1:24)
+  parts <- fit(1:10, reference = all)
+  for (rows in list(11, 12:24)) {
+    parts <- update(parts, newdata = frame[rows, ], progress = FALSE)
+  }
+  expect_same_fit(parts, all)
+})
+
+test_that("update() without new rows returns a complete fit as it is", {
+  fit <- fit_sinc()
+  expect_identical(update(fit), fit)
+})
+
+# Seeds -------------------------------------------------------------------------
+
+test_that("seed = NULL honours set.seed() and stores what it drew", {
+  withr::local_preserve_seed()
+  set.seed(11)
+  one <- fit_sinc(seed = NULL)
+  set.seed(11)
+  two <- fit_sinc(seed = NULL)
+  three <- fit_sinc(seed = NULL)
+  expect_same_fit(two, one)
+  expect_false(three$seed == two$seed)
+  expect_same_fit(fit_sinc(seed = one$seed), one)
+})
+
+test_that("a seed leaves R's generator untouched", {
+  withr::local_preserve_seed()
+  set.seed(11)
+  before <- .Random.seed
+  fit <- fit_sinc(control = small(replicates = 2), order = "random")
+  fit <- update(fit, newdata = data[1:2, ], progress = FALSE)
+  predict(fit, data, interval = "credible")
+  predict(fit, data, type = "draws")
+  expect_identical(.Random.seed, before)
+})
+
+# Replicates and workers ----------------------------------------------------------
+
+test_that("replicates are independent runs that do not depend on each other", {
+  one <- fit_sinc()
+  three <- fit_sinc(control = small(replicates = 3))
+  expect_identical(plain_fit(three)$runs[1], plain_fit(one)$runs)
+  sets <- lapply(three$runs, `[[`, "log_evidence")
+  expect_identical(anyDuplicated(sets), 0L)
+})
+
+test_that("replicates on workers equal those in this process", {
+  skip_without_processes()
+  skip_if_not_installed("future")
+  control <- small(replicates = 3)
+  serial <- fit_sinc(control = control)
+  withr::local_preserve_seed()
+  set.seed(1)
+  before <- .Random.seed
+  old <- future::plan(future::multisession, workers = 2)
+  withr::defer(future::plan(old))
+  expect_same_fit(fit_sinc(control = control), serial)
+  first <- fit_sinc(data[1:10, ], control = control, reference = serial)
+  expect_same_fit(update(first, newdata = data[11:24, ]), serial)
+  expect_identical(.Random.seed, before)
+})
+
+test_that("replicates on a cluster's workers equal those in this process", {
+  local_workers()
+  # More runs than workers, and a threaded one in each.
+  control <- small(replicates = 5, threads = 2)
+  on_workers <- fit_sinc(control = control)
+  future::plan("sequential")
+  expect_same_fit(on_workers, fit_sinc(control = small(replicates = 5)))
+})
+
+test_that("a worker gets the engine and its state, not the session", {
+  engine <- srvm_engine(fit_sinc())
+  drag <- function(junk) {
+    worker_slice(engine, progress_reporter(engine, list(), FALSE)$advance)
+  }
+  slice <- drag(numeric(1e6))
+  expect_lt(length(serialize(slice, NULL)), 1e5)
+})
+
+# A fit is plain data -------------------------------------------------------------
+
+#' Types that do not live on in a file, and where they are
+find_handles <- function(x, path = "fit") {
+  own <- if (typeof(x) %in% c("externalptr", "weakref", "environment")) {
+    dead <- !identical(x, globalenv()) && !isNamespace(x) &&
+      !identical(x, baseenv()) && !identical(x, emptyenv())
+    if (!is.environment(x) || dead) path
+  }
+  kept <- attributes(x)
+  inside <- if (is.recursive(x) && !is.environment(x)) as.list(x)
+  if (is.function(x) && !is.primitive(x)) {
+    inside <- c(inside, list(environment = environment(x)))
+  }
+  both <- c(inside, kept)
+  labels <- paste0(path, "$", if (length(both)) seq_along(both), names(both))
+  c(own, unlist(Map(find_handles, both, labels), use.names = FALSE))
+}
+
+test_that("a fit holds no pointers and no environments", {
+  expect_identical(find_handles(fit_sinc()), NULL)
+  expect_identical(
+    find_handles(srvm(x, y, control = small(replicates = 2), seed = 1)), NULL
+  )
+  # The check finds what it looks for.
+  pointer <- srvm_open_cpp(
+    c(srvm_engine(fit_sinc())$config, list(replicate = 1L)),
+    as.matrix(x), y, NULL
+  )
+  expect_length(find_handles(list(a = list(pointer))), 1)
+  expect_true(length(find_handles(list(function() NULL))) > 0)
+})
+
+test_that("a fit does not drag along what surrounds the call", {
+  inside <- function(junk) {
+    force(junk)
+    fit_sinc(control = small(particles = 5))
+  }
+  size <- function(fit) length(serialize(fit, NULL))
+  expect_lt(size(inside(numeric(1e6))), 1e5)
+  expect_equal(size(inside(numeric(1e6))), size(inside(0)), tolerance = 0.05)
+  computed <- function(junk) {
+    force(junk)
+    formula <- y ~ x
+    do.call(srvm, list(formula, data, control = small(particles = 5)))
+  }
+  expect_lt(size(computed(numeric(1e6))), 1e5)
+})
+
+update_with <- function(fit, rows) {
+  if (is.null(fit$mould$formula)) {
+    return(update(fit, newx = rows$x, newy = rows$y))
+  }
+  update(fit, newdata = rows)
+}
+environment(update_with) <- globalenv()
+
+test_that("a fit that was saved works in a new process", {
+  skip_without_processes()
+  for (fit in list(
+    fit_sinc(data[1:16, ]),
+    srvm(x[1:16], y[1:16], control = small(n_moves = 0), seed = 2)
+  )) {
+    here <- list(
+      mean = predict(fit, data), draws = predict(fit, data, type = "draws"),
+      interval = predict(fit, data, interval = "credible"),
+      fit = update_with(fit, data[17:24, ])
+    )
+    file <- file.path(local_folder(), "fit.rds")
+    saveRDS(fit, file)
+    there <- in_process(function(file, data, update_with) {
+      library(kernelbayes)
+      fit <- readRDS(file)
+      list(
+        mean = predict(fit, data), draws = predict(fit, data, type = "draws"),
+        interval = predict(fit, data, interval = "credible"),
+        fit = update_with(fit, data[17:24, ])
+      )
+    }, file, data, update_with)
+    expect_identical(there[1:3], here[1:3])
+    expect_same_fit(there$fit, here$fit)
+  }
+})

@@ -1,0 +1,422 @@
+# The reversible-jump moves and Gibbs draws of srvm() on problems small enough
+# to enumerate: test 5 of its derivation. The target is the oracle's
+# gamma_t(S) (helper-enumerate.R), computed by dense algebra.
+#
+# Statistical tests have fixed keys, state their null distribution and fail
+# with probability below 1e-4 under it. Seen to fail with the moves broken on
+# purpose: birth odds without d(k + 1)/(k + 1) or without b(k)/(m - k), k in
+# place of m - k, the subset prior's odds in the iid prior and the reverse, a
+# death with the odds of k instead of k - 1, a swap without the product h'w, a
+# birth at kmax, acceptance at u < ratio/2, and the Gibbs breaks named below.
+
+noise <- 0.15
+coef <- 0.6
+bandwidth <- 0.9
+x_plain <- c(0.3, -1.7, 2.1, -0.4, 1.2)
+x_repeated <- c(0.3, -1.7, 0.3, 2.1, -0.4, 1.2, -1.7)
+y_all <- c(1.05, 0.21, -0.32, 0.86, 0.55, -0.17, 0.71)
+
+#' One problem: the package's configuration and the oracle's model of it
+problem <- function(kmax = 9, centres = "subset", intercept = TRUE,
+                    repeated = FALSE, shift = 0, lambda = 1.3,
+                    move_fraction = 0.25, x = NULL, y = NULL) {
+  if (is.null(x)) x <- if (repeated) x_repeated else x_plain
+  if (is.null(y)) y <- y_all[seq_along(x)]
+  fixed <- function(v) list(type = "fixed", variance = v)
+  list(
+    x = as.matrix(x), y = y,
+    config = list(
+      kernel = kernel_gaussian(bandwidth), lambda = lambda, kmax = kmax,
+      centres = centres, noise = fixed(noise), coef = fixed(coef),
+      intercept = intercept, shift = shift, move_fraction = move_fraction
+    ),
+    model = oracle_model(
+      x, y, oracle_kernel_gaussian(bandwidth), lambda, kmax, centres, noise,
+      coef, intercept
+    )
+  )
+}
+
+#' A state for the package: candidates count from 0 there. They are put in
+#' decreasing order, since nothing may depend on it.
+state_of <- function(set) {
+  list(set = rev(set) - 1L, noise = noise, coef = coef)
+}
+
+#' What the moves compute at `set` for its member i and candidate j
+ratios <- function(p, set, i = NULL, j = NULL) {
+  k <- length(set)
+  # Places count in the decreasing order of state_of().
+  place <- if (is.null(i)) k else k - match(i, set)
+  out <- srvm_ratios_cpp(
+    p$config, p$x, p$y, state_of(set), place, if (is.null(j)) -1 else j - 1
+  )
+  stats::setNames(
+    out, c("birth", "death", "swap", "birth_odds", "death_odds", "b", "d")
+  )
+}
+
+log_ml <- function(p, set) oracle_model_log_ml(sort(set), nrow(p$x), p$model)
+
+#' All sets, their exact probabilities, and the transition matrix of one random
+#' move put together from the package's own numbers
+transition <- function(p) {
+  m <- max(p$model$m)
+  sets <- enumerate_subsets(m, p$config$kmax)
+  keys <- vapply(sets, set_key, "")
+  log_pi <- vapply(sets, oracle_log_gamma, 0, nrow(p$x), p$model)
+  prob <- matrix(0, length(sets), length(sets))
+  for (s in seq_along(sets)) {
+    set <- sets[[s]]
+    free <- setdiff(seq_len(m), set)
+    k <- length(set)
+    go <- function(to, choice, log_ratio) {
+      accepted <- choice * min(1, exp(log_ratio))
+      if (accepted > 0) prob[s, match(set_key(to), keys)] <<- accepted
+    }
+    at <- ratios(p, set)
+    b <- at[["b"]]
+    d <- at[["d"]]
+    if (b > 0) {
+      for (j in free) {
+        r <- ratios(p, set, NULL, j)
+        go(c(set, j), b / (m - k), r[["birth"]] + r[["birth_odds"]])
+      }
+    }
+    for (i in set) {
+      r <- ratios(p, set, i)
+      go(setdiff(set, i), d / k, r[["death"]] - r[["death_odds"]])
+      for (j in free) {
+        r <- ratios(p, set, i, j)
+        go(c(setdiff(set, i), j), (1 - b - d) / (k * (m - k)), r[["swap"]])
+      }
+    }
+    prob[s, s] <- 1 - sum(prob[s, ])
+  }
+  list(sets = sets, pi = exp(log_pi - log_sum_exp(log_pi)), prob = prob)
+}
+
+cases <- expand.grid(
+  kmax = c(0, 1, 2, 9), centres = c("subset", "iid"),
+  intercept = c(TRUE, FALSE), repeated = c(FALSE, TRUE), shift = c(0, 0.7),
+  stringsAsFactors = FALSE
+)
+cases <- cases[cases$intercept | cases$shift == 0, ]
+
+# Exact ----------------------------------------------------------------------
+
+test_that("likelihood ratios of births, deaths and swaps are exact", {
+  for (p in list(
+    problem(), problem(repeated = TRUE, shift = 0.7), problem(intercept = FALSE)
+  )) {
+    m <- max(p$model$m)
+    for (set in enumerate_subsets(m, m)) {
+      here <- log_ml(p, set)
+      free <- setdiff(seq_len(m), set)
+      error <- c(
+        vapply(free, function(j) {
+          ratios(p, set, NULL, j)[["birth"]] - (log_ml(p, c(set, j)) - here)
+        }, 0),
+        vapply(set, function(i) {
+          ratios(p, set, i)[["death"]] - (log_ml(p, setdiff(set, i)) - here)
+        }, 0),
+        outer(set, free, Vectorize(function(i, j) {
+          other <- c(setdiff(set, i), j)
+          ratios(p, set, i, j)[["swap"]] - (log_ml(p, other) - here)
+        }))
+      )
+      expect_lt(max(abs(unlist(error))), 1e-11)
+    }
+  }
+})
+
+test_that("a random move is in detailed balance with the posterior", {
+  for (i in seq_len(nrow(cases))) {
+    # p(k + 1)/p(k) is below 1, above it, and crosses it; 3 and the lengths of
+    # the grid have no common factor.
+    case <- c(as.list(cases[i, ]), list(
+      lambda = c(0.4, 1.3, 6)[[i %% 3 + 1]],
+      move_fraction = c(0.2, 0.5)[[i %% 5 %% 2 + 1]]
+    ))
+    chain <- transition(do.call(problem, case))
+    flow <- chain$pi * chain$prob
+    expect_lt(max(abs(rowSums(chain$prob) - 1)), 1e-12)
+    expect_gte(min(chain$prob), -1e-12)
+    expect_lt(max(abs(flow - t(flow))), 1e-12)
+    # Also for sets that are improbable.
+    moves <- flow > 0
+    expect_identical(moves, t(moves))
+    expect_lt(max(abs(flow / t(flow) - 1)[moves], 0), 1e-10)
+    # Every set is reached from every other.
+    reach <- diag(nrow(flow))
+    for (step in 1:10) reach <- (reach %*% (diag(nrow(flow)) + moves) > 0) * 1
+    expect_true(all(reach == 1))
+  }
+})
+
+# The code that proposes and accepts -----------------------------------------
+
+#' Chi-square of counts against probabilities. The rarest cells are taken
+#' together up to an expectation of 100, so that its tail is that of chi-square.
+chi_square <- function(observed, prob) {
+  expect_true(all(observed[prob == 0] == 0))
+  expected <- sum(observed) * prob
+  rarest <- order(expected)
+  rare <- sum(cumsum(expected[rarest]) < 100)
+  cell <- pmax(seq_along(rarest) - rare, 1)
+  observed <- rowsum(observed[rarest], cell)
+  expected <- rowsum(expected[rarest], cell)
+  c(
+    statistic = sum((observed - expected)^2 / expected),
+    df = length(expected) - 1
+  )
+}
+
+chi_square_p <- function(fit) {
+  if (fit[[2]] == 0) {
+    return(1)
+  }
+  stats::pchisq(fit[[1]], fit[[2]], lower.tail = FALSE)
+}
+
+test_that("the moves made have the transition matrix of their formulas", {
+  # Null: 40000 moves from each state are multinomial with the state's row of
+  # the transition matrix; chi-square, the largest of a problem's states and
+  # their sum; 1e-4 over all (Bonferroni).
+  problems <- c(
+    lapply(c("subset", "iid"), function(centres) {
+      problem(9, centres, x = x_plain[1:4], move_fraction = 0.3)
+    }),
+    list(
+      problem(2, "iid", intercept = FALSE, x = x_plain[1:4]),
+      problem(2, "subset", x = x_plain[1:4], lambda = 0.7, shift = 0.7),
+      problem(9, "subset", x = x_repeated[1:5], lambda = 3,
+        move_fraction = 0.5),
+      problem(1, "iid", x = x_plain[1:3], move_fraction = 0.1),
+      problem(1, "subset", x = x_plain[1])
+    )
+  )
+  n <- 40000
+  for (p in problems) {
+    chain <- transition(p)
+    code <- vapply(chain$sets, function(set) sum(2^(set - 1)), 0)
+    fit <- vapply(seq_along(chain$sets), function(s) {
+      reached <- srvm_moves_cpp(
+        p$config, p$x, p$y, state_of(chain$sets[[s]]),
+        c("1", "0", sprintf("%x", s)), 1, n
+      )$sets
+      expect_true(all(reached %in% code))
+      chi_square(tabulate(match(reached, code), length(code)), chain$prob[s, ])
+    }, numeric(2))
+    each <- min(apply(fit, 2, chi_square_p)) * ncol(fit)
+    expect_gt(min(each, chi_square_p(rowSums(fit))) * 2 * length(problems), 1e-4)
+  }
+})
+
+test_that("a long run of moves visits sets in proportion to the posterior", {
+  # Null: the last sets of 20000 independent runs of 60 moves from the empty
+  # set follow the first row of P^60, which is near the posterior; chi-square.
+  p <- problem(3, x = x_plain, move_fraction = 0.5)
+  chain <- transition(p)
+  law <- c(1, numeric(length(chain$sets) - 1))
+  for (step in 1:60) law <- drop(law %*% chain$prob)
+  expect_lt(total_variation(law, chain$pi), 0.02)
+  last <- srvm_moves_cpp(
+    p$config, p$x, p$y, state_of(integer()), c("2", "0", "0"), 60, 20000
+  )$sets
+  code <- vapply(chain$sets, function(set) sum(2^(set - 1)), 0)
+  fit <- chi_square(tabulate(match(last, code), length(code)), law)
+  expect_gt(chi_square_p(fit), 1e-4)
+})
+
+test_that("moves are counted", {
+  p <- problem(2)
+  run <- srvm_moves_cpp(
+    p$config, p$x, p$y, state_of(c(1L, 3L)), c("3", "0", "0"), 5000, 1
+  )
+  expect_true(all(run$accepted <= run$tried & run$accepted > 0))
+  expect_lte(sum(run$tried), 5000)
+  expect_identical(
+    run$accepted[[1]] - run$accepted[[2]], length(run$set) - 2L
+  )
+})
+
+# The particle ---------------------------------------------------------------
+
+#' Errors of a particle's own sums and factor against a rebuild by dense
+#' algebra, relative to the largest entry of each
+rebuild_errors <- function(p, run) {
+  n <- nrow(p$x)
+  K <- oracle_kernel_gaussian(bandwidth)(
+    p$x, p$x[oracle_candidates(p$x)$rows, , drop = FALSE]
+  )
+  intercept <- p$config$intercept
+  phi <- oracle_design(K, run$set + 1, intercept)
+  size <- ncol(phi)
+  gram <- crossprod(phi)
+  rhs <- drop(crossprod(phi, p$y - p$config$shift))
+  mean <- numeric(size)
+  if (intercept) mean[[1]] <- -p$config$shift
+  l <- t(chol(gram / noise + diag(1 / coef, size)))
+  z <- forwardsolve(l, rhs / noise + mean / coef)
+  relative <- function(got, truth) max(abs(got - truth)) / max(abs(truth))
+  c(
+    gram = relative(run$gram[lower.tri(gram, TRUE)], gram[lower.tri(gram, TRUE)]),
+    rhs = relative(run$rhs, rhs), factor = relative(run$factor, l),
+    z = relative(run$z, z),
+    log_determinant = abs(run$half_log_determinant - sum(log(diag(l))))
+  )
+}
+
+test_that("after 1000 moves a particle equals one built from scratch", {
+  n <- 40
+  x <- withr::with_seed(9, stats::runif(n, -4, 4))
+  x[c(7, 20)] <- x[3]
+  y <- sin(x) + 0.1 * cos(10 * x)
+  for (case in list(
+    list(kmax = 100, lambda = 8), list(kmax = 6, lambda = 8),
+    list(kmax = 100, lambda = 8, shift = 2.5, centres = "iid"),
+    list(kmax = 100, lambda = 30, intercept = FALSE, move_fraction = 0.5)
+  )) {
+    p <- do.call(problem, c(case, list(x = x, y = y)))
+    for (moves in c(100, 1000, 10000)) {
+      run <- srvm_moves_cpp(
+        p$config, p$x, p$y, state_of(c(2L, 5L, 30L)), c("4", "0", "0"),
+        moves, 1
+      )
+      expect_gt(min(run$accepted), 2)
+      expect_identical(anyDuplicated(run$set), 0L)
+      expect_lte(length(run$set), case$kmax)
+      expect_true(all(run$set >= 0 & run$set < 38))
+      expect_true(run$ok)
+      expect_lt(max(rebuild_errors(p, run)), 1e-10)
+    }
+  }
+})
+
+# Gibbs ----------------------------------------------------------------------
+
+#' Draws of a Gibbs sweep and what they should be distributed as. The shift is
+#' the core's affair: here y is in its own scale, and the intercept is put back
+#' into it.
+gibbs <- function(set, n, intercept, shift, priors, repeated = TRUE) {
+  p <- problem(9, "subset", intercept, repeated, shift)
+  p$config[c("noise", "coef")] <- priors
+  draws <- srvm_gibbs_cpp(
+    p$config, p$x, p$y, state_of(set), c("5", "0", "0"), n
+  )
+  size <- length(set) + intercept
+  beta <- draws[seq_len(size), , drop = FALSE]
+  if (intercept) beta[1, ] <- beta[1, ] + shift
+  list(
+    beta = beta, noise = draws[size + 1, ], coef = draws[size + 2, ],
+    phi = oracle_design(p$model$K, rev(set), intercept), y = p$y
+  )
+}
+
+#' The distribution function at v of IG(shape, scale) between the prior's
+#' bounds: uniform if v has that law
+inverse_gamma_uniform <- function(v, shape, scale, prior) {
+  below <- function(v) {
+    stats::pgamma(1 / v, shape, rate = scale, lower.tail = FALSE)
+  }
+  (below(v) - below(prior$lower)) / (below(prior$upper) - below(prior$lower))
+}
+
+ig_prior <- function(shape, scale, lower = 0, upper = Inf) {
+  list(type = "ig", shape = shape, scale = scale, lower = lower, upper = upper)
+}
+
+gibbs_cases <- list(
+  list(set = c(1L, 3L, 5L), intercept = TRUE, shift = 0),
+  list(set = c(1L, 3L, 5L), intercept = TRUE, shift = -2.5),
+  list(set = c(2L, 4L), intercept = FALSE, shift = 0),
+  list(set = integer(), intercept = TRUE, shift = 1.5),
+  list(set = 1:5, intercept = TRUE, shift = 0.7)
+)
+gibbs_n <- 20000
+gibbs_priors <- list(ig_prior(2, 0.3), ig_prior(1.5, 0.8))
+# Bounds that cut off a good part of each conditional.
+bounded_priors <- list(
+  ig_prior(2, 0.3, 0.1, 0.3), ig_prior(1.5, 0.8, 0.4, 0.9)
+)
+
+test_that("coefficients are drawn from their normal conditional", {
+  # Null: L'(beta - A^-1 b) are independent N(0, 1), A = Phi'Phi / noise +
+  # I / coef = LL', b = Phi'y / noise. Kolmogorov-Smirnov for all of them, the
+  # mean of each by z and all products of two by z (variance 1 + [same]); 1e-4
+  # over all comparisons. Fails if z is drawn without L or with L for L', and
+  # if the shift's prior mean is left out.
+  for (case in gibbs_cases) {
+    draw <- gibbs(
+      case$set, gibbs_n, case$intercept, case$shift, gibbs_priors
+    )
+    size <- nrow(draw$beta)
+    a <- crossprod(draw$phi) / noise + diag(1 / coef, size)
+    mean <- solve(a, crossprod(draw$phi, draw$y) / noise)
+    white <- chol(a) %*% (draw$beta - drop(mean))
+    products <- tcrossprod(white) / gibbs_n - diag(size)
+    z <- sqrt(gibbs_n) * c(
+      rowMeans(white),
+      (products / sqrt(1 + diag(size)))[lower.tri(products, TRUE)]
+    )
+    p <- c(
+      stats::ks.test(as.vector(white), "pnorm")$p.value,
+      2 * stats::pnorm(-abs(z))
+    )
+    expect_gt(min(p) * length(p) * length(gibbs_cases), 1e-4)
+  }
+})
+
+test_that("variances are drawn from their inverse-gamma conditionals", {
+  # Null: the distribution functions of IG(a + t/2, b + RSS/2) and of
+  # IG(a + p/2, b + beta'beta/2), for the coefficients drawn with them, are
+  # uniform at each draw, and independent of each other and of the
+  # coefficients; Kolmogorov-Smirnov and rank correlations, 1e-4 over all.
+  # Fails if a shape misses its half, if the shift is left out of beta'beta or
+  # of RSS, if p counts the set without the intercept, and if a draw outside
+  # the bounds is moved to the nearer one.
+  p <- lapply(gibbs_cases, function(case) {
+    lapply(list(gibbs_priors, bounded_priors), function(priors) {
+      draw <- gibbs(case$set, gibbs_n, case$intercept, case$shift, priors)
+      rss <- colSums((draw$y - draw$phi %*% draw$beta)^2)
+      squares <- colSums(draw$beta^2)
+      u <- inverse_gamma_uniform(
+        draw$noise, 2 + length(draw$y) / 2, 0.3 + rss / 2, priors[[1]]
+      )
+      v <- inverse_gamma_uniform(
+        draw$coef, 1.5 + nrow(draw$beta) / 2, 0.8 + squares / 2, priors[[2]]
+      )
+      correlation <- function(a, b) {
+        stats::cor.test(a, b, method = "spearman", exact = FALSE)$p.value
+      }
+      c(
+        stats::ks.test(u, "punif")$p.value, stats::ks.test(v, "punif")$p.value,
+        correlation(u, v), correlation(u, rss), correlation(v, squares)
+      )
+    })
+  })
+  expect_gt(min(unlist(p)) * length(unlist(p)), 1e-4)
+})
+
+test_that("a fixed variance stays, and the other is still drawn", {
+  fixed <- list(type = "fixed", variance = 0.4)
+  one <- gibbs(1:2, 50, TRUE, 0, list(fixed, gibbs_priors[[2]]))
+  expect_identical(one$noise, rep(0.4, 50))
+  expect_identical(anyDuplicated(one$coef), 0L)
+  two <- gibbs(1:2, 50, TRUE, 0, list(gibbs_priors[[1]], fixed))
+  expect_identical(two$coef, rep(0.4, 50))
+  expect_identical(anyDuplicated(two$noise), 0L)
+})
+
+test_that("the shift changes the arithmetic, not the draws", {
+  # Centring is for accuracy only: the same stream gives the same
+  # coefficients and variances but for rounding.
+  plain <- gibbs(c(1L, 4L), 100, TRUE, 0, gibbs_priors)
+  for (shift in c(-3, 0.5, 100)) {
+    shifted <- gibbs(c(1L, 4L), 100, TRUE, shift, gibbs_priors)
+    for (what in c("beta", "noise", "coef")) {
+      expect_equal(shifted[[what]], plain[[what]], tolerance = 1e-9)
+    }
+  }
+})
