@@ -153,7 +153,6 @@ has_workers <- function() {
 run_on_workers <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
   on.exit(reporter$close())
-  slice <- worker_slice(engine, reporter$advance)
   status <- "complete"
   overhead <- 0
   repeat {
@@ -165,7 +164,7 @@ run_on_workers <- function(engine, states, clock, progress, save) {
       5 + 9 * overhead, clock$checkpoint_every, clock$left() - overhead
     )
     started <- now()
-    round <- run_round(slice, runs, states[runs], seconds)
+    round <- run_round(engine, runs, states[runs], seconds, reporter$signal)
     overhead <- max(now() - started - seconds, 0)
     states[runs[round$home]] <- round$states
     if (clock$checkpoint_due()) {
@@ -182,30 +181,38 @@ run_on_workers <- function(engine, states, clock, progress, save) {
 
 #' One round: a future for each run
 #'
-#' R takes interrupts while it waits for a worker, held back or not. In the
-#' middle of a message this cuts the connection: the next round finds its
-#' worker lost.
+#' R takes interrupts whenever it waits, held back or not. Here it waits asleep
+#' and not for messages, because half a message leaves a worker useless.
 #' @return List of `home` (which runs came home), their `states`, whether the
 #'   round was `stopped`, and whether a worker was `lost`.
 #' @noRd
-run_round <- function(slice, runs, states, seconds) {
+run_round <- function(engine, runs, states, seconds, signal) {
+  old <- options(future.resolved.timeout = 0)
+  on.exit(options(old))
   home <- rep(FALSE, length(runs))
-  stopped <- lost <- FALSE
+  stopped <- lost <- asleep <- FALSE
   futures <- list()
   tryCatch(
     {
-      futures <- Map(start_slice, list(slice), runs, states, seconds)
+      futures <- Map(start_slice, list(engine), runs, states, seconds,
+        MoreArgs = list(signal = signal)
+      )
       while (!all(home) && !stopped) {
+        asleep <- TRUE
         Sys.sleep(0.005)
+        asleep <- FALSE
         home <- vapply(futures, future::resolved, TRUE)
         stopped <- interrupt_pending()
       }
     },
-    interrupt = function(condition) stopped <<- TRUE,
+    interrupt = function(condition) {
+      stopped <<- TRUE
+      if (!asleep) warn_worker("An interrupt came in the middle of a message.")
+    },
     FutureError = function(error) {
       lost <<- TRUE
       home[] <<- FALSE
-      warn_lost_worker(error)
+      warn_worker(conditionMessage(error))
     }
   )
   list(
@@ -214,25 +221,29 @@ run_round <- function(slice, runs, states, seconds) {
   )
 }
 
+#' Data are all that is sent: the package is loaded when the work begins, not
+#' while this process waits for the message to be read
 #' @noRd
-start_slice <- function(slice, index, state, seconds) {
-  future::future(slice(index, state, seconds),
-    globals = list(
-      slice = slice, index = index, state = state, seconds = seconds
+start_slice <- function(engine, index, state, seconds, signal) {
+  future::future(
+    utils::getFromNamespace("worker_slice", "kernelbayes")(
+      engine, index, state, seconds, signal
     ),
-    packages = "kernelbayes", seed = NULL
+    globals = list(
+      engine = engine, index = index, state = state, seconds = seconds,
+      signal = signal
+    ),
+    seed = NULL
   )
 }
 
-#' The function that a worker runs; it takes no more along than its arguments
+#' What a worker does
+#' @param signal progressr's progressor, or NULL.
 #' @noRd
-worker_slice <- function(engine, advance) {
-  force(engine)
-  force(advance)
-  function(index, state, seconds) {
-    clock <- run_clock(seconds, wait = TRUE)
-    suspendInterrupts(run_slice(engine, index, state, clock, advance)$state)
-  }
+worker_slice <- function(engine, index, state, seconds, signal) {
+  clock <- run_clock(seconds, wait = TRUE)
+  advance <- function(n) if (!is.null(signal)) signal(amount = n)
+  suspendInterrupts(run_slice(engine, index, state, clock, advance)$state)
 }
 
 # Stopping ----------------------------------------------------------------------
@@ -303,12 +314,12 @@ warn_late_interrupt <- function(call) {
 }
 
 #' @noRd
-warn_lost_worker <- function(error) {
+warn_worker <- function(problem) {
   kb_warn(c(
-    "A worker of the future plan was lost.",
-    x = "{conditionMessage(error)}",
-    i = "The work goes on in this process. For new workers, set the plan
-         again, for example {.code future::plan(\"multisession\")}."
+    "A worker of the future plan may be lost.",
+    x = "{problem}",
+    i = "What the others did is kept. Set the plan again, for example
+         {.code future::plan(\"multisession\")}, before it is used again."
   ), "worker", call = NULL)
 }
 
@@ -316,6 +327,9 @@ warn_lost_worker <- function(error) {
 
 #' A progress bar (cli), or progressr's signals where the work is done by
 #' other processes
+#'
+#' @return List of functions: `advance(n)` and `close()`; for workers `signal`
+#'   (or NULL) instead of `advance`.
 #' @noRd
 progress_reporter <- function(engine, states, progress, workers = FALSE) {
   total <- length(states) * engine_total(engine)
@@ -325,11 +339,10 @@ progress_reporter <- function(engine, states, progress, workers = FALSE) {
     return(silent)
   }
   if (workers) {
-    if (!requireNamespace("progressr", quietly = TRUE)) {
-      return(silent)
+    if (requireNamespace("progressr", quietly = TRUE)) {
+      silent$signal <- progressr::progressor(total - done, enable = TRUE)
     }
-    step <- progressr::progressor(steps = total - done, enable = TRUE)
-    return(list(advance = function(n) step(amount = n), close = silent$close))
+    return(silent)
   }
   bar <- cli::cli_progress_bar("Sampling",
     total = total, clear = TRUE, .auto_close = FALSE

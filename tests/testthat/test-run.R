@@ -424,6 +424,15 @@ start_fit <- function(begun, ..., plan = NULL, warm = TRUE, continue = FALSE,
         }
       )
       returned <- Sys.time()
+      if (continue) {
+        if ("kb_warning_worker" %in% unlist(seen)) {
+          # As the warning says.
+          future::plan(plan, workers = 2)
+        }
+        continued <- update(fit)
+      } else {
+        continued <- NULL
+      }
       file.create(paste0(begun, "-again"))
       again <- tryCatch(
         {
@@ -434,7 +443,7 @@ start_fit <- function(begun, ..., plan = NULL, warm = TRUE, continue = FALSE,
       )
       list(
         fit = fit, warnings = unlist(seen), returned = returned, again = again,
-        continued = if (continue) suppressWarnings(update(fit))
+        continued = continued
       )
     },
     begun, list(seed = 1, ...), plan, warm, continue, n,
@@ -543,13 +552,10 @@ test_that("Ctrl-C keeps what came home from workers", {
   expect_identical(out$fit$status, "interrupted")
   expect_true(all(times > 0))
   expect_lt(min(times), 400)
-  expect_identical(out$warnings, c(
-    "kb_warning_interrupted", "kb_warning", "rlang_warning", "warning",
-    "condition"
-  ))
+  expect_true("kb_warning_interrupted" %in% out$warnings)
   expect_lt(out$delay, 3)
   expect_identical(out$again, "interrupt")
-  # update() in that process, on the same workers
+  # update() in that process, on workers again
   expect_same_fit(out$continued, long_fit(2))
 })
 
@@ -557,17 +563,16 @@ test_that("an interrupt while work goes out to workers loses nothing", {
   skip_on_os("windows")
   skip_without_processes()
   skip_if_not_installed("future")
-  # The first future loads the package on its worker, for half a second: that
-  # is when the interrupt comes, and cuts the connection.
-  begun <- file.path(local_folder(), "begun")
+  # The first checkpoint is written right before the workers get work. They
+  # load packages then: the interrupt mostly cuts the connection.
+  folder <- local_folder()
+  begun <- file.path(folder, "begun")
+  file <- file.path(folder, "fit.rds")
   process <- start_fit(begun,
     plan = "multisession", warm = FALSE, continue = TRUE,
-    control = long_control(replicates = 2)
+    control = long_control(replicates = 2, checkpoint = file)
   )
-  out <- interrupt_fit(process, begun, function() {
-    if (file.exists(begun)) Sys.sleep(0.1)
-    file.exists(begun)
-  })
+  out <- interrupt_fit(process, begun, function() file.exists(file))
   expect_identical(out$fit$status, "interrupted")
   expect_same_fit(out$continued, long_fit(2))
 })
@@ -651,10 +656,14 @@ test_that("the progress bar shows how far the run is", {
   withr::local_options(cli.progress_show_after = 0, cli.dynamic = FALSE)
   shown <- function(progress) {
     text <- character()
-    withCallingHandlers(quick_fit(progress), message = function(m) {
-      text <<- c(text, conditionMessage(m))
-      invokeRestart("muffleMessage")
-    })
+    withCallingHandlers(
+      # A second: cli redraws a bar five times a second at most.
+      run_engine(toy(100, 0.01), list(NULL), toy_control(), progress),
+      message = function(m) {
+        text <<- c(text, conditionMessage(m))
+        invokeRestart("muffleMessage")
+      }
+    )
     paste(text, collapse = "\n")
   }
   expect_match(shown(TRUE), "Sampling.*%")

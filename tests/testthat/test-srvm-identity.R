@@ -209,15 +209,6 @@ test_that("replicates on a cluster's workers equal those in this process", {
   expect_same_fit(on_workers, fit_sinc(control = small(replicates = 5)))
 })
 
-test_that("a worker gets the engine and its state, not the session", {
-  engine <- srvm_engine(fit_sinc())
-  drag <- function(junk) {
-    worker_slice(engine, progress_reporter(engine, list(), FALSE)$advance)
-  }
-  slice <- drag(numeric(1e6))
-  expect_lt(length(serialize(slice, NULL)), 1e5)
-})
-
 # A fit is plain data -------------------------------------------------------------
 
 #' Types that do not live on in a file, and where they are
@@ -242,6 +233,8 @@ test_that("a fit holds no pointers and no environments", {
   expect_identical(
     find_handles(srvm(x, y, control = small(replicates = 2), seed = 1)), NULL
   )
+  # Nor does what is sent to workers.
+  expect_identical(find_handles(srvm_engine(fit_sinc())), NULL)
   # The check finds what it looks for.
   pointer <- srvm_open_cpp(
     c(srvm_engine(fit_sinc())$config, list(replicate = 1L)),
@@ -267,37 +260,31 @@ test_that("a fit does not drag along what surrounds the call", {
   expect_lt(size(computed(numeric(1e6))), 1e5)
 })
 
-update_with <- function(fit, rows) {
-  if (is.null(fit$mould$formula)) {
-    return(update(fit, newx = rows$x, newy = rows$y))
-  }
-  update(fit, newdata = rows)
-}
-environment(update_with) <- globalenv()
-
 test_that("a fit that was saved works in a new process", {
   skip_without_processes()
-  for (fit in list(
-    fit_sinc(data[1:16, ]),
-    srvm(x[1:16], y[1:16], control = small(n_moves = 0), seed = 2)
-  )) {
-    here <- list(
+  ask <- function(fit, data) {
+    new <- list(newdata = data)
+    if (is.null(fit$mould$formula)) new <- list(newx = data$x, newy = data$y)
+    list(
       mean = predict(fit, data), draws = predict(fit, data, type = "draws"),
       interval = predict(fit, data, interval = "credible"),
-      fit = update_with(fit, data[17:24, ])
+      updated = do.call(update, c(list(fit), new))
     )
-    file <- file.path(local_folder(), "fit.rds")
-    saveRDS(fit, file)
-    there <- in_process(function(file, data, update_with) {
-      library(kernelbayes)
-      fit <- readRDS(file)
-      list(
-        mean = predict(fit, data), draws = predict(fit, data, type = "draws"),
-        interval = predict(fit, data, interval = "credible"),
-        fit = update_with(fit, data[17:24, ])
-      )
-    }, file, data, update_with)
-    expect_identical(there[1:3], here[1:3])
-    expect_same_fit(there$fit, here$fit)
+  }
+  fits <- list(
+    fit_sinc(data[1:16, ]),
+    srvm(x[1:16], y[1:16], control = small(n_moves = 0), seed = 2)
+  )
+  file <- file.path(local_folder(), "fits.rds")
+  saveRDS(fits, file)
+  environment(ask) <- globalenv()
+  there <- in_process(function(file, ask, data) {
+    library(kernelbayes)
+    lapply(readRDS(file), ask, data)
+  }, file, ask, data[17:24, ])
+  for (i in 1:2) {
+    here <- ask(fits[[i]], data[17:24, ])
+    expect_identical(there[[i]][1:3], here[1:3])
+    expect_same_fit(there[[i]]$updated, here$updated)
   }
 })
