@@ -29,7 +29,8 @@ describe <- function(x) {
   } else {
     paste(dim(x), collapse = " x ")
   }
-  paste0("a ", class(x)[[1]], " ", size)
+  article <- if (grepl("^[aeiou]", class(x)[[1]])) "an " else "a "
+  paste0(article, class(x)[[1]], " ", size)
 }
 
 #' A single finite number in a range
@@ -126,7 +127,7 @@ check_file <- function(x, arg = rlang::caller_arg(x),
 
 #' `...` of an exported function must be empty: unknown arguments are errors
 #' @noRd
-check_no_dots <- function(..., call = rlang::caller_env()) {
+check_no_dots <- function(..., .call = rlang::caller_env()) {
   if (...length() == 0) {
     return(invisible())
   }
@@ -136,5 +137,5 @@ check_no_dots <- function(..., call = rlang::caller_env()) {
   kb_abort(c(
     "Unknown argument{?s}: {.arg {unknown}}.",
     i = "Every argument must be one that the help page names."
-  ), "unknown_argument", argument = unknown, call = call)
+  ), "unknown_argument", argument = unknown, call = .call)
 }

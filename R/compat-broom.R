@@ -18,7 +18,10 @@
 #'   (the training rows, and data of a formula fit that hold the response).
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
 #' tidy(fit)
 #' glance(fit)
 #' head(augment(fit, newdata = data))

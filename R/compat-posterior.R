@@ -13,7 +13,10 @@
 #'   response.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
 #' posterior::summarise_draws(as_draws(fit), "mean", "sd")
 #' @export
 as_draws.kb_srvm <- function(x, weighted = FALSE, ...) {

@@ -14,7 +14,10 @@
 #'   each draw. Draws have equal weight.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
 #' dim(rstantools::posterior_predict(fit, data.frame(x = 0:2), seed = 1))
 #' @name posterior_predict.kb_srvm
 NULL

@@ -51,7 +51,10 @@
 #' variance in particle filters. Bernoulli 25, 1504-1535.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
-#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
 #' evidence(fit)
 #' kernels(fit)
 #' head(inclusion(fit))

@@ -2,6 +2,14 @@
 
 #' @export
 print.kb_srvm <- function(x, digits = 3, ...) {
+  if (x$time == 0) {
+    cat(
+      "Sequential relevance vector machine\n  INCOMPLETE:   0 of ",
+      nrow(x$data$x), " rows; update() continues\n",
+      sep = ""
+    )
+    return(invisible(x))
+  }
   state <- srvm_runs(x)[[1]]
   z <- evidence(x)
   k <- kernels(x)
@@ -13,7 +21,8 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   cat(
     "  kernel:       ", format(x$settings$kernel), "\n",
     "  rows:         ", x$time, " (", length(state$candidate_rows),
-    " distinct), ", ncol(x$data$x), " predictors",
+    " distinct), ", ncol(x$data$x),
+    if (ncol(x$data$x) == 1) " predictor" else " predictors",
     if (x$settings$scale) ", standardised", "\n",
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
     min(k$k), " to ", max(k$k), ")\n",
@@ -21,7 +30,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     "  log evidence: ", format(z$log_evidence, digits = digits + 3), " (se ",
     format(z$mc_se, digits = 2), ")\n",
     "  particles:    ", particle_line(x), "\n",
-    "  time:         ", show(timings(x)$sampler), " s\n",
+    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
     sep = ""
   )
   if (x$status != "complete") {
@@ -45,7 +54,10 @@ particle_line <- function(x) {
 }
 
 #' @noRd
-one_line <- function(formula) paste(deparse(formula, width.cutoff = 500L))[[1]]
+one_line <- function(formula) {
+  text <- paste(trimws(deparse(formula, width.cutoff = 500L)), collapse = " ")
+  if (nchar(text) > 62) paste0(substr(text, 1, 59), "...") else text
+}
 
 #' Summary of a sequential relevance vector machine
 #'
@@ -98,6 +110,8 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' @param newdata For formula fits: a data frame with predictors and response.
 #' @param newx,newy For x/y fits: predictors and response.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param time_limit Seconds after which this call stops; `NULL`: the limit in
+#'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
 #'
@@ -114,11 +128,14 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' identical(evidence(both)$log_evidence, evidence(all)$log_evidence)
 #' @export
 update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
-                           na_action = c("fail", "omit"), progress = NULL,
-                           ...) {
+                           na_action = c("fail", "omit"), time_limit = NULL,
+                           progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   object <- migrate_fit(object)
+  if (!is.null(time_limit)) {
+    object$control$time_limit <- check_seconds(time_limit)
+  }
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
   rows <- update_rows(object, newdata, newx, newy)
@@ -184,7 +201,9 @@ append_rows <- function(object, rows) {
 sigma.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   pool <- srvm_pool(object)
-  unscale_sd(object$settings$scaling, sum(pool$weights * sqrt(pool$noise)))
+  # The refreshed draws, as in tidy(), as_draws() and summary().
+  noise <- pool$draws$noise
+  unscale_sd(object$settings$scaling, sum(pool$weights * sqrt(noise)))
 }
 
 #' Posterior mean coefficients

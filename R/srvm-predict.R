@@ -37,7 +37,10 @@
 #'
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
-#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
 #' new <- data.frame(x = c(-3, 0, 3), y = c(0, 1, 0))
 #' predict(fit, new)
 #' predict(fit, new, interval = "prediction", level = 0.9)

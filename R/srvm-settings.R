@@ -17,15 +17,18 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, call) {
     ), "argument", argument = "kernel", call = call)
   }
   scaling <- scaling_learn(mould$x, mould$y, scale)
-  if (!scale && intercept) warn_offset(mould$y, call)
+  if (!scale) warn_offset(mould$y, call)
   x <- scaling_x(scaling, mould$x)
   y <- scaling_y(scaling, mould$y)
   check_kernel_dimension(kernel, ncol(x), call = call)
+  limits <- variance_limits(y)
+  check_fixed(prior$noise, limits$noise, "noise", call)
+  check_fixed(prior$coef, limits$coef, "coef", call)
   structure(
     list(
       kernel = kernel_resolve(kernel, x), prior = prior_resolve(prior, y),
       scale = scale, scaling = scaling, intercept = intercept,
-      limits = variance_limits(y),
+      limits = limits,
       # Squares of y lose digits when its mean is far from 0.
       shift = if (intercept && !scale) mean(y) else 0
     ),
@@ -33,7 +36,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, call) {
   )
 }
 
-#' Warn of a mean that the prior of the intercept makes improbable
+#' Warn of a mean that the prior of f makes improbable
 #' @noRd
 warn_offset <- function(y, call) {
   offset <- abs(mean(y)) / sqrt(response_variance(y))
@@ -43,9 +46,9 @@ warn_offset <- function(y, call) {
   kb_warn(c(
     "The mean of the response is {format(offset, digits = 2)} standard
      deviations away from 0.",
-    i = "The intercept has the prior of the coefficients, and the sampler
-         starts from it: subtract a constant from the response or use
-         {.code scale = TRUE}."
+    i = "The prior of the regression function, intercept included, is centred
+         at 0 and the sampler starts from it: subtract a constant from the
+         response or use {.code scale = TRUE}."
   ), "offset", call = call)
 }
 
@@ -140,6 +143,22 @@ variance_limits <- function(y) {
   # The intercept shares the coefficients' variance.
   square <- max(v, mean(y)^2)
   list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
+}
+
+#' A known variance must lie where the likelihood is computed accurately
+#' @noRd
+check_fixed <- function(prior, limits, arg, call) {
+  inside <- !inherits(prior, "kb_fixed") ||
+    prior$variance >= limits[[1]] && prior$variance <= limits[[2]]
+  if (!inside) {
+    ends <- vapply(limits, format, "", digits = 2)
+    kb_abort(c(
+      "{.arg {arg}} of {.arg prior} must be between {ends[[1]]} and
+       {ends[[2]]}.",
+      x = "It is {.code {format(prior)}}.",
+      i = "It is in squared units of the response that the model sees."
+    ), "argument", argument = "prior", call = call)
+  }
 }
 
 #' Fill in the priors that are relative to the response

@@ -86,7 +86,10 @@
 #'
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
-#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
 #' fit
 #' predict(fit, data.frame(x = c(-5, 0, 5)), interval = "credible")
 #' plot(fit)
@@ -95,9 +98,10 @@ srvm <- function(x, ...) UseMethod("srvm")
 
 #' @export
 srvm.default <- function(x, ...) {
+  came <- if (missing(x)) "missing" else describe(x)
   kb_abort(c(
     "{.arg x} must be a formula, a matrix, a data frame or a numeric vector.",
-    x = "It is {describe(x)}."
+    x = "It is {came}."
   ), "argument", argument = "x")
 }
 
@@ -145,6 +149,10 @@ srvm.data.frame <- srvm.matrix
 #' @export
 srvm.numeric <- srvm.matrix
 
+#' @rdname srvm
+#' @export
+srvm.logical <- srvm.matrix
+
 #' From a mould to a fit; arguments as in `srvm()`
 #' @noRd
 srvm_fit <- function(mould, kernel, prior, control, order, scale, intercept,
@@ -174,6 +182,17 @@ srvm_fit <- function(mould, kernel, prior, control, order, scale, intercept,
   srvm_run(fit, progress, started, call)
 }
 
+#' An error of the C++ core as a condition of the package
+#' @noRd
+refuse_sampler <- function(error, call) {
+  kb_abort(c(
+    "The sampler cannot go on.",
+    x = "{conditionMessage(error)}.",
+    i = "Numbers of this size are beyond it: rescale the data (or use
+         {.code scale = TRUE}), the kernel or the prior."
+  ), "sampler", parent = error, call = call)
+}
+
 #' Run a fit to the end of its data
 #' @noRd
 srvm_run <- function(fit, progress, started = now(),
@@ -185,7 +204,10 @@ srvm_run <- function(fit, progress, started = now(),
   save <- function(states) {
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
-  out <- run_engine(srvm_engine(fit), fit$runs, fit$control, progress, save)
+  out <- tryCatch(
+    run_engine(srvm_engine(fit), fit$runs, fit$control, progress, save),
+    "C++Error" = function(error) refuse_sampler(error, call)
+  )
   fit <- finish(out$states)
   fit$status <- out$status
   warn_status(fit, call)

@@ -524,3 +524,39 @@ test_that("plot() checks its arguments", {
   refuse(plot(fit, colour = "red"), "`colour`", "kb_error_unknown_argument")
   refuse(plot(fit, "fit", 0.9, 200, 3), "unnamed", "kb_error_unknown_argument")
 })
+
+# Numbers that the sampler refuses ---------------------------------------------
+
+test_that("what double precision cannot hold is a classed error", {
+  class <- "kb_error_sampler"
+  expect_error(
+    small(y ~ x, data, kernel = kernel_constant(1e300)), "rescale",
+    class = class
+  )
+  suppressWarnings(expect_error(
+    small(y ~ x, transform(data, y = 1e200 * y), scale = FALSE), "scale",
+    class = class
+  ))
+  expect_error(
+    small(y ~ x, transform(data, x = 1e200 * x), scale = FALSE), "bandwidth",
+    class = class
+  )
+  for (variance in c(1e-14, 1e14)) {
+    refuse(small(y ~ x, data, prior = srvm_prior(noise = fixed(variance))),
+      "`noise`"
+    )
+    refuse(small(y ~ x, data, prior = srvm_prior(coef = fixed(variance))),
+      "`coef`"
+    )
+  }
+})
+
+test_that("no argument at all, and arguments named like internal ones", {
+  refuse(srvm(), "`x`")
+  expect_sound(small(data$x > 0, data$y), 25)
+  class <- "kb_error_unknown_argument"
+  refuse(small(y ~ x, data, call = 1), "`call`", class)
+  fit <- small(y ~ x, data)
+  refuse(predict(fit, data, call = 1), "`call`", class)
+  refuse(evidence(fit, call = 1), "`call`", class)
+})

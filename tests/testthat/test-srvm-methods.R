@@ -53,6 +53,25 @@ test_that("print is short and says what matters", {
   expect_false(any(grepl("formula", capture.output(print(everything$xy)))))
 })
 
+test_that("print fits the console", {
+  wide <- fit_small(y ~ ., sim_friedman(20, p = 30, seed = 1))
+  expect_lte(max(nchar(capture.output(print(wide)))), 80)
+  expect_output(print(line), "1 predictor, standardised", fixed = TRUE)
+  empty <- line
+  empty$runs <- list(NULL)
+  empty$time <- 0L
+  expect_output(print(empty), "0 of 30 rows", fixed = TRUE)
+})
+
+test_that("one number for sigma, whoever is asked", {
+  for (fit in everything) {
+    expect_equal(tidy(fit)$estimate[[1]], sigma(fit))
+    expect_identical(glance(fit)$sigma, sigma(fit))
+    draws <- as_draws(fit, weighted = TRUE)
+    expect_equal(sum(stats::weights(draws) * draws$sigma), sigma(fit))
+  }
+})
+
 test_that("summary adds parameters, centres and diagnostics", {
   for (fit in everything) {
     s <- summary(fit, level = 0.8)
@@ -140,12 +159,12 @@ test_that("sigma is the posterior mean of the noise's standard deviation", {
   expect_equal(sigma(fixed_noise), 0.3, tolerance = 1e-14)
   scaled <- fit_small(y ~ x, data, prior = srvm_prior(noise = fixed(0.09)))
   expect_equal(sigma(scaled), 0.3 * stats::sd(data$y), tolerance = 1e-12)
-  # A mean of stored particles and one of their refreshed draws: the same
-  # up to Monte-Carlo error.
+  # Stored particles and their refreshed draws have the same mean, up to
+  # Monte-Carlo error.
   many <- fit_small(y ~ x, data, control = smc_control(particles = 3000))
-  draws <- as_draws(many, weighted = TRUE)
-  refreshed <- sum(stats::weights(draws) * draws$sigma)
-  expect_equal(sigma(many), refreshed, tolerance = 0.05)
+  pool <- srvm_pool(many)
+  stored <- stats::sd(data$y) * sum(pool$weights * sqrt(pool$noise))
+  expect_equal(sigma(many), stored, tolerance = 0.05)
 })
 
 test_that("logLik is the plug-in likelihood, with its degrees of freedom", {
@@ -475,4 +494,14 @@ test_that("a saved fit is the fit", {
     update(back, newdata = data[1:3, ])$runs[[1]]$weights,
     update(pooled, newdata = data[1:3, ])$runs[[1]]$weights
   )
+})
+
+test_that("update() can set another time limit", {
+  control <- smc_control(50, time_limit = 1e-6)
+  short <- suppressWarnings(
+    srvm(y ~ x, sim_sinc(40, seed = 1), control = control, seed = 1)
+  )
+  expect_lt(nobs(short), 40)
+  expect_identical(nobs(suppressWarnings(update(short, time_limit = Inf))), 40L)
+  expect_error(update(short, time_limit = -1), class = "kb_error_argument")
 })
