@@ -39,9 +39,10 @@ random_script <- function(n, size, gain, ridge, columns) {
     p <- ncol(phi)
     if (p == size) up <- FALSE
     if (p == 0) up <- TRUE
-    weights <- c(append = 1 + 4 * up, erase = 1 + 4 * !up, rank_one = 2,
-      factor = 0.15)
-    weights <- weights * c(p < size, p > 0, 1, 1)
+    weights <- c(
+      append = (1 + 4 * up) * (p < size), erase = (1 + 4 * !up) * (p > 0),
+      rank_one = 2, factor = 0.15
+    )
     op <- sample(names(weights), 1, prob = weights)
     step <- list(op = op)
     if (op == "append") {
@@ -159,8 +160,9 @@ smooth_script <- function(n, gain, ridge) {
   script <- problems <- list()
   for (i in seq_len(n)) {
     p <- ncol(phi)
-    step <- list(op = if (p < 2 || (i %% 3 > 0 && p < 40)) "append" else "erase")
-    if (step$op == "erase") {
+    grow <- p < 2 || (i %% 3 > 0 && p < 40)
+    step <- list(op = if (grow) "append" else "erase")
+    if (!grow) {
       step$i <- sample.int(p, 1)
       phi <- phi[, -step$i, drop = FALSE]
     } else {
@@ -168,7 +170,7 @@ smooth_script <- function(n, gain, ridge) {
     }
     dense <- dense_problem(phi, y, 0, gain, ridge)
     l <- dense_factor(dense$a, ridge)
-    if (step$op == "append") {
+    if (grow) {
       step$h <- l[p + 1, seq_len(p)]
       step$pivot <- l[p + 1, p + 1]
       step$z <- forwardsolve(l, dense$b)[p + 1]
@@ -209,7 +211,7 @@ test_that("no pivot of a new factor is below the ridge", {
   expect_gte(min(pivots), sqrt(ridge) * (1 - 1e-12))
   expect_lt(max(vapply(states, `[[`, 0, "drift")), 1e-14)
   # A gram matrix that rounding made indefinite: the last Schur complement is
-  # ridge - 1e-10 < 0.
+  # about -1e-10.
   gram <- matrix(c(1, 1, 1, 1 - 1e-10), 2)
   script <- list(list(op = "factor", gram = gram, b = 1:2, first_shift = 0))
   state <- cholesky_script_cpp(script, 1, 1e-12)[[1]]
@@ -223,8 +225,9 @@ test_that("the first row, the last and the only one can be erased", {
   for (order in list(c(1, 1, 1, 1, 1), c(5, 4, 3, 2, 1), c(3, 4, 1, 2, 1))) {
     left <- phi
     first <- dense_problem(phi, y, 0, 1, 1)
-    script <- list(c(first["gram"], list(op = "factor", b = first$b,
-      first_shift = 0)))
+    script <- list(
+      c(first["gram"], list(op = "factor", b = first$b, first_shift = 0))
+    )
     problems <- list(first)
     for (i in order) {
       left <- left[, -i, drop = FALSE]

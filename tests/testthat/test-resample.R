@@ -43,6 +43,11 @@ test_that("counts sum to n, and zero weights are never chosen", {
     expect_true(all(ends[c(1, 2, 5, 6), ] == 0))
     expect_identical(counts_of(scheme, 1, 4), matrix(4L))
   }
+  # A uniform of exactly 0 falls into the first cell that is not empty.
+  zero <- c("0", "1", "2", "0")
+  expect_identical(rng_draws_cpp(zero, "uniform", 1, 0, 0)$draws, 0)
+  counts <- resample_cpp("systematic", c(0, 0.5, 0.5), 2, zero, 1)
+  expect_identical(counts[, 1], c(0L, 1L, 1L))
 })
 
 test_that("one particle with all the weight is copied n times", {
