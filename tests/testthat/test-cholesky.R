@@ -219,6 +219,21 @@ test_that("no pivot of a new factor is below the ridge", {
   expect_identical(state$factor[2, 2], 1e-6)
 })
 
+test_that("a singular gram matrix does not let rounding grow", {
+  # Rounding is 20 times the ridge: what it leaves of a dependent column must
+  # not be divided by a small pivot again and again.
+  ridge <- 1e-6
+  run <- withr::with_seed(4, smooth_script(150, 1e8, ridge))
+  states <- cholesky_script_cpp(run$factors, 1e8, ridge)
+  pivots <- unlist(lapply(states, function(s) diag(as.matrix(s$factor))))
+  expect_true(all(vapply(states, `[[`, NA, "ok")))
+  expect_gte(min(pivots), sqrt(ridge) * (1 - 1e-12))
+  expect_lt(max(vapply(states, `[[`, 0, "drift")), 1e-12)
+  # z'z explains no more than there is of y'y = sum(sin(1:25)^2).
+  explained <- vapply(states, function(s) sum(s$z^2), 0)
+  expect_lte(max(explained), 1e8 * sum(sin(1:25)^2) * (1 + 1e-8))
+})
+
 test_that("the first row, the last and the only one can be erased", {
   phi <- withr::with_seed(5, matrix(rnorm(60), 12))
   y <- cos(1:12)
@@ -316,6 +331,8 @@ test_that("ok() is false once a pivot is not a positive number", {
   for (value in c(NaN, NA, Inf, -Inf)) {
     expect_false(ok_of(broken(2, 2, value)))
     expect_false(ok_of(broken(3, 1, value)))
+    b <- list(op = "factor", gram = gram, b = c(0, value, 0), first_shift = 0)
+    expect_false(ok_of(b))
     expect_identical(ok_of(sound, rank_one(c(1, value, 1), 1)), c(TRUE, FALSE))
     expect_identical(ok_of(sound, rank_one(rep(1, 3), value)), c(TRUE, FALSE))
   }

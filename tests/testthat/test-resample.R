@@ -50,6 +50,16 @@ test_that("counts sum to n, and zero weights are never chosen", {
   expect_identical(counts[, 1], c(0L, 1L, 1L))
 })
 
+test_that("what rounding leaves over falls on a particle with weight", {
+  # The first uniform of this state is the largest, 1 - 2^-53, and
+  # (10 + u) / 11 is 1 in double precision.
+  last <- c("0", "1", "2", "fff001ffffffffff")
+  expect_identical(rng_draws_cpp(last, "uniform", 1, 0, 0)$draws, 1 - 2^-53)
+  counts <- resample_cpp("systematic", c(rep(0.1, 10), 0), 11, last, 1)
+  expect_identical(counts[11, 1], 0L)
+  expect_identical(sum(counts), 11L)
+})
+
 test_that("one particle with all the weight is copied n times", {
   for (scheme in schemes) {
     for (at in c(1, 3, 7)) {
@@ -94,7 +104,8 @@ test_that("counts stay within a scheme's bounds", {
 
 test_that("equal weights give each once, except multinomially", {
   for (scheme in c("residual", "stratified", "systematic")) {
-    for (n in c(1, 2, 8, 10, 64, 250)) {
+    # 49 * (1 / 49) is not 1.
+    for (n in c(1, 2, 8, 10, 49, 64, 250)) {
       counts <- counts_of(scheme, rep(1 / n, n), n, 100)
       expect_true(all(counts == 1))
     }

@@ -297,6 +297,30 @@ test_that("after 1000 moves a particle equals one built from scratch", {
   }
 })
 
+test_that("a model beyond double precision gives no nonsense", {
+  # Rounding is up to 1e5 times the ridge here. The density of n responses is
+  # at most (2 pi sigma^2)^(-n/2), and f cannot be far from them.
+  data <- sim_sinc(60, seed = 1)
+  v <- stats::var(data$y)
+  for (noise in c(1e-2, 1e-4, 1e-6)) {
+    for (coef in c(1, 1000)) {
+      prior <- srvm_prior(20, noise = fixed(noise * v), coef = fixed(coef * v))
+      fit <- tryCatch(
+        suppressWarnings(srvm(y ~ x, data,
+          kernel = kernel_polynomial(3, 1), prior = prior, scale = FALSE,
+          control = smc_control(particles = 30, n_moves = 5), seed = 1
+        )),
+        error = function(e) expect_match(conditionMessage(e), "cannot go on")
+      )
+      if (inherits(fit, "kb_srvm")) {
+        bound <- -30 * log(2 * pi * noise * v)
+        expect_lt(evidence(fit)$log_evidence, bound)
+        expect_lt(max(abs(fitted(fit) - data$y)), 50)
+      }
+    }
+  }
+})
+
 # Gibbs ----------------------------------------------------------------------
 
 #' Draws of a Gibbs sweep and what they should be distributed as. The shift is

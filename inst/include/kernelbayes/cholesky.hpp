@@ -264,8 +264,15 @@ class Cholesky {
     const int p = size();
     for (int j = 0; j < p; ++j) {
       double* column = factor_.column(j);
-      if (!std::isfinite(column[j])) ok_ = false;
-      const double pivot = std::sqrt(std::max(column[j], min_pivot));
+      if (!std::isfinite(column[j]) || !std::isfinite(z_[j])) ok_ = false;
+      if (column[j] < min_pivot) {
+        // Below the ridge all that is left of this column is rounding, which
+        // a division by the small pivot would let grow beyond bounds.
+        column[j] = min_pivot;
+        std::fill(column + j + 1, column + p, 0.0);
+        z_[j] = 0;
+      }
+      const double pivot = std::sqrt(column[j]);
       const double inverse = 1 / pivot;
       column[j] = pivot;
       inverse_diagonal_[j] = inverse;

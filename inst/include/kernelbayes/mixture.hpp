@@ -13,10 +13,12 @@ struct NormalMixture {
   const double* means;
   const double* sds;
 
-  double cdf(double x) const {
+  /// P(X <= x), or P(X >= x) for sign = -1: no digit is lost in either tail.
+  double tail(double x, double sign) const {
     double sum = 0;
     for (int i = 0; i < n; ++i) {
-      sum += weights[i] * std::erfc((means[i] - x) / sds[i] * kInverseRootTwo);
+      const double r = sign * (means[i] - x) / sds[i];
+      sum += weights[i] * std::erfc(r * kInverseRootTwo);
     }
     return 0.5 * sum;
   }
@@ -41,9 +43,10 @@ struct NormalMixture {
   }
 
   /// The p-quantile, where `z` is that of the standard normal: it lies
-  /// between the components' own. Newton steps, bisection where they leave
-  /// the bracket.
+  /// between the components' own. Newton steps on the log of the smaller
+  /// tail, bisection where they leave the bracket or do not halve.
   double quantile(double p, double z) const {
+    const double sign = z < 0 ? 1 : -1, target = z < 0 ? p : 1 - p;
     double lower = std::numeric_limits<double>::infinity(), upper = -lower;
     double centre = 0;
     for (int i = 0; i < n; ++i) {
@@ -52,17 +55,25 @@ struct NormalMixture {
       upper = std::max(upper, own);
       centre += weights[i] * own;
     }
-    double x = std::min(std::max(centre, lower), upper);
+    double x = std::min(std::max(centre, lower), upper), step = upper - lower;
     for (int iteration = 0; iteration < 200; ++iteration) {
-      const double excess = cdf(x) - p;
+      const double probability = tail(x, sign);
+      const double excess = std::log(probability / target);
       if (excess == 0) return x;
-      (excess > 0 ? upper : lower) = x;
-      double next = x - excess / density(x);
-      if (!(next > lower && next < upper)) next = 0.5 * (lower + upper);
-      const double tolerance = 1e-12 * (std::abs(next) + upper - lower);
-      if (std::abs(next - x) <= tolerance || upper - lower <= tolerance) {
-        return next;
+      (excess * sign > 0 ? upper : lower) = x;
+      double next = x - sign * excess * probability / density(x);
+      const bool inside = next > lower && next < upper;
+      if (std::abs(excess) < 1e-10) return inside ? next : x;
+      if (!inside || std::abs(next - x) > 0.5 * step) {
+        next = 0.5 * (lower + upper);
       }
+      const double tolerance = 1e-12 * (std::abs(next) + upper - lower);
+      if (upper - lower <= tolerance) return next;
+      // A short step is no proof: inside a point mass every step is short.
+      if (std::abs(next - x) < tolerance) {
+        next = x + std::copysign(tolerance, next - x);
+      }
+      step = std::abs(next - x);
       x = next;
     }
     return x;

@@ -20,16 +20,17 @@ using ResamplingScheme = std::vector<int> (*)(const std::vector<double>&, int,
 namespace resampling {
 
 /// Counts from sorted points in [0, 1): point i falls in the cell of one
-/// particle. The last cell takes what rounding leaves over.
+/// particle. The last cell with weight takes what rounding leaves over.
 template <typename Point>
 std::vector<int> invert(const std::vector<double>& weights, int n,
                         Point point) {
   std::vector<int> counts(weights.size(), 0);
-  std::size_t cell = 0;
+  std::size_t cell = 0, last = weights.size() - 1;
+  while (last > 0 && !(weights[last] > 0)) --last;
   double upper = weights[0];
   for (int i = 0; i < n; ++i) {
     const double u = point(i);
-    while (u >= upper && cell + 1 < weights.size()) upper += weights[++cell];
+    while (u >= upper && cell < last) upper += weights[++cell];
     ++counts[cell];
   }
   return counts;
@@ -64,8 +65,10 @@ inline std::vector<int> residual(const std::vector<double>& weights, int n,
   std::vector<int> counts(weights.size());
   std::vector<double> rest(weights.size());
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    counts[i] = static_cast<int>(std::floor(n * weights[i]));
-    rest[i] = n * weights[i] - counts[i];
+    // Whole numbers stay whole: 49 * (1.0 / 49) is below 1.
+    const double expected = n * weights[i];
+    counts[i] = static_cast<int>(std::floor(expected * (1 + 1e-14)));
+    rest[i] = std::max(expected - counts[i], 0.0);
   }
   const int left = n - std::accumulate(counts.begin(), counts.end(), 0);
   if (left <= 0) return counts;

@@ -20,6 +20,17 @@ double seconds_since(Clock::time_point start) {
 // on this schedule instead.
 constexpr int kRefactorEvery = 64;
 
+// y'y / noise - z'z (and the prior mean's square, with a shift) is a sum of
+// squares: the coefficients cannot explain more than there is.
+bool residual_is_valid(const Particle& particle, const Model& model,
+                       const CandidatePool& pool) {
+  double explained = 0;
+  for (const double z : particle.factor.z()) explained += z * z;
+  const double total = pool.response_squares() / particle.noise +
+                       model.shift * model.shift / particle.coef;
+  return explained <= total * (1 + 1e-8);
+}
+
 }  // namespace
 
 Target::Target(const Config& config, const Eigen::MatrixXd& x,
@@ -83,7 +94,8 @@ double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
                      y_[pool_.rows() - 1], rng, scratch);
   // A particle beyond double precision gets no weight; the run goes on as
   // long as one is left.
-  if (!particle.factor.ok() || !std::isfinite(log_weight)) {
+  if (!particle.factor.ok() || !std::isfinite(log_weight) ||
+      !residual_is_valid(particle, config_.model, pool_)) {
     return -std::numeric_limits<double>::infinity();
   }
   return log_weight;

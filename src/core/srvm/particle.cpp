@@ -47,10 +47,13 @@ Birth score_birth(const Particle& particle, int candidate,
     squares += h[j] * h[j];
     product += h[j] * particle.factor.z(j);
   }
-  // The Schur complement is at least the ridge; less is rounding.
-  const double schur = std::max(gain * gram + ridge - squares, ridge);
+  // The Schur complement is at least the ridge; less is rounding, and so is
+  // then what is left of the right-hand side (as in Cholesky::factor).
+  double schur = gain * gram + ridge - squares;
+  const bool rounding = schur < ridge;
+  if (rounding) schur = ridge;
   const double pivot = std::sqrt(schur);
-  const double z = (gain * rhs - product) / pivot;
+  const double z = rounding ? 0 : (gain * rhs - product) / pivot;
   const double log_ratio =
       0.5 * z * z - 0.5 * std::log(schur * particle.coef);
   return {candidate, gram, rhs, log_ratio, pivot, z};
