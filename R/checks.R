@@ -56,6 +56,8 @@ check_count <- function(x, lower = 0, upper = .Machine$integer.max,
   inside <- is.numeric(x) && length(x) == 1 && is.finite(x) &&
     x == round(x) && x >= lower && x <= upper
   if (!isTRUE(inside)) {
+    # The largest integer is worth a word only to those who went beyond it.
+    if (upper == .Machine$integer.max && !isTRUE(x > upper)) upper <- Inf
     bad_argument(x, arg, number_range("a whole number", lower, upper), call)
   }
   as.integer(x)
@@ -63,9 +65,6 @@ check_count <- function(x, lower = 0, upper = .Machine$integer.max,
 
 #' @noRd
 number_range <- function(what, lower, upper, open = FALSE) {
-  if (upper == .Machine$integer.max) {
-    upper <- Inf
-  }
   if (is.infinite(lower) && is.infinite(upper)) {
     return(what)
   }

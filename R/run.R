@@ -246,7 +246,7 @@ worker_slice <- function(engine, index, state, seconds, signal) {
   suspendInterrupts(run_slice(engine, index, state, clock, advance)$state)
 }
 
-# Stopping ----------------------------------------------------------------------
+# Stopping --------------------------------------------------------------------
 
 #' @noRd
 reason_to_stop <- function(clock) {
@@ -323,7 +323,7 @@ warn_worker <- function(problem) {
   ), "worker", call = NULL)
 }
 
-# Progress ----------------------------------------------------------------------
+# Progress --------------------------------------------------------------------
 
 #' A progress bar (cli), or progressr's signals where the work is done by
 #' other processes

@@ -11,16 +11,14 @@ extras <- list(
   tests = list(
     required = "testthat",
     useful = c(
-      "callr", "future", "future.apply", "kernlab", "MASS", "progressr",
-      "rstantools", "withr"
+      "callr", "future", "kernlab", "MASS", "progressr", "rstantools", "withr"
     )
   ),
   quickstart = list(required = "MASS", useful = character()),
   check = list(
     required = c("testthat", "knitr", "rmarkdown", "MASS"),
     useful = c(
-      "callr", "future", "future.apply", "kernlab", "progressr", "rstantools",
-      "withr"
+      "callr", "future", "kernlab", "progressr", "rstantools", "withr"
     )
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr")

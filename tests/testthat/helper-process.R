@@ -93,7 +93,7 @@ in_process <- function(run, ..., background = FALSE) {
 }
 
 #' Wait until something holds, or fail
-wait_until <- function(holds, process = NULL, seconds = 60) {
+wait_until <- function(holds, process = NULL, seconds = 120) {
   deadline <- Sys.time() + seconds
   while (!holds()) {
     if (!is.null(process) && !process$is_alive()) {
@@ -106,7 +106,7 @@ wait_until <- function(holds, process = NULL, seconds = 60) {
 }
 
 #' The value of a process that must end by itself
-value_of <- function(process, seconds = 60) {
+value_of <- function(process, seconds = 120) {
   process$wait(seconds * 1000)
   if (process$is_alive()) {
     process$kill()

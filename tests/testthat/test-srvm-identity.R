@@ -27,7 +27,7 @@ test_that("the result does not depend on the number of threads", {
   }
 })
 
-# update() ----------------------------------------------------------------------
+# update() --------------------------------------------------------------------
 
 #' Fit the first block, take in the others with update()
 fit_in_blocks <- function(x, y, blocks, all, control) {
@@ -149,7 +149,7 @@ test_that("update() without new rows returns a complete fit as it is", {
   expect_identical(update(fit), fit)
 })
 
-# Seeds -------------------------------------------------------------------------
+# Seeds -----------------------------------------------------------------------
 
 test_that("seed = NULL honours set.seed() and stores what it drew", {
   withr::local_preserve_seed()
@@ -174,7 +174,7 @@ test_that("a seed leaves R's generator untouched", {
   expect_identical(.Random.seed, before)
 })
 
-# Replicates and workers ----------------------------------------------------------
+# Replicates and workers ------------------------------------------------------
 
 test_that("replicates are independent runs that do not depend on each other", {
   one <- fit_sinc()
@@ -209,7 +209,7 @@ test_that("replicates on a cluster's workers equal those in this process", {
   expect_same_fit(on_workers, fit_sinc(control = small(replicates = 5)))
 })
 
-# A fit is plain data -------------------------------------------------------------
+# A fit is plain data ---------------------------------------------------------
 
 #' Types that do not live on in a file, and where they are
 find_handles <- function(x, path = "fit") {

@@ -245,12 +245,13 @@ class Cholesky {
   /// Sets a factor computed before (its columns one after the other).
   void restore(int p, const double* columns, const double* z) {
     resize(p);
+    ok_ = true;
     for (int j = 0; j < p; ++j) {
       for (int i = j; i < p; ++i) factor_(i, j) = *columns++;
       inverse_diagonal_[j] = 1 / factor_(j, j);
       z_[j] = z[j];
+      ok_ = ok_ && std::isfinite(inverse_diagonal_[j]) && std::isfinite(z_[j]);
     }
-    ok_ = true;
   }
 
  private:
