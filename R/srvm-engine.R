@@ -15,7 +15,7 @@ srvm_engine <- function(fit) {
           noise = variance_config(prior$noise, settings$limits$noise),
           coef = variance_config(prior$coef, settings$limits$coef),
           intercept = settings$intercept,
-          shift = settings$shift, seed = fit$seed
+          scaled = prior$scaled, shift = settings$shift, seed = fit$seed
         ),
         fit$control[c(
           "particles", "n_moves", "move_fraction", "resampling",

@@ -14,15 +14,18 @@ srvm_pool <- function(fit, call = rlang::caller_env()) {
   glue <- function(name) unlist(lapply(runs, `[[`, name), use.names = FALSE)
   weights <- unlist(Map(function(run, s) s * run$weights, runs, share))
   draws <- lapply(runs, `[[`, "draws")
+  draws <- list(
+    beta = unlist(lapply(draws, `[[`, "beta")),
+    noise = unlist(lapply(draws, `[[`, "noise")),
+    coef = unlist(lapply(draws, `[[`, "coef"))
+  )
+  # The scaled form integrates the noise out: a state has none of its own.
+  scaled <- fit$settings$prior$scaled
   list(
-    k = glue("k"), sets = glue("sets"), noise = glue("noise"),
+    k = glue("k"), sets = glue("sets"),
+    noise = if (scaled) draws$noise else glue("noise"),
     coef = glue("coef"), factor = glue("factor"), z = glue("z"),
-    draws = list(
-      beta = unlist(lapply(draws, `[[`, "beta")),
-      noise = unlist(lapply(draws, `[[`, "noise")),
-      coef = unlist(lapply(draws, `[[`, "coef"))
-    ),
-    weights = weights / sum(weights),
+    draws = draws, weights = weights / sum(weights),
     rows = fit$sequence[runs[[1]]$candidate_rows]
   )
 }
@@ -134,10 +137,14 @@ srvm_moments <- function(fit, x, pool) {
   candidates <- sort(unique(pool$sets))
   column <- integer(length(pool$rows))
   column[candidates] <- seq_along(candidates)
-  srvm_moments_cpp(
+  moments <- srvm_moments_cpp(
     pool, settings$intercept, settings$shift,
     srvm_values(fit, x, candidates, pool), column
   )
+  if (settings$prior$scaled) {
+    moments$variance <- sweep(moments$variance, 2, pool$noise, "*")
+  }
+  moments
 }
 
 #' The rows of x in blocks, so that a matrix of a block's rows and `columns`

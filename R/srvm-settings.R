@@ -21,9 +21,9 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, call) {
   x <- scaling_x(scaling, mould$x)
   y <- scaling_y(scaling, mould$y)
   check_kernel_dimension(kernel, ncol(x), call = call)
-  limits <- variance_limits(y)
-  check_fixed(prior$noise, limits$noise, "noise", call)
-  check_fixed(prior$coef, limits$coef, "coef", call)
+  limits <- variance_limits(y, prior$scaled)
+  check_fixed(prior, "noise", limits, call)
+  check_fixed(prior, "coef", limits, call)
   structure(
     list(
       kernel = kernel_resolve(kernel, x), prior = prior_resolve(prior, y),
@@ -100,6 +100,11 @@ reference_settings <- function(reference, mould, call) {
 #'   the model sees (standardised if `scale = TRUE`). `NULL`: `ig(1, 0.01 v)`
 #'   and `ig(1, 0.5 v)`, where v is the variance of that response at the first
 #'   call (1 if it is undefined or 0).
+#' @param scaled `TRUE` for the scaled form: coefficients have the noise
+#'   variance times a ratio as their variance, `coef` is the prior of that
+#'   ratio (default `ig(1, 50)`), and the noise variance is integrated out of
+#'   every weight. It is another prior: its evidence is not that of the plain
+#'   form.
 #'
 #' @details
 #' p(k) is truncated to k at most `kmax` and the number of distinct rows so
@@ -107,7 +112,8 @@ reference_settings <- function(reference, mould, call) {
 #' 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 v]} for the coefficients
 #' (with v at least the square of the response's mean), within which the
 #' likelihood is computed accurately; noise below a ten-thousandth of the
-#' response's standard deviation is not resolved. The papers' choice of inverse gammas with parameters 0
+#' response's standard deviation is not resolved. In the scaled form the noise
+#' is not truncated and the ratio lies in \eqn{[10^{-8}, 10^{12}]}. The papers' choice of inverse gammas with parameters 0
 #' makes the posterior improper for every amount of data, and is refused.
 #'
 #' @return An object of class `kb_srvm_prior`.
@@ -116,14 +122,25 @@ reference_settings <- function(reference, mould, call) {
 #' srvm_prior(lambda = 5, noise = fixed(0.01))
 #' @export
 srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
-                       noise = NULL, coef = NULL) {
+                       noise = NULL, coef = NULL, scaled = FALSE) {
+  scaled <- check_flag(scaled)
+  if (scaled && inherits(noise, "kb_fixed")) {
+    kb_abort(c(
+      "{.arg noise} must be {.fn ig} in the scaled form, which integrates it
+       out.",
+      x = "It is {.code {format(noise)}}.",
+      i = "With known noise the two forms are the same up to the unit of
+           {.arg coef}: use {.code scaled = FALSE}."
+    ), "argument", argument = "noise")
+  }
   structure(
     list(
       lambda = check_number(lambda, 0, open = TRUE),
       kmax = check_count(kmax, 0),
       centres = check_choice(centres, c("subset", "iid")),
       noise = if (!is.null(noise)) check_variance_prior(noise),
-      coef = if (!is.null(coef)) check_variance_prior(coef)
+      coef = if (!is.null(coef)) check_variance_prior(coef),
+      scaled = scaled
     ),
     class = "kb_srvm_prior"
   )
@@ -138,7 +155,11 @@ response_variance <- function(y) {
 
 #' Bounds of the two variances: their inverse gammas are truncated to them
 #' @noRd
-variance_limits <- function(y) {
+variance_limits <- function(y, scaled = FALSE) {
+  if (scaled) {
+    # The noise is integrated out, which bounds would not allow in closed form.
+    return(list(noise = c(0, Inf), coef = c(1e-8, 1e12)))
+  }
   v <- response_variance(y)
   # The intercept shares the coefficients' variance.
   square <- max(v, mean(y)^2)
@@ -147,16 +168,23 @@ variance_limits <- function(y) {
 
 #' A known variance must lie where the likelihood is computed accurately
 #' @noRd
-check_fixed <- function(prior, limits, arg, call) {
-  inside <- !inherits(prior, "kb_fixed") ||
-    prior$variance >= limits[[1]] && prior$variance <= limits[[2]]
+check_fixed <- function(prior, arg, limits, call) {
+  value <- prior[[arg]]
+  limits <- limits[[arg]]
+  inside <- !inherits(value, "kb_fixed") ||
+    value$variance >= limits[[1]] && value$variance <= limits[[2]]
   if (!inside) {
     ends <- vapply(limits, format, "", digits = 2)
+    unit <- if (prior$scaled) {
+      "multiples of the noise variance"
+    } else {
+      "squared units of the response that the model sees"
+    }
     kb_abort(c(
       "{.arg {arg}} of {.arg prior} must be between {ends[[1]]} and
        {ends[[2]]}.",
-      x = "It is {.code {format(prior)}}.",
-      i = "It is in squared units of the response that the model sees."
+      x = "It is {.code {format(value)}}.",
+      i = "It is in {unit}."
     ), "argument", argument = "prior", call = call)
   }
 }
@@ -166,7 +194,9 @@ check_fixed <- function(prior, limits, arg, call) {
 prior_resolve <- function(prior, y) {
   v <- response_variance(y)
   if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v)
-  if (is.null(prior$coef)) prior$coef <- ig(1, 0.5 * v)
+  if (is.null(prior$coef)) {
+    prior$coef <- if (prior$scaled) ig(1, 50) else ig(1, 0.5 * v)
+  }
   prior
 }
 
@@ -180,7 +210,11 @@ print.kb_srvm_prior <- function(x, ...) {
     "  centres: Poisson(", format(x$lambda), ") up to ", x$kmax, ", ",
     x$centres, "\n",
     "  noise: ", variance(x$noise, "ig(1, 0.01 var(y))"),
-    ", coef: ", variance(x$coef, "ig(1, 0.5 var(y))"), "\n",
+    ", coef: ", if (x$scaled) {
+      paste("noise times", variance(x$coef, "ig(1, 50)"))
+    } else {
+      variance(x$coef, "ig(1, 0.5 var(y))")
+    }, "\n",
     sep = ""
   )
   invisible(x)

@@ -58,7 +58,8 @@ Rcpp::List srvm_snapshot_cpp(SEXP handle) {
   return srvm_r::state_to_r(handle_of(handle).filter);
 }
 
-// One Gibbs draw of coefficients and variances for each particle.
+// One Gibbs draw of coefficients and variances for each particle; `coef` is the
+// variance of the coefficients in the scaled form too.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_draws_cpp(SEXP handle) {
   const srvm::Filter& filter = handle_of(handle).filter;
@@ -70,7 +71,8 @@ Rcpp::List srvm_draws_cpp(SEXP handle) {
     filter.target().draw(copy, rng, beta);
     all.insert(all.end(), beta.begin(), beta.end());
     noise.push_back(copy.noise);
-    coef.push_back(copy.coef);
+    const bool scaled = handle_of(handle).config.model.scaled;
+    coef.push_back(copy.coef * (scaled ? copy.noise : 1));
   }
   return Rcpp::List::create(Rcpp::_["beta"] = all, Rcpp::_["noise"] = noise,
                             Rcpp::_["coef"] = coef);

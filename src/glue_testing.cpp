@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/srvm/likelihood.hpp"
 #include "glue/srvm_from_r.hpp"
 
 namespace {
@@ -175,17 +176,20 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   Scene s(config, x, y, state);
   const int k = s.particle.k(), m = s.pool.size();
   const bool intercept = s.config.model.intercept;
-  std::vector<double>&g = s.scratch.a, &h = s.scratch.b, &w = s.scratch.c;
+  const std::vector<double>& h = s.scratch.b;
+  std::vector<double>& w = s.scratch.c;
+  const Likelihood likelihood(s.particle, s.config.model, s.pool.rows(),
+                              s.pool.response_squares());
   Birth birth{};
   Death death{};
   double swap = 0;
   if (j >= 0) {
-    gather_gram(s.pool, s.particle, j, intercept, g);
-    birth = score_birth(s.particle, j, g, s.pool.gram(j, j), s.pool.rhs(j), h);
+    birth = propose_birth(s.particle, s.config, s.pool, likelihood, j,
+                          s.scratch);
   }
-  if (i < k) death = score_death(s.particle, i, intercept, w);
+  if (i < k) death = score_death(s.particle, likelihood, i, intercept, w);
   if (j >= 0 && i < k) {
-    swap = log_swap_ratio(birth, death, k + intercept, s.particle.coef, h, w);
+    swap = log_swap_ratio(birth, death, likelihood, k + intercept, h, w);
   }
   const double into = log_birth_odds(s.config, k, m);
   const double undone = log_birth_odds(s.config, k - 1, m);
@@ -235,8 +239,7 @@ Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   std::vector<double> draw(p + 2);
   Eigen::MatrixXd out(p + 2, n);
   for (int i = 0; i < n; ++i) {  // the factor is left as it is
-    srvm::draw_coefficients(s.particle, rng, draw);
-    srvm::draw_variances(s.particle, s.config.model, s.pool, draw, rng);
+    srvm::gibbs_draw(s.particle, s.config.model, s.pool, rng, draw);
     draw[p] = s.particle.noise;
     draw[p + 1] = s.particle.coef;
     std::copy(draw.begin(), draw.end(), out.col(i).data());

@@ -39,6 +39,7 @@ inline srvm::Model model(const Rcpp::List& config) {
   out.coef = variance_prior(config["coef"]);
   out.intercept = config["intercept"];
   out.shift = config["shift"];
+  out.scaled = config["scaled"];
   return out;
 }
 

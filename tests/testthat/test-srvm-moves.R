@@ -29,7 +29,8 @@ problem <- function(kmax = 9, centres = "subset", intercept = TRUE,
     config = list(
       kernel = kernel_gaussian(bandwidth), lambda = lambda, kmax = kmax,
       centres = centres, noise = fixed(noise), coef = fixed(coef),
-      intercept = intercept, shift = shift, move_fraction = move_fraction
+      intercept = intercept, scaled = FALSE, shift = shift,
+      move_fraction = move_fraction
     ),
     model = oracle_model(
       x, y, oracle_kernel_gaussian(bandwidth), lambda, kmax, centres, noise,

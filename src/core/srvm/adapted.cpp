@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "likelihood.hpp"
+
 namespace kernelbayes {
 namespace srvm {
 
@@ -26,7 +28,9 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
   for (int i = 0; i < k; ++i) {
     u[i + intercept] = pool.latest_value(particle.set[i]);
   }
-  const double predictive = assimilate(particle, scratch, u, y);
+  const Likelihood before(particle, model, pool.rows() - 1,
+                          pool.response_squares() - y * y);
+  const double predictive = assimilate(particle, before, scratch, u, y);
   // A repeated point is no new candidate: the prior does not change.
   if (!pool.latest_is_new()) return {{predictive, 0}, {}};
 
@@ -34,14 +38,11 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
   const double join = step.join(k);
   if (join == 0) return {{log_stay, 0}, {}};
 
-  const int t = pool.latest();
-  std::vector<double>& g = scratch.a;
-  if (intercept) g[0] = pool.column_sum(t);
-  for (int i = 0; i < k; ++i) {
-    g[i + intercept] = pool.latest_gram(particle.set[i]);
-  }
-  const Birth birth = score_birth(particle, t, g, pool.latest_gram(t),
-                                  pool.rhs(t), scratch.b);
+  const Likelihood now(particle, model, pool.rows(), pool.response_squares());
+  const CandidateSums sums =
+      pool.gather_latest(particle.set, intercept, scratch.a);
+  const Birth birth = score_birth(particle, now, pool.latest(), sums,
+                                  scratch.a, scratch.b);
   const double log_join = predictive + birth.log_ratio + std::log(join);
   return {adapted_choice(log_stay, log_join), birth};
 }

@@ -1,3 +1,4 @@
+#include "likelihood.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -7,9 +8,10 @@ void birth_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, Rng& rng, Scratch& scratch) {
   const int m = pool.size();
   const int j = draw_unoccupied(particle, m, rng);
-  gather_gram(pool, particle, j, config.model.intercept, scratch.a);
-  const Birth birth = score_birth(particle, j, scratch.a, pool.gram(j, j),
-                                  pool.rhs(j), scratch.b);
+  const Likelihood likelihood(particle, config.model, pool.rows(),
+                              pool.response_squares());
+  const Birth birth =
+      propose_birth(particle, config, pool, likelihood, j, scratch);
   ++particle.moves.tried[0];
   const double odds = log_birth_odds(config, particle.k(), m);
   if (!accept(birth.log_ratio + odds, rng)) return;

@@ -40,12 +40,14 @@ struct VariancePrior {
 
 /// The model of Vermaak, Godsill and Doucet (2003): y = beta_0 +
 /// sum_{j in S} beta_j K(x, x_j) + noise, beta ~ N(0, coef I), with the
-/// prior of the set S in `centres`.
+/// prior of the set S in `centres`. In the scaled form beta ~ N(0, noise coef
+/// I): `coef` is then a ratio and the noise variance is integrated out.
 struct Model {
   Kernel kernel = Kernel::constant(1);
   CentrePrior centres;
   VariancePrior noise, coef;
   bool intercept = true;
+  bool scaled = false;
   double shift = 0;  // subtracted from y for accuracy; not part of the model
 };
 

@@ -1,3 +1,4 @@
+#include "likelihood.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -7,7 +8,10 @@ void death_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, Rng& rng, Scratch& scratch) {
   const int i = static_cast<int>(rng.index(particle.k()));
   const bool intercept = config.model.intercept;
-  const Death death = score_death(particle, i, intercept, scratch.a);
+  const Likelihood likelihood(particle, config.model, pool.rows(),
+                              pool.response_squares());
+  const Death death =
+      score_death(particle, likelihood, i, intercept, scratch.a);
   ++particle.moves.tried[1];
   const double odds = log_birth_odds(config, particle.k() - 1, pool.size());
   if (!accept(death.log_ratio - odds, rng)) return;

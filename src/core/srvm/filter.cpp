@@ -16,21 +16,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Fixed variances are never refactored by a Gibbs step: rounding is cleared
-// on this schedule instead.
-constexpr int kRefactorEvery = 64;
-
-// y'y / noise - z'z (and the prior mean's square, with a shift) is a sum of
-// squares: the coefficients cannot explain more than there is.
-bool residual_is_valid(const Particle& particle, const Model& model,
-                       const CandidatePool& pool) {
-  double explained = 0;
-  for (const double z : particle.factor.z()) explained += z * z;
-  const double total = pool.response_squares() / particle.noise +
-                       model.shift * model.shift / particle.coef;
-  return explained <= total * (1 + 1e-8);
-}
-
 }  // namespace
 
 Target::Target(const Config& config, const Eigen::MatrixXd& x,
@@ -62,19 +47,8 @@ void Target::start(Particle& particle, Rng& rng) const {
   refactor(particle, model);
 }
 
-void Target::gibbs(Particle& particle, Rng& rng, Scratch& scratch) const {
-  const Model& model = config_.model;
-  const bool fixed = model.noise.fixed && model.coef.fixed;
-  if (fixed && pool_.rows() % kRefactorEvery != 0) return;
-  if (!fixed) {
-    draw_coefficients(particle, rng, scratch.a);
-    draw_variances(particle, model, pool_, scratch.a, rng);
-  }
-  refactor(particle, model);
-}
-
 void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
-  gibbs(particle, rng, scratch);
+  gibbs_sweep(particle, config_.model, pool_, rng, scratch);
   particle.moves = MoveCounts();
   for (int i = 0; i < config_.n_moves; ++i) {
     random_move(particle, config_, pool_, rng, scratch);
@@ -143,8 +117,7 @@ void Target::record_sets(const std::vector<Particle>& particles,
 void Target::draw(Particle& particle, Rng& rng,
                   std::vector<double>& beta) const {
   beta.resize(particle.factor.size());
-  draw_coefficients(particle, rng, beta);
-  draw_variances(particle, config_.model, pool_, beta, rng);
+  gibbs_draw(particle, config_.model, pool_, rng, beta);
   if (config_.model.intercept) beta[0] += config_.model.shift;
 }
 

@@ -52,7 +52,6 @@ class Target {
   const Records& records() const { return records_; }
 
  private:
-  void gibbs(Particle& particle, Rng& rng, Scratch& scratch) const;
   void release_unused(const std::vector<Particle>& particles);
   void record_sets(const std::vector<Particle>& particles,
                    const std::vector<double>& weights);

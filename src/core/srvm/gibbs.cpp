@@ -1,36 +1,93 @@
+#include "likelihood.hpp"
 #include "particle.hpp"
 
 namespace kernelbayes {
 namespace srvm {
 
-void draw_coefficients(const Particle& particle, Rng& rng,
+namespace {
+
+void draw_coefficients(const Particle& particle, double sd, Rng& rng,
                        std::vector<double>& beta) {
   const int p = particle.factor.size();
-  for (int j = 0; j < p; ++j) beta[j] = particle.factor.z(j) + rng.normal();
+  for (int j = 0; j < p; ++j) {
+    beta[j] = particle.factor.z(j) + sd * rng.normal();
+  }
   particle.factor.solve_upper(beta.data());
 }
 
-void draw_variances(Particle& particle, const Model& model,
-                    const CandidatePool& pool,
-                    const std::vector<double>& beta, Rng& rng) {
+// The sum of squared coefficients, the intercept in the scale of y.
+double sum_of_squares(const Particle& particle, const Model& model,
+                      const std::vector<double>& beta) {
   const int p = particle.gram.size();
-  double quadratic = 0, linear = 0, squares = 0;
+  double squares = 0;
+  for (int j = 0; j < p; ++j) squares += beta[j] * beta[j];
+  if (model.shift != 0) {
+    const double intercept = beta[0] + model.shift;
+    squares += intercept * intercept - beta[0] * beta[0];
+  }
+  return squares;
+}
+
+double residual_squares(const Particle& particle, const CandidatePool& pool,
+                        const std::vector<double>& beta) {
+  const int p = particle.gram.size();
+  double quadratic = 0, linear = 0;
   for (int j = 0; j < p; ++j) {
     const double* column = particle.gram.column(j);
     double sum = 0.5 * column[j] * beta[j];
     for (int i = j + 1; i < p; ++i) sum += column[i] * beta[i];
     quadratic += 2 * sum * beta[j];
     linear += particle.rhs[j] * beta[j];
-    squares += beta[j] * beta[j];
   }
-  if (model.shift != 0) {
-    const double intercept = beta[0] + model.shift;
-    squares += intercept * intercept - beta[0] * beta[0];
-  }
-  const double residual =
-      std::max(pool.response_squares() - 2 * linear + quadratic, 0.0);
+  return std::max(pool.response_squares() - 2 * linear + quadratic, 0.0);
+}
+
+// The noise given S and coef, in the scaled form.
+void draw_noise_scaled(Particle& particle, const Model& model,
+                       const CandidatePool& pool, Rng& rng) {
+  const double residual = Likelihood::residual_squares(
+      particle, model, pool.response_squares());
   particle.noise = model.noise.draw_posterior(pool.rows(), residual, rng);
-  particle.coef = model.coef.draw_posterior(p, squares, rng);
+}
+
+// noise | S, coef, then beta | noise, S, coef, then coef | beta, noise.
+void gibbs_draw_scaled(Particle& particle, const Model& model,
+                       const CandidatePool& pool, Rng& rng,
+                       std::vector<double>& beta) {
+  draw_noise_scaled(particle, model, pool, rng);
+  draw_coefficients(particle, std::sqrt(particle.noise), rng, beta);
+  const double squares = sum_of_squares(particle, model, beta);
+  particle.coef = model.coef.draw_posterior(
+      particle.gram.size(), squares / particle.noise, rng);
+}
+
+}  // namespace
+
+void gibbs_draw(Particle& particle, const Model& model,
+                const CandidatePool& pool, Rng& rng,
+                std::vector<double>& beta) {
+  if (model.scaled) return gibbs_draw_scaled(particle, model, pool, rng, beta);
+  draw_coefficients(particle, 1, rng, beta);
+  particle.noise = model.noise.draw_posterior(
+      pool.rows(), residual_squares(particle, pool, beta), rng);
+  particle.coef = model.coef.draw_posterior(
+      particle.gram.size(), sum_of_squares(particle, model, beta), rng);
+}
+
+void gibbs_sweep(Particle& particle, const Model& model,
+                 const CandidatePool& pool, Rng& rng, Scratch& scratch) {
+  // Rounding is cleared on this schedule where no draw asks for a refactor.
+  constexpr int kRefactorEvery = 64;
+  const bool unchanged =
+      model.coef.fixed && (model.scaled || model.noise.fixed);
+  if (!unchanged) {
+    gibbs_draw(particle, model, pool, rng, scratch.a);
+  } else if (model.scaled) {
+    draw_noise_scaled(particle, model, pool, rng);
+  }
+  if (!unchanged || pool.rows() % kRefactorEvery == 0) {
+    refactor(particle, model);
+  }
 }
 
 }  // namespace srvm

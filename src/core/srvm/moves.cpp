@@ -12,6 +12,14 @@ double log_birth_odds(const Config& config, int k, int m) {
                   (b / (m - k)));
 }
 
+Birth propose_birth(const Particle& particle, const Config& config,
+                    const CandidatePool& pool, const Likelihood& likelihood,
+                    int j, Scratch& scratch) {
+  const CandidateSums sums = pool.gather(j, particle.set,
+                                         config.model.intercept, scratch.a);
+  return score_birth(particle, likelihood, j, sums, scratch.a, scratch.b);
+}
+
 int draw_unoccupied(const Particle& particle, int m, Rng& rng) {
   const auto& set = particle.set;
   for (;;) {

@@ -36,10 +36,17 @@ inline double death_probability(const Config& config, int k) {
 /// out of m; a death from k + 1 to k has its negative.
 double log_birth_odds(const Config& config, int k, int m);
 
+/// Scores the birth of candidate j: its gram entries with the set are left in
+/// scratch.a, its row of the factor in scratch.b.
+Birth propose_birth(const Particle& particle, const Config& config,
+                    const CandidatePool& pool, const Likelihood& likelihood,
+                    int j, Scratch& scratch);
+
 /// log L(S + j - i) - log L(S): the birth of j, then the death of i from the
 /// factor that j's row [h', pivot] would extend. `w` is column i of L^-1.
-double log_swap_ratio(const Birth& birth, const Death& death, int p,
-                      double coef, const std::vector<double>& h,
+double log_swap_ratio(const Birth& birth, const Death& death,
+                      const Likelihood& likelihood, int p,
+                      const std::vector<double>& h,
                       const std::vector<double>& w);
 
 /// A uniform choice among the candidates outside the set.

@@ -16,9 +16,9 @@ struct MoveCounts {
 };
 
 /// One hypothesis: a set S of centres and psi = (noise, coef), with the
-/// factor of A = G_SS / noise + I / coef and z = L^-1 Phi'y / noise. Row 0
-/// is the intercept, where the model has one; the centres follow in the
-/// order of `set`.
+/// factor of A = gain G_SS + I / coef and z = L^-1 gain Phi'y, where gain is
+/// 1 / noise, or 1 in the scaled form. Row 0 is the intercept, where the model
+/// has one; the centres follow in the order of `set`.
 ///
 /// The gram matrix and Phi'y of the set are the particle's own copies of
 /// shared sums, so that a refactor reads contiguous memory and costs nothing
@@ -50,25 +50,25 @@ struct Scratch {
 /// Factors A anew from the gram matrix.
 void refactor(Particle& particle, const Model& model);
 
+class Likelihood;
+
 /// Takes in one row of the design matrix, `u`, and its response; the log
 /// predictive density of the response before it was taken in:
-/// log L_t(S) - log L_{t-1}(S).
-double assimilate(Particle& particle, Scratch& scratch,
-                  const std::vector<double>& u, double y);
+/// log L_t(S) - log L_{t-1}(S). `before` is the likelihood at t - 1.
+double assimilate(Particle& particle, const Likelihood& before,
+                  Scratch& scratch, const std::vector<double>& u, double y);
 
-/// log of the marginal likelihood, up to what does not depend on the set.
-double log_marginal(const Particle& particle);
-
-/// log L(S + j) - log L(S), with the row of the factor that j would add left
-/// in `h`. On entry `g` holds gram entries of j with the set, in its order.
+/// log L(S + j) - log L(S) = log_volume + what z^2 more explains, with the row
+/// of the factor that j would add left in `h`. On entry `g` holds gram entries
+/// of j with the set, in its order.
 struct Birth {
   int candidate;
-  double gram, rhs;
-  double log_ratio, pivot, z;
+  CandidateSums sums;
+  double log_ratio, log_volume, pivot, z;
 };
-Birth score_birth(const Particle& particle, int candidate,
-                  const std::vector<double>& g, double gram, double rhs,
-                  std::vector<double>& h);
+Birth score_birth(const Particle& particle, const Likelihood& likelihood,
+                  int candidate, const CandidateSums& sums,
+                  const std::vector<double>& g, std::vector<double>& h);
 
 void append(Particle& particle, const Birth& birth,
             const std::vector<double>& g, const std::vector<double>& h);
@@ -79,25 +79,27 @@ void append(Particle& particle, const Birth& birth,
 struct Death {
   double log_ratio, variance, mean;
 };
-Death score_death(const Particle& particle, int i, bool intercept,
-                  std::vector<double>& w);
+Death score_death(const Particle& particle, const Likelihood& likelihood,
+                  int i, bool intercept, std::vector<double>& w);
 
 void erase(Particle& particle, int i, bool intercept,
            std::vector<double>& work);
 
-/// Gathers a candidate's gram entries with the set.
-void gather_gram(const CandidatePool& pool, const Particle& particle,
-                 int candidate, bool intercept, std::vector<double>& g);
+/// One Gibbs sweep given the set: coefficients (in the shifted scale: the
+/// model's shift is still to be added to the intercept) into `beta`, and psi.
+/// The factor is left as it is.
+void gibbs_draw(Particle& particle, const Model& model,
+                const CandidatePool& pool, Rng& rng, std::vector<double>& beta);
 
-/// A draw of the coefficients given the set and psi, in the shifted scale
-/// (the model's shift is still to be added to the intercept), into `beta`.
-void draw_coefficients(const Particle& particle, Rng& rng,
-                       std::vector<double>& beta);
+/// The same for its own sake: what only the output needs is left out, and the
+/// factor follows psi.
+void gibbs_sweep(Particle& particle, const Model& model,
+                 const CandidatePool& pool, Rng& rng, Scratch& scratch);
 
-/// psi given the set and coefficients; the factor is left as it is.
-void draw_variances(Particle& particle, const Model& model,
-                    const CandidatePool& pool,
-                    const std::vector<double>& beta, Rng& rng);
+/// y'y less what is explained is a sum of squares: it cannot be negative
+/// unless the particle is beyond double precision.
+bool residual_is_valid(const Particle& particle, const Model& model,
+                       const CandidatePool& pool);
 
 }  // namespace srvm
 }  // namespace kernelbayes

@@ -173,6 +173,26 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
   }
 }
 
+CandidateSums CandidatePool::gather(int candidate,
+                                    const std::vector<int>& set,
+                                    bool intercept,
+                                    std::vector<double>& g) const {
+  std::size_t at = 0;
+  if (intercept) g[at++] = column_sum_[candidate];
+  for (const int j : set) g[at++] = gram(candidate, j);
+  return {gram(candidate, candidate), rhs_[candidate]};
+}
+
+CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,
+                                           bool intercept,
+                                           std::vector<double>& g) const {
+  const int candidate = latest();
+  std::size_t at = 0;
+  if (intercept) g[at++] = column_sum_[candidate];
+  for (const int j : set) g[at++] = latest_gram_[j];
+  return {latest_gram_[candidate], rhs_[candidate]};
+}
+
 void CandidatePool::release_unused(const std::vector<char>& used) {
   std::size_t left = 0;
   for (const int j : kept_) {

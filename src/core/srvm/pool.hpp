@@ -10,6 +10,11 @@
 namespace kernelbayes {
 namespace srvm {
 
+/// A candidate's own sums over the data.
+struct CandidateSums {
+  double gram, rhs;
+};
+
 /// Sums over the data that all particles share: for candidate centres i, j
 ///   gram(i, j) = sum_s K(x_s, i) K(x_s, j),  rhs(j) = sum_s K(x_s, j) y_s.
 ///
@@ -54,6 +59,16 @@ class CandidatePool {
   double latest_gram(int j) const { return latest_gram_[j]; }
   double rhs(int candidate) const { return rhs_[candidate]; }
   double column_sum(int candidate) const { return column_sum_[candidate]; }
+
+  /// Gathers a candidate's gram entries with a set (the intercept's first)
+  /// into `g`; gives its own sums. Any candidate, if all pairs are kept.
+  CandidateSums gather(int candidate, const std::vector<int>& set,
+                       bool intercept, std::vector<double>& g) const;
+
+  /// The same for the newest candidate, which is always kept.
+  CandidateSums gather_latest(const std::vector<int>& set, bool intercept,
+                              std::vector<double>& g) const;
+
   double response_squares() const { return y_squares_; }
 
   /// Forgets the columns of candidates that no particle holds; only without

@@ -1,18 +1,20 @@
+#include "likelihood.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
 namespace srvm {
 
-double log_swap_ratio(const Birth& birth, const Death& death, int p,
-                      double coef, const std::vector<double>& h,
+double log_swap_ratio(const Birth& birth, const Death& death,
+                      const Likelihood& likelihood, int p,
+                      const std::vector<double>& h,
                       const std::vector<double>& w) {
   double product = 0;
   for (int j = 0; j < p; ++j) product += h[j] * w[j];
   const double last = -product / birth.pivot;
   const double variance = death.variance + last * last;
   const double mean = death.mean + last * birth.z;
-  return birth.log_ratio + 0.5 * std::log(coef / variance) -
-         0.5 * mean * mean / variance;
+  return birth.log_volume - 0.5 * std::log(likelihood.ridge() * variance) +
+         likelihood.explain(birth.z * birth.z - mean * mean / variance);
 }
 
 void swap_move(Particle& particle, const Config& config,
@@ -20,13 +22,15 @@ void swap_move(Particle& particle, const Config& config,
   const bool intercept = config.model.intercept;
   const int i = static_cast<int>(rng.index(particle.k()));
   const int j = draw_unoccupied(particle, pool.size(), rng);
-  gather_gram(pool, particle, j, intercept, scratch.a);
-  const Birth birth = score_birth(particle, j, scratch.a, pool.gram(j, j),
-                                  pool.rhs(j), scratch.b);
-  const Death death = score_death(particle, i, intercept, scratch.c);
+  const Likelihood likelihood(particle, config.model, pool.rows(),
+                              pool.response_squares());
+  const Birth birth =
+      propose_birth(particle, config, pool, likelihood, j, scratch);
+  const Death death =
+      score_death(particle, likelihood, i, intercept, scratch.c);
   ++particle.moves.tried[2];
   const double log_ratio =
-      log_swap_ratio(birth, death, particle.factor.size(), particle.coef,
+      log_swap_ratio(birth, death, likelihood, particle.factor.size(),
                      scratch.b, scratch.c);
   if (!accept(log_ratio, rng)) return;
   append(particle, birth, scratch.a, scratch.b);

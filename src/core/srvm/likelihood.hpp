@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "particle.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// The marginal likelihood of a set as a function of z'z, what its
+/// coefficients explain. The factor is that of A = gain * G + ridge * I.
+///
+/// Plain form: beta ~ N(0, coef I) given psi = (noise, coef); gain is
+/// 1 / noise and log L grows by half of what z'z gains.
+///
+/// Scaled form: beta ~ N(0, noise coef I) with the noise integrated out,
+/// noise ~ IG(a, b); gain is 1 and, with R = y'y - z'z after n rows,
+///   L = const |coef A|^(-1/2) (b + R / 2)^-(a + n / 2).
+class Likelihood {
+ public:
+  /// Of a particle whose factor holds `rows` responses, the sum of their
+  /// squares being `squares`.
+  Likelihood(const Particle& particle, const Model& model, int rows,
+             double squares)
+      : scaled_(model.scaled),
+        gain_(model.scaled ? 1 : 1 / particle.noise),
+        ridge_(1 / particle.coef) {
+    if (!scaled_) return;
+    shape_ = model.noise.shape + 0.5 * rows;
+    least_ = 2 * model.noise.scale;
+    spread_ = least_ + residual_squares(particle, model, squares);
+  }
+
+  double gain() const { return gain_; }
+  double ridge() const { return ridge_; }
+
+  /// The change of log L when z'z grows by `more`.
+  double explain(double more) const {
+    if (!scaled_) return 0.5 * more;
+    return -shape_ * std::log(std::max(spread_ - more, least_) / spread_);
+  }
+
+  /// The log predictive density of a response whose residual, in units of the
+  /// factor, is `residual`; the volume's change is not part of it.
+  double predict(double residual) const {
+    constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+    const double square = residual * residual;
+    if (!scaled_) {
+      return 0.5 * (std::log(gain_) - square) - kHalfLogTwoPi;
+    }
+    return std::lgamma(shape_ + 0.5) - std::lgamma(shape_) -
+           0.5 * std::log(0.5 * spread_) -
+           (shape_ + 0.5) * std::log1p(square / spread_) - kHalfLogTwoPi;
+  }
+
+  /// Scaled form: y'y - z'z, with the prior's pull on a shifted intercept.
+  static double residual_squares(const Particle& particle, const Model& model,
+                                 double squares) {
+    for (const double z : particle.factor.z()) squares -= z * z;
+    return std::max(squares + model.shift * model.shift / particle.coef, 0.0);
+  }
+
+ private:
+  bool scaled_;
+  double gain_, ridge_;
+  double shape_ = 0, spread_ = 0, least_ = 0;
+};
+
+}  // namespace srvm
+}  // namespace kernelbayes
