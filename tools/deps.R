@@ -11,14 +11,15 @@ extras <- list(
   tests = list(
     required = "testthat",
     useful = c(
-      "callr", "future", "kernlab", "MASS", "progressr", "rstantools", "withr"
+      "callr", "future", "kernlab", "loo", "MASS", "progressr", "rstantools",
+      "withr"
     )
   ),
   quickstart = list(required = "MASS", useful = character()),
   check = list(
     required = c("testthat", "knitr", "rmarkdown", "MASS"),
     useful = c(
-      "callr", "future", "kernlab", "progressr", "rstantools", "withr"
+      "callr", "future", "kernlab", "loo", "progressr", "rstantools", "withr"
     )
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr")
