@@ -61,6 +61,22 @@ srvm_adapted_cpp <- function(config, x, y, t, previous, noise, coef) {
     .Call(`_kernelbayes_srvm_adapted_cpp`, config, x, y, t, previous, noise, coef)
 }
 
+srvm_chain_open_cpp <- function(config, x, y, state) {
+    .Call(`_kernelbayes_srvm_chain_open_cpp`, config, x, y, state)
+}
+
+srvm_chain_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_srvm_chain_advance_cpp`, handle, n)
+}
+
+srvm_chain_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_srvm_chain_close_cpp`, handle))
+}
+
+srvm_chain_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_srvm_chain_snapshot_cpp`, handle)
+}
+
 cholesky_script_cpp <- function(script, gain, ridge) {
     .Call(`_kernelbayes_cholesky_script_cpp`, script, gain, ridge)
 }

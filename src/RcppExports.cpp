@@ -194,6 +194,49 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// srvm_chain_open_cpp
+SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_srvm_chain_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_chain_open_cpp(config, x, y, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_chain_advance_cpp
+int srvm_chain_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_srvm_chain_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_chain_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_chain_close_cpp
+void srvm_chain_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_srvm_chain_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    srvm_chain_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// srvm_chain_snapshot_cpp
+Rcpp::List srvm_chain_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_srvm_chain_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_chain_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cholesky_script_cpp
 Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge);
 RcppExport SEXP _kernelbayes_cholesky_script_cpp(SEXP scriptSEXP, SEXP gainSEXP, SEXP ridgeSEXP) {
@@ -316,6 +359,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
     {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
+    {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
+    {"_kernelbayes_srvm_chain_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_advance_cpp, 2},
+    {"_kernelbayes_srvm_chain_close_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_close_cpp, 1},
+    {"_kernelbayes_srvm_chain_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_snapshot_cpp, 1},
     {"_kernelbayes_cholesky_script_cpp", (DL_FUNC) &_kernelbayes_cholesky_script_cpp, 3},
     {"_kernelbayes_rng_draws_cpp", (DL_FUNC) &_kernelbayes_rng_draws_cpp, 5},
     {"_kernelbayes_resampling_schemes_cpp", (DL_FUNC) &_kernelbayes_resampling_schemes_cpp, 0},

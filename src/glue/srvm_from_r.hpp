@@ -77,11 +77,7 @@ inline Rcpp::List particles_to_r(
     noise.push_back(particle.noise);
     coef.push_back(particle.coef);
     for (const int j : particle.set) sets.push_back(j + 1);
-    const int p = particle.factor.size();
-    for (int j = 0; j < p; ++j) {
-      for (int i = j; i < p; ++i) factor.push_back(particle.factor(i, j));
-      z.push_back(particle.factor.z(j));
-    }
+    particle.factor.save(factor, z);
   }
   using Rcpp::_;
   return Rcpp::List::create(_["k"] = k, _["sets"] = sets, _["noise"] = noise,

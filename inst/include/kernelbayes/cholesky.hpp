@@ -242,6 +242,15 @@ class Cholesky {
     return worst;
   }
 
+  /// Appends the columns of L one after the other, and z: see restore().
+  void save(std::vector<double>& columns, std::vector<double>& z) const {
+    for (int j = 0; j < size(); ++j) {
+      const double* column = factor_.column(j);
+      columns.insert(columns.end(), column + j, column + size());
+    }
+    z.insert(z.end(), z_.begin(), z_.end());
+  }
+
   /// Sets a factor computed before (its columns one after the other).
   void restore(int p, const double* columns, const double* z) {
     resize(p);

@@ -7,9 +7,7 @@ double CentrePrior::log_constant(int m) const {
   // Terms relative to the largest so far: lambda^k may overflow.
   double log_term = 0, largest = 0, sum = 1;
   for (int k = 0; k < limit(m); ++k) {
-    const double ratio = kind_ == Kind::kSubset
-                             ? lambda_ / (k + 1)
-                             : lambda_ / m * (m - k) / (k + 1);
+    const double ratio = growth(k, m);
     log_term += std::log(ratio);
     if (log_term > largest) {
       sum = sum * std::exp(largest - log_term) + 1;
@@ -20,6 +18,17 @@ double CentrePrior::log_constant(int m) const {
     if (ratio < 1 && log_term < largest - 50) break;  // below rounding
   }
   return largest + std::log(sum);
+}
+
+int CentrePrior::quantile(double u, int m) const {
+  double log_p = -log_constant(m), below = std::exp(log_p);
+  int k = 0;
+  while (u >= below && k < limit(m)) {
+    log_p += std::log(growth(k, m));
+    below += std::exp(log_p);
+    ++k;
+  }
+  return k;
 }
 
 double CentrePrior::log_probability(int k, int m) const {

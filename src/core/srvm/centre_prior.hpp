@@ -36,11 +36,20 @@ class CentrePrior {
   /// p_m(S) for |S| = k, normalised.
   double log_probability(int k, int m) const;
 
+  /// A number of centres among m candidates, by inversion of u in [0, 1).
+  int quantile(double u, int m) const;
+
   /// log c_m or log d_m.
   double log_constant(int m) const;
 
  private:
   friend class PriorStep;
+
+  // P(k + 1) / P(k) for the number of centres among m.
+  double growth(int k, int m) const {
+    if (kind_ == Kind::kSubset) return next(k);
+    return lambda_ / m * (m - k) / (k + 1);
+  }
 
   Kind kind_ = Kind::kSubset;
   double lambda_ = 10;

@@ -1,6 +1,7 @@
 #include "pool.hpp"
 
 #include <functional>
+#include <numeric>
 
 namespace kernelbayes {
 namespace srvm {
@@ -129,16 +130,21 @@ void CandidatePool::dot_group(const double* own, const std::vector<int>& list,
   }
 }
 
-void CandidatePool::rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
-                            const std::vector<char>& used,
-                            const Executor& executor) {
-  const int t = static_cast<int>(y.size());
-  for (int s = 0; s < t; ++s) {
+void CandidatePool::add_responses(const Eigen::MatrixXd& x,
+                                  const Eigen::VectorXd& y) {
+  for (int s = 0; s < y.size(); ++s) {
     y_.push_back(y[s]);
     y_squares_ += y[s] * y[s];
     latest_is_new_ = find(x, s) < 0;
     if (latest_is_new_) add_candidate(x, s);
   }
+}
+
+void CandidatePool::rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+                            const std::vector<char>& used,
+                            const Executor& executor) {
+  const int t = static_cast<int>(y.size());
+  add_responses(x, y);
   for (int j = 0; j < size(); ++j) {
     if (!all_pairs_ && !used[j]) continue;
     columns_[j].reserve(capacity_);
@@ -146,6 +152,13 @@ void CandidatePool::rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
     kernel_.block(x.topRows(t), x.row(row_of_[j]), as_column(columns_[j]));
     add_sums(j, executor);
   }
+}
+
+void CandidatePool::fill_on_demand(const Eigen::MatrixXd& x,
+                                   const Eigen::VectorXd& y,
+                                   std::size_t columns) {
+  add_responses(x, y);
+  cache_ = std::make_unique<ColumnCache>(kernel_, x, columns);
 }
 
 void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
@@ -158,6 +171,18 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
     gram(0, 0) = rows();
     rhs[0] = 0;
     for (const double y : y_) rhs[0] += y;
+  }
+  if (cache_) {
+    std::vector<double> g(k + 1);
+    for (int j = 0; j < k; ++j) {
+      const CandidateSums own = gather(set[j], set, intercept, g);
+      if (intercept) gram(j + 1, 0) = g[0];
+      for (int i = j; i < k; ++i) {
+        gram(i + intercept, j + intercept) = g[i + intercept];
+      }
+      rhs[j + intercept] = own.rhs;
+    }
+    return;
   }
   std::vector<double> sums(size());
   for (int j = 0; j < k; ++j) {
@@ -177,10 +202,38 @@ CandidateSums CandidatePool::gather(int candidate,
                                     const std::vector<int>& set,
                                     bool intercept,
                                     std::vector<double>& g) const {
+  if (cache_) return gather_on_demand(candidate, set, intercept, g);
   std::size_t at = 0;
   if (intercept) g[at++] = column_sum_[candidate];
   for (const int j : set) g[at++] = gram(candidate, j);
   return {gram(candidate, candidate), rhs_[candidate]};
+}
+
+CandidateSums CandidatePool::gather_on_demand(int candidate,
+                                              const std::vector<int>& set,
+                                              bool intercept,
+                                              std::vector<double>& g) const {
+  cache_->trim();
+  const double* own = cache_->column(row_of_[candidate]);
+  // The set's columns, then the candidate's own and the responses.
+  const std::size_t k = set.size(), n = k + 2;
+  const auto column = [&](std::size_t l) {
+    if (l >= k) return l == k ? own : y_.data();
+    return cache_->column(row_of_[set[l]]);
+  };
+  double sums[kLanes], last[2] = {0, 0};
+  const double* lanes[kLanes];
+  for (std::size_t first = 0; first < n; first += kLanes) {
+    for (int l = 0; l < kLanes; ++l) {
+      lanes[l] = column(std::min(first + l, n - 1));
+    }
+    dot_lanes(rows(), own, lanes, sums);
+    for (std::size_t l = first; l < std::min(first + kLanes, n); ++l) {
+      (l < k ? g[l + intercept] : last[l - k]) = sums[l - first];
+    }
+  }
+  if (intercept) g[0] = std::accumulate(own, own + rows(), 0.0);
+  return {last[0], last[1]};
 }
 
 CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,

@@ -4,8 +4,11 @@
 #include <kernelbayes/cholesky.hpp>
 #include <kernelbayes/kernel.hpp>
 #include <kernelbayes/parallel.hpp>
+#include <memory>
 #include <unordered_map>
 #include <vector>
+
+#include "column_cache.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -25,7 +28,8 @@ struct CandidateSums {
 ///
 /// With `all_pairs` the Gram matrix of all candidates is kept (moves may
 /// propose any of them); without, only the columns that are in use, and the
-/// newest candidate's sums.
+/// newest candidate's sums. For data at rest with too many pairs, sums can be
+/// computed when they are asked for.
 class CandidatePool {
  public:
   CandidatePool(Kernel kernel, bool all_pairs)
@@ -80,6 +84,12 @@ class CandidatePool {
   void rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                const std::vector<char>& used, const Executor& executor);
 
+  /// Takes in all rows of y at once and keeps no sums: they are computed from
+  /// up to `columns` columns of the kernel matrix. No row can be added then.
+  /// `x` must outlive the pool.
+  void fill_on_demand(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+                      std::size_t columns);
+
   /// A set's own copies of the sums, with the intercept first if there is
   /// one. Its columns must be kept.
   void restore_sums(const std::vector<int>& set, bool intercept,
@@ -87,6 +97,9 @@ class CandidatePool {
 
  private:
   int find(const Eigen::MatrixXd& x, int row) const;
+  void add_responses(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
+  CandidateSums gather_on_demand(int candidate, const std::vector<int>& set,
+                                 bool intercept, std::vector<double>& g) const;
   void extend_sums(double y, const Executor& executor);
   int add_candidate(const Eigen::MatrixXd& x, int row);
   void add_sums(int candidate, const Executor& executor);
@@ -107,6 +120,7 @@ class CandidatePool {
   std::vector<int> kept_;                    // candidates with a column
   std::vector<std::vector<double>> gram_;    // lower triangle
   std::vector<double> rhs_, column_sum_;
+  std::unique_ptr<ColumnCache> cache_;       // set: all sums on demand
 };
 
 }  // namespace srvm

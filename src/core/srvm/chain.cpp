@@ -1,0 +1,147 @@
+#include "chain.hpp"
+
+#include <chrono>
+#include <stdexcept>
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// How many columns the on-demand pool holds: about 256 MB of them.
+std::size_t cache_size(const Config& config, Eigen::Index rows) {
+  const std::size_t fit = (std::size_t{1} << 25) / std::max<int>(rows, 1);
+  const std::size_t least = 2 * (config.model.centres.limit(rows) + 1);
+  return std::max(std::min<std::size_t>(fit, 1024), least);
+}
+
+}  // namespace
+
+Chain::Chain(const Config& config, const ChainSettings& settings,
+             const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+             const Executor& executor)
+    : config_(config),
+      settings_(settings),
+      x_(x),
+      y_(y.array() - config.model.shift),
+      pool_(config.model.kernel, true),
+      scratch_(0),
+      rng_(settings.seed) {
+  if (x.rows() != y.size()) {
+    throw std::invalid_argument("x and y differ in their numbers of rows");
+  }
+  config_.model.kernel.check_dimension(x.cols());
+  pool_.reserve(static_cast<int>(x.rows()));
+  const auto begin = Clock::now();
+  if (worth_all_pairs()) {
+    pool_.rebuild(x_, y_, {}, executor);
+  } else {
+    pool_.fill_on_demand(x_, y_, cache_size(config_, x.rows()));
+  }
+  scratch_ = Scratch(config_.model.centres.limit(pool_.size()) + 3);
+  start();
+  seconds_ = seconds_since(begin);
+}
+
+// Whether the Gram matrix of all rows is less work than the sums that the
+// moves will ask for (a guess of 30 centres), and has room.
+bool Chain::worth_all_pairs() const {
+  constexpr double kMostEntries = 6.4e7;  // half a gigabyte
+  const double n = static_cast<double>(x_.rows());
+  const double pairs = n * n / 2;
+  const double asked = 30.0 * total() * config_.n_moves;
+  return pairs <= kMostEntries && pairs <= std::max(asked, 1e5);
+}
+
+// A draw from the prior: chains begin far apart.
+void Chain::start() {
+  const Model& model = config_.model;
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    particle_ = Particle();
+    const int k = model.centres.quantile(rng_.uniform(), pool_.size());
+    while (particle_.k() < k) {
+      particle_.set.push_back(draw_unoccupied(particle_, pool_.size(), rng_));
+    }
+    particle_.noise = model.noise.draw(rng_);
+    particle_.coef = model.coef.draw(rng_);
+    pool_.restore_sums(particle_.set, model.intercept, particle_.gram,
+                       particle_.rhs);
+    refactor(particle_, model);
+    if (is_valid()) return;
+  }
+  throw std::runtime_error("no draw from the prior has a finite likelihood");
+}
+
+bool Chain::is_valid() const {
+  return particle_.factor.ok() &&
+         residual_is_valid(particle_, config_.model, pool_);
+}
+
+void Chain::advance(int n) {
+  const auto begin = Clock::now();
+  for (int i = 0; i < n && time_ < total(); ++i) iterate();
+  seconds_ += seconds_since(begin);
+}
+
+void Chain::iterate() {
+  for (int i = 0; i < config_.n_moves; ++i) {
+    random_move(particle_, config_, pool_, rng_, scratch_);
+  }
+  const double noise = particle_.noise, coef = particle_.coef;
+  gibbs_draw(particle_, config_.model, pool_, rng_, scratch_.a);
+  ++time_;
+  const int after = time_ - settings_.warmup;
+  if (after > 0 && after % settings_.thin == 0) record(noise, coef);
+  if (after == 0) particle_.moves = MoveCounts();
+  refactor(particle_, config_.model);
+  if (is_valid()) return;
+  // A psi beyond double precision is refused: the target ends there.
+  particle_.noise = noise;
+  particle_.coef = coef;
+  refactor(particle_, config_.model);
+  if (!is_valid()) {
+    throw std::runtime_error("the state of the chain lost its precision");
+  }
+}
+
+// Keeps the state and the Gibbs draw, whose coefficients are in the scratch;
+// (noise, coef) are those of the factor.
+void Chain::record(double noise, double coef) {
+  const Model& model = config_.model;
+  const auto beta = scratch_.a.begin();
+  const int p = particle_.factor.size();
+  draws_.k.push_back(particle_.k());
+  draws_.sets.insert(draws_.sets.end(), particle_.set.begin(),
+                     particle_.set.end());
+  draws_.noise.push_back(noise);
+  draws_.coef.push_back(coef);
+  particle_.factor.save(draws_.factor, draws_.z);
+  draws_.beta.insert(draws_.beta.end(), beta, beta + p);
+  if (model.intercept) draws_.beta.end()[-p] += model.shift;
+  draws_.drawn_noise.push_back(particle_.noise);
+  draws_.drawn_coef.push_back(particle_.coef *
+                              (model.scaled ? particle_.noise : 1));
+}
+
+void Chain::restore(State state) {
+  if (state.time > total()) {
+    throw std::invalid_argument("the state is ahead of the iterations");
+  }
+  time_ = state.time;
+  particle_ = std::move(state.particle);
+  pool_.restore_sums(particle_.set, config_.model.intercept, particle_.gram,
+                     particle_.rhs);
+  rng_.set_state(state.rng);
+  draws_ = std::move(state.draws);
+  seconds_ += state.seconds;
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes
