@@ -13,7 +13,8 @@
 #' @return Data frames. `tidy()`: one line each for `sigma`, `tau` and `k`, with
 #'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
 #'   `conf.high`. `glance()`: one line with `nobs`, `log_evidence`, `mc_se`,
-#'   `k`, `sigma`, `ess_fraction`, `seconds`. `augment()`: the data with
+#'   `k`, `sigma`, `ess_fraction`, `seconds` (batch fits: `nobs`, `k`, `sigma`,
+#'   `rhat`, `ess_bulk`, `draws`, `seconds`). `augment()`: the data with
 #'   `.fitted`, `.lower`, `.upper` and, where the response is known, `.resid`
 #'   (the training rows, and data of a formula fit that hold the response).
 #' @examples

@@ -5,9 +5,10 @@
 #' @param x A fit of [srvm()].
 #' @param weighted `FALSE`: draws of equal weight, resampled from the particles
 #'   under the fit's seed. `TRUE`: every particle's draw with its weight, see
-#'   [posterior::weight_draws()].
+#'   [posterior::weight_draws()]. Not for batch fits.
 #' @param ... Not used: unknown arguments are errors.
-#' @return A [posterior::draws_df] with the variables `sigma` (noise standard
+#' @return A [posterior::draws_df] (for batch fits with the chains and
+#'   iterations they come from, cut to the shortest chain) with the variables `sigma` (noise standard
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
 #'   centres) and, in models with one, `Intercept`; all but `k` in units of the
 #'   response.

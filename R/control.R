@@ -151,6 +151,11 @@ format_run <- function(x) {
 #' @param iter Iterations per chain after the warmup, at least 1.
 #' @param thin Every `thin`-th iteration after the warmup is kept, so that a
 #'   chain gives `floor(iter / thin)` draws; at most `iter`.
+#' @param n_moves For [srvm()]: number of reversible-jump moves (birth, death or
+#'   swap) in each iteration, at least 0.
+#' @param move_fraction For [srvm()]: the constant c of the papers, above 0 and
+#'   at most 1/2: a birth and a death are each tried with probability at most
+#'   c, else a swap.
 #' @param n_temps Number of temperatures of parallel tempering, at least 1;
 #'   1 means no tempering.
 #' @template args-run
@@ -164,14 +169,17 @@ format_run <- function(x) {
 #' mcmc_control(chains = 2, iter = 5000, thin = 5)
 #' @export
 mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
-                         n_temps = 1, threads = 1, checkpoint = NULL,
-                         checkpoint_every = 60, time_limit = Inf) {
+                         n_moves = 50, move_fraction = 0.25, n_temps = 1,
+                         threads = 1, checkpoint = NULL, checkpoint_every = 60,
+                         time_limit = Inf) {
   iter <- check_count(iter, 1)
   control <- list(
     chains = check_count(chains, 1),
     warmup = check_count(warmup, 0),
     iter = iter,
     thin = check_count(thin, 1, iter),
+    n_moves = check_count(n_moves, 0),
+    move_fraction = check_move_fraction(move_fraction),
     n_temps = check_count(n_temps, 1),
     threads = check_count(threads, 1)
   )
@@ -185,7 +193,8 @@ print.kb_mcmc_control <- function(x, ...) {
     "<mcmc_control>\n",
     "  chains: ", x$chains, ", warmup: ", x$warmup, ", iter: ", x$iter,
     ", thin: ", x$thin, " (", x$chains * (x$iter %/% x$thin), " draws)\n",
-    "  temperatures: ", x$n_temps, ", threads: ", x$threads, "\n",
+    "  moves: ", x$n_moves, ", temperatures: ", x$n_temps, ", threads: ",
+    x$threads, "\n",
     format_run(x),
     sep = ""
   )

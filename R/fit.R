@@ -31,12 +31,17 @@
 #'   sample size before resampling), `fraction` (of the particles),
 #'   `founders` (distinct ancestors at the start) and `resampled` (before the
 #'   row was taken in). Replicates are summed.
+#'   For batch fits one line a parameter: `variable`, `ess_bulk`, `ess_tail`,
+#'   `rhat`.
 #' * `timings()`: list of seconds: `sampler` (in the C++ sampler), `shared` (of
 #'   these, in sums over the data that all particles share), `total` (the whole
-#'   call).
+#'   call). For batch fits `sampler`, `chains` (of each) and `total`.
 #' * `diagnostics()`: list of class `kb_diagnostics`: `ess_min`, `ess_final`
 #'   (fractions of the particles), `resamplings`, `founders`, and `acceptance`
-#'   (birth, death, swap; `NaN` if none was tried).
+#'   (birth, death, swap; `NaN` if none was tried). For batch fits
+#'   `convergence` (as `ess()`), `chains`, `draws` of each, and `acceptance`
+#'   after the warmup.
+#'   `evidence()` and `ancestry()` are not defined for them.
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
 #'   a replicate. With `"genealogy"`: `ancestors`, an integer matrix with a row
 #'   for each row of data from the second on and a column a particle: the

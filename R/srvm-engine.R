@@ -2,30 +2,38 @@
 
 #' The engine of `run_engine()`: plain data, so that workers can have it
 #' @noRd
-srvm_engine <- function(fit) {
-  settings <- fit$settings
-  prior <- settings$prior
+srvm_engine <- function(fit) UseMethod("srvm_engine")
+
+#' @export
+srvm_engine.default <- function(fit) {
   rows <- fit$sequence
   structure(
     list(
       config = c(
-        list(
-          kernel = settings$kernel, lambda = prior$lambda, kmax = prior$kmax,
-          centres = prior$centres,
-          noise = variance_config(prior$noise, settings$limits$noise),
-          coef = variance_config(prior$coef, settings$limits$coef),
-          intercept = settings$intercept,
-          scaled = prior$scaled, shift = settings$shift, seed = fit$seed
-        ),
+        model_config(fit$settings), list(seed = fit$seed),
         fit$control[c(
           "particles", "n_moves", "move_fraction", "resampling",
           "ess_threshold", "resample_every_step", "ancestry", "threads"
         )]
       ),
-      x = scaling_x(settings$scaling, fit$data$x)[rows, , drop = FALSE],
-      y = scaling_y(settings$scaling, fit$data$y)[rows]
+      x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
+      y = scaling_y(fit$settings$scaling, fit$data$y)[rows]
     ),
     class = c("kb_engine_srvm", "kb_engine")
+  )
+}
+
+#' The model as the core wants it
+#' @noRd
+model_config <- function(settings) {
+  prior <- settings$prior
+  list(
+    kernel = settings$kernel, lambda = prior$lambda, kmax = prior$kmax,
+    centres = prior$centres,
+    noise = variance_config(prior$noise, settings$limits$noise),
+    coef = variance_config(prior$coef, settings$limits$coef),
+    intercept = settings$intercept, scaled = prior$scaled,
+    shift = settings$shift
   )
 }
 

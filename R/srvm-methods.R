@@ -10,20 +10,12 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     )
     return(invisible(x))
   }
-  state <- srvm_runs(x)[[1]]
   z <- evidence(x)
   k <- kernels(x)
   show <- function(v) format(v, digits = digits)
   cat("Sequential relevance vector machine\n")
-  if (!is.null(x$mould$formula)) {
-    cat("  formula:      ", one_line(x$mould$formula), "\n", sep = "")
-  }
   cat(
-    "  kernel:       ", format(x$settings$kernel), "\n",
-    "  rows:         ", x$time, " (", length(state$candidate_rows),
-    " distinct), ", ncol(x$data$x),
-    if (ncol(x$data$x) == 1) " predictor" else " predictors",
-    if (x$settings$scale) ", standardised", "\n",
+    describe_model(x),
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
     min(k$k), " to ", max(k$k), ")\n",
     "  noise sd:     ", show(stats::sigma(x)), "\n",
@@ -41,6 +33,21 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     )
   }
   invisible(x)
+}
+
+#' The lines of print() on formula, kernel and data
+#' @noRd
+describe_model <- function(x) {
+  distinct <- length(srvm_runs(x)[[1]]$candidate_rows)
+  paste0(
+    if (!is.null(x$mould$formula)) {
+      paste0("  formula:      ", one_line(x$mould$formula), "\n")
+    },
+    "  kernel:       ", format(x$settings$kernel), "\n",
+    "  rows:         ", x$time, " (", distinct, " distinct), ",
+    ncol(x$data$x), if (ncol(x$data$x) == 1) " predictor" else " predictors",
+    if (x$settings$scale) ", standardised", "\n"
+  )
 }
 
 #' @noRd

@@ -13,7 +13,10 @@
 #' * `"evidence"`: log evidence against rows.
 #' * `"centres"`: posterior probability of each row to be a centre.
 #' * `"trace"`: posterior means of k and of the noise standard deviation
-#'   against rows, a line each replicate.
+#'   against rows, a line each replicate. For batch fits: k and the noise
+#'   standard deviation at each kept iteration, a line a chain.
+#'
+#' `"ess"` and `"evidence"` are not defined for batch fits.
 #' @param level Probability inside bands and intervals, for `"fit"`.
 #' @param n Number of points of a curve.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
@@ -45,13 +48,19 @@ plot.kb_srvm <- function(x,
       "not_defined"
     )
   }
+  batch <- inherits(x, "kb_srvm_mcmc")
+  if (batch && type %in% c("ess", "evidence")) {
+    refuse_batch(
+      paste0("plot(type = \"", type, "\")"), "It shows the sequential sampler"
+    )
+  }
   switch(type,
     fit = plot_fit(x, level, n, ...),
     ess = plot_ess(x, ...),
     k = plot_k(x, ...),
     evidence = plot_evidence(x, ...),
     centres = plot_centres(x, ...),
-    trace = plot_trace(x, ...)
+    trace = if (batch) plot_chains(x, ...) else plot_trace(x, ...)
   )
   invisible(x)
 }

@@ -10,9 +10,7 @@
 #' @noRd
 srvm_pool <- function(fit, call = rlang::caller_env()) {
   runs <- srvm_runs(fit, call = call)
-  share <- evidence_share(runs)
   glue <- function(name) unlist(lapply(runs, `[[`, name), use.names = FALSE)
-  weights <- unlist(Map(function(run, s) s * run$weights, runs, share))
   draws <- lapply(runs, `[[`, "draws")
   draws <- list(
     beta = unlist(lapply(draws, `[[`, "beta")),
@@ -25,13 +23,17 @@ srvm_pool <- function(fit, call = rlang::caller_env()) {
     k = glue("k"), sets = glue("sets"),
     noise = if (scaled) draws$noise else glue("noise"),
     coef = glue("coef"), factor = glue("factor"), z = glue("z"),
-    draws = draws, weights = weights / sum(weights),
+    draws = draws, weights = particle_weights(fit, runs),
     rows = fit$sequence[runs[[1]]$candidate_rows]
   )
 }
 
+#' The runs that the posterior is made of
 #' @noRd
-srvm_runs <- function(fit, call = rlang::caller_env()) {
+srvm_runs <- function(fit, call = rlang::caller_env()) UseMethod("srvm_runs")
+
+#' @export
+srvm_runs.kb_srvm <- function(fit, call = rlang::caller_env()) {
   at_time <- vapply(fit$runs, function(run) {
     !is.null(run) && run$time == fit$time
   }, TRUE)
@@ -42,6 +44,17 @@ srvm_runs <- function(fit, call = rlang::caller_env()) {
     ), "not_defined", call = call)
   }
   fit$runs[at_time]
+}
+
+#' Normalised weights of all particles of these runs
+#' @noRd
+particle_weights <- function(fit, runs) UseMethod("particle_weights")
+
+#' @export
+particle_weights.kb_srvm <- function(fit, runs) {
+  share <- evidence_share(runs)
+  weights <- unlist(Map(function(run, s) s * run$weights, runs, share))
+  weights / sum(weights)
 }
 
 #' @noRd
@@ -205,6 +218,11 @@ srvm_log_score <- function(fit, x, y, pool) {
 #' seed, in an order that tells nothing (copies are not neighbours)
 #' @noRd
 equal_weight_particles <- function(fit, pool, ndraws = NULL) {
+  if (inherits(fit, "kb_srvm_mcmc")) {
+    # They have equal weight already: in their order, or evenly chosen.
+    n <- length(pool$weights)
+    return(if (is.null(ndraws)) seq_len(n) else spread_over(n, ndraws))
+  }
   n <- if (is.null(ndraws)) length(pool$weights) else ndraws
   with_local_seed(fit$seed, {
     points <- (seq_len(n) - 1 + stats::runif(1)) / n
@@ -212,6 +230,10 @@ equal_weight_particles <- function(fit, pool, ndraws = NULL) {
     pmin(cells, length(pool$weights))[sample.int(n)]
   })
 }
+
+#' `m` of 1..n in order, as evenly as can be
+#' @noRd
+spread_over <- function(n, m) as.integer(ceiling((seq_len(m) - 0.5) * n / m))
 
 #' Draws of f, S x n, in the response's units
 #' @param chosen The particles whose draws are wanted.

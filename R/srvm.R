@@ -27,6 +27,16 @@
 #' leave the posterior of the rows so far invariant. The weights printed in
 #' the papers are not exact; these are.
 #'
+#' @section The batch sampler:
+#' `method = "mcmc"` draws from the same posterior, given all rows at once, by
+#' reversible-jump Markov chains: each iteration tries `n_moves` births, deaths
+#' or swaps of a centre and refreshes coefficients and variances by a Gibbs
+#' sweep; chains start at draws from the prior. For data at rest it is often
+#' the better value, and it is the standard that the sequential sampler is
+#' measured against. It gives no evidence and takes in no further rows;
+#' [`update(n_iter = )`][update.kb_srvm_mcmc] goes on. [diagnostics()] gives
+#' R-hat and effective sample sizes.
+#'
 #' @section Order, scaling and what is frozen:
 #' All that is computed from the data (the scaling, the median bandwidth, the
 #' default priors) is computed at the first call and kept by `update()`. Fits
@@ -43,7 +53,10 @@
 #'   the standardised predictors if `scale = TRUE`. Custom kernels cannot be
 #'   used here: columns are evaluated as the data come in.
 #' @param prior Prior, see [srvm_prior()].
-#' @param control Sampler settings, see [smc_control()].
+#' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
+#'   sampler.
+#' @param control Settings of the sampler, from [smc_control()] or
+#'   [mcmc_control()]; `NULL`: their defaults.
 #' @param order `"given"`, or `"random"` to take the rows in an order drawn
 #'   from `seed`.
 #' @param scale Standardise predictors and response? Undone in everything
@@ -61,20 +74,21 @@
 #'
 #' @return An object of class `kb_srvm` and `kb_fit`: a list of plain R data
 #'   with, among others, `settings` (all that was frozen), `runs` (one state a
-#'   replicate), `seed`, `status` (`"complete"`, `"interrupted"` or
+#'   replicate or chain), `seed`, `status` (`"complete"`, `"interrupted"` or
 #'   `"time_limit"`) and `time` (rows taken in). It can be saved with
 #'   [saveRDS()] and used in another session. Methods: `print`, `summary`,
 #'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
 #'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
 #'   `nobs`, `formula`, `logLik`, `simulate`, `as_draws`, `tidy`, `glance`,
-#'   `augment` and the [accessors][evidence].
+#'   `augment` and the [accessors][evidence]. Batch fits have the class
+#'   `kb_srvm_mcmc` before these.
 #'
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of
 #' its own, e.g. `kb_error_argument`, `kb_error_missing`,
 #' `kb_error_infinite`, `kb_error_outcome`. An interrupt or a time limit gives
 #' a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit of
-#' the rows so far, which `update()` continues.
+#' the rows or iterations so far, which `update()` continues.
 #'
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
@@ -108,7 +122,8 @@ srvm.default <- function(x, ...) {
 #' @rdname srvm
 #' @export
 srvm.formula <- function(formula, data, kernel = kernel_gaussian(),
-                         prior = srvm_prior(), control = smc_control(),
+                         prior = srvm_prior(), method = c("smc", "mcmc"),
+                         control = NULL,
                          order = c("given", "random"), scale = TRUE,
                          intercept = TRUE, reference = NULL,
                          na_action = c("fail", "omit"), seed = NULL,
@@ -117,8 +132,8 @@ srvm.formula <- function(formula, data, kernel = kernel_gaussian(),
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
   mould <- mould_formula(formula, data, na_action)
-  srvm_fit(mould, kernel, prior, control, order, scale, intercept, reference,
-    seed, progress,
+  srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
+    reference, seed, progress,
     called = match.call(), started = started
   )
 }
@@ -126,7 +141,8 @@ srvm.formula <- function(formula, data, kernel = kernel_gaussian(),
 #' @rdname srvm
 #' @export
 srvm.matrix <- function(x, y, kernel = kernel_gaussian(),
-                        prior = srvm_prior(), control = smc_control(),
+                        prior = srvm_prior(), method = c("smc", "mcmc"),
+                        control = NULL,
                         order = c("given", "random"), scale = TRUE,
                         intercept = TRUE, reference = NULL,
                         na_action = c("fail", "omit"), seed = NULL,
@@ -135,8 +151,8 @@ srvm.matrix <- function(x, y, kernel = kernel_gaussian(),
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
   mould <- mould_xy(x, y, na_action)
-  srvm_fit(mould, kernel, prior, control, order, scale, intercept, reference,
-    seed, progress,
+  srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
+    reference, seed, progress,
     called = match.call(), started = started
   )
 }
@@ -155,13 +171,15 @@ srvm.logical <- srvm.matrix
 
 #' From a mould to a fit; arguments as in `srvm()`
 #' @noRd
-srvm_fit <- function(mould, kernel, prior, control, order, scale, intercept,
-                     reference, seed, progress, called, started,
+srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
+                     intercept, reference, seed, progress, called, started,
                      call = rlang::caller_env()) {
-  check_class(control, "kb_smc_control", "`smc_control()`", call = call)
+  method <- check_choice(method, c("smc", "mcmc"), call = call)
+  control <- check_srvm_control(control, method, call)
   order <- check_choice(order, c("given", "random"), call = call)
   progress <- check_progress(progress, call = call)
   seed <- draw_seed(seed, call = call)
+  batch <- method == "mcmc"
   settings <- if (is.null(reference)) {
     srvm_settings(mould, kernel, prior, scale, intercept, call)
   } else {
@@ -174,12 +192,41 @@ srvm_fit <- function(mould, kernel, prior, control, order, scale, intercept,
       settings = settings, control = control, order = order,
       data = list(x = mould$x, y = mould$y),
       sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
-      seed = seed, runs = vector("list", control$replicates),
+      seed = seed,
+      runs = vector("list", if (batch) control$chains else control$replicates),
       time = 0L, status = "started", seconds = 0
     ),
-    class = c("kb_srvm", "kb_fit")
+    class = c(if (batch) "kb_srvm_mcmc", "kb_srvm", "kb_fit")
   )
   srvm_run(fit, progress, started, call)
+}
+
+#' The control that belongs to the method
+#' @noRd
+check_srvm_control <- function(control, method, call) {
+  if (is.null(control)) {
+    return(if (method == "smc") smc_control() else mcmc_control())
+  }
+  other <- c(smc = "mcmc", mcmc = "smc")[[method]]
+  if (inherits(control, paste0("kb_", other, "_control"))) {
+    kb_abort(c(
+      "{.arg control} must be made by {.fn {method}_control}.",
+      x = "It is made by {.fn {other}_control}.",
+      i = "For that sampler use {.code method = \"{other}\"}."
+    ), "argument", argument = "control", call = call)
+  }
+  check_class(control, paste0("kb_", method, "_control"),
+    paste0("`", method, "_control()`"),
+    arg = "control", call = call
+  )
+  if (method == "mcmc" && control$n_temps > 1) {
+    kb_abort(c(
+      "{.arg n_temps} of {.arg control} must be 1.",
+      x = "It is {control$n_temps}.",
+      i = "{.fn srvm} has no parallel tempering."
+    ), "argument", argument = "control", call = call)
+  }
+  control
 }
 
 #' An error of the C++ core as a condition of the package
@@ -211,7 +258,7 @@ srvm_run <- function(fit, progress, started = now(),
   fit <- finish(out$states)
   fit$status <- out$status
   warn_status(fit, call)
-  warn_degenerate(fit, call)
+  warn_quality(fit, call)
   fit
 }
 
@@ -231,9 +278,14 @@ plain_call <- function(call) {
   call
 }
 
+# What the two samplers do in their own way: see srvm-mcmc.R for the other.
+
 #' Put states into a fit: its time is that of the runs that went furthest
 #' @noRd
-srvm_finish <- function(fit, states, seconds) {
+srvm_finish <- function(fit, states, seconds) UseMethod("srvm_finish")
+
+#' @export
+srvm_finish.kb_srvm <- function(fit, states, seconds) {
   fit$runs <- states
   fit$time <- max(vapply(states, state_time, 0L))
   fit$status <- if (is_complete(fit)) "complete" else "interrupted"
@@ -241,9 +293,12 @@ srvm_finish <- function(fit, states, seconds) {
   fit
 }
 
-#' Has every replicate taken in every row?
+#' Has every run come to its end?
 #' @noRd
-is_complete <- function(fit) {
+is_complete <- function(fit) UseMethod("is_complete")
+
+#' @export
+is_complete.kb_srvm <- function(fit) {
   all(vapply(fit$runs, state_time, 0L) == nrow(fit$data$x))
 }
 
@@ -260,8 +315,12 @@ shuffle <- function(n, seed) {
 
 # Warnings -------------------------------------------------------------------
 
+#' Warn of a run that was stopped
 #' @noRd
-warn_status <- function(fit, call) {
+warn_status <- function(fit, call) UseMethod("warn_status")
+
+#' @export
+warn_status.kb_srvm <- function(fit, call) {
   if (fit$status == "complete") {
     return(invisible())
   }
@@ -278,9 +337,12 @@ warn_status <- function(fit, call) {
   ), fit$status, call = call)
 }
 
-#' Warn when few particles carry the posterior
+#' Warn when few particles carry the posterior, or chains have not mixed
 #' @noRd
-warn_degenerate <- function(fit, call) {
+warn_quality <- function(fit, call) UseMethod("warn_quality")
+
+#' @export
+warn_quality.kb_srvm <- function(fit, call) {
   if (fit$time == 0) {
     return(invisible())
   }

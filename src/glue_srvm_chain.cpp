@@ -81,6 +81,7 @@ srvm::Chain::State state_from_r(const Rcpp::List& list, bool intercept) {
   std::copy_n(accepted.begin(), 3, state.particle.moves.accepted);
   state.rng = words_from_r(srvm_r::get<double>(list, "rng"));
   state.draws = draws_from_r(list);
+  state.log_step = list["log_step"];
   state.seconds = list["seconds"];
   return state;
 }
@@ -136,5 +137,5 @@ Rcpp::List srvm_chain_snapshot_cpp(SEXP handle) {
       _["rng"] = words_to_r(chain.rng()),
       _["tried"] = std::vector<int>(tried, tried + 3),
       _["accepted"] = std::vector<int>(accepted, accepted + 3),
-      _["seconds"] = chain.seconds());
+      _["log_step"] = chain.log_step(), _["seconds"] = chain.seconds());
 }

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "coef_move.hpp"
+
 namespace kernelbayes {
 namespace srvm {
 
@@ -94,6 +96,7 @@ void Chain::iterate() {
   for (int i = 0; i < config_.n_moves; ++i) {
     random_move(particle_, config_, pool_, rng_, scratch_);
   }
+  if (!config_.model.coef.fixed) move_coef();
   const double noise = particle_.noise, coef = particle_.coef;
   gibbs_draw(particle_, config_.model, pool_, rng_, scratch_.a);
   ++time_;
@@ -109,6 +112,16 @@ void Chain::iterate() {
   if (!is_valid()) {
     throw std::runtime_error("the state of the chain lost its precision");
   }
+}
+
+// Robbins and Monro (1951) towards the best acceptance rate of a step in one
+// dimension.
+void Chain::move_coef() {
+  constexpr double kTarget = 0.44;
+  const bool accepted = coef_move(particle_, config_.model, pool_,
+                                  std::exp(log_step_), rng_);
+  if (time_ >= settings_.warmup) return;
+  log_step_ += (accepted - kTarget) / std::sqrt(time_ + 1.0);
 }
 
 // Keeps the state and the Gibbs draw, whose coefficients are in the scratch;
@@ -140,6 +153,7 @@ void Chain::restore(State state) {
                      particle_.rhs);
   rng_.set_state(state.rng);
   draws_ = std::move(state.draws);
+  log_step_ = state.log_step;
   seconds_ += state.seconds;
 }
 

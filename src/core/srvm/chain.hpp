@@ -23,8 +23,9 @@ struct ChainDraws {
 };
 
 /// The batch sampler: reversible jump on the posterior of (S, psi) given all
-/// rows. An iteration is `n_moves` birth, death or swap moves and one Gibbs
-/// sweep. A resumable state machine, like Filter.
+/// rows. An iteration is `n_moves` birth, death or swap moves, a step in coef
+/// given the set (its length adapts in the warmup) and one Gibbs sweep. A
+/// resumable state machine, like Filter.
 class Chain {
  public:
   Chain(const Config& config, const ChainSettings& settings,
@@ -47,12 +48,14 @@ class Chain {
     Particle particle;
     std::array<std::uint64_t, 4> rng{};
     ChainDraws draws;
+    double log_step = 0;  // of the move in log coef
     double seconds = 0;
   };
   const Particle& particle() const { return particle_; }
   const ChainDraws& draws() const { return draws_; }
   const CandidatePool& pool() const { return pool_; }
   std::array<std::uint64_t, 4> rng() const { return rng_.state(); }
+  double log_step() const { return log_step_; }
   double seconds() const { return seconds_; }
   void restore(State state);
 
@@ -60,6 +63,7 @@ class Chain {
   bool worth_all_pairs() const;
   void start();
   void iterate();
+  void move_coef();
   void record(double noise, double coef);
   bool is_valid() const;
 
@@ -73,6 +77,7 @@ class Chain {
   Particle particle_;
   ChainDraws draws_;
   int time_ = 0;
+  double log_step_ = 0;
   double seconds_ = 0;
 };
 

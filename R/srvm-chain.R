@@ -1,0 +1,48 @@
+# The batch sampler of srvm() as an engine of run_engine(): one run a chain.
+
+#' @export
+srvm_engine.kb_srvm_mcmc <- function(fit) {
+  rows <- fit$sequence
+  structure(
+    list(
+      config = c(
+        model_config(fit$settings), list(seed = fit$seed),
+        fit$control[c(
+          "warmup", "iter", "thin", "n_moves", "move_fraction", "threads"
+        )]
+      ),
+      x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
+      y = scaling_y(fit$settings$scaling, fit$data$y)[rows]
+    ),
+    class = c("kb_engine_srvm_chain", "kb_engine")
+  )
+}
+
+#' @export
+engine_open.kb_engine_srvm_chain <- function(engine, index, state) {
+  config <- c(engine$config, list(chain = index))
+  srvm_chain_open_cpp(config, engine$x, engine$y, state)
+}
+
+#' @export
+engine_advance.kb_engine_srvm_chain <- function(engine, handle, n) {
+  srvm_chain_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_srvm_chain <- function(engine, handle) {
+  srvm_chain_snapshot_cpp(handle)
+}
+
+#' @export
+engine_close.kb_engine_srvm_chain <- function(engine, handle) {
+  srvm_chain_close_cpp(handle)
+}
+
+#' @export
+engine_total.kb_engine_srvm_chain <- function(engine) {
+  engine$config$warmup + engine$config$iter
+}
+
+#' @export
+engine_done.kb_engine_srvm_chain <- function(engine, state) state_time(state)
