@@ -18,9 +18,18 @@ main <- function() {
   dir <- tempfile("coverage")
   dir.create(dir)
   utils::untar(build_tarball(root, dir), exdir = dir)
-  coverage <- covr::package_coverage(
-    file.path(dir, package_name(root)),
-    type = "tests", quiet = TRUE
+  lib <- file.path(dir, "lib")
+  dir.create(lib)
+  coverage <- tryCatch(
+    covr::package_coverage(
+      file.path(dir, package_name(root)),
+      type = "tests", quiet = TRUE, clean = FALSE, install_path = lib
+    ),
+    error = function(error) {
+      logs <- list.files(lib, "[.]Rout[.]fail$", recursive = TRUE)
+      for (log in file.path(lib, logs)) show_log(log, 200)
+      fail(conditionMessage(error))
+    }
   )
   print(coverage)
   if (length(html) == 1) {

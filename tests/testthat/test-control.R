@@ -74,12 +74,13 @@ test_that("mcmc_control has defaults and refuses bad settings", {
   control <- mcmc_control()
   expect_s3_class(control, "kb_mcmc_control")
   expect_identical(
-    unlist(unclass(control)[1:6]),
+    unlist(unclass(control)[c(1:5, 7:8)]),
     c(
-      chains = 4L, warmup = 1000L, iter = 1000L, thin = 1L, n_temps = 1L,
-      threads = 1L
+      chains = 4L, warmup = 1000L, iter = 1000L, thin = 1L, n_moves = 50L,
+      n_temps = 1L, threads = 1L
     )
   )
+  expect_identical(control$move_fraction, 0.25)
   bad <- list(
     chains = list(0, 1.5, "a"), warmup = list(-1, NA), iter = list(0, Inf),
     thin = list(0, 1001), n_temps = list(0), threads = list(0),
