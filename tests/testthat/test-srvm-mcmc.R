@@ -105,9 +105,8 @@ test_that("both samplers give the same posterior of a curve", {
   )
   grid <- data.frame(x = seq(-10, 10, length.out = 201))
   distance <- sqrt(mean((predict(chain, grid) - predict(cloud, grid))^2))
-  # Over 20 pairs of seeds it was .006 to .014, with a fifth of the particles
-  # or with the printed weights .03.
-  expect_lt(distance, 0.025)
+  # Over 12 pairs of seeds it was .002 to .006; up to .015 with 25 particles.
+  expect_lt(distance, 0.015)
 })
 
 # Identity --------------------------------------------------------------------
