@@ -17,7 +17,11 @@
 #'   each particle and step, at least 0. They keep the particles diverse.
 #' @param proposal How the set of centres is extended: `"adapted"`.
 #' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
-#'   `"residual"` or `"multinomial"`.
+#'   `"residual"`, `"multinomial"` or `"minimum-entropy"`. A particle of weight w
+#'   has N w copies on average. Systematic and minimum-entropy resampling round
+#'   N w up or down, which is the least possible variance; the former draws one
+#'   number for all particles, the latter decides particle by particle (Crisan
+#'   and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).
 #' @param ess_threshold Particles are resampled when their effective sample
 #'   size falls below this fraction of N, between 0 (never) and 1.
 #' @param replicates Number of independent runs, at least 1, pooled with
@@ -41,6 +45,12 @@
 #' Douc, R. and Cappe, O. (2005). Comparison of resampling schemes for particle
 #' filtering. *Proceedings of the 4th International Symposium on Image and
 #' Signal Processing and Analysis*, 64-69.
+#'
+#' Crisan, D. and Lyons, T. (2002). Minimal entropy approximations and optimal
+#' algorithms. *Monte Carlo Methods and Applications* 8(4), 343-356.
+#'
+#' Bain, A. and Crisan, D. (2009). *Fundamentals of Stochastic Filtering*.
+#' Springer.
 #' @seealso [mcmc_control()]
 #' @examples
 #' smc_control()
@@ -48,7 +58,8 @@
 #' @export
 smc_control <- function(particles = 250, n_moves = 10, proposal = "adapted",
                         resampling = c(
-                          "systematic", "stratified", "residual", "multinomial"
+                          "systematic", "stratified", "residual",
+                          "multinomial", "minimum-entropy"
                         ),
                         ess_threshold = 0.5, replicates = 1, threads = 1,
                         resample_every_step = FALSE, move_fraction = 0.25,
@@ -60,7 +71,10 @@ smc_control <- function(particles = 250, n_moves = 10, proposal = "adapted",
     n_moves = check_count(n_moves, 0),
     proposal = check_choice(proposal, "adapted"),
     resampling = check_choice(
-      resampling, c("systematic", "stratified", "residual", "multinomial")
+      resampling, c(
+        "systematic", "stratified", "residual", "multinomial",
+        "minimum-entropy"
+      )
     ),
     ess_threshold = check_number(ess_threshold, 0, 1),
     replicates = check_count(replicates, 1),

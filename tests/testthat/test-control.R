@@ -58,7 +58,7 @@ test_that("the limits of the ranges are allowed", {
   expect_identical(smc_control(ess_threshold = 0)$ess_threshold, 0)
   expect_identical(smc_control(ess_threshold = 1)$ess_threshold, 1)
   expect_identical(smc_control(move_fraction = 0.5)$move_fraction, 0.5)
-  for (scheme in c("systematic", "stratified", "residual", "multinomial")) {
+  for (scheme in resampling_schemes_cpp()) {
     expect_identical(smc_control(resampling = scheme)$resampling, scheme)
   }
   file <- tempfile()

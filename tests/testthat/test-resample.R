@@ -23,7 +23,7 @@ weight_cases <- list(
 
 test_that("the registry has the schemes that the help names", {
   expect_true(all(
-    c("multinomial", "residual", "stratified", "systematic") %in% schemes
+    eval(formals(smc_control)$resampling) %in% schemes
   ))
   expect_error(
     counts_of("magic", c(0.5, 0.5), 2), "unknown resampling scheme: magic"
@@ -97,13 +97,14 @@ test_that("counts stay within a scheme's bounds", {
       expect_true(all(ok(counts)))
     }
     within("systematic", function(n) abs(n - expected) < 1 + 1e-12)
+    within("minimum-entropy", function(n) abs(n - expected) < 1 + 1e-12)
     within("stratified", function(n) abs(n - expected) < 2)
     within("residual", function(n) n >= floor(expected + 1e-12))
   }
 })
 
 test_that("equal weights give each once, except multinomially", {
-  for (scheme in c("residual", "stratified", "systematic")) {
+  for (scheme in setdiff(schemes, "multinomial")) {
     # 49 * (1 / 49) is not 1.
     for (n in c(1, 2, 8, 10, 49, 64, 250)) {
       counts <- counts_of(scheme, rep(1 / n, n), n, 100)
@@ -154,6 +155,85 @@ test_that("multinomial and residual counts have their distributions", {
     fit(seventh - c(3L, 1L, 2L), 1, c(0.5, 0.4, 0.1))
   )
   expect_gt(min(p) * length(p), 1e-4)
+})
+
+#' All counts of minimum-entropy resampling, a column each, and their
+#' probabilities: what is left goes to a particle and to those after it by the
+#' joint law of two numbers whose sum too is rounded without bias
+enumerate_minimum_entropy <- function(weights, n) {
+  counts <- matrix(0, 0, 1)
+  prob <- 1
+  for (i in seq_along(weights)) {
+    a <- round(n * weights[[i]], 9)
+    b <- round(n * sum(weights[-seq_len(i)]), 9)
+    both_up <- max(a %% 1 + b %% 1 - 1, 0)
+    up <- cbind(c(0, 0), c(1, 0), c(0, 1), c(1, 1))
+    p <- c(max(1 - a %% 1 - b %% 1, 0), a %% 1 - both_up, b %% 1 - both_up,
+      both_up
+    )
+    p[p < 1e-9] <- 0
+    sums <- a %/% 1 + b %/% 1 + colSums(up)
+    next_counts <- NULL
+    next_prob <- NULL
+    for (path in seq_along(prob)) {
+      ok <- which(p > 0 & sums == n - sum(counts[, path]))
+      for (j in ok) {
+        next_counts <- cbind(
+          next_counts, c(counts[, path], a %/% 1 + up[1, j])
+        )
+        next_prob <- c(next_prob, prob[[path]] * p[[j]] / sum(p[ok]))
+      }
+    }
+    counts <- next_counts
+    prob <- next_prob
+  }
+  list(counts = counts, prob = prob)
+}
+
+test_that("minimum-entropy counts have their distribution", {
+  # Null: the columns of counts have the enumerated probabilities; chi-square,
+  # over 5 cases.
+  cases <- c(
+    weight_cases[c(1, 2, 3, 5)], list(list(w = c(0.5, 0.2, 0.3), n = 7))
+  )
+  p <- vapply(cases, function(case) {
+    exact <- enumerate_minimum_entropy(case$w, case$n)
+    expected <- case$n * case$w
+    mean <- drop(exact$counts %*% exact$prob)
+    expect_equal(sum(exact$prob), 1)
+    expect_equal(mean, expected)
+    # The least variance that whole numbers of that mean can have.
+    variance <- drop((exact$counts - mean)^2 %*% exact$prob)
+    expect_equal(variance, expected %% 1 * (1 - expected %% 1))
+    counts <- counts_of("minimum-entropy", case$w, case$n, 20000, "9")
+    name <- function(counts) apply(counts, 2, paste, collapse = "-")
+    observed <- table(factor(name(counts), name(exact$counts)))
+    expect_identical(sum(observed), 20000L)
+    if (length(observed) == 1) {
+      return(1)
+    }
+    stats::chisq.test(observed, p = exact$prob)$p.value
+  }, 0)
+  expect_lt(sum(p == 1), 2)
+  expect_gt(min(p) * length(p), 1e-4)
+})
+
+test_that("minimum-entropy counts are rounded up or down for many weights", {
+  n <- 1e5
+  uneven <- (seq_len(n) %% 97 + 1)^2
+  cases <- list(
+    equal = rep(1 / n, n), uneven = uneven / sum(uneven),
+    steep = 0.999^seq_len(n) / sum(0.999^seq_len(n))
+  )
+  for (w in cases) {
+    for (size in c(n, 12345, 3 * n)) {
+      counts <- counts_of("minimum-entropy", w, size)[, 1]
+      expect_identical(sum(counts), as.integer(size))
+      expect_true(all(counts[w == 0] == 0))
+      expect_lt(max(abs(counts - size * w)), 1 + 1e-9)
+    }
+  }
+  expect_true(all(counts_of("minimum-entropy", cases$equal, n) == 1))
 })
 
 test_that("multinomial counts vary most, those of finer schemes less", {

@@ -107,7 +107,7 @@ test_that("update() equals one fit with other priors and models", {
 test_that("update() equals one fit whatever the resampling and ancestry", {
   expect_splits(x, y, small(resample_every_step = TRUE))
   expect_splits(x, y, small(ess_threshold = 0))
-  for (scheme in c("stratified", "residual", "multinomial")) {
+  for (scheme in setdiff(resampling_schemes_cpp(), "systematic")) {
     expect_splits(x, y, small(resampling = scheme))
   }
   for (ancestry in c("genealogy", "full")) {

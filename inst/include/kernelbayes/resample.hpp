@@ -79,9 +79,44 @@ inline std::vector<int> residual(const std::vector<double>& weights, int n,
   return counts;
 }
 
+/// n w rounded up or down, with the least variance that is possible and as
+/// little randomness as leaves the expectation n w (Crisan and Lyons, 2002;
+/// Bain and Crisan, 2009, section 9.2.1). Particle after particle, what is left
+/// to hand out is divided between it and those that follow, to each the whole
+/// part of its expectation and at most one more.
+inline std::vector<int> minimum_entropy(const std::vector<double>& weights,
+                                        int n, Rng& rng) {
+  const std::size_t size = weights.size();
+  std::vector<double> after(size, 0.0);
+  for (std::size_t i = size - 1; i > 0; --i) {
+    after[i - 1] = after[i] + n * weights[i];
+  }
+  std::vector<int> counts(size, 0);
+  std::size_t last = size - 1;
+  while (last > 0 && !(weights[last] > 0)) --last;
+  int left = n;
+  for (std::size_t i = 0; i < last && left > 0; ++i) {
+    const double a = n * weights[i], b = after[i];
+    const double whole = std::floor(a * (1 + 1e-14));  // as in `residual`
+    const double fa = std::max(a - whole, 0.0), fb = b - std::floor(b);
+    const int extra = left - static_cast<int>(whole + std::floor(b));
+    bool one_more = extra > 1;
+    if (extra == 1) {
+      const double p =
+          fa + fb < 1 ? fa / (fa + fb) : (1 - fb) / (2 - fa - fb);
+      one_more = rng.uniform() < p;
+    }
+    counts[i] = static_cast<int>(whole) + (one_more && fa > 0);
+    left -= counts[i] = std::min(counts[i], left);
+  }
+  counts[last] += left;
+  return counts;
+}
+
 /// All schemes by name: a new scheme is a function and a line here.
 inline const std::map<std::string, ResamplingScheme>& registry() {
   static const std::map<std::string, ResamplingScheme> schemes = {
+      {"minimum-entropy", minimum_entropy},
       {"multinomial", multinomial},
       {"residual", residual},
       {"stratified", stratified},

@@ -1,0 +1,274 @@
+# What the order of the rows changes: order_spread().
+
+#' Spread of the answers over the order of the rows
+#'
+#' The posterior and the evidence do not depend on the order in which the rows
+#' are taken in, but the sampler's path to them does. `order_spread()` runs a
+#' fit's rows again in random orders: what differs between the orders is Monte
+#' Carlo error, including that which a single run does not see.
+#'
+#' Every order is one run with the fit's frozen settings and its control, with
+#' random numbers of its own. The runs go through the same loop as those of
+#' [srvm()]: they show their progress, can be interrupted, and are shared out
+#' to the workers of a future plan. The control's `time_limit` holds for all
+#' of them together; its `checkpoint` and `ancestry` are left aside.
+#'
+#' The squared standard deviation of the log evidence over orders is compared
+#' with the mean of the squared `mc_se`: if `mc_se` is right and well below 1,
+#' their ratio times the number of orders less one is about chi-square. The
+#' printed range of the ratio of standard deviations is the central 95%.
+#'
+#' @param object A fit of [srvm()].
+#' @param orders Number of random orders, at least 2.
+#' @param newdata New predictors in the shape that the fit was given, as in
+#'   [`predict()`][predict.kb_srvm]; `NULL`: the training rows.
+#' @param seed Whole number that determines the orders and every draw; `NULL`
+#'   takes one from R's generator.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param x,digits For `print()` and `plot()`: the object and the number of
+#'   digits.
+#' @param ... For `plot()`: titles, limits and axes. Otherwise not used:
+#'   unknown arguments are errors.
+#'
+#' @return A list of class `kb_order_spread`:
+#' * `orders`: data frame with one line an order: `order` (its number),
+#'   `log_evidence` and `mc_se` (as in [evidence()]), posterior means `k` and
+#'   `sigma` (in units of the response), and `ess_fraction` at the last row.
+#' * `sd_log_evidence`: standard deviation of the log evidence over orders;
+#'   `rms_mc_se`: root mean square of the standard errors (`NA` if the mean of
+#'   the estimated variances is negative).
+#' * `predictions`: matrix, rows x orders, of posterior means of f in units of
+#'   the response (`NA` for rows of `newdata` with missing values);
+#'   `rms_spread`: root mean square over rows of their standard deviation over
+#'   orders.
+#' * `n` (rows), `asked` (orders asked for), `seed` and `status`
+#'   (`"complete"`, `"interrupted"` or `"time_limit"`).
+#'
+#' `plot()` draws the log evidence of each order with bars of one `mc_se`, and
+#' returns its argument invisibly, as `print()` does.
+#'
+#' @section Errors:
+#' An interrupt or the time limit gives a warning (`kb_warning_interrupted`,
+#' `kb_warning_time_limit`) and a report on the orders that are finished; if
+#' none is, an error (`kb_error_interrupted`, `kb_error_time_limit`). A fit
+#' that has taken in no row is refused (`kb_error_not_defined`).
+#'
+#' @seealso [evidence()] for the error seen by one run, and
+#'   `smc_control(replicates = )` for independent runs in one order.
+#' @examples
+#' data <- sim_sinc(30, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
+#' spread <- order_spread(fit, orders = 5, seed = 2)
+#' spread
+#' plot(spread)
+#' @export
+order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
+                         progress = NULL, ...) {
+  check_no_dots(...)
+  if (!inherits(object, "kb_srvm")) not_defined("order_spread", object)
+  call <- rlang::current_env()
+  object <- migrate_fit(object)
+  srvm_runs(object, call = call)
+  orders <- check_count(orders, 2)
+  progress <- check_progress(progress)
+  at <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  fit <- unordered_fit(object, draw_seed(seed))
+  engine <- orders_engine(fit, orders)
+  out <- tryCatch(
+    run_engine(engine, vector("list", orders), fit$control, progress),
+    "C++Error" = function(error) refuse_sampler(error, call)
+  )
+  gather_orders(fit, engine, out, at, call)
+}
+
+#' From what the loop returns to the spread over the orders that are finished
+#' @noRd
+gather_orders <- function(fit, engine, out, at, call) {
+  done <- which(vapply(out$states, state_time, 0L) == fit$time)
+  asked <- length(out$states)
+  report_orders(out$status, length(done), asked, call)
+  fits <- lapply(done, function(i) {
+    fit$sequence <- engine$orders[[i]]
+    fit$runs <- out$states[i]
+    fit
+  })
+  new_order_spread(fits, done, at, asked, out$status)
+}
+
+#' The fit whose rows are run again: those taken in, without their order
+#' @noRd
+unordered_fit <- function(fit, seed) {
+  rows <- training_rows(fit)
+  fit$data <- list(
+    x = fit$data$x[rows, , drop = FALSE], y = fit$data$y[rows]
+  )
+  fit$sequence <- seq_along(rows)
+  fit$seed <- seed
+  fit$control$replicates <- 1L
+  fit$control["checkpoint"] <- list(NULL)
+  fit$control$ancestry <- "summary"
+  fit
+}
+
+#' The engine of a fit with an order of the rows for each run
+#' @noRd
+orders_engine <- function(fit, orders) {
+  engine <- srvm_engine(fit)
+  n <- fit$time
+  engine$orders <- with_local_seed(
+    fit$seed, lapply(seq_len(orders), function(i) sample.int(n))
+  )
+  class(engine) <- c("kb_engine_orders", class(engine))
+  engine
+}
+
+#' @export
+engine_open.kb_engine_orders <- function(engine, index, state) {
+  rows <- engine$orders[[index]]
+  engine$x <- engine$x[rows, , drop = FALSE]
+  engine$y <- engine$y[rows]
+  engine_open.kb_engine_srvm(engine, index, state)
+}
+
+#' Say that only some orders are finished, or none
+#' @noRd
+report_orders <- function(status, done, orders, call) {
+  if (status == "complete") {
+    return(invisible())
+  }
+  reason <- c(interrupted = "interrupted", time_limit = "out of time")[[status]]
+  if (done == 0) {
+    kb_abort(c(
+      "Stopped before the first order was finished: {reason}.",
+      i = "There is nothing to report."
+    ), status, call = call)
+  }
+  kb_warn(c(
+    "Stopped after {done} of {orders} orders: {reason}.",
+    i = "Those are reported."
+  ), status, call = call)
+}
+
+#' @param fits The fits of the orders that are finished.
+#' @param at The rows at which to predict, from `prediction_rows()`.
+#' @noRd
+new_order_spread <- function(fits, done, at, asked, status) {
+  x <- at$x[at$complete, , drop = FALSE]
+  predictions <- vapply(fits, function(fit) {
+    srvm_mean(fit, x, srvm_pool(fit))
+  }, numeric(nrow(x)))
+  predictions <- matrix(predictions, nrow(x), length(fits))
+  lines <- do.call(rbind, Map(order_line, fits, done))
+  variance <- vapply(fits, function(fit) fit$runs[[1]]$relative_variance, 0)
+  structure(
+    list(
+      orders = lines, sd_log_evidence = stats::sd(lines$log_evidence),
+      rms_mc_se = standard_error(mean(variance)),
+      predictions = spread_rows(predictions, at$complete),
+      rms_spread = sqrt(mean(apply(predictions, 1, stats::var))),
+      n = fits[[1]]$time, asked = asked, seed = fits[[1]]$seed, status = status
+    ),
+    class = "kb_order_spread"
+  )
+}
+
+#' @noRd
+order_line <- function(fit, order) {
+  z <- evidence(fit)
+  k <- kernels(fit)
+  data.frame(
+    order = order, log_evidence = z$log_evidence, mc_se = z$mc_se,
+    k = sum(k$k * k$probability), sigma = stats::sigma(fit),
+    ess_fraction = utils::tail(ess(fit)$fraction, 1)
+  )
+}
+
+# Methods ----------------------------------------------------------------------
+
+#' @rdname order_spread
+#' @export
+print.kb_order_spread <- function(x, digits = 3, ...) {
+  show <- function(v) format(v, digits = digits)
+  range_of <- function(v) {
+    paste(vapply(range(v), show, ""), collapse = " to ")
+  }
+  m <- nrow(x$orders)
+  cat(
+    "Spread over ", m, " random ", if (m == 1) "order" else "orders",
+    if (m < x$asked) paste0(" (of ", x$asked, " asked for)"), " of ", x$n,
+    if (x$n == 1) " row" else " rows", "\n",
+    "  log evidence: ", range_of(x$orders$log_evidence), ", sd ",
+    show(x$sd_log_evidence), " (mc_se ", show(x$rms_mc_se), ")\n",
+    "  predictions:  sd ", show(x$rms_spread),
+    " over orders (root mean square over rows)\n",
+    "  centres:      ", range_of(x$orders$k), " on average\n",
+    "  noise sd:     ", range_of(x$orders$sigma), "\n",
+    "  ESS:          ", range_of(100 * x$orders$ess_fraction), "%\n",
+    sep = ""
+  )
+  cat(strwrap(spread_in_words(x), width = 78), sep = "\n")
+  invisible(x)
+}
+
+#' Is the spread of log evidence what mc_se says?
+#' @noRd
+spread_in_words <- function(x) {
+  ratio <- x$sd_log_evidence / x$rms_mc_se
+  if (is.na(ratio)) {
+    return(paste(
+      "The spread of log evidence cannot be compared with mc_se:",
+      if (nrow(x$orders) < 2) "one order has none." else "there is no mc_se."
+    ))
+  }
+  df <- nrow(x$orders) - 1
+  limits <- sqrt(stats::qchisq(c(0.025, 0.975), df) / df)
+  verdict <- if (ratio > limits[[2]]) {
+    "is larger than mc_se says"
+  } else if (ratio < limits[[1]]) {
+    "is smaller than mc_se says"
+  } else {
+    "is in line with mc_se"
+  }
+  paste0(
+    "The spread of log evidence over orders ", verdict, ": their ratio is ",
+    format(ratio, digits = 2), ", where ", format(limits[[1]], digits = 2),
+    " to ", format(limits[[2]], digits = 2), " is expected.",
+    if (ratio > limits[[2]]) {
+      " Trust the spread, and raise `particles` or `n_moves`."
+    }
+  )
+}
+
+#' @rdname order_spread
+#' @export
+plot.kb_order_spread <- function(x, ...) {
+  check_plot_dots(list(...))
+  z <- x$orders$log_evidence
+  se <- ifelse(is.na(x$orders$mc_se), 0, x$orders$mc_se)
+  at <- x$orders$order
+  base_plot(list(
+    x = at, y = z, type = "n", xlab = "order", ylab = "log evidence",
+    xlim = c(0.5, x$asked + 0.5), ylim = range(z - se, z + se),
+    xaxp = whole_ticks(x$asked)
+  ), ...)
+  graphics::abline(h = mean(z), lty = 2, col = kb_colour("grey"))
+  graphics::segments(at, z - se, at, z + se, col = kb_colour("sky"), lwd = 3)
+  graphics::points(at, z, pch = 16, col = kb_colour("blue"))
+  key_above(list(
+    "log evidence" = list(pch = 16, col = kb_colour("blue")),
+    "one mc_se" = list(col = kb_colour("sky"), lwd = 3),
+    mean = list(lty = 2, col = kb_colour("grey"))
+  ))
+  invisible(x)
+}
+
+#' Orders are counted: ticks at whole numbers from 1
+#' @noRd
+whole_ticks <- function(n) {
+  by <- ceiling((n - 1) / 10)
+  last <- 1 + by * ((n - 1) %/% by)
+  c(1, last, (last - 1) / by)
+}
