@@ -163,6 +163,8 @@ show_markdown <- function(table) {
 }
 
 show_plain <- function(table) {
+  wide <- options(width = 120)
+  on.exit(options(wide))
   print(data.frame(
     data = table$data, method = table$method,
     sampler_ms = milliseconds(table$sampler),
