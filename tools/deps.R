@@ -2,7 +2,7 @@
 # missing packages, and building and installing this package from a clean copy.
 #
 # Sourced by the other scripts, or run by itself:
-#   Rscript tools/deps.R [tests] [quickstart] [check] [coverage]
+#   Rscript tools/deps.R [tests] [quickstart] [check] [coverage] [reproduce]
 # Only base R is used, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -22,7 +22,11 @@ extras <- list(
       "callr", "future", "kernlab", "loo", "progressr", "rstantools", "withr"
     )
   ),
-  coverage = list(required = c("testthat", "covr"), useful = "withr")
+  coverage = list(required = c("testthat", "covr"), useful = "withr"),
+  # Experiments and benchmarks against other packages.
+  reproduce = list(
+    required = c("kernlab", "mgcv", "MASS"), useful = character()
+  )
 )
 
 debian_library <- "/usr/lib/R/site-library"

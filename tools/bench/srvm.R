@@ -1,44 +1,189 @@
-# Speed of srvm(), one core, sampler time (timings(fit)$sampler):
+# Speed of srvm(), one core, beside other packages on the same data:
 #
-#   Rscript tools/bench/srvm.R
+#   Rscript tools/bench/srvm.R             all of it
+#   Rscript tools/bench/srvm.R --quick     fewer repetitions, shorter streams
+#   Rscript tools/bench/srvm.R --readme    only the comparison, as markdown
 #
-# sinc: 50 points, 250 particles, without moves and with 10; the cost of a
-# step for each particle as rows come in; time and peak memory at 3000 rows.
-# Medians over repeated runs. Machines are shared and noisy: compare within
-# one run.
+# 1. sinc, 50 points, and 300 rows of the Boston housing data: srvm() and the
+#    packages of tools/peers.R, which must be installed
+#    (Rscript tools/deps.R reproduce). Sampler time, timings(fit)$sampler,
+#    and the time of the whole call apart, each over that of kernlab::rvm.
+# 2. The cost of a step for each particle as rows come in; time and peak
+#    memory at 3000 rows.
+#
+# To reach: sinc without moves 9 ms of sampler, Boston without moves 0.27 s;
+# the cost for each particle must not grow with t but through the number of
+# centres. Medians over repetitions in which the methods take turns. Machines
+# are shared and noisy: compare within one run.
 
 library(kernelbayes)
 
-paper_kernel <- kernel_gaussian(1.6 / sqrt(2)) # exp(-r^2 / 1.6^2)
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(dirname(script)), "peers.R"))
+args <- commandArgs(trailingOnly = TRUE)
+unknown <- setdiff(args, c("--quick", "--readme"))
+if (length(unknown) > 0) {
+  stop("unknown argument: ", toString(unknown), call. = FALSE)
+}
+quick <- "--quick" %in% args
+readme <- "--readme" %in% args
 
-sinc_seconds <- function(n_moves, runs = 25) {
-  seconds <- vapply(seq_len(runs), function(s) {
-    fit <- srvm(y ~ x, sim_sinc(50, seed = s),
-      kernel = paper_kernel, scale = FALSE, seed = s, progress = FALSE,
-      prior = srvm_prior(lambda = 1, kmax = 50),
-      control = smc_control(n_moves = n_moves)
-    )
-    timings(fit)$sampler
-  }, 0)
-  stats::median(seconds)
+# ---- package and peers ------------------------------------------------------
+
+# Sampler and whole-call seconds of one fit; peers have no sampler time.
+time_once <- function(fit_it) {
+  silent <- utils::capture.output({
+    started <- Sys.time() # finer than system.time()
+    fit <- fit_it()
+    whole <- as.numeric(Sys.time() - started, units = "secs")
+  })
+  ours <- inherits(fit, "kb_fit")
+  c(sampler = if (ours) timings(fit)$sampler else NA, whole = whole)
 }
 
-for (n_moves in c(0, 10)) {
-  cat(sprintf(
-    "sinc, 50 points, N = 250, %2d moves: %5.1f ms\n", n_moves,
-    1000 * sinc_seconds(n_moves)
-  ))
+# Each repetition, on data of its own, runs every method once; the first is
+# not counted. A method takes the data and gives its fit.
+time_in_turn <- function(methods, simulate, runs) {
+  times <- lapply(seq_len(runs + 1), function(run) {
+    data <- simulate(run)
+    vapply(methods, function(method) {
+      time_once(function() method(data))
+    }, c(sampler = 0, whole = 0))
+  })
+  times <- simplify2array(times[-1])
+  data.frame(
+    method = names(methods),
+    sampler = apply(times["sampler", , , drop = FALSE], 2, stats::median),
+    whole = apply(times["whole", , , drop = FALSE], 2, stats::median),
+    row.names = NULL
+  )
 }
+
+adapted <- function(n_moves) {
+  smc_control(particles = 250, n_moves = n_moves, proposal = "adapted")
+}
+
+sinc_kernel <- kernel_gaussian(1.6 / sqrt(2)) # exp(-r^2 / 1.6^2)
+
+# Data as the package takes them (`frame`) and as peers do (`x`, `y`).
+sinc_data <- function(run) {
+  frame <- sim_sinc(50, seed = run)
+  list(frame = frame, x = matrix(frame$x), y = frame$y, run = run)
+}
+
+boston_data <- function(run) {
+  set.seed(run)
+  frame <- MASS::Boston[sample(nrow(MASS::Boston), 300), ]
+  x <- scale(as.matrix(frame[setdiff(names(frame), "medv")]))
+  list(frame = frame, x = x, y = scale(frame$medv)[, 1], run = run)
+}
+
+peer <- function(fit, ...) function(data) fit(data$x, data$y, ...)
+
+sinc_methods <- function() {
+  rate <- 1 / 1.6^2
+  ours <- function(method, control) {
+    function(data) {
+      srvm(y ~ x, data$frame,
+        method = method, kernel = sinc_kernel, scale = FALSE, seed = data$run,
+        prior = srvm_prior(lambda = 1, kmax = 50), control = control,
+        progress = FALSE
+      )
+    }
+  }
+  batch <- mcmc_control(chains = 1, warmup = 2000, iter = 10000, n_moves = 1)
+  list(
+    "srvm, N = 250, no moves" = ours("smc", adapted(0)),
+    "srvm, N = 250, 10 moves" = ours("smc", adapted(10)),
+    "srvm, batch, 12 000 iterations" = ours("mcmc", batch),
+    "kernlab::rvm" = peer(peer_rvm, rate),
+    "kernlab::gausspr" = peer(peer_gausspr, rate),
+    "kernlab::ksvm" = peer(peer_ksvm, rate),
+    "mgcv::gam, k = 10" = peer(peer_gam, 10),
+    "mgcv::gam, k = 30" = peer(peer_gam, 30)
+  )
+}
+
+boston_methods <- function() {
+  rate <- 1 / 5^2
+  ours <- function(n_moves) {
+    function(data) {
+      srvm(medv ~ ., data$frame,
+        kernel = kernel_gaussian(5 / sqrt(2)), seed = data$run,
+        prior = srvm_prior(lambda = 5, kmax = 50), control = adapted(n_moves),
+        progress = FALSE
+      )
+    }
+  }
+  list(
+    "srvm, N = 250, no moves" = ours(0), "srvm, N = 250, 10 moves" = ours(10),
+    "kernlab::rvm" = peer(peer_rvm, rate),
+    "kernlab::gausspr" = peer(peer_gausspr, rate),
+    "kernlab::ksvm" = peer(peer_ksvm, rate)
+  )
+}
+
+compare <- function() {
+  runs <- if (quick) 3 else 15
+  sinc <- time_in_turn(sinc_methods(), sinc_data, runs)
+  boston <- time_in_turn(boston_methods(), boston_data, runs)
+  out <- rbind(
+    cbind(data = "sinc, 50 points", sinc),
+    cbind(data = "Boston, 300 rows", boston)
+  )
+  base <- out$whole[out$method == "kernlab::rvm"]
+  base <- rep(base, c(nrow(sinc), nrow(boston)))
+  out$sampler_to_rvm <- out$sampler / base
+  out$whole_to_rvm <- out$whole / base
+  out
+}
+
+decimals <- function(x, digits) {
+  ifelse(is.na(x), "", formatC(x, format = "f", digits = digits))
+}
+
+milliseconds <- function(seconds) decimals(1000 * seconds, 1)
+
+show_markdown <- function(table) {
+  cells <- cbind(
+    table$data, ifelse(grepl("::", table$method), paste0("`", sub(
+      "(,.*)?$", "`\\1", table$method
+    )), table$method),
+    milliseconds(table$sampler), milliseconds(table$whole),
+    decimals(table$sampler_to_rvm, 2), decimals(table$whole_to_rvm, 2)
+  )
+  header <- c(
+    "data", "method", "sampler, ms", "call, ms", "sampler / rvm", "call / rvm"
+  )
+  lines <- apply(rbind(
+    header, c("---", "---", "---:", "---:", "---:", "---:"), cells
+  ), 1, function(row) paste0("| ", paste(row, collapse = " | "), " |"))
+  cat(lines, sep = "\n")
+}
+
+show_plain <- function(table) {
+  wide <- options(width = 120)
+  on.exit(options(wide))
+  print(data.frame(
+    data = table$data, method = table$method,
+    sampler_ms = milliseconds(table$sampler),
+    call_ms = milliseconds(table$whole),
+    sampler_to_rvm = decimals(table$sampler_to_rvm, 2),
+    call_to_rvm = decimals(table$whole_to_rvm, 2)
+  ), row.names = FALSE, right = FALSE)
+}
+
+# ---- the cost of a step -----------------------------------------------------
 
 # A filter stopped at increasing t: what the last rows cost.
 curve <- function(times, n_moves, particles = 250) {
   data <- sim_sinc(max(times), seed = 1)
-  settings <- srvm(y ~ x, data[1:100, ],
-    kernel = paper_kernel, scale = FALSE, seed = 1, progress = FALSE,
+  fit <- srvm(y ~ x, data[1:times[[1]], ],
+    kernel = sinc_kernel, scale = FALSE, seed = 1, progress = FALSE,
     prior = srvm_prior(lambda = 10, kmax = 50),
     control = smc_control(particles = particles, n_moves = n_moves)
   )
-  fit <- settings
   out <- NULL
   for (t in times[-1]) {
     before <- timings(fit)
@@ -66,14 +211,27 @@ peak_megabytes <- function() {
   as.numeric(gsub("[^0-9]", "", line)) / 1024
 }
 
-times <- c(100, 200, 400, 800, 1500, 2200, 3000)
-for (n_moves in c(0, 10)) {
-  before <- peak_megabytes()
-  run <- curve(times, n_moves)
-  cat(sprintf("\nN = 250, %d moves: cost of a step\n", n_moves))
-  print(run$table, row.names = FALSE, digits = 3)
-  cat(sprintf(
-    "3000 rows: sampler %.1f s, peak memory of the process %.0f MB (%.0f MB before)\n",
-    timings(run$fit)$sampler, peak_megabytes(), before
-  ))
+show_curves <- function() {
+  times <- c(100, 200, 400, 800, if (!quick) c(1500, 2200, 3000))
+  for (n_moves in c(0, 10)) {
+    before <- peak_megabytes()
+    run <- curve(times, n_moves)
+    cat(sprintf("\nN = 250, %d moves: cost of a step\n", n_moves))
+    print(run$table, row.names = FALSE, digits = 3)
+    cat(sprintf(
+      paste0(
+        "%d rows: sampler %.1f s, peak memory of the process %.0f MB ",
+        "(%.0f MB before)\n"
+      ),
+      max(times), timings(run$fit)$sampler, peak_megabytes(), before
+    ))
+  }
 }
+
+# The curves come first: they report the peak memory of the process.
+if (!readme) {
+  show_curves()
+  cat("\n")
+}
+table <- compare()
+if (readme) show_markdown(table) else show_plain(table)

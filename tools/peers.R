@@ -1,0 +1,87 @@
+# Regression methods of other packages, with the settings that the experiments
+# and the benchmarks use: sourced by tools/reproduce and tools/bench.
+#
+# Each takes a numeric matrix `x`, a response `y` with a mean near 0, and
+# `rate`, the kernel's exp(-rate r^2); gives the package's own fit.
+#
+#   rvm      kernlab::rvm, its defaults (no intercept)
+#   ksvm     kernlab::ksvm, epsilon regression, epsilon 0.1 (its default) and
+#            C = max |mean(y) +- 3 sd(y)| (Cherkassky and Ma, 2004)
+#   gausspr  kernlab::gausspr, kernel of amplitude 1, noise variance that
+#            maximises the marginal likelihood
+#   gam      mgcv::gam, y ~ s(x, k), REML (one predictor)
+
+peer_rvm <- function(x, y, rate) {
+  kernlab::rvm(x, y, kernel = "rbfdot", kpar = list(sigma = rate))
+}
+
+peer_ksvm <- function(x, y, rate) {
+  kernlab::ksvm(x, y,
+    scaled = FALSE, type = "eps-svr", kernel = "rbfdot",
+    kpar = list(sigma = rate), epsilon = 0.1,
+    C = abs(mean(y)) + 3 * stats::sd(y)
+  )
+}
+
+peer_gausspr <- function(x, y, rate) {
+  kernlab::gausspr(x, y,
+    scaled = FALSE, kernel = "rbfdot", kpar = list(sigma = rate),
+    var = gp_noise(x, y, rate), variance.model = TRUE
+  )
+}
+
+# The noise variance with the largest marginal likelihood, by the eigenvalues
+# of the Gram matrix: y ~ N(0, K + v I).
+gp_noise <- function(x, y, rate) {
+  gram <- exp(-rate * as.matrix(stats::dist(x))^2)
+  parts <- eigen(gram, symmetric = TRUE)
+  squares <- crossprod(parts$vectors, y)^2
+  misfit <- function(log_v) {
+    total <- pmax(parts$values, 0) + exp(log_v)
+    sum(squares / total) + sum(log(total))
+  }
+  exp(stats::optimize(misfit, log(c(1e-6, 10)))$minimum)
+}
+
+peer_gam <- function(x, y, k) {
+  data <- data.frame(x = x[, 1], y = y)
+  # mgcv looks for s() by its name.
+  mgcv::gam(stats::formula(sprintf("y ~ s(x, k = %d)", k)),
+    data = data, method = "REML"
+  )
+}
+
+# Means at the rows of `new`, with the limits of a 90% interval for the
+# regression function where the package gives its standard deviation.
+peer_predict <- function(fit, new) {
+  spread <- NA_real_
+  if (inherits(fit, "gam")) {
+    out <- stats::predict(fit, data.frame(x = new[, 1]), se.fit = TRUE)
+    mean <- as.vector(out$fit)
+    spread <- as.vector(out$se.fit)
+  } else {
+    mean <- as.vector(kernlab::predict(fit, new))
+    if (inherits(fit, "gausspr")) {
+      spread <- as.vector(kernlab::predict(fit, new, type = "sdeviation"))
+    }
+  }
+  half <- stats::qnorm(0.95) * spread
+  cbind(fit = mean, lwr = mean - half, upr = mean + half)
+}
+
+# Kernels (relevance or support vectors) and noise standard deviation, where
+# they have a meaning.
+peer_facts <- function(fit) {
+  if (inherits(fit, "rvm")) {
+    return(c(
+      kernels = length(kernlab::RVindex(fit)), sigma = sqrt(fit@nvar)
+    ))
+  }
+  if (inherits(fit, "ksvm")) {
+    return(c(kernels = kernlab::nSV(fit), sigma = NA))
+  }
+  if (inherits(fit, "gam")) {
+    return(c(kernels = NA, sigma = sqrt(fit$sig2)))
+  }
+  c(kernels = NA, sigma = NA)
+}
