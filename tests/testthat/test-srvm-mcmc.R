@@ -263,6 +263,7 @@ test_that("plots of every type that has a meaning are drawn", {
 test_that("what a chain cannot give is refused", {
   expect_error(evidence(fit), class = "kb_error_not_defined")
   expect_error(ancestry(fit), class = "kb_error_not_defined")
+  expect_error(order_spread(fit), class = "kb_error_not_defined")
   expect_error(
     update(fit, newx = 1, newy = 1),
     class = "kb_error_not_defined"
