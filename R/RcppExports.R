@@ -49,6 +49,10 @@ srvm_draws_cpp <- function(handle) {
     .Call(`_kernelbayes_srvm_draws_cpp`, handle)
 }
 
+srvm_rejuvenate_cpp <- function(config, x, y, state) {
+    .Call(`_kernelbayes_srvm_rejuvenate_cpp`, config, x, y, state)
+}
+
 srvm_moments_cpp <- function(state, intercept, shift, values, column) {
     .Call(`_kernelbayes_srvm_moments_cpp`, state, intercept, shift, values, column)
 }

@@ -17,8 +17,8 @@
 #'   each particle and step, at least 0. They keep the particles diverse.
 #' @param proposal How the set of centres is extended: `"adapted"`.
 #' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
-#'   `"residual"`, `"multinomial"` or `"minimum-entropy"`. A particle of weight w
-#'   has N w copies on average. Systematic and minimum-entropy resampling round
+#'   `"residual"`, `"multinomial"` or `"minimum-entropy"`. A particle of weight
+#'   w has N w copies on average. Systematic and minimum-entropy resampling round
 #'   N w up or down, which is the least possible variance; the former draws one
 #'   number for all particles, the latter decides particle by particle (Crisan
 #'   and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).

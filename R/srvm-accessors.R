@@ -82,9 +82,19 @@ ess.kb_srvm <- function(object, ...) {
   size <- total("ess")
   data.frame(
     row = utils::head(object$sequence, object$time), ess = size,
-    fraction = size / (length(runs) * object$control$particles),
+    fraction = size / particles_by_row(runs),
     founders = total("founders"), resampled = total("resampled") > 0
   )
+}
+
+#' Number of particles of all runs at each row: update() may change it
+#' @noRd
+particles_by_row <- function(runs) {
+  Reduce(`+`, lapply(runs, function(run) {
+    n <- run$path$particles
+    # Fits of before it could change have no record.
+    if (is.null(n)) rep(length(run$k), run$time) else n
+  }))
 }
 
 #' @export

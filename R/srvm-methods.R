@@ -105,13 +105,33 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 
 # Updating -------------------------------------------------------------------
 
-#' Take in further rows
+#' Take in further rows, or change the sampler's settings
 #'
 #' The rows are assimilated one at a time, at the cost that they would have
 #' had in the first call. Before that, the sums that the particles share are
 #' rebuilt from the rows so far: many rows in one call are cheaper than as
 #' many calls. With settings frozen by the first call and
 #' `order = "given"`, the result is identical to one call with all rows.
+#'
+#' @section Changed settings:
+#' With `n_moves` or `particles` the particles of every run are rejuvenated
+#' first: resampled to `particles` (if their weights differ or their number
+#' changes) and then moved once, by a Gibbs sweep of coefficients and variances
+#' and `n_moves` reversible-jump moves each. All of these leave the posterior of
+#' the rows so far as it is, so that more moves bring the particles closer to
+#' it, and more particles lower the error of what comes after. Copies of a
+#' particle are alike until they have moved: a run with few particles that is
+#' given many needs moves as well. With `n_moves = 0` only the variances and
+#' coefficients are drawn anew.
+#'
+#' The log evidence so far is kept. Its standard error is computed from the
+#' new particles, with a factor for each number of particles that there was
+#' (Lee and Whiteley, 2018), and is noisy if they are few. What [ess()],
+#' [diagnostics()] and [ancestry()] say of the last row is said of the new
+#' particles; their effective size does not know of copies. The new settings
+#' hold for the rows that come later, those of the same call included, and are
+#' stored in `control`. Random numbers are new for every such call, and the
+#' result depends on the seed and the calls alone, never on `threads`.
 #'
 #' @param object A fit of [srvm()].
 #' @param newdata For formula fits: a data frame with predictors and response.
@@ -120,10 +140,22 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param n_moves,particles New settings of the sampler, as in
+#'   [smc_control()]; `NULL` keeps what the fit has. If one is given, the
+#'   particles are rejuvenated, see below.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return A fit of all rows. Without new rows, an interrupted fit is run to
-#'   its end and a complete one is returned as it is.
+#'   its end and a complete one is returned as it is, or rejuvenated.
+#'
+#' @section Errors:
+#' As in [srvm()]. A change of `particles` is refused
+#' (`kb_error_argument`) where the fit keeps its `ancestry`, whose matrices
+#' have a column for each particle.
+#'
+#' @references
+#' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
+#' Biometrika 105, 609-625.
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
 #' settings <- smc_control(particles = 100)
@@ -133,10 +165,15 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' )
 #' both <- update(part, newdata = data[31:50, ])
 #' identical(evidence(both)$log_evidence, evidence(all)$log_evidence)
+#'
+#' # More particles and moves from here on:
+#' more <- update(both, particles = 400, n_moves = 20)
+#' tail(ess(more), 1)
 #' @export
 update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                            na_action = c("fail", "omit"), time_limit = NULL,
-                           progress = NULL, ...) {
+                           progress = NULL, n_moves = NULL, particles = NULL,
+                           ...) {
   started <- now()
   check_no_dots(...)
   object <- migrate_fit(object)
@@ -146,13 +183,53 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
   rows <- update_rows(object, newdata, newx, newy)
-  if (!is.null(rows)) {
-    object <- append_rows(object, complete_rows(rows, na_action))
+  if (!is.null(rows)) rows <- complete_rows(rows, na_action)
+  changed <- !is.null(n_moves) || !is.null(particles)
+  if (changed) object <- srvm_rejuvenate(object, n_moves, particles)
+  if (!is.null(rows)) object <- append_rows(object, rows)
+  if (!is_complete(object)) {
+    return(srvm_run(object, progress, started))
   }
-  if (is_complete(object)) {
-    return(object)
+  if (changed) {
+    object$seconds <- object$seconds + now() - started
+    file <- object$control$checkpoint
+    if (!is.null(file)) write_checkpoint(object, file)
   }
-  srvm_run(object, progress, started)
+  object
+}
+
+#' Change the sampler's settings and move every run's particles under them
+#' @noRd
+srvm_rejuvenate <- function(object, n_moves, particles,
+                            call = rlang::caller_env()) {
+  control <- object$control
+  if (!is.null(n_moves)) control$n_moves <- check_count(n_moves, 0, call = call)
+  if (!is.null(particles)) {
+    control$particles <- check_count(particles, 1, call = call)
+  }
+  if (control$particles != object$control$particles &&
+    control$ancestry != "summary") {
+    kb_abort(c(
+      "{.arg particles} must stay at {object$control$particles}.",
+      x = "It is {describe(particles)}.",
+      i = "The fit keeps its ancestry ({.val {control$ancestry}}), with a column
+           for each particle."
+    ), "argument", argument = "particles", call = call)
+  }
+  object$control <- control
+  engine <- srvm_engine(object)
+  object$runs[] <- lapply(seq_along(object$runs), function(index) {
+    state <- object$runs[[index]]
+    if (state_time(state) == 0L) {
+      return(NULL)
+    }
+    config <- c(engine$config, list(replicate = index))
+    tryCatch(
+      srvm_rejuvenate_cpp(config, engine$x, engine$y, state),
+      "C++Error" = function(error) refuse_sampler(error, call)
+    )
+  })
+  object
 }
 
 #' @noRd

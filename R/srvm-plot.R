@@ -244,14 +244,17 @@ plot_observed <- function(x, level, ...) {
 #' @noRd
 plot_ess <- function(x, ...) {
   path <- ess(x)
-  size <- x$control$particles * length(srvm_runs(x))
+  size <- particles_by_row(srvm_runs(x))
   base_plot(list(
     x = seq_len(nrow(path)), y = path$ess, type = path_type(x),
-    ylim = c(0, size), xlab = "rows taken in", ylab = "effective sample size",
+    ylim = c(0, max(size)), xlab = "rows taken in", ylab = "effective sample size",
     col = kb_colour("blue"), lwd = 1.5
   ), ...)
-  graphics::abline(
-    h = x$control$ess_threshold * size, lty = 2, col = kb_colour("grey")
+  threshold <- x$control$ess_threshold * size
+  n <- length(size)
+  # update() may have changed the number of particles on the way.
+  graphics::lines(c(-n, seq_len(n), 2 * n + 1), threshold[c(1, seq_len(n), n)],
+    type = "s", lty = 2, col = kb_colour("grey")
   )
   if (any(path$resampled)) {
     graphics::rug(which(path$resampled), col = kb_colour("orange"), lwd = 1.5)

@@ -152,6 +152,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// srvm_rejuvenate_cpp
+Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state);
+RcppExport SEXP _kernelbayes_srvm_rejuvenate_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_rejuvenate_cpp(config, x, y, state));
+    return rcpp_result_gen;
+END_RCPP
+}
 // srvm_moments_cpp
 Rcpp::List srvm_moments_cpp(Rcpp::List state, bool intercept, double shift, const Eigen::MatrixXd& values, std::vector<int> column);
 RcppExport SEXP _kernelbayes_srvm_moments_cpp(SEXP stateSEXP, SEXP interceptSEXP, SEXP shiftSEXP, SEXP valuesSEXP, SEXP columnSEXP) {
@@ -356,6 +369,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_close_cpp", (DL_FUNC) &_kernelbayes_srvm_close_cpp, 1},
     {"_kernelbayes_srvm_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_snapshot_cpp, 1},
     {"_kernelbayes_srvm_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_draws_cpp, 1},
+    {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
     {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},

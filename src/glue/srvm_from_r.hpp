@@ -114,7 +114,7 @@ inline Rcpp::List path_to_r(const SmcPath& path,
   using Rcpp::_;
   return Rcpp::List::create(
       _["log_increment"] = path.log_increment, _["ess"] = path.ess,
-      _["founders"] = path.founders,
+      _["founders"] = path.founders, _["particles"] = path.particles,
       _["resampled"] =
           std::vector<int>(path.resampled.begin(), path.resampled.end()),
       _["mean_k"] = records.mean_k, _["mean_sigma"] = records.mean_sigma,
@@ -141,7 +141,9 @@ inline Rcpp::List state_to_r(const srvm::Filter& filter) {
       _["families"] = state.genealogy.families,
       _["resamplings"] = state.genealogy.resamplings,
       _["stretch"] = state.genealogy.stretch,
-      _["closed"] = state.genealogy.closed);
+      _["closed"] = state.genealogy.closed,
+      _["carried"] = state.genealogy.carried);
+  out["rejuvenations"] = state.rejuvenations;
   out["ancestors"] = state.ancestors;
   out["candidate_rows"] = candidate_rows;
   out["path"] = path_to_r(state.path, records);
@@ -170,6 +172,14 @@ inline void restore(srvm::Filter& filter, const Rcpp::List& list,
   state.path.log_increment = get<double>(path, "log_increment");
   state.path.ess = get<double>(path, "ess");
   state.path.founders = get<int>(path, "founders");
+  // States of runs before there was rejuvenation lack what it may change.
+  if (list.containsElementNamed("rejuvenations")) {
+    state.genealogy.carried = genealogy["carried"];
+    state.path.particles = get<int>(path, "particles");
+    state.rejuvenations = list["rejuvenations"];
+  } else {
+    state.path.particles.assign(state.time, state.log_weights.size());
+  }
   const auto resampled = get<int>(path, "resampled");
   state.path.resampled.assign(resampled.begin(), resampled.end());
   srvm::Records records;

@@ -112,7 +112,9 @@ test_that("bad input is refused by class", {
   expect_error(order_spread(fit, 2.5), class = "kb_error_argument")
   expect_error(order_spread(fit, seed = "a"), class = "kb_error_argument")
   expect_error(order_spread(fit, progress = 1), class = "kb_error_argument")
-  expect_error(order_spread(fit, 2, n = 1), class = "kb_error_unknown_argument")
+  expect_error(
+    order_spread(fit, rows = 1), class = "kb_error_unknown_argument"
+  )
   expect_error(
     order_spread(fit, newdata = data.frame(z = 1)), class = "kb_error_columns"
   )

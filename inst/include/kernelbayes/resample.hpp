@@ -133,13 +133,15 @@ inline ResamplingScheme scheme(const std::string& name) {
 }
 
 /// Ancestors in an order that leaves every survivor where it is, so that only
-/// the copies move.
+/// the copies move. There are as many as the counts sum to: where those are
+/// fewer than the particles, survivors beyond the last place move too.
 inline std::vector<int> ancestors_in_place(std::vector<int> counts) {
-  const int n = static_cast<int>(counts.size());
+  const int size = static_cast<int>(counts.size());
+  const int n = std::accumulate(counts.begin(), counts.end(), 0);
   std::vector<int> ancestors(n);
   int donor = 0;
   for (int i = 0; i < n; ++i) {
-    if (counts[i] > 0) {
+    if (i < size && counts[i] > 0) {
       ancestors[i] = i;
       --counts[i];
     } else {

@@ -35,6 +35,7 @@ struct SmcPath {
   std::vector<double> log_increment;  // log of the evidence's factor at t
   std::vector<double> ess;
   std::vector<int> founders;   // distinct ancestors at t = 0
+  std::vector<int> particles;  // their number
   std::vector<char> resampled;  // before this step's data came in
 };
 
@@ -62,6 +63,9 @@ struct SmcPath {
 ///   double extend(Particle&, Rng&, Scratch&) const;  // step 3, log W
 ///   void after_step(int t, const std::vector<Particle>&,
 ///                   const std::vector<double>& weights);   // records
+///   void after_rejuvenation(const std::vector<Particle>&,
+///                           const std::vector<double>& weights);
+///                                  // the same; only for rejuvenate()
 /// where the const methods may run at the same time on different particles.
 template <typename Target>
 class Smc {
@@ -88,12 +92,7 @@ class Smc {
   void step(const Executor& executor) {
     const int t = time_ + 1;
     const bool resampled = t > 1 && resample_if_needed(t);
-    if (t > 1) {
-      for_each(executor, [&](int i, Scratch& scratch) {
-        Rng rng = stream(t, i, kRefresh);
-        target_.refresh(particles_[i], rng, scratch);
-      });
-    }
+    if (t > 1) refresh(t, executor);
     target_.take_in(t, executor);
     std::vector<double>& increments = increments_;
     increments.resize(particles_.size());
@@ -104,6 +103,24 @@ class Smc {
     time_ = t;
     reweight(resampled);
     target_.after_step(t, particles_, weights_);
+  }
+
+  /// Replaces the particles of step t by n of equal weight, each moved once by
+  /// the kernel that leaves gamma_t invariant. The estimate of the evidence
+  /// stays, and remains one without bias. All that is recorded of step t is
+  /// now said of the new particles.
+  void rejuvenate(int n, const Executor& executor) {
+    check_rejuvenation(n);
+    ++rejuvenations_;
+    settings_.particles = n;
+    if (n != static_cast<int>(particles_.size()) || !weights_are_equal()) {
+      adopt_parents(resample(time_, n));
+    }
+    refresh(time_, executor);
+    path_.ess.back() = effective_size(weights_);
+    path_.founders.back() = genealogy_.founders();
+    path_.particles.back() = n;
+    target_.after_rejuvenation(particles_, weights_);
   }
 
   int time() const { return time_; }
@@ -130,11 +147,12 @@ class Smc {
     Genealogy::State genealogy;
     std::vector<int> ancestors;
     SmcPath path;
+    int rejuvenations = 0;
   };
 
   State state() const {
     return {time_,      log_evidence_, log_weights_, genealogy_.state(),
-            ancestors_, path_};
+            ancestors_, path_,         rejuvenations_};
   }
 
   void restore(State state, std::vector<Particle> particles) {
@@ -150,6 +168,7 @@ class Smc {
     genealogy_.restore(std::move(state.genealogy));
     ancestors_ = std::move(state.ancestors);
     path_ = std::move(state.path);
+    rejuvenations_ = state.rejuvenations;
     particles_ = std::move(particles);
     normalise();
   }
@@ -157,9 +176,11 @@ class Smc {
  private:
   enum Purpose : std::uint64_t { kStart, kRefresh, kExtend, kResample, kOutput };
 
+  // A step that is rejuvenated draws again, and never the same numbers.
   Rng stream(int t, int i, Purpose purpose) const {
     return Rng(settings_.seed, static_cast<std::uint64_t>(t) * 8 + purpose,
-               static_cast<std::uint64_t>(i));
+               static_cast<std::uint64_t>(i) +
+                   (static_cast<std::uint64_t>(rejuvenations_) << 32));
   }
 
   template <typename Body>
@@ -187,11 +208,7 @@ class Smc {
         effective_size(weights_) < settings_.ess_threshold * n;
     std::vector<int> ancestors;
     if (wanted) {
-      Rng rng = stream(t, 0, kResample);
-      ancestors = resampling::ancestors_in_place(
-          settings_.resampling(weights_, settings_.particles, rng));
-      genealogy_.resample(ancestors, weights_);
-      adopt(ancestors);
+      ancestors = resample(t, settings_.particles);
     } else if (settings_.history != History::kSummary) {
       ancestors.resize(particles_.size());
       std::iota(ancestors.begin(), ancestors.end(), 0);
@@ -202,14 +219,60 @@ class Smc {
     return wanted;
   }
 
+  std::vector<int> resample(int t, int n) {
+    Rng rng = stream(t, 0, kResample);
+    const std::vector<int> ancestors = resampling::ancestors_in_place(
+        settings_.resampling(weights_, n, rng));
+    genealogy_.resample(ancestors, weights_);
+    adopt(ancestors);
+    return ancestors;
+  }
+
+  void refresh(int t, const Executor& executor) {
+    for_each(executor, [&](int i, Scratch& scratch) {
+      Rng rng = stream(t, i, kRefresh);
+      target_.refresh(particles_[i], rng, scratch);
+    });
+  }
+
+  void check_rejuvenation(int n) const {
+    if (n < 1) throw std::invalid_argument("at least one particle is needed");
+    if (time_ < 1) throw std::invalid_argument("there is no step yet");
+    if (settings_.history != History::kSummary &&
+        n != static_cast<int>(particles_.size())) {
+      throw std::invalid_argument(
+          "the number of particles is fixed where their ancestry is kept");
+    }
+  }
+
+  bool weights_are_equal() const {
+    return std::all_of(log_weights_.begin(), log_weights_.end(),
+                       [&](double w) { return w == log_weights_[0]; });
+  }
+
+  // Particles of step t that descend from others of that step have their
+  // parents in step t - 1.
+  void adopt_parents(const std::vector<int>& ancestors) {
+    if (settings_.history == History::kSummary || time_ < 2) return;
+    const auto last = ancestors_.end() - ancestors.size();
+    const std::vector<int> parents(last, ancestors_.end());
+    for (std::size_t i = 0; i < ancestors.size(); ++i) {
+      last[i] = parents[ancestors[i]];
+    }
+  }
+
   // Survivors stay where they are, so copies never read a changed particle.
   void adopt(const std::vector<int>& ancestors) {
-    for (std::size_t i = 0; i < ancestors.size(); ++i) {
+    const std::size_t n = ancestors.size();
+    if (n > particles_.size()) particles_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
       const std::size_t from = ancestors[i];
       if (from == i) continue;
       particles_[i] = particles_[from];
     }
-    std::fill(log_weights_.begin(), log_weights_.end(), 0.0);
+    particles_.resize(n);
+    log_weights_.assign(n, 0.0);
+    weights_.resize(n);
     normalise();
   }
 
@@ -226,6 +289,7 @@ class Smc {
     path_.ess.push_back(effective_size(weights_));
     path_.resampled.push_back(resampled);
     path_.founders.push_back(genealogy_.founders());
+    path_.particles.push_back(settings_.particles);
   }
 
   [[noreturn]] void fail() const {
@@ -247,6 +311,7 @@ class Smc {
   SmcSettings settings_;
   Target& target_;
   int time_ = 0;
+  int rejuvenations_ = 0;
   double log_evidence_ = 0;
   double log_total_ = 0;  // log of the sum of the log_weights_'s weights
   std::vector<Particle> particles_;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace kernelbayes {
@@ -16,6 +17,40 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+<<<<<<< ours
+=======
+// Fixed variances are never refactored by a Gibbs step: rounding is cleared
+// on this schedule instead.
+constexpr int kRefactorEvery = 64;
+
+// y'y / noise - z'z (and the prior mean's square, with a shift) is a sum of
+// squares: the coefficients cannot explain more than there is.
+bool residual_is_valid(const Particle& particle, const Model& model,
+                       const CandidatePool& pool) {
+  double explained = 0;
+  for (const double z : particle.factor.z()) explained += z * z;
+  const double total = pool.response_squares() / particle.noise +
+                       model.shift * model.shift / particle.coef;
+  return explained <= total * (1 + 1e-8);
+}
+
+// Posterior means over the particles, and how their latest moves went.
+struct Summary {
+  Summary(const std::vector<Particle>& particles,
+          const std::vector<double>& weights) {
+    for (std::size_t i = 0; i < particles.size(); ++i) {
+      k += weights[i] * particles[i].k();
+      sigma += weights[i] * std::sqrt(particles[i].noise);
+      for (int move = 0; move < 3; ++move) {
+        tried[move] += particles[i].moves.tried[move];
+        accepted[move] += particles[i].moves.accepted[move];
+      }
+    }
+  }
+  double k = 0, sigma = 0, tried[3] = {0}, accepted[3] = {0};
+};
+
+>>>>>>> theirs
 }  // namespace
 
 Target::Target(const Config& config, const Eigen::MatrixXd& x,
@@ -77,21 +112,30 @@ double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
 
 void Target::after_step(int, const std::vector<Particle>& particles,
                         const std::vector<double>& weights) {
-  double k = 0, sigma = 0, tried[3] = {0}, accepted[3] = {0};
-  for (std::size_t i = 0; i < particles.size(); ++i) {
-    k += weights[i] * particles[i].k();
-    sigma += weights[i] * std::sqrt(particles[i].noise);
-    for (int move = 0; move < 3; ++move) {
-      tried[move] += particles[i].moves.tried[move];
-      accepted[move] += particles[i].moves.accepted[move];
-    }
-  }
-  records_.mean_k.push_back(k);
-  records_.mean_sigma.push_back(sigma);
-  records_.tried.insert(records_.tried.end(), tried, tried + 3);
-  records_.accepted.insert(records_.accepted.end(), accepted, accepted + 3);
+  const Summary now(particles, weights);
+  records_.mean_k.push_back(now.k);
+  records_.mean_sigma.push_back(now.sigma);
+  records_.tried.insert(records_.tried.end(), now.tried, now.tried + 3);
+  records_.accepted.insert(records_.accepted.end(), now.accepted,
+                           now.accepted + 3);
   if (config_.n_moves == 0) release_unused(particles);
   if (config_.smc.history == History::kFull) record_sets(particles, weights);
+}
+
+void Target::after_rejuvenation(const std::vector<Particle>& particles,
+                                const std::vector<double>& weights) {
+  const Summary now(particles, weights);
+  records_.mean_k.back() = now.k;
+  records_.mean_sigma.back() = now.sigma;
+  for (int move = 0; move < 3; ++move) {
+    *(records_.tried.end() - 3 + move) += now.tried[move];
+    *(records_.accepted.end() - 3 + move) += now.accepted[move];
+  }
+  if (config_.n_moves == 0) release_unused(particles);
+  if (config_.smc.history == History::kFull) {
+    drop_sets(particles.size());
+    record_sets(particles, weights);
+  }
 }
 
 void Target::release_unused(const std::vector<Particle>& particles) {
@@ -112,6 +156,16 @@ void Target::record_sets(const std::vector<Particle>& particles,
       records_.sets.push_back(pool_.row_of(j));
     }
   }
+}
+
+// Forgets what record_sets() wrote last.
+void Target::drop_sets(std::size_t particles) {
+  auto& sizes = records_.set_sizes;
+  const auto last = sizes.end() - particles;
+  const int held = std::accumulate(last, sizes.end(), 0);
+  records_.sets.resize(records_.sets.size() - held);
+  sizes.erase(last, sizes.end());
+  records_.weights.resize(records_.weights.size() - particles);
 }
 
 void Target::draw(Particle& particle, Rng& rng,
@@ -145,6 +199,12 @@ Filter::Filter(const Config& config, const Eigen::MatrixXd& x,
 void Filter::advance(int n, const Executor& executor) {
   const auto start = Clock::now();
   for (int i = 0; i < n && time() < rows_; ++i) smc_.step(executor);
+  target_.records().seconds += seconds_since(start);
+}
+
+void Filter::rejuvenate(int particles, const Executor& executor) {
+  const auto start = Clock::now();
+  smc_.rejuvenate(particles, executor);
   target_.records().seconds += seconds_since(start);
 }
 

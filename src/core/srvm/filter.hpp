@@ -37,6 +37,8 @@ class Target {
   double extend(Particle& particle, Rng& rng, Scratch& scratch) const;
   void after_step(int t, const std::vector<Particle>& particles,
                   const std::vector<double>& weights);
+  void after_rejuvenation(const std::vector<Particle>& particles,
+                          const std::vector<double>& weights);
 
   /// One Gibbs draw (coefficients, psi) for output; sets `particle`'s psi but
   /// leaves its factor. The intercept is in the scale of y.
@@ -55,6 +57,7 @@ class Target {
   void release_unused(const std::vector<Particle>& particles);
   void record_sets(const std::vector<Particle>& particles,
                    const std::vector<double>& weights);
+  void drop_sets(std::size_t particles);
 
   Config config_;
   Eigen::MatrixXd x_;
@@ -75,6 +78,9 @@ class Filter {
 
   /// Takes in up to n further rows.
   void advance(int n, const Executor& executor);
+
+  /// Replaces the particles by `particles` of equal weight, moved afresh.
+  void rejuvenate(int particles, const Executor& executor);
 
   const Smc<Target>& smc() const { return smc_; }
   const Target& target() const { return target_; }
