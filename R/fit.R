@@ -28,7 +28,7 @@
 #' * `kernels()`: data frame `k`, `probability`: the posterior of the number of
 #'   centres.
 #' * `ess()`: data frame with one line a row of data: `row`, `ess` (effective
-#'   sample size before resampling), `fraction` (of the particles),
+#'   sample size before resampling), `fraction` (of the particles at that row),
 #'   `founders` (distinct ancestors at the start) and `resampled` (before the
 #'   row was taken in). Replicates are summed.
 #'   For batch fits one line a parameter: `variable`, `ess_bulk`, `ess_tail`,

@@ -247,8 +247,8 @@ plot_ess <- function(x, ...) {
   size <- particles_by_row(srvm_runs(x))
   base_plot(list(
     x = seq_len(nrow(path)), y = path$ess, type = path_type(x),
-    ylim = c(0, max(size)), xlab = "rows taken in", ylab = "effective sample size",
-    col = kb_colour("blue"), lwd = 1.5
+    ylim = c(0, max(size)), xlab = "rows taken in",
+    ylab = "effective sample size", col = kb_colour("blue"), lwd = 1.5
   ), ...)
   threshold <- x$control$ess_threshold * size
   n <- length(size)

@@ -268,9 +268,8 @@ test_that("rejuvenation from few to many particles leaves the posterior", {
     rowMeans(errors) / (apply(errors, 1, stats::sd) / 10)
   }
   # The weights are uneven: what follows has to see to them.
-  expect_lt(ess(fit_exact(1, smc_control(60, 0, ess_threshold = 0)))$fraction[6],
-    0.8
-  )
+  uneven <- fit_exact(1, smc_control(60, 0, ess_threshold = 0))
+  expect_lt(ess(uneven)$fraction[[6]], 0.8)
   z <- c(
     z_scores(function(fit) update(fit, particles = 500), 0),
     z_scores(function(fit) update(fit, particles = 500, n_moves = 8), 0),
@@ -279,27 +278,42 @@ test_that("rejuvenation from few to many particles leaves the posterior", {
   expect_lt(max(abs(z)), 6)
 })
 
-# Null: with multinomial resampling at fixed times, Zhat^2 V is an unbiased
-# estimate of the variance of Zhat (Lee and Whiteley, 2018), here with two
-# numbers of particles: the mean of (Zhat / Z - 1)^2 - (Zhat / Z)^2 V is 0. As
-# above, 2 scores.
+# Null: given the particles before it, multinomial resampling leaves the mean
+# of the variance's estimate as it is, whatever the numbers (Lee and Whiteley,
+# 2018): the mean over 400 resamplings of one state is nearly normal. |z| > 6
+# has probability 2e-9 for each of 6 scores.
 test_that("the standard error is right when the number changes", {
-  z_score <- function(before, after, runs = 400) {
-    difference <- vapply(seq_len(runs), function(r) {
-      control <- smc_control(before, 2,
-        resampling = "multinomial", ess_threshold = 0
-      )
-      fit <- fit_exact(2000 + r, control, 1:3)
-      fit <- few_particles(
-        update(fit, newx = xs[4:6, , drop = FALSE], newy = ys[4:6],
-          particles = after
-        )
-      )
-      ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
-      (ratio - 1)^2 - ratio^2 * fit$runs[[1]]$relative_variance
-    }, 0)
-    mean(difference) / (stats::sd(difference) / sqrt(runs))
+  change <- function(state, particles, count) {
+    state$rejuvenations <- as.integer(count)
+    engine$config$particles <- as.integer(particles)
+    srvm_rejuvenate_cpp(
+      c(engine$config, list(replicate = 1L)), engine$x, engine$y, state
+    )
   }
-  expect_lt(abs(z_score(10, 60)), 6)
-  expect_lt(abs(z_score(60, 10)), 6)
+  z_score <- function(state, ...) {
+    after <- vapply(1:400, function(count) {
+      for (n in c(...)) state <- change(state, n, 1000L * count)
+      state$relative_variance
+    }, 0)
+    (mean(after) - state$relative_variance) / (stats::sd(after) / sqrt(400))
+  }
+  settings <- list(n_moves = 1, resampling = "multinomial")
+  for (every in c(FALSE, TRUE)) {
+    fit <- fit_exact(3, do.call(smc_control, c(settings, list(
+      particles = 12, resample_every_step = every, ess_threshold = 0
+    ))), 1:3)
+    engine <- srvm_engine(fit)
+    state <- fit$runs[[1]]
+    expect_true(state$relative_variance != 0)
+    expect_lt(abs(z_score(state, 60)), 6)
+    expect_lt(abs(z_score(state, 8)), 6)
+    expect_lt(abs(z_score(state, 9, 20)), 6)
+  }
+})
+
+test_that("a single particle has no standard error, before or after", {
+  fit <- fit_rows(control = small(particles = 1))
+  expect_true(is.na(evidence(fit)$mc_se))
+  expect_true(is.na(evidence(update(fit, particles = 50))$mc_se))
+  expect_true(is.na(evidence(update(fit_rows(), particles = 1))$mc_se))
 })

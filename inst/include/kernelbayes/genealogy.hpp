@@ -22,8 +22,7 @@ namespace kernelbayes {
 /// drawn independently differ at a resampling to N particles with probability
 /// 1 - 1 / N, whatever their number before; the estimator is therefore unbiased
 /// with a factor N_p / (N_p - 1) for each resampling p of a stretch and for its
-/// beginning (Lee and Whiteley, section 2 and theorem 1, with particle numbers
-/// that vary over time).
+/// beginning (Lee and Whiteley, 2018, let particle numbers vary over time).
 class Genealogy {
  public:
   explicit Genealogy(int particles = 0)
@@ -118,7 +117,10 @@ class Genealogy {
     }
     double same = 0;
     for (const double w : family) same += w * w;
-    return 1 - correction() * (1 - same);
+    const double factor = correction();
+    // Where there once was a single particle, nothing can be compared.
+    if (!std::isfinite(factor)) return std::numeric_limits<double>::quiet_NaN();
+    return 1 - factor * (1 - same);
   }
 
   // The product of N_p / (N_p - 1) over the stretch.
