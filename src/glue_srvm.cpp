@@ -28,8 +28,11 @@ Handle& handle_of(SEXP pointer) {
   return *Rcpp::XPtr<Handle>(pointer).checked_get();
 }
 
-// One Gibbs draw of coefficients and variances for each particle.
-Rcpp::List draws(const srvm::Filter& filter) {
+// One Gibbs draw of coefficients and variances for each particle; `coef` is the
+// variance of the coefficients in the scaled form too.
+Rcpp::List draws(const Handle& run) {
+  const srvm::Filter& filter = run.filter;
+  const bool scaled = run.config.model.scaled;
   const auto& particles = filter.smc().particles();
   std::vector<double> beta, all, noise, coef;
   for (std::size_t i = 0; i < particles.size(); ++i) {
@@ -38,7 +41,7 @@ Rcpp::List draws(const srvm::Filter& filter) {
     filter.target().draw(copy, rng, beta);
     all.insert(all.end(), beta.begin(), beta.end());
     noise.push_back(copy.noise);
-    coef.push_back(copy.coef);
+    coef.push_back(copy.coef * (scaled ? copy.noise : 1));
   }
   return Rcpp::List::create(Rcpp::_["beta"] = all, Rcpp::_["noise"] = noise,
                             Rcpp::_["coef"] = coef);
@@ -74,29 +77,9 @@ Rcpp::List srvm_snapshot_cpp(SEXP handle) {
   return srvm_r::state_to_r(handle_of(handle).filter);
 }
 
-<<<<<<< ours
-// One Gibbs draw of coefficients and variances for each particle; `coef` is the
-// variance of the coefficients in the scaled form too.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_draws_cpp(SEXP handle) {
-  const srvm::Filter& filter = handle_of(handle).filter;
-  const auto& particles = filter.smc().particles();
-  std::vector<double> beta, all, noise, coef;
-  for (std::size_t i = 0; i < particles.size(); ++i) {
-    srvm::Particle copy = particles[i];
-    Rng rng = filter.smc().output_stream(static_cast<int>(i));
-    filter.target().draw(copy, rng, beta);
-    all.insert(all.end(), beta.begin(), beta.end());
-    noise.push_back(copy.noise);
-    const bool scaled = handle_of(handle).config.model.scaled;
-    coef.push_back(copy.coef * (scaled ? copy.noise : 1));
-  }
-  return Rcpp::List::create(Rcpp::_["beta"] = all, Rcpp::_["noise"] = noise,
-                            Rcpp::_["coef"] = coef);
-=======
-// [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_draws_cpp(SEXP handle) {
-  return draws(handle_of(handle).filter);
+  return draws(handle_of(handle));
 }
 
 // The state with as many particles as `config` has, moved afresh, and their
@@ -111,9 +94,8 @@ Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   srvm_r::restore(run.filter, state, run.config.model.intercept, run.executor);
   run.filter.rejuvenate(wanted, run.executor);
   Rcpp::List out = srvm_r::state_to_r(run.filter);
-  out["draws"] = draws(run.filter);
+  out["draws"] = draws(run);
   return out;
->>>>>>> theirs
 }
 
 // Posterior means and variances of f, n points x N particles. `values` is

@@ -17,23 +17,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-<<<<<<< ours
-=======
-// Fixed variances are never refactored by a Gibbs step: rounding is cleared
-// on this schedule instead.
-constexpr int kRefactorEvery = 64;
-
-// y'y / noise - z'z (and the prior mean's square, with a shift) is a sum of
-// squares: the coefficients cannot explain more than there is.
-bool residual_is_valid(const Particle& particle, const Model& model,
-                       const CandidatePool& pool) {
-  double explained = 0;
-  for (const double z : particle.factor.z()) explained += z * z;
-  const double total = pool.response_squares() / particle.noise +
-                       model.shift * model.shift / particle.coef;
-  return explained <= total * (1 + 1e-8);
-}
-
 // Posterior means over the particles, and how their latest moves went.
 struct Summary {
   Summary(const std::vector<Particle>& particles,
@@ -50,7 +33,6 @@ struct Summary {
   double k = 0, sigma = 0, tried[3] = {0}, accepted[3] = {0};
 };
 
->>>>>>> theirs
 }  // namespace
 
 Target::Target(const Config& config, const Eigen::MatrixXd& x,
