@@ -1,20 +1,14 @@
 #include "chain.hpp"
 
-#include <chrono>
 #include <stdexcept>
 
 #include "coef_move.hpp"
+#include "core/stopwatch.hpp"
 
 namespace kernelbayes {
 namespace srvm {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // How many columns the on-demand pool holds: about 256 MB of them.
 std::size_t cache_size(const Config& config, Eigen::Index rows) {
@@ -40,7 +34,7 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
   }
   config_.model.kernel.check_dimension(x.cols());
   pool_.reserve(static_cast<int>(x.rows()));
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   if (worth_all_pairs()) {
     pool_.rebuild(x_, y_, {}, executor);
   } else {
@@ -48,7 +42,7 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
   }
   scratch_ = Scratch(config_.model.centres.limit(pool_.size()) + 3);
   start();
-  seconds_ = seconds_since(begin);
+  seconds_ = watch.seconds();
 }
 
 // Whether the Gram matrix of all rows is less work than the sums that the
@@ -87,9 +81,9 @@ bool Chain::is_valid() const {
 }
 
 void Chain::advance(int n) {
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   for (int i = 0; i < n && time_ < total(); ++i) iterate();
-  seconds_ += seconds_since(begin);
+  seconds_ += watch.seconds();
 }
 
 void Chain::iterate() {

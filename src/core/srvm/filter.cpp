@@ -1,21 +1,16 @@
 #include "filter.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 
+#include "core/stopwatch.hpp"
+
 namespace kernelbayes {
 namespace srvm {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Posterior means over the particles, and how their latest moves went.
 struct Summary {
@@ -73,10 +68,10 @@ void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
 }
 
 void Target::take_in(int t, const Executor& executor) {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   pool_.add_row(x_, t - 1, y_[t - 1], executor);
   step_ = PriorStep(config_.model.centres, pool_.size());
-  records_.shared_seconds += seconds_since(start);
+  records_.shared_seconds += watch.seconds();
 }
 
 double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
@@ -179,15 +174,15 @@ Filter::Filter(const Config& config, const Eigen::MatrixXd& x,
       smc_(config.smc, target_) {}
 
 void Filter::advance(int n, const Executor& executor) {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   for (int i = 0; i < n && time() < rows_; ++i) smc_.step(executor);
-  target_.records().seconds += seconds_since(start);
+  target_.records().seconds += watch.seconds();
 }
 
 void Filter::rejuvenate(int particles, const Executor& executor) {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   smc_.rejuvenate(particles, executor);
-  target_.records().seconds += seconds_since(start);
+  target_.records().seconds += watch.seconds();
 }
 
 void Filter::restore(Smc<Target>::State state,
