@@ -487,7 +487,9 @@ test_that("Ctrl-C gives a fit that can be used and continued", {
   skip_without_processes()
   out <- interrupted_fit(half_way, long_control(checkpoint_every = 0.05))
   fit <- out$fit
-  expect_identical(out$warnings, "kb_warning_interrupted")
+  # The row that it stops at may have a low ESS.
+  told <- setdiff(out$warnings, "kb_warning_low_ess")
+  expect_identical(told, "kb_warning_interrupted")
   expect_identical(fit$status, "interrupted")
   expect_true(fit$time > 0 && fit$time < 400)
   expect_identical(out$again, "interrupt")
