@@ -146,6 +146,18 @@ test_that("update() in any split equals one, after rejuvenation too", {
   expect_length(stopped$runs[[1]]$k, 20)
 })
 
+test_that("the scaled form is rejuvenated as well", {
+  fit <- fit_rows(1:16, prior = srvm_prior(scaled = TRUE))
+  changed <- update(fit, particles = 200)
+  expect_identical(evidence(changed)$log_evidence, evidence(fit)$log_evidence)
+  expect_identical(anyDuplicated(changed$runs[[1]]$draws$noise), 0L)
+  later <- update(changed, newdata = data[17:24, ])
+  expect_same_fit(
+    update(fit, particles = 200, newdata = data[17:24, ]), later
+  )
+  expect_equal(predict(changed), predict(fit), tolerance = 0.2)
+})
+
 test_that("an interrupted fit goes on under the new settings", {
   # Two replicates: one at row 10, one that has not begun.
   fit <- fit_rows(control = small(replicates = 2))
