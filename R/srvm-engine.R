@@ -18,7 +18,7 @@ srvm_engine <- function(fit) {
           scaled = prior$scaled, shift = settings$shift, seed = fit$seed
         ),
         fit$control[c(
-          "particles", "n_moves", "move_fraction", "resampling",
+          "particles", "proposal", "n_moves", "move_fraction", "resampling",
           "ess_threshold", "resample_every_step", "ancestry", "threads"
         )]
       ),
