@@ -61,10 +61,6 @@ srvm_coefficients_cpp <- function(state, intercept, shift) {
     .Call(`_kernelbayes_srvm_coefficients_cpp`, state, intercept, shift)
 }
 
-srvm_adapted_cpp <- function(config, x, y, t, previous, noise, coef) {
-    .Call(`_kernelbayes_srvm_adapted_cpp`, config, x, y, t, previous, noise, coef)
-}
-
 srvm_chain_open_cpp <- function(config, x, y, state) {
     .Call(`_kernelbayes_srvm_chain_open_cpp`, config, x, y, state)
 }
@@ -111,5 +107,13 @@ srvm_moves_cpp <- function(config, x, y, state, from, moves, repetitions) {
 
 srvm_gibbs_cpp <- function(config, x, y, state, from, n) {
     .Call(`_kernelbayes_srvm_gibbs_cpp`, config, x, y, state, from, n)
+}
+
+srvm_adapted_cpp <- function(config, x, y, t, previous, noise, coef) {
+    .Call(`_kernelbayes_srvm_adapted_cpp`, config, x, y, t, previous, noise, coef)
+}
+
+srvm_birth_death_cpp <- function(config, x, y, t, previous, noise, coef, from, draws) {
+    .Call(`_kernelbayes_srvm_birth_death_cpp`, config, x, y, t, previous, noise, coef, from, draws)
 }
 

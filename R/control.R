@@ -9,13 +9,29 @@
 #'
 #' The default proposal, `"adapted"`, decides for every particle whether the
 #' new point becomes a centre, with its posterior probability; the weights are
-#' exact.
+#' exact. `"birth_death"` is the papers': the set stays as it is, takes in any
+#' candidate or loses a centre, blindly, with probabilities that
+#' `move_fraction` bounds. Its weights are exact too, those of the general law
+#' in section 2 of the papers, but they vary much more.
+#'
+#' `"paper"` is there to reproduce what was published, and for nothing else:
+#' the same proposal with the weights as printed, which do NOT target the
+#' posterior ([srvm()] warns with class `kb_warning_inexact`). In our reading of
+#' them a move from a set of k' centres to one of k has the weight
+#' \deqn{\frac{L_t(S)}{L_{t-1}(S')} \lambda^{k - k'}
+#'   \frac{(k' - 1)!}{(k - 1)!} \frac{1}{q}, \quad (-1)! := 1,}
+#' where q is 1 for no move, 1/(t - k') for a birth and 1/k' for a death; the
+#' probabilities of the kinds of moves do not enter. A birth is forced at
+#' k' = 0, particles are resampled at every step, and there are no
+#' reversible-jump moves.
 #'
 #' @param particles Number of particles N, at least 1. The Monte Carlo error
 #'   falls as the square root of N.
 #' @param n_moves Number of reversible-jump moves (birth, death or swap) for
 #'   each particle and step, at least 0. They keep the particles diverse.
-#' @param proposal How the set of centres is extended: `"adapted"`.
+#'   `NULL`: 10, but 0 under `"paper"`.
+#' @param proposal How the set of centres is extended: `"adapted"`,
+#'   `"birth_death"` or `"paper"`, see Details.
 #' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
 #'   `"residual"`, `"multinomial"` or `"minimum-entropy"`. A particle of weight
 #'   w has N w copies on average. Systematic and minimum-entropy resampling round
@@ -28,9 +44,10 @@
 #'   weights proportional to their estimates of the evidence.
 #' @template args-run
 #' @param resample_every_step `TRUE` to resample at every step, whatever the
-#'   effective sample size.
+#'   effective sample size. `NULL`: `FALSE`, but `TRUE` under `"paper"`.
 #' @param move_fraction The constant c of the papers, above 0 and at most 1/2:
-#'   a birth and a death are each tried with probability at most c.
+#'   a birth and a death are each tried with probability at most c, in the
+#'   reversible-jump moves and in the proposals that have them.
 #' @param ancestry What to keep of the particles' history: a `"summary"` (their
 #'   number of distinct ancestors), the `"genealogy"` (indices of ancestors,
 #'   N integers a step) or the `"full"` states of every step.
@@ -56,20 +73,25 @@
 #' smc_control()
 #' smc_control(particles = 1000, resampling = "stratified")
 #' @export
-smc_control <- function(particles = 250, n_moves = 10, proposal = "adapted",
+smc_control <- function(particles = 250, n_moves = NULL,
+                        proposal = c("adapted", "birth_death", "paper"),
                         resampling = c(
                           "systematic", "stratified", "residual",
                           "multinomial", "minimum-entropy"
                         ),
                         ess_threshold = 0.5, replicates = 1, threads = 1,
-                        resample_every_step = FALSE, move_fraction = 0.25,
+                        resample_every_step = NULL, move_fraction = 0.25,
                         ancestry = c("summary", "genealogy", "full"),
                         checkpoint = NULL, checkpoint_every = 60,
                         time_limit = Inf) {
+  proposal <- check_choice(proposal, c("adapted", "birth_death", "paper"))
+  # The papers resample at every step and move particles in no other way.
+  if (is.null(n_moves)) n_moves <- if (proposal == "paper") 0 else 10
+  if (is.null(resample_every_step)) resample_every_step <- proposal == "paper"
   control <- list(
     particles = check_count(particles, 1),
     n_moves = check_count(n_moves, 0),
-    proposal = check_choice(proposal, "adapted"),
+    proposal = proposal,
     resampling = check_choice(
       resampling, c(
         "systematic", "stratified", "residual", "multinomial",
@@ -268,7 +290,8 @@ fixed <- function(variance) {
 #' @noRd
 check_variance_prior <- function(x, arg = rlang::caller_arg(x),
                                  call = rlang::caller_env()) {
-  if (!inherits(x, "kb_variance_prior")) {
+  # Improper ones come from srvm_prior_paper() alone.
+  if (!inherits(x, c("kb_ig", "kb_fixed"))) {
     bad_argument(x, arg, "`ig(shape, scale)` or `fixed(variance)`", call)
   }
   x
@@ -280,6 +303,16 @@ format.kb_ig <- function(x, digits = 4, ...) {
     "ig(shape = ", format(x$shape, digits = digits),
     ", scale = ", format(x$scale, digits = digits), ")"
   )
+}
+
+#' @export
+format.kb_ig_improper <- function(x, digits = 4, ...) {
+  start <- if (is.null(x$start)) {
+    paste(if (x$multiple != 1) x$multiple, "var(y)")
+  } else {
+    format(x$start, digits = digits)
+  }
+  paste("improper ig(0, 0), start", trimws(start))
 }
 
 #' @export

@@ -12,7 +12,7 @@ srvm_engine.default <- function(fit) {
       config = c(
         model_config(fit$settings), list(seed = fit$seed),
         fit$control[c(
-          "particles", "n_moves", "move_fraction", "resampling",
+          "particles", "proposal", "n_moves", "move_fraction", "resampling",
           "ess_threshold", "resample_every_step", "ancestry", "threads"
         )]
       ),

@@ -113,8 +113,10 @@ reference_settings <- function(reference, mould, call) {
 #' (with v at least the square of the response's mean), within which the
 #' likelihood is computed accurately; noise below a ten-thousandth of the
 #' response's standard deviation is not resolved. In the scaled form the noise
-#' is not truncated and the ratio lies in \eqn{[10^{-8}, 10^{12}]}. The papers' choice of inverse gammas with parameters 0
-#' makes the posterior improper for every amount of data, and is refused.
+#' is not truncated and the ratio lies in \eqn{[10^{-8}, 10^{12}]}. The
+#' papers' choice of inverse gammas with parameters 0 makes the posterior
+#' improper for every amount of data and is refused here; [srvm_prior_paper()]
+#' has it.
 #'
 #' @return An object of class `kb_srvm_prior`.
 #' @source Vermaak, Godsill and Doucet (2003), section 2; see [srvm()].
@@ -146,6 +148,60 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
   )
 }
 
+#' The papers' prior of a sequential relevance vector machine
+#'
+#' The values printed in the papers, for reproduction only: i.i.d. centres and
+#' inverse gammas with shape and scale 0 for both variances.
+#'
+#' @details
+#' The papers print \eqn{\sigma^2, \tau^2 \sim IG(0, 0)}, \eqn{\lambda = 1}
+#' and a largest number of centres of 50. The density \eqn{1 / v} of a variance
+#' v is not a probability density, and \eqn{1 / \tau^2} makes the posterior
+#' improper for every amount of data: the likelihood does not vanish as
+#' \eqn{\tau^2} tends to 0. No evidence is defined under it, and a sampler
+#' drifts to ever smaller \eqn{\tau^2} if it runs long enough (the bounds of
+#' [srvm_prior()] stop it). [srvm()] warns with class `kb_warning_improper`.
+#'
+#' Nothing can be drawn from such a prior before the first row, and the papers
+#' do not say how their particles start. Here all start from the same two
+#' values; from the second row on they are drawn given the data. Where there is
+#' no coefficient (no intercept, no centre) the coefficients' variance stays as
+#' it is.
+#'
+#' There is no scaled form of this prior.
+#'
+#' @inheritParams srvm_prior
+#' @param noise_start,coef_start Noise and coefficients' variance of every
+#'   particle before the first row, positive numbers in squared units of the
+#'   response that the model sees. `NULL`: 0.1 v and v, where v is the variance
+#'   of that response at the first call (1 if it is undefined or 0).
+#'
+#' @return An object of class `kb_srvm_prior`.
+#' @source Vermaak, Godsill and Doucet (2003), sections 3 and 4; see [srvm()].
+#' @seealso [srvm_prior()] for priors that give a posterior.
+#' @examples
+#' srvm_prior_paper()
+#' @export
+srvm_prior_paper <- function(lambda = 1, kmax = 50, noise_start = NULL,
+                             coef_start = NULL) {
+  prior <- srvm_prior(lambda, kmax, "iid")
+  prior$noise <- ig_improper(noise_start, 0.1)
+  prior$coef <- ig_improper(coef_start, 1)
+  prior
+}
+
+#' @noRd
+ig_improper <- function(start, multiple, arg = rlang::caller_arg(start),
+                        call = rlang::caller_env()) {
+  if (!is.null(start)) {
+    start <- check_number(start, 0, open = TRUE, arg = arg, call = call)
+  }
+  structure(
+    c(list(shape = 0, scale = 0, multiple = multiple), list(start = start)),
+    class = c("kb_ig_improper", "kb_variance_prior")
+  )
+}
+
 #' The variance of a response, 1 if it has none
 #' @noRd
 response_variance <- function(y) {
@@ -166,13 +222,14 @@ variance_limits <- function(y, scaled = FALSE) {
   list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
 }
 
-#' A known variance must lie where the likelihood is computed accurately
+#' A known or first variance must lie where the likelihood is computed accurately
 #' @noRd
 check_fixed <- function(prior, arg, limits, call) {
   value <- prior[[arg]]
   limits <- limits[[arg]]
-  inside <- !inherits(value, "kb_fixed") ||
-    value$variance >= limits[[1]] && value$variance <= limits[[2]]
+  # A known variance, or a given start.
+  number <- if (inherits(value, "kb_fixed")) value$variance else value$start
+  inside <- is.null(number) || number >= limits[[1]] && number <= limits[[2]]
   if (!inside) {
     ends <- vapply(limits, format, "", digits = 2)
     unit <- if (prior$scaled) {
@@ -196,6 +253,17 @@ prior_resolve <- function(prior, y) {
   if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v)
   if (is.null(prior$coef)) {
     prior$coef <- if (prior$scaled) ig(1, 50) else ig(1, 0.5 * v)
+  }
+  for (arg in c("noise", "coef")) {
+    prior[[arg]] <- start_resolve(prior[[arg]], v)
+  }
+  prior
+}
+
+#' @noRd
+start_resolve <- function(prior, v) {
+  if (inherits(prior, "kb_ig_improper") && is.null(prior$start)) {
+    prior$start <- prior$multiple * v
   }
   prior
 }

@@ -18,14 +18,19 @@
 #'
 #' @section The sampler:
 #' At row t each particle's set stays as it is or takes in the new row, with
-#' the probabilities of the target itself (`proposal = "adapted"`); its weight
+#' the probabilities of the target itself; its weight
 #' is then exact: averaged over particles, it estimates
 #' \eqn{p(y_t | y_1, \dots, y_{t-1})} without bias. Particles are resampled
 #' when their effective sample size falls below a threshold; before every
 #' step each is refreshed by one Gibbs sweep of coefficients and variances and
 #' by `n_moves` reversible-jump moves (birth, death, swap of a centre), which
-#' leave the posterior of the rows so far invariant. The weights printed in
-#' the papers are not exact; these are.
+#' leave the posterior of the rows so far invariant.
+#'
+#' [smc_control()] also offers the papers' own proposal (no change, birth or
+#' death), with exact weights (`proposal = "birth_death"`) or with the weights
+#' that the papers print (`"paper"`). The printed weights do not target the
+#' posterior, however many particles there are: on small problems the
+#' probabilities of sets are off by .13 to .48 in total variation.
 #'
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
@@ -89,6 +94,8 @@
 #' `kb_error_infinite`, `kb_error_outcome`. An interrupt or a time limit gives
 #' a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit of
 #' the rows or iterations so far, which `update()` continues.
+#' `proposal = "paper"` warns with class `kb_warning_inexact`,
+#' [srvm_prior_paper()] with `kb_warning_improper`.
 #'
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
@@ -185,6 +192,8 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   } else {
     reference_settings(reference, mould, call)
   }
+  warn_inexact(control, call)
+  warn_improper(settings$prior, call)
   n <- nrow(mould$x)
   fit <- structure(
     list(
@@ -314,6 +323,29 @@ shuffle <- function(n, seed) {
 }
 
 # Warnings -------------------------------------------------------------------
+
+#' @noRd
+warn_inexact <- function(control, call) {
+  if (identical(control$proposal, "paper")) {
+    kb_warn(c(
+      "The weights of {.code proposal = \"paper\"} are the printed ones, which
+       do not target the posterior.",
+      i = "They are for reproduction only: use {.code \"adapted\"}."
+    ), "inexact", call = call)
+  }
+}
+
+#' @noRd
+warn_improper <- function(prior, call) {
+  improper <- vapply(prior[c("noise", "coef")], inherits, NA, "kb_ig_improper")
+  if (any(improper)) {
+    kb_warn(c(
+      "The prior is improper and so is the posterior, whatever the data.",
+      x = "The evidence is not defined, and a longer run does not converge.",
+      i = "It is for reproduction only: use {.fn srvm_prior}."
+    ), "improper", call = call)
+  }
+}
 
 #' Warn of a run that was stopped
 #' @noRd

@@ -191,22 +191,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// srvm_adapted_cpp
-Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef);
-RcppExport SEXP _kernelbayes_srvm_adapted_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type t(tSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_adapted_cpp(config, x, y, t, previous, noise, coef));
-    return rcpp_result_gen;
-END_RCPP
-}
 // srvm_chain_open_cpp
 SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state);
 RcppExport SEXP _kernelbayes_srvm_chain_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
@@ -355,6 +339,40 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// srvm_adapted_cpp
+Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef);
+RcppExport SEXP _kernelbayes_srvm_adapted_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type t(tSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_adapted_cpp(config, x, y, t, previous, noise, coef));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_birth_death_cpp
+Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef, const std::vector<std::string>& from, int draws);
+RcppExport SEXP _kernelbayes_srvm_birth_death_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP, SEXP fromSEXP, SEXP drawsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type t(tSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_birth_death_cpp(config, x, y, t, previous, noise, coef, from, draws));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
@@ -372,7 +390,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
-    {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
     {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
     {"_kernelbayes_srvm_chain_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_advance_cpp, 2},
     {"_kernelbayes_srvm_chain_close_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_close_cpp, 1},
@@ -385,6 +402,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_ratios_cpp", (DL_FUNC) &_kernelbayes_srvm_ratios_cpp, 6},
     {"_kernelbayes_srvm_moves_cpp", (DL_FUNC) &_kernelbayes_srvm_moves_cpp, 7},
     {"_kernelbayes_srvm_gibbs_cpp", (DL_FUNC) &_kernelbayes_srvm_gibbs_cpp, 6},
+    {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
+    {"_kernelbayes_srvm_birth_death_cpp", (DL_FUNC) &_kernelbayes_srvm_birth_death_cpp, 9},
     {NULL, NULL, 0}
 };
 

@@ -133,33 +133,3 @@ std::vector<double> srvm_coefficients_cpp(Rcpp::List state, bool intercept,
   }
   return out;
 }
-
-// For tests: the adapted proposal at row t from the set `previous` (rows).
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
-                                     const Eigen::MatrixXd& x,
-                                     const Eigen::VectorXd& y, int t,
-                                     std::vector<int> previous, double noise,
-                                     double coef) {
-  const Executor executor = serial_executor();
-  const srvm::Config settings = srvm_r::config(config);
-  const srvm::Model& model = settings.model;
-  const Eigen::VectorXd shifted = y.array() - model.shift;
-  srvm::CandidatePool pool(model.kernel, false);
-  pool.rebuild(x, shifted.head(t - 1), std::vector<char>(t, 1), executor);
-  srvm::Particle particle;
-  for (const int j : previous) particle.set.push_back(j - 1);
-  particle.noise = noise;
-  particle.coef = coef;
-  pool.restore_sums(particle.set, model.intercept, particle.gram,
-                    particle.rhs);
-  srvm::refactor(particle, model);
-  pool.add_row(x, t - 1, shifted[t - 1], executor);
-  srvm::Scratch scratch(t + 3);
-  const auto proposal = srvm::propose_adapted(
-      particle, model, pool, srvm::PriorStep(model.centres, pool.size()),
-      shifted[t - 1], scratch);
-  return Rcpp::NumericVector::create(
-      Rcpp::_["join_probability"] = proposal.choice.join_probability,
-      Rcpp::_["log_weight"] = proposal.choice.log_weight);
-}

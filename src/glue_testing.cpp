@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/srvm/adapted.hpp"
+#include "core/srvm/birth_death.hpp"
 #include "core/srvm/likelihood.hpp"
 #include "glue/srvm_from_r.hpp"
 
@@ -80,6 +82,54 @@ struct Scene {
   srvm::Particle particle;
   srvm::Scratch scratch;
 };
+
+// A particle of the rows before t, when row t has come into the pool.
+struct Arrival {
+  Arrival(const Rcpp::List& list, const Eigen::MatrixXd& x,
+          const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
+          double noise, double coef)
+      : config(srvm_r::config(list)),
+        pool(config.model.kernel, config.any_candidate()),
+        y(y[t - 1] - config.model.shift),
+        scratch(t + 3) {
+    const srvm::Model& model = config.model;
+    const Executor serial = serial_executor();
+    const Eigen::VectorXd before = y.head(t - 1).array() - model.shift;
+    pool.rebuild(x, before, std::vector<char>(t, 1), serial);
+    for (const int j : previous) particle.set.push_back(j - 1);
+    particle.noise = noise;
+    particle.coef = coef;
+    pool.restore_sums(particle.set, model.intercept, particle.gram,
+                      particle.rhs);
+    srvm::refactor(particle, model);
+    pool.add_row(x, t - 1, this->y, serial);
+    prior = srvm::PriorStep(model.centres, pool.size());
+  }
+
+  srvm::Config config;
+  srvm::CandidatePool pool;
+  double y;
+  srvm::Scratch scratch;
+  srvm::Particle particle;
+  srvm::PriorStep prior;
+};
+
+// All steps of the birth/death proposal that have positive probability.
+std::vector<srvm::BirthDeathStep> all_steps(const Arrival& a) {
+  using Kind = srvm::BirthDeathStep::Kind;
+  const int k = a.particle.k(), m = a.pool.size();
+  const auto& set = a.particle.set;
+  std::vector<srvm::BirthDeathStep> steps{{Kind::kZero, 0}}, out;
+  for (int j = 0; j < m; ++j) {
+    const bool free = std::find(set.begin(), set.end(), j) == set.end();
+    if (free) steps.push_back({Kind::kBirth, j});
+  }
+  for (int i = 0; i < k; ++i) steps.push_back({Kind::kDeath, i});
+  for (const auto& step : steps) {
+    if (srvm::step_probability(a.config, k, m, step) > 0) out.push_back(step);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -245,4 +295,63 @@ Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
     std::copy(draw.begin(), draw.end(), out.col(i).data());
   }
   return out;
+}
+
+// The adapted proposal at row t from the set `previous` (candidates).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
+                                     const Eigen::MatrixXd& x,
+                                     const Eigen::VectorXd& y, int t,
+                                     std::vector<int> previous, double noise,
+                                     double coef) {
+  Arrival a(config, x, y, t, previous, noise, coef);
+  const auto proposal = srvm::propose_adapted(
+      a.particle, a.config.model, a.pool, a.prior, a.y, a.scratch);
+  return Rcpp::NumericVector::create(
+      _["join_probability"] = proposal.choice.join_probability,
+      _["log_weight"] = proposal.choice.log_weight);
+}
+
+// The birth/death proposal at row t from the set `previous`: every next set
+// with its probability and weight, and the worst error of a factor that was
+// carried there. With `draws` above 0, also how often each was drawn.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                                const Eigen::VectorXd& y, int t,
+                                std::vector<int> previous, double noise,
+                                double coef,
+                                const std::vector<std::string>& from,
+                                int draws) {
+  Arrival a(config, x, y, t, previous, noise, coef);
+  const srvm::Particle start = a.particle;
+  const auto steps = all_steps(a);
+  const int k = start.k(), m = a.pool.size();
+  Rcpp::List sets;
+  std::vector<double> log_prob, log_weight;
+  double drift = 0;
+  for (const auto& step : steps) {
+    a.particle = start;
+    log_prob.push_back(
+        std::log(srvm::step_probability(a.config, k, m, step)));
+    log_weight.push_back(srvm::extend_birth_death(
+        a.particle, a.config, a.pool, a.prior, a.y, step, a.scratch));
+    std::vector<int> set = a.particle.set;
+    for (int& j : set) ++j;
+    sets.push_back(set);
+    const double gain = a.config.model.scaled ? 1 : 1 / noise;
+    drift = std::max(
+        drift, a.particle.factor.drift(a.particle.gram, gain, 1 / coef));
+  }
+  std::vector<int> count(steps.size(), 0);
+  Rng rng = stream(from);
+  for (int r = 0; r < draws; ++r) {
+    const auto drawn = srvm::draw_step(start, a.config, m, rng);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      count[i] +=
+          steps[i].kind == drawn.kind && steps[i].which == drawn.which;
+    }
+  }
+  return Rcpp::List::create(_["set"] = sets, _["log_prob"] = log_prob,
+                            _["log_weight"] = log_weight, _["drift"] = drift,
+                            _["count"] = count);
 }

@@ -24,6 +24,7 @@ inline srvm::VariancePrior variance_prior(const Rcpp::List& prior) {
     out.scale = prior["scale"];
     out.lower = prior["lower"];
     out.upper = prior["upper"];
+    if (prior.containsElementNamed("start")) out.value = prior["start"];
   }
   return out;
 }
@@ -43,9 +44,17 @@ inline srvm::Model model(const Rcpp::List& config) {
   return out;
 }
 
+inline srvm::Proposal proposal(const std::string& name) {
+  if (name == "adapted") return srvm::Proposal::kAdapted;
+  if (name == "birth_death") return srvm::Proposal::kBirthDeath;
+  if (name == "paper") return srvm::Proposal::kPaper;
+  throw std::invalid_argument("no proposal of the name '" + name + "'");
+}
+
 inline srvm::Config config(const Rcpp::List& config) {
   srvm::Config out;
   out.model = model(config);
+  out.proposal = proposal(Rcpp::as<std::string>(config["proposal"]));
   out.n_moves = config["n_moves"];
   out.move_fraction = config["move_fraction"];
   out.smc.particles = config["particles"];

@@ -7,6 +7,9 @@
 # `lambda` is the Poisson rate or, for any other p(k), a function that gives
 # log p(k) up to a constant.
 #
+# The scaled form has beta ~ N(0, sigma2 ratio I): `tau2` is then the ratio,
+# and at fixed ratio sigma2 ~ IG(shape, scale) is integrated out.
+#
 # Fixed psi: oracle_model(), oracle_log_gamma(), oracle_transition_*() and
 # oracle_transition_defect(). Unknown psi: oracle_posterior() (about t <= 7)
 # and oracle_predict().
@@ -122,17 +125,35 @@ oracle_log_ml <- function(y, K, S, sigma2, tau2, intercept = TRUE) {
   -n / 2 * log(2 * pi) - sum(log(diag(R))) - sum(z^2) / 2
 }
 
-#' A problem at fixed psi = (sigma2, tau2): data, prior and a memo of log ml
+#' Log density of y when y given sigma2 is N(0, sigma2 (I + ratio Phi Phi')) and
+#' sigma2 is IG(noise$shape, noise$scale): a multivariate t
+#' @noRd
+oracle_log_ml_scaled <- function(y, K, S, noise, ratio, intercept = TRUE) {
+  n <- length(y)
+  if (n == 0) {
+    return(0)
+  }
+  a <- noise$shape
+  phi <- oracle_design(K, S, intercept)
+  R <- chol(noise$scale / a * (diag(n) + ratio * tcrossprod(phi)))
+  z <- backsolve(R, y, transpose = TRUE)
+  lgamma(a + n / 2) - lgamma(a) - n / 2 * log(2 * a * pi) -
+    sum(log(diag(R))) - (a + n / 2) * log1p(sum(z^2) / (2 * a))
+}
+
+#' A problem at fixed psi = (sigma2, tau2): data, prior and a memo of log ml.
+#' `scaled`: sigma2 is its prior, list(shape, scale), and tau2 the ratio.
 #' @noRd
 oracle_model <- function(x, y, kernel_fun, lambda, kmax,
                          centres = c("subset", "iid"), sigma2, tau2,
-                         intercept = TRUE) {
+                         intercept = TRUE, scaled = FALSE) {
   x <- as.matrix(x)
   cand <- oracle_candidates(x)
   list(
     y = y, K = kernel_fun(x, x[cand$rows, , drop = FALSE]), m = cand$m,
     lambda = lambda, kmax = kmax, centres = match.arg(centres),
-    sigma2 = sigma2, tau2 = tau2, intercept = intercept, memo = new.env()
+    sigma2 = sigma2, tau2 = tau2, intercept = intercept, scaled = scaled,
+    memo = new.env()
   )
 }
 
@@ -144,7 +165,8 @@ oracle_model_log_ml <- function(S, t, model) {
   key <- paste(t, set_key(S), sep = ":")
   if (is.null(model$memo[[key]])) {
     rows <- seq_len(t)
-    model$memo[[key]] <- oracle_log_ml(
+    log_ml <- if (model$scaled) oracle_log_ml_scaled else oracle_log_ml
+    model$memo[[key]] <- log_ml(
       model$y[rows], model$K[rows, , drop = FALSE], S,
       model$sigma2, model$tau2, model$intercept
     )
@@ -186,17 +208,21 @@ oracle_nodes <- function(prior, alpha, rate, top, refine, tail) {
   list(v = exp(u), log_w = log_p + log(step))
 }
 
-oracle_grid <- function(y, noise, coef, refine, tail) {
+oracle_grid <- function(y, noise, coef, refine, tail, scaled = FALSE) {
   half <- length(y) / 2
   top <- log(max(sum(y^2), .Machine$double.xmin))
   from_shape <- function(a, extra) max(a + extra - 1, min(a + extra, .5))
   s <- oracle_nodes(noise, noise$shape + half,
     from_shape(noise$shape, half), top, refine, tail)
+  # A ratio is large where it is beyond that of y to the smallest noise.
+  if (scaled) top <- top - log(min(s$v))
   v <- oracle_nodes(coef, coef$shape + half,
     from_shape(coef$shape, 1 / 2), top, refine, tail)
+  sigma2 <- rep(s$v, times = length(v$v))
+  tau2 <- rep(v$v, each = length(s$v))
   list(
-    sigma2 = rep(s$v, times = length(v$v)),
-    tau2 = rep(v$v, each = length(s$v)),
+    sigma2 = sigma2,
+    tau2 = if (scaled) sigma2 * tau2 else tau2,
     log_w = as.vector(outer(s$log_w, v$log_w, `+`))
   )
 }
@@ -227,14 +253,16 @@ oracle_spectrum_log_ml <- function(sp, sigma2, tau2) {
 }
 
 #' The exact posterior with psi unknown: all subsets, two-dimensional
-#' quadrature. `noise` and `coef` are list(shape, scale) or list(fixed).
+#' quadrature. `noise` and `coef` are list(shape, scale) or list(fixed);
+#' `coef` is the prior of the ratio if `scaled`.
 #'
 #' `refine = 2` halves the step, `tail` is minus the log of what is cut off.
 #' Moments that do not exist (shape + t/2 <= 1 for E[sigma2]) are meaningless.
 #' @noRd
 oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
                              centres = c("subset", "iid"), noise, coef,
-                             intercept = TRUE, refine = 1, tail = 30) {
+                             intercept = TRUE, refine = 1, tail = 30,
+                             scaled = FALSE) {
   x <- as.matrix(x)
   cand <- oracle_candidates(x)
   m <- length(cand$rows)
@@ -242,7 +270,7 @@ oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
   K <- kernel_fun(x, centre_x)
   sets <- enumerate_subsets(m, kmax)
   k <- lengths(sets)
-  grid <- oracle_grid(y, noise, coef, refine, tail)
+  grid <- oracle_grid(y, noise, coef, refine, tail, scaled)
   spectra <- lapply(sets, function(S) {
     oracle_spectrum(y, oracle_design(K, S, intercept))
   })

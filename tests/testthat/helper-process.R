@@ -19,10 +19,12 @@ expect_same_fit <- function(fit, wanted) {
   testthat::expect_identical(plain_fit(fit), plain_fit(wanted))
 }
 
-#' Fits of few particles warn: that is not what these tests are about
+#' Fits of few particles, or with printed weights, warn: that is not what these
+#' tests are about
 few_particles <- function(expr) {
+  muffle <- function(w) invokeRestart("muffleWarning")
   withCallingHandlers(expr,
-    kb_warning_low_ess = function(w) invokeRestart("muffleWarning")
+    kb_warning_low_ess = muffle, kb_warning_inexact = muffle
   )
 }
 

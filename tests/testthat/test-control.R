@@ -25,7 +25,7 @@ test_that("smc_control refuses bad settings and names them", {
   bad <- list(
     particles = list(0, 1.5, NA, "a", c(1, 2), NULL),
     n_moves = list(-1, 0.5),
-    proposal = list("paper", "birth_death", NULL, 1),
+    proposal = list("printed", NULL, 1),
     resampling = list("bootstrap", NA, 3),
     ess_threshold = list(-0.1, 1.1, NA, "a"),
     replicates = list(0, 2.5),
@@ -49,7 +49,7 @@ test_that("smc_control refuses bad settings and names them", {
 })
 
 test_that("the error about proposals says what is available", {
-  expect_error(smc_control(proposal = "paper"), "adapted")
+  expect_error(smc_control(proposal = "printed"), "birth_death")
 })
 
 test_that("the limits of the ranges are allowed", {

@@ -228,6 +228,49 @@ test_that("on a repeated x birth/death loses the factors in t", {
   }
 })
 
+test_that("in the scaled form log ml is the noise integrated out", {
+  K <- kern(x7, x7)
+  noise <- list(shape = 1.5, scale = 0.2)
+  ratio <- 4
+  for (S in list(integer(0), 3L, c(1L, 4L, 6L))) {
+    for (intercept in c(TRUE, FALSE)) {
+      exact <- oracle_log_ml_scaled(y7, K, S, noise, ratio, intercept)
+      given <- function(u) {
+        vapply(exp(u), function(s2) {
+          exp(oracle_log_ml(y7, K, S, s2, s2 * ratio, intercept) - exact) *
+            exp(1.5 * log(0.2) - lgamma(1.5) - 1.5 * log(s2) - 0.2 / s2)
+        }, 0)
+      }
+      expect_equal(
+        stats::integrate(given, -12, 12, rel.tol = 1e-10)$value, 1,
+        tolerance = 1e-9
+      )
+      # The p x p formula of the specification.
+      phi <- oracle_design(K, S, intercept)
+      p <- ncol(phi)
+      if (p == 0) next
+      L <- t(chol(crossprod(phi) + diag(p) / ratio))
+      z <- forwardsolve(L, crossprod(phi, y7))
+      rest <- sum(y7^2) - sum(z^2)
+      p_by_p <- -7 / 2 * log(2 * pi) - p / 2 * log(ratio) - sum(log(diag(L))) +
+        1.5 * log(0.2) - lgamma(1.5) + lgamma(5) - 5 * log(0.2 + rest / 2)
+      expect_equal(exact, p_by_p, tolerance = 1e-12)
+    }
+  }
+})
+
+test_that("the proposals are exact in the scaled form too", {
+  for (centres in c("subset", "iid")) for (x in list(x7, x7_dup)) {
+    model <- oracle_model(x, y7, kern, 1.3, 5, centres,
+      list(shape = 1.5, scale = 0.2), 4,
+      scaled = TRUE
+    )
+    expect_lt(worst(oracle_transition_adapted, model)[["defect"]], 1e-12)
+    expect_lt(worst(oracle_transition_birth_death, model)[["defect"]], 1e-12)
+    expect_gt(worst(oracle_transition_paper, model)[["tv"]], 0.05)
+  }
+})
+
 # Quadrature -----------------------------------------------------------------
 
 posterior <- function(x, y, lambda = 1.3, kmax = 5, centres = "subset",
@@ -450,4 +493,37 @@ test_that("the scaled form of the spec is a one-dimensional integral", {
     }, -6, 8, rel.tol = 1e-10, subdivisions = 500L)$value
     expect_equal(log(line), closed, tolerance = 1e-9)
   }
+})
+
+test_that("in the scaled form quadrature over both variances is one over one", {
+  # The noise integrated out in closed form, the ratio by integrate().
+  noise <- list(shape = 2, scale = 0.2)
+  coef <- list(shape = 1.5, scale = 3)
+  post <- posterior(x7[1:5], y7[1:5], noise = noise, coef = coef, scaled = TRUE)
+  K <- kern(x7[1:5], x7[1:5])
+  direct <- vapply(post$sets, function(S) {
+    stats::integrate(function(u) {
+      vapply(exp(u), function(ratio) {
+        exp(
+          oracle_log_ml_scaled(y7[1:5], K, S, noise, ratio) +
+            1.5 * log(3) - lgamma(1.5) - 1.5 * log(ratio) - 3 / ratio
+        )
+      }, 0)
+    }, -6, 30, rel.tol = 1e-10, subdivisions = 500)$value
+  }, 0)
+  prior <- exp(oracle_log_prior_set(lengths(post$sets), 5, 1.3, 5))
+  expect_equal(post$log_evidence, log(sum(prior * direct)), tolerance = 1e-9)
+  expect_equal(unname(post$p_set), prior * direct / sum(prior * direct),
+    tolerance = 1e-8
+  )
+  fine <- posterior(x7[1:5], y7[1:5],
+    noise = noise, coef = coef, scaled = TRUE, refine = 2, tail = 40
+  )
+  expect_equal(fine$log_evidence, post$log_evidence, tolerance = 1e-10)
+  expect_equal(fine$sigma, post$sigma, tolerance = 1e-9)
+  at <- c(-1, 0.5)
+  expect_equal(
+    oracle_predict(fine, at, c(0.2, 0.4)), oracle_predict(post, at, c(0.2, 0.4)),
+    tolerance = 1e-9
+  )
 })

@@ -116,6 +116,51 @@ test_that("update() equals one fit whatever the resampling and ancestry", {
   }
 })
 
+test_that("every proposal repeats itself: seed, threads, splits, files", {
+  for (proposal in c("birth_death", "paper")) {
+    for (n_moves in c(0, 3)) {
+      control <- function(...) {
+        small(proposal = proposal, n_moves = n_moves, particles = 60, ...)
+      }
+      few_particles({
+        one <- fit_sinc(control = control())
+        expect_same_fit(fit_sinc(control = control()), one)
+        expect_same_fit(fit_sinc(control = control(threads = 2)), one)
+      })
+      expect_splits(x, y, control())
+    }
+    expect_splits(x, y, small(proposal = proposal, ess_threshold = 0))
+    expect_splits(x[c(1:5, 5:1, 3, 3, 6:9, 7, 10, 1, 1)], y,
+      small(proposal = proposal, replicates = 2),
+      prior = srvm_prior(3, 6, centres = "iid")
+    )
+    expect_splits(x, y, small(proposal = proposal),
+      prior = srvm_prior(scaled = TRUE)
+    )
+    first <- few_particles(
+      fit_sinc(data[1:16, ], control = small(proposal = proposal))
+    )
+    file <- file.path(local_folder(), "fit.rds")
+    saveRDS(first, file)
+    few_particles(expect_same_fit(
+      update(readRDS(file), newdata = data[17:24, ]),
+      update(first, newdata = data[17:24, ])
+    ))
+  }
+})
+
+test_that("update() equals one fit under the papers' prior", {
+  improper <- function(expr) {
+    withCallingHandlers(expr,
+      kb_warning_improper = function(w) invokeRestart("muffleWarning")
+    )
+  }
+  improper(expect_splits(x, y, prior = srvm_prior_paper()))
+  improper(
+    expect_splits(x, y, prior = srvm_prior_paper(), intercept = FALSE)
+  )
+})
+
 test_that("update() equals one fit with several columns", {
   friedman <- sim_friedman(20, seed = 2)
   wide <- as.matrix(friedman[startsWith(names(friedman), "x")])

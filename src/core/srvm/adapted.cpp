@@ -22,15 +22,8 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
                                 const PriorStep& step, double y,
                                 Scratch& scratch) {
   const int k = particle.k();
-  const bool intercept = model.intercept;
-  std::vector<double>& u = scratch.a;
-  if (intercept) u[0] = 1;
-  for (int i = 0; i < k; ++i) {
-    u[i + intercept] = pool.latest_value(particle.set[i]);
-  }
-  const Likelihood before(particle, model, pool.rows() - 1,
-                          pool.response_squares() - y * y);
-  const double predictive = assimilate(particle, before, scratch, u, y);
+  const double predictive =
+      assimilate_latest(particle, model, pool, y, scratch);
   // A repeated point is no new candidate: the prior does not change.
   if (!pool.latest_is_new()) return {{predictive, 0}, {}};
 
@@ -40,7 +33,7 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
 
   const Likelihood now(particle, model, pool.rows(), pool.response_squares());
   const CandidateSums sums =
-      pool.gather_latest(particle.set, intercept, scratch.a);
+      pool.gather_latest(particle.set, model.intercept, scratch.a);
   const Birth birth = score_birth(particle, now, pool.latest(), sums,
                                   scratch.a, scratch.b);
   const double log_join = predictive + birth.log_ratio + std::log(join);

@@ -19,6 +19,7 @@ class CentrePrior {
   CentrePrior(Kind kind, double lambda, int kmax)
       : kind_(kind), lambda_(lambda), kmax_(kmax) {}
 
+  double lambda() const { return lambda_; }
   int kmax() const { return kmax_; }
 
   /// The largest set among m candidates.

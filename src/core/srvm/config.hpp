@@ -13,19 +13,23 @@ namespace srvm {
 /// Inverse gamma (density proportional to v^(-shape-1) exp(-scale/v))
 /// truncated to [lower, upper], or a fixed value. The bounds keep the Gram
 /// form of the likelihood within double precision; where they hold nearly all
-/// of the mass they change nothing.
+/// of the mass they change nothing. Shape and scale 0 are the improper limit:
+/// nothing can be drawn from it, so that the variance starts at `value` and
+/// stays as it is where no square informs it.
 struct VariancePrior {
   bool fixed = false;
-  double value = 1;
+  double value = 1;  // if fixed, or the start
   double shape = 1, scale = 1;
   double lower = 0, upper = std::numeric_limits<double>::infinity();
 
-  double draw(Rng& rng) const { return draw_posterior(0, 0, rng); }
+  double draw(Rng& rng) const { return draw_posterior(0, 0, value, rng); }
 
-  /// Given n squares that sum to `sum`, normal with this variance.
-  double draw_posterior(double n, double sum, Rng& rng) const {
+  /// Given n squares that sum to `sum`, normal with this variance, which is
+  /// `now`.
+  double draw_posterior(double n, double sum, double now, Rng& rng) const {
     if (fixed) return value;
-    double v = value;
+    if (shape + n == 0) return now;
+    double v = now;
     for (int i = 0; i < kTries; ++i) {
       v = rng.inverse_gamma(shape + n / 2, scale + sum / 2);
       if (v >= lower && v <= upper) return v;
@@ -51,11 +55,20 @@ struct Model {
   double shift = 0;  // subtracted from y for accuracy; not part of the model
 };
 
+/// How a step extends the sets of centres; see adapted.hpp, birth_death.hpp.
+enum class Proposal { kAdapted, kBirthDeath, kPaper };
+
 struct Config {
   Model model;
   SmcSettings smc;
+  Proposal proposal = Proposal::kAdapted;
   int n_moves = 0;
   double move_fraction = 0.25;  // the papers' c
+
+  /// Whether any candidate may be proposed, not only the newest.
+  bool any_candidate() const {
+    return n_moves > 0 || proposal != Proposal::kAdapted;
+  }
 };
 
 }  // namespace srvm

@@ -35,7 +35,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
     : config_(config),
       x_(x),
       y_(y.array() - config.model.shift),
-      pool_(config.model.kernel, config.n_moves > 0) {
+      pool_(config.model.kernel, config.any_candidate()) {
   config_.model.kernel.check_dimension(x.cols());
   pool_.reserve(static_cast<int>(x.rows()));
   if (x.rows() != y.size()) {
@@ -74,10 +74,18 @@ void Target::take_in(int t, const Executor& executor) {
   records_.shared_seconds += watch.seconds();
 }
 
+double Target::propose(Particle& particle, Rng& rng, Scratch& scratch) const {
+  const double y = y_[pool_.rows() - 1];
+  if (config_.proposal == Proposal::kAdapted) {
+    return extend_adapted(particle, config_.model, pool_, step_, y, rng,
+                          scratch);
+  }
+  const auto step = draw_step(particle, config_, pool_.size(), rng);
+  return extend_birth_death(particle, config_, pool_, step_, y, step, scratch);
+}
+
 double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
-  const double log_weight =
-      extend_adapted(particle, config_.model, pool_, step_,
-                     y_[pool_.rows() - 1], rng, scratch);
+  const double log_weight = propose(particle, rng, scratch);
   // A particle beyond double precision gets no weight; the run goes on as
   // long as one is left.
   if (!particle.factor.ok() || !std::isfinite(log_weight) ||
@@ -95,7 +103,7 @@ void Target::after_step(int, const std::vector<Particle>& particles,
   records_.tried.insert(records_.tried.end(), now.tried, now.tried + 3);
   records_.accepted.insert(records_.accepted.end(), now.accepted,
                            now.accepted + 3);
-  if (config_.n_moves == 0) release_unused(particles);
+  if (!config_.any_candidate()) release_unused(particles);
   if (config_.smc.history == History::kFull) record_sets(particles, weights);
 }
 
@@ -108,7 +116,7 @@ void Target::after_rejuvenation(const std::vector<Particle>& particles,
     *(records_.tried.end() - 3 + move) += now.tried[move];
     *(records_.accepted.end() - 3 + move) += now.accepted[move];
   }
-  if (config_.n_moves == 0) release_unused(particles);
+  if (!config_.any_candidate()) release_unused(particles);
   if (config_.smc.history == History::kFull) {
     drop_sets(particles.size());
     record_sets(particles, weights);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "adapted.hpp"
+#include "birth_death.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -54,6 +55,7 @@ class Target {
   const Records& records() const { return records_; }
 
  private:
+  double propose(Particle& particle, Rng& rng, Scratch& scratch) const;
   void release_unused(const std::vector<Particle>& particles);
   void record_sets(const std::vector<Particle>& particles,
                    const std::vector<double>& weights);

@@ -47,7 +47,8 @@ void draw_noise_scaled(Particle& particle, const Model& model,
                        const CandidatePool& pool, Rng& rng) {
   const double residual = Likelihood::residual_squares(
       particle, model, pool.response_squares());
-  particle.noise = model.noise.draw_posterior(pool.rows(), residual, rng);
+  particle.noise = model.noise.draw_posterior(pool.rows(), residual,
+                                              particle.noise, rng);
 }
 
 // noise | S, coef, then beta | noise, S, coef, then coef | beta, noise.
@@ -58,7 +59,7 @@ void gibbs_draw_scaled(Particle& particle, const Model& model,
   draw_coefficients(particle, std::sqrt(particle.noise), rng, beta);
   const double squares = sum_of_squares(particle, model, beta);
   particle.coef = model.coef.draw_posterior(
-      particle.gram.size(), squares / particle.noise, rng);
+      particle.gram.size(), squares / particle.noise, particle.coef, rng);
 }
 
 }  // namespace
@@ -69,9 +70,11 @@ void gibbs_draw(Particle& particle, const Model& model,
   if (model.scaled) return gibbs_draw_scaled(particle, model, pool, rng, beta);
   draw_coefficients(particle, 1, rng, beta);
   particle.noise = model.noise.draw_posterior(
-      pool.rows(), residual_squares(particle, pool, beta), rng);
+      pool.rows(), residual_squares(particle, pool, beta), particle.noise,
+      rng);
   particle.coef = model.coef.draw_posterior(
-      particle.gram.size(), sum_of_squares(particle, model, beta), rng);
+      particle.gram.size(), sum_of_squares(particle, model, beta),
+      particle.coef, rng);
 }
 
 void gibbs_sweep(Particle& particle, const Model& model,

@@ -26,6 +26,20 @@ double assimilate(Particle& particle, const Likelihood& before,
   return update.log_shrink + before.predict(update.residual);
 }
 
+double assimilate_latest(Particle& particle, const Model& model,
+                         const CandidatePool& pool, double y,
+                         Scratch& scratch) {
+  const bool intercept = model.intercept;
+  std::vector<double>& u = scratch.a;
+  if (intercept) u[0] = 1;
+  for (int i = 0; i < particle.k(); ++i) {
+    u[i + intercept] = pool.latest_value(particle.set[i]);
+  }
+  const Likelihood before(particle, model, pool.rows() - 1,
+                          pool.response_squares() - y * y);
+  return assimilate(particle, before, scratch, u, y);
+}
+
 Birth score_birth(const Particle& particle, const Likelihood& likelihood,
                   int candidate, const CandidateSums& sums,
                   const std::vector<double>& g, std::vector<double>& h) {

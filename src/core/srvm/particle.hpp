@@ -58,6 +58,11 @@ class Likelihood;
 double assimilate(Particle& particle, const Likelihood& before,
                   Scratch& scratch, const std::vector<double>& u, double y);
 
+/// The same for the latest row of the pool, response y. Uses scratch.a.
+double assimilate_latest(Particle& particle, const Model& model,
+                         const CandidatePool& pool, double y,
+                         Scratch& scratch);
+
 /// log L(S + j) - log L(S) = log_volume + what z^2 more explains, with the row
 /// of the factor that j would add left in `h`. On entry `g` holds gram entries
 /// of j with the set, in its order.

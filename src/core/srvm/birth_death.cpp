@@ -1,0 +1,131 @@
+#include "birth_death.hpp"
+
+#include <cmath>
+
+#include "likelihood.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+using Kind = BirthDeathStep::Kind;
+
+int size_after(int k, Kind kind) {
+  return k + (kind == Kind::kBirth) - (kind == Kind::kDeath);
+}
+
+// log p_t(S) / p_{t-1}(S').
+double log_prior_ratio(const CentrePrior& centres, const PriorStep& prior,
+                       int k, CandidateCounts m, Kind kind) {
+  double ratio = m.grown() ? prior.stay(k) : 1;
+  if (kind == Kind::kBirth) ratio *= centres.odds(k, m.now);
+  if (kind == Kind::kDeath) ratio /= centres.odds(k - 1, m.now);
+  return std::log(ratio);
+}
+
+// alpha'(S) q'(S' | S), with S of size k among the candidates of t - 1.
+double reverse_probability(const Config& config, int k, CandidateCounts m,
+                           const BirthDeathStep& step) {
+  const bool joined = m.grown() && step.kind == Kind::kBirth &&
+                      step.which == m.now - 1;
+  if (joined) return 1;
+  const double b = birth_probability(config, k, m.before);
+  const double d = death_probability(config, k);
+  switch (step.kind) {
+    case Kind::kBirth: return d / k;
+    case Kind::kDeath: return b / (m.before - k);
+    default: return 1 - b - d;
+  }
+}
+
+// As printed: DL lambda^(k - k') (k' - 1)! / (k - 1)! / q, (-1)! = 1.
+double log_printed_factor(const CentrePrior& centres, int k, int m, Kind kind) {
+  // lambda / k is the odds of one more centre; the last one's k is 0 or 1.
+  if (kind == Kind::kBirth) {
+    return std::log(centres.lambda() / std::max(k, 1) * (m - k));
+  }
+  if (kind == Kind::kDeath) {
+    return std::log(std::max(k - 1, 1) / centres.lambda() * k);
+  }
+  return 0;
+}
+
+// Carries out a step at t; log L_t(S) - log L_t(S').
+double carry_out(Particle& particle, const Config& config,
+                 const CandidatePool& pool, const BirthDeathStep& step,
+                 Scratch& scratch) {
+  if (step.kind == Kind::kZero) return 0;
+  const Likelihood now(particle, config.model, pool.rows(),
+                       pool.response_squares());
+  if (step.kind == Kind::kBirth) {
+    const Birth birth =
+        propose_birth(particle, config, pool, now, step.which, scratch);
+    append(particle, birth, scratch.a, scratch.b);
+    return birth.log_ratio;
+  }
+  const bool intercept = config.model.intercept;
+  const Death death =
+      score_death(particle, now, step.which, intercept, scratch.a);
+  erase(particle, step.which, intercept, scratch.a);
+  return death.log_ratio;
+}
+
+}  // namespace
+
+MoveProbabilities forward_probabilities(const Config& config, int k, int m) {
+  const bool forced = config.proposal == Proposal::kPaper && k == 0 &&
+                      config.model.centres.limit(m) > 0;
+  if (forced) return {1, 0};
+  return {birth_probability(config, k, m), death_probability(config, k)};
+}
+
+double step_probability(const Config& config, int k, int m,
+                        const BirthDeathStep& step) {
+  const MoveProbabilities alpha = forward_probabilities(config, k, m);
+  switch (step.kind) {
+    case Kind::kBirth: return alpha.birth / (m - k);
+    case Kind::kDeath: return alpha.death / k;
+    default: return alpha.zero();
+  }
+}
+
+double log_step_factor(const Config& config, const PriorStep& prior, int k,
+                       CandidateCounts m, const BirthDeathStep& step) {
+  const CentrePrior& centres = config.model.centres;
+  if (config.proposal == Proposal::kPaper) {
+    return log_printed_factor(centres, k, m.now, step.kind);
+  }
+  const double reverse =
+      reverse_probability(config, size_after(k, step.kind), m, step);
+  return log_prior_ratio(centres, prior, k, m, step.kind) +
+         std::log(reverse / step_probability(config, k, m.now, step));
+}
+
+BirthDeathStep draw_step(const Particle& particle, const Config& config, int m,
+                         Rng& rng) {
+  const int k = particle.k();
+  const MoveProbabilities alpha = forward_probabilities(config, k, m);
+  const double u = rng.uniform();
+  if (u < alpha.birth) {
+    return {Kind::kBirth, draw_unoccupied(particle, m, rng)};
+  }
+  if (u < alpha.birth + alpha.death) {
+    return {Kind::kDeath, static_cast<int>(rng.index(k))};
+  }
+  return {};
+}
+
+double extend_birth_death(Particle& particle, const Config& config,
+                          const CandidatePool& pool, const PriorStep& prior,
+                          double y, const BirthDeathStep& step,
+                          Scratch& scratch) {
+  const double factor = log_step_factor(config, prior, particle.k(),
+                                        candidate_counts(pool), step);
+  const double predictive =
+      assimilate_latest(particle, config.model, pool, y, scratch);
+  return factor + predictive + carry_out(particle, config, pool, step, scratch);
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// The papers' proposal: the set stays as it is, or one of its neighbours is
+/// chosen. With m the candidates at t and m' those at t - 1, the weight is
+/// that of the general law for every choice of step,
+///
+///   W = [gamma_t(S) / gamma_{t-1}(S')] alpha'(S) q'(S' | S)
+///                                      / [alpha(S') q(S | S')],
+///
+/// where alpha and q are the move probabilities among m candidates, alpha' and
+/// q' those among m', and alpha' q' = 1 where S holds the new candidate: its
+/// one possible ancestor is S without it. Proposal::kPaper has the weights as
+/// printed, which are not exact.
+struct BirthDeathStep {
+  enum class Kind { kZero, kBirth, kDeath };
+  Kind kind = Kind::kZero;
+  int which = 0;  // a birth's candidate; a death's place in the set
+};
+
+/// Candidates before and after the latest row.
+struct CandidateCounts {
+  int before, now;
+  bool grown() const { return now > before; }
+};
+
+inline CandidateCounts candidate_counts(const CandidatePool& pool) {
+  return {pool.size() - pool.latest_is_new(), pool.size()};
+}
+
+/// alpha: the probabilities of a birth and of a death at size k.
+struct MoveProbabilities {
+  double birth, death;
+  double zero() const { return 1 - birth - death; }
+};
+MoveProbabilities forward_probabilities(const Config& config, int k, int m);
+
+/// alpha(S') q(S | S') of one step from a set of size k.
+double step_probability(const Config& config, int k, int m,
+                        const BirthDeathStep& step);
+
+/// log W less the log likelihood ratio, for a step from a set of size k.
+double log_step_factor(const Config& config, const PriorStep& prior, int k,
+                       CandidateCounts m, const BirthDeathStep& step);
+
+BirthDeathStep draw_step(const Particle& particle, const Config& config, int m,
+                         Rng& rng);
+
+/// Takes in the latest row of the pool, carries out the step and returns
+/// log W.
+double extend_birth_death(Particle& particle, const Config& config,
+                          const CandidatePool& pool, const PriorStep& prior,
+                          double y, const BirthDeathStep& step,
+                          Scratch& scratch);
+
+}  // namespace srvm
+}  // namespace kernelbayes

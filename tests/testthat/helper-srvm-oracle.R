@@ -1,0 +1,134 @@
+# The package's sampler beside the oracle (helper-enumerate.R): its proposals
+# as pure functions, and whole runs. The kernel is kern() in both.
+
+kern <- oracle_kernel_gaussian(0.9)
+
+#' The core's configuration for an oracle's model
+#' @noRd
+core_config <- function(x, y, model, control, shift = 0) {
+  scaled <- model$scaled
+  noise <- model$sigma2
+  prior <- srvm_prior(
+    lambda = model$lambda, kmax = model$kmax, centres = model$centres,
+    noise = if (scaled) ig(noise$shape, noise$scale) else fixed(noise),
+    coef = fixed(model$tau2), scaled = scaled
+  )
+  fit <- list(
+    settings = list(
+      kernel = kernel_gaussian(0.9), prior = prior,
+      intercept = model$intercept, shift = shift,
+      limits = variance_limits(y, scaled),
+      scaling = scaling_learn(as.matrix(x), y, FALSE)
+    ),
+    control = control, seed = 1L, sequence = seq_along(y),
+    data = list(x = as.matrix(x), y = y)
+  )
+  c(srvm_engine(fit)$config, list(replicate = 1L))
+}
+
+#' The package's proposal in the form that the oracle checks
+#' @noRd
+package_transition <- function(x, y, model, proposal = "adapted", shift = 0,
+                               move_fraction = 0.25) {
+  control <- smc_control(proposal = proposal, move_fraction = move_fraction)
+  config <- core_config(x, y, model, control, shift)
+  newest <- oracle_candidates(x)$m
+  # In the scaled form the noise of a state plays no part.
+  noise <- if (model$scaled) 7 else model$sigma2
+  function(previous, t) {
+    # Nothing may depend on the order of a set.
+    state <- list(config, as.matrix(x), y, t, rev(previous), noise, model$tau2)
+    if (proposal == "adapted") {
+      out <- do.call(srvm_adapted_cpp, state)
+      p <- out[["join_probability"]]
+      return(oracle_states(
+        list(previous, c(previous, newest[[t]])), log(c(1 - p, p)),
+        rep(out[["log_weight"]], 2)
+      ))
+    }
+    out <- do.call(srvm_birth_death_cpp, c(state, list(c("1", "0", "0"), 0)))
+    stopifnot(out$drift < 1e-10)
+    list(
+      set = lapply(out$set, sort), log_prob = out$log_prob,
+      log_weight = out$log_weight
+    )
+  }
+}
+
+# Whole runs -----------------------------------------------------------------
+
+for_oracle <- function(prior) {
+  if (inherits(prior, "kb_fixed")) {
+    list(fixed = prior$variance)
+  } else {
+    unclass(prior)
+  }
+}
+
+#' What a fit says and quadrature knows, at the points `at`: expectations, so
+#' that a particle filter's estimate times Z-hat / Z is unbiased
+#' @noRd
+answers_of_fit <- function(fit, at, value, rows) {
+  pool <- srvm_pool(fit)
+  w <- pool$weights
+  k <- kernels(fit)
+  moments <- srvm_moments(fit, at, pool)
+  f <- srvm_draws(fit, at, pool, seq_along(w))
+  below <- function(interval) {
+    sd <- sqrt(predictive_variance(moments, interval, pool))
+    drop(stats::pnorm((value - moments$mean) / sd) %*% w)
+  }
+  c(
+    sum(k$k * k$probability), sum(k$probability[k$k == 0]),
+    inclusion(fit)$probability[rows], sigma(fit), predict(fit, at),
+    drop((moments$variance + moments$mean^2) %*% w),
+    exp(predict(fit, at, "log_score", newy = value)),
+    below("prediction"), below("credible"),
+    # What is drawn for output.
+    drop(w %*% f), drop(w %*% f^2), sum(w * pool$draws$noise),
+    sum(w * pool$draws$coef)
+  )
+}
+
+answers_of_oracle <- function(exact, at, value) {
+  there <- oracle_predict(exact, at, value)
+  square <- there$var_f + there$mean^2
+  c(
+    sum(as.numeric(names(exact$p_k)) * exact$p_k), exact$p_k[["0"]],
+    exact$inclusion, exact$sigma, there$mean, square, there$density,
+    there$cdf, there$cdf_f, there$mean, square, exact$sigma2, exact$tau2
+  )
+}
+
+#' z-scores of srvm's answers against quadrature over psi and all sets, from
+#' independent runs
+#'
+#' Self-normalised estimates are weighted by Z-hat / Z: their numerators are
+#' unbiased. Each score is nearly t with runs - 1 degrees of freedom.
+#' @noRd
+run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
+                               noise = ig(3, 0.3), coef = ig(3, 2),
+                               intercept = TRUE, scaled = FALSE, runs = 40,
+                               seed = 1) {
+  exact <- oracle_posterior(
+    x, y, kern, 1.3, kmax, centres, for_oracle(noise), for_oracle(coef),
+    intercept,
+    scaled = scaled
+  )
+  at <- as.matrix(c(-1, 0.5))
+  # Where f is likely: rare events have no nearly normal estimates.
+  value <- mean(y) + c(-0.3, 0.1)
+  truth <- answers_of_oracle(exact, at, value)
+  estimates <- vapply(seq_len(runs), function(r) {
+    fit <- suppressWarnings(srvm(as.matrix(x), y,
+      kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
+      prior = srvm_prior(1.3, kmax, centres, noise, coef, scaled),
+      control = control, seed = seed * 1000 + r
+    ))
+    ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
+    c(ratio, ratio * (answers_of_fit(fit, at, value, exact$rows) - truth))
+  }, numeric(1 + length(truth)))
+  se <- apply(estimates, 1, stats::sd) / sqrt(runs)
+  # Fixed variances are exact but for rounding.
+  mc_z(rowMeans(estimates), pmax(se, 1e-14), c(1, rep(0, length(truth))))
+}
