@@ -5,8 +5,8 @@
 # `rate`, the kernel's exp(-rate r^2); gives the package's own fit.
 #
 #   rvm      kernlab::rvm, its defaults (no intercept)
-#   ksvm     kernlab::ksvm, epsilon regression, epsilon 0.1 (its default) and
-#            C = max |mean(y) +- 3 sd(y)| (Cherkassky and Ma, 2004)
+#   ksvm     kernlab::ksvm, epsilon regression, epsilon 0.1 and C 1 (its
+#            defaults), or C of 1, 10 and 100 by five-fold cross-validation
 #   gausspr  kernlab::gausspr, kernel of amplitude 1, noise variance that
 #            maximises the marginal likelihood
 #   gam      mgcv::gam, y ~ s(x, k), REML (one predictor)
@@ -15,12 +15,24 @@ peer_rvm <- function(x, y, rate) {
   kernlab::rvm(x, y, kernel = "rbfdot", kpar = list(sigma = rate))
 }
 
-peer_ksvm <- function(x, y, rate) {
+peer_ksvm <- function(x, y, rate, cost = 1) {
   kernlab::ksvm(x, y,
     scaled = FALSE, type = "eps-svr", kernel = "rbfdot",
-    kpar = list(sigma = rate), epsilon = 0.1,
-    C = abs(mean(y)) + 3 * stats::sd(y)
+    kpar = list(sigma = rate), epsilon = 0.1, C = cost
   )
+}
+
+# Rows are in random order: the folds need no random numbers.
+peer_ksvm_cv <- function(x, y, rate, costs = c(1, 10, 100)) {
+  fold <- rep_len(1:5, length(y))
+  errors <- vapply(costs, function(cost) {
+    sum(vapply(1:5, function(i) {
+      out <- fold == i
+      fit <- peer_ksvm(x[!out, , drop = FALSE], y[!out], rate, cost)
+      sum((kernlab::predict(fit, x[out, , drop = FALSE]) - y[out])^2)
+    }, 0))
+  }, 0)
+  peer_ksvm(x, y, rate, costs[[which.min(errors)]])
 }
 
 peer_gausspr <- function(x, y, rate) {

@@ -259,7 +259,7 @@ sinc_peers <- function(data) {
   x <- matrix(data$x)
   list(
     rvm = function() peer_rvm(x, data$y, sinc_rate),
-    ksvm = function() peer_ksvm(x, data$y, sinc_rate),
+    ksvm = function() peer_ksvm_cv(x, data$y, sinc_rate),
     gausspr = function() peer_gausspr(x, data$y, sinc_rate),
     gam_10 = function() peer_gam(x, data$y, 10),
     gam_30 = function() peer_gam(x, data$y, 30)
@@ -393,7 +393,7 @@ boston_peers <- function(train, test) {
     as.matrix(test[predictors]),
     attr(x, "scaled:center"), attr(x, "scaled:scale")
   )
-  peers <- list(rvm = peer_rvm, ksvm = peer_ksvm, gausspr = peer_gausspr)
+  peers <- list(rvm = peer_rvm, ksvm = peer_ksvm_cv, gausspr = peer_gausspr)
   lapply(peers, function(peer) {
     answer <- answer_peer(function() peer(x, y[, 1], boston_rate), new)
     answer$bands <- attr(y, "scaled:center") +
