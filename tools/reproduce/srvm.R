@@ -20,7 +20,8 @@
 # ig(1, 0.01 var(y)) for the noise and ig(1, 0.5 var(y)) for the coefficients.
 # "Absolute" is ig(1, 0.01) and ig(1, 0.5) whatever var(y). The papers' improper
 # prior starts from a noise variance of 0.1 var(y) and a coefficients' variance
-# of var(y). Peers: see tools/peers.R.
+# of var(y). Peers: see tools/peers.R; their seconds are those of the whole
+# call, with the choice of C or of the noise variance.
 
 sinc_kernel <- function() kernelbayes::kernel_gaussian(1.6 / sqrt(2))
 sinc_rate <- 1 / 1.6^2
