@@ -71,14 +71,17 @@ plan_for <- function(quick) {
     return(list(
       sets = 3, splits = 2, sensitivity = 2, curve_sets = 3,
       curve_sizes = c(25, 50, 100, 250), sizes = c("500" = 1),
-      batch = list(iter = 500, warmup = 200, thin = 5)
+      batch = list(iter = 1000, warmup = 500, thin = 5),
+      boston_batch = list(iter = 5000, warmup = 1000, thin = 20)
     ))
   }
   list(
     sets = 25, splits = 20, sensitivity = 10, curve_sets = 25,
     curve_sizes = c(25, 50, 100, 250, 1000),
     sizes = c("1000" = 5, "10000" = 2),
-    batch = list(iter = 5000, warmup = 1000, thin = 5)
+    batch = list(iter = 20000, warmup = 4000, thin = 20),
+    # The coefficients' variance mixes slowly there.
+    boston_batch = list(iter = 100000, warmup = 20000, thin = 200)
   )
 }
 
@@ -135,15 +138,15 @@ papers_prior <- function(lambda, v) {
   ))
 }
 
-# The particles that the fit is worth at the end, or the smaller effective
-# sample size of the two parameters that all draws share, and their R-hat.
+# The particles that the fit is worth at the end, or the smallest effective
+# sample size of the parameters that all draws share, and their largest R-hat.
 fit_health <- function(fit) {
   if (inherits(fit$control, "kb_smc_control")) {
     return(c(ess = utils::tail(kernelbayes::ess(fit)$ess, 1), rhat = NA))
   }
   draws <- posterior::subset_draws(
     posterior::as_draws(fit),
-    variable = c("k", "sigma")
+    variable = c("k", "sigma", "tau")
   )
   quality <- posterior::summarise_draws(draws, "ess_bulk", "rhat")
   c(ess = min(quality$ess_bulk), rhat = max(quality$rhat))
@@ -372,7 +375,7 @@ boston_samplers <- function(plan) {
     birth_death_10 = list(five, sequential("birth_death", 10)),
     adapted_0 = list(five, sequential("adapted", 0)),
     adapted_10 = list(five, sequential("adapted", 10)),
-    batch_5 = list(five, long_batch(plan))
+    batch_5 = list(five, do.call(batch, plan$boston_batch))
   )
 }
 
@@ -613,6 +616,10 @@ show_table <- function(title, table) {
   print(format(table, digits = 3), row.names = FALSE)
 }
 
+batch_length <- function(control) {
+  unclass(control)[c("chains", "warmup", "iter", "n_moves")]
+}
+
 about_run <- function(quick, plan) {
   packages <- c("kernelbayes", "kernlab", "mgcv", "MASS", "posterior")
   list(
@@ -625,7 +632,8 @@ about_run <- function(quick, plan) {
       sinc = "data set s: sim_sinc(n, seed = s) and seed = s in each fit",
       boston = "split s: set.seed(s); sample(506)"
     ),
-    batch = long_batch(plan)[c("chains", "warmup", "iter", "n_moves")]
+    batch = batch_length(long_batch(plan)),
+    boston_batch = batch_length(do.call(batch, plan$boston_batch))
   )
 }
 
