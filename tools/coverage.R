@@ -19,7 +19,6 @@ main <- function() {
   dir.create(dir)
   utils::untar(build_tarball(root, dir), exdir = dir)
   lib <- file.path(dir, "lib")
-  dir.create(lib)
   coverage <- tryCatch(
     covr::package_coverage(
       file.path(dir, package_name(root)),

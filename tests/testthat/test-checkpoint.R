@@ -234,8 +234,7 @@ test_that("kill -9 loses nothing since the last checkpoint", {
 })
 
 test_that("kill -9 loses nothing of workers since the last checkpoint", {
-  skip_without_processes()
-  skip_if_not_installed("future")
+  skip_without_workers()
   file <- new_file()
   fit <- kill_half_way(file, 2, plan = "multisession")
   expect_true(all(vapply(fit$runs, state_time, 0L) > 0))

@@ -230,8 +230,7 @@ test_that("replicates are independent runs that do not depend on each other", {
 })
 
 test_that("replicates on workers equal those in this process", {
-  skip_without_processes()
-  skip_if_not_installed("future")
+  skip_without_workers()
   control <- small(replicates = 3)
   serial <- fit_sinc(control = control)
   withr::local_preserve_seed()

@@ -190,7 +190,7 @@ test_that("sums on demand give the same draws as all pairs", {
 })
 
 test_that("chains on a cluster's workers equal those in this process", {
-  skip_if_not_installed("future")
+  skip_without_workers()
   here <- batch(sinc$x, sinc$y, seed = 5)
   local_workers()
   expect_same_draws(batch(sinc$x, sinc$y, seed = 5), here)
