@@ -58,7 +58,7 @@ warn_quality.kb_srvm_mcmc <- function(fit, call) {
     return(invisible())
   }
   warn_memory(fit, call)
-  table <- ess(fit)
+  table <- chain_mixing(fit)
   rhat <- worst(max, table$rhat)
   size <- worst(min, table$ess_bulk)
   # Few kept draws were asked for: nothing to be surprised at.
@@ -189,11 +189,22 @@ chain_matrices <- function(fit) {
 #' @export
 ess.kb_srvm_mcmc <- function(object, ...) {
   check_no_dots(...)
-  chains <- chain_matrices(object)
+  tail <- vapply(chain_matrices(object), posterior::ess_tail, 0)
+  mixing <- chain_mixing(object)
+  data.frame(
+    variable = mixing$variable, ess_bulk = mixing$ess_bulk,
+    ess_tail = unname(tail), rhat = mixing$rhat
+  )
+}
+
+#' What print() and the warning want; tails take as long again
+#' @noRd
+chain_mixing <- function(fit) {
+  chains <- chain_matrices(fit)
   each <- function(f) unname(vapply(chains, f, 0))
   data.frame(
     variable = names(chains), ess_bulk = each(posterior::ess_bulk),
-    ess_tail = each(posterior::ess_tail), rhat = each(posterior::rhat)
+    rhat = each(posterior::rhat)
   )
 }
 
@@ -251,7 +262,7 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
     return(invisible(x))
   }
   k <- kernels(x)
-  mixing <- ess(x)
+  mixing <- chain_mixing(x)
   show <- function(v) format(v, digits = digits)
   cat(
     describe_model(x),
@@ -274,7 +285,7 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
 glance.kb_srvm_mcmc <- function(x, ...) {
   check_no_dots(...)
   k <- kernels(x)
-  mixing <- ess(x)
+  mixing <- chain_mixing(x)
   data.frame(
     nobs = x$time, k = sum(k$k * k$probability), sigma = stats::sigma(x),
     rhat = worst(max, mixing$rhat), ess_bulk = worst(min, mixing$ess_bulk),
