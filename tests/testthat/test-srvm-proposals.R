@@ -195,16 +195,19 @@ test_that("runs with the printed weights do not agree", {
 
 # Evidence: order of the rows, resampling, expectation ---------------------------
 
-sinc <- sim_sinc(12, seed = 8)
+# Noisy and short: from a blind proposal, estimates of Z for informative data
+# have no nearly normal mean. The point 0.3 comes twice.
+many <- list(x = c(x_plain, 0.3, 1.7), y = c(y, 0.6, 0.4))
+rows_of_many <- seq_along(many$y)
 
 #' Estimates of Z from independent runs, relative to the first one's
-z_hat <- function(proposal, rows = 1:12, ..., particles = 500, n_moves = 0,
+z_hat <- function(proposal, rows = rows_of_many, ..., particles = 500, n_moves = 0,
                   scaled = FALSE, centres = "subset", runs = 60, seed = 1) {
   fit <- suppressWarnings(srvm(
-    as.matrix(sinc$x[rows]), sinc$y[rows],
-    kernel = kernel_gaussian(1.1), scale = FALSE, seed = seed,
-    prior = srvm_prior(2, 6, centres,
-      noise = ig(3, 0.1), coef = if (scaled) ig(3, 12) else ig(3, 1),
+    as.matrix(many$x[rows]), many$y[rows],
+    kernel = kernel_gaussian(0.9), scale = FALSE, seed = seed,
+    prior = srvm_prior(2, 5, centres,
+      noise = ig(3, 0.6), coef = if (scaled) ig(3, 4) else ig(3, 1),
       scaled = scaled
     ),
     control = smc_control(
@@ -229,7 +232,7 @@ compare_evidence <- function(one, two) {
 same <- 6
 
 test_that("the evidence does not depend on the order of the rows", {
-  orders <- list(1:12, 12:1, c(seq(1, 12, 2), seq(2, 12, 2)))
+  orders <- list(rows_of_many, rev(rows_of_many), c(1, 3, 5, 7, 9, 2, 4, 6, 8))
   for (proposal in exact) for (scaled in c(FALSE, TRUE)) {
     for (centres in c("subset", "iid")) {
       z <- lapply(seq_along(orders), function(i) {
@@ -260,7 +263,7 @@ test_that("nor on the proposal or the number of particles, in the mean", {
     adapted <- z_hat("adapted", scaled = scaled, n_moves = 3)
     blind <- z_hat("birth_death", scaled = scaled, seed = 2)
     few <- z_hat("birth_death",
-      scaled = scaled, particles = 50, n_moves = 3, runs = 400, seed = 3
+      scaled = scaled, particles = 100, n_moves = 3, runs = 300, seed = 3
     )
     expect_lt(abs(compare_evidence(adapted, blind)), same)
     expect_lt(abs(compare_evidence(adapted, few)), same)
