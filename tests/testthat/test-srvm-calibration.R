@@ -47,7 +47,9 @@ draw_model <- function(prior) {
   noise <- draw_ig(prior$noise)
   coef <- draw_ig(prior$coef) * (if (prior$scaled) noise else 1)
   beta <- stats::rnorm(k + 1, 0, sqrt(coef))
-  f <- function(x) drop(cbind(1, kern(x, x_fixed)[, set, drop = FALSE]) %*% beta)
+  f <- function(x) {
+    drop(cbind(1, kern(x, x_fixed)[, set, drop = FALSE]) %*% beta)
+  }
   list(
     k = k, noise = noise, f = f(x_new),
     y = f(x_fixed) + stats::rnorm(nrow(x_fixed), 0, sqrt(noise))

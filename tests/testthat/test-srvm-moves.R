@@ -115,8 +115,9 @@ cases <- cases[cases$intercept | cases$shift == 0, ]
 
 test_that("likelihood ratios of births, deaths and swaps are exact", {
   for (p in list(
-    problem(), problem(repeated = TRUE, shift = 0.7), problem(intercept = FALSE),
-    problem(scaled = TRUE), problem(intercept = FALSE, scaled = TRUE),
+    problem(), problem(repeated = TRUE, shift = 0.7),
+    problem(intercept = FALSE), problem(scaled = TRUE),
+    problem(intercept = FALSE, scaled = TRUE),
     problem(repeated = TRUE, shift = 0.7, scaled = TRUE)
   )) {
     m <- max(p$model$m)
