@@ -19,10 +19,13 @@
 #' posterior ([srvm()] warns with class `kb_warning_inexact`). In our reading of
 #' them a move from a set of k' centres to one of k has the weight
 #' \deqn{\frac{L_t(S)}{L_{t-1}(S')} \lambda^{k - k'}
-#'   \frac{(k' - 1)!}{(k - 1)!} \frac{1}{q}, \quad (-1)! := 1,}
-#' where q is 1 for no move, 1/(t - k') for a birth and 1/k' for a death; the
-#' probabilities of the kinds of moves do not enter. A birth is forced at
-#' k' = 0, particles are resampled at every step, and there are no
+#'   \frac{(k' - 1)!}{(k - 1)!} \frac{1}{q}, \quad (-1)! := 1,}{
+#'   L_t(S) / L_(t-1)(S') lambda^(k - k') [(k' - 1)! / (k - 1)!] / q,
+#'   (-1)! := 1,}
+#' where L is the marginal likelihood and q is 1 for no move, 1/(m - k') for a
+#' birth among m distinct rows and 1/k' for a death. The probabilities of the
+#' kinds of moves do not enter, nor does `centres` of the prior. A birth is
+#' forced at k' = 0, particles are resampled at every step, and there are no
 #' reversible-jump moves.
 #'
 #' @param particles Number of particles N, at least 1. The Monte Carlo error

@@ -56,7 +56,8 @@ particle_line <- function(x) {
   paste0(
     x$control$particles,
     if (x$control$replicates > 1) paste0(" x ", x$control$replicates), ", ESS ",
-    format(100 * share, digits = 2), "%, ", x$control$n_moves, " moves a row"
+    format(100 * share, digits = 2), "%, ", x$control$n_moves, " moves a row",
+    if (x$control$proposal != "adapted") paste0(", ", x$control$proposal)
   )
 }
 

@@ -151,7 +151,8 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
 #' The papers' prior of a sequential relevance vector machine
 #'
 #' The values printed in the papers, for reproduction only: i.i.d. centres and
-#' inverse gammas with shape and scale 0 for both variances.
+#' inverse gammas with shape and scale 0 for both variances. It gives no
+#' posterior: see Details.
 #'
 #' @details
 #' The papers print \eqn{\sigma^2, \tau^2 \sim IG(0, 0)}, \eqn{\lambda = 1}
@@ -160,7 +161,8 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
 #' improper for every amount of data: the likelihood does not vanish as
 #' \eqn{\tau^2} tends to 0. No evidence is defined under it, and a sampler
 #' drifts to ever smaller \eqn{\tau^2} if it runs long enough (the bounds of
-#' [srvm_prior()] stop it). [srvm()] warns with class `kb_warning_improper`.
+#' [srvm_prior()] stop it). That is why the defaults of [srvm_prior()] are
+#' proper, if weak. [srvm()] warns with class `kb_warning_improper`.
 #'
 #' Nothing can be drawn from such a prior before the first row, and the papers
 #' do not say how their particles start. Here all start from the same two
@@ -177,7 +179,7 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
 #'   of that response at the first call (1 if it is undefined or 0).
 #'
 #' @return An object of class `kb_srvm_prior`.
-#' @source Vermaak, Godsill and Doucet (2003), sections 3 and 4; see [srvm()].
+#' @source Vermaak, Godsill and Doucet (2003), sections 2 and 4.1; see [srvm()].
 #' @seealso [srvm_prior()] for priors that give a posterior.
 #' @examples
 #' srvm_prior_paper()
@@ -222,7 +224,7 @@ variance_limits <- function(y, scaled = FALSE) {
   list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
 }
 
-#' A known or first variance must lie where the likelihood is computed accurately
+#' A known or first variance must lie where the likelihood is accurate
 #' @noRd
 check_fixed <- function(prior, arg, limits, call) {
   value <- prior[[arg]]

@@ -30,7 +30,7 @@
 #' death), with exact weights (`proposal = "birth_death"`) or with the weights
 #' that the papers print (`"paper"`). The printed weights do not target the
 #' posterior, however many particles there are: on small problems the
-#' probabilities of sets are off by .13 to .48 in total variation.
+#' probabilities of sets are off by .1 to .5 in total variation.
 #'
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by

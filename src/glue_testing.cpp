@@ -288,7 +288,10 @@ Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   const int p = s.particle.factor.size();
   std::vector<double> draw(p + 2);
   Eigen::MatrixXd out(p + 2, n);
+  const double noise = s.particle.noise, coef = s.particle.coef;
   for (int i = 0; i < n; ++i) {  // the factor is left as it is
+    s.particle.noise = noise;
+    s.particle.coef = coef;
     srvm::gibbs_draw(s.particle, s.config.model, s.pool, rng, draw);
     draw[p] = s.particle.noise;
     draw[p + 1] = s.particle.coef;

@@ -20,23 +20,29 @@ y_all <- c(1.05, 0.21, -0.32, 0.86, 0.55, -0.17, 0.71)
 #' One problem: the package's configuration and the oracle's model of it
 problem <- function(kmax = 9, centres = "subset", intercept = TRUE,
                     repeated = FALSE, shift = 0, lambda = 1.3,
-                    move_fraction = 0.25, x = NULL, y = NULL) {
+                    move_fraction = 0.25, x = NULL, y = NULL, scaled = FALSE) {
   if (is.null(x)) x <- if (repeated) x_repeated else x_plain
   if (is.null(y)) y <- y_all[seq_along(x)]
   fixed <- function(v) list(type = "fixed", variance = v)
+  noise_prior <- if (scaled) ig_prior(1.5, 0.2) else fixed(noise)
   list(
     x = as.matrix(x), y = y,
     config = list(
       kernel = kernel_gaussian(bandwidth), lambda = lambda, kmax = kmax,
-      centres = centres, noise = fixed(noise), coef = fixed(coef),
-      intercept = intercept, scaled = FALSE, shift = shift,
+      centres = centres, noise = noise_prior, coef = fixed(coef),
+      intercept = intercept, scaled = scaled, shift = shift,
       move_fraction = move_fraction
     ),
     model = oracle_model(
-      x, y, oracle_kernel_gaussian(bandwidth), lambda, kmax, centres, noise,
-      coef, intercept
+      x, y, oracle_kernel_gaussian(bandwidth), lambda, kmax, centres,
+      if (scaled) noise_prior[c("shape", "scale")] else noise, coef, intercept,
+      scaled = scaled
     )
   )
+}
+
+ig_prior <- function(shape, scale, lower = 0, upper = Inf) {
+  list(type = "ig", shape = shape, scale = scale, lower = lower, upper = upper)
 }
 
 #' A state for the package: candidates count from 0 there. They are put in
@@ -101,7 +107,7 @@ transition <- function(p) {
 cases <- expand.grid(
   kmax = c(0, 1, 2, 9), centres = c("subset", "iid"),
   intercept = c(TRUE, FALSE), repeated = c(FALSE, TRUE), shift = c(0, 0.7),
-  stringsAsFactors = FALSE
+  scaled = c(FALSE, TRUE), stringsAsFactors = FALSE
 )
 cases <- cases[cases$intercept | cases$shift == 0, ]
 
@@ -109,7 +115,10 @@ cases <- cases[cases$intercept | cases$shift == 0, ]
 
 test_that("likelihood ratios of births, deaths and swaps are exact", {
   for (p in list(
-    problem(), problem(repeated = TRUE, shift = 0.7), problem(intercept = FALSE)
+    problem(), problem(repeated = TRUE, shift = 0.7),
+    problem(intercept = FALSE), problem(scaled = TRUE),
+    problem(intercept = FALSE, scaled = TRUE),
+    problem(repeated = TRUE, shift = 0.7, scaled = TRUE)
   )) {
     m <- max(p$model$m)
     for (set in enumerate_subsets(m, m)) {
@@ -195,7 +204,9 @@ test_that("the moves made have the transition matrix of their formulas", {
       problem(9, "subset", x = x_repeated[1:5], lambda = 3,
         move_fraction = 0.5),
       problem(1, "iid", x = x_plain[1:3], move_fraction = 0.1),
-      problem(1, "subset", x = x_plain[1])
+      problem(1, "subset", x = x_plain[1]),
+      problem(9, "subset", x = x_repeated[1:5], shift = 0.7, scaled = TRUE),
+      problem(2, "iid", x = x_plain[1:4], intercept = FALSE, scaled = TRUE)
     )
   )
   n <- 40000
@@ -261,8 +272,9 @@ rebuild_errors <- function(p, run) {
   rhs <- drop(crossprod(phi, p$y - p$config$shift))
   mean <- numeric(size)
   if (intercept) mean[[1]] <- -p$config$shift
-  l <- t(chol(gram / noise + diag(1 / coef, size)))
-  z <- forwardsolve(l, rhs / noise + mean / coef)
+  gain <- if (p$config$scaled) 1 else 1 / noise
+  l <- t(chol(gain * gram + diag(1 / coef, size)))
+  z <- forwardsolve(l, gain * rhs + mean / coef)
   relative <- function(got, truth) max(abs(got - truth)) / max(abs(truth))
   c(
     gram = relative(run$gram[lower], gram[lower]),
@@ -280,7 +292,8 @@ test_that("after 1000 moves a particle equals one built from scratch", {
   for (case in list(
     list(kmax = 100, lambda = 8), list(kmax = 6, lambda = 8),
     list(kmax = 100, lambda = 8, shift = 2.5, centres = "iid"),
-    list(kmax = 100, lambda = 30, intercept = FALSE, move_fraction = 0.5)
+    list(kmax = 100, lambda = 30, intercept = FALSE, move_fraction = 0.5),
+    list(kmax = 100, lambda = 8, shift = 2.5, scaled = TRUE)
   )) {
     p <- do.call(problem, c(case, list(x = x, y = y)))
     for (moves in c(100, 1000, 10000)) {
@@ -327,8 +340,9 @@ test_that("a model beyond double precision gives no nonsense", {
 #' Draws of a Gibbs sweep and what they should be distributed as. The shift is
 #' the core's affair: here y is in its own scale, and the intercept is put back
 #' into it.
-gibbs <- function(set, n, intercept, shift, priors, repeated = TRUE) {
-  p <- problem(9, "subset", intercept, repeated, shift)
+gibbs <- function(set, n, intercept, shift, priors, repeated = TRUE,
+                  scaled = FALSE) {
+  p <- problem(9, "subset", intercept, repeated, shift, scaled = scaled)
   p$config[c("noise", "coef")] <- priors
   draws <- srvm_gibbs_cpp(
     p$config, p$x, p$y, state_of(set), c("5", "0", "0"), n
@@ -349,10 +363,6 @@ inverse_gamma_uniform <- function(v, shape, scale, prior) {
     stats::pgamma(1 / v, shape, rate = scale, lower.tail = FALSE)
   }
   (below(v) - below(prior$lower)) / (below(prior$upper) - below(prior$lower))
-}
-
-ig_prior <- function(shape, scale, lower = 0, upper = Inf) {
-  list(type = "ig", shape = shape, scale = scale, lower = lower, upper = upper)
 }
 
 gibbs_cases <- list(
@@ -423,6 +433,46 @@ test_that("variances are drawn from their inverse-gamma conditionals", {
         correlation(u, v), correlation(u, rss), correlation(v, squares)
       )
     })
+  })
+  expect_gt(min(unlist(p)) * length(unlist(p)), 1e-4)
+})
+
+test_that("a Gibbs sweep of the scaled form has its three conditionals", {
+  # Null: noise given the set is IG(a + t/2, b + R/2), R = y'(I + ratio
+  # Phi Phi')^-1 y; beta given the noise is normal with variance noise A^-1,
+  # A = Phi'Phi + I / ratio; the ratio given both is IG(a' + p/2, b' +
+  # beta'beta / (2 noise)). Kolmogorov-Smirnov, rank correlations and z of
+  # products; 1e-4 over all. Fails if beta has the variance A^-1, or if the
+  # squares are not divided by the noise.
+  p <- lapply(gibbs_cases, function(case) {
+    draw <- gibbs(case$set, gibbs_n, case$intercept, case$shift, gibbs_priors,
+      scaled = TRUE
+    )
+    size <- nrow(draw$beta)
+    t <- length(draw$y)
+    rest <- sum(draw$y * solve(diag(t) + coef * tcrossprod(draw$phi), draw$y))
+    u <- inverse_gamma_uniform(
+      draw$noise, 2 + t / 2, 0.3 + rest / 2, gibbs_priors[[1]]
+    )
+    a <- crossprod(draw$phi) + diag(1 / coef, size)
+    mean <- drop(solve(a, crossprod(draw$phi, draw$y)))
+    white <- chol(a) %*% (draw$beta - mean) / rep(sqrt(draw$noise), each = size)
+    products <- tcrossprod(white) / gibbs_n - diag(size)
+    z <- sqrt(gibbs_n) *
+      (products / sqrt(1 + diag(size)))[lower.tri(products, TRUE)]
+    squares <- colSums(draw$beta^2) / draw$noise
+    v <- inverse_gamma_uniform(
+      draw$coef, 1.5 + size / 2, 0.8 + squares / 2, gibbs_priors[[2]]
+    )
+    correlation <- function(a, b) {
+      stats::cor.test(a, b, method = "spearman", exact = FALSE)$p.value
+    }
+    c(
+      stats::ks.test(u, "punif")$p.value, stats::ks.test(v, "punif")$p.value,
+      stats::ks.test(as.vector(white), "pnorm")$p.value,
+      2 * stats::pnorm(-abs(z)), correlation(u, v), correlation(v, squares),
+      correlation(u, colSums(white^2))
+    )
   })
   expect_gt(min(unlist(p)) * length(unlist(p)), 1e-4)
 })

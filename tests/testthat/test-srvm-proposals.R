@@ -25,7 +25,7 @@ model_of <- function(kmax = 5, centres = "subset", repeated = FALSE,
   )
 }
 
-# The proposal as a pure function -------------------------------------------------
+# The proposal as a pure function --------------------------------------------
 
 #' Worst defect, smallest and largest total variation over steps
 identity_of <- function(transition, model, steps = 1:7) {
@@ -50,7 +50,8 @@ test_that("the birth/death weights are exact for every set", {
     case <- cases[i, ]
     # p(k + 1)/p(k) is below 1, above it, and crosses it.
     model <- do.call(model_of, c(
-      case[names(case) != "shift"], list(lambda = c(0.4, 1.3, 6)[i %% 5 %% 3 + 1])
+      case[names(case) != "shift"],
+      list(lambda = c(0.4, 1.3, 6)[i %% 5 %% 3 + 1])
     ))
     for (move_fraction in c(0.25, 0.5)) {
       transition <- package_transition(
@@ -143,7 +144,7 @@ test_that("steps are drawn with the probabilities that weigh them", {
   expect_gt(min(p) * length(p), 1e-4)
 })
 
-# Whole runs ------------------------------------------------------------------
+# Whole runs -----------------------------------------------------------------
 
 # Null: the sampler is unbiased on the natural scale, so each z-score below is
 # nearly t with 39 degrees of freedom. |z| > 6.5 has probability 1.0e-7; with
@@ -193,18 +194,22 @@ test_that("runs with the printed weights do not agree", {
   expect_gt(max(abs(z)), 20)
 })
 
-# Evidence: order of the rows, resampling, expectation ---------------------------
+# Evidence: order of the rows, resampling, expectation -----------------------
 
-sinc <- sim_sinc(12, seed = 8)
+# Noisy and short: from a blind proposal, estimates of Z for informative data
+# have no nearly normal mean. The point 0.3 comes twice.
+many <- list(x = c(x_plain, 0.3, 1.7), y = c(y, 0.6, 0.4))
+rows_of_many <- seq_along(many$y)
 
 #' Estimates of Z from independent runs, relative to the first one's
-z_hat <- function(proposal, rows = 1:12, ..., particles = 500, n_moves = 0,
-                  scaled = FALSE, centres = "subset", runs = 60, seed = 1) {
+z_hat <- function(proposal, rows = rows_of_many, ..., particles = 500,
+                  n_moves = 0, scaled = FALSE, centres = "subset",
+                  runs = 60, seed = 1) {
   fit <- suppressWarnings(srvm(
-    as.matrix(sinc$x[rows]), sinc$y[rows],
-    kernel = kernel_gaussian(1.1), scale = FALSE, seed = seed,
-    prior = srvm_prior(2, 6, centres,
-      noise = ig(3, 0.1), coef = if (scaled) ig(3, 12) else ig(3, 1),
+    as.matrix(many$x[rows]), many$y[rows],
+    kernel = kernel_gaussian(0.9), scale = FALSE, seed = seed,
+    prior = srvm_prior(2, 5, centres,
+      noise = ig(3, 0.6), coef = if (scaled) ig(3, 4) else ig(3, 1),
       scaled = scaled
     ),
     control = smc_control(
@@ -229,7 +234,9 @@ compare_evidence <- function(one, two) {
 same <- 6
 
 test_that("the evidence does not depend on the order of the rows", {
-  orders <- list(1:12, 12:1, c(seq(1, 12, 2), seq(2, 12, 2)))
+  orders <- list(
+    rows_of_many, rev(rows_of_many), c(1, 3, 5, 7, 9, 2, 4, 6, 8)
+  )
   for (proposal in exact) for (scaled in c(FALSE, TRUE)) {
     for (centres in c("subset", "iid")) {
       z <- lapply(seq_along(orders), function(i) {
@@ -260,7 +267,7 @@ test_that("nor on the proposal or the number of particles, in the mean", {
     adapted <- z_hat("adapted", scaled = scaled, n_moves = 3)
     blind <- z_hat("birth_death", scaled = scaled, seed = 2)
     few <- z_hat("birth_death",
-      scaled = scaled, particles = 50, n_moves = 3, runs = 400, seed = 3
+      scaled = scaled, particles = 100, n_moves = 3, runs = 300, seed = 3
     )
     expect_lt(abs(compare_evidence(adapted, blind)), same)
     expect_lt(abs(compare_evidence(adapted, few)), same)
@@ -290,7 +297,7 @@ test_that("Z is unbiased on the natural scale", {
   }
 })
 
-# Limiting cases ------------------------------------------------------------------
+# Limiting cases -------------------------------------------------------------
 
 everything <- c(exact, "paper")
 
@@ -363,7 +370,7 @@ test_that("sets fill up when every row is wanted", {
   }
 })
 
-# Settings and warnings -----------------------------------------------------------
+# Settings and warnings ------------------------------------------------------
 
 test_that("the papers' settings are resolved and shown", {
   printed <- smc_control(proposal = "paper")
@@ -409,7 +416,7 @@ test_that("the printed weights are used with a warning, once a fit", {
   })
 })
 
-# The papers' prior ---------------------------------------------------------------
+# The papers' prior ----------------------------------------------------------
 
 test_that("srvm_prior_paper has the papers' values, with starts", {
   prior <- srvm_prior_paper()
@@ -493,8 +500,8 @@ test_that("given coefficients the improper prior's variances are known", {
   # Nothing to learn from: the variance stays.
   config$intercept <- FALSE
   still <- srvm_gibbs_cpp(
-    config, as.matrix(x_plain), y, list(set = integer(), noise = 0.15, coef = 0.6),
-    c("5", "0", "0"), 10
+    config, as.matrix(x_plain), y,
+    list(set = integer(), noise = 0.15, coef = 0.6), c("5", "0", "0"), 10
   )
   expect_identical(still[2, ], rep(0.6, 10))
 })
