@@ -37,7 +37,7 @@ x_fixed <- as.matrix(c(0.3, -1.7, 2.1, -0.4, 0.3, 1.2, -2.6, 0.8))
 x_new <- as.matrix(0.1)
 
 prior_of <- function(scaled, centres) {
-  srvm_prior(1.5, 4, centres,
+  srvm_prior(3, 4, centres,
     noise = ig(4, 0.3), coef = if (scaled) ig(4, 30) else ig(4, 3),
     scaled = scaled
   )
@@ -98,11 +98,11 @@ calibrate <- function(setting, n, bins = 12) {
 
 test_that("every sampler is calibrated for k, sigma and f", {
   skip_if_not(identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"))
-  # Null: 500 independent uniform numbers in 12 bins, but for the error of the
+  # Null: 1000 independent uniform numbers in 12 bins, but for the error of the
   # particles, which is of the order of 1/1000; chi-square, 1e-4 over all
   # settings and quantities (Bonferroni).
   for (i in seq_len(nrow(settings))) {
-    p <- calibrate(settings[i, ], 500)
+    p <- calibrate(settings[i, ], 1000)
     expect_gt(
       min(p) * length(p) * nrow(settings), 1e-4,
       label = paste(unlist(settings[i, ]), collapse = ", ")
