@@ -1,6 +1,6 @@
 # The experiments of Vermaak, Godsill and Doucet (2003), again, with peers:
 #
-#   Rscript tools/reproduce/srvm.R            all of it: about an hour
+#   Rscript tools/reproduce/srvm.R            all of it: about 20 minutes
 #   Rscript tools/reproduce/srvm.R --quick    few data sets, short chains:
 #                                             a few minutes, to see it run
 #
