@@ -2,9 +2,10 @@
 # from the model, and the posterior's distribution function at what was drawn
 # must be uniform. Every sampler is one line of `samplers`.
 #
-# Seen to fail with the proposals broken as in test-srvm-proposals.R (without
-# the reverse probability, with t for m), with the prior's other kind of
-# centres, and with a noise variance 10% too large.
+# Seen to fail with a birth/death proposal without its reverse probability, or
+# with a uniform death as the reverse where the new candidate joined, with the
+# prior's other kind of centres, and with a noise variance 10% too large. Finer
+# faults (m for m' in one factor) are left to the exact tests.
 
 samplers <- list(
   adapted = function(x, y, prior, seed) {
