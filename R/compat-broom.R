@@ -60,9 +60,11 @@ weighted_quantile <- function(v, weights, p) {
 glance.kb_srvm <- function(x, ...) {
   check_no_dots(...)
   z <- evidence(x)
+  defined <- !is_no_evidence(z)
   k <- kernels(x)
   data.frame(
-    nobs = x$time, log_evidence = z$log_evidence, mc_se = z$mc_se,
+    nobs = x$time, log_evidence = if (defined) z$log_evidence else NA_real_,
+    mc_se = if (defined) z$mc_se else NA_real_,
     k = sum(k$k * k$probability), sigma = stats::sigma(x),
     ess_fraction = diagnostics(x)$ess_final, seconds = x$seconds
   )

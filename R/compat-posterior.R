@@ -8,7 +8,7 @@
 #'   [posterior::weight_draws()]. Not for batch fits.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A [posterior::draws_df] (for batch fits with the chains and
-#'   iterations they come from, cut to the shortest chain) with the variables `sigma` (noise standard
+#'   iterations they come from) with the variables `sigma` (noise standard
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
 #'   centres) and, in models with one, `Intercept`; all but `k` in units of the
 #'   response.

@@ -8,11 +8,22 @@
 #' sampler, as in [srvm()].
 #'
 #' The default proposal, `"adapted"`, decides for every particle whether the
-#' new point becomes a centre, with its posterior probability; the weights are
-#' exact. `"birth_death"` is the papers': the set stays as it is, takes in any
-#' candidate or loses a centre, blindly, with probabilities that
-#' `move_fraction` bounds. Its weights are exact too, those of the general law
-#' in section 2 of the papers, but they vary much more.
+#' new point becomes a centre, with its posterior probability. With
+#' \eqn{\gamma_t(S) = p_t(S) L_t(S)}, the prior of the set S among the rows so
+#' far times its marginal likelihood, and S' the particle's set, the weight is
+#' \deqn{\frac{\gamma_t(S') + \gamma_t(S' \cup \{t\})}{\gamma_{t-1}(S')},}{
+#'   [gamma_t(S') + gamma_t(S' + t)] / gamma_(t-1)(S'),}
+#' which is exact: every set has one possible ancestor.
+#'
+#' `"birth_death"` is the papers': the set stays as it is, takes in any
+#' candidate or loses a centre, blindly, with probabilities \eqn{\alpha} that
+#' `move_fraction` bounds. Its weights are exact too, but vary much more:
+#' \deqn{\frac{\gamma_t(S)}{\gamma_{t-1}(S')}
+#'   \frac{\alpha'(S) q'(S' | S)}{\alpha(S') q(S | S')},}{
+#'   gamma_t(S) / gamma_(t-1)(S') alpha'(S) q'(S' | S) / [alpha(S') q(S | S')],}
+#' where q chooses the candidate or the centre uniformly and the primed
+#' probabilities are those of the move back among the rows before t, or 1
+#' where S holds the new row: then S without it is the one possible ancestor.
 #'
 #' `"paper"` is there to reproduce what was published, and for nothing else:
 #' the same proposal with the weights as printed, which do NOT target the
@@ -25,8 +36,8 @@
 #' where L is the marginal likelihood and q is 1 for no move, 1/(m - k') for a
 #' birth among m distinct rows and 1/k' for a death. The probabilities of the
 #' kinds of moves do not enter, nor does `centres` of the prior. A birth is
-#' forced at k' = 0, particles are resampled at every step, and there are no
-#' reversible-jump moves.
+#' forced at k' = 0. By default particles are then resampled at every step, and
+#' there are no reversible-jump moves.
 #'
 #' @param particles Number of particles N, at least 1. The Monte Carlo error
 #'   falls as the square root of N.

@@ -13,10 +13,14 @@
 #' * `evidence()`: list of class `kb_evidence`. `log_evidence` is the log
 #'   marginal likelihood of the response in its own units; `mc_se` its
 #'   Monte-Carlo standard error from the genealogy of the particles (Lee and
-#'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NaN`
-#'   for a single particle. It is a standard error while well below 1; where
-#'   the effective sample size fell to a few particles it is too small, and
-#'   the spread of replicates is the better guide. `replicates` the estimate of
+#'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NA`
+#'   for a single particle or where the estimate of the variance is negative.
+#'   It is a standard error while well below 1. Where the effective sample size
+#'   fell to a few particles it is too small and a single estimate is more often
+#'   too low than too high, by several `mc_se` at worst: the spread of
+#'   replicates, or [order_spread()], is the better guide. `note` says so, or
+#'   that the number is no evidence at all (printed weights, improper prior);
+#'   it is `NULL` otherwise. `replicates` the estimate of
 #'   each replicate, in which case `mc_se_replicates` is the standard error
 #'   from their spread; `path` a data frame with one line a row of data in the
 #'   order they were taken in: `row`, `log_predictive` (the log density of the
@@ -133,6 +137,7 @@ print.kb_evidence <- function(x, digits = 4, ...) {
     " (Monte-Carlo se ", format(x$mc_se, digits = 2), ")\n",
     sep = ""
   )
+  if (!is.null(x$note)) cat(strwrap(x$note, 78, prefix = "  "), sep = "\n")
   invisible(x)
 }
 

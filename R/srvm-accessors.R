@@ -20,6 +20,7 @@ evidence.kb_srvm <- function(object, ...) {
       mc_se = standard_error(sum(share^2 * variance)),
       mc_se_replicates = replicate_se(share),
       replicates = log_z - object$time * units,
+      note = evidence_note(object),
       path = data.frame(
         row = utils::head(object$sequence, object$time),
         log_predictive = diff(c(0, path)), log_evidence = path
@@ -27,6 +28,36 @@ evidence.kb_srvm <- function(object, ...) {
     ),
     class = "kb_evidence"
   )
+}
+
+#' Why the number is no evidence, or not a good estimate of it: NULL or a line
+#' @noRd
+evidence_note <- function(object) {
+  improper <- vapply(
+    object$settings$prior[c("noise", "coef")], inherits, NA, "kb_ig_improper"
+  )
+  if (any(improper)) {
+    return("no evidence: the prior is improper")
+  }
+  if (identical(object$control$proposal, "paper")) {
+    return("no evidence: the printed weights are not exact")
+  }
+  path <- ess(object)
+  lowest <- which.min(path$fraction)
+  if (length(lowest) == 0 || path$fraction[[lowest]] >= 0.05) {
+    return(NULL)
+  }
+  paste0(
+    "ESS fell to ", format(100 * path$fraction[[lowest]], digits = 1),
+    "% at row ", path$row[[lowest]], ": more likely too low than too high, ",
+    "the error larger than the se"
+  )
+}
+
+#' Is the number of evidence() none at all?
+#' @noRd
+is_no_evidence <- function(z) {
+  !is.null(z$note) && startsWith(z$note, "no evidence")
 }
 
 #' An unbiased estimate of a variance may be negative: it says nothing then

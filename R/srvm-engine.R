@@ -32,10 +32,14 @@ model_config <- function(settings) {
     centres = prior$centres,
     noise = variance_config(prior$noise, settings$limits$noise),
     coef = variance_config(prior$coef, settings$limits$coef),
-    intercept = settings$intercept, scaled = prior$scaled,
+    intercept = settings$intercept, scaled = is_scaled(settings),
     shift = settings$shift
   )
 }
+
+#' Fits from before there was a scaled form do not say
+#' @noRd
+is_scaled <- function(settings) isTRUE(settings$prior$scaled)
 
 #' @noRd
 variance_config <- function(prior, limits) {

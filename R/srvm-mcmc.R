@@ -20,16 +20,42 @@ is_complete.kb_srvm_mcmc <- function(fit) {
   all(vapply(fit$runs, state_time, 0L) == chain_length(fit))
 }
 
+#' The chains that have come far enough, cut to the shortest of them
+#'
+#' Of a run that was stopped, chains with less than half as many draws as the
+#' longest are left out: they would cost the others more than they give.
 #' @export
+#' @noRd
 srvm_runs.kb_srvm_mcmc <- function(fit, call = rlang::caller_env()) {
-  kept <- vapply(fit$runs, function(run) length(run$k) > 0, TRUE)
+  draws <- lengths(lapply(fit$runs, `[[`, "k"))
+  kept <- draws > 0 & draws >= max(draws) / 2
   if (!any(kept)) {
     kb_abort(c(
       "The fit was stopped before its first draw: it has no posterior yet.",
       i = "{.code update(fit)} continues it."
     ), "not_defined", call = call)
   }
-  fit$runs[kept]
+  lapply(fit$runs[kept], head_draws,
+    n = min(draws[kept]), intercept = fit$settings$intercept
+  )
+}
+
+#' The first n draws of a chain
+#' @noRd
+head_draws <- function(run, n, intercept) {
+  if (n == length(run$k)) {
+    return(run)
+  }
+  k <- run$k[seq_len(n)]
+  p <- sum(k + intercept)
+  entries <- sum((k + intercept) * (k + intercept + 1) / 2)
+  cut <- function(v, n) v[seq_len(n)]
+  sizes <- c(
+    k = n, sets = sum(k), noise = n, coef = n, factor = entries, z = p
+  )
+  run[names(sizes)] <- Map(cut, run[names(sizes)], sizes)
+  run$draws <- Map(cut, run$draws[c("beta", "noise", "coef")], c(p, n, n))
+  run
 }
 
 #' @export
@@ -44,10 +70,13 @@ warn_status.kb_srvm_mcmc <- function(fit, call) {
     return(invisible())
   }
   reason <- c(interrupted = "interrupted", time_limit = "out of time")
-  done <- toString(vapply(fit$runs, state_time, 0L))
+  done <- vapply(fit$runs, state_time, 0L)
+  draws <- lengths(lapply(fit$runs, `[[`, "k"))
+  used <- sum(draws > 0 & draws >= max(draws) / 2)
   kb_warn(c(
-    "Stopped after {done} of {chain_length(fit)} iterations of the chains:
-     {reason[[fit$status]]}.",
+    "Stopped after {toString(done)} of {chain_length(fit)} iterations of the
+     chains: {reason[[fit$status]]}.",
+    "*" = "{used} of {length(done)} have come far enough to be used.",
     i = "The draws so far can be used; {.code update(fit)} continues."
   ), fit$status, call = call)
 }
@@ -121,9 +150,7 @@ update.kb_srvm_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
   refuse_rows(...)
   check_no_dots(...)
   object <- migrate_fit(object)
-  if (!is.null(time_limit)) {
-    object$control$time_limit <- check_seconds(time_limit)
-  }
+  if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   progress <- check_progress(progress)
   if (!is.null(n_iter)) {
     most <- .Machine$integer.max - chain_length(object)
@@ -132,7 +159,7 @@ update.kb_srvm_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
   if (is_complete(object)) {
     return(object)
   }
-  srvm_run(object, progress, started)
+  srvm_run(object, progress, started, time_limit)
 }
 
 #' @noRd
@@ -152,33 +179,30 @@ refuse_rows <- function(..., call = rlang::caller_env()) {
 
 #' @export
 evidence.kb_srvm_mcmc <- function(object, ...) {
-  refuse_batch("evidence", "A Markov chain does not estimate the evidence")
+  refuse_batch("evidence()", "A Markov chain does not estimate the evidence")
 }
 
 #' @export
 ancestry.kb_srvm_mcmc <- function(object, ...) {
-  refuse_batch("ancestry", "Chains have no genealogy")
+  refuse_batch("ancestry()", "Chains have no genealogy")
 }
 
 #' @noRd
 refuse_batch <- function(what, why, call = rlang::caller_env()) {
   kb_abort(c(
-    "{.fn {what}} is not defined for batch fits.",
+    "{.code {what}} is not defined for batch fits.",
     x = "{why}.",
     i = "{.code method = \"smc\"} gives it."
   ), "not_defined", call = call)
 }
 
-#' Draws of sigma, tau and k: a list of matrices, a column a chain, as long as
-#' the shortest
+#' Draws of sigma, tau and k: a list of matrices, a column a chain
 #' @noRd
 chain_matrices <- function(fit) {
   runs <- srvm_runs(fit)
   scaling <- fit$settings$scaling
-  n <- min(lengths(lapply(runs, `[[`, "k")))
-  column <- function(get) {
-    matrix(vapply(runs, function(run) get(run)[seq_len(n)], numeric(n)), n)
-  }
+  n <- length(runs[[1]]$k)
+  column <- function(get) matrix(vapply(runs, get, numeric(n)), n)
   list(
     sigma = unscale_sd(scaling, sqrt(column(function(run) run$draws$noise))),
     tau = unscale_sd(scaling, sqrt(column(function(run) run$draws$coef))),
@@ -234,9 +258,14 @@ diagnostics.kb_srvm_mcmc <- function(object, ...) {
   )
 }
 
+#' @noRd
+counted <- function(n, what) paste0(n, " ", what, if (n != 1) "s")
+
 #' @export
 print.kb_diagnostics_mcmc <- function(x, digits = 3, ...) {
-  cat(x$chains, " chains, ", sum(x$draws), " draws\n", sep = "")
+  cat(counted(x$chains, "chain"), ", ", counted(sum(x$draws), "draw"), "\n",
+    sep = ""
+  )
   print(x$convergence, digits = digits, row.names = FALSE)
   accepted <- paste0(
     names(x$acceptance), " ", format(100 * x$acceptance, digits = 2), "%"
@@ -269,11 +298,15 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
     min(k$k), " to ", max(k$k), ")\n",
     "  noise sd:     ", show(stats::sigma(x)), "\n",
-    "  chains:       ", length(x$runs), " of ", x$control$iter,
-    " iterations after ", x$control$warmup, ", ", x$control$n_moves,
-    if (x$control$n_moves == 1) " move each\n" else " moves each\n",
-    "  mixing:       R-hat up to ", show(worst(max, mixing$rhat)),
-    ", ESS from ", show(worst(min, mixing$ess_bulk)), "\n",
+    "  chains:       ", length(x$runs), ", ",
+    counted(x$control$iter, "iteration"), " after ", x$control$warmup, ", ",
+    counted(x$control$n_moves, "move"), " each\n",
+    if (!all(is.na(mixing$rhat))) {
+      paste0(
+        "  mixing:       R-hat up to ", show(worst(max, mixing$rhat)),
+        ", ESS from ", show(worst(min, mixing$ess_bulk)), "\n"
+      )
+    },
     "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
     incomplete,
     sep = ""
@@ -296,16 +329,17 @@ glance.kb_srvm_mcmc <- function(x, ...) {
 #' @rdname as_draws.kb_srvm
 #' @export
 as_draws.kb_srvm_mcmc <- function(x, ...) {
+  if ("weighted" %in% names(list(...))) {
+    kb_abort("{.arg weighted} is for sequential fits: here draws have equal
+             weight.", "unknown_argument", argument = "weighted")
+  }
   check_no_dots(...)
   pool <- srvm_pool(x)
   runs <- srvm_runs(x)
-  sizes <- lengths(lapply(runs, `[[`, "k"))
-  # Chains that were stopped at different times are cut to the shortest.
-  iteration <- sequence(sizes)
-  kept <- iteration <= min(sizes)
-  draws <- srvm_parameters(x, pool)[kept, , drop = FALSE]
-  draws$.chain <- rep(seq_along(sizes), sizes)[kept]
-  draws$.iteration <- iteration[kept]
+  n <- length(runs[[1]]$k)
+  draws <- srvm_parameters(x, pool)
+  draws$.chain <- rep(seq_along(runs), each = n)
+  draws$.iteration <- rep(seq_len(n), length(runs))
   posterior::as_draws_df(draws)
 }
 

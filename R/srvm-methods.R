@@ -19,8 +19,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
     min(k$k), " to ", max(k$k), ")\n",
     "  noise sd:     ", show(stats::sigma(x)), "\n",
-    "  log evidence: ", format(z$log_evidence, digits = digits + 3), " (se ",
-    format(z$mc_se, digits = 2), ")\n",
+    "  log evidence: ", evidence_line(z, digits), "\n",
     "  particles:    ", particle_line(x), "\n",
     "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
     sep = ""
@@ -33,6 +32,17 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     )
   }
   invisible(x)
+}
+
+#' @noRd
+evidence_line <- function(z, digits) {
+  if (is_no_evidence(z)) {
+    return(paste0("none", sub("no evidence", "", z$note)))
+  }
+  paste0(
+    format(z$log_evidence, digits = digits + 3), " (se ",
+    format(z$mc_se, digits = 2), ")"
+  )
 }
 
 #' The lines of print() on formula, kernel and data
@@ -52,11 +62,13 @@ describe_model <- function(x) {
 
 #' @noRd
 particle_line <- function(x) {
-  share <- if (x$time > 0) utils::tail(ess(x)$fraction, 1) else 1
+  path <- if (x$time > 0) ess(x)$fraction else 1
+  percent <- function(v) paste0(format(100 * v, digits = 2), "%")
   paste0(
     x$control$particles,
     if (x$control$replicates > 1) paste0(" x ", x$control$replicates), ", ESS ",
-    format(100 * share, digits = 2), "%, ", x$control$n_moves, " moves a row",
+    percent(utils::tail(path, 1)), " (lowest ", percent(min(path)), "), ",
+    x$control$n_moves, " moves a row",
     if (x$control$proposal != "adapted") paste0(", ", x$control$proposal)
   )
 }
@@ -132,7 +144,9 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' particles; their effective size does not know of copies. The new settings
 #' hold for the rows that come later, those of the same call included, and are
 #' stored in `control`. Random numbers are new for every such call, and the
-#' result depends on the seed and the calls alone, never on `threads`.
+#' result depends on the seed and the calls alone, never on `threads`. Fits
+#' with `proposal = "paper"` or an improper prior have no posterior that the
+#' moves could leave as it is.
 #'
 #' @param object A fit of [srvm()].
 #' @param newdata For formula fits: a data frame with predictors and response.
@@ -178,9 +192,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   started <- now()
   check_no_dots(...)
   object <- migrate_fit(object)
-  if (!is.null(time_limit)) {
-    object$control$time_limit <- check_seconds(time_limit)
-  }
+  if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
   rows <- update_rows(object, newdata, newx, newy)
@@ -189,7 +201,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (changed) object <- srvm_rejuvenate(object, n_moves, particles)
   if (!is.null(rows)) object <- append_rows(object, rows)
   if (!is_complete(object)) {
-    return(srvm_run(object, progress, started))
+    return(srvm_run(object, progress, started, time_limit))
   }
   if (changed) {
     object$seconds <- object$seconds + now() - started

@@ -18,7 +18,7 @@ srvm_pool <- function(fit, call = rlang::caller_env()) {
     coef = unlist(lapply(draws, `[[`, "coef"))
   )
   # The scaled form integrates the noise out: a state has none of its own.
-  scaled <- fit$settings$prior$scaled
+  scaled <- is_scaled(fit$settings)
   list(
     k = glue("k"), sets = glue("sets"),
     noise = if (scaled) draws$noise else glue("noise"),
@@ -154,7 +154,7 @@ srvm_moments <- function(fit, x, pool) {
     pool, settings$intercept, settings$shift,
     srvm_values(fit, x, candidates, pool), column
   )
-  if (settings$prior$scaled) {
+  if (is_scaled(settings)) {
     moments$variance <- sweep(moments$variance, 2, pool$noise, "*")
   }
   moments

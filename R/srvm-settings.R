@@ -109,9 +109,9 @@ reference_settings <- function(reference, mould, call) {
 #' @details
 #' p(k) is truncated to k at most `kmax` and the number of distinct rows so
 #' far, and normalised. The inverse gammas are truncated to \eqn{[10^{-8} v,
-#' 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 v]} for the coefficients
-#' (with v at least the square of the response's mean), within which the
-#' likelihood is computed accurately; noise below a ten-thousandth of the
+#' 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 w]} for the coefficients
+#' (w is the larger of v and the square of the response's mean), within which
+#' the likelihood is computed accurately; noise below a ten-thousandth of the
 #' response's standard deviation is not resolved. In the scaled form the noise
 #' is not truncated and the ratio lies in \eqn{[10^{-8}, 10^{12}]}. The
 #' papers' choice of inverse gammas with parameters 0 makes the posterior
@@ -159,9 +159,9 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
 #' and a largest number of centres of 50. The density \eqn{1 / v} of a variance
 #' v is not a probability density, and \eqn{1 / \tau^2} makes the posterior
 #' improper for every amount of data: the likelihood does not vanish as
-#' \eqn{\tau^2} tends to 0. No evidence is defined under it, and a sampler
-#' drifts to ever smaller \eqn{\tau^2} if it runs long enough (the bounds of
-#' [srvm_prior()] stop it). That is why the defaults of [srvm_prior()] are
+#' \eqn{\tau^2} tends to 0. No evidence is defined under it. Samplers stay
+#' within the bounds of [srvm_prior()], so that what a long run converges to
+#' depends on these bounds. That is why the defaults of [srvm_prior()] are
 #' proper, if weak. [srvm()] warns with class `kb_warning_improper`.
 #'
 #' Nothing can be drawn from such a prior before the first row, and the papers

@@ -35,8 +35,10 @@
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
 #' reversible-jump Markov chains: each iteration tries `n_moves` births, deaths
-#' or swaps of a centre and refreshes coefficients and variances by a Gibbs
-#' sweep; chains start at draws from the prior. For data at rest it is often
+#' or swaps of a centre, makes a Metropolis step in the logarithm of the
+#' coefficients' variance (coefficients integrated out; its length adapts during
+#' the warmup) and refreshes coefficients and variances by a Gibbs sweep. Chains
+#' start at draws from the prior. For data at rest it is often
 #' the better value, and it is the standard that the sequential sampler is
 #' measured against. It gives no evidence and takes in no further rows;
 #' [`update(n_iter = )`][update.kb_srvm_mcmc] goes on. [diagnostics()] gives
@@ -207,7 +209,7 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
     ),
     class = c(if (batch) "kb_srvm_mcmc", "kb_srvm", "kb_fit")
   )
-  srvm_run(fit, progress, started, call)
+  srvm_run(fit, progress, started, call = call)
 }
 
 #' The control that belongs to the method
@@ -244,15 +246,18 @@ refuse_sampler <- function(error, call) {
   kb_abort(c(
     "The sampler cannot go on.",
     x = "{conditionMessage(error)}.",
-    i = "Numbers of this size are beyond it: rescale the data (or use
-         {.code scale = TRUE}), the kernel or the prior."
+    i = "Numbers beyond double precision are the usual cause: rescale the data
+         (or use {.code scale = TRUE}), the kernel or the prior."
   ), "sampler", parent = error, call = call)
 }
 
 #' Run a fit to the end of its data
 #' @noRd
-srvm_run <- function(fit, progress, started = now(),
+srvm_run <- function(fit, progress, started = now(), time_limit = NULL,
                      call = rlang::caller_env()) {
+  control <- fit$control
+  # One call's limit is not the fit's.
+  if (!is.null(time_limit)) control$time_limit <- time_limit
   before <- fit$seconds
   finish <- function(states) {
     srvm_finish(fit, states, before + now() - started)
@@ -261,7 +266,7 @@ srvm_run <- function(fit, progress, started = now(),
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
   out <- tryCatch(
-    run_engine(srvm_engine(fit), fit$runs, fit$control, progress, save),
+    run_engine(srvm_engine(fit), fit$runs, control, progress, save),
     "C++Error" = function(error) refuse_sampler(error, call)
   )
   fit <- finish(out$states)
@@ -341,7 +346,8 @@ warn_improper <- function(prior, call) {
   if (any(improper)) {
     kb_warn(c(
       "The prior is improper and so is the posterior, whatever the data.",
-      x = "The evidence is not defined, and a longer run does not converge.",
+      x = "The evidence is not defined, and what is sampled depends on where
+           the variances are cut off.",
       i = "It is for reproduction only: use {.fn srvm_prior}."
     ), "improper", call = call)
   }

@@ -312,3 +312,62 @@ test_that("extremes have a defined answer", {
   expect_true(all(is.na(diagnostics(fixed_set)$acceptance)))
   expect_output(print(fixed_set), "0 moves each")
 })
+
+# Stopped and unequal chains --------------------------------------------------
+
+#' The fit with each chain stopped after so many iterations
+stopped_at <- function(fit, times) {
+  engine <- srvm_engine(fit)
+  fit$runs <- lapply(seq_along(times), function(index) {
+    handle <- engine_open(engine, index, NULL)
+    on.exit(engine_close(engine, handle))
+    engine_advance(engine, handle, times[[index]])
+    engine_snapshot(engine, handle)
+  })
+  fit$status <- "interrupted"
+  fit
+}
+
+test_that("chains that have hardly begun are left out, the others cut alike", {
+  fit <- batch(sinc$x, sinc$y, chains = 3, seed = 5)
+  part <- stopped_at(fit, c(300, 250, 110))
+  expect_identical(diagnostics(part)$draws, c(150L, 150L))
+  draws <- as_draws(part)
+  expect_identical(posterior::niterations(draws), 150L)
+  at <- as.matrix(c(-1, 2))
+  f <- predict(part, at, type = "draws")
+  expect_identical(dim(f), c(300L, 2L))
+  # Both accessors speak of the same draws, those of the whole chains.
+  all <- predict(fit, at, type = "draws")
+  expect_identical(f, all[c(1:150, 201:350), ])
+  expect_identical(draws$k, as_draws(fit)$k[c(1:150, 201:350)])
+  expect_true(all(is.finite(ess(part)$rhat)))
+  expect_same_draws(resume(part), fit)
+})
+
+test_that("a limit of one call is not the fit's", {
+  fit <- batch(sinc$x, sinc$y, chains = 1, seed = 5)
+  later <- suppressWarnings(update(fit, n_iter = 1e5, time_limit = 0.05))
+  expect_identical(later$status, "time_limit")
+  expect_identical(later$control$time_limit, Inf)
+})
+
+test_that("a time limit holds where the sums of all pairs would take long", {
+  data <- sim_sinc(3000, seed = 3)
+  took <- system.time(part <- suppressWarnings(srvm(y ~ x, data,
+    method = "mcmc", kernel = kernel_gaussian(0.2), seed = 1,
+    control = mcmc_control(1, 0, 1e5, time_limit = 0.3)
+  )))[["elapsed"]]
+  expect_identical(part$status, "time_limit")
+  # All pairs are 1.4e10 multiplications; one iteration is 50 moves.
+  expect_gt(state_time(part$runs[[1]]), 1)
+})
+
+test_that("the papers' prior leaves a variance alone that nothing informs", {
+  fit <- suppressWarnings(srvm(as.matrix(xs), ys,
+    kernel = kernel_gaussian(0.9), prior = srvm_prior_paper(kmax = 0),
+    scale = FALSE, intercept = FALSE, method = "mcmc", seed = 1,
+    control = mcmc_control(1, 10, 50)
+  ))
+  expect_identical(unique(fit$runs[[1]]$draws$coef), response_variance(ys))
+})

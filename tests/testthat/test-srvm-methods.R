@@ -505,3 +505,68 @@ test_that("update() can set another time limit", {
   expect_identical(nobs(suppressWarnings(update(short, time_limit = Inf))), 40L)
   expect_error(update(short, time_limit = -1), class = "kb_error_argument")
 })
+
+# What stands beside the evidence ---------------------------------------------
+
+test_that("evidence says where it is none, and where it is noisy", {
+  data <- sim_sinc(30, seed = 1)
+  fit_with <- function(...) {
+    suppressWarnings(srvm(y ~ x, data,
+      kernel = kernel_gaussian(0.2), seed = 1, ...
+    ))
+  }
+  printed <- fit_with(control = smc_control(50, proposal = "paper"))
+  expect_match(evidence(printed)$note, "printed weights")
+  expect_output(print(evidence(printed)), "no evidence")
+  expect_output(print(printed), "log evidence: none")
+  expect_identical(glance(printed)$log_evidence, NA_real_)
+  improper <- fit_with(prior = srvm_prior_paper(), control = smc_control(50))
+  expect_match(evidence(improper)$note, "improper")
+  expect_identical(glance(improper)$mc_se, NA_real_)
+  few <- fit_with(control = smc_control(100))
+  few$runs[[1]]$path$ess[] <- 60
+  expect_null(evidence(few)$note)
+  few$runs[[1]]$path$ess[[7]] <- 2
+  expect_match(evidence(few)$note, "ESS fell to 2% at row 7")
+  expect_output(print(evidence(few)), "ESS fell")
+  expect_output(print(few), "lowest 2%", fixed = TRUE)
+})
+
+test_that("the limit of one update is not the fit's", {
+  data <- sim_sinc(400, seed = 1)
+  fit <- suppressWarnings(srvm(y ~ x, data[1:20, ], seed = 1))
+  later <- suppressWarnings(
+    update(fit, newdata = data[21:400, ], time_limit = 0.01)
+  )
+  expect_identical(later$status, "time_limit")
+  expect_identical(later$control$time_limit, Inf)
+})
+
+test_that("the trace of the scaled form is the posterior mean at each row", {
+  # Nothing but the intercept: the posterior mean of sigma is that of a t fit.
+  y <- c(0.3, -0.2, 0.1, 0.4, -0.1, 0.2, 0.1, 5)
+  fit <- suppressWarnings(srvm(as.matrix(seq_along(y)), y,
+    kernel = kernel_gaussian(1), scale = FALSE, seed = 1,
+    prior = srvm_prior(kmax = 0, noise = ig(3, 1), coef = fixed(2), scaled = TRUE),
+    control = smc_control(20)
+  ))
+  exact <- vapply(seq_along(y), function(t) {
+    v <- diag(t) + 2
+    rest <- sum(y[1:t] * solve(v, y[1:t]))
+    a <- 3 + t / 2
+    sqrt(1 + rest / 2) * exp(lgamma(a - 0.5) - lgamma(a))
+  }, 0)
+  expect_equal(fit$runs[[1]]$path$mean_sigma, exact, tolerance = 1e-12)
+})
+
+test_that("a fit from before the scaled form is a plain one", {
+  data <- sim_sinc(20, seed = 1)
+  fit <- suppressWarnings(srvm(y ~ x, data, seed = 1))
+  old <- fit
+  old$settings$prior$scaled <- NULL
+  expect_identical(predict(old), predict(fit))
+  expect_identical(sigma(old), sigma(fit))
+  expect_s3_class(
+    suppressWarnings(update(old, newdata = data[1:2, ])), "kb_srvm"
+  )
+})

@@ -46,13 +46,14 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
 }
 
 // Whether the Gram matrix of all rows is less work than the sums that the
-// moves will ask for (a guess of 30 centres), and has room.
+// moves will ask for (a guess of 30 centres), and done in about a second: it
+// cannot be interrupted, and a run that goes on computes it again.
 bool Chain::worth_all_pairs() const {
-  constexpr double kMostEntries = 6.4e7;  // half a gigabyte
+  constexpr double kMostWork = 2e9;  // multiplications
   const double n = static_cast<double>(x_.rows());
   const double pairs = n * n / 2;
   const double asked = 30.0 * total() * config_.n_moves;
-  return pairs <= kMostEntries && pairs <= std::max(asked, 1e5);
+  return n * pairs <= kMostWork && pairs <= std::max(asked, 1e5);
 }
 
 // A draw from the prior: chains begin far apart.
@@ -90,7 +91,9 @@ void Chain::iterate() {
   for (int i = 0; i < config_.n_moves; ++i) {
     random_move(particle_, config_, pool_, rng_, scratch_);
   }
-  if (!config_.model.coef.fixed) move_coef();
+  const VariancePrior& prior = config_.model.coef;
+  const bool informed = prior.shape > 0 || particle_.factor.size() > 0;
+  if (!prior.fixed && informed) move_coef();
   const double noise = particle_.noise, coef = particle_.coef;
   gibbs_draw(particle_, config_.model, pool_, rng_, scratch_.a);
   ++time_;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/stopwatch.hpp"
+#include "likelihood.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -15,10 +16,13 @@ namespace {
 // Posterior means over the particles, and how their latest moves went.
 struct Summary {
   Summary(const std::vector<Particle>& particles,
-          const std::vector<double>& weights) {
+          const std::vector<double>& weights, const Model& model,
+          const CandidatePool& pool) {
     for (std::size_t i = 0; i < particles.size(); ++i) {
       k += weights[i] * particles[i].k();
-      sigma += weights[i] * std::sqrt(particles[i].noise);
+      sigma += weights[i] *
+               Likelihood::noise_sd(particles[i], model, pool.rows(),
+                                    pool.response_squares());
       for (int move = 0; move < 3; ++move) {
         tried[move] += particles[i].moves.tried[move];
         accepted[move] += particles[i].moves.accepted[move];
@@ -97,7 +101,7 @@ double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
 
 void Target::after_step(int, const std::vector<Particle>& particles,
                         const std::vector<double>& weights) {
-  const Summary now(particles, weights);
+  const Summary now(particles, weights, config_.model, pool_);
   records_.mean_k.push_back(now.k);
   records_.mean_sigma.push_back(now.sigma);
   records_.tried.insert(records_.tried.end(), now.tried, now.tried + 3);
@@ -109,7 +113,7 @@ void Target::after_step(int, const std::vector<Particle>& particles,
 
 void Target::after_rejuvenation(const std::vector<Particle>& particles,
                                 const std::vector<double>& weights) {
-  const Summary now(particles, weights);
+  const Summary now(particles, weights, config_.model, pool_);
   records_.mean_k.back() = now.k;
   records_.mean_sigma.back() = now.sigma;
   for (int move = 0; move < 3; ++move) {

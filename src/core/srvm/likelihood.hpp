@@ -54,6 +54,17 @@ class Likelihood {
            (shape_ + 0.5) * std::log1p(square / spread_) - kHalfLogTwoPi;
   }
 
+  /// E[noise sd | S, coef, y]; in the plain form the noise is what it is.
+  static double noise_sd(const Particle& particle, const Model& model,
+                         int rows, double squares) {
+    if (!model.scaled) return std::sqrt(particle.noise);
+    const double shape = model.noise.shape + 0.5 * rows;
+    const double scale =
+        model.noise.scale + 0.5 * residual_squares(particle, model, squares);
+    return std::sqrt(scale) *
+           std::exp(std::lgamma(shape - 0.5) - std::lgamma(shape));
+  }
+
   /// Scaled form: y'y - z'z, with the prior's pull on a shifted intercept.
   static double residual_squares(const Particle& particle, const Model& model,
                                  double squares) {
