@@ -12,6 +12,48 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
+// bark_invariance_cpp
+Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed);
+RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
+    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_walk_cpp
+Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed);
+RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
+    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_walk_cpp(prior, x, y, weights, steps, power, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_moves_cpp
+std::vector<std::string> bark_moves_cpp();
+RcppExport SEXP _kernelbayes_bark_moves_cpp() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(bark_moves_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
 // kernel_matrix_cpp
 Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Eigen::Map<Eigen::MatrixXd>& y);
 RcppExport SEXP _kernelbayes_kernel_matrix_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP) {
@@ -375,6 +417,9 @@ END_RCPP
 }
 
 static const R_CallMethodDef CallEntries[] = {
+    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 8},
+    {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
+    {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},

@@ -3,6 +3,7 @@
 #include <array>
 #include <boost/random/gamma_distribution.hpp>
 #include <boost/random/normal_distribution.hpp>
+#include <boost/random/poisson_distribution.hpp>
 #include <boost/random/uniform_01.hpp>
 #include <boost/random/xoshiro.hpp>
 #include <cstdint>
@@ -44,6 +45,10 @@ class Rng {
   /// Inverse gamma with density proportional to v^(-shape-1) exp(-scale/v).
   double inverse_gamma(double shape, double scale) {
     return scale / gamma(shape);
+  }
+
+  int poisson(double mean) {
+    return boost::random::poisson_distribution<int, double>(mean)(engine_);
   }
 
   /// Uniform on {0, ..., n - 1}, without bias (Lemire, 2019).

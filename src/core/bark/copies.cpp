@@ -1,0 +1,57 @@
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+// A uniform slot with a copy more or less, and the ratio of the priors of its
+// number, Po(nu / (n + 1)).
+struct Step {
+  int slot;
+  int copies;
+  double log_prior;
+};
+
+Step choose_step(const State& state, Rng& rng) {
+  const int j = static_cast<int>(rng.index(state.size()));
+  const int now = state.slot(j).copies;
+  const double each = state.prior().nu / (state.data().n() + 1);
+  if (rng.uniform() < 0.5) return {j, now + 1, std::log(each / (now + 1))};
+  return {j, now - 1, std::log(now / each)};
+}
+
+}  // namespace
+
+bool copies_move(State& state, double power, Rng& rng) {
+  if (!state.prior().collapsed() || state.size() == 0) return false;
+  const Step step = choose_step(state, rng);
+  if (step.copies == 0) return false;
+  Slot slot = state.slot(step.slot);
+  slot.copies = step.copies;
+  const Change change = state.score_change(step.slot, slot.variance(true));
+  if (!accept(power * change.log_ratio + step.log_prior, rng)) return false;
+  state.set_slot(change, std::move(slot));
+  return true;
+}
+
+bool rescale_move(State& state, double, Rng& rng) {
+  const Prior& prior = state.prior();
+  if (!prior.collapsed() || state.size() == 0) return false;
+  const Step step = choose_step(state, rng);
+  if (step.copies == 0) return false;
+  Slot slot = state.slot(step.slot);
+  const double ratio = double(step.copies) / slot.copies;
+  const double varphi = slot.varphi[0], scaled = varphi * ratio * ratio;
+  // The Jacobian of varphi and its density make (varphi'/varphi)^(alpha/2).
+  const double log_ratio = step.log_prior + prior.alpha * std::log(ratio) -
+                           prior.varphi_rate() * (scaled - varphi);
+  if (!accept(log_ratio, rng)) return false;
+  slot.copies = step.copies;
+  slot.varphi[0] = scaled;
+  state.relabel(step.slot, std::move(slot));
+  return true;
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <kernelbayes/rng.hpp>
+#include <vector>
+
+namespace kernelbayes {
+namespace bark {
+
+/// How the scales lambda of the predictors are distributed; in all four,
+/// S = sum lambda ~ Ga(a, b) given that any predictor is included.
+enum class ScaleType { kEqual, kDifferent, kSelectEqual, kSelectDifferent };
+
+/// The prior of Ouyang, Clyde and Wolpert (2008), with the corrections of the
+/// package's derivation. Gammas have a shape and a RATE.
+struct Prior {
+  ScaleType type = ScaleType::kSelectDifferent;
+  double alpha = 1, eps = 0.5;
+  double nu = 20;            // mean number of kernel copies
+  double a = 1, b = 1;       // S ~ Ga(a, b)
+  double ap = 1, bp = 1;     // inclusion probability ~ Be(ap, bp)
+  double noise_shape = 1.5, noise_rate = 1;  // of the noise precision
+  bool noise_fixed = false;
+
+  /// With alpha = 1 the copies at one location have one coefficient.
+  bool collapsed() const { return alpha == 1; }
+  bool selects() const {
+    return type == ScaleType::kSelectEqual ||
+           type == ScaleType::kSelectDifferent;
+  }
+  bool equal() const {
+    return type == ScaleType::kEqual || type == ScaleType::kSelectEqual;
+  }
+
+  /// The shape of each included lambda, d of them included, where they differ.
+  double share_shape(int d) const { return a / d; }
+
+  /// pi(delta with one more) / pi(delta), d of p included.
+  double log_include(int d, int p) const {
+    return std::log((ap + d) / (bp + p - d - 1));
+  }
+
+  double draw_varphi(Rng& rng) const {
+    return rng.gamma(alpha / 2) / varphi_rate();
+  }
+  double varphi_rate() const { return alpha * eps * eps / 2; }
+};
+
+/// log of a draw from Ga(shape, rate): small shapes underflow otherwise.
+inline double log_gamma_draw(double shape, double rate, Rng& rng) {
+  const double u = 1 - rng.uniform();
+  return std::log(rng.gamma(shape + 1)) + std::log(u) / shape -
+         std::log(rate);
+}
+
+/// log density of Ga(shape, rate) at exp(log_x), with respect to x.
+inline double log_gamma_density(double log_x, double shape, double rate) {
+  return shape * std::log(rate) - std::lgamma(shape) +
+         (shape - 1) * log_x - rate * std::exp(log_x);
+}
+
+/// Responses have precision phi times their weight.
+struct Data {
+  Eigen::MatrixXd x;  // standardised
+  Eigen::VectorXd y, weights;
+  int n() const { return static_cast<int>(x.rows()); }
+  int p() const { return static_cast<int>(x.cols()); }
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,146 @@
+#pragma once
+
+#include "model.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// A location (0 is the intercept, i > 0 row i - 1 of x) that holds copies of
+/// its kernel. Its coefficient has variance n^2 / varphi (collapsed), or the
+/// sum of 1 / varphi over the copies.
+struct Slot {
+  int location = 0;
+  int copies = 1;
+  std::vector<double> varphi;
+
+  double variance(bool collapsed) const {
+    if (collapsed) return double(copies) * copies / varphi[0];
+    double sum = 0;
+    for (const double v : varphi) sum += 1 / v;
+    return sum;
+  }
+};
+
+/// What a change of one coefficient's variance does: v_j -> v (0 removes the
+/// slot). Sig becomes Sig - kappa Sig_:j Sig_j:, mu - kappa mu_j Sig_:j.
+struct Change {
+  int slot;
+  double variance, kappa, log_ratio;
+};
+
+/// A column that may join: its products with those present.
+struct Column {
+  int location;
+  Eigen::VectorXd exponents, values, gram;  // gram: K'Wk
+  double own, response;                     // k'Wk, k'Wy
+};
+
+/// The kernel part of a state and its likelihood with the coefficients
+/// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
+/// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
+/// posterior covariance and mean of beta.
+///
+/// Exponents are kept beside kernel values: a value that has underflowed to 0
+/// cannot be brought back by a factor when a scale falls.
+class State {
+ public:
+  State(const Data& data, const Prior& prior);
+
+  const Data& data() const { return *data_; }
+  const Prior& prior() const { return *prior_; }
+  int size() const { return static_cast<int>(slots_.size()); }
+  int copies() const { return copies_; }
+  const Slot& slot(int j) const { return slots_[j]; }
+  /// The slot at a location, or -1.
+  int find(int location) const { return at_[location]; }
+  double variance(int j) const { return variance_[j]; }
+  double log_likelihood() const { return log_likelihood_; }
+  double noise() const { return phi_; }  // precision
+  Eigen::Ref<const Eigen::MatrixXd> covariance() const {
+    return covariance_.topLeftCorner(size(), size());
+  }
+  Eigen::Ref<const Eigen::VectorXd> mean() const { return mean_.head(size()); }
+  Eigen::Ref<const Eigen::MatrixXd> columns() const {
+    return values_.leftCols(size());
+  }
+
+  /// log lambda_l of included predictors, and their number.
+  const std::vector<double>& log_lambda() const { return log_lambda_; }
+  const std::vector<char>& included() const { return included_; }
+  int n_included() const { return n_included_; }
+  double total_scale() const;
+
+  // Coefficient variances, likelihood ratios in O(1) and O(m) -------------
+  Change score_change(int j, double variance) const;
+  /// The same after another change of a different slot.
+  Change score_change(int j, double variance, const Change& before) const;
+  Column make_column(int location) const;
+  double score_add(const Column& column, double variance) const;
+  double score_add(const Column& column, double variance,
+                   const Change& before) const;
+
+  /// Carry out. set_slot() takes what the slot becomes; remove() moves the
+  /// last slot to its place; add() appends.
+  void set_slot(const Change& change, Slot slot);
+  void remove(const Change& change);
+  void add(const Column& column, Slot slot);
+  /// Replaces a slot's copies and varphi without a change of variance.
+  void relabel(int j, Slot slot);
+
+  // Everything else: computed afresh ---------------------------------------
+  /// Sets scales and noise; all columns and sums follow. The state before can
+  /// be brought back by undo(), once.
+  void set_scales(std::vector<double> log_lambda, std::vector<char> included);
+  void set_noise(double phi);
+  void undo();
+  /// Sets all there is.
+  void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
+              std::vector<char> included, double phi);
+
+  /// Covariance, mean and likelihood from the sums. False if they cannot be
+  /// computed; the likelihood is then minus infinity.
+  bool refresh();
+
+  /// Coefficients given all else.
+  Eigen::VectorXd draw_coefficients(Rng& rng) const;
+
+ private:
+  void reserve(int slots);
+  void fill_exponents(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void rebuild_columns();
+  void rebuild_sums();
+  bool refresh_by_qr(const Eigen::VectorXd& s);
+  void shrink(const Change& change);
+  Change change_of(int j, double own, double mean, double variance,
+                   double before) const;
+  void keep();
+
+  const Data* data_;
+  const Prior* prior_;
+  std::vector<Slot> slots_;
+  std::vector<int> at_;
+  std::vector<double> variance_;
+  int copies_ = 0;
+  std::vector<double> log_lambda_;
+  std::vector<char> included_;
+  int n_included_ = 0;
+  double phi_ = 1;
+  Eigen::MatrixXd exponents_, values_;  // n x capacity
+  Eigen::MatrixXd gram_, covariance_;
+  Eigen::VectorXd product_, mean_;      // K'Wy, mu
+  double squares_;                      // y'Wy
+  double log_weights_;                  // sum of log w, halved
+  double log_likelihood_ = 0;
+  // What undo() brings back.
+  struct Kept {
+    std::vector<double> log_lambda;
+    std::vector<char> included;
+    double phi = 1, log_likelihood = 0;
+    bool columns = false;
+    Eigen::MatrixXd exponents, values, gram, covariance;
+    Eigen::VectorXd product, mean;
+  } kept_;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,58 @@
+// The bark engine's configuration and state, to and from plain R lists.
+#pragma once
+
+#include <RcppEigen.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/bark/state.hpp"
+
+namespace bark_r {
+
+using namespace kernelbayes;
+
+inline bark::ScaleType scale_type(const std::string& name) {
+  if (name == "equal") return bark::ScaleType::kEqual;
+  if (name == "different") return bark::ScaleType::kDifferent;
+  if (name == "select_equal") return bark::ScaleType::kSelectEqual;
+  if (name == "select_different") return bark::ScaleType::kSelectDifferent;
+  throw std::invalid_argument("no prior of the name '" + name + "'");
+}
+
+inline bark::Prior prior(const Rcpp::List& list) {
+  bark::Prior out;
+  out.type = scale_type(list["type"]);
+  out.alpha = list["alpha"];
+  out.eps = list["eps"];
+  out.nu = list["nu"];
+  out.a = list["A"];
+  out.b = list["B"];
+  out.ap = list["a_p"];
+  out.bp = list["b_p"];
+  out.noise_shape = list["noise_shape"];
+  out.noise_rate = list["noise_rate"];
+  return out;
+}
+
+inline Rcpp::List state_to_r(const bark::State& state) {
+  using Rcpp::_;
+  std::vector<int> location, copies;
+  std::vector<double> varphi;
+  for (int j = 0; j < state.size(); ++j) {
+    const bark::Slot& slot = state.slot(j);
+    location.push_back(slot.location);
+    copies.push_back(slot.copies);
+    varphi.insert(varphi.end(), slot.varphi.begin(), slot.varphi.end());
+  }
+  return Rcpp::List::create(
+      _["location"] = location, _["copies"] = copies, _["varphi"] = varphi,
+      _["log_lambda"] = state.log_lambda(),
+      _["included"] = std::vector<int>(state.included().begin(),
+                                       state.included().end()),
+      _["noise"] = state.noise(),
+      _["log_likelihood"] = state.log_likelihood());
+}
+
+}  // namespace bark_r

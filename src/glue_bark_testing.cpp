@@ -1,0 +1,142 @@
+// Internal entries through which tests reach the core of bark.
+#include <RcppEigen.h>
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/bark/moves.hpp"
+#include "glue/bark_from_r.hpp"
+
+namespace {
+
+using namespace kernelbayes;
+using bark::State;
+
+using Move = std::function<void(State&, double, Rng&)>;
+
+const std::map<std::string, Move>& moves() {
+  static const std::map<std::string, Move> all = {
+      {"birth_death", bark::birth_death_move},
+      {"relocate", bark::relocate_move},
+      {"copies", bark::copies_move},
+      {"rescale", bark::rescale_move},
+      {"scale_pair", bark::scale_pair_move},
+      {"flip", bark::flip_move},
+      {"swap", bark::swap_move},
+      {"varphi",
+       [](State& s, double t, Rng& r) { bark::varphi_move(s, t, 1.5, r); }},
+      {"scale_all",
+       [](State& s, double t, Rng& r) { bark::scale_all_move(s, t, 0.8, r); }},
+      {"scale_one",
+       [](State& s, double t, Rng& r) { bark::scale_one_move(s, t, 1.2, r); }},
+      {"noise",
+       [](State& s, double t, Rng& r) { bark::noise_move(s, t, 0.7, r); }},
+      {"noise_gibbs", [](State& s, double, Rng& r) { bark::noise_gibbs(s, r); }},
+      {"none", [](State&, double, Rng&) {}}};
+  return all;
+}
+
+// The real line in (-1, 1): means of heavy tails have no standard error.
+double squash(double x) { return x / (1 + std::abs(x)); }
+
+constexpr int kStatistics = 9;
+
+void statistics(const State& state, double* out) {
+  double varphi = 0, at_intercept = 0;
+  for (int j = 0; j < state.size(); ++j) {
+    const bark::Slot& slot = state.slot(j);
+    for (const double v : slot.varphi) varphi += squash(std::log(v));
+    if (slot.location == 0) at_intercept = slot.copies;
+  }
+  const double total = state.total_scale();
+  const double first =
+      state.included()[0] ? std::exp(state.log_lambda()[0]) : 0;
+  const double values[kStatistics] = {
+      double(state.copies()), double(state.size()), varphi, at_intercept,
+      double(state.n_included()), squash(total), squash(first),
+      squash(std::log(state.noise())), squash(state.log_likelihood())};
+  std::copy(values, values + kStatistics, out);
+}
+
+// y given all else, coefficients from their prior.
+void simulate(const State& state, bark::Data& data, Rng& rng) {
+  data.y.setZero();
+  for (int j = 0; j < state.size(); ++j) {
+    data.y +=
+        std::sqrt(state.variance(j)) * rng.normal() * state.columns().col(j);
+  }
+  for (int i = 0; i < data.n(); ++i) {
+    data.y[i] += rng.normal() / std::sqrt(state.noise() * data.weights[i]);
+  }
+}
+
+std::vector<bark::Slot> slots_of(const State& state) {
+  std::vector<bark::Slot> out;
+  for (int j = 0; j < state.size(); ++j) out.push_back(state.slot(j));
+  return out;
+}
+
+}  // namespace
+
+// Independent pairs: theta from the prior and y given theta, then `repeats` of
+// one move. Statistics before and after, a column a pair. With power 0, y is
+// not used.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                               const Eigen::VectorXd& weights,
+                               std::string move, int repeats, int pairs,
+                               double power, int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const Move& apply = moves().at(move);
+  bark::Data data{x, Eigen::VectorXd::Zero(x.rows()), weights};
+  Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
+  for (int pair = 0; pair < pairs; ++pair) {
+    Rng rng(seed, pair);
+    State theta(data, setting);
+    bark::draw_prior(theta, rng);
+    bark::Data own = data;
+    simulate(theta, own, rng);
+    State state(own, setting);
+    state.assign(slots_of(theta), theta.log_lambda(), theta.included(),
+                 theta.noise());
+    statistics(state, before.col(pair).data());
+    for (int i = 0; i < repeats; ++i) apply(state, power, rng);
+    statistics(state, after.col(pair).data());
+  }
+  return Rcpp::List::create(Rcpp::_["before"] = before,
+                            Rcpp::_["after"] = after);
+}
+
+// A walk through all moves from a draw of the prior; every state with its
+// covariance and mean as the updates left them.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                         const Eigen::VectorXd& y,
+                         const Eigen::VectorXd& weights, int steps,
+                         double power, int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data{x, y, weights};
+  Rng rng(seed);
+  State state(data, setting);
+  bark::draw_prior(state, rng);
+  Rcpp::List out;
+  for (int i = 0; i < steps; ++i) {
+    for (const auto& move : moves()) {
+      if (move.first != "noise_gibbs") move.second(state, power, rng);
+    }
+    Rcpp::List one = bark_r::state_to_r(state);
+    one["covariance"] = Eigen::MatrixXd(state.covariance());
+    one["mean"] = Eigen::VectorXd(state.mean());
+    out.push_back(one);
+  }
+  return out;
+}
+
+// The names of all moves.
+// [[Rcpp::export(rng = false)]]
+std::vector<std::string> bark_moves_cpp() {
+  std::vector<std::string> out;
+  for (const auto& move : moves()) out.push_back(move.first);
+  return out;
+}
