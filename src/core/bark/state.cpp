@@ -12,6 +12,10 @@ namespace {
 
 constexpr double kLogTwoPi = 1.8378770664093454836;
 
+// Columns start at aligned addresses: vectorised exponentials then have the
+// same bits wherever a column lies.
+Eigen::Index padded(Eigen::Index n) { return (n + 7) / 8 * 8; }
+
 }  // namespace
 
 State::State(const Data& data, const Prior& prior)
@@ -42,8 +46,8 @@ void State::reserve(int slots) {
   const int capacity = static_cast<int>(gram_.rows());
   if (slots <= capacity) return;
   const int wanted = std::max(slots, 2 * capacity);
-  exponents_.conservativeResize(data_->n(), wanted);
-  values_.conservativeResize(data_->n(), wanted);
+  exponents_.conservativeResize(padded(data_->n()), wanted);
+  values_.conservativeResize(padded(data_->n()), wanted);
   gram_.conservativeResize(wanted, wanted);
   covariance_.conservativeResize(wanted, wanted);
   product_.conservativeResize(wanted);
@@ -184,8 +188,8 @@ void State::add(const Column& column, Slot slot) {
   covariance_(m, m) = 1 / precision;
   mean_.head(m) -= phi_ * own * u;
   mean_[m] = own;
-  exponents_.col(m) = column.exponents;
-  values_.col(m) = column.values;
+  exponents_.col(m).head(data_->n()) = column.exponents;
+  values_.col(m).head(data_->n()) = column.values;
   gram_.col(m).head(m) = column.gram;
   gram_.row(m).head(m) = column.gram.transpose();
   gram_(m, m) = column.own;
@@ -197,18 +201,17 @@ void State::add(const Column& column, Slot slot) {
 }
 
 void State::rebuild_columns() {
+  const int n = data_->n();
   for (int j = 0; j < size(); ++j) {
-    fill_exponents(slots_[j].location, exponents_.col(j));
+    fill_exponents(slots_[j].location, exponents_.col(j).head(n));
+    values_.col(j).head(n) = (-exponents_.col(j).head(n).array()).exp();
   }
-  values_.leftCols(size()) = (-exponents_.leftCols(size()).array()).exp();
 }
 
 void State::rebuild_sums() {
   const int m = size();
-  const Eigen::MatrixXd weighted =
-      data_->weights.asDiagonal() * values_.leftCols(m);
-  gram_.topLeftCorner(m, m).noalias() =
-      weighted.transpose() * values_.leftCols(m);
+  const Eigen::MatrixXd weighted = data_->weights.asDiagonal() * columns();
+  gram_.topLeftCorner(m, m).noalias() = weighted.transpose() * columns();
   product_.head(m).noalias() = weighted.transpose() * data_->y;
 }
 
@@ -247,7 +250,7 @@ bool State::refresh_by_qr(const Eigen::VectorXd& s) {
   const int m = size(), n = data_->n();
   const Eigen::VectorXd root = (phi_ * data_->weights.array()).sqrt();
   Eigen::MatrixXd stacked(n + m, m);
-  stacked.topRows(n) = root.asDiagonal() * values_.leftCols(m) * s.asDiagonal();
+  stacked.topRows(n) = root.asDiagonal() * columns() * s.asDiagonal();
   stacked.bottomRows(m).setIdentity();
   Eigen::VectorXd target = Eigen::VectorXd::Zero(n + m);
   target.head(n) = root.cwiseProduct(data_->y);
@@ -284,16 +287,13 @@ void State::set_scales(std::vector<double> log_lambda,
   keep();
   const int m = size();
   kept_.columns = true;
-  kept_.exponents = exponents_.leftCols(m);
-  kept_.values = values_.leftCols(m);
+  kept_.exponents = exponents_.topLeftCorner(data_->n(), m);
+  kept_.values = columns();
   kept_.gram = gram_.topLeftCorner(m, m);
   kept_.product = product_.head(m);
   kept_.log_lambda = std::move(log_lambda_);
   kept_.included = std::move(included_);
-  log_lambda_ = std::move(log_lambda);
-  included_ = std::move(included);
-  n_included_ = 0;
-  for (const char in : included_) n_included_ += in;
+  include(std::move(log_lambda), std::move(included));
   rebuild_columns();
   rebuild_sums();
   refresh();
@@ -312,18 +312,22 @@ void State::undo() {
   covariance_.topLeftCorner(m, m) = kept_.covariance;
   mean_.head(m) = kept_.mean;
   if (!kept_.columns) return;
-  exponents_.leftCols(m) = kept_.exponents;
-  values_.leftCols(m) = kept_.values;
+  exponents_.topLeftCorner(data_->n(), m) = kept_.exponents;
+  values_.topLeftCorner(data_->n(), m) = kept_.values;
   gram_.topLeftCorner(m, m) = kept_.gram;
   product_.head(m) = kept_.product;
-  log_lambda_ = std::move(kept_.log_lambda);
-  included_ = std::move(kept_.included);
+  include(std::move(kept_.log_lambda), std::move(kept_.included));
+}
+
+void State::include(std::vector<double> log_lambda,
+                    std::vector<char> included) {
+  log_lambda_ = std::move(log_lambda);
+  included_ = std::move(included);
   n_included_ = 0;
   for (const char in : included_) n_included_ += in;
 }
 
-void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
-                   std::vector<char> included, double phi) {
+void State::place(std::vector<Slot> slots) {
   std::fill(at_.begin(), at_.end(), -1);
   slots_ = std::move(slots);
   variance_.clear();
@@ -334,8 +338,35 @@ void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
     copies_ += slots_[j].copies;
   }
   reserve(size());
+}
+
+void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
+                   std::vector<char> included, double phi) {
+  place(std::move(slots));
   phi_ = phi;
-  set_scales(std::move(log_lambda), std::move(included));
+  include(std::move(log_lambda), std::move(included));
+  rebuild_columns();
+  rebuild_sums();
+  refresh();
+}
+
+State::Saved State::save() const {
+  const int m = size();
+  return {slots_, log_lambda_, included_, phi_, log_likelihood_,
+          gram_.topLeftCorner(m, m), covariance(), product_.head(m), mean()};
+}
+
+void State::restore(Saved saved) {
+  place(std::move(saved.slots));
+  include(std::move(saved.log_lambda), std::move(saved.included));
+  phi_ = saved.phi;
+  rebuild_columns();
+  const int m = size();
+  log_likelihood_ = saved.log_likelihood;
+  gram_.topLeftCorner(m, m) = saved.gram;
+  covariance_.topLeftCorner(m, m) = saved.covariance;
+  product_.head(m) = saved.product;
+  mean_.head(m) = saved.mean;
 }
 
 Eigen::VectorXd State::draw_coefficients(Rng& rng) const {

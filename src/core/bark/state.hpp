@@ -61,7 +61,7 @@ class State {
   }
   Eigen::Ref<const Eigen::VectorXd> mean() const { return mean_.head(size()); }
   Eigen::Ref<const Eigen::MatrixXd> columns() const {
-    return values_.leftCols(size());
+    return values_.topLeftCorner(data_->n(), size());
   }
 
   /// log lambda_l of included predictors, and their number.
@@ -97,6 +97,18 @@ class State {
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
 
+  /// All that a state is, to the last bit: what updates have left behind too.
+  struct Saved {
+    std::vector<Slot> slots;
+    std::vector<double> log_lambda;
+    std::vector<char> included;
+    double phi = 1, log_likelihood = 0;
+    Eigen::MatrixXd gram, covariance;
+    Eigen::VectorXd product, mean;
+  };
+  Saved save() const;
+  void restore(Saved saved);
+
   /// Covariance, mean and likelihood from the sums. False if they cannot be
   /// computed; the likelihood is then minus infinity.
   bool refresh();
@@ -107,6 +119,8 @@ class State {
  private:
   void reserve(int slots);
   void fill_exponents(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void place(std::vector<Slot> slots);
+  void include(std::vector<double> log_lambda, std::vector<char> included);
   void rebuild_columns();
   void rebuild_sums();
   bool refresh_by_qr(const Eigen::VectorXd& s);
@@ -125,7 +139,7 @@ class State {
   std::vector<char> included_;
   int n_included_ = 0;
   double phi_ = 1;
-  Eigen::MatrixXd exponents_, values_;  // n x capacity
+  Eigen::MatrixXd exponents_, values_;  // the first n rows: see padded()
   Eigen::MatrixXd gram_, covariance_;
   Eigen::VectorXd product_, mean_;      // K'Wy, mu
   double squares_;                      // y'Wy

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+struct ChainSettings {
+  int warmup = 0, iterations = 1000, thin = 1;
+  int n_temps = 1;
+  double ratio = 0.85;  // of the powers of neighbouring temperatures
+  std::uint64_t seed = 0;
+};
+
+/// The moves of a sweep, in the order of their counts.
+enum MoveKind {
+  kBirthDeath, kRelocate, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
+  kScalePair, kFlip, kSwap, kNoise, kTemperature, kMoveKinds
+};
+const char* move_name(int kind);
+
+struct Counts {
+  std::array<double, kMoveKinds> tried{}, accepted{};
+  void note(MoveKind kind, bool moved) {
+    ++tried[kind];
+    accepted[kind] += moved;
+  }
+};
+
+/// Steps of the moves that have one, on the log scale.
+struct Steps {
+  std::array<double, 3> log_step{{-0.5, 0, -1}};  // all, one, noise
+};
+
+/// Kept draws, one after the other; of each the m slots with a draw of their
+/// coefficients, and the factor L of phi G + diag(1 / v) with z = L^-1 phi
+/// K'Wy, from which the mean and variance of f given all else follow.
+struct Draws {
+  std::vector<int> m, location, copies, included;
+  std::vector<double> log_lambda, noise, log_likelihood;
+  std::vector<double> variance, beta, factor, z;
+};
+
+/// Metropolis-coupled chains (n_temps = 1: a single one); a resumable state
+/// machine. Only draws at power 1 are kept.
+class Chain {
+ public:
+  Chain(const Prior& prior, const ChainSettings& settings, Data data);
+  // States refer to this object's data.
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
+
+  int total() const { return settings_.warmup + settings_.iterations; }
+  int time() const { return time_; }
+  void advance(int n);
+
+  struct Saved {
+    int time = 0;
+    std::vector<State::Saved> states;
+    std::vector<Steps> steps;
+    Counts counts;
+    std::array<std::uint64_t, 4> rng{};
+    Draws draws;
+    double seconds = 0;
+  };
+  Saved save() const;
+  void restore(Saved saved);
+
+  const Draws& draws() const { return draws_; }
+
+ private:
+  void start(State& state);
+  void sweep(int level, Counts& counts);
+  void swap_temperatures();
+  void adapt(int level, int step, bool accepted);
+  void record();
+
+  Prior prior_;
+  ChainSettings settings_;
+  Data data_;
+  Rng rng_;
+  std::vector<State> states_;  // by temperature, the coldest first
+  std::vector<double> powers_;
+  std::vector<Steps> steps_;
+  Counts counts_;  // after the warmup; moves at power 1
+  Draws draws_;
+  int time_ = 0;
+  double seconds_ = 0;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes
