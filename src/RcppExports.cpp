@@ -12,6 +12,63 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
+// bark_open_cpp
+SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_bark_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_open_cpp(config, x, y, weights, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_advance_cpp
+int bark_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_bark_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_close_cpp
+void bark_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    bark_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// bark_snapshot_cpp
+Rcpp::List bark_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_moments_cpp
+Rcpp::List bark_moments_cpp(Rcpp::List draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, bool drawn);
+RcppExport SEXP _kernelbayes_bark_moments_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP drawnSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type train(trainSEXP);
+    Rcpp::traits::input_parameter< bool >::type drawn(drawnSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_moments_cpp(draws, x, train, drawn));
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_invariance_cpp
 Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed);
 RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP) {
@@ -417,6 +474,11 @@ END_RCPP
 }
 
 static const R_CallMethodDef CallEntries[] = {
+    {"_kernelbayes_bark_open_cpp", (DL_FUNC) &_kernelbayes_bark_open_cpp, 5},
+    {"_kernelbayes_bark_advance_cpp", (DL_FUNC) &_kernelbayes_bark_advance_cpp, 2},
+    {"_kernelbayes_bark_close_cpp", (DL_FUNC) &_kernelbayes_bark_close_cpp, 1},
+    {"_kernelbayes_bark_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_snapshot_cpp, 1},
+    {"_kernelbayes_bark_moments_cpp", (DL_FUNC) &_kernelbayes_bark_moments_cpp, 4},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 8},
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},

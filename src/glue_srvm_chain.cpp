@@ -5,6 +5,7 @@
 #include "core/srvm/chain.hpp"
 #include "glue/executor.hpp"
 #include "glue/srvm_from_r.hpp"
+#include "glue/words.hpp"
 
 namespace {
 
@@ -32,25 +33,6 @@ srvm::ChainSettings chain_settings(const Rcpp::List& list) {
 
 srvm::Chain& chain_of(SEXP pointer) {
   return *Rcpp::XPtr<srvm::Chain>(pointer).checked_get();
-}
-
-// R has no 64-bit integers: each word as two numbers of 32 bits.
-std::vector<double> words_to_r(const std::array<std::uint64_t, 4>& words) {
-  std::vector<double> out;
-  for (const std::uint64_t word : words) {
-    out.push_back(static_cast<double>(word >> 32));
-    out.push_back(static_cast<double>(word & 0xffffffffULL));
-  }
-  return out;
-}
-
-std::array<std::uint64_t, 4> words_from_r(const std::vector<double>& halves) {
-  std::array<std::uint64_t, 4> out{};
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<std::uint64_t>(halves.at(2 * i)) << 32 |
-             static_cast<std::uint64_t>(halves.at(2 * i + 1));
-  }
-  return out;
 }
 
 srvm::ChainDraws draws_from_r(const Rcpp::List& list) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/bark/state.hpp"
+#include "core/bark/chain.hpp"
 
 namespace bark_r {
 
@@ -33,6 +33,10 @@ inline bark::Prior prior(const Rcpp::List& list) {
   out.bp = list["b_p"];
   out.noise_shape = list["noise_shape"];
   out.noise_rate = list["noise_rate"];
+  if (list.containsElementNamed("noise_fixed")) {
+    out.noise_fixed = list["noise_fixed"];
+    if (out.noise_fixed) out.noise_precision = list["noise_precision"];
+  }
   return out;
 }
 

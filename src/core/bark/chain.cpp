@@ -1,6 +1,5 @@
 #include "chain.hpp"
 
-#include <Eigen/Cholesky>
 #include <stdexcept>
 
 #include "core/stopwatch.hpp"
@@ -135,18 +134,12 @@ void Chain::record() {
     draws_.variance.push_back(state.variance(j));
   }
   if (m == 0) return;
-  // Sig = U U' with U = L'^-1: a draw is mu + U e.
-  const Eigen::MatrixXd precision =
-      state.covariance().llt().solve(Eigen::MatrixXd::Identity(m, m));
-  const Eigen::LLT<Eigen::MatrixXd> llt(precision);
-  Eigen::VectorXd noise(m);
-  for (int j = 0; j < m; ++j) noise[j] = rng_.normal();
-  const Eigen::VectorXd beta = state.mean() + llt.matrixU().solve(noise);
+  const State::Factor factor = state.factor();
+  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng_);
   draws_.beta.insert(draws_.beta.end(), beta.data(), beta.data() + m);
-  const Eigen::VectorXd z = llt.matrixU() * state.mean();
-  draws_.z.insert(draws_.z.end(), z.data(), z.data() + m);
+  draws_.z.insert(draws_.z.end(), factor.z.data(), factor.z.data() + m);
   for (int j = 0; j < m; ++j) {
-    for (int i = j; i < m; ++i) draws_.factor.push_back(llt.matrixLLT()(i, j));
+    for (int i = j; i < m; ++i) draws_.factor.push_back(factor.lower(i, j));
   }
 }
 

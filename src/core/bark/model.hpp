@@ -22,6 +22,7 @@ struct Prior {
   double ap = 1, bp = 1;     // inclusion probability ~ Be(ap, bp)
   double noise_shape = 1.5, noise_rate = 1;  // of the noise precision
   bool noise_fixed = false;
+  double noise_precision = 1;                // if it is fixed
 
   /// With alpha = 1 the copies at one location have one coefficient.
   bool collapsed() const { return alpha == 1; }

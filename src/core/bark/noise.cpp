@@ -23,7 +23,9 @@ bool noise_gibbs(State& state, Rng& rng) {
   const Data& data = state.data();
   Eigen::VectorXd residual = data.y;
   if (state.size() > 0) {
-    residual -= state.columns() * state.draw_coefficients(rng);
+    const State::Factor factor = state.factor();
+    if (!factor.ok) return false;
+    residual -= state.columns() * State::draw_coefficients(factor, rng);
   }
   const double sum = residual.cwiseAbs2().dot(data.weights);
   state.set_noise(rng.gamma(prior.noise_shape + 0.5 * data.n()) /

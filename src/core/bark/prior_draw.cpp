@@ -55,7 +55,7 @@ void draw_prior(State& state, Rng& rng) {
   std::vector<char> included = draw_included(prior, state.data().p(), rng);
   std::vector<double> scales = draw_scales(prior, included, rng);
   const double phi = prior.noise_fixed
-                         ? state.noise()
+                         ? prior.noise_precision
                          : rng.gamma(prior.noise_shape) / prior.noise_rate;
   state.assign(std::move(slots), std::move(scales), std::move(included), phi);
 }

@@ -215,13 +215,15 @@ void State::rebuild_sums() {
   product_.head(m).noalias() = weighted.transpose() * data_->y;
 }
 
-bool State::refresh() {
-  const int m = size(), n = data_->n();
-  log_likelihood_ = 0.5 * n * (std::log(phi_) - kLogTwoPi) + log_weights_ -
-                    0.5 * phi_ * squares_;
-  if (m == 0) return true;
-  Eigen::VectorXd s(m);
-  for (int j = 0; j < m; ++j) s[j] = std::sqrt(variance_[j]);
+Eigen::VectorXd State::deviations() const {
+  Eigen::VectorXd s(size());
+  for (int j = 0; j < size(); ++j) s[j] = std::sqrt(variance_[j]);
+  return s;
+}
+
+// The factor of M = I + phi s s' * G, and z = L^-1 phi s * K'Wy.
+State::Factor State::scaled_factor(const Eigen::VectorXd& s) const {
+  const int m = size();
   Eigen::MatrixXd matrix =
       phi_ * (s * s.transpose()).cwiseProduct(gram_.topLeftCorner(m, m));
   matrix.diagonal().array() += 1;
@@ -231,22 +233,15 @@ bool State::refresh() {
   const auto pivots = llt.matrixLLT().diagonal().array();
   if (llt.info() != Eigen::Success || !matrix.allFinite() ||
       (pivots.square() / diagonal.array()).minCoeff() < kSmallestPivot) {
-    return refresh_by_qr(s);
+    return scaled_factor_by_qr(s);
   }
   const Eigen::VectorXd r = phi_ * s.cwiseProduct(product_.head(m));
-  const Eigen::VectorXd q = llt.matrixL().solve(r);
-  log_likelihood_ += 0.5 * q.squaredNorm() - pivots.log().sum();
-  const Eigen::MatrixXd inverse =
-      llt.solve(Eigen::MatrixXd::Identity(m, m));
-  covariance_.topLeftCorner(m, m) =
-      (s * s.transpose()).cwiseProduct(inverse);
-  mean_.head(m) = s.cwiseProduct(llt.solve(r));
-  return true;
+  return {llt.matrixL(), llt.matrixL().solve(r), true};
 }
 
 // The same from an orthogonal factor of [sqrt(phi) W^(1/2) K s; I]: nearly
 // collinear columns with huge variances lose all digits in the Gram form.
-bool State::refresh_by_qr(const Eigen::VectorXd& s) {
+State::Factor State::scaled_factor_by_qr(const Eigen::VectorXd& s) const {
   const int m = size(), n = data_->n();
   const Eigen::VectorXd root = (phi_ * data_->weights.array()).sqrt();
   Eigen::MatrixXd stacked(n + m, m);
@@ -255,23 +250,45 @@ bool State::refresh_by_qr(const Eigen::VectorXd& s) {
   Eigen::VectorXd target = Eigen::VectorXd::Zero(n + m);
   target.head(n) = root.cwiseProduct(data_->y);
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(stacked);
-  const Eigen::MatrixXd factor =
+  Eigen::MatrixXd upper =
       qr.matrixQR().topRows(m).triangularView<Eigen::Upper>();
-  const Eigen::VectorXd rotated = qr.householderQ().transpose() * target;
-  const double volume = factor.diagonal().array().abs().log().sum();
-  if (!std::isfinite(volume)) {
+  Eigen::VectorXd z = (qr.householderQ().transpose() * target).head(m);
+  for (int j = 0; j < m; ++j) {
+    if (upper(j, j) >= 0) continue;
+    upper.row(j) *= -1;
+    z[j] *= -1;
+  }
+  const bool ok = upper.allFinite() && z.allFinite();
+  return {upper.transpose(), z, ok};
+}
+
+bool State::refresh() {
+  const int m = size(), n = data_->n();
+  log_likelihood_ = 0.5 * n * (std::log(phi_) - kLogTwoPi) + log_weights_ -
+                    0.5 * phi_ * squares_;
+  if (m == 0) return true;
+  const Eigen::VectorXd s = deviations();
+  const Factor scaled = scaled_factor(s);
+  if (!scaled.ok) {
     log_likelihood_ = -std::numeric_limits<double>::infinity();
     return false;
   }
-  // phi y'Wy is part of the likelihood without kernels.
-  log_likelihood_ += 0.5 * rotated.head(m).squaredNorm() - volume;
-  const auto upper = factor.triangularView<Eigen::Upper>();
-  const Eigen::MatrixXd half =
-      upper.solve(Eigen::MatrixXd::Identity(m, m));
+  log_likelihood_ += 0.5 * scaled.z.squaredNorm() -
+                     scaled.lower.diagonal().array().log().sum();
+  const auto lower = scaled.lower.triangularView<Eigen::Lower>();
+  const Eigen::MatrixXd half = lower.solve(Eigen::MatrixXd::Identity(m, m));
   covariance_.topLeftCorner(m, m) =
-      (s * s.transpose()).cwiseProduct(half * half.transpose());
-  mean_.head(m) = s.cwiseProduct(upper.solve(rotated.head(m)));
+      (s * s.transpose()).cwiseProduct(half.transpose() * half);
+  mean_.head(m) = s.cwiseProduct(half.transpose() * scaled.z);
   return true;
+}
+
+State::Factor State::factor() const {
+  if (size() == 0) return {};
+  const Eigen::VectorXd s = deviations();
+  Factor out = scaled_factor(s);
+  out.lower = s.cwiseInverse().asDiagonal() * out.lower;
+  return out;
 }
 
 void State::keep() {
@@ -369,11 +386,11 @@ void State::restore(Saved saved) {
   mean_.head(m) = saved.mean;
 }
 
-Eigen::VectorXd State::draw_coefficients(Rng& rng) const {
-  Eigen::VectorXd noise(size());
-  for (int j = 0; j < size(); ++j) noise[j] = rng.normal();
-  const Eigen::LLT<Eigen::MatrixXd> llt(covariance());
-  return mean() + llt.matrixL() * noise;
+Eigen::VectorXd State::draw_coefficients(const Factor& factor, Rng& rng) {
+  Eigen::VectorXd out = factor.z;
+  for (Eigen::Index j = 0; j < out.size(); ++j) out[j] += rng.normal();
+  factor.lower.triangularView<Eigen::Lower>().transpose().solveInPlace(out);
+  return out;
 }
 
 }  // namespace bark

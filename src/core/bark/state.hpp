@@ -113,8 +113,17 @@ class State {
   /// computed; the likelihood is then minus infinity.
   bool refresh();
 
+  /// The factor L of Sig^-1 = LL' and z = L^-1 phi K'Wy: the mean of the
+  /// coefficients is L'^-1 z.
+  struct Factor {
+    Eigen::MatrixXd lower;
+    Eigen::VectorXd z;
+    bool ok = true;
+  };
+  Factor factor() const;
+
   /// Coefficients given all else.
-  Eigen::VectorXd draw_coefficients(Rng& rng) const;
+  static Eigen::VectorXd draw_coefficients(const Factor& factor, Rng& rng);
 
  private:
   void reserve(int slots);
@@ -123,7 +132,9 @@ class State {
   void include(std::vector<double> log_lambda, std::vector<char> included);
   void rebuild_columns();
   void rebuild_sums();
-  bool refresh_by_qr(const Eigen::VectorXd& s);
+  Eigen::VectorXd deviations() const;
+  Factor scaled_factor(const Eigen::VectorXd& s) const;
+  Factor scaled_factor_by_qr(const Eigen::VectorXd& s) const;
   void shrink(const Change& change);
   Change change_of(int j, double own, double mean, double variance,
                    double before) const;
