@@ -4,7 +4,7 @@
 #' @export
 evidence.kb_srvm <- function(object, ...) {
   check_no_dots(...)
-  runs <- srvm_runs(object)
+  runs <- fit_runs(object)
   units <- log(object$settings$scaling$y_scale)
   log_z <- vapply(runs, `[[`, 0, "log_evidence")
   share <- evidence_share(runs)
@@ -106,7 +106,7 @@ kernels.kb_srvm <- function(object, ...) {
 #' @export
 ess.kb_srvm <- function(object, ...) {
   check_no_dots(...)
-  runs <- srvm_runs(object)
+  runs <- fit_runs(object)
   total <- function(name) {
     Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
   }
@@ -145,7 +145,7 @@ timings.kb_srvm <- function(object, ...) {
 #' @export
 diagnostics.kb_srvm <- function(object, ...) {
   check_no_dots(...)
-  runs <- srvm_runs(object)
+  runs <- fit_runs(object)
   moves <- function(name) {
     counts <- unlist(lapply(runs, function(run) run$path[[name]]))
     rowSums(matrix(counts, 3))
@@ -178,7 +178,7 @@ ancestry.kb_srvm <- function(object, ...) {
            {.code \"full\"}."
     ), "not_defined")
   }
-  lapply(srvm_runs(object), run_ancestry, object, kept == "full")
+  lapply(fit_runs(object), run_ancestry, object, kept == "full")
 }
 
 #' @noRd

@@ -1,7 +1,7 @@
 # The batch sampler of srvm() as an engine of run_engine(): one run a chain.
 
 #' @export
-srvm_engine.kb_srvm_mcmc <- function(fit) {
+fit_engine.kb_srvm_mcmc <- function(fit) {
   rows <- fit$sequence
   structure(
     list(
@@ -31,7 +31,10 @@ engine_advance.kb_engine_srvm_chain <- function(engine, handle, n) {
 
 #' @export
 engine_snapshot.kb_engine_srvm_chain <- function(engine, handle) {
-  srvm_chain_snapshot_cpp(handle)
+  state <- srvm_chain_snapshot_cpp(handle)
+  moves <- c("birth", "death", "swap")
+  names(state$tried) <- names(state$accepted) <- moves
+  state
 }
 
 #' @export

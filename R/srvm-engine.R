@@ -1,11 +1,7 @@
 # The srvm sampler as an engine of run_engine().
 
-#' The engine of `run_engine()`: plain data, so that workers can have it
-#' @noRd
-srvm_engine <- function(fit) UseMethod("srvm_engine")
-
 #' @export
-srvm_engine.default <- function(fit) {
+fit_engine.default <- function(fit) {
   rows <- fit$sequence
   structure(
     list(

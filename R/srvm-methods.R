@@ -48,7 +48,7 @@ evidence_line <- function(z, digits) {
 #' The lines of print() on formula, kernel and data
 #' @noRd
 describe_model <- function(x) {
-  distinct <- length(srvm_runs(x)[[1]]$candidate_rows)
+  distinct <- length(fit_runs(x)[[1]]$candidate_rows)
   paste0(
     if (!is.null(x$mould$formula)) {
       paste0("  formula:      ", one_line(x$mould$formula), "\n")
@@ -201,7 +201,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (changed) object <- srvm_rejuvenate(object, n_moves, particles)
   if (!is.null(rows)) object <- append_rows(object, rows)
   if (!is_complete(object)) {
-    return(srvm_run(object, progress, started, time_limit))
+    return(run_fit(object, progress, started, time_limit))
   }
   if (changed) {
     object$seconds <- object$seconds + now() - started
@@ -230,7 +230,7 @@ srvm_rejuvenate <- function(object, n_moves, particles,
     ), "argument", argument = "particles", call = call)
   }
   object$control <- control
-  engine <- srvm_engine(object)
+  engine <- fit_engine(object)
   object$runs[] <- lapply(seq_along(object$runs), function(index) {
     state <- object$runs[[index]]
     if (state_time(state) == 0L) {

@@ -74,7 +74,7 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   }
   call <- rlang::current_env()
   object <- migrate_fit(object)
-  srvm_runs(object, call = call)
+  fit_runs(object, call = call)
   orders <- check_count(orders, 2)
   progress <- check_progress(progress)
   at <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
@@ -119,7 +119,7 @@ unordered_fit <- function(fit, seed) {
 #' The engine of a fit with an order of the rows for each run
 #' @noRd
 orders_engine <- function(fit, orders) {
-  engine <- srvm_engine(fit)
+  engine <- fit_engine(fit)
   n <- fit$time
   engine$orders <- with_local_seed(
     fit$seed, lapply(seq_len(orders), function(i) sample.int(n))

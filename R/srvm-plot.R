@@ -244,7 +244,7 @@ plot_observed <- function(x, level, ...) {
 #' @noRd
 plot_ess <- function(x, ...) {
   path <- ess(x)
-  size <- particles_by_row(srvm_runs(x))
+  size <- particles_by_row(fit_runs(x))
   base_plot(list(
     x = seq_len(nrow(path)), y = path$ess, type = path_type(x),
     ylim = c(0, max(size)), xlab = "rows taken in",
@@ -322,7 +322,7 @@ plot_trace <- function(x, ...) {
     old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
     on.exit(graphics::par(old))
   }
-  runs <- srvm_runs(x)
+  runs <- fit_runs(x)
   path <- function(name) {
     matrix(unlist(lapply(runs, function(run) run$path[[name]])), x$time)
   }

@@ -9,7 +9,7 @@
 #'   the order given, of each candidate).
 #' @noRd
 srvm_pool <- function(fit, call = rlang::caller_env()) {
-  runs <- srvm_runs(fit, call = call)
+  runs <- fit_runs(fit, call = call)
   glue <- function(name) unlist(lapply(runs, `[[`, name), use.names = FALSE)
   draws <- lapply(runs, `[[`, "draws")
   draws <- list(
@@ -28,12 +28,8 @@ srvm_pool <- function(fit, call = rlang::caller_env()) {
   )
 }
 
-#' The runs that the posterior is made of
-#' @noRd
-srvm_runs <- function(fit, call = rlang::caller_env()) UseMethod("srvm_runs")
-
 #' @export
-srvm_runs.kb_srvm <- function(fit, call = rlang::caller_env()) {
+fit_runs.kb_srvm <- function(fit, call = rlang::caller_env()) {
   at_time <- vapply(fit$runs, function(run) {
     !is.null(run) && run$time == fit$time
   }, TRUE)
@@ -68,7 +64,7 @@ evidence_share <- function(runs) {
 #' @noRd
 srvm_prior_k <- function(fit) {
   prior <- fit$settings$prior
-  m <- length(srvm_runs(fit)[[1]]$candidate_rows)
+  m <- length(fit_runs(fit)[[1]]$candidate_rows)
   k <- seq(0, min(prior$kmax, m))
   log_p <- if (prior$centres == "subset") {
     stats::dpois(k, prior$lambda, log = TRUE)

@@ -41,7 +41,7 @@
 #' start at draws from the prior. For data at rest it is often
 #' the better value, and it is the standard that the sequential sampler is
 #' measured against. It gives no evidence and takes in no further rows;
-#' [`update(n_iter = )`][update.kb_srvm_mcmc] goes on. [diagnostics()] gives
+#' [`update(n_iter = )`][update.kb_mcmc] goes on. [diagnostics()] gives
 #' R-hat and effective sample sizes.
 #'
 #' @section Order, scaling and what is frozen:
@@ -88,7 +88,7 @@
 #'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
 #'   `nobs`, `formula`, `logLik`, `simulate`, `as_draws`, `tidy`, `glance`,
 #'   `augment` and the [accessors][evidence]. Batch fits have the class
-#'   `kb_srvm_mcmc` before these.
+#'   `kb_srvm_mcmc` and `kb_mcmc` before these.
 #'
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of
@@ -207,9 +207,9 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
       runs = vector("list", if (batch) control$chains else control$replicates),
       time = 0L, status = "started", seconds = 0
     ),
-    class = c(if (batch) "kb_srvm_mcmc", "kb_srvm", "kb_fit")
+    class = c(if (batch) c("kb_srvm_mcmc", "kb_mcmc"), "kb_srvm", "kb_fit")
   )
-  srvm_run(fit, progress, started, call = call)
+  run_fit(fit, progress, started, call = call)
 }
 
 #' The control that belongs to the method
@@ -240,66 +240,12 @@ check_srvm_control <- function(control, method, call) {
   control
 }
 
-#' An error of the C++ core as a condition of the package
-#' @noRd
-refuse_sampler <- function(error, call) {
-  kb_abort(c(
-    "The sampler cannot go on.",
-    x = "{conditionMessage(error)}.",
-    i = "Numbers beyond double precision are the usual cause: rescale the data
-         (or use {.code scale = TRUE}), the kernel or the prior."
-  ), "sampler", parent = error, call = call)
-}
+# What the sequential sampler does in its own way: see srvm-mcmc.R for the other.
 
-#' Run a fit to the end of its data
-#' @noRd
-srvm_run <- function(fit, progress, started = now(), time_limit = NULL,
-                     call = rlang::caller_env()) {
-  control <- fit$control
-  # One call's limit is not the fit's.
-  if (!is.null(time_limit)) control$time_limit <- time_limit
-  before <- fit$seconds
-  finish <- function(states) {
-    srvm_finish(fit, states, before + now() - started)
-  }
-  save <- function(states) {
-    write_checkpoint(finish(states), fit$control$checkpoint)
-  }
-  out <- tryCatch(
-    run_engine(srvm_engine(fit), fit$runs, control, progress, save),
-    "C++Error" = function(error) refuse_sampler(error, call)
-  )
-  fit <- finish(out$states)
-  fit$status <- out$status
-  warn_status(fit, call)
-  warn_quality(fit, call)
-  fit
-}
-
-#' The call without the objects and environments that `do.call()` puts in it
-#' @noRd
-plain_call <- function(call) {
-  call[] <- lapply(call, function(argument) {
-    if (inherits(argument, "formula")) {
-      attributes(argument) <- NULL
-    }
-    if (is.language(argument) || length(argument) <= 1 && is.atomic(argument)) {
-      argument
-    } else {
-      as.name(class(argument)[[1]])
-    }
-  })
-  call
-}
-
-# What the two samplers do in their own way: see srvm-mcmc.R for the other.
-
-#' Put states into a fit: its time is that of the runs that went furthest
-#' @noRd
-srvm_finish <- function(fit, states, seconds) UseMethod("srvm_finish")
-
+#' Its time is that of the runs that went furthest
 #' @export
-srvm_finish.kb_srvm <- function(fit, states, seconds) {
+#' @noRd
+finish_fit.kb_srvm <- function(fit, states, seconds) {
   fit$runs <- states
   fit$time <- max(vapply(states, state_time, 0L))
   fit$status <- if (is_complete(fit)) "complete" else "interrupted"
@@ -307,18 +253,9 @@ srvm_finish.kb_srvm <- function(fit, states, seconds) {
   fit
 }
 
-#' Has every run come to its end?
-#' @noRd
-is_complete <- function(fit) UseMethod("is_complete")
-
 #' @export
 is_complete.kb_srvm <- function(fit) {
   all(vapply(fit$runs, state_time, 0L) == nrow(fit$data$x))
-}
-
-#' @noRd
-state_time <- function(state) {
-  if (is.null(state)) 0L else state$time
 }
 
 #' A random order drawn from the seed
@@ -353,10 +290,6 @@ warn_improper <- function(prior, call) {
   }
 }
 
-#' Warn of a run that was stopped
-#' @noRd
-warn_status <- function(fit, call) UseMethod("warn_status")
-
 #' @export
 warn_status.kb_srvm <- function(fit, call) {
   if (fit$status == "complete") {
@@ -375,11 +308,9 @@ warn_status.kb_srvm <- function(fit, call) {
   ), fit$status, call = call)
 }
 
-#' Warn when few particles carry the posterior, or chains have not mixed
-#' @noRd
-warn_quality <- function(fit, call) UseMethod("warn_quality")
-
+#' Warn when few particles carry the posterior
 #' @export
+#' @noRd
 warn_quality.kb_srvm <- function(fit, call) {
   if (fit$time == 0) {
     return(invisible())

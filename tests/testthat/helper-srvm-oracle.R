@@ -23,7 +23,7 @@ core_config <- function(x, y, model, control, shift = 0) {
     control = control, seed = 1L, sequence = seq_along(y),
     data = list(x = as.matrix(x), y = y)
   )
-  c(srvm_engine(fit)$config, list(replicate = 1L))
+  c(fit_engine(fit)$config, list(replicate = 1L))
 }
 
 #' The package's proposal in the form that the oracle checks

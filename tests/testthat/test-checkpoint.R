@@ -63,11 +63,11 @@ test_that("checkpoints appear at intervals and lead to the same end", {
   fit <- long_fit()
   seen <- list()
   save <- function(states) {
-    write_checkpoint(srvm_finish(fit, states, 0), file)
+    write_checkpoint(finish_fit(fit, states, 0), file)
     seen[[length(seen) + 1]] <<- read_checkpoint(file)
   }
   control <- list(checkpoint = file, checkpoint_every = 0.05, time_limit = Inf)
-  out <- run_engine(srvm_engine(fit), list(NULL), control, FALSE, save)
+  out <- run_engine(fit_engine(fit), list(NULL), control, FALSE, save)
   times <- vapply(seen, `[[`, 0L, "time")
   expect_identical(times[[1]], 0L)
   expect_identical(times[[length(times)]], 400L)
@@ -120,7 +120,7 @@ test_that("a checkpoint in a folder that does not exist is refused", {
 
 test_that("a folder that goes away during the run does not end it", {
   file <- new_file()
-  engine <- srvm_engine(long_fit())
+  engine <- fit_engine(long_fit())
   save <- function(states) {
     write_checkpoint(states, file)
     unlink(dirname(file), recursive = TRUE)

@@ -278,10 +278,10 @@ test_that("a fit holds no pointers and no environments", {
     find_handles(srvm(x, y, control = small(replicates = 2), seed = 1)), NULL
   )
   # Nor does what is sent to workers.
-  expect_identical(find_handles(srvm_engine(fit_sinc())), NULL)
+  expect_identical(find_handles(fit_engine(fit_sinc())), NULL)
   # The check finds what it looks for.
   pointer <- srvm_open_cpp(
-    c(srvm_engine(fit_sinc())$config, list(replicate = 1L)),
+    c(fit_engine(fit_sinc())$config, list(replicate = 1L)),
     as.matrix(x), y, NULL
   )
   expect_length(find_handles(list(a = list(pointer))), 1)

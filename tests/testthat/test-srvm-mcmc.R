@@ -144,7 +144,7 @@ test_that("update(n_iter =) equals a run as long from the start", {
 
 test_that("a run that was stopped in the middle goes on as if it was not", {
   fit <- batch(sinc$x, sinc$y, seed = 5)
-  engine <- srvm_engine(fit)
+  engine <- fit_engine(fit)
   at <- function(n, state = NULL) {
     handle <- engine_open(engine, 1, state)
     on.exit(engine_close(engine, handle))
@@ -317,7 +317,7 @@ test_that("extremes have a defined answer", {
 
 #' The fit with each chain stopped after so many iterations
 stopped_at <- function(fit, times) {
-  engine <- srvm_engine(fit)
+  engine <- fit_engine(fit)
   fit$runs <- lapply(seq_along(times), function(index) {
     handle <- engine_open(engine, index, NULL)
     on.exit(engine_close(engine, handle))

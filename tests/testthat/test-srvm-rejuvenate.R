@@ -105,7 +105,7 @@ test_that("the result is that of the seed and the calls", {
 test_that("random numbers are new each time", {
   # From one state, so that only the streams can make a difference.
   fit <- fit_rows()
-  engine <- srvm_engine(fit)
+  engine <- fit_engine(fit)
   config <- c(engine$config, list(replicate = 1L))
   again <- function(count) {
     state <- fit$runs[[1]]
@@ -314,7 +314,7 @@ test_that("the standard error is right when the number changes", {
     fit <- fit_exact(3, do.call(smc_control, c(settings, list(
       particles = 12, resample_every_step = every, ess_threshold = 0
     ))), 1:3)
-    engine <- srvm_engine(fit)
+    engine <- fit_engine(fit)
     state <- fit$runs[[1]]
     expect_true(state$relative_variance != 0)
     expect_lt(abs(z_score(state, 60)), 6)

@@ -1,0 +1,87 @@
+# From a fit to a further fit: the run that all engines share, and what each
+# does in its own way. A fit holds `runs`, one state for each replicate or
+# chain (NULL before it has begun).
+
+#' An error of the C++ core as a condition of the package
+#' @noRd
+refuse_sampler <- function(error, call) {
+  kb_abort(c(
+    "The sampler cannot go on.",
+    x = "{conditionMessage(error)}.",
+    i = "Numbers beyond double precision are the usual cause: rescale the data
+         (or use {.code scale = TRUE}), the kernel or the prior."
+  ), "sampler", parent = error, call = call)
+}
+
+#' Run a fit to the end of its data
+#' @noRd
+run_fit <- function(fit, progress, started = now(), time_limit = NULL,
+                     call = rlang::caller_env()) {
+  control <- fit$control
+  # One call's limit is not the fit's.
+  if (!is.null(time_limit)) control$time_limit <- time_limit
+  before <- fit$seconds
+  finish <- function(states) {
+    finish_fit(fit, states, before + now() - started)
+  }
+  save <- function(states) {
+    write_checkpoint(finish(states), fit$control$checkpoint)
+  }
+  out <- tryCatch(
+    run_engine(fit_engine(fit), fit$runs, control, progress, save),
+    "C++Error" = function(error) refuse_sampler(error, call)
+  )
+  fit <- finish(out$states)
+  fit$status <- out$status
+  warn_status(fit, call)
+  warn_quality(fit, call)
+  fit
+}
+
+#' The call without the objects and environments that `do.call()` puts in it
+#' @noRd
+plain_call <- function(call) {
+  call[] <- lapply(call, function(argument) {
+    if (inherits(argument, "formula")) {
+      attributes(argument) <- NULL
+    }
+    if (is.language(argument) || length(argument) <= 1 && is.atomic(argument)) {
+      argument
+    } else {
+      as.name(class(argument)[[1]])
+    }
+  })
+  call
+}
+
+# What engines do in their own way --------------------------------------------
+
+#' The engine of `run_engine()`: plain data, so that workers can have it
+#' @noRd
+fit_engine <- function(fit) UseMethod("fit_engine")
+
+#' Put states into a fit
+#' @noRd
+finish_fit <- function(fit, states, seconds) UseMethod("finish_fit")
+
+#' Has every run come to its end?
+#' @noRd
+is_complete <- function(fit) UseMethod("is_complete")
+
+#' The runs that the posterior is made of
+#' @noRd
+fit_runs <- function(fit, call = rlang::caller_env()) UseMethod("fit_runs")
+
+#' Warn of a run that was stopped
+#' @noRd
+warn_status <- function(fit, call) UseMethod("warn_status")
+
+#' Warn of a posterior that cannot be trusted yet
+#' @noRd
+warn_quality <- function(fit, call) UseMethod("warn_quality")
+
+#' @noRd
+state_time <- function(state) {
+  if (is.null(state)) 0L else state$time
+}
+
