@@ -93,7 +93,7 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' bark_prior()
 #' bark_prior("select_equal", n_kernels = 20, discrepancy = 0.05)
 #' bark_prior(n_signals = 3, noise = noise_gamma(2, 0.1))
-#' @export
+#' @noRd
 bark_prior <- function(type = c(
                          "select_different", "equal", "different",
                          "select_equal"
@@ -326,10 +326,10 @@ refuse_unused <- function(arg, type, call) {
 #' @examples
 #' noise_gamma(1.5, 0.1)
 #' @name noise_prior
+#' @noRd
 NULL
 
-#' @rdname noise_prior
-#' @export
+#' @noRd
 noise_gamma <- function(shape, rate) {
   refuse_improper(rate)
   structure(
@@ -341,8 +341,7 @@ noise_gamma <- function(shape, rate) {
   )
 }
 
-#' @rdname noise_prior
-#' @export
+#' @noRd
 noise_improper <- function() {
   structure(
     list(shape = 0, rate = 0),

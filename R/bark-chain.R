@@ -1,0 +1,45 @@
+# The sampler of bark() as an engine of run_engine(): one run a chain.
+
+#' @export
+fit_engine.kb_bark <- function(fit) {
+  settings <- fit$settings
+  structure(
+    list(
+      config = c(
+        list(prior = settings$prior, seed = fit$seed),
+        fit$control[c("warmup", "iter", "thin", "n_temps")]
+      ),
+      x = scaling_x(settings$scaling, fit$data$x),
+      y = scaling_y(settings$scaling, fit$data$y),
+      weights = rep(1, nrow(fit$data$x))
+    ),
+    class = c("kb_engine_bark", "kb_engine")
+  )
+}
+
+#' @export
+engine_open.kb_engine_bark <- function(engine, index, state) {
+  config <- c(engine$config, list(chain = index))
+  bark_open_cpp(config, engine$x, engine$y, engine$weights, state)
+}
+
+#' @export
+engine_advance.kb_engine_bark <- function(engine, handle, n) {
+  bark_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_bark <- function(engine, handle) {
+  bark_snapshot_cpp(handle)
+}
+
+#' @export
+engine_close.kb_engine_bark <- function(engine, handle) bark_close_cpp(handle)
+
+#' @export
+engine_total.kb_engine_bark <- function(engine) {
+  engine$config$warmup + engine$config$iter
+}
+
+#' @export
+engine_done.kb_engine_bark <- function(engine, state) state_time(state)

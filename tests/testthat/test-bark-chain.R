@@ -1,0 +1,206 @@
+# Chains of bark(): identity, prediction against dense algebra, and the
+# posterior of tiny problems against importance sampling from the prior.
+
+tiny_x <- matrix(c(0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6), 4)
+tiny_y <- c(0.8, -0.9, 0.4, 0.1)
+
+bark_tiny <- function(type = "different", alpha = 1, chains = 2, iter = 60,
+                      warmup = 40, n_temps = 1, seed = 1, x = tiny_x,
+                      y = tiny_y, thin = 1, ...) {
+  suppressWarnings(bark(x, y,
+    prior = bark_prior(type,
+      alpha = alpha, eps = 0.5, gamma = 1.5, noise = noise_gamma(3, 1), ...
+    ),
+    control = mcmc_control(chains, warmup, iter, thin, n_temps = n_temps),
+    scale = FALSE, seed = seed
+  ))
+}
+
+strip_time <- function(fit) {
+  lapply(fit$runs, function(run) run[setdiff(names(run), "seconds")])
+}
+
+test_that("update(n_iter =) equals a run as long from the start", {
+  for (alpha in c(1, 1.5)) {
+    for (n_temps in c(1, 3)) {
+      withr::local_seed(2)
+      x <- matrix(stats::rnorm(63), 21)
+      y <- sin(x[, 1]) + 0.2 * stats::rnorm(21)
+      fit <- function(iter) {
+        bark_tiny("select_different", alpha, 2, iter,
+          n_temps = n_temps, x = x, y = y, thin = 2
+        )
+      }
+      long <- fit(50)
+      short <- suppressWarnings(update(fit(20), n_iter = 30))
+      expect_identical(strip_time(short), strip_time(long))
+    }
+  }
+})
+
+test_that("a chain cut in the warmup and in the middle goes on as it was", {
+  fit <- bark_tiny("select_equal", n_temps = 2)
+  engine <- fit_engine(fit)
+  state <- NULL
+  for (n in c(13, 30, 20, 37)) {
+    handle <- engine_open(engine, 1, state)
+    engine_advance(engine, handle, n)
+    state <- engine_snapshot(engine, handle)
+    engine_close(engine, handle)
+  }
+  strip <- function(run) run[setdiff(names(run), "seconds")]
+  expect_identical(strip(state), strip(fit$runs[[1]]))
+})
+
+test_that("predictions are those of dense algebra, draw by draw", {
+  fit <- bark_tiny("select_different", chains = 1, iter = 30)
+  at <- matrix(c(0, 0.5, -1, 0.3, -0.7, 2), 3)
+  pool <- bark_pool(fit)
+  moments <- bark_moments(fit, at, pool)
+  first <- c(0, cumsum(pool$m))
+  for (i in seq_along(pool$m)) {
+    slots <- first[[i]] + seq_len(pool$m[[i]])
+    lambda <- exp(pool$log_lambda[2 * i - 1:0]) * pool$included[2 * i - 1:0]
+    k <- function(x) {
+      vapply(pool$location[slots], function(location) {
+        if (location == 0) {
+          return(rep(1, nrow(x)))
+        }
+        exp(-colSums(lambda * (t(x) - tiny_x[location, ])^2))
+      }, numeric(nrow(x)))
+    }
+    v <- pool$variance[slots]
+    phi <- k(tiny_x)
+    total <- diag(1 / pool$noise[[i]], 4) + phi %*% (v * t(phi))
+    cross <- k(at) %*% (v * t(phi))
+    expect_equal(moments$mean[, i], drop(cross %*% solve(total, tiny_y)),
+      tolerance = 1e-7
+    )
+    exact <- rowSums((k(at) %*% diag(v, length(v))) * k(at)) -
+      rowSums((cross %*% solve(total)) * cross)
+    expect_equal(moments$variance[, i], exact, tolerance = 1e-6)
+    beta <- pool$beta[slots]
+    drawn <- bark_moments(fit, at, pool, drawn = TRUE)$mean[, i]
+    expect_equal(drawn, drop(k(at) %*% beta), tolerance = 1e-12)
+  }
+  expect_equal(predict(fit, at), rowMeans(moments$mean), tolerance = 1e-12)
+  bands <- predict(fit, at, interval = "prediction")
+  expect_true(all(bands[, "lwr"] < bands[, "fit"] &
+    bands[, "fit"] < bands[, "upr"]))
+  expect_identical(dim(predict(fit, at, type = "draws")), c(30L, 3L))
+})
+
+# Importance sampling from the prior -------------------------------------------
+
+#' One draw of the parameters from the prior, in R
+draw_bark_prior <- function(prior, n, p) {
+  copies <- stats::rpois(n + 1, prior$nu / (n + 1))
+  location <- which(copies > 0) - 1
+  copies <- copies[copies > 0]
+  rate <- prior$alpha * prior$eps^2 / 2
+  varphi <- if (prior$alpha == 1) {
+    stats::rgamma(length(copies), 0.5, rate)
+  } else {
+    stats::rgamma(sum(copies), prior$alpha / 2, rate)
+  }
+  included <- if (startsWith(prior$type, "select")) {
+    stats::rbinom(p, 1, stats::rbeta(1, prior$a_p, prior$b_p))
+  } else {
+    rep(1, p)
+  }
+  d <- sum(included)
+  lambda <- switch(sub("select_", "", prior$type),
+    equal = rep(stats::rgamma(1, prior$A, max(d, 1) * prior$B), p),
+    different = stats::rgamma(p, prior$A / max(d, 1), prior$B)
+  )
+  list(
+    location = location, copies = copies, varphi = varphi,
+    included = included, log_lambda = log(pmax(lambda, 1e-300)),
+    noise = stats::rgamma(1, prior$noise_shape, prior$noise_rate)
+  )
+}
+
+#' Weights and answers of draws from the prior
+importance_sample <- function(prior, x, y, at, n) {
+  out <- replicate(n, {
+    state <- draw_bark_prior(prior, nrow(x), ncol(x))
+    answers <- c(
+      sum(state$copies), sum(state$included), 1 / sqrt(state$noise)
+    )
+    if (length(state$location) == 0) {
+      f <- 0
+      log_l <- sum(stats::dnorm(y, 0, 1 / sqrt(state$noise), log = TRUE))
+    } else {
+      k <- slot_columns(state, x)
+      v <- slot_variances(state, prior$alpha)
+      total <- diag(1 / state$noise, length(y)) + k %*% (v * t(k))
+      r <- chol(total)
+      z <- backsolve(r, y, transpose = TRUE)
+      log_l <- -sum(log(diag(r))) - sum(z^2) / 2 - length(y) / 2 * log(2 * pi)
+      lambda <- exp(state$log_lambda) * state$included
+      k_at <- vapply(state$location, function(l) {
+        if (l == 0) 1 else exp(-sum(lambda * (at - x[l, ])^2))
+      }, 0)
+      f <- sum(k_at * v * drop(crossprod(k, backsolve(r, z))))
+    }
+    c(log_l, answers, f)
+  })
+  list(weight = exp(out[1, ]), answers = out[-1, ])
+}
+
+#' Scores of the chains' means against importance sampling
+chains_against_importance <- function(type, alpha, n_temps, chains = 24) {
+  fit <- bark_tiny(type, alpha, chains, iter = 600, warmup = 100,
+    n_temps = n_temps
+  )
+  prior <- fit$settings$prior
+  at <- c(0.2, -0.4)
+  exact <- withr::with_seed(
+    5, importance_sample(prior, tiny_x, tiny_y, at, 12000)
+  )
+  w <- exact$weight / sum(exact$weight)
+  mean <- drop(exact$answers %*% w)
+  se <- sqrt(drop((exact$answers - mean)^2 %*% w^2))
+  estimates <- vapply(fit$runs, function(run) {
+    one <- fit
+    one$runs <- list(run)
+    pool <- bark_pool(one)
+    matrices <- chain_matrices(one)
+    c(
+      mean(matrices$J), mean(colSums(matrix(pool$included, 2))),
+      mean(matrices$sigma), predict(one, t(at))
+    )
+  }, numeric(4))
+  own <- apply(estimates, 1, stats::sd) / sqrt(chains)
+  # Where all predictors are included, nothing varies.
+  (rowMeans(estimates) - mean) / pmax(sqrt(own^2 + se^2), 1e-9)
+}
+
+test_that("chains agree with importance sampling from the prior", {
+  # Null: chains are stationary after the warmup and independent, both errors
+  # nearly normal: t with 23 degrees of freedom at worst. |z| > 7.5 has
+  # probability 1e-7; 20 scores.
+  cases <- list(
+    list("equal", 1, 1), list("different", 1.5, 1),
+    list("select_equal", 1, 3), list("select_different", 1, 1),
+    list("select_different", 1.5, 2)
+  )
+  for (case in cases) {
+    z <- do.call(chains_against_importance, case)
+    expect_lt(max(abs(z)), 7.5, label = toString(unlist(case)))
+  }
+})
+
+test_that("what a fit of bark() prints and gives", {
+  fit <- bark_tiny("select_different", chains = 3)
+  expect_output(print(fit), "additive regression kernels")
+  draws <- as_draws(fit)
+  expect_setequal(posterior::variables(draws), c(
+    "sigma", "J", "log_lik", "lambda[1]", "lambda[2]", "delta[1]", "delta[2]"
+  ))
+  expect_identical(posterior::nchains(draws), 3L)
+  expect_equal(sigma(fit), mean(draws$sigma))
+  expect_identical(nobs(fit), 4L)
+  expect_length(fitted(fit), 4)
+  expect_named(diagnostics(fit)$acceptance)
+})
