@@ -29,3 +29,31 @@ dense_log_likelihood <- function(state, x, y, weights, alpha) {
   z <- backsolve(r, y, transpose = TRUE)
   -length(y) / 2 * log(2 * pi) - sum(log(diag(r))) - sum(z^2) / 2
 }
+
+#' One draw of the parameters from the prior, in R
+draw_bark_prior <- function(prior, n, p) {
+  copies <- stats::rpois(n + 1, prior$nu / (n + 1))
+  location <- which(copies > 0) - 1
+  copies <- copies[copies > 0]
+  rate <- prior$alpha * prior$eps^2 / 2
+  varphi <- if (prior$alpha == 1) {
+    stats::rgamma(length(copies), 0.5, rate)
+  } else {
+    stats::rgamma(sum(copies), prior$alpha / 2, rate)
+  }
+  included <- if (startsWith(prior$type, "select")) {
+    stats::rbinom(p, 1, stats::rbeta(1, prior$a_p, prior$b_p))
+  } else {
+    rep(1, p)
+  }
+  d <- sum(included)
+  lambda <- switch(sub("select_", "", prior$type),
+    equal = rep(stats::rgamma(1, prior$A, max(d, 1) * prior$B), p),
+    different = stats::rgamma(p, prior$A / max(d, 1), prior$B)
+  )
+  list(
+    location = location, copies = copies, varphi = varphi,
+    included = included, log_lambda = log(pmax(lambda, 1e-300)),
+    noise = stats::rgamma(1, prior$noise_shape, prior$noise_rate)
+  )
+}
