@@ -29,6 +29,10 @@ bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed) {
     .Call(`_kernelbayes_bark_walk_cpp`, prior, x, y, weights, steps, power, seed)
 }
 
+bark_state_cpp <- function(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed) {
+    .Call(`_kernelbayes_bark_state_cpp`, prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed)
+}
+
 bark_moves_cpp <- function() {
     .Call(`_kernelbayes_bark_moves_cpp`)
 }

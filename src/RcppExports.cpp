@@ -102,6 +102,27 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_state_cpp
+Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<int> included, double noise, std::string move, int draws, int seed);
+RcppExport SEXP _kernelbayes_bark_state_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP includedSEXP, SEXP noiseSEXP, SEXP moveSEXP, SEXP drawsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type varphi(varphiSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type included(includedSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
+    Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_state_cpp(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_moves_cpp
 std::vector<std::string> bark_moves_cpp();
 RcppExport SEXP _kernelbayes_bark_moves_cpp() {
@@ -481,6 +502,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_moments_cpp", (DL_FUNC) &_kernelbayes_bark_moments_cpp, 4},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 8},
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
+    {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},

@@ -40,7 +40,7 @@ const std::map<std::string, Move>& moves() {
 // The real line in (-1, 1): means of heavy tails have no standard error.
 double squash(double x) { return x / (1 + std::abs(x)); }
 
-constexpr int kStatistics = 9;
+constexpr int kStatistics = 11;
 
 void statistics(const State& state, double* out) {
   double varphi = 0, at_intercept = 0;
@@ -50,12 +50,19 @@ void statistics(const State& state, double* out) {
     if (slot.location == 0) at_intercept = slot.copies;
   }
   const double total = state.total_scale();
-  const double first =
-      state.included()[0] ? std::exp(state.log_lambda()[0]) : 0;
+  const auto scale = [&state](int l) {
+    return state.included()[l] ? state.log_lambda()[l] : -INFINITY;
+  };
+  // In logarithms too: the law of small scales. 0 if not included.
+  const auto squash_log = [](double x) {
+    return x > -INFINITY ? squash(x) : 0;
+  };
+  const double first = scale(0), last = scale(state.data().p() - 1);
   const double values[kStatistics] = {
       double(state.copies()), double(state.size()), varphi, at_intercept,
-      double(state.n_included()), squash(total), squash(first),
-      squash(std::log(state.noise())), squash(state.log_likelihood())};
+      double(state.n_included()), squash(total), squash(std::exp(first)),
+      squash_log(first), squash_log(last), squash(std::log(state.noise())),
+      squash(state.log_likelihood())};
   std::copy(values, values + kStatistics, out);
 }
 
@@ -130,6 +137,44 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     one["mean"] = Eigen::VectorXd(state.mean());
     out.push_back(one);
   }
+  return out;
+}
+
+// A state of one copy a location, set afresh: its likelihood, covariance and
+// mean, draws of its coefficients, and how many slots it has after a move,
+// tried again and again from that state.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                          const Eigen::VectorXd& y,
+                          const Eigen::VectorXd& weights,
+                          std::vector<int> location,
+                          std::vector<double> varphi,
+                          std::vector<double> log_lambda,
+                          std::vector<int> included, double noise,
+                          std::string move, int draws, int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data{x, y, weights};
+  std::vector<bark::Slot> slots;
+  for (std::size_t j = 0; j < location.size(); ++j) {
+    slots.push_back({location[j], 1, {varphi.at(j)}});
+  }
+  Rng rng(seed);
+  State state(data, setting);
+  state.assign(slots, log_lambda, {included.begin(), included.end()}, noise);
+  const State::Factor factor = state.factor();
+  Eigen::MatrixXd coefficients(state.size(), draws);
+  std::vector<int> sizes;
+  for (int i = 0; i < draws; ++i) {
+    coefficients.col(i) = State::draw_coefficients(factor, rng);
+    State moved = state;
+    moves().at(move)(moved, 1, rng);
+    sizes.push_back(moved.size());
+  }
+  Rcpp::List out = bark_r::state_to_r(state);
+  out["covariance"] = Eigen::MatrixXd(state.covariance());
+  out["mean"] = Eigen::VectorXd(state.mean());
+  out["coefficients"] = coefficients;
+  out["sizes"] = sizes;
   return out;
 }
 
