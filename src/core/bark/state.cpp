@@ -117,7 +117,7 @@ double State::score_add(const Column& column, double variance) const {
 double State::score_add(const Column& column, double variance,
                         const Change& before) const {
   const int j = before.slot;
-  const auto cross = covariance().col(j);
+  const Eigen::VectorXd cross = covariance_.col(j).head(size());
   Eigen::VectorXd u = covariance() * column.gram;
   u -= before.kappa * u[j] * cross;
   const double left = column.own - phi_ * column.gram.dot(u);
