@@ -13,7 +13,7 @@ fit_engine.kb_bark <- function(fit) {
       y = scaling_y(settings$scaling, fit$data$y),
       weights = rep(1, nrow(fit$data$x))
     ),
-    class = c("kb_engine_bark", "kb_engine")
+    class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
   )
 }
 
@@ -35,11 +35,3 @@ engine_snapshot.kb_engine_bark <- function(engine, handle) {
 
 #' @export
 engine_close.kb_engine_bark <- function(engine, handle) bark_close_cpp(handle)
-
-#' @export
-engine_total.kb_engine_bark <- function(engine) {
-  engine$config$warmup + engine$config$iter
-}
-
-#' @export
-engine_done.kb_engine_bark <- function(engine, state) state_time(state)

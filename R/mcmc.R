@@ -6,6 +6,14 @@
 chain_length <- function(fit) fit$control$warmup + fit$control$iter
 
 #' @export
+engine_total.kb_engine_chain <- function(engine) {
+  engine$config$warmup + engine$config$iter
+}
+
+#' @export
+engine_done.kb_engine_chain <- function(engine, state) state_time(state)
+
+#' @export
 finish_fit.kb_mcmc <- function(fit, states, seconds) {
   fit$runs <- states
   # All rows are in the model from the first iteration on.

@@ -33,10 +33,7 @@ evidence.kb_srvm <- function(object, ...) {
 #' Why the number is no evidence, or not a good estimate of it: NULL or a line
 #' @noRd
 evidence_note <- function(object) {
-  improper <- vapply(
-    object$settings$prior[c("noise", "coef")], inherits, NA, "kb_ig_improper"
-  )
-  if (any(improper)) {
+  if (is_improper(object$settings$prior)) {
     return("no evidence: the prior is improper")
   }
   if (identical(object$control$proposal, "paper")) {

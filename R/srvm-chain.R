@@ -14,7 +14,7 @@ fit_engine.kb_srvm_mcmc <- function(fit) {
       x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
       y = scaling_y(fit$settings$scaling, fit$data$y)[rows]
     ),
-    class = c("kb_engine_srvm_chain", "kb_engine")
+    class = c("kb_engine_srvm_chain", "kb_engine_chain", "kb_engine")
   )
 }
 
@@ -41,11 +41,3 @@ engine_snapshot.kb_engine_srvm_chain <- function(engine, handle) {
 engine_close.kb_engine_srvm_chain <- function(engine, handle) {
   srvm_chain_close_cpp(handle)
 }
-
-#' @export
-engine_total.kb_engine_srvm_chain <- function(engine) {
-  engine$config$warmup + engine$config$iter
-}
-
-#' @export
-engine_done.kb_engine_srvm_chain <- function(engine, state) state_time(state)

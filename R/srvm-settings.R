@@ -262,6 +262,12 @@ prior_resolve <- function(prior, y) {
   prior
 }
 
+#' Is the prior of a variance improper, as in `srvm_prior_paper()`?
+#' @noRd
+is_improper <- function(prior) {
+  any(vapply(prior[c("noise", "coef")], inherits, NA, "kb_ig_improper"))
+}
+
 #' @noRd
 start_resolve <- function(prior, v) {
   if (inherits(prior, "kb_ig_improper") && is.null(prior$start)) {

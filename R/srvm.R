@@ -279,8 +279,7 @@ warn_inexact <- function(control, call) {
 
 #' @noRd
 warn_improper <- function(prior, call) {
-  improper <- vapply(prior[c("noise", "coef")], inherits, NA, "kb_ig_improper")
-  if (any(improper)) {
+  if (is_improper(prior)) {
     kb_warn(c(
       "The prior is improper and so is the posterior, whatever the data.",
       x = "The evidence is not defined, and what is sampled depends on where

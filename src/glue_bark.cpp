@@ -4,6 +4,7 @@
 
 #include "core/bark/chain.hpp"
 #include "glue/bark_from_r.hpp"
+#include "glue/lists.hpp"
 #include "glue/words.hpp"
 #include "kernelbayes/cholesky.hpp"
 
@@ -12,20 +13,13 @@ namespace {
 using namespace kernelbayes;
 using Rcpp::_;
 
-template <typename T>
-std::vector<T> get(const Rcpp::List& list, const char* name) {
-  return Rcpp::as<std::vector<T>>(list[name]);
-}
-
 bark::ChainSettings chain_settings(const Rcpp::List& config) {
   bark::ChainSettings out;
   out.warmup = config["warmup"];
   out.iterations = config["iter"];
   out.thin = config["thin"];
   out.n_temps = config["n_temps"];
-  out.seed =
-      Rng::derive(static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])),
-                  Rcpp::as<int>(config["chain"]));
+  out.seed = run_seed(config, "chain");
   return out;
 }
 

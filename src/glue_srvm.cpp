@@ -89,7 +89,7 @@ Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                const Eigen::VectorXd& y, Rcpp::List state) {
   const int wanted = config["particles"];
   Rcpp::List before = Rcpp::clone(config);
-  before["particles"] = srvm_r::get<int>(state, "k").size();
+  before["particles"] = get<int>(state, "k").size();
   Handle run(before, x, y);
   srvm_r::restore(run.filter, state, run.config.model.intercept, run.executor);
   run.filter.rejuvenate(wanted, run.executor);

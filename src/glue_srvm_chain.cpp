@@ -25,9 +25,7 @@ srvm::ChainSettings chain_settings(const Rcpp::List& list) {
   out.warmup = list["warmup"];
   out.iterations = list["iter"];
   out.thin = list["thin"];
-  out.seed =
-      Rng::derive(static_cast<std::uint64_t>(Rcpp::as<int>(list["seed"])),
-                  Rcpp::as<int>(list["chain"]));
+  out.seed = run_seed(list, "chain");
   return out;
 }
 
@@ -36,7 +34,6 @@ srvm::Chain& chain_of(SEXP pointer) {
 }
 
 srvm::ChainDraws draws_from_r(const Rcpp::List& list) {
-  using srvm_r::get;
   const Rcpp::List drawn = list["draws"];
   srvm::ChainDraws out;
   out.k = get<int>(list, "k");
@@ -57,11 +54,11 @@ srvm::Chain::State state_from_r(const Rcpp::List& list, bool intercept) {
   srvm::Chain::State state;
   state.time = list["time"];
   state.particle = srvm_r::particles_from_r(current, intercept).at(0);
-  const auto tried = srvm_r::get<int>(list, "tried"),
-             accepted = srvm_r::get<int>(list, "accepted");
+  const auto tried = get<int>(list, "tried"),
+             accepted = get<int>(list, "accepted");
   std::copy_n(tried.begin(), 3, state.particle.moves.tried);
   std::copy_n(accepted.begin(), 3, state.particle.moves.accepted);
-  state.rng = words_from_r(srvm_r::get<double>(list, "rng"));
+  state.rng = words_from_r(get<double>(list, "rng"));
   state.draws = draws_from_r(list);
   state.log_step = list["log_step"];
   state.seconds = list["seconds"];

@@ -69,7 +69,7 @@ struct Scene {
     const Eigen::VectorXd shifted = y.array() - config.model.shift;
     const Executor serial = serial_executor();
     for (int t = 0; t < y.size(); ++t) pool.add_row(x, t, shifted[t], serial);
-    particle.set = srvm_r::get<int>(state, "set");
+    particle.set = get<int>(state, "set");
     particle.noise = state["noise"];
     particle.coef = state["coef"];
     pool.restore_sums(particle.set, config.model.intercept, particle.gram,
@@ -144,20 +144,20 @@ Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge) {
     const std::string name = op["op"];
     Cholesky::Update update{0, 0};
     if (name == "factor") {
-      const auto b = srvm_r::get<double>(op, "b");
+      const auto b = get<double>(op, "b");
       factor.factor(gram, b.data(), gain, ridge, op["first_shift"]);
     } else if (name == "append") {
-      const auto h = srvm_r::get<double>(op, "h");
+      const auto h = get<double>(op, "h");
       factor.append(h.data(), op["pivot"], op["z"]);
     } else if (name == "erase") {
       std::vector<double> work(factor.size());
       factor.erase(Rcpp::as<int>(op["i"]) - 1, work.data());
     } else if (name == "rank_one") {
-      auto u = srvm_r::get<double>(op, "u");
+      auto u = get<double>(op, "u");
       update = factor.rank_one(u.data(), op["v"]);
     } else if (name == "restore") {  // from the numbers of another
       Cholesky other;
-      const auto columns = srvm_r::get<double>(op, "columns");
+      const auto columns = get<double>(op, "columns");
       other.restore(gram.size(), columns.data(), factor.z().data());
       factor = other;
     }

@@ -9,6 +9,7 @@
 
 #include "core/srvm/filter.hpp"
 #include "glue/kernel_from_r.hpp"
+#include "glue/lists.hpp"
 
 namespace srvm_r {
 
@@ -66,15 +67,8 @@ inline srvm::Config config(const Rcpp::List& config) {
   out.smc.history = ancestry == "full"        ? History::kFull
                     : ancestry == "genealogy" ? History::kGenealogy
                                               : History::kSummary;
-  out.smc.seed =
-      Rng::derive(static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])),
-                  Rcpp::as<int>(config["replicate"]));
+  out.smc.seed = run_seed(config, "replicate");
   return out;
-}
-
-template <typename T>
-std::vector<T> get(const Rcpp::List& list, const char* name) {
-  return Rcpp::as<std::vector<T>>(list[name]);
 }
 
 inline Rcpp::List particles_to_r(

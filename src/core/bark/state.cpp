@@ -46,7 +46,6 @@ void State::reserve(int slots) {
   const int capacity = static_cast<int>(gram_.rows());
   if (slots <= capacity) return;
   const int wanted = std::max(slots, 2 * capacity);
-  exponents_.conservativeResize(padded(data_->n()), wanted);
   values_.conservativeResize(padded(data_->n()), wanted);
   gram_.conservativeResize(wanted, wanted);
   covariance_.conservativeResize(wanted, wanted);
@@ -54,25 +53,28 @@ void State::reserve(int slots) {
   mean_.conservativeResize(wanted);
 }
 
-// sum_l lambda_l (x_il - c_l)^2 for all rows i; the intercept's are 0.
-void State::fill_exponents(int location,
-                           Eigen::Ref<Eigen::VectorXd> out) const {
+// exp(-sum_l lambda_l (x_il - c_l)^2) for all rows i; the intercept's are 1.
+void State::fill_column(int location,
+                        Eigen::Ref<Eigen::VectorXd> out) const {
+  if (location == 0) {
+    out.setOnes();
+    return;
+  }
   out.setZero();
-  if (location == 0) return;
   for (int l = 0; l < data_->p(); ++l) {
     if (!included_[l]) continue;
     const double lambda = std::exp(log_lambda_[l]);
     const auto column = data_->x.col(l).array();
     out.array() += lambda * (column - data_->x(location - 1, l)).square();
   }
+  out = (-out.array()).exp();
 }
 
 Column State::make_column(int location) const {
   Column out;
   out.location = location;
-  out.exponents.resize(data_->n());
-  fill_exponents(location, out.exponents);
-  out.values = (-out.exponents.array()).exp();
+  out.values.resize(data_->n());
+  fill_column(location, out.values);
   const Eigen::VectorXd weighted = out.values.cwiseProduct(data_->weights);
   out.gram = columns().transpose() * weighted;
   out.own = weighted.dot(out.values);
@@ -157,7 +159,6 @@ void State::remove(const Change& change) {
     slots_[j] = std::move(slots_[last]);
     variance_[j] = variance_[last];
     at_[slots_[j].location] = j;
-    exponents_.col(j) = exponents_.col(last);
     values_.col(j) = values_.col(last);
     for (Eigen::MatrixXd* matrix : {&gram_, &covariance_}) {
       matrix->col(j).head(last + 1) = matrix->col(last).head(last + 1).eval();
@@ -188,7 +189,6 @@ void State::add(const Column& column, Slot slot) {
   covariance_(m, m) = 1 / precision;
   mean_.head(m) -= phi_ * own * u;
   mean_[m] = own;
-  exponents_.col(m).head(data_->n()) = column.exponents;
   values_.col(m).head(data_->n()) = column.values;
   gram_.col(m).head(m) = column.gram;
   gram_.row(m).head(m) = column.gram.transpose();
@@ -203,8 +203,7 @@ void State::add(const Column& column, Slot slot) {
 void State::rebuild_columns() {
   const int n = data_->n();
   for (int j = 0; j < size(); ++j) {
-    fill_exponents(slots_[j].location, exponents_.col(j).head(n));
-    values_.col(j).head(n) = (-exponents_.col(j).head(n).array()).exp();
+    fill_column(slots_[j].location, values_.col(j).head(n));
   }
 }
 
@@ -304,7 +303,6 @@ void State::set_scales(std::vector<double> log_lambda,
   keep();
   const int m = size();
   kept_.columns = true;
-  kept_.exponents = exponents_.topLeftCorner(data_->n(), m);
   kept_.values = columns();
   kept_.gram = gram_.topLeftCorner(m, m);
   kept_.product = product_.head(m);
@@ -329,7 +327,6 @@ void State::undo() {
   covariance_.topLeftCorner(m, m) = kept_.covariance;
   mean_.head(m) = kept_.mean;
   if (!kept_.columns) return;
-  exponents_.topLeftCorner(data_->n(), m) = kept_.exponents;
   values_.topLeftCorner(data_->n(), m) = kept_.values;
   gram_.topLeftCorner(m, m) = kept_.gram;
   product_.head(m) = kept_.product;

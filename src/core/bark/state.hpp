@@ -31,7 +31,7 @@ struct Change {
 /// A column that may join: its products with those present.
 struct Column {
   int location;
-  Eigen::VectorXd exponents, values, gram;  // gram: K'Wk
+  Eigen::VectorXd values, gram;  // gram: K'Wk
   double own, response;                     // k'Wk, k'Wy
 };
 
@@ -39,9 +39,6 @@ struct Column {
 /// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
 /// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
 /// posterior covariance and mean of beta.
-///
-/// Exponents are kept beside kernel values: a value that has underflowed to 0
-/// cannot be brought back by a factor when a scale falls.
 class State {
  public:
   State(const Data& data, const Prior& prior);
@@ -127,7 +124,7 @@ class State {
 
  private:
   void reserve(int slots);
-  void fill_exponents(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void fill_column(int location, Eigen::Ref<Eigen::VectorXd> out) const;
   void place(std::vector<Slot> slots);
   void include(std::vector<double> log_lambda, std::vector<char> included);
   void rebuild_columns();
@@ -150,7 +147,7 @@ class State {
   std::vector<char> included_;
   int n_included_ = 0;
   double phi_ = 1;
-  Eigen::MatrixXd exponents_, values_;  // the first n rows: see padded()
+  Eigen::MatrixXd values_;  // the first n rows: see padded()
   Eigen::MatrixXd gram_, covariance_;
   Eigen::VectorXd product_, mean_;      // K'Wy, mu
   double squares_;                      // y'Wy
@@ -162,7 +159,7 @@ class State {
     std::vector<char> included;
     double phi = 1, log_likelihood = 0;
     bool columns = false;
-    Eigen::MatrixXd exponents, values, gram, covariance;
+    Eigen::MatrixXd values, gram, covariance;
     Eigen::VectorXd product, mean;
   } kept_;
 };

@@ -1,0 +1,19 @@
+// What all engines read from plain R lists.
+#pragma once
+
+#include <Rcpp.h>
+
+#include <kernelbayes/rng.hpp>
+#include <vector>
+
+template <typename T>
+std::vector<T> get(const Rcpp::List& list, const char* name) {
+  return Rcpp::as<std::vector<T>>(list[name]);
+}
+
+/// The seed of one run (a replicate or a chain) from that of the fit.
+inline std::uint64_t run_seed(const Rcpp::List& config, const char* index) {
+  return kernelbayes::Rng::derive(
+      static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])),
+      Rcpp::as<int>(config[index]));
+}
