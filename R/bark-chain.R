@@ -6,7 +6,10 @@ fit_engine.kb_bark <- function(fit) {
   structure(
     list(
       config = c(
-        list(prior = settings$prior, seed = fit$seed),
+        list(
+          prior = settings$prior, seed = fit$seed,
+          prior_only = settings$prior_only
+        ),
         fit$control[c("warmup", "iter", "thin", "n_temps")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),

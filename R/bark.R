@@ -9,12 +9,12 @@ bark <- function(x, ...) UseMethod("bark")
 #' @noRd
 bark.formula <- function(formula, data, prior = bark_prior(),
                          control = mcmc_control(), scale = TRUE,
-                         na_action = c("fail", "omit"), seed = NULL,
-                         progress = NULL, ...) {
+                         prior_only = FALSE, na_action = c("fail", "omit"),
+                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   mould <- mould_formula(formula, data, na_action)
-  bark_fit(mould, prior, control, scale, seed, progress,
+  bark_fit(mould, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
   )
 }
@@ -22,21 +22,23 @@ bark.formula <- function(formula, data, prior = bark_prior(),
 #' @export
 #' @noRd
 bark.matrix <- function(x, y, prior = bark_prior(), control = mcmc_control(),
-                        scale = TRUE, na_action = c("fail", "omit"),
+                        scale = TRUE, prior_only = FALSE,
+                        na_action = c("fail", "omit"),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   mould <- mould_xy(x, y, na_action)
-  bark_fit(mould, prior, control, scale, seed, progress,
+  bark_fit(mould, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
   )
 }
 
 #' @noRd
-bark_fit <- function(mould, prior, control, scale, seed, progress, called,
-                     started, call = rlang::caller_env()) {
+bark_fit <- function(mould, prior, control, scale, prior_only, seed, progress,
+                     called, started, call = rlang::caller_env()) {
   check_class(control, "kb_mcmc_control", "`mcmc_control()`", call = call)
   scale <- check_flag(scale, call = call)
+  prior_only <- check_flag(prior_only, call = call)
   progress <- check_progress(progress, call = call)
   seed <- draw_seed(seed, call = call)
   scaling <- scaling_learn(mould$x, mould$y, scale)
@@ -49,7 +51,7 @@ bark_fit <- function(mould, prior, control, scale, seed, progress, called,
           prior, scaling_x(scaling, mould$x), scaling_y(scaling, mould$y),
           call = call
         ),
-        scaling = scaling, scale = scale
+        scaling = scaling, scale = scale, prior_only = prior_only
       ),
       control = control, data = list(x = mould$x, y = mould$y),
       sequence = seq_len(nrow(mould$x)), seed = seed,

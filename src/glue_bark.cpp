@@ -19,6 +19,7 @@ bark::ChainSettings chain_settings(const Rcpp::List& config) {
   out.iterations = config["iter"];
   out.thin = config["thin"];
   out.n_temps = config["n_temps"];
+  out.prior_only = config["prior_only"];
   out.seed = run_seed(config, "chain");
   return out;
 }

@@ -7,27 +7,20 @@
 namespace kernelbayes {
 namespace bark {
 
-const char* move_name(int kind) {
-  static const char* const names[kMoveKinds] = {
-      "birth_death", "relocate",   "copies", "rescale", "varphi", "scale_all",
-      "scale_one",   "scale_pair", "flip",   "swap",    "noise",  "temperature"};
-  return names[kind];
-}
-
 Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
     : prior_(prior),
       settings_(settings),
       data_(std::move(data)),
       rng_(settings.seed) {
   const Stopwatch watch;
-  double power = 1;
+  double power = settings_.prior_only ? 0 : 1;
   for (int level = 0; level < settings_.n_temps; ++level) {
     states_.emplace_back(data_, prior_);
     start(states_.back());
     powers_.push_back(power);
     power *= settings_.ratio;
   }
-  steps_.resize(states_.size());
+  sweeps_.resize(states_.size());
   seconds_ = watch.seconds();
 }
 
@@ -48,7 +41,9 @@ void Chain::advance(int n) {
   for (int i = 0; i < n && time_ < total(); ++i) {
     for (std::size_t level = 0; level < states_.size(); ++level) {
       Counts heated;
-      sweep(static_cast<int>(level), level == 0 ? counts_ : heated);
+      sweeps_[level].run(states_[level], powers_[level], time_,
+                         settings_.warmup, level == 0 ? counts_ : heated,
+                         rng_);
     }
     swap_temperatures();
     ++time_;
@@ -57,52 +52,6 @@ void Chain::advance(int n) {
     if (after > 0 && after % settings_.thin == 0) record();
   }
   seconds_ += watch.seconds();
-}
-
-// Towards the best acceptance rate of a step in one dimension; the steps stay
-// as they are after the warmup.
-void Chain::adapt(int level, int step, bool accepted) {
-  if (time_ >= settings_.warmup) return;
-  constexpr double kTarget = 0.44;
-  steps_[level].log_step[step] +=
-      ((accepted ? 1 : 0) - kTarget) / std::sqrt(time_ + 1.0);
-}
-
-void Chain::sweep(int level, Counts& counts) {
-  State& state = states_[level];
-  const double power = powers_[level];
-  const auto& log_step = steps_[level].log_step;
-  const int slots = std::max(state.size(), 4);
-  for (int i = 0; i < slots; ++i) {
-    counts.note(kBirthDeath, birth_death_move(state, power, rng_));
-    counts.note(kVarphi, varphi_move(state, power, 1.5, rng_));
-  }
-  for (int i = 0; i < slots / 2; ++i) {
-    counts.note(kRelocate, relocate_move(state, power, rng_));
-    counts.note(kCopies, copies_move(state, power, rng_));
-    counts.note(kRescale, rescale_move(state, power, rng_));
-  }
-  bool moved = scale_all_move(state, power, std::exp(log_step[0]), rng_);
-  counts.note(kScaleAll, moved);
-  adapt(level, 0, moved);
-  if (!prior_.equal()) {
-    const int times = std::min(data_.p(), 10);
-    for (int i = 0; i < times; ++i) {
-      moved = scale_one_move(state, power, std::exp(log_step[1]), rng_);
-      counts.note(kScaleOne, moved);
-      adapt(level, 1, moved);
-    }
-    counts.note(kScalePair, scale_pair_move(state, power, rng_));
-  }
-  if (prior_.selects()) {
-    counts.note(kFlip, flip_move(state, power, rng_));
-    counts.note(kFlip, flip_move(state, power, rng_));
-    counts.note(kSwap, swap_move(state, power, rng_));
-  }
-  moved = noise_move(state, power, std::exp(log_step[2]), rng_);
-  counts.note(kNoise, moved);
-  adapt(level, 2, moved);
-  if (power == 1) noise_gibbs(state, rng_);
 }
 
 // Neighbours, the even pairs and the odd ones in turn.
@@ -134,7 +83,8 @@ void Chain::record() {
     draws_.variance.push_back(state.variance(j));
   }
   if (m == 0) return;
-  const State::Factor factor = state.factor();
+  const State::Factor factor =
+      settings_.prior_only ? state.prior_factor() : state.factor();
   const Eigen::VectorXd beta = State::draw_coefficients(factor, rng_);
   draws_.beta.insert(draws_.beta.end(), beta.data(), beta.data() + m);
   draws_.z.insert(draws_.z.end(), factor.z.data(), factor.z.data() + m);
@@ -147,7 +97,7 @@ Chain::Saved Chain::save() const {
   Saved out;
   out.time = time_;
   for (const State& state : states_) out.states.push_back(state.save());
-  out.steps = steps_;
+  for (const Sweep& sweep : sweeps_) out.steps.push_back(sweep.steps());
   out.counts = counts_;
   out.rng = rng_.state();
   out.draws = draws_;
@@ -162,8 +112,8 @@ void Chain::restore(Saved saved) {
   time_ = saved.time;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     states_[i].restore(std::move(saved.states[i]));
+    sweeps_[i].set_steps(saved.steps[i]);
   }
-  steps_ = std::move(saved.steps);
   counts_ = saved.counts;
   rng_.set_state(saved.rng);
   draws_ = std::move(saved.draws);

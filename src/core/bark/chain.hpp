@@ -1,9 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
-#include "moves.hpp"
+#include "sweep.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -11,28 +10,9 @@ namespace bark {
 struct ChainSettings {
   int warmup = 0, iterations = 1000, thin = 1;
   int n_temps = 1;
+  bool prior_only = false;  // without the likelihood
   double ratio = 0.85;  // of the powers of neighbouring temperatures
   std::uint64_t seed = 0;
-};
-
-/// The moves of a sweep, in the order of their counts.
-enum MoveKind {
-  kBirthDeath, kRelocate, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
-  kScalePair, kFlip, kSwap, kNoise, kTemperature, kMoveKinds
-};
-const char* move_name(int kind);
-
-struct Counts {
-  std::array<double, kMoveKinds> tried{}, accepted{};
-  void note(MoveKind kind, bool moved) {
-    ++tried[kind];
-    accepted[kind] += moved;
-  }
-};
-
-/// Steps of the moves that have one, on the log scale.
-struct Steps {
-  std::array<double, 3> log_step{{-0.5, 0, -1}};  // all, one, noise
 };
 
 /// Kept draws, one after the other; of each the m slots with a draw of their
@@ -73,9 +53,7 @@ class Chain {
 
  private:
   void start(State& state);
-  void sweep(int level, Counts& counts);
   void swap_temperatures();
-  void adapt(int level, int step, bool accepted);
   void record();
 
   Prior prior_;
@@ -84,7 +62,7 @@ class Chain {
   Rng rng_;
   std::vector<State> states_;  // by temperature, the coldest first
   std::vector<double> powers_;
-  std::vector<Steps> steps_;
+  std::vector<Sweep> sweeps_;
   Counts counts_;  // after the warmup; moves at power 1
   Draws draws_;
   int time_ = 0;

@@ -290,6 +290,13 @@ State::Factor State::factor() const {
   return out;
 }
 
+State::Factor State::prior_factor() const {
+  Factor out;
+  out.lower = deviations().cwiseInverse().asDiagonal();
+  out.z = Eigen::VectorXd::Zero(size());
+  return out;
+}
+
 void State::keep() {
   kept_.phi = phi_;
   kept_.log_likelihood = log_likelihood_;

@@ -118,6 +118,8 @@ class State {
     bool ok = true;
   };
   Factor factor() const;
+  /// The same without data.
+  Factor prior_factor() const;
 
   /// Coefficients given all else.
   static Eigen::VectorXd draw_coefficients(const Factor& factor, Rng& rng);
