@@ -74,8 +74,9 @@ void simulate(const State& state, bark::Data& data, Rng& rng) {
         std::sqrt(state.variance(j)) * rng.normal() * state.columns().col(j);
   }
   for (int i = 0; i < data.n(); ++i) {
-    data.y[i] += rng.normal() / std::sqrt(state.noise() * data.weights[i]);
+    data.y[i] += rng.normal() / std::sqrt(state.noise());
   }
+  data.y.array() /= data.weights.array().sqrt();
 }
 
 std::vector<bark::Slot> slots_of(const State& state) {

@@ -60,9 +60,8 @@ Slot with_copy(const Slot& slot, double varphi, bool collapsed);
 Slot without_copy(const Slot& slot, int which, bool collapsed);
 
 /// Changes scales and inclusion if that is accepted.
-bool try_scales(State& state, std::vector<double> log_lambda,
-                std::vector<char> included, double log_prior, double power,
-                Rng& rng);
+bool try_scales(State& state, const ScaleChange& change, double log_prior,
+                double power, Rng& rng);
 
 }  // namespace bark
 }  // namespace kernelbayes

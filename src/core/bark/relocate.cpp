@@ -54,14 +54,13 @@ bool relocate_move(State& state, double power, Rng& rng) {
     return true;
   }
   Slot slot{to, 1, {prior.draw_varphi(rng)}};
-  const Column column = state.make_column(to);
+  Column column = state.make_column(to);
   const double log_ratio =
       state.score_add(column, slot.variance(collapsed), out);
   if (!accept(power * log_ratio, rng)) return false;
+  if (rest.copies == 0) column.remove(copy.slot);
   take_out(state, out, rest);
-  // Its products must be those with the slots that are left, in their order.
-  state.add(rest.copies == 0 ? state.make_column(to) : column,
-            std::move(slot));
+  state.add(column, std::move(slot));
   return true;
 }
 

@@ -31,14 +31,34 @@ struct Change {
 /// A column that may join: its products with those present.
 struct Column {
   int location;
-  Eigen::VectorXd values, gram;  // gram: K'Wk
+  Eigen::VectorXd exponents, values, gram;  // gram: K'Wk
   double own, response;                     // k'Wk, k'Wy
+
+  /// What State::remove() does to the slots.
+  void remove(int slot) {
+    const Eigen::Index last = gram.size() - 1;
+    gram[slot] = gram[last];
+    gram.conservativeResize(last);
+  }
+};
+
+/// A change of scales: all logarithms by `shift`, then some anew. What is left
+/// alone need not be computed again.
+struct ScaleChange {
+  struct One {
+    int predictor;
+    double log_lambda;
+    char included;
+  };
+  double shift = 0;
+  std::vector<One> ones;
 };
 
 /// The kernel part of a state and its likelihood with the coefficients
 /// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
 /// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
-/// posterior covariance and mean of beta.
+/// posterior covariance and mean of beta. Rows of K and y are held multiplied
+/// by sqrt(w).
 class State {
  public:
   State(const Data& data, const Prior& prior);
@@ -57,9 +77,11 @@ class State {
     return covariance_.topLeftCorner(size(), size());
   }
   Eigen::Ref<const Eigen::VectorXd> mean() const { return mean_.head(size()); }
+  /// sqrt(w) K and sqrt(w) y.
   Eigen::Ref<const Eigen::MatrixXd> columns() const {
-    return values_.topLeftCorner(data_->n(), size());
+    return values_.leftCols(size());
   }
+  const Eigen::VectorXd& response() const { return response_; }
 
   /// log lambda_l of included predictors, and their number.
   const std::vector<double>& log_lambda() const { return log_lambda_; }
@@ -84,31 +106,33 @@ class State {
   /// Replaces a slot's copies and varphi without a change of variance.
   void relabel(int j, Slot slot);
 
-  // Everything else: computed afresh ---------------------------------------
-  /// Sets scales and noise; all columns and sums follow. The state before can
-  /// be brought back by undo(), once.
-  void set_scales(std::vector<double> log_lambda, std::vector<char> included);
-  void set_noise(double phi);
-  void undo();
+  // Scales and noise: proposed, with the log likelihood that they would have,
+  // then accepted, or left alone ---------------------------------------------
+  double propose_scales(const ScaleChange& change);
+  double propose_noise(double phi);
+  void accept_proposal();
+
   /// Sets all there is.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
 
-  /// All that a state is, to the last bit: what updates have left behind too.
+  /// Everything anew from slots, scales and noise: what updates have lost in
+  /// accuracy comes back. False if it cannot be computed; the likelihood is
+  /// then minus infinity.
+  bool refresh();
+
+  /// What a state is. What updates have left behind is needed too, if a run
+  /// that goes on is to be the same to the last bit and is not refreshed first.
   struct Saved {
     std::vector<Slot> slots;
     std::vector<double> log_lambda;
     std::vector<char> included;
     double phi = 1, log_likelihood = 0;
-    Eigen::MatrixXd gram, covariance;
+    Eigen::MatrixXd exponents, gram, covariance;
     Eigen::VectorXd product, mean;
   };
-  Saved save() const;
+  Saved save(bool updates) const;
   void restore(Saved saved);
-
-  /// Covariance, mean and likelihood from the sums. False if they cannot be
-  /// computed; the likelihood is then minus infinity.
-  bool refresh();
 
   /// The factor L of Sig^-1 = LL' and z = L^-1 phi K'Wy: the mean of the
   /// coefficients is L'^-1 z.
@@ -126,21 +150,34 @@ class State {
 
  private:
   void reserve(int slots);
-  void fill_column(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void fill_exponents(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void add_exponents(Eigen::MatrixXd& exponents, int l, double scale) const;
+  void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
+                   Eigen::Ref<Eigen::MatrixXd> out) const;
   void place(std::vector<Slot> slots);
   void include(std::vector<double> log_lambda, std::vector<char> included);
-  void rebuild_columns();
-  void rebuild_sums();
   Eigen::VectorXd deviations() const;
-  Factor scaled_factor(const Eigen::VectorXd& s) const;
-  Factor scaled_factor_by_qr(const Eigen::VectorXd& s) const;
   void shrink(const Change& change);
   Change change_of(int j, double own, double mean, double variance,
                    double before) const;
-  void keep();
+
+  void sum_up(const Eigen::MatrixXd& values, Eigen::MatrixXd& gram,
+              Eigen::VectorXd& product) const;
+  Factor scaled_factor(const Eigen::MatrixXd& values,
+                       const Eigen::MatrixXd& gram,
+                       const Eigen::VectorXd& product, double phi) const;
+  Factor scaled_factor_by_qr(const Eigen::MatrixXd& values,
+                             const Eigen::VectorXd& s, double phi) const;
+  double log_likelihood_of(const Factor& scaled, double phi) const;
+  bool take_factor(const Factor& scaled);
 
   const Data* data_;
   const Prior* prior_;
+  Eigen::VectorXd root_weights_;  // empty if all are 1
+  Eigen::VectorXd response_;
+  double squares_;      // y'Wy
+  double log_weights_;  // sum of log w, halved
+
   std::vector<Slot> slots_;
   std::vector<int> at_;
   std::vector<double> variance_;
@@ -149,21 +186,20 @@ class State {
   std::vector<char> included_;
   int n_included_ = 0;
   double phi_ = 1;
-  Eigen::MatrixXd values_;  // the first n rows: see padded()
-  Eigen::MatrixXd gram_, covariance_;
-  Eigen::VectorXd product_, mean_;      // K'Wy, mu
-  double squares_;                      // y'Wy
-  double log_weights_;                  // sum of log w, halved
+  // As many columns as there is room for.
+  Eigen::MatrixXd exponents_, values_, gram_, covariance_;
+  Eigen::VectorXd product_, mean_;  // K'Wy, mu
   double log_likelihood_ = 0;
-  // What undo() brings back.
-  struct Kept {
+
+  struct Proposal {
+    bool scales = false;
     std::vector<double> log_lambda;
     std::vector<char> included;
     double phi = 1, log_likelihood = 0;
-    bool columns = false;
-    Eigen::MatrixXd values, gram, covariance;
-    Eigen::VectorXd product, mean;
-  } kept_;
+    Eigen::MatrixXd exponents, values, gram;
+    Eigen::VectorXd product;
+    Factor factor;
+  } next_;
 };
 
 }  // namespace bark

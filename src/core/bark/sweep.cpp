@@ -19,6 +19,8 @@ void Sweep::run(State& state, double power, int time, int adapt_until,
     counts.note(kind, moved);
     if (time < adapt_until) steps_.adapt(step, moved, time);
   };
+  // What a sweep starts from is then a function of slots, scales and noise.
+  state.refresh();
   const int slots = std::max(state.size(), 4);
   for (int i = 0; i < slots; ++i) {
     counts.note(kBirthDeath, birth_death_move(state, power, rng));
