@@ -19,6 +19,7 @@ const std::map<std::string, Move>& moves() {
   static const std::map<std::string, Move> all = {
       {"birth_death", bark::birth_death_move},
       {"relocate", bark::relocate_move},
+      {"local", bark::local_move},
       {"copies", bark::copies_move},
       {"rescale", bark::rescale_move},
       {"scale_pair", bark::scale_pair_move},

@@ -102,18 +102,46 @@ Column State::make_column(int location) const {
   return out;
 }
 
-// From Sig_jj and mu_j. With a and h what the data say of beta_j given the
-// other slots, log L is ell(v) = (h^2 v / (1 + a v) - log(1 + a v)) / 2.
+namespace {
+
+// From Sig_jj, mu_j and v_j.
+Information information_of(double own, double mean, double variance) {
+  return {1 / own - 1 / variance, mean / own};
+}
+
+}  // namespace
+
+Information State::information(int j) const {
+  return information_of(covariance_(j, j), mean_[j], variance_[j]);
+}
+
+Information State::information(const Column& column) const {
+  const Eigen::VectorXd u = covariance() * column.gram;
+  const double left = column.own - phi_ * column.gram.dot(u);
+  return {phi_ * std::max(left, 0.0),
+          phi_ * (column.response - column.gram.dot(mean()))};
+}
+
+Information State::information(const Column& column,
+                               const Change& before) const {
+  const int j = before.slot;
+  const Eigen::VectorXd cross = covariance_.col(j).head(size());
+  Eigen::VectorXd u = covariance() * column.gram;
+  u -= before.kappa * u[j] * cross;
+  const double left = column.own - phi_ * column.gram.dot(u);
+  const double explained = column.gram.dot(mean()) -
+                           before.kappa * mean_[j] * column.gram.dot(cross);
+  return {phi_ * std::max(left, 0.0), phi_ * (column.response - explained)};
+}
+
 Change State::change_of(int j, double own, double mean, double variance,
                         double before) const {
   const double v = variance_[j];
-  const double a = 1 / own - 1 / v, h = mean / own;
-  const auto ell = [a, h](double v) {
-    return 0.5 * (h * h * v / (1 + a * v) - std::log1p(a * v));
-  };
+  const Information data = information_of(own, mean, v);
   // e / (1 + e own) with e = 1 / v' - 1 / v, which tends to 1 / own.
   const double kappa = (v - variance) / (v * variance + (v - variance) * own);
-  return {j, variance, kappa, before + ell(variance) - ell(v)};
+  return {j, variance, kappa,
+          before + data.log_ratio(variance) - data.log_ratio(v)};
 }
 
 Change State::score_change(int j, double variance) const {
@@ -125,29 +153,6 @@ Change State::score_change(int j, double variance, const Change& before) const {
   return change_of(j, covariance_(j, j) - before.kappa * cross * cross,
                    mean_[j] - before.kappa * mean_[before.slot] * cross,
                    variance, before.log_ratio);
-}
-
-double State::score_add(const Column& column, double variance) const {
-  const Eigen::VectorXd u = covariance() * column.gram;
-  const double left = column.own - phi_ * column.gram.dot(u);
-  const double rho = 1 + variance * phi_ * std::max(left, 0.0);
-  const double residual = column.response - column.gram.dot(mean());
-  const double t = phi_ * residual;
-  return 0.5 * (variance * t * t / rho - std::log(rho));
-}
-
-double State::score_add(const Column& column, double variance,
-                        const Change& before) const {
-  const int j = before.slot;
-  const Eigen::VectorXd cross = covariance_.col(j).head(size());
-  Eigen::VectorXd u = covariance() * column.gram;
-  u -= before.kappa * u[j] * cross;
-  const double left = column.own - phi_ * column.gram.dot(u);
-  const double rho = 1 + variance * phi_ * std::max(left, 0.0);
-  const double explained = column.gram.dot(mean()) -
-                           before.kappa * mean_[j] * column.gram.dot(cross);
-  const double t = phi_ * (column.response - explained);
-  return before.log_ratio + 0.5 * (variance * t * t / rho - std::log(rho));
 }
 
 void State::shrink(const Change& change) {

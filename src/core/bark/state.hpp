@@ -21,6 +21,18 @@ struct Slot {
   }
 };
 
+/// What the data say of a coefficient given the other slots: its likelihood is
+/// that of one normal observation, exp(score beta - precision beta^2 / 2).
+struct Information {
+  double precision, score;
+
+  /// log of the likelihood with beta ~ N(0, v), against beta = 0.
+  double log_ratio(double v) const {
+    const double scaled = 1 + precision * v;
+    return 0.5 * (score * score * v / scaled - std::log(scaled));
+  }
+};
+
 /// What a change of one coefficient's variance does: v_j -> v (0 removes the
 /// slot). Sig becomes Sig - kappa Sig_:j Sig_j:, mu - kappa mu_j Sig_:j.
 struct Change {
@@ -82,6 +94,7 @@ class State {
     return values_.leftCols(size());
   }
   const Eigen::VectorXd& response() const { return response_; }
+  Eigen::VectorXd exponents(int j) const { return exponents_.col(j); }
 
   /// log lambda_l of included predictors, and their number.
   const std::vector<double>& log_lambda() const { return log_lambda_; }
@@ -89,14 +102,15 @@ class State {
   int n_included() const { return n_included_; }
   double total_scale() const;
 
-  // Coefficient variances, likelihood ratios in O(1) and O(m) -------------
+  // Coefficient variances, likelihood ratios in O(1) and O(m^2) ------------
+  Information information(int j) const;
+  Information information(const Column& column) const;
+  /// The same once another change is made.
+  Information information(const Column& column, const Change& before) const;
   Change score_change(int j, double variance) const;
   /// The same after another change of a different slot.
   Change score_change(int j, double variance, const Change& before) const;
   Column make_column(int location) const;
-  double score_add(const Column& column, double variance) const;
-  double score_add(const Column& column, double variance,
-                   const Change& before) const;
 
   /// Carry out. set_slot() takes what the slot becomes; remove() moves the
   /// last slot to its place; add() appends.
