@@ -10,7 +10,7 @@ fit_engine.kb_bark <- function(fit) {
           prior = settings$prior, seed = fit$seed,
           prior_only = settings$prior_only
         ),
-        fit$control[c("warmup", "iter", "thin", "n_temps")]
+        fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
       y = scaling_y(settings$scaling, fit$data$y),

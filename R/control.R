@@ -206,8 +206,12 @@ format_run <- function(x) {
 #' @param move_fraction For [srvm()]: the constant c of the papers, above 0 and
 #'   at most 1/2: a birth and a death are each tried with probability at most
 #'   c, else a swap.
-#' @param n_temps Number of temperatures of parallel tempering, at least 1;
-#'   1 means no tempering.
+#' @param n_temps For [bark()]: number of temperatures of parallel tempering,
+#'   at least 1; 1 means no tempering.
+#' @param sweep For [bark()]: what an iteration is. `"full"`: every move, those
+#'   that are cheap several times. `"single"`: one birth, death or change of a
+#'   kernel's precision, the noise, and with probability 0.2 one scale, as in
+#'   other implementations; for comparisons with them.
 #' @template args-run
 #'
 #' @return A list of class `kb_mcmc_control`.
@@ -220,7 +224,7 @@ format_run <- function(x) {
 #' @export
 mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
                          n_moves = 50, move_fraction = 0.25, n_temps = 1,
-                         threads = 1, checkpoint = NULL, checkpoint_every = 60,
+                         sweep = c("full", "single"), threads = 1, checkpoint = NULL, checkpoint_every = 60,
                          time_limit = Inf) {
   iter <- check_count(iter, 1)
   control <- list(
@@ -231,6 +235,7 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
     n_moves = check_count(n_moves, 0),
     move_fraction = check_move_fraction(move_fraction),
     n_temps = check_count(n_temps, 1),
+    sweep = check_choice(sweep, c("full", "single")),
     threads = check_count(threads, 1)
   )
   run <- check_run(checkpoint, checkpoint_every, time_limit)

@@ -20,6 +20,7 @@ bark::ChainSettings chain_settings(const Rcpp::List& config) {
   out.thin = config["thin"];
   out.n_temps = config["n_temps"];
   out.prior_only = config["prior_only"];
+  out.full = Rcpp::as<std::string>(config["sweep"]) == "full";
   out.seed = run_seed(config, "chain");
   return out;
 }
@@ -91,6 +92,29 @@ bark::Draws draws_from_r(const Rcpp::List& list) {
           get<double>(list, "z")};
 }
 
+// All scales' step, the noise's, those of each predictor.
+Rcpp::List steps_to_r(const bark::Steps& steps) {
+  std::vector<double> log_length{steps.all.log_length, steps.noise.log_length};
+  std::vector<int> times{steps.all.times, steps.noise.times};
+  for (const auto& step : steps.scales) {
+    log_length.push_back(step.log_length);
+    times.push_back(step.times);
+  }
+  return Rcpp::List::create(_["log_length"] = log_length, _["times"] = times);
+}
+
+bark::Steps steps_from_r(const Rcpp::List& list) {
+  const auto log_length = get<double>(list, "log_length");
+  const auto times = get<int>(list, "times");
+  bark::Steps out;
+  out.all = {log_length.at(0), times.at(0)};
+  out.noise = {log_length.at(1), times.at(1)};
+  for (std::size_t i = 2; i < log_length.size(); ++i) {
+    out.scales.push_back({log_length[i], times.at(i)});
+  }
+  return out;
+}
+
 bark::Chain& chain_of(SEXP pointer) {
   return *Rcpp::XPtr<bark::Chain>(pointer).checked_get();
 }
@@ -102,11 +126,7 @@ bark::Chain::Saved chain_from_r(const Rcpp::List& list) {
   for (const Rcpp::List state : states) {
     out.states.push_back(saved_from_r(state));
   }
-  for (const Rcpp::NumericVector step : steps) {
-    bark::Steps one;
-    std::copy(step.begin(), step.end(), one.log_step.begin());
-    out.steps.push_back(one);
-  }
+  for (const Rcpp::List step : steps) out.steps.push_back(steps_from_r(step));
   const auto tried = get<double>(list, "tried"),
              accepted = get<double>(list, "accepted");
   std::copy(tried.begin(), tried.end(), out.counts.tried.begin());
@@ -162,10 +182,7 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
   const bark::Chain::Saved saved = chain_of(handle).save();
   Rcpp::List states, steps;
   for (const auto& state : saved.states) states.push_back(saved_to_r(state));
-  for (const auto& step : saved.steps) {
-    steps.push_back(
-        Rcpp::NumericVector(step.log_step.begin(), step.log_step.end()));
-  }
+  for (const auto& step : saved.steps) steps.push_back(steps_to_r(step));
   Rcpp::CharacterVector names;
   for (int kind = 0; kind < bark::kMoveKinds; ++kind) {
     names.push_back(bark::move_name(kind));

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "core/bark/candidates.hpp"
 #include "core/bark/moves.hpp"
 #include "glue/bark_from_r.hpp"
 
@@ -14,6 +15,16 @@ using namespace kernelbayes;
 using bark::State;
 
 using Move = std::function<void(State&, double, Rng&)>;
+
+// Of the locations, or of a part of them, for one slot several times.
+void gather(State& state, int size, double power, Rng& rng) {
+  const int m = state.size();
+  if (m == 0 || m >= size) return;
+  bark::Candidates candidates(state, size, rng);
+  for (int i = 0; i < 3; ++i) {
+    candidates.relocate(state, static_cast<int>(rng.index(m)), power, rng);
+  }
+}
 
 const std::map<std::string, Move>& moves() {
   static const std::map<std::string, Move> all = {
@@ -30,7 +41,15 @@ const std::map<std::string, Move>& moves() {
       {"scale_all",
        [](State& s, double t, Rng& r) { bark::scale_all_move(s, t, 0.8, r); }},
       {"scale_one",
-       [](State& s, double t, Rng& r) { bark::scale_one_move(s, t, 1.2, r); }},
+       [](State& s, double t, Rng& r) {
+         if (!s.prior().equal() && s.n_included() > 0) {
+           bark::scale_one_move(s, choose_included(s, r), t, 1.2, r);
+         }
+       }},
+      {"scale_refresh", bark::scale_refresh_move},
+      {"gather", [](State& s, double t, Rng& r) { gather(s, 1000, t, r); }},
+      {"gather_some",
+       [](State& s, double t, Rng& r) { gather(s, s.data().n() / 2, t, r); }},
       {"noise",
        [](State& s, double t, Rng& r) { bark::noise_move(s, t, 0.7, r); }},
       {"noise_gibbs", [](State& s, double, Rng& r) { bark::noise_gibbs(s, r); }},

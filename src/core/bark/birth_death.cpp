@@ -44,7 +44,7 @@ bool birth(State& state, double power, Rng& rng) {
     return true;
   }
   const Column column = state.make_column(location);
-  const VarianceProposal proposal(prior, state.information(column), power);
+  const VarianceProposal proposal(prior, 1, state.information(column), power);
   const double varphi = proposal.draw(rng);
   if (!accept(proposal.log_weight(varphi) + odds, rng)) return false;
   state.add(column, {location, 1, {varphi}});
@@ -57,7 +57,7 @@ bool death(State& state, double power, Rng& rng) {
   const double odds = std::log(state.copies() / prior.nu);
   const auto [j, which] = choose_copy(state, rng);
   if (state.slot(j).copies == 1) {
-    const VarianceProposal proposal(prior, state.information(j), power);
+    const VarianceProposal proposal(prior, 1, state.information(j), power);
     const double weight = proposal.log_weight(state.slot(j).varphi[0]);
     if (!accept(odds - weight, rng)) return false;
     state.remove(state.score_change(j, 0));

@@ -20,7 +20,7 @@ Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
     powers_.push_back(power);
     power *= settings_.ratio;
   }
-  sweeps_.resize(states_.size());
+  sweeps_.assign(states_.size(), Sweep(prior_, data_.p()));
   seconds_ = watch.seconds();
 }
 
@@ -40,10 +40,7 @@ void Chain::advance(int n) {
   const Stopwatch watch;
   for (int i = 0; i < n && time_ < total(); ++i) {
     for (std::size_t level = 0; level < states_.size(); ++level) {
-      Counts heated;
-      sweeps_[level].run(states_[level], powers_[level], time_,
-                         settings_.warmup, level == 0 ? counts_ : heated,
-                         rng_);
+      sweep(static_cast<int>(level));
     }
     swap_temperatures();
     ++time_;
@@ -52,6 +49,20 @@ void Chain::advance(int n) {
     if (after > 0 && after % settings_.thin == 0) record();
   }
   seconds_ += watch.seconds();
+}
+
+void Chain::sweep(int level) {
+  // What updates lose in accuracy is regained now and then.
+  constexpr int kRefresh = 1000;
+  State& state = states_[level];
+  const bool adapt = time_ < settings_.warmup;
+  Counts heated, &counts = level == 0 ? counts_ : heated;
+  if (settings_.full) {
+    sweeps_[level].full(state, powers_[level], adapt, counts, rng_);
+    return;
+  }
+  if (time_ % kRefresh == 0) state.refresh();
+  sweeps_[level].single(state, powers_[level], adapt, counts, rng_);
 }
 
 // Neighbours, the even pairs and the odd ones in turn.
@@ -96,7 +107,7 @@ void Chain::record() {
 Chain::Saved Chain::save() const {
   Saved out;
   out.time = time_;
-  for (const State& state : states_) out.states.push_back(state.save(false));
+  for (const State& state : states_) out.states.push_back(state.save(!settings_.full));
   for (const Sweep& sweep : sweeps_) out.steps.push_back(sweep.steps());
   out.counts = counts_;
   out.rng = rng_.state();

@@ -11,6 +11,7 @@ struct ChainSettings {
   int warmup = 0, iterations = 1000, thin = 1;
   int n_temps = 1;
   bool prior_only = false;  // without the likelihood
+  bool full = true;         // sweeps of all moves
   double ratio = 0.85;  // of the powers of neighbouring temperatures
   std::uint64_t seed = 0;
 };
@@ -53,6 +54,7 @@ class Chain {
 
  private:
   void start(State& state);
+  void sweep(int level);
   void swap_temperatures();
   void record();
 

@@ -31,9 +31,13 @@ bool varphi_move(State& state, double power, double step, Rng& rng);
 /// All scales by one factor.
 bool scale_all_move(State& state, double power, double step, Rng& rng);
 
-/// Scales that differ: one of them (a step, or a draw from the prior); the
-/// shares of two, their sum staying.
-bool scale_one_move(State& state, double power, double step, Rng& rng);
+/// Scales that differ: that of one included predictor, by a step or by a draw
+/// from the prior.
+bool scale_one_move(State& state, int predictor, double power, double step,
+                    Rng& rng);
+bool scale_refresh_move(State& state, double power, Rng& rng);
+
+/// The shares of two, their sum staying.
 bool scale_pair_move(State& state, double power, Rng& rng);
 
 /// Selection: one predictor in or out; one in for one out.
@@ -63,6 +67,9 @@ Copy choose_copy(const State& state, Rng& rng);
 /// have a say in; log_proposal is the ratio for the choice of the place.
 bool move_kernel(State& state, int j, Column column, double log_proposal,
                  double power, Rng& rng);
+
+/// A uniform choice among the included predictors, leaving out one.
+int choose_included(const State& state, Rng& rng, int but = -1);
 
 /// The slot with one copy more or less.
 Slot with_copy(const Slot& slot, double varphi, bool collapsed);

@@ -65,8 +65,8 @@ bool move_kernel(State& state, int j, Column column, double log_proposal,
                  double power, Rng& rng) {
   const Prior& prior = state.prior();
   const Change out = state.score_change(j, 0);
-  const VarianceProposal from(prior, state.information(j), power);
-  const VarianceProposal to(prior, state.information(column, out), power);
+  const VarianceProposal from(prior, 1, state.information(j), power);
+  const VarianceProposal to(prior, 1, state.information(column, out), power);
   const double varphi = to.draw(rng);
   const double log_ratio = to.log_weight(varphi) -
                            from.log_weight(state.slot(j).varphi[0]) +

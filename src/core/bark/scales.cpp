@@ -5,18 +5,13 @@
 namespace kernelbayes {
 namespace bark {
 
-namespace {
-
-// A uniform choice among the included predictors, leaving out one.
-int choose_included(const State& state, Rng& rng, int but = -1) {
+int choose_included(const State& state, Rng& rng, int but) {
   int k = static_cast<int>(rng.index(state.n_included() - (but >= 0)));
   for (int l = 0;; ++l) {
     if (!state.included()[l] || l == but) continue;
     if (k-- == 0) return l;
   }
 }
-
-}  // namespace
 
 bool try_scales(State& state, const ScaleChange& change, double log_prior,
                 double power, Rng& rng) {
@@ -35,21 +30,24 @@ bool scale_all_move(State& state, double power, double step, Rng& rng) {
   return try_scales(state, {move, {}}, log_prior, power, rng);
 }
 
-bool scale_one_move(State& state, double power, double step, Rng& rng) {
+bool scale_one_move(State& state, int predictor, double power, double step,
+                    Rng& rng) {
+  const Prior& prior = state.prior();
+  const double shape = prior.share_shape(state.n_included());
+  const double from = state.log_lambda()[predictor];
+  const double move = step * rng.normal(), to = from + move;
+  const double log_prior =
+      shape * move - prior.b * (std::exp(to) - std::exp(from));
+  return try_scales(state, {0, {{predictor, to, 1}}}, log_prior, power, rng);
+}
+
+bool scale_refresh_move(State& state, double power, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.equal() || state.n_included() == 0) return false;
+  const int predictor = choose_included(state, rng);
   const double shape = prior.share_shape(state.n_included());
-  const int l = choose_included(state, rng);
-  const double from = state.log_lambda()[l];
-  double scale = from, log_prior = 0;
-  if (rng.uniform() < 0.5) {
-    scale = log_gamma_draw(shape, prior.b, rng);
-  } else {
-    scale += step * rng.normal();
-    log_prior = shape * (scale - from) -
-                prior.b * (std::exp(scale) - std::exp(from));
-  }
-  return try_scales(state, {0, {{l, scale, 1}}}, log_prior, power, rng);
+  const double to = log_gamma_draw(shape, prior.b, rng);
+  return try_scales(state, {0, {{predictor, to, 1}}}, 0, power, rng);
 }
 
 bool scale_pair_move(State& state, double power, Rng& rng) {

@@ -89,6 +89,17 @@ void State::fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
   out.array().colwise() *= root_weights_.array();
 }
 
+void State::fill_columns(const std::vector<int>& locations,
+                         Eigen::MatrixXd& exponents,
+                         Eigen::MatrixXd& values) const {
+  exponents.resize(data_->n(), locations.size());
+  values.resize(data_->n(), locations.size());
+  for (std::size_t i = 0; i < locations.size(); ++i) {
+    fill_exponents(locations[i], exponents.col(i));
+  }
+  fill_values(exponents, values);
+}
+
 Column State::make_column(int location) const {
   Column out;
   out.location = location;

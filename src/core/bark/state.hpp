@@ -111,6 +111,9 @@ class State {
   /// The same after another change of a different slot.
   Change score_change(int j, double variance, const Change& before) const;
   Column make_column(int location) const;
+  /// Exponents and values of columns, one a location.
+  void fill_columns(const std::vector<int>& locations,
+                    Eigen::MatrixXd& exponents, Eigen::MatrixXd& values) const;
 
   /// Carry out. set_slot() takes what the slot becomes; remove() moves the
   /// last slot to its place; add() appends.

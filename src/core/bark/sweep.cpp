@@ -2,55 +2,120 @@
 
 #include <algorithm>
 
+#include "candidates.hpp"
+
 namespace kernelbayes {
 namespace bark {
 
 const char* move_name(int kind) {
   static const char* const names[kMoveKinds] = {
-      "birth_death", "relocate", "local",      "copies",    "rescale",
-      "varphi",      "scale_all", "scale_one", "scale_pair", "flip",
-      "swap",        "noise",     "temperature"};
+      "birth_death", "relocate", "local",     "gather",    "copies",
+      "rescale",     "varphi",   "scale_all", "scale_one", "scale_refresh",
+      "scale_pair",  "flip",     "swap",      "noise",     "temperature"};
   return names[kind];
 }
 
-void Sweep::run(State& state, double power, int time, int adapt_until,
-                Counts& counts, Rng& rng) {
-  const Prior& prior = state.prior();
-  const auto note = [&](MoveKind kind, Steps::Kind step, bool moved) {
-    counts.note(kind, moved);
-    if (time < adapt_until) steps_.adapt(step, moved, time);
-  };
+Sweep::Sweep(const Prior& prior, int p)
+    : kernels_(static_cast<int>(std::min(std::max(prior.nu, 4.0), 50.0))),
+      scales_(prior.equal() ? 0 : std::min(p, 10)) {
+  steps_.scales.assign(p, {0});
+}
+
+void Sweep::full(State& state, double power, bool adapt, Counts& counts,
+                 Rng& rng) {
   // What a sweep starts from is then a function of slots, scales and noise.
   state.refresh();
-  const int slots = std::max(state.size(), 4);
-  for (int i = 0; i < slots; ++i) {
+  kernels(state, power, counts, rng);
+  gather(state, power, counts, rng);
+  scales(state, power, adapt, counts, rng);
+  noise(state, power, adapt, counts, rng);
+}
+
+void Sweep::kernels(State& state, double power, Counts& counts, Rng& rng) {
+  for (int i = 0; i < kernels_ / 2; ++i) {
     counts.note(kBirthDeath, birth_death_move(state, power, rng));
-    counts.note(kVarphi, varphi_move(state, power, 1.5, rng));
+    counts.note(kVarphi, varphi_move(state, power, kVarphiStep, rng));
   }
-  for (int i = 0; i < slots / 2; ++i) {
+  for (int i = 0; i < kernels_ / 4; ++i) {
     counts.note(kRelocate, relocate_move(state, power, rng));
     counts.note(kLocal, local_move(state, power, rng));
     counts.note(kCopies, copies_move(state, power, rng));
     counts.note(kRescale, rescale_move(state, power, rng));
   }
-  note(kScaleAll, Steps::kAll,
-       scale_all_move(state, power, steps_.length(Steps::kAll), rng));
-  if (!prior.equal()) {
-    const int times = std::min(state.data().p(), 10);
-    for (int i = 0; i < times; ++i) {
-      note(kScaleOne, Steps::kOne,
-           scale_one_move(state, power, steps_.length(Steps::kOne), rng));
-    }
+}
+
+void Sweep::gather(State& state, double power, Counts& counts, Rng& rng) {
+  const int m = state.size();
+  if (m == 0 || m >= Candidates::kSize) return;
+  Candidates candidates(state, Candidates::kSize, rng);
+  for (int i = 0; i < 2 * kernels_; ++i) {
+    const int j = static_cast<int>(rng.index(m));
+    counts.note(kGather, candidates.relocate(state, j, power, rng));
+  }
+}
+
+void Sweep::scales(State& state, double power, bool adapt, Counts& counts,
+                   Rng& rng) {
+  scale_all(state, power, adapt, counts, rng);
+  for (int i = 0; i < scales_; ++i) scale_one(state, power, adapt, counts, rng);
+  if (!state.prior().equal()) {
+    counts.note(kScaleRefresh, scale_refresh_move(state, power, rng));
     counts.note(kScalePair, scale_pair_move(state, power, rng));
   }
-  if (prior.selects()) {
-    counts.note(kFlip, flip_move(state, power, rng));
-    counts.note(kFlip, flip_move(state, power, rng));
-    counts.note(kSwap, swap_move(state, power, rng));
-  }
-  note(kNoise, Steps::kNoise,
-       noise_move(state, power, steps_.length(Steps::kNoise), rng));
+  if (!state.prior().selects()) return;
+  counts.note(kFlip, flip_move(state, power, rng));
+  counts.note(kSwap, swap_move(state, power, rng));
+}
+
+void Sweep::scale_all(State& state, double power, bool adapt, Counts& counts,
+                      Rng& rng) {
+  const double length = steps_.all.length();
+  const bool moved = scale_all_move(state, power, length, rng);
+  counts.note(kScaleAll, moved);
+  if (adapt) steps_.all.adapt(moved);
+}
+
+void Sweep::scale_one(State& state, double power, bool adapt, Counts& counts,
+                      Rng& rng) {
+  if (state.n_included() == 0) return;
+  const int l = choose_included(state, rng);
+  Steps::One& step = steps_.scales[l];
+  const bool moved = scale_one_move(state, l, power, step.length(), rng);
+  counts.note(kScaleOne, moved);
+  if (adapt) step.adapt(moved);
+}
+
+void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
+                  Rng& rng) {
+  const bool moved = noise_move(state, power, steps_.noise.length(), rng);
+  counts.note(kNoise, moved);
+  if (adapt) steps_.noise.adapt(moved);
   if (power == 1) noise_gibbs(state, rng);
+}
+
+// The noise is drawn given coefficients where that is possible.
+void Sweep::single(State& state, double power, bool adapt, Counts& counts,
+                   Rng& rng) {
+  if (rng.index(3) < 2) {
+    counts.note(kBirthDeath, birth_death_move(state, power, rng));
+  } else {
+    counts.note(kVarphi, varphi_move(state, power, kVarphiStep, rng));
+  }
+  if (rng.uniform() < 0.2) {
+    if (scales_ > 0) {
+      scale_one(state, power, adapt, counts, rng);
+    } else {
+      scale_all(state, power, adapt, counts, rng);
+    }
+    if (state.prior().selects()) {
+      counts.note(kFlip, flip_move(state, power, rng));
+    }
+  }
+  if (power == 1) {
+    noise_gibbs(state, rng);
+  } else {
+    noise(state, power, adapt, counts, rng);
+  }
 }
 
 }  // namespace bark

@@ -9,8 +9,8 @@ namespace bark {
 
 /// The moves of a sweep, in the order of their counts.
 enum MoveKind {
-  kBirthDeath, kRelocate, kLocal, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
-  kScalePair, kFlip, kSwap, kNoise, kTemperature, kMoveKinds
+  kBirthDeath, kRelocate, kLocal, kGather, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
+  kScaleRefresh, kScalePair, kFlip, kSwap, kNoise, kTemperature, kMoveKinds
 };
 const char* move_name(int kind);
 
@@ -25,28 +25,53 @@ struct Counts {
 /// Lengths of the steps that have one, on the log scale, adapted towards the
 /// best acceptance rate of a step in one dimension.
 struct Steps {
-  enum Kind { kAll, kOne, kNoise, kKinds };
-  std::array<double, kKinds> log_step{{-0.5, 0, -1}};
-
-  double length(Kind kind) const { return std::exp(log_step[kind]); }
-  /// `time` counts sweeps; the gain falls with it.
-  void adapt(Kind kind, bool accepted, int time) {
-    constexpr double kTarget = 0.44;
-    log_step[kind] += ((accepted ? 1 : 0) - kTarget) / std::sqrt(time + 1.0);
-  }
+  /// A step and how often it was adapted.
+  struct One {
+    double log_length;
+    int times = 0;
+    double length() const { return std::exp(log_length); }
+    void adapt(bool accepted) {
+      constexpr double kTarget = 0.44;
+      log_length += ((accepted ? 1 : 0) - kTarget) / std::sqrt(++times);
+    }
+  };
+  One all{-0.5}, noise{-1};
+  std::vector<One> scales;  // of each predictor
 };
 
-/// Every move, several times those that cost little.
+/// Orders of moves. How often each is tried must not depend on the state: the
+/// mixture of what leaves a law invariant would not.
 class Sweep {
  public:
-  /// Adapts its steps while time < adapt_until.
-  void run(State& state, double power, int time, int adapt_until,
-           Counts& counts, Rng& rng);
+  Sweep(const Prior& prior, int p);
+
+  /// Every move, several times those that cost little. Starts with a refresh.
+  void full(State& state, double power, bool adapt, Counts& counts, Rng& rng);
+
+  /// One birth, death or varphi, the noise, and with probability 0.2 a scale
+  /// (with selection also a flip).
+  void single(State& state, double power, bool adapt, Counts& counts,
+              Rng& rng);
 
   const Steps& steps() const { return steps_; }
-  void set_steps(const Steps& steps) { steps_ = steps; }
+  void set_steps(Steps steps) { steps_ = std::move(steps); }
 
  private:
+  static constexpr double kVarphiStep = 1.5;
+
+  void kernels(State& state, double power, Counts& counts, Rng& rng);
+  void gather(State& state, double power, Counts& counts, Rng& rng);
+  void scales(State& state, double power, bool adapt, Counts& counts,
+              Rng& rng);
+  void scale_all(State& state, double power, bool adapt, Counts& counts,
+                 Rng& rng);
+  void scale_one(State& state, double power, bool adapt, Counts& counts,
+                 Rng& rng);
+  void noise(State& state, double power, bool adapt, Counts& counts,
+             Rng& rng);
+
+  int kernels_;  // about as many as are expected
+  int scales_;   // moves of one scale
   Steps steps_;
 };
 

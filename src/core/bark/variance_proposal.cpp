@@ -5,12 +5,15 @@
 namespace kernelbayes {
 namespace bark {
 
-VarianceProposal::VarianceProposal(const Prior& prior,
+VarianceProposal::VarianceProposal(const Prior& prior, int copies,
                                    const Information& information,
                                    double power)
-    : prior_(&prior), information_(information), power_(power) {
+    : prior_(&prior),
+      squared_copies_(double(copies) * copies),
+      information_(information),
+      power_(power) {
   // Below, varphi is beyond 5 times its rate's scale: the prior covers that.
-  lower_ = std::log(prior.varphi_rate()) - 1.6;
+  lower_ = std::log(prior.varphi_rate() * squared_copies_) - 1.6;
   log_top_ = -INFINITY;
   for (int bin = 0; bin <= kBins; ++bin) {
     const double x =
@@ -27,9 +30,10 @@ VarianceProposal::VarianceProposal(const Prior& prior,
   }
 }
 
-// Of x: varphi = exp(-x) is Ga(alpha / 2, rate).
+// Of x: varphi = copies^2 exp(-x) is Ga(alpha / 2, rate).
 double VarianceProposal::log_prior(double x) const {
-  const double shape = 0.5 * prior_->alpha, rate = prior_->varphi_rate();
+  const double shape = 0.5 * prior_->alpha;
+  const double rate = prior_->varphi_rate() * squared_copies_;
   return shape * (std::log(rate) - x) - std::lgamma(shape) -
          rate * std::exp(-x);
 }
@@ -43,14 +47,17 @@ double VarianceProposal::draw(Rng& rng) const {
   double left = rng.uniform() * total_;
   for (int bin = 0; bin < kBins; ++bin) {
     const double mass = density_[bin] * kWidth;
-    if (left < mass) return std::exp(-lower_ - (bin + left / mass) * kWidth);
+    if (left < mass) {
+      return squared_copies_ * std::exp(-lower_ - (bin + left / mass) * kWidth);
+    }
     left -= mass;
   }
-  return std::exp(-upper() + std::log1p(-rng.uniform()) / tail_rate_);
+  return squared_copies_ *
+         std::exp(-upper() + std::log1p(-rng.uniform()) / tail_rate_);
 }
 
 double VarianceProposal::log_weight(double varphi) const {
-  const double x = -std::log(varphi);
+  const double x = std::log(squared_copies_ / varphi);
   double density = 0;
   if (x >= upper()) {
     density = density_[kBins] * std::exp(-tail_rate_ * (x - upper()));

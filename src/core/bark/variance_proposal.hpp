@@ -7,14 +7,14 @@
 namespace kernelbayes {
 namespace bark {
 
-/// A proposal for the varphi of a kernel with one copy: nearly its
-/// distribution given all else, prior(varphi) L(v)^power with v = 1 / varphi.
+/// A proposal for the varphi of a slot that has a single one: nearly its
+/// distribution given all else, prior(varphi) L(v)^power, v = copies^2 / varphi.
 /// A histogram in x = log v with an exponential tail, and some of the prior,
 /// which covers what the histogram leaves out.
 class VarianceProposal {
  public:
-  VarianceProposal(const Prior& prior, const Information& information,
-                   double power);
+  VarianceProposal(const Prior& prior, int copies,
+                   const Information& information, double power);
 
   /// varphi.
   double draw(Rng& rng) const;
@@ -32,6 +32,7 @@ class VarianceProposal {
   double upper() const { return lower_ + kBins * kWidth; }
 
   const Prior* prior_;
+  double squared_copies_;
   Information information_;
   double power_;
   double lower_, tail_rate_;

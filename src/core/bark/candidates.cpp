@@ -1,0 +1,133 @@
+#include "candidates.hpp"
+
+#include "moves.hpp"
+#include "variance_proposal.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+// log of about the likelihood of a kernel against none, its variance
+// integrated out: at the variance that the data ask for.
+double log_worth(const Prior& prior, int copies, const Information& data,
+                 double power) {
+  const double rate = prior.varphi_rate() * copies * copies;
+  const double size = data.precision > 0 ? data.score / data.precision : 0;
+  const double v = rate + size * size;
+  return power * data.log_ratio(v) - 0.5 * prior.alpha * std::log(v / rate);
+}
+
+}  // namespace
+
+Candidates::Candidates(const State& state, int size, Rng& rng) {
+  choose(state, size, rng);
+  state.fill_columns(locations_, exponents_, values_);
+  own_ = values_.colwise().squaredNorm();
+  response_.noalias() = values_.transpose() * state.response();
+  gram_.noalias() = values_.transpose() * state.columns();
+  cross_.noalias() = gram_ * state.covariance();
+  square_ = cross_.cwiseProduct(gram_).rowwise().sum();
+  fit_.noalias() = gram_ * state.mean();
+  weights_.resize(this->size());
+}
+
+// The occupied locations, then a uniform sample of the others.
+void Candidates::choose(const State& state, int wanted, Rng& rng) {
+  std::vector<int> others;
+  for (int j = 0; j < state.size(); ++j) {
+    locations_.push_back(state.slot(j).location);
+  }
+  for (int location = 0; location <= state.data().n(); ++location) {
+    if (state.find(location) < 0) others.push_back(location);
+  }
+  std::size_t left = others.size();
+  while (size() < wanted && left > 0) {
+    std::swap(others[rng.index(left)], others[left - 1]);
+    locations_.push_back(others[--left]);
+  }
+}
+
+// Of candidate i, once a slot is out.
+Information Candidates::information(const State& state, int i,
+                                    const Change& out) const {
+  const double phi = state.noise(), c = cross_(i, out.slot);
+  const double explained = square_[i] - out.kappa * c * c;
+  const double fitted = fit_[i] - out.kappa * state.mean()[out.slot] * c;
+  return {phi * std::max(own_[i] - phi * explained, 0.0),
+          phi * (response_[i] - fitted)};
+}
+
+bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
+  const Prior& prior = state.prior();
+  const Slot slot = state.slot(j);
+  if (slot.varphi.size() > 1) return false;
+  const Change out = state.score_change(j, 0);
+  int from = -1;
+  for (int i = 0; i < size(); ++i) {
+    const bool own = locations_[i] == slot.location;
+    if (own) from = i;
+    weights_[i] = !own && state.find(locations_[i]) >= 0
+                      ? -INFINITY
+                      : log_worth(prior, slot.copies,
+                                  information(state, i, out), power);
+  }
+  const double top = weights_.maxCoeff();
+  double left = rng.uniform() * (weights_.array() - top).exp().sum();
+  int to = -1;
+  for (int i = 0; i < size() && left >= 0; ++i) {
+    const double weight = std::exp(weights_[i] - top);
+    if (weight > 0) to = i;
+    left -= weight;
+  }
+  const auto proposal = [&](int i) {
+    return VarianceProposal(prior, slot.copies, information(state, i, out),
+                            power);
+  };
+  const VarianceProposal next = proposal(to);
+  const double varphi = next.draw(rng);
+  const double log_ratio = next.log_weight(varphi) - weights_[to] -
+                           proposal(from).log_weight(slot.varphi[0]) +
+                           weights_[from];
+  if (!accept(log_ratio, rng)) return false;
+  remove(state, out);
+  state.remove(out);
+  add(state, to, {locations_[to], slot.copies, {varphi}});
+  return true;
+}
+
+// What State::remove() will do, for the candidates' products.
+void Candidates::remove(const State& state, const Change& out) {
+  const int m = state.size(), j = out.slot;
+  const Eigen::VectorXd c = cross_.col(j);
+  square_.array() -= out.kappa * c.array().square();
+  fit_ -= out.kappa * state.mean()[j] * c;
+  cross_.noalias() -= out.kappa * c * state.covariance().col(j).transpose();
+  for (Eigen::MatrixXd* matrix : {&gram_, &cross_}) {
+    matrix->col(j) = matrix->col(m - 1).eval();
+    matrix->conservativeResize(Eigen::NoChange, m - 1);
+  }
+}
+
+void Candidates::add(State& state, int i, const Slot& slot) {
+  const int m = state.size();
+  const double phi = state.noise();
+  const Column column{locations_[i],  exponents_.col(i), values_.col(i),
+                      gram_.row(i),   own_[i],           response_[i]};
+  const Eigen::VectorXd u = cross_.row(i);
+  // What of the column the slots do not explain, times each candidate.
+  Eigen::VectorXd products = values_.transpose() * values_.col(i);
+  gram_.conservativeResize(Eigen::NoChange, m + 1);
+  gram_.col(m) = products;
+  products.noalias() -= phi * (gram_.leftCols(m) * u);
+  state.add(column, slot);
+  const double variance = state.covariance()(m, m);
+  cross_.noalias() -= phi * variance * products * u.transpose();
+  cross_.conservativeResize(Eigen::NoChange, m + 1);
+  cross_.col(m) = variance * products;
+  square_.array() += variance * products.array().square();
+  fit_ += state.mean()[m] * products;
+}
+
+}  // namespace bark
+}  // namespace kernelbayes
