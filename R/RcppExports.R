@@ -21,8 +21,8 @@ bark_moments_cpp <- function(draws, x, train, drawn) {
     .Call(`_kernelbayes_bark_moments_cpp`, draws, x, train, drawn)
 }
 
-bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed) {
-    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed)
+bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1) {
+    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude)
 }
 
 bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed) {

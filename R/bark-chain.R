@@ -3,17 +3,20 @@
 #' @export
 fit_engine.kb_bark <- function(fit) {
   settings <- fit$settings
+  y <- scaling_y(settings$scaling, fit$data$y)
   structure(
     list(
       config = c(
         list(
           prior = settings$prior, seed = fit$seed,
-          prior_only = settings$prior_only
+          prior_only = settings$prior_only,
+          family = if (is.null(settings$family)) "gaussian" else settings$family
         ),
         fit$control[c("warmup", "iter", "thin", "n_temps")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
-      y = scaling_y(settings$scaling, fit$data$y),
+      # The second class is 1, the first -1.
+      y = if (is.factor(y)) 2 * as.integer(y) - 3 else y,
       weights = rep(1, nrow(fit$data$x))
     ),
     class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
