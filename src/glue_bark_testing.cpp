@@ -36,6 +36,8 @@ const std::map<std::string, Move>& moves() {
       {"latent", [](State& s, double, Rng& r) { bark::latent_move(s, r); }},
       {"latent_scale",
        [](State& s, double, Rng& r) { bark::latent_scale_move(s, r); }},
+      {"magnitude",
+       [](State& s, double, Rng& r) { bark::magnitude_move(s, 0.7, r); }},
       {"latent_given_coefficients",
        [](State& s, double, Rng& r) {
          bark::latent_given_coefficients(s, r);

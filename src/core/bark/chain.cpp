@@ -1,6 +1,5 @@
 #include "chain.hpp"
 
-#include <kernelbayes/normal_cdf.hpp>
 #include <stdexcept>
 
 #include "core/stopwatch.hpp"
@@ -66,19 +65,6 @@ void Chain::swap_temperatures() {
   }
 }
 
-namespace {
-
-// Of the data given a draw of the coefficients.
-double probit_log_likelihood(const State& state, const Eigen::VectorXd& beta) {
-  const Eigen::VectorXd& y = state.data().y;
-  const Eigen::VectorXd f = state.columns() * beta;
-  double sum = 0;
-  for (Eigen::Index i = 0; i < y.size(); ++i) sum += log_normal_cdf(y[i] * f[i]);
-  return sum;
-}
-
-}  // namespace
-
 void Chain::record() {
   const State& state = states_[0];
   const int m = state.size();
@@ -87,9 +73,9 @@ void Chain::record() {
   const Eigen::VectorXd beta = State::draw_coefficients(factor, rng_);
   draws_.m.push_back(m);
   draws_.noise.push_back(state.noise());
-  draws_.log_likelihood.push_back(data_.probit()
-                                      ? probit_log_likelihood(state, beta)
-                                      : state.log_likelihood());
+  draws_.log_likelihood.push_back(
+      data_.probit() ? probit_log_likelihood(data_.y, state.columns() * beta)
+                     : state.log_likelihood());
   const auto& scales = state.log_lambda();
   draws_.log_lambda.insert(draws_.log_lambda.end(), scales.begin(),
                            scales.end());

@@ -53,6 +53,14 @@ void draw_latent(State& state, Rng& rng);
 /// responses that all but determine one another.
 void latent_given_coefficients(State& state, Rng& rng);
 
+/// Probit models only, for any amplitude: all coefficients by one factor and
+/// every varphi with them, latent responses drawn afresh.
+bool magnitude_move(State& state, double step, Rng& rng);
+
+/// log p(y | f) of a probit model.
+double probit_log_likelihood(const Eigen::VectorXd& y,
+                             const Eigen::VectorXd& f);
+
 /// All of theta from its prior.
 void draw_prior(State& state, Rng& rng);
 

@@ -369,6 +369,13 @@ void State::set_response(Eigen::VectorXd response) {
   refresh();
 }
 
+void State::scale_varphi(double factor) {
+  for (Slot& slot : slots_) {
+    for (double& varphi : slot.varphi) varphi *= factor;
+  }
+  set_amplitude(amplitude_);
+}
+
 void State::set_amplitude(double amplitude) {
   amplitude_ = amplitude;
   for (int j = 0; j < size(); ++j) {

@@ -96,8 +96,9 @@ class State {
   void set_scales(std::vector<double> log_lambda, std::vector<char> included);
   void set_noise(double phi);
   void undo();
-  /// Sets the response or the amplitude; not undone.
+  /// Sets the response, the amplitude, or all varphi; not undone.
   void set_response(Eigen::VectorXd response);
+  void scale_varphi(double factor);
   void set_amplitude(double amplitude);
   /// The log likelihood that another amplitude would give, 0 included.
   double log_likelihood_at(double amplitude) const;

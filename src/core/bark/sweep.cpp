@@ -8,7 +8,8 @@ namespace bark {
 const char* move_name(int kind) {
   static const char* const names[kMoveKinds] = {
       "birth_death", "relocate",   "copies", "rescale", "varphi", "scale_all",
-      "scale_one",   "scale_pair", "flip",   "swap",    "noise",  "temperature"};
+      "scale_one",   "scale_pair", "flip",   "swap",    "noise",
+      "magnitude",   "temperature"};
   return names[kind];
 }
 
@@ -68,6 +69,8 @@ void Sweep::run(State& state, const Rung& rung, int time, int adapt_until,
     noise_gibbs(state, rng);
     latent_move(state, rng);
     latent_scale_move(state, rng);
+    note(kMagnitude, Steps::kMagnitude,
+         magnitude_move(state, steps_.length(Steps::kMagnitude), rng));
   }
 }
 

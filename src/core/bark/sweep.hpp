@@ -10,7 +10,7 @@ namespace bark {
 /// The moves of a sweep, in the order of their counts.
 enum MoveKind {
   kBirthDeath, kRelocate, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
-  kScalePair, kFlip, kSwap, kNoise, kTemperature, kMoveKinds
+  kScalePair, kFlip, kSwap, kNoise, kMagnitude, kTemperature, kMoveKinds
 };
 const char* move_name(int kind);
 
@@ -25,8 +25,8 @@ struct Counts {
 /// Lengths of the steps that have one, on the log scale, adapted towards the
 /// best acceptance rate of a step in one dimension.
 struct Steps {
-  enum Kind { kAll, kOne, kNoise, kKinds };
-  std::array<double, kKinds> log_step{{-0.5, 0, -1}};
+  enum Kind { kAll, kOne, kNoise, kMagnitude, kKinds };
+  std::array<double, kKinds> log_step{{-0.5, 0, -1, -1}};
 
   double length(Kind kind) const { return std::exp(log_step[kind]); }
   /// `time` counts sweeps; the gain falls with it.
