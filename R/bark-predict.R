@@ -48,7 +48,8 @@
 #' given the other parameters, which leaves less Monte Carlo error than means
 #' over draws. The probability of the second level is the mean of
 #' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
-#' variances v of f given each draw, and so is not that of the mean of f.
+#' variances v of f given each draw, and so is not that of the mean of f. Where
+#' the posterior is very skewed a mean can lie outside of its interval.
 #'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,

@@ -16,14 +16,14 @@ predict_classes <- function(fit, rows, type, interval, level, ndraws,
   if (type == "link") {
     return(put(regression_response(fit, x, interval, level, pool)))
   }
+  if (type == "log_score") {
+    signs <- class_signs(rows$y[rows$complete])
+    return(put(class_log_score(fit, x, signs, pool)))
+  }
   p <- class_probability(fit, x, pool)
   levels <- fit$mould$levels
   if (type == "class") {
     return(put(factor(levels[1 + (p > 0.5)], levels)))
-  }
-  if (type == "log_score") {
-    second <- as.integer(rows$y[rows$complete]) == 2
-    return(put(log(ifelse(second, p, 1 - p))))
   }
   if (interval == "credible") {
     limits <- regression_quantiles(
@@ -45,6 +45,19 @@ class_probability <- function(fit, x, pool) {
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     p <- stats::pnorm(moments$mean / sqrt(1 + moments$variance))
     drop(p %*% pool$weights)
+  })
+  as.double(unlist(blocks))
+}
+
+#' Log predictive probability of the classes that these signs are
+#' @noRd
+class_log_score <- function(fit, x, signs, pool) {
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    at <- signs[rows] * moments$mean / sqrt(1 + moments$variance)
+    # Sums of logarithms: 1 - p would lose all digits of small probabilities.
+    log_p <- stats::pnorm(at, log.p = TRUE)
+    most <- apply(log_p, 1, max)
+    most + log(drop(exp(log_p - most) %*% pool$weights))
   })
   as.double(unlist(blocks))
 }
