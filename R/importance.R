@@ -13,8 +13,8 @@
 #' @param x An object of class `kb_importance`.
 #' @param type What to draw: the `"scale"` of each predictor as a box (median,
 #'   quartiles, and whiskers at the ends of the interval), its `"inclusion"`
-#'   probability as a bar, or `"both"`, one above the other. `NULL`: both if
-#'   some predictor is not in every kernel, else the scales.
+#'   probability as a bar, or `"both"`, one above the other. `NULL`: both for
+#'   priors that select, else the scales.
 #' @param transform The axis of the scales: `"sqrt"`, or `"none"`.
 #' @param n The number of predictors shown, those of the largest inclusion
 #'   probability and mean, in the order of the columns.
@@ -67,7 +67,7 @@ importance.kb_bark <- function(object, level = 0.9, ...) {
       upper = q[5, ],
       inclusion = rowMeans(matrix(pool$included, ncol(scales)))
     ),
-    level = level,
+    level = level, selects = bark_selects(object$settings$prior$type),
     class = c("kb_importance", "data.frame")
   )
 }
@@ -79,6 +79,12 @@ most_important <- function(x, n) {
   order[seq_len(min(n, length(order)))]
 }
 
+#' Does the prior select? Parts of the table no longer know
+#' @noRd
+tells_inclusion <- function(x) {
+  isTRUE(attr(x, "selects")) || any(x$inclusion < 1)
+}
+
 #' @rdname importance
 #' @export
 print.kb_importance <- function(x, n = 10, digits = 3, ...) {
@@ -88,7 +94,7 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
     # Columns were taken out of it.
     return(invisible(print(as.data.frame(x), digits = digits)))
   }
-  if (all(x$inclusion == 1)) columns <- setdiff(columns, "inclusion")
+  if (!tells_inclusion(x)) columns <- setdiff(columns, "inclusion")
   chosen <- most_important(x, check_count(n, 1))
   cat("Scales of the predictors", if (!is.null(attr(x, "level"))) {
     paste0(" (", 100 * attr(x, "level"), "% intervals)")
@@ -120,7 +126,7 @@ plot.kb_importance <- function(x, type = NULL, transform = c("sqrt", "none"),
   check_plot_dots(list(...))
   types <- c("scale", "inclusion", "both")
   if (is.null(type)) {
-    type <- if (any(x$inclusion < 1)) "both" else "scale"
+    type <- if (tells_inclusion(x)) "both" else "scale"
   }
   type <- check_choice(type, types)
   transform <- check_choice(transform, c("sqrt", "none"))
