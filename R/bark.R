@@ -87,8 +87,8 @@
 #'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
 #'   [`update`][update.kb_mcmc], `fitted`, `residuals`,
 #'   [`coef`][coef.kb_bark], `sigma`, `nobs`, `formula`, `logLik`, `simulate`,
-#'   [`as_draws`][as_draws.kb_bark], [`tidy`][tidy.kb_bark], `glance`, `augment`,
-#'   [importance()], [partial_dependence()] and the
+#'   [`as_draws`][as_draws.kb_bark], [`tidy`][tidy.kb_bark], `glance`,
+#'   `augment`, [importance()], [partial_dependence()] and the
 #'   [accessors][evidence].
 #'
 #' @section Errors:

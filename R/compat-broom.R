@@ -141,8 +141,8 @@ augment_response <- function(x, new) {
 #'   training rows (`.response` and the predictors as the model sees them
 #'   before scaling).
 #' @param level Probability of the intervals.
-#' @param interval For `augment()`: `"prediction"` (for responses, the default of
-#'   gaussian fits) or `"credible"` (for f or the probability, the default of
+#' @param interval For `augment()`: `"prediction"` (for responses, the default
+#'   of gaussian fits) or `"credible"` (for f or the probability, the default of
 #'   probit fits and the only one they have).
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits), `J`

@@ -87,7 +87,7 @@ as_draws.kb_bark <- function(x, ...) {
   index <- seq_len(ncol(scales))
   colnames(scales) <- paste0("lambda[", index, "]")
   if (bark_selects(x$settings$prior$type)) {
-    delta <- matrix(as.double(pool$included), ncol = length(index), byrow = TRUE)
+    delta <- matrix(pool$included, ncol = length(index), byrow = TRUE) + 0
     colnames(delta) <- paste0("delta[", index, "]")
     scales <- cbind(scales, delta)
   }

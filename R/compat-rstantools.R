@@ -12,8 +12,8 @@
 #'   that the chains kept.
 #' @param seed For `posterior_predict()`: see [simulate()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return Matrices S x n: `posterior_epred()` draws of the expected response (f,
-#'   or the probability of the second of two classes), `posterior_predict()`
+#' @return Matrices S x n: `posterior_epred()` draws of the expected response
+#'   (f, or the probability of the second of two classes), `posterior_predict()`
 #'   draws of new responses (1 for the second class, 0 for the first),
 #'   `log_lik()` log densities or probabilities of the responses given each
 #'   draw. Draws have equal weight; those of chains come chain by chain.

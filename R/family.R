@@ -21,7 +21,8 @@ check_family <- function(family, call = rlang::caller_env()) {
   known <- c(gaussian = "identity", binomial = "probit")
   if (!identical(family$link, unname(known[family$family]))) {
     kb_abort(c(
-      "{.arg family} must be {.code gaussian()} or {.code binomial(\"probit\")}.",
+      "{.arg family} must be {.code gaussian()} or
+       {.code binomial(\"probit\")}.",
       x = "It is {.code {family$family}(\"{family$link}\")}.",
       i = if (family$family == "binomial") {
         "Write {.code family = binomial(\"probit\")}: the sampler is exact for

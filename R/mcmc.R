@@ -269,4 +269,3 @@ print.kb_diagnostics_mcmc <- function(x, digits = 3, ...) {
   }
   invisible(x)
 }
-

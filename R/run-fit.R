@@ -94,4 +94,3 @@ warn_quality <- function(fit, call) UseMethod("warn_quality")
 state_time <- function(state) {
   if (is.null(state)) 0L else state$time
 }
-
