@@ -253,6 +253,10 @@ test_that("draws of the expected and of new responses", {
   expect_true(all(y %in% 0:1))
   p <- epred(fit)
   expect_lt(abs(sum(y - p)) / sqrt(sum(p * (1 - p))), 5)
+  # (y - p)^2 has mean p (1 - p) and variance p (1 - p) (1 - 2 p)^2: signs of f
+  # alone would vary less.
+  excess <- sum((y - p)^2 - p * (1 - p))
+  expect_lt(abs(excess) / sqrt(sum(p * (1 - p) * (1 - 2 * p)^2)), 5)
 })
 
 test_that("pointwise log likelihoods", {
