@@ -19,7 +19,7 @@ Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
     if (settings_.prior_only) rungs_.back().power = 0;
     states_.emplace_back(data_, prior_);
     start(states_.back(), rungs_.back().amplitude);
-    t *= settings_.ratio;
+    t *= data_.probit() ? settings_.amplitude_ratio : settings_.power_ratio;
   }
   sweeps_.resize(states_.size());
   seconds_ = watch.seconds();

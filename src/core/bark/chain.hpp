@@ -11,7 +11,8 @@ struct ChainSettings {
   int warmup = 0, iterations = 1000, thin = 1;
   int n_temps = 1;
   bool prior_only = false;  // without the likelihood
-  double ratio = 0.85;  // of the rungs of neighbouring temperatures
+  // Of neighbouring temperatures, swapped about every second time.
+  double power_ratio = 0.85, amplitude_ratio = 0.6;
   std::uint64_t seed = 0;
 };
 
