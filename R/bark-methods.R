@@ -285,6 +285,13 @@ inclusion.kb_bark <- function(object, ...) {
 }
 
 #' @export
+ancestry.kb_bark <- function(object, ...) {
+  kb_abort("{.fn ancestry} is not defined for chains: they have no genealogy.",
+    "not_defined"
+  )
+}
+
+#' @export
 kernels.kb_bark <- function(object, ...) {
   check_no_dots(...)
   copies <- chain_matrices(object)$J

@@ -152,8 +152,8 @@ augment_response <- function(x, new) {
 #'   `glance()`: one line with `nobs`, `J`, `sigma`, `rhat` (the largest),
 #'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
 #'   `.fitted` (mean of f, or probability of the second level), `.lower`,
-#'   `.upper`, in probit fits `.class`, and, where the response is known,
-#'   `.resid` (see [residuals.kb_bark()]).
+#'   `.upper` (rows of `newdata` have weight 1), in probit fits `.class`, and,
+#'   where the response is known, `.resid` (see [residuals.kb_bark()]).
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,

@@ -317,7 +317,9 @@ draw_surface <- function(x, ...) {
   if (length(across) > 1 && length(up) > 1) {
     graphics::image(across, up, mean, col = colours, add = TRUE)
     if (diff(range(mean)) > 0) {
-      graphics::contour(across, up, mean, add = TRUE, col = kb_colour("grey"))
+      graphics::contour(across, up, mean,
+        add = TRUE, labcex = 0.8, col = kb_colour("grey")
+      )
     }
   }
   graphics::box(bty = "l")
