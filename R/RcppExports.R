@@ -17,8 +17,12 @@ bark_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_bark_snapshot_cpp`, handle)
 }
 
-bark_values_cpp <- function(draws, x, train, what, chosen, average) {
-    .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen, average)
+bark_values_cpp <- function(draws, x, train, what, chosen) {
+    .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
+}
+
+bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
+    .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
 }
 
 bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1) {

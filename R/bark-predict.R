@@ -140,14 +140,11 @@ bark_pool <- function(fit) {
 #' At the rows of x, for each chosen draw, in the units of the model
 #' @param what `"mean"` of f given all but the coefficients, `"moments"` (its
 #'   variance too) or `"draw"` (f with the coefficients drawn).
-#' @param average Rows whose mean is taken, one group after the other.
 #' @noRd
-bark_values <- function(fit, x, pool, what, chosen = seq_along(pool$m),
-                        average = 1L) {
+bark_values <- function(fit, x, pool, what, chosen = seq_along(pool$m)) {
   scaling <- fit$settings$scaling
   bark_values_cpp(
-    pool, scaling_x(scaling, x), scaling_x(scaling, fit$data$x), what, chosen,
-    average
+    pool, scaling_x(scaling, x), scaling_x(scaling, fit$data$x), what, chosen
   )
 }
 

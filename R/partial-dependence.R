@@ -17,7 +17,7 @@
 #' @param n Number of values of each variable in the default grid; `NULL`: 25
 #'   for one variable, 10 for two.
 #' @param level Probability inside the credible band.
-#' @param ndraws Number of draws, chosen evenly; at most all are used.
+#' @param ndraws Number of draws, chosen evenly; `NULL`: all.
 #' @param type In probit models the scale of the mean: `"response"` for the
 #'   probability of the second level or `"link"` for f. In gaussian models
 #'   `"response"`.
@@ -56,7 +56,7 @@ partial_dependence.default <- function(object, ...) {
 #' @rdname partial_dependence
 #' @export
 partial_dependence.kb_bark <- function(object, variable, grid = NULL, n = NULL,
-                                       level = 0.9, ndraws = 500,
+                                       level = 0.9, ndraws = NULL,
                                        type = c("response", "link"), ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
@@ -66,7 +66,8 @@ partial_dependence.kb_bark <- function(object, variable, grid = NULL, n = NULL,
   if (is.null(n)) n <- if (length(variable) == 1) 25 else 10
   values <- partial_grid(object, variable, grid, check_count(n, 2))
   pool <- bark_pool(object)
-  ndraws <- min(check_count(ndraws, 1), length(pool$m))
+  ndraws <- check_ndraws(ndraws)
+  if (!is.null(ndraws)) ndraws <- min(ndraws, length(pool$m))
   chosen <- equal_weight_draws(object, pool, ndraws)
   points <- expand.grid(values, KEEP.OUT.ATTRS = FALSE)
   means <- if (is_probit(object) && type == "response") {
@@ -99,61 +100,47 @@ partial_label <- function(fit, type) {
 #' over rows is one more linear function of the coefficients
 #' @noRd
 partial_mean <- function(fit, points, pool, chosen, level) {
-  x <- training_x(fit)
+  moments <- partial_values(fit, points, pool, "moments", chosen)
   ends <- interval_ends(level)
-  weights <- rep(1 / length(chosen), length(chosen))
-  blocks <- lapply(partial_blocks(points, x), function(rows) {
-    moments <- bark_values(
-      fit, partial_rows(fit, points[rows, , drop = FALSE], x), pool, "moments",
-      chosen, nrow(x)
-    )
-    limits <- mixture_quantiles_cpp(
-      moments$mean, moments$variance, weights, ends, stats::qnorm(ends)
-    )
-    cbind(rowMeans(moments$mean), limits)
-  })
-  out <- unscale_mean(fit$settings$scaling, do.call(rbind, blocks))
+  limits <- mixture_quantiles_cpp(
+    moments$mean, moments$variance, rep(1 / length(chosen), length(chosen)),
+    ends, stats::qnorm(ends)
+  )
+  out <- unscale_mean(
+    fit$settings$scaling, cbind(rowMeans(moments$mean), limits)
+  )
   data.frame(mean = out[, 1], lower = out[, 2], upper = out[, 3])
 }
 
 #' Mean probability of the second class: quantiles over draws of f
 #' @noRd
 partial_probability <- function(fit, points, pool, chosen, level) {
+  draws <- partial_values(fit, points, pool, "probability", chosen)$mean
+  q <- apply(draws, 1, stats::quantile, interval_ends(level), names = FALSE)
+  data.frame(mean = rowMeans(draws), lower = q[1, ], upper = q[2, ])
+}
+
+#' @noRd
+partial_values <- function(fit, points, pool, what, chosen) {
+  at <- do.call(cbind, lapply(names(points), point_columns, fit, points))
   x <- training_x(fit)
-  draws <- vapply(seq_len(nrow(points)), function(i) {
-    at <- partial_rows(fit, points[i, , drop = FALSE], x)
-    blocks <- lapply(row_blocks(at, length(chosen)), function(rows) {
-      f <- bark_values(fit, at[rows, , drop = FALSE], pool, "draw", chosen)
-      colSums(stats::pnorm(f$mean))
-    })
-    Reduce(`+`, blocks) / nrow(x)
-  }, numeric(length(chosen)))
-  draws <- matrix(draws, length(chosen))
-  q <- apply(draws, 2, stats::quantile, interval_ends(level), names = FALSE)
-  data.frame(mean = colMeans(draws), lower = q[1, ], upper = q[2, ])
+  varied <- match(colnames(at), colnames(x))
+  scaling <- fit$settings$scaling
+  at <- sweep(at, 2, scaling$x_center[varied])
+  at <- sweep(at, 2, scaling$x_scale[varied], "/")
+  bark_partial_cpp(pool, at, varied, scaling_x(scaling, x), what, chosen)
 }
 
-#' Points in blocks whose rows fit in memory
+#' The columns of the predictors that a variable sets
 #' @noRd
-partial_blocks <- function(points, x, rows = 2e4) {
-  size <- max(1, floor(rows / nrow(x)))
-  index <- seq_len(nrow(points))
-  unname(split(index, (index - 1) %/% size))
-}
-
-#' The training rows once for each point, with the point's values
-#' @noRd
-partial_rows <- function(fit, points, x) {
-  out <- x[rep(seq_len(nrow(x)), nrow(points)), , drop = FALSE]
-  for (name in names(points)) {
-    v <- rep(points[[name]], each = nrow(x))
-    columns <- indicator_columns(fit, name)
-    if (is.null(columns)) {
-      out[, name] <- v
-    } else {
-      out[, columns] <- outer(as.integer(v), seq_along(columns), `==`) + 0
-    }
+point_columns <- function(name, fit, points) {
+  v <- points[[name]]
+  columns <- indicator_columns(fit, name)
+  if (is.null(columns)) {
+    return(matrix(v, dimnames = list(NULL, name)))
   }
+  out <- outer(as.integer(v), seq_along(columns), `==`) + 0
+  colnames(out) <- columns
   out
 }
 

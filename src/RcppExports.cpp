@@ -57,8 +57,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_values_cpp
-Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, const std::string& what, const Rcpp::IntegerVector& chosen, int average);
-RcppExport SEXP _kernelbayes_bark_values_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP whatSEXP, SEXP chosenSEXP, SEXP averageSEXP) {
+Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, const std::string& what, const Rcpp::IntegerVector& chosen);
+RcppExport SEXP _kernelbayes_bark_values_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
@@ -66,8 +66,22 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type train(trainSEXP);
     Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
-    Rcpp::traits::input_parameter< int >::type average(averageSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_values_cpp(draws, x, train, what, chosen, average));
+    rcpp_result_gen = Rcpp::wrap(bark_values_cpp(draws, x, train, what, chosen));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_partial_cpp
+Rcpp::List bark_partial_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
+RcppExport SEXP _kernelbayes_bark_partial_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type varied(variedSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_partial_cpp(draws, points, varied, x, what, chosen));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -503,7 +517,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_advance_cpp", (DL_FUNC) &_kernelbayes_bark_advance_cpp, 2},
     {"_kernelbayes_bark_close_cpp", (DL_FUNC) &_kernelbayes_bark_close_cpp, 1},
     {"_kernelbayes_bark_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_snapshot_cpp, 1},
-    {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 6},
+    {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
+    {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 10},
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},

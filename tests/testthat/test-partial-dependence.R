@@ -113,17 +113,22 @@ test_that("two variables make a grid", {
   expect_identical(own$x4, c(0.5, 0.5))
 })
 
-test_that("the grid covers the data, blocks change nothing", {
+test_that("fewer draws are evenly chosen, more than all are all", {
+  all <- partial_dependence(fits$plane, "x4", 0.5)
+  expect_identical(
+    partial_dependence(fits$plane, "x4", 0.5, ndraws = 1000), all
+  )
+  few <- partial_dependence(fits$plane, "x4", 0.5, ndraws = 8)
+  f <- at_value(fits$plane, "response", x4 = 0.5)
+  expect_false(isTRUE(all.equal(few$mean, mean(f))))
+  expect_equal(all$mean, mean(f))
+})
+
+test_that("the grid covers the data", {
   out <- partial_dependence(fits$plane, "x4")
   expect_equal(range(out$x4), range(data$x4))
   expect_identical(nrow(out), 25L)
   expect_identical(nrow(partial_dependence(fits$plane, "x4", n = 40)), 30L)
-  x <- fits$plane$data$x
-  points <- data.frame(x4 = 1:7)
-  expect_identical(
-    unlist(partial_blocks(points, x, rows = 60)), 1:7
-  )
-  expect_length(partial_blocks(points, x, rows = 60), 4)
 })
 
 test_that("what the fit does not know is refused", {
