@@ -216,8 +216,7 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   auto chain = std::make_unique<bark::Chain>(
       bark_r::prior(config["prior"]), chain_settings(config),
       bark::Data{x, y, weights, bark_r::family(config["family"])});
-  if (state.isNotNull())
-    chain->restore(chain_from_r(Rcpp::List(state.get())));
+  if (state.isNotNull()) chain->restore(chain_from_r(Rcpp::List(state.get())));
   return Rcpp::XPtr<bark::Chain>(chain.release());
 }
 
