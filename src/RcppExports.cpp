@@ -89,8 +89,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_walk_cpp
-Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed);
-RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP) {
+Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed, std::string family, double amplitude);
+RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -100,7 +100,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
     Rcpp::traits::input_parameter< double >::type power(powerSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_walk_cpp(prior, x, y, weights, steps, power, seed));
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_walk_cpp(prior, x, y, weights, steps, power, seed, family, amplitude));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -122,6 +124,24 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_state_cpp(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_latent_cpp
+Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<std::string> names, int sweeps, int seed);
+RcppExport SEXP _kernelbayes_bark_latent_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP namesSEXP, SEXP sweepsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type varphi(varphiSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< int >::type sweeps(sweepsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_latent_cpp(prior, x, y, location, varphi, log_lambda, names, sweeps, seed));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -382,6 +402,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// normal_excess_cpp
+std::vector<double> normal_excess_cpp(double a, int n, int seed);
+RcppExport SEXP _kernelbayes_normal_excess_cpp(SEXP aSEXP, SEXP nSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type a(aSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(normal_excess_cpp(a, n, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// log_normal_cdf_cpp
+std::vector<double> log_normal_cdf_cpp(std::vector<double> x);
+RcppExport SEXP _kernelbayes_log_normal_cdf_cpp(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(log_normal_cdf_cpp(x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // resampling_schemes_cpp
 std::vector<std::string> resampling_schemes_cpp();
 RcppExport SEXP _kernelbayes_resampling_schemes_cpp() {
@@ -503,8 +545,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_snapshot_cpp, 1},
     {"_kernelbayes_bark_moments_cpp", (DL_FUNC) &_kernelbayes_bark_moments_cpp, 4},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 10},
-    {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
+    {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 9},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},
+    {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 9},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
@@ -527,6 +570,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_chain_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_snapshot_cpp, 1},
     {"_kernelbayes_cholesky_script_cpp", (DL_FUNC) &_kernelbayes_cholesky_script_cpp, 3},
     {"_kernelbayes_rng_draws_cpp", (DL_FUNC) &_kernelbayes_rng_draws_cpp, 5},
+    {"_kernelbayes_normal_excess_cpp", (DL_FUNC) &_kernelbayes_normal_excess_cpp, 3},
+    {"_kernelbayes_log_normal_cdf_cpp", (DL_FUNC) &_kernelbayes_log_normal_cdf_cpp, 1},
     {"_kernelbayes_resampling_schemes_cpp", (DL_FUNC) &_kernelbayes_resampling_schemes_cpp, 0},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
