@@ -21,6 +21,22 @@ bark_moments_cpp <- function(draws, x, train, drawn) {
     .Call(`_kernelbayes_bark_moments_cpp`, draws, x, train, drawn)
 }
 
+bark_ladder_open_cpp <- function(config, x, y, weights, state) {
+    .Call(`_kernelbayes_bark_ladder_open_cpp`, config, x, y, weights, state)
+}
+
+bark_ladder_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_bark_ladder_advance_cpp`, handle, n)
+}
+
+bark_ladder_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_bark_ladder_close_cpp`, handle))
+}
+
+bark_ladder_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_bark_ladder_snapshot_cpp`, handle)
+}
+
 bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1) {
     .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude)
 }

@@ -69,6 +69,50 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_ladder_open_cpp
+SEXP bark_ladder_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_bark_ladder_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_ladder_open_cpp(config, x, y, weights, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_ladder_advance_cpp
+int bark_ladder_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_bark_ladder_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_ladder_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_ladder_close_cpp
+void bark_ladder_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_ladder_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    bark_ladder_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// bark_ladder_snapshot_cpp
+Rcpp::List bark_ladder_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_ladder_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_ladder_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_invariance_cpp
 Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude);
 RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
@@ -544,6 +588,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_close_cpp", (DL_FUNC) &_kernelbayes_bark_close_cpp, 1},
     {"_kernelbayes_bark_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_snapshot_cpp, 1},
     {"_kernelbayes_bark_moments_cpp", (DL_FUNC) &_kernelbayes_bark_moments_cpp, 4},
+    {"_kernelbayes_bark_ladder_open_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_open_cpp, 5},
+    {"_kernelbayes_bark_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_advance_cpp, 2},
+    {"_kernelbayes_bark_ladder_close_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_close_cpp, 1},
+    {"_kernelbayes_bark_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_snapshot_cpp, 1},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 10},
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 9},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},

@@ -24,7 +24,9 @@ bark::ChainSettings chain_settings(const Rcpp::List& config) {
   return out;
 }
 
-Rcpp::List saved_to_r(const bark::State::Saved& state) {
+}  // namespace
+
+Rcpp::List bark_r::saved_to_r(const bark::State::Saved& state) {
   std::vector<int> location, copies, each;
   std::vector<double> varphi;
   for (const bark::Slot& slot : state.slots) {
@@ -44,7 +46,7 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["mean"] = state.mean, _["latent"] = state.latent);
 }
 
-bark::State::Saved saved_from_r(const Rcpp::List& list) {
+bark::State::Saved bark_r::saved_from_r(const Rcpp::List& list) {
   bark::State::Saved out;
   const auto location = get<int>(list, "location"),
              copies = get<int>(list, "copies"), each = get<int>(list, "each");
@@ -68,6 +70,27 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
   out.latent = Rcpp::as<Eigen::VectorXd>(list["latent"]);
   return out;
 }
+
+Rcpp::List bark_r::steps_to_r(const std::vector<bark::Steps>& steps) {
+  Rcpp::List out;
+  for (const auto& step : steps) {
+    out.push_back(
+        Rcpp::NumericVector(step.log_step.begin(), step.log_step.end()));
+  }
+  return out;
+}
+
+std::vector<bark::Steps> bark_r::steps_from_r(const Rcpp::List& list) {
+  std::vector<bark::Steps> out;
+  for (const Rcpp::NumericVector step : list) {
+    bark::Steps one;
+    std::copy(step.begin(), step.end(), one.log_step.begin());
+    out.push_back(one);
+  }
+  return out;
+}
+
+namespace {
 
 Rcpp::List draws_to_r(const bark::Draws& draws) {
   return Rcpp::List::create(
@@ -100,15 +123,11 @@ bark::Chain& chain_of(SEXP pointer) {
 bark::Chain::Saved chain_from_r(const Rcpp::List& list) {
   bark::Chain::Saved out;
   out.time = list["time"];
-  const Rcpp::List states = list["states"], steps = list["steps"];
+  const Rcpp::List states = list["states"];
   for (const Rcpp::List state : states) {
-    out.states.push_back(saved_from_r(state));
+    out.states.push_back(bark_r::saved_from_r(state));
   }
-  for (const Rcpp::NumericVector step : steps) {
-    bark::Steps one;
-    std::copy(step.begin(), step.end(), one.log_step.begin());
-    out.steps.push_back(one);
-  }
+  out.steps = bark_r::steps_from_r(list["steps"]);
   const auto tried = get<double>(list, "tried"),
              accepted = get<double>(list, "accepted");
   std::copy(tried.begin(), tried.end(), out.counts.tried.begin());
@@ -162,11 +181,9 @@ void bark_close_cpp(SEXP handle) { Rcpp::XPtr<bark::Chain>(handle).release(); }
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_snapshot_cpp(SEXP handle) {
   const bark::Chain::Saved saved = chain_of(handle).save();
-  Rcpp::List states, steps;
-  for (const auto& state : saved.states) states.push_back(saved_to_r(state));
-  for (const auto& step : saved.steps) {
-    steps.push_back(
-        Rcpp::NumericVector(step.log_step.begin(), step.log_step.end()));
+  Rcpp::List states;
+  for (const auto& state : saved.states) {
+    states.push_back(bark_r::saved_to_r(state));
   }
   Rcpp::CharacterVector names;
   for (int kind = 0; kind < bark::kMoveKinds; ++kind) {
@@ -180,8 +197,8 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
   accepted.names() = names;
   return Rcpp::List::create(
       _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
-      _["states"] = states, _["steps"] = steps, _["tried"] = tried,
-      _["accepted"] = accepted, _["rng"] = words_to_r(saved.rng),
+      _["states"] = states, _["steps"] = bark_r::steps_to_r(saved.steps),
+      _["tried"] = tried, _["accepted"] = accepted, _["rng"] = words_to_r(saved.rng),
       _["seconds"] = saved.seconds);
 }
 
