@@ -88,8 +88,8 @@
 #'   [`update`][update.kb_mcmc], `fitted`, `residuals`,
 #'   [`coef`][coef.kb_bark], `sigma`, `nobs`, `formula`, `logLik`, `simulate`,
 #'   [`as_draws`][as_draws.kb_bark], [`tidy`][tidy.kb_bark], `glance`,
-#'   `augment`, [importance()], [partial_dependence()] and the
-#'   [accessors][evidence].
+#'   `augment`, [importance()], [partial_dependence()],
+#'   [evidence()][evidence.kb_bark] and the other [accessors][evidence].
 #'
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of

@@ -50,8 +50,8 @@
 #'   (birth, death, swap; `NaN` if none was tried). For batch fits
 #'   `convergence` (as `ess()`), `chains`, `draws` of each, and `acceptance`
 #'   after the warmup.
-#'   `evidence()` and `ancestry()` are not defined for them. Fits of [bark()]
-#'   have the names of its own moves.
+#'   `ancestry()` is not defined for them, nor is `evidence()` but for fits of
+#'   [bark()], see [evidence.kb_bark()].
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
 #'   a replicate. With `"genealogy"`: `ancestors`, an integer matrix with a row
 #'   for each row of data from the second on and a column a particle: the

@@ -141,12 +141,16 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
 Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                          const Eigen::VectorXd& y,
                          const Eigen::VectorXd& weights, int steps,
-                         double power, int seed) {
+                         double power, int seed,
+                         std::string family = "gaussian",
+                         double amplitude = 1) {
   const bark::Prior setting = bark_r::prior(prior);
-  const bark::Data data{x, y, weights};
+  const bark::Data data{x, y, weights, bark_r::family(family)};
   Rng rng(seed);
   State state(data, setting);
+  state.set_amplitude(amplitude);
   bark::draw_prior(state, rng);
+  if (data.probit()) bark::draw_latent(state, rng);
   Rcpp::List out;
   for (int i = 0; i < steps; ++i) {
     for (const auto& move : moves()) {
@@ -155,6 +159,8 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     Rcpp::List one = bark_r::state_to_r(state);
     one["covariance"] = Eigen::MatrixXd(state.covariance());
     one["mean"] = Eigen::VectorXd(state.mean());
+    one["response"] = state.response();
+    one["at_half"] = state.log_likelihood_at(amplitude / 2);
     out.push_back(one);
   }
   return out;
@@ -195,6 +201,35 @@ Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   out["mean"] = Eigen::VectorXd(state.mean());
   out["coefficients"] = coefficients;
   out["sizes"] = sizes;
+  return out;
+}
+
+// Latent responses of a probit model whose slots stay, one copy each: a column
+// a sweep of the moves named, in turn.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                                const Eigen::VectorXd& y,
+                                std::vector<int> location,
+                                std::vector<double> varphi,
+                                std::vector<double> log_lambda,
+                                std::vector<std::string> names, int sweeps,
+                                int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data{x, y, Eigen::VectorXd::Ones(x.rows()),
+                        bark::Family::kProbit};
+  std::vector<bark::Slot> slots;
+  for (std::size_t j = 0; j < location.size(); ++j) {
+    slots.push_back({location[j], 1, {varphi.at(j)}});
+  }
+  Rng rng(seed);
+  State state(data, setting);
+  state.assign(slots, log_lambda, std::vector<char>(x.cols(), 1), 1);
+  bark::draw_latent(state, rng);
+  Eigen::MatrixXd out(data.n(), sweeps);
+  for (int i = 0; i < sweeps; ++i) {
+    for (const std::string& name : names) moves().at(name)(state, 1, rng);
+    out.col(i) = state.response();
+  }
   return out;
 }
 

@@ -18,25 +18,14 @@ Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
     rungs_.push_back(Rung::at(t, data_.family));
     if (settings_.prior_only) rungs_.back().power = 0;
     states_.emplace_back(data_, prior_);
-    start(states_.back(), rungs_.back().amplitude);
+    State& state = states_.back();
+    state.set_amplitude(rungs_.back().amplitude);
+    draw_start(state, rng_);
+    if (data_.probit() && !settings_.prior_only) draw_latent(state, rng_);
     t *= data_.probit() ? settings_.amplitude_ratio : settings_.power_ratio;
   }
   sweeps_.resize(states_.size());
   seconds_ = watch.seconds();
-}
-
-// Kernels from the prior, but all predictors included with the scale 1 / p
-// each: from scales of 1 a chain in many dimensions never leaves the state in
-// which every kernel is that of its own row alone.
-void Chain::start(State& state, double amplitude) {
-  state.set_amplitude(amplitude);
-  draw_prior(state, rng_);
-  std::vector<Slot> slots;
-  for (int j = 0; j < state.size(); ++j) slots.push_back(state.slot(j));
-  const int p = data_.p();
-  state.assign(std::move(slots), std::vector<double>(p, -std::log(double(p))),
-               std::vector<char>(p, 1), state.noise());
-  if (data_.probit() && !settings_.prior_only) draw_latent(state, rng_);
 }
 
 void Chain::advance(int n) {

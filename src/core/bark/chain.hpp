@@ -56,7 +56,6 @@ class Chain {
   const Draws& draws() const { return draws_; }
 
  private:
-  void start(State& state, double amplitude);
   void swap_temperatures();
   void record();
 

@@ -64,6 +64,9 @@ double probit_log_likelihood(const Eigen::VectorXd& y,
 /// All of theta from its prior.
 void draw_prior(State& state, Rng& rng);
 
+/// Where chains start.
+void draw_start(State& state, Rng& rng);
+
 inline bool accept(double log_ratio, Rng& rng) {
   return log_ratio >= 0 || rng.uniform() < std::exp(log_ratio);
 }

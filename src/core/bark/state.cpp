@@ -296,8 +296,11 @@ bool State::refresh() {
 double State::log_likelihood_at(double amplitude) const {
   if (amplitude == amplitude_) return log_likelihood_;
   if (size() == 0) return log_likelihood_without_slots();
-  const Factor scaled =
-      scaled_factor(std::sqrt(amplitude / amplitude_) * deviations());
+  Eigen::VectorXd s(size());
+  for (int j = 0; j < size(); ++j) {
+    s[j] = std::sqrt(amplitude * slots_[j].variance(prior_->collapsed()));
+  }
+  const Factor scaled = scaled_factor(s);
   if (!scaled.ok) return -std::numeric_limits<double>::infinity();
   return log_likelihood_without_slots() + 0.5 * scaled.z.squaredNorm() -
          scaled.lower.diagonal().array().log().sum();

@@ -100,7 +100,8 @@ class State {
   void set_response(Eigen::VectorXd response);
   void scale_varphi(double factor);
   void set_amplitude(double amplitude);
-  /// The log likelihood that another amplitude would give, 0 included.
+  /// The log likelihood that another amplitude would give, 0 included (an
+  /// amplitude at which no coefficient can change).
   double log_likelihood_at(double amplitude) const;
   /// Sets all there is but response and amplitude.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,

@@ -14,6 +14,7 @@ const char* move_name(int kind) {
 }
 
 double tempered(const State& state, const Rung& rung) {
+  if (rung.power == 0) return 0;  // of an infinite one too
   return rung.power * state.log_likelihood_at(rung.amplitude);
 }
 
