@@ -242,7 +242,7 @@ probit_importance <- function(prior, x, y, at, n) {
 #' the drawn coefficients, P(y = 1) at a point
 probit_answers <- function(run, x, at) {
   draws <- run$draws
-  moments <- bark_moments_cpp(draws, at, x, FALSE)
+  moments <- bark_values_cpp(draws, at, x, "moments", seq_along(draws$m))
   c(
     sum(draws$copies) / length(draws$m),
     sum(draws$included) / length(draws$m), mean(exp(draws$log_likelihood)),
