@@ -17,20 +17,44 @@ bark_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_bark_snapshot_cpp`, handle)
 }
 
-bark_moments_cpp <- function(draws, x, train, drawn) {
-    .Call(`_kernelbayes_bark_moments_cpp`, draws, x, train, drawn)
+bark_ladder_open_cpp <- function(config, x, y, weights, state) {
+    .Call(`_kernelbayes_bark_ladder_open_cpp`, config, x, y, weights, state)
 }
 
-bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed) {
-    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed)
+bark_ladder_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_bark_ladder_advance_cpp`, handle, n)
 }
 
-bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed) {
-    .Call(`_kernelbayes_bark_walk_cpp`, prior, x, y, weights, steps, power, seed)
+bark_ladder_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_bark_ladder_close_cpp`, handle))
+}
+
+bark_ladder_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_bark_ladder_snapshot_cpp`, handle)
+}
+
+bark_values_cpp <- function(draws, x, train, what, chosen) {
+    .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
+}
+
+bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
+    .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
+}
+
+bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1) {
+    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude)
+}
+
+bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed, family = "gaussian", amplitude = 1) {
+    .Call(`_kernelbayes_bark_walk_cpp`, prior, x, y, weights, steps, power, seed, family, amplitude)
 }
 
 bark_state_cpp <- function(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed) {
     .Call(`_kernelbayes_bark_state_cpp`, prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed)
+}
+
+bark_latent_cpp <- function(prior, x, y, location, varphi, log_lambda, names, sweeps, seed) {
+    .Call(`_kernelbayes_bark_latent_cpp`, prior, x, y, location, varphi, log_lambda, names, sweeps, seed)
 }
 
 bark_moves_cpp <- function() {
@@ -119,6 +143,14 @@ cholesky_script_cpp <- function(script, gain, ridge) {
 
 rng_draws_cpp <- function(from, what, n, a, b) {
     .Call(`_kernelbayes_rng_draws_cpp`, from, what, n, a, b)
+}
+
+normal_excess_cpp <- function(a, n, seed) {
+    .Call(`_kernelbayes_normal_excess_cpp`, a, n, seed)
+}
+
+log_normal_cdf_cpp <- function(x) {
+    .Call(`_kernelbayes_log_normal_cdf_cpp`, x)
 }
 
 resampling_schemes_cpp <- function() {

@@ -55,7 +55,7 @@ check_terms <- function(terms, call) {
   if (attr(terms, "intercept") == 0) {
     refuse_formula(
       "the intercept is not part of the predictors.", "It has -1 or +0", call,
-      "Use {.code intercept = FALSE} to fit without an intercept."
+      "Leave it out; {.fn srvm} has {.code intercept = FALSE}."
     )
   }
   if (!is.null(attr(terms, "offset"))) {

@@ -56,22 +56,82 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// bark_moments_cpp
-Rcpp::List bark_moments_cpp(Rcpp::List draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, bool drawn);
-RcppExport SEXP _kernelbayes_bark_moments_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP drawnSEXP) {
+// bark_ladder_open_cpp
+SEXP bark_ladder_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_bark_ladder_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_ladder_open_cpp(config, x, y, weights, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_ladder_advance_cpp
+int bark_ladder_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_bark_ladder_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_ladder_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_ladder_close_cpp
+void bark_ladder_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_ladder_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    bark_ladder_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// bark_ladder_snapshot_cpp
+Rcpp::List bark_ladder_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_ladder_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_ladder_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_values_cpp
+Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, const std::string& what, const Rcpp::IntegerVector& chosen);
+RcppExport SEXP _kernelbayes_bark_values_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type train(trainSEXP);
-    Rcpp::traits::input_parameter< bool >::type drawn(drawnSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_moments_cpp(draws, x, train, drawn));
+    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_values_cpp(draws, x, train, what, chosen));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_partial_cpp
+Rcpp::List bark_partial_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
+RcppExport SEXP _kernelbayes_bark_partial_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type varied(variedSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_partial_cpp(draws, points, varied, x, what, chosen));
     return rcpp_result_gen;
 END_RCPP
 }
 // bark_invariance_cpp
-Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed);
-RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP) {
+Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude);
+RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -82,13 +142,15 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
     Rcpp::traits::input_parameter< double >::type power(powerSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed));
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude));
     return rcpp_result_gen;
 END_RCPP
 }
 // bark_walk_cpp
-Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed);
-RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP) {
+Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed, std::string family, double amplitude);
+RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -98,7 +160,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
     Rcpp::traits::input_parameter< double >::type power(powerSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_walk_cpp(prior, x, y, weights, steps, power, seed));
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_walk_cpp(prior, x, y, weights, steps, power, seed, family, amplitude));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -120,6 +184,24 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_state_cpp(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_latent_cpp
+Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<std::string> names, int sweeps, int seed);
+RcppExport SEXP _kernelbayes_bark_latent_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP namesSEXP, SEXP sweepsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type varphi(varphiSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< int >::type sweeps(sweepsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_latent_cpp(prior, x, y, location, varphi, log_lambda, names, sweeps, seed));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -380,6 +462,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// normal_excess_cpp
+std::vector<double> normal_excess_cpp(double a, int n, int seed);
+RcppExport SEXP _kernelbayes_normal_excess_cpp(SEXP aSEXP, SEXP nSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type a(aSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(normal_excess_cpp(a, n, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// log_normal_cdf_cpp
+std::vector<double> log_normal_cdf_cpp(std::vector<double> x);
+RcppExport SEXP _kernelbayes_log_normal_cdf_cpp(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(log_normal_cdf_cpp(x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // resampling_schemes_cpp
 std::vector<std::string> resampling_schemes_cpp();
 RcppExport SEXP _kernelbayes_resampling_schemes_cpp() {
@@ -499,10 +603,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_advance_cpp", (DL_FUNC) &_kernelbayes_bark_advance_cpp, 2},
     {"_kernelbayes_bark_close_cpp", (DL_FUNC) &_kernelbayes_bark_close_cpp, 1},
     {"_kernelbayes_bark_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_snapshot_cpp, 1},
-    {"_kernelbayes_bark_moments_cpp", (DL_FUNC) &_kernelbayes_bark_moments_cpp, 4},
-    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 8},
-    {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
+    {"_kernelbayes_bark_ladder_open_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_open_cpp, 5},
+    {"_kernelbayes_bark_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_advance_cpp, 2},
+    {"_kernelbayes_bark_ladder_close_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_close_cpp, 1},
+    {"_kernelbayes_bark_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_snapshot_cpp, 1},
+    {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
+    {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
+    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 10},
+    {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 9},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},
+    {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 9},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
@@ -525,6 +635,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_chain_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_snapshot_cpp, 1},
     {"_kernelbayes_cholesky_script_cpp", (DL_FUNC) &_kernelbayes_cholesky_script_cpp, 3},
     {"_kernelbayes_rng_draws_cpp", (DL_FUNC) &_kernelbayes_rng_draws_cpp, 5},
+    {"_kernelbayes_normal_excess_cpp", (DL_FUNC) &_kernelbayes_normal_excess_cpp, 3},
+    {"_kernelbayes_log_normal_cdf_cpp", (DL_FUNC) &_kernelbayes_log_normal_cdf_cpp, 1},
     {"_kernelbayes_resampling_schemes_cpp", (DL_FUNC) &_kernelbayes_resampling_schemes_cpp, 0},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},

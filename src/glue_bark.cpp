@@ -25,7 +25,9 @@ bark::ChainSettings chain_settings(const Rcpp::List& config) {
   return out;
 }
 
-Rcpp::List saved_to_r(const bark::State::Saved& state) {
+}  // namespace
+
+Rcpp::List bark_r::saved_to_r(const bark::State::Saved& state) {
   std::vector<int> location, copies, each;
   std::vector<double> varphi;
   for (const bark::Slot& slot : state.slots) {
@@ -39,12 +41,14 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["varphi"] = varphi, _["log_lambda"] = state.log_lambda,
       _["included"] =
           std::vector<int>(state.included.begin(), state.included.end()),
-      _["phi"] = state.phi, _["log_likelihood"] = state.log_likelihood,
-      _["exponents"] = state.exponents, _["gram"] = state.gram, _["covariance"] = state.covariance,
-      _["product"] = state.product, _["mean"] = state.mean);
+      _["phi"] = state.phi, _["amplitude"] = state.amplitude,
+      _["log_likelihood"] = state.log_likelihood, _["latent"] = state.latent,
+      _["exponents"] = state.exponents, _["gram"] = state.gram,
+      _["covariance"] = state.covariance, _["product"] = state.product,
+      _["mean"] = state.mean);
 }
 
-bark::State::Saved saved_from_r(const Rcpp::List& list) {
+bark::State::Saved bark_r::saved_from_r(const Rcpp::List& list) {
   bark::State::Saved out;
   const auto location = get<int>(list, "location"),
              copies = get<int>(list, "copies"), each = get<int>(list, "each");
@@ -59,14 +63,53 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
   const auto included = get<int>(list, "included");
   out.included.assign(included.begin(), included.end());
   out.phi = list["phi"];
+  out.amplitude = list["amplitude"];
   out.log_likelihood = list["log_likelihood"];
   out.exponents = Rcpp::as<Eigen::MatrixXd>(list["exponents"]);
   out.gram = Rcpp::as<Eigen::MatrixXd>(list["gram"]);
   out.covariance = Rcpp::as<Eigen::MatrixXd>(list["covariance"]);
   out.product = Rcpp::as<Eigen::VectorXd>(list["product"]);
   out.mean = Rcpp::as<Eigen::VectorXd>(list["mean"]);
+  out.latent = Rcpp::as<Eigen::VectorXd>(list["latent"]);
   return out;
 }
+
+// Of all scales, of the noise, of the magnitude, of each predictor.
+Rcpp::List bark_r::steps_to_r(const std::vector<bark::Steps>& steps) {
+  Rcpp::List out;
+  for (const auto& step : steps) {
+    std::vector<bark::Steps::One> all{step.all, step.noise, step.magnitude};
+    all.insert(all.end(), step.scales.begin(), step.scales.end());
+    std::vector<double> log_length;
+    std::vector<int> times;
+    for (const auto& one : all) {
+      log_length.push_back(one.log_length);
+      times.push_back(one.times);
+    }
+    out.push_back(
+        Rcpp::List::create(_["log_length"] = log_length, _["times"] = times));
+  }
+  return out;
+}
+
+std::vector<bark::Steps> bark_r::steps_from_r(const Rcpp::List& list) {
+  std::vector<bark::Steps> out;
+  for (const Rcpp::List step : list) {
+    const auto log_length = get<double>(step, "log_length");
+    const auto times = get<int>(step, "times");
+    bark::Steps one;
+    one.all = {log_length.at(0), times.at(0)};
+    one.noise = {log_length.at(1), times.at(1)};
+    one.magnitude = {log_length.at(2), times.at(2)};
+    for (std::size_t i = 3; i < log_length.size(); ++i) {
+      one.scales.push_back({log_length[i], times.at(i)});
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+namespace {
 
 Rcpp::List draws_to_r(const bark::Draws& draws) {
   return Rcpp::List::create(
@@ -92,29 +135,6 @@ bark::Draws draws_from_r(const Rcpp::List& list) {
           get<double>(list, "z")};
 }
 
-// All scales' step, the noise's, those of each predictor.
-Rcpp::List steps_to_r(const bark::Steps& steps) {
-  std::vector<double> log_length{steps.all.log_length, steps.noise.log_length};
-  std::vector<int> times{steps.all.times, steps.noise.times};
-  for (const auto& step : steps.scales) {
-    log_length.push_back(step.log_length);
-    times.push_back(step.times);
-  }
-  return Rcpp::List::create(_["log_length"] = log_length, _["times"] = times);
-}
-
-bark::Steps steps_from_r(const Rcpp::List& list) {
-  const auto log_length = get<double>(list, "log_length");
-  const auto times = get<int>(list, "times");
-  bark::Steps out;
-  out.all = {log_length.at(0), times.at(0)};
-  out.noise = {log_length.at(1), times.at(1)};
-  for (std::size_t i = 2; i < log_length.size(); ++i) {
-    out.scales.push_back({log_length[i], times.at(i)});
-  }
-  return out;
-}
-
 bark::Chain& chain_of(SEXP pointer) {
   return *Rcpp::XPtr<bark::Chain>(pointer).checked_get();
 }
@@ -122,11 +142,11 @@ bark::Chain& chain_of(SEXP pointer) {
 bark::Chain::Saved chain_from_r(const Rcpp::List& list) {
   bark::Chain::Saved out;
   out.time = list["time"];
-  const Rcpp::List states = list["states"], steps = list["steps"];
+  const Rcpp::List states = list["states"];
   for (const Rcpp::List state : states) {
-    out.states.push_back(saved_from_r(state));
+    out.states.push_back(bark_r::saved_from_r(state));
   }
-  for (const Rcpp::List step : steps) out.steps.push_back(steps_from_r(step));
+  out.steps = bark_r::steps_from_r(list["steps"]);
   const auto tried = get<double>(list, "tried"),
              accepted = get<double>(list, "accepted");
   std::copy(tried.begin(), tried.end(), out.counts.tried.begin());
@@ -137,23 +157,6 @@ bark::Chain::Saved chain_from_r(const Rcpp::List& list) {
   return out;
 }
 
-// Columns of the kernel at new points for the slots of one draw.
-void fill_columns(const Eigen::MatrixXd& x, const Eigen::MatrixXd& train,
-                  const int* location, int m, const double* log_lambda,
-                  const int* included, Eigen::MatrixXd& out) {
-  out.setZero(x.rows(), m);
-  for (int l = 0; l < x.cols(); ++l) {
-    if (!included[l]) continue;
-    const double lambda = std::exp(log_lambda[l]);
-    for (int j = 0; j < m; ++j) {
-      if (location[j] == 0) continue;
-      out.col(j).array() -=
-          lambda * (x.col(l).array() - train(location[j] - 1, l)).square();
-    }
-  }
-  out = out.array().exp();
-}
-
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
@@ -162,7 +165,7 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                    Rcpp::Nullable<Rcpp::List> state) {
   auto chain = std::make_unique<bark::Chain>(
       bark_r::prior(config["prior"]), chain_settings(config),
-      bark::Data{x, y, weights});
+      bark::Data{x, y, weights, bark_r::family(config["family"])});
   if (state.isNotNull()) chain->restore(chain_from_r(Rcpp::List(state.get())));
   return Rcpp::XPtr<bark::Chain>(chain.release());
 }
@@ -180,9 +183,10 @@ void bark_close_cpp(SEXP handle) { Rcpp::XPtr<bark::Chain>(handle).release(); }
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_snapshot_cpp(SEXP handle) {
   const bark::Chain::Saved saved = chain_of(handle).save();
-  Rcpp::List states, steps;
-  for (const auto& state : saved.states) states.push_back(saved_to_r(state));
-  for (const auto& step : saved.steps) steps.push_back(steps_to_r(step));
+  Rcpp::List states;
+  for (const auto& state : saved.states) {
+    states.push_back(bark_r::saved_to_r(state));
+  }
   Rcpp::CharacterVector names;
   for (int kind = 0; kind < bark::kMoveKinds; ++kind) {
     names.push_back(bark::move_name(kind));
@@ -195,42 +199,7 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
   accepted.names() = names;
   return Rcpp::List::create(
       _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
-      _["states"] = states, _["steps"] = steps, _["tried"] = tried,
-      _["accepted"] = accepted, _["rng"] = words_to_r(saved.rng),
+      _["states"] = states, _["steps"] = bark_r::steps_to_r(saved.steps),
+      _["tried"] = tried, _["accepted"] = accepted, _["rng"] = words_to_r(saved.rng),
       _["seconds"] = saved.seconds);
-}
-
-// At the rows of x, a column a draw: the mean and variance of f given all but
-// the coefficients, or f with the coefficients drawn.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List bark_moments_cpp(Rcpp::List draws, const Eigen::MatrixXd& x,
-                            const Eigen::MatrixXd& train, bool drawn) {
-  const bark::Draws all = draws_from_r(draws);
-  const std::size_t n = all.m.size();
-  Eigen::MatrixXd mean(x.rows(), n);
-  Eigen::MatrixXd variance(drawn ? 0 : x.rows(), drawn ? 0 : n);
-  Eigen::MatrixXd columns;
-  std::size_t at = 0, at_factor = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const int m = all.m[i];
-    fill_columns(x, train, all.location.data() + at, m,
-                 all.log_lambda.data() + i * x.cols(),
-                 all.included.data() + i * x.cols(), columns);
-    if (drawn) {
-      mean.col(i) = columns * Eigen::Map<const Eigen::VectorXd>(
-                                  all.beta.data() + at, m);
-    } else {
-      Eigen::MatrixXd factor = Eigen::MatrixXd::Zero(m, m);
-      for (int j = 0; j < m; ++j) {
-        for (int r = j; r < m; ++r) factor(r, j) = all.factor[at_factor++];
-      }
-      const Eigen::MatrixXd h =
-          factor.triangularView<Eigen::Lower>().solve(columns.transpose());
-      mean.col(i) = h.transpose() * Eigen::Map<const Eigen::VectorXd>(
-                                        all.z.data() + at, m);
-      variance.col(i) = h.colwise().squaredNorm().transpose();
-    }
-    at += m;
-  }
-  return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }

@@ -3,6 +3,8 @@
 #include <RcppEigen.h>
 
 #include <algorithm>
+#include <kernelbayes/normal_cdf.hpp>
+#include <kernelbayes/truncated_normal.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -185,6 +187,21 @@ Rcpp::List rng_draws_cpp(const std::vector<std::string>& from, std::string what,
   std::ostringstream state;
   for (const auto word : rng.state()) state << std::hex << word << ' ';
   return Rcpp::List::create(_["draws"] = out, _["state"] = state.str());
+}
+
+// n draws of X - a, X a standard normal above a.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> normal_excess_cpp(double a, int n, int seed) {
+  Rng rng(seed);
+  std::vector<double> out(n);
+  for (double& draw : out) draw = normal_excess(a, rng);
+  return out;
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> log_normal_cdf_cpp(std::vector<double> x) {
+  for (double& value : x) value = log_normal_cdf(value);
+  return x;
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -21,6 +21,12 @@ inline bark::ScaleType scale_type(const std::string& name) {
   throw std::invalid_argument("no prior of the name '" + name + "'");
 }
 
+inline bark::Family family(const std::string& name) {
+  if (name == "gaussian") return bark::Family::kGaussian;
+  if (name == "probit") return bark::Family::kProbit;
+  throw std::invalid_argument("no family of the name '" + name + "'");
+}
+
 inline bark::Prior prior(const Rcpp::List& list) {
   bark::Prior out;
   out.type = scale_type(list["type"]);
@@ -39,6 +45,12 @@ inline bark::Prior prior(const Rcpp::List& list) {
   }
   return out;
 }
+
+// To the last bit, for runs that go on; in glue_bark.cpp.
+Rcpp::List saved_to_r(const bark::State::Saved& state);
+bark::State::Saved saved_from_r(const Rcpp::List& list);
+Rcpp::List steps_to_r(const std::vector<bark::Steps>& steps);
+std::vector<bark::Steps> steps_from_r(const Rcpp::List& list);
 
 inline Rcpp::List state_to_r(const bark::State& state) {
   using Rcpp::_;

@@ -57,3 +57,39 @@ draw_bark_prior <- function(prior, n, p) {
     noise = stats::rgamma(1, prior$noise_shape, prior$noise_rate)
   )
 }
+
+# Fits that several files of tests ask; short, so that mixing is no question.
+bark_quick <- function(..., chains = 2, iter = 40, warmup = 60) {
+  suppressWarnings(
+    bark(..., control = mcmc_control(chains, warmup, iter), seed = 1),
+    classes = "kb_warning_convergence"
+  )
+}
+
+bark_data <- function() {
+  out <- sim_friedman(30, p = 5, seed = 2)[c("x1", "x2", "x4", "y")]
+  out$g <- factor(rep(c("a", "b", "c"), 10))
+  out$w <- rep(c(0.5, 1, 4), each = 10)
+  out$class <- factor(ifelse(out$y > stats::median(out$y), "up", "down"))
+  out
+}
+
+bark_fits <- local({
+  fits <- NULL
+  function() {
+    if (is.null(fits)) {
+      data <- bark_data()
+      fits <<- list(
+        plane = bark_quick(y ~ x1 + x2 + x4, data),
+        line = bark_quick(data$x4, data$y, prior = bark_prior("equal")),
+        factor = bark_quick(y ~ x4 + g, data, prior = bark_prior("different")),
+        weighted = bark_quick(y ~ x1 + x4, data, weights = w),
+        classes = bark_quick(class ~ x1 + x2 + x4, data),
+        class_line = bark_quick(data["x4"], data$class)
+      )
+    }
+    fits
+  }
+})
+
+is_class_fit <- function(fit) fit$settings$family == "probit"

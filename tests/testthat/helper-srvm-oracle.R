@@ -75,7 +75,7 @@ answers_of_fit <- function(fit, at, value, rows) {
   moments <- srvm_moments(fit, at, pool)
   f <- srvm_draws(fit, at, pool, seq_along(w))
   below <- function(interval) {
-    sd <- sqrt(predictive_variance(moments, interval, pool))
+    sd <- sqrt(predictive_variance(fit, moments, interval, pool))
     drop(stats::pnorm((value - moments$mean) / sd) %*% w)
   }
   c(

@@ -54,8 +54,8 @@ Information Candidates::information(const State& state, int i,
   const double phi = state.noise(), c = cross_(i, out.slot);
   const double explained = square_[i] - out.kappa * c * c;
   const double fitted = fit_[i] - out.kappa * state.mean()[out.slot] * c;
-  return {phi * std::max(own_[i] - phi * explained, 0.0),
-          phi * (response_[i] - fitted)};
+  return state.in_slot_units(phi * std::max(own_[i] - phi * explained, 0.0),
+                             phi * (response_[i] - fitted));
 }
 
 bool Candidates::relocate(State& state, int j, double power, Rng& rng) {

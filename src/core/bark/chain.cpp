@@ -13,27 +13,19 @@ Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
       data_(std::move(data)),
       rng_(settings.seed) {
   const Stopwatch watch;
-  double power = settings_.prior_only ? 0 : 1;
+  double t = 1;
   for (int level = 0; level < settings_.n_temps; ++level) {
+    rungs_.push_back(Rung::at(t, data_.family));
+    if (settings_.prior_only) rungs_.back().power = 0;
     states_.emplace_back(data_, prior_);
-    start(states_.back());
-    powers_.push_back(power);
-    power *= settings_.ratio;
+    State& state = states_.back();
+    state.set_amplitude(rungs_.back().amplitude);
+    draw_start(state, rng_);
+    if (data_.probit() && !settings_.prior_only) draw_latent(state, rng_);
+    t *= data_.probit() ? settings_.amplitude_ratio : settings_.power_ratio;
   }
   sweeps_.assign(states_.size(), Sweep(prior_, data_.p()));
   seconds_ = watch.seconds();
-}
-
-// Kernels from the prior, but all predictors included with the scale 1 / p
-// each: from scales of 1 a chain in many dimensions never leaves the state in
-// which every kernel is that of its own row alone.
-void Chain::start(State& state) {
-  draw_prior(state, rng_);
-  std::vector<Slot> slots;
-  for (int j = 0; j < state.size(); ++j) slots.push_back(state.slot(j));
-  const int p = data_.p();
-  state.assign(std::move(slots), std::vector<double>(p, -std::log(double(p))),
-               std::vector<char>(p, 1), state.noise());
 }
 
 void Chain::advance(int n) {
@@ -58,31 +50,32 @@ void Chain::sweep(int level) {
   const bool adapt = time_ < settings_.warmup;
   Counts heated, &counts = level == 0 ? counts_ : heated;
   if (settings_.full) {
-    sweeps_[level].full(state, powers_[level], adapt, counts, rng_);
+    sweeps_[level].full(state, rungs_[level].power, adapt, counts, rng_);
     return;
   }
   if (time_ % kRefresh == 0) state.refresh();
-  sweeps_[level].single(state, powers_[level], adapt, counts, rng_);
+  sweeps_[level].single(state, rungs_[level].power, adapt, counts, rng_);
 }
 
 // Neighbours, the even pairs and the odd ones in turn.
 void Chain::swap_temperatures() {
   for (std::size_t i = time_ % 2; i + 1 < states_.size(); i += 2) {
-    const double log_ratio =
-        (powers_[i] - powers_[i + 1]) *
-        (states_[i + 1].log_likelihood() - states_[i].log_likelihood());
-    const bool swapped = accept(log_ratio, rng_);
-    if (swapped) std::swap(states_[i], states_[i + 1]);
-    counts_.note(kTemperature, swapped);
+    counts_.note(kTemperature, exchange(states_[i], rungs_[i], states_[i + 1],
+                                        rungs_[i + 1], rng_));
   }
 }
 
 void Chain::record() {
   const State& state = states_[0];
   const int m = state.size();
+  const State::Factor factor =
+      settings_.prior_only ? state.prior_factor() : state.factor();
+  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng_);
   draws_.m.push_back(m);
   draws_.noise.push_back(state.noise());
-  draws_.log_likelihood.push_back(state.log_likelihood());
+  draws_.log_likelihood.push_back(
+      data_.probit() ? probit_log_likelihood(data_.y, state.columns() * beta)
+                     : state.log_likelihood());
   const auto& scales = state.log_lambda();
   draws_.log_lambda.insert(draws_.log_lambda.end(), scales.begin(),
                            scales.end());
@@ -93,10 +86,6 @@ void Chain::record() {
     draws_.copies.push_back(state.slot(j).copies);
     draws_.variance.push_back(state.variance(j));
   }
-  if (m == 0) return;
-  const State::Factor factor =
-      settings_.prior_only ? state.prior_factor() : state.factor();
-  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng_);
   draws_.beta.insert(draws_.beta.end(), beta.data(), beta.data() + m);
   draws_.z.insert(draws_.z.end(), factor.z.data(), factor.z.data() + m);
   for (int j = 0; j < m; ++j) {

@@ -60,5 +60,17 @@ void draw_prior(State& state, Rng& rng) {
   state.assign(std::move(slots), std::move(scales), std::move(included), phi);
 }
 
+// Kernels from the prior, but all predictors included with the scale 1 / p
+// each: from scales of 1 a chain in many dimensions never leaves the state in
+// which every kernel is that of its own row alone.
+void draw_start(State& state, Rng& rng) {
+  draw_prior(state, rng);
+  std::vector<Slot> slots;
+  for (int j = 0; j < state.size(); ++j) slots.push_back(state.slot(j));
+  const int p = state.data().p();
+  state.assign(std::move(slots), std::vector<double>(p, -std::log(double(p))),
+               std::vector<char>(p, 1), state.noise());
+}
+
 }  // namespace bark
 }  // namespace kernelbayes

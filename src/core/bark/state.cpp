@@ -17,7 +17,7 @@ constexpr double kLogTwoPi = 1.8378770664093454836;
 State::State(const Data& data, const Prior& prior)
     : data_(&data),
       prior_(&prior),
-      response_(data.y),
+      response_(data.probit() ? Eigen::VectorXd::Zero(data.n()) : data.y),
       log_weights_(0.5 * data.weights.array().log().sum()),
       at_(data.n() + 1, -1),
       log_lambda_(data.p(), 0.0),
@@ -26,7 +26,11 @@ State::State(const Data& data, const Prior& prior)
   if (data.y.size() != data.x.rows() || data.weights.size() != data.x.rows()) {
     throw std::invalid_argument("x, y and weights differ in length");
   }
-  if ((data.weights.array() != 1).any()) {
+  const bool weighted = (data.weights.array() != 1).any();
+  if (data.probit() && (weighted || (data.y.array().abs() != 1).any())) {
+    throw std::invalid_argument("a probit model wants y of -1 and 1, weights 1");
+  }
+  if (weighted) {
     root_weights_ = data.weights.cwiseSqrt();
     response_.array() *= root_weights_.array();
   }
@@ -122,15 +126,22 @@ Information information_of(double own, double mean, double variance) {
 
 }  // namespace
 
+// Of a coefficient in units in which its variance is what the slot says.
+Information State::in_slot_units(double precision, double score) const {
+  return {amplitude_ * precision, std::sqrt(amplitude_) * score};
+}
+
 Information State::information(int j) const {
-  return information_of(covariance_(j, j), mean_[j], variance_[j]);
+  const Information data =
+      information_of(covariance_(j, j), mean_[j], variance_[j]);
+  return in_slot_units(data.precision, data.score);
 }
 
 Information State::information(const Column& column) const {
   const Eigen::VectorXd u = covariance() * column.gram;
   const double left = column.own - phi_ * column.gram.dot(u);
-  return {phi_ * std::max(left, 0.0),
-          phi_ * (column.response - column.gram.dot(mean()))};
+  return in_slot_units(phi_ * std::max(left, 0.0),
+                       phi_ * (column.response - column.gram.dot(mean())));
 }
 
 Information State::information(const Column& column,
@@ -142,7 +153,8 @@ Information State::information(const Column& column,
   const double left = column.own - phi_ * column.gram.dot(u);
   const double explained = column.gram.dot(mean()) -
                            before.kappa * mean_[j] * column.gram.dot(cross);
-  return {phi_ * std::max(left, 0.0), phi_ * (column.response - explained)};
+  return in_slot_units(phi_ * std::max(left, 0.0),
+                       phi_ * (column.response - explained));
 }
 
 Change State::change_of(int j, double own, double mean, double variance,
@@ -156,14 +168,14 @@ Change State::change_of(int j, double own, double mean, double variance,
 }
 
 Change State::score_change(int j, double variance) const {
-  return change_of(j, covariance_(j, j), mean_[j], variance, 0);
+  return change_of(j, covariance_(j, j), mean_[j], amplitude_ * variance, 0);
 }
 
 Change State::score_change(int j, double variance, const Change& before) const {
   const double cross = covariance_(before.slot, j);
   return change_of(j, covariance_(j, j) - before.kappa * cross * cross,
                    mean_[j] - before.kappa * mean_[before.slot] * cross,
-                   variance, before.log_ratio);
+                   amplitude_ * variance, before.log_ratio);
 }
 
 void State::shrink(const Change& change) {
@@ -210,7 +222,7 @@ void State::remove(const Change& change) {
 
 void State::add(const Column& column, Slot slot) {
   const int m = size();
-  const double variance = slot.variance(prior_->collapsed());
+  const double variance = amplitude_ * slot.variance(prior_->collapsed());
   reserve(m + 1);
   const Eigen::VectorXd u = covariance() * column.gram;
   const double left = column.own - phi_ * column.gram.dot(u);
@@ -259,11 +271,12 @@ Eigen::VectorXd State::deviations() const {
 State::Factor State::scaled_factor(const Eigen::MatrixXd& values,
                                    const Eigen::MatrixXd& gram,
                                    const Eigen::VectorXd& product,
-                                   double phi) const {
+                                   double phi,
+                                   const Eigen::VectorXd& s) const {
   const int m = size();
   Factor out;
   if (m == 0) return out;
-  const Eigen::VectorXd s = deviations(), scaled = phi * s;
+  const Eigen::VectorXd scaled = phi * s;
   out.lower = scaled.asDiagonal() * gram.topLeftCorner(m, m) * s.asDiagonal();
   out.lower.diagonal().array() += 1;
   const Eigen::VectorXd diagonal = out.lower.diagonal();
@@ -333,11 +346,12 @@ bool State::refresh() {
   }
   fill_values(exponents_.leftCols(size()), values_.leftCols(size()));
   sum_up(values_, gram_, product_);
-  return take_factor(scaled_factor(values_, gram_, product_, phi_));
+  return take_factor(
+      scaled_factor(values_, gram_, product_, phi_, deviations()));
 }
 
 State::Factor State::factor() const {
-  Factor out = scaled_factor(values_, gram_, product_, phi_);
+  Factor out = scaled_factor(values_, gram_, product_, phi_, deviations());
   if (size() > 0) out.lower = deviations().cwiseInverse().asDiagonal() * out.lower;
   return out;
 }
@@ -373,14 +387,15 @@ double State::propose_scales(const ScaleChange& change) {
   }
   fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m));
   sum_up(next_.values, next_.gram, next_.product);
-  next_.factor = scaled_factor(next_.values, next_.gram, next_.product, phi_);
+  next_.factor = scaled_factor(next_.values, next_.gram, next_.product, phi_,
+                               deviations());
   return log_likelihood_of(next_.factor, phi_);
 }
 
 double State::propose_noise(double phi) {
   next_.scales = false;
   next_.phi = phi;
-  next_.factor = scaled_factor(values_, gram_, product_, phi);
+  next_.factor = scaled_factor(values_, gram_, product_, phi, deviations());
   return log_likelihood_of(next_.factor, phi);
 }
 
@@ -394,6 +409,39 @@ void State::accept_proposal() {
     product_.swap(next_.product);
   }
   take_factor(next_.factor);
+}
+
+void State::set_response(Eigen::VectorXd response) {
+  response_ = std::move(response);
+  if (root_weights_.size() > 0) response_.array() *= root_weights_.array();
+  squares_ = response_.squaredNorm();
+  product_.head(size()).noalias() = columns().transpose() * response_;
+  take_factor(scaled_factor(values_, gram_, product_, phi_, deviations()));
+}
+
+void State::set_amplitude(double amplitude) {
+  amplitude_ = amplitude;
+  for (int j = 0; j < size(); ++j) {
+    variance_[j] = amplitude * slots_[j].variance(prior_->collapsed());
+  }
+  take_factor(scaled_factor(values_, gram_, product_, phi_, deviations()));
+}
+
+void State::scale_varphi(double factor) {
+  for (Slot& slot : slots_) {
+    for (double& varphi : slot.varphi) varphi *= factor;
+  }
+  set_amplitude(amplitude_);
+}
+
+double State::log_likelihood_at(double amplitude) const {
+  if (amplitude == amplitude_) return log_likelihood_;
+  Eigen::VectorXd s(size());
+  for (int j = 0; j < size(); ++j) {
+    s[j] = std::sqrt(amplitude * slots_[j].variance(prior_->collapsed()));
+  }
+  return log_likelihood_of(scaled_factor(values_, gram_, product_, phi_, s),
+                           phi_);
 }
 
 void State::include(std::vector<double> log_lambda,
@@ -411,7 +459,7 @@ void State::place(std::vector<Slot> slots) {
   copies_ = 0;
   for (int j = 0; j < size(); ++j) {
     at_.at(slots_[j].location) = j;
-    variance_.push_back(slots_[j].variance(prior_->collapsed()));
+    variance_.push_back(amplitude_ * slots_[j].variance(prior_->collapsed()));
     copies_ += slots_[j].copies;
   }
   reserve(size());
@@ -426,8 +474,14 @@ void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
 }
 
 State::Saved State::save(bool updates) const {
-  Saved out{slots_, log_lambda_, included_, phi_, log_likelihood_, {}, {},
-            {},     {},          {}};
+  Saved out;
+  out.slots = slots_;
+  out.log_lambda = log_lambda_;
+  out.included = included_;
+  out.phi = phi_;
+  out.amplitude = amplitude_;
+  out.log_likelihood = log_likelihood_;
+  if (data_->probit()) out.latent = response_;
   if (!updates) return out;
   const int m = size();
   out.exponents = exponents_.leftCols(m);
@@ -439,6 +493,11 @@ State::Saved State::save(bool updates) const {
 }
 
 void State::restore(Saved saved) {
+  amplitude_ = saved.amplitude;
+  if (data_->probit()) {
+    response_ = std::move(saved.latent);
+    squares_ = response_.squaredNorm();
+  }
   assign(std::move(saved.slots), std::move(saved.log_lambda),
          std::move(saved.included), saved.phi);
   log_likelihood_ = saved.log_likelihood;

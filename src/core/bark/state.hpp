@@ -23,6 +23,7 @@ struct Slot {
 
 /// What the data say of a coefficient given the other slots: its likelihood is
 /// that of one normal observation, exp(score beta - precision beta^2 / 2).
+/// State gives it in units in which the amplitude is 1.
 struct Information {
   double precision, score;
 
@@ -70,7 +71,9 @@ struct ScaleChange {
 /// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
 /// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
 /// posterior covariance and mean of beta. Rows of K and y are held multiplied
-/// by sqrt(w).
+/// by sqrt(w). In a probit model y here is the latent response, part of the
+/// state. The amplitude multiplies all v: rungs of tempered probit models
+/// differ in it.
 class State {
  public:
   State(const Data& data, const Prior& prior);
@@ -82,8 +85,11 @@ class State {
   const Slot& slot(int j) const { return slots_[j]; }
   /// The slot at a location, or -1.
   int find(int location) const { return at_[location]; }
+  /// Of the coefficient: what the slot says times the amplitude.
   double variance(int j) const { return variance_[j]; }
+  /// log N(y; 0, K V K' + 1 / (phi w)), y the response of this state.
   double log_likelihood() const { return log_likelihood_; }
+  double amplitude() const { return amplitude_; }
   double noise() const { return phi_; }  // precision
   Eigen::Ref<const Eigen::MatrixXd> covariance() const {
     return covariance_.topLeftCorner(size(), size());
@@ -102,9 +108,10 @@ class State {
   int n_included() const { return n_included_; }
   double total_scale() const;
 
-  // Coefficient variances, likelihood ratios in O(1) and O(m^2) ------------
+  // Coefficient variances (as slots say), likelihood ratios in O(1) and O(m^2) ------------
   Information information(int j) const;
   Information information(const Column& column) const;
+  Information in_slot_units(double precision, double score) const;
   /// The same once another change is made.
   Information information(const Column& column, const Change& before) const;
   Change score_change(int j, double variance) const;
@@ -129,7 +136,15 @@ class State {
   double propose_noise(double phi);
   void accept_proposal();
 
-  /// Sets all there is.
+  /// Sets the response, the amplitude, or all varphi.
+  void set_response(Eigen::VectorXd response);
+  void set_amplitude(double amplitude);
+  void scale_varphi(double factor);
+  /// The log likelihood that another amplitude would give, 0 included (an
+  /// amplitude at which no coefficient can change).
+  double log_likelihood_at(double amplitude) const;
+
+  /// Sets all there is but response and amplitude.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
 
@@ -144,7 +159,8 @@ class State {
     std::vector<Slot> slots;
     std::vector<double> log_lambda;
     std::vector<char> included;
-    double phi = 1, log_likelihood = 0;
+    double phi = 1, amplitude = 1, log_likelihood = 0;
+    Eigen::VectorXd latent;  // empty where the response is the data's
     Eigen::MatrixXd exponents, gram, covariance;
     Eigen::VectorXd product, mean;
   };
@@ -182,7 +198,8 @@ class State {
               Eigen::VectorXd& product) const;
   Factor scaled_factor(const Eigen::MatrixXd& values,
                        const Eigen::MatrixXd& gram,
-                       const Eigen::VectorXd& product, double phi) const;
+                       const Eigen::VectorXd& product, double phi,
+                       const Eigen::VectorXd& deviations) const;
   Factor scaled_factor_by_qr(const Eigen::MatrixXd& values,
                              const Eigen::VectorXd& s, double phi) const;
   double log_likelihood_of(const Factor& scaled, double phi) const;
@@ -202,7 +219,7 @@ class State {
   std::vector<double> log_lambda_;
   std::vector<char> included_;
   int n_included_ = 0;
-  double phi_ = 1;
+  double phi_ = 1, amplitude_ = 1;
   // As many columns as there is room for.
   Eigen::MatrixXd exponents_, values_, gram_, covariance_;
   Eigen::VectorXd product_, mean_;  // K'Wy, mu

@@ -11,8 +11,27 @@ const char* move_name(int kind) {
   static const char* const names[kMoveKinds] = {
       "birth_death", "relocate", "local",     "gather",    "copies",
       "rescale",     "varphi",   "scale_all", "scale_one", "scale_refresh",
-      "scale_pair",  "flip",     "swap",      "noise",     "temperature"};
+      "scale_pair",  "flip",     "swap",      "noise",     "magnitude",
+      "temperature"};
   return names[kind];
+}
+
+double tempered(const State& state, const Rung& rung) {
+  if (rung.power == 0) return 0;  // of an infinite one too
+  return rung.power * state.log_likelihood_at(rung.amplitude);
+}
+
+bool exchange(State& one, const Rung& at_one, State& other,
+              const Rung& at_other, Rng& rng) {
+  const double log_ratio = tempered(one, at_other) + tempered(other, at_one) -
+                           tempered(one, at_one) - tempered(other, at_other);
+  if (!accept(log_ratio, rng)) return false;
+  std::swap(one, other);
+  if (at_one.amplitude != at_other.amplitude) {
+    one.set_amplitude(at_one.amplitude);
+    other.set_amplitude(at_other.amplitude);
+  }
+  return true;
 }
 
 Sweep::Sweep(const Prior& prior, int p)
@@ -29,6 +48,7 @@ void Sweep::full(State& state, double power, bool adapt, Counts& counts,
   gather(state, power, counts, rng);
   scales(state, power, adapt, counts, rng);
   noise(state, power, adapt, counts, rng);
+  if (power == 1) latent(state, adapt, counts, rng);
 }
 
 void Sweep::kernels(State& state, double power, Counts& counts, Rng& rng) {
@@ -87,10 +107,20 @@ void Sweep::scale_one(State& state, double power, bool adapt, Counts& counts,
 
 void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
                   Rng& rng) {
+  if (state.data().probit()) return;
   const bool moved = noise_move(state, power, steps_.noise.length(), rng);
   counts.note(kNoise, moved);
   if (adapt) steps_.noise.adapt(moved);
   if (power == 1) noise_gibbs(state, rng);
+}
+
+void Sweep::latent(State& state, bool adapt, Counts& counts, Rng& rng) {
+  if (!state.data().probit()) return;
+  latent_move(state, rng);
+  latent_scale_move(state, rng);
+  const bool moved = magnitude_move(state, steps_.magnitude.length(), rng);
+  counts.note(kMagnitude, moved);
+  if (adapt) steps_.magnitude.adapt(moved);
 }
 
 // The noise is drawn given coefficients where that is possible.
@@ -113,6 +143,7 @@ void Sweep::single(State& state, double power, bool adapt, Counts& counts,
   }
   if (power == 1) {
     noise_gibbs(state, rng);
+    latent(state, adapt, counts, rng);
   } else {
     noise(state, power, adapt, counts, rng);
   }

@@ -10,7 +10,8 @@ namespace bark {
 /// The moves of a sweep, in the order of their counts.
 enum MoveKind {
   kBirthDeath, kRelocate, kLocal, kGather, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
-  kScaleRefresh, kScalePair, kFlip, kSwap, kNoise, kTemperature, kMoveKinds
+  kScaleRefresh, kScalePair, kFlip, kSwap, kNoise, kMagnitude,
+  kTemperature, kMoveKinds
 };
 const char* move_name(int kind);
 
@@ -35,11 +36,28 @@ struct Steps {
       log_length += ((accepted ? 1 : 0) - kTarget) / std::sqrt(++times);
     }
   };
-  One all{-0.5}, noise{-1};
+  One all{-0.5}, noise{-1}, magnitude{-1};
   std::vector<One> scales;  // of each predictor
 };
 
-/// Orders of moves. How often each is tried must not depend on the state: the
+/// A place between prior and posterior: the likelihood raised to a power, or,
+/// for latent responses, the amplitude of the function lowered, which leaves a
+/// normalised model of the responses.
+struct Rung {
+  double power = 1, amplitude = 1;
+  static Rung at(double t, Family family) {
+    return family == Family::kProbit ? Rung{1, t} : Rung{t, 1};
+  }
+};
+
+/// log of the likelihood of a state at a rung, to the rung's power.
+double tempered(const State& state, const Rung& rung);
+
+/// Exchanges the states of two rungs if that is accepted.
+bool exchange(State& one, const Rung& at_one, State& other,
+              const Rung& at_other, Rng& rng);
+
+/// Orders of moves, for states whose amplitude is the rung's. How often each is tried must not depend on the state: the
 /// mixture of what leaves a law invariant would not.
 class Sweep {
  public:
@@ -69,6 +87,7 @@ class Sweep {
                  Rng& rng);
   void noise(State& state, double power, bool adapt, Counts& counts,
              Rng& rng);
+  void latent(State& state, bool adapt, Counts& counts, Rng& rng);
 
   int kernels_;  // about as many as are expected
   int scales_;   // moves of one scale

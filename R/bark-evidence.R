@@ -1,0 +1,224 @@
+# The evidence of a bark() fit, from a ladder of its own between the prior and
+# the posterior.
+
+#' Evidence of Bayesian additive regression kernels
+#'
+#' The log marginal likelihood of a fit's response, all parameters integrated
+#' out, by chains of their own: those of the fit do not tell it.
+#'
+#' Chains run at `n_temps` rungs between the prior and the posterior, and
+#' neighbours exchange their states. With y the response and \eqn{\theta}{theta}
+#' all parameters but the coefficients, which are integrated out exactly, the
+#' rungs of a Gaussian model are \eqn{p(\theta) p(y | \theta)^t}{p(theta) p(y |
+#' theta)^t}. In a probit model the prior variances of the coefficients are
+#' multiplied by t: each rung is a model of the latent responses, where powers
+#' of their likelihood would be none. The lowest rung is t = 0, from which draws
+#' are independent. The evidence is the product over rungs of the mean of the
+#' likelihood ratio of the next rung (stepping stones; Xie and others, 2011).
+#'
+#' @param object A fit of [bark()].
+#' @param n_temps Number of steps from the prior to the posterior, at least 1;
+#'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4.
+#' @param warmup,iter Numbers of sweeps of every rung before those that are
+#'   used, and of those.
+#' @param chains Number of independent ladders.
+#' @param seed Whole number that determines the chains; `NULL` takes one from
+#'   R's generator.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A list of class `kb_evidence`, as of [evidence()]:
+#' * `log_evidence`: log density of the response in its own units, at the rows
+#'   of the fit (of a factor, its log probability).
+#' * `mc_se`: its Monte-Carlo standard error, by batch means over all rungs
+#'   together, 20 batches a ladder.
+#' * `replicates`: the estimate of each ladder alone.
+#' * `path`: data frame with one line a step: `from` and `to` (values of t),
+#'   `log_ratio` (their sum is the log evidence of the response in the units of
+#'   the model, or less that of n coins in a probit model) and `swapped`
+#'   (the fraction of sweeps in which the rung below exchanged its state with
+#'   the next; at best 1/2, and `NA` for the last step).
+#' * `note`: `NULL`, or a warning that the ladders differ by more than `mc_se`
+#'   says: then more sweeps or rungs are needed.
+#' @section Errors: A fit whose prior of the noise is improper has no evidence
+#'   (`kb_error_improper`), nor has one of the prior alone
+#'   (`kb_error_not_defined`). An interrupt gives a warning
+#'   (`kb_warning_interrupted`) and the evidence by the ladders that are
+#'   finished; if none is, an error (`kb_error_interrupted`).
+#' @references
+#' Xie, W., Lewis, P. O., Fan, Y., Kuo, L. and Chen, M.-H. (2011). Improving
+#' marginal likelihood estimation for Bayesian phylogenetic model selection.
+#' *Systematic Biology* 60, 150-160. \doi{10.1093/sysbio/syq085}
+#' @export
+evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
+                             chains = 4, seed = NULL, progress = NULL, ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  object <- migrate_fit(object)
+  refuse_evidence(object, call)
+  engine <- ladder_engine(
+    object, check_count(n_temps, 1), check_count(warmup, 0),
+    check_count(iter, 1), draw_seed(seed)
+  )
+  states <- vector("list", check_count(chains, 1))
+  progress <- check_progress(progress)
+  out <- tryCatch(
+    run_engine(engine, states, list(time_limit = Inf), progress),
+    "C++Error" = function(error) refuse_sampler(error, call)
+  )
+  done <- vapply(out$states, state_time, 0L) == engine_total(engine)
+  report_ladders(out$status, sum(done), length(states), call)
+  new_bark_evidence(
+    out$states[done], engine$config$rungs, log_base(object, engine)
+  )
+}
+
+#' What the ratios leave out: of a Gaussian model the units of y, of a probit
+#' model the probability of the classes at the lowest rung, where f is 0
+#' @noRd
+log_base <- function(fit, engine) {
+  unit <- if (engine$config$family == "probit") {
+    2
+  } else {
+    fit$settings$scaling$y_scale
+  }
+  -length(engine$y) * log(unit)
+}
+
+#' @noRd
+refuse_evidence <- function(fit, call) {
+  if (isTRUE(fit$settings$prior$improper)) {
+    kb_abort(c(
+      "There is no evidence under an improper prior.",
+      x = "The noise has the prior 1 / phi.",
+      i = "Use {.fn noise_gamma}, or the default."
+    ), c("improper", "not_defined"), call = call)
+  }
+  if (fit$settings$prior_only) {
+    kb_abort("A fit of the prior alone has no evidence: it has seen no data.",
+      "not_defined", call = call
+    )
+  }
+}
+
+#' @noRd
+report_ladders <- function(status, done, chains, call) {
+  if (status == "complete") {
+    return(invisible())
+  }
+  if (done == 0) {
+    kb_abort(c(
+      "Stopped before the first ladder was finished.",
+      i = "There is nothing to report."
+    ), status, call = call)
+  }
+  kb_warn(c(
+    "Stopped after {done} of {chains} ladders.",
+    i = "The evidence is that by those."
+  ), status, call = call)
+}
+
+# The ladder as an engine of run_engine() -------------------------------------
+
+#' @noRd
+ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
+  engine <- fit_engine(fit)
+  engine$config$warmup <- warmup
+  engine$config$iter <- iter
+  engine$config$seed <- seed
+  engine$config$rungs <- (seq(0, n_temps) / n_temps)^4
+  class(engine) <- c("kb_engine_bark_ladder", class(engine))
+  engine
+}
+
+#' @export
+engine_open.kb_engine_bark_ladder <- function(engine, index, state) {
+  config <- c(engine$config, list(chain = index))
+  bark_ladder_open_cpp(config, engine$x, engine$y, engine$weights, state)
+}
+
+#' @export
+engine_advance.kb_engine_bark_ladder <- function(engine, handle, n) {
+  bark_ladder_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_bark_ladder <- function(engine, handle) {
+  bark_ladder_snapshot_cpp(handle)
+}
+
+#' @export
+engine_close.kb_engine_bark_ladder <- function(engine, handle) {
+  bark_ladder_close_cpp(handle)
+}
+
+# Stepping stones -------------------------------------------------------------
+
+#' @param base What is added to the sum of the log ratios.
+#' @noRd
+new_bark_evidence <- function(states, rungs, base) {
+  steps <- length(rungs) - 1
+  ratios <- lapply(states, function(state) matrix(state$log_ratio, steps))
+  all <- stepping_stones(ratios)
+  each <- vapply(ratios, function(r) stepping_stones(list(r))$total, 0)
+  iter <- ncol(ratios[[1]])
+  swapped <- lapply(states, function(state) state$swapped / iter)
+  structure(
+    list(
+      log_evidence = all$total + base, mc_se = all$se,
+      replicates = each + base,
+      path = data.frame(
+        from = rungs[-length(rungs)], to = rungs[-1], log_ratio = all$steps,
+        swapped = c(Reduce(`+`, swapped) / length(states), NA)
+      ),
+      note = ladders_differ(each, all$se)
+    ),
+    class = "kb_evidence"
+  )
+}
+
+#' The log mean ratio of each step, their sum, and its standard error
+#'
+#' Batches hold the same sweeps of all steps, whose errors depend on each other
+#' through the exchanges: the error of the sum is the spread over batches of the
+#' sum of relative errors.
+#' @param ratios A list of matrices of log ratios, steps x iterations.
+#' @noRd
+stepping_stones <- function(ratios, batches = 20) {
+  top <- Reduce(pmax, lapply(ratios, function(r) apply(r, 1, max)))
+  # Where no ratio is positive, the mean is 0.
+  top[top == -Inf] <- 0
+  iter <- ncol(ratios[[1]])
+  batch <- ceiling(seq_len(iter) * min(batches, iter) / iter)
+  size <- tabulate(batch)
+  means <- do.call(cbind, lapply(ratios, function(r) {
+    t(rowsum(t(exp(r - top)), batch)) / rep(size, each = nrow(r))
+  }))
+  share <- rep(size, length(ratios)) / (iter * length(ratios))
+  mean <- drop(means %*% share)
+  off <- colSums(means / mean - 1)
+  n <- length(off)
+  list(
+    steps = top + log(mean), total = sum(top + log(mean)),
+    se = if (n > 1) sqrt(sum(share * off^2) / (n - 1)) else NA_real_
+  )
+}
+
+#' A note where the ladders differ by more than the standard error of all says
+#'
+#' Under it, (n - 1) times the variance of the estimates over n mc_se^2 is
+#' nearly chi-square.
+#' @noRd
+ladders_differ <- function(each, se) {
+  n <- length(each)
+  fine <- n < 2 || is.na(se) ||
+    (n - 1) * stats::var(each) <= n * se^2 * stats::qchisq(0.999, n - 1)
+  if (isTRUE(fine)) {
+    return(NULL)
+  }
+  paste0(
+    "The ladders differ by more than mc_se says (standard error from their ",
+    "spread: ", format(stats::sd(each) / sqrt(n), digits = 2), "): they have ",
+    "not mixed. More `iter`, or more `n_temps`, is needed."
+  )
+}

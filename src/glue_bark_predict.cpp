@@ -1,0 +1,164 @@
+// What predictions of bark fits are made of: f at points, draw by draw.
+#include <RcppEigen.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Rcpp::_;
+
+// The draws of all chains where R holds them, without a copy.
+class PooledDraws {
+ public:
+  explicit PooledDraws(const Rcpp::List& list)
+      : m_(list["m"]),
+        location_(list["location"]),
+        included_(list["included"]),
+        log_lambda_(list["log_lambda"]),
+        beta_(list["beta"]),
+        factor_(list["factor"]),
+        z_(list["z"]) {
+    std::size_t slots = 0, entries = 0;
+    for (const int m : m_) {
+      first_slot_.push_back(slots);
+      first_entry_.push_back(entries);
+      slots += m;
+      entries += static_cast<std::size_t>(m) * (m + 1) / 2;
+    }
+  }
+
+  using Map = Eigen::Map<const Eigen::VectorXd>;
+  Map beta(int i) const { return {beta_.begin() + first_slot_[i], m_[i]}; }
+  Map z(int i) const { return {z_.begin() + first_slot_[i], m_[i]}; }
+
+  Eigen::MatrixXd factor(int i) const {
+    const int m = m_[i];
+    const double* next = factor_.begin() + first_entry_[i];
+    Eigen::MatrixXd out = Eigen::MatrixXd::Zero(m, m);
+    for (int j = 0; j < m; ++j) {
+      for (int r = j; r < m; ++r)
+        out(r, j) = *next++;
+    }
+    return out;
+  }
+
+  // Mean of the coefficients.
+  Eigen::VectorXd mean(int i) const {
+    return factor(i).triangularView<Eigen::Lower>().transpose().solve(z(i));
+  }
+
+  // Mean and variance of the linear functions of the coefficients that are the
+  // rows of `columns`.
+  void moments(int i, const Eigen::MatrixXd& columns,
+               Eigen::Ref<Eigen::VectorXd> mean,
+               Eigen::Ref<Eigen::VectorXd> variance) const {
+    const Eigen::MatrixXd h =
+        factor(i).triangularView<Eigen::Lower>().solve(columns.transpose());
+    mean = h.transpose() * z(i);
+    variance = h.colwise().squaredNorm().transpose();
+  }
+
+  // Columns of the kernel at the rows of x for the slots of draw i; over the
+  // predictors of `only` if it is given.
+  Eigen::MatrixXd columns(int i, const Eigen::MatrixXd& x,
+                          const Eigen::MatrixXd& train,
+                          const std::vector<bool>* only = nullptr) const {
+    const int m = m_[i];
+    const Eigen::Index first = i * x.cols();
+    const int* location = location_.begin() + first_slot_[i];
+    Eigen::MatrixXd out = Eigen::MatrixXd::Zero(x.rows(), m);
+    for (Eigen::Index l = 0; l < x.cols(); ++l) {
+      if (!included_[first + l] || (only && !(*only)[l]))
+        continue;
+      const double lambda = std::exp(log_lambda_[first + l]);
+      for (int j = 0; j < m; ++j) {
+        if (location[j] == 0)
+          continue;
+        out.col(j).array() -=
+            lambda * (x.col(l).array() - train(location[j] - 1, l)).square();
+      }
+    }
+    return out.array().exp();
+  }
+
+ private:
+  Rcpp::IntegerVector m_, location_, included_;
+  Rcpp::NumericVector log_lambda_, beta_, factor_, z_;
+  std::vector<std::size_t> first_slot_, first_entry_;
+};
+
+double normal_cdf(double x) {
+  constexpr double kRootHalf = 0.70710678118654752440;
+  return 0.5 * std::erfc(-x * kRootHalf);
+}
+
+}  // namespace
+
+// At the rows of x, a column a draw of `chosen` (from 1), by `what`: the mean
+// of f given all but the coefficients ("mean"), with its variance ("moments"),
+// or f with the coefficients drawn ("draw").
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
+                           const Eigen::MatrixXd& train,
+                           const std::string& what,
+                           const Rcpp::IntegerVector& chosen) {
+  const PooledDraws all(draws);
+  const bool moments = what == "moments";
+  const Eigen::Index n = x.rows(), s = chosen.size();
+  Eigen::MatrixXd mean(n, s), variance(moments ? n : 0, moments ? s : 0);
+  for (Eigen::Index i = 0; i < s; ++i) {
+    const int draw = chosen[i] - 1;
+    const Eigen::MatrixXd columns = all.columns(draw, x, train);
+    if (what == "draw") {
+      mean.col(i) = columns * all.beta(draw);
+    } else if (moments) {
+      all.moments(draw, columns, mean.col(i), variance.col(i));
+    } else {
+      mean.col(i) = columns * all.mean(draw);
+    }
+  }
+  return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
+}
+
+// The mean over the training rows x when each point's values are put into the
+// predictors `varied` (from 1), a row a point and a column a draw: of f with
+// its variance ("moments"), or of Phi(f) with the coefficients drawn
+// ("probability"). A kernel is the product of one over the predictors that
+// vary, the same for all rows, and one over the others, the same for all
+// points: no value is computed twice.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
+                            const Eigen::MatrixXd& points,
+                            const Rcpp::IntegerVector& varied,
+                            const Eigen::MatrixXd& x, const std::string& what,
+                            const Rcpp::IntegerVector& chosen) {
+  const PooledDraws all(draws);
+  Eigen::MatrixXd at = Eigen::MatrixXd::Zero(points.rows(), x.cols());
+  std::vector<bool> vary(x.cols(), false);
+  for (Eigen::Index j = 0; j < varied.size(); ++j) {
+    at.col(varied[j] - 1) = points.col(j);
+    vary[varied[j] - 1] = true;
+  }
+  std::vector<bool> others = vary;
+  others.flip();
+  const bool moments = what == "moments";
+  Eigen::MatrixXd mean(points.rows(), chosen.size());
+  Eigen::MatrixXd variance(moments ? mean.rows() : 0,
+                           moments ? mean.cols() : 0);
+  for (Eigen::Index i = 0; i < mean.cols(); ++i) {
+    const int draw = chosen[i] - 1;
+    Eigen::MatrixXd by_point = all.columns(draw, at, x, &vary);
+    const Eigen::MatrixXd by_row = all.columns(draw, x, x, &others);
+    if (moments) {
+      by_point = by_point * by_row.colwise().mean().asDiagonal();
+      all.moments(draw, by_point, mean.col(i), variance.col(i));
+    } else {
+      const Eigen::MatrixXd f =
+          by_row * all.beta(draw).asDiagonal() * by_point.transpose();
+      mean.col(i) = f.unaryExpr(&normal_cdf).colwise().mean().transpose();
+    }
+  }
+  return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
+}
