@@ -27,14 +27,14 @@ uniform_scores <- function(u, there = TRUE) {
   c(mean = mean_score(u * there), spread = mean_score((u^2 - 1 / 12) * there))
 }
 
-#' Mean and covariance of independent draws (one a column) of a normal vector,
-#' turned so that each product has mean 0 or 1 and a known variance
-normal_scores <- function(draws, mean, covariance) {
-  m <- length(mean)
-  z <- backsolve(chol(covariance), draws - mean, transpose = TRUE)
-  product <- tcrossprod(z) / ncol(z) - diag(m)
-  sd <- sqrt((1 + diag(m)) / ncol(z))
-  c(rowMeans(z) * sqrt(ncol(z)), (product / sd)[upper.tri(diag(m), TRUE)])
+#' Mean and covariance of independent draws (one a column) of a normal vector
+#' with the precision r'r, turned so that the variance of each product is known
+normal_scores <- function(draws, mean, r) {
+  n <- ncol(draws)
+  z <- r %*% (draws - mean)
+  one <- diag(length(mean))
+  product <- (tcrossprod(z) / n - one) * sqrt(n / (1 + one))
+  c(rowMeans(z) * sqrt(n), product[upper.tri(one, TRUE)])
 }
 
 # A chain of the prior alone -----------------------------------------------
@@ -147,4 +147,70 @@ scale_prior_scores <- function(fit) {
     out$d <- inclusion_scores(d, p, prior$a_p, prior$b_p)
   }
   unlist(out)
+}
+
+# Draws given the parameters --------------------------------------------------
+
+#' The parameters of each draw of a pool, as the dense algebra has them
+pool_states <- function(pool, p) {
+  last <- cumsum(pool$m)
+  lapply(seq_along(pool$m), function(i) {
+    slots <- seq_len(pool$m[[i]]) + last[[i]] - pool$m[[i]]
+    scales <- (i - 1) * p + seq_len(p)
+    list(
+      location = pool$location[slots], v = pool$variance[slots],
+      beta = pool$beta[slots], log_lambda = pool$log_lambda[scales],
+      included = pool$included[scales], noise = pool$noise[[i]]
+    )
+  })
+}
+
+#' Posterior of a state's coefficients in units of their prior, dense: mean and
+#' the factor r of the precision r'r
+dense_posterior <- function(state, x, y) {
+  k <- slot_columns(state, x)
+  unit <- sqrt(state$v)
+  columns <- k * rep(unit, each = nrow(k))
+  r <- chol(state$noise * crossprod(columns) + diag(length(unit)))
+  half <- backsolve(r, crossprod(columns, y), transpose = TRUE)
+  list(
+    unit = unit, columns = k, r = r,
+    mean = drop(backsolve(r, half)) * state$noise
+  )
+}
+
+#' Whether coefficients are independent draws from the posteriors given each
+#' draw's own parameters: scores of their turned mean and spread
+coefficient_scores <- function(states, x, y) {
+  z <- unlist(lapply(states, function(state) {
+    if (length(state$v) == 0) {
+      return(NULL)
+    }
+    exact <- dense_posterior(state, x, y)
+    exact$r %*% (state$beta / exact$unit - exact$mean)
+  }))
+  c(
+    mean = mean(z) * sqrt(length(z)),
+    spread = (mean(z^2) - 1) * sqrt(length(z) / 2)
+  )
+}
+
+#' Whether draws of f (a column a draw) have the normal laws of `moments`:
+#' mean, spread, and how often they are below the mixture's quantiles
+prediction_scores <- function(f, moments, probs = c(0.05, 0.25, 0.75, 0.95)) {
+  sd <- sqrt(moments$variance)
+  z <- (f - moments$mean) / sd
+  quantiles <- mixture_quantiles_cpp(
+    moments$mean, moments$variance, rep(1 / ncol(f), ncol(f)), probs,
+    stats::qnorm(probs)
+  )
+  below <- vapply(seq_along(probs), function(i) {
+    chance <- stats::pnorm(quantiles[, i], moments$mean, sd)
+    rowSums((f < quantiles[, i]) - chance) /
+      sqrt(rowSums(chance * (1 - chance)))
+  }, numeric(nrow(f)))
+  c(
+    rowMeans(z) * sqrt(ncol(z)),
+    (rowMeans(z^2) - 1) * sqrt(ncol(z) / 2), below
+  )
 }
