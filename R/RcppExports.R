@@ -37,6 +37,10 @@ bark_moves_cpp <- function() {
     .Call(`_kernelbayes_bark_moves_cpp`)
 }
 
+bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed) {
+    .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed)
+}
+
 kernel_matrix_cpp <- function(kernel, x, y) {
     .Call(`_kernelbayes_kernel_matrix_cpp`, kernel, x, y)
 }

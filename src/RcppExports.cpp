@@ -132,6 +132,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_geweke_cpp
+Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed);
+RcppExport SEXP _kernelbayes_bark_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type turns(turnsSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_geweke_cpp(prior, x, weights, turns, pairs, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // kernel_matrix_cpp
 Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Eigen::Map<Eigen::MatrixXd>& y);
 RcppExport SEXP _kernelbayes_kernel_matrix_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP) {
@@ -504,6 +519,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
+    {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 6},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "core/bark/moves.hpp"
+#include "core/bark/sweep.hpp"
 #include "glue/bark_from_r.hpp"
 
 namespace {
@@ -81,6 +81,26 @@ void simulate(const State& state, bark::Data& data, Rng& rng) {
 std::vector<bark::Slot> slots_of(const State& state) {
   std::vector<bark::Slot> out;
   for (int j = 0; j < state.size(); ++j) out.push_back(state.slot(j));
+  return out;
+}
+
+// The same, coefficients from their posterior. The data are those of the state,
+// which knows their new y once it is one that is seeing() them.
+void simulate_again(const State& state, bark::Data& data, Rng& rng) {
+  Eigen::VectorXd y = Eigen::VectorXd::Zero(data.n());
+  if (state.size() > 0) {
+    y = state.columns() * State::draw_coefficients(state.factor(), rng);
+  }
+  for (int i = 0; i < data.n(); ++i) {
+    y[i] += rng.normal() / std::sqrt(state.noise() * data.weights[i]);
+  }
+  data.y = y;
+}
+
+State seeing(const State& state, const bark::Data& data) {
+  State out(data, state.prior());
+  out.assign(slots_of(state), state.log_lambda(), state.included(),
+             state.noise());
   return out;
 }
 
@@ -184,4 +204,34 @@ std::vector<std::string> bark_moves_cpp() {
   std::vector<std::string> out;
   for (const auto& move : moves()) out.push_back(move.first);
   return out;
+}
+
+// Independent pairs: theta from the prior and y given theta, then turns of y
+// given theta and a draw of the coefficients from their posterior, and of theta
+// by a sweep. Statistics before and after, a column a pair. Steps do not adapt.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                           const Eigen::VectorXd& weights, int turns,
+                           int pairs, int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
+  bark::Sweep sweep;
+  bark::Counts counts;
+  for (int pair = 0; pair < pairs; ++pair) {
+    Rng rng(seed, pair);
+    bark::Data data{x, Eigen::VectorXd::Zero(x.rows()), weights};
+    State state(data, setting);
+    bark::draw_prior(state, rng);
+    simulate(state, data, rng);
+    state = seeing(state, data);
+    statistics(state, before.col(pair).data());
+    for (int turn = 0; turn < turns; ++turn) {
+      simulate_again(state, data, rng);
+      state = seeing(state, data);
+      sweep.run(state, 1, 0, 0, counts, rng);
+    }
+    statistics(state, after.col(pair).data());
+  }
+  return Rcpp::List::create(Rcpp::_["before"] = before,
+                            Rcpp::_["after"] = after);
 }

@@ -214,3 +214,18 @@ prediction_scores <- function(f, moments, probs = c(0.05, 0.25, 0.75, 0.95)) {
     (rowMeans(z^2) - 1) * sqrt(ncol(z) / 2), below
   )
 }
+
+# Pairs -----------------------------------------------------------------------
+
+#' Scores of means and mean products of statistics (a column a pair) after less
+#' before, the pairs being independent
+paired_scores <- function(out, rows = seq_len(nrow(out$before))) {
+  pair <- which(upper.tri(diag(length(rows)), diag = TRUE), arr.ind = TRUE)
+  with_products <- function(m) {
+    m <- m[rows, ]
+    rbind(m, m[pair[, 1], ] * m[pair[, 2], ])
+  }
+  d <- with_products(out$after) - with_products(out$before)
+  z <- rowMeans(d) / sqrt(rowMeans(d^2)) * sqrt(ncol(d))
+  z[!is.nan(z)] # NaN: what cannot change
+}

@@ -1,0 +1,33 @@
+# Geweke's joint distribution test of whole sweeps: data given parameters and
+# coefficients, coefficients and parameters given data, by turns, must leave the
+# joint law as it is. Many short chains, each from an independent draw of that
+# law, in place of a long one, which mixes so slowly (coefficients are Cauchy)
+# that its errors are not known.
+
+extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
+
+geweke_scores <- function(type, alpha, turns, pairs) {
+  x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
+  prior <- list(
+    type = type, alpha = alpha, eps = 0.5, nu = 8, A = 1.2, B = 0.8, a_p = 1.5,
+    b_p = 1, noise_shape = 3, noise_rate = 1
+  )
+  paired_scores(
+    bark_geweke_cpp(prior, x, rep(c(1, 0.5, 3), 4), turns, pairs, 1)
+  )
+}
+
+test_that("sweeps leave the joint law of parameters and data as it is", {
+  # Null: nearly standard normal scores, 77 a setting, 8 settings: |z| > 6
+  # somewhere has probability 1e-6.
+  for (type in bark_types) {
+    for (alpha in c(1, 1.5)) {
+      z <- if (extended) {
+        geweke_scores(type, alpha, 10, 20000)
+      } else {
+        geweke_scores(type, alpha, 3, 4000)
+      }
+      expect_lt(max(abs(z)), 6, label = paste("score", type, alpha))
+    }
+  }
+})
