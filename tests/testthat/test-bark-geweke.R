@@ -3,6 +3,11 @@
 # joint law as it is. Many short chains, each from an independent draw of that
 # law, in place of a long one, which mixes so slowly (coefficients are Cauchy)
 # that its errors are not known.
+#
+# Seen to fail: sweeps with as many moves as the state has slots; flips that
+# leave the full set p^2 times too rarely; a_p for b_p; coefficients without
+# noise, or of a wrong factor; the shape of the noise's draw less 1/2; births
+# with J for J + 1 (per copy only).
 
 extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 

@@ -1,7 +1,9 @@
 # Chains of bark() without data must give back the prior.
 #
 # Seen to fail: sweeps with as many moves as the state has slots (z -7 to -10
-# for J; every move alone is right, and fewer than 4 slots hide it).
+# for J; every move alone is right, and fewer than 4 slots hide it), flips that
+# leave the full set too rarely, without their densities or with a_p for b_p,
+# births with J for J + 1.
 
 extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 
