@@ -5,7 +5,8 @@
 # that its errors are not known.
 #
 # Seen to fail: sweeps with as many moves as the state has slots; flips that
-# leave the full set p^2 times too rarely; a_p for b_p; coefficients without
+# leave the full set p^2 times too rarely, or take the densities of d and d + 1
+# on the way down from d; a_p for b_p; coefficients without
 # noise, or of a wrong factor; the shape of the noise's draw less 1/2; births
 # with J for J + 1 (per copy only).
 
@@ -14,7 +15,7 @@ extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 geweke_scores <- function(type, alpha, turns, pairs) {
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   prior <- list(
-    type = type, alpha = alpha, eps = 0.5, nu = 8, A = 1.2, B = 0.8, a_p = 1.5,
+    type = type, alpha = alpha, eps = 0.5, nu = 8, A = 4, B = 8, a_p = 1.5,
     b_p = 1, noise_shape = 3, noise_rate = 1
   )
   paired_scores(
