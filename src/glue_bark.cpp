@@ -39,7 +39,7 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["included"] =
           std::vector<int>(state.included.begin(), state.included.end()),
       _["phi"] = state.phi, _["log_likelihood"] = state.log_likelihood,
-      _["gram"] = state.gram, _["covariance"] = state.covariance,
+      _["exponents"] = state.exponents, _["gram"] = state.gram, _["covariance"] = state.covariance,
       _["product"] = state.product, _["mean"] = state.mean);
 }
 
@@ -59,6 +59,7 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
   out.included.assign(included.begin(), included.end());
   out.phi = list["phi"];
   out.log_likelihood = list["log_likelihood"];
+  out.exponents = Rcpp::as<Eigen::MatrixXd>(list["exponents"]);
   out.gram = Rcpp::as<Eigen::MatrixXd>(list["gram"]);
   out.covariance = Rcpp::as<Eigen::MatrixXd>(list["covariance"]);
   out.product = Rcpp::as<Eigen::VectorXd>(list["product"]);

@@ -19,6 +19,7 @@ const std::map<std::string, Move>& moves() {
   static const std::map<std::string, Move> all = {
       {"birth_death", bark::birth_death_move},
       {"relocate", bark::relocate_move},
+      {"local", bark::local_move},
       {"copies", bark::copies_move},
       {"rescale", bark::rescale_move},
       {"scale_pair", bark::scale_pair_move},
@@ -74,8 +75,9 @@ void simulate(const State& state, bark::Data& data, Rng& rng) {
         std::sqrt(state.variance(j)) * rng.normal() * state.columns().col(j);
   }
   for (int i = 0; i < data.n(); ++i) {
-    data.y[i] += rng.normal() / std::sqrt(state.noise() * data.weights[i]);
+    data.y[i] += rng.normal() / std::sqrt(state.noise());
   }
+  data.y.array() /= data.weights.array().sqrt();
 }
 
 std::vector<bark::Slot> slots_of(const State& state) {

@@ -187,7 +187,7 @@ pairs <- if (identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")) {
   5000
 }
 
-slot_moves <- c("birth_death", "relocate", "copies", "rescale", "varphi")
+slot_moves <- c("birth_death", "relocate", "local", "copies", "rescale", "varphi")
 
 test_that("every move leaves the joint law of parameters and data invariant", {
   for (type in types) {

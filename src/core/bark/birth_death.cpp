@@ -1,4 +1,5 @@
 #include "moves.hpp"
+#include "variance_proposal.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -26,6 +27,8 @@ Slot without_copy(const Slot& slot, int which, bool collapsed) {
 
 namespace {
 
+// Where there is a kernel already, it gets one more copy; a new one gets a
+// varphi that the data have a say in.
 bool birth(State& state, double power, Rng& rng) {
   const Prior& prior = state.prior();
   const bool collapsed = prior.collapsed();
@@ -40,32 +43,31 @@ bool birth(State& state, double power, Rng& rng) {
     state.set_slot(change, std::move(slot));
     return true;
   }
-  Slot slot{location, 1, {prior.draw_varphi(rng)}};
   const Column column = state.make_column(location);
-  const double log_ratio = state.score_add(column, slot.variance(collapsed));
-  if (!accept(power * log_ratio + odds, rng)) return false;
-  state.add(column, std::move(slot));
+  const VarianceProposal proposal(prior, state.information(column), power);
+  const double varphi = proposal.draw(rng);
+  if (!accept(proposal.log_weight(varphi) + odds, rng)) return false;
+  state.add(column, {location, 1, {varphi}});
   return true;
 }
 
 bool death(State& state, double power, Rng& rng) {
   if (state.copies() == 0) return false;
-  const bool collapsed = state.prior().collapsed();
-  const double odds = std::log(state.copies() / state.prior().nu);
-  const Copy copy = choose_copy(state, rng);
-  const bool last = state.slot(copy.slot).copies == 1;
-  Slot slot;
-  if (!last) {
-    slot = without_copy(state.slot(copy.slot), copy.which, collapsed);
+  const Prior& prior = state.prior();
+  const double odds = std::log(state.copies() / prior.nu);
+  const auto [j, which] = choose_copy(state, rng);
+  if (state.slot(j).copies == 1) {
+    const VarianceProposal proposal(prior, state.information(j), power);
+    const double weight = proposal.log_weight(state.slot(j).varphi[0]);
+    if (!accept(odds - weight, rng)) return false;
+    state.remove(state.score_change(j, 0));
+    return true;
   }
+  Slot slot = without_copy(state.slot(j), which, prior.collapsed());
   const Change change =
-      state.score_change(copy.slot, last ? 0 : slot.variance(collapsed));
+      state.score_change(j, slot.variance(prior.collapsed()));
   if (!accept(power * change.log_ratio + odds, rng)) return false;
-  if (last) {
-    state.remove(change);
-  } else {
-    state.set_slot(change, std::move(slot));
-  }
+  state.set_slot(change, std::move(slot));
   return true;
 }
 

@@ -96,7 +96,7 @@ void Chain::record() {
 Chain::Saved Chain::save() const {
   Saved out;
   out.time = time_;
-  for (const State& state : states_) out.states.push_back(state.save());
+  for (const State& state : states_) out.states.push_back(state.save(false));
   for (const Sweep& sweep : sweeps_) out.steps.push_back(sweep.steps());
   out.counts = counts_;
   out.rng = rng_.state();

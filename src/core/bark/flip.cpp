@@ -8,44 +8,47 @@ namespace bark {
 
 namespace {
 
-/// Scales before and after predictor l comes in (or goes out), with the log of
-/// the prior and proposal ratio of coming in from d included.
+/// What becomes of the scales as predictor l comes in (or goes out): its own,
+/// the shift of the others' logarithms, and the log of the prior and proposal
+/// ratio of coming in from d included.
 struct Flip {
-  std::vector<double> scales;
-  double log_ratio;
+  double scale, shift, log_ratio;
 };
 
 double log_sum_others(const State& state, int l) {
   double sum = -std::numeric_limits<double>::infinity();
   for (int j = 0; j < state.data().p(); ++j) {
     if (j == l || !state.included()[j]) continue;
-    const double next = state.log_lambda()[j];
-    const double top = std::max(sum, next);
-    sum = top + std::log1p(std::exp(-std::abs(sum - next)));
+    sum = log_add(sum, state.log_lambda()[j]);
   }
   return sum;
+}
+
+// An included predictor other than l: with equal scales any will do.
+int any_included(const State& state, int l) {
+  int j = 0;
+  while (j == l || !state.included()[j]) ++j;
+  return j;
 }
 
 // Equal scales: kept, or their sum kept.
 Flip flip_equal(const State& state, int l, bool in, bool keep_sum, Rng& rng) {
   const Prior& prior = state.prior();
   const int d = state.n_included() - !in;
-  Flip out{state.log_lambda(), prior.log_include(d, state.data().p())};
+  Flip out{0, 0, prior.log_include(d, state.data().p())};
   if (d == 0) {
-    if (in) out.scales[l] = log_gamma_draw(prior.a, prior.b, rng);
+    if (in) out.scale = log_gamma_draw(prior.a, prior.b, rng);
     return out;
   }
-  double scale = 0;
-  for (int j = 0; j < state.data().p(); ++j) {
-    if (state.included()[j]) scale = state.log_lambda()[j];
-  }
+  const int other = any_included(state, l);
+  const double scale = state.log_lambda()[other];
   const double step = std::log((d + 1.0) / d);
-  if (!keep_sum) {
-    out.log_ratio += prior.a * step - prior.b * std::exp(scale);
+  if (keep_sum) {
+    out.shift = in ? -step : step;
   } else {
-    scale += in ? -step : step;
+    out.log_ratio += prior.a * step - prior.b * std::exp(scale);
   }
-  std::fill(out.scales.begin(), out.scales.end(), scale);
+  out.scale = scale + out.shift;
   return out;
 }
 
@@ -53,13 +56,13 @@ Flip flip_equal(const State& state, int l, bool in, bool keep_sum, Rng& rng) {
 Flip flip_others_kept(const State& state, int l, bool in, Rng& rng) {
   const Prior& prior = state.prior();
   const int d = state.n_included() - !in;
-  Flip out{state.log_lambda(), prior.log_include(d, state.data().p())};
-  if (in) out.scales[l] = log_gamma_draw(prior.a / (d + 1), prior.b, rng);
+  Flip out{0, 0, prior.log_include(d, state.data().p())};
+  if (in) out.scale = log_gamma_draw(prior.a / (d + 1), prior.b, rng);
   for (int j = 0; j < state.data().p(); ++j) {
     if (j == l || !state.included()[j]) continue;
-    out.log_ratio +=
-        log_gamma_density(out.scales[j], prior.a / (d + 1), prior.b) -
-        log_gamma_density(out.scales[j], prior.a / d, prior.b);
+    const double scale = state.log_lambda()[j];
+    out.log_ratio += log_gamma_density(scale, prior.a / (d + 1), prior.b) -
+                     log_gamma_density(scale, prior.a / d, prior.b);
   }
   return out;
 }
@@ -69,28 +72,23 @@ Flip flip_sum_kept(const State& state, int l, bool in, Rng& rng) {
   const Prior& prior = state.prior();
   const int d = state.n_included() - !in;
   if (d == 0) return flip_others_kept(state, l, in, rng);
-  Flip out{state.log_lambda(), prior.log_include(d, state.data().p())};
+  Flip out{0, 0, prior.log_include(d, state.data().p())};
   const double others = log_sum_others(state, l);
   const double more = prior.a / (d + 1), fewer = prior.a / d;
   out.log_ratio += std::lgamma(d * more) - d * std::lgamma(more) -
                    std::lgamma(prior.a) + d * std::lgamma(fewer);
-  double shift;  // of the logarithms of the others
   if (in) {
     const double one = log_gamma_draw(more, 1, rng);
     const double rest = log_gamma_draw(d * more, 1, rng);
-    const double top = std::max(one, rest);
-    const double sum = top + std::log1p(std::exp(-std::abs(one - rest)));
-    shift = rest - sum;
-    out.scales[l] = others + one - sum;
+    const double sum = log_add(one, rest);
+    out.shift = rest - sum;
+    out.scale = others + one - sum;
   } else {
-    const double scale = state.log_lambda()[l];
-    const double top = std::max(others, scale);
-    shift = top + std::log1p(std::exp(-std::abs(others - scale))) - others;
+    out.shift = log_add(others, state.log_lambda()[l]) - others;
   }
   for (int j = 0; j < state.data().p(); ++j) {
     if (j == l || !state.included()[j]) continue;
-    out.log_ratio += (more - fewer) * (out.scales[j] - others);
-    out.scales[j] += shift;
+    out.log_ratio += (more - fewer) * (state.log_lambda()[j] - others);
   }
   return out;
 }
@@ -102,13 +100,12 @@ bool flip_move(State& state, double power, Rng& rng) {
   const int l = static_cast<int>(rng.index(state.data().p()));
   const bool in = !state.included()[l];
   const bool keep_sum = rng.uniform() < 0.5;
-  Flip flip = state.prior().equal()
-                  ? flip_equal(state, l, in, keep_sum, rng)
-                  : (keep_sum ? flip_sum_kept(state, l, in, rng)
-                              : flip_others_kept(state, l, in, rng));
-  std::vector<char> included = state.included();
-  included[l] = in;
-  return try_scales(state, std::move(flip.scales), std::move(included),
+  const Flip flip = state.prior().equal()
+                        ? flip_equal(state, l, in, keep_sum, rng)
+                        : (keep_sum ? flip_sum_kept(state, l, in, rng)
+                                    : flip_others_kept(state, l, in, rng));
+  const double scale = in ? flip.scale : state.log_lambda()[l];
+  return try_scales(state, {flip.shift, {{l, scale, in}}},
                     in ? flip.log_ratio : -flip.log_ratio, power, rng);
 }
 
@@ -118,12 +115,8 @@ bool swap_move(State& state, double power, Rng& rng) {
   int i, j;
   do i = static_cast<int>(rng.index(p)); while (!state.included()[i]);
   do j = static_cast<int>(rng.index(p)); while (state.included()[j]);
-  std::vector<double> scales = state.log_lambda();
-  std::vector<char> included = state.included();
-  std::swap(scales[i], scales[j]);
-  std::swap(included[i], included[j]);
-  return try_scales(state, std::move(scales), std::move(included), 0, power,
-                    rng);
+  const double scale = state.log_lambda()[i];
+  return try_scales(state, {0, {{i, scale, 0}, {j, scale, 1}}}, 0, power, rng);
 }
 
 }  // namespace bark

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <kernelbayes/rng.hpp>
 #include <vector>
@@ -53,6 +54,12 @@ inline double log_gamma_draw(double shape, double rate, Rng& rng) {
   const double u = 1 - rng.uniform();
   return std::log(rng.gamma(shape + 1)) + std::log(u) / shape -
          std::log(rate);
+}
+
+/// log(e^a + e^b); one of them may be minus infinity.
+inline double log_add(double a, double b) {
+  const double top = std::max(a, b);
+  return top + std::log1p(std::exp(std::min(a, b) - top));
 }
 
 /// log density of Ga(shape, rate) at exp(log_x), with respect to x.

@@ -15,6 +15,10 @@ bool birth_death_move(State& state, double power, Rng& rng);
 /// A copy goes from its location to a uniform one.
 bool relocate_move(State& state, double power, Rng& rng);
 
+/// A kernel of one copy goes to a row that is like its centre: row i of
+/// centre c is chosen with probability proportional to K(x_i, c)^s, s random.
+bool local_move(State& state, double power, Rng& rng);
+
 /// Collapsed form: a slot gains or loses a copy.
 bool copies_move(State& state, double power, Rng& rng);
 
@@ -55,14 +59,18 @@ struct Copy {
 };
 Copy choose_copy(const State& state, Rng& rng);
 
+/// A kernel of one copy gives way to one elsewhere, with a varphi that the data
+/// have a say in; log_proposal is the ratio for the choice of the place.
+bool move_kernel(State& state, int j, Column column, double log_proposal,
+                 double power, Rng& rng);
+
 /// The slot with one copy more or less.
 Slot with_copy(const Slot& slot, double varphi, bool collapsed);
 Slot without_copy(const Slot& slot, int which, bool collapsed);
 
 /// Changes scales and inclusion if that is accepted.
-bool try_scales(State& state, std::vector<double> log_lambda,
-                std::vector<char> included, double log_prior, double power,
-                Rng& rng);
+bool try_scales(State& state, const ScaleChange& change, double log_prior,
+                double power, Rng& rng);
 
 }  // namespace bark
 }  // namespace kernelbayes

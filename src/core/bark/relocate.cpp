@@ -1,11 +1,12 @@
 #include "moves.hpp"
+#include "variance_proposal.hpp"
 
 namespace kernelbayes {
 namespace bark {
 
 namespace {
 
-// The copy stays where it is; its varphi is new unless others share it.
+// A copy's varphi anew where it is, unless others share it.
 bool renew(State& state, const Copy& copy, double power, Rng& rng) {
   const Prior& prior = state.prior();
   const bool collapsed = prior.collapsed();
@@ -27,17 +28,11 @@ void take_out(State& state, const Change& change, Slot rest) {
   }
 }
 
-}  // namespace
-
-bool relocate_move(State& state, double power, Rng& rng) {
-  if (state.copies() == 0) return false;
+// One of several copies, or one that joins others.
+bool relocate_copy(State& state, const Copy& copy, int to, double power,
+                   Rng& rng) {
   const Prior& prior = state.prior();
   const bool collapsed = prior.collapsed();
-  const Copy copy = choose_copy(state, rng);
-  const int to = static_cast<int>(rng.index(state.data().n() + 1));
-  if (state.slot(copy.slot).location == to) {
-    return renew(state, copy, power, rng);
-  }
   const Slot rest = without_copy(state.slot(copy.slot), copy.which, collapsed);
   const Change out = state.score_change(
       copy.slot, rest.copies == 0 ? 0 : rest.variance(collapsed));
@@ -56,13 +51,43 @@ bool relocate_move(State& state, double power, Rng& rng) {
   Slot slot{to, 1, {prior.draw_varphi(rng)}};
   const Column column = state.make_column(to);
   const double log_ratio =
-      state.score_add(column, slot.variance(collapsed), out);
+      out.log_ratio + state.information(column, out)
+                          .log_ratio(slot.variance(collapsed));
   if (!accept(power * log_ratio, rng)) return false;
   take_out(state, out, rest);
-  // Its products must be those with the slots that are left, in their order.
-  state.add(rest.copies == 0 ? state.make_column(to) : column,
-            std::move(slot));
+  state.add(column, std::move(slot));
   return true;
+}
+
+}  // namespace
+
+bool move_kernel(State& state, int j, Column column, double log_proposal,
+                 double power, Rng& rng) {
+  const Prior& prior = state.prior();
+  const Change out = state.score_change(j, 0);
+  const VarianceProposal from(prior, state.information(j), power);
+  const VarianceProposal to(prior, state.information(column, out), power);
+  const double varphi = to.draw(rng);
+  const double log_ratio = to.log_weight(varphi) -
+                           from.log_weight(state.slot(j).varphi[0]) +
+                           log_proposal;
+  if (!accept(log_ratio, rng)) return false;
+  column.remove(j);
+  state.remove(out);
+  state.add(column, {column.location, 1, {varphi}});
+  return true;
+}
+
+bool relocate_move(State& state, double power, Rng& rng) {
+  if (state.copies() == 0) return false;
+  const Copy copy = choose_copy(state, rng);
+  const int to = static_cast<int>(rng.index(state.data().n() + 1));
+  const Slot& slot = state.slot(copy.slot);
+  if (slot.location == to) return renew(state, copy, power, rng);
+  if (slot.copies > 1 || state.find(to) >= 0) {
+    return relocate_copy(state, copy, to, power, rng);
+  }
+  return move_kernel(state, copy.slot, state.make_column(to), 0, power, rng);
 }
 
 }  // namespace bark

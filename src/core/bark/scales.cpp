@@ -18,38 +18,30 @@ int choose_included(const State& state, Rng& rng, int but = -1) {
 
 }  // namespace
 
-bool try_scales(State& state, std::vector<double> log_lambda,
-                std::vector<char> included, double log_prior, double power,
-                Rng& rng) {
-  const double before = state.log_likelihood();
-  state.set_scales(std::move(log_lambda), std::move(included));
-  if (accept(power * (state.log_likelihood() - before) + log_prior, rng)) {
-    return true;
-  }
-  state.undo();
-  return false;
+bool try_scales(State& state, const ScaleChange& change, double log_prior,
+                double power, Rng& rng) {
+  const double gain = state.propose_scales(change) - state.log_likelihood();
+  if (!accept(power * gain + log_prior, rng)) return false;
+  state.accept_proposal();
+  return true;
 }
 
 bool scale_all_move(State& state, double power, double step, Rng& rng) {
   if (state.n_included() == 0) return false;
   const Prior& prior = state.prior();
   const double move = step * rng.normal();
-  std::vector<double> scales = state.log_lambda();
-  for (double& scale : scales) scale += move;
   const double log_prior =
       prior.a * move - prior.b * state.total_scale() * std::expm1(move);
-  return try_scales(state, std::move(scales), state.included(), log_prior,
-                    power, rng);
+  return try_scales(state, {move, {}}, log_prior, power, rng);
 }
 
 bool scale_one_move(State& state, double power, double step, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.equal() || state.n_included() == 0) return false;
   const double shape = prior.share_shape(state.n_included());
-  std::vector<double> scales = state.log_lambda();
-  double& scale = scales[choose_included(state, rng)];
-  const double from = scale;
-  double log_prior = 0;
+  const int l = choose_included(state, rng);
+  const double from = state.log_lambda()[l];
+  double scale = from, log_prior = 0;
   if (rng.uniform() < 0.5) {
     scale = log_gamma_draw(shape, prior.b, rng);
   } else {
@@ -57,8 +49,7 @@ bool scale_one_move(State& state, double power, double step, Rng& rng) {
     log_prior = shape * (scale - from) -
                 prior.b * (std::exp(scale) - std::exp(from));
   }
-  return try_scales(state, std::move(scales), state.included(), log_prior,
-                    power, rng);
+  return try_scales(state, {0, {{l, scale, 1}}}, log_prior, power, rng);
 }
 
 bool scale_pair_move(State& state, double power, Rng& rng) {
@@ -67,16 +58,13 @@ bool scale_pair_move(State& state, double power, Rng& rng) {
   const double shape = prior.share_shape(state.n_included());
   const int i = choose_included(state, rng);
   const int j = choose_included(state, rng, i);
-  std::vector<double> scales = state.log_lambda();
-  const auto log_sum = [](double a, double b) {
-    return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-  };
-  const double total = log_sum(scales[i], scales[j]);
+  const auto& scales = state.log_lambda();
+  const double total = log_add(scales[i], scales[j]);
   const double one = log_gamma_draw(shape, 1, rng);
   const double other = log_gamma_draw(shape, 1, rng);
-  scales[i] = total + one - log_sum(one, other);
-  scales[j] = total + other - log_sum(one, other);
-  return try_scales(state, std::move(scales), state.included(), 0, power, rng);
+  const double shift = total - log_add(one, other);
+  return try_scales(state, {0, {{i, one + shift, 1}, {j, other + shift, 1}}},
+                    0, power, rng);
 }
 
 }  // namespace bark

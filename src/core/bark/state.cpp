@@ -12,24 +12,25 @@ namespace {
 
 constexpr double kLogTwoPi = 1.8378770664093454836;
 
-// Columns start at aligned addresses: vectorised exponentials then have the
-// same bits wherever a column lies.
-Eigen::Index padded(Eigen::Index n) { return (n + 7) / 8 * 8; }
-
 }  // namespace
 
 State::State(const Data& data, const Prior& prior)
     : data_(&data),
       prior_(&prior),
+      response_(data.y),
+      log_weights_(0.5 * data.weights.array().log().sum()),
       at_(data.n() + 1, -1),
       log_lambda_(data.p(), 0.0),
       included_(data.p(), 1),
-      n_included_(data.p()),
-      squares_(data.y.cwiseAbs2().dot(data.weights)),
-      log_weights_(0.5 * data.weights.array().log().sum()) {
+      n_included_(data.p()) {
   if (data.y.size() != data.x.rows() || data.weights.size() != data.x.rows()) {
     throw std::invalid_argument("x, y and weights differ in length");
   }
+  if ((data.weights.array() != 1).any()) {
+    root_weights_ = data.weights.cwiseSqrt();
+    response_.array() *= root_weights_.array();
+  }
+  squares_ = response_.squaredNorm();
   reserve(8);
   refresh();
 }
@@ -46,54 +47,101 @@ void State::reserve(int slots) {
   const int capacity = static_cast<int>(gram_.rows());
   if (slots <= capacity) return;
   const int wanted = std::max(slots, 2 * capacity);
-  values_.conservativeResize(padded(data_->n()), wanted);
+  exponents_.conservativeResize(data_->n(), wanted);
+  values_.conservativeResize(data_->n(), wanted);
   gram_.conservativeResize(wanted, wanted);
   covariance_.conservativeResize(wanted, wanted);
   product_.conservativeResize(wanted);
   mean_.conservativeResize(wanted);
 }
 
-// exp(-sum_l lambda_l (x_il - c_l)^2) for all rows i; the intercept's are 1.
-void State::fill_column(int location,
-                        Eigen::Ref<Eigen::VectorXd> out) const {
-  if (location == 0) {
-    out.setOnes();
-    return;
-  }
+// sum_l lambda_l (x_il - c_l)^2 for all rows i; the intercept's are 0.
+void State::fill_exponents(int location,
+                           Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
+  if (location == 0) return;
   for (int l = 0; l < data_->p(); ++l) {
     if (!included_[l]) continue;
     const double lambda = std::exp(log_lambda_[l]);
     const auto column = data_->x.col(l).array();
     out.array() += lambda * (column - data_->x(location - 1, l)).square();
   }
-  out = (-out.array()).exp();
+}
+
+// The same for all slots, one predictor, added.
+void State::add_exponents(Eigen::MatrixXd& exponents, int l,
+                          double scale) const {
+  const auto column = data_->x.col(l).array();
+  for (int j = 0; j < size(); ++j) {
+    const int location = slots_[j].location;
+    if (location == 0) continue;
+    exponents.col(j).array() +=
+        scale * (column - data_->x(location - 1, l)).square();
+  }
+}
+
+// One number at a time: the C library's exponential is at least as fast as
+// vectors without wide registers, and its bits do not depend on the position.
+void State::fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
+                        Eigen::Ref<Eigen::MatrixXd> out) const {
+  out = exponents.unaryExpr([](double e) { return std::exp(-e); });
+  if (root_weights_.size() == 0) return;
+  out.array().colwise() *= root_weights_.array();
 }
 
 Column State::make_column(int location) const {
   Column out;
   out.location = location;
+  out.exponents.resize(data_->n());
   out.values.resize(data_->n());
-  fill_column(location, out.values);
-  const Eigen::VectorXd weighted = out.values.cwiseProduct(data_->weights);
-  out.gram = columns().transpose() * weighted;
-  out.own = weighted.dot(out.values);
-  out.response = weighted.dot(data_->y);
+  fill_exponents(location, out.exponents);
+  fill_values(out.exponents, out.values);
+  out.gram.noalias() = columns().transpose() * out.values;
+  out.own = out.values.squaredNorm();
+  out.response = out.values.dot(response_);
   return out;
 }
 
-// From Sig_jj and mu_j. With a and h what the data say of beta_j given the
-// other slots, log L is ell(v) = (h^2 v / (1 + a v) - log(1 + a v)) / 2.
+namespace {
+
+// From Sig_jj, mu_j and v_j.
+Information information_of(double own, double mean, double variance) {
+  return {1 / own - 1 / variance, mean / own};
+}
+
+}  // namespace
+
+Information State::information(int j) const {
+  return information_of(covariance_(j, j), mean_[j], variance_[j]);
+}
+
+Information State::information(const Column& column) const {
+  const Eigen::VectorXd u = covariance() * column.gram;
+  const double left = column.own - phi_ * column.gram.dot(u);
+  return {phi_ * std::max(left, 0.0),
+          phi_ * (column.response - column.gram.dot(mean()))};
+}
+
+Information State::information(const Column& column,
+                               const Change& before) const {
+  const int j = before.slot;
+  const Eigen::VectorXd cross = covariance_.col(j).head(size());
+  Eigen::VectorXd u = covariance() * column.gram;
+  u -= before.kappa * u[j] * cross;
+  const double left = column.own - phi_ * column.gram.dot(u);
+  const double explained = column.gram.dot(mean()) -
+                           before.kappa * mean_[j] * column.gram.dot(cross);
+  return {phi_ * std::max(left, 0.0), phi_ * (column.response - explained)};
+}
+
 Change State::change_of(int j, double own, double mean, double variance,
                         double before) const {
   const double v = variance_[j];
-  const double a = 1 / own - 1 / v, h = mean / own;
-  const auto ell = [a, h](double v) {
-    return 0.5 * (h * h * v / (1 + a * v) - std::log1p(a * v));
-  };
+  const Information data = information_of(own, mean, v);
   // e / (1 + e own) with e = 1 / v' - 1 / v, which tends to 1 / own.
   const double kappa = (v - variance) / (v * variance + (v - variance) * own);
-  return {j, variance, kappa, before + ell(variance) - ell(v)};
+  return {j, variance, kappa,
+          before + data.log_ratio(variance) - data.log_ratio(v)};
 }
 
 Change State::score_change(int j, double variance) const {
@@ -105,29 +153,6 @@ Change State::score_change(int j, double variance, const Change& before) const {
   return change_of(j, covariance_(j, j) - before.kappa * cross * cross,
                    mean_[j] - before.kappa * mean_[before.slot] * cross,
                    variance, before.log_ratio);
-}
-
-double State::score_add(const Column& column, double variance) const {
-  const Eigen::VectorXd u = covariance() * column.gram;
-  const double left = column.own - phi_ * column.gram.dot(u);
-  const double rho = 1 + variance * phi_ * std::max(left, 0.0);
-  const double residual = column.response - column.gram.dot(mean());
-  const double t = phi_ * residual;
-  return 0.5 * (variance * t * t / rho - std::log(rho));
-}
-
-double State::score_add(const Column& column, double variance,
-                        const Change& before) const {
-  const int j = before.slot;
-  const Eigen::VectorXd cross = covariance_.col(j).head(size());
-  Eigen::VectorXd u = covariance() * column.gram;
-  u -= before.kappa * u[j] * cross;
-  const double left = column.own - phi_ * column.gram.dot(u);
-  const double rho = 1 + variance * phi_ * std::max(left, 0.0);
-  const double explained = column.gram.dot(mean()) -
-                           before.kappa * mean_[j] * column.gram.dot(cross);
-  const double t = phi_ * (column.response - explained);
-  return before.log_ratio + 0.5 * (variance * t * t / rho - std::log(rho));
 }
 
 void State::shrink(const Change& change) {
@@ -159,6 +184,7 @@ void State::remove(const Change& change) {
     slots_[j] = std::move(slots_[last]);
     variance_[j] = variance_[last];
     at_[slots_[j].location] = j;
+    exponents_.col(j) = exponents_.col(last);
     values_.col(j) = values_.col(last);
     for (Eigen::MatrixXd* matrix : {&gram_, &covariance_}) {
       matrix->col(j).head(last + 1) = matrix->col(last).head(last + 1).eval();
@@ -189,7 +215,8 @@ void State::add(const Column& column, Slot slot) {
   covariance_(m, m) = 1 / precision;
   mean_.head(m) -= phi_ * own * u;
   mean_[m] = own;
-  values_.col(m).head(data_->n()) = column.values;
+  exponents_.col(m) = column.exponents;
+  values_.col(m) = column.values;
   gram_.col(m).head(m) = column.gram;
   gram_.row(m).head(m) = column.gram.transpose();
   gram_(m, m) = column.own;
@@ -200,18 +227,15 @@ void State::add(const Column& column, Slot slot) {
   slots_.push_back(std::move(slot));
 }
 
-void State::rebuild_columns() {
-  const int n = data_->n();
-  for (int j = 0; j < size(); ++j) {
-    fill_column(slots_[j].location, values_.col(j).head(n));
-  }
-}
-
-void State::rebuild_sums() {
+void State::sum_up(const Eigen::MatrixXd& values, Eigen::MatrixXd& gram,
+                   Eigen::VectorXd& product) const {
   const int m = size();
-  const Eigen::MatrixXd weighted = data_->weights.asDiagonal() * columns();
-  gram_.topLeftCorner(m, m).noalias() = weighted.transpose() * columns();
-  product_.head(m).noalias() = weighted.transpose() * data_->y;
+  const auto columns = values.leftCols(m);
+  auto square = gram.topLeftCorner(m, m);
+  square.triangularView<Eigen::Lower>().setZero();
+  square.selfadjointView<Eigen::Lower>().rankUpdate(columns.transpose());
+  square.triangularView<Eigen::StrictlyUpper>() = square.transpose();
+  product.head(m).noalias() = columns.transpose() * response_;
 }
 
 Eigen::VectorXd State::deviations() const {
@@ -221,33 +245,43 @@ Eigen::VectorXd State::deviations() const {
 }
 
 // The factor of M = I + phi s s' * G, and z = L^-1 phi s * K'Wy.
-State::Factor State::scaled_factor(const Eigen::VectorXd& s) const {
+State::Factor State::scaled_factor(const Eigen::MatrixXd& values,
+                                   const Eigen::MatrixXd& gram,
+                                   const Eigen::VectorXd& product,
+                                   double phi) const {
   const int m = size();
-  Eigen::MatrixXd matrix =
-      phi_ * (s * s.transpose()).cwiseProduct(gram_.topLeftCorner(m, m));
-  matrix.diagonal().array() += 1;
-  const Eigen::VectorXd diagonal = matrix.diagonal();
-  const Eigen::LLT<Eigen::MatrixXd> llt(matrix);
+  Factor out;
+  if (m == 0) return out;
+  const Eigen::VectorXd s = deviations(), scaled = phi * s;
+  out.lower = scaled.asDiagonal() * gram.topLeftCorner(m, m) * s.asDiagonal();
+  out.lower.diagonal().array() += 1;
+  const Eigen::VectorXd diagonal = out.lower.diagonal();
+  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(out.lower);
   constexpr double kSmallestPivot = 1e-9;
-  const auto pivots = llt.matrixLLT().diagonal().array();
-  if (llt.info() != Eigen::Success || !matrix.allFinite() ||
-      (pivots.square() / diagonal.array()).minCoeff() < kSmallestPivot) {
-    return scaled_factor_by_qr(s);
+  const auto pivots = out.lower.diagonal().array();
+  // Written so that a NaN fails it.
+  if (llt.info() != Eigen::Success ||
+      !((pivots.square() / diagonal.array()).minCoeff() >= kSmallestPivot) ||
+      !diagonal.allFinite()) {
+    return scaled_factor_by_qr(values, s, phi);
   }
-  const Eigen::VectorXd r = phi_ * s.cwiseProduct(product_.head(m));
-  return {llt.matrixL(), llt.matrixL().solve(r), true};
+  out.z = scaled.cwiseProduct(product.head(m));
+  llt.matrixL().solveInPlace(out.z);
+  return out;
 }
 
 // The same from an orthogonal factor of [sqrt(phi) W^(1/2) K s; I]: nearly
 // collinear columns with huge variances lose all digits in the Gram form.
-State::Factor State::scaled_factor_by_qr(const Eigen::VectorXd& s) const {
+State::Factor State::scaled_factor_by_qr(const Eigen::MatrixXd& values,
+                                         const Eigen::VectorXd& s,
+                                         double phi) const {
   const int m = size(), n = data_->n();
-  const Eigen::VectorXd root = (phi_ * data_->weights.array()).sqrt();
+  const double root = std::sqrt(phi);
   Eigen::MatrixXd stacked(n + m, m);
-  stacked.topRows(n) = root.asDiagonal() * columns() * s.asDiagonal();
+  stacked.topRows(n) = values.leftCols(m) * (root * s).asDiagonal();
   stacked.bottomRows(m).setIdentity();
   Eigen::VectorXd target = Eigen::VectorXd::Zero(n + m);
-  target.head(n) = root.cwiseProduct(data_->y);
+  target.head(n) = root * response_;
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(stacked);
   Eigen::MatrixXd upper =
       qr.matrixQR().topRows(m).triangularView<Eigen::Upper>();
@@ -261,32 +295,39 @@ State::Factor State::scaled_factor_by_qr(const Eigen::VectorXd& s) const {
   return {upper.transpose(), z, ok};
 }
 
-bool State::refresh() {
-  const int m = size(), n = data_->n();
-  log_likelihood_ = 0.5 * n * (std::log(phi_) - kLogTwoPi) + log_weights_ -
-                    0.5 * phi_ * squares_;
-  if (m == 0) return true;
+double State::log_likelihood_of(const Factor& scaled, double phi) const {
+  if (!scaled.ok) return -std::numeric_limits<double>::infinity();
+  return 0.5 * data_->n() * (std::log(phi) - kLogTwoPi) + log_weights_ -
+         0.5 * (phi * squares_ - scaled.z.squaredNorm()) -
+         scaled.lower.diagonal().array().log().sum();
+}
+
+// Covariance and mean from the factor.
+bool State::take_factor(const Factor& scaled) {
+  const int m = size();
+  log_likelihood_ = log_likelihood_of(scaled, phi_);
+  if (!scaled.ok) return false;
   const Eigen::VectorXd s = deviations();
-  const Factor scaled = scaled_factor(s);
-  if (!scaled.ok) {
-    log_likelihood_ = -std::numeric_limits<double>::infinity();
-    return false;
-  }
-  log_likelihood_ += 0.5 * scaled.z.squaredNorm() -
-                     scaled.lower.diagonal().array().log().sum();
   const auto lower = scaled.lower.triangularView<Eigen::Lower>();
-  const Eigen::MatrixXd half = lower.solve(Eigen::MatrixXd::Identity(m, m));
-  covariance_.topLeftCorner(m, m) =
-      (s * s.transpose()).cwiseProduct(half.transpose() * half);
-  mean_.head(m) = s.cwiseProduct(half.transpose() * scaled.z);
+  Eigen::MatrixXd half = s.asDiagonal();  // L^-1 diag(s)
+  lower.solveInPlace(half);
+  covariance_.topLeftCorner(m, m).noalias() = half.transpose() * half;
+  mean_.head(m).noalias() = half.transpose() * scaled.z;
   return true;
 }
 
+bool State::refresh() {
+  for (int j = 0; j < size(); ++j) {
+    fill_exponents(slots_[j].location, exponents_.col(j));
+  }
+  fill_values(exponents_.leftCols(size()), values_.leftCols(size()));
+  sum_up(values_, gram_, product_);
+  return take_factor(scaled_factor(values_, gram_, product_, phi_));
+}
+
 State::Factor State::factor() const {
-  if (size() == 0) return {};
-  const Eigen::VectorXd s = deviations();
-  Factor out = scaled_factor(s);
-  out.lower = s.cwiseInverse().asDiagonal() * out.lower;
+  Factor out = scaled_factor(values_, gram_, product_, phi_);
+  if (size() > 0) out.lower = deviations().cwiseInverse().asDiagonal() * out.lower;
   return out;
 }
 
@@ -297,47 +338,51 @@ State::Factor State::prior_factor() const {
   return out;
 }
 
-void State::keep() {
-  kept_.phi = phi_;
-  kept_.log_likelihood = log_likelihood_;
-  kept_.covariance = covariance();
-  kept_.mean = mean();
-  kept_.columns = false;
-}
-
-void State::set_scales(std::vector<double> log_lambda,
-                       std::vector<char> included) {
-  keep();
+double State::propose_scales(const ScaleChange& change) {
   const int m = size();
-  kept_.columns = true;
-  kept_.values = columns();
-  kept_.gram = gram_.topLeftCorner(m, m);
-  kept_.product = product_.head(m);
-  kept_.log_lambda = std::move(log_lambda_);
-  kept_.included = std::move(included_);
-  include(std::move(log_lambda), std::move(included));
-  rebuild_columns();
-  rebuild_sums();
-  refresh();
+  next_.scales = true;
+  next_.phi = phi_;
+  next_.log_lambda = log_lambda_;
+  next_.included = included_;
+  next_.exponents.resize(exponents_.rows(), exponents_.cols());
+  next_.values.resize(values_.rows(), values_.cols());
+  next_.gram.resize(gram_.rows(), gram_.cols());
+  next_.product.resize(product_.size());
+  next_.exponents.leftCols(m) =
+      std::exp(change.shift) * exponents_.leftCols(m);
+  for (double& scale : next_.log_lambda) scale += change.shift;
+  for (const auto& one : change.ones) {
+    const int l = one.predictor;
+    const double before =
+        next_.included[l] ? std::exp(next_.log_lambda[l]) : 0;
+    const double after = one.included ? std::exp(one.log_lambda) : 0;
+    add_exponents(next_.exponents, l, after - before);
+    next_.log_lambda[l] = one.log_lambda;
+    next_.included[l] = one.included;
+  }
+  fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m));
+  sum_up(next_.values, next_.gram, next_.product);
+  next_.factor = scaled_factor(next_.values, next_.gram, next_.product, phi_);
+  return log_likelihood_of(next_.factor, phi_);
 }
 
-void State::set_noise(double phi) {
-  keep();
-  phi_ = phi;
-  refresh();
+double State::propose_noise(double phi) {
+  next_.scales = false;
+  next_.phi = phi;
+  next_.factor = scaled_factor(values_, gram_, product_, phi);
+  return log_likelihood_of(next_.factor, phi);
 }
 
-void State::undo() {
-  const int m = size();
-  phi_ = kept_.phi;
-  log_likelihood_ = kept_.log_likelihood;
-  covariance_.topLeftCorner(m, m) = kept_.covariance;
-  mean_.head(m) = kept_.mean;
-  if (!kept_.columns) return;
-  values_.topLeftCorner(data_->n(), m) = kept_.values;
-  gram_.topLeftCorner(m, m) = kept_.gram;
-  product_.head(m) = kept_.product;
-  include(std::move(kept_.log_lambda), std::move(kept_.included));
+void State::accept_proposal() {
+  phi_ = next_.phi;
+  if (next_.scales) {
+    include(next_.log_lambda, next_.included);
+    exponents_.swap(next_.exponents);
+    values_.swap(next_.values);
+    gram_.swap(next_.gram);
+    product_.swap(next_.product);
+  }
+  take_factor(next_.factor);
 }
 
 void State::include(std::vector<double> log_lambda,
@@ -366,24 +411,30 @@ void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
   place(std::move(slots));
   phi_ = phi;
   include(std::move(log_lambda), std::move(included));
-  rebuild_columns();
-  rebuild_sums();
   refresh();
 }
 
-State::Saved State::save() const {
+State::Saved State::save(bool updates) const {
+  Saved out{slots_, log_lambda_, included_, phi_, log_likelihood_, {}, {},
+            {},     {},          {}};
+  if (!updates) return out;
   const int m = size();
-  return {slots_, log_lambda_, included_, phi_, log_likelihood_,
-          gram_.topLeftCorner(m, m), covariance(), product_.head(m), mean()};
+  out.exponents = exponents_.leftCols(m);
+  out.gram = gram_.topLeftCorner(m, m);
+  out.covariance = covariance();
+  out.product = product_.head(m);
+  out.mean = mean();
+  return out;
 }
 
 void State::restore(Saved saved) {
-  place(std::move(saved.slots));
-  include(std::move(saved.log_lambda), std::move(saved.included));
-  phi_ = saved.phi;
-  rebuild_columns();
-  const int m = size();
+  assign(std::move(saved.slots), std::move(saved.log_lambda),
+         std::move(saved.included), saved.phi);
   log_likelihood_ = saved.log_likelihood;
+  const int m = size();
+  if (m == 0 || saved.gram.size() == 0) return;
+  exponents_.leftCols(m) = saved.exponents;
+  fill_values(exponents_.leftCols(m), values_.leftCols(m));
   gram_.topLeftCorner(m, m) = saved.gram;
   covariance_.topLeftCorner(m, m) = saved.covariance;
   product_.head(m) = saved.product;

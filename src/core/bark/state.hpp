@@ -21,6 +21,18 @@ struct Slot {
   }
 };
 
+/// What the data say of a coefficient given the other slots: its likelihood is
+/// that of one normal observation, exp(score beta - precision beta^2 / 2).
+struct Information {
+  double precision, score;
+
+  /// log of the likelihood with beta ~ N(0, v), against beta = 0.
+  double log_ratio(double v) const {
+    const double scaled = 1 + precision * v;
+    return 0.5 * (score * score * v / scaled - std::log(scaled));
+  }
+};
+
 /// What a change of one coefficient's variance does: v_j -> v (0 removes the
 /// slot). Sig becomes Sig - kappa Sig_:j Sig_j:, mu - kappa mu_j Sig_:j.
 struct Change {
@@ -31,14 +43,34 @@ struct Change {
 /// A column that may join: its products with those present.
 struct Column {
   int location;
-  Eigen::VectorXd values, gram;  // gram: K'Wk
+  Eigen::VectorXd exponents, values, gram;  // gram: K'Wk
   double own, response;                     // k'Wk, k'Wy
+
+  /// What State::remove() does to the slots.
+  void remove(int slot) {
+    const Eigen::Index last = gram.size() - 1;
+    gram[slot] = gram[last];
+    gram.conservativeResize(last);
+  }
+};
+
+/// A change of scales: all logarithms by `shift`, then some anew. What is left
+/// alone need not be computed again.
+struct ScaleChange {
+  struct One {
+    int predictor;
+    double log_lambda;
+    char included;
+  };
+  double shift = 0;
+  std::vector<One> ones;
 };
 
 /// The kernel part of a state and its likelihood with the coefficients
 /// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
 /// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
-/// posterior covariance and mean of beta.
+/// posterior covariance and mean of beta. Rows of K and y are held multiplied
+/// by sqrt(w).
 class State {
  public:
   State(const Data& data, const Prior& prior);
@@ -57,9 +89,12 @@ class State {
     return covariance_.topLeftCorner(size(), size());
   }
   Eigen::Ref<const Eigen::VectorXd> mean() const { return mean_.head(size()); }
+  /// sqrt(w) K and sqrt(w) y.
   Eigen::Ref<const Eigen::MatrixXd> columns() const {
-    return values_.topLeftCorner(data_->n(), size());
+    return values_.leftCols(size());
   }
+  const Eigen::VectorXd& response() const { return response_; }
+  Eigen::VectorXd exponents(int j) const { return exponents_.col(j); }
 
   /// log lambda_l of included predictors, and their number.
   const std::vector<double>& log_lambda() const { return log_lambda_; }
@@ -67,14 +102,15 @@ class State {
   int n_included() const { return n_included_; }
   double total_scale() const;
 
-  // Coefficient variances, likelihood ratios in O(1) and O(m) -------------
+  // Coefficient variances, likelihood ratios in O(1) and O(m^2) ------------
+  Information information(int j) const;
+  Information information(const Column& column) const;
+  /// The same once another change is made.
+  Information information(const Column& column, const Change& before) const;
   Change score_change(int j, double variance) const;
   /// The same after another change of a different slot.
   Change score_change(int j, double variance, const Change& before) const;
   Column make_column(int location) const;
-  double score_add(const Column& column, double variance) const;
-  double score_add(const Column& column, double variance,
-                   const Change& before) const;
 
   /// Carry out. set_slot() takes what the slot becomes; remove() moves the
   /// last slot to its place; add() appends.
@@ -84,31 +120,33 @@ class State {
   /// Replaces a slot's copies and varphi without a change of variance.
   void relabel(int j, Slot slot);
 
-  // Everything else: computed afresh ---------------------------------------
-  /// Sets scales and noise; all columns and sums follow. The state before can
-  /// be brought back by undo(), once.
-  void set_scales(std::vector<double> log_lambda, std::vector<char> included);
-  void set_noise(double phi);
-  void undo();
+  // Scales and noise: proposed, with the log likelihood that they would have,
+  // then accepted, or left alone ---------------------------------------------
+  double propose_scales(const ScaleChange& change);
+  double propose_noise(double phi);
+  void accept_proposal();
+
   /// Sets all there is.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
 
-  /// All that a state is, to the last bit: what updates have left behind too.
+  /// Everything anew from slots, scales and noise: what updates have lost in
+  /// accuracy comes back. False if it cannot be computed; the likelihood is
+  /// then minus infinity.
+  bool refresh();
+
+  /// What a state is. What updates have left behind is needed too, if a run
+  /// that goes on is to be the same to the last bit and is not refreshed first.
   struct Saved {
     std::vector<Slot> slots;
     std::vector<double> log_lambda;
     std::vector<char> included;
     double phi = 1, log_likelihood = 0;
-    Eigen::MatrixXd gram, covariance;
+    Eigen::MatrixXd exponents, gram, covariance;
     Eigen::VectorXd product, mean;
   };
-  Saved save() const;
+  Saved save(bool updates) const;
   void restore(Saved saved);
-
-  /// Covariance, mean and likelihood from the sums. False if they cannot be
-  /// computed; the likelihood is then minus infinity.
-  bool refresh();
 
   /// The factor L of Sig^-1 = LL' and z = L^-1 phi K'Wy: the mean of the
   /// coefficients is L'^-1 z.
@@ -126,21 +164,34 @@ class State {
 
  private:
   void reserve(int slots);
-  void fill_column(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void fill_exponents(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void add_exponents(Eigen::MatrixXd& exponents, int l, double scale) const;
+  void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
+                   Eigen::Ref<Eigen::MatrixXd> out) const;
   void place(std::vector<Slot> slots);
   void include(std::vector<double> log_lambda, std::vector<char> included);
-  void rebuild_columns();
-  void rebuild_sums();
   Eigen::VectorXd deviations() const;
-  Factor scaled_factor(const Eigen::VectorXd& s) const;
-  Factor scaled_factor_by_qr(const Eigen::VectorXd& s) const;
   void shrink(const Change& change);
   Change change_of(int j, double own, double mean, double variance,
                    double before) const;
-  void keep();
+
+  void sum_up(const Eigen::MatrixXd& values, Eigen::MatrixXd& gram,
+              Eigen::VectorXd& product) const;
+  Factor scaled_factor(const Eigen::MatrixXd& values,
+                       const Eigen::MatrixXd& gram,
+                       const Eigen::VectorXd& product, double phi) const;
+  Factor scaled_factor_by_qr(const Eigen::MatrixXd& values,
+                             const Eigen::VectorXd& s, double phi) const;
+  double log_likelihood_of(const Factor& scaled, double phi) const;
+  bool take_factor(const Factor& scaled);
 
   const Data* data_;
   const Prior* prior_;
+  Eigen::VectorXd root_weights_;  // empty if all are 1
+  Eigen::VectorXd response_;
+  double squares_;      // y'Wy
+  double log_weights_;  // sum of log w, halved
+
   std::vector<Slot> slots_;
   std::vector<int> at_;
   std::vector<double> variance_;
@@ -149,21 +200,20 @@ class State {
   std::vector<char> included_;
   int n_included_ = 0;
   double phi_ = 1;
-  Eigen::MatrixXd values_;  // the first n rows: see padded()
-  Eigen::MatrixXd gram_, covariance_;
-  Eigen::VectorXd product_, mean_;      // K'Wy, mu
-  double squares_;                      // y'Wy
-  double log_weights_;                  // sum of log w, halved
+  // As many columns as there is room for.
+  Eigen::MatrixXd exponents_, values_, gram_, covariance_;
+  Eigen::VectorXd product_, mean_;  // K'Wy, mu
   double log_likelihood_ = 0;
-  // What undo() brings back.
-  struct Kept {
+
+  struct Proposal {
+    bool scales = false;
     std::vector<double> log_lambda;
     std::vector<char> included;
     double phi = 1, log_likelihood = 0;
-    bool columns = false;
-    Eigen::MatrixXd values, gram, covariance;
-    Eigen::VectorXd product, mean;
-  } kept_;
+    Eigen::MatrixXd exponents, values, gram;
+    Eigen::VectorXd product;
+    Factor factor;
+  } next_;
 };
 
 }  // namespace bark

@@ -7,8 +7,9 @@ namespace bark {
 
 const char* move_name(int kind) {
   static const char* const names[kMoveKinds] = {
-      "birth_death", "relocate",   "copies", "rescale", "varphi", "scale_all",
-      "scale_one",   "scale_pair", "flip",   "swap",    "noise",  "temperature"};
+      "birth_death", "relocate", "local",      "copies",    "rescale",
+      "varphi",      "scale_all", "scale_one", "scale_pair", "flip",
+      "swap",        "noise",     "temperature"};
   return names[kind];
 }
 
@@ -19,6 +20,8 @@ void Sweep::run(State& state, double power, int time, int adapt_until,
     counts.note(kind, moved);
     if (time < adapt_until) steps_.adapt(step, moved, time);
   };
+  // What a sweep starts from is then a function of slots, scales and noise.
+  state.refresh();
   const int slots = std::max(state.size(), 4);
   for (int i = 0; i < slots; ++i) {
     counts.note(kBirthDeath, birth_death_move(state, power, rng));
@@ -26,6 +29,7 @@ void Sweep::run(State& state, double power, int time, int adapt_until,
   }
   for (int i = 0; i < slots / 2; ++i) {
     counts.note(kRelocate, relocate_move(state, power, rng));
+    counts.note(kLocal, local_move(state, power, rng));
     counts.note(kCopies, copies_move(state, power, rng));
     counts.note(kRescale, rescale_move(state, power, rng));
   }

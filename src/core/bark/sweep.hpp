@@ -9,7 +9,7 @@ namespace bark {
 
 /// The moves of a sweep, in the order of their counts.
 enum MoveKind {
-  kBirthDeath, kRelocate, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
+  kBirthDeath, kRelocate, kLocal, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
   kScalePair, kFlip, kSwap, kNoise, kTemperature, kMoveKinds
 };
 const char* move_name(int kind);

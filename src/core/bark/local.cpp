@@ -1,0 +1,53 @@
+#include <cmath>
+
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+// The rows' weights as places to go to, K^sharpness, and the sum of them
+// without the place itself.
+double similarities(const Eigen::VectorXd& exponents, int own,
+                    double sharpness, Eigen::VectorXd& out) {
+  out = exponents.unaryExpr(
+      [sharpness](double e) { return std::exp(-sharpness * e); });
+  out[own] = 0;
+  return out.sum();
+}
+
+int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng) {
+  double left = rng.uniform() * total;
+  int last = -1;
+  for (int i = 0; i < weights.size(); ++i) {
+    if (weights[i] <= 0) continue;
+    last = i;
+    left -= weights[i];
+    if (left < 0) break;
+  }
+  return last;
+}
+
+}  // namespace
+
+bool local_move(State& state, double power, Rng& rng) {
+  if (state.size() == 0) return false;
+  const int j = static_cast<int>(rng.index(state.size()));
+  const int from = state.slot(j).location;
+  const double sharpness = std::exp2(4 * rng.uniform());
+  if (from == 0 || state.slot(j).copies > 1) return false;
+  Eigen::VectorXd weights;
+  const double leaving =
+      similarities(state.exponents(j), from - 1, sharpness, weights);
+  const int row = choose_weighted(weights, leaving, rng);
+  if (row < 0 || state.find(row + 1) >= 0) return false;
+  Column column = state.make_column(row + 1);
+  const double back =
+      similarities(column.exponents, row, sharpness, weights);
+  return move_kernel(state, j, std::move(column), std::log(leaving / back),
+                     power, rng);
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

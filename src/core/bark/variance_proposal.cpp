@@ -1,0 +1,69 @@
+#include "variance_proposal.hpp"
+
+#include <cmath>
+
+namespace kernelbayes {
+namespace bark {
+
+VarianceProposal::VarianceProposal(const Prior& prior,
+                                   const Information& information,
+                                   double power)
+    : prior_(&prior), information_(information), power_(power) {
+  // Below, varphi is beyond 5 times its rate's scale: the prior covers that.
+  lower_ = std::log(prior.varphi_rate()) - 1.6;
+  log_top_ = -INFINITY;
+  for (int bin = 0; bin <= kBins; ++bin) {
+    const double x =
+        bin < kBins ? lower_ + (bin + 0.5) * kWidth : upper();
+    density_[bin] = log_target(x);
+    log_top_ = std::max(log_top_, density_[bin]);
+  }
+  const bool informed = information.precision * std::exp(upper()) > 1;
+  tail_rate_ = 0.5 * (prior.alpha + (informed ? power : 0));
+  total_ = 0;
+  for (int bin = 0; bin <= kBins; ++bin) {
+    density_[bin] = std::exp(density_[bin] - log_top_);
+    total_ += density_[bin] * (bin < kBins ? kWidth : 1 / tail_rate_);
+  }
+}
+
+// Of x: varphi = exp(-x) is Ga(alpha / 2, rate).
+double VarianceProposal::log_prior(double x) const {
+  const double shape = 0.5 * prior_->alpha, rate = prior_->varphi_rate();
+  return shape * (std::log(rate) - x) - std::lgamma(shape) -
+         rate * std::exp(-x);
+}
+
+double VarianceProposal::log_target(double x) const {
+  return log_prior(x) + power_ * information_.log_ratio(std::exp(x));
+}
+
+double VarianceProposal::draw(Rng& rng) const {
+  if (rng.uniform() < kPriorShare) return prior_->draw_varphi(rng);
+  double left = rng.uniform() * total_;
+  for (int bin = 0; bin < kBins; ++bin) {
+    const double mass = density_[bin] * kWidth;
+    if (left < mass) return std::exp(-lower_ - (bin + left / mass) * kWidth);
+    left -= mass;
+  }
+  return std::exp(-upper() + std::log1p(-rng.uniform()) / tail_rate_);
+}
+
+double VarianceProposal::log_weight(double varphi) const {
+  const double x = -std::log(varphi);
+  double density = 0;
+  if (x >= upper()) {
+    density = density_[kBins] * std::exp(-tail_rate_ * (x - upper()));
+  } else if (x >= lower_) {
+    const int bin = static_cast<int>((x - lower_) / kWidth);
+    density = density_[std::min(bin, kBins - 1)];
+  }
+  const double prior = log_prior(x);
+  const double ratio = power_ * information_.log_ratio(std::exp(x));
+  const double proposal = (1 - kPriorShare) * density / total_ +
+                          kPriorShare * std::exp(prior);
+  return prior + ratio - std::log(proposal);
+}
+
+}  // namespace bark
+}  // namespace kernelbayes
