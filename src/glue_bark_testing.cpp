@@ -67,6 +67,14 @@ void statistics(const State& state, double* out) {
   std::copy(values, values + kStatistics, out);
 }
 
+// From sqrt(w) f, which y holds, to y.
+void add_noise(const State& state, bark::Data& data, Rng& rng) {
+  for (int i = 0; i < data.n(); ++i) {
+    data.y[i] += rng.normal() / std::sqrt(state.noise());
+  }
+  data.y.array() /= data.weights.array().sqrt();
+}
+
 // y given all else, coefficients from their prior.
 void simulate(const State& state, bark::Data& data, Rng& rng) {
   data.y.setZero();
@@ -74,10 +82,7 @@ void simulate(const State& state, bark::Data& data, Rng& rng) {
     data.y +=
         std::sqrt(state.variance(j)) * rng.normal() * state.columns().col(j);
   }
-  for (int i = 0; i < data.n(); ++i) {
-    data.y[i] += rng.normal() / std::sqrt(state.noise());
-  }
-  data.y.array() /= data.weights.array().sqrt();
+  add_noise(state, data, rng);
 }
 
 std::vector<bark::Slot> slots_of(const State& state) {
@@ -89,14 +94,11 @@ std::vector<bark::Slot> slots_of(const State& state) {
 // The same, coefficients from their posterior. The data are those of the state,
 // which knows their new y once it is one that is seeing() them.
 void simulate_again(const State& state, bark::Data& data, Rng& rng) {
-  Eigen::VectorXd y = Eigen::VectorXd::Zero(data.n());
+  data.y.setZero();
   if (state.size() > 0) {
-    y = state.columns() * State::draw_coefficients(state.factor(), rng);
+    data.y = state.columns() * State::draw_coefficients(state.factor(), rng);
   }
-  for (int i = 0; i < data.n(); ++i) {
-    y[i] += rng.normal() / std::sqrt(state.noise() * data.weights[i]);
-  }
-  data.y = y;
+  add_noise(state, data, rng);
 }
 
 State seeing(const State& state, const bark::Data& data) {
