@@ -171,14 +171,7 @@ invariance <- function(move, prior, pairs, power = 1, repeats = 4) {
     prior, x_small, weights, move, repeats, pairs, power, 7
   )
   # At power 0 the data are not looked at: neither is their likelihood.
-  rows <- if (power == 0) 1:10 else 1:11
-  with_products <- function(m) {
-    pair <- which(upper.tri(diag(length(rows)), diag = TRUE), arr.ind = TRUE)
-    rbind(m[rows, ], m[pair[, 1], ] * m[pair[, 2], ])
-  }
-  d <- with_products(out$after) - with_products(out$before)
-  z <- rowMeans(d) / sqrt(rowMeans(d^2)) * sqrt(pairs)
-  z[!is.nan(z)] # NaN: what the move cannot change
+  paired_scores(out, if (power == 0) 1:10 else 1:11)
 }
 
 pairs <- if (identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")) {

@@ -6,9 +6,9 @@
 #
 # Seen to fail: sweeps with as many moves as the state has slots; flips that
 # leave the full set p^2 times too rarely, or take the densities of d and d + 1
-# on the way down from d; a_p for b_p; coefficients without
-# noise, or of a wrong factor; the shape of the noise's draw less 1/2; births
-# with J for J + 1 (per copy only).
+# on the way down from d; a_p for b_p; coefficients without noise, or of a wrong
+# factor; the shape of the noise's draw less 1/2; births with J for J + 1 (per
+# copy only).
 
 extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 
