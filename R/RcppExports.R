@@ -57,8 +57,16 @@ bark_latent_cpp <- function(prior, x, y, location, varphi, log_lambda, names, sw
     .Call(`_kernelbayes_bark_latent_cpp`, prior, x, y, location, varphi, log_lambda, names, sweeps, seed)
 }
 
+bark_places_cpp <- function(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed) {
+    .Call(`_kernelbayes_bark_places_cpp`, prior, x, y, location, varphi, log_lambda, noise, move, steps, seed)
+}
+
 bark_moves_cpp <- function() {
     .Call(`_kernelbayes_bark_moves_cpp`)
+}
+
+bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gaussian", single = FALSE) {
+    .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single)
 }
 
 kernel_matrix_cpp <- function(kernel, x, y) {

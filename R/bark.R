@@ -202,6 +202,9 @@ bark_settings <- function(mould, prior, scale, prior_only, call) {
   } else if (!scale) {
     warn_offset(mould$y, call)
   }
+  if (prior_only && inherits(prior$noise, "kb_noise_improper")) {
+    refuse_improper_draws(call)
+  }
   scaling <- scaling_learn(mould$x, mould$y, scale)
   list(
     family = if (classes) "probit" else "gaussian",
@@ -212,6 +215,15 @@ bark_settings <- function(mould, prior, scale, prior_only, call) {
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )
+}
+
+#' @noRd
+refuse_improper_draws <- function(call) {
+  kb_abort(c(
+    "An improper prior has no draws.",
+    x = "{.arg prior_only} is {.code TRUE} and the noise {.fn noise_improper}.",
+    i = "Use {.fn noise_gamma}, or the default."
+  ), c("improper", "not_defined"), call = call)
 }
 
 #' @noRd

@@ -205,12 +205,48 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_places_cpp
+Eigen::MatrixXi bark_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, double varphi, double log_lambda, double noise, std::string move, int steps, int seed);
+RcppExport SEXP _kernelbayes_bark_places_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP noiseSEXP, SEXP moveSEXP, SEXP stepsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< double >::type varphi(varphiSEXP);
+    Rcpp::traits::input_parameter< double >::type log_lambda(log_lambdaSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
+    Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_places_cpp(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_moves_cpp
 std::vector<std::string> bark_moves_cpp();
 RcppExport SEXP _kernelbayes_bark_moves_cpp() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     rcpp_result_gen = Rcpp::wrap(bark_moves_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_geweke_cpp
+Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed, std::string family, bool single);
+RcppExport SEXP _kernelbayes_bark_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP singleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type turns(turnsSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< bool >::type single(singleSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_geweke_cpp(prior, x, weights, turns, pairs, seed, family, single));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -613,7 +649,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 9},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},
     {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 9},
+    {"_kernelbayes_bark_places_cpp", (DL_FUNC) &_kernelbayes_bark_places_cpp, 10},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
+    {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 8},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/bark/candidates.hpp"
-#include "core/bark/moves.hpp"
+#include "core/bark/sweep.hpp"
 #include "glue/bark_from_r.hpp"
 
 namespace {
@@ -97,24 +97,46 @@ void statistics(const State& state, double* out) {
   std::copy(values, values + kStatistics, out);
 }
 
-// The response given all else, latent or not; coefficients from their prior.
+// The response, latent or not, from sqrt(w) f.
+Eigen::VectorXd with_noise(const State& state, Eigen::VectorXd fit, Rng& rng) {
+  for (double& value : fit) value += rng.normal() / std::sqrt(state.noise());
+  return fit.array() / state.data().weights.array().sqrt();
+}
+
+// The response given all else, coefficients from their prior.
 Eigen::VectorXd simulate(const State& state, Rng& rng) {
-  const bark::Data& data = state.data();
-  Eigen::VectorXd out = Eigen::VectorXd::Zero(data.n());
+  Eigen::VectorXd fit = Eigen::VectorXd::Zero(state.data().n());
   for (int j = 0; j < state.size(); ++j) {
-    out +=
+    fit +=
         std::sqrt(state.variance(j)) * rng.normal() * state.columns().col(j);
   }
-  for (int i = 0; i < data.n(); ++i) {
-    out[i] += rng.normal() / std::sqrt(state.noise());
-  }
-  out.array() /= data.weights.array().sqrt();
-  return out;
+  return with_noise(state, std::move(fit), rng);
 }
 
 std::vector<bark::Slot> slots_of(const State& state) {
   std::vector<bark::Slot> out;
   for (int j = 0; j < state.size(); ++j) out.push_back(state.slot(j));
+  return out;
+}
+
+// The same, coefficients from their posterior.
+Eigen::VectorXd simulate_again(const State& state, Rng& rng) {
+  Eigen::VectorXd fit = Eigen::VectorXd::Zero(state.data().n());
+  if (state.size() > 0) {
+    fit = state.columns() * State::draw_coefficients(state.factor(), rng);
+  }
+  return with_noise(state, std::move(fit), rng);
+}
+
+// The state with other data, which are those of a response.
+State seeing(const State& state, bark::Data& data,
+             const Eigen::VectorXd& response) {
+  data.y = data.probit() ? response.cwiseSign() : response;
+  State out(data, state.prior());
+  out.set_amplitude(state.amplitude());
+  out.assign(slots_of(state), state.log_lambda(), state.included(),
+             state.noise());
+  out.set_response(response);
   return out;
 }
 
@@ -140,14 +162,8 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     State theta(data, setting);
     theta.set_amplitude(amplitude);
     bark::draw_prior(theta, rng);
-    const Eigen::VectorXd response = simulate(theta, rng);
     bark::Data own = data;
-    own.y = data.probit() ? response.cwiseSign() : response;
-    State state(own, setting);
-    state.set_amplitude(amplitude);
-    state.assign(slots_of(theta), theta.log_lambda(), theta.included(),
-                 theta.noise());
-    state.set_response(response);
+    State state = seeing(theta, own, simulate(theta, rng));
     statistics(state, before.col(pair).data());
     for (int i = 0; i < repeats; ++i) apply(state, power, rng);
     statistics(state, after.col(pair).data());
@@ -254,10 +270,72 @@ Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
+// From a state of one copy a location, one move again and again: the number of
+// copies at each location (a row), a column a step.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXi bark_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                                const Eigen::VectorXd& y,
+                                std::vector<int> location, double varphi,
+                                double log_lambda, double noise,
+                                std::string move, int steps, int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data{x, y, Eigen::VectorXd::Ones(x.rows())};
+  std::vector<bark::Slot> slots;
+  for (const int at : location) slots.push_back({at, 1, {varphi}});
+  Rng rng(seed);
+  State state(data, setting);
+  state.assign(slots, std::vector<double>(x.cols(), log_lambda),
+               std::vector<char>(x.cols(), 1), noise);
+  Eigen::MatrixXi out = Eigen::MatrixXi::Zero(x.rows() + 1, steps);
+  for (int i = 0; i < steps; ++i) {
+    moves().at(move)(state, 1, rng);
+    for (int j = 0; j < state.size(); ++j) {
+      out(state.slot(j).location, i) = state.slot(j).copies;
+    }
+  }
+  return out;
+}
+
 // The names of all moves.
 // [[Rcpp::export(rng = false)]]
 std::vector<std::string> bark_moves_cpp() {
   std::vector<std::string> out;
   for (const auto& move : moves()) out.push_back(move.first);
   return out;
+}
+
+// Independent pairs: theta from the prior and y given theta, then turns of y
+// given theta and a draw of the coefficients from their posterior, and of theta
+// by a sweep. Statistics before and after, a column a pair. Steps do not adapt.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                           const Eigen::VectorXd& weights, int turns,
+                           int pairs, int seed,
+                           std::string family = "gaussian",
+                           bool single = false) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
+                         bark_r::family(family)};
+  Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
+  bark::Sweep sweep(setting, empty.p());
+  bark::Counts counts;
+  for (int pair = 0; pair < pairs; ++pair) {
+    Rng rng(seed, pair);
+    bark::Data data = empty;
+    State theta(data, setting);
+    bark::draw_prior(theta, rng);
+    State state = seeing(theta, data, simulate(theta, rng));
+    statistics(state, before.col(pair).data());
+    for (int turn = 0; turn < turns; ++turn) {
+      state = seeing(state, data, simulate_again(state, rng));
+      if (single) {
+        sweep.single(state, 1, false, counts, rng);
+      } else {
+        sweep.full(state, 1, false, counts, rng);
+      }
+    }
+    statistics(state, after.col(pair).data());
+  }
+  return Rcpp::List::create(Rcpp::_["before"] = before,
+                            Rcpp::_["after"] = after);
 }

@@ -5,7 +5,7 @@
 # - birth and death: J for J + 1 either way, unequal halves, no birth at J = 0,
 #   intercept left out, a slot in place of a copy chosen, the first copy taken
 #   out in place of the chosen one (6.5: per copy, shared slots, power 1 only);
-# - relocate: no cross term (to a new slot: acceptance rates; to an occupied
+# - relocate: no cross term (to a new slot: "kernels are where"; to an occupied
 #   one: "two slots become one"; neither disturbs invariance enough), one term
 #   of it, the column of before a removal, the removal's ratio left out, varphi
 #   carried along;
@@ -171,14 +171,7 @@ invariance <- function(move, prior, pairs, power = 1, repeats = 4) {
     prior, x_small, weights, move, repeats, pairs, power, 7
   )
   # At power 0 the data are not looked at: neither is their likelihood.
-  rows <- if (power == 0) 1:10 else 1:11
-  with_products <- function(m) {
-    pair <- which(upper.tri(diag(length(rows)), diag = TRUE), arr.ind = TRUE)
-    rbind(m[rows, ], m[pair[, 1], ] * m[pair[, 2], ])
-  }
-  d <- with_products(out$after) - with_products(out$before)
-  z <- rowMeans(d) / sqrt(rowMeans(d^2)) * sqrt(pairs)
-  z[!is.nan(z)] # NaN: what the move cannot change
+  paired_scores(out, if (power == 0) 1:10 else 1:11)
 }
 
 pairs <- if (identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")) {
@@ -268,60 +261,60 @@ test_that("every predictor has its turn", {
   expect_lt(abs(mean(to_last) - 0.5) * 2 * sqrt(sum(first)), 6)
 })
 
-#' The probability with which a copy of a draw from the prior is relocated,
-#' given data drawn with it: by dense densities, the package not used. Equal
-#' scales, collapsed.
-relocation_probability <- function(prior, x, weights) {
-  n <- nrow(x)
-  at <- sample.int(n + 1, stats::rpois(1, prior$nu), replace = TRUE)
-  if (length(at) == 0) {
-    return(0)
+#' The posterior probability of each row of `places` (copies at the locations,
+#' the intercept first), alpha = 1: likelihoods by dense algebra, varphi by
+#' quadrature in u = log(varphi)
+place_probabilities <- function(places, prior, x, y, lambda, noise) {
+  u <- seq(-14, 6, by = 0.4)
+  log_prior <- stats::dgamma(exp(u), 0.5, prior$eps^2 / 2, log = TRUE) + u
+  log_weight <- function(copies) {
+    at <- which(copies > 0)
+    grid <- as.matrix(expand.grid(rep(list(seq_along(u)), length(at))))
+    log_terms <- apply(grid, 1, function(k) {
+      state <- list(
+        location = at - 1, copies = copies[at], varphi = exp(u[k]),
+        log_lambda = log(lambda), included = 1, noise = noise
+      )
+      sum(log_prior[k]) + length(k) * log(0.4) +
+        dense_log_likelihood(state, x, y, rep(1, nrow(x)), 1)
+    })
+    top <- max(log_terms)
+    top + log(sum(exp(log_terms - top))) - sum(lfactorial(copies))
   }
-  copies <- tabulate(at, n + 1)
-  new_varphi <- function(k) stats::rgamma(k, 0.5, prior$eps^2 / 2)
-  varphi <- new_varphi(n + 1)
-  noise <- stats::rgamma(1, prior$noise_shape, prior$noise_rate)
-  lambda <- stats::rgamma(1, prior$A, ncol(x) * prior$B)
-  phi <- cbind(1, exp(-lambda * as.matrix(stats::dist(x))^2))
-  factor <- function(copies, varphi) {
-    chol(diag(1 / (noise * weights)) + phi %*% (copies^2 / varphi * t(phi)))
-  }
-  log_density <- function(r) {
-    -sum(log(diag(r))) - sum(backsolve(r, y, transpose = TRUE)^2) / 2
-  }
-  r <- factor(copies, varphi)
-  y <- drop(crossprod(r, stats::rnorm(n)))
-  from <- at[sample.int(length(at), 1)]
-  to <- sample.int(n + 1, 1)
-  if (from == to && copies[from] > 1) {
-    return(0)
-  }
-  if (from == to || copies[to] == 0) varphi[to] <- new_varphi(1)
-  copies[from] <- copies[from] - 1
-  copies[to] <- copies[to] + 1
-  min(1, exp(log_density(factor(copies, varphi)) - log_density(r)))
+  log_weights <- apply(places, 1, log_weight)
+  weights <- exp(log_weights - max(log_weights))
+  weights / sum(weights)
 }
 
-test_that("relocations are accepted as often as by dense densities", {
-  # A ratio that takes the two steps as independent is mostly too small: its
-  # moves are hardly ever made, and leave all laws nearly invariant. Null:
-  # standard normal scores, |z| > 6 in 2 of them.
-  withr::local_seed(5)
-  for (noise_rate in c(0.05, 0.002)) {
-    prior <- setting("equal", 1, 2, A = 0.3, noise_rate = noise_rate)
-    out <- bark_invariance_cpp(
-      prior, x_small, weights, "relocate", 1, 4 * pairs, 1, 7
-    )
-    # What is accepted changes the likelihood.
-    accepted <- out$after[11, ] != out$before[11, ]
-    expected <- replicate(
-      4000, relocation_probability(prior, x_small, weights)
-    )
-    z <- (mean(accepted) - mean(expected)) / sqrt(
-      stats::var(accepted) / length(accepted) +
-        stats::var(expected) / length(expected)
-    )
-    expect_lt(abs(z), 6, label = paste("score at rate", noise_rate))
+test_that("kernels are where the posterior wants them", {
+  # Two copies, the rest fixed; one kind of move alone. A ratio that takes the
+  # two steps of a move as independent is far off where columns are alike and
+  # the signal is strong, but leaves the joint law of parameters and data nearly
+  # invariant. Null: nearly standard normal scores; |z| > 6 in 34.
+  x <- matrix(c(0, 0.3, 1.2), 3)
+  prior <- setting("equal")
+  pairs <- utils::combn(4, 2, function(at) tabulate(at, 4))
+  places <- list(
+    relocate = cbind(pairs, 2 * diag(4)), gather = pairs,
+    local = pairs[, pairs[1, ] == 0]
+  )
+  for (move in names(places)) {
+    at <- t(places[[move]])
+    for (signal in c(1, 4)) {
+      y <- signal * c(1, 0.8, -0.5)
+      exact <- place_probabilities(at, prior, x, y, 1, 4)
+      drawn <- bark_places_cpp(
+        prior, x, y, c(1L, 2L), 1, 0, 4, move, 40000, 5
+      )
+      key <- function(copies) paste(copies, collapse = " ")
+      seen <- apply(drawn, 2, key)
+      expect_setequal(unique(seen), apply(at, 1, key))
+      for (i in seq_along(exact)) {
+        hit <- seen == key(at[i, ])
+        z <- (mean(hit) - exact[i]) / posterior::mcse_mean(as.double(hit))
+        expect_lt(abs(z), 6, label = paste("score", move, signal, i))
+      }
+    }
   }
 })
 

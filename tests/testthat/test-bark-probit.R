@@ -23,7 +23,7 @@ probit_engine <- function(x, y, prior = probit_setting(), warmup = 20,
       config = list(
         prior = prior, seed = seed, prior_only = prior_only,
         family = "probit", warmup = warmup, iter = iter, thin = thin,
-        n_temps = n_temps
+        n_temps = n_temps, sweep = "full"
       ),
       x = x, y = y, weights = rep(1, length(y))
     ),

@@ -43,9 +43,7 @@ struct Prior {
     return std::log((ap + d) / (bp + p - d - 1));
   }
 
-  double draw_varphi(Rng& rng) const {
-    return rng.gamma(alpha / 2) / varphi_rate();
-  }
+  double draw_varphi(Rng& rng) const;
   double varphi_rate() const { return alpha * eps * eps / 2; }
 };
 
@@ -54,6 +52,13 @@ inline double log_gamma_draw(double shape, double rate, Rng& rng) {
   const double u = 1 - rng.uniform();
   return std::log(rng.gamma(shape + 1)) + std::log(u) / shape -
          std::log(rate);
+}
+
+// Where alpha is tiny some underflow, and no longer have a variance.
+inline double Prior::draw_varphi(Rng& rng) const {
+  constexpr double kLeastLog = -600;
+  const double log_draw = log_gamma_draw(alpha / 2, varphi_rate(), rng);
+  return std::exp(std::max(log_draw, kLeastLog));
 }
 
 /// log(e^a + e^b); one of them may be minus infinity.

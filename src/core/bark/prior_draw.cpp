@@ -62,14 +62,21 @@ void draw_prior(State& state, Rng& rng) {
 
 // Kernels from the prior, but all predictors included with the scale 1 / p
 // each: from scales of 1 a chain in many dimensions never leaves the state in
-// which every kernel is that of its own row alone.
+// which every kernel is that of its own row alone. Noise as if there were
+// nothing else: the prior may be improper.
 void draw_start(State& state, Rng& rng) {
+  const Prior& prior = state.prior();
   draw_prior(state, rng);
   std::vector<Slot> slots;
   for (int j = 0; j < state.size(); ++j) slots.push_back(state.slot(j));
-  const int p = state.data().p();
+  const int n = state.data().n(), p = state.data().p();
+  const double phi =
+      prior.noise_fixed
+          ? prior.noise_precision
+          : (prior.noise_shape + 0.5 * n) /
+                (prior.noise_rate + 0.5 * state.response().squaredNorm());
   state.assign(std::move(slots), std::vector<double>(p, -std::log(double(p))),
-               std::vector<char>(p, 1), state.noise());
+               std::vector<char>(p, 1), phi);
 }
 
 }  // namespace bark

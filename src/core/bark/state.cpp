@@ -119,9 +119,9 @@ Column State::make_column(int location) const {
 
 namespace {
 
-// From Sig_jj, mu_j and v_j.
+// From Sig_jj, mu_j and v_j. No precision is below 0, but its rounding.
 Information information_of(double own, double mean, double variance) {
-  return {1 / own - 1 / variance, mean / own};
+  return {std::max(1 / own - 1 / variance, 0.0), mean / own};
 }
 
 }  // namespace
