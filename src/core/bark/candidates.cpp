@@ -15,7 +15,8 @@ double log_worth(const Prior& prior, int copies, const Information& data,
   const double rate = prior.varphi_rate() * copies * copies;
   const double size = data.precision > 0 ? data.score / data.precision : 0;
   const double v = rate + size * size;
-  return power * data.log_ratio(v) - 0.5 * prior.alpha * std::log(v / rate);
+  return power *
+         (data.log_ratio(v) - 0.5 * prior.alpha * std::log(v / rate));
 }
 
 }  // namespace
