@@ -308,7 +308,7 @@ test_that("kernels are where the posterior wants them", {
       )
       key <- function(copies) paste(copies, collapse = " ")
       seen <- apply(drawn, 2, key)
-      expect_in(unique(seen), apply(at, 1, key))
+      expect_true(all(seen %in% apply(at, 1, key)))
       for (i in which(exact > 0.001)) {
         hit <- seen == key(at[i, ])
         z <- (mean(hit) - exact[i]) / posterior::mcse_mean(as.double(hit))
