@@ -17,8 +17,8 @@ bark_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_bark_snapshot_cpp`, handle)
 }
 
-bark_moments_cpp <- function(draws, x, train, drawn) {
-    .Call(`_kernelbayes_bark_moments_cpp`, draws, x, train, drawn)
+bark_values_cpp <- function(draws, x, train, what, chosen, average) {
+    .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen, average)
 }
 
 bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed) {

@@ -8,16 +8,31 @@ fit_engine.kb_bark <- function(fit) {
       config = c(
         list(
           prior = settings$prior, seed = fit$seed,
-          prior_only = settings$prior_only
+          prior_only = settings$prior_only, family = settings$family
         ),
         fit$control[c("warmup", "iter", "thin", "n_temps")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
-      y = scaling_y(settings$scaling, fit$data$y),
-      weights = rep(1, nrow(fit$data$x))
+      y = bark_response(fit),
+      weights = bark_weights(fit)
     ),
     class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
   )
+}
+
+#' The response as the model sees it
+#' @noRd
+bark_response <- function(fit) {
+  if (is_probit(fit)) {
+    return(class_signs(fit$data$y))
+  }
+  scaling_y(fit$settings$scaling, fit$data$y)
+}
+
+#' @noRd
+bark_weights <- function(fit) {
+  w <- fit$data$weights
+  if (is.null(w)) rep(1, nrow(fit$data$x)) else w
 }
 
 #' @export

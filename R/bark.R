@@ -1,59 +1,186 @@
-# bark(): Bayesian additive regression kernels. In the making: regression with
-# Gaussian noise; not exported before it has all of its parts.
+# bark(): Bayesian additive regression kernels.
 
-#' Fit from a mould; arguments as those of the other engines
-#' @noRd
+#' Bayesian additive regression kernels
+#'
+#' `bark()` fits the regression and classification of Ouyang, Clyde and
+#' Wolpert (2008): the function is a sum of Gaussian kernels whose number,
+#' centres, coefficients and widths are all unknown,
+#' \deqn{f(x) = \sum_{j = 1}^J \beta_j K(x, \chi_j), \qquad
+#' K(x, \chi) = \exp\Big(-\sum_l \lambda_l (x_l - \chi_l)^2\Big),}{f(x) = sum_j
+#' beta_j K(x, chi_j), K(x, chi) = exp(-sum_l lambda_l (x_l - chi_l)^2),}
+#' by reversible-jump Markov chains in which the coefficients are integrated
+#' out. Each predictor has a scale \eqn{\lambda_l} of its own, which says how
+#' much it matters and may be exactly zero.
+#'
+#' @section The model:
+#' `family = gaussian()`: \eqn{y_i \sim N(f(x_i), \sigma^2 / w_i)}{y_i ~
+#' N(f(x_i), sigma^2 / w_i)} with `weights` w. `family = binomial("probit")`:
+#' the response is the second of two classes with probability
+#' \eqn{\Phi(f(x_i))}{Phi(f(x_i))}.
+#'
+#' The centres \eqn{\chi_j} are rows of the data or the intercept (K = 1), each
+#' equally likely; a row may be chosen several times. J is a Poisson variable,
+#' coefficients are heavy-tailed, see [bark_prior()]. The scales have one of
+#' four priors:
+#' * `"select_different"` (the default): an unknown subset of the predictors is
+#'   in the kernel, each of them with a scale of its own;
+#' * `"select_equal"`: an unknown subset with one common scale;
+#' * `"different"`: all predictors, each with a scale of its own;
+#' * `"equal"`: all predictors with one common scale.
+#'
+#' @section The sampler:
+#' Each iteration is a sweep of all moves: births and deaths of kernels, new
+#' places and multiplicities, precisions of the coefficients, scales of all
+#' predictors together, one by one and in pairs, predictors into and out of the
+#' kernel, and the noise. Steps adapt during the warmup only. Chains start at
+#' draws from the prior with small scales. With `mcmc_control(n_temps = )`
+#' above 1 each chain is helped by others at higher temperatures, which pass
+#' between modes that it does not leave alone.
+#'
+#' R-hat and effective sample sizes of sigma, J and the log likelihood are in
+#' `print` and [diagnostics()]; a fit that has not mixed warns with class
+#' `kb_warning_convergence`. [`update(n_iter = )`][update.kb_mcmc] goes on, and
+#' gives what a run of that length would have given.
+#'
+#' @section Defaults:
+#' `alpha = 1`, `gamma = 10` and `eps = 0.5`, those of the paper's experiments:
+#' 20 kernels are expected. They are in units of the response that the model
+#' sees, and fit one that is standardised (`scale = TRUE`).
+#'
+#' @param x A numeric matrix (rows are points), a data frame, a numeric vector
+#'   (one column) or, as `formula`, a formula. Factors become indicators, one
+#'   column a level.
+#' @param y Response, one value a row of `x`: a numeric vector, or two classes
+#'   as a factor, character or logical vector.
+#' @param formula,data A formula such as `y ~ .` and the data frame it is
+#'   evaluated in.
+#' @param family `gaussian()` or `binomial("probit")`, or their names
+#'   `"gaussian"` and `"probit"`. `NULL`: gaussian for a numeric response,
+#'   probit for classes. The second level of the factor (`TRUE`, the last
+#'   string) is the one whose probability is modelled.
+#' @param prior Prior, see [bark_prior()].
+#' @param control Settings of the sampler, see [mcmc_control()].
+#' @param weights `NULL`, or positive numbers, one a row: the variance of the
+#'   response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}. Gaussian
+#'   responses only. In the formula interface columns of `data` are found
+#'   first.
+#' @param scale Standardise predictors and (gaussian) response? Undone in
+#'   everything that is reported but the scales \eqn{\lambda_l}, which belong
+#'   to the standardised predictors. `FALSE` leaves both untouched; the mean of
+#'   the response should then not be far from 0 (`kb_warning_offset`).
+#' @param prior_only Draw from the prior: the likelihood is left out. The
+#'   default noise prior and the scaling still come from the data.
+#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
+#'   missing weights among them.
+#' @param seed Whole number that determines every draw; `NULL` takes one from
+#'   R's generator. The result does not depend on the workers that run the
+#'   chains.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return An object of class `kb_bark`, `kb_mcmc` and `kb_fit`: a list of plain
+#'   R data with, among others, `settings` (all that was frozen), `runs` (one
+#'   state a chain, with its draws), `seed` and `status` (`"complete"`,
+#'   `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()] and
+#'   used in another session. Chains run at the same time where the future plan
+#'   has workers. Methods: `print`, [`summary`][summary.kb_bark],
+#'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
+#'   [`update`][update.kb_mcmc], `fitted`, `residuals`,
+#'   [`coef`][coef.kb_bark], `sigma`, `nobs`, `formula`, `logLik`, `simulate`,
+#'   [`as_draws`][as_draws.kb_bark], [`tidy`][tidy.kb_bark], `glance`, `augment`,
+#'   [importance()], [partial_dependence()] and the
+#'   [accessors][evidence].
+#'
+#' @section Errors:
+#' Bad input is refused with a condition of class `kb_error` and a class of
+#' its own, e.g. `kb_error_argument` (also for families other than the two),
+#' `kb_error_missing`, `kb_error_infinite`, `kb_error_outcome` (a response of
+#' the wrong type, or not of two classes). An interrupt or a time limit gives a
+#' warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with
+#' the draws so far, which `update()` continues. [noise_improper()] warns with
+#' `kb_warning_improper`.
+#'
+#' @references
+#' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
+#' regression kernels*. Department of Statistical Science, Duke University.
+#'
+#' @examples
+#' data <- sim_friedman(60, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' # Short chains: mcmc_control() has the defaults.
+#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
+#' fit <- bark(y ~ ., data, control = settings, seed = 1)
+#' fit
+#' predict(fit, data[1:3, ], interval = "prediction")
+#' importance(fit)
+#'
+#' circle <- sim_circle(60, seed = 1)
+#' classes <- bark(y ~ ., circle, control = settings, seed = 1)
+#' predict(classes, circle[1:3, ], type = "prob")
+#' @export
 bark <- function(x, ...) UseMethod("bark")
 
 #' @export
-#' @noRd
-bark.formula <- function(formula, data, prior = bark_prior(),
-                         control = mcmc_control(), scale = TRUE,
-                         prior_only = FALSE, na_action = c("fail", "omit"),
-                         seed = NULL, progress = NULL, ...) {
+bark.default <- function(x, ...) refuse_data(x, missing(x))
+
+#' @rdname bark
+#' @export
+bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
+                         control = mcmc_control(), weights = NULL,
+                         scale = TRUE, prior_only = FALSE,
+                         na_action = c("fail", "omit"), seed = NULL,
+                         progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  mould <- mould_formula(formula, data, na_action)
+  family <- check_family(family)
+  mould <- mould_formula(formula, data, na_action, family_outcome(family),
+    weights = rlang::enquo(weights)
+  )
   bark_fit(mould, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
   )
 }
 
+#' @rdname bark
 #' @export
-#' @noRd
-bark.matrix <- function(x, y, prior = bark_prior(), control = mcmc_control(),
-                        scale = TRUE, prior_only = FALSE,
-                        na_action = c("fail", "omit"),
+bark.matrix <- function(x, y, family = NULL, prior = bark_prior(),
+                        control = mcmc_control(), weights = NULL, scale = TRUE,
+                        prior_only = FALSE, na_action = c("fail", "omit"),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  mould <- mould_xy(x, y, na_action)
+  family <- check_family(family)
+  mould <- mould_xy(x, y, na_action, family_outcome(family), weights = weights)
   bark_fit(mould, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
   )
 }
 
+#' @rdname bark
+#' @export
+bark.data.frame <- bark.matrix
+
+#' @rdname bark
+#' @export
+bark.numeric <- bark.matrix
+
+#' @rdname bark
+#' @export
+bark.logical <- bark.matrix
+
+#' From a mould to a fit; arguments as in `bark()`
 #' @noRd
 bark_fit <- function(mould, prior, control, scale, prior_only, seed, progress,
                      called, started, call = rlang::caller_env()) {
   check_class(control, "kb_mcmc_control", "`mcmc_control()`", call = call)
-  scale <- check_flag(scale, call = call)
-  prior_only <- check_flag(prior_only, call = call)
   progress <- check_progress(progress, call = call)
   seed <- draw_seed(seed, call = call)
-  scaling <- scaling_learn(mould$x, mould$y, scale)
   fit <- structure(
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),
-      settings = list(
-        prior = bark_prior_resolve(
-          prior, scaling_x(scaling, mould$x), scaling_y(scaling, mould$y),
-          call = call
-        ),
-        scaling = scaling, scale = scale, prior_only = prior_only
-      ),
-      control = control, data = list(x = mould$x, y = mould$y),
+      settings = bark_settings(mould, prior, scale, prior_only, call),
+      control = control,
+      data = list(x = mould$x, y = mould$y, weights = mould$weights),
       sequence = seq_len(nrow(mould$x)), seed = seed,
       runs = vector("list", control$chains), time = 0L, status = "started",
       seconds = 0
@@ -63,184 +190,40 @@ bark_fit <- function(mould, prior, control, scale, prior_only, seed, progress,
   run_fit(fit, progress, started, call = call)
 }
 
-# Chains ----------------------------------------------------------------------
-
-#' @export
-draws_in.kb_bark <- function(fit) {
-  vapply(fit$runs, function(run) length(run$draws$m), 0L)
-}
-
-#' @export
-head_draws.kb_bark <- function(fit, run, n) {
-  m <- run$draws$m[seq_len(n)]
-  p <- ncol(fit$data$x)
-  slots <- sum(m)
-  sizes <- c(
-    m = n, location = slots, copies = slots, included = n * p,
-    log_lambda = n * p, noise = n, log_likelihood = n, variance = slots,
-    beta = slots, factor = sum(m * (m + 1) / 2), z = slots
-  )
-  run$draws[names(sizes)] <- Map(
-    function(v, n) v[seq_len(n)], run$draws[names(sizes)], sizes
-  )
-  run
-}
-
-#' @export
-mixing_advice.kb_bark <- function(fit) {
-  "More {.arg n_temps} in {.fn mcmc_control} help chains that are stuck."
-}
-
-#' @export
-chain_matrices.kb_bark <- function(fit) {
-  draws <- lapply(fit_runs(fit), `[[`, "draws")
-  n <- length(draws[[1]]$m)
-  column <- function(get) matrix(vapply(draws, get, numeric(n)), n)
-  units <- fit$time * log(fit$settings$scaling$y_scale)
+#' All that the data determine at the first call
+#' @noRd
+bark_settings <- function(mould, prior, scale, prior_only, call) {
+  scale <- check_flag(scale, call = call)
+  prior_only <- check_flag(prior_only, call = call)
+  classes <- mould$outcome == "factor"
+  if (classes) {
+    check_two_classes(mould$y, mould$outcome_name, call)
+    refuse_class_weights(mould$weights, call)
+  } else if (!scale) {
+    warn_offset(mould$y, call)
+  }
+  scaling <- scaling_learn(mould$x, mould$y, scale)
   list(
-    sigma = unscale_sd(
-      fit$settings$scaling, 1 / sqrt(column(function(d) d$noise))
+    family = if (classes) "probit" else "gaussian",
+    prior = bark_prior_resolve(
+      prior, scaling_x(scaling, mould$x), scaling_y(scaling, mould$y),
+      if (classes) "binomial" else "gaussian", mould$weights,
+      call = call
     ),
-    J = column(function(d) {
-      as.double(tapply(
-        c(d$copies, integer(n)), c(rep(seq_len(n), d$m), seq_len(n)), sum
-      ))
-    }),
-    log_lik = column(function(d) d$log_likelihood) - units
-  )
-}
-
-#' The draws of all chains, one after the other
-#' @noRd
-bark_pool <- function(fit) {
-  draws <- lapply(fit_runs(fit), `[[`, "draws")
-  glue <- function(name) unlist(lapply(draws, `[[`, name), use.names = FALSE)
-  names <- names(draws[[1]])
-  stats::setNames(lapply(names, glue), names)
-}
-
-# Answers ---------------------------------------------------------------------
-
-#' @export
-#' @noRd
-predict.kb_bark <- function(object, newdata,
-                            type = c("response", "quantile", "draws"),
-                            interval = c("none", "credible", "prediction"),
-                            level = 0.9, probs = c(0.05, 0.5, 0.95), ...) {
-  check_no_dots(...)
-  type <- check_choice(type, c("response", "quantile", "draws"))
-  interval <- check_choice(interval, c("none", "credible", "prediction"))
-  level <- check_number(level, 0, 1, open = TRUE)
-  rows <- prediction_rows(object, newdata, NULL, missing(newdata), FALSE)
-  x <- rows$x[rows$complete, , drop = FALSE]
-  pool <- bark_pool(object)
-  out <- switch(type,
-    response = bark_response(object, x, interval, level, pool),
-    quantile = bark_quantiles(
-      object, x, check_probs(probs),
-      if (interval == "none") "prediction" else interval, pool
-    ),
-    draws = bark_draws(object, x, pool)
-  )
-  if (type == "quantile") colnames(out) <- paste0(100 * probs, "%")
-  out <- spread_rows(out, rows$complete)
-  if (type == "draws") t(out) else out
-}
-
-#' @noRd
-bark_moments <- function(fit, x, pool, drawn = FALSE) {
-  scaling <- fit$settings$scaling
-  bark_moments_cpp(
-    pool, scaling_x(scaling, x), scaling_x(scaling, fit$data$x), drawn
+    scaling = scaling, scale = scale, prior_only = prior_only
   )
 }
 
 #' @noRd
-bark_blocks <- function(fit, x, pool, f) {
-  lapply(row_blocks(x, length(pool$m)), function(rows) {
-    f(bark_moments(fit, x[rows, , drop = FALSE], pool))
-  })
-}
-
-#' @noRd
-bark_response <- function(fit, x, interval, level, pool) {
-  mean <- as.double(unlist(
-    bark_blocks(fit, x, pool, function(moments) rowMeans(moments$mean))
-  ))
-  mean <- unscale_mean(fit$settings$scaling, mean)
-  if (interval == "none") {
-    return(mean)
+refuse_class_weights <- function(weights, call) {
+  if (!is.null(weights)) {
+    kb_abort(c(
+      "{.arg weights} must be NULL in a probit model.",
+      x = "The response is a factor.",
+      i = "Weights divide the variance of the noise, which classes do not have."
+    ), "argument", argument = "weights", call = call)
   }
-  tail <- (1 - level) / 2
-  limits <- bark_quantiles(fit, x, c(tail, 1 - tail), interval, pool)
-  cbind(fit = mean, lwr = limits[, 1], upr = limits[, 2])
 }
 
 #' @noRd
-bark_quantiles <- function(fit, x, probs, interval, pool) {
-  weights <- rep(1 / length(pool$m), length(pool$m))
-  noise <- if (interval == "prediction") 1 / pool$noise else 0 * pool$noise
-  blocks <- bark_blocks(fit, x, pool, function(moments) {
-    mixture_quantiles_cpp(
-      moments$mean, sweep(moments$variance, 2, noise, "+"), weights, probs,
-      stats::qnorm(probs)
-    )
-  })
-  out <- do.call(rbind, c(list(matrix(0, 0, length(probs))), blocks))
-  unscale_mean(fit$settings$scaling, out)
-}
-
-#' Draws of f, n x S
-#' @noRd
-bark_draws <- function(fit, x, pool) {
-  f <- bark_moments(fit, x, pool, drawn = TRUE)$mean
-  unscale_mean(fit$settings$scaling, f)
-}
-
-#' @export
-sigma.kb_bark <- function(object, ...) {
-  check_no_dots(...)
-  mean(chain_matrices(object)$sigma)
-}
-
-#' @export
-as_draws.kb_bark <- function(x, ...) {
-  check_no_dots(...)
-  chains <- chain_matrices(x)
-  pool <- bark_pool(x)
-  p <- ncol(x$data$x)
-  included <- matrix(pool$included, p)
-  lambda <- exp(matrix(pool$log_lambda, p)) * included
-  draws <- data.frame(lapply(chains, as.vector), check.names = FALSE)
-  for (l in seq_len(p)) draws[[paste0("lambda[", l, "]")]] <- lambda[l, ]
-  if (startsWith(x$settings$prior$type, "select")) {
-    for (l in seq_len(p)) draws[[paste0("delta[", l, "]")]] <- included[l, ]
-  }
-  draws$.chain <- as.vector(col(chains$J))
-  draws$.iteration <- as.vector(row(chains$J))
-  posterior::as_draws_df(draws)
-}
-
-#' @export
-print.kb_bark <- function(x, digits = 3, ...) {
-  show <- function(v) format(v, digits = digits)
-  chains <- chain_matrices(x)
-  mixing <- chain_mixing(x)
-  cat(
-    "Bayesian additive regression kernels\n",
-    if (!is.null(x$mould$formula)) {
-      paste0("  formula:   ", one_line(x$mould$formula), "\n")
-    },
-    "  prior:     ", x$settings$prior$type, "\n",
-    "  rows:      ", x$time, ", ", counted(ncol(x$data$x), "predictor"), "\n",
-    "  kernels:   ", show(mean(chains$J)), " on average\n",
-    "  noise sd:  ", show(mean(chains$sigma)), "\n",
-    "  chains:    ", length(x$runs), ", ",
-    counted(x$control$iter, "iteration"), " after ", x$control$warmup, "\n",
-    "  mixing:    R-hat up to ", show(worst(max, mixing$rhat)), ", ESS from ",
-    show(worst(min, mixing$ess_bulk)), "\n",
-    "  time:      ", show(timings(x)$sampler), " s\n",
-    sep = ""
-  )
-  invisible(x)
-}
+is_probit <- function(fit) identical(fit$settings$family, "probit")

@@ -26,7 +26,7 @@ as_draws.kb_srvm <- function(x, weighted = FALSE, ...) {
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
   if (!weighted) {
-    draws <- draws[equal_weight_particles(x, pool), , drop = FALSE]
+    draws <- draws[equal_weight_draws(x, pool), , drop = FALSE]
   }
   draws <- posterior::as_draws_df(as.matrix(draws))
   if (weighted) {

@@ -40,7 +40,7 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
   check_no_dots(...)
   f <- posterior_epred.kb_srvm(object, newdata, ndraws)
   pool <- srvm_pool(object)
-  chosen <- equal_weight_particles(object, pool, check_ndraws(ndraws))
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
   sigma <- srvm_sigma_draws(object, pool, chosen)
   with_local_seed(seed, f + sigma * stats::rnorm(length(f)))
 }
@@ -52,7 +52,7 @@ log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
   check_no_dots(...)
   rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
   pool <- srvm_pool(object)
-  chosen <- equal_weight_particles(object, pool, check_ndraws(ndraws))
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
   x <- rows$x[rows$complete, , drop = FALSE]
   f <- srvm_draws(object, x, pool, chosen)
   sigma <- srvm_sigma_draws(object, pool, chosen)

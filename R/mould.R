@@ -2,7 +2,8 @@
 # response; and the same way for new data. hardhat evaluates formulas; what it
 # leaves open (missing and infinite values, levels, matching by position) is
 # settled here, the same for every engine. Tables, rows and columns are in
-# mould-columns.R, formulas in mould-formula.R.
+# mould-columns.R, formulas in mould-formula.R, responses and weights in
+# mould-response.R.
 #
 # Classes of the errors: kb_error_data (not a table, names, types),
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
@@ -12,9 +13,12 @@
 
 #' Mould a formula and a data frame
 #'
-#' @param outcome What the engine models, "numeric" or "factor".
+#' @param outcome What the engine models, "numeric" or "factor", or "either":
+#'   the mould then says which it is.
+#' @param weights NULL, or a quosure that gives the rows' weights from `data`.
 #' @return List of class `kb_mould`, plain data only: `x` (numeric matrix with
-#'   column names, without intercept), `y` (numeric or factor), `interface`,
+#'   column names, without intercept), `y` (numeric or factor), `weights` (or
+#'   NULL), `interface`,
 #'   `blueprint` (hardhat's; NULL for x/y), `columns` (kind and levels of each
 #'   predictor given), `pinned` (terms computed in the formula whose levels are
 #'   frozen), `x_names`, `positional`, `n_rows` (given), `omitted` (their
@@ -22,10 +26,12 @@
 #'   `formula`, `levels`.
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
-                          outcome = c("numeric", "factor"),
-                          call = rlang::caller_env()) {
+                          outcome = c("numeric", "factor", "either"),
+                          weights = NULL, call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  outcome <- check_choice(outcome, c("numeric", "factor"), call = call)
+  outcome <- check_choice(outcome, c("numeric", "factor", "either"),
+    call = call
+  )
   if (missing(data)) {
     kb_abort(c(
       "{.arg data} is missing.",
@@ -34,10 +40,12 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   }
   data <- check_table(data, "data", call)
   parts <- read_formula(formula, data, call)
+  weights <- evaluate_weights(weights, data, call)
   data <- data[unique(c(parts$outcomes, parts$predictors))]
   check_columns(data, parts$bare, "data", call)
   refuse_infinite(data, "data", call)
-  keep <- which(rows_kept(data, na_action, "data", call))
+  keep <- which(rows_kept(data, na_action, "data", call) &
+    weights_kept(weights, na_action, call))
   data <- data[keep, , drop = FALSE]
   columns <- learn_columns(data[parts$predictors], parts$bare)
   data[parts$predictors] <- clean_columns(
@@ -47,13 +55,14 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   molded <- mold_pinned(parts$formula, data, call)
   response <- mold_outcome(parts$response, data, call)
   x <- molded$x
+  outcome <- outcome_kind(response$y, outcome)
   y <- check_outcome(
     response$y, outcome, parts$outcome_name, nrow(x), call = call
   )
   finished <- finish_rows(x, y, na_action, "data", parts$outcome_name, call)
   new_mould(
     x[finished, , drop = FALSE], y[finished], "formula", outcome,
-    blueprint = molded$blueprint, columns = columns, pinned = molded$pinned,
+    weights = weights[keep][finished], blueprint = molded$blueprint, columns = columns, pinned = molded$pinned,
     kept = keep[finished], n_rows = parts$n_rows,
     outcome_name = parts$outcome_name, outcome_columns = parts$outcomes,
     outcome_terms = response$terms, formula = parts$given
@@ -66,10 +75,12 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
 #' welcome) or a numeric vector for one column.
 #' @noRd
 mould_xy <- function(x, y, na_action = c("fail", "omit"),
-                     outcome = c("numeric", "factor"),
-                     call = rlang::caller_env()) {
+                     outcome = c("numeric", "factor", "either"),
+                     weights = NULL, call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  outcome <- check_choice(outcome, c("numeric", "factor"), call = call)
+  outcome <- check_choice(outcome, c("numeric", "factor", "either"),
+    call = call
+  )
   if (missing(y)) {
     kb_abort(c(
       "{.arg y} is missing.",
@@ -82,11 +93,14 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
   if (positional) {
     colnames(x) <- position_names(ncol(x))
   }
+  outcome <- outcome_kind(y, outcome)
   y <- check_outcome(y, outcome, "y", n_rows, "x", call = call)
+  weights <- check_weights(weights, n_rows, "x", call = call)
   check_columns(x, colnames(x), "x", call)
   refuse_infinite(x, "x", call)
   kept <- which(rows_kept(x, na_action, "x", call) &
-    rows_kept(name_outcome(y, "y"), na_action, "y", call))
+    rows_kept(name_outcome(y, "y"), na_action, "y", call) &
+    weights_kept(weights, na_action, call))
   x <- x[kept, , drop = FALSE]
   refuse_no_rows(x, "x", call)
   columns <- learn_columns(x, colnames(x))
@@ -94,13 +108,14 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
   finished <- finish_rows(x, y[kept], na_action, "x", "y", call)
   new_mould(
     x[finished, , drop = FALSE], y[kept][finished], "xy", outcome,
-    columns = columns, positional = positional, kept = kept[finished],
+    weights = weights[kept][finished], columns = columns, positional = positional, kept = kept[finished],
     n_rows = n_rows, outcome_name = "y"
   )
 }
 
 #' @noRd
-new_mould <- function(x, y, interface, outcome, blueprint = NULL, columns,
+new_mould <- function(x, y, interface, outcome, weights = NULL,
+                      blueprint = NULL, columns,
                       pinned = character(), positional = FALSE, kept, n_rows,
                       outcome_name, outcome_columns = NULL,
                       outcome_terms = NULL, formula = NULL) {
@@ -110,8 +125,8 @@ new_mould <- function(x, y, interface, outcome, blueprint = NULL, columns,
   }
   structure(
     list(
-      x = x, y = y, interface = interface, blueprint = blueprint,
-      columns = columns, pinned = pinned, x_names = colnames(x),
+      x = x, y = y, weights = weights, interface = interface,
+      blueprint = blueprint, columns = columns, pinned = pinned, x_names = colnames(x),
       positional = positional, n_rows = n_rows,
       omitted = setdiff(seq_len(n_rows), kept), outcome = outcome,
       outcome_name = outcome_name, outcome_columns = outcome_columns,
@@ -125,7 +140,7 @@ new_mould <- function(x, y, interface, outcome, blueprint = NULL, columns,
 #' @noRd
 mould_empty <- function(mould) {
   # Not removed: `mould$x` would then match `mould$x_names` in part.
-  mould[c("x", "y")] <- list(NULL)
+  mould[c("x", "y", "weights")] <- list(NULL)
   mould
 }
 
@@ -259,78 +274,4 @@ forge_xy <- function(mould, newdata, arg, call) {
 blank_rows <- function(x) {
   x[!stats::complete.cases(x), ] <- NA_real_
   x
-}
-
-# Responses -------------------------------------------------------------------
-
-#' A numeric vector or a factor with one value a row
-#'
-#' @param y What came: a vector, or a table with one column.
-#' @param levels Levels of the fit; NULL in fitting.
-#' @noRd
-check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
-                          call) {
-  given <- y
-  if (is.data.frame(y) && ncol(y) == 1) {
-    y <- y[[1]]
-  }
-  if (length(dim(y)) == 2 && ncol(y) == 1) {
-    y <- y[, 1]
-  }
-  fits <- if (outcome == "numeric") {
-    is.numeric(y)
-  } else {
-    is.factor(y) || is.character(y) || is.logical(y)
-  }
-  if (!fits || length(dim(y)) > 1) {
-    refuse_outcome(given, outcome, arg, call)
-  }
-  if (length(y) != n) {
-    where <- if (is.null(rows_of)) "the data" else rows_of
-    kb_abort(c(
-      "{.arg {arg}} must have one value per row of {.arg {where}}: {n}.",
-      x = "It has {length(y)}."
-    ), "outcome", argument = arg, call = call)
-  }
-  if (outcome == "numeric") {
-    y <- as.double(y)
-    refuse_infinite(name_outcome(y, arg), arg, call)
-    return(y)
-  }
-  check_classes(y, levels, arg, call)
-}
-
-#' @noRd
-refuse_outcome <- function(y, outcome, arg, call) {
-  wanted <- c(
-    numeric = "a numeric vector",
-    factor = "a factor (or a character or logical vector)"
-  )[[outcome]]
-  type <- if (is.atomic(y) && !is.null(dim(y))) paste(" of type", typeof(y))
-  hint <- if (outcome == "factor" && is.numeric(y)) {
-    "Use {.fun factor} to make classes of numbers."
-  }
-  kb_abort(c(
-    "The response {.arg {arg}} must be {wanted}.",
-    x = "It is {describe(y)}{type}.", i = hint
-  ), "outcome", argument = arg, call = call)
-}
-
-#' @noRd
-check_classes <- function(y, levels, arg, call) {
-  if (is.null(levels)) {
-    if (is.character(y)) {
-      return(factor(y, sort(unique(y), method = "radix")))
-    }
-    return(factor(y, ordered = FALSE))
-  }
-  novel <- setdiff(as.character(y), c(levels, NA))
-  if (length(novel) > 0) {
-    kb_abort(c(
-      "The response {.arg {arg}} must have the classes of the fit:
-       {.val {levels}}.",
-      x = "It also has {.val {novel}}."
-    ), "outcome", argument = arg, levels = novel, call = call)
-  }
-  factor(as.character(y), levels = levels)
 }

@@ -38,6 +38,16 @@ run_fit <- function(fit, progress, started = now(), time_limit = NULL,
   fit
 }
 
+#' What the generic of an engine says to anything but data or a formula
+#' @noRd
+refuse_data <- function(x, absent, call = rlang::caller_env()) {
+  came <- if (absent) "missing" else describe(x)
+  kb_abort(c(
+    "{.arg x} must be a formula, a matrix, a data frame or a numeric vector.",
+    x = "It is {came}."
+  ), "argument", argument = "x", call = call)
+}
+
 #' The call without the objects and environments that `do.call()` puts in it
 #' @noRd
 plain_call <- function(call) {

@@ -156,86 +156,11 @@ srvm_moments <- function(fit, x, pool) {
   moments
 }
 
-#' The rows of x in blocks, so that a matrix of a block's rows and `columns`
-#' has a bounded number of cells
-#' @noRd
-row_blocks <- function(x, columns, cells = 5e6) {
-  size <- max(1, floor(cells / max(columns, 1)))
-  rows <- seq_len(nrow(x))
-  unname(split(rows, (rows - 1) %/% size))
-}
-
-#' Call f(rows, moments) on blocks of rows whose moments fit in memory
-#' @noRd
-in_blocks <- function(fit, x, pool, f) {
-  lapply(row_blocks(x, length(pool$weights)), function(rows) {
-    f(rows, srvm_moments(fit, x[rows, , drop = FALSE], pool))
-  })
-}
-
-#' Quantiles of f ("credible") or of a new response ("prediction"): exact
-#' quantiles of the mixture of normals over particles
-#' @return Matrix, rows x `probs`, in the response's units.
-#' @noRd
-srvm_quantiles <- function(fit, x, probs, interval, pool) {
-  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
-    mixture_quantiles_cpp(
-      moments$mean, predictive_variance(moments, interval, pool),
-      pool$weights, probs, stats::qnorm(probs)
-    )
-  })
-  out <- do.call(rbind, c(list(matrix(0, 0, length(probs))), blocks))
-  unscale_mean(fit$settings$scaling, out)
-}
-
-#' @noRd
-predictive_variance <- function(moments, interval, pool) {
-  if (interval == "credible") {
-    return(moments$variance)
-  }
-  sweep(moments$variance, 2, pool$noise, "+")
-}
-
-#' Log predictive density of responses, in their own units
-#' @noRd
-srvm_log_score <- function(fit, x, y, pool) {
-  scaling <- fit$settings$scaling
-  y <- scaling_y(scaling, y)
-  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
-    mixture_log_density_cpp(
-      moments$mean, predictive_variance(moments, "prediction", pool),
-      pool$weights, y[rows]
-    )
-  })
-  as.double(unlist(blocks)) - log(scaling$y_scale)
-}
-
-#' Particles drawn with equal weight: systematic resampling under the fit's
-#' seed, in an order that tells nothing (copies are not neighbours)
-#' @noRd
-equal_weight_particles <- function(fit, pool, ndraws = NULL) {
-  if (inherits(fit, "kb_srvm_mcmc")) {
-    # They have equal weight already: in their order, or evenly chosen.
-    n <- length(pool$weights)
-    return(if (is.null(ndraws)) seq_len(n) else spread_over(n, ndraws))
-  }
-  n <- if (is.null(ndraws)) length(pool$weights) else ndraws
-  with_local_seed(fit$seed, {
-    points <- (seq_len(n) - 1 + stats::runif(1)) / n
-    cells <- findInterval(points, cumsum(pool$weights)) + 1L
-    pmin(cells, length(pool$weights))[sample.int(n)]
-  })
-}
-
-#' `m` of 1..n in order, as evenly as can be
-#' @noRd
-spread_over <- function(n, m) as.integer(ceiling((seq_len(m) - 0.5) * n / m))
-
 #' Draws of f, S x n, in the response's units
 #' @param chosen The particles whose draws are wanted.
 #' @noRd
 srvm_draws <- function(fit, x, pool,
-                       chosen = equal_weight_particles(fit, pool)) {
+                       chosen = equal_weight_draws(fit, pool)) {
   settings <- fit$settings
   index <- coefficient_index(pool, settings$intercept)
   candidates <- sort(unique(pool$sets))
@@ -250,14 +175,27 @@ srvm_draws <- function(fit, x, pool,
 #' Noise standard deviations of the same draws, in the response's units
 #' @noRd
 srvm_sigma_draws <- function(fit, pool,
-                             chosen = equal_weight_particles(fit, pool)) {
+                             chosen = equal_weight_draws(fit, pool)) {
   unscale_sd(fit$settings$scaling, sqrt(pool$draws$noise[chosen]))
 }
 
 #' Draws of new responses, S x n, from R's generator
 #' @noRd
 srvm_responses <- function(fit, x, pool,
-                           chosen = equal_weight_particles(fit, pool)) {
+                           chosen = equal_weight_draws(fit, pool)) {
   f <- srvm_draws(fit, x, pool, chosen)
   f + srvm_sigma_draws(fit, pool, chosen) * stats::rnorm(length(f))
 }
+
+# As the generics of predictions know them -------------------------------------
+
+#' @export
+posterior_pool.kb_srvm <- function(fit) srvm_pool(fit)
+#' @export
+posterior_mean.kb_srvm <- srvm_mean
+#' @export
+posterior_moments.kb_srvm <- srvm_moments
+#' @export
+posterior_draws.kb_srvm <- srvm_draws
+#' @export
+noise_variance.kb_srvm <- function(fit, pool) pool$noise

@@ -64,125 +64,13 @@ predict.kb_srvm <- function(object, newdata,
   refuse_ignored(type, interval, c(
     interval = interval != "none", level = !missing(level),
     probs = !missing(probs), newy = !is.null(newy), ndraws = !is.null(ndraws)
-  ))
+  ), list(
+    response = "interval", quantile = c("interval", "probs"),
+    draws = "ndraws", log_score = "newy"
+  )[[type]], "predict.kb_srvm")
   level <- check_number(level, 0, 1, open = TRUE)
   rows <- prediction_rows(
     object, newdata, newy, missing(newdata), type == "log_score"
   )
-  x <- rows$x[rows$complete, , drop = FALSE]
-  pool <- srvm_pool(object)
-  out <- switch(type,
-    response = srvm_response(object, x, interval, level, pool),
-    quantile = srvm_quantiles(
-      object, x, check_probs(probs),
-      if (interval == "none") "prediction" else interval, pool
-    ),
-    draws = t(srvm_draws(
-      object, x, pool,
-      equal_weight_particles(object, pool, check_ndraws(ndraws))
-    )),
-    log_score = srvm_log_score(object, x, rows$y[rows$complete], pool)
-  )
-  if (type == "quantile") colnames(out) <- paste0(100 * probs, "%")
-  out <- spread_rows(out, rows$complete)
-  if (type == "draws") t(out) else out
-}
-
-#' No argument is silently ignored
-#' @param given Named: which arguments the caller gave.
-#' @noRd
-refuse_ignored <- function(type, interval, given, call = rlang::caller_env()) {
-  used <- list(
-    response = c("interval", if (interval != "none") "level"),
-    quantile = c("interval", "probs"), draws = "ndraws", log_score = "newy"
-  )[[type]]
-  ignored <- setdiff(names(given)[given], used)
-  if (length(ignored) > 0) {
-    setting <- paste0('type = "', type, '"')
-    if (type == "response") {
-      setting <- paste0(setting, ', interval = "', interval, '"')
-    }
-    kb_abort(c(
-      "{.arg {ignored}} would have no effect with {.code {setting}}.",
-      i = "{.code ?predict.kb_srvm} says what belongs to which {.arg type}."
-    ), "argument", argument = ignored, call = call)
-  }
-}
-
-#' @noRd
-srvm_response <- function(fit, x, interval, level, pool) {
-  mean <- srvm_mean(fit, x, pool)
-  if (interval == "none") {
-    return(mean)
-  }
-  tail <- (1 - level) / 2
-  limits <- srvm_quantiles(fit, x, c(tail, 1 - tail), interval, pool)
-  cbind(fit = mean, lwr = limits[, 1], upr = limits[, 2])
-}
-
-#' The rows to predict: moulded new data or the training rows
-#' @return List of `x`, `complete` and `y` (where it is wanted).
-#' @noRd
-prediction_rows <- function(object, newdata, newy, training, outcome,
-                            call = rlang::caller_env()) {
-  if (training) {
-    if (!is.null(newy)) {
-      kb_abort(c(
-        "{.arg newy} goes with {.arg newdata}, which is missing.",
-        i = "Without both, the training rows are used."
-      ), "argument", argument = "newy", call = call)
-    }
-    rows <- training_rows(object)
-    return(list(
-      x = object$data$x[rows, , drop = FALSE],
-      complete = rep(TRUE, length(rows)), y = object$data$y[rows]
-    ))
-  }
-  if (!outcome) {
-    return(mould_forge(object$mould, newdata, call = call))
-  }
-  if (!is.null(newy)) {
-    return(mould_forge_xy(object$mould, newdata, newy, call = call))
-  }
-  if (object$mould$interface == "xy") {
-    kb_abort(c(
-      "{.arg newy} must be given: the responses of {.arg newdata}.",
-      i = "The model was fitted to x and y, not to a formula."
-    ), "argument", argument = "newy", call = call)
-  }
-  mould_forge(object$mould, newdata, outcome = TRUE, call = call)
-}
-
-#' Put the results of complete rows in their places, NA elsewhere
-#' @noRd
-spread_rows <- function(out, complete) {
-  if (all(complete)) {
-    return(out)
-  }
-  if (is.matrix(out)) {
-    full <- matrix(NA_real_, length(complete), ncol(out))
-    full[complete, ] <- out
-    colnames(full) <- colnames(out)
-    return(full)
-  }
-  full <- rep(NA_real_, length(complete))
-  full[complete] <- out
-  full
-}
-
-#' @noRd
-check_probs <- function(probs, call = rlang::caller_env()) {
-  inside <- is.numeric(probs) && length(probs) > 0 && !anyNA(probs) &&
-    all(probs > 0 & probs < 1)
-  if (!inside) {
-    bad_argument(
-      probs, "probs", "numbers strictly between 0 and 1", call
-    )
-  }
-  as.double(probs)
-}
-
-#' @noRd
-check_ndraws <- function(ndraws, call = rlang::caller_env()) {
-  if (is.null(ndraws)) NULL else check_count(ndraws, 1, call = call)
+  predict_regression(object, rows, type, interval, level, probs, ndraws)
 }

@@ -120,13 +120,7 @@
 srvm <- function(x, ...) UseMethod("srvm")
 
 #' @export
-srvm.default <- function(x, ...) {
-  came <- if (missing(x)) "missing" else describe(x)
-  kb_abort(c(
-    "{.arg x} must be a formula, a matrix, a data frame or a numeric vector.",
-    x = "It is {came}."
-  ), "argument", argument = "x")
-}
+srvm.default <- function(x, ...) refuse_data(x, missing(x))
 
 #' @rdname srvm
 #' @export

@@ -56,16 +56,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// bark_moments_cpp
-Rcpp::List bark_moments_cpp(Rcpp::List draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, bool drawn);
-RcppExport SEXP _kernelbayes_bark_moments_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP drawnSEXP) {
+// bark_values_cpp
+Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, const std::string& what, const Rcpp::IntegerVector& chosen, int average);
+RcppExport SEXP _kernelbayes_bark_values_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP whatSEXP, SEXP chosenSEXP, SEXP averageSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type train(trainSEXP);
-    Rcpp::traits::input_parameter< bool >::type drawn(drawnSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_moments_cpp(draws, x, train, drawn));
+    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
+    Rcpp::traits::input_parameter< int >::type average(averageSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_values_cpp(draws, x, train, what, chosen, average));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -499,7 +501,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_advance_cpp", (DL_FUNC) &_kernelbayes_bark_advance_cpp, 2},
     {"_kernelbayes_bark_close_cpp", (DL_FUNC) &_kernelbayes_bark_close_cpp, 1},
     {"_kernelbayes_bark_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_snapshot_cpp, 1},
-    {"_kernelbayes_bark_moments_cpp", (DL_FUNC) &_kernelbayes_bark_moments_cpp, 4},
+    {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 6},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 8},
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},

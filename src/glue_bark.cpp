@@ -1,6 +1,9 @@
 #include <RcppEigen.h>
 
+#include <cmath>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/bark/chain.hpp"
 #include "glue/bark_from_r.hpp"
@@ -116,21 +119,72 @@ bark::Chain::Saved chain_from_r(const Rcpp::List& list) {
   return out;
 }
 
-// Columns of the kernel at new points for the slots of one draw.
-void fill_columns(const Eigen::MatrixXd& x, const Eigen::MatrixXd& train,
-                  const int* location, int m, const double* log_lambda,
-                  const int* included, Eigen::MatrixXd& out) {
-  out.setZero(x.rows(), m);
-  for (int l = 0; l < x.cols(); ++l) {
-    if (!included[l]) continue;
-    const double lambda = std::exp(log_lambda[l]);
-    for (int j = 0; j < m; ++j) {
-      if (location[j] == 0) continue;
-      out.col(j).array() -=
-          lambda * (x.col(l).array() - train(location[j] - 1, l)).square();
+// The draws of all chains where R holds them, without a copy.
+class PooledDraws {
+ public:
+  explicit PooledDraws(const Rcpp::List& list)
+      : m_(list["m"]),
+        location_(list["location"]),
+        included_(list["included"]),
+        log_lambda_(list["log_lambda"]),
+        beta_(list["beta"]),
+        factor_(list["factor"]),
+        z_(list["z"]) {
+    std::size_t slots = 0, entries = 0;
+    for (const int m : m_) {
+      first_slot_.push_back(slots);
+      first_entry_.push_back(entries);
+      slots += m;
+      entries += static_cast<std::size_t>(m) * (m + 1) / 2;
     }
   }
-  out = out.array().exp();
+
+  using Map = Eigen::Map<const Eigen::VectorXd>;
+  Map beta(int i) const { return {beta_.begin() + first_slot_[i], m_[i]}; }
+  Map z(int i) const { return {z_.begin() + first_slot_[i], m_[i]}; }
+
+  Eigen::MatrixXd factor(int i) const {
+    const int m = m_[i];
+    const double* next = factor_.begin() + first_entry_[i];
+    Eigen::MatrixXd out = Eigen::MatrixXd::Zero(m, m);
+    for (int j = 0; j < m; ++j) {
+      for (int r = j; r < m; ++r) out(r, j) = *next++;
+    }
+    return out;
+  }
+
+  // Columns of the kernel at the rows of x for the slots of draw i.
+  void fill_columns(int i, const Eigen::MatrixXd& x,
+                    const Eigen::MatrixXd& train, Eigen::MatrixXd& out) const {
+    const int m = m_[i];
+    const Eigen::Index first = i * x.cols();
+    const int* location = location_.begin() + first_slot_[i];
+    out.setZero(x.rows(), m);
+    for (Eigen::Index l = 0; l < x.cols(); ++l) {
+      if (!included_[first + l]) continue;
+      const double lambda = std::exp(log_lambda_[first + l]);
+      for (int j = 0; j < m; ++j) {
+        if (location[j] == 0) continue;
+        out.col(j).array() -=
+            lambda * (x.col(l).array() - train(location[j] - 1, l)).square();
+      }
+    }
+    out = out.array().exp();
+  }
+
+ private:
+  Rcpp::IntegerVector m_, location_, included_;
+  Rcpp::NumericVector log_lambda_, beta_, factor_, z_;
+  std::vector<std::size_t> first_slot_, first_entry_;
+};
+
+// Means of each `size` rows.
+Eigen::MatrixXd group_means(const Eigen::MatrixXd& columns, int size) {
+  Eigen::MatrixXd out(columns.rows() / size, columns.cols());
+  for (Eigen::Index i = 0; i < out.rows(); ++i) {
+    out.row(i) = columns.middleRows(i * size, size).colwise().mean();
+  }
+  return out;
 }
 
 }  // namespace
@@ -182,37 +236,37 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
       _["seconds"] = saved.seconds);
 }
 
-// At the rows of x, a column a draw: the mean and variance of f given all but
-// the coefficients, or f with the coefficients drawn.
+// At the rows of x, a column a draw of `chosen` (from 1), by `what`: the mean
+// of f given all but the coefficients ("mean"), with its variance ("moments"),
+// or f with the coefficients drawn ("draw"). Each `average` rows, one group
+// after the other, are replaced by the mean of f over them.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List bark_moments_cpp(Rcpp::List draws, const Eigen::MatrixXd& x,
-                            const Eigen::MatrixXd& train, bool drawn) {
-  const bark::Draws all = draws_from_r(draws);
-  const std::size_t n = all.m.size();
-  Eigen::MatrixXd mean(x.rows(), n);
-  Eigen::MatrixXd variance(drawn ? 0 : x.rows(), drawn ? 0 : n);
+Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
+                           const Eigen::MatrixXd& train,
+                           const std::string& what,
+                           const Rcpp::IntegerVector& chosen, int average) {
+  const PooledDraws all(draws);
+  const bool moments = what == "moments";
+  const Eigen::Index n = x.rows() / average, s = chosen.size();
+  Eigen::MatrixXd mean(n, s), variance(moments ? n : 0, moments ? s : 0);
   Eigen::MatrixXd columns;
-  std::size_t at = 0, at_factor = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const int m = all.m[i];
-    fill_columns(x, train, all.location.data() + at, m,
-                 all.log_lambda.data() + i * x.cols(),
-                 all.included.data() + i * x.cols(), columns);
-    if (drawn) {
-      mean.col(i) = columns * Eigen::Map<const Eigen::VectorXd>(
-                                  all.beta.data() + at, m);
-    } else {
-      Eigen::MatrixXd factor = Eigen::MatrixXd::Zero(m, m);
-      for (int j = 0; j < m; ++j) {
-        for (int r = j; r < m; ++r) factor(r, j) = all.factor[at_factor++];
-      }
-      const Eigen::MatrixXd h =
-          factor.triangularView<Eigen::Lower>().solve(columns.transpose());
-      mean.col(i) = h.transpose() * Eigen::Map<const Eigen::VectorXd>(
-                                        all.z.data() + at, m);
-      variance.col(i) = h.colwise().squaredNorm().transpose();
+  for (Eigen::Index i = 0; i < s; ++i) {
+    const int draw = chosen[i] - 1;
+    all.fill_columns(draw, x, train, columns);
+    if (average > 1) columns = group_means(columns, average);
+    if (what == "draw") {
+      mean.col(i) = columns * all.beta(draw);
+      continue;
     }
-    at += m;
+    const Eigen::MatrixXd factor = all.factor(draw);
+    const auto lower = factor.triangularView<Eigen::Lower>();
+    if (moments) {
+      const Eigen::MatrixXd h = lower.solve(columns.transpose());
+      mean.col(i) = h.transpose() * all.z(draw);
+      variance.col(i) = h.colwise().squaredNorm().transpose();
+    } else {
+      mean.col(i) = columns * lower.transpose().solve(all.z(draw)).eval();
+    }
   }
   return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }

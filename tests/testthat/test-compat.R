@@ -275,7 +275,7 @@ test_that("posterior_predict adds the noise of each draw", {
   many <- rstantools::posterior_predict(line, new, ndraws = 3000, seed = 3)
   expect_identical(dim(many), c(3000L, 3L))
   sigma <- srvm_sigma_draws(
-    line, srvm_pool(line), equal_weight_particles(line, srvm_pool(line), 3000)
+    line, srvm_pool(line), equal_weight_draws(line, srvm_pool(line), 3000)
   )
   z <- (many - rstantools::posterior_epred(line, new, ndraws = 3000)) / sigma
   for (i in 1:3) expect_gt(stats::ks.test(z[, i], "pnorm")$p.value, 1e-5)

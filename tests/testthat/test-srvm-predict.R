@@ -225,7 +225,7 @@ test_that("moments, means, quantiles and scores are those of the particles", {
         sd[i, ]
       )) / unit
     }, 0)
-    expect_close(srvm_log_score(fit, x, y, pool), log(density), 1e-8)
+    expect_close(regression_log_score(fit, x, y, pool), log(density), 1e-8)
   }
 })
 
@@ -285,7 +285,7 @@ test_that("draws are S x n, of the particles' posteriors", {
   z <- (drop(pool$weights %*% draws) - predict(fit, new)) / sd
   expect_lt(max(abs(z)), stats::qnorm(1 - 1e-6))
   # Draws of equal weight are these, resampled.
-  chosen <- equal_weight_particles(fit, pool)
+  chosen <- equal_weight_draws(fit, pool)
   expect_identical(predict(fit, new, "draws"), draws[chosen, ])
 })
 
@@ -302,7 +302,7 @@ test_that("draws repeat under the fit's seed and any number can be asked", {
   distinct <- srvm_draws(fit, as.matrix(new["x"]), pool, 1:40)
   expect_true(all(many[, 1] %in% distinct[, 1]))
   # Systematic resampling: each particle comes within one of its share.
-  chosen <- tabulate(equal_weight_particles(fit, pool, 400), 40)
+  chosen <- tabulate(equal_weight_draws(fit, pool, 400), 40)
   expect_lt(max(abs(chosen - 400 * pool$weights)), 1 + 1e-9)
   set.seed(1)
   before <- .Random.seed
@@ -414,7 +414,7 @@ test_that("responses of log_score come from newdata or newy", {
   logged <- srvm(log(y + 2) ~ x, data, control = quick, seed = 1)
   expect_identical(
     predict(logged, new, "log_score"),
-    srvm_log_score(
+    regression_log_score(
       logged, as.matrix(new["x"]), log(new$y + 2), srvm_pool(logged)
     )
   )

@@ -1,0 +1,101 @@
+# The Levy measure behind bark(): what its parameters imply, and which are
+# implied by a number of kernels and a discrepancy.
+
+#' Expected number of kernels, eq. 8
+#'
+#' By Gamma(1 + x) = x Gamma(x), so that it is finite down to alpha = 0, where
+#' it tends to gamma; it tends to 0 as alpha tends to 2.
+#' @noRd
+bark_nu <- function(alpha, gamma, eps) {
+  exp(log(gamma) + alpha * (log(2) - log(eps) - log(alpha) / 2) +
+    lgamma(1 + alpha / 2) - lgamma(1 - alpha / 2))
+}
+
+#' Expected squared discrepancy of the continuous approximation over |g|^2
+#'
+#' The integral of b^2 (|b|^(-1 - alpha) - (b^2 + alpha eps^2)^(-(1 + alpha) /
+#' 2)) gamma c_alpha, of which eq. 12 means to be a bound. With the
+#' reflection and duplication formulas its ratio to nu is as below.
+#' @noRd
+bark_discrepancy <- function(alpha, gamma, eps) {
+  bark_nu(alpha, gamma, eps) * discrepancy_ratio(alpha, eps)
+}
+
+#' Discrepancy of one expected kernel: the same for both approximations
+#' @noRd
+discrepancy_ratio <- function(alpha, eps) {
+  alpha * eps^2 / (2 - alpha)
+}
+
+#' Expected number of kernels where |beta| is truncated at eps, eq. 7
+#'
+#' Gamma(alpha) sin(pi alpha / 2) is written without the sine, which would lose
+#' its digits near alpha = 2.
+#' @noRd
+bark_nu_truncated <- function(alpha, gamma, eps) {
+  exp(log(gamma) + alpha * (log(2) - log(eps)) - log(pi) / 2 +
+    lgamma((1 + alpha) / 2) - lgamma(1 - alpha / 2))
+}
+
+#' @noRd
+bark_discrepancy_truncated <- function(alpha, gamma, eps) {
+  bark_nu_truncated(alpha, gamma, eps) * discrepancy_ratio(alpha, eps)
+}
+
+#' The eps and gamma of a number of kernels and a discrepancy
+#'
+#' Their ratio determines eps, and nu is proportional to gamma.
+#' @noRd
+bark_elicit <- function(alpha, n_kernels, discrepancy) {
+  eps <- sqrt(discrepancy / n_kernels * (2 - alpha) / alpha)
+  list(eps = eps, gamma = n_kernels / bark_nu(alpha, 1, eps))
+}
+
+# Checks ---------------------------------------------------------------------
+
+#' Whether n_kernels and discrepancy take the place of eps and gamma
+#' @noRd
+check_elicitation <- function(n_kernels, discrepancy, given,
+                              call = rlang::caller_env()) {
+  elicited <- c(
+    n_kernels = !is.null(n_kernels), discrepancy = !is.null(discrepancy)
+  )
+  if (!any(elicited)) {
+    return(FALSE)
+  }
+  came <- names(which(elicited))
+  if (any(given)) {
+    kb_abort(c(
+      "{.arg n_kernels} and {.arg discrepancy} take the place of
+       {.arg gamma} and {.arg eps}: give one pair only.",
+      x = "Given were {.arg {c(names(which(given)), came)}}."
+    ), "argument", argument = came[[1]], call = call)
+  }
+  if (!all(elicited)) {
+    absent <- setdiff(names(elicited), came)
+    kb_abort(c(
+      "{.arg n_kernels} and {.arg discrepancy} must be given together.",
+      x = "{.arg {absent}} is missing.",
+      i = "The two determine {.arg gamma} and {.arg eps}."
+    ), "argument", argument = absent, call = call)
+  }
+  TRUE
+}
+
+#' The expected number of kernels must be one that a sampler can hold
+#' @noRd
+check_levy <- function(alpha, levy, call = rlang::caller_env()) {
+  nu <- bark_nu(alpha, levy$gamma, levy$eps)
+  size <- c(levy$eps, levy$gamma, bark_discrepancy(alpha, levy$gamma, levy$eps))
+  fine <- nu > 0 && nu <= .Machine$integer.max && all(is.finite(size)) &&
+    all(size > 0)
+  if (!isTRUE(fine)) {
+    kb_abort(c(
+      "The expected number of kernels must be a positive number below 2^31,
+       and the discrepancy positive and finite.",
+      x = "{.code alpha = {format(alpha)}}, {.code gamma = {format(levy$gamma)}}
+           and {.code eps = {format(levy$eps)}} make them {format(nu)} and
+           {format(size[[3]])}."
+    ), "argument", argument = "gamma", call = call)
+  }
+}

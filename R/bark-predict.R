@@ -1,0 +1,180 @@
+#' Predictions of Bayesian additive regression kernels
+#'
+#' @param object A fit of [bark()].
+#' @param newdata New predictors in the shape that the fit was given: a data
+#'   frame for formula fits (columns in any order), a matrix, data frame or
+#'   vector otherwise. Missing: the training rows, in the order given. Rows
+#'   with missing values give `NA`.
+#' @param type What to return, see Value; `NULL` is `"response"` for gaussian
+#'   and `"class"` for probit fits.
+#' @param interval Adds the limits of an equal-tailed interval: `"credible"`
+#'   for f or for the probability of a class, `"prediction"` for a new numeric
+#'   response. With `"quantile"`, whose quantiles are returned (then
+#'   `"prediction"` unless given).
+#' @param level Probability inside the interval.
+#' @param probs Probabilities of `"quantile"`.
+#' @param newy For `"log_score"`: the responses. Formula fits find them in
+#'   `newdata`.
+#' @param ndraws For `"draws"`: the number of draws S, chosen evenly; by
+#'   default all that were kept.
+#' @param weights For predictions of new numeric responses: the weights of the
+#'   rows of `newdata`, as in [bark()]. `NULL`: 1, but those of the fit for the
+#'   training rows.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return With n the rows of `newdata`, for gaussian fits in units of the
+#'   response:
+#' * `"response"`: the posterior mean of f, a vector of length n; with an
+#'   interval a matrix n x 3 with columns `fit`, `lwr`, `upr`.
+#' * `"quantile"`: a matrix n x `length(probs)`.
+#' * `"draws"`: a matrix S x n of draws of f, chain by chain. New responses are
+#'   drawn by `rstantools::posterior_predict()`.
+#' * `"log_score"`: log posterior predictive densities of the responses, a
+#'   vector of length n.
+#'
+#' For probit fits:
+#' * `"class"`: a factor of length n, the class whose probability is above one
+#'   half (the first level where they are equal).
+#' * `"prob"`: posterior predictive probabilities, a matrix n x 2 with the
+#'   levels as names; with a credible interval an array n x 2 x 3, whose last
+#'   dimension is `fit`, `lwr`, `upr`.
+#' * `"response"`: the probability of the second level, a vector as for
+#'   [stats::predict.glm()]; with a credible interval a matrix n x 3.
+#' * `"link"`: the posterior mean of f; with a credible interval a matrix n x 3.
+#' * `"draws"`: draws of f (not of the probability), S x n.
+#' * `"log_score"`: log probabilities of the classes given.
+#'
+#' Means, quantiles and densities integrate over the coefficients exactly
+#' given the other parameters, which leaves less Monte Carlo error than means
+#' over draws. The probability of the second level is the mean of
+#' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
+#' variances v of f given each draw, and so is not that of the mean of f.
+#'
+#' @section Errors:
+#' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
+#' `kb_error_argument` (also for a type that the family does not have and for
+#' arguments that the chosen `type` would ignore); novel factor levels are a
+#' warning (`kb_warning_novel_level`) and give `NA`.
+#'
+#' @examples
+#' data <- sim_friedman(60, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
+#' fit <- bark(y ~ ., data, control = settings, seed = 1)
+#' new <- data[1:3, ]
+#' predict(fit, new)
+#' predict(fit, new, interval = "prediction", level = 0.9)
+#' predict(fit, new, type = "quantile", probs = c(0.1, 0.5, 0.9))
+#' dim(predict(fit, new, type = "draws"))
+#' predict(fit, new, type = "log_score")
+#' @export
+predict.kb_bark <- function(object, newdata, type = NULL,
+                            interval = c("none", "credible", "prediction"),
+                            level = 0.9, probs = c(0.05, 0.5, 0.95),
+                            newy = NULL, ndraws = NULL, weights = NULL, ...) {
+  check_no_dots(...)
+  object <- migrate_fit(object)
+  type <- check_bark_type(object, type)
+  interval <- check_choice(interval, c("none", "credible", "prediction"))
+  refuse_ignored(
+    type, interval, c(
+      interval = interval != "none", level = !missing(level),
+      probs = !missing(probs), newy = !is.null(newy),
+      ndraws = !is.null(ndraws), weights = !is.null(weights)
+    ), bark_arguments(object, type, interval), "predict.kb_bark"
+  )
+  level <- check_number(level, 0, 1, open = TRUE)
+  rows <- prediction_rows(
+    object, newdata, newy, missing(newdata), type == "log_score", weights
+  )
+  if (is_probit(object)) {
+    predict_classes(object, rows, type, interval, level, ndraws)
+  } else {
+    predict_regression(object, rows, type, interval, level, probs, ndraws)
+  }
+}
+
+#' @noRd
+check_bark_type <- function(fit, type, call = rlang::caller_env()) {
+  types <- if (is_probit(fit)) {
+    c("class", "prob", "response", "link", "draws", "log_score")
+  } else {
+    c("response", "quantile", "draws", "log_score")
+  }
+  if (is.null(type)) types[[1]] else check_choice(type, types, call = call)
+}
+
+#' The arguments that a type uses
+#' @noRd
+bark_arguments <- function(fit, type, interval) {
+  if (is_probit(fit)) {
+    # There is no noise whose variance a prediction interval could add.
+    banded <- if (interval != "prediction") "interval"
+    return(list(
+      prob = banded, response = banded, link = banded, draws = "ndraws",
+      log_score = "newy"
+    )[[type]])
+  }
+  noisy <- if (interval != "credible") "weights"
+  list(
+    response = c("interval", if (interval == "prediction") "weights"),
+    quantile = c("interval", "probs", noisy), draws = "ndraws",
+    log_score = c("newy", "weights")
+  )[[type]]
+}
+
+# The mixture ------------------------------------------------------------------
+
+#' The draws of all chains, one after the other
+#' @noRd
+bark_pool <- function(fit) {
+  draws <- lapply(fit_runs(fit), `[[`, "draws")
+  glue <- function(name) unlist(lapply(draws, `[[`, name), use.names = FALSE)
+  names <- names(draws[[1]])
+  pool <- stats::setNames(lapply(names, glue), names)
+  n <- length(pool$m)
+  pool$weights <- rep(1 / n, n)
+  pool
+}
+
+#' At the rows of x, for each chosen draw, in the units of the model
+#' @param what `"mean"` of f given all but the coefficients, `"moments"` (its
+#'   variance too) or `"draw"` (f with the coefficients drawn).
+#' @param average Rows whose mean is taken, one group after the other.
+#' @noRd
+bark_values <- function(fit, x, pool, what, chosen = seq_along(pool$m),
+                        average = 1L) {
+  scaling <- fit$settings$scaling
+  bark_values_cpp(
+    pool, scaling_x(scaling, x), scaling_x(scaling, fit$data$x), what, chosen,
+    average
+  )
+}
+
+#' @noRd
+bark_moments <- function(fit, x, pool, drawn = FALSE) {
+  bark_values(fit, x, pool, if (drawn) "draw" else "moments")
+}
+
+#' @export
+posterior_pool.kb_bark <- function(fit) bark_pool(fit)
+
+#' @export
+posterior_moments.kb_bark <- function(fit, x, pool) bark_moments(fit, x, pool)
+
+#' @export
+posterior_mean.kb_bark <- function(fit, x, pool) {
+  blocks <- lapply(row_blocks(x, length(pool$m)), function(rows) {
+    rowMeans(bark_values(fit, x[rows, , drop = FALSE], pool, "mean")$mean)
+  })
+  unscale_mean(fit$settings$scaling, as.double(unlist(blocks)))
+}
+
+#' @export
+posterior_draws.kb_bark <- function(fit, x, pool,
+                                    chosen = equal_weight_draws(fit, pool)) {
+  f <- t(bark_values(fit, x, pool, "draw", chosen)$mean)
+  unscale_mean(fit$settings$scaling, f)
+}
+
+#' @export
+noise_variance.kb_bark <- function(fit, pool) 1 / pool$noise

@@ -1,0 +1,141 @@
+# Responses and weights of the rows: what is accepted, what is stored.
+
+# Responses -------------------------------------------------------------------
+
+#' A numeric vector or a factor with one value a row
+#'
+#' @param y What came: a vector, or a table with one column.
+#' @param levels Levels of the fit; NULL in fitting.
+#' @noRd
+check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
+                          call) {
+  given <- y
+  if (is.data.frame(y) && ncol(y) == 1) {
+    y <- y[[1]]
+  }
+  if (length(dim(y)) == 2 && ncol(y) == 1) {
+    y <- y[, 1]
+  }
+  fits <- if (outcome == "numeric") {
+    is.numeric(y)
+  } else {
+    is.factor(y) || is.character(y) || is.logical(y)
+  }
+  if (!fits || length(dim(y)) > 1) {
+    refuse_outcome(given, outcome, arg, call)
+  }
+  if (length(y) != n) {
+    where <- if (is.null(rows_of)) "the data" else rows_of
+    kb_abort(c(
+      "{.arg {arg}} must have one value per row of {.arg {where}}: {n}.",
+      x = "It has {length(y)}."
+    ), "outcome", argument = arg, call = call)
+  }
+  if (outcome == "numeric") {
+    y <- as.double(y)
+    refuse_infinite(name_outcome(y, arg), arg, call)
+    return(y)
+  }
+  check_classes(y, levels, arg, call)
+}
+
+#' @noRd
+refuse_outcome <- function(y, outcome, arg, call) {
+  wanted <- c(
+    numeric = "a numeric vector",
+    factor = "a factor (or a character or logical vector)"
+  )[[outcome]]
+  type <- if (is.atomic(y) && !is.null(dim(y))) paste(" of type", typeof(y))
+  hint <- if (outcome == "factor" && is.numeric(y)) {
+    "Use {.fun factor} to make classes of numbers."
+  }
+  kb_abort(c(
+    "The response {.arg {arg}} must be {wanted}.",
+    x = "It is {describe(y)}{type}.", i = hint
+  ), "outcome", argument = arg, call = call)
+}
+
+#' @noRd
+check_classes <- function(y, levels, arg, call) {
+  if (is.null(levels)) {
+    if (is.character(y)) {
+      return(factor(y, sort(unique(y), method = "radix")))
+    }
+    return(factor(y, ordered = FALSE))
+  }
+  novel <- setdiff(as.character(y), c(levels, NA))
+  if (length(novel) > 0) {
+    kb_abort(c(
+      "The response {.arg {arg}} must have the classes of the fit:
+       {.val {levels}}.",
+      x = "It also has {.val {novel}}."
+    ), "outcome", argument = arg, levels = novel, call = call)
+  }
+  factor(as.character(y), levels = levels)
+}
+
+#' What a response is where the engine takes both kinds
+#' @noRd
+outcome_kind <- function(y, outcome) {
+  if (outcome != "either") {
+    return(outcome)
+  }
+  if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
+  if (is.factor(y) || is.character(y) || is.logical(y)) "factor" else "numeric"
+}
+
+#' Two-class problems: the response as -1 and +1, the second level
+#' @noRd
+class_signs <- function(y) 2 * as.integer(y) - 3
+
+#' A factor of two classes; `levels` are those that its rows have
+#' @noRd
+check_two_classes <- function(y, arg, call = rlang::caller_env()) {
+  if (nlevels(y) != 2) {
+    kb_abort(c(
+      "The response {.arg {arg}} must have two classes.",
+      x = "It has {nlevels(y)}: {.val {levels(y)}}."
+    ), "outcome", argument = arg, levels = levels(y), call = call)
+  }
+  y
+}
+
+# Weights ----------------------------------------------------------------------
+
+#' Weights of the rows: looked up in the data first, as by `lm()`
+#' @noRd
+evaluate_weights <- function(weights, data, call) {
+  value <- tryCatch(rlang::eval_tidy(weights, data), error = function(error) {
+    kb_abort(c(
+      "{.arg weights} cannot be evaluated.",
+      x = "{conditionMessage(error)}."
+    ), "argument", argument = "weights", call = call)
+  })
+  check_weights(value, nrow(data), "data", call = call)
+}
+
+#' NULL, or positive finite numbers, one a row; NA where they are missing
+#' @noRd
+check_weights <- function(weights, n, rows_of, call = rlang::caller_env()) {
+  if (is.null(weights)) {
+    return(NULL)
+  }
+  known <- weights[!is.na(weights)]
+  fine <- is.numeric(weights) && is.null(dim(weights)) &&
+    length(weights) == n && all(is.finite(known)) && all(known > 0) &&
+    !any(is.nan(weights))
+  if (!fine) {
+    bad_argument(weights, "weights", paste0(
+      "positive finite numbers, one a row of `", rows_of, "` (", n, ")"
+    ), call)
+  }
+  as.double(weights)
+}
+
+#' @noRd
+weights_kept <- function(weights, na_action, call) {
+  if (is.null(weights)) {
+    return(TRUE)
+  }
+  rows_kept(name_outcome(weights, "weights"), na_action, "weights", call)
+}

@@ -1,0 +1,178 @@
+# Priors of the noise precision, and what the data make of them.
+
+#' Priors of the noise precision
+#'
+#' `noise_gamma()` is the gamma distribution of the noise precision, one over
+#' the variance; `noise_improper()` its improper limit, for reproduction only.
+#'
+#' The density of `noise_gamma(shape, rate)` at the precision phi is
+#' proportional to \eqn{\phi^{shape - 1} \exp(-rate \phi)}{phi^(shape - 1)
+#' exp(-rate phi)}. It is the same law as `ig(shape, rate)` for the variance.
+#' Precisions are in one over squared units of the response that the model
+#' sees: where the response is standardised (`scale = TRUE`), in units of one
+#' over its variance.
+#'
+#' `noise_improper()` is the density 1 / phi that the paper on Bayesian
+#' additive regression kernels recommends as giving a proper posterior. It does
+#' not, for any number of distinct rows: the number of kernels is unbounded, and
+#' with as many different kernels as rows the likelihood tends to a positive
+#' constant as phi grows, so that the integral of the posterior diverges. (Only
+#' rows that have equal predictors and different responses bound phi.) What a
+#' sampler gives depends on how long it runs, and no evidence is defined. A fit
+#' under it warns with class `kb_warning_improper`.
+#'
+#' @param shape,rate Positive numbers.
+#'
+#' @return An object of class `kb_noise_gamma` or `kb_noise_improper`, and
+#'   `kb_noise_prior`.
+#' @section Errors: Numbers that are not positive and finite are an error of
+#'   class `kb_error_argument`; a rate of 0 is one of class
+#'   `kb_error_improper` as well.
+#' @seealso [bark_prior()], which uses them; [fixed()] for a known variance.
+#' @examples
+#' noise_gamma(1.5, 0.1)
+#' @name noise_prior
+NULL
+
+#' @rdname noise_prior
+#' @export
+noise_gamma <- function(shape, rate) {
+  refuse_improper(rate)
+  structure(
+    list(
+      shape = check_number(shape, 0, open = TRUE),
+      rate = check_number(rate, 0, open = TRUE)
+    ),
+    class = c("kb_noise_gamma", "kb_noise_prior")
+  )
+}
+
+#' @rdname noise_prior
+#' @export
+noise_improper <- function() {
+  structure(
+    list(shape = 0, rate = 0),
+    class = c("kb_noise_improper", "kb_noise_prior")
+  )
+}
+
+#' @noRd
+refuse_improper <- function(rate, call = rlang::caller_env()) {
+  if (is.numeric(rate) && length(rate) == 1 && rate %in% 0) {
+    kb_abort(c(
+      "{.arg rate} must be above 0: with 0 the posterior is improper for any
+       number of distinct rows.",
+      x = "The number of kernels is unbounded, and with as many kernels as rows
+           the likelihood does not vanish as the precision grows.",
+      i = "For reproduction only, {.fn noise_improper} has the limit 1 / phi."
+    ), c("improper", "argument"), argument = "rate", call = call)
+  }
+}
+
+#' @noRd
+check_noise <- function(x, arg = rlang::caller_arg(x),
+                        call = rlang::caller_env()) {
+  if (!inherits(x, c("kb_noise_prior", "kb_ig", "kb_fixed"))) {
+    bad_argument(
+      x, arg, "NULL, `noise_gamma(shape, rate)` or `fixed(variance)`", call
+    )
+  }
+  x
+}
+
+#' @export
+format.kb_noise_gamma <- function(x, digits = 4, ...) {
+  paste0(
+    "noise_gamma(shape = ", format(x$shape, digits = digits),
+    ", rate = ", format(x$rate, digits = digits), ")"
+  )
+}
+
+#' @export
+format.kb_noise_improper <- function(x, ...) {
+  "improper 1 / phi"
+}
+
+#' @export
+print.kb_noise_prior <- function(x, ...) {
+  cat(format(x, ...), "\n", sep = "")
+  invisible(x)
+}
+
+# What the data determine ----------------------------------------------------
+
+#' @noRd
+noise_list <- function(shape = NA_real_, rate = NA_real_,
+                       precision = NA_real_, improper = FALSE) {
+  list(
+    noise_shape = shape, noise_rate = rate, noise_fixed = !is.na(precision),
+    noise_precision = precision, improper = improper
+  )
+}
+
+#' @noRd
+noise_resolve <- function(noise, x, y, weights) {
+  if (is.null(noise)) {
+    return(noise_list(1.5, noise_rate(residual_sd(x, y, weights))))
+  }
+  if (inherits(noise, "kb_fixed")) {
+    return(noise_list(precision = 1 / noise$variance))
+  }
+  rate <- if (inherits(noise, "kb_ig")) noise$scale else noise$rate
+  noise_list(noise$shape, rate,
+    improper = inherits(noise, "kb_noise_improper")
+  )
+}
+
+#' The latent response of a probit model has variance 1
+#' @noRd
+noise_probit <- function(noise, call) {
+  one <- is.null(noise) || inherits(noise, "kb_fixed") && noise$variance == 1
+  if (!one) {
+    kb_abort(c(
+      "{.arg noise} of {.arg prior} must be NULL in a probit model, which has
+       no noise parameter.",
+      x = "It is {.code {format(noise)}}."
+    ), "argument", argument = "noise", call = call)
+  }
+  noise_list(precision = 1)
+}
+
+#' The rate at which P(noise sd < sd) = 0.9, the rule of BART
+#' @noRd
+noise_rate <- function(sd, shape = 1.5, probability = 0.9) {
+  sd^2 * stats::qgamma(1 - probability, shape)
+}
+
+#' Residual sd of the linear regression, or the sd of y where it has none
+#'
+#' 1 for a constant y. At least 1e-4 of the sd of y, below which noise is not
+#' resolved: y may be linear in x, and the rate must not be 0.
+#' @noRd
+residual_sd <- function(x, y, weights = NULL) {
+  if (is.null(weights)) weights <- rep(1, length(y))
+  residual <- function(design) {
+    fit <- stats::lm.wfit(design, y, weights)
+    sqrt(sum(weights * fit$residuals^2) / fit$df.residual)
+  }
+  one <- matrix(1, length(y), 1)
+  total <- residual(one)
+  # Rounding is relative to the size of the values.
+  floor <- 1e-12 * sqrt(mean(weights)) * max(abs(y))
+  if (!(is.finite(total) && total > floor)) {
+    return(1)
+  }
+  sd <- residual(cbind(one, x))
+  if (is.finite(sd)) max(sd, 1e-4 * total) else total
+}
+
+#' @noRd
+warn_improper_noise <- function(call) {
+  kb_warn(c(
+    "The prior of the noise is improper and so is the posterior, for any number
+     of distinct rows.",
+    x = "The evidence is not defined, and what is sampled depends on how long
+         the chains run.",
+    i = "It is for reproduction only: use {.fn noise_gamma}, or the default."
+  ), "improper", call = call)
+}

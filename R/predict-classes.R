@@ -1,0 +1,66 @@
+# Predictions of two classes under the probit link, from the normal mixture of
+# f over draws. The second level is +1.
+
+#' What `predict()` gives for two classes
+#' @param rows From `prediction_rows()`.
+#' @noRd
+predict_classes <- function(fit, rows, type, interval, level, ndraws,
+                            call = rlang::caller_env()) {
+  x <- rows$x[rows$complete, , drop = FALSE]
+  pool <- posterior_pool(fit)
+  put <- function(out) spread_rows(out, rows$complete)
+  if (type == "draws") {
+    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+    return(t(put(t(posterior_draws(fit, x, pool, chosen)))))
+  }
+  if (type == "link") {
+    return(put(regression_response(fit, x, interval, level, pool)))
+  }
+  p <- class_probability(fit, x, pool)
+  levels <- fit$mould$levels
+  if (type == "class") {
+    return(put(factor(levels[1 + (p > 0.5)], levels)))
+  }
+  if (type == "log_score") {
+    second <- as.integer(rows$y[rows$complete]) == 2
+    return(put(log(ifelse(second, p, 1 - p))))
+  }
+  if (interval == "credible") {
+    limits <- regression_quantiles(
+      fit, x, interval_ends(level), "credible", pool
+    )
+    p <- cbind(fit = p, lwr = stats::pnorm(limits[, 1]),
+      upr = stats::pnorm(limits[, 2])
+    )
+  }
+  p <- put(p)
+  if (type == "prob") both_classes(p, levels) else p
+}
+
+#' Posterior predictive probability of the second class
+#'
+#' Given a draw f ~ N(m, v): E Phi(f) = Phi(m / sqrt(1 + v)).
+#' @noRd
+class_probability <- function(fit, x, pool) {
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    p <- stats::pnorm(moments$mean / sqrt(1 + moments$variance))
+    drop(p %*% pool$weights)
+  })
+  as.double(unlist(blocks))
+}
+
+#' From the second class to both: limits of the first are those of the second
+#' in reverse
+#' @return Matrix n x 2, or array n x 2 x 3.
+#' @noRd
+both_classes <- function(p, levels) {
+  if (!is.matrix(p)) {
+    return(matrix(c(1 - p, p), ncol = 2, dimnames = list(NULL, levels)))
+  }
+  ends <- c("fit", "lwr", "upr")
+  first <- 1 - p[, c("fit", "upr", "lwr"), drop = FALSE]
+  out <- array(dim = c(nrow(p), 2, 3), dimnames = list(NULL, levels, ends))
+  out[, 1, ] <- first
+  out[, 2, ] <- p
+  out
+}

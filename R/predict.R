@@ -1,0 +1,253 @@
+# Predictions: what engines share. Given all parameters but the coefficients f
+# is normal, so that an engine's posterior of f(x) is a mixture of normals over
+# its pool of weighted draws; means, quantiles and densities are exact for it.
+
+#' The draws (particles) of all runs: a list with, among others, `weights`
+#' @noRd
+posterior_pool <- function(fit) UseMethod("posterior_pool")
+
+#' Posterior mean of f at complete rows, in the response's units
+#' @noRd
+posterior_mean <- function(fit, x, pool) UseMethod("posterior_mean")
+
+#' List of `mean` and `variance` of f given each draw: points x draws, in the
+#' units that the model sees
+#' @noRd
+posterior_moments <- function(fit, x, pool) UseMethod("posterior_moments")
+
+#' Draws of f, S x n, in the response's units
+#' @param chosen The draws that are wanted, by number.
+#' @noRd
+posterior_draws <- function(fit, x, pool, chosen) UseMethod("posterior_draws")
+
+#' Variance of the noise of each draw, in the units that the model sees
+#' @noRd
+noise_variance <- function(fit, pool) UseMethod("noise_variance")
+
+# Regression -------------------------------------------------------------------
+
+#' What `predict()` gives for a numeric response
+#' @param rows From `prediction_rows()`.
+#' @noRd
+predict_regression <- function(fit, rows, type, interval, level, probs,
+                               ndraws, call = rlang::caller_env()) {
+  x <- rows$x[rows$complete, , drop = FALSE]
+  w <- rows$weights[rows$complete]
+  pool <- posterior_pool(fit)
+  out <- switch(type,
+    response = regression_response(fit, x, interval, level, pool, w),
+    quantile = regression_quantiles(
+      fit, x, check_probs(probs, call),
+      if (interval == "none") "prediction" else interval, pool, w
+    ),
+    draws = t(posterior_draws(
+      fit, x, pool,
+      equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+    )),
+    log_score = regression_log_score(fit, x, rows$y[rows$complete], pool, w)
+  )
+  if (type == "quantile") colnames(out) <- paste0(100 * probs, "%")
+  out <- spread_rows(out, rows$complete)
+  if (type == "draws") t(out) else out
+}
+
+#' @noRd
+regression_response <- function(fit, x, interval, level, pool,
+                                weights = NULL) {
+  mean <- posterior_mean(fit, x, pool)
+  if (interval == "none") {
+    return(mean)
+  }
+  limits <- regression_quantiles(
+    fit, x, interval_ends(level), interval, pool, weights
+  )
+  cbind(fit = mean, lwr = limits[, 1], upr = limits[, 2])
+}
+
+#' @noRd
+interval_ends <- function(level) c((1 - level) / 2, 1 - (1 - level) / 2)
+
+#' Quantiles of f ("credible") or of a new response ("prediction"): exact
+#' quantiles of the mixture of normals
+#' @param weights NULL, or what divides the noise variance of each row.
+#' @return Matrix, rows x `probs`, in the response's units.
+#' @noRd
+regression_quantiles <- function(fit, x, probs, interval, pool,
+                                 weights = NULL) {
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    mixture_quantiles_cpp(
+      moments$mean,
+      predictive_variance(fit, moments, interval, pool, weights[rows]),
+      pool$weights, probs, stats::qnorm(probs)
+    )
+  })
+  out <- do.call(rbind, c(list(matrix(0, 0, length(probs))), blocks))
+  unscale_mean(fit$settings$scaling, out)
+}
+
+#' Log predictive density of responses, in their own units
+#' @noRd
+regression_log_score <- function(fit, x, y, pool, weights = NULL) {
+  scaling <- fit$settings$scaling
+  y <- scaling_y(scaling, y)
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    mixture_log_density_cpp(
+      moments$mean,
+      predictive_variance(fit, moments, "prediction", pool, weights[rows]),
+      pool$weights, y[rows]
+    )
+  })
+  as.double(unlist(blocks)) - log(scaling$y_scale)
+}
+
+#' @noRd
+predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
+  if (interval == "credible") {
+    return(moments$variance)
+  }
+  noise <- noise_variance(fit, pool)
+  if (is.null(weights)) {
+    return(sweep(moments$variance, 2, noise, "+"))
+  }
+  moments$variance + outer(1 / weights, noise)
+}
+
+# Draws ------------------------------------------------------------------------
+
+#' Draws with equal weight, by number
+#'
+#' Particles: systematic resampling under the fit's seed, in an order that
+#' tells nothing (copies are not neighbours). Chains have equal weight already:
+#' in their order, or evenly chosen.
+#' @noRd
+equal_weight_draws <- function(fit, pool, ndraws = NULL) {
+  n <- length(pool$weights)
+  if (inherits(fit, "kb_mcmc")) {
+    return(if (is.null(ndraws)) seq_len(n) else spread_over(n, ndraws))
+  }
+  if (!is.null(ndraws)) n <- ndraws
+  with_local_seed(fit$seed, {
+    points <- (seq_len(n) - 1 + stats::runif(1)) / n
+    cells <- findInterval(points, cumsum(pool$weights)) + 1L
+    pmin(cells, length(pool$weights))[sample.int(n)]
+  })
+}
+
+#' `m` of 1..n in order, as evenly as can be
+#' @noRd
+spread_over <- function(n, m) as.integer(ceiling((seq_len(m) - 0.5) * n / m))
+
+# Rows -------------------------------------------------------------------------
+
+#' The rows to predict: moulded new data or the training rows
+#' @param outcome Is the response wanted?
+#' @param weights NULL, or weights of the rows of `newdata`: they are 1 else.
+#' @return List of `x`, `complete`, `y` (where it is wanted) and `weights`.
+#' @noRd
+prediction_rows <- function(object, newdata, newy, training, outcome,
+                            weights = NULL, call = rlang::caller_env()) {
+  if (training) {
+    given <- c(newy = !is.null(newy), weights = !is.null(weights))
+    refuse_without_newdata(names(which(given)), call)
+    rows <- training_rows(object)
+    return(list(
+      x = object$data$x[rows, , drop = FALSE],
+      complete = rep(TRUE, length(rows)), y = object$data$y[rows],
+      weights = object$data$weights[rows]
+    ))
+  }
+  rows <- if (!outcome) {
+    mould_forge(object$mould, newdata, call = call)
+  } else if (!is.null(newy)) {
+    mould_forge_xy(object$mould, newdata, newy, call = call)
+  } else if (object$mould$interface == "xy") {
+    kb_abort(c(
+      "{.arg newy} must be given: the responses of {.arg newdata}.",
+      i = "The model was fitted to x and y, not to a formula."
+    ), "argument", argument = "newy", call = call)
+  } else {
+    mould_forge(object$mould, newdata, outcome = TRUE, call = call)
+  }
+  rows$weights <- check_weights(weights, nrow(rows$x), "newdata", call = call)
+  if (!is.null(weights)) rows$complete <- rows$complete & !is.na(weights)
+  rows
+}
+
+#' @noRd
+refuse_without_newdata <- function(given, call) {
+  if (length(given) > 0) {
+    kb_abort(c(
+      "{.arg newdata} must be given with {.arg {given}}.",
+      i = "Without it the training rows are used."
+    ), "argument", argument = given[[1]], call = call)
+  }
+}
+
+#' Put the results of complete rows in their places, NA elsewhere
+#' @noRd
+spread_rows <- function(out, complete) {
+  if (all(complete)) {
+    return(out)
+  }
+  at <- cumsum(complete)
+  at[!complete] <- NA
+  if (is.matrix(out)) out[at, , drop = FALSE] else out[at]
+}
+
+#' The rows of x in blocks, so that a matrix of a block's rows and `columns`
+#' has a bounded number of cells
+#' @noRd
+row_blocks <- function(x, columns, cells = 5e6) {
+  size <- max(1, floor(cells / max(columns, 1)))
+  rows <- seq_len(nrow(x))
+  unname(split(rows, (rows - 1) %/% size))
+}
+
+#' Call f(rows, moments) on blocks of rows whose moments fit in memory
+#' @noRd
+in_blocks <- function(fit, x, pool, f) {
+  lapply(row_blocks(x, length(pool$weights)), function(rows) {
+    f(rows, posterior_moments(fit, x[rows, , drop = FALSE], pool))
+  })
+}
+
+# Arguments --------------------------------------------------------------------
+
+#' No argument is silently ignored
+#' @param given Named: which arguments the caller gave.
+#' @param used The arguments that this type uses.
+#' @param page The help page.
+#' @noRd
+refuse_ignored <- function(type, interval, given, used, page,
+                           call = rlang::caller_env()) {
+  limits <- "interval" %in% used && !"probs" %in% used
+  if (limits && interval != "none") used <- c(used, "level")
+  ignored <- setdiff(names(given)[given], used)
+  if (length(ignored) > 0) {
+    setting <- paste0('type = "', type, '"')
+    if (limits) {
+      setting <- paste0(setting, ', interval = "', interval, '"')
+    }
+    kb_abort(c(
+      "{.arg {ignored}} would have no effect with {.code {setting}}.",
+      i = "{.code ?{page}} says what belongs to which {.arg type}."
+    ), "argument", argument = ignored, call = call)
+  }
+}
+
+#' @noRd
+check_probs <- function(probs, call = rlang::caller_env()) {
+  inside <- is.numeric(probs) && length(probs) > 0 && !anyNA(probs) &&
+    all(probs > 0 & probs < 1)
+  if (!inside) {
+    bad_argument(
+      probs, "probs", "numbers strictly between 0 and 1", call
+    )
+  }
+  as.double(probs)
+}
+
+#' @noRd
+check_ndraws <- function(ndraws, call = rlang::caller_env()) {
+  if (is.null(ndraws)) NULL else check_count(ndraws, 1, call = call)
+}
