@@ -31,11 +31,10 @@ chain_matrices.kb_bark <- function(fit) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")
   n <- length(draws[[1]]$m)
   column <- function(get) matrix(vapply(draws, get, numeric(n)), n)
-  units <- fit$time * log(fit$settings$scaling$y_scale)
-  list(
-    sigma = unscale_sd(
-      fit$settings$scaling, 1 / sqrt(column(function(d) d$noise))
-    ),
+  scaling <- fit$settings$scaling
+  units <- fit$time * log(scaling$y_scale)
+  out <- list(
+    sigma = unscale_sd(scaling, 1 / sqrt(column(function(d) d$noise))),
     J = column(function(d) {
       as.double(tapply(
         c(d$copies, integer(n)), c(rep(seq_len(n), d$m), seq_len(n)), sum
@@ -43,4 +42,30 @@ chain_matrices.kb_bark <- function(fit) {
     }),
     log_lik = column(function(d) d$log_likelihood) - units
   )
+  # The noise of a probit model is known.
+  if (is_probit(fit)) out[c("J", "log_lik")] else out
+}
+
+#' The number of predictors in the kernel in each draw
+#' @noRd
+bark_n_included <- function(fit, pool) {
+  colSums(matrix(pool$included, ncol(fit$data$x)))
+}
+
+#' Scales of the draws, a row a draw and a column a predictor; 0 if excluded
+#' @noRd
+bark_scales <- function(fit, pool = bark_pool(fit)) {
+  p <- ncol(fit$data$x)
+  t(exp(matrix(pool$log_lambda, p)) * matrix(pool$included, p))
+}
+
+#' What `tidy()` tells of each draw
+#' @noRd
+bark_parameters <- function(fit) {
+  chains <- chain_matrices(fit)
+  out <- data.frame(lapply(chains[names(chains) != "log_lik"], as.vector))
+  if (bark_selects(fit$settings$prior$type)) {
+    out$d <- bark_n_included(fit, bark_pool(fit))
+  }
+  out
 }

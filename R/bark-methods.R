@@ -1,49 +1,295 @@
 # Methods of bark fits, apart from predict() and plot().
 
 #' @export
-sigma.kb_bark <- function(object, ...) {
-  check_no_dots(...)
-  mean(chain_matrices(object)$sigma)
-}
-
-#' @export
-as_draws.kb_bark <- function(x, ...) {
-  check_no_dots(...)
-  chains <- chain_matrices(x)
-  pool <- bark_pool(x)
-  p <- ncol(x$data$x)
-  included <- matrix(pool$included, p)
-  lambda <- exp(matrix(pool$log_lambda, p)) * included
-  draws <- data.frame(lapply(chains, as.vector), check.names = FALSE)
-  for (l in seq_len(p)) draws[[paste0("lambda[", l, "]")]] <- lambda[l, ]
-  if (startsWith(x$settings$prior$type, "select")) {
-    for (l in seq_len(p)) draws[[paste0("delta[", l, "]")]] <- included[l, ]
-  }
-  draws$.chain <- as.vector(col(chains$J))
-  draws$.iteration <- as.vector(row(chains$J))
-  posterior::as_draws_df(draws)
-}
-
-#' @export
 print.kb_bark <- function(x, digits = 3, ...) {
-  show <- function(v) format(v, digits = digits)
-  chains <- chain_matrices(x)
-  mixing <- chain_mixing(x)
   cat(
-    "Bayesian additive regression kernels\n",
-    if (!is.null(x$mould$formula)) {
-      paste0("  formula:   ", one_line(x$mould$formula), "\n")
-    },
-    "  prior:     ", x$settings$prior$type, "\n",
-    "  rows:      ", x$time, ", ", counted(ncol(x$data$x), "predictor"), "\n",
-    "  kernels:   ", show(mean(chains$J)), " on average\n",
-    "  noise sd:  ", show(mean(chains$sigma)), "\n",
-    "  chains:    ", length(x$runs), ", ",
+    "Bayesian additive regression kernels", if (is_probit(x)) ", probit",
+    if (x$settings$prior_only) ", PRIOR ONLY", "\n",
+    sep = ""
+  )
+  if (all(draws_in(x) == 0)) {
+    cat(incomplete_line(x))
+    return(invisible(x))
+  }
+  show <- function(v) format(v, digits = digits)
+  cat(
+    describe_bark(x, show),
+    describe_posterior(x, show),
+    "  chains:       ", length(x$runs), ", ",
     counted(x$control$iter, "iteration"), " after ", x$control$warmup, "\n",
-    "  mixing:    R-hat up to ", show(worst(max, mixing$rhat)), ", ESS from ",
-    show(worst(min, mixing$ess_bulk)), "\n",
-    "  time:      ", show(timings(x)$sampler), " s\n",
+    mixing_line(x, show),
+    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
+    incomplete_line(x),
     sep = ""
   )
   invisible(x)
+}
+
+#' The lines of print() on data and prior
+#' @noRd
+describe_bark <- function(x, show) {
+  prior <- x$settings$prior
+  w <- x$data$weights
+  paste0(
+    if (!is.null(x$mould$formula)) {
+      paste0("  formula:      ", one_line(x$mould$formula), "\n")
+    },
+    "  rows:         ", x$time, if (!is.null(w)) " weighted", ", ",
+    counted(ncol(x$data$x), "predictor"),
+    if (x$settings$scale) ", standardised", "\n",
+    "  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
+    show(prior$gamma), ", eps ", show(prior$eps), ":\n                ",
+    show(prior$nu), " kernels expected, squared discrepancy ",
+    show(prior$discrepancy), "\n"
+  )
+}
+
+#' The lines of print() on what was learned
+#' @noRd
+describe_posterior <- function(x, show) {
+  range <- function(v) {
+    ends <- stats::quantile(v, c(0.05, 0.95), names = FALSE)
+    paste0("(", show(ends[[1]]), " to ", show(ends[[2]]), ")")
+  }
+  chains <- chain_matrices(x)
+  counts <- table(x$data$y)
+  paste0(
+    "  kernels:      ", show(mean(chains$J)), " on average ", range(chains$J),
+    ", at ", show(mean(bark_pool(x)$m)), " centres\n",
+    if (is_probit(x)) {
+      paste0("  classes:      ", paste0(
+        names(counts), " (", as.vector(counts), ")",
+        collapse = ", "
+      ), "\n")
+    } else {
+      paste0(
+        "  noise sd:     ", show(mean(chains$sigma)), " ", range(chains$sigma),
+        "\n"
+      )
+    },
+    if (ncol(x$data$x) > 1) {
+      paste0("  inputs:       ", inputs_line(x, show), "\n")
+    }
+  )
+}
+
+#' The predictors that matter most, with their scale and inclusion
+#' @noRd
+inputs_line <- function(x, show, most = 4) {
+  table <- importance(x)
+  table <- table[order(-table$inclusion, -table$mean), ]
+  table <- table[seq_len(min(most, nrow(table))), ]
+  selects <- bark_selects(x$settings$prior$type)
+  # Equal scales without selection tell no predictor from another.
+  if (!selects && x$settings$prior$type == "equal") {
+    return(paste("equal scales of", show(table$mean[[1]])))
+  }
+  value <- if (selects) table$inclusion else table$mean
+  line <- paste0(
+    if (selects) "P(included): " else "mean lambda: ",
+    paste(table$variable, vapply(value, show, ""), collapse = ", ")
+  )
+  if (nchar(line) > 62) paste0(substr(line, 1, 59), "...") else line
+}
+
+# Summary ----------------------------------------------------------------------
+
+#' Summary of Bayesian additive regression kernels
+#'
+#' @param object A fit of [bark()].
+#' @param level Probability of the intervals.
+#' @param ... Not used: unknown arguments are errors.
+#' @return A list of class `summary.kb_bark`: `fit`, `parameters` (as
+#'   [tidy()][tidy.kb_bark]), `importance` (of the predictors, see
+#'   [importance()]), `centres` (the rows most often used), `intercept` (the
+#'   probability that the intercept is among the kernels), `diagnostics`.
+#' @export
+summary.kb_bark <- function(object, level = 0.9, ...) {
+  check_no_dots(...)
+  level <- check_number(level, 0, 1, open = TRUE)
+  used <- inclusion(object)
+  used <- used[order(-used$probability), ]
+  structure(
+    list(
+      fit = object, level = level,
+      parameters = generics::tidy(object, level = level),
+      importance = importance(object, level = level),
+      centres = utils::head(used[used$probability > 0, ], 5),
+      intercept = bark_location_probability(object)[[1]],
+      diagnostics = diagnostics(object)
+    ),
+    class = "summary.kb_bark"
+  )
+}
+
+#' @export
+print.summary.kb_bark <- function(x, digits = 3, ...) {
+  print(x$fit, digits = digits)
+  cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
+  print(x$parameters, digits = digits, row.names = FALSE)
+  cat("\n")
+  print(x$importance, digits = digits)
+  cat("\nMost frequent centres (the intercept: ",
+    format(x$intercept, digits = digits), ")\n",
+    sep = ""
+  )
+  print(x$centres, digits = digits, row.names = FALSE)
+  cat("\n")
+  print(x$diagnostics, digits = digits)
+  invisible(x)
+}
+
+# Methods of stats -------------------------------------------------------------
+
+#' Posterior mean of the noise standard deviation
+#'
+#' @param object A fit of [bark()].
+#' @param ... Not used.
+#' @return A number in units of the response: that of a row of weight 1. In a
+#'   probit model the latent response has standard deviation 1.
+#' @export
+sigma.kb_bark <- function(object, ...) {
+  check_no_dots(...)
+  if (is_probit(object)) 1 else mean(chain_matrices(object)$sigma)
+}
+
+#' Coefficients of a draw
+#'
+#' The scales of the kernels differ from draw to draw, so that coefficients
+#' averaged over draws belong to no function. Those of a single draw do.
+#'
+#' @param object A fit of [bark()].
+#' @param draw Number of the draw, counted chain by chain as in
+#'   [as_draws()][as_draws.kb_bark], which has the scales of the same draw.
+#' @param ... Not used: unknown arguments are errors.
+#' @return Named vector in units of the response (of f in probit models):
+#'   `(Intercept)` and, for each training row that is a centre in this draw,
+#'   its number. f is the intercept plus the sum of coefficients times kernel.
+#' @section Errors: Without `draw`, `kb_error_not_defined`.
+#' @examples
+#' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' fit <- bark(y ~ ., data,
+#'   control = mcmc_control(chains = 1, warmup = 100, iter = 50), seed = 1
+#' )
+#' coef(fit, draw = 50)
+#' @export
+coef.kb_bark <- function(object, draw, ...) {
+  check_no_dots(...)
+  if (missing(draw)) {
+    kb_abort(c(
+      "{.fn coef} is not defined for the mean of a bark fit.",
+      x = "The scales of the kernels differ from draw to draw.",
+      i = "{.arg draw} chooses one; {.fn importance} and {.fn predict} average
+           what has a mean."
+    ), "not_defined")
+  }
+  pool <- bark_pool(object)
+  draw <- check_count(draw, 1, length(pool$m))
+  slots <- sum(pool$m[seq_len(draw - 1)]) + seq_len(pool$m[[draw]])
+  location <- pool$location[slots]
+  beta <- pool$beta[slots]
+  rows <- order(location)[sort(location) > 0]
+  scaling <- object$settings$scaling
+  c(
+    "(Intercept)" = unscale_mean(scaling, sum(beta[location == 0])),
+    stats::setNames(unscale_sd(scaling, beta[rows]), location[rows])
+  )
+}
+
+#' Log likelihood at the posterior mean
+#'
+#' Of the training responses given the posterior mean of f and of the noise
+#' standard deviation; in probit models given the posterior predictive
+#' probabilities. The log likelihood that the sampler follows, with the
+#' coefficients integrated out, is `log_lik` in [as_draws()][as_draws.kb_bark].
+#'
+#' @param object A fit of [bark()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return An object of class `logLik`; `df` is the posterior mean number of
+#'   coefficients and scales, plus one for the noise of a gaussian model.
+#' @export
+logLik.kb_bark <- function(object, ...) {
+  check_no_dots(...)
+  density <- if (is_probit(object)) {
+    stats::predict(object, type = "log_score")
+  } else {
+    stats::dnorm(stats::residuals(object), 0,
+      stats::sigma(object) / sqrt(bark_weights(object)),
+      log = TRUE
+    )
+  }
+  pool <- bark_pool(object)
+  structure(sum(density),
+    df = mean(pool$m) + mean(bark_n_scales(object, pool)) + !is_probit(object),
+    nobs = object$time, class = "logLik"
+  )
+}
+
+#' The number of scales that are free in each draw
+#' @noRd
+bark_n_scales <- function(fit, pool) {
+  d <- bark_n_included(fit, pool)
+  if (grepl("equal", fit$settings$prior$type)) pmin(d, 1) else d
+}
+
+#' Residuals of bark fits
+#'
+#' @param object A fit of [bark()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return A vector, one number a training row: the response less the
+#'   posterior mean of f; in probit models 0 or 1 (the second level) less the
+#'   probability of the second level. `fitted()` is
+#'   [`predict(object)`][predict.kb_bark]: means of f, or classes.
+#' @export
+residuals.kb_bark <- function(object, ...) {
+  check_no_dots(...)
+  y <- training_response(object)
+  if (is_probit(object)) y <- as.integer(y) - 1
+  unname(y - stats::predict(object, type = "response"))
+}
+
+#' @export
+simulate.kb_bark <- function(object, nsim = 1, seed = NULL, ...) {
+  check_no_dots(...)
+  nsim <- check_count(nsim, 1)
+  pool <- bark_pool(object)
+  rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
+  y <- with_local_seed(seed, {
+    chosen <- sample.int(length(pool$m), nsim, TRUE)
+    response_draws(object, rows, pool, chosen)
+  })
+  out <- as.data.frame(t(y))
+  if (is_probit(object)) {
+    levels <- object$mould$levels
+    out[] <- lapply(out, function(v) factor(levels[v + 1], levels))
+  }
+  names(out) <- paste0("sim_", seq_len(nsim))
+  attr(out, "seed") <- seed
+  out
+}
+
+# Accessors --------------------------------------------------------------------
+
+#' Posterior probability that each location holds a kernel: the intercept,
+#' then the rows
+#' @noRd
+bark_location_probability <- function(fit, pool = bark_pool(fit)) {
+  tabulate(pool$location + 1, nrow(fit$data$x) + 1) / length(pool$m)
+}
+
+#' @export
+inclusion.kb_bark <- function(object, ...) {
+  check_no_dots(...)
+  probability <- bark_location_probability(object)[-1]
+  data.frame(row = seq_along(probability), probability = probability)
+}
+
+#' @export
+kernels.kb_bark <- function(object, ...) {
+  check_no_dots(...)
+  copies <- chain_matrices(object)$J
+  centres <- bark_pool(object)$m
+  k <- seq(min(centres), max(copies))
+  share <- function(v) tabulate(v - k[[1]] + 1, length(k)) / length(v)
+  data.frame(k = k, probability = share(copies), centres = share(centres))
 }

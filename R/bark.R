@@ -224,6 +224,3 @@ refuse_class_weights <- function(weights, call) {
     ), "argument", argument = "weights", call = call)
   }
 }
-
-#' @noRd
-is_probit <- function(fit) identical(fit$settings$family, "probit")

@@ -76,25 +76,37 @@ augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = c("prediction", "credible"), ...) {
   check_no_dots(...)
   interval <- check_choice(interval, c("prediction", "credible"))
-  level <- check_number(level, 0, 1, open = TRUE)
+  augment_fit(x, data, newdata, level, interval)
+}
+
+#' @noRd
+augment_fit <- function(x, data, newdata, level, interval,
+                        call = rlang::caller_env()) {
+  level <- check_number(level, 0, 1, open = TRUE, call = call)
   if (!is.null(data) && !is.null(newdata)) {
     kb_abort("Give {.arg data} or {.arg newdata}, not both.", "argument",
-      argument = "newdata"
+      argument = "newdata", call = call
+    )
+  }
+  bands <- function(...) {
+    stats::predict(x, ...,
+      type = "response", interval = interval, level = level
     )
   }
   new <- if (is.null(newdata)) data else newdata
   if (is.null(new)) {
     out <- as.data.frame(training_x(x))
     out$.response <- y <- training_response(x)
-    bands <- stats::predict(x, interval = interval, level = level)
+    bands <- bands()
   } else {
-    bands <- stats::predict(x, new, interval = interval, level = level)
+    bands <- bands(new)
     out <- augment_table(x, new)
     y <- augment_response(x, new)
   }
   out$.fitted <- bands[, "fit"]
   out$.lower <- bands[, "lwr"]
   out$.upper <- bands[, "upr"]
+  if (is.factor(y)) y <- as.integer(y) - 1
   if (!is.null(y)) out$.resid <- y - out$.fitted
   out
 }
@@ -118,4 +130,85 @@ augment_response <- function(x, new) {
     mould_forge(x$mould, new, outcome = TRUE)$y,
     classes = "kb_warning_novel_level"
   )
+}
+
+# bark -------------------------------------------------------------------------
+
+#' A bark fit as data frames
+#'
+#' @param x A fit of [bark()].
+#' @param data,newdata Data frame to add predictions to; by default the
+#'   training rows (`.response` and the predictors as the model sees them
+#'   before scaling).
+#' @param level Probability of the intervals.
+#' @param interval For `augment()`: `"prediction"` (for responses, the default of
+#'   gaussian fits) or `"credible"` (for f or the probability, the default of
+#'   probit fits and the only one they have).
+#' @param ... Not used: unknown arguments are errors.
+#' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits), `J`
+#'   (number of kernels) and, for priors that select, `d` (number of predictors
+#'   in the kernel), with `estimate` (posterior mean), `std.error` (posterior
+#'   sd), `conf.low` and `conf.high`; [importance()] has the predictors.
+#'   `glance()`: one line with `nobs`, `J`, `sigma`, `rhat` (the largest),
+#'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
+#'   `.fitted` (mean of f, or probability of the second level), `.lower`,
+#'   `.upper`, in probit fits `.class`, and, where the response is known,
+#'   `.resid` (see [residuals.kb_bark()]).
+#' @examples
+#' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' fit <- bark(y ~ ., data,
+#'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
+#' )
+#' tidy(fit)
+#' glance(fit)
+#' head(augment(fit, newdata = data))
+#' @name tidy.kb_bark
+NULL
+
+#' @rdname tidy.kb_bark
+#' @export
+tidy.kb_bark <- function(x, level = 0.9, ...) {
+  check_no_dots(...)
+  level <- check_number(level, 0, 1, open = TRUE)
+  draws <- bark_parameters(x)
+  ends <- interval_ends(level)
+  each <- function(f, ...) unname(vapply(draws, f, 0, ...))
+  data.frame(
+    term = names(draws), estimate = each(mean), std.error = each(stats::sd),
+    conf.low = each(stats::quantile, ends[[1]], names = FALSE),
+    conf.high = each(stats::quantile, ends[[2]], names = FALSE)
+  )
+}
+
+#' @rdname tidy.kb_bark
+#' @export
+glance.kb_bark <- function(x, ...) {
+  check_no_dots(...)
+  chains <- chain_matrices(x)
+  mixing <- chain_mixing(x)
+  data.frame(
+    nobs = x$time, J = mean(chains$J), sigma = stats::sigma(x),
+    rhat = worst(max, mixing$rhat), ess_bulk = worst(min, mixing$ess_bulk),
+    draws = length(chains$J), seconds = x$seconds
+  )
+}
+
+#' @rdname tidy.kb_bark
+#' @export
+augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
+                            interval = NULL, ...) {
+  check_no_dots(...)
+  kinds <- c("prediction", "credible")
+  if (is_probit(x)) kinds <- "credible"
+  interval <- if (is.null(interval)) {
+    kinds[[1]]
+  } else {
+    check_choice(interval, kinds)
+  }
+  out <- augment_fit(x, data, newdata, level, interval)
+  if (is_probit(x)) {
+    levels <- x$mould$levels
+    out$.class <- factor(levels[1 + (out$.fitted > 0.5)], levels)
+  }
+  out
 }

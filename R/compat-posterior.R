@@ -55,3 +55,53 @@ srvm_parameters <- function(fit, pool) {
   }
   out
 }
+
+# bark -------------------------------------------------------------------------
+
+#' Draws of the parameters of a bark fit
+#'
+#' @param x A fit of [bark()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return A [posterior::draws_df] with the chains and iterations that the draws
+#'   come from and the variables
+#'   * `sigma`: noise standard deviation of a row of weight 1, in units of the
+#'     response (1 in probit models);
+#'   * `J`: number of kernels, with their multiplicity;
+#'   * `log_lik`: log likelihood of all responses with the coefficients
+#'     integrated out, in units of the response (in probit models of the latent
+#'     response);
+#'   * `lambda[l]`: scale of column l of the predictors, for standardised
+#'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
+#'   * `delta[l]`, for priors that select: 1 where it is in the kernel.
+#' @examples
+#' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
+#' fit <- bark(y ~ ., data,
+#'   control = mcmc_control(chains = 2, warmup = 100, iter = 90), seed = 1
+#' )
+#' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
+#' @export
+as_draws.kb_bark <- function(x, ...) {
+  check_no_dots(...)
+  chains <- chain_matrices(x)
+  pool <- bark_pool(x)
+  scales <- bark_scales(x, pool)
+  index <- seq_len(ncol(scales))
+  colnames(scales) <- paste0("lambda[", index, "]")
+  if (bark_selects(x$settings$prior$type)) {
+    delta <- matrix(as.double(pool$included), ncol = length(index), byrow = TRUE)
+    colnames(delta) <- paste0("delta[", index, "]")
+    scales <- cbind(scales, delta)
+  }
+  sigma <- if (is_probit(x)) 1 + 0 * chains$J else chains$sigma
+  draws <- data.frame(
+    sigma = as.vector(sigma), J = as.vector(chains$J),
+    log_lik = as.vector(chains$log_lik), scales, check.names = FALSE
+  )
+  draws$.chain <- as.vector(col(chains$J))
+  draws$.iteration <- as.vector(row(chains$J))
+  posterior::as_draws_df(draws)
+}
+
+#' @rdname as_draws.kb_bark
+#' @export
+as_draws_df.kb_bark <- as_draws.kb_bark

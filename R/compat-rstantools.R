@@ -2,16 +2,21 @@
 
 #' Posterior predictions in the form of rstantools
 #'
-#' @param object A fit of [srvm()].
+#' @param object A fit of [srvm()] or [bark()].
 #' @param newdata New predictors as for [predict()][predict.kb_srvm]; for
 #'   `log_lik()` of a formula fit with the response. `NULL`: the training rows.
 #' @param newy For `log_lik()` of an x/y fit with `newdata`: the responses.
-#' @param ndraws Number of draws S; by default that of the particles.
+#' @param weights For numeric responses of [bark()]: weights of the rows of
+#'   `newdata`, see [predict.kb_bark()].
+#' @param ndraws Number of draws S; by default that of the particles, or all
+#'   that the chains kept.
 #' @param seed For `posterior_predict()`: see [simulate()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return Matrices S x n: `posterior_epred()` draws of f, `posterior_predict()`
-#'   draws of new responses, `log_lik()` log densities of the responses given
-#'   each draw. Draws have equal weight.
+#' @return Matrices S x n: `posterior_epred()` draws of the expected response (f,
+#'   or the probability of the second of two classes), `posterior_predict()`
+#'   draws of new responses (1 for the second class, 0 for the first),
+#'   `log_lik()` log densities or probabilities of the responses given each
+#'   draw. Draws have equal weight; those of chains come chain by chain.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -22,15 +27,73 @@
 #' @name posterior_predict.kb_srvm
 NULL
 
+# What the methods share -------------------------------------------------------
+
+#' Noise standard deviations of draws, in the response's units
+#' @noRd
+noise_draws <- function(fit, pool, chosen) UseMethod("noise_draws")
+
+#' @export
+noise_draws.kb_srvm <- function(fit, pool, chosen) {
+  srvm_sigma_draws(fit, pool, chosen)
+}
+
+#' @export
+noise_draws.kb_bark <- function(fit, pool, chosen) {
+  unscale_sd(fit$settings$scaling, 1 / sqrt(pool$noise[chosen]))
+}
+
+#' Draws of f at rows, S x n; NA where rows are not complete
+#' @noRd
+function_draws <- function(fit, rows, pool, chosen) {
+  x <- rows$x[rows$complete, , drop = FALSE]
+  t(spread_rows(t(posterior_draws(fit, x, pool, chosen)), rows$complete))
+}
+
+#' Standard deviations of responses, S x n
+#' @noRd
+response_sd <- function(fit, rows, pool, chosen) {
+  w <- rows$weights
+  if (is.null(w)) w <- rep(1, nrow(rows$x))
+  outer(noise_draws(fit, pool, chosen), 1 / sqrt(w))
+}
+
+#' Draws of new responses at rows, S x n, from R's generator
+#' @param rows From `prediction_rows()`.
+#' @noRd
+response_draws <- function(fit, rows, pool, chosen) {
+  f <- function_draws(fit, rows, pool, chosen)
+  if (is_probit(fit)) {
+    return(matrix(as.integer(f + stats::rnorm(length(f)) > 0), nrow(f)))
+  }
+  f + response_sd(fit, rows, pool, chosen) * stats::rnorm(length(f))
+}
+
+#' Log densities of the responses given draws of f and of the noise, S x n
+#' @noRd
+response_log_lik <- function(fit, rows, pool, chosen) {
+  f <- function_draws(fit, rows, pool, chosen)
+  y <- rep(rows$y, each = nrow(f))
+  density <- if (is_probit(fit)) {
+    stats::pnorm(class_signs(y) * f, log.p = TRUE)
+  } else {
+    stats::dnorm(y, f, response_sd(fit, rows, pool, chosen), log = TRUE)
+  }
+  matrix(density, nrow(f))
+}
+
+# srvm -------------------------------------------------------------------------
+
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_epred
 posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                     ...) {
   check_no_dots(...)
-  if (is.null(newdata)) {
-    return(stats::predict(object, type = "draws", ndraws = ndraws))
-  }
-  stats::predict(object, newdata, type = "draws", ndraws = ndraws)
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  f <- function_draws(object, rows, pool, chosen)
+  if (is_probit(object)) stats::pnorm(f) else f
 }
 
 #' @rdname posterior_predict.kb_srvm
@@ -38,11 +101,10 @@ posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, ...) {
   check_no_dots(...)
-  f <- posterior_epred.kb_srvm(object, newdata, ndraws)
-  pool <- srvm_pool(object)
+  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  sigma <- srvm_sigma_draws(object, pool, chosen)
-  with_local_seed(seed, f + sigma * stats::rnorm(length(f)))
+  with_local_seed(seed, response_draws(object, rows, pool, chosen))
 }
 
 #' @rdname posterior_predict.kb_srvm
@@ -51,12 +113,46 @@ log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
   check_no_dots(...)
   rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  pool <- srvm_pool(object)
+  pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  x <- rows$x[rows$complete, , drop = FALSE]
-  f <- srvm_draws(object, x, pool, chosen)
-  sigma <- srvm_sigma_draws(object, pool, chosen)
-  y <- rep(rows$y[rows$complete], each = nrow(f))
-  density <- matrix(stats::dnorm(y, f, sigma, log = TRUE), nrow(f))
-  t(spread_rows(t(density), rows$complete))
+  response_log_lik(object, rows, pool, chosen)
+}
+
+# bark -------------------------------------------------------------------------
+
+#' @rdname posterior_predict.kb_srvm
+#' @exportS3Method rstantools::posterior_epred
+posterior_epred.kb_bark <- posterior_epred.kb_srvm
+
+#' @rdname posterior_predict.kb_srvm
+#' @exportS3Method rstantools::posterior_predict
+posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
+                                      seed = NULL, weights = NULL, ...) {
+  check_no_dots(...)
+  refuse_probit_weights(object, weights)
+  rows <- prediction_rows(
+    object, newdata, NULL, is.null(newdata), FALSE, weights
+  )
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+  with_local_seed(seed, response_draws(object, rows, pool, chosen))
+}
+
+#' @rdname posterior_predict.kb_srvm
+#' @exportS3Method rstantools::log_lik
+log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
+                            ndraws = NULL, weights = NULL, ...) {
+  check_no_dots(...)
+  refuse_probit_weights(object, weights)
+  rows <- prediction_rows(
+    object, newdata, newy, is.null(newdata), TRUE, weights
+  )
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+  response_log_lik(object, rows, pool, chosen)
+}
+
+#' @noRd
+refuse_probit_weights <- function(object, weights, call = rlang::caller_env()) {
+  if (is_probit(object)) refuse_class_weights(weights, call)
 }

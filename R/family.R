@@ -40,3 +40,6 @@ family_outcome <- function(family) {
   }
   c(gaussian = "numeric", probit = "factor")[[family]]
 }
+
+#' @noRd
+is_probit <- function(fit) identical(fit$settings$family, "probit")

@@ -6,7 +6,7 @@
 #' Accessors that every sampler of the package answers where they have a
 #' meaning.
 #'
-#' @param object A fit, see [srvm()].
+#' @param object A fit, see [srvm()] and [bark()].
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return
@@ -30,10 +30,12 @@
 #'   weights are not exact.
 #' * `inclusion()`: data frame with one line a training row in the order
 #'   given: `row` and `probability`, the posterior probability that the row is
-#'   a kernel centre (zeros included; duplicated rows count at the one that was
-#'   taken in first).
+#'   a kernel centre (zeros included). [srvm()] counts duplicated rows at the
+#'   one that was taken in first; to [bark()] each is a location of its own.
 #' * `kernels()`: data frame `k`, `probability`: the posterior of the number of
-#'   centres.
+#'   centres. For [bark()] `probability` is that of the number of kernels J,
+#'   which counts those with the same centre apart, and the column `centres`
+#'   that of the number of different centres (the intercept is one).
 #' * `ess()`: data frame with one line a row of data: `row`, `ess` (effective
 #'   sample size before resampling), `fraction` (of the particles at that row),
 #'   `founders` (distinct ancestors at the start) and `resampled` (before the
@@ -48,7 +50,8 @@
 #'   (birth, death, swap; `NaN` if none was tried). For batch fits
 #'   `convergence` (as `ess()`), `chains`, `draws` of each, and `acceptance`
 #'   after the warmup.
-#'   `evidence()` and `ancestry()` are not defined for them.
+#'   `evidence()` and `ancestry()` are not defined for them. Fits of [bark()]
+#'   have the names of its own moves.
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
 #'   a replicate. With `"genealogy"`: `ancestors`, an integer matrix with a row
 #'   for each row of data from the second on and a column a particle: the
@@ -126,7 +129,7 @@ not_defined <- function(what, object, call = rlang::caller_env()) {
   kb_abort(c(
     "{.fn {what}} is not defined for this object.",
     x = "It is {describe(object)}.",
-    i = "It wants a fit, for example of {.fn srvm}."
+    i = "It wants a fit, for example of {.fn srvm} or {.fn bark}."
   ), "not_defined", call = call)
 }
 

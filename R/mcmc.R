@@ -127,7 +127,7 @@ warn_memory <- function(fit, call) {
 
 #' Continue Markov chains
 #'
-#' @param object A fit by Markov chains, such as that of [srvm()] with
+#' @param object A fit by Markov chains: of [bark()], or of [srvm()] with
 #'   `method = "mcmc"`.
 #' @param n_iter Number of further iterations of each chain, after the warmup;
 #'   the result is identical to that of a run that was as long from the start.
@@ -225,6 +225,31 @@ diagnostics.kb_mcmc <- function(object, ...) {
       acceptance = total("accepted") / total("tried")
     ),
     class = "kb_diagnostics_mcmc"
+  )
+}
+
+#' The lines of print() on mixing and on chains that were stopped
+#' @noRd
+mixing_line <- function(x, show) {
+  mixing <- chain_mixing(x)
+  if (all(is.na(mixing$rhat))) {
+    return(NULL)
+  }
+  paste0(
+    "  mixing:       R-hat up to ", show(worst(max, mixing$rhat)),
+    ", ESS from ", show(worst(min, mixing$ess_bulk)), "\n"
+  )
+}
+
+#' @noRd
+incomplete_line <- function(x) {
+  if (x$status == "complete") {
+    return(NULL)
+  }
+  done <- vapply(x$runs, state_time, 0L)
+  paste0(
+    "  INCOMPLETE:   ", toString(done), " of ", chain_length(x),
+    " iterations; update() continues\n"
   )
 }
 

@@ -67,19 +67,11 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
 #' @export
 print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
   cat("Relevance vector machine, batch reversible jump\n")
-  done <- vapply(x$runs, state_time, 0L)
-  incomplete <- if (x$status != "complete") {
-    paste0(
-      "  INCOMPLETE:   ", toString(done), " of ", chain_length(x),
-      " iterations; update() continues\n"
-    )
-  }
-  if (all(lengths(lapply(x$runs, `[[`, "k")) == 0)) {
-    cat(incomplete)
+  if (all(draws_in(x) == 0)) {
+    cat(incomplete_line(x))
     return(invisible(x))
   }
   k <- kernels(x)
-  mixing <- chain_mixing(x)
   show <- function(v) format(v, digits = digits)
   cat(
     describe_model(x),
@@ -89,14 +81,9 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
     "  chains:       ", length(x$runs), ", ",
     counted(x$control$iter, "iteration"), " after ", x$control$warmup, ", ",
     counted(x$control$n_moves, "move"), " each\n",
-    if (!all(is.na(mixing$rhat))) {
-      paste0(
-        "  mixing:       R-hat up to ", show(worst(max, mixing$rhat)),
-        ", ESS from ", show(worst(min, mixing$ess_bulk)), "\n"
-      )
-    },
+    mixing_line(x, show),
     "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
-    incomplete,
+    incomplete_line(x),
     sep = ""
   )
   invisible(x)
@@ -134,30 +121,3 @@ as_draws.kb_srvm_mcmc <- function(x, ...) {
 #' @rdname as_draws.kb_srvm
 #' @export
 as_draws_df.kb_srvm_mcmc <- as_draws.kb_srvm_mcmc
-
-#' Traces of k and of the noise standard deviation, a line a chain
-#' @noRd
-plot_chains <- function(x, ...) {
-  if (all(graphics::par("mfrow") == 1)) {
-    old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
-    on.exit(graphics::par(old))
-  }
-  chains <- chain_matrices(x)
-  at <- x$control$thin * seq_len(nrow(chains$k))
-  colours <- c("blue", "orange", "green", "sky", "grey")
-  shown <- colours[(seq_len(ncol(chains$k)) - 1) %% length(colours) + 1]
-  panel <- function(values, label, ...) {
-    base_plot(list(
-      x = at, y = values[, 1], type = "n", ylab = label, ylim = range(values),
-      xlab = "iteration after the warmup"
-    ), ...)
-    graphics::matlines(at, values,
-      lty = 1, lwd = 0.7, col = vapply(shown, kb_colour, "", alpha = 0.7)
-    )
-  }
-  dots <- list(...)
-  panel(chains$k, "k", ...)
-  do.call(panel, c(
-    list(chains$sigma, "noise sd"), dots[setdiff(names(dots), "main")]
-  ))
-}

@@ -355,7 +355,8 @@ simulate.kb_srvm <- function(object, nsim = 1, seed = NULL, ...) {
   pool <- srvm_pool(object)
   y <- with_local_seed(seed, {
     chosen <- sample.int(length(pool$weights), nsim, TRUE, pool$weights)
-    srvm_responses(object, training_x(object), pool, chosen)
+    rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
+    response_draws(object, rows, pool, chosen)
   })
   out <- as.data.frame(t(y))
   names(out) <- paste0("sim_", seq_len(nsim))

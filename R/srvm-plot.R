@@ -57,82 +57,16 @@ plot.kb_srvm <- function(x,
   switch(type,
     fit = plot_fit(x, level, n, ...),
     ess = plot_ess(x, ...),
-    k = plot_k(x, ...),
+    k = plot_k(x, srvm_prior_k(x), "centres", ...),
     evidence = plot_evidence(x, ...),
     centres = plot_centres(x, ...),
-    trace = if (batch) plot_chains(x, ...) else plot_trace(x, ...)
+    trace = if (batch) {
+      plot_chains(x, c(k = "k", sigma = "noise sd"), ...)
+    } else {
+      plot_trace(x, ...)
+    }
   )
   invisible(x)
-}
-
-#' Titles, limits and axes only: the others would be ignored by some types
-#' @noRd
-check_plot_dots <- function(dots, call = rlang::caller_env()) {
-  given <- rlang::names2(dots)
-  known <- c(
-    "main", "sub", "xlab", "ylab", "xlim", "ylim", "log", "axes", "ann",
-    "frame.plot", "asp", "panel.first", "panel.last", "adj", "bty", "family",
-    "fg", "lab", "las", "mgp", "tck", "tcl",
-    outer(c("xax", "yax"), c("p", "s", "t"), paste0),
-    outer(c("cex", "col", "font"), c("axis", "lab", "main", "sub"),
-      paste, sep = "."
-    )
-  )
-  unknown <- given[!given %in% known]
-  if (length(unknown) > 0) {
-    unknown[unknown == ""] <- "(unnamed)"
-    kb_abort(c(
-      "Unknown argument{?s}: {.arg {unknown}}.",
-      i = "Titles, limits and axes can be set, for example {.arg main},
-           {.arg xlab} or {.arg ylim}."
-    ), "unknown_argument", argument = unknown, call = call)
-  }
-}
-
-# Drawing ----------------------------------------------------------------------
-
-# Colours that colour-blind readers tell apart (Okabe and Ito, 2008).
-#' @noRd
-kb_colour <- function(name, alpha = 1) {
-  colour <- c(
-    blue = "#0072B2", orange = "#D55E00", green = "#009E73", sky = "#56B4E9",
-    grey = "#5A5A5A"
-  )[[name]]
-  grDevices::adjustcolor(colour, alpha)
-}
-
-#' plot() with defaults that the caller's `...` replace
-#' @noRd
-base_plot <- function(defaults, ...) {
-  given <- list(...)
-  limits <- c(given["ylim"], defaults["ylim"], list(range(defaults$y)))
-  ticks <- format(pretty(Filter(Negate(is.null), limits)[[1]]))
-  # Long labels would run into the title of their axis.
-  las <- if (max(nchar(trimws(ticks))) > 4) 0 else 1
-  defaults <- c(defaults, list(las = las, bty = "l", mgp = c(3, 0.7, 0)))
-  do.call(
-    graphics::plot,
-    c(defaults[setdiff(names(defaults), names(given))], given)
-  )
-}
-
-#' A legend in one line above the plot, where it covers no data
-#' @param entries Named: a list of arguments of [graphics::legend()] each.
-#' @noRd
-key_above <- function(entries) {
-  at <- 0
-  y <- graphics::grconvertY(1, "npc", "user")
-  for (label in names(entries)) {
-    box <- do.call(graphics::legend, c(
-      list(
-        x = graphics::grconvertX(at, "npc", "user"), y = y, legend = label,
-        bty = "n", cex = 0.8, xpd = NA, xjust = 0, yjust = 0, seg.len = 1.2,
-        x.intersp = 0.6
-      ),
-      entries[[label]]
-    ))$rect
-    at <- at + box$w / diff(graphics::par("usr")[1:2])
-  }
 }
 
 #' Lines need two points: one is drawn as a point
@@ -140,106 +74,6 @@ key_above <- function(entries) {
 path_type <- function(x) if (x$time == 1) "p" else "l"
 
 # Types ------------------------------------------------------------------------
-
-#' @noRd
-plot_fit <- function(x, level, n, ...) {
-  if (ncol(x$data$x) == 1) {
-    plot_curve(x, level, n, ...)
-  } else {
-    plot_observed(x, level, ...)
-  }
-}
-
-#' @noRd
-plot_curve <- function(x, level, n, ...) {
-  at <- training_x(x)[, 1]
-  y <- training_response(x)
-  grid <- curve_grid(x, at, n)
-  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
-  f <- stats::predict(x, points, interval = "credible", level = level)
-  new <- stats::predict(x, points, interval = "prediction", level = level)
-  ylim <- range(y, new)
-  ylim[[1]] <- ylim[[1]] - 0.08 * diff(ylim)
-  base_plot(list(
-    x = range(grid), y = range(y), type = "n", xlab = colnames(x$data$x),
-    ylab = x$mould$outcome_name, ylim = ylim
-  ), ...)
-  draw_band(grid, new, kb_colour("sky", 0.25))
-  draw_band(grid, f, kb_colour("sky", 0.6))
-  draw_centres(x)
-  graphics::points(at, y, pch = 16, cex = 0.7, col = kb_colour("grey", 0.8))
-  graphics::lines(grid, f[, "fit"], lwd = 2, col = kb_colour("blue"))
-  percent <- paste0(format(100 * level), "%")
-  key_above(stats::setNames(
-    list(
-      list(col = kb_colour("blue"), lwd = 2),
-      list(col = kb_colour("sky", 0.6), lwd = 8),
-      list(col = kb_colour("sky", 0.25), lwd = 8),
-      list(col = kb_colour("orange"), lwd = 2)
-    ),
-    c("mean", paste(percent, c("f", "y")), "P(centre)")
-  ))
-}
-
-#' Points of the curve; about the data where they have no range
-#' @noRd
-curve_grid <- function(x, at, n) {
-  ends <- range(at)
-  if (diff(ends) == 0) {
-    ends <- ends + c(-3, 3) * x$settings$scaling$x_scale
-  }
-  seq(ends[[1]], ends[[2]], length.out = n)
-}
-
-#' @noRd
-draw_band <- function(grid, limits, colour) {
-  graphics::polygon(
-    c(grid, rev(grid)), c(limits[, "lwr"], rev(limits[, "upr"])),
-    col = colour, border = NA
-  )
-}
-
-#' Ticks at the bottom as high as each row's probability to be a centre
-#' @noRd
-draw_centres <- function(x) {
-  probability <- inclusion(x)$probability
-  used <- which(probability > 0)
-  bottom <- rep(graphics::grconvertY(0, "npc", "user"), length(used))
-  top <- graphics::grconvertY(0.1 * probability[used], "npc", "user")
-  graphics::segments(x$data$x[used, 1], bottom, x$data$x[used, 1], top,
-    col = kb_colour("orange"), lwd = 2, lend = 1
-  )
-}
-
-#' @noRd
-plot_observed <- function(x, level, ...) {
-  y <- training_response(x)
-  bands <- stats::predict(x, interval = "prediction", level = level)
-  name <- x$mould$outcome_name
-  base_plot(list(
-    x = bands[, "fit"], y = y, type = "n", xlab = paste("fitted", name),
-    ylab = paste("observed", name), ylim = range(y, bands)
-  ), ...)
-  graphics::segments(bands[, "fit"], bands[, "lwr"], bands[, "fit"],
-    bands[, "upr"],
-    col = kb_colour("sky", 0.5)
-  )
-  graphics::abline(0, 1, col = kb_colour("grey"), lty = 2)
-  inside <- y >= bands[, "lwr"] & y <= bands[, "upr"]
-  graphics::points(bands[, "fit"], y,
-    pch = ifelse(inside, 16, 17), cex = ifelse(inside, 0.6, 0.9),
-    col = ifelse(inside, kb_colour("blue"), kb_colour("orange"))
-  )
-  percent <- paste0(format(100 * level), "% interval")
-  key_above(stats::setNames(
-    list(
-      list(pch = 16, col = kb_colour("blue")),
-      list(pch = 17, col = kb_colour("orange")),
-      list(lty = 2, col = kb_colour("grey"))
-    ),
-    c(paste("inside", percent), "outside", "observed = fitted")
-  ))
-}
 
 #' @noRd
 plot_ess <- function(x, ...) {
@@ -267,51 +101,12 @@ plot_ess <- function(x, ...) {
 }
 
 #' @noRd
-plot_k <- function(x, ...) {
-  posterior <- kernels(x)
-  prior <- srvm_prior_k(x)
-  near <- prior$k >= min(posterior$k) - 2 & prior$k <= max(posterior$k) + 2
-  prior <- prior[near, ]
-  base_plot(list(
-    x = posterior$k, y = posterior$probability, type = "h", lwd = 6,
-    lend = 1, xlab = "number of centres", ylab = "probability",
-    xlim = range(prior$k) + c(-0.5, 0.5), xaxt = "n",
-    ylim = c(0, max(posterior$probability, prior$probability)),
-    col = kb_colour("blue")
-  ), ...)
-  if (is.null(list(...)$xaxt) && !isFALSE(list(...)$axes)) {
-    ticks <- pretty(prior$k)
-    graphics::axis(1, ticks[ticks == round(ticks)], mgp = c(3, 0.7, 0))
-  }
-  graphics::points(prior$k, prior$probability,
-    pch = 21, bg = "white", col = kb_colour("orange")
-  )
-  key_above(list(
-    posterior = list(pch = 15, col = kb_colour("blue")),
-    prior = list(pch = 21, pt.bg = "white", col = kb_colour("orange"))
-  ))
-}
-
-#' @noRd
 plot_evidence <- function(x, ...) {
   path <- evidence(x)$path
   base_plot(list(
     x = seq_len(nrow(path)), y = path$log_evidence, type = path_type(x),
     xlab = "rows taken in", ylab = "log evidence", col = kb_colour("blue"),
     lwd = 1.5
-  ), ...)
-}
-
-#' @noRd
-plot_centres <- function(x, ...) {
-  used <- inclusion(x)
-  single <- ncol(x$data$x) == 1
-  base_plot(list(
-    x = if (single) x$data$x[, 1] else used$row, y = used$probability,
-    type = "h", xlab = if (single) colnames(x$data$x) else "row",
-    ylab = "probability to be a centre",
-    ylim = c(0, max(used$probability, 0.1)),
-    col = kb_colour("blue"), lwd = if (nrow(used) > 100) 1 else 2, lend = 1
   ), ...)
 }
 

@@ -179,14 +179,6 @@ srvm_sigma_draws <- function(fit, pool,
   unscale_sd(fit$settings$scaling, sqrt(pool$draws$noise[chosen]))
 }
 
-#' Draws of new responses, S x n, from R's generator
-#' @noRd
-srvm_responses <- function(fit, x, pool,
-                           chosen = equal_weight_draws(fit, pool)) {
-  f <- srvm_draws(fit, x, pool, chosen)
-  f + srvm_sigma_draws(fit, pool, chosen) * stats::rnorm(length(f))
-}
-
 # As the generics of predictions know them -------------------------------------
 
 #' @export

@@ -1,0 +1,134 @@
+#' Plots of Bayesian additive regression kernels
+#'
+#' @param x A fit of [bark()].
+#' @param type What to draw:
+#' * `"fit"`: with one predictor the posterior mean of f with its credible band
+#'   and the prediction band (in probit models the probability of the second
+#'   level with its credible band), the data and, as ticks of that height, the
+#'   probability of each row to be a centre; with several predictors observed
+#'   against fitted responses with prediction intervals (the probabilities of
+#'   the rows in increasing order with credible intervals).
+#' * `"importance"`: the scales of the predictors, see [importance()].
+#' * `"k"`: posterior of the number of kernels, and its prior.
+#' * `"centres"`: posterior probability of each row to be a centre.
+#' * `"trace"`: number of kernels and noise standard deviation (in probit models
+#'   log likelihood) at each kept iteration, a line a chain.
+#' @param level Probability inside bands and intervals, for `"fit"` and
+#'   `"importance"`.
+#' @param n Number of points of a curve.
+#' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
+#'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
+#'
+#' @return `x`, invisibly.
+#' @examples
+#' data <- sim_sinc(50, seed = 1)
+#' fit <- bark(y ~ x, data,
+#'   control = mcmc_control(chains = 2, warmup = 200, iter = 90), seed = 1
+#' )
+#' plot(fit)
+#' plot(fit, type = "k")
+#' @export
+plot.kb_bark <- function(x,
+                         type = c("fit", "importance", "k", "centres", "trace"),
+                         level = 0.9, n = 200, ...) {
+  check_plot_dots(list(...))
+  type <- check_choice(type, c("fit", "importance", "k", "centres", "trace"))
+  level <- check_number(level, 0, 1, open = TRUE)
+  n <- check_count(n, 2)
+  second <- if (is_probit(x)) c(log_lik = "log likelihood")
+  if (is.null(second)) second <- c(sigma = "noise sd")
+  switch(type,
+    fit = if (is_probit(x)) {
+      plot_classes(x, level, n, ...)
+    } else {
+      plot_fit(x, level, n, ...)
+    },
+    importance = plot(importance(x, level = level), ...),
+    k = plot_k(x, bark_prior_k(x), "kernels", ...),
+    centres = plot_centres(x, ...),
+    trace = plot_chains(x, c(J = "number of kernels", second), ...)
+  )
+  invisible(x)
+}
+
+#' The Poisson prior of the number of kernels, as far as a plot may need it
+#' @noRd
+bark_prior_k <- function(fit) {
+  nu <- fit$settings$prior$nu
+  k <- seq(0, max(kernels(fit)$k) + 2)
+  data.frame(k = k, probability = stats::dpois(k, nu))
+}
+
+#' @noRd
+plot_classes <- function(x, level, n, ...) {
+  if (ncol(x$data$x) == 1) {
+    plot_probability_curve(x, level, n, ...)
+  } else {
+    plot_probabilities(x, level, ...)
+  }
+}
+
+#' @noRd
+probability_label <- function(x) {
+  paste0("P(", x$mould$outcome_name, " = ", x$mould$levels[[2]], ")")
+}
+
+#' @noRd
+plot_probability_curve <- function(x, level, n, ...) {
+  at <- training_x(x)[, 1]
+  y <- as.integer(training_response(x)) - 1
+  grid <- curve_grid(x, at, n)
+  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
+  p <- stats::predict(x, points,
+    type = "response", interval = "credible", level = level
+  )
+  base_plot(list(
+    x = range(grid), y = 0:1, type = "n", xlab = colnames(x$data$x),
+    ylab = probability_label(x), ylim = c(-0.08, 1)
+  ), ...)
+  draw_band(grid, p, kb_colour("sky", 0.6))
+  draw_centres(x)
+  graphics::points(at, y, pch = 16, cex = 0.7, col = kb_colour("grey", 0.5))
+  graphics::lines(grid, p[, "fit"], lwd = 2, col = kb_colour("blue"))
+  key_above(stats::setNames(
+    list(
+      list(col = kb_colour("blue"), lwd = 2),
+      list(col = kb_colour("sky", 0.6), lwd = 8),
+      list(col = kb_colour("orange"), lwd = 2)
+    ),
+    c("probability", paste0(format(100 * level), "% credible"), "P(centre)")
+  ))
+}
+
+#' The rows by their probability, coloured by their class
+#' @noRd
+plot_probabilities <- function(x, level, ...) {
+  p <- stats::predict(x,
+    type = "response", interval = "credible", level = level
+  )
+  order <- order(p[, "fit"])
+  p <- p[order, , drop = FALSE]
+  second <- (as.integer(training_response(x)) == 2)[order]
+  at <- seq_along(order)
+  base_plot(list(
+    x = at, y = p[, "fit"], type = "n", ylab = probability_label(x),
+    xlab = "rows, by probability", ylim = c(0, 1)
+  ), ...)
+  graphics::segments(at, p[, "lwr"], at, p[, "upr"],
+    col = kb_colour("sky", 0.5)
+  )
+  graphics::abline(h = 0.5, col = kb_colour("grey"), lty = 2)
+  graphics::points(at, p[, "fit"],
+    pch = ifelse(second, 17, 16), cex = 0.7,
+    col = ifelse(second, kb_colour("orange"), kb_colour("blue"))
+  )
+  levels <- paste(x$mould$outcome_name, "=", x$mould$levels)
+  key_above(stats::setNames(
+    list(
+      list(pch = 16, col = kb_colour("blue")),
+      list(pch = 17, col = kb_colour("orange")),
+      list(col = kb_colour("sky", 0.5), lwd = 2)
+    ),
+    c(levels, paste0(format(100 * level), "% interval"))
+  ))
+}
