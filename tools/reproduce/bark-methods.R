@@ -2,6 +2,7 @@
 # priors, and the packages of tools/peers-tuned.R.
 
 bark_types <- c("equal", "different", "select_equal", "select_different")
+papers_methods <- c(bark_types, "ksvm", "dbarts")
 
 # ---- bark() -----------------------------------------------------------------
 
@@ -103,22 +104,10 @@ run_method <- function(method, split, seed) {
 
 # ---- what the figures show --------------------------------------------------
 
-# One line a predictor: quantiles of the posterior of its lambda, and the
-# probability that it is above 0.
+# importance() with what says how far to trust it.
 lambda_summary <- function(x, y, type, control, seed) {
   fit <- run_bark(x, y, type, control, seed)
-  draws <- posterior::as_draws_matrix(as_draws(fit))
-  named <- function(what) paste0(what, "[", seq_len(ncol(x)), "]")
-  lambda <- unclass(draws[, named("lambda")])
-  included <- if (startsWith(type, "select")) {
-    colMeans(unclass(draws[, named("delta")]))
-  }
-  probs <- c(0.05, 0.25, 0.5, 0.75, 0.95)
-  quantiles <- t(apply(lambda, 2, stats::quantile, probs, names = FALSE))
-  colnames(quantiles) <- paste0("q", 100 * probs)
-  data.frame(
-    predictor = colnames(x), quantiles,
-    included = if (is.null(included)) NA_real_ else unname(included),
-    t(bark_facts(fit)), row.names = NULL
-  )
+  table <- as.data.frame(importance(fit, level = 0.9))
+  class(table) <- "data.frame"
+  data.frame(table, t(bark_facts(fit)), row.names = NULL)
 }
