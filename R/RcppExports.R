@@ -21,8 +21,8 @@ bark_values_cpp <- function(draws, x, train, what, chosen, average) {
     .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen, average)
 }
 
-bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed) {
-    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed)
+bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1) {
+    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude)
 }
 
 bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed) {

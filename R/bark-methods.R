@@ -200,8 +200,8 @@ coef.kb_bark <- function(object, draw, ...) {
 #'
 #' Of the training responses given the posterior mean of f and of the noise
 #' standard deviation; in probit models given the posterior predictive
-#' probabilities. The log likelihood that the sampler follows, with the
-#' coefficients integrated out, is `log_lik` in [as_draws()][as_draws.kb_bark].
+#' probabilities. That of each draw is `log_lik` in
+#' [as_draws()][as_draws.kb_bark].
 #'
 #' @param object A fit of [bark()].
 #' @param ... Not used: unknown arguments are errors.

@@ -67,9 +67,8 @@ srvm_parameters <- function(fit, pool) {
 #'   * `sigma`: noise standard deviation of a row of weight 1, in units of the
 #'     response (1 in probit models);
 #'   * `J`: number of kernels, with their multiplicity;
-#'   * `log_lik`: log likelihood of all responses with the coefficients
-#'     integrated out, in units of the response (in probit models of the latent
-#'     response);
+#'   * `log_lik`: log likelihood of all responses, in their units, with the
+#'     coefficients integrated out; in probit models given the coefficients;
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.

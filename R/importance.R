@@ -94,11 +94,22 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
     paste0(" (", 100 * attr(x, "level"), "% intervals)")
   }, "\n", sep = "")
   plain <- as.data.frame(unclass(x)[columns])[chosen, ]
+  scales <- setdiff(columns, c("variable", "inclusion"))
+  plain[scales] <- format_alike(plain[scales], digits)
   print(plain, digits = digits, row.names = FALSE)
   if (length(chosen) < nrow(x)) {
     cat("and", counted(nrow(x) - length(chosen), "more predictor"), "\n")
   }
   invisible(x)
+}
+
+#' Columns with as many decimals as the largest number needs
+#' @noRd
+format_alike <- function(columns, digits) {
+  largest <- max(unlist(columns), 0)
+  size <- if (largest > 0) floor(log10(largest)) else 0
+  decimals <- max(0, digits - 1 - size)
+  lapply(columns, function(v) formatC(v, decimals, format = "f"))
 }
 
 #' @rdname importance
@@ -137,7 +148,7 @@ draw_scales <- function(x, transform, ...) {
   if (is.null(limits)) limits <- c(0, max(boxes))
   dots$ylim <- map(limits)
   do.call(base_plot, c(list(list(
-    x = at, y = map(boxes[3, ]), type = "n", xlab = "", ylab = "scale",
+    x = at, y = map(boxes[3, ]), type = "n", xlab = "", ylab = "scale lambda",
     xlim = range(at) + c(-0.6, 0.6), xaxt = "n", yaxt = "n"
   )), dots))
   graphics::bxp(

@@ -72,8 +72,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_invariance_cpp
-Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed);
-RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP) {
+Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude);
+RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -84,7 +84,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
     Rcpp::traits::input_parameter< double >::type power(powerSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed));
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -502,7 +504,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_close_cpp", (DL_FUNC) &_kernelbayes_bark_close_cpp, 1},
     {"_kernelbayes_bark_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_snapshot_cpp, 1},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 6},
-    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 8},
+    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 10},
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 7},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},

@@ -41,9 +41,10 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["varphi"] = varphi, _["log_lambda"] = state.log_lambda,
       _["included"] =
           std::vector<int>(state.included.begin(), state.included.end()),
-      _["phi"] = state.phi, _["log_likelihood"] = state.log_likelihood,
-      _["gram"] = state.gram, _["covariance"] = state.covariance,
-      _["product"] = state.product, _["mean"] = state.mean);
+      _["phi"] = state.phi, _["amplitude"] = state.amplitude,
+      _["log_likelihood"] = state.log_likelihood, _["gram"] = state.gram,
+      _["covariance"] = state.covariance, _["product"] = state.product,
+      _["mean"] = state.mean, _["latent"] = state.latent);
 }
 
 bark::State::Saved saved_from_r(const Rcpp::List& list) {
@@ -61,11 +62,13 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
   const auto included = get<int>(list, "included");
   out.included.assign(included.begin(), included.end());
   out.phi = list["phi"];
+  out.amplitude = list["amplitude"];
   out.log_likelihood = list["log_likelihood"];
   out.gram = Rcpp::as<Eigen::MatrixXd>(list["gram"]);
   out.covariance = Rcpp::as<Eigen::MatrixXd>(list["covariance"]);
   out.product = Rcpp::as<Eigen::VectorXd>(list["product"]);
   out.mean = Rcpp::as<Eigen::VectorXd>(list["mean"]);
+  out.latent = Rcpp::as<Eigen::VectorXd>(list["latent"]);
   return out;
 }
 
@@ -195,7 +198,7 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                    Rcpp::Nullable<Rcpp::List> state) {
   auto chain = std::make_unique<bark::Chain>(
       bark_r::prior(config["prior"]), chain_settings(config),
-      bark::Data{x, y, weights});
+      bark::Data{x, y, weights, bark_r::family(config["family"])});
   if (state.isNotNull()) chain->restore(chain_from_r(Rcpp::List(state.get())));
   return Rcpp::XPtr<bark::Chain>(chain.release());
 }

@@ -33,6 +33,15 @@ const std::map<std::string, Move>& moves() {
       {"noise",
        [](State& s, double t, Rng& r) { bark::noise_move(s, t, 0.7, r); }},
       {"noise_gibbs", [](State& s, double, Rng& r) { bark::noise_gibbs(s, r); }},
+      {"latent", [](State& s, double, Rng& r) { bark::latent_move(s, r); }},
+      {"latent_scale",
+       [](State& s, double, Rng& r) { bark::latent_scale_move(s, r); }},
+      {"magnitude",
+       [](State& s, double, Rng& r) { bark::magnitude_move(s, 0.7, r); }},
+      {"latent_given_coefficients",
+       [](State& s, double, Rng& r) {
+         bark::latent_given_coefficients(s, r);
+       }},
       {"none", [](State&, double, Rng&) {}}};
   return all;
 }
@@ -40,7 +49,7 @@ const std::map<std::string, Move>& moves() {
 // The real line in (-1, 1): means of heavy tails have no standard error.
 double squash(double x) { return x / (1 + std::abs(x)); }
 
-constexpr int kStatistics = 11;
+constexpr int kStatistics = 14;
 
 void statistics(const State& state, double* out) {
   double varphi = 0, at_intercept = 0;
@@ -62,20 +71,24 @@ void statistics(const State& state, double* out) {
       double(state.copies()), double(state.size()), varphi, at_intercept,
       double(state.n_included()), squash(total), squash(std::exp(first)),
       squash_log(first), squash_log(last), squash(std::log(state.noise())),
-      squash(state.log_likelihood())};
+      squash(state.log_likelihood()), squash(state.response()[0]),
+      squash(state.response()[1]),
+      squash(std::log(state.response().squaredNorm()))};
   std::copy(values, values + kStatistics, out);
 }
 
-// y given all else, coefficients from their prior.
-void simulate(const State& state, bark::Data& data, Rng& rng) {
-  data.y.setZero();
+// The response given all else, latent or not; coefficients from their prior.
+Eigen::VectorXd simulate(const State& state, Rng& rng) {
+  const bark::Data& data = state.data();
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(data.n());
   for (int j = 0; j < state.size(); ++j) {
-    data.y +=
+    out +=
         std::sqrt(state.variance(j)) * rng.normal() * state.columns().col(j);
   }
   for (int i = 0; i < data.n(); ++i) {
-    data.y[i] += rng.normal() / std::sqrt(state.noise() * data.weights[i]);
+    out[i] += rng.normal() / std::sqrt(state.noise() * data.weights[i]);
   }
+  return out;
 }
 
 std::vector<bark::Slot> slots_of(const State& state) {
@@ -88,25 +101,32 @@ std::vector<bark::Slot> slots_of(const State& state) {
 
 // Independent pairs: theta from the prior and y given theta, then `repeats` of
 // one move. Statistics before and after, a column a pair. With power 0, y is
-// not used.
+// not used. Of a probit model the latent response is drawn, and y its sign.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                const Eigen::VectorXd& weights,
                                std::string move, int repeats, int pairs,
-                               double power, int seed) {
+                               double power, int seed,
+                               std::string family = "gaussian",
+                               double amplitude = 1) {
   const bark::Prior setting = bark_r::prior(prior);
   const Move& apply = moves().at(move);
-  bark::Data data{x, Eigen::VectorXd::Zero(x.rows()), weights};
+  const bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
+                        bark_r::family(family)};
   Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     State theta(data, setting);
+    theta.set_amplitude(amplitude);
     bark::draw_prior(theta, rng);
+    const Eigen::VectorXd response = simulate(theta, rng);
     bark::Data own = data;
-    simulate(theta, own, rng);
+    own.y = data.probit() ? response.cwiseSign() : response;
     State state(own, setting);
+    state.set_amplitude(amplitude);
     state.assign(slots_of(theta), theta.log_lambda(), theta.included(),
                  theta.noise());
+    state.set_response(response);
     statistics(state, before.col(pair).data());
     for (int i = 0; i < repeats; ++i) apply(state, power, rng);
     statistics(state, after.col(pair).data());

@@ -21,6 +21,12 @@ inline bark::ScaleType scale_type(const std::string& name) {
   throw std::invalid_argument("no prior of the name '" + name + "'");
 }
 
+inline bark::Family family(const std::string& name) {
+  if (name == "gaussian") return bark::Family::kGaussian;
+  if (name == "probit") return bark::Family::kProbit;
+  throw std::invalid_argument("no family of the name '" + name + "'");
+}
+
 inline bark::Prior prior(const Rcpp::List& list) {
   bark::Prior out;
   out.type = scale_type(list["type"]);

@@ -13,12 +13,13 @@ Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
       data_(std::move(data)),
       rng_(settings.seed) {
   const Stopwatch watch;
-  double power = settings_.prior_only ? 0 : 1;
+  double t = 1;
   for (int level = 0; level < settings_.n_temps; ++level) {
+    rungs_.push_back(Rung::at(t, data_.family));
+    if (settings_.prior_only) rungs_.back().power = 0;
     states_.emplace_back(data_, prior_);
-    start(states_.back());
-    powers_.push_back(power);
-    power *= settings_.ratio;
+    start(states_.back(), rungs_.back().amplitude);
+    t *= settings_.ratio;
   }
   sweeps_.resize(states_.size());
   seconds_ = watch.seconds();
@@ -27,13 +28,15 @@ Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
 // Kernels from the prior, but all predictors included with the scale 1 / p
 // each: from scales of 1 a chain in many dimensions never leaves the state in
 // which every kernel is that of its own row alone.
-void Chain::start(State& state) {
+void Chain::start(State& state, double amplitude) {
+  state.set_amplitude(amplitude);
   draw_prior(state, rng_);
   std::vector<Slot> slots;
   for (int j = 0; j < state.size(); ++j) slots.push_back(state.slot(j));
   const int p = data_.p();
   state.assign(std::move(slots), std::vector<double>(p, -std::log(double(p))),
                std::vector<char>(p, 1), state.noise());
+  if (data_.probit() && !settings_.prior_only) draw_latent(state, rng_);
 }
 
 void Chain::advance(int n) {
@@ -41,7 +44,7 @@ void Chain::advance(int n) {
   for (int i = 0; i < n && time_ < total(); ++i) {
     for (std::size_t level = 0; level < states_.size(); ++level) {
       Counts heated;
-      sweeps_[level].run(states_[level], powers_[level], time_,
+      sweeps_[level].run(states_[level], rungs_[level], time_,
                          settings_.warmup, level == 0 ? counts_ : heated,
                          rng_);
     }
@@ -57,21 +60,22 @@ void Chain::advance(int n) {
 // Neighbours, the even pairs and the odd ones in turn.
 void Chain::swap_temperatures() {
   for (std::size_t i = time_ % 2; i + 1 < states_.size(); i += 2) {
-    const double log_ratio =
-        (powers_[i] - powers_[i + 1]) *
-        (states_[i + 1].log_likelihood() - states_[i].log_likelihood());
-    const bool swapped = accept(log_ratio, rng_);
-    if (swapped) std::swap(states_[i], states_[i + 1]);
-    counts_.note(kTemperature, swapped);
+    counts_.note(kTemperature, exchange(states_[i], rungs_[i], states_[i + 1],
+                                        rungs_[i + 1], rng_));
   }
 }
 
 void Chain::record() {
   const State& state = states_[0];
   const int m = state.size();
+  const State::Factor factor =
+      settings_.prior_only ? state.prior_factor() : state.factor();
+  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng_);
   draws_.m.push_back(m);
   draws_.noise.push_back(state.noise());
-  draws_.log_likelihood.push_back(state.log_likelihood());
+  draws_.log_likelihood.push_back(
+      data_.probit() ? probit_log_likelihood(data_.y, state.columns() * beta)
+                     : state.log_likelihood());
   const auto& scales = state.log_lambda();
   draws_.log_lambda.insert(draws_.log_lambda.end(), scales.begin(),
                            scales.end());
@@ -82,10 +86,6 @@ void Chain::record() {
     draws_.copies.push_back(state.slot(j).copies);
     draws_.variance.push_back(state.variance(j));
   }
-  if (m == 0) return;
-  const State::Factor factor =
-      settings_.prior_only ? state.prior_factor() : state.factor();
-  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng_);
   draws_.beta.insert(draws_.beta.end(), beta.data(), beta.data() + m);
   draws_.z.insert(draws_.z.end(), factor.z.data(), factor.z.data() + m);
   for (int j = 0; j < m; ++j) {

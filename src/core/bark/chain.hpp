@@ -11,13 +11,16 @@ struct ChainSettings {
   int warmup = 0, iterations = 1000, thin = 1;
   int n_temps = 1;
   bool prior_only = false;  // without the likelihood
-  double ratio = 0.85;  // of the powers of neighbouring temperatures
+  double ratio = 0.85;  // of the rungs of neighbouring temperatures
   std::uint64_t seed = 0;
 };
 
 /// Kept draws, one after the other; of each the m slots with a draw of their
 /// coefficients, and the factor L of phi G + diag(1 / v) with z = L^-1 phi
-/// K'Wy, from which the mean and variance of f given all else follow.
+/// K'Wy, from which the mean and variance of f given all else follow. y is
+/// latent in a probit model, whose phi is 1. log_likelihood is that of the
+/// data: with the coefficients integrated out, or in a probit model, where that
+/// is no closed form, at the draw of the coefficients.
 struct Draws {
   std::vector<int> m, location, copies, included;
   std::vector<double> log_lambda, noise, log_likelihood;
@@ -52,7 +55,7 @@ class Chain {
   const Draws& draws() const { return draws_; }
 
  private:
-  void start(State& state);
+  void start(State& state, double amplitude);
   void swap_temperatures();
   void record();
 
@@ -61,7 +64,7 @@ class Chain {
   Data data_;
   Rng rng_;
   std::vector<State> states_;  // by temperature, the coldest first
-  std::vector<double> powers_;
+  std::vector<Rung> rungs_;
   std::vector<Sweep> sweeps_;
   Counts counts_;  // after the warmup; moves at power 1
   Draws draws_;

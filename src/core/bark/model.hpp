@@ -61,10 +61,16 @@ inline double log_gamma_density(double log_x, double shape, double rate) {
          (shape - 1) * log_x - rate * std::exp(log_x);
 }
 
-/// Responses have precision phi times their weight.
+/// Gaussian: y = f + noise. Probit: y, -1 or 1, is the sign of a latent
+/// response f + N(0, 1).
+enum class Family { kGaussian, kProbit };
+
+/// Responses have precision phi times their weight (1 where they are latent).
 struct Data {
   Eigen::MatrixXd x;  // standardised
   Eigen::VectorXd y, weights;
+  Family family = Family::kGaussian;
+  bool probit() const { return family == Family::kProbit; }
   int n() const { return static_cast<int>(x.rows()); }
   int p() const { return static_cast<int>(x.cols()); }
 };

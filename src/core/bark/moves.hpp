@@ -42,6 +42,25 @@ bool noise_move(State& state, double power, double step, Rng& rng);
 /// The noise precision given a draw of the coefficients; only at power 1.
 bool noise_gibbs(State& state, Rng& rng);
 
+/// Probit models only: the latent responses given the kernels, one by one with
+/// the coefficients integrated out; all of them by one factor; and what they
+/// are without kernels, to start from.
+void latent_move(State& state, Rng& rng);
+void latent_scale_move(State& state, Rng& rng);
+void draw_latent(State& state, Rng& rng);
+
+/// The same law as that of latent_move, given a draw of the coefficients: for
+/// responses that all but determine one another.
+void latent_given_coefficients(State& state, Rng& rng);
+
+/// Probit models only, for any amplitude: all coefficients by one factor and
+/// every varphi with them, latent responses drawn afresh.
+bool magnitude_move(State& state, double step, Rng& rng);
+
+/// log p(y | f) of a probit model.
+double probit_log_likelihood(const Eigen::VectorXd& y,
+                             const Eigen::VectorXd& f);
+
 /// All of theta from its prior.
 void draw_prior(State& state, Rng& rng);
 

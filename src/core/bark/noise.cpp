@@ -21,7 +21,7 @@ bool noise_gibbs(State& state, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return false;
   const Data& data = state.data();
-  Eigen::VectorXd residual = data.y;
+  Eigen::VectorXd residual = state.response();
   if (state.size() > 0) {
     const State::Factor factor = state.factor();
     if (!factor.ok) return false;

@@ -25,10 +25,15 @@ State::State(const Data& data, const Prior& prior)
       log_lambda_(data.p(), 0.0),
       included_(data.p(), 1),
       n_included_(data.p()),
-      squares_(data.y.cwiseAbs2().dot(data.weights)),
+      response_(data.probit() ? Eigen::VectorXd::Zero(data.n()) : data.y),
+      squares_(response_.cwiseAbs2().dot(data.weights)),
       log_weights_(0.5 * data.weights.array().log().sum()) {
   if (data.y.size() != data.x.rows() || data.weights.size() != data.x.rows()) {
     throw std::invalid_argument("x, y and weights differ in length");
+  }
+  if (data.probit() && ((data.y.array().abs() != 1).any() ||
+                        (data.weights.array() != 1).any())) {
+    throw std::invalid_argument("a probit model wants y of -1 and 1, weights 1");
   }
   reserve(8);
   refresh();
@@ -78,7 +83,7 @@ Column State::make_column(int location) const {
   const Eigen::VectorXd weighted = out.values.cwiseProduct(data_->weights);
   out.gram = columns().transpose() * weighted;
   out.own = weighted.dot(out.values);
-  out.response = weighted.dot(data_->y);
+  out.response = weighted.dot(response_);
   return out;
 }
 
@@ -97,17 +102,18 @@ Change State::change_of(int j, double own, double mean, double variance,
 }
 
 Change State::score_change(int j, double variance) const {
-  return change_of(j, covariance_(j, j), mean_[j], variance, 0);
+  return change_of(j, covariance_(j, j), mean_[j], amplitude_ * variance, 0);
 }
 
 Change State::score_change(int j, double variance, const Change& before) const {
   const double cross = covariance_(before.slot, j);
   return change_of(j, covariance_(j, j) - before.kappa * cross * cross,
                    mean_[j] - before.kappa * mean_[before.slot] * cross,
-                   variance, before.log_ratio);
+                   amplitude_ * variance, before.log_ratio);
 }
 
 double State::score_add(const Column& column, double variance) const {
+  variance *= amplitude_;
   const Eigen::VectorXd u = covariance() * column.gram;
   const double left = column.own - phi_ * column.gram.dot(u);
   const double rho = 1 + variance * phi_ * std::max(left, 0.0);
@@ -118,6 +124,7 @@ double State::score_add(const Column& column, double variance) const {
 
 double State::score_add(const Column& column, double variance,
                         const Change& before) const {
+  variance *= amplitude_;
   const int j = before.slot;
   const Eigen::VectorXd cross = covariance_.col(j).head(size());
   Eigen::VectorXd u = covariance() * column.gram;
@@ -173,7 +180,7 @@ void State::remove(const Change& change) {
 
 void State::add(const Column& column, Slot slot) {
   const int m = size();
-  const double variance = slot.variance(prior_->collapsed());
+  const double variance = amplitude_ * slot.variance(prior_->collapsed());
   reserve(m + 1);
   const Eigen::VectorXd u = covariance() * column.gram;
   const double left = column.own - phi_ * column.gram.dot(u);
@@ -211,7 +218,7 @@ void State::rebuild_sums() {
   const int m = size();
   const Eigen::MatrixXd weighted = data_->weights.asDiagonal() * columns();
   gram_.topLeftCorner(m, m).noalias() = weighted.transpose() * columns();
-  product_.head(m).noalias() = weighted.transpose() * data_->y;
+  product_.head(m).noalias() = weighted.transpose() * response_;
 }
 
 Eigen::VectorXd State::deviations() const {
@@ -247,7 +254,7 @@ State::Factor State::scaled_factor_by_qr(const Eigen::VectorXd& s) const {
   stacked.topRows(n) = root.asDiagonal() * columns() * s.asDiagonal();
   stacked.bottomRows(m).setIdentity();
   Eigen::VectorXd target = Eigen::VectorXd::Zero(n + m);
-  target.head(n) = root.cwiseProduct(data_->y);
+  target.head(n) = root.cwiseProduct(response_);
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(stacked);
   Eigen::MatrixXd upper =
       qr.matrixQR().topRows(m).triangularView<Eigen::Upper>();
@@ -261,10 +268,14 @@ State::Factor State::scaled_factor_by_qr(const Eigen::VectorXd& s) const {
   return {upper.transpose(), z, ok};
 }
 
+double State::log_likelihood_without_slots() const {
+  return 0.5 * data_->n() * (std::log(phi_) - kLogTwoPi) + log_weights_ -
+         0.5 * phi_ * squares_;
+}
+
 bool State::refresh() {
-  const int m = size(), n = data_->n();
-  log_likelihood_ = 0.5 * n * (std::log(phi_) - kLogTwoPi) + log_weights_ -
-                    0.5 * phi_ * squares_;
+  const int m = size();
+  log_likelihood_ = log_likelihood_without_slots();
   if (m == 0) return true;
   const Eigen::VectorXd s = deviations();
   const Factor scaled = scaled_factor(s);
@@ -280,6 +291,16 @@ bool State::refresh() {
       (s * s.transpose()).cwiseProduct(half.transpose() * half);
   mean_.head(m) = s.cwiseProduct(half.transpose() * scaled.z);
   return true;
+}
+
+double State::log_likelihood_at(double amplitude) const {
+  if (amplitude == amplitude_) return log_likelihood_;
+  if (size() == 0) return log_likelihood_without_slots();
+  const Factor scaled =
+      scaled_factor(std::sqrt(amplitude / amplitude_) * deviations());
+  if (!scaled.ok) return -std::numeric_limits<double>::infinity();
+  return log_likelihood_without_slots() + 0.5 * scaled.z.squaredNorm() -
+         scaled.lower.diagonal().array().log().sum();
 }
 
 State::Factor State::factor() const {
@@ -340,6 +361,29 @@ void State::undo() {
   include(std::move(kept_.log_lambda), std::move(kept_.included));
 }
 
+void State::set_response(Eigen::VectorXd response) {
+  response_ = std::move(response);
+  const Eigen::VectorXd weighted = data_->weights.cwiseProduct(response_);
+  squares_ = response_.dot(weighted);
+  product_.head(size()).noalias() = columns().transpose() * weighted;
+  refresh();
+}
+
+void State::scale_varphi(double factor) {
+  for (Slot& slot : slots_) {
+    for (double& varphi : slot.varphi) varphi *= factor;
+  }
+  set_amplitude(amplitude_);
+}
+
+void State::set_amplitude(double amplitude) {
+  amplitude_ = amplitude;
+  for (int j = 0; j < size(); ++j) {
+    variance_[j] = amplitude * slots_[j].variance(prior_->collapsed());
+  }
+  refresh();
+}
+
 void State::include(std::vector<double> log_lambda,
                     std::vector<char> included) {
   log_lambda_ = std::move(log_lambda);
@@ -355,7 +399,7 @@ void State::place(std::vector<Slot> slots) {
   copies_ = 0;
   for (int j = 0; j < size(); ++j) {
     at_.at(slots_[j].location) = j;
-    variance_.push_back(slots_[j].variance(prior_->collapsed()));
+    variance_.push_back(amplitude_ * slots_[j].variance(prior_->collapsed()));
     copies_ += slots_[j].copies;
   }
   reserve(size());
@@ -373,11 +417,17 @@ void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
 
 State::Saved State::save() const {
   const int m = size();
-  return {slots_, log_lambda_, included_, phi_, log_likelihood_,
-          gram_.topLeftCorner(m, m), covariance(), product_.head(m), mean()};
+  return {slots_, log_lambda_, included_, phi_, amplitude_, log_likelihood_,
+          gram_.topLeftCorner(m, m), covariance(), product_.head(m), mean(),
+          data_->probit() ? response_ : Eigen::VectorXd()};
 }
 
 void State::restore(Saved saved) {
+  amplitude_ = saved.amplitude;
+  if (data_->probit()) {
+    response_ = std::move(saved.latent);
+    squares_ = response_.dot(data_->weights.cwiseProduct(response_));
+  }
   place(std::move(saved.slots));
   include(std::move(saved.log_lambda), std::move(saved.included));
   phi_ = saved.phi;

@@ -38,7 +38,9 @@ struct Column {
 /// The kernel part of a state and its likelihood with the coefficients
 /// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
 /// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
-/// posterior covariance and mean of beta.
+/// posterior covariance and mean of beta. In a probit model y here is the
+/// latent response, part of the state. The amplitude multiplies all v: rungs of
+/// tempered probit models differ in it.
 class State {
  public:
   State(const Data& data, const Prior& prior);
@@ -50,8 +52,12 @@ class State {
   const Slot& slot(int j) const { return slots_[j]; }
   /// The slot at a location, or -1.
   int find(int location) const { return at_[location]; }
+  /// Of the coefficient: what the slot says times the amplitude.
   double variance(int j) const { return variance_[j]; }
+  /// log N(y; 0, K V K' + 1 / (phi w)), y the response of this state.
   double log_likelihood() const { return log_likelihood_; }
+  const Eigen::VectorXd& response() const { return response_; }
+  double amplitude() const { return amplitude_; }
   double noise() const { return phi_; }  // precision
   Eigen::Ref<const Eigen::MatrixXd> covariance() const {
     return covariance_.topLeftCorner(size(), size());
@@ -67,7 +73,7 @@ class State {
   int n_included() const { return n_included_; }
   double total_scale() const;
 
-  // Coefficient variances, likelihood ratios in O(1) and O(m) -------------
+  // Coefficient variances (as slots say), likelihood ratios in O(1), O(m) ---
   Change score_change(int j, double variance) const;
   /// The same after another change of a different slot.
   Change score_change(int j, double variance, const Change& before) const;
@@ -90,7 +96,13 @@ class State {
   void set_scales(std::vector<double> log_lambda, std::vector<char> included);
   void set_noise(double phi);
   void undo();
-  /// Sets all there is.
+  /// Sets the response, the amplitude, or all varphi; not undone.
+  void set_response(Eigen::VectorXd response);
+  void scale_varphi(double factor);
+  void set_amplitude(double amplitude);
+  /// The log likelihood that another amplitude would give, 0 included.
+  double log_likelihood_at(double amplitude) const;
+  /// Sets all there is but response and amplitude.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
 
@@ -99,9 +111,10 @@ class State {
     std::vector<Slot> slots;
     std::vector<double> log_lambda;
     std::vector<char> included;
-    double phi = 1, log_likelihood = 0;
+    double phi = 1, amplitude = 1, log_likelihood = 0;
     Eigen::MatrixXd gram, covariance;
     Eigen::VectorXd product, mean;
+    Eigen::VectorXd latent;  // empty where the response is the data's
   };
   Saved save() const;
   void restore(Saved saved);
@@ -131,6 +144,7 @@ class State {
   void include(std::vector<double> log_lambda, std::vector<char> included);
   void rebuild_columns();
   void rebuild_sums();
+  double log_likelihood_without_slots() const;
   Eigen::VectorXd deviations() const;
   Factor scaled_factor(const Eigen::VectorXd& s) const;
   Factor scaled_factor_by_qr(const Eigen::VectorXd& s) const;
@@ -148,7 +162,8 @@ class State {
   std::vector<double> log_lambda_;
   std::vector<char> included_;
   int n_included_ = 0;
-  double phi_ = 1;
+  double phi_ = 1, amplitude_ = 1;
+  Eigen::VectorXd response_;
   Eigen::MatrixXd values_;  // the first n rows: see padded()
   Eigen::MatrixXd gram_, covariance_;
   Eigen::VectorXd product_, mean_;      // K'Wy, mu

@@ -8,12 +8,31 @@ namespace bark {
 const char* move_name(int kind) {
   static const char* const names[kMoveKinds] = {
       "birth_death", "relocate",   "copies", "rescale", "varphi", "scale_all",
-      "scale_one",   "scale_pair", "flip",   "swap",    "noise",  "temperature"};
+      "scale_one",   "scale_pair", "flip",   "swap",    "noise",
+      "magnitude",   "temperature"};
   return names[kind];
 }
 
-void Sweep::run(State& state, double power, int time, int adapt_until,
+double tempered(const State& state, const Rung& rung) {
+  return rung.power * state.log_likelihood_at(rung.amplitude);
+}
+
+bool exchange(State& one, const Rung& at_one, State& other,
+              const Rung& at_other, Rng& rng) {
+  const double log_ratio = tempered(one, at_other) + tempered(other, at_one) -
+                           tempered(one, at_one) - tempered(other, at_other);
+  if (!accept(log_ratio, rng)) return false;
+  std::swap(one, other);
+  if (at_one.amplitude != at_other.amplitude) {
+    one.set_amplitude(at_one.amplitude);
+    other.set_amplitude(at_other.amplitude);
+  }
+  return true;
+}
+
+void Sweep::run(State& state, const Rung& rung, int time, int adapt_until,
                 Counts& counts, Rng& rng) {
+  const double power = rung.power;
   const Prior& prior = state.prior();
   const auto note = [&](MoveKind kind, Steps::Kind step, bool moved) {
     counts.note(kind, moved);
@@ -46,7 +65,13 @@ void Sweep::run(State& state, double power, int time, int adapt_until,
   }
   note(kNoise, Steps::kNoise,
        noise_move(state, power, steps_.length(Steps::kNoise), rng));
-  if (power == 1) noise_gibbs(state, rng);
+  if (power == 1) {
+    noise_gibbs(state, rng);
+    latent_move(state, rng);
+    latent_scale_move(state, rng);
+    note(kMagnitude, Steps::kMagnitude,
+         magnitude_move(state, steps_.length(Steps::kMagnitude), rng));
+  }
 }
 
 }  // namespace bark
