@@ -213,9 +213,8 @@ gausspr_classes <- function(x, y, new) {
 }
 
 tuned_gausspr <- on_standard_scale(function(x, y, new, seed) {
-  if (is.factor(y)) gausspr_classes(x, y, new) else {
-    gausspr_regression(x, y, new)
-  }
+  choose <- if (is.factor(y)) gausspr_classes else gausspr_regression
+  choose(x, y, new)
 })
 
 # ---- trees ------------------------------------------------------------------
