@@ -3,6 +3,7 @@
 #
 # Sourced by the other scripts, or run by itself:
 #   Rscript tools/deps.R [tests] [quickstart] [check] [coverage] [reproduce]
+#     [reproduce_bark]
 # Only base R is used, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -26,6 +27,10 @@ extras <- list(
   # Experiments and benchmarks against other packages.
   reproduce = list(
     required = c("kernlab", "mgcv", "MASS"), useful = character()
+  ),
+  reproduce_bark = list(
+    required = c("future.apply", "kernlab", "MASS", "mclust", "mfp", "mlbench"),
+    useful = c("bark", "dbarts", "ranger")
   )
 )
 

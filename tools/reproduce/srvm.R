@@ -213,24 +213,6 @@ sinc_scores <- function(answers, grid, ...) {
 
 # ---- means over data sets ---------------------------------------------------
 
-# Means and standard errors of `measures` over the rows of each group, groups
-# in the order in which they first come.
-mean_table <- function(runs, by, measures) {
-  key <- do.call(paste, c(unname(runs[by]), sep = "\r"))
-  groups <- split(runs[measures], factor(key, unique(key)))
-  out <- runs[!duplicated(key), by, drop = FALSE]
-  out$sets <- vapply(groups, nrow, 0L)
-  for (measure in measures) {
-    values <- lapply(groups, `[[`, measure)
-    out[[measure]] <- vapply(values, mean, 0)
-    out[[paste0(measure, "_se")]] <- vapply(values, standard_error, 0)
-  }
-  rownames(out) <- NULL
-  out
-}
-
-standard_error <- function(x) stats::sd(x) / sqrt(length(x))
-
 # Each measure over that of method `base` on the same data set.
 paired_ratio <- function(runs, measure, base) {
   reference <- runs[runs$method == base, ]
@@ -609,13 +591,6 @@ sinc_measures <- c(
   "seconds"
 )
 
-show_table <- function(title, table) {
-  cat("\n", title, "\n", sep = "")
-  wide <- options(width = 200)
-  on.exit(options(wide))
-  print(format(table, digits = 3), row.names = FALSE)
-}
-
 batch_length <- function(control) {
   unclass(control)[c("chains", "warmup", "iter", "n_moves")]
 }
@@ -625,9 +600,7 @@ about_run <- function(quick, plan) {
   list(
     date = format(Sys.Date()), quick = quick, R = R.version.string,
     platform = R.version$platform,
-    versions = vapply(packages, function(name) {
-      format(utils::packageVersion(name))
-    }, ""),
+    versions = package_versions(packages),
     seeds = c(
       sinc = "data set s: sim_sinc(n, seed = s) and seed = s in each fit",
       boston = "split s: set.seed(s); sample(506)"
@@ -695,6 +668,7 @@ main <- function() {
   lib <- deps$install_checkout(root)
   library(kernelbayes, lib.loc = c(lib, .libPaths()))
   source(file.path(root, "tools", "peers.R"))
+  source(file.path(root, "tools", "reproduce", "tables.R"))
   quick <- "--quick" %in% args
   started <- Sys.time()
   results <- run_all(plan_for(quick), quick)

@@ -1,0 +1,346 @@
+# The experiments of Ouyang, Clyde and Wolpert (2008), again, with peers:
+#
+#   Rscript tools/reproduce/bark.R            all of it: many hours
+#   Rscript tools/reproduce/bark.R --quick    two repeats, short chains: to see
+#                                             it run
+#   --cache=folder    where finished fits are kept; a run that was stopped goes
+#                     on from there. Default: a folder that goes with R
+#   --workers=2       processes (of the package future)
+#   --repeats=20      repeats of each data set
+#   --data=a,b        which data sets, see bark-data.R; also figure1, figure2,
+#                     figure3, circle20_scales
+#   --methods=a,b     which methods: equal, different, select_equal,
+#                     select_different (bark() with that prior) and the peers
+#                     of tools/peers-tuned.R. Default: all, but of the CRAN
+#                     package's priors only its default on real data
+#   --chains= --warmup= --iter= --n_temps= --thin=
+#                     settings of bark(); else those of mcmc_control()
+#   --output=file     instead of vignettes/precomputed/bark.rds
+#
+# Prints the tables and writes the file from which vignettes/bark.Rmd is built.
+# The version to commit is that of a full run. Installs the package and its
+# peers first; those that cannot be had are left out.
+#
+# Protocol: 20 repeats, in which all methods get the same rows. A run's error
+# is the mean squared distance to the noiseless function on 1000 further points
+# (simulated), or the mean squared error or the share of wrong classes over the
+# rows held out in five-fold cross-validation (real data). In table 1 it is
+# divided by the smallest error among the paper's six methods in that run: four
+# priors, support vector machine, BART. Intervals are 90%. Seeds: see
+# bark-data.R; a fit of repeat r and fold k has the seed 100 r + k.
+
+# What the paper prints: its tables 1 and 2 (per cent), and what it says of the
+# probability that a lambda is above 0.
+paper_table <- function(...) {
+  out <- rbind(...)
+  colnames(out) <- c(
+    "equal", "different", "select_equal", "select_different", "ksvm", "dbarts"
+  )
+  data.frame(data = rownames(out), out, row.names = NULL)
+}
+
+published <- list(
+  table1 = paper_table(
+    friedman1 = c(7.31, 1.22, 2.26, 1.93, 5.36, 1.97),
+    friedman2 = c(1.99, 1.07, 1.09, 1.04, 4.36, 3.64),
+    friedman3 = c(3.07, 1.46, 2.30, 1.44, 2.70, 1.00),
+    boston = c(1.44, 1.09, 1.23, 1.20, 1.56, 1.01),
+    bodyfat = c(1.39, 1.81, 1.01, 2.19, 4.04, 1.68),
+    basketball = c(1.01, 1.01, 1.01, 1.02, 1.16, 1.10)
+  ),
+  table2 = paper_table(
+    circle2 = c(1.93, 4.91, 1.88, 1.93, 5.03, 3.97),
+    circle5 = c(13.50, 4.70, 1.47, 1.65, 10.99, 6.51),
+    circle20 = c(49.16, 4.84, 2.09, 3.69, 44.10, 15.10),
+    bank = c(1.05, 1.25, 0.55, 0.88, 1.12, 0.50),
+    wdbc = c(2.70, 4.02, 2.49, 6.09, 2.70, 3.36),
+    ionosphere = c(5.33, 8.59, 5.78, 10.87, 5.17, 7.34)
+  ),
+  # Probabilities that lambda is above 0, in the order of the columns.
+  bank_included = c(0.14, 0.252, 0.302, 0.776, 0.278, 0.962),
+  circle20_included = c(1, 0.996)
+)
+
+# Fits to all rows, with each of the priors.
+figure_sets <- c(
+  figure1 = "boston", figure2 = "bodyfat", figure3 = "bank",
+  circle20_scales = "circle20"
+)
+
+labels <- list(
+  data = c(
+    friedman1 = "Friedman 1", friedman2 = "Friedman 2",
+    friedman3 = "Friedman 3", boston = "Boston", bodyfat = "Body fat",
+    basketball = "Basketball", circle2 = "Circle 2", circle5 = "Circle 5",
+    circle20 = "Circle 20", bank = "Bank notes", wdbc = "WDBC",
+    ionosphere = "Ionosphere"
+  ),
+  method = c(
+    equal = "bark(), equal", different = "bark(), different",
+    select_equal = "bark(), select_equal",
+    select_different = "bark(), select_different", ksvm = "ksvm, tuned",
+    ksvm_default = "ksvm, defaults", gausspr = "gausspr, tuned",
+    dbarts = "dbarts", ranger = "ranger", bark_equal = "CRAN bark, e",
+    bark_different = "CRAN bark, d", bark_select_equal = "CRAN bark, se",
+    bark_select_different = "CRAN bark, sd"
+  )
+)
+
+# ---- from cells to tables ---------------------------------------------------
+
+# One line a run (data set, repeat, method): sums over folds as means over
+# rows. Runs without all of their folds are left out.
+as_runs <- function(cells) {
+  key <- do.call(paste, cells[c("data", "set", "method")])
+  runs <- lapply(split(cells, factor(key, unique(key))), function(run) {
+    n <- sum(run$rows)
+    data.frame(
+      run[1, c("data", "set", "method")], folds = nrow(run),
+      error = sum(run$loss) / n, coverage_f = sum(run$inside_f) / n,
+      coverage_y = sum(run$inside_y) / n, kernels = mean(run$kernels),
+      rhat = max(run$rhat), ess = min(run$ess), seconds = sum(run$seconds)
+    )
+  })
+  runs <- do.call(rbind, runs)
+  rownames(runs) <- NULL
+  wanted <- vapply(bark_sets[runs$data], `[[`, 0, "folds")
+  runs[runs$folds == wanted, ]
+}
+
+# Each run's error over the smallest among the paper's methods.
+add_ratio <- function(runs) {
+  key <- paste(runs$data, runs$set)
+  six <- runs$method %in% papers_methods
+  best <- tapply(runs$error[six], key[six], min)
+  runs$ratio <- runs$error / as.vector(best[match(key, names(best))])
+  runs
+}
+
+measures <- c(
+  "error", "ratio", "coverage_f", "coverage_y", "kernels", "rhat", "ess",
+  "seconds"
+)
+
+result_table <- function(runs, data) {
+  runs <- runs[runs$data %in% data, ]
+  if (nrow(runs) == 0) {
+    return(NULL)
+  }
+  mean_table(runs, c("data", "method"), measures)
+}
+
+# bark() against a peer on the same splits: the ratio of errors, or for classes
+# their difference in per cent.
+versus <- function(runs, ours, peer) {
+  a <- runs[runs$method == ours, ]
+  b <- runs[runs$method == peer, ]
+  both <- merge(a, b, by = c("data", "set"), suffixes = c("", "_peer"))
+  if (nrow(both) == 0) {
+    return(NULL)
+  }
+  classes <- is_classes(both$data)
+  both$value <- ifelse(classes, 100 * (both$error - both$error_peer),
+    both$error / both$error_peer
+  )
+  both$wins <- as.numeric(both$error < both$error_peer)
+  data.frame(
+    mean_table(both, "data", c("value", "wins")), method = ours, peer = peer
+  )
+}
+
+is_classes <- function(data) {
+  vapply(bark_sets[data], function(set) set$family == "classes", NA)
+}
+
+# Each prior against the same prior of the CRAN package, and the default prior
+# against all peers.
+all_versus <- function(runs) {
+  pairs <- rbind(
+    cbind(bark_types, paste0("bark_", bark_types)),
+    cbind("select_different", setdiff(names(tuned_peers), paste0(
+      "bark_", bark_types
+    )))
+  )
+  out <- Map(versus, list(runs), pairs[, 1], pairs[, 2])
+  do.call(rbind, unname(out))
+}
+
+# Does the order of the six methods agree with the paper's? Share of pairs of
+# methods in the same order (or tied in either), and the best of each.
+patterns <- function(table, paper, measure) {
+  lines <- lapply(paper$data, function(name) {
+    here <- table[table$data == name & table$method %in% papers_methods, ]
+    if (length(here) == 0 || nrow(here) < 2) {
+      return(NULL)
+    }
+    ours <- here[[measure]]
+    theirs <- unlist(paper[paper$data == name, here$method])
+    pairs <- utils::combn(length(ours), 2)
+    step <- function(v) sign(v[pairs[1, ]] - v[pairs[2, ]])
+    data.frame(
+      data = name, best = here$method[which.min(ours)],
+      paper_best = here$method[which.min(theirs)], pairs = ncol(pairs),
+      same_order = mean(step(ours) * step(theirs) >= 0)
+    )
+  })
+  do.call(rbind, lines)
+}
+
+# ---- all of it --------------------------------------------------------------
+
+known_options <- c(
+  "cache", "workers", "repeats", "data", "methods", "chains", "warmup",
+  "iter", "n_temps", "thin", "output"
+)
+
+# "--a=b" as list(a = "b"), "--quick" as list(quick = "").
+parse_options <- function(args, fail) {
+  name <- sub("^--([^=]*).*", "\\1", args)
+  wrong <- !name %in% c(known_options, "quick") | !startsWith(args, "--")
+  if (any(wrong)) {
+    fail(
+      "unknown argument: ", toString(args[wrong]), "; known: --quick, ",
+      toString(paste0("--", known_options, "=")), "."
+    )
+  }
+  stats::setNames(as.list(sub("^--[^=]*=?", "", args)), name)
+}
+
+plan_for <- function(options, fail) {
+  quick <- "quick" %in% names(options)
+  number <- function(name, default) {
+    if (is.null(options[[name]])) default else as.numeric(options[[name]])
+  }
+  several <- function(name, known) {
+    chosen <- options[[name]]
+    if (is.null(chosen)) {
+      return(known)
+    }
+    chosen <- strsplit(chosen, ",")[[1]]
+    if (!all(chosen %in% known)) {
+      fail("--", name, " knows ", toString(known), ".")
+    }
+    chosen
+  }
+  short <- if (quick) c(chains = 2, warmup = 200, iter = 200) else numeric()
+  sampler <- c("chains", "warmup", "iter", "n_temps", "thin")
+  control <- lapply(stats::setNames(nm = sampler), function(name) {
+    number(name, if (name %in% names(short)) short[[name]])
+  })
+  list(
+    quick = quick, repeats = number("repeats", if (quick) 2 else 20),
+    workers = number("workers", 1),
+    control = Filter(Negate(is.null), control),
+    data = several("data", c(names(bark_sets), names(figure_sets))),
+    methods = several("methods", names(all_methods(list()))),
+    named = !is.null(options$methods),
+    cache = if (is.null(options$cache)) tempfile("bark") else options$cache
+  )
+}
+
+run_sets <- function(plan, scripts) {
+  names <- intersect(names(bark_sets), plan$data)
+  results <- lapply(names, function(name) {
+    cells <- cells_for(name, plan$repeats, plan$methods, plan$named)
+    run_cells(cells, plan$control, plan$cache, scripts)
+  })
+  as_runs(do.call(rbind, results))
+}
+
+run_figures <- function(plan, scripts) {
+  names <- intersect(names(figure_sets), plan$data)
+  results <- lapply(names, function(name) {
+    cells <- data.frame(
+      data = name, set = 1, fold = 1,
+      method = intersect(bark_types, plan$methods)
+    )
+    run_cells(cells, plan$control, plan$cache, scripts)
+  })
+  do.call(rbind, results)
+}
+
+about_run <- function(plan) {
+  packages <- c(
+    "kernelbayes", "bark", "dbarts", "kernlab", "ranger", "MASS", "mclust",
+    "mfp", "mlbench", "posterior"
+  )
+  list(
+    date = format(Sys.Date()), quick = plan$quick, R = R.version.string,
+    platform = R.version$platform, versions = package_versions(packages),
+    seeds = "simulated: r and 1000 + r; real: set.seed(r); fits: 100 r + fold",
+    control = unclass(do.call(mcmc_control, plan$control))
+  )
+}
+
+run_all <- function(plan, scripts) {
+  dir.create(plan$cache, showWarnings = FALSE, recursive = TRUE)
+  message("Data sets (finished fits are in ", plan$cache, ")")
+  runs <- run_sets(plan, scripts)
+  figures <- run_figures(plan, scripts)
+  results <- list(
+    about = about_run(plan), labels = labels, published = published,
+    figures = figures, figure_sets = figure_sets
+  )
+  if (length(runs) > 0) results <- c(results, run_tables(add_ratio(runs)))
+  results
+}
+
+run_tables <- function(runs) {
+  table1 <- result_table(runs, published$table1$data)
+  table2 <- result_table(runs, published$table2$data)
+  list(
+    table1 = table1, table2 = table2, versus = all_versus(runs),
+    patterns = rbind(
+      patterns(table1, published$table1, "ratio"),
+      patterns(table2, published$table2, "error")
+    ),
+    runs = runs[c("data", "set", "method", "error")]
+  )
+}
+
+show_results <- function(results) {
+  for (name in c("table1", "table2", "versus", "patterns", "figures")) {
+    if (!is.null(results[[name]])) show_table(name, results[[name]])
+  }
+}
+
+script_files <- function(root) {
+  file.path(root, "tools", c(
+    "peers-tuned.R", file.path("reproduce", c(
+      "tables.R", "bark-data.R", "bark-methods.R", "bark-cells.R", "bark.R"
+    ))
+  ))
+}
+
+main <- function() {
+  script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+  script <- normalizePath(gsub("~+~", " ", script[[1]], fixed = TRUE))
+  root <- dirname(dirname(dirname(script)))
+  deps <- new.env()
+  sys.source(file.path(root, "tools", "deps.R"), deps)
+  options <- parse_options(commandArgs(trailingOnly = TRUE), deps$fail)
+  deps$install_needs(root, "reproduce_bark")
+  .libPaths(c(deps$install_checkout(root), .libPaths()))
+  library(kernelbayes)
+  scripts <- script_files(root)
+  for (file in setdiff(scripts, script)) source(file)
+  plan <- plan_for(options, deps$fail)
+  if (plan$workers > 1) {
+    future::plan(future::multisession, workers = plan$workers)
+    on.exit(future::plan(future::sequential))
+  }
+  started <- Sys.time()
+  results <- run_all(plan, scripts)
+  show_results(results)
+  file <- options$output
+  if (is.null(file)) {
+    file <- file.path(root, "vignettes", "precomputed", "bark.rds")
+  }
+  saveRDS(results, file, version = 2, compress = "xz")
+  message(
+    "Wrote ", file, " (", round(file.size(file) / 1024), " kB) after ",
+    format(round(Sys.time() - started, 1))
+  )
+}
+
+if (sys.nframe() == 0) main()
