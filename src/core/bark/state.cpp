@@ -250,14 +250,24 @@ void State::add(const Column& column, Slot slot) {
   slots_.push_back(std::move(slot));
 }
 
+namespace {
+
+// factor factor', half of it computed.
+template <typename Derived>
+void square_into(const Eigen::MatrixBase<Derived>& factor,
+                 Eigen::Block<Eigen::MatrixXd> out) {
+  out.triangularView<Eigen::Lower>().setZero();
+  out.selfadjointView<Eigen::Lower>().rankUpdate(factor);
+  out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+}
+
+}  // namespace
+
 void State::sum_up(const Eigen::MatrixXd& values, Eigen::MatrixXd& gram,
                    Eigen::VectorXd& product) const {
   const int m = size();
   const auto columns = values.leftCols(m);
-  auto square = gram.topLeftCorner(m, m);
-  square.triangularView<Eigen::Lower>().setZero();
-  square.selfadjointView<Eigen::Lower>().rankUpdate(columns.transpose());
-  square.triangularView<Eigen::StrictlyUpper>() = square.transpose();
+  square_into(columns.transpose(), gram.topLeftCorner(m, m));
   product.head(m).noalias() = columns.transpose() * response_;
 }
 
@@ -335,7 +345,7 @@ bool State::take_factor(const Factor& scaled) {
   const auto lower = scaled.lower.triangularView<Eigen::Lower>();
   Eigen::MatrixXd half = s.asDiagonal();  // L^-1 diag(s)
   lower.solveInPlace(half);
-  covariance_.topLeftCorner(m, m).noalias() = half.transpose() * half;
+  square_into(half.transpose(), covariance_.topLeftCorner(m, m));
   mean_.head(m).noalias() = half.transpose() * scaled.z;
   return true;
 }
