@@ -32,10 +32,18 @@
 #' Each iteration is a sweep of all moves: births and deaths of kernels, new
 #' places and multiplicities, precisions of the coefficients, scales of all
 #' predictors together, one by one and in pairs, predictors into and out of the
-#' kernel, and the noise. Steps adapt during the warmup only. Chains start at
-#' draws from the prior with small scales. With `mcmc_control(n_temps = )`
-#' above 1 each chain is helped by others at higher temperatures, which pass
-#' between modes that it does not leave alone.
+#' kernel, and the noise. What is born or goes elsewhere gets a coefficient
+#' whose size the data have a say in; most places are chosen among 200
+#' candidates by what the kernel would be worth there. Steps adapt during the
+#' warmup only. Chains start at draws from the prior with small scales. With
+#' `mcmc_control(n_temps = )` above 1 each chain is helped by others at higher
+#' temperatures.
+#'
+#' The posterior of the scales is narrow given the kernels: an effective draw
+#' costs hundreds of sweeps, and the default keeps every tenth of 10 000. With
+#' 200 rows that takes about 20 seconds a chain. For a first look
+#' `mcmc_control(iter = 1000)` will do; `plan()` of the package future runs
+#' chains side by side.
 #'
 #' R-hat and effective sample sizes of sigma, J and the log likelihood are in
 #' `print` and [diagnostics()]; a fit that has not mixed warns with class
@@ -59,7 +67,8 @@
 #'   probit for classes. The second level of the factor (`TRUE`, the last
 #'   string) is the one whose probability is modelled.
 #' @param prior Prior, see [bark_prior()].
-#' @param control Settings of the sampler, see [mcmc_control()].
+#' @param control Settings of the sampler, see [mcmc_control()]; the defaults
+#'   here are its own but for `warmup`, `iter` and `thin`.
 #' @param weights `NULL`, or positive numbers, one a row: the variance of the
 #'   response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}. Gaussian
 #'   responses only. In the formula interface columns of `data` are found
@@ -106,7 +115,7 @@
 #'
 #' @examples
 #' data <- sim_friedman(60, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
-#' # Short chains: mcmc_control() has the defaults.
+#' # Short chains: a first look.
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
 #' fit <- bark(y ~ ., data, control = settings, seed = 1)
 #' fit
@@ -125,7 +134,9 @@ bark.default <- function(x, ...) refuse_data(x, missing(x))
 #' @rdname bark
 #' @export
 bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
-                         control = mcmc_control(), weights = NULL,
+                         control = mcmc_control(
+                           warmup = 3000, iter = 10000, thin = 10
+                         ), weights = NULL,
                          scale = TRUE, prior_only = FALSE,
                          na_action = c("fail", "omit"), seed = NULL,
                          progress = NULL, ...) {
@@ -143,7 +154,9 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
 #' @rdname bark
 #' @export
 bark.matrix <- function(x, y, family = NULL, prior = bark_prior(),
-                        control = mcmc_control(), weights = NULL, scale = TRUE,
+                        control = mcmc_control(
+                          warmup = 3000, iter = 10000, thin = 10
+                        ), weights = NULL, scale = TRUE,
                         prior_only = FALSE, na_action = c("fail", "omit"),
                         seed = NULL, progress = NULL, ...) {
   started <- now()

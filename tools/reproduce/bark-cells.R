@@ -54,6 +54,13 @@ save_cell <- function(result, cell, control, cache) {
   file.rename(draft, file)
 }
 
+finished_cells <- function(cells, plan) {
+  done <- vapply(seq_len(nrow(cells)), function(i) {
+    !is.null(saved_cell(cells[i, ], plan$control, plan$cache))
+  }, NA)
+  cells[done, ]
+}
+
 # ---- one --------------------------------------------------------------------
 
 fit_cell <- function(cell, control) {
@@ -97,11 +104,17 @@ run_cell_there <- function(cell, control, cache, scripts) {
 # All cells, in the processes of the current plan; one at a time to each, as
 # they take very different times. Cells set their own seeds: those of future
 # would change the kind of generator.
-run_cells <- function(cells, control, cache, scripts) {
+run_cells <- function(cells, plan, scripts) {
   started <- Sys.time()
+  if (plan$cached) {
+    cells <- finished_cells(cells, plan)
+    if (nrow(cells) == 0) {
+      return(NULL)
+    }
+  }
   results <- future.apply::future_lapply(
     split(cells, seq_len(nrow(cells))), run_cell_there,
-    control = control, cache = cache, scripts = scripts,
+    control = plan$control, cache = plan$cache, scripts = scripts,
     future.globals = FALSE, future.packages = "kernelbayes",
     future.seed = NULL, future.chunk.size = 1
   )

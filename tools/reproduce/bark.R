@@ -6,7 +6,9 @@
 #   --cache=folder    where finished fits are kept; a run that was stopped goes
 #                     on from there. Default: a folder that goes with R
 #   --workers=2       processes (of the package future)
-#   --repeats=20      repeats of each data set
+#   --repeats=20      repeats of each simulated data set
+#   --real-repeats=20 repeats of five folds of each real data set
+#   --cached          no new fits: tables of those that are finished
 #   --data=a,b        which data sets, see bark-data.R; also figure1, figure2,
 #                     figure3, circle20_scales
 #   --methods=a,b     which methods: equal, different, select_equal,
@@ -189,18 +191,19 @@ patterns <- function(table, paper, measure) {
 # ---- all of it --------------------------------------------------------------
 
 known_options <- c(
-  "cache", "workers", "repeats", "data", "methods", "chains", "warmup",
-  "iter", "n_temps", "thin", "output"
+  "cache", "workers", "repeats", "real-repeats", "data", "methods", "chains",
+  "warmup", "iter", "n_temps", "thin", "output"
 )
+flags <- c("quick", "cached")
 
 # "--a=b" as list(a = "b"), "--quick" as list(quick = "").
 parse_options <- function(args, fail) {
   name <- sub("^--([^=]*).*", "\\1", args)
-  wrong <- !name %in% c(known_options, "quick") | !startsWith(args, "--")
+  wrong <- !name %in% c(known_options, flags) | !startsWith(args, "--")
   if (any(wrong)) {
     fail(
-      "unknown argument: ", toString(args[wrong]), "; known: --quick, ",
-      toString(paste0("--", known_options, "=")), "."
+      "unknown argument: ", toString(args[wrong]), "; known: ",
+      toString(c(paste0("--", flags), paste0("--", known_options, "="))), "."
     )
   }
   stats::setNames(as.list(sub("^--[^=]*=?", "", args)), name)
@@ -229,6 +232,8 @@ plan_for <- function(options, fail) {
   })
   list(
     quick = quick, repeats = number("repeats", if (quick) 2 else 20),
+    real_repeats = number("real-repeats", if (quick) 1 else 20),
+    cached = "cached" %in% names(options),
     workers = number("workers", 1),
     control = Filter(Negate(is.null), control),
     data = several("data", c(names(bark_sets), names(figure_sets))),
@@ -241,8 +246,10 @@ plan_for <- function(options, fail) {
 run_sets <- function(plan, scripts) {
   names <- intersect(names(bark_sets), plan$data)
   results <- lapply(names, function(name) {
-    cells <- cells_for(name, plan$repeats, plan$methods, plan$named)
-    run_cells(cells, plan$control, plan$cache, scripts)
+    real <- !is.null(bark_sets[[name]]$read)
+    repeats <- if (real) plan$real_repeats else plan$repeats
+    cells <- cells_for(name, repeats, plan$methods, plan$named)
+    run_cells(cells, plan, scripts)
   })
   as_runs(do.call(rbind, results))
 }
@@ -254,7 +261,7 @@ run_figures <- function(plan, scripts) {
       data = name, set = 1, fold = 1,
       method = intersect(bark_types, plan$methods)
     )
-    run_cells(cells, plan$control, plan$cache, scripts)
+    run_cells(cells, plan, scripts)
   })
   do.call(rbind, results)
 }
