@@ -70,11 +70,17 @@ test_that("unknown arguments are errors", {
   expect_error(mcmc_control(burnin = 3))
 })
 
+test_that("sweeps are full or single", {
+  expect_identical(mcmc_control()$sweep, "full")
+  expect_identical(mcmc_control(sweep = "single")$sweep, "single")
+  expect_error(mcmc_control(sweep = "half"), class = "kb_error_argument")
+})
+
 test_that("mcmc_control has defaults and refuses bad settings", {
   control <- mcmc_control()
   expect_s3_class(control, "kb_mcmc_control")
   expect_identical(
-    unlist(unclass(control)[c(1:5, 7:8)]),
+    unlist(unclass(control)[c(1:5, 7, 9)]),
     c(
       chains = 4L, warmup = 1000L, iter = 1000L, thin = 1L, n_moves = 50L,
       n_temps = 1L, threads = 1L
