@@ -40,10 +40,10 @@ Rcpp::List bark_r::saved_to_r(const bark::State::Saved& state) {
       _["varphi"] = varphi, _["log_lambda"] = state.log_lambda,
       _["included"] =
           std::vector<int>(state.included.begin(), state.included.end()),
-      _["phi"] = state.phi, _["amplitude"] = state.amplitude,
-      _["log_likelihood"] = state.log_likelihood, _["gram"] = state.gram,
-      _["covariance"] = state.covariance, _["product"] = state.product,
-      _["mean"] = state.mean, _["latent"] = state.latent);
+      _["phi"] = state.phi, _["log_likelihood"] = state.log_likelihood,
+      _["gram"] = state.gram, _["covariance"] = state.covariance,
+      _["product"] = state.product, _["mean"] = state.mean,
+      _["latent"] = state.latent);
 }
 
 bark::State::Saved bark_r::saved_from_r(const Rcpp::List& list) {
@@ -61,7 +61,6 @@ bark::State::Saved bark_r::saved_from_r(const Rcpp::List& list) {
   const auto included = get<int>(list, "included");
   out.included.assign(included.begin(), included.end());
   out.phi = list["phi"];
-  out.amplitude = list["amplitude"];
   out.log_likelihood = list["log_likelihood"];
   out.gram = Rcpp::as<Eigen::MatrixXd>(list["gram"]);
   out.covariance = Rcpp::as<Eigen::MatrixXd>(list["covariance"]);

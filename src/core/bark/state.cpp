@@ -420,13 +420,12 @@ void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
 
 State::Saved State::save() const {
   const int m = size();
-  return {slots_, log_lambda_, included_, phi_, amplitude_, log_likelihood_,
+  return {slots_, log_lambda_, included_, phi_, log_likelihood_,
           gram_.topLeftCorner(m, m), covariance(), product_.head(m), mean(),
           data_->probit() ? response_ : Eigen::VectorXd()};
 }
 
 void State::restore(Saved saved) {
-  amplitude_ = saved.amplitude;
   if (data_->probit()) {
     response_ = std::move(saved.latent);
     squares_ = response_.dot(data_->weights.cwiseProduct(response_));

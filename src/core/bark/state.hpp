@@ -108,11 +108,12 @@ class State {
               std::vector<char> included, double phi);
 
   /// All that a state is, to the last bit: what updates have left behind too.
+  /// To be restored at the same amplitude.
   struct Saved {
     std::vector<Slot> slots;
     std::vector<double> log_lambda;
     std::vector<char> included;
-    double phi = 1, amplitude = 1, log_likelihood = 0;
+    double phi = 1, log_likelihood = 0;
     Eigen::MatrixXd gram, covariance;
     Eigen::VectorXd product, mean;
     Eigen::VectorXd latent;  // empty where the response is the data's
