@@ -45,12 +45,16 @@ bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, 
     .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude)
 }
 
+bark_exchange_cpp <- function(prior, x, family, t, pairs, seed) {
+    .Call(`_kernelbayes_bark_exchange_cpp`, prior, x, family, t, pairs, seed)
+}
+
 bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed, family = "gaussian", amplitude = 1) {
     .Call(`_kernelbayes_bark_walk_cpp`, prior, x, y, weights, steps, power, seed, family, amplitude)
 }
 
-bark_state_cpp <- function(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed) {
-    .Call(`_kernelbayes_bark_state_cpp`, prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed)
+bark_state_cpp <- function(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed, amplitude = 1) {
+    .Call(`_kernelbayes_bark_state_cpp`, prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed, amplitude)
 }
 
 bark_latent_cpp <- function(prior, x, y, location, varphi, log_lambda, names, sweeps, seed) {

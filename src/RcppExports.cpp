@@ -148,6 +148,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_exchange_cpp
+Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, std::string family, double t, int pairs, int seed);
+RcppExport SEXP _kernelbayes_bark_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP familySEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_exchange_cpp(prior, x, family, t, pairs, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_walk_cpp
 Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed, std::string family, double amplitude);
 RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
@@ -167,8 +182,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_state_cpp
-Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<int> included, double noise, std::string move, int draws, int seed);
-RcppExport SEXP _kernelbayes_bark_state_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP includedSEXP, SEXP noiseSEXP, SEXP moveSEXP, SEXP drawsSEXP, SEXP seedSEXP) {
+Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<int> included, double noise, std::string move, int draws, int seed, double amplitude);
+RcppExport SEXP _kernelbayes_bark_state_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP includedSEXP, SEXP noiseSEXP, SEXP moveSEXP, SEXP drawsSEXP, SEXP seedSEXP, SEXP amplitudeSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -183,7 +198,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
     Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_state_cpp(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed));
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_state_cpp(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed, amplitude));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -646,8 +662,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 10},
+    {"_kernelbayes_bark_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_exchange_cpp, 6},
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 9},
-    {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 12},
+    {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 13},
     {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 9},
     {"_kernelbayes_bark_places_cpp", (DL_FUNC) &_kernelbayes_bark_places_cpp, 10},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},

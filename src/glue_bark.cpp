@@ -41,8 +41,8 @@ Rcpp::List bark_r::saved_to_r(const bark::State::Saved& state) {
       _["varphi"] = varphi, _["log_lambda"] = state.log_lambda,
       _["included"] =
           std::vector<int>(state.included.begin(), state.included.end()),
-      _["phi"] = state.phi, _["amplitude"] = state.amplitude,
-      _["log_likelihood"] = state.log_likelihood, _["latent"] = state.latent,
+      _["phi"] = state.phi, _["log_likelihood"] = state.log_likelihood,
+      _["latent"] = state.latent,
       _["exponents"] = state.exponents, _["gram"] = state.gram,
       _["covariance"] = state.covariance, _["product"] = state.product,
       _["mean"] = state.mean);
@@ -63,7 +63,6 @@ bark::State::Saved bark_r::saved_from_r(const Rcpp::List& list) {
   const auto included = get<int>(list, "included");
   out.included.assign(included.begin(), included.end());
   out.phi = list["phi"];
-  out.amplitude = list["amplitude"];
   out.log_likelihood = list["log_likelihood"];
   out.exponents = Rcpp::as<Eigen::MatrixXd>(list["exponents"]);
   out.gram = Rcpp::as<Eigen::MatrixXd>(list["gram"]);

@@ -172,6 +172,43 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                             Rcpp::_["after"] = after);
 }
 
+// Pairs of states at the rungs 1 and t of the same data, exchanged once: the
+// statistics of both before and after, a column a pair. Of a probit model,
+// whose data are few, the second is drawn until its classes are those of the
+// first; of a Gaussian one t is 0, where it is a draw from the prior.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                             std::string family, double t, int pairs,
+                             int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  bark::Data data{x, Eigen::VectorXd::Ones(x.rows()),
+                  Eigen::VectorXd::Ones(x.rows()), bark_r::family(family)};
+  const bark::Rung top = bark::Rung::at(1, data.family),
+                   low = bark::Rung::at(t, data.family);
+  Eigen::MatrixXd before(2 * kStatistics, pairs), after(before);
+  for (int pair = 0; pair < pairs; ++pair) {
+    Rng rng(seed, pair);
+    State one(data, setting), other(data, setting);
+    bark::draw_prior(one, rng);
+    const Eigen::VectorXd response = simulate(one, rng);
+    one.set_response(response);
+    other.set_amplitude(low.amplitude);
+    Eigen::VectorXd second = response;
+    do {
+      bark::draw_prior(other, rng);
+      if (data.probit()) second = simulate(other, rng);
+    } while (second.cwiseSign() != response.cwiseSign());
+    other.set_response(second);
+    statistics(one, before.col(pair).data());
+    statistics(other, before.col(pair).data() + kStatistics);
+    bark::exchange(one, top, other, low, rng);
+    statistics(one, after.col(pair).data());
+    statistics(other, after.col(pair).data() + kStatistics);
+  }
+  return Rcpp::List::create(Rcpp::_["before"] = before,
+                            Rcpp::_["after"] = after);
+}
+
 // A walk through all moves from a draw of the prior; every state with its
 // covariance and mean as the updates left them.
 // [[Rcpp::export(rng = false)]]
@@ -214,7 +251,8 @@ Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                           std::vector<double> varphi,
                           std::vector<double> log_lambda,
                           std::vector<int> included, double noise,
-                          std::string move, int draws, int seed) {
+                          std::string move, int draws, int seed,
+                          double amplitude = 1) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data{x, y, weights};
   std::vector<bark::Slot> slots;
@@ -223,6 +261,7 @@ Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   }
   Rng rng(seed);
   State state(data, setting);
+  state.set_amplitude(amplitude);
   state.assign(slots, log_lambda, {included.begin(), included.end()}, noise);
   const State::Factor factor = state.factor();
   Eigen::MatrixXd coefficients(state.size(), draws);

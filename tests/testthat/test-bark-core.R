@@ -180,12 +180,17 @@ pairs <- if (identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")) {
   5000
 }
 
-slot_moves <- c("birth_death", "relocate", "local", "copies", "rescale", "varphi")
+gaussian_moves <- setdiff(bark_moves_cpp(), c(
+  "none", "latent", "latent_scale", "latent_given_coefficients", "magnitude"
+))
+slot_moves <- c(
+  "birth_death", "relocate", "local", "gather", "copies", "rescale", "varphi"
+)
 
 test_that("every move leaves the joint law of parameters and data invariant", {
   for (type in types) {
     for (alpha in c(1, 1.5)) {
-      for (move in setdiff(bark_moves_cpp(), "none")) {
+      for (move in gaussian_moves) {
         z <- invariance(move, setting(type, alpha), pairs)
         expect_lt(max(abs(c(z, 0))), 6, label = paste(move, type, alpha))
       }
@@ -195,7 +200,7 @@ test_that("every move leaves the joint law of parameters and data invariant", {
 
 test_that("at power 0 every move leaves the prior invariant", {
   for (type in types) {
-    for (move in setdiff(bark_moves_cpp(), c("none", "noise_gibbs"))) {
+    for (move in setdiff(gaussian_moves, "noise_gibbs")) {
       z <- invariance(move, setting(type), pairs, power = 0)
       expect_lt(max(abs(c(z, 0))), 6, label = paste(move, type))
     }
@@ -322,14 +327,16 @@ test_that("two slots become one as often as by dense densities", {
   # One copy each at the two rows: which one leaves, and whether for the
   # other's place, is 1 in 2 and 1 in 3. Their columns are nearly equal: the
   # steps taken as independent are far off. Null: scores of 20 000 tries from
-  # the same state, |z| > 6 in 6 of them.
+  # the same state, |z| > 6 in 12 of them.
   x <- matrix(c(0, 0.2), 2)
   prior <- setting("equal")
-  for (signal in c(0.5, 3, 8)) {
-    y <- signal * c(1, 0.9)
+  for (case in list(c(0.5, 1), c(3, 1), c(8, 1), c(0.5, 9), c(3, 9), c(8, 9))) {
+    y <- case[1] * c(1, 0.9)
+    amplitude <- case[2]
     for (varphi in list(c(1, 2), c(0.02, 0.3))) {
       tried <- bark_state_cpp(
-        prior, x, y, c(1, 1), 1:2, varphi, 0, 1L, 1, "relocate", 20000, 3
+        prior, x, y, c(1, 1), 1:2, amplitude * varphi, 0, 1L, 1, "relocate",
+        20000, 3, amplitude
       )
       density <- function(copies) {
         state <- list(
@@ -341,7 +348,9 @@ test_that("two slots become one as often as by dense densities", {
       ratio <- exp(c(density(c(2, 0)), density(c(0, 2))) - density(c(1, 1)))
       p <- sum(pmin(1, ratio)) / 6
       z <- (mean(tried$sizes == 1) - p) / sqrt(p * (1 - p) / 20000)
-      expect_lt(abs(z), 6, label = paste("score", signal, varphi[1]))
+      expect_lt(abs(z), 6,
+        label = paste("score", toString(case), varphi[1])
+      )
     }
   }
 })

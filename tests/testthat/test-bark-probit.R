@@ -203,6 +203,28 @@ test_that("every move leaves the joint law with latent responses invariant", {
   }
 })
 
+test_that("exchanges of rungs leave the law of both states invariant", {
+  # Null: at most 56 scores a case, nearly standard normal; |z| > 6.
+  cases <- list(
+    list("probit", 0.1, probit_setting("select_different")),
+    list("probit", 0, probit_setting("equal", 1.5)),
+    list("gaussian", 0, probit_setting("different", noise_fixed = FALSE))
+  )
+  for (case in cases) {
+    out <- bark_exchange_cpp(
+      case[[3]], probit_x[1:3, ], case[[1]], case[[2]], 20000, 4
+    )
+    # Where the likelihood is not used, nor is the response.
+    rows <- if (case[[1]] == "gaussian") c(1:11, 15:24) else 1:28
+    before <- out$before[rows, ]
+    after <- out$after[rows, ]
+    expect_gt(mean(before[1, ] != after[1, ]), 0.2)
+    d <- rbind(after, after^2) - rbind(before, before^2)
+    z <- rowMeans(d) / sqrt(rowMeans(d^2)) * sqrt(ncol(d))
+    expect_lt(max(abs(z), na.rm = TRUE), 6, label = toString(case[1:2]))
+  }
+})
+
 # Chains ----------------------------------------------------------------------
 
 test_that("a probit chain cut anywhere goes on as it was", {

@@ -489,7 +489,6 @@ State::Saved State::save(bool updates) const {
   out.log_lambda = log_lambda_;
   out.included = included_;
   out.phi = phi_;
-  out.amplitude = amplitude_;
   out.log_likelihood = log_likelihood_;
   if (data_->probit()) out.latent = response_;
   if (!updates) return out;
@@ -503,7 +502,6 @@ State::Saved State::save(bool updates) const {
 }
 
 void State::restore(Saved saved) {
-  amplitude_ = saved.amplitude;
   if (data_->probit()) {
     response_ = std::move(saved.latent);
     squares_ = response_.squaredNorm();

@@ -155,6 +155,7 @@ class State {
 
   /// What a state is. What updates have left behind is needed too, if a run
   /// that goes on is to be the same to the last bit and is not refreshed first.
+  /// To be restored at the same amplitude.
   struct Saved {
     std::vector<Slot> slots;
     std::vector<double> log_lambda;
