@@ -48,7 +48,8 @@
 #'   (birth, death, swap; `NaN` if none was tried). For batch fits
 #'   `convergence` (as `ess()`), `chains`, `draws` of each, and `acceptance`
 #'   after the warmup.
-#'   `evidence()` and `ancestry()` are not defined for them.
+#'   `ancestry()` is not defined for them, and `evidence()` only for additive
+#'   kernels, by [ladders][evidence.kb_bark] of their own.
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
 #'   a replicate. With `"genealogy"`: `ancestors`, an integer matrix with a row
 #'   for each row of data from the second on and a column a particle: the

@@ -33,7 +33,8 @@ State::State(const Data& data, const Prior& prior)
   }
   if (data.probit() && ((data.y.array().abs() != 1).any() ||
                         (data.weights.array() != 1).any())) {
-    throw std::invalid_argument("a probit model wants y of -1 and 1, weights 1");
+    throw std::invalid_argument(
+        "a probit model wants y of -1 and 1, weights 1");
   }
   reserve(8);
   refresh();
