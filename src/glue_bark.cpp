@@ -199,6 +199,7 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
   return Rcpp::List::create(
       _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
       _["states"] = states, _["steps"] = bark_r::steps_to_r(saved.steps),
-      _["tried"] = tried, _["accepted"] = accepted, _["rng"] = words_to_r(saved.rng),
+      _["tried"] = tried, _["accepted"] = accepted,
+      _["rng"] = words_to_r(saved.rng),
       _["seconds"] = saved.seconds);
 }

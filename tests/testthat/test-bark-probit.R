@@ -1,5 +1,17 @@
 # Probit models of bark(): latent responses by one-step invariance and exact
 # moments, chains of tiny problems against importance sampling from the prior.
+#
+# Seen to fail, one mutant at a time:
+# - Holmes and Held: z_i left in its own mean, variance 1, q not updated; given
+#   the coefficients: their mean in place of a draw;
+# - scale: n + 1 degrees of freedom, the prior left out of Q;
+# - magnitude: alpha left out of the power, no power, the exponent's factor g
+#   for g^2, latent responses not redrawn, or redrawn at the f of before;
+# - amplitude: left out where slots are placed, added, scored, or scored after
+#   another change (test-bark-core.R: "two slots become one"); not handed over
+#   in an exchange; exchanges always accepted, or with half of their ratio;
+# - latent responses not restored; the likelihood kept at the mean of the
+#   coefficients.
 
 probit_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
   utils::modifyList(list(
@@ -10,7 +22,8 @@ probit_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
 }
 
 probit_x <- matrix(c(
-  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8, 0.2
+  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8,
+  0.2
 ), 5)
 types <- c("equal", "different", "select_equal", "select_different")
 
@@ -66,7 +79,8 @@ test_that("updates keep what dense algebra says of the latent responses", {
           lowered
         }
         dense <- function(state) {
-          dense_log_likelihood(state, probit_x, state$response, rep(1, 5), alpha)
+          z <- state$response
+          dense_log_likelihood(state, probit_x, z, rep(1, 5), alpha)
         }
         expect_lt(abs(state$log_likelihood - dense(at(amplitude))), 1e-8)
         expect_lt(abs(state$at_half - dense(at(amplitude / 2))), 1e-8)
@@ -182,13 +196,14 @@ probit_invariance <- function(move, prior, pairs, amplitude) {
 }
 
 test_that("every move leaves the joint law with latent responses invariant", {
-  # Null: at most 119 scores a call, each nearly standard normal, 96 calls (160
-  # in the extended suite): |z| > 6 somewhere has a probability of 4e-5.
+  # Null: at most 119 scores a call, each nearly standard normal, 112 calls (224
+  # in the extended suite): |z| > 6 somewhere has a probability of 5e-5 at most.
   extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
   moves <- setdiff(bark_moves_cpp(), c("none", "noise", "noise_gibbs"))
   for (type in types) {
     for (alpha in c(1, 1.5)) {
-      for (amplitude in if (extended) c(1, 0.2) else if (alpha == 1) 1 else 0.2) {
+      amplitudes <- if (extended) c(1, 0.2) else if (alpha == 1) 1 else 0.2
+      for (amplitude in amplitudes) {
         for (move in moves) {
           z <- probit_invariance(
             move, probit_setting(type, alpha), if (extended) 60000 else 5000,
@@ -237,6 +252,17 @@ test_that("a probit chain cut anywhere goes on as it was", {
       expect_identical(run_parts(engine, c(7, 20, 1, 32)), run_whole(engine))
     }
   }
+})
+
+test_that("the log likelihood kept is that of the drawn coefficients", {
+  y <- c(1, -1, 1, 1, -1)
+  engine <- probit_engine(probit_x, y, probit_setting("select_different"))
+  draws <- run_whole(engine)$draws
+  f <- bark_moments_cpp(draws, probit_x, probit_x, TRUE)$mean
+  expect_equal(
+    draws$log_likelihood, colSums(stats::pnorm(y * f, log.p = TRUE)),
+    tolerance = 1e-10
+  )
 })
 
 #' Draws from the prior with their weights: coefficients are drawn too, so that
@@ -302,7 +328,8 @@ test_that("probit chains agree with importance sampling from the prior", {
       }, numeric(4))
       own <- apply(chains, 1, stats::sd) / sqrt(20)
       z <- (rowMeans(chains) - mean) / pmax(sqrt(own^2 + se^2), 1e-9)
-      expect_lt(max(abs(z)), 8, label = toString(unlist(c(case[1:3], n_temps))))
+      label <- toString(unlist(c(case[1:3], n_temps)))
+      expect_lt(max(abs(z)), 8, label = label)
     }
   }
 })
@@ -341,7 +368,8 @@ test_that("problems at the edge have finite answers", {
       expect_true(all(is.finite(unlist(draws))))
       expect_true(all(draws$log_likelihood <= 0))
       if (nu < 1 && sum(draws$m) == 0) {
-        expect_equal(draws$log_likelihood, rep(-length(edge[[2]]) * log(2), 100))
+        coins <- -length(edge[[2]]) * log(2)
+        expect_equal(draws$log_likelihood, rep(coins, 100))
       }
     }
   }

@@ -1,9 +1,8 @@
 # Truncated normals and log Phi (inst/include/kernelbayes), in both tails.
 #
-# Seen to fail, one mutant at a time: the rate a in place of the best one
-# without its acceptance probability, rate - a for its inverse, the bound of the
-# tail's rejection left out, the excess over 0, log(erfc / 2) in the upper tail,
-# the series' second term dropped.
+# Seen to fail, one mutant at a time: the rate a in place of the best one, all
+# proposals of the tail accepted, the centre of acceptance at 0, log(erfc / 2)
+# in the upper tail, the last term of the series dropped.
 
 test_that("draws beyond any truncation have the exact moments", {
   # Null: 1e5 independent draws; nearly standard normal scores of mean and

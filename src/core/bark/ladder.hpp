@@ -14,9 +14,9 @@ struct LadderSettings {
 };
 
 /// Chains at the rungs below 1, neighbours exchanged, from which the evidence
-/// follows by stepping stones: log Z is the sum over rungs of log E_low[L_high /
-/// L_low]. The rung at 0, where responses tell nothing of the kernels, is drawn
-/// afresh each time. A resumable state machine.
+/// follows by stepping stones: log Z is the sum over rungs of log E_low[L_high
+/// / L_low]. The rung at 0, where responses tell nothing of the kernels, is
+/// drawn afresh each time. A resumable state machine.
 class Ladder {
  public:
   Ladder(const Prior& prior, const LadderSettings& settings, Data data);
@@ -50,7 +50,7 @@ class Ladder {
   LadderSettings settings_;
   Data data_;
   Rng rng_;
-  std::vector<Rung> rungs_;     // the last of them, 1, has no state
+  std::vector<Rung> rungs_;  // the last of them, 1, has no state
   std::vector<State> states_;
   std::vector<Sweep> sweeps_;
   std::vector<double> swapped_, log_ratio_;

@@ -28,7 +28,8 @@ State::State(const Data& data, const Prior& prior)
   }
   const bool weighted = (data.weights.array() != 1).any();
   if (data.probit() && (weighted || (data.y.array().abs() != 1).any())) {
-    throw std::invalid_argument("a probit model wants y of -1 and 1, weights 1");
+    throw std::invalid_argument(
+        "a probit model wants y of -1 and 1, weights 1");
   }
   if (weighted) {
     root_weights_ = data.weights.cwiseSqrt();
