@@ -52,11 +52,11 @@ void Sweep::full(State& state, double power, bool adapt, Counts& counts,
 }
 
 void Sweep::kernels(State& state, double power, Counts& counts, Rng& rng) {
-  for (int i = 0; i < kernels_ / 2; ++i) {
+  for (int i = 0; i < kernels_; ++i) {
     counts.note(kBirthDeath, birth_death_move(state, power, rng));
     counts.note(kVarphi, varphi_move(state, power, kVarphiStep, rng));
   }
-  for (int i = 0; i < kernels_ / 4; ++i) {
+  for (int i = 0; i < kernels_ / 2; ++i) {
     counts.note(kRelocate, relocate_move(state, power, rng));
     counts.note(kLocal, local_move(state, power, rng));
     counts.note(kCopies, copies_move(state, power, rng));
