@@ -1,6 +1,6 @@
 # See what the package does: Rscript tools/quickstart.R
 # Installs what is missing and the package, fits real data, compares its
-# intervals with held-out rows and draws three pictures.
+# intervals with held-out rows and draws pictures.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -73,6 +73,30 @@ picture("diagnostics.png", function() {
   }
 })
 
+# ---- The same rows, a scale for each predictor ------------------------------
+
+seconds <- system.time(
+  additive <- bark(medv ~ .,
+    data = train, seed = 1, progress = FALSE,
+    control = mcmc_control(chains = 2, warmup = 500, iter = 2000, thin = 2)
+  )
+)[["elapsed"]]
+cat("\n")
+print(additive)
+
+predicted <- predict(additive, test, interval = "prediction", level = level)
+inside <- test$medv >= predicted[, "lwr"] & test$medv <= predicted[, "upr"]
+cat(sprintf(
+  paste0(
+    "\nbark(), two chains in %.1f s\n",
+    "  coverage of the %.0f%% prediction intervals: %.1f%%\n",
+    "  RMSE: %.2f\n"
+  ),
+  seconds, 100 * level, 100 * mean(inside), rmse(predicted[, "fit"])
+))
+
+picture("importance.png", function() plot(importance(additive)))
+
 # ---- A curve: 50 noisy points of sinc ---------------------------------------
 
 curve_data <- sim_sinc(50, sd = .1, seed = 1)
@@ -97,5 +121,5 @@ picture("sinc.png", function() {
 
 cat("\nPictures:\n")
 cat(paste0("  ", file.path(folder, c(
-  "boston.png", "diagnostics.png", "sinc.png"
+  "boston.png", "diagnostics.png", "importance.png", "sinc.png"
 ))), sep = "\n")
