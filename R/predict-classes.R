@@ -44,7 +44,8 @@ predict_classes <- function(fit, rows, type, interval, level, ndraws,
 class_probability <- function(fit, x, pool) {
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     p <- stats::pnorm(moments$mean / sqrt(1 + moments$variance))
-    drop(p %*% pool$weights)
+    # Weights that sum to 1 but for rounding: no probability is above 1.
+    pmin(drop(p %*% pool$weights), 1)
   })
   as.double(unlist(blocks))
 }
