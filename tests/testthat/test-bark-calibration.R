@@ -3,16 +3,22 @@
 # must be uniform.
 
 #' Places of the truth in the posterior, from one data set
-bark_place <- function(type, alpha, seed) {
+bark_place <- function(type, alpha, family, seed) {
   x <- matrix(c(
     0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6, 0.1, 1.6, -0.8, 0.5, 1.3, -1.5,
     0.7, -0.1
   ), 8)
   at <- matrix(c(0.2, -0.4), 1)
-  given <- bark_prior(type,
-    alpha = alpha, eps = 0.5, gamma = 1.5, noise = noise_gamma(3, 0.3)
+  noise <- noise_gamma(3, 0.3)
+  with_noise <- bark_prior(type,
+    alpha = alpha, eps = 0.5, gamma = 1.5, noise = noise
   )
-  prior <- bark_prior_resolve(given, x, rep(0, 8))
+  prior <- bark_prior_resolve(with_noise, x, rep(0, 8))
+  given <- if (family == "probit") {
+    bark_prior(type, alpha = alpha, eps = 0.5, gamma = 1.5)
+  } else {
+    with_noise
+  }
   truth <- draw_bark_prior(prior, 8, 2)
   v <- slot_variances(truth, alpha)
   beta <- stats::rnorm(length(v), 0, sqrt(v))
@@ -28,10 +34,19 @@ bark_place <- function(type, alpha, seed) {
       exp(-colSums(lambda * (t(x_at) - x[l, ])^2))
     }, numeric(nrow(x_at))) %*% beta)
   }
-  y <- f(x) + stats::rnorm(8, 0, 1 / sqrt(truth$noise))
+  y <- if (family == "probit") {
+    factor(f(x) + stats::rnorm(8) > 0, c(FALSE, TRUE))
+  } else {
+    f(x) + stats::rnorm(8, 0, 1 / sqrt(truth$noise))
+  }
+  # One class alone is refused. To draw all again leaves the law given y as it
+  # is.
+  if (is.factor(y) && length(unique(y)) == 1) {
+    return(bark_place(type, alpha, family, seed))
+  }
   fit <- suppressWarnings(bark(x, y,
     prior = given, scale = FALSE, seed = seed,
-    control = mcmc_control(1, 300, 3000, 3)
+    control = mcmc_control(1, 200, 1200, 2)
   ))
   chains <- chain_matrices(fit)
   pool <- bark_pool(fit)
@@ -48,7 +63,7 @@ bark_place <- function(type, alpha, seed) {
   d <- colSums(matrix(pool$included, 2))
   c(
     J = place(chains$J, sum(truth$copies)),
-    sigma = place(chains$sigma, 1 / sqrt(truth$noise)),
+    sigma = place(1 / sqrt(pool$noise), 1 / sqrt(truth$noise)),
     d = place(d, sum(truth$included)), f = mean(below)
   )
 }
@@ -59,17 +74,21 @@ test_that("bark() is calibrated for J, sigma, d and f", {
   # chains; chi-square, 1e-4 over all settings and quantities (Bonferroni).
   settings <- expand.grid(
     type = c("equal", "different", "select_equal", "select_different"),
-    alpha = c(1, 1.5), stringsAsFactors = FALSE
+    alpha = c(1, 1.5), family = c("gaussian", "probit"),
+    stringsAsFactors = FALSE
   )
   for (i in seq_len(nrow(settings))) {
     u <- withr::with_seed(30, vapply(1:400, function(r) {
-      bark_place(settings$type[[i]], settings$alpha[[i]], r)
+      bark_place(
+        settings$type[[i]], settings$alpha[[i]], settings$family[[i]], r
+      )
     }, numeric(4)))
     selects <- startsWith(settings$type[[i]], "select")
-    for (name in c("J", "sigma", "f", if (selects) "d")) {
+    noisy <- settings$family[[i]] == "gaussian"
+    for (name in c("J", if (noisy) "sigma", "f", if (selects) "d")) {
       count <- tabulate(pmin(floor(u[name, ] * 10) + 1, 10), 10)
-      expect_gt(stats::chisq.test(count)$p.value * 28, 1e-4,
-        label = paste(name, settings$type[[i]], settings$alpha[[i]])
+      expect_gt(stats::chisq.test(count)$p.value * 48, 1e-4,
+        label = paste(c(name, settings[i, ]), collapse = " ")
       )
     }
   }
