@@ -258,7 +258,9 @@ test_that("the log likelihood kept is that of the drawn coefficients", {
   y <- c(1, -1, 1, 1, -1)
   engine <- probit_engine(probit_x, y, probit_setting("select_different"))
   draws <- run_whole(engine)$draws
-  f <- bark_moments_cpp(draws, probit_x, probit_x, TRUE)$mean
+  f <- bark_values_cpp(
+    draws, probit_x, probit_x, "draw", seq_along(draws$m)
+  )$mean
   expect_equal(
     draws$log_likelihood, colSums(stats::pnorm(y * f, log.p = TRUE)),
     tolerance = 1e-10

@@ -48,7 +48,9 @@ void Sweep::full(State& state, double power, bool adapt, Counts& counts,
   gather(state, power, counts, rng);
   scales(state, power, adapt, counts, rng);
   noise(state, power, adapt, counts, rng);
-  if (power == 1) latent(state, adapt, counts, rng);
+  if (power != 1) return;
+  noise_gibbs(state, rng);
+  latent(state, adapt, counts, rng);
 }
 
 void Sweep::kernels(State& state, double power, Counts& counts, Rng& rng) {
@@ -111,7 +113,6 @@ void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
   const bool moved = noise_move(state, power, steps_.noise.length(), rng);
   counts.note(kNoise, moved);
   if (adapt) steps_.noise.adapt(moved);
-  if (power == 1) noise_gibbs(state, rng);
 }
 
 void Sweep::latent(State& state, bool adapt, Counts& counts, Rng& rng) {
@@ -123,7 +124,6 @@ void Sweep::latent(State& state, bool adapt, Counts& counts, Rng& rng) {
   if (adapt) steps_.magnitude.adapt(moved);
 }
 
-// The noise is drawn given coefficients where that is possible.
 void Sweep::single(State& state, double power, bool adapt, Counts& counts,
                    Rng& rng) {
   if (rng.index(3) < 2) {
@@ -141,12 +141,8 @@ void Sweep::single(State& state, double power, bool adapt, Counts& counts,
       counts.note(kFlip, flip_move(state, power, rng));
     }
   }
-  if (power == 1) {
-    noise_gibbs(state, rng);
-    latent(state, adapt, counts, rng);
-  } else {
-    noise(state, power, adapt, counts, rng);
-  }
+  noise(state, power, adapt, counts, rng);
+  if (power == 1) latent(state, adapt, counts, rng);
 }
 
 }  // namespace bark
