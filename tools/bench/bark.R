@@ -13,7 +13,7 @@
 # iteration: microseconds for each iteration, prior "different", gamma 10 and
 #    eps 0.5 in both. An iteration is that of the CRAN package: one birth, death
 #    or update, the noise, and with probability 0.2 the scales, which is
-#    mcmc_control(sweep = "single", n_temps = 1). To reach: 7, 13, 35, 90 and
+#    mcmc_control(sweep = "single", n_temps = 1); few are kept. To reach: 7, 13, 35, 90 and
 #    220 at n = 100, 200, 500, 1000 and 2000. Both are timed after a warmup, as
 #    the difference of a longer and a shorter run; medians of runs in turn.
 # mixing: effective sample size (bulk) for each second of the whole call,
@@ -80,7 +80,8 @@ friedman_data <- function(n, p = 10, seed = 1, which = 1) {
 
 microseconds_ours <- function(data, iterations) {
   control <- mcmc_control(
-    chains = 1, warmup = 2000, iter = 1, sweep = "single", n_temps = 1
+    chains = 1, warmup = 2000, iter = 100, thin = 100, sweep = "single",
+    n_temps = 1
   )
   fit <- without_convergence_warning(bark(data$x, data$y,
     prior = bark_prior("different"), control = control, seed = 1,
@@ -113,7 +114,7 @@ bench_iteration <- function() {
     data$y <- (data$y - mean(data$y)) / stats::sd(data$y)
     times <- replicate(runs, c(
       microseconds_ours(data, max(2000, 2e6 / n)),
-      microseconds_cran(data, round(max(50, 1e5 / n)))
+      microseconds_cran(data, round(max(200, 2e5 / n)))
     ))
     each <- apply(times, 1, stats::median)
     data.frame(
