@@ -60,11 +60,11 @@ test_that("a chain cut in the warmup and in the middle goes on as it was", {
 test_that("a chain of many copies cut each time goes on as it was", {
   # n^2 / varphi after a rescaling is what it was but for its rounding.
   withr::local_seed(2)
-  x <- matrix(stats::rnorm(40), 20)
-  y <- sin(x[, 1]) + 0.2 * stats::rnorm(20)
+  x <- matrix(stats::rnorm(80), 40)
+  y <- sin(x[, 1]) + 0.2 * stats::rnorm(40)
   for (alpha in c(1, 1.5)) {
     engine <- fit_engine(bark_tiny(alpha = alpha, chains = 1, x = x, y = y))
-    engine$config$prior$nu <- 60
+    engine$config$prior$nu <- 100
     expect_identical(
       run_in_parts(engine, rep(1, 100)), run_in_parts(engine, 100)
     )
@@ -90,6 +90,30 @@ test_that("single moves go on as they were, before and after a refresh", {
         run_in_parts(engine, lengths), run_in_parts(engine, sum(lengths))
       )
     }
+  }
+})
+
+test_that("a refresh forgets what updates have lost", {
+  engine <- fit_engine(bark_tiny(chains = 1))
+  engine$config[c("sweep", "iter")] <- list("single", 1960)
+  engine$config$prior$nu <- 12
+  one_more <- function(state) {
+    handle <- engine_open(engine, 1, state)
+    on.exit(engine_close(engine, handle))
+    engine_advance(engine, handle, 1)
+    after <- engine_snapshot(engine, handle)
+    after[setdiff(names(after), "seconds")]
+  }
+  # One is due after 1000 moves, none after 999.
+  for (time in c(999, 1000)) {
+    state <- c(run_in_parts(engine, time), list(seconds = 0))
+    worn <- state
+    # What a draw of the noise does not compute anew.
+    worn$states[[1]]$gram <- 1.5 * state$states[[1]]$gram
+    expect_identical(
+      identical(one_more(worn), one_more(state)), time == 1000,
+      label = paste("all alike after a move at", time)
+    )
   }
 })
 
