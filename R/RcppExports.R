@@ -65,6 +65,10 @@ bark_places_cpp <- function(prior, x, y, location, varphi, log_lambda, noise, mo
     .Call(`_kernelbayes_bark_places_cpp`, prior, x, y, location, varphi, log_lambda, noise, move, steps, seed)
 }
 
+bark_candidates_cpp <- function(prior, x, y, weights, size, times, seed, amplitude) {
+    .Call(`_kernelbayes_bark_candidates_cpp`, prior, x, y, weights, size, times, seed, amplitude)
+}
+
 bark_moves_cpp <- function() {
     .Call(`_kernelbayes_bark_moves_cpp`)
 }

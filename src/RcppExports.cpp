@@ -240,6 +240,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_candidates_cpp
+Rcpp::List bark_candidates_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int size, int times, int seed, double amplitude);
+RcppExport SEXP _kernelbayes_bark_candidates_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP sizeSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP amplitudeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_candidates_cpp(prior, x, y, weights, size, times, seed, amplitude));
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_moves_cpp
 std::vector<std::string> bark_moves_cpp();
 RcppExport SEXP _kernelbayes_bark_moves_cpp() {
@@ -667,6 +684,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 13},
     {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 9},
     {"_kernelbayes_bark_places_cpp", (DL_FUNC) &_kernelbayes_bark_places_cpp, 10},
+    {"_kernelbayes_bark_candidates_cpp", (DL_FUNC) &_kernelbayes_bark_candidates_cpp, 8},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 8},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},

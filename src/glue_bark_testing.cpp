@@ -335,6 +335,44 @@ Eigen::MatrixXi bark_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
+// Relocations among `size` candidates, from a draw of the prior: the state they
+// lead to, and what the candidates then say of kernels at their locations once
+// the first slot is out.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_candidates_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                               const Eigen::VectorXd& y,
+                               const Eigen::VectorXd& weights, int size,
+                               int times, int seed, double amplitude) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data{x, y, weights};
+  Rng rng(seed);
+  State state(data, setting);
+  state.set_amplitude(amplitude);
+  do bark::draw_prior(state, rng);
+  while (state.size() == 0 || state.size() >= size);
+  bark::Candidates candidates(state, size, rng);
+  int moved = 0;
+  for (int i = 0; i < times; ++i) {
+    const int j = static_cast<int>(rng.index(state.size()));
+    moved += candidates.relocate(state, j, 1, rng);
+  }
+  const bark::Change out = state.score_change(0, 0);
+  std::vector<int> location;
+  std::vector<double> precision, score;
+  for (int i = 0; i < candidates.size(); ++i) {
+    const auto data_say = candidates.information(state, i, out);
+    location.push_back(candidates.location(i));
+    precision.push_back(data_say.precision);
+    score.push_back(data_say.score);
+  }
+  Rcpp::List result = bark_r::state_to_r(state);
+  result["candidates"] = location;
+  result["precision"] = precision;
+  result["score"] = score;
+  result["moved"] = moved;
+  return result;
+}
+
 // The names of all moves.
 // [[Rcpp::export(rng = false)]]
 std::vector<std::string> bark_moves_cpp() {

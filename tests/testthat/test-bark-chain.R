@@ -38,18 +38,83 @@ test_that("update(n_iter =) equals a run as long from the start", {
   }
 })
 
-test_that("a chain cut in the warmup and in the middle goes on as it was", {
-  fit <- bark_tiny("select_equal", n_temps = 2)
-  engine <- fit_engine(fit)
+#' What a chain of an engine is after runs of these lengths, each from where the
+#' last one stopped
+run_in_parts <- function(engine, lengths) {
   state <- NULL
-  for (n in c(13, 30, 20, 37)) {
+  for (n in lengths) {
     handle <- engine_open(engine, 1, state)
     engine_advance(engine, handle, n)
     state <- engine_snapshot(engine, handle)
     engine_close(engine, handle)
   }
-  strip <- function(run) run[setdiff(names(run), "seconds")]
-  expect_identical(strip(state), strip(fit$runs[[1]]))
+  state[setdiff(names(state), "seconds")]
+}
+
+test_that("a chain cut in the warmup and in the middle goes on as it was", {
+  fit <- bark_tiny("select_equal", n_temps = 2)
+  cut <- run_in_parts(fit_engine(fit), c(13, 30, 20, 37))
+  expect_identical(cut, strip_time(fit)[[1]])
+})
+
+test_that("a chain of many copies cut each time goes on as it was", {
+  # n^2 / varphi after a rescaling is what it was but for its rounding.
+  withr::local_seed(2)
+  x <- matrix(stats::rnorm(80), 40)
+  y <- sin(x[, 1]) + 0.2 * stats::rnorm(40)
+  for (alpha in c(1, 1.5)) {
+    engine <- fit_engine(bark_tiny(alpha = alpha, chains = 1, x = x, y = y))
+    engine$config$prior$nu <- 100
+    expect_identical(
+      run_in_parts(engine, rep(1, 100)), run_in_parts(engine, 100)
+    )
+  }
+})
+
+test_that("single moves go on as they were, before and after a refresh", {
+  # Refreshes are due at 1000 and 2000: to be made where they are due, and
+  # nowhere else.
+  lengths <- c(7, 32, 1, 1, 458, 500, 1, 1, 499, 500, 1, 99)
+  for (family in c("gaussian", "probit")) {
+    for (n_temps in 1:2) {
+      engine <- fit_engine(bark_tiny("select_different", n_temps = n_temps))
+      engine$config[c("sweep", "iter", "family")] <-
+        list("single", 2060, family)
+      if (family == "probit") {
+        engine$y <- c(1, -1, 1, -1)
+        engine$config$prior$noise_fixed <- TRUE
+        engine$config$prior$noise_precision <- 1
+      }
+      engine$config$prior$nu <- 12
+      expect_identical(
+        run_in_parts(engine, lengths), run_in_parts(engine, sum(lengths))
+      )
+    }
+  }
+})
+
+test_that("a refresh forgets what updates have lost", {
+  engine <- fit_engine(bark_tiny(chains = 1))
+  engine$config[c("sweep", "iter")] <- list("single", 1960)
+  engine$config$prior$nu <- 12
+  one_more <- function(state) {
+    handle <- engine_open(engine, 1, state)
+    on.exit(engine_close(engine, handle))
+    engine_advance(engine, handle, 1)
+    after <- engine_snapshot(engine, handle)
+    after[setdiff(names(after), "seconds")]
+  }
+  # One is due after 1000 moves, none after 999.
+  for (time in c(999, 1000)) {
+    state <- c(run_in_parts(engine, time), list(seconds = 0))
+    worn <- state
+    # What a draw of the noise does not compute anew.
+    worn$states[[1]]$gram <- 1.5 * state$states[[1]]$gram
+    expect_identical(
+      identical(one_more(worn), one_more(state)), time == 1000,
+      label = paste("all alike after a move at", time)
+    )
+  }
 })
 
 test_that("predictions are those of dense algebra, draw by draw", {

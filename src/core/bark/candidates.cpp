@@ -49,7 +49,6 @@ void Candidates::choose(const State& state, int wanted, Rng& rng) {
   }
 }
 
-// Of candidate i, once a slot is out.
 Information Candidates::information(const State& state, int i,
                                     const Change& out) const {
   const double phi = state.noise(), c = cross_(i, out.slot);

@@ -20,11 +20,15 @@ class Candidates {
   /// distribution given all else, with a new varphi. True if it moved.
   bool relocate(State& state, int slot, double power, Rng& rng);
 
- private:
   int size() const { return static_cast<int>(locations_.size()); }
-  void choose(const State& state, int wanted, Rng& rng);
+  int location(int i) const { return locations_[i]; }
+
+  /// Of a kernel at candidate i, once a slot is out.
   Information information(const State& state, int i,
                           const Change& out) const;
+
+ private:
+  void choose(const State& state, int wanted, Rng& rng);
   void remove(const State& state, const Change& out);
   void add(State& state, int i, const Slot& slot);
 

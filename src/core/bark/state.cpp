@@ -164,7 +164,7 @@ Change State::change_of(int j, double own, double mean, double variance,
   const Information data = information_of(own, mean, v);
   // e / (1 + e own) with e = 1 / v' - 1 / v, which tends to 1 / own.
   const double kappa = (v - variance) / (v * variance + (v - variance) * own);
-  return {j, variance, kappa,
+  return {j, kappa,
           before + data.log_ratio(variance) - data.log_ratio(v)};
 }
 
@@ -190,12 +190,13 @@ void State::shrink(const Change& change) {
 
 void State::set_slot(const Change& change, Slot slot) {
   shrink(change);
-  variance_[change.slot] = change.variance;
   relabel(change.slot, std::move(slot));
 }
 
+// The variance too: a restored state has it from the slot.
 void State::relabel(int j, Slot slot) {
   copies_ += slot.copies - slots_[j].copies;
+  variance_[j] = amplitude_ * slot.variance(prior_->collapsed());
   slots_[j] = std::move(slot);
 }
 

@@ -38,7 +38,7 @@ struct Information {
 /// slot). Sig becomes Sig - kappa Sig_:j Sig_j:, mu - kappa mu_j Sig_:j.
 struct Change {
   int slot;
-  double variance, kappa, log_ratio;
+  double kappa, log_ratio;
 };
 
 /// A column that may join: its products with those present.
@@ -127,7 +127,8 @@ class State {
   void set_slot(const Change& change, Slot slot);
   void remove(const Change& change);
   void add(const Column& column, Slot slot);
-  /// Replaces a slot's copies and varphi without a change of variance.
+  /// Replaces a slot's copies and varphi without a change of variance but for
+  /// its rounding.
   void relabel(int j, Slot slot);
 
   // Scales and noise: proposed, with the log likelihood that they would have,
