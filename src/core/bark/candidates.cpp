@@ -8,15 +8,20 @@ namespace bark {
 
 namespace {
 
-// log of about the likelihood of a kernel against none, its variance
-// integrated out: at the variance that the data ask for.
-double log_worth(const Prior& prior, int copies, const Information& data,
-                 double power) {
-  const double rate = prior.varphi_rate() * copies * copies;
+// About the likelihood of a kernel against none, its variance integrated out:
+// that at the variance which the data ask for, times the prior's tail. Its
+// exponent and the rest apart, for sums that do not overflow.
+struct Worth {
+  double exponent, factor;
+};
+
+Worth worth(const Prior& prior, double rate, const Information& data) {
   const double size = data.precision > 0 ? data.score / data.precision : 0;
-  const double v = rate + size * size;
-  return power *
-         (data.log_ratio(v) - 0.5 * prior.alpha * std::log(v / rate));
+  const double v = rate + size * size, scaled = 1 + data.precision * v;
+  const double tail = prior.alpha == 1 ? v / rate
+                                       : std::pow(v / rate, prior.alpha);
+  return {0.5 * data.score * data.score * v / scaled,
+          1 / std::sqrt(scaled * tail)};
 }
 
 }  // namespace
@@ -31,6 +36,7 @@ Candidates::Candidates(const State& state, int size, Rng& rng) {
   square_ = cross_.cwiseProduct(gram_).rowwise().sum();
   fit_.noalias() = gram_ * state.mean();
   weights_.resize(this->size());
+  exponents_of_weights_.resize(this->size());
 }
 
 // The occupied locations, then a uniform sample of the others.
@@ -58,37 +64,50 @@ Information Candidates::information(const State& state, int i,
                              phi * (response_[i] - fitted));
 }
 
+// Sets the weights of all candidates that are free, once a slot is out; gives
+// the one where it is now.
+int Candidates::weigh(const State& state, const Change& out, double power) {
+  const Slot& slot = state.slot(out.slot);
+  const double rate =
+      state.prior().varphi_rate() * slot.copies * slot.copies;
+  int from = -1;
+  for (int i = 0; i < size(); ++i) {
+    const bool own = locations_[i] == slot.location;
+    if (own) from = i;
+    if (!own && state.find(locations_[i]) >= 0) {
+      exponents_of_weights_[i] = -INFINITY;
+      weights_[i] = 0;
+      continue;
+    }
+    const Worth w = worth(state.prior(), rate, information(state, i, out));
+    exponents_of_weights_[i] = power * w.exponent;
+    weights_[i] = power == 1 ? w.factor : std::pow(w.factor, power);
+  }
+  // No weight of a free one is 0: a slot there could never leave.
+  constexpr double kLeast = -600;
+  const double top = exponents_of_weights_.maxCoeff();
+  for (int i = 0; i < size(); ++i) {
+    weights_[i] *= std::exp(std::max(exponents_of_weights_[i] - top, kLeast));
+  }
+  return from;
+}
+
 bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
   const Prior& prior = state.prior();
   const Slot slot = state.slot(j);
   if (slot.varphi.size() > 1) return false;
   const Change out = state.score_change(j, 0);
-  int from = -1;
-  for (int i = 0; i < size(); ++i) {
-    const bool own = locations_[i] == slot.location;
-    if (own) from = i;
-    weights_[i] = !own && state.find(locations_[i]) >= 0
-                      ? -INFINITY
-                      : log_worth(prior, slot.copies,
-                                  information(state, i, out), power);
-  }
-  const double top = weights_.maxCoeff();
-  double left = rng.uniform() * (weights_.array() - top).exp().sum();
-  int to = -1;
-  for (int i = 0; i < size() && left >= 0; ++i) {
-    const double weight = std::exp(weights_[i] - top);
-    if (weight > 0) to = i;
-    left -= weight;
-  }
+  const int from = weigh(state, out, power);
+  const int to = choose_weighted(weights_, weights_.sum(), rng);
   const auto proposal = [&](int i) {
     return VarianceProposal(prior, slot.copies, information(state, i, out),
                             power);
   };
   const VarianceProposal next = proposal(to);
   const double varphi = next.draw(rng);
-  const double log_ratio = next.log_weight(varphi) - weights_[to] -
+  const double log_ratio = next.log_weight(varphi) -
                            proposal(from).log_weight(slot.varphi[0]) +
-                           weights_[from];
+                           std::log(weights_[from] / weights_[to]);
   if (!accept(log_ratio, rng)) return false;
   remove(state, out);
   state.remove(out);

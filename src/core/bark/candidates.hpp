@@ -29,6 +29,7 @@ class Candidates {
 
  private:
   void choose(const State& state, int wanted, Rng& rng);
+  int weigh(const State& state, const Change& out, double power);
   void remove(const State& state, const Change& out);
   void add(State& state, int i, const Slot& slot);
 
@@ -39,7 +40,7 @@ class Candidates {
   // slot), g' Sig g and g' mu.
   Eigen::MatrixXd gram_, cross_;
   Eigen::VectorXd square_, fit_;
-  Eigen::VectorXd weights_;
+  Eigen::VectorXd weights_, exponents_of_weights_;  // see weigh()
 };
 
 }  // namespace bark

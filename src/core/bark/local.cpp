@@ -17,6 +17,8 @@ double similarities(const Eigen::VectorXd& exponents, int own,
   return out.sum();
 }
 
+}  // namespace
+
 int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng) {
   double left = rng.uniform() * total;
   int last = -1;
@@ -28,8 +30,6 @@ int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng) {
   }
   return last;
 }
-
-}  // namespace
 
 bool local_move(State& state, double power, Rng& rng) {
   if (state.size() == 0) return false;

@@ -90,6 +90,10 @@ Copy choose_copy(const State& state, Rng& rng);
 bool move_kernel(State& state, int j, Column column, double log_proposal,
                  double power, Rng& rng);
 
+/// An index chosen with probability proportional to its weight; -1 if there is
+/// none above 0. `total` is their sum.
+int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng);
+
 /// A uniform choice among the included predictors, leaving out one.
 int choose_included(const State& state, Rng& rng, int but = -1);
 
