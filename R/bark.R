@@ -40,8 +40,8 @@
 #' temperatures.
 #'
 #' The posterior of the scales is narrow given the kernels: an effective draw
-#' costs hundreds of sweeps, and the default keeps every tenth of 10 000. With
-#' 200 rows that takes about 20 seconds a chain. For a first look
+#' costs hundreds of sweeps, and the default keeps every 15th of 15 000. With
+#' 200 rows that takes about 25 seconds a chain. For a first look
 #' `mcmc_control(iter = 1000)` will do; `plan()` of the package future runs
 #' chains side by side.
 #'
@@ -135,7 +135,7 @@ bark.default <- function(x, ...) refuse_data(x, missing(x))
 #' @export
 bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          control = mcmc_control(
-                           warmup = 3000, iter = 10000, thin = 10
+                           warmup = 2000, iter = 15000, thin = 15
                          ), weights = NULL,
                          scale = TRUE, prior_only = FALSE,
                          na_action = c("fail", "omit"), seed = NULL,
@@ -155,7 +155,7 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
 #' @export
 bark.matrix <- function(x, y, family = NULL, prior = bark_prior(),
                         control = mcmc_control(
-                          warmup = 3000, iter = 10000, thin = 10
+                          warmup = 2000, iter = 15000, thin = 15
                         ), weights = NULL, scale = TRUE,
                         prior_only = FALSE, na_action = c("fail", "omit"),
                         seed = NULL, progress = NULL, ...) {
