@@ -1,5 +1,9 @@
 # Chains of bark(): identity, prediction against dense algebra, and the
 # posterior of tiny problems against importance sampling from the prior.
+#
+# Seen to fail: a rescaled slot that keeps its variance of before; single moves
+# without the noise, resumed without updates or without K'Wy, never refreshed;
+# steps that adapt after the warmup, or one step for all predictors.
 
 tiny_x <- matrix(c(0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6), 4)
 tiny_y <- c(0.8, -0.9, 0.4, 0.1)
