@@ -1,5 +1,8 @@
 # The candidates of bark()'s relocations: what they say of kernels elsewhere
 # after many relocations, against dense algebra without the slot that is out.
+#
+# Seen to fail, one mutant at a time: each of the updates of remove() and add()
+# left out, the last slot not moved, the amplitude left out.
 
 setting <- list(
   type = "equal", alpha = 1, eps = 0.5, nu = 6, A = 1.2, B = 0.8, a_p = 1,

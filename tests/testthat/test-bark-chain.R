@@ -1,17 +1,24 @@
 # Chains of bark(): identity, prediction against dense algebra, and the
 # posterior of tiny problems against importance sampling from the prior.
+#
+# Seen to fail: a rescaled slot that keeps its variance of before; single moves
+# without the noise, resumed without updates or without K'Wy, never refreshed;
+# steps that adapt after the warmup, or one step for all predictors.
 
 tiny_x <- matrix(c(0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6), 4)
 tiny_y <- c(0.8, -0.9, 0.4, 0.1)
 
 bark_tiny <- function(type = "different", alpha = 1, chains = 2, iter = 60,
                       warmup = 40, n_temps = 1, seed = 1, x = tiny_x,
-                      y = tiny_y, thin = 1, ...) {
+                      y = tiny_y, thin = 1, sweep = "full", ...) {
   suppressWarnings(bark(x, y,
     prior = bark_prior(type,
       alpha = alpha, eps = 0.5, gamma = 1.5, noise = noise_gamma(3, 1), ...
     ),
-    control = mcmc_control(chains, warmup, iter, thin, n_temps = n_temps),
+    control = mcmc_control(
+      chains, warmup, iter, thin,
+      n_temps = n_temps, sweep = sweep
+    ),
     scale = FALSE, seed = seed
   ))
 }
@@ -90,6 +97,19 @@ test_that("single moves go on as they were, before and after a refresh", {
         run_in_parts(engine, lengths), run_in_parts(engine, sum(lengths))
       )
     }
+  }
+})
+
+test_that("steps adapt in the warmup, each predictor's, and not after it", {
+  for (sweep in c("full", "single")) {
+    engine <- fit_engine(bark_tiny("different", chains = 1))
+    engine$config[c("sweep", "warmup")] <- list(sweep, 80)
+    steps <- lapply(c(40, 80, 140), function(n) {
+      run_in_parts(engine, n)$steps[[1]]
+    })
+    expect_true(all(steps[[1]]$times[-(1:3)] > 0))
+    expect_true(all(steps[[2]]$times[-(1:3)] > steps[[1]]$times[-(1:3)]))
+    expect_identical(steps[[2]], steps[[3]])
   }
 })
 
@@ -186,9 +206,13 @@ importance_sample <- function(prior, x, y, at, n) {
 }
 
 #' Scores of the chains' means against importance sampling
-chains_against_importance <- function(type, alpha, n_temps, chains = 24) {
-  fit <- bark_tiny(type, alpha, chains, iter = 600, warmup = 100,
-    n_temps = n_temps
+chains_against_importance <- function(type, alpha, n_temps, sweep = "full",
+                                      chains = 24) {
+  # Single moves are many times shorter than a full sweep.
+  each <- if (sweep == "full") 1 else 10
+  fit <- bark_tiny(type, alpha, chains,
+    iter = 600 * each, warmup = 100 * each,
+    n_temps = n_temps, thin = each, sweep = sweep
   )
   prior <- fit$settings$prior
   at <- c(0.2, -0.4)
@@ -216,11 +240,12 @@ chains_against_importance <- function(type, alpha, n_temps, chains = 24) {
 test_that("chains agree with importance sampling from the prior", {
   # Null: chains are stationary after the warmup and independent, both errors
   # nearly normal: t with 23 degrees of freedom at worst. |z| > 7.5 has
-  # probability 1e-7; 20 scores.
+  # probability 1e-7; 28 scores.
   cases <- list(
     list("equal", 1, 1), list("different", 1.5, 1),
     list("select_equal", 1, 3), list("select_different", 1, 1),
-    list("select_different", 1.5, 2)
+    list("select_different", 1.5, 2), list("different", 1, 1, "single"),
+    list("select_different", 1.5, 2, "single")
   )
   for (case in cases) {
     z <- do.call(chains_against_importance, case)
