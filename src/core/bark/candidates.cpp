@@ -99,6 +99,7 @@ bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
   const Change out = state.score_change(j, 0);
   const int from = weigh(state, out, power);
   const int to = choose_weighted(weights_, weights_.sum(), rng);
+  if (to < 0) return false;
   const auto proposal = [&](int i) {
     return VarianceProposal(prior, slot.copies, information(state, i, out),
                             power);

@@ -161,7 +161,7 @@ class State {
     std::vector<Slot> slots;
     std::vector<double> log_lambda;
     std::vector<char> included;
-    double phi = 1, amplitude = 1, log_likelihood = 0;
+    double phi = 1, log_likelihood = 0;
     Eigen::VectorXd latent;  // empty where the response is the data's
     Eigen::MatrixXd exponents, gram, covariance;
     Eigen::VectorXd product, mean;
