@@ -23,7 +23,7 @@ head_draws.kb_bark <- function(fit, run, n) {
 
 #' @export
 mixing_advice.kb_bark <- function(fit) {
-  "More {.arg n_temps} in {.fn mcmc_control} help chains that are stuck."
+  "{.arg n_temps} above 1 in {.fn mcmc_control} may help chains that are stuck."
 }
 
 #' @export

@@ -101,7 +101,9 @@ void Chain::record() {
 Chain::Saved Chain::save() const {
   Saved out;
   out.time = time_;
-  for (const State& state : states_) out.states.push_back(state.save(!settings_.full));
+  for (const State& state : states_) {
+    out.states.push_back(state.save(!settings_.full));
+  }
   for (const Sweep& sweep : sweeps_) out.steps.push_back(sweep.steps());
   out.counts = counts_;
   out.rng = rng_.state();

@@ -364,7 +364,9 @@ bool State::refresh() {
 
 State::Factor State::factor() const {
   Factor out = scaled_factor(values_, gram_, product_, phi_, deviations());
-  if (size() > 0) out.lower = deviations().cwiseInverse().asDiagonal() * out.lower;
+  if (size() > 0) {
+    out.lower = deviations().cwiseInverse().asDiagonal() * out.lower;
+  }
   return out;
 }
 

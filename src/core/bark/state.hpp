@@ -108,7 +108,7 @@ class State {
   int n_included() const { return n_included_; }
   double total_scale() const;
 
-  // Coefficient variances (as slots say), likelihood ratios in O(1) and O(m^2) ------------
+  // Coefficient variances (as slots say), likelihood ratios in O(1), O(m^2) -
   Information information(int j) const;
   Information information(const Column& column) const;
   Information in_slot_units(double precision, double score) const;

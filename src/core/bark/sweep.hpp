@@ -9,8 +9,8 @@ namespace bark {
 
 /// The moves of a sweep, in the order of their counts.
 enum MoveKind {
-  kBirthDeath, kRelocate, kLocal, kGather, kCopies, kRescale, kVarphi, kScaleAll, kScaleOne,
-  kScaleRefresh, kScalePair, kFlip, kSwap, kNoise, kMagnitude,
+  kBirthDeath, kRelocate, kLocal, kGather, kCopies, kRescale, kVarphi,
+  kScaleAll, kScaleOne, kScaleRefresh, kScalePair, kFlip, kSwap, kNoise, kMagnitude,
   kTemperature, kMoveKinds
 };
 const char* move_name(int kind);
@@ -57,8 +57,9 @@ double tempered(const State& state, const Rung& rung);
 bool exchange(State& one, const Rung& at_one, State& other,
               const Rung& at_other, Rng& rng);
 
-/// Orders of moves, for states whose amplitude is the rung's. How often each is tried must not depend on the state: the
-/// mixture of what leaves a law invariant would not.
+/// Orders of moves, for states whose amplitude is the rung's. How often each is
+/// tried must not depend on the state: such a mixture of moves that leave a law
+/// invariant does not.
 class Sweep {
  public:
   Sweep(const Prior& prior, int p);

@@ -8,7 +8,8 @@ namespace kernelbayes {
 namespace bark {
 
 /// A proposal for the varphi of a slot that has a single one: nearly its
-/// distribution given all else, prior(varphi) L(v)^power, v = copies^2 / varphi.
+/// distribution given all else, prior(varphi) L(v)^power with v = copies^2 /
+/// varphi.
 /// A histogram in x = log v with an exponential tail, and some of the prior,
 /// which covers what the histogram leaves out.
 class VarianceProposal {
