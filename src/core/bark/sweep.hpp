@@ -10,8 +10,8 @@ namespace bark {
 /// The moves of a sweep, in the order of their counts.
 enum MoveKind {
   kBirthDeath, kRelocate, kLocal, kGather, kCopies, kRescale, kVarphi,
-  kScaleAll, kScaleOne, kScaleRefresh, kScalePair, kFlip, kSwap, kNoise, kMagnitude,
-  kTemperature, kMoveKinds
+  kScaleAll, kScaleOne, kScaleRefresh, kScalePair, kFlip, kSwap, kNoise,
+  kMagnitude, kTemperature, kMoveKinds
 };
 const char* move_name(int kind);
 
