@@ -89,7 +89,7 @@ inputs_line <- function(x, show, most = 4) {
     if (selects) "P(included): " else "mean lambda: ",
     paste(table$variable, vapply(value, show, ""), collapse = ", ")
   )
-  if (nchar(line) > 62) paste0(substr(line, 1, 59), "...") else line
+  shorten(line)
 }
 
 # Summary ----------------------------------------------------------------------
@@ -107,14 +107,12 @@ inputs_line <- function(x, show, most = 4) {
 summary.kb_bark <- function(object, level = 0.9, ...) {
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
-  used <- inclusion(object)
-  used <- used[order(-used$probability), ]
   structure(
     list(
       fit = object, level = level,
       parameters = generics::tidy(object, level = level),
       importance = importance(object, level = level),
-      centres = utils::head(used[used$probability > 0, ], 5),
+      centres = frequent_centres(object),
       intercept = bark_location_probability(object)[[1]],
       diagnostics = diagnostics(object)
     ),

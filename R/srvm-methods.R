@@ -76,7 +76,20 @@ particle_line <- function(x) {
 #' @noRd
 one_line <- function(formula) {
   text <- paste(trimws(deparse(formula, width.cutoff = 500L)), collapse = " ")
+  shorten(text)
+}
+
+#' @noRd
+shorten <- function(text) {
   if (nchar(text) > 62) paste0(substr(text, 1, 59), "...") else text
+}
+
+#' The rows that are most often centres
+#' @noRd
+frequent_centres <- function(fit, most = 5) {
+  used <- inclusion(fit)
+  used <- used[order(-used$probability), ]
+  utils::head(used[used$probability > 0, ], most)
 }
 
 #' Summary of a sequential relevance vector machine
@@ -91,13 +104,11 @@ one_line <- function(formula) {
 summary.kb_srvm <- function(object, level = 0.9, ...) {
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
-  used <- inclusion(object)
-  used <- used[order(-used$probability), ]
   structure(
     list(
       fit = object, level = level,
       parameters = generics::tidy(object, level = level),
-      centres = utils::head(used[used$probability > 0, ], 5),
+      centres = frequent_centres(object),
       diagnostics = diagnostics(object)
     ),
     class = "summary.kb_srvm"

@@ -25,9 +25,7 @@ bark::ChainSettings chain_settings(const Rcpp::List& config) {
   return out;
 }
 
-}  // namespace
-
-Rcpp::List bark_r::saved_to_r(const bark::State::Saved& state) {
+Rcpp::List saved_to_r(const bark::State::Saved& state) {
   std::vector<int> location, copies, each;
   std::vector<double> varphi;
   for (const bark::Slot& slot : state.slots) {
@@ -48,7 +46,7 @@ Rcpp::List bark_r::saved_to_r(const bark::State::Saved& state) {
       _["mean"] = state.mean);
 }
 
-bark::State::Saved bark_r::saved_from_r(const Rcpp::List& list) {
+bark::State::Saved saved_from_r(const Rcpp::List& list) {
   bark::State::Saved out;
   const auto location = get<int>(list, "location"),
              copies = get<int>(list, "copies"), each = get<int>(list, "each");
@@ -70,6 +68,21 @@ bark::State::Saved bark_r::saved_from_r(const Rcpp::List& list) {
   out.product = Rcpp::as<Eigen::VectorXd>(list["product"]);
   out.mean = Rcpp::as<Eigen::VectorXd>(list["mean"]);
   out.latent = Rcpp::as<Eigen::VectorXd>(list["latent"]);
+  return out;
+}
+
+}  // namespace
+
+Rcpp::List bark_r::states_to_r(
+    const std::vector<bark::State::Saved>& states) {
+  Rcpp::List out;
+  for (const auto& state : states) out.push_back(saved_to_r(state));
+  return out;
+}
+
+std::vector<bark::State::Saved> bark_r::states_from_r(const Rcpp::List& list) {
+  std::vector<bark::State::Saved> out;
+  for (const Rcpp::List state : list) out.push_back(saved_from_r(state));
   return out;
 }
 
@@ -141,10 +154,7 @@ bark::Chain& chain_of(SEXP pointer) {
 bark::Chain::Saved chain_from_r(const Rcpp::List& list) {
   bark::Chain::Saved out;
   out.time = list["time"];
-  const Rcpp::List states = list["states"];
-  for (const Rcpp::List state : states) {
-    out.states.push_back(bark_r::saved_from_r(state));
-  }
+  out.states = bark_r::states_from_r(list["states"]);
   out.steps = bark_r::steps_from_r(list["steps"]);
   const auto tried = get<double>(list, "tried"),
              accepted = get<double>(list, "accepted");
@@ -182,10 +192,6 @@ void bark_close_cpp(SEXP handle) { Rcpp::XPtr<bark::Chain>(handle).release(); }
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_snapshot_cpp(SEXP handle) {
   const bark::Chain::Saved saved = chain_of(handle).save();
-  Rcpp::List states;
-  for (const auto& state : saved.states) {
-    states.push_back(bark_r::saved_to_r(state));
-  }
   Rcpp::CharacterVector names;
   for (int kind = 0; kind < bark::kMoveKinds; ++kind) {
     names.push_back(bark::move_name(kind));
@@ -198,7 +204,8 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
   accepted.names() = names;
   return Rcpp::List::create(
       _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
-      _["states"] = states, _["steps"] = bark_r::steps_to_r(saved.steps),
+      _["states"] = bark_r::states_to_r(saved.states),
+      _["steps"] = bark_r::steps_to_r(saved.steps),
       _["tried"] = tried, _["accepted"] = accepted,
       _["rng"] = words_to_r(saved.rng),
       _["seconds"] = saved.seconds);

@@ -29,10 +29,7 @@ bark::Ladder& ladder_of(SEXP pointer) {
 bark::Ladder::Saved ladder_from_r(const Rcpp::List& list) {
   bark::Ladder::Saved out;
   out.time = list["time"];
-  const Rcpp::List states = list["states"];
-  for (const Rcpp::List state : states) {
-    out.states.push_back(bark_r::saved_from_r(state));
-  }
+  out.states = bark_r::states_from_r(list["states"]);
   out.steps = bark_r::steps_from_r(list["steps"]);
   out.rng = words_from_r(get<double>(list, "rng"));
   out.swapped = get<double>(list, "swapped");
@@ -72,12 +69,9 @@ void bark_ladder_close_cpp(SEXP handle) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_ladder_snapshot_cpp(SEXP handle) {
   const bark::Ladder::Saved saved = ladder_of(handle).save();
-  Rcpp::List states;
-  for (const auto& state : saved.states) {
-    states.push_back(bark_r::saved_to_r(state));
-  }
   return Rcpp::List::create(
-      _["time"] = saved.time, _["states"] = states,
+      _["time"] = saved.time,
+      _["states"] = bark_r::states_to_r(saved.states),
       _["steps"] = bark_r::steps_to_r(saved.steps),
       _["rng"] = words_to_r(saved.rng), _["swapped"] = saved.swapped,
       _["log_ratio"] = saved.log_ratio, _["seconds"] = saved.seconds);

@@ -47,8 +47,8 @@ inline bark::Prior prior(const Rcpp::List& list) {
 }
 
 // To the last bit, for runs that go on; in glue_bark.cpp.
-Rcpp::List saved_to_r(const bark::State::Saved& state);
-bark::State::Saved saved_from_r(const Rcpp::List& list);
+Rcpp::List states_to_r(const std::vector<bark::State::Saved>& states);
+std::vector<bark::State::Saved> states_from_r(const Rcpp::List& list);
 Rcpp::List steps_to_r(const std::vector<bark::Steps>& steps);
 std::vector<bark::Steps> steps_from_r(const Rcpp::List& list);
 

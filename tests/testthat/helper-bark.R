@@ -93,3 +93,16 @@ bark_fits <- local({
 })
 
 is_class_fit <- function(fit) fit$settings$family == "probit"
+
+#' The state of a run of an engine after parts of these lengths, each from where
+#' the last one stopped
+run_parts <- function(engine, parts, index = 1) {
+  state <- NULL
+  for (n in parts) {
+    handle <- engine_open(engine, index, state)
+    engine_advance(engine, handle, n)
+    state <- engine_snapshot(engine, handle)
+    engine_close(engine, handle)
+  }
+  state[setdiff(names(state), "seconds")]
+}

@@ -45,22 +45,9 @@ test_that("update(n_iter =) equals a run as long from the start", {
   }
 })
 
-#' What a chain of an engine is after runs of these lengths, each from where the
-#' last one stopped
-run_in_parts <- function(engine, lengths) {
-  state <- NULL
-  for (n in lengths) {
-    handle <- engine_open(engine, 1, state)
-    engine_advance(engine, handle, n)
-    state <- engine_snapshot(engine, handle)
-    engine_close(engine, handle)
-  }
-  state[setdiff(names(state), "seconds")]
-}
-
 test_that("a chain cut in the warmup and in the middle goes on as it was", {
   fit <- bark_tiny("select_equal", n_temps = 2)
-  cut <- run_in_parts(fit_engine(fit), c(13, 30, 20, 37))
+  cut <- run_parts(fit_engine(fit), c(13, 30, 20, 37))
   expect_identical(cut, strip_time(fit)[[1]])
 })
 
@@ -73,7 +60,7 @@ test_that("a chain of many copies cut each time goes on as it was", {
     engine <- fit_engine(bark_tiny(alpha = alpha, chains = 1, x = x, y = y))
     engine$config$prior$nu <- 100
     expect_identical(
-      run_in_parts(engine, rep(1, 100)), run_in_parts(engine, 100)
+      run_parts(engine, rep(1, 100)), run_parts(engine, 100)
     )
   }
 })
@@ -94,7 +81,7 @@ test_that("single moves go on as they were, before and after a refresh", {
       }
       engine$config$prior$nu <- 12
       expect_identical(
-        run_in_parts(engine, lengths), run_in_parts(engine, sum(lengths))
+        run_parts(engine, lengths), run_parts(engine, sum(lengths))
       )
     }
   }
@@ -105,7 +92,7 @@ test_that("steps adapt in the warmup, each predictor's, and not after it", {
     engine <- fit_engine(bark_tiny("different", chains = 1))
     engine$config[c("sweep", "warmup")] <- list(sweep, 80)
     steps <- lapply(c(40, 80, 140), function(n) {
-      run_in_parts(engine, n)$steps[[1]]
+      run_parts(engine, n)$steps[[1]]
     })
     expect_true(all(steps[[1]]$times[-(1:3)] > 0))
     expect_true(all(steps[[2]]$times[-(1:3)] > steps[[1]]$times[-(1:3)]))
@@ -126,7 +113,7 @@ test_that("a refresh forgets what updates have lost", {
   }
   # One is due after 1000 moves, none after 999.
   for (time in c(999, 1000)) {
-    state <- c(run_in_parts(engine, time), list(seconds = 0))
+    state <- c(run_parts(engine, time), list(seconds = 0))
     worn <- state
     # What a draw of the noise does not compute anew.
     worn$states[[1]]$gram <- 1.5 * state$states[[1]]$gram

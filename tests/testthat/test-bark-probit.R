@@ -44,18 +44,6 @@ probit_engine <- function(x, y, prior = probit_setting(), warmup = 20,
   )
 }
 
-#' The state of a run in parts of the given lengths
-run_parts <- function(engine, parts, index = 1) {
-  state <- NULL
-  for (n in parts) {
-    handle <- engine_open(engine, index, state)
-    engine_advance(engine, handle, n)
-    state <- engine_snapshot(engine, handle)
-    engine_close(engine, handle)
-  }
-  state[setdiff(names(state), "seconds")]
-}
-
 run_whole <- function(engine, index = 1) {
   run_parts(engine, engine_total(engine), index)
 }

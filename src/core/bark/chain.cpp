@@ -20,17 +20,15 @@ Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
     states_.emplace_back(data_, prior_);
     State& state = states_.back();
     state.set_amplitude(rungs_.back().amplitude);
-    start(state);
+    if (settings_.prior_only) {
+      draw_prior(state, rng_);
+    } else {
+      draw_start(state, rng_);
+    }
     t *= data_.probit() ? settings_.amplitude_ratio : settings_.power_ratio;
   }
   sweeps_.assign(states_.size(), Sweep(prior_, data_.p()));
   seconds_ = watch.seconds();
-}
-
-void Chain::start(State& state) {
-  if (settings_.prior_only) return draw_prior(state, rng_);
-  draw_start(state, rng_);
-  if (data_.probit()) draw_latent(state, rng_);
 }
 
 void Chain::advance(int n) {

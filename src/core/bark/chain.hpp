@@ -57,7 +57,6 @@ class Chain {
   const Draws& draws() const { return draws_; }
 
  private:
-  void start(State& state);
   void sweep(int level);
   void swap_temperatures();
   void record();

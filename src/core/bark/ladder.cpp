@@ -22,7 +22,6 @@ Ladder::Ladder(const Prior& prior, const LadderSettings& settings, Data data)
     states_.emplace_back(data_, prior_);
     states_[k].set_amplitude(rungs_[k].amplitude);
     draw_start(states_[k], rng_);
-    if (data_.probit()) draw_latent(states_[k], rng_);
   }
   sweeps_.assign(states_.size(), Sweep(prior_, data_.p()));
   swapped_.assign(states_.size() - 1, 0);

@@ -46,16 +46,21 @@ void latent_move(State& state, Rng& rng) {
 void latent_given_coefficients(State& state, Rng& rng) {
   const Data& data = state.data();
   if (!data.probit()) return;
-  Eigen::VectorXd z = Eigen::VectorXd::Zero(data.n());
+  Eigen::VectorXd f = Eigen::VectorXd::Zero(data.n());
   if (state.size() > 0) {
     const State::Factor factor = state.factor();
     if (!factor.ok) return;
-    z = state.columns() * State::draw_coefficients(factor, rng);
+    f = state.columns() * State::draw_coefficients(factor, rng);
   }
-  for (int i = 0; i < data.n(); ++i) {
-    z[i] = data.y[i] * positive_normal(data.y[i] * z[i], 1, rng);
+  draw_latent(state, std::move(f), rng);
+}
+
+void draw_latent(State& state, Eigen::VectorXd f, Rng& rng) {
+  const Eigen::VectorXd& y = state.data().y;
+  for (Eigen::Index i = 0; i < f.size(); ++i) {
+    f[i] = y[i] * positive_normal(y[i] * f[i], 1, rng);
   }
-  state.set_response(std::move(z));
+  state.set_response(std::move(f));
 }
 
 void draw_latent(State& state, Rng& rng) {

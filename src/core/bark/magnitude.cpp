@@ -1,5 +1,4 @@
 #include <kernelbayes/normal_cdf.hpp>
-#include <kernelbayes/truncated_normal.hpp>
 
 #include "moves.hpp"
 
@@ -24,7 +23,8 @@ bool magnitude_move(State& state, double step, Rng& rng) {
   if (!factor.ok) return false;
   const Prior& prior = state.prior();
   const Eigen::VectorXd& y = state.data().y;
-  Eigen::VectorXd f = state.columns() * State::draw_coefficients(factor, rng);
+  const Eigen::VectorXd f =
+      state.columns() * State::draw_coefficients(factor, rng);
   double count = 0, sum = 0;
   for (int j = 0; j < state.size(); ++j) {
     for (const double varphi : state.slot(j).varphi) {
@@ -39,11 +39,7 @@ bool magnitude_move(State& state, double step, Rng& rng) {
       prior.varphi_rate() * sum * std::expm1(-2 * move);
   if (!accept(log_ratio, rng)) return false;
   state.scale_varphi(std::exp(-2 * move));
-  f *= std::exp(move);
-  for (Eigen::Index i = 0; i < f.size(); ++i) {
-    f[i] = y[i] * positive_normal(y[i] * f[i], 1, rng);
-  }
-  state.set_response(std::move(f));
+  draw_latent(state, std::exp(move) * f, rng);
   return true;
 }
 

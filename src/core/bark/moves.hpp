@@ -57,6 +57,9 @@ void latent_move(State& state, Rng& rng);
 void latent_scale_move(State& state, Rng& rng);
 void draw_latent(State& state, Rng& rng);
 
+/// The latent responses given f.
+void draw_latent(State& state, Eigen::VectorXd f, Rng& rng);
+
 /// The same law as that of latent_move, given a draw of the coefficients: for
 /// responses that all but determine one another.
 void latent_given_coefficients(State& state, Rng& rng);

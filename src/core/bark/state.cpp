@@ -358,6 +358,10 @@ bool State::refresh() {
   }
   fill_values(exponents_.leftCols(size()), values_.leftCols(size()));
   sum_up(values_, gram_, product_);
+  return refactor();
+}
+
+bool State::refactor() {
   return take_factor(
       scaled_factor(values_, gram_, product_, phi_, deviations()));
 }
@@ -430,7 +434,7 @@ void State::set_response(Eigen::VectorXd response) {
   if (root_weights_.size() > 0) response_.array() *= root_weights_.array();
   squares_ = response_.squaredNorm();
   product_.head(size()).noalias() = columns().transpose() * response_;
-  take_factor(scaled_factor(values_, gram_, product_, phi_, deviations()));
+  refactor();
 }
 
 void State::set_amplitude(double amplitude) {
@@ -438,7 +442,7 @@ void State::set_amplitude(double amplitude) {
   for (int j = 0; j < size(); ++j) {
     variance_[j] = amplitude * slots_[j].variance(prior_->collapsed());
   }
-  take_factor(scaled_factor(values_, gram_, product_, phi_, deviations()));
+  refactor();
 }
 
 void State::scale_varphi(double factor) {

@@ -206,6 +206,8 @@ class State {
                              const Eigen::VectorXd& s, double phi) const;
   double log_likelihood_of(const Factor& scaled, double phi) const;
   bool take_factor(const Factor& scaled);
+  /// What follows from the sums that there are.
+  bool refactor();
 
   const Data* data_;
   const Prior* prior_;
