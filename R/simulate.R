@@ -1,4 +1,5 @@
-# Simulated data with a known truth, for examples, tests and experiments.
+# Simulated regressions with a known truth, for examples, tests and
+# experiments; classes are in R/simulate-classes.R.
 
 #' Simulate the sinc function with noise
 #'
@@ -117,40 +118,4 @@ friedman_function <- function(x, which) {
     return(sqrt(x[, 1]^2 + reactance^2))
   }
   atan(reactance / x[, 1])
-}
-
-#' Simulate the classes inside and outside of a circle
-#'
-#' Independent predictors, uniform on \[-1, 1\], and two classes: `"1"` where
-#' \eqn{x_1^2 + x_2^2 \le 2 / \pi}{x1^2 + x2^2 <= 2 / pi}, `"0"` elsewhere.
-#' The circle covers half of the square, so that both classes have probability
-#' 1/2. There is no noise, and all predictors beyond the first two have no
-#' effect.
-#'
-#' Ouyang, Clyde and Wolpert (2008) use `p` of 2, 5 and 20.
-#'
-#' @param n Number of rows, at least 1.
-#' @param p Number of predictors, at least 2.
-#' @template args-seed
-#'
-#' @return A data frame of `n` rows with the columns `x1`, ..., `xp` and `y`, a
-#'   factor with levels `"0"` and `"1"`.
-#' @section Errors: An argument outside its range is an error of class
-#'   `kb_error_argument`.
-#' @references
-#' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
-#' regression kernels*. Department of Statistical Science, Duke University.
-#' @examples
-#' d <- sim_circle(200, seed = 1)
-#' plot(x2 ~ x1, d, col = d$y, asp = 1)
-#' @export
-sim_circle <- function(n, p = 2, seed = NULL) {
-  n <- check_count(n, 1)
-  p <- check_count(p, 2)
-  with_local_seed(seed, {
-    x <- matrix(stats::runif(n * p, -1, 1), n, p)
-    colnames(x) <- paste0("x", seq_len(p))
-    inside <- x[, 1]^2 + x[, 2]^2 <= 2 / pi
-    data.frame(x, y = factor(as.integer(inside), levels = c("0", "1")))
-  })
 }

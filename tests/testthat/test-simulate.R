@@ -1,9 +1,3 @@
-# A state to come back to: the tests play with R's generator.
-keep_random_state <- function(env = parent.frame()) {
-  state <- random_state()
-  withr::defer(restore_random_state(state), envir = env)
-}
-
 test_that("a seed gives the same data and leaves the generator alone", {
   keep_random_state()
   set.seed(99)
@@ -130,29 +124,6 @@ test_that("the predictors of Friedman's functions have their ranges", {
   }
 })
 
-test_that("sim_circle classifies by the circle that halves the square", {
-  d <- sim_circle(200, p = 4, seed = 1)
-  expect_identical(names(d), c(paste0("x", 1:4), "y"))
-  expect_identical(levels(d$y), c("0", "1"))
-  expect_identical(d$y == "1", d$x1^2 + d$x2^2 <= 2 / pi)
-  expect_identical(d, sim_circle(200, p = 4, seed = 1))
-  expect_identical(ncol(sim_circle(5)), 3L)
-  # One row has one class, but both levels.
-  expect_identical(levels(sim_circle(1, seed = 1)$y), c("0", "1"))
-})
-
-test_that("sim_circle has uniform predictors and balanced classes", {
-  # Null: the count of class 1 is binomial(5000, 1 / 2), the predictors are
-  # uniform; each check fails with probability 1e-5.
-  d <- sim_circle(5000, p = 3, seed = 2)
-  p <- stats::pbinom(sum(d$y == "1"), 5000, 0.5)
-  expect_true(p > 5e-6 && p < 1 - 5e-6)
-  for (x in d[1:3]) {
-    expect_true(all(abs(x) <= 1))
-    expect_gt(suppressWarnings(stats::ks.test(x, "punif", -1, 1)$p.value), 1e-5)
-  }
-})
-
 test_that("bad arguments are named", {
   error <- "kb_error_argument"
   expect_error(sim_sinc(0), "`n`", class = error)
@@ -166,7 +137,4 @@ test_that("bad arguments are named", {
   expect_error(sim_friedman(5, p = 3, which = 2), "`p`", class = error)
   expect_error(sim_friedman(5, which = 4), "which", class = error)
   expect_error(sim_friedman(5, sd = NA), "sd", class = error)
-  expect_error(sim_circle(0), "`n`", class = error)
-  expect_error(sim_circle(5, p = 1), "`p`", class = error)
-  expect_error(sim_circle(5, seed = 0.5), "seed", class = error)
 })
