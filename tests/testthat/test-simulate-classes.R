@@ -118,6 +118,8 @@ test_that("the moons' noise is Gaussian with its sd, whatever the scale", {
   for (x in c("x1", "x2")) {
     expect_follows(noisy[[x]] - exact[[x]], "pnorm", 0, 0.45)
   }
+  noisier <- sim_moons(3000, sd = 0.9, seed = 4)
+  expect_equal(noisier$x2 - exact$x2, 2 * (noisy$x2 - exact$x2))
   wide <- sim_moons(3000, scale = 3.2, seed = 4)
   expect_equal(wide$x1 - noisy$x1, exact$x1)
 })
