@@ -97,6 +97,38 @@ incomplete_cholesky_features_cpp <- function(kernel, pivot_points, pivot_factor,
     .Call(`_kernelbayes_incomplete_cholesky_features_cpp`, kernel, pivot_points, pivot_factor, z)
 }
 
+kgs_open_cpp <- function(config, data, state) {
+    .Call(`_kernelbayes_kgs_open_cpp`, config, data, state)
+}
+
+kgs_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_kgs_advance_cpp`, handle, n)
+}
+
+kgs_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_kgs_close_cpp`, handle))
+}
+
+kgs_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_kgs_snapshot_cpp`, handle)
+}
+
+kgs_ladder_open_cpp <- function(config, data, state) {
+    .Call(`_kernelbayes_kgs_ladder_open_cpp`, config, data, state)
+}
+
+kgs_ladder_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_kgs_ladder_advance_cpp`, handle, n)
+}
+
+kgs_ladder_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_kgs_ladder_close_cpp`, handle))
+}
+
+kgs_ladder_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_kgs_ladder_snapshot_cpp`, handle)
+}
+
 mixture_quantiles_cpp <- function(means, variances, weights, probabilities, z) {
     .Call(`_kernelbayes_mixture_quantiles_cpp`, means, variances, weights, probabilities, z)
 }

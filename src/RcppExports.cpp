@@ -343,6 +343,90 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// kgs_open_cpp
+SEXP kgs_open_cpp(Rcpp::List config, Rcpp::List data, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_kgs_open_cpp(SEXP configSEXP, SEXP dataSEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_open_cpp(config, data, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_advance_cpp
+int kgs_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_kgs_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_close_cpp
+void kgs_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_kgs_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    kgs_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// kgs_snapshot_cpp
+Rcpp::List kgs_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_kgs_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_ladder_open_cpp
+SEXP kgs_ladder_open_cpp(Rcpp::List config, Rcpp::List data, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_kgs_ladder_open_cpp(SEXP configSEXP, SEXP dataSEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_ladder_open_cpp(config, data, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_ladder_advance_cpp
+int kgs_ladder_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_kgs_ladder_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_ladder_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_ladder_close_cpp
+void kgs_ladder_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_kgs_ladder_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    kgs_ladder_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// kgs_ladder_snapshot_cpp
+Rcpp::List kgs_ladder_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_kgs_ladder_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_ladder_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
 // mixture_quantiles_cpp
 Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& weights, const Eigen::VectorXd& probabilities, const Eigen::VectorXd& z);
 RcppExport SEXP _kernelbayes_mixture_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP weightsSEXP, SEXP probabilitiesSEXP, SEXP zSEXP) {
@@ -692,6 +776,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},
     {"_kernelbayes_incomplete_cholesky_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_cpp, 4},
     {"_kernelbayes_incomplete_cholesky_features_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_features_cpp, 4},
+    {"_kernelbayes_kgs_open_cpp", (DL_FUNC) &_kernelbayes_kgs_open_cpp, 3},
+    {"_kernelbayes_kgs_advance_cpp", (DL_FUNC) &_kernelbayes_kgs_advance_cpp, 2},
+    {"_kernelbayes_kgs_close_cpp", (DL_FUNC) &_kernelbayes_kgs_close_cpp, 1},
+    {"_kernelbayes_kgs_snapshot_cpp", (DL_FUNC) &_kernelbayes_kgs_snapshot_cpp, 1},
+    {"_kernelbayes_kgs_ladder_open_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_open_cpp, 3},
+    {"_kernelbayes_kgs_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_advance_cpp, 2},
+    {"_kernelbayes_kgs_ladder_close_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_close_cpp, 1},
+    {"_kernelbayes_kgs_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_snapshot_cpp, 1},
     {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 4},

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "kernelbayes/rng.hpp"
+#include "state.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+/// Hamiltonian dynamics in the exact form that a normal prior and a piecewise
+/// constant likelihood allow: rotations between walls, where the velocity is
+/// refracted or reflected (Pakman and Paninski, 2014; Mohasel Afshar and Domke,
+/// 2015).
+class Hmc {
+ public:
+  explicit Hmc(const Walls& walls);  // with a Gram matrix
+
+  /// A trajectory of length pi / 2 times a uniform factor in (.8, 1.2).
+  void step(const Costs& costs, State& state, Rng& rng);
+
+  /// Events so far, and trajectories given up (the state then stays): their
+  /// events were more than the bound, as they would be in reverse.
+  double events() const { return events_; }
+  double capped() const { return capped_; }
+
+ private:
+  struct Next {
+    int wall;
+    double time;
+  };
+  Next next(const State& state, int last) const;
+  void meet(int wall, double left, const Costs& costs, State& state);
+  void rotate(double time, State& state);
+
+  const Walls* walls_;
+  Eigen::VectorXd velocity_;  // components along the normals
+  Eigen::VectorXd kicks_;     // of each wall, to be summed at the end
+  Eigen::VectorXd buffer_, before_;
+  mutable Eigen::ArrayXd key_;
+  double events_ = 0, capped_ = 0;
+};
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "costs.hpp"
+#include "walls.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+/// On which side of each wall a vector lies, and what follows: which labels
+/// are wrong. A datum is right if it is on the right side of all its walls.
+class Ledger {
+ public:
+  explicit Ledger(const Walls& walls);
+
+  /// From components along the normals; 0 counts as negative.
+  void rebuild(const Eigen::VectorXd& f);
+  /// From the sides themselves, 1 or -1.
+  void restore(const Eigen::VectorXd& sides);
+
+  /// How the energy changes, the cost of all wrong labels, when wall k is
+  /// crossed.
+  double change(int k, const Costs& costs) const;
+  void cross(int k);
+
+  const Eigen::VectorXd& sides() const { return side_; }
+  /// Wrong labels by class, and of one datum.
+  const std::vector<int>& wrong() const { return wrong_; }
+  bool is_wrong(int datum) const { return off_[datum] > 0; }
+  int errors() const;
+  double energy(const Costs& costs) const;
+
+ private:
+  void count();
+
+  const Walls* walls_;
+  Eigen::VectorXd side_;
+  std::vector<int> off_;  // walls of whose wrong side each datum is
+  std::vector<int> wrong_;
+};
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "hmc.hpp"
+#include "line.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+enum class Method { kCircle, kEllipse, kHmc, kCoordinate, kBlock };
+
+/// One iteration of a method, and what it learns during the warmup. All leave
+/// the same posterior invariant.
+class Mover {
+ public:
+  Mover(const Walls& walls, Method method);
+
+  void step(const Costs& costs, State& state, Rng& rng);
+  /// Before the end of the warmup; `share` of it is over.
+  void adapt(const Costs& costs, State& state, Rng& rng);
+  void learn() { if (method_ == Method::kCoordinate) lines_.learn(); }
+
+  const Lines::Saved& lines() const { return lines_.save(); }
+  void restore_lines(Lines::Saved saved) { lines_.restore(std::move(saved)); }
+  double capped() const { return hmc_.capped(); }
+  double events() const { return hmc_.events(); }
+
+ private:
+  int lines_each() const;
+
+  const Walls* walls_;
+  Method method_;
+  Hmc hmc_;
+  Lines lines_;
+};
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "kernelbayes/rng.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+inline Eigen::VectorXd normal_vector(Eigen::Index n, Rng& rng) {
+  Eigen::VectorXd out(n);
+  for (double& v : out) v = rng.normal();
+  return out;
+}
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,64 @@
+#include "start.hpp"
+
+#include <Eigen/Cholesky>
+
+namespace kernelbayes {
+namespace kgs {
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Sides that the labels ask for, times a margin; false where they disagree.
+bool targets(const Walls& walls, VectorXd& out, Rng& rng) {
+  out.resize(walls.size());
+  for (int k = 0; k < walls.size(); ++k) {
+    out[k] = (walls.begin(k)->positive ? 1 : -1) * (1 + rng.uniform());
+    for (auto m = walls.begin(k); m != walls.end(k); ++m) {
+      if (m->positive != walls.begin(k)->positive) return false;
+    }
+  }
+  return true;
+}
+
+MatrixXd all_normals(const Walls& walls) {
+  MatrixXd out(walls.size(), walls.dimension());
+  for (int j = 0; j < out.cols(); ++j) out.col(j) = walls.axis(j);
+  return out;
+}
+
+// The minimum of penalty |g|^2 + sum over short margins (target - f)^2 if
+// those that are short now are the ones that stay so.
+VectorXd newton(const MatrixXd& normals, const VectorXd& target,
+                const VectorXd& f, double penalty) {
+  VectorXd active = VectorXd::Zero(f.size());
+  for (int k = 0; k < f.size(); ++k) {
+    active[k] = f[k] * target[k] < target[k] * target[k] ? 1 : 0;
+  }
+  const MatrixXd used = active.asDiagonal() * normals;
+  MatrixXd curvature =
+      penalty * MatrixXd::Identity(normals.cols(), normals.cols());
+  curvature.selfadjointView<Eigen::Lower>().rankUpdate(used.transpose());
+  return curvature.selfadjointView<Eigen::Lower>().llt().solve(
+      used.transpose() * target);
+}
+
+}  // namespace
+
+bool separate(const Walls& walls, State& state, Rng& rng) {
+  VectorXd target;
+  if (!targets(walls, target, rng)) return false;
+  const MatrixXd normals = all_normals(walls);
+  state.set(walls, VectorXd::Zero(walls.dimension()));
+  for (double penalty = 1; penalty > 1e-13; penalty /= 10) {
+    for (int step = 0; step < 5; ++step) {
+      state.set(walls, newton(normals, target, state.f, penalty));
+      if (state.ledger.errors() == 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace kgs
+}  // namespace kernelbayes

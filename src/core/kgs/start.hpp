@@ -1,0 +1,15 @@
+#pragma once
+
+#include "kernelbayes/rng.hpp"
+#include "state.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+/// A state without wrong labels, or false where none was found: Newton's method
+/// for squared hinge losses with random margins and a vanishing penalty, which
+/// ends in one if labels can be separated at all (up to rounding).
+bool separate(const Walls& walls, State& state, Rng& rng);
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ledger.hpp"
+
+namespace kernelbayes {
+namespace kgs {
+
+/// A vector with a standard normal prior: its direction is uniform on the
+/// sphere, and the likelihood knows nothing but the direction.
+struct State {
+  explicit State(const Walls& walls)
+      : g(Eigen::VectorXd::Zero(walls.dimension())),
+        f(Eigen::VectorXd::Zero(walls.size())),
+        ledger(walls) {}
+
+  void set(const Walls& walls, const Eigen::VectorXd& to) {
+    g = to;
+    f = walls.project(g);
+    ledger.rebuild(f);
+  }
+
+  Eigen::VectorXd g;
+  Eigen::VectorXd f;  // components of g along the normals of the walls
+  Ledger ledger;
+};
+
+}  // namespace kgs
+}  // namespace kernelbayes
