@@ -213,8 +213,10 @@ start_levels <- function(levels) {
 neighbour_ratio <- function(levels, l, k) {
   gap <- levels$beta[[k]] - levels$beta[[l]]
   counts <- levels$counts[l, ] + levels$counts[k, ]
+  seen <- counts > 0
+  counts <- counts[seen]
   log_odds <- log(levels$drawn[[k]] / levels$drawn[[l]]) +
-    gap * (levels$origin - levels$state)
+    gap * (levels$origin - levels$state[seen])
   surplus <- function(ratio) {
     sum(counts * stats::plogis(log_odds - ratio)) - levels$drawn[[k]]
   }

@@ -1,4 +1,8 @@
 # The evidence from a density of states against sums and integrals written out.
+#
+# Seen to fail, one mutant at a time: C - 1 left out at a rate or under a prior,
+# a prior or posterior that is not truncated, no rule for q = 0, a wrong factor
+# in the series of the incomplete beta function, and pbeta() in its place.
 
 #' sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e), term by term
 plain_evidence <- function(g, q, classes = 2) {
