@@ -1,0 +1,302 @@
+# The density of states of kgs(): the prior probability g(e) that a classifier
+# makes e errors, out of histograms of e under tempered chains.
+
+#' Density of states by the multi-histogram equations
+#'
+#' Chains at inverse temperature beta_l draw e with probabilities proportional
+#' to g(e) exp(-beta_l e). The g that makes all their histograms H_l most likely
+#' is
+#'
+#'   g(e) = sum_l H_l(e) / sum_l n_l exp(-beta_l e) / Z_l,
+#'   Z_l = sum_e g(e) exp(-beta_l e),   n_l = sum_e H_l(e)
+#'
+#' (Ferrenberg and Swendsen, 1989; Vardi, 1985). It is found as the minimum of
+#' a convex function of the log Z_l, by Newton's method.
+#'
+#' Data that no classifier gets right have no place in the histograms: with z of
+#' them, count e among the others, and `c(rep(-Inf, z), log_g)` is the density
+#' of states of all.
+#'
+#' @param counts H_l(e), a matrix with a row a level and the m + 1 columns
+#'   e = 0, ..., m. Levels of equal beta are pooled, levels without counts left
+#'   out.
+#' @param beta Finite inverse temperatures of the levels, the first of them 0:
+#'   draws of the prior are what Z is measured against.
+#' @param m Number of data.
+#' @param mirror Has each classifier an opposite one, as probable, that errs
+#'   where it does not? Then H_l(m - e) is a histogram at -beta_l, too. True of
+#'   two classes with one cost of all errors.
+#' @param inefficiency A number, or one a level: draws of a chain that are worth
+#'   one independent draw.
+#' @return log g(e), e = 0, ..., m: sum g = 1, `-Inf` where never seen.
+#' @section Errors: `kb_error_overlap` if levels have not seen the same e,
+#'   `kb_error_convergence` if the equations are not solved.
+#' @noRd
+density_of_states <- function(counts, beta, m, mirror = FALSE,
+                              inefficiency = 1, call = rlang::caller_env()) {
+  check_histograms(counts, beta, m, call)
+  check_flag(mirror, call = call)
+  check_inefficiency(inefficiency, beta, call)
+  levels <- pool_levels(counts / inefficiency, beta, mirror)
+  levels$total <- colSums(levels$counts)
+  levels$drawn <- rowSums(levels$counts)
+  log_z <- start_levels(levels)
+  check_overlap(levels, level_shares(levels, log_z), call)
+  log_z <- solve_levels(levels, log_z, call)
+  log_g <- rep(-Inf, m + 1)
+  log_g[levels$state + 1] <- log(levels$total) -
+    log_row_sums(level_terms(levels, log_z))
+  log_g - log_sum_exp(log_g)
+}
+
+# Input -----------------------------------------------------------------------
+
+#' @noRd
+check_histograms <- function(counts, beta, m, call) {
+  m <- check_count(m, 1, call = call)
+  valid <- is.matrix(counts) && is.numeric(counts) && ncol(counts) == m + 1 &&
+    all(is.finite(counts)) && all(counts >= 0)
+  if (!valid) {
+    bad_argument(
+      counts, "counts",
+      paste("a matrix of finite counts with", m + 1, "columns, e = 0 to m"),
+      call
+    )
+  }
+  if (!is.numeric(beta) || length(beta) != nrow(counts) ||
+    !all(is.finite(beta))) {
+    bad_argument(beta, "beta", "finite numbers, one a row of `counts`", call)
+  }
+  if (beta[[1]] != 0 || sum(counts[1, ]) == 0) {
+    kb_abort(c(
+      "The first of {.arg beta} must be 0, with draws there.",
+      i = "Without draws of the prior the evidence has no scale."
+    ), "argument", argument = "beta", call = call)
+  }
+}
+
+#' @noRd
+check_inefficiency <- function(inefficiency, beta, call) {
+  valid <- is.numeric(inefficiency) &&
+    length(inefficiency) %in% c(1, length(beta)) &&
+    all(is.finite(inefficiency)) && all(inefficiency > 0)
+  if (!valid) {
+    bad_argument(
+      inefficiency, "inefficiency", "positive: a number, or one a level", call
+    )
+  }
+}
+
+#' Levels with their mirrors, of increasing beta, and the states that were seen
+#'
+#' The origin of e is m / 2, which makes a level and its mirror alike and the
+#' numbers of large m smaller: Z is that of exp(-beta (e - m / 2)).
+#' @noRd
+pool_levels <- function(counts, beta, mirror) {
+  if (mirror) {
+    counts <- rbind(counts, counts[, rev(seq_len(ncol(counts))), drop = FALSE])
+    beta <- c(beta, -beta)
+  }
+  drawn <- rowSums(counts) > 0
+  counts <- unname(rowsum(counts[drawn, , drop = FALSE], beta[drawn]))
+  state <- which(colSums(counts) > 0) - 1
+  list(
+    beta = sort(unique(beta[drawn])),
+    counts = counts[, state + 1, drop = FALSE],
+    state = state, origin = (ncol(counts) - 1) / 2
+  )
+}
+
+# The equations ---------------------------------------------------------------
+
+#' log n_l exp(-beta_l e) / Z_l: a row a seen state, a column a level
+#' @noRd
+level_terms <- function(levels, log_z) {
+  outer(levels$origin - levels$state, levels$beta) +
+    rep(log(levels$drawn) - log_z, each = length(levels$state))
+}
+
+#' The probability that a draw, given its state, was made at each level
+#' @noRd
+level_shares <- function(levels, log_z) {
+  terms <- level_terms(levels, log_z)
+  exp(terms - log_row_sums(terms))
+}
+
+#' Minimise sum_l n_l log Z_l + sum_e H(e) log sum_l n_l exp(-beta_l e) / Z_l
+#'
+#' Its gradient is zero where the multi-histogram equations hold. Newton's
+#' decrement is twice the distance to the minimum in units of the log
+#' likelihood, so that 1e-10 is far below any Monte Carlo error; the last step
+#' squares it.
+#' @noRd
+solve_levels <- function(levels, log_z, call, max_steps = 100) {
+  free <- levels$beta != 0
+  if (!any(free)) {
+    return(log_z)
+  }
+  for (step in seq_len(max_steps)) {
+    shares <- level_shares(levels, log_z)
+    gradient <- levels$drawn - colSums(levels$total * shares)
+    curvature <- level_curvature(levels, shares)
+    direction <- newton_direction(curvature, gradient, free, call)
+    decrement <- -sum(gradient * direction)
+    log_z <- log_z + direction *
+      newton_size(levels, shares, direction, decrement)
+    if (isTRUE(decrement < 1e-10)) {
+      return(log_z)
+    }
+  }
+  abort_unsolved(call)
+}
+
+#' @noRd
+abort_unsolved <- function(call) {
+  kb_abort(c(
+    "The density of states was not found: the equations did not converge.",
+    i = "More levels, or more draws of them, help."
+  ), "convergence", call = call)
+}
+
+#' Second derivatives: a Laplacian, whose diagonal comes without cancellation
+#' @noRd
+level_curvature <- function(levels, shares) {
+  shared <- crossprod(shares, levels$total * shares)
+  diag(shared) <- 0
+  diag(rowSums(shared), nrow(shared)) - shared
+}
+
+#' Newton's step; log Z of beta = 0 stays 0, which is sum g = 1
+#' @noRd
+newton_direction <- function(curvature, gradient, free, call) {
+  root <- tryCatch(
+    chol(curvature[free, free]),
+    error = function(e) abort_unsolved(call)
+  )
+  direction <- 0 * gradient
+  direction[free] <- -backsolve(
+    root, backsolve(root, gradient[free], transpose = TRUE)
+  )
+  direction
+}
+
+#' The first of 1, 1/2, 1/4, ... times the step that goes down enough
+#' @noRd
+newton_size <- function(levels, shares, direction, decrement) {
+  change <- function(size) {
+    size * sum(levels$drawn * direction) +
+      sum(levels$total * log1p(drop(shares %*% expm1(-size * direction))))
+  }
+  size <- 1
+  # Below 1e-6 rounding hides the change, and full steps are safe.
+  while (decrement > 1e-6 && size > 1e-10 &&
+    !isTRUE(change(size) <= -1e-4 * size * decrement)) {
+    size <- size / 2
+  }
+  size
+}
+
+# The start -------------------------------------------------------------------
+
+#' log Z by the ratios of neighbours, each from the two of them alone
+#' @noRd
+start_levels <- function(levels) {
+  ratios <- vapply(seq_along(levels$beta)[-1], function(l) {
+    neighbour_ratio(levels, l - 1, l)
+  }, 0)
+  log_z <- c(0, cumsum(ratios))
+  log_z - log_z[levels$beta == 0]
+}
+
+#' log Z_k / Z_l by Bennett's acceptance ratio, a root between known bounds
+#' @noRd
+neighbour_ratio <- function(levels, l, k) {
+  gap <- levels$beta[[k]] - levels$beta[[l]]
+  counts <- levels$counts[l, ] + levels$counts[k, ]
+  seen <- counts > 0
+  counts <- counts[seen]
+  log_odds <- log(levels$drawn[[k]] / levels$drawn[[l]]) +
+    gap * (levels$origin - levels$state[seen])
+  surplus <- function(ratio) {
+    sum(counts * stats::plogis(log_odds - ratio)) - levels$drawn[[k]]
+  }
+  bound <- gap * levels$origin + 1
+  stats::uniroot(surplus, c(-bound, bound), tol = 1e-3)$root
+}
+
+#' Levels below and above each gap must share at least one draw
+#' @noRd
+check_overlap <- function(levels, shares, call) {
+  n <- length(levels$beta)
+  if (n == 1) {
+    return(invisible())
+  }
+  below <- upper.tri(diag(n), diag = TRUE)[, -n, drop = FALSE]
+  shared <- colSums(
+    levels$total * (shares %*% below) * (shares %*% !below)
+  )
+  if (min(shared) < 1) {
+    at <- which.min(shared) + 0:1
+    kb_abort(c(
+      "The levels of beta do not overlap: the evidence cannot be carried from
+       one to the next.",
+      x = "Levels {.val {signif(levels$beta[at], 3)}} have in common what
+           {signif(min(shared), 2)} draws tell.",
+      i = "Put levels between them, or draw more."
+    ), "overlap", beta = levels$beta[at], shared = min(shared), call = call)
+  }
+}
+
+# Monte Carlo error -----------------------------------------------------------
+
+#' Standard errors of the log evidence, by jackknife over batches
+#'
+#' @param batches A list of at least two matrices `counts`, of chains or of
+#'   stretches of them that are long enough to be independent, and of one
+#'   length.
+#' @param q,a,b,classes As in [log_evidence_rate()] and [log_evidence_beta()].
+#' @return A list of `rate`, one number for each q, and `beta`, a number: in
+#'   nats, infinite where a batch alone has seen what the evidence rests on.
+#' @noRd
+density_of_states_se <- function(batches, beta, m, mirror = FALSE,
+                                 inefficiency = 1, q = numeric(), a = 1, b = 1,
+                                 classes = 2, call = rlang::caller_env()) {
+  se <- jackknife_se(batches, function(counts) {
+    log_g <- density_of_states(counts, beta, m, mirror, inefficiency, call)
+    c(
+      log_evidence_rate(log_g, m, q, classes, call),
+      log_evidence_beta(log_g, m, a, b, classes, call)
+    )
+  }, call)
+  list(rate = se[seq_along(q)], beta = se[[length(q) + 1]])
+}
+
+#' Jackknife standard errors of a function of the sum of batches
+#' @noRd
+jackknife_se <- function(batches, statistic, call) {
+  n <- length(batches)
+  if (!is.list(batches) || n < 2) {
+    bad_argument(batches, "batches", "a list of at least two batches", call)
+  }
+  total <- Reduce(`+`, batches)
+  values <- do.call(cbind, lapply(batches, function(batch) {
+    statistic(total - batch)
+  }))
+  se <- sqrt((n - 1) / n * rowSums((values - rowMeans(values))^2))
+  ifelse(is.finite(se), se, Inf)
+}
+
+# Sums of logs ----------------------------------------------------------------
+
+#' @noRd
+log_sum_exp <- function(x) {
+  top <- max(x)
+  if (is.finite(top)) top + log(sum(exp(x - top))) else top
+}
+
+#' log of the row sums of exp(x), for finite x
+#' @noRd
+log_row_sums <- function(x) {
+  top <- x[cbind(seq_len(nrow(x)), max.col(x, "first"))]
+  top + log(rowSums(exp(x - top)))
+}
