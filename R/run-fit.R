@@ -5,6 +5,9 @@
 #' An error of the C++ core as a condition of the package
 #' @noRd
 refuse_sampler <- function(error, call) {
+  if (grepl("labels cannot be separated", conditionMessage(error))) {
+    refuse_inseparable(error, call)
+  }
   kb_abort(c(
     "The sampler cannot go on.",
     x = "{conditionMessage(error)}.",

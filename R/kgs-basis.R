@@ -1,0 +1,97 @@
+# Coordinates of the span of the training points' features, in which the prior
+# of kgs() is isotropic: f = L w with L L' = G, from a pivoted Cholesky factor.
+
+#' A basis of the span of points
+#'
+#' Any square root of G gives the same model: the prior is the same in all
+#' orthonormal bases of the span. That of a pivoted Cholesky factor needs no
+#' more than the kernel at the pivots, and grows when points are added.
+#'
+#' @param kernel A resolved kernel, bias included.
+#' @param x Distinct points.
+#' @param rank The largest rank, or NULL.
+#' @return List: `kernel`, `points` (the pivots, in order of choice), `factor`
+#'   (their lower triangular factor, r x r), `unexplained` (the share of the
+#'   kernel's trace that is not in the span).
+#' @noRd
+kgs_basis <- function(kernel, x, rank, tol = 1e-12) {
+  if (!kernel_is_builtin(kernel)) {
+    return(extend_basis(empty_basis(kernel, x), x, tol))
+  }
+  rank <- min(rank, nrow(x))
+  found <- incomplete_cholesky_cpp(kernel, x, rank, tol)
+  list(
+    kernel = kernel, points = x[found$pivots, , drop = FALSE],
+    factor = found$factor[found$pivots, , drop = FALSE],
+    unexplained = found$residual / found$trace
+  )
+}
+
+#' @noRd
+empty_basis <- function(kernel, x) {
+  list(kernel = kernel, points = x[0, , drop = FALSE], factor = matrix(0, 0, 0))
+}
+
+#' The basis with further points: coordinates along what was there stay
+#' @noRd
+extend_basis <- function(basis, x, tol = 1e-12) {
+  old <- basis_features(basis, x)
+  residual <- kernel_evaluate(basis$kernel, x) - tcrossprod(old)
+  trace <- sum(kernel_self(basis$kernel, x))
+  root <- suppressWarnings(chol(residual, pivot = TRUE, tol = tol * trace))
+  new <- seq_len(attr(root, "rank"))
+  pivots <- attr(root, "pivot")[new]
+  basis$points <- rbind(basis$points, x[pivots, , drop = FALSE])
+  r <- nrow(basis$factor)
+  factor <- matrix(0, r + length(new), r + length(new))
+  factor[seq_len(r), seq_len(r)] <- basis$factor
+  factor[r + new, seq_len(r)] <- old[pivots, ]
+  factor[r + new, r + new] <- t(root[new, new])
+  basis$factor <- factor
+  basis$unexplained <- 1 - sum(basis_features(basis, x)^2) / trace
+  basis
+}
+
+#' Coordinates of points, n x r
+#' @noRd
+basis_features <- function(basis, x) {
+  if (nrow(basis$points) == 0) {
+    return(matrix(0, nrow(x), 0))
+  }
+  if (kernel_is_builtin(basis$kernel)) {
+    return(incomplete_cholesky_features_cpp(
+      basis$kernel, basis$points, basis$factor, x
+    ))
+  }
+  t(forwardsolve(
+    basis$factor, t(kernel_evaluate(basis$kernel, x, basis$points))
+  ))
+}
+
+#' k(x, x) of each point
+#' @noRd
+kernel_self <- function(kernel, x) {
+  if (kernel_is_builtin(kernel)) {
+    return(kernel_diagonal_cpp(kernel, x))
+  }
+  blocks <- row_blocks(x, 200, 200 * 200)
+  unlist(lapply(blocks, function(rows) {
+    diag(kernel_evaluate(kernel, x[rows, , drop = FALSE]))
+  }))
+}
+
+#' Rows that are equal, number by number
+#' @return `first`: a row of each kind; `kind`: that of each row.
+#' @noRd
+distinct_rows <- function(x) {
+  n <- nrow(x)
+  order <- do.call(order, lapply(seq_len(ncol(x)), function(j) x[, j]))
+  sorted <- x[order, , drop = FALSE]
+  new <- c(TRUE, rowSums(
+    sorted[-1, , drop = FALSE] != sorted[-n, , drop = FALSE]
+  ) > 0)[seq_len(n)]
+  kind <- integer(n)
+  kind[order] <- cumsum(new)
+  first <- match(seq_len(max(kind)), kind)
+  list(first = first, kind = kind)
+}

@@ -1,0 +1,80 @@
+# The samplers of kgs() as an engine of run_engine(): one run a chain.
+
+#' @export
+fit_engine.kb_kgs <- function(fit) {
+  settings <- fit$settings
+  structure(
+    list(
+      config = c(
+        list(
+          method = settings$method, noise = unclass(settings$noise),
+          nugget = settings$nugget, kept = ncol(settings$basis$factor),
+          seed = fit$seed
+        ),
+        fit$control[c("warmup", "iter", "thin")]
+      ),
+      starts = fit$starts,
+      data = kgs_data(fit)
+    ),
+    class = c("kb_engine_kgs", "kb_engine_chain", "kb_engine")
+  )
+}
+
+#' Features, pivots first, and labels from 0
+#'
+#' The nugget of a row is a feature of its own, so that rows with one are
+#' distinct whatever their predictors are; the block sampler integrates it out.
+#' @noRd
+kgs_data <- function(fit) {
+  settings <- fit$settings
+  x <- scaling_x(settings$scaling, fit$data$x)
+  rows <- distinct_rows(x)
+  points <- x[rows$first, , drop = FALSE]
+  if (settings$nugget > 0) {
+    rows <- list(kind = seq_len(nrow(x)))
+    points <- x
+  }
+  features <- basis_features(settings$basis, points)
+  # Pivots first and exactly triangular, which the sampler makes use of.
+  pivot <- which_pivot(settings$basis, points)
+  is_pivot <- !is.na(pivot)
+  features[is_pivot, ] <- settings$basis$factor[pivot[is_pivot], ]
+  order <- order(pivot)
+  features <- features[order, , drop = FALSE]
+  if (settings$nugget > 0 && settings$method != "block") {
+    features <- cbind(features, diag(sqrt(settings$nugget), nrow(features)))
+  }
+  list(
+    features = features, point = match(seq_along(order), order)[rows$kind],
+    label = as.integer(fit$data$y) - 1L, classes = settings$classes
+  )
+}
+
+#' Which pivot of the basis each point is, or NA
+#' @noRd
+which_pivot <- function(basis, points) {
+  r <- nrow(basis$points)
+  kind <- distinct_rows(rbind(basis$points, points))$kind
+  match(kind[-seq_len(r)], kind[seq_len(r)])
+}
+
+#' @export
+engine_open.kb_engine_kgs <- function(engine, index, state) {
+  config <- c(
+    engine$config, list(chain = index, start = engine$starts[[index]])
+  )
+  kgs_open_cpp(config, engine$data, state)
+}
+
+#' @export
+engine_advance.kb_engine_kgs <- function(engine, handle, n) {
+  kgs_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_kgs <- function(engine, handle) {
+  kgs_snapshot_cpp(handle)
+}
+
+#' @export
+engine_close.kb_engine_kgs <- function(engine, handle) kgs_close_cpp(handle)

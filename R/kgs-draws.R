@@ -1,0 +1,116 @@
+# The draws that chains of kgs() hold.
+
+#' The number of functions: one for two classes
+#' @noRd
+kgs_functions <- function(fit) {
+  if (fit$settings$classes == 2) 1L else fit$settings$classes
+}
+
+#' @noRd
+kgs_rank <- function(fit) ncol(fit$settings$basis$factor)
+
+#' Dimension of the sphere: what the nugget adds to the span included
+#' @noRd
+kgs_dimension <- function(fit) {
+  settings <- fit$settings
+  n <- nrow(fit$data$x)
+  if (settings$method == "block") {
+    return(n)
+  }
+  own <- if (settings$nugget > 0) n else 0
+  (kgs_rank(fit) + own) * kgs_functions(fit)
+}
+
+#' @export
+draws_in.kb_kgs <- function(fit) {
+  size <- fit$settings$classes
+  vapply(fit$runs, function(run) length(run$draws$wrong) %/% size, 0L)
+}
+
+#' @export
+head_draws.kb_kgs <- function(fit, run, n) {
+  each <- c(
+    w = kgs_rank(fit) * kgs_functions(fit), rates = length(run$rates),
+    wrong = fit$settings$classes
+  )
+  run$draws[names(each)] <- Map(
+    function(v, size) v[seq_len(n * size)], run$draws[names(each)], each
+  )
+  run
+}
+
+#' @export
+mixing_advice.kb_kgs <- function(fit) {
+  if (fit$settings$method %in% c("hmc", "block")) {
+    return(NULL)
+  }
+  "{.code method = \"hmc\"} mixes best where its time and memory allow."
+}
+
+#' f at a few training points, the rates and the number of wrong labels
+#' @export
+chain_matrices.kb_kgs <- function(fit) {
+  draws <- lapply(fit_runs(fit), `[[`, "draws")
+  n <- length(draws[[1]]$wrong) / fit$settings$classes
+  column <- function(get) matrix(vapply(draws, get, numeric(n)), n)
+  out <- list(errors = column(function(d) {
+    as.double(colSums(matrix(d$wrong, fit$settings$classes)))
+  }))
+  names <- kgs_rate_names(fit)
+  for (i in seq_along(names)) {
+    out[[names[[i]]]] <- column(function(d) {
+      d$rates[seq(i, by = length(names), length.out = n)]
+    })
+  }
+  c(out, watched_functions(fit, draws))
+}
+
+#' The rates that were learned
+#' @noRd
+kgs_rate_names <- function(fit) {
+  switch(fit$settings$noise$kind,
+    fixed = character(),
+    beta = "q",
+    class = paste0("q[", fit$mould$levels, "]")
+  )
+}
+
+#' The (first) function at training points spread over the data
+#' @noRd
+watched_functions <- function(fit, draws, most = 10) {
+  rows <- spread_over(nrow(fit$data$x), min(most, nrow(fit$data$x)))
+  x <- scaling_x(fit$settings$scaling, fit$data$x[rows, , drop = FALSE])
+  features <- basis_features(fit$settings$basis, x)
+  rank <- kgs_rank(fit)
+  f <- lapply(draws, function(d) {
+    w <- matrix(d$w, rank * kgs_functions(fit))
+    features %*% w[seq_len(rank), , drop = FALSE]
+  })
+  out <- lapply(seq_along(rows), function(i) {
+    matrix(vapply(f, function(v) v[i, ], numeric(ncol(f[[1]]))), ncol(f[[1]]))
+  })
+  names(out) <- paste0("f[", rows, "]")
+  out
+}
+
+#' All draws, chain by chain
+#' @return List: `w` (S x rank x functions), `rates` (S x number of rates),
+#'   `wrong` (S x classes), `weights`.
+#' @export
+posterior_pool.kb_kgs <- function(fit) {
+  draws <- lapply(fit_runs(fit), `[[`, "draws")
+  by_row <- function(name, size) {
+    matrix(unlist(lapply(draws, `[[`, name)), ncol = size, byrow = TRUE)
+  }
+  classes <- fit$settings$classes
+  wrong <- by_row("wrong", classes)
+  functions <- kgs_functions(fit)
+  w <- by_row("w", kgs_rank(fit) * functions)
+  list(
+    w = array(w, c(nrow(w), kgs_rank(fit), functions)),
+    rates = matrix(unlist(lapply(draws, `[[`, "rates")),
+      nrow = nrow(w), byrow = TRUE
+    ),
+    wrong = wrong, weights = rep(1 / nrow(wrong), nrow(wrong))
+  )
+}

@@ -1,0 +1,293 @@
+#' Predictions of Bayesian kernel classification
+#'
+#' @param object A fit of [kgs()].
+#' @param newdata New predictors in the shape that the fit was given: a data
+#'   frame for formula fits (columns in any order), a matrix, data frame or
+#'   vector otherwise. Missing: the training rows, in the order given. Rows
+#'   with missing values give `NA`.
+#' @param type What to return, see Value.
+#' @param complement Does f at a new point have the variance that training
+#'   points leave it? `TRUE`: the direction is uniform on the sphere of the span
+#'   of training and new points, as in Gaussian process classification.
+#'   `FALSE`: f at a new point is what the training points' span says, as in the
+#'   paper, which is overconfident far from them. For `"class"`, `"prob"`,
+#'   `"noisy_prob"` and `"log_score"`.
+#' @param reject For `"class"`: the share of the rows to leave undecided, those
+#'   of the least certain class, from 0 to 1.
+#' @param threshold For `"class"`: rows whose class is less probable than this
+#'   are left undecided.
+#' @param newy For `"log_score"`: the classes. Formula fits find them in
+#'   `newdata`.
+#' @param ndraws For `"draws"`: the number of draws S, chosen evenly; by
+#'   default all that were kept.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return With n the rows of `newdata` and C classes:
+#' * `"class"`: a factor of length n, the most probable class; `NA` where
+#'   undecided.
+#' * `"prob"`: probabilities of the true class, n x C with the levels as names.
+#' * `"noisy_prob"`: probabilities of the label that would be seen, wrong
+#'   labels included, n x C.
+#' * `"vote"`: the share of the draws that vote for each class, n x C.
+#' * `"bpm"`: a factor, the class under the Bayes point, the mean of the
+#'   directions, see [bayes_point()].
+#' * `"link"`: f at the Bayes point, a vector of length n, with more than two
+#'   classes n x C.
+#' * `"draws"`: draws of f for directions of unit length, S x n, chain by chain;
+#'   with more than two classes S x n x C.
+#' * `"log_score"`: log probabilities of the labels given, wrong labels
+#'   included, a vector of length n.
+#'
+#' With two classes and `complement = TRUE` the probability is exact given each
+#' draw: \eqn{T_D(\sqrt{D} f / s)}{T_D(sqrt(D) f / s)} with the distribution
+#' function of Student's t, D the dimension of the sphere and s^2 the variance
+#' that the training points leave. With more classes one value of what they
+#' leave is drawn for each draw of the posterior, under the fit's seed.
+#'
+#' @section Errors:
+#' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
+#' `kb_error_argument` (also for arguments that the chosen `type` would
+#' ignore); novel factor levels are a warning (`kb_warning_novel_level`) and
+#' give `NA`.
+#'
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' new <- data.frame(x1 = c(0, 1, 9), x2 = 0)
+#' predict(fit, new)
+#' predict(fit, new, type = "prob")
+#' predict(fit, new, type = "prob", complement = FALSE)
+#' predict(fit, new, threshold = 0.9)
+#' @export
+predict.kb_kgs <- function(object, newdata,
+                           type = c(
+                             "class", "prob", "noisy_prob", "vote", "bpm",
+                             "link", "draws", "log_score"
+                           ), complement = TRUE, reject = NULL,
+                           threshold = NULL, newy = NULL, ndraws = NULL, ...) {
+  check_no_dots(...)
+  object <- migrate_fit(object)
+  type <- check_choice(type, kgs_types)
+  refuse_ignored(type, "none", c(
+    complement = !missing(complement), reject = !is.null(reject),
+    threshold = !is.null(threshold), newy = !is.null(newy),
+    ndraws = !is.null(ndraws)
+  ), kgs_arguments(type), "predict.kb_kgs")
+  complement <- check_flag(complement)
+  rows <- prediction_rows(
+    object, newdata, newy, missing(newdata), type == "log_score"
+  )
+  x <- rows$x[rows$complete, , drop = FALSE]
+  put <- function(out) spread_rows(out, rows$complete)
+  switch(type,
+    class = {
+      p <- kgs_probability(object, x, complement)
+      put(decide(p, object$mould$levels, check_reject(reject, threshold)))
+    },
+    prob = put(kgs_probability(object, x, complement)),
+    noisy_prob = put(kgs_probability(object, x, complement, noisy = TRUE)),
+    vote = put(kgs_votes(object, x)),
+    bpm = put(most_probable(bayes_point_link(object, x), object$mould$levels)),
+    link = put(drop_one(bayes_point_link(object, x))),
+    draws = kgs_draws_at(object, x, rows$complete, ndraws),
+    log_score = put(kgs_log_score(
+      object, x, rows$y[rows$complete], complement
+    ))
+  )
+}
+
+kgs_types <- c(
+  "class", "prob", "noisy_prob", "vote", "bpm", "link", "draws", "log_score"
+)
+
+#' @noRd
+kgs_arguments <- function(type) {
+  c(
+    if (type %in% c("class", "prob", "noisy_prob", "log_score")) "complement",
+    if (type == "class") c("reject", "threshold"),
+    if (type == "log_score") "newy", if (type == "draws") "ndraws"
+  )
+}
+
+# Functions --------------------------------------------------------------------
+
+#' Draws of f for directions of unit length
+#' @param x Points in their own units.
+#' @return Array n x S x functions.
+#' @noRd
+kgs_function <- function(fit, features, pool, chosen = NULL) {
+  w <- pool$w
+  if (!is.null(chosen)) w <- w[chosen, , , drop = FALSE]
+  out <- vapply(seq_len(dim(w)[[3]]), function(c) {
+    tcrossprod(features, matrix(w[, , c], dim(w)[[1]]))
+  }, matrix(0, nrow(features), dim(w)[[1]]))
+  array(out, c(nrow(features), dim(w)[c(1, 3)]))
+}
+
+#' @noRd
+kgs_features <- function(fit, x) {
+  basis_features(fit$settings$basis, scaling_x(fit$settings$scaling, x))
+}
+
+#' Variance of f at points that their place in the span leaves
+#' @noRd
+complement_variance <- function(fit, x, features) {
+  settings <- fit$settings
+  kernel <- settings$basis$kernel
+  self <- kernel_self(kernel, scaling_x(settings$scaling, x))
+  known <- if (is.null(settings$explained)) {
+    rowSums(features^2)
+  } else {
+    rowSums((features %*% settings$explained) * features)
+  }
+  left <- self - known
+  # What is left of a training point is rounding.
+  left[left < 1e-8 * self] <- 0
+  left + settings$nugget
+}
+
+#' @noRd
+drop_one <- function(out) if (ncol(out) == 1) out[, 1] else out
+
+# Probabilities ----------------------------------------------------------------
+
+#' Probabilities of classes, n x C
+#' @param noisy Of labels that may be wrong?
+#' @noRd
+kgs_probability <- function(fit, x, complement, noisy = FALSE) {
+  pool <- posterior_pool(fit)
+  blocks <- lapply(row_blocks(x, length(pool$weights)), function(rows) {
+    p <- class_draws(fit, x[rows, , drop = FALSE], pool, complement)
+    if (noisy) p <- noisy_draws(fit, p, pool)
+    apply(p, c(1, 3), mean)
+  })
+  levels <- fit$mould$levels
+  out <- matrix(0, 0, length(levels))
+  out <- do.call(rbind, c(list(out), blocks))
+  colnames(out) <- levels
+  out
+}
+
+#' Probabilities of classes given each draw, n x S x C
+#' @noRd
+class_draws <- function(fit, x, pool, complement) {
+  features <- kgs_features(fit, x)
+  f <- kgs_function(fit, features, pool)
+  sd <- if (complement) sqrt(complement_variance(fit, x, features)) else 0
+  if (dim(f)[[3]] > 1) {
+    return(largest_draws(fit, f, sd))
+  }
+  f <- matrix(f, nrow(features))
+  dimension <- kgs_dimension(fit)
+  ratio <- sqrt(dimension) * f / rep_len(sd, nrow(f))
+  ratio[is.nan(ratio)] <- 0
+  p <- stats::pt(ratio, dimension)
+  array(c(1 - p, p), c(dim(p), 2))
+}
+
+#' Which function is largest, as 0 and 1; with what training points leave of
+#' them drawn for each draw
+#' @noRd
+largest_draws <- function(fit, f, sd) {
+  size <- dim(f)
+  if (any(sd > 0)) {
+    f <- with_local_seed(fit$seed, {
+      length <- sqrt(stats::rchisq(size[[2]], kgs_dimension(fit)))
+      f * rep(length, each = size[[1]]) +
+        rep_len(sd, size[[1]]) * stats::rnorm(length(f))
+    })
+  }
+  best <- apply(f, c(1, 2), which.max)
+  array(vapply(seq_len(size[[3]]), function(c) best == c, best == 1) + 0, size)
+}
+
+#' @noRd
+noisy_draws <- function(fit, p, pool) {
+  rates <- pool$rates
+  by_draw <- function(v) rep(v, each = dim(p)[[1]])
+  if (ncol(rates) == 1) {
+    q <- by_draw(rates[, 1])
+    return(p * (1 - q) + (1 - p) * q / (dim(p)[[3]] - 1))
+  }
+  wrong <- vapply(1:2, function(c) p[, , c] * by_draw(rates[, c]), p[, , 1])
+  wrong <- array(wrong, dim(p))
+  p - wrong + wrong[, , 2:1, drop = FALSE]
+}
+
+#' @noRd
+kgs_log_score <- function(fit, x, y, complement) {
+  p <- kgs_probability(fit, x, complement, noisy = TRUE)
+  log(unname(p[cbind(seq_along(y), as.integer(y))]))
+}
+
+# Votes and the Bayes point ----------------------------------------------------
+
+#' Shares of the draws that vote for each class, n x C
+#' @noRd
+kgs_votes <- function(fit, x) kgs_probability(fit, x, complement = FALSE)
+
+#' f at the Bayes point, n x functions
+#' @noRd
+bayes_point_link <- function(fit, x) {
+  out <- kgs_features(fit, x) %*% bayes_point_direction(fit)
+  if (ncol(out) > 1) colnames(out) <- fit$mould$levels
+  out
+}
+
+#' The mean of the directions, rank x functions
+#' @noRd
+bayes_point_direction <- function(fit) {
+  colMeans(posterior_pool(fit)$w, dims = 1)
+}
+
+#' @noRd
+kgs_draws_at <- function(fit, x, complete, ndraws, call = rlang::caller_env()) {
+  pool <- posterior_pool(fit)
+  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+  f <- kgs_function(fit, kgs_features(fit, x), pool, chosen)
+  size <- dim(f)
+  f <- spread_rows(matrix(f, size[[1]]), complete)
+  f <- aperm(array(f, c(nrow(f), size[-1])), c(2, 1, 3))
+  if (size[[3]] == 1) matrix(f, size[[2]]) else f
+}
+
+# Decisions --------------------------------------------------------------------
+
+#' The class of the largest column; the first of equal ones. One column is the
+#' function of two classes.
+#' @noRd
+most_probable <- function(p, levels) {
+  best <- if (ncol(p) == 1) {
+    1 + (p[, 1] > 0)
+  } else {
+    max.col(p, ties.method = "first")
+  }
+  factor(levels[best], levels)
+}
+
+#' @param reject List with `share` or `threshold`, or empty.
+#' @noRd
+decide <- function(p, levels, reject = list()) {
+  out <- most_probable(p, levels)
+  certain <- apply(p, 1, max)
+  if (!is.null(reject$threshold)) out[certain < reject$threshold] <- NA
+  if (!is.null(reject$share)) {
+    out[order(certain)[seq_len(round(reject$share * length(out)))]] <- NA
+  }
+  out
+}
+
+#' @noRd
+check_reject <- function(reject, threshold, call = rlang::caller_env()) {
+  if (!is.null(reject) && !is.null(threshold)) {
+    kb_abort("Give {.arg reject} or {.arg threshold}, not both.", "argument",
+      argument = "threshold", call = call
+    )
+  }
+  list(
+    share = if (!is.null(reject)) check_number(reject, 0, 1, call = call),
+    threshold = if (!is.null(threshold)) {
+      check_number(threshold, 0, 1, call = call)
+    }
+  )
+}

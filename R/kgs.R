@@ -1,0 +1,323 @@
+# kgs(): the Kernel Gibbs Sampler.
+
+#' Bayesian kernel classification under label noise
+#'
+#' `kgs()` fits the classifier of Graepel and Herbrich (2001): a direction in
+#' feature space, uniform on the sphere before data were seen, of labels of
+#' which some are wrong. The Kernel Gibbs Sampler and faster samplers of the
+#' same posterior draw from it.
+#'
+#' @section The model:
+#' A point's class is the sign of \eqn{f(x) = \langle w, \phi(x) \rangle}{f(x) =
+#' <w, phi(x)>}, w uniform on the unit sphere of the span of the training
+#' points' features. Each label is wrong with probability q, independently, so
+#' that with e wrong ones among m the likelihood is
+#' \deqn{q^e (1 - q)^{m - e}.}{q^e (1 - q)^(m - e).}
+#' It depends on signs only: f has no scale, and the classifier no margin. The
+#' rate q has a prior, [noise_beta()], and is learned; or each class has its own
+#' rate, [noise_class()]; or it is known. With q = 0 the posterior is uniform on
+#' the version space, all directions that make no error.
+#'
+#' With C > 2 classes each has a function of its own, all independent before
+#' data were seen, and the largest wins; a wrong label is any of the other
+#' classes with the same probability, q / (C - 1).
+#'
+#' Features are those of `kernel` plus the constant `bias`. A `nugget` adds its
+#' value to the diagonal of the training points' kernel matrix, which softens
+#' the classes' boundary: labels then are signs of f plus independent noise.
+#'
+#' @section The samplers:
+#' All leave the same posterior invariant.
+#' * `"hmc"`: trajectories that are refracted or reflected where a label turns
+#'   from right to wrong, free of step sizes and exact. By far the fastest per
+#'   effective draw up to a few thousand points.
+#' * `"circle"`: the paper's, along great circles in random directions;
+#'   `"ellipse"`: along ellipses through a draw from the prior. An iteration
+#'   costs O(m r + m log m) with m points and rank r.
+#' * `"coordinate"`: along lines, whose directions are the principal axes of the
+#'   posterior as seen during the warmup; an iteration takes a tenth of them.
+#' * `"block"`: for two classes with a nugget, alternates f and the noise.
+#'
+#' `"auto"` takes `"block"` with a nugget and two classes, `"hmc"` up to 1500
+#' distinct points, and above that `"coordinate"` with rank 200 at most.
+#'
+#' @section Many points:
+#' The features are spanned by `rank` of the points, chosen by pivoted Cholesky
+#' factorisation: time and memory are O(m rank). What the span does not explain
+#' of the kernel is printed; where it is more than 5 percent a warning of class
+#' `kb_warning_rank` says that the model is another one than that of the kernel.
+#' R-hat of f, q and the number of errors, in `print` and [diagnostics()], says
+#' whether the chains agree, and with it whether probabilities can be trusted.
+#'
+#' @param x A numeric matrix (rows are points), a data frame, a numeric vector
+#'   (one column) or, as `formula`, a formula. Factors become indicators, one
+#'   column a level.
+#' @param y Classes: a factor, character or logical vector, one value a row of
+#'   `x`. Of two, the second level (`TRUE`, the last string) is where f is
+#'   positive.
+#' @param formula,data A formula such as `class ~ .` and the data frame it is
+#'   evaluated in.
+#' @param kernel A kernel, see [kb_kernels].
+#' @param noise Prior of the rate of wrong labels, see [noise_beta()], or a
+#'   known rate: a number from 0 to below (C - 1) / C.
+#' @param bias Constant added to the kernel, at least 0: the prior variance of
+#'   an intercept where k(x, x) = 1.
+#' @param nugget Added to the diagonal of the training points' kernel matrix,
+#'   at least 0.
+#' @param method Sampler, see below.
+#' @param rank Largest rank of the features: a whole number, or `NULL` for all
+#'   of up to 1500 distinct points and 200 of more.
+#' @param control Settings of the sampler, see [mcmc_control()].
+#' @param scale Standardise the predictors?
+#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param seed Whole number that determines every draw; `NULL` takes one from
+#'   R's generator. The result does not depend on the workers that run the
+#'   chains.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return An object of class `kb_kgs`, `kb_mcmc` and `kb_fit`: a list of plain
+#'   R data with, among others, `settings` (all that was frozen: scaling,
+#'   kernel, basis), `runs` (one state a chain, with its draws), `seed` and
+#'   `status` (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved
+#'   with [saveRDS()] and used in another session. Chains run at the same time
+#'   where the future plan has workers.
+#'
+#' @section Errors:
+#' Bad input is refused with a condition of class `kb_error` and a class of
+#' its own, e.g. `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
+#' `kb_error_outcome`; `kb_error_not_separable` where `noise = 0` and no
+#' direction makes no error. An interrupt or a time limit gives a warning
+#' (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with the draws
+#' so far, which [`update()`][update.kb_kgs] continues.
+#'
+#' @references
+#' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
+#' Neural Information Processing Systems* 13.
+#'
+#' Pakman, A. and Paninski, L. (2014). Exact Hamiltonian Monte Carlo for
+#' truncated multivariate Gaussians. *Journal of Computational and Graphical
+#' Statistics* 23, 518-542.
+#'
+#' Mohasel Afshar, H. and Domke, J. (2015). Reflection, refraction, and
+#' Hamiltonian Monte Carlo. *Advances in Neural Information Processing Systems*
+#' 28.
+#'
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' fit
+#' predict(fit, moons[1:3, ], type = "prob")
+#' @export
+kgs <- function(x, ...) UseMethod("kgs")
+
+#' @export
+kgs.default <- function(x, ...) refuse_data(x, missing(x))
+
+#' @rdname kgs
+#' @export
+kgs.formula <- function(formula, data, kernel = kernel_gaussian("median"),
+                        noise = noise_beta(), bias = 1, nugget = 0,
+                        method = c(
+                          "auto", "circle", "ellipse", "hmc", "block",
+                          "coordinate"
+                        ), rank = NULL, control = mcmc_control(),
+                        scale = TRUE, na_action = c("fail", "omit"),
+                        seed = NULL, progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  mould <- mould_formula(formula, data, na_action, "factor")
+  kgs_fit(mould, kernel, noise, bias, nugget, method, rank, control, scale,
+    seed, progress,
+    called = match.call(), started = started
+  )
+}
+
+#' @rdname kgs
+#' @export
+kgs.matrix <- function(x, y, kernel = kernel_gaussian("median"),
+                       noise = noise_beta(), bias = 1, nugget = 0,
+                       method = c(
+                         "auto", "circle", "ellipse", "hmc", "block",
+                         "coordinate"
+                       ), rank = NULL, control = mcmc_control(), scale = TRUE,
+                       na_action = c("fail", "omit"), seed = NULL,
+                       progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  mould <- mould_xy(x, y, na_action, "factor")
+  kgs_fit(mould, kernel, noise, bias, nugget, method, rank, control, scale,
+    seed, progress,
+    called = match.call(), started = started
+  )
+}
+
+#' @rdname kgs
+#' @export
+kgs.data.frame <- kgs.matrix
+
+#' @rdname kgs
+#' @export
+kgs.numeric <- kgs.matrix
+
+#' @rdname kgs
+#' @export
+kgs.logical <- kgs.matrix
+
+#' From a mould to a fit; arguments as in `kgs()`
+#' @noRd
+kgs_fit <- function(mould, kernel, noise, bias, nugget, method, rank, control,
+                    scale, seed, progress, called, started,
+                    call = rlang::caller_env()) {
+  check_class(control, "kb_mcmc_control", "`mcmc_control()`", call = call)
+  progress <- check_progress(progress, call = call)
+  seed <- draw_seed(seed, call = call)
+  settings <- kgs_settings(
+    mould, kernel, noise, bias, nugget, method, rank, scale, call
+  )
+  new_kgs(mould, settings, control, seed, started, called) |>
+    run_fit(progress, started, call = call)
+}
+
+#' @noRd
+new_kgs <- function(mould, settings, control, seed, started, called) {
+  structure(
+    list(
+      version = fit_version, call = plain_call(called),
+      mould = mould_empty(mould), settings = settings, control = control,
+      data = list(x = mould$x, y = mould$y),
+      sequence = seq_len(nrow(mould$x)), seed = seed,
+      runs = vector("list", control$chains), time = 0L, status = "started",
+      seconds = 0
+    ),
+    class = c("kb_kgs", "kb_mcmc", "kb_fit")
+  )
+}
+
+#' All that the data determine at the first call
+#' @noRd
+kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
+                         scale, call) {
+  scale <- check_flag(scale, call = call)
+  classes <- nlevels(mould$y)
+  check_classes_present(mould$y, mould$outcome_name, call)
+  noise <- check_label_noise(noise, classes, call)
+  bias <- check_number(bias, 0, call = call)
+  nugget <- check_number(nugget, 0, call = call)
+  scaling <- scaling_learn(mould$x, mould$y, scale)
+  x <- scaling_x(scaling, mould$x)
+  kernel <- resolve_kgs_kernel(kernel, bias, x, call)
+  distinct <- x[distinct_rows(x)$first, , drop = FALSE]
+  method <- check_kgs_method(method, classes, nugget, nrow(distinct), call)
+  rank <- check_rank(rank, nrow(distinct), kernel, call)
+  settings <- list(
+    noise = noise, bias = bias, nugget = nugget, method = method,
+    scaling = scaling, scale = scale, classes = classes,
+    basis = kgs_basis(kernel, distinct, rank)
+  )
+  check_basis(settings$basis, call)
+  settings$explained <- nugget_explained(settings, x)
+  settings
+}
+
+#' @noRd
+check_classes_present <- function(y, arg, call) {
+  if (nlevels(y) < 2) {
+    kb_abort(c(
+      "The response {.arg {arg}} must have at least two classes.",
+      x = "It has {nlevels(y)}: {.val {levels(y)}}."
+    ), "outcome", argument = arg, levels = levels(y), call = call)
+  }
+}
+
+#' The kernel for scaled points, with the bias
+#' @noRd
+resolve_kgs_kernel <- function(kernel, bias, x, call) {
+  check_kernel(kernel, call = call)
+  check_kernel_dimension(kernel, ncol(x), call = call)
+  kernel <- kernel_resolve(kernel, x)
+  if (bias > 0) kernel + kernel_constant(bias) else kernel
+}
+
+kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
+
+# Above this the Gram matrix of hmc, and its trajectories, take long.
+kgs_exact_points <- 1500
+
+#' @noRd
+check_kgs_method <- function(method, classes, nugget, points, call) {
+  method <- check_choice(method, kgs_methods, call = call)
+  if (method == "auto") {
+    if (nugget > 0 && classes == 2) {
+      return("block")
+    }
+    return(if (points <= kgs_exact_points) "hmc" else "coordinate")
+  }
+  if (method == "block" && (nugget == 0 || classes > 2)) {
+    kb_abort(c(
+      "{.code method = \"block\"} is for two classes and a positive
+       {.arg nugget}.",
+      x = "There are {classes} classes and the nugget is {nugget}.",
+      i = "{.code \"auto\"} chooses one that fits."
+    ), "argument", argument = "method", call = call)
+  }
+  method
+}
+
+#' @noRd
+check_rank <- function(rank, points, kernel, call) {
+  if (is.null(rank)) {
+    return(if (points <= kgs_exact_points) points else 200L)
+  }
+  rank <- check_count(rank, 1, call = call)
+  if (rank < points && !kernel_is_builtin(kernel)) {
+    kb_abort(c(
+      "{.arg rank} needs a built-in kernel.",
+      x = "{.code {format(kernel)}} has a custom part."
+    ), "custom_kernel", call = call)
+  }
+  rank
+}
+
+#' @noRd
+check_basis <- function(basis, call) {
+  if (ncol(basis$factor) == 0) {
+    kb_abort(c(
+      "The kernel is zero at all points.",
+      i = "A positive {.arg bias}, or another kernel, is needed."
+    ), "argument", argument = "kernel", call = call)
+  }
+  if (basis$unexplained > 0.05) {
+    kb_warn(c(
+      "Rank {ncol(basis$factor)} leaves
+       {format(100 * basis$unexplained, digits = 2)} percent of the kernel
+       unexplained.",
+      "*" = "The model is that of the pivots, not that of the kernel.",
+      i = "A larger {.arg rank}, or a wider kernel, helps."
+    ), "rank", call = call)
+  }
+}
+
+#' What data with a nugget explain of the features' variance, r x r: NULL for
+#' samplers that draw the features themselves
+#' @noRd
+nugget_explained <- function(settings, x) {
+  if (settings$method != "block") {
+    return(NULL)
+  }
+  square <- crossprod(basis_features(settings$basis, x))
+  with_nugget <- square + diag(settings$nugget, nrow(square))
+  out <- solve(with_nugget, square)
+  (out + t(out)) / 2
+}
+
+#' @noRd
+refuse_inseparable <- function(error, call) {
+  kb_abort(c(
+    "No direction puts all labels right, and {.code noise = 0} allows no other.",
+    x = "The classes overlap under this kernel, or equal points have different
+         labels.",
+    i = "Learn the noise ({.fn noise_beta}, the default), give it a positive
+         rate, or allow a {.arg nugget} or a narrower kernel."
+  ), "not_separable", parent = error, call = call)
+}
