@@ -37,7 +37,8 @@ describe_kgs <- function(x, show) {
     "  classes:      ", shorten(paste0(
       names(counts), " (", as.vector(counts), ")", collapse = ", "
     )), "\n",
-    "  kernel:       ", shorten(format(settings$basis$kernel)),
+    "  kernel:       ", shorten(format(settings$kernel), 40), ", bias ",
+    show(settings$bias),
     if (settings$nugget > 0) paste0(", nugget ", show(settings$nugget)), "\n",
     "  rank:         ", kgs_rank(x),
     if (left > 1e-6) paste0(", ", show(100 * left), "% unexplained"), "\n"

@@ -206,14 +206,15 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   nugget <- check_number(nugget, 0, call = call)
   scaling <- scaling_learn(mould$x, mould$y, scale)
   x <- scaling_x(scaling, mould$x)
-  kernel <- resolve_kgs_kernel(kernel, bias, x, call)
+  kernel <- resolve_kgs_kernel(kernel, x, call)
+  with_bias <- if (bias > 0) kernel + kernel_constant(bias) else kernel
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   method <- check_kgs_method(method, classes, nugget, nrow(distinct), call)
   rank <- check_rank(rank, nrow(distinct), kernel, call)
   settings <- list(
-    noise = noise, bias = bias, nugget = nugget, method = method,
+    kernel = kernel, noise = noise, bias = bias, nugget = nugget, method = method,
     scaling = scaling, scale = scale, classes = classes,
-    basis = kgs_basis(kernel, distinct, rank)
+    basis = kgs_basis(with_bias, distinct, rank)
   )
   check_basis(settings$basis, call)
   settings$explained <- nugget_explained(settings, x)
@@ -230,13 +231,12 @@ check_classes_present <- function(y, arg, call) {
   }
 }
 
-#' The kernel for scaled points, with the bias
+#' The kernel for scaled points, without the bias
 #' @noRd
-resolve_kgs_kernel <- function(kernel, bias, x, call) {
+resolve_kgs_kernel <- function(kernel, x, call) {
   check_kernel(kernel, call = call)
   check_kernel_dimension(kernel, ncol(x), call = call)
-  kernel <- kernel_resolve(kernel, x)
-  if (bias > 0) kernel + kernel_constant(bias) else kernel
+  kernel_resolve(kernel, x)
 }
 
 kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
