@@ -37,7 +37,7 @@ describe_kgs <- function(x, show) {
     "  classes:      ", shorten(paste0(
       names(counts), " (", as.vector(counts), ")", collapse = ", "
     )), "\n",
-    "  kernel:       ", shorten(format(settings$kernel), 40), ", bias ",
+    "  kernel:       ", shorten(format(settings$kernel)), ", bias ",
     show(settings$bias),
     if (settings$nugget > 0) paste0(", nugget ", show(settings$nugget)), "\n",
     "  rank:         ", kgs_rank(x),
