@@ -128,7 +128,8 @@ warn_memory <- function(fit, call) {
 #' Continue Markov chains
 #'
 #' @param object A fit by Markov chains: of [bark()], or of [srvm()] with
-#'   `method = "mcmc"`.
+#'   `method = "mcmc"`. Fits of [kgs()] have [a method of their
+#'   own][update.kb_kgs].
 #' @param n_iter Number of further iterations of each chain, after the warmup;
 #'   the result is identical to that of a run that was as long from the start.
 #'   `NULL`: an interrupted fit is run to its end, a complete one is returned
@@ -154,15 +155,21 @@ update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
   check_no_dots(...)
   object <- migrate_fit(object)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
-  progress <- check_progress(progress)
+  continue_chains(object, n_iter, check_progress(progress), started, time_limit)
+}
+
+#' @noRd
+continue_chains <- function(fit, n_iter, progress, started, time_limit,
+                            call = rlang::caller_env()) {
   if (!is.null(n_iter)) {
-    most <- .Machine$integer.max - chain_length(object)
-    object$control$iter <- object$control$iter + check_count(n_iter, 0, most)
+    most <- .Machine$integer.max - chain_length(fit)
+    fit$control$iter <- fit$control$iter +
+      check_count(n_iter, 0, most, call = call)
   }
-  if (is_complete(object)) {
-    return(object)
+  if (is_complete(fit)) {
+    return(fit)
   }
-  run_fit(object, progress, started, time_limit)
+  run_fit(fit, progress, started, time_limit, call)
 }
 
 #' @noRd
