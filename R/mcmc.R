@@ -190,7 +190,7 @@ refuse_rows <- function(..., call = rlang::caller_env()) {
 #' @export
 ess.kb_mcmc <- function(object, ...) {
   check_no_dots(...)
-  tail <- vapply(chain_matrices(object), posterior::ess_tail, 0)
+  tail <- without_cap(vapply(chain_matrices(object), posterior::ess_tail, 0))
   mixing <- chain_mixing(object)
   data.frame(
     variable = mixing$variable, ess_bulk = mixing$ess_bulk,
@@ -202,11 +202,22 @@ ess.kb_mcmc <- function(object, ...) {
 #' @noRd
 chain_mixing <- function(fit) {
   chains <- chain_matrices(fit)
-  each <- function(f) unname(vapply(chains, f, 0))
+  each <- function(f) without_cap(unname(vapply(chains, f, 0)))
   data.frame(
     variable = names(chains), ess_bulk = each(posterior::ess_bulk),
     rhat = each(posterior::rhat)
   )
+}
+
+#' Antithetic draws are worth more than independent ones; that posterior sets a
+#' bound to their number is no news to a user
+#' @noRd
+without_cap <- function(expr) {
+  withCallingHandlers(expr, warning = function(w) {
+    if (grepl("ESS has been capped", conditionMessage(w), fixed = TRUE)) {
+      invokeRestart("muffleWarning")
+    }
+  })
 }
 
 #' @export
