@@ -94,7 +94,7 @@ vote_shares <- function(votes, levels) {
   share <- vapply(seq_along(levels), function(c) rowMeans(votes == c),
     numeric(nrow(votes))
   )
-  matrix(share, nrow(votes), dimnames = list(NULL, levels))
+  matrix(share, nrow(votes), length(levels), dimnames = list(NULL, levels))
 }
 
 #' The most frequent of the draws; of equals the one nearest to all
@@ -110,7 +110,7 @@ central_labelling <- function(votes, share) {
   kind <- match(key, key)
   count <- tabulate(kind, length(kind))[kind]
   at <- cbind(as.integer(row(votes)), as.integer(votes))
-  agreement <- colSums(matrix(share[at], nrow(votes)))
+  agreement <- colSums(matrix(share[at], nrow(votes), ncol(votes)))
   agreement[count < max(count)] <- -Inf
   list(draw = which.max(agreement), frequency = max(count) / length(count))
 }
@@ -201,5 +201,5 @@ largest_function <- function(f) {
   } else {
     max.col(matrix(f, ncol = size[[3]]), ties.method = "first")
   }
-  matrix(best, size[[1]])
+  matrix(best, size[[1]], size[[2]])
 }

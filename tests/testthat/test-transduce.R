@@ -152,7 +152,8 @@ test_that("the result has the shapes that the page gives", {
   expect_identical(which(is.na(part$class)), c(1L, 9L))
   expect_identical(which(is.na(part$most_probable)), c(1L, 9L))
   holes$x1 <- NA_real_
-  none <- transduce(fit, holes)
+  expect_no_warning(none <- transduce(fit, holes))
+  expect_identical(dim(none$labels), c(100L, 25L))
   expect_true(all(is.na(none$labels)))
   expect_output(print(none), "25 points")
 })
