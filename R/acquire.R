@@ -17,8 +17,8 @@
 #' * `"margin"`: 1 minus the difference of the probabilities of the two most
 #'   probable true classes.
 #'
-#' With `complement = FALSE`, and one rate of noise for all, the first two differ
-#' by a constant and choose the same points.
+#' With `complement = FALSE`, and one rate of noise for all, the first two
+#' differ by a constant and choose the same points.
 #'
 #' @section Diverse batches:
 #' With `diverse = TRUE` the labels already chosen are taken into account: of
@@ -32,8 +32,8 @@
 #' their own can be chosen.
 #'
 #' @param fit A fit of [kgs()].
-#' @param pool Unlabelled points: predictors in the shape that the fit was given.
-#'   Rows with missing values are never chosen.
+#' @param pool Unlabelled points: predictors in the shape that the fit was
+#'   given. Rows with missing values are never chosen.
 #' @param n Number of rows to choose, at most the number of complete ones.
 #' @param criterion `"bald"`, `"entropy"` or `"margin"`.
 #' @param diverse Are labels that were chosen before taken into account?

@@ -142,7 +142,7 @@ print.kb_transduction <- function(x, digits = 3, ...) {
 
 # Joint draws ------------------------------------------------------------------
 
-#' The functions at points, jointly: draws for directions times chi lengths
+#' Functions at points, jointly: draws for directions times chi lengths
 #' @param chosen The draws that are wanted, by number.
 #' @return Array n x S x functions.
 #' @noRd
@@ -187,7 +187,8 @@ complement_root <- function(fit, x, features) {
   )
   rank <- attr(factor, "rank")
   root <- matrix(0, nrow(x), rank)
-  root[open[attr(factor, "pivot")], ] <- t(factor[seq_len(rank), , drop = FALSE])
+  place <- open[attr(factor, "pivot")]
+  root[place, ] <- t(factor[seq_len(rank), , drop = FALSE])
   root
 }
 
