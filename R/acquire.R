@@ -6,19 +6,17 @@
 #' tell, and chooses the best, one at a time.
 #'
 #' @section The criteria:
-#' All are 0 where the label is known and largest where it is open. With p_s the
-#' probabilities of a point's noisy label given draw s of the posterior,
-#' \eqn{\bar p}{p} their mean and H the entropy (in nats):
-#' * `"bald"`: \eqn{H(\bar p) - \sum_s H(p_s) / S}{H(p) - mean H(p_s)}, the
-#'   information of the label about the direction (Houlsby and others, 2011).
-#'   Noise, and what the training points' span leaves open, are no information
-#'   about it, and do not count.
-#' * `"entropy"`: \eqn{H(\bar p)}{H(p)}, as in the paper but of the noisy label.
+#' All are larger the more open a label is. With p the probabilities of a
+#' point's noisy label and H the entropy, in nats:
+#' * `"bald"`: H(p) less the posterior mean of the entropy that the label has
+#'   where f is known, which is the information of the label about f there
+#'   (Houlsby and others, 2011). Wrong labels and the nugget are no information.
+#' * `"entropy"`: H(p), as in the paper but of the noisy label.
 #' * `"margin"`: 1 minus the difference of the probabilities of the two most
 #'   probable true classes.
 #'
-#' With `complement = FALSE`, and one rate of noise for all, the first two
-#' differ by a constant and choose the same points.
+#' Without a nugget and with one rate of noise for all the first two differ by a
+#' constant and choose the same points.
 #'
 #' @section Diverse batches:
 #' With `diverse = TRUE` the labels already chosen are taken into account: of
@@ -115,40 +113,30 @@ acquire.kb_kgs <- function(fit, pool, n = 1,
 
 #' @noRd
 acquisition_score <- function(fit, x, criterion, complement) {
-  draws <- posterior_pool(fit)
-  cells <- length(draws$weights) * fit$settings$classes
-  score <- switch(criterion,
-    bald = bald_score, entropy = entropy_score, margin = margin_score
+  p <- kgs_probability(fit, x, complement, noisy = criterion != "margin")
+  switch(criterion,
+    bald = pmax(entropy_of(p) - entropy_given_f(fit, x, complement), 0),
+    entropy = entropy_of(p), margin = margin_score(p)
   )
-  blocks <- lapply(row_blocks(x, cells), function(rows) {
-    p <- class_given_draw(fit, x[rows, , drop = FALSE], draws, complement)
-    if (criterion != "margin") p <- noisy_draws(fit, p, draws)
-    score(p)
-  })
-  as.double(unlist(blocks))
-}
-
-#' @param p Probabilities given each draw, n x S x C.
-#' @noRd
-entropy_score <- function(p) entropy_of(mean_probability(p))
-
-#' @noRd
-bald_score <- function(p) {
-  given <- matrix(entropy_of(matrix(p, ncol = dim(p)[[3]])), nrow(p))
-  # Information is not negative: what is, is rounding.
-  pmax(entropy_score(p) - rowMeans(given), 0)
 }
 
 #' @noRd
 margin_score <- function(p) {
-  sorted <- apply(mean_probability(p), 1, sort, decreasing = TRUE)
+  sorted <- apply(p, 1, sort, decreasing = TRUE)
   1 - (sorted[1, ] - sorted[2, ])
 }
 
-#' n x C
+#' Mean entropy of the noisy label where f is known
 #' @noRd
-mean_probability <- function(p) {
-  matrix(apply(p, c(1, 3), mean), nrow(p))
+entropy_given_f <- function(fit, x, complement) {
+  pool <- posterior_pool(fit)
+  cells <- length(pool$weights) * fit$settings$classes
+  blocks <- lapply(row_blocks(x, cells), function(rows) {
+    f <- marginal_function(fit, x[rows, , drop = FALSE], pool, complement)
+    p <- noisy_draws(fit, class_given_f(fit, f, complement), pool)
+    rowMeans(matrix(entropy_of(matrix(p, ncol = dim(p)[[3]])), length(rows)))
+  })
+  as.double(unlist(blocks))
 }
 
 #' Entropies of the rows, in nats
@@ -159,30 +147,47 @@ entropy_of <- function(p) {
   -rowSums(terms)
 }
 
-#' Probabilities of classes given each draw, n x S x C: exact for two classes,
-#' by quadrature over what training points leave of the functions for more
+#' Functions at points, each point for itself and without nugget: n x S x
+#' functions
 #' @noRd
-class_given_draw <- function(fit, x, draws, complement) {
-  if (!complement || fit$settings$classes == 2) {
-    return(class_draws(fit, x, draws, complement))
-  }
+marginal_function <- function(fit, x, pool, complement) {
   features <- kgs_features(fit, x)
-  f <- kgs_function(fit, features, draws)
+  f <- kgs_function(fit, features, pool)
+  if (!complement) {
+    return(f)
+  }
+  left <- complement_variance(fit, x, features) - fit$settings$nugget
   size <- dim(f)
-  # The length that goes with each direction, as in class_draws().
-  length <- with_local_seed(fit$seed, {
-    sqrt(stats::rchisq(size[[2]], kgs_dimension(fit)))
+  with_local_seed(fit$seed, {
+    length <- sqrt(stats::rchisq(size[[2]], kgs_dimension(fit)))
+    f * rep(length, each = size[[1]]) +
+      rep_len(sqrt(pmax(left, 0)), size[[1]]) * stats::rnorm(length(f))
   })
-  sd <- sqrt(complement_variance(fit, x, features))
-  largest_given_draw(f * rep(length, each = size[[1]]), sd)
+}
+
+#' Probabilities of classes where the functions are known, n x S x C: what is
+#' open is each point's own term
+#' @noRd
+class_given_f <- function(fit, f, complement) {
+  nugget <- if (complement) fit$settings$nugget else 0
+  if (nugget == 0) {
+    label <- largest_function(f)
+    classes <- seq_len(fit$settings$classes)
+    return(vapply(classes, function(c) label == c, label > 0) + 0)
+  }
+  if (dim(f)[[3]] > 1) {
+    return(largest_given_mean(f, sqrt(nugget)))
+  }
+  p <- stats::pnorm(matrix(f, nrow(f)) / sqrt(nugget))
+  array(c(1 - p, p), c(dim(p), 2))
 }
 
 #' Probabilities that each of the functions is largest, which are independent
 #' and normal
 #' @param mean Array n x S x functions.
-#' @param sd Standard deviations, one a point.
+#' @param sd Their standard deviation.
 #' @noRd
-largest_given_draw <- function(mean, sd) {
+largest_given_mean <- function(mean, sd) {
   size <- dim(mean)
   rule <- normal_quadrature(15)
   out <- array(0, size)
@@ -191,7 +196,6 @@ largest_given_draw <- function(mean, sd) {
       below <- rule$weight[[node]]
       for (other in seq_len(size[[3]])[-c]) {
         ahead <- (mean[, , c] - mean[, , other]) / sd
-        ahead[is.nan(ahead)] <- 0
         below <- below * stats::pnorm(rule$at[[node]] + ahead)
       }
       out[, , c] <- out[, , c] + below
@@ -215,17 +219,16 @@ normal_quadrature <- function(n) {
 
 #' How noisy labels vary jointly
 #' @return List: `deviation`, whose rows' inner products are the covariances of
-#'   the labels' probabilities between joint draws (summed over classes), and
-#'   `noise`, the variances of the labels within draws.
+#'   the labels' probabilities between joint draws of f (summed over classes),
+#'   and `noise`, the variances of the labels where f is known.
 #' @noRd
 label_spread <- function(fit, x, complement, most = 1000) {
   pool <- posterior_pool(fit)
   size <- length(pool$weights)
   chosen <- spread_over(size, min(size, most))
-  label <- largest_function(joint_function(fit, x, pool, chosen, complement))
-  p <- vapply(seq_len(fit$settings$classes), function(c) label == c, label > 0)
+  f <- joint_function(fit, x, pool, chosen, complement)
   pool$rates <- pool$rates[chosen, , drop = FALSE]
-  p <- noisy_draws(fit, p + 0, pool)
+  p <- noisy_draws(fit, class_given_f(fit, f, complement), pool)
   deviation <- sweep(p, c(1, 3), apply(p, c(1, 3), mean))
   list(
     deviation = matrix(deviation, nrow(x)) / sqrt(length(chosen)),

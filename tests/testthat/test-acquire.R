@@ -1,9 +1,10 @@
 # acquire(): which points to label next.
 #
 # Seen to fail, one mutant at a time: the entropy of the clean label; BALD
-# without its second term; the margin of the smallest; the quadrature without
-# its complement; what is left not updated, or updated without the noise; equal
-# points chosen twice.
+# without its second term, or with the nugget as information; the margin of the
+# smallest; the quadrature without its nodes; what is left not updated, or
+# updated without the noise, or without the labels before; clean labels'
+# covariances; equal points chosen twice.
 
 moons <- sim_moons(90, flips = 0.1, seed = 1)
 labelled <- 1:30
@@ -47,27 +48,46 @@ test_that("entropy and margin are those of the predicted probabilities", {
   }
 })
 
-test_that("BALD is the information of a label about the direction", {
+test_that("BALD is the information of a label about f", {
+  # What wrong labels and the nugget leave open is subtracted.
   fit <- fit_moons(noise = 0.1)
-  votes <- predict(fit, pool, type = "vote")[, 2]
+  for (complement in c(TRUE, FALSE)) {
+    expect_equal(
+      scores(fit, criterion = "bald", complement = complement),
+      scores(fit, criterion = "entropy", complement = complement) -
+        binary_entropy(0.1)
+    )
+  }
+  fit <- fit_moons(noise = noise_class(1, 4), iter = 1000)
+  rates <- posterior_pool(fit)$rates
+  votes <- t(predict(fit, pool, type = "draws") > 0)
+  given <- rowMeans(ifelse(votes,
+    rep(binary_entropy(rates[, 2]), each = 60),
+    rep(binary_entropy(rates[, 1]), each = 60)
+  ))
   expect_equal(
     scores(fit, criterion = "bald", complement = FALSE),
-    binary_entropy(0.1 + 0.8 * votes) - binary_entropy(0.1)
+    scores(fit, criterion = "entropy", complement = FALSE) - given
   )
-  # Each draw's t distribution, by hand.
-  x <- as.matrix(pool[c("x1", "x2")])
-  kernel <- function(a, b) {
-    exp(-outer(seq_len(nrow(a)), seq_len(nrow(b)), Vectorize(function(i, j) {
-      sum((a[i, ] - b[j, ])^2)
-    })) / (2 * 0.7^2)) + 1
+})
+
+test_that("BALD does not count what the nugget leaves open", {
+  # Null: with fixed draws, the mean over one draw of the rest of f for each
+  # has the mean of 200; normal z, 1e-4 over all points (Bonferroni).
+  fit <- fit_moons(nugget = 0.5, noise = 0.1, iter = 500)
+  x <- as.matrix(pool[1:20, c("x1", "x2")])
+  features <- kgs_features(fit, x)
+  v <- matrix(kgs_function(fit, features, posterior_pool(fit)), 20)
+  sd <- sqrt(complement_variance(fit, x, features) - 0.5)
+  entropy <- function() {
+    f <- v * rep(sqrt(rchisq(ncol(v), 30)), each = 20) + sd * rnorm(length(v))
+    binary_entropy(0.1 + 0.8 * pnorm(f / sqrt(0.5)))
   }
-  train <- as.matrix(moons[labelled, c("x1", "x2")])
-  across <- kernel(x, train) %*% solve(kernel(train, train))
-  left <- 2 - rowSums(across * kernel(x, train))
-  f <- t(predict(fit, pool, type = "draws"))
-  p <- 0.1 + 0.8 * pt(sqrt(30) * f / sqrt(left), 30)
-  wanted <- binary_entropy(rowMeans(p)) - rowMeans(binary_entropy(p))
-  expect_equal(scores(fit, criterion = "bald"), wanted, tolerance = 1e-5)
+  many <- withr::with_seed(1, replicate(200, rowMeans(entropy())))
+  noisy <- predict(fit, pool[1:20, ], type = "noisy_prob")[, 1]
+  z <- (binary_entropy(noisy) - scores(fit, rows = pool[1:20, ]) -
+    rowMeans(many)) / (apply(many, 1, stats::sd) * sqrt(1 + 1 / 200))
+  expect_lt(max(abs(z)), qnorm(1e-4 / 20 / 2, lower.tail = FALSE))
 })
 
 test_that("a point that training says all of tells nothing", {
@@ -81,35 +101,37 @@ test_that("the largest of several functions has its probability", {
   # Null: 2e5 independent draws of which is largest; normal z, 1e-4 over all
   # probabilities (Bonferroni).
   mean <- array(c(0.3, -1, 0, 2, 0.1, 1, -0.4, 0, 2), c(3, 1, 3))
-  sd <- c(1, 0.2, 3)
-  p <- largest_given_draw(mean, sd)[, 1, ]
+  p <- largest_given_mean(mean, 0.7)[, 1, ]
   expect_equal(rowSums(p), rep(1, 3))
   drawn <- withr::with_seed(4, vapply(1:3, function(i) {
-    f <- mean[i, 1, ] + sd[[i]] * matrix(rnorm(6e5), 3)
+    f <- mean[i, 1, ] + 0.7 * matrix(rnorm(6e5), 3)
     tabulate(max.col(t(f)), 3) / 2e5
   }, numeric(3)))
-  error <- sqrt(p * (1 - p) / 2e5)
-  z <- (p - t(drawn)) / pmax(error, 1e-6)
+  z <- (p - t(drawn)) / sqrt(p * (1 - p) / 2e5)
   expect_lt(max(abs(z)), qnorm(1e-4 / 9 / 2, lower.tail = FALSE))
-  sure <- largest_given_draw(array(c(1, 0, 2, 0), c(2, 1, 2)), c(0, 0))
-  expect_equal(sure[, 1, ], rbind(c(0, 1), c(0.5, 0.5)))
 })
 
 test_that("several classes have scores, too", {
-  # Null: predict() draws once for each draw what the quadrature integrates;
-  # normal z, 1e-4 over all points and classes (Bonferroni).
-  fit <- fit_moons(data = three_moons, iter = 1000)
-  x <- as.matrix(pool[c("x1", "x2")])
-  draws <- posterior_pool(fit)
-  p <- class_given_draw(fit, x, draws, TRUE)
-  drawn <- class_draws(fit, x, draws, TRUE)
-  variance <- apply(p * (1 - p), c(1, 3), sum)
-  z <- apply(drawn - p, c(1, 3), sum) / sqrt(variance)
-  expect_lt(max(abs(z)), qnorm(1e-4 / 180 / 2, lower.tail = FALSE))
-  for (criterion in c("bald", "entropy", "margin")) {
-    out <- acquire(fit, pool, n = 5, criterion = criterion)
-    expect_identical(anyDuplicated(out$row), 0L)
-    expect_true(all(out$score > 0 & out$score < log(3)))
+  for (nugget in c(0, 0.3)) {
+    fit <- fit_moons(data = three_moons, nugget = nugget, noise = 0.2)
+    noisy <- predict(fit, pool, type = "noisy_prob")
+    entropy <- -rowSums(noisy * log(noisy))
+    expect_equal(scores(fit, criterion = "entropy"), entropy)
+    known <- -0.8 * log(0.8) - 0.2 * log(0.1)
+    if (nugget == 0) {
+      expect_equal(scores(fit), entropy - known)
+    } else {
+      expect_true(all(scores(fit) < entropy - known))
+    }
+    clean <- t(apply(predict(fit, pool, type = "prob"), 1, sort))
+    expect_equal(
+      scores(fit, criterion = "margin"), 1 - clean[, 3] + clean[, 2]
+    )
+    for (criterion in c("bald", "entropy", "margin")) {
+      out <- acquire(fit, pool, n = 5, criterion = criterion)
+      expect_identical(anyDuplicated(out$row), 0L)
+      expect_true(all(out$score > 0 & out$score < log(3)))
+    }
   }
 })
 
