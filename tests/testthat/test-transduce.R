@@ -2,7 +2,9 @@
 #
 # Seen to fail, one mutant at a time: what training points leave drawn for each
 # point alone, or not at all; a length of 1; the nugget left out, or shared;
-# several functions with the same complement; the class with the smallest f.
+# several functions with the same complement; the class with the smallest f;
+# f that is not known taken as known under a nugget; a rare labelling that is
+# central.
 
 moons <- sim_moons(30, flips = 0.1, seed = 3)
 new_moons <- sim_moons(25, seed = 4)
@@ -103,6 +105,19 @@ test_that("marginals are those of predict()", {
     z <- (out$probability - p) / sqrt(variance)
     expect_lt(max(abs(z[variance > 0])), limit)
     expect_identical(dimnames(out$probability), dimnames(p))
+  }
+})
+
+test_that("what training points leave has predict()'s variance", {
+  x <- as.matrix(new_moons[c("x1", "x2")])
+  for (fit in list(
+    fit_moons(iter = 50), fit_moons(iter = 50, nugget = 0.3),
+    fit_moons(iter = 50, nugget = 0.3, method = "hmc")
+  )) {
+    features <- kgs_features(fit, x)
+    variance <- complement_variance(fit, x, features) - fit$settings$nugget
+    root <- complement_root(fit, x, features)
+    expect_equal(rowSums(root^2), variance, tolerance = 1e-6)
   }
 })
 
