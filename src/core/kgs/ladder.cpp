@@ -4,6 +4,7 @@
 
 #include "core/stopwatch.hpp"
 #include "normal_vector.hpp"
+#include "surrogate.hpp"
 
 namespace kernelbayes {
 namespace kgs {
@@ -22,6 +23,10 @@ Ladder::Ladder(const Data& data, const LadderSettings& settings)
     state.set(walls_, normal_vector(walls_.dimension(), rng_));
   }
   movers_.assign(states_.size(), Mover(walls_, settings_.method));
+  if (settings_.method == Method::kCoordinate) {
+    const Surrogate guess = surrogate(walls_);
+    for (Mover& mover : movers_) mover.precondition(guess.curvature);
+  }
   swapped_.assign(states_.size() - 1, 0);
   seconds_ = watch.seconds();
 }
