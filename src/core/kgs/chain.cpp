@@ -74,14 +74,12 @@ void Chain::start() {
 }
 
 void Chain::advance(int n) {
-  // The components along the walls are rotated and added to; what rounding
-  // does to them is undone now and then.
   constexpr int kRefresh = 200;
   const Stopwatch watch;
   for (int i = 0; i < n && time_ < total(); ++i) {
     iterate();
     ++time_;
-    if (state_ && time_ % kRefresh == 0) state_->set(*walls_, state_->g);
+    if (state_ && time_ % kRefresh == 0) state_->refresh(*walls_);
     const bool learn = time_ == settings_.warmup / 3 ||
                        time_ == 2 * (settings_.warmup / 3);
     if (mover_ && learn && time_ > 0) mover_->learn();

@@ -42,7 +42,7 @@ void Ladder::advance(int n) {
                        time_ == 2 * (settings_.warmup / 3);
     for (int l = 1; l < levels(); ++l) {
       if (learn && time_ > 0) movers_[l].learn();
-      if (time_ % kRefresh == 0) states_[l].set(walls_, states_[l].g);
+      if (time_ % kRefresh == 0) states_[l].refresh(walls_);
     }
     if (time_ <= settings_.warmup) continue;
     for (const State& state : states_) errors_.push_back(state.ledger.errors());
