@@ -64,15 +64,15 @@ kgs_wrong <- function(data, w) {
     sign <- rep(2 * data$label - 1, each = nrow(w))
     return(matrix(sign * f <= 0, nrow(w)))
   }
-  f <- vapply(seq_len(data$classes), at, matrix(0, nrow(w), length(data$point)))
-  f <- array(f, c(nrow(w), length(data$point), data$classes))
-  own <- cbind(
-    c(row(f[, , 1, drop = FALSE])), c(col(f[, , 1, drop = FALSE])),
-    rep(data$label + 1, each = nrow(w))
-  )
-  value <- f[own]
-  f[own] <- -Inf
-  matrix(value <= apply(f, c(1, 2), max), nrow(w))
+  f <- lapply(seq_len(data$classes), at)
+  own <- f[[1]]
+  best <- matrix(-Inf, nrow(own), ncol(own))
+  for (c in seq_along(f)) {
+    is_own <- data$label == c - 1
+    own[, is_own] <- f[[c]][, is_own]
+    best[, !is_own] <- pmax(best[, !is_own], f[[c]][, !is_own])
+  }
+  unname(own <= best)
 }
 
 #' Probabilities of patterns, from 1, of rows of zeros and ones
@@ -176,4 +176,18 @@ batch_z <- function(x, value = 0, batches = 50) {
 #' What |z| of `k` such numbers exceeds with a probability of 1e-4
 batch_limit <- function(k, batches = 50) {
   stats::qt(1 - 1e-4 / (2 * k), batches - 1)
+}
+
+#' Do chains have these probabilities of patterns of wrong labels?
+#'
+#' Null: batch means of each pattern, 1e-4 over all patterns (Bonferroni) and
+#' `tests` calls.
+expect_patterns <- function(wrong, exact, tests = 1, label = NULL) {
+  index <- c(wrong %*% 2^(seq_len(ncol(wrong)) - 1)) + 1
+  # Batch means of what hardly ever happens are not normal.
+  often <- which(exact > 0.005 & exact < 1)
+  z <- vapply(often, function(k) batch_z(index == k, exact[[k]]), 0)
+  z <- max(0, abs(z))
+  testthat::expect_lt(z, batch_limit(length(often) * tests), label = label)
+  testthat::expect_true(all(tabulate(index, length(exact))[exact == 0] == 0))
 }
