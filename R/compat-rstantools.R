@@ -225,10 +225,8 @@ log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL, ndraws = NULL,
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
   p <- label_probability(object, rows, pool, chosen)
-  size <- dim(p)
-  at <- cbind(
-    rep(seq_len(size[[1]]), size[[2]]), rep(seq_len(size[[2]]), each = size[[1]]),
-    rep(as.integer(rows$y), each = size[[1]])
-  )
-  matrix(log(p[at]), size[[1]])
+  first <- matrix(p[, , 1], nrow(p))
+  of_row <- col(first)
+  at <- cbind(c(row(first)), c(of_row), as.integer(rows$y)[of_row])
+  matrix(log(p[at]), nrow(p))
 }

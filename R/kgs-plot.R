@@ -38,7 +38,8 @@
 #' plot(fit, type = "noise")
 #' plot(fit, type = "reject", newdata = sim_moons(500, seed = 2))
 #' @export
-plot.kb_kgs <- function(x, type = c("boundary", "reject", "noise", "trace", "f"),
+plot.kb_kgs <- function(x,
+                        type = c("boundary", "reject", "noise", "trace", "f"),
                         variable = NULL, complement = TRUE, newdata = NULL,
                         newy = NULL, level = 0.9, n = NULL, ...) {
   check_plot_dots(list(...))
@@ -267,7 +268,8 @@ check_plane <- function(x, variable, call = rlang::caller_env()) {
   if (!known) {
     some <- paste0('"', utils::head(names, 10), '"', collapse = ", ")
     if (length(names) > 10) some <- paste0(some, ", ...")
-    bad_argument(variable, "variable", paste("two different ones of", some), call)
+    wanted <- paste("two different ones of", some)
+    bad_argument(variable, "variable", wanted, call)
   }
   match(variable, names)
 }
