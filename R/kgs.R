@@ -89,6 +89,15 @@
 #'   with [saveRDS()] and used in another session. Chains run at the same time
 #'   where the future plan has workers.
 #'
+#'   Methods: [`predict()`][predict.kb_kgs], [`plot()`][plot.kb_kgs],
+#'   [`summary()`][summary.kb_kgs], [label_noise()], [bayes_point()],
+#'   [reject_curve()], [`tidy()`][tidy.kb_kgs], `glance()` and `augment()`,
+#'   [`as_draws()`][as_draws.kb_kgs], [`simulate()`][simulate.kb_kgs],
+#'   [`residuals()`][residuals.kb_kgs] and `fitted()`,
+#'   [`coef()`][coef.kb_kgs], [`logLik()`][logLik.kb_kgs], `nobs()`,
+#'   `formula()`, [ess()], [diagnostics()], [timings()], and those of
+#'   [rstantools][posterior_predict.kb_kgs].
+#'
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of
 #' its own, e.g. `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
