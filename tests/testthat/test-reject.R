@@ -37,7 +37,7 @@ test_that("rows that are equally certain are decided together", {
   ))
 })
 
-test_that("training rows, labels apart, votes, and rows that are not complete", {
+test_that("training rows, labels apart, votes, and missing values", {
   fit <- fits$moons
   expect_identical(reject_curve(fit), reject_curve(fit, data))
   own <- fits$low_rank
