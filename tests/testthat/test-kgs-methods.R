@@ -1,4 +1,7 @@
 # Methods of kgs fits, against what the draws say by hand.
+#
+# Seen to fail: rates of the label's own class for wrong labels, q in place of
+# q / (C - 1), labels drawn without noise, residuals of the other class.
 
 data <- kgs_example()
 fits <- kgs_fits()

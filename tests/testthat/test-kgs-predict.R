@@ -1,7 +1,8 @@
 # predict() of kgs fits, by hand from the draws; shapes, rows and arguments.
 #
 # Seen to fail: the complement's noise drawn row by row; rates of the other
-# class in noisy probabilities; no nugget in the variance left.
+# class in noisy probabilities; no nugget in the variance left; a sphere of
+# another dimension; the most certain rows left undecided.
 
 data <- kgs_example()
 fits <- kgs_fits()
@@ -176,6 +177,22 @@ test_that("far from all points the classes are as the bias says", {
   p <- predict(three, far, type = "prob")
   # Null: 1000 independent draws at one place; |z| < 5: 6e-7.
   expect_lt(max(abs(p - 1 / 3)) / sqrt(2 / 9 / 1000), 5)
+})
+
+test_that("of several functions the largest is found with what is left", {
+  # Two of three compete: their difference is Student's t as for two classes.
+  f <- array(rep(c(0.2, 0.1, -1e9), each = 2 * 20000), c(2, 20000, 3))
+  sd <- c(0.15, 0.4)
+  p <- apply(largest_draws(fits$three, f, sd), c(1, 3), mean)
+  d <- 120
+  exact <- stats::pt(sqrt(d) * 0.1 / (sqrt(2) * sd), d)
+  # Null: binomial; |z| < 5: 6e-7.
+  z <- (p[, 1] - exact) / sqrt(exact * (1 - exact) / 20000)
+  expect_lt(max(abs(z)), 5)
+  expect_identical(p[, 3], c(0, 0))
+  expect_equal(rowSums(p), c(1, 1))
+  none <- largest_draws(fits$three, f[, 1:2, , drop = FALSE], 0)
+  expect_identical(none[, , 1], matrix(1, 2, 2))
 })
 
 test_that("noisy probabilities mix labels with the rates of each draw", {

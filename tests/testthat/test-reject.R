@@ -1,4 +1,6 @@
 # reject_curve(): error against coverage, by its definition.
+#
+# Seen to fail: rows that are equally certain decided one after the other.
 
 data <- kgs_example()
 fits <- kgs_fits()
