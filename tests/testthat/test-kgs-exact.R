@@ -83,7 +83,7 @@ brute_arcs <- function(data, g, z, costs) {
   list(from = root, to = to, mass = mass / sum(mass))
 }
 
-test_that("an angle's labels are counted right, and angles have their density", {
+test_that("angles have their density, and their labels are counted right", {
   # Null: independent draws, places in the distribution function uniform;
   # chi-square in 25 bins, 1e-4 over 8 curves.
   costs <- c(0.7, 1.9, 1.2)
