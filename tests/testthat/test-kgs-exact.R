@@ -116,7 +116,7 @@ test_that("patterns of 2, 3 and 4 labels have orthant probabilities", {
     data <- exact_data(m)
     exact <- exact_patterns(m, known_rate(0.15))
     for (method in kgs_walkers) {
-      out <- kgs_chain(data, method, iter = 5e5, thin = 2, kgs_known(0.15))
+      out <- kgs_chain(data, method, iter = 4e5, thin = 2, kgs_known(0.15))
       wrong <- kgs_wrong(data, out$w)
       # The specification's bound; independent draws would have about .002.
       expect_lt(total_variation(pattern_share(wrong), exact), 0.006)
