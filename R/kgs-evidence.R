@@ -111,7 +111,7 @@ kgs_evidence <- function(fit, settings, q, seed, progress, call) {
 
 #' @noRd
 refuse_class_rates <- function(noise, call) {
-  if (identical(noise$kind, "class")) {
+  if (inherits(noise, "kb_noise_class")) {
     kb_abort(c(
       "There is no evidence for a rate of wrong labels of each class.",
       x = "The noise has the prior {.fn noise_class}.",

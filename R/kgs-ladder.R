@@ -89,10 +89,13 @@ choose_costs <- function(fit, steps, seed, call) {
   spaced_costs(beta, rowMeans(pilot$errors[[1]]), steps)
 }
 
-#' The largest cost: at it 1e-4 of m labels would be wrong on average, if each
+#' The largest cost: at it 0.01 of m labels would be wrong on average, if each
 #' were so independently of the others
+#'
+#' Where directions without errors can be found at all, most have none then.
+#' Far above, chains in narrow cells do nothing but bounce.
 #' @noRd
-largest_cost <- function(m, classes) log(1e4 * m * (classes - 1))
+largest_cost <- function(m, classes) log(100 * m * (classes - 1))
 
 #' Costs of a pilot run: 0, and evenly in log from 1 / m on
 #' @noRd
