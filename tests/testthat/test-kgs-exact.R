@@ -1,5 +1,14 @@
 # Chains of kgs() against exact posteriors: arcs of the circle, orthants, and
 # importance sampling from the prior where there is no formula.
+#
+# Seen to fail, one mutant of src/core/kgs at a time:
+# - walls: equal directions not merged, opposite ones not or not reversed,
+#   points without features forgotten;
+# - ledger: the cost of the wrong class, always-wrong data right at first;
+# - circle: a direction of another length, a state that shrinks in one
+#   dimension;
+# - line: a slice that is not placed at random;
+# - block: a standard deviation without its root, rates exchanged.
 
 exact_x <- matrix(c(0.2, -1, 0.7, 1.3, 0.5, 0.1, -0.9, 0.4), 4)
 exact_gram <- exp(-as.matrix(stats::dist(exact_x))^2 / 2) + 0.5
