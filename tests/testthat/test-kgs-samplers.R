@@ -11,7 +11,8 @@
 # - hmc: energy without 1/2, refraction at the old speed, no kick to other
 #   walls, kicks for the time left, the first block of walls alone;
 # - line: the prior's mean or variance forgotten, energies not kept up to date,
-#   widths adapted after the warmup.
+#   widths adapted after the warmup;
+# - chain: sides not restored.
 # To leave out the wall just met (its component is 0 and grows), or a second
 # projection on the tangent space, changes nothing but rounding.
 
