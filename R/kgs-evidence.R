@@ -23,9 +23,10 @@
 #' run chooses the costs such that neighbours overlap.
 #'
 #' The chains are those of the fit's sampler, but for `"block"`, in whose place
-#' `"hmc"` (above 1500 rows `"coordinate"`) draws the nugget's features as well.
+#' `"hmc"` (above 2500 rows `"coordinate"`) draws the nugget's features as well.
 #'
-#' @param object A fit of [kgs()]. Its own chains are not used.
+#' @param object A fit of [kgs()]. Its own chains are not used (without `volume`,
+#'   for the range of costs alone).
 #' @param n_temps Number of costs above 0, at least 1. `NULL`: as many as
 #'   neighbours need to overlap well, about the square root of the number of
 #'   rows and more.
@@ -34,6 +35,10 @@
 #' @param chains Number of independent ladders.
 #' @param q Rates from 0 to (C - 1) / C at which `path` tells the evidence.
 #'   `NULL`: 51 of them, evenly.
+#' @param volume Also find the volume of the version space (q = 0)? Where classes
+#'   overlap, chains at the high costs that it needs take most of the time.
+#'   `FALSE`: costs end where rates of wrong labels are too small to be likely
+#'   under the fit.
 #' @param seed Whole number that determines the chains; `NULL` takes one from
 #'   R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -50,8 +55,8 @@
 #' * `path`: data frame of `q`, `log_evidence` and `mc_se` (infinite where it
 #'   rests on states that one stretch alone has seen).
 #' * `version_space`: data frame of one row, `log_volume` (of the directions
-#'   without errors, as a share of the sphere; `-Inf` if none was seen) and
-#'   `mc_se`.
+#'   without errors, as a share of the sphere; `-Inf` if none was seen, `NA`
+#'   without `volume`) and `mc_se`.
 #' * `rate_mode`: the rate at which the labels are most probable.
 #' * `log_g`: log g(e) for e = 0, ..., m, `-Inf` where never seen.
 #' * `levels`: data frame with a row a cost: `beta`, the mean number of `errors`
@@ -83,14 +88,17 @@
 #' plot(z)
 #' @export
 evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
-                            chains = 4, q = NULL, seed = NULL, progress = NULL,
+                            chains = 4, q = NULL, volume = TRUE, seed = NULL, progress = NULL,
                             ...) {
   check_no_dots(...)
   call <- rlang::current_env()
   object <- migrate_fit(object)
   refuse_class_rates(object$settings$noise, call)
   settings <- check_ladder(
-    list(n_temps = n_temps, warmup = warmup, iter = iter, chains = chains), call
+    list(
+      n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
+      volume = volume
+    ), call
   )
   q <- check_evidence_rates(q, object$settings$classes, call)
   kgs_evidence(
@@ -98,15 +106,18 @@ evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
   )
 }
 
-#' @param settings List of `n_temps`, `warmup`, `iter` and `chains`, checked.
+#' @param settings List of `n_temps`, `warmup`, `iter`, `chains` and `volume`,
+#'   checked.
 #' @noRd
 kgs_evidence <- function(fit, settings, q, seed, progress, call) {
-  beta <- choose_costs(fit, settings$n_temps, seed, call)
+  beta <- choose_costs(
+    fit, settings$n_temps, settings$volume, seed, call
+  )
   ladders <- run_ladders(
     fit, beta, settings$warmup, settings$iter, settings$chains, seed, progress,
     call
   )
-  new_kgs_evidence(fit, beta, ladders, q, call)
+  new_kgs_evidence(fit, beta, ladders, q, settings$volume, call)
 }
 
 #' @noRd
@@ -128,7 +139,8 @@ check_ladder <- function(x, call) {
     },
     warmup = check_count(x$warmup, 0, arg = "warmup", call = call),
     iter = check_count(x$iter, 1, arg = "iter", call = call),
-    chains = check_count(x$chains, 1, arg = "chains", call = call)
+    chains = check_count(x$chains, 1, arg = "chains", call = call),
+    volume = check_flag(x$volume, arg = "volume", call = call)
   )
 }
 
@@ -145,7 +157,7 @@ check_evidence_rates <- function(q, classes, call) {
 # From errors to the evidence --------------------------------------------------
 
 #' @noRd
-new_kgs_evidence <- function(fit, beta, ladders, q, call) {
+new_kgs_evidence <- function(fit, beta, ladders, q, volume, call) {
   data <- list(
     m = nrow(fit$data$x), wrong = always_wrong(fit),
     classes = fit$settings$classes, noise = fit$settings$noise, beta = beta,
@@ -156,7 +168,9 @@ new_kgs_evidence <- function(fit, beta, ladders, q, call) {
   log_g <- ladder_density(total, data)
   value <- evidence_values(log_g, data)
   se <- evidence_se(unlist(batches, recursive = FALSE), data)
-  se[value == -Inf] <- NA
+  # Costs that stop before it say nothing of q = 0.
+  if (!volume) value[[2]] <- NA
+  se[is.na(value) | value == -Inf] <- NA
   each <- vapply(batches, replicate_evidence, 0, data)
   path <- seq_along(q) + 2
   structure(
@@ -267,7 +281,7 @@ describe_levels <- function(ladders, beta) {
 kgs_evidence_note <- function(each, se, value) {
   notes <- c(
     ladders_differ(each[is.finite(each)], se),
-    if (value[[2]] == -Inf) {
+    if (identical(value[[2]], -Inf)) {
       "No direction without wrong labels was seen: the classes cannot be
        separated, or the version space is too small to be found."
     }
@@ -284,7 +298,7 @@ print.kb_evidence_kgs <- function(x, digits = 4, ...) {
   space <- x$version_space
   cat(
     "  highest at a label noise of ", show(x$rate_mode), "\n",
-    if (space$log_volume > -Inf) {
+    if (isTRUE(space$log_volume > -Inf)) {
       paste0(
         "  log volume of the version space: ", show(space$log_volume), " (se ",
         format(space$mc_se, digits = 2), ")\n"

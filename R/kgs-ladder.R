@@ -25,7 +25,7 @@ ladder_method <- function(fit) {
   if (method != "block") {
     return(method)
   }
-  if (nrow(fit$data$x) <= kgs_exact_points) "hmc" else "coordinate"
+  if (nrow(fit$data$x) <= kgs_hmc_points) "hmc" else "coordinate"
 }
 
 #' @export
@@ -80,9 +80,13 @@ run_ladders <- function(fit, beta, warmup, iter, chains, seed, progress,
 
 #' Costs of a ladder for a fit, from a short pilot run
 #' @param steps Number of costs above 0, or NULL.
+#' @param volume Up to where hardly any label is wrong?
 #' @noRd
-choose_costs <- function(fit, steps, seed, call) {
-  beta <- pilot_costs(nrow(fit$data$x), fit$settings$classes)
+choose_costs <- function(fit, steps, volume, seed, call) {
+  m <- nrow(fit$data$x)
+  top <- largest_cost(m, fit$settings$classes)
+  if (!volume) top <- min(top, likely_cost(fit))
+  beta <- pilot_costs(m, top)
   # Numbers that the ladders of this seed do not use.
   pilot_seed <- if (seed < .Machine$integer.max) seed + 1L else 0L
   pilot <- run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE, call)
@@ -97,10 +101,20 @@ choose_costs <- function(fit, steps, seed, call) {
 #' @noRd
 largest_cost <- function(m, classes) log(100 * m * (classes - 1))
 
+#' The cost under half of the smallest rate that the fit finds likely: what has
+#' fewer wrong labels adds nothing to the evidence
+#' @noRd
+likely_cost <- function(fit) {
+  q <- fit$settings$noise$rate
+  if (is.null(q)) {
+    q <- stats::quantile(posterior_pool(fit)$rates, 0.005, names = FALSE) / 2
+  }
+  log((1 - q) * (fit$settings$classes - 1) / q)
+}
+
 #' Costs of a pilot run: 0, and evenly in log from 1 / m on
 #' @noRd
-pilot_costs <- function(m, classes, steps = 30) {
-  top <- largest_cost(m, classes)
+pilot_costs <- function(m, top, steps = 30) {
   c(0, exp(seq(-log(m), log(top), length.out = steps)))
 }
 

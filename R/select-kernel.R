@@ -25,8 +25,9 @@
 #' @param kernels A list of kernels, see [kb_kernels], in place of `bandwidths`.
 #' @param method Sampler, see [kgs()].
 #' @param control Settings of the chains that find each kernel's Bayes point,
-#'   see [mcmc_control()]. The evidence does not depend on them.
-#' @param warmup,iter,chains As of [`evidence()`][evidence.kb_kgs].
+#'   see [mcmc_control()]. What they find of
+#'   the noise sets the range of costs of the evidence.
+#' @param warmup,iter,chains,volume As of [`evidence()`][evidence.kb_kgs].
 #' @param seed Whole number that determines all chains; `NULL` takes one from
 #'   R's generator.
 #'
@@ -37,7 +38,8 @@
 #'   text), `bandwidth` (`NA` if it is not one number), `log_evidence` and
 #'   `mc_se` in nats, `probability` (of the kernel, if all were as probable
 #'   before the data), `rate_mode` (rate of wrong labels of highest evidence),
-#'   `log_volume` (of the version space, `-Inf` if it was not seen) and `margin`
+#'   `log_volume` (of the version space, `-Inf` if it was not seen, `NA` without
+#'   `volume`) and `margin`
 #'   of the Bayes point (`NA` where there is none).
 #' * `best`: the row of `kernel`.
 #' * `kernels`, `evidences`: lists, one element a row.
@@ -69,11 +71,12 @@ select_kernel.default <- function(x, ...) refuse_data(x, missing(x))
 select_kernel.formula <- function(formula, data, bandwidths = NULL,
                                   kernels = NULL, noise = noise_beta(),
                                   bias = 1, nugget = 0, method = "auto",
-                                  rank = NULL, control = mcmc_control(),
-                                  scale = TRUE, na_action = c("fail", "omit"),
+                                  rank = NULL, control = mcmc_control(
+                                    warmup = 200, iter = 300
+                                  ), scale = TRUE, na_action = c("fail", "omit"),
                                   n_temps = NULL, warmup = 100, iter = 500,
-                                  chains = 4, seed = NULL, progress = NULL,
-                                  ...) {
+                                  chains = 4, volume = FALSE, seed = NULL,
+                                  progress = NULL, ...) {
   check_no_dots(...)
   mould <- mould_formula(formula, data, na_action, "factor")
   model <- list(
@@ -81,7 +84,8 @@ select_kernel.formula <- function(formula, data, bandwidths = NULL,
     control = control, scale = scale
   )
   ladder <- list(
-    n_temps = n_temps, warmup = warmup, iter = iter, chains = chains
+    n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
+    volume = volume
   )
   choose_kernel(mould, bandwidths, kernels, model, ladder, seed, progress)
 }
@@ -94,7 +98,8 @@ select_kernel.matrix <- function(x, y, bandwidths = NULL, kernels = NULL,
                                  control = mcmc_control(), scale = TRUE,
                                  na_action = c("fail", "omit"), n_temps = NULL,
                                  warmup = 100, iter = 500, chains = 4,
-                                 seed = NULL, progress = NULL, ...) {
+                                 volume = FALSE, seed = NULL, progress = NULL,
+                                 ...) {
   check_no_dots(...)
   mould <- mould_xy(x, y, na_action, "factor")
   model <- list(
@@ -102,7 +107,8 @@ select_kernel.matrix <- function(x, y, bandwidths = NULL, kernels = NULL,
     control = control, scale = scale
   )
   ladder <- list(
-    n_temps = n_temps, warmup = warmup, iter = iter, chains = chains
+    n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
+    volume = volume
   )
   choose_kernel(mould, bandwidths, kernels, model, ladder, seed, progress)
 }

@@ -223,7 +223,7 @@ test_that("samplers agree, and the standard error is that of 20 seeds", {
 # The ladder -------------------------------------------------------------------
 
 test_that("costs are spaced where errors spread", {
-  beta <- pilot_costs(100, 2)
+  beta <- pilot_costs(100, largest_cost(100, 2))
   expect_identical(beta[[1]], 0)
   expect_equal(utils::tail(beta, 1), log(1e4))
   expect_false(is.unsorted(beta, strictly = TRUE))
