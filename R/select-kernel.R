@@ -231,7 +231,9 @@ run_or_none <- function(fit, progress, call) {
   stopped <- function(warning) tryInvokeRestart("muffleWarning")
   tryCatch(
     withCallingHandlers(run_fit(fit, progress, call = call),
-      kb_warning_interrupted = stopped, kb_warning_time_limit = stopped
+      kb_warning_interrupted = stopped, kb_warning_time_limit = stopped,
+      # The evidence has chains, and an error, of its own.
+      kb_warning_convergence = stopped
     ),
     kb_error_not_separable = function(error) {
       fit$status <- "none"

@@ -26,14 +26,21 @@ test_that("the kernel of highest evidence is chosen, by evidence()", {
     diff(rev(z$table$log_evidence))
   )
   fit <- suppressWarnings(kgs(y ~ x1 + x2, selection_moons,
-    kernel = z$kernel, control = mcmc_control(1, 1, 2), seed = 1
+    kernel = z$kernel, control = mcmc_control(2, 50, 100), seed = 1
   ))
   alone <- evidence(fit,
-    warmup = 20, iter = 60, chains = 2, q = numeric(), seed = 1
+    warmup = 20, iter = 60, chains = 2, q = numeric(), volume = FALSE, seed = 1
   )
   expect_identical(z$evidences[[2]], alone)
   expect_identical(z$table$log_evidence[[2]], alone$log_evidence)
   expect_identical(z$table$mc_se[[2]], alone$mc_se)
+  # The ranges of costs differ, the evidence does not.
+  whole <- evidence(fit, seed = 1)
+  expect_identical(alone$version_space$log_volume, NA_real_)
+  expect_lt(
+    abs(alone$log_evidence - whole$log_evidence),
+    5 * sqrt(alone$mc_se^2 + whole$mc_se^2)
+  )
   again <- quick_selection(bandwidths = c(0.02, 0.5))
   expect_identical(again, z)
 })
