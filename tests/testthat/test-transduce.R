@@ -23,7 +23,7 @@ fit_moons <- function(..., data = moons, iter = 500, noise = noise_beta()) {
 
 #' Joint labels by importance sampling: f of training and new points from its
 #' prior, weighted by the likelihood of labels with a known noise
-prior_labels <- function(x, y, new, nugget, noise, functions, draws = 2e5) {
+prior_labels <- function(x, y, new, nugget, noise, functions, draws = 1e5) {
   all <- rbind(x, new)
   gram <- exp(-as.matrix(stats::dist(all))^2 / (2 * 0.7^2)) + 1
   root <- t(chol(gram + diag(max(nugget, 1e-10), nrow(all))))
