@@ -1,0 +1,253 @@
+# One method on one split of real data, for tools/reproduce/kgs.R.
+#
+# Each method takes a numeric matrix `x` with its rows in random order, a factor
+# `y` of two levels, the rows `new` and a seed. The answer is a list: `class`, a
+# factor; `p`, the probability that the true class is the second level, NULL
+# where the method has none; `facts`, numbers by name.
+#
+#   kgs          the default call: median bandwidth, learned noise
+#   kgs_chosen   the bandwidth among multiples of the median by
+#                choose_bandwidth(), else the default call
+#   ksvm         kernlab::ksvm, tuned as in tools/peers-tuned.R: width and C by
+#                five-fold cross-validation; probabilities are Platt's, from a
+#                second fit (prob.model = TRUE), classes those of the machine
+#   gausspr      kernlab::gausspr, tuned as there: width and amplitude by the
+#                log score of five-fold cross-validation
+#   lssvm        kernlab::lssvm, all rows (reduced = FALSE): width and tau by
+#                the error of five-fold cross-validation. No probabilities
+#   dbarts, ranger  as there
+#
+# There is no kernlab::rvm() among them: it does regression only (version
+# 0.9-32 refuses a factor).
+
+library(kernlab, pos = length(search()), warn.conflicts = FALSE)
+
+# ---- kgs() ------------------------------------------------------------------
+
+# Results carry R-hat and the effective sample size: no need of the warning.
+without_mixing_warning <- function(expr) {
+  withCallingHandlers(expr, kb_warning_convergence = function(w) {
+    invokeRestart("muffleWarning")
+  })
+}
+
+# `control`: arguments of mcmc_control(), the rest are its defaults.
+run_kgs <- function(x, y, control, seed, ...) {
+  without_mixing_warning(kgs(x, y,
+    control = do.call(mcmc_control, control), seed = seed, progress = FALSE, ...
+  ))
+}
+
+bandwidth_steps <- 2^seq(-2, 1, by = 0.5)
+
+# That of kernel_gaussian("median").
+median_bandwidth <- function(x) {
+  stats::median(stats::dist(apply_scale(x, column_scale(x))))
+}
+
+short_runs <- list(chains = 2, warmup = 300, iter = 500)
+
+# The log score, flips included, of five-fold cross-validation. Rows are in
+# random order.
+bandwidth_loss <- function(bandwidth, x, y, seed) {
+  fit <- function(x, y) {
+    run_kgs(x, y, short_runs, seed, kernel = kernel_gaussian(bandwidth))
+  }
+  loss <- function(fit, x, y) {
+    -sum(stats::predict(fit, x, type = "log_score", newy = y))
+  }
+  cv_loss(x, y, fit, loss)
+}
+
+choose_bandwidth <- function(x, y, seed) {
+  bandwidths <- median_bandwidth(x) * bandwidth_steps
+  losses <- vapply(bandwidths, bandwidth_loss, 0, x = x, y = y, seed = seed)
+  bandwidths[[which.min(losses)]]
+}
+
+kgs_facts <- function(fit, multiple) {
+  mixing <- ess(fit)
+  q <- posterior::extract_variable(as_draws(fit), "q")
+  c(
+    multiple = multiple, q = mean(q),
+    rhat = max(mixing$rhat, na.rm = TRUE),
+    ess = min(mixing$ess_bulk, na.rm = TRUE)
+  )
+}
+
+kgs_answer <- function(fit, new, multiple) {
+  p <- stats::predict(fit, new, type = "prob")
+  list(
+    class = stats::predict(fit, new), p = p[, 2],
+    facts = kgs_facts(fit, multiple)
+  )
+}
+
+answer_kgs <- function(control) {
+  function(x, y, new, seed) kgs_answer(run_kgs(x, y, control, seed), new, 1)
+}
+
+answer_chosen <- function(control) {
+  function(x, y, new, seed) {
+    bandwidth <- choose_bandwidth(x, y, seed)
+    kernel <- kernel_gaussian(bandwidth)
+    fit <- run_kgs(x, y, control, seed, kernel = kernel)
+    kgs_answer(fit, new, bandwidth / median_bandwidth(x))
+  }
+}
+
+# ---- peers ------------------------------------------------------------------
+
+class_of <- function(p, y) factor(levels(y)[1 + (p > 0.5)], levels(y))
+
+ksvm_classes <- on_standard_scale(function(x, y, new, seed) {
+  best <- ksvm_choice(x, y)
+  set.seed(seed)
+  fit <- kernlab::ksvm(x, y,
+    scaled = FALSE, kernel = "rbfdot", kpar = list(sigma = best$rate),
+    C = best$cost, prob.model = TRUE
+  )
+  p <- kernlab::predict(fit, new, type = "probabilities")
+  list(class = kernlab::predict(fit, new), p = p[, 2])
+})
+
+# kernlab's Newton iteration has no bound, and on some data it never ends. A fit
+# takes a fraction of a second: after ten it counts as failed.
+within_seconds <- function(expr, seconds = 10) {
+  setTimeLimit(cpu = seconds)
+  on.exit(setTimeLimit(cpu = Inf))
+  tryCatch(expr, error = function(e) NULL)
+}
+
+gausspr_loss <- function(x, y, rate, amplitude) {
+  fit <- function(x, y) fit_gausspr_classes(x, y, rate, amplitude)
+  loss <- within_seconds(cv_loss(x, y, fit, gausspr_log_loss))
+  if (is.null(loss)) Inf else loss
+}
+
+# The rate at amplitude 10 first, then the amplitude, as in tools/peers-tuned.R:
+# settings in the order of their losses.
+gausspr_order <- function(x, y) {
+  grid <- data.frame(rate = tuning_rates / ncol(x), amplitude = 10)
+  loss <- mapply(gausspr_loss, list(x), list(y), grid$rate, grid$amplitude)
+  more <- data.frame(rate = grid$rate[[which.min(loss)]], amplitude = c(1, 100))
+  grid <- rbind(grid, more)
+  loss <- c(loss, mapply(
+    gausspr_loss, list(x), list(y), more$rate, more$amplitude
+  ))
+  grid[order(loss), ]
+}
+
+gausspr_probability <- on_standard_scale(function(x, y, new, seed) {
+  order <- gausspr_order(x, y)
+  for (i in seq_len(nrow(order))) {
+    fit <- within_seconds(
+      fit_gausspr_classes(x, y, order$rate[[i]], order$amplitude[[i]])
+    )
+    if (!is.null(fit)) break
+  }
+  p <- kernlab::predict(fit, new, type = "probabilities")[, 2]
+  list(class = class_of(p, y), p = as.vector(p))
+})
+
+fit_lssvm <- function(x, y, rate, tau) {
+  kernlab::lssvm(x, y,
+    scaled = FALSE, kernel = "rbfdot", kpar = list(sigma = rate), tau = tau,
+    reduced = FALSE, fit = FALSE
+  )
+}
+
+# Where its equations are singular, a setting counts as failed.
+lssvm_loss <- function(x, y, rate, tau) {
+  fit <- function(x, y) fit_lssvm(x, y, rate, tau)
+  loss <- function(fit, x, y) sum(kernlab::predict(fit, x) != y)
+  tryCatch(cv_loss(x, y, fit, loss), error = function(e) Inf)
+}
+
+lssvm_classes <- on_standard_scale(function(x, y, new, seed) {
+  grid <- expand.grid(rate = tuning_rates / ncol(x), tau = 10^(-4:-1))
+  losses <- mapply(lssvm_loss, list(x), list(y), grid$rate, grid$tau)
+  best <- grid[which.min(losses), ]
+  fit <- fit_lssvm(x, y, best$rate, best$tau)
+  list(class = kernlab::predict(fit, new))
+})
+
+# A method of tools/peers-tuned.R, whose mean is the probability.
+with_class <- function(method) {
+  function(x, y, new, seed) {
+    p <- method(x, y, new, seed)$mean
+    list(class = class_of(p, y), p = p)
+  }
+}
+
+kgs_peers <- list(
+  ksvm = ksvm_classes, gausspr = gausspr_probability, lssvm = lssvm_classes,
+  dbarts = with_class(tuned_peers$dbarts),
+  ranger = with_class(tuned_peers$ranger)
+)
+
+peer_package_kgs <- function(methods) {
+  of_kernlab <- c("ksvm", "gausspr", "lssvm")
+  ifelse(methods %in% of_kernlab, "kernlab", methods)
+}
+
+# Functions of (x, y, new, seed) by name; those whose package is missing are
+# left out.
+kgs_all_methods <- function(control) {
+  there <- !is.na(package_versions(peer_package_kgs(names(kgs_peers))))
+  c(
+    list(kgs = answer_kgs(control), kgs_chosen = answer_chosen(control)),
+    kgs_peers[there]
+  )
+}
+
+# ---- scores -----------------------------------------------------------------
+
+calibration_bins <- 10
+# No probability is taken to be below this, or above 1 less this.
+least_probability <- 1e-6
+
+# Counts of the rows whose probability of the second level is in each tenth of
+# (0, 1), how many of them are of that class, and the sum of the probabilities.
+calibration <- function(p, second) {
+  bin <- factor(
+    pmin(1 + floor(calibration_bins * p), calibration_bins),
+    seq_len(calibration_bins)
+  )
+  by_bin <- function(v) {
+    sums <- tapply(v, bin, sum)
+    ifelse(is.na(sums), 0, sums)
+  }
+  out <- c(by_bin(rep(1, length(p))), by_bin(second), by_bin(p))
+  names(out) <- paste0(
+    rep(c("rows_", "hits_", "sum_"), each = calibration_bins),
+    seq_len(calibration_bins)
+  )
+  out
+}
+
+# Means over the test rows: the share of wrong classes, minus the log
+# probability of the class, the squared distance to it.
+class_scores <- function(answer, truth) {
+  second <- as.integer(truth) == 2
+  p <- answer$p
+  if (is.null(p)) p <- rep(NA_real_, length(truth))
+  bounded <- pmin(pmax(p, least_probability), 1 - least_probability)
+  data.frame(
+    error = mean(answer$class != truth),
+    log_loss = -mean(log(ifelse(second, bounded, 1 - bounded))),
+    brier = mean((p - second)^2), t(calibration(p, second))
+  )
+}
+
+# `seconds`: of the whole call, with tuning and prediction.
+score_method <- function(method, split, seed) {
+  started <- Sys.time()
+  silent <- utils::capture.output({
+    answer <- method(split$x, split$y, split$new, seed)
+  })
+  seconds <- as.numeric(Sys.time() - started, units = "secs")
+  facts <- c(multiple = NA, q = NA, rhat = NA, ess = NA)
+  facts[names(answer$facts)] <- answer$facts
+  data.frame(class_scores(answer, split$y_new), t(facts), seconds = seconds)
+}
