@@ -129,6 +129,18 @@ kgs_ladder_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_kgs_ladder_snapshot_cpp`, handle)
 }
 
+kgs_truncated_beta_cpp <- function(n, a, b, upper, seed) {
+    .Call(`_kernelbayes_kgs_truncated_beta_cpp`, n, a, b, upper, seed)
+}
+
+kgs_angles_cpp <- function(data, g, z, costs, n, seed) {
+    .Call(`_kernelbayes_kgs_angles_cpp`, data, g, z, costs, n, seed)
+}
+
+kgs_ledger_cpp <- function(data, w, costs) {
+    .Call(`_kernelbayes_kgs_ledger_cpp`, data, w, costs)
+}
+
 mixture_quantiles_cpp <- function(means, variances, weights, probabilities, z) {
     .Call(`_kernelbayes_mixture_quantiles_cpp`, means, variances, weights, probabilities, z)
 }

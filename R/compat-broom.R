@@ -83,17 +83,12 @@ augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
 augment_fit <- function(x, data, newdata, level, interval,
                         call = rlang::caller_env()) {
   level <- check_number(level, 0, 1, open = TRUE, call = call)
-  if (!is.null(data) && !is.null(newdata)) {
-    kb_abort("Give {.arg data} or {.arg newdata}, not both.", "argument",
-      argument = "newdata", call = call
-    )
-  }
+  new <- augment_rows(data, newdata, call)
   bands <- function(...) {
     stats::predict(x, ...,
       type = "response", interval = interval, level = level
     )
   }
-  new <- if (is.null(newdata)) data else newdata
   if (is.null(new)) {
     out <- as.data.frame(training_x(x))
     out$.response <- y <- training_response(x)
@@ -109,6 +104,17 @@ augment_fit <- function(x, data, newdata, level, interval,
   if (is.factor(y)) y <- as.integer(y) - 1
   if (!is.null(y)) out$.resid <- y - out$.fitted
   out
+}
+
+#' The rows that were given under either name, or NULL
+#' @noRd
+augment_rows <- function(data, newdata, call = rlang::caller_env()) {
+  if (!is.null(data) && !is.null(newdata)) {
+    kb_abort("Give {.arg data} or {.arg newdata}, not both.", "argument",
+      argument = "newdata", call = call
+    )
+  }
+  if (is.null(newdata)) data else newdata
 }
 
 #' The data as a data frame; a table without names gets those of the fit
@@ -210,5 +216,85 @@ augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
     levels <- x$mould$levels
     out$.class <- factor(levels[1 + (out$.fitted > 0.5)], levels)
   }
+  out
+}
+
+# kgs --------------------------------------------------------------------------
+
+#' A kgs fit as data frames
+#'
+#' @param x A fit of [kgs()].
+#' @param data,newdata Data frame to add predictions to; by default the
+#'   training rows (`.response` and the predictors as the model sees them
+#'   before scaling).
+#' @param level Probability of the intervals.
+#' @param complement See [predict.kb_kgs()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return Data frames. `tidy()`: one line each for the rates of wrong labels
+#'   that were learned (`q`, or `q[class]` with [noise_class()]) and `errors`,
+#'   their number, with `estimate` (posterior mean), `std.error` (posterior sd),
+#'   `conf.low` and `conf.high`. `glance()`: one line with `nobs`, `classes`,
+#'   `rank`, `q` (posterior mean, or the known rate; of [noise_class()] the mean
+#'   of the two), `errors`, `rhat` (the largest), `ess_bulk` (the smallest),
+#'   `draws`, `seconds`. `augment()`: the data with `.class` (the most probable
+#'   class), `.prob_<level>` for each class, and, where the label is known,
+#'   `.resid` (see [residuals.kb_kgs()]).
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' tidy(fit)
+#' glance(fit)
+#' head(augment(fit, newdata = moons))
+#' @name tidy.kb_kgs
+NULL
+
+#' @rdname tidy.kb_kgs
+#' @export
+tidy.kb_kgs <- function(x, level = 0.9, ...) {
+  check_no_dots(...)
+  level <- check_number(level, 0, 1, open = TRUE)
+  chains <- chain_matrices(x)
+  draws <- lapply(chains[c(kgs_rate_names(x), "errors")], as.vector)
+  ends <- interval_ends(level)
+  each <- function(f, ...) unname(vapply(draws, f, 0, ...))
+  data.frame(
+    term = names(draws), estimate = each(mean), std.error = each(stats::sd),
+    conf.low = each(stats::quantile, ends[[1]], names = FALSE),
+    conf.high = each(stats::quantile, ends[[2]], names = FALSE)
+  )
+}
+
+#' @rdname tidy.kb_kgs
+#' @export
+glance.kb_kgs <- function(x, ...) {
+  check_no_dots(...)
+  chains <- chain_matrices(x)
+  mixing <- chain_mixing(x)
+  data.frame(
+    nobs = x$time, classes = x$settings$classes, rank = kgs_rank(x),
+    q = mean(unlist(kgs_rates(x, chains))), errors = mean(chains$errors),
+    rhat = worst(max, mixing$rhat), ess_bulk = worst(min, mixing$ess_bulk),
+    draws = length(chains$errors), seconds = x$seconds
+  )
+}
+
+#' @rdname tidy.kb_kgs
+#' @export
+augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = TRUE,
+                           ...) {
+  check_no_dots(...)
+  new <- augment_rows(data, newdata)
+  if (is.null(new)) {
+    out <- as.data.frame(training_x(x))
+    out$.response <- y <- training_response(x)
+    p <- stats::predict(x, type = "prob", complement = complement)
+  } else {
+    p <- stats::predict(x, new, type = "prob", complement = complement)
+    out <- augment_table(x, new)
+    y <- augment_response(x, new)
+  }
+  out$.class <- most_probable(p, x$mould$levels)
+  out[paste0(".prob_", x$mould$levels)] <- as.data.frame(p)
+  if (!is.null(y)) out$.resid <- class_residuals(y, p)
   out
 }

@@ -104,3 +104,51 @@ as_draws.kb_bark <- function(x, ...) {
 #' @rdname as_draws.kb_bark
 #' @export
 as_draws_df.kb_bark <- as_draws.kb_bark
+
+# kgs --------------------------------------------------------------------------
+
+#' Draws of the parameters of a kgs fit
+#'
+#' @param x A fit of [kgs()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return A [posterior::draws_df] with the chains and iterations that the draws
+#'   come from and the variables
+#'   * `q`: rate of wrong labels, a constant where it is known; with
+#'     [noise_class()] `q[class]`, one for each class;
+#'   * `errors`: number of wrong labels;
+#'   * `log_lik`: log likelihood of all labels given f and the rate;
+#'   * `f[i]`: f at row i for a direction of unit length, for ten training rows
+#'     at most (with more than two classes that of the first class);
+#'     [`predict(type = "draws")`][predict.kb_kgs] has all.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
+#' @export
+as_draws.kb_kgs <- function(x, ...) {
+  check_no_dots(...)
+  chains <- chain_matrices(x)
+  rates <- kgs_rates(x, chains)
+  watched <- chains[setdiff(names(chains), c("errors", names(rates)))]
+  chains <- c(
+    rates, chains["errors"], list(log_lik = label_log_likelihood(x)), watched
+  )
+  draws <- data.frame(lapply(chains, as.vector), check.names = FALSE)
+  draws$.chain <- as.vector(col(chains$errors))
+  draws$.iteration <- as.vector(row(chains$errors))
+  posterior::as_draws_df(draws)
+}
+
+#' Rates of wrong labels, known ones as well: matrices with a column a chain
+#' @noRd
+kgs_rates <- function(fit, chains = chain_matrices(fit)) {
+  known <- fit$settings$noise$rate
+  if (!is.null(known)) {
+    return(list(q = known + 0 * chains$errors))
+  }
+  chains[kgs_rate_names(fit)]
+}
+
+#' @rdname as_draws.kb_kgs
+#' @export
+as_draws_df.kb_kgs <- as_draws.kb_kgs

@@ -156,3 +156,77 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
 refuse_probit_weights <- function(object, weights, call = rlang::caller_env()) {
   if (is_probit(object)) refuse_class_weights(weights, call)
 }
+
+# kgs --------------------------------------------------------------------------
+
+#' Posterior predictions of kgs fits in the form of rstantools
+#'
+#' @param object A fit of [kgs()].
+#' @param newdata New predictors as for [predict()][predict.kb_kgs]; for
+#'   `log_lik()` of a formula fit with the labels. `NULL`: the training rows.
+#' @param newy For `log_lik()` of an x/y fit with `newdata`: the labels.
+#' @param ndraws Number of draws S, chosen evenly; by default all that the
+#'   chains kept.
+#' @param seed For `posterior_predict()`: a whole number, or `NULL` to draw from
+#'   R's generator.
+#' @param ... Not used: unknown arguments are errors.
+#' @return All speak of labels as they are seen, wrong ones included; the draws
+#'   come chain by chain. For two classes matrices S x n: `posterior_epred()`
+#'   the probability of the second level given each draw, `posterior_predict()`
+#'   labels (1 for the second level, 0 for the first), `log_lik()` log
+#'   probabilities of the labels. For C classes `posterior_epred()` is an array
+#'   S x n x C with the levels as names, `posterior_predict()` the numbers of
+#'   levels from 1. The means of `posterior_epred()` are those of
+#'   [`predict(type = "noisy_prob")`][predict.kb_kgs].
+#' @examplesIf requireNamespace("rstantools", quietly = TRUE)
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' new <- data.frame(x1 = c(0, 1), x2 = 0)
+#' colMeans(rstantools::posterior_epred(fit, new))
+#' rstantools::posterior_predict(fit, new, ndraws = 3, seed = 1)
+#' @name posterior_predict.kb_kgs
+NULL
+
+#' @rdname posterior_predict.kb_kgs
+#' @exportS3Method rstantools::posterior_epred
+posterior_epred.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
+                                   ...) {
+  check_no_dots(...)
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  p <- label_probability(object, rows, pool, chosen)
+  if (dim(p)[[3]] == 2) {
+    return(matrix(p[, , 2], nrow(p)))
+  }
+  dimnames(p) <- list(NULL, NULL, object$mould$levels)
+  p
+}
+
+#' @rdname posterior_predict.kb_kgs
+#' @exportS3Method rstantools::posterior_predict
+posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
+                                     seed = NULL, ...) {
+  check_no_dots(...)
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  p <- label_probability(object, rows, pool, chosen)
+  labels <- with_local_seed(seed, draw_labels(p))
+  if (dim(p)[[3]] == 2) labels - 1L else labels
+}
+
+#' @rdname posterior_predict.kb_kgs
+#' @exportS3Method rstantools::log_lik
+log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL, ndraws = NULL,
+                           ...) {
+  check_no_dots(...)
+  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+  p <- label_probability(object, rows, pool, chosen)
+  first <- matrix(p[, , 1], nrow(p))
+  of_row <- col(first)
+  at <- cbind(c(row(first)), c(of_row), as.integer(rows$y)[of_row])
+  matrix(log(p[at]), nrow(p))
+}

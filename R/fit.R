@@ -6,7 +6,7 @@
 #' Accessors that every sampler of the package answers where they have a
 #' meaning.
 #'
-#' @param object A fit, see [srvm()] and [bark()].
+#' @param object A fit, see [srvm()], [bark()] and [kgs()].
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return
@@ -49,7 +49,7 @@
 #'   (fractions of the particles), `resamplings`, `founders`, and `acceptance`
 #'   (birth, death, swap; `NaN` if none was tried). For batch fits
 #'   `convergence` (as `ess()`), `chains`, `draws` of each, and `acceptance`
-#'   after the warmup.
+#'   after the warmup (of length 0 for [kgs()], whose moves reject nothing).
 #'   `ancestry()` is not defined for them, nor is `evidence()` but for fits of
 #'   [bark()], see [evidence.kb_bark()].
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element

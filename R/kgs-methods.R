@@ -64,3 +64,239 @@ describe_noise <- function(x, show) {
     "\n  wrong labels: ", range(chains$errors), " of ", x$time, "\n"
   )
 }
+
+# Summary ----------------------------------------------------------------------
+
+#' Summary of Bayesian kernel classification
+#'
+#' @param object A fit of [kgs()].
+#' @param level Probability of the intervals.
+#' @param ... Not used: unknown arguments are errors.
+#' @return A list of class `summary.kb_kgs`: `fit`, `level`, `parameters` (as
+#'   [tidy()][tidy.kb_kgs]), `confusion` (table of the training labels by the
+#'   most probable class), `label_noise` (see [label_noise()]), `diagnostics`.
+#' @export
+summary.kb_kgs <- function(object, level = 0.9, ...) {
+  check_no_dots(...)
+  level <- check_number(level, 0, 1, open = TRUE)
+  structure(
+    list(
+      fit = object, level = level,
+      parameters = generics::tidy(object, level = level),
+      confusion = table(
+        label = training_response(object), class = stats::fitted(object)
+      ),
+      label_noise = label_noise(object), diagnostics = diagnostics(object)
+    ),
+    class = "summary.kb_kgs"
+  )
+}
+
+#' @export
+print.summary.kb_kgs <- function(x, digits = 3, ...) {
+  print(x$fit, digits = digits)
+  cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
+  print(x$parameters, digits = digits, row.names = FALSE)
+  cat("\nTraining rows\n")
+  print(x$confusion)
+  cat("\n")
+  print(x$label_noise, n = 5, digits = digits)
+  cat("\n")
+  print(x$diagnostics, digits = digits)
+  invisible(x)
+}
+
+# Methods of stats -------------------------------------------------------------
+
+#' Residuals of kgs fits
+#'
+#' @param object A fit of [kgs()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return A vector, one number a training row. For two classes 0 or 1 (the
+#'   second level) less the probability of the second class; for more, 1 less
+#'   the probability of the label's class. Probabilities are those of
+#'   [`predict(type = "prob")`][predict.kb_kgs], of the class without noise.
+#'   `fitted()` is the class.
+#' @export
+residuals.kb_kgs <- function(object, ...) {
+  check_no_dots(...)
+  class_residuals(
+    training_response(object), stats::predict(object, type = "prob")
+  )
+}
+
+#' @noRd
+class_residuals <- function(y, p) {
+  if (ncol(p) == 2) {
+    return(as.integer(y) - 1 - unname(p[, 2]))
+  }
+  1 - unname(p[cbind(seq_along(y), as.integer(y))])
+}
+
+#' Log likelihood of the labels
+#'
+#' That of the training labels under the posterior predictive probabilities,
+#' wrong labels included; that of each draw is `log_lik` in
+#' [as_draws()][as_draws.kb_kgs].
+#'
+#' @param object A fit of [kgs()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return An object of class `logLik`; `df` is the dimension of the span's
+#'   sphere plus the number of rates that were learned. Neither counts what the
+#'   prior takes from its freedom: `evidence()` compares models, this does not.
+#' @export
+logLik.kb_kgs <- function(object, ...) {
+  check_no_dots(...)
+  coordinates <- kgs_rank(object) * kgs_functions(object)
+  structure(
+    sum(stats::predict(object, type = "log_score")),
+    df = coordinates - 1 + length(kgs_rate_names(object)),
+    nobs = object$time, class = "logLik"
+  )
+}
+
+#' Coefficients of the Bayes point
+#'
+#' @param object A fit of [kgs()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return A vector named by training rows (with more than two classes a
+#'   matrix, a column a class): f at the Bayes point is the sum of coefficients
+#'   times the kernel, its bias included, with these rows, see [bayes_point()].
+#'   The rows are those that span the features, of equal ones the first. They
+#'   are close to dependent if the rank is high: coefficients are large then,
+#'   and only their sum has a meaning.
+#' @export
+coef.kb_kgs <- function(object, ...) {
+  check_no_dots(...)
+  alpha <- stats::coef(bayes_point(object))
+  x <- scaling_x(object$settings$scaling, object$data$x)
+  rows <- order(which_pivot(object$settings$basis, x))
+  rows <- rows[seq_len(NROW(alpha))]
+  if (is.matrix(alpha)) rownames(alpha) <- rows else names(alpha) <- rows
+  alpha
+}
+
+#' @export
+sigma.kb_kgs <- function(object, ...) {
+  kb_abort(c(
+    "{.fn sigma} is not defined for classes.",
+    i = "{.fn tidy} has the rate of wrong labels."
+  ), "not_defined")
+}
+
+#' Simulate labels
+#'
+#' @param object A fit of [kgs()].
+#' @param nsim Number of sets of labels.
+#' @param seed A whole number, or `NULL` to draw from R's generator.
+#' @param ... Not used: unknown arguments are errors.
+#' @return A data frame with a row for each training row and the columns
+#'   `sim_1`, ..., factors of labels: each set under a draw from the posterior,
+#'   wrong labels included. Labels are independent given the draw.
+#' @export
+simulate.kb_kgs <- function(object, nsim = 1, seed = NULL, ...) {
+  check_no_dots(...)
+  nsim <- check_count(nsim, 1)
+  pool <- posterior_pool(object)
+  rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
+  labels <- with_local_seed(seed, {
+    chosen <- sample.int(length(pool$weights), nsim, TRUE)
+    draw_labels(label_probability(object, rows, pool, chosen))
+  })
+  levels <- object$mould$levels
+  out <- lapply(seq_len(nsim), function(i) factor(levels[labels[i, ]], levels))
+  names(out) <- paste0("sim_", seq_len(nsim))
+  out <- as.data.frame(out)
+  attr(out, "seed") <- seed
+  out
+}
+
+#' Probabilities of labels given draws, wrong ones included
+#' @param rows From `prediction_rows()`.
+#' @return Array S x N x C, NA where rows are not complete.
+#' @noRd
+label_probability <- function(fit, rows, pool, chosen) {
+  x <- rows$x[rows$complete, , drop = FALSE]
+  pool <- pool_subset(pool, chosen)
+  p <- noisy_draws(fit, class_draws(fit, x, pool, TRUE), pool)
+  size <- dim(p)
+  p <- spread_rows(matrix(p, size[[1]]), rows$complete)
+  aperm(array(p, c(nrow(p), size[-1])), c(2, 1, 3))
+}
+
+#' @noRd
+pool_subset <- function(pool, chosen) {
+  list(
+    w = pool$w[chosen, , , drop = FALSE],
+    rates = pool$rates[chosen, , drop = FALSE],
+    wrong = pool$wrong[chosen, , drop = FALSE],
+    weights = rep(1 / length(chosen), length(chosen))
+  )
+}
+
+#' A label for each of S x N, from R's generator
+#' @param p Array S x N x C.
+#' @return Integer matrix, the number of the level.
+#' @noRd
+draw_labels <- function(p) {
+  size <- dim(p)
+  u <- matrix(stats::runif(prod(size[1:2])), size[[1]])
+  below <- 0 * u
+  out <- 1L + 0L * (u > 2)
+  for (c in seq_len(size[[3]] - 1)) {
+    below <- below + matrix(p[, , c], size[[1]])
+    out <- out + (u > below)
+  }
+  out
+}
+
+# Accessors --------------------------------------------------------------------
+
+#' @export
+inclusion.kb_kgs <- function(object, ...) no_sparse_centres("inclusion")
+
+#' @export
+kernels.kb_kgs <- function(object, ...) no_sparse_centres("kernels")
+
+#' @noRd
+no_sparse_centres <- function(what, call = rlang::caller_env()) {
+  kb_abort(c(
+    "{.fn {what}} is not defined for fits of {.fn kgs}.",
+    x = "Every training point has its part in each of their draws.",
+    i = "{.fn bayes_point} with {.arg centres} keeps a few."
+  ), "not_defined", call = call)
+}
+
+#' @export
+ancestry.kb_kgs <- function(object, ...) {
+  kb_abort("{.fn ancestry} is not defined for chains: they have no genealogy.",
+    "not_defined"
+  )
+}
+
+#' Log likelihood of all labels given each draw, a column a chain
+#' @noRd
+label_log_likelihood <- function(fit) {
+  classes <- fit$settings$classes
+  total <- as.vector(table(fit$data$y))
+  draws <- lapply(fit_runs(fit), `[[`, "draws")
+  by_class <- fit$settings$noise$kind == "class"
+  of_chain <- function(d) {
+    wrong <- matrix(d$wrong, classes)
+    if (!by_class) {
+      wrong <- colSums(wrong)
+      return(count_log(sum(total) - wrong, 1 - d$rates) +
+        count_log(wrong, d$rates / (classes - 1)))
+    }
+    rates <- matrix(d$rates, 2)
+    # A wrong label of one class belongs to a point of the other.
+    colSums(count_log(total - wrong, 1 - rates) +
+      count_log(wrong, rates[2:1, , drop = FALSE]))
+  }
+  n <- length(draws[[1]]$wrong) / classes
+  matrix(vapply(draws, of_chain, numeric(n)), n)
+}
+
+#' n log p, of which 0 log 0 is 0
+#' @noRd
+count_log <- function(n, p) ifelse(n == 0, 0, n * log(p))

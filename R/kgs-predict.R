@@ -187,14 +187,18 @@ class_draws <- function(fit, x, pool, complement) {
 
 #' Which function is largest, as 0 and 1; with what training points leave of
 #' them drawn for each draw
+#'
+#' All points share the draws, so that the answer at one of them does not
+#' depend on the others that are asked for.
 #' @noRd
 largest_draws <- function(fit, f, sd) {
   size <- dim(f)
   if (any(sd > 0)) {
     f <- with_local_seed(fit$seed, {
       length <- sqrt(stats::rchisq(size[[2]], kgs_dimension(fit)))
+      z <- stats::rnorm(prod(size[-1]))
       f * rep(length, each = size[[1]]) +
-        rep_len(sd, size[[1]]) * stats::rnorm(length(f))
+        rep_len(sd, size[[1]]) * rep(z, each = size[[1]])
     })
   }
   best <- apply(f, c(1, 2), which.max)

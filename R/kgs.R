@@ -38,8 +38,8 @@
 #'   posterior as seen during the warmup; an iteration takes a tenth of them.
 #' * `"block"`: for two classes with a nugget, alternates f and the noise.
 #'
-#' `"auto"` takes `"block"` with a nugget and two classes, `"hmc"` up to 1500
-#' distinct points, and above that `"coordinate"` with rank 200 at most.
+#' `"auto"` takes `"block"` with a nugget and two classes, `"hmc"` up to 2500
+#' distinct points, and above that `"coordinate"`.
 #'
 #' @section Many points:
 #' The features are spanned by `rank` of the points, chosen by pivoted Cholesky
@@ -48,6 +48,12 @@
 #' `kb_warning_rank` says that the model is another one than that of the kernel.
 #' R-hat of f, q and the number of errors, in `print` and [diagnostics()], says
 #' whether the chains agree, and with it whether probabilities can be trusted.
+#' With many more points than `rank` the posterior is rugged, and lines take
+#' very many iterations to cross it: expect the warning
+#' (`kb_warning_convergence`), take the classes as those of good classifiers
+#' and the probabilities as too certain. `method = "hmc"` mixes within a hundred
+#' iterations there too, but keeps a Gram matrix of all points (8 m^2 bytes) and
+#' takes time of order m^2 an iteration: a second at m = 10 000.
 #'
 #' @param x A numeric matrix (rows are points), a data frame, a numeric vector
 #'   (one column) or, as `formula`, a formula. Factors become indicators, one
@@ -82,6 +88,15 @@
 #'   `status` (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved
 #'   with [saveRDS()] and used in another session. Chains run at the same time
 #'   where the future plan has workers.
+#'
+#'   Methods: [`predict()`][predict.kb_kgs], [`plot()`][plot.kb_kgs],
+#'   [`summary()`][summary.kb_kgs], [label_noise()], [bayes_point()],
+#'   [reject_curve()], [`tidy()`][tidy.kb_kgs], `glance()` and `augment()`,
+#'   [`as_draws()`][as_draws.kb_kgs], [`simulate()`][simulate.kb_kgs],
+#'   [`residuals()`][residuals.kb_kgs] and `fitted()`,
+#'   [`coef()`][coef.kb_kgs], [`logLik()`][logLik.kb_kgs], `nobs()`,
+#'   `formula()`, [ess()], [diagnostics()], [timings()], and those of
+#'   [rstantools][posterior_predict.kb_kgs].
 #'
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of
@@ -241,8 +256,9 @@ resolve_kgs_kernel <- function(kernel, x, call) {
 
 kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
 
-# Above this the Gram matrix of hmc, and its trajectories, take long.
-kgs_exact_points <- 1500
+# Above these the full rank, and the trajectories of hmc, take long.
+kgs_full_points <- 1500
+kgs_hmc_points <- 2500
 
 #' @noRd
 check_kgs_method <- function(method, classes, nugget, points, call) {
@@ -251,7 +267,7 @@ check_kgs_method <- function(method, classes, nugget, points, call) {
     if (nugget > 0 && classes == 2) {
       return("block")
     }
-    return(if (points <= kgs_exact_points) "hmc" else "coordinate")
+    return(if (points <= kgs_hmc_points) "hmc" else "coordinate")
   }
   if (method == "block" && (nugget == 0 || classes > 2)) {
     kb_abort(c(
@@ -267,7 +283,7 @@ check_kgs_method <- function(method, classes, nugget, points, call) {
 #' @noRd
 check_rank <- function(rank, points, kernel, call) {
   if (is.null(rank)) {
-    return(if (points <= kgs_exact_points) points else 200L)
+    return(if (points <= kgs_full_points) points else 200L)
   }
   rank <- check_count(rank, 1, call = call)
   if (rank < points && !kernel_is_builtin(kernel)) {

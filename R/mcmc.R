@@ -183,7 +183,7 @@ refuse_rows <- function(..., call = rlang::caller_env()) {
 #' @export
 ess.kb_mcmc <- function(object, ...) {
   check_no_dots(...)
-  tail <- vapply(chain_matrices(object), posterior::ess_tail, 0)
+  tail <- vapply(chain_matrices(object), quiet_cap(posterior::ess_tail), 0)
   mixing <- chain_mixing(object)
   data.frame(
     variable = mixing$variable, ess_bulk = mixing$ess_bulk,
@@ -197,9 +197,21 @@ chain_mixing <- function(fit) {
   chains <- chain_matrices(fit)
   each <- function(f) unname(vapply(chains, f, 0))
   data.frame(
-    variable = names(chains), ess_bulk = each(posterior::ess_bulk),
+    variable = names(chains), ess_bulk = each(quiet_cap(posterior::ess_bulk)),
     rhat = each(posterior::rhat)
   )
+}
+
+#' Without the warning that draws are better than independent ones
+#' @noRd
+quiet_cap <- function(ess) {
+  function(v) {
+    withCallingHandlers(ess(v), warning = function(w) {
+      if (grepl("ESS has been capped", conditionMessage(w), fixed = TRUE)) {
+        invokeRestart("muffleWarning")
+      }
+    })
+  }
 }
 
 #' @export

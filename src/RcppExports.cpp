@@ -427,6 +427,47 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// kgs_truncated_beta_cpp
+std::vector<double> kgs_truncated_beta_cpp(int n, double a, double b, double upper, int seed);
+RcppExport SEXP _kernelbayes_kgs_truncated_beta_cpp(SEXP nSEXP, SEXP aSEXP, SEXP bSEXP, SEXP upperSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type a(aSEXP);
+    Rcpp::traits::input_parameter< double >::type b(bSEXP);
+    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_truncated_beta_cpp(n, a, b, upper, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_angles_cpp
+Rcpp::List kgs_angles_cpp(Rcpp::List data, Eigen::VectorXd g, Eigen::VectorXd z, std::vector<double> costs, int n, int seed);
+RcppExport SEXP _kernelbayes_kgs_angles_cpp(SEXP dataSEXP, SEXP gSEXP, SEXP zSEXP, SEXP costsSEXP, SEXP nSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Eigen::VectorXd >::type g(gSEXP);
+    Rcpp::traits::input_parameter< Eigen::VectorXd >::type z(zSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type costs(costsSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_angles_cpp(data, g, z, costs, n, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kgs_ledger_cpp
+Rcpp::List kgs_ledger_cpp(Rcpp::List data, Eigen::MatrixXd w, std::vector<double> costs);
+RcppExport SEXP _kernelbayes_kgs_ledger_cpp(SEXP dataSEXP, SEXP wSEXP, SEXP costsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type w(wSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type costs(costsSEXP);
+    rcpp_result_gen = Rcpp::wrap(kgs_ledger_cpp(data, w, costs));
+    return rcpp_result_gen;
+END_RCPP
+}
 // mixture_quantiles_cpp
 Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& weights, const Eigen::VectorXd& probabilities, const Eigen::VectorXd& z);
 RcppExport SEXP _kernelbayes_mixture_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP weightsSEXP, SEXP probabilitiesSEXP, SEXP zSEXP) {
@@ -784,6 +825,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kgs_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_advance_cpp, 2},
     {"_kernelbayes_kgs_ladder_close_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_close_cpp, 1},
     {"_kernelbayes_kgs_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_snapshot_cpp, 1},
+    {"_kernelbayes_kgs_truncated_beta_cpp", (DL_FUNC) &_kernelbayes_kgs_truncated_beta_cpp, 5},
+    {"_kernelbayes_kgs_angles_cpp", (DL_FUNC) &_kernelbayes_kgs_angles_cpp, 6},
+    {"_kernelbayes_kgs_ledger_cpp", (DL_FUNC) &_kernelbayes_kgs_ledger_cpp, 3},
     {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 4},

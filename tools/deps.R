@@ -16,7 +16,7 @@ extras <- list(
       "withr"
     )
   ),
-  quickstart = list(required = "MASS", useful = character()),
+  quickstart = list(required = c("MASS", "mlbench"), useful = character()),
   check = list(
     required = c("testthat", "knitr", "rmarkdown", "MASS"),
     useful = c(

@@ -97,6 +97,28 @@ cat(sprintf(
 
 picture("importance.png", function() plot(importance(additive)))
 
+# ---- Classes of which some are wrong: sonar echoes of mines and rocks -------
+
+sonar <- get(data("Sonar", package = "mlbench"))
+rows <- sample(nrow(sonar))
+train <- sonar[rows[1:140], ]
+test <- sonar[rows[-(1:140)], ]
+seconds <- system.time(
+  classes <- kgs(Class ~ ., data = train, seed = 1, progress = FALSE)
+)[["elapsed"]]
+cat("\n")
+print(classes)
+probability <- predict(classes, test, type = "prob")
+chosen <- probability[cbind(seq_len(nrow(test)), as.integer(test$Class))]
+cat(sprintf(
+  paste0(
+    "\nmlbench::Sonar, %d rows fitted in %.1f s, %d held out\n",
+    "  wrong classes: %.1f%%, log loss: %.3f\n"
+  ),
+  nrow(train), seconds, nrow(test),
+  100 * mean(predict(classes, test) != test$Class), -mean(log(chosen))
+))
+
 # ---- A curve: 50 noisy points of sinc ---------------------------------------
 
 curve_data <- sim_sinc(50, sd = .1, seed = 1)

@@ -74,6 +74,17 @@ void rotate(double angle, const VectorXd& b, const VectorXd& z, State& state) {
   state.g = std::cos(angle) * state.g + std::sin(angle) * z;
 }
 
+// The sphere of one dimension is two points: half of the angles lead to each.
+void reverse_step(const Walls& walls, const Costs& costs, State& state,
+                  Rng& rng) {
+  const VectorXd none = VectorXd::Zero(walls.size());
+  const double sign = std::copysign(
+      1.0,
+      std::cos(draw_angle(walls, state.f, none, costs, state.ledger, rng)));
+  state.f *= sign;
+  state.g *= sign;
+}
+
 }  // namespace
 
 double draw_angle(const Walls& walls, const VectorXd& f, const VectorXd& b,
@@ -99,17 +110,14 @@ double draw_angle(const Walls& walls, const VectorXd& f, const VectorXd& b,
 
 void circle_step(const Walls& walls, const Costs& costs, State& state,
                  Rng& rng) {
+  if (walls.dimension() == 1) return reverse_step(walls, costs, state, rng);
   VectorXd z = normal_vector(walls.dimension(), rng);
-  if (z.size() == 1) {
-    z.setZero();  // two points, which the ellipse tells from each other
-  } else {
-    // Twice: what rounding leaves after the first time is removed.
-    const double squared = state.g.squaredNorm();
-    for (int time = 0; time < 2; ++time) {
-      z -= state.g.dot(z) / squared * state.g;
-    }
-    z *= std::sqrt(squared) / z.norm();
+  // Twice: what rounding leaves after the first time is removed.
+  const double squared = state.g.squaredNorm();
+  for (int time = 0; time < 2; ++time) {
+    z -= state.g.dot(z) / squared * state.g;
   }
+  z *= std::sqrt(squared) / z.norm();
   const VectorXd b = walls.project(z);
   rotate(draw_angle(walls, state.f, b, costs, state.ledger, rng), b, z, state);
 }

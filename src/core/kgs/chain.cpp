@@ -5,6 +5,7 @@
 #include "core/stopwatch.hpp"
 #include "normal_vector.hpp"
 #include "start.hpp"
+#include "surrogate.hpp"
 
 namespace kernelbayes {
 namespace kgs {
@@ -53,11 +54,17 @@ Chain::Chain(Data data, const ChainSettings& settings)
 }
 
 void Chain::start() {
-  if (settings_.start.size() > 0) {
-    state_->set(*walls_, settings_.start);
-  } else {
-    state_->set(*walls_, normal_vector(walls_->dimension(), rng_));
+  // Far from each other and from the mode, where a draw of the prior would be
+  // so far that lines take long to come back.
+  constexpr double kSpread = 0.3;
+  Eigen::VectorXd g = normal_vector(walls_->dimension(), rng_);
+  if (settings_.method == Method::kCoordinate) {
+    const Surrogate guess = surrogate(*walls_);
+    mover_->precondition(guess.curvature);
+    g = kSpread * g + guess.mode;
   }
+  if (settings_.start.size() > 0) g = settings_.start;
+  state_->set(*walls_, g);
   const bool hard =
       settings_.noise.kind == Noise::kFixed && settings_.noise.rate == 0;
   if (!hard || state_->ledger.errors() == 0) return;
@@ -67,14 +74,12 @@ void Chain::start() {
 }
 
 void Chain::advance(int n) {
-  // The components along the walls are rotated and added to; what rounding
-  // does to them is undone now and then.
   constexpr int kRefresh = 200;
   const Stopwatch watch;
   for (int i = 0; i < n && time_ < total(); ++i) {
     iterate();
     ++time_;
-    if (state_ && time_ % kRefresh == 0) state_->set(*walls_, state_->g);
+    if (state_ && time_ % kRefresh == 0) state_->refresh(*walls_);
     const bool learn = time_ == settings_.warmup / 3 ||
                        time_ == 2 * (settings_.warmup / 3);
     if (mover_ && learn && time_ > 0) mover_->learn();

@@ -4,6 +4,7 @@
 
 #include "core/stopwatch.hpp"
 #include "normal_vector.hpp"
+#include "surrogate.hpp"
 
 namespace kernelbayes {
 namespace kgs {
@@ -22,6 +23,10 @@ Ladder::Ladder(const Data& data, const LadderSettings& settings)
     state.set(walls_, normal_vector(walls_.dimension(), rng_));
   }
   movers_.assign(states_.size(), Mover(walls_, settings_.method));
+  if (settings_.method == Method::kCoordinate) {
+    const Surrogate guess = surrogate(walls_);
+    for (Mover& mover : movers_) mover.precondition(guess.curvature);
+  }
   swapped_.assign(states_.size() - 1, 0);
   seconds_ = watch.seconds();
 }
@@ -37,7 +42,7 @@ void Ladder::advance(int n) {
                        time_ == 2 * (settings_.warmup / 3);
     for (int l = 1; l < levels(); ++l) {
       if (learn && time_ > 0) movers_[l].learn();
-      if (time_ % kRefresh == 0) states_[l].set(walls_, states_[l].g);
+      if (time_ % kRefresh == 0) states_[l].refresh(walls_);
     }
     if (time_ <= settings_.warmup) continue;
     for (const State& state : states_) errors_.push_back(state.ledger.errors());

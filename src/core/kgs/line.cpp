@@ -1,35 +1,62 @@
 #include "line.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 
 namespace kernelbayes {
 namespace kgs {
 
 namespace {
 
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
+
+// From changes at places to sums up to them.
+void accumulate(std::vector<std::pair<double, double>>& events) {
+  std::sort(events.begin(), events.end());
+  double sum = 0;
+  for (auto& event : events) sum = event.second += sum;
+}
+
+double sum_before(const std::vector<std::pair<double, double>>& events,
+                  double place) {
+  const auto next = std::lower_bound(
+      events.begin(), events.end(), place,
+      [](const auto& event, double at) { return event.first < at; });
+  return next == events.begin() ? 0 : (next - 1)->second;
+}
 
 }  // namespace
 
 Lines::Lines(const Walls& walls) : walls_(&walls) {
-  const int n = walls.dimension();
-  saved_.width = VectorXd::Ones(n);
+  saved_.width = VectorXd::Ones(walls.dimension());
 }
 
 void Lines::restore(Saved saved) {
   saved_ = std::move(saved);
-  if (saved_.axes.size() > 0) {
-    components_.resize(walls_->size(), saved_.axes.cols());
-    for (int j = 0; j < saved_.axes.cols(); ++j) {
-      components_.col(j) = walls_->project(saved_.axes.col(j));
-    }
+  components_.resize(walls_->size(), saved_.axes.cols());
+  for (int j = 0; j < saved_.axes.cols(); ++j) {
+    components_.col(j) = walls_->project(saved_.axes.col(j));
   }
+}
+
+void Lines::set_axes(const MatrixXd& axes, const VectorXd& width) {
+  Saved next;
+  next.axes = axes;
+  next.width = width.cwiseMax(1e-12);
+  restore(std::move(next));
+}
+
+void Lines::precondition(const MatrixXd& curvature) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(curvature);
+  set_axes(solver.eigenvectors(),
+           solver.eigenvalues().cwiseMax(1e-12).cwiseSqrt().cwiseInverse());
 }
 
 void Lines::note(const State& state) {
   if (saved_.seen == 0) {
     saved_.sum = VectorXd::Zero(state.g.size());
-    saved_.squares = Eigen::MatrixXd::Zero(state.g.size(), state.g.size());
+    saved_.squares = MatrixXd::Zero(state.g.size(), state.g.size());
   }
   ++saved_.seen;
   saved_.sum += state.g;
@@ -37,101 +64,96 @@ void Lines::note(const State& state) {
 }
 
 void Lines::learn() {
-  if (saved_.seen == 0) return;
+  // Fewer states than axes say less than a first guess.
+  if (saved_.seen <= walls_->dimension()) return;
   const VectorXd mean = saved_.sum / saved_.seen;
-  Eigen::MatrixXd covariance = saved_.squares / saved_.seen;
+  MatrixXd covariance = saved_.squares / saved_.seen;
   covariance.selfadjointView<Eigen::Lower>().rankUpdate(mean, -1);
-  // With fewer states than axes those not seen keep some variance.
-  covariance.diagonal().array() += covariance.diagonal().mean() / saved_.seen;
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
-  Saved next;
-  next.axes = solver.eigenvectors();
-  next.width = 2 * solver.eigenvalues().cwiseMax(0).cwiseSqrt();
-  next.width = next.width.cwiseMax(1e-8);
-  restore(std::move(next));
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(covariance);
+  set_axes(solver.eigenvectors(),
+           2 * solver.eigenvalues().cwiseMax(0).cwiseSqrt());
 }
 
 VectorXd Lines::axis(int j) const {
-  return saved_.axes.size() > 0 ? VectorXd(saved_.axes.col(j))
-                                : VectorXd(VectorXd::Unit(walls_->dimension(), j));
+  return saved_.axes.size() > 0
+             ? VectorXd(saved_.axes.col(j))
+             : VectorXd(VectorXd::Unit(walls_->dimension(), j));
 }
 
-void Lines::price(const Costs& costs) {
-  if (!walls_->two_classes() || costs == costs_) return;
-  costs_ = costs;
-  middle_ = half_ = VectorXd::Zero(walls_->size());
+// Where no wall matters to another, what the energy does near the state is a
+// sum over the few walls that are there.
+void Lines::look(const Costs& costs, const State& state, const Line& line,
+                 double reach) {
+  near_.reach = reach;
+  near_.ahead.clear();
+  near_.behind.clear();
   for (int k = 0; k < walls_->size(); ++k) {
-    for (auto m = walls_->begin(k); m != walls_->end(k); ++m) {
-      const double cost = costs[walls_->label(m->datum)] / 2;
-      middle_[k] += cost;
-      half_[k] += m->positive ? -cost : cost;
-    }
+    const double f = state.f[k], b = line.b[k];
+    if (std::abs(f) >= reach * std::abs(b)) continue;
+    const double at = -f / b, change = state.ledger.change(k, costs);
+    if (change == 0) continue;
+    (at > 0 ? near_.ahead : near_.behind).emplace_back(std::abs(at), change);
   }
+  accumulate(near_.ahead);
+  accumulate(near_.behind);
 }
 
-// Where no wall matters to another the energy is a sum over walls, without
-// branches.
-double Lines::energy(const State& state, const Line& line, double t) const {
+double Lines::rise(const Costs& costs, const State& state, const Line& line,
+                   double t) {
   if (!walls_->two_classes()) {
     Ledger ledger = state.ledger;
-    ledger.rebuild(state.f + t * line.b);
-    return ledger.energy(costs_);
+    ledger.rebuild(state.f +
+                   t * Eigen::Map<const VectorXd>(line.b, walls_->size()));
+    return ledger.energy(costs) - state.ledger.energy(costs);
   }
-  double sum = 0;
-  for (int k = 0; k < line.b.size(); ++k) {
-    sum += middle_[k] +
-           std::copysign(1.0, state.f[k] + t * line.b[k]) * half_[k];
-  }
-  return sum;
+  if (std::abs(t) >= near_.reach) look(costs, state, line, 4 * std::abs(t));
+  return sum_before(t > 0 ? near_.ahead : near_.behind, std::abs(t));
 }
 
 // Stepping out and shrinking, for the density exp(slope t - t^2 / 2 - E(t)).
-double Lines::update(const Line& line, double width, State& state,
-                     double& energy_now, Rng& rng) const {
-  double energy_at = energy_now;
+double Lines::update(const Costs& costs, const Line& line, double width,
+                     const State& state, Rng& rng) {
+  near_.reach = 0;
   const auto log_density = [&](double t) {
-    energy_at = energy(state, line, t);
-    return (line.slope - t / 2) * t - energy_at;
+    return (line.slope - t / 2) * t - rise(costs, state, line, t);
   };
-  const double level = -energy_now + std::log1p(-rng.uniform());
+  const double level = std::log1p(-rng.uniform());
   double low = -width * rng.uniform(), high = low + width;
+  look(costs, state, line, 4 * width);
   while (log_density(low) > level) low -= width;
   while (log_density(high) > level) high += width;
   while (true) {
     const double t = low + (high - low) * rng.uniform();
-    if (log_density(t) >= level) {
-      energy_now = energy_at;
-      return t;
-    }
+    if (log_density(t) >= level) return t;
     (t < 0 ? low : high) = t;
     // Nothing but the state itself is left.
-    if (high - low < 1e-15 * (1 + std::abs(line.slope))) return 0;
+    if (high - low < 1e-15) return 0;
   }
 }
 
 void Lines::step(int count, const Costs& costs, State& state, bool adapt,
                  Rng& rng) {
-  price(costs);
-  costs_ = costs;
-  double energy_now = state.ledger.energy(costs);
-  if (walls_->two_classes()) {
-    energy_now = energy(state, {VectorXd::Zero(walls_->size()), 0}, 0);
-  }
   const int n = walls_->dimension();
+  VectorXd own;
   for (int i = 0; i < count; ++i, saved_.at = (saved_.at + 1) % n) {
     const int j = saved_.at;
     const VectorXd direction = axis(j);
-    const Line line{components_.size() > 0 ? VectorXd(components_.col(j))
-                                           : walls_->axis(j),
+    if (components_.cols() == 0) own = walls_->axis(j);
+    const Line line{components_.cols() == 0 ? own.data()
+                                            : components_.col(j).data(),
                     -state.g.dot(direction)};
     double& width = saved_.width[j];
-    const double t = update(line, width, state, energy_now, rng);
-    state.f += t * line.b;
+    const double t = update(costs, line, width, state, rng);
+    state.f += t * Eigen::Map<const VectorXd>(line.b, walls_->size());
     state.g += t * direction;
+    for (int k = 0; k < walls_->size(); ++k) {
+      const double side = state.ledger.sides()[k];
+      if ((state.f[k] > 0) != (side > 0)) state.ledger.cross(k);
+    }
     // The mean distance between draws is about that of a normal posterior.
-    if (adapt) width += 0.1 * (2.5 * std::abs(t) + 1e-8 - width);
+    if (adapt) width += 0.2 * (2.5 * std::abs(t) - width);
+    width = std::max(width, 1e-12);
   }
-  state.ledger.rebuild(state.f);
 }
 
 }  // namespace kgs

@@ -7,9 +7,9 @@ namespace kernelbayes {
 namespace kgs {
 
 /// Updates along lines: one component of the vector given the others, by slice
-/// sampling (Neal, 2003). The axes are those of the coordinates at first, and
-/// the principal axes of the posterior as far as it has been seen once they
-/// are learned: between them little is left to be found step by step.
+/// sampling (Neal, 2003). The axes are the principal ones of the posterior, as
+/// far as it is known: from the walls near a first guess, then as it was seen.
+/// Between them little is left to be found step by step.
 class Lines {
  public:
   explicit Lines(const Walls& walls);
@@ -17,6 +17,9 @@ class Lines {
   /// Updates along the next `count` axes, in turn.
   void step(int count, const Costs& costs, State& state, bool adapt, Rng& rng);
 
+  /// The principal axes of a positive definite matrix, in place of the
+  /// coordinates.
+  void precondition(const Eigen::MatrixXd& curvature);
   /// Take the state into the covariance that learn() makes axes of.
   void note(const State& state);
   void learn();
@@ -34,21 +37,27 @@ class Lines {
 
  private:
   struct Line {
-    Eigen::VectorXd b;  // components of the axis along the walls
-    double slope;       // of the log prior at 0
+    const double* b;  // components of the axis along the walls
+    double slope;     // of the log prior at 0
   };
-  void price(const Costs& costs);
-  double energy(const State& state, const Line& line, double t) const;
-  double update(const Line& line, double width, State& state, double& energy,
-                Rng& rng) const;
+  /// Where walls are met at most `reach` away, and the energies up to there.
+  struct Near {
+    double reach = 0;
+    std::vector<std::pair<double, double>> ahead, behind;
+  };
+  void set_axes(const Eigen::MatrixXd& axes, const Eigen::VectorXd& width);
+  void look(const Costs& costs, const State& state, const Line& line,
+            double reach);
+  double rise(const Costs& costs, const State& state, const Line& line,
+              double t);
+  double update(const Costs& costs, const Line& line, double width,
+                const State& state, Rng& rng);
   Eigen::VectorXd axis(int j) const;
 
   const Walls* walls_;
   Saved saved_;
-  Eigen::MatrixXd components_;  // of learned axes along the walls
-  Costs costs_;
-  Eigen::VectorXd middle_;  // half the energy of both sides of each wall,
-  Eigen::VectorXd half_;    // half of what the positive one costs more
+  Eigen::MatrixXd components_;  // of the axes along the walls
+  Near near_;
 };
 
 }  // namespace kgs

@@ -15,9 +15,15 @@ class Mover {
   Mover(const Walls& walls, Method method);
 
   void step(const Costs& costs, State& state, Rng& rng);
-  /// Before the end of the warmup; `share` of it is over.
+  /// The axes of lines; other methods have none.
+  void precondition(const Eigen::MatrixXd& curvature) {
+    if (method_ == Method::kCoordinate) lines_.precondition(curvature);
+  }
+  /// A step of the warmup.
   void adapt(const Costs& costs, State& state, Rng& rng);
-  void learn() { if (method_ == Method::kCoordinate) lines_.learn(); }
+  void learn() {
+    if (method_ == Method::kCoordinate) lines_.learn();
+  }
 
   const Lines::Saved& lines() const { return lines_.save(); }
   void restore_lines(Lines::Saved saved) { lines_.restore(std::move(saved)); }

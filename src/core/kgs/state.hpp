@@ -19,6 +19,10 @@ struct State {
     ledger.rebuild(f);
   }
 
+  /// The components are rotated and added to; what rounding does to them is
+  /// undone now and then. Sides stay: they are what the energy was paid for.
+  void refresh(const Walls& walls) { f = walls.project(g); }
+
   Eigen::VectorXd g;
   Eigen::VectorXd f;  // components of g along the normals of the walls
   Ledger ledger;

@@ -1,5 +1,6 @@
 #include "truncated_beta.hpp"
 
+#include <algorithm>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 
@@ -34,7 +35,9 @@ double truncated_beta(double a, double b, double upper, Rng& rng) {
     const double q = x / (x + y);
     if (q > 0 && q < upper) return q;
   }
-  const bool concave = a >= 1 && b >= 1;
+  // Where the second derivative is negative at `upper` it is so below it.
+  const bool concave = a >= 1 && (a - 1) * (1 - upper) * (1 - upper) >=
+                                     (1 - b) * upper * upper;
   if (concave && upper < 1 && (a - 1) / upper > (b - 1) / (1 - upper) + 1) {
     return below_the_mode(a, b, upper, rng);
   }

@@ -1,0 +1,118 @@
+# Which training labels are wrong.
+
+#' Which labels are wrong
+#'
+#' The posterior probability that each training label is flipped: that the
+#' label seen is not the class that f gives the row.
+#'
+#' Labels deep in the other class have a probability near 1, labels far from
+#' all others near 0; near the boundary a label says little. With a `nugget` the
+#' class of a row is the sign of f plus the row's own term, so that a label may
+#' be surprising without being wrong.
+#'
+#' @param object A fit of [kgs()].
+#' @param x An object of class `kb_label_flips`.
+#' @param n The number of rows shown, the most suspicious first.
+#' @param digits Number of significant digits.
+#' @param ... For `plot()` titles, limits and axes, as in
+#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
+#'   errors.
+#'
+#' @return A data frame of class `kb_label_flips` with one line a training row,
+#'   in the order given (rows that were omitted do not count): `row`, `label`
+#'   (a factor) and `probability`, the share of the draws in which the label is
+#'   wrong. The sum over the rows is the posterior mean of the number of wrong
+#'   labels. `plot()` draws a bar a row and returns `x`, invisibly.
+#' @section Errors: `kb_error_not_defined` for other objects, and for a fit that
+#'   was stopped before its first draw.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' flips <- label_noise(fit)
+#' flips
+#' plot(flips)
+#' # Those that the simulator flipped:
+#' which(moons$y != moons$clean)
+#' @export
+label_noise <- function(object, ...) UseMethod("label_noise")
+
+#' @export
+label_noise.default <- function(object, ...) not_defined("label_noise", object)
+
+#' @rdname label_noise
+#' @export
+label_noise.kb_kgs <- function(object, ...) {
+  check_no_dots(...)
+  object <- migrate_fit(object)
+  label <- training_response(object)
+  structure(
+    data.frame(
+      row = seq_along(label), label = label,
+      probability = flip_probability(object)
+    ),
+    class = c("kb_label_flips", "data.frame")
+  )
+}
+
+#' Chains that were stopped early are not cut here: each counts its own draws
+#' @noRd
+flip_probability <- function(fit) {
+  fit_runs(fit)
+  begun <- draws_in(fit) > 0
+  flipped <- lapply(fit$runs[begun], function(run) run$draws$flipped)
+  Reduce(`+`, flipped) / sum(draws_in(fit)[begun])
+}
+
+#' @noRd
+most_suspicious <- function(x, n) {
+  utils::head(order(-x$probability), check_count(n, 1))
+}
+
+#' @rdname label_noise
+#' @export
+print.kb_label_flips <- function(x, n = 10, digits = 3, ...) {
+  check_no_dots(...)
+  if (!all(c("row", "label", "probability") %in% names(x))) {
+    # Columns were taken out of it.
+    return(invisible(print(as.data.frame(x), digits = digits)))
+  }
+  shown <- most_suspicious(x, n)
+  cat(
+    "Wrong labels: ", format(sum(x$probability), digits = digits), " of ",
+    nrow(x), " expected, ", sum(x$probability > 0.5),
+    " more likely wrong than right\n",
+    sep = ""
+  )
+  plain <- as.data.frame(unclass(x))[shown, ]
+  print(plain, digits = digits, row.names = FALSE)
+  if (length(shown) < nrow(x)) {
+    cat("and", counted(nrow(x) - length(shown), "more row"), "\n")
+  }
+  invisible(x)
+}
+
+#' @rdname label_noise
+#' @export
+plot.kb_label_flips <- function(x, n = 30, ...) {
+  check_plot_dots(list(...))
+  shown <- most_suspicious(x, n)
+  at <- seq_along(shown)
+  p <- x$probability[shown]
+  colour <- class_colours(nlevels(x$label))[as.integer(x$label[shown])]
+  base_plot(list(
+    x = at, y = p, type = "n", xaxt = "n", ylim = c(0, 1),
+    xlim = c(0.5, max(at) + 0.5), xlab = "row, the most suspicious first",
+    ylab = "P(label is wrong)"
+  ), ...)
+  graphics::rect(at - 0.4, 0, at + 0.4, p, col = colour, border = NA)
+  graphics::abline(h = 0.5, col = kb_colour("grey"), lty = 2)
+  if (is.null(list(...)$xaxt) && !isFALSE(list(...)$axes)) {
+    graphics::axis(1, at, x$row[shown],
+      las = 2, cex.axis = 0.7, tick = FALSE, mgp = c(3, 0.2, 0)
+    )
+  }
+  key_above(class_key(
+    levels(x$label), 15, class_colours(nlevels(x$label)), "label"
+  ))
+  invisible(x)
+}

@@ -1,0 +1,115 @@
+# The reject option: error against coverage.
+
+#' Error among the rows that are decided
+#'
+#' A classifier that may leave rows undecided errs less on the others. The
+#' curve goes through all thresholds of the largest class probability: rows
+#' whose most probable class is less probable than the threshold are left
+#' undecided, see `threshold` of [predict.kb_kgs()].
+#'
+#' @param object A fit of [kgs()].
+#' @param newdata New rows, in the shape that the fit was given. Missing: the
+#'   training rows, whose labels the fit has seen.
+#' @param newy The classes of `newdata`; formula fits find them in it. Rows with
+#'   missing values are left out.
+#' @param complement See [predict.kb_kgs()].
+#' @param x An object of class `kb_reject_curve`.
+#' @param digits Number of significant digits.
+#' @param ... For `plot()` titles, limits and axes, as in
+#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
+#'   errors.
+#'
+#' @return A data frame of class `kb_reject_curve` with one line for each
+#'   value that the largest class probability takes among the rows, from the
+#'   most certain on: `coverage`, the share of the rows that are decided;
+#'   `error`, the share of these whose class is not the label; `threshold`.
+#'   `print()` shows the coverages next above 10%, 20%, ...; `plot()` draws the
+#'   curve and returns `x`, invisibly.
+#' @section Errors: `kb_error_not_defined` for other objects; `kb_error_outcome`
+#'   where there is no complete row; those of [predict.kb_kgs()].
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' new <- sim_moons(500, seed = 2)
+#' curve <- reject_curve(fit, new)
+#' curve
+#' plot(curve)
+#' @export
+reject_curve <- function(object, ...) UseMethod("reject_curve")
+
+#' @export
+reject_curve.default <- function(object, ...) {
+  not_defined("reject_curve", object)
+}
+
+#' @rdname reject_curve
+#' @export
+reject_curve.kb_kgs <- function(object, newdata, newy = NULL,
+                                complement = TRUE, ...) {
+  check_no_dots(...)
+  object <- migrate_fit(object)
+  complement <- check_flag(complement)
+  rows <- prediction_rows(object, newdata, newy, missing(newdata), TRUE)
+  if (!any(rows$complete)) {
+    kb_abort("{.arg newdata} has no row without missing values.", "outcome",
+      argument = "newdata"
+    )
+  }
+  x <- rows$x[rows$complete, , drop = FALSE]
+  p <- kgs_probability(object, x, complement)
+  wrong <- most_probable(p, object$mould$levels) != rows$y[rows$complete]
+  error_by_certainty(apply(p, 1, max), wrong)
+}
+
+#' @noRd
+error_by_certainty <- function(certain, wrong) {
+  order <- order(-certain)
+  certain <- certain[order]
+  # Rows that are equally certain are decided together.
+  last <- which(c(diff(certain) != 0, TRUE))
+  structure(
+    data.frame(
+      coverage = last / length(certain),
+      error = cumsum(wrong[order])[last] / last,
+      threshold = certain[last]
+    ),
+    class = c("kb_reject_curve", "data.frame")
+  )
+}
+
+#' @rdname reject_curve
+#' @export
+print.kb_reject_curve <- function(x, digits = 3, ...) {
+  check_no_dots(...)
+  plain <- as.data.frame(unclass(x))
+  if (!is.null(x$coverage)) {
+    wanted <- vapply(seq(0.1, 1, 0.1), function(share) {
+      # 0.1 + ... + 0.1 may miss a coverage by rounding.
+      which(x$coverage >= share - 1e-9)[1]
+    }, 0L)
+    plain <- plain[unique(wanted[!is.na(wanted)]), , drop = FALSE]
+  }
+  print(plain, digits = digits, row.names = FALSE)
+  invisible(x)
+}
+
+#' @rdname reject_curve
+#' @export
+plot.kb_reject_curve <- function(x, ...) {
+  check_plot_dots(list(...))
+  base_plot(list(
+    x = x$coverage, y = x$error, type = "n", xlim = c(0, 1),
+    ylim = c(0, max(x$error, 0.01)), xlab = "coverage",
+    ylab = "error among the decided"
+  ), ...)
+  graphics::lines(x$coverage, x$error,
+    type = if (nrow(x) > 1) "l" else "p", lwd = 1.5, col = kb_colour("blue")
+  )
+  all <- x$error[[nrow(x)]]
+  graphics::abline(h = all, lty = 2, col = kb_colour("grey"))
+  key_above(list(
+    "rows by certainty" = list(col = kb_colour("blue"), lwd = 1.5),
+    "all decided" = list(col = kb_colour("grey"), lty = 2)
+  ))
+  invisible(x)
+}

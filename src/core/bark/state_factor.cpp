@@ -1,0 +1,155 @@
+// The factor of the posterior precision of the coefficients, and what follows
+// from it afresh.
+#include "state.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/QR>
+#include <limits>
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+constexpr double kLogTwoPi = 1.8378770664093454836;
+
+}  // namespace
+
+namespace {
+
+// factor factor', half of it computed.
+template <typename Derived>
+void square_into(const Eigen::MatrixBase<Derived>& factor,
+                 Eigen::Block<Eigen::MatrixXd> out) {
+  out.triangularView<Eigen::Lower>().setZero();
+  out.selfadjointView<Eigen::Lower>().rankUpdate(factor);
+  out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+}
+
+}  // namespace
+
+void State::sum_up(const Eigen::MatrixXd& values, Eigen::MatrixXd& gram,
+                   Eigen::VectorXd& product) const {
+  const int m = size();
+  const auto columns = values.leftCols(m);
+  square_into(columns.transpose(), gram.topLeftCorner(m, m));
+  product.head(m).noalias() = columns.transpose() * response_;
+}
+
+Eigen::VectorXd State::deviations() const {
+  Eigen::VectorXd s(size());
+  for (int j = 0; j < size(); ++j) s[j] = std::sqrt(variance_[j]);
+  return s;
+}
+
+// The factor of M = I + phi s s' * G, and z = L^-1 phi s * K'Wy.
+State::Factor State::scaled_factor(const Eigen::MatrixXd& values,
+                                   const Eigen::MatrixXd& gram,
+                                   const Eigen::VectorXd& product,
+                                   double phi,
+                                   const Eigen::VectorXd& s) const {
+  const int m = size();
+  Factor out;
+  if (m == 0) return out;
+  const Eigen::VectorXd scaled = phi * s;
+  out.lower = scaled.asDiagonal() * gram.topLeftCorner(m, m) * s.asDiagonal();
+  out.lower.diagonal().array() += 1;
+  const Eigen::VectorXd diagonal = out.lower.diagonal();
+  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(out.lower);
+  constexpr double kSmallestPivot = 1e-9;
+  const auto pivots = out.lower.diagonal().array();
+  // Written so that a NaN fails it.
+  if (llt.info() != Eigen::Success ||
+      !((pivots.square() / diagonal.array()).minCoeff() >= kSmallestPivot) ||
+      !diagonal.allFinite()) {
+    return scaled_factor_by_qr(values, s, phi);
+  }
+  out.z = scaled.cwiseProduct(product.head(m));
+  llt.matrixL().solveInPlace(out.z);
+  return out;
+}
+
+// The same from an orthogonal factor of [sqrt(phi) W^(1/2) K s; I]: nearly
+// collinear columns with huge variances lose all digits in the Gram form.
+State::Factor State::scaled_factor_by_qr(const Eigen::MatrixXd& values,
+                                         const Eigen::VectorXd& s,
+                                         double phi) const {
+  const int m = size(), n = data_->n();
+  const double root = std::sqrt(phi);
+  Eigen::MatrixXd stacked(n + m, m);
+  stacked.topRows(n) = values.leftCols(m) * (root * s).asDiagonal();
+  stacked.bottomRows(m).setIdentity();
+  Eigen::VectorXd target = Eigen::VectorXd::Zero(n + m);
+  target.head(n) = root * response_;
+  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(stacked);
+  Eigen::MatrixXd upper =
+      qr.matrixQR().topRows(m).triangularView<Eigen::Upper>();
+  Eigen::VectorXd z = (qr.householderQ().transpose() * target).head(m);
+  for (int j = 0; j < m; ++j) {
+    if (upper(j, j) >= 0) continue;
+    upper.row(j) *= -1;
+    z[j] *= -1;
+  }
+  const bool ok = upper.allFinite() && z.allFinite();
+  return {upper.transpose(), z, ok};
+}
+
+double State::log_likelihood_of(const Factor& scaled, double phi) const {
+  if (!scaled.ok) return -std::numeric_limits<double>::infinity();
+  return 0.5 * data_->n() * (std::log(phi) - kLogTwoPi) + log_weights_ -
+         0.5 * (phi * squares_ - scaled.z.squaredNorm()) -
+         scaled.lower.diagonal().array().log().sum();
+}
+
+// Covariance and mean from the factor.
+bool State::take_factor(const Factor& scaled) {
+  const int m = size();
+  log_likelihood_ = log_likelihood_of(scaled, phi_);
+  if (!scaled.ok) return false;
+  const Eigen::VectorXd s = deviations();
+  const auto lower = scaled.lower.triangularView<Eigen::Lower>();
+  Eigen::MatrixXd half = s.asDiagonal();  // L^-1 diag(s)
+  lower.solveInPlace(half);
+  square_into(half.transpose(), covariance_.topLeftCorner(m, m));
+  mean_.head(m).noalias() = half.transpose() * scaled.z;
+  return true;
+}
+
+bool State::refresh() {
+  for (int j = 0; j < size(); ++j) {
+    fill_exponents(slots_[j].location, exponents_.col(j));
+  }
+  fill_values(exponents_.leftCols(size()), values_.leftCols(size()));
+  sum_up(values_, gram_, product_);
+  return refactor();
+}
+
+bool State::refactor() {
+  return take_factor(
+      scaled_factor(values_, gram_, product_, phi_, deviations()));
+}
+
+State::Factor State::factor() const {
+  Factor out = scaled_factor(values_, gram_, product_, phi_, deviations());
+  if (size() > 0) {
+    out.lower = deviations().cwiseInverse().asDiagonal() * out.lower;
+  }
+  return out;
+}
+
+State::Factor State::prior_factor() const {
+  Factor out;
+  out.lower = deviations().cwiseInverse().asDiagonal();
+  out.z = Eigen::VectorXd::Zero(size());
+  return out;
+}
+
+Eigen::VectorXd State::draw_coefficients(const Factor& factor, Rng& rng) {
+  Eigen::VectorXd out = factor.z;
+  for (Eigen::Index j = 0; j < out.size(); ++j) out[j] += rng.normal();
+  factor.lower.triangularView<Eigen::Lower>().transpose().solveInPlace(out);
+  return out;
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,143 @@
+// One slot at a time: what a birth, a death or another variance does to the
+// likelihood and to the posterior of the coefficients.
+#include "state.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+// From Sig_jj, mu_j and v_j. No precision is below 0, but its rounding.
+Information information_of(double own, double mean, double variance) {
+  return {std::max(1 / own - 1 / variance, 0.0), mean / own};
+}
+
+}  // namespace
+
+// Of a coefficient in units in which its variance is what the slot says.
+Information State::in_slot_units(double precision, double score) const {
+  return {amplitude_ * precision, std::sqrt(amplitude_) * score};
+}
+
+Information State::information(int j) const {
+  const Information data =
+      information_of(covariance_(j, j), mean_[j], variance_[j]);
+  return in_slot_units(data.precision, data.score);
+}
+
+Information State::information(const Column& column) const {
+  const Eigen::VectorXd u = covariance() * column.gram;
+  const double left = column.own - phi_ * column.gram.dot(u);
+  return in_slot_units(phi_ * std::max(left, 0.0),
+                       phi_ * (column.response - column.gram.dot(mean())));
+}
+
+Information State::information(const Column& column,
+                               const Change& before) const {
+  const int j = before.slot;
+  const Eigen::VectorXd cross = covariance_.col(j).head(size());
+  Eigen::VectorXd u = covariance() * column.gram;
+  u -= before.kappa * u[j] * cross;
+  const double left = column.own - phi_ * column.gram.dot(u);
+  const double explained = column.gram.dot(mean()) -
+                           before.kappa * mean_[j] * column.gram.dot(cross);
+  return in_slot_units(phi_ * std::max(left, 0.0),
+                       phi_ * (column.response - explained));
+}
+
+Change State::change_of(int j, double own, double mean, double variance,
+                        double before) const {
+  const double v = variance_[j];
+  const Information data = information_of(own, mean, v);
+  // e / (1 + e own) with e = 1 / v' - 1 / v, which tends to 1 / own.
+  const double kappa = (v - variance) / (v * variance + (v - variance) * own);
+  return {j, kappa,
+          before + data.log_ratio(variance) - data.log_ratio(v)};
+}
+
+Change State::score_change(int j, double variance) const {
+  return change_of(j, covariance_(j, j), mean_[j], amplitude_ * variance, 0);
+}
+
+Change State::score_change(int j, double variance, const Change& before) const {
+  const double cross = covariance_(before.slot, j);
+  return change_of(j, covariance_(j, j) - before.kappa * cross * cross,
+                   mean_[j] - before.kappa * mean_[before.slot] * cross,
+                   amplitude_ * variance, before.log_ratio);
+}
+
+void State::shrink(const Change& change) {
+  const int m = size(), j = change.slot;
+  const Eigen::VectorXd cross = covariance_.col(j).head(m);
+  mean_.head(m) -= change.kappa * mean_[j] * cross;
+  covariance_.topLeftCorner(m, m).noalias() -=
+      change.kappa * cross * cross.transpose();
+  log_likelihood_ += change.log_ratio;
+}
+
+void State::set_slot(const Change& change, Slot slot) {
+  shrink(change);
+  relabel(change.slot, std::move(slot));
+}
+
+// The variance too: a restored state has it from the slot.
+void State::relabel(int j, Slot slot) {
+  copies_ += slot.copies - slots_[j].copies;
+  variance_[j] = amplitude_ * slot.variance(prior_->collapsed());
+  slots_[j] = std::move(slot);
+}
+
+void State::remove(const Change& change) {
+  shrink(change);
+  const int j = change.slot, last = size() - 1;
+  copies_ -= slots_[j].copies;
+  at_[slots_[j].location] = -1;
+  if (j != last) {
+    slots_[j] = std::move(slots_[last]);
+    variance_[j] = variance_[last];
+    at_[slots_[j].location] = j;
+    exponents_.col(j) = exponents_.col(last);
+    values_.col(j) = values_.col(last);
+    for (Eigen::MatrixXd* matrix : {&gram_, &covariance_}) {
+      matrix->col(j).head(last + 1) = matrix->col(last).head(last + 1).eval();
+      matrix->row(j).head(last + 1) = matrix->row(last).head(last + 1).eval();
+    }
+    product_[j] = product_[last];
+    mean_[j] = mean_[last];
+  }
+  slots_.pop_back();
+  variance_.pop_back();
+}
+
+void State::add(const Column& column, Slot slot) {
+  const int m = size();
+  const double variance = amplitude_ * slot.variance(prior_->collapsed());
+  reserve(m + 1);
+  const Eigen::VectorXd u = covariance() * column.gram;
+  const double left = column.own - phi_ * column.gram.dot(u);
+  const double precision = 1 / variance + phi_ * std::max(left, 0.0);
+  const double residual = column.response - column.gram.dot(mean());
+  const double own = phi_ * residual / precision;
+  log_likelihood_ += 0.5 * (own * own * precision -
+                            std::log(variance * precision));
+  covariance_.topLeftCorner(m, m).noalias() +=
+      phi_ * phi_ / precision * u * u.transpose();
+  covariance_.col(m).head(m) = -phi_ / precision * u;
+  covariance_.row(m).head(m) = covariance_.col(m).head(m).transpose();
+  covariance_(m, m) = 1 / precision;
+  mean_.head(m) -= phi_ * own * u;
+  mean_[m] = own;
+  exponents_.col(m) = column.exponents;
+  values_.col(m) = column.values;
+  gram_.col(m).head(m) = column.gram;
+  gram_.row(m).head(m) = column.gram.transpose();
+  gram_(m, m) = column.own;
+  product_[m] = column.response;
+  copies_ += slot.copies;
+  at_[slot.location] = m;
+  variance_.push_back(variance);
+  slots_.push_back(std::move(slot));
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,63 @@
+#include "surrogate.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+
+namespace kernelbayes {
+namespace kgs {
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+MatrixXd all_normals(const Walls& walls) {
+  MatrixXd out(walls.size(), walls.dimension());
+  for (int j = 0; j < out.cols(); ++j) out.col(j) = walls.axis(j);
+  return out;
+}
+
+// How many more labels ask for the positive side than for the other.
+VectorXd majorities(const Walls& walls) {
+  VectorXd out = VectorXd::Zero(walls.size());
+  for (int k = 0; k < walls.size(); ++k) {
+    for (auto m = walls.begin(k); m != walls.end(k); ++m) {
+      out[k] += m->positive ? 1 : -1;
+    }
+  }
+  return out;
+}
+
+// Of the fifth of the walls that are nearest.
+VectorXd near_walls(const VectorXd& f) {
+  VectorXd distance = f.cwiseAbs();
+  std::vector<double> sorted(distance.begin(), distance.end());
+  const auto fifth = sorted.begin() + sorted.size() / 5;
+  std::nth_element(sorted.begin(), fifth, sorted.end());
+  return (distance.array() <= *fifth).cast<double>();
+}
+
+}  // namespace
+
+Surrogate surrogate(const Walls& walls) {
+  const MatrixXd normals = all_normals(walls);
+  const int n = walls.dimension();
+  MatrixXd square = MatrixXd::Identity(n, n);
+  square.selfadjointView<Eigen::Lower>().rankUpdate(normals.transpose());
+  Surrogate out;
+  out.mode = square.selfadjointView<Eigen::Lower>().llt().solve(
+      normals.transpose() * majorities(walls));
+  // Labels that cancel leave no direction.
+  const double length = out.mode.norm();
+  if (length > 0) out.mode *= std::sqrt(static_cast<double>(n)) / length;
+  const MatrixXd used =
+      near_walls(normals * out.mode).asDiagonal() * normals;
+  out.curvature = MatrixXd::Identity(n, n);
+  out.curvature.selfadjointView<Eigen::Lower>().rankUpdate(used.transpose());
+  out.curvature.triangularView<Eigen::StrictlyUpper>() =
+      out.curvature.transpose();
+  return out;
+}
+
+}  // namespace kgs
+}  // namespace kernelbayes

@@ -1,0 +1,41 @@
+# Fits of kgs() that several files of tests ask; short, so that mixing is no
+# question.
+
+kgs_quick <- function(..., chains = 2, iter = 40, warmup = 40, seed = 1) {
+  muffle <- function(w) invokeRestart("muffleWarning")
+  withCallingHandlers(
+    kgs(..., control = mcmc_control(chains, warmup, iter), seed = seed),
+    kb_warning_convergence = muffle
+  )
+}
+
+kgs_example <- function() {
+  out <- sim_moons(40, flips = 0.1, seed = 3)
+  out$g <- factor(rep(c("a", "b", "c", "a"), 10))
+  out$side <- factor(ifelse(out$y == "1", "right", "left"))
+  out$three <- cut(out$x1, c(-Inf, 0, 1.5, Inf), c("low", "mid", "high"))
+  out
+}
+
+kgs_fits <- local({
+  fits <- NULL
+  function() {
+    if (is.null(fits)) {
+      data <- kgs_example()
+      fits <<- list(
+        moons = kgs_quick(side ~ x1 + x2, data),
+        line = kgs_quick(data$x1, data$y, noise = noise_class()),
+        factor = kgs_quick(side ~ x1 + x2 + g, data, noise = 0.15),
+        nugget = kgs_quick(side ~ x1 + x2, data, nugget = 0.3),
+        three = kgs_quick(three ~ x1 + x2, data),
+        low_rank = kgs_quick(as.matrix(data[c("x1", "x2")]), data$side,
+          rank = 12, method = "ellipse", kernel = kernel_gaussian(1.5)
+        ),
+        hard = kgs_quick(clean ~ x1 + x2, data,
+          noise = 0, kernel = kernel_gaussian(0.2)
+        )
+      )
+    }
+    fits
+  }
+})
