@@ -31,6 +31,10 @@ extras <- list(
   reproduce_bark = list(
     required = c("future.apply", "kernlab", "MASS", "mclust", "mfp", "mlbench"),
     useful = c("bark", "dbarts", "ranger")
+  ),
+  reproduce_kgs = list(
+    required = c("future.apply", "kernlab", "MASS", "mlbench"),
+    useful = c("dbarts", "ranger")
   )
 )
 

@@ -254,13 +254,10 @@ learned_scores <- function(name, method, seed, quick) {
   data.frame(
     error = mean(max.col(p, ties.method = "first") != truth),
     log_loss = -mean(log(pmax(p[cbind(seq_along(truth), truth)], 1e-6))),
-    q = mean_rate(made)
+    q = if (is.numeric(noise)) noise else mean_draws(made, "q")
   )
 }
 
-mean_rate <- function(fit) {
-  if (is.numeric(fit$settings$noise$rate)) {
-    return(fit$settings$noise$rate)
-  }
-  mean(unlist(lapply(fit$runs, function(run) run$draws$rates)))
+mean_draws <- function(fit, name) {
+  mean(posterior::extract_variable(as_draws(fit), name))
 }

@@ -5,9 +5,9 @@
 # factor; `p`, the probability that the true class is the second level, NULL
 # where the method has none; `facts`, numbers by name.
 #
-#   kgs          the default call: median bandwidth, learned noise
-#   kgs_chosen   the bandwidth among multiples of the median by
-#                choose_bandwidth(), else the default call
+#   kgs          the default call: median bandwidth, learned noise, no nugget
+#   kgs_width    the bandwidth among multiples of the median by select_kernel()
+#   kgs_nugget   the bandwidth and the nugget, by the same evidence
 #   ksvm         kernlab::ksvm, tuned as in tools/peers-tuned.R: width and C by
 #                five-fold cross-validation; probabilities are Platt's, from a
 #                second fit (prob.model = TRUE), classes those of the machine
@@ -38,38 +38,37 @@ run_kgs <- function(x, y, control, seed, ...) {
   ))
 }
 
+# The choice is by evidence, of all training labels: no rows are put aside.
 bandwidth_steps <- 2^seq(-2, 1, by = 0.5)
+nuggets <- c(0, 0.03, 0.1, 0.3, 1)
 
 # That of kernel_gaussian("median").
 median_bandwidth <- function(x) {
   stats::median(stats::dist(apply_scale(x, column_scale(x))))
 }
 
-short_runs <- list(chains = 2, warmup = 300, iter = 500)
-
-# The log score, flips included, of five-fold cross-validation. Rows are in
-# random order.
-bandwidth_loss <- function(bandwidth, x, y, seed) {
-  fit <- function(x, y) {
-    run_kgs(x, y, short_runs, seed, kernel = kernel_gaussian(bandwidth))
-  }
-  loss <- function(fit, x, y) {
-    -sum(stats::predict(fit, x, type = "log_score", newy = y))
-  }
-  cv_loss(x, y, fit, loss)
-}
-
-choose_bandwidth <- function(x, y, seed) {
+# One line a pair of bandwidth and nugget, with its log evidence.
+evidence_grid <- function(x, y, nuggets, seed, ladder) {
   bandwidths <- median_bandwidth(x) * bandwidth_steps
-  losses <- vapply(bandwidths, bandwidth_loss, 0, x = x, y = y, seed = seed)
-  bandwidths[[which.min(losses)]]
+  lines <- lapply(nuggets, function(nugget) {
+    chosen <- without_mixing_warning(do.call(select_kernel, c(
+      list(x, y,
+        bandwidths = bandwidths, nugget = nugget, seed = seed, progress = FALSE
+      ), ladder
+    )))
+    data.frame(
+      multiple = bandwidth_steps, bandwidth = bandwidths, nugget = nugget,
+      log_evidence = chosen$table$log_evidence
+    )
+  })
+  do.call(rbind, lines)
 }
 
 kgs_facts <- function(fit, multiple) {
   mixing <- ess(fit)
-  q <- posterior::extract_variable(as_draws(fit), "q")
   c(
-    multiple = multiple, q = mean(q),
+    multiple = multiple, nugget = fit$settings$nugget,
+    q = mean_draws(fit, "q"),
     rhat = max(mixing$rhat, na.rm = TRUE),
     ess = min(mixing$ess_bulk, na.rm = TRUE)
   )
@@ -87,12 +86,15 @@ answer_kgs <- function(control) {
   function(x, y, new, seed) kgs_answer(run_kgs(x, y, control, seed), new, 1)
 }
 
-answer_chosen <- function(control) {
+# `ladder`: arguments of select_kernel(), the rest are its defaults.
+answer_chosen <- function(control, nuggets, ladder = list()) {
   function(x, y, new, seed) {
-    bandwidth <- choose_bandwidth(x, y, seed)
-    kernel <- kernel_gaussian(bandwidth)
-    fit <- run_kgs(x, y, control, seed, kernel = kernel)
-    kgs_answer(fit, new, bandwidth / median_bandwidth(x))
+    grid <- evidence_grid(x, y, nuggets, seed, ladder)
+    best <- grid[which.max(grid$log_evidence), ]
+    fit <- run_kgs(x, y, control, seed,
+      kernel = kernel_gaussian(best$bandwidth), nugget = best$nugget
+    )
+    kgs_answer(fit, new, best$multiple)
   }
 }
 
@@ -180,6 +182,8 @@ with_class <- function(method) {
   }
 }
 
+our_methods <- c("kgs", "kgs_width", "kgs_nugget")
+
 kgs_peers <- list(
   ksvm = ksvm_classes, gausspr = gausspr_probability, lssvm = lssvm_classes,
   dbarts = with_class(tuned_peers$dbarts),
@@ -196,7 +200,10 @@ peer_package_kgs <- function(methods) {
 kgs_all_methods <- function(control) {
   there <- !is.na(package_versions(peer_package_kgs(names(kgs_peers))))
   c(
-    list(kgs = answer_kgs(control), kgs_chosen = answer_chosen(control)),
+    list(
+      kgs = answer_kgs(control), kgs_width = answer_chosen(control, 0),
+      kgs_nugget = answer_chosen(control, nuggets)
+    ),
     kgs_peers[there]
   )
 }
@@ -247,7 +254,7 @@ score_method <- function(method, split, seed) {
     answer <- method(split$x, split$y, split$new, seed)
   })
   seconds <- as.numeric(Sys.time() - started, units = "secs")
-  facts <- c(multiple = NA, q = NA, rhat = NA, ess = NA)
+  facts <- c(multiple = NA, nugget = NA, q = NA, rhat = NA, ess = NA)
   facts[names(answer$facts)] <- answer$facts
   data.frame(class_scores(answer, split$y_new), t(facts), seconds = seconds)
 }
