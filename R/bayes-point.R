@@ -45,7 +45,9 @@
 bayes_point <- function(object, ...) UseMethod("bayes_point")
 
 #' @export
-bayes_point.default <- function(object, ...) not_defined("bayes_point", object)
+bayes_point.default <- function(object, ...) {
+  not_defined("bayes_point", object, "kgs")
+}
 
 #' @rdname bayes_point
 #' @export

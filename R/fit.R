@@ -125,11 +125,12 @@ diagnostics.default <- function(object, ...) {
 ancestry.default <- function(object, ...) not_defined("ancestry", object)
 
 #' @noRd
-not_defined <- function(what, object, call = rlang::caller_env()) {
+not_defined <- function(what, object, of = c("srvm", "bark"),
+                        call = rlang::caller_env()) {
   kb_abort(c(
     "{.fn {what}} is not defined for this object.",
     x = "It is {describe(object)}.",
-    i = "It wants a fit, for example of {.fn srvm} or {.fn bark}."
+    i = "It wants a fit, for example of {.or {.fn {of}}}."
   ), "not_defined", call = call)
 }
 

@@ -9,14 +9,14 @@
 #'
 #' @param kernel A resolved kernel, bias included.
 #' @param x Distinct points.
-#' @param rank The largest rank, or NULL.
+#' @param rank The largest rank.
 #' @return List: `kernel`, `points` (the pivots, in order of choice), `factor`
 #'   (their lower triangular factor, r x r), `unexplained` (the share of the
 #'   kernel's trace that is not in the span).
 #' @noRd
 kgs_basis <- function(kernel, x, rank, tol = 1e-12) {
   if (!kernel_is_builtin(kernel)) {
-    return(extend_basis(empty_basis(kernel, x), x, tol))
+    return(extend_basis(empty_basis(kernel, x), x, tol, rank))
   }
   rank <- min(rank, nrow(x))
   found <- incomplete_cholesky_cpp(kernel, x, rank, tol)
@@ -33,23 +33,48 @@ empty_basis <- function(kernel, x) {
 }
 
 #' The basis with further points: coordinates along what was there stay
+#'
+#' In blocks of points, so that memory is bounded.
+#' @param limit The largest rank.
 #' @noRd
-extend_basis <- function(basis, x, tol = 1e-12) {
+extend_basis <- function(basis, x, tol = 1e-12, limit = Inf) {
+  for (rows in row_blocks(x, 1000, 1e6)) {
+    basis <- extend_by_block(basis, x[rows, , drop = FALSE], tol, limit)
+  }
+  basis$unexplained <- unexplained_share(basis, x)
+  basis
+}
+
+#' @noRd
+extend_by_block <- function(basis, x, tol, limit) {
+  r <- nrow(basis$factor)
+  if (r >= limit) {
+    return(basis)
+  }
   old <- basis_features(basis, x)
   residual <- kernel_evaluate(basis$kernel, x) - tcrossprod(old)
-  trace <- sum(kernel_self(basis$kernel, x))
-  root <- suppressWarnings(chol(residual, pivot = TRUE, tol = tol * trace))
-  new <- seq_len(attr(root, "rank"))
+  least <- tol * sum(kernel_self(basis$kernel, x))
+  # chol() takes its first pivot whatever that is.
+  if (max(diag(residual)) <= least) {
+    return(basis)
+  }
+  root <- suppressWarnings(chol(residual, pivot = TRUE, tol = least))
+  new <- seq_len(min(attr(root, "rank"), limit - r))
   pivots <- attr(root, "pivot")[new]
-  basis$points <- rbind(basis$points, x[pivots, , drop = FALSE])
-  r <- nrow(basis$factor)
   factor <- matrix(0, r + length(new), r + length(new))
   factor[seq_len(r), seq_len(r)] <- basis$factor
   factor[r + new, seq_len(r)] <- old[pivots, ]
   factor[r + new, r + new] <- t(root[new, new])
+  basis$points <- rbind(basis$points, x[pivots, , drop = FALSE])
   basis$factor <- factor
-  basis$unexplained <- 1 - sum(basis_features(basis, x)^2) / trace
   basis
+}
+
+#' The share of the kernel's trace at points that is not in the span
+#' @noRd
+unexplained_share <- function(basis, x) {
+  trace <- sum(kernel_self(basis$kernel, x))
+  if (trace == 0) 0 else 1 - sum(basis_features(basis, x)^2) / trace
 }
 
 #' Coordinates of points, n x r

@@ -54,7 +54,7 @@ plot.kb_kgs <- function(x,
   level <- check_number(level, 0, 1, open = TRUE)
   if (!is.null(n)) n <- check_count(n, 2)
   switch(type,
-    boundary = if (ncol(x$data$x) == 1) {
+    boundary = if (ncol(x$data$x) == 1 && is.null(variable)) {
       plot_class_curves(x, complement, n, ...)
     } else {
       plot_boundary(x, check_plane(x, variable), complement, n, ...)
@@ -303,8 +303,9 @@ plot_function_curve <- function(x, level, n, ...) {
   graphics::abline(h = 0, lty = 2, col = kb_colour("grey"))
   graphics::lines(grid, bands[, "fit"], lwd = 2, col = kb_colour("blue"))
   second <- as.integer(training_response(x)) == 2
-  graphics::rug(at[!second], col = class_colours(2)[[1]])
-  graphics::rug(at[second], side = 3, col = class_colours(2)[[2]])
+  colours <- class_colours(2)
+  graphics::rug(at[!second], col = colours[[1]], quiet = TRUE)
+  graphics::rug(at[second], side = 3, col = colours[[2]], quiet = TRUE)
   key_above(stats::setNames(
     list(
       list(lwd = 2, col = kb_colour("blue")),

@@ -228,7 +228,7 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   rank <- check_rank(rank, nrow(distinct), kernel, call)
   settings <- list(
     kernel = kernel, noise = noise, bias = bias, nugget = nugget, method = method,
-    scaling = scaling, scale = scale, classes = classes,
+    scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
     basis = kgs_basis(with_bias, distinct, rank)
   )
   check_basis(settings$basis, call)
@@ -280,10 +280,11 @@ check_kgs_method <- function(method, classes, nugget, points, call) {
   method
 }
 
+#' The largest rank: of further rows, too
 #' @noRd
 check_rank <- function(rank, points, kernel, call) {
   if (is.null(rank)) {
-    return(if (points <= kgs_full_points) points else 200L)
+    return(if (points <= kgs_full_points) Inf else 200)
   }
   rank <- check_count(rank, 1, call = call)
   if (rank < points && !kernel_is_builtin(kernel)) {

@@ -37,7 +37,9 @@
 label_noise <- function(object, ...) UseMethod("label_noise")
 
 #' @export
-label_noise.default <- function(object, ...) not_defined("label_noise", object)
+label_noise.default <- function(object, ...) {
+  not_defined("label_noise", object, "kgs")
+}
 
 #' @rdname label_noise
 #' @export

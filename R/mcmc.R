@@ -128,7 +128,8 @@ warn_memory <- function(fit, call) {
 #' Continue Markov chains
 #'
 #' @param object A fit by Markov chains: of [bark()], or of [srvm()] with
-#'   `method = "mcmc"`.
+#'   `method = "mcmc"`. Fits of [kgs()] have [a method of their
+#'   own][update.kb_kgs].
 #' @param n_iter Number of further iterations of each chain, after the warmup;
 #'   the result is identical to that of a run that was as long from the start.
 #'   `NULL`: an interrupted fit is run to its end, a complete one is returned
@@ -154,15 +155,21 @@ update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
   check_no_dots(...)
   object <- migrate_fit(object)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
-  progress <- check_progress(progress)
+  continue_chains(object, n_iter, check_progress(progress), started, time_limit)
+}
+
+#' @noRd
+continue_chains <- function(fit, n_iter, progress, started, time_limit,
+                            call = rlang::caller_env()) {
   if (!is.null(n_iter)) {
-    most <- .Machine$integer.max - chain_length(object)
-    object$control$iter <- object$control$iter + check_count(n_iter, 0, most)
+    most <- .Machine$integer.max - chain_length(fit)
+    fit$control$iter <- fit$control$iter +
+      check_count(n_iter, 0, most, call = call)
   }
-  if (is_complete(object)) {
-    return(object)
+  if (is_complete(fit)) {
+    return(fit)
   }
-  run_fit(object, progress, started, time_limit)
+  run_fit(fit, progress, started, time_limit, call)
 }
 
 #' @noRd
@@ -183,7 +190,7 @@ refuse_rows <- function(..., call = rlang::caller_env()) {
 #' @export
 ess.kb_mcmc <- function(object, ...) {
   check_no_dots(...)
-  tail <- vapply(chain_matrices(object), quiet_cap(posterior::ess_tail), 0)
+  tail <- without_cap(vapply(chain_matrices(object), posterior::ess_tail, 0))
   mixing <- chain_mixing(object)
   data.frame(
     variable = mixing$variable, ess_bulk = mixing$ess_bulk,
@@ -195,23 +202,22 @@ ess.kb_mcmc <- function(object, ...) {
 #' @noRd
 chain_mixing <- function(fit) {
   chains <- chain_matrices(fit)
-  each <- function(f) unname(vapply(chains, f, 0))
+  each <- function(f) without_cap(unname(vapply(chains, f, 0)))
   data.frame(
-    variable = names(chains), ess_bulk = each(quiet_cap(posterior::ess_bulk)),
+    variable = names(chains), ess_bulk = each(posterior::ess_bulk),
     rhat = each(posterior::rhat)
   )
 }
 
-#' Without the warning that draws are better than independent ones
+#' Antithetic draws are worth more than independent ones; that posterior sets a
+#' bound to their number is no news to a user
 #' @noRd
-quiet_cap <- function(ess) {
-  function(v) {
-    withCallingHandlers(ess(v), warning = function(w) {
-      if (grepl("ESS has been capped", conditionMessage(w), fixed = TRUE)) {
-        invokeRestart("muffleWarning")
-      }
-    })
-  }
+without_cap <- function(expr) {
+  withCallingHandlers(expr, warning = function(w) {
+    if (grepl("ESS has been capped", conditionMessage(w), fixed = TRUE)) {
+      invokeRestart("muffleWarning")
+    }
+  })
 }
 
 #' @export

@@ -39,7 +39,7 @@ reject_curve <- function(object, ...) UseMethod("reject_curve")
 
 #' @export
 reject_curve.default <- function(object, ...) {
-  not_defined("reject_curve", object)
+  not_defined("reject_curve", object, "kgs")
 }
 
 #' @rdname reject_curve

@@ -1,4 +1,7 @@
 # bayes_point(): the fit's own Bayes point from a coefficient a centre.
+#
+# Seen to fail: coefficients from the factor itself for its transpose, a single
+# draw for the mean, centres by the size of f alone or without deflation.
 
 data <- kgs_example()
 fits <- kgs_fits()
@@ -99,6 +102,28 @@ test_that("fewer centres are the projection, chosen greedily", {
   }, 0)
   expect_equal(bayes_point(fit, centres = 2)$explained, max(pairs))
   expect_identical(bayes_point(fit, centres = 500), bayes_point(fit))
+})
+
+test_that("each centre is the best to add to those before", {
+  # Rows of very different size and direction, for one function and for three.
+  for (seed in 1:6) {
+    withr::local_seed(seed)
+    rows <- matrix(stats::rnorm(64), 8) * exp(2 * stats::rnorm(8))
+    w <- matrix(stats::rnorm(24), 8)[, if (seed < 4) 1 else 1:3, drop = FALSE]
+    explained <- function(chosen) {
+      sum(qr.fitted(qr(t(rows[chosen, , drop = FALSE])), w)^2)
+    }
+    chosen <- integer()
+    for (n in 1:5) {
+      others <- setdiff(1:8, chosen)
+      gain <- vapply(others, function(j) explained(c(chosen, j)), 0)
+      chosen <- c(chosen, others[[which.max(gain)]])
+      expect_identical(nearest_centres(rows, w, n), sort(chosen))
+    }
+    # Rows in the span of others are never taken.
+    twice <- rbind(rows[1:3, ], 2 * rows[1:3, ])
+    expect_length(nearest_centres(twice, w, 5), 3)
+  }
 })
 
 test_that("more centres explain more, up to all of it", {

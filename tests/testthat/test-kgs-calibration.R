@@ -102,9 +102,8 @@ test_that("kgs() is calibrated for rates, wrong labels, f and classes", {
     list(3, noise_beta(1, 2), 0, "ellipse"),
     list(3, noise_beta(1, 2), 0.5, "hmc")
   )
-  n <- as.integer(Sys.getenv("KERNELBAYES_DATA_SETS", "400"))
   for (s in settings) {
-    u <- withr::with_seed(30, lapply(seq_len(n), function(r) {
+    u <- withr::with_seed(30, lapply(1:400, function(r) {
       kgs_place(s[[1]], s[[2]], s[[3]], s[[4]], r)
     }))
     u <- do.call(rbind, u)

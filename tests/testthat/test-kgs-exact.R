@@ -83,7 +83,7 @@ brute_arcs <- function(data, g, z, costs) {
   list(from = root, to = to, mass = mass / sum(mass))
 }
 
-test_that("an angle's labels are counted right, and angles have their density", {
+test_that("angles have their density, and their labels are counted right", {
   # Null: independent draws, places in the distribution function uniform;
   # chi-square in 25 bins, 1e-4 over 8 curves.
   costs <- c(0.7, 1.9, 1.2)
@@ -116,7 +116,7 @@ test_that("patterns of 2, 3 and 4 labels have orthant probabilities", {
     data <- exact_data(m)
     exact <- exact_patterns(m, known_rate(0.15))
     for (method in kgs_walkers) {
-      out <- kgs_chain(data, method, iter = 5e5, thin = 2, kgs_known(0.15))
+      out <- kgs_chain(data, method, iter = 4e5, thin = 2, kgs_known(0.15))
       wrong <- kgs_wrong(data, out$w)
       # The specification's bound; independent draws would have about .002.
       expect_lt(total_variation(pattern_share(wrong), exact), 0.006)

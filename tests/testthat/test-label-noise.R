@@ -1,4 +1,6 @@
 # label_noise(): which labels are wrong, counted from the draws.
+#
+# Seen to fail: shares of draws that were cut to the shortest chain.
 
 fits <- kgs_fits()
 

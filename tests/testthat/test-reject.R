@@ -1,4 +1,6 @@
 # reject_curve(): error against coverage, by its definition.
+#
+# Seen to fail: rows that are equally certain decided one after the other.
 
 data <- kgs_example()
 fits <- kgs_fits()
@@ -37,7 +39,7 @@ test_that("rows that are equally certain are decided together", {
   ))
 })
 
-test_that("training rows, labels apart, votes, and rows that are not complete", {
+test_that("training rows, labels apart, votes, and missing values", {
   fit <- fits$moons
   expect_identical(reject_curve(fit), reject_curve(fit, data))
   own <- fits$low_rank

@@ -31,6 +31,7 @@ VectorXd majorities(const Walls& walls) {
 // Of the fifth of the walls that are nearest.
 VectorXd near_walls(const VectorXd& f) {
   VectorXd distance = f.cwiseAbs();
+  if (f.size() == 0) return f;
   std::vector<double> sorted(distance.begin(), distance.end());
   const auto fifth = sorted.begin() + sorted.size() / 5;
   std::nth_element(sorted.begin(), fifth, sorted.end());

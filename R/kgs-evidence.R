@@ -1,0 +1,296 @@
+# The evidence of a kgs() fit for every rate of wrong labels, from ladders of
+# their own between the prior and the version space.
+
+#' Evidence of Bayesian kernel classification
+#'
+#' The log probability of a fit's labels with the direction integrated out: for
+#' every rate q of wrong labels, and with q integrated out. It compares kernels,
+#' biases and nuggets, see [select_kernel()].
+#'
+#' The likelihood of a direction depends on it through the number e of wrong
+#' labels alone. With g(e) the prior probability of directions that make e
+#' errors among m labels,
+#' \deqn{p(D | q) = \sum_e g(e) (q / (C - 1))^e (1 - q)^{m - e}}{p(D | q) =
+#' sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e)}
+#' with C classes: one density of states tells the evidence for all q. At q = 0
+#' it is g(0), the volume of the version space as a share of the sphere.
+#'
+#' It is found by chains at several costs of an error, from 0, where directions
+#' are drawn from the prior, to so much that hardly any avoidable error is left;
+#' neighbours exchange their states. The multi-histogram equations (Ferrenberg
+#' and Swendsen, 1989) make one density of states of all their numbers of
+#' errors. With two classes the opposite of each direction is used, too. A short
+#' run chooses the costs such that neighbours overlap.
+#'
+#' The chains are those of the fit's sampler, but for `"block"`, in whose place
+#' `"hmc"` (above 1500 rows `"coordinate"`) draws the nugget's features as well.
+#'
+#' @param object A fit of [kgs()]. Its own chains are not used.
+#' @param n_temps Number of costs above 0, at least 1. `NULL`: as many as
+#'   neighbours need to overlap well, about the square root of the number of
+#'   rows and more.
+#' @param warmup,iter Numbers of iterations at every cost before those that are
+#'   used, and of those.
+#' @param chains Number of independent ladders.
+#' @param q Rates from 0 to (C - 1) / C at which `path` tells the evidence.
+#'   `NULL`: 51 of them, evenly.
+#' @param seed Whole number that determines the chains; `NULL` takes one from
+#'   R's generator.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A list of class `kb_evidence_kgs` and `kb_evidence`, as of
+#'   [evidence()]:
+#' * `log_evidence`: log probability of the labels at the rows of the fit, q
+#'   integrated over the fit's prior, or at the rate that is known.
+#' * `mc_se`: its Monte-Carlo standard error in nats, by jackknife over 5
+#'   stretches of each ladder.
+#' * `replicates`: the estimate of each ladder alone, `NA` where it is too short
+#'   for one.
+#' * `path`: data frame of `q`, `log_evidence` and `mc_se` (infinite where it
+#'   rests on states that one stretch alone has seen).
+#' * `version_space`: data frame of one row, `log_volume` (of the directions
+#'   without errors, as a share of the sphere; `-Inf` if none was seen) and
+#'   `mc_se`.
+#' * `rate_mode`: the rate at which the labels are most probable.
+#' * `log_g`: log g(e) for e = 0, ..., m, `-Inf` where never seen.
+#' * `levels`: data frame with a row a cost: `beta`, the mean number of `errors`
+#'   there, and `swapped`, the fraction of iterations in which it exchanged its
+#'   state with the next (at best 1/2, `NA` for the last).
+#' * `noise`, `classes`: the prior of q and the number of classes.
+#' * `status`: `"complete"` or `"interrupted"`.
+#' * `note`: `NULL`, or what to know: ladders that differ by more than `mc_se`
+#'   says, or no direction without errors.
+#' @section Errors: With a rate for each class, [noise_class()], the likelihood
+#'   is not one of the number of errors: `kb_error_not_defined`. If ladders are
+#'   too short or costs too few to tell (`kb_error_overlap`), more of them are
+#'   needed. An interrupt gives a warning (`kb_warning_interrupted`) and the
+#'   evidence by the ladders that are finished; if none is, an error
+#'   (`kb_error_interrupted`).
+#' @references
+#' Ferrenberg, A. M. and Swendsen, R. H. (1989). Optimized Monte Carlo data
+#' analysis. *Physical Review Letters* 63, 1195-1198.
+#' \doi{10.1103/PhysRevLett.63.1195}
+#'
+#' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
+#' Neural Information Processing Systems* 13.
+#' @examples
+#' moons <- sim_moons(40, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' z <- evidence(fit, chains = 2, iter = 200, seed = 1)
+#' z
+#' z$rate_mode
+#' plot(z)
+#' @export
+evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
+                            chains = 4, q = NULL, seed = NULL, progress = NULL,
+                            ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  object <- migrate_fit(object)
+  refuse_class_rates(object$settings$noise, call)
+  settings <- check_ladder(
+    list(n_temps = n_temps, warmup = warmup, iter = iter, chains = chains), call
+  )
+  q <- check_evidence_rates(q, object$settings$classes, call)
+  kgs_evidence(
+    object, settings, q, draw_seed(seed), check_progress(progress), call
+  )
+}
+
+#' @param settings List of `n_temps`, `warmup`, `iter` and `chains`, checked.
+#' @noRd
+kgs_evidence <- function(fit, settings, q, seed, progress, call) {
+  beta <- choose_costs(fit, settings$n_temps, seed, call)
+  ladders <- run_ladders(
+    fit, beta, settings$warmup, settings$iter, settings$chains, seed, progress,
+    call
+  )
+  new_kgs_evidence(fit, beta, ladders, q, call)
+}
+
+#' @noRd
+refuse_class_rates <- function(noise, call) {
+  if (inherits(noise, "kb_noise_class")) {
+    kb_abort(c(
+      "There is no evidence for a rate of wrong labels of each class.",
+      x = "The noise has the prior {.fn noise_class}.",
+      i = "Compare fits with {.fn noise_beta}."
+    ), "not_defined", call = call)
+  }
+}
+
+#' @noRd
+check_ladder <- function(x, call) {
+  list(
+    n_temps = if (!is.null(x$n_temps)) {
+      check_count(x$n_temps, 1, arg = "n_temps", call = call)
+    },
+    warmup = check_count(x$warmup, 0, arg = "warmup", call = call),
+    iter = check_count(x$iter, 1, arg = "iter", call = call),
+    chains = check_count(x$chains, 1, arg = "chains", call = call)
+  )
+}
+
+#' @noRd
+check_evidence_rates <- function(q, classes, call) {
+  top <- (classes - 1) / classes
+  if (is.null(q)) {
+    return(seq(0, top, length.out = 51))
+  }
+  check_rates(q, classes, call)
+  as.double(q)
+}
+
+# From errors to the evidence --------------------------------------------------
+
+#' @noRd
+new_kgs_evidence <- function(fit, beta, ladders, q, call) {
+  data <- list(
+    m = nrow(fit$data$x), wrong = always_wrong(fit),
+    classes = fit$settings$classes, noise = fit$settings$noise, beta = beta,
+    q = c(0, q), call = call
+  )
+  batches <- lapply(ladders$errors, histogram_batches, data)
+  total <- Reduce(`+`, unlist(batches, recursive = FALSE))
+  log_g <- ladder_density(total, data)
+  value <- evidence_values(log_g, data)
+  se <- evidence_se(unlist(batches, recursive = FALSE), data)
+  se[value == -Inf] <- NA
+  each <- vapply(batches, replicate_evidence, 0, data)
+  path <- seq_along(q) + 2
+  structure(
+    list(
+      log_evidence = value[[1]], mc_se = se[[1]], replicates = each,
+      path = data.frame(q = q, log_evidence = value[path], mc_se = se[path]),
+      version_space = data.frame(log_volume = value[[2]], mc_se = se[[2]]),
+      rate_mode = best_rate(log_g, data), log_g = log_g,
+      levels = describe_levels(ladders, beta), noise = data$noise,
+      classes = data$classes, status = ladders$status,
+      note = kgs_evidence_note(each, se[[1]], value)
+    ),
+    class = c("kb_evidence_kgs", "kb_evidence")
+  )
+}
+
+#' The number of rows without features, whose labels count as wrong always
+#' @noRd
+always_wrong <- function(fit) {
+  fit$settings$method <- ladder_method(fit)
+  data <- kgs_data(fit)
+  sum(rowSums(data$features^2)[data$point] == 0)
+}
+
+#' Histograms of errors, levels x (m + 1), of stretches of a ladder: 5, or as
+#' many as there are iterations
+#' @param errors Levels x iterations.
+#' @noRd
+histogram_batches <- function(errors, data, batches = 5) {
+  n <- ncol(errors)
+  lapply(split(seq_len(n), ceiling(seq_len(n) * min(batches, n) / n)),
+    function(used) {
+      t(apply(errors[, used, drop = FALSE] - data$wrong, 1, function(e) {
+        tabulate(e + 1, data$m - data$wrong + 1)
+      }))
+    }
+  )
+}
+
+#' log g(e), e = 0, ..., m
+#' @noRd
+ladder_density <- function(counts, data) {
+  c(rep(-Inf, data$wrong), density_of_states(
+    counts, data$beta, data$m - data$wrong,
+    mirror = data$classes == 2, call = data$call
+  ))
+}
+
+#' Log evidence: under the prior of q, at q = 0, and on the path
+#' @noRd
+evidence_values <- function(log_g, data) {
+  rate <- log_evidence_rate(log_g, data$m, data$q, data$classes)
+  c(evidence_of_noise(log_g, data), rate)
+}
+
+#' @noRd
+evidence_of_noise <- function(log_g, data) {
+  noise <- data$noise
+  if (noise$kind == "fixed") {
+    return(log_evidence_rate(log_g, data$m, noise$rate, data$classes))
+  }
+  log_evidence_beta(log_g, data$m, noise$a, noise$b, data$classes)
+}
+
+#' @noRd
+evidence_se <- function(batches, data) {
+  if (length(batches) < 2) {
+    return(rep(NA_real_, length(data$q) + 1))
+  }
+  jackknife_se(batches, function(counts) {
+    evidence_values(ladder_density(counts, data), data)
+  }, data$call)
+}
+
+#' The evidence by one ladder
+#' @noRd
+replicate_evidence <- function(batches, data) {
+  tryCatch(
+    evidence_of_noise(ladder_density(Reduce(`+`, batches), data), data),
+    kb_error_overlap = function(error) NA_real_
+  )
+}
+
+#' The rate at which labels are most probable
+#' @noRd
+best_rate <- function(log_g, data) {
+  top <- (data$classes - 1) / data$classes
+  at <- function(q) log_evidence_rate(log_g, data$m, q, data$classes)
+  grid <- top * c(0, exp(seq(-log(1e3 * data$m), 0, length.out = 400)))
+  best <- which.max(at(grid))
+  if (best == 1) {
+    return(0)
+  }
+  ends <- grid[c(best - 1, min(best + 1, length(grid)))]
+  stats::optimise(at, ends, maximum = TRUE, tol = 1e-6)$maximum
+}
+
+#' @noRd
+describe_levels <- function(ladders, beta) {
+  errors <- do.call(cbind, ladders$errors)
+  data.frame(
+    beta = beta, errors = rowMeans(errors),
+    swapped = c(ladders$swapped / ncol(errors), NA)
+  )
+}
+
+#' @noRd
+kgs_evidence_note <- function(each, se, value) {
+  notes <- c(
+    ladders_differ(each[is.finite(each)], se),
+    if (value[[2]] == -Inf) {
+      "No direction without wrong labels was seen: the classes cannot be
+       separated, or the version space is too small to be found."
+    }
+  )
+  if (length(notes) > 0) gsub("\\s+", " ", paste(notes, collapse = " "))
+}
+
+# What it says -----------------------------------------------------------------
+
+#' @export
+print.kb_evidence_kgs <- function(x, digits = 4, ...) {
+  NextMethod()
+  show <- function(v) format(v, digits = digits)
+  space <- x$version_space
+  cat(
+    "  highest at a label noise of ", show(x$rate_mode), "\n",
+    if (space$log_volume > -Inf) {
+      paste0(
+        "  log volume of the version space: ", show(space$log_volume), " (se ",
+        format(space$mc_se, digits = 2), ")\n"
+      )
+    },
+    sep = ""
+  )
+  invisible(x)
+}

@@ -1,0 +1,126 @@
+# Chains of kgs() under one cost of wrong labels each, from none to so much that
+# hardly any is wrong, as an engine of run_engine(); and the choice of costs.
+
+#' @param beta Costs of a wrong label, the first 0.
+#' @noRd
+kgs_ladder_engine <- function(fit, beta, warmup, iter, seed) {
+  fit$settings$method <- ladder_method(fit)
+  structure(
+    list(
+      config = list(
+        method = fit$settings$method, beta = beta, warmup = warmup,
+        iter = iter, seed = seed
+      ),
+      data = kgs_data(fit)
+    ),
+    class = c("kb_engine_kgs_ladder", "kb_engine_chain", "kb_engine")
+  )
+}
+
+#' The fit's own sampler; "block" has no state on the sphere, and is replaced
+#' by what "auto" takes without a nugget
+#' @noRd
+ladder_method <- function(fit) {
+  method <- fit$settings$method
+  if (method != "block") {
+    return(method)
+  }
+  if (nrow(fit$data$x) <= kgs_exact_points) "hmc" else "coordinate"
+}
+
+#' @export
+engine_open.kb_engine_kgs_ladder <- function(engine, index, state) {
+  kgs_ladder_open_cpp(
+    c(engine$config, list(chain = index)), engine$data, state
+  )
+}
+
+#' @export
+engine_advance.kb_engine_kgs_ladder <- function(engine, handle, n) {
+  kgs_ladder_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_kgs_ladder <- function(engine, handle) {
+  kgs_ladder_snapshot_cpp(handle)
+}
+
+#' @export
+engine_close.kb_engine_kgs_ladder <- function(engine, handle) {
+  kgs_ladder_close_cpp(handle)
+}
+
+#' Run independent ladders; those that came to their end
+#' @return List of `errors`, for each ladder the numbers of wrong labels, levels
+#'   x iterations; `swapped`, how often each level exchanged its state with the
+#'   next, summed over ladders; `status`.
+#' @noRd
+run_ladders <- function(fit, beta, warmup, iter, chains, seed, progress,
+                        call) {
+  engine <- kgs_ladder_engine(fit, beta, warmup, iter, seed)
+  out <- tryCatch(
+    run_engine(
+      engine, vector("list", chains), list(time_limit = Inf), progress
+    ),
+    "C++Error" = function(error) refuse_sampler(error, call)
+  )
+  done <- vapply(out$states, state_time, 0L) == engine_total(engine)
+  report_ladders(out$status, sum(done), chains, call)
+  states <- out$states[done]
+  list(
+    errors = lapply(states, function(state) {
+      matrix(state$errors, length(beta))
+    }),
+    swapped = Reduce(`+`, lapply(states, `[[`, "swapped")),
+    status = out$status
+  )
+}
+
+# The choice of costs ----------------------------------------------------------
+
+#' Costs of a ladder for a fit, from a short pilot run
+#' @param steps Number of costs above 0, or NULL.
+#' @noRd
+choose_costs <- function(fit, steps, seed, call) {
+  beta <- pilot_costs(nrow(fit$data$x), fit$settings$classes)
+  # Numbers that the ladders of this seed do not use.
+  pilot_seed <- if (seed < .Machine$integer.max) seed + 1L else 0L
+  pilot <- run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE, call)
+  spaced_costs(beta, rowMeans(pilot$errors[[1]]), steps)
+}
+
+#' The largest cost: at it 0.01 of m labels would be wrong on average, if each
+#' were so independently of the others
+#'
+#' Where directions without errors can be found at all, most have none then.
+#' Far above, chains in narrow cells do nothing but bounce.
+#' @noRd
+largest_cost <- function(m, classes) log(100 * m * (classes - 1))
+
+#' Costs of a pilot run: 0, and evenly in log from 1 / m on
+#' @noRd
+pilot_costs <- function(m, classes, steps = 30) {
+  top <- largest_cost(m, classes)
+  c(0, exp(seq(-log(m), log(top), length.out = steps)))
+}
+
+#' Costs at equal distances
+#'
+#' Levels at beta and beta + d have a symmetric Kullback-Leibler divergence of d
+#' times the difference of their mean numbers of errors. Its root is about d
+#' times the standard deviation of the errors, so that it adds up along the
+#' ladder; at a distance of 0.7 neighbours accept 60 percent of exchanges.
+#'
+#' @param beta,errors Costs of a pilot run, increasing, and its mean errors.
+#' @param steps Number of steps, or NULL: as many as make each at most `step`.
+#' @noRd
+spaced_costs <- function(beta, errors, steps = NULL, step = 0.7) {
+  # Means fall as beta rises, but for noise.
+  step_lengths <- sqrt(diff(beta) * -diff(cummin(errors)))
+  length <- sum(step_lengths)
+  if (is.null(steps)) steps <- max(ceiling(length / step), 4)
+  # Where no errors are left to avoid, costs still have to rise.
+  far <- c(0, cumsum(step_lengths)) + 1e-6 * beta
+  at <- seq(0, far[[length(far)]], length.out = steps + 1)
+  stats::approx(far, beta, at, rule = 2)$y
+}

@@ -1,0 +1,388 @@
+# The choice of a kernel for kgs() by the evidence.
+
+#' Choose a kernel by its evidence
+#'
+#' The evidence of [kgs()] for each of a set of kernels, or of bandwidths of the
+#' Gaussian kernel, and the kernel under which the labels are most probable. It
+#' needs no data put aside: a kernel so narrow that it could give any labels
+#' gives none of them much probability.
+#'
+#' The margin of the Bayes point, which the table tells beside the evidence, is
+#' the smallest \eqn{y_i f(x_i) / (|w| \sqrt{k(x_i, x_i)})}{y_i f(x_i) / (|w|
+#' sqrt(k(x_i, x_i)))}: the sine of the angle by which its direction is on the
+#' right side of all labels, negative where it contradicts one. With more
+#' classes \eqn{y_i f(x_i)} is the lead of the label's function over the largest
+#' other, over the root of 2. A large margin means a large version space, but
+#' with wrong labels only the evidence has a meaning.
+#'
+#' @inheritParams kgs
+#' @inheritParams evidence.kb_kgs
+#' @param formula,data A formula such as `class ~ .` and the data frame it is
+#'   evaluated in.
+#' @param bandwidths Bandwidths of [kernel_gaussian()], positive numbers in the
+#'   units of the scaled predictors. `NULL`, without `kernels`: the median
+#'   distance times 1/8, 1/4, 1/2, 1, 2 and 4.
+#' @param kernels A list of kernels, see [kb_kernels], in place of `bandwidths`.
+#' @param control Settings of the chains that find each kernel's Bayes point,
+#'   see [mcmc_control()]. The evidence does not depend on them.
+#' @param warmup,iter,chains As of [`evidence()`][evidence.kb_kgs].
+#' @param seed Whole number that determines all chains; `NULL` takes one from
+#'   R's generator.
+#'
+#' @return An object of class `kb_kernel_selection`, a list:
+#' * `kernel`: the kernel of highest evidence, without the bias, to give to
+#'   [kgs()]; its bandwidth is a number.
+#' * `table`: data frame with a row a kernel, in the order given: `kernel` (as
+#'   text), `bandwidth` (`NA` if it is not one number), `log_evidence` and
+#'   `mc_se` in nats, `probability` (of the kernel, if all were as probable
+#'   before the data), `rate_mode` (rate of wrong labels of highest evidence),
+#'   `log_volume` (of the version space, `-Inf` if it was not seen) and `margin`
+#'   of the Bayes point (`NA` where there is none).
+#' * `best`: the row of `kernel`.
+#' * `kernels`, `evidences`: lists, one element a row.
+#' * `seed`.
+#'
+#' The chains of each kernel, one kernel after the other, run at the same time
+#' where the future plan has workers.
+#' @section Errors: As of [kgs()] and [`evidence()`][evidence.kb_kgs];
+#'   `kb_error_not_separable` if no label can be wrong (`noise = 0`) and under
+#'   no kernel a direction without errors was found. An interrupt gives a
+#'   warning (`kb_warning_interrupted`) and the choice among the kernels that
+#'   are finished; if none is, an error (`kb_error_interrupted`).
+#' @examples
+#' moons <- sim_moons(40, flips = 0.1, seed = 1)
+#' chosen <- select_kernel(y ~ x1 + x2, moons,
+#'   bandwidths = c(0.1, 0.5, 2), iter = 200, chains = 2, seed = 1
+#' )
+#' chosen
+#' plot(chosen)
+#' kgs(y ~ x1 + x2, moons, kernel = chosen$kernel, seed = 1)
+#' @export
+select_kernel <- function(x, ...) UseMethod("select_kernel")
+
+#' @export
+select_kernel.default <- function(x, ...) refuse_data(x, missing(x))
+
+#' @rdname select_kernel
+#' @export
+select_kernel.formula <- function(formula, data, bandwidths = NULL,
+                                  kernels = NULL, noise = noise_beta(),
+                                  bias = 1, nugget = 0, method = "auto",
+                                  rank = NULL, control = mcmc_control(),
+                                  scale = TRUE, na_action = c("fail", "omit"),
+                                  n_temps = NULL, warmup = 100, iter = 500,
+                                  chains = 4, seed = NULL, progress = NULL,
+                                  ...) {
+  check_no_dots(...)
+  mould <- mould_formula(formula, data, na_action, "factor")
+  model <- list(
+    noise = noise, bias = bias, nugget = nugget, method = method, rank = rank,
+    control = control, scale = scale
+  )
+  ladder <- list(
+    n_temps = n_temps, warmup = warmup, iter = iter, chains = chains
+  )
+  choose_kernel(mould, bandwidths, kernels, model, ladder, seed, progress)
+}
+
+#' @rdname select_kernel
+#' @export
+select_kernel.matrix <- function(x, y, bandwidths = NULL, kernels = NULL,
+                                 noise = noise_beta(), bias = 1, nugget = 0,
+                                 method = "auto", rank = NULL,
+                                 control = mcmc_control(), scale = TRUE,
+                                 na_action = c("fail", "omit"), n_temps = NULL,
+                                 warmup = 100, iter = 500, chains = 4,
+                                 seed = NULL, progress = NULL, ...) {
+  check_no_dots(...)
+  mould <- mould_xy(x, y, na_action, "factor")
+  model <- list(
+    noise = noise, bias = bias, nugget = nugget, method = method, rank = rank,
+    control = control, scale = scale
+  )
+  ladder <- list(
+    n_temps = n_temps, warmup = warmup, iter = iter, chains = chains
+  )
+  choose_kernel(mould, bandwidths, kernels, model, ladder, seed, progress)
+}
+
+#' @rdname select_kernel
+#' @export
+select_kernel.data.frame <- select_kernel.matrix
+
+#' @rdname select_kernel
+#' @export
+select_kernel.numeric <- select_kernel.matrix
+
+#' @rdname select_kernel
+#' @export
+select_kernel.logical <- select_kernel.matrix
+
+#' @param model,ladder Arguments of `kgs()` and of `evidence()`.
+#' @noRd
+choose_kernel <- function(mould, bandwidths, kernels, model, ladder, seed,
+                          progress, call = rlang::caller_env()) {
+  refuse_class_rates(model$noise, call)
+  ladder <- check_ladder(ladder, call)
+  scale <- check_flag(model$scale, arg = "scale", call = call)
+  x <- scaling_x(scaling_learn(mould$x, mould$y, scale), mould$x)
+  kernels <- kernel_grid(bandwidths, kernels, x, call)
+  seed <- draw_seed(seed, call = call)
+  progress <- check_progress(progress, call = call)
+  tried <- try_kernels(kernels, progress, call, function(kernel) {
+    try_kernel(mould, kernel, model, ladder, seed, progress, call)
+  })
+  new_kernel_selection(tried, seed, call)
+}
+
+#' The kernels to try
+#' @param x Points as scaled.
+#' @noRd
+kernel_grid <- function(bandwidths, kernels, x, call) {
+  if (!is.null(bandwidths) && !is.null(kernels)) {
+    kb_abort("Give {.arg bandwidths} or {.arg kernels}, not both.", "argument",
+      argument = "kernels", call = call
+    )
+  }
+  if (!is.null(kernels)) {
+    if (inherits(kernels, "kb_kernel")) kernels <- list(kernels)
+    good <- is.list(kernels) && length(kernels) > 0 &&
+      all(vapply(kernels, inherits, NA, "kb_kernel"))
+    if (!good) bad_argument(kernels, "kernels", "a list of kernels", call)
+    return(unname(kernels))
+  }
+  if (is.null(bandwidths)) bandwidths <- bandwidth_median(x) * 2^(-3:2)
+  good <- is.numeric(bandwidths) && length(bandwidths) > 0 &&
+    all(is.finite(bandwidths) & bandwidths > 0)
+  if (!isTRUE(good)) {
+    bad_argument(bandwidths, "bandwidths", "positive finite numbers", call)
+  }
+  lapply(as.double(bandwidths), kernel_gaussian)
+}
+
+#' One after the other, until one is interrupted
+#' @param one Function of a kernel, NULL if it was stopped.
+#' @noRd
+try_kernels <- function(kernels, progress, call, one) {
+  tried <- list()
+  for (kernel in kernels) {
+    if (progress) {
+      cli::cli_inform("Kernel {length(tried) + 1} of {length(kernels)}:
+                       {.code {format(kernel)}}")
+    }
+    out <- tryCatch(one(kernel), kb_error_interrupted = function(error) NULL)
+    if (is.null(out)) break
+    tried <- c(tried, list(out))
+    if (out$evidence$status != "complete") break
+  }
+  report_kernels(length(tried), length(kernels), out, call)
+  tried
+}
+
+#' @param last What the last kernel came to, or NULL.
+#' @noRd
+report_kernels <- function(done, all, last, call) {
+  if (done == 0) {
+    kb_abort(c(
+      "Stopped before the first kernel was finished.",
+      i = "There is nothing to choose from."
+    ), "interrupted", call = call)
+  }
+  if (is.null(last) || done < all) {
+    kb_warn(c(
+      "Stopped after {done} of {all} kernels.",
+      i = "The choice is among those."
+    ), "interrupted", call = call)
+  }
+}
+
+#' The kernel resolved, its evidence and the margin of its Bayes point
+#' @noRd
+try_kernel <- function(mould, kernel, model, ladder, seed, progress, call) {
+  settings <- kgs_settings(
+    mould, kernel, model$noise, model$bias, model$nugget, model$method,
+    model$rank, model$scale, call
+  )
+  control <- check_class(model$control, "kb_mcmc_control", "`mcmc_control()`",
+    arg = "control", call = call
+  )
+  fit <- new_kgs(mould, settings, control, seed, now(), quote(kgs()))
+  fit <- run_or_none(fit, progress, call)
+  if (!fit$status %in% c("complete", "none")) {
+    return(NULL)
+  }
+  list(
+    kernel = settings$kernel,
+    margin = if (fit$status == "none") NA_real_ else bayes_point_margin(fit),
+    evidence = kgs_evidence(fit, ladder, numeric(), seed, progress, call)
+  )
+}
+
+#' A run whose classes cannot be separated has the status "none"
+#' @noRd
+run_or_none <- function(fit, progress, call) {
+  stopped <- function(warning) tryInvokeRestart("muffleWarning")
+  tryCatch(
+    withCallingHandlers(run_fit(fit, progress, call = call),
+      kb_warning_interrupted = stopped, kb_warning_time_limit = stopped
+    ),
+    kb_error_not_separable = function(error) {
+      fit$status <- "none"
+      fit
+    }
+  )
+}
+
+#' The smallest sine of the angle between the Bayes point and a label's wall
+#' @noRd
+bayes_point_margin <- function(fit) {
+  x <- scaling_x(fit$settings$scaling, fit$data$x)
+  w <- bayes_point_direction(fit)
+  f <- basis_features(fit$settings$basis, x) %*% (w / sqrt(sum(w^2)))
+  size <- sqrt(kernel_self(fit$settings$basis$kernel, x))
+  # Without features there is no right side.
+  min(ifelse(size > 0, label_lead(f, as.integer(fit$data$y)) / size, 0))
+}
+
+#' By how much labels win: y f, or the distance to where another class does
+#' @param f n x functions.
+#' @noRd
+label_lead <- function(f, label) {
+  if (ncol(f) == 1) {
+    return(f[, 1] * ifelse(label == 2, 1, -1))
+  }
+  own <- cbind(seq_along(label), label)
+  others <- f
+  others[own] <- -Inf
+  (f[own] - apply(others, 1, max)) / sqrt(2)
+}
+
+# The value --------------------------------------------------------------------
+
+#' @noRd
+new_kernel_selection <- function(tried, seed, call) {
+  part <- function(name) lapply(tried, `[[`, name)
+  kernels <- part("kernel")
+  evidences <- part("evidence")
+  each <- function(get) vapply(evidences, get, 0)
+  log_evidence <- each(function(z) z$log_evidence)
+  if (all(log_evidence == -Inf)) refuse_inseparable(NULL, call)
+  table <- data.frame(
+    kernel = vapply(kernels, format, ""),
+    bandwidth = vapply(kernels, single_bandwidth, 0),
+    log_evidence = log_evidence, mc_se = each(function(z) z$mc_se),
+    probability = exp(log_evidence - log_sum_exp(log_evidence)),
+    rate_mode = each(function(z) z$rate_mode),
+    log_volume = each(function(z) z$version_space$log_volume),
+    margin = unlist(part("margin"))
+  )
+  best <- which.max(log_evidence)
+  structure(
+    list(
+      kernel = kernels[[best]], table = table, best = best, kernels = kernels,
+      evidences = evidences, seed = seed
+    ),
+    class = "kb_kernel_selection"
+  )
+}
+
+#' @noRd
+single_bandwidth <- function(kernel) {
+  b <- kernel$bandwidth
+  if (is.numeric(b) && length(b) == 1) b else NA_real_
+}
+
+#' @export
+print.kb_kernel_selection <- function(x, digits = 3, ...) {
+  table <- x$table
+  show <- function(v) format(signif(v, digits), digits = digits)
+  by_kernel <- anyNA(table$bandwidth)
+  name <- if (by_kernel) table$kernel else signif(table$bandwidth, 4)
+  shown <- data.frame(
+    name, log_evidence = format(round(table$log_evidence, 2), nsmall = 2),
+    lapply(table[c("mc_se", "probability", "rate_mode", "margin")], show),
+    best = ifelse(seq_len(nrow(table)) == x$best, "<-", "")
+  )
+  names(shown)[c(1, 7)] <- c(if (by_kernel) "kernel" else "bandwidth", " ")
+  cat("Kernels by their evidence\n")
+  print(shown, row.names = FALSE)
+  cat("highest: ", format(x$kernel), "\n", sep = "")
+  invisible(x)
+}
+
+# Plots ------------------------------------------------------------------------
+
+#' Plot the evidence of kernels
+#'
+#' @param x The value of [select_kernel()].
+#' @param type `"evidence"`: log evidence against the bandwidth (or the number
+#'   of the kernel), with bars of two standard errors; `"margin"`: against the
+#'   margin of the Bayes point, kernels by their numbers.
+#' @param ... Titles, limits and axes, as in [graphics::plot.default()]; others
+#'   are errors.
+#' @return `x`, invisibly.
+#' @examples
+#' moons <- sim_moons(40, flips = 0.1, seed = 1)
+#' chosen <- select_kernel(y ~ x1 + x2, moons,
+#'   bandwidths = c(0.1, 0.5, 2), iter = 200, chains = 2, seed = 1
+#' )
+#' plot(chosen, type = "margin")
+#' @export
+plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
+  check_plot_dots(list(...))
+  type <- check_choice(type, c("evidence", "margin"))
+  switch(type,
+    evidence = plot_evidence_grid(x, ...),
+    margin = plot_evidence_margin(x, ...)
+  )
+  invisible(x)
+}
+
+#' @noRd
+plot_evidence_grid <- function(x, ...) {
+  table <- x$table[x$table$log_evidence > -Inf, ]
+  by_number <- anyNA(x$table$bandwidth)
+  at <- if (by_number) as.integer(rownames(table)) else table$bandwidth
+  reach <- 2 * ifelse(is.finite(table$mc_se), table$mc_se, 0)
+  base_plot(list(
+    x = at, y = table$log_evidence, type = "n", ylab = "log evidence",
+    xlab = if (by_number) "kernel" else "bandwidth",
+    log = if (by_number) "" else "x",
+    ylim = range(table$log_evidence - reach, table$log_evidence + reach)
+  ), ...)
+  order <- order(at)
+  if (!by_number) {
+    graphics::lines(at[order], table$log_evidence[order],
+      col = kb_colour("sky")
+    )
+  }
+  graphics::segments(
+    at, table$log_evidence - reach, at, table$log_evidence + reach,
+    col = kb_colour("blue")
+  )
+  graphics::points(at, table$log_evidence,
+    pch = 16, col = selection_colours(x, table)
+  )
+}
+
+#' @noRd
+plot_evidence_margin <- function(x, ...) {
+  shown <- x$table$log_evidence > -Inf & !is.na(x$table$margin)
+  table <- x$table[shown, ]
+  if (nrow(table) == 0) {
+    kb_abort("No kernel has both an evidence and a Bayes point.", "not_defined")
+  }
+  base_plot(list(
+    x = table$margin, y = table$log_evidence, type = "n",
+    xlab = "margin of the Bayes point", ylab = "log evidence"
+  ), ...)
+  graphics::text(table$margin, table$log_evidence, rownames(table),
+    col = selection_colours(x, table), font = 2
+  )
+}
+
+#' @noRd
+selection_colours <- function(x, table) {
+  best <- as.integer(rownames(table)) == x$best
+  ifelse(best, kb_colour("orange"), kb_colour("blue"))
+}

@@ -1,0 +1,205 @@
+# Labels of a working set, jointly: transduction.
+
+#' Label a working set jointly
+#'
+#' Draws of the true classes of a set of new points from their joint posterior,
+#' with the labels that follow: each point's by majority vote, and the set's as
+#' a whole.
+#'
+#' Each draw of the posterior labels the set by a direction, uniform before data
+#' were seen on the sphere of the span of training and new points: f at the new
+#' points has what the training points leave of it drawn jointly, once for each
+#' draw, under the fit's seed. Points that are alike have the same label in most
+#' draws, whatever that label is. With a nugget each point has its own term, as
+#' the training points have.
+#'
+#' With N points time is O(N^3 + S N^2) and memory O(N (N + S)), S the number of
+#' draws.
+#'
+#' @param fit A fit of [kgs()].
+#' @param newdata The working set: predictors in the shape that the fit was
+#'   given. Rows with missing values give `NA`.
+#' @param ndraws The number of draws S, chosen evenly; by default all that were
+#'   kept.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A list of class `kb_transduction`, with N the rows of `newdata`:
+#' * `class`: a factor of length N, the majority vote for each point;
+#' * `probability`: the shares of the votes, N x C with the levels as names;
+#'   they estimate [`predict(type = "prob")`][predict.kb_kgs];
+#' * `labels`: the draws, an integer matrix S x N of numbers of `levels`;
+#' * `most_probable`: a factor of length N, the most frequent joint labelling
+#'   among the draws, and of equally frequent ones the one with the smallest sum
+#'   of Hamming distances to all draws;
+#' * `frequency`: its share of the draws. Where that is 1 / S all draws are
+#'   different, and `most_probable` is the central one;
+#' * `levels`.
+#' @section Errors:
+#' As in [`predict()`][predict.kb_kgs]; `kb_error_not_defined` for fits of other
+#' engines.
+#' @references
+#' Graepel, T., Herbrich, R. and Obermayer, K. (2000). Bayesian transduction.
+#' *Advances in Neural Information Processing Systems* 12, 456-462.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' new <- sim_moons(10, seed = 2)
+#' out <- transduce(fit, new)
+#' out
+#' # How often do two points have the same label?
+#' mean(out$labels[, 1] == out$labels[, 2])
+#' @export
+transduce <- function(fit, ...) UseMethod("transduce")
+
+#' @export
+transduce.default <- function(fit, ...) not_defined("transduce", fit)
+
+#' @rdname transduce
+#' @export
+transduce.kb_kgs <- function(fit, newdata, ndraws = NULL, ...) {
+  check_no_dots(...)
+  fit <- migrate_fit(fit)
+  if (missing(newdata)) {
+    kb_abort("{.arg newdata} must be given: the points to label.", "argument",
+      argument = "newdata"
+    )
+  }
+  rows <- mould_forge(fit$mould, newdata)
+  pool <- posterior_pool(fit)
+  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
+  x <- rows$x[rows$complete, , drop = FALSE]
+  votes <- largest_function(joint_function(fit, x, pool, chosen))
+  new_transduction(votes, rows$complete, fit$mould$levels)
+}
+
+#' @param votes Numbers of classes, complete points x draws.
+#' @noRd
+new_transduction <- function(votes, complete, levels) {
+  share <- vote_shares(votes, levels)
+  central <- central_labelling(votes, share)
+  put <- function(out) spread_rows(out, complete)
+  structure(
+    list(
+      class = put(most_probable(share, levels)), probability = put(share),
+      labels = t(put(votes)),
+      most_probable = put(factor(levels[votes[, central$draw]], levels)),
+      frequency = central$frequency, levels = levels
+    ),
+    class = "kb_transduction"
+  )
+}
+
+#' @noRd
+vote_shares <- function(votes, levels) {
+  share <- vapply(seq_along(levels), function(c) rowMeans(votes == c),
+    numeric(nrow(votes))
+  )
+  matrix(share, nrow(votes), dimnames = list(NULL, levels))
+}
+
+#' The most frequent of the draws; of equals the one nearest to all
+#'
+#' The Hamming distances from a labelling to all draws have a sum that the
+#' shares of the votes determine.
+#' @return List: `draw`, its number, and `frequency`.
+#' @noRd
+central_labelling <- function(votes, share) {
+  key <- vapply(seq_len(ncol(votes)), function(draw) {
+    paste(votes[, draw], collapse = " ")
+  }, "")
+  kind <- match(key, key)
+  count <- tabulate(kind, length(kind))[kind]
+  at <- cbind(as.integer(row(votes)), as.integer(votes))
+  agreement <- colSums(matrix(share[at], nrow(votes)))
+  agreement[count < max(count)] <- -Inf
+  list(draw = which.max(agreement), frequency = max(count) / length(count))
+}
+
+#' @export
+print.kb_transduction <- function(x, digits = 3, ...) {
+  show <- function(v) format(v, digits = digits)
+  counts <- table(x$class)
+  sure <- apply(x$probability, 1, max)
+  cat(
+    "Joint labels of ", counted(length(x$class), "point"), ", ",
+    counted(nrow(x$labels), "draw"), "\n",
+    "  classes:      ", shorten(paste0(
+      names(counts), " (", as.vector(counts), ")",
+      collapse = ", "
+    )), "\n",
+    if (any(!is.na(sure))) {
+      paste0(
+        "  vote:         ", show(min(sure, na.rm = TRUE)), " to ",
+        show(max(sure, na.rm = TRUE)), " for the majority's\n",
+        "  labellings:   ", nrow(unique(x$labels)),
+        ", the most probable with a share of ", show(x$frequency), "\n"
+      )
+    },
+    sep = ""
+  )
+  invisible(x)
+}
+
+# Joint draws ------------------------------------------------------------------
+
+#' The functions at points, jointly: draws for directions times chi lengths
+#' @param chosen The draws that are wanted, by number.
+#' @return Array n x S x functions.
+#' @noRd
+joint_function <- function(fit, x, pool, chosen, complement = TRUE) {
+  features <- kgs_features(fit, x)
+  f <- kgs_function(fit, features, pool, chosen)
+  if (!complement) {
+    return(f)
+  }
+  size <- dim(f)
+  root <- complement_root(fit, x, features)
+  with_local_seed(fit$seed, {
+    length <- sqrt(stats::rchisq(size[[2]], kgs_dimension(fit)))
+    normal <- stats::rnorm(ncol(root) * prod(size[-1]))
+    own <- sqrt(fit$settings$nugget) * stats::rnorm(prod(size))
+    rest <- root %*% matrix(normal, ncol(root), prod(size[-1]))
+    f * rep(length, each = size[[1]]) + as.double(rest) + own
+  })
+}
+
+#' A root of the covariance that training points leave of f, nugget apart:
+#' n x its rank
+#' @noRd
+complement_root <- function(fit, x, features) {
+  settings <- fit$settings
+  kernel <- settings$basis$kernel
+  known <- if (is.null(settings$explained)) {
+    tcrossprod(features)
+  } else {
+    features %*% tcrossprod(settings$explained, features)
+  }
+  gram <- kernel_evaluate(kernel, scaling_x(settings$scaling, x))
+  left <- gram - known
+  # What is left of a training point is rounding.
+  open <- which(diag(left) >= 1e-8 * diag(gram) & diag(left) > 0)
+  if (length(open) == 0) {
+    return(matrix(0, nrow(x), 0))
+  }
+  left <- left[open, open, drop = FALSE]
+  factor <- suppressWarnings(
+    chol(left, pivot = TRUE, tol = 1e-8 * max(diag(left)))
+  )
+  rank <- attr(factor, "rank")
+  root <- matrix(0, nrow(x), rank)
+  root[open[attr(factor, "pivot")], ] <- t(factor[seq_len(rank), , drop = FALSE])
+  root
+}
+
+#' The number of the class whose function is largest, n x S; of two classes
+#' the second is where the one function is positive
+#' @noRd
+largest_function <- function(f) {
+  size <- dim(f)
+  best <- if (size[[3]] == 1) {
+    1L + (f > 0)
+  } else {
+    max.col(matrix(f, ncol = size[[3]]), ties.method = "first")
+  }
+  matrix(best, size[[1]])
+}

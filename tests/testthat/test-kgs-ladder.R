@@ -1,0 +1,79 @@
+# The ladder of kgs(): every level against orthants, and resuming.
+
+ladder_engine <- function(data, method, beta, warmup = 0, iter = 1000,
+                          seed = 1) {
+  structure(
+    list(
+      config = list(
+        method = method, warmup = warmup, iter = iter, beta = beta, seed = seed,
+        chain = 1L
+      ),
+      data = data
+    ),
+    class = "kgs_test_ladder"
+  )
+}
+
+#' The state after parts of a run, each from the state of the one before
+ladder_parts <- function(engine, parts) {
+  state <- NULL
+  for (n in parts) {
+    handle <- kgs_ladder_open_cpp(engine$config, engine$data, state)
+    kgs_ladder_advance_cpp(handle, n)
+    state <- kgs_ladder_snapshot_cpp(handle)
+    kgs_ladder_close_cpp(handle)
+  }
+  state[names(state) != "seconds"]
+}
+
+ladder_data <- function() {
+  x <- matrix(c(0.2, -1, 0.7, 1.3, 0.5, 0.1, -0.9, 0.4), 4)
+  g <- exp(-as.matrix(stats::dist(x))^2 / 2) + 0.5
+  kgs_points(unname(t(chol(g))), c(1, 0, 0, 1))
+}
+
+test_that("each level has its own posterior of wrong labels", {
+  data <- ladder_data()
+  beta <- c(0, 0.7, 1.6, 4)
+  g <- tcrossprod(data$features)
+  errors <- rowSums(all_patterns(4))
+  for (method in kgs_walkers) {
+    state <- ladder_parts(ladder_engine(data, method, beta, iter = 20000), 20000)
+    seen <- matrix(state$errors, ncol = 4, byrow = TRUE)
+    z <- vapply(seq_along(beta), function(l) {
+      p <- pattern_posterior(
+        2 * data$label - 1, orthant_prior(g), \(e) -beta[[l]] * sum(e)
+      )
+      c(
+        batch_z(seen[, l], sum(p * errors)),
+        batch_z(seen[, l] == 0, sum(p[errors == 0])),
+        batch_z(seen[, l] == 1, sum(p[errors == 1]))
+      )
+    }, numeric(3))
+    expect_lt(max(abs(z)), batch_limit(4 * length(z)))
+    # How often neighbours change places, from the levels' own laws.
+    law <- function(l) {
+      p <- pattern_posterior(
+        2 * data$label - 1, orthant_prior(g), \(e) -beta[[l]] * sum(e)
+      )
+      c(tapply(p, errors, sum))
+    }
+    for (l in 1:3) {
+      gain <- (beta[[l + 1]] - beta[[l]]) * outer(0:4, 0:4, \(e, f) f - e)
+      rate <- sum(outer(law(l), law(l + 1)) * pmin(1, exp(gain)))
+      expect_equal(state$swapped[[l]] / 10000, rate, tolerance = 0.05)
+    }
+  }
+})
+
+test_that("a ladder cut anywhere goes on bit by bit", {
+  for (method in kgs_walkers) {
+    engine <- ladder_engine(ladder_data(), method, c(0, 1, 3), 60, 150)
+    whole <- ladder_parts(engine, 210)
+    same <- vapply(seq(1, 209, 4), function(cut) {
+      identical(ladder_parts(engine, c(cut, 210 - cut)), whole)
+    }, NA)
+    expect_true(all(same))
+    expect_identical(ladder_parts(engine, rep(30, 7)), whole)
+  }
+})
