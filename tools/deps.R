@@ -20,7 +20,8 @@ extras <- list(
   check = list(
     required = c("testthat", "knitr", "rmarkdown", "MASS"),
     useful = c(
-      "callr", "future", "kernlab", "loo", "progressr", "rstantools", "withr"
+      "callr", "future", "kernlab", "loo", "mlbench", "progressr", "rstantools",
+      "withr"
     )
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr"),
