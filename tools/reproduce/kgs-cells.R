@@ -1,7 +1,9 @@
 # The experiments of tools/reproduce/kgs.R as cells, see cells.R: one method on
 # one split of a real data set, or on one replicate of a simulated experiment.
 
-kgs_experiments <- c("figure3", "figure4", names(learned_flips), names(kgs_sets))
+kgs_experiments <- c(
+  "figure3", "figure4", names(learned_flips), names(kgs_sets)
+)
 
 # Methods of an experiment; on real data those that are asked for.
 methods_of <- function(data, methods) {
@@ -46,5 +48,6 @@ fit_cell <- function(cell, control) {
     return(learned_scores(cell$data, cell$method, seed, quick))
   }
   split <- noisy_split(cell$data, cell$set)
-  score_method(kgs_all_methods(control)[[cell$method]], split, seed)
+  ladder <- if (quick) list(chains = 2, warmup = 50, iter = 100) else list()
+  score_method(kgs_all_methods(control, ladder)[[cell$method]], split, seed)
 }

@@ -14,8 +14,8 @@ read_sonar <- function() {
 }
 
 read_pima <- function() {
-  pima <- rbind(from_package("Pima.tr", "MASS"), from_package("Pima.te", "MASS"))
-  split_response(pima, "type")
+  parts <- lapply(c("Pima.tr", "Pima.te"), from_package, "MASS")
+  split_response(do.call(rbind, parts), "type")
 }
 
 noisy_set <- function(read, flips) list(read = read, flips = flips)

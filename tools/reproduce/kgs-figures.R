@@ -246,7 +246,8 @@ learned_scores <- function(name, method, seed, quick) {
     as.numeric(sub("q_", "", method))
   }
   control <- list(
-    chains = 2, warmup = if (quick) 100 else 500, iter = if (quick) 200 else 1000
+    chains = 2, warmup = if (quick) 100 else 500,
+    iter = if (quick) 200 else 1000
   )
   made <- papers_kgs(fit, kernel_gaussian(1), noise, control, seed)
   p <- stats::predict(made, test, type = "prob")

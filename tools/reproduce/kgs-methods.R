@@ -7,7 +7,8 @@
 #
 #   kgs          the default call: median bandwidth, learned noise, no nugget
 #   kgs_width    the bandwidth among multiples of the median by select_kernel()
-#   kgs_nugget   the bandwidth and the nugget, by the same evidence
+#   kgs_average  the average over kernels of several kinds and widths, with and
+#                without standardised predictors, weighted by their evidence
 #   ksvm         kernlab::ksvm, tuned as in tools/peers-tuned.R: width and C by
 #                five-fold cross-validation; probabilities are Platt's, from a
 #                second fit (prob.model = TRUE), classes those of the machine
@@ -38,37 +39,56 @@ run_kgs <- function(x, y, control, seed, ...) {
   ))
 }
 
-# The choice is by evidence, of all training labels: no rows are put aside.
+# ---- choices by evidence, of all training labels: no rows are put aside -----
+
 bandwidth_steps <- 2^seq(-2, 1, by = 0.5)
-nuggets <- c(0, 0.03, 0.1, 0.3, 1)
 
 # That of kernel_gaussian("median").
 median_bandwidth <- function(x) {
   stats::median(stats::dist(apply_scale(x, column_scale(x))))
 }
 
-# One line a pair of bandwidth and nugget, with its log evidence.
-evidence_grid <- function(x, y, nuggets, seed, ladder) {
-  bandwidths <- median_bandwidth(x) * bandwidth_steps
-  lines <- lapply(nuggets, function(nugget) {
-    chosen <- without_mixing_warning(do.call(select_kernel, c(
-      list(x, y,
-        bandwidths = bandwidths, nugget = nugget, seed = seed, progress = FALSE
-      ), ladder
-    )))
-    data.frame(
-      multiple = bandwidth_steps, bandwidth = bandwidths, nugget = nugget,
-      log_evidence = chosen$table$log_evidence
-    )
-  })
-  do.call(rbind, lines)
+log_evidence <- function(x, y, kernels, scale, seed, ladder) {
+  chosen <- without_mixing_warning(do.call(select_kernel, c(list(x, y,
+    kernels = kernels, scale = scale, seed = seed, progress = FALSE,
+    control = mcmc_control(chains = 1, warmup = 100, iter = 100)
+  ), ladder)))
+  chosen$table$log_evidence
+}
+
+# Kernels of several kinds, for predictors as scaled; all are equally probable
+# before the data.
+kernel_family <- function(x) {
+  bandwidth <- stats::median(stats::dist(x))
+  offset <- mean(rowSums(sweep(x, 2, colMeans(x))^2))
+  c(
+    lapply(bandwidth * c(0.35, 0.5, 0.7, 1, 1.4), kernel_gaussian),
+    lapply(bandwidth * c(0.7, 1, 2), kernel_matern, nu = 5 / 2),
+    lapply(2:4, kernel_polynomial, offset = offset)
+  )
+}
+
+# With their weights, the posterior probabilities of kernel and scaling, those
+# below 1% left out.
+kernel_candidates <- function(x, y, seed, ladder) {
+  of_scale <- function(scale) {
+    seen <- if (scale) apply_scale(x, column_scale(x)) else x
+    kernels <- kernel_family(seen)
+    value <- log_evidence(x, y, kernels, scale, seed, ladder)
+    Map(list, kernel = kernels, scale = scale, log_evidence = value)
+  }
+  all <- c(of_scale(TRUE), of_scale(FALSE))
+  value <- vapply(all, `[[`, 0, "log_evidence")
+  weight <- exp(value - max(value))
+  weight <- weight / sum(weight)
+  kept <- weight > 0.01
+  list(all = all[kept], weight = weight[kept] / sum(weight[kept]))
 }
 
 kgs_facts <- function(fit, multiple) {
   mixing <- ess(fit)
   c(
-    multiple = multiple, nugget = fit$settings$nugget,
-    q = mean_draws(fit, "q"),
+    multiple = multiple, q = mean_draws(fit, "q"),
     rhat = max(mixing$rhat, na.rm = TRUE),
     ess = min(mixing$ess_bulk, na.rm = TRUE)
   )
@@ -87,14 +107,29 @@ answer_kgs <- function(control) {
 }
 
 # `ladder`: arguments of select_kernel(), the rest are its defaults.
-answer_chosen <- function(control, nuggets, ladder = list()) {
+answer_width <- function(control, ladder) {
   function(x, y, new, seed) {
-    grid <- evidence_grid(x, y, nuggets, seed, ladder)
-    best <- grid[which.max(grid$log_evidence), ]
-    fit <- run_kgs(x, y, control, seed,
-      kernel = kernel_gaussian(best$bandwidth), nugget = best$nugget
-    )
-    kgs_answer(fit, new, best$multiple)
+    kernels <- lapply(median_bandwidth(x) * bandwidth_steps, kernel_gaussian)
+    best <- which.max(log_evidence(x, y, kernels, TRUE, seed, ladder))
+    fit <- run_kgs(x, y, control, seed, kernel = kernels[[best]])
+    kgs_answer(fit, new, bandwidth_steps[[best]])
+  }
+}
+
+# Facts are those of the most probable kernel.
+answer_average <- function(control, ladder) {
+  function(x, y, new, seed) {
+    candidates <- kernel_candidates(x, y, seed, ladder)
+    answers <- lapply(candidates$all, function(candidate) {
+      fit <- run_kgs(x, y, control, seed,
+        kernel = candidate$kernel, scale = candidate$scale
+      )
+      kgs_answer(fit, new, NA)
+    })
+    p <- vapply(answers, `[[`, numeric(nrow(new)), "p")
+    p <- as.vector(p %*% candidates$weight)
+    facts <- answers[[which.max(candidates$weight)]]$facts
+    list(class = class_of(p, y), p = p, facts = facts)
   }
 }
 
@@ -182,7 +217,7 @@ with_class <- function(method) {
   }
 }
 
-our_methods <- c("kgs", "kgs_width", "kgs_nugget")
+our_methods <- c("kgs", "kgs_width", "kgs_average")
 
 kgs_peers <- list(
   ksvm = ksvm_classes, gausspr = gausspr_probability, lssvm = lssvm_classes,
@@ -197,12 +232,12 @@ peer_package_kgs <- function(methods) {
 
 # Functions of (x, y, new, seed) by name; those whose package is missing are
 # left out.
-kgs_all_methods <- function(control) {
+kgs_all_methods <- function(control, ladder = list()) {
   there <- !is.na(package_versions(peer_package_kgs(names(kgs_peers))))
   c(
     list(
-      kgs = answer_kgs(control), kgs_width = answer_chosen(control, 0),
-      kgs_nugget = answer_chosen(control, nuggets)
+      kgs = answer_kgs(control), kgs_width = answer_width(control, ladder),
+      kgs_average = answer_average(control, ladder)
     ),
     kgs_peers[there]
   )
@@ -254,7 +289,7 @@ score_method <- function(method, split, seed) {
     answer <- method(split$x, split$y, split$new, seed)
   })
   seconds <- as.numeric(Sys.time() - started, units = "secs")
-  facts <- c(multiple = NA, nugget = NA, q = NA, rhat = NA, ess = NA)
+  facts <- c(multiple = NA, q = NA, rhat = NA, ess = NA)
   facts[names(answer$facts)] <- answer$facts
   data.frame(class_scores(answer, split$y_new), t(facts), seconds = seconds)
 }

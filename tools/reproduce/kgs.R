@@ -51,7 +51,7 @@ labels <- list(
   ),
   method = c(
     kgs = "kgs(), default", kgs_width = "kgs(), width by evidence",
-    kgs_nugget = "kgs(), width and nugget by evidence",
+    kgs_average = "kgs(), average of kernels",
     ksvm = "ksvm, tuned", gausspr = "gausspr, tuned", lssvm = "lssvm, tuned",
     dbarts = "dbarts", ranger = "ranger", learned = "learned"
   )
@@ -64,8 +64,7 @@ figure3_measures <- c(
   "single", "reject_10", "reject_40"
 )
 class_measures <- c(
-  "error", "log_loss", "brier", "multiple", "nugget", "q", "rhat", "ess",
-  "seconds"
+  "error", "log_loss", "brier", "multiple", "q", "rhat", "ess", "seconds"
 )
 
 # Ours against a peer on the same splits: means of differences.
@@ -139,7 +138,9 @@ plan_for <- function(options, fail) {
     repeats = number("repeats", if (quick) 2 else 20),
     figure4_repeats = number("figure4-repeats", if (quick) 3 else 100),
     workers = number("workers", 1),
-    control = c(Filter(Negate(is.null), control), if (quick) list(quick = TRUE)),
+    control = c(
+      Filter(Negate(is.null), control), if (quick) list(quick = TRUE)
+    ),
     data = several("data", c("figure1", kgs_experiments, "active")),
     methods = several("methods", names(kgs_all_methods(list()))),
     cache = if (is.null(options$cache)) tempfile("kgs") else options$cache
