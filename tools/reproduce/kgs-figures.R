@@ -48,48 +48,55 @@ sphere_errors <- function(data, columns, rows) {
   matrix(as.integer(rowSums(margins <= 0)), columns)
 }
 
-# Cells from which no path of cells with equal errors leads to fewer, as
-# connected regions. The grid may miss regions that are smaller than a cell.
+# Local maxima of the posterior: connected regions of cells with equal errors
+# next to which no cell has fewer. The grid misses regions smaller than a cell,
+# or cuts them. Longitudes meet; above the poles there is nothing.
 count_modes <- function(errors) {
   region <- matrix(seq_along(errors), nrow(errors))
   repeat {
-    wider <- Reduce(pmax, neighbours(region, errors), region)
+    same <- Map(
+      function(r, e) ifelse(e == errors, r, 0), shifted(region), shifted(errors)
+    )
+    wider <- Reduce(pmax, same, region)
     if (all(wider == region)) break
     region <- wider
   }
-  lower <- Reduce(`|`, lapply(shifted(errors), function(v) v < errors))
+  lower <- Reduce(`|`, lapply(shifted(errors), function(e) e < errors))
   length(setdiff(region, region[lower]))
 }
 
-# Longitudes meet; above the poles there is nothing.
 shifted <- function(m) {
-  columns <- seq_len(nrow(m))
-  rows <- seq_len(ncol(m))
+  columns <- nrow(m)
+  rows <- ncol(m)
   list(
-    m[c(columns[-1], 1), ], m[c(length(columns), columns[-length(columns)]), ],
-    m[, c(rows[-1], length(rows))], m[, c(1, rows[-length(rows)])]
-  )
-}
-
-neighbours <- function(region, errors) {
-  Map(function(r, e) ifelse(e == errors, r, region), shifted(region),
-    shifted(errors)
+    m[c(2:columns, 1), ], m[c(columns, 2:columns - 1), ],
+    m[, c(2:rows, rows)], m[, c(1, 2:rows - 1)]
   )
 }
 
 # `share`: posterior probability of directions within 30 degrees of the truth,
 # the south pole.
-figure1 <- function(columns = 180, rows = 90) {
-  lapply(stats::setNames(nm = figure1_rows), function(m) {
-    errors <- sphere_errors(
-      sim_sphere(m, flips = figure1_rate, seed = 1), columns, rows
-    )
-    polar <- sphere_grid(columns, rows)$polar
-    beta <- log((1 - figure1_rate) / figure1_rate)
-    mass <- sin(polar) * exp(-beta * (errors - min(errors)))
+sphere_posterior <- function(m, seed, columns = 180, rows = 90) {
+  data <- sim_sphere(m, flips = figure1_rate, seed = seed)
+  errors <- sphere_errors(data, columns, rows)
+  polar <- sphere_grid(columns, rows)$polar
+  beta <- log((1 - figure1_rate) / figure1_rate)
+  mass <- sin(polar) * exp(-beta * (errors - min(errors)))
+  list(
+    errors = errors, modes = count_modes(errors),
+    share = sum(mass[polar > 5 * pi / 6]) / sum(mass)
+  )
+}
+
+# The picture is of repeat 1.
+figure1 <- function(repeats = 20) {
+  lapply(figure1_rows, function(m) {
+    all <- lapply(seq_len(repeats), sphere_posterior, m = m)
+    modes <- vapply(all, `[[`, 0L, "modes")
+    shares <- vapply(all, `[[`, 0, "share")
     list(
-      m = m, errors = errors, modes = count_modes(errors),
-      share = sum(mass[polar > 5 * pi / 6]) / sum(mass)
+      m = m, errors = all[[1]]$errors, repeats = repeats, modes = mean(modes),
+      several = mean(modes > 1), share = mean(shares)
     )
   })
 }
@@ -173,23 +180,23 @@ sphere_matrix <- function(data) as.matrix(data[c("x1", "x2", "x3")])
 
 # The machine with quadratic slacks and no bias: a hard margin in the kernel
 # K + lambda I. Its dual is: minimise a' Q a / 2 - sum(a), a >= 0, with
-# Q = y y' (K + lambda I). The sum of a at the minimum is the squared length of
-# the weights, which is at most n / lambda: so are all a.
+# Q = y y' (K + lambda I). At the minimum sum(a) is the squared length of the
+# weights, at most n / lambda, so that no bound that ipop() wants is felt.
+# `gap`: how far a is from the conditions of optimality, in units of the margin.
 slack_machine <- function(x, sign, lambda) {
   n <- nrow(x)
   q <- tcrossprod(x * sign) + diag(lambda, n)
+  # Of lambda a, whose size depends on lambda less.
   solution <- kernlab::ipop(
-    c = rep(-1, n), H = q, A = matrix(0, 1, n), b = 0, l = rep(0, n),
-    u = rep(n / lambda, n), r = 0, sigf = 9, maxiter = 200
+    c = rep(-1, n), H = q / lambda, A = matrix(1, 1, n), b = 0, r = n,
+    l = rep(0, n), u = rep(n, n), maxiter = 200
   )
-  a <- kernlab::primal(solution)
-  list(weights = crossprod(x, sign * a)[, 1], gap = slack_gap(a, q))
-}
-
-# How far `a` is from the conditions of optimality, in units of the margin.
-slack_gap <- function(a, q) {
+  a <- kernlab::primal(solution) / lambda
   slope <- (q %*% a)[, 1] - 1
-  max(-min(slope), abs(sum(a * slope)) / sum(a), 0)
+  list(
+    weights = crossprod(x, sign * a)[, 1],
+    gap = max(-min(slope), abs(sum(a * slope)) / sum(a), 0)
+  )
 }
 
 # `error`: of labels with flips, as in the paper; `clean`: of those before.

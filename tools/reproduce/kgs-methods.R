@@ -5,7 +5,7 @@
 # factor; `p`, the probability that the true class is the second level, NULL
 # where the method has none; `facts`, numbers by name.
 #
-#   kgs          the default call: median bandwidth, learned noise, no nugget
+#   kgs          the default call: median bandwidth, learned noise
 #   kgs_width    the bandwidth among multiples of the median by select_kernel()
 #   kgs_average  the average over kernels of several kinds and widths, with and
 #                without standardised predictors, weighted by their evidence
