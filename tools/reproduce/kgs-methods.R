@@ -9,6 +9,9 @@
 #   kgs_width    the bandwidth among multiples of the median by select_kernel()
 #   kgs_average  the average over kernels of several kinds and widths, with and
 #                without standardised predictors, weighted by their evidence
+#   kgs_stacked  a mixture of the same, with the complement's variance and
+#                without, whose weights are by the log score of five-fold
+#                cross-validation
 #   ksvm         kernlab::ksvm, tuned as in tools/peers-tuned.R: width and C by
 #                five-fold cross-validation; probabilities are Platt's, from a
 #                second fit (prob.model = TRUE), classes those of the machine
@@ -68,22 +71,78 @@ kernel_family <- function(x) {
   )
 }
 
-# With their weights, the posterior probabilities of kernel and scaling, those
-# below 1% left out.
-kernel_candidates <- function(x, y, seed, ladder) {
+# The family with standardised predictors, and as they are: lists of `kernel`
+# and `scale`.
+kernel_candidates <- function(x) {
   of_scale <- function(scale) {
     seen <- if (scale) apply_scale(x, column_scale(x)) else x
-    kernels <- kernel_family(seen)
-    value <- log_evidence(x, y, kernels, scale, seed, ladder)
-    Map(list, kernel = kernels, scale = scale, log_evidence = value)
+    Map(list, kernel = kernel_family(seen), scale = scale)
   }
-  all <- c(of_scale(TRUE), of_scale(FALSE))
-  value <- vapply(all, `[[`, 0, "log_evidence")
-  weight <- exp(value - max(value))
-  weight <- weight / sum(weight)
-  kept <- weight > 0.01
-  list(all = all[kept], weight = weight[kept] / sum(weight[kept]))
+  c(of_scale(TRUE), of_scale(FALSE))
 }
+
+# Posterior probabilities of the candidates.
+evidence_weights <- function(candidates, x, y, seed, ladder) {
+  standard <- vapply(candidates, `[[`, NA, "scale")
+  value <- numeric(length(candidates))
+  for (scale in c(TRUE, FALSE)) {
+    kernels <- lapply(candidates[standard == scale], `[[`, "kernel")
+    value[standard == scale] <-
+      log_evidence(x, y, kernels, scale, seed, ladder)
+  }
+  weight <- exp(value - max(value))
+  weight / sum(weight)
+}
+
+run_candidate <- function(candidate, x, y, control, seed) {
+  run_kgs(x, y, control, seed,
+    kernel = candidate$kernel, scale = candidate$scale
+  )
+}
+
+# ---- choices by cross-validation --------------------------------------------
+
+short_runs <- list(chains = 2, warmup = 300, iter = 500)
+
+# Probabilities that candidates give the labels of the rows when they are held
+# out: rows x 2 candidates, with the complement and without. Rows are in random
+# order.
+held_out_probabilities <- function(candidates, x, y, seed) {
+  fold <- rep_len(1:5, nrow(x))
+  out <- matrix(0, nrow(x), 2 * length(candidates))
+  for (i in 1:5) {
+    at <- fold == i
+    own <- cbind(seq_len(sum(at)), as.integer(y[at]))
+    for (k in seq_along(candidates)) {
+      fit <- run_candidate(
+        candidates[[k]], x[!at, ], y[!at], short_runs, seed
+      )
+      for (complement in 0:1) {
+        p <- stats::predict(fit, x[at, ],
+          type = "noisy_prob", complement = complement == 1
+        )
+        out[at, 2 * k - complement] <- p[own]
+      }
+    }
+  }
+  out
+}
+
+# Weights of a mixture that gives the rows the highest probability: stacking of
+# predictive distributions (Yao, Vehtari, Simpson and Gelman, 2018), by the EM
+# algorithm.
+stacking_weights <- function(p, steps = 1000) {
+  p <- pmax(p, least_probability)
+  weight <- rep(1 / ncol(p), ncol(p))
+  for (step in seq_len(steps)) {
+    weight <- weight * colMeans(p / as.vector(p %*% weight))
+  }
+  weight
+}
+
+# ---- answers ----------------------------------------------------------------
+
+class_of <- function(p, y) factor(levels(y)[1 + (p > 0.5)], levels(y))
 
 kgs_facts <- function(fit, multiple) {
   mixing <- ess(fit)
@@ -94,11 +153,10 @@ kgs_facts <- function(fit, multiple) {
   )
 }
 
-kgs_answer <- function(fit, new, multiple) {
-  p <- stats::predict(fit, new, type = "prob")
+kgs_answer <- function(fit, new, multiple, complement = TRUE) {
+  p <- stats::predict(fit, new, type = "prob", complement = complement)[, 2]
   list(
-    class = stats::predict(fit, new), p = p[, 2],
-    facts = kgs_facts(fit, multiple)
+    class = class_of(p, fit$data$y), p = p, facts = kgs_facts(fit, multiple)
   )
 }
 
@@ -116,26 +174,46 @@ answer_width <- function(control, ladder) {
   }
 }
 
-# Facts are those of the most probable kernel.
+# Mixtures of candidates: those of weights below 1% are left out. Facts are
+# those of the largest weight.
+mixture <- function(answers, weight) {
+  p <- vapply(answers, `[[`, answers[[1]]$p, "p")
+  list(
+    p = as.vector(p %*% (weight / sum(weight))),
+    facts = answers[[which.max(weight)]]$facts
+  )
+}
+
 answer_average <- function(control, ladder) {
   function(x, y, new, seed) {
-    candidates <- kernel_candidates(x, y, seed, ladder)
-    answers <- lapply(candidates$all, function(candidate) {
-      fit <- run_kgs(x, y, control, seed,
-        kernel = candidate$kernel, scale = candidate$scale
-      )
-      kgs_answer(fit, new, NA)
+    candidates <- kernel_candidates(x)
+    weight <- evidence_weights(candidates, x, y, seed, ladder)
+    kept <- which(weight > 0.01)
+    answers <- lapply(candidates[kept], function(candidate) {
+      kgs_answer(run_candidate(candidate, x, y, control, seed), new, NA)
     })
-    p <- vapply(answers, `[[`, numeric(nrow(new)), "p")
-    p <- as.vector(p %*% candidates$weight)
-    facts <- answers[[which.max(candidates$weight)]]$facts
-    list(class = class_of(p, y), p = p, facts = facts)
+    mixed <- mixture(answers, weight[kept])
+    list(class = class_of(mixed$p, y), p = mixed$p, facts = mixed$facts)
+  }
+}
+
+answer_stacked <- function(control) {
+  function(x, y, new, seed) {
+    candidates <- kernel_candidates(x)
+    p <- held_out_probabilities(candidates, x, y, seed)
+    weight <- stacking_weights(p)
+    kept <- which(weight > 0.01)
+    answers <- lapply(kept, function(k) {
+      candidate <- candidates[[(k + 1) %/% 2]]
+      fit <- run_candidate(candidate, x, y, control, seed)
+      kgs_answer(fit, new, NA, complement = k %% 2 == 1)
+    })
+    mixed <- mixture(answers, weight[kept])
+    list(class = class_of(mixed$p, y), p = mixed$p, facts = mixed$facts)
   }
 }
 
 # ---- peers ------------------------------------------------------------------
-
-class_of <- function(p, y) factor(levels(y)[1 + (p > 0.5)], levels(y))
 
 ksvm_classes <- on_standard_scale(function(x, y, new, seed) {
   best <- ksvm_choice(x, y)
@@ -217,7 +295,7 @@ with_class <- function(method) {
   }
 }
 
-our_methods <- c("kgs", "kgs_width", "kgs_average")
+our_methods <- c("kgs", "kgs_width", "kgs_average", "kgs_stacked")
 
 kgs_peers <- list(
   ksvm = ksvm_classes, gausspr = gausspr_probability, lssvm = lssvm_classes,
@@ -237,7 +315,8 @@ kgs_all_methods <- function(control, ladder = list()) {
   c(
     list(
       kgs = answer_kgs(control), kgs_width = answer_width(control, ladder),
-      kgs_average = answer_average(control, ladder)
+      kgs_average = answer_average(control, ladder),
+      kgs_stacked = answer_stacked(control)
     ),
     kgs_peers[there]
   )

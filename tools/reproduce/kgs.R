@@ -51,7 +51,8 @@ labels <- list(
   ),
   method = c(
     kgs = "kgs(), default", kgs_width = "kgs(), width by evidence",
-    kgs_average = "kgs(), average of kernels",
+    kgs_average = "kgs(), kernels averaged by evidence",
+    kgs_stacked = "kgs(), kernels stacked",
     ksvm = "ksvm, tuned", gausspr = "gausspr, tuned", lssvm = "lssvm, tuned",
     dbarts = "dbarts", ranger = "ranger", learned = "learned"
   )
