@@ -29,8 +29,8 @@
 # 50 draws; errors on 2000 further points. Figure 4: sim_sphere, 100 rows to
 # learn from and 1000 to test, 5% of both flipped, Bayes points of 100 draws
 # against machines with quadratic slacks. Learned noise: sim_moons(120, 0.35)
-# with flips. Repeat r has the seeds r and 1000 + r. Real data: see kgs-data.R; all
-# methods get the same splits, and differences are of pairs.
+# with flips. Repeat r has the seeds r and 1000 + r. Real data: see kgs-data.R;
+# all methods get the same splits, and differences are of pairs.
 
 # What the paper prints, or shows: it has no tables.
 published <- list(
