@@ -51,7 +51,7 @@
 #'   `convergence` (as `ess()`), `chains`, `draws` of each, and `acceptance`
 #'   after the warmup (of length 0 for [kgs()], whose moves reject nothing).
 #'   `ancestry()` is not defined for them, nor is `evidence()` but for fits of
-#'   [bark()], see [evidence.kb_bark()].
+#'   [bark()] and [kgs()], see [evidence.kb_bark()] and [evidence.kb_kgs()].
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
 #'   a replicate. With `"genealogy"`: `ancestors`, an integer matrix with a row
 #'   for each row of data from the second on and a column a particle: the

@@ -23,6 +23,7 @@
 #'   units of the scaled predictors. `NULL`, without `kernels`: the median
 #'   distance times 1/8, 1/4, 1/2, 1, 2 and 4.
 #' @param kernels A list of kernels, see [kb_kernels], in place of `bandwidths`.
+#' @param method Sampler, see [kgs()].
 #' @param control Settings of the chains that find each kernel's Bayes point,
 #'   see [mcmc_control()]. The evidence does not depend on them.
 #' @param warmup,iter,chains As of [`evidence()`][evidence.kb_kgs].

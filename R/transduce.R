@@ -68,7 +68,8 @@ transduce.kb_kgs <- function(fit, newdata, ndraws = NULL, ...) {
   pool <- posterior_pool(fit)
   chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
   x <- rows$x[rows$complete, , drop = FALSE]
-  votes <- largest_function(joint_function(fit, x, pool, chosen))
+  f <- add_nugget(fit, joint_function(fit, x, pool, chosen))
+  votes <- largest_function(f)
   new_transduction(votes, rows$complete, fit$mould$levels)
 }
 
@@ -94,7 +95,7 @@ vote_shares <- function(votes, levels) {
   share <- vapply(seq_along(levels), function(c) rowMeans(votes == c),
     numeric(nrow(votes))
   )
-  matrix(share, nrow(votes), dimnames = list(NULL, levels))
+  matrix(share, nrow(votes), length(levels), dimnames = list(NULL, levels))
 }
 
 #' The most frequent of the draws; of equals the one nearest to all
@@ -110,7 +111,7 @@ central_labelling <- function(votes, share) {
   kind <- match(key, key)
   count <- tabulate(kind, length(kind))[kind]
   at <- cbind(as.integer(row(votes)), as.integer(votes))
-  agreement <- colSums(matrix(share[at], nrow(votes)))
+  agreement <- colSums(matrix(share[at], nrow(votes), ncol(votes)))
   agreement[count < max(count)] <- -Inf
   list(draw = which.max(agreement), frequency = max(count) / length(count))
 }
@@ -142,7 +143,8 @@ print.kb_transduction <- function(x, digits = 3, ...) {
 
 # Joint draws ------------------------------------------------------------------
 
-#' The functions at points, jointly: draws for directions times chi lengths
+#' Functions at points, jointly and without nugget: draws for directions times
+#' chi lengths
 #' @param chosen The draws that are wanted, by number.
 #' @return Array n x S x functions.
 #' @noRd
@@ -157,9 +159,20 @@ joint_function <- function(fit, x, pool, chosen, complement = TRUE) {
   with_local_seed(fit$seed, {
     length <- sqrt(stats::rchisq(size[[2]], kgs_dimension(fit)))
     normal <- stats::rnorm(ncol(root) * prod(size[-1]))
-    own <- sqrt(fit$settings$nugget) * stats::rnorm(prod(size))
     rest <- root %*% matrix(normal, ncol(root), prod(size[-1]))
-    f * rep(length, each = size[[1]]) + as.double(rest) + own
+    f * rep(length, each = size[[1]]) + as.double(rest)
+  })
+}
+
+#' Each point's own term
+#' @noRd
+add_nugget <- function(fit, f) {
+  nugget <- fit$settings$nugget
+  if (nugget == 0) {
+    return(f)
+  }
+  with_local_seed(next_seed(fit$seed), {
+    f + sqrt(nugget) * stats::rnorm(length(f))
   })
 }
 
@@ -187,7 +200,8 @@ complement_root <- function(fit, x, features) {
   )
   rank <- attr(factor, "rank")
   root <- matrix(0, nrow(x), rank)
-  root[open[attr(factor, "pivot")], ] <- t(factor[seq_len(rank), , drop = FALSE])
+  place <- open[attr(factor, "pivot")]
+  root[place, ] <- t(factor[seq_len(rank), , drop = FALSE])
   root
 }
 
@@ -201,5 +215,5 @@ largest_function <- function(f) {
   } else {
     max.col(matrix(f, ncol = size[[3]]), ties.method = "first")
   }
-  matrix(best, size[[1]])
+  matrix(best, size[[1]], size[[2]])
 }

@@ -87,7 +87,7 @@ all_patterns <- function(m) {
   as.matrix(expand.grid(rep(list(0:1), m))) == 1
 }
 
-total_variation <- function(p, q) sum(abs(p - q)) / 2
+share_distance <- function(p, q) sum(abs(p - q)) / 2
 
 #' Posterior of patterns of wrong labels
 #' @param prior Function of signs, 1 or -1: their probability.

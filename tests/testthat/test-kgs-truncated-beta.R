@@ -1,7 +1,7 @@
 # Draws of a truncated Beta variable against its distribution function.
 #
-# Seen to fail: rejection alone, no clamp of the bound's slope, the tangent
-# taken at 0, log ratio of a + 1, ibeta of the other tail.
+# Seen to fail: a tangent without b, every proposal under it taken, b < 1 never
+# taken as concave.
 
 #' Places of draws in the truncated distribution, uniform on (0, 1)
 beta_place <- function(q, a, b, upper) {

@@ -91,13 +91,14 @@ test_that("the fit is one of old and new rows under frozen settings", {
   expect_identical(both$sequence, 1:60)
   expect_identical(both$mould$n_rows, 60L)
   expect_identical(both$data$y, moons$y)
-  expect_identical(unname(both$data$x), unname(as.matrix(moons[c("x1", "x2")])))
+  x <- as.matrix(moons[c("x1", "x2")])
+  expect_identical(unname(both$data$x), unname(x))
   expect_identical(both$status, "complete")
   expect_identical(draws_in(both), c(100L, 100L))
   expect_length(predict(both), 60)
 })
 
-# The basis and the start --------------------------------------------------------
+# The basis and the start ------------------------------------------------------
 
 test_that("the basis keeps its axes and spans the new points", {
   fit <- fit_moons()
@@ -194,7 +195,7 @@ test_that("new axes of a start are draws of the prior", {
   expect_equal(starts[2, ] / starts[1, ], rep(9, 200))
 })
 
-# Reproducibility and continuation -----------------------------------------------
+# Reproducibility and continuation ---------------------------------------------
 
 test_that("updates are determined by the first seed and the calls", {
   once <- add_rows(fit_moons())
@@ -265,7 +266,7 @@ test_that("an update that was stopped can be continued", {
   expect_same_fit(quiet(update(part, progress = FALSE)), whole)
 })
 
-# Errors -------------------------------------------------------------------------
+# Errors -----------------------------------------------------------------------
 
 test_that("rows that do not fit are refused", {
   fit <- fit_moons()

@@ -1,4 +1,8 @@
 # select_kernel(): the evidence is tested in test-kgs-evidence.R.
+#
+# Seen to fail, one mutant at a time: the lowest evidence chosen, the median
+# distance of points as they came, margins of the other class, without the
+# length of the direction or of the points, or without the root of 2.
 
 selection_moons <- sim_moons(40, flips = 0.1, seed = 1)
 

@@ -2,7 +2,9 @@
 #
 # Seen to fail, one mutant at a time: what training points leave drawn for each
 # point alone, or not at all; a length of 1; the nugget left out, or shared;
-# several functions with the same complement; the class with the smallest f.
+# several functions with the same complement; the class with the smallest f;
+# f that is not known taken as known under a nugget; a rare labelling that is
+# central.
 
 moons <- sim_moons(30, flips = 0.1, seed = 3)
 new_moons <- sim_moons(25, seed = 4)
@@ -106,6 +108,19 @@ test_that("marginals are those of predict()", {
   }
 })
 
+test_that("what training points leave has predict()'s variance", {
+  x <- as.matrix(new_moons[c("x1", "x2")])
+  for (fit in list(
+    fit_moons(iter = 50), fit_moons(iter = 50, nugget = 0.3),
+    fit_moons(iter = 50, nugget = 0.3, method = "hmc")
+  )) {
+    features <- kgs_features(fit, x)
+    variance <- complement_variance(fit, x, features) - fit$settings$nugget
+    root <- complement_root(fit, x, features)
+    expect_equal(rowSums(root^2), variance, tolerance = 1e-6)
+  }
+})
+
 test_that("training points keep their draws", {
   fit <- fit_moons()
   out <- transduce(fit, moons)
@@ -152,7 +167,8 @@ test_that("the result has the shapes that the page gives", {
   expect_identical(which(is.na(part$class)), c(1L, 9L))
   expect_identical(which(is.na(part$most_probable)), c(1L, 9L))
   holes$x1 <- NA_real_
-  none <- transduce(fit, holes)
+  expect_no_warning(none <- transduce(fit, holes))
+  expect_identical(dim(none$labels), c(100L, 25L))
   expect_true(all(is.na(none$labels)))
   expect_output(print(none), "25 points")
 })

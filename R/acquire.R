@@ -1,0 +1,276 @@
+# Which points to label next: active learning.
+
+#' Choose points to label
+#'
+#' Scores the rows of a pool of unlabelled points by what their labels would
+#' tell, and chooses the best, one at a time.
+#'
+#' @section The criteria:
+#' All are larger the more open a label is. With p the probabilities of a
+#' point's noisy label and H the entropy, in nats:
+#' * `"bald"`: H(p) less the posterior mean of the entropy that the label has
+#'   where f is known, which is the information of the label about f there
+#'   (Houlsby and others, 2011). Wrong labels and the nugget are no information.
+#' * `"entropy"`: H(p), as in the paper but of the noisy label.
+#' * `"margin"`: 1 minus the difference of the probabilities of the two most
+#'   probable true classes.
+#'
+#' Without a nugget and with one rate of noise for all the first two differ by a
+#' constant and choose the same points.
+#'
+#' @section Diverse batches:
+#' With `diverse = TRUE` the labels already chosen are taken into account: of
+#' the score a point keeps the share of the variance of its label's probability
+#' that noisy labels of the chosen points would leave, in the Gaussian
+#' approximation to joint draws of all labels (as in [transduce()], of at most
+#' 1000 draws). This maximises, step by step, the determinant of the scores
+#' times the labels' correlations (Kulesza and Taskar, 2012), a cheap stand-in
+#' for the joint information of Kirsch and others (2019). A point that equals a
+#' chosen one has score 0. Only the `max(1000, n)` rows with the best scores of
+#' their own can be chosen.
+#'
+#' @param fit A fit of [kgs()].
+#' @param pool Unlabelled points: predictors in the shape that the fit was
+#'   given. Rows with missing values are never chosen.
+#' @param n Number of rows to choose, at most the number of complete ones.
+#' @param criterion `"bald"`, `"entropy"` or `"margin"`.
+#' @param diverse Are labels that were chosen before taken into account?
+#' @param complement Does f at a new point have the variance that training
+#'   points leave it, see [predict.kb_kgs()]?
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A data frame with `n` rows in the order of choice: `row`, the number
+#'   of the row in `pool`, and `score`, which does not increase; with `diverse`
+#'   the score that was left when the row was chosen.
+#' @section Errors:
+#' As in [`predict()`][predict.kb_kgs]; `kb_error_not_defined` for fits of other
+#' engines.
+#' @references
+#' Freund, Y., Seung, H. S., Shamir, E. and Tishby, N. (1997). Selective
+#' sampling using the query by committee algorithm. *Machine Learning* 28,
+#' 133-168.
+#'
+#' Houlsby, N., Huszar, F., Ghahramani, Z. and Lengyel, M. (2011). Bayesian
+#' active learning for classification and preference learning.
+#' arXiv:1112.5745.
+#'
+#' Kulesza, A. and Taskar, B. (2012). Determinantal point processes for machine
+#' learning. *Foundations and Trends in Machine Learning* 5, 123-286.
+#'
+#' Kirsch, A., van Amersfoort, J. and Gal, Y. (2019). BatchBALD: efficient and
+#' diverse batch acquisition for deep Bayesian active learning. *Advances in
+#' Neural Information Processing Systems* 32.
+#' @seealso [`update()`][update.kb_kgs] takes in the new labels.
+#' @examples
+#' moons <- sim_moons(100, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons[1:20, ],
+#'   kernel = kernel_gaussian(0.5), seed = 1
+#' )
+#' acquire(fit, moons[21:100, ], n = 3)
+#' @export
+acquire <- function(fit, ...) UseMethod("acquire")
+
+#' @export
+acquire.default <- function(fit, ...) not_defined("acquire", fit)
+
+#' @rdname acquire
+#' @export
+acquire.kb_kgs <- function(fit, pool, n = 1,
+                           criterion = c("bald", "entropy", "margin"),
+                           diverse = TRUE, complement = TRUE, ...) {
+  check_no_dots(...)
+  fit <- migrate_fit(fit)
+  if (missing(pool)) {
+    kb_abort("{.arg pool} must be given: the points to choose from.",
+      "argument", argument = "pool"
+    )
+  }
+  criterion <- check_choice(criterion, c("bald", "entropy", "margin"))
+  diverse <- check_flag(diverse)
+  complement <- check_flag(complement)
+  rows <- mould_forge(fit$mould, pool, arg = "pool")
+  complete <- which(rows$complete)
+  if (length(complete) == 0) {
+    kb_abort("{.arg pool} has no complete row.", "missing", argument = "pool")
+  }
+  n <- check_count(n, 1, length(complete))
+  x <- rows$x[complete, , drop = FALSE]
+  score <- acquisition_score(fit, x, criterion, complement)
+  best <- order(score, decreasing = TRUE)
+  if (!diverse || n == 1) {
+    best <- best[seq_len(n)]
+    return(data.frame(row = complete[best], score = score[best]))
+  }
+  best <- utils::head(best, max(1000, n))
+  x <- x[best, , drop = FALSE]
+  chosen <- diverse_batch(
+    score[best], n, label_spread(fit, x, complement), distinct_rows(x)$kind
+  )
+  data.frame(row = complete[best[chosen$row]], score = chosen$score)
+}
+
+# Scores -----------------------------------------------------------------------
+
+#' @noRd
+acquisition_score <- function(fit, x, criterion, complement) {
+  p <- kgs_probability(fit, x, complement, noisy = criterion != "margin")
+  switch(criterion,
+    bald = pmax(entropy_of(p) - entropy_given_f(fit, x, complement), 0),
+    entropy = entropy_of(p), margin = margin_score(p)
+  )
+}
+
+#' @noRd
+margin_score <- function(p) {
+  sorted <- apply(p, 1, sort, decreasing = TRUE)
+  1 - (sorted[1, ] - sorted[2, ])
+}
+
+#' Mean entropy of the noisy label where f is known
+#' @noRd
+entropy_given_f <- function(fit, x, complement) {
+  pool <- posterior_pool(fit)
+  cells <- length(pool$weights) * fit$settings$classes
+  blocks <- lapply(row_blocks(x, cells), function(rows) {
+    f <- marginal_function(fit, x[rows, , drop = FALSE], pool, complement)
+    p <- noisy_draws(fit, class_given_f(fit, f, complement), pool)
+    rowMeans(matrix(entropy_of(matrix(p, ncol = dim(p)[[3]])), length(rows)))
+  })
+  as.double(unlist(blocks))
+}
+
+#' Entropies of the rows, in nats
+#' @noRd
+entropy_of <- function(p) {
+  terms <- p * log(p)
+  terms[p == 0] <- 0
+  -rowSums(terms)
+}
+
+#' Functions at points, each point for itself and without nugget: n x S x
+#' functions
+#' @noRd
+marginal_function <- function(fit, x, pool, complement) {
+  features <- kgs_features(fit, x)
+  f <- kgs_function(fit, features, pool)
+  if (!complement) {
+    return(f)
+  }
+  left <- complement_variance(fit, x, features) - fit$settings$nugget
+  size <- dim(f)
+  with_local_seed(fit$seed, {
+    length <- sqrt(stats::rchisq(size[[2]], kgs_dimension(fit)))
+    f * rep(length, each = size[[1]]) +
+      rep_len(sqrt(pmax(left, 0)), size[[1]]) * stats::rnorm(length(f))
+  })
+}
+
+#' Probabilities of classes where the functions are known, n x S x C: what is
+#' open is each point's own term
+#' @noRd
+class_given_f <- function(fit, f, complement) {
+  nugget <- if (complement) fit$settings$nugget else 0
+  if (nugget == 0) {
+    label <- largest_function(f)
+    classes <- seq_len(fit$settings$classes)
+    return(vapply(classes, function(c) label == c, label > 0) + 0)
+  }
+  if (dim(f)[[3]] > 1) {
+    return(largest_given_mean(f, sqrt(nugget)))
+  }
+  p <- stats::pnorm(matrix(f, nrow(f)) / sqrt(nugget))
+  array(c(1 - p, p), c(dim(p), 2))
+}
+
+#' Probabilities that each of the functions is largest, which are independent
+#' and normal
+#' @param mean Array n x S x functions.
+#' @param sd Their standard deviation.
+#' @noRd
+largest_given_mean <- function(mean, sd) {
+  size <- dim(mean)
+  rule <- normal_quadrature(15)
+  out <- array(0, size)
+  for (c in seq_len(size[[3]])) {
+    for (node in seq_along(rule$at)) {
+      below <- rule$weight[[node]]
+      for (other in seq_len(size[[3]])[-c]) {
+        ahead <- (mean[, , c] - mean[, , other]) / sd
+        below <- below * stats::pnorm(rule$at[[node]] + ahead)
+      }
+      out[, , c] <- out[, , c] + below
+    }
+  }
+  out / as.double(rowSums(out, dims = 2))
+}
+
+#' Nodes and weights for expectations under the standard normal distribution,
+#' from the Jacobi matrix of the Hermite polynomials (Golub and Welsch, 1969)
+#' @noRd
+normal_quadrature <- function(n) {
+  jacobi <- matrix(0, n, n)
+  above <- cbind(seq_len(n - 1), seq_len(n)[-1])
+  jacobi[above] <- jacobi[above[, 2:1]] <- sqrt(seq_len(n - 1))
+  axes <- eigen(jacobi, symmetric = TRUE)
+  list(at = axes$values, weight = axes$vectors[1, ]^2)
+}
+
+# Batches ----------------------------------------------------------------------
+
+#' How noisy labels vary jointly
+#' @return List: `deviation`, whose rows' inner products are the covariances of
+#'   the labels' probabilities between joint draws of f (summed over classes),
+#'   and `noise`, the variances of the labels where f is known.
+#' @noRd
+label_spread <- function(fit, x, complement, most = 1000) {
+  pool <- posterior_pool(fit)
+  size <- length(pool$weights)
+  chosen <- spread_over(size, min(size, most))
+  f <- joint_function(fit, x, pool, chosen, complement)
+  pool$rates <- pool$rates[chosen, , drop = FALSE]
+  p <- noisy_draws(fit, class_given_f(fit, f, complement), pool)
+  deviation <- sweep(p, c(1, 3), apply(p, c(1, 3), mean))
+  list(
+    deviation = matrix(deviation, nrow(x)) / sqrt(length(chosen)),
+    noise = rowSums(p * (1 - p)) / length(chosen)
+  )
+}
+
+#' Choose rows one after the other, given those before
+#'
+#' A Cholesky factorisation of the labels' covariances, a column a chosen label:
+#' what is left on the diagonal is the variance given the labels chosen.
+#' @param kind Equal points have equal numbers.
+#' @return List of `row` and `score`.
+#' @noRd
+diverse_batch <- function(score, n, spread, kind) {
+  whole <- left <- rowSums(spread$deviation^2)
+  root <- matrix(0, length(score), n)
+  row <- integer(n)
+  value <- numeric(n)
+  open <- rep(TRUE, length(score))
+  for (i in seq_len(n)) {
+    share <- ifelse(whole > 0, left / whole, 1)
+    now <- ifelse(open, score * share, -Inf)
+    now[open & kind %in% kind[row]] <- 0
+    row[[i]] <- which.max(now)
+    value[[i]] <- now[[row[[i]]]]
+    open[[row[[i]]]] <- FALSE
+    root[, i] <- covariance_column(spread, root, row[[i]], left)
+    left <- pmax(left - root[, i]^2, 0)
+  }
+  list(row = row, score = value)
+}
+
+#' The next column of the factor: covariances with label j given those before,
+#' over its standard deviation
+#' @noRd
+covariance_column <- function(spread, root, j, left) {
+  sd <- sqrt(left[[j]] + spread$noise[[j]])
+  if (sd == 0) {
+    return(0)
+  }
+  covariance <- spread$deviation %*% spread$deviation[j, ] -
+    root %*% root[j, ]
+  as.double(covariance) / sd
+}
