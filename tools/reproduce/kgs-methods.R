@@ -253,14 +253,21 @@ gausspr_order <- function(x, y) {
   grid[order(loss), ]
 }
 
-gausspr_probability <- on_standard_scale(function(x, y, new, seed) {
-  order <- gausspr_order(x, y)
-  for (i in seq_len(nrow(order))) {
-    fit <- within_seconds(
-      fit_gausspr_classes(x, y, order$rate[[i]], order$amplitude[[i]])
-    )
-    if (!is.null(fit)) break
+# The first fit that does not fail, of settings in the order of their losses.
+first_fit <- function(settings, fit) {
+  for (i in seq_len(nrow(settings))) {
+    made <- within_seconds(fit(settings[i, ]))
+    if (!is.null(made)) {
+      return(made)
+    }
   }
+  stop("no setting could be fitted")
+}
+
+gausspr_probability <- on_standard_scale(function(x, y, new, seed) {
+  fit <- first_fit(gausspr_order(x, y), function(setting) {
+    fit_gausspr_classes(x, y, setting$rate, setting$amplitude)
+  })
   p <- kernlab::predict(fit, new, type = "probabilities")[, 2]
   list(class = class_of(p, y), p = as.vector(p))
 })
@@ -282,8 +289,9 @@ lssvm_loss <- function(x, y, rate, tau) {
 lssvm_classes <- on_standard_scale(function(x, y, new, seed) {
   grid <- expand.grid(rate = tuning_rates / ncol(x), tau = 10^(-4:-1))
   losses <- mapply(lssvm_loss, list(x), list(y), grid$rate, grid$tau)
-  best <- grid[which.min(losses), ]
-  fit <- fit_lssvm(x, y, best$rate, best$tau)
+  fit <- first_fit(grid[order(losses), ], function(setting) {
+    fit_lssvm(x, y, setting$rate, setting$tau)
+  })
   list(class = kernlab::predict(fit, new))
 })
 

@@ -185,9 +185,10 @@ class_results <- function(plan, scripts) {
   )
 }
 
-# The experiment has a script of its own.
+# The experiment has a script of its own, kgs-active.R, and no cells.
 active_results <- function(plan) {
-  if (!"active" %in% plan$data || plan$cached) {
+  wanted <- "active" %in% plan$data && !plan$cached
+  if (!wanted || !exists("active_curves")) {
     return(NULL)
   }
   curves <- active_curves(active_plan(plan$quick))
