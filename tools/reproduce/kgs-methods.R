@@ -2,8 +2,9 @@
 #
 # Each method takes a numeric matrix `x` with its rows in random order, a factor
 # `y` of two levels, the rows `new` and a seed. The answer is a list: `class`, a
-# factor; `p`, the probability that the true class is the second level, NULL
-# where the method has none; `facts`, numbers by name.
+# factor; `p`, the probability that the label is the second level, NULL where
+# the method has none; `p_true`, for kgs() that of the true class, which differs
+# where labels are wrong; `facts`, numbers by name.
 #
 #   kgs          the default call: median bandwidth, learned noise
 #   kgs_width    the bandwidth among multiples of the median by select_kernel()
@@ -154,10 +155,17 @@ kgs_facts <- function(fit, multiple) {
 }
 
 kgs_answer <- function(fit, new, multiple, complement = TRUE) {
-  p <- stats::predict(fit, new, type = "prob", complement = complement)[, 2]
-  list(
-    class = class_of(p, fit$data$y), p = p, facts = kgs_facts(fit, multiple)
-  )
+  probability <- function(type) {
+    stats::predict(fit, new, type = type, complement = complement)[, 2]
+  }
+  with_classes(list(
+    p = probability("noisy_prob"), p_true = probability("prob"),
+    facts = kgs_facts(fit, multiple)
+  ), fit$data$y)
+}
+
+with_classes <- function(answer, y) {
+  c(list(class = class_of(answer$p_true, y)), answer)
 }
 
 answer_kgs <- function(control) {
@@ -176,12 +184,15 @@ answer_width <- function(control, ladder) {
 
 # Mixtures of candidates: those of weights below 1% are left out. Facts are
 # those of the largest weight.
-mixture <- function(answers, weight) {
-  p <- vapply(answers, `[[`, answers[[1]]$p, "p")
-  list(
-    p = as.vector(p %*% (weight / sum(weight))),
+mixture <- function(answers, weight, y) {
+  mix <- function(name) {
+    p <- vapply(answers, `[[`, answers[[1]][[name]], name)
+    as.vector(p %*% (weight / sum(weight)))
+  }
+  with_classes(list(
+    p = mix("p"), p_true = mix("p_true"),
     facts = answers[[which.max(weight)]]$facts
-  )
+  ), y)
 }
 
 answer_average <- function(control, ladder) {
@@ -192,8 +203,7 @@ answer_average <- function(control, ladder) {
     answers <- lapply(candidates[kept], function(candidate) {
       kgs_answer(run_candidate(candidate, x, y, control, seed), new, NA)
     })
-    mixed <- mixture(answers, weight[kept])
-    list(class = class_of(mixed$p, y), p = mixed$p, facts = mixed$facts)
+    mixture(answers, weight[kept], y)
   }
 }
 
@@ -208,8 +218,7 @@ answer_stacked <- function(control) {
       fit <- run_candidate(candidate, x, y, control, seed)
       kgs_answer(fit, new, NA, complement = k %% 2 == 1)
     })
-    mixed <- mixture(answers, weight[kept])
-    list(class = class_of(mixed$p, y), p = mixed$p, facts = mixed$facts)
+    mixture(answers, weight[kept], y)
   }
 }
 
@@ -355,16 +364,24 @@ calibration <- function(p, second) {
   out
 }
 
-# Means over the test rows: the share of wrong classes, minus the log
-# probability of the class, the squared distance to it.
+# Minus the mean log probability of the class; NA without probabilities.
+log_loss <- function(p, second) {
+  if (is.null(p)) {
+    return(NA_real_)
+  }
+  p <- pmin(pmax(p, least_probability), 1 - least_probability)
+  -mean(log(ifelse(second, p, 1 - p)))
+}
+
+# Means over the test rows. `log_loss_true` is by the probability of the true
+# class, for methods that tell it from that of the label.
 class_scores <- function(answer, truth) {
   second <- as.integer(truth) == 2
   p <- answer$p
   if (is.null(p)) p <- rep(NA_real_, length(truth))
-  bounded <- pmin(pmax(p, least_probability), 1 - least_probability)
   data.frame(
-    error = mean(answer$class != truth),
-    log_loss = -mean(log(ifelse(second, bounded, 1 - bounded))),
+    error = mean(answer$class != truth), log_loss = log_loss(answer$p, second),
+    log_loss_true = log_loss(answer$p_true, second),
     brier = mean((p - second)^2), t(calibration(p, second))
   )
 }

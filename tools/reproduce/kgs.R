@@ -65,7 +65,8 @@ figure3_measures <- c(
   "single", "reject_10", "reject_40"
 )
 class_measures <- c(
-  "error", "log_loss", "brier", "multiple", "q", "rhat", "ess", "seconds"
+  "error", "log_loss", "log_loss_true", "brier", "multiple", "q", "rhat", "ess",
+  "seconds"
 )
 
 # Ours against a peer on the same splits: means of differences.
