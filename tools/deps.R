@@ -20,7 +20,8 @@ extras <- list(
   check = list(
     required = c("testthat", "knitr", "rmarkdown", "MASS"),
     useful = c(
-      "callr", "future", "kernlab", "loo", "progressr", "rstantools", "withr"
+      "callr", "future", "kernlab", "loo", "mlbench", "progressr", "rstantools",
+      "withr"
     )
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr"),
@@ -31,6 +32,10 @@ extras <- list(
   reproduce_bark = list(
     required = c("future.apply", "kernlab", "MASS", "mclust", "mfp", "mlbench"),
     useful = c("bark", "dbarts", "ranger")
+  ),
+  reproduce_kgs = list(
+    required = c("future.apply", "kernlab", "MASS", "mlbench"),
+    useful = c("dbarts", "ranger")
   )
 )
 

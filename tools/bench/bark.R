@@ -33,6 +33,7 @@ library(kernelbayes)
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 tools <- dirname(dirname(script))
+source(file.path(tools, "bench", "report.R"))
 source(file.path(tools, "peers-tuned.R"))
 source(file.path(tools, "reproduce", "bark-methods.R"))
 
@@ -48,26 +49,6 @@ unknown <- c(
 )
 if (length(unknown) > 0) {
   stop("unknown argument: ", toString(unknown), call. = FALSE)
-}
-
-seconds_of <- function(expr) {
-  started <- Sys.time() # finer than system.time()
-  force(expr)
-  as.numeric(Sys.time() - started, units = "secs")
-}
-
-markdown <- function(table) {
-  cells <- vapply(table, function(v) {
-    if (!is.numeric(v)) {
-      return(as.character(v))
-    }
-    ifelse(is.na(v), "", formatC(v, digits = 3, format = "fg"))
-  }, character(nrow(table)))
-  cells <- matrix(cells, nrow(table))
-  right <- vapply(table, is.numeric, NA)
-  lines <- rbind(names(table), ifelse(right, "---:", "---"), cells)
-  cat(paste0("| ", apply(lines, 1, paste, collapse = " | "), " |"), sep = "\n")
-  cat("\n")
 }
 
 friedman_data <- function(n, p = 10, seed = 1, which = 1) {
@@ -298,15 +279,6 @@ bench_default <- function() {
 }
 
 # ---- memory -----------------------------------------------------------------
-
-peak_megabytes <- function() {
-  status <- "/proc/self/status"
-  if (!file.exists(status)) {
-    return(NA)
-  }
-  line <- grep("^VmHWM", readLines(status), value = TRUE)
-  as.numeric(gsub("[^0-9]", "", line)) / 1024
-}
 
 fit_memory <- function(n, ...) {
   data <- friedman_data(n)

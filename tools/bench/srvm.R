@@ -20,6 +20,7 @@ library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "report.R"))
 source(file.path(dirname(dirname(script)), "peers.R"))
 args <- commandArgs(trailingOnly = TRUE)
 unknown <- setdiff(args, c("--quick", "--readme"))
@@ -200,15 +201,6 @@ curve <- function(times, n_moves, particles = 250) {
     ))
   }
   list(table = out, fit = fit)
-}
-
-peak_megabytes <- function() {
-  status <- "/proc/self/status"
-  if (!file.exists(status)) {
-    return(NA)
-  }
-  line <- grep("^VmHWM", readLines(status), value = TRUE)
-  as.numeric(gsub("[^0-9]", "", line)) / 1024
 }
 
 show_curves <- function() {

@@ -196,35 +196,10 @@ known_options <- c(
 )
 flags <- c("quick", "cached")
 
-# "--a=b" as list(a = "b"), "--quick" as list(quick = "").
-parse_options <- function(args, fail) {
-  name <- sub("^--([^=]*).*", "\\1", args)
-  wrong <- !name %in% c(known_options, flags) | !startsWith(args, "--")
-  if (any(wrong)) {
-    fail(
-      "unknown argument: ", toString(args[wrong]), "; known: ",
-      toString(c(paste0("--", flags), paste0("--", known_options, "="))), "."
-    )
-  }
-  stats::setNames(as.list(sub("^--[^=]*=?", "", args)), name)
-}
-
 plan_for <- function(options, fail) {
   quick <- "quick" %in% names(options)
-  number <- function(name, default) {
-    if (is.null(options[[name]])) default else as.numeric(options[[name]])
-  }
-  several <- function(name, known) {
-    chosen <- options[[name]]
-    if (is.null(chosen)) {
-      return(known)
-    }
-    chosen <- strsplit(chosen, ",")[[1]]
-    if (!all(chosen %in% known)) {
-      fail("--", name, " knows ", toString(known), ".")
-    }
-    chosen
-  }
+  number <- function(name, default) number_option(options, name, default)
+  several <- function(name, known) several_option(options, name, known, fail)
   short <- if (quick) c(chains = 2, warmup = 200, iter = 200) else numeric()
   sampler <- c("chains", "warmup", "iter", "n_temps", "thin")
   control <- lapply(stats::setNames(nm = sampler), function(name) {
@@ -314,7 +289,8 @@ show_results <- function(results) {
 script_files <- function(root) {
   file.path(root, "tools", c(
     "peers-tuned.R", file.path("reproduce", c(
-      "tables.R", "bark-data.R", "bark-methods.R", "bark-cells.R", "bark.R"
+      "tables.R", "cells.R", "bark-data.R", "bark-methods.R", "bark-cells.R",
+      "bark.R"
     ))
   ))
 }
@@ -325,7 +301,10 @@ main <- function() {
   root <- dirname(dirname(dirname(script)))
   deps <- new.env()
   sys.source(file.path(root, "tools", "deps.R"), deps)
-  options <- parse_options(commandArgs(trailingOnly = TRUE), deps$fail)
+  source(file.path(dirname(script), "options.R"))
+  options <- parse_options(
+    commandArgs(trailingOnly = TRUE), known_options, flags, deps$fail
+  )
   deps$install_needs(root, "reproduce_bark")
   .libPaths(c(deps$install_checkout(root), .libPaths()))
   library(kernelbayes)

@@ -1,0 +1,32 @@
+# What the benchmarks measure and print: sourced by the scripts of this folder.
+
+seconds_of <- function(expr) {
+  started <- Sys.time() # finer than system.time()
+  force(expr)
+  as.numeric(Sys.time() - started, units = "secs")
+}
+
+# A data frame as a table.
+markdown <- function(table) {
+  cells <- vapply(table, function(v) {
+    if (!is.numeric(v)) {
+      return(as.character(v))
+    }
+    ifelse(is.na(v), "", formatC(v, digits = 3, format = "fg"))
+  }, character(nrow(table)))
+  cells <- matrix(cells, nrow(table))
+  right <- vapply(table, is.numeric, NA)
+  lines <- rbind(names(table), ifelse(right, "---:", "---"), cells)
+  cat(paste0("| ", apply(lines, 1, paste, collapse = " | "), " |"), sep = "\n")
+  cat("\n")
+}
+
+# Of this process; NA where the system does not tell.
+peak_megabytes <- function() {
+  status <- "/proc/self/status"
+  if (!file.exists(status)) {
+    return(NA)
+  }
+  line <- grep("^VmHWM", readLines(status), value = TRUE)
+  as.numeric(gsub("[^0-9]", "", line)) / 1024
+}

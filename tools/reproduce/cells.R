@@ -1,0 +1,102 @@
+# Experiments as cells: one method on one fold of one repeat of one data set.
+# Each is saved when it is done, so that a run which was stopped goes on from
+# there, and a further method or repeat costs only itself. Sourced by bark.R and
+# kgs.R, which have for their methods
+#
+#   fit_cell(cell, control)        one line or several, as a data frame
+#   cell_settings(cell, control)   what a saved result depends on, besides the
+#                                  code: delete the folder when that has changed
+#
+# `cell` is a data frame of one line with `data`, `set`, `fold` and `method`.
+# `plan` has `control`, `cache` (a folder) and `cached` (finished cells only?).
+
+# ---- saved results ----------------------------------------------------------
+
+cell_file <- function(cell, cache) {
+  file.path(cache, paste0(
+    paste(cell$data, cell$set, cell$fold, cell$method, sep = "-"), ".rds"
+  ))
+}
+
+saved_cell <- function(cell, control, cache) {
+  file <- cell_file(cell, cache)
+  if (!file.exists(file)) {
+    return(NULL)
+  }
+  saved <- tryCatch(readRDS(file), error = function(e) NULL)
+  if (identical(saved$settings, cell_settings(cell, control))) saved$result
+}
+
+# A file that is half written is never read.
+save_cell <- function(result, cell, control, cache) {
+  file <- cell_file(cell, cache)
+  draft <- tempfile("draft", cache)
+  saveRDS(
+    list(settings = cell_settings(cell, control), result = result), draft
+  )
+  file.rename(draft, file)
+}
+
+finished_cells <- function(cells, plan) {
+  done <- vapply(seq_len(nrow(cells)), function(i) {
+    !is.null(saved_cell(cells[i, ], plan$control, plan$cache))
+  }, NA)
+  cells[done, ]
+}
+
+# ---- one --------------------------------------------------------------------
+
+# The result as a data frame with the columns of `cell`, or the message of the
+# error as a string. Failures are not saved.
+run_cell <- function(cell, control, cache) {
+  result <- saved_cell(cell, control, cache)
+  if (is.null(result)) {
+    result <- tryCatch(fit_cell(cell, control), error = conditionMessage)
+    if (is.character(result)) {
+      return(sprintf(
+        "%s, repeat %d, fold %d, %s: %s", cell$data, cell$set, cell$fold,
+        cell$method, result
+      ))
+    }
+    save_cell(result, cell, control, cache)
+  }
+  cbind(cell, result, row.names = NULL)
+}
+
+# ---- many -------------------------------------------------------------------
+
+# In a worker process the scripts have to be read first.
+run_cell_there <- function(cell, control, cache, scripts) {
+  if (!exists("run_cell", globalenv())) {
+    library(kernelbayes)
+    for (script in scripts) sys.source(script, globalenv())
+  }
+  get("run_cell", globalenv())(cell, control, cache)
+}
+
+# All cells, in the processes of the current plan; one at a time to each, as
+# they take very different times. Cells set their own seeds: those of future
+# would change the kind of generator.
+run_cells <- function(cells, plan, scripts) {
+  started <- Sys.time()
+  if (plan$cached) {
+    cells <- finished_cells(cells, plan)
+    if (nrow(cells) == 0) {
+      return(NULL)
+    }
+  }
+  results <- future.apply::future_lapply(
+    split(cells, seq_len(nrow(cells))), run_cell_there,
+    control = plan$control, cache = plan$cache, scripts = scripts,
+    future.globals = FALSE, future.packages = "kernelbayes",
+    future.seed = NULL, future.chunk.size = 1
+  )
+  failed <- vapply(results, is.character, NA)
+  message(
+    "  ", cells$data[[1]], ": ", length(results), " cells, ",
+    format(round(Sys.time() - started, 1)),
+    if (any(failed)) paste0("; ", sum(failed), " failed:")
+  )
+  for (problem in results[failed]) message("    ", problem)
+  do.call(rbind, unname(results[!failed]))
+}
