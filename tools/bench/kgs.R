@@ -231,7 +231,9 @@ bench_scale <- function() {
     "ESS", "peak MB more"
   )
   rule <- c("---", rep("---:", length(header) - 1))
-  for (line in list(header, rule)) cat("|", paste(line, collapse = " | "), "|\n")
+  for (line in list(header, rule)) {
+    cat("|", paste(line, collapse = " | "), "|\n")
+  }
   sizes <- if (quick) 2000 else c(1e4, 1e5)
   for (name in paste0(rep(names(sets), length(sizes)), rep(format(sizes,
     scientific = FALSE, trim = TRUE

@@ -32,15 +32,6 @@
 # with flips. Repeat r has the seeds r and 1000 + r. Real data: see kgs-data.R;
 # all methods get the same splits, and differences are of pairs.
 
-# What the paper prints, or shows: it has no tables.
-published <- list(
-  figure3 = "Increasing the noise level leads to more diverse classifiers.",
-  figure4 = paste(
-    "The Bayes point with the correct noise outperforms the support vector",
-    "machine whatever its slack penalty, and its error hardly depends on q."
-  )
-)
-
 labels <- list(
   data = c(
     sonar = "Sonar", sonar_flips = "Sonar, 10% flipped",
@@ -216,7 +207,7 @@ run_all <- function(plan, scripts) {
   dir.create(plan$cache, showWarnings = FALSE, recursive = TRUE)
   message("Experiments (finished runs are in ", plan$cache, ")")
   results <- c(
-    list(about = about_run(plan), labels = labels, published = published),
+    list(about = about_run(plan), labels = labels),
     figure_results(plan, scripts), class_results(plan, scripts),
     active_results(plan)
   )
