@@ -22,12 +22,6 @@ bool targets(const Walls& walls, VectorXd& out, Rng& rng) {
   return true;
 }
 
-MatrixXd all_normals(const Walls& walls) {
-  MatrixXd out(walls.size(), walls.dimension());
-  for (int j = 0; j < out.cols(); ++j) out.col(j) = walls.axis(j);
-  return out;
-}
-
 // The minimum of penalty |g|^2 + sum over short margins (target - f)^2 if
 // those that are short now are the ones that stay so.
 VectorXd newton(const MatrixXd& normals, const VectorXd& target,
@@ -49,7 +43,7 @@ VectorXd newton(const MatrixXd& normals, const VectorXd& target,
 bool separate(const Walls& walls, State& state, Rng& rng) {
   VectorXd target;
   if (!targets(walls, target, rng)) return false;
-  const MatrixXd normals = all_normals(walls);
+  const MatrixXd normals = walls.normals();
   state.set(walls, VectorXd::Zero(walls.dimension()));
   for (double penalty = 1; penalty > 1e-13; penalty /= 10) {
     for (int step = 0; step < 5; ++step) {

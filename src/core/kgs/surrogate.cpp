@@ -11,12 +11,6 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-MatrixXd all_normals(const Walls& walls) {
-  MatrixXd out(walls.size(), walls.dimension());
-  for (int j = 0; j < out.cols(); ++j) out.col(j) = walls.axis(j);
-  return out;
-}
-
 // How many more labels ask for the positive side than for the other.
 VectorXd majorities(const Walls& walls) {
   VectorXd out = VectorXd::Zero(walls.size());
@@ -41,7 +35,7 @@ VectorXd near_walls(const VectorXd& f) {
 }  // namespace
 
 Surrogate surrogate(const Walls& walls) {
-  const MatrixXd normals = all_normals(walls);
+  const MatrixXd normals = walls.normals();
   const int n = walls.dimension();
   MatrixXd square = MatrixXd::Identity(n, n);
   square.selfadjointView<Eigen::Lower>().rankUpdate(normals.transpose());

@@ -178,6 +178,12 @@ VectorXd Walls::axis(int k) const {
   return out;
 }
 
+MatrixXd Walls::normals() const {
+  MatrixXd out(size(), dimension());
+  for (int k = 0; k < dimension(); ++k) out.col(k) = axis(k);
+  return out;
+}
+
 void Walls::keep_gram() {
   gram_ = MatrixXd::Zero(normals_.rows(), normals_.rows());
   gram_.selfadjointView<Eigen::Lower>().rankUpdate(normals_);

@@ -36,8 +36,9 @@ class Walls {
   Eigen::VectorXd project(const Eigen::VectorXd& w) const;
   /// The sum of a_k times the normal of wall k.
   Eigen::VectorXd combine(const Eigen::VectorXd& a) const;
-  /// Components of the k-th coordinate axis along the normals.
+  /// Components of the k-th coordinate axis along the normals, and of all.
   Eigen::VectorXd axis(int k) const;
+  Eigen::MatrixXd normals() const;
 
   /// Inner products between the normals of points, for gram_column().
   void keep_gram();
