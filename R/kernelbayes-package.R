@@ -4,8 +4,12 @@
 #' engine is one function that returns a plain R object with `print`,
 #' `summary`, `plot`, `predict` and `update` methods.
 #'
-#' Start with [srvm()], sequential Bayesian kernel regression, and the vignette
-#' `vignette("kernelbayes")`. Kernels are described in [kb_kernels].
+#' * [srvm()]: sequential Bayesian kernel regression, `vignette("srvm")`;
+#' * [bark()]: additive kernels with a scale for each predictor, for regression
+#'   and two classes, `vignette("bark")`;
+#' * [kgs()]: classification under label noise, `vignette("kgs")`.
+#'
+#' Start with `vignette("kernelbayes")`. Kernels are described in [kb_kernels].
 #'
 #' @keywords internal
 #' @importFrom Rcpp sourceCpp
