@@ -49,6 +49,7 @@ mixing_advice.kb_kgs <- function(fit) {
 
 #' f at a few training points, the rates and the number of wrong labels
 #' @export
+#' @noRd
 chain_matrices.kb_kgs <- function(fit) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")
   n <- length(draws[[1]]$wrong) / fit$settings$classes
@@ -97,6 +98,7 @@ watched_functions <- function(fit, draws, most = 10) {
 #' @return List: `w` (S x rank x functions), `rates` (S x number of rates),
 #'   `wrong` (S x classes), `weights`.
 #' @export
+#' @noRd
 posterior_pool.kb_kgs <- function(fit) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")
   by_row <- function(name, size) {
