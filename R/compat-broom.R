@@ -176,7 +176,12 @@ NULL
 tidy.kb_bark <- function(x, level = 0.9, ...) {
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
-  draws <- bark_parameters(x)
+  tidy_draws(bark_parameters(x), level)
+}
+
+#' A line for each of named draws of equal weight
+#' @noRd
+tidy_draws <- function(draws, level) {
   ends <- interval_ends(level)
   each <- function(f, ...) unname(vapply(draws, f, 0, ...))
   data.frame(
@@ -255,13 +260,7 @@ tidy.kb_kgs <- function(x, level = 0.9, ...) {
   level <- check_number(level, 0, 1, open = TRUE)
   chains <- chain_matrices(x)
   draws <- lapply(chains[c(kgs_rate_names(x), "errors")], as.vector)
-  ends <- interval_ends(level)
-  each <- function(f, ...) unname(vapply(draws, f, 0, ...))
-  data.frame(
-    term = names(draws), estimate = each(mean), std.error = each(stats::sd),
-    conf.low = each(stats::quantile, ends[[1]], names = FALSE),
-    conf.high = each(stats::quantile, ends[[2]], names = FALSE)
-  )
+  tidy_draws(draws, level)
 }
 
 #' @rdname tidy.kb_kgs
