@@ -77,6 +77,18 @@ bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gau
     .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single)
 }
 
+features_gram_cpp <- function(features, weights) {
+    .Call(`_kernelbayes_features_gram_cpp`, features, weights)
+}
+
+ridge_coefficients_cpp <- function(gram, moments, ridge) {
+    .Call(`_kernelbayes_ridge_coefficients_cpp`, gram, moments, ridge)
+}
+
+kbr_gain_cpp <- function(gram, delta, squared) {
+    .Call(`_kernelbayes_kbr_gain_cpp`, gram, delta, squared)
+}
+
 kernel_matrix_cpp <- function(kernel, x, y) {
     .Call(`_kernelbayes_kernel_matrix_cpp`, kernel, x, y)
 }

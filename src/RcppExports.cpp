@@ -283,6 +283,41 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// features_gram_cpp
+Eigen::MatrixXd features_gram_cpp(const Eigen::Map<Eigen::MatrixXd>& features, const Rcpp::Nullable<Rcpp::NumericVector>& weights);
+RcppExport SEXP _kernelbayes_features_gram_cpp(SEXP featuresSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericVector>& >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(features_gram_cpp(features, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ridge_coefficients_cpp
+Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram, const Eigen::MatrixXd& moments, double ridge);
+RcppExport SEXP _kernelbayes_ridge_coefficients_cpp(SEXP gramSEXP, SEXP momentsSEXP, SEXP ridgeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type gram(gramSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type moments(momentsSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    rcpp_result_gen = Rcpp::wrap(ridge_coefficients_cpp(gram, moments, ridge));
+    return rcpp_result_gen;
+END_RCPP
+}
+// kbr_gain_cpp
+Rcpp::List kbr_gain_cpp(const Eigen::MatrixXd& gram, double delta, bool squared);
+RcppExport SEXP _kernelbayes_kbr_gain_cpp(SEXP gramSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type gram(gramSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< bool >::type squared(squaredSEXP);
+    rcpp_result_gen = Rcpp::wrap(kbr_gain_cpp(gram, delta, squared));
+    return rcpp_result_gen;
+END_RCPP
+}
 // kernel_matrix_cpp
 Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Eigen::Map<Eigen::MatrixXd>& y);
 RcppExport SEXP _kernelbayes_kernel_matrix_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP) {
@@ -812,6 +847,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_candidates_cpp", (DL_FUNC) &_kernelbayes_bark_candidates_cpp, 8},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 8},
+    {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
+    {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},
+    {"_kernelbayes_kbr_gain_cpp", (DL_FUNC) &_kernelbayes_kbr_gain_cpp, 3},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},

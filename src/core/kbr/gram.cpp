@@ -1,0 +1,48 @@
+#include "gram.hpp"
+
+#include <algorithm>
+
+namespace kernelbayes {
+namespace kbr {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+constexpr Index block_rows = 512;
+
+// Sum over blocks of rows of R_b' scaled(R_b), where `scaled` gives what stands
+// on the right; only the lower triangle is computed.
+template <typename Scaled>
+MatrixXd sum_of_blocks(const Features& features, Scaled scaled) {
+  const Index n = features.rows(), r = features.cols();
+  MatrixXd sum = MatrixXd::Zero(r, r), right;
+  for (Index i = 0; i < n; i += block_rows) {
+    const Index rows = std::min(block_rows, n - i);
+    const auto block = features.middleRows(i, rows);
+    right = scaled(block, i, rows);
+    sum.triangularView<Eigen::Lower>() += block.transpose() * right;
+  }
+  sum.triangularView<Eigen::StrictlyUpper>() = sum.transpose();
+  return sum;
+}
+
+}  // namespace
+
+MatrixXd weighted_gram(const Features& features,
+                       const Eigen::VectorXd& weights) {
+  return sum_of_blocks(
+      features, [&](const auto& block, Index i, Index rows) -> MatrixXd {
+        return weights.segment(i, rows).asDiagonal() * block;
+      });
+}
+
+MatrixXd gram(const Features& features) {
+  return sum_of_blocks(
+      features,
+      [](const auto& block, Index, Index) -> MatrixXd { return block; });
+}
+
+}  // namespace kbr
+}  // namespace kernelbayes

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <Eigen/Core>
+
+namespace kernelbayes {
+namespace kbr {
+
+using Features = Eigen::Ref<const Eigen::MatrixXd>;
+
+/// R' diag(weights) R, symmetric, r x r; weights may be negative. By blocks of
+/// rows: no second matrix of the size of R.
+Eigen::MatrixXd weighted_gram(const Features& features,
+                              const Eigen::VectorXd& weights);
+
+/// R'R.
+Eigen::MatrixXd gram(const Features& features);
+
+}  // namespace kbr
+}  // namespace kernelbayes

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <Eigen/Core>
+
+namespace kernelbayes {
+namespace kbr {
+
+/// (gram + ridge I)^-1 moments: coefficients of kernel ridge regression along
+/// features whose Gram matrix is given. With moments the prior's kernel mean
+/// this is the kernel sum rule; weights of the sample are R times the result.
+Eigen::MatrixXd ridge_coefficients(const Eigen::MatrixXd& gram,
+                                   const Eigen::MatrixXd& moments,
+                                   double ridge);
+
+/// What takes the features of an observation to the coefficients of the
+/// posterior's weights, r x r, symmetric; and its eigenvalues' origin.
+struct Gain {
+  Eigen::MatrixXd matrix;
+  Eigen::VectorXd spectrum;  // of the weighted Gram matrix, increasing
+};
+
+/// S (S^2 + delta I)^-1 of a symmetric, indefinite S, by its eigenvectors: a
+/// Cholesky factor of S^2 + delta I would lose half of the digits.
+Gain squared_gain(const Eigen::MatrixXd& gram, double delta);
+
+/// (S + delta I)^-1 of a positive semidefinite S: the importance-weighted form.
+Gain ridge_gain(const Eigen::MatrixXd& gram, double delta);
+
+}  // namespace kbr
+}  // namespace kernelbayes

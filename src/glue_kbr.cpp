@@ -1,0 +1,40 @@
+#include <RcppEigen.h>
+
+#include "core/kbr/gram.hpp"
+#include "core/kbr/operators.hpp"
+
+namespace kbr = kernelbayes::kbr;
+
+namespace {
+
+Rcpp::List to_r(const kbr::Gain& gain) {
+  return Rcpp::List::create(Rcpp::Named("matrix") = gain.matrix,
+                            Rcpp::Named("spectrum") = gain.spectrum);
+}
+
+}  // namespace
+
+// R'R, or R' diag(weights) R.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd features_gram_cpp(
+    const Eigen::Map<Eigen::MatrixXd>& features,
+    const Rcpp::Nullable<Rcpp::NumericVector>& weights) {
+  if (weights.isNull()) return kbr::gram(features);
+  return kbr::weighted_gram(
+      features, Rcpp::as<Eigen::VectorXd>(Rcpp::NumericVector(weights)));
+}
+
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram,
+                                       const Eigen::MatrixXd& moments,
+                                       double ridge) {
+  return kbr::ridge_coefficients(gram, moments, ridge);
+}
+
+// `squared`: S (S^2 + delta)^-1, else (S + delta)^-1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List kbr_gain_cpp(const Eigen::MatrixXd& gram, double delta,
+                        bool squared) {
+  return to_r(squared ? kbr::squared_gain(gram, delta)
+                      : kbr::ridge_gain(gram, delta));
+}
