@@ -1,0 +1,42 @@
+# How many features stand for a kernel: the one place that knows what `rank`
+# and `tol` mean.
+
+#' Features of points under a kernel, G ~ R R'
+#'
+#' @param rank `"auto"`, `"full"`, or the largest number of features. `"auto"`
+#'   is full up to 300 points; beyond, at most 500 features at the tolerance
+#'   1e-6.
+#' @param tol `NULL`, or the share of the trace of G that may be left out; with
+#'   `rank = "auto"` it alone says how many features there are. Without it a
+#'   full or given rank stops early at rounding error only.
+#' @return What `incomplete_cholesky()` returns.
+#' @noRd
+kernel_features <- function(kernel, x, rank = "auto", tol = NULL,
+                            call = rlang::caller_env()) {
+  x <- check_points(x, call = call)
+  limits <- feature_limits(nrow(x), rank, tol, call)
+  incomplete_cholesky(kernel, x, limits$rank, limits$tol, call = call)
+}
+
+#' The largest rank and the tolerance for n points
+#' @noRd
+feature_limits <- function(n, rank, tol, call = rlang::caller_env()) {
+  given <- !is.null(tol)
+  tol <- if (given) check_number(tol, 0, 1, call = call) else 0
+  if (is.numeric(rank)) {
+    return(list(rank = check_count(rank, 1, call = call), tol = tol))
+  }
+  if (!rlang::is_string(rank) || !rank %in% c("auto", "full")) {
+    bad_argument(rank, "rank", '"auto", "full" or a whole number', call)
+  }
+  if (given && rank == "full") {
+    kb_abort(c(
+      "{.arg tol} would have no effect with {.code rank = \"full\"}.",
+      i = "{.code rank = \"auto\"} takes as many features as {.arg tol} needs."
+    ), "argument", argument = "tol", call = call)
+  }
+  if (given || rank == "full" || n <= 300) {
+    return(list(rank = max(n, 1), tol = tol))
+  }
+  list(rank = 500, tol = 1e-6)
+}
