@@ -40,3 +40,13 @@ feature_limits <- function(n, rank, tol, call = rlang::caller_env()) {
   }
   list(rank = 500, tol = 1e-6)
 }
+
+#' The same of a kernel matrix
+#' @noRd
+gram_features <- function(gram, rank = "auto", tol = NULL,
+                          call = rlang::caller_env()) {
+  limits <- feature_limits(nrow(gram), rank, tol, call)
+  incomplete_cholesky_gram(gram, rank = limits$rank, tol = limits$tol,
+    call = call
+  )
+}

@@ -160,9 +160,10 @@ finish_rows <- function(x, y, na_action, arg, outcome_name, call) {
   which(kept)
 }
 
+#' The response as a table; columns of a matrix have names of their own
 #' @noRd
 name_outcome <- function(y, name) {
-  stats::setNames(data.frame(y), name)
+  if (is.matrix(y)) y else stats::setNames(data.frame(y), name)
 }
 
 # Columns ---------------------------------------------------------------------

@@ -5,8 +5,7 @@
 #' Check a formula and take it apart
 #'
 #' @return List of `formula` (one-sided, simplified: dots expanded, `- x`
-#'   carried out), `response` (an expression), `given` (as it came, without
-#'   its environment), `predictors` and `outcomes` (columns of `data` that it
+#'   carried out), `response` (an expression), `predictors` and `outcomes` (columns of `data` that it
 #'   needs), `bare` (predictors that enter as they are), `outcome_name`,
 #'   `n_rows`.
 #' @noRd
@@ -32,13 +31,44 @@ read_formula <- function(formula, data, call) {
   found <- list(predictors = all.vars(rhs), outcomes = all.vars(lhs))
   check_variables(found, data, call)
   variables <- as.list(attr(terms, "variables"))[-(1:2)]
-  given <- formula
-  environment(given) <- globalenv()
   c(found, list(
-    formula = rlang::new_formula(NULL, rhs), response = lhs, given = given,
+    formula = rlang::new_formula(NULL, rhs), response = lhs,
     bare = as.character(Filter(is.symbol, variables)),
     outcome_name = outcome_label(rlang::f_lhs(formula)), n_rows = nrow(data)
   ))
+}
+
+#' A formula as it came, without the environment that it came from
+#' @noRd
+plain_formula <- function(formula) {
+  environment(formula) <- globalenv()
+  formula
+}
+
+#' `a + b ~ x` as `cbind(a, b) ~ x`; anything else as it is
+#' @noRd
+bind_outcomes <- function(formula) {
+  if (!rlang::is_formula(formula, lhs = TRUE)) {
+    return(formula)
+  }
+  parts <- added_terms(rlang::f_lhs(formula))
+  labels <- vapply(parts, outcome_label, "")
+  labels[vapply(parts, is_cbind, NA)] <- ""
+  names(parts) <- labels
+  rlang::f_lhs(formula) <- as.call(c(quote(cbind), parts))
+  formula
+}
+
+#' @noRd
+is_cbind <- function(e) rlang::is_call(e, c("cbind", "as.matrix"))
+
+#' The terms of a sum, in order
+#' @noRd
+added_terms <- function(e) {
+  if (rlang::is_call(e, "+", n = 2)) {
+    return(c(added_terms(e[[2]]), list(e[[3]])))
+  }
+  list(e)
 }
 
 #' @noRd

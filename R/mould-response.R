@@ -1,5 +1,7 @@
 # Responses and weights of the rows: what is accepted, what is stored.
 
+outcome_kinds <- c("numeric", "factor", "either", "matrix")
+
 # Responses -------------------------------------------------------------------
 
 #' A numeric vector or a factor with one value a row
@@ -9,6 +11,9 @@
 #' @noRd
 check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
                           call) {
+  if (outcome == "matrix") {
+    return(check_outcome_matrix(y, arg, n, rows_of, call))
+  }
   given <- y
   if (is.data.frame(y) && ncol(y) == 1) {
     y <- y[[1]]
@@ -24,13 +29,7 @@ check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
   if (!fits || length(dim(y)) > 1) {
     refuse_outcome(given, outcome, arg, call)
   }
-  if (length(y) != n) {
-    where <- if (is.null(rows_of)) "the data" else rows_of
-    kb_abort(c(
-      "{.arg {arg}} must have one value per row of {.arg {where}}: {n}.",
-      x = "It has {length(y)}."
-    ), "outcome", argument = arg, call = call)
-  }
+  check_outcome_rows(length(y), arg, n, rows_of, call)
   if (outcome == "numeric") {
     y <- as.double(y)
     refuse_infinite(name_outcome(y, arg), arg, call)
@@ -40,10 +39,52 @@ check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
 }
 
 #' @noRd
+check_outcome_rows <- function(found, arg, n, rows_of, call) {
+  if (found != n) {
+    where <- if (is.null(rows_of)) "the data" else rows_of
+    kb_abort(c(
+      "{.arg {arg}} must have one value per row of {.arg {where}}: {n}.",
+      x = "It has {found}."
+    ), "outcome", argument = arg, call = call)
+  }
+}
+
+#' Numeric columns; a vector is one
+#' @noRd
+check_outcome_matrix <- function(y, arg, n, rows_of, call) {
+  if (is.data.frame(y) && all(vapply(y, is.numeric, NA))) y <- as.matrix(y)
+  if (!is.numeric(y) || length(dim(y)) > 2 || NCOL(y) == 0) {
+    refuse_outcome(y, "matrix", arg, call)
+  }
+  check_outcome_rows(NROW(y), arg, n, rows_of, call)
+  names <- colnames(y)
+  y <- matrix(as.double(y), n, NCOL(y))
+  if (is.null(names)) names <- outcome_positions(arg, ncol(y))
+  empty <- names == ""
+  names[empty] <- outcome_positions(arg, ncol(y))[empty]
+  colnames(y) <- make.unique(names)
+  refuse_infinite(y, arg, call)
+  y
+}
+
+#' @noRd
+outcome_positions <- function(arg, d) {
+  if (!identical(arg, make.names(arg))) arg <- "x"
+  if (d == 1) arg else paste0(arg, seq_len(d))
+}
+
+#' Rows of a response, a vector or a matrix
+#' @noRd
+outcome_rows <- function(y, rows) {
+  if (is.matrix(y)) y[rows, , drop = FALSE] else y[rows]
+}
+
+#' @noRd
 refuse_outcome <- function(y, outcome, arg, call) {
   wanted <- c(
     numeric = "a numeric vector",
-    factor = "a factor (or a character or logical vector)"
+    factor = "a factor (or a character or logical vector)",
+    matrix = "numeric: a vector, or a matrix or data frame of such columns"
   )[[outcome]]
   type <- if (is.atomic(y) && !is.null(dim(y))) paste(" of type", typeof(y))
   hint <- if (outcome == "factor" && is.numeric(y)) {

@@ -14,7 +14,8 @@
 #' Mould a formula and a data frame
 #'
 #' @param outcome What the engine models, "numeric" or "factor", or "either":
-#'   the mould then says which it is.
+#'   the mould then says which it is; or "matrix": numeric columns, in a formula
+#'   `a + b ~ x`.
 #' @param weights NULL, or a quosure that gives the rows' weights from `data`.
 #' @return List of class `kb_mould`, plain data only: `x` (numeric matrix with
 #'   column names, without intercept), `y` (numeric or factor), `weights` (or
@@ -26,12 +27,10 @@
 #'   `formula`, `levels`.
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
-                          outcome = c("numeric", "factor", "either"),
+                          outcome = outcome_kinds,
                           weights = NULL, call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  outcome <- check_choice(outcome, c("numeric", "factor", "either"),
-    call = call
-  )
+  outcome <- check_choice(outcome, outcome_kinds, call = call)
   if (missing(data)) {
     kb_abort(c(
       "{.arg data} is missing.",
@@ -39,7 +38,10 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     ), "data", call = call)
   }
   data <- check_table(data, "data", call)
-  parts <- read_formula(formula, data, call)
+  parts <- read_formula(
+    if (outcome == "matrix") bind_outcomes(formula) else formula, data, call
+  )
+  parts$outcome_name <- outcome_label(rlang::f_lhs(formula))
   weights <- evaluate_weights(weights, data, call)
   data <- data[unique(c(parts$outcomes, parts$predictors))]
   check_columns(data, parts$bare, "data", call)
@@ -61,11 +63,12 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   )
   finished <- finish_rows(x, y, na_action, "data", parts$outcome_name, call)
   new_mould(
-    x[finished, , drop = FALSE], y[finished], "formula", outcome,
-    weights = weights[keep][finished], blueprint = molded$blueprint, columns = columns, pinned = molded$pinned,
+    x[finished, , drop = FALSE], outcome_rows(y, finished), "formula", outcome,
+    weights = weights[keep][finished], blueprint = molded$blueprint,
+    columns = columns, pinned = molded$pinned,
     kept = keep[finished], n_rows = parts$n_rows,
     outcome_name = parts$outcome_name, outcome_columns = parts$outcomes,
-    outcome_terms = response$terms, formula = parts$given
+    outcome_terms = response$terms, formula = plain_formula(formula)
   )
 }
 
@@ -73,43 +76,44 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
 #'
 #' `x` is a numeric matrix, a data frame (factors, characters and logicals
 #' welcome) or a numeric vector for one column.
+#' @param args What the user calls predictors and response.
 #' @noRd
 mould_xy <- function(x, y, na_action = c("fail", "omit"),
-                     outcome = c("numeric", "factor", "either"),
-                     weights = NULL, call = rlang::caller_env()) {
+                     outcome = outcome_kinds, weights = NULL,
+                     args = c("x", "y"), call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  outcome <- check_choice(outcome, c("numeric", "factor", "either"),
-    call = call
-  )
+  outcome <- check_choice(outcome, outcome_kinds, call = call)
   if (missing(y)) {
     kb_abort(c(
-      "{.arg y} is missing.",
-      i = "It must have one value per row of {.arg x}."
-    ), "outcome", argument = "y", call = call)
+      "{.arg {args[[2]]}} is missing.",
+      i = "It must have one value per row of {.arg {args[[1]]}}."
+    ), "outcome", argument = args[[2]], call = call)
   }
-  x <- check_predictors(x, "x", call)
+  x <- check_predictors(x, args[[1]], call)
   n_rows <- nrow(x)
   positional <- is.null(colnames(x))
   if (positional) {
     colnames(x) <- position_names(ncol(x))
   }
   outcome <- outcome_kind(y, outcome)
-  y <- check_outcome(y, outcome, "y", n_rows, "x", call = call)
-  weights <- check_weights(weights, n_rows, "x", call = call)
-  check_columns(x, colnames(x), "x", call)
-  refuse_infinite(x, "x", call)
-  kept <- which(rows_kept(x, na_action, "x", call) &
-    rows_kept(name_outcome(y, "y"), na_action, "y", call) &
+  y <- check_outcome(y, outcome, args[[2]], n_rows, args[[1]], call = call)
+  weights <- check_weights(weights, n_rows, args[[1]], call = call)
+  check_columns(x, colnames(x), args[[1]], call)
+  refuse_infinite(x, args[[1]], call)
+  kept <- which(rows_kept(x, na_action, args[[1]], call) &
+    rows_kept(name_outcome(y, args[[2]]), na_action, args[[2]], call) &
     weights_kept(weights, na_action, call))
   x <- x[kept, , drop = FALSE]
-  refuse_no_rows(x, "x", call)
+  refuse_no_rows(x, args[[1]], call)
+  y <- outcome_rows(y, kept)
   columns <- learn_columns(x, colnames(x))
-  x <- indicator_matrix(clean_columns(x, columns, "x", call))
-  finished <- finish_rows(x, y[kept], na_action, "x", "y", call)
+  x <- indicator_matrix(clean_columns(x, columns, args[[1]], call))
+  finished <- finish_rows(x, y, na_action, args[[1]], args[[2]], call)
   new_mould(
-    x[finished, , drop = FALSE], y[kept][finished], "xy", outcome,
-    weights = weights[kept][finished], columns = columns, positional = positional, kept = kept[finished],
-    n_rows = n_rows, outcome_name = "y"
+    x[finished, , drop = FALSE], outcome_rows(y, finished), "xy", outcome,
+    weights = weights[kept][finished], columns = columns,
+    positional = positional, kept = kept[finished], n_rows = n_rows,
+    outcome_name = args[[2]]
   )
 }
 
@@ -126,7 +130,8 @@ new_mould <- function(x, y, interface, outcome, weights = NULL,
   structure(
     list(
       x = x, y = y, weights = weights, interface = interface,
-      blueprint = blueprint, columns = columns, pinned = pinned, x_names = colnames(x),
+      blueprint = blueprint, columns = columns, pinned = pinned,
+      x_names = colnames(x),
       positional = positional, n_rows = n_rows,
       omitted = setdiff(seq_len(n_rows), kept), outcome = outcome,
       outcome_name = outcome_name, outcome_columns = outcome_columns,
@@ -184,7 +189,7 @@ mould_forge_xy <- function(mould, newx, newy, call = rlang::caller_env()) {
     "newx",
     levels = mould$levels, call = call
   )
-  forged$complete <- forged$complete & !is.na(forged$y)
+  forged$complete <- forged$complete & stats::complete.cases(forged$y)
   forged
 }
 
@@ -208,10 +213,10 @@ forge_formula <- function(mould, newdata, outcome, arg, call) {
     dimnames = list(NULL, mould$x_names)
   )
   x[complete, ] <- forged$x
-  y <- forged$y[match(seq_len(nrow(x)), which(complete))]
+  y <- outcome_rows(forged$y, match(seq_len(nrow(x)), which(complete)))
   complete <- stats::complete.cases(x)
   if (outcome) {
-    complete <- complete & !is.na(y)
+    complete <- complete & stats::complete.cases(y)
   }
   list(x = blank_rows(x), y = y, complete = complete)
 }
@@ -220,7 +225,8 @@ forge_formula <- function(mould, newdata, outcome, arg, call) {
 forge_complete <- function(mould, data, outcome, arg, call) {
   if (nrow(data) == 0) {
     empty <- list(
-      numeric = double(), factor = factor(levels = mould$levels)
+      numeric = double(), factor = factor(levels = mould$levels),
+      matrix = matrix(0, 0, length(mould$outcome_columns))
     )
     return(list(x = NULL, y = if (outcome) empty[[mould$outcome]]))
   }

@@ -1,0 +1,201 @@
+# Can weights of kbr() be trusted?
+
+#' Diagnostics of kernel Bayes' rule
+#'
+#' Weights of kernel Bayes' rule are signed, and regularisation decides how much
+#' prior and observation count. These numbers say how far that has gone.
+#'
+#' @section Prior sensitivity:
+#' If a prior is tilted, \eqn{\pi_h(x) \propto \pi(x) \exp(h x)}{pi_h(x) ~ pi(x)
+#' exp(h x)}, then Bayes' rule moves the posterior mean by the posterior
+#' variance times h, whatever the likelihood. `sensitivity` is the movement of
+#' the estimate over h times its own posterior variance, summed over the
+#' observations: 1 where the prior counts as it should, 0 where it is ignored,
+#' which is what a small `delta` does (as `delta` goes to 0 the weights do not
+#' depend on the prior). Below 0.5 there is a warning.
+#'
+#' @param object A fit of [kbr()].
+#' @param newdata Observations as in [`predict()`][predict.kb_kbr]; `NULL`: up
+#'   to 50 of the fit at even steps.
+#' @param sensitivity Compute the prior's? It takes two updates of the prior a
+#'   column of the states. Not defined where `kernel_x` is a matrix.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return List of class `kb_kbr_diagnostics`:
+#' * `observations`: data frame with one line a complete observation: `row`,
+#'   `sum` (of the raw weights), `negative` (share of the absolute mass that is
+#'   negative), `ess` (\eqn{(\sum w)^2 / \sum w^2}{(sum w)^2 / sum w^2}), `near`
+#'   (share of k(y, y) that the features explain; near 0 far from all
+#'   observations of the fit).
+#' * `rank`: of states and observations, `unexplained` (shares of the kernels'
+#'   traces), `effective_rank`: \eqn{\sum_k d_k^2 / (d_k^2 +
+#'   \delta)}{sum_k d_k^2 / (d_k^2 + delta)}, d the eigenvalues of R' diag(mu) R
+#'   (\eqn{\sum_k d_k / (d_k + \delta)}{sum_k d_k / (d_k + delta)} for `"iw"`).
+#' * `mu`: sum and share of negative mass of the prior's weights on the states.
+#' * `sensitivity`: one number a column of the states, or `NULL`.
+#'
+#' @section Warnings: `kb_warning_prior` where a sensitivity is below 0.5,
+#'   `kb_warning_weights` where more than 40 percent of the weights' mass is
+#'   negative at the median observation.
+#' @examples
+#' x <- rnorm(400)
+#' fit <- kbr(x, x + 0.7 * rnorm(400))
+#' diagnostics(fit)
+#' @export
+diagnostics.kb_kbr <- function(object, newdata = NULL, sensitivity = TRUE,
+                               ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  sensitivity <- check_flag(sensitivity)
+  seen <- diagnosed_observations(object, newdata, call)
+  out <- structure(
+    list(
+      observations = weight_facts(object, seen),
+      rank = c(
+        x = ncol(object$features$x$factor), y = ncol(object$features$y$factor)
+      ),
+      unexplained = vapply(object$features, unexplained, 0),
+      effective_rank = effective_rank(object),
+      mu = c(sum = sum(object$mu), negative = negative_share(object$mu)),
+      sensitivity = if (sensitivity) prior_sensitivity(object, seen, call)
+    ),
+    class = "kb_kbr_diagnostics"
+  )
+  warn_kbr_quality(out, call)
+  out
+}
+
+#' @noRd
+diagnosed_observations <- function(fit, newdata, call) {
+  if (is.null(newdata)) {
+    rows <- spread_over(fit$time, min(fit$time, 50))
+    return(c(observe_rows(fit, rows), list(rows = rows)))
+  }
+  known <- kbr_rows(fit, newdata, call)
+  rows <- which(known$complete)
+  c(observe(fit, known$y[rows, , drop = FALSE]), list(rows = rows))
+}
+
+#' @noRd
+weight_facts <- function(fit, seen) {
+  w <- raw_weights(fit, seen)
+  sums <- raw_moments(fit, seen)[1, ]
+  data.frame(
+    row = seen$rows, sum = sums, negative = apply(w, 1, negative_share),
+    ess = sums^2 / rowSums(w^2), near = seen$near
+  )
+}
+
+#' @noRd
+negative_share <- function(w) sum(pmax(-w, 0)) / sum(abs(w))
+
+#' @noRd
+unexplained <- function(features) {
+  if (features$trace == 0) 0 else features$residual / features$trace
+}
+
+#' @noRd
+effective_rank <- function(fit) {
+  d <- fit$posterior$spectrum
+  delta <- fit$settings$delta
+  if (fit$settings$method == "kbr") {
+    return(sum(d^2 / (d^2 + delta)))
+  }
+  sum(d / (d + delta))
+}
+
+#' Movement of the posterior mean under tilts of the prior, over what Bayes'
+#' rule says it is; NULL where the prior's points are not known
+#' @noRd
+prior_sensitivity <- function(fit, seen, call) {
+  if (is.null(fit$features$x$kernel)) {
+    return(NULL)
+  }
+  prior <- fit$prior
+  if (is.null(prior$points)) {
+    points <- fit$data$x
+    weights <- rep(1 / nrow(points), nrow(points))
+  } else {
+    points <- prior$points
+    weights <- prior$weights
+  }
+  moments <- kbr_moments(fit, seen)
+  variance <- moments$second / moments$sum - (moments$first / moments$sum)^2
+  vapply(stats::setNames(seq_len(ncol(points)), colnames(fit$data$x)),
+    function(j) {
+      spread <- weighted_sd(points[, j], weights)
+      if (spread == 0) {
+        return(NA_real_)
+      }
+      h <- 0.05 / spread
+      shifted <- lapply(c(h, -h), function(h) {
+        tilt <- weights * exp(h * (points[, j] - mean(points[, j])))
+        tilted <- set_prior(fit, list(points = points, weights = tilt), call)
+        tilted$settings$normalize <- TRUE
+        kbr_mean_column(tilted, seen, j)
+      })
+      sum(shifted[[1]] - shifted[[2]], na.rm = TRUE) /
+        (2 * h * sum(variance[, j], na.rm = TRUE))
+    }, 0)
+}
+
+#' @noRd
+kbr_mean_column <- function(fit, seen, j) {
+  seen$coef <- fit$posterior$gain %*% t(seen$phi)
+  moments <- kbr_moments(fit, seen)
+  moments$first[, j] / moments$sum
+}
+
+#' @noRd
+weighted_sd <- function(x, w) {
+  sqrt(max(sum(w * x^2) - sum(w * x)^2, 0))
+}
+
+#' @noRd
+warn_kbr_quality <- function(d, call) {
+  low <- which(d$sensitivity < 0.5)
+  if (length(low) > 0) {
+    kb_warn(c(
+      "The prior moves the posterior of {.val {names(low)}} by
+       {format(100 * min(d$sensitivity[low]), digits = 2)} percent of what
+       Bayes' rule says.",
+      i = "A larger {.arg delta}, more pairs, or {.fn tune_kbr}, helps."
+    ), "prior", call = call)
+  }
+  negative <- stats::median(d$observations$negative)
+  if (isTRUE(negative > 0.4)) {
+    kb_warn(c(
+      "At the median observation {format(100 * negative, digits = 2)} percent
+       of the weights' absolute mass is negative.",
+      i = "A larger {.arg delta}, or {.code method = \"iw\"}, helps."
+    ), "weights", call = call)
+  }
+}
+
+#' @export
+print.kb_kbr_diagnostics <- function(x, ...) {
+  percent <- function(v) paste0(format(100 * v, digits = 2), "%")
+  middle <- function(v) format(stats::median(v), digits = 3)
+  o <- x$observations
+  cat(
+    "at ", nrow(o), " observations, medians: sum of weights ", middle(o$sum),
+    ", negative mass ", percent(stats::median(o$negative)),
+    ", effective sample size ", middle(o$ess), "\n",
+    "rank: ", x$rank[["x"]], " of states, ", x$rank[["y"]],
+    " of observations, of these effective ",
+    format(x$effective_rank, digits = 3), "; unexplained ",
+    percent(max(x$unexplained)), "\n",
+    "prior's weights on the states: sum ", format(x$mu[["sum"]], digits = 3),
+    ", negative mass ", percent(x$mu[["negative"]]), "\n",
+    if (!is.null(x$sensitivity)) {
+      paste0(
+        "prior sensitivity (1 is exact): ",
+        paste(names(x$sensitivity), format(x$sensitivity, digits = 2),
+          collapse = ", "
+        ), "\n"
+      )
+    },
+    sep = ""
+  )
+  invisible(x)
+}

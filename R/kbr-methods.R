@@ -1,0 +1,266 @@
+# Methods of fits of kbr(), apart from predict(), plot() and update().
+
+#' @export
+print.kb_kbr <- function(x, digits = 3, ...) {
+  show <- function(v) format(v, digits = digits)
+  settings <- x$settings
+  cat(
+    "Kernel Bayes' rule",
+    if (settings$method == "iw") ", importance-weighted", "\n",
+    if (!is.null(x$mould$formula)) {
+      paste0("  formula:      ", one_line(x$mould$formula), "\n")
+    },
+    "  pairs:        ", x$time, ", ", counted(ncol(x$data$x), "state column"),
+    ", ", counted(ncol(x$data$y), "observation column"),
+    if (settings$scale) ", standardised", "\n",
+    "  states:       ", feature_line(x$features$x, show), "\n",
+    "  observations: ", feature_line(x$features$y, show), "\n",
+    "  prior:        ", prior_line(x$prior), "\n",
+    "  eps, delta:   ", show(settings$eps), ", ", show(settings$delta), "\n",
+    "  time:         ", format(round(x$seconds, 3)), " s\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @noRd
+feature_line <- function(features, show) {
+  kernel <- if (is.null(features$kernel)) {
+    "kernel matrix"
+  } else {
+    shorten(format(features$kernel))
+  }
+  left <- unexplained(features)
+  paste0(
+    kernel, ", rank ", ncol(features$factor),
+    if (left > 1e-10) paste0(", ", show(100 * left), "% unexplained")
+  )
+}
+
+#' @noRd
+prior_line <- function(prior) {
+  if (is.null(prior)) {
+    return("that of the pairs")
+  }
+  counted(length(prior$weights), "weighted point")
+}
+
+# Summary ----------------------------------------------------------------------
+
+#' Summary of kernel Bayes' rule
+#'
+#' @param object A fit of [kbr()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return A list of class `summary.kb_kbr`: `fit`, `states` (a data frame with
+#'   one line a column of states: `prior_mean`, `prior_sd`, of the pairs'
+#'   states, `rmse` of the posterior means at the fit's own observations and
+#'   `posterior_sd`, the root of their mean variance) and `diagnostics`, see
+#'   [diagnostics()][diagnostics.kb_kbr].
+#' @export
+summary.kb_kbr <- function(object, ...) {
+  check_no_dots(...)
+  x <- object$data$x
+  seen <- observe_rows(object, seq_len(object$time))
+  moments <- kbr_moments(object, seen)
+  variance <- moments$second / moments$sum - (moments$first / moments$sum)^2
+  residual <- x - kbr_mean(object, seen)
+  structure(
+    list(
+      fit = object,
+      states = data.frame(
+        state = colnames(x), prior_mean = colMeans(x),
+        prior_sd = apply(x, 2, stats::sd),
+        rmse = sqrt(colMeans(residual^2, na.rm = TRUE)),
+        posterior_sd = sqrt(pmax(colMeans(variance, na.rm = TRUE), 0)),
+        row.names = NULL
+      ),
+      diagnostics = diagnostics(object)
+    ),
+    class = "summary.kb_kbr"
+  )
+}
+
+#' @export
+print.summary.kb_kbr <- function(x, digits = 3, ...) {
+  print(x$fit, digits = digits)
+  cat("\nStates, at the observations of the fit\n")
+  print(x$states, digits = digits, row.names = FALSE)
+  cat("\n")
+  print(x$diagnostics)
+  invisible(x)
+}
+
+# Methods of stats -------------------------------------------------------------
+
+#' @export
+fitted.kb_kbr <- function(object, ...) {
+  check_no_dots(...)
+  kbr_mean(object, observe_rows(object, seq_len(object$time)))
+}
+
+#' @export
+residuals.kb_kbr <- function(object, ...) {
+  check_no_dots(...)
+  object$data$x - stats::fitted(object)
+}
+
+#' @export
+coef.kb_kbr <- function(object, ...) kbr_has_no("coef")
+
+#' @export
+sigma.kb_kbr <- function(object, ...) kbr_has_no("sigma")
+
+#' @export
+logLik.kb_kbr <- function(object, ...) kbr_has_no("logLik")
+
+#' @noRd
+kbr_has_no <- function(what, call = rlang::caller_env()) {
+  kb_abort(c(
+    "{.fn {what}} is not defined for fits of {.fn kbr}.",
+    i = "It has weights in place of parameters: see
+         {.code predict(type = \"weights\")}."
+  ), "not_defined", call = call)
+}
+
+#' Draws of the posterior at observations
+#'
+#' `simulate()` takes states at random from 1000 herded ones (or `nsim`, if that
+#' is more), `as_draws()` gives the herded ones themselves: see
+#' [`predict(type = "draws")`][predict.kb_kbr].
+#'
+#' @param object,x A fit of [kbr()].
+#' @param nsim,ndraws Number of draws at each observation.
+#' @param seed A whole number, or `NULL`: the fit's.
+#' @param newdata Observations, see [predict.kb_kbr()]; `NULL`: those of the
+#'   fit.
+#' @param ... Not used: unknown arguments are errors.
+#' @return `simulate()`: an array, draws x states x observations. `as_draws()`:
+#'   a [posterior::draws_matrix], with variables named after the states for one
+#'   observation, and `state[i]` for several.
+#' @examples
+#' x <- rnorm(300)
+#' fit <- kbr(x, x + 0.5 * rnorm(300))
+#' as_draws(fit, newdata = 1)
+#' @export
+simulate.kb_kbr <- function(object, nsim = 1, seed = NULL, newdata = NULL,
+                            ...) {
+  check_no_dots(...)
+  nsim <- check_count(nsim, 1)
+  draws <- stats::predict(object, newdata,
+    type = "draws", ndraws = max(1000, nsim)
+  )
+  with_local_seed(if (is.null(seed)) object$seed else seed, {
+    for (i in seq_len(dim(draws)[[3]])) {
+      draws[, , i] <- draws[sample.int(dim(draws)[[1]]), , i]
+    }
+  })
+  draws[seq_len(nsim), , , drop = FALSE]
+}
+
+#' @rdname simulate.kb_kbr
+#' @export
+as_draws.kb_kbr <- function(x, newdata = NULL, ndraws = 200, ...) {
+  check_no_dots(...)
+  draws <- stats::predict(x, newdata, type = "draws", ndraws = ndraws)
+  size <- dim(draws)
+  names <- rep(colnames(x$data$x), size[[3]])
+  if (size[[3]] > 1) {
+    names <- paste0(names, "[", rep(seq_len(size[[3]]), each = size[[2]]), "]")
+  }
+  posterior::as_draws_matrix(matrix(draws, size[[1]],
+    dimnames = list(NULL, names)
+  ))
+}
+
+#' @export
+timings.kb_kbr <- function(object, ...) {
+  check_no_dots(...)
+  list(total = object$seconds)
+}
+
+# generics ---------------------------------------------------------------------
+
+#' Posteriors as data frames
+#'
+#' @param x A fit of [kbr()].
+#' @param newdata Observations, see [predict.kb_kbr()]; `NULL`: those of the
+#'   fit.
+#' @param data As `newdata`.
+#' @param level Probability of the intervals, whose ends are quantiles.
+#' @param ... Not used: unknown arguments are errors.
+#' @return Data frames. `tidy()`: one line an observation and state, with `row`,
+#'   `term`, `estimate` (posterior mean), `std.error` (posterior sd), `conf.low`
+#'   and `conf.high`. `glance()`: one line with `nobs`, `rank_x`, `rank_y`,
+#'   `effective_rank`, `eps`, `delta`, `seconds`. `augment()`: the observations
+#'   with `.fitted_<state>`, `.lower_<state>` and `.upper_<state>`.
+#' @examples
+#' x <- rnorm(300)
+#' fit <- kbr(x, x + 0.5 * rnorm(300))
+#' tidy(fit, newdata = c(-1, 1))
+#' glance(fit)
+#' augment(fit, newdata = c(-1, 1))
+#' @name tidy.kb_kbr
+NULL
+
+#' @rdname tidy.kb_kbr
+#' @export
+tidy.kb_kbr <- function(x, newdata = NULL, level = 0.9, ...) {
+  check_no_dots(...)
+  bands <- state_bands(x, newdata, level, rlang::current_env())
+  n <- nrow(bands$mean)
+  data.frame(
+    row = rep(seq_len(n), ncol(bands$mean)),
+    term = rep(colnames(bands$mean), each = n),
+    estimate = as.vector(bands$mean), std.error = as.vector(bands$sd),
+    conf.low = as.vector(bands$lower), conf.high = as.vector(bands$upper)
+  )
+}
+
+#' @noRd
+state_bands <- function(fit, newdata, level, call) {
+  level <- check_number(level, 0, 1, open = TRUE, call = call)
+  ends <- stats::predict(fit, newdata,
+    type = "quantile", probs = interval_ends(level)
+  )
+  side <- function(k) matrix(ends[, , k], dim(ends)[[1]])
+  list(
+    mean = stats::predict(fit, newdata),
+    sd = stats::predict(fit, newdata, type = "sd"),
+    lower = side(1), upper = side(2)
+  )
+}
+
+#' @rdname tidy.kb_kbr
+#' @export
+glance.kb_kbr <- function(x, ...) {
+  check_no_dots(...)
+  data.frame(
+    nobs = x$time, rank_x = ncol(x$features$x$factor),
+    rank_y = ncol(x$features$y$factor), effective_rank = effective_rank(x),
+    eps = x$settings$eps, delta = x$settings$delta, seconds = x$seconds
+  )
+}
+
+#' @rdname tidy.kb_kbr
+#' @export
+augment.kb_kbr <- function(x, data = NULL, newdata = NULL, level = 0.9, ...) {
+  check_no_dots(...)
+  new <- augment_rows(data, newdata, rlang::current_env())
+  bands <- state_bands(x, new, level, rlang::current_env())
+  out <- if (is.null(new)) {
+    as.data.frame(x$data$y)
+  } else if (is.data.frame(new)) {
+    new
+  } else {
+    as.data.frame(matrix(as.vector(new), nrow(bands$mean), dimnames = list(
+      NULL, names(x$mould$columns)
+    )))
+  }
+  for (j in seq_len(ncol(bands$mean))) {
+    state <- colnames(bands$mean)[[j]]
+    out[[paste0(".fitted_", state)]] <- bands$mean[, j]
+    out[[paste0(".lower_", state)]] <- bands$lower[, j]
+    out[[paste0(".upper_", state)]] <- bands$upper[, j]
+  }
+  out
+}

@@ -1,0 +1,206 @@
+# Plots of kbr(): the posterior at one observation.
+
+#' Plot the posterior of kernel Bayes' rule
+#'
+#' @param x A fit of [kbr()].
+#' @param newdata One observation, see [predict.kb_kbr()].
+#' @param type `"marginals"`: prior (grey) and posterior density of up to nine
+#'   columns of the states, with the posterior mean and interval. `"joint"`: the
+#'   states of two columns, in grey, and contours of the posterior density.
+#'   `"weights"`: the weights of the states, against one column.
+#' @param columns Which columns of the states: names or numbers. `NULL`: the
+#'   first nine, two or one.
+#' @param level Probability of the interval.
+#' @param n Number of points of a curve, or along each side of a grid; at least
+#'   10.
+#' @param ... Titles, limits and axes, see [graphics::plot.default()].
+#'
+#' @return Invisibly a data frame of what was drawn: `state`, `at`, `prior`,
+#'   `posterior`; for `"joint"` `at_1`, `at_2`, `posterior`; for `"weights"`
+#'   `state`, `weight`.
+#' @section Errors: As in [predict.kb_kbr()]; more than one observation is an
+#'   error of class `kb_error_argument`.
+#' @examples
+#' pairs <- kbr_simulate(
+#'   function(n) matrix(rnorm(2 * n), n),
+#'   function(x) x[, 1] * x[, 2] + 0.2 * rnorm(nrow(x)),
+#'   n = 500, seed = 1
+#' )
+#' fit <- kbr(pairs)
+#' plot(fit, 1.5)
+#' plot(fit, 1.5, type = "joint")
+#' @export
+plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
+                        columns = NULL, level = 0.9, n = NULL, ...) {
+  type <- check_choice(type, c("marginals", "joint", "weights"))
+  check_plot_dots(list(...))
+  call <- rlang::current_env()
+  level <- check_number(level, 0, 1, open = TRUE)
+  if (missing(newdata)) newdata <- NULL
+  w <- one_observation(x, newdata, call)
+  most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
+  columns <- state_columns(x, columns, most, exactly = type == "joint", call)
+  n <- if (is.null(n)) c(200, 50)[[1 + (type == "joint")]] else check_count(n, 10)
+  invisible(switch(type,
+    marginals = plot_marginals(x, w, columns, level, n, ...),
+    joint = plot_joint(x, w, columns, n, ...),
+    weights = plot_weights(x, w, columns, ...)
+  ))
+}
+
+#' The weights of the states at the observation, which sum to one
+#' @noRd
+one_observation <- function(fit, newdata, call) {
+  if (is.null(newdata)) {
+    bad_argument(newdata, "newdata", "one observation", call)
+  }
+  rows <- kbr_rows(fit, newdata, call)
+  if (length(rows$complete) != 1 || !rows$complete) {
+    bad_argument(newdata, "newdata", "one observation without missing values",
+      call
+    )
+  }
+  seen <- observe(fit, rows$y)
+  warn_far(seen, call)
+  w <- shares(raw_weights(fit, seen))
+  if (!all(is.finite(w))) {
+    kb_abort("The weights cancel in their sum: there is no posterior to draw.",
+      "weights",
+      call = call
+    )
+  }
+  w
+}
+
+#' @noRd
+state_columns <- function(fit, columns, most, exactly, call) {
+  names <- colnames(fit$data$x)
+  if (is.null(columns)) {
+    columns <- utils::head(names, most)
+  } else if (is.numeric(columns)) {
+    columns <- names[columns]
+  }
+  fine <- length(columns) > 0 && !anyNA(columns) && all(columns %in% names) &&
+    length(columns) <= most && (!exactly || length(columns) == most)
+  if (!fine) {
+    bad_argument(columns, "columns", paste0(
+      if (exactly) "" else "up to ", most, " of the states' columns (",
+      toString(names, 60), ")"
+    ), call)
+  }
+  columns
+}
+
+#' @noRd
+plot_marginals <- function(fit, w, columns, level, n, ...) {
+  if (length(columns) > 1) {
+    across <- ceiling(sqrt(length(columns)))
+    old <- graphics::par(
+      mfrow = c(ceiling(length(columns) / across), across),
+      mar = c(4, 4, 2, 1)
+    )
+    on.exit(graphics::par(old))
+  }
+  drawn <- lapply(columns, function(column) {
+    plot_marginal(fit, w, column, level, n, ...)
+  })
+  do.call(rbind, drawn)
+}
+
+#' @noRd
+plot_marginal <- function(fit, w, column, level, n, ...) {
+  x <- fit$data$x[, column]
+  prior <- prior_sample(fit, column)
+  at <- seq(min(x, prior$x), max(x, prior$x), length.out = n)
+  posterior <- marginal_density(x, w, at)
+  before <- marginal_density(prior$x, matrix(prior$weights, 1), at)
+  base_plot(list(
+    x = range(at), y = c(min(0, posterior), max(before, posterior)),
+    type = "n", xlab = column, ylab = "density"
+  ), ...)
+  graphics::polygon(c(at, rev(at)), c(before, 0 * before),
+    col = kb_colour("grey", 0.25), border = NA
+  )
+  graphics::lines(at, posterior, lwd = 2, col = kb_colour("blue"))
+  order <- order(x)
+  ends <- signed_quantiles(x[order], w[order], interval_ends(level))
+  height <- graphics::par("usr")[[3]]
+  graphics::segments(ends[[1]], height, ends[[2]], height,
+    lwd = 6, col = kb_colour("sky"), lend = 1, xpd = NA
+  )
+  graphics::points(sum(w * x), height, pch = 19, xpd = NA,
+    col = kb_colour("blue")
+  )
+  key_above(list(
+    prior = list(fill = kb_colour("grey", 0.25), border = NA),
+    posterior = list(lwd = 2, col = kb_colour("blue")),
+    "mean and interval" = list(
+      lwd = 6, pch = 19, col = kb_colour("sky")
+    )
+  ))
+  data.frame(state = column, at = at, prior = before, posterior = posterior)
+}
+
+#' Points of the prior and their weights, one column
+#' @noRd
+prior_sample <- function(fit, column) {
+  x <- fit$data$x[, column]
+  prior <- fit$prior
+  if (!is.null(prior$points)) {
+    at <- match(column, colnames(fit$data$x))
+    return(list(x = prior$points[, at], weights = prior$weights))
+  }
+  even <- is.null(prior) || length(prior$weights) != length(x)
+  list(
+    x = x, weights = if (even) rep(1 / length(x), length(x)) else prior$weights
+  )
+}
+
+#' @noRd
+marginal_density <- function(x, w, at) {
+  x <- matrix(x)
+  width <- density_bandwidth(x, w, NULL, rlang::caller_env())[[1]]
+  kernel_sum(kernel_gaussian(width), matrix(at), x, as.vector(w)) /
+    (sqrt(2 * pi) * width)
+}
+
+#' @noRd
+plot_joint <- function(fit, w, columns, n, ...) {
+  x <- fit$data$x[, columns]
+  sides <- lapply(1:2, function(j) {
+    seq(min(x[, j]), max(x[, j]), length.out = n)
+  })
+  grid <- as.matrix(expand.grid(sides))
+  widths <- density_bandwidth(x, w, NULL, rlang::caller_env())
+  density <- kernel_sum(kernel_gaussian(as.vector(widths)), grid, x, as.vector(w)) /
+    (2 * pi * prod(widths))
+  shown <- spread_over(nrow(x), min(nrow(x), 2000))
+  base_plot(list(
+    x = x[shown, 1], y = x[shown, 2], pch = 16, cex = 0.5,
+    col = kb_colour("grey", 0.3), xlab = columns[[1]], ylab = columns[[2]]
+  ), ...)
+  graphics::contour(sides[[1]], sides[[2]], matrix(density, n),
+    add = TRUE, levels = max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8),
+    drawlabels = FALSE, col = kb_colour("blue"), lwd = 1.5
+  )
+  mean <- as.vector(w %*% x)
+  graphics::points(mean[[1]], mean[[2]], pch = 19, col = kb_colour("orange"))
+  key_above(list(
+    states = list(pch = 16, col = kb_colour("grey", 0.5)),
+    posterior = list(lwd = 1.5, col = kb_colour("blue")),
+    mean = list(pch = 19, col = kb_colour("orange"))
+  ))
+  data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
+}
+
+#' @noRd
+plot_weights <- function(fit, w, column, ...) {
+  x <- fit$data$x[, column]
+  w <- as.vector(w)
+  base_plot(list(
+    x = x, y = w, type = "h", xlab = column, ylab = "weight",
+    col = ifelse(w < 0, kb_colour("orange", 0.6), kb_colour("blue", 0.6))
+  ), ...)
+  graphics::abline(h = 0, col = kb_colour("grey", 0.5))
+  data.frame(state = x, weight = w)
+}

@@ -1,0 +1,208 @@
+# From a prior to what each observation needs: weights mu of the states (the
+# kernel sum rule), the gain, and moments contracted with the features of the
+# observations. Notation of the spec: w = diag(mu) R_Y gain phi_Y(y).
+
+#' Give a fit a prior: all that depends on it
+#' @noRd
+set_prior <- function(fit, prior, call) {
+  features <- fit$features
+  # Not removed where NULL: `fit$prior` would match `fit$prior_mean` in part.
+  fit["prior"] <- list(check_prior(prior, fit, call))
+  fit$prior_mean <- prior_features(fit, call)
+  coef <- ridge_coefficients_cpp(
+    fit$gram_x, as.matrix(fit$prior_mean), fit$time * fit$settings$eps
+  )
+  fit$mu <- as.vector(features$x$factor %*% coef)
+  fit$posterior <- kbr_posterior(fit)
+  fit
+}
+
+#' Features of the prior's kernel mean
+#' @noRd
+prior_features <- function(fit, call) {
+  prior <- fit$prior
+  features <- fit$features$x
+  if (is.null(prior)) {
+    return(colMeans(features$factor))
+  }
+  if (is.null(prior$points) && is.null(prior$gram)) {
+    return(as.vector(crossprod(features$factor, prior$weights)))
+  }
+  new <- if (is.null(features$kernel)) {
+    t(prior$gram)
+  } else {
+    scaling_x(fit$settings$scaling$x, prior$points)
+  }
+  blocks <- lapply(row_blocks(new, ncol(features$factor)), function(rows) {
+    crossprod(
+      incomplete_cholesky_features(features, new[rows, , drop = FALSE]),
+      prior$weights[rows]
+    )
+  })
+  as.vector(Reduce(`+`, blocks))
+}
+
+#' @return List: `gain` (r x r), `spectrum` (of the weighted Gram matrix of the
+#'   observations' features), `center` (d), `moments` (functions of the state,
+#'   weighted by mu, times features, (1 + 2 d) x r: rows are those of 1, of
+#'   x - center and of its square), `mass` (see `sum_is_noise()`).
+#' @noRd
+kbr_posterior <- function(fit) {
+  factor <- fit$features$y$factor
+  squared <- fit$settings$method == "kbr"
+  mu <- fit$mu
+  if (!squared) mu <- pmax(mu, 0)
+  gain <- kbr_gain_cpp(features_gram_cpp(factor, mu), fit$settings$delta, squared)
+  center <- colMeans(fit$data$x)
+  centred <- sweep(fit$data$x, 2, center)
+  list(
+    gain = gain$matrix, spectrum = gain$spectrum, center = center,
+    moments = crossprod(cbind(1, centred, centred^2) * mu, factor),
+    mass = sum(abs(mu) * sqrt(rowSums(factor^2)))
+  )
+}
+
+#' @noRd
+kbr_mu <- function(fit) {
+  if (fit$settings$method == "kbr") fit$mu else pmax(fit$mu, 0)
+}
+
+# Priors -----------------------------------------------------------------------
+
+#' @return NULL, or a list of `points` or `gram` (or neither), and `weights`.
+#' @noRd
+check_prior <- function(prior, fit, call) {
+  if (is.null(prior)) {
+    return(NULL)
+  }
+  if (inherits(prior, "kb_kernel_mean")) {
+    prior <- list(points = prior$points, weights = prior$weights)
+  }
+  by_gram <- is.null(fit$features$x$kernel)
+  known <- c(if (by_gram) "gram" else "points", "weights")
+  if (!is.list(prior) || is.data.frame(prior) ||
+    !all(rlang::names2(prior) %in% known) || length(prior) == 0) {
+    bad_argument(prior, "prior", paste0(
+      "NULL, or a list of ", paste0("`", known, "`", collapse = " and ")
+    ), call)
+  }
+  out <- if (by_gram) {
+    prior_gram(prior$gram, fit$time, call)
+  } else {
+    prior_points(prior$points, fit, call)
+  }
+  size <- if (length(out) == 0) fit$time else NROW(out$points)
+  if (!is.null(out$gram)) size <- ncol(out$gram)
+  c(out, list(weights = prior_weights(prior$weights, size, call)))
+}
+
+#' @noRd
+prior_points <- function(points, fit, call) {
+  if (is.null(points)) {
+    return(list())
+  }
+  names <- colnames(fit$data$x)
+  if (is.data.frame(points) && all(names %in% names(points))) {
+    points <- points[names]
+  }
+  points <- check_points(points, "prior$points", call)
+  if (ncol(points) != length(names)) {
+    kb_abort(c(
+      "{.arg prior$points} must have {length(names)} column{?s}, as the states.",
+      x = "It has {ncol(points)}."
+    ), "dimension", argument = "prior", call = call)
+  }
+  list(points = points)
+}
+
+#' @noRd
+prior_gram <- function(gram, n, call) {
+  if (is.null(gram)) {
+    return(list())
+  }
+  gram <- check_points(gram, "prior$gram", call)
+  if (nrow(gram) != n) {
+    kb_abort(c(
+      "{.arg prior$gram} must have a row for each state: {n}.",
+      x = "It has {nrow(gram)}."
+    ), "dimension", argument = "prior", call = call)
+  }
+  list(gram = gram)
+}
+
+#' @noRd
+prior_weights <- function(weights, size, call) {
+  if (is.null(weights)) {
+    return(rep(1 / size, size))
+  }
+  fine <- is.numeric(weights) && length(weights) == size &&
+    all(is.finite(weights)) && sum(weights) > 0
+  if (!isTRUE(fine)) {
+    bad_argument(weights, "prior$weights", paste0(
+      "finite numbers with a positive sum, one a point of the prior (", size,
+      ")"
+    ), call)
+  }
+  as.double(weights) / sum(weights)
+}
+
+# Observations -----------------------------------------------------------------
+
+#' Features of observations: complete rows of newdata
+#' @return List of `phi` (rows x r), `coef` (gain times phi, r x rows) and
+#'   `near`: how much of k(y, y) the features explain.
+#' @noRd
+observe <- function(fit, y) {
+  features <- fit$features$y
+  phi <- incomplete_cholesky_features(features, y)
+  list(
+    phi = phi, coef = fit$posterior$gain %*% t(phi),
+    near = rowSums(phi^2) / self_kernel(features, y)
+  )
+}
+
+#' The same of rows of the fit, whose features are known
+#' @noRd
+observe_rows <- function(fit, rows) {
+  phi <- fit$features$y$factor[rows, , drop = FALSE]
+  list(
+    phi = phi, coef = fit$posterior$gain %*% t(phi),
+    near = rep(1, length(rows))
+  )
+}
+
+#' @noRd
+self_kernel <- function(features, y) {
+  if (is.null(features$kernel)) {
+    # The kernel at new points is not known: that of the sample stands for it.
+    return(rep(features$trace / nrow(features$factor), nrow(y)))
+  }
+  kernel_self(features$kernel, y)
+}
+
+#' Raw sums, means and second moments: (1 + 2 d) x rows
+#' @noRd
+raw_moments <- function(fit, seen) fit$posterior$moments %*% seen$coef
+
+#' Raw weights, rows x n
+#' @noRd
+raw_weights <- function(fit, seen) {
+  t(kbr_mu(fit) * (fit$features$y$factor %*% seen$coef))
+}
+
+#' Is the sum of weights nothing but rounding? Relative to a bound of the sum of
+#' their absolute values: sums of 1e-11 are fine in high dimensions
+#' @noRd
+sum_is_noise <- function(fit, seen, sums) {
+  bound <- fit$posterior$mass * sqrt(colSums(seen$coef^2))
+  abs(sums) <= 1e-10 * bound
+}
+
+#' What weights are divided by: their sums, NA where these are noise, or 1
+#' @noRd
+weight_divisor <- function(fit, seen, sums) {
+  if (!fit$settings$normalize) {
+    return(rep(1, length(sums)))
+  }
+  ifelse(sum_is_noise(fit, seen, sums), NA_real_, sums)
+}

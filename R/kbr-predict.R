@@ -1,0 +1,475 @@
+# Predictions of kbr(): the posterior of the state at observations.
+
+kbr_types <- c(
+  "mean", "map", "sd", "quantile", "weights", "expectation", "draws",
+  "density", "embedding"
+)
+
+#' The posterior of the state at observations
+#'
+#' @param object A fit of [kbr()].
+#' @param newdata Observations, one a row: a matrix, a data frame or a vector
+#'   (of one column: several observations), with the columns of the fit. Where
+#'   `kernel_y` is a matrix: kernel values of observations (rows) and all n of
+#'   the sample (columns). `NULL`: those of the fit.
+#' @param type What is wanted, see below.
+#' @param f For `"expectation"`: a function of the matrix of states, n x d,
+#'   that returns a vector of length n or a matrix of n rows.
+#' @param probs For `"quantile"`: probabilities between 0 and 1.
+#' @param ndraws For `"draws"`: how many, at least 1.
+#' @param at For `"density"`: points, M x d.
+#' @param bandwidth For `"density"`: standard deviations of the smoothing
+#'   kernel, one or d positive numbers in the units of the states. `NULL`:
+#'   \eqn{s (4 / ((d + 2) m))^{1 / (d + 4)}}{s (4 / ((d + 2) m))^(1 / (d + 4))},
+#'   s the posterior's standard deviation and m the effective sample size.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return With N rows of `newdata`, d columns of states and n pairs:
+#' * `"mean"`, `"sd"`: N x d. Where weights make a variance negative, `"sd"` is
+#'   `NA` with a warning of class `kb_warning_weights`. With the rotation kernel
+#'   the mean is that on the group, nearest to the weighted mean of the
+#'   matrices.
+#' * `"map"`: N x d, the mode of the kernel mean, with the attribute `converged`
+#'   (logical, one a row).
+#' * `"quantile"`: N x d x probabilities. As weights may be negative, their
+#'   cumulative sums are replaced by the nearest increasing function first.
+#' * `"weights"`: N x n. They sum to one with `normalize = TRUE`.
+#' * `"expectation"`: N x columns of f: sums of weights times f at the states.
+#' * `"draws"`: `ndraws` x d x N, states chosen by kernel herding, see [herd()]:
+#'   equally weighted and never of negative weight. Not random.
+#' * `"density"`: N x M, weights times a Gaussian density about each state. It
+#'   may be negative where negative weights prevail.
+#' * `"embedding"`: a list of N [kernel means][kernel_mean].
+#'
+#' Rows of missing values give `NA`. An observation so far from all others that
+#' its kernel says nothing is a warning of class `kb_warning_far`, and one whose
+#' weights cancel in their sum gives `NA` and a warning of class
+#' `kb_warning_weights`.
+#'
+#' @section Errors: Columns that are not those of the fit are an error of class
+#'   `kb_error_columns`, infinite values `kb_error_infinite`, arguments of
+#'   another type than asked for `kb_error_argument`.
+#' @examples
+#' pairs <- kbr_simulate(
+#'   function(n) matrix(rnorm(2 * n), n),
+#'   function(x) cbind(x[, 1] + x[, 2], x[, 1] * x[, 2]) + 0.3 * rnorm(nrow(x)),
+#'   n = 400, seed = 1
+#' )
+#' fit <- kbr(pairs)
+#' new <- rbind(c(1, 0), c(0, -1))
+#' predict(fit, new)
+#' predict(fit, new, type = "sd")
+#' predict(fit, new, type = "quantile", probs = c(0.05, 0.95))
+#' predict(fit, new, type = "expectation", f = function(x) x[, 1] > x[, 2])
+#' @export
+predict.kb_kbr <- function(object, newdata = NULL,
+                           type = c(
+                             "mean", "map", "sd", "quantile", "weights",
+                             "expectation", "draws", "density", "embedding"
+                           ), f = NULL, probs = NULL, ndraws = NULL,
+                           at = NULL, bandwidth = NULL, ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  type <- check_choice(type, kbr_types)
+  given <- list(
+    f = f, probs = probs, ndraws = ndraws, at = at, bandwidth = bandwidth
+  )
+  refuse_unused(given, type, kbr_type_arguments, call)
+  rows <- kbr_rows(object, newdata, call)
+  seen <- observe(object, rows$y[rows$complete, , drop = FALSE])
+  warn_far(seen, call)
+  values <- switch(type,
+    mean = kbr_mean(object, seen),
+    map = kbr_map(object, seen),
+    sd = kbr_sd(object, seen, call),
+    quantile = kbr_quantiles(object, seen, check_kbr_probs(probs, call)),
+    weights = kbr_weights(object, seen),
+    expectation = kbr_expectation(object, seen, f, call),
+    draws = kbr_draws(object, seen, ndraws, call),
+    density = kbr_density(object, seen, at, bandwidth, call),
+    embedding = kbr_embeddings(object, seen)
+  )
+  warn_cancelled(object, seen, call)
+  place_rows(values, rows$complete)
+}
+
+kbr_type_arguments <- list(
+  f = "expectation", probs = "quantile", ndraws = "draws", at = "density",
+  bandwidth = "density"
+)
+
+#' Arguments that a type does not have are errors, not ignored
+#' @noRd
+refuse_unused <- function(given, type, types, call) {
+  for (name in names(given)) {
+    if (!is.null(given[[name]]) && !type %in% types[[name]]) {
+      kb_abort(c(
+        "{.arg {name}} is for {.code type = \"{types[[name]]}\"}.",
+        x = "The type is {.val {type}}."
+      ), "argument", argument = name, call = call)
+    }
+  }
+}
+
+# Rows -------------------------------------------------------------------------
+
+#' Observations as the kernel sees them, and which are complete
+#' @noRd
+kbr_rows <- function(fit, newdata, call) {
+  by_gram <- is.null(fit$features$y$kernel)
+  if (is.null(newdata)) {
+    if (by_gram) {
+      bad_argument(newdata, "newdata", "given, as `kernel_y` is a matrix", call)
+    }
+    y <- fit$data$y
+  } else if (by_gram) {
+    return(gram_rows(fit, newdata, call))
+  } else {
+    y <- mould_forge(fit$mould, observation_rows(fit, newdata), call = call)$x
+  }
+  list(
+    y = scaling_x(fit$settings$scaling$y, y),
+    complete = stats::complete.cases(y)
+  )
+}
+
+#' A vector is one observation where the fit has several columns
+#' @noRd
+observation_rows <- function(fit, newdata) {
+  several <- length(fit$mould$columns)
+  one <- is.numeric(newdata) && is.null(dim(newdata)) && several > 1 &&
+    length(newdata) == several
+  if (one) {
+    return(matrix(newdata, 1, dimnames = list(NULL, names(newdata))))
+  }
+  newdata
+}
+
+#' @noRd
+gram_rows <- function(fit, newdata, call) {
+  newdata <- check_points(newdata, "newdata", call)
+  if (ncol(newdata) != fit$time) {
+    kb_abort(c(
+      "{.arg newdata} must have a kernel value for each of the {fit$time}
+       observations of the fit.",
+      x = "It has {ncol(newdata)} column{?s}."
+    ), "columns", argument = "newdata", call = call)
+  }
+  list(y = newdata, complete = rep(TRUE, nrow(newdata)))
+}
+
+#' Results of complete rows in their places: the first dimension, or the last
+#' of three
+#' @noRd
+place_rows <- function(values, complete) {
+  if (all(complete)) {
+    return(values)
+  }
+  at <- match(seq_along(complete), which(complete))
+  if (is.list(values)) {
+    return(values[at])
+  }
+  if (identical(attr(values, "rows"), "last")) {
+    out <- values[, , at, drop = FALSE]
+  } else if (length(dim(values)) == 3) {
+    out <- values[at, , , drop = FALSE]
+  } else {
+    out <- values[at, , drop = FALSE]
+  }
+  if (!is.null(attr(values, "converged"))) {
+    attr(out, "converged") <- attr(values, "converged")[at]
+  }
+  out
+}
+
+# Warnings ---------------------------------------------------------------------
+
+# Features explain less than this share of k(y, y): nothing near.
+far_share <- 1e-3
+
+#' @noRd
+warn_far <- function(seen, call) {
+  far <- sum(seen$near < far_share)
+  if (far > 0) {
+    kb_warn(c(
+      "{far} of {length(seen$near)} observation{?s} {?is/are} far from all
+       observations of the fit.",
+      x = "Their posterior is not determined by the data.",
+      i = "A wider {.arg kernel_y}, or pairs from nearer to them, would help."
+    ), "far", call = call)
+  }
+}
+
+#' @noRd
+warn_cancelled <- function(fit, seen, call) {
+  if (!fit$settings$normalize) {
+    return(invisible())
+  }
+  lost <- sum(sum_is_noise(fit, seen, raw_moments(fit, seen)[1, ]))
+  if (lost > 0) {
+    kb_warn(c(
+      "Weights of {lost} of {length(seen$near)} observation{?s} cancel in
+       their sum: NA.",
+      i = "A larger {.arg delta}, or {.code method = \"iw\"}, keeps them apart."
+    ), "weights", call = call)
+  }
+}
+
+# Moments ----------------------------------------------------------------------
+
+#' First and second moments about the centre of the states: rows x d each
+#' @noRd
+kbr_moments <- function(fit, seen) {
+  raw <- raw_moments(fit, seen)
+  d <- ncol(fit$data$x)
+  moments <- sweep(raw, 2, weight_divisor(fit, seen, raw[1, ]), "/")
+  list(
+    sum = moments[1, ], first = t(moments[1 + seq_len(d), , drop = FALSE]),
+    second = t(moments[1 + d + seq_len(d), , drop = FALSE])
+  )
+}
+
+#' @noRd
+kbr_mean <- function(fit, seen) {
+  moments <- kbr_moments(fit, seen)
+  mean <- moments$first + outer(moments$sum, fit$posterior$center)
+  if (has_rotations(fit)) {
+    mean[] <- t(apply(mean, 1, nearest_rotation))
+  }
+  state_names(mean, fit)
+}
+
+#' @noRd
+has_rotations <- function(fit) {
+  identical(fit$features$x$kernel$type, "rotation")
+}
+
+#' @noRd
+state_names <- function(values, fit) {
+  dimnames(values) <- list(NULL, colnames(fit$data$x))
+  values
+}
+
+#' @noRd
+kbr_sd <- function(fit, seen, call) {
+  moments <- kbr_moments(fit, seen)
+  mean <- moments$first / moments$sum
+  variance <- moments$second / moments$sum - mean^2
+  lost <- sum(variance < 0, na.rm = TRUE)
+  if (lost > 0) {
+    kb_warn(c(
+      "{lost} of {length(variance)} posterior variance{?s} {?is/are} negative:
+       NA.",
+      i = "Negative weights prevail there; a larger {.arg delta}, or
+           {.code method = \"iw\"}, is safer."
+    ), "weights", call = call)
+  }
+  variance[variance < 0] <- NA
+  state_names(sqrt(variance), fit)
+}
+
+#' @noRd
+kbr_weights <- function(fit, seen) {
+  w <- raw_weights(fit, seen)
+  w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])
+}
+
+#' @noRd
+kbr_expectation <- function(fit, seen, f, call) {
+  if (!is.function(f)) {
+    bad_argument(f, "f", "a function of the matrix of states", call)
+  }
+  values <- f(fit$data$x)
+  fine <- (is.numeric(values) || is.logical(values)) &&
+    NROW(values) == fit$time && !anyNA(values)
+  if (!isTRUE(fine)) {
+    kb_abort(c(
+      "{.arg f} must return a numeric vector of length {fit$time}, or a matrix
+       of as many rows.",
+      x = "It returned {describe(values)}."
+    ), "argument", argument = "f", call = call)
+  }
+  contracted <- crossprod(
+    as.matrix(values) * kbr_mu(fit), fit$features$y$factor
+  )
+  out <- t(contracted %*% seen$coef) /
+    weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])
+  dimnames(out) <- list(NULL, colnames(values))
+  out
+}
+
+# Quantiles and density --------------------------------------------------------
+
+#' @noRd
+check_kbr_probs <- function(probs, call) {
+  check_probs(if (is.null(probs)) c(0.05, 0.5, 0.95) else probs, call)
+}
+
+#' @noRd
+kbr_quantiles <- function(fit, seen, probs) {
+  w <- shares(kbr_weights(fit, seen))
+  x <- fit$data$x
+  out <- array(0, c(nrow(w), ncol(x), length(probs)), list(
+    NULL, colnames(x), paste0(100 * probs, "%")
+  ))
+  for (j in seq_len(ncol(x))) {
+    order <- order(x[, j])
+    for (i in seq_len(nrow(w))) {
+      out[i, j, ] <- signed_quantiles(x[order, j], w[i, order], probs)
+    }
+  }
+  out
+}
+
+#' Weights that sum to one, whatever `normalize` says
+#' @noRd
+shares <- function(w) w / rowSums(w)
+
+#' Quantiles of increasing points with weights of any sign
+#' @noRd
+signed_quantiles <- function(x, w, probs) {
+  if (anyNA(w)) {
+    return(rep(NA_real_, length(probs)))
+  }
+  distribution <- pmin(pmax(stats::isoreg(cumsum(w))$yf, 0), 1)
+  at <- findInterval(probs, distribution, left.open = TRUE) + 1
+  x[pmin(at, length(x))]
+}
+
+#' @noRd
+kbr_density <- function(fit, seen, at, bandwidth, call) {
+  x <- fit$data$x
+  at <- check_points(at, "at", call)
+  if (ncol(at) != ncol(x)) {
+    kb_abort(c(
+      "{.arg at} must have {ncol(x)} column{?s}, as the states.",
+      x = "It has {ncol(at)}."
+    ), "dimension", argument = "at", call = call)
+  }
+  w <- shares(kbr_weights(fit, seen))
+  widths <- density_bandwidth(x, w, bandwidth, call)
+  out <- vapply(seq_len(nrow(w)), function(i) {
+    kernel <- kernel_gaussian(widths[i, ])
+    density <- kernel_sum(kernel, at, x, w[i, ])
+    density / prod(sqrt(2 * pi) * widths[i, ])
+  }, numeric(nrow(at)))
+  matrix(out, nrow(w), nrow(at), byrow = TRUE)
+}
+
+#' Standard deviations of the smoothing, rows x d
+#' @noRd
+density_bandwidth <- function(x, w, bandwidth, call) {
+  d <- ncol(x)
+  if (!is.null(bandwidth)) {
+    if (!is.numeric(bandwidth) || !length(bandwidth) %in% c(1, d) ||
+      !all(is.finite(bandwidth) & bandwidth > 0)) {
+      bad_argument(
+        bandwidth, "bandwidth", paste("a positive number, or", d, "of them"),
+        call
+      )
+    }
+    return(matrix(bandwidth, nrow(w), d, byrow = TRUE))
+  }
+  m <- 1 / rowSums(w^2)
+  variance <- w %*% x^2 - (w %*% x)^2
+  # Where weights give no variance, that of the sample.
+  whole <- apply(x, 2, stats::var)
+  whole[!is.finite(whole) | whole == 0] <- 1
+  low <- sweep(variance, 2, 1e-6 * whole, "<")
+  variance[low] <- matrix(whole, nrow(w), d, byrow = TRUE)[low]
+  sqrt(variance) * (4 / ((d + 2) * pmax(m, 1)))^(1 / (d + 4))
+}
+
+#' sum_i w_i k(at, x_i) at each row, in blocks
+#' @noRd
+kernel_sum <- function(kernel, at, x, w) {
+  unlist(lapply(row_blocks(at, nrow(x)), function(rows) {
+    as.vector(kernel_evaluate(kernel, at[rows, , drop = FALSE], x) %*% w)
+  }))
+}
+
+# The embedding: mode, draws ---------------------------------------------------
+
+#' @noRd
+need_kernel_x <- function(fit, what, call) {
+  if (is.null(fit$features$x$kernel)) {
+    kb_abort(c(
+      "{.code type = \"{what}\"} needs the kernel of the states.",
+      x = "{.arg kernel_x} is a matrix."
+    ), "argument", argument = "type", call = call)
+  }
+}
+
+#' States as their kernel sees them
+#' @noRd
+kernel_states <- function(fit) {
+  scaling_x(fit$settings$scaling$x, fit$data$x)
+}
+
+#' @noRd
+unscale_states <- function(fit, x) {
+  scaling <- fit$settings$scaling$x
+  sweep(sweep(x, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
+}
+
+#' Values of the posteriors' kernel means at the states: n x rows
+#' @noRd
+embedding_values <- function(fit, w) {
+  factor <- fit$features$x$factor
+  factor %*% crossprod(factor, t(w))
+}
+
+#' @noRd
+kbr_map <- function(fit, seen, call = rlang::caller_env()) {
+  need_kernel_x(fit, "map", call)
+  w <- shares(kbr_weights(fit, seen))
+  states <- kernel_states(fit)
+  start <- max.col(t(embedding_values(fit, w)), "first")
+  modes <- lapply(seq_len(nrow(w)), function(i) {
+    if (anyNA(w[i, ])) {
+      return(list(x = rep(NA_real_, ncol(states)), converged = NA))
+    }
+    embedding_mode(states, w[i, ], fit$features$x$kernel,
+      start = states[start[[i]], ]
+    )
+  })
+  x <- do.call(rbind, lapply(modes, function(mode) as.vector(mode$x)))
+  out <- state_names(unscale_states(fit, x), fit)
+  attr(out, "converged") <- vapply(modes, `[[`, NA, "converged")
+  out
+}
+
+#' @noRd
+kbr_draws <- function(fit, seen, ndraws, call) {
+  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
+  need_kernel_x(fit, "draws", call)
+  w <- shares(kbr_weights(fit, seen))
+  states <- kernel_states(fit)
+  kernel <- fit$features$x$kernel
+  value <- embedding_values(fit, w)
+  column <- function(i) {
+    as.vector(kernel_evaluate(kernel, states, states[i, , drop = FALSE]))
+  }
+  draws <- vapply(seq_len(nrow(w)), function(i) {
+    if (anyNA(w[i, ])) {
+      return(matrix(NA_real_, ndraws, ncol(states)))
+    }
+    fit$data$x[herd_indices(value[, i], column, ndraws), , drop = FALSE]
+  }, matrix(0, ndraws, ncol(states)))
+  structure(
+    array(draws, c(ndraws, ncol(states), nrow(w)), list(
+      NULL, colnames(fit$data$x), NULL
+    )),
+    rows = "last"
+  )
+}
+
+#' @noRd
+kbr_embeddings <- function(fit, seen) {
+  need_kernel_x(fit, "embedding", rlang::caller_env())
+  w <- kbr_weights(fit, seen)
+  states <- kernel_states(fit)
+  lapply(seq_len(nrow(w)), function(i) {
+    kernel_mean(states, fit$features$x$kernel, w[i, ])
+  })
+}

@@ -1,0 +1,368 @@
+# kbr(): kernel Bayes' rule.
+
+#' Kernel Bayes' rule
+#'
+#' The posterior of a state given an observation where prior and likelihood are
+#' known by samples only: pairs of states and observations, and a sample of the
+#' prior. The result is a weighted sample of the states, from which means,
+#' quantiles, modes and draws follow. Nothing is simulated and no density is
+#' needed.
+#'
+#' @section The rule:
+#' With pairs \eqn{(X_i, Y_i)}, i = 1..n, the prior's sample \eqn{U_j} of
+#' weights \eqn{\gamma_j}, and kernel matrices \eqn{G_X}, \eqn{G_Y} and
+#' \eqn{G_{XU}},
+#' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{XU} \gamma, \quad
+#' w(y) = L (L^2 + \delta I)^{-1} \Lambda k_Y(y), \quad
+#' L = \Lambda G_Y, \; \Lambda = \mathrm{diag}(\mu)}{mu = (G_X + n eps I)^-1
+#' G_XU gamma, w(y) = L (L^2 + delta I)^-1 Lambda k_Y(y), L = Lambda G_Y, Lambda
+#' = diag(mu)}
+#' (Fukumizu, Song and Gretton, 2013). The posterior's kernel mean is
+#' \eqn{\sum_i w_i(y) k_X(\cdot, X_i)}{sum_i w_i(y) k_X(., X_i)}. With
+#' `method = "iw"` (Xu, Chen, Doucet and Gretton, 2022) \eqn{D = \max(\mu, 0)}{D
+#' = max(mu, 0)} and \eqn{w = D R (R' D R + \delta I)^{-1} \phi_Y(y)}{w = D R
+#' (R'DR + delta I)^-1 phi_Y(y)}, R the features of the observations.
+#'
+#' **Weights may be negative**: about half of them usually are, with a quarter
+#' of the absolute mass, and this does not vanish with n. They are never clipped
+#' without being asked. Moments use weights that are divided by their sum.
+#' [diagnostics()][diagnostics.kb_kbr] says how much is negative, and whether
+#' the prior matters as much as it should.
+#'
+#' @section Rank and cost:
+#' `rank = "full"` keeps all of both kernels, in O(n^3). Otherwise kernels are
+#' replaced by features of pivoted incomplete Cholesky factors, G ~ RR', of at
+#' most `rank` columns: O(n r^2) once, O(r^2) for each further observation
+#' where means and standard deviations are wanted, O(n r) where weights are.
+#' The prior's kernel mean is projected on the features. `"auto"` is full up to
+#' n = 300, and above that stops where `tol` = 1e-6 of the kernel's trace is
+#' left, or at 500 columns. A `tol` that is given stops there, with no bound on
+#' the rank.
+#'
+#' @section Regularisation:
+#' `eps` and `delta` are as in the formula above, where `eps` is multiplied by
+#' n. The defaults are `eps` = 0.1 / n, `delta` = 2 `eps`, and 1e-3 for
+#' `method = "iw"`. As `delta` goes to 0 the weights no longer depend on the
+#' prior: see the diagnostics. [kbr_schedule()] has the rates for which
+#' consistency was proved, [tune_kbr()] chooses by cross-validation.
+#'
+#' @param x The states that are to be inferred, rows are pairs: a numeric
+#'   matrix, a data frame of numeric columns or a vector; or a formula whose
+#'   left side has the states and whose right side the observations, `x1 + x2 ~
+#'   y1 + y2`; or pairs that [kbr_simulate()] made. For data that do not fit
+#'   into memory see [kbr_chunks].
+#' @param y The observations, one a row of `x`: a numeric matrix, a data frame
+#'   (factors become indicators) or a vector. May be left out where `kernel_y`
+#'   is a matrix.
+#' @param formula,data Formula as above and the data frame it is evaluated in.
+#' @param kernel_x,kernel_y Kernels of states and observations, see
+#'   [kb_kernels], or their n x n kernel matrices. For rotations as states,
+#'   `x` has 9 columns, the matrices by columns, and `kernel_x` is
+#'   [kernel_rotation()].
+#' @param prior `NULL`: the states' own distribution. Else a list of `points`
+#'   (J x d, as `x`) and `weights` (J numbers, divided by their sum; `NULL`:
+#'   all equal), or a [kernel_mean()]. Where `kernel_x` is a matrix: a list of
+#'   `gram`, the n x J kernel matrix of states and prior points (`NULL`: the
+#'   states themselves), and `weights`.
+#' @param eps,delta Regularisation, positive numbers; or [kbr_schedule()] as
+#'   `eps`, which gives both.
+#' @param rank `"auto"`, `"full"` or the largest rank.
+#' @param tol `NULL`, or where the factorisation stops: the share of the
+#'   kernel's trace, from 0 to 1, that may be left unexplained.
+#' @param method `"kbr"` or `"iw"`.
+#' @param normalize Divide weights by their sum? `FALSE` leaves moments raw.
+#' @param scale Standardise states and observations before the kernels see
+#'   them? Results are in the units of `x`.
+#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param seed Whole number or `NULL`, as in the other fits; recorded. The rule
+#'   itself uses no random numbers.
+#' @param progress As in the other fits; the rule is computed in one step.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return An object of class `kb_kbr` and `kb_fit`: a list of plain R data with
+#'   `settings`, `data` (`x` and `y`), `prior`, `features` (factors of both
+#'   kernels), `mu`, and `posterior` (what each observation needs). It can be
+#'   saved and used in another session. Its memory is O(n r).
+#'
+#'   Methods: [`predict()`][predict.kb_kbr], [`plot()`][plot.kb_kbr],
+#'   [`update()`][update.kb_kbr] (another prior, without new factors),
+#'   [`diagnostics()`][diagnostics.kb_kbr], `summary()`, `fitted()`,
+#'   `residuals()`, [`simulate()`][simulate.kb_kbr],
+#'   [`as_draws()`][as_draws.kb_kbr], [`tidy()`][tidy.kb_kbr], `glance()`, `augment()`,
+#'   `nobs()`, `formula()`, [timings()].
+#'
+#' @section Errors:
+#' Bad input is refused with a condition of class `kb_error` and a class of its
+#' own, e.g. `kb_error_argument`, `kb_error_outcome`, `kb_error_dimension`,
+#' `kb_error_missing`, `kb_error_infinite`, `kb_error_gram`. A rank that leaves
+#' more than 5 percent of a kernel unexplained is a warning of class
+#' `kb_warning_rank`.
+#'
+#' @references
+#' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
+#' inference. Slides, *Asian Conference on Machine Learning*.
+#'
+#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
+#' inference with positive definite kernels. *Journal of Machine Learning
+#' Research* 14, 3753-3783.
+#'
+#' Xu, L., Chen, Y., Doucet, A. and Gretton, A. (2022). Importance weighted
+#' kernel Bayes' rule. *International Conference on Machine Learning* 39.
+#'
+#' @examples
+#' # x is standard normal, y = x + 0.7 e; at y = 1 the posterior mean is 0.67
+#' pairs <- kbr_simulate(
+#'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
+#'   n = 500, seed = 1
+#' )
+#' fit <- kbr(pairs)
+#' predict(fit, 1)
+#' plot(fit, 1)
+#'
+#' # another prior, known by a sample
+#' other <- update(fit, prior = list(points = rnorm(200, 0.5, 0.5)))
+#' predict(other, 1)
+#' @export
+kbr <- function(x, ...) UseMethod("kbr")
+
+#' @export
+kbr.default <- function(x, ...) refuse_data(x, missing(x))
+
+#' @rdname kbr
+#' @export
+kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
+                        kernel_y = kernel_gaussian(), prior = NULL, eps = NULL,
+                        delta = NULL, rank = "auto", tol = NULL,
+                        method = c("kbr", "iw"), normalize = TRUE,
+                        scale = FALSE, na_action = c("fail", "omit"),
+                        seed = NULL, progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  mould <- mould_formula(formula, data, na_action, "matrix")
+  kbr_fit(
+    mould, kernel_x, kernel_y, prior, eps, delta, rank, tol, method, normalize,
+    scale, seed, progress,
+    called = match.call(), started = started
+  )
+}
+
+#' @rdname kbr
+#' @export
+kbr.matrix <- function(x, y = NULL, kernel_x = kernel_gaussian(),
+                       kernel_y = kernel_gaussian(), prior = NULL, eps = NULL,
+                       delta = NULL, rank = "auto", tol = NULL,
+                       method = c("kbr", "iw"), normalize = TRUE,
+                       scale = FALSE, na_action = c("fail", "omit"),
+                       seed = NULL, progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  kbr_fit(
+    mould_pairs(x, y, kernel_y, na_action), kernel_x, kernel_y, prior, eps,
+    delta, rank, tol, method, normalize, scale, seed, progress,
+    called = match.call(), started = started
+  )
+}
+
+#' @rdname kbr
+#' @export
+kbr.data.frame <- kbr.matrix
+
+#' @rdname kbr
+#' @export
+kbr.numeric <- kbr.matrix
+
+#' From a mould (`x`: observations, `y`: states) to a fit; arguments as in
+#' `kbr()`
+#' @noRd
+kbr_fit <- function(mould, kernel_x, kernel_y, prior, eps, delta, rank, tol,
+                    method, normalize, scale, seed, progress, called, started,
+                    call = rlang::caller_env()) {
+  check_progress(progress, call = call)
+  seed <- draw_seed(seed, call = call)
+  settings <- kbr_settings(
+    mould, eps, delta, rank, tol, method, normalize, scale, call
+  )
+  fit <- structure(
+    list(
+      version = fit_version, call = plain_call(called),
+      mould = mould_empty(mould), settings = settings,
+      data = list(x = mould$y, y = mould$x), seed = seed,
+      time = nrow(mould$y), sequence = seq_len(nrow(mould$y)),
+      status = "complete"
+    ),
+    class = c("kb_kbr", "kb_fit")
+  )
+  fit$features <- kbr_features(fit, kernel_x, kernel_y, call)
+  fit$gram_x <- features_gram_cpp(fit$features$x$factor, NULL)
+  fit <- set_prior(fit, prior, call)
+  fit$seconds <- now() - started
+  fit
+}
+
+#' States and observations given apart; no observations with a kernel matrix
+#' @noRd
+mould_pairs <- function(x, y, kernel_y, na_action,
+                        call = rlang::caller_env()) {
+  if (is.null(y) && is.matrix(kernel_y)) {
+    # A place for each row: the kernel matrix says all.
+    y <- matrix(0, NROW(x), 1, dimnames = list(NULL, "row"))
+  } else if (is.null(y)) {
+    bad_argument(y, "y", "the observations, one a row of `x`", call)
+  }
+  mould_xy(y, x, na_action, "matrix", args = c("y", "x"), call = call)
+}
+
+#' @noRd
+kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
+                         scale, call) {
+  method <- check_choice(method, c("kbr", "iw"), call = call)
+  normalize <- check_flag(normalize, call = call)
+  scale <- check_flag(scale, call = call)
+  regularisation <- kbr_regularisation(eps, delta, nrow(mould$y), method, call)
+  c(regularisation, list(
+    rank = rank, tol = tol, method = method, normalize = normalize,
+    scale = scale,
+    scaling = list(
+      x = scaling_learn(mould$y, factor(), scale),
+      y = scaling_learn(mould$x, factor(), scale)
+    )
+  ))
+}
+
+#' @noRd
+kbr_regularisation <- function(eps, delta, n, method, call) {
+  if (inherits(eps, "kb_kbr_schedule")) {
+    if (!is.null(delta)) {
+      bad_argument(delta, "delta", "NULL where `eps` is a schedule", call)
+    }
+    return(schedule_at(eps, n))
+  }
+  eps <- if (is.null(eps)) 0.1 / n else check_positive(eps, "eps", call)
+  if (is.null(delta)) {
+    delta <- if (method == "kbr") 2 * eps else 1e-3
+  }
+  list(eps = eps, delta = check_positive(delta, "delta", call))
+}
+
+#' @noRd
+check_positive <- function(x, arg, call) {
+  check_number(x, 0, Inf, open = TRUE, arg = arg, call = call)
+}
+
+#' Factors of both kernels
+#' @noRd
+kbr_features <- function(fit, kernel_x, kernel_y, call) {
+  settings <- fit$settings
+  features <- list(
+    x = sample_features(
+      kernel_x, scaling_x(settings$scaling$x, fit$data$x), settings, "kernel_x",
+      call
+    ),
+    y = sample_features(
+      kernel_y, scaling_x(settings$scaling$y, fit$data$y), settings, "kernel_y",
+      call
+    )
+  )
+  features
+}
+
+#' @noRd
+sample_features <- function(kernel, x, settings, arg, call) {
+  if (is.matrix(kernel)) {
+    check_gram_size(kernel, nrow(x), arg, call)
+    found <- gram_features(kernel, settings$rank, settings$tol, call)
+  } else {
+    check_kernel(kernel, arg, call)
+    found <- kernel_features(kernel, x, settings$rank, settings$tol, call)
+  }
+  warn_unexplained(found, arg, call)
+  found
+}
+
+#' @noRd
+check_gram_size <- function(gram, n, arg, call) {
+  if (nrow(gram) != n || ncol(gram) != n) {
+    kb_abort(c(
+      "{.arg {arg}} must be the kernel matrix of all pairs of rows:
+       {n} x {n}.",
+      x = "It is {nrow(gram)} x {ncol(gram)}."
+    ), "gram", argument = arg, call = call)
+  }
+}
+
+#' @noRd
+warn_unexplained <- function(features, arg, call) {
+  share <- features$residual / features$trace
+  if (isTRUE(share > 0.05)) {
+    kb_warn(c(
+      "Rank {ncol(features$factor)} leaves
+       {format(100 * share, digits = 2)} percent of {.arg {arg}} unexplained.",
+      i = "A larger {.arg rank}, or a wider kernel, helps."
+    ), "rank", argument = arg, call = call)
+  }
+}
+
+#' Rates of regularisation for which consistency was proved
+#'
+#' The theorem of Fukumizu, Song and Gretton (2010): with a prior mean that is
+#' estimated at the rate n^-alpha, `eps` = n^(-2 alpha / 3) and `delta` =
+#' n^(-max(4 alpha / 15, 4 alpha / (3 (nu + 3)))). With the constant of 1 these
+#' are far too strong at any sample size in use: the posterior stays near the
+#' prior. They are here to be looked at, with smaller constants.
+#'
+#' @param alpha Rate of the prior's kernel mean, above 0, at most 1/2.
+#' @param nu Smoothness of the conditional expectation, above 0.
+#' @param constant_eps,constant_delta Positive factors.
+#' @return An object of class `kb_kbr_schedule`, for the argument `eps` of
+#'   [kbr()].
+#' @section Errors: An argument outside its range is an error of class
+#'   `kb_error_argument`.
+#' @references
+#' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
+#' inference. Slides, *Asian Conference on Machine Learning*.
+#' @examples
+#' x <- rnorm(200)
+#' y <- x + rnorm(200)
+#' predict(kbr(x, y, eps = kbr_schedule()), 1) # nearly the prior mean
+#' predict(kbr(x, y), 1)
+#' @export
+kbr_schedule <- function(alpha = 0.5, nu = 1, constant_eps = 1,
+                         constant_delta = 1) {
+  alpha <- check_number(alpha, 0, 0.5)
+  check_positive(alpha, "alpha", rlang::current_env())
+  structure(
+    list(
+      alpha = alpha,
+      nu = check_positive(nu, "nu", rlang::current_env()),
+      eps = check_positive(
+        constant_eps, "constant_eps", rlang::current_env()
+      ),
+      delta = check_positive(
+        constant_delta, "constant_delta", rlang::current_env()
+      )
+    ),
+    class = "kb_kbr_schedule"
+  )
+}
+
+#' @noRd
+schedule_at <- function(schedule, n) {
+  alpha <- schedule$alpha
+  list(
+    eps = schedule$eps * n^(-2 * alpha / 3),
+    delta = schedule$delta *
+      n^-max(4 * alpha / 15, 4 * alpha / (3 * (schedule$nu + 3)))
+  )
+}
+
+#' @export
+print.kb_kbr_schedule <- function(x, ...) {
+  at <- schedule_at(x, c(1000))
+  cat(
+    "regularisation by rates: alpha = ", format(x$alpha), ", nu = ",
+    format(x$nu), "; at n = 1000 eps = ", format(at$eps, digits = 3),
+    ", delta = ", format(at$delta, digits = 3), "\n",
+    sep = ""
+  )
+  invisible(x)
+}
