@@ -53,7 +53,8 @@ herd <- function(object, n, candidates = NULL) {
   columns <- function(i) {
     kernel_evaluate(object$kernel, candidates, candidates[i, , drop = FALSE])
   }
-  candidates[herd_indices(value, columns, n), , drop = FALSE]
+  chosen <- herd_indices(value, columns, n)
+  drop_row_names(candidates[chosen, , drop = FALSE])
 }
 
 #' The candidates that herding chooses, by number

@@ -87,11 +87,16 @@ kernel_mean <- function(x, kernel = kernel_gaussian(), weights = NULL) {
 #' @param kernel Resolved.
 #' @noRd
 new_kernel_mean <- function(points, weights, kernel) {
-  rownames(points) <- NULL
   structure(
-    list(points = points, weights = weights, kernel = kernel),
+    list(points = drop_row_names(points), weights = weights, kernel = kernel),
     class = "kb_kernel_mean"
   )
+}
+
+#' @noRd
+drop_row_names <- function(x) {
+  dimnames(x) <- if (!is.null(colnames(x))) list(NULL, colnames(x))
+  x
 }
 
 #' sum_i w_i k(., x_i) at points
