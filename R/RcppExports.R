@@ -81,6 +81,10 @@ features_gram_cpp <- function(features, weights) {
     .Call(`_kernelbayes_features_gram_cpp`, features, weights)
 }
 
+features_cross_cpp <- function(left, right, weights) {
+    .Call(`_kernelbayes_features_cross_cpp`, left, right, weights)
+}
+
 ridge_coefficients_cpp <- function(gram, moments, ridge) {
     .Call(`_kernelbayes_ridge_coefficients_cpp`, gram, moments, ridge)
 }

@@ -56,7 +56,7 @@ diagnostics.kb_kbr <- function(object, newdata = NULL, sensitivity = TRUE,
       ),
       unexplained = vapply(object$features, unexplained, 0),
       effective_rank = effective_rank(object),
-      mu = c(sum = sum(object$mu), negative = negative_share(object$mu)),
+      mu = c(sum = sum(object$mu), negative = negative_mass(object$mu)),
       sensitivity = if (sensitivity) prior_sensitivity(object, seen, call)
     ),
     class = "kb_kbr_diagnostics"
@@ -81,13 +81,10 @@ weight_facts <- function(fit, seen) {
   w <- raw_weights(fit, seen)
   sums <- raw_moments(fit, seen)[1, ]
   data.frame(
-    row = seen$rows, sum = sums, negative = apply(w, 1, negative_share),
+    row = seen$rows, sum = sums, negative = apply(w, 1, negative_mass),
     ess = sums^2 / rowSums(w^2), near = seen$near
   )
 }
-
-#' @noRd
-negative_share <- function(w) sum(pmax(-w, 0)) / sum(abs(w))
 
 #' @noRd
 unexplained <- function(features) {

@@ -160,7 +160,7 @@ prior_sample <- function(fit, column) {
 marginal_density <- function(x, w, at) {
   x <- matrix(x)
   width <- density_bandwidth(x, w, NULL, rlang::caller_env())[[1]]
-  kernel_sum(kernel_gaussian(width), matrix(at), x, as.vector(w)) /
+  embedding_values(x, as.vector(w), kernel_gaussian(width), matrix(at)) /
     (sqrt(2 * pi) * width)
 }
 
@@ -172,8 +172,9 @@ plot_joint <- function(fit, w, columns, n, ...) {
   })
   grid <- as.matrix(expand.grid(sides))
   widths <- density_bandwidth(x, w, NULL, rlang::caller_env())
-  density <- kernel_sum(kernel_gaussian(as.vector(widths)), grid, x, as.vector(w)) /
-    (2 * pi * prod(widths))
+  density <- embedding_values(
+    x, as.vector(w), kernel_gaussian(as.vector(widths)), grid
+  ) / (2 * pi * prod(widths))
   shown <- spread_over(nrow(x), min(nrow(x), 2000))
   base_plot(list(
     x = x[shown, 1], y = x[shown, 2], pch = 16, cex = 0.5,

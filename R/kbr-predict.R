@@ -71,6 +71,7 @@ predict.kb_kbr <- function(object, newdata = NULL,
   check_no_dots(...)
   call <- rlang::current_env()
   type <- check_choice(type, kbr_types)
+  check_type_defined(object, type, call)
   given <- list(
     f = f, probs = probs, ndraws = ndraws, at = at, bandwidth = bandwidth
   )
@@ -91,6 +92,18 @@ predict.kb_kbr <- function(object, newdata = NULL,
   )
   warn_cancelled(object, seen, call)
   place_rows(values, rows$complete)
+}
+
+#' @noRd
+check_type_defined <- function(fit, type, call) {
+  kept <- c("mean", "sd", "expectation", "map", "draws")
+  if (inherits(fit, "kb_kbr_chunked") && !type %in% kept) {
+    kb_abort(c(
+      "{.code type = \"{type}\"} is not defined for a fit of chunks.",
+      x = "It needs the weights of all states, which were not kept.",
+      i = "Defined are {.val {kept}}."
+    ), "not_defined", call = call)
+  }
 }
 
 kbr_type_arguments <- list(
@@ -234,7 +247,7 @@ kbr_mean <- function(fit, seen) {
   moments <- kbr_moments(fit, seen)
   mean <- moments$first + outer(moments$sum, fit$posterior$center)
   if (has_rotations(fit)) {
-    mean[] <- t(apply(mean, 1, nearest_rotation))
+    mean[] <- t(apply(mean, 1, function(m) nearest_rotation(m)$x))
   }
   state_names(mean, fit)
 }
@@ -274,27 +287,22 @@ kbr_weights <- function(fit, seen) {
   w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])
 }
 
+#' Functions of the states, weighted by mu, times features of observations
+#' @noRd
+function_moments <- function(fit, f, call) UseMethod("function_moments")
+
+#' @export
+function_moments.kb_kbr <- function(fit, f, call) {
+  values <- check_function_values(f, fit$data$x, call = call)
+  crossprod(values * kbr_mu(fit), fit$features$y$factor)
+}
+
 #' @noRd
 kbr_expectation <- function(fit, seen, f, call) {
-  if (!is.function(f)) {
-    bad_argument(f, "f", "a function of the matrix of states", call)
-  }
-  values <- f(fit$data$x)
-  fine <- (is.numeric(values) || is.logical(values)) &&
-    NROW(values) == fit$time && !anyNA(values)
-  if (!isTRUE(fine)) {
-    kb_abort(c(
-      "{.arg f} must return a numeric vector of length {fit$time}, or a matrix
-       of as many rows.",
-      x = "It returned {describe(values)}."
-    ), "argument", argument = "f", call = call)
-  }
-  contracted <- crossprod(
-    as.matrix(values) * kbr_mu(fit), fit$features$y$factor
-  )
-  out <- t(contracted %*% seen$coef) /
+  moments <- function_moments(fit, f, call)
+  out <- t(moments %*% seen$coef) /
     weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])
-  dimnames(out) <- list(NULL, colnames(values))
+  dimnames(out) <- list(NULL, rownames(moments))
   out
 }
 
@@ -350,7 +358,7 @@ kbr_density <- function(fit, seen, at, bandwidth, call) {
   widths <- density_bandwidth(x, w, bandwidth, call)
   out <- vapply(seq_len(nrow(w)), function(i) {
     kernel <- kernel_gaussian(widths[i, ])
-    density <- kernel_sum(kernel, at, x, w[i, ])
+    density <- embedding_values(x, w[i, ], kernel, at)
     density / prod(sqrt(2 * pi) * widths[i, ])
   }, numeric(nrow(at)))
   matrix(out, nrow(w), nrow(at), byrow = TRUE)
@@ -380,14 +388,6 @@ density_bandwidth <- function(x, w, bandwidth, call) {
   sqrt(variance) * (4 / ((d + 2) * pmax(m, 1)))^(1 / (d + 4))
 }
 
-#' sum_i w_i k(at, x_i) at each row, in blocks
-#' @noRd
-kernel_sum <- function(kernel, at, x, w) {
-  unlist(lapply(row_blocks(at, nrow(x)), function(rows) {
-    as.vector(kernel_evaluate(kernel, at[rows, , drop = FALSE], x) %*% w)
-  }))
-}
-
 # The embedding: mode, draws ---------------------------------------------------
 
 #' @noRd
@@ -398,6 +398,24 @@ need_kernel_x <- function(fit, what, call) {
       x = "{.arg kernel_x} is a matrix."
     ), "argument", argument = "type", call = call)
   }
+}
+
+#' Points whose weighted kernels are the posteriors' kernel means
+#'
+#' @return List of `points` (P x d), `scaled` (as their kernel sees them),
+#'   `weights` (rows x P) and `value` (P x rows, of the kernel means at the
+#'   points).
+#' @noRd
+kernel_mean_points <- function(fit, seen) UseMethod("kernel_mean_points")
+
+#' @export
+kernel_mean_points.kb_kbr <- function(fit, seen) {
+  w <- shares(kbr_weights(fit, seen))
+  factor <- fit$features$x$factor
+  list(
+    points = fit$data$x, scaled = kernel_states(fit), weights = w,
+    value = factor %*% crossprod(factor, t(w))
+  )
 }
 
 #' States as their kernel sees them
@@ -412,25 +430,19 @@ unscale_states <- function(fit, x) {
   sweep(sweep(x, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
 }
 
-#' Values of the posteriors' kernel means at the states: n x rows
-#' @noRd
-embedding_values <- function(fit, w) {
-  factor <- fit$features$x$factor
-  factor %*% crossprod(factor, t(w))
-}
-
 #' @noRd
 kbr_map <- function(fit, seen, call = rlang::caller_env()) {
   need_kernel_x(fit, "map", call)
-  w <- shares(kbr_weights(fit, seen))
-  states <- kernel_states(fit)
-  start <- max.col(t(embedding_values(fit, w)), "first")
-  modes <- lapply(seq_len(nrow(w)), function(i) {
-    if (anyNA(w[i, ])) {
-      return(list(x = rep(NA_real_, ncol(states)), converged = NA))
+  mean <- kernel_mean_points(fit, seen)
+  start <- max.col(t(mean$value), "first")
+  centre <- (mean$weights %*% mean$scaled) / rowSums(mean$weights)
+  modes <- lapply(seq_len(nrow(mean$weights)), function(i) {
+    w <- mean$weights[i, ]
+    if (anyNA(w)) {
+      return(list(x = rep(NA_real_, ncol(mean$scaled)), converged = NA))
     }
-    embedding_mode(states, w[i, ], fit$features$x$kernel,
-      start = states[start[[i]], ]
+    embedding_mode(mean$scaled, w, fit$features$x$kernel,
+      start = rbind(mean$scaled[start[[i]], ], centre[i, ])
     )
   })
   x <- do.call(rbind, lapply(modes, function(mode) as.vector(mode$x)))
@@ -443,21 +455,23 @@ kbr_map <- function(fit, seen, call = rlang::caller_env()) {
 kbr_draws <- function(fit, seen, ndraws, call) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
   need_kernel_x(fit, "draws", call)
-  w <- shares(kbr_weights(fit, seen))
-  states <- kernel_states(fit)
+  mean <- kernel_mean_points(fit, seen)
   kernel <- fit$features$x$kernel
-  value <- embedding_values(fit, w)
   column <- function(i) {
-    as.vector(kernel_evaluate(kernel, states, states[i, , drop = FALSE]))
+    as.vector(kernel_evaluate(
+      kernel, mean$scaled, mean$scaled[i, , drop = FALSE]
+    ))
   }
-  draws <- vapply(seq_len(nrow(w)), function(i) {
-    if (anyNA(w[i, ])) {
-      return(matrix(NA_real_, ndraws, ncol(states)))
+  d <- ncol(mean$points)
+  draws <- vapply(seq_len(ncol(mean$value)), function(i) {
+    if (anyNA(mean$value[, i])) {
+      return(matrix(NA_real_, ndraws, d))
     }
-    fit$data$x[herd_indices(value[, i], column, ndraws), , drop = FALSE]
-  }, matrix(0, ndraws, ncol(states)))
+    chosen <- herd_indices(mean$value[, i], column, ndraws)
+    unname(mean$points[chosen, , drop = FALSE])
+  }, matrix(0, ndraws, d))
   structure(
-    array(draws, c(ndraws, ncol(states), nrow(w)), list(
+    array(draws, c(ndraws, d, ncol(mean$value)), list(
       NULL, colnames(fit$data$x), NULL
     )),
     rows = "last"

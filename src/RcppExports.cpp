@@ -294,6 +294,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// features_cross_cpp
+Eigen::MatrixXd features_cross_cpp(const Eigen::Map<Eigen::MatrixXd>& left, const Eigen::Map<Eigen::MatrixXd>& right, const Eigen::VectorXd& weights);
+RcppExport SEXP _kernelbayes_features_cross_cpp(SEXP leftSEXP, SEXP rightSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type left(leftSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type right(rightSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(features_cross_cpp(left, right, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
 // ridge_coefficients_cpp
 Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram, const Eigen::MatrixXd& moments, double ridge);
 RcppExport SEXP _kernelbayes_ridge_coefficients_cpp(SEXP gramSEXP, SEXP momentsSEXP, SEXP ridgeSEXP) {
@@ -848,6 +860,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 8},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
+    {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
     {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},
     {"_kernelbayes_kbr_gain_cpp", (DL_FUNC) &_kernelbayes_kbr_gain_cpp, 3},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},

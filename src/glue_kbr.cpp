@@ -24,6 +24,14 @@ Eigen::MatrixXd features_gram_cpp(
       features, Rcpp::as<Eigen::VectorXd>(Rcpp::NumericVector(weights)));
 }
 
+// left' diag(weights) right.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd features_cross_cpp(const Eigen::Map<Eigen::MatrixXd>& left,
+                                   const Eigen::Map<Eigen::MatrixXd>& right,
+                                   const Eigen::VectorXd& weights) {
+  return kbr::weighted_cross(left, right, weights);
+}
+
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram,
                                        const Eigen::MatrixXd& moments,

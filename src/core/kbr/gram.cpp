@@ -38,6 +38,18 @@ MatrixXd weighted_gram(const Features& features,
       });
 }
 
+MatrixXd weighted_cross(const Features& left, const Features& right,
+                        const Eigen::VectorXd& weights) {
+  const Index n = left.rows();
+  MatrixXd sum = MatrixXd::Zero(left.cols(), right.cols()), scaled;
+  for (Index i = 0; i < n; i += block_rows) {
+    const Index rows = std::min(block_rows, n - i);
+    scaled = weights.segment(i, rows).asDiagonal() * right.middleRows(i, rows);
+    sum.noalias() += left.middleRows(i, rows).transpose() * scaled;
+  }
+  return sum;
+}
+
 MatrixXd gram(const Features& features) {
   return sum_of_blocks(
       features,

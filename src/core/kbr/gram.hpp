@@ -12,6 +12,10 @@ using Features = Eigen::Ref<const Eigen::MatrixXd>;
 Eigen::MatrixXd weighted_gram(const Features& features,
                               const Eigen::VectorXd& weights);
 
+/// left' diag(weights) right, by blocks of rows.
+Eigen::MatrixXd weighted_cross(const Features& left, const Features& right,
+                               const Eigen::VectorXd& weights);
+
 /// R'R.
 Eigen::MatrixXd gram(const Features& features);
 

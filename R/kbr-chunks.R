@@ -1,0 +1,437 @@
+# kbr() of data that do not fit into memory: pairs come in chunks, which are
+# read twice and added up to matrices of the size of the features.
+
+#' Kernel Bayes' rule in chunks
+#'
+#' `kbr_chunks()` says how to read pairs piece by piece; [kbr()] of it reads
+#' them twice and keeps sums only, of the size of the features squared. The
+#' posterior means are those of [kbr()] in memory with the same pivots.
+#'
+#' The features are those of fixed landmarks: pivots of an incomplete Cholesky
+#' factorisation of up to `pool` pairs, taken at even steps from up to 20
+#' chunks. If that is all of the data, they are those of [kbr()] in memory. The
+#' first pass over the chunks adds up the states' features, which with the
+#' prior gives the weights mu of the states; the second adds up what
+#' observations need. Passes are divided among the workers of the future plan,
+#' where there are some; a chunk is all that a worker holds.
+#'
+#' @param read A function of the number of a chunk that returns its pairs: a
+#'   list of `x` (states) and `y` (observations), each a numeric matrix or a
+#'   vector, or pairs of [kbr_simulate()]. It is called several times for each
+#'   chunk, on any worker, and must return the same each time. Or a Dataset of
+#'   the package arrow, of which each file is a chunk.
+#' @param n_chunks The number of chunks, at least 1. Not for Datasets.
+#' @param states,observations For Datasets: names of the columns.
+#' @param x What `kbr_chunks()` returned.
+#' @param kernel_x,kernel_y,prior,eps,delta,method,normalize,scale,seed As in
+#'   [kbr()]. A bandwidth `"median"` and the scaling are those of the pool.
+#' @param rank,tol As in [kbr()], for the pool.
+#' @param landmarks `NULL`, or a list of matrices `x` and `y` of points whose
+#'   features are used in place of the pool's.
+#' @param pool The largest number of pairs from which landmarks are chosen, at
+#'   least 1.
+#' @param f `NULL`, or a function of a matrix of states that returns a vector or
+#'   matrix of as many rows: `predict(type = "expectation")` then gives its
+#'   posterior expectation.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return `kbr_chunks()`: an object of class `kb_chunks`. `kbr()` of it: a fit
+#'   as of [kbr()], also of class `kb_kbr_chunked`. Its `predict()` gives
+#'   `"mean"`, `"sd"`, `"expectation"`, `"map"` and `"draws"`; the latter two
+#'   from the posterior's kernel mean on the landmarks. Types that need all
+#'   weights are errors of class `kb_error_not_defined`, as are `update()` and
+#'   [diagnostics()].
+#' @section Errors: Chunks that are no pairs of finite numbers, or do not have
+#'   the same columns, are errors of class `kb_error_chunk` that name the chunk.
+#' @examples
+#' read <- function(i) {
+#'   kbr_simulate(
+#'     function(n) rnorm(n), function(x) x + 0.5 * rnorm(length(x)),
+#'     n = 1000, seed = i
+#'   )
+#' }
+#' fit <- kbr(kbr_chunks(read, n_chunks = 5), rank = 30)
+#' predict(fit, c(-1, 1))
+#' @export
+kbr_chunks <- function(read, n_chunks = NULL, states = NULL,
+                       observations = NULL) {
+  call <- rlang::current_env()
+  if (inherits(read, "Dataset")) {
+    return(dataset_chunks(read, states, observations, call))
+  }
+  if (!is.function(read)) {
+    bad_argument(read, "read", "a function of a number, or a Dataset", call)
+  }
+  for (arg in c("states", "observations")) {
+    if (!is.null(get(arg))) {
+      bad_argument(get(arg), arg, "NULL: `read` gives the pairs", call)
+    }
+  }
+  structure(
+    list(read = read, n_chunks = check_count(n_chunks, 1)),
+    class = "kb_chunks"
+  )
+}
+
+#' @noRd
+dataset_chunks <- function(dataset, states, observations, call) {
+  need_package("arrow", "A Dataset", call)
+  files <- dataset$files
+  if (length(files) == 0) {
+    bad_argument(dataset, "read", "a Dataset of files", call)
+  }
+  for (arg in c("states", "observations")) {
+    columns <- get(arg)
+    if (!is.character(columns) || !all(columns %in% names(dataset)) ||
+      length(columns) == 0) {
+      bad_argument(columns, arg, "names of columns of the Dataset", call)
+    }
+  }
+  format <- dataset$format$type
+  read <- function(i) {
+    table <- arrow::open_dataset(files[[i]], format = format)
+    table <- arrow::Scanner$create(table,
+      projection = c(states, observations)
+    )$ToTable()
+    table <- as.matrix(as.data.frame(table))
+    list(
+      x = table[, states, drop = FALSE], y = table[, observations, drop = FALSE]
+    )
+  }
+  structure(list(read = read, n_chunks = length(files)), class = "kb_chunks")
+}
+
+#' @export
+print.kb_chunks <- function(x, ...) {
+  cat(counted(x$n_chunks, "chunk"), "of pairs\n")
+  invisible(x)
+}
+
+# The fit ----------------------------------------------------------------------
+
+#' @rdname kbr_chunks
+#' @export
+kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
+                          kernel_y = kernel_gaussian(), prior = NULL,
+                          eps = NULL, delta = NULL, rank = "auto", tol = NULL,
+                          method = c("kbr", "iw"), normalize = TRUE,
+                          scale = FALSE, landmarks = NULL, pool = 5000,
+                          f = NULL, seed = NULL, progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  call <- rlang::current_env()
+  progress <- check_progress(progress)
+  pool <- chunk_pool(x, check_count(pool, 1), call)
+  method <- check_choice(method, c("kbr", "iw"))
+  model <- chunk_model(
+    pool, landmarks, kernel_x, kernel_y, rank, tol, check_flag(scale), call
+  )
+  model$f <- check_states_function(f, call)
+  first <- chunk_pass(x, "chunks_first", model, progress)
+  n <- first$n
+  settings <- c(
+    kbr_regularisation(eps, delta, n, method, call),
+    list(
+      rank = rank, tol = tol, method = method,
+      normalize = check_flag(normalize), scale = scale, scaling = model$scaling
+    )
+  )
+  fit <- new_chunked(pool, settings, model, n, draw_seed(seed, call), call)
+  fit <- chunk_posterior(fit, x, first, prior, progress, call)
+  fit$call <- plain_call(match.call())
+  fit$seconds <- now() - started
+  fit
+}
+
+#' @noRd
+check_states_function <- function(f, call) {
+  if (is.null(f) || is.function(f)) {
+    return(f)
+  }
+  bad_argument(f, "f", "NULL or a function of the matrix of states", call)
+}
+
+#' A fit before its posterior. Its data are those of the pool's first row, for
+#' the names of their columns.
+#' @noRd
+new_chunked <- function(pool, settings, model, n, seed, call) {
+  mould <- mould_xy(pool$y, pool$x, "fail", "matrix",
+    args = c("y", "x"), call = call
+  )
+  structure(
+    list(
+      version = fit_version, mould = mould_empty(mould), settings = settings,
+      data = list(
+        x = mould$y[0, , drop = FALSE], y = mould$x[0, , drop = FALSE]
+      ),
+      seed = seed, time = n, sequence = integer(), status = "complete",
+      features = model$features, f = model$f
+    ),
+    class = c("kb_kbr_chunked", "kb_kbr", "kb_fit")
+  )
+}
+
+#' Scaling and features of landmarks
+#' @noRd
+chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
+                        call) {
+  scaling <- list(
+    x = scaling_learn(pool$x, factor(), scale),
+    y = scaling_learn(pool$y, factor(), scale)
+  )
+  if (is.null(landmarks)) {
+    landmarks <- pool
+  } else {
+    landmarks <- check_landmarks(landmarks, pool, call)
+    rank <- "full"
+    tol <- NULL
+  }
+  build <- function(kernel, side, arg) {
+    check_kernel(kernel, arg, call)
+    check_kernel_dimension(kernel, ncol(pool[[side]]), call = call)
+    kernel <- kernel_resolve(kernel, scaling_x(scaling[[side]], pool[[side]]))
+    found <- kernel_features(
+      kernel, scaling_x(scaling[[side]], landmarks[[side]]), rank, tol, call
+    )
+    # Of the factor nothing is needed but its rows at the pivots.
+    found$factor <- found$factor[found$pivots, , drop = FALSE]
+    found$pivots <- seq_along(found$pivots)
+    found
+  }
+  list(scaling = scaling, features = list(
+    x = build(kernel_x, "x", "kernel_x"), y = build(kernel_y, "y", "kernel_y")
+  ))
+}
+
+#' @noRd
+check_landmarks <- function(landmarks, pool, call) {
+  if (!is.list(landmarks) || !setequal(names(landmarks), c("x", "y"))) {
+    bad_argument(landmarks, "landmarks", "NULL or a list of `x` and `y`", call)
+  }
+  for (side in c("x", "y")) {
+    points <- check_points(landmarks[[side]], paste0("landmarks$", side), call)
+    check_same_columns(pool[[side]], points, call = call)
+    landmarks[[side]] <- points
+  }
+  landmarks
+}
+
+# Chunks -----------------------------------------------------------------------
+
+#' One chunk as numeric matrices
+#' @param columns Numbers of columns of `x` and `y`, or NULL for the first.
+#' @noRd
+read_chunk <- function(chunks, i, columns = NULL) {
+  pairs <- chunks$read(i)
+  out <- lapply(c(x = "x", y = "y"), function(side) {
+    refuse <- function(problem) refuse_chunk(i, side, problem)
+    part <- pairs[[side]]
+    if (is.data.frame(part)) part <- as.matrix(part)
+    if (!is.numeric(part) || NROW(part) == 0) {
+      refuse(paste("is", describe(part)))
+    }
+    part <- if (is.matrix(part)) part else matrix(part)
+    storage.mode(part) <- "double"
+    if (!all(is.finite(part))) refuse("has missing or infinite values")
+    if (!is.null(columns) && ncol(part) != columns[[side]]) {
+      refuse(paste("has", ncol(part), "columns, not", columns[[side]]))
+    }
+    part
+  })
+  if (nrow(out$x) != nrow(out$y)) {
+    refuse_chunk(i, "y", paste(
+      "has", nrow(out$y), "rows where `x` has", nrow(out$x)
+    ))
+  }
+  out
+}
+
+#' @noRd
+refuse_chunk <- function(i, side, problem) {
+  kb_abort(c(
+    "Chunk {i} must have pairs of finite numbers, {.code x} and {.code y}.",
+    x = "Its {.code {side}} {problem}."
+  ), "chunk", chunk = i, call = NULL)
+}
+
+#' Pairs from which landmarks are chosen
+#' @noRd
+chunk_pool <- function(chunks, size, call) {
+  chosen <- spread_over(chunks$n_chunks, min(chunks$n_chunks, 20))
+  each <- ceiling(size / length(chosen))
+  parts <- lapply(chosen, function(i) {
+    pairs <- read_chunk(chunks, i)
+    rows <- spread_over(nrow(pairs$x), min(nrow(pairs$x), each))
+    lapply(pairs, function(part) part[rows, , drop = FALSE])
+  })
+  bind <- function(side) do.call(rbind, lapply(parts, `[[`, side))
+  list(x = bind("x"), y = bind("y"))
+}
+
+#' Add up what a function makes of the chunks, in their order
+#' @param name Of a function of pairs and `model` that returns a list of
+#'   numeric arrays.
+#' @noRd
+chunk_pass <- function(chunks, name, model, progress) {
+  pieces <- min(chunks$n_chunks, worker_count())
+  groups <- if (pieces == 1) {
+    as.list(seq_len(chunks$n_chunks))
+  } else {
+    split(seq_len(chunks$n_chunks), sort(rep_len(
+      seq_len(pieces), chunks$n_chunks
+    )))
+  }
+  shared <- list(chunks = chunks, name = name, model = model)
+  add_up(map_tasks(groups, "chunk_group", shared, progress, "Chunks"))
+}
+
+#' What a worker does: its chunks, one after the other
+#' @noRd
+chunk_group <- function(numbers, shared) {
+  work <- get(shared$name, asNamespace("kernelbayes"))
+  columns <- lapply(shared$model$features, function(f) ncol(f$points))
+  sums <- NULL
+  for (i in numbers) {
+    pairs <- read_chunk(shared$chunks, i, columns)
+    sums <- add_up(list(sums, work(pairs, shared$model)))
+  }
+  sums
+}
+
+#' Sums of lists of arrays, element by element
+#' @noRd
+add_up <- function(parts) {
+  parts <- Filter(Negate(is.null), parts)
+  Reduce(function(a, b) Map(`+`, a, b), parts)
+}
+
+# The passes -------------------------------------------------------------------
+
+#' @noRd
+scaled_features <- function(model, points, side) {
+  incomplete_cholesky_features(
+    model$features[[side]], scaling_x(model$scaling[[side]], points)
+  )
+}
+
+#' First pass: what the sum rule needs
+#' @noRd
+chunks_first <- function(pairs, model) {
+  phi <- scaled_features(model, pairs$x, "x")
+  list(
+    n = nrow(phi), gram = features_gram_cpp(phi, NULL), sum = colSums(phi),
+    states = colSums(pairs$x)
+  )
+}
+
+#' Second pass: what observations need
+#' @param model With `coef` (of mu along the features of the states), `center`
+#'   (of the states) and `positive`: is mu clipped at 0 (the importance-weighted
+#'   form)?
+#' @noRd
+chunks_second <- function(pairs, model) {
+  phi_x <- scaled_features(model, pairs$x, "x")
+  phi_y <- scaled_features(model, pairs$y, "y")
+  mu <- as.vector(phi_x %*% model$coef)
+  if (model$positive) mu <- pmax(mu, 0)
+  centred <- sweep(pairs$x, 2, model$center)
+  values <- if (!is.null(model$f)) {
+    check_function_values(model$f, pairs$x, "f")
+  }
+  list(
+    gram = features_gram_cpp(phi_y, mu),
+    moments = crossprod(cbind(1, centred, centred^2) * mu, phi_y),
+    cross = features_cross_cpp(phi_x, phi_y, mu),
+    values = crossprod(if (is.null(values)) {
+      matrix(0, length(mu), 0)
+    } else {
+      values * mu
+    }, phi_y),
+    mass = sum(abs(mu) * sqrt(rowSums(phi_y^2)))
+  )
+}
+
+#' @noRd
+chunk_posterior <- function(fit, chunks, first, prior, progress, call) {
+  fit["prior"] <- list(check_prior(prior, fit, call))
+  if (!is.null(fit$prior) && is.null(fit$prior$points)) {
+    bad_argument(prior, "prior", "NULL or a list with `points`", call)
+  }
+  fit$prior_mean <- if (is.null(fit$prior)) {
+    first$sum / first$n
+  } else {
+    prior_features(fit, call)
+  }
+  model <- list(
+    scaling = fit$settings$scaling, features = fit$features, f = fit$f,
+    coef = ridge_coefficients_cpp(
+      first$gram, as.matrix(fit$prior_mean), first$n * fit$settings$eps
+    ),
+    center = first$states / first$n, positive = fit$settings$method == "iw"
+  )
+  second <- chunk_pass(chunks, "chunks_second", model, progress)
+  gain <- kbr_gain_cpp(second$gram, fit$settings$delta, !model$positive)
+  fit$posterior <- c(
+    list(gain = gain$matrix, spectrum = gain$spectrum, center = model$center),
+    second[c("moments", "cross", "values", "mass")]
+  )
+  fit
+}
+
+# Methods ----------------------------------------------------------------------
+
+#' The posterior's kernel means on the landmarks of the states
+#' @export
+#' @noRd
+kernel_mean_points.kb_kbr_chunked <- function(fit, seen) {
+  features <- fit$features$x
+  mean <- fit$posterior$cross %*% seen$coef
+  mean <- sweep(mean, 2, raw_moments(fit, seen)[1, ], "/")
+  list(
+    points = unscale_states(fit, features$points), scaled = features$points,
+    weights = t(backsolve(t(features$factor), mean)),
+    value = features$factor %*% mean
+  )
+}
+
+#' @export
+#' @noRd
+function_moments.kb_kbr_chunked <- function(fit, f, call) {
+  if (!is.null(f)) {
+    bad_argument(f, "f", "NULL: it was given when the chunks were read", call)
+  }
+  if (is.null(fit$f)) {
+    kb_abort(c(
+      "There is no function to take the expectation of.",
+      i = "Fits of chunks take it as {.arg f} of {.fn kbr}."
+    ), "argument", argument = "f", call = call)
+  }
+  fit$posterior$values
+}
+
+#' @export
+update.kb_kbr_chunked <- function(object, ...) chunked_has_no("update")
+
+#' @export
+diagnostics.kb_kbr_chunked <- function(object, ...) {
+  chunked_has_no("diagnostics")
+}
+
+#' @export
+summary.kb_kbr_chunked <- function(object, ...) chunked_has_no("summary")
+
+#' @export
+fitted.kb_kbr_chunked <- function(object, ...) chunked_has_no("fitted")
+
+#' @export
+plot.kb_kbr_chunked <- function(x, ...) chunked_has_no("plot")
+
+#' @noRd
+chunked_has_no <- function(what, call = rlang::caller_env()) {
+  kb_abort(c(
+    "{.fn {what}} is not defined for a fit of chunks.",
+    x = "It needs the pairs, which were not kept.",
+    i = "A fit of a part of the pairs in memory has it."
+  ), "not_defined", call = call)
+}

@@ -1,0 +1,276 @@
+# Kernel means: weighted points as an element of the kernel's Hilbert space.
+
+#' Kernel mean
+#'
+#' The embedding of a distribution, known by weighted points, in the Hilbert
+#' space of a kernel: the function \eqn{m = \sum_i w_i k(\cdot, x_i)}{m =
+#' sum_i w_i k(., x_i)}. With the default weights 1 / n it is the mean of the
+#' kernel over a sample. Weights may be negative and need not sum to one, as
+#' those of conditional embeddings and of kernel Bayes' rule.
+#'
+#' `inner_product()` is that of the Hilbert space,
+#' \eqn{\sum_{ij} v_i w_j k(x_i, y_j)}{sum_ij v_i w_j k(x_i, y_j)}. `mmd()` is
+#' the distance of two kernel means, the maximum mean discrepancy: the largest
+#' difference of two expectations of a function of norm one. It is the root of
+#' the quadratic form of the differences of weights, points that both have
+#' taken together first; so it is exactly zero between equal means. Its error is
+#' about the root of the rounding error of that form: distances below some
+#' 1e-8 of the norms are not told from zero.
+#'
+#' Two kernel means belong to one space only if they have the same kernel. A
+#' bandwidth `"median"` is found from the points, so differs between samples:
+#' give the second mean the kernel of the first, as in the example.
+#'
+#' Kernel matrices are evaluated by blocks of rows: memory is O(n).
+#'
+#' @param x For `kernel_mean()` the points: a numeric matrix (n x d), a point
+#'   in a row; a vector is a matrix of one column. For the methods a kernel
+#'   mean.
+#' @param kernel A kernel, see [kb_kernels]; a bandwidth `"median"` is
+#'   [bandwidth_median()] of the points.
+#' @param weights `NULL` for 1 / n, or n finite numbers.
+#' @param object,a,b Kernel means.
+#' @param newdata Points, m x d, where the embedding is evaluated; by default
+#'   its own.
+#' @param digits Significant digits.
+#' @param n Number of points of the curve, or of each side of the plane;
+#'   `NULL`: 200 or 60.
+#' @param ... For `plot()` titles, limits and axes, as in
+#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
+#'   errors.
+#'
+#' @return `kernel_mean()`: a list of class `kb_kernel_mean`, plain R data:
+#'   `points` (n x d), `weights` and `kernel` (its bandwidth a number).
+#'
+#'   `predict()`: a vector, the embedding at each row of `newdata`, in units of
+#'   the kernel. `mean()`: the weighted mean of the points, a vector of length
+#'   d in their units; weights are divided by their sum. `inner_product()` and
+#'   `mmd()`: a number, in units of the kernel and of its root. `plot()` draws
+#'   the embedding of points of one or two columns, and returns `x`, invisibly.
+#' @section Errors:
+#' Points that are not numeric, no points, and weights that are not n finite
+#' numbers are errors of class `kb_error_argument`; missing or infinite points
+#' `kb_error_not_finite`; numbers of columns that disagree
+#' `kb_error_dimension`; two means with different kernels `kb_error_kernel`;
+#' `kb_error_not_defined` for the mean where weights sum to zero, and for plots
+#' in three or more dimensions.
+#' @references
+#' Gretton, A., Borgwardt, K. M., Rasch, M. J., Schölkopf, B. and Smola, A.
+#' (2012). A kernel two-sample test. *Journal of Machine Learning Research* 13,
+#' 723-773.
+#'
+#' Muandet, K., Fukumizu, K., Sriperumbudur, B. and Schölkopf, B. (2017).
+#' Kernel mean embedding of distributions: a review and beyond. *Foundations
+#' and Trends in Machine Learning* 10, 1-141. \doi{10.1561/2200000060}
+#' @seealso [herd()] for points that follow a kernel mean, [mmd_test()],
+#'   [cond_embedding()] and [kernel_sum_rule()].
+#' @examples
+#' eruptions <- kernel_mean(faithful$eruptions, kernel_gaussian(0.3))
+#' eruptions
+#' predict(eruptions, c(2, 3, 4.5))
+#' plot(eruptions)
+#'
+#' early <- kernel_mean(faithful$eruptions[1:136])
+#' late <- kernel_mean(faithful$eruptions[137:272], kernel = early$kernel)
+#' mmd(early, late)
+#' inner_product(early, late)
+#' @export
+kernel_mean <- function(x, kernel = kernel_gaussian(), weights = NULL) {
+  x <- check_some_points(x)
+  check_kernel(kernel)
+  check_kernel_dimension(kernel, ncol(x))
+  weights <- check_signed_weights(weights, nrow(x))
+  new_kernel_mean(x, weights, kernel_resolve(kernel, x))
+}
+
+#' @param points Checked, n x d.
+#' @param kernel Resolved.
+#' @noRd
+new_kernel_mean <- function(points, weights, kernel) {
+  structure(
+    list(points = drop_row_names(points), weights = weights, kernel = kernel),
+    class = "kb_kernel_mean"
+  )
+}
+
+#' @noRd
+drop_row_names <- function(x) {
+  dimnames(x) <- if (!is.null(colnames(x))) list(NULL, colnames(x))
+  x
+}
+
+#' sum_i w_i k(., x_i) at points
+#' @param at Checked points, m x d.
+#' @noRd
+embedding_values <- function(points, weights, kernel, at) {
+  blocks <- lapply(row_blocks(at, nrow(points)), function(rows) {
+    kernel_evaluate(kernel, at[rows, , drop = FALSE], points) %*% weights
+  })
+  as.double(unlist(blocks))
+}
+
+# Methods ----------------------------------------------------------------------
+
+#' @rdname kernel_mean
+#' @export
+predict.kb_kernel_mean <- function(object, newdata = object$points, ...) {
+  check_no_dots(...)
+  newdata <- check_points_like(newdata, object$points)
+  embedding_values(object$points, object$weights, object$kernel, newdata)
+}
+
+#' @rdname kernel_mean
+#' @export
+mean.kb_kernel_mean <- function(x, ...) {
+  check_no_dots(...)
+  total <- sum(x$weights)
+  if (!sums_to_something(x$weights)) {
+    kb_abort(c(
+      "The mean is not defined: the weights sum to zero.",
+      i = "{.fn mean} divides by the sum of the weights."
+    ), "not_defined")
+  }
+  colSums(x$weights * x$points) / total
+}
+
+#' Is the sum of the weights more than rounding error?
+#' @noRd
+sums_to_something <- function(weights) {
+  error <- length(weights) * .Machine$double.eps * sum(abs(weights))
+  abs(sum(weights)) > error
+}
+
+#' @rdname kernel_mean
+#' @export
+print.kb_kernel_mean <- function(x, digits = 3, ...) {
+  negative <- negative_mass(x$weights)
+  cat(
+    "Kernel mean of ", counted(nrow(x$points), "point"), " in ",
+    counted(ncol(x$points), "dimension"), "\n",
+    "  kernel:  ", shorten(format(x$kernel)), "\n",
+    "  weights: sum ", format(sum(x$weights), digits = digits),
+    if (negative == 0) {
+      ", none negative"
+    } else {
+      paste0(", negative mass ", format(100 * negative, digits = digits), "%")
+    },
+    "\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' Share of the absolute weights that is negative
+#' @noRd
+negative_mass <- function(weights) {
+  total <- sum(abs(weights))
+  if (total == 0) 0 else sum(abs(weights[weights < 0])) / total
+}
+
+# Two means --------------------------------------------------------------------
+
+#' @rdname kernel_mean
+#' @export
+inner_product <- function(a, b) {
+  check_same_space(a, b)
+  sum(a$weights * embedding_values(b$points, b$weights, b$kernel, a$points))
+}
+
+#' @rdname kernel_mean
+#' @export
+mmd <- function(a, b) {
+  check_same_space(a, b)
+  both <- merge_points(
+    rbind(unname(a$points), unname(b$points)), c(a$weights, -b$weights)
+  )
+  values <- embedding_values(both$points, both$weights, a$kernel, both$points)
+  # Rounding can leave a small negative number where the means are close.
+  sqrt(max(0, sum(both$weights * values)))
+}
+
+#' Equal points once, with the sum of their weights; none of weight zero
+#' @noRd
+merge_points <- function(points, weights) {
+  order <- do.call(order, unname(as.list(as.data.frame(points))))
+  points <- points[order, , drop = FALSE]
+  n <- nrow(points)
+  differ <- points[-1, , drop = FALSE] != points[-n, , drop = FALSE]
+  first <- c(TRUE, rowSums(differ) > 0)
+  weights <- as.double(rowsum(weights[order], cumsum(first)))
+  used <- weights != 0
+  list(
+    points = points[which(first)[used], , drop = FALSE], weights = weights[used]
+  )
+}
+
+# Checks -----------------------------------------------------------------------
+
+#' Points, at least one
+#' @noRd
+check_some_points <- function(x, arg = rlang::caller_arg(x),
+                              call = rlang::caller_env()) {
+  x <- check_points(x, arg, call)
+  if (nrow(x) == 0) bad_argument(x, arg, "at least one point", call)
+  x
+}
+
+#' Points with as many columns as others have
+#' @noRd
+check_points_like <- function(x, points, arg = rlang::caller_arg(x),
+                              call = rlang::caller_env()) {
+  x <- check_points(x, arg, call)
+  if (ncol(x) != ncol(points)) {
+    kb_abort(c(
+      "{.arg {arg}} must have {ncol(points)} column{?s}, as the points have.",
+      x = "It has {ncol(x)}."
+    ), "dimension", argument = arg, call = call)
+  }
+  x
+}
+
+#' Finite weights of any sign; NULL for 1 / n
+#' @noRd
+check_signed_weights <- function(weights, n, arg = rlang::caller_arg(weights),
+                                 call = rlang::caller_env()) {
+  if (is.null(weights)) {
+    return(rep(1 / n, n))
+  }
+  fine <- is.numeric(weights) && is.null(dim(weights)) &&
+    length(weights) == n && all(is.finite(weights))
+  if (!fine) {
+    bad_argument(weights, arg, paste(
+      "NULL or finite numbers, one for each of the", counted(n, "point")
+    ), call)
+  }
+  as.double(weights)
+}
+
+#' Two kernel means with the same kernel and points of the same dimension
+#' @noRd
+check_same_space <- function(a, b, call = rlang::caller_env()) {
+  check_kernel_mean(a, call = call)
+  check_kernel_mean(b, call = call)
+  check_same_kernel(a$kernel, b$kernel, c("a", "b"), call)
+  check_points_like(b$points, a$points, "b", call)
+}
+
+#' @noRd
+check_kernel_mean <- function(x, arg = rlang::caller_arg(x),
+                              call = rlang::caller_env()) {
+  check_class(x, "kb_kernel_mean", "a kernel mean, see `?kernel_mean`", arg,
+    call
+  )
+}
+
+#' @param of The arguments that have the kernels.
+#' @noRd
+check_same_kernel <- function(first, second, of, call = rlang::caller_env()) {
+  if (!identical(first, second)) {
+    kb_abort(c(
+      "{.arg {of[[1]]}} and {.arg {of[[2]]}} must have the same kernel.",
+      x = "They have {.code {format(first)}} and {.code {format(second)}}.",
+      i = "A bandwidth \"median\" depends on the points: use the kernel of one
+           for the other."
+    ), "kernel", call = call)
+  }
+}
