@@ -127,7 +127,7 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
   model <- chunk_model(
     pool, landmarks, kernel_x, kernel_y, rank, tol, check_flag(scale), call
   )
-  model$f <- check_states_function(f, call)
+  model$target <- check_states_function(f, call)
   first <- chunk_pass(x, "chunks_first", model, progress)
   n <- first$n
   settings <- c(
@@ -166,7 +166,7 @@ new_chunked <- function(pool, settings, model, n, seed, call) {
         x = mould$y[0, , drop = FALSE], y = mould$x[0, , drop = FALSE]
       ),
       seed = seed, time = n, sequence = integer(), status = "complete",
-      features = model$features, f = model$f
+      features = model$features, target = model$target
     ),
     class = c("kb_kbr_chunked", "kb_kbr", "kb_fit")
   )
@@ -336,8 +336,8 @@ chunks_second <- function(pairs, model) {
   mu <- as.vector(phi_x %*% model$coef)
   if (model$positive) mu <- pmax(mu, 0)
   centred <- sweep(pairs$x, 2, model$center)
-  values <- if (!is.null(model$f)) {
-    check_function_values(model$f, pairs$x, "f")
+  values <- if (!is.null(model$target)) {
+    check_function_values(model$target, pairs$x, "f")
   }
   list(
     gram = features_gram_cpp(phi_y, mu),
@@ -364,7 +364,7 @@ chunk_posterior <- function(fit, chunks, first, prior, progress, call) {
     prior_features(fit, call)
   }
   model <- list(
-    scaling = fit$settings$scaling, features = fit$features, f = fit$f,
+    scaling = fit$settings$scaling, features = fit$features, target = fit$target,
     coef = ridge_coefficients_cpp(
       first$gram, as.matrix(fit$prior_mean), first$n * fit$settings$eps
     ),
@@ -401,7 +401,7 @@ function_moments.kb_kbr_chunked <- function(fit, f, call) {
   if (!is.null(f)) {
     bad_argument(f, "f", "NULL: it was given when the chunks were read", call)
   }
-  if (is.null(fit$f)) {
+  if (is.null(fit$target)) {
     kb_abort(c(
       "There is no function to take the expectation of.",
       i = "Fits of chunks take it as {.arg f} of {.fn kbr}."

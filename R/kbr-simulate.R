@@ -47,14 +47,14 @@ kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL) {
   call <- rlang::current_env()
   with_local_seed(seed, {
     states <- prior_sampler(n)
-    x <- simulated_rows(states, n, "prior_sampler", "x", call)
-    y <- simulated_rows(simulator(states), n, "simulator", "y", call)
+    x <- simulated_rows(states, n, "prior_sampler", call)
+    y <- simulated_rows(simulator(states), n, "simulator", call)
   })
   structure(list(x = x, y = y), class = "kb_pairs")
 }
 
 #' @noRd
-simulated_rows <- function(value, n, arg, name, call) {
+simulated_rows <- function(value, n, arg, call) {
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
     value <- as.matrix(value)
   }
@@ -66,12 +66,7 @@ simulated_rows <- function(value, n, arg, name, call) {
       x = "It returned {describe(value)}."
     ), "simulator", argument = arg, call = call)
   }
-  names <- colnames(value)
-  value <- matrix(as.double(value), n)
-  d <- ncol(value)
-  if (is.null(names)) names <- if (d == 1) name else paste0(name, seq_len(d))
-  colnames(value) <- names
-  value
+  matrix(as.double(value), n, dimnames = list(NULL, colnames(value)))
 }
 
 #' @rdname kbr
@@ -94,5 +89,9 @@ print.kb_pairs <- function(x, ...) {
 
 #' @export
 as.data.frame.kb_pairs <- function(x, ...) {
-  data.frame(x$x, x$y)
+  name <- function(m, letter) {
+    if (is.null(colnames(m))) colnames(m) <- outcome_positions(letter, ncol(m))
+    m
+  }
+  data.frame(name(x$x, "x"), name(x$y, "y"))
 }

@@ -186,6 +186,7 @@ MatrixXd Walls::normals() const {
 
 void Walls::keep_gram() {
   gram_ = MatrixXd::Zero(normals_.rows(), normals_.rows());
+  if (gram_.size() == 0) return;  // no walls: Eigen would form a null reference
   gram_.selfadjointView<Eigen::Lower>().rankUpdate(normals_);
   gram_.triangularView<Eigen::StrictlyUpper>() = gram_.transpose();
 }
