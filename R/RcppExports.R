@@ -77,6 +77,10 @@ bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gau
     .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single)
 }
 
+permuted_trace_cpp <- function(a, b, permutations) {
+    .Call(`_kernelbayes_permuted_trace_cpp`, a, b, permutations)
+}
+
 features_gram_cpp <- function(features, weights) {
     .Call(`_kernelbayes_features_gram_cpp`, features, weights)
 }

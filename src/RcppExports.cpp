@@ -283,6 +283,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// permuted_trace_cpp
+Eigen::VectorXd permuted_trace_cpp(const Eigen::Map<Eigen::MatrixXd>& a, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXi>& permutations);
+RcppExport SEXP _kernelbayes_permuted_trace_cpp(SEXP aSEXP, SEXP bSEXP, SEXP permutationsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type a(aSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXi>& >::type permutations(permutationsSEXP);
+    rcpp_result_gen = Rcpp::wrap(permuted_trace_cpp(a, b, permutations));
+    return rcpp_result_gen;
+END_RCPP
+}
 // features_gram_cpp
 Eigen::MatrixXd features_gram_cpp(const Eigen::Map<Eigen::MatrixXd>& features, const Rcpp::Nullable<Rcpp::NumericVector>& weights);
 RcppExport SEXP _kernelbayes_features_gram_cpp(SEXP featuresSEXP, SEXP weightsSEXP) {
@@ -859,6 +871,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_candidates_cpp", (DL_FUNC) &_kernelbayes_bark_candidates_cpp, 8},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 8},
+    {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
     {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},

@@ -1,0 +1,48 @@
+# What permutation tests with kernels share.
+
+#' The statistic at random permutations of n rows
+#'
+#' @param statistic A function of a matrix of permutations, one a column, that
+#'   returns the statistic of each. It costs n^2 a permutation: blocks bound
+#'   memory and the time between two interrupts. They do not change the draws.
+#' @noRd
+permuted_statistics <- function(n, permutations, statistic) {
+  size <- max(1, floor(min(5e6 / n, 5e8 / n^2)))
+  drawn <- seq_len(permutations)
+  blocks <- split(drawn, (drawn - 1) %/% size)
+  values <- lapply(blocks, function(block) {
+    statistic(vapply(block, function(i) sample.int(n), integer(n)))
+  })
+  unlist(values, use.names = FALSE)
+}
+
+#' HGH, H the projection on vectors that sum to zero: the Gram matrix of
+#' features whose mean is zero. Statistics that do not depend on the mean lose
+#' fewer digits with it.
+#' @noRd
+centre_gram <- function(gram) {
+  mean <- rowMeans(gram)
+  gram - mean - rep(mean - mean(mean), each = nrow(gram))
+}
+
+#' A permutation test as an object of class htest
+#'
+#' @param statistic Named: the observed value.
+#' @param permuted Its values at random permutations.
+#' @param scale The size of the terms of the statistic: what differs by
+#'   rounding error only counts as equal.
+#' @param ... Other elements.
+#' @noRd
+new_permutation_test <- function(statistic, permuted, scale, ...) {
+  as_large <- sum(permuted >= statistic - 1e-13 * scale)
+  structure(
+    list(
+      statistic = statistic,
+      parameter = c(permutations = length(permuted)),
+      p.value = (1 + as_large) / (1 + length(permuted)),
+      ...,
+      permuted = permuted
+    ),
+    class = "htest"
+  )
+}

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <Eigen/Core>
+
+namespace kernelbayes {
+namespace kbr {
+
+/// sum_ij A(i, j) B(p_i, p_j) for each column p of `permutations`, numbered
+/// from 0; A and B are symmetric n x n. Columns of B are read whole, so that a
+/// permutation costs n^2 / 2 look-ups in memory that is near.
+Eigen::VectorXd permuted_trace(
+    const Eigen::Ref<const Eigen::MatrixXd>& a,
+    const Eigen::Ref<const Eigen::MatrixXd>& b,
+    const Eigen::Ref<const Eigen::MatrixXi>& permutations);
+
+}  // namespace kbr
+}  // namespace kernelbayes
