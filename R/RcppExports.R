@@ -113,6 +113,14 @@ incomplete_cholesky_cpp <- function(kernel, x, rank, tol) {
     .Call(`_kernelbayes_incomplete_cholesky_cpp`, kernel, x, rank, tol)
 }
 
+incomplete_cholesky_gram_cpp <- function(gram, x, rank, tol) {
+    .Call(`_kernelbayes_incomplete_cholesky_gram_cpp`, gram, x, rank, tol)
+}
+
+asymmetry_cpp <- function(gram) {
+    .Call(`_kernelbayes_asymmetry_cpp`, gram)
+}
+
 incomplete_cholesky_features_cpp <- function(kernel, pivot_points, pivot_factor, z) {
     .Call(`_kernelbayes_incomplete_cholesky_features_cpp`, kernel, pivot_points, pivot_factor, z)
 }

@@ -1,10 +1,10 @@
 #' Pivoted incomplete Cholesky factor of a kernel matrix
 #'
-#' G ~ R R' with columns of G evaluated only for the pivots. Ties between
-#' residuals are broken by the data, so permuted points give the permuted
-#' result.
+#' G ~ R R' with columns of G evaluated only for the pivots; of a custom kernel
+#' all of G is. Ties between residuals are broken by the data, so permuted
+#' points give the permuted result.
 #'
-#' @param kernel A built-in kernel.
+#' @param kernel A kernel.
 #' @param x Points, n x d.
 #' @param rank The largest rank; NULL for n.
 #' @param tol Stop when the trace of G - R R' is at most `tol` times that of G.
@@ -17,28 +17,133 @@ incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8,
   check_kernel(kernel, call = call)
   x <- check_points(x, call = call)
   check_kernel_dimension(kernel, ncol(x), call = call)
-  rank <- if (is.null(rank)) nrow(x) else check_count(rank, 1, call = call)
+  rank <- largest_rank(rank, nrow(x), call)
   tol <- check_number(tol, lower = 0, upper = 1, call = call)
-  if (!kernel_is_builtin(kernel)) {
-    kb_abort(c(
-      "An incomplete Cholesky factor needs a built-in kernel.",
-      x = "{.code {format(kernel)}} has a custom part."
-    ), "custom_kernel", call = call)
-  }
   kernel <- kernel_resolve(kernel, x)
-  result <- incomplete_cholesky_cpp(kernel, x, rank, tol)
+  result <- if (kernel_is_builtin(kernel)) {
+    incomplete_cholesky_cpp(kernel, x, rank, tol)
+  } else {
+    gram <- kernel_evaluate(kernel, x)
+    check_diagonal(gram, "kernel", call)
+    incomplete_cholesky_gram_cpp(gram, x, rank, tol)
+  }
   c(result, list(kernel = kernel, points = x[result$pivots, , drop = FALSE]))
 }
 
-#' Features of new points, phi(z) = L^-1 k(points, z), in rows
+#' The same of a Gram matrix
 #'
-#' @param ic From `incomplete_cholesky()`.
-#' @param z Points.
+#' @param gram G: n x n, symmetric, positive semidefinite.
+#' @param x The points it belongs to, or something that tells them apart, to
+#'   break ties by; without them the largest sum of a row goes first, and points
+#'   that this does not tell apart go by their index.
+#' @param rank,tol As in `incomplete_cholesky()`.
+#' @return As `incomplete_cholesky()`, `kernel` and `points` NULL.
+#' @noRd
+incomplete_cholesky_gram <- function(gram, x = NULL, rank = NULL, tol = 1e-8,
+                                     call = rlang::caller_env()) {
+  gram <- check_gram(gram, call = call)
+  if (!is.null(x)) x <- check_gram_points(x, nrow(gram), call)
+  rank <- largest_rank(rank, nrow(gram), call)
+  tol <- check_number(tol, lower = 0, upper = 1, call = call)
+  result <- incomplete_cholesky_gram_cpp(gram, x, rank, tol)
+  c(result, list(kernel = NULL, points = NULL))
+}
+
+#' Features of new points, phi(z) = L^-1 k(pivots, z), in rows
+#'
+#' @param ic From `incomplete_cholesky()` or `incomplete_cholesky_gram()`.
+#' @param z Points; of a Gram matrix their kernel values with all n points of
+#'   the sample, a column each.
 #' @noRd
 incomplete_cholesky_features <- function(ic, z, call = rlang::caller_env()) {
   z <- check_points(z, call = call)
+  if (is.null(ic$kernel)) {
+    return(features_from_values(ic, pivot_values(ic, z, call)))
+  }
   check_same_columns(ic$points, z, call = call)
-  incomplete_cholesky_features_cpp(
-    ic$kernel, ic$points, ic$factor[ic$pivots, , drop = FALSE], z
-  )
+  if (!kernel_is_builtin(ic$kernel)) {
+    values <- kernel_evaluate(ic$kernel, z, ic$points)
+    return(features_from_values(ic, values))
+  }
+  incomplete_cholesky_features_cpp(ic$kernel, ic$points, pivot_factor(ic), z)
+}
+
+pivot_factor <- function(ic) {
+  ic$factor[ic$pivots, , drop = FALSE]
+}
+
+#' Columns of the pivots of kernel values with the whole sample
+#' @noRd
+pivot_values <- function(ic, z, call) {
+  n <- nrow(ic$factor)
+  if (ncol(z) != n) {
+    kb_abort(c(
+      "Kernel values of new points need a column for each of the {n} points
+       of the sample.",
+      x = "They have {ncol(z)}."
+    ), "dimension", call = call)
+  }
+  z[, ic$pivots, drop = FALSE]
+}
+
+#' L^-1 of kernel values with the pivots
+#' @noRd
+features_from_values <- function(ic, values) {
+  if (length(ic$pivots) == 0) {
+    return(matrix(0, nrow(values), 0))
+  }
+  t(forwardsolve(pivot_factor(ic), t(unname(values))))
+}
+
+# Checks ---------------------------------------------------------------------
+
+largest_rank <- function(rank, n, call) {
+  if (is.null(rank)) n else check_count(rank, 1, arg = "rank", call = call)
+}
+
+#' A Gram matrix: square, finite, symmetric, of no negative diagonal
+#'
+#' That it is positive semidefinite is not checked.
+#' @noRd
+check_gram <- function(gram, arg = rlang::caller_arg(gram),
+                       call = rlang::caller_env()) {
+  gram <- check_points(gram, arg = arg, call = call)
+  if (nrow(gram) != ncol(gram)) {
+    kb_abort(c(
+      "{.arg {arg}} must be square.",
+      x = "It is {nrow(gram)} x {ncol(gram)}."
+    ), "dimension", argument = arg, call = call)
+  }
+  gap <- asymmetry_cpp(gram)
+  if (gap > 1e-8 * max(abs(gram))) {
+    kb_abort(c(
+      "{.arg {arg}} must be symmetric.",
+      x = "Entries that should agree differ by up to {signif(gap, 3)}."
+    ), "not_symmetric", argument = arg, call = call)
+  }
+  check_diagonal(gram, arg, call)
+  gram
+}
+
+#' @param arg The argument that the matrix is or comes from.
+#' @noRd
+check_diagonal <- function(gram, arg, call) {
+  least <- min(diag(gram), Inf)
+  if (least < 0) {
+    kb_abort(c(
+      "{.arg {arg}} must be positive semidefinite.",
+      x = "The least value on the diagonal is {signif(least, 3)}."
+    ), "not_positive", argument = arg, call = call)
+  }
+}
+
+check_gram_points <- function(x, n, call) {
+  x <- check_points(x, arg = "x", call = call)
+  if (nrow(x) != n) {
+    kb_abort(c(
+      "{.arg x} must have a row for each row of the Gram matrix.",
+      x = "They have {nrow(x)} and {n}."
+    ), "dimension", argument = "x", call = call)
+  }
+  x
 }

@@ -389,6 +389,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// incomplete_cholesky_gram_cpp
+Rcpp::List incomplete_cholesky_gram_cpp(const Eigen::Map<Eigen::MatrixXd>& gram, const Rcpp::Nullable<Rcpp::NumericMatrix>& x, int rank, double tol);
+RcppExport SEXP _kernelbayes_incomplete_cholesky_gram_cpp(SEXP gramSEXP, SEXP xSEXP, SEXP rankSEXP, SEXP tolSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type gram(gramSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::Nullable<Rcpp::NumericMatrix>& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    rcpp_result_gen = Rcpp::wrap(incomplete_cholesky_gram_cpp(gram, x, rank, tol));
+    return rcpp_result_gen;
+END_RCPP
+}
+// asymmetry_cpp
+double asymmetry_cpp(const Eigen::Map<Eigen::MatrixXd>& gram);
+RcppExport SEXP _kernelbayes_asymmetry_cpp(SEXP gramSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type gram(gramSEXP);
+    rcpp_result_gen = Rcpp::wrap(asymmetry_cpp(gram));
+    return rcpp_result_gen;
+END_RCPP
+}
 // incomplete_cholesky_features_cpp
 Eigen::MatrixXd incomplete_cholesky_features_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& pivot_points, const Eigen::Map<Eigen::MatrixXd>& pivot_factor, const Eigen::Map<Eigen::MatrixXd>& z);
 RcppExport SEXP _kernelbayes_incomplete_cholesky_features_cpp(SEXP kernelSEXP, SEXP pivot_pointsSEXP, SEXP pivot_factorSEXP, SEXP zSEXP) {
@@ -880,6 +903,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},
     {"_kernelbayes_incomplete_cholesky_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_cpp, 4},
+    {"_kernelbayes_incomplete_cholesky_gram_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_gram_cpp, 4},
+    {"_kernelbayes_asymmetry_cpp", (DL_FUNC) &_kernelbayes_asymmetry_cpp, 1},
     {"_kernelbayes_incomplete_cholesky_features_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_features_cpp, 4},
     {"_kernelbayes_kgs_open_cpp", (DL_FUNC) &_kernelbayes_kgs_open_cpp, 3},
     {"_kernelbayes_kgs_advance_cpp", (DL_FUNC) &_kernelbayes_kgs_advance_cpp, 2},

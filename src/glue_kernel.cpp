@@ -8,6 +8,17 @@ Eigen::Map<Eigen::MatrixXd> as_eigen(Rcpp::NumericMatrix& matrix) {
   return {matrix.begin(), matrix.nrow(), matrix.ncol()};
 }
 
+Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result) {
+  Rcpp::IntegerVector pivots(result.pivots.size());
+  for (std::size_t i = 0; i < result.pivots.size(); ++i) {
+    pivots[i] = static_cast<int>(result.pivots[i]) + 1;
+  }
+  return Rcpp::List::create(Rcpp::Named("pivots") = pivots,
+                            Rcpp::Named("factor") = result.factor,
+                            Rcpp::Named("residual") = result.residual,
+                            Rcpp::Named("trace") = result.trace);
+}
+
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
@@ -39,16 +50,42 @@ Eigen::VectorXd kernel_diagonal_cpp(const Rcpp::List& kernel,
 Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel,
                                    const Eigen::Map<Eigen::MatrixXd>& x,
                                    int rank, double tol) {
-  const kernelbayes::IncompleteCholesky result =
-      kernelbayes::incomplete_cholesky(kernel_from_r(kernel), x, rank, tol);
-  Rcpp::IntegerVector pivots(result.pivots.size());
-  for (std::size_t i = 0; i < result.pivots.size(); ++i) {
-    pivots[i] = static_cast<int>(result.pivots[i]) + 1;
+  const kernelbayes::Kernel built = kernel_from_r(kernel);
+  return to_r(kernelbayes::incomplete_cholesky(
+      kernelbayes::KernelSource(built, x), kernelbayes::tie_order::of_points(x),
+      rank, tol));
+}
+
+// Ties are broken by the points x, if there are any.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List incomplete_cholesky_gram_cpp(
+    const Eigen::Map<Eigen::MatrixXd>& gram,
+    const Rcpp::Nullable<Rcpp::NumericMatrix>& x, int rank, double tol) {
+  namespace tie_order = kernelbayes::tie_order;
+  const auto order =
+      x.isNull() ? tie_order::of_gram(gram)
+                 : tie_order::of_points(Rcpp::as<Eigen::Map<Eigen::MatrixXd>>(
+                       Rcpp::NumericMatrix(x)));
+  return to_r(kernelbayes::incomplete_cholesky(
+      kernelbayes::MatrixSource(gram), order, rank, tol));
+}
+
+// The largest |g(i, j) - g(j, i)|.
+// [[Rcpp::export(rng = false)]]
+double asymmetry_cpp(const Eigen::Map<Eigen::MatrixXd>& gram) {
+  constexpr Eigen::Index width = 32;
+  const Eigen::Index n = gram.rows();
+  double largest = 0;
+  for (Eigen::Index j = 0; j < n; j += width) {
+    const Eigen::Index m = std::min(width, n - j);
+    for (Eigen::Index i = j; i < n; i += width) {
+      const Eigen::Index h = std::min(width, n - i);
+      const auto gap = gram.block(i, j, h, m) -
+                       gram.block(j, i, m, h).transpose();
+      largest = std::max(largest, gap.cwiseAbs().maxCoeff());
+    }
   }
-  return Rcpp::List::create(Rcpp::Named("pivots") = pivots,
-                            Rcpp::Named("factor") = result.factor,
-                            Rcpp::Named("residual") = result.residual,
-                            Rcpp::Named("trace") = result.trace);
+  return largest;
 }
 
 // [[Rcpp::export(rng = false)]]

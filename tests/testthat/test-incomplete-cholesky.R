@@ -4,6 +4,47 @@ points <- function(n, d, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
 }
 
+#' Greedy pivoting on a dense matrix, by its definition
+#'
+#' @param order The points by precedence in ties.
+reference <- function(g, order, rank = nrow(g), tol = 0) {
+  n <- nrow(g)
+  d <- diag(g)
+  r <- matrix(0, n, 0)
+  pivots <- integer()
+  floor <- n * .Machine$double.eps * max(d)
+  while (length(pivots) < rank && sum(d) > tol * sum(diag(g))) {
+    p <- order[d[order] >= max(d) * (1 - 1e-12)][1]
+    if (d[p] <= floor) break
+    column <- g[, p]
+    for (l in seq_along(pivots)) column <- column - r[, l] * r[p, l]
+    column <- column / sqrt(d[p])
+    column[pivots] <- 0
+    column[p] <- sqrt(d[p])
+    d <- pmax(d - column^2, 0)
+    d[p] <- 0
+    r <- unname(cbind(r, column))
+    pivots <- c(pivots, p)
+  }
+  list(pivots = pivots, factor = r, residual = sum(d), trace = sum(diag(g)))
+}
+
+#' Points by precedence in ties
+tie_order <- function(x) {
+  x <- as.matrix(x)
+  distance <- 0
+  for (j in seq_len(ncol(x))) {
+    distance <- distance + (x[, j] - stats::median(x[, j]))^2
+  }
+  do.call(base::order, c(list(distance), lapply(
+    seq_len(ncol(x)), function(j) x[, j]
+  )))
+}
+
+custom_gaussian <- function() {
+  kernel_custom(function(x, y) kernel_matrix(kernel_gaussian(1), x, y))
+}
+
 test_that("at full rank the factor is exact", {
   x <- points(60, 2)
   for (kernel in list(
@@ -92,6 +133,71 @@ test_that("permuted points give the permuted factor, bit by bit", {
   }
 })
 
+test_that("a custom kernel gives what the same built-in one gives", {
+  x <- points(70, 2)
+  z <- points(9, 2, seed = 2)
+  custom <- custom_gaussian()
+  builtin <- incomplete_cholesky(kernel_gaussian(1), x, 20)
+  ic <- incomplete_cholesky(custom, x, 20)
+  parts <- c("pivots", "factor", "residual", "trace", "points")
+  expect_equal(ic[parts], builtin[parts], tolerance = 1e-14)
+  expect_identical(ic$kernel, custom)
+  expect_equal(
+    incomplete_cholesky_features(ic, z),
+    incomplete_cholesky_features(builtin, z),
+    tolerance = 1e-10
+  )
+  sum <- incomplete_cholesky(custom + kernel_linear(), x, 20)
+  expect_equal(
+    sum$factor,
+    incomplete_cholesky(kernel_gaussian(1) + kernel_linear(), x, 20)$factor
+  )
+  median <- incomplete_cholesky(1 * custom + kernel_gaussian("median"), x, 5)
+  expect_identical(
+    median$kernel$parts[[2]]$bandwidth, bandwidth_median(x)
+  )
+})
+
+test_that("a Gram matrix gives what its kernel gives", {
+  x <- points(70, 2)
+  z <- points(9, 2, seed = 2)
+  kernel <- kernel_laplace(1)
+  from_points <- incomplete_cholesky(kernel, x, 20, 0)
+  ic <- incomplete_cholesky_gram(kernel_matrix(kernel, x), x, 20, 0)
+  parts <- c("pivots", "factor", "residual", "trace")
+  expect_identical(ic[parts], from_points[parts])
+  expect_named(ic, c(parts, "kernel", "points"))
+  expect_null(ic$kernel)
+  expect_null(ic$points)
+  expect_equal(
+    incomplete_cholesky_features(ic, kernel_matrix(kernel, z, x)),
+    incomplete_cholesky_features(from_points, z),
+    tolerance = 1e-12
+  )
+  zero <- incomplete_cholesky_gram(matrix(0, 3, 3))
+  expect_identical(dim(zero$factor), c(3L, 0L))
+  expect_identical(
+    incomplete_cholesky_features(zero, matrix(1, 2, 3)), matrix(0, 2, 0)
+  )
+})
+
+test_that("ties in a Gram matrix go to the largest sum of a row", {
+  g <- kernel_matrix(kernel_gaussian(1), c(4, 0, 1.5, 9))
+  for (scale in c(1e-300, 1, 1e300)) {
+    expect_identical(incomplete_cholesky_gram(scale * g, rank = 1)$pivots, 3L)
+  }
+  expect_identical(incomplete_cholesky_gram(diag(3))$pivots, 1:3)
+  # A sum of doubles would depend on the order of the terms.
+  g <- kernel_matrix(kernel_gaussian(2), points(120, 1))
+  ic <- incomplete_cholesky_gram(g, rank = 8)
+  for (seed in 1:5) {
+    order <- withr::with_seed(seed, sample(120))
+    other <- incomplete_cholesky_gram(g[order, order], rank = 8)
+    expect_identical(order[other$pivots], ic$pivots)
+    expect_identical(other$factor, ic$factor[order, ])
+  }
+})
+
 test_that("features extend the rows of the factor to new points", {
   x <- points(80, 2)
   z <- points(13, 2, seed = 2)
@@ -125,8 +231,6 @@ test_that("edge cases and bad input", {
   expect_error(incomplete_cholesky(kernel_rotation(), x),
     class = "kb_error_dimension"
   )
-  custom <- 1 + kernel_custom(function(x, y) x %*% t(y))
-  expect_error(incomplete_cholesky(custom, x), class = "kb_error_custom_kernel")
   ic <- incomplete_cholesky(k, x)
   expect_error(
     incomplete_cholesky_features(ic, 1),
@@ -135,4 +239,58 @@ test_that("edge cases and bad input", {
   expect_error(
     incomplete_cholesky(kernel_polynomial(1000), 1e200), "not finite"
   )
+})
+
+test_that("errors of custom kernels and of Gram matrices", {
+  fails <- function(class, gram, ...) {
+    expect_error(incomplete_cholesky_gram(gram, ...),
+      class = paste0("kb_error_", class)
+    )
+  }
+  g <- diag(3)
+  fails("argument", "a")
+  fails("dimension", g[1:2, ])
+  fails("dimension", g, x = 1:2)
+  fails("argument", g, rank = 0)
+  fails("argument", g, tol = 2)
+  fails("not_finite", replace(g, 5, NA))
+  fails("not_finite", g, x = c(1, Inf, 2))
+  fails("not_symmetric", replace(g, 2, 2e-8))
+  expect_length(incomplete_cholesky_gram(replace(g, 2, 0.5e-8))$pivots, 3)
+  fails("not_positive", replace(g, 5, -1e-3))
+
+  custom <- function(f) incomplete_cholesky(kernel_custom(f), 1:3)
+  expect_error(
+    custom(function(x, y) 1),
+    class = "kb_error_custom_kernel"
+  )
+  expect_error(
+    custom(function(x, y) -x %*% t(y)),
+    class = "kb_error_not_positive"
+  )
+  ic <- incomplete_cholesky_gram(g)
+  expect_error(
+    incomplete_cholesky_features(ic, g[, 1:2]),
+    class = "kb_error_dimension"
+  )
+})
+
+test_that("it is greedy pivoting by its definition", {
+  x <- points(90, 2)
+  repeated <- x[c(1:40, 1:40, 7, 7, 7), ]
+  grid <- unname(as.matrix(expand.grid(1:6, 1:6)))
+  for (kernel in list(
+    kernel_gaussian(1), kernel_laplace(2), kernel_polynomial(3),
+    kernel_constant(2), kernel_gaussian(3) * kernel_linear()
+  )) {
+    for (at in list(x, repeated, grid, x[1, , drop = FALSE])) {
+      for (tol in c(0, 1e-3)) {
+        ic <- incomplete_cholesky(kernel, at, 12, tol)
+        plain <- reference(kernel_matrix(kernel, at), tie_order(at), 12, tol)
+        expect_identical(ic$pivots, plain$pivots)
+        expect_equal(ic$factor, plain$factor, tolerance = 1e-12)
+        expect_equal(ic$residual, plain$residual, tolerance = 1e-10)
+      }
+    }
+  }
 })

@@ -4,14 +4,13 @@
 //
 // The result belongs to the data, not to their order: permuted points give the
 // permuted factor, bit by bit, because entries of the kernel are reproducible
-// and ties go to the point nearest the coordinate-wise median, then to the
-// lexicographically first.
+// and ties go by tie_order.hpp.
 #pragma once
 
-#include <numeric>
 #include <vector>
 
-#include "kernel.hpp"
+#include "gram_source.hpp"
+#include "tie_order.hpp"
 
 namespace kernelbayes {
 
@@ -26,40 +25,9 @@ namespace pivoting {
 
 using Eigen::Index;
 
-inline Eigen::RowVectorXd coordinate_median(const ConstMatrixRef& x) {
-  const Index n = x.rows();
-  Eigen::RowVectorXd median(x.cols());
-  for (Index c = 0; c < x.cols(); ++c) {
-    std::vector<double> values(x.col(c).data(), x.col(c).data() + n);
-    const auto middle = values.begin() + n / 2;
-    std::nth_element(values.begin(), middle, values.end());
-    median[c] = *middle;
-    if (n % 2 == 0) {
-      const double below = *std::max_element(values.begin(), middle);
-      median[c] = below + (*middle - below) / 2;
-    }
-  }
-  return median;
-}
-
-// Places of the points in the order in which ties are broken.
-inline std::vector<Index> tie_places(const ConstMatrixRef& x) {
-  const Index n = x.rows();
-  const Eigen::MatrixXd median = coordinate_median(x);
-  Eigen::MatrixXd distance(n, 1);
-  MatrixRef target(distance);
-  tiles::sum_over_columns(x, median, tiles::SquaredDifference{},
-                          [](double*, Index) {}, target);
-  std::vector<Index> order(n), place(n);
-  std::iota(order.begin(), order.end(), Index{0});
-  std::sort(order.begin(), order.end(), [&](Index a, Index b) {
-    if (distance(a) != distance(b)) return distance(a) < distance(b);
-    for (Index c = 0; c < x.cols(); ++c) {
-      if (x(a, c) != x(b, c)) return x(a, c) < x(b, c);
-    }
-    return a < b;
-  });
-  for (Index i = 0; i < n; ++i) place[order[i]] = i;
+inline std::vector<Index> places(const std::vector<Index>& order) {
+  std::vector<Index> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
   return place;
 }
 
@@ -89,22 +57,23 @@ inline void subtract_previous(const Eigen::MatrixXd& factor, Index rank,
 
 // Stops at residual trace <= tol * trace, at max_rank columns, or when what is
 // left is rounding error (n eps max diagonal, as LAPACK's dpstrf).
-inline IncompleteCholesky incomplete_cholesky(const Kernel& kernel,
-                                              const ConstMatrixRef& x,
-                                              Eigen::Index max_rank,
-                                              double tol) {
+// `order` are the points by precedence in ties.
+template <class Source>
+IncompleteCholesky incomplete_cholesky(const Source& source,
+                                       const std::vector<Eigen::Index>& order,
+                                       Eigen::Index max_rank, double tol) {
   using Eigen::Index;
-  const Index n = x.rows();
+  const Index n = source.size();
   max_rank = std::min(max_rank, n);
   IncompleteCholesky result;
   Eigen::VectorXd residual(n), column(n);
-  kernel.diagonal(x, residual);
+  source.diagonal(residual);
   result.trace = result.residual = residual.sum();
   if (!std::isfinite(result.trace)) {
     throw std::invalid_argument("the kernel's diagonal is not finite");
   }
   if (n == 0) return result;
-  const std::vector<Index> place = pivoting::tie_places(x);
+  const std::vector<Index> place = pivoting::places(order);
   const double floor = n * std::numeric_limits<double>::epsilon() *
                        residual.maxCoeff();
   Eigen::MatrixXd& factor = result.factor;
@@ -117,7 +86,7 @@ inline IncompleteCholesky incomplete_cholesky(const Kernel& kernel,
     if (rank == factor.cols()) {
       factor.conservativeResize(n, std::min(2 * rank, max_rank));
     }
-    kernel.block(x, x.middleRows(pivot, 1), column);
+    source.column(pivot, column);
     pivoting::subtract_previous(factor, rank, pivot, column);
     const double root = std::sqrt(residual[pivot]);
     column /= root;
