@@ -175,6 +175,8 @@ gram_rows <- function(fit, newdata, call) {
 #' of three
 #' @noRd
 place_rows <- function(values, complete) {
+  last <- identical(attr(values, "rows"), "last")
+  attr(values, "rows") <- NULL
   if (all(complete)) {
     return(values)
   }
@@ -182,7 +184,7 @@ place_rows <- function(values, complete) {
   if (is.list(values)) {
     return(values[at])
   }
-  if (identical(attr(values, "rows"), "last")) {
+  if (last) {
     out <- values[, , at, drop = FALSE]
   } else if (length(dim(values)) == 3) {
     out <- values[at, , , drop = FALSE]

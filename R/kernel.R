@@ -296,3 +296,15 @@ kernel_fill <- function(kernel, bandwidth) {
   }
   kernel
 }
+
+#' The kernel with all bandwidths multiplied by a factor
+#' @param kernel Resolved.
+#' @noRd
+kernel_widen <- function(kernel, factor) {
+  if (is_combined(kernel)) {
+    kernel$parts <- lapply(kernel$parts, kernel_widen, factor)
+  } else if (is.numeric(kernel$bandwidth)) {
+    kernel$bandwidth <- factor * kernel$bandwidth
+  }
+  kernel
+}

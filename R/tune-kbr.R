@@ -1,0 +1,275 @@
+# Regularisation and bandwidths of kbr() by blocked cross-validation.
+
+#' Choose bandwidths and regularisation of kernel Bayes' rule
+#'
+#' Blocked cross-validation over a grid: pairs are cut into `folds` stretches
+#' in the order given, each is predicted from the others, and the setting of the
+#' smallest mean loss is fitted to all pairs. Stretches and not random rows, so
+#' that neighbours in time do not predict each other; several of them, because
+#' the loss of one is noisy.
+#'
+#' @param x,y Pairs, as in [kbr()]; or a formula and `data`; or pairs of
+#'   [kbr_simulate()].
+#' @param formula,data A formula `x1 + x2 ~ y1` and the data frame it is
+#'   evaluated in.
+#' @param kernel_x,kernel_y Kernels whose bandwidths are multiplied, the same
+#'   factor for both.
+#' @param bandwidths Factors, positive numbers.
+#' @param c0 Regularisation: positive numbers; `eps` = c0 / n and, for `method
+#'   = "kbr"`, `delta` = 2 `eps`. For `"iw"` `delta` is 0.01 c0.
+#' @param folds Number of stretches, at least 2.
+#' @param loss `"mse"`: squared distance of the posterior mean from the state,
+#'   in units of the states' variances, averaged over columns. `"kernel"`:
+#'   squared distance of the posterior's kernel mean from that of the state.
+#' @param rank,tol,method,normalize,scale As in [kbr()].
+#' @param seed As in [kbr()]; recorded.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions. The
+#'   folds and bandwidths are divided among the workers of the future plan.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return List of class `kb_kbr_tuning`: `fit` ([kbr()] of all pairs with the
+#'   best setting), `table` (data frame with one line a setting: `bandwidth`,
+#'   `c0`, `loss`, `se` (of its mean over folds)), `best` (number of the line).
+#'   `predict()` is that of the fit.
+#' @section Errors: As in [kbr()]. Fewer rows than folds are an error of class
+#'   `kb_error_argument`.
+#' @examples
+#' pairs <- kbr_simulate(
+#'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
+#'   n = 300, seed = 1
+#' )
+#' tuned <- tune_kbr(pairs)
+#' tuned
+#' predict(tuned, 1)
+#' @export
+tune_kbr <- function(x, ...) UseMethod("tune_kbr")
+
+#' @export
+tune_kbr.default <- function(x, ...) refuse_data(x, missing(x))
+
+#' @rdname tune_kbr
+#' @export
+tune_kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
+                             kernel_y = kernel_gaussian(),
+                             bandwidths = c(0.5, 1, 2), c0 = 10^(-3:1),
+                             folds = 5, loss = c("mse", "kernel"),
+                             rank = "auto", tol = NULL,
+                             method = c("kbr", "iw"), normalize = TRUE,
+                             scale = FALSE, seed = NULL, progress = NULL,
+                             ...) {
+  check_no_dots(...)
+  mould <- mould_formula(formula, data, "fail", "matrix")
+  tune_mould(
+    mould, kernel_x, kernel_y, bandwidths, c0, folds, loss, rank, tol, method,
+    normalize, scale, seed, progress, match.call()
+  )
+}
+
+#' @rdname tune_kbr
+#' @export
+tune_kbr.matrix <- function(x, y, kernel_x = kernel_gaussian(),
+                            kernel_y = kernel_gaussian(),
+                            bandwidths = c(0.5, 1, 2), c0 = 10^(-3:1),
+                            folds = 5, loss = c("mse", "kernel"),
+                            rank = "auto", tol = NULL,
+                            method = c("kbr", "iw"), normalize = TRUE,
+                            scale = FALSE, seed = NULL, progress = NULL, ...) {
+  check_no_dots(...)
+  mould <- mould_pairs(x, y, NULL, "fail")
+  tune_mould(
+    mould, kernel_x, kernel_y, bandwidths, c0, folds, loss, rank, tol, method,
+    normalize, scale, seed, progress, match.call()
+  )
+}
+
+#' @rdname tune_kbr
+#' @export
+tune_kbr.data.frame <- tune_kbr.matrix
+
+#' @rdname tune_kbr
+#' @export
+tune_kbr.numeric <- tune_kbr.matrix
+
+#' @rdname tune_kbr
+#' @export
+tune_kbr.kb_pairs <- function(x, ...) tune_kbr.matrix(x$x, x$y, ...)
+
+#' @noRd
+tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
+                       rank, tol, method, normalize, scale, seed, progress,
+                       called, call = rlang::caller_env()) {
+  progress <- check_progress(progress, call)
+  loss <- check_choice(loss, c("mse", "kernel"), call = call)
+  method <- check_choice(method, c("kbr", "iw"), call = call)
+  normalize <- check_flag(normalize, call = call)
+  scale <- check_flag(scale, call = call)
+  bandwidths <- check_grid(bandwidths, "bandwidths", call)
+  c0 <- check_grid(c0, "c0", call)
+  n <- nrow(mould$y)
+  folds <- check_count(folds, 2, call = call)
+  if (n < folds) bad_argument(folds, "folds", "at most the number of pairs", call)
+  kernels <- list(
+    x = resolve_tuned(kernel_x, mould$y, scale, "kernel_x", call),
+    y = resolve_tuned(kernel_y, mould$x, scale, "kernel_y", call)
+  )
+  shared <- list(
+    x = unname(mould$y), y = unname(mould$x), kernels = kernels, c0 = c0,
+    block = sort(rep_len(seq_len(folds), n)), loss = loss, method = method,
+    options = list(
+      rank = rank, tol = tol, method = method, normalize = normalize,
+      scale = scale
+    )
+  )
+  tasks <- split(
+    expand.grid(fold = seq_len(folds), bandwidth = bandwidths),
+    seq_len(folds * length(bandwidths))
+  )
+  losses <- map_tasks(tasks, "tune_cell", shared, progress, "Tuning")
+  table <- tuning_table(tasks, losses, bandwidths, c0)
+  best <- which.min(table$loss)
+  chosen <- tuned_settings(table[best, ], n, method)
+  fit <- kbr_fit(
+    mould, kernel_widen(kernels$x, table$bandwidth[[best]]),
+    kernel_widen(kernels$y, table$bandwidth[[best]]), NULL, chosen$eps,
+    chosen$delta, rank, tol, method, normalize, scale, seed, FALSE,
+    called = called, started = now(), call = call
+  )
+  structure(list(fit = fit, table = table, best = best),
+    class = "kb_kbr_tuning"
+  )
+}
+
+#' @noRd
+check_grid <- function(x, arg, call) {
+  fine <- is.numeric(x) && length(x) > 0 && all(is.finite(x)) && all(x > 0)
+  if (!isTRUE(fine)) bad_argument(x, arg, "positive finite numbers", call)
+  sort(unique(as.double(x)))
+}
+
+#' Bandwidths are those of all pairs, in every fold
+#' @noRd
+resolve_tuned <- function(kernel, x, scale, arg, call) {
+  check_kernel(kernel, arg, call)
+  check_kernel_dimension(kernel, ncol(x), call = call)
+  kernel_resolve(kernel, scaling_x(scaling_learn(x, factor(), scale), x))
+}
+
+#' @noRd
+tuned_settings <- function(line, n, method) {
+  eps <- line$c0 / n
+  list(eps = eps, delta = if (method == "kbr") 2 * eps else 0.01 * line$c0)
+}
+
+#' One fold at one bandwidth: the losses of all c0, features computed once
+#' @noRd
+tune_cell <- function(task, shared) {
+  held <- shared$block == task$fold
+  widen <- function(kernel) kernel_widen(kernel, task$bandwidth)
+  n <- sum(!held)
+  settings <- lapply(shared$c0, function(c0) {
+    tuned_settings(data.frame(c0 = c0), n, shared$method)
+  })
+  fit <- quietly_kbr(c(
+    list(
+      shared$x[!held, , drop = FALSE], shared$y[!held, , drop = FALSE],
+      kernel_x = widen(shared$kernels$x), kernel_y = widen(shared$kernels$y),
+      seed = 1
+    ),
+    settings[[1]], shared$options
+  ))
+  vapply(settings, function(setting) {
+    fit <- stats::update(fit, eps = setting$eps, delta = setting$delta)
+    held_out_loss(
+      fit, shared$x[held, , drop = FALSE], shared$y[held, , drop = FALSE],
+      shared$loss, column_moments(shared$x)$scale
+    )
+  }, 0)
+}
+
+#' A fold that leaves much of a kernel unexplained says so by its loss
+#' @noRd
+quietly_kbr <- function(arguments) {
+  withCallingHandlers(do.call(kbr, arguments),
+    kb_warning_rank = function(w) invokeRestart("muffleWarning")
+  )
+}
+
+#' @param spread Standard deviations of the states.
+#' @noRd
+held_out_loss <- function(fit, x, y, loss, spread) {
+  seen <- observe(fit, scaling_x(fit$settings$scaling$y, y))
+  losses <- switch(loss,
+    mse = rowMeans(sweep(kbr_mean(fit, seen) - x, 2, spread, "/")^2),
+    kernel = kernel_losses(fit, seen, scaling_x(fit$settings$scaling$x, x))
+  )
+  # Weights that cancel, or an observation far from all others, are worse than
+  # any prior.
+  losses[!is.finite(losses)] <- Inf
+  mean(losses)
+}
+
+#' Squared distances of kernel means from those of single states
+#' @noRd
+kernel_losses <- function(fit, seen, states) {
+  features <- fit$features$x
+  mean <- crossprod(features$factor, t(kbr_weights(fit, seen)))
+  at <- incomplete_cholesky_features(features, states)
+  colSums(mean^2) - 2 * rowSums(at * t(mean)) +
+    kernel_self(features$kernel, states)
+}
+
+#' @noRd
+tuning_table <- function(tasks, losses, bandwidths, c0) {
+  width <- vapply(tasks, `[[`, 0, "bandwidth")
+  lines <- lapply(bandwidths, function(bandwidth) {
+    folds <- do.call(rbind, losses[width == bandwidth])
+    data.frame(
+      bandwidth = bandwidth, c0 = c0, loss = colMeans(folds),
+      se = apply(folds, 2, stats::sd) / sqrt(nrow(folds))
+    )
+  })
+  do.call(rbind, lines)
+}
+
+#' @export
+print.kb_kbr_tuning <- function(x, digits = 3, ...) {
+  best <- x$table[x$best, ]
+  show <- function(v) format(v, digits = digits)
+  cat(
+    "Kernel Bayes' rule, tuned over ", nrow(x$table), " settings\n",
+    "  best: bandwidths times ", show(best$bandwidth), ", c0 = ",
+    show(best$c0), ": loss ", show(best$loss), " (se ", show(best$se), ")\n",
+    sep = ""
+  )
+  print(x$fit, digits = digits)
+  invisible(x)
+}
+
+#' @export
+predict.kb_kbr_tuning <- function(object, ...) stats::predict(object$fit, ...)
+
+#' @export
+plot.kb_kbr_tuning <- function(x, ...) {
+  check_plot_dots(list(...))
+  table <- x$table
+  widths <- unique(table$bandwidth)
+  colours <- grDevices::hcl.colors(length(widths) + 1, "viridis")
+  finite <- is.finite(table$loss)
+  base_plot(list(
+    x = table$c0[finite], y = table$loss[finite], type = "n", log = "xy",
+    xlab = "c0 (eps = c0 / n)", ylab = "cross-validated loss"
+  ), ...)
+  for (k in seq_along(widths)) {
+    part <- table[table$bandwidth == widths[[k]] & finite, ]
+    graphics::lines(part$c0, part$loss,
+      type = "b", pch = 16, col = colours[[k]]
+    )
+  }
+  best <- table[x$best, ]
+  graphics::points(best$c0, best$loss, cex = 2, col = kb_colour("orange"))
+  key_above(stats::setNames(
+    lapply(seq_along(widths), function(k) list(lwd = 2, col = colours[[k]])),
+    paste("x", format(widths, trim = TRUE))
+  ))
+  invisible(x)
+}
