@@ -20,7 +20,8 @@
 #' @param folds Number of stretches, at least 2.
 #' @param loss `"mse"`: squared distance of the posterior mean from the state,
 #'   in units of the states' variances, averaged over columns. `"kernel"`:
-#'   squared distance of the posterior's kernel mean from that of the state.
+#'   squared distance of the posterior's kernel mean from that of the state,
+#'   under `kernel_x` itself for all bandwidths.
 #' @param rank,tol,method,normalize,scale As in [kbr()].
 #' @param seed As in [kbr()]; recorded.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions. The
@@ -97,7 +98,9 @@ tune_kbr.kb_pairs <- function(x, ...) tune_kbr.matrix(x$x, x$y, ...)
 #' @noRd
 tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
                        rank, tol, method, normalize, scale, seed, progress,
-                       called, call = rlang::caller_env()) {
+                       called, started = now(),
+                       call = rlang::caller_env()) {
+  force(started)
   progress <- check_progress(progress, call)
   loss <- check_choice(loss, c("mse", "kernel"), call = call)
   method <- check_choice(method, c("kbr", "iw"), call = call)
@@ -107,7 +110,9 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
   c0 <- check_grid(c0, "c0", call)
   n <- nrow(mould$y)
   folds <- check_count(folds, 2, call = call)
-  if (n < folds) bad_argument(folds, "folds", "at most the number of pairs", call)
+  if (n < folds) {
+    bad_argument(folds, "folds", "at most the number of pairs", call)
+  }
   kernels <- list(
     x = resolve_tuned(kernel_x, mould$y, scale, "kernel_x", call),
     y = resolve_tuned(kernel_y, mould$x, scale, "kernel_y", call)
@@ -132,7 +137,7 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
     mould, kernel_widen(kernels$x, table$bandwidth[[best]]),
     kernel_widen(kernels$y, table$bandwidth[[best]]), NULL, chosen$eps,
     chosen$delta, rank, tol, method, normalize, scale, seed, FALSE,
-    called = called, started = now(), call = call
+    called = called, started = started, call = call
   )
   structure(list(fit = fit, table = table, best = best),
     class = "kb_kbr_tuning"
@@ -177,11 +182,16 @@ tune_cell <- function(task, shared) {
     ),
     settings[[1]], shared$options
   ))
+  yard <- if (shared$loss == "mse") {
+    column_moments(shared$x)$scale
+  } else {
+    kernel_features(shared$kernels$x, kernel_states(fit))
+  }
   vapply(settings, function(setting) {
     fit <- stats::update(fit, eps = setting$eps, delta = setting$delta)
     held_out_loss(
       fit, shared$x[held, , drop = FALSE], shared$y[held, , drop = FALSE],
-      shared$loss, column_moments(shared$x)$scale
+      shared$loss, yard
     )
   }, 0)
 }
@@ -194,13 +204,15 @@ quietly_kbr <- function(arguments) {
   )
 }
 
-#' @param spread Standard deviations of the states.
+#' @param yard What losses are measured by: the standard deviations of the
+#'   states, or their features under the kernel that is not widened, so that
+#'   losses of all bandwidths can be compared.
 #' @noRd
-held_out_loss <- function(fit, x, y, loss, spread) {
+held_out_loss <- function(fit, x, y, loss, yard) {
   seen <- observe(fit, scaling_x(fit$settings$scaling$y, y))
   losses <- switch(loss,
-    mse = rowMeans(sweep(kbr_mean(fit, seen) - x, 2, spread, "/")^2),
-    kernel = kernel_losses(fit, seen, scaling_x(fit$settings$scaling$x, x))
+    mse = rowMeans(sweep(kbr_mean(fit, seen) - x, 2, yard, "/")^2),
+    kernel = kernel_losses(fit, seen, scaling_x(fit$settings$scaling$x, x), yard)
   )
   # Weights that cancel, or an observation far from all others, are worse than
   # any prior.
@@ -209,9 +221,9 @@ held_out_loss <- function(fit, x, y, loss, spread) {
 }
 
 #' Squared distances of kernel means from those of single states
+#' @param features Of the fit's states.
 #' @noRd
-kernel_losses <- function(fit, seen, states) {
-  features <- fit$features$x
+kernel_losses <- function(fit, seen, states, features) {
   mean <- crossprod(features$factor, t(kbr_weights(fit, seen)))
   at <- incomplete_cholesky_features(features, states)
   colSums(mean^2) - 2 * rowSums(at * t(mean)) +
