@@ -108,16 +108,10 @@ prior_sensitivity <- function(fit, seen, call) {
   if (is.null(fit$features$x$kernel)) {
     return(NULL)
   }
-  prior <- fit$prior
-  if (is.null(prior$points)) {
-    points <- fit$data$x
-    weights <- rep(1 / nrow(points), nrow(points))
-  } else {
-    points <- prior$points
-    weights <- prior$weights
-  }
-  moments <- kbr_moments(fit, seen)
-  variance <- moments$second / moments$sum - (moments$first / moments$sum)^2
+  prior <- prior_sample(fit)
+  points <- prior$points
+  weights <- prior$weights
+  variance <- kbr_variance(fit, seen)
   vapply(stats::setNames(seq_len(ncol(points)), colnames(fit$data$x)),
     function(j) {
       spread <- weighted_sd(points[, j], weights)
@@ -128,7 +122,6 @@ prior_sensitivity <- function(fit, seen, call) {
       shifted <- lapply(c(h, -h), function(h) {
         tilt <- weights * exp(h * (points[, j] - mean(points[, j])))
         tilted <- set_prior(fit, list(points = points, weights = tilt), call)
-        tilted$settings$normalize <- TRUE
         kbr_mean_column(tilted, seen, j)
       })
       sum(shifted[[1]] - shifted[[2]], na.rm = TRUE) /
@@ -139,13 +132,12 @@ prior_sensitivity <- function(fit, seen, call) {
 #' @noRd
 kbr_mean_column <- function(fit, seen, j) {
   seen$coef <- fit$posterior$gain %*% t(seen$phi)
-  moments <- kbr_moments(fit, seen)
-  moments$first[, j] / moments$sum
+  kbr_moments(fit, seen, normalize = TRUE)$first[, j]
 }
 
 #' @noRd
 weighted_sd <- function(x, w) {
-  sqrt(max(sum(w * x^2) - sum(w * x)^2, 0))
+  sqrt(max(sum(w * (x - sum(w * x))^2), 0))
 }
 
 #' @noRd
