@@ -11,8 +11,8 @@
 #' variance times h, whatever the likelihood. `sensitivity` is the movement of
 #' the estimate over h times its own posterior variance, summed over the
 #' observations: 1 where the prior counts as it should, 0 where it is ignored,
-#' which is what a small `delta` does (as `delta` goes to 0 the weights do not
-#' depend on the prior). Below 0.5 there is a warning.
+#' which is what a small `delta` does (with all features kept, the weights do
+#' not depend on the prior as `delta` goes to 0). Below 0.5 there is a warning.
 #'
 #' @param object A fit of [kbr()].
 #' @param newdata Observations as in [`predict()`][predict.kb_kbr]; `NULL`: up
@@ -114,7 +114,8 @@ prior_sensitivity <- function(fit, seen, call) {
   variance <- kbr_variance(fit, seen)
   vapply(stats::setNames(seq_len(ncol(points)), colnames(fit$data$x)),
     function(j) {
-      spread <- weighted_sd(points[, j], weights)
+      # Of signed weights the variance may be negative.
+      spread <- weighted_sd(points[, j], abs(weights) / sum(abs(weights)))
       if (spread == 0) {
         return(NA_real_)
       }

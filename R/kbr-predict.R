@@ -395,6 +395,9 @@ kbr_density <- function(fit, seen, at, bandwidth, call) {
   w <- weight_shares(fit, seen)
   widths <- density_bandwidth(x, w, bandwidth, call)
   out <- vapply(seq_len(nrow(w)), function(i) {
+    if (anyNA(w[i, ])) {
+      return(rep(NA_real_, nrow(at)))
+    }
     kernel <- kernel_gaussian(widths[i, ])
     density <- embedding_values(x, w[i, ], kernel, at)
     density / prod(sqrt(2 * pi) * widths[i, ])
