@@ -183,7 +183,7 @@ gram_rows <- function(fit, newdata, call) {
     newdata <- t(newdata)
   }
   complete <- stats::complete.cases(newdata)
-  newdata[!complete, ] <- 0
+  if (is.matrix(newdata)) newdata[!complete, ] <- 0
   newdata <- check_points(newdata, "newdata", call)
   if (ncol(newdata) != fit$time) {
     kb_abort(c(

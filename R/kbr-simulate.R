@@ -66,7 +66,9 @@ simulated_rows <- function(value, n, arg, call) {
       x = "It returned {describe(value)}."
     ), "simulator", argument = arg, call = call)
   }
-  matrix(as.double(value), n, dimnames = list(NULL, colnames(value)))
+  out <- matrix(as.double(value), n)
+  colnames(out) <- colnames(value)
+  out
 }
 
 #' @rdname kbr
