@@ -93,6 +93,10 @@ ridge_coefficients_cpp <- function(gram, moments, ridge) {
     .Call(`_kernelbayes_ridge_coefficients_cpp`, gram, moments, ridge)
 }
 
+isotonic_cpp <- function(values) {
+    .Call(`_kernelbayes_isotonic_cpp`, values)
+}
+
 kbr_gain_cpp <- function(gram, delta, squared) {
     .Call(`_kernelbayes_kbr_gain_cpp`, gram, delta, squared)
 }

@@ -330,6 +330,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// isotonic_cpp
+Eigen::VectorXd isotonic_cpp(const Eigen::Map<Eigen::VectorXd>& values);
+RcppExport SEXP _kernelbayes_isotonic_cpp(SEXP valuesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type values(valuesSEXP);
+    rcpp_result_gen = Rcpp::wrap(isotonic_cpp(values));
+    return rcpp_result_gen;
+END_RCPP
+}
 // kbr_gain_cpp
 Rcpp::List kbr_gain_cpp(const Eigen::MatrixXd& gram, double delta, bool squared);
 RcppExport SEXP _kernelbayes_kbr_gain_cpp(SEXP gramSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
@@ -954,6 +964,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
     {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},
+    {"_kernelbayes_isotonic_cpp", (DL_FUNC) &_kernelbayes_isotonic_cpp, 1},
     {"_kernelbayes_kbr_gain_cpp", (DL_FUNC) &_kernelbayes_kbr_gain_cpp, 3},
     {"_kernelbayes_third_moments_cpp", (DL_FUNC) &_kernelbayes_third_moments_cpp, 2},
     {"_kernelbayes_hmm_update_cpp", (DL_FUNC) &_kernelbayes_hmm_update_cpp, 6},
