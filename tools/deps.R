@@ -3,7 +3,7 @@
 #
 # Sourced by the other scripts, or run by itself:
 #   Rscript tools/deps.R [tests] [quickstart] [check] [coverage] [reproduce]
-#     [reproduce_bark]
+#     [reproduce_bark] [reproduce_kgs] [reproduce_kbr]
 # Only base R is used, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -36,6 +36,9 @@ extras <- list(
   reproduce_kgs = list(
     required = c("future.apply", "kernlab", "MASS", "mlbench"),
     useful = c("dbarts", "ranger")
+  ),
+  reproduce_kbr = list(
+    required = c("abc", "future.apply"), useful = character()
   )
 )
 

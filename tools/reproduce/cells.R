@@ -1,7 +1,7 @@
 # Experiments as cells: one method on one fold of one repeat of one data set.
 # Each is saved when it is done, so that a run which was stopped goes on from
-# there, and a further method or repeat costs only itself. Sourced by bark.R and
-# kgs.R, which have for their methods
+# there, and a further method or repeat costs only itself. Sourced by bark.R,
+# kgs.R and kbr.R, which have for their methods
 #
 #   fit_cell(cell, control)        one line or several, as a data frame
 #   cell_settings(cell, control)   what a saved result depends on, besides the
