@@ -195,7 +195,9 @@ successive_rows <- function(n, group, call) {
 #' @noRd
 transition_pairs <- function(x, space, transitions, seed, call) {
   if (is.function(transitions)) {
-    to <- with_local_seed(seed, transitions(x))
+    # Not `seed` itself: the states may have been simulated under it.
+    other <- (seed + 982451653) %% .Machine$integer.max
+    to <- with_local_seed(other, transitions(x))
     transitions <- list(from = x, to = to)
   }
   fine <- is.list(transitions) && setequal(names(transitions), c("from", "to"))
