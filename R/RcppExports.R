@@ -93,8 +93,28 @@ ridge_coefficients_cpp <- function(gram, moments, ridge) {
     .Call(`_kernelbayes_ridge_coefficients_cpp`, gram, moments, ridge)
 }
 
+isotonic_cpp <- function(values) {
+    .Call(`_kernelbayes_isotonic_cpp`, values)
+}
+
 kbr_gain_cpp <- function(gram, delta, squared) {
     .Call(`_kernelbayes_kbr_gain_cpp`, gram, delta, squared)
+}
+
+third_moments_cpp <- function(left, right) {
+    .Call(`_kernelbayes_third_moments_cpp`, left, right)
+}
+
+hmm_update_cpp <- function(p, b, c, phi, delta, squared) {
+    .Call(`_kernelbayes_hmm_update_cpp`, p, b, c, phi, delta, squared)
+}
+
+hmm_update_by_moments_cpp <- function(t, u, v, c, phi, delta) {
+    .Call(`_kernelbayes_hmm_update_by_moments_cpp`, t, u, v, c, phi, delta)
+}
+
+hmm_backward_cpp <- function(p, n, e, phi, delta, squared) {
+    .Call(`_kernelbayes_hmm_backward_cpp`, p, n, e, phi, delta, squared)
 }
 
 kernel_matrix_cpp <- function(kernel, x, y) {

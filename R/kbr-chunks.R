@@ -27,7 +27,8 @@
 #'   [kbr()]. A bandwidth `"median"` and the scaling are those of the pool.
 #' @param rank,tol As in [kbr()], for the pool.
 #' @param landmarks `NULL`, or a list of matrices `x` and `y` of points whose
-#'   features are used in place of the pool's.
+#'   features are used in place of the pool's; `rank` and `tol` have no meaning
+#'   then.
 #' @param pool The largest number of pairs from which landmarks are chosen, at
 #'   least 1.
 #' @param f `NULL`, or a function of a matrix of states that returns a vector or
@@ -43,7 +44,8 @@
 #'   weights are errors of class `kb_error_not_defined`, as are `update()` and
 #'   [diagnostics()].
 #' @section Errors: Chunks that are no pairs of finite numbers, or do not have
-#'   the same columns, are errors of class `kb_error_chunk` that name the chunk.
+#'   the same columns (by name, where they have names), are errors of class
+#'   `kb_error_chunk` that name the chunk. Otherwise as for [kbr()].
 #' @examples
 #' read <- function(i) {
 #'   kbr_simulate(
@@ -128,6 +130,9 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
     pool, landmarks, kernel_x, kernel_y, rank, tol, check_flag(scale), call
   )
   model$target <- check_states_function(f, call)
+  for (side in names(model$features)) {
+    warn_unexplained(model$features[[side]], paste0("kernel_", side), call)
+  }
   first <- chunk_pass(x, "chunks_first", model, progress)
   n <- first$n
   settings <- c(
@@ -138,7 +143,7 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
     )
   )
   fit <- new_chunked(pool, settings, model, n, draw_seed(seed, call), call)
-  fit <- chunk_posterior(fit, x, first, prior, progress, call)
+  fit <- chunk_posterior(fit, x, model, first, prior, progress, call)
   fit$call <- plain_call(match.call())
   fit$seconds <- now() - started
   fit
@@ -166,7 +171,7 @@ new_chunked <- function(pool, settings, model, n, seed, call) {
         x = mould$y[0, , drop = FALSE], y = mould$x[0, , drop = FALSE]
       ),
       seed = seed, time = n, sequence = integer(), status = "complete",
-      features = model$features, target = model$target
+      features = model$features
     ),
     class = c("kb_kbr_chunked", "kb_kbr", "kb_fit")
   )
@@ -184,11 +189,17 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
     landmarks <- pool
   } else {
     landmarks <- check_landmarks(landmarks, pool, call)
+    if (!identical(rank, "auto") || !is.null(tol)) {
+      arg <- if (is.null(tol)) "rank" else "tol"
+      bad_argument(list(rank, tol)[[1 + !is.null(tol)]], arg,
+        "left out: there are as many features as landmarks", call
+      )
+    }
     rank <- "full"
-    tol <- NULL
   }
   build <- function(kernel, side, arg) {
     check_kernel(kernel, arg, call)
+    refuse_scaled_rotations(kernel, scale, arg, call)
     check_kernel_dimension(kernel, ncol(pool[[side]]), call = call)
     kernel <- kernel_resolve(kernel, scaling_x(scaling[[side]], pool[[side]]))
     found <- kernel_features(
@@ -199,20 +210,24 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
     found$pivots <- seq_along(found$pivots)
     found
   }
-  list(scaling = scaling, features = list(
-    x = build(kernel_x, "x", "kernel_x"), y = build(kernel_y, "y", "kernel_y")
-  ))
+  list(
+    scaling = scaling, columns = lapply(pool, utils::head, 0),
+    features = list(
+      x = build(kernel_x, "x", "kernel_x"), y = build(kernel_y, "y", "kernel_y")
+    )
+  )
 }
 
 #' @noRd
 check_landmarks <- function(landmarks, pool, call) {
-  if (!is.list(landmarks) || !setequal(names(landmarks), c("x", "y"))) {
+  if (!is.list(landmarks) || !setequal(names(landmarks), c("x", "y")) ||
+    length(landmarks) != 2) {
     bad_argument(landmarks, "landmarks", "NULL or a list of `x` and `y`", call)
   }
   for (side in c("x", "y")) {
-    points <- check_points(landmarks[[side]], paste0("landmarks$", side), call)
-    check_same_columns(pool[[side]], points, call = call)
-    landmarks[[side]] <- points
+    arg <- paste0("landmarks$", side)
+    points <- check_some_points(landmarks[[side]], arg, call)
+    landmarks[[side]] <- check_points_like(points, pool[[side]], arg, call)
   }
   landmarks
 }
@@ -220,24 +235,21 @@ check_landmarks <- function(landmarks, pool, call) {
 # Chunks -----------------------------------------------------------------------
 
 #' One chunk as numeric matrices
-#' @param columns Numbers of columns of `x` and `y`, or NULL for the first.
+#' @param like Matrices `x` and `y` that have the columns, or NULL for the first
+#'   chunk.
 #' @noRd
-read_chunk <- function(chunks, i, columns = NULL) {
+read_chunk <- function(chunks, i, like = NULL) {
   pairs <- chunks$read(i)
+  if (!is.list(pairs)) {
+    kb_abort(c(
+      "Chunk {i} must be a list of {.code x} and {.code y}.",
+      x = "It is {describe(pairs)}."
+    ), "chunk", chunk = i, call = NULL)
+  }
   out <- lapply(c(x = "x", y = "y"), function(side) {
-    refuse <- function(problem) refuse_chunk(i, side, problem)
-    part <- pairs[[side]]
-    if (is.data.frame(part)) part <- as.matrix(part)
-    if (!is.numeric(part) || NROW(part) == 0) {
-      refuse(paste("is", describe(part)))
-    }
-    part <- if (is.matrix(part)) part else matrix(part)
-    storage.mode(part) <- "double"
-    if (!all(is.finite(part))) refuse("has missing or infinite values")
-    if (!is.null(columns) && ncol(part) != columns[[side]]) {
-      refuse(paste("has", ncol(part), "columns, not", columns[[side]]))
-    }
-    part
+    check_chunk_side(pairs[[side]], like[[side]], function(problem) {
+      refuse_chunk(i, side, problem)
+    })
   })
   if (nrow(out$x) != nrow(out$y)) {
     refuse_chunk(i, "y", paste(
@@ -245,6 +257,31 @@ read_chunk <- function(chunks, i, columns = NULL) {
     ))
   }
   out
+}
+
+#' @noRd
+check_chunk_side <- function(part, like, refuse) {
+  if (is.data.frame(part)) part <- as.matrix(part)
+  if (!is.numeric(part) || length(dim(part)) > 2 || length(part) == 0) {
+    refuse(paste("is", describe(part)))
+  }
+  part <- if (is.matrix(part)) part else matrix(part)
+  storage.mode(part) <- "double"
+  if (!all(is.finite(part))) refuse("has missing or infinite values")
+  if (is.null(like)) {
+    return(part)
+  }
+  if (ncol(part) != ncol(like)) {
+    refuse(paste("has", counted(ncol(part), "column"), "and not", ncol(like)))
+  }
+  named <- !is.null(colnames(part)) && !is.null(colnames(like))
+  if (named && !identical(colnames(part), colnames(like))) {
+    refuse(paste(
+      "has the columns", toString(colnames(part), 60), "and not",
+      toString(colnames(like), 60)
+    ))
+  }
+  part
 }
 
 #' @noRd
@@ -260,8 +297,10 @@ refuse_chunk <- function(i, side, problem) {
 chunk_pool <- function(chunks, size, call) {
   chosen <- spread_over(chunks$n_chunks, min(chunks$n_chunks, 20))
   each <- ceiling(size / length(chosen))
+  first <- NULL
   parts <- lapply(chosen, function(i) {
-    pairs <- read_chunk(chunks, i)
+    pairs <- read_chunk(chunks, i, first)
+    if (is.null(first)) first <<- lapply(pairs, utils::head, 0)
     rows <- spread_over(nrow(pairs$x), min(nrow(pairs$x), each))
     lapply(pairs, function(part) part[rows, , drop = FALSE])
   })
@@ -290,10 +329,9 @@ chunk_pass <- function(chunks, name, model, progress) {
 #' @noRd
 chunk_group <- function(numbers, shared) {
   work <- get(shared$name, asNamespace("kernelbayes"))
-  columns <- lapply(shared$model$features, function(f) ncol(f$points))
   sums <- NULL
   for (i in numbers) {
-    pairs <- read_chunk(shared$chunks, i, columns)
+    pairs <- read_chunk(shared$chunks, i, shared$model$columns)
     sums <- add_up(list(sums, work(pairs, shared$model)))
   }
   sums
@@ -353,7 +391,7 @@ chunks_second <- function(pairs, model) {
 }
 
 #' @noRd
-chunk_posterior <- function(fit, chunks, first, prior, progress, call) {
+chunk_posterior <- function(fit, chunks, model, first, prior, progress, call) {
   fit["prior"] <- list(check_prior(prior, fit, call))
   if (!is.null(fit$prior) && is.null(fit$prior$points)) {
     bad_argument(prior, "prior", "NULL or a list with `points`", call)
@@ -363,13 +401,11 @@ chunk_posterior <- function(fit, chunks, first, prior, progress, call) {
   } else {
     prior_features(fit, call)
   }
-  model <- list(
-    scaling = fit$settings$scaling, features = fit$features, target = fit$target,
-    coef = ridge_coefficients_cpp(
-      first$gram, as.matrix(fit$prior_mean), first$n * fit$settings$eps
-    ),
-    center = first$states / first$n, positive = fit$settings$method == "iw"
+  model$coef <- ridge_coefficients_cpp(
+    first$gram, as.matrix(fit$prior_mean), first$n * fit$settings$eps
   )
+  model$center <- first$states / first$n
+  model$positive <- fit$settings$method == "iw"
   second <- chunk_pass(chunks, "chunks_second", model, progress)
   gain <- kbr_gain_cpp(second$gram, fit$settings$delta, !model$positive)
   fit$posterior <- c(
@@ -401,7 +437,7 @@ function_moments.kb_kbr_chunked <- function(fit, f, call) {
   if (!is.null(f)) {
     bad_argument(f, "f", "NULL: it was given when the chunks were read", call)
   }
-  if (is.null(fit$target)) {
+  if (nrow(fit$posterior$values) == 0) {
     kb_abort(c(
       "There is no function to take the expectation of.",
       i = "Fits of chunks take it as {.arg f} of {.fn kbr}."

@@ -11,8 +11,8 @@
 #' variance times h, whatever the likelihood. `sensitivity` is the movement of
 #' the estimate over h times its own posterior variance, summed over the
 #' observations: 1 where the prior counts as it should, 0 where it is ignored,
-#' which is what a small `delta` does (as `delta` goes to 0 the weights do not
-#' depend on the prior). Below 0.5 there is a warning.
+#' which is what a small `delta` does (with all features kept, the weights do
+#' not depend on the prior as `delta` goes to 0). Below 0.5 there is a warning.
 #'
 #' @param object A fit of [kbr()].
 #' @param newdata Observations as in [`predict()`][predict.kb_kbr]; `NULL`: up
@@ -108,19 +108,14 @@ prior_sensitivity <- function(fit, seen, call) {
   if (is.null(fit$features$x$kernel)) {
     return(NULL)
   }
-  prior <- fit$prior
-  if (is.null(prior$points)) {
-    points <- fit$data$x
-    weights <- rep(1 / nrow(points), nrow(points))
-  } else {
-    points <- prior$points
-    weights <- prior$weights
-  }
-  moments <- kbr_moments(fit, seen)
-  variance <- moments$second / moments$sum - (moments$first / moments$sum)^2
+  prior <- prior_sample(fit)
+  points <- prior$points
+  weights <- prior$weights
+  variance <- kbr_variance(fit, seen)
   vapply(stats::setNames(seq_len(ncol(points)), colnames(fit$data$x)),
     function(j) {
-      spread <- weighted_sd(points[, j], weights)
+      # Of signed weights the variance may be negative.
+      spread <- weighted_sd(points[, j], abs(weights) / sum(abs(weights)))
       if (spread == 0) {
         return(NA_real_)
       }
@@ -128,7 +123,6 @@ prior_sensitivity <- function(fit, seen, call) {
       shifted <- lapply(c(h, -h), function(h) {
         tilt <- weights * exp(h * (points[, j] - mean(points[, j])))
         tilted <- set_prior(fit, list(points = points, weights = tilt), call)
-        tilted$settings$normalize <- TRUE
         kbr_mean_column(tilted, seen, j)
       })
       sum(shifted[[1]] - shifted[[2]], na.rm = TRUE) /
@@ -139,13 +133,12 @@ prior_sensitivity <- function(fit, seen, call) {
 #' @noRd
 kbr_mean_column <- function(fit, seen, j) {
   seen$coef <- fit$posterior$gain %*% t(seen$phi)
-  moments <- kbr_moments(fit, seen)
-  moments$first[, j] / moments$sum
+  kbr_moments(fit, seen, normalize = TRUE)$first[, j]
 }
 
 #' @noRd
 weighted_sd <- function(x, w) {
-  sqrt(max(sum(w * x^2) - sum(w * x)^2, 0))
+  sqrt(max(sum(w * (x - sum(w * x))^2), 0))
 }
 
 #' @noRd

@@ -52,8 +52,8 @@ prior_line <- function(prior) {
 #' @param object A fit of [kbr()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_kbr`: `fit`, `states` (a data frame with
-#'   one line a column of states: `prior_mean`, `prior_sd`, of the pairs'
-#'   states, `rmse` of the posterior means at the fit's own observations and
+#'   one line a column of states: `prior_mean` and `prior_sd` (`NA` where
+#'   only kernel values of the prior are known), `rmse` of the posterior means at the fit's own observations and
 #'   `posterior_sd`, the root of their mean variance) and `diagnostics`, see
 #'   [diagnostics()][diagnostics.kb_kbr].
 #' @export
@@ -61,15 +61,14 @@ summary.kb_kbr <- function(object, ...) {
   check_no_dots(...)
   x <- object$data$x
   seen <- observe_rows(object, seq_len(object$time))
-  moments <- kbr_moments(object, seen)
-  variance <- moments$second / moments$sum - (moments$first / moments$sum)^2
+  variance <- kbr_variance(object, seen)
+  prior <- prior_moments(object)
   residual <- x - kbr_mean(object, seen)
   structure(
     list(
       fit = object,
       states = data.frame(
-        state = colnames(x), prior_mean = colMeans(x),
-        prior_sd = apply(x, 2, stats::sd),
+        state = colnames(x), prior_mean = prior$mean, prior_sd = prior$sd,
         rmse = sqrt(colMeans(residual^2, na.rm = TRUE)),
         posterior_sd = sqrt(pmax(colMeans(variance, na.rm = TRUE), 0)),
         row.names = NULL
@@ -77,6 +76,19 @@ summary.kb_kbr <- function(object, ...) {
       diagnostics = diagnostics(object)
     ),
     class = "summary.kb_kbr"
+  )
+}
+
+#' Means and standard deviations of the prior
+#' @noRd
+prior_moments <- function(fit) {
+  prior <- prior_sample(fit)
+  if (is.null(prior)) {
+    return(list(mean = NA_real_, sd = NA_real_))
+  }
+  list(
+    mean = colSums(prior$weights * prior$points),
+    sd = apply(prior$points, 2, weighted_sd, prior$weights)
   )
 }
 
@@ -249,12 +261,8 @@ augment.kb_kbr <- function(x, data = NULL, newdata = NULL, level = 0.9, ...) {
   bands <- state_bands(x, new, level, rlang::current_env())
   out <- if (is.null(new)) {
     as.data.frame(x$data$y)
-  } else if (is.data.frame(new)) {
-    new
   } else {
-    as.data.frame(matrix(as.vector(new), nrow(bands$mean), dimnames = list(
-      NULL, names(x$mould$columns)
-    )))
+    augment_table(x, observation_rows(x, new))
   }
   for (j in seq_len(ncol(bands$mean))) {
     state <- colnames(bands$mean)[[j]]

@@ -62,7 +62,7 @@ one_observation <- function(fit, newdata, call) {
   }
   seen <- observe(fit, rows$y)
   warn_far(seen, call)
-  w <- shares(raw_weights(fit, seen))
+  w <- weight_shares(fit, seen)
   if (!all(is.finite(w))) {
     kb_abort("The weights cancel in their sum: there is no posterior to draw.",
       "weights",
@@ -110,12 +110,17 @@ plot_marginals <- function(fit, w, columns, level, n, ...) {
 #' @noRd
 plot_marginal <- function(fit, w, column, level, n, ...) {
   x <- fit$data$x[, column]
-  prior <- prior_sample(fit, column)
-  at <- seq(min(x, prior$x), max(x, prior$x), length.out = n)
+  prior <- prior_sample(fit)
+  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$x))]
+  at <- seq(min(x, u), max(x, u), length.out = n)
   posterior <- marginal_density(x, w, at)
-  before <- marginal_density(prior$x, matrix(prior$weights, 1), at)
+  before <- if (is.null(u)) {
+    rep(NA_real_, n)
+  } else {
+    marginal_density(u, matrix(prior$weights, 1), at)
+  }
   base_plot(list(
-    x = range(at), y = c(min(0, posterior), max(before, posterior)),
+    x = range(at), y = c(min(0, posterior), max(before, posterior, na.rm = TRUE)),
     type = "n", xlab = column, ylab = "density"
   ), ...)
   graphics::polygon(c(at, rev(at)), c(before, 0 * before),
@@ -139,21 +144,6 @@ plot_marginal <- function(fit, w, column, level, n, ...) {
     )
   ))
   data.frame(state = column, at = at, prior = before, posterior = posterior)
-}
-
-#' Points of the prior and their weights, one column
-#' @noRd
-prior_sample <- function(fit, column) {
-  x <- fit$data$x[, column]
-  prior <- fit$prior
-  if (!is.null(prior$points)) {
-    at <- match(column, colnames(fit$data$x))
-    return(list(x = prior$points[, at], weights = prior$weights))
-  }
-  even <- is.null(prior) || length(prior$weights) != length(x)
-  list(
-    x = x, weights = if (even) rep(1 / length(x), length(x)) else prior$weights
-  )
 }
 
 #' @noRd

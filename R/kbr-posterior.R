@@ -102,10 +102,10 @@ prior_points <- function(points, fit, call) {
     return(list())
   }
   names <- colnames(fit$data$x)
-  if (is.data.frame(points) && all(names %in% names(points))) {
-    points <- points[names]
+  if (length(dim(points)) == 2 && all(names %in% colnames(points))) {
+    points <- points[, names, drop = FALSE]
   }
-  points <- check_points(points, "prior$points", call)
+  points <- check_some_points(points, "prior$points", call)
   if (ncol(points) != length(names)) {
     kb_abort(c(
       "{.arg prior$points} must have {length(names)} column{?s}, as the states.",
@@ -121,10 +121,11 @@ prior_gram <- function(gram, n, call) {
     return(list())
   }
   gram <- check_points(gram, "prior$gram", call)
-  if (nrow(gram) != n) {
+  if (nrow(gram) != n || ncol(gram) == 0) {
     kb_abort(c(
-      "{.arg prior$gram} must have a row for each state: {n}.",
-      x = "It has {nrow(gram)}."
+      "{.arg prior$gram} must have a row for each state, {n}, and a column for
+       each point of the prior.",
+      x = "It is {nrow(gram)} x {ncol(gram)}."
     ), "dimension", argument = "prior", call = call)
   }
   list(gram = gram)
@@ -146,6 +147,21 @@ prior_weights <- function(weights, size, call) {
   as.double(weights) / sum(weights)
 }
 
+#' The prior as `points` (J x d) and `weights`; NULL where only kernel values of
+#' its points are known
+#' @noRd
+prior_sample <- function(fit) {
+  prior <- fit$prior
+  if (is.null(prior)) {
+    prior <- list(weights = rep(1 / fit$time, fit$time))
+  }
+  if (!is.null(prior$gram)) {
+    return(NULL)
+  }
+  if (is.null(prior$points)) prior$points <- fit$data$x
+  prior[c("points", "weights")]
+}
+
 # Observations -----------------------------------------------------------------
 
 #' Features of observations: complete rows of newdata
@@ -157,8 +173,14 @@ observe <- function(fit, y) {
   phi <- incomplete_cholesky_features(features, y)
   list(
     phi = phi, coef = fit$posterior$gain %*% t(phi),
-    near = rowSums(phi^2) / self_kernel(features, y)
+    near = explained_share(phi, self_kernel(features, y))
   )
+}
+
+#' All of it where k(y, y) is 0: there is nothing to explain
+#' @noRd
+explained_share <- function(phi, self) {
+  ifelse(self > 0, rowSums(phi^2) / self, 1)
 }
 
 #' The same of rows of the fit, whose features are known
@@ -200,8 +222,9 @@ sum_is_noise <- function(fit, seen, sums) {
 
 #' What weights are divided by: their sums, NA where these are noise, or 1
 #' @noRd
-weight_divisor <- function(fit, seen, sums) {
-  if (!fit$settings$normalize) {
+weight_divisor <- function(fit, seen, sums,
+                           normalize = fit$settings$normalize) {
+  if (!normalize) {
     return(rep(1, length(sums)))
   }
   ifelse(sum_is_noise(fit, seen, sums), NA_real_, sums)

@@ -39,9 +39,14 @@ kbr_types <- c(
 #'   equally weighted and never of negative weight. Not random.
 #' * `"density"`: N x M, weights times a Gaussian density about each state. It
 #'   may be negative where negative weights prevail.
-#' * `"embedding"`: a list of N [kernel means][kernel_mean].
+#' * `"embedding"`: a list of N [kernel means][kernel_mean], whose points are
+#'   as `kernel_x` sees them: standardised with `scale = TRUE`.
 #'
-#' Rows of missing values give `NA`. An observation so far from all others that
+#' `normalize = FALSE` applies to `"mean"`, `"weights"`, `"expectation"` and
+#' `"embedding"`; the other types have no meaning without weights that sum to
+#' one.
+#'
+#' Rows of missing values give `NA` (`NULL` in lists). An observation so far from all others that
 #' its kernel says nothing is a warning of class `kb_warning_far`, and one whose
 #' weights cancel in their sum gives `NA` and a warning of class
 #' `kb_warning_weights`.
@@ -76,22 +81,22 @@ predict.kb_kbr <- function(object, newdata = NULL,
     f = f, probs = probs, ndraws = ndraws, at = at, bandwidth = bandwidth
   )
   refuse_unused(given, type, kbr_type_arguments, call)
-  rows <- kbr_rows(object, newdata, call)
-  seen <- observe(object, rows$y[rows$complete, , drop = FALSE])
+  seen <- kbr_seen(object, newdata, call)
   warn_far(seen, call)
   values <- switch(type,
     mean = kbr_mean(object, seen),
-    map = kbr_map(object, seen),
+    map = kbr_map(object, seen, call),
     sd = kbr_sd(object, seen, call),
     quantile = kbr_quantiles(object, seen, check_kbr_probs(probs, call)),
     weights = kbr_weights(object, seen),
     expectation = kbr_expectation(object, seen, f, call),
     draws = kbr_draws(object, seen, ndraws, call),
     density = kbr_density(object, seen, at, bandwidth, call),
-    embedding = kbr_embeddings(object, seen)
+    embedding = kbr_embeddings(object, seen, call)
   )
-  warn_cancelled(object, seen, call)
-  place_rows(values, rows$complete)
+  raw <- !object$settings$normalize && type %in% kbr_raw_types
+  if (!raw) warn_cancelled(object, seen, call)
+  place_rows(values, seen$complete)
 }
 
 #' @noRd
@@ -105,6 +110,9 @@ check_type_defined <- function(fit, type, call) {
     ), "not_defined", call = call)
   }
 }
+
+# Types that leave the weights as they are with `normalize = FALSE`.
+kbr_raw_types <- c("mean", "weights", "expectation", "embedding")
 
 kbr_type_arguments <- list(
   f = "expectation", probs = "quantile", ndraws = "draws", at = "density",
@@ -126,20 +134,31 @@ refuse_unused <- function(given, type, types, call) {
 
 # Rows -------------------------------------------------------------------------
 
+#' The complete rows of newdata, or all of the fit
+#' @return As `observe()`, with `complete`: a logical for each row of newdata.
+#' @noRd
+kbr_seen <- function(fit, newdata, call) {
+  if (is.null(newdata)) {
+    n <- nrow(fit$data$y)
+    if (n == 0) {
+      bad_argument(newdata, "newdata", "given: the pairs were not kept", call)
+    }
+    return(c(observe_rows(fit, seq_len(n)), list(complete = rep(TRUE, n))))
+  }
+  rows <- kbr_rows(fit, newdata, call)
+  c(
+    observe(fit, rows$y[rows$complete, , drop = FALSE]),
+    list(complete = rows$complete)
+  )
+}
+
 #' Observations as the kernel sees them, and which are complete
 #' @noRd
 kbr_rows <- function(fit, newdata, call) {
-  by_gram <- is.null(fit$features$y$kernel)
-  if (is.null(newdata)) {
-    if (by_gram) {
-      bad_argument(newdata, "newdata", "given, as `kernel_y` is a matrix", call)
-    }
-    y <- fit$data$y
-  } else if (by_gram) {
+  if (is.null(fit$features$y$kernel)) {
     return(gram_rows(fit, newdata, call))
-  } else {
-    y <- mould_forge(fit$mould, observation_rows(fit, newdata), call = call)$x
   }
+  y <- mould_forge(fit$mould, observation_rows(fit, newdata), call = call)$x
   list(
     y = scaling_x(fit$settings$scaling$y, y),
     complete = stats::complete.cases(y)
@@ -160,6 +179,11 @@ observation_rows <- function(fit, newdata) {
 
 #' @noRd
 gram_rows <- function(fit, newdata, call) {
+  if (is.null(dim(newdata)) && length(newdata) == fit$time) {
+    newdata <- t(newdata)
+  }
+  complete <- stats::complete.cases(newdata)
+  if (is.matrix(newdata)) newdata[!complete, ] <- 0
   newdata <- check_points(newdata, "newdata", call)
   if (ncol(newdata) != fit$time) {
     kb_abort(c(
@@ -168,7 +192,7 @@ gram_rows <- function(fit, newdata, call) {
       x = "It has {ncol(newdata)} column{?s}."
     ), "columns", argument = "newdata", call = call)
   }
-  list(y = newdata, complete = rep(TRUE, nrow(newdata)))
+  list(y = newdata, complete = complete)
 }
 
 #' Results of complete rows in their places: the first dimension, or the last
@@ -217,9 +241,6 @@ warn_far <- function(seen, call) {
 
 #' @noRd
 warn_cancelled <- function(fit, seen, call) {
-  if (!fit$settings$normalize) {
-    return(invisible())
-  }
   lost <- sum(sum_is_noise(fit, seen, raw_moments(fit, seen)[1, ]))
   if (lost > 0) {
     kb_warn(c(
@@ -234,10 +255,11 @@ warn_cancelled <- function(fit, seen, call) {
 
 #' First and second moments about the centre of the states: rows x d each
 #' @noRd
-kbr_moments <- function(fit, seen) {
+kbr_moments <- function(fit, seen, normalize = fit$settings$normalize) {
   raw <- raw_moments(fit, seen)
   d <- ncol(fit$data$x)
-  moments <- sweep(raw, 2, weight_divisor(fit, seen, raw[1, ]), "/")
+  divisor <- weight_divisor(fit, seen, raw[1, ], normalize)
+  moments <- sweep(raw, 2, divisor, "/")
   list(
     sum = moments[1, ], first = t(moments[1 + seq_len(d), , drop = FALSE]),
     second = t(moments[1 + d + seq_len(d), , drop = FALSE])
@@ -249,7 +271,10 @@ kbr_mean <- function(fit, seen) {
   moments <- kbr_moments(fit, seen)
   mean <- moments$first + outer(moments$sum, fit$posterior$center)
   if (has_rotations(fit)) {
-    mean[] <- t(apply(mean, 1, function(m) nearest_rotation(m)$x))
+    known <- which(!is.na(moments$sum))
+    mean[known, ] <- t(vapply(known, function(i) {
+      nearest_rotation(mean[i, ])$x
+    }, numeric(9)))
   }
   state_names(mean, fit)
 }
@@ -267,9 +292,7 @@ state_names <- function(values, fit) {
 
 #' @noRd
 kbr_sd <- function(fit, seen, call) {
-  moments <- kbr_moments(fit, seen)
-  mean <- moments$first / moments$sum
-  variance <- moments$second / moments$sum - mean^2
+  variance <- kbr_variance(fit, seen)
   lost <- sum(variance < 0, na.rm = TRUE)
   if (lost > 0) {
     kb_warn(c(
@@ -283,11 +306,24 @@ kbr_sd <- function(fit, seen, call) {
   state_names(sqrt(variance), fit)
 }
 
+#' Variances of the states, rows x d; what is rounding error only is zero
 #' @noRd
-kbr_weights <- function(fit, seen) {
-  w <- raw_weights(fit, seen)
-  w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])
+kbr_variance <- function(fit, seen) {
+  moments <- kbr_moments(fit, seen, normalize = TRUE)
+  variance <- moments$second - moments$first^2
+  variance[which(abs(variance) <= 1e-12 * abs(moments$second))] <- 0
+  variance
 }
+
+#' @noRd
+kbr_weights <- function(fit, seen, normalize = fit$settings$normalize) {
+  w <- raw_weights(fit, seen)
+  w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ], normalize)
+}
+
+#' Weights that sum to one, whatever `normalize` says
+#' @noRd
+weight_shares <- function(fit, seen) kbr_weights(fit, seen, normalize = TRUE)
 
 #' Functions of the states, weighted by mu, times features of observations
 #' @noRd
@@ -317,7 +353,7 @@ check_kbr_probs <- function(probs, call) {
 
 #' @noRd
 kbr_quantiles <- function(fit, seen, probs) {
-  w <- shares(kbr_weights(fit, seen))
+  w <- weight_shares(fit, seen)
   x <- fit$data$x
   out <- array(0, c(nrow(w), ncol(x), length(probs)), list(
     NULL, colnames(x), paste0(100 * probs, "%")
@@ -331,17 +367,17 @@ kbr_quantiles <- function(fit, seen, probs) {
   out
 }
 
-#' Weights that sum to one, whatever `normalize` says
-#' @noRd
-shares <- function(w) w / rowSums(w)
-
 #' Quantiles of increasing points with weights of any sign
+#'
+#' Equal points have one value of the distribution function, whatever their
+#' order.
 #' @noRd
 signed_quantiles <- function(x, w, probs) {
   if (anyNA(w)) {
     return(rep(NA_real_, length(probs)))
   }
-  distribution <- pmin(pmax(stats::isoreg(cumsum(w))$yf, 0), 1)
+  distribution <- isotonic_cpp(cumsum(w)[findInterval(x, x)])
+  distribution <- pmin(pmax(distribution, 0), 1)
   at <- findInterval(probs, distribution, left.open = TRUE) + 1
   x[pmin(at, length(x))]
 }
@@ -356,9 +392,12 @@ kbr_density <- function(fit, seen, at, bandwidth, call) {
       x = "It has {ncol(at)}."
     ), "dimension", argument = "at", call = call)
   }
-  w <- shares(kbr_weights(fit, seen))
+  w <- weight_shares(fit, seen)
   widths <- density_bandwidth(x, w, bandwidth, call)
   out <- vapply(seq_len(nrow(w)), function(i) {
+    if (anyNA(w[i, ])) {
+      return(rep(NA_real_, nrow(at)))
+    }
     kernel <- kernel_gaussian(widths[i, ])
     density <- embedding_values(x, w[i, ], kernel, at)
     density / prod(sqrt(2 * pi) * widths[i, ])
@@ -381,12 +420,13 @@ density_bandwidth <- function(x, w, bandwidth, call) {
     return(matrix(bandwidth, nrow(w), d, byrow = TRUE))
   }
   m <- 1 / rowSums(w^2)
+  x <- sweep(x, 2, colMeans(x))
   variance <- w %*% x^2 - (w %*% x)^2
   # Where weights give no variance, that of the sample.
-  whole <- apply(x, 2, stats::var)
-  whole[!is.finite(whole) | whole == 0] <- 1
-  low <- sweep(variance, 2, 1e-6 * whole, "<")
-  variance[low] <- matrix(whole, nrow(w), d, byrow = TRUE)[low]
+  whole <- colMeans(x^2)
+  whole[whole == 0] <- 1
+  low <- which(sweep(variance, 2, 1e-6 * whole, "<"), arr.ind = TRUE)
+  variance[low] <- whole[low[, 2]]
   sqrt(variance) * (4 / ((d + 2) * pmax(m, 1)))^(1 / (d + 4))
 }
 
@@ -412,7 +452,7 @@ kernel_mean_points <- function(fit, seen) UseMethod("kernel_mean_points")
 
 #' @export
 kernel_mean_points.kb_kbr <- function(fit, seen) {
-  w <- shares(kbr_weights(fit, seen))
+  w <- weight_shares(fit, seen)
   factor <- fit$features$x$factor
   list(
     points = fit$data$x, scaled = kernel_states(fit), weights = w,
@@ -433,21 +473,26 @@ unscale_states <- function(fit, x) {
 }
 
 #' @noRd
-kbr_map <- function(fit, seen, call = rlang::caller_env()) {
+kbr_map <- function(fit, seen, call) {
   need_kernel_x(fit, "map", call)
   mean <- kernel_mean_points(fit, seen)
-  start <- max.col(t(mean$value), "first")
-  centre <- (mean$weights %*% mean$scaled) / rowSums(mean$weights)
+  moments <- kbr_moments(fit, seen, normalize = TRUE)
+  centre <- scaling_x(
+    fit$settings$scaling$x, sweep(moments$first, 2, fit$posterior$center, "+")
+  )
   modes <- lapply(seq_len(nrow(mean$weights)), function(i) {
     w <- mean$weights[i, ]
     if (anyNA(w)) {
       return(list(x = rep(NA_real_, ncol(mean$scaled)), converged = NA))
     }
     embedding_mode(mean$scaled, w, fit$features$x$kernel,
-      start = rbind(mean$scaled[start[[i]], ], centre[i, ])
+      start = rbind(mean$scaled[which.max(mean$value[, i]), ], centre[i, ])
     )
   })
-  x <- do.call(rbind, lapply(modes, function(mode) as.vector(mode$x)))
+  x <- matrix(as.double(unlist(lapply(modes, `[[`, "x"))), length(modes),
+    ncol(mean$scaled),
+    byrow = TRUE
+  )
   out <- state_names(unscale_states(fit, x), fit)
   attr(out, "converged") <- vapply(modes, `[[`, NA, "converged")
   out
@@ -481,11 +526,14 @@ kbr_draws <- function(fit, seen, ndraws, call) {
 }
 
 #' @noRd
-kbr_embeddings <- function(fit, seen) {
-  need_kernel_x(fit, "embedding", rlang::caller_env())
+kbr_embeddings <- function(fit, seen, call) {
+  need_kernel_x(fit, "embedding", call)
   w <- kbr_weights(fit, seen)
   states <- kernel_states(fit)
   lapply(seq_len(nrow(w)), function(i) {
+    if (anyNA(w[i, ])) {
+      return(NULL)
+    }
     kernel_mean(states, fit$features$x$kernel, w[i, ])
   })
 }

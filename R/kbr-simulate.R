@@ -58,20 +58,26 @@ simulated_rows <- function(value, n, arg, call) {
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
     value <- as.matrix(value)
   }
-  fine <- is.numeric(value) && NROW(value) == n && NCOL(value) > 0 &&
-    all(is.finite(value))
+  fine <- is.numeric(value) && length(dim(value)) <= 2 &&
+    NROW(value) == n && NCOL(value) > 0 && all(is.finite(value))
   if (!isTRUE(fine)) {
     kb_abort(c(
       "{.arg {arg}} must return {n} row{?s} of finite numbers.",
       x = "It returned {describe(value)}."
     ), "simulator", argument = arg, call = call)
   }
-  matrix(as.double(value), n, dimnames = list(NULL, colnames(value)))
+  out <- matrix(as.double(value), n)
+  colnames(out) <- colnames(value)
+  out
 }
 
 #' @rdname kbr
 #' @export
 kbr.kb_pairs <- function(x, ...) {
+  if ("y" %in% ...names()) {
+    bad_argument(list(...)$y, "y", "left out: the pairs have it", call =
+      rlang::current_env())
+  }
   out <- kbr.matrix(x$x, x$y, ...)
   out$call <- plain_call(match.call())
   out
@@ -80,8 +86,8 @@ kbr.kb_pairs <- function(x, ...) {
 #' @export
 print.kb_pairs <- function(x, ...) {
   cat(
-    nrow(x$x), " pairs: ", ncol(x$x), " columns of states, ", ncol(x$y),
-    " of observations\n",
+    counted(nrow(x$x), "pair"), ": ", counted(ncol(x$x), "column"),
+    " of states, ", ncol(x$y), " of observations\n",
     sep = ""
   )
   invisible(x)
@@ -90,7 +96,7 @@ print.kb_pairs <- function(x, ...) {
 #' @export
 as.data.frame.kb_pairs <- function(x, ...) {
   name <- function(m, letter) {
-    if (is.null(colnames(m))) colnames(m) <- outcome_positions(letter, ncol(m))
+    if (is.null(colnames(m))) colnames(m) <- position_names(ncol(m), letter)
     m
   }
   data.frame(name(x$x, "x"), name(x$y, "y"))

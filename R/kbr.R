@@ -42,8 +42,8 @@
 #' @section Regularisation:
 #' `eps` and `delta` are as in the formula above, where `eps` is multiplied by
 #' n. The defaults are `eps` = 0.1 / n, `delta` = 2 `eps`, and 1e-3 for
-#' `method = "iw"`. As `delta` goes to 0 the weights no longer depend on the
-#' prior: see the diagnostics. [kbr_schedule()] has the rates for which
+#' `method = "iw"`. With all features kept, the weights no longer depend on
+#' the prior as `delta` goes to 0: see the diagnostics. [kbr_schedule()] has the rates for which
 #' consistency was proved, [tune_kbr()] chooses by cross-validation.
 #'
 #' @param x The states that are to be inferred, rows are pairs: a numeric
@@ -205,7 +205,7 @@ mould_pairs <- function(x, y, kernel_y, na_action,
                         call = rlang::caller_env()) {
   if (is.null(y) && is.matrix(kernel_y)) {
     # A place for each row: the kernel matrix says all.
-    y <- matrix(0, NROW(x), 1, dimnames = list(NULL, "row"))
+    y <- matrix(seq_len(NROW(x)), dimnames = list(NULL, "row"))
   } else if (is.null(y)) {
     bad_argument(y, "y", "the observations, one a row of `x`", call)
   }
@@ -253,7 +253,7 @@ check_positive <- function(x, arg, call) {
 #' @noRd
 kbr_features <- function(fit, kernel_x, kernel_y, call) {
   settings <- fit$settings
-  features <- list(
+  list(
     x = sample_features(
       kernel_x, scaling_x(settings$scaling$x, fit$data$x), settings, "kernel_x",
       call
@@ -263,16 +263,17 @@ kbr_features <- function(fit, kernel_x, kernel_y, call) {
       call
     )
   )
-  features
 }
 
 #' @noRd
 sample_features <- function(kernel, x, settings, arg, call) {
   if (is.matrix(kernel)) {
     check_gram_size(kernel, nrow(x), arg, call)
+    kernel <- check_gram(kernel, arg, call)
     found <- gram_features(kernel, settings$rank, settings$tol, call)
   } else {
     check_kernel(kernel, arg, call)
+    refuse_scaled_rotations(kernel, settings$scale, arg, call)
     found <- kernel_features(kernel, x, settings$rank, settings$tol, call)
   }
   warn_unexplained(found, arg, call)
@@ -287,6 +288,17 @@ check_gram_size <- function(gram, n, arg, call) {
        {n} x {n}.",
       x = "It is {nrow(gram)} x {ncol(gram)}."
     ), "gram", argument = arg, call = call)
+  }
+}
+
+#' @noRd
+refuse_scaled_rotations <- function(kernel, scale, arg, call) {
+  if (scale && kernel$type == "rotation") {
+    kb_abort(c(
+      "{.arg scale} must be FALSE where {.arg {arg}} is
+       {.fn kernel_rotation}.",
+      i = "Standardised rotations are no rotations."
+    ), "argument", argument = "scale", call = call)
   }
 }
 

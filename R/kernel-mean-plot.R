@@ -21,30 +21,26 @@ plot.kb_kernel_mean <- function(x, n = NULL, ...) {
 draw_mean_curve <- function(x, n, ...) {
   grid <- embedding_grid(x$points[, 1], if (is.null(n)) 200 else n)
   value <- stats::predict(x, grid)
+  ticks <- weight_ticks(x$weights, 0.25 * max(abs(value)))
   base_plot(list(
     x = grid, y = value, type = "n", xlab = point_names(x)[[1]],
-    ylab = "embedding", ylim = range(0, value)
+    ylab = "embedding", ylim = range(0, value, ticks)
   ), ...)
   graphics::abline(h = 0, col = kb_colour("grey"), lty = 2)
-  draw_weights(x)
+  graphics::segments(x$points[, 1], 0, x$points[, 1], ticks,
+    col = weight_colours(x$weights)
+  )
   graphics::lines(grid, value, lwd = 2, col = kb_colour("blue"))
   key_above(c(
     list(embedding = list(lwd = 2, col = kb_colour("blue"))), weight_key(x)
   ))
 }
 
-#' Ticks from zero, the longest a quarter of the plot's height
+#' Ends of ticks from zero, the longest of the given height
 #' @noRd
-draw_weights <- function(x) {
-  largest <- max(abs(x$weights))
-  if (largest == 0) {
-    return(invisible())
-  }
-  height <- 0.25 * diff(graphics::par("usr")[3:4])
-  graphics::segments(x$points[, 1], 0, x$points[, 1],
-    height * x$weights / largest,
-    col = weight_colours(x$weights)
-  )
+weight_ticks <- function(weights, height) {
+  largest <- max(abs(weights))
+  if (largest == 0) 0 * weights else height * weights / largest
 }
 
 #' The embedding in colours, blue above zero and orange below, and the points
@@ -64,7 +60,7 @@ draw_mean_plane <- function(x, n, ...) {
   draw_signed_image(across, up, value)
   size <- sqrt(abs(x$weights) / max(abs(x$weights), 1e-300))
   graphics::points(x$points,
-    pch = 16, cex = 0.9 * size, col = weight_colours(x$weights)
+    pch = 16, cex = size, col = weight_colours(x$weights)
   )
   graphics::box(bty = "l")
   key_above(weight_key(x, pch = 16))

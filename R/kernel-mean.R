@@ -209,23 +209,23 @@ merge_points <- function(points, weights) {
 #' @noRd
 check_some_points <- function(x, arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
-  x <- check_points(x, arg, call)
-  if (nrow(x) == 0) bad_argument(x, arg, "at least one point", call)
-  x
+  points <- check_points(x, arg, call)
+  if (nrow(points) == 0) bad_argument(x, arg, "at least one point", call)
+  points
 }
 
 #' Points with as many columns as others have
 #' @noRd
-check_points_like <- function(x, points, arg = rlang::caller_arg(x),
+check_points_like <- function(x, others, arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
-  x <- check_points(x, arg, call)
-  if (ncol(x) != ncol(points)) {
+  points <- check_points(x, arg, call)
+  if (ncol(points) != ncol(others)) {
     kb_abort(c(
-      "{.arg {arg}} must have {ncol(points)} column{?s}, as the points have.",
-      x = "It has {ncol(x)}."
+      "{.arg {arg}} must have {ncol(others)} column{?s}, as the points have.",
+      x = "It has {ncol(points)}."
     ), "dimension", argument = arg, call = call)
   }
-  x
+  points
 }
 
 #' Finite weights of any sign; NULL for 1 / n

@@ -82,16 +82,11 @@ fixed_point_ascent <- function(points, weights, kernel, x, max_iter = 1000,
 numeric_ascent <- function(points, weights, kernel, x) {
   box <- mode_box(points)
   value <- function(z) embedding_values(points, weights, kernel, z)
-  gradient <- function(x) {
-    v <- value(compass(x, 1e-4 * box$unit))
-    d <- length(x)
-    (v[seq_len(d)] - v[d + seq_len(d)]) / (2e-4 * box$unit)
-  }
   scale <- max(abs(value(matrix(x, 1))), sum(abs(weights)) * 1e-12)
   found <- stats::optim(
-    x, function(x) value(matrix(x, 1)), gradient,
-    method = "L-BFGS-B",
-    lower = box$lower, upper = box$upper,
+    x, function(x) value(matrix(x, 1)),
+    function(x) central_gradient(value, x, 1e-4 * box$unit),
+    method = "L-BFGS-B", lower = box$lower, upper = box$upper,
     control = list(
       fnscale = -if (scale > 0) scale else 1, parscale = box$unit,
       maxit = 200, factr = 10
@@ -109,6 +104,14 @@ mode_box <- function(points) {
   highest <- unname(apply(points, 2, max))
   unit <- ifelse(highest > lowest, highest - lowest, 1)
   list(lower = lowest - unit, upper = highest + unit, unit = unit)
+}
+
+#' By central differences, all values in one call
+#' @noRd
+central_gradient <- function(value, x, step) {
+  v <- value(compass(x, step))
+  up <- seq_along(x)
+  (v[up] - v[-up]) / (2 * step)
 }
 
 #' The points one step up (first d rows) and down each axis

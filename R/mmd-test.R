@@ -96,7 +96,7 @@ mmd_statistics <- function(gram, order, sizes, unbiased) {
 #' @noRd
 check_sample <- function(x, arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
-  x <- check_points(x, arg, call)
-  if (nrow(x) < 2) bad_argument(x, arg, "at least two points", call)
-  x
+  points <- check_points(x, arg, call)
+  if (nrow(points) < 2) bad_argument(x, arg, "at least two points", call)
+  points
 }

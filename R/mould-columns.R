@@ -77,8 +77,9 @@ check_names <- function(names, arg, call) {
 }
 
 #' @noRd
-position_names <- function(p) {
-  if (p == 1) "x" else paste0("x", seq_len(p))
+position_names <- function(p, stem = "x") {
+  if (!identical(stem, make.names(stem))) stem <- "x"
+  if (p == 1) stem else paste0(stem, seq_len(p))
 }
 
 #' @noRd

@@ -59,18 +59,32 @@ check_outcome_matrix <- function(y, arg, n, rows_of, call) {
   check_outcome_rows(NROW(y), arg, n, rows_of, call)
   names <- colnames(y)
   y <- matrix(as.double(y), n, NCOL(y))
-  if (is.null(names)) names <- outcome_positions(arg, ncol(y))
+  if (is.null(names)) names <- position_names(ncol(y), arg)
   empty <- names == ""
-  names[empty] <- outcome_positions(arg, ncol(y))[empty]
+  names[empty] <- position_names(ncol(y), arg)[empty]
   colnames(y) <- make.unique(names)
   refuse_infinite(y, arg, call)
   y
 }
 
+#' Terms of a response must be numbers: of factors and dates `cbind()` would take
+#' the codes
+#' @param response A call of `cbind()`.
 #' @noRd
-outcome_positions <- function(arg, d) {
-  if (!identical(arg, make.names(arg))) arg <- "x"
-  if (d == 1) arg else paste0(arg, seq_len(d))
+refuse_codes <- function(response, data, call) {
+  for (term in as.list(response)[-1]) {
+    if (rlang::is_call(term, "cbind")) {
+      refuse_codes(term, data, call)
+      next
+    }
+    value <- translate_errors(
+      eval(term, data, parent.env(globalenv())), "data", call
+    )
+    if (is.data.frame(value)) value <- value[[1]]
+    if (!is.numeric(value)) {
+      refuse_outcome(value, "matrix", outcome_label(term), call)
+    }
+  }
 }
 
 #' Rows of a response, a vector or a matrix

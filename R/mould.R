@@ -55,6 +55,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   )
 
   molded <- mold_pinned(parts$formula, data, call)
+  if (outcome == "matrix") refuse_codes(parts$response, data, call)
   response <- mold_outcome(parts$response, data, call)
   x <- molded$x
   outcome <- outcome_kind(response$y, outcome)
@@ -93,7 +94,7 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
   n_rows <- nrow(x)
   positional <- is.null(colnames(x))
   if (positional) {
-    colnames(x) <- position_names(ncol(x))
+    colnames(x) <- position_names(ncol(x), args[[1]])
   }
   outcome <- outcome_kind(y, outcome)
   y <- check_outcome(y, outcome, args[[2]], n_rows, args[[1]], call = call)

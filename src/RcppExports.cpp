@@ -330,6 +330,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// isotonic_cpp
+Eigen::VectorXd isotonic_cpp(const Eigen::Map<Eigen::VectorXd>& values);
+RcppExport SEXP _kernelbayes_isotonic_cpp(SEXP valuesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::VectorXd>& >::type values(valuesSEXP);
+    rcpp_result_gen = Rcpp::wrap(isotonic_cpp(values));
+    return rcpp_result_gen;
+END_RCPP
+}
 // kbr_gain_cpp
 Rcpp::List kbr_gain_cpp(const Eigen::MatrixXd& gram, double delta, bool squared);
 RcppExport SEXP _kernelbayes_kbr_gain_cpp(SEXP gramSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
@@ -339,6 +349,62 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
     Rcpp::traits::input_parameter< bool >::type squared(squaredSEXP);
     rcpp_result_gen = Rcpp::wrap(kbr_gain_cpp(gram, delta, squared));
+    return rcpp_result_gen;
+END_RCPP
+}
+// third_moments_cpp
+Eigen::MatrixXd third_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& left, const Eigen::Map<Eigen::MatrixXd>& right);
+RcppExport SEXP _kernelbayes_third_moments_cpp(SEXP leftSEXP, SEXP rightSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type left(leftSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type right(rightSEXP);
+    rcpp_result_gen = Rcpp::wrap(third_moments_cpp(left, right));
+    return rcpp_result_gen;
+END_RCPP
+}
+// hmm_update_cpp
+Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::VectorXd& c, const Eigen::VectorXd& phi, double delta, bool squared);
+RcppExport SEXP _kernelbayes_hmm_update_cpp(SEXP pSEXP, SEXP bSEXP, SEXP cSEXP, SEXP phiSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type p(pSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type b(bSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type c(cSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< bool >::type squared(squaredSEXP);
+    rcpp_result_gen = Rcpp::wrap(hmm_update_cpp(p, b, c, phi, delta, squared));
+    return rcpp_result_gen;
+END_RCPP
+}
+// hmm_update_by_moments_cpp
+Rcpp::List hmm_update_by_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& t, const Eigen::Map<Eigen::MatrixXd>& u, const Eigen::Map<Eigen::MatrixXd>& v, const Eigen::VectorXd& c, const Eigen::VectorXd& phi, double delta);
+RcppExport SEXP _kernelbayes_hmm_update_by_moments_cpp(SEXP tSEXP, SEXP uSEXP, SEXP vSEXP, SEXP cSEXP, SEXP phiSEXP, SEXP deltaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type t(tSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type u(uSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type v(vSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type c(cSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    rcpp_result_gen = Rcpp::wrap(hmm_update_by_moments_cpp(t, u, v, c, phi, delta));
+    return rcpp_result_gen;
+END_RCPP
+}
+// hmm_backward_cpp
+Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n, const Eigen::VectorXd& e, const Eigen::VectorXd& phi, double delta, bool squared);
+RcppExport SEXP _kernelbayes_hmm_backward_cpp(SEXP pSEXP, SEXP nSEXP, SEXP eSEXP, SEXP phiSEXP, SEXP deltaSEXP, SEXP squaredSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type p(pSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type n(nSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type e(eSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< bool >::type squared(squaredSEXP);
+    rcpp_result_gen = Rcpp::wrap(hmm_backward_cpp(p, n, e, phi, delta, squared));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -898,7 +964,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
     {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},
+    {"_kernelbayes_isotonic_cpp", (DL_FUNC) &_kernelbayes_isotonic_cpp, 1},
     {"_kernelbayes_kbr_gain_cpp", (DL_FUNC) &_kernelbayes_kbr_gain_cpp, 3},
+    {"_kernelbayes_third_moments_cpp", (DL_FUNC) &_kernelbayes_third_moments_cpp, 2},
+    {"_kernelbayes_hmm_update_cpp", (DL_FUNC) &_kernelbayes_hmm_update_cpp, 6},
+    {"_kernelbayes_hmm_update_by_moments_cpp", (DL_FUNC) &_kernelbayes_hmm_update_by_moments_cpp, 6},
+    {"_kernelbayes_hmm_backward_cpp", (DL_FUNC) &_kernelbayes_hmm_backward_cpp, 6},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},

@@ -1,6 +1,7 @@
 #include <RcppEigen.h>
 
 #include "core/kbr/gram.hpp"
+#include "core/kbr/isotonic.hpp"
 #include "core/kbr/operators.hpp"
 
 namespace kbr = kernelbayes::kbr;
@@ -37,6 +38,12 @@ Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram,
                                        const Eigen::MatrixXd& moments,
                                        double ridge) {
   return kbr::ridge_coefficients(gram, moments, ridge);
+}
+
+// The nearest increasing sequence.
+// [[Rcpp::export(rng = false)]]
+Eigen::VectorXd isotonic_cpp(const Eigen::Map<Eigen::VectorXd>& values) {
+  return kbr::isotonic(values);
 }
 
 // `squared`: S (S^2 + delta)^-1, else (S + delta)^-1.

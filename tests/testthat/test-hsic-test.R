@@ -135,13 +135,13 @@ test_that("dependence without correlation is found", {
 })
 
 test_that("the power against a known correlation is that of a good test", {
-  # n = 40, correlation .7: Pearson's test has power above .99. Fewer than 80
-  # of 100 rejections would have probability below 1e-5 at power .93.
+  # n = 40, correlation .7: this test has power .99 (2000 data sets). At .98
+  # fewer than 90 of 100 rejections have probability 6e-6.
   p <- withr::with_seed(14, replicate(100, {
     x <- rnorm(40)
     hsic_test(x, 0.7 * x + sqrt(0.51) * rnorm(40), permutations = 99)$p.value
   }))
-  expect_gte(sum(p <= 0.05), 80)
+  expect_gte(sum(p <= 0.05), 90)
 })
 
 test_that("seeds, and a test as R's others", {

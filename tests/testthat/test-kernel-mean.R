@@ -133,7 +133,10 @@ test_that("bad input", {
   bad("not_finite", c(1, NA))
   bad("dimension", 1:3, kernel_gaussian(c(1, 2)))
   m <- kernel_mean(1:3)
-  expect_error(predict(m, cbind(1, 2)), class = "kb_error_dimension")
+  expect_error(predict(m, cbind(1, 2)), "newdata.* must have 1 column",
+    class = "kb_error_dimension"
+  )
+  expect_error(kernel_mean(numeric()), "`x` must be at least one point")
   expect_error(predict(m, Inf), class = "kb_error_not_finite")
   expect_error(predict(m, 1, 2), class = "kb_error_unknown_argument")
 })

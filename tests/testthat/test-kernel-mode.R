@@ -86,17 +86,55 @@ test_that("embeddings without a maximum are said to have none", {
 })
 
 test_that("the step is halved where the embedding would fall", {
-  # Repelled by a heavy negative point between the start and its target.
-  x <- matrix(c(0, 2, 3))
-  w <- c(1, -0.9, 1)
+  # Negative weights: the full step from 0 goes to where the embedding is
+  # negative.
+  x <- matrix(c(-1.7, 2.8, -2.5, 0.1))
+  w <- c(2, -0.3, -0.2, -0.3)
   kernel <- kernel_gaussian(1)
   f <- function(z) embedding_values(x, w, kernel, matrix(z))
-  for (start in seq(-1, 5, by = 0.25)) {
+  k <- w * kernel_matrix(kernel, x, 0)
+  expect_lt(f(sum(k * x) / sum(k)), 0)
+  for (start in c(-4.5, -2, 0)) {
     found <- fixed_point_ascent(x, w, kernel, start)
-    expect_gte(found$value, f(start) - 1e-15)
-    slope <- (f(found$x + 1e-5) - f(found$x - 1e-5)) / 2e-5
-    if (found$converged) expect_lt(abs(slope), 1e-6)
+    expect_true(found$converged)
+    expect_equal(found$x, grid_search(f, -3, 0), tolerance = 1e-6)
   }
+})
+
+test_that("the weighted mean is a start as well", {
+  # From the best sample point the ascent ends at a lower maximum.
+  x <- matrix(c(-0.6, -1.3, 1.4, 1.9, 1.7, -2.3))
+  w <- c(1, 0.9, 0.8, 0.3, 0.8, 0.4)
+  kernel <- kernel_gaussian(1)
+  start <- mode_starts(x, w, kernel)
+  expect_equal(start, rbind(1.4, sum(w * x) / sum(w)))
+  first <- embedding_mode(x, w, kernel, start[1, , drop = FALSE])
+  best <- embedding_mode(x, w, kernel)
+  expect_true(first$converged)
+  expect_gt(best$value, first$value + 0.01)
+})
+
+test_that("numeric ascent comes to cusps", {
+  # In one dimension maxima of a Laplace embedding are sample points.
+  x <- points(12, 1)
+  for (start in seq(-2, 2, by = 0.37)) {
+    found <- numeric_ascent(x, rep(1 / 12, 12), kernel_laplace(0.3), start)
+    expect_true(found$converged)
+    expect_lt(min(abs(found$x - x)), 1e-6)
+  }
+})
+
+test_that("the gradient of numeric ascent is the gradient", {
+  x <- points(20, 2)
+  w <- signed(20)
+  z <- c(0.3, -0.4)
+  kernel <- kernel_gaussian(c(0.8, 1.5))
+  value <- function(z) embedding_values(x, w, kernel, z)
+  k <- w * kernel_matrix(kernel, x, matrix(z, 1))[, 1]
+  true <- colSums(k * sweep(x, 2, z)) / c(0.8, 1.5)^2
+  expect_equal(central_gradient(value, z, c(1e-4, 2e-4)), true,
+    tolerance = 1e-6
+  )
 })
 
 test_that("one point, equal points, zero weights", {

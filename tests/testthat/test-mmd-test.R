@@ -123,12 +123,12 @@ test_that("differences in mean and in spread alone are found", {
 })
 
 test_that("the power at a known shift is that of a good test", {
-  # n = 30 each, shift 1: a t test has power .97. Over 100 data sets fewer than
-  # 80 rejections would have probability below 1e-5 at power .93.
+  # n = 30 each, shift 1: a t test has power .97, this one .916 (2000 data
+  # sets). At .9 fewer than 75 of 100 rejections have probability 4e-6.
   p <- withr::with_seed(12, replicate(100, {
     mmd_test(rnorm(30), rnorm(30, 1), permutations = 99)$p.value
   }))
-  expect_gte(sum(p <= 0.05), 80)
+  expect_gte(sum(p <= 0.05), 75)
 })
 
 test_that("seeds", {

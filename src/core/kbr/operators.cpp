@@ -14,6 +14,8 @@ using Eigen::VectorXd;
 
 template <typename Function>
 Gain spectral_gain(const MatrixXd& gram, Function function) {
+  // No features: a kernel that is zero at all points. Eigen would read none.
+  if (gram.rows() == 0) return {gram, VectorXd(0)};
   const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(gram);
   if (eigen.info() != Eigen::Success) {
     throw std::runtime_error("the eigenvalues of the features were not found");

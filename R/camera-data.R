@@ -1,0 +1,86 @@
+# The camera data: frames of a room, and the directions they were seen from.
+
+#' Frames of a turning camera
+#'
+#' 3600 small colour frames of a room, from a camera that stays in one place and
+#' turns on a smooth path, with the direction of each: states to be filtered
+#' from images.
+#'
+#' The room was rendered with POV-Ray 3.7 for this package, after the experiment
+#' of Fukumizu, Song and Gretton, of which the room and the path are not
+#' published. Frames are 20 x 20 pixels, each the mean of 16 rays or more, 8
+#' bits in the colour space sRGB. Each angle is the sum of two sine waves with
+#' periods between 97 and 419 frames; the second half of the path passes near,
+#' not through, the directions of the first. There is no noise: the experiments
+#' add independent Gaussian noise of variance 1e-4 and 1e-3 to the frames.
+#'
+#' A rotation matrix is R = Rz(yaw) Ry(-pitch) Rx(roll), with yaw about the
+#' vertical axis z, positive to the left, pitch positive upwards, roll about the
+#' view, positive where the left side goes up. Its columns are the
+#' directions of the camera's axes forward, left and up in the room.
+#'
+#' @return A list:
+#' * `frames`: matrix, 3600 x 1200, numbers in \[0, 1\]. A row is a frame: red,
+#'   green and blue of a pixel, pixels from left to right, rows from above.
+#' * `rotations`: matrix, 3600 x 9, a rotation matrix a row, by columns, as
+#'   [kernel_rotation()] takes them.
+#' * `angles`: matrix, 3600 x 3, columns yaw, pitch and roll in radians, whole
+#'   multiples of 1e-6.
+#' * `train`: logical, `TRUE` for the first 1800 frames.
+#' @section Errors: A file that is missing or is not what the package brought is
+#'   an error of class `kb_error_file`.
+#' @source Own work, rendered by `data-raw/camera/render.R` of the package's
+#'   sources from the scene `data-raw/camera/room.pov`.
+#' @references
+#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
+#' inference with positive definite kernels. *Journal of Machine Learning
+#' Research*, 14, 3753--3783.
+#' @examples
+#' camera <- camera_data()
+#' matplot(camera$angles, type = "l", lty = 1, xlab = "frame", ylab = "radians")
+#' picture <- array(camera$frames[100, ], c(3, 20, 20))
+#' plot(as.raster(aperm(picture, c(3, 2, 1))), interpolate = FALSE)
+#' @export
+camera_data <- function() {
+  stored <- read_camera(system.file("extdata", "camera.rds",
+    package = "kernelbayes"
+  ))
+  angles <- 1e-6 * stored$angles
+  n <- nrow(angles)
+  list(
+    frames = t(matrix(as.integer(stored$frames) / 255, ncol = n)),
+    rotations = camera_rotations(angles), angles = angles,
+    train = seq_len(n) <= n / 2
+  )
+}
+
+#' Bytes of the frames, frame after frame, and angles in microradians
+#' @noRd
+read_camera <- function(file, call = rlang::caller_env()) {
+  stored <- tryCatch(suppressWarnings(readRDS(file)), error = function(e) NULL)
+  whole <- is.list(stored) && is.raw(stored$frames) &&
+    is.integer(stored$angles) && identical(dim(stored$angles), c(3600L, 3L)) &&
+    identical(dim(stored$frames), c(1200L, 3600L))
+  if (!whole) {
+    kb_abort(c(
+      "The camera data cannot be read from {.file {file}}.",
+      i = "Install the package again."
+    ), "file", call = call)
+  }
+  stored
+}
+
+#' Rotation matrices by columns, one a row: Rz(yaw) Ry(-pitch) Rx(roll)
+#' @noRd
+camera_rotations <- function(angles) {
+  cosine <- cos(angles)
+  sine <- sin(angles)
+  # The camera's axes before it rolls: `level` is left, `above` is up.
+  forward <- cbind(cosine[, 1] * cosine[, 2], sine[, 1] * cosine[, 2],
+    sine[, 2])
+  level <- cbind(-sine[, 1], cosine[, 1], 0)
+  above <- cbind(-cosine[, 1] * sine[, 2], -sine[, 1] * sine[, 2], cosine[, 2])
+  left <- cosine[, 3] * level + sine[, 3] * above
+  up <- cosine[, 3] * above - sine[, 3] * level
+  unname(cbind(forward, left, up))
+}

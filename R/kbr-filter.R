@@ -1,0 +1,379 @@
+# Filtering with kbr_hmm(): one observation after the other.
+
+#' Filter observations
+#'
+#' The posterior of the state at each time given the observations up to then.
+#'
+#' @param object A model of [kbr_hmm()].
+#' @param observations Observations in order of time, one a row, with the
+#'   columns of the model. A row with a missing value is a step without an
+#'   observation.
+#' @param start `NULL`: the state before the first observation is unknown (its
+#'   posterior is the regression of states on observations). Or its prior: a
+#'   list of `points` and `weights` as in [kbr()].
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return An object of class `kb_kbr_filter` and `kb_kbr_path`, of plain R
+#'   data: [`predict()`][predict.kb_kbr_path], [`plot()`][plot.kb_kbr_path],
+#'   `summary()`, `augment()`, `as_draws()`, [`update()`][update.kb_kbr_filter]
+#'   with further observations, [kbr_forecast()] and [kbr_smooth()].
+#' @section Warnings: `kb_warning_weights` where weights cancelled in their sum:
+#'   the observation was then taken as missing.
+#' @section Errors: As in [predict.kb_kbr()].
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' hmm <- kbr_hmm(seen$x, seen$y)
+#' filtered <- kbr_filter(hmm, c(0.3, NA, 0.9))
+#' predict(filtered)
+#' filtered <- update(filtered, 1.1)
+#' predict(filtered)
+#' @export
+kbr_filter <- function(object, observations, start = NULL, progress = NULL,
+                       ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  check_class(object, "kb_kbr_hmm", "a model of `kbr_hmm()`")
+  rows <- hmm_rows(object, observations, call)
+  path <- structure(
+    list(
+      version = fit_version, hmm = object, kind = character(),
+      coef = matrix(0, ncol(object$pairs$from), 0),
+      along = matrix(0, observation_rank(object), 0),
+      features = matrix(0, ncol(object$pairs$from), 0), sum = numeric(),
+      observations = rows$given, start = check_start(start, object, call)
+    ),
+    class = c("kb_kbr_filter", "kb_kbr_path")
+  )
+  filter_rows(path, rows, check_progress(progress), call)
+}
+
+#' Take in further observations
+#'
+#' @param object Of [kbr_filter()].
+#' @param observations Further observations, those that follow.
+#' @param progress As in [kbr_filter()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return As of [kbr_filter()] with all observations.
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), 0.5)
+#' for (y in c(0.7, 0.2)) filtered <- update(filtered, y)
+#' predict(filtered)
+#' @export
+update.kb_kbr_filter <- function(object, observations, progress = NULL, ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  rows <- hmm_rows(object$hmm, observations, call)
+  object$observations <- rbind(object$observations, rows$given)
+  filter_rows(object, rows, check_progress(progress), call)
+}
+
+#' @return List of `given` (as moulded), `y` (as the kernel sees them, complete
+#'   rows) and `complete`.
+#' @noRd
+hmm_rows <- function(hmm, observations, call) {
+  given <- if (is.null(hmm$log_likelihood)) {
+    mould_forge(hmm$mould, observation_rows(hmm, observations),
+      arg = "observations", call = call
+    )$x
+  } else {
+    free_observations(observations, call)
+  }
+  complete <- stats::complete.cases(given)
+  y <- if (is.null(hmm$log_likelihood)) {
+    scaling_x(hmm$settings$scaling$y, given[complete, , drop = FALSE])
+  }
+  list(given = given, y = y, complete = complete)
+}
+
+#' Observations whose model is a function
+#' @noRd
+free_observations <- function(observations, call) {
+  if (is.data.frame(observations)) observations <- as.matrix(observations)
+  if (!is.numeric(observations) || length(dim(observations)) > 2) {
+    bad_argument(
+      observations, "observations", "a numeric matrix or vector", call
+    )
+  }
+  as.matrix(observations)
+}
+
+#' @noRd
+observation_rank <- function(hmm) {
+  if (is.null(hmm$pairs$y)) 0L else ncol(hmm$pairs$y)
+}
+
+#' Features of the prior of the first state, or NULL
+#' @noRd
+check_start <- function(start, hmm, call) {
+  if (is.null(start)) {
+    return(NULL)
+  }
+  if (!is.list(start) || is.null(start$points) ||
+    !all(names(start) %in% c("points", "weights"))) {
+    bad_argument(start, "start", "NULL or a list of `points` and `weights`",
+      call
+    )
+  }
+  points <- check_points(start$points, "start$points", call)
+  if (ncol(points) != length(hmm$space$names)) {
+    kb_abort(c(
+      "{.arg start$points} must have {length(hmm$space$names)} column{?s}, as
+       the states.",
+      x = "It has {ncol(points)}."
+    ), "dimension", argument = "start", call = call)
+  }
+  weights <- prior_weights(start$weights, nrow(points), call)
+  code <- scaling_x(hmm$settings$scaling$x, space_encode(hmm$space, points))
+  as.vector(crossprod(incomplete_cholesky_features(hmm$basis_x, code), weights))
+}
+
+# Steps ------------------------------------------------------------------------
+
+#' @noRd
+filter_rows <- function(path, rows, progress, call) {
+  hmm <- path$hmm
+  total <- length(rows$complete)
+  phi <- if (is.null(hmm$log_likelihood) && any(rows$complete)) {
+    incomplete_cholesky_features(hmm$basis_y, rows$y)
+  }
+  at <- cumsum(rows$complete)
+  s <- if (ncol(path$features) > 0) path$features[, ncol(path$features)]
+  bar <- task_bar(total, progress, "Filtering")
+  on.exit(bar$close())
+  steps <- vector("list", total)
+  for (t in seq_len(total)) {
+    seen <- if (!rows$complete[[t]]) {
+      NULL
+    } else if (is.null(hmm$log_likelihood)) {
+      phi[at[[t]], ]
+    } else {
+      rows$given[t, ]
+    }
+    steps[[t]] <- filter_step(hmm, s, seen, path$start, call)
+    s <- steps[[t]]$features
+    bar$advance()
+  }
+  warn_cancelled_steps(steps, call)
+  add_steps(path, steps)
+}
+
+#' One time step
+#'
+#' @param s Features of the posterior before, NULL at the first time.
+#' @param seen Features of the observation (or the observation itself where the
+#'   log likelihood is known), NULL if it is missing.
+#' @param start Features of the first state's prior, or NULL.
+#' @return List: `kind` says how weights are made of `coef`, `along` and `sum`,
+#'   see `step_weights()`; `features` of the posterior.
+#' @noRd
+filter_step <- function(hmm, s, seen, start, call) {
+  prior <- if (is.null(s)) start else as.vector(hmm$model$transition %*% s)
+  if (is.null(prior)) {
+    return(first_step(hmm, seen, call))
+  }
+  if (is.null(seen)) {
+    return(blind_step(hmm, s, prior))
+  }
+  if (!is.null(hmm$log_likelihood)) {
+    return(likelihood_step(hmm, s, seen, call))
+  }
+  coef <- as.vector(hmm$model$inverse_seen %*% prior)
+  out <- observe_state(hmm, coef, seen)
+  # Weights that cancel: as if nothing had been seen.
+  if (!is_sum(out$sum, sqrt(sum(coef^2) * sum(out$a^2)))) {
+    return(c(blind_step(hmm, s, prior), list(cancelled = TRUE)))
+  }
+  list(
+    kind = "update", coef = coef, along = out$a, features = out$features,
+    sum = out$sum
+  )
+}
+
+#' Kernel Bayes' rule with the prior's weights mu = P coef
+#' @noRd
+observe_state <- function(hmm, coef, phi) {
+  if (!is.null(hmm$moments)) {
+    return(hmm_update_by_moments_cpp(
+      hmm$moments$t, hmm$moments$u, hmm$moments$v, coef, phi,
+      hmm$settings$delta
+    ))
+  }
+  hmm_update_cpp(
+    hmm$pairs$seen, hmm$pairs$y, coef, phi, hmm$settings$delta,
+    hmm$settings$method == "kbr"
+  )
+}
+
+#' Is a sum of weights more than rounding, next to their size?
+#' @noRd
+is_sum <- function(sum, size) {
+  is.finite(sum) && abs(sum) > 1e-13 * size && size > 0
+}
+
+#' The first observation, without a prior: regression of states on observations
+#' @noRd
+first_step <- function(hmm, seen, call) {
+  if (!is.null(hmm$log_likelihood)) {
+    return(first_likelihood_step(hmm, seen, call))
+  }
+  p <- hmm$pairs$seen
+  none <- numeric(ncol(p))
+  if (is.null(seen)) {
+    return(list(
+      kind = "flat", coef = none, along = numeric(observation_rank(hmm)),
+      features = colMeans(p), sum = nrow(p)
+    ))
+  }
+  b <- hmm$pairs$y
+  along <- ridge_coefficients_cpp(
+    features_gram_cpp(b, NULL), as.matrix(seen), nrow(b) * hmm$settings$eps
+  )
+  raw <- b %*% along
+  list(
+    kind = "regression", coef = none, along = as.vector(along),
+    features = as.vector(crossprod(p, raw)) / sum(raw), sum = sum(raw)
+  )
+}
+
+#' A step without an observation: weights P (P'P + n eps I)^-1 s of the next
+#' states
+#' @param s NULL at the first time, where the prior is a start.
+#' @noRd
+blind_step <- function(hmm, s, prior) {
+  along <- numeric(observation_rank(hmm))
+  if (is.null(s)) {
+    coef <- as.vector(hmm$model$inverse_seen %*% prior)
+    raw <- sum(hmm$pairs$seen %*% coef)
+    return(list(
+      kind = "prior", coef = coef, along = along, features = prior, sum = raw
+    ))
+  }
+  coef <- as.vector(hmm$model$inverse %*% s)
+  raw <- sum(hmm$pairs$from %*% coef)
+  list(
+    kind = "next", coef = coef, along = along, features = prior / raw,
+    sum = raw
+  )
+}
+
+# A known observation model ------------------------------------------------------
+
+#' Weights of the next states times their likelihood
+#' @noRd
+likelihood_step <- function(hmm, s, seen, call) {
+  if (is.null(s)) {
+    return(first_likelihood_step(hmm, seen, call))
+  }
+  coef <- as.vector(hmm$model$inverse %*% s)
+  likelihood <- state_likelihood(hmm, seen, hmm$states$to, call)
+  raw <- as.vector(hmm$pairs$from %*% coef) * likelihood
+  list(
+    kind = "likelihood", coef = coef, along = numeric(),
+    features = as.vector(crossprod(hmm$pairs$to, raw)) / sum(raw),
+    sum = sum(raw)
+  )
+}
+
+#' @noRd
+first_likelihood_step <- function(hmm, seen, call) {
+  raw <- if (is.null(seen)) {
+    rep(1, nrow(hmm$pairs$seen))
+  } else {
+    state_likelihood(hmm, seen, hmm$states$seen, call)
+  }
+  list(
+    kind = if (is.null(seen)) "flat" else "first_likelihood",
+    coef = numeric(ncol(hmm$pairs$seen)), along = numeric(),
+    features = as.vector(crossprod(hmm$pairs$seen, raw)) / sum(raw),
+    sum = sum(raw)
+  )
+}
+
+#' Likelihood at states, relative to its largest value
+#' @noRd
+state_likelihood <- function(hmm, seen, states, call) {
+  value <- hmm$log_likelihood(as.vector(seen), states)
+  fine <- is.numeric(value) && length(value) == nrow(states) &&
+    !anyNA(value) && all(value < Inf) && any(value > -Inf)
+  if (!isTRUE(fine)) {
+    kb_abort(c(
+      "{.arg log_likelihood} must return {nrow(states)} numbers, not all
+       -Inf.",
+      x = "It returned {describe(value)}."
+    ), "likelihood", call = call)
+  }
+  exp(as.vector(value) - max(value))
+}
+
+# The path -----------------------------------------------------------------------
+
+#' @noRd
+add_steps <- function(path, steps) {
+  part <- function(name) {
+    vapply(steps, function(step) step[[name]], steps[[1]][[name]])
+  }
+  columns <- function(name, old) {
+    cbind(old, matrix(unlist(lapply(steps, `[[`, name)), nrow(old)))
+  }
+  if (length(steps) == 0) {
+    return(path)
+  }
+  path$kind <- c(path$kind, part("kind"))
+  path$sum <- c(path$sum, part("sum"))
+  path$coef <- columns("coef", path$coef)
+  path$along <- columns("along", path$along)
+  path$features <- columns("features", path$features)
+  path
+}
+
+#' @noRd
+warn_cancelled_steps <- function(steps, call) {
+  lost <- sum(vapply(steps, function(step) isTRUE(step$cancelled), NA))
+  if (lost > 0) {
+    kb_warn(c(
+      "Weights of {lost} of {length(steps)} observation{?s} cancelled in their
+       sum: they were taken as missing.",
+      i = "They are far from the observations of the training stretch, or a
+           larger {.arg delta} is needed."
+    ), "weights", call = call)
+  }
+}
+
+#' Weights of the states at times, times x states, and where they live
+#'
+#' @return List of `weights` and `location`, "seen" (states of the observation
+#'   pairs) or "to" (next states of the transition pairs).
+#' @noRd
+step_weights <- function(path, t) {
+  hmm <- path$hmm
+  coef <- path$coef[, t, drop = FALSE]
+  raw <- switch(path$kind[[t[[1]]]],
+    update = filtered_weights(hmm, coef, path$along[, t, drop = FALSE]),
+    regression = hmm$pairs$y %*% path$along[, t, drop = FALSE],
+    flat = matrix(1, nrow(hmm$pairs$seen), length(t)),
+    prior = hmm$pairs$seen %*% coef,
+    "next" = hmm$pairs$from %*% coef,
+    likelihood = (hmm$pairs$from %*% coef) *
+      likelihood_columns(path, t, hmm$states$to),
+    first_likelihood = likelihood_columns(path, t, hmm$states$seen)
+  )
+  followed <- path$kind[[t[[1]]]] %in% c("next", "likelihood")
+  location <- if (followed) "to" else "seen"
+  list(weights = t(raw) / path$sum[t], location = location)
+}
+
+#' @noRd
+filtered_weights <- function(hmm, coef, along) {
+  mu <- hmm$pairs$seen %*% coef
+  if (hmm$settings$method == "iw") mu <- pmax(mu, 0)
+  mu * (hmm$pairs$y %*% along)
+}
+
+#' @noRd
+likelihood_columns <- function(path, t, states) {
+  vapply(t, function(at) {
+    state_likelihood(path$hmm, path$observations[at, ], states, NULL)
+  }, numeric(nrow(states)))
+}

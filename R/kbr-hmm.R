@@ -1,0 +1,355 @@
+# kbr_hmm(): a nonparametric state-space model, learned from states and
+# observations; kbr_filter(), kbr_forecast() and kbr_smooth() use it.
+
+#' Nonparametric state-space model by kernel Bayes' rule
+#'
+#' Learns transition and observation of a state-space model from a stretch in
+#' which states were seen, for use where only observations are:
+#' [kbr_filter()], [kbr_forecast()] and [kbr_smooth()]. No form of either is
+#' assumed.
+#'
+#' @section The recursion:
+#' From pairs of states \eqn{X_i}, next states \eqn{X'_i} and observations
+#' \eqn{Y_i} of the training stretch, with weights \eqn{\alpha} of the states
+#' given observations so far,
+#' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{X X'} (G_X + n \epsilon I)^{-1} G_X
+#' \alpha}{mu = (G_X + n eps I)^-1 G_XX' (G_X + n eps I)^-1 G_X alpha}
+#' are those of the next state (Fukumizu, Song and Gretton, 2010), on which the
+#' next observation acts as in [kbr()]. Weights are normalised at every step;
+#' without that they die out or explode. A row of missing observations is a step
+#' without an observation. With features of rank r a step costs O(r^3), whatever
+#' the length of the training stretch, where that is much longer than r (third
+#' moments of the features are computed once), and O(n r^2) else.
+#'
+#' @section Other data:
+#' Several sequences are told apart by `group`. Where transitions and
+#' observations were seen apart, `transitions` gives pairs of states, and
+#' `states`, `observations` are pairs in any order. A known transition is given
+#' as a function that simulates it, a known observation as a log likelihood;
+#' each with the other learned.
+#'
+#' @param states States of the training stretch, in order of time: a numeric
+#'   matrix (T x d), a data frame or a vector.
+#' @param observations Observations, one a row of `states`, as in [kbr()];
+#'   `NULL` with `log_likelihood`.
+#' @param transitions `NULL`: successive rows of `states`. Or a list of `from`
+#'   and `to`, matrices of as many states each. Or a function of a matrix of
+#'   states that returns a simulated next state of each.
+#' @param log_likelihood `NULL`, or a function of one observation (as a vector)
+#'   and a matrix of states that returns the observation's log likelihood at
+#'   each.
+#' @param group `NULL`, or what tells the sequences of `states` apart, one value
+#'   a row.
+#' @param space Where states live: `"euclidean"`; `"circle"`, one column of
+#'   angles in radians; `"rotation"`, 3 x 3 rotation matrices by columns.
+#' @param kernel_x,kernel_y Kernels, see [kb_kernels]. `NULL`: Gaussian with 0.6
+#'   times the median bandwidth; for rotations [kernel_rotation()]. The kernel
+#'   of angles acts on their cosine and sine.
+#' @param eps,delta As in [kbr()], n the number of training pairs; defaults
+#'   `0.1 / n` and `2 * eps`.
+#' @param delta_smooth Regularisation of [kbr_smooth()], a positive number.
+#' @param rank,tol As in [kbr()].
+#' @param method `"kbr"`, or `"iw"` for importance-weighted updates.
+#' @param scale Standardise states (in the plane: no angles or rotations) and
+#'   observations before the kernels see them?
+#' @param seed Whole number that determines simulated transitions; `NULL` takes
+#'   one from R's generator.
+#' @param progress As in other fits; the model is learned in one step.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return An object of class `kb_kbr_hmm`: a list of plain R data that can be
+#'   saved.
+#' @section Errors: As in [kbr()]; no two successive states are an error of
+#'   class `kb_error_rows`.
+#' @references
+#' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
+#' inference. Slides, *Asian Conference on Machine Learning*.
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' new <- sim_linear_hmm(50, seed = 2)
+#' hmm <- kbr_hmm(seen$x, seen$y)
+#' filtered <- kbr_filter(hmm, new$y)
+#' head(predict(filtered))
+#' plot(filtered, truth = new$x)
+#' @export
+kbr_hmm <- function(states, observations = NULL, transitions = NULL,
+                    log_likelihood = NULL, group = NULL,
+                    space = c("euclidean", "circle", "rotation"),
+                    kernel_x = NULL, kernel_y = NULL, eps = NULL, delta = NULL,
+                    delta_smooth = 1e-2, rank = "auto", tol = NULL,
+                    method = c("kbr", "iw"), scale = FALSE, seed = NULL,
+                    progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  call <- rlang::current_env()
+  check_progress(progress)
+  seed <- draw_seed(seed)
+  space <- check_choice(space, c("euclidean", "circle", "rotation"))
+  mould <- mould_hmm(states, observations, log_likelihood, call)
+  space <- check_space(space, mould$y, "states", call)
+  sets <- hmm_sets(mould, space, transitions, group, seed, call)
+  n <- nrow(sets$from)
+  method <- check_choice(method, c("kbr", "iw"))
+  settings <- c(
+    kbr_regularisation(eps, delta, n, "kbr", call),
+    list(
+      delta_smooth = check_positive(delta_smooth, "delta_smooth", call),
+      rank = rank, tol = tol, method = method, scale = check_flag(scale),
+      scaling = list(
+        x = scaling_learn(
+          sets$from, factor(), scale && space$type == "euclidean"
+        ),
+        y = scaling_learn(mould$x, factor(), scale)
+      )
+    )
+  )
+  hmm <- structure(
+    list(
+      version = fit_version, call = plain_call(match.call()),
+      mould = mould_empty(mould), settings = settings, space = space,
+      states = sets$states,
+      log_likelihood = log_likelihood, seed = seed
+    ),
+    class = "kb_kbr_hmm"
+  )
+  hmm <- learn_hmm(hmm, sets, kernel_x, kernel_y, call)
+  hmm$seconds <- now() - started
+  hmm
+}
+
+#' Observations are the mould's `x`, states its `y`
+#' @noRd
+mould_hmm <- function(states, observations, log_likelihood, call) {
+  if (!is.null(log_likelihood) && !is.function(log_likelihood)) {
+    bad_argument(log_likelihood, "log_likelihood", "NULL or a function", call)
+  }
+  if (is.null(observations) == is.null(log_likelihood)) {
+    kb_abort(c(
+      "Give either {.arg observations} or {.arg log_likelihood}.",
+      i = "The one is what the other is learned from."
+    ), "argument", argument = "observations", call = call)
+  }
+  if (is.null(observations)) {
+    observations <- matrix(0, NROW(states), 1)
+  }
+  mould_xy(observations, states, "fail", "matrix",
+    args = c("observations", "states"), call = call
+  )
+}
+
+# Training pairs ---------------------------------------------------------------
+
+#' Codes of the pairs of states and next states, and of states and observations
+#'
+#' @return List of `from`, `to` (codes, n rows), `seen` (codes), `y` (their
+#'   observations), `states` (the three as given), and `same`: are `from` and
+#'   `seen` the same rows?
+#' @noRd
+hmm_sets <- function(mould, space, transitions, group, seed, call) {
+  x <- mould$y
+  encode <- function(x) space_encode(space, x)
+  if (is.null(transitions)) {
+    first <- successive_rows(nrow(x), group, call)
+    return(list(
+      from = encode(x[first, , drop = FALSE]),
+      to = encode(x[first + 1, , drop = FALSE]),
+      seen = encode(x[first, , drop = FALSE]),
+      y = mould$x[first, , drop = FALSE],
+      states = list(
+        from = x[first, , drop = FALSE], to = x[first + 1, , drop = FALSE],
+        seen = x[first, , drop = FALSE]
+      ), same = TRUE
+    ))
+  }
+  if (!is.null(group)) {
+    bad_argument(group, "group", "NULL where `transitions` is given", call)
+  }
+  pairs <- transition_pairs(x, space, transitions, seed, call)
+  list(
+    from = encode(pairs$from), to = encode(pairs$to), seen = encode(x),
+    y = mould$x, states = c(pairs, list(seen = x)),
+    same = is.function(transitions)
+  )
+}
+
+#' Rows that have a next one in the same sequence
+#' @noRd
+successive_rows <- function(n, group, call) {
+  group <- if (is.null(group)) rep(1, n) else group
+  if (length(group) != n || anyNA(group)) {
+    bad_argument(group, "group", paste0(
+      "NULL or one known value a row of `states` (", n, ")"
+    ), call)
+  }
+  group <- match(group, unique(group))
+  first <- which(group[-n] == group[-1])
+  if (length(first) == 0) {
+    kb_abort(c(
+      "{.arg states} must have two successive rows at least.",
+      x = "There are {n} row{?s} in {length(unique(group))} sequence{?s}."
+    ), "rows", call = call)
+  }
+  first
+}
+
+#' @noRd
+transition_pairs <- function(x, space, transitions, seed, call) {
+  if (is.function(transitions)) {
+    # Not `seed` itself: the states may have been simulated under it.
+    other <- (seed + 982451653) %% .Machine$integer.max
+    to <- with_local_seed(other, transitions(x))
+    transitions <- list(from = x, to = to)
+  }
+  fine <- is.list(transitions) && setequal(names(transitions), c("from", "to"))
+  if (!fine) {
+    bad_argument(transitions, "transitions",
+      "NULL, a list of `from` and `to`, or a function of states", call
+    )
+  }
+  out <- lapply(c(from = "from", to = "to"), function(side) {
+    arg <- paste0("transitions$", side)
+    points <- check_points(transitions[[side]], arg, call)
+    if (ncol(points) != ncol(x)) {
+      kb_abort(c(
+        "{.arg {arg}} must have {ncol(x)} column{?s}, as {.arg states}.",
+        x = "It has {ncol(points)}."
+      ), "dimension", argument = arg, call = call)
+    }
+    if (space$type == "rotation") check_rotations(points, arg, call)
+    dimnames(points) <- list(NULL, colnames(x))
+    points
+  })
+  if (nrow(out$from) != nrow(out$to)) {
+    kb_abort(c(
+      "{.arg transitions} must have as many states {.code to} as
+       {.code from}.",
+      x = "They are {nrow(out$to)} and {nrow(out$from)}."
+    ), "dimension", argument = "transitions", call = call)
+  }
+  out
+}
+
+# Learning ---------------------------------------------------------------------
+
+#' Features of the training pairs and what the recursion needs of them
+#'
+#' `from`, `to` and `seen` are features of states on the pivots of `from`; `y`
+#' those of observations. `inverse` is (P'P + n eps I)^-1 of `from`,
+#' `inverse_seen` that of `seen`; `transition` takes the features of a state's
+#' posterior to those of the next state's prior, N'P (P'P + n eps I)^-1.
+#' @noRd
+learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
+  settings <- hmm$settings
+  codes <- lapply(sets[c("from", "to", "seen")], function(code) {
+    scaling_x(settings$scaling$x, code)
+  })
+  y <- scaling_x(settings$scaling$y, sets$y)
+  basis_x <- sample_features(
+    hmm_kernel(kernel_x, codes$from, hmm$space), codes$from, settings,
+    "kernel_x", call
+  )
+  features_of <- function(code) incomplete_cholesky_features(basis_x, code)
+  from <- basis_x$factor
+  to <- features_of(codes$to)
+  seen <- if (sets$same) from else features_of(codes$seen)
+  inverse <- ridge_inverse(from, settings$eps)
+  hmm$pairs <- list(from = from, to = to, seen = seen)
+  hmm$codes <- codes
+  hmm$model <- list(
+    inverse = inverse,
+    inverse_seen = if (sets$same) inverse else ridge_inverse(seen, settings$eps),
+    transition = features_cross_cpp(to, from, rep(1, nrow(to))) %*% inverse
+  )
+  hmm$basis_x <- basis_at_pivots(basis_x)
+  if (is.null(hmm$log_likelihood)) {
+    basis_y <- sample_features(
+      hmm_kernel(kernel_y, y, state_space("euclidean", NULL)), y, settings,
+      "kernel_y", call
+    )
+    hmm$pairs$y <- basis_y$factor
+    hmm$basis_y <- basis_at_pivots(basis_y)
+    hmm$moments <- hmm_moments(seen, basis_y$factor, settings$method)
+  }
+  hmm
+}
+
+#' A kernel at the pivots is enough for features of new points
+#' @noRd
+basis_at_pivots <- function(basis) {
+  basis$factor <- basis$factor[basis$pivots, , drop = FALSE]
+  basis$pivots <- seq_along(basis$pivots)
+  basis
+}
+
+#' @noRd
+hmm_kernel <- function(kernel, code, space) {
+  if (!is.null(kernel)) {
+    return(kernel)
+  }
+  if (space$type == "rotation") {
+    return(kernel_rotation())
+  }
+  kernel_gaussian(0.6 * bandwidth_median(code))
+}
+
+#' @noRd
+ridge_inverse <- function(features, eps) {
+  ridge_coefficients_cpp(
+    features_gram_cpp(features, NULL), diag(ncol(features)),
+    nrow(features) * eps
+  )
+}
+
+# Third moments are held up to this many numbers (400 MB).
+moments_limit <- 5e7
+
+#' Third moments, where a step with them is cheaper than without; else NULL
+#' @noRd
+hmm_moments <- function(p, b, method) {
+  n <- nrow(p)
+  rx <- ncol(p)
+  ry <- ncol(b)
+  cost <- rx * ry * (rx + ry) / 2
+  if (method != "kbr" || cost > n * ry^2 / 2 || cost > moments_limit) {
+    return(NULL)
+  }
+  list(
+    t = third_moments_cpp(p, b), u = third_moments_cpp(b, p),
+    v = features_cross_cpp(p, b, rep(1, n))
+  )
+}
+
+# Methods ----------------------------------------------------------------------
+
+#' @export
+print.kb_kbr_hmm <- function(x, digits = 3, ...) {
+  show <- function(v) format(v, digits = digits)
+  basis_line <- function(basis) {
+    left <- unexplained(basis)
+    paste0(
+      shorten(format(basis$kernel)), ", rank ", ncol(basis$factor),
+      if (left > 1e-10) paste0(", ", show(100 * left), "% unexplained")
+    )
+  }
+  cat(
+    "State-space model by kernel Bayes' rule\n",
+    "  transitions:  ", nrow(x$pairs$from), ", states ",
+    c(euclidean = "vectors", circle = "on a circle", rotation =
+      "rotations")[[x$space$type]],
+    if (x$space$type == "euclidean") {
+      paste0(" of ", counted(length(x$space$names), "dimension"))
+    }, "\n",
+    "  states:       ", basis_line(x$basis_x), "\n",
+    "  observations: ",
+    if (is.null(x$basis_y)) {
+      "a log likelihood"
+    } else {
+      paste0(nrow(x$pairs$y), ", ", basis_line(x$basis_y))
+    }, "\n",
+    "  eps, delta:   ", show(x$settings$eps), ", ", show(x$settings$delta), "\n",
+    "  a step costs: ", if (is.null(x$moments)) "O(n r^2)" else "O(r^3)", "\n",
+    "  time:         ", format(round(x$seconds, 3)), " s\n",
+    sep = ""
+  )
+  invisible(x)
+}

@@ -1,0 +1,434 @@
+# Paths of states: what filters, forecasts and smoothers have in common. Weights
+# of the training states at each time are made from coefficients when they are
+# asked for.
+
+#' Weights at times, in runs of the same kind so that memory is bounded
+#' @param use Function of `weights` (times x states), `location` and `t`.
+#' @noRd
+for_path <- function(object, use, times = seq_len(path_length(object))) {
+  key <- path_keys(object)[times]
+  runs <- split(times, cumsum(c(TRUE, key[-1] != key[-length(key)])))
+  size <- nrow(object$hmm$pairs$from)
+  blocks <- unlist(lapply(unname(runs), function(run) {
+    unname(split(run, (seq_along(run) - 1) %/% max(1, floor(5e6 / size))))
+  }), recursive = FALSE)
+  lapply(blocks, function(t) {
+    found <- path_weights(object, t)
+    use(found$weights, found$location, t)
+  })
+}
+
+#' @noRd
+path_length <- function(object) UseMethod("path_length")
+#' @noRd
+path_keys <- function(object) UseMethod("path_keys")
+#' @noRd
+path_weights <- function(object, t) UseMethod("path_weights")
+
+#' @export
+path_length.kb_kbr_filter <- function(object) length(object$kind)
+#' @export
+path_keys.kb_kbr_filter <- function(object) object$kind
+#' @export
+path_weights.kb_kbr_filter <- function(object, t) step_weights(object, t)
+
+#' States at which weights live, `location` "seen", "from" or "to"
+#' @noRd
+path_states <- function(object, location) {
+  object$hmm$states[[location]]
+}
+
+#' Their codes as the kernel sees them
+#' @noRd
+path_codes <- function(object, location) {
+  object$hmm$codes[[location]]
+}
+
+#' Predicted states along a path
+#'
+#' @param object Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
+#' @param type `"mean"`, `"map"`, `"sd"`, `"quantile"`, `"weights"` or
+#'   `"draws"`, as in [predict.kb_kbr()], in the states' own space: means and
+#'   modes of angles are angles, of rotations rotations. `"sd"` of angles is the
+#'   circular standard deviation, of rotations the root of the expected squared
+#'   Frobenius distance from the mean. Quantiles are those of the states'
+#'   coordinates: their columns, the angle, or yaw, pitch and roll, about the
+#'   mean.
+#' @param probs For `"quantile"`: probabilities between 0 and 1.
+#' @param ndraws For `"draws"`: how many, at least 1.
+#' @param ... Not used: unknown arguments are errors.
+#' @return With T times, d columns of states and n training states: `"mean"` and
+#'   `"map"` T x d (the latter with the attribute `converged`), `"sd"` T x d
+#'   (T x 1 for angles and rotations), `"quantile"` T x coordinates x
+#'   probabilities, `"weights"` T x n with the attribute `locations`: at each
+#'   time whether they are weights of the states that were `"seen"` with an
+#'   observation, or of the transitions' states `"from"` or `"to"`; `"draws"`
+#'   draws x d x T.
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), c(0.3, 0.5, 1.2))
+#' predict(filtered)
+#' predict(filtered, type = "quantile")
+#' @export
+predict.kb_kbr_path <- function(object,
+                                type = c(
+                                  "mean", "map", "sd", "quantile", "weights",
+                                  "draws"
+                                ), probs = NULL, ndraws = NULL, ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  type <- check_choice(type, c(
+    "mean", "map", "sd", "quantile", "weights", "draws"
+  ))
+  refuse_unused(list(probs = probs, ndraws = ndraws), type,
+    list(probs = "quantile", ndraws = "draws"), call
+  )
+  switch(type,
+    mean = path_mean(object),
+    map = path_map(object),
+    sd = path_sd(object),
+    quantile = path_quantiles(object, check_kbr_probs(probs, call)),
+    weights = path_all_weights(object),
+    draws = path_draws(object, ndraws, call)
+  )
+}
+
+#' @noRd
+path_mean <- function(object) {
+  space <- object$hmm$space
+  code <- do.call(rbind, for_path(object, function(w, location, t) {
+    w %*% space_encode(space, path_states(object, location))
+  }))
+  out <- space_decode(space, code)
+  dimnames(out) <- list(NULL, space$names)
+  out
+}
+
+#' @noRd
+path_sd <- function(object) {
+  space <- object$hmm$space
+  out <- do.call(rbind, for_path(object, function(w, location, t) {
+    code <- space_encode(space, path_states(object, location))
+    mean <- w %*% code
+    if (space$type == "euclidean") {
+      return(w %*% code^2 - mean^2)
+    }
+    length <- rowSums(mean^2)
+    if (space$type == "circle") {
+      return(matrix(pmax(-log(pmin(length, 1)), 0)))
+    }
+    nearest <- space_decode(space, mean)
+    matrix(6 - 2 * rowSums(mean * nearest))
+  }))
+  out[out < 0] <- NA
+  colnames(out) <- if (space$type == "euclidean") space$names
+  sqrt(out)
+}
+
+#' @noRd
+path_map <- function(object) {
+  hmm <- object$hmm
+  kernel <- hmm$basis_x$kernel
+  modes <- unlist(for_path(object, function(w, location, t) {
+    codes <- path_codes(object, location)
+    features <- hmm$pairs[[location]]
+    value <- features %*% crossprod(features, t(w))
+    centre <- w %*% codes
+    lapply(seq_along(t), function(i) {
+      embedding_mode(codes, w[i, ], kernel,
+        start = rbind(codes[which.max(value[, i]), ], centre[i, ])
+      )
+    })
+  }), recursive = FALSE)
+  code <- do.call(rbind, lapply(modes, function(mode) as.vector(mode$x)))
+  scaling <- hmm$settings$scaling$x
+  code <- sweep(sweep(code, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
+  out <- space_decode(hmm$space, code)
+  dimnames(out) <- list(NULL, hmm$space$names)
+  structure(out, converged = vapply(modes, `[[`, NA, "converged"))
+}
+
+#' @noRd
+path_quantiles <- function(object, probs) {
+  space <- object$hmm$space
+  centre <- space_coordinates(space, path_mean(object))
+  circular <- attr(centre, "circular")
+  out <- array(0, c(nrow(centre), ncol(centre), length(probs)), list(
+    NULL, colnames(centre), paste0(100 * probs, "%")
+  ))
+  for_path(object, function(w, location, t) {
+    at <- space_coordinates(space, path_states(object, location))
+    for (j in seq_len(ncol(at))) {
+      for (i in seq_along(t)) {
+        gap <- at[, j] - centre[t[[i]], j]
+        if (circular[[j]]) gap <- wrap_angle(gap)
+        order <- order(gap)
+        out[t[[i]], j, ] <<- centre[t[[i]], j] +
+          signed_quantiles(gap[order], w[i, order], probs)
+      }
+    }
+  })
+  out
+}
+
+#' @noRd
+path_all_weights <- function(object) {
+  found <- for_path(object, function(w, location, t) {
+    list(w = w, location = rep(location, length(t)))
+  })
+  structure(
+    do.call(rbind, lapply(found, `[[`, "w")),
+    locations = unlist(lapply(found, `[[`, "location"))
+  )
+}
+
+#' @noRd
+path_draws <- function(object, ndraws, call) {
+  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
+  hmm <- object$hmm
+  kernel <- hmm$basis_x$kernel
+  d <- length(hmm$space$names)
+  out <- array(0, c(ndraws, d, path_length(object)), list(
+    NULL, hmm$space$names, NULL
+  ))
+  for_path(object, function(w, location, t) {
+    codes <- path_codes(object, location)
+    features <- hmm$pairs[[location]]
+    value <- features %*% crossprod(features, t(w))
+    column <- function(i) {
+      as.vector(kernel_evaluate(kernel, codes, codes[i, , drop = FALSE]))
+    }
+    for (i in seq_along(t)) {
+      chosen <- herd_indices(value[, i], column, ndraws)
+      out[, , t[[i]]] <<- path_states(object, location)[chosen, , drop = FALSE]
+    }
+  })
+  out
+}
+
+# Methods ------------------------------------------------------------------------
+
+#' @export
+print.kb_kbr_path <- function(x, digits = 3, ...) {
+  cat(path_title(x), "\n", sep = "")
+  mean <- path_mean(x)
+  shown <- utils::tail(data.frame(time = seq_len(nrow(mean)), mean), 5)
+  cat("  last means:\n")
+  print(shown, digits = digits, row.names = FALSE)
+  invisible(x)
+}
+
+#' @noRd
+path_title <- function(x) UseMethod("path_title")
+
+#' @export
+path_title.kb_kbr_filter <- function(x) {
+  missing <- sum(x$kind %in% c("next", "flat", "prior"))
+  paste0(
+    "Filtered by kernel Bayes' rule: ", counted(path_length(x), "time"),
+    if (missing > 0) paste0(", ", missing, " without observation")
+  )
+}
+
+#' Summary of a path of states
+#'
+#' @param object Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
+#' @param truth `NULL`, or the true states at these times, as in [kbr_hmm()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return List of class `summary.kb_kbr_path`: `times`, `negative` (share of
+#'   the weights' absolute mass that is negative, by time), and with `truth`
+#'   `distance` (of the means from the true states, in the space of the states:
+#'   Euclidean, angle in radians, Frobenius) and `mse` (mean of its square).
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' new <- sim_linear_hmm(50, seed = 2)
+#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), new$y)
+#' summary(filtered, truth = new$x)
+#' @export
+summary.kb_kbr_path <- function(object, truth = NULL, ...) {
+  check_no_dots(...)
+  distance <- NULL
+  if (!is.null(truth)) {
+    truth <- check_truth(object, truth, rlang::current_env())
+    distance <- space_distance(object$hmm$space, path_mean(object), truth)
+  }
+  negative <- unlist(for_path(object, function(w, location, t) {
+    apply(w, 1, negative_mass)
+  }))
+  structure(
+    list(
+      title = path_title(object), times = path_length(object),
+      negative = negative, distance = distance,
+      mse = if (!is.null(distance)) mean(distance^2)
+    ),
+    class = "summary.kb_kbr_path"
+  )
+}
+
+#' @noRd
+check_truth <- function(object, truth, call) {
+  truth <- check_points(truth, "truth", call)
+  wanted <- c(path_length(object), length(object$hmm$space$names))
+  if (!all(dim(truth) == wanted)) {
+    kb_abort(c(
+      "{.arg truth} must have a state for each time: {wanted[[1]]} x
+       {wanted[[2]]}.",
+      x = "It is {nrow(truth)} x {ncol(truth)}."
+    ), "dimension", argument = "truth", call = call)
+  }
+  truth
+}
+
+#' @export
+print.summary.kb_kbr_path <- function(x, digits = 3, ...) {
+  show <- function(v) format(v, digits = digits)
+  cat(
+    x$title, "\n",
+    "  negative mass of the weights: ", show(100 * stats::median(x$negative)),
+    "% (median)\n",
+    if (!is.null(x$mse)) {
+      paste0(
+        "  distance from the truth: mean ", show(mean(x$distance)),
+        ", mean square ", show(x$mse), "\n"
+      )
+    },
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @export
+nobs.kb_kbr_path <- function(object, ...) path_length(object)
+
+#' @export
+as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
+  check_no_dots(...)
+  draws <- stats::predict(x, type = "draws", ndraws = ndraws)
+  size <- dim(draws)
+  names <- paste0(
+    rep(colnames(draws), size[[3]]), "[",
+    rep(seq_len(size[[3]]), each = size[[2]]), "]"
+  )
+  posterior::as_draws_matrix(matrix(draws, size[[1]],
+    dimnames = list(NULL, names)
+  ))
+}
+
+#' A path of states as a data frame
+#'
+#' @param x Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
+#' @param level Probability of the intervals.
+#' @param ... Not used: unknown arguments are errors.
+#' @return Data frame with one line a time: `time`, the observations (of
+#'   filters), and for each coordinate of the states (see
+#'   [predict.kb_kbr_path()]) `.fitted_<name>`, `.lower_<name>` and
+#'   `.upper_<name>`.
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' augment(kbr_filter(kbr_hmm(seen$x, seen$y), c(0.3, 0.5)))
+#' @export
+augment.kb_kbr_path <- function(x, level = 0.9, ...) {
+  check_no_dots(...)
+  level <- check_number(level, 0, 1, open = TRUE)
+  out <- data.frame(time = seq_len(path_length(x)))
+  if (!is.null(x$observations)) out <- cbind(out, x$observations)
+  bands <- path_bands(x, level)
+  for (j in seq_len(ncol(bands$centre))) {
+    name <- colnames(bands$centre)[[j]]
+    out[[paste0(".fitted_", name)]] <- bands$centre[, j]
+    out[[paste0(".lower_", name)]] <- bands$lower[, j]
+    out[[paste0(".upper_", name)]] <- bands$upper[, j]
+  }
+  out
+}
+
+#' @noRd
+path_bands <- function(object, level) {
+  ends <- path_quantiles(object, interval_ends(level))
+  centre <- space_coordinates(object$hmm$space, path_mean(object))
+  side <- function(k) matrix(ends[, , k], nrow(centre))
+  list(centre = centre, lower = side(1), upper = side(2))
+}
+
+#' Plot a path of states
+#'
+#' Means and intervals along time, in the states' coordinates: their columns,
+#' the angle, or yaw, pitch and roll.
+#'
+#' @param x Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
+#' @param truth `NULL`, or the true states at these times.
+#' @param columns Which coordinates, names or numbers; `NULL`: the first four.
+#' @param level Probability of the intervals.
+#' @param ... Titles, limits and axes, see [graphics::plot.default()].
+#' @return Invisibly the data frame of [augment()][augment.kb_kbr_path].
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' new <- sim_linear_hmm(50, seed = 2)
+#' plot(kbr_filter(kbr_hmm(seen$x, seen$y), new$y), truth = new$x)
+#' @export
+plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
+                             ...) {
+  check_plot_dots(list(...))
+  call <- rlang::current_env()
+  level <- check_number(level, 0, 1, open = TRUE)
+  bands <- path_bands(x, level)
+  if (!is.null(truth)) {
+    truth <- space_coordinates(
+      x$hmm$space, check_truth(x, truth, call)
+    )
+  }
+  names <- colnames(bands$centre)
+  if (is.null(columns)) columns <- utils::head(names, 4)
+  if (is.numeric(columns)) columns <- names[columns]
+  if (length(columns) == 0 || !all(columns %in% names)) {
+    bad_argument(columns, "columns", paste("some of", toString(names)), call)
+  }
+  if (length(columns) > 1) {
+    old <- graphics::par(mfrow = c(length(columns), 1), mar = c(3.5, 4, 1.5, 1))
+    on.exit(graphics::par(old))
+  }
+  for (column in columns) {
+    j <- match(column, names)
+    plot_path_column(
+      bands, j, truth, column, attr(bands$centre, "circular")[[j]], ...
+    )
+  }
+  invisible(generics::augment(x, level = level))
+}
+
+#' @noRd
+plot_path_column <- function(bands, j, truth, name, circular, ...) {
+  centre <- bands$centre[, j]
+  lower <- bands$lower[, j]
+  upper <- bands$upper[, j]
+  true <- if (!is.null(truth)) truth[, j]
+  if (circular) {
+    # Drawn without jumps: bands and truth follow the mean.
+    followed <- follow_angle(centre)
+    lower <- followed + lower - centre
+    upper <- followed + upper - centre
+    if (!is.null(true)) true <- followed + wrap_angle(true - centre)
+    centre <- followed
+  }
+  time <- seq_along(centre)
+  base_plot(list(
+    x = range(time), y = range(lower, upper, true, na.rm = TRUE), type = "n",
+    xlab = "time", ylab = name
+  ), ...)
+  draw_band(time, cbind(lwr = lower, upr = upper), kb_colour("sky", 0.5))
+  if (!is.null(true)) {
+    graphics::lines(time, true, col = kb_colour("grey"), lwd = 1.5)
+  }
+  graphics::lines(time, centre, lwd = 2, col = kb_colour("blue"))
+  key_above(c(
+    list(
+      mean = list(lwd = 2, col = kb_colour("blue")),
+      interval = list(fill = kb_colour("sky", 0.5), border = NA)
+    ),
+    if (!is.null(true)) list(truth = list(lwd = 1.5, col = kb_colour("grey")))
+  ))
+}
+
+#' Angles without jumps of a turn
+#' @noRd
+follow_angle <- function(a) cumsum(c(a[[1]], wrap_angle(diff(a))))

@@ -1,0 +1,198 @@
+# Smoothing and forecasting with kbr_hmm().
+
+#' Smooth a filtered path
+#'
+#' The posterior of the state at each time given all observations, or those up
+#' to `lag` times later: a backward pass over the filter's posteriors, in which
+#' kernel Bayes' rule is applied to pairs of successive states.
+#'
+#' The default applies the importance-weighted rule, with the regularisation
+#' `delta_smooth` of [kbr_hmm()]; that of [kbr()] itself is an option, whose
+#' weights can grow without bound where regularisation is weak.
+#'
+#' @param object Of [kbr_filter()].
+#' @param lag `Inf`: all later observations. Or a whole number of at least 0.
+#' @param method `"iw"` or `"kbr"`.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#' @return An object of class `kb_kbr_smooth` and `kb_kbr_path`, see
+#'   [predict.kb_kbr_path()].
+#' @section Errors: An argument outside its range is an error of class
+#'   `kb_error_argument`.
+#' @references
+#' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
+#' inference with positive definite kernels. *Journal of Machine Learning
+#' Research* 14, 3753-3783.
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' new <- sim_linear_hmm(50, seed = 2)
+#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), new$y)
+#' summary(kbr_smooth(filtered), truth = new$x)
+#' @export
+kbr_smooth <- function(object, lag = Inf, method = c("iw", "kbr"),
+                       progress = NULL, ...) {
+  check_no_dots(...)
+  check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
+  method <- check_choice(method, c("iw", "kbr"))
+  if (!identical(lag, Inf)) lag <- check_count(lag, 0)
+  bar <- task_bar(path_length(object), check_progress(progress), "Smoothing")
+  on.exit(bar$close())
+  passes <- if (lag >= path_length(object) - 1) {
+    full_pass(object, method, bar)
+  } else {
+    lagged_passes(object, lag, method, bar)
+  }
+  columns <- function(name) {
+    do.call(cbind, lapply(passes, `[[`, name))
+  }
+  structure(
+    list(
+      version = fit_version, hmm = object$hmm, filter = object, lag = lag,
+      method = method, backward = columns("backward"),
+      coef = columns("coef"), along = columns("along"),
+      sum = vapply(passes, `[[`, 0, "sum"),
+      observations = object$observations
+    ),
+    class = c("kb_kbr_smooth", "kb_kbr_path")
+  )
+}
+
+#' One step back from the features of a later state
+#' @noRd
+backward_step <- function(path, t, features, method) {
+  hmm <- path$hmm
+  coef <- as.vector(hmm$model$inverse %*% path$features[, t])
+  out <- hmm_backward_cpp(
+    hmm$pairs$from, hmm$pairs$to, coef, features, hmm$settings$delta_smooth,
+    method == "kbr"
+  )
+  list(
+    backward = TRUE, coef = coef, along = out$z, sum = out$sum,
+    features = out$features
+  )
+}
+
+#' At its last time a smoother is the filter
+#' @noRd
+no_step <- function(path, t) {
+  none <- numeric(nrow(path$features))
+  list(
+    backward = FALSE, coef = none, along = none, sum = 1,
+    features = path$features[, t]
+  )
+}
+
+#' @noRd
+full_pass <- function(path, method, bar) {
+  last <- path_length(path)
+  out <- vector("list", last)
+  for (t in rev(seq_len(last))) {
+    out[[t]] <- if (t == last) {
+      no_step(path, t)
+    } else {
+      backward_step(path, t, out[[t + 1]]$features, method)
+    }
+    bar$advance()
+  }
+  out
+}
+
+#' @noRd
+lagged_passes <- function(path, lag, method, bar) {
+  last <- path_length(path)
+  lapply(seq_len(last), function(t) {
+    from <- min(t + lag, last)
+    step <- no_step(path, from)
+    for (at in rev(seq_len(from - t)) + t - 1) {
+      step <- backward_step(path, at, step$features, method)
+    }
+    bar$advance()
+    step
+  })
+}
+
+#' @export
+path_length.kb_kbr_smooth <- function(object) length(object$sum)
+#' @export
+path_keys.kb_kbr_smooth <- function(object) {
+  ifelse(object$backward, "backward", object$filter$kind)
+}
+#' @export
+path_weights.kb_kbr_smooth <- function(object, t) {
+  if (!object$backward[[t[[1]]]]) {
+    return(path_weights(object$filter, t))
+  }
+  hmm <- object$hmm
+  mu <- hmm$pairs$from %*% object$coef[, t, drop = FALSE]
+  if (object$method == "iw") {
+    mu <- pmax(mu, 0)
+    mu <- sweep(mu, 2, colSums(mu), "/")
+  }
+  raw <- mu * (hmm$pairs$to %*% object$along[, t, drop = FALSE])
+  list(weights = t(raw) / object$sum[t], location = "from")
+}
+
+#' @export
+path_title.kb_kbr_smooth <- function(x) {
+  paste0(
+    "Smoothed by kernel Bayes' rule: ", counted(path_length(x), "time"),
+    if (is.finite(x$lag)) paste0(", lag ", x$lag)
+  )
+}
+
+# Forecasts ----------------------------------------------------------------------
+
+#' Forecast the states after a filtered path
+#'
+#' @param object Of [kbr_filter()].
+#' @param h How many steps after the last observation, at least 1.
+#' @param ... Not used: unknown arguments are errors.
+#' @return An object of class `kb_kbr_forecast` and `kb_kbr_path` of `h` times,
+#'   see [predict.kb_kbr_path()].
+#' @section Errors: An argument outside its range is an error of class
+#'   `kb_error_argument`.
+#' @examples
+#' seen <- sim_linear_hmm(200, seed = 1)
+#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), c(0.3, 0.5, 1.2))
+#' predict(kbr_forecast(filtered, h = 3))
+#' @export
+kbr_forecast <- function(object, h = 1, ...) {
+  check_no_dots(...)
+  check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
+  h <- check_count(h, 1)
+  hmm <- object$hmm
+  s <- object$features[, ncol(object$features)]
+  coef <- matrix(0, length(s), h)
+  sum <- numeric(h)
+  from <- colSums(hmm$pairs$from)
+  for (k in seq_len(h)) {
+    coef[, k] <- hmm$model$inverse %*% s
+    sum[[k]] <- sum(from * coef[, k])
+    s <- as.vector(hmm$model$transition %*% s) / sum[[k]]
+  }
+  structure(
+    list(
+      version = fit_version, hmm = hmm, coef = coef, sum = sum,
+      after = path_length(object)
+    ),
+    class = c("kb_kbr_forecast", "kb_kbr_path")
+  )
+}
+
+#' @export
+path_length.kb_kbr_forecast <- function(object) length(object$sum)
+#' @export
+path_keys.kb_kbr_forecast <- function(object) rep("next", length(object$sum))
+#' @export
+path_weights.kb_kbr_forecast <- function(object, t) {
+  raw <- object$hmm$pairs$from %*% object$coef[, t, drop = FALSE]
+  list(weights = t(raw) / object$sum[t], location = "to")
+}
+
+#' @export
+path_title.kb_kbr_forecast <- function(x) {
+  paste0(
+    "Forecast by kernel Bayes' rule: ", counted(path_length(x), "step"),
+    " after time ", x$after
+  )
+}

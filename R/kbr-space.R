@@ -1,0 +1,129 @@
+# Where states live: vectors, angles on a circle, rotations. Kernels see a
+# numeric matrix (the code), users see states.
+
+#' @return List: `type`, `encode` (states to code) and `names` of the states.
+#' @noRd
+state_space <- function(type, names) {
+  structure(
+    list(type = type, names = names),
+    class = c(paste0("kb_space_", type), "kb_space")
+  )
+}
+
+#' Code of checked states
+#' @noRd
+space_encode <- function(space, x) UseMethod("space_encode")
+
+#' The state nearest to a mean of codes, one a row
+#' @noRd
+space_decode <- function(space, code) UseMethod("space_decode")
+
+#' Distances of states, row by row, in the space's own measure
+#' @noRd
+space_distance <- function(space, a, b) UseMethod("space_distance")
+
+#' What is drawn of states: columns, angles in radians
+#' @return Matrix with column names; its attribute `circular` says which
+#'   columns are angles.
+#' @noRd
+space_coordinates <- function(space, x) UseMethod("space_coordinates")
+
+#' @noRd
+check_space <- function(space, x, arg, call) {
+  space <- check_choice(space, c("euclidean", "circle", "rotation"),
+    arg = "space", call = call
+  )
+  wanted <- c(euclidean = ncol(x), circle = 1, rotation = 9)[[space]]
+  if (ncol(x) != wanted) {
+    kb_abort(c(
+      "With {.code space = \"{space}\"} {.arg {arg}} must have {wanted}
+       column{?s}.",
+      x = "It has {ncol(x)}."
+    ), "dimension", argument = arg, call = call)
+  }
+  if (space == "rotation") check_rotations(x, arg, call)
+  state_space(space, colnames(x))
+}
+
+#' @noRd
+check_rotations <- function(x, arg, call) {
+  off <- apply(x, 1, function(m) {
+    m <- matrix(m, 3)
+    max(abs(crossprod(m) - diag(3)), abs(det(m) - 1))
+  })
+  if (any(off > 1e-6)) {
+    kb_abort(c(
+      "Rows of {.arg {arg}} must be 3 x 3 rotation matrices, by columns.",
+      x = "{sum(off > 1e-6)} of {length(off)} are not."
+    ), "argument", argument = arg, call = call)
+  }
+}
+
+# Vectors ----------------------------------------------------------------------
+
+#' @export
+space_encode.kb_space_euclidean <- function(space, x) x
+#' @export
+space_decode.kb_space_euclidean <- function(space, code) code
+#' @export
+space_distance.kb_space_euclidean <- function(space, a, b) {
+  sqrt(rowSums((a - b)^2))
+}
+#' @export
+space_coordinates.kb_space_euclidean <- function(space, x) {
+  structure(x, circular = rep(FALSE, ncol(x)))
+}
+
+# Angles -----------------------------------------------------------------------
+
+#' @export
+space_encode.kb_space_circle <- function(space, x) {
+  cbind(cos = cos(x[, 1]), sin = sin(x[, 1]))
+}
+#' @export
+space_decode.kb_space_circle <- function(space, code) {
+  matrix(atan2(code[, 2], code[, 1]), dimnames = list(NULL, space$names))
+}
+#' @export
+space_distance.kb_space_circle <- function(space, a, b) {
+  abs(wrap_angle(a[, 1] - b[, 1]))
+}
+#' @export
+space_coordinates.kb_space_circle <- function(space, x) {
+  structure(x, circular = TRUE)
+}
+
+#' Angles in (-pi, pi]
+#' @noRd
+wrap_angle <- function(a) pi - (pi - a) %% (2 * pi)
+
+# Rotations --------------------------------------------------------------------
+
+#' @export
+space_encode.kb_space_rotation <- function(space, x) x
+#' @export
+space_decode.kb_space_rotation <- function(space, code) {
+  out <- t(apply(code, 1, function(m) {
+    if (anyNA(m)) m else nearest_rotation(m)$x
+  }))
+  dimnames(out) <- list(NULL, space$names)
+  out
+}
+#' Frobenius distance of the matrices
+#' @export
+#' @noRd
+space_distance.kb_space_rotation <- space_distance.kb_space_euclidean
+
+#' Yaw, pitch and roll: R = Rz(yaw) Ry(pitch) Rx(roll)
+#' @export
+#' @noRd
+space_coordinates.kb_space_rotation <- function(space, x) {
+  structure(
+    cbind(
+      yaw = atan2(x[, 2], x[, 1]),
+      pitch = -asin(pmin(pmax(x[, 3], -1), 1)),
+      roll = atan2(x[, 6], x[, 9])
+    ),
+    circular = rep(TRUE, 3)
+  )
+}

@@ -1,0 +1,105 @@
+#include "filter.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <cmath>
+
+namespace kernelbayes {
+namespace kbr {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXcd;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+Index packed_size(Index r) { return r * (r + 1) / 2; }
+
+VectorXd pack(const MatrixXd& symmetric) {
+  const Index r = symmetric.rows();
+  VectorXd out(packed_size(r));
+  for (Index j = 0, at = 0; j < r; at += r - j, ++j) {
+    out.segment(at, r - j) = symmetric.col(j).tail(r - j);
+  }
+  return out;
+}
+
+MatrixXd unpack(const VectorXd& packed, Index r) {
+  MatrixXd out(r, r);
+  for (Index j = 0, at = 0; j < r; at += r - j, ++j) {
+    out.col(j).tail(r - j) = packed.segment(at, r - j);
+  }
+  out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+  return out;
+}
+
+VectorXd ridge_solve(MatrixXd gram, double delta, const VectorXd& phi) {
+  gram.diagonal().array() += delta;
+  return gram.selfadjointView<Eigen::Lower>().llt().solve(phi);
+}
+
+}  // namespace
+
+VectorXd squared_solve(const MatrixXd& gram, double delta,
+                       const VectorXd& phi) {
+  MatrixXcd shifted = gram.cast<std::complex<double>>();
+  shifted.diagonal().array() += std::complex<double>(0, std::sqrt(delta));
+  return shifted.partialPivLu()
+      .solve(phi.cast<std::complex<double>>())
+      .real();
+}
+
+MatrixXd third_moments(const Features& left, const Features& right) {
+  MatrixXd out(packed_size(right.cols()), left.cols());
+  for (Index k = 0; k < left.cols(); ++k) {
+    out.col(k) = pack(weighted_gram(right, left.col(k)));
+  }
+  return out;
+}
+
+Posterior update(const Features& p, const Features& b, const VectorXd& c,
+                 const VectorXd& phi, double delta, bool squared) {
+  VectorXd mu = p * c;
+  if (!squared) mu = mu.cwiseMax(0.0);
+  const MatrixXd gram = weighted_gram(b, mu);
+  Posterior out;
+  out.a = squared ? squared_solve(gram, delta, phi)
+                  : ridge_solve(gram, delta, phi);
+  const VectorXd raw = mu.cwiseProduct(b * out.a);
+  out.sum = raw.sum();
+  out.features = p.transpose() * raw / out.sum;
+  return out;
+}
+
+Posterior update_by_moments(const Eigen::Ref<const MatrixXd>& t,
+                            const Eigen::Ref<const MatrixXd>& u,
+                            const Eigen::Ref<const MatrixXd>& v,
+                            const VectorXd& c, const VectorXd& phi,
+                            double delta) {
+  Posterior out;
+  out.a = squared_solve(unpack(t * c, v.cols()), delta, phi);
+  out.sum = c.dot(v * out.a);
+  out.features = unpack(u * out.a, v.rows()) * c / out.sum;
+  return out;
+}
+
+Backward backward(const Features& p, const Features& n, const VectorXd& e,
+                  const VectorXd& phi, double delta, bool squared) {
+  VectorXd mu = p * e;
+  if (!squared) {
+    mu = mu.cwiseMax(0.0);
+    mu /= mu.sum();
+  }
+  const MatrixXd gram = weighted_gram(n, mu);
+  Backward out;
+  out.z = squared ? squared_solve(gram, delta, phi)
+                  : ridge_solve(gram, delta, phi);
+  const VectorXd raw = mu.cwiseProduct(n * out.z);
+  out.sum = raw.sum();
+  out.features = p.transpose() * raw / out.sum;
+  return out;
+}
+
+}  // namespace kbr
+}  // namespace kernelbayes

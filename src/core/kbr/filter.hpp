@@ -1,0 +1,52 @@
+#pragma once
+
+#include "gram.hpp"
+
+namespace kernelbayes {
+namespace kbr {
+
+/// Re[(S + i sqrt(delta) I)^-1 phi] = S (S^2 + delta I)^-1 phi for a symmetric
+/// S: one complex factorisation in place of eigenvectors, as exact and faster.
+Eigen::VectorXd squared_solve(const Eigen::MatrixXd& gram, double delta,
+                              const Eigen::VectorXd& phi);
+
+/// Third moments of features, sum_i left_ik right_ij right_il: a column for
+/// each k, the lower triangle of (j, l) by columns.
+Eigen::MatrixXd third_moments(const Features& left, const Features& right);
+
+/// A posterior of the state: weights (P c) * (B a) / sum on the sample.
+struct Posterior {
+  Eigen::VectorXd a;         // along the features of the observations
+  Eigen::VectorXd features;  // of the state: P' weights
+  double sum;                // of the raw weights
+};
+
+/// Kernel Bayes' rule with the prior's weights mu = P c: O(n r^2).
+/// @param squared false for the importance-weighted form, D = max(mu, 0).
+Posterior update(const Features& p, const Features& b,
+                 const Eigen::VectorXd& c, const Eigen::VectorXd& phi,
+                 double delta, bool squared);
+
+/// The same (squared form) from moments of the sample, O(r^3) whatever n:
+/// `t` = third_moments(P, B), `u` = third_moments(B, P), `v` = P'B.
+Posterior update_by_moments(const Eigen::Ref<const Eigen::MatrixXd>& t,
+                            const Eigen::Ref<const Eigen::MatrixXd>& u,
+                            const Eigen::Ref<const Eigen::MatrixXd>& v,
+                            const Eigen::VectorXd& c,
+                            const Eigen::VectorXd& phi, double delta);
+
+/// The state before, given features phi of the state after: pairs of features
+/// P and N of successive states and weights mu = P e of the former. Weights are
+/// D (N z) / sum with D = max(mu, 0) over its sum, or mu (N z) / sum.
+struct Backward {
+  Eigen::VectorXd z;
+  Eigen::VectorXd features;  // of the state before: P' weights
+  double sum;
+};
+
+Backward backward(const Features& p, const Features& n,
+                  const Eigen::VectorXd& e, const Eigen::VectorXd& phi,
+                  double delta, bool squared);
+
+}  // namespace kbr
+}  // namespace kernelbayes

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <Eigen/Core>
+
+namespace kernelbayes {
+namespace kbr {
+
+/// The increasing sequence nearest to `values` in least squares, by pooling
+/// adjacent violators: O(n).
+Eigen::VectorXd isotonic(const Eigen::Ref<const Eigen::VectorXd>& values);
+
+}  // namespace kbr
+}  // namespace kernelbayes

@@ -1,0 +1,46 @@
+#include <RcppEigen.h>
+
+#include "core/kbr/filter.hpp"
+
+namespace kbr = kernelbayes::kbr;
+
+namespace {
+
+Rcpp::List to_r(const kbr::Posterior& posterior) {
+  return Rcpp::List::create(Rcpp::Named("a") = posterior.a,
+                            Rcpp::Named("features") = posterior.features,
+                            Rcpp::Named("sum") = posterior.sum);
+}
+
+}  // namespace
+
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd third_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& left, const Eigen::Map<Eigen::MatrixXd>& right) {
+  return kbr::third_moments(left, right);
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::VectorXd& c,
+                          const Eigen::VectorXd& phi, double delta,
+                          bool squared) {
+  return to_r(kbr::update(p, b, c, phi, delta, squared));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List hmm_update_by_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& t, const Eigen::Map<Eigen::MatrixXd>& u, const Eigen::Map<Eigen::MatrixXd>& v,
+                                     const Eigen::VectorXd& c,
+                                     const Eigen::VectorXd& phi,
+                                     double delta) {
+  return to_r(kbr::update_by_moments(t, u, v, c, phi, delta));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n,
+                            const Eigen::VectorXd& e,
+                            const Eigen::VectorXd& phi, double delta,
+                            bool squared) {
+  const kbr::Backward out = kbr::backward(p, n, e, phi, delta, squared);
+  return Rcpp::List::create(Rcpp::Named("z") = out.z,
+                            Rcpp::Named("features") = out.features,
+                            Rcpp::Named("sum") = out.sum);
+}

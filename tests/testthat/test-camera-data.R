@@ -1,0 +1,86 @@
+camera <- camera_data()
+
+# Elementary rotations about the axes x, y, z by a right-handed angle.
+turn <- function(axis, angle) {
+  out <- diag(3)
+  plane <- list(2:3, c(3, 1), 1:2)[[axis]]
+  out[plane, plane] <- c(cos(angle), sin(angle), -sin(angle), cos(angle))
+  out
+}
+
+test_that("the camera data have the sizes and ranges that are documented", {
+  expect_named(camera, c("frames", "rotations", "angles", "train"))
+  expect_identical(dim(camera$frames), c(3600L, 1200L))
+  expect_identical(dim(camera$rotations), c(3600L, 9L))
+  expect_identical(dim(camera$angles), c(3600L, 3L))
+  expect_identical(colnames(camera$angles), c("yaw", "pitch", "roll"))
+  expect_identical(camera$train, rep(c(TRUE, FALSE), each = 1800))
+  expect_true(all(camera$frames >= 0 & camera$frames <= 1))
+  expect_equal(camera$frames * 255, round(camera$frames * 255))
+  expect_equal(camera$angles * 1e6, round(camera$angles * 1e6))
+})
+
+test_that("rotations are those of the angles, Rz(yaw) Ry(-pitch) Rx(roll)", {
+  for (i in c(1, 77, 1800, 3333)) {
+    a <- camera$angles[i, ]
+    rotation <- turn(3, a[[1]]) %*% turn(2, -a[[2]]) %*% turn(1, a[[3]])
+    expect_equal(matrix(camera$rotations[i, ], 3), rotation,
+      tolerance = 1e-14
+    )
+  }
+  defect <- apply(camera$rotations, 1, function(r) {
+    r <- matrix(r, 3)
+    max(abs(crossprod(r) - diag(3)), abs(det(r) - 1))
+  })
+  expect_lt(max(defect), 1e-14)
+  # Axes by name: to the left, up, and the left side up.
+  axes <- function(yaw = 0, pitch = 0, roll = 0) {
+    matrix(camera_rotations(cbind(yaw, pitch, roll)), 3)
+  }
+  expect_equal(axes(), diag(3))
+  expect_equal(axes(yaw = pi / 2)[, 1], c(0, 1, 0))
+  expect_equal(axes(pitch = pi / 2)[, 1], c(0, 0, 1))
+  expect_equal(axes(roll = pi / 2)[, 2], c(0, 0, 1))
+})
+
+test_that("the path is smooth and bounded", {
+  expect_lt(max(abs(diff(camera$angles))), 0.06)
+  expect_lt(max(abs(camera$angles[, "yaw"])), 1.81)
+  expect_lt(max(abs(camera$angles[, c("pitch", "roll")])), 0.61)
+})
+
+test_that("frames tell the direction", {
+  # The left wall is red, the right one green.
+  redness <- rowMeans(camera$frames[, seq(1, 1200, 3)]) -
+    rowMeans(camera$frames[, seq(2, 1200, 3)])
+  yaw <- camera$angles[, "yaw"]
+  expect_gt(min(redness[yaw > 1.2]), max(redness[yaw < -1.2]))
+  # Rows from above: the ceiling, seen well above the horizon, is grey.
+  above <- which.max(camera$angles[, "pitch"])
+  colour <- matrix(camera$frames[above, 1:60], 3)
+  expect_lt(max(apply(colour, 2, function(p) diff(range(p)))), 0.15)
+  change <- rowSums(diff(camera$frames)^2)
+  turned <- rowSums(diff(camera$rotations)^2)
+  expect_gt(cor(change, turned, method = "spearman"), 0.5)
+})
+
+test_that("the bytes are those that were rendered", {
+  file <- system.file("extdata", "camera.rds", package = "kernelbayes")
+  expect_lt(file.size(file), 1.8e6)
+  bytes <- withr::local_tempfile()
+  writeBin(as.raw(round(255 * t(camera$frames))), bytes)
+  expect_identical(unname(tools::md5sum(bytes)), "38d9ceacd409e4683a382442749961df")
+  # A linear checksum of the angles, exact in doubles.
+  micro <- round(1e6 * camera$angles)
+  expect_identical(sum(micro * seq_len(3600)), -37674813592)
+})
+
+test_that("a file that is not the package's is an error", {
+  error <- "kb_error_file"
+  expect_error(read_camera(""), "camera data", class = error)
+  file <- withr::local_tempfile()
+  writeLines("no data", file)
+  expect_error(read_camera(file), class = error)
+  saveRDS(list(frames = raw(3), angles = 1L), file)
+  expect_error(read_camera(file), class = error)
+})

@@ -1,0 +1,525 @@
+# Bad and unusual input of kbr(): a defined answer, or an error whose class says
+# what was wrong and whose message names the argument.
+
+pairs <- kbr_pairs(40)
+x <- pairs$x
+y <- pairs$y
+new <- normal_points(3, 2, 5)
+data <- data.frame(
+  a = x[, 1], b = x[, 2], u = y[, 1], v = y[, 2],
+  g = factor(rep(c("p", "q"), 20))
+)
+types <- c(
+  "mean", "map", "sd", "quantile", "weights", "expectation", "draws",
+  "density", "embedding"
+)
+
+#' The call fails with this class and names the argument
+refuse <- function(expr, argument, class = "kb_error_argument") {
+  cnd <- rlang::catch_cnd(quietly(expr), "error")
+  expect_s3_class(cnd, class)
+  expect_s3_class(cnd, "kb_error")
+  expect_match(conditionMessage(cnd), argument, fixed = TRUE)
+}
+
+quietly <- function(expr) {
+  withCallingHandlers(expr, kb_warning = function(w) {
+    invokeRestart("muffleWarning")
+  })
+}
+
+#' Any type, with the arguments that it needs
+predict_as <- function(fit, newdata, type) {
+  needs <- list(
+    expectation = list(f = identity), draws = list(ndraws = 10),
+    density = list(at = fit$data$x[c(1, 1), , drop = FALSE])
+  )[[type]]
+  do.call(predict, c(list(fit, newdata, type = type), needs))
+}
+
+#' What a prediction says of one observation
+observation <- function(out, i, type) {
+  switch(type, draws = out[, , i], quantile = out[i, , ], out[i, ])
+}
+
+#' A fit that answers every question, with finite means at its observations
+expect_sound <- function(fit, n, d) {
+  expect_s3_class(fit, c("kb_kbr", "kb_fit"), exact = TRUE)
+  expect_identical(nobs(fit), as.integer(n))
+  expect_identical(dim(fitted(fit)), as.integer(c(n, d)))
+  expect_true(all(is.finite(fitted(fit))))
+  expect_equal(residuals(fit), fit$data$x - fitted(fit))
+  for (type in types) {
+    expect_no_error(quietly(predict_as(fit, NULL, type)))
+  }
+  expect_equal(
+    rowSums(predict(fit, type = "weights")), rep(1, n),
+    tolerance = 1e-6
+  )
+  expect_s3_class(quietly(diagnostics(fit)), "kb_kbr_diagnostics")
+  expect_output(quietly(print(summary(fit))), "Kernel Bayes' rule")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  shown <- fit$data$y[1, , drop = FALSE]
+  if (is.null(fit$mould$formula) && !"g" %in% names(fit$mould$columns)) {
+    expect_s3_class(plot(fit, shown), "data.frame")
+    expect_s3_class(plot(fit, shown, type = "weights"), "data.frame")
+  }
+}
+
+# Interfaces -------------------------------------------------------------------
+
+test_that("all interfaces give the same fit", {
+  fits <- list(
+    kbr(x, y), kbr(unname(x), as.data.frame(y)), kbr(x = as.data.frame(x), y),
+    kbr(a + b ~ u + v, data), kbr(cbind(a, b) ~ u + v, data),
+    kbr(formula = a + b ~ u + v, data = data),
+    kbr(a + b ~ ., data[1:4]), kbr(data[c("a", "b")], data[c("u", "v")])
+  )
+  for (fit in fits) {
+    expect_identical(fit$mu, fits[[1]]$mu)
+    expect_identical(unname(fitted(fit)), unname(fitted(fits[[1]])))
+  }
+  expect_identical(colnames(fitted(fits[[4]])), c("a", "b"))
+  expect_identical(
+    unname(predict(fits[[4]], data.frame(v = new[, 2], u = new[, 1]))),
+    unname(predict(fits[[1]], new))
+  )
+  expect_equal(formula(fits[[4]]), a + b ~ u + v, ignore_attr = TRUE)
+  expect_error(formula(fits[[1]]), class = "kb_error_not_defined")
+  expect_named(fits[[1]]$mould$columns, c("y1", "y2"))
+})
+
+test_that("vectors are one column; one observation may be a vector", {
+  fit <- kbr(x[, 1], y[, 1])
+  expect_sound(fit, 40, 1)
+  expect_identical(dim(predict(fit, c(0, 1, 2))), c(3L, 1L))
+  expect_equal(predict(kbr(x, y), new[1, ]), predict(kbr(x, y), new)[1, ,
+    drop = FALSE
+  ])
+  named <- kbr(x, data[c("u", "v")])
+  expect_identical(
+    predict(named, c(v = 2, u = 1)), predict(named, cbind(u = 1, v = 2))
+  )
+  expect_identical(kbr(1:10, 11:20)$mu, kbr(1:10 + 0, 11:20 + 0)$mu)
+})
+
+test_that("factors among the observations are indicators", {
+  for (fit in list(
+    kbr(x, data[c("u", "v", "g")]), kbr(a + b ~ u + v + g, data)
+  )) {
+    expect_sound(fit, 40, 2)
+    expect_identical(colnames(fit$data$y), c("u", "v", "gp", "gq"))
+    at <- data[1:3, c("u", "v", "g")]
+    expect_close(predict(fit, at), fitted(fit)[1:3, ], 1e-8)
+    at$g <- c("p", "novel", "q")
+    expect_warning(out <- predict(fit, at), class = "kb_warning_novel_level")
+    expect_identical(unname(is.na(out[, 1])), c(FALSE, TRUE, FALSE))
+  }
+  same <- kbr(x, cbind(y, data$g == "p", data$g == "q"))
+  expect_identical(same$mu, kbr(x, data[c("u", "v", "g")])$mu)
+})
+
+test_that("states are numbers", {
+  outcome <- "kb_error_outcome"
+  refuse(kbr(data, y), "x", outcome)
+  refuse(kbr(a + g ~ u, data), "g", outcome)
+  refuse(kbr(g ~ u, data), "g", outcome)
+  refuse(kbr(letters, 1:26), "x")
+  refuse(kbr(list(1, 2), 1:2), "x")
+  refuse(kbr(), "x")
+  refuse(kbr(NULL, y), "x")
+  refuse(kbr(x), "y")
+  refuse(kbr(x, letters), "y", "kb_error_data")
+  refuse(kbr(x, y[-1, ]), "x", outcome)
+  refuse(kbr(a ~ u), "data", "kb_error_data")
+  refuse(kbr(a ~ z, data), "z", "kb_error_formula")
+  refuse(kbr(~u, data), "formula", "kb_error_formula")
+})
+
+# Rows and columns -------------------------------------------------------------
+
+test_that("one, two and equal rows", {
+  one <- kbr(matrix(1:2, 1), 3)
+  expect_sound(one, 1, 2)
+  for (type in types) expect_no_warning(predict_as(one, 3, type))
+  expect_equal(drop(predict(one, 3)), c(x1 = 1, x2 = 2))
+  expect_equal(drop(predict(one, 3, type = "map")), c(1, 2),
+    ignore_attr = TRUE
+  )
+  expect_identical(unname(drop(predict(one, 3, type = "sd"))), c(0, 0))
+  expect_sound(kbr(1:2, 1:2), 2, 1)
+  expect_sound(kbr(rep(1, 5), rep(2, 5)), 5, 1)
+  refuse(kbr(x[0, ], y[0, ]), "y", "kb_error_rows")
+  twice <- rep(1:20, 2)
+  expect_sound(kbr(x[twice, ], y[twice, ]), 40, 2)
+  # Two copies are a sample of the same distribution.
+  wide <- kernel_gaussian(2)
+  fits <- lapply(list(1:20, twice), function(rows) {
+    kbr(x[rows, ], y[rows, ], wide, wide, eps = 1e-3, delta = 1e-3)
+  })
+  expect_close(predict(fits[[2]], new), predict(fits[[1]], new), 1e-8)
+})
+
+test_that("constant columns of states and observations", {
+  for (value in c(0.1, 1e8, -1 / 3)) {
+    fit <- kbr(cbind(x, value), y)
+    expect_equal(unname(predict(fit, new)[, 3]), rep(value, 3))
+    expect_equal(unname(predict(fit, new, type = "map")[, 3]), rep(value, 3))
+    expect_identical(
+      unname(quietly(predict(fit, new, type = "sd"))[, 3]), c(0, 0, 0)
+    )
+    constant <- kbr(rep(value, 40), y)
+    expect_sound(constant, 40, 1)
+    expect_equal(drop(predict(constant, new)), rep(value, 3))
+  }
+  alone <- kbr(x, rep(1, 40))
+  expect_sound(alone, 40, 2)
+  expect_close(predict(alone, 1), t(colMeans(x)), 0.05)
+  expect_identical(
+    kbr(x, cbind(y, 7))$features$y$factor, kbr(x, y)$features$y$factor
+  )
+  scaled <- kbr(cbind(x, 0.1), cbind(y, 3), scale = TRUE)
+  expect_sound(scaled, 40, 3)
+})
+
+test_that("more columns than rows", {
+  wide <- kbr(normal_points(8, 30, 1), normal_points(8, 40, 2))
+  expect_sound(wide, 8, 30)
+  expect_sound(kbr(1:8, normal_points(8, 40, 2), scale = TRUE), 8, 1)
+})
+
+test_that("missing and infinite values in fitting", {
+  bad_x <- replace(x, 3, NA)
+  bad_y <- replace(y, 5, NA)
+  refuse(kbr(bad_x, y), "x", "kb_error_missing")
+  refuse(kbr(x, bad_y), "y", "kb_error_missing")
+  refuse(kbr(replace(x, 3, Inf), y), "x", "kb_error_infinite")
+  refuse(kbr(x, replace(y, 3, -Inf)), "y", "kb_error_infinite")
+  omitted <- kbr(bad_x, bad_y, na_action = "omit")
+  expect_identical(omitted$mu, kbr(x[-c(3, 5), ], y[-c(3, 5), ])$mu)
+  expect_identical(omitted$mould$omitted, c(3L, 5L))
+  gaps <- data
+  gaps$a[3] <- gaps$v[5] <- NA
+  refuse(kbr(a + b ~ u + v, gaps), "data", "kb_error_missing")
+  expect_identical(
+    kbr(a + b ~ u + v, gaps, na_action = "omit")$mu, omitted$mu
+  )
+})
+
+# newdata ----------------------------------------------------------------------
+
+test_that("rows of missing values are NA in their place, of every type", {
+  at <- rbind(new[1, ], NA, new[2:3, ])
+  at[2, 2] <- 1
+  for (fit in list(kbr(x, y), kbr(x, y, method = "iw"))) {
+    for (type in types) {
+      out <- quietly(predict_as(fit, at, type))
+      full <- quietly(predict_as(fit, new, type))
+      none <- quietly(predict_as(fit, matrix(NA_real_, 2, 2), type))
+      if (type == "embedding") {
+        expect_identical(out[-2], full)
+        expect_null(out[[2]])
+        expect_identical(none, list(NULL, NULL))
+        next
+      }
+      rows <- if (type == "draws") 3 else 1
+      expect_identical(dim(out)[[rows]], 4L)
+      expect_true(all(is.na(observation(out, 2, type))))
+      for (i in 1:3) {
+        expect_equal(
+          observation(out, c(1, 3, 4)[[i]], type), observation(full, i, type)
+        )
+      }
+      expect_identical(dim(none)[[rows]], 2L)
+      expect_true(all(is.na(none)))
+      if (type == "map") {
+        expect_identical(attr(out, "converged")[-2], attr(full, "converged"))
+        expect_identical(which(is.na(attr(out, "converged"))), 2L)
+      }
+    }
+  }
+})
+
+test_that("observations that the data say nothing of are NA, with warnings", {
+  at <- rbind(new[1, ], 1e6)
+  for (fit in list(kbr(x, y), kbr(x, y, normalize = FALSE))) {
+    full <- lapply(types, function(type) {
+      quietly(predict_as(fit, new[1, ], type))
+    })
+    for (k in seq_along(types)) {
+      type <- types[[k]]
+      expect_warning(
+        out <- suppressWarnings(
+          predict_as(fit, at, type), "kb_warning_weights"
+        ),
+        class = "kb_warning_far"
+      )
+      raw <- !fit$settings$normalize && type %in% kbr_raw_types
+      if (type == "embedding") {
+        expect_equal(out[[1]], full[[k]][[1]])
+        if (!raw) expect_null(out[[2]])
+      } else {
+        expect_equal(
+          observation(out, 1, type), observation(full[[k]], 1, type)
+        )
+        # Raw weights are zero, and so is what they add up to.
+        far <- observation(out, 2, type)
+        expect_true(all(if (raw) far == 0 else is.na(far)))
+      }
+    }
+    quiet <- function(expr) suppressWarnings(expr, "kb_warning_far")
+    expect_warning(quiet(predict(fit, at, type = "quantile")),
+      class = "kb_warning_weights"
+    )
+  }
+  rotations <- kbr(
+    t(vapply(1:20, function(i) {
+      c(cos(i), sin(i), 0, -sin(i), cos(i), 0, 0, 0, 1)
+    }, numeric(9))),
+    cos(1:20), kernel_rotation()
+  )
+  expect_true(all(is.na(quietly(predict(rotations, 1e6)))))
+  expect_equal(quietly(predict(rotations, c(1e6, 0)))[2, ],
+    predict(rotations, 0)[1, ]
+  )
+})
+
+test_that("kernels that are zero give no posterior and no crash", {
+  # k(y, y) = 0 at the origin.
+  fit <- kbr(x, y, kernel_y = kernel_linear())
+  for (type in setdiff(types, "embedding")) {
+    out <- quietly(predict_as(fit, rbind(0, new), type))
+    expect_true(all(is.na(observation(out, 1, type))))
+  }
+  for (method in c("kbr", "iw")) {
+    nothing <- kbr(x, 0 * y, kernel_y = kernel_linear(), method = method)
+    expect_identical(ncol(nothing$features$y$factor), 0L)
+    expect_true(all(is.na(quietly(predict(nothing, new)))))
+    expect_output(print(nothing), "rank 0")
+    expect_true(all(is.na(quietly(fitted(nothing)))))
+    quietly(diagnostics(nothing))
+  }
+  nowhere <- kbr(0 * x, y, kernel_x = kernel_linear())
+  expect_true(all(is.na(quietly(predict(nowhere, new)))))
+  quietly(diagnostics(nowhere))
+})
+
+test_that("new data must have the columns of the fit", {
+  fit <- kbr(x, y)
+  refuse(predict(fit, cbind(1, 2, 3)), "newdata", "kb_error_columns")
+  refuse(predict(fit, 1), "newdata", "kb_error_columns")
+  refuse(predict(fit, "a"), "newdata", "kb_error_data")
+  refuse(predict(fit, new[0, ]), "newdata", "kb_error_rows")
+  refuse(predict(fit, c(1, Inf)), "newdata", "kb_error_infinite")
+  named <- kbr(x, data[c("u", "v")])
+  refuse(predict(named, data[c("u", "g")]), "v", "kb_error_columns")
+  refuse(predict(named, new), "u", "kb_error_columns")
+  by_formula <- kbr(a ~ u + v, data)
+  refuse(predict(by_formula, data["u"]), "v", "kb_error_columns")
+  refuse(predict(by_formula, new), "newdata", "kb_error")
+  # Extra columns do not matter, nor does the order.
+  expect_identical(predict(named, data[5:1]), predict(named, data[c("u", "v")]))
+})
+
+test_that("arguments of other types are refused, not ignored", {
+  fit <- kbr(x, y)
+  refuse(predict(fit, new, "modes"), "type")
+  refuse(predict(fit, new, foo = 1), "foo", "kb_error_unknown_argument")
+  refuse(predict(fit, new, f = mean), "f")
+  refuse(predict(fit, new, type = "sd", probs = 0.5), "probs")
+  refuse(predict(fit, new, ndraws = 3), "ndraws")
+  refuse(predict(fit, new, at = x), "at")
+  refuse(predict(fit, new, type = "quantile", bandwidth = 1), "bandwidth")
+  refuse(predict(fit, new, type = "quantile", probs = 1.5), "probs")
+  refuse(predict(fit, new, type = "draws", ndraws = 0), "ndraws")
+  refuse(predict(fit, new, type = "expectation"), "f")
+  for (f in list(1, function(x) 1, function(x) NULL, function(x) x / 0)) {
+    refuse(predict(fit, new, type = "expectation", f = f), "f")
+  }
+  refuse(predict(fit, new, type = "density"), "at")
+  refuse(predict(fit, new, type = "density", at = 1:3), "at",
+    "kb_error_dimension"
+  )
+  for (bandwidth in list(0, -1, "a", c(1, NA), 1:3, Inf)) {
+    refuse(
+      predict(fit, new, type = "density", at = x, bandwidth = bandwidth),
+      "bandwidth"
+    )
+  }
+})
+
+# Arguments of kbr() -----------------------------------------------------------
+
+test_that("bad arguments are refused by name", {
+  bad <- list(
+    eps = list(0, -1, "a", NA, 1:2, Inf), delta = list(0, -1, "a", NA, 1:2),
+    rank = list(0, -1, 1.5, "most", NULL, NA), tol = list(-1, 2, "a", NA),
+    method = list("bayes", 1, NA), normalize = list(1, NA, "a"),
+    scale = list(1, NA, "a"), na_action = list("keep", 1),
+    seed = list("a", -1, 1.5), progress = list(1, "a"),
+    kernel_x = list("gaussian", 1, NULL), kernel_y = list("gaussian", 1)
+  )
+  for (arg in names(bad)) {
+    for (value in bad[[arg]]) {
+      given <- stats::setNames(list(value), arg)
+      if (is.null(value) && arg == "rank") next
+      refuse(do.call(kbr, c(list(x, y), given)), arg)
+    }
+  }
+  refuse(kbr(x, y, bandwidth = 1), "bandwidth", "kb_error_unknown_argument")
+  refuse(kbr(a ~ u, data, foo = 1), "foo", "kb_error_unknown_argument")
+  refuse(kbr(x, y, rank = "full", tol = 0.1), "tol")
+  refuse(kbr(x, y, eps = kbr_schedule(), delta = 1), "delta")
+  refuse(kbr(x, y, kernel_rotation()), "9 columns", "kb_error_dimension")
+  refuse(kbr(x, y, kernel_gaussian(1:3)), "3 columns", "kb_error_dimension")
+})
+
+test_that("bad priors are refused", {
+  refuse(kbr(x, y, prior = x), "prior")
+  refuse(kbr(x, y, prior = as.data.frame(x)), "prior")
+  refuse(kbr(x, y, prior = list()), "prior")
+  refuse(kbr(x, y, prior = list(x)), "prior")
+  refuse(kbr(x, y, prior = list(points = x, gamma = 1)), "prior")
+  refuse(kbr(x, y, prior = list(gram = diag(40))), "prior")
+  refuse(kbr(x, y, prior = list(points = "a")), "prior$points")
+  refuse(kbr(x, y, prior = list(points = x[0, ])), "prior$points")
+  refuse(kbr(x, y, prior = list(points = x[, 1])), "prior$points",
+    "kb_error_dimension"
+  )
+  refuse(kbr(x, y, prior = list(points = replace(x, 3, NA))), "prior$points",
+    "kb_error_not_finite"
+  )
+  for (weights in list(
+    1:3, rep(0, 40), rep(-1, 40), rep(NA_real_, 40), rep(Inf, 40), letters
+  )) {
+    refuse(kbr(x, y, prior = list(points = x, weights = weights)),
+      "prior$weights"
+    )
+    refuse(kbr(x, y, prior = list(weights = weights)), "prior$weights")
+  }
+  refuse(kbr(x, y, prior = kernel_mean(1:3)), "prior", "kb_error_dimension")
+  # One point: the prior is certain, up to eps.
+  fit <- kbr(x, y, prior = list(points = t(c(0.3, -0.2))), eps = 1e-4)
+  expect_sound(fit, 40, 2)
+})
+
+# Kernel matrices --------------------------------------------------------------
+
+test_that("kernel matrices are checked", {
+  k <- kernel_matrix(kernel_gaussian(1), y)
+  gram <- "kb_error_gram"
+  refuse(kbr(x, y, kernel_y = k[-1, -1]), "kernel_y", gram)
+  refuse(kbr(x, y, kernel_x = k[, -1]), "kernel_x", gram)
+  refuse(kbr(x, y, kernel_y = replace(k, 2, NA)), "kernel_y",
+    "kb_error_not_finite"
+  )
+  refuse(kbr(x, y, kernel_y = replace(k, 2, 9)), "kernel_y",
+    "kb_error_not_symmetric"
+  )
+  refuse(kbr(x, y, kernel_y = k - 2 * diag(40)), "kernel_y",
+    "kb_error_not_positive"
+  )
+  refuse(kbr(x, y, kernel_y = array("a", c(40, 40))), "kernel_y")
+  # Rows that are left out would have to be left out of the matrix too.
+  refuse(kbr(replace(x, 3, NA), kernel_y = k, na_action = "omit"), "kernel_y",
+    gram
+  )
+})
+
+test_that("a fit to a kernel matrix of observations answers by kernel values", {
+  kernel <- kernel_gaussian(1)
+  k <- kernel_matrix(kernel, y)
+  fit <- kbr(x, kernel_y = k)
+  expect_identical(fit$mu, kbr(x, y, kernel_y = k)$mu)
+  values <- kernel_matrix(kernel, new, y)
+  out <- predict(fit, values)
+  expect_identical(predict(fit, values[1, ]), out[1, , drop = FALSE])
+  expect_close(predict(fit), fitted(fit), 1e-12)
+  gaps <- predict(fit, rbind(values[1, ], NA))
+  expect_equal(gaps[1, ], out[1, ])
+  expect_true(all(is.na(gaps[2, ])))
+  refuse(predict(fit, values[, -1]), "newdata", "kb_error_columns")
+  refuse(predict(fit, 1), "newdata", "kb_error_columns")
+  refuse(predict(fit, replace(values, 1, Inf)), "newdata",
+    "kb_error_not_finite"
+  )
+  expect_identical(nrow(quietly(tidy(fit))), 80L)
+  expect_identical(quietly(augment(fit))$row, as.double(1:40))
+  expect_s3_class(quietly(diagnostics(fit, values)), "kb_kbr_diagnostics")
+})
+
+test_that("a fit to a kernel matrix of states has no mode, draws, embedding", {
+  kernel <- kernel_gaussian(1)
+  fit <- kbr(x, y, kernel_x = kernel_matrix(kernel, x))
+  for (type in c("map", "draws", "embedding")) {
+    refuse(predict(fit, new, type = type), type)
+  }
+  for (type in setdiff(types, c("map", "draws", "embedding"))) {
+    quietly(predict_as(fit, new, type))
+  }
+  expect_null(diagnostics(fit)$sensitivity)
+  refuse(update(fit, prior = list(points = x)), "prior")
+  refuse(update(fit, prior = list(gram = diag(3))), "prior$gram",
+    "kb_error_dimension"
+  )
+  refuse(update(fit, prior = list(gram = matrix(0, 40, 0))), "prior$gram")
+  other <- update(fit, prior = list(gram = kernel_matrix(kernel, x, new)))
+  shown <- quietly(summary(other))$states
+  expect_true(all(is.na(shown$prior_mean)))
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_true(all(is.na(plot(other, new[1, ])$prior)))
+})
+
+test_that("rotations are not standardised", {
+  turns <- t(vapply(1:20, function(i) {
+    c(cos(i), sin(i), 0, -sin(i), cos(i), 0, 0, 0, 1)
+  }, numeric(9)))
+  refuse(kbr(turns, cos(1:20), kernel_rotation(), scale = TRUE), "scale")
+  refuse(kbr(1:20, turns, kernel_y = kernel_rotation(), scale = TRUE), "scale")
+  expect_sound(kbr(turns, cos(1:20), kernel_rotation()), 20, 9)
+})
+
+test_that("a rank that explains little is a warning", {
+  # Of both kernels.
+  expect_warning(
+    expect_warning(kbr(x, y, rank = 2), class = "kb_warning_rank"),
+    class = "kb_warning_rank"
+  )
+  fit <- quietly(kbr(x, y, rank = 2))
+  expect_identical(glance(fit)$rank_x, 2L)
+  # A tolerance has no bound on the rank; a rank given has no tolerance.
+  large <- kbr_pairs(400)
+  auto <- kbr(large$x, large$y, kernel_gaussian(0.05), kernel_gaussian(0.05),
+    tol = 0
+  )
+  expect_identical(glance(auto)$rank_x, 400L)
+  loose <- kbr(large$x, large$y, tol = 0.01)
+  expect_lt(unexplained(loose$features$x), 0.01)
+  expect_lt(glance(loose)$rank_x, 40L)
+})
+
+test_that("schedules are the rates of the theorem", {
+  fit <- kbr(x, y, eps = kbr_schedule(0.3, 2, 0.5, 0.1))
+  expect_equal(fit$settings$eps, 0.5 * 40^(-0.2))
+  expect_equal(fit$settings$delta, 0.1 * 40^(-max(0.08, 0.08)))
+  expect_equal(schedule_at(kbr_schedule(0.5, 0.5), 100), list(
+    eps = 100^(-1 / 3), delta = 100^(-2 / 3.5 / 3)
+  ))
+  expect_identical(
+    update(kbr(x, y), eps = kbr_schedule())$settings[c("eps", "delta")],
+    kbr(x, y, eps = kbr_schedule())$settings[c("eps", "delta")]
+  )
+  refuse(kbr_schedule(0), "alpha")
+  refuse(kbr_schedule(0.6), "alpha")
+  refuse(kbr_schedule(nu = 0), "nu")
+  refuse(kbr_schedule(constant_eps = -1), "constant_eps")
+  refuse(kbr_schedule(constant_delta = NA), "constant_delta")
+  expect_output(print(kbr_schedule()), "alpha = 0.5")
+  defaults <- kbr(x, y)$settings
+  expect_equal(
+    defaults[c("eps", "delta")], list(eps = 0.1 / 40, delta = 0.2 / 40)
+  )
+  expect_equal(kbr(x, y, method = "iw")$settings$delta, 1e-3)
+})
