@@ -119,6 +119,50 @@ cat(sprintf(
   100 * mean(predict(classes, test) != test$Class), -mean(log(chosen))
 ))
 
+# ---- A likelihood that is not written down: the level of Lake Huron ----------
+
+# An autoregression of 98 years, known by simulations alone: coefficient and
+# standard deviation of the noise from three summaries of a series.
+summaries <- function(level) {
+  level <- level - mean(level)
+  lagged <- function(k) {
+    sum(utils::head(level, -k) * utils::tail(level, -k)) / sum(level^2)
+  }
+  c(lag_1 = lagged(1), lag_2 = lagged(2), steps = log(sd(diff(level))))
+}
+autoregression <- function(theta) {
+  level <- rnorm(nrow(theta), sd = theta$sd / sqrt(1 - theta$coefficient^2))
+  series <- matrix(level, nrow(theta), 98)
+  for (t in 2:98) {
+    series[, t] <- theta$coefficient * series[, t - 1] +
+      rnorm(nrow(theta), sd = theta$sd)
+  }
+  t(apply(series, 1, summaries))
+}
+draw_prior <- function(n) {
+  data.frame(coefficient = runif(n, -0.98, 0.98), sd = runif(n, 0.1, 2))
+}
+seconds <- system.time({
+  pairs <- kbr_simulate(draw_prior, autoregression, n = 3000, seed = 1)
+  lake <- tune_kbr(pairs, scale = TRUE, rank = 100, progress = FALSE)$fit
+  observed <- t(summaries(LakeHuron))
+  estimate <- predict(lake, observed)
+})[["elapsed"]]
+likelihood <- stats::arima(LakeHuron, c(1, 0, 0))
+cat("\n")
+print(lake)
+cat(sprintf(
+  paste0(
+    "\nLakeHuron, autoregression, 3000 simulations and tuning in %.1f s\n",
+    "  posterior mean without a likelihood: coefficient %.2f, sd %.2f\n",
+    "  maximum likelihood:                  coefficient %.2f, sd %.2f\n"
+  ),
+  seconds, estimate[[1]], estimate[[2]], stats::coef(likelihood)[["ar1"]],
+  sqrt(likelihood$sigma2)
+))
+
+picture("lake.png", function() plot(lake, observed))
+
 # ---- A curve: 50 noisy points of sinc ---------------------------------------
 
 curve_data <- sim_sinc(50, sd = .1, seed = 1)
@@ -143,5 +187,5 @@ picture("sinc.png", function() {
 
 cat("\nPictures:\n")
 cat(paste0("  ", file.path(folder, c(
-  "boston.png", "diagnostics.png", "importance.png", "sinc.png"
+  "boston.png", "diagnostics.png", "importance.png", "lake.png", "sinc.png"
 ))), sep = "\n")

@@ -19,9 +19,9 @@ kbr_cells_for <- function(data, repeats) {
 kbr_sizes <- function(data, method, quick) {
   if (data %in% models && method == "abc") {
     if (quick) {
-      return(c(1e4, 3e4))
+      return(c(1e3, 1e4))
     }
-    return(c(1e4, 1e5, if (startsWith(data, "gauss")) 1e6 else 3e5))
+    return(c(1e3, 1e4, 1e5, if (data == "gauss_6") 1e6 else 3e5))
   }
   if (quick) {
     return(c(200, 1000))
