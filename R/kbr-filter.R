@@ -23,7 +23,7 @@
 #' @section Errors: As in [predict.kb_kbr()].
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
-#' hmm <- kbr_hmm(seen$x, seen$y)
+#' hmm <- kbr_hmm(seen$states, seen$observations)
 #' filtered <- kbr_filter(hmm, c(0.3, NA, 0.9))
 #' predict(filtered)
 #' filtered <- update(filtered, 1.1)
@@ -57,7 +57,7 @@ kbr_filter <- function(object, observations, start = NULL, progress = NULL,
 #' @return As of [kbr_filter()] with all observations.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
-#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), 0.5)
+#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), 0.5)
 #' for (y in c(0.7, 0.2)) filtered <- update(filtered, y)
 #' predict(filtered)
 #' @export
@@ -223,7 +223,7 @@ first_step <- function(hmm, seen, call) {
   if (is.null(seen)) {
     return(list(
       kind = "flat", coef = none, along = numeric(observation_rank(hmm)),
-      features = colMeans(p), sum = nrow(p)
+      features = colMeans(p), sum = as.double(nrow(p))
     ))
   }
   b <- hmm$pairs$y

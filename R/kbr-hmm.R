@@ -67,10 +67,10 @@
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
-#' hmm <- kbr_hmm(seen$x, seen$y)
-#' filtered <- kbr_filter(hmm, new$y)
+#' hmm <- kbr_hmm(seen$states, seen$observations)
+#' filtered <- kbr_filter(hmm, new$observations)
 #' head(predict(filtered))
-#' plot(filtered, truth = new$x)
+#' plot(filtered, truth = new$states)
 #' @export
 kbr_hmm <- function(states, observations = NULL, transitions = NULL,
                     log_likelihood = NULL, group = NULL,

@@ -66,7 +66,7 @@ path_codes <- function(object, location) {
 #'   draws x d x T.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
-#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), c(0.3, 0.5, 1.2))
+#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), c(0.3, 0.5, 1.2))
 #' predict(filtered)
 #' predict(filtered, type = "quantile")
 #' @export
@@ -242,8 +242,8 @@ path_title.kb_kbr_filter <- function(x) {
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
-#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), new$y)
-#' summary(filtered, truth = new$x)
+#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), new$observations)
+#' summary(filtered, truth = new$states)
 #' @export
 summary.kb_kbr_path <- function(object, truth = NULL, ...) {
   check_no_dots(...)
@@ -325,7 +325,7 @@ as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
 #'   `.upper_<name>`.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
-#' augment(kbr_filter(kbr_hmm(seen$x, seen$y), c(0.3, 0.5)))
+#' augment(kbr_filter(kbr_hmm(seen$states, seen$observations), c(0.3, 0.5)))
 #' @export
 augment.kb_kbr_path <- function(x, level = 0.9, ...) {
   check_no_dots(...)
@@ -364,7 +364,7 @@ path_bands <- function(object, level) {
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
-#' plot(kbr_filter(kbr_hmm(seen$x, seen$y), new$y), truth = new$x)
+#' plot(kbr_filter(kbr_hmm(seen$states, seen$observations), new$observations), truth = new$states)
 #' @export
 plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
                              ...) {

@@ -26,8 +26,8 @@
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
-#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), new$y)
-#' summary(kbr_smooth(filtered), truth = new$x)
+#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), new$observations)
+#' summary(kbr_smooth(filtered), truth = new$states)
 #' @export
 kbr_smooth <- function(object, lag = Inf, method = c("iw", "kbr"),
                        progress = NULL, ...) {
@@ -153,7 +153,7 @@ path_title.kb_kbr_smooth <- function(x) {
 #'   `kb_error_argument`.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
-#' filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), c(0.3, 0.5, 1.2))
+#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), c(0.3, 0.5, 1.2))
 #' predict(kbr_forecast(filtered, h = 3))
 #' @export
 kbr_forecast <- function(object, h = 1, ...) {

@@ -115,6 +115,19 @@ check_terms <- function(terms, call) {
   }
 }
 
+#' Columns of `cbind()` that are predictors too: `check_terms()` sees one term
+#' @noRd
+refuse_shared <- function(parts, call) {
+  columns <- as.character(Filter(is.symbol, as.list(parts$response)[-1]))
+  shared <- intersect(columns, parts$bare)
+  if (length(shared) > 0) {
+    refuse_formula(
+      "the response must not be a predictor.",
+      paste(shared[[1]], "is on both sides"), call
+    )
+  }
+}
+
 #' @noRd
 check_variables <- function(found, data, call) {
   lost <- setdiff(unlist(found), names(data))

@@ -55,7 +55,10 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   )
 
   molded <- mold_pinned(parts$formula, data, call)
-  if (outcome == "matrix") refuse_codes(parts$response, data, call)
+  if (outcome == "matrix") {
+    refuse_shared(parts, call)
+    refuse_codes(parts$response, data, call)
+  }
   response <- mold_outcome(parts$response, data, call)
   x <- molded$x
   outcome <- outcome_kind(response$y, outcome)

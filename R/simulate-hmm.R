@@ -81,7 +81,7 @@ sim_plane_motion <- function(n, step, radius, sd_state, sd_observation, seed,
 observed_states <- function(states, sd_observation) {
   noise <- matrix(stats::rnorm(length(states)), ncol(states))
   observations <- unname(states) + sd_observation * t(noise)
-  colnames(observations) <- outcome_positions("y", ncol(states))
+  colnames(observations) <- position_names(ncol(states), "y")
   list(states = states, observations = observations)
 }
 

@@ -8,15 +8,18 @@ Eigen::Map<Eigen::MatrixXd> as_eigen(Rcpp::NumericMatrix& matrix) {
   return {matrix.begin(), matrix.nrow(), matrix.ncol()};
 }
 
-Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result) {
-  Rcpp::IntegerVector pivots(result.pivots.size());
-  for (std::size_t i = 0; i < result.pivots.size(); ++i) {
-    pivots[i] = static_cast<int>(result.pivots[i]) + 1;
+Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result, int n) {
+  const int rank = static_cast<int>(result.rank());
+  Rcpp::IntegerVector pivots(rank);
+  for (int i = 0; i < rank; ++i) {
+    pivots[i] = static_cast<int>(result.pivots()[i]) + 1;
   }
+  Rcpp::NumericMatrix factor(Rcpp::no_init(n, rank));
+  result.copy_factor(as_eigen(factor));
   return Rcpp::List::create(Rcpp::Named("pivots") = pivots,
-                            Rcpp::Named("factor") = result.factor,
-                            Rcpp::Named("residual") = result.residual,
-                            Rcpp::Named("trace") = result.trace);
+                            Rcpp::Named("factor") = factor,
+                            Rcpp::Named("residual") = result.residual(),
+                            Rcpp::Named("trace") = result.trace());
 }
 
 }  // namespace
@@ -53,7 +56,7 @@ Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel,
   const kernelbayes::Kernel built = kernel_from_r(kernel);
   return to_r(kernelbayes::incomplete_cholesky(
       kernelbayes::KernelSource(built, x), kernelbayes::tie_order::of_points(x),
-      rank, tol));
+      rank, tol), x.rows());
 }
 
 // Ties are broken by the points x, if there are any.
@@ -67,7 +70,7 @@ Rcpp::List incomplete_cholesky_gram_cpp(
                  : tie_order::of_points(Rcpp::as<Eigen::Map<Eigen::MatrixXd>>(
                        Rcpp::NumericMatrix(x)));
   return to_r(kernelbayes::incomplete_cholesky(
-      kernelbayes::MatrixSource(gram), order, rank, tol));
+      kernelbayes::MatrixSource(gram), order, rank, tol), gram.rows());
 }
 
 // The largest |g(i, j) - g(j, i)|.

@@ -70,6 +70,35 @@ test_that("it stops at the rank of the kernel", {
   expect_identical(dim(zero$factor), c(50L, 0L))
 })
 
+test_that("blocks of pivots are those of greedy pivoting one by one", {
+  x <- points(700, 3)
+  lattice <- unname(as.matrix(expand.grid(1:9, 1:9, 1:9)))
+  cases <- list(
+    list(kernel_laplace(2), x, 300), # several pivots a block
+    list(kernel_gaussian(1), x[c(1:400, 1:300), ], 150),
+    list(kernel_gaussian(2) * kernel_linear(), x, 60),
+    list(kernel_laplace(1), round(points(700, 1), 1), 100),
+    list(kernel_periodic(1, 2), round(points(700, 1), 1), 100),
+    list(kernel_gaussian(1e-3), x, 300), # all tie, all the time
+    list(kernel_gaussian(1e-3) + kernel_linear(), x, 300),
+    list(kernel_gaussian(0.3), lattice, 200),
+    list(kernel_laplace(0.1) + kernel_periodic(1, 3), lattice, 100)
+  )
+  for (case in cases) {
+    at <- case[[2]]
+    g <- kernel_matrix(case[[1]], at)
+    ic <- incomplete_cholesky(case[[1]], at, case[[3]], 0)
+    plain <- reference(g, tie_order(at), case[[3]])
+    expect_identical(ic$pivots, plain$pivots)
+    expect_equal(ic$factor, plain$factor, tolerance = 1e-12)
+    expect_equal(ic$residual, plain$residual, tolerance = 1e-12)
+    parts <- c("pivots", "factor", "residual", "trace")
+    expect_identical(
+      incomplete_cholesky_gram(g, at, case[[3]], 0)[parts], ic[parts]
+    )
+  }
+})
+
 test_that("the residual is the trace of the Schur complement", {
   x <- points(40, 2)
   kernel <- kernel_gaussian(1)
@@ -119,12 +148,13 @@ test_that("ties go to the point nearest the median, then lexicographically", {
 test_that("permuted points give the permuted factor, bit by bit", {
   grid <- as.matrix(expand.grid(1:7, 1:7))
   dimnames(grid) <- NULL
-  for (x in list(points(75, 2), points(600, 3), grid)) {
+  for (x in list(points(75, 2), points(900, 3), grid)) {
+    rank <- if (nrow(x) > 100) 150 else 25
     for (kernel in list(kernel_gaussian(1), kernel_laplace(2) + 1)) {
-      ic <- incomplete_cholesky(kernel, x, rank = 25, tol = 1e-8)
+      ic <- incomplete_cholesky(kernel, x, rank, tol = 1e-8)
       for (seed in 1:5) {
         order <- withr::with_seed(seed, sample(nrow(x)))
-        other <- incomplete_cholesky(kernel, x[order, ], rank = 25, tol = 1e-8)
+        other <- incomplete_cholesky(kernel, x[order, ], rank, tol = 1e-8)
         expect_identical(order[other$pivots], ic$pivots)
         expect_identical(other$factor, ic$factor[order, , drop = FALSE])
         expect_equal(other$residual, ic$residual)

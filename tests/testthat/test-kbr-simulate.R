@@ -83,7 +83,7 @@ test_that("pairs side by side have names", {
     3, seed = 1
   )
   expect_named(as.data.frame(named), c("theta", "s"))
-  expect_identical(colnames(predict(kbr(named), c(s = 0))), "theta")
+  expect_identical(colnames(predict(kbr(named), cbind(s = 0))), "theta")
 })
 
 test_that("functions that do not return n finite rows are refused", {

@@ -49,7 +49,4 @@ test_that("bad arguments", {
   bad(tol = -1)
   bad(tol = "small")
   bad("full", tol = 0.1)
-  expect_error(kernel_features(kernel_custom(tcrossprod), 1:3),
-    class = "kb_error_custom_kernel"
-  )
 })

@@ -523,3 +523,132 @@ test_that("a mould needs nothing from where its formula was written", {
   rm(degree)
   expect_equal(mould_forge(m, d)$x, m$x)
 })
+
+# Responses of several columns ---------------------------------------------------
+
+test_that("a sum on the left is columns, each as it is written", {
+  data <- data.frame(a = c(1, 2, 4), b = c(3, 1, 2), x = 1:3, z = c(2, 2, 5))
+  m <- mould_formula(a + b ~ x, data, outcome = "matrix")
+  expect_identical(m$y, cbind(a = data$a, b = data$b))
+  expect_identical(colnames(m$x), "x")
+  expect_identical(m$outcome_name, "a + b")
+  expect_identical(
+    mould_formula(cbind(a, b) ~ x, data, outcome = "matrix")$y, m$y
+  )
+  logs <- mould_formula(log(a) + b ~ ., data, outcome = "matrix")
+  expect_identical(logs$y, cbind(`log(a)` = log(data$a), b = data$b))
+  expect_identical(colnames(logs$x), c("x", "z"))
+  expect_identical(
+    mould_formula(b + a + z ~ x, data, outcome = "matrix")$y,
+    cbind(b = data$b, a = data$a, z = data$z)
+  )
+  # A sum that is meant is in brackets, or in I().
+  for (formula in list((a + b) ~ x, I(a + b) ~ x)) {
+    y <- mould_formula(formula, data, outcome = "matrix")$y
+    expect_equal(unname(y), matrix(data$a + data$b))
+  }
+  expect_identical(
+    unname(mould_formula(a - b ~ x, data, outcome = "matrix")$y),
+    matrix(data$a - data$b)
+  )
+  one <- mould_formula(a ~ x, data, outcome = "matrix")
+  expect_identical(one$y, cbind(a = data$a))
+  data$m <- matrix(1:6, 3)
+  wide <- mould_formula(cbind(b, p = a) + m ~ x, data, outcome = "matrix")
+  expect_identical(unname(wide$y), unname(cbind(data$b, data$a, data$m) + 0))
+  expect_identical(colnames(wide$y)[1:2], c("b", "p"))
+  expect_false(anyDuplicated(colnames(wide$y)) > 0)
+})
+
+test_that("columns of a response are numbers, not the codes of factors", {
+  data <- data.frame(
+    a = 1:3, f = factor(c("u", "v", "u")), s = c("u", "v", "u"),
+    l = c(TRUE, FALSE, NA), t = as.Date("2020-01-01") + 0:2, x = 1:3
+  )[1:2, ]
+  for (formula in list(
+    f ~ x, a + f ~ x, f + a ~ x, cbind(f, a) ~ x, cbind(a, cbind(f)) ~ x,
+    factor(a) + a ~ x, s ~ x, a + s ~ x, a + l ~ x, a + t ~ x
+  )) {
+    expect_error(
+      mould_formula(formula, data, outcome = "matrix"),
+      class = "kb_error_outcome"
+    )
+  }
+  expect_identical(
+    unname(mould_formula(a + as.numeric(f) ~ x, data, outcome = "matrix")$y),
+    cbind(c(1, 2), c(1, 2))
+  )
+  for (y in list(
+    data["f"], data[c("a", "s")], letters[1:2], list(1, 2), NULL,
+    array(1, c(2, 1, 1)), data[0], function() 1
+  )) {
+    expect_error(mould_xy(data$x, y, outcome = "matrix"),
+      class = "kb_error_outcome"
+    )
+  }
+  expect_error(mould_formula(z + a ~ x, data, outcome = "matrix"), "z",
+    class = "kb_error_formula"
+  )
+  expect_error(mould_formula(x + a ~ x, data, outcome = "matrix"),
+    class = "kb_error_formula"
+  )
+})
+
+test_that("rows of a response matrix may be missing, not infinite", {
+  data <- data.frame(a = c(1, NA, 4, 2), b = c(3, 1, 2, 0), x = c(1, 2, 3, NA))
+  expect_error(mould_formula(a + b ~ x, data, outcome = "matrix"), "a",
+    class = "kb_error_missing"
+  )
+  m <- mould_formula(a + b ~ x, data, "omit", outcome = "matrix")
+  expect_identical(m$y, cbind(a = c(1, 4), b = c(3, 2)))
+  expect_identical(m$omitted, c(2L, 4L))
+  y <- as.matrix(data[c("a", "b")])
+  expect_identical(mould_xy(data$x, y, "omit", "matrix")$y, m$y)
+  expect_error(mould_xy(1:4, y, outcome = "matrix"), class = "kb_error_missing")
+  # A transformation can make them so.
+  expect_error(
+    mould_formula(a + log(b) ~ x, data[c(1, 3, 4), ], "omit", "matrix"),
+    NA
+  )
+  data$x <- 1:4
+  expect_error(mould_formula(a + log(b) ~ x, data, "omit", "matrix"),
+    class = "kb_error_infinite"
+  )
+  expect_error(mould_xy(1:2, cbind(1:2, c(1, Inf)), outcome = "matrix"),
+    class = "kb_error_infinite"
+  )
+})
+
+test_that("response matrices have distinct names, from y where there are none", {
+  named <- function(y) colnames(mould_xy(1:2, y, outcome = "matrix")$y)
+  expect_identical(named(1:2), "y")
+  expect_identical(named(matrix(1:4, 2)), c("y1", "y2"))
+  expect_identical(named(cbind(a = 1:2, 3:4)), c("a", "y2"))
+  expect_identical(named(cbind(a = 1:2, a = 3:4)), c("a", "a.1"))
+  expect_identical(named(data.frame(p = 1:2, q = 3:4)), c("p", "q"))
+  swapped <- mould_xy(matrix(1:4, 2), 1:2,
+    outcome = "matrix", args = c("y", "x")
+  )
+  expect_identical(colnames(swapped$x), c("y1", "y2"))
+  expect_identical(colnames(swapped$y), "x")
+  expect_error(mould_xy(1:3, matrix(1:4, 2), outcome = "matrix"), "y",
+    class = "kb_error_outcome"
+  )
+})
+
+test_that("new rows of a response matrix are read as in fitting", {
+  data <- data.frame(a = c(1, 2, 4), b = c(3, 1, 2), x = 1:3)
+  m <- mould_formula(log(a) + b ~ x, data, outcome = "matrix")
+  again <- mould_forge(m, data[c(2, 1), ], outcome = TRUE)
+  expect_identical(unname(again$y), unname(m$y[2:1, ]))
+  gaps <- data
+  gaps$b[2] <- NA
+  again <- mould_forge(m, gaps, outcome = TRUE)
+  expect_identical(again$complete, c(TRUE, FALSE, TRUE))
+  expect_identical(unname(again$y[3, ]), unname(m$y[3, ]))
+  expect_identical(mould_forge(m, data["x"])$x, m$x)
+  xy <- mould_xy(data["x"], data[c("a", "b")], outcome = "matrix")
+  expect_identical(
+    unname(mould_forge_xy(xy, data["x"], data[c("a", "b")])$y), unname(xy$y)
+  )
+})

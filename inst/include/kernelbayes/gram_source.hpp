@@ -1,6 +1,11 @@
 // Where the entries of a kernel matrix come from: a kernel at points, or the
-// matrix itself. A source has size(), diagonal(out) and column(j, out).
+// matrix itself. A source has size(), diagonal(out) and
+//   block(first, columns, out)     rows from `first` on, as many as out has
+//   block(rows, columns, out)      rows at indices
+// with entries of the same bits in both.
 #pragma once
+
+#include <vector>
 
 #include "kernel.hpp"
 
@@ -9,6 +14,7 @@ namespace kernelbayes {
 class KernelSource {
  public:
   using Index = Eigen::Index;
+  using Indices = std::vector<Index>;
 
   KernelSource(const Kernel& kernel, const ConstMatrixRef& x)
       : kernel_(kernel), x_(x) {}
@@ -19,18 +25,31 @@ class KernelSource {
     kernel_.diagonal(x_, out);
   }
 
-  void column(Index j, Eigen::Ref<Eigen::VectorXd> out) const {
-    kernel_.block(x_, x_.middleRows(j, 1), out);
+  void block(Index first, const Indices& columns, MatrixRef out) const {
+    kernel_.block(x_.middleRows(first, out.rows()), points(columns), out);
+  }
+
+  void block(const Indices& rows, const Indices& columns, MatrixRef out) const {
+    kernel_.block(points(rows), points(columns), out);
   }
 
  private:
-  const Kernel& kernel_;
+  Eigen::MatrixXd points(const Indices& rows) const {
+    Eigen::MatrixXd result(rows.size(), x_.cols());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      result.row(i) = x_.row(rows[i]);
+    }
+    return result;
+  }
+
+  Kernel kernel_;
   ConstMatrixRef x_;
 };
 
 class MatrixSource {
  public:
   using Index = Eigen::Index;
+  using Indices = std::vector<Index>;
 
   explicit MatrixSource(const ConstMatrixRef& gram) : gram_(gram) {}
 
@@ -40,8 +59,18 @@ class MatrixSource {
     out = gram_.diagonal();
   }
 
-  void column(Index j, Eigen::Ref<Eigen::VectorXd> out) const {
-    out = gram_.col(j);
+  void block(Index first, const Indices& columns, MatrixRef out) const {
+    for (Index j = 0; j < out.cols(); ++j) {
+      out.col(j) = gram_.col(columns[j]).segment(first, out.rows());
+    }
+  }
+
+  void block(const Indices& rows, const Indices& columns, MatrixRef out) const {
+    for (Index j = 0; j < out.cols(); ++j) {
+      for (Index i = 0; i < out.rows(); ++i) {
+        out(i, j) = gram_(rows[i], columns[j]);
+      }
+    }
   }
 
  private:

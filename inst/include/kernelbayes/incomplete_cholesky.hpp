@@ -3,104 +3,159 @@
 // (Fine and Scheinberg 2001; Bach and Jordan 2002).
 //
 // The result belongs to the data, not to their order: permuted points give the
-// permuted factor, bit by bit, because entries of the kernel are reproducible
-// and ties go by tie_order.hpp.
+// permuted factor, bit by bit, because entries of the kernel and of the factor
+// are reproducible and ties go by tie_order.hpp.
 #pragma once
 
-#include <vector>
-
 #include "gram_source.hpp"
+#include "pivot_block.hpp"
 #include "tie_order.hpp"
 
 namespace kernelbayes {
 
-struct IncompleteCholesky {
-  std::vector<Eigen::Index> pivots;  // rows of x, in order of choice
-  Eigen::MatrixXd factor;            // R, n x rank; lower triangular at pivots
-  double residual = 0;               // trace of G - R R'
-  double trace = 0;                  // trace of G
-};
+class IncompleteCholesky {
+ public:
+  using Index = Eigen::Index;
 
-namespace pivoting {
+  explicit IncompleteCholesky(Index n) : panels_(n) {}
 
-using Eigen::Index;
+  // Rows of G, in order of choice.
+  const std::vector<Index>& pivots() const { return pivots_; }
+  Index rank() const { return pivots_.size(); }
+  double residual() const { return residual_; }  // trace of G - R R'
+  double trace() const { return trace_; }        // trace of G
 
-inline std::vector<Index> places(const std::vector<Index>& order) {
-  std::vector<Index> place(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-  return place;
-}
-
-inline Index choose(const Eigen::VectorXd& residual,
-                    const std::vector<Index>& place) {
-  const double least = residual.maxCoeff() * (1 - 1e-12);
-  Index best = -1;
-  for (Index i = 0; i < residual.size(); ++i) {
-    if (residual[i] >= least && (best < 0 || place[i] < place[best])) best = i;
-  }
-  return best;
-}
-
-// column -= R R[pivot, ]', by tiles of rows, columns of R in order.
-inline void subtract_previous(const Eigen::MatrixXd& factor, Index rank,
-                              Index pivot, Eigen::VectorXd& column) {
-  constexpr Index height = 512;
-  for (Index i = 0; i < column.size(); i += height) {
-    const Index n = std::min(height, column.size() - i);
-    for (Index l = 0; l < rank; ++l) {
-      column.segment(i, n) -= factor.col(l).segment(i, n) * factor(pivot, l);
+  // R, n x rank; exactly lower triangular at the pivots.
+  void copy_factor(MatrixRef out) const {
+    panels_.copy_to(out);
+    for (Index l = 0; l < rank(); ++l) {
+      out(pivots_[l], l) = roots_[l];
+      out.row(pivots_[l]).tail(rank() - l - 1).setZero();
     }
   }
-}
 
-}  // namespace pivoting
+ private:
+  template <class Source>
+  friend class PivotedFactorisation;
+
+  std::vector<Index> pivots_;
+  std::vector<double> roots_;
+  PanelMatrix panels_;
+  double residual_ = 0, trace_ = 0;
+};
+
+// As each pass over the factor costs the reading of it, columns come in blocks.
+template <class Source>
+class PivotedFactorisation {
+ public:
+  using Index = Eigen::Index;
+
+  PivotedFactorisation(const Source& source, const std::vector<Index>& order)
+      : source_(source), place_(order.size()), residual_(source.size()),
+        result_(source.size()) {
+    for (std::size_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+    source_.diagonal(residual_);
+    result_.trace_ = result_.residual_ = residual_.sum();
+    if (!std::isfinite(result_.trace_)) {
+      throw std::invalid_argument("the kernel's diagonal is not finite");
+    }
+  }
+
+  void run(Index max_rank, double tol) {
+    const Index n = residual_.size();
+    if (n == 0) return;
+    const double floor = n * std::numeric_limits<double>::epsilon() *
+                         residual_.maxCoeff();
+    const double enough = tol * result_.trace_;
+    max_rank = std::min(max_rank, n);
+    while (result_.rank() < max_rank && result_.residual_ > enough) {
+      const Index limit = std::min(max_rank - result_.rank(), max_block);
+      const pivoting::Block block = pivoting::block_among(
+          pivoting::nominate(residual_, place_, n_candidates), source_,
+          result_.panels_, limit, floor);
+      if (block.size() == 0) return;
+      append(block, enough);
+    }
+  }
+
+  IncompleteCholesky result() && { return std::move(result_); }
+
+ private:
+  static constexpr Index max_block = 64, n_candidates = 128;
+  static constexpr Index height = 128, width = tiles::n_columns;
+
+  // The columns of a block, up to the one that reaches the tolerance.
+  void append(const pivoting::Block& block, double enough) {
+    const std::vector<double> traces = extend(block);
+    for (std::size_t q = 0; q < traces.size(); ++q) {
+      if (!(result_.residual_ > enough)) return;
+      result_.pivots_.push_back(block.pivots[q]);
+      result_.roots_.push_back(block.rows[q].back());
+      result_.residual_ = traces[q];
+    }
+  }
+
+  // The columns, by strips of rows that stay in the cache. Returns the residual
+  // trace after each.
+  std::vector<double> extend(const pivoting::Block& block) {
+    const Index n = residual_.size(), p = block.size();
+    const std::vector<Eigen::MatrixXd> groups = column_groups(block);
+    const Index first = result_.panels_.cols();
+    result_.panels_.add_columns(p);
+    Eigen::MatrixXd values(height, p);
+    std::vector<double> traces(p, 0.0);
+    for (Index row = 0; row < n; row += height) {
+      const Index rows = std::min(height, n - row);
+      if (rows < height) values.setZero();
+      source_.block(row, block.pivots, values.topRows(rows));
+      solve_strip(row, rows, groups, values);
+      for (Index q = 0; q < p; ++q) {
+        auto residual = residual_.segment(row, rows);
+        result_.panels_.subtract_squares(first + q, row, residual);
+        const Index pivot = block.pivots[q] - row;
+        if (pivot >= 0 && pivot < rows) residual[pivot] = 0;
+        traces[q] += residual.sum();
+      }
+    }
+    return traces;
+  }
+
+  static std::vector<Eigen::MatrixXd> column_groups(
+      const pivoting::Block& block) {
+    std::vector<Eigen::MatrixXd> groups;
+    for (Index q = 0; q < block.size(); q += width) {
+      groups.push_back(block.group(q, std::min(width, block.size() - q)));
+    }
+    return groups;
+  }
+
+  void solve_strip(Index row, Index rows,
+                   const std::vector<Eigen::MatrixXd>& groups,
+                   const Eigen::MatrixXd& values) {
+    const Index padded = PanelMatrix::padded(rows);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      cholesky_columns::solve(
+          result_.panels_, row / PanelMatrix::lanes,
+          values.block(0, g * width, padded, groups[g].rows()), groups[g]);
+    }
+  }
+
+  Source source_;
+  std::vector<Index> place_;
+  Eigen::VectorXd residual_;
+  IncompleteCholesky result_;
+};
 
 // Stops at residual trace <= tol * trace, at max_rank columns, or when what is
-// left is rounding error (n eps max diagonal, as LAPACK's dpstrf).
-// `order` are the points by precedence in ties.
+// left is rounding error (n eps max diagonal, as LAPACK's dpstrf). `order`: the
+// points by precedence in ties.
 template <class Source>
 IncompleteCholesky incomplete_cholesky(const Source& source,
                                        const std::vector<Eigen::Index>& order,
                                        Eigen::Index max_rank, double tol) {
-  using Eigen::Index;
-  const Index n = source.size();
-  max_rank = std::min(max_rank, n);
-  IncompleteCholesky result;
-  Eigen::VectorXd residual(n), column(n);
-  source.diagonal(residual);
-  result.trace = result.residual = residual.sum();
-  if (!std::isfinite(result.trace)) {
-    throw std::invalid_argument("the kernel's diagonal is not finite");
-  }
-  if (n == 0) return result;
-  const std::vector<Index> place = pivoting::places(order);
-  const double floor = n * std::numeric_limits<double>::epsilon() *
-                       residual.maxCoeff();
-  Eigen::MatrixXd& factor = result.factor;
-  factor.resize(n, std::min<Index>(max_rank, 32));
-
-  Index rank = 0;
-  while (rank < max_rank && result.residual > tol * result.trace) {
-    const Index pivot = pivoting::choose(residual, place);
-    if (!(residual[pivot] > floor)) break;
-    if (rank == factor.cols()) {
-      factor.conservativeResize(n, std::min(2 * rank, max_rank));
-    }
-    source.column(pivot, column);
-    pivoting::subtract_previous(factor, rank, pivot, column);
-    const double root = std::sqrt(residual[pivot]);
-    column /= root;
-    for (Index p : result.pivots) column[p] = 0;  // exactly triangular
-    column[pivot] = root;
-    factor.col(rank) = column;
-    residual = (residual - column.cwiseAbs2()).cwiseMax(0.0);
-    residual[pivot] = 0;
-    result.residual = residual.sum();
-    result.pivots.push_back(pivot);
-    ++rank;
-  }
-  factor.conservativeResize(n, rank);
-  return result;
+  PivotedFactorisation<Source> factorisation(source, order);
+  factorisation.run(max_rank, tol);
+  return std::move(factorisation).result();
 }
 
 // Features phi(z) = L^-1 k(pivots, z), one row a point of z, with L the rows of

@@ -1,0 +1,411 @@
+# A small linear model, and dense algebra with all n x n matrices.
+hmm_data <- local({
+  kept <- list()
+  function(n, seed) {
+    key <- paste(n, seed)
+    if (is.null(kept[[key]])) {
+      sim <- sim_linear_hmm(n, seed = seed)
+      kept[[key]] <<- list(
+        x = as.vector(sim$states), y = as.vector(sim$observations)
+      )
+    }
+    kept[[key]]
+  }
+})
+
+#' The recursion in n x n matrices, on Gram matrices made of features F F'
+dense_hmm <- function(hmm) {
+  p <- hmm$pairs$from
+  list(
+    n = nrow(p), gx = tcrossprod(p), gxn = tcrossprod(p, hmm$pairs$to),
+    gnn = tcrossprod(hmm$pairs$to), b = hmm$pairs$y,
+    gy = tcrossprod(hmm$pairs$y), eps = hmm$settings$eps,
+    delta = hmm$settings$delta, delta_smooth = hmm$settings$delta_smooth
+  )
+}
+
+dense_bayes <- function(mu, gram, k, delta) {
+  l <- mu * gram
+  w <- l %*% solve(l %*% l + delta * diag(nrow(gram)), mu * k)
+  as.vector(w) / sum(w)
+}
+
+dense_filter <- function(d, hmm, y) {
+  ridge <- d$gx + d$n * d$eps * diag(d$n)
+  alpha <- matrix(0, length(y), d$n)
+  for (t in seq_along(y)) {
+    k <- d$b %*% t(incomplete_cholesky_features(hmm$basis_y, matrix(y[[t]])))
+    if (t == 1) {
+      w <- solve(d$gy + d$n * d$eps * diag(d$n), k)
+      alpha[t, ] <- w / sum(w)
+    } else {
+      mu <- solve(ridge, d$gxn %*% solve(ridge, d$gx %*% alpha[t - 1, ]))
+      alpha[t, ] <- dense_bayes(as.vector(mu), d$gy, k, d$delta)
+    }
+  }
+  alpha
+}
+
+test_that("the filter is that of the n x n matrices, with and without moments", {
+  seen <- hmm_data(80, 1)
+  new <- hmm_data(12, 2)
+  hmm <- kbr_hmm(seen$x, seen$y, rank = 12)
+  expect_false(is.null(hmm$moments))
+  wanted <- dense_filter(dense_hmm(hmm), hmm, new$y)
+  weights <- function(hmm) {
+    out <- predict(kbr_filter(hmm, new$y), type = "weights")
+    matrix(out, nrow(out))
+  }
+  size <- max(abs(wanted))
+  expect_lt(max(abs(weights(hmm) - wanted)) / size, 1e-9)
+  direct <- hmm
+  direct["moments"] <- list(NULL)
+  expect_lt(max(abs(weights(direct) - weights(hmm))) / size, 1e-11)
+})
+
+test_that("a full rank gives the recursion on the raw kernel matrices", {
+  seen <- hmm_data(60, 3)
+  y <- hmm_data(6, 4)$y
+  hmm <- kbr_hmm(seen$x, seen$y, rank = "full")
+  kx <- kernel_gaussian(0.6 * bandwidth_median(seen$x[1:59]))
+  ky <- kernel_gaussian(0.6 * bandwidth_median(seen$y[1:59]))
+  x <- seen$x[1:59]
+  d <- list(
+    n = 59, gx = kernel_matrix(kx, x), gxn = kernel_matrix(kx, x, seen$x[-1]),
+    gy = kernel_matrix(ky, seen$y[1:59]), eps = 0.1 / 59, delta = 0.2 / 59
+  )
+  ridge <- d$gx + d$n * d$eps * diag(d$n)
+  k <- function(t) kernel_matrix(ky, seen$y[1:59], y[[t]])
+  alpha <- solve(d$gy + d$n * d$eps * diag(d$n), k(1))
+  alpha <- alpha / sum(alpha)
+  for (t in 2:6) {
+    mu <- solve(ridge, d$gxn %*% solve(ridge, d$gx %*% alpha))
+    alpha <- dense_bayes(as.vector(mu), d$gy, k(t), d$delta)
+  }
+  w <- predict(kbr_filter(hmm, y), type = "weights")[6, ]
+  expect_lt(max(abs(w - alpha)) / max(abs(alpha)), 1e-6)
+})
+
+test_that("filter and smoother are near the exact ones of the linear model", {
+  seen <- hmm_data(500, 5)
+  new <- hmm_data(300, 6)
+  exact <- linear_kalman(new$y)
+  filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), new$y)
+  smooth <- kbr_smooth(filtered)
+  expect_lt(mean((predict(filtered) - exact$filter)^2), 0.025)
+  expect_lt(mean((predict(smooth) - exact$smoother)^2), 0.025)
+  expect_lt(
+    summary(smooth, truth = new$x)$mse, summary(filtered, truth = new$x)$mse
+  )
+  # Far from what the observations alone say.
+  expect_gt(mean((new$y - exact$filter)^2), 0.1)
+})
+
+test_that("the smoother is that of the n x n matrices", {
+  seen <- hmm_data(60, 7)
+  y <- hmm_data(8, 8)$y
+  hmm <- kbr_hmm(seen$x, seen$y, rank = 10)
+  d <- dense_hmm(hmm)
+  filtered <- kbr_filter(hmm, y)
+  alpha <- predict(filtered, type = "weights")
+  ridge <- d$gx + d$n * d$eps * diag(d$n)
+  for (method in c("iw", "kbr")) {
+    b <- alpha[8, ]
+    for (t in 7:1) {
+      mu <- as.vector(solve(ridge, d$gx %*% alpha[t, ]))
+      # k of the later state's kernel mean at the next states
+      k <- crossprod(d$gxn, b)
+      if (method == "iw") {
+        w <- pmax(mu, 0) / sum(pmax(mu, 0))
+        # D N (N'DN + delta I)^-1 N' = (D G + delta I)^-1 D G, on columns
+        b <- solve(w * d$gnn + d$delta_smooth * diag(d$n), w * k)
+        b <- as.vector(b) / sum(b)
+      } else {
+        b <- dense_bayes(mu, d$gnn, k, d$delta_smooth)
+      }
+    }
+    got <- predict(kbr_smooth(filtered, method = method), type = "weights")
+    expect_lt(max(abs(got[1, ] - b)) / max(abs(b)), 1e-8)
+    expect_equal(got[8, ], alpha[8, ])
+  }
+})
+
+test_that("a lag is a backward pass from so many steps later", {
+  seen <- hmm_data(60, 7)
+  y <- hmm_data(9, 8)$y
+  hmm <- kbr_hmm(seen$x, seen$y)
+  filtered <- kbr_filter(hmm, y)
+  lagged <- predict(kbr_smooth(filtered, lag = 2))
+  for (t in 1:9) {
+    until <- kbr_smooth(kbr_filter(hmm, y[seq_len(min(t + 2, 9))]))
+    expect_equal(lagged[t, ], predict(until)[t, ])
+  }
+  expect_equal(predict(kbr_smooth(filtered, lag = 0)), predict(filtered))
+  expect_equal(
+    predict(kbr_smooth(filtered, lag = 20)), predict(kbr_smooth(filtered))
+  )
+})
+
+test_that("without observations the filter is a forecast", {
+  seen <- hmm_data(80, 1)
+  hmm <- kbr_hmm(seen$x, seen$y)
+  filtered <- kbr_filter(hmm, c(0.5, 1))
+  blind <- kbr_filter(hmm, c(0.5, 1, NA, NA, NA))
+  expect_equal(predict(blind)[3:5, ], predict(kbr_forecast(filtered, 3))[, 1])
+  d <- dense_hmm(hmm)
+  ridge <- d$gx + d$n * d$eps * diag(d$n)
+  alpha <- predict(filtered, type = "weights")[2, ]
+  w <- solve(ridge, d$gx %*% alpha)
+  w <- w / sum(w)
+  got <- predict(blind, type = "weights")
+  expect_identical(
+    attr(got, "locations"), rep(c("seen", "to"), c(2, 3))
+  )
+  expect_lt(max(abs(got[3, ] - w)) / max(abs(w)), 1e-9)
+  # Far ahead the chain forgets: the mean of the stationary distribution.
+  expect_lt(abs(predict(kbr_forecast(filtered, 60))[60, ] - mean(seen$x)), 0.2)
+  # A path that begins unseen: all training states alike.
+  first <- kbr_filter(hmm, c(NA, NA))
+  expect_equal(predict(first)[1, ], mean(seen$x[1:79]), ignore_attr = TRUE)
+})
+
+test_that("observations one by one are the filter of all", {
+  seen <- hmm_data(80, 1)
+  hmm <- kbr_hmm(seen$x, seen$y)
+  y <- c(0.5, 1, NA, -1)
+  filtered <- kbr_filter(hmm, y[[1]])
+  for (one in y[-1]) filtered <- update(filtered, one)
+  expect_equal(predict(filtered), predict(kbr_filter(hmm, y)))
+  expect_equal(
+    predict(kbr_smooth(filtered)), predict(kbr_smooth(kbr_filter(hmm, y)))
+  )
+})
+
+test_that("the order of training pairs changes nothing", {
+  seen <- hmm_data(80, 1)
+  y <- hmm_data(10, 2)$y
+  pairs <- list(from = seen$x[-80], to = seen$x[-1])
+  shuffle <- with_local_seed(1, sample(79))
+  first <- kbr_hmm(seen$x[-80], seen$y[-80], transitions = pairs)
+  other <- kbr_hmm(seen$x[-80][shuffle], seen$y[-80][shuffle],
+    transitions = lapply(pairs, `[`, shuffle)
+  )
+  expect_equal(
+    predict(kbr_filter(other, y)), predict(kbr_filter(first, y)),
+    tolerance = 1e-8
+  )
+  # Pairs given apart are those of the sequence.
+  expect_equal(
+    predict(kbr_smooth(kbr_filter(first, y))),
+    predict(kbr_smooth(kbr_filter(kbr_hmm(seen$x, seen$y), y))),
+    tolerance = 1e-8
+  )
+})
+
+test_that("sequences are not joined", {
+  a <- hmm_data(40, 1)
+  b <- hmm_data(30, 2)
+  y <- hmm_data(8, 3)$y
+  hmm <- kbr_hmm(c(a$x, b$x), c(a$y, b$y), group = rep(c("a", "b"), c(40, 30)))
+  expect_identical(nrow(hmm$pairs$from), 68L)
+  pairs <- list(from = c(a$x[-40], b$x[-30]), to = c(a$x[-1], b$x[-1]))
+  by_hand <- kbr_hmm(pairs$from, c(a$y[-40], b$y[-30]), transitions = pairs)
+  expect_equal(
+    predict(kbr_filter(hmm, y)), predict(kbr_filter(by_hand, y)),
+    tolerance = 1e-8
+  )
+})
+
+test_that("a known transition or observation may be given", {
+  seen <- hmm_data(400, 5)
+  new <- hmm_data(150, 6)
+  exact <- linear_kalman(new$y)
+  gap <- function(hmm, target = exact$filter, then = identity) {
+    mean((predict(then(kbr_filter(hmm, new$y))) - target)^2)
+  }
+  simulated <- kbr_hmm(seen$x, seen$y,
+    transitions = function(x) 0.8 * x + 0.6 * rnorm(length(x)), seed = 3
+  )
+  expect_lt(gap(simulated), 0.03)
+  likelihood <- kbr_hmm(seen$x,
+    log_likelihood = function(y, x) dnorm(y, x[, 1], 0.7, log = TRUE)
+  )
+  expect_lt(gap(likelihood), 0.02)
+  expect_lt(gap(likelihood, exact$smoother, kbr_smooth), 0.02)
+  filtered <- kbr_filter(likelihood, c(0.5, NA, 1))
+  w <- predict(filtered, type = "weights")
+  expect_equal(rowSums(w), rep(1, 3))
+  # By hand: the prior's weights on the next states times the likelihood.
+  prior <- predict(kbr_forecast(kbr_filter(likelihood, c(0.5, NA))),
+    type = "weights"
+  )[1, ] * dnorm(1, seen$x[-1], 0.7)
+  expect_equal(w[3, ], prior / sum(prior))
+})
+
+test_that("a start is the prior of the first state", {
+  seen <- hmm_data(300, 5)
+  hmm <- kbr_hmm(seen$x, seen$y, kernel_x = kernel_gaussian(1))
+  y <- 0.5
+  points <- with_local_seed(4, rnorm(400, 1, 0.3))
+  got <- predict(kbr_filter(hmm, y, start = list(points = points)))
+  fit <- kbr(seen$x[-300], seen$y[-300],
+    kernel_x = kernel_gaussian(1), kernel_y = hmm$basis_y$kernel,
+    prior = list(points = points)
+  )
+  expect_equal(got[1, ], predict(fit, y)[1, ], ignore_attr = TRUE,
+    tolerance = 1e-6
+  )
+  blind <- predict(kbr_filter(hmm, NA_real_, start = list(points = points)))
+  expect_lt(abs(blind[[1]] - mean(points)), 0.05)
+})
+
+test_that("angles and rotations stay what they are", {
+  turn <- function(a) {
+    t(vapply(a, function(a) {
+      c(cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, 1)
+    }, numeric(9)))
+  }
+  angles <- with_local_seed(1, cumsum(0.3 + 0.1 * rnorm(250)))
+  y <- with_local_seed(2, cbind(cos(angles), sin(angles)) + 0.2 * rnorm(500))
+  train <- 1:200
+  circle <- kbr_hmm(wrap_angle(angles[train]), y[train, ], space = "circle")
+  filtered <- kbr_filter(circle, y[-train, ])
+  mean <- predict(filtered)
+  expect_true(all(abs(mean) <= pi))
+  truth <- wrap_angle(angles[-train])
+  found <- summary(filtered, truth = truth)
+  expect_equal(found$distance, abs(wrap_angle(mean[, 1] - truth)))
+  seen <- atan2(y[-train, 2], y[-train, 1])
+  expect_lt(found$mse, mean(wrap_angle(seen - truth)^2))
+  rotation <- kbr_hmm(turn(angles[train]), y[train, ], space = "rotation")
+  expect_identical(rotation$basis_x$kernel$type, "rotation")
+  turned <- kbr_filter(rotation, y[-train, ])
+  for (type in c("mean", "map")) {
+    m <- predict(turned, type = type)
+    expect_lt(max(abs(apply(m, 1, function(v) {
+      det(matrix(v, 3)) - 1
+    }))), 1e-10)
+    expect_lt(max(abs(apply(m, 1, function(v) {
+      max(abs(crossprod(matrix(v, 3)) - diag(3)))
+    }))), 1e-10)
+  }
+  yaw <- space_coordinates(turned$hmm$space, predict(turned))[, "yaw"]
+  expect_lt(mean(wrap_angle(yaw - truth)^2), 0.1)
+  expect_equal(
+    space_coordinates(turned$hmm$space, turn(truth))[, "yaw"], truth
+  )
+})
+
+test_that("predictions of all types agree with the weights", {
+  seen <- hmm_data(80, 1)
+  y <- c(hmm_data(5, 2)$y, NA)
+  filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), y)
+  w <- predict(filtered, type = "weights")
+  states <- rbind(
+    matrix(seen$x[1:79], 5, 79, byrow = TRUE), seen$x[2:80]
+  )
+  expect_equal(rowSums(w), rep(1, 6))
+  mean <- rowSums(w * states)
+  expect_equal(predict(filtered)[, 1], mean)
+  expect_equal(
+    predict(filtered, type = "sd")[, 1], sqrt(rowSums(w * states^2) - mean^2)
+  )
+  q <- predict(filtered, type = "quantile", probs = 0.5)
+  expect_true(all(abs(q[, 1, 1] - mean) < 0.5))
+  draws <- predict(filtered, type = "draws", ndraws = 300)
+  expect_identical(dim(draws), c(300L, 1L, 6L))
+  expect_lt(max(abs(colMeans(draws[, 1, ]) - mean)), 0.15)
+  map <- predict(filtered, type = "map")
+  expect_true(all(attr(map, "converged")))
+  at <- seq(-3, 3, by = 0.01)
+  kernel <- filtered$hmm$basis_x$kernel
+  best <- at[max.col(w %*% kernel_matrix(kernel, seen$x[1:79], at))]
+  expect_lt(max(abs(map[1:5, 1] - best[1:5])), 0.02)
+})
+
+test_that("methods of paths", {
+  seen <- hmm_data(80, 1)
+  filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), c(0.5, NA, 1))
+  expect_output(print(filtered$hmm), "State-space model")
+  expect_output(print(filtered), "1 without observation")
+  expect_output(print(kbr_smooth(filtered)), "Smoothed")
+  expect_output(print(kbr_forecast(filtered, 2)), "2 steps after time 3")
+  expect_output(print(summary(filtered, truth = c(0, 0, 0))), "mean square")
+  table <- generics::augment(filtered)
+  expect_identical(nrow(table), 3L)
+  expect_true(all(table$.lower_states <= table$.upper_states))
+  expect_s3_class(posterior::as_draws(filtered, ndraws = 10), "draws_matrix")
+  expect_identical(nobs(filtered), 3L)
+  withr::local_pdf(NULL)
+  expect_equal(plot(filtered, truth = c(0, 0, 0)), table)
+  copy <- unserialize(serialize(filtered, NULL))
+  expect_equal(predict(update(copy, 1)), predict(update(filtered, 1)))
+})
+
+test_that("importance weights, standardised data and several columns work", {
+  seen <- hmm_data(150, 1)
+  new <- hmm_data(40, 2)
+  exact <- linear_kalman(new$y)
+  gap <- function(...) {
+    hmm <- kbr_hmm(...)
+    mean((predict(kbr_filter(hmm, new$y)) - exact$filter)^2)
+  }
+  expect_lt(gap(seen$x, seen$y, method = "iw", delta = 1e-3), 0.1)
+  expect_equal(
+    gap(seen$x, seen$y, scale = TRUE), gap(seen$x, seen$y), tolerance = 1e-6
+  )
+  two <- kbr_hmm(
+    cbind(a = seen$x, b = -seen$x), data.frame(u = seen$y, v = 2 * seen$y)
+  )
+  path <- predict(kbr_filter(two, data.frame(u = new$y, v = 2 * new$y)))
+  expect_identical(colnames(path), c("a", "b"))
+  expect_equal(path[, "a"], -path[, "b"])
+})
+
+test_that("bad input is refused", {
+  seen <- hmm_data(40, 1)
+  refused <- function(class, ...) {
+    expect_error(kbr_hmm(...), class = paste0("kb_error_", class))
+  }
+  refused("argument", seen$x)
+  refused("argument", seen$x, seen$y, log_likelihood = dnorm)
+  refused("argument", seen$x, log_likelihood = 1)
+  refused("outcome", seen$x, seen$y[-1])
+  refused("rows", seen$x[1], seen$y[1])
+  refused("rows", seen$x, seen$y, group = 1:40)
+  refused("argument", seen$x, seen$y, group = 1:3)
+  refused("argument", seen$x, seen$y, delta_smooth = 0)
+  refused("argument", seen$x, seen$y, space = "torus")
+  refused("dimension", cbind(seen$x, seen$x), seen$y, space = "circle")
+  refused("argument", matrix(1, 40, 9), seen$y, space = "rotation")
+  refused("argument", seen$x, seen$y, transitions = list(seen$x))
+  refused("dimension", seen$x, seen$y,
+    transitions = list(from = 1:3, to = 1:4)
+  )
+  refused("unknown_argument", seen$x, seen$y, foo = 1)
+  hmm <- kbr_hmm(seen$x, seen$y)
+  expect_error(kbr_filter(1, 2), class = "kb_error_argument")
+  expect_error(kbr_filter(hmm, cbind(1, 2)), class = "kb_error_columns")
+  expect_error(kbr_filter(hmm, Inf), class = "kb_error_infinite")
+  expect_error(kbr_filter(hmm, 1, start = 1), class = "kb_error_argument")
+  filtered <- kbr_filter(hmm, c(0, 1))
+  expect_error(kbr_smooth(filtered, lag = -1), class = "kb_error_argument")
+  expect_error(kbr_forecast(filtered, 0), class = "kb_error_argument")
+  expect_error(kbr_smooth(hmm), class = "kb_error_argument")
+  expect_error(predict(filtered, type = "mode"), class = "kb_error_argument")
+  expect_error(predict(filtered, probs = 0.1), class = "kb_error_argument")
+  expect_error(summary(filtered, truth = 1:3), class = "kb_error_dimension")
+  expect_error(plot(filtered, columns = "z"), class = "kb_error_argument")
+  flat <- kbr_hmm(seen$x, log_likelihood = function(y, x) rep(-Inf, nrow(x)))
+  expect_error(kbr_filter(flat, 1), class = "kb_error_likelihood")
+})
+
+test_that("an observation far from all others is taken as missing", {
+  seen <- hmm_data(60, 1)
+  hmm <- kbr_hmm(seen$x, seen$y)
+  expect_warning(
+    filtered <- kbr_filter(hmm, c(0.5, 1e6, 0.5)), class = "kb_warning_weights"
+  )
+  expect_identical(filtered$kind[[2]], "next")
+  expect_false(anyNA(predict(filtered)))
+})
