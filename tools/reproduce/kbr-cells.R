@@ -33,10 +33,8 @@ kbr_sizes <- function(data, method, quick) {
 }
 
 cell_settings <- function(cell, control) {
-  list(
-    control, package_versions(if (cell$method == "abc") "abc" else
-      "kernelbayes")
-  )
+  peer <- if (cell$method == "abc") "abc" else "kernelbayes"
+  list(control, package_versions(peer))
 }
 
 fit_cell <- function(cell, control) {

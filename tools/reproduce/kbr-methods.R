@@ -220,6 +220,10 @@ abc_chosen_lines <- function(n, task, pairs, simulation, held = 25) {
     sweeps <- lapply(rows, function(i) abc_sweep(pairs$y[i, ], rest))
   )
   kept <- names(abc_kept(nrow(rest$x)))
+  answers <- lapply(seq_len(nrow(task$y)), function(i) {
+    abc_sweep(task$y[i, ], pairs)
+  })
+  each <- mean(vapply(answers, `[[`, 0, "seconds"))
   lines <- lapply(c("rejection", "loclinear"), function(method) {
     losses <- vapply(kept, function(tolerance) {
       mean(vapply(rows, function(i) {
@@ -227,12 +231,9 @@ abc_chosen_lines <- function(n, task, pairs, simulation, held = 25) {
       }, 0))
     }, 0)
     best <- kept[[which.min(losses)]]
-    answers <- lapply(seq_len(nrow(task$y)), function(i) {
-      abc_sweep(task$y[i, ], pairs)
-    })
-    guess <- t(vapply(answers, function(a) a$means[[method]][[best]],
-      task$y[1, ]))
-    each <- mean(vapply(answers, `[[`, 0, "seconds"))
+    guess <- t(vapply(
+      answers, function(a) a$means[[method]][[best]], task$y[1, ]
+    ))
     line_of(
       paste0(method, "_cv"), n, best, squared_error(guess, task$truth),
       simulation + choosing, each, nrow(task$y)

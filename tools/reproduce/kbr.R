@@ -154,7 +154,9 @@ rank_results <- function(plan, scripts) {
     return(NULL)
   }
   list(
-    ranks = mean_table(runs, c("data", "size", "setting"), c("error", "seconds"))
+    ranks = mean_table(
+      runs, c("data", "size", "setting"), c("error", "seconds")
+    )
   )
 }
 
