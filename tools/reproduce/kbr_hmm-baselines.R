@@ -11,7 +11,9 @@
 #
 # Methods that learn from a training stretch, as kbr_hmm() does:
 #   linear Gaussian model by least squares, then the Kalman filter; states are
-#     the nine numbers of rotation matrices or quaternions
+#     the nine numbers of rotation matrices or quaternions. With the covariance
+#     of all pixels' residuals, or with their variances alone: that filter takes
+#     every pixel for independent news of the state
 #   nearest neighbour
 #   kernel ridge regression of the states on the observations
 # Ridges and bandwidths are chosen on the training stretch, by cross-validation
@@ -244,11 +246,13 @@ least_squares <- function(x, y, ridge) {
 }
 
 # `group` says which rows are of one unbroken stretch.
-learn_linear <- function(states, y, ridge, group = rep(1, nrow(states))) {
+learn_linear <- function(states, y, ridge, group = rep(1, nrow(states)),
+                         diagonal = FALSE) {
   last <- nrow(states)
   pair <- which(group[-1] == group[-last])
   move <- least_squares(states[pair, ], states[pair + 1, ], 1e-3)
   see <- least_squares(states, y, ridge)
+  if (diagonal) see$cov <- diag(diag(see$cov))
   cov <- stats::cov(states)
   linear_model(
     A = move$slope, a = move$offset, Q = move$cov, C = see$slope,
@@ -268,6 +272,11 @@ learned_kalman <- function(states, y, new) {
   ridge <- linear_ridges[[which.min(loss)]]
   model <- learn_linear(states, y, ridge)
   list(mean = kalman_filter(model, new)$mean, facts = c(ridge = ridge))
+}
+
+diagonal_kalman <- function(states, y, new) {
+  model <- learn_linear(states, y, 0, diagonal = TRUE)
+  list(mean = kalman_filter(model, new)$mean, facts = c(ridge = 0))
 }
 
 # ---- blocks -----------------------------------------------------------------
