@@ -117,6 +117,10 @@ hmm_backward_cpp <- function(p, n, e, phi, delta, squared) {
     .Call(`_kernelbayes_hmm_backward_cpp`, p, n, e, phi, delta, squared)
 }
 
+squared_solve_cpp <- function(gram, delta, phi) {
+    .Call(`_kernelbayes_squared_solve_cpp`, gram, delta, phi)
+}
+
 kernel_matrix_cpp <- function(kernel, x, y) {
     .Call(`_kernelbayes_kernel_matrix_cpp`, kernel, x, y)
 }

@@ -14,10 +14,11 @@
 #' not through, the directions of the first. There is no noise: the experiments
 #' add independent Gaussian noise of variance 1e-4 and 1e-3 to the frames.
 #'
-#' A rotation matrix is R = Rz(yaw) Ry(-pitch) Rx(roll), with yaw about the
-#' vertical axis z, positive to the left, pitch positive upwards, roll about the
-#' view, positive where the left side goes up. Its columns are the
-#' directions of the camera's axes forward, left and up in the room.
+#' A rotation matrix is R = Rz(yaw) Ry(pitch) Rx(roll), as in
+#' [plot.kb_kbr_path()]: yaw about the vertical axis z, positive to the left,
+#' pitch positive downwards, roll about the view, positive where the left side
+#' goes up. Its columns are the directions of the camera's axes forward, left
+#' and up in the room.
 #'
 #' @return A list:
 #' * `frames`: matrix, 3600 x 1200, numbers in \[0, 1\]. A row is a frame: red,
@@ -70,16 +71,17 @@ read_camera <- function(file, call = rlang::caller_env()) {
   stored
 }
 
-#' Rotation matrices by columns, one a row: Rz(yaw) Ry(-pitch) Rx(roll)
+#' Rotation matrices by columns, one a row: Rz(yaw) Ry(pitch) Rx(roll)
 #' @noRd
 camera_rotations <- function(angles) {
   cosine <- cos(angles)
   sine <- sin(angles)
   # The camera's axes before it rolls: `level` is left, `above` is up.
   forward <- cbind(cosine[, 1] * cosine[, 2], sine[, 1] * cosine[, 2],
-    sine[, 2])
+    -sine[, 2]
+  )
   level <- cbind(-sine[, 1], cosine[, 1], 0)
-  above <- cbind(-cosine[, 1] * sine[, 2], -sine[, 1] * sine[, 2], cosine[, 2])
+  above <- cbind(cosine[, 1] * sine[, 2], sine[, 1] * sine[, 2], cosine[, 2])
   left <- cosine[, 3] * level + sine[, 3] * above
   up <- cosine[, 3] * above - sine[, 3] * level
   unname(cbind(forward, left, up))

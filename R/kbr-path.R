@@ -384,7 +384,7 @@ plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
     bad_argument(columns, "columns", paste("some of", toString(names)), call)
   }
   if (length(columns) > 1) {
-    old <- graphics::par(mfrow = c(length(columns), 1), mar = c(3.5, 4, 1.5, 1))
+    old <- graphics::par(mfrow = c(length(columns), 1), mar = c(4.2, 4, 1.5, 1))
     on.exit(graphics::par(old))
   }
   for (column in columns) {

@@ -165,13 +165,18 @@ kbr_rows <- function(fit, newdata, call) {
   )
 }
 
-#' A vector is one observation where the fit has several columns
+#' A vector is one observation where the fit has several columns, and several
+#' observations where it has one, whatever its name
 #' @noRd
 observation_rows <- function(fit, newdata) {
-  several <- length(fit$mould$columns)
-  one <- is.numeric(newdata) && is.null(dim(newdata)) && several > 1 &&
-    length(newdata) == several
-  if (one) {
+  columns <- names(fit$mould$columns)
+  if (!is.numeric(newdata) || !is.null(dim(newdata))) {
+    return(newdata)
+  }
+  if (length(columns) == 1) {
+    return(matrix(newdata, ncol = 1, dimnames = list(NULL, columns)))
+  }
+  if (length(newdata) == length(columns)) {
     return(matrix(newdata, 1, dimnames = list(NULL, names(newdata))))
   }
   newdata

@@ -408,6 +408,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// squared_solve_cpp
+Eigen::VectorXd squared_solve_cpp(const Eigen::MatrixXd& gram, double delta, const Eigen::VectorXd& phi);
+RcppExport SEXP _kernelbayes_squared_solve_cpp(SEXP gramSEXP, SEXP deltaSEXP, SEXP phiSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type gram(gramSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
+    rcpp_result_gen = Rcpp::wrap(squared_solve_cpp(gram, delta, phi));
+    return rcpp_result_gen;
+END_RCPP
+}
 // kernel_matrix_cpp
 Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, const Eigen::Map<Eigen::MatrixXd>& y);
 RcppExport SEXP _kernelbayes_kernel_matrix_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP ySEXP) {
@@ -970,6 +982,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_hmm_update_cpp", (DL_FUNC) &_kernelbayes_hmm_update_cpp, 6},
     {"_kernelbayes_hmm_update_by_moments_cpp", (DL_FUNC) &_kernelbayes_hmm_update_by_moments_cpp, 6},
     {"_kernelbayes_hmm_backward_cpp", (DL_FUNC) &_kernelbayes_hmm_backward_cpp, 6},
+    {"_kernelbayes_squared_solve_cpp", (DL_FUNC) &_kernelbayes_squared_solve_cpp, 3},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},

@@ -44,3 +44,9 @@ Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::M
                             Rcpp::Named("features") = out.features,
                             Rcpp::Named("sum") = out.sum);
 }
+
+// [[Rcpp::export(rng = false)]]
+Eigen::VectorXd squared_solve_cpp(const Eigen::MatrixXd& gram, double delta,
+                                  const Eigen::VectorXd& phi) {
+  return kbr::squared_solve(gram, delta, phi);
+}

@@ -4,6 +4,7 @@
 # Sourced by the other scripts, or run by itself:
 #   Rscript tools/deps.R [tests] [quickstart] [check] [coverage] [reproduce]
 #     [reproduce_bark] [reproduce_kgs] [reproduce_kbr]
+#     [reproduce_kbr_hmm]
 # Only base R is used, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -39,7 +40,8 @@ extras <- list(
   ),
   reproduce_kbr = list(
     required = c("abc", "future.apply"), useful = character()
-  )
+  ),
+  reproduce_kbr_hmm = list(required = "future.apply", useful = "KFAS")
 )
 
 debian_library <- "/usr/lib/R/site-library"

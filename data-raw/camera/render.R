@@ -20,7 +20,7 @@ wave <- function(t, amplitude, period, phase) {
 camera_path <- function(t = seq_len(n_frames)) {
   radians <- cbind(
     yaw = wave(t, c(1.3, 0.5), c(353, 137), c(0, 0.2)),
-    pitch = wave(t, c(0.4, 0.2), c(251, 97), c(0.4, 0.9)),
+    pitch = wave(t, c(0.4, 0.2), c(251, 97), c(0.9, 0.4)),
     roll = wave(t, c(0.4, 0.2), c(419, 157), c(0.7, 0.1))
   )
   out <- round(1e6 * radians)

@@ -99,6 +99,15 @@ test_that("blocks of pivots are those of greedy pivoting one by one", {
   }
 })
 
+test_that("a point that begins to tie amid a block is not passed over", {
+  x <- (-1)^(1:700) * 1:700
+  # The first ties with the rest, not with the second and third.
+  d <- c(1 - 1.2e-12, 1, 1, rep(1 - 0.5e-12, 697))
+  ic <- incomplete_cholesky_gram(diag(d), x, 8)
+  expect_identical(ic$pivots, c(2L, 3L, 1L, 4:8))
+  expect_identical(ic$pivots, reference(diag(d), tie_order(x), 8)$pivots)
+})
+
 test_that("the residual is the trace of the Schur complement", {
   x <- points(40, 2)
   kernel <- kernel_gaussian(1)
@@ -252,6 +261,11 @@ test_that("edge cases and bad input", {
   expect_identical(dim(none$factor), c(0L, 0L))
   same <- incomplete_cholesky(kernel_gaussian(1), rep(2, 10), tol = 0)
   expect_identical(same$factor, matrix(1, 10, 1))
+
+  # Roots whose squares fall short.
+  diagonal <- incomplete_cholesky_gram(diag(30:1), tol = 0)
+  expect_identical(diagonal$residual, 0)
+  expect_identical(diag(diagonal$factor), sqrt(30:1))
 
   x <- points(5, 2)
   k <- kernel_gaussian(1)

@@ -409,3 +409,23 @@ test_that("an observation far from all others is taken as missing", {
   expect_identical(filtered$kind[[2]], "next")
   expect_false(anyNA(predict(filtered)))
 })
+
+test_that("S (S^2 + delta)^-1 phi keeps its digits for any delta", {
+  with_local_seed(1, {
+    r <- 30
+    q <- qr.Q(qr(matrix(rnorm(r * r), r)))
+    d <- rnorm(r) * 10^seq(0, -6, length.out = r)
+    phi <- rnorm(r)
+  })
+  s <- q %*% (d * t(q))
+  s <- (s + t(s)) / 2
+  for (delta in 10^c(0, -3, -6, -9, -12, -16)) {
+    wanted <- q %*% (d / (d^2 + delta) * crossprod(q, phi))
+    got <- squared_solve_cpp(s, delta, phi)
+    # The problem itself loses as many digits as |S| / sqrt(delta) has.
+    expect_lt(
+      max(abs(got - wanted)) / max(abs(wanted)),
+      100 * .Machine$double.eps * max(1, max(abs(d)) / sqrt(delta))
+    )
+  }
+})

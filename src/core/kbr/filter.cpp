@@ -39,15 +39,33 @@ VectorXd ridge_solve(MatrixXd gram, double delta, const VectorXd& phi) {
   return gram.selfadjointView<Eigen::Lower>().llt().solve(phi);
 }
 
-}  // namespace
-
-VectorXd squared_solve(const MatrixXd& gram, double delta,
+// Re[(S + i sqrt(delta) I)^-1 phi].
+VectorXd complex_solve(const MatrixXd& gram, double delta,
                        const VectorXd& phi) {
   MatrixXcd shifted = gram.cast<std::complex<double>>();
   shifted.diagonal().array() += std::complex<double>(0, std::sqrt(delta));
   return shifted.partialPivLu()
       .solve(phi.cast<std::complex<double>>())
       .real();
+}
+
+}  // namespace
+
+VectorXd squared_solve(const MatrixXd& gram, double delta,
+                       const VectorXd& phi) {
+  // Refinement needs a factor with a digit or more.
+  if (gram.squaredNorm() > 1e10 * delta) {
+    return complex_solve(gram, delta, phi);
+  }
+  MatrixXd square = MatrixXd::Zero(gram.rows(), gram.cols());
+  square.triangularView<Eigen::Lower>() += gram * gram;
+  square.diagonal().array() += delta;
+  const auto factor = square.selfadjointView<Eigen::Lower>().llt();
+  VectorXd x = factor.solve(gram * phi);
+  for (int step = 0; step < 2; ++step) {
+    x += factor.solve(gram * (phi - gram * x) - delta * x);
+  }
+  return x;
 }
 
 MatrixXd third_moments(const Features& left, const Features& right) {

@@ -5,8 +5,9 @@
 namespace kernelbayes {
 namespace kbr {
 
-/// Re[(S + i sqrt(delta) I)^-1 phi] = S (S^2 + delta I)^-1 phi for a symmetric
-/// S: one complex factorisation in place of eigenvectors, as exact and faster.
+/// S (S^2 + delta I)^-1 phi for a symmetric S. By a Cholesky factor of the
+/// square, whose lost digits iterative refinement brings back; where they would
+/// be too many, as Re[(S + i sqrt(delta) I)^-1 phi].
 Eigen::VectorXd squared_solve(const Eigen::MatrixXd& gram, double delta,
                               const Eigen::VectorXd& phi);
 
