@@ -28,10 +28,10 @@ line_of <- function(method, size, setting, error, once, each, count) {
   )
 }
 
-quiet_rank <- function(expr) {
-  withCallingHandlers(expr, kb_warning_rank = function(w) {
-    invokeRestart("muffleWarning")
-  })
+# Ranks and bandwidths are part of what is compared.
+quietly <- function(expr) {
+  muffle <- function(w) invokeRestart("muffleWarning")
+  withCallingHandlers(expr, kb_warning_rank = muffle, kb_warning_far = muffle)
 }
 
 # ---- kbr() ------------------------------------------------------------------
@@ -72,8 +72,8 @@ kbr_widened <- function(pairs, factor, c0) {
 }
 
 kbr_line <- function(variant, n, task, pairs, simulation) {
-  fitting <- cpu_seconds(fit <- quiet_rank(kbr_variants[[variant]](pairs)))
-  answering <- cpu_seconds(guess <- stats::predict(fit, task$y))
+  fitting <- cpu_seconds(fit <- quietly(kbr_variants[[variant]](pairs)))
+  answering <- cpu_seconds(guess <- quietly(stats::predict(fit, task$y)))
   chosen <- attr(fit, "chosen")
   line_of(
     variant, n, if (is.null(chosen)) "" else chosen,
@@ -85,12 +85,13 @@ kbr_line <- function(variant, n, task, pairs, simulation) {
 # Errors of all settings of the grid. Only one of them is reported: in kbr.R.
 kbr_grid_lines <- function(n, task, pairs) {
   lines <- lapply(kbr_grid$bandwidths, function(factor) {
-    fit <- quiet_rank(kbr_widened(pairs, factor, 1))
+    fit <- quietly(kbr_widened(pairs, factor, 1))
     lapply(kbr_grid$c0, function(c0) {
       fit <- stats::update(fit, eps = c0 / n, delta = 2 * c0 / n)
       line_of(
         "grid", n, paste0(factor, ", ", c0),
-        squared_error(stats::predict(fit, task$y), task$truth), NA, NA, 1
+        squared_error(quietly(stats::predict(fit, task$y)), task$truth), NA, NA,
+        1
       )
     })
   })
@@ -144,7 +145,9 @@ abc_sweep <- function(y, pairs) {
       rows <- order[seq_len(k)]
       weights <- 1 - (distance[rows] / distance[rows[[k]]])^2
       x <- cbind(1, sweep(table$ss[rows, , drop = FALSE], 2, y))
-      stats::lm.wfit(x, table$unadj.values[rows, ], weights)$coefficients[1, ]
+      cross <- crossprod(x * weights, cbind(x, table$unadj.values[rows, ]))
+      inside <- seq_len(ncol(x))
+      solve(cross[, inside], cross[, -inside, drop = FALSE])[1, ]
     })
   )
   list(
@@ -170,9 +173,12 @@ plain_rejection <- function(y, pairs, k) {
   colMeans(pairs$x[distance <= cut, , drop = FALSE])
 }
 
-abc_table_lines <- function(n, task, pairs, simulation) {
+abc_sweeps <- function(y, pairs) {
+  lapply(seq_len(nrow(y)), function(i) abc_sweep(y[i, ], pairs))
+}
+
+abc_table_lines <- function(sweeps, n, task, pairs, simulation) {
   count <- nrow(task$y)
-  sweeps <- lapply(seq_len(count), function(i) abc_sweep(task$y[i, ], pairs))
   seconds <- function(part) mean(vapply(sweeps, `[[`, 0, part))
   kept <- abc_kept(n)
   plain <- cpu_seconds(plain_rejection(task$y[1, ], pairs, kept[[1]]))
@@ -202,9 +208,10 @@ abc_scores <- function(name, r, sizes) {
   lines <- lapply(sizes, function(n) {
     set.seed(2e6 + r)
     simulation <- cpu_seconds(pairs <- draw_pairs(task$model, n))
+    sweeps <- abc_sweeps(task$y, pairs)
     rbind(
-      abc_table_lines(n, task, pairs, simulation),
-      if (n <= 1e5) abc_chosen_lines(n, task, pairs, simulation)
+      abc_table_lines(sweeps, n, task, pairs, simulation),
+      if (n <= 1e5) abc_chosen_lines(sweeps, n, task, pairs, simulation)
     )
   })
   do.call(rbind, lines)
@@ -213,26 +220,23 @@ abc_scores <- function(name, r, sizes) {
 # The tolerance by cross-validation, as cv4abc() does it: 25 pairs of the table
 # as observations, the squared distance of the mean from their states. These
 # leave the table. Its time is counted.
-abc_chosen_lines <- function(n, task, pairs, simulation, held = 25) {
+abc_chosen_lines <- function(sweeps, n, task, pairs, simulation, held = 25) {
   rows <- seq_len(held)
   rest <- lapply(pairs, function(part) part[-rows, , drop = FALSE])
   choosing <- cpu_seconds(
-    sweeps <- lapply(rows, function(i) abc_sweep(pairs$y[i, ], rest))
+    tried <- abc_sweeps(pairs$y[rows, , drop = FALSE], rest)
   )
   kept <- names(abc_kept(nrow(rest$x)))
-  answers <- lapply(seq_len(nrow(task$y)), function(i) {
-    abc_sweep(task$y[i, ], pairs)
-  })
-  each <- mean(vapply(answers, `[[`, 0, "seconds"))
+  each <- mean(vapply(sweeps, `[[`, 0, "seconds"))
   lines <- lapply(c("rejection", "loclinear"), function(method) {
     losses <- vapply(kept, function(tolerance) {
       mean(vapply(rows, function(i) {
-        sum((sweeps[[i]]$means[[method]][[tolerance]] - pairs$x[i, ])^2)
+        sum((tried[[i]]$means[[method]][[tolerance]] - pairs$x[i, ])^2)
       }, 0))
     }, 0)
     best <- kept[[which.min(losses)]]
     guess <- t(vapply(
-      answers, function(a) a$means[[method]][[best]], task$y[1, ]
+      sweeps, function(s) s$means[[method]][[best]], task$y[1, ]
     ))
     line_of(
       paste0(method, "_cv"), n, best, squared_error(guess, task$truth),
@@ -256,7 +260,7 @@ rate_scores <- function(d, r, sizes) {
   lines <- lapply(sizes, function(n) {
     set.seed(2e6 + r)
     pairs <- draw_pairs(task$model, n)
-    fit <- quiet_rank(kbr(pairs$x, pairs$y, rank = 100))
+    fit <- quietly(kbr(pairs$x, pairs$y, rank = 100))
     errors <- vapply(rate_settings, function(schedule) {
       if (!is.null(schedule)) fit <- stats::update(fit, eps = schedule())
       squared_error(stats::predict(fit, task$y), task$truth)
@@ -279,7 +283,7 @@ rank_scores <- function(d, r, n, ranks) {
   pairs <- draw_pairs(task$model, n)
   lines <- lapply(ranks, function(rank) {
     seconds <- cpu_seconds(
-      fit <- quiet_rank(kbr(pairs$x, pairs$y, rank = rank))
+      fit <- quietly(kbr(pairs$x, pairs$y, rank = rank))
     )
     data.frame(
       size = n, setting = as.character(rank), seconds = seconds,

@@ -1,7 +1,7 @@
 # The experiments on kernel Bayes' rule of Fukumizu, Song and Gretton (2010)
 # that need no hidden Markov model, with package abc:
 #
-#   Rscript tools/reproduce/kbr.R            all of it: about 12 minutes
+#   Rscript tools/reproduce/kbr.R            all of it: about 13 minutes
 #   Rscript tools/reproduce/kbr.R --quick    two repeats, small: to see it run
 #
 #   --cache=folder    where finished runs are kept; a run that was stopped goes
