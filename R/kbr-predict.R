@@ -80,7 +80,7 @@ predict.kb_kbr <- function(object, newdata = NULL,
   given <- list(
     f = f, probs = probs, ndraws = ndraws, at = at, bandwidth = bandwidth
   )
-  refuse_unused(given, type, kbr_type_arguments, call)
+  refuse_type_arguments(given, type, kbr_type_arguments, call)
   seen <- kbr_seen(object, newdata, call)
   warn_far(seen, call)
   values <- switch(type,
@@ -121,7 +121,7 @@ kbr_type_arguments <- list(
 
 #' Arguments that a type does not have are errors, not ignored
 #' @noRd
-refuse_unused <- function(given, type, types, call) {
+refuse_type_arguments <- function(given, type, types, call) {
   for (name in names(given)) {
     if (!is.null(given[[name]]) && !type %in% types[[name]]) {
       kb_abort(c(
