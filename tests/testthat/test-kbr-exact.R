@@ -276,6 +276,18 @@ test_that("scaling is that of the data, and undone", {
   )
 })
 
+test_that("sums over blocks of rows are sums over all rows", {
+  for (n in c(1, 511, 512, 513, 1100)) {
+    r <- normal_points(n, 5, 1)
+    other <- normal_points(n, 3, 2)
+    w <- normal_points(n, 1, 3)[, 1]
+    expect_close(features_gram_cpp(r, NULL), crossprod(r), 1e-13)
+    expect_close(features_gram_cpp(r, w), crossprod(r, w * r), 1e-12)
+    expect_close(features_cross_cpp(r, other, w), crossprod(r, w * other), 1e-12)
+    expect_true(isSymmetric(features_gram_cpp(r, w), tol = 0))
+  }
+})
+
 # Bayes' rule ------------------------------------------------------------------
 
 test_that("with discrete states and observations it is Bayes' rule", {
