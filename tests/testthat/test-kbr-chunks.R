@@ -319,11 +319,11 @@ test_that("files of an arrow Dataset are chunks", {
     note = "text"
   )
   for (i in 1:3) {
-    arrow::write_parquet(
+    arrow_export("write_parquet")(
       table[200 * (i - 1) + 1:200, ], file.path(folder, paste0(i, ".parquet"))
     )
   }
-  dataset <- arrow::open_dataset(folder)
+  dataset <- arrow_export("open_dataset")(folder)
   chunks <- kbr_chunks(dataset,
     states = c("a", "b"), observations = c("y1", "y2")
   )
