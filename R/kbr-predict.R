@@ -46,10 +46,10 @@ kbr_types <- c(
 #' `"embedding"`; the other types have no meaning without weights that sum to
 #' one.
 #'
-#' Rows of missing values give `NA` (`NULL` in lists). An observation so far from all others that
-#' its kernel says nothing is a warning of class `kb_warning_far`, and one whose
-#' weights cancel in their sum gives `NA` and a warning of class
-#' `kb_warning_weights`.
+#' Rows of missing values give `NA` (`NULL` in lists). An observation so far
+#' from all others that its kernel says nothing is a warning of class
+#' `kb_warning_far`, and one whose weights cancel in their sum gives `NA` and a
+#' warning of class `kb_warning_weights`.
 #'
 #' @section Errors: Columns that are not those of the fit are an error of class
 #'   `kb_error_columns`, infinite values `kb_error_infinite`, arguments of

@@ -283,7 +283,9 @@ test_that("sums over blocks of rows are sums over all rows", {
     w <- normal_points(n, 1, 3)[, 1]
     expect_close(features_gram_cpp(r, NULL), crossprod(r), 1e-13)
     expect_close(features_gram_cpp(r, w), crossprod(r, w * r), 1e-12)
-    expect_close(features_cross_cpp(r, other, w), crossprod(r, w * other), 1e-12)
+    expect_close(
+      features_cross_cpp(r, other, w), crossprod(r, w * other), 1e-12
+    )
     expect_true(isSymmetric(features_gram_cpp(r, w), tol = 0))
   }
 })
