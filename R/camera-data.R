@@ -8,8 +8,8 @@
 #'
 #' The room was rendered with POV-Ray 3.7 for this package, after the experiment
 #' of Fukumizu, Song and Gretton, of which the room and the path are not
-#' published. Frames are 20 x 20 pixels, each the mean of 16 rays or more, 8
-#' bits in the colour space sRGB. Each angle is the sum of two sine waves with
+#' published. Frames are 20 x 20 pixels, each the mean of 16 rays or more, in
+#' 64 levels of the colour space sRGB. Each angle is the sum of two sine waves with
 #' periods between 97 and 419 frames; the second half of the path passes near,
 #' not through, the directions of the first. There is no noise: the experiments
 #' add independent Gaussian noise of variance 1e-4 and 1e-3 to the frames.
@@ -49,11 +49,14 @@ camera_data <- function() {
   angles <- 1e-6 * stored$angles
   n <- nrow(angles)
   list(
-    frames = t(matrix(as.integer(stored$frames) / 255, ncol = n)),
+    frames = t(matrix(as.integer(stored$frames) / camera_levels, ncol = n)),
     rotations = camera_rotations(angles), angles = angles,
     train = seq_len(n) <= n / 2
   )
 }
+
+# Frames are kept as whole numbers from 0 to this, one byte each.
+camera_levels <- 63
 
 #' Bytes of the frames, frame after frame, and angles in microradians
 #' @noRd

@@ -43,7 +43,6 @@
 #'   \eqn{y_i} (n x d_y) that returns n numbers or a numeric matrix of n rows.
 #' @param prior A [kernel_mean()] of X with the kernel of `object`
 #'   (`object$kernel_x`).
-#' @param digits Significant digits.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return `cond_embedding()`: a list of class `kb_cond_embedding`, plain R

@@ -92,8 +92,8 @@ dataset_chunks <- function(dataset, states, observations, call) {
   }
   format <- dataset$format$type
   read <- function(i) {
-    table <- arrow::open_dataset(files[[i]], format = format)
-    table <- arrow::Scanner$create(table,
+    table <- arrow_export("open_dataset")(files[[i]], format = format)
+    table <- arrow_export("Scanner")$create(table,
       projection = c(states, observations)
     )$ToTable()
     table <- as.matrix(as.data.frame(table))
@@ -471,3 +471,8 @@ chunked_has_no <- function(what, call = rlang::caller_env()) {
     i = "A fit of a part of the pairs in memory has it."
   ), "not_defined", call = call)
 }
+
+#' What the package arrow exports: it is not among the suggested packages,
+#' because it is too hard to install for most
+#' @noRd
+arrow_export <- function(name) getExportedValue("arrow", name)

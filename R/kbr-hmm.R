@@ -47,7 +47,9 @@
 #'   of angles acts on their cosine and sine.
 #' @param eps,delta As in [kbr()], n the number of training pairs; defaults
 #'   `0.1 / n` and `2 * eps`.
-#' @param delta_smooth Regularisation of [kbr_smooth()], a positive number.
+#' @param delta_smooth Regularisation of [kbr_smooth()], a positive number. The
+#'   default served linear, rotating and oscillating models alike; smaller
+#'   values make the smoother worse than the filter where T is small.
 #' @param rank,tol As in [kbr()].
 #' @param method `"kbr"`, or `"iw"` for importance-weighted updates.
 #' @param scale Standardise states (in the plane: no angles or rotations) and
@@ -76,7 +78,7 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
                     log_likelihood = NULL, group = NULL,
                     space = c("euclidean", "circle", "rotation"),
                     kernel_x = NULL, kernel_y = NULL, eps = NULL, delta = NULL,
-                    delta_smooth = 1e-2, rank = "auto", tol = NULL,
+                    delta_smooth = 0.3, rank = "auto", tol = NULL,
                     method = c("kbr", "iw"), scale = FALSE, seed = NULL,
                     progress = NULL, ...) {
   started <- now()

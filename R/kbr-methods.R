@@ -52,10 +52,10 @@ prior_line <- function(prior) {
 #' @param object A fit of [kbr()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_kbr`: `fit`, `states` (a data frame with
-#'   one line a column of states: `prior_mean` and `prior_sd` (`NA` where
-#'   only kernel values of the prior are known), `rmse` of the posterior means at the fit's own observations and
-#'   `posterior_sd`, the root of their mean variance) and `diagnostics`, see
-#'   [diagnostics()][diagnostics.kb_kbr].
+#'   one line a column of states: `prior_mean` and `prior_sd`, `NA` where only
+#'   kernel values of the prior are known, `rmse` of the posterior means at the
+#'   fit's own observations and `posterior_sd`, the root of their mean variance)
+#'   and `diagnostics`, see [diagnostics()][diagnostics.kb_kbr].
 #' @export
 summary.kb_kbr <- function(object, ...) {
   check_no_dots(...)

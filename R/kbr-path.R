@@ -80,7 +80,7 @@ predict.kb_kbr_path <- function(object,
   type <- check_choice(type, c(
     "mean", "map", "sd", "quantile", "weights", "draws"
   ))
-  refuse_unused(list(probs = probs, ndraws = ndraws), type,
+  refuse_type_arguments(list(probs = probs, ndraws = ndraws), type,
     list(probs = "quantile", ndraws = "draws"), call
   )
   switch(type,

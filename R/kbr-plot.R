@@ -40,7 +40,8 @@ plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
   w <- one_observation(x, newdata, call)
   most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
   columns <- state_columns(x, columns, most, exactly = type == "joint", call)
-  n <- if (is.null(n)) c(200, 50)[[1 + (type == "joint")]] else check_count(n, 10)
+  usual <- if (type == "joint") 50 else 200
+  n <- if (is.null(n)) usual else check_count(n, 10)
   invisible(switch(type,
     marginals = plot_marginals(x, w, columns, level, n, ...),
     joint = plot_joint(x, w, columns, n, ...),
@@ -120,7 +121,7 @@ plot_marginal <- function(fit, w, column, level, n, ...) {
     marginal_density(u, matrix(prior$weights, 1), at)
   }
   base_plot(list(
-    x = range(at), y = c(min(0, posterior), max(before, posterior, na.rm = TRUE)),
+    x = range(at), y = range(0, posterior, before, na.rm = TRUE),
     type = "n", xlab = column, ylab = "density"
   ), ...)
   graphics::polygon(c(at, rev(at)), c(before, 0 * before),

@@ -46,10 +46,10 @@ kbr_types <- c(
 #' `"embedding"`; the other types have no meaning without weights that sum to
 #' one.
 #'
-#' Rows of missing values give `NA` (`NULL` in lists). An observation so far from all others that
-#' its kernel says nothing is a warning of class `kb_warning_far`, and one whose
-#' weights cancel in their sum gives `NA` and a warning of class
-#' `kb_warning_weights`.
+#' Rows of missing values give `NA` (`NULL` in lists). An observation so far
+#' from all others that its kernel says nothing is a warning of class
+#' `kb_warning_far`, and one whose weights cancel in their sum gives `NA` and a
+#' warning of class `kb_warning_weights`.
 #'
 #' @section Errors: Columns that are not those of the fit are an error of class
 #'   `kb_error_columns`, infinite values `kb_error_infinite`, arguments of
@@ -80,7 +80,7 @@ predict.kb_kbr <- function(object, newdata = NULL,
   given <- list(
     f = f, probs = probs, ndraws = ndraws, at = at, bandwidth = bandwidth
   )
-  refuse_unused(given, type, kbr_type_arguments, call)
+  refuse_type_arguments(given, type, kbr_type_arguments, call)
   seen <- kbr_seen(object, newdata, call)
   warn_far(seen, call)
   values <- switch(type,
@@ -121,7 +121,7 @@ kbr_type_arguments <- list(
 
 #' Arguments that a type does not have are errors, not ignored
 #' @noRd
-refuse_unused <- function(given, type, types, call) {
+refuse_type_arguments <- function(given, type, types, call) {
   for (name in names(given)) {
     if (!is.null(given[[name]]) && !type %in% types[[name]]) {
       kb_abort(c(

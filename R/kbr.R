@@ -42,9 +42,10 @@
 #' @section Regularisation:
 #' `eps` and `delta` are as in the formula above, where `eps` is multiplied by
 #' n. The defaults are `eps` = 0.1 / n, `delta` = 2 `eps`, and 1e-3 for
-#' `method = "iw"`. With all features kept, the weights no longer depend on
-#' the prior as `delta` goes to 0: see the diagnostics. [kbr_schedule()] has the rates for which
-#' consistency was proved, [tune_kbr()] chooses by cross-validation.
+#' `method = "iw"`. With all features kept, the weights no longer depend on the
+#' prior as `delta` goes to 0: see the diagnostics. [kbr_schedule()] has the
+#' rates for which consistency was proved, [tune_kbr()] chooses by
+#' cross-validation.
 #'
 #' @param x The states that are to be inferred, rows are pairs: a numeric
 #'   matrix, a data frame of numeric columns or a vector; or a formula whose

@@ -67,8 +67,8 @@ check_outcome_matrix <- function(y, arg, n, rows_of, call) {
   y
 }
 
-#' Terms of a response must be numbers: of factors and dates `cbind()` would take
-#' the codes
+#' Terms of a response must be numbers: `cbind()` takes the codes of factors and
+#' dates
 #' @param response A call of `cbind()`.
 #' @noRd
 refuse_codes <- function(response, data, call) {

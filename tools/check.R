@@ -51,10 +51,12 @@ check_environment <- function() {
     Sys.setenv(MAKEFLAGS = "-j2")
   }
   # The installed size is measured without debugging information, which
-  # Debian's flags add; the symbol table stays for the check of compiled code.
+  # Debian's flags add, and local symbols; global ones stay for the check of
+  # compiled code.
   if (Sys.info()[["sysname"]] == "Linux") {
     Sys.setenv(
-      "_R_SHLIB_STRIP_" = "true", R_STRIP_SHARED_LIB = "strip --strip-debug"
+      "_R_SHLIB_STRIP_" = "true",
+      R_STRIP_SHARED_LIB = "strip --strip-debug --discard-all"
     )
   }
   if (!"--remote" %in% args) {

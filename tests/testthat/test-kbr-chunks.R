@@ -69,6 +69,14 @@ test_that("chunks give what memory gives", {
   expect_same_posterior(one, quietly(kbr(pairs$x, pairs$y, rank = 40)))
 })
 
+test_that("spread is about the mean: states far from 0", {
+  moved <- list(x = pairs$x + 1e7, y = pairs$y)
+  chunked <- quietly(kbr(in_chunks(data = moved), rank = 40))
+  fit <- quietly(kbr(pairs$x, pairs$y, rank = 40))
+  variance <- function(fit) quietly(predict(fit, new, type = "sd"))^2
+  expect_equal(variance(chunked), variance(fit), tolerance = 1e-6)
+})
+
 test_that("two workers give what one process gives", {
   here <- lapply(settings[c("prior", "iw", "scaled")], function(setting) {
     quietly(do.call(kbr, c(list(in_chunks()), f = f, setting)))
@@ -311,11 +319,11 @@ test_that("files of an arrow Dataset are chunks", {
     note = "text"
   )
   for (i in 1:3) {
-    arrow::write_parquet(
+    arrow_export("write_parquet")(
       table[200 * (i - 1) + 1:200, ], file.path(folder, paste0(i, ".parquet"))
     )
   }
-  dataset <- arrow::open_dataset(folder)
+  dataset <- arrow_export("open_dataset")(folder)
   chunks <- kbr_chunks(dataset,
     states = c("a", "b"), observations = c("y1", "y2")
   )

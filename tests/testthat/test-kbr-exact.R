@@ -32,6 +32,20 @@ test_that("those tests have indefinite matrices, and mu of both signs", {
   }
 })
 
+test_that("where the raw sum is negative, weights still sum to one", {
+  prior <- kbr_priors(pairs$x)$sample
+  fit <- suppressWarnings(
+    kbr(pairs$x, pairs$y, prior = prior$given, rank = 15, delta = 1e-8)
+  )
+  at <- t(c(6, -3))
+  w <- suppressWarnings(predict(fit, at, type = "weights"))
+  dense <- dense_of_fit(fit, prior, at)$w
+  expect_lt(sum(dense), -0.01)
+  expect_equal(sum(w), 1)
+  # The dense inverse has lost digits at this delta.
+  expect_close(w, t(dense) / sum(dense), 1e-6)
+})
+
 test_that("moments are those of the dense weights", {
   # Squares are about the states' mean, which does not matter to the result.
   x <- sweep(pairs$x, 2, c(3, -20), "+")
@@ -262,6 +276,20 @@ test_that("scaling is that of the data, and undone", {
   )
 })
 
+test_that("sums over blocks of rows are sums over all rows", {
+  for (n in c(1, 511, 512, 513, 1100)) {
+    r <- normal_points(n, 5, 1)
+    other <- normal_points(n, 3, 2)
+    w <- normal_points(n, 1, 3)[, 1]
+    expect_close(features_gram_cpp(r, NULL), crossprod(r), 1e-13)
+    expect_close(features_gram_cpp(r, w), crossprod(r, w * r), 1e-12)
+    expect_close(
+      features_cross_cpp(r, other, w), crossprod(r, w * other), 1e-12
+    )
+    expect_true(isSymmetric(features_gram_cpp(r, w), tol = 0))
+  }
+})
+
 # Bayes' rule ------------------------------------------------------------------
 
 test_that("with discrete states and observations it is Bayes' rule", {
@@ -456,6 +484,24 @@ test_that("quantiles are those of the increasing function nearest to F", {
   expect_true(any(predict(fits$kbr, new, type = "weights") < 0))
 })
 
+test_that("quantiles of ties do not depend on their order", {
+  x <- c(1, 1, 1, 2, 2, 3)
+  w <- c(0.6, -0.3, 0.2, 0.5, -0.2, 0.2)
+  orders <- list(1:6, c(2, 1, 3, 5, 4, 6), c(3, 2, 1, 5, 4, 6))
+  for (order in orders) {
+    # F is 0.5 at 1, 0.8 at 2.
+    expect_identical(
+      signed_quantiles(x, w[order], c(0.3, 0.45, 0.55, 0.79, 0.81)),
+      c(1, 1, 2, 2, 3)
+    )
+  }
+  # The smallest x with F(x) >= p.
+  expect_identical(
+    signed_quantiles(c(1, 2, 4), c(0.25, 0.25, 0.5), c(0.25, 0.5, 0.6)),
+    c(1, 2, 4)
+  )
+})
+
 test_that("the nearest increasing sequence is that of isoreg()", {
   for (seed in 1:5) {
     v <- normal_points(50, 1, seed)[, 1] + seq_len(50) / 20
@@ -478,6 +524,12 @@ test_that("the density is a weighted sum of normal densities", {
     }, numeric(7))
     expect_close(found, wanted, 1e-10)
   }
+  # Far from 0 too.
+  moved <- kbr(pairs$x + 1e7, pairs$y, method = "iw")
+  expect_close(
+    predict(moved, new, type = "density", at = at + 1e7),
+    predict(fits$iw, new, type = "density", at = at), 1e-6
+  )
   # The default: Silverman's rule, s of the posterior, m = 1 / sum(w^2).
   fit <- fits$iw
   w <- predict(fit, new, type = "weights")
@@ -522,6 +574,31 @@ test_that("the mode is the highest point of the embedding", {
       at_map <- predict(means[[i]], map[i, , drop = FALSE])
       expect_gte(at_map, max(on_grid))
       expect_lt(max(abs(grid[which.max(on_grid), ] - map[i, ])), 0.06)
+    }
+  }
+})
+
+test_that("of several modes the highest is found, in any order of the pairs", {
+  # Three modes, at -2, 0 and 2, of which the middle one, where the mean leads,
+  # is the lowest. The prior says which of the others is highest.
+  x <- seq(-3, 3, length.out = 301)
+  y <- cos(pi * x) + 0.1 * normal_points(301, 1, 2)[, 1]
+  kernel <- kernel_gaussian(0.3)
+  for (side in c(-1L, 1L)) {
+    weights <- ifelse(abs(x) < 1, 1, ifelse(x * side > 0, 1.6, 1.4))
+    for (order in list(1:301, 301:1)) {
+      fit <- kbr(x[order], y[order], kernel, kernel,
+        prior = list(points = x, weights = weights), eps = 1e-4
+      )
+      embedding <- predict(fit, 1, type = "embedding")[[1]]
+      height <- vapply(c(-2, 0, 2), function(at) {
+        max(predict(embedding, seq(at - 0.5, at + 0.5, 0.01)))
+      }, 0)
+      expect_identical(order(height), c(2L, 2L - side, 2L + side))
+      map <- predict(fit, 1, type = "map")
+      expect_gte(predict(embedding, as.vector(map)), max(height))
+      expect_lt(abs(map[[1]] - 2 * side), 0.3)
+      expect_lt(abs(predict(fit, 1)), 0.5)
     }
   }
 })

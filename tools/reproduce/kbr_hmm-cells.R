@@ -53,6 +53,7 @@ simulated_task <- function(data, set, quick) {
   list(
     states = seen$states, y = seen$observations, new = test$observations,
     truth = test$states, space = "euclidean", tuning_rank = "auto",
+    blocks = 4,
     model = if (model == "linear") autoregression() else motion_model(model),
     grid = hmm_grids$motion, quick = quick
   )
@@ -80,11 +81,9 @@ noisy_camera_task <- function(data, set, quick) {
     train <- utils::tail(train, 600)
     test <- utils::head(test, 300)
   }
-  grid <- hmm_grids$camera
   list(
     states = camera$rotations[train, ], y = y[train, ], new = y[test, ],
-    truth = camera$rotations[test, ], quick = quick,
-    grid = if (quick) grid[grid$c0 %in% c(1e-3, 1e-1), ] else grid
+    truth = camera$rotations[test, ], grid = hmm_grids$camera, quick = quick
   )
 }
 

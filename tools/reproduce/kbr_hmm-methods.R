@@ -12,13 +12,18 @@
 # ---- kbr_hmm() --------------------------------------------------------------
 
 # Bandwidths are factors of the median distances; eps = c0 / n, delta = 2 eps.
-# For rotations the kernel of states is the trace, without a bandwidth.
-hmm_default <- data.frame(factor_x = 0.6, factor_y = 0.6, c0 = 0.1)
+# For rotations the kernel of states is the trace, without a bandwidth. These
+# are the defaults of kbr_hmm().
+hmm_default <- data.frame(
+  factor_x = 0.6, factor_y = 0.6, c0 = 0.1,
+  delta_smooth = formals(kbr_hmm)$delta_smooth
+)
 
 hmm_grids <- list(
   motion = expand.grid(factor = c(0.4, 0.6, 0.9, 1.4), c0 = c(0.01, 0.1, 1)),
-  camera = expand.grid(factor = c(0.6, 1, 2), c0 = 10^(-4:-1))
+  camera = expand.grid(factor = c(0.6, 1), c0 = 10^(-4:-1))
 )
+smoothing_grid <- c(0.01, 0.1, 1)
 
 learn_hmm_by <- function(task, rows, setting, rank = "auto") {
   states <- task$states[rows, , drop = FALSE]
@@ -30,30 +35,42 @@ learn_hmm_by <- function(task, rows, setting, rank = "auto") {
       gaussian(states, setting$factor_x)
     },
     kernel_y = gaussian(y, setting$factor_y),
-    eps = setting$c0 / length(rows), rank = rank, progress = FALSE
+    eps = setting$c0 / length(rows), delta_smooth = setting$delta_smooth,
+    rank = rank, progress = FALSE
   )
 }
 
-# A setting that fails, or whose weights fail, is as bad as knowing nothing.
-filter_means <- function(hmm, y) {
-  suppressWarnings(stats::predict(kbr_filter(hmm, y, progress = FALSE)))
+# Squared error over blocks of consecutive rows of the training stretch, of each
+# line of `settings`; `estimate` is made of a filtered path. Low ranks warn.
+hmm_losses <- function(task, settings, estimate) {
+  lines <- split(settings, seq_len(nrow(settings)))
+  block_losses(task$states, lines, function(rows, held, setting) {
+    hmm <- suppressWarnings(
+      learn_hmm_by(task, rows, setting, task$tuning_rank)
+    )
+    y <- task$y[held, , drop = FALSE]
+    stats::predict(estimate(kbr_filter(hmm, y, progress = FALSE)))
+  }, blocks = if (task$quick) 2 else task$blocks)
 }
 
-# Of the grid, by the squared error of filtered means over blocks of consecutive
-# rows of the training stretch.
-choose_hmm <- function(task, blocks = if (task$quick) 2 else 4) {
+# First what the filter needs, by its means; then the smoother's delta, by the
+# smoother's.
+choose_hmm <- function(task) {
   grid <- task$grid
-  grid <- data.frame(
+  settings <- data.frame(
     factor_x = if (is.null(task$factor_x)) grid$factor else task$factor_x,
-    factor_y = grid$factor, c0 = grid$c0
+    factor_y = grid$factor, c0 = grid$c0,
+    delta_smooth = hmm_default$delta_smooth
   )
-  loss <- block_losses(task$states, split(grid, seq_len(nrow(grid))),
-    function(rows, held, setting) {
-      hmm <- learn_hmm_by(task, rows, setting, task$tuning_rank)
-      filter_means(hmm, task$y[held, , drop = FALSE])
-    }, blocks
+  best <- settings[which.min(hmm_losses(task, settings, identity)), ]
+  settings <- data.frame(
+    best[c("factor_x", "factor_y", "c0")], delta_smooth = smoothing_grid,
+    row.names = NULL
   )
-  grid[which.min(loss), ]
+  loss <- hmm_losses(task, settings, function(filtered) {
+    kbr_smooth(filtered, progress = FALSE)
+  })
+  settings[which.min(loss), ]
 }
 
 describe_setting <- function(setting) {
@@ -159,6 +176,7 @@ camera_task <- function(task, space) {
   task$space <- space
   task$factor_x <- 0.6
   task$tuning_rank <- 150
+  task$blocks <- 3
   task
 }
 
