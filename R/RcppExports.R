@@ -133,6 +133,10 @@ kernel_diagonal_cpp <- function(kernel, x) {
     .Call(`_kernelbayes_kernel_diagonal_cpp`, kernel, x)
 }
 
+median_distance_cpp <- function(x) {
+    .Call(`_kernelbayes_median_distance_cpp`, x)
+}
+
 incomplete_cholesky_cpp <- function(kernel, x, rank, tol) {
     .Call(`_kernelbayes_incomplete_cholesky_cpp`, kernel, x, rank, tol)
 }

@@ -201,6 +201,7 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
     check_kernel(kernel, arg, call)
     refuse_scaled_rotations(kernel, scale, arg, call)
     check_kernel_dimension(kernel, ncol(pool[[side]]), call = call)
+    refuse_no_rotations(kernel, pool[[side]], arg, call)
     kernel <- kernel_resolve(kernel, scaling_x(scaling[[side]], pool[[side]]))
     found <- kernel_features(
       kernel, scaling_x(scaling[[side]], landmarks[[side]]), rank, tol, call

@@ -12,7 +12,9 @@
 #' the estimate over h times its own posterior variance, summed over the
 #' observations: 1 where the prior counts as it should, 0 where it is ignored,
 #' which is what a small `delta` does (with all features kept, the weights do
-#' not depend on the prior as `delta` goes to 0). Below 0.5 there is a warning.
+#' not depend on the prior as `delta` goes to 0). Observations at which the
+#' estimate of the variance is not positive are left out. Outside 0.5 to 2
+#' there is a warning.
 #'
 #' @param object A fit of [kbr()].
 #' @param newdata Observations as in [`predict()`][predict.kb_kbr]; `NULL`: up
@@ -32,9 +34,10 @@
 #'   \delta)}{sum_k d_k^2 / (d_k^2 + delta)}, d the eigenvalues of R' diag(mu) R
 #'   (\eqn{\sum_k d_k / (d_k + \delta)}{sum_k d_k / (d_k + delta)} for `"iw"`).
 #' * `mu`: sum and share of negative mass of the prior's weights on the states.
-#' * `sensitivity`: one number a column of the states, or `NULL`.
+#' * `sensitivity`: one number a column of the states, `NA` where no variance is
+#'   positive, or `NULL`.
 #'
-#' @section Warnings: `kb_warning_prior` where a sensitivity is below 0.5,
+#' @section Warnings: `kb_warning_prior` where a sensitivity is outside 0.5 to 2,
 #'   `kb_warning_weights` where more than 40 percent of the weights' mass is
 #'   negative at the median observation.
 #' @examples
@@ -112,11 +115,12 @@ prior_sensitivity <- function(fit, seen, call) {
   points <- prior$points
   weights <- prior$weights
   variance <- kbr_variance(fit, seen)
+  variance[which(variance <= 0)] <- NA
   vapply(stats::setNames(seq_len(ncol(points)), colnames(fit$data$x)),
     function(j) {
       # Of signed weights the variance may be negative.
       spread <- weighted_sd(points[, j], abs(weights) / sum(abs(weights)))
-      if (spread == 0) {
+      if (spread == 0 || all(is.na(variance[, j]))) {
         return(NA_real_)
       }
       h <- 0.05 / spread
@@ -125,8 +129,9 @@ prior_sensitivity <- function(fit, seen, call) {
         tilted <- set_prior(fit, list(points = points, weights = tilt), call)
         kbr_mean_column(tilted, seen, j)
       })
-      sum(shifted[[1]] - shifted[[2]], na.rm = TRUE) /
-        (2 * h * sum(variance[, j], na.rm = TRUE))
+      move <- (shifted[[1]] - shifted[[2]]) / (2 * h)
+      known <- !is.na(variance[, j]) & !is.na(move)
+      sum(move[known]) / sum(variance[known, j])
     }, 0)
 }
 
@@ -143,13 +148,16 @@ weighted_sd <- function(x, w) {
 
 #' @noRd
 warn_kbr_quality <- function(d, call) {
-  low <- which(d$sensitivity < 0.5)
-  if (length(low) > 0) {
+  off <- which(d$sensitivity < 0.5 | d$sensitivity > 2)
+  if (length(off) > 0) {
+    percent <- format(100 * d$sensitivity[off], digits = 2, trim = TRUE)
     kb_warn(c(
-      "The prior moves the posterior of {.val {names(low)}} by
-       {format(100 * min(d$sensitivity[low]), digits = 2)} percent of what
-       Bayes' rule says.",
-      i = "A larger {.arg delta}, more pairs, or {.fn tune_kbr}, helps."
+      "The prior moves the posterior of {.val {names(off)}} by {percent}
+       percent of what Bayes' rule says.",
+      i = if (any(d$sensitivity[off] < 0.5)) {
+        "Where it is too little, a larger {.arg delta} helps."
+      },
+      i = "More pairs, or {.fn tune_kbr}, help."
     ), "prior", call = call)
   }
   negative <- stats::median(d$observations$negative)
@@ -157,7 +165,7 @@ warn_kbr_quality <- function(d, call) {
     kb_warn(c(
       "At the median observation {format(100 * negative, digits = 2)} percent
        of the weights' absolute mass is negative.",
-      i = "A larger {.arg delta}, or {.code method = \"iw\"}, helps."
+      i = "A larger {.arg delta} helps."
     ), "weights", call = call)
   }
 }

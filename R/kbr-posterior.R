@@ -17,6 +17,21 @@ set_prior <- function(fit, prior, call) {
   fit
 }
 
+#' The prior's weights on the states sum to about 1 where the kernel has
+#' constants among its functions, nearly, and the states cover the prior
+#' @noRd
+warn_prior_mass <- function(fit, call) {
+  mass <- sum(fit$mu)
+  if (abs(mass - 1) > 0.5) {
+    kb_warn(c(
+      "The prior's weights on the states sum to {signif(mass, 2)}, not to 1.",
+      i = "Either the states do not cover the prior, or {.arg kernel_x} has no
+           constants among its functions: {.code + kernel_constant()} adds them.
+           A smaller {.arg eps} helps where it is the cause."
+    ), "prior", call = call)
+  }
+}
+
 #' Features of the prior's kernel mean
 #' @noRd
 prior_features <- function(fit, call) {
@@ -78,7 +93,9 @@ check_prior <- function(prior, fit, call) {
     return(NULL)
   }
   if (inherits(prior, "kb_kernel_mean")) {
-    prior <- list(points = prior$points, weights = prior$weights)
+    points <- prior$points
+    if (!is.null(prior$scaling)) points <- unscale(prior$scaling, points)
+    prior <- list(points = points, weights = prior$weights)
   }
   by_gram <- is.null(fit$features$x$kernel)
   known <- c(if (by_gram) "gram" else "points", "weights")

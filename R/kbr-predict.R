@@ -21,7 +21,8 @@ kbr_types <- c(
 #' @param bandwidth For `"density"`: standard deviations of the smoothing
 #'   kernel, one or d positive numbers in the units of the states. `NULL`:
 #'   \eqn{s (4 / ((d + 2) m))^{1 / (d + 4)}}{s (4 / ((d + 2) m))^(1 / (d + 4))},
-#'   s the posterior's standard deviation and m the effective sample size.
+#'   s the posterior's standard deviation (half of the central 68 percent
+#'   interval where that is not defined) and m the effective sample size.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With N rows of `newdata`, d columns of states and n pairs:
@@ -36,7 +37,10 @@ kbr_types <- c(
 #' * `"weights"`: N x n. They sum to one with `normalize = TRUE`.
 #' * `"expectation"`: N x columns of f: sums of weights times f at the states.
 #' * `"draws"`: `ndraws` x d x N, states chosen by kernel herding, see [herd()]:
-#'   equally weighted and never of negative weight. Not random.
+#'   equally weighted and never of negative weight. Not random. They follow the
+#'   kernel mean, of which they are the nearest equal weights: their own mean
+#'   can be off that of `"mean"`, by half a standard deviation where negative
+#'   weights prevail.
 #' * `"density"`: N x M, weights times a Gaussian density about each state. It
 #'   may be negative where negative weights prevail.
 #' * `"embedding"`: a list of N [kernel means][kernel_mean], whose points are
@@ -48,8 +52,8 @@ kbr_types <- c(
 #'
 #' Rows of missing values give `NA` (`NULL` in lists). An observation so far
 #' from all others that its kernel says nothing is a warning of class
-#' `kb_warning_far`, and one whose weights cancel in their sum gives `NA` and a
-#' warning of class `kb_warning_weights`.
+#' `kb_warning_far`; any other whose weights cancel in their sum, one of class
+#' `kb_warning_weights`. Where weights cancel, results are `NA`.
 #'
 #' @section Errors: Columns that are not those of the fit are an error of class
 #'   `kb_error_columns`, infinite values `kb_error_infinite`, arguments of
@@ -238,7 +242,7 @@ warn_far <- function(seen, call) {
     kb_warn(c(
       "{far} of {length(seen$near)} observation{?s} {?is/are} far from all
        observations of the fit.",
-      x = "Their posterior is not determined by the data.",
+      x = "Their posterior is not determined by the data, or NA.",
       i = "A wider {.arg kernel_y}, or pairs from nearer to them, would help."
     ), "far", call = call)
   }
@@ -246,12 +250,13 @@ warn_far <- function(seen, call) {
 
 #' @noRd
 warn_cancelled <- function(fit, seen, call) {
-  lost <- sum(sum_is_noise(fit, seen, raw_moments(fit, seen)[1, ]))
+  lost <- sum(sum_is_noise(fit, seen, raw_moments(fit, seen)[1, ]) &
+    seen$near >= far_share)
   if (lost > 0) {
     kb_warn(c(
       "Weights of {lost} of {length(seen$near)} observation{?s} cancel in
        their sum: NA.",
-      i = "A larger {.arg delta}, or {.code method = \"iw\"}, keeps them apart."
+      i = "A larger {.arg delta} keeps them apart."
     ), "weights", call = call)
   }
 }
@@ -286,7 +291,8 @@ kbr_mean <- function(fit, seen) {
 
 #' @noRd
 has_rotations <- function(fit) {
-  identical(fit$features$x$kernel$type, "rotation")
+  kernel <- fit$features$x$kernel
+  !is.null(kernel) && is_rotation_kernel(kernel)
 }
 
 #' @noRd
@@ -303,8 +309,8 @@ kbr_sd <- function(fit, seen, call) {
     kb_warn(c(
       "{lost} of {length(variance)} posterior variance{?s} {?is/are} negative:
        NA.",
-      i = "Negative weights prevail there; a larger {.arg delta}, or
-           {.code method = \"iw\"}, is safer."
+      i = "Negative weights prevail there: {.code type = \"quantile\"} gives
+           intervals all the same; a larger {.arg delta} makes fewer."
     ), "weights", call = call)
   }
   variance[variance < 0] <- NA
@@ -427,12 +433,24 @@ density_bandwidth <- function(x, w, bandwidth, call) {
   m <- 1 / rowSums(w^2)
   x <- sweep(x, 2, colMeans(x))
   variance <- w %*% x^2 - (w %*% x)^2
-  # Where weights give no variance, that of the sample.
   whole <- colMeans(x^2)
   whole[whole == 0] <- 1
   low <- which(sweep(variance, 2, 1e-6 * whole, "<"), arr.ind = TRUE)
-  variance[low] <- whole[low[, 2]]
+  for (k in seq_len(nrow(low))) {
+    i <- low[k, 1]
+    j <- low[k, 2]
+    variance[i, j] <- quantile_variance(x[, j], w[i, ], whole[[j]])
+  }
   sqrt(variance) * (4 / ((d + 2) * pmax(m, 1)))^(1 / (d + 4))
+}
+
+#' Where signed weights give no variance: that of a normal distribution with the
+#' same central interval; `usual` if the interval is a point
+#' @noRd
+quantile_variance <- function(x, w, usual) {
+  order <- order(x)
+  ends <- signed_quantiles(x[order], w[order], stats::pnorm(c(-1, 1)))
+  if (isTRUE(ends[[2]] > ends[[1]])) (diff(ends) / 2)^2 else usual
 }
 
 # The embedding: mode, draws ---------------------------------------------------
@@ -472,8 +490,10 @@ kernel_states <- function(fit) {
 }
 
 #' @noRd
-unscale_states <- function(fit, x) {
-  scaling <- fit$settings$scaling$x
+unscale_states <- function(fit, x) unscale(fit$settings$scaling$x, x)
+
+#' @noRd
+unscale <- function(scaling, x) {
   sweep(sweep(x, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
 }
 
@@ -539,6 +559,9 @@ kbr_embeddings <- function(fit, seen, call) {
     if (anyNA(w[i, ])) {
       return(NULL)
     }
-    kernel_mean(states, fit$features$x$kernel, w[i, ])
+    out <- kernel_mean(states, fit$features$x$kernel, w[i, ])
+    # As a prior its points are turned back to the units of the states.
+    if (fit$settings$scale) out$scaling <- fit$settings$scaling$x
+    out
   })
 }

@@ -47,16 +47,31 @@ check_space <- function(space, x, arg, call) {
 
 #' @noRd
 check_rotations <- function(x, arg, call) {
-  off <- apply(x, 1, function(m) {
-    m <- matrix(m, 3)
-    max(abs(crossprod(m) - diag(3)), abs(det(m) - 1))
-  })
+  off <- rotation_errors(x)
   if (any(off > 1e-6)) {
     kb_abort(c(
       "Rows of {.arg {arg}} must be 3 x 3 rotation matrices, by columns.",
       x = "{sum(off > 1e-6)} of {length(off)} are not."
     ), "argument", argument = arg, call = call)
   }
+}
+
+#' How far rows are from matrices with M'M = I and det M = 1
+#' @noRd
+rotation_errors <- function(x) {
+  column <- function(j) x[, 3 * j - 2:0, drop = FALSE]
+  dot <- function(i, j) rowSums(column(i) * column(j))
+  a <- column(1)
+  b <- column(2)
+  cross <- cbind(
+    a[, 2] * b[, 3] - a[, 3] * b[, 2], a[, 3] * b[, 1] - a[, 1] * b[, 3],
+    a[, 1] * b[, 2] - a[, 2] * b[, 1]
+  )
+  pmax(
+    abs(dot(1, 1) - 1), abs(dot(2, 2) - 1), abs(dot(3, 3) - 1),
+    abs(dot(1, 2)), abs(dot(1, 3)), abs(dot(2, 3)),
+    abs(rowSums(cross * column(3)) - 1)
+  )
 }
 
 # Vectors ----------------------------------------------------------------------

@@ -36,6 +36,7 @@ update.kb_kbr <- function(object, prior, eps = NULL, delta = NULL,
   if (!is.null(normalize)) settings$normalize <- check_flag(normalize)
   object$settings <- settings
   object <- set_prior(object, prior, call)
+  warn_prior_mass(object, call)
   object$call <- plain_call(match.call())
   object$seconds <- now() - started
   object

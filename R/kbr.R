@@ -196,6 +196,7 @@ kbr_fit <- function(mould, kernel_x, kernel_y, prior, eps, delta, rank, tol,
   fit$features <- kbr_features(fit, kernel_x, kernel_y, call)
   fit$gram_x <- features_gram_cpp(fit$features$x$factor, NULL)
   fit <- set_prior(fit, prior, call)
+  warn_prior_mass(fit, call)
   fit$seconds <- now() - started
   fit
 }
@@ -275,6 +276,7 @@ sample_features <- function(kernel, x, settings, arg, call) {
   } else {
     check_kernel(kernel, arg, call)
     refuse_scaled_rotations(kernel, settings$scale, arg, call)
+    refuse_no_rotations(kernel, x, arg, call)
     found <- kernel_features(kernel, x, settings$rank, settings$tol, call)
   }
   warn_unexplained(found, arg, call)
@@ -294,13 +296,22 @@ check_gram_size <- function(gram, n, arg, call) {
 
 #' @noRd
 refuse_scaled_rotations <- function(kernel, scale, arg, call) {
-  if (scale && kernel$type == "rotation") {
+  if (scale && is_rotation_kernel(kernel)) {
     kb_abort(c(
       "{.arg scale} must be FALSE where {.arg {arg}} is
        {.fn kernel_rotation}.",
       i = "Standardised rotations are no rotations."
     ), "argument", argument = "scale", call = call)
   }
+}
+
+#' @noRd
+refuse_no_rotations <- function(kernel, x, arg, call) {
+  if (!is_rotation_kernel(kernel)) {
+    return(invisible())
+  }
+  check_kernel_dimension(kernel, ncol(x), call)
+  check_rotations(x, c(kernel_x = "x", kernel_y = "y")[[arg]], call)
 }
 
 #' @noRd

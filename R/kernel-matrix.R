@@ -125,13 +125,7 @@ bandwidth_median <- function(x, max_rows = 1000) {
   if (n > max_rows) {
     x <- x[round(seq(1, n, length.out = max_rows)), , drop = FALSE]
   }
-  distance <- as.vector(stats::dist(x))
-  bandwidth <- if (length(distance) > 0) stats::median(distance) else 0
-  if (bandwidth == 0) {
-    positive <- distance[distance > 0]
-    bandwidth <- if (length(positive) > 0) stats::median(positive) else 1
-  }
-  bandwidth
+  median_distance_cpp(x)
 }
 
 # Checks ---------------------------------------------------------------------

@@ -16,8 +16,8 @@
 #' @return List: `x`, `value` (the embedding at x), `converged`, `iterations`.
 #' @noRd
 embedding_mode <- function(points, weights, kernel, start = NULL) {
-  if (kernel$type == "rotation") {
-    return(rotation_mode(points, weights))
+  if (is_rotation_kernel(kernel)) {
+    return(rotation_mode(points, weights, kernel))
   }
   if (is.null(start)) start <- mode_starts(points, weights, kernel)
   gaussian <- kernel$type == "gaussian"
@@ -153,12 +153,12 @@ compass_ascent <- function(value, x, box, step = 1e-2, tol = 1e-7,
 
 #' Rotations maximise Tr(X M'), M = sum w_i X_i, at the projection of M
 #' @noRd
-rotation_mode <- function(points, weights) {
-  total <- colSums(weights * points)
-  nearest <- nearest_rotation(total)
+rotation_mode <- function(points, weights, kernel) {
+  nearest <- nearest_rotation(colSums(weights * points))
   list(
-    x = nearest$x, value = sum(nearest$x * total), converged = nearest$unique,
-    iterations = 0L
+    x = nearest$x,
+    value = embedding_values(points, weights, kernel, matrix(nearest$x, 1)),
+    converged = nearest$unique, iterations = 0L
   )
 }
 

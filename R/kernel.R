@@ -35,8 +35,8 @@
 #' \eqn{\mathrm{Tr}(A B)}{Tr(A B)}, sometimes printed, is not positive definite.
 #'
 #' `kernel_custom()` evaluates an R function by block. It must be positive
-#' semidefinite, which is not checked. Functions that evaluate columns of the
-#' kernel matrix on demand accept built-in kernels only, and say so.
+#' semidefinite, which is not checked. [srvm()] and [bark()] accept built-in
+#' kernels only, and say so.
 #'
 #' @param bandwidth The bandwidth \eqn{b}, in the units of the points: a
 #'   positive number for all columns, a vector with one positive number for
@@ -270,6 +270,19 @@ kernel_is_builtin <- function(kernel) {
     return(all(vapply(kernel$parts, kernel_is_builtin, NA)))
   }
   kernel$type != "custom"
+}
+
+#' Does a weighted mean of this kernel depend on the mean of rotation matrices
+#' only? The kernel of rotations, times and plus constants
+#' @noRd
+is_rotation_kernel <- function(kernel) {
+  if (!is_combined(kernel)) {
+    return(kernel$type == "rotation")
+  }
+  rotation <- vapply(kernel$parts, is_rotation_kernel, NA)
+  constant <- vapply(kernel$parts, function(part) part$type == "constant", NA)
+  all(rotation | constant) &&
+    if (kernel$type == "sum") any(rotation) else sum(rotation) == 1
 }
 
 #' Replace every bandwidth "median" by the number it is for the points x

@@ -174,21 +174,23 @@ tune_cell <- function(task, shared) {
   settings <- lapply(shared$c0, function(c0) {
     tuned_settings(data.frame(c0 = c0), n, shared$method)
   })
-  fit <- quietly_kbr(c(
+  fit <- quietly_kbr(do.call(kbr, c(
     list(
       shared$x[!held, , drop = FALSE], shared$y[!held, , drop = FALSE],
       kernel_x = widen(shared$kernels$x), kernel_y = widen(shared$kernels$y),
       seed = 1
     ),
     settings[[1]], shared$options
-  ))
+  )))
   yard <- if (shared$loss == "mse") {
     column_moments(shared$x)$scale
   } else {
     kernel_features(shared$kernels$x, kernel_states(fit))
   }
   vapply(settings, function(setting) {
-    fit <- stats::update(fit, eps = setting$eps, delta = setting$delta)
+    fit <- quietly_kbr(
+      stats::update(fit, eps = setting$eps, delta = setting$delta)
+    )
     held_out_loss(
       fit, shared$x[held, , drop = FALSE], shared$y[held, , drop = FALSE],
       shared$loss, yard
@@ -196,11 +198,13 @@ tune_cell <- function(task, shared) {
   }, 0)
 }
 
-#' A fold that leaves much of a kernel unexplained says so by its loss
+#' A fold that leaves much of a kernel unexplained, or the prior unmatched, says
+#' so by its loss
 #' @noRd
-quietly_kbr <- function(arguments) {
-  withCallingHandlers(do.call(kbr, arguments),
-    kb_warning_rank = function(w) invokeRestart("muffleWarning")
+quietly_kbr <- function(expr) {
+  muffle <- function(w) invokeRestart("muffleWarning")
+  withCallingHandlers(expr,
+    kb_warning_rank = muffle, kb_warning_prior = muffle
   )
 }
 

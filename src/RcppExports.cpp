@@ -454,6 +454,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// median_distance_cpp
+double median_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& x);
+RcppExport SEXP _kernelbayes_median_distance_cpp(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(median_distance_cpp(x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // incomplete_cholesky_cpp
 Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel, const Eigen::Map<Eigen::MatrixXd>& x, int rank, double tol);
 RcppExport SEXP _kernelbayes_incomplete_cholesky_cpp(SEXP kernelSEXP, SEXP xSEXP, SEXP rankSEXP, SEXP tolSEXP) {
@@ -986,6 +996,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},
+    {"_kernelbayes_median_distance_cpp", (DL_FUNC) &_kernelbayes_median_distance_cpp, 1},
     {"_kernelbayes_incomplete_cholesky_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_cpp, 4},
     {"_kernelbayes_incomplete_cholesky_gram_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_gram_cpp, 4},
     {"_kernelbayes_asymmetry_cpp", (DL_FUNC) &_kernelbayes_asymmetry_cpp, 1},

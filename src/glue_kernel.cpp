@@ -1,6 +1,7 @@
 #include "glue/kernel_from_r.hpp"
 
 #include "kernelbayes/incomplete_cholesky.hpp"
+#include "kernelbayes/median_distance.hpp"
 
 namespace {
 
@@ -47,6 +48,11 @@ Eigen::VectorXd kernel_diagonal_cpp(const Rcpp::List& kernel,
   Eigen::VectorXd out(x.rows());
   kernel_from_r(kernel).diagonal(x, out);
   return out;
+}
+
+// [[Rcpp::export(rng = false)]]
+double median_distance_cpp(const Eigen::Map<Eigen::MatrixXd>& x) {
+  return kernelbayes::median_distance(x);
 }
 
 // [[Rcpp::export(rng = false)]]

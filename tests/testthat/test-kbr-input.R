@@ -268,10 +268,9 @@ test_that("observations that the data say nothing of are NA, with warnings", {
         expect_true(all(if (raw) far == 0 else is.na(far)))
       }
     }
+    # One warning says it.
     quiet <- function(expr) suppressWarnings(expr, "kb_warning_far")
-    expect_warning(quiet(predict(fit, at, type = "quantile")),
-      class = "kb_warning_weights"
-    )
+    expect_no_warning(quiet(predict(fit, at, type = "quantile")))
   }
   rotations <- kbr(
     t(vapply(1:20, function(i) {
@@ -283,6 +282,39 @@ test_that("observations that the data say nothing of are NA, with warnings", {
   expect_equal(quietly(predict(rotations, c(1e6, 0)))[2, ],
     predict(rotations, 0)[1, ]
   )
+})
+
+test_that("states that are no rotations are refused", {
+  turns <- t(vapply(1:20, function(i) {
+    c(cos(i), sin(i), 0, -sin(i), cos(i), 0, 0, 0, 1)
+  }, numeric(9)))
+  off <- turns
+  off[3, 1] <- off[3, 1] + 1e-3
+  refuse(kbr(off, cos(1:20), kernel_rotation()), "1 of 20 are not")
+  refuse(
+    kbr(off, cos(1:20), kernel_rotation() + 1), "Rows of `x` must be 3 x 3"
+  )
+  # Of determinant -1.
+  refuse(kbr(-turns, cos(1:20), kernel_rotation()), "20 of 20 are not")
+  refuse(kbr(cos(1:20), off, kernel_y = kernel_rotation()), "Rows of `y`")
+  refuse(
+    kbr(turns[, 1:6], cos(1:20), kernel_rotation()), "9 columns",
+    "kb_error_dimension"
+  )
+})
+
+test_that("a prior of which the states know nothing is said", {
+  quiet <- function(expr) suppressWarnings(expr, "kb_warning_prior")
+  expect_warning(
+    fit <- kbr(x, y, prior = list(points = x + 100)),
+    "sum to 0",
+    class = "kb_warning_prior"
+  )
+  expect_warning(
+    update(fit, prior = list(points = x - 100)),
+    class = "kb_warning_prior"
+  )
+  expect_no_warning(update(fit, prior = NULL))
 })
 
 test_that("kernels that are zero give no posterior and no crash", {
@@ -300,7 +332,7 @@ test_that("kernels that are zero give no posterior and no crash", {
     expect_true(all(is.na(quietly(fitted(nothing)))))
     quietly(diagnostics(nothing))
   }
-  nowhere <- kbr(0 * x, y, kernel_x = kernel_linear())
+  nowhere <- quietly(kbr(0 * x, y, kernel_x = kernel_linear()))
   expect_true(all(is.na(quietly(predict(nowhere, new)))))
   quietly(diagnostics(nowhere))
 })

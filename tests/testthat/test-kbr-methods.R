@@ -296,7 +296,7 @@ test_that("a fit is plain data, and predicts the same in a new process", {
   file <- file.path(local_folder(), "fit.rds")
   by_formula <- kbr(a + log(b + 9) ~ u + g,
     data.frame(pairs$x, u = pairs$y[, 1], g = rep(c("p", "q"), 30)),
-    prior = prior, scale = TRUE
+    prior = list(points = cbind(prior$points[, 1], 2.2)), scale = TRUE
   )
   plain <- function(x) {
     is.null(x) || is.atomic(x) || is.language(x) ||
@@ -342,4 +342,19 @@ test_that("update() refuses what it cannot change", {
   expect_error(update(fit, eps = kbr_schedule(), delta = 1),
     class = "kb_error_argument"
   )
+})
+
+test_that("a posterior's embedding is a prior in the states' units", {
+  for (scale in c(FALSE, TRUE)) {
+    first <- quietly(kbr(pairs$x * 10, pairs$y, scale = scale))
+    w <- predict(first, new[1, ], type = "weights")[1, ]
+    told <- predict(first, new[1, ], type = "embedding")[[1]]
+    by_points <- quietly(
+      update(first, prior = list(points = pairs$x * 10, weights = w))
+    )
+    expect_equal(
+      quietly(predict(update(first, prior = told), new)),
+      predict(by_points, new)
+    )
+  }
 })
