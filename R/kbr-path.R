@@ -66,7 +66,8 @@ path_codes <- function(object, location) {
 #'   draws x d x T.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
-#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), c(0.3, 0.5, 1.2))
+#' hmm <- kbr_hmm(seen$states, seen$observations)
+#' filtered <- kbr_filter(hmm, c(0.3, 0.5, 1.2))
 #' predict(filtered)
 #' predict(filtered, type = "quantile")
 #' @export
@@ -125,27 +126,31 @@ path_sd <- function(object) {
   sqrt(out)
 }
 
+#' What `kernel_mean_points()` returns, for weights of a path
+#' @noRd
+path_mean_points <- function(object, w, location) {
+  features <- object$hmm$pairs[[location]]
+  list(
+    points = path_states(object, location),
+    scaled = path_codes(object, location), weights = w,
+    value = features %*% crossprod(features, t(w))
+  )
+}
+
 #' @noRd
 path_map <- function(object) {
   hmm <- object$hmm
-  kernel <- hmm$basis_x$kernel
-  modes <- unlist(for_path(object, function(w, location, t) {
-    codes <- path_codes(object, location)
-    features <- hmm$pairs[[location]]
-    value <- features %*% crossprod(features, t(w))
-    centre <- w %*% codes
-    lapply(seq_along(t), function(i) {
-      embedding_mode(codes, w[i, ], kernel,
-        start = rbind(codes[which.max(value[, i]), ], centre[i, ])
-      )
-    })
-  }), recursive = FALSE)
-  code <- do.call(rbind, lapply(modes, function(mode) as.vector(mode$x)))
-  scaling <- hmm$settings$scaling$x
-  code <- sweep(sweep(code, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
+  modes <- for_path(object, function(w, location, t) {
+    kernel_modes(
+      path_mean_points(object, w, location), hmm$basis_x$kernel,
+      w %*% path_codes(object, location)
+    )
+  })
+  scaled <- do.call(rbind, lapply(modes, `[[`, "x"))
+  code <- unscale(hmm$settings$scaling$x, scaled)
   out <- space_decode(hmm$space, code)
   dimnames(out) <- list(NULL, hmm$space$names)
-  structure(out, converged = vapply(modes, `[[`, NA, "converged"))
+  structure(out, converged = unlist(lapply(modes, `[[`, "converged")))
 }
 
 #' @noRd
@@ -186,27 +191,18 @@ path_all_weights <- function(object) {
 path_draws <- function(object, ndraws, call) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
   hmm <- object$hmm
-  kernel <- hmm$basis_x$kernel
   d <- length(hmm$space$names)
-  out <- array(0, c(ndraws, d, path_length(object)), list(
+  draws <- for_path(object, function(w, location, t) {
+    herded_points(
+      path_mean_points(object, w, location), hmm$basis_x$kernel, ndraws
+    )
+  })
+  array(unlist(draws), c(ndraws, d, path_length(object)), list(
     NULL, hmm$space$names, NULL
   ))
-  for_path(object, function(w, location, t) {
-    codes <- path_codes(object, location)
-    features <- hmm$pairs[[location]]
-    value <- features %*% crossprod(features, t(w))
-    column <- function(i) {
-      as.vector(kernel_evaluate(kernel, codes, codes[i, , drop = FALSE]))
-    }
-    for (i in seq_along(t)) {
-      chosen <- herd_indices(value[, i], column, ndraws)
-      out[, , t[[i]]] <<- path_states(object, location)[chosen, , drop = FALSE]
-    }
-  })
-  out
 }
 
-# Methods ------------------------------------------------------------------------
+# Methods ----------------------------------------------------------------------
 
 #' @export
 print.kb_kbr_path <- function(x, digits = 3, ...) {
@@ -242,7 +238,8 @@ path_title.kb_kbr_filter <- function(x) {
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
-#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), new$observations)
+#' hmm <- kbr_hmm(seen$states, seen$observations)
+#' filtered <- kbr_filter(hmm, new$observations)
 #' summary(filtered, truth = new$states)
 #' @export
 summary.kb_kbr_path <- function(object, truth = NULL, ...) {
@@ -364,7 +361,8 @@ path_bands <- function(object, level) {
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
-#' plot(kbr_filter(kbr_hmm(seen$states, seen$observations), new$observations), truth = new$states)
+#' hmm <- kbr_hmm(seen$states, seen$observations)
+#' plot(kbr_filter(hmm, new$observations), truth = new$states)
 #' @export
 plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
                              ...) {

@@ -465,14 +465,6 @@ need_kernel_x <- function(fit, what, call) {
   }
 }
 
-#' Points whose weighted kernels are the posteriors' kernel means
-#'
-#' @return List of `points` (P x d), `scaled` (as their kernel sees them),
-#'   `weights` (rows x P) and `value` (P x rows, of the kernel means at the
-#'   points).
-#' @noRd
-kernel_mean_points <- function(fit, seen) UseMethod("kernel_mean_points")
-
 #' @export
 kernel_mean_points.kb_kbr <- function(fit, seen) {
   w <- weight_shares(fit, seen)
@@ -500,26 +492,15 @@ unscale <- function(scaling, x) {
 #' @noRd
 kbr_map <- function(fit, seen, call) {
   need_kernel_x(fit, "map", call)
-  mean <- kernel_mean_points(fit, seen)
   moments <- kbr_moments(fit, seen, normalize = TRUE)
   centre <- scaling_x(
     fit$settings$scaling$x, sweep(moments$first, 2, fit$posterior$center, "+")
   )
-  modes <- lapply(seq_len(nrow(mean$weights)), function(i) {
-    w <- mean$weights[i, ]
-    if (anyNA(w)) {
-      return(list(x = rep(NA_real_, ncol(mean$scaled)), converged = NA))
-    }
-    embedding_mode(mean$scaled, w, fit$features$x$kernel,
-      start = rbind(mean$scaled[which.max(mean$value[, i]), ], centre[i, ])
-    )
-  })
-  x <- matrix(as.double(unlist(lapply(modes, `[[`, "x"))), length(modes),
-    ncol(mean$scaled),
-    byrow = TRUE
+  modes <- kernel_modes(
+    kernel_mean_points(fit, seen), fit$features$x$kernel, centre
   )
-  out <- state_names(unscale_states(fit, x), fit)
-  attr(out, "converged") <- vapply(modes, `[[`, NA, "converged")
+  out <- state_names(unscale_states(fit, modes$x), fit)
+  attr(out, "converged") <- modes$converged
   out
 }
 
@@ -527,27 +508,11 @@ kbr_map <- function(fit, seen, call) {
 kbr_draws <- function(fit, seen, ndraws, call) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
   need_kernel_x(fit, "draws", call)
-  mean <- kernel_mean_points(fit, seen)
-  kernel <- fit$features$x$kernel
-  column <- function(i) {
-    as.vector(kernel_evaluate(
-      kernel, mean$scaled, mean$scaled[i, , drop = FALSE]
-    ))
-  }
-  d <- ncol(mean$points)
-  draws <- vapply(seq_len(ncol(mean$value)), function(i) {
-    if (anyNA(mean$value[, i])) {
-      return(matrix(NA_real_, ndraws, d))
-    }
-    chosen <- herd_indices(mean$value[, i], column, ndraws)
-    unname(mean$points[chosen, , drop = FALSE])
-  }, matrix(0, ndraws, d))
-  structure(
-    array(draws, c(ndraws, d, ncol(mean$value)), list(
-      NULL, colnames(fit$data$x), NULL
-    )),
-    rows = "last"
+  draws <- herded_points(
+    kernel_mean_points(fit, seen), fit$features$x$kernel, ndraws
   )
+  dimnames(draws) <- list(NULL, colnames(fit$data$x), NULL)
+  structure(draws, rows = "last")
 }
 
 #' @noRd

@@ -1,0 +1,53 @@
+# Several kernel means on the same points: their modes and draws. All that
+# predicts states by kernel Bayes' rule goes through here.
+
+#' Points whose weighted kernels are posteriors' kernel means
+#'
+#' @return List of `points` (P x d), `scaled` (as their kernel sees them),
+#'   `weights` (means x P; a row is NA where weights cancelled) and `value` (P x
+#'   means, of the kernel means at the points).
+#' @noRd
+kernel_mean_points <- function(fit, seen) UseMethod("kernel_mean_points")
+
+#' The mode of each mean, sought from its highest point and from its centre
+#'
+#' @param centre Means x columns of the scaled points.
+#' @return List of `x` (scaled, means x columns) and `converged`.
+#' @noRd
+kernel_modes <- function(mean, kernel, centre) {
+  modes <- lapply(seq_len(nrow(mean$weights)), function(i) {
+    w <- mean$weights[i, ]
+    if (anyNA(w)) {
+      return(list(x = rep(NA_real_, ncol(mean$scaled)), converged = NA))
+    }
+    embedding_mode(mean$scaled, w, kernel,
+      start = rbind(mean$scaled[which.max(mean$value[, i]), ], centre[i, ])
+    )
+  })
+  list(
+    x = matrix(as.double(unlist(lapply(modes, `[[`, "x"))), length(modes),
+      ncol(mean$scaled),
+      byrow = TRUE
+    ),
+    converged = vapply(modes, `[[`, NA, "converged")
+  )
+}
+
+#' Points herded from each mean: ndraws x d x means
+#' @noRd
+herded_points <- function(mean, kernel, ndraws) {
+  column <- function(i) {
+    as.vector(kernel_evaluate(
+      kernel, mean$scaled, mean$scaled[i, , drop = FALSE]
+    ))
+  }
+  d <- ncol(mean$points)
+  draws <- vapply(seq_len(ncol(mean$value)), function(i) {
+    if (anyNA(mean$value[, i])) {
+      return(matrix(NA_real_, ndraws, d))
+    }
+    chosen <- herd_indices(mean$value[, i], column, ndraws)
+    unname(mean$points[chosen, , drop = FALSE])
+  }, matrix(0, ndraws, d))
+  array(draws, c(ndraws, d, ncol(mean$value)))
+}
