@@ -62,8 +62,9 @@ path_codes <- function(object, location) {
 #'   (T x 1 for angles and rotations), `"quantile"` T x coordinates x
 #'   probabilities, `"weights"` T x n with the attribute `locations`: at each
 #'   time whether they are weights of the states that were `"seen"` with an
-#'   observation, or of the transitions' states `"from"` or `"to"`; `"draws"`
-#'   draws x d x T.
+#'   observation, or of the transitions' states `"from"` or `"to"` (n is the
+#'   larger number where they differ, and `NA` fills the rest); `"draws"` draws
+#'   x d x T.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
@@ -178,8 +179,10 @@ path_quantiles <- function(object, probs) {
 
 #' @noRd
 path_all_weights <- function(object) {
+  most <- max(vapply(object$hmm$pairs[c("from", "seen")], nrow, 1L))
   found <- for_path(object, function(w, location, t) {
-    list(w = w, location = rep(location, length(t)))
+    none <- matrix(NA_real_, length(t), most - ncol(w))
+    list(w = cbind(w, none), location = rep(location, length(t)))
   })
   structure(
     do.call(rbind, lapply(found, `[[`, "w")),

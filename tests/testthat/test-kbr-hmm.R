@@ -429,3 +429,165 @@ test_that("S (S^2 + delta)^-1 phi keeps its digits for any delta", {
     )
   }
 })
+
+# States that were seen and transitions of different numbers.
+apart <- function(...) {
+  seen <- hmm_data(50, 1)
+  moves <- hmm_data(71, 2)
+  kbr_hmm(seen$x, seen$y,
+    transitions = list(from = moves$x[-71], to = moves$x[-1]), rank = 10, ...
+  )
+}
+
+test_that("transitions apart: the filter is that of the matrices of both sets", {
+  hmm <- apart()
+  expect_identical(vapply(hmm$pairs[1:3], nrow, 1L), c(
+    from = 70L, to = 70L, seen = 50L
+  ))
+  gram <- function(a, b) tcrossprod(hmm$pairs[[a]], hmm$pairs[[b]])
+  solve_ridge <- function(set, k) {
+    g <- gram(set, set)
+    solve(g + nrow(g) * hmm$settings$eps * diag(nrow(g)), k)
+  }
+  y <- c(0.4, NA, 1.2)
+  w <- kbr_filter(hmm, y[[1]])
+  a <- predict(w, type = "weights")[1, 1:50]
+  # The state's weights, by the transitions to the next states twice: rows two
+  # and three of the filter.
+  v <- solve_ridge("from", gram("from", "seen") %*% a)
+  v <- v / sum(v)
+  v2 <- solve_ridge("from", gram("from", "to") %*% v)
+  mu <- as.vector(solve_ridge("seen", gram("seen", "to") %*% v2))
+  k <- hmm$pairs$y %*% t(incomplete_cholesky_features(hmm$basis_y, matrix(1.2)))
+  wanted <- dense_bayes(mu, tcrossprod(hmm$pairs$y), k, hmm$settings$delta)
+  found <- kbr_filter(hmm, y)
+  expect_equal(predict(found)[3, ], sum(wanted * hmm$states$seen),
+    ignore_attr = TRUE, tolerance = 1e-8
+  )
+  expect_equal(predict(found)[2, ], sum(v * hmm$states$to),
+    ignore_attr = TRUE, tolerance = 1e-8
+  )
+  all <- predict(found, type = "weights")
+  expect_identical(dim(all), c(3L, 70L))
+  expect_equal(all[3, 1:50], wanted, tolerance = 1e-7)
+  expect_equal(all[2, ], as.vector(v), tolerance = 1e-8)
+  expect_true(all(is.na(all[c(1, 3), 51:70])))
+})
+
+test_that("features of a path are those of its weights", {
+  hmm <- kbr_hmm(hmm_data(60, 1)$x, hmm_data(60, 1)$y, rank = 10)
+  likely <- kbr_hmm(hmm_data(60, 1)$x,
+    log_likelihood = function(y, x) dnorm(y, x[, 1], 0.7, log = TRUE), rank = 10
+  )
+  for (hmm in list(hmm, likely)) {
+    for (y in list(c(0.5, NA, NA, 1), c(NA, 0.2, NA))) {
+      path <- kbr_filter(hmm, y)
+      for_path(path, function(w, location, t) {
+        expect_equal(
+          path$features[, t], t(w %*% path$hmm$pairs[[location]])[, seq_along(t)],
+          tolerance = 1e-9
+        )
+      })
+    }
+  }
+})
+
+test_that("gaps leave later observations where they are", {
+  hmm <- kbr_hmm(hmm_data(60, 1)$x, hmm_data(60, 1)$y)
+  y <- c(0.5, NA, -0.7, 1.1, NA, 0.2)
+  path <- kbr_filter(hmm, y[[1]])
+  for (one in y[-1]) path <- update(path, one)
+  expect_equal(predict(kbr_filter(hmm, y)), predict(path))
+})
+
+test_that("starts are in the states' units and have weights", {
+  seen <- hmm_data(120, 5)
+  points <- with_local_seed(4, rnorm(60, 1, 0.3))
+  weights <- ifelse(points > 1, 3, 1)
+  y <- 0.5
+  for (scale in c(FALSE, TRUE)) {
+    # States of another size and place.
+    x <- 5 * seen$x + 20
+    hmm <- kbr_hmm(x, seen$y, scale = scale)
+    start <- list(points = 5 * points + 20, weights = weights)
+    got <- predict(kbr_filter(hmm, y, start = start))
+    fit <- kbr(x[-120], seen$y[-120],
+      kernel_x = hmm$basis_x$kernel, kernel_y = hmm$basis_y$kernel,
+      prior = start, scale = scale
+    )
+    expect_equal(got[1, ], predict(fit, y)[1, ], ignore_attr = TRUE,
+      tolerance = 1e-3
+    )
+    equal <- predict(kbr_filter(hmm, y, start = start["points"]))
+    expect_gt(abs(equal[[1]] - got[[1]]), 0.01)
+  }
+})
+
+test_that("log likelihoods may be of any size", {
+  x <- hmm_data(60, 1)$x
+  at <- function(shift) {
+    predict(kbr_filter(kbr_hmm(x, log_likelihood = function(y, x) {
+      dnorm(y, x[, 1], 0.7, log = TRUE) + shift
+    }), c(0.5, 1)))
+  }
+  expect_equal(at(-5000), at(0))
+  expect_equal(at(5000), at(0))
+})
+
+test_that("simulated transitions do not repeat the data's random numbers", {
+  draws <- with_local_seed(7, rnorm(50))
+  moved <- NULL
+  kbr_hmm(draws, draws,
+    transitions = function(x) moved <<- x + rnorm(length(x)), seed = 7
+  )
+  expect_gt(min(abs((moved - draws) - draws)), 0)
+  expect_lt(abs(cor(moved - draws, draws)), 0.5)
+})
+
+test_that("spread on the circle and of rotations", {
+  turn <- function(a) {
+    t(vapply(a, function(a) {
+      c(cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, 1)
+    }, numeric(9)))
+  }
+  # Angles on both sides of pi.
+  angles <- pi + cumsum(with_local_seed(1, rnorm(80, 0, 0.1)))
+  y <- cbind(cos(angles), sin(angles)) + with_local_seed(2, rnorm(160, 0, 0.3))
+  circle <- kbr_filter(kbr_hmm(angles, y, space = "circle"), y[1:4, ])
+  w <- predict(circle, type = "weights")
+  length <- abs(w %*% exp(1i * angles[1:79]))
+  expect_equal(predict(circle, type = "sd")[, 1],
+    sqrt(-2 * log(pmin(length[, 1], 1))),
+    ignore_attr = TRUE
+  )
+  ends <- predict(circle, type = "quantile", probs = c(0.05, 0.95))
+  expect_true(all(ends[, 1, 2] - ends[, 1, 1] < pi))
+  expect_true(all(ends[, 1, 1] <= predict(circle) &
+    predict(circle) <= ends[, 1, 2]))
+  rotation <- kbr_filter(
+    kbr_hmm(turn(angles), y, space = "rotation"), y[1:4, ]
+  )
+  w <- predict(rotation, type = "weights")
+  mean <- predict(rotation)
+  for (t in 1:4) {
+    gaps <- rowSums(sweep(turn(angles[1:79]), 2, mean[t, ])^2)
+    variance <- sum(w[t, ] * gaps)
+    expect_equal(
+      predict(rotation, type = "sd")[t],
+      if (variance < 0) NA_real_ else sqrt(variance)
+    )
+  }
+})
+
+test_that("modes of standardised states are in their units", {
+  seen <- hmm_data(100, 5)
+  hmm <- function(scale, kernel) {
+    kbr_hmm(5 * seen$x + 20, seen$y, scale = scale, kernel_x = kernel)
+  }
+  map <- function(hmm) predict(kbr_filter(hmm, c(0.5, 1)), type = "map")
+  scaled <- hmm(TRUE, kernel_gaussian(0.5))
+  s <- scaled$settings$scaling$x$x_scale
+  expect_equal(map(scaled), map(hmm(FALSE, kernel_gaussian(0.5 * s))),
+    tolerance = 1e-4
+  )
+})
