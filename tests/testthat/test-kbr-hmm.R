@@ -518,6 +518,8 @@ test_that("starts are in the states' units and have weights", {
     expect_equal(got[1, ], predict(fit, y)[1, ], ignore_attr = TRUE,
       tolerance = 1e-3
     )
+    unseen <- kbr_filter(hmm, NA_real_, start = start)
+    expect_identical(unseen$features[, 1], unseen$start)
     equal <- predict(kbr_filter(hmm, y, start = start["points"]))
     expect_gt(abs(equal[[1]] - got[[1]]), 0.01)
   }
