@@ -117,6 +117,10 @@ hmm_backward_cpp <- function(p, n, e, phi, delta, squared) {
     .Call(`_kernelbayes_hmm_backward_cpp`, p, n, e, phi, delta, squared)
 }
 
+hmm_correct_cpp <- function(p, n, s, w, change, delta) {
+    .Call(`_kernelbayes_hmm_correct_cpp`, p, n, s, w, change, delta)
+}
+
 squared_solve_cpp <- function(gram, delta, phi) {
     .Call(`_kernelbayes_squared_solve_cpp`, gram, delta, phi)
 }

@@ -359,10 +359,12 @@ step_weights <- function(path, t) {
       likelihood_columns(path, t, hmm$states$to),
     first_likelihood = likelihood_columns(path, t, hmm$states$seen)
   )
-  followed <- path$kind[[t[[1]]]] %in% c("next", "likelihood")
-  location <- if (followed) "to" else "seen"
+  location <- if (on_next_states(path$kind[[t[[1]]]])) "to" else "seen"
   list(weights = t(raw) / path$sum[t], location = location)
 }
+
+#' @noRd
+on_next_states <- function(kind) kind %in% c("next", "likelihood")
 
 #' @noRd
 filtered_weights <- function(hmm, coef, along) {

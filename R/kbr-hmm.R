@@ -47,9 +47,11 @@
 #'   of angles acts on their cosine and sine.
 #' @param eps,delta As in [kbr()], n the number of training pairs; defaults
 #'   `0.1 / n` and `2 * eps`.
-#' @param delta_smooth Regularisation of [kbr_smooth()], a positive number. The
-#'   default served linear, rotating and oscillating models alike; smaller
-#'   values make the smoother worse than the filter where T is small.
+#' @param delta_smooth Regularisation of [kbr_smooth()], a positive number,
+#'   relative to the mean of k(x, x) over the training states. The default served
+#'   linear, rotating and oscillating models and rotations alike; with larger
+#'   values the smoother stays nearer to the filter, with smaller ones it can be
+#'   worse where T is small.
 #' @param rank,tol As in [kbr()].
 #' @param method `"kbr"`, or `"iw"` for importance-weighted updates.
 #' @param scale Standardise states (in the plane: no angles or rotations) and
@@ -78,7 +80,7 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
                     log_likelihood = NULL, group = NULL,
                     space = c("euclidean", "circle", "rotation"),
                     kernel_x = NULL, kernel_y = NULL, eps = NULL, delta = NULL,
-                    delta_smooth = 0.3, rank = "auto", tol = NULL,
+                    delta_smooth = 0.1, rank = "auto", tol = NULL,
                     method = c("kbr", "iw"), scale = FALSE, seed = NULL,
                     progress = NULL, ...) {
   started <- now()
@@ -170,7 +172,7 @@ hmm_sets <- function(mould, space, transitions, group, seed, call) {
   list(
     from = encode(pairs$from), to = encode(pairs$to), seen = encode(x),
     y = mould$x, states = c(pairs, list(seen = x)),
-    same = is.function(transitions)
+    same = identical(as.vector(pairs$from), as.vector(x))
   )
 }
 
@@ -238,7 +240,8 @@ transition_pairs <- function(x, space, transitions, seed, call) {
 #' `from`, `to` and `seen` are features of states on the pivots of `from`; `y`
 #' those of observations. `inverse` is (P'P + n eps I)^-1 of `from`,
 #' `inverse_seen` that of `seen`; `transition` takes the features of a state's
-#' posterior to those of the next state's prior, N'P (P'P + n eps I)^-1.
+#' posterior to those of the next state's prior, N'P (P'P + n eps I)^-1; `size`
+#' is the mean of k(x, x).
 #' @noRd
 learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
   settings <- hmm$settings
@@ -256,11 +259,13 @@ learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
   seen <- if (sets$same) from else features_of(codes$seen)
   inverse <- ridge_inverse(from, settings$eps)
   hmm$pairs <- list(from = from, to = to, seen = seen)
+  hmm$same <- sets$same
   hmm$codes <- codes
   hmm$model <- list(
     inverse = inverse,
     inverse_seen = if (sets$same) inverse else ridge_inverse(seen, settings$eps),
-    transition = features_cross_cpp(to, from, rep(1, nrow(to))) %*% inverse
+    transition = features_cross_cpp(to, from, rep(1, nrow(to))) %*% inverse,
+    size = mean(rowSums(from^2))
   )
   hmm$basis_x <- basis_at_pivots(basis_x)
   if (is.null(hmm$log_likelihood)) {

@@ -3,16 +3,34 @@
 #' Smooth a filtered path
 #'
 #' The posterior of the state at each time given all observations, or those up
-#' to `lag` times later: a backward pass over the filter's posteriors, in which
-#' kernel Bayes' rule is applied to pairs of successive states.
+#' to `lag` times later: a backward pass over the filter's posteriors.
 #'
-#' The default applies the importance-weighted rule, with the regularisation
-#' `delta_smooth` of [kbr_hmm()]; that of [kbr()] itself is an option, whose
-#' weights can grow without bound where regularisation is weak.
+#' @section Methods:
+#' `"rts"`, after Rauch, Tung and Striebel, corrects the filter: what later
+#' observations change in the kernel mean of the next state is passed on to the
+#' state before, by regression on the next state. With the filter's weights
+#' \eqn{w}, their positive part \eqn{d}, scaled to the sum one, and the kernel
+#' mean of the next state, smoothed, \eqn{m}, and forecast by the filter,
+#' \eqn{f}, both as values at the next states \eqn{X'} of the training pairs, the
+#' smoother's weights are
+#' \deqn{w + Q (G_{X'} Q + \delta I)^{-1} (m - f), \quad
+#' Q = \mathrm{diag}(d) - d d'}{w + Q (G_X' Q + delta I)^-1 (m - f),
+#' Q = diag(d) - dd'}
+#' They sum to one, are those of the filter where later observations change
+#' nothing, and tend to them as \eqn{\delta}, `delta_smooth` of [kbr_hmm()] times
+#' the mean of k(x, x), grows. Where the filter's weights are not of the
+#' transitions' earlier states (times without an observation, transitions given
+#' apart, a known likelihood), \eqn{w} is its kernel mean regressed on these.
+#'
+#' `"iw"` and `"kbr"` apply kernel Bayes' rule to pairs of successive states,
+#' importance-weighted or in the form of [kbr()]: the prior is the filter's
+#' posterior and the smoothed kernel mean of the next state takes the place of an
+#' observation. They can be worse than the filter, and weights of `"kbr"` can
+#' grow without bound where regularisation is weak.
 #'
 #' @param object Of [kbr_filter()].
 #' @param lag `Inf`: all later observations. Or a whole number of at least 0.
-#' @param method `"iw"` or `"kbr"`.
+#' @param method `"rts"`, `"iw"` or `"kbr"`, see below.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `kb_kbr_smooth` and `kb_kbr_path`, see
@@ -23,17 +41,20 @@
 #' Fukumizu, K., Song, L. and Gretton, A. (2013). Kernel Bayes' rule: Bayesian
 #' inference with positive definite kernels. *Journal of Machine Learning
 #' Research* 14, 3753-3783.
+#'
+#' Rauch, H. E., Tung, F. and Striebel, C. T. (1965). Maximum likelihood
+#' estimates of linear dynamic systems. *AIAA Journal* 3, 1445-1450.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
 #' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), new$observations)
 #' summary(kbr_smooth(filtered), truth = new$states)
 #' @export
-kbr_smooth <- function(object, lag = Inf, method = c("iw", "kbr"),
+kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
                        progress = NULL, ...) {
   check_no_dots(...)
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
-  method <- check_choice(method, c("iw", "kbr"))
+  method <- check_choice(method, c("rts", "iw", "kbr"))
   if (!identical(lag, Inf)) lag <- check_count(lag, 0)
   bar <- task_bar(path_length(object), check_progress(progress), "Smoothing")
   on.exit(bar$close())
@@ -62,15 +83,53 @@ kbr_smooth <- function(object, lag = Inf, method = c("iw", "kbr"),
 backward_step <- function(path, t, features, method) {
   hmm <- path$hmm
   coef <- as.vector(hmm$model$inverse %*% path$features[, t])
-  out <- hmm_backward_cpp(
-    hmm$pairs$from, hmm$pairs$to, coef, features, hmm$settings$delta_smooth,
-    method == "kbr"
-  )
+  delta <- hmm$settings$delta_smooth * hmm$model$size
+  out <- if (method == "rts") {
+    hmm_correct_cpp(
+      hmm$pairs$from, hmm$pairs$to, path$features[, t],
+      as.vector(earlier_weights(path, t, cbind(coef))),
+      features - forecast_features(path, t, coef), delta
+    )
+  } else {
+    squared <- method == "kbr"
+    hmm_backward_cpp(
+      hmm$pairs$from, hmm$pairs$to, coef, features,
+      if (squared) delta * hmm$model$size else delta, squared
+    )
+  }
   list(
     backward = TRUE, coef = coef, along = out$z, sum = out$sum,
     features = out$features
   )
 }
+
+#' Features of the state after time t as the filter forecast it: normalised
+#' where its weights are of the next states
+#' @noRd
+forecast_features <- function(path, t, coef) {
+  prior <- as.vector(path$hmm$model$transition %*% path$features[, t])
+  if (on_next_states(path$kind[[t + 1]])) {
+    prior <- prior / sum(path$hmm$pairs$from %*% coef)
+  }
+  prior
+}
+
+#' The filter's weights at times, as weights of the transitions' earlier states
+#'
+#' @param t Times at which the filter's weights are of one kind.
+#' @param coef Columns (P'P + n eps I)^-1 s of these times.
+#' @return Matrix, states x times, columns sum to one.
+#' @noRd
+earlier_weights <- function(path, t, coef) {
+  found <- step_weights(path, t)
+  if (path$hmm$same && found$location == "seen") {
+    return(t(found$weights))
+  }
+  columns_to_one(path$hmm$pairs$from %*% coef)
+}
+
+#' @noRd
+columns_to_one <- function(w) sweep(w, 2, colSums(w), "/")
 
 #' At its last time a smoother is the filter
 #' @noRd
@@ -115,20 +174,24 @@ lagged_passes <- function(path, lag, method, bar) {
 path_length.kb_kbr_smooth <- function(object) length(object$sum)
 #' @export
 path_keys.kb_kbr_smooth <- function(object) {
-  ifelse(object$backward, "backward", object$filter$kind)
+  paste0(ifelse(object$backward, "backward ", ""), object$filter$kind)
 }
 #' @export
 path_weights.kb_kbr_smooth <- function(object, t) {
   if (!object$backward[[t[[1]]]]) {
     return(path_weights(object$filter, t))
   }
-  hmm <- object$hmm
-  mu <- hmm$pairs$from %*% object$coef[, t, drop = FALSE]
-  if (object$method == "iw") {
-    mu <- pmax(mu, 0)
-    mu <- sweep(mu, 2, colSums(mu), "/")
+  coef <- object$coef[, t, drop = FALSE]
+  along <- object$hmm$pairs$to %*% object$along[, t, drop = FALSE]
+  raw <- if (object$method == "rts") {
+    w <- earlier_weights(object$filter, t, coef)
+    d <- columns_to_one(pmax(w, 0))
+    w + d * sweep(along, 2, colSums(d * along))
+  } else {
+    mu <- object$hmm$pairs$from %*% coef
+    if (object$method == "iw") mu <- columns_to_one(pmax(mu, 0))
+    mu * along
   }
-  raw <- mu * (hmm$pairs$to %*% object$along[, t, drop = FALSE])
   list(weights = t(raw) / object$sum[t], location = "from")
 }
 

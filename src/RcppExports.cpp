@@ -408,6 +408,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// hmm_correct_cpp
+Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n, const Eigen::VectorXd& s, const Eigen::VectorXd& w, const Eigen::VectorXd& change, double delta);
+RcppExport SEXP _kernelbayes_hmm_correct_cpp(SEXP pSEXP, SEXP nSEXP, SEXP sSEXP, SEXP wSEXP, SEXP changeSEXP, SEXP deltaSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type p(pSEXP);
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type n(nSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type s(sSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type w(wSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type change(changeSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    rcpp_result_gen = Rcpp::wrap(hmm_correct_cpp(p, n, s, w, change, delta));
+    return rcpp_result_gen;
+END_RCPP
+}
 // squared_solve_cpp
 Eigen::VectorXd squared_solve_cpp(const Eigen::MatrixXd& gram, double delta, const Eigen::VectorXd& phi);
 RcppExport SEXP _kernelbayes_squared_solve_cpp(SEXP gramSEXP, SEXP deltaSEXP, SEXP phiSEXP) {
@@ -992,6 +1007,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_hmm_update_cpp", (DL_FUNC) &_kernelbayes_hmm_update_cpp, 6},
     {"_kernelbayes_hmm_update_by_moments_cpp", (DL_FUNC) &_kernelbayes_hmm_update_by_moments_cpp, 6},
     {"_kernelbayes_hmm_backward_cpp", (DL_FUNC) &_kernelbayes_hmm_backward_cpp, 6},
+    {"_kernelbayes_hmm_correct_cpp", (DL_FUNC) &_kernelbayes_hmm_correct_cpp, 6},
     {"_kernelbayes_squared_solve_cpp", (DL_FUNC) &_kernelbayes_squared_solve_cpp, 3},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},

@@ -12,6 +12,12 @@ Rcpp::List to_r(const kbr::Posterior& posterior) {
                             Rcpp::Named("sum") = posterior.sum);
 }
 
+Rcpp::List to_r(const kbr::Backward& step) {
+  return Rcpp::List::create(Rcpp::Named("z") = step.z,
+                            Rcpp::Named("features") = step.features,
+                            Rcpp::Named("sum") = step.sum);
+}
+
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
@@ -39,10 +45,14 @@ Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::M
                             const Eigen::VectorXd& e,
                             const Eigen::VectorXd& phi, double delta,
                             bool squared) {
-  const kbr::Backward out = kbr::backward(p, n, e, phi, delta, squared);
-  return Rcpp::List::create(Rcpp::Named("z") = out.z,
-                            Rcpp::Named("features") = out.features,
-                            Rcpp::Named("sum") = out.sum);
+  return to_r(kbr::backward(p, n, e, phi, delta, squared));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n,
+                           const Eigen::VectorXd& s, const Eigen::VectorXd& w,
+                           const Eigen::VectorXd& change, double delta) {
+  return to_r(kbr::correct(p, n, s, w, change, delta));
 }
 
 // [[Rcpp::export(rng = false)]]

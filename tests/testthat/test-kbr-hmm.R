@@ -20,7 +20,9 @@ dense_hmm <- function(hmm) {
     n = nrow(p), gx = tcrossprod(p), gxn = tcrossprod(p, hmm$pairs$to),
     gnn = tcrossprod(hmm$pairs$to), b = hmm$pairs$y,
     gy = tcrossprod(hmm$pairs$y), eps = hmm$settings$eps,
-    delta = hmm$settings$delta, delta_smooth = hmm$settings$delta_smooth
+    delta = hmm$settings$delta,
+    delta_smooth = hmm$settings$delta_smooth * mean(rowSums(p^2)),
+    size = mean(rowSums(p^2))
   )
 }
 
@@ -101,7 +103,7 @@ test_that("filter and smoother are near the exact ones of the linear model", {
   expect_gt(mean((new$y - exact$filter)^2), 0.1)
 })
 
-test_that("the smoother is that of the n x n matrices", {
+test_that("kernel Bayes' rule backwards is that of the n x n matrices", {
   seen <- hmm_data(60, 7)
   y <- hmm_data(8, 8)$y
   hmm <- kbr_hmm(seen$x, seen$y, rank = 10)
@@ -121,12 +123,110 @@ test_that("the smoother is that of the n x n matrices", {
         b <- solve(w * d$gnn + d$delta_smooth * diag(d$n), w * k)
         b <- as.vector(b) / sum(b)
       } else {
-        b <- dense_bayes(mu, d$gnn, k, d$delta_smooth)
+        b <- dense_bayes(mu, d$gnn, k, d$delta_smooth * d$size)
       }
     }
     got <- predict(kbr_smooth(filtered, method = method), type = "weights")
     expect_lt(max(abs(got[1, ] - b)) / max(abs(b)), 1e-8)
     expect_equal(got[8, ], alpha[8, ])
+  }
+})
+
+test_that("the smoother is that of the n x n matrices", {
+  seen <- hmm_data(60, 7)
+  hmm <- kbr_hmm(seen$x, seen$y, rank = 10)
+  d <- dense_hmm(hmm)
+  ridge <- d$gx + d$n * d$eps * diag(d$n)
+  y <- hmm_data(8, 8)$y
+  for (missing in list(integer(), 3:4, 7:8)) {
+    y[missing] <- NA
+    filtered <- kbr_filter(hmm, y)
+    alpha <- predict(filtered, type = "weights")
+    on_next <- attr(alpha, "locations") == "to"
+    expect_identical(which(on_next), which(is.na(y)))
+    wanted <- alpha
+    # Kernel means at the next states: of the filter, and smoothed
+    mean <- function(t) {
+      crossprod(if (on_next[[t]]) d$gnn else d$gxn, alpha[t, ])
+    }
+    smoothed <- mean(8)
+    for (t in 7:1) {
+      cross <- if (on_next[[t]]) d$gxn else d$gx
+      ahead <- solve(ridge, cross %*% alpha[t, ])
+      w <- if (on_next[[t]]) as.vector(ahead) / sum(ahead) else alpha[t, ]
+      if (on_next[[t + 1]]) ahead <- ahead / sum(ahead)
+      positive <- pmax(w, 0) / sum(pmax(w, 0))
+      q <- diag(positive) - tcrossprod(positive)
+      change <- q %*% solve(
+        d$gnn %*% q + d$delta_smooth * diag(d$n), smoothed - d$gnn %*% ahead
+      )
+      wanted[t, ] <- w + change
+      smoothed <- mean(t) + crossprod(d$gxn, change)
+    }
+    got <- predict(kbr_smooth(filtered), type = "weights")
+    expect_lt(max(abs(got - wanted)) / max(abs(wanted)), 1e-8)
+    expect_identical(attr(got, "locations")[1:7], rep("from", 7))
+    expect_equal(rowSums(got), rep(1, 8))
+  }
+})
+
+test_that("without news, or with much regularisation, a smoother is the filter", {
+  seen <- hmm_data(80, 1)
+  hmm <- kbr_hmm(seen$x, seen$y)
+  y <- hmm_data(6, 2)$y
+  quiet <- kbr_filter(hmm, c(y, NA, NA, NA))
+  expect_equal(predict(kbr_smooth(quiet))[6, ], predict(quiet)[6, ])
+  expect_equal(
+    predict(kbr_smooth(quiet))[1:6, ],
+    predict(kbr_smooth(kbr_filter(hmm, y)))[, 1]
+  )
+  # The same kernel means, on the transitions' earlier states
+  expect_lt(
+    max(abs(predict(kbr_smooth(quiet))[7:8, ] - predict(quiet)[7:8, ])), 0.05
+  )
+  hmm$settings$delta_smooth <- 1e9
+  filtered <- kbr_filter(hmm, y)
+  expect_equal(predict(kbr_smooth(filtered)), predict(filtered))
+})
+
+test_that("the smoother is nearer to the truth than the filter", {
+  gain <- function(simulate, seed) {
+    seen <- simulate(100, seed = seed)
+    new <- simulate(300, seed = 1000 + seed)
+    hmm <- kbr_hmm(seen$states, seen$observations)
+    filtered <- kbr_filter(hmm, new$observations)
+    mse <- function(path) summary(path, truth = new$states)$mse
+    mse(filtered) - mse(kbr_smooth(filtered))
+  }
+  expect_gt(gain(sim_rotation, 1) + gain(sim_rotation, 2), 0)
+  expect_gt(gain(sim_oscillation, 1) + gain(sim_oscillation, 2), 0)
+})
+
+test_that("the smoother of rotations keeps to where the filter is", {
+  turn <- function(a) {
+    cbind(cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, rep(1, length(a)))
+  }
+  angles <- with_local_seed(1, cumsum(0.3 + 0.1 * rnorm(350)))
+  y <- with_local_seed(2, cbind(cos(angles), sin(angles)) + 0.2 * rnorm(700))
+  train <- 1:200
+  hmm <- kbr_hmm(turn(angles[train]), y[train, ], space = "rotation")
+  filtered <- kbr_filter(hmm, y[-train, ])
+  truth <- turn(angles[-train])
+  expect_lt(
+    summary(kbr_smooth(filtered), truth = truth)$mse,
+    summary(filtered, truth = truth)$mse
+  )
+  # The kernel's size is no matter. (It is in the first update.)
+  scaled <- kbr_hmm(turn(angles[train]), y[train, ],
+    space = "rotation", kernel_x = kernel_constant(1 / 3) * kernel_rotation(),
+    eps = hmm$settings$eps / 3, delta = hmm$settings$delta
+  )
+  later <- rbind(NA, y[201:220, ])
+  for (method in c("rts", "iw", "kbr")) {
+    smoothed <- lapply(list(hmm, scaled), function(hmm) {
+      predict(kbr_smooth(kbr_filter(hmm, later), method = method))
+    })
+    expect_equal(smoothed[[1]], smoothed[[2]], tolerance = 1e-6)
   }
 })
 

@@ -23,7 +23,7 @@ hmm_grids <- list(
   motion = expand.grid(factor = c(0.4, 0.6, 0.9, 1.4), c0 = c(0.01, 0.1, 1)),
   camera = expand.grid(factor = c(0.6, 1), c0 = 10^(-4:-1))
 )
-smoothing_grid <- c(0.01, 0.1, 1)
+smoothing_grid <- c(0.03, 0.1, 0.3, 1)
 
 learn_hmm_by <- function(task, rows, setting, rank = "auto") {
   states <- task$states[rows, , drop = FALSE]

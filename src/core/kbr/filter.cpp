@@ -119,5 +119,19 @@ Backward backward(const Features& p, const Features& n, const VectorXd& e,
   return out;
 }
 
+Backward correct(const Features& p, const Features& n, const VectorXd& s,
+                 const VectorXd& w, const VectorXd& change, double delta) {
+  VectorXd d = w.cwiseMax(0.0);
+  d /= d.sum();
+  const VectorXd centre = n.transpose() * d;
+  const MatrixXd gram = weighted_gram(n, d) - centre * centre.transpose();
+  Backward out;
+  out.z = ridge_solve(gram, delta, change);
+  const VectorXd shift = (n * out.z).array() - centre.dot(out.z);
+  out.features = s + p.transpose() * d.cwiseProduct(shift);
+  out.sum = 1;
+  return out;
+}
+
 }  // namespace kbr
 }  // namespace kernelbayes

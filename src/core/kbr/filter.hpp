@@ -49,5 +49,13 @@ Backward backward(const Features& p, const Features& n,
                   const Eigen::VectorXd& e, const Eigen::VectorXd& phi,
                   double delta, bool squared);
 
+/// The state before, from its posterior without the later observations, features
+/// s and weights w (sum 1), and the change that these made to the features of
+/// the state after. Weights are w + D (N - 1 m') z with D = max(w, 0) over its
+/// sum, m = N'D1 and z = (N'DN - m m' + delta I)^-1 change: their sum is 1.
+Backward correct(const Features& p, const Features& n,
+                 const Eigen::VectorXd& s, const Eigen::VectorXd& w,
+                 const Eigen::VectorXd& change, double delta);
+
 }  // namespace kbr
 }  // namespace kernelbayes
