@@ -43,8 +43,9 @@
 #' @param space Where states live: `"euclidean"`; `"circle"`, one column of
 #'   angles in radians; `"rotation"`, 3 x 3 rotation matrices by columns.
 #' @param kernel_x,kernel_y Kernels, see [kb_kernels]. `NULL`: Gaussian with 0.6
-#'   times the median bandwidth; for rotations [kernel_rotation()]. The kernel
-#'   of angles acts on their cosine and sine.
+#'   times the median bandwidth; for rotations
+#'   `kernel_rotation() + kernel_constant()`. The kernel of angles acts on their
+#'   cosine and sine.
 #' @param eps,delta As in [kbr()], n the number of training pairs; defaults
 #'   `0.1 / n` and `2 * eps`.
 #' @param delta_smooth Regularisation of [kbr_smooth()], a positive number,
@@ -294,7 +295,8 @@ hmm_kernel <- function(kernel, code, space) {
     return(kernel)
   }
   if (space$type == "rotation") {
-    return(kernel_rotation())
+    # With constants, without which the weights of a prior have no sum to keep.
+    return(kernel_rotation() + kernel_constant())
   }
   kernel_gaussian(0.6 * bandwidth_median(code))
 }

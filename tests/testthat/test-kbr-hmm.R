@@ -218,8 +218,8 @@ test_that("the smoother of rotations keeps to where the filter is", {
   )
   # The kernel's size is no matter. (It is in the first update.)
   scaled <- kbr_hmm(turn(angles[train]), y[train, ],
-    space = "rotation", kernel_x = kernel_constant(1 / 3) * kernel_rotation(),
-    eps = hmm$settings$eps / 3, delta = hmm$settings$delta
+    space = "rotation", kernel_x = 0.25 * (kernel_rotation() + 1),
+    eps = hmm$settings$eps / 4, delta = hmm$settings$delta
   )
   later <- rbind(NA, y[201:220, ])
   for (method in c("rts", "iw", "kbr")) {
@@ -378,7 +378,9 @@ test_that("angles and rotations stay what they are", {
   seen <- atan2(y[-train, 2], y[-train, 1])
   expect_lt(found$mse, mean(wrap_angle(seen - truth)^2))
   rotation <- kbr_hmm(turn(angles[train]), y[train, ], space = "rotation")
-  expect_identical(rotation$basis_x$kernel$type, "rotation")
+  expect_identical(
+    rotation$basis_x$kernel, kernel_rotation() + kernel_constant()
+  )
   turned <- kbr_filter(rotation, y[-train, ])
   for (type in c("mean", "map")) {
     m <- predict(turned, type = type)
