@@ -165,6 +165,7 @@ inline Eigen::MatrixXd incomplete_cholesky_features(
     const Eigen::Ref<const Eigen::MatrixXd>& pivot_factor,
     const ConstMatrixRef& z) {
   Eigen::MatrixXd features(z.rows(), pivot_points.rows());
+  if (features.size() == 0) return features;  // Eigen's solver would read it
   kernel.block(z, pivot_points, features);
   pivot_factor.triangularView<Eigen::Lower>()
       .transpose()
