@@ -89,6 +89,10 @@ features_cross_cpp <- function(left, right, weights) {
     .Call(`_kernelbayes_features_cross_cpp`, left, right, weights)
 }
 
+features_mass_cpp <- function(features, weights) {
+    .Call(`_kernelbayes_features_mass_cpp`, features, weights)
+}
+
 ridge_coefficients_cpp <- function(gram, moments, ridge) {
     .Call(`_kernelbayes_ridge_coefficients_cpp`, gram, moments, ridge)
 }

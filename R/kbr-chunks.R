@@ -326,14 +326,21 @@ chunk_pass <- function(chunks, name, model, progress) {
   add_up(map_tasks(groups, "chunk_group", shared, progress, "Chunks"))
 }
 
-#' What a worker does: its chunks, one after the other
+#' What a worker does: its chunks, one after the other, in blocks of rows whose
+#' features (1.6 MB) stay in the cache
 #' @noRd
 chunk_group <- function(numbers, shared) {
   work <- get(shared$name, asNamespace("kernelbayes"))
+  rank <- max(vapply(shared$model$features, function(side) {
+    length(side$pivots)
+  }, 1L))
   sums <- NULL
   for (i in numbers) {
     pairs <- read_chunk(shared$chunks, i, shared$model$columns)
-    sums <- add_up(list(sums, work(pairs, shared$model)))
+    for (rows in row_blocks(pairs$x, rank, 2e5)) {
+      block <- lapply(pairs, function(part) part[rows, , drop = FALSE])
+      sums <- add_up(list(sums, work(block, shared$model)))
+    }
   }
   sums
 }
@@ -380,14 +387,14 @@ chunks_second <- function(pairs, model) {
   }
   list(
     gram = features_gram_cpp(phi_y, mu),
-    moments = crossprod(cbind(1, centred, centred^2) * mu, phi_y),
+    moments = features_cross_cpp(cbind(1, centred, centred^2), phi_y, mu),
     cross = features_cross_cpp(phi_x, phi_y, mu),
     values = crossprod(if (is.null(values)) {
       matrix(0, length(mu), 0)
     } else {
       values * mu
     }, phi_y),
-    mass = sum(abs(mu) * sqrt(rowSums(phi_y^2)))
+    mass = features_mass_cpp(phi_y, mu)
   )
 }
 

@@ -74,8 +74,8 @@ kbr_posterior <- function(fit) {
   centred <- sweep(fit$data$x, 2, center)
   list(
     gain = gain$matrix, spectrum = gain$spectrum, center = center,
-    moments = crossprod(cbind(1, centred, centred^2) * mu, factor),
-    mass = sum(abs(mu) * sqrt(rowSums(factor^2)))
+    moments = features_cross_cpp(cbind(1, centred, centred^2), factor, mu),
+    mass = features_mass_cpp(factor, mu)
   )
 }
 

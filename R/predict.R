@@ -199,8 +199,9 @@ spread_rows <- function(out, complete) {
 #' @noRd
 row_blocks <- function(x, columns, cells = 5e6) {
   size <- max(1, floor(cells / max(columns, 1)))
-  rows <- seq_len(nrow(x))
-  unname(split(rows, (rows - 1) %/% size))
+  n <- nrow(x)
+  first <- seq_len(ceiling(n / size)) * size - size + 1
+  lapply(first, function(i) seq.int(i, min(i + size - 1, n)))
 }
 
 #' Call f(rows, moments) on blocks of rows whose moments fit in memory

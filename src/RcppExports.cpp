@@ -318,6 +318,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// features_mass_cpp
+double features_mass_cpp(const Eigen::Map<Eigen::MatrixXd>& features, const Eigen::VectorXd& weights);
+RcppExport SEXP _kernelbayes_features_mass_cpp(SEXP featuresSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::Map<Eigen::MatrixXd>& >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(features_mass_cpp(features, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
 // ridge_coefficients_cpp
 Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram, const Eigen::MatrixXd& moments, double ridge);
 RcppExport SEXP _kernelbayes_ridge_coefficients_cpp(SEXP gramSEXP, SEXP momentsSEXP, SEXP ridgeSEXP) {
@@ -1000,6 +1011,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
+    {"_kernelbayes_features_mass_cpp", (DL_FUNC) &_kernelbayes_features_mass_cpp, 2},
     {"_kernelbayes_ridge_coefficients_cpp", (DL_FUNC) &_kernelbayes_ridge_coefficients_cpp, 3},
     {"_kernelbayes_isotonic_cpp", (DL_FUNC) &_kernelbayes_isotonic_cpp, 1},
     {"_kernelbayes_kbr_gain_cpp", (DL_FUNC) &_kernelbayes_kbr_gain_cpp, 3},

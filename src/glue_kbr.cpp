@@ -34,6 +34,12 @@ Eigen::MatrixXd features_cross_cpp(const Eigen::Map<Eigen::MatrixXd>& left,
 }
 
 // [[Rcpp::export(rng = false)]]
+double features_mass_cpp(const Eigen::Map<Eigen::MatrixXd>& features,
+                         const Eigen::VectorXd& weights) {
+  return kbr::weighted_mass(features, weights);
+}
+
+// [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd ridge_coefficients_cpp(const Eigen::MatrixXd& gram,
                                        const Eigen::MatrixXd& moments,
                                        double ridge) {

@@ -50,6 +50,15 @@ MatrixXd weighted_cross(const Features& left, const Features& right,
   return sum;
 }
 
+double weighted_mass(const Features& features,
+                     const Eigen::VectorXd& weights) {
+  Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(features.rows());
+  for (Index j = 0; j < features.cols(); ++j) {
+    squares += features.col(j).array().square();
+  }
+  return (weights.array().abs() * squares.sqrt()).sum();
+}
+
 MatrixXd gram(const Features& features) {
   return sum_of_blocks(
       features,

@@ -16,6 +16,10 @@ Eigen::MatrixXd weighted_gram(const Features& features,
 Eigen::MatrixXd weighted_cross(const Features& left, const Features& right,
                                const Eigen::VectorXd& weights);
 
+/// sum_i |weights_i| |R_i|, R_i the rows of R: a bound of weighted sums of
+/// inner products with a unit vector.
+double weighted_mass(const Features& features, const Eigen::VectorXd& weights);
+
 /// R'R.
 Eigen::MatrixXd gram(const Features& features);
 
