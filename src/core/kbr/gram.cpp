@@ -18,6 +18,7 @@ template <typename Scaled>
 MatrixXd sum_of_blocks(const Features& features, Scaled scaled) {
   const Index n = features.rows(), r = features.cols();
   MatrixXd sum = MatrixXd::Zero(r, r), right;
+  if (r == 0) return sum;  // Eigen's product would read it
   for (Index i = 0; i < n; i += block_rows) {
     const Index rows = std::min(block_rows, n - i);
     const auto block = features.middleRows(i, rows);

@@ -33,6 +33,7 @@ Gain spectral_gain(const MatrixXd& gram, Function function) {
 
 MatrixXd ridge_coefficients(const MatrixXd& gram, const MatrixXd& moments,
                             double ridge) {
+  if (gram.rows() == 0) return moments;
   MatrixXd regularised = gram;
   regularised.diagonal().array() += ridge;
   const Eigen::LLT<MatrixXd> factor(regularised);
