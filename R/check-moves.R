@@ -120,7 +120,7 @@ check_moves <- function(target, moves, data = NULL, states, steps = NULL,
   found <- with_local_seed(seed, {
     unlist(lapply(steps, check_step, problem), recursive = FALSE)
   })
-  if (1 %in% steps) found <- c(check_start(problem, seed), found)
+  if (1 %in% steps) found <- c(check_initial(problem, seed), found)
   new_check_moves(found, problem, steps)
 }
 
@@ -200,7 +200,7 @@ check_step <- function(t, problem) {
   c(
     list(check_alpha(tables, from, live, t), check_back(tables, to, t)),
     unlist(lapply(tables, check_move, from, to, live, t), recursive = FALSE),
-    check_weights(tables, to, t),
+    check_shares(tables, to, t),
     check_draws(problem, tables, from, to, live, t),
     check_rejuvenate(problem, to, t)
   )
@@ -329,7 +329,7 @@ check_move <- function(table, from, to, live, t) {
 
 #' The identity, and the part of each move in it
 #' @noRd
-check_weights <- function(tables, to, t) {
+check_shares <- function(tables, to, t) {
   live <- to$log_density > -Inf
   sums <- lapply(tables, function(table) colSums(exp(table$mass)))
   total <- Reduce(`+`, sums)
@@ -402,7 +402,7 @@ compare_draws <- function(move, check, t, counts, prob, n, from, to) {
 }
 
 #' @noRd
-check_start <- function(problem, seed) {
+check_initial <- function(problem, seed) {
   first <- enumerated(problem, 0)
   prob <- exp(first$log_density)
   found <- list(finding(

@@ -231,8 +231,9 @@ not_defined_td <- function(what, call = rlang::caller_env()) {
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
-#'     errors <- outer(data[seq_len(t)], states, `-`)
-#'     dnorm(states, log = TRUE) + colSums(dnorm(errors, log = TRUE))
+#'     y <- data[seq_len(t)]
+#'     dnorm(states, log = TRUE) +
+#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
 #'   },
 #'   initial = function(n, data) rnorm(n)
 #' )
@@ -316,8 +317,9 @@ td_values <- function(f, states, n, t) {
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
-#'     errors <- outer(data[seq_len(t)], states, `-`)
-#'     dnorm(states, log = TRUE) + colSums(dnorm(errors, log = TRUE))
+#'     y <- data[seq_len(t)]
+#'     dnorm(states, log = TRUE) +
+#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
 #'   },
 #'   initial = function(n, data) rnorm(n)
 #' )

@@ -14,8 +14,9 @@
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
-#'     errors <- outer(data[seq_len(t)], states, `-`)
-#'     dnorm(states, log = TRUE) + colSums(dnorm(errors, log = TRUE))
+#'     y <- data[seq_len(t)]
+#'     dnorm(states, log = TRUE) +
+#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
 #'   },
 #'   initial = function(n, data) rnorm(n)
 #' )

@@ -263,8 +263,9 @@ warn_quality.kb_tdsmc <- function(fit, call) {
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
-#'     errors <- outer(data[seq_len(t)], states, `-`)
-#'     dnorm(states, log = TRUE) + colSums(dnorm(errors, log = TRUE))
+#'     y <- data[seq_len(t)]
+#'     dnorm(states, log = TRUE) +
+#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
 #'   },
 #'   initial = function(n, data) rnorm(n)
 #' )
