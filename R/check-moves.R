@@ -528,9 +528,7 @@ fault_in_words <- function(line, x) {
     x$worst$t == line$t & x$worst$state == line$state, ]
   number <- function(v) format(v, digits = 3)
   found <- function(what) {
-    paste0(
-      what, " ", number(at$is), " where it should be ", number(at$should_be)
-    )
+    paste0(what, " ", number(at$is), ", not ", number(at$should_be))
   }
   text <- switch(line$check,
     probability = found("the probabilities of the moves sum to"),

@@ -75,7 +75,8 @@ summary.kb_tdsmc <- function(object, ...) {
     list(
       fit = object,
       moves = data.frame(
-        move = names(object$moves), chosen = unname(colSums(moves$chosen)),
+        move = names(object$moves),
+        chosen = as.integer(unname(colSums(moves$chosen))),
         share = unname(colMeans(moves$chosen / rowSums(moves$chosen))),
         weighted = unname(colMeans(moves$share))
       ),
