@@ -454,6 +454,7 @@ new_check_moves <- function(found, problem, steps) {
   holds <- table$t[table$check == "identity" & table$ok]
   table$ok <- table$ok | table$check == "weight" & table$t %in% holds
   worst <- do.call(rbind, lapply(found[!table$ok], worst_states))
+  rownames(worst) <- NULL
   structure(
     list(
       ok = all(table$ok), wrong = unique(table$move[!table$ok]),
