@@ -41,7 +41,7 @@
 #' is stopped and continued is identical to one that is not.
 #'
 #' @param target From [td_target()].
-#' @param moves A named list of [td_move()].
+#' @param moves A named list of [td_move()], or a single one.
 #' @param data Whatever your functions want as `data`. For [update.kb_tdsmc()]
 #'   to make sense, what they do at step t should depend on no more than the
 #'   first t pieces of it.

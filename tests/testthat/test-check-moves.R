@@ -170,11 +170,14 @@ test_that("weights of other shares are right if they are so in sum", {
 test_that("false alarms of the simulations are as rare as stated", {
   # Null: at level .2 at most 20% of 100 checks of a right problem alarm; the
   # number is below the binomial's 1 - 1e-4 quantile.
-  p <- change_problem(rejuvenate = NULL)
-  alarms <- sum(!vapply(1:100, function(seed) {
-    check_problem(p, steps = 2, n = 20, level = 0.2, seed = seed)$ok
-  }, TRUE))
+  # Without the correction for their number more than 90% alarm.
+  p <- centre_problem()
+  results <- lapply(1:100, function(seed) {
+    check_problem(p, steps = 3, n = 50, level = 0.2, seed = seed)
+  })
+  alarms <- sum(!vapply(results, `[[`, TRUE, "ok"))
   expect_lte(alarms, stats::qbinom(1 - 1e-4, 100, 0.2))
+  expect_gt(alarms, 0)
 })
 
 test_that("the seed decides, and leaves R's generator alone", {
