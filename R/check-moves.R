@@ -149,7 +149,7 @@ finding <- function(move, check, t, is, should_be, keys, p = NULL,
   )
 }
 
-# The states of a step ----------------------------------------------------------
+# The states of a step --------------------------------------------------------
 
 #' @noRd
 enumerated <- function(problem, t) {
@@ -185,7 +185,7 @@ state_keys <- function(states, key, t) {
   out
 }
 
-# One step ----------------------------------------------------------------------
+# One step --------------------------------------------------------------------
 
 #' @noRd
 check_step <- function(t, problem) {
@@ -347,7 +347,7 @@ check_shares <- function(tables, to, t) {
   )
 }
 
-# Simulations -------------------------------------------------------------------
+# Simulations -----------------------------------------------------------------
 
 #' @noRd
 check_draws <- function(problem, tables, from, to, live, t) {
@@ -441,7 +441,7 @@ check_rejuvenate <- function(problem, to, t) {
   ))
 }
 
-# The verdict -------------------------------------------------------------------
+# The verdict -----------------------------------------------------------------
 
 #' @noRd
 new_check_moves <- function(found, problem, steps) {

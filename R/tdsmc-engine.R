@@ -45,7 +45,7 @@ engine_total.kb_engine_tdsmc <- function(engine) engine$steps
 #' @export
 engine_done.kb_engine_tdsmc <- function(engine, state) state_time(state)
 
-# Random numbers ----------------------------------------------------------------
+# Random numbers --------------------------------------------------------------
 
 #' The stream of the core for a step and a purpose
 #' @noRd
@@ -61,7 +61,7 @@ td_seed <- function(engine, index, t) {
   floor(u * .Machine$integer.max)
 }
 
-# Steps ---------------------------------------------------------------------------
+# Steps -----------------------------------------------------------------------
 
 #' @noRd
 td_start <- function(engine, index) {
@@ -277,7 +277,7 @@ check_living <- function(log_density, t) {
 }
 
 #' The weight of a move, by its own formula or by the general law
-#' @param before,after,chance log gamma_{t-1}(old), log gamma_t(new), alpha(old).
+#' @param before,after,chance log gamma_{t-1}(old), log gamma_t(new) and alpha.
 #' @noRd
 td_log_weight <- function(move, name, old, new, t, data, before, after,
                           chance) {

@@ -96,7 +96,7 @@ print.summary.kb_tdsmc <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-# Accessors -------------------------------------------------------------------
+# Accessors -----------------------------------------------------------------
 
 #' @export
 evidence.kb_tdsmc <- function(object, ...) {
@@ -210,7 +210,7 @@ not_defined_td <- function(what, call = rlang::caller_env()) {
   ), "not_defined", call = call)
 }
 
-# Functions of the states -------------------------------------------------------
+# Functions of the states -----------------------------------------------------
 
 #' Expectations and distributions under the last target
 #'

@@ -353,22 +353,33 @@ check_problem <- function(p, ..., n = 200, seed = 1) {
 }
 
 #' p-value of a fit with replicates: Zhat and Zhat times the probability of
-#' each state are means of independent unbiased estimates, t-distributed
-#' nearly. The smallest of these, times their number.
+#' each group of states are means of independent unbiased estimates. The
+#' smallest of the t-test's p-values, times their number.
 #' @param exact log gamma of all states, named by key.
-replicate_p <- function(fit, exact, key = NULL) {
+#' @param groups A matrix of 0 and 1, a row a state and a column a group; NULL:
+#'   each state by itself. Groups of probability below .05 are left out.
+replicate_p <- function(fit, exact, key = NULL, groups = NULL) {
   z <- exp(evidence(fit)$replicates - log_sum_exp(exact))
   values <- matrix(z)
+  truth <- 1
   if (!is.null(key)) {
     share <- vapply(fit$runs, function(run) {
       keys <- factor(key(run$states), levels = names(exact))
       as.vector(tapply(run$weights, keys, sum, default = 0))
     }, numeric(length(exact)))
-    values <- cbind(z, t(share) * z)
+    if (is.null(groups)) groups <- diag(length(exact))
+    values <- cbind(z, crossprod(share, groups) * z)
+    truth <- c(1, exp(exact - log_sum_exp(exact)) %*% groups)
   }
-  truth <- c(1, if (!is.null(key)) exp(exact - log_sum_exp(exact)))
   n <- nrow(values)
   t <- (colMeans(values) - truth) / (apply(values, 2, stats::sd) / sqrt(n))
-  ok <- truth > 0.01
+  ok <- truth > 0.05
   min(1, 2 * stats::pt(-abs(t[ok]), n - 1) * sum(ok))
+}
+
+#' Does a set hold row 1, 2, ...?
+row_groups <- function(sets, rows = max(unlist(sets))) {
+  vapply(seq_len(rows), function(row) {
+    vapply(sets, function(set) as.numeric(row %in% set), 0)
+  }, numeric(length(sets)))
 }

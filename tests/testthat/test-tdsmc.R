@@ -2,13 +2,21 @@
 # about seeds, continued runs, replicates, ancestry and errors.
 #
 # Statistical tests: replicates are independent, and Zhat and Zhat times the
-# estimated probability of a state are unbiased. Null: their means over 40
-# replicates are t-distributed about the exact values; with Bonferroni over
-# states a right sampler fails with probability 1e-4 a problem. States of
-# probability below .01, whose estimates are skew, are left out. Seen to fail
-# for every break of helper-tdsmc.R that leaves the run without an error.
+# estimated probability of a group of states are unbiased. Null: their means
+# over replicates are about t-distributed about the exact values. They are skew,
+# which makes the tail heavier: among 20000 bootstrap samples of 1000 to 2000
+# replicates of each problem, at most one had a p-value (with Bonferroni over
+# groups) below 1e-6, so that at this limit a right sampler fails with
+# probability below 1e-4. Seen to fail for every break of helper-tdsmc.R that
+# leaves the run without an error, and with tdsmc() itself broken: a factor left
+# out of the law of the weights, the evidence not divided by N after resampling,
+# weights kept at resampling, log densities not taken along or kept after
+# rejuvenation, particles put back in the order of their moves, one seed for all
+# steps or replicates, rejuvenation at t instead of t - 1.
 
+limit <- 1e-6
 many <- smc_control(particles = 60, replicates = 40)
+more <- smc_control(particles = 60, replicates = 100)
 sets_of <- function(states) vapply(states, set_key, "")
 rows_of <- function(states) apply(states, 1, paste, collapse = "")
 
@@ -20,22 +28,23 @@ exact_changes <- function(t, p) {
 # Exact answers ---------------------------------------------------------------
 
 test_that("zero, birth and death of centres give the enumerated posterior", {
+  groups <- row_groups(enumerate_subsets(4, 3))
   for (broken in c("none", "formula")) {
     p <- centre_problem(broken)
-    fit <- run_problem(p, control = many)
-    expect_gt(replicate_p(fit, exact_sets(p), sets_of), 1e-4)
+    fit <- run_problem(p, control = more)
+    expect_gt(replicate_p(fit, exact_sets(p), sets_of, groups), limit)
   }
   for (broken in c("printed", "uniform_death", "no_c", "propose", "zero")) {
     p <- centre_problem(broken)
     fit <- run_problem(p, control = many)
-    expect_lt(replicate_p(fit, exact_sets(p), sets_of), 1e-4)
+    expect_lt(replicate_p(fit, exact_sets(p), sets_of, groups), limit)
   }
 })
 
 test_that("the adapted proposal gives the enumerated posterior", {
   p <- adapted_problem()
   fit <- run_problem(p, control = many)
-  expect_gt(replicate_p(fit, exact_sets(p), sets_of), 1e-4)
+  expect_gt(replicate_p(fit, exact_sets(p), sets_of), limit)
   # Its weights depend on the old state alone: the evidence of one row is exact.
   one <- run_problem(p, steps = 1)
   expect_equal(evidence(one)$log_evidence, log_sum_exp(exact_sets(p, 1)))
@@ -48,12 +57,12 @@ test_that("change points of counts have their enumerated posterior", {
   for (rejuvenate in list(NULL, change_flip())) {
     p <- change_problem(rejuvenate = rejuvenate)
     fit <- run_problem(p, control = many)
-    expect_gt(replicate_p(fit, exact, rows_of), 1e-4)
+    expect_gt(replicate_p(fit, exact, rows_of), limit)
   }
   fit <- run_problem(
     change_problem(rejuvenate = change_flip(TRUE)), control = many
   )
-  expect_lt(replicate_p(fit, exact, rows_of), 1e-4)
+  expect_lt(replicate_p(fit, exact, rows_of), limit)
 })
 
 test_that("every scheme and rule of resampling gives the posterior", {
@@ -68,7 +77,7 @@ test_that("every scheme and rule of resampling gives the posterior", {
       smc_control, c(list(particles = 40, replicates = 40), setting)
     )
     fit <- run_problem(p, control = control)
-    expect_gt(replicate_p(fit, exact, rows_of), 1e-4 / length(settings))
+    expect_gt(replicate_p(fit, exact, rows_of), limit)
   }
 })
 
@@ -76,26 +85,37 @@ test_that("a linear Gaussian model has the evidence of the Kalman filter", {
   exact <- kalman_log_evidence()
   p <- kalman_problem()
   fit <- run_problem(p, control = many)
-  expect_gt(replicate_p(fit, exact$log_evidence), 1e-4)
-  # Null: the pooled mean is normal; its sd over seeds is below .03 here.
+  expect_gt(replicate_p(fit, exact$log_evidence), limit)
+  # Null: the pooled mean is normal; its sd over 40 seeds is .013 here.
   mean <- predict(fit, function(x) x[, ncol(x)])
-  expect_lt(abs(mean - exact$mean), 0.12)
+  expect_lt(abs(mean - exact$mean), 0.06)
   wrong <- run_problem(kalman_problem("density"), control = many)
-  expect_lt(replicate_p(wrong, exact$log_evidence), 1e-4)
+  expect_lt(replicate_p(wrong, exact$log_evidence), limit)
 })
 
 test_that("the standard error of the evidence is that of replicates", {
-  # Null: over 40 replicates the mean of the estimated relative variances is
-  # near the variance of Zhat / Z. Both have relative standard deviations of
-  # about 22%: a factor 2.5 is four of the ratio's.
+  # Null, for multinomial resampling and where families were never founded
+  # anew: Zhat^2 times the estimated relative variance is an unbiased estimate
+  # of the variance of Zhat (Lee and Whiteley, 2018); t-test of differences.
+  exact <- kalman_log_evidence()$log_evidence
+  fit <- run_problem(kalman_problem(),
+    steps = 8, control = smc_control(200,
+      replicates = 100, resampling = "multinomial", ess_threshold = 0.3
+    )
+  )
+  closed <- vapply(fit$runs, function(run) run$genealogy$closed, 0)
+  expect_identical(unique(closed), 0)
+  expect_true(any(ess(fit)$resampled))
+  z <- exp(evidence(fit)$replicates - exact)
+  v <- vapply(fit$runs, `[[`, 0, "relative_variance")
+  difference <- z^2 * v - (z - 1)^2
+  expect_gt(stats::t.test(difference)$p.value, limit)
+  # Of the right size: the covariance that the estimate leaves out where they
+  # were makes it .6 of the variance here, and that of 40 replicates has a
+  # relative standard deviation of .22.
   fit <- run_problem(kalman_problem(), control = many)
-  z <- evidence(fit)$replicates
-  estimated <- mean(vapply(fit$runs, `[[`, 0, "relative_variance"))
-  ratio <- estimated / stats::var(exp(z - log_mean_exp(z)))
-  expect_gt(ratio, 1 / 2.5)
-  expect_lt(ratio, 2.5)
   e <- evidence(fit)
-  expect_lt(abs(log(e$mc_se / e$mc_se_replicates)), log(2.5) / 2 + 0.2)
+  expect_lt(abs(log(e$mc_se / e$mc_se_replicates)), log(2))
 })
 
 test_that("the genealogy is counted as in the core", {
@@ -475,7 +495,7 @@ test_that("particles of weight zero do no harm", {
   fit <- run_problem(p,
     control = smc_control(60, replicates = 60, ess_threshold = 0)
   )
-  expect_gt(replicate_p(fit, exact, rows_of), 1e-4)
+  expect_gt(replicate_p(fit, exact, rows_of), limit)
 })
 
 test_that("few effective particles give a warning", {
