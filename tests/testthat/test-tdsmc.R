@@ -4,10 +4,11 @@
 # Statistical tests: replicates are independent, and Zhat and Zhat times the
 # estimated probability of a group of states are unbiased. Null: their means
 # over replicates are about t-distributed about the exact values. They are skew,
-# which makes the tail heavier: among 20000 bootstrap samples of 1000 to 2000
-# replicates of each problem, at most one had a p-value (with Bonferroni over
-# groups) below 1e-6, so that at this limit a right sampler fails with
-# probability below 1e-4. Seen to fail for every break of helper-tdsmc.R that
+# which makes the tail heavier: among 20000 bootstrap samples of 500 to 2000
+# replicates of births and deaths of centres, of change points and of the
+# Kalman problem each, at most one had a p-value (with Bonferroni over groups)
+# below 1e-6, so that at this limit a right sampler fails with probability below
+# 1e-4. Seen to fail for every break of helper-tdsmc.R that
 # leaves the run without an error, and with tdsmc() itself broken: a factor left
 # out of the law of the weights, the evidence not divided by N after resampling,
 # weights kept at resampling, log densities not taken along or kept after
