@@ -6,7 +6,7 @@
 #' Accessors that every sampler of the package answers where they have a
 #' meaning.
 #'
-#' @param object A fit, see [srvm()], [bark()] and [kgs()].
+#' @param object A fit, see [srvm()], [tdsmc()], [bark()] and [kgs()].
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return

@@ -5,6 +5,8 @@
 #' `summary`, `plot`, `predict` and `update` methods.
 #'
 #' * [srvm()]: sequential Bayesian kernel regression, `vignette("srvm")`;
+#' * [tdsmc()]: its sampler for targets and moves of your own,
+#'   `vignette("tdsmc")`;
 #' * [bark()]: additive kernels with a scale for each predictor, for regression
 #'   and two classes, `vignette("bark")`;
 #' * [kgs()]: classification under label noise, `vignette("kgs")`.

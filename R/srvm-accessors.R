@@ -40,13 +40,18 @@ evidence_note <- function(object) {
     return("no evidence: the printed weights are not exact")
   }
   path <- ess(object)
-  lowest <- which.min(path$fraction)
-  if (length(lowest) == 0 || path$fraction[[lowest]] >= 0.05) {
+  low_ess_note(path$fraction, path$row, "row")
+}
+
+#' @noRd
+low_ess_note <- function(fraction, at, unit) {
+  lowest <- which.min(fraction)
+  if (length(lowest) == 0 || fraction[[lowest]] >= 0.05) {
     return(NULL)
   }
   paste0(
-    "ESS fell to ", format(100 * path$fraction[[lowest]], digits = 1),
-    "% at row ", path$row[[lowest]], ": more likely too low than too high, ",
+    "ESS fell to ", format(100 * fraction[[lowest]], digits = 1), "% at ",
+    unit, " ", at[[lowest]], ": more likely too low than too high, ",
     "the error larger than the se"
   )
 }
@@ -168,14 +173,17 @@ diagnostics.kb_srvm <- function(object, ...) {
 ancestry.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   kept <- object$control$ancestry
-  if (kept == "summary") {
-    kb_abort(c(
-      "The fit has kept no ancestry.",
-      i = "Fit with {.code smc_control(ancestry = \"genealogy\")} or
-           {.code \"full\"}."
-    ), "not_defined")
-  }
+  if (kept == "summary") refuse_no_ancestry()
   lapply(fit_runs(object), run_ancestry, object, kept == "full")
+}
+
+#' @noRd
+refuse_no_ancestry <- function(call = rlang::caller_env()) {
+  kb_abort(c(
+    "The fit has kept no ancestry.",
+    i = "Fit with {.code smc_control(ancestry = \"genealogy\")} or
+         {.code \"full\"}."
+  ), "not_defined", call = call)
 }
 
 #' @noRd

@@ -73,15 +73,18 @@ plot.kb_srvm <- function(x,
 #' @noRd
 path_type <- function(x) if (x$time == 1) "p" else "l"
 
+#' @noRd
+path_label <- function(unit) if (unit == "row") "rows taken in" else unit
+
 # Types ------------------------------------------------------------------------
 
 #' @noRd
-plot_ess <- function(x, ...) {
+plot_ess <- function(x, ..., unit = "row") {
   path <- ess(x)
   size <- particles_by_row(fit_runs(x))
   base_plot(list(
     x = seq_len(nrow(path)), y = path$ess, type = path_type(x),
-    ylim = c(0, max(size)), xlab = "rows taken in",
+    ylim = c(0, max(size)), xlab = path_label(unit),
     ylab = "effective sample size", col = kb_colour("blue"), lwd = 1.5
   ), ...)
   threshold <- x$control$ess_threshold * size
@@ -93,19 +96,21 @@ plot_ess <- function(x, ...) {
   if (any(path$resampled)) {
     graphics::rug(which(path$resampled), col = kb_colour("orange"), lwd = 1.5)
   }
-  key_above(list(
-    ESS = list(col = kb_colour("blue"), lwd = 1.5),
-    threshold = list(col = kb_colour("grey"), lty = 2),
-    "resampled before the row" = list(col = kb_colour("orange"), lwd = 1.5)
-  ))
+  entries <- list(
+    list(col = kb_colour("blue"), lwd = 1.5),
+    list(col = kb_colour("grey"), lty = 2),
+    list(col = kb_colour("orange"), lwd = 1.5)
+  )
+  resampled <- paste("resampled before the", unit)
+  key_above(stats::setNames(entries, c("ESS", "threshold", resampled)))
 }
 
 #' @noRd
-plot_evidence <- function(x, ...) {
+plot_evidence <- function(x, ..., unit = "row") {
   path <- evidence(x)$path
   base_plot(list(
     x = seq_len(nrow(path)), y = path$log_evidence, type = path_type(x),
-    xlab = "rows taken in", ylab = "log evidence", col = kb_colour("blue"),
+    xlab = path_label(unit), ylab = "log evidence", col = kb_colour("blue"),
     lwd = 1.5
   ), ...)
 }

@@ -1,0 +1,552 @@
+# check_moves(): are the weights of a tdsmc() problem exact? By enumeration of
+# all states of a small problem.
+
+#' Are the weights of moves exact?
+#'
+#' Tests the target and the moves of a [tdsmc()] problem on a version of it so
+#' small that all states can be listed, and names the move that is wrong.
+#'
+#' @section What is tested:
+#' For each step t, with S' the states of step t - 1 and S those of step t, up
+#' to a relative error of 1e-8:
+#' * `probability`: the probabilities of the moves sum to 1 at every S';
+#' * `reverse_probability`: those of the reverse choice sum to 1 at every S;
+#' * `log_forward`: \eqn{q_i(\cdot | S')}{q_i(. | S')} sums to 1 over S,
+#'   wherever the move is possible;
+#' * `log_reverse`: \eqn{q'_i(\cdot | S)}{q'_i(. | S)} sums to 1 over S',
+#'   wherever the reverse choice has a probability;
+#' * `support`: all that the reverse choice can give can be reached forward;
+#' * `weight`: the weights that move i brings to S sum to its share,
+#'   \deqn{\sum_{S'} \gamma_{t-1}(S') \alpha_i(S') q_i(S | S') W_i(S', S) =
+#'     \gamma_t(S) \alpha'_i(S);}{
+#'     sum_S' gamma_(t-1)(S') alpha_i(S') q_i(S | S') W_i(S', S) =
+#'     gamma_t(S) alpha'_i(S);}
+#' * `identity`: summed over all moves they give \eqn{\gamma_t(S)}, which is
+#'   what makes weights exact. Where this holds, other shares of the moves
+#'   (`weight`) are no fault. A state of density zero must get nothing.
+#'
+#' Then, by simulation:
+#' * `propose`: draws of `propose()` have the distribution that `log_forward`
+#'   says, from each S';
+#' * `initial`: \eqn{\gamma_0} sums to 1 and `initial()` draws from it (if step
+#'   1 is among `steps`);
+#' * `rejuvenate`: states drawn from \eqn{\gamma_t} still have that
+#'   distribution after one call of `rejuvenate()`.
+#'
+#' For these the null hypothesis is that the number of draws of each state is
+#' binomial with the probability stated. The p-values of all states, moves and
+#' steps are exact binomial ones (two-sided, twice the smaller tail) and
+#' multiplied by their number, so that the probability of any false alarm is at
+#' most `level`. A draw that has probability zero, or that is not among the
+#' states, is always a fault.
+#'
+#' `log_forward` and `log_reverse` are called with all pairs of states here:
+#' they must give `-Inf` for pairs that the move cannot connect. (A run calls
+#' them with possible pairs only.) `log_weight` is called for possible pairs.
+#' Moves with a `log_weight` and without `log_reverse` or `reverse_probability`
+#' are tested as far as possible.
+#'
+#' @param target,moves,data As in [tdsmc()].
+#' @param states `function(t)`: all states of step t, t = 0 included, in the
+#'   shape that the other functions have them. States of density zero may be
+#'   left out if no move leads to them.
+#' @param steps The steps to test, whole numbers; `NULL`: all rows of `data`.
+#' @param n Number of draws for each state in the simulations; 0: none.
+#' @param level Probability of a false alarm in the simulations.
+#' @param key `NULL`, or `function(states)`: a string for each state, equal for
+#'   equal states, by which draws are recognised and states named. The default
+#'   writes out the numbers to 15 digits.
+#' @param seed Whole number that determines the draws, with R's generator left
+#'   untouched; `NULL`: they come from R's generator.
+#' @param x An object of class `kb_check_moves`.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A list of class `kb_check_moves`: `ok`; `wrong`, the names of the
+#'   moves at fault (`"(target)"` for what is not of a move, `"(all moves)"`
+#'   for sums over moves); `table`, a data frame with a line for each `move`,
+#'   `check` and step `t`: `discrepancy`, the largest relative error (in
+#'   simulations, of a probability), `p_value` (of simulations, corrected),
+#'   `ok`, and the `state` where it is worst; `worst`, a data frame of the
+#'   states with the largest errors of each check that fails, with the value
+#'   that is (`is`) and the one that should be (`should_be`), as fractions of
+#'   \eqn{\gamma_t(S)} for `weight` and `identity`.
+#' @section Errors: As in [tdsmc()]; `kb_error_argument` where different states
+#'   have one key.
+#' @seealso [td_target()] for the law of the weights
+#' @examples
+#' # Two coins; a state is the number of heads so far, and a move adds one.
+#' target <- td_target(
+#'   log_density = function(states, t, data) {
+#'     dbinom(states, t, 0.3, log = TRUE)
+#'   },
+#'   initial = function(n, data) rep(0, n)
+#' )
+#' by <- function(k) {
+#'   function(new, old, t, data) ifelse(new == old + k, 0, -Inf)
+#' }
+#' moves <- function(tails_from) {
+#'   list(
+#'     heads = td_move(
+#'       propose = function(states, t, data) states + 1,
+#'       log_forward = by(1), log_reverse = function(old, new, t, data) {
+#'         ifelse(old == new - 1, 0, -Inf)
+#'       },
+#'       probability = 0.5,
+#'       reverse_probability = function(new, t, data) new / t
+#'     ),
+#'     tails = td_move(
+#'       propose = function(states, t, data) states,
+#'       log_forward = by(0), log_reverse = function(old, new, t, data) {
+#'         ifelse(old == new, 0, -Inf)
+#'       },
+#'       probability = 0.5, reverse_probability = tails_from
+#'     )
+#'   )
+#' }
+#' right <- moves(function(new, t, data) (t - new) / t)
+#' check_moves(target, right, states = function(t) 0:t, steps = 1:3)
+#' wrong <- moves(0.5)
+#' check_moves(target, wrong, states = function(t) 0:t, steps = 1:3)
+#' @export
+check_moves <- function(target, moves, data = NULL, states, steps = NULL,
+                        n = 1000, level = 1e-4, key = NULL, seed = NULL) {
+  problem <- list(
+    target = check_td_target(target), moves = check_td_moves(moves),
+    data = data, states = check_function(states),
+    key = check_function(key, optional = TRUE),
+    n = check_count(n), level = check_number(level, 0, 1, open = TRUE)
+  )
+  steps <- check_step_numbers(steps, data)
+  found <- with_local_seed(seed, {
+    unlist(lapply(steps, check_step, problem), recursive = FALSE)
+  })
+  if (1 %in% steps) found <- c(check_initial(problem, seed), found)
+  new_check_moves(found, problem, steps)
+}
+
+#' @noRd
+check_step_numbers <- function(steps, data, call = rlang::caller_env()) {
+  if (is.null(steps)) steps <- seq_len(NROW(data))
+  fine <- is.numeric(steps) && length(steps) > 0 && all(is.finite(steps)) &&
+    all(steps >= 1 & steps == round(steps))
+  if (!fine) {
+    bad_argument(steps, "steps", "whole numbers of at least 1", call)
+  }
+  sort(unique(as.integer(steps)))
+}
+
+# Findings: one for each move, check and step. `is` and `should_be` are vectors
+# over states, `p` the p-values of simulations.
+
+#' @noRd
+finding <- function(move, check, t, is, should_be, keys, p = NULL,
+                    error = abs(is / should_be - 1)) {
+  error[is == should_be] <- 0
+  error[is.na(error)] <- Inf
+  list(
+    move = move, check = check, t = t, is = is, should_be = should_be,
+    keys = keys, error = error, p = p
+  )
+}
+
+# The states of a step --------------------------------------------------------
+
+#' @noRd
+enumerated <- function(problem, t) {
+  states <- call_user(problem$states, "`states()`", t, t)
+  n <- particle_count(states)
+  keys <- state_keys(states, problem$key, t)
+  if (n == 0 || anyDuplicated(keys)) {
+    kb_abort(c(
+      "{.arg states} must list different states, at step {t}.",
+      x = if (n == 0) "There are none." else
+        "Two have the key {.val {keys[anyDuplicated(keys)]}}.",
+      i = "{.arg key} tells {.fn check_moves} how to tell states apart."
+    ), "argument", argument = "states", call = NULL)
+  }
+  list(
+    states = states, keys = keys, n = n,
+    log_density = user_logs(
+      problem$target$log_density, of_target("log_density"), n, t,
+      states, t, problem$data
+    )
+  )
+}
+
+#' @noRd
+state_keys <- function(states, key, t) {
+  if (is.null(key)) {
+    return(particle_keys(states))
+  }
+  out <- call_user(key, "`key()`", t, states)
+  if (!is.character(out) || length(out) != particle_count(states)) {
+    refuse_value("`key()`", t, "a string for each state", describe(out))
+  }
+  out
+}
+
+# One step --------------------------------------------------------------------
+
+#' @noRd
+check_step <- function(t, problem) {
+  from <- enumerated(problem, t - 1)
+  to <- enumerated(problem, t)
+  # Particles are where the target before has a density, and nowhere else.
+  live <- from$log_density > -Inf
+  tables <- lapply(names(problem$moves), function(name) {
+    move_table(problem, name, from, to, live, t)
+  })
+  names(tables) <- names(problem$moves)
+  c(
+    list(check_alpha(tables, from, live, t), check_back(tables, to, t)),
+    unlist(lapply(tables, check_move, from, to, live, t), recursive = FALSE),
+    check_shares(tables, to, t),
+    check_draws(problem, tables, from, to, live, t),
+    check_rejuvenate(problem, to, t)
+  )
+}
+
+#' All that a move says of all pairs of states: matrices S' x S
+#' @noRd
+move_table <- function(problem, name, from, to, live, t) {
+  move <- problem$moves[[name]]
+  data <- problem$data
+  alpha <- user_probabilities(
+    move$probability, of_move("probability", name), from$n, t,
+    from$states, t, data
+  )
+  back <- if (!is.null(move$reverse_probability)) {
+    user_probabilities(
+      move$reverse_probability, of_move("reverse_probability", name), to$n, t,
+      to$states, t, data
+    )
+  }
+  pairs <- function(f, what, rows, columns, swapped = FALSE) {
+    all_pairs(f, of_move(what, name), from, to, rows, columns, t, data,
+      swapped
+    )
+  }
+  on <- alpha > 0 & live
+  out <- list(
+    name = name, alpha = alpha, back = back, on = on,
+    forward = pairs(move$log_forward, "log_forward", on, rep(TRUE, to$n)),
+    reverse = if (!is.null(back) && !is.null(move$log_reverse)) {
+      pairs(move$log_reverse, "log_reverse", rep(TRUE, from$n), back > 0, TRUE)
+    }
+  )
+  c(out, list(mass = move_mass(move, name, out, from, to, t, data)))
+}
+
+#' log f of chosen rows and columns, -Inf elsewhere
+#' @noRd
+all_pairs <- function(f, what, from, to, rows, columns, t, data,
+                      swapped = FALSE) {
+  out <- matrix(-Inf, from$n, to$n)
+  at <- as.matrix(expand.grid(which(rows), which(columns)))
+  if (nrow(at) > 0) {
+    old <- particle_subset(from$states, at[, 1])
+    new <- particle_subset(to$states, at[, 2])
+    args <- if (swapped) list(old, new) else list(new, old)
+    out[at] <- user_logs(f, what, nrow(at), t, args[[1]], args[[2]], t, data)
+  }
+  out
+}
+
+#' log of gamma_{t-1}(S') alpha(S') q(S | S') W(S', S), over gamma_t(S)
+#'
+#' By the general law this is alpha'(S) q'(S' | S) where the way forward is
+#' possible. Where gamma_t(S) = 0 it is in units of the largest gamma_t.
+#' @noRd
+move_mass <- function(move, name, table, from, to, t, data) {
+  possible <- table$on & table$forward > -Inf
+  if (is.null(move$log_weight)) {
+    mass <- table$reverse + rep(log(table$back), each = from$n)
+    mass[!possible | rep(to$log_density == -Inf, each = from$n)] <- -Inf
+    return(mass)
+  }
+  mass <- matrix(-Inf, from$n, to$n)
+  at <- which(possible, arr.ind = TRUE)
+  if (nrow(at) == 0) {
+    return(mass)
+  }
+  weight <- user_logs(
+    move$log_weight, of_move("log_weight", name), nrow(at), t,
+    particle_subset(to$states, at[, 2]), particle_subset(from$states, at[, 1]),
+    t, data
+  )
+  unit <- to$log_density
+  unit[unit == -Inf] <- max(unit)
+  mass[at] <- from$log_density[at[, 1]] + log(table$alpha[at[, 1]]) +
+    table$forward[at] + weight - unit[at[, 2]]
+  mass
+}
+
+#' @noRd
+check_alpha <- function(tables, from, live, t) {
+  total <- Reduce(`+`, lapply(tables, `[[`, "alpha"))[live]
+  finding("(all moves)", "probability", t, total, rep(1, sum(live)),
+    from$keys[live]
+  )
+}
+
+#' @noRd
+check_back <- function(tables, to, t) {
+  back <- lapply(tables, `[[`, "back")
+  if (any(vapply(back, is.null, TRUE))) {
+    return(NULL)
+  }
+  live <- to$log_density > -Inf
+  finding("(all moves)", "reverse_probability", t, Reduce(`+`, back)[live],
+    rep(1, sum(live)), to$keys[live]
+  )
+}
+
+#' Sums of forward and reverse densities, and what cannot be reached
+#' @noRd
+check_move <- function(table, from, to, live, t) {
+  on <- table$on
+  found <- list(finding(table$name, "log_forward", t,
+    rowSums(exp(table$forward[on, , drop = FALSE])), rep(1, sum(on)),
+    from$keys[on]
+  ))
+  if (is.null(table$reverse)) {
+    return(found)
+  }
+  back <- table$back > 0 & to$log_density > -Inf
+  reverse <- exp(table$reverse[, back, drop = FALSE])
+  reached <- on & table$forward[, back, drop = FALSE] > -Inf
+  total <- colSums(reverse)
+  lost <- colSums(reverse * !reached)
+  c(found, list(
+    finding(table$name, "log_reverse", t, total, rep(1, sum(back)),
+      to$keys[back]
+    ),
+    finding(table$name, "support", t, lost, rep(0, sum(back)), to$keys[back],
+      error = lost
+    )
+  ))
+}
+
+#' The identity, and the part of each move in it
+#' @noRd
+check_shares <- function(tables, to, t) {
+  live <- to$log_density > -Inf
+  sums <- lapply(tables, function(table) colSums(exp(table$mass)))
+  total <- Reduce(`+`, sums)
+  c(
+    lapply(Filter(function(table) !is.null(table$back), tables), function(m) {
+      share <- ifelse(live, m$back, 0)
+      finding(m$name, "weight", t, sums[[m$name]], share, to$keys,
+        # Relative to the state: a small share may be far off and no matter.
+        error = abs(sums[[m$name]] - share)
+      )
+    }),
+    list(finding("(all moves)", "identity", t, total, live + 0, to$keys,
+      error = abs(total - live)
+    ))
+  )
+}
+
+# Simulations -----------------------------------------------------------------
+
+#' @noRd
+check_draws <- function(problem, tables, from, to, live, t) {
+  if (problem$n == 0) {
+    return(NULL)
+  }
+  lapply(tables, function(table) {
+    at <- rep(which(table$on), each = problem$n)
+    if (length(at) == 0) {
+      return(NULL)
+    }
+    new <- user_states(
+      problem$moves[[table$name]]$propose, of_move("propose", table$name),
+      length(at), t, particle_subset(from$states, at), t, problem$data
+    )
+    counts <- count_draws(new, at, which(table$on), to, problem, t)
+    prob <- exp(table$forward[table$on, , drop = FALSE])
+    compare_draws(table$name, "propose", t, counts, prob, problem$n,
+      from$keys[table$on], to$keys
+    )
+  })
+}
+
+#' How often each state was drawn: a row a group, the last column for draws
+#' that are no states
+#' @noRd
+count_draws <- function(states, group, groups, to, problem, t) {
+  cell <- match(state_keys(states, problem$key, t), to$keys,
+    nomatch = to$n + 1
+  )
+  index <- match(group, groups) + length(groups) * (cell - 1)
+  matrix(
+    tabulate(index, length(groups) * (to$n + 1)), length(groups)
+  )
+}
+
+#' @noRd
+compare_draws <- function(move, check, t, counts, prob, n, from, to) {
+  prob <- cbind(pmin(prob, 1), 0)
+  # A draw of probability zero has p-value 0, one of probability 1 has 1.
+  p <- 2 * pmin(
+    stats::pbinom(counts, n, prob),
+    stats::pbinom(counts - 1, n, prob, lower.tail = FALSE)
+  )
+  keys <- outer(c(to, "no state"), from, function(a, b) {
+    if (all(from == "")) a else paste(b, "->", a)
+  })
+  finding(move, check, t, as.vector(counts / n), as.vector(prob),
+    as.vector(t(keys)), as.vector(p),
+    error = as.vector(abs(counts / n - prob))
+  )
+}
+
+#' @noRd
+check_initial <- function(problem, seed) {
+  first <- enumerated(problem, 0)
+  prob <- exp(first$log_density)
+  found <- list(finding(
+    "(target)", "initial", 0L, sum(prob), 1, "the sum over all states"
+  ))
+  if (problem$n == 0) {
+    return(found)
+  }
+  n <- problem$n * first$n
+  states <- with_local_seed(seed, user_states(
+    problem$target$initial, of_target("initial"), n, 0, n, problem$data
+  ))
+  counts <- count_draws(states, rep(1, n), 1, first, problem, 0)
+  c(found, list(compare_draws(
+    "(target)", "initial", 0L, counts, t(prob), n, "", first$keys
+  )))
+}
+
+#' @noRd
+check_rejuvenate <- function(problem, to, t) {
+  rejuvenate <- problem$target$rejuvenate
+  if (is.null(rejuvenate) || problem$n == 0) {
+    return(NULL)
+  }
+  n <- problem$n * to$n
+  prob <- exp(to$log_density - max(to$log_density))
+  prob <- prob / sum(prob)
+  at <- sample.int(to$n, n, TRUE, prob)
+  states <- user_states(
+    rejuvenate, of_target("rejuvenate"), n, t,
+    particle_subset(to$states, at), t, problem$data
+  )
+  counts <- count_draws(states, rep(1, n), 1, to, problem, t)
+  list(compare_draws(
+    "(target)", "rejuvenate", t, counts, t(prob), n, "", to$keys
+  ))
+}
+
+# The verdict -----------------------------------------------------------------
+
+#' @noRd
+new_check_moves <- function(found, problem, steps) {
+  found <- Filter(Negate(is.null), unname(found))
+  # A draw of a state that must not be has p-value 0 whatever the number.
+  tests <- sum(lengths(lapply(found, `[[`, "p")))
+  found <- lapply(found, judge, tests, problem$level)
+  table <- do.call(rbind, lapply(found, `[[`, "line"))
+  # Shares are a matter of the moves alone where the identity holds.
+  holds <- table$t[table$check == "identity" & table$ok]
+  table$ok <- table$ok | table$check == "weight" & table$t %in% holds
+  worst <- do.call(rbind, lapply(found[!table$ok], worst_states))
+  rownames(worst) <- NULL
+  structure(
+    list(
+      ok = all(table$ok), wrong = unique(table$move[!table$ok]),
+      table = table, worst = worst, steps = steps, moves = names(problem$moves)
+    ),
+    class = "kb_check_moves"
+  )
+}
+
+#' @noRd
+judge <- function(f, tests, level) {
+  simulated <- !is.null(f$p)
+  p <- if (simulated) min(1, f$p * tests) else NA_real_
+  at <- if (simulated) which.min(f$p) else which.max(f$error)
+  if (length(at) == 0) {
+    f$line <- data.frame(
+      move = f$move, check = f$check, t = f$t, discrepancy = 0, p_value = p,
+      ok = TRUE, state = ""
+    )
+    return(f)
+  }
+  f$line <- data.frame(
+    move = f$move, check = f$check, t = f$t, discrepancy = f$error[[at]],
+    p_value = p, ok = if (simulated) p >= level else f$error[[at]] <= 1e-8,
+    state = f$keys[[at]]
+  )
+  f
+}
+
+#' @noRd
+worst_states <- function(f, most = 5) {
+  order <- if (is.null(f$p)) order(-f$error) else order(f$p)
+  at <- utils::head(order, most)
+  at <- at[f$error[at] > 1e-8]
+  data.frame(
+    move = rep(f$move, length(at)), check = rep(f$check, length(at)),
+    t = rep(f$t, length(at)), state = f$keys[at], is = f$is[at],
+    should_be = f$should_be[at]
+  )
+}
+
+#' @rdname check_moves
+#' @export
+print.kb_check_moves <- function(x, ...) {
+  check_no_dots(...)
+  cat(
+    "<check_moves> ", length(x$moves),
+    if (length(x$moves) == 1) " move" else " moves", ", ",
+    if (length(x$steps) == 1) "step " else "steps ",
+    paste(unique(range(x$steps)), collapse = " to "), ": ",
+    if (x$ok) "exact" else "NOT exact", "\n",
+    sep = ""
+  )
+  if (x$ok) {
+    return(invisible(x))
+  }
+  bad <- x$table[!x$table$ok, ]
+  # One line for each move and check: the step where it is worst.
+  bad <- bad[order(-bad$discrepancy), ]
+  bad <- bad[!duplicated(bad[c("move", "check")]), ]
+  bad <- bad[order(match(bad$move, c("(target)", x$moves, "(all moves)"))), ]
+  for (i in seq_len(nrow(bad))) {
+    cat(strwrap(fault_in_words(bad[i, ], x), 78, exdent = 4, prefix = "",
+      initial = "  "), sep = "\n")
+  }
+  invisible(x)
+}
+
+#' @noRd
+fault_in_words <- function(line, x) {
+  at <- x$worst[x$worst$move == line$move & x$worst$check == line$check &
+    x$worst$t == line$t & x$worst$state == line$state, ]
+  number <- function(v) format(v, digits = 3)
+  found <- function(what) {
+    paste0(what, " ", number(at$is), ", not ", number(at$should_be))
+  }
+  text <- switch(line$check,
+    probability = found("the probabilities of the moves sum to"),
+    reverse_probability = found("the reverse probabilities sum to"),
+    log_forward = found("the forward density sums to"),
+    log_reverse = found("the reverse density sums to"),
+    support = paste(
+      number(at$is), "of the reverse density is on states from which the move",
+      "does not lead back"
+    ),
+    weight = found("its weights give the state a share of"),
+    identity = found("the weights of all moves sum to"),
+    propose = found("propose() draws with frequency"),
+    initial = found(if (is.na(line$p_value)) "gamma_0 sums to" else
+      "initial() draws with frequency"),
+    rejuvenate = found("after rejuvenate() a state has frequency")
+  )
+  state <- if (nzchar(line$state)) paste0(", at ", line$state) else ""
+  paste0(line$move, ": ", text, " (step ", line$t, state, ")")
+}

@@ -1,0 +1,153 @@
+# States of particles, in whatever form a user holds them, and the calls of the
+# user's functions with checks of what comes back.
+
+# Containers ------------------------------------------------------------------
+
+#' @noRd
+has_rows <- function(states) is.matrix(states) || is.data.frame(states)
+
+#' @noRd
+particle_count <- function(states) {
+  if (has_rows(states)) nrow(states) else length(states)
+}
+
+#' @noRd
+particle_subset <- function(states, i) {
+  if (!has_rows(states)) {
+    return(states[i])
+  }
+  out <- states[i, , drop = FALSE]
+  # Copies of a row would get names made unique, at great cost.
+  if (is.data.frame(out)) attr(out, "row.names") <- seq_len(nrow(out))
+  out
+}
+
+#' States of several groups, one after the other
+#' @noRd
+particle_bind <- function(parts) {
+  if (length(parts) == 1) {
+    return(parts[[1]])
+  }
+  parts <- unname(parts)
+  do.call(if (has_rows(parts[[1]])) rbind else c, parts)
+}
+
+#' What states must have in common to stand side by side
+#' @noRd
+particle_shape <- function(states) {
+  if (is.data.frame(states)) {
+    paste("a data frame with columns", paste(names(states), collapse = ", "))
+  } else if (is.matrix(states)) {
+    paste("a matrix of", ncol(states), "columns")
+  } else if (is.list(states)) {
+    "a list"
+  } else {
+    "a vector"
+  }
+}
+
+#' One string a state, equal for equal states: integers and whole numbers,
+#' and names, make no difference
+#' @noRd
+particle_keys <- function(states) {
+  if (has_rows(states)) {
+    columns <- lapply(seq_len(ncol(states)), function(j) {
+      as.character(states[, j])
+    })
+    if (length(columns) == 0) {
+      return(rep("", nrow(states)))
+    }
+    return(do.call(paste, c(columns, sep = ", ")))
+  }
+  if (is.list(states)) {
+    return(paste0("{", vapply(states, key_of, ""), "}"))
+  }
+  unname(as.character(states))
+}
+
+#' @noRd
+key_of <- function(state) {
+  if (is.list(state)) state <- paste0("{", vapply(state, key_of, ""), "}")
+  paste(state, collapse = ", ")
+}
+
+# Calls -----------------------------------------------------------------------
+
+#' Call one of the user's functions; `what` names it in errors
+#' @noRd
+call_user <- function(f, what, t, ...) {
+  tryCatch(f(...), error = function(error) {
+    kb_abort(c(
+      "{what} failed at step {t}.",
+      x = "{conditionMessage(error)}"
+    ), "user_function", parent = error, user_function = what, step = t,
+    call = NULL)
+  })
+}
+
+#' @noRd
+refuse_value <- function(what, t, wanted, came) {
+  kb_abort(c(
+    "{what} must return {wanted}, at step {t}.",
+    x = "It returned {came}."
+  ), "user_function", user_function = what, step = t, call = NULL)
+}
+
+#' N log densities: -Inf is allowed, NA and +Inf are not
+#' @noRd
+user_logs <- function(f, what, n, t, ...) {
+  check_user_numbers(
+    call_user(f, what, t, ...), what, n, t, Inf, "below infinity"
+  )
+}
+
+#' N probabilities, from a function or a number
+#' @noRd
+user_probabilities <- function(p, what, n, t, ...) {
+  if (is.numeric(p)) {
+    return(rep(as.double(p), n))
+  }
+  value <- call_user(p, what, t, ...)
+  # 1 - a - b may miss 0 by rounding.
+  value <- check_user_numbers(value, what, n, t, 1 + 1e-8,
+    "between 0 and 1",
+    lower = -1e-8
+  )
+  pmin(pmax(value, 0), 1)
+}
+
+#' @noRd
+check_user_numbers <- function(value, what, n, t, upper, range,
+                               lower = -Inf) {
+  wanted <- paste0(n, if (n == 1) " number " else " numbers ", range)
+  if (!is.numeric(value) || length(value) != n) {
+    refuse_value(what, t, wanted, describe(value))
+  }
+  if (anyNA(value)) {
+    refuse_value(what, t, wanted, paste(sum(is.na(value)), "missing values"))
+  }
+  bad <- value < lower | value > upper | value == Inf
+  if (any(bad)) {
+    refuse_value(what, t, wanted, describe(value[bad][[1]]))
+  }
+  as.double(value)
+}
+
+#' N states
+#' @noRd
+user_states <- function(f, what, n, t, ...) {
+  states <- call_user(f, what, t, ...)
+  vector <- (is.atomic(states) || is.list(states)) && !is.null(states)
+  if (!vector || particle_count(states) != n) {
+    refuse_value(what, t, paste(n, "states"), describe(states))
+  }
+  states
+}
+
+#' @noRd
+of_target <- function(name) paste0("`", name, "()` of the target")
+
+#' @noRd
+of_move <- function(name, move) {
+  paste0("`", name, "()` of the move \"", move, "\"")
+}

@@ -1,0 +1,191 @@
+# The problem that tdsmc() is given: a sequence of targets and the moves that
+# extend a state of one to a state of the next.
+
+#' A sequence of targets, and moves between them
+#'
+#' `td_target()` and `td_move()` describe a problem to [tdsmc()] and
+#' [check_moves()]. All functions are vectorised over particles.
+#'
+#' @section States:
+#' The states of N particles are a list or a vector of length N, or a matrix or
+#' data frame with N rows. They may change their shape from step to step (a
+#' matrix may grow by a column), but not from move to move. States of varying
+#' dimension are lists.
+#'
+#' @section The law of the weights:
+#' Let \eqn{\gamma_t} be the target of step t, a density with respect to some
+#' measure that need not be normalised but for t = 0. At step t a particle S'
+#' takes move i with probability \eqn{\alpha_i(S')} (`probability`), goes to
+#' \eqn{S \sim q_i(\cdot | S')}{S ~ q_i(. | S')} (`propose`, whose log density
+#' is `log_forward`) and has the weight
+#' \deqn{W = \frac{\gamma_t(S)}{\gamma_{t-1}(S')}
+#'   \frac{\alpha'_i(S) q'_i(S' | S)}{\alpha_i(S') q_i(S | S')}.}{
+#'   W = gamma_t(S) alpha'_i(S) q'_i(S' | S) /
+#'   [gamma_(t-1)(S') alpha_i(S') q_i(S | S')].}
+#' The reverse choice is free, and the weights are exact whatever it is, if
+#' * \eqn{\sum_i \alpha'_i(S) = 1}{sum_i alpha'_i(S) = 1} for every state S of
+#'   step t (`reverse_probability`);
+#' * \eqn{q'_i(\cdot | S)}{q'_i(. | S)} (`log_reverse`) is a normalised density
+#'   over the states of step t - 1, for every S with \eqn{\alpha'_i(S) > 0}{
+#'   alpha'_i(S) > 0};
+#' * the way forward is possible, \eqn{\gamma_{t-1}(S') \alpha_i(S') q_i(S | S')
+#'   > 0}{gamma_(t-1)(S') alpha_i(S') q_i(S | S') > 0}, wherever
+#'   \eqn{\gamma_t(S) \alpha'_i(S) q'_i(S' | S) > 0}{gamma_t(S) alpha'_i(S)
+#'   q'_i(S' | S) > 0}.
+#'
+#' The nearer the reverse choice is to the true distribution of ancestors, the
+#' less the weights vary. All densities of a step are with respect to the
+#' targets' reference measures: a move that maps (S', u) to S deterministically
+#' has the log density of u minus the log of the absolute Jacobian determinant
+#' as its `log_forward`. [check_moves()] tests all this where states can be
+#' listed.
+#'
+#' @param log_density `function(states, t, data)`: the logarithm of
+#'   \eqn{\gamma_t} at each state, N numbers; `-Inf` where it is 0. At t = 0 it
+#'   is that of the normalised distribution that `initial` draws from.
+#' @param initial `function(n, data)`: n independent draws from
+#'   \eqn{\gamma_0}.
+#' @param rejuvenate `NULL`, or `function(states, t, data)`: the states after
+#'   one step of a Markov chain that leaves \eqn{\gamma_t} invariant.
+#' @param propose `function(states, t, data)`: a state of step t for each state
+#'   of step t - 1.
+#' @param log_forward `function(new, old, t, data)`: the log density
+#'   \eqn{\log q(new | old)}, for N pairs of states.
+#' @param log_reverse `function(old, new, t, data)`: the log density
+#'   \eqn{\log q'(old | new)}. May be missing where there is `log_weight`.
+#' @param probability `function(states, t, data)`, the probability of the move
+#'   at states of step t - 1, or a number. Those of all moves must sum to 1.
+#' @param reverse_probability `function(new, t, data)`, the probability
+#'   \eqn{\alpha'} of the reverse choice at states of step t, or a number. May
+#'   be `NULL` where there is `log_weight`.
+#' @param log_weight `NULL` for the law above, or `function(new, old, t, data)`:
+#'   the log weight itself, where it is cheaper to write down, or to try out
+#'   weights found elsewhere. [check_moves()] then compares it with the law.
+#'
+#' @return Lists of class `kb_td_target` and `kb_td_move`.
+#' @section Errors: Arguments that are not of these kinds are errors of class
+#'   `kb_error_argument`.
+#' @references
+#' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
+#' regression using trans-dimensional sequential Monte Carlo. IEEE Workshop on
+#' Statistical Signal Processing. (The weights printed there are not exact, see
+#' `vignette("tdsmc")`.)
+#'
+#' Del Moral, P., Doucet, A. and Jasra, A. (2006). Sequential Monte Carlo
+#' samplers. Journal of the Royal Statistical Society B 68, 411-436.
+#' @seealso [tdsmc()], [check_moves()]
+#' @examples
+#' # A random walk on the line seen with noise: states are paths, a column a
+#' # step, and the one possible ancestor of a path is the path without its end.
+#' target <- td_target(
+#'   log_density = function(states, t, data) {
+#'     steps <- states[, 1]^2
+#'     for (s in seq_len(t)) {
+#'       steps <- steps + (states[, s + 1] - states[, s])^2 +
+#'         (data[s] - states[, s + 1])^2
+#'     }
+#'     -steps / 2 - (2 * t + 1) / 2 * log(2 * pi)
+#'   },
+#'   initial = function(n, data) matrix(rnorm(n))
+#' )
+#' go <- td_move(
+#'   propose = function(states, t, data) {
+#'     cbind(states, rnorm(nrow(states), states[, t], 1))
+#'   },
+#'   log_forward = function(new, old, t, data) {
+#'     dnorm(new[, t + 1], old[, t], 1, log = TRUE)
+#'   },
+#'   log_reverse = function(old, new, t, data) numeric(nrow(new))
+#' )
+#' tdsmc(target, list(go = go), data = c(0.3, 1.1, 0.8), seed = 1)
+#' @export
+td_target <- function(log_density, initial, rejuvenate = NULL) {
+  structure(
+    list(
+      log_density = check_function(log_density),
+      initial = check_function(initial),
+      rejuvenate = check_function(rejuvenate, optional = TRUE)
+    ),
+    class = "kb_td_target"
+  )
+}
+
+#' @rdname td_target
+#' @export
+td_move <- function(propose, log_forward, log_reverse = NULL, probability = 1,
+                    reverse_probability = 1, log_weight = NULL) {
+  log_weight <- check_function(log_weight, optional = TRUE)
+  given <- !is.null(log_weight)
+  structure(
+    list(
+      propose = check_function(propose),
+      log_forward = check_function(log_forward),
+      log_reverse = check_function(log_reverse, optional = given),
+      probability = check_probability(probability),
+      reverse_probability = check_probability(reverse_probability, given),
+      log_weight = log_weight
+    ),
+    class = "kb_td_move"
+  )
+}
+
+#' @noRd
+check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
+                           call = rlang::caller_env()) {
+  if (is.function(x) || optional && is.null(x)) {
+    return(x)
+  }
+  bad_argument(x, arg, if (optional) "NULL or a function" else "a function",
+    call
+  )
+}
+
+#' @noRd
+check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
+                              call = rlang::caller_env()) {
+  number <- is.numeric(x) && length(x) == 1 && isTRUE(x >= 0 && x <= 1)
+  if (is.function(x) || number || optional && is.null(x)) {
+    return(x)
+  }
+  bad_argument(x, arg, "a function or a number between 0 and 1", call)
+}
+
+#' @noRd
+check_td_moves <- function(moves, call = rlang::caller_env()) {
+  if (inherits(moves, "kb_td_move")) moves <- list(move = moves)
+  fine <- is.list(moves) && length(moves) > 0 && rlang::is_named(moves) &&
+    !anyDuplicated(names(moves)) &&
+    all(vapply(moves, inherits, TRUE, "kb_td_move"))
+  if (!fine) {
+    bad_argument(
+      moves, "moves", "a list of `td_move()`, with a name of its own each",
+      call
+    )
+  }
+  moves
+}
+
+#' @noRd
+check_td_target <- function(target, call = rlang::caller_env()) {
+  check_class(target, "kb_td_target", "made by `td_target()`",
+    arg = "target", call = call
+  )
+}
+
+#' @export
+print.kb_td_target <- function(x, ...) {
+  cat("<td_target> ", paste(names(Filter(Negate(is.null), x)),
+    collapse = ", "
+  ), "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+print.kb_td_move <- function(x, ...) {
+  cat("<td_move> weights ",
+    if (is.null(x$log_weight)) "by the general law" else "by `log_weight`",
+    "\n",
+    sep = ""
+  )
+  invisible(x)
+}

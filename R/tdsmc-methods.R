@@ -1,0 +1,353 @@
+# Methods of tdsmc fits, apart from plot().
+
+#' @export
+print.kb_tdsmc <- function(x, digits = 3, ...) {
+  cat("Trans-dimensional sequential Monte Carlo\n")
+  if (x$time > 0) {
+    cat(
+      "  steps:        ", x$time, "\n",
+      "  moves:        ", move_line(x), "\n",
+      "  log evidence: ", evidence_line(evidence(x), digits), "\n",
+      "  particles:    ", td_particle_line(x), "\n",
+      "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
+      sep = ""
+    )
+  }
+  if (x$status != "complete") {
+    cat(
+      "  INCOMPLETE:   ", x$time, " of ", x$steps,
+      " steps; update() continues\n",
+      sep = ""
+    )
+  }
+  invisible(x)
+}
+
+#' @noRd
+percent <- function(v) {
+  paste0(vapply(100 * v, format, "", digits = 2), "%")
+}
+
+#' @noRd
+move_line <- function(x) {
+  total <- colSums(td_moves(x)$chosen)
+  shorten(paste0(
+    names(x$moves), " ", percent(round(total / sum(total), 3)),
+    collapse = ", "
+  ))
+}
+
+#' @noRd
+td_particle_line <- function(x) {
+  path <- ess(x)
+  times <- diagnostics(x)$resamplings
+  paste0(
+    x$control$particles,
+    if (x$control$replicates > 1) paste0(" x ", x$control$replicates),
+    ", ESS ", percent(utils::tail(path$fraction, 1)), " (lowest ",
+    percent(min(path$fraction)), "), resampled ", times,
+    if (times == 1) " time" else " times"
+  )
+}
+
+#' How often moves were chosen, and what weight they then had: matrices with a
+#' row a step and a column a move, replicates pooled
+#' @noRd
+td_moves <- function(fit) {
+  runs <- fit_runs(fit)
+  share <- evidence_share(runs)
+  by_step <- function(name, factors) {
+    sums <- Reduce(`+`, Map(function(run, factor) {
+      factor * run$path[[name]]
+    }, runs, factors))
+    matrix(sums, ncol = length(fit$moves), byrow = TRUE,
+      dimnames = list(NULL, names(fit$moves))
+    )
+  }
+  list(chosen = by_step("chosen", 1), share = by_step("share", share))
+}
+
+#' @export
+summary.kb_tdsmc <- function(object, ...) {
+  check_no_dots(...)
+  moves <- td_moves(object)
+  structure(
+    list(
+      fit = object,
+      moves = data.frame(
+        move = names(object$moves),
+        chosen = as.integer(unname(colSums(moves$chosen))),
+        share = unname(colMeans(moves$chosen / rowSums(moves$chosen))),
+        weighted = unname(colMeans(moves$share))
+      ),
+      diagnostics = diagnostics(object)
+    ),
+    class = "summary.kb_tdsmc"
+  )
+}
+
+#' @export
+print.summary.kb_tdsmc <- function(x, digits = 3, ...) {
+  print(x$fit, digits = digits)
+  cat("\nMoves (times chosen, mean share before and after weighting)\n")
+  print(x$moves, digits = digits, row.names = FALSE)
+  cat("\n")
+  print(x$diagnostics)
+  invisible(x)
+}
+
+# Accessors -----------------------------------------------------------------
+
+#' @export
+evidence.kb_tdsmc <- function(object, ...) {
+  check_no_dots(...)
+  runs <- fit_runs(object)
+  log_z <- vapply(runs, `[[`, 0, "log_evidence")
+  share <- evidence_share(runs)
+  increments <- vapply(
+    runs, function(run) run$path$log_increment, numeric(object$time)
+  )
+  path <- log_mean_paths(matrix(increments, object$time))
+  variance <- vapply(runs, `[[`, 0, "relative_variance")
+  structure(
+    list(
+      log_evidence = log_mean_exp(log_z),
+      mc_se = standard_error(sum(share^2 * variance)),
+      mc_se_replicates = replicate_se(share), replicates = log_z,
+      note = low_ess_note(ess(object)$fraction, seq_len(object$time), "step"),
+      path = data.frame(
+        step = seq_len(object$time), log_predictive = diff(c(0, path)),
+        log_evidence = path
+      )
+    ),
+    class = "kb_evidence"
+  )
+}
+
+#' @export
+ess.kb_tdsmc <- function(object, ...) {
+  check_no_dots(...)
+  runs <- fit_runs(object)
+  total <- function(name) {
+    Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
+  }
+  data.frame(
+    step = seq_len(object$time), ess = total("ess"),
+    fraction = total("ess") / total("particles"),
+    founders = total("founders"), resampled = total("resampled") > 0
+  )
+}
+
+#' @export
+diagnostics.kb_tdsmc <- function(object, ...) {
+  check_no_dots(...)
+  path <- ess(object)
+  structure(
+    list(
+      ess_min = min(path$fraction),
+      ess_final = utils::tail(path$fraction, 1),
+      resamplings = sum(vapply(
+        fit_runs(object), function(run) run$genealogy$resamplings, 0L
+      )),
+      founders = utils::tail(path$founders, 1), acceptance = numeric()
+    ),
+    class = "kb_diagnostics"
+  )
+}
+
+#' @export
+timings.kb_tdsmc <- function(object, ...) {
+  check_no_dots(...)
+  list(
+    sampler = sum(vapply(object$runs, function(run) {
+      if (is.null(run)) 0 else run$seconds
+    }, 0)),
+    shared = 0, total = object$seconds
+  )
+}
+
+#' @export
+ancestry.kb_tdsmc <- function(object, ...) {
+  check_no_dots(...)
+  if (object$control$ancestry == "summary") refuse_no_ancestry()
+  lapply(fit_runs(object), function(run) {
+    out <- list(ancestors = matrix(
+      run$ancestors, ncol = object$control$particles, byrow = TRUE
+    ))
+    if (length(run$history) > 0) {
+      out$weights <- do.call(rbind, lapply(run$history, `[[`, "weights"))
+      out$states <- lapply(run$history, `[[`, "states")
+    }
+    out
+  })
+}
+
+#' @importFrom stats weights
+#' @export
+weights.kb_tdsmc <- function(object, ...) {
+  check_no_dots(...)
+  particle_weights(object, fit_runs(object))
+}
+
+#' @export
+nobs.kb_tdsmc <- function(object, ...) object$time
+
+#' @export
+fitted.kb_tdsmc <- function(object, ...) not_defined_td("fitted")
+
+#' @export
+residuals.kb_tdsmc <- function(object, ...) not_defined_td("residuals")
+
+#' @export
+formula.kb_tdsmc <- function(x, ...) not_defined_td("formula")
+
+#' @noRd
+not_defined_td <- function(what, call = rlang::caller_env()) {
+  kb_abort(c(
+    "{.fn {what}} is not defined for fits of {.fn tdsmc}.",
+    i = "{.code predict(fit, f)} gives expectations of any function of the
+         states."
+  ), "not_defined", call = call)
+}
+
+# Functions of the states -----------------------------------------------------
+
+#' Expectations and distributions under the last target
+#'
+#' @param object A fit of [tdsmc()].
+#' @param f `function(states)`, vectorised over particles. For
+#'   `"expectation"` it returns a number for each particle, or a matrix or data
+#'   frame of numbers with a row for each; for `"distribution"` a vector of
+#'   any values.
+#' @param type `"expectation"` of f; `"distribution"`, the probability of each
+#'   value that f takes; `"states"`, the particles themselves, of all
+#'   replicates, whose weights [weights()] gives.
+#' @param ... Not used: unknown arguments are errors.
+#' @return `"expectation"`: a number, or a vector with the columns' names.
+#'   `"distribution"`: a data frame of `value`, sorted, and `probability`.
+#'   `"states"`: states in the shape that your functions gave them.
+#' @section Errors: `kb_error_user_function` where f fails or returns something
+#'   else.
+#' @seealso [as_draws.kb_tdsmc()] for draws, and through them quantiles.
+#' @examples
+#' target <- td_target(
+#'   log_density = function(states, t, data) {
+#'     y <- data[seq_len(t)]
+#'     dnorm(states, log = TRUE) +
+#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
+#'   },
+#'   initial = function(n, data) rnorm(n)
+#' )
+#' none <- function(new, old, t, data) numeric(length(new))
+#' stay <- td_move(function(states, t, data) states, none, none)
+#' fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7, 0.9), seed = 1)
+#' predict(fit, identity) # exact: 0.7
+#' predict(fit, function(x) cbind(mean = x, square = x^2))
+#' predict(fit, function(x) x > 1, type = "distribution")
+#' @export
+predict.kb_tdsmc <- function(object, f,
+                             type = c("expectation", "distribution", "states"),
+                             ...) {
+  check_no_dots(...)
+  type <- check_choice(type, c("expectation", "distribution", "states"))
+  object <- migrate_fit(object)
+  states <- td_states(object)
+  if (type == "states") {
+    if (!missing(f)) {
+      kb_abort("{.arg f} has no meaning for {.code type = \"states\"}.",
+        "argument", argument = "f"
+      )
+    }
+    return(states)
+  }
+  if (missing(f)) f <- NULL
+  f <- check_function(f)
+  w <- stats::weights(object)
+  if (type == "expectation") {
+    values <- td_values(f, states, length(w), object$time)
+    out <- drop(crossprod(values, w))
+    return(if (is.null(colnames(values))) unname(out) else
+      stats::setNames(out, colnames(values)))
+  }
+  values <- call_user(f, "`f()`", object$time, states)
+  if (!is.atomic(values) || length(values) != length(w) || anyNA(values)) {
+    refuse_value("`f()`", object$time,
+      paste("a vector of", length(w), "values without missing ones"),
+      describe(values)
+    )
+  }
+  levels <- sort(unique(values))
+  at <- match(values, levels)
+  data.frame(
+    value = levels, probability = as.vector(rowsum(w, at))
+  )
+}
+
+#' @noRd
+td_states <- function(fit) {
+  particle_bind(lapply(fit_runs(fit), `[[`, "states"))
+}
+
+#' What a user's function of the states gives, as a matrix of numbers
+#' @noRd
+td_values <- function(f, states, n, t) {
+  values <- call_user(f, "`f()`", t, states)
+  if (is.data.frame(values)) values <- as.matrix(values)
+  fine <- (is.numeric(values) || is.logical(values)) && NROW(values) == n &&
+    length(dim(values)) <= 2 && !anyNA(values)
+  if (!fine) {
+    refuse_value("`f()`", t,
+      paste(n, "numbers, or a matrix with as many rows, without missing ones"),
+      describe(values)
+    )
+  }
+  if (is.matrix(values)) values + 0 else matrix(as.double(values))
+}
+
+#' Draws of a function of the states
+#'
+#' @param x A fit of [tdsmc()].
+#' @param f `function(states)`: a matrix or data frame of numbers with a row
+#'   for each particle and named columns, or a vector of one number each.
+#' @param weighted `FALSE`: draws of equal weight, resampled from the particles
+#'   under the fit's seed. `TRUE`: every particle with its weight, see
+#'   [posterior::weight_draws()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return A [posterior::draws_df], its variables the columns of what f
+#'   returns, or `f`.
+#' @examples
+#' target <- td_target(
+#'   log_density = function(states, t, data) {
+#'     y <- data[seq_len(t)]
+#'     dnorm(states, log = TRUE) +
+#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
+#'   },
+#'   initial = function(n, data) rnorm(n)
+#' )
+#' none <- function(new, old, t, data) numeric(length(new))
+#' stay <- td_move(function(states, t, data) states, none, none)
+#' fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7, 0.9), seed = 1)
+#' posterior::summarise_draws(as_draws(fit, identity), "mean", "sd")
+#' @export
+as_draws.kb_tdsmc <- function(x, f, weighted = FALSE, ...) {
+  check_no_dots(...)
+  if (missing(f)) f <- NULL
+  f <- check_function(f)
+  weighted <- check_flag(weighted)
+  w <- stats::weights(x)
+  draws <- td_values(f, td_states(x), length(w), x$time)
+  if (is.null(colnames(draws))) {
+    colnames(draws) <- if (ncol(draws) == 1) "f" else
+      paste0("f[", seq_len(ncol(draws)), "]")
+  }
+  if (!weighted) {
+    draws <- draws[equal_weight_draws(x, list(weights = w)), , drop = FALSE]
+  }
+  draws <- posterior::as_draws_df(draws)
+  if (weighted) draws <- posterior::weight_draws(draws, w, log = FALSE)
+  draws
+}
+
+#' @rdname as_draws.kb_tdsmc
+#' @export
+as_draws_df.kb_tdsmc <- as_draws.kb_tdsmc

@@ -1,0 +1,298 @@
+# tdsmc(): trans-dimensional sequential Monte Carlo for targets and moves that
+# are R functions.
+
+#' Trans-dimensional sequential Monte Carlo
+#'
+#' Draws from a sequence of distributions on spaces of varying dimension, and
+#' estimates their normalising constants: the general form of the sampler
+#' behind [srvm()], after Vermaak, Godsill and Doucet (2003), for a target and
+#' moves that you write as R functions. The weights follow from what you give;
+#' [check_moves()] tests on small problems that they are exact.
+#'
+#' @section A step:
+#' 1. If the effective sample size of the weights of step t - 1 is low,
+#'    particles are resampled.
+#' 2. Resampled or not, each is moved by the target's `rejuvenate`, if there is
+#'    one, at step t - 1 (from the second step on).
+#' 3. Each chooses a move, is extended by it and weighted as said in
+#'    [td_target()].
+#'
+#' Nothing after the weight changes a particle. The evidence of step t is
+#' estimated without bias by the product of the weighted means of the weights.
+#'
+#' Only the move that a particle has chosen is evaluated for it: each function
+#' of a move is called once a step, with the particles that have chosen it.
+#' `log_density` is called with all particles, unless their move has a
+#' `log_weight` of its own. A particle of weight zero is replaced by a copy of
+#' another, of weight zero again, before it is extended.
+#'
+#' @section Settings:
+#' Of [smc_control()], `particles`, `resampling`, `ess_threshold`,
+#' `resample_every_step`, `replicates`, `ancestry`, `checkpoint`,
+#' `checkpoint_every` and `time_limit` apply. `proposal`, `n_moves`,
+#' `move_fraction` and `threads` do not and are refused if they differ from
+#' their defaults: moves and `rejuvenate` are yours. Replicates run on the
+#' workers of a future plan, if there is one: functions must then find there
+#' what they need, and name packages (`stats::dnorm`).
+#'
+#' @section Random numbers:
+#' Your functions draw from R's generator, which is seeded for them at each
+#' step by a number that depends on `seed`, replicate and step alone. A run that
+#' is stopped and continued is identical to one that is not.
+#'
+#' @param target From [td_target()].
+#' @param moves A named list of [td_move()], or a single one.
+#' @param data Whatever your functions want as `data`. For [update.kb_tdsmc()]
+#'   to make sense, what they do at step t should depend on no more than the
+#'   first t pieces of it.
+#' @param steps Number of steps; `NULL`: `NROW(data)`.
+#' @param control Settings, from [smc_control()].
+#' @param seed Whole number that determines every draw, and R's generator is
+#'   left untouched; `NULL` takes one from R's generator.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return An object of class `kb_tdsmc` and `kb_fit`: a list with, among
+#'   others, `runs` (one state a replicate: `states`, `weights`,
+#'   `log_evidence`, `path`), `seed`, `status` and `time` (steps done). It can
+#'   be saved with [saveRDS()]. Methods: `print`, `summary`,
+#'   [`plot`][plot.kb_tdsmc], [`predict`][predict.kb_tdsmc] (expectations,
+#'   distributions, states), [`update`][update.kb_tdsmc], `weights` (of the
+#'   particles, normalised), [`as_draws`][as_draws.kb_tdsmc] and of the
+#'   [accessors][evidence] `evidence`, `ess`, `diagnostics`, `timings` and
+#'   `ancestry`. Replicates are pooled with weights proportional to their
+#'   estimates of the evidence. `ess()` and `evidence()$path` have a column
+#'   `step` in place of `row`; `ancestry()` gives, for
+#'   `smc_control(ancestry = "full")`, the `states` of every step (a list) and
+#'   their `weights` (a matrix with a row a step).
+#'
+#' @section Errors:
+#' `kb_error_user_function` where one of your functions fails or returns what
+#' it should not: the message names the function, the move and the step, and
+#' says what came. `kb_error_weights` if all particles have weight zero.
+#' `kb_error_argument` for bad arguments. An interrupt (taken between two
+#' steps) or a time limit gives a warning (`kb_warning_interrupted`,
+#' `kb_warning_time_limit`) and a fit of the steps so far, which `update()`
+#' continues; a last effective sample size below 10% of the particles
+#' `kb_warning_low_ess`.
+#'
+#' @references
+#' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
+#' regression using trans-dimensional sequential Monte Carlo. IEEE Workshop on
+#' Statistical Signal Processing.
+#'
+#' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
+#' Biometrika 105, 609-625.
+#' @seealso [td_target()] for the law of the weights, [check_moves()],
+#'   `vignette("tdsmc")`
+#' @examples
+#' # Counts whose rate may change: a state is the set of rows at which a new
+#' # rate begins, each with prior probability 0.2; rates are Gamma(1, 1).
+#' log_segment <- function(y) {
+#'   lgamma(1 + sum(y)) - (1 + sum(y)) * log(1 + length(y)) -
+#'     sum(lfactorial(y))
+#' }
+#' target <- td_target(
+#'   log_density = function(states, t, data) {
+#'     vapply(states, function(s) {
+#'       segment <- findInterval(seq_len(t), s)
+#'       sum(tapply(data[seq_len(t)], segment, log_segment)) +
+#'         dbinom(length(s), max(t - 1, 0), 0.2, log = TRUE) -
+#'         lchoose(max(t - 1, 0), length(s))
+#'     }, 0)
+#'   },
+#'   initial = function(n, data) rep(list(integer()), n)
+#' )
+#' # The one possible ancestor of a set is the set without row t.
+#' begins <- function(new, t) vapply(new, function(s) t %in% s, TRUE)
+#' known <- function(old, new, t, data) numeric(length(new))
+#' same <- function(new, old, t, data) numeric(length(new))
+#' moves <- list(
+#'   stay = td_move(
+#'     propose = function(states, t, data) states,
+#'     log_forward = same, log_reverse = known,
+#'     probability = function(states, t, data) {
+#'       rep(if (t == 1) 1 else 0.7, length(states))
+#'     },
+#'     reverse_probability = function(new, t, data) 1 - begins(new, t)
+#'   ),
+#'   change = td_move(
+#'     propose = function(states, t, data) lapply(states, c, t),
+#'     log_forward = same, log_reverse = known,
+#'     probability = function(states, t, data) {
+#'       rep(if (t == 1) 0 else 0.3, length(states))
+#'     },
+#'     reverse_probability = function(new, t, data) 0 + begins(new, t)
+#'   )
+#' )
+#' y <- c(1, 0, 2, 1, 0, 6, 4, 7, 5)
+#' fit <- tdsmc(target, moves, y, seed = 1)
+#' fit
+#' predict(fit, lengths, type = "distribution")
+#' plot(fit, type = "moves")
+#' @export
+tdsmc <- function(target, moves, data = NULL, steps = NULL,
+                  control = smc_control(), seed = NULL, progress = NULL,
+                  ...) {
+  started <- now()
+  check_no_dots(...)
+  control <- check_td_control(control)
+  fit <- structure(
+    list(
+      version = fit_version, call = plain_call(match.call()),
+      target = check_td_target(target), moves = check_td_moves(moves),
+      data = data, steps = check_steps(steps, data), control = control,
+      seed = draw_seed(seed),
+      runs = vector("list", control$replicates), time = 0L,
+      status = "started", seconds = 0
+    ),
+    class = c("kb_tdsmc", "kb_fit")
+  )
+  run_fit(fit, check_progress(progress), started)
+}
+
+#' @noRd
+check_steps <- function(steps, data, lower = 1, call = rlang::caller_env()) {
+  if (is.null(steps)) {
+    if (NROW(data) < lower) {
+      bad_argument(NULL, "steps", paste(
+        "given where", if (lower == 1) "`data` is empty" else
+          "`data` has fewer rows than steps were done"
+      ), call)
+    }
+    steps <- NROW(data)
+  }
+  check_count(steps, lower, arg = "steps", call = call)
+}
+
+#' Settings that would be ignored are refused
+#' @noRd
+check_td_control <- function(control, call = rlang::caller_env()) {
+  check_class(control, "kb_smc_control", "`smc_control()`",
+    arg = "control", call = call
+  )
+  default <- smc_control()
+  idle <- c("proposal", "n_moves", "move_fraction", "threads")
+  changed <- idle[!mapply(identical, control[idle], default[idle])]
+  if (length(changed) > 0) {
+    kb_abort(c(
+      "{.arg control} has settings that do not apply to {.fn tdsmc}:
+       {.arg {changed}}.",
+      i = "Moves are given by {.arg moves}, and by {.arg rejuvenate} of the
+           target; R functions run in one thread."
+    ), "argument", argument = "control", call = call)
+  }
+  control
+}
+
+# What run_fit() asks of an engine ---------------------------------------------
+
+#' @export
+finish_fit.kb_tdsmc <- function(fit, states, seconds) {
+  fit$runs <- states
+  fit$time <- max(vapply(states, state_time, 0L))
+  fit$status <- if (is_complete(fit)) "complete" else "interrupted"
+  fit$seconds <- seconds
+  fit
+}
+
+#' @export
+is_complete.kb_tdsmc <- function(fit) {
+  all(vapply(fit$runs, state_time, 0L) == fit$steps)
+}
+
+#' @export
+fit_runs.kb_tdsmc <- function(fit, call = rlang::caller_env()) {
+  runs <- Filter(function(run) state_time(run) == fit$time, fit$runs)
+  if (fit$time == 0) {
+    kb_abort(c(
+      "The fit was stopped before its first step: it has no particles yet.",
+      i = "{.code update(fit)} continues it."
+    ), "not_defined", call = call)
+  }
+  runs
+}
+
+#' @export
+particle_weights.kb_tdsmc <- particle_weights.kb_srvm
+
+#' @export
+warn_status.kb_tdsmc <- function(fit, call) {
+  if (fit$status == "complete") {
+    return(invisible())
+  }
+  reason <- c(interrupted = "interrupted", time_limit = "out of time")
+  kb_warn(c(
+    "Stopped after step {fit$time} of {fit$steps}: {reason[[fit$status]]}.",
+    i = "The fit of those steps can be used; {.code update(fit)} continues."
+  ), fit$status, call = call)
+}
+
+#' @export
+warn_quality.kb_tdsmc <- function(fit, call) {
+  if (fit$time == 0) {
+    return(invisible())
+  }
+  share <- utils::tail(ess(fit)$fraction, 1)
+  if (share < 0.1) {
+    kb_warn(c(
+      "The effective sample size is {format(100 * share, digits = 2)}% of the
+       particles at step {fit$time}.",
+      i = "Estimates are noisy: raise {.arg particles} in {.fn smc_control}, or
+           find moves that come nearer to the target."
+    ), "low_ess", call = call)
+  }
+}
+
+#' Continue to later steps
+#'
+#' The result is identical to one run with as many steps, if your functions
+#' have no use for later data at earlier steps.
+#'
+#' @param object A fit of [tdsmc()].
+#' @param steps The number of steps in all, at least those done; `NULL`:
+#'   `NROW(data)` if `data` is given, otherwise as before.
+#' @param data All data, those so far and the new; `NULL`: as before.
+#' @param time_limit Seconds after which this call stops; `NULL`: the limit in
+#'   the fit's control.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param ... Not used: unknown arguments are errors.
+#' @return A fit. Without `steps` and `data` an interrupted fit is run to its
+#'   end and a complete one is returned as it is.
+#' @section Errors: As in [tdsmc()].
+#' @examples
+#' target <- td_target(
+#'   log_density = function(states, t, data) {
+#'     y <- data[seq_len(t)]
+#'     dnorm(states, log = TRUE) +
+#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
+#'   },
+#'   initial = function(n, data) rnorm(n)
+#' )
+#' none <- function(new, old, t, data) numeric(length(new))
+#' stay <- td_move(function(states, t, data) states, none, none)
+#' y <- c(1.2, 0.7, 0.9)
+#' fit <- tdsmc(target, list(stay = stay), y[1:2], seed = 1)
+#' both <- update(fit, data = y)
+#' all <- tdsmc(target, list(stay = stay), y, seed = 1)
+#' identical(weights(both), weights(all))
+#' @export
+update.kb_tdsmc <- function(object, steps = NULL, data = NULL,
+                            time_limit = NULL, progress = NULL, ...) {
+  started <- now()
+  check_no_dots(...)
+  object <- migrate_fit(object)
+  if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
+  progress <- check_progress(progress)
+  lower <- max(object$time, 1)
+  if (!is.null(data)) {
+    object$data <- data
+    object$steps <- check_steps(steps, data, lower)
+  } else if (!is.null(steps)) {
+    object$steps <- check_count(steps, lower)
+  }
+  if (is_complete(object)) {
+    return(object)
+  }
+  run_fit(object, progress, started, time_limit)
+}
