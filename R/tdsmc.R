@@ -55,7 +55,9 @@
 #' @return An object of class `kb_tdsmc` and `kb_fit`: a list with, among
 #'   others, `runs` (one state a replicate: `states`, `weights`,
 #'   `log_evidence`, `path`), `seed`, `status` and `time` (steps done). It can
-#'   be saved with [saveRDS()]. Methods: `print`, `summary`,
+#'   be saved with [saveRDS()]; what your functions find in the global
+#'   environment must be there again where it is continued. Methods: `print`,
+#'   `summary`,
 #'   [`plot`][plot.kb_tdsmc], [`predict`][predict.kb_tdsmc] (expectations,
 #'   distributions, states), [`update`][update.kb_tdsmc], `weights` (of the
 #'   particles, normalised), [`as_draws`][as_draws.kb_tdsmc] and of the
