@@ -190,13 +190,7 @@ check_td_control <- function(control, call = rlang::caller_env()) {
 # What run_fit() asks of an engine ---------------------------------------------
 
 #' @export
-finish_fit.kb_tdsmc <- function(fit, states, seconds) {
-  fit$runs <- states
-  fit$time <- max(vapply(states, state_time, 0L))
-  fit$status <- if (is_complete(fit)) "complete" else "interrupted"
-  fit$seconds <- seconds
-  fit
-}
+finish_fit.kb_tdsmc <- finish_fit.kb_srvm
 
 #' @export
 is_complete.kb_tdsmc <- function(fit) {
