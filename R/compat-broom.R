@@ -35,7 +35,8 @@ tidy.kb_srvm <- function(x, level = 0.9, ...) {
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- srvm_pool(x)
-  draws <- srvm_parameters(x, pool)[c("sigma", "tau", "k")]
+  draws <- srvm_parameters(x, pool)
+  draws <- draws[intersect(c("sigma", "tau", "k", "lambda"), names(draws))]
   tail <- (1 - level) / 2
   mean <- colSums(pool$weights * draws)
   centred <- sweep(as.matrix(draws), 2, mean)

@@ -10,8 +10,9 @@
 #' @return A [posterior::draws_df] (for batch fits with the chains and
 #'   iterations they come from) with the variables `sigma` (noise standard
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
-#'   centres) and, in models with one, `Intercept`; all but `k` in units of the
-#'   response.
+#'   centres), in models with one `Intercept`, and `lambda` (rate of the number
+#'   of centres) where it is learned; `sigma`, `tau` and `Intercept` in units of
+#'   the response.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -52,6 +53,12 @@ srvm_parameters <- function(fit, pool) {
     index <- coefficient_index(pool, TRUE)
     first <- pool$draws$beta[index$candidate == 0]
     out$Intercept <- unscale_mean(scaling, first)
+  }
+  prior <- fit$settings$prior
+  if (is_learned_lambda(prior)) {
+    out$lambda <- with_local_seed(fit$seed, stats::rgamma(
+      length(pool$k), prior$lambda$shape + pool$k, prior$lambda$rate + 1
+    ))
   }
   out
 }

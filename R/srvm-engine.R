@@ -24,8 +24,10 @@ fit_engine.default <- function(fit) {
 model_config <- function(settings) {
   prior <- settings$prior
   list(
-    kernel = settings$kernel, lambda = prior$lambda, kmax = prior$kmax,
-    centres = prior$centres,
+    kernel = settings$kernel,
+    # A rate, or the shape and rate of its gamma distribution.
+    lambda = unlist(prior$lambda, use.names = FALSE),
+    kmax = prior$kmax, centres = prior$centres,
     noise = variance_config(prior$noise, settings$limits$noise),
     coef = variance_config(prior$coef, settings$limits$coef),
     intercept = settings$intercept, scaled = is_scaled(settings),

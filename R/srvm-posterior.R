@@ -66,13 +66,23 @@ srvm_prior_k <- function(fit) {
   prior <- fit$settings$prior
   m <- length(fit_runs(fit)[[1]]$candidate_rows)
   k <- seq(0, min(prior$kmax, m))
-  log_p <- if (prior$centres == "subset") {
-    stats::dpois(k, prior$lambda, log = TRUE)
-  } else {
-    lchoose(m, k) + k * log(prior$lambda / m)
+  log_p <- log_prior_count(k, prior$lambda)
+  if (prior$centres == "iid") {
+    # p(k) k! / m^k each, for choose(m, k) sets.
+    log_p <- log_p + lchoose(m, k) + lfactorial(k) - k * log(m)
   }
   p <- exp(log_p - max(log_p))
   data.frame(k = k, probability = p / sum(p))
+}
+
+#' Log p(k) before truncation, up to a constant
+#' @noRd
+log_prior_count <- function(k, lambda) {
+  if (inherits(lambda, "kb_lambda_gamma")) {
+    stats::dnbinom(k, lambda$shape, lambda$rate / (lambda$rate + 1), log = TRUE)
+  } else {
+    stats::dpois(k, lambda, log = TRUE)
+  }
 }
 
 #' Where each coefficient of a flat vector belongs: its particle, and its

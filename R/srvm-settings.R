@@ -88,8 +88,9 @@ reference_settings <- function(reference, mould, call) {
 
 #' Prior of a sequential relevance vector machine
 #'
-#' @param lambda Rate of the Poisson prior of the number of centres k, a
-#'   positive number.
+#' @param lambda Rate of the Poisson prior of the number of centres k: a
+#'   positive number, its prior `lambda_gamma(shape, rate)`, or `"learn"` for
+#'   `lambda_gamma(1, 0.1)`.
 #' @param kmax Largest number of centres, a whole number; 0 leaves only the
 #'   intercept.
 #' @param centres Given k, `"subset"` makes every subset of k distinct rows
@@ -107,6 +108,11 @@ reference_settings <- function(reference, mould, call) {
 #'   form.
 #'
 #' @details
+#' A rate with a gamma prior is integrated out exactly: p(k) is then negative
+#' binomial of size `shape` and probability `rate / (rate + 1)`, for
+#' `"learn"` geometric with mean 10. [`as_draws()`][as_draws.kb_srvm] has its
+#' posterior, the mixture of Gamma(shape + k, rate + 1) over k.
+#'
 #' p(k) is truncated to k at most `kmax` and the number of distinct rows so
 #' far, and normalised. The inverse gammas are truncated to \eqn{[10^{-8} v,
 #' 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 w]} for the coefficients
@@ -122,8 +128,9 @@ reference_settings <- function(reference, mould, call) {
 #' @source Vermaak, Godsill and Doucet (2003), section 2; see [srvm()].
 #' @examples
 #' srvm_prior(lambda = 5, noise = fixed(0.01))
+#' srvm_prior(lambda = lambda_gamma(2, 0.1))
 #' @export
-srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
+srvm_prior <- function(lambda = "learn", kmax = 100, centres = c("subset", "iid"),
                        noise = NULL, coef = NULL, scaled = FALSE) {
   scaled <- check_flag(scaled)
   if (scaled && inherits(noise, "kb_fixed")) {
@@ -137,7 +144,7 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
   }
   structure(
     list(
-      lambda = check_number(lambda, 0, open = TRUE),
+      lambda = check_lambda(lambda),
       kmax = check_count(kmax, 0),
       centres = check_choice(centres, c("subset", "iid")),
       noise = if (!is.null(noise)) check_variance_prior(noise),
@@ -146,6 +153,51 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
     ),
     class = "kb_srvm_prior"
   )
+}
+
+#' @param shape,rate Of a gamma distribution with mean `shape / rate`, positive
+#'   numbers.
+#' @rdname srvm_prior
+#' @export
+lambda_gamma <- function(shape, rate) {
+  structure(
+    list(
+      shape = check_number(shape, 0, open = TRUE),
+      rate = check_number(rate, 0, open = TRUE)
+    ),
+    class = "kb_lambda_gamma"
+  )
+}
+
+#' @noRd
+check_lambda <- function(lambda, call = rlang::caller_env()) {
+  if (inherits(lambda, "kb_lambda_gamma")) {
+    return(lambda)
+  }
+  if (identical(lambda, "learn")) {
+    return(lambda_gamma(1, 0.1))
+  }
+  if (!is.numeric(lambda)) {
+    bad_argument(
+      lambda, "lambda",
+      "a positive number, \"learn\" or `lambda_gamma(shape, rate)`", call
+    )
+  }
+  check_number(lambda, 0, open = TRUE, call = call)
+}
+
+#' @noRd
+is_learned_lambda <- function(prior) inherits(prior$lambda, "kb_lambda_gamma")
+
+#' @export
+format.kb_lambda_gamma <- function(x, ...) {
+  paste0("lambda_gamma(", format(x$shape), ", ", format(x$rate), ")")
+}
+
+#' @export
+print.kb_lambda_gamma <- function(x, ...) {
+  cat("<", format(x), ">\n", sep = "")
+  invisible(x)
 }
 
 #' The papers' prior of a sequential relevance vector machine
@@ -186,6 +238,7 @@ srvm_prior <- function(lambda = 10, kmax = 100, centres = c("subset", "iid"),
 #' @export
 srvm_prior_paper <- function(lambda = 1, kmax = 50, noise_start = NULL,
                              coef_start = NULL) {
+  lambda <- check_number(lambda, 0, open = TRUE)
   prior <- srvm_prior(lambda, kmax, "iid")
   prior$noise <- ig_improper(noise_start, 0.1)
   prior$coef <- ig_improper(coef_start, 1)
@@ -283,7 +336,8 @@ print.kb_srvm_prior <- function(x, ...) {
   }
   cat(
     "<srvm_prior>\n",
-    "  centres: Poisson(", format(x$lambda), ") up to ", x$kmax, ", ",
+    "  centres: ", if (is_learned_lambda(x)) "lambda ~ " else "Poisson(",
+    format(x$lambda), if (!is_learned_lambda(x)) ")", " up to ", x$kmax, ", ",
     x$centres, "\n",
     "  noise: ", variance(x$noise, "ig(1, 0.01 var(y))"),
     ", coef: ", if (x$scaled) {

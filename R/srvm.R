@@ -188,6 +188,7 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   } else {
     reference_settings(reference, mould, call)
   }
+  check_printed_weights(control, settings$prior, call)
   warn_inexact(control, call)
   warn_improper(settings$prior, call)
   n <- nrow(mould$x)
@@ -256,6 +257,20 @@ is_complete.kb_srvm <- function(fit) {
 #' @noRd
 shuffle <- function(n, seed) {
   with_local_seed(seed, sample.int(n))
+}
+
+#' The printed weights are those of a known rate
+#' @noRd
+check_printed_weights <- function(control, prior, call) {
+  if (identical(control$proposal, "paper") && is_learned_lambda(prior)) {
+    kb_abort(c(
+      "{.arg lambda} of {.arg prior} must be a number under
+       {.code proposal = \"paper\"}.",
+      x = "It is {.code {format(prior$lambda)}}, and the printed weights have
+           no form of it.",
+      i = "Give {.code srvm_prior(lambda = )} or {.fn srvm_prior_paper}."
+    ), "argument", argument = "prior", call = call)
+  }
 }
 
 # Warnings -------------------------------------------------------------------

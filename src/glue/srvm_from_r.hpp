@@ -30,13 +30,20 @@ inline srvm::VariancePrior variance_prior(const Rcpp::List& prior) {
   return out;
 }
 
+// A rate, or the shape and rate of its gamma distribution.
+inline srvm::CountPrior count_prior(const std::vector<double>& lambda) {
+  if (lambda.size() == 1) return srvm::CountPrior::poisson(lambda[0]);
+  return srvm::CountPrior::poisson_gamma(lambda.at(0), lambda.at(1));
+}
+
 inline srvm::Model model(const Rcpp::List& config) {
   srvm::Model out;
   out.kernel = kernel_from_r(config["kernel"]);
   const bool iid = Rcpp::as<std::string>(config["centres"]) == "iid";
   out.centres = srvm::CentrePrior(iid ? srvm::CentrePrior::Kind::kIid
                                       : srvm::CentrePrior::Kind::kSubset,
-                                  config["lambda"], config["kmax"]);
+                                  count_prior(config["lambda"]),
+                                  config["kmax"]);
   out.noise = variance_prior(config["noise"]);
   out.coef = variance_prior(config["coef"]);
   out.intercept = config["intercept"];

@@ -7,7 +7,11 @@ small <- function(...) {
 }
 
 fit_sinc <- function(rows = data, ..., control = small(), seed = 5) {
-  srvm(y ~ x, rows, ..., control = control, seed = seed, progress = FALSE)
+  fixed <- if (identical(control$proposal, "paper")) list(prior = srvm_prior(10))
+  do.call(srvm, c(
+    list(y ~ x, rows, control = control, seed = seed, progress = FALSE),
+    fixed, list(...)
+  ))
 }
 
 test_that("two runs with one seed are identical", {
@@ -127,15 +131,17 @@ test_that("every proposal repeats itself: seed, threads, splits, files", {
         expect_same_fit(fit_sinc(control = control()), one)
         expect_same_fit(fit_sinc(control = control(threads = 2)), one)
       })
-      expect_splits(x, y, control())
+      expect_splits(x, y, control(), prior = srvm_prior(10))
     }
-    expect_splits(x, y, small(proposal = proposal, ess_threshold = 0))
+    expect_splits(x, y, small(proposal = proposal, ess_threshold = 0),
+      prior = srvm_prior(10)
+    )
     expect_splits(x[c(1:5, 5:1, 3, 3, 6:9, 7, 10, 1, 1)], y,
       small(proposal = proposal, replicates = 2),
       prior = srvm_prior(3, 6, centres = "iid")
     )
     expect_splits(x, y, small(proposal = proposal),
-      prior = srvm_prior(scaled = TRUE)
+      prior = srvm_prior(10, scaled = TRUE)
     )
     first <- few_particles(
       fit_sinc(data[1:16, ], control = small(proposal = proposal))

@@ -217,7 +217,7 @@ test_that("another unit of y scales all answers and shifts the evidence", {
     expect_equal(as.double(logLik(b)), as.double(logLik(a)) - n * log(unit))
     expect_equal(kernels(b), kernels(a))
     expect_equal(inclusion(b), inclusion(a))
-    size <- c(unit, unit, 1)
+    size <- c(unit, unit, 1, 1)
     expect_equal(tidy(b)[, -1], tidy(a)[, -1] * size)
   }
 })
@@ -515,7 +515,9 @@ test_that("evidence says where it is none, and where it is noisy", {
       kernel = kernel_gaussian(0.2), seed = 1, ...
     ))
   }
-  printed <- fit_with(control = smc_control(50, proposal = "paper"))
+  printed <- fit_with(
+    prior = srvm_prior(10), control = smc_control(50, proposal = "paper")
+  )
   expect_match(evidence(printed)$note, "printed weights")
   expect_output(print(evidence(printed)), "no evidence")
   expect_output(print(printed), "log evidence: none")

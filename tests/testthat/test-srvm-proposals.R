@@ -358,14 +358,18 @@ test_that("without centres the evidence is known and has no variance", {
   noise <- fixed(0.3)
   exact_z <- oracle_log_ml(ys, matrix(0, 6, 1), integer(), 0.3, 0.5)
   for (proposal in everything) {
-    fit <- tiny(xs, ys, proposal, kmax = 0, noise = noise, coef = fixed(0.5))
+    fit <- tiny(xs, ys, proposal,
+      lambda = 10, kmax = 0, noise = noise, coef = fixed(0.5)
+    )
     expect_equal(evidence(fit)$log_evidence, exact_z, tolerance = 1e-12)
   }
   scaled_z <- oracle_log_ml_scaled(
     ys, matrix(0, 6, 1), integer(), list(shape = 3, scale = 0.3), 2
   )
   for (proposal in everything) {
-    fit <- tiny(xs, ys, proposal, kmax = 0, scaled = TRUE, coef = fixed(2))
+    fit <- tiny(xs, ys, proposal,
+      lambda = 10, kmax = 0, scaled = TRUE, coef = fixed(2)
+    )
     expect_equal(evidence(fit)$log_evidence, scaled_z, tolerance = 1e-12)
   }
 })
@@ -402,6 +406,7 @@ test_that("the papers' settings are resolved and shown", {
 test_that("the printed weights are used with a warning, once a fit", {
   fit <- function(proposal, n = 6) {
     srvm(as.matrix(xs[1:n]), ys[1:n],
+      prior = srvm_prior(10),
       control = smc_control(20, proposal = proposal, ess_threshold = 1),
       seed = 1
     )

@@ -52,7 +52,7 @@ double PriorStep::stay(int k) const {
 
 double PriorStep::join(int k) const {
   if (k >= prior_.kmax_) return 0;
-  const double odds = prior_.lambda_ / m_;
+  const double odds = prior_.count_(k) / m_;
   if (prior_.kind_ == CentrePrior::Kind::kSubset) return constant_ * odds;
   return constant_ * odds * std::pow((m_ - 1.0) / m_, k);
 }

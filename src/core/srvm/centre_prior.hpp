@@ -6,32 +6,48 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// The prior of a set S of k centres out of m distinct candidates, with
-/// p(k) Poisson(lambda) truncated to k <= min(kmax, m):
-///   subset:  p_m(S) = (lambda^k / k!) / C(m, k) / c_m,
-///   iid:     p_m(S) = (lambda / m)^k / d_m
+/// A prior of counts by its recursion: (k + 1) p(k + 1) / p(k) = base + slope k.
+struct CountPrior {
+  double base = 10, slope = 0;
+
+  static CountPrior poisson(double lambda) { return {lambda, 0}; }
+
+  /// Poisson(lambda) with lambda ~ Gamma(shape, rate) integrated out: negative
+  /// binomial of size `shape` and probability rate / (rate + 1).
+  static CountPrior poisson_gamma(double shape, double rate) {
+    return {shape / (rate + 1), 1 / (rate + 1)};
+  }
+
+  double operator()(int k) const { return base + slope * k; }
+};
+
+/// The prior of a set S of k centres out of m distinct candidates, with p(k)
+/// truncated to k <= min(kmax, m):
+///   subset:  p_m(S) = p(k) / C(m, k) / c_m,
+///   iid:     p_m(S) = p(k) k! / m^k / d_m
 /// where c_m and d_m make the probabilities of all sets sum to one.
 class CentrePrior {
  public:
   enum class Kind { kSubset, kIid };
 
   CentrePrior() = default;
-  CentrePrior(Kind kind, double lambda, int kmax)
-      : kind_(kind), lambda_(lambda), kmax_(kmax) {}
+  CentrePrior(Kind kind, CountPrior count, int kmax)
+      : kind_(kind), count_(count), kmax_(kmax) {}
 
-  double lambda() const { return lambda_; }
+  /// The rate of a Poisson prior.
+  double lambda() const { return count_.base; }
   int kmax() const { return kmax_; }
 
   /// The largest set among m candidates.
   int limit(int m) const { return std::min(kmax_, m); }
 
   /// p(k + 1) / p(k), before truncation.
-  double next(int k) const { return lambda_ / (k + 1); }
+  double next(int k) const { return count_(k) / (k + 1); }
 
   /// p_m(S + j) / p_m(S) for |S| = k < m.
   double odds(int k, int m) const {
-    if (kind_ == Kind::kIid) return lambda_ / m;
-    return lambda_ / (m - k);
+    if (kind_ == Kind::kIid) return count_(k) / m;
+    return count_(k) / (m - k);
   }
 
   /// p_m(S) for |S| = k, normalised.
@@ -49,11 +65,11 @@ class CentrePrior {
   // P(k + 1) / P(k) for the number of centres among m.
   double growth(int k, int m) const {
     if (kind_ == Kind::kSubset) return next(k);
-    return lambda_ / m * (m - k) / (k + 1);
+    return count_(k) / m * (m - k) / (k + 1);
   }
 
   Kind kind_ = Kind::kSubset;
-  double lambda_ = 10;
+  CountPrior count_;
   int kmax_ = 100;
 };
 
