@@ -10,7 +10,8 @@ fit_engine.default <- function(fit) {
         fit$control[c(
           "particles", "proposal", "n_moves", "move_fraction", "resampling",
           "ess_threshold", "resample_every_step", "ancestry", "threads"
-        )]
+        )],
+        list(sweep_every = sweep_every(fit$control))
       ),
       x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
       y = scaling_y(fit$settings$scaling, fit$data$y)[rows]
@@ -23,6 +24,7 @@ fit_engine.default <- function(fit) {
 #' @noRd
 model_config <- function(settings) {
   prior <- settings$prior
+  memory <- srvm_memory_of(settings)
   list(
     kernel = settings$kernel,
     # A rate, or the shape and rate of its gamma distribution.
@@ -31,11 +33,43 @@ model_config <- function(settings) {
     noise = variance_config(prior$noise, settings$limits$noise),
     coef = variance_config(prior$coef, settings$limits$coef),
     intercept = settings$intercept, scaled = is_scaled(settings),
-    shift = settings$shift
+    shift = settings$shift, response = response_name(settings),
+    df = if (is_student(settings)) prior$df else 0,
+    # No bound is 0 in the core.
+    window = if (is.finite(memory$window)) memory$window else 0L,
+    candidates = if (is.finite(memory$candidates)) memory$candidates else 0L,
+    forgetting = memory$forgetting
   )
 }
 
-#' Fits from before there was a scaled form do not say
+# What fits from before there was one do not say --------------------------------
+
+#' @noRd
+sweep_every <- function(control) {
+  if (is.null(control$sweep_every)) 1L else control$sweep_every
+}
+
+#' @noRd
+srvm_memory_of <- function(settings) {
+  if (is.null(settings$memory)) srvm_memory() else settings$memory
+}
+
+#' @noRd
+is_student <- function(settings) {
+  !is.null(settings$prior$df) && is.finite(settings$prior$df)
+}
+
+#' @noRd
+response_name <- function(settings) {
+  if (identical(settings$family, "probit")) {
+    "probit"
+  } else if (is_student(settings)) {
+    "student"
+  } else {
+    "gaussian"
+  }
+}
+
 #' @noRd
 is_scaled <- function(settings) isTRUE(settings$prior$scaled)
 

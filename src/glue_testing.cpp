@@ -246,7 +246,8 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   const std::vector<double>& h = s.scratch.b;
   std::vector<double>& w = s.scratch.c;
   const Likelihood likelihood(s.particle, s.config.model, s.pool.rows(),
-                              s.pool.response_squares());
+                              squared_responses(s.particle, s.config.model,
+                                                s.pool));
   Birth birth{};
   Death death{};
   double swap = 0;
@@ -365,7 +366,7 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   std::vector<int> count(steps.size(), 0);
   Rng rng = stream(from);
   for (int r = 0; r < draws; ++r) {
-    const auto drawn = srvm::draw_step(start, a.config, m, rng);
+    const auto drawn = srvm::draw_step(start, a.config, a.pool, rng);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       count[i] +=
           steps[i].kind == drawn.kind && steps[i].which == drawn.which;

@@ -36,6 +36,13 @@ inline srvm::CountPrior count_prior(const std::vector<double>& lambda) {
   return srvm::CountPrior::poisson_gamma(lambda.at(0), lambda.at(1));
 }
 
+inline srvm::Response response(const std::string& name) {
+  if (name == "gaussian") return srvm::Response::kNormal;
+  if (name == "student") return srvm::Response::kStudent;
+  if (name == "probit") return srvm::Response::kProbit;
+  throw std::invalid_argument("no response of the name '" + name + "'");
+}
+
 inline srvm::Model model(const Rcpp::List& config) {
   srvm::Model out;
   out.kernel = kernel_from_r(config["kernel"]);
@@ -49,6 +56,19 @@ inline srvm::Model model(const Rcpp::List& config) {
   out.intercept = config["intercept"];
   out.shift = config["shift"];
   out.scaled = config["scaled"];
+  out.response = response(Rcpp::as<std::string>(config["response"]));
+  out.df = config["df"];
+  return out;
+}
+
+inline srvm::Memory memory(const Rcpp::List& config) {
+  srvm::Memory out;
+  out.window = config["window"];
+  out.candidates = config["candidates"];
+  out.forgetting = config["forgetting"];
+  // Runs of one fit have the same candidates.
+  out.seed = Rng::derive(
+      static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])), 0);
   return out;
 }
 
@@ -63,7 +83,9 @@ inline srvm::Config config(const Rcpp::List& config) {
   srvm::Config out;
   out.model = model(config);
   out.proposal = proposal(Rcpp::as<std::string>(config["proposal"]));
+  out.memory = memory(config);
   out.n_moves = config["n_moves"];
+  out.sweep_every = config["sweep_every"];
   out.move_fraction = config["move_fraction"];
   out.smc.particles = config["particles"];
   out.smc.resampling =
@@ -95,6 +117,75 @@ inline Rcpp::List particles_to_r(
                             _["z"] = z);
 }
 
+// Sums that were accumulated and cannot be computed anew bit by bit.
+inline Rcpp::List sums_to_r(const std::vector<srvm::Particle>& particles) {
+  std::vector<double> gram, rhs, latent, squares;
+  for (const auto& particle : particles) {
+    for (int j = 0; j < particle.gram.size(); ++j) {
+      const double* column = particle.gram.column(j);
+      gram.insert(gram.end(), column + j, column + particle.gram.size());
+    }
+    rhs.insert(rhs.end(), particle.rhs.begin(), particle.rhs.end());
+    latent.insert(latent.end(), particle.latent.begin(),
+                  particle.latent.end());
+    squares.push_back(particle.squares);
+  }
+  using Rcpp::_;
+  return Rcpp::List::create(_["gram"] = gram, _["rhs"] = rhs,
+                            _["latent"] = latent, _["squares"] = squares);
+}
+
+inline void sums_from_r(const Rcpp::List& list,
+                        std::vector<srvm::Particle>& particles) {
+  const auto gram = get<double>(list, "gram"), rhs = get<double>(list, "rhs"),
+             latent = get<double>(list, "latent"),
+             squares = get<double>(list, "squares");
+  const std::size_t n = particles.size();
+  const std::size_t rows = n == 0 ? 0 : latent.size() / n;
+  auto from = gram.begin(), right = rhs.begin(), own = latent.begin();
+  for (std::size_t i = 0; i < n; ++i) {
+    srvm::Particle& particle = particles[i];
+    const int p = particle.factor.size();
+    if (gram.end() - from < p * (p + 1) / 2 || rhs.end() - right < p) {
+      throw std::invalid_argument("the state's sums are incomplete");
+    }
+    particle.gram.resize(p);
+    for (int j = 0; j < p; from += p - j, ++j) {
+      std::copy(from, from + (p - j), particle.gram.column(j) + j);
+    }
+    particle.rhs.assign(right, right + p);
+    right += p;
+    particle.latent.assign(own, own + rows);
+    own += rows;
+    particle.squares = squares.at(i);
+  }
+}
+
+inline Rcpp::List pool_to_r(const srvm::CandidatePool::State& pool) {
+  using Rcpp::_;
+  return Rcpp::List::create(
+      _["row_of"] = pool.row_of, _["last_row"] = pool.last_row,
+      _["uses"] = pool.uses, _["alive"] = pool.alive, _["free"] = pool.free,
+      _["candidate_at"] = pool.candidate_at, _["rhs"] = pool.rhs,
+      _["column_sum"] = pool.column_sum, _["gram"] = pool.gram,
+      _["squares"] = pool.squares);
+}
+
+inline srvm::CandidatePool::State pool_from_r(const Rcpp::List& list) {
+  srvm::CandidatePool::State out;
+  out.row_of = get<int>(list, "row_of");
+  out.last_row = get<int>(list, "last_row");
+  out.uses = get<int>(list, "uses");
+  out.alive = get<int>(list, "alive");
+  out.free = get<int>(list, "free");
+  out.candidate_at = get<int>(list, "candidate_at");
+  out.rhs = get<double>(list, "rhs");
+  out.column_sum = get<double>(list, "column_sum");
+  out.gram = get<double>(list, "gram");
+  out.squares = list["squares"];
+  return out;
+}
+
 inline std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
                                                     bool intercept) {
   const auto k = get<int>(state, "k"), sets = get<int>(state, "sets");
@@ -123,7 +214,8 @@ inline Rcpp::List path_to_r(const SmcPath& path,
                             const srvm::Records& records) {
   using Rcpp::_;
   return Rcpp::List::create(
-      _["log_increment"] = path.log_increment, _["ess"] = path.ess,
+      _["log_increment"] = path.log_increment,
+      _["log_predictive"] = path.log_predictive, _["ess"] = path.ess,
       _["founders"] = path.founders, _["particles"] = path.particles,
       _["resampled"] =
           std::vector<int>(path.resampled.begin(), path.resampled.end()),
@@ -136,11 +228,16 @@ inline Rcpp::List state_to_r(const srvm::Filter& filter) {
   const auto state = filter.smc().state();
   const auto& records = filter.target().records();
   const auto& pool = filter.target().pool();
-  std::vector<int> candidate_rows(pool.size());
-  for (int j = 0; j < pool.size(); ++j) {
+  std::vector<int> candidate_rows(pool.numbers(), NA_INTEGER);
+  for (int i = 0; i < pool.size(); ++i) {
+    const int j = pool.candidate(i);
     candidate_rows[j] = pool.row_of(j) + 1;
   }
   Rcpp::List out = particles_to_r(filter.smc().particles());
+  if (filter.target().accumulates()) {
+    out["sums"] = sums_to_r(filter.smc().particles());
+    out["pool"] = pool_to_r(pool.state());
+  }
   out["time"] = state.time;
   out["log_evidence"] = state.log_evidence;
   out["relative_variance"] = filter.smc().relative_variance();
@@ -180,6 +277,11 @@ inline void restore(srvm::Filter& filter, const Rcpp::List& list,
   state.genealogy.closed = genealogy["closed"];
   state.ancestors = get<int>(list, "ancestors");
   state.path.log_increment = get<double>(path, "log_increment");
+  if (path.containsElementNamed("log_predictive")) {
+    state.path.log_predictive = get<double>(path, "log_predictive");
+  } else {
+    state.path.log_predictive = state.path.log_increment;
+  }
   state.path.ess = get<double>(path, "ess");
   state.path.founders = get<int>(path, "founders");
   // States of runs before there was rejuvenation lack what it may change.
@@ -202,7 +304,13 @@ inline void restore(srvm::Filter& filter, const Rcpp::List& list,
   records.sets = get<int>(history, "rows");
   records.seconds = list["seconds"];
   records.shared_seconds = list["shared_seconds"];
-  filter.restore(std::move(state), particles_from_r(list, intercept),
+  auto particles = particles_from_r(list, intercept);
+  srvm::CandidatePool::State pool;
+  if (list.containsElementNamed("sums")) {
+    sums_from_r(list["sums"], particles);
+    pool = pool_from_r(list["pool"]);
+  }
+  filter.restore(std::move(state), pool, std::move(particles),
                  std::move(records), executor);
 }
 

@@ -176,6 +176,48 @@ class Cholesky {
     return {log_shrink, v};
   }
 
+  /// What taking a rank-one term away changed: log |L_new| - log |L_old| and
+  /// the residual of the row's response given the rows that are left. Where
+  /// the row alone determined a direction, digits are lost: not `stable`.
+  struct Downdate {
+    double log_shrink;
+    double residual;
+    bool stable;
+  };
+
+  /// A -= u u', b -= v u (u is overwritten), by hyperbolic rotations.
+  Downdate rank_one_less(double* u, double v) {
+    constexpr double kLeast = 1e-6;  // of a squared pivot that may remain
+    const int p = size();
+    double shrink = 1, log_shrink = 0;
+    bool stable = true;
+    for (int j = 0; j < p; ++j, ++u) {
+      double* column = factor_.column(j);
+      const double old = column[j];
+      const double left = (old - *u) * (old + *u);
+      stable = stable && left > kLeast * old * old;
+      const double pivot = std::sqrt(std::max(left, kLeast * old * old));
+      const double inverse = 1 / pivot;
+      const double c = pivot / old, s = *u / old;
+      column[j] = pivot;
+      inverse_diagonal_[j] = inverse;
+      for (int i = j + 1; i < p; ++i) {
+        column[i] = (column[i] - s * u[i - j]) / c;
+        u[i - j] = c * u[i - j] - s * column[i];
+      }
+      z_[j] = (z_[j] - s * v) / c;
+      v = c * v - s * z_[j];
+      shrink *= c;
+      if (shrink < 1e-150) {
+        log_shrink += std::log(shrink);
+        shrink = 1;
+      }
+    }
+    log_shrink += std::log(shrink);
+    if (!std::isfinite(log_shrink) || !std::isfinite(v)) ok_ = false;
+    return {log_shrink, v, stable};
+  }
+
   /// Appends the row [h', pivot] to L and one entry to z.
   void append(const double* h, double pivot, double z) {
     const int p = size();

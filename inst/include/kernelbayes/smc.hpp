@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "genealogy.hpp"
@@ -33,6 +34,7 @@ struct SmcSettings {
 /// What is recorded at each step; weights are those before resampling.
 struct SmcPath {
   std::vector<double> log_increment;  // log of the evidence's factor at t
+  std::vector<double> log_predictive;  // of it that of datum t, if data leave
   std::vector<double> ess;
   std::vector<int> founders;   // distinct ancestors at t = 0
   std::vector<int> particles;  // their number
@@ -67,8 +69,20 @@ struct SmcPath {
 ///                           const std::vector<double>& weights);
 ///                                  // the same; only for rejuvenate()
 /// where the const methods may run at the same time on different particles.
+///
+/// A target from which data leave offers also
+///   bool let_go(const Executor&);   // between 2 and 3: the oldest data go;
+///                                   // whether any did
+///   double retire(Particle&, Scratch&) const;   // log weight of having lost
+///                                               // them, as W above
+///   void retired();                 // all particles have
 template <typename Target>
 class Smc {
+  template <typename T, typename = void>
+  struct LetsGo : std::false_type {};
+  template <typename T>
+  struct LetsGo<T, std::void_t<decltype(&T::retire)>> : std::true_type {};
+
  public:
   using Particle = typename Target::Particle;
   using Scratch = typename Target::Scratch;
@@ -93,6 +107,8 @@ class Smc {
     const int t = time_ + 1;
     const bool resampled = t > 1 && resample_if_needed(t);
     if (t > 1) refresh(t, executor);
+    double log_lost = 0;
+    if constexpr (LetsGo<Target>::value) log_lost = retire(executor);
     target_.take_in(t, executor);
     std::vector<double>& increments = increments_;
     increments.resize(particles_.size());
@@ -101,7 +117,8 @@ class Smc {
       increments[i] = target_.extend(particles_[i], rng, scratch);
     });
     time_ = t;
-    reweight(resampled);
+    const double log_predictive = reweight();
+    record(log_predictive, log_lost, resampled);
     target_.after_step(t, particles_, weights_);
   }
 
@@ -276,7 +293,19 @@ class Smc {
     normalise();
   }
 
-  void reweight(bool resampled) {
+  // Old data go: the log of the factor by which the evidence changes.
+  double retire(const Executor& executor) {
+    if (!target_.let_go(executor)) return 0;
+    increments_.resize(particles_.size());
+    for_each(executor, [&](int i, Scratch& scratch) {
+      increments_[i] = target_.retire(particles_[i], scratch);
+    });
+    target_.retired();
+    return reweight();
+  }
+
+  // Multiplies the weights by the increments; the log of their mean.
+  double reweight() {
     for (std::size_t i = 0; i < increments_.size(); ++i) {
       log_weights_[i] += increments_[i];
     }
@@ -285,7 +314,14 @@ class Smc {
     const double log_increment = log_total_ - before;
     if (!std::isfinite(log_increment)) fail();
     log_evidence_ += log_increment;
-    path_.log_increment.push_back(log_increment);
+    return log_increment;
+  }
+
+  void record(double log_predictive, double log_lost, bool resampled) {
+    path_.log_increment.push_back(log_predictive + log_lost);
+    if constexpr (LetsGo<Target>::value) {
+      path_.log_predictive.push_back(log_predictive);
+    }
     path_.ess.push_back(effective_size(weights_));
     path_.resampled.push_back(resampled);
     path_.founders.push_back(genealogy_.founders());

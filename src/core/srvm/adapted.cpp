@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "latent.hpp"
 #include "likelihood.hpp"
 
 namespace kernelbayes {
@@ -21,9 +22,15 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
                                 const CandidatePool& pool,
                                 const PriorStep& step, double y,
                                 Scratch& scratch) {
-  const int k = particle.k();
   const double predictive =
       assimilate_latest(particle, model, pool, y, scratch);
+  return score_adapted(particle, model, pool, step, predictive, scratch);
+}
+
+AdaptedProposal score_adapted(const Particle& particle, const Model& model,
+                              const CandidatePool& pool, const PriorStep& step,
+                              double predictive, Scratch& scratch) {
+  const int k = particle.k();
   // A repeated point is no new candidate: the prior does not change.
   if (!pool.latest_is_new()) return {{predictive, 0}, {}};
 
@@ -31,9 +38,11 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
   const double join = step.join(k);
   if (join == 0) return {{log_stay, 0}, {}};
 
-  const Likelihood now(particle, model, pool.rows(), pool.response_squares());
-  const CandidateSums sums =
-      pool.gather_latest(particle.set, model.intercept, scratch.a);
+  const Likelihood now(particle, model, pool.rows(),
+                       squared_responses(particle, model, pool));
+  const CandidateSums sums = own_sums(
+      particle, model, pool, pool.latest(),
+      pool.gather_latest(particle.set, model.intercept, scratch.a), scratch.a);
   const Birth birth = score_birth(particle, now, pool.latest(), sums,
                                   scratch.a, scratch.b);
   const double log_join = predictive + birth.log_ratio + std::log(join);
@@ -43,6 +52,12 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
 double extend_adapted(Particle& particle, const Model& model,
                       const CandidatePool& pool, const PriorStep& step,
                       double y, Rng& rng, Scratch& scratch) {
+  if (model.response == Response::kProbit) {
+    return extend_probit(particle, model, pool, step, y, rng, scratch);
+  }
+  if (model.response == Response::kStudent) {
+    return extend_student(particle, model, pool, step, y, rng, scratch);
+  }
   const AdaptedProposal proposal =
       propose_adapted(particle, model, pool, step, y, scratch);
   if (rng.uniform() < proposal.choice.join_probability) {

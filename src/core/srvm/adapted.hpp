@@ -27,6 +27,20 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
                                 const PriorStep& step, double y,
                                 Scratch& scratch);
 
+/// The scores once the row is taken in, its predictive density being that.
+AdaptedProposal score_adapted(const Particle& particle, const Model& model,
+                              const CandidatePool& pool, const PriorStep& step,
+                              double predictive, Scratch& scratch);
+
+/// The same where a row has a latent variable: Student's weight is drawn from
+/// its prior before the choice, probit's response after it.
+double extend_student(Particle& particle, const Model& model,
+                      const CandidatePool& pool, const PriorStep& step,
+                      double y, Rng& rng, Scratch& scratch);
+double extend_probit(Particle& particle, const Model& model,
+                     const CandidatePool& pool, const PriorStep& step, double y,
+                     Rng& rng, Scratch& scratch);
+
 /// Proposes, draws the choice and carries it out; returns the log weight.
 double extend_adapted(Particle& particle, const Model& model,
                       const CandidatePool& pool, const PriorStep& step,

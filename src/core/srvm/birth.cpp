@@ -7,9 +7,9 @@ namespace srvm {
 void birth_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, Rng& rng, Scratch& scratch) {
   const int m = pool.size();
-  const int j = draw_unoccupied(particle, m, rng);
+  const int j = draw_unoccupied(particle, pool, rng);
   const Likelihood likelihood(particle, config.model, pool.rows(),
-                              pool.response_squares());
+                              squared_responses(particle, config.model, pool));
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
   ++particle.moves.tried[0];

@@ -102,13 +102,14 @@ double log_step_factor(const Config& config, const PriorStep& prior, int k,
          std::log(reverse / step_probability(config, k, m.now, step));
 }
 
-BirthDeathStep draw_step(const Particle& particle, const Config& config, int m,
-                         Rng& rng) {
+BirthDeathStep draw_step(const Particle& particle, const Config& config,
+                         const CandidatePool& pool, Rng& rng) {
   const int k = particle.k();
-  const MoveProbabilities alpha = forward_probabilities(config, k, m);
+  const MoveProbabilities alpha =
+      forward_probabilities(config, k, pool.size());
   const double u = rng.uniform();
   if (u < alpha.birth) {
-    return {Kind::kBirth, draw_unoccupied(particle, m, rng)};
+    return {Kind::kBirth, draw_unoccupied(particle, pool, rng)};
   }
   if (u < alpha.birth + alpha.death) {
     return {Kind::kDeath, static_cast<int>(rng.index(k))};

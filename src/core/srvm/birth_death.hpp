@@ -47,8 +47,8 @@ double step_probability(const Config& config, int k, int m,
 double log_step_factor(const Config& config, const PriorStep& prior, int k,
                        CandidateCounts m, const BirthDeathStep& step);
 
-BirthDeathStep draw_step(const Particle& particle, const Config& config, int m,
-                         Rng& rng);
+BirthDeathStep draw_step(const Particle& particle, const Config& config,
+                         const CandidatePool& pool, Rng& rng);
 
 /// Takes in the latest row of the pool, carries out the step and returns
 /// log W.

@@ -64,7 +64,7 @@ void Chain::start() {
     particle_ = Particle();
     const int k = model.centres.quantile(rng_.uniform(), pool_.size());
     while (particle_.k() < k) {
-      particle_.set.push_back(draw_unoccupied(particle_, pool_.size(), rng_));
+      particle_.set.push_back(draw_unoccupied(particle_, pool_, rng_));
     }
     particle_.noise = model.noise.draw(rng_);
     particle_.coef = model.coef.draw(rng_);

@@ -5,9 +5,10 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// log L(S | psi) up to a constant that depends on neither S nor psi.
-double log_marginal(const Particle& particle, const Model& model,
-                    const CandidatePool& pool);
+/// log L(S | psi) of responses whose number (or sum of weights) is `rows` and
+/// whose squares sum to `squares`, up to a constant of the prior.
+double log_marginal(const Particle& particle, const Model& model, double rows,
+                    double squares);
 
 /// A Metropolis step in log coef with the coefficients integrated out; the
 /// Gibbs draw of coef given coefficients moves slowly where kernels overlap.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "centre_prior.hpp"
+#include "memory.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -42,6 +43,12 @@ struct VariancePrior {
   static constexpr int kTries = 1000;
 };
 
+/// The distribution of a response given f: normal; Student's t, as normal with
+/// variance noise / omega, omega ~ Gamma(df / 2, df / 2); or a sign, that of
+/// f plus a standard normal variable. The last two have a latent variable a
+/// row, of which each particle has its own.
+enum class Response { kNormal, kStudent, kProbit };
+
 /// The model of Vermaak, Godsill and Doucet (2003): y = beta_0 +
 /// sum_{j in S} beta_j K(x, x_j) + noise, beta ~ N(0, coef I), with the
 /// prior of the set S in `centres`. In the scaled form beta ~ N(0, noise coef
@@ -52,7 +59,11 @@ struct Model {
   VariancePrior noise, coef;
   bool intercept = true;
   bool scaled = false;
+  Response response = Response::kNormal;
+  double df = 0;     // of Student's t
   double shift = 0;  // subtracted from y for accuracy; not part of the model
+
+  bool latent() const { return response != Response::kNormal; }
 };
 
 /// How a step extends the sets of centres; see adapted.hpp, birth_death.hpp.
@@ -60,10 +71,12 @@ enum class Proposal { kAdapted, kBirthDeath, kPaper };
 
 struct Config {
   Model model;
+  Memory memory;
   SmcSettings smc;
   Proposal proposal = Proposal::kAdapted;
   int n_moves = 0;
   double move_fraction = 0.25;  // the papers' c
+  int sweep_every = 1;          // rows from one Gibbs sweep to the next
 
   /// Whether any candidate may be proposed, not only the newest.
   bool any_candidate() const {

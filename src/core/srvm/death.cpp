@@ -9,7 +9,7 @@ void death_move(Particle& particle, const Config& config,
   const int i = static_cast<int>(rng.index(particle.k()));
   const bool intercept = config.model.intercept;
   const Likelihood likelihood(particle, config.model, pool.rows(),
-                              pool.response_squares());
+                              squared_responses(particle, config.model, pool));
   const Death death =
       score_death(particle, likelihood, i, intercept, scratch.a);
   ++particle.moves.tried[1];

@@ -7,6 +7,7 @@
 
 #include "core/stopwatch.hpp"
 #include "likelihood.hpp"
+#include "retire.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -22,7 +23,8 @@ struct Summary {
       k += weights[i] * particles[i].k();
       sigma += weights[i] *
                Likelihood::noise_sd(particles[i], model, pool.rows(),
-                                    pool.response_squares());
+                                    squared_responses(particles[i], model,
+                                                      pool));
       for (int move = 0; move < 3; ++move) {
         tried[move] += particles[i].moves.tried[move];
         accepted[move] += particles[i].moves.accepted[move];
@@ -39,7 +41,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
     : config_(config),
       x_(x),
       y_(y.array() - config.model.shift),
-      pool_(config.model.kernel, config.any_candidate()) {
+      pool_(config.model.kernel, config.any_candidate(), config.memory) {
   config_.model.kernel.check_dimension(x.cols());
   pool_.reserve(static_cast<int>(x.rows()));
   if (x.rows() != y.size()) {
@@ -64,11 +66,17 @@ void Target::start(Particle& particle, Rng& rng) const {
 }
 
 void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
-  gibbs_sweep(particle, config_.model, pool_, rng, scratch);
+  if (pool_.time() % config_.sweep_every == 0) {
+    gibbs_sweep(particle, config_.model, pool_, rng, scratch);
+  }
   particle.moves = MoveCounts();
   for (int i = 0; i < config_.n_moves; ++i) {
     random_move(particle, config_, pool_, rng, scratch);
   }
+}
+
+double Target::retire(Particle& particle, Scratch& scratch) const {
+  return srvm::retire(particle, config_, pool_, scratch);
 }
 
 void Target::take_in(int t, const Executor& executor) {
@@ -79,12 +87,12 @@ void Target::take_in(int t, const Executor& executor) {
 }
 
 double Target::propose(Particle& particle, Rng& rng, Scratch& scratch) const {
-  const double y = y_[pool_.rows() - 1];
+  const double y = y_[pool_.time() - 1];
   if (config_.proposal == Proposal::kAdapted) {
     return extend_adapted(particle, config_.model, pool_, step_, y, rng,
                           scratch);
   }
-  const auto step = draw_step(particle, config_, pool_.size(), rng);
+  const auto step = draw_step(particle, config_, pool_, rng);
   return extend_birth_death(particle, config_, pool_, step_, y, step, scratch);
 }
 
@@ -128,7 +136,7 @@ void Target::after_rejuvenation(const std::vector<Particle>& particles,
 }
 
 void Target::release_unused(const std::vector<Particle>& particles) {
-  std::vector<char> used(pool_.size(), 0);
+  std::vector<char> used(pool_.numbers(), 0);
   for (const Particle& particle : particles) {
     for (const int j : particle.set) used[j] = 1;
   }
@@ -164,13 +172,18 @@ void Target::draw(Particle& particle, Rng& rng,
   if (config_.model.intercept) beta[0] += config_.model.shift;
 }
 
-void Target::restore(int t, std::vector<Particle>& particles,
+void Target::restore(int t, const CandidatePool::State& state,
+                     std::vector<Particle>& particles,
                      const Executor& executor) {
   std::vector<char> used(t, 0);  // candidates are fewer than rows
   for (const Particle& particle : particles) {
     for (const int j : particle.set) used.at(j) = 1;
   }
+  if (config_.memory.bounded()) {
+    return pool_.restore(x_, y_.head(t), state, used, executor);
+  }
   pool_.rebuild(x_, y_.head(t), used, executor);
+  if (config_.model.latent()) return;
   executor(particles.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       pool_.restore_sums(particles[i].set, config_.model.intercept,
@@ -198,12 +211,13 @@ void Filter::rejuvenate(int particles, const Executor& executor) {
 }
 
 void Filter::restore(Smc<Target>::State state,
+                     const CandidatePool::State& pool,
                      std::vector<Particle> particles, Records records,
                      const Executor& executor) {
   if (state.time > rows_) {
     throw std::invalid_argument("the state is ahead of the data");
   }
-  target_.restore(state.time, particles, executor);
+  target_.restore(state.time, pool, particles, executor);
   target_.records() = std::move(records);
   smc_.restore(std::move(state), std::move(particles));
 }

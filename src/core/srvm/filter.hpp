@@ -34,6 +34,9 @@ class Target {
   Scratch scratch() const;
   void start(Particle& particle, Rng& rng) const;
   void refresh(Particle& particle, Rng& rng, Scratch& scratch) const;
+  bool let_go(const Executor& executor) { return pool_.let_go(x_, executor); }
+  double retire(Particle& particle, Scratch& scratch) const;
+  void retired() { pool_.forget_leaving(); }
   void take_in(int t, const Executor& executor);
   double extend(Particle& particle, Rng& rng, Scratch& scratch) const;
   void after_step(int t, const std::vector<Particle>& particles,
@@ -46,11 +49,18 @@ class Target {
   void draw(Particle& particle, Rng& rng, std::vector<double>& beta) const;
 
   /// Rebuilds the shared sums of the first t rows and the particles' own
-  /// from their sets; `particles` hold sets, psi and factors.
-  void restore(int t, std::vector<Particle>& particles,
-               const Executor& executor);
+  /// from their sets; `particles` hold sets, psi and factors. With a bounded
+  /// memory or latent variables they hold their sums too, and `state` those
+  /// that are shared.
+  void restore(int t, const CandidatePool::State& state,
+               std::vector<Particle>& particles, const Executor& executor);
 
   const CandidatePool& pool() const { return pool_; }
+
+  /// Whether a state must hold sums.
+  bool accumulates() const {
+    return config_.memory.bounded() || config_.model.latent();
+  }
   Records& records() { return records_; }
   const Records& records() const { return records_; }
 
@@ -87,8 +97,9 @@ class Filter {
   const Smc<Target>& smc() const { return smc_; }
   const Target& target() const { return target_; }
 
-  void restore(Smc<Target>::State state, std::vector<Particle> particles,
-               Records records, const Executor& executor);
+  void restore(Smc<Target>::State state, const CandidatePool::State& pool,
+               std::vector<Particle> particles, Records records,
+               const Executor& executor);
 
  private:
   int rows_;

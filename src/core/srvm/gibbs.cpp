@@ -1,3 +1,4 @@
+#include "latent.hpp"
 #include "likelihood.hpp"
 #include "particle.hpp"
 
@@ -28,7 +29,7 @@ double sum_of_squares(const Particle& particle, const Model& model,
   return squares;
 }
 
-double residual_squares(const Particle& particle, const CandidatePool& pool,
+double residual_squares(const Particle& particle, double squares,
                         const std::vector<double>& beta) {
   const int p = particle.gram.size();
   double quadratic = 0, linear = 0;
@@ -39,7 +40,7 @@ double residual_squares(const Particle& particle, const CandidatePool& pool,
     quadratic += 2 * sum * beta[j];
     linear += particle.rhs[j] * beta[j];
   }
-  return std::max(pool.response_squares() - 2 * linear + quadratic, 0.0);
+  return std::max(squares - 2 * linear + quadratic, 0.0);
 }
 
 // The noise given S and coef, in the scaled form.
@@ -70,8 +71,10 @@ void gibbs_draw(Particle& particle, const Model& model,
   if (model.scaled) return gibbs_draw_scaled(particle, model, pool, rng, beta);
   draw_coefficients(particle, 1, rng, beta);
   particle.noise = model.noise.draw_posterior(
-      pool.rows(), residual_squares(particle, pool, beta), particle.noise,
-      rng);
+      pool.rows(),
+      residual_squares(particle, squared_responses(particle, model, pool),
+                       beta),
+      particle.noise, rng);
   particle.coef = model.coef.draw_posterior(
       particle.gram.size(), sum_of_squares(particle, model, beta),
       particle.coef, rng);
@@ -81,14 +84,17 @@ void gibbs_sweep(Particle& particle, const Model& model,
                  const CandidatePool& pool, Rng& rng, Scratch& scratch) {
   // Rounding is cleared on this schedule where no draw asks for a refactor.
   constexpr int kRefactorEvery = 64;
-  const bool unchanged =
-      model.coef.fixed && (model.scaled || model.noise.fixed);
+  const bool unchanged = !model.latent() && model.coef.fixed &&
+                         (model.scaled || model.noise.fixed);
   if (!unchanged) {
     gibbs_draw(particle, model, pool, rng, scratch.a);
+    if (model.latent()) {
+      draw_latent(particle, model, pool, scratch.a, rng);
+    }
   } else if (model.scaled) {
     draw_noise_scaled(particle, model, pool, rng);
   }
-  if (!unchanged || pool.rows() % kRefactorEvery == 0) {
+  if (!unchanged || pool.time() % kRefactorEvery == 0) {
     refactor(particle, model);
   }
 }

@@ -21,7 +21,7 @@ class Likelihood {
  public:
   /// Of a particle whose factor holds `rows` responses, the sum of their
   /// squares being `squares`.
-  Likelihood(const Particle& particle, const Model& model, int rows,
+  Likelihood(const Particle& particle, const Model& model, double rows,
              double squares)
       : scaled_(model.scaled),
         gain_(model.scaled ? 1 : 1 / particle.noise),
@@ -56,7 +56,7 @@ class Likelihood {
 
   /// E[noise sd | S, coef, y]; in the plain form the noise is what it is.
   static double noise_sd(const Particle& particle, const Model& model,
-                         int rows, double squares) {
+                         double rows, double squares) {
     if (!model.scaled) return std::sqrt(particle.noise);
     const double shape = model.noise.shape + 0.5 * rows;
     const double scale =

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "latent.hpp"
+
 namespace kernelbayes {
 namespace srvm {
 
@@ -15,15 +17,16 @@ double log_birth_odds(const Config& config, int k, int m) {
 Birth propose_birth(const Particle& particle, const Config& config,
                     const CandidatePool& pool, const Likelihood& likelihood,
                     int j, Scratch& scratch) {
-  const CandidateSums sums = pool.gather(j, particle.set,
-                                         config.model.intercept, scratch.a);
+  const CandidateSums sums =
+      candidate_sums(particle, config.model, pool, j, scratch.a);
   return score_birth(particle, likelihood, j, sums, scratch.a, scratch.b);
 }
 
-int draw_unoccupied(const Particle& particle, int m, Rng& rng) {
+int draw_unoccupied(const Particle& particle, const CandidatePool& pool,
+                    Rng& rng) {
   const auto& set = particle.set;
   for (;;) {
-    const int j = static_cast<int>(rng.index(m));
+    const int j = pool.candidate(rng.index(pool.size()));
     if (std::find(set.begin(), set.end(), j) == set.end()) return j;
   }
 }

@@ -50,7 +50,8 @@ double log_swap_ratio(const Birth& birth, const Death& death,
                       const std::vector<double>& w);
 
 /// A uniform choice among the candidates outside the set.
-int draw_unoccupied(const Particle& particle, int m, Rng& rng);
+int draw_unoccupied(const Particle& particle, const CandidatePool& pool,
+                    Rng& rng);
 
 /// Metropolis acceptance on the log scale.
 inline bool accept(double log_ratio, Rng& rng) {

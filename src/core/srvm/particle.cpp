@@ -26,18 +26,57 @@ double assimilate(Particle& particle, const Likelihood& before,
   return update.log_shrink + before.predict(update.residual);
 }
 
+Released release(Particle& particle, const Model& model, Scratch& scratch,
+                 const std::vector<double>& u, double y) {
+  const int p = particle.gram.size();
+  const double root = model.scaled ? 1 : std::sqrt(1 / particle.noise);
+  for (int j = 0; j < p; ++j) {
+    double* column = particle.gram.column(j);
+    for (int i = j; i < p; ++i) column[i] -= u[i] * u[j];
+    particle.rhs[j] -= u[j] * y;
+    scratch.b[j] = u[j] * root;
+  }
+  const auto update =
+      particle.factor.rank_one_less(scratch.b.data(), y * root);
+  if (update.stable) return {update.log_shrink, update.residual};
+  refactor(particle, model);
+  for (int j = 0; j < p; ++j) scratch.b[j] = u[j] * root;
+  const RowMoments row = row_moments(particle, scratch.b);
+  const double sd = std::sqrt(1 + row.variance);
+  return {-std::log(sd), (y * root - row.mean) / sd};
+}
+
+RowMoments row_moments(const Particle& particle, std::vector<double>& u) {
+  const int p = particle.factor.size();
+  particle.factor.solve_lower(u.data());
+  RowMoments out{0, 0};
+  for (int j = 0; j < p; ++j) {
+    out.mean += u[j] * particle.factor.z(j);
+    out.variance += u[j] * u[j];
+  }
+  return out;
+}
+
+double squared_responses(const Particle& particle, const Model& model,
+                         const CandidatePool& pool) {
+  return model.latent() ? particle.squares : pool.response_squares();
+}
+
+void latest_design(const Particle& particle, const Model& model,
+                   const CandidatePool& pool, std::vector<double>& u) {
+  if (model.intercept) u[0] = 1;
+  for (int i = 0; i < particle.k(); ++i) {
+    u[i + model.intercept] = pool.latest_value(particle.set[i]);
+  }
+}
+
 double assimilate_latest(Particle& particle, const Model& model,
                          const CandidatePool& pool, double y,
                          Scratch& scratch) {
-  const bool intercept = model.intercept;
-  std::vector<double>& u = scratch.a;
-  if (intercept) u[0] = 1;
-  for (int i = 0; i < particle.k(); ++i) {
-    u[i + intercept] = pool.latest_value(particle.set[i]);
-  }
-  const Likelihood before(particle, model, pool.rows() - 1,
+  latest_design(particle, model, pool, scratch.a);
+  const Likelihood before(particle, model, pool.rows_before(),
                           pool.response_squares() - y * y);
-  return assimilate(particle, before, scratch, u, y);
+  return assimilate(particle, before, scratch, scratch.a, y);
 }
 
 Birth score_birth(const Particle& particle, const Likelihood& likelihood,
@@ -106,7 +145,7 @@ bool residual_is_valid(const Particle& particle, const Model& model,
   double explained = 0;
   for (const double z : particle.factor.z()) explained += z * z;
   const double gain = model.scaled ? 1 : 1 / particle.noise;
-  const double total = gain * pool.response_squares() +
+  const double total = gain * squared_responses(particle, model, pool) +
                        model.shift * model.shift / particle.coef;
   return explained <= total * (1 + 1e-8);
 }

@@ -29,6 +29,9 @@ struct Particle {
   LowerTriangle gram;
   std::vector<double> rhs;
   Cholesky factor;
+  // With a latent variable a row: these by place, and y'y (weighted) or z'z.
+  std::vector<double> latent;
+  double squares = 0;
   MoveCounts moves;
 
   int k() const { return static_cast<int>(set.size()); }
@@ -43,8 +46,8 @@ struct Particle {
 
 /// Work space of one thread.
 struct Scratch {
-  explicit Scratch(int size) : a(size), b(size), c(size) {}
-  std::vector<double> a, b, c;
+  explicit Scratch(int size) : a(size), b(size), c(size), d(size) {}
+  std::vector<double> a, b, c, d;
 };
 
 /// Factors A anew from the gram matrix.
@@ -57,6 +60,30 @@ class Likelihood;
 /// log L_t(S) - log L_{t-1}(S). `before` is the likelihood at t - 1.
 double assimilate(Particle& particle, const Likelihood& before,
                   Scratch& scratch, const std::vector<double>& u, double y);
+
+/// Takes out a row, design `u` and response y. With f ~ N(m, v) at the row
+/// given those that are left and all in units of the noise: log_shrink is
+/// -log(1 + v) / 2 and the residual (y - m) / sqrt(1 + v).
+struct Released {
+  double log_shrink, residual;
+};
+Released release(Particle& particle, const Model& model, Scratch& scratch,
+                 const std::vector<double>& u, double y);
+
+/// Mean and variance of f at a design row given the set, which becomes
+/// L^-1 u.
+struct RowMoments {
+  double mean, variance;
+};
+RowMoments row_moments(const Particle& particle, std::vector<double>& u);
+
+/// y'y of a particle's responses: weighted or latent ones are its own.
+double squared_responses(const Particle& particle, const Model& model,
+                         const CandidatePool& pool);
+
+/// The design row of the latest row of the pool.
+void latest_design(const Particle& particle, const Model& model,
+                   const CandidatePool& pool, std::vector<double>& u);
 
 /// The same for the latest row of the pool, response y. Uses scratch.a.
 double assimilate_latest(Particle& particle, const Model& model,

@@ -8,24 +8,22 @@ namespace srvm {
 
 namespace {
 
-std::size_t hash_row(const Eigen::MatrixXd& x, int row) {
-  std::size_t hash = 0;
-  for (Eigen::Index j = 0; j < x.cols(); ++j) {
-    const double value = x(row, j) + 0.0;  // -0 and 0 are the same point
-    hash ^= std::hash<double>()(value) + 0x9e3779b97f4a7c15ULL + (hash << 6) +
-            (hash >> 2);
+template <typename T>
+void put(std::vector<T>& values, int at, T value) {
+  if (static_cast<std::size_t>(at) < values.size()) {
+    values[at] = value;
+  } else {
+    values.push_back(value);
   }
-  return hash;
 }
 
 Eigen::Map<Eigen::MatrixXd> as_column(std::vector<double>& values) {
   return {values.data(), static_cast<Eigen::Index>(values.size()), 1};
 }
 
-constexpr int kLanes = 8;
-
-// Inner products of one column with kLanes others, each summed in order.
-void dot_lanes(int n, const double* x, const double* const* columns,
+// Inner products of one column with others, each summed in order.
+template <int kLanes>
+void dot_lanes(int n, const double* x, const double* const (&columns)[kLanes],
                double* out) {
   double sum[kLanes] = {0};
   for (int s = 0; s < n; ++s) {
@@ -36,8 +34,18 @@ void dot_lanes(int n, const double* x, const double* const* columns,
 
 }  // namespace
 
+std::size_t CandidatePool::hash(const Eigen::MatrixXd& x, int row) {
+  std::size_t hash = 0;
+  for (Eigen::Index j = 0; j < x.cols(); ++j) {
+    const double value = x(row, j) + 0.0;  // -0 and 0 are the same point
+    hash ^= std::hash<double>()(value) + 0x9e3779b97f4a7c15ULL + (hash << 6) +
+            (hash >> 2);
+  }
+  return hash;
+}
+
 int CandidatePool::find(const Eigen::MatrixXd& x, int row) const {
-  const auto range = by_hash_.equal_range(hash_row(x, row));
+  const auto range = by_hash_.equal_range(hash(x, row));
   for (auto it = range.first; it != range.second; ++it) {
     if (x.row(row_of_[it->second]) == x.row(row)) return it->second;
   }
@@ -46,33 +54,80 @@ int CandidatePool::find(const Eigen::MatrixXd& x, int row) const {
 
 void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
                             const Executor& executor) {
-  latest_column_.resize(row + 1);
-  kernel_.block(x.topRows(row + 1), x.row(row), as_column(latest_column_));
-  y_.push_back(y);
+  const int at = place(row);
+  time_ = row + 1;
+  put(y_, at, y);
   y_squares_ += y * y;
+  evaluate_latest(x, row);
   extend_sums(y, executor);
-  latest_is_new_ = find(x, row) < 0;
+  const int known = admitted_ ? find(x, row) : -1;
+  if (memory_.bounded()) {
+    put(candidate_at_, at, known);
+    if (known >= 0) {
+      ++uses_[known];
+      last_row_[known] = row;
+    }
+  }
+  latest_is_new_ = admitted_ && known < 0;
   if (!latest_is_new_) return;
-  const int candidate = add_candidate(x, row);
-  columns_[candidate].reserve(capacity_);
-  columns_[candidate] = latest_column_;
-  add_sums(candidate, executor);
+  latest_ = add_candidate(x, row);
+  if (memory_.bounded()) candidate_at_[at] = latest_;
+  columns_[latest_].reserve(horizon_ > 0 ? horizon_ : capacity_);
+  columns_[latest_] = latest_column_;
+  add_sums(latest_, executor);
+}
+
+// K(x_s, x_t) for the rows s that count; where row t is no candidate only for
+// those at which it will be asked for.
+void CandidatePool::evaluate_latest(const Eigen::MatrixXd& x, int row) {
+  latest_column_.resize(places());
+  if (admitted_) return evaluate(x, row, latest_column_.data());
+  Eigen::MatrixXd points(kept_.size(), x.cols());
+  Eigen::MatrixXd values(kept_.size(), 1);
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    points.row(i) = x.row(row_of_[kept_[i]]);
+  }
+  kernel_.block(points, x.row(row), values);
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    latest_column_[place(row_of_[kept_[i]])] = values(i, 0);
+  }
+}
+
+// K(x_s, x_row) by place for all rows s that count.
+void CandidatePool::evaluate(const Eigen::MatrixXd& x, int row,
+                             double* column) const {
+  const int n = places(), first = time_ - n, at = place(first);
+  const int straight = horizon_ > 0 ? std::min(n, horizon_ - at) : n;
+  const auto block = [&](int from, int rows, double* to) {
+    kernel_.block(x.middleRows(from, rows), x.row(row),
+                  Eigen::Map<Eigen::MatrixXd>(to, rows, 1));
+  };
+  block(first, straight, column + at);
+  if (straight < n) block(first + straight, n - straight, column);
 }
 
 // The new row's term in every sum that is kept.
 void CandidatePool::extend_sums(double y, const Executor& executor) {
+  const int at = place(time_ - 1);
   for (const int j : kept_) {
     const double value = latest_value(j);
-    columns_[j].push_back(value);
+    put(columns_[j], at, value);
     rhs_[j] += value * y;
     column_sum_[j] += value;
   }
   if (!all_pairs_) return;
-  std::vector<double> values(size());
-  for (int j = 0; j < size(); ++j) values[j] = latest_value(j);
+  std::vector<double> values(numbers(), 0.0);
+  for (const int j : alive_) values[j] = latest_value(j);
+  add_products(values, 1, executor);
+}
+
+// gram(i, j) += factor values[i] values[j]
+void CandidatePool::add_products(const std::vector<double>& values,
+                                 double factor, const Executor& executor) {
   const auto extend_row = [&](std::size_t i) {
     double* row = gram_[i].data();
-    for (std::size_t j = 0; j <= i; ++j) row[j] += values[i] * values[j];
+    const double value = factor * values[i];
+    for (std::size_t j = 0; j <= i; ++j) row[j] += value * values[j];
   };
   // A long row with a short one, so that equal ranges are equal work.
   const std::size_t n = values.size();
@@ -85,34 +140,76 @@ void CandidatePool::extend_sums(double y, const Executor& executor) {
 }
 
 int CandidatePool::add_candidate(const Eigen::MatrixXd& x, int row) {
-  const int candidate = size();
-  row_of_.push_back(row);
-  by_hash_.emplace(hash_row(x, row), candidate);
+  const int candidate = free_number();
+  row_of_[candidate] = last_row_[candidate] = row;
+  uses_[candidate] = 1;
+  hash_of_[candidate] = hash(x, row);
+  by_hash_.emplace(hash_of_[candidate], candidate);
+  alive_.push_back(candidate);
+  return candidate;
+}
+
+int CandidatePool::free_number() {
+  if (!free_.empty()) {
+    const int number = free_.back();
+    free_.pop_back();
+    return number;
+  }
+  row_of_.push_back(-1);
+  last_row_.push_back(-1);
+  uses_.push_back(0);
+  hash_of_.push_back(0);
   columns_.emplace_back();
   rhs_.push_back(0);
   column_sum_.push_back(0);
-  return candidate;
+  return numbers() - 1;
+}
+
+// A column times the weights that rows have when `newest` is the latest.
+std::vector<double> CandidatePool::weighted(const double* column,
+                                            int newest) const {
+  const int n = places();
+  std::vector<double> out(column, column + n);
+  for (int row = time_ - n; row < time_; ++row) {
+    out[place(row)] *= weights_(newest - row);
+  }
+  return out;
 }
 
 // All sums over the rows so far of a candidate whose column is complete.
 void CandidatePool::add_sums(int candidate, const Executor& executor) {
   const double* own = columns_[candidate].data();
+  std::vector<double> products;
+  if (!weights_.equal()) {
+    products = weighted(own, time_ - 1);
+    own = products.data();
+  }
   double rhs = 0, sum = 0;
-  for (int s = 0; s < rows(); ++s) {
+  for (int s = 0; s < places(); ++s) {
     rhs += own[s] * y_[s];
     sum += own[s];
   }
   rhs_[candidate] = rhs;
   column_sum_[candidate] = sum;
   kept_.push_back(candidate);
-  latest_gram_.resize(candidate + 1);
+  latest_gram_.resize(numbers());
   const std::size_t groups = (kept_.size() + kLanes - 1) / kLanes;
   executor(groups, [&](std::size_t begin, std::size_t end) {
     for (std::size_t g = begin; g < end; ++g) {
       dot_group(own, kept_, g * kLanes, latest_gram_.data());
     }
   });
-  if (all_pairs_) gram_.push_back(latest_gram_);
+  if (all_pairs_) keep_gram(candidate);
+}
+
+// Writes the latest sums into the Gram matrix of all pairs.
+void CandidatePool::keep_gram(int candidate) {
+  while (gram_.size() <= static_cast<std::size_t>(candidate)) {
+    gram_.emplace_back(gram_.size() + 1, 0.0);
+  }
+  for (const int j : kept_) {
+    gram_[std::max(candidate, j)][std::min(candidate, j)] = latest_gram_[j];
+  }
 }
 
 // Inner products of `own` with up to kLanes columns of `list` from `first`,
@@ -124,7 +221,7 @@ void CandidatePool::dot_group(const double* own, const std::vector<int>& list,
   for (int l = 0; l < kLanes; ++l) {
     lanes[l] = columns_[list[std::min(first + l, list.size() - 1)]].data();
   }
-  dot_lanes(rows(), own, lanes, sums);
+  dot_lanes(places(), own, lanes, sums);
   for (int l = 0; l < kLanes && first + l < list.size(); ++l) {
     out[list[first + l]] = sums[l];
   }
@@ -133,10 +230,11 @@ void CandidatePool::dot_group(const double* own, const std::vector<int>& list,
 void CandidatePool::add_responses(const Eigen::MatrixXd& x,
                                   const Eigen::VectorXd& y) {
   for (int s = 0; s < y.size(); ++s) {
+    time_ = s + 1;
     y_.push_back(y[s]);
     y_squares_ += y[s] * y[s];
     latest_is_new_ = find(x, s) < 0;
-    if (latest_is_new_) add_candidate(x, s);
+    if (latest_is_new_) latest_ = add_candidate(x, s);
   }
 }
 
@@ -227,12 +325,12 @@ CandidateSums CandidatePool::gather_on_demand(int candidate,
     for (int l = 0; l < kLanes; ++l) {
       lanes[l] = column(std::min(first + l, n - 1));
     }
-    dot_lanes(rows(), own, lanes, sums);
+    dot_lanes(places(), own, lanes, sums);
     for (std::size_t l = first; l < std::min(first + kLanes, n); ++l) {
       (l < k ? g[l + intercept] : last[l - k]) = sums[l - first];
     }
   }
-  if (intercept) g[0] = std::accumulate(own, own + rows(), 0.0);
+  if (intercept) g[0] = std::accumulate(own, own + places(), 0.0);
   return {last[0], last[1]};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "column_cache.hpp"
+#include "memory.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -26,14 +27,22 @@ struct CandidateSums {
 /// bits do not depend on when a column was added: a run resumed from saved
 /// state continues exactly.
 ///
+/// A bounded memory lets rows and candidates go before a new row comes in:
+/// sums are then of the rows that are left, each with its weight. A candidate
+/// that is gone leaves its number to a later one.
+///
 /// With `all_pairs` the Gram matrix of all candidates is kept (moves may
 /// propose any of them); without, only the columns that are in use, and the
 /// newest candidate's sums. For data at rest with too many pairs, sums can be
 /// computed when they are asked for.
 class CandidatePool {
  public:
-  CandidatePool(Kernel kernel, bool all_pairs)
-      : kernel_(std::move(kernel)), all_pairs_(all_pairs) {}
+  CandidatePool(Kernel kernel, bool all_pairs, const Memory& memory = {})
+      : kernel_(std::move(kernel)),
+        all_pairs_(all_pairs),
+        memory_(memory),
+        horizon_(memory.horizon()),
+        weights_(memory) {}
 
   /// Room for this many rows in all.
   void reserve(int rows) { capacity_ = rows; }
@@ -42,19 +51,42 @@ class CandidatePool {
   void add_row(const Eigen::MatrixXd& x, int row, double y,
                const Executor& executor);
 
-  int rows() const { return static_cast<int>(y_.size()); }
-  int size() const { return static_cast<int>(row_of_.size()); }
+  /// Rows taken in so far.
+  int time() const { return time_; }
+
+  /// The sum of the weights of the rows that count, with and without the
+  /// latest.
+  double rows() const { return weights_.sum(places(), 0); }
+  double rows_before() const { return weights_.sum(places() - 1, 1); }
+
+  /// Candidates, and one of them by its rank.
+  int size() const { return static_cast<int>(alive_.size()); }
+  int candidate(int rank) const { return alive_[rank]; }
 
   /// Whether the latest row is a candidate that was not there before.
   bool latest_is_new() const { return latest_is_new_; }
-  int latest() const { return size() - 1; }
+  int latest() const { return latest_; }
 
-  /// The row of x at which a candidate first appeared.
+  /// Numbers of candidates are below this; row_of() is -1 where there is none
+  /// of this number, else a row of x where the candidate appeared.
+  int numbers() const { return static_cast<int>(row_of_.size()); }
   int row_of(int candidate) const { return row_of_[candidate]; }
+
+  /// Places of rows in columns, and that of the latest.
+  int places() const {
+    return horizon_ > 0 ? std::min(time_, horizon_) : time_;
+  }
+  int latest_place() const { return place(time_ - 1); }
+
+  /// K(., candidate) by place; 0 where there is no row. Must be kept.
+  const double* column(int candidate) const {
+    return columns_[candidate].data();
+  }
+  const double* responses() const { return y_.data(); }
 
   /// K(x_t, candidate) for the latest row t.
   double latest_value(int candidate) const {
-    return latest_column_[row_of_[candidate]];
+    return latest_column_[place(row_of_[candidate])];
   }
 
   double gram(int i, int j) const {
@@ -75,6 +107,44 @@ class CandidatePool {
 
   double response_squares() const { return y_squares_; }
 
+  // What leaves before the next row comes in ---------------------------------
+
+  /// Lets the oldest row and a candidate go, where the memory is full, and the
+  /// weights fall; whether anything of this happened.
+  bool let_go(const Eigen::MatrixXd& x, const Executor& executor);
+
+  /// The sum of squared responses before, and the factor by which all weights
+  /// fell.
+  double squares_before() const { return squares_before_; }
+  double discount() const { return memory_.forgetting; }
+
+  /// The row that left: its place (-1: none did), weight when it did, response
+  /// and kernel values.
+  int leaving_place() const { return leaving_place_; }
+  double leaving_weight() const { return weights_(horizon_); }
+  double leaving_response() const { return leaving_response_; }
+  double leaving_value(int candidate) const {
+    return leaving_values_[candidate];
+  }
+
+  /// The candidate that leaves (-1: none does) and its sums over the rows that
+  /// are left; it is there until forget_leaving().
+  int leaving() const { return leaving_; }
+  CandidateSums gather_leaving(const std::vector<int>& set, bool intercept,
+                               std::vector<double>& g) const;
+  void forget_leaving();
+
+  /// The sums' weight over the rows that are left.
+  double rows_left() const { return weights_.sum(left_, 1); }
+
+  /// What a bounded memory accumulates: it cannot be computed anew bit by bit.
+  struct State {
+    std::vector<int> row_of, last_row, uses, alive, free, candidate_at;
+    std::vector<double> rhs, column_sum, gram;
+    double squares = 0;
+  };
+  State state() const;
+
   /// Forgets the columns of candidates that no particle holds; only without
   /// `all_pairs`. `used` has size() entries.
   void release_unused(const std::vector<char>& used);
@@ -83,6 +153,11 @@ class CandidatePool {
   /// release_unused(used) leave behind.
   void rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                const std::vector<char>& used, const Executor& executor);
+
+  /// The same for a bounded memory, from its state.
+  void restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+               const State& state, const std::vector<char>& used,
+               const Executor& executor);
 
   /// Takes in all rows of y at once and keeps no sums: they are computed from
   /// up to `columns` columns of the kernel matrix. No row can be added then.
@@ -96,7 +171,23 @@ class CandidatePool {
                     LowerTriangle& gram, std::vector<double>& rhs) const;
 
  private:
+  static constexpr int kLanes = 8;  // columns in one pass
+
+  int place(int row) const { return horizon_ > 0 ? row % horizon_ : row; }
+  bool admits(int row) const;
+  void evaluate_latest(const Eigen::MatrixXd& x, int row);
+  void evaluate(const Eigen::MatrixXd& x, int row, double* column) const;
+  void discount_sums();
+  void add_products(const std::vector<double>& values, double factor,
+                    const Executor& executor);
+  void remove_row(int row, const Executor& executor);
+  void choose_leaving(const Eigen::MatrixXd& x, int row);
+  void sum_leaving(const Eigen::MatrixXd& x, const Executor& executor);
+  std::vector<double> weighted(const double* column, int newest) const;
+  void keep_gram(int candidate);
+  static std::size_t hash(const Eigen::MatrixXd& x, int row);
   int find(const Eigen::MatrixXd& x, int row) const;
+  int free_number();
   void add_responses(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
   CandidateSums gather_on_demand(int candidate, const std::vector<int>& set,
                                  bool intercept, std::vector<double>& g) const;
@@ -108,12 +199,25 @@ class CandidatePool {
 
   Kernel kernel_;
   bool all_pairs_;
+  Memory memory_;
+  int horizon_;
+  RowWeights weights_;
   std::size_t capacity_ = 0;
-  std::vector<double> y_;
+  int time_ = 0;
+  std::vector<double> y_;       // by place
   double y_squares_ = 0;
-  std::vector<int> row_of_;
+  std::vector<int> row_of_;     // by candidate, as all below of candidates
+  std::vector<int> last_row_;   // where it appeared last
+  std::vector<int> uses_;       // in how many rows it is a candidate
+  std::vector<int> candidate_at_;  // by place: -1 for rows that are none
+  std::vector<int> alive_, free_;
   std::unordered_multimap<std::size_t, int> by_hash_;
-  bool latest_is_new_ = false;
+  std::vector<std::size_t> hash_of_;
+  bool latest_is_new_ = false, admitted_ = true;
+  int latest_ = -1;
+  int left_ = 0, leaving_place_ = -1, leaving_ = -1;
+  double leaving_response_ = 0, squares_before_ = 0;
+  std::vector<double> leaving_values_, leaving_gram_;
   std::vector<double> latest_column_;        // K(x_s, x_t), s <= t
   std::vector<double> latest_gram_;          // gram(t, j) for kept columns
   std::vector<std::vector<double>> columns_;  // by candidate; empty: released

@@ -21,9 +21,9 @@ void swap_move(Particle& particle, const Config& config,
                const CandidatePool& pool, Rng& rng, Scratch& scratch) {
   const bool intercept = config.model.intercept;
   const int i = static_cast<int>(rng.index(particle.k()));
-  const int j = draw_unoccupied(particle, pool.size(), rng);
+  const int j = draw_unoccupied(particle, pool, rng);
   const Likelihood likelihood(particle, config.model, pool.rows(),
-                              pool.response_squares());
+                              squared_responses(particle, config.model, pool));
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
   const Death death =

@@ -1,0 +1,92 @@
+# How much of the past an srvm fit remembers.
+
+#' Memory of a sequential relevance vector machine
+#'
+#' By default all rows count alike and each can be a centre. A stream whose law
+#' drifts, or that is long, wants less.
+#'
+#' With a `window` of W rows the fit is at every time the posterior given the
+#' last W rows, with centres among these; the prior, its scaling included, does
+#' not change. With `forgetting` \eqn{\phi}, a row of age a (0 for the latest)
+#' counts with its likelihood to the power \eqn{\phi^a}, about
+#' \eqn{1 / (1 - \phi)} rows in all; rows whose weight is below
+#' \eqn{10^{-16}} go. Both together are possible. `candidates` bounds the
+#' number of rows that may be centres: with a window or forgetting, one row of
+#' every so many is drawn, with neither they are a uniform sample of all rows so
+#' far (Vitter, 1985, algorithm R). Which rows depends on the seed alone, so
+#' that weights stay exact: the posterior is that of a prior on subsets of the
+#' candidates.
+#'
+#' A row or candidate that goes divides the weights by what it contributed.
+#' When candidate j goes, every set S becomes S' = S without j, with the exact
+#' weight
+#' \deqn{\frac{\gamma_t(S')}{\gamma_{t-1}(S') + \gamma_{t-1}(S' \cup
+#'   \{j\})}.}{gamma_t(S') / [gamma_(t-1)(S') + gamma_(t-1)(S' + j)].}
+#'
+#' A step costs O(N k^2) for N particles of k centres, plus O(W U) for the U
+#' centres that are in use, whatever the length of the stream; with
+#' reversible-jump moves (`n_moves` in [smc_control()]) also O(C^2) for C
+#' candidates.
+#'
+#' [evidence()] is then that of the rows in the window; under forgetting there
+#' is none. The log predictive density of each row given those before it is
+#' there in every case: see [prequential()].
+#'
+#' @param window Number of rows W that count, `Inf` for all.
+#' @param forgetting The factor \eqn{\phi}, above 0 and at most 1.
+#' @param candidates Largest number of candidate centres, `Inf` for all rows
+#'   that count.
+#'
+#' @return An object of class `kb_srvm_memory`.
+#' @section Errors: A value outside its range is an error of class
+#'   `kb_error_argument`. A bounded memory wants the `"adapted"` proposal and
+#'   the sequential sampler, Student's and probit responses know no
+#'   forgetting, and Student's no window either.
+#' @references
+#' Vitter, J. S. (1985). Random sampling with a reservoir. ACM Transactions on
+#' Mathematical Software 11, 37-57.
+#' @seealso [srvm()]
+#' @examples
+#' srvm_memory(window = 500)
+#' srvm_memory(window = 1000, candidates = 100)
+#' srvm_memory(forgetting = 0.99)
+#' @export
+srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf) {
+  count <- function(x, arg) {
+    if (identical(x, Inf)) Inf else check_count(x, 1, arg = arg, call = call)
+  }
+  call <- rlang::current_env()
+  forgetting <- check_number(forgetting, 0, 1)
+  if (forgetting == 0) {
+    bad_argument(forgetting, "forgetting", "above 0 and at most 1", call)
+  }
+  structure(
+    list(
+      window = count(window, "window"), forgetting = forgetting,
+      candidates = count(candidates, "candidates")
+    ),
+    class = "kb_srvm_memory"
+  )
+}
+
+#' @noRd
+is_bounded <- function(memory) {
+  is.finite(memory$window) || is.finite(memory$candidates) ||
+    memory$forgetting < 1
+}
+
+#' @export
+format.kb_srvm_memory <- function(x, ...) {
+  parts <- c(
+    if (is.finite(x$window)) paste("the last", x$window, "rows"),
+    if (x$forgetting < 1) paste("forgetting", format(x$forgetting)),
+    if (is.finite(x$candidates)) paste("up to", x$candidates, "candidates")
+  )
+  if (length(parts) == 0) "all rows" else paste(parts, collapse = ", ")
+}
+
+#' @export
+print.kb_srvm_memory <- function(x, ...) {
+  cat("<srvm_memory>\n  ", format(x), "\n", sep = "")
+  invisible(x)
+}

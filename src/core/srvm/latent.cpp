@@ -1,0 +1,140 @@
+#include "latent.hpp"
+
+#include <kernelbayes/truncated_normal.hpp>
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+// In an order that does not depend on addresses: a run that goes on repeats it.
+double dot(int n, const double* a, const double* b) {
+  double sum[4] = {0, 0, 0, 0};
+  int s = 0;
+  for (; s + 4 <= n; s += 4) {
+    for (int l = 0; l < 4; ++l) sum[l] += a[s + l] * b[s + l];
+  }
+  for (; s < n; ++s) sum[0] += a[s] * b[s];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// The particle's responses, weighted in Student's model.
+std::vector<double> weighted_responses(const Particle& particle,
+                                       const CandidatePool& pool) {
+  std::vector<double> out(particle.latent);
+  for (std::size_t s = 0; s < out.size(); ++s) out[s] *= pool.responses()[s];
+  return out;
+}
+
+// f at all rows.
+std::vector<double> fitted(const Particle& particle, const Model& model,
+                           const CandidatePool& pool,
+                           const std::vector<double>& beta) {
+  const std::size_t n = particle.latent.size();
+  std::vector<double> f(n, model.intercept ? beta[0] : 0.0);
+  for (int i = 0; i < particle.k(); ++i) {
+    const double* column = pool.column(particle.set[i]);
+    const double b = beta[i + model.intercept];
+    for (std::size_t s = 0; s < n; ++s) f[s] += b * column[s];
+  }
+  return f;
+}
+
+// rhs and squares from the latent responses.
+void sum_responses(Particle& particle, const Model& model,
+                   const CandidatePool& pool) {
+  const int n = static_cast<int>(particle.latent.size());
+  const double* z = particle.latent.data();
+  particle.squares = dot(n, z, z);
+  if (model.intercept) {
+    particle.rhs[0] = 0;
+    for (int s = 0; s < n; ++s) particle.rhs[0] += z[s];
+  }
+  for (int i = 0; i < particle.k(); ++i) {
+    particle.rhs[i + model.intercept] =
+        dot(n, pool.column(particle.set[i]), z);
+  }
+}
+
+// All sums from the latent weights.
+void sum_weighted(Particle& particle, const Model& model,
+                  const CandidatePool& pool) {
+  const int n = static_cast<int>(particle.latent.size());
+  const std::vector<double> y = weighted_responses(particle, pool);
+  particle.squares = dot(n, y.data(), pool.responses());
+  std::vector<double> g(particle.k() + 1);
+  if (model.intercept) {
+    particle.gram(0, 0) = particle.rhs[0] = 0;
+    for (int s = 0; s < n; ++s) {
+      particle.gram(0, 0) += particle.latent[s];
+      particle.rhs[0] += y[s];
+    }
+  }
+  for (int j = 0; j < particle.k(); ++j) {
+    const int at = j + model.intercept;
+    const CandidateSums own =
+        candidate_sums(particle, model, pool, particle.set[j], g);
+    for (int i = at; i < particle.gram.size(); ++i) particle.gram(i, at) = g[i];
+    if (model.intercept) particle.gram(at, 0) = g[0];
+    particle.rhs[at] = own.rhs;
+  }
+}
+
+}  // namespace
+
+CandidateSums own_sums(const Particle& particle, const Model& model,
+                       const CandidatePool& pool, int candidate,
+                       CandidateSums shared, std::vector<double>& g) {
+  if (!model.latent()) return shared;
+  const int n = static_cast<int>(particle.latent.size());
+  const double* own = pool.column(candidate);
+  const double* latent = particle.latent.data();
+  if (model.response == Response::kProbit) {
+    return {shared.gram, dot(n, own, latent)};
+  }
+  std::vector<double> weighted(own, own + n);
+  for (int s = 0; s < n; ++s) weighted[s] *= latent[s];
+  std::size_t at = 0;
+  if (model.intercept) g[at++] = dot(n, own, latent);
+  for (const int j : particle.set) {
+    g[at++] = dot(n, weighted.data(), pool.column(j));
+  }
+  return {dot(n, weighted.data(), own),
+          dot(n, weighted.data(), pool.responses())};
+}
+
+CandidateSums candidate_sums(const Particle& particle, const Model& model,
+                             const CandidatePool& pool, int candidate,
+                             std::vector<double>& g) {
+  CandidateSums shared{0, 0};
+  if (model.response != Response::kStudent) {
+    shared = pool.gather(candidate, particle.set, model.intercept, g);
+  }
+  return own_sums(particle, model, pool, candidate, shared, g);
+}
+
+void draw_latent(Particle& particle, const Model& model,
+                 const CandidatePool& pool, const std::vector<double>& beta,
+                 Rng& rng) {
+  const std::vector<double> f = fitted(particle, model, pool, beta);
+  const double* y = pool.responses();
+  const bool probit = model.response == Response::kProbit;
+  for (std::size_t s = 0; s < f.size(); ++s) {
+    if (y[s] == 0 && probit) continue;  // the row has left
+    if (probit) {
+      particle.latent[s] = y[s] * positive_normal(y[s] * f[s], 1, rng);
+    } else {
+      const double r = y[s] - f[s];
+      particle.latent[s] = 2 * rng.gamma((model.df + 1) / 2) /
+                           (model.df + r * r / particle.noise);
+    }
+  }
+  if (probit) {
+    sum_responses(particle, model, pool);
+  } else {
+    sum_weighted(particle, model, pool);
+  }
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "particle.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+/// Sums over the data of a candidate with a particle's set, in the form that
+/// its model has: shared ones, or with its own weights or responses.
+CandidateSums candidate_sums(const Particle& particle, const Model& model,
+                             const CandidatePool& pool, int candidate,
+                             std::vector<double>& g);
+
+/// The same for a candidate whose sums over the data are `shared`, with the
+/// gram entries in `g`: what is a particle's own is put in their place.
+CandidateSums own_sums(const Particle& particle, const Model& model,
+                       const CandidatePool& pool, int candidate,
+                       CandidateSums shared, std::vector<double>& g);
+
+/// Draws all latent variables given coefficients `beta` and the noise, and
+/// computes the particle's sums anew; the factor is left as it is.
+///   probit:   z_s ~ N(f_s, 1) on the side of y_s
+///   Student:  omega_s ~ Gamma((df + 1) / 2, (df + r_s^2 / noise) / 2)
+void draw_latent(Particle& particle, const Model& model,
+                 const CandidatePool& pool, const std::vector<double>& beta,
+                 Rng& rng);
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,203 @@
+// What leaves a pool of bounded memory, and its state.
+
+#include <algorithm>
+#include <kernelbayes/rng.hpp>
+
+#include "pool.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+// Whether a row is a candidate.
+bool CandidatePool::admits(int row) const {
+  const int most = memory_.candidates;
+  if (most == 0) return true;
+  if (horizon_ == 0) {
+    return row < most ||
+           Rng(memory_.seed, 0, row).uniform() * (row + 1) < most;
+  }
+  const int every = (horizon_ + most - 1) / most;
+  return static_cast<int>(Rng(memory_.seed, 1, row / every).index(every)) ==
+         row % every;
+}
+
+bool CandidatePool::let_go(const Eigen::MatrixXd& x,
+                           const Executor& executor) {
+  if (!memory_.bounded()) return false;
+  admitted_ = admits(time_);
+  leaving_place_ = leaving_ = -1;
+  left_ = places();
+  squares_before_ = y_squares_;
+  const bool falls = memory_.forgets() && time_ > 0;
+  if (falls) discount_sums();
+  if (horizon_ > 0 && time_ >= horizon_) {
+    remove_row(time_ - horizon_, executor);
+    --left_;
+  } else if (horizon_ == 0) {
+    choose_leaving(x, time_);
+  }
+  if (leaving_ >= 0 && !all_pairs_) sum_leaving(x, executor);
+  return falls || leaving_place_ >= 0 || leaving_ >= 0;
+}
+
+void CandidatePool::discount_sums() {
+  const double factor = memory_.forgetting;
+  y_squares_ *= factor;
+  for (const int j : kept_) {
+    rhs_[j] *= factor;
+    column_sum_[j] *= factor;
+  }
+  for (auto& row : gram_) {
+    for (double& value : row) value *= factor;
+  }
+}
+
+void CandidatePool::remove_row(int row, const Executor& executor) {
+  const int at = place(row);
+  const double w = leaving_weight(), y = y_[at];
+  leaving_place_ = at;
+  leaving_response_ = y;
+  y_squares_ -= w * y * y;
+  y_[at] = 0;
+  leaving_values_.assign(numbers(), 0.0);
+  for (const int j : kept_) {
+    const double value = columns_[j][at];
+    leaving_values_[j] = value;
+    columns_[j][at] = 0;
+    rhs_[j] -= w * value * y;
+    column_sum_[j] -= w * value;
+  }
+  if (all_pairs_) add_products(leaving_values_, -w, executor);
+  const int candidate = candidate_at_[at];
+  candidate_at_[at] = -1;
+  if (candidate < 0) return;
+  if (--uses_[candidate] == 0) {
+    leaving_ = candidate;
+  } else if (row_of_[candidate] == row) {
+    row_of_[candidate] = last_row_[candidate];
+  }
+}
+
+// Makes place in the sample of all rows for a row that enters it.
+void CandidatePool::choose_leaving(const Eigen::MatrixXd& x, int row) {
+  if (!admitted_ || size() < memory_.candidates || find(x, row) >= 0) return;
+  leaving_ = alive_[Rng(memory_.seed, 2, row).index(size())];
+}
+
+void CandidatePool::sum_leaving(const Eigen::MatrixXd& x,
+                                const Executor& executor) {
+  std::vector<double>& column = columns_[leaving_];
+  if (column.empty()) {
+    column.resize(places());
+    evaluate(x, row_of_[leaving_], column.data());
+    if (leaving_place_ >= 0) column[leaving_place_] = 0;
+  }
+  const std::vector<double> own = weighted(column.data(), time_);
+  double rhs = 0, sum = 0, square = 0;
+  for (std::size_t s = 0; s < own.size(); ++s) {
+    rhs += own[s] * y_[s];
+    sum += own[s];
+    square += own[s] * column[s];
+  }
+  rhs_[leaving_] = rhs;
+  column_sum_[leaving_] = sum;
+  leaving_gram_.resize(numbers());
+  const std::size_t groups = (kept_.size() + kLanes - 1) / kLanes;
+  executor(groups, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t g = begin; g < end; ++g) {
+      dot_group(own.data(), kept_, g * kLanes, leaving_gram_.data());
+    }
+  });
+  leaving_gram_[leaving_] = square;
+}
+
+CandidateSums CandidatePool::gather_leaving(const std::vector<int>& set,
+                                            bool intercept,
+                                            std::vector<double>& g) const {
+  if (all_pairs_) return gather(leaving_, set, intercept, g);
+  std::size_t at = 0;
+  if (intercept) g[at++] = column_sum_[leaving_];
+  for (const int j : set) g[at++] = leaving_gram_[j];
+  return {leaving_gram_[leaving_], rhs_[leaving_]};
+}
+
+void CandidatePool::forget_leaving() {
+  if (leaving_ < 0) return;
+  const auto drop = [this](std::vector<int>& list) {
+    list.erase(std::remove(list.begin(), list.end(), leaving_), list.end());
+  };
+  drop(alive_);
+  drop(kept_);
+  std::vector<double>().swap(columns_[leaving_]);
+  const auto range = by_hash_.equal_range(hash_of_[leaving_]);
+  for (auto it = range.first; it != range.second; ++it) {
+    if (it->second == leaving_) {
+      by_hash_.erase(it);
+      break;
+    }
+  }
+  if (horizon_ == 0) {  // its rows stay
+    std::replace(candidate_at_.begin(), candidate_at_.end(), leaving_, -1);
+  }
+  row_of_[leaving_] = -1;
+  free_.push_back(leaving_);
+  leaving_ = -1;
+}
+
+CandidatePool::State CandidatePool::state() const {
+  State out;
+  if (!memory_.bounded()) return out;
+  out.row_of = row_of_;
+  out.last_row = last_row_;
+  out.uses = uses_;
+  out.alive = alive_;
+  out.free = free_;
+  out.candidate_at = candidate_at_;
+  out.rhs = rhs_;
+  out.column_sum = column_sum_;
+  out.squares = y_squares_;
+  for (const auto& row : gram_) {
+    out.gram.insert(out.gram.end(), row.begin(), row.end());
+  }
+  return out;
+}
+
+void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+                            const State& state, const std::vector<char>& used,
+                            const Executor& executor) {
+  time_ = static_cast<int>(y.size());
+  y_.assign(places(), 0.0);
+  for (int row = time_ - places(); row < time_; ++row) y_[place(row)] = y[row];
+  row_of_ = state.row_of;
+  last_row_ = state.last_row;
+  uses_ = state.uses;
+  alive_ = state.alive;
+  free_ = state.free;
+  candidate_at_ = state.candidate_at;
+  columns_.assign(numbers(), {});
+  hash_of_.assign(numbers(), 0);
+  rhs_.assign(numbers(), 0.0);
+  column_sum_ = rhs_;
+  for (const int j : alive_) {
+    hash_of_[j] = hash(x, row_of_[j]);
+    by_hash_.emplace(hash_of_[j], j);
+    if (!all_pairs_ && !used[j]) continue;
+    columns_[j].reserve(horizon_ > 0 ? horizon_ : capacity_);
+    columns_[j].resize(places());
+    evaluate(x, row_of_[j], columns_[j].data());
+    add_sums(j, executor);
+  }
+  y_squares_ = state.squares;
+  rhs_ = state.rhs;
+  column_sum_ = state.column_sum;
+  auto from = state.gram.begin();
+  const std::size_t pairs = numbers() * (numbers() + 1) / 2;
+  if (!all_pairs_ || state.gram.size() != pairs) return;
+  for (auto& row : gram_) {
+    std::copy(from, from + row.size(), row.begin());
+    from += row.size();
+  }
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes

@@ -1,0 +1,119 @@
+#include "retire.hpp"
+
+#include <kernelbayes/normal_cdf.hpp>
+
+#include "adapted.hpp"
+#include "coef_move.hpp"
+#include "latent.hpp"
+#include "likelihood.hpp"
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+// The design of the row that left, times the root of its weight.
+void leaving_design(const Particle& particle, const Model& model,
+                    const CandidatePool& pool, double root,
+                    std::vector<double>& u) {
+  if (model.intercept) u[0] = root;
+  for (int i = 0; i < particle.k(); ++i) {
+    u[i + model.intercept] = root * pool.leaving_value(particle.set[i]);
+  }
+}
+
+// The weights fell and the oldest row may have left: log of the likelihood's
+// ratio.
+double discount(Particle& particle, const Model& model,
+                const CandidatePool& pool, Scratch& scratch) {
+  const double before =
+      log_marginal(particle, model, pool.rows(), pool.squares_before());
+  const int p = particle.gram.size();
+  const double factor = pool.discount();
+  double y = 0;
+  if (pool.leaving_place() >= 0) {
+    const double root = std::sqrt(pool.leaving_weight());
+    leaving_design(particle, model, pool, root, scratch.a);
+    y = root * pool.leaving_response();
+  } else {
+    std::fill(scratch.a.begin(), scratch.a.end(), 0.0);
+  }
+  const std::vector<double>& u = scratch.a;
+  for (int j = 0; j < p; ++j) {
+    double* column = particle.gram.column(j);
+    for (int i = j; i < p; ++i) column[i] = factor * column[i] - u[i] * u[j];
+    particle.rhs[j] = factor * particle.rhs[j] - u[j] * y;
+  }
+  refactor(particle, model);
+  return log_marginal(particle, model, pool.rows_left(),
+                      pool.response_squares()) -
+         before;
+}
+
+// The oldest row left: its predictive density given the others, as a divisor.
+double lose_row(Particle& particle, const Model& model,
+                const CandidatePool& pool, Scratch& scratch) {
+  leaving_design(particle, model, pool, 1, scratch.a);
+  const double y = pool.leaving_response();
+  if (model.response == Response::kProbit) {
+    double& z = particle.latent[pool.leaving_place()];
+    const Released row = release(particle, model, scratch, scratch.a, z);
+    const double sd = std::exp(-row.log_shrink);
+    const double mean = z - row.residual * sd;
+    particle.squares -= z * z;
+    z = 0;
+    return -log_normal_cdf(y * mean / sd);
+  }
+  const Released row = release(particle, model, scratch, scratch.a, y);
+  const Likelihood left(particle, model, pool.rows_left(),
+                        pool.response_squares());
+  return -(row.log_shrink + left.predict(row.residual));
+}
+
+// A candidate leaves: log of p_m(S') L(S') / [p_m(S') L(S') + ...] with the
+// prior's change.
+double lose_candidate(Particle& particle, const Config& config,
+                      const CandidatePool& pool, Scratch& scratch) {
+  const Model& model = config.model;
+  auto& set = particle.set;
+  const Likelihood now(particle, model, pool.rows_left(),
+                       squared_responses(particle, model, pool));
+  const auto found = std::find(set.begin(), set.end(), pool.leaving());
+  const bool held = found != set.end();
+  const int k = particle.k() - held;
+  const PriorStep step(model.centres, pool.size());
+  const double join = step.join(k), log_stay = std::log(step.stay(k));
+  if (join == 0) return -log_stay;
+  double gain;
+  if (held) {
+    const int i = static_cast<int>(found - set.begin());
+    gain = -score_death(particle, now, i, model.intercept, scratch.a).log_ratio;
+    erase(particle, i, model.intercept, scratch.a);
+  } else {
+    const CandidateSums sums = own_sums(
+        particle, model, pool, pool.leaving(),
+        pool.gather_leaving(set, model.intercept, scratch.a), scratch.a);
+    gain = score_birth(particle, now, pool.leaving(), sums, scratch.a,
+                       scratch.b).log_ratio;
+  }
+  return -adapted_choice(log_stay, std::log(join) + gain).log_weight;
+}
+
+}  // namespace
+
+double retire(Particle& particle, const Config& config,
+              const CandidatePool& pool, Scratch& scratch) {
+  double log_weight = 0;
+  if (config.memory.forgets()) {
+    log_weight += discount(particle, config.model, pool, scratch);
+  } else if (pool.leaving_place() >= 0) {
+    log_weight += lose_row(particle, config.model, pool, scratch);
+  }
+  if (pool.leaving() >= 0) {
+    log_weight += lose_candidate(particle, config, pool, scratch);
+  }
+  return log_weight;
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes
