@@ -172,11 +172,12 @@ class TransdimTarget {
   double log_density(const State& state, int t) const {
     static_assert(transdim::has_log_density<Model>,
                   "this needs log_density(), log_increment() is not enough");
-    return valid_log(model_.log_density(state, t), "log_density", t);
+    return valid_log<Model>(model_.log_density(state, t), "log_density", t);
   }
 
   double log_increment(const State& now, const State& before, int t) const {
-    return valid_log(model_.log_increment(now, before, t), "log_increment", t);
+    return valid_log<Model>(model_.log_increment(now, before, t),
+                            "log_increment", t);
   }
 
   /// alpha_i(S') of all moves at step t.
@@ -196,8 +197,8 @@ class TransdimTarget {
   template <typename Move>
   double reverse_probability(const Move& move, const State& now, int t) const {
     if constexpr (transdim::has_reverse_probability<Move>) {
-      return valid_probability(move.reverse_probability(now, t),
-                               "reverse_probability", t);
+      return valid_probability<Move>(move.reverse_probability(now, t),
+                                     "reverse_probability", t);
     }
     return 1;
   }
@@ -209,7 +210,7 @@ class TransdimTarget {
   double log_weight(const Move& move, double alpha, const State& now,
                     const State& before, int t, LogRatio log_ratio) const {
     if constexpr (transdim::has_log_weight<Move>) {
-      return valid_log(move.log_weight(now, before, t), "log_weight", t);
+      return valid_log<Move>(move.log_weight(now, before, t), "log_weight", t);
     } else {
       constexpr double kNone = -std::numeric_limits<double>::infinity();
       const double ratio = log_ratio();
@@ -219,10 +220,12 @@ class TransdimTarget {
       if (reverse.probability == 0)
         return kNone;
       reverse.log_density =
-          valid_log(move.log_reverse(before, now, t), "log_reverse", t);
+          valid_log<Move>(move.log_reverse(before, now, t), "log_reverse", t);
       const MoveChoice forward{alpha, move.log_forward(now, before, t)};
       if (!std::isfinite(forward.log_density)) {
-        fail("log_forward() is not finite at a state that was proposed", t);
+        fail(member<Move>("log_forward") +
+                 " is not finite at a state that was proposed",
+             t);
       }
       return log_general_weight(ratio, reverse, forward);
     }
@@ -293,7 +296,8 @@ class TransdimTarget {
       if (std::isnan(log_before))
         log_before = log_density(before, time_ - 1);
       if (!std::isfinite(log_before)) {
-        fail("log_density() is not finite at a state that has a weight",
+        fail(member<Model>("log_density") +
+                 " is not finite at a state that has a weight",
              time_ - 1);
       }
       particle.log_density = log_density(particle.state, time_);
@@ -304,23 +308,39 @@ class TransdimTarget {
   template <typename Move>
   double probability(const Move& move, const State& before, int t) const {
     if constexpr (transdim::has_probability<Move>) {
-      return valid_probability(move.probability(before, t), "probability", t);
+      return valid_probability<Move>(move.probability(before, t), "probability",
+                                     t);
     }
     return 1;
   }
 
+  template <typename Owner>
   static double valid_log(double value, const char* of, int t) {
     if (!(value < std::numeric_limits<double>::infinity())) {
-      fail(std::string(of) + "() is " + std::to_string(value), t);
+      fail(member<Owner>(of) + " is " + std::to_string(value), t);
     }
     return value;
   }
 
+  template <typename Owner>
   static double valid_probability(double value, const char* of, int t) {
     if (!(value >= 0 && value <= 1)) {
-      fail(std::string(of) + "() is " + std::to_string(value), t);
+      fail(member<Owner>(of) + " is " + std::to_string(value), t);
     }
     return value;
+  }
+
+  // A member's name in messages.
+  template <typename Owner>
+  static std::string member(const char* name) {
+    const std::string call = std::string(name) + "()";
+    if constexpr (std::is_same_v<Owner, Model>) {
+      return call + " of the model";
+    } else if constexpr (transdim::can<transdim::Name, Owner>) {
+      return call + " of the move \"" + Owner::name + '"';
+    } else {
+      return call + " of a move";
+    }
   }
 
   [[noreturn]] static void fail(const std::string& what, int t) {
