@@ -24,6 +24,8 @@ namespace kb = kernelbayes;
 struct ChangePoints {
   using State = std::vector<int>;
 
+  // Logarithms are tabulated: that is faster, and std::lgamma() is not for
+  // several threads.
   explicit ChangePoints(const std::vector<int>& counts)
       : sums{0}, log_factorials{0} {
     for (const int y : counts) {
@@ -41,8 +43,7 @@ struct ChangePoints {
   State initial(kb::Rng&) const { return {}; }
 
   double log_density(const State& begins, int t) const {
-    if (t == 0)
-      return 0;
+    if (t == 0) return 0;
     if (begins.empty() || begins[0] != 1) {
       return -std::numeric_limits<double>::infinity();
     }
@@ -92,16 +93,14 @@ struct ChangePoints {
     const auto has = [&](int y) {
       return std::binary_search(begins.begin(), begins.end(), y);
     };
-    if (has(year) == has(year + 1))
-      return begins;
+    if (has(year) == has(year + 1)) return begins;
     return flip(flip(begins, year), year + 1);
   }
 
   void metropolis(State proposed, State& begins, double& log_gamma, int t,
                   kb::Rng& rng) const {
     const double log_new = log_density(proposed, t);
-    if (std::log(rng.uniform()) >= log_new - log_gamma)
-      return;
+    if (std::log(rng.uniform()) >= log_new - log_gamma) return;
     begins = std::move(proposed);
     log_gamma = log_new;
   }
@@ -173,8 +172,7 @@ Rcpp::List count_changes(const std::vector<int>& counts, int particles,
 
 // All sets of years that may be states of step t.
 inline std::vector<Years> all_years(int t) {
-  if (t == 0)
-    return {{}};
+  if (t == 0) return {{}};
   std::vector<Years> all = {{1}};
   for (int year = 2; year <= t; ++year) {
     const std::size_t n = all.size();

@@ -9,8 +9,7 @@ struct Fault {
 struct FaultyStay : Stay {
   explicit FaultyStay(std::string name) : fault{std::move(name)} {}
   void propose(Years& begins, int t, kb::Rng& rng) const {
-    if (fault.is("draws") && t > 1 && rng.uniform() < 0.1)
-      begins.push_back(t);
+    if (fault.is("draws") && t > 1 && rng.uniform() < 0.1) begins.push_back(t);
   }
   Fault fault;
 };
@@ -30,8 +29,7 @@ struct FaultyChange : Change {
     return Change::log_forward(now, before, t) + off;
   }
   double log_reverse(const Years& before, const Years& now, int t) const {
-    if (!fault.is("uniform_death"))
-      return Change::log_reverse(before, now, t);
+    if (!fault.is("uniform_death")) return Change::log_reverse(before, now, t);
     const bool one_less =
         before.size() + 1 == now.size() &&
         std::includes(now.begin(), now.end(), before.begin(), before.end());
@@ -89,17 +87,14 @@ struct Sparse : ChangePoints {
   Sparse(const std::vector<int>& counts, int f)
       : ChangePoints(counts), from(f) {}
   double log_density(const Years& begins, int t) const {
-    if (t > 0 && from == 0)
-      return kNever;
+    if (t > 0 && from == 0) return kNever;
     for (const int year : begins) {
-      if (t >= from && year > 1 && year < 5)
-        return kNever;
+      if (t >= from && year > 1 && year < 5) return kNever;
     }
     return ChangePoints::log_density(begins, t);
   }
   void rejuvenate(Years& begins, int t, kb::Rng& rng) const {
-    if (log_density(begins, t) == kNever)
-      throw std::logic_error("met zero");
+    if (log_density(begins, t) == kNever) throw std::logic_error("met zero");
     Years other = flip(begins, 2 + rng.index(std::max(t - 1, 1)));
     double log_gamma = log_density(begins, t);
     if (t > 1 && log_density(other, t) > kNever) {
@@ -113,8 +108,7 @@ struct Spoilt : ChangePoints {
   Spoilt(const std::vector<int>& counts, std::string name)
       : ChangePoints(counts), fault{std::move(name)} {}
   double log_density(const Years& begins, int t) const {
-    if (t == 2 && fault.is("log_density"))
-      return std::nan("");
+    if (t == 2 && fault.is("log_density")) return std::nan("");
     return ChangePoints::log_density(begins, t);
   }
   Fault fault;
@@ -123,8 +117,7 @@ struct Spoilt : ChangePoints {
 struct SpoiltMove : Stay {
   explicit SpoiltMove(std::string name) : fault{std::move(name)} {}
   void propose(Years& begins, int t, kb::Rng&) const {
-    if (t == 1)
-      begins.push_back(t);
+    if (t == 1) begins.push_back(t);
   }
   double value(const char* of, int t, double bad, double good) const {
     return t == 2 && fault.is(of) ? bad : good;
@@ -217,8 +210,7 @@ Rcpp::List run_in_parts(const std::vector<int>& counts, int particles, int cut,
   Rcpp::List out = as_list(second.fit());
   const Recording& model = second.target().model();
   out["taken_in"] = model.taken_in;
-  if (cut < n)
-    out["recorded"] = model.mean_changes;
+  if (cut < n) out["recorded"] = model.mean_changes;
   return out;
 }
 

@@ -65,8 +65,9 @@ namespace kernelbayes {
 /// the log weight itself. All densities of a step are with respect to the
 /// targets' reference measures: a move that maps (before, u) to `now` adds
 /// minus the log of the absolute Jacobian determinant to the log density of u.
-/// Members that are const may run at the same time for different particles.
-/// None meets a state of density zero, but for log_density() itself. Data and
+/// Members that are const may run at the same time for different particles
+/// (std::lgamma(), which writes to a global in some C libraries, should then be
+/// tabulated). None meets a state of density zero, but for log_density() itself. Data and
 /// parameters are members of the structs. `check_moves()` in
 /// transdim_check.hpp tests whether the weights are exact.
 template <typename Model, typename... Moves>
@@ -109,8 +110,7 @@ class TransdimTarget {
 
   void refresh(Particle& particle, Rng& rng, Scratch&) const {
     if constexpr (transdim::has_rejuvenate<Model>) {
-      if (!particle.alive)
-        return;
+      if (!particle.alive) return;
       if constexpr (std::is_void_v<transdim::Rejuvenated<Model, State>>) {
         model_.rejuvenate(particle.state, time_, rng);
         particle.log_density = kUnknown;
@@ -122,14 +122,12 @@ class TransdimTarget {
 
   void take_in(int t, const Executor& executor) {
     time_ = t;
-    if constexpr (transdim::has_take_in<Model>)
-      model_.take_in(t, executor);
+    if constexpr (transdim::has_take_in<Model>) model_.take_in(t, executor);
   }
 
   double extend(Particle& particle, Rng& rng, Scratch& scratch) const {
     constexpr double kNone = -std::numeric_limits<double>::infinity();
-    if (!particle.alive)
-      return kNone;
+    if (!particle.alive) return kNone;
     const auto alpha = probabilities(particle.state, time_);
     particle.move = choose(alpha, rng.uniform());
     double log_weight = kNone;
@@ -161,8 +159,7 @@ class TransdimTarget {
 
   /// Takes in the data of the first t steps again.
   void restore(int t, Path path, const Executor& executor) {
-    for (int s = 1; s <= t; ++s)
-      take_in(s, executor);
+    for (int s = 1; s <= t; ++s) take_in(s, executor);
     time_ = t;
     path_ = std::move(path);
   }
@@ -214,11 +211,9 @@ class TransdimTarget {
     } else {
       constexpr double kNone = -std::numeric_limits<double>::infinity();
       const double ratio = log_ratio();
-      if (ratio == kNone)
-        return kNone;
+      if (ratio == kNone) return kNone;
       MoveChoice reverse{reverse_probability(move, now, t)};
-      if (reverse.probability == 0)
-        return kNone;
+      if (reverse.probability == 0) return kNone;
       reverse.log_density =
           valid_log<Move>(move.log_reverse(before, now, t), "log_reverse", t);
       const MoveChoice forward{alpha, move.log_forward(now, before, t)};
@@ -241,8 +236,7 @@ class TransdimTarget {
     std::string name = "move " + std::to_string(which + 1);
     with_move(static_cast<int>(which), [&](const auto& move) {
       using Move = std::decay_t<decltype(move)>;
-      if constexpr (transdim::can<transdim::Name, Move>)
-        name = Move::name;
+      if constexpr (transdim::can<transdim::Name, Move>) name = Move::name;
     });
     return name;
   }
@@ -256,8 +250,7 @@ class TransdimTarget {
   void with_move(int which, Visit visit) const {
     int i = 0;
     each_move([&](const auto& move) {
-      if (i++ == which)
-        visit(move);
+      if (i++ == which) visit(move);
     });
   }
 
@@ -265,11 +258,9 @@ class TransdimTarget {
     int last = 0;
     double upper = 0;
     for (std::size_t i = 0; i < kMoves; ++i) {
-      if (!(alpha[i] > 0))
-        continue;
+      if (!(alpha[i] > 0)) continue;
       last = static_cast<int>(i);
-      if (u < (upper += alpha[i]))
-        break;
+      if (u < (upper += alpha[i])) break;
     }
     return last;
   }
@@ -293,8 +284,7 @@ class TransdimTarget {
     if constexpr (transdim::has_log_increment<Model>) {
       return log_increment(particle.state, before, time_);
     } else {
-      if (std::isnan(log_before))
-        log_before = log_density(before, time_ - 1);
+      if (std::isnan(log_before)) log_before = log_density(before, time_ - 1);
       if (!std::isfinite(log_before)) {
         fail(member<Model>("log_density") +
                  " is not finite at a state that has a weight",
@@ -371,8 +361,7 @@ struct TransdimFit {
   double mean(F f) const {
     double sum = 0;
     for (std::size_t i = 0; i < states.size(); ++i) {
-      if (weights[i] > 0)
-        sum += weights[i] * f(states[i]);
+      if (weights[i] > 0) sum += weights[i] * f(states[i]);
     }
     return sum;
   }
@@ -396,8 +385,7 @@ class TransdimSampler {
   TransdimSampler& operator=(const TransdimSampler&) = delete;
 
   void advance(int steps, const Executor& executor = serial_executor()) {
-    for (int i = 0; i < steps; ++i)
-      smc_.step(executor);
+    for (int i = 0; i < steps; ++i) smc_.step(executor);
   }
 
   const Smc<Target>& smc() const { return smc_; }
@@ -413,8 +401,7 @@ class TransdimSampler {
                            target_.path().share,
                            smc_.ancestors()};
     fit.states.reserve(fit.weights.size());
-    for (const auto& p : smc_.particles())
-      fit.states.push_back(p.state);
+    for (const auto& p : smc_.particles()) fit.states.push_back(p.state);
     return fit;
   }
 

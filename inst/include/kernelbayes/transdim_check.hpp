@@ -26,20 +26,20 @@ struct MoveFinding {
 /// be left out if no move leads to them). As `check_moves()` in R, with
 /// reference to the law of transdim_law.hpp, for t = 1, ..., steps:
 ///
-///   probability          sum_i alpha_i(S') = 1
 ///   reverse_probability  sum_i alpha'_i(S) = 1
 ///   log_forward          sum_S q_i(S | S') = 1
 ///   log_reverse          sum_S' q'_i(S' | S) = 1
 ///   support              sum_S' q'_i(S' | S) [no way from S' to S] = 0
 ///   log_increment        is the difference of log_density(), if both are there
-///   identity             sum_i sum_S' gamma_{t-1}(S') alpha_i(S') q_i(S | S')
-///   W
+///   identity             the sum over i and S' of
+///                        gamma_{t-1}(S') alpha_i(S') q_i(S | S') W
 ///                        = gamma_t(S)
 ///   propose              each of `draws` draws from each S' is a state to
 ///                        which log_forward() leads, and they are as frequent
 ///                        as it says
 ///   initial              gamma_0 sums to 1
 ///
+/// (That the alpha_i(S') sum to 1 is seen to in every run, by an exception.)
 /// The identity is what makes weights exact. Errors above 1e-8 are faults, of
 /// the identity relative to gamma_t(S); where gamma_t(S) = 0, to the largest
 /// gamma_t. For `propose` the error is that of a frequency. Under the null the
@@ -99,13 +99,11 @@ class MoveCheck {
     draws_ = draws;
     from_ = list(std::move(before), t - 1);
     to_ = list(std::move(now), t);
-    if (t == 1)
-      check_initial();
+    if (t == 1) check_initial();
     Numbers alpha(from_.size() * Target::kMoves, 0.0);
     for (std::size_t a = 0; a < from_.size(); ++a) {
       // Particles are where the target before has a density.
-      if (!from_.live(a))
-        continue;
+      if (!from_.live(a)) continue;
       const auto row = target_.probabilities(from_.states[a], t);
       std::copy(row.begin(), row.end(), alpha.begin() + a * Target::kMoves);
     }
@@ -127,8 +125,7 @@ class MoveCheck {
 
   void check_initial() {
     double sum = 0;
-    for (const double g : from_.log_gamma)
-      sum += std::exp(g);
+    for (const double g : from_.log_gamma) sum += std::exp(g);
     report("(model)", "initial", {sum}, {true}, 1);
   }
 
@@ -156,14 +153,11 @@ class MoveCheck {
         if (undone[b]) {
           const double r = density_reverse(move, a, b);
           reverse[b] += r;
-          if (q == 0)
-            lost[b] += r;
+          if (q == 0) lost[b] += r;
         }
-        if (q > 0)
-          bring(move, alpha[a], q, a, b, increment);
+        if (q > 0) bring(move, alpha[a], q, a, b, increment);
       }
-      if (possible[a] && draws_ > 0)
-        check_draws(move, name, a, row);
+      if (possible[a] && draws_ > 0) check_draws(move, name, a, row);
     }
     report(name, "log_forward", forward, possible, 1);
     if constexpr (transdim::has_log_reverse<Move>) {
@@ -246,8 +240,6 @@ class MoveCheck {
                       const Numbers& is, double should_be) {
     for (std::size_t b = 0; b < is.size(); ++b) {
       const double right = to_.live(b) ? should_be : 0;
-      if (check == "reverse_probability" && !to_.live(b))
-        continue;
       report_one(move, check, std::abs(is[b] - right), b);
     }
   }
@@ -256,8 +248,7 @@ class MoveCheck {
               const Numbers& is, const std::vector<char>& where,
               double should_be) {
     for (std::size_t i = 0; i < is.size(); ++i) {
-      if (where[i])
-        report_one(move, check, std::abs(is[i] - should_be), i);
+      if (where[i]) report_one(move, check, std::abs(is[i] - should_be), i);
     }
   }
 
@@ -275,8 +266,7 @@ class MoveCheck {
       }
       const bool worse =
           old.ok == finding.ok ? !(finding.error <= old.error) : old.ok;
-      if (worse)
-        old = finding;
+      if (worse) old = finding;
       return;
     }
     found_.push_back(finding);
