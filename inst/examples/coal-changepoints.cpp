@@ -61,13 +61,15 @@ struct ChangePoints {
   // does not; a change comes a year earlier or later.
   double rejuvenate(State& begins, int t, kb::Rng& rng) const {
     double log_gamma = log_density(begins, t);
+    const auto metropolis = [&](State proposed) {
+      const double log_new = log_density(proposed, t);
+      if (std::log(rng.uniform()) >= log_new - log_gamma) return;
+      begins = std::move(proposed);
+      log_gamma = log_new;
+    };
     for (int round = 0; round < 2; ++round) {
-      if (t > 1)
-        metropolis(flip(begins, 2 + rng.index(t - 1)), begins, log_gamma, t,
-                   rng);
-      if (t > 2)
-        metropolis(swap(begins, 2 + rng.index(t - 2)), begins, log_gamma, t,
-                   rng);
+      if (t > 1) metropolis(flip(begins, 2 + rng.index(t - 1)));
+      if (t > 2) metropolis(swap(begins, 2 + rng.index(t - 2)));
     }
     return log_gamma;
   }
@@ -95,14 +97,6 @@ struct ChangePoints {
     };
     if (has(year) == has(year + 1)) return begins;
     return flip(flip(begins, year), year + 1);
-  }
-
-  void metropolis(State proposed, State& begins, double& log_gamma, int t,
-                  kb::Rng& rng) const {
-    const double log_new = log_density(proposed, t);
-    if (std::log(rng.uniform()) >= log_new - log_gamma) return;
-    begins = std::move(proposed);
-    log_gamma = log_new;
   }
 
   double p = 0.02, shape = 1, rate = 0.5;

@@ -95,11 +95,10 @@ struct Sparse : ChangePoints {
   }
   void rejuvenate(Years& begins, int t, kb::Rng& rng) const {
     if (log_density(begins, t) == kNever) throw std::logic_error("met zero");
-    Years other = flip(begins, 2 + rng.index(std::max(t - 1, 1)));
-    double log_gamma = log_density(begins, t);
-    if (t > 1 && log_density(other, t) > kNever) {
-      metropolis(other, begins, log_gamma, t, rng);
-    }
+    if (t < 2) return;
+    const Years other = flip(begins, 2 + rng.index(t - 1));
+    const double ratio = log_density(other, t) - log_density(begins, t);
+    if (std::log(rng.uniform()) < ratio) begins = other;
   }
   int from;
 };

@@ -26,50 +26,57 @@ namespace kernelbayes {
 ///
 /// A model has
 ///
-///   using State = ...;                // default constructible, copyable
-///   State initial(Rng& rng) const;    // a draw from gamma_0
+///   using State = ...;  // default constructible, copyable
+///
+///   // A draw from gamma_0.
+///   State initial(Rng& rng) const;
+///
+///   // log gamma_t(state); normalised for t = 0.
 ///   double log_density(const State& state, int t) const;
-///                                     // log gamma_t; normalised for t = 0
-/// or, in place of log_density() or beside it, if that is cheaper,
+///
+///   // In its place or beside it, if that is cheaper:
+///   // log gamma_t(now) / gamma_{t-1}(before).
 ///   double log_increment(const State& now, const State& before, int t) const;
-///                                     // log gamma_t(now) /
-///                                     gamma_{t-1}(before)
-/// and, if it likes,
+///
+///   // May be missing: a Markov step that leaves gamma_t invariant. May return
+///   // log gamma_t of the new state (a double) where it knows it.
 ///   void rejuvenate(State& state, int t, Rng& rng) const;
-///                 // a Markov step that leaves gamma_t invariant; may return
-///                 // log gamma_t of the new state (double) where it knows it
+///
+///   // May be missing: data of step t come in, for sums that states share.
 ///   void take_in(int t, const Executor& executor);
-///                 // data of step t come in: for sums that all states share
+///
+///   // May be missing: for records.
 ///   void after_step(int t,
 ///                   const std::vector<TransdimParticle<State>>& particles,
-///                   const std::vector<double>& weights);      // for records
+///                   const std::vector<double>& weights);
 ///
-/// A move has
+/// and a move
 ///
-///   void propose(State& state, int t, Rng& rng) const;  // from t - 1 to t,
-///                                                       // in place
+///   // From a state of t - 1 to one of t, in its place.
+///   void propose(State& state, int t, Rng& rng) const;
+///
+///   // log q(now | before) and log q'(before | now).
 ///   double log_forward(const State& now, const State& before, int t) const;
-///                                                       // log q(now | before)
 ///   double log_reverse(const State& before, const State& now, int t) const;
-///                                                       // log q'(before |
-///                                                       now)
-///   double probability(const State& before, int t) const;          // alpha
-///   double reverse_probability(const State& now, int t) const;     // alpha'
-///   static constexpr const char* name = "...";     // optional, for messages
 ///
-/// where the two probabilities are 1 if missing, which is allowed for a single
-/// move. In place of log_reverse() and reverse_probability() it may have
+///   // alpha and alpha'; 1 if missing, as they may be for a single move.
+///   double probability(const State& before, int t) const;
+///   double reverse_probability(const State& now, int t) const;
 ///
+///   // In place of log_reverse() and reverse_probability(): log W itself.
 ///   double log_weight(const State& now, const State& before, int t) const;
 ///
-/// the log weight itself. All densities of a step are with respect to the
-/// targets' reference measures: a move that maps (before, u) to `now` adds
-/// minus the log of the absolute Jacobian determinant to the log density of u.
-/// Members that are const may run at the same time for different particles
-/// (std::lgamma(), which writes to a global in some C libraries, should then be
-/// tabulated). None meets a state of density zero, but for log_density() itself. Data and
-/// parameters are members of the structs. `check_moves()` in
-/// transdim_check.hpp tests whether the weights are exact.
+///   // May be missing: for messages.
+///   static constexpr const char* name = "...";
+///
+/// All densities of a step are with respect to the targets' reference measures:
+/// a move that maps (before, u) to `now` has the log density of u minus the log
+/// of the absolute Jacobian determinant. Data and parameters are members of the
+/// structs. Members that are const may run at the same time for different
+/// particles (std::lgamma(), which writes to a global in some C libraries,
+/// should then be tabulated). None but log_density() meets a state of density
+/// zero. `check_moves()` in transdim_check.hpp tests whether the weights are
+/// exact.
 template <typename Model, typename... Moves>
 class TransdimTarget {
  public:
