@@ -128,8 +128,8 @@ test_that("the weights of the example are exact, by enumeration", {
   expect_true(all(found$ok))
   expect_setequal(found$move, c("(model)", "(all moves)", "stay", "change"))
   expect_setequal(found$check, c(
-    "initial", "log_forward", "log_reverse", "support", "propose", "identity",
-    "reverse_probability"
+    "initial", "log_forward", "log_reverse", "support", "propose", "weight",
+    "identity", "reverse_probability"
   ))
   expect_lt(max(found$error[found$check == "identity"]), 1e-12)
 })
@@ -147,17 +147,22 @@ test_that("broken moves are found, and named", {
   # A death that is uniform goes to sets that never were.
   expect_setequal(
     faults("uniform_death"),
-    c("change log_reverse", "(all moves) identity")
+    c("change log_reverse", "change weight", "(all moves) identity")
   )
   expect_setequal(faults("draws"), "stay propose")
   # The identity is about densities alone, whether anything is drawn by them.
   expect_setequal(
     faults("density"), c("change log_forward", "change propose")
   )
-  expect_setequal(faults("log_weight"), "(all moves) identity")
+  expect_setequal(
+    faults("log_weight"), c("change weight", "(all moves) identity")
+  )
   expect_setequal(
     faults("increment"),
-    c("stay log_increment", "change log_increment", "(all moves) identity")
+    c(
+      "stay log_increment", "stay weight", "change log_increment",
+      "change weight", "(all moves) identity"
+    )
   )
   expect_error(faults("probability"), "sum to 1.1.*step 2")
 })

@@ -350,7 +350,7 @@ class TransdimTarget {
   Path path_;
 };
 
-/// What a run has found.
+/// What a run has found. States of past steps are for after_step() to keep.
 template <typename State>
 struct TransdimFit {
   std::vector<State> states;    // particles of weight zero hold the state in
