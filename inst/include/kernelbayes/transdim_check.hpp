@@ -264,8 +264,8 @@ class MoveCheck {
 
   // Kullback and Leibler's, of Bernoulli(f) from Bernoulli(p).
   static double divergence(double f, double p) {
-    const auto part = [](double f, double p) {
-      return f > 0 ? f * std::log(f / p) : 0;
+    const auto part = [](double a, double b) {
+      return a > 0 ? a * std::log(a / b) : 0;
     };
     return part(f, p) + part(1 - f, 1 - p);
   }
