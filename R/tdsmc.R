@@ -40,6 +40,20 @@
 #' step by a number that depends on `seed`, replicate and step alone. A run that
 #' is stopped and continued is identical to one that is not.
 #'
+#' @section From C++:
+#' The sampler is a header-only C++17 library too, for packages that have
+#' `LinkingTo: kernelbayes, BH` and for [Rcpp::sourceCpp()]. A model and its
+#' moves are structs whose members have the names of the functions of
+#' [td_target()] and [td_move()] (`log_density`, `initial`, `rejuvenate`;
+#' `propose`, `log_forward`, `log_reverse`, `probability`,
+#' `reverse_probability`, `log_weight`), and weights follow from the same law.
+#' `kernelbayes/transdim.hpp`, in `system.file("include", package =
+#' "kernelbayes")`, describes them and has `tdsmc()`, and `TransdimSampler` for
+#' runs that are stopped, continued or divided among threads;
+#' `kernelbayes/transdim_check.hpp` has `check_moves()`. The change points of
+#' `vignette("tdsmc")` are worked out in
+#' `system.file("examples", "coal-changepoints.cpp", package = "kernelbayes")`.
+#'
 #' @param target From [td_target()].
 #' @param moves A named list of [td_move()], or a single one.
 #' @param data Whatever your functions want as `data`. For [update.kb_tdsmc()]

@@ -1,6 +1,7 @@
 #include "birth_death.hpp"
 
 #include <cmath>
+#include <kernelbayes/transdim_law.hpp>
 
 #include "likelihood.hpp"
 
@@ -96,10 +97,12 @@ double log_step_factor(const Config& config, const PriorStep& prior, int k,
   if (config.proposal == Proposal::kPaper) {
     return log_printed_factor(centres, k, m.now, step.kind);
   }
-  const double reverse =
-      reverse_probability(config, size_after(k, step.kind), m, step);
-  return log_prior_ratio(centres, prior, k, m, step.kind) +
-         std::log(reverse / step_probability(config, k, m.now, step));
+  // Steps are finitely many: alpha q is one probability.
+  const MoveChoice forward{step_probability(config, k, m.now, step)};
+  const MoveChoice reverse{
+      reverse_probability(config, size_after(k, step.kind), m, step)};
+  const double prior_ratio = log_prior_ratio(centres, prior, k, m, step.kind);
+  return log_general_weight(prior_ratio, reverse, forward);
 }
 
 BirthDeathStep draw_step(const Particle& particle, const Config& config,

@@ -7,7 +7,8 @@ namespace srvm {
 
 /// The papers' proposal: the set stays as it is, or one of its neighbours is
 /// chosen. With m the candidates at t and m' those at t - 1, the weight is
-/// that of the general law for every choice of step,
+/// that of the general law for every choice of step (log_general_weight() in
+/// kernelbayes/transdim_law.hpp),
 ///
 ///   W = [gamma_t(S) / gamma_{t-1}(S')] alpha'(S) q'(S' | S)
 ///                                      / [alpha(S') q(S | S')],
@@ -43,7 +44,8 @@ MoveProbabilities forward_probabilities(const Config& config, int k, int m);
 double step_probability(const Config& config, int k, int m,
                         const BirthDeathStep& step);
 
-/// log W less the log likelihood ratio, for a step from a set of size k.
+/// log W less the log likelihood ratio, for a step from a set of size k: the
+/// law with the prior's part of the targets' ratio.
 double log_step_factor(const Config& config, const PriorStep& prior, int k,
                        CandidateCounts m, const BirthDeathStep& step);
 
