@@ -10,8 +10,9 @@
 #' @return A [posterior::draws_df] (for batch fits with the chains and
 #'   iterations they come from) with the variables `sigma` (noise standard
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
-#'   centres) and, in models with one, `Intercept`; all but `k` in units of the
-#'   response.
+#'   centres), in models with one `Intercept` and, where kernels are averaged,
+#'   `kernel` (its number, as in [kernel_posterior()]); `sigma`, `tau` and
+#'   `Intercept` in units of the response.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -53,6 +54,7 @@ srvm_parameters <- function(fit, pool) {
     first <- pool$draws$beta[index$candidate == 0]
     out$Intercept <- unscale_mean(scaling, first)
   }
+  if (is_averaged(fit)) out$kernel <- pool$kernel
   out
 }
 

@@ -184,10 +184,12 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   seed <- draw_seed(seed, call = call)
   batch <- method == "mcmc"
   settings <- if (is.null(reference)) {
-    srvm_settings(mould, kernel, prior, scale, intercept, call)
+    can_average <- !batch && control$proposal != "paper"
+    srvm_settings(mould, kernel, prior, scale, intercept, can_average, call)
   } else {
     reference_settings(reference, mould, call)
   }
+  refuse_average(settings, method, control, call)
   warn_inexact(control, call)
   warn_improper(settings$prior, call)
   n <- nrow(mould$x)
@@ -198,7 +200,11 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
       data = list(x = mould$x, y = mould$y),
       sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
       seed = seed,
-      runs = vector("list", if (batch) control$chains else control$replicates),
+      runs = vector("list", if (batch) {
+        control$chains
+      } else {
+        control$replicates * n_kernels(settings)
+      }),
       time = 0L, status = "started", seconds = 0
     ),
     class = c(if (batch) c("kb_srvm_mcmc", "kb_mcmc"), "kb_srvm", "kb_fit")
@@ -236,12 +242,12 @@ check_srvm_control <- function(control, method, call) {
 
 # What the sequential sampler does in its own way: see srvm-mcmc.R for the other.
 
-#' Its time is that of the runs that went furthest
+#' Its time is that of the replicates that went furthest
 #' @export
 #' @noRd
 finish_fit.kb_srvm <- function(fit, states, seconds) {
   fit$runs <- states
-  fit$time <- max(vapply(states, state_time, 0L))
+  fit$time <- max(0L, replicate_times(fit), na.rm = TRUE)
   fit$status <- if (is_complete(fit)) "complete" else "interrupted"
   fit$seconds <- seconds
   fit
@@ -289,8 +295,8 @@ warn_status.kb_srvm <- function(fit, call) {
     return(invisible())
   }
   reason <- c(interrupted = "interrupted", time_limit = "out of time")
-  runs <- vapply(fit$runs, state_time, 0L)
-  done <- sum(runs == nrow(fit$data$x))
+  runs <- replicate_times(fit)
+  done <- sum(runs == nrow(fit$data$x), na.rm = TRUE)
   kb_warn(c(
     "Stopped after row {fit$time} of {nrow(fit$data$x)}:
      {reason[[fit$status]]}.",
