@@ -203,7 +203,8 @@ check_kernels <- function(x, arg = rlang::caller_arg(x),
   if (inherits(x, "kb_kernel")) {
     return(list(x))
   }
-  good <- is.list(x) && length(x) > 0 && all(vapply(x, inherits, NA, "kb_kernel"))
+  good <- is.list(x) && length(x) > 0 &&
+    all(vapply(x, inherits, NA, "kb_kernel"))
   if (!good) {
     bad_argument(
       x, arg, paste(

@@ -129,7 +129,8 @@ ess.kb_srvm <- function(object, ...) {
   data.frame(
     row = utils::head(object$sequence, object$time), ess = size,
     fraction = size / particles_by_row(object, runs),
-    founders = total("founders"), resampled = total("resampled") > 0
+    founders = total("founders"),
+    resampled = Reduce(`|`, lapply(runs, function(run) run$path$resampled > 0))
   )
 }
 

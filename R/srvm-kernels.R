@@ -92,7 +92,7 @@ kernel_prior_resolve <- function(weights, n, call) {
   if (length(weights) != n) {
     kb_abort(c(
       "{.arg kernels} of {.arg prior} must have a weight for each kernel.",
-      x = "There {?is/are} {n} kernel{?s} and {length(weights)} weight{?s}."
+      x = "They are {length(weights)}, for {n} kernel{?s}."
     ), "argument", argument = "prior", call = call)
   }
   weights / sum(weights)

@@ -102,8 +102,8 @@ frequent_centres <- function(fit, most = 5) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_srvm`: `fit`, `parameters` (data frame
 #'   of posterior mean, sd and interval of `sigma`, `tau` and `k`), `kernels`
-#'   (where several are averaged, their [posterior][kernel_posterior]), `centres`
-#'   (the rows most often used), `diagnostics`.
+#'   (where several are averaged, their [posterior][kernel_posterior]),
+#'   `centres` (the rows most often used), `diagnostics`.
 #' @export
 summary.kb_srvm <- function(object, level = 0.9, ...) {
   check_no_dots(...)
@@ -343,7 +343,7 @@ coef.kb_srvm <- function(object, ...) {
   centre <- pool$rows[beta$candidates]
   if (is_averaged(object)) {
     kernel <- candidate_kernels(object, beta$candidates, pool)
-    centre <- paste0(kernel, ":", centre)
+    centre <- paste0(kernel, ":", centre, recycle0 = TRUE)
   }
   c(
     "(Intercept)" = unscale_mean(scaling, beta$intercept),

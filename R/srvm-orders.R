@@ -80,10 +80,9 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   at <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
   fit <- unordered_fit(object, draw_seed(seed))
   engine <- orders_engine(fit, orders)
+  states <- vector("list", orders * n_kernels(fit$settings))
   out <- tryCatch(
-    run_engine(engine, vector("list", orders * n_kernels(fit$settings)), fit$control,
-      progress
-    ),
+    run_engine(engine, states, fit$control, progress),
     "C++Error" = function(error) refuse_sampler(error, call)
   )
   gather_orders(fit, engine, out, at, call)

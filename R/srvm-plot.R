@@ -16,8 +16,8 @@
 #'   their prior, see [kernel_posterior()]; `"kernel_path"`: the same against
 #'   rows.
 #' * `"trace"`: posterior means of k and of the noise standard deviation
-#'   against rows, a line each replicate and kernel. For batch fits: k and the noise
-#'   standard deviation at each kept iteration, a line a chain.
+#'   against rows, a line each replicate and kernel. For batch fits: k and the
+#'   noise standard deviation at each kept iteration, a line a chain.
 #'
 #' `"ess"`, `"evidence"`, `"kernels"` and `"kernel_path"` are not defined for
 #' batch fits.

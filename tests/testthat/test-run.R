@@ -320,7 +320,7 @@ test_that("an interrupt while a checkpoint is written loses nothing", {
 test_that("srvm() out of time gives a fit that can be used and continued", {
   expect_warning(
     part <- suppressWarnings(srvm(y ~ x, long_data(),
-      control = long_control(time_limit = 0.05), seed = 1, progress = FALSE
+      kernel = kernel_gaussian(), control = long_control(time_limit = 0.05), seed = 1, progress = FALSE
     ), classes = "kb_warning_low_ess"),
     class = "kb_warning_time_limit"
   )
@@ -386,7 +386,7 @@ test_that("workers keep the time limit when there are more runs than workers", {
   local_workers()
   expect_warning(
     part <- srvm(y ~ x, long_data(3000),
-      control = long_control(replicates = 4, time_limit = 0.5), seed = 1,
+      kernel = kernel_gaussian(), control = long_control(replicates = 4, time_limit = 0.5), seed = 1,
       progress = FALSE
     ),
     class = "kb_warning_time_limit"
@@ -435,7 +435,7 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
       )
       out
     },
-    returned, list(seed = 1, ...), plan, continue, n,
+    returned, list(kernel = kernel_gaussian(), seed = 1, ...), plan, continue, n,
     background = TRUE
   )
 }
@@ -571,6 +571,7 @@ test_that("an interrupt while work goes out to workers loses nothing", {
 
 quick_fit <- function(progress, replicates = 1) {
   srvm(y ~ x, sim_sinc(60, seed = 1),
+    kernel = kernel_gaussian(),
     control = long_control(replicates = replicates), seed = 1,
     progress = progress
   )
@@ -600,7 +601,7 @@ test_that("the runs of a lost worker are finished without it, which is told", {
   classes <- character()
   fit <- withCallingHandlers(
     srvm(y ~ x, long_data(),
-      control = long_control(
+      kernel = kernel_gaussian(), control = long_control(
         replicates = 2, checkpoint = file, checkpoint_every = 0.2
       ),
       seed = 1, progress = FALSE
