@@ -329,11 +329,10 @@ describe_kernels <- function(x, most = 3) {
 
 #' The table without what tells nothing, on one line a kernel
 #' @noRd
-print_kernels <- function(table, digits) {
-  name <- if (anyNA(table$bandwidth)) "kernel" else "bandwidth"
-  if (name == "kernel") {
-    table$kernel <- vapply(table$kernel, shorten, "", most = 40)
-  }
+print_kernels <- function(fit, digits) {
+  table <- kernel_posterior(fit)
+  name <- if (differ_in_bandwidth(fit)) "bandwidth" else "kernel"
+  table$kernel <- vapply(table$kernel, shorten, "", most = 36)
   shown <- c(name, "log_evidence", "mc_se", "probability", "probability_se")
   if (diff(range(table$prior)) > 1e-12) shown <- append(shown, "prior", 1)
   table$log_evidence <- format(round(table$log_evidence, 2), nsmall = 2)
@@ -342,17 +341,27 @@ print_kernels <- function(table, digits) {
   print(table[shown], digits = digits, row.names = FALSE)
 }
 
+#' Do the kernels of a fit differ in nothing but one bandwidth each?
+#' @noRd
+differ_in_bandwidth <- function(fit) {
+  kernels <- settings_kernels(fit$settings)
+  bandwidths <- vapply(kernels, single_bandwidth, 0)
+  rest <- lapply(kernels, function(kernel) kernel[names(kernel) != "bandwidth"])
+  !anyNA(bandwidths) && !anyDuplicated(bandwidths) && length(unique(rest)) == 1
+}
+
 #' Probabilities of the kernels with bars of two standard errors
 #' @noRd
 plot_kernels <- function(x, ...) {
   table <- kernel_posterior(x)
-  by_number <- anyNA(table$bandwidth) || anyDuplicated(table$bandwidth) > 0
+  by_number <- !differ_in_bandwidth(x)
   at <- if (by_number) seq_len(nrow(table)) else table$bandwidth
   reach <- 2 * ifelse(is.na(table$probability_se), 0, table$probability_se)
   base_plot(list(
     x = at, y = table$probability, type = "n", ylim = c(0, 1),
     xlab = if (by_number) "kernel" else "bandwidth",
-    ylab = "probability", log = if (by_number) "" else "x"
+    ylab = "probability", log = if (by_number) "" else "x",
+    xaxp = if (by_number) whole_ticks(nrow(table))
   ), ...)
   graphics::segments(at, 0, at, table$probability,
     col = kb_colour("sky"), lwd = 6, lend = 1
@@ -370,12 +379,12 @@ plot_kernels <- function(x, ...) {
   ))
 }
 
-#' Probabilities of the kernels against rows: those that are ever probable
+#' Probabilities of the kernels against rows
 #' @noRd
 plot_kernel_path <- function(x, ...) {
   path <- as.matrix(kernel_posterior(x, by_row = TRUE)[-1])
-  table <- kernel_posterior(x)
-  colours <- grDevices::hcl.colors(nrow(table), "viridis", rev = TRUE)
+  kernels <- settings_kernels(x$settings)
+  colours <- grDevices::hcl.colors(length(kernels), "viridis", rev = TRUE)
   base_plot(list(
     x = seq_len(nrow(path)), y = path[, 1], type = "n", ylim = c(0, 1),
     xlab = path_label("row"), ylab = "probability of the kernel"
@@ -383,10 +392,10 @@ plot_kernel_path <- function(x, ...) {
   graphics::matlines(seq_len(nrow(path)), path,
     lty = 1, lwd = 1.5, col = colours, type = path_type(x), pch = 1
   )
-  labels <- if (anyNA(table$bandwidth)) {
-    paste("kernel", seq_len(nrow(table)))
+  labels <- if (differ_in_bandwidth(x)) {
+    signif(vapply(kernels, single_bandwidth, 0), 2)
   } else {
-    signif(table$bandwidth, 2)
+    paste("kernel", seq_along(kernels))
   }
   entries <- lapply(colours, function(colour) list(col = colour, lwd = 1.5))
   key_above(stats::setNames(entries, labels))

@@ -127,7 +127,7 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
   print(x$parameters, digits = digits, row.names = FALSE)
   if (!is.null(x$kernels)) {
     cat("\nKernels\n")
-    print_kernels(x$kernels, digits)
+    print_kernels(x$fit, digits)
   }
   cat("\nMost frequent centres\n")
   print(x$centres, digits = digits, row.names = FALSE)

@@ -116,6 +116,46 @@ test_that("runs follow one another in order, each to its end", {
   expect_identical(out$states, lapply(1:3, toy_end, total = 10))
 })
 
+test_that("runs of a group advance in turn, those that are behind first", {
+  grouped <- function(...) {
+    engine <- toy(...)
+    class(engine) <- c("kb_engine_toy_pairs", class(engine))
+    engine
+  }
+  registerS3method("engine_groups", "kb_engine_toy_pairs",
+    function(engine, n_runs) list(1:2, 3:4), asNamespace("kernelbayes")
+  )
+  out <- run_toy(grouped(50), 4)
+  expect_identical(out$states, lapply(1:4, toy_end, total = 50))
+  expect_identical(out$status, "complete")
+  # Out of time both runs of a pair are at one place; the next has not begun.
+  out <- run_toy(grouped(1e5, 0.001), 4, time_limit = 0.1)
+  expect_identical(out$status, "time_limit")
+  expect_identical(out$states[[1]]$done, out$states[[2]]$done)
+  expect_identical(out$states[3:4], list(NULL, NULL))
+  # From different places they meet, then stay together.
+  engine <- grouped(40)
+  out <- run_toy(engine, states = list(
+    toy_end(30), toy_end(7, 2), toy_end(40, 3), NULL
+  ))
+  expect_identical(out$states, lapply(1:4, toy_end, total = 40))
+  chunks <- cumsum(engine$log$chunks)
+  expect_identical(chunks[[which(chunks >= 23)[[1]]]], 23)
+  expect_identical(engine$log$closed, c(1, 2, 3, 4))
+  # Checkpoints have all runs.
+  seen <- list()
+  save <- function(states) seen[[length(seen) + 1]] <<- states
+  run_toy(grouped(100, 0.001), 4,
+    checkpoint = "file", checkpoint_every = 0.02, save = save
+  )
+  done <- vapply(seen, function(states) {
+    vapply(states, function(s) if (is.null(s)) 0 else s$done, 0)
+  }, numeric(4))
+  expect_identical(done[1, ], done[2, ])
+  expect_identical(done[3, ], done[4, ])
+  expect_gt(ncol(done), 4)
+})
+
 test_that("runs that are complete are left as they are", {
   engine <- toy(10)
   states <- list(toy_end(10, 1), NULL, toy_end(10, 3))

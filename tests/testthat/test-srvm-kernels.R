@@ -351,6 +351,8 @@ test_that("every method takes an average", {
   expect_match(out, "average of 3", all = FALSE)
   expect_match(out, "30 x 2 x 3 kernels", all = FALSE)
   expect_output(print(summary(both)), "Kernels\n")
+  expect_lte(max(nchar(capture.output(print(summary(both))))), 80)
+  expect_false(differ_in_bandwidth(both))
   expect_output(print(summary(fit_quick(y ~ x, data))), "bandwidth")
   expect_s3_class(diagnostics(both), "kb_diagnostics")
   expect_output(print(diagnostics(both)), "founders")
