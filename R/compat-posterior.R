@@ -10,9 +10,10 @@
 #' @return A [posterior::draws_df] (for batch fits with the chains and
 #'   iterations they come from) with the variables `sigma` (noise standard
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
-#'   centres), in models with one `Intercept`, and `lambda` (rate of the number
-#'   of centres) where it is learned; `sigma`, `tau` and `Intercept` in units of
-#'   the response.
+#'   centres), in models with one `Intercept`, `lambda` (rate of the number of
+#'   centres) where it is learned and, where kernels are averaged, `kernel` (its
+#'   number, as in [kernel_posterior()]); `sigma`, `tau` and `Intercept` in
+#'   units of the response.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -60,6 +61,7 @@ srvm_parameters <- function(fit, pool) {
       length(pool$k), prior$lambda$shape + pool$k, prior$lambda$rate + 1
     ))
   }
+  if (is_averaged(fit)) out$kernel <- pool$kernel
   out
 }
 

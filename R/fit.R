@@ -153,7 +153,7 @@ print.kb_diagnostics <- function(x, ...) {
   cat(
     "effective sample size: ", percent(x$ess_final), " at the end, ",
     percent(x$ess_min), " at its lowest\n",
-    "resampled ", x$resamplings, " times, ", x$founders,
+    "resampled ", x$resamplings, " times, ", round(x$founders, 1),
     if (x$founders == 1) " founder" else " founders", " left\n",
     if (!all(is.na(x$acceptance))) {
       paste0("accepted: ", paste(names(x$acceptance), percent(x$acceptance),

@@ -42,6 +42,7 @@
 #'   positive number for all columns, a vector with one positive number for
 #'   each column, or, except in `kernel_periodic()`, where it has no unit,
 #'   `"median"`: [bandwidth_median()] of the points, found when the data come.
+#'   For [srvm()] also `"learn"`: an average over bandwidths around that median.
 #' @param nu The smoothness, 1/2, 3/2 or 5/2.
 #' @param alpha The shape \eqn{\alpha}, a positive number; the Gaussian kernel
 #'   is its limit at infinity.
@@ -58,7 +59,8 @@
 #'
 #' @section Errors:
 #' An argument outside its range is an error of class `kb_error_argument`;
-#' operators other than `+` and `*` are errors of class `kb_error_operator`.
+#' operators other than `+` and `*` are errors of class `kb_error_operator`;
+#' `bandwidth = "learn"` anywhere but in [srvm()] one of `kb_error_learn`.
 #'
 #' @references
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for
@@ -169,14 +171,14 @@ kernel_custom <- function(f) {
 #' @noRd
 check_bandwidth <- function(bandwidth, median = TRUE,
                             call = rlang::caller_env()) {
-  if (median && identical(bandwidth, "median")) {
+  if (median && rlang::is_string(bandwidth, c("median", "learn"))) {
     return(bandwidth)
   }
   good <- is.numeric(bandwidth) && is.null(dim(bandwidth)) &&
     length(bandwidth) > 0 && all(is.finite(bandwidth) & bandwidth > 0)
   if (!isTRUE(good)) {
     wanted <- "a positive finite number, or one for each column"
-    if (median) wanted <- paste0(wanted, ", or \"median\"")
+    if (median) wanted <- paste0(wanted, ", \"median\" or \"learn\"")
     bad_argument(bandwidth, "bandwidth", wanted, call)
   }
   as.double(bandwidth)
@@ -192,6 +194,26 @@ check_kernel <- function(x, arg = rlang::caller_arg(x),
     )
   }
   x
+}
+
+#' A list of kernels, or one as a list
+#' @noRd
+check_kernels <- function(x, arg = rlang::caller_arg(x),
+                          call = rlang::caller_env()) {
+  if (inherits(x, "kb_kernel")) {
+    return(list(x))
+  }
+  good <- is.list(x) && length(x) > 0 &&
+    all(vapply(x, inherits, NA, "kb_kernel"))
+  if (!good) {
+    bad_argument(
+      x, arg, paste(
+        "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`), or a list",
+        "of kernels"
+      ), call
+    )
+  }
+  unname(x)
 }
 
 # Sums and products ----------------------------------------------------------
@@ -287,27 +309,42 @@ is_rotation_kernel <- function(kernel) {
 
 #' Replace every bandwidth "median" by the number it is for the points x
 #' @noRd
-kernel_resolve <- function(kernel, x) {
-  if (!kernel_has_median(kernel)) {
+kernel_resolve <- function(kernel, x, call = rlang::caller_env()) {
+  refuse_learn(kernel, call)
+  if (!kernel_has(kernel, "median")) {
     return(kernel)
   }
-  kernel_fill(kernel, bandwidth_median(x))
+  kernel_fill(kernel, "median", bandwidth_median(x))
 }
 
-kernel_has_median <- function(kernel) {
+#' Has a part of the kernel this word as its bandwidth?
+#' @noRd
+kernel_has <- function(kernel, word) {
   if (is_combined(kernel)) {
-    return(any(vapply(kernel$parts, kernel_has_median, NA)))
+    return(any(vapply(kernel$parts, kernel_has, NA, word)))
   }
-  identical(kernel$bandwidth, "median")
+  identical(kernel$bandwidth, word)
 }
 
-kernel_fill <- function(kernel, bandwidth) {
+kernel_fill <- function(kernel, word, bandwidth) {
   if (is_combined(kernel)) {
-    kernel$parts <- lapply(kernel$parts, kernel_fill, bandwidth)
-  } else if (identical(kernel$bandwidth, "median")) {
+    kernel$parts <- lapply(kernel$parts, kernel_fill, word, bandwidth)
+  } else if (identical(kernel$bandwidth, word)) {
     kernel$bandwidth <- bandwidth
   }
   kernel
+}
+
+#' A bandwidth to learn is for `srvm()` alone
+#' @noRd
+refuse_learn <- function(kernel, call) {
+  if (kernel_has(kernel, "learn")) {
+    kb_abort(c(
+      "The bandwidth of {.code {format(kernel)}} cannot be learned here.",
+      i = "{.code srvm(method = \"smc\")} averages over bandwidths. Elsewhere
+           give a number or {.val median}."
+    ), "learn", call = call)
+  }
 }
 
 #' The kernel with all bandwidths multiplied by a factor

@@ -27,6 +27,13 @@ engine_total <- function(engine) UseMethod("engine_total")
 #' @noRd
 engine_done <- function(engine, state) UseMethod("engine_done")
 
+#' Runs whose answers belong together advance in turn, so that a stop finds them
+#' at the same unit of work: a list of their indices
+#' @noRd
+engine_groups <- function(engine, n_runs) UseMethod("engine_groups")
+#' @export
+engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
+
 #' Run an engine's independent runs to the end, or as far as allowed
 #'
 #' Interrupts are held back all the way and taken at one place, between two
@@ -66,55 +73,68 @@ run_engine <- function(engine, states, control, progress, save = NULL,
   out
 }
 
-#' Runs one after the other in this process
+#' Groups of runs one after the other in this process
 #' @noRd
 run_serially <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress)
   on.exit(reporter$close())
   status <- "complete"
-  for (i in which_pending(engine, states)) {
-    checkpoint <- function(state) {
-      states[[i]] <- state
+  pending <- which_pending(engine, states)
+  for (group in engine_groups(engine, length(states))) {
+    if (!any(group %in% pending)) next
+    checkpoint <- function(current) {
+      states[group] <- current
       save(states)
     }
     run <- run_slice(
-      engine, i, states[[i]], clock, reporter$advance, checkpoint
+      engine, group, states[group], clock, reporter$advance, checkpoint
     )
-    states[[i]] <- run$state
+    states[group] <- run$states
     status <- run$status
     if (status != "complete") break
   }
   list(states = states, status = status)
 }
 
-#' One run in chunks of some 20 ms or more, so that the loop costs nothing
-#' and answers at once
+#' A group of runs in chunks of some 20 ms or more, so that the loop costs
+#' nothing and answers at once
 #'
-#' @return List of `state` and `status`, the reason to stop that was found
-#'   after the last chunk, even if that was the run's end: other runs may wait.
+#' Those that are behind go first, up to the next one, and then all together.
+#' @return List of `states` and `status`, the reason to stop that was found
+#'   after the last chunk, even if that was the end: other runs may wait.
 #' @noRd
-run_slice <- function(engine, index, state, clock, advance,
-                      checkpoint = function(state) NULL) {
-  handle <- engine_open(engine, index, state)
-  on.exit(engine_close(engine, handle))
+run_slice <- function(engine, group, states, clock, advance,
+                      checkpoint = function(states) NULL) {
+  handles <- list()
+  on.exit(for (handle in handles) engine_close(engine, handle))
+  for (j in seq_along(group)) {
+    handles[[j]] <- engine_open(engine, group[[j]], states[[j]])
+  }
+  snapshots <- function() {
+    lapply(handles, function(handle) engine_snapshot(engine, handle))
+  }
   status <- "complete"
   total <- engine_total(engine)
-  done <- engine_done(engine, state)
+  done <- vapply(states, engine_done, 0, engine = engine)
   chunk <- 1
   clock$start()
-  while (status == "complete" && done < total) {
+  while (status == "complete" && min(done) < total) {
     started <- now()
     before <- done
-    done <- engine_advance(engine, handle, min(chunk, total - done))
+    lowest <- min(done)
+    n <- min(chunk, c(total, done[done > lowest]) - lowest)
+    for (j in which(done == lowest)) {
+      done[[j]] <- engine_advance(engine, handles[[j]], n)
+    }
     chunk <- next_chunk(chunk, now() - started)
-    advance(done - before)
-    if (done < total && clock$checkpoint_due()) {
-      checkpoint(engine_snapshot(engine, handle))
+    advance(sum(done - before))
+    if (min(done) < total && clock$checkpoint_due()) {
+      checkpoint(snapshots())
       clock$checkpoint_done()
     }
     status <- reason_to_stop(clock)
   }
-  list(state = engine_snapshot(engine, handle), status = status)
+  list(states = snapshots(), status = status)
 }
 
 #' The next chunk, from the seconds that this one took: work may get slower on
@@ -243,7 +263,9 @@ start_slice <- function(engine, index, state, seconds, signal) {
 worker_slice <- function(engine, index, state, seconds, signal) {
   clock <- run_clock(seconds, wait = TRUE)
   advance <- function(n) if (!is.null(signal)) signal(amount = n)
-  suspendInterrupts(run_slice(engine, index, state, clock, advance)$state)
+  suspendInterrupts(
+    run_slice(engine, index, list(state), clock, advance)$states[[1]]
+  )
 }
 
 # Stopping --------------------------------------------------------------------

@@ -152,11 +152,7 @@ kernel_grid <- function(bandwidths, kernels, x, call) {
     )
   }
   if (!is.null(kernels)) {
-    if (inherits(kernels, "kb_kernel")) kernels <- list(kernels)
-    good <- is.list(kernels) && length(kernels) > 0 &&
-      all(vapply(kernels, inherits, NA, "kb_kernel"))
-    if (!good) bad_argument(kernels, "kernels", "a list of kernels", call)
-    return(unname(kernels))
+    return(check_kernels(kernels, "kernels", call))
   }
   if (is.null(bandwidths)) bandwidths <- bandwidth_median(x) * 2^(-3:2)
   good <- is.numeric(bandwidths) && length(bandwidths) > 0 &&

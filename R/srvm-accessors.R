@@ -6,20 +6,22 @@ evidence.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   runs <- fit_runs(object)
   units <- log(object$settings$scaling$y_scale)
-  log_z <- vapply(runs, `[[`, 0, "log_evidence")
-  share <- evidence_share(runs)
-  increments <- vapply(
-    runs, function(run) run$path$log_increment, numeric(object$time)
-  )
-  path <- log_mean_paths(matrix(increments, object$time)) -
+  log_prior <- run_log_prior(object, runs)
+  log_z <- vapply(runs, `[[`, 0, "log_evidence") + log_prior
+  path <- log_mean_paths(evidence_paths(runs, object$time), log_prior) -
     seq_len(object$time) * units
-  variance <- vapply(runs, `[[`, 0, "relative_variance")
+  share <- evidence_share(runs, log_prior)
+  replicates <- run_groups(object, runs)
   structure(
     list(
       log_evidence = log_mean_exp(log_z) - object$time * units,
-      mc_se = standard_error(sum(share^2 * variance)),
-      mc_se_replicates = replicate_se(share),
-      replicates = log_z - object$time * units,
+      mc_se = standard_error(mean_variance(runs, log_prior)),
+      mc_se_replicates = replicate_se(
+        vapply(replicates, function(group) sum(share[group]), 0)
+      ),
+      replicates = vapply(replicates, function(group) {
+        log_mean_exp(log_z[group])
+      }, 0) - object$time * units,
       note = evidence_note(object),
       path = data.frame(
         row = utils::head(object$sequence, object$time),
@@ -71,11 +73,20 @@ standard_error <- function(variance) {
 #' @noRd
 log_mean_exp <- function(x) max(x) + log(mean(exp(x - max(x))))
 
-#' Log of the mean over replicates of the evidence at each step
+#' Log evidence of each run after each step: steps x runs
 #' @noRd
-log_mean_paths <- function(increments) {
-  sums <- apply(increments, 2, cumsum)
-  apply(matrix(sums, nrow(increments)), 1, log_mean_exp)
+evidence_paths <- function(runs, time) {
+  increments <- vapply(
+    runs, function(run) run$path$log_increment, numeric(time)
+  )
+  matrix(apply(matrix(increments, time), 2, cumsum), time)
+}
+
+#' Log of the mean over runs of the evidence at each step
+#' @param log_prior Of each run, see `run_log_prior()`.
+#' @noRd
+log_mean_paths <- function(paths, log_prior = 0) {
+  apply(paths, 1, function(log_z) log_mean_exp(log_z + log_prior))
 }
 
 #' Relative standard error of the mean of Z over replicates, from its shares
@@ -91,8 +102,8 @@ inclusion.kb_srvm <- function(object, ...) {
   pool <- srvm_pool(object)
   probability <- numeric(nrow(object$data$x))
   if (length(pool$sets) > 0) {
-    sums <- rowsum(rep(pool$weights, pool$k), pool$sets)
-    probability[pool$rows[as.integer(rownames(sums))]] <- pmin(sums, 1)
+    sums <- rowsum(rep(pool$weights, pool$k), pool$rows[pool$sets])
+    probability[as.integer(rownames(sums))] <- pmin(sums, 1)
   }
   data.frame(row = seq_along(probability), probability = probability)
 }
@@ -110,20 +121,24 @@ ess.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   runs <- fit_runs(object)
   total <- function(name) {
-    Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
+    average_over_kernels(object, runs, lapply(runs, function(run) {
+      run$path[[name]]
+    }))
   }
   size <- total("ess")
   data.frame(
     row = utils::head(object$sequence, object$time), ess = size,
-    fraction = size / particles_by_row(runs),
-    founders = total("founders"), resampled = total("resampled") > 0
+    fraction = size / particles_by_row(object, runs),
+    founders = total("founders"),
+    resampled = Reduce(`|`, lapply(runs, function(run) run$path$resampled > 0))
   )
 }
 
-#' Number of particles of all runs at each row: update() may change it
+#' Number of particles of a kernel, in all replicates, at each row: update()
+#' may change it
 #' @noRd
-particles_by_row <- function(runs) {
-  Reduce(`+`, lapply(runs, function(run) {
+particles_by_row <- function(fit, runs = fit_runs(fit)) {
+  average_over_kernels(fit, runs, lapply(runs, function(run) {
     n <- run$path$particles
     # Fits of before it could change have no record.
     if (is.null(n)) rep(length(run$k), run$time) else n

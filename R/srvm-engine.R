@@ -84,8 +84,14 @@ variance_config <- function(prior, limits) {
 
 #' @export
 engine_open.kb_engine_srvm <- function(engine, index, state) {
-  config <- c(engine$config, list(replicate = index))
-  srvm_open_cpp(config, engine$x, engine$y, state)
+  srvm_open_cpp(run_config(engine$config, index), engine$x, engine$y, state)
+}
+
+#' The kernels of a replicate advance in turn
+#' @export
+#' @noRd
+engine_groups.kb_engine_srvm <- function(engine, n_runs) {
+  group_runs(n_runs, n_kernels(engine$config))
 }
 
 #' @export

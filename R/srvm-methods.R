@@ -53,7 +53,7 @@ describe_model <- function(x) {
     if (!is.null(x$mould$formula)) {
       paste0("  formula:      ", one_line(x$mould$formula), "\n")
     },
-    "  kernel:       ", format(x$settings$kernel), "\n",
+    describe_kernels(x),
     "  rows:         ", x$time, " (", distinct, " distinct), ",
     ncol(x$data$x), if (ncol(x$data$x) == 1) " predictor" else " predictors",
     if (x$settings$scale) ", standardised", "\n"
@@ -66,7 +66,10 @@ particle_line <- function(x) {
   percent <- function(v) paste0(format(100 * v, digits = 2), "%")
   paste0(
     x$control$particles,
-    if (x$control$replicates > 1) paste0(" x ", x$control$replicates), ", ESS ",
+    if (x$control$replicates > 1) paste0(" x ", x$control$replicates),
+    if (is_averaged(x)) {
+      paste0(" x ", n_kernels(x$settings), " kernels")
+    }, ", ESS ",
     percent(utils::tail(path, 1)), " (lowest ", percent(min(path)), "), ",
     x$control$n_moves, " moves a row",
     if (x$control$proposal != "adapted") paste0(", ", x$control$proposal)
@@ -80,8 +83,8 @@ one_line <- function(formula) {
 }
 
 #' @noRd
-shorten <- function(text) {
-  if (nchar(text) > 62) paste0(substr(text, 1, 59), "...") else text
+shorten <- function(text, most = 62) {
+  if (nchar(text) > most) paste0(substr(text, 1, most - 3), "...") else text
 }
 
 #' The rows that are most often centres
@@ -98,8 +101,9 @@ frequent_centres <- function(fit, most = 5) {
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_srvm`: `fit`, `parameters` (data frame
-#'   of posterior mean, sd and interval of `sigma`, `tau` and `k`), `centres`
-#'   (the rows most often used), `diagnostics`.
+#'   of posterior mean, sd and interval of `sigma`, `tau` and `k`), `kernels`
+#'   (where several are averaged, their [posterior][kernel_posterior]),
+#'   `centres` (the rows most often used), `diagnostics`.
 #' @export
 summary.kb_srvm <- function(object, level = 0.9, ...) {
   check_no_dots(...)
@@ -108,6 +112,7 @@ summary.kb_srvm <- function(object, level = 0.9, ...) {
     list(
       fit = object, level = level,
       parameters = generics::tidy(object, level = level),
+      kernels = if (is_averaged(object)) kernel_posterior(object),
       centres = frequent_centres(object),
       diagnostics = diagnostics(object)
     ),
@@ -120,6 +125,10 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
   print(x$fit, digits = digits)
   cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
   print(x$parameters, digits = digits, row.names = FALSE)
+  if (!is.null(x$kernels)) {
+    cat("\nKernels\n")
+    print_kernels(x$fit, digits)
+  }
   cat("\nMost frequent centres\n")
   print(x$centres, digits = digits, row.names = FALSE)
   cat("\n")
@@ -247,7 +256,7 @@ srvm_rejuvenate <- function(object, n_moves, particles,
     if (state_time(state) == 0L) {
       return(NULL)
     }
-    config <- c(engine$config, list(replicate = index))
+    config <- run_config(engine$config, index)
     tryCatch(
       srvm_rejuvenate_cpp(config, engine$x, engine$y, state),
       "C++Error" = function(error) refuse_sampler(error, call)
@@ -322,18 +331,23 @@ sigma.kb_srvm <- function(object, ...) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return Named vector in units of the response: `(Intercept)` and, for each
 #'   training row that is a centre of some particle, its number. The posterior
-#'   mean of f is the intercept plus the sum of coefficients times kernel.
+#'   mean of f is the intercept plus the sum of coefficients times kernel. Where
+#'   several kernels are averaged, each has coefficients of its own, with names
+#'   such as `"2:14"`: kernel 2 at row 14.
 #' @export
 coef.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   pool <- srvm_pool(object)
   beta <- srvm_mean_coefficients(object, pool)
   scaling <- object$settings$scaling
+  centre <- pool$rows[beta$candidates]
+  if (is_averaged(object)) {
+    kernel <- candidate_kernels(object, beta$candidates, pool)
+    centre <- paste0(kernel, ":", centre, recycle0 = TRUE)
+  }
   c(
     "(Intercept)" = unscale_mean(scaling, beta$intercept),
-    stats::setNames(
-      unscale_sd(scaling, beta$values), pool$rows[beta$candidates]
-    )
+    stats::setNames(unscale_sd(scaling, beta$values), centre)
   )
 }
 

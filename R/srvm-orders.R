@@ -80,8 +80,9 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   at <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
   fit <- unordered_fit(object, draw_seed(seed))
   engine <- orders_engine(fit, orders)
+  states <- vector("list", orders * n_kernels(fit$settings))
   out <- tryCatch(
-    run_engine(engine, vector("list", orders), fit$control, progress),
+    run_engine(engine, states, fit$control, progress),
     "C++Error" = function(error) refuse_sampler(error, call)
   )
   gather_orders(fit, engine, out, at, call)
@@ -90,12 +91,14 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
 #' From what the loop returns to the spread over the orders that are finished
 #' @noRd
 gather_orders <- function(fit, engine, out, at, call) {
-  done <- which(vapply(out$states, state_time, 0L) == fit$time)
-  asked <- length(out$states)
+  fit$runs <- out$states
+  done <- which(replicate_times(fit) == fit$time)
+  groups <- run_groups(fit)
+  asked <- length(groups)
   report_orders(out$status, length(done), asked, call)
   fits <- lapply(done, function(i) {
     fit$sequence <- engine$orders[[i]]
-    fit$runs <- out$states[i]
+    fit$runs <- out$states[groups[[i]]]
     fit
   })
   new_order_spread(fits, done, at, asked, out$status)
@@ -130,7 +133,8 @@ orders_engine <- function(fit, orders) {
 
 #' @export
 engine_open.kb_engine_orders <- function(engine, index, state) {
-  rows <- engine$orders[[index]]
+  kernels <- n_kernels(engine$config)
+  rows <- engine$orders[[(index - 1) %/% kernels + 1]]
   engine$x <- engine$x[rows, , drop = FALSE]
   engine$y <- engine$y[rows]
   engine_open.kb_engine_srvm(engine, index, state)
@@ -165,7 +169,9 @@ new_order_spread <- function(fits, done, at, asked, status) {
   }, numeric(nrow(x)))
   predictions <- matrix(predictions, nrow(x), length(fits))
   lines <- do.call(rbind, Map(order_line, fits, done))
-  variance <- vapply(fits, function(fit) fit$runs[[1]]$relative_variance, 0)
+  variance <- vapply(fits, function(fit) {
+    mean_variance(fit$runs, run_log_prior(fit, fit$runs))
+  }, 0)
   structure(
     list(
       orders = lines, sd_log_evidence = stats::sd(lines$log_evidence),

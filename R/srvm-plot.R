@@ -12,11 +12,15 @@
 #'   rows.
 #' * `"evidence"`: log evidence against rows.
 #' * `"centres"`: posterior probability of each row to be a centre.
+#' * `"kernels"`: posterior over kernels, with bars of two standard errors, and
+#'   their prior, see [kernel_posterior()]; `"kernel_path"`: the same against
+#'   rows.
 #' * `"trace"`: posterior means of k and of the noise standard deviation
-#'   against rows, a line each replicate. For batch fits: k and the noise
-#'   standard deviation at each kept iteration, a line a chain.
+#'   against rows, a line each replicate and kernel. For batch fits: k and the
+#'   noise standard deviation at each kept iteration, a line a chain.
 #'
-#' `"ess"` and `"evidence"` are not defined for batch fits.
+#' `"ess"`, `"evidence"`, `"kernels"` and `"kernel_path"` are not defined for
+#' batch fits.
 #' @param level Probability inside bands and intervals, for `"fit"`.
 #' @param n Number of points of a curve.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
@@ -34,13 +38,14 @@
 #' @export
 plot.kb_srvm <- function(x,
                          type = c(
-                           "fit", "ess", "k", "evidence", "centres", "trace"
+                           "fit", "ess", "k", "evidence", "centres", "trace",
+                           "kernels", "kernel_path"
                          ),
                          level = 0.9, n = 200, ...) {
   check_plot_dots(list(...))
-  type <- check_choice(
-    type, c("fit", "ess", "k", "evidence", "centres", "trace")
-  )
+  type <- check_choice(type, c(
+    "fit", "ess", "k", "evidence", "centres", "trace", "kernels", "kernel_path"
+  ))
   level <- check_number(level, 0, 1, open = TRUE)
   n <- check_count(n, 2)
   if (x$time == 0) {
@@ -49,7 +54,7 @@ plot.kb_srvm <- function(x,
     )
   }
   batch <- inherits(x, "kb_srvm_mcmc")
-  if (batch && type %in% c("ess", "evidence")) {
+  if (batch && type %in% c("ess", "evidence", "kernels", "kernel_path")) {
     refuse_batch(
       paste0("plot(type = \"", type, "\")"), "It shows the sequential sampler"
     )
@@ -60,6 +65,8 @@ plot.kb_srvm <- function(x,
     k = plot_k(x, srvm_prior_k(x), "centres", ...),
     evidence = plot_evidence(x, ...),
     centres = plot_centres(x, ...),
+    kernels = plot_kernels(x, ...),
+    kernel_path = plot_kernel_path(x, ...),
     trace = if (batch) {
       plot_chains(x, c(k = "k", sigma = "noise sd"), ...)
     } else {
@@ -81,7 +88,7 @@ path_label <- function(unit) if (unit == "row") "rows taken in" else unit
 #' @noRd
 plot_ess <- function(x, ..., unit = "row") {
   path <- ess(x)
-  size <- particles_by_row(fit_runs(x))
+  size <- particles_by_row(x)
   base_plot(list(
     x = seq_len(nrow(path)), y = path$ess, type = path_type(x),
     ylim = c(0, max(size)), xlab = path_label(unit),

@@ -4,9 +4,12 @@
 #' The particles of the runs that went furthest, pooled with weights
 #' proportional to their evidence
 #'
+#' With several kernels a candidate is a point with a kernel: those of the first
+#' kernel come first, then those of the second.
+#'
 #' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
-#'   in a state), `draws`, `weights` (sum to 1), `rows` (the training row, in
-#'   the order given, of each candidate).
+#'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
+#'   number), `rows` (the training row, in the order given, of each candidate).
 #' @noRd
 srvm_pool <- function(fit, call = rlang::caller_env()) {
   runs <- fit_runs(fit, call = call)
@@ -19,27 +22,35 @@ srvm_pool <- function(fit, call = rlang::caller_env()) {
   )
   # The scaled form integrates the noise out: a state has none of its own.
   scaled <- is_scaled(fit$settings)
+  rows <- fit$sequence[runs[[1]]$candidate_rows]
+  k <- glue("k")
+  sets <- glue("sets")
+  kernel <- rep(run_kernels(fit, runs), lengths(lapply(runs, `[[`, "k")))
+  if (is_averaged(fit)) {
+    sets <- sets + rep((kernel - 1L) * length(rows), k)
+    rows <- rep(rows, n_kernels(fit$settings))
+  }
   list(
-    k = glue("k"), sets = glue("sets"),
+    k = k, sets = sets, kernel = kernel,
     noise = if (scaled) draws$noise else glue("noise"),
     coef = glue("coef"), factor = glue("factor"), z = glue("z"),
     draws = draws, weights = particle_weights(fit, runs),
-    rows = fit$sequence[runs[[1]]$candidate_rows]
+    rows = rows
   )
 }
 
 #' @export
 fit_runs.kb_srvm <- function(fit, call = rlang::caller_env()) {
-  at_time <- vapply(fit$runs, function(run) {
-    !is.null(run) && run$time == fit$time
-  }, TRUE)
-  if (!any(at_time)) {
+  at_time <- which(replicate_times(fit) == fit$time)
+  if (length(at_time) == 0) {
+    all <- if (is_averaged(fit)) " with every kernel" else ""
     kb_abort(c(
-      "The fit was stopped before it took in a row: it has no posterior yet.",
+      "The fit was stopped before it took in a row{all}: it has no posterior
+       yet.",
       i = "{.code update(fit)} continues it."
     ), "not_defined", call = call)
   }
-  fit$runs[at_time]
+  fit$runs[unlist(run_groups(fit)[at_time])]
 }
 
 #' Normalised weights of all particles of these runs
@@ -48,14 +59,15 @@ particle_weights <- function(fit, runs) UseMethod("particle_weights")
 
 #' @export
 particle_weights.kb_srvm <- function(fit, runs) {
-  share <- evidence_share(runs)
+  share <- evidence_share(runs, run_log_prior(fit, runs))
   weights <- unlist(Map(function(run, s) s * run$weights, runs, share))
   weights / sum(weights)
 }
 
+#' @param log_prior Of each run, see `run_log_prior()`.
 #' @noRd
-evidence_share <- function(runs) {
-  log_z <- vapply(runs, `[[`, 0, "log_evidence")
+evidence_share <- function(runs, log_prior = 0) {
+  log_z <- vapply(runs, `[[`, 0, "log_evidence") + log_prior
   share <- exp(log_z - max(log_z))
   share / sum(share)
 }
@@ -126,12 +138,29 @@ srvm_values <- function(fit, x, candidates, pool) {
   if (length(candidates) == 0 || nrow(x) == 0) {
     return(matrix(0, nrow(x), length(candidates)))
   }
-  settings <- fit$settings
-  centres <- fit$data$x[pool$rows[candidates], , drop = FALSE]
-  kernel_matrix(
-    settings$kernel, scaling_x(settings$scaling, x),
-    scaling_x(settings$scaling, centres)
+  scaling <- fit$settings$scaling
+  kernels <- settings_kernels(fit$settings)
+  x <- scaling_x(scaling, x)
+  centres <- scaling_x(
+    scaling, fit$data$x[pool$rows[candidates], , drop = FALSE]
   )
+  if (length(kernels) == 1) {
+    return(kernel_matrix(kernels[[1]], x, centres))
+  }
+  out <- matrix(0, nrow(x), length(candidates))
+  of_kernel <- candidate_kernels(fit, candidates, pool)
+  for (h in unique(of_kernel)) {
+    own <- of_kernel == h
+    out[, own] <- kernel_matrix(kernels[[h]], x, centres[own, , drop = FALSE])
+  }
+  out
+}
+
+#' The kernel, by number, that candidates of a pool belong to
+#' @noRd
+candidate_kernels <- function(fit, candidates, pool) {
+  points <- length(pool$rows) %/% n_kernels(fit$settings)
+  (candidates - 1L) %/% points + 1L
 }
 
 #' Posterior mean of f at complete rows, in the response's units

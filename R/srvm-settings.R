@@ -4,29 +4,26 @@
 
 #' All that the data freeze at the first call
 #' @noRd
-srvm_settings <- function(mould, kernel, prior, scale, intercept, call) {
-  check_kernel(kernel, call = call)
+srvm_settings <- function(mould, kernel, prior, scale, intercept, can_average,
+                          call) {
   check_class(prior, "kb_srvm_prior", "`srvm_prior()`", call = call)
   scale <- check_flag(scale, call = call)
   intercept <- check_flag(intercept, call = call)
-  if (!kernel_is_builtin(kernel)) {
-    kb_abort(c(
-      "{.arg kernel} must be built in: {.fn srvm} evaluates it in C++ as the
-       data come in.",
-      x = "It has a part made by {.fn kernel_custom}."
-    ), "argument", argument = "kernel", call = call)
-  }
+  if (is.null(kernel)) kernel <- default_kernel(prior, can_average)
   scaling <- scaling_learn(mould$x, mould$y, scale)
   if (!scale) warn_offset(mould$y, call)
   x <- scaling_x(scaling, mould$x)
   y <- scaling_y(scaling, mould$y)
-  check_kernel_dimension(kernel, ncol(x), call = call)
+  kernel <- srvm_kernels(kernel, x, call)
+  prior$kernels <- kernel_prior_resolve(
+    prior$kernels, n_kernels(list(kernel = kernel)), call
+  )
   limits <- variance_limits(y, prior$scaled)
   check_fixed(prior, "noise", limits, call)
   check_fixed(prior, "coef", limits, call)
   structure(
     list(
-      kernel = kernel_resolve(kernel, x), prior = prior_resolve(prior, y),
+      kernel = kernel, prior = prior_resolve(prior, y),
       scale = scale, scaling = scaling, intercept = intercept,
       limits = limits,
       # Squares of y lose digits when its mean is far from 0.
@@ -106,6 +103,8 @@ reference_settings <- function(reference, mould, call) {
 #'   ratio (default `ig(1, 50)`), and the noise variance is integrated out of
 #'   every weight. It is another prior: its evidence is not that of the plain
 #'   form.
+#' @param kernels Prior weights of the kernels that [srvm()] averages over:
+#'   positive numbers, one a kernel, in any unit. `NULL`: all equal.
 #'
 #' @details
 #' A rate with a gamma prior is integrated out exactly: p(k) is then negative
@@ -130,8 +129,9 @@ reference_settings <- function(reference, mould, call) {
 #' srvm_prior(lambda = 5, noise = fixed(0.01))
 #' srvm_prior(lambda = lambda_gamma(2, 0.1))
 #' @export
-srvm_prior <- function(lambda = "learn", kmax = 100, centres = c("subset", "iid"),
-                       noise = NULL, coef = NULL, scaled = FALSE) {
+srvm_prior <- function(lambda = "learn", kmax = 100,
+                       centres = c("subset", "iid"), noise = NULL,
+                       coef = NULL, scaled = FALSE, kernels = NULL) {
   scaled <- check_flag(scaled)
   if (scaled && inherits(noise, "kb_fixed")) {
     kb_abort(c(
@@ -149,7 +149,8 @@ srvm_prior <- function(lambda = "learn", kmax = 100, centres = c("subset", "iid"
       centres = check_choice(centres, c("subset", "iid")),
       noise = if (!is.null(noise)) check_variance_prior(noise),
       coef = if (!is.null(coef)) check_variance_prior(coef),
-      scaled = scaled
+      scaled = scaled,
+      kernels = if (!is.null(kernels)) check_kernel_weights(kernels)
     ),
     class = "kb_srvm_prior"
   )

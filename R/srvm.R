@@ -32,6 +32,32 @@
 #' posterior, however many particles there are: on small problems the
 #' probabilities of sets are off by .1 to .5 in total variation.
 #'
+#' @section Several kernels:
+#' A list of kernels is averaged over: each has a filter of its own, with
+#' `particles` particles, and all see the same rows in the same order. The
+#' estimates of their evidence give the posterior \eqn{p(h | y) \propto p(h)
+#' \hat{Z}_h} over kernels, row by row ([kernel_posterior()]), and everything
+#' that the fit answers is an average with these weights: predictions, densities
+#' and draws of the mixture, `evidence()` of the average, whose path holds the
+#' log densities of the averaged one-step predictions. What converges to the
+#' exact posterior as `particles` grows is the average; its Monte Carlo error
+#' includes that of the weights. The prior weights p(h) are equal unless
+#' `srvm_prior(kernels = )` gives others.
+#'
+#' A bandwidth `"learn"`, as in `kernel_gaussian("learn")` or
+#' `kernel_matern("learn") + 1`, stands for five kernels with 1/8, 1/4, 1/2, 1
+#' and 2 times the median distance ([bandwidth_median()]) as their bandwidth.
+#' The list is fixed at the first call, as are scaling and priors. Time and
+#' memory grow with the number of kernels; on the workers of a future plan the
+#' kernels run at the same time.
+#'
+#' A replicate of `smc_control(replicates = )` is one filter for each kernel.
+#' They advance in turn, so that an interrupt or a time limit finds all of them
+#' at the same row; only replicates whose filters are at the same row count, as
+#' an average over some of the kernels would be another posterior. On workers
+#' filters do not wait for each other: a fit that was stopped there may have no
+#' posterior before `update()` has continued it.
+#'
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
 #' reversible-jump Markov chains: each iteration tries `n_moves` births, deaths
@@ -45,8 +71,8 @@
 #' R-hat and effective sample sizes.
 #'
 #' @section Order, scaling and what is frozen:
-#' All that is computed from the data (the scaling, the median bandwidth, the
-#' default priors) is computed at the first call and kept by `update()`. Fits
+#' All that is computed from the data (the scaling, the bandwidths, the default
+#' priors) is computed at the first call and kept by `update()`. Fits
 #' that share these settings through `reference` and take rows in the order
 #' given are identical however the rows are split over calls.
 #'
@@ -56,9 +82,12 @@
 #' @param y Numeric response, one value a row of `x`.
 #' @param formula,data A formula such as `y ~ .` and the data frame it is
 #'   evaluated in.
-#' @param kernel A kernel, see [kb_kernels]; bandwidths are in the units of
-#'   the standardised predictors if `scale = TRUE`. Custom kernels cannot be
-#'   used here: columns are evaluated as the data come in.
+#' @param kernel A kernel, see [kb_kernels], or a list of kernels to average
+#'   over, see below; bandwidths are in the units of the standardised predictors
+#'   if `scale = TRUE`. `NULL`: `kernel_gaussian("learn")`, an average over five
+#'   bandwidths, or `kernel_gaussian("median")` where kernels cannot be averaged
+#'   (`method = "mcmc"`, `proposal = "paper"`, improper priors). Custom kernels
+#'   cannot be used here: columns are evaluated as the data come in.
 #' @param prior Prior, see [srvm_prior()].
 #' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
 #'   sampler.
@@ -81,8 +110,9 @@
 #'
 #' @return An object of class `kb_srvm` and `kb_fit`: a list of plain R data
 #'   with, among others, `settings` (all that was frozen), `runs` (one state a
-#'   replicate or chain), `seed`, `status` (`"complete"`, `"interrupted"` or
-#'   `"time_limit"`) and `time` (rows taken in). It can be saved with
+#'   replicate or chain; with several kernels one for each kernel of the first
+#'   replicate, then of the second), `seed`, `status` (`"complete"`,
+#'   `"interrupted"` or `"time_limit"`) and `time` (rows taken in). It can be saved with
 #'   [saveRDS()] and used in another session. Methods: `print`, `summary`,
 #'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
 #'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
@@ -93,7 +123,9 @@
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of
 #' its own, e.g. `kb_error_argument`, `kb_error_missing`,
-#' `kb_error_infinite`, `kb_error_outcome`. An interrupt or a time limit gives
+#' `kb_error_infinite`, `kb_error_outcome`. Several kernels, or one to learn,
+#' are refused (`kb_error_argument`) where there is no evidence to weight them
+#' by. An interrupt or a time limit gives
 #' a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit of
 #' the rows or iterations so far, which `update()` continues.
 #' `proposal = "paper"` warns with class `kb_warning_inexact`,
@@ -109,11 +141,9 @@
 #'
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
-#' fit <- srvm(y ~ x, data,
-#'   kernel = kernel_gaussian(0.2), control = smc_control(particles = 100),
-#'   seed = 1
-#' )
+#' fit <- srvm(y ~ x, data, control = smc_control(particles = 100), seed = 1)
 #' fit
+#' kernel_posterior(fit)
 #' predict(fit, data.frame(x = c(-5, 0, 5)), interval = "credible")
 #' plot(fit)
 #' @export
@@ -124,7 +154,7 @@ srvm.default <- function(x, ...) refuse_data(x, missing(x))
 
 #' @rdname srvm
 #' @export
-srvm.formula <- function(formula, data, kernel = kernel_gaussian(),
+srvm.formula <- function(formula, data, kernel = NULL,
                          prior = srvm_prior(), method = c("smc", "mcmc"),
                          control = NULL,
                          order = c("given", "random"), scale = TRUE,
@@ -143,7 +173,7 @@ srvm.formula <- function(formula, data, kernel = kernel_gaussian(),
 
 #' @rdname srvm
 #' @export
-srvm.matrix <- function(x, y, kernel = kernel_gaussian(),
+srvm.matrix <- function(x, y, kernel = NULL,
                         prior = srvm_prior(), method = c("smc", "mcmc"),
                         control = NULL,
                         order = c("given", "random"), scale = TRUE,
@@ -184,11 +214,13 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   seed <- draw_seed(seed, call = call)
   batch <- method == "mcmc"
   settings <- if (is.null(reference)) {
-    srvm_settings(mould, kernel, prior, scale, intercept, call)
+    can_average <- !batch && control$proposal != "paper"
+    srvm_settings(mould, kernel, prior, scale, intercept, can_average, call)
   } else {
     reference_settings(reference, mould, call)
   }
   check_printed_weights(control, settings$prior, call)
+  refuse_average(settings, method, control, call)
   warn_inexact(control, call)
   warn_improper(settings$prior, call)
   n <- nrow(mould$x)
@@ -199,7 +231,11 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
       data = list(x = mould$x, y = mould$y),
       sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
       seed = seed,
-      runs = vector("list", if (batch) control$chains else control$replicates),
+      runs = vector("list", if (batch) {
+        control$chains
+      } else {
+        control$replicates * n_kernels(settings)
+      }),
       time = 0L, status = "started", seconds = 0
     ),
     class = c(if (batch) c("kb_srvm_mcmc", "kb_mcmc"), "kb_srvm", "kb_fit")
@@ -237,12 +273,12 @@ check_srvm_control <- function(control, method, call) {
 
 # What the sequential sampler does in its own way: see srvm-mcmc.R for the other.
 
-#' Its time is that of the runs that went furthest
+#' Its time is that of the replicates that went furthest
 #' @export
 #' @noRd
 finish_fit.kb_srvm <- function(fit, states, seconds) {
   fit$runs <- states
-  fit$time <- max(vapply(states, state_time, 0L))
+  fit$time <- max(0L, replicate_times(fit), na.rm = TRUE)
   fit$status <- if (is_complete(fit)) "complete" else "interrupted"
   fit$seconds <- seconds
   fit
@@ -304,8 +340,8 @@ warn_status.kb_srvm <- function(fit, call) {
     return(invisible())
   }
   reason <- c(interrupted = "interrupted", time_limit = "out of time")
-  runs <- vapply(fit$runs, state_time, 0L)
-  done <- sum(runs == nrow(fit$data$x))
+  runs <- replicate_times(fit)
+  done <- sum(runs == nrow(fit$data$x), na.rm = TRUE)
   kb_warn(c(
     "Stopped after row {fit$time} of {nrow(fit$data$x)}:
      {reason[[fit$status]]}.",

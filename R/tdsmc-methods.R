@@ -104,15 +104,11 @@ evidence.kb_tdsmc <- function(object, ...) {
   runs <- fit_runs(object)
   log_z <- vapply(runs, `[[`, 0, "log_evidence")
   share <- evidence_share(runs)
-  increments <- vapply(
-    runs, function(run) run$path$log_increment, numeric(object$time)
-  )
-  path <- log_mean_paths(matrix(increments, object$time))
-  variance <- vapply(runs, `[[`, 0, "relative_variance")
+  path <- log_mean_paths(evidence_paths(runs, object$time))
   structure(
     list(
       log_evidence = log_mean_exp(log_z),
-      mc_se = standard_error(sum(share^2 * variance)),
+      mc_se = standard_error(mean_variance(runs)),
       mc_se_replicates = replicate_se(share), replicates = log_z,
       note = low_ess_note(ess(object)$fraction, seq_len(object$time), "step"),
       path = data.frame(

@@ -42,6 +42,7 @@ long_fit <- local({
     key <- as.character(replicates)
     if (is.null(fits[[key]])) {
       fits[[key]] <<- srvm(y ~ x, long_data(),
+        kernel = kernel_gaussian(),
         control = long_control(replicates = replicates), seed = 1,
         progress = FALSE
       )

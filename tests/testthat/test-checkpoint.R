@@ -6,7 +6,7 @@ new_file <- function(frame = parent.frame()) {
 
 checkpointed <- function(file, ..., rows = 30, progress = FALSE) {
   srvm(y ~ x, sim_sinc(rows, seed = 1),
-    control = smc_control(
+    kernel = kernel_gaussian(), control = smc_control(
       particles = 50, n_moves = 2, checkpoint = file, ...
     ),
     seed = 1, progress = progress
@@ -202,7 +202,9 @@ kill_half_way <- function(file, replicates, plan = NULL, attempts = 3) {
     function(control, plan) {
       library(kernelbayes)
       if (!is.null(plan)) future::plan(plan, workers = 2)
-      srvm(y ~ x, sim_sinc(400, seed = 1), control = control, seed = 1)
+      srvm(y ~ x, sim_sinc(400, seed = 1),
+        kernel = kernel_gaussian(), control = control, seed = 1
+      )
     },
     long_control(
       replicates = replicates, checkpoint = file, checkpoint_every = 0.05

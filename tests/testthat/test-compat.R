@@ -3,6 +3,10 @@
 data <- sim_sinc(30, seed = 51)
 new <- data.frame(x = c(-6, 0.2, 3), y = c(0, 1, 0))
 quick <- smc_control(particles = 40, n_moves = 2)
+#' Fits of one kernel
+srvm <- function(..., kernel = kernel_gaussian()) {
+  kernelbayes::srvm(..., kernel = kernel)
+}
 line <- srvm(y ~ x, data, control = quick, seed = 1)
 xy <- srvm(data$x, data$y, control = quick, seed = 1)
 bare <- srvm(y ~ x, data, control = quick, seed = 1, intercept = FALSE)

@@ -116,6 +116,46 @@ test_that("runs follow one another in order, each to its end", {
   expect_identical(out$states, lapply(1:3, toy_end, total = 10))
 })
 
+test_that("runs of a group advance in turn, those that are behind first", {
+  grouped <- function(...) {
+    engine <- toy(...)
+    class(engine) <- c("kb_engine_toy_pairs", class(engine))
+    engine
+  }
+  registerS3method("engine_groups", "kb_engine_toy_pairs",
+    function(engine, n_runs) list(1:2, 3:4), asNamespace("kernelbayes")
+  )
+  out <- run_toy(grouped(50), 4)
+  expect_identical(out$states, lapply(1:4, toy_end, total = 50))
+  expect_identical(out$status, "complete")
+  # Out of time both runs of a pair are at one place; the next has not begun.
+  out <- run_toy(grouped(1e5, 0.001), 4, time_limit = 0.1)
+  expect_identical(out$status, "time_limit")
+  expect_identical(out$states[[1]]$done, out$states[[2]]$done)
+  expect_identical(out$states[3:4], list(NULL, NULL))
+  # From different places they meet, then stay together.
+  engine <- grouped(40)
+  out <- run_toy(engine, states = list(
+    toy_end(30), toy_end(7, 2), toy_end(40, 3), NULL
+  ))
+  expect_identical(out$states, lapply(1:4, toy_end, total = 40))
+  chunks <- cumsum(engine$log$chunks)
+  expect_identical(chunks[[which(chunks >= 23)[[1]]]], 23)
+  expect_identical(engine$log$closed, c(1, 2, 3, 4))
+  # Checkpoints have all runs.
+  seen <- list()
+  save <- function(states) seen[[length(seen) + 1]] <<- states
+  run_toy(grouped(100, 0.001), 4,
+    checkpoint = "file", checkpoint_every = 0.02, save = save
+  )
+  done <- vapply(seen, function(states) {
+    vapply(states, function(s) if (is.null(s)) 0 else s$done, 0)
+  }, numeric(4))
+  expect_identical(done[1, ], done[2, ])
+  expect_identical(done[3, ], done[4, ])
+  expect_gt(ncol(done), 4)
+})
+
 test_that("runs that are complete are left as they are", {
   engine <- toy(10)
   states <- list(toy_end(10, 1), NULL, toy_end(10, 3))
@@ -320,7 +360,7 @@ test_that("an interrupt while a checkpoint is written loses nothing", {
 test_that("srvm() out of time gives a fit that can be used and continued", {
   expect_warning(
     part <- suppressWarnings(srvm(y ~ x, long_data(),
-      control = long_control(time_limit = 0.05), seed = 1, progress = FALSE
+      kernel = kernel_gaussian(), control = long_control(time_limit = 0.05), seed = 1, progress = FALSE
     ), classes = "kb_warning_low_ess"),
     class = "kb_warning_time_limit"
   )
@@ -386,7 +426,7 @@ test_that("workers keep the time limit when there are more runs than workers", {
   local_workers()
   expect_warning(
     part <- srvm(y ~ x, long_data(3000),
-      control = long_control(replicates = 4, time_limit = 0.5), seed = 1,
+      kernel = kernel_gaussian(), control = long_control(replicates = 4, time_limit = 0.5), seed = 1,
       progress = FALSE
     ),
     class = "kb_warning_time_limit"
@@ -435,7 +475,7 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
       )
       out
     },
-    returned, list(seed = 1, ...), plan, continue, n,
+    returned, list(kernel = kernel_gaussian(), seed = 1, ...), plan, continue, n,
     background = TRUE
   )
 }
@@ -571,6 +611,7 @@ test_that("an interrupt while work goes out to workers loses nothing", {
 
 quick_fit <- function(progress, replicates = 1) {
   srvm(y ~ x, sim_sinc(60, seed = 1),
+    kernel = kernel_gaussian(),
     control = long_control(replicates = replicates), seed = 1,
     progress = progress
   )
@@ -600,7 +641,7 @@ test_that("the runs of a lost worker are finished without it, which is told", {
   classes <- character()
   fit <- withCallingHandlers(
     srvm(y ~ x, long_data(),
-      control = long_control(
+      kernel = kernel_gaussian(), control = long_control(
         replicates = 2, checkpoint = file, checkpoint_every = 0.2
       ),
       seed = 1, progress = FALSE

@@ -228,8 +228,10 @@ test_that("a seed leaves R's generator untouched", {
 # Replicates and workers ------------------------------------------------------
 
 test_that("replicates are independent runs that do not depend on each other", {
-  one <- fit_sinc()
-  three <- fit_sinc(control = small(replicates = 3))
+  one <- fit_sinc(kernel = kernel_gaussian())
+  three <- fit_sinc(
+    kernel = kernel_gaussian(), control = small(replicates = 3)
+  )
   expect_identical(plain_fit(three)$runs[1], plain_fit(one)$runs)
   sets <- lapply(three$runs, `[[`, "log_evidence")
   expect_identical(anyDuplicated(sets), 0L)
@@ -287,7 +289,7 @@ test_that("a fit holds no pointers and no environments", {
   expect_identical(find_handles(fit_engine(fit_sinc())), NULL)
   # The check finds what it looks for.
   pointer <- srvm_open_cpp(
-    c(fit_engine(fit_sinc())$config, list(replicate = 1L)),
+    run_config(fit_engine(fit_sinc())$config, 1L),
     as.matrix(x), y, NULL
   )
   expect_length(find_handles(list(a = list(pointer))), 1)

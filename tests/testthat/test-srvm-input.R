@@ -216,7 +216,7 @@ test_that("duplicated rows are one candidate, at their first occurrence", {
 test_that("wide data are fine", {
   set.seed(3)
   x <- matrix(stats::rnorm(8 * 60), 8)
-  fit <- small(x, 1:8)
+  fit <- small(x, 1:8, kernel = kernel_gaussian())
   expect_sound(fit, 8)
   expect_identical(predict(fit, x), predict(fit))
   expect_lt(fit$settings$kernel$bandwidth, 20)
@@ -233,7 +233,9 @@ test_that("extremes of the prior and of the sampler are defined", {
   expect_lte(max(kernels(small(y ~ x, data,
     prior = srvm_prior(kmax = 2, centres = "iid")
   ))$k), 2)
-  single <- small(y ~ x, data, control = smc_control(particles = 1))
+  single <- small(y ~ x, data,
+    kernel = kernel_gaussian(), control = smc_control(particles = 1)
+  )
   expect_sound(single, 25)
   expect_true(is.na(evidence(single)$mc_se))
   expect_identical(nrow(kernels(single)), 1L)
@@ -253,6 +255,7 @@ test_that("extremes of the prior and of the sampler are defined", {
 
 test_that("replicates are runs of their own, pooled", {
   fit <- small(y ~ x, data,
+    kernel = kernel_gaussian(),
     control = smc_control(particles = 20, n_moves = 2, replicates = 3)
   )
   expect_sound(fit, 25)

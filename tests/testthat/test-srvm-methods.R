@@ -3,8 +3,9 @@
 data <- sim_sinc(30, seed = 41)
 quick <- smc_control(particles = 40, n_moves = 2)
 
-fit_small <- function(..., control = quick, seed = 1) {
-  srvm(..., control = control, seed = seed)
+fit_small <- function(..., kernel = kernel_gaussian(), control = quick,
+                      seed = 1) {
+  srvm(..., kernel = kernel, control = control, seed = seed)
 }
 
 line <- fit_small(y ~ x, data)
@@ -461,7 +462,9 @@ test_that("simulated responses have the moments of the posterior predictive", {
 test_that("update() in any split equals one shot", {
   for (order in list(c(30), c(10, 20), c(1, 1, 28), rep(6, 5))) {
     ends <- cumsum(order)
-    fit <- fit_small(y ~ x, data[seq_len(ends[[1]]), ], reference = line)
+    fit <- srvm(y ~ x, data[seq_len(ends[[1]]), ],
+      reference = line, control = quick, seed = 1
+    )
     for (i in seq_along(ends)[-1]) {
       fit <- update(fit, newdata = data[(ends[[i - 1]] + 1):ends[[i]], ])
     }

@@ -42,7 +42,9 @@ test_that("the log likelihood of the particles stays accurate", {
   # Against dense algebra on the data themselves, not on their Gram matrix.
   data <- sim_sinc(150, sd = 0.001, seed = 1)
   control <- smc_control(50, n_moves = 5)
-  one <- srvm(y ~ x, data, control = control, seed = 1)
+  one <- srvm(y ~ x, data,
+    kernel = kernel_gaussian(), control = control, seed = 1
+  )
   moments <- srvm_moments(one, one$data$x[1:5, , drop = FALSE], srvm_pool(one))
   pool <- srvm_pool(one)
   x <- scaling_x(one$settings$scaling, one$data$x)

@@ -166,9 +166,11 @@ test_that("what is drawn is what the type says", {
   observed <- drawn(plot(fit_small(y ~ x + f, data)))
   expect_true("C_abline" %in% observed)
   expect_false("C_polygon" %in% observed)
-  trace <- drawn(plot(fit, "trace"))
+  alone <- fit_small(y ~ x, data, kernel = kernel_gaussian())
+  trace <- drawn(plot(alone, "trace"))
   expect_identical(sum(trace == "C_plot_new"), 2L)
   three <- srvm(y ~ x, data, seed = 1,
+    kernel = kernel_gaussian(),
     control = smc_control(particles = 10, n_moves = 2, replicates = 3)
   )
   # A line a replicate in each of the two panels.

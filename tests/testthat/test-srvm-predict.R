@@ -66,6 +66,7 @@ expect_close <- function(object, expected, tolerance) {
 #' A fit in which nothing is random: no centres, both variances known
 intercept_only <- function(y, noise, coef, ...) {
   srvm(seq_along(y), y,
+    kernel = kernel_gaussian(),
     prior = srvm_prior(kmax = 0, noise = fixed(noise), coef = fixed(coef)),
     control = smc_control(particles = 5, n_moves = 0), seed = 1, ...
   )
@@ -266,6 +267,7 @@ test_that("extreme probabilities stay finite and in order", {
 
 test_that("draws are S x n, of the particles' posteriors", {
   fit <- srvm(y ~ x, data,
+    kernel = kernel_gaussian(),
     control = smc_control(particles = 2000, n_moves = 2), seed = 5
   )
   pool <- srvm_pool(fit)
@@ -290,7 +292,9 @@ test_that("draws are S x n, of the particles' posteriors", {
 })
 
 test_that("draws repeat under the fit's seed and any number can be asked", {
-  fit <- srvm(y ~ x, data, control = quick, seed = 5)
+  fit <- srvm(y ~ x, data,
+    kernel = kernel_gaussian(), control = quick, seed = 5
+  )
   all <- predict(fit, new, "draws")
   expect_identical(predict(fit, new, type = "draws"), all)
   expect_identical(predict(fit, new[3:4, ], "draws"), all[, 3:4])
@@ -313,7 +317,9 @@ test_that("draws repeat under the fit's seed and any number can be asked", {
 # Rows -------------------------------------------------------------------------
 
 test_that("rows with missing values are kept as NA, whatever the type", {
-  fit <- srvm(y ~ x, data, control = quick, seed = 1)
+  fit <- srvm(y ~ x, data,
+    kernel = kernel_gaussian(), control = quick, seed = 1
+  )
   holes <- new
   holes$x[c(2, 5)] <- NA
   holes$y[4] <- NA
@@ -335,7 +341,9 @@ test_that("rows with missing values are kept as NA, whatever the type", {
 })
 
 test_that("new rows may all be missing", {
-  fit <- srvm(y ~ x, data, control = quick, seed = 1)
+  fit <- srvm(y ~ x, data,
+    kernel = kernel_gaussian(), control = quick, seed = 1
+  )
   none <- data.frame(x = c(NA, NA), y = 1)
   expect_silent({
     expect_identical(predict(fit, none), c(NA_real_, NA_real_))

@@ -122,6 +122,7 @@ test_that("the standard error of the evidence is that of replicates", {
 test_that("the genealogy is counted as in the core", {
   # srvm() records the ancestors and what the core makes of them.
   fit <- few_particles(srvm(y ~ x, sim_sinc(40, seed = 1),
+    kernel = kernel_gaussian(),
     control = smc_control(40,
       n_moves = 0, ancestry = "full", resample_every_step = TRUE
     ), seed = 1

@@ -1,0 +1,402 @@
+# Several kernels in one srvm fit: each is a filter of its own (as many runs as
+# there are replicates), and answers are averages with weights p(h) Z-hat(h).
+
+# The grid ---------------------------------------------------------------------
+
+#' What `kernel = NULL` stands for: an average where there is an evidence
+#' @param can_average Does the sampler estimate it?
+#' @noRd
+default_kernel <- function(prior, can_average) {
+  kernel_gaussian(if (can_average && !is_improper(prior)) "learn" else "median")
+}
+
+#' The kernel of a fit, or the list of those to average over
+#' @param kernel A kernel or a list of them.
+#' @param x Points as the model sees them.
+#' @noRd
+srvm_kernels <- function(kernel, x, call) {
+  kernels <- check_kernels(kernel, call = call)
+  for (one in kernels) {
+    if (!kernel_is_builtin(one)) refuse_custom(call)
+    check_kernel_dimension(one, ncol(x), call = call)
+  }
+  kernels <- do.call(c, lapply(kernels, kernel_learn, x))
+  if (length(kernels) == 1) kernels[[1]] else kernels
+}
+
+#' Replace a bandwidth "learn" by those of the grid: a list of kernels
+#' @noRd
+kernel_learn <- function(kernel, x) {
+  if (!kernel_has(kernel, "learn")) {
+    return(list(kernel_resolve(kernel, x)))
+  }
+  lapply(bandwidth_median(x) * learn_factors, function(bandwidth) {
+    kernel_resolve(kernel_fill(kernel, "learn", bandwidth), x)
+  })
+}
+
+#' Multiples of the median distance: halving steps, as most functions vary over
+#' less than half the range of the points
+#' @noRd
+learn_factors <- 2^(-3:1)
+
+#' @noRd
+refuse_custom <- function(call) {
+  kb_abort(c(
+    "{.arg kernel} must be built in: {.fn srvm} evaluates it in C++ as the
+     data come in.",
+    x = "It has a part made by {.fn kernel_custom}."
+  ), "argument", argument = "kernel", call = call)
+}
+
+#' Several kernels need an evidence of each
+#' @noRd
+refuse_average <- function(settings, method, control, call) {
+  n <- n_kernels(settings)
+  if (n == 1) {
+    return(invisible())
+  }
+  problem <- if (method == "mcmc") {
+    "The batch sampler runs with one kernel."
+  } else if (control$proposal == "paper") {
+    "With {.code proposal = \"paper\"} there is no evidence to weight them by."
+  } else if (is_improper(settings$prior)) {
+    "With an improper prior there is no evidence to weight them by."
+  }
+  if (!is.null(problem)) {
+    kb_abort(c(
+      "{.arg kernel} must be a single kernel without a bandwidth to learn.",
+      x = paste("It stands for {n} kernels.", problem),
+      i = "{.code method = \"smc\"} with the default proposal and a proper prior
+           averages over kernels; {.fn kernel_posterior} of such a fit says
+           which of them is probable."
+    ), "argument", argument = "kernel", call = call)
+  }
+}
+
+#' Weights of kernels in a prior
+#' @noRd
+check_kernel_weights <- function(kernels, call = rlang::caller_env()) {
+  good <- is.numeric(kernels) && length(kernels) > 0 &&
+    all(is.finite(kernels) & kernels > 0)
+  if (!isTRUE(good)) {
+    bad_argument(kernels, "kernels", "positive finite numbers", call)
+  }
+  as.double(kernels)
+}
+
+#' Prior probabilities of the kernels
+#' @noRd
+kernel_prior_resolve <- function(weights, n, call) {
+  if (is.null(weights)) weights <- rep(1, n)
+  if (length(weights) != n) {
+    kb_abort(c(
+      "{.arg kernels} of {.arg prior} must have a weight for each kernel.",
+      x = "They are {length(weights)}, for {n} kernel{?s}."
+    ), "argument", argument = "prior", call = call)
+  }
+  weights / sum(weights)
+}
+
+#' The kernels of a fit: a list, of one where they are not averaged
+#' @noRd
+settings_kernels <- function(settings) {
+  kernel <- settings$kernel
+  if (is.null(kernel) || inherits(kernel, "kb_kernel")) list(kernel) else kernel
+}
+
+#' @noRd
+n_kernels <- function(settings) length(settings_kernels(settings))
+
+#' @noRd
+is_averaged <- function(fit) n_kernels(fit$settings) > 1
+
+# Runs -------------------------------------------------------------------------
+
+# A replicate is one run for each kernel, in the order of the kernels: run i is
+# of kernel (i - 1) %% n + 1. Only replicates whose runs are all at the fit's
+# time count, as an average that lacks kernels would be of another posterior.
+
+#' The indices of the runs of each replicate: a list
+#' @param runs Runs of whole replicates.
+#' @noRd
+run_groups <- function(fit, runs = fit$runs) {
+  group_runs(length(runs), n_kernels(fit$settings))
+}
+
+#' @noRd
+group_runs <- function(n_runs, n_kernels) {
+  runs <- seq_len(n_runs)
+  unname(split(runs, (runs - 1) %/% n_kernels))
+}
+
+#' The time of each replicate: NA while its runs differ or have not begun
+#' @noRd
+replicate_times <- function(fit) {
+  times <- vapply(fit$runs, function(run) {
+    if (is.null(run)) NA_integer_ else run$time
+  }, 0L)
+  vapply(run_groups(fit), function(group) {
+    own <- unique(times[group])
+    if (length(own) == 1) own else NA_integer_
+  }, 0L)
+}
+
+#' The core's configuration of one run: its kernel and its random numbers
+#' @noRd
+run_config <- function(config, index) {
+  kernels <- settings_kernels(config)
+  config$kernel <- kernels[[(index - 1) %% length(kernels) + 1]]
+  c(config, list(replicate = index))
+}
+
+#' The kernel of each of the runs that count, by number
+#' @noRd
+run_kernels <- function(fit, runs) {
+  rep_len(seq_len(n_kernels(fit$settings)), length(runs))
+}
+
+#' Log of the prior probability of each run's kernel, relative to an equal one
+#'
+#' The weight of a run is its evidence times this: 0 for a single kernel.
+#' @noRd
+run_log_prior <- function(fit, runs) {
+  if (!is_averaged(fit)) {
+    return(numeric(length(runs)))
+  }
+  prior <- fit$settings$prior$kernels
+  log(prior * length(prior))[run_kernels(fit, runs)]
+}
+
+#' Sums over replicates of numbers by row, averaged over kernels by their
+#' probabilities at that row
+#' @param values List, one vector a run.
+#' @noRd
+average_over_kernels <- function(fit, runs, values) {
+  if (is_averaged(fit)) {
+    p <- kernel_path(fit, runs)
+    kernel <- run_kernels(fit, runs)
+    values <- Map(function(value, h) value * p[, h], values, kernel)
+  }
+  Reduce(`+`, values)
+}
+
+#' Posterior of the kernels after each row: rows x kernels
+#' @noRd
+kernel_path <- function(fit, runs) {
+  logs <- evidence_paths(runs, fit$time)
+  logs <- sweep(logs, 2, run_log_prior(fit, runs), "+")
+  logs <- logs - apply(logs, 1, max)
+  sums <- t(rowsum(t(exp(logs)), run_kernels(fit, runs)))
+  unname(sums / rowSums(sums))
+}
+
+# The posterior over kernels ---------------------------------------------------
+
+#' The posterior over kernels
+#'
+#' A fit of [srvm()] with several kernels, or with a bandwidth to learn, is an
+#' average over them. Kernel h has the weight
+#' \deqn{p(h | y) \propto p(h) \hat{Z}_h,}
+#' its prior probability (see [srvm_prior()]) times the estimate of its evidence
+#' by its own particles. The estimate is unbiased, so that the probabilities
+#' converge to the exact ones as the number of particles grows; their Monte
+#' Carlo error is reported.
+#'
+#' @param object A fit of [srvm()].
+#' @param by_row `TRUE`: the probabilities after each row.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A data frame with a line a kernel, in the order given: `kernel` (as
+#'   text), `bandwidth` (in the units of the standardised predictors if
+#'   `scale = TRUE`; `NA` if it is not one number), `prior` (its probability
+#'   before the data), `log_evidence` (of the response in its own units) and its
+#'   Monte Carlo standard error `mc_se`, `probability` and its standard error
+#'   `probability_se`, to first order from those of the evidences (`NA` where
+#'   the estimate of a variance is negative). Standard errors are as good as
+#'   those of [evidence()], see there. A fit with one kernel has one line.
+#'
+#'   With `by_row = TRUE` a data frame with a line for each row of data in the
+#'   order they were taken in: `row`, and the probability of each kernel given
+#'   the rows up to this one in the columns `kernel1`, `kernel2` and so on.
+#' @section Errors: `kb_error_not_defined` for other objects, and for fits
+#'   whose runs estimate no evidence.
+#' @seealso [evidence()] for the evidence of the average.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = list(kernel_gaussian(0.2), kernel_laplace(0.5)),
+#'   control = smc_control(particles = 100), seed = 1
+#' )
+#' kernel_posterior(fit)
+#' tail(kernel_posterior(fit, by_row = TRUE), 3)
+#' plot(fit, type = "kernels")
+#' @export
+kernel_posterior <- function(object, ...) UseMethod("kernel_posterior")
+
+#' @export
+kernel_posterior.default <- function(object, ...) {
+  not_defined("kernel_posterior", object, of = "srvm")
+}
+
+#' @export
+kernel_posterior.kb_srvm_mcmc <- function(object, ...) {
+  refuse_batch("kernel_posterior()", "A batch fit has one kernel")
+}
+
+#' @rdname kernel_posterior
+#' @export
+kernel_posterior.kb_srvm <- function(object, by_row = FALSE, ...) {
+  check_no_dots(...)
+  by_row <- check_flag(by_row)
+  runs <- fit_runs(object)
+  if (by_row) {
+    path <- kernel_path(object, runs)
+    colnames(path) <- paste0("kernel", seq_len(ncol(path)))
+    return(data.frame(
+      row = utils::head(object$sequence, object$time), path
+    ))
+  }
+  kernels <- settings_kernels(object$settings)
+  each <- kernel_evidences(object, runs)
+  prior <- object$settings$prior$kernels
+  if (is.null(prior)) prior <- rep(1 / length(kernels), length(kernels))
+  log_p <- log(prior) + each$log_evidence
+  p <- exp(log_p - log_sum_exp(log_p))
+  data.frame(
+    kernel = vapply(kernels, format, ""),
+    bandwidth = vapply(kernels, single_bandwidth, 0), prior = prior,
+    log_evidence = each$log_evidence,
+    mc_se = vapply(each$variance, standard_error, 0),
+    probability = p, probability_se = probability_se(p, each$variance)
+  )
+}
+
+#' Log evidence of each kernel, in the response's units, and the relative
+#' variance of its estimate
+#' @noRd
+kernel_evidences <- function(fit, runs) {
+  units <- fit$time * log(fit$settings$scaling$y_scale)
+  by_kernel <- split(runs, run_kernels(fit, runs))
+  log_z <- vapply(by_kernel, function(runs) {
+    log_mean_exp(vapply(runs, `[[`, 0, "log_evidence"))
+  }, 0)
+  list(
+    log_evidence = unname(log_z) - units,
+    variance = unname(vapply(by_kernel, mean_variance, 0))
+  )
+}
+
+#' Relative variance of the weighted mean of the runs' evidences
+#' @param log_prior Of each run, see `run_log_prior()`.
+#' @noRd
+mean_variance <- function(runs, log_prior = 0) {
+  variance <- vapply(runs, `[[`, 0, "relative_variance")
+  sum(evidence_share(runs, log_prior)^2 * variance)
+}
+
+#' Standard errors of p(h) Z(h) / sum p Z, to first order: with v the relative
+#' variances of Z, p_h^2 [(1 - p_h)^2 v_h + sum_{j != h} p_j^2 v_j]
+#' @noRd
+probability_se <- function(p, v) {
+  if (length(p) == 1) {
+    return(0)
+  }
+  others <- sum(p^2 * v) - p^2 * v
+  vapply(p^2 * ((1 - p)^2 * v + others), standard_error, 0)
+}
+
+# Showing it -------------------------------------------------------------------
+
+#' The lines of print() on the kernel, or on the most probable ones
+#' @noRd
+describe_kernels <- function(x, most = 3) {
+  if (!is_averaged(x)) {
+    return(paste0("  kernel:       ", format(x$settings$kernel), "\n"))
+  }
+  table <- kernel_posterior(x)
+  top <- utils::head(order(-table$probability), most)
+  lines <- paste0(
+    "    ", format(round(table$probability[top], 3), nsmall = 3), " (se ",
+    format(round(table$probability_se[top], 3), nsmall = 3), ")  ",
+    vapply(table$kernel[top], shorten, "", most = 52), "\n"
+  )
+  paste0(
+    "  kernel:       average of ", nrow(table), ", by probability:\n",
+    paste(lines, collapse = "")
+  )
+}
+
+#' The table without what tells nothing, on one line a kernel
+#' @noRd
+print_kernels <- function(fit, digits) {
+  table <- kernel_posterior(fit)
+  name <- if (differ_in_bandwidth(fit)) "bandwidth" else "kernel"
+  table$kernel <- vapply(table$kernel, shorten, "", most = 36)
+  shown <- c(name, "log_evidence", "mc_se", "probability", "probability_se")
+  if (diff(range(table$prior)) > 1e-12) shown <- append(shown, "prior", 1)
+  table$log_evidence <- format(round(table$log_evidence, 2), nsmall = 2)
+  figures <- c("probability", "probability_se")
+  table[figures] <- lapply(table[figures], round, digits)
+  print(table[shown], digits = digits, row.names = FALSE)
+}
+
+#' Do the kernels of a fit differ in nothing but one bandwidth each?
+#' @noRd
+differ_in_bandwidth <- function(fit) {
+  kernels <- settings_kernels(fit$settings)
+  bandwidths <- vapply(kernels, single_bandwidth, 0)
+  rest <- lapply(kernels, function(kernel) kernel[names(kernel) != "bandwidth"])
+  !anyNA(bandwidths) && !anyDuplicated(bandwidths) && length(unique(rest)) == 1
+}
+
+#' Probabilities of the kernels with bars of two standard errors
+#' @noRd
+plot_kernels <- function(x, ...) {
+  table <- kernel_posterior(x)
+  by_number <- !differ_in_bandwidth(x)
+  at <- if (by_number) seq_len(nrow(table)) else table$bandwidth
+  reach <- 2 * ifelse(is.na(table$probability_se), 0, table$probability_se)
+  base_plot(list(
+    x = at, y = table$probability, type = "n", ylim = c(0, 1),
+    xlab = if (by_number) "kernel" else "bandwidth",
+    ylab = "probability", log = if (by_number) "" else "x",
+    xaxp = if (by_number) whole_ticks(nrow(table))
+  ), ...)
+  graphics::segments(at, 0, at, table$probability,
+    col = kb_colour("sky"), lwd = 6, lend = 1
+  )
+  graphics::segments(
+    at, pmax(table$probability - reach, 0),
+    at, pmin(table$probability + reach, 1),
+    col = kb_colour("blue"), lwd = 1.5
+  )
+  graphics::points(at, table$probability, pch = 16, col = kb_colour("blue"))
+  graphics::points(at, table$prior, pch = 4, col = kb_colour("grey"))
+  key_above(list(
+    "posterior, two se" = list(pch = 16, col = kb_colour("blue")),
+    prior = list(pch = 4, col = kb_colour("grey"))
+  ))
+}
+
+#' Probabilities of the kernels against rows
+#' @noRd
+plot_kernel_path <- function(x, ...) {
+  path <- as.matrix(kernel_posterior(x, by_row = TRUE)[-1])
+  kernels <- settings_kernels(x$settings)
+  colours <- grDevices::hcl.colors(length(kernels), "viridis", rev = TRUE)
+  base_plot(list(
+    x = seq_len(nrow(path)), y = path[, 1], type = "n", ylim = c(0, 1),
+    xlab = path_label("row"), ylab = "probability of the kernel"
+  ), ...)
+  graphics::matlines(seq_len(nrow(path)), path,
+    lty = 1, lwd = 1.5, col = colours, type = path_type(x), pch = 1
+  )
+  labels <- if (differ_in_bandwidth(x)) {
+    signif(vapply(kernels, single_bandwidth, 0), 2)
+  } else {
+    paste("kernel", seq_along(kernels))
+  }
+  entries <- lapply(colours, function(colour) list(col = colour, lwd = 1.5))
+  key_above(stats::setNames(entries, labels))
+}
