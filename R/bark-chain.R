@@ -13,20 +13,11 @@ fit_engine.kb_bark <- function(fit) {
         fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
-      y = bark_response(fit),
+      y = response_numbers(fit),
       weights = bark_weights(fit)
     ),
     class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
   )
-}
-
-#' The response as the model sees it
-#' @noRd
-bark_response <- function(fit) {
-  if (is_probit(fit)) {
-    return(class_signs(fit$data$y))
-  }
-  scaling_y(fit$settings$scaling, fit$data$y)
 }
 
 #' @noRd

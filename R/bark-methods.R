@@ -230,9 +230,9 @@ bark_n_scales <- function(fit, pool) {
   if (grepl("equal", fit$settings$prior$type)) pmin(d, 1) else d
 }
 
-#' Residuals of bark fits
+#' Residuals of srvm and bark fits
 #'
-#' @param object A fit of [bark()].
+#' @param object A fit of [srvm()] or [bark()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return A vector, one number a training row: the response less the
 #'   posterior mean of f; in probit models 0 or 1 (the second level) less the
@@ -246,6 +246,20 @@ residuals.kb_bark <- function(object, ...) {
   unname(y - stats::predict(object, type = "response"))
 }
 
+#' @rdname residuals.kb_bark
+#' @export
+residuals.kb_srvm <- residuals.kb_bark
+
+#' Draws of 0 and 1 as classes; numbers as they are
+#' @noRd
+class_draws <- function(fit, draws) {
+  if (is_probit(fit)) {
+    levels <- fit$mould$levels
+    draws[] <- lapply(draws, function(v) factor(levels[v + 1], levels))
+  }
+  draws
+}
+
 #' @export
 simulate.kb_bark <- function(object, nsim = 1, seed = NULL, ...) {
   check_no_dots(...)
@@ -256,11 +270,7 @@ simulate.kb_bark <- function(object, nsim = 1, seed = NULL, ...) {
     chosen <- sample.int(length(pool$m), nsim, TRUE)
     response_draws(object, rows, pool, chosen)
   })
-  out <- as.data.frame(t(y))
-  if (is_probit(object)) {
-    levels <- object$mould$levels
-    out[] <- lapply(out, function(v) factor(levels[v + 1], levels))
-  }
+  out <- class_draws(object, as.data.frame(t(y)))
   names(out) <- paste0("sim_", seq_len(nsim))
   attr(out, "seed") <- seed
   out

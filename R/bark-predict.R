@@ -74,7 +74,7 @@ predict.kb_bark <- function(object, newdata, type = NULL,
                             newy = NULL, ndraws = NULL, weights = NULL, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  type <- check_bark_type(object, type)
+  type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
   refuse_ignored(
     type, interval, c(
@@ -94,33 +94,17 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   }
 }
 
-#' @noRd
-check_bark_type <- function(fit, type, call = rlang::caller_env()) {
-  types <- if (is_probit(fit)) {
-    c("class", "prob", "response", "link", "draws", "log_score")
-  } else {
-    c("response", "quantile", "draws", "log_score")
-  }
-  if (is.null(type)) types[[1]] else check_choice(type, types, call = call)
-}
-
 #' The arguments that a type uses
 #' @noRd
 bark_arguments <- function(fit, type, interval) {
-  if (is_probit(fit)) {
-    # There is no noise whose variance a prediction interval could add.
-    banded <- if (interval != "prediction") "interval"
-    return(list(
-      prob = banded, response = banded, link = banded, draws = "ndraws",
-      log_score = "newy"
-    )[[type]])
+  noisy <- if (!is_probit(fit)) {
+    switch(type,
+      response = if (interval == "prediction") "weights",
+      quantile = if (interval != "credible") "weights",
+      log_score = "weights"
+    )
   }
-  noisy <- if (interval != "credible") "weights"
-  list(
-    response = c("interval", if (interval == "prediction") "weights"),
-    quantile = c("interval", "probs", noisy), draws = "ndraws",
-    log_score = c("newy", "weights")
-  )[[type]]
+  c(prediction_arguments(fit, type, interval), noisy)
 }
 
 # The mixture ------------------------------------------------------------------

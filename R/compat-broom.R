@@ -74,10 +74,28 @@ glance.kb_srvm <- function(x, ...) {
 #' @rdname tidy.kb_srvm
 #' @export
 augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
-                            interval = c("prediction", "credible"), ...) {
+                            interval = NULL, ...) {
   check_no_dots(...)
-  interval <- check_choice(interval, c("prediction", "credible"))
-  augment_fit(x, data, newdata, level, interval)
+  augment_regression(x, data, newdata, level, interval)
+}
+
+#' Regression or two classes, which have no prediction interval
+#' @noRd
+augment_regression <- function(x, data, newdata, level, interval,
+                               call = rlang::caller_env()) {
+  kinds <- c("prediction", "credible")
+  if (is_probit(x)) kinds <- "credible"
+  interval <- if (is.null(interval)) {
+    kinds[[1]]
+  } else {
+    check_choice(interval, kinds, call = call)
+  }
+  out <- augment_fit(x, data, newdata, level, interval, call)
+  if (is_probit(x)) {
+    levels <- x$mould$levels
+    out$.class <- factor(levels[1 + (out$.fitted > 0.5)], levels)
+  }
+  out
 }
 
 #' @noRd
@@ -210,19 +228,7 @@ glance.kb_bark <- function(x, ...) {
 augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = NULL, ...) {
   check_no_dots(...)
-  kinds <- c("prediction", "credible")
-  if (is_probit(x)) kinds <- "credible"
-  interval <- if (is.null(interval)) {
-    kinds[[1]]
-  } else {
-    check_choice(interval, kinds)
-  }
-  out <- augment_fit(x, data, newdata, level, interval)
-  if (is_probit(x)) {
-    levels <- x$mould$levels
-    out$.class <- factor(levels[1 + (out$.fitted > 0.5)], levels)
-  }
-  out
+  augment_regression(x, data, newdata, level, interval)
 }
 
 # kgs --------------------------------------------------------------------------

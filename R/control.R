@@ -65,6 +65,9 @@
 #' @param ancestry What to keep of the particles' history: a `"summary"` (their
 #'   number of distinct ancestors), the `"genealogy"` (indices of ancestors,
 #'   N integers a step) or the `"full"` states of every step.
+#' @param sweep_every Rows from one Gibbs sweep of coefficients and variances to
+#'   the next, at least 1. On a long stream the variances hardly change from row
+#'   to row, and a step without a sweep costs half or less.
 #'
 #' @return A list of class `kb_smc_control`.
 #' @section Errors: A setting outside its range is an error of class
@@ -96,8 +99,8 @@ smc_control <- function(particles = 250, n_moves = NULL,
                         ess_threshold = 0.5, replicates = 1, threads = 1,
                         resample_every_step = NULL, move_fraction = 0.25,
                         ancestry = c("summary", "genealogy", "full"),
-                        checkpoint = NULL, checkpoint_every = 60,
-                        time_limit = Inf) {
+                        sweep_every = 1, checkpoint = NULL,
+                        checkpoint_every = 60, time_limit = Inf) {
   proposal <- check_choice(proposal, c("adapted", "birth_death", "paper"))
   # The papers resample at every step and move particles in no other way.
   if (is.null(n_moves)) n_moves <- if (proposal == "paper") 0 else 10
@@ -117,7 +120,8 @@ smc_control <- function(particles = 250, n_moves = NULL,
     threads = check_count(threads, 1),
     resample_every_step = check_flag(resample_every_step),
     move_fraction = check_move_fraction(move_fraction),
-    ancestry = check_choice(ancestry, c("summary", "genealogy", "full"))
+    ancestry = check_choice(ancestry, c("summary", "genealogy", "full")),
+    sweep_every = check_count(sweep_every, 1)
   )
   run <- check_run(checkpoint, checkpoint_every, time_limit)
   structure(c(control, run), class = "kb_smc_control")

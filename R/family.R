@@ -44,3 +44,12 @@ family_outcome <- function(family) {
 
 #' @noRd
 is_probit <- function(fit) identical(fit$settings$family, "probit")
+
+#' The responses as the model sees them: classes are signs
+#' @noRd
+response_numbers <- function(fit) {
+  if (is_probit(fit)) {
+    return(class_signs(fit$data$y))
+  }
+  scaling_y(fit$settings$scaling, fit$data$y)
+}

@@ -24,6 +24,35 @@ posterior_draws <- function(fit, x, pool, chosen) UseMethod("posterior_draws")
 #' @noRd
 noise_variance <- function(fit, pool) UseMethod("noise_variance")
 
+# Types ----------------------------------------------------------------------
+
+#' @noRd
+check_prediction_type <- function(fit, type, call = rlang::caller_env()) {
+  types <- if (is_probit(fit)) {
+    c("class", "prob", "response", "link", "draws", "log_score")
+  } else {
+    c("response", "quantile", "draws", "log_score")
+  }
+  if (is.null(type)) types[[1]] else check_choice(type, types, call = call)
+}
+
+#' The arguments that a type uses
+#' @noRd
+prediction_arguments <- function(fit, type, interval) {
+  if (is_probit(fit)) {
+    # There is no noise whose variance a prediction interval could add.
+    banded <- if (interval != "prediction") "interval"
+    return(list(
+      prob = banded, response = banded, link = banded, draws = "ndraws",
+      log_score = "newy"
+    )[[type]])
+  }
+  list(
+    response = "interval", quantile = c("interval", "probs"),
+    draws = "ndraws", log_score = "newy"
+  )[[type]]
+}
+
 # Regression -------------------------------------------------------------------
 
 #' What `predict()` gives for a numeric response

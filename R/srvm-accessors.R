@@ -8,27 +8,47 @@ evidence.kb_srvm <- function(object, ...) {
   units <- log(object$settings$scaling$y_scale)
   log_prior <- run_log_prior(object, runs)
   log_z <- vapply(runs, `[[`, 0, "log_evidence") + log_prior
-  path <- log_mean_paths(evidence_paths(runs, object$time), log_prior) -
-    seq_len(object$time) * units
+  path <- predictive_path(object, runs, log_prior)
+  counted <- units * rows_counted(object)
   share <- evidence_share(runs, log_prior)
   replicates <- run_groups(object, runs)
   structure(
     list(
-      log_evidence = log_mean_exp(log_z) - object$time * units,
+      log_evidence = log_mean_exp(log_z) - counted,
       mc_se = standard_error(mean_variance(runs, log_prior)),
       mc_se_replicates = replicate_se(
         vapply(replicates, function(group) sum(share[group]), 0)
       ),
       replicates = vapply(replicates, function(group) {
         log_mean_exp(log_z[group])
-      }, 0) - object$time * units,
-      note = evidence_note(object),
-      path = data.frame(
-        row = utils::head(object$sequence, object$time),
-        log_predictive = diff(c(0, path)), log_evidence = path
-      )
+      }, 0) - counted,
+      note = evidence_note(object), path = path
     ),
     class = "kb_evidence"
+  )
+}
+
+#' How many rows the evidence is of, at each step or the last
+#' @noRd
+rows_counted <- function(object, time = object$time) {
+  pmin(time, srvm_memory_of(object$settings)$window)
+}
+
+#' Log predictive densities and log evidence by row, averaged over runs
+#'
+#' Before a row comes in each run's evidence is that without the rows that have
+#' left.
+#' @noRd
+predictive_path <- function(object, runs, log_prior) {
+  steps <- seq_len(object$time)
+  units <- log(object$settings$scaling$y_scale)
+  after <- evidence_paths(runs, object$time)
+  before <- after - run_paths(runs, "log_predictive", object$time)
+  log_z <- log_mean_paths(after, log_prior)
+  data.frame(
+    row = utils::head(object$sequence, object$time),
+    log_predictive = log_z - log_mean_paths(before, log_prior) - units,
+    log_evidence = log_z - units * rows_counted(object, steps)
   )
 }
 
@@ -40,6 +60,9 @@ evidence_note <- function(object) {
   }
   if (identical(object$control$proposal, "paper")) {
     return("no evidence: the printed weights are not exact")
+  }
+  if (srvm_memory_of(object$settings)$forgetting < 1) {
+    return("no evidence: rows are forgotten")
   }
   path <- ess(object)
   low_ess_note(path$fraction, path$row, "row")
@@ -76,10 +99,18 @@ log_mean_exp <- function(x) max(x) + log(mean(exp(x - max(x))))
 #' Log evidence of each run after each step: steps x runs
 #' @noRd
 evidence_paths <- function(runs, time) {
-  increments <- vapply(
-    runs, function(run) run$path$log_increment, numeric(time)
-  )
-  matrix(apply(matrix(increments, time), 2, cumsum), time)
+  increments <- run_paths(runs, "log_increment", time)
+  matrix(apply(increments, 2, cumsum), time)
+}
+
+#' What runs recorded at each step, a column each
+#' @noRd
+run_paths <- function(runs, name, time) {
+  matrix(vapply(runs, function(run) {
+    path <- run$path[[name]]
+    # Fits of before rows could leave: what was gained is what was predicted.
+    if (is.null(path)) run$path$log_increment else path
+  }, numeric(time)), time)
 }
 
 #' Log of the mean over runs of the evidence at each step

@@ -14,7 +14,7 @@ fit_engine.default <- function(fit) {
         list(sweep_every = sweep_every(fit$control))
       ),
       x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
-      y = scaling_y(fit$settings$scaling, fit$data$y)[rows]
+      y = response_numbers(fit)[rows]
     ),
     class = c("kb_engine_srvm", "kb_engine")
   )

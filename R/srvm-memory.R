@@ -75,6 +75,48 @@ is_bounded <- function(memory) {
     memory$forgetting < 1
 }
 
+#' What a bounded memory needs
+#' @noRd
+refuse_memory <- function(settings, method, control, call) {
+  memory <- srvm_memory_of(settings)
+  if (!is_bounded(memory)) {
+    return(invisible())
+  }
+  problem <- if (method == "mcmc") {
+    "The batch sampler takes in all rows at once."
+  } else if (control$proposal != "adapted") {
+    "{.code proposal = \"{control$proposal}\"} knows no rows that leave."
+  } else if (memory$forgetting < 1 && response_name(settings) != "gaussian") {
+    "Forgetting is for a normal response."
+  }
+  if (!is.null(problem)) {
+    kb_abort(c(
+      "{.arg memory} must be unbounded here.",
+      x = paste0("It is: ", format(memory), ". ", problem)
+    ), "argument", argument = "memory", call = call)
+  }
+}
+
+#' What a latent response needs
+#' @noRd
+refuse_latent <- function(settings, method, control, call) {
+  response <- response_name(settings)
+  if (response == "gaussian") {
+    return(invisible())
+  }
+  problem <- if (method == "mcmc") {
+    "the batch sampler knows numeric responses with normal noise only"
+  } else if (control$proposal != "adapted") {
+    "it needs {.code proposal = \"adapted\"}"
+  }
+  if (!is.null(problem)) {
+    kb_abort(c(
+      paste0("A ", response, " model is not defined here: ", problem, "."),
+      i = if (method == "mcmc") "Use {.code method = \"smc\"}."
+    ), c("not_defined", "argument"), argument = "control", call = call)
+  }
+}
+
 #' @export
 format.kb_srvm_memory <- function(x, ...) {
   parts <- c(
@@ -89,4 +131,35 @@ format.kb_srvm_memory <- function(x, ...) {
 print.kb_srvm_memory <- function(x, ...) {
   cat("<srvm_memory>\n  ", format(x), "\n", sep = "")
   invisible(x)
+}
+
+#' Prequential scores
+#'
+#' The log predictive density (for two classes: probability) of each response
+#' given those before it, what a forecaster who only looks ahead is judged by
+#' (Dawid, 1984). It compares models of any kind on one stream, also where
+#' there is no evidence.
+#'
+#' @param object A fit of [srvm()] or [tdsmc()].
+#' @return Data frame with one line a row of data in the order in which they
+#'   were taken in: `row`, `log_predictive` (in the response's own units, with
+#'   several kernels of their average) and `cumulative`, its sum.
+#' @references
+#' Dawid, A. P. (1984). Statistical theory: the prequential approach. Journal of
+#' the Royal Statistical Society A 147, 278-292.
+#' @seealso [evidence()], whose logarithm is the sum where nothing is forgotten.
+#' @examples
+#' data <- sim_sinc(60, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), memory = srvm_memory(window = 30),
+#'   control = smc_control(particles = 100), seed = 1
+#' )
+#' tail(prequential(fit))
+#' @export
+prequential <- function(object) {
+  path <- evidence(object)$path
+  data.frame(
+    path[setdiff(names(path), "log_evidence")],
+    cumulative = cumsum(path$log_predictive)
+  )
 }

@@ -13,12 +13,14 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   z <- evidence(x)
   k <- kernels(x)
   show <- function(v) format(v, digits = digits)
-  cat("Sequential relevance vector machine\n")
   cat(
+    "Sequential relevance vector machine", if (is_probit(x)) ", probit", "\n",
     describe_model(x),
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
     min(k$k), " to ", max(k$k), ")\n",
-    "  noise sd:     ", show(stats::sigma(x)), "\n",
+    if (!is_probit(x)) {
+      paste0("  noise sd:     ", show(stats::sigma(x)), "\n")
+    },
     "  log evidence: ", evidence_line(z, digits), "\n",
     "  particles:    ", particle_line(x), "\n",
     "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
@@ -48,15 +50,18 @@ evidence_line <- function(z, digits) {
 #' The lines of print() on formula, kernel and data
 #' @noRd
 describe_model <- function(x) {
-  distinct <- length(fit_runs(x)[[1]]$candidate_rows)
+  distinct <- n_candidates(fit_runs(x)[[1]])
+  memory <- srvm_memory_of(x$settings)
   paste0(
     if (!is.null(x$mould$formula)) {
       paste0("  formula:      ", one_line(x$mould$formula), "\n")
     },
     describe_kernels(x),
-    "  rows:         ", x$time, " (", distinct, " distinct), ",
+    "  rows:         ", x$time, " (", distinct,
+    if (is_bounded(memory)) " candidates), " else " distinct), ",
     ncol(x$data$x), if (ncol(x$data$x) == 1) " predictor" else " predictors",
-    if (x$settings$scale) ", standardised", "\n"
+    if (x$settings$scale) ", standardised", "\n",
+    if (is_bounded(memory)) paste0("  memory:       ", format(memory), "\n")
   )
 }
 
@@ -313,10 +318,14 @@ append_rows <- function(object, rows) {
 #' Posterior mean of the noise standard deviation
 #' @param object A fit of [srvm()].
 #' @param ... Not used.
-#' @return A number in units of the response.
+#' @return A number in units of the response; 1, that of the latent response,
+#'   for two classes.
 #' @export
 sigma.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  if (is_probit(object)) {
+    return(1)
+  }
   pool <- srvm_pool(object)
   # The refreshed draws, as in tidy(), as_draws() and summary().
   noise <- pool$draws$noise
@@ -364,11 +373,16 @@ coef.kb_srvm <- function(object, ...) {
 logLik.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   k <- kernels(object)
-  density <- stats::dnorm(
-    stats::residuals(object), 0, stats::sigma(object), log = TRUE
-  )
+  density <- if (is_probit(object)) {
+    stats::predict(object, type = "log_score")
+  } else {
+    stats::dnorm(
+      stats::residuals(object), 0, stats::sigma(object), log = TRUE
+    )
+  }
   structure(sum(density),
-    df = sum(k$k * k$probability) + object$settings$intercept + 2,
+    df = sum(k$k * k$probability) + object$settings$intercept +
+      2 - is_probit(object),
     nobs = object$time, class = "logLik"
   )
 }
@@ -383,7 +397,7 @@ simulate.kb_srvm <- function(object, nsim = 1, seed = NULL, ...) {
     rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
     response_draws(object, rows, pool, chosen)
   })
-  out <- as.data.frame(t(y))
+  out <- class_draws(object, as.data.frame(t(y)))
   names(out) <- paste0("sim_", seq_len(nsim))
   attr(out, "seed") <- seed
   out

@@ -5,7 +5,8 @@
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
 #'   and the prediction band, the data and, as ticks of that height, the
 #'   probability of each row to be a centre; with several predictors, observed
-#'   against fitted responses with prediction intervals.
+#'   against fitted responses with prediction intervals. For two classes the
+#'   probability of the second level, against the predictor or by rank.
 #' * `"ess"`: effective sample size against rows taken in, with the rows at
 #'   which particles were resampled.
 #' * `"k"`: posterior of the number of centres, and its prior given as many
@@ -60,7 +61,11 @@ plot.kb_srvm <- function(x,
     )
   }
   switch(type,
-    fit = plot_fit(x, level, n, ...),
+    fit = if (is_probit(x)) {
+      plot_classes(x, level, n, ...)
+    } else {
+      plot_fit(x, level, n, ...)
+    },
     ess = plot_ess(x, ...),
     k = plot_k(x, srvm_prior_k(x), "centres", ...),
     evidence = plot_evidence(x, ...),

@@ -72,11 +72,15 @@ evidence_share <- function(runs, log_prior = 0) {
   share / sum(share)
 }
 
+#' The candidates of a run: numbers without one are NA
+#' @noRd
+n_candidates <- function(run) sum(!is.na(run$candidate_rows))
+
 #' The prior of the number of centres given the candidates so far
 #' @noRd
 srvm_prior_k <- function(fit) {
   prior <- fit$settings$prior
-  m <- length(fit_runs(fit)[[1]]$candidate_rows)
+  m <- n_candidates(fit_runs(fit)[[1]])
   k <- seq(0, min(prior$kmax, m))
   log_p <- log_prior_count(k, prior$lambda)
   if (prior$centres == "iid") {

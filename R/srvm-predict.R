@@ -5,7 +5,8 @@
 #'   frame for formula fits (columns in any order), a matrix, data frame or
 #'   vector otherwise. Missing: the training rows, in the order given. Rows
 #'   with missing values give `NA`.
-#' @param type What to return, see Value.
+#' @param type What to return, see Value; `NULL`: `"response"`, for two classes
+#'   `"class"`.
 #' @param interval Adds to `"response"` the limits of an equal-tailed interval:
 #'   `"credible"` for f, `"prediction"` for a new response. For `"quantile"`,
 #'   whose quantiles are returned (then `"prediction"` unless given).
@@ -25,6 +26,13 @@
 #'   are drawn by `rstantools::posterior_predict()`.
 #' * `"log_score"`: log posterior predictive densities of the responses, a
 #'   vector of length n.
+#'
+#' For two classes `"response"` is the probability of the second level (with
+#' `interval = "credible"` n x 3), and there are `"class"` (the more probable
+#' class, a factor), `"prob"` (n x 2, columns named by the levels; with
+#' `interval = "credible"` n x 2 x 3) and `"link"` (f); `"log_score"` are log
+#' predictive probabilities of the classes. There are no prediction intervals
+#' and no `"quantile"`.
 #'
 #' Means, quantiles and densities integrate over the coefficients exactly
 #' given each particle; only sets and variances are Monte Carlo.
@@ -49,28 +57,25 @@
 #' predict(fit, new, type = "log_score")
 #' @export
 predict.kb_srvm <- function(object, newdata,
-                            type = c(
-                              "response", "quantile", "draws", "log_score"
-                            ),
+                            type = NULL,
                             interval = c("none", "credible", "prediction"),
                             level = 0.9, probs = c(0.05, 0.5, 0.95),
                             newy = NULL, ndraws = NULL, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  type <- check_choice(
-    type, c("response", "quantile", "draws", "log_score")
-  )
+  type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
   refuse_ignored(type, interval, c(
     interval = interval != "none", level = !missing(level),
     probs = !missing(probs), newy = !is.null(newy), ndraws = !is.null(ndraws)
-  ), list(
-    response = "interval", quantile = c("interval", "probs"),
-    draws = "ndraws", log_score = "newy"
-  )[[type]], "predict.kb_srvm")
+  ), prediction_arguments(object, type, interval), "predict.kb_srvm")
   level <- check_number(level, 0, 1, open = TRUE)
   rows <- prediction_rows(
     object, newdata, newy, missing(newdata), type == "log_score"
   )
-  predict_regression(object, rows, type, interval, level, probs, ndraws)
+  if (is_probit(object)) {
+    predict_classes(object, rows, type, interval, level, ndraws)
+  } else {
+    predict_regression(object, rows, type, interval, level, probs, ndraws)
+  }
 }

@@ -4,16 +4,22 @@
 
 #' All that the data freeze at the first call
 #' @noRd
-srvm_settings <- function(mould, kernel, prior, scale, intercept, can_average,
-                          call) {
+srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
+                          can_average, call) {
   check_class(prior, "kb_srvm_prior", "`srvm_prior()`", call = call)
+  check_class(memory, "kb_srvm_memory", "`srvm_memory()`", call = call)
   scale <- check_flag(scale, call = call)
   intercept <- check_flag(intercept, call = call)
   if (is.null(kernel)) kernel <- default_kernel(prior, can_average)
+  classes <- mould$outcome == "factor"
+  if (classes) {
+    check_two_classes(mould$y, mould$outcome_name, call)
+    prior <- probit_prior(prior, call)
+  }
   scaling <- scaling_learn(mould$x, mould$y, scale)
-  if (!scale) warn_offset(mould$y, call)
   x <- scaling_x(scaling, mould$x)
-  y <- scaling_y(scaling, mould$y)
+  y <- if (classes) numeric() else scaling_y(scaling, mould$y)
+  if (!scale && !classes) warn_offset(y, call)
   kernel <- srvm_kernels(kernel, x, call)
   prior$kernels <- kernel_prior_resolve(
     prior$kernels, n_kernels(list(kernel = kernel)), call
@@ -27,10 +33,30 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, can_average,
       scale = scale, scaling = scaling, intercept = intercept,
       limits = limits,
       # Squares of y lose digits when its mean is far from 0.
-      shift = if (intercept && !scale) mean(y) else 0
+      shift = if (intercept && !scale && !classes) mean(y) else 0,
+      family = if (classes) "probit" else "gaussian",
+      levels = mould$levels, memory = memory
     ),
     class = "kb_srvm_settings"
   )
+}
+
+#' The prior where the latent response has noise of variance 1
+#' @noRd
+probit_prior <- function(prior, call) {
+  problem <- if (!is.null(prior$noise)) {
+    "{.arg noise} of {.arg prior} must be NULL where the response is a class."
+  } else if (prior$scaled) {
+    "{.arg scaled} of {.arg prior} must be FALSE where the response is a class."
+  }
+  if (!is.null(problem)) {
+    kb_abort(c(
+      problem,
+      i = "The noise of a latent response has variance 1."
+    ), "argument", argument = "prior", call = call)
+  }
+  prior$noise <- fixed(1)
+  prior
 }
 
 #' Warn of a mean that the prior of f makes improbable
@@ -52,7 +78,9 @@ warn_offset <- function(y, call) {
 #' @noRd
 refuse_with_reference <- function(reference, given,
                                   call = rlang::caller_env()) {
-  frozen <- intersect(given, c("kernel", "prior", "scale", "intercept"))
+  frozen <- intersect(given, c(
+    "kernel", "prior", "scale", "intercept", "family", "memory"
+  ))
   if (!is.null(reference) && length(frozen) > 0) {
     kb_abort(c(
       "{.arg reference} already determines {.arg {frozen}}.",
@@ -78,7 +106,32 @@ reference_settings <- function(reference, mould, call) {
       x = "It has {.val {wanted}}; here they are {.val {colnames(mould$x)}}."
     ), "argument", argument = "reference", call = call)
   }
+  if (!identical(settings$levels, mould$levels)) {
+    kb_abort(c(
+      "{.arg reference} must have the same classes.",
+      x = "It has {.val {settings$levels}}; here they are
+           {.val {mould$levels}}."
+    ), "argument", argument = "reference", call = call)
+  }
   settings
+}
+
+#' The family asked for, or that of the reference
+#' @noRd
+srvm_family <- function(family, reference, call = rlang::caller_env()) {
+  if (is.null(reference)) {
+    return(check_family(family, call = call))
+  }
+  settings <- if (inherits(reference, "kb_srvm")) {
+    reference$settings
+  } else {
+    reference
+  }
+  if (is.list(settings) && identical(settings$family, "probit")) {
+    "probit"
+  } else {
+    "gaussian"
+  }
 }
 
 # Prior ----------------------------------------------------------------------
@@ -274,7 +327,7 @@ variance_limits <- function(y, scaled = FALSE) {
   }
   v <- response_variance(y)
   # The intercept shares the coefficients' variance.
-  square <- max(v, mean(y)^2)
+  square <- max(v, if (length(y) > 0) mean(y)^2)
   list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
 }
 

@@ -16,6 +16,15 @@
 #' independently (the intercept too), \eqn{\sigma^2} and \eqn{\tau^2} inverse
 #' gamma or fixed; the prior of \eqn{S} is in [srvm_prior()].
 #'
+#' @section Two classes:
+#' With a factor of two classes the model is probit regression: the second level
+#' has probability \eqn{\Phi(f(x))}, with the same prior of f and no noise to
+#' learn. Every particle holds a latent normal response for each row; a row's
+#' weight is the predictive probability of its class, with the latent response
+#' integrated out (and drawn afterwards), and before every step all latent
+#' responses are refreshed. A step therefore costs O(N t k) at row t, unless
+#' `memory` bounds it.
+#'
 #' @section The sampler:
 #' At row t each particle's set stays as it is or takes in the new row, with
 #' the probabilities of the target itself; its weight
@@ -79,7 +88,8 @@
 #' @param x A numeric matrix (rows are points), a data frame, a numeric vector
 #'   (one column) or, as `formula`, a formula. Factors become indicators, one
 #'   column a level.
-#' @param y Numeric response, one value a row of `x`.
+#' @param y Response, one value a row of `x`: numbers, or a factor (or text, or
+#'   logical) of two classes.
 #' @param formula,data A formula such as `y ~ .` and the data frame it is
 #'   evaluated in.
 #' @param kernel A kernel, see [kb_kernels], or a list of kernels to average
@@ -100,8 +110,13 @@
 #'   should then not be far from 0 (`kb_warning_offset`), since the intercept
 #'   has the same prior as the coefficients.
 #' @param intercept Include the intercept?
-#' @param reference A fit (or its `settings`) whose kernel, prior, scaling and
-#'   intercept are used as they are.
+#' @param family `gaussian()` or `binomial("probit")`, or their names
+#'   `"gaussian"`, `"probit"`. `NULL`: probit where the response is a factor,
+#'   text or logical with two classes, else gaussian.
+#' @param memory What a stream forgets, from [srvm_memory()]; by default
+#'   nothing.
+#' @param reference A fit (or its `settings`) whose kernel, prior, scaling,
+#'   intercept, family and memory are used as they are.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
 #' @param seed Whole number that determines every draw; `NULL` takes one from
 #'   R's generator. The result does not depend on `threads` or workers.
@@ -158,15 +173,17 @@ srvm.formula <- function(formula, data, kernel = NULL,
                          prior = srvm_prior(), method = c("smc", "mcmc"),
                          control = NULL,
                          order = c("given", "random"), scale = TRUE,
-                         intercept = TRUE, reference = NULL,
+                         intercept = TRUE, family = NULL,
+                         memory = srvm_memory(), reference = NULL,
                          na_action = c("fail", "omit"), seed = NULL,
                          progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
-  mould <- mould_formula(formula, data, na_action)
+  family <- srvm_family(family, reference)
+  mould <- mould_formula(formula, data, na_action, family_outcome(family))
   srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
-    reference, seed, progress,
+    memory, reference, seed, progress,
     called = match.call(), started = started
   )
 }
@@ -177,15 +194,17 @@ srvm.matrix <- function(x, y, kernel = NULL,
                         prior = srvm_prior(), method = c("smc", "mcmc"),
                         control = NULL,
                         order = c("given", "random"), scale = TRUE,
-                        intercept = TRUE, reference = NULL,
+                        intercept = TRUE, family = NULL,
+                        memory = srvm_memory(), reference = NULL,
                         na_action = c("fail", "omit"), seed = NULL,
                         progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
-  mould <- mould_xy(x, y, na_action)
+  family <- srvm_family(family, reference)
+  mould <- mould_xy(x, y, na_action, family_outcome(family))
   srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
-    reference, seed, progress,
+    memory, reference, seed, progress,
     called = match.call(), started = started
   )
 }
@@ -205,7 +224,8 @@ srvm.logical <- srvm.matrix
 #' From a mould to a fit; arguments as in `srvm()`
 #' @noRd
 srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
-                     intercept, reference, seed, progress, called, started,
+                     intercept, memory, reference, seed, progress, called,
+                     started,
                      call = rlang::caller_env()) {
   method <- check_choice(method, c("smc", "mcmc"), call = call)
   control <- check_srvm_control(control, method, call)
@@ -215,12 +235,16 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   batch <- method == "mcmc"
   settings <- if (is.null(reference)) {
     can_average <- !batch && control$proposal != "paper"
-    srvm_settings(mould, kernel, prior, scale, intercept, can_average, call)
+    srvm_settings(
+      mould, kernel, prior, scale, intercept, memory, can_average, call
+    )
   } else {
     reference_settings(reference, mould, call)
   }
   check_printed_weights(control, settings$prior, call)
   refuse_average(settings, method, control, call)
+  refuse_memory(settings, method, control, call)
+  refuse_latent(settings, method, control, call)
   warn_inexact(control, call)
   warn_improper(settings$prior, call)
   n <- nrow(mould$x)

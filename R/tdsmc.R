@@ -188,7 +188,9 @@ check_td_control <- function(control, call = rlang::caller_env()) {
     arg = "control", call = call
   )
   default <- smc_control()
-  idle <- c("proposal", "n_moves", "move_fraction", "threads")
+  idle <- c(
+    "proposal", "n_moves", "move_fraction", "threads", "sweep_every"
+  )
   changed <- idle[!mapply(identical, control[idle], default[idle])]
   if (length(changed) > 0) {
     kb_abort(c(
