@@ -397,7 +397,7 @@ simulate.kb_srvm <- function(object, nsim = 1, seed = NULL, ...) {
     rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
     response_draws(object, rows, pool, chosen)
   })
-  out <- class_draws(object, as.data.frame(t(y)))
+  out <- as_classes(object, as.data.frame(t(y)))
   names(out) <- paste0("sim_", seq_len(nsim))
   attr(out, "seed") <- seed
   out

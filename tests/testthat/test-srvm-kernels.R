@@ -200,7 +200,10 @@ test_that("the default averages where there is an evidence", {
     srvm(y ~ x, data, method = "mcmc", control = short, seed = 1)
   )))
   expect_true(median(suppressWarnings(
-    srvm(y ~ x, data, control = smc_control(20, proposal = "paper"), seed = 1)
+    srvm(y ~ x, data,
+      prior = srvm_prior(10), control = smc_control(20, proposal = "paper"),
+      seed = 1
+    )
   )))
   expect_true(median(suppressWarnings(
     srvm(y ~ x, data, prior = srvm_prior_paper(), control = quick, seed = 1)
@@ -358,7 +361,9 @@ test_that("every method takes an average", {
   expect_output(print(diagnostics(both)), "founders")
   expect_equal(generics::glance(both)$nobs, 30)
   expect_identical(nrow(generics::augment(both)), 30L)
-  expect_identical(generics::tidy(both)$term, c("sigma", "tau", "k"))
+  expect_identical(
+    generics::tidy(both)$term, c("sigma", "tau", "k", "lambda")
+  )
   expect_true(is.finite(logLik(both)))
   expect_gt(timings(both)$sampler, 0)
   spread <- order_spread(both, 2, seed = 1)
