@@ -55,8 +55,7 @@
 #' They advance in turn, so that an interrupt or a time limit finds all of them
 #' at the same row; only replicates whose filters are at the same row count, as
 #' an average over some of the kernels would be another posterior. On workers
-#' filters do not wait for each other: a fit that was stopped there may have no
-#' posterior before `update()` has continued it.
+#' they meet every few seconds, and a stop goes back to where they last met.
 #'
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
