@@ -111,8 +111,9 @@
 #'   with, among others, `settings` (all that was frozen), `runs` (one state a
 #'   replicate or chain; with several kernels one for each kernel of the first
 #'   replicate, then of the second), `seed`, `status` (`"complete"`,
-#'   `"interrupted"` or `"time_limit"`) and `time` (rows taken in). It can be saved with
-#'   [saveRDS()] and used in another session. Methods: `print`, `summary`,
+#'   `"interrupted"` or `"time_limit"`) and `time` (rows taken in). It can be
+#'   saved with [saveRDS()] and used in another session. Methods: `print`,
+#'   `summary`,
 #'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
 #'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
 #'   `nobs`, `formula`, `logLik`, `simulate`, `as_draws`, `tidy`, `glance`,

@@ -389,7 +389,8 @@ test_that("an interrupt while a checkpoint is written loses nothing", {
 test_that("srvm() out of time gives a fit that can be used and continued", {
   expect_warning(
     part <- suppressWarnings(srvm(y ~ x, long_data(),
-      kernel = kernel_gaussian(), control = long_control(time_limit = 0.05), seed = 1, progress = FALSE
+      kernel = kernel_gaussian(), seed = 1, progress = FALSE,
+      control = long_control(time_limit = 0.05)
     ), classes = "kb_warning_low_ess"),
     class = "kb_warning_time_limit"
   )
@@ -455,7 +456,8 @@ test_that("workers keep the time limit when there are more runs than workers", {
   local_workers()
   expect_warning(
     part <- srvm(y ~ x, long_data(3000),
-      kernel = kernel_gaussian(), control = long_control(replicates = 4, time_limit = 0.5), seed = 1,
+      kernel = kernel_gaussian(), seed = 1,
+      control = long_control(replicates = 4, time_limit = 0.5),
       progress = FALSE
     ),
     class = "kb_warning_time_limit"
@@ -504,7 +506,8 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
       )
       out
     },
-    returned, list(kernel = kernel_gaussian(), seed = 1, ...), plan, continue, n,
+    returned, list(kernel = kernel_gaussian(), seed = 1, ...), plan, continue,
+    n,
     background = TRUE
   )
 }
