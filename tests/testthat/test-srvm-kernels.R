@@ -467,4 +467,15 @@ test_that("kernels run at the same time on workers", {
   serial <- fit_quick(y ~ x, data, kernel = grid)
   local_workers()
   expect_same_fit(fit_quick(y ~ x, data, kernel = grid), serial)
+  # A stop finds them at one row there too.
+  stopped <- suppressWarnings(srvm(y ~ x, long_data(3000),
+    kernel = grid, seed = 1, control = long_control(time_limit = 3)
+  ))
+  expect_gt(stopped$time, 0)
+  expect_lt(stopped$time, 3000)
+  future::plan("sequential")
+  rows <- few_particles(srvm(y ~ x, long_data(3000)[seq_len(stopped$time), ],
+    reference = stopped, seed = 1, control = long_control()
+  ))
+  expect_identical(plain_fit(stopped)$runs, plain_fit(rows)$runs)
 })
