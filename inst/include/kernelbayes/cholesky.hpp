@@ -26,6 +26,43 @@ inline void subtract(int n, double a, const double* x, double* y) {
   }
 }
 
+/// (x, y) <- (c x + s y, c y - s x), a rotation. Two at a time: all is read
+/// before anything is written, so that compilers may use vector instructions
+/// although x and y could overlap.
+inline void rotate(int n, double c, double s, double* x, double* y) {
+  int i = 0;
+  for (; i + 2 <= n; i += 2) {
+    const double x0 = x[i], x1 = x[i + 1], y0 = y[i], y1 = y[i + 1];
+    x[i] = c * x0 + s * y0;
+    x[i + 1] = c * x1 + s * y1;
+    y[i] = c * y0 - s * x0;
+    y[i + 1] = c * y1 - s * x1;
+  }
+  if (i == n) return;
+  const double kept = x[i], moved = y[i];
+  x[i] = c * kept + s * moved;
+  y[i] = c * moved - s * kept;
+}
+
+/// x <- stretch (x - s y), then y <- c y - s x: a hyperbolic rotation where
+/// stretch is 1 / c and c^2 + s^2 = 1.
+inline void rotate_less(int n, double c, double s, double stretch, double* x,
+                        double* y) {
+  int i = 0;
+  for (; i + 2 <= n; i += 2) {
+    const double y0 = y[i], y1 = y[i + 1];
+    const double x0 = stretch * (x[i] - s * y0);
+    const double x1 = stretch * (x[i + 1] - s * y1);
+    x[i] = x0;
+    x[i + 1] = x1;
+    y[i] = c * y0 - s * x0;
+    y[i + 1] = c * y1 - s * x1;
+  }
+  if (i == n) return;
+  x[i] = stretch * (x[i] - s * y[i]);
+  y[i] = c * y[i] - s * x[i];
+}
+
 inline double dot(int n, const double* x, const double* y) {
   if (n < kShort) {
     double sum = 0;
@@ -157,11 +194,7 @@ class Cholesky {
       const double c = old * inverse, s = *u * inverse;
       column[j] = pivot;
       inverse_diagonal_[j] = inverse;
-      for (int i = j + 1; i < p; ++i) {
-        const double kept = column[i], moved = u[i - j];
-        column[i] = c * kept + s * moved;
-        u[i - j] = c * moved - s * kept;
-      }
+      detail::rotate(p - j - 1, c, s, column + j + 1, u + 1);
       const double kept = z_[j];
       z_[j] = c * kept + s * v;
       v = c * v - s * kept;
@@ -202,10 +235,7 @@ class Cholesky {
       const double s = *u * inverse_diagonal_[j], stretch = old * inverse;
       column[j] = pivot;
       inverse_diagonal_[j] = inverse;
-      for (int i = j + 1; i < p; ++i) {
-        column[i] = stretch * (column[i] - s * u[i - j]);
-        u[i - j] = c * u[i - j] - s * column[i];
-      }
+      detail::rotate_less(p - j - 1, c, s, stretch, column + j + 1, u + 1);
       z_[j] = stretch * (z_[j] - s * v);
       v = c * v - s * z_[j];
       shrink *= c;

@@ -18,7 +18,7 @@ double assimilate(Particle& particle, const Likelihood& before,
   const double root = std::sqrt(before.gain());
   for (int j = 0; j < p; ++j) {
     double* column = particle.gram.column(j);
-    for (int i = j; i < p; ++i) column[i] += u[i] * u[j];
+    detail::subtract(p - j, -u[j], u.data() + j, column + j);
     particle.rhs[j] += u[j] * y;
     scratch.b[j] = u[j] * root;
   }
@@ -32,7 +32,7 @@ Released release(Particle& particle, const Model& model, Scratch& scratch,
   const double root = model.scaled ? 1 : std::sqrt(1 / particle.noise);
   for (int j = 0; j < p; ++j) {
     double* column = particle.gram.column(j);
-    for (int i = j; i < p; ++i) column[i] -= u[i] * u[j];
+    detail::subtract(p - j, u[j], u.data() + j, column + j);
     particle.rhs[j] -= u[j] * y;
     scratch.b[j] = u[j] * root;
   }
