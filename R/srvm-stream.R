@@ -33,12 +33,17 @@ update_from_connection <- function(object, connection, rows, header, na_action,
   repeat {
     batch <- read_batch(connection, rows, header, call)
     if (is.null(batch)) {
+      warn_quality(object, call)
       return(object)
     }
     left <- if (!is.null(time_limit)) max(deadline - now(), 1e-3)
-    object <- stats::update(object,
-      newdata = batch, na_action = na_action, time_limit = left,
-      progress = progress
+    # Of the quality once is enough: at the end.
+    object <- withCallingHandlers(
+      stats::update(object,
+        newdata = batch, na_action = na_action, time_limit = left,
+        progress = progress
+      ),
+      kb_warning_low_ess = function(w) invokeRestart("muffleWarning")
     )
     if (object$status != "complete") {
       return(object)
