@@ -1,0 +1,232 @@
+# Exact answers for fits that forget and for two classes, beside
+# helper-enumerate.R: the posterior given the rows that count, with the
+# candidates that a fit has; and probit models by quadrature over f.
+
+# Bounded memory -------------------------------------------------------------
+
+#' Indices of the last `window` of t rows
+#' @noRd
+last_rows <- function(t, window) seq(max(1, t - window + 1), t)
+
+#' The rows that are candidates of a fit's only run
+#' @noRd
+candidates_of_fit <- function(fit) {
+  rows <- fit$runs[[1]]$candidate_rows
+  fit$sequence[sort(rows[!is.na(rows)])]
+}
+
+#' Inclusion probabilities of points: a point that is repeated belongs to one of
+#' its rows
+#' @noRd
+inclusion_at <- function(fit, points) {
+  x <- drop(fit$data$x)
+  p <- inclusion(fit)$probability
+  vapply(points, function(point) sum(p[x == point]), 0)
+}
+
+#' z-scores of srvm's answers given the last rows, against quadrature over psi
+#' and all sets: run_against_oracle() for a bounded memory
+#'
+#' Which rows are candidates is the fit's word: their posterior is the oracle's.
+#' @noRd
+stream_against_oracle <- function(x, y, control, memory, kmax = 5,
+                                  centres = "subset", noise = ig(3, 0.3),
+                                  coef = ig(3, 2), intercept = TRUE,
+                                  scaled = FALSE, runs = 40, seed = 1,
+                                  lambda = 1.3) {
+  t <- length(y)
+  counted <- last_rows(t, memory$window)
+  weight <- memory$forgetting^(t - seq_len(t)) * (seq_len(t) %in% counted)
+  at <- as.matrix(c(-1, 0.5))
+  value <- mean(y) + c(-0.3, 0.1)
+  known <- list()
+  solve <- function(rows) {
+    key <- paste(rows, collapse = "-")
+    if (is.null(known[[key]])) {
+      exact <- oracle_posterior(
+        x, y, kern, lambda, kmax, centres, for_oracle(noise), for_oracle(coef),
+        intercept,
+        scaled = scaled, centre_rows = rows, row_weights = weight
+      )
+      known[[key]] <<- list(
+        log_evidence = exact$log_evidence,
+        truth = answers_of_oracle(exact, at, value)
+      )
+    }
+    known[[key]]
+  }
+  estimates <- lapply(seq_len(runs), function(r) {
+    fit <- suppressWarnings(srvm(as.matrix(x), y,
+      kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
+      prior = srvm_prior(
+        for_package(lambda), kmax, centres, noise, coef, scaled
+      ),
+      memory = memory, control = control, seed = seed * 1000 + r
+    ))
+    rows <- candidates_of_fit(fit)
+    exact <- solve(rows)
+    ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
+    # The candidates in use differ from seed to seed where their number is
+    # bounded: their inclusion probabilities are averaged.
+    own <- 3:(2 + length(rows))
+    answers <- answers_of_fit(fit, at, value, rows)
+    answers[own] <- inclusion_at(fit, x[rows])
+    off <- answers - exact$truth
+    if (is.finite(memory$candidates)) {
+      off <- c(off[-own], sum(off[own]), sum(off[own] * cos(rows)))
+    }
+    c(ratio, ratio * off)
+  })
+  estimates <- do.call(cbind, estimates)
+  se <- apply(estimates, 1, stats::sd) / sqrt(runs)
+  mc_z(
+    rowMeans(estimates), pmax(se, 1e-13), c(1, rep(0, nrow(estimates) - 1))
+  )
+}
+
+# Two classes ----------------------------------------------------------------
+
+#' Nodes and weights for a standard normal variable (Golub and Welsch, 1969)
+#' @noRd
+gauss_hermite <- function(n) {
+  jacobi <- matrix(0, n, n)
+  off <- cbind(seq_len(n - 1), seq_len(n - 1) + 1)
+  jacobi[off] <- jacobi[off[, 2:1]] <- sqrt(seq_len(n - 1))
+  e <- eigen(jacobi, symmetric = TRUE)
+  list(x = e$values, w = e$vectors[1, ]^2)
+}
+
+#' Grid of the product rule in r dimensions
+#' @noRd
+normal_grid <- function(r, n) {
+  one <- gauss_hermite(n)
+  if (r == 0) {
+    return(list(x = matrix(0, 1, 0), w = 1))
+  }
+  index <- as.matrix(expand.grid(rep(list(seq_len(n)), r)))
+  list(
+    x = matrix(one$x[index], ncol = r),
+    w = apply(matrix(one$w[index], ncol = r), 1, prod)
+  )
+}
+
+#' Integrals of g(f) P(y | f) for f = phi beta, beta ~ N(0, coef I): of 1, and
+#' for each row of `phi_new` of f, f^2 and Phi(f)
+#'
+#' Only the row space of phi meets the data: the rest of f is normal.
+#' @param y Signs.
+#' @noRd
+probit_integrals <- function(y, phi, coef, phi_new = NULL, nodes = 20) {
+  if (ncol(phi) == 0) {
+    return(c(0.5^length(y), rep(c(0, 0, 0.5^(length(y) + 1)), NROW(phi_new))))
+  }
+  s <- svd(phi, nu = 0, nv = ncol(phi))
+  r <- sum(s$d > 1e-10)
+  own <- s$v[, seq_len(r), drop = FALSE]
+  grid <- normal_grid(r, nodes)
+  b <- sqrt(coef) * grid$x
+  f <- b %*% t(phi %*% own)
+  log_p <- rowSums(stats::pnorm(sweep(f, 2, y, `*`), log.p = TRUE))
+  w <- grid$w * exp(log_p)
+  out <- sum(w)
+  for (i in seq_len(NROW(phi_new))) {
+    u <- phi_new[i, ]
+    mean <- drop(b %*% crossprod(own, u))
+    rest <- coef * (sum(u^2) - sum(crossprod(own, u)^2))
+    p <- stats::pnorm(mean / sqrt(1 + rest))
+    out <- c(out, sum(w * mean), sum(w * (mean^2 + rest)), sum(w * p))
+  }
+  out
+}
+
+#' The exact posterior of a probit model: all subsets, product quadrature over
+#' f, and over the coefficients' variance where it is not fixed
+#'
+#' @return List: `log_evidence`, `k` (mean), `p_0`, `inclusion`, `coef` (mean)
+#'   and, at the points `at`, `f`, `square`, `p`.
+#' @noRd
+probit_posterior <- function(x, y, lambda, kmax, coef, at = NULL,
+                             centres = "subset", intercept = TRUE, nodes = 20,
+                             centre_rows = oracle_candidates(x)$rows,
+                             refine = 1) {
+  x <- as.matrix(x)
+  centre_x <- x[centre_rows, , drop = FALSE]
+  K <- kern(x, centre_x)
+  K_new <- if (!is.null(at)) kern(as.matrix(at), centre_x)
+  sets <- enumerate_subsets(length(centre_rows), kmax)
+  k <- lengths(sets)
+  prior <- oracle_log_prior_set(
+    k, length(centre_rows), lambda, kmax, centres
+  )
+  v <- oracle_nodes(coef, coef$shape + 2, coef$shape - 0.5, 0, refine, 18)
+  each <- lapply(seq_along(sets), function(i) {
+    phi <- oracle_design(K, sets[[i]], intercept)
+    phi_new <- if (!is.null(at)) oracle_design(K_new, sets[[i]], intercept)
+    by_node <- vapply(v$v, function(one) {
+      c(probit_integrals(y, phi, one, phi_new, nodes), 0)
+    }, numeric(2 + 3 * NROW(phi_new)))
+    by_node[nrow(by_node), ] <- by_node[1, ] * v$v
+    exp(prior[[i]]) * drop(by_node %*% exp(v$log_w))
+  })
+  each <- do.call(cbind, each)
+  z <- sum(each[1, ])
+  p_set <- each[1, ] / z
+  there <- rowSums(each) / z
+  new <- matrix(there[-c(1, length(there))], 3)
+  list(
+    log_evidence = log(z), k = sum(k * p_set), p_0 = p_set[[1]],
+    inclusion = vapply(seq_along(centre_rows), function(j) {
+      sum(p_set[vapply(sets, function(S) j %in% S, NA)])
+    }, 0),
+    f = new[1, ], square = new[2, ], p = new[3, ],
+    coef = there[[length(there)]], rows = centre_rows
+  )
+}
+
+answers_of_probit_fit <- function(fit, at, points) {
+  pool <- srvm_pool(fit)
+  w <- pool$weights
+  k <- kernels(fit)
+  moments <- srvm_moments(fit, at, pool)
+  f <- srvm_draws(fit, at, pool, seq_along(w))
+  p <- predict(fit, at, type = "prob")[, 2]
+  c(
+    sum(k$k * k$probability), sum(k$probability[k$k == 0]),
+    inclusion_at(fit, points), predict(fit, at, type = "link"),
+    drop((moments$variance + moments$mean^2) %*% w), p,
+    # What is drawn for output.
+    drop(w %*% f), drop(w %*% f^2), drop(w %*% stats::pnorm(f)),
+    sum(w * pool$draws$coef)
+  )
+}
+
+#' z-scores of a probit fit's answers, as run_against_oracle()
+#' @param y Signs.
+#' @noRd
+probit_against_oracle <- function(x, y, control, kmax = 3, centres = "subset",
+                                  coef = fixed(0.8), intercept = TRUE,
+                                  memory = srvm_memory(), runs = 40, seed = 1,
+                                  lambda = 1.3, nodes = 20) {
+  t <- length(y)
+  counted <- last_rows(t, memory$window)
+  at <- as.matrix(c(-1, 0.5))
+  exact <- probit_posterior(x[counted], y[counted], lambda, kmax,
+    for_oracle(coef), at, centres, intercept, nodes
+  )
+  points <- x[counted][exact$rows]
+  truth <- c(
+    exact$k, exact$p_0, exact$inclusion, exact$f, exact$square, exact$p,
+    exact$f, exact$square, exact$p, exact$coef
+  )
+  estimates <- vapply(seq_len(runs), function(r) {
+    fit <- suppressWarnings(srvm(as.matrix(x), factor(y, c(-1, 1)),
+      kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
+      prior = srvm_prior(for_package(lambda), kmax, centres, coef = coef),
+      memory = memory, control = control, seed = seed * 1000 + r
+    ))
+    ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
+    c(ratio, ratio * (answers_of_probit_fit(fit, at, points) - truth))
+  }, numeric(1 + length(truth)))
+  se <- apply(estimates, 1, stats::sd) / sqrt(runs)
+  mc_z(rowMeans(estimates), pmax(se, 1e-13), c(1, rep(0, length(truth))))
+}
