@@ -230,3 +230,94 @@ probit_against_oracle <- function(x, y, control, kmax = 3, centres = "subset",
   se <- apply(estimates, 1, stats::sd) / sqrt(runs)
   mc_z(rowMeans(estimates), pmax(se, 1e-13), c(1, rep(0, length(truth))))
 }
+
+# Weights as pure functions --------------------------------------------------
+
+#' The core's configuration with a bounded memory
+#' @noRd
+stream_config <- function(x, y, model, memory, n_moves = 0, shift = 0,
+                          seed = 1L, response = "gaussian") {
+  config <- core_config(x, y, model, smc_control(n_moves = n_moves), shift)
+  config$seed <- seed
+  config$response <- response
+  config$window <- if (is.finite(memory$window)) memory$window else 0L
+  config$candidates <-
+    if (is.finite(memory$candidates)) memory$candidates else 0L
+  config$forgetting <- memory$forgetting
+  config
+}
+
+#' log int p(beta) prod_s N(y_s; f_s, noise)^w_s by a dense factor; in the
+#' scaled form the noise is integrated out
+#' @noRd
+weighted_log_ml <- function(y, phi, w, noise, coef, scaled = FALSE) {
+  n_w <- sum(w)
+  phi <- sqrt(w) * phi
+  y <- sqrt(w) * y
+  v <- diag(length(y)) + (if (scaled) coef else coef / noise) * tcrossprod(phi)
+  R <- chol(v)
+  q <- sum(backsolve(R, y, transpose = TRUE)^2)
+  volume <- -n_w / 2 * log(2 * pi) - sum(log(diag(R)))
+  if (!scaled) {
+    return(volume - n_w / 2 * log(noise) - q / noise / 2)
+  }
+  a <- noise$shape + n_w / 2
+  volume + noise$shape * log(noise$scale) - lgamma(noise$shape) + lgamma(a) -
+    a * log(noise$scale + q / 2)
+}
+
+#' Subsets, as rows, of the candidates in `rows`
+#' @noRd
+row_subsets <- function(rows, kmax) {
+  lapply(enumerate_subsets(length(rows), kmax), function(S) rows[S])
+}
+
+#' log gamma(S), S as rows, given rows with weights and the candidates
+#' @noRd
+stream_log_gamma <- function(S, x, y, w, candidates, model) {
+  phi <- cbind(
+    if (model$intercept) rep(1, length(y)), kern(x, x[S])
+  )
+  oracle_log_prior_set(length(S), length(candidates), model$lambda,
+    model$kmax, model$centres
+  ) + weighted_log_ml(y, phi, w, model$sigma2, model$tau2, model$scaled)
+}
+
+#' Rows as points: a point that is repeated belongs to one of its rows
+#' @noRd
+point_key <- function(x, rows) paste(sort(x[rows]), collapse = " ")
+
+#' The identity sum_S gamma_{t-1}(S) W(S -> S') = gamma(S') when data leave
+#' before row t: the largest relative error, and that of sums and factors
+#' @noRd
+retire_defect <- function(x, y, t, model, memory, ...) {
+  config <- stream_config(x, y, model, memory, ...)
+  noise <- if (model$scaled) 7 else model$sigma2
+  retire <- function(S) {
+    srvm_retire_cpp(config, as.matrix(x), y, t, S, noise, model$tau2, numeric())
+  }
+  frame <- retire(integer())
+  age <- t - 1 - seq_along(y)
+  phi <- memory$forgetting
+  before <- phi^age * (age >= 0 & age < memory$window)
+  after <- phi^(age + 1) * (age >= 0 & age + 1 < memory$window)
+  targets <- row_subsets(frame$after, model$kmax)
+  gamma <- exp(vapply(targets, stream_log_gamma, 0,
+    x = x, y = y, w = after, candidates = frame$after, model = model
+  ))
+  flow <- 0 * gamma
+  key <- vapply(targets, function(S) point_key(x, S), "")
+  drift <- 0
+  for (S in row_subsets(frame$before, model$kmax)) {
+    out <- retire(rev(S))
+    to <- match(point_key(x, out$set), key)
+    flow[[to]] <- flow[[to]] + exp(out$log_weight +
+      stream_log_gamma(S, x, y, before, frame$before, model))
+    phi <- cbind(if (model$intercept) rep(1, length(y)), kern(x, x[out$set]))
+    gram <- crossprod(phi, after * phi)
+    rhs <- crossprod(phi, after * (y - config$shift))
+    off <- c(0, out$gram - gram * lower.tri(gram, TRUE), out$rhs - rhs)
+    drift <- max(drift, out$drift, abs(off))
+  }
+  c(defect = max(abs(flow / gamma - 1)), drift = drift)
+}
