@@ -139,7 +139,8 @@ struct Stream {
     std::vector<char> used(pool.numbers(), 0);
     for (const int row : previous) {
       for (int j = 0; j < pool.numbers(); ++j) {
-        if (pool.row_of(j) != row - 1) continue;
+        const int known = pool.row_of(j);
+        if (known < 0 || x.row(known) != x.row(row - 1)) continue;
         particle.set.push_back(j);
         used[j] = 1;
       }

@@ -183,6 +183,19 @@ probit_posterior <- function(x, y, lambda, kmax, coef, at = NULL,
   )
 }
 
+#' Computed once: runs of several kinds share a problem
+#' @noRd
+known_probit_posterior <- local({
+  known <- list()
+  function(...) {
+    key <- rlang::hash(lapply(list(...), function(v) {
+      if (is.function(v)) attributes(v) else v
+    }))
+    if (is.null(known[[key]])) known[[key]] <<- probit_posterior(...)
+    known[[key]]
+  }
+})
+
 answers_of_probit_fit <- function(fit, at, points) {
   pool <- srvm_pool(fit)
   w <- pool$weights
@@ -206,11 +219,11 @@ answers_of_probit_fit <- function(fit, at, points) {
 probit_against_oracle <- function(x, y, control, kmax = 3, centres = "subset",
                                   coef = fixed(0.8), intercept = TRUE,
                                   memory = srvm_memory(), runs = 40, seed = 1,
-                                  lambda = 1.3, nodes = 20) {
+                                  lambda = 1.3, nodes = 16) {
   t <- length(y)
   counted <- last_rows(t, memory$window)
   at <- as.matrix(c(-1, 0.5))
-  exact <- probit_posterior(x[counted], y[counted], lambda, kmax,
+  exact <- known_probit_posterior(x[counted], y[counted], lambda, kmax,
     for_oracle(coef), at, centres, intercept, nodes
   )
   points <- x[counted][exact$rows]
@@ -320,4 +333,102 @@ retire_defect <- function(x, y, t, model, memory, ...) {
     drift <- max(drift, out$drift, abs(off))
   }
   c(defect = max(abs(flow / gamma - 1)), drift = drift)
+}
+
+#' Mean and standard deviation of a latent response at `row` given those of
+#' `others`, in the model with centres S (rows)
+#' @noRd
+probit_predictive <- function(S, x, z, row, others, coef, intercept = TRUE) {
+  phi <- cbind(if (intercept) rep(1, length(x)), kern(x, x[S]))
+  v <- diag(length(x)) + coef * tcrossprod(phi)
+  gain <- v[row, others, drop = FALSE] %*% solve(v[others, others])
+  list(
+    mean = drop(gain %*% z[others]),
+    sd = sqrt(drop(v[row, row] - gain %*% v[others, row]))
+  )
+}
+
+#' log N(z; 0, I + coef Phi Phi') at `rows`
+#' @noRd
+probit_log_density <- function(S, x, z, rows, coef, intercept = TRUE) {
+  K <- kern(x[rows], x[S])
+  oracle_log_ml(z[rows], K, seq_along(S), 1, coef, intercept)
+}
+
+#' Latent responses by place
+#' @noRd
+by_place <- function(z, rows, window) {
+  if (!is.finite(window)) {
+    return(z[rows])
+  }
+  z[rows[order((rows - 1) %% window)]]
+}
+
+#' retire_defect() where the responses are signs and the latent ones are z
+#' @noRd
+retire_probit_defect <- function(x, y, z, t, model, memory, n_moves, seed = 1) {
+  config <- stream_config(x, y, model, memory, n_moves,
+    seed = seed, response = "probit"
+  )
+  now <- last_rows(t - 1, memory$window)
+  left <- now[now > t - memory$window]
+  out <- setdiff(now, left)
+  retire <- function(S) {
+    srvm_retire_cpp(config, as.matrix(x), y, t, S, 1, model$tau2,
+      by_place(z, now, memory$window)
+    )
+  }
+  frame <- retire(integer())
+  log_gamma <- function(S, candidates) {
+    oracle_log_prior_set(length(S), length(candidates), model$lambda,
+      model$kmax, model$centres
+    ) + probit_log_density(S, x, z, left, model$tau2, model$intercept)
+  }
+  targets <- row_subsets(frame$after, model$kmax)
+  gamma <- exp(vapply(targets, log_gamma, 0, frame$after))
+  key <- vapply(targets, function(S) point_key(x, S), "")
+  flow <- 0 * gamma
+  drift <- 0
+  for (S in row_subsets(frame$before, model$kmax)) {
+    result <- retire(rev(S))
+    start <- log_gamma(S, frame$before)
+    if (length(out) > 0) {
+      f <- probit_predictive(S, x, z, out, left, model$tau2, model$intercept)
+      # What is gone is summed over.
+      start <- start + stats::pnorm(y[out] * f$mean / f$sd, log.p = TRUE)
+    }
+    to <- match(point_key(x, result$set), key)
+    flow[[to]] <- flow[[to]] + exp(start + result$log_weight)
+    drift <- max(drift, result$drift, abs(result$squares - sum(z[left]^2)))
+  }
+  c(defect = max(abs(flow / gamma - 1)), drift = drift)
+}
+
+#' The two branches of a probit step from the set S (rows) of the candidates
+#' before: log of what joining and staying multiply gamma by
+#' @noRd
+probit_branches <- function(S, x, y, z, t, candidates, model, window) {
+  rows <- setdiff(last_rows(t, window), t)
+  new <- if (x[t] %in% x[candidates]) integer() else t
+  m <- length(candidates)
+  prior <- function(k, m) {
+    oracle_log_prior_set(k, m, model$lambda, model$kmax, model$centres)
+  }
+  k <- length(S)
+  branch <- function(to) {
+    f <- probit_predictive(to, x, z, t, rows, model$tau2, model$intercept)
+    density <- function(S) {
+      probit_log_density(S, x, z, rows, model$tau2, model$intercept)
+    }
+    list(
+      log = prior(length(to), m + length(new)) - prior(k, m) +
+        density(to) - density(S) +
+        stats::pnorm(y[t] * f$mean / f$sd, log.p = TRUE),
+      f = f
+    )
+  }
+  list(
+    stay = branch(S),
+    join = if (length(new) > 0 && k < model$kmax) branch(c(S, t))
+  )
 }
