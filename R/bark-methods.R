@@ -252,7 +252,7 @@ residuals.kb_srvm <- residuals.kb_bark
 
 #' Draws of 0 and 1 as classes; numbers as they are
 #' @noRd
-class_draws <- function(fit, draws) {
+as_classes <- function(fit, draws) {
   if (is_probit(fit)) {
     levels <- fit$mould$levels
     draws[] <- lapply(draws, function(v) factor(levels[v + 1], levels))
@@ -270,7 +270,7 @@ simulate.kb_bark <- function(object, nsim = 1, seed = NULL, ...) {
     chosen <- sample.int(length(pool$m), nsim, TRUE)
     response_draws(object, rows, pool, chosen)
   })
-  out <- class_draws(object, as.data.frame(t(y)))
+  out <- as_classes(object, as.data.frame(t(y)))
   names(out) <- paste0("sim_", seq_len(nsim))
   attr(out, "seed") <- seed
   out

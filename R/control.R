@@ -39,8 +39,9 @@
 #' forced at k' = 0. By default particles are then resampled at every step, and
 #' there are no reversible-jump moves.
 #'
-#' @param particles Number of particles N, at least 1. The Monte Carlo error
-#'   falls as the square root of N.
+#' @param particles Number of particles N, at least 1; of each kernel where
+#'   [srvm()] averages over several. The Monte Carlo error falls as the square
+#'   root of N.
 #' @param n_moves Number of reversible-jump moves (birth, death or swap) for
 #'   each particle and step, at least 0. They keep the particles diverse.
 #'   `NULL`: 10, but 0 under `"paper"`.

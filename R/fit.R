@@ -11,7 +11,8 @@
 #'
 #' @return
 #' * `evidence()`: list of class `kb_evidence`. `log_evidence` is the log
-#'   marginal likelihood of the response in its own units; `mc_se` its
+#'   marginal likelihood of the response in its own units, averaged over kernels
+#'   if there are several ([kernel_posterior()] has that of each); `mc_se` its
 #'   Monte-Carlo standard error from the genealogy of the particles (Lee and
 #'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NA`
 #'   for a single particle or where the estimate of the variance is negative.
@@ -39,7 +40,9 @@
 #' * `ess()`: data frame with one line a row of data: `row`, `ess` (effective
 #'   sample size before resampling), `fraction` (of the particles at that row),
 #'   `founders` (distinct ancestors at the start) and `resampled` (before the
-#'   row was taken in). Replicates are summed.
+#'   row was taken in). Replicates are summed. With several kernels the numbers
+#'   are averages over them, by their probability after that row, and
+#'   `resampled` says whether any of their filters was.
 #'   For batch fits one line a parameter: `variable`, `ess_bulk`, `ess_tail`,
 #'   `rhat`.
 #' * `timings()`: list of seconds: `sampler` (in the C++ sampler), `shared` (of
@@ -53,7 +56,8 @@
 #'   `ancestry()` is not defined for them, nor is `evidence()` but for fits of
 #'   [bark()] and [kgs()], see [evidence.kb_bark()] and [evidence.kb_kgs()].
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
-#'   a replicate. With `"genealogy"`: `ancestors`, an integer matrix with a row
+#'   a replicate (with several kernels one for each kernel of the first
+#'   replicate, then of the second). With `"genealogy"`: `ancestors`, an integer matrix with a row
 #'   for each row of data from the second on and a column a particle: the
 #'   particle of the row before that it descends from. With `"full"` also, for
 #'   each row of data, the particles' `weights` (matrix), number of centres `k`

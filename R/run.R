@@ -104,7 +104,8 @@ run_serially <- function(engine, states, clock, progress, save) {
 #'   after the last chunk, even if that was the end: other runs may wait.
 #' @noRd
 run_slice <- function(engine, group, states, clock, advance,
-                      checkpoint = function(states) NULL) {
+                      checkpoint = function(states) NULL,
+                      total = engine_total(engine)) {
   handles <- list()
   on.exit(for (handle in handles) engine_close(engine, handle))
   for (j in seq_along(group)) {
@@ -114,7 +115,6 @@ run_slice <- function(engine, group, states, clock, advance,
     lapply(handles, function(handle) engine_snapshot(engine, handle))
   }
   status <- "complete"
-  total <- engine_total(engine)
   done <- vapply(states, engine_done, 0, engine = engine)
   chunk <- 1
   clock$start()
@@ -167,16 +167,23 @@ has_workers <- function() {
 #' Runs at the same time on the workers of the future plan, in rounds
 #'
 #' Each round takes a run for each worker some seconds further and brings its
-#' state home: an interrupt or a lost worker costs at most one round. Without
-#' its workers, the work goes on in this process.
+#' state home: an interrupt or a lost worker costs at most one round. Runs of a
+#' group work towards one goal and wait there for each other; a stop, or a
+#' checkpoint, gives the states at which they have met. Without its workers, the
+#' work goes on in this process.
 #' @noRd
 run_on_workers <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
   on.exit(reporter$close())
   status <- "complete"
   overhead <- 0
+  laps <- list(
+    groups = engine_groups(engine, length(states)), met = states,
+    goal = numeric(length(states)), step = 10, since = now()
+  )
   repeat {
-    runs <- which_pending(engine, states)
+    laps <- next_laps(laps, engine, states)
+    runs <- which(laps$done < laps$goal)
     if (status != "complete" || length(runs) == 0) break
     runs <- utils::head(runs, min(future::nbrOfWorkers(), length(runs)))
     # What takes long to start (a queued job, a long state) works longer.
@@ -184,11 +191,13 @@ run_on_workers <- function(engine, states, clock, progress, save) {
       5 + 9 * overhead, clock$checkpoint_every, clock$left() - overhead
     )
     started <- now()
-    round <- run_round(engine, runs, states[runs], seconds, reporter$signal)
+    round <- run_round(
+      engine, runs, states[runs], laps$goal[runs], seconds, reporter$signal
+    )
     overhead <- max(now() - started - seconds, 0)
     states[runs[round$home]] <- round$states
     if (clock$checkpoint_due()) {
-      save(states)
+      save(next_laps(laps, engine, states)$met)
       clock$checkpoint_done()
     }
     status <- if (round$stopped) "interrupted" else reason_to_stop(clock)
@@ -196,17 +205,57 @@ run_on_workers <- function(engine, states, clock, progress, save) {
       return(run_serially(engine, states, clock, progress, save))
     }
   }
-  list(states = states, status = status)
+  list(states = laps$met, status = status)
+}
+
+#' Where runs are, and how far they shall go before they wait for each other
+#'
+#' A run that is alone goes to its end. A group that has met goes on together
+#' for `step` units, which shall take some seconds.
+#' @param laps List of `groups`, `met` (states), `goal` and `done` (of each
+#'   run), `step` and the time `since` which it is so long.
+#' @noRd
+next_laps <- function(laps, engine, states) {
+  total <- engine_total(engine)
+  laps$done <- vapply(states, engine_done, 0, engine = engine)
+  arrived <- vapply(laps$groups, function(group) {
+    length(group) == 1 || all(laps$done[group] >= laps$goal[group])
+  }, NA)
+  if (any(arrived & lengths(laps$groups) > 1)) {
+    seconds <- now() - laps$since
+    if (seconds < 3) laps$step <- 2 * laps$step
+    if (seconds > 10) laps$step <- max(laps$step %/% 2, 1)
+    laps$since <- now()
+  }
+  # Runs that have not met yet have nothing to fall back to.
+  before <- vapply(laps$met, engine_done, 0, engine = engine)
+  apart <- vapply(laps$groups, function(group) {
+    length(unique(before[group])) > 1
+  }, NA)
+  for (group in laps$groups[arrived | apart]) laps$met[group] <- states[group]
+  for (group in laps$groups[arrived]) {
+    furthest <- max(laps$done[group])
+    together <- all(laps$done[group] == furthest)
+    laps$goal[group] <- if (length(group) == 1) {
+      total
+    } else if (together) {
+      min(furthest + laps$step, total)
+    } else {
+      furthest
+    }
+  }
+  laps
 }
 
 #' One round: a future for each run
+#' @param goals The units at which the runs stop.
 #'
 #' R takes interrupts whenever it waits, held back or not. Here it waits asleep
 #' and not for messages, because half a message leaves a worker useless.
 #' @return List of `home` (which runs came home), their `states`, whether the
 #'   round was `stopped`, and whether a worker was `lost`.
 #' @noRd
-run_round <- function(engine, runs, states, seconds, signal) {
+run_round <- function(engine, runs, states, goals, seconds, signal) {
   old <- options(future.resolved.timeout = 0)
   on.exit(options(old))
   home <- rep(FALSE, length(runs))
@@ -214,7 +263,7 @@ run_round <- function(engine, runs, states, seconds, signal) {
   futures <- list()
   tryCatch(
     {
-      futures <- Map(start_slice, list(engine), runs, states, seconds,
+      futures <- Map(start_slice, list(engine), runs, states, goals, seconds,
         MoreArgs = list(signal = signal)
       )
       while (!all(home) && !stopped) {
@@ -244,14 +293,14 @@ run_round <- function(engine, runs, states, seconds, signal) {
 #' Data are all that is sent: the package is loaded when the work begins, not
 #' while this process waits for the message to be read
 #' @noRd
-start_slice <- function(engine, index, state, seconds, signal) {
+start_slice <- function(engine, index, state, goal, seconds, signal) {
   future::future(
     utils::getFromNamespace("worker_slice", "kernelbayes")(
-      engine, index, state, seconds, signal
+      engine, index, state, goal, seconds, signal
     ),
     globals = list(
-      engine = engine, index = index, state = state, seconds = seconds,
-      signal = signal
+      engine = engine, index = index, state = state, goal = goal,
+      seconds = seconds, signal = signal
     ),
     seed = NULL
   )
@@ -260,11 +309,14 @@ start_slice <- function(engine, index, state, seconds, signal) {
 #' What a worker does
 #' @param signal progressr's progressor, or NULL.
 #' @noRd
-worker_slice <- function(engine, index, state, seconds, signal) {
+worker_slice <- function(engine, index, state, goal, seconds, signal) {
   clock <- run_clock(seconds, wait = TRUE)
   advance <- function(n) if (!is.null(signal)) signal(amount = n)
   suspendInterrupts(
-    run_slice(engine, index, list(state), clock, advance)$states[[1]]
+    run_slice(
+      engine, index, list(state), clock, advance,
+      total = goal
+    )$states[[1]]
   )
 }
 

@@ -174,7 +174,14 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' moves could leave as it is.
 #'
 #' @param object A fit of [srvm()].
-#' @param newdata For formula fits: a data frame with predictors and response.
+#' @param newdata For formula fits: a data frame with predictors and response,
+#'   or a [connection][base::connections] that gives them as lines of
+#'   comma-separated values.
+#' @param rows,header For connections: how many rows to read and take in at a
+#'   time; whether the first line has the names of the columns (`FALSE`: they are
+#'   the variables of the formula, in its order), or these names. An interrupt
+#'   or a time limit leaves an open connection at the first row that is not in
+#'   the fit.
 #' @param newx,newy For x/y fits: predictors and response.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
@@ -213,13 +220,24 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                            na_action = c("fail", "omit"), time_limit = NULL,
                            progress = NULL, n_moves = NULL, particles = NULL,
-                           ...) {
+                           rows = 1000, header = TRUE, ...) {
   started <- now()
   check_no_dots(...)
   object <- migrate_fit(object)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
+  if (inherits(newdata, "connection")) {
+    if (!is.null(n_moves) || !is.null(particles)) {
+      object <- stats::update(object, n_moves = n_moves, particles = particles)
+    }
+    return(update_from_connection(
+      object, newdata, rows, header, na_action, time_limit, progress
+    ))
+  }
+  refuse_without_connection(c(
+    rows = !missing(rows), header = !missing(header)
+  ))
   rows <- update_rows(object, newdata, newx, newy)
   if (!is.null(rows)) rows <- complete_rows(rows, na_action)
   changed <- !is.null(n_moves) || !is.null(particles)
@@ -397,7 +415,7 @@ simulate.kb_srvm <- function(object, nsim = 1, seed = NULL, ...) {
     rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
     response_draws(object, rows, pool, chosen)
   })
-  out <- class_draws(object, as.data.frame(t(y)))
+  out <- as_classes(object, as.data.frame(t(y)))
   names(out) <- paste0("sim_", seq_len(nsim))
   attr(out, "seed") <- seed
   out

@@ -64,8 +64,7 @@
 #' They advance in turn, so that an interrupt or a time limit finds all of them
 #' at the same row; only replicates whose filters are at the same row count, as
 #' an average over some of the kernels would be another posterior. On workers
-#' filters do not wait for each other: a fit that was stopped there may have no
-#' posterior before `update()` has continued it.
+#' they meet every few seconds, and a stop goes back to where they last met.
 #'
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
@@ -127,8 +126,9 @@
 #'   with, among others, `settings` (all that was frozen), `runs` (one state a
 #'   replicate or chain; with several kernels one for each kernel of the first
 #'   replicate, then of the second), `seed`, `status` (`"complete"`,
-#'   `"interrupted"` or `"time_limit"`) and `time` (rows taken in). It can be saved with
-#'   [saveRDS()] and used in another session. Methods: `print`, `summary`,
+#'   `"interrupted"` or `"time_limit"`) and `time` (rows taken in). It can be
+#'   saved with [saveRDS()] and used in another session. Methods: `print`,
+#'   `summary`,
 #'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
 #'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
 #'   `nobs`, `formula`, `logLik`, `simulate`, `as_draws`, `tidy`, `glance`,

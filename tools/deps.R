@@ -30,6 +30,10 @@ extras <- list(
   reproduce = list(
     required = c("kernlab", "mgcv", "MASS"), useful = character()
   ),
+  reproduce_srvm_streams = list(
+    required = c("future.apply", "kernlab", "mgcv", "MASS"),
+    useful = character()
+  ),
   reproduce_bark = list(
     required = c("future.apply", "kernlab", "MASS", "mclust", "mfp", "mlbench"),
     useful = c("bark", "dbarts", "ranger")

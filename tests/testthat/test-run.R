@@ -156,6 +156,35 @@ test_that("runs of a group advance in turn, those that are behind first", {
   expect_gt(ncol(done), 4)
 })
 
+test_that("on workers the runs of a group meet and go on together", {
+  engine <- toy(100)
+  at <- function(...) lapply(c(...), toy_end)
+  lap <- function(laps, states) next_laps(laps, engine, states)
+  laps <- lap(list(
+    groups = list(1:2, 3), met = vector("list", 3), goal = numeric(3),
+    step = 10, since = now()
+  ), vector("list", 3))
+  expect_identical(laps$goal, c(20, 20, 100))
+  # One has arrived: it waits, and what was done by the other is not shown.
+  laps <- lap(laps, at(20, 5, 50))
+  expect_identical(laps$done < laps$goal, c(FALSE, TRUE, TRUE))
+  expect_identical(laps$met, list(NULL, NULL, toy_end(50)))
+  laps <- lap(laps, at(20, 20, 70))
+  expect_identical(laps$met, at(20, 20, 70))
+  expect_identical(laps$goal, c(60, 60, 100))
+  laps$since <- now() - 100
+  laps <- lap(laps, at(60, 60, 100))
+  expect_identical(laps$goal, c(80, 80, 100))
+  # Those that were apart when the work began keep what they do.
+  laps <- lap(list(
+    groups = list(1:2), met = at(10, 40), goal = numeric(2), step = 10,
+    since = now()
+  ), at(10, 40))
+  expect_identical(laps$goal, c(40, 40))
+  laps <- lap(laps, at(30, 40))
+  expect_identical(laps$met, at(30, 40))
+})
+
 test_that("runs that are complete are left as they are", {
   engine <- toy(10)
   states <- list(toy_end(10, 1), NULL, toy_end(10, 3))
@@ -360,7 +389,8 @@ test_that("an interrupt while a checkpoint is written loses nothing", {
 test_that("srvm() out of time gives a fit that can be used and continued", {
   expect_warning(
     part <- suppressWarnings(srvm(y ~ x, long_data(),
-      kernel = kernel_gaussian(), control = long_control(time_limit = 0.05), seed = 1, progress = FALSE
+      kernel = kernel_gaussian(), seed = 1, progress = FALSE,
+      control = long_control(time_limit = 0.05)
     ), classes = "kb_warning_low_ess"),
     class = "kb_warning_time_limit"
   )
@@ -426,7 +456,8 @@ test_that("workers keep the time limit when there are more runs than workers", {
   local_workers()
   expect_warning(
     part <- srvm(y ~ x, long_data(3000),
-      kernel = kernel_gaussian(), control = long_control(replicates = 4, time_limit = 0.5), seed = 1,
+      kernel = kernel_gaussian(), seed = 1,
+      control = long_control(replicates = 4, time_limit = 0.5),
       progress = FALSE
     ),
     class = "kb_warning_time_limit"
@@ -475,7 +506,8 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
       )
       out
     },
-    returned, list(kernel = kernel_gaussian(), seed = 1, ...), plan, continue, n,
+    returned, list(kernel = kernel_gaussian(), seed = 1, ...), plan, continue,
+    n,
     background = TRUE
   )
 }

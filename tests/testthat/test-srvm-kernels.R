@@ -200,7 +200,10 @@ test_that("the default averages where there is an evidence", {
     srvm(y ~ x, data, method = "mcmc", control = short, seed = 1)
   )))
   expect_true(median(suppressWarnings(
-    srvm(y ~ x, data, control = smc_control(20, proposal = "paper"), seed = 1)
+    srvm(y ~ x, data,
+      prior = srvm_prior(10), control = smc_control(20, proposal = "paper"),
+      seed = 1
+    )
   )))
   expect_true(median(suppressWarnings(
     srvm(y ~ x, data, prior = srvm_prior_paper(), control = quick, seed = 1)
@@ -358,7 +361,9 @@ test_that("every method takes an average", {
   expect_output(print(diagnostics(both)), "founders")
   expect_equal(generics::glance(both)$nobs, 30)
   expect_identical(nrow(generics::augment(both)), 30L)
-  expect_identical(generics::tidy(both)$term, c("sigma", "tau", "k"))
+  expect_identical(
+    generics::tidy(both)$term, c("sigma", "tau", "k", "lambda")
+  )
   expect_true(is.finite(logLik(both)))
   expect_gt(timings(both)$sampler, 0)
   spread <- order_spread(both, 2, seed = 1)
@@ -462,4 +467,15 @@ test_that("kernels run at the same time on workers", {
   serial <- fit_quick(y ~ x, data, kernel = grid)
   local_workers()
   expect_same_fit(fit_quick(y ~ x, data, kernel = grid), serial)
+  # A stop finds them at one row there too.
+  stopped <- suppressWarnings(srvm(y ~ x, long_data(3000),
+    kernel = grid, seed = 1, control = long_control(time_limit = 3)
+  ))
+  expect_gt(stopped$time, 0)
+  expect_lt(stopped$time, 3000)
+  future::plan("sequential")
+  rows <- few_particles(srvm(y ~ x, long_data(3000)[seq_len(stopped$time), ],
+    reference = stopped, seed = 1, control = long_control()
+  ))
+  expect_identical(plain_fit(stopped)$runs, plain_fit(rows)$runs)
 })

@@ -183,7 +183,8 @@ active_results <- function(plan) {
   if (!wanted || !exists("active_curves")) {
     return(NULL)
   }
-  curves <- active_curves(active_plan(plan$quick))
+  active <- active_plan(plan$quick)
+  curves <- active_curves(active, active$noise$learned)
   list(active = list(
     errors = active_errors(curves), needed = labels_needed(curves)
   ))

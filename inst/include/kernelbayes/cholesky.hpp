@@ -198,14 +198,15 @@ class Cholesky {
       stable = stable && left > kLeast * old * old;
       const double pivot = std::sqrt(std::max(left, kLeast * old * old));
       const double inverse = 1 / pivot;
-      const double c = pivot / old, s = *u / old;
+      const double c = pivot * inverse_diagonal_[j];
+      const double s = *u * inverse_diagonal_[j], stretch = old * inverse;
       column[j] = pivot;
       inverse_diagonal_[j] = inverse;
       for (int i = j + 1; i < p; ++i) {
-        column[i] = (column[i] - s * u[i - j]) / c;
+        column[i] = stretch * (column[i] - s * u[i - j]);
         u[i - j] = c * u[i - j] - s * column[i];
       }
-      z_[j] = (z_[j] - s * v) / c;
+      z_[j] = stretch * (z_[j] - s * v);
       v = c * v - s * z_[j];
       shrink *= c;
       if (shrink < 1e-150) {

@@ -75,8 +75,18 @@ void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
   }
 }
 
+bool Target::let_go(const Executor& executor) {
+  const Stopwatch watch;
+  const bool any = pool_.let_go(x_, executor);
+  if (pool_.leaving() >= 0) {
+    leaving_step_ = PriorStep(config_.model.centres, pool_.size());
+  }
+  records_.shared_seconds += watch.seconds();
+  return any;
+}
+
 double Target::retire(Particle& particle, Scratch& scratch) const {
-  return srvm::retire(particle, config_, pool_, scratch);
+  return srvm::retire(particle, config_, pool_, leaving_step_, scratch);
 }
 
 void Target::take_in(int t, const Executor& executor) {

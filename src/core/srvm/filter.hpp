@@ -34,7 +34,7 @@ class Target {
   Scratch scratch() const;
   void start(Particle& particle, Rng& rng) const;
   void refresh(Particle& particle, Rng& rng, Scratch& scratch) const;
-  bool let_go(const Executor& executor) { return pool_.let_go(x_, executor); }
+  bool let_go(const Executor& executor);
   double retire(Particle& particle, Scratch& scratch) const;
   void retired() { pool_.forget_leaving(); }
   void take_in(int t, const Executor& executor);
@@ -75,7 +75,7 @@ class Target {
   Eigen::MatrixXd x_;
   Eigen::VectorXd y_;  // less the shift
   CandidatePool pool_;
-  PriorStep step_;
+  PriorStep step_, leaving_step_;
   Records records_;
 };
 

@@ -78,17 +78,16 @@ double lose_row(Particle& particle, const Model& model,
 
 // A candidate leaves: log of p_m(S') L(S') / [p_m(S') L(S') + ...] with the
 // prior's change.
-double lose_candidate(Particle& particle, const Config& config,
-                      const CandidatePool& pool, Scratch& scratch) {
-  const Model& model = config.model;
+double lose_candidate(Particle& particle, const Model& model,
+                      const CandidatePool& pool, const PriorStep& prior,
+                      Scratch& scratch) {
   auto& set = particle.set;
   const Likelihood now(particle, model, pool.rows_left(),
                        squared_responses(particle, model, pool));
   const auto found = std::find(set.begin(), set.end(), pool.leaving());
   const bool held = found != set.end();
   const int k = particle.k() - held;
-  const PriorStep step(model.centres, pool.size());
-  const double join = step.join(k), log_stay = std::log(step.stay(k));
+  const double join = prior.join(k), log_stay = std::log(prior.stay(k));
   if (join == 0) return -log_stay;
   double gain;
   if (held) {
@@ -108,7 +107,8 @@ double lose_candidate(Particle& particle, const Config& config,
 }  // namespace
 
 double retire(Particle& particle, const Config& config,
-              const CandidatePool& pool, Scratch& scratch) {
+              const CandidatePool& pool, const PriorStep& prior,
+              Scratch& scratch) {
   double log_weight = 0;
   if (config.memory.forgets()) {
     log_weight += discount(particle, config.model, pool, scratch);
@@ -116,7 +116,7 @@ double retire(Particle& particle, const Config& config,
     log_weight += lose_row(particle, config.model, pool, scratch);
   }
   if (pool.leaving() >= 0) {
-    log_weight += lose_candidate(particle, config, pool, scratch);
+    log_weight += lose_candidate(particle, config.model, pool, prior, scratch);
   }
   return log_weight;
 }

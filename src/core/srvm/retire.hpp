@@ -11,9 +11,11 @@ namespace srvm {
 /// leaves sends every set S to S' = S - j, of which S' and S' + j are the
 /// possible origins:
 ///   W = gamma_t(S') / (gamma_{t-1}(S') + gamma_{t-1}(S' + j)),
-/// the second term 0 where S' is as large as a set may be. Returns log W.
+/// the second term 0 where S' is as large as a set may be. `prior` is that of
+/// the step to as many candidates as there were. Returns log W.
 double retire(Particle& particle, const Config& config,
-              const CandidatePool& pool, Scratch& scratch);
+              const CandidatePool& pool, const PriorStep& prior,
+              Scratch& scratch);
 
 }  // namespace srvm
 }  // namespace kernelbayes

@@ -1,0 +1,102 @@
+# Rows that come in over a connection.
+
+#' Take in the rows that a connection gives, in batches
+#'
+#' What was read is in the fit, also when it stops early: an open connection
+#' stands at the next row.
+#' @param rows Rows in a batch.
+#' @param header TRUE where the first line has the names, or these names.
+#' @noRd
+update_from_connection <- function(object, connection, rows, header, na_action,
+                                   time_limit, progress,
+                                   call = rlang::caller_env()) {
+  if (object$mould$interface == "xy") {
+    kb_abort(c(
+      "{.arg newdata} can be a connection for formula fits only.",
+      x = "The model was fitted to x and y.",
+      i = "Read the rows and give them as {.arg newx} and {.arg newy}."
+    ), "argument", argument = "newdata", call = call)
+  }
+  rows <- check_count(rows, 1, call = call)
+  if (!isOpen(connection)) {
+    open(connection, "r")
+    on.exit(close(connection))
+  }
+  if (!is.character(header)) {
+    header <- if (check_flag(header, call = call)) {
+      connection_names(readLines(connection, 1))
+    } else {
+      all.vars(object$mould$formula)
+    }
+  }
+  deadline <- now() + if (is.null(time_limit)) Inf else time_limit
+  repeat {
+    batch <- read_batch(connection, rows, header, call)
+    if (is.null(batch)) {
+      return(object)
+    }
+    left <- if (!is.null(time_limit)) max(deadline - now(), 1e-3)
+    object <- stats::update(object,
+      newdata = batch, na_action = na_action, time_limit = left,
+      progress = progress
+    )
+    if (object$status != "complete") {
+      return(object)
+    }
+    if (now() > deadline) {
+      warn_stream_time(object, call)
+      return(object)
+    }
+  }
+}
+
+#' @noRd
+warn_stream_time <- function(object, call) {
+  kb_warn(c(
+    "Stopped after row {object$time}: out of time.",
+    i = "All rows that were read are in the fit; {.code update(fit, connection)}
+         reads on, where the connection was open before."
+  ), "time_limit", call = call)
+}
+
+#' @noRd
+connection_names <- function(line) {
+  if (length(line) == 0) {
+    return(character())
+  }
+  scan(text = line, what = "", sep = ",", quiet = TRUE)
+}
+
+#' The next rows as a data frame; NULL at the end
+#' @noRd
+read_batch <- function(connection, rows, header, call) {
+  lines <- readLines(connection, rows)
+  lines <- lines[nzchar(trimws(lines))]
+  if (length(lines) == 0) {
+    return(NULL)
+  }
+  tryCatch(
+    utils::read.table(
+      text = lines, sep = ",", quote = "\"", comment.char = "",
+      col.names = header, check.names = FALSE, stringsAsFactors = FALSE
+    ),
+    error = function(error) {
+      kb_abort(c(
+        "{.arg newdata} must give lines of comma-separated values, one for each
+         of {length(header)} name{?s}.",
+        x = conditionMessage(error)
+      ), "columns", call = call)
+    }
+  )
+}
+
+#' @noRd
+refuse_without_connection <- function(given, call = rlang::caller_env()) {
+  given <- names(which(given))
+  if (length(given) > 0) {
+    kb_abort(c(
+      "{.arg {given}} must not be given here.",
+      i = "They say how a connection is read."
+    ), "argument", argument = given[[1]], call = call)
+  }
+}
