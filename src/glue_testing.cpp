@@ -150,6 +150,16 @@ struct Stream {
     if (!config.any_candidate()) pool.release_unused(used);
   }
 
+  // Data leave: the log weight.
+  double retire(const Eigen::MatrixXd& x) {
+    const bool any = pool.let_go(x, serial);
+    const srvm::PriorStep step(config.model.centres, pool.size());
+    const double log_weight =
+        any ? srvm::retire(particle, config, pool, step, scratch) : 0;
+    pool.forget_leaving();
+    return log_weight;
+  }
+
   // gram and rhs of the set over the rows that count.
   void sum() {
     const srvm::RowWeights weights(config.memory);
@@ -483,10 +493,7 @@ Rcpp::List srvm_retire_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   for (int i = 0; i < s.pool.size(); ++i) {
     before.push_back(s.pool.row_of(s.pool.candidate(i)) + 1);
   }
-  s.pool.let_go(x, s.serial);
-  const double log_weight =
-      srvm::retire(s.particle, s.config, s.pool, s.scratch);
-  s.pool.forget_leaving();
+  const double log_weight = s.retire(x);
   for (int i = 0; i < s.pool.size(); ++i) {
     after.push_back(s.pool.row_of(s.pool.candidate(i)) + 1);
   }
@@ -507,9 +514,7 @@ Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                            const std::vector<std::string>& from,
                            int repetitions) {
   Stream s(config, x, y, t, previous, 1, coef, z);
-  s.pool.let_go(x, s.serial);
-  srvm::retire(s.particle, s.config, s.pool, s.scratch);
-  s.pool.forget_leaving();
+  s.retire(x);
   s.pool.add_row(x, t - 1, s.y[t - 1], s.serial);
   const srvm::PriorStep step(s.config.model.centres, s.pool.size());
   const srvm::Particle start = s.particle;
