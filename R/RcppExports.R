@@ -309,3 +309,11 @@ srvm_birth_death_cpp <- function(config, x, y, t, previous, noise, coef, from, d
     .Call(`_kernelbayes_srvm_birth_death_cpp`, config, x, y, t, previous, noise, coef, from, draws)
 }
 
+srvm_retire_cpp <- function(config, x, y, t, previous, noise, coef, z) {
+    .Call(`_kernelbayes_srvm_retire_cpp`, config, x, y, t, previous, noise, coef, z)
+}
+
+srvm_probit_cpp <- function(config, x, y, t, previous, coef, z, from, repetitions) {
+    .Call(`_kernelbayes_srvm_probit_cpp`, config, x, y, t, previous, coef, z, from, repetitions)
+}
+

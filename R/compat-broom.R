@@ -10,7 +10,8 @@
 #' @param interval For `augment()`: `"prediction"` (for responses) or
 #'   `"credible"` (for f).
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line each for `sigma`, `tau` and `k`, with
+#' @return Data frames. `tidy()`: one line each for `sigma` (not for two
+#'   classes), `tau` and `k`, with
 #'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
 #'   `conf.high`. `glance()`: one line with `nobs`, `log_evidence`, `mc_se`,
 #'   `k`, `sigma`, `ess_fraction`, `seconds` (batch fits: `nobs`, `k`, `sigma`,
@@ -36,7 +37,8 @@ tidy.kb_srvm <- function(x, level = 0.9, ...) {
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
-  draws <- draws[intersect(c("sigma", "tau", "k", "lambda"), names(draws))]
+  shown <- c(if (!is_probit(x)) "sigma", "tau", "k", "lambda")
+  draws <- draws[intersect(shown, names(draws))]
   tail <- (1 - level) / 2
   mean <- colSums(pool$weights * draws)
   centred <- sweep(as.matrix(draws), 2, mean)

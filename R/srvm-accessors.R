@@ -43,11 +43,15 @@ predictive_path <- function(object, runs, log_prior) {
   steps <- seq_len(object$time)
   units <- log(object$settings$scaling$y_scale)
   after <- evidence_paths(runs, object$time)
-  before <- after - run_paths(runs, "log_predictive", object$time)
+  predictive <- run_paths(runs, "log_predictive", object$time)
+  # Not the difference of two logarithms of evidence, which may be large.
+  before <- sweep(after - predictive, 2, log_prior, `+`)
+  before <- before - apply(before, 1, max)
   log_z <- log_mean_paths(after, log_prior)
   data.frame(
     row = utils::head(object$sequence, object$time),
-    log_predictive = log_z - log_mean_paths(before, log_prior) - units,
+    log_predictive = log_mean_paths(before + predictive) -
+      log_mean_paths(before) - units,
     log_evidence = log_z - units * rows_counted(object, steps)
   )
 }

@@ -116,6 +116,22 @@ reference_settings <- function(reference, mould, call) {
   settings
 }
 
+#' Rows need not show both classes of the reference
+#' @noRd
+adopt_classes <- function(mould, reference) {
+  settings <- if (inherits(reference, "kb_srvm")) {
+    reference$settings
+  } else {
+    reference
+  }
+  levels <- if (is.list(settings)) settings$levels
+  if (!is.null(levels) && all(mould$levels %in% levels)) {
+    mould$y <- factor(as.character(mould$y), levels)
+    mould$levels <- levels
+  }
+  mould
+}
+
 #' The family asked for, or that of the reference
 #' @noRd
 srvm_family <- function(family, reference, call = rlang::caller_env()) {

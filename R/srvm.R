@@ -239,6 +239,7 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
       mould, kernel, prior, scale, intercept, memory, can_average, call
     )
   } else {
+    mould <- adopt_classes(mould, reference)
     reference_settings(reference, mould, call)
   }
   check_printed_weights(control, settings$prior, call)

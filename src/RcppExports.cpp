@@ -987,6 +987,41 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// srvm_retire_cpp
+Rcpp::List srvm_retire_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef, std::vector<double> z);
+RcppExport SEXP _kernelbayes_srvm_retire_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP, SEXP zSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type t(tSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type z(zSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_retire_cpp(config, x, y, t, previous, noise, coef, z));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_probit_cpp
+Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double coef, std::vector<double> z, const std::vector<std::string>& from, int repetitions);
+RcppExport SEXP _kernelbayes_srvm_probit_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP coefSEXP, SEXP zSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type t(tSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
+    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type z(zSEXP);
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_probit_cpp(config, x, y, t, previous, coef, z, from, repetitions));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_open_cpp", (DL_FUNC) &_kernelbayes_bark_open_cpp, 5},
@@ -1066,6 +1101,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_gibbs_cpp", (DL_FUNC) &_kernelbayes_srvm_gibbs_cpp, 6},
     {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
     {"_kernelbayes_srvm_birth_death_cpp", (DL_FUNC) &_kernelbayes_srvm_birth_death_cpp, 9},
+    {"_kernelbayes_srvm_retire_cpp", (DL_FUNC) &_kernelbayes_srvm_retire_cpp, 8},
+    {"_kernelbayes_srvm_probit_cpp", (DL_FUNC) &_kernelbayes_srvm_probit_cpp, 9},
     {NULL, NULL, 0}
 };
 

@@ -12,6 +12,7 @@
 #include "core/srvm/adapted.hpp"
 #include "core/srvm/birth_death.hpp"
 #include "core/srvm/likelihood.hpp"
+#include "core/srvm/retire.hpp"
 #include "glue/srvm_from_r.hpp"
 
 namespace {
@@ -114,6 +115,108 @@ struct Arrival {
   srvm::Scratch scratch;
   srvm::Particle particle;
   srvm::PriorStep prior;
+};
+
+// A particle of the rows before t in a pool of bounded memory: its sums are
+// computed row by row. `previous` are rows of x; `z` latent responses by place.
+struct Stream {
+  Stream(const Rcpp::List& list, const Eigen::MatrixXd& x,
+         const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
+         double noise, double coef, const std::vector<double>& z)
+      : config(srvm_r::config(list)),
+        pool(config.model.kernel, config.any_candidate(), config.memory),
+        y(y.array() - config.model.shift),
+        scratch(t + 3) {
+    for (int s = 0; s + 1 < t; ++s) {
+      pool.let_go(x, serial);
+      pool.forget_leaving();
+      pool.add_row(x, s, this->y[s], serial);
+    }
+    particle.noise = noise;
+    particle.coef = coef;
+    particle.latent = z;
+    for (const double value : z) particle.squares += value * value;
+    std::vector<char> used(pool.numbers(), 0);
+    for (const int row : previous) {
+      for (int j = 0; j < pool.numbers(); ++j) {
+        const int known = pool.row_of(j);
+        if (known < 0 || x.row(known) != x.row(row - 1)) continue;
+        particle.set.push_back(j);
+        used[j] = 1;
+      }
+    }
+    sum();
+    srvm::refactor(particle, config.model);
+    if (!config.any_candidate()) pool.release_unused(used);
+  }
+
+  // Data leave: the log weight.
+  double retire(const Eigen::MatrixXd& x) {
+    const bool any = pool.let_go(x, serial);
+    const srvm::PriorStep step(config.model.centres, pool.size());
+    const double log_weight =
+        any ? srvm::retire(particle, config, pool, step, scratch) : 0;
+    pool.forget_leaving();
+    return log_weight;
+  }
+
+  // gram and rhs of the set over the rows that count.
+  void sum() {
+    const srvm::RowWeights weights(config.memory);
+    const bool intercept = config.model.intercept;
+    const int p = particle.k() + intercept, n = pool.places();
+    const auto& own = particle.latent;
+    particle.gram.resize(p);
+    particle.rhs.assign(p, 0.0);
+    const auto value = [&](int i, int s) {
+      if (intercept && i == 0) return 1.0;
+      return pool.column(particle.set[i - intercept])[s];
+    };
+    for (int j = 0; j < p; ++j) {
+      for (int i = j; i < p; ++i) particle.gram(i, j) = 0;
+    }
+    for (int row = pool.time() - n; row < pool.time(); ++row) {
+      const int s = config.memory.horizon() > 0 ? row % config.memory.horizon()
+                                                : row;
+      const double w = weights(pool.time() - 1 - row);
+      const double response = own.empty() ? pool.responses()[s] : own[s];
+      for (int j = 0; j < p; ++j) {
+        for (int i = j; i < p; ++i) {
+          particle.gram(i, j) += w * value(i, s) * value(j, s);
+        }
+        particle.rhs[j] += w * value(j, s) * response;
+      }
+    }
+  }
+
+  // How far the factor and its right-hand side are from the sums.
+  double drift() const {
+    srvm::Particle fresh = particle;
+    srvm::refactor(fresh, config.model);
+    double worst = 0;
+    for (int j = 0; j < particle.factor.size(); ++j) {
+      worst = std::max(worst,
+                       std::abs(fresh.factor.z(j) - particle.factor.z(j)));
+      for (int i = j; i < particle.factor.size(); ++i) {
+        worst = std::max(worst,
+                         std::abs(fresh.factor(i, j) - particle.factor(i, j)));
+      }
+    }
+    return worst;
+  }
+
+  std::vector<int> rows() const {
+    std::vector<int> out;
+    for (const int j : particle.set) out.push_back(pool.row_of(j) + 1);
+    return out;
+  }
+
+  Executor serial = serial_executor();
+  srvm::Config config;
+  srvm::CandidatePool pool;
+  Eigen::VectorXd y;
+  srvm::Scratch scratch;
+  srvm::Particle particle;
 };
 
 // All steps of the birth/death proposal that have positive probability.
@@ -375,4 +478,64 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   return Rcpp::List::create(_["set"] = sets, _["log_prob"] = log_prob,
                             _["log_weight"] = log_weight, _["drift"] = drift,
                             _["count"] = count);
+}
+
+// What the particle of set `previous` (rows) becomes when data leave before row
+// t comes in: the weight, the set, its candidates, its sums, and how far its
+// factor is from them.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_retire_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                           const Eigen::VectorXd& y, int t,
+                           std::vector<int> previous, double noise, double coef,
+                           std::vector<double> z) {
+  Stream s(config, x, y, t, previous, noise, coef, z);
+  std::vector<int> before, after;
+  for (int i = 0; i < s.pool.size(); ++i) {
+    before.push_back(s.pool.row_of(s.pool.candidate(i)) + 1);
+  }
+  const double log_weight = s.retire(x);
+  for (int i = 0; i < s.pool.size(); ++i) {
+    after.push_back(s.pool.row_of(s.pool.candidate(i)) + 1);
+  }
+  return Rcpp::List::create(
+      _["log_weight"] = log_weight, _["set"] = s.rows(), _["before"] = before,
+      _["after"] = after, _["gram"] = dense(s.particle.gram),
+      _["rhs"] = s.particle.rhs, _["squares"] = s.particle.squares,
+      _["drift"] = s.drift());
+}
+
+// The step to row t of a particle with latent responses, again and again: its
+// weight, and of each repetition whether row t joined and its latent response.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                           const Eigen::VectorXd& y, int t,
+                           std::vector<int> previous, double coef,
+                           std::vector<double> z,
+                           const std::vector<std::string>& from,
+                           int repetitions) {
+  Stream s(config, x, y, t, previous, 1, coef, z);
+  s.retire(x);
+  s.pool.add_row(x, t - 1, s.y[t - 1], s.serial);
+  const srvm::PriorStep step(s.config.model.centres, s.pool.size());
+  const srvm::Particle start = s.particle;
+  Rng rng = stream(from);
+  std::vector<double> latent, log_weight;
+  std::vector<int> joined;
+  double drift = 0;
+  for (int r = 0; r < repetitions; ++r) {
+    s.particle = start;
+    log_weight.push_back(srvm::extend_adapted(s.particle, s.config.model,
+                                              s.pool, step, s.y[t - 1], rng,
+                                              s.scratch));
+    joined.push_back(s.particle.k() - start.k());
+    latent.push_back(s.particle.latent[s.pool.latest_place()]);
+    drift = std::max(drift, s.drift());
+    const std::vector<double> rhs = s.particle.rhs;
+    s.sum();
+    for (std::size_t j = 0; j < rhs.size(); ++j) {
+      drift = std::max(drift, std::abs(rhs[j] - s.particle.rhs[j]));
+    }
+  }
+  return Rcpp::List::create(_["log_weight"] = log_weight, _["joined"] = joined,
+                            _["latent"] = latent, _["drift"] = drift);
 }

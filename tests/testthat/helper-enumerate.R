@@ -208,8 +208,8 @@ oracle_nodes <- function(prior, alpha, rate, top, refine, tail) {
   list(v = exp(u), log_w = log_p + log(step))
 }
 
-oracle_grid <- function(y, noise, coef, refine, tail, scaled = FALSE) {
-  half <- length(y) / 2
+oracle_grid <- function(y, noise, coef, refine, tail, scaled = FALSE,
+                        half = length(y) / 2) {
   top <- log(max(sum(y^2), .Machine$double.xmin))
   from_shape <- function(a, extra) max(a + extra - 1, min(a + extra, .5))
   s <- oracle_nodes(noise, noise$shape + half,
@@ -258,25 +258,35 @@ oracle_spectrum_log_ml <- function(sp, sigma2, tau2) {
 #'
 #' `refine = 2` halves the step, `tail` is minus the log of what is cut off.
 #' Moments that do not exist (shape + t/2 <= 1 for E[sigma2]) are meaningless.
+#'
+#' `row_weights`: powers w_s of the rows' likelihoods, as
+#' N(y; f, sigma2)^w = N(sqrt(w) y; sqrt(w) f, sigma2) (2 pi sigma2)^((1-w)/2).
+#' `centre_rows`: the rows that may be centres.
 #' @noRd
 oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
                              centres = c("subset", "iid"), noise, coef,
                              intercept = TRUE, refine = 1, tail = 30,
-                             scaled = FALSE) {
+                             scaled = FALSE,
+                             centre_rows = oracle_candidates(x)$rows,
+                             row_weights = rep(1, length(y))) {
   x <- as.matrix(x)
-  cand <- oracle_candidates(x)
-  m <- length(cand$rows)
-  centre_x <- x[cand$rows, , drop = FALSE]
+  m <- length(centre_rows)
+  centre_x <- x[centre_rows, , drop = FALSE]
   K <- kernel_fun(x, centre_x)
   sets <- enumerate_subsets(m, kmax)
   k <- lengths(sets)
-  grid <- oracle_grid(y, noise, coef, refine, tail, scaled)
+  grid <- oracle_grid(
+    y, noise, coef, refine, tail, scaled, sum(row_weights) / 2
+  )
+  root <- sqrt(row_weights)
   spectra <- lapply(sets, function(S) {
-    oracle_spectrum(y, oracle_design(K, S, intercept))
+    oracle_spectrum(root * y, root * oracle_design(K, S, intercept))
   })
+  power <- sum(1 - row_weights) / 2 * log(2 * pi * grid$sigma2)
   log_post <- mapply(
     function(sp, lp) {
-      lp + grid$log_w + oracle_spectrum_log_ml(sp, grid$sigma2, grid$tau2)
+      lp + grid$log_w + power +
+        oracle_spectrum_log_ml(sp, grid$sigma2, grid$tau2)
     },
     spectra, oracle_log_prior_set(k, m, lambda, kmax, centres)
   )
@@ -291,7 +301,7 @@ oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
     inclusion = vapply(seq_len(m), function(j) {
       sum(p_set[vapply(sets, function(S) j %in% S, NA)])
     }, 0),
-    rows = cand$rows,
+    rows = centre_rows,
     sigma2 = sum(w_node * grid$sigma2), sigma = sum(w_node * sqrt(grid$sigma2)),
     tau2 = sum(w_node * grid$tau2), weights = w, nodes = grid,
     spectra = spectra, centre_x = centre_x, kernel_fun = kernel_fun,

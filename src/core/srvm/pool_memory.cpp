@@ -191,7 +191,11 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
   rhs_ = state.rhs;
   column_sum_ = state.column_sum;
   auto from = state.gram.begin();
-  const std::size_t pairs = numbers() * (numbers() + 1) / 2;
+  // Numbers that no candidate has now have entries too.
+  while (all_pairs_ && gram_.size() < row_of_.size()) {
+    gram_.emplace_back(gram_.size() + 1, 0.0);
+  }
+  const std::size_t pairs = row_of_.size() * (row_of_.size() + 1) / 2;
   if (!all_pairs_ || state.gram.size() != pairs) return;
   for (auto& row : gram_) {
     std::copy(from, from + row.size(), row.begin());

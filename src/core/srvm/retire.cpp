@@ -44,6 +44,12 @@ double discount(Particle& particle, const Model& model,
     for (int i = j; i < p; ++i) column[i] = factor * column[i] - u[i] * u[j];
     particle.rhs[j] = factor * particle.rhs[j] - u[j] * y;
   }
+  if (pool.rows_left() == 0) {  // not what rounding leaves of the last row
+    for (int j = 0; j < p; ++j) {
+      std::fill(particle.gram.column(j) + j, particle.gram.column(j) + p, 0.0);
+      particle.rhs[j] = 0;
+    }
+  }
   refactor(particle, model);
   return log_marginal(particle, model, pool.rows_left(),
                       pool.response_squares()) -
