@@ -51,7 +51,7 @@ double extend_student(Particle& particle, const Model& model,
   const double weight = 2 * rng.gamma(model.df / 2) / model.df;
   const double root = std::sqrt(weight);
   latest_design(particle, model, pool, scratch.a);
-  for (double& u : scratch.a) u *= root;
+  for (int j = 0; j < particle.gram.size(); ++j) scratch.a[j] *= root;
   const double predictive =
       assimilate(particle, plain_likelihood(particle, model), scratch,
                  scratch.a, root * y) +
