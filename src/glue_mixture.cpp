@@ -84,6 +84,7 @@ Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
                                       double df,
                                       const Eigen::VectorXd& probabilities) {
   Eigen::MatrixXd out(means.rows(), probabilities.size());
+  const kernelbayes::StudentRule rough(df, 6);
   for_each_student(
       means, variances, noise, weights, df,
       [&](Eigen::Index i, const kernelbayes::StudentMixture& mixture) {
@@ -93,7 +94,7 @@ Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
                           ? mixture.quantile(p, R::qnorm(p, 0, 1, 1, 0),
                                              R::qt(p, df, 1, 0),
                                              R::qnorm(half, 0, 1, 1, 0),
-                                             R::qt(half, df, 1, 0))
+                                             R::qt(half, df, 1, 0), rough)
                           : NA_REAL;
         }
       });

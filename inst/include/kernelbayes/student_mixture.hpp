@@ -21,8 +21,12 @@ namespace kernelbayes {
 /// the top downwards, as far as a residual asks for.
 class StudentRule {
  public:
-  explicit StudentRule(double df)
-      : df_(df), shape_(df / 2), step_(trapezoid_step((df + 1) / 2)) {
+  /// `digits` is minus the natural logarithm of the relative error.
+  explicit StudentRule(double df, double digits = 18)
+      : df_(df),
+        shape_(df / 2),
+        digits_(digits),
+        step_(trapezoid_step((df + 1) / 2)) {
     const double a = (df + 1) / 2;
     top_ = std::max(std::log1p(1 / df) + fall(a, 1), fall(shape_, 1));
     margin_ = fall(a, -1);
@@ -62,38 +66,36 @@ class StudentRule {
   double df() const { return df_; }
 
  private:
-  static constexpr double kDigits = 24;  // -log of the error
-
-  static double bisect(double upper, double (*f)(double, double), double a,
-                       double target) {
+  // Where an increasing f is `target`, between 0 and `upper`.
+  template <typename Function>
+  static double bisect(double upper, double target, Function f) {
     double lower = 0;
     for (int i = 0; i < 100; ++i) {
       const double middle = 0.5 * (lower + upper);
-      (f(middle, a) < target ? lower : upper) = middle;
+      (f(middle) < target ? lower : upper) = middle;
     }
     return upper;
   }
 
   // Where exp(a (u - e^u)) has fallen to the error, right or left of 0.
-  static double fall(double a, int side) {
-    const double target = kDigits / a, root = std::sqrt(2 * target);
-    if (side > 0) {
-      return bisect(std::min(root, std::log1p(target) + 10),
-                    [](double d, double) { return std::expm1(d) - d; }, a,
-                    target);
+  double fall(double a, int side) const {
+    const double target = digits_ / a;
+    if (side < 0) {
+      return bisect(target + 1, target,
+                    [](double d) { return std::expm1(-d) + d; });
     }
-    return bisect(target + 1,
-                  [](double d, double) { return std::expm1(-d) + d; }, a,
-                  target);
+    const double upper =
+        std::min(std::sqrt(2 * target), std::log1p(target) + 10);
+    return bisect(upper, target, [](double d) { return std::expm1(d) - d; });
   }
 
-  // By Stirling's formula; the ratio falls at least as exp(-y / 2) once y > a.
-  static double trapezoid_step(double a) {
-    const auto digits = [](double y, double a) {
+  // |Gamma(a + i y)| / Gamma(a) by Stirling's formula.
+  double trapezoid_step(double a) const {
+    const auto digits = [a](double y) {
       const double r = y / a;
       return y * std::atan(r) - 0.5 * (a - 0.5) * std::log1p(r * r);
     };
-    return kTwoPi / bisect(100 + 10 * std::sqrt(100 * a), digits, a, kDigits);
+    return kTwoPi / bisect(100 + 100 * std::sqrt(a), digits_, digits);
   }
 
   Node compute(int j) const {
@@ -104,7 +106,7 @@ class StudentRule {
 
   static constexpr double kTwoPi = 6.28318530717958647693;
 
-  double df_, shape_, step_;
+  double df_, shape_, digits_, step_;
   double top_ = 0, margin_ = 0, log_norm_ = 0, rest_ = 0;
   std::vector<Node> table_;
 };
@@ -124,11 +126,12 @@ struct StudentMixture {
   };
 
   /// P(X <= x), or P(X >= x) for sign = -1, and the density.
-  Tail tail(double x, double sign) const {
+  Tail tail(double x, double sign) const { return tail(x, sign, rule); }
+  Tail tail(double x, double sign, const StudentRule& by) const {
     Tail sum{0, 0};
     for (int i = 0; i < n; ++i) {
       if (weights[i] == 0) continue;
-      const Tail own = tail_of(i, sign * (means[i] - x));
+      const Tail own = tail_of(i, sign * (means[i] - x), by);
       sum.probability += weights[i] * own.probability;
       sum.density += weights[i] * own.density;
     }
@@ -146,8 +149,9 @@ struct StudentMixture {
   /// The p-quantile. `z` and `t` are the quantiles of the standard normal and
   /// of Student's t at p, z_half and t_half those at half of the smaller tail:
   /// X is beyond their sum only if one of the two terms is beyond its own.
-  double quantile(double p, double z, double t, double z_half,
-                  double t_half) const {
+  /// Most of the way is gone by the rule `rough`.
+  double quantile(double p, double z, double t, double z_half, double t_half,
+                  const StudentRule& rough) const {
     const double sign = z < 0 ? 1 : -1, target = z < 0 ? p : 1 - p;
     double lower = std::numeric_limits<double>::infinity(), upper = -lower;
     double start = 0;
@@ -160,15 +164,19 @@ struct StudentMixture {
       upper = std::max({upper, means[i], far});
       start += weights[i] * (means[i] - sign * std::hypot(z * sd, t * scale));
     }
-    double density = 0;
-    return tail_quantile(
-        lower, upper, start, target, sign, 1e-7,
-        [&](double x) {
-          const Tail at = tail(x, sign);
-          density = at.density;
-          return at.probability;
-        },
-        [&](double) { return density; });
+    const auto solve = [&](const StudentRule& by, double close) {
+      double density = 0;
+      return tail_quantile(
+          lower, upper, start, target, sign, close,
+          [&](double x) {
+            const Tail at = tail(x, sign, by);
+            density = at.density;
+            return at.probability;
+          },
+          [&](double) { return density; });
+    };
+    start = solve(rough, 1e-2);
+    return solve(rule, 1e-5);
   }
 
  private:
@@ -190,19 +198,19 @@ struct StudentMixture {
     double value() const { return largest + std::log(sum); }
   };
 
-  int nodes(int i, double r) const {
+  int nodes(int i, double r, const StudentRule& by) const {
     const double scale = std::sqrt(noise[i]);
     const double ratio = r / scale;
-    return rule.size(ratio * ratio + variances[i] / noise[i]);
+    return by.size(ratio * ratio + variances[i] / noise[i]);
   }
 
   // P(X <= mean - r) and the density there.
-  Tail tail_of(int i, double r) const {
-    const int size = nodes(i, r);
+  Tail tail_of(int i, double r, const StudentRule& by) const {
+    const int size = nodes(i, r, by);
     Tail sum{0, 0};
     double last = 0;
     for (int j = 0; j < size; ++j) {
-      const StudentRule::Node node = rule.node(j);
+      const StudentRule::Node node = by.node(j);
       const double sd = std::sqrt(variances[i] + noise[i] * node.variance);
       const double u = r / sd;
       last = node.weight * std::erfc(u * kInverseRootTwo);
@@ -211,12 +219,12 @@ struct StudentMixture {
     }
     // Where the weights fall slowly the normal's sd is by now so large that
     // half of it is below, as it is for all nodes beyond.
-    sum.probability += last * rule.rest();
+    sum.probability += last * by.rest();
     return {0.5 * sum.probability, kInverseRootTwoPi * sum.density};
   }
 
   void add_log_density(int i, double r, LogSum& sum) const {
-    const int size = nodes(i, r);
+    const int size = nodes(i, r, rule);
     const double log_weight = std::log(weights[i]);
     for (int j = 0; j < size; ++j) {
       const StudentRule::Node node = rule.node(j);
