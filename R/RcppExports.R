@@ -213,6 +213,14 @@ mixture_log_density_cpp <- function(means, variances, weights, y) {
     .Call(`_kernelbayes_mixture_log_density_cpp`, means, variances, weights, y)
 }
 
+student_quantiles_cpp <- function(means, variances, noise, weights, df, probabilities) {
+    .Call(`_kernelbayes_student_quantiles_cpp`, means, variances, noise, weights, df, probabilities)
+}
+
+student_log_density_cpp <- function(means, variances, noise, weights, df, y) {
+    .Call(`_kernelbayes_student_log_density_cpp`, means, variances, noise, weights, df, y)
+}
+
 srvm_open_cpp <- function(config, x, y, state) {
     .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state)
 }

@@ -29,7 +29,7 @@ NULL
 
 # What the methods share -------------------------------------------------------
 
-#' Noise standard deviations of draws, in the response's units
+#' Noise scales (where it is normal, standard deviations) of draws, in the response's units
 #' @noRd
 noise_draws <- function(fit, pool, chosen) UseMethod("noise_draws")
 
@@ -50,7 +50,7 @@ function_draws <- function(fit, rows, pool, chosen) {
   t(spread_rows(t(posterior_draws(fit, x, pool, chosen)), rows$complete))
 }
 
-#' Standard deviations of responses, S x n
+#' Scales of the noise of responses, S x n
 #' @noRd
 response_sd <- function(fit, rows, pool, chosen) {
   w <- rows$weights
@@ -66,7 +66,24 @@ response_draws <- function(fit, rows, pool, chosen) {
   if (is_probit(fit)) {
     return(matrix(as.integer(f + stats::rnorm(length(f)) > 0), nrow(f)))
   }
-  f + response_sd(fit, rows, pool, chosen) * stats::rnorm(length(f))
+  f + response_sd(fit, rows, pool, chosen) *
+    standard_noise(length(f), noise_df(fit))
+}
+
+#' n draws of noise of scale 1
+#' @noRd
+standard_noise <- function(n, df) {
+  if (is.finite(df)) stats::rt(n, df) else stats::rnorm(n)
+}
+
+#' Log density of noise of this scale
+#' @noRd
+log_noise_density <- function(residual, scale, df) {
+  if (is.finite(df)) {
+    stats::dt(residual / scale, df, log = TRUE) - log(scale)
+  } else {
+    stats::dnorm(residual, 0, scale, log = TRUE)
+  }
 }
 
 #' Log densities of the responses given draws of f and of the noise, S x n
@@ -77,7 +94,9 @@ response_log_lik <- function(fit, rows, pool, chosen) {
   density <- if (is_probit(fit)) {
     stats::pnorm(class_signs(y) * f, log.p = TRUE)
   } else {
-    stats::dnorm(y, f, response_sd(fit, rows, pool, chosen), log = TRUE)
+    log_noise_density(
+      y - f, response_sd(fit, rows, pool, chosen), noise_df(fit)
+    )
   }
   matrix(density, nrow(f))
 }

@@ -24,6 +24,12 @@ posterior_draws <- function(fit, x, pool, chosen) UseMethod("posterior_draws")
 #' @noRd
 noise_variance <- function(fit, pool) UseMethod("noise_variance")
 
+#' Degrees of freedom of the noise, Inf where it is normal
+#' @noRd
+noise_df <- function(fit) UseMethod("noise_df")
+#' @export
+noise_df.default <- function(fit) Inf
+
 # Types ----------------------------------------------------------------------
 
 #' @noRd
@@ -97,13 +103,20 @@ regression_response <- function(fit, x, interval, level, pool,
 interval_ends <- function(level) c((1 - level) / 2, 1 - (1 - level) / 2)
 
 #' Quantiles of f ("credible") or of a new response ("prediction"): exact
-#' quantiles of the mixture of normals
+#' quantiles of the mixture of normals, or of normals plus Student's t
 #' @param weights NULL, or what divides the noise variance of each row.
 #' @return Matrix, rows x `probs`, in the response's units.
 #' @noRd
 regression_quantiles <- function(fit, x, probs, interval, pool,
                                  weights = NULL) {
+  df <- if (interval == "prediction") noise_df(fit) else Inf
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    if (is.finite(df)) {
+      return(student_quantiles_cpp(
+        moments$mean, moments$variance, noise_variance(fit, pool),
+        pool$weights, df, probs
+      ))
+    }
     mixture_quantiles_cpp(
       moments$mean,
       predictive_variance(fit, moments, interval, pool, weights[rows]),
@@ -119,7 +132,14 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
 regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   scaling <- fit$settings$scaling
   y <- scaling_y(scaling, y)
+  df <- noise_df(fit)
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    if (is.finite(df)) {
+      return(student_log_density_cpp(
+        moments$mean, moments$variance, noise_variance(fit, pool),
+        pool$weights, df, y[rows]
+      ))
+    }
     mixture_log_density_cpp(
       moments$mean,
       predictive_variance(fit, moments, "prediction", pool, weights[rows]),

@@ -19,7 +19,10 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
     min(k$k), " to ", max(k$k), ")\n",
     if (!is_probit(x)) {
-      paste0("  noise sd:     ", show(stats::sigma(x)), "\n")
+      paste0(
+        if (is_student(x$settings)) "  noise scale:  " else "  noise sd:     ",
+        show(stats::sigma(x)), student_line(x$settings$prior, ", "), "\n"
+      )
     },
     "  log evidence: ", evidence_line(z, digits), "\n",
     "  particles:    ", particle_line(x), "\n",
@@ -394,8 +397,8 @@ logLik.kb_srvm <- function(object, ...) {
   density <- if (is_probit(object)) {
     stats::predict(object, type = "log_score")
   } else {
-    stats::dnorm(
-      stats::residuals(object), 0, stats::sigma(object), log = TRUE
+    log_noise_density(
+      stats::residuals(object), stats::sigma(object), noise_df(object)
     )
   }
   structure(sum(density),

@@ -234,3 +234,7 @@ posterior_moments.kb_srvm <- srvm_moments
 posterior_draws.kb_srvm <- srvm_draws
 #' @export
 noise_variance.kb_srvm <- function(fit, pool) pool$noise
+#' @export
+noise_df.kb_srvm <- function(fit) {
+  if (is_student(fit$settings)) fit$settings$prior$df else Inf
+}

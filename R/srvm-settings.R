@@ -48,6 +48,8 @@ probit_prior <- function(prior, call) {
     "{.arg noise} of {.arg prior} must be NULL where the response is a class."
   } else if (prior$scaled) {
     "{.arg scaled} of {.arg prior} must be FALSE where the response is a class."
+  } else if (is_student(list(prior = prior))) {
+    "{.arg df} of {.arg prior} must be Inf where the response is a class."
   }
   if (!is.null(problem)) {
     kb_abort(c(
@@ -174,6 +176,9 @@ srvm_family <- function(family, reference, call = rlang::caller_env()) {
 #'   form.
 #' @param kernels Prior weights of the kernels that [srvm()] averages over:
 #'   positive numbers, one a kernel, in any unit. `NULL`: all equal.
+#' @param df Degrees of freedom of the noise, which is Student's t with a
+#'   scale \eqn{\sigma} whose square has the prior `noise`: a number above 0,
+#'   taken as known, or `Inf` for normal noise. Not in the scaled form.
 #'
 #' @details
 #' A rate with a gamma prior is integrated out exactly: p(k) is then negative
@@ -197,11 +202,14 @@ srvm_family <- function(family, reference, call = rlang::caller_env()) {
 #' @examples
 #' srvm_prior(lambda = 5, noise = fixed(0.01))
 #' srvm_prior(lambda = lambda_gamma(2, 0.1))
+#' srvm_prior(df = 4)
 #' @export
 srvm_prior <- function(lambda = "learn", kmax = 100,
                        centres = c("subset", "iid"), noise = NULL,
-                       coef = NULL, scaled = FALSE, kernels = NULL) {
+                       coef = NULL, scaled = FALSE, kernels = NULL,
+                       df = Inf) {
   scaled <- check_flag(scaled)
+  df <- check_df(df, scaled)
   if (scaled && inherits(noise, "kb_fixed")) {
     kb_abort(c(
       "{.arg noise} must be {.fn ig} in the scaled form, which integrates it
@@ -219,7 +227,8 @@ srvm_prior <- function(lambda = "learn", kmax = 100,
       noise = if (!is.null(noise)) check_variance_prior(noise),
       coef = if (!is.null(coef)) check_variance_prior(coef),
       scaled = scaled,
-      kernels = if (!is.null(kernels)) check_kernel_weights(kernels)
+      kernels = if (!is.null(kernels)) check_kernel_weights(kernels),
+      df = df
     ),
     class = "kb_srvm_prior"
   )
@@ -415,6 +424,7 @@ print.kb_srvm_prior <- function(x, ...) {
     } else {
       variance(x$coef, "ig(1, 0.5 var(y))")
     }, "\n",
+    student_line(x, "  noise is ", "\n"),
     sep = ""
   )
   invisible(x)

@@ -246,6 +246,7 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   refuse_average(settings, method, control, call)
   refuse_memory(settings, method, control, call)
   refuse_latent(settings, method, control, call)
+  refuse_student(settings, call)
   warn_inexact(control, call)
   warn_improper(settings$prior, call)
   n <- nrow(mould$x)

@@ -691,6 +691,36 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// student_quantiles_cpp
+Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& noise, const Eigen::VectorXd& weights, double df, const Eigen::VectorXd& probabilities);
+RcppExport SEXP _kernelbayes_student_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP probabilitiesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type probabilities(probabilitiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(student_quantiles_cpp(means, variances, noise, weights, df, probabilities));
+    return rcpp_result_gen;
+END_RCPP
+}
+// student_log_density_cpp
+Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& noise, const Eigen::VectorXd& weights, double df, const Eigen::VectorXd& y);
+RcppExport SEXP _kernelbayes_student_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type means(meansSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    rcpp_result_gen = Rcpp::wrap(student_log_density_cpp(means, variances, noise, weights, df, y));
+    return rcpp_result_gen;
+END_RCPP
+}
 // srvm_open_cpp
 SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state);
 RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
@@ -1077,6 +1107,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kgs_ledger_cpp", (DL_FUNC) &_kernelbayes_kgs_ledger_cpp, 3},
     {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
+    {"_kernelbayes_student_quantiles_cpp", (DL_FUNC) &_kernelbayes_student_quantiles_cpp, 6},
+    {"_kernelbayes_student_log_density_cpp", (DL_FUNC) &_kernelbayes_student_log_density_cpp, 6},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 4},
     {"_kernelbayes_srvm_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_advance_cpp, 2},
     {"_kernelbayes_srvm_close_cpp", (DL_FUNC) &_kernelbayes_srvm_close_cpp, 1},

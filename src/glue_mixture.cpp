@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernelbayes/mixture.hpp"
+#include "kernelbayes/student_mixture.hpp"
 
 namespace {
 
@@ -17,6 +18,23 @@ void for_each_row(const Eigen::MatrixXd& means,
     s = variances.row(i).cwiseSqrt().cwiseMax(1e-150);  // point masses
     body(i, kernelbayes::NormalMixture{static_cast<int>(m.size()),
                                        weights.data(), m.data(), s.data()});
+  }
+}
+
+// The same for mixtures of f + t, with one noise variance a column.
+template <typename Body>
+void for_each_student(const Eigen::MatrixXd& means,
+                      const Eigen::MatrixXd& variances,
+                      const Eigen::VectorXd& noise,
+                      const Eigen::VectorXd& weights, double df, Body body) {
+  const kernelbayes::StudentRule rule(df);
+  Eigen::VectorXd m(means.cols()), v(means.cols());
+  for (Eigen::Index i = 0; i < means.rows(); ++i) {
+    m = means.row(i);
+    v = variances.row(i);
+    body(i, kernelbayes::StudentMixture{static_cast<int>(m.size()),
+                                        weights.data(), m.data(), v.data(),
+                                        noise.data(), rule});
   }
 }
 
@@ -53,5 +71,48 @@ Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means,
                [&](Eigen::Index i, const kernelbayes::NormalMixture& mixture) {
                  out[i] = mixture.log_density(y[i]);
                });
+  return out;
+}
+
+// Quantiles of f + e of each row, f normal and e Student's t with scale^2 =
+// noise.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
+                                      const Eigen::MatrixXd& variances,
+                                      const Eigen::VectorXd& noise,
+                                      const Eigen::VectorXd& weights,
+                                      double df,
+                                      const Eigen::VectorXd& probabilities) {
+  Eigen::MatrixXd out(means.rows(), probabilities.size());
+  const kernelbayes::StudentRule rough(df, 6);
+  for_each_student(
+      means, variances, noise, weights, df,
+      [&](Eigen::Index i, const kernelbayes::StudentMixture& mixture) {
+        for (Eigen::Index j = 0; j < probabilities.size(); ++j) {
+          const double p = probabilities[j], half = std::min(p, 1 - p) / 2;
+          out(i, j) = std::isfinite(mixture.means[0])
+                          ? mixture.quantile(p, R::qnorm(p, 0, 1, 1, 0),
+                                             R::qt(p, df, 1, 0),
+                                             R::qnorm(half, 0, 1, 1, 0),
+                                             R::qt(half, df, 1, 0), rough)
+                          : NA_REAL;
+        }
+      });
+  return out;
+}
+
+// log density of f + e of each row at y.
+// [[Rcpp::export(rng = false)]]
+Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means,
+                                        const Eigen::MatrixXd& variances,
+                                        const Eigen::VectorXd& noise,
+                                        const Eigen::VectorXd& weights,
+                                        double df, const Eigen::VectorXd& y) {
+  Eigen::VectorXd out(means.rows());
+  for_each_student(
+      means, variances, noise, weights, df,
+      [&](Eigen::Index i, const kernelbayes::StudentMixture& mixture) {
+        out[i] = mixture.log_density(y[i]);
+      });
   return out;
 }

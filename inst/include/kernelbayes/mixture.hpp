@@ -6,6 +6,38 @@
 
 namespace kernelbayes {
 
+/// Where the smaller tail (the lower one for sign = 1) has the probability
+/// `target`, between `lower` and `upper`: Newton steps on the tail's log,
+/// bisection where they leave the bracket or do not halve. Ends when the log
+/// is within `close`, after one more step. `density` is called after `tail`,
+/// at the same point.
+template <typename Tail, typename Density>
+double tail_quantile(double lower, double upper, double start, double target,
+                     double sign, double close, Tail tail, Density density) {
+  double x = std::min(std::max(start, lower), upper), step = upper - lower;
+  for (int iteration = 0; iteration < 200; ++iteration) {
+    const double probability = tail(x);
+    const double excess = std::log(probability / target);
+    if (excess == 0) return x;
+    (excess * sign > 0 ? upper : lower) = x;
+    double next = x - sign * excess * probability / density(x);
+    const bool inside = next > lower && next < upper;
+    if (std::abs(excess) < close) return inside ? next : x;
+    if (!inside || std::abs(next - x) > 0.5 * step) {
+      next = 0.5 * (lower + upper);
+    }
+    const double tolerance = 1e-12 * (std::abs(next) + upper - lower);
+    if (upper - lower <= tolerance) return next;
+    // A short step is no proof: inside a point mass every step is short.
+    if (std::abs(next - x) < tolerance) {
+      next = x + std::copysign(tolerance, next - x);
+    }
+    step = std::abs(next - x);
+    x = next;
+  }
+  return x;
+}
+
 /// A mixture of n normals, e.g. the predictive distribution at one point.
 struct NormalMixture {
   int n;
@@ -43,8 +75,7 @@ struct NormalMixture {
   }
 
   /// The p-quantile, where `z` is that of the standard normal: it lies
-  /// between the components' own. Newton steps on the log of the smaller
-  /// tail, bisection where they leave the bracket or do not halve.
+  /// between the components' own.
   double quantile(double p, double z) const {
     const double sign = z < 0 ? 1 : -1, target = z < 0 ? p : 1 - p;
     double lower = std::numeric_limits<double>::infinity(), upper = -lower;
@@ -55,28 +86,10 @@ struct NormalMixture {
       upper = std::max(upper, own);
       centre += weights[i] * own;
     }
-    double x = std::min(std::max(centre, lower), upper), step = upper - lower;
-    for (int iteration = 0; iteration < 200; ++iteration) {
-      const double probability = tail(x, sign);
-      const double excess = std::log(probability / target);
-      if (excess == 0) return x;
-      (excess * sign > 0 ? upper : lower) = x;
-      double next = x - sign * excess * probability / density(x);
-      const bool inside = next > lower && next < upper;
-      if (std::abs(excess) < 1e-10) return inside ? next : x;
-      if (!inside || std::abs(next - x) > 0.5 * step) {
-        next = 0.5 * (lower + upper);
-      }
-      const double tolerance = 1e-12 * (std::abs(next) + upper - lower);
-      if (upper - lower <= tolerance) return next;
-      // A short step is no proof: inside a point mass every step is short.
-      if (std::abs(next - x) < tolerance) {
-        next = x + std::copysign(tolerance, next - x);
-      }
-      step = std::abs(next - x);
-      x = next;
-    }
-    return x;
+    return tail_quantile(
+        lower, upper, centre, target, sign, 1e-10,
+        [&](double x) { return tail(x, sign); },
+        [&](double x) { return density(x); });
   }
 
  private:

@@ -32,8 +32,10 @@ AdaptedProposal score_adapted(const Particle& particle, const Model& model,
                               const CandidatePool& pool, const PriorStep& step,
                               double predictive, Scratch& scratch);
 
-/// The same where a row has a latent variable: Student's weight is drawn from
-/// its prior before the choice, probit's response after it.
+/// The same where a row has a latent variable: Student's weight omega is drawn
+/// before the choice, from a mixture q of its prior p and of its conditional
+/// given the residual, and the log weight carries log p(omega) / q(omega);
+/// probit's response is drawn after the choice.
 double extend_student(Particle& particle, const Model& model,
                       const CandidatePool& pool, const PriorStep& step,
                       double y, Rng& rng, Scratch& scratch);

@@ -39,6 +39,26 @@ CandidateSums sums_before(const Particle& particle, const Model& model,
   return sums;
 }
 
+// A latent weight and the log of its prior density over that of its proposal.
+struct DrawnWeight {
+  double weight, log_ratio;
+};
+
+// Half from the prior Gamma(a, a), a = df / 2, and half from what a residual
+// of this square (in units of the noise) makes of it: an outlier has next to
+// no particle with a weight from the prior alone. The ratio is at most 2.
+DrawnWeight draw_weight(double df, double square, Rng& rng) {
+  const double a = df / 2, rate = a + std::max(square, 0.0) / 2;
+  const bool prior = rng.uniform() < 0.5;
+  const double weight = prior ? rng.gamma(a) / a : rng.gamma(a + 0.5) / rate;
+  const double log_odds = (a + 0.5) * std::log(rate) - std::lgamma(a + 0.5) -
+                          a * std::log(a) + std::lgamma(a) +
+                          0.5 * std::log(weight) - (rate - a) * weight;
+  return {weight, std::log(2.0) - (log_odds > 700 ? log_odds
+                                                  : std::log1p(
+                                                        std::exp(log_odds)))};
+}
+
 double log_side(double y, const RowMoments& f) {
   return log_normal_cdf(y * f.mean / std::sqrt(1 + f.variance));
 }
@@ -48,22 +68,30 @@ double log_side(double y, const RowMoments& f) {
 double extend_student(Particle& particle, const Model& model,
                       const CandidatePool& pool, const PriorStep& step,
                       double y, Rng& rng, Scratch& scratch) {
-  const double weight = 2 * rng.gamma(model.df / 2) / model.df;
-  const double root = std::sqrt(weight);
-  latest_design(particle, model, pool, scratch.a);
-  for (double& u : scratch.a) u *= root;
-  const double predictive =
-      assimilate(particle, plain_likelihood(particle, model), scratch,
-                 scratch.a, root * y) +
-      std::log(root);
-  put_latent(particle, pool, weight);
-  particle.squares += weight * y * y;
+  const int p = particle.gram.size();
+  std::vector<double>& u = scratch.a;
+  latest_design(particle, model, pool, u);
+  std::copy(u.begin(), u.begin() + p, scratch.b.begin());
+  const RowMoments f = row_moments(particle, scratch.b);
+  const DrawnWeight drawn = draw_weight(
+      model.df, ((y - f.mean) * (y - f.mean) - f.variance) / particle.noise,
+      rng);
+  // A row of precision omega / noise is the row times root, at precision
+  // 1 / noise; its density has the change of scale.
+  const double root = std::sqrt(drawn.weight);
+  for (int j = 0; j < p; ++j) u[j] *= root;
+  const double predictive = assimilate(particle,
+                                       plain_likelihood(particle, model),
+                                       scratch, u, root * y) +
+                            std::log(root);
+  put_latent(particle, pool, drawn.weight);
+  particle.squares += drawn.weight * y * y;
   const AdaptedProposal proposal =
       score_adapted(particle, model, pool, step, predictive, scratch);
   if (rng.uniform() < proposal.choice.join_probability) {
     append(particle, proposal.birth, scratch.a, scratch.b);
   }
-  return proposal.choice.log_weight;
+  return proposal.choice.log_weight + drawn.log_ratio;
 }
 
 double extend_probit(Particle& particle, const Model& model,

@@ -1,0 +1,239 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "mixture.hpp"
+
+namespace kernelbayes {
+
+/// The trapezoidal rule in u = log omega for omega ~ Gamma(df / 2, df / 2),
+/// which makes a normal variable of variance 1 / omega Student's t.
+///
+/// For f ~ N(m, v) and a residual r the integrand in u behaves as the density
+/// of a gamma variable's logarithm, exp(a (u - e^u)), with df / 2 <= a <=
+/// (df + 1) / 2 and its mode moved to the left by up to log((df + (r^2 + v) /
+/// noise) / df). It is analytic for |Im u| < pi / 2, so that the error falls
+/// exponentially in 1 / h: as |Gamma(a + i y)| / Gamma(a) at y = 2 pi / h, to
+/// which h is fitted. What is cut off is of the same order. Nodes run from
+/// the top downwards, as far as a residual asks for.
+class StudentRule {
+ public:
+  /// `digits` is minus the natural logarithm of the relative error.
+  explicit StudentRule(double df, double digits = 18)
+      : df_(df),
+        shape_(df / 2),
+        digits_(digits),
+        step_(trapezoid_step((df + 1) / 2)) {
+    const double a = (df + 1) / 2;
+    top_ = std::max(std::log1p(1 / df) + fall(a, 1), fall(shape_, 1));
+    margin_ = fall(a, -1);
+    const double bottom = std::max(-fall(shape_, -1), -400.0);
+    const double wanted = 2 + (top_ - bottom) / step_;
+    const int held = static_cast<int>(std::min(wanted, 2000.0));
+    log_norm_ = std::log(step_);
+    if (df < 200) {
+      log_norm_ += shape_ * std::log(shape_) - std::lgamma(shape_) - shape_;
+      for (int j = 0; j < held; ++j) table_.push_back(compute(j));
+    } else {  // the difference of large numbers; the table holds all the mass
+      double sum = 0;
+      for (int j = 0; j < held; ++j) sum += compute(j).weight;
+      log_norm_ -= std::log(sum);
+      for (int j = 0; j < held; ++j) table_.push_back(compute(j));
+    }
+    const double ratio = std::exp(-shape_ * step_);
+    rest_ = ratio / (1 - ratio);
+  }
+
+  struct Node {
+    double variance, weight, log_weight;  // of 1 / omega
+  };
+  Node node(int j) const {
+    return j < static_cast<int>(table_.size()) ? table_[j] : compute(j);
+  }
+
+  /// The nodes needed for (r^2 + v) / noise.
+  int size(double ratio) const {
+    const double low = std::log((df_ + 1) / (df_ + ratio)) - margin_;
+    return 2 + static_cast<int>((top_ - std::max(low, -700.0)) / step_);
+  }
+
+  /// The weight of all nodes beyond a last one, in units of its own.
+  double rest() const { return rest_; }
+
+  double df() const { return df_; }
+
+ private:
+  // Where an increasing f is `target`, between 0 and `upper`.
+  template <typename Function>
+  static double bisect(double upper, double target, Function f) {
+    double lower = 0;
+    for (int i = 0; i < 100; ++i) {
+      const double middle = 0.5 * (lower + upper);
+      (f(middle) < target ? lower : upper) = middle;
+    }
+    return upper;
+  }
+
+  // Where exp(a (u - e^u)) has fallen to the error, right or left of 0.
+  double fall(double a, int side) const {
+    const double target = digits_ / a;
+    if (side < 0) {
+      return bisect(target + 1, target,
+                    [](double d) { return std::expm1(-d) + d; });
+    }
+    const double upper =
+        std::min(std::sqrt(2 * target), std::log1p(target) + 10);
+    return bisect(upper, target, [](double d) { return std::expm1(d) - d; });
+  }
+
+  // |Gamma(a + i y)| / Gamma(a) by Stirling's formula.
+  double trapezoid_step(double a) const {
+    const auto digits = [a](double y) {
+      const double r = y / a;
+      return y * std::atan(r) - 0.5 * (a - 0.5) * std::log1p(r * r);
+    };
+    return kTwoPi / bisect(100 + 100 * std::sqrt(a), digits_, digits);
+  }
+
+  Node compute(int j) const {
+    const double u = top_ - j * step_;
+    const double log_weight = log_norm_ + shape_ * (u - std::expm1(u));
+    return {std::exp(-u), std::exp(log_weight), log_weight};
+  }
+
+  static constexpr double kTwoPi = 6.28318530717958647693;
+
+  double df_, shape_, digits_, step_;
+  double top_ = 0, margin_ = 0, log_norm_ = 0, rest_ = 0;
+  std::vector<Node> table_;
+};
+
+/// A mixture of n variables f + e with f ~ N(mean, variance) and e Student's t
+/// of scale^2 = noise: new responses given the draws of a robust regression.
+struct StudentMixture {
+  int n;
+  const double* weights;  // sum to one
+  const double* means;
+  const double* variances;
+  const double* noise;
+  const StudentRule& rule;
+
+  struct Tail {
+    double probability, density;
+  };
+
+  /// P(X <= x), or P(X >= x) for sign = -1, and the density.
+  Tail tail(double x, double sign) const { return tail(x, sign, rule); }
+  Tail tail(double x, double sign, const StudentRule& by) const {
+    Tail sum{0, 0};
+    for (int i = 0; i < n; ++i) {
+      if (weights[i] == 0) continue;
+      const Tail own = tail_of(i, sign * (means[i] - x), by);
+      sum.probability += weights[i] * own.probability;
+      sum.density += weights[i] * own.density;
+    }
+    return sum;
+  }
+
+  double log_density(double x) const {
+    LogSum sum;
+    for (int i = 0; i < n; ++i) {
+      if (weights[i] > 0) add_log_density(i, x - means[i], sum);
+    }
+    return sum.value() - kHalfLogTwoPi;
+  }
+
+  /// The p-quantile. `z` and `t` are the quantiles of the standard normal and
+  /// of Student's t at p, z_half and t_half those at half of the smaller tail:
+  /// X is beyond their sum only if one of the two terms is beyond its own.
+  /// Most of the way is gone by the rule `rough`.
+  double quantile(double p, double z, double t, double z_half, double t_half,
+                  const StudentRule& rough) const {
+    const double sign = z < 0 ? 1 : -1, target = z < 0 ? p : 1 - p;
+    double lower = std::numeric_limits<double>::infinity(), upper = -lower;
+    double start = 0;
+    for (int i = 0; i < n; ++i) {
+      if (weights[i] == 0) continue;
+      const double sd = std::sqrt(variances[i]), scale = std::sqrt(noise[i]);
+      const double far =
+          means[i] - sign * (std::abs(z_half) * sd + std::abs(t_half) * scale);
+      lower = std::min({lower, means[i], far});
+      upper = std::max({upper, means[i], far});
+      start += weights[i] * (means[i] - sign * std::hypot(z * sd, t * scale));
+    }
+    const auto solve = [&](const StudentRule& by, double close) {
+      double density = 0;
+      return tail_quantile(
+          lower, upper, start, target, sign, close,
+          [&](double x) {
+            const Tail at = tail(x, sign, by);
+            density = at.density;
+            return at.probability;
+          },
+          [&](double) { return density; });
+    };
+    start = solve(rough, 1e-2);
+    return solve(rule, 1e-5);
+  }
+
+ private:
+  static constexpr double kInverseRootTwo = 0.70710678118654752440;
+  static constexpr double kInverseRootTwoPi = 0.39894228040143267794;
+  static constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+
+  // The logarithm of a sum of terms that may all underflow.
+  struct LogSum {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    void add(double log_term) {
+      if (log_term <= largest) {
+        if (log_term > largest - 45) sum += std::exp(log_term - largest);
+      } else {
+        sum = sum * std::exp(largest - log_term) + 1;
+        largest = log_term;
+      }
+    }
+    double value() const { return largest + std::log(sum); }
+  };
+
+  int nodes(int i, double r, const StudentRule& by) const {
+    const double scale = std::sqrt(noise[i]);
+    const double ratio = r / scale;
+    return by.size(ratio * ratio + variances[i] / noise[i]);
+  }
+
+  // P(X <= mean - r) and the density there.
+  Tail tail_of(int i, double r, const StudentRule& by) const {
+    const int size = nodes(i, r, by);
+    Tail sum{0, 0};
+    double last = 0;
+    for (int j = 0; j < size; ++j) {
+      const StudentRule::Node node = by.node(j);
+      const double sd = std::sqrt(variances[i] + noise[i] * node.variance);
+      const double u = r / sd;
+      last = node.weight * std::erfc(u * kInverseRootTwo);
+      sum.probability += last;
+      sum.density += node.weight / sd * std::exp(-0.5 * u * u);
+    }
+    // Where the weights fall slowly the normal's sd is by now so large that
+    // half of it is below, as it is for all nodes beyond.
+    sum.probability += last * by.rest();
+    return {0.5 * sum.probability, kInverseRootTwoPi * sum.density};
+  }
+
+  void add_log_density(int i, double r, LogSum& sum) const {
+    const int size = nodes(i, r, rule);
+    const double log_weight = std::log(weights[i]);
+    for (int j = 0; j < size; ++j) {
+      const StudentRule::Node node = rule.node(j);
+      const double variance = variances[i] + noise[i] * node.variance;
+      const double u = r / std::sqrt(variance);
+      sum.add(log_weight + node.log_weight -
+              0.5 * (std::log(variance) + u * u));
+    }
+  }
+};
+
+}  // namespace kernelbayes
