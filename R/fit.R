@@ -25,7 +25,8 @@
 #'   each replicate, in which case `mc_se_replicates` is the standard error
 #'   from their spread; `path` a data frame with one line a row of data in the
 #'   order they were taken in: `row`, `log_predictive` (the log density of the
-#'   response given those before it) and `log_evidence` (their sum). Under the
+#'   response given those before it, see [prequential()]) and `log_evidence`, for
+#'   [tdsmc()] of steps, where the former is the change of the latter. Under the
 #'   improper prior of [srvm_prior_paper()] there is no evidence: the number is
 #'   then no estimate of anything. Nor is it with `proposal = "paper"`, whose
 #'   weights are not exact.

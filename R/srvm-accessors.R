@@ -36,16 +36,17 @@ rows_counted <- function(object, time = object$time) {
 
 #' Log predictive densities and log evidence by row, averaged over runs
 #'
-#' Before a row comes in each run's evidence is that without the rows that have
-#' left.
+#' Runs have the weights of their evidence before the row comes in, which is
+#' that without the rows that have left.
 #' @noRd
 predictive_path <- function(object, runs, log_prior) {
   steps <- seq_len(object$time)
   units <- log(object$settings$scaling$y_scale)
   after <- evidence_paths(runs, object$time)
+  gained <- run_paths(runs, "log_increment", object$time) -
+    run_paths(runs, "log_lost", object$time)
   predictive <- run_paths(runs, "log_predictive", object$time)
-  # Not the difference of two logarithms of evidence, which may be large.
-  before <- sweep(after - predictive, 2, log_prior, `+`)
+  before <- sweep(after - gained, 2, log_prior, `+`)
   before <- before - apply(before, 1, max)
   log_z <- log_mean_paths(after, log_prior)
   data.frame(
@@ -112,8 +113,9 @@ evidence_paths <- function(runs, time) {
 run_paths <- function(runs, name, time) {
   matrix(vapply(runs, function(run) {
     path <- run$path[[name]]
-    # Fits of before rows could leave: what was gained is what was predicted.
-    if (is.null(path)) run$path$log_increment else path
+    # Fits from before rows could leave have no record of it.
+    missing <- if (name == "log_lost") 0 else NA_real_
+    if (is.null(path)) rep(missing, time) else path
   }, numeric(time)), time)
 }
 

@@ -34,8 +34,8 @@
 #'
 #' @param window Number of rows W that count, `Inf` for all.
 #' @param forgetting The factor \eqn{\phi}, above 0 and at most 1.
-#' @param candidates Largest number of candidate centres, `Inf` for all rows
-#'   that count.
+#' @param candidates Largest number of candidate centres (with a window or
+#'   forgetting there may be one more), `Inf` for all rows that count.
 #'
 #' @return An object of class `kb_srvm_memory`.
 #' @section Errors: A value outside its range is an error of class
@@ -88,6 +88,8 @@ refuse_memory <- function(settings, method, control, call) {
     "{.code proposal = \"{control$proposal}\"} knows no rows that leave."
   } else if (memory$forgetting < 1 && response_name(settings) != "gaussian") {
     "Forgetting is for a normal response."
+  } else if (is.finite(memory$window) && is_student(settings)) {
+    "A window is for normal responses and classes."
   }
   if (!is.null(problem)) {
     kb_abort(c(
@@ -140,14 +142,19 @@ print.kb_srvm_memory <- function(x, ...) {
 #' (Dawid, 1984). It compares models of any kind on one stream, also where
 #' there is no evidence.
 #'
-#' @param object A fit of [srvm()] or [tdsmc()].
+#' It is the density that [predict()][predict.kb_srvm] gives at the new point
+#' from the fit of the rows before, with the particles refreshed once more. The
+#' sum is not the log evidence: the prior of [srvm()] is one of subsets of the
+#' rows so far, and changes when a row becomes a candidate.
+#'
+#' @param object A fit of [srvm()] by the sequential sampler.
 #' @return Data frame with one line a row of data in the order in which they
 #'   were taken in: `row`, `log_predictive` (in the response's own units, with
 #'   several kernels of their average) and `cumulative`, its sum.
 #' @references
 #' Dawid, A. P. (1984). Statistical theory: the prequential approach. Journal of
 #' the Royal Statistical Society A 147, 278-292.
-#' @seealso [evidence()], whose logarithm is the sum where nothing is forgotten.
+#' @seealso [evidence()]
 #' @examples
 #' data <- sim_sinc(60, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -157,6 +164,7 @@ print.kb_srvm_memory <- function(x, ...) {
 #' tail(prequential(fit))
 #' @export
 prequential <- function(object) {
+  if (!inherits(object, "kb_srvm")) not_defined("prequential", object)
   path <- evidence(object)$path
   data.frame(
     path[setdiff(names(path), "log_evidence")],

@@ -215,6 +215,7 @@ inline Rcpp::List path_to_r(const SmcPath& path,
   using Rcpp::_;
   return Rcpp::List::create(
       _["log_increment"] = path.log_increment,
+      _["log_lost"] = path.log_lost,
       _["log_predictive"] = path.log_predictive, _["ess"] = path.ess,
       _["founders"] = path.founders, _["particles"] = path.particles,
       _["resampled"] =
@@ -277,10 +278,13 @@ inline void restore(srvm::Filter& filter, const Rcpp::List& list,
   state.genealogy.closed = genealogy["closed"];
   state.ancestors = get<int>(list, "ancestors");
   state.path.log_increment = get<double>(path, "log_increment");
-  if (path.containsElementNamed("log_predictive")) {
+  // Nor did rows leave, and predictive densities were not recorded.
+  if (path.containsElementNamed("log_lost")) {
+    state.path.log_lost = get<double>(path, "log_lost");
     state.path.log_predictive = get<double>(path, "log_predictive");
   } else {
-    state.path.log_predictive = state.path.log_increment;
+    state.path.log_lost.assign(state.time, 0.0);
+    state.path.log_predictive.assign(state.time, NA_REAL);
   }
   state.path.ess = get<double>(path, "ess");
   state.path.founders = get<int>(path, "founders");

@@ -34,7 +34,8 @@ struct SmcSettings {
 /// What is recorded at each step; weights are those before resampling.
 struct SmcPath {
   std::vector<double> log_increment;  // log of the evidence's factor at t
-  std::vector<double> log_predictive;  // of it that of datum t, if data leave
+  std::vector<double> log_lost;  // of it what data that left made of it
+  std::vector<double> log_predictive;  // of datum t, if the target knows it
   std::vector<double> ess;
   std::vector<int> founders;   // distinct ancestors at t = 0
   std::vector<int> particles;  // their number
@@ -76,12 +77,23 @@ struct SmcPath {
 ///   double retire(Particle&, Scratch&) const;   // log weight of having lost
 ///                                               // them, as W above
 ///   void retired();                 // all particles have
+///
+/// The evidence's factor at t is the predictive density of datum t only where
+/// the prior stays as it is from one target to the next. A target may know that
+/// density apart:
+///   double log_predictive(const Particle&) const;   // of the latest datum,
+///                                 // given the particle before it was extended
 template <typename Target>
 class Smc {
   template <typename T, typename = void>
   struct LetsGo : std::false_type {};
   template <typename T>
   struct LetsGo<T, std::void_t<decltype(&T::retire)>> : std::true_type {};
+  template <typename T, typename = void>
+  struct Predicts : std::false_type {};
+  template <typename T>
+  struct Predicts<T, std::void_t<decltype(&T::log_predictive)>>
+      : std::true_type {};
 
  public:
   using Particle = typename Target::Particle;
@@ -117,8 +129,8 @@ class Smc {
       increments[i] = target_.extend(particles_[i], rng, scratch);
     });
     time_ = t;
-    const double log_predictive = reweight();
-    record(log_predictive, log_lost, resampled);
+    if constexpr (Predicts<Target>::value) record_predictive();
+    record(reweight() + log_lost, log_lost, resampled);
     target_.after_step(t, particles_, weights_);
   }
 
@@ -317,11 +329,23 @@ class Smc {
     return log_increment;
   }
 
-  void record(double log_predictive, double log_lost, bool resampled) {
-    path_.log_increment.push_back(log_predictive + log_lost);
-    if constexpr (LetsGo<Target>::value) {
-      path_.log_predictive.push_back(log_predictive);
+  // The mean of the particles' densities, with the weights that they had.
+  void record_predictive() {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (const Particle& particle : particles_) {
+      const double value = target_.log_predictive(particle);
+      if (value > largest) largest = value;
     }
+    for (std::size_t i = 0; i < particles_.size(); ++i) {
+      const double value = target_.log_predictive(particles_[i]);
+      if (!std::isnan(value)) sum += weights_[i] * std::exp(value - largest);
+    }
+    path_.log_predictive.push_back(largest + std::log(sum));
+  }
+
+  void record(double log_increment, double log_lost, bool resampled) {
+    path_.log_increment.push_back(log_increment);
+    if constexpr (LetsGo<Target>::value) path_.log_lost.push_back(log_lost);
     path_.ess.push_back(effective_size(weights_));
     path_.resampled.push_back(resampled);
     path_.founders.push_back(genealogy_.founders());

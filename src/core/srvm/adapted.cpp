@@ -24,6 +24,7 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
                                 Scratch& scratch) {
   const double predictive =
       assimilate_latest(particle, model, pool, y, scratch);
+  particle.log_predictive = predictive;
   return score_adapted(particle, model, pool, step, predictive, scratch);
 }
 

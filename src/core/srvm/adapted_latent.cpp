@@ -84,6 +84,7 @@ double extend_student(Particle& particle, const Model& model,
                                        plain_likelihood(particle, model),
                                        scratch, u, root * y) +
                             std::log(root);
+  particle.log_predictive = predictive + drawn.log_ratio;
   put_latent(particle, pool, drawn.weight);
   particle.squares += drawn.weight * y * y;
   const AdaptedProposal proposal =
@@ -102,9 +103,10 @@ double extend_probit(Particle& particle, const Model& model,
   latest_design(particle, model, pool, u);
   std::copy(u.begin(), u.begin() + p, h.begin());
   RowMoments f = row_moments(particle, h);
+  particle.log_predictive = log_side(y, f);
   const bool fresh = pool.latest_is_new();
   AdaptedChoice choice{
-      log_side(y, f) + (fresh ? std::log(step.stay(k)) : 0), 0};
+      particle.log_predictive + (fresh ? std::log(step.stay(k)) : 0), 0};
   const double join = fresh ? step.join(k) : 0;
   if (join > 0) {
     const double own = pool.latest_value(pool.latest());

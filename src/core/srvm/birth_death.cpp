@@ -128,6 +128,7 @@ double extend_birth_death(Particle& particle, const Config& config,
                                         candidate_counts(pool), step);
   const double predictive =
       assimilate_latest(particle, config.model, pool, y, scratch);
+  particle.log_predictive = predictive;
   return factor + predictive + carry_out(particle, config, pool, step, scratch);
 }
 

@@ -66,7 +66,7 @@ void Target::start(Particle& particle, Rng& rng) const {
 }
 
 void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
-  if (pool_.time() % config_.sweep_every == 0) {
+  if (rejuvenates_ || pool_.time() % config_.sweep_every == 0) {
     gibbs_sweep(particle, config_.model, pool_, rng, scratch);
   }
   particle.moves = MoveCounts();
@@ -216,7 +216,9 @@ void Filter::advance(int n, const Executor& executor) {
 
 void Filter::rejuvenate(int particles, const Executor& executor) {
   const Stopwatch watch;
+  target_.rejuvenates(true);
   smc_.rejuvenate(particles, executor);
+  target_.rejuvenates(false);
   target_.records().seconds += watch.seconds();
 }
 

@@ -39,6 +39,9 @@ class Target {
   void retired() { pool_.forget_leaving(); }
   void take_in(int t, const Executor& executor);
   double extend(Particle& particle, Rng& rng, Scratch& scratch) const;
+  double log_predictive(const Particle& particle) const {
+    return particle.log_predictive;
+  }
   void after_step(int t, const std::vector<Particle>& particles,
                   const std::vector<double>& weights);
   void after_rejuvenation(const std::vector<Particle>& particles,
@@ -54,6 +57,9 @@ class Target {
   /// that are shared.
   void restore(int t, const CandidatePool::State& state,
                std::vector<Particle>& particles, const Executor& executor);
+
+  /// Whether particles are refreshed by request: with a sweep, at any row.
+  void rejuvenates(bool on) { rejuvenates_ = on; }
 
   const CandidatePool& pool() const { return pool_; }
 
@@ -77,6 +83,7 @@ class Target {
   CandidatePool pool_;
   PriorStep step_, leaving_step_;
   Records records_;
+  bool rejuvenates_ = false;
 };
 
 /// The sequential sampler as a resumable state machine.

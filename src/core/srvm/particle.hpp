@@ -32,6 +32,7 @@ struct Particle {
   // With a latent variable a row: these by place, and y'y (weighted) or z'z.
   std::vector<double> latent;
   double squares = 0;
+  double log_predictive = 0;  // of the latest response, before it came in
   MoveCounts moves;
 
   int k() const { return static_cast<int>(set.size()); }
