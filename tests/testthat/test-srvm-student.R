@@ -269,6 +269,18 @@ test_that("credible intervals are those of f", {
   expect_equal(augment(fit)$.lower, predict(fit, interval = "prediction")[, 2])
 })
 
+test_that("outliers do little harm", {
+  outliers <- sim_sinc(50, seed = 3)
+  outliers$y[1:5] <- outliers$y[1:5] + c(3, -2, 2.5, -3, 2)
+  grid <- sim_sinc(100, sd = 0, order = "given", seed = 1)
+  error <- vapply(c(4, Inf), function(df) {
+    fit <- suppressWarnings(robust(outliers, df = df))
+    sqrt(mean((predict(fit, grid) - grid$f)^2))
+  }, 0)
+  expect_lt(error[[1]], 0.1)
+  expect_gt(error[[2]], 0.2)
+})
+
 # Input --------------------------------------------------------------------------
 
 refuse <- function(expr, argument, class = "kb_error_argument") {
