@@ -48,9 +48,8 @@ test_that("the oracle is right where nothing but the noise is left", {
   )
   exact <- sum(stats::dt(ys / sqrt(0.1), 5, log = TRUE) - log(0.1) / 2)
   expect_lt(abs(none$log_evidence - exact), 1e-4)
-  expect_equal(none$answers[14:15], stats::dt(c(0, 1) / sqrt(0.1), 5) / sqrt(0.1),
-    tolerance = 1e-4
-  )
+  density <- stats::dt(c(0, 1) / sqrt(0.1), 5) / sqrt(0.1)
+  expect_equal(none$answers[14:15], density, tolerance = 1e-4)
 })
 
 test_that("runs agree with known variances, without moves", {
@@ -148,7 +147,7 @@ test_that("many degrees of freedom give the normal model", {
   expect_lt(max(abs(z)), limit)
 })
 
-# A fit --------------------------------------------------------------------------
+# A fit -------------------------------------------------------------------
 
 data <- sim_sinc(40, seed = 5)
 data$y[c(4, 21)] <- c(5, -4)
@@ -281,7 +280,7 @@ test_that("outliers do little harm", {
   expect_gt(error[[2]], 0.2)
 })
 
-# Input --------------------------------------------------------------------------
+# Input -------------------------------------------------------------------
 
 refuse <- function(expr, argument, class = "kb_error_argument") {
   cnd <- rlang::catch_cnd(expr, "error")
