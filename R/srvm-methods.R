@@ -337,6 +337,10 @@ append_rows <- function(object, rows) {
 # Methods of stats -------------------------------------------------------------
 
 #' Posterior mean of the noise standard deviation
+#'
+#' Where the noise is Student's t, of its scale, which is less than the standard
+#' deviation.
+#'
 #' @param object A fit of [srvm()].
 #' @param ... Not used.
 #' @return A number in units of the response; 1, that of the latent response,
@@ -384,7 +388,7 @@ coef.kb_srvm <- function(object, ...) {
 #' Log likelihood at the posterior mean
 #'
 #' Of the training responses given the posterior mean of f and of the noise
-#' standard deviation. For comparing models use [evidence()].
+#' standard deviation (of Student's noise its scale). For comparing models use [evidence()].
 #'
 #' @param object A fit of [srvm()].
 #' @param ... Not used: unknown arguments are errors.

@@ -178,7 +178,9 @@ srvm_family <- function(family, reference, call = rlang::caller_env()) {
 #'   positive numbers, one a kernel, in any unit. `NULL`: all equal.
 #' @param df Degrees of freedom of the noise, which is Student's t with a
 #'   scale \eqn{\sigma} whose square has the prior `noise`: a number above 0,
-#'   taken as known, or `Inf` for normal noise. Not in the scaled form.
+#'   taken as known, or `Inf` for normal noise. For numeric responses, the
+#'   sequential sampler and the `"adapted"` proposal; not in the scaled form,
+#'   nor with a window or forgetting (`kb_error_argument`). See [srvm()].
 #'
 #' @details
 #' A rate with a gamma prior is integrated out exactly: p(k) is then negative

@@ -12,7 +12,8 @@
 #' integrated out of every weight.
 #'
 #' @section The model:
-#' \eqn{\epsilon_s \sim N(0, \sigma^2)}, \eqn{\beta_j \sim N(0, \tau^2)}
+#' \eqn{\epsilon_s \sim N(0, \sigma^2)} (or Student's t, see below),
+#' \eqn{\beta_j \sim N(0, \tau^2)}
 #' independently (the intercept too), \eqn{\sigma^2} and \eqn{\tau^2} inverse
 #' gamma or fixed; the prior of \eqn{S} is in [srvm_prior()].
 #'
@@ -24,6 +25,23 @@
 #' integrated out (and drawn afterwards), and before every step all latent
 #' responses are refreshed. A step therefore costs O(N t k) at row t, unless
 #' `memory` bounds it.
+#'
+#' @section Outliers:
+#' With `srvm_prior(df = )` the noise is Student's t with that many degrees of
+#' freedom, as \eqn{\epsilon_s \sim N(0, \sigma^2 / \omega_s)},
+#' \eqn{\omega_s \sim Gamma(\nu / 2, \nu / 2)}: \eqn{\sigma} is then its scale;
+#' its standard deviation is \eqn{\sigma \sqrt{\nu / (\nu - 2)}} where
+#' \eqn{\nu > 2} and does not exist else. The weights \eqn{\omega} are integrated
+#' by simulation: when a row arrives each particle draws its own, with
+#' probability 1/2 each from the prior and given the row's residual (the
+#' particle's weight accounts for that), and before every step all are
+#' refreshed by a Gibbs step. A step costs O(N t k^2) at row t. New responses
+#' (prediction intervals, densities, simulations) have Student's noise.
+#'
+#' In 20 data sets of [sim_sinc()] with 5 of 50 responses moved by 1 to 3 (the
+#' noise has standard deviation 0.1), the mean root mean squared error of f was
+#' 0.285 with normal noise, 0.052 with `df = 4` and 0.046 with `df = 2`; without
+#' outliers it was 0.038 with normal noise and 0.040 with `df = 4`.
 #'
 #' @section The sampler:
 #' At row t each particle's set stays as it is or takes in the new row, with

@@ -54,9 +54,10 @@ DrawnWeight draw_weight(double df, double square, Rng& rng) {
   const double log_odds = (a + 0.5) * std::log(rate) - std::lgamma(a + 0.5) -
                           a * std::log(a) + std::lgamma(a) +
                           0.5 * std::log(weight) - (rate - a) * weight;
-  return {weight, std::log(2.0) - (log_odds > 700 ? log_odds
-                                                  : std::log1p(
-                                                        std::exp(log_odds)))};
+  // log(1 + odds), which may overflow
+  const double log_sum = std::max(log_odds, 0.0) +
+                         std::log1p(std::exp(-std::abs(log_odds)));
+  return {weight, std::log(2.0) - log_sum};
 }
 
 double log_side(double y, const RowMoments& f) {
