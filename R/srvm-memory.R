@@ -88,8 +88,6 @@ refuse_memory <- function(settings, method, control, call) {
     "{.code proposal = \"{control$proposal}\"} knows no rows that leave."
   } else if (memory$forgetting < 1 && response_name(settings) != "gaussian") {
     "Forgetting is for a normal response."
-  } else if (is.finite(memory$window) && is_student(settings)) {
-    "A window is for normal responses and classes."
   }
   if (!is.null(problem)) {
     kb_abort(c(

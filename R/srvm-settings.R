@@ -206,7 +206,7 @@ srvm_family <- function(family, reference, call = rlang::caller_env()) {
 #' srvm_prior(lambda = lambda_gamma(2, 0.1))
 #' srvm_prior(df = 4)
 #' @export
-srvm_prior <- function(lambda = "learn", kmax = 100,
+srvm_prior <- function(lambda = 10, kmax = 100,
                        centres = c("subset", "iid"), noise = NULL,
                        coef = NULL, scaled = FALSE, kernels = NULL,
                        df = Inf) {

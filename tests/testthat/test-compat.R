@@ -33,7 +33,7 @@ test_that("as_draws gives sigma, tau, k and the intercept", {
     n <- sum(lengths(lapply(fit$runs, `[[`, "k")))
     expect_identical(posterior::ndraws(draws), n)
     expect_identical(posterior::variables(draws), c(
-      "sigma", "tau", "k", if (fit$settings$intercept) "Intercept", "lambda"
+      "sigma", "tau", "k", if (fit$settings$intercept) "Intercept"
     ))
     expect_true(all(draws$sigma > 0 & draws$tau > 0))
     expect_true(all(draws$k == round(draws$k)))
@@ -51,7 +51,7 @@ test_that("as_draws gives sigma, tau, k and the intercept", {
 test_that("posterior summarises them", {
   # Forty draws are few for posterior's effective sample sizes.
   s <- suppressWarnings(posterior::summarise_draws(as_draws(line)))
-  expect_identical(s$variable, c("sigma", "tau", "k", "Intercept", "lambda"))
+  expect_identical(s$variable, c("sigma", "tau", "k", "Intercept"))
   expect_true(all(is.finite(as.matrix(s[, -1]))))
   # Older versions of posterior have a class for printing numbers.
   expect_equal(as.double(s$mean)[[1]], sigma(line), tolerance = 0.1)
@@ -109,7 +109,7 @@ test_that("tidy has means, standard deviations and intervals", {
     expect_named(
       out, c("term", "estimate", "std.error", "conf.low", "conf.high")
     )
-    expect_identical(out$term, c("sigma", "tau", "k", "lambda"))
+    expect_identical(out$term, c("sigma", "tau", "k"))
     draws <- as_draws(fit, weighted = TRUE)
     w <- as.vector(stats::weights(draws))
     for (i in 1:3) {
@@ -129,7 +129,7 @@ test_that("tidy has means, standard deviations and intervals", {
   expect_true(all(wide$conf.low <= narrow$conf.low))
   expect_true(all(wide$conf.high >= narrow$conf.high))
   expect_identical(tidy(line), tidy(line, level = 0.9))
-  expect_identical(tidy(single)$std.error, c(0, 0, 0, 0))
+  expect_identical(tidy(single)$std.error, c(0, 0, 0))
   expect_error(tidy(line, level = 1), "`level`", class = "kb_error_argument")
   expect_error(tidy(line, conf.level = 0.9), "`conf.level`",
     class = "kb_error_unknown_argument"

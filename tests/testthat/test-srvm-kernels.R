@@ -362,7 +362,7 @@ test_that("every method takes an average", {
   expect_equal(generics::glance(both)$nobs, 30)
   expect_identical(nrow(generics::augment(both)), 30L)
   expect_identical(
-    generics::tidy(both)$term, c("sigma", "tau", "k", "lambda")
+    generics::tidy(both)$term, c("sigma", "tau", "k")
   )
   expect_true(is.finite(logLik(both)))
   expect_gt(timings(both)$sampler, 0)

@@ -72,9 +72,8 @@ test_that("the batch sampler has the same posterior of k", {
 })
 
 test_that("a learned rate is a prior like others", {
-  expect_identical(srvm_prior()$lambda, lambda_gamma(1, 0.1))
   expect_identical(srvm_prior("learn")$lambda, lambda_gamma(1, 0.1))
-  expect_output(print(srvm_prior()), "lambda ~ lambda_gamma(1, 0.1)",
+  expect_output(print(srvm_prior("learn")), "lambda ~ lambda_gamma(1, 0.1)",
     fixed = TRUE
   )
   expect_output(print(lambda_gamma(2, 3)), "<lambda_gamma(2, 3)>",
@@ -84,7 +83,8 @@ test_that("a learned rate is a prior like others", {
   expect_error(lambda_gamma(0, 1), "`shape`", class = "kb_error_argument")
   expect_error(lambda_gamma(1, -1), "`rate`", class = "kb_error_argument")
   fit <- srvm(as.matrix(x), y,
-    kernel = kernel_gaussian(0.9), control = smc_control(50), seed = 1
+    prior = srvm_prior("learn"), kernel = kernel_gaussian(0.9),
+    control = smc_control(50), seed = 1
   )
   expect_true("lambda" %in% posterior::variables(as_draws(fit)))
   expect_identical(as_draws(fit), as_draws(fit))
@@ -99,6 +99,7 @@ test_that("a learned rate is a prior like others", {
 test_that("the printed weights want a known rate", {
   expect_error(
     srvm(as.matrix(x), y,
+      prior = srvm_prior("learn"),
       control = smc_control(20, proposal = "paper"), seed = 1
     ),
     "lambda", class = "kb_error_argument"

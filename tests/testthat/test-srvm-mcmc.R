@@ -226,7 +226,7 @@ test_that("draws know their chains", {
   expect_identical(posterior::nchains(draws), 3L)
   expect_identical(posterior::niterations(draws), 200L)
   expect_setequal(
-    posterior::variables(draws), c("sigma", "tau", "k", "Intercept", "lambda")
+    posterior::variables(draws), c("sigma", "tau", "k", "Intercept")
   )
   expect_error(as_draws(fit, weighted = TRUE), class = "kb_error")
   table <- ess(fit)
@@ -242,7 +242,7 @@ test_that("print, summary, tidy, glance and timings work", {
   expect_lte(length(lines), 15)
   expect_match(lines[[1]], "batch")
   expect_output(print(summary(fit)), "ess_bulk")
-  expect_identical(generics::tidy(fit)$term, c("sigma", "tau", "k", "lambda"))
+  expect_identical(generics::tidy(fit)$term, c("sigma", "tau", "k"))
   expect_identical(generics::glance(fit)$draws, 600L)
   expect_length(timings(fit)$chains, 3)
   expect_identical(nrow(generics::augment(fit)), 40L)

@@ -218,7 +218,7 @@ test_that("another unit of y scales all answers and shifts the evidence", {
     expect_equal(as.double(logLik(b)), as.double(logLik(a)) - n * log(unit))
     expect_equal(kernels(b), kernels(a))
     expect_equal(inclusion(b), inclusion(a))
-    size <- c(unit, unit, 1, 1)
+    size <- c(unit, unit, 1)
     expect_equal(tidy(b)[, -1], tidy(a)[, -1] * size)
   }
 })

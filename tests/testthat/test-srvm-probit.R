@@ -149,13 +149,15 @@ test_that("runs in a window agree given its rows", {
   )
 })
 
-test_that("prequential scores add up to the log evidence", {
-  fit <- few_particles(srvm(as.matrix(x), factor(y),
-    kernel = kernel_gaussian(0.9), control = smc_control(50, n_moves = 1),
-    seed = 1
-  ))
-  score <- prequential(fit)
-  expect_equal(score$cumulative[[5]], evidence(fit)$log_evidence)
+test_that("prequential scores are probabilities of both classes", {
+  p <- vapply(0:1, function(last) {
+    fit <- few_particles(srvm(as.matrix(x), factor(c(y[1:4], c(-1, 1)[last + 1])),
+      kernel = kernel_gaussian(0.9), control = smc_control(50, n_moves = 1),
+      seed = 1
+    ))
+    exp(prequential(fit)$log_predictive[[5]])
+  }, 0)
+  expect_equal(sum(p), 1)
   # An intercept alone: the first row is a coin.
   known <- srvm(as.matrix(x), factor(y),
     kernel = kernel_gaussian(0.9), control = smc_control(2, n_moves = 0),

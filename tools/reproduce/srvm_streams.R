@@ -14,11 +14,11 @@
 # Prints the tables and writes the file from which vignettes/streams.Rmd is
 # built. Installs the package and its peers first.
 #
-# sinc: sim_sinc(50, seed = s), s = 1 to 200; srvm() with its defaults (rate and
-# bandwidth learned) in random order, mgcv::gam and kernlab::rvm with theirs.
-# Boston: 20 splits of 300 and 206 rows; srvm() with its defaults, tuned peers
+# sinc: sim_sinc(50, seed = s), s = 1 to 200; srvm() with learned rate and
+# bandwidth in random order, mgcv::gam and kernlab::rvm with theirs.
+# Boston: 20 splits of 300 and 206 rows; srvm() with the same, tuned peers
 # of tools/peers-tuned.R. Outliers: the same sinc data, a tenth of the responses
-# off by a normal error of sd 2, 50 sets. Drift: 2000 rows whose function
+# off by a normal error of sd 2, 25 sets. Drift: 2000 rows whose function
 # changes slowly and, at row 1001, at once; the score is that of each row given
 # those before it. Classes: 1000 rows of two classes whose boundary turns.
 
@@ -100,7 +100,9 @@ mean_kernels <- function(fit) with(kernels(fit), sum(k * probability))
 
 sinc_answer <- function(method, data, new, seed) {
   if (method %in% c("srvm", "normal", "student")) {
-    prior <- if (method == "student") srvm_prior(df = 4) else srvm_prior()
+    prior <- switch(method,
+      student = srvm_prior(df = 4), srvm = srvm_prior("learn"), srvm_prior()
+    )
     fit <- quietly(srvm(y ~ x, data,
       prior = prior, order = "random", seed = seed, progress = FALSE
     ))
@@ -140,7 +142,9 @@ score_boston <- function(method, seed) {
   split <- boston_split(seed)
   log_score <- kernels <- NA_real_
   seconds <- system.time(if (method == "srvm") {
-    fit <- quietly(srvm(medv ~ ., split$train, seed = seed, progress = FALSE))
+    fit <- quietly(srvm(medv ~ ., split$train,
+      prior = srvm_prior("learn"), seed = seed, progress = FALSE
+    ))
     mean <- stats::predict(fit, split$test)
     log_score <- mean(stats::predict(fit, split$test, type = "log_score"))
     kernels <- mean_kernels(fit)
@@ -223,7 +227,7 @@ plan_for <- function(options, fail) {
   sets <- if (quick) {
     c(sinc = 3, boston = 2, outliers = 2, drift = 1, classes = 1)
   } else {
-    c(sinc = 200, boston = 20, outliers = 50, drift = 10, classes = 10)
+    c(sinc = 200, boston = 20, outliers = 25, drift = 5, classes = 5)
   }
   list(
     quick = quick, cached = "cached" %in% names(options), sets = sets,
