@@ -3,7 +3,7 @@
 #
 # Sourced by the other scripts, or run by itself:
 #   Rscript tools/deps.R [tests] [quickstart] [check] [coverage] [reproduce]
-#     [reproduce_bark] [reproduce_kgs] [reproduce_kbr]
+#     [reproduce_bark] [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
 #     [reproduce_kbr_hmm]
 # Only base R is used, because a loaded package cannot be replaced.
 

@@ -82,7 +82,7 @@ stream_curve <- function(n, parts = 10) {
 
 first_rows <- function(data) {
   suppressWarnings(srvm(y ~ x, data,
-    kernel = kernel_gaussian(0.25), prior = srvm_prior(30),
+    kernel = kernel_gaussian(0.25), prior = srvm_prior(20),
     memory = srvm_memory(window = 1000, candidates = 100),
     control = smc_control(n_moves = 0, sweep_every = 20), seed = 1,
     progress = FALSE
