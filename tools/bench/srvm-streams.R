@@ -55,7 +55,7 @@ probit_ratio <- function(runs) {
 stream_data <- function(n) {
   set.seed(1)
   x <- stats::runif(n, -10, 10)
-  wave <- sin(3 * x + 4 * seq_len(n) / n) + cos(x)
+  wave <- sin(2 * x + 4 * seq_len(n) / n) + cos(x)
   data.frame(x = x, y = wave + stats::rnorm(n, 0, 0.3))
 }
 
@@ -82,7 +82,7 @@ stream_curve <- function(n, parts = 10) {
 
 first_rows <- function(data) {
   suppressWarnings(srvm(y ~ x, data,
-    kernel = kernel_gaussian(0.25), prior = srvm_prior(20),
+    kernel = kernel_gaussian(0.15), prior = srvm_prior(12),
     memory = srvm_memory(window = 1000, candidates = 100),
     control = smc_control(n_moves = 0, sweep_every = 20), seed = 1,
     progress = FALSE
