@@ -91,13 +91,15 @@ refuse_with_reference <- function(reference, given,
   }
 }
 
+#' The settings that a reference has, or is: not checked
+#' @noRd
+settings_in <- function(reference) {
+  if (inherits(reference, "kb_srvm")) reference$settings else reference
+}
+
 #' @noRd
 reference_settings <- function(reference, mould, call) {
-  settings <- if (inherits(reference, "kb_srvm")) {
-    reference$settings
-  } else {
-    reference
-  }
+  settings <- settings_in(reference)
   check_class(settings, "kb_srvm_settings", "a fit of `srvm()` or its settings",
     arg = "reference", call = call
   )
@@ -121,11 +123,7 @@ reference_settings <- function(reference, mould, call) {
 #' Rows need not show both classes of the reference
 #' @noRd
 adopt_classes <- function(mould, reference) {
-  settings <- if (inherits(reference, "kb_srvm")) {
-    reference$settings
-  } else {
-    reference
-  }
+  settings <- settings_in(reference)
   levels <- if (is.list(settings)) settings$levels
   if (!is.null(levels) && all(mould$levels %in% levels)) {
     mould$y <- factor(as.character(mould$y), levels)
@@ -140,11 +138,7 @@ srvm_family <- function(family, reference, call = rlang::caller_env()) {
   if (is.null(reference)) {
     return(check_family(family, call = call))
   }
-  settings <- if (inherits(reference, "kb_srvm")) {
-    reference$settings
-  } else {
-    reference
-  }
+  settings <- settings_in(reference)
   if (is.list(settings) && identical(settings$family, "probit")) {
     "probit"
   } else {

@@ -60,6 +60,16 @@ DrawnWeight draw_weight(double df, double square, Rng& rng) {
   return {weight, std::log(2.0) - log_sum};
 }
 
+// Mean and variance of f at the latest row, whose design is left in scratch.a
+// and L^-1 of it in scratch.b.
+RowMoments latest_moments(const Particle& particle, const Model& model,
+                          const CandidatePool& pool, Scratch& scratch) {
+  latest_design(particle, model, pool, scratch.a);
+  std::copy(scratch.a.begin(), scratch.a.begin() + particle.gram.size(),
+            scratch.b.begin());
+  return row_moments(particle, scratch.b);
+}
+
 double log_side(double y, const RowMoments& f) {
   return log_normal_cdf(y * f.mean / std::sqrt(1 + f.variance));
 }
@@ -71,9 +81,7 @@ double extend_student(Particle& particle, const Model& model,
                       double y, Rng& rng, Scratch& scratch) {
   const int p = particle.gram.size();
   std::vector<double>& u = scratch.a;
-  latest_design(particle, model, pool, u);
-  std::copy(u.begin(), u.begin() + p, scratch.b.begin());
-  const RowMoments f = row_moments(particle, scratch.b);
+  const RowMoments f = latest_moments(particle, model, pool, scratch);
   const DrawnWeight drawn = draw_weight(
       model.df, ((y - f.mean) * (y - f.mean) - f.variance) / particle.noise,
       rng);
@@ -101,9 +109,7 @@ double extend_probit(Particle& particle, const Model& model,
                      Rng& rng, Scratch& scratch) {
   const int k = particle.k(), p = particle.gram.size();
   std::vector<double>&u = scratch.a, &h = scratch.b;
-  latest_design(particle, model, pool, u);
-  std::copy(u.begin(), u.begin() + p, h.begin());
-  RowMoments f = row_moments(particle, h);
+  RowMoments f = latest_moments(particle, model, pool, scratch);
   particle.log_predictive = log_side(y, f);
   const bool fresh = pool.latest_is_new();
   AdaptedChoice choice{
@@ -120,8 +126,9 @@ double extend_probit(Particle& particle, const Model& model,
     for (int j = 0; j < p; ++j) last -= scratch.d[j] * h[j];
     last /= birth.pivot;
     const RowMoments with{f.mean + last * birth.z, f.variance + last * last};
-    choice = adapted_choice(choice.log_weight,
-                            std::log(join) + birth.log_ratio + log_side(y, with));
+    choice = adapted_choice(
+        choice.log_weight,
+        std::log(join) + birth.log_ratio + log_side(y, with));
     if (rng.uniform() < choice.join_probability) {
       append(particle, birth, scratch.c, scratch.d);
       u[p] = own;
