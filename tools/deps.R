@@ -3,8 +3,8 @@
 #
 # Sourced by the other scripts, or run by itself:
 #   Rscript tools/deps.R [tests] [quickstart] [check] [coverage] [reproduce]
-#     [reproduce_bark] [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
-#     [reproduce_kbr_hmm]
+#     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm_streams]
+#     [reproduce_kgs] [reproduce_kbr] [reproduce_kbr_hmm]
 # Only base R is used, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -37,6 +37,12 @@ extras <- list(
   reproduce_bark = list(
     required = c("future.apply", "kernlab", "MASS", "mclust", "mfp", "mlbench"),
     useful = c("bark", "dbarts", "ranger")
+  ),
+  reproduce_bark_classes = list(
+    required = c(
+      "dbarts", "future.apply", "MASS", "mlbench", "nnet", "ordinal", "ranger"
+    ),
+    useful = character()
   ),
   reproduce_kgs = list(
     required = c("future.apply", "kernlab", "MASS", "mlbench"),
