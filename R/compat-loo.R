@@ -1,0 +1,115 @@
+# loo: leave-one-out cross-validation by importance sampling, registered when
+# that package is loaded.
+
+#' Leave-one-out cross-validation and WAIC
+#'
+#' Methods of [loo::loo()] and [loo::waic()] for fits with a likelihood.
+#'
+#' Where the noise is normal, `loo()` integrates over the coefficients of the
+#' kernels exactly: it weighs the draws of all other parameters \eqn{\theta}{
+#' theta} by the inverse of \eqn{p(y_i | y_{-i}, \theta)}{p(y_i | y_-i, theta)},
+#' which follows from the mean m and variance v of f at row i given
+#' \eqn{\theta}{theta} and the noise variance s: a normal density of mean
+#' (m - h y) / (1 - h) and variance s / (1 - h), h = v / s. Rows that are the
+#' centre of a kernel would otherwise give weights that are dominated by few
+#' draws. For classes, for t noise, and for `waic()` the log likelihood given
+#' each draw of the coefficients is used, `rstantools::log_lik()`. Where Pareto k
+#' is above 0.7, `loo()` warns that its estimate is not to be trusted.
+#'
+#' The relative efficiency of the draws, which the smoothing of the largest
+#' weights and the standard errors take into account, is by their chains, and
+#' in sequential fits the effective number of particles over their number.
+#'
+#' @param x A fit of [srvm()], [bark()] or [kgs()].
+#' @param ... Passed on to [loo::loo.matrix()] or [loo::waic.matrix()], such as
+#'   `cores`.
+#' @return An object of class `loo` (`psis_loo`, or `waic`), which
+#'   [loo::loo_compare()] and [loo::loo_model_weights()] take. Of models with
+#'   different responses, or responses on different scales, no comparison is
+#'   meaningful.
+#' @section Errors: `kb_error_not_defined` for fits without a likelihood
+#'   ([kbr()], [kbr_hmm()]) and for those that have forgotten rows
+#'   ([srvm_memory()]).
+#' @references
+#' Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model
+#' evaluation using leave-one-out cross-validation and WAIC. *Statistics and
+#' Computing* 27, 1413-1432. \doi{10.1007/s11222-016-9696-4}
+#'
+#' Vehtari, A., Mononen, T., Tolvanen, V., Sivula, T. and Winther, O. (2016).
+#' Bayesian leave-one-out cross-validation approximations for Gaussian latent
+#' variable models. *Journal of Machine Learning Research* 17(103), 1-38.
+#' @examplesIf all(vapply(c("loo", "rstantools"), requireNamespace, NA, quietly = TRUE))
+#' data <- sim_sinc(30, seed = 1)
+#' narrow <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
+#' wide <- srvm(y ~ x, data, kernel = kernel_gaussian(3), seed = 1)
+#' loo::loo_compare(loo::loo(narrow), loo::loo(wide))
+#' @name loo.kb_fit
+NULL
+
+#' @rdname loo.kb_fit
+#' @exportS3Method loo::loo
+loo.kb_fit <- function(x, ...) {
+  check_loo(x, "loo")
+  log_lik <- if (is_conjugate(x)) {
+    loo_log_density(x)
+  } else {
+    rstantools::log_lik(x)
+  }
+  loo::loo(log_lik, r_eff = relative_efficiency(x, log_lik), ...)
+}
+
+#' @rdname loo.kb_fit
+#' @exportS3Method loo::waic
+waic.kb_fit <- function(x, ...) {
+  check_loo(x, "waic")
+  loo::waic(rstantools::log_lik(x), ...)
+}
+
+#' @noRd
+check_loo <- function(x, what, call = rlang::caller_env()) {
+  need_likelihood(x, what, call)
+  need_package("rstantools", paste0("`", what, "()`"), call = call)
+  memory <- x$settings$memory
+  if (!is.null(memory) && (memory$window < x$time || memory$forgetting < 1)) {
+    kb_abort(c(
+      "{.fn {what}} is not defined for a fit that has forgotten rows.",
+      i = "{.fn prequential} scores the rows as they come."
+    ), "not_defined", call = call)
+  }
+}
+
+#' Is f normal at a row given all but the coefficients and the other rows?
+#' @noRd
+is_conjugate <- function(fit) {
+  inherits(fit, c("kb_srvm", "kb_bark")) && noise_df(fit) == Inf &&
+    is.numeric(training_response(fit))
+}
+
+#' Log density of each response given the others and each draw of the
+#' parameters, the coefficients integrated out, S x n
+#' @noRd
+loo_log_density <- function(fit) {
+  pool <- posterior_pool(fit)
+  rows <- prediction_rows(fit, NULL, NULL, TRUE, TRUE)
+  scaling <- fit$settings$scaling
+  moments <- posterior_moments(fit, rows$x, pool)
+  noise <- predictive_variance(fit, moments, "prediction", pool, rows$weights) -
+    moments$variance
+  left <- pmax(1 - moments$variance / noise, 1e-10)
+  residual <- (scaling_y(scaling, rows$y) - moments$mean) / left
+  density <- stats::dnorm(residual, 0, sqrt(noise / left), log = TRUE)
+  t(density)[equal_weight_draws(fit, pool), , drop = FALSE] -
+    log(scaling$y_scale)
+}
+
+#' Effective draws over draws, of each row's likelihood
+#' @noRd
+relative_efficiency <- function(fit, log_lik) {
+  if (inherits(fit, "kb_mcmc")) {
+    chains <- length(fit_runs(fit))
+    chain <- rep(seq_len(chains), each = nrow(log_lik) / chains)
+    return(loo::relative_eff(exp(log_lik), chain_id = chain))
+  }
+  weights <- posterior_pool(fit)$weights
+  rep(1 / (length(weights) * sum(weights^2)), ncol(log_lik))
+}

@@ -1,0 +1,180 @@
+# rstantools: what it asks of a fit besides predictions (these are in
+# compat-rstantools.R), registered when that package is loaded.
+
+#' Linear predictor, predictive intervals, R squared and prior of a fit
+#'
+#' Methods of generics of rstantools, for fits with a likelihood.
+#'
+#' @param object A fit of [srvm()], [bark()] or [kgs()].
+#' @param transform For `posterior_linpred()`: on the scale of the response?
+#'   That is `rstantools::posterior_epred()`.
+#' @param newdata New predictors; `NULL`: the training rows.
+#' @param ndraws Number of draws S; by default that of the particles, or all
+#'   that the chains kept.
+#' @param prob For `predictive_interval()`: the probability of the intervals.
+#' @param seed See [simulate()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return
+#' * `posterior_linpred()`: draws of the latent function f, a matrix S x n (an
+#'   array where f has several parts): `predict(type = "draws")`.
+#' * `predictive_interval()`: for numeric responses, a matrix n x 2 of
+#'   equal-tailed limits for new responses.
+#' * `bayes_R2()`: a vector of S draws of \eqn{v_f / (v_f + v_e)}{v_f / (v_f +
+#'   v_e)}, the variance over the training rows of the expected responses over
+#'   that plus the variance of the noise, which is sigma^2 (averaged over the
+#'   weights; with t noise times df / (df - 2)), or for two classes the mean of
+#'   p (1 - p) (Gelman and others, 2019).
+#' * `prior_summary()`: the prior as the fit has it, all numbers resolved, a
+#'   list of class `kb_prior_summary` that prints itself.
+#' @section Errors: `kb_error_not_defined` where a fit has no such thing:
+#'   `predictive_interval()` of classes, `bayes_R2()` of more than two classes
+#'   and of t noise without a variance, all of them for [kbr()].
+#' @references
+#' Gelman, A., Goodrich, B., Gabry, J. and Vehtari, A. (2019). R-squared for
+#' Bayesian regression models. *The American Statistician* 73, 307-309.
+#' \doi{10.1080/00031305.2018.1549100}
+#' @examplesIf requireNamespace("rstantools", quietly = TRUE)
+#' data <- sim_sinc(30, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
+#' rstantools::predictive_interval(fit, newdata = data.frame(x = 0:2))
+#' median(rstantools::bayes_R2(fit))
+#' rstantools::prior_summary(fit)
+#' @name posterior_linpred.kb_fit
+NULL
+
+#' @rdname posterior_linpred.kb_fit
+#' @exportS3Method rstantools::posterior_linpred
+posterior_linpred.kb_fit <- function(object, transform = FALSE, newdata = NULL,
+                                     ndraws = NULL, ...) {
+  check_no_dots(...)
+  need_likelihood(object, "posterior_linpred")
+  if (check_flag(transform)) {
+    return(rstantools::posterior_epred(object, newdata, ndraws = ndraws))
+  }
+  arguments <- list(object, type = "draws", ndraws = ndraws)
+  if (!is.null(newdata)) arguments$newdata <- newdata
+  do.call(stats::predict, arguments)
+}
+
+#' @rdname posterior_linpred.kb_fit
+#' @exportS3Method rstantools::predictive_interval
+predictive_interval.kb_fit <- function(object, prob = 0.9, newdata = NULL,
+                                       ...) {
+  check_no_dots(...)
+  need_likelihood(object, "predictive_interval")
+  prob <- check_number(prob, 0, 1, open = TRUE)
+  if (is.factor(training_response(object))) {
+    kb_abort(c(
+      "{.fn predictive_interval} is not defined for classes.",
+      i = "{.code predict(type = \"prob\")} gives their probabilities."
+    ), "not_defined")
+  }
+  probs <- interval_ends(prob)
+  arguments <- list(object,
+    type = "quantile", interval = "prediction", probs = probs
+  )
+  if (!is.null(newdata)) arguments$newdata <- newdata
+  out <- do.call(stats::predict, arguments)
+  colnames(out) <- paste0(format(100 * probs, trim = TRUE), "%")
+  out
+}
+
+#' @rdname posterior_linpred.kb_fit
+#' @exportS3Method rstantools::bayes_R2
+bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
+  check_no_dots(...)
+  need_likelihood(object, "bayes_R2")
+  epred <- rstantools::posterior_epred(object, ndraws = ndraws)
+  if (length(dim(epred)) > 2) {
+    kb_abort("{.fn bayes_R2} is not defined for more than two classes.",
+      "not_defined"
+    )
+  }
+  explained <- apply(epred, 1, stats::var)
+  noise <- if (is.factor(training_response(object))) {
+    rowMeans(epred * (1 - epred))
+  } else {
+    mean_noise_variance(object, ndraws)
+  }
+  explained / (explained + noise)
+}
+
+#' Of the training rows, a number a draw
+#' @noRd
+mean_noise_variance <- function(fit, ndraws, call = rlang::caller_env()) {
+  df <- noise_df(fit)
+  if (df <= 2) {
+    kb_abort(c(
+      "{.fn bayes_R2} is not defined where the noise has no variance.",
+      x = "It has a t distribution of {format(df)} degrees of freedom."
+    ), "not_defined", call = call)
+  }
+  pool <- posterior_pool(fit)
+  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call = call))
+  rows <- prediction_rows(fit, NULL, NULL, TRUE, FALSE)
+  inflation <- if (is.finite(df)) df / (df - 2) else 1
+  inflation * rowMeans(response_sd(fit, rows, pool, chosen)^2)
+}
+
+# Prior ------------------------------------------------------------------------
+
+#' @rdname posterior_linpred.kb_fit
+#' @exportS3Method rstantools::prior_summary
+prior_summary.kb_fit <- function(object, ...) {
+  check_no_dots(...)
+  need_likelihood(object, "prior_summary")
+  structure(
+    list(fit = class(object)[[1]], prior = resolved_prior(object)),
+    class = "kb_prior_summary"
+  )
+}
+
+#' Priors of all parameters as named strings and numbers
+#' @noRd
+resolved_prior <- function(fit) {
+  if (inherits(fit, "kb_kgs")) {
+    return(fit$settings[c("kernel", "noise", "bias", "nugget")])
+  }
+  prior <- unclass(fit$settings$prior)
+  if (inherits(fit, "kb_srvm")) {
+    return(c(fit$settings["kernel"], prior, fit$settings["intercept"]))
+  }
+  prior
+}
+
+#' @export
+print.kb_prior_summary <- function(x, ...) {
+  cat("Prior of a fit of class ", x$fit, "\n", sep = "")
+  for (name in names(x$prior)) {
+    cat("  ", name, ": ", prior_text(x$prior[[name]]), "\n", sep = "")
+  }
+  invisible(x)
+}
+
+#' @noRd
+prior_text <- function(value) {
+  if (is.numeric(value)) {
+    return(toString(format(value, digits = 4, trim = TRUE)))
+  }
+  if (is.character(value) || is.logical(value)) {
+    return(toString(value))
+  }
+  if (rlang::is_bare_list(value)) {
+    return(toString(vapply(value, prior_text, "")))
+  }
+  toString(format(value))
+}
+
+#' @noRd
+need_likelihood <- function(fit, what, call = rlang::caller_env()) {
+  if (!inherits(fit, c("kb_srvm", "kb_bark", "kb_kgs"))) {
+    kb_abort(c(
+      "{.fn {what}} is not defined for a fit of class
+       {.cls {class(fit)[[1]]}}.",
+      x = "It has no likelihood."
+    ), "not_defined", call = call)
+  }
+}

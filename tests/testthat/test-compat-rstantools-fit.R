@@ -1,0 +1,80 @@
+# What rstantools asks of a fit besides predictions.
+
+skip_if_not_installed("rstantools")
+
+test_that("linear predictors are draws of f", {
+  fits <- bark_fits()
+  new <- bark_data()[1:3, ]
+  expect_identical(
+    rstantools::posterior_linpred(fits$classes, newdata = new),
+    predict(fits$classes, new, type = "draws")
+  )
+  expect_identical(
+    rstantools::posterior_linpred(fits$classes, TRUE, newdata = new),
+    rstantools::posterior_epred(fits$classes, new)
+  )
+  expect_identical(
+    dim(rstantools::posterior_linpred(fits$plane, ndraws = 7)), c(7L, 30L)
+  )
+})
+
+test_that("predictive intervals are quantiles of new responses", {
+  fit <- bark_fits()$plane
+  new <- bark_data()[1:3, ]
+  out <- rstantools::predictive_interval(fit, 0.5, newdata = new)
+  expect_identical(colnames(out), c("25%", "75%"))
+  expect_equal(
+    unname(out),
+    unname(predict(fit, new, interval = "prediction", level = 0.5)[, -1])
+  )
+  expect_error(
+    rstantools::predictive_interval(bark_fits()$classes),
+    class = "kb_error_not_defined"
+  )
+  expect_error(
+    rstantools::predictive_interval(fit, 1),
+    class = "kb_error_argument"
+  )
+})
+
+test_that("R squared is by its definition", {
+  fit <- bark_fits()$weighted
+  f <- rstantools::posterior_epred(fit)
+  explained <- apply(f, 1, var)
+  sigma <- as.vector(chain_matrices(fit)$sigma)
+  noise <- sigma^2 * mean(1 / bark_data()$w)
+  expect_equal(rstantools::bayes_R2(fit), explained / (explained + noise))
+  classes <- bark_fits()$classes
+  p <- rstantools::posterior_epred(classes)
+  v <- apply(p, 1, var)
+  expect_equal(
+    rstantools::bayes_R2(classes), v / (v + rowMeans(p * (1 - p)))
+  )
+  data <- sim_sinc(20, seed = 1)
+  of_df <- function(df) {
+    rstantools::bayes_R2(srvm(y ~ x, data,
+      kernel = kernel_gaussian(0.3), prior = srvm_prior(df = df),
+      control = smc_control(particles = 50), seed = 1
+    ))
+  }
+  expect_error(of_df(2), class = "kb_error_not_defined")
+  expect_true(all(of_df(3) > 0 & of_df(3) < 1))
+})
+
+test_that("priors print themselves", {
+  fit <- bark_fits()$plane
+  prior <- rstantools::prior_summary(fit)
+  expect_s3_class(prior, "kb_prior_summary")
+  expect_output(print(prior), "type: select_different")
+  expect_output(print(prior), "nu: 20")
+  data <- sim_sinc(20, seed = 1)
+  chain <- srvm(y ~ x, data,
+    kernel = kernel_gaussian(0.3), control = smc_control(particles = 50),
+    seed = 1
+  )
+  expect_output(print(rstantools::prior_summary(chain)), "noise: ig\\(")
+  expect_error(
+    rstantools::prior_summary(kbr(data$x, data$y)),
+    class = "kb_error_not_defined"
+  )
+})
