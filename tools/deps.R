@@ -2,9 +2,10 @@
 # missing packages, and building and installing this package from a clean copy.
 #
 # Sourced by the other scripts, or run by itself:
-#   Rscript tools/deps.R [tests] [quickstart] [check] [coverage] [reproduce]
-#     [reproduce_bark] [reproduce_bark_classes] [reproduce_srvm_streams]
-#     [reproduce_kgs] [reproduce_kbr] [reproduce_kbr_hmm]
+#   Rscript tools/deps.R [tests] [neighbours] [quickstart] [check] [coverage]
+#     [reproduce] [reproduce_bark] [reproduce_bark_classes]
+#     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
+#     [reproduce_kbr_hmm]
 # Only base R is used, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -24,6 +25,15 @@ extras <- list(
       "callr", "future", "kernlab", "loo", "mlbench", "progressr", "rstantools",
       "withr"
     )
+  ),
+  # Neighbours whose dependencies take long to compile: their tests are skipped
+  # where they are missing.
+  neighbours = list(
+    required = c(
+      "bayesplot", "dplyr", "ggplot2", "loo", "parsnip", "recipes", "rsample",
+      "rstantools", "tune", "workflows"
+    ),
+    useful = character()
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr"),
   # Experiments and benchmarks against other packages.

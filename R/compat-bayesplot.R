@@ -1,0 +1,57 @@
+# bayesplot: posterior predictive checks, registered when that package is loaded.
+
+#' Posterior predictive checks
+#'
+#' The training responses beside draws of new ones from the same rows
+#' (`rstantools::posterior_predict()`), by a plot of bayesplot.
+#'
+#' @param object A fit of [srvm()], [bark()] or [kgs()].
+#' @param type The name of a plot of [bayesplot](https://mc-stan.org/bayesplot/)
+#'   without the prefix `ppc_`, such as `"dens_overlay"`, `"ecdf_overlay"`,
+#'   `"stat"`, `"intervals"`, `"bars"`, `"loo_pit_qq"` (not all fit all
+#'   responses). `NULL`: `"dens_overlay"` for numbers, `"bars"` for classes.
+#' @param ndraws Number of draws. `NULL`: 50 for plots that draw a line a draw,
+#'   else 200.
+#' @param seed For the new responses, see [simulate()].
+#' @param ... Passed on to the plot, such as `stat`, `group` or `x`.
+#' @return A ggplot object. Classes are numbered from 1, in the order of their
+#'   levels.
+#' @section Errors: `kb_error_package` without bayesplot and rstantools,
+#'   `kb_error_argument` for a type that bayesplot does not have,
+#'   `kb_error_not_defined` for fits without a likelihood.
+#' @examplesIf all(vapply(c("bayesplot", "rstantools"), requireNamespace, NA, quietly = TRUE))
+#' data <- sim_sinc(50, seed = 1)
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
+#' bayesplot::pp_check(fit, seed = 1)
+#' bayesplot::pp_check(fit, "intervals", x = data$x, seed = 1)
+#' @exportS3Method bayesplot::pp_check
+pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
+                            ...) {
+  need_likelihood(object, "pp_check")
+  need_package("bayesplot", "`pp_check()`")
+  need_package("rstantools", "`pp_check()`")
+  y <- training_response(object)
+  if (is.null(type)) type <- if (is.factor(y)) "bars" else "dens_overlay"
+  ppc <- find_ppc(type)
+  if (is.null(ndraws)) ndraws <- if (grepl("overlay", type)) 50 else 200
+  available <- length(equal_weight_draws(object, posterior_pool(object)))
+  new <- rstantools::posterior_predict(object,
+    ndraws = min(check_ndraws(ndraws), available), seed = seed
+  )
+  if (is.factor(y)) {
+    # Of two classes they are 0 and 1.
+    if (nlevels(y) == 2) new <- new + 1L
+    y <- as.integer(y)
+  }
+  ppc(y, new, ...)
+}
+
+#' @noRd
+find_ppc <- function(type, call = rlang::caller_env()) {
+  known <- sub("^ppc_", "", grep(
+    "^ppc_(?!.*_data$)", getNamespaceExports("bayesplot"),
+    perl = TRUE, value = TRUE
+  ))
+  type <- check_choice(type, sort(known), call = call)
+  utils::getFromNamespace(paste0("ppc_", type), "bayesplot")
+}
