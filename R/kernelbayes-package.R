@@ -20,3 +20,5 @@
 #' @importFrom graphics plot
 #' @useDynLib kernelbayes, .registration = TRUE
 "_PACKAGE"
+
+.onLoad <- function(libname, pkgname) register_specs_when_loaded()

@@ -1,0 +1,283 @@
+# parsnip: model specifications, which it knows from the moment it is loaded.
+
+#' Models for parsnip
+#'
+#' Specifications of [bark()], [srvm()] and [kgs()] for tidymodels: they can be
+#' fitted by `parsnip::fit()`, put into a workflow with a recipe, resampled and
+#' tuned.
+#'
+#' @param mode `"regression"` or `"classification"`; `kgs_spec()` is for
+#'   classification only.
+#' @param engine `"kernelbayes"`, the only one.
+#' @param type,alpha,eps,gamma See [bark_prior()].
+#' @param bandwidth Bandwidth of a Gaussian kernel, in units of the predictors
+#'   as scaled. `NULL`: the default kernel of the function, see [srvm()] and
+#'   [kgs()].
+#' @param lambda Expected number of kernels, see [srvm_prior()].
+#' @param bias,nugget See [kgs()].
+#' @param particles Number of particles, see [smc_control()].
+#' @param iter Number of iterations of each chain after the warmup, see
+#'   [mcmc_control()].
+#'
+#' @details
+#' Everything else goes to `parsnip::set_engine()`: `kernel`, `prior` and
+#' `control` (which replace what the main arguments say of the same), and the
+#' other arguments of the fit function, such as `seed`. Without a seed one is
+#' drawn from R's generator, so that `set.seed()` before `fit()` is honoured.
+#'
+#' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
+#' (credible intervals of the regression function, or of the probabilities),
+#' `"pred_int"` and `"raw"`. Factors become indicators, one column a level;
+#' predictors are standardised by the fit function. Importance and frequency
+#' weights are taken as `weights` by `bark_spec()` in regression.
+#'
+#' All main arguments can be tuned. There are no default ranges: give
+#' `tune::tune_grid()` a data frame.
+#'
+#' @return A specification of a model, of class `model_spec`. The fit that
+#'   it leads to holds the fit of this package in `$fit`:
+#'   `parsnip::extract_fit_engine()`.
+#' @examplesIf requireNamespace("parsnip", quietly = TRUE)
+#' spec <- srvm_spec("regression", bandwidth = 0.3)
+#' spec <- parsnip::set_engine(spec, "kernelbayes", seed = 1)
+#' data <- sim_sinc(50, seed = 1)
+#' fit <- parsnip::fit(spec, y ~ x, data)
+#' predict(fit, data[1:3, ])
+#' predict(fit, data[1:3, ], type = "pred_int", level = 0.9)
+#' @name parsnip_specs
+NULL
+
+#' @rdname parsnip_specs
+#' @export
+bark_spec <- function(mode = "unknown", engine = "kernelbayes", type = NULL,
+                      alpha = NULL, eps = NULL, gamma = NULL, iter = NULL) {
+  new_spec("bark_spec", mode, engine, rlang::enquos(
+    type = type, alpha = alpha, eps = eps, gamma = gamma, iter = iter
+  ), missing(mode), missing(engine))
+}
+
+#' @rdname parsnip_specs
+#' @export
+srvm_spec <- function(mode = "unknown", engine = "kernelbayes",
+                      bandwidth = NULL, lambda = NULL, particles = NULL) {
+  new_spec("srvm_spec", mode, engine, rlang::enquos(
+    bandwidth = bandwidth, lambda = lambda, particles = particles
+  ), missing(mode), missing(engine))
+}
+
+#' @rdname parsnip_specs
+#' @export
+kgs_spec <- function(mode = "classification", engine = "kernelbayes",
+                     bandwidth = NULL, bias = NULL, nugget = NULL,
+                     iter = NULL) {
+  new_spec("kgs_spec", mode, engine, rlang::enquos(
+    bandwidth = bandwidth, bias = bias, nugget = nugget, iter = iter
+  ), missing(mode), missing(engine))
+}
+
+#' @noRd
+new_spec <- function(class, mode, engine, args, mode_missing, engine_missing,
+                     call = rlang::caller_env()) {
+  need_package("parsnip", paste0("`", class, "()`"), call = call)
+  parsnip::new_model_spec(class,
+    args = unclass(args), eng_args = NULL, mode = mode,
+    user_specified_mode = !mode_missing, method = NULL, engine = engine,
+    user_specified_engine = !engine_missing
+  )
+}
+
+# Methods of specifications -----------------------------------------------------
+
+#' @noRd
+update_of_spec <- function(class) {
+  function(object, parameters = NULL, ..., fresh = FALSE) {
+    given <- rlang::enquos(...)
+    main <- intersect(names(given), names(object$args))
+    args <- lapply(object$args, function(old) rlang::quo(NULL))
+    args[main] <- given[main]
+    engine <- lapply(given[setdiff(names(given), main)], rlang::eval_tidy)
+    do.call(parsnip::update_spec, c(
+      list(
+        object = object, parameters = parameters, args_enquo_list = args,
+        fresh = fresh, cls = class
+      ), engine
+    ))
+  }
+}
+
+#' @export
+update.bark_spec <- update_of_spec("bark_spec")
+
+#' @export
+update.srvm_spec <- update_of_spec("srvm_spec")
+
+#' @export
+update.kgs_spec <- update_of_spec("kgs_spec")
+
+# What parsnip calls ------------------------------------------------------------
+
+#' What parsnip calls to fit
+#'
+#' The fit functions with the arguments of [parsnip_specs]; not for direct use.
+#'
+#' @param x,y,weights As in the fit functions.
+#' @param type,alpha,eps,gamma,bandwidth,lambda,particles,bias,nugget,iter See
+#'   [parsnip_specs].
+#' @param prior,kernel,control Instead of what these say.
+#' @param ... To [bark()], [srvm()] or [kgs()].
+#' @return A fit.
+#' @keywords internal
+#' @export
+bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
+                       eps = NULL, gamma = NULL, iter = NULL, prior = NULL,
+                       control = NULL, ...) {
+  if (is.null(prior)) {
+    prior <- do.call(bark_prior, given_only(type, alpha, eps, gamma))
+  }
+  if (is.null(control) && !is.null(iter)) {
+    # As many draws as by default.
+    control <- mcmc_control(
+      warmup = 2000, iter = iter, thin = max(1, iter %/% 1000)
+    )
+  }
+  if (!is.null(weights)) weights <- as.double(weights)
+  do.call(bark, c(
+    list(x, y, prior = prior), given_only(control, weights), list(...)
+  ))
+}
+
+#' @rdname bark_train
+#' @export
+srvm_train <- function(x, y, bandwidth = NULL, lambda = NULL, particles = NULL,
+                       kernel = NULL, prior = NULL, control = NULL, ...) {
+  if (is.null(kernel) && !is.null(bandwidth)) {
+    kernel <- kernel_gaussian(bandwidth)
+  }
+  if (is.null(prior)) prior <- do.call(srvm_prior, given_only(lambda))
+  if (is.null(control) && !is.null(particles)) {
+    control <- smc_control(particles = particles)
+  }
+  srvm(x, y, kernel = kernel, prior = prior, control = control, ...)
+}
+
+#' @rdname bark_train
+#' @export
+kgs_train <- function(x, y, bandwidth = NULL, bias = NULL, nugget = NULL,
+                      iter = NULL, kernel = NULL, control = NULL, ...) {
+  if (is.null(kernel) && !is.null(bandwidth)) {
+    kernel <- kernel_gaussian(bandwidth)
+  }
+  if (is.null(control)) control <- do.call(mcmc_control, given_only(iter))
+  do.call(kgs, c(
+    list(x, y, control = control), given_only(kernel, bias, nugget), list(...)
+  ))
+}
+
+#' The arguments that are not NULL, by their names
+#' @noRd
+given_only <- function(...) {
+  values <- list(...)
+  names(values) <- as.character(substitute(list(...)))[-1]
+  values[!vapply(values, is.null, NA)]
+}
+
+# Registration -------------------------------------------------------------------
+
+#' @noRd
+spec_modes <- list(
+  bark_spec = c("regression", "classification"),
+  srvm_spec = c("regression", "classification"), kgs_spec = "classification"
+)
+
+#' Tell parsnip of the models: now if it is loaded, else when it will be
+#' @noRd
+register_specs_when_loaded <- function() {
+  if (isNamespaceLoaded("parsnip")) {
+    return(register_specs())
+  }
+  setHook(packageEvent("parsnip", "onLoad"), function(...) register_specs())
+}
+
+#' @noRd
+register_specs <- function() {
+  for (spec in names(spec_modes)) {
+    # Loaded a second time in this session.
+    if (spec %in% parsnip::get_from_env("models")) next
+    parsnip::set_new_model(spec)
+    for (mode in spec_modes[[spec]]) register_mode(spec, mode)
+    for (arg in names(formals(get(spec)))[-(1:2)]) {
+      parsnip::set_model_arg(spec, "kernelbayes", arg, arg,
+        list(pkg = "kernelbayes", fun = spec),
+        has_submodel = FALSE
+      )
+    }
+  }
+}
+
+#' @noRd
+register_mode <- function(spec, mode) {
+  parsnip::set_model_mode(spec, mode)
+  parsnip::set_model_engine(spec, mode, "kernelbayes")
+  parsnip::set_dependency(spec, "kernelbayes", "kernelbayes", mode)
+  protect <- c("x", "y", if (spec == "bark_spec") "weights")
+  parsnip::set_fit(spec, mode, "kernelbayes", list(
+    interface = "data.frame", protect = protect,
+    func = c(pkg = "kernelbayes", fun = sub("spec", "train", spec)),
+    defaults = list()
+  ))
+  parsnip::set_encoding(spec, mode, "kernelbayes", list(
+    predictor_indicators = "none", compute_intercept = FALSE,
+    remove_intercept = TRUE, allow_sparse_x = FALSE
+  ))
+  types <- spec_predictions(spec, mode)
+  for (type in names(types)) {
+    parsnip::set_pred(spec, mode, "kernelbayes", type, types[[type]])
+  }
+}
+
+#' @noRd
+spec_predictions <- function(spec, mode) {
+  asks <- function(..., post = NULL) {
+    list(
+      pre = NULL, post = post, func = c(fun = "predict"),
+      args = c(
+        list(object = quote(object$fit), newdata = quote(new_data)), list(...)
+      )
+    )
+  }
+  band <- function(interval) {
+    asks(
+      type = "response", interval = interval, level = quote(level),
+      post = function(x, object) {
+        data.frame(.pred_lower = x[, "lwr"], .pred_upper = x[, "upr"])
+      }
+    )
+  }
+  if (mode == "regression") {
+    return(list(
+      numeric = asks(type = "response"), conf_int = band("credible"),
+      pred_int = band("prediction"), raw = asks()
+    ))
+  }
+  frame <- function(x, object) as.data.frame(x)
+  out <- list(
+    class = asks(type = "class"), prob = asks(type = "prob", post = frame),
+    raw = asks()
+  )
+  if (spec == "kgs_spec") {
+    return(out)
+  }
+  c(out, list(conf_int = asks(
+    type = "prob", interval = "credible", level = quote(level),
+    post = function(x, object) {
+      ends <- c(lower = "lwr", upper = "upr")
+      levels <- dimnames(x)[[2]]
+      columns <- lapply(ends, function(end) x[, , end])
+      names <- outer(names(ends), levels, paste, sep = "_")
+      bound <- as.data.frame(do.call(cbind, columns))
+      # Level by level, the lower limit first.
+      order <- order(rep(seq_along(levels), 2))
+      stats::setNames(bound[order], paste0(".pred_", names))
+    }
+  )))
+}

@@ -1,0 +1,133 @@
+# parsnip: the same fits and predictions as without it, and a tuned workflow.
+
+skip_if_not_installed("parsnip")
+
+# The package as it is installed: parsnip looks for its functions there.
+short <- mcmc_control(chains = 2, warmup = 50, iter = 50)
+
+engine <- function(spec, ...) {
+  parsnip::set_engine(spec, "kernelbayes", seed = 1, progress = FALSE, ...)
+}
+
+quietly <- function(expr) {
+  suppressWarnings(expr, classes = "kb_warning")
+}
+
+line <- sim_sinc(30, seed = 1)
+moons <- sim_moons(40, flips = 0.1, seed = 1)
+
+test_that("regression is that of the fit functions", {
+  specs <- list(
+    bark = engine(bark_spec("regression", type = "equal"), control = short),
+    srvm = engine(srvm_spec("regression", bandwidth = 0.3, particles = 50))
+  )
+  ours <- quietly(list(
+    bark = bark(y ~ x, line,
+      prior = bark_prior("equal"), control = short, seed = 1
+    ),
+    srvm = srvm(y ~ x, line,
+      kernel = kernel_gaussian(0.3), control = smc_control(50), seed = 1
+    )
+  ))
+  new <- line[1:4, ]
+  for (name in names(specs)) {
+    fit <- quietly(parsnip::fit(specs[[name]], y ~ x, line))
+    expect_equal(predict(fit, new)$.pred, predict(ours[[name]], new))
+    for (type in c("conf_int", "pred_int")) {
+      band <- predict(ours[[name]], new,
+        interval = c(conf_int = "credible", pred_int = "prediction")[[type]],
+        level = 0.8
+      )
+      out <- predict(fit, new, type = type, level = 0.8)
+      expect_named(out, c(".pred_lower", ".pred_upper"))
+      expect_equal(
+        unname(as.matrix(out)), unname(band[, -1]),
+        ignore_attr = TRUE
+      )
+    }
+  }
+})
+
+test_that("classification is that of the fit functions", {
+  specs <- list(
+    bark = engine(bark_spec("classification"), control = short),
+    srvm = engine(srvm_spec("classification",
+      bandwidth = 1, particles = 50
+    )),
+    kgs = engine(kgs_spec(bandwidth = 1), control = short)
+  )
+  ours <- quietly(list(
+    bark = bark(y ~ ., moons, control = short, seed = 1),
+    srvm = srvm(y ~ ., moons,
+      kernel = kernel_gaussian(1), control = smc_control(50), seed = 1
+    ),
+    kgs = kgs(y ~ ., moons,
+      kernel = kernel_gaussian(1), control = short, seed = 1
+    )
+  ))
+  new <- moons[1:4, ]
+  for (name in names(specs)) {
+    fit <- quietly(parsnip::fit(specs[[name]], y ~ ., moons))
+    expect_identical(
+      predict(fit, new)$.pred_class, predict(ours[[name]], new)
+    )
+    p <- predict(fit, new, type = "prob")
+    expect_named(p, paste0(".pred_", levels(moons$y)))
+    expect_equal(
+      unname(as.matrix(p)), unname(predict(ours[[name]], new, type = "prob")),
+      ignore_attr = TRUE
+    )
+  }
+  band <- quietly(predict(
+    parsnip::fit(specs$bark, y ~ ., moons), new,
+    type = "conf_int", level = 0.9
+  ))
+  expect_named(band, paste0(
+    ".pred_", c("lower", "upper"), "_", rep(levels(moons$y), each = 2)
+  ))
+  whole <- predict(ours$bark, new, type = "prob", interval = "credible")
+  expect_equal(band[[3]], unname(whole[, 2, "lwr"]))
+  expect_equal(band[[4]], unname(whole[, 2, "upr"]))
+})
+
+test_that("case weights reach bark()", {
+  w <- rep(1:3, 10)
+  spec <- engine(bark_spec("regression"), control = short)
+  fit <- quietly(parsnip::fit(spec, y ~ x, line,
+    case_weights = hardhat::importance_weights(w)
+  ))
+  ours <- quietly(bark(y ~ x, line, weights = w, control = short, seed = 1))
+  expect_equal(predict(fit, line)$.pred, predict(ours, line))
+})
+
+test_that("a specification can be changed", {
+  spec <- update(srvm_spec("regression", bandwidth = 1), bandwidth = 2)
+  expect_identical(rlang::eval_tidy(spec$args$bandwidth), 2)
+  expect_error(parsnip::set_mode(kgs_spec(), "regression"))
+})
+
+test_that("a workflow with a recipe is resampled and tuned", {
+  for (package in c("workflows", "recipes", "rsample", "tune")) {
+    skip_if_not_installed(package)
+  }
+  data <- sim_sinc(60, seed = 2)
+  # Too many columns for the kernel, if the recipe did not take one out.
+  data$z <- rep(c(-1, 1), 30)
+  recipe <- recipes::step_rm(recipes::recipe(y ~ ., data), "z")
+  spec <- engine(srvm_spec("regression",
+    bandwidth = parsnip::tune(), particles = 50
+  ))
+  flow <- workflows::workflow(recipe, spec)
+  set.seed(1)
+  folds <- rsample::vfold_cv(data, 3)
+  out <- quietly(tune::tune_grid(flow, folds,
+    grid = data.frame(bandwidth = c(0.01, 0.3, 30))
+  ))
+  best <- tune::select_best(out, metric = "rmse")
+  expect_identical(best$bandwidth, 0.3)
+  fit <- quietly(parsnip::fit(tune::finalize_workflow(flow, best), data))
+  ours <- quietly(srvm(y ~ x, data,
+    kernel = kernel_gaussian(0.3), control = smc_control(50), seed = 1
+  ))
+  expect_equal(predict(fit, data)$.pred, predict(ours, data))
+})
