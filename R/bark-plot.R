@@ -35,8 +35,6 @@ plot.kb_bark <- function(x,
   type <- check_choice(type, c("fit", "importance", "k", "centres", "trace"))
   level <- check_number(level, 0, 1, open = TRUE)
   n <- check_count(n, 2)
-  second <- if (is_probit(x)) c(log_lik = "log likelihood")
-  if (is.null(second)) second <- c(sigma = "noise sd")
   switch(type,
     fit = if (is_probit(x)) {
       plot_classes(x, level, n, ...)
@@ -46,9 +44,17 @@ plot.kb_bark <- function(x,
     importance = plot(importance(x, level = level), ...),
     k = plot_k(x, bark_prior_k(x), "kernels", ...),
     centres = plot_centres(x, ...),
-    trace = plot_chains(x, c(J = "number of kernels", second), ...)
+    trace = plot_chains(x, bark_trace_labels(x), ...)
   )
   invisible(x)
+}
+
+#' @noRd
+bark_trace_labels <- function(x) {
+  c(
+    J = "number of kernels",
+    if (is_probit(x)) c(log_lik = "log likelihood") else c(sigma = "noise sd")
+  )
 }
 
 #' The Poisson prior of the number of kernels, as far as a plot may need it

@@ -379,48 +379,65 @@ plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
     )
   }
   names <- colnames(bands$centre)
-  if (is.null(columns)) columns <- utils::head(names, 4)
-  if (is.numeric(columns)) columns <- names[columns]
-  if (length(columns) == 0 || !all(columns %in% names)) {
-    bad_argument(columns, "columns", paste("some of", toString(names)), call)
-  }
+  columns <- path_columns(columns, names, call)
   if (length(columns) > 1) {
     old <- graphics::par(mfrow = c(length(columns), 1), mar = c(4.2, 4, 1.5, 1))
     on.exit(graphics::par(old))
   }
   for (column in columns) {
-    j <- match(column, names)
-    plot_path_column(
-      bands, j, truth, column, attr(bands$centre, "circular")[[j]], ...
-    )
+    band <- path_column(bands, match(column, names), truth)
+    plot_path_column(band, column, ...)
   }
   invisible(generics::augment(x, level = level))
 }
 
+#' Names of coordinates to draw: the first four, or those chosen
 #' @noRd
-plot_path_column <- function(bands, j, truth, name, circular, ...) {
-  centre <- bands$centre[, j]
-  lower <- bands$lower[, j]
-  upper <- bands$upper[, j]
-  true <- if (!is.null(truth)) truth[, j]
-  if (circular) {
-    # Drawn without jumps: bands and truth follow the mean.
-    followed <- follow_angle(centre)
-    lower <- followed + lower - centre
-    upper <- followed + upper - centre
-    if (!is.null(true)) true <- followed + wrap_angle(true - centre)
-    centre <- followed
+path_columns <- function(columns, names, call) {
+  if (is.null(columns)) columns <- utils::head(names, 4)
+  if (is.numeric(columns)) columns <- names[columns]
+  if (length(columns) == 0 || !all(columns %in% names)) {
+    bad_argument(columns, "columns", paste("some of", toString(names)), call)
   }
-  time <- seq_along(centre)
+  columns
+}
+
+#' One coordinate; angles without jumps: band and truth follow the mean
+#' @noRd
+path_column <- function(bands, j, truth) {
+  centre <- bands$centre[, j]
+  out <- list(
+    centre = centre, lower = bands$lower[, j], upper = bands$upper[, j]
+  )
+  out$truth <- if (!is.null(truth)) truth[, j]
+  if (attr(bands$centre, "circular")[[j]]) {
+    followed <- follow_angle(centre)
+    out[c("lower", "upper")] <- lapply(
+      out[c("lower", "upper")], function(v) followed + v - centre
+    )
+    if (!is.null(truth)) {
+      out$truth <- followed + wrap_angle(out$truth - centre)
+    }
+    out$centre <- followed
+  }
+  out
+}
+
+#' @noRd
+plot_path_column <- function(band, name, ...) {
+  true <- band$truth
+  time <- seq_along(band$centre)
   base_plot(list(
-    x = range(time), y = range(lower, upper, true, na.rm = TRUE), type = "n",
+    x = range(time), y = range(band, na.rm = TRUE), type = "n",
     xlab = "time", ylab = name
   ), ...)
-  draw_band(time, cbind(lwr = lower, upr = upper), kb_colour("sky", 0.5))
+  draw_band(
+    time, cbind(lwr = band$lower, upr = band$upper), kb_colour("sky", 0.5)
+  )
   if (!is.null(true)) {
     graphics::lines(time, true, col = kb_colour("grey"), lwd = 1.5)
   }
-  graphics::lines(time, centre, lwd = 2, col = kb_colour("blue"))
+  graphics::lines(time, band$centre, lwd = 2, col = kb_colour("blue"))
   key_above(c(
     list(
       mean = list(lwd = 2, col = kb_colour("blue")),
