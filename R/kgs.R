@@ -190,8 +190,12 @@ kgs_fit <- function(mould, kernel, noise, bias, nugget, method, rank, control,
   settings <- kgs_settings(
     mould, kernel, noise, bias, nugget, method, rank, scale, call
   )
-  new_kgs(mould, settings, control, seed, started, called) |>
-    run_fit(progress, started, call = call)
+  fit <- new_kgs(mould, settings, control, seed, started, called)
+  fit$request <- list(
+    kernel = kernel, noise = noise, bias = bias, nugget = nugget,
+    method = method, rank = rank, scale = scale
+  )
+  run_fit(fit, progress, started, call = call)
 }
 
 #' @noRd

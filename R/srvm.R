@@ -271,7 +271,10 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   fit <- structure(
     list(
       version = fit_version, call = plain_call(called), mould = mould_empty(mould),
-      settings = settings, control = control, order = order,
+      settings = settings, request = srvm_request(
+        settings, kernel, prior, method, order, scale, intercept, memory,
+        reference
+      ), control = control, order = order,
       data = list(x = mould$x, y = mould$y),
       sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
       seed = seed,
@@ -285,6 +288,20 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
     class = c(if (batch) c("kb_srvm_mcmc", "kb_mcmc"), "kb_srvm", "kb_fit")
   )
   run_fit(fit, progress, started, call = call)
+}
+
+#' The arguments with which the model can be fitted to other rows
+#' @noRd
+srvm_request <- function(settings, kernel, prior, method, order, scale,
+                         intercept, memory, reference) {
+  out <- list(method = method, order = order)
+  if (!is.null(reference)) {
+    return(c(out, list(reference = settings)))
+  }
+  c(out, list(
+    kernel = kernel, prior = prior, scale = scale, intercept = intercept,
+    memory = memory, family = settings$family
+  ))
 }
 
 #' The control that belongs to the method

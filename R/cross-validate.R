@@ -1,0 +1,430 @@
+# Cross-validation: the same scores for all engines, on the same folds.
+
+#' Cross-validation, and comparison of fits
+#'
+#' Refits each model without one fold of its rows at a time, with the settings
+#' of the first call, and scores the predictions of the rows that were left out.
+#' Scaling, median bandwidths and priors that depend on the data are found anew
+#' from the rows that are left.
+#'
+#' @param object A fit of [srvm()], [bark()] or [kgs()], or a list of fits to
+#'   the same responses, which may be of different engines and have different
+#'   predictors. Names of the list name the models.
+#' @param folds The number of folds, at least 2, or a vector of the fold of each
+#'   training row. Rows are put into folds at random, each class by itself.
+#' @param seed Whole number that determines folds and refits; `NULL` takes one
+#'   from R's generator.
+#' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param x An object of class `kb_cross_validation`.
+#' @param digits Number of significant digits.
+#' @param ... Not used: unknown arguments are errors. For `plot()`: titles,
+#'   limits and axes, as in [graphics::plot.default()].
+#'
+#' @return A data frame of class `kb_cross_validation` with one line a model and
+#'   row: `model`, `row`, `fold`, `log_score` (log predictive density or
+#'   probability of the response), and
+#'   * of numeric responses `fit` (predictive mean), `error` (response less that),
+#'     `crps` (continuous ranked probability score, in units of the response:
+#'     smaller is better) and `pit`, the predictive probability of a value below
+#'     the response, uniform where predictions are calibrated;
+#'   * of classes `class` (the most probable one), `wrong` (0 or 1), `brier` (sum
+#'     over classes of the squared error of the probability) and `probability`, a
+#'     matrix with a column a class. Of [kgs()] they are of labels as they are
+#'     seen, wrong ones included.
+#'
+#'   `summary()` gives a data frame with one line a model: `model`, `elpd` (sum
+#'   of log scores) and its standard error, `difference` of the elpd to the
+#'   best model with its standard error over rows, means of the other scores
+#'   (`rmse` and `crps`, or `error` and `brier`), and `weight`, the model's
+#'   weight in the mixture of predictive distributions whose log score over all
+#'   rows is highest (stacking). `print()` shows it. `plot()` draws calibration:
+#'   the distribution function of `pit` less the diagonal, or the share of the
+#'   second class (of all classes, where there are more) against its predicted
+#'   probability.
+#'
+#'   Refits run on the workers of the future plan.
+#' @section Errors: `kb_error_argument` for fits to different responses, or a
+#'   fold that leaves a class without rows; `kb_error_not_defined` for fits of
+#'   [kbr()] (see [tune_kbr()]) and those made by an earlier version.
+#' @references
+#' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
+#' average Bayesian predictive distributions. *Bayesian Analysis* 13, 917-1007.
+#' \doi{10.1214/17-BA1091}
+#'
+#' Gneiting, T. and Raftery, A. E. (2007). Strictly proper scoring rules,
+#' prediction, and estimation. *Journal of the American Statistical Association*
+#' 102, 359-378. \doi{10.1198/016214506000001437}
+#' @seealso [loo.kb_fit()], which needs no refits; [prequential()] for streams.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' settings <- smc_control(particles = 100)
+#' fits <- list(
+#'   narrow = srvm(y ~ x, data, kernel_gaussian(0.3), control = settings,
+#'     seed = 1
+#'   ),
+#'   wide = srvm(y ~ x, data, kernel_gaussian(2), control = settings, seed = 1)
+#' )
+#' compared <- cross_validate(fits, folds = 4, seed = 1)
+#' compared
+#' plot(compared)
+#' @export
+cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
+                           ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  fits <- check_fits(object, call)
+  seed <- draw_seed(seed)
+  y <- training_response(fits[[1]])
+  fold <- check_folds(folds, y, seed, call)
+  tasks <- expand.grid(fold = sort(unique(fold)), model = seq_along(fits))
+  tasks$seed <- with_local_seed(
+    seed, sample.int(.Machine$integer.max, nrow(tasks))
+  )
+  parts <- map_tasks(
+    split(tasks, seq_len(nrow(tasks))), "score_fold",
+    list(fits = lapply(fits, refit_recipe), fold = fold),
+    check_progress(progress), "Refitting"
+  )
+  out <- do.call(rbind, parts)
+  out <- out[order(out$model, out$row), ]
+  out$model <- factor(names(fits)[out$model], names(fits))
+  rownames(out) <- NULL
+  structure(out,
+    seed = seed, class = c("kb_cross_validation", "data.frame")
+  )
+}
+
+# Arguments --------------------------------------------------------------------
+
+#' A named list of fits to the same responses
+#' @noRd
+check_fits <- function(object, call) {
+  if (inherits(object, "kb_fit")) object <- list(model = object)
+  if (!is.list(object) || length(object) == 0) {
+    bad_argument(object, "object", "a fit or a list of fits", call)
+  }
+  for (fit in object) check_refit(fit, call)
+  same <- vapply(object, function(fit) {
+    identical(
+      unname(training_response(fit)), unname(training_response(object[[1]]))
+    )
+  }, NA)
+  if (!all(same)) {
+    kb_abort(c(
+      "{.arg object} must be fits to the same responses.",
+      x = "Those of fit {which(!same)[[1]]} differ from those of the first."
+    ), "argument", argument = "object", call = call)
+  }
+  names <- rlang::names2(object)
+  names[names == ""] <- paste0("model", seq_along(object))[names == ""]
+  stats::setNames(object, make.unique(names))
+}
+
+#' @noRd
+check_refit <- function(fit, call) {
+  if (!inherits(fit, "kb_fit")) {
+    bad_argument(fit, "object", "a fit or a list of fits", call)
+  }
+  need_likelihood(fit, "cross_validate", call)
+  if (is.null(fit$request)) {
+    kb_abort(c(
+      "{.fn cross_validate} is not defined for this fit.",
+      x = "It was made by an earlier version, which did not keep the arguments."
+    ), "not_defined", call = call)
+  }
+}
+
+#' The fold of each row
+#' @noRd
+check_folds <- function(folds, y, seed, call) {
+  n <- length(y)
+  if (length(folds) == 1) {
+    folds <- check_count(folds, 2, n, call = call)
+    group <- if (is.factor(y)) as.integer(y) else rep(1, n)
+    fold <- integer(n)
+    with_local_seed(seed, {
+      order <- order(group, stats::runif(n))
+      # One after the other through all classes: no fold is short of rows.
+      fold[order] <- rep_len(sample(folds), n)
+    })
+  } else {
+    good <- length(folds) == n && !anyNA(folds) && length(unique(folds)) > 1
+    if (!good) {
+      wanted <- paste("a number, or the fold of each of the", n, "rows")
+      bad_argument(folds, "folds", wanted, call)
+    }
+    fold <- match(folds, unique(folds))
+  }
+  refuse_lost_class(fold, y, call)
+  fold
+}
+
+#' @noRd
+refuse_lost_class <- function(fold, y, call) {
+  if (!is.factor(y)) {
+    return(invisible())
+  }
+  folds <- tapply(fold, y, function(v) length(unique(v)))
+  # A class that has all of its rows in one fold; none of a level without rows.
+  lost <- names(folds)[!is.na(folds) & folds == 1]
+  if (length(lost) > 0) {
+    kb_abort(c(
+      "Every class needs rows outside of each fold of {.arg folds}.",
+      x = "{.val {lost}} would have none."
+    ), "argument", argument = "folds", call = call)
+  }
+}
+
+# Refits -----------------------------------------------------------------------
+
+#' What a refit needs: no draws
+#' @noRd
+refit_recipe <- function(fit) {
+  rows <- training_rows(fit)
+  list(
+    fit = switch(intersect(class(fit), c("kb_srvm", "kb_bark", "kb_kgs")),
+      kb_srvm = "srvm", kb_bark = "bark", kb_kgs = "kgs"
+    ),
+    arguments = c(
+      fit$request, list(control = fit$control),
+      if (inherits(fit, "kb_bark")) fit$settings["family"]
+    ),
+    x = fit$data$x[rows, , drop = FALSE], y = fit$data$y[rows],
+    weights = fit$data$weights[rows]
+  )
+}
+
+#' One model without one fold: a line a row that was left out
+#' @noRd
+score_fold <- function(task, shared) {
+  recipe <- shared$fits[[task$model]]
+  out <- shared$fold == task$fold
+  pick <- function(v, rows) if (is.null(v)) NULL else v[rows]
+  arguments <- c(
+    list(recipe$x[!out, , drop = FALSE], recipe$y[!out]), recipe$arguments,
+    list(seed = task$seed, progress = FALSE)
+  )
+  arguments$weights <- pick(recipe$weights, !out)
+  arguments$control["checkpoint"] <- list(NULL)
+  fit <- withCallingHandlers(do.call(recipe$fit, arguments),
+    kb_warning = function(w) invokeRestart("muffleWarning")
+  )
+  scores <- score_rows(
+    fit, recipe$x[out, , drop = FALSE], recipe$y[out],
+    pick(recipe$weights, out)
+  )
+  cbind(
+    data.frame(model = task$model, row = which(out), fold = task$fold), scores
+  )
+}
+
+#' @noRd
+score_rows <- function(fit, x, y, weights) {
+  if (is.factor(y)) score_classes(fit, x, y) else score_numbers(fit, x, y, weights)
+}
+
+#' @noRd
+score_numbers <- function(fit, x, y, weights) {
+  weighted <- if (!is.null(weights)) list(weights = weights)
+  ask <- function(...) {
+    do.call(stats::predict, c(list(fit, x, ...), weighted))
+  }
+  # The ranked score is twice the mean over quantiles of the pinball loss.
+  probs <- seq(0.005, 0.995, 0.01)
+  q <- ask(type = "quantile", probs = probs)
+  above <- y - q
+  pinball <- above * (rep(probs, each = length(y)) - (above < 0))
+  mean <- stats::predict(fit, x)
+  data.frame(
+    log_score = ask(type = "log_score", newy = y), fit = mean,
+    error = y - mean, crps = 2 * rowMeans(pinball), pit = rowMeans(above > 0)
+  )
+}
+
+#' @noRd
+score_classes <- function(fit, x, y) {
+  type <- if (inherits(fit, "kb_kgs")) "noisy_prob" else "prob"
+  p <- stats::predict(fit, x, type = type)
+  hit <- diag(nlevels(y))[as.integer(y), , drop = FALSE]
+  best <- max.col(p, ties.method = "first")
+  out <- data.frame(
+    log_score = stats::predict(fit, x, type = "log_score", newy = y),
+    class = factor(levels(y)[best], levels(y)),
+    wrong = as.integer(best != as.integer(y)), brier = rowSums((p - hit)^2)
+  )
+  out$probability <- p
+  out$response <- y
+  out
+}
+
+# Summary ----------------------------------------------------------------------
+
+#' @rdname cross_validate
+#' @param object An object of class `kb_cross_validation`.
+#' @export
+summary.kb_cross_validation <- function(object, ...) {
+  check_no_dots(...)
+  models <- split(as.data.frame(object), object$model)
+  scores <- vapply(models, `[[`, numeric(nrow(models[[1]])), "log_score")
+  scores <- matrix(scores, ncol = length(models))
+  n <- nrow(scores)
+  se <- function(v) sqrt(n) * stats::sd(v)
+  elpd <- colSums(scores)
+  gap <- scores - scores[, which.max(elpd)]
+  means <- if ("crps" %in% names(object)) {
+    data.frame(
+      rmse = vapply(models, function(m) sqrt(mean(m$error^2)), 0),
+      crps = vapply(models, function(m) mean(m$crps), 0)
+    )
+  } else {
+    data.frame(
+      error = vapply(models, function(m) mean(m$wrong), 0),
+      brier = vapply(models, function(m) mean(m$brier), 0)
+    )
+  }
+  data.frame(
+    model = names(models), elpd = elpd, elpd_se = apply(scores, 2, se),
+    difference = colSums(gap), difference_se = apply(gap, 2, se), means,
+    weight = stack_scores(scores), row.names = NULL
+  )
+}
+
+#' Weights of the mixture with the highest log score, by the EM algorithm
+#' @param scores Log scores, rows x models.
+#' @noRd
+stack_scores <- function(scores, steps = 5000, tolerance = 1e-9) {
+  p <- exp(scores - apply(scores, 1, max))
+  weight <- rep(1 / ncol(p), ncol(p))
+  for (step in seq_len(steps)) {
+    new <- weight * colMeans(p / as.vector(p %*% weight))
+    done <- max(abs(new - weight)) < tolerance
+    weight <- new
+    if (done) break
+  }
+  weight
+}
+
+#' @rdname cross_validate
+#' @export
+print.kb_cross_validation <- function(x, digits = 3, ...) {
+  check_no_dots(...)
+  if (!all(c("model", "fold", "log_score", "row") %in% names(x))) {
+    # Columns were taken out of it.
+    return(invisible(print(as.data.frame(x), digits = digits)))
+  }
+  cat("Cross-validation in ", length(unique(x$fold)), " folds, ",
+    length(unique(x$row)), " rows\n",
+    sep = ""
+  )
+  table <- summary(x)
+  if (nrow(table) == 1) {
+    table <- table[setdiff(
+      names(table), c("difference", "difference_se", "weight")
+    )]
+  }
+  table$weight <- if (!is.null(table$weight)) round(table$weight, 3)
+  print(table, digits = digits, row.names = FALSE)
+  invisible(x)
+}
+
+# Calibration ------------------------------------------------------------------
+
+#' @rdname cross_validate
+#' @export
+plot.kb_cross_validation <- function(x, ...) {
+  check_plot_dots(list(...))
+  models <- split(as.data.frame(x), x$model)
+  curves <- lapply(
+    models, if ("pit" %in% names(x)) pit_curve else reliability_curve
+  )
+  colours <- class_colours(length(models))
+  if ("pit" %in% names(x)) {
+    n <- nrow(models[[1]])
+    # Kolmogorov: exceeded by chance in one of ten.
+    bound <- 1.22 / sqrt(n)
+    labels <- c("predictive probability of less", "share of rows, less that")
+    limits <- range(bound, -bound, unlist(lapply(curves, `[[`, "y")))
+  } else {
+    labels <- c("predicted probability", "share of rows")
+    limits <- 0:1
+  }
+  base_plot(list(
+    x = 0:1, y = limits, type = "n", xlab = labels[[1]], ylab = labels[[2]],
+    xlim = 0:1, ylim = limits
+  ), ...)
+  if ("pit" %in% names(x)) {
+    graphics::abline(h = c(0, -bound, bound), lty = c(1, 2, 2),
+      col = kb_colour("grey")
+    )
+  } else {
+    graphics::abline(0, 1, lty = 2, col = kb_colour("grey"))
+  }
+  for (i in seq_along(curves)) {
+    graphics::lines(curves[[i]],
+      col = colours[[i]], lwd = 1.5, type = curves[[i]]$type
+    )
+  }
+  key_above(stats::setNames(
+    lapply(colours, function(colour) list(col = colour, lwd = 1.5)),
+    names(models)
+  ))
+  invisible(x)
+}
+
+#' @noRd
+pit_curve <- function(rows) {
+  at <- seq(0, 1, 0.01)
+  list(x = at, y = stats::ecdf(rows$pit)(at) - at, type = "l")
+}
+
+#' Of two classes the second, else all: mean probability and share of rows in
+#' ten bins of equal size
+#' @noRd
+reliability_curve <- function(rows, bins = 10) {
+  p <- rows$probability
+  hit <- diag(ncol(p))[as.integer(rows$response), , drop = FALSE]
+  if (ncol(p) == 2) {
+    p <- p[, 2]
+    hit <- hit[, 2]
+  }
+  bin <- ceiling(bins * rank(p, ties.method = "first") / length(p))
+  list(
+    x = as.vector(tapply(p, bin, mean)), y = as.vector(tapply(hit, bin, mean)),
+    type = "b"
+  )
+}
+
+# loo --------------------------------------------------------------------------
+
+#' K-fold cross-validation in the form of loo
+#'
+#' @param x A fit of [srvm()], [bark()] or [kgs()].
+#' @param K Number of folds.
+#' @param folds `NULL`, or the fold of each row.
+#' @param seed,... See [cross_validate()].
+#' @return An object of class `kfold` and `loo`: `estimates` and `pointwise` of
+#'   `elpd_kfold`, `p_kfold` (`NA`: the effective number of parameters is not
+#'   estimated) and `kfoldic`, for [loo::loo_compare()].
+#' @examplesIf requireNamespace("loo", quietly = TRUE)
+#' fit <- srvm(y ~ x, sim_sinc(40, seed = 1), kernel_gaussian(0.3),
+#'   control = smc_control(particles = 50), seed = 1
+#' )
+#' loo::kfold(fit, K = 4, seed = 1)
+#' @exportS3Method loo::kfold
+kfold.kb_fit <- function(x, K = 10, folds = NULL, seed = NULL, ...) {
+  if (is.null(folds)) folds <- K
+  out <- cross_validate(x, folds, seed, ...)
+  elpd <- out$log_score
+  pointwise <- cbind(
+    elpd_kfold = elpd, p_kfold = NA_real_, kfoldic = -2 * elpd
+  )
+  estimates <- cbind(
+    Estimate = colSums(pointwise),
+    SE = sqrt(nrow(pointwise)) * apply(pointwise, 2, stats::sd)
+  )
+  structure(
+    list(estimates = estimates, pointwise = pointwise),
+    K = length(unique(out$fold)), dims = dim(pointwise),
+    class = c("kfold", "loo")
+  )
+}

@@ -1,0 +1,199 @@
+# Cross-validation: against fits that are made by hand, stacking against loo,
+# scores against their definitions.
+
+line <- sim_sinc(30, seed = 1)
+moons <- sim_moons(40, flips = 0.1, seed = 1)
+short <- mcmc_control(chains = 2, warmup = 50, iter = 50)
+
+quiet_fit <- function(expr) suppressWarnings(expr, classes = "kb_warning")
+
+fits <- local({
+  made <- NULL
+  function() {
+    if (is.null(made)) {
+      line$g <- factor(rep(c("a", "b", "c"), 10))
+      line$w <- rep(c(1, 4), 15)
+      made <<- quiet_fit(list(
+        srvm = srvm(y ~ x, line, kernel_gaussian(0.3),
+          control = smc_control(50), seed = 1
+        ),
+        bark = bark(y ~ x + g, line, weights = w, control = short, seed = 2),
+        batch = srvm(y ~ x, line, kernel_gaussian(0.3),
+          method = "mcmc", control = short, seed = 3
+        )
+      ))
+    }
+    made
+  }
+})
+
+test_that("scores are those of fits without the fold", {
+  fold <- rep(1:3, 10)
+  out <- cross_validate(fits(), fold, seed = 5)
+  expect_identical(
+    names(out),
+    c("model", "row", "fold", "log_score", "fit", "error", "crps", "pit")
+  )
+  expect_identical(levels(out$model), c("srvm", "bark", "batch"))
+  expect_identical(out$row, rep(1:30, 3))
+  expect_identical(out$fold, rep(fold, 3))
+  # A fold's fit is that of the fit function with the seed that it was given.
+  seeds <- with_local_seed(5, sample.int(.Machine$integer.max, 9))
+  part <- line[fold != 2, ]
+  by_hand <- quiet_fit(srvm(y ~ x, part, kernel_gaussian(0.3),
+    control = smc_control(50), seed = seeds[[2]]
+  ))
+  left <- line[fold == 2, ]
+  mine <- out[out$model == "srvm" & out$fold == 2, ]
+  expect_equal(mine$log_score, predict(by_hand, left, type = "log_score"))
+  expect_equal(mine$fit, predict(by_hand, left))
+  expect_equal(mine$error, left$y - predict(by_hand, left))
+  # Weighted, with a factor.
+  part$g <- factor(rep(c("a", "b", "c"), 10))[fold != 2]
+  part$w <- rep(c(1, 4), 15)[fold != 2]
+  left$g <- factor(rep(c("a", "b", "c"), 10))[fold == 2]
+  by_hand <- quiet_fit(
+    bark(y ~ x + g, part, weights = w, control = short, seed = seeds[[5]])
+  )
+  mine <- out[out$model == "bark" & out$fold == 2, ]
+  expect_equal(mine$log_score, predict(by_hand, left,
+    type = "log_score", weights = rep(c(1, 4), 15)[fold == 2]
+  ))
+})
+
+test_that("the ranked score and the probability of less are by definition", {
+  fit <- fits()$srvm
+  x <- matrix(c(-3, 0.5, 8), dimnames = list(NULL, "x"))
+  y <- c(0.2, 1, -0.3)
+  scores <- score_numbers(fit, x, y, NULL)
+  pool <- srvm_pool(fit)
+  moments <- posterior_moments(fit, x, pool)
+  sd <- sqrt(predictive_variance(fit, moments, "prediction", pool))
+  scaling <- fit$settings$scaling
+  for (i in 1:3) {
+    cdf <- function(v) {
+      vapply(v, function(v) {
+        z <- (scaling_y(scaling, v) - moments$mean[i, ]) / sd[i, ]
+        sum(pool$weights * stats::pnorm(z))
+      }, 0)
+    }
+    exact <- stats::integrate(
+      function(v) cdf(v)^2, -5, y[[i]],
+      rel.tol = 1e-6
+    )$value + stats::integrate(
+      function(v) (1 - cdf(v))^2, y[[i]], 5,
+      rel.tol = 1e-6
+    )$value
+    expect_equal(scores$crps[[i]], exact, tolerance = 0.01)
+    expect_lt(abs(scores$pit[[i]] - cdf(y[[i]])), 0.011)
+  }
+})
+
+test_that("classes are scored as labels are seen", {
+  models <- quiet_fit(list(
+    kgs(y ~ x1 + x2, moons, control = short, seed = 1),
+    bark(y ~ x1 + x2, moons, control = short, seed = 1),
+    srvm(y ~ x1 + x2, moons, kernel_gaussian(1),
+      control = smc_control(50), seed = 1
+    )
+  ))
+  out <- cross_validate(models, 4, seed = 1)
+  expect_identical(levels(out$model), paste0("model", 1:3))
+  expect_identical(colnames(out$probability), levels(moons$y))
+  given <- out$probability[cbind(seq_len(120), as.integer(out$response))]
+  expect_equal(out$log_score, log(given), tolerance = 1e-6)
+  expect_identical(out$wrong, as.integer(out$class != out$response))
+  expect_equal(out$brier, 2 * (1 - given)^2)
+  # Each class is in each fold as often as can be.
+  counts <- table(moons$y, out$fold[1:40])
+  expect_true(all(apply(counts, 1, function(v) diff(range(v))) <= 1))
+})
+
+test_that("the summary compares models on the same rows", {
+  out <- cross_validate(fits(), 3, seed = 1)
+  table <- summary(out)
+  scores <- matrix(out$log_score, 30)
+  expect_equal(table$elpd, colSums(scores))
+  best <- which.max(table$elpd)
+  gap <- scores - scores[, best]
+  expect_equal(table$difference_se, sqrt(30) * apply(gap, 2, sd))
+  expect_identical(table$difference[[best]], 0)
+  expect_equal(sum(table$weight), 1)
+  expect_output(print(out), "3 folds, 30 rows")
+  expect_output(print(cross_validate(fits()[1], 3, seed = 1)), "elpd")
+  expect_equal(as.numeric(table$rmse[[1]]), sqrt(mean(out$error[1:30]^2)))
+})
+
+test_that("stacking gives the mixture with the highest score", {
+  set.seed(1)
+  scores <- matrix(rnorm(150), 50)
+  weight <- stack_scores(scores)
+  skip_if_not_installed("loo")
+  expect_equal(weight, as.vector(loo::stacking_weights(scores)),
+    tolerance = 1e-3
+  )
+  score <- function(w) sum(log(exp(scores) %*% w))
+  expect_gte(score(weight), score(as.vector(loo::stacking_weights(scores))) - 1e-6)
+  expect_equal(stack_scores(cbind(scores[, 1], scores[, 1] - 5)), c(1, 0))
+})
+
+test_that("a seed determines everything", {
+  one <- cross_validate(fits()[1], 3, seed = 7)
+  expect_identical(one, cross_validate(fits()[1], 3, seed = 7))
+  set.seed(4)
+  before <- .Random.seed
+  cross_validate(fits()[1], 3, seed = 7)
+  expect_identical(.Random.seed, before)
+})
+
+test_that("calibration is drawn", {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(plot(cross_validate(fits()[1:2], 3, seed = 1)))
+  fit <- quiet_fit(srvm(y ~ x1 + x2, moons, kernel_gaussian(1),
+    control = smc_control(50), seed = 1
+  ))
+  expect_silent(plot(cross_validate(fit, 3, seed = 1), main = "calibration"))
+})
+
+test_that("kfold() is in loo's form", {
+  skip_if_not_installed("loo")
+  folds <- rep(1:3, 10)
+  a <- loo::kfold(fits()$srvm, folds = folds, seed = 1)
+  b <- loo::kfold(fits()$batch, folds = folds, seed = 1)
+  out <- cross_validate(fits()$srvm, folds, seed = 1)
+  expect_equal(a$pointwise[, "elpd_kfold"], out$log_score)
+  expect_equal(unname(a$estimates["elpd_kfold", "SE"]),
+    sqrt(30) * sd(out$log_score)
+  )
+  compared <- loo::loo_compare(list(a = a, b = b))
+  expect_identical(nrow(compared), 2L)
+})
+
+test_that("wrong arguments are refused", {
+  fit <- fits()$srvm
+  bad <- function(...) {
+    expect_error(cross_validate(...), class = "kb_error_argument")
+  }
+  bad(fit, 1)
+  bad(fit, 31)
+  bad(fit, rep(1, 30))
+  bad(fit, c(NA, rep(1:2, length.out = 29)))
+  bad(list())
+  bad(1)
+  bad(list(fit, 2))
+  other <- quiet_fit(srvm(y ~ x, line[-1, ], kernel_gaussian(0.3),
+    control = smc_control(50), seed = 1
+  ))
+  bad(list(fit, other))
+  classes <- quiet_fit(srvm(y ~ x1 + x2, moons, kernel_gaussian(1),
+    control = smc_control(50), seed = 1
+  ))
+  bad(classes, as.integer(moons$y))
+  expect_error(
+    cross_validate(kbr(line$x, line$y)),
+    class = "kb_error_not_defined"
+  )
+  fit$request <- NULL
+  expect_error(cross_validate(fit), class = "kb_error_not_defined")
+})
