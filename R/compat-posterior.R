@@ -62,6 +62,7 @@ srvm_parameters <- function(fit, pool) {
     ))
   }
   if (is_averaged(fit)) out$kernel <- pool$kernel
+  if (has_dictionary(fit)) out <- cbind(out, dictionary_parameters(fit, pool))
   out
 }
 

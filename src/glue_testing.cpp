@@ -66,7 +66,7 @@ Rcpp::List report(const Cholesky& factor) {
 struct Scene {
   Scene(const Rcpp::List& list, const Eigen::MatrixXd& x,
         const Eigen::VectorXd& y, const Rcpp::List& state)
-      : pool(kernel_from_r(list["kernel"]), true), scratch(x.rows() + 3) {
+      : pool(srvm_r::kernels(list["kernel"]), true), scratch(x.rows() + 3) {
     config.model = srvm_r::model(list);
     config.move_fraction = list["move_fraction"];
     const Eigen::VectorXd shifted = y.array() - config.model.shift;
@@ -92,13 +92,13 @@ struct Arrival {
           const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
           double noise, double coef)
       : config(srvm_r::config(list)),
-        pool(config.model.kernel, config.any_candidate()),
+        pool(config.model.kernels, config.any_candidate()),
         y(y[t - 1] - config.model.shift),
-        scratch(t + 3) {
+        scratch(t * pool.kernels() + 3) {
     const srvm::Model& model = config.model;
     const Executor serial = serial_executor();
     const Eigen::VectorXd before = y.head(t - 1).array() - model.shift;
-    pool.rebuild(x, before, std::vector<char>(t, 1), serial);
+    pool.rebuild(x, before, std::vector<char>(t * pool.kernels(), 1), serial);
     for (const int j : previous) particle.set.push_back(j - 1);
     particle.noise = noise;
     particle.coef = coef;
@@ -124,7 +124,7 @@ struct Stream {
          const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
          double noise, double coef, const std::vector<double>& z)
       : config(srvm_r::config(list)),
-        pool(config.model.kernel, config.any_candidate(), config.memory),
+        pool(config.model.kernels, config.any_candidate(), config.memory),
         y(y.array() - config.model.shift),
         scratch(t + 3) {
     for (int s = 0; s + 1 < t; ++s) {
@@ -153,9 +153,9 @@ struct Stream {
   // Data leave: the log weight.
   double retire(const Eigen::MatrixXd& x) {
     const bool any = pool.let_go(x, serial);
-    const srvm::PriorStep step(config.model.centres, pool.size());
+    const auto steps = srvm::steps_down(config.model.centres, pool);
     const double log_weight =
-        any ? srvm::retire(particle, config, pool, step, scratch) : 0;
+        any ? srvm::retire(particle, config, pool, steps, scratch) : 0;
     pool.forget_leaving();
     return log_weight;
   }
@@ -434,6 +434,40 @@ Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
   return Rcpp::NumericVector::create(
       _["join_probability"] = proposal.choice.join_probability,
       _["log_weight"] = proposal.choice.log_weight);
+}
+
+// The whole step to row t from the set `previous`, again and again: the set and
+// the weight of each repetition, and the worst error of a factor.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                           const Eigen::VectorXd& y, int t,
+                           std::vector<int> previous, double noise,
+                           double coef, const std::vector<std::string>& from,
+                           int repetitions) {
+  Arrival a(config, x, y, t, previous, noise, coef);
+  const srvm::Model& model = a.config.model;
+  const auto steps = srvm::arrival_steps(model.centres, a.pool);
+  const srvm::Particle start = a.particle;
+  const double gain = model.scaled ? 1 : 1 / noise;
+  Rng rng = stream(from);
+  Rcpp::List sets;
+  std::vector<double> log_weight;
+  double drift = 0;
+  for (int r = 0; r < repetitions; ++r) {
+    a.particle = start;
+    double weight = srvm::extend_adapted(a.particle, model, a.pool, steps[0],
+                                         a.y, rng, a.scratch);
+    weight += srvm::extend_siblings(a.particle, model, a.pool, steps, rng,
+                                    a.scratch);
+    log_weight.push_back(weight);
+    std::vector<int> set = a.particle.set;
+    for (int& j : set) ++j;
+    sets.push_back(set);
+    drift = std::max(
+        drift, a.particle.factor.drift(a.particle.gram, gain, 1 / coef));
+  }
+  return Rcpp::List::create(_["set"] = sets, _["log_weight"] = log_weight,
+                            _["drift"] = drift);
 }
 
 // The birth/death proposal at row t from the set `previous`: every next set
