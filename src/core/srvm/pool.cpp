@@ -305,7 +305,7 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
     }
     return;
   }
-  std::vector<double> sums(size());
+  std::vector<double> sums(numbers());
   for (int j = 0; j < k; ++j) {
     const double* own = columns_[set[j]].data();
     for (int first = 0; first < k; first += kLanes) {

@@ -125,6 +125,11 @@ class CandidatePool {
   /// weights fall; whether anything of this happened.
   bool let_go(const Eigen::MatrixXd& x, const Executor& executor);
 
+  /// Whether all sums over the window were computed anew, which clears what
+  /// rounding a row leaves behind that was far larger than the others: every
+  /// `window` rows. (Forgetting makes such remains smaller by itself.)
+  bool refreshed() const { return refreshed_; }
+
   /// The sum of squared responses before, and the factor by which all weights
   /// fell.
   double squares_before() const { return squares_before_; }
@@ -195,6 +200,7 @@ class CandidatePool {
   void add_products(const std::vector<double>& values, double factor,
                     const Executor& executor);
   void remove_row(int row, const Executor& executor);
+  void refresh_sums(const Executor& executor);
   void choose_leaving(const Eigen::MatrixXd& x, int row);
   void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;
@@ -228,7 +234,7 @@ class CandidatePool {
   std::vector<int> alive_;
   std::unordered_multimap<std::size_t, int> by_hash_;
   std::vector<std::size_t> hash_of_;
-  bool latest_is_new_ = false, admitted_ = true;
+  bool latest_is_new_ = false, admitted_ = true, refreshed_ = false;
   int latest_ = -1;
   int left_ = 0, leaving_place_ = -1, leaving_ = -1;
   double leaving_response_ = 0, squares_before_ = 0;

@@ -26,6 +26,7 @@ bool CandidatePool::let_go(const Eigen::MatrixXd& x,
   if (!memory_.bounded()) return false;
   admitted_ = admits(time_);
   leaving_place_ = leaving_ = -1;
+  refreshed_ = false;
   left_ = places();
   squares_before_ = y_squares_;
   const bool falls = memory_.forgets() && time_ > 0;
@@ -33,6 +34,8 @@ bool CandidatePool::let_go(const Eigen::MatrixXd& x,
   if (horizon_ > 0 && time_ >= horizon_) {
     remove_row(time_ - horizon_, executor);
     --left_;
+    refreshed_ = weights_.equal() && time_ % horizon_ == 0;
+    if (refreshed_) refresh_sums(executor);
   } else if (horizon_ == 0) {
     choose_leaving(x, time_);
   }
@@ -59,8 +62,13 @@ void CandidatePool::remove_row(int row, const Executor& executor) {
   const double w = leaving_weight(), y = y_[at];
   leaving_place_ = at;
   leaving_response_ = y;
-  y_squares_ -= w * y * y;
   y_[at] = 0;
+  if (weights_.equal()) {  // a difference may have no digit left
+    y_squares_ = 0;
+    for (const double other : y_) y_squares_ += other * other;
+  } else {
+    y_squares_ -= w * y * y;
+  }
   leaving_values_.assign(numbers(), 0.0);
   for (const int j : kept_) {
     const double value = columns_[j][at];
@@ -78,6 +86,28 @@ void CandidatePool::remove_row(int row, const Executor& executor) {
   } else if (row_of_[candidate] == row) {
     std::fill_n(row_of_.begin() + candidate, kernels(), last_row_[candidate]);
   }
+}
+
+void CandidatePool::refresh_sums(const Executor& executor) {
+  for (const int j : kept_) {
+    rhs_[j] = column_sum_[j] = 0;
+    for (int s = 0; s < places(); ++s) {
+      rhs_[j] += columns_[j][s] * y_[s];
+      column_sum_[j] += columns_[j][s];
+    }
+  }
+  if (!all_pairs_) return;
+  std::vector<int> list = kept_;
+  std::sort(list.begin(), list.end());
+  executor(list.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::vector<int> lower(list.begin(), list.begin() + i + 1);
+      for (std::size_t first = 0; first <= i; first += kLanes) {
+        dot_group(columns_[list[i]].data(), lower, first,
+                  gram_[list[i]].data());
+      }
+    }
+  });
 }
 
 // Makes place in the sample of all rows for a row that enters it.

@@ -76,6 +76,15 @@ double lose_row(Particle& particle, const Model& model,
   return -(row.log_shrink + left.predict(row.residual));
 }
 
+// The particle's sums follow those of the pool.
+void refresh_sums(Particle& particle, const Model& model,
+                  const CandidatePool& pool) {
+  pool.restore_sums(particle.set, model.intercept, particle.gram,
+                    particle.rhs);
+  if (model.intercept) particle.gram(0, 0) = pool.rows_left();
+  refactor(particle, model);
+}
+
 // A candidate leaves: log of p_m(S') L(S') / [p_m(S') L(S') + ...] with the
 // prior's change.
 double lose_candidate(Particle& particle, const Model& model,
@@ -114,6 +123,9 @@ double retire(Particle& particle, const Config& config,
     log_weight += discount(particle, config.model, pool, scratch);
   } else if (pool.leaving_place() >= 0) {
     log_weight += lose_row(particle, config.model, pool, scratch);
+  }
+  if (pool.refreshed() && !config.model.latent()) {
+    refresh_sums(particle, config.model, pool);
   }
   if (pool.leaving() < 0) return log_weight;
   for (int h = 0; h < pool.kernels(); ++h) {
