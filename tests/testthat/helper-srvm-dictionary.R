@@ -82,8 +82,9 @@ pair_paths <- function(S, t, model) {
       before <- if (h == 1) t - 1 else t
       to <- list(path$set, c(path$set, m + h))
       log_a <- vapply(to, function(set) {
+        allowed <- length(set) <= model$kmax
         pair_log_prior(length(set), m + h, model) +
-          if (length(set) > model$kmax) 0 else oracle_model_log_ml(set, t, model)
+          if (allowed) oracle_model_log_ml(set, t, model) else 0
       }, 0) - pair_log_prior(length(path$set), m + h - 1, model) -
         oracle_model_log_ml(path$set, before, model)
       lapply(which(log_a > -Inf), function(i) {

@@ -120,7 +120,7 @@ test_that("runs with two classes agree", {
     x, y, 1.3, 2, for_oracle(fixed(0.8)), at,
     centre_rows = rep(1:3, each = 2), nodes = 12
   )
-  truth <- c(exact$k, exact$p_0, exact$inclusion, exact$f, exact$square, exact$p)
+  truth <- unlist(exact[c("k", "p_0", "inclusion", "f", "square", "p")])
   for (n_moves in c(0, 3)) {
     fits <- lapply(1:40, function(r) {
       pair_fit(x, factor(y, c(-1, 1)), 2, srvm_prior(1.3, 2, coef = fixed(0.8)),
@@ -194,7 +194,7 @@ test_that("the batch sampler has the posterior of pairs", {
   )
 })
 
-# What must make no difference ---------------------------------------------------
+# What must make no difference ------------------------------------------------
 
 data <- sim_sinc(24, seed = 3)
 wide_x <- as.matrix(data$x)[c(1:5, 5:1, 3, 3, 6:9, 7, 10, 1, 1), , drop = FALSE]
@@ -315,8 +315,9 @@ test_that("predictions are those of dense algebra", {
   expect_identical(n_candidates(fit$runs[[1]]), 9L)
   pool <- srvm_pool(fit)
   new <- as.matrix(c(-0.7, 0, 1.1))
-  K <- pair_kern(3)(x_repeated, as.matrix(rep(x_repeated[c(1, 2, 4)], each = 3)))
-  K_new <- pair_kern(3)(new, as.matrix(rep(x_repeated[c(1, 2, 4)], each = 3)))
+  points <- as.matrix(rep(x_repeated[c(1, 2, 4)], each = 3))
+  K <- pair_kern(3)(x_repeated, points)
+  K_new <- pair_kern(3)(new, points)
   first <- cumsum(c(0, pool$k))
   moments <- vapply(seq_along(pool$k), function(i) {
     S <- pool$sets[first[[i]] + seq_len(pool$k[[i]])]
@@ -385,7 +386,8 @@ test_that("fits with a dictionary say what they are", {
   expect_output(print(summary(fit)), "share_sd")
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
-  for (type in c("fit", "ess", "k", "evidence", "centres", "kernels", "trace")) {
+  types <- c("fit", "ess", "k", "evidence", "centres", "kernels", "trace")
+  for (type in types) {
     expect_no_error(plot(fit, type = type))
   }
   expect_error(plot(fit, type = "kernel_path"), class = "kb_error_not_defined")
@@ -402,7 +404,7 @@ test_that("fits with a dictionary say what they are", {
   expect_error(plot(batch, type = "ess"), class = "kb_error_not_defined")
 })
 
-# The constructor and what is refused --------------------------------------------
+# The constructor and what is refused -----------------------------------------
 
 test_that("a dictionary is a value that prints", {
   some <- kernel_dictionary(a = kernel_gaussian(0.5), kernel_linear())
