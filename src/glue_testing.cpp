@@ -118,7 +118,8 @@ struct Arrival {
 };
 
 // A particle of the rows before t in a pool of bounded memory: its sums are
-// computed row by row. `previous` are rows of x; `z` latent responses by place.
+// computed row by row. `previous` are rows of x (plus h n for those of n with
+// kernel h, from 0); `z` latent responses by place.
 struct Stream {
   Stream(const Rcpp::List& list, const Eigen::MatrixXd& x,
          const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
@@ -126,7 +127,7 @@ struct Stream {
       : config(srvm_r::config(list)),
         pool(config.model.kernels, config.any_candidate(), config.memory),
         y(y.array() - config.model.shift),
-        scratch(t + 3) {
+        scratch(t * pool.kernels() + 3) {
     for (int s = 0; s + 1 < t; ++s) {
       pool.let_go(x, serial);
       pool.forget_leaving();
@@ -137,10 +138,13 @@ struct Stream {
     particle.latent = z;
     for (const double value : z) particle.squares += value * value;
     std::vector<char> used(pool.numbers(), 0);
-    for (const int row : previous) {
+    rows_of_x = static_cast<int>(x.rows());
+    for (const int code : previous) {
+      const int row = (code - 1) % rows_of_x, h = (code - 1) / rows_of_x;
       for (int j = 0; j < pool.numbers(); ++j) {
         const int known = pool.row_of(j);
-        if (known < 0 || x.row(known) != x.row(row - 1)) continue;
+        if (known < 0 || x.row(known) != x.row(row)) continue;
+        if (pool.kernel_of(j) != h) continue;
         particle.set.push_back(j);
         used[j] = 1;
       }
@@ -207,9 +211,15 @@ struct Stream {
 
   std::vector<int> rows() const {
     std::vector<int> out;
-    for (const int j : particle.set) out.push_back(pool.row_of(j) + 1);
+    for (const int j : particle.set) out.push_back(code(j));
     return out;
   }
+
+  int code(int j) const {
+    return pool.row_of(j) + 1 + pool.kernel_of(j) * rows_of_x;
+  }
+
+  int rows_of_x = 0;
 
   Executor serial = serial_executor();
   srvm::Config config;
@@ -525,11 +535,11 @@ Rcpp::List srvm_retire_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   Stream s(config, x, y, t, previous, noise, coef, z);
   std::vector<int> before, after;
   for (int i = 0; i < s.pool.size(); ++i) {
-    before.push_back(s.pool.row_of(s.pool.candidate(i)) + 1);
+    before.push_back(s.code(s.pool.candidate(i)));
   }
   const double log_weight = s.retire(x);
   for (int i = 0; i < s.pool.size(); ++i) {
-    after.push_back(s.pool.row_of(s.pool.candidate(i)) + 1);
+    after.push_back(s.code(s.pool.candidate(i)));
   }
   return Rcpp::List::create(
       _["log_weight"] = log_weight, _["set"] = s.rows(), _["before"] = before,

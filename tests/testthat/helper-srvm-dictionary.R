@@ -130,6 +130,48 @@ pair_step <- function(config, x, y, S, t, model, repetitions, seed = 1) {
   )
 }
 
+#' retire_defect() of pairs: those of row r with kernel h have the number
+#' r + (h - 1) n
+#' @noRd
+pair_retire_defect <- function(x, y, t, model, memory, n_moves, seed = 1) {
+  config <- stream_config(x, y, model, memory, n_moves, seed = seed)
+  config$kernel <- pair_dictionary(model$h)
+  n <- length(y)
+  noise <- if (model$scaled) 7 else model$sigma2
+  retire <- function(S) {
+    srvm_retire_cpp(config, as.matrix(x), y, t, S, noise, model$tau2, numeric())
+  }
+  row <- function(S) (S - 1) %% n + 1
+  kernel <- function(S) (S - 1) %/% n + 1
+  key_of <- function(S) paste(sort(paste(x[row(S)], kernel(S))), collapse = "-")
+  log_gamma <- function(S, w, candidates) {
+    columns <- lapply(S, function(code) {
+      pair_functions[[kernel(code)]](x, x[row(code)])
+    })
+    phi <- do.call(cbind, c(list(rep(1, n)), columns))
+    pair_log_prior(length(S), length(candidates), model) +
+      weighted_log_ml(y, phi, w, model$sigma2, model$tau2, model$scaled)
+  }
+  frame <- retire(integer())
+  age <- t - 1 - seq_len(n)
+  weight <- function(more) {
+    memory$forgetting^(age + more) * (age >= 0 & age + more < memory$window)
+  }
+  targets <- row_subsets(frame$after, model$kmax)
+  gamma <- exp(vapply(targets, log_gamma, 0, weight(1), frame$after))
+  key <- vapply(targets, key_of, "")
+  flow <- 0 * gamma
+  drift <- 0
+  for (S in row_subsets(frame$before, model$kmax)) {
+    out <- retire(rev(S))
+    to <- match(key_of(out$set), key)
+    flow[[to]] <- flow[[to]] +
+      exp(out$log_weight + log_gamma(S, weight(0), frame$before))
+    drift <- max(drift, out$drift)
+  }
+  c(defect = max(abs(flow / gamma - 1)), drift = drift)
+}
+
 # Whole runs -------------------------------------------------------------------
 
 #' Inclusion probabilities of pairs, in the order of the oracle's candidates

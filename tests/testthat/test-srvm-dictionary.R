@@ -60,6 +60,26 @@ test_that("a row's pairs join with the probabilities that the weights want", {
   }
 })
 
+test_that("the weights of pairs that leave are exact for every set", {
+  memories <- list(
+    srvm_memory(window = 3), srvm_memory(candidates = 2),
+    srvm_memory(window = 2, forgetting = 0.8)
+  )
+  x <- c(x_repeated, 1.2, 0.3)
+  y <- c(ys, 0.4, 0.9)
+  for (i in seq_along(memories)) {
+    for (n_moves in 0:1) for (kmax in c(5, 2)) for (t in 4:6) {
+      scaled <- (i + n_moves) %% 2 == 1
+      model <- pair_model(x, y, 2, 1.3, kmax, c("subset", "iid")[[1 + n_moves]],
+        if (scaled) list(shape = 1.5, scale = 0.2) else 0.15, 0.6,
+        scaled = scaled
+      )
+      worst <- pair_retire_defect(x, y, t, model, memories[[i]], n_moves)
+      expect_lt(max(worst), 1e-10, label = paste(i, n_moves, kmax, t))
+    }
+  }
+})
+
 # Whole runs -------------------------------------------------------------------
 
 # Null: the sampler is unbiased on the natural scale, so that each z-score is
