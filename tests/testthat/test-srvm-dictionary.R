@@ -1,5 +1,10 @@
 # Dictionaries of kernels: the step of a row as a pure function, whole runs
 # against enumeration of all sets of pairs, then what does not depend on chance.
+#
+# Seen to fail with the prior's step of another number of candidates, the weight
+# of a row's second candidate left out, its sums those of the first, columns
+# rebuilt with the first kernel, only the first candidate of a row leaving, and a
+# swap of kernels that is more probable one way than the other.
 
 x_plain <- c(0.3, -1.7, 2.1, -0.4)
 x_repeated <- c(0.3, -1.7, 0.3, 2.1)

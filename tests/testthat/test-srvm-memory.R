@@ -496,8 +496,18 @@ test_that("prequential scores come from normalised densities", {
 
 # Huge values leave no trace ----------------------------------------------------
 
-# Seen to fail where sums are carried on by differences alone: y'y is then off by
-# some 1, sums with the linear kernel by 1e-4 and more.
+#' A fit of the first six rows, which freeze the settings, then of the others
+go_on <- function(x, y, ...) {
+  x <- as.matrix(x)
+  few_particles({
+    start <- srvm(x[1:6, , drop = FALSE], y[1:6],
+      scale = FALSE, intercept = FALSE, seed = 1, ...
+    )
+    update(start, newx = x[-(1:6), , drop = FALSE], newy = y[-(1:6)])
+  })
+}
+
+# Seen to fail where y'y, or the other sums, are carried on by differences alone.
 test_that("sums forget an outlier of 1e8 once it has left the window", {
   at <- c(stream_x[1:24, 1])
   y <- stream_y[1:24]
@@ -505,12 +515,11 @@ test_that("sums forget an outlier of 1e8 once it has left the window", {
   y[[7]] <- 1e8
   y[[13]] <- -1e8
   for (n_moves in c(0, 2)) {
-    fit <- few_particles(srvm(as.matrix(at), y,
-      kernel = kernel_linear(), scale = FALSE, memory = srvm_memory(window = 5),
-      control = smc_control(20, n_moves = n_moves), seed = 1,
-      prior = srvm_prior(3, 5, noise = fixed(0.1), coef = fixed(0.5)),
-      intercept = FALSE
-    ))
+    fit <- go_on(at, y,
+      kernel = kernel_linear(), memory = srvm_memory(window = 5),
+      control = smc_control(20, n_moves = n_moves),
+      prior = srvm_prior(3, 5, noise = fixed(0.1), coef = fixed(0.5))
+    )
     run <- fit$runs[[1]]
     # Row 24 is not the last of a round of five.
     now <- 20:24
@@ -542,19 +551,18 @@ test_that("sums forget an outlier of 1e8 once it has left the window", {
 
 test_that("scores after an outlier has left are those without it", {
   fit <- function(outlier) {
-    few_particles(srvm(as.matrix(stream_x[1:30, ]),
-      replace(stream_y[1:30], 9, outlier),
-      kernel = kernel_gaussian(0.7), scale = FALSE,
-      memory = srvm_memory(window = 6), control = smc_control(2), seed = 1,
+    go_on(stream_x[1:30, ], replace(stream_y[1:30], 9, outlier),
+      kernel = kernel_gaussian(0.7), memory = srvm_memory(window = 6),
+      control = smc_control(2),
       # One set, so without Monte Carlo error; the noise is integrated out.
       prior = srvm_prior(1, 0, noise = ig(2, 0.1), coef = fixed(2),
         scaled = TRUE
       )
-    ))
+    )
   }
   last <- function(fit) utils::tail(prequential(fit)$log_predictive, 14)
   expect_equal(
-    last(few_particles(fit(1e8))), last(fit(0.3)),
+    last(fit(1e8)), last(fit(0.3)),
     tolerance = 1e-7
   )
 })
