@@ -313,6 +313,10 @@ srvm_adapted_cpp <- function(config, x, y, t, previous, noise, coef) {
     .Call(`_kernelbayes_srvm_adapted_cpp`, config, x, y, t, previous, noise, coef)
 }
 
+srvm_extend_cpp <- function(config, x, y, t, previous, noise, coef, from, repetitions) {
+    .Call(`_kernelbayes_srvm_extend_cpp`, config, x, y, t, previous, noise, coef, from, repetitions)
+}
+
 srvm_birth_death_cpp <- function(config, x, y, t, previous, noise, coef, from, draws) {
     .Call(`_kernelbayes_srvm_birth_death_cpp`, config, x, y, t, previous, noise, coef, from, draws)
 }

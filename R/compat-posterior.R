@@ -12,8 +12,9 @@
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
 #'   centres), in models with one `Intercept`, `lambda` (rate of the number of
 #'   centres) where it is learned and, where kernels are averaged, `kernel` (its
-#'   number, as in [kernel_posterior()]); `sigma`, `tau` and `Intercept` in
-#'   units of the response.
+#'   number, as in [kernel_posterior()]), with a [kernel_dictionary()]
+#'   `k_kernel[h]` (number of centres with its kernel h); `sigma`, `tau` and
+#'   `Intercept` in units of the response.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -62,6 +63,7 @@ srvm_parameters <- function(fit, pool) {
     ))
   }
   if (is_averaged(fit)) out$kernel <- pool$kernel
+  if (has_dictionary(fit)) out <- cbind(out, dictionary_parameters(fit, pool))
   out
 }
 

@@ -34,6 +34,9 @@
 #'   given: `row` and `probability`, the posterior probability that the row is
 #'   a kernel centre (zeros included). [srvm()] counts duplicated rows at the
 #'   one that was taken in first; to [bark()] each is a location of its own.
+#'   With a [kernel_dictionary()] `probability` is that of a centre with any of
+#'   its kernels, and the columns `kernel1`, `kernel2` and so on have those of
+#'   each.
 #' * `kernels()`: data frame `k`, `probability`: the posterior of the number of
 #'   centres. For [bark()] `probability` is that of the number of kernels J,
 #'   which counts those with the same centre apart, and the column `centres`
@@ -62,7 +65,8 @@
 #'   for each row of data from the second on and a column a particle: the
 #'   particle of the row before that it descends from. With `"full"` also, for
 #'   each row of data, the particles' `weights` (matrix), number of centres `k`
-#'   (matrix) and `sets` (list of lists of training rows).
+#'   (matrix) and `sets` (list of lists of training rows; with a dictionary a
+#'   row is there once for each of its centres).
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.

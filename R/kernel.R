@@ -232,7 +232,12 @@ Ops.kb_kernel <- function(e1, e2) {
   new_kernel(type, parts = list(as_kernel(e1, call), as_kernel(e2, call)))
 }
 
+# The same function, so that it finds its way where both are there.
+#' @export
+Ops.kb_kernel_dictionary <- Ops.kb_kernel
+
 as_kernel <- function(x, call) {
+  if (is_dictionary(x)) refuse_operator(call)
   if (inherits(x, "kb_kernel")) {
     return(x)
   }

@@ -137,6 +137,9 @@ replicate_se <- function(share) {
 inclusion.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   pool <- srvm_pool(object)
+  if (has_dictionary(object)) {
+    return(dictionary_inclusion(object, pool))
+  }
   probability <- numeric(nrow(object$data$x))
   if (length(pool$sets) > 0) {
     sums <- rowsum(rep(pool$weights, pool$k), pool$rows[pool$sets])

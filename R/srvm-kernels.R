@@ -15,6 +15,10 @@ default_kernel <- function(prior, can_average) {
 #' @param x Points as the model sees them.
 #' @noRd
 srvm_kernels <- function(kernel, x, call) {
+  if (is_dictionary(kernel)) {
+    return(srvm_dictionary(kernel, x, call))
+  }
+  refuse_mixed(kernel, call)
   kernels <- check_kernels(kernel, call = call)
   for (one in kernels) {
     if (!kernel_is_builtin(one)) refuse_custom(call)
@@ -102,7 +106,9 @@ kernel_prior_resolve <- function(weights, n, call) {
 #' @noRd
 settings_kernels <- function(settings) {
   kernel <- settings$kernel
-  if (is.null(kernel) || inherits(kernel, "kb_kernel")) list(kernel) else kernel
+  one <- is.null(kernel) || inherits(kernel, "kb_kernel") ||
+    is_dictionary(kernel)
+  if (one) list(kernel) else kernel
 }
 
 #' @noRd
@@ -203,6 +209,10 @@ kernel_path <- function(fit, runs) {
 #' converge to the exact ones as the number of particles grows; their Monte
 #' Carlo error is reported.
 #'
+#' A fit with a [dictionary][kernel_dictionary] is one model in which each
+#' centre has a kernel of its own: there it is the share of the centres that
+#' each kernel has.
+#'
 #' @param object A fit of [srvm()].
 #' @param by_row `TRUE`: the probabilities after each row.
 #' @param ... Not used: unknown arguments are errors.
@@ -216,11 +226,17 @@ kernel_path <- function(fit, runs) {
 #'   the estimate of a variance is negative). Standard errors are as good as
 #'   those of [evidence()], see there. A fit with one kernel has one line.
 #'
+#'   Of a dictionary: `kernel`, `bandwidth`, the posterior mean `centres` of the
+#'   number of centres with this kernel and its standard deviation `centres_sd`,
+#'   the `probability` that there is one, and the posterior mean `share` and
+#'   standard deviation `share_sd` of its share of the centres, given that
+#'   there are some (`NA` where no particle has any).
+#'
 #'   With `by_row = TRUE` a data frame with a line for each row of data in the
 #'   order they were taken in: `row`, and the probability of each kernel given
 #'   the rows up to this one in the columns `kernel1`, `kernel2` and so on.
-#' @section Errors: `kb_error_not_defined` for other objects, and for fits
-#'   whose runs estimate no evidence.
+#' @section Errors: `kb_error_not_defined` for other objects, for fits whose
+#'   runs estimate no evidence, and for `by_row` of a dictionary.
 #' @seealso [evidence()] for the evidence of the average.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
@@ -241,6 +257,9 @@ kernel_posterior.default <- function(object, ...) {
 
 #' @export
 kernel_posterior.kb_srvm_mcmc <- function(object, ...) {
+  if (has_dictionary(object)) {
+    return(kernel_posterior.kb_srvm(object, ...))
+  }
   refuse_batch("kernel_posterior()", "A batch fit has one kernel")
 }
 
@@ -249,6 +268,10 @@ kernel_posterior.kb_srvm_mcmc <- function(object, ...) {
 kernel_posterior.kb_srvm <- function(object, by_row = FALSE, ...) {
   check_no_dots(...)
   by_row <- check_flag(by_row)
+  if (has_dictionary(object)) {
+    if (by_row) refuse_shares_by_row()
+    return(dictionary_posterior(object))
+  }
   runs <- fit_runs(object)
   if (by_row) {
     path <- kernel_path(object, runs)
@@ -311,6 +334,9 @@ probability_se <- function(p, v) {
 #' The lines of print() on the kernel, or on the most probable ones
 #' @noRd
 describe_kernels <- function(x, most = 3) {
+  if (has_dictionary(x)) {
+    return(describe_dictionary(x, most))
+  }
   if (!is_averaged(x)) {
     return(paste0("  kernel:       ", format(x$settings$kernel), "\n"))
   }
@@ -330,6 +356,9 @@ describe_kernels <- function(x, most = 3) {
 #' The table without what tells nothing, on one line a kernel
 #' @noRd
 print_kernels <- function(fit, digits) {
+  if (has_dictionary(fit)) {
+    return(print_dictionary(fit, digits))
+  }
   table <- kernel_posterior(fit)
   name <- if (differ_in_bandwidth(fit)) "bandwidth" else "kernel"
   table$kernel <- vapply(table$kernel, shorten, "", most = 36)
@@ -353,6 +382,9 @@ differ_in_bandwidth <- function(fit) {
 #' Probabilities of the kernels with bars of two standard errors
 #' @noRd
 plot_kernels <- function(x, ...) {
+  if (has_dictionary(x)) {
+    return(plot_dictionary(x, ...))
+  }
   table <- kernel_posterior(x)
   by_number <- !differ_in_bandwidth(x)
   at <- if (by_number) seq_len(nrow(table)) else table$bandwidth
@@ -382,6 +414,7 @@ plot_kernels <- function(x, ...) {
 #' Probabilities of the kernels against rows
 #' @noRd
 plot_kernel_path <- function(x, ...) {
+  if (has_dictionary(x)) refuse_shares_by_row()
   path <- as.matrix(kernel_posterior(x, by_row = TRUE)[-1])
   kernels <- settings_kernels(x$settings)
   colours <- grDevices::hcl.colors(length(kernels), "viridis", rev = TRUE)

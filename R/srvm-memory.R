@@ -17,6 +17,9 @@
 #' that weights stay exact: the posterior is that of a prior on subsets of the
 #' candidates.
 #'
+#' In a window the sums over its rows are computed anew every W rows, so that
+#' nothing is left of the rounding of a row whose values were huge.
+#'
 #' A row or candidate that goes divides the weights by what it contributed.
 #' When candidate j goes, every set S becomes S' = S without j, with the exact
 #' weight
@@ -35,7 +38,8 @@
 #' @param window Number of rows W that count, `Inf` for all.
 #' @param forgetting The factor \eqn{\phi}, above 0 and at most 1.
 #' @param candidates Largest number of candidate centres (with a window or
-#'   forgetting there may be one more), `Inf` for all rows that count.
+#'   forgetting there may be one more), `Inf` for all rows that count. With a
+#'   [kernel_dictionary()], of rows that are candidates, each with all kernels.
 #'
 #' @return An object of class `kb_srvm_memory`.
 #' @section Errors: A value outside its range is an error of class

@@ -53,8 +53,9 @@ evidence_line <- function(z, digits) {
 #' The lines of print() on formula, kernel and data
 #' @noRd
 describe_model <- function(x) {
-  distinct <- n_candidates(fit_runs(x)[[1]])
   memory <- srvm_memory_of(x$settings)
+  distinct <- n_candidates(fit_runs(x)[[1]])
+  if (!is_bounded(memory)) distinct <- distinct / kernels_a_row(x$settings)
   paste0(
     if (!is.null(x$mould$formula)) {
       paste0("  formula:      ", one_line(x$mould$formula), "\n")
@@ -110,7 +111,8 @@ frequent_centres <- function(fit, most = 5) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_srvm`: `fit`, `parameters` (data frame
 #'   of posterior mean, sd and interval of `sigma`, `tau` and `k`), `kernels`
-#'   (where several are averaged, their [posterior][kernel_posterior]),
+#'   (where several are averaged or in a dictionary, their
+#'   [posterior][kernel_posterior]),
 #'   `centres` (the rows most often used), `diagnostics`.
 #' @export
 summary.kb_srvm <- function(object, level = 0.9, ...) {
@@ -120,7 +122,7 @@ summary.kb_srvm <- function(object, level = 0.9, ...) {
     list(
       fit = object, level = level,
       parameters = generics::tidy(object, level = level),
-      kernels = if (is_averaged(object)) kernel_posterior(object),
+      kernels = if (names_kernels(object)) kernel_posterior(object),
       centres = frequent_centres(object),
       diagnostics = diagnostics(object)
     ),
@@ -366,8 +368,8 @@ sigma.kb_srvm <- function(object, ...) {
 #' @return Named vector in units of the response: `(Intercept)` and, for each
 #'   training row that is a centre of some particle, its number. The posterior
 #'   mean of f is the intercept plus the sum of coefficients times kernel. Where
-#'   several kernels are averaged, each has coefficients of its own, with names
-#'   such as `"2:14"`: kernel 2 at row 14.
+#'   several kernels are averaged, or in a dictionary, each has coefficients of
+#'   its own, with names such as `"2:14"`: kernel 2 at row 14.
 #' @export
 coef.kb_srvm <- function(object, ...) {
   check_no_dots(...)
@@ -375,7 +377,7 @@ coef.kb_srvm <- function(object, ...) {
   beta <- srvm_mean_coefficients(object, pool)
   scaling <- object$settings$scaling
   centre <- pool$rows[beta$candidates]
-  if (is_averaged(object)) {
+  if (names_kernels(object)) {
     kernel <- candidate_kernels(object, beta$candidates, pool)
     centre <- paste0(kernel, ":", centre, recycle0 = TRUE)
   }

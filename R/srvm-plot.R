@@ -12,16 +12,19 @@
 #' * `"k"`: posterior of the number of centres, and its prior given as many
 #'   rows.
 #' * `"evidence"`: log evidence against rows.
-#' * `"centres"`: posterior probability of each row to be a centre.
+#' * `"centres"`: posterior probability of each row to be a centre; of a
+#'   [dictionary][kernel_dictionary] the expected number of centres at the row,
+#'   a colour for each kernel.
 #' * `"kernels"`: posterior over kernels, with bars of two standard errors, and
 #'   their prior, see [kernel_posterior()]; `"kernel_path"`: the same against
-#'   rows.
+#'   rows. Of a dictionary, `"kernels"` shows the mean share of the centres with
+#'   bars of two standard deviations, and there is no `"kernel_path"`.
 #' * `"trace"`: posterior means of k and of the noise standard deviation
 #'   against rows, a line each replicate and kernel. For batch fits: k and the
 #'   noise standard deviation at each kept iteration, a line a chain.
 #'
-#' `"ess"`, `"evidence"`, `"kernels"` and `"kernel_path"` are not defined for
-#' batch fits.
+#' `"ess"`, `"evidence"`, `"kernels"` (but for a dictionary) and
+#' `"kernel_path"` are not defined for batch fits.
 #' @param level Probability inside bands and intervals, for `"fit"`.
 #' @param n Number of points of a curve.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
@@ -55,7 +58,9 @@ plot.kb_srvm <- function(x,
     )
   }
   batch <- inherits(x, "kb_srvm_mcmc")
-  if (batch && type %in% c("ess", "evidence", "kernels", "kernel_path")) {
+  refused <- c("ess", "evidence", "kernels", "kernel_path")
+  if (has_dictionary(x)) refused <- setdiff(refused, "kernels")
+  if (batch && type %in% refused) {
     refuse_batch(
       paste0("plot(type = \"", type, "\")"), "It shows the sequential sampler"
     )
@@ -69,7 +74,11 @@ plot.kb_srvm <- function(x,
     ess = plot_ess(x, ...),
     k = plot_k(x, srvm_prior_k(x), "centres", ...),
     evidence = plot_evidence(x, ...),
-    centres = plot_centres(x, ...),
+    centres = if (has_dictionary(x)) {
+      plot_dictionary_centres(x, ...)
+    } else {
+      plot_centres(x, ...)
+    },
     kernels = plot_kernels(x, ...),
     kernel_path = plot_kernel_path(x, ...),
     trace = if (batch) {

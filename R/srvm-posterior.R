@@ -5,7 +5,8 @@
 #' proportional to their evidence
 #'
 #' With several kernels a candidate is a point with a kernel: those of the first
-#' kernel come first, then those of the second.
+#' kernel come first, then those of the second. Those of a dictionary go row by
+#' row.
 #'
 #' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
 #'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
@@ -143,7 +144,7 @@ srvm_values <- function(fit, x, candidates, pool) {
     return(matrix(0, nrow(x), length(candidates)))
   }
   scaling <- fit$settings$scaling
-  kernels <- settings_kernels(fit$settings)
+  kernels <- candidate_kernel_list(fit$settings)
   x <- scaling_x(scaling, x)
   centres <- scaling_x(
     scaling, fit$data$x[pool$rows[candidates], , drop = FALSE]
@@ -163,6 +164,9 @@ srvm_values <- function(fit, x, candidates, pool) {
 #' The kernel, by number, that candidates of a pool belong to
 #' @noRd
 candidate_kernels <- function(fit, candidates, pool) {
+  if (has_dictionary(fit)) {
+    return((candidates - 1L) %% kernels_a_row(fit$settings) + 1L)
+  }
   points <- length(pool$rows) %/% n_kernels(fit$settings)
   (candidates - 1L) %/% points + 1L
 }

@@ -157,7 +157,8 @@ srvm_family <- function(family, reference, call = rlang::caller_env()) {
 #'   intercept.
 #' @param centres Given k, `"subset"` makes every subset of k distinct rows
 #'   equally likely, \eqn{p(S) = p(k) / {t \choose k}}; `"iid"` is the papers'
-#'   form, \eqn{p(S) \propto p(k) k! / t^k}.
+#'   form, \eqn{p(S) \propto p(k) k! / t^k}. With a [kernel_dictionary()] of H
+#'   kernels, H t stands for t.
 #' @param noise,coef Priors of the noise variance and of the coefficients'
 #'   variance, each [ig()] or [fixed()], in squared units of the response that
 #'   the model sees (standardised if `scale = TRUE`). `NULL`: `ig(1, 0.01 v)`
@@ -169,7 +170,8 @@ srvm_family <- function(family, reference, call = rlang::caller_env()) {
 #'   every weight. It is another prior: its evidence is not that of the plain
 #'   form.
 #' @param kernels Prior weights of the kernels that [srvm()] averages over:
-#'   positive numbers, one a kernel, in any unit. `NULL`: all equal.
+#'   positive numbers, one a kernel, in any unit. `NULL`: all equal. Not for
+#'   the kernels of a [kernel_dictionary()], which is one model.
 #' @param df Degrees of freedom of the noise, which is Student's t with a
 #'   scale \eqn{\sigma} whose square has the prior `noise`: a number above 0,
 #'   taken as known, or `Inf` for normal noise. For numeric responses, the

@@ -84,6 +84,21 @@
 #' an average over some of the kernels would be another posterior. On workers
 #' they meet every few seconds, and a stop goes back to where they last met.
 #'
+#' @section Several kernels in one model:
+#' A list of kernels averages over models of one kernel each. With a
+#' [kernel_dictionary()] there is one model, each centre of which has a kernel
+#' of the dictionary: a function may be smooth here and wiggly there.
+#' [kernel_posterior()] is then the share of centres that each kernel has, and
+#' [inclusion()] has a column for each kernel.
+#'
+#' When a row comes in the likelihood of its response enters once, with the
+#' choice on the row's candidate with the first kernel; the others come in one
+#' after the other, each with the exact weight
+#' \deqn{p_{m+1}(S') / p_m(S') + p_{m+1}(S' \cup \{j\}) / p_m(S') \;
+#'   L_t(S' \cup \{j\}) / L_t(S')}
+#' of the choice whether candidate j joins the set S' out of m candidates, L
+#' being the marginal likelihood of all rows so far.
+#'
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
 #' reversible-jump Markov chains: each iteration tries `n_moves` births, deaths
@@ -109,8 +124,9 @@
 #'   logical) of two classes.
 #' @param formula,data A formula such as `y ~ .` and the data frame it is
 #'   evaluated in.
-#' @param kernel A kernel, see [kb_kernels], or a list of kernels to average
-#'   over, see below; bandwidths are in the units of the standardised predictors
+#' @param kernel A kernel, see [kb_kernels], a list of kernels to average
+#'   over, or a [kernel_dictionary()] of kernels in one model, see below;
+#'   bandwidths are in the units of the standardised predictors
 #'   if `scale = TRUE`. `NULL`: `kernel_gaussian("learn")`, an average over five
 #'   bandwidths, or `kernel_gaussian("median")` where kernels cannot be averaged
 #'   (`method = "mcmc"`, `proposal = "paper"`, improper priors). Custom kernels
@@ -262,6 +278,7 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   }
   check_printed_weights(control, settings$prior, call)
   refuse_average(settings, method, control, call)
+  refuse_dictionary(settings, method, control, call)
   refuse_memory(settings, method, control, call)
   refuse_latent(settings, method, control, call)
   refuse_student(settings, call)

@@ -999,6 +999,24 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// srvm_extend_cpp
+Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef, const std::vector<std::string>& from, int repetitions);
+RcppExport SEXP _kernelbayes_srvm_extend_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type t(tSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_extend_cpp(config, x, y, t, previous, noise, coef, from, repetitions));
+    return rcpp_result_gen;
+END_RCPP
+}
 // srvm_birth_death_cpp
 Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef, const std::vector<std::string>& from, int draws);
 RcppExport SEXP _kernelbayes_srvm_birth_death_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP, SEXP fromSEXP, SEXP drawsSEXP) {
@@ -1132,6 +1150,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_moves_cpp", (DL_FUNC) &_kernelbayes_srvm_moves_cpp, 7},
     {"_kernelbayes_srvm_gibbs_cpp", (DL_FUNC) &_kernelbayes_srvm_gibbs_cpp, 6},
     {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
+    {"_kernelbayes_srvm_extend_cpp", (DL_FUNC) &_kernelbayes_srvm_extend_cpp, 9},
     {"_kernelbayes_srvm_birth_death_cpp", (DL_FUNC) &_kernelbayes_srvm_birth_death_cpp, 9},
     {"_kernelbayes_srvm_retire_cpp", (DL_FUNC) &_kernelbayes_srvm_retire_cpp, 8},
     {"_kernelbayes_srvm_probit_cpp", (DL_FUNC) &_kernelbayes_srvm_probit_cpp, 9},

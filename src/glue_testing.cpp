@@ -66,7 +66,7 @@ Rcpp::List report(const Cholesky& factor) {
 struct Scene {
   Scene(const Rcpp::List& list, const Eigen::MatrixXd& x,
         const Eigen::VectorXd& y, const Rcpp::List& state)
-      : pool(kernel_from_r(list["kernel"]), true), scratch(x.rows() + 3) {
+      : pool(srvm_r::kernels(list["kernel"]), true), scratch(x.rows() + 3) {
     config.model = srvm_r::model(list);
     config.move_fraction = list["move_fraction"];
     const Eigen::VectorXd shifted = y.array() - config.model.shift;
@@ -92,13 +92,13 @@ struct Arrival {
           const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
           double noise, double coef)
       : config(srvm_r::config(list)),
-        pool(config.model.kernel, config.any_candidate()),
+        pool(config.model.kernels, config.any_candidate()),
         y(y[t - 1] - config.model.shift),
-        scratch(t + 3) {
+        scratch(t * pool.kernels() + 3) {
     const srvm::Model& model = config.model;
     const Executor serial = serial_executor();
     const Eigen::VectorXd before = y.head(t - 1).array() - model.shift;
-    pool.rebuild(x, before, std::vector<char>(t, 1), serial);
+    pool.rebuild(x, before, std::vector<char>(t * pool.kernels(), 1), serial);
     for (const int j : previous) particle.set.push_back(j - 1);
     particle.noise = noise;
     particle.coef = coef;
@@ -118,15 +118,16 @@ struct Arrival {
 };
 
 // A particle of the rows before t in a pool of bounded memory: its sums are
-// computed row by row. `previous` are rows of x; `z` latent responses by place.
+// computed row by row. `previous` are rows of x (plus h n for those of n with
+// kernel h, from 0); `z` latent responses by place.
 struct Stream {
   Stream(const Rcpp::List& list, const Eigen::MatrixXd& x,
          const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
          double noise, double coef, const std::vector<double>& z)
       : config(srvm_r::config(list)),
-        pool(config.model.kernel, config.any_candidate(), config.memory),
+        pool(config.model.kernels, config.any_candidate(), config.memory),
         y(y.array() - config.model.shift),
-        scratch(t + 3) {
+        scratch(t * pool.kernels() + 3) {
     for (int s = 0; s + 1 < t; ++s) {
       pool.let_go(x, serial);
       pool.forget_leaving();
@@ -137,10 +138,13 @@ struct Stream {
     particle.latent = z;
     for (const double value : z) particle.squares += value * value;
     std::vector<char> used(pool.numbers(), 0);
-    for (const int row : previous) {
+    rows_of_x = static_cast<int>(x.rows());
+    for (const int code : previous) {
+      const int row = (code - 1) % rows_of_x, h = (code - 1) / rows_of_x;
       for (int j = 0; j < pool.numbers(); ++j) {
         const int known = pool.row_of(j);
-        if (known < 0 || x.row(known) != x.row(row - 1)) continue;
+        if (known < 0 || x.row(known) != x.row(row)) continue;
+        if (pool.kernel_of(j) != h) continue;
         particle.set.push_back(j);
         used[j] = 1;
       }
@@ -153,9 +157,9 @@ struct Stream {
   // Data leave: the log weight.
   double retire(const Eigen::MatrixXd& x) {
     const bool any = pool.let_go(x, serial);
-    const srvm::PriorStep step(config.model.centres, pool.size());
+    const auto steps = srvm::steps_down(config.model.centres, pool);
     const double log_weight =
-        any ? srvm::retire(particle, config, pool, step, scratch) : 0;
+        any ? srvm::retire(particle, config, pool, steps, scratch) : 0;
     pool.forget_leaving();
     return log_weight;
   }
@@ -207,9 +211,15 @@ struct Stream {
 
   std::vector<int> rows() const {
     std::vector<int> out;
-    for (const int j : particle.set) out.push_back(pool.row_of(j) + 1);
+    for (const int j : particle.set) out.push_back(code(j));
     return out;
   }
+
+  int code(int j) const {
+    return pool.row_of(j) + 1 + pool.kernel_of(j) * rows_of_x;
+  }
+
+  int rows_of_x = 0;
 
   Executor serial = serial_executor();
   srvm::Config config;
@@ -436,6 +446,40 @@ Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
       _["log_weight"] = proposal.choice.log_weight);
 }
 
+// The whole step to row t from the set `previous`, again and again: the set and
+// the weight of each repetition, and the worst error of a factor.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+                           const Eigen::VectorXd& y, int t,
+                           std::vector<int> previous, double noise,
+                           double coef, const std::vector<std::string>& from,
+                           int repetitions) {
+  Arrival a(config, x, y, t, previous, noise, coef);
+  const srvm::Model& model = a.config.model;
+  const auto steps = srvm::arrival_steps(model.centres, a.pool);
+  const srvm::Particle start = a.particle;
+  const double gain = model.scaled ? 1 : 1 / noise;
+  Rng rng = stream(from);
+  Rcpp::List sets;
+  std::vector<double> log_weight;
+  double drift = 0;
+  for (int r = 0; r < repetitions; ++r) {
+    a.particle = start;
+    double weight = srvm::extend_adapted(a.particle, model, a.pool, steps[0],
+                                         a.y, rng, a.scratch);
+    weight += srvm::extend_siblings(a.particle, model, a.pool, steps, rng,
+                                    a.scratch);
+    log_weight.push_back(weight);
+    std::vector<int> set = a.particle.set;
+    for (int& j : set) ++j;
+    sets.push_back(set);
+    drift = std::max(
+        drift, a.particle.factor.drift(a.particle.gram, gain, 1 / coef));
+  }
+  return Rcpp::List::create(_["set"] = sets, _["log_weight"] = log_weight,
+                            _["drift"] = drift);
+}
+
 // The birth/death proposal at row t from the set `previous`: every next set
 // with its probability and weight, and the worst error of a factor that was
 // carried there. With `draws` above 0, also how often each was drawn.
@@ -491,11 +535,11 @@ Rcpp::List srvm_retire_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   Stream s(config, x, y, t, previous, noise, coef, z);
   std::vector<int> before, after;
   for (int i = 0; i < s.pool.size(); ++i) {
-    before.push_back(s.pool.row_of(s.pool.candidate(i)) + 1);
+    before.push_back(s.code(s.pool.candidate(i)));
   }
   const double log_weight = s.retire(x);
   for (int i = 0; i < s.pool.size(); ++i) {
-    after.push_back(s.pool.row_of(s.pool.candidate(i)) + 1);
+    after.push_back(s.code(s.pool.candidate(i)));
   }
   return Rcpp::List::create(
       _["log_weight"] = log_weight, _["set"] = s.rows(), _["before"] = before,

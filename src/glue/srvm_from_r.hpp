@@ -43,9 +43,20 @@ inline srvm::Response response(const std::string& name) {
   throw std::invalid_argument("no response of the name '" + name + "'");
 }
 
+// A kernel, or those of a dictionary.
+inline std::vector<Kernel> kernels(const Rcpp::List& kernel) {
+  if (Rcpp::as<std::string>(kernel["type"]) != "dictionary") {
+    return {kernel_from_r(kernel)};
+  }
+  std::vector<Kernel> out;
+  const Rcpp::List parts = kernel["parts"];
+  for (const Rcpp::List part : parts) out.push_back(kernel_from_r(part));
+  return out;
+}
+
 inline srvm::Model model(const Rcpp::List& config) {
   srvm::Model out;
-  out.kernel = kernel_from_r(config["kernel"]);
+  out.kernels = kernels(config["kernel"]);
   const bool iid = Rcpp::as<std::string>(config["centres"]) == "iid";
   out.centres = srvm::CentrePrior(iid ? srvm::CentrePrior::Kind::kIid
                                       : srvm::CentrePrior::Kind::kSubset,

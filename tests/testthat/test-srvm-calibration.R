@@ -16,6 +16,10 @@ samplers <- list(
     control <- smc_control(1500, 1, "birth_death")
     calibrated_fit(x, y, prior, control, seed)
   },
+  student = function(x, y, prior, seed) {
+    control <- smc_control(1500, 3)
+    calibrated_fit(x, y, prior, control, seed)
+  },
   batch = function(x, y, prior, seed) {
     control <- mcmc_control(1, warmup = 500, iter = 8000, thin = 4, n_moves = 5)
     calibrated_fit(x, y, prior, control, seed, method = "mcmc")
@@ -33,14 +37,17 @@ settings <- expand.grid(
   centres = c("subset", "iid"), stringsAsFactors = FALSE
 )
 
+# Student's noise has no scaled form.
+settings <- settings[settings$sampler != "student" | !settings$scaled, ]
+
 # Eight rows, seven candidates.
 x_fixed <- as.matrix(c(0.3, -1.7, 2.1, -0.4, 0.3, 1.2, -2.6, 0.8))
 x_new <- as.matrix(0.1)
 
-prior_of <- function(scaled, centres) {
+prior_of <- function(scaled, centres, df = Inf) {
   srvm_prior(3, 4, centres,
     noise = ig(4, 0.3), coef = if (scaled) ig(4, 30) else ig(4, 3),
-    scaled = scaled
+    scaled = scaled, df = df
   )
 }
 
@@ -63,7 +70,7 @@ draw_model <- function(prior) {
   }
   list(
     k = k, noise = noise, f = f(x_new),
-    y = f(x_fixed) + stats::rnorm(nrow(x_fixed), 0, sqrt(noise))
+    y = f(x_fixed) + sqrt(noise) * stats::rt(nrow(x_fixed), prior$df)
   )
 }
 
@@ -83,7 +90,8 @@ place_of_truth <- function(fit, truth) {
 }
 
 calibrate <- function(setting, n, bins = 12) {
-  prior <- prior_of(setting$scaled, setting$centres)
+  df <- if (setting$sampler == "student") 4 else Inf
+  prior <- prior_of(setting$scaled, setting$centres, df)
   u <- withr::with_seed(20, vapply(seq_len(n), function(r) {
     truth <- draw_model(prior)
     fit <- suppressWarnings(

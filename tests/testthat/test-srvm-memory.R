@@ -493,3 +493,76 @@ test_that("prequential scores come from normalised densities", {
     expect_equal(sum(density(at)) * 0.05, 1, tolerance = 1e-6)
   }
 })
+
+# Huge values leave no trace ----------------------------------------------------
+
+#' A fit of the first six rows, which freeze the settings, then of the others
+go_on <- function(x, y, ...) {
+  x <- as.matrix(x)
+  few_particles({
+    start <- srvm(x[1:6, , drop = FALSE], y[1:6],
+      scale = FALSE, intercept = FALSE, seed = 1, ...
+    )
+    update(start, newx = x[-(1:6), , drop = FALSE], newy = y[-(1:6)])
+  })
+}
+
+# Seen to fail where y'y, or the other sums, are carried on by differences alone.
+test_that("sums forget an outlier of 1e8 once it has left the window", {
+  at <- c(stream_x[1:24, 1])
+  y <- stream_y[1:24]
+  at[[7]] <- 1e4
+  y[[7]] <- 1e8
+  y[[13]] <- -1e8
+  for (n_moves in c(0, 2)) {
+    fit <- go_on(at, y,
+      kernel = kernel_linear(), memory = srvm_memory(window = 5),
+      control = smc_control(20, n_moves = n_moves),
+      prior = srvm_prior(3, 5, noise = fixed(0.1), coef = fixed(0.5))
+    )
+    run <- fit$runs[[1]]
+    # Row 24 is not the last of a round of five.
+    now <- 20:24
+    expect_equal(run$pool$squares, sum(y[now]^2), tolerance = 1e-14)
+    rows <- run$candidate_rows
+    own <- at[rows]
+    first <- cumsum(c(0, run$k))
+    size <- cumsum(c(0, run$k * (run$k + 1) / 2))
+    expect_gt(max(run$k), 1)
+    for (i in seq_along(run$k)) {
+      c <- own[run$sets[first[[i]] + seq_len(run$k[[i]])]]
+      rhs <- run$sums$rhs[first[[i]] + seq_len(run$k[[i]])]
+      expect_equal(rhs, c * sum(at[now] * y[now]), tolerance = 1e-12)
+      gram <- outer(c, c) * sum(at[now]^2)
+      expect_equal(
+        run$sums$gram[size[[i]] + seq_len(length(c) * (length(c) + 1) / 2)],
+        gram[lower.tri(gram, TRUE)],
+        tolerance = 1e-12
+      )
+    }
+    if (n_moves == 0) next
+    used <- which(!is.na(rows))
+    expect_equal(
+      run$pool$rhs[used], own[used] * sum(at[now] * y[now]),
+      tolerance = 1e-12
+    )
+  }
+})
+
+test_that("scores after an outlier has left are those without it", {
+  fit <- function(outlier) {
+    go_on(stream_x[1:30, ], replace(stream_y[1:30], 9, outlier),
+      kernel = kernel_gaussian(0.7), memory = srvm_memory(window = 6),
+      control = smc_control(2),
+      # One set, so without Monte Carlo error; the noise is integrated out.
+      prior = srvm_prior(1, 0, noise = ig(2, 0.1), coef = fixed(2),
+        scaled = TRUE
+      )
+    )
+  }
+  last <- function(fit) utils::tail(prequential(fit)$log_predictive, 14)
+  expect_equal(
+    last(fit(1e8)), last(fit(0.3)),
+    tolerance = 1e-7
+  )
+})

@@ -30,7 +30,7 @@ AdaptedProposal propose_adapted(Particle& particle, const Model& model,
 
 AdaptedProposal score_adapted(const Particle& particle, const Model& model,
                               const CandidatePool& pool, const PriorStep& step,
-                              double predictive, Scratch& scratch) {
+                              double predictive, Scratch& scratch, int h) {
   const int k = particle.k();
   // A repeated point is no new candidate: the prior does not change.
   if (!pool.latest_is_new()) return {{predictive, 0}, {}};
@@ -42,9 +42,10 @@ AdaptedProposal score_adapted(const Particle& particle, const Model& model,
   const Likelihood now(particle, model, pool.rows(),
                        squared_responses(particle, model, pool));
   const CandidateSums sums = own_sums(
-      particle, model, pool, pool.latest(),
-      pool.gather_latest(particle.set, model.intercept, scratch.a), scratch.a);
-  const Birth birth = score_birth(particle, now, pool.latest(), sums,
+      particle, model, pool, pool.latest(h),
+      pool.gather_latest(particle.set, model.intercept, scratch.a, h),
+      scratch.a);
+  const Birth birth = score_birth(particle, now, pool.latest(h), sums,
                                   scratch.a, scratch.b);
   const double log_join = predictive + birth.log_ratio + std::log(join);
   return {adapted_choice(log_stay, log_join), birth};
@@ -65,6 +66,31 @@ double extend_adapted(Particle& particle, const Model& model,
     append(particle, proposal.birth, scratch.a, scratch.b);
   }
   return proposal.choice.log_weight;
+}
+
+double extend_siblings(Particle& particle, const Model& model,
+                       const CandidatePool& pool,
+                       const std::vector<PriorStep>& steps, Rng& rng,
+                       Scratch& scratch) {
+  double log_weight = 0;
+  for (std::size_t h = 1; h < steps.size(); ++h) {
+    const AdaptedProposal proposal = score_adapted(
+        particle, model, pool, steps[h], 0, scratch, static_cast<int>(h));
+    log_weight += proposal.choice.log_weight;
+    if (rng.uniform() < proposal.choice.join_probability) {
+      append(particle, proposal.birth, scratch.a, scratch.b);
+    }
+  }
+  return log_weight;
+}
+
+std::vector<PriorStep> arrival_steps(const CentrePrior& prior,
+                                     const CandidatePool& pool) {
+  const int m = pool.size();
+  const int more = pool.latest_is_new() ? pool.kernels() : 1;
+  std::vector<PriorStep> out;
+  for (int h = 1; h <= more; ++h) out.emplace_back(prior, m - more + h);
+  return out;
 }
 
 }  // namespace srvm

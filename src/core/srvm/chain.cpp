@@ -13,7 +13,8 @@ namespace {
 // How many columns the on-demand pool holds: about 256 MB of them.
 std::size_t cache_size(const Config& config, Eigen::Index rows) {
   const std::size_t fit = (std::size_t{1} << 25) / std::max<int>(rows, 1);
-  const std::size_t least = 2 * (config.model.centres.limit(rows) + 1);
+  const int most = rows * static_cast<int>(config.model.kernels.size());
+  const std::size_t least = 2 * (config.model.centres.limit(most) + 1);
   return std::max(std::min<std::size_t>(fit, 1024), least);
 }
 
@@ -26,13 +27,15 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
       settings_(settings),
       x_(x),
       y_(y.array() - config.model.shift),
-      pool_(config.model.kernel, true),
+      pool_(config.model.kernels, true),
       scratch_(0),
       rng_(settings.seed) {
   if (x.rows() != y.size()) {
     throw std::invalid_argument("x and y differ in their numbers of rows");
   }
-  config_.model.kernel.check_dimension(x.cols());
+  for (const Kernel& kernel : config_.model.kernels) {
+    kernel.check_dimension(x.cols());
+  }
   pool_.reserve(static_cast<int>(x.rows()));
   const Stopwatch watch;
   if (worth_all_pairs()) {
@@ -51,7 +54,8 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
 bool Chain::worth_all_pairs() const {
   constexpr double kMostWork = 2e9;  // multiplications
   const double n = static_cast<double>(x_.rows());
-  const double pairs = n * n / 2;
+  const double candidates = n * pool_.kernels();
+  const double pairs = candidates * candidates / 2;
   const double asked = 30.0 * total() * config_.n_moves;
   return n * pairs <= kMostWork && pairs <= std::max(asked, 1e5);
 }

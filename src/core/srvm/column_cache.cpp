@@ -3,13 +3,14 @@
 namespace kernelbayes {
 namespace srvm {
 
-const double* ColumnCache::column(int row) {
-  std::vector<double>& values = columns_[row];
+const double* ColumnCache::column(int row, int h) {
+  const int key = row * static_cast<int>(kernels_.size()) + h;
+  std::vector<double>& values = columns_[key];
   if (values.empty()) {
     values.resize(x_.rows());
-    kernel_.block(x_, x_.row(row),
-                  Eigen::Map<Eigen::MatrixXd>(values.data(), x_.rows(), 1));
-    age_.push_back(row);
+    kernels_[h].block(x_, x_.row(row),
+                      Eigen::Map<Eigen::MatrixXd>(values.data(), x_.rows(), 1));
+    age_.push_back(key);
   }
   return values.data();
 }

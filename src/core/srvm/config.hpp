@@ -4,6 +4,7 @@
 #include <kernelbayes/rng.hpp>
 #include <kernelbayes/smc.hpp>
 #include <limits>
+#include <vector>
 
 #include "centre_prior.hpp"
 #include "memory.hpp"
@@ -52,9 +53,10 @@ enum class Response { kNormal, kStudent, kProbit };
 /// The model of Vermaak, Godsill and Doucet (2003): y = beta_0 +
 /// sum_{j in S} beta_j K(x, x_j) + noise, beta ~ N(0, coef I), with the
 /// prior of the set S in `centres`. In the scaled form beta ~ N(0, noise coef
-/// I): `coef` is then a ratio and the noise variance is integrated out.
+/// I): `coef` is then a ratio and the noise variance is integrated out. With
+/// several kernels a candidate is a pair of x_j and a kernel.
 struct Model {
-  Kernel kernel = Kernel::constant(1);
+  std::vector<Kernel> kernels{Kernel::constant(1)};
   CentrePrior centres;
   VariancePrior noise, coef;
   bool intercept = true;

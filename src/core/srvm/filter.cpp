@@ -41,8 +41,10 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
     : config_(config),
       x_(x),
       y_(y.array() - config.model.shift),
-      pool_(config.model.kernel, config.any_candidate(), config.memory) {
-  config_.model.kernel.check_dimension(x.cols());
+      pool_(config.model.kernels, config.any_candidate(), config.memory) {
+  for (const Kernel& kernel : config_.model.kernels) {
+    kernel.check_dimension(x.cols());
+  }
   pool_.reserve(static_cast<int>(x.rows()));
   if (x.rows() != y.size()) {
     throw std::invalid_argument("x and y differ in their numbers of rows");
@@ -79,31 +81,34 @@ bool Target::let_go(const Executor& executor) {
   const Stopwatch watch;
   const bool any = pool_.let_go(x_, executor);
   if (pool_.leaving() >= 0) {
-    leaving_step_ = PriorStep(config_.model.centres, pool_.size());
+    leaving_steps_ = steps_down(config_.model.centres, pool_);
   }
   records_.shared_seconds += watch.seconds();
   return any;
 }
 
 double Target::retire(Particle& particle, Scratch& scratch) const {
-  return srvm::retire(particle, config_, pool_, leaving_step_, scratch);
+  return srvm::retire(particle, config_, pool_, leaving_steps_, scratch);
 }
 
 void Target::take_in(int t, const Executor& executor) {
   const Stopwatch watch;
   pool_.add_row(x_, t - 1, y_[t - 1], executor);
-  step_ = PriorStep(config_.model.centres, pool_.size());
+  steps_ = arrival_steps(config_.model.centres, pool_);
   records_.shared_seconds += watch.seconds();
 }
 
 double Target::propose(Particle& particle, Rng& rng, Scratch& scratch) const {
   const double y = y_[pool_.time() - 1];
   if (config_.proposal == Proposal::kAdapted) {
-    return extend_adapted(particle, config_.model, pool_, step_, y, rng,
-                          scratch);
+    const double log_weight = extend_adapted(particle, config_.model, pool_,
+                                             steps_[0], y, rng, scratch);
+    return log_weight + extend_siblings(particle, config_.model, pool_, steps_,
+                                        rng, scratch);
   }
   const auto step = draw_step(particle, config_, pool_, rng);
-  return extend_birth_death(particle, config_, pool_, step_, y, step, scratch);
+  return extend_birth_death(particle, config_, pool_, steps_[0], y, step,
+                            scratch);
 }
 
 double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
@@ -185,7 +190,8 @@ void Target::draw(Particle& particle, Rng& rng,
 void Target::restore(int t, const CandidatePool::State& state,
                      std::vector<Particle>& particles,
                      const Executor& executor) {
-  std::vector<char> used(t, 0);  // candidates are fewer than rows
+  // Candidates are fewer than rows.
+  std::vector<char> used(static_cast<std::size_t>(t) * pool_.kernels(), 0);
   for (const Particle& particle : particles) {
     for (const int j : particle.set) used.at(j) = 1;
   }

@@ -81,7 +81,7 @@ class Target {
   Eigen::MatrixXd x_;
   Eigen::VectorXd y_;  // less the shift
   CandidatePool pool_;
-  PriorStep step_, leaving_step_;
+  std::vector<PriorStep> steps_, leaving_steps_;  // by kernel
   Records records_;
   bool rejuvenates_ = false;
 };

@@ -72,35 +72,48 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
   if (!latest_is_new_) return;
   latest_ = add_candidate(x, row);
   if (memory_.bounded()) candidate_at_[at] = latest_;
-  columns_[latest_].reserve(horizon_ > 0 ? horizon_ : capacity_);
-  columns_[latest_] = latest_column_;
-  add_sums(latest_, executor);
+  auto from = latest_column_.begin();
+  for (int h = 0; h < kernels(); ++h, from += places()) {
+    columns_[latest(h)].reserve(horizon_ > 0 ? horizon_ : capacity_);
+    columns_[latest(h)].assign(from, from + places());
+    add_sums(latest(h), executor);
+  }
 }
 
 // K(x_s, x_t) for the rows s that count; where row t is no candidate only for
 // those at which it will be asked for.
 void CandidatePool::evaluate_latest(const Eigen::MatrixXd& x, int row) {
-  latest_column_.resize(places());
-  if (admitted_) return evaluate(x, row, latest_column_.data());
-  Eigen::MatrixXd points(kept_.size(), x.cols());
-  Eigen::MatrixXd values(kept_.size(), 1);
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    points.row(i) = x.row(row_of_[kept_[i]]);
-  }
-  kernel_.block(points, x.row(row), values);
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    latest_column_[place(row_of_[kept_[i]])] = values(i, 0);
+  latest_column_.resize(kernels() * places());
+  for (int h = 0; h < kernels(); ++h) {
+    double* column = latest_column_.data() + h * places();
+    if (admitted_) {
+      evaluate(x, row, h, column);
+      continue;
+    }
+    std::vector<int> own;
+    for (const int j : kept_) {
+      if (kernel_of(j) == h) own.push_back(j);
+    }
+    Eigen::MatrixXd points(own.size(), x.cols());
+    Eigen::MatrixXd values(own.size(), 1);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      points.row(i) = x.row(row_of_[own[i]]);
+    }
+    kernels_[h].block(points, x.row(row), values);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      column[place(row_of_[own[i]])] = values(i, 0);
+    }
   }
 }
 
 // K(x_s, x_row) by place for all rows s that count.
-void CandidatePool::evaluate(const Eigen::MatrixXd& x, int row,
+void CandidatePool::evaluate(const Eigen::MatrixXd& x, int row, int h,
                              double* column) const {
   const int n = places(), first = time_ - n, at = place(first);
   const int straight = horizon_ > 0 ? std::min(n, horizon_ - at) : n;
   const auto block = [&](int from, int rows, double* to) {
-    kernel_.block(x.middleRows(from, rows), x.row(row),
-                  Eigen::Map<Eigen::MatrixXd>(to, rows, 1));
+    kernels_[h].block(x.middleRows(from, rows), x.row(row),
+                      Eigen::Map<Eigen::MatrixXd>(to, rows, 1));
   };
   block(first, straight, column + at);
   if (straight < n) block(first + straight, n - straight, column);
@@ -141,28 +154,35 @@ void CandidatePool::add_products(const std::vector<double>& values,
 
 int CandidatePool::add_candidate(const Eigen::MatrixXd& x, int row) {
   const int candidate = free_number();
-  row_of_[candidate] = last_row_[candidate] = row;
+  last_row_[candidate] = row;
   uses_[candidate] = 1;
   hash_of_[candidate] = hash(x, row);
   by_hash_.emplace(hash_of_[candidate], candidate);
-  alive_.push_back(candidate);
+  for (int h = 0; h < kernels(); ++h) {
+    row_of_[candidate + h] = row;
+    alive_.push_back(candidate + h);
+  }
   return candidate;
 }
 
+// The first of as many numbers as there are kernels.
 int CandidatePool::free_number() {
   if (!free_.empty()) {
     const int number = free_.back();
     free_.pop_back();
     return number;
   }
-  row_of_.push_back(-1);
-  last_row_.push_back(-1);
-  uses_.push_back(0);
-  hash_of_.push_back(0);
-  columns_.emplace_back();
-  rhs_.push_back(0);
-  column_sum_.push_back(0);
-  return numbers() - 1;
+  const int first = numbers();
+  for (int h = 0; h < kernels(); ++h) {
+    row_of_.push_back(-1);
+    last_row_.push_back(-1);
+    uses_.push_back(0);
+    hash_of_.push_back(0);
+    columns_.emplace_back();
+    rhs_.push_back(0);
+    column_sum_.push_back(0);
+  }
+  return first;
 }
 
 // A column times the weights that rows have when `newest` is the latest.
@@ -192,11 +212,12 @@ void CandidatePool::add_sums(int candidate, const Executor& executor) {
   rhs_[candidate] = rhs;
   column_sum_[candidate] = sum;
   kept_.push_back(candidate);
-  latest_gram_.resize(numbers());
+  std::vector<double>& gram = latest_gram_[kernel_of(candidate)];
+  gram.resize(numbers());
   const std::size_t groups = (kept_.size() + kLanes - 1) / kLanes;
   executor(groups, [&](std::size_t begin, std::size_t end) {
     for (std::size_t g = begin; g < end; ++g) {
-      dot_group(own, kept_, g * kLanes, latest_gram_.data());
+      dot_group(own, kept_, g * kLanes, gram.data());
     }
   });
   if (all_pairs_) keep_gram(candidate);
@@ -207,8 +228,9 @@ void CandidatePool::keep_gram(int candidate) {
   while (gram_.size() <= static_cast<std::size_t>(candidate)) {
     gram_.emplace_back(gram_.size() + 1, 0.0);
   }
+  const std::vector<double>& latest = latest_gram_[kernel_of(candidate)];
   for (const int j : kept_) {
-    gram_[std::max(candidate, j)][std::min(candidate, j)] = latest_gram_[j];
+    gram_[std::max(candidate, j)][std::min(candidate, j)] = latest[j];
   }
 }
 
@@ -247,7 +269,8 @@ void CandidatePool::rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
     if (!all_pairs_ && !used[j]) continue;
     columns_[j].reserve(capacity_);
     columns_[j].resize(t);
-    kernel_.block(x.topRows(t), x.row(row_of_[j]), as_column(columns_[j]));
+    kernels_[kernel_of(j)].block(x.topRows(t), x.row(row_of_[j]),
+                                 as_column(columns_[j]));
     add_sums(j, executor);
   }
 }
@@ -256,7 +279,7 @@ void CandidatePool::fill_on_demand(const Eigen::MatrixXd& x,
                                    const Eigen::VectorXd& y,
                                    std::size_t columns) {
   add_responses(x, y);
-  cache_ = std::make_unique<ColumnCache>(kernel_, x, columns);
+  cache_ = std::make_unique<ColumnCache>(kernels_, x, columns);
 }
 
 void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
@@ -282,7 +305,7 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
     }
     return;
   }
-  std::vector<double> sums(size());
+  std::vector<double> sums(numbers());
   for (int j = 0; j < k; ++j) {
     const double* own = columns_[set[j]].data();
     for (int first = 0; first < k; first += kLanes) {
@@ -312,12 +335,12 @@ CandidateSums CandidatePool::gather_on_demand(int candidate,
                                               bool intercept,
                                               std::vector<double>& g) const {
   cache_->trim();
-  const double* own = cache_->column(row_of_[candidate]);
+  const double* own = cache_->column(row_of_[candidate], kernel_of(candidate));
   // The set's columns, then the candidate's own and the responses.
   const std::size_t k = set.size(), n = k + 2;
   const auto column = [&](std::size_t l) {
     if (l >= k) return l == k ? own : y_.data();
-    return cache_->column(row_of_[set[l]]);
+    return cache_->column(row_of_[set[l]], kernel_of(set[l]));
   };
   double sums[kLanes], last[2] = {0, 0};
   const double* lanes[kLanes];
@@ -336,12 +359,14 @@ CandidateSums CandidatePool::gather_on_demand(int candidate,
 
 CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,
                                            bool intercept,
-                                           std::vector<double>& g) const {
-  const int candidate = latest();
+                                           std::vector<double>& g,
+                                           int h) const {
+  const int candidate = latest(h);
+  const std::vector<double>& gram = latest_gram_[h];
   std::size_t at = 0;
   if (intercept) g[at++] = column_sum_[candidate];
-  for (const int j : set) g[at++] = latest_gram_[j];
-  return {latest_gram_[candidate], rhs_[candidate]};
+  for (const int j : set) g[at++] = gram[j];
+  return {gram[candidate], rhs_[candidate]};
 }
 
 void CandidatePool::release_unused(const std::vector<char>& used) {

@@ -23,9 +23,10 @@ struct CandidateSums {
 ///   gram(i, j) = sum_s K(x_s, i) K(x_s, j),  rhs(j) = sum_s K(x_s, j) y_s.
 ///
 /// Candidates are the DISTINCT rows of x, numbered from 0 in order of first
-/// appearance. Every sum runs over s in order, entry by entry, so that its
-/// bits do not depend on when a column was added: a run resumed from saved
-/// state continues exactly.
+/// appearance; with H kernels each of them with each kernel, which have the
+/// numbers i, ..., i + H - 1. Every sum runs over s in order, entry by entry,
+/// so that its bits do not depend on when a column was added: a run resumed
+/// from saved state continues exactly.
 ///
 /// A bounded memory lets rows and candidates go before a new row comes in:
 /// sums are then of the rows that are left, each with its weight. A candidate
@@ -37,12 +38,16 @@ struct CandidateSums {
 /// computed when they are asked for.
 class CandidatePool {
  public:
-  CandidatePool(Kernel kernel, bool all_pairs, const Memory& memory = {})
-      : kernel_(std::move(kernel)),
+  CandidatePool(std::vector<Kernel> kernels, bool all_pairs,
+                const Memory& memory = {})
+      : kernels_(std::move(kernels)),
+        n_kernels_(static_cast<int>(kernels_.size())),
         all_pairs_(all_pairs),
         memory_(memory),
         horizon_(memory.horizon()),
-        weights_(memory) {}
+        weights_(memory),
+        latest_gram_(kernels_.size()),
+        leaving_gram_(kernels_.size()) {}
 
   /// Room for this many rows in all.
   void reserve(int rows) { capacity_ = rows; }
@@ -63,9 +68,16 @@ class CandidatePool {
   int size() const { return static_cast<int>(alive_.size()); }
   int candidate(int rank) const { return alive_[rank]; }
 
-  /// Whether the latest row is a candidate that was not there before.
+  /// The number of kernels and the place of a candidate's own.
+  int kernels() const { return n_kernels_; }
+  int kernel_of(int candidate) const {
+    return n_kernels_ == 1 ? 0 : candidate % n_kernels_;
+  }
+
+  /// Whether the latest row is a candidate that was not there before, and its
+  /// number with kernel h.
   bool latest_is_new() const { return latest_is_new_; }
-  int latest() const { return latest_; }
+  int latest(int h = 0) const { return latest_ + h; }
 
   /// Numbers of candidates are below this; row_of() is -1 where there is none
   /// of this number, else a row of x where the candidate appeared.
@@ -86,13 +98,13 @@ class CandidatePool {
 
   /// K(x_t, candidate) for the latest row t.
   double latest_value(int candidate) const {
-    return latest_column_[place(row_of_[candidate])];
+    return latest_column_[kernel_of(candidate) * places() +
+                          place(row_of_[candidate])];
   }
 
   double gram(int i, int j) const {
     return i < j ? gram_[j][i] : gram_[i][j];
   }
-  double latest_gram(int j) const { return latest_gram_[j]; }
   double rhs(int candidate) const { return rhs_[candidate]; }
   double column_sum(int candidate) const { return column_sum_[candidate]; }
 
@@ -101,9 +113,9 @@ class CandidatePool {
   CandidateSums gather(int candidate, const std::vector<int>& set,
                        bool intercept, std::vector<double>& g) const;
 
-  /// The same for the newest candidate, which is always kept.
+  /// The same for the newest candidate with kernel h, which is always kept.
   CandidateSums gather_latest(const std::vector<int>& set, bool intercept,
-                              std::vector<double>& g) const;
+                              std::vector<double>& g, int h = 0) const;
 
   double response_squares() const { return y_squares_; }
 
@@ -112,6 +124,11 @@ class CandidatePool {
   /// Lets the oldest row and a candidate go, where the memory is full, and the
   /// weights fall; whether anything of this happened.
   bool let_go(const Eigen::MatrixXd& x, const Executor& executor);
+
+  /// Whether all sums over the window were computed anew, which clears what
+  /// rounding a row leaves behind that was far larger than the others: every
+  /// `window` rows. (Forgetting makes such remains smaller by itself.)
+  bool refreshed() const { return refreshed_; }
 
   /// The sum of squared responses before, and the factor by which all weights
   /// fell.
@@ -127,11 +144,11 @@ class CandidatePool {
     return leaving_values_[candidate];
   }
 
-  /// The candidate that leaves (-1: none does) and its sums over the rows that
-  /// are left; it is there until forget_leaving().
-  int leaving() const { return leaving_; }
+  /// The candidate that leaves (-1: none does), by kernel, and its sums over
+  /// the rows that are left; it is there until forget_leaving().
+  int leaving(int h = 0) const { return leaving_ < 0 ? -1 : leaving_ + h; }
   CandidateSums gather_leaving(const std::vector<int>& set, bool intercept,
-                               std::vector<double>& g) const;
+                               std::vector<double>& g, int h = 0) const;
   void forget_leaving();
 
   /// The sums' weight over the rows that are left.
@@ -176,13 +193,16 @@ class CandidatePool {
   int place(int row) const { return horizon_ > 0 ? row % horizon_ : row; }
   bool admits(int row) const;
   void evaluate_latest(const Eigen::MatrixXd& x, int row);
-  void evaluate(const Eigen::MatrixXd& x, int row, double* column) const;
+  void evaluate(const Eigen::MatrixXd& x, int row, int h,
+                double* column) const;
+  int points() const { return size() / kernels(); }
   void discount_sums();
   void add_products(const std::vector<double>& values, double factor,
                     const Executor& executor);
   void remove_row(int row, const Executor& executor);
+  void refresh_sums(const Executor& executor);
   void choose_leaving(const Eigen::MatrixXd& x, int row);
-  void sum_leaving(const Eigen::MatrixXd& x, const Executor& executor);
+  void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;
   void keep_gram(int candidate);
   static std::size_t hash(const Eigen::MatrixXd& x, int row);
@@ -197,7 +217,8 @@ class CandidatePool {
   void dot_group(const double* own, const std::vector<int>& list,
                  std::size_t first, double* out) const;
 
-  Kernel kernel_;
+  std::vector<Kernel> kernels_;
+  int n_kernels_;
   bool all_pairs_;
   Memory memory_;
   int horizon_;
@@ -207,19 +228,20 @@ class CandidatePool {
   std::vector<double> y_;       // by place
   double y_squares_ = 0;
   std::vector<int> row_of_;     // by candidate, as all below of candidates
-  std::vector<int> last_row_;   // where it appeared last
-  std::vector<int> uses_;       // in how many rows it is a candidate
-  std::vector<int> candidate_at_;  // by place: -1 for rows that are none
-  std::vector<int> alive_, free_;
+  // Of the first kernel's alone: where it appeared last, in how many rows it
+  // is a candidate, by place (-1 for rows that are none), and numbers to use.
+  std::vector<int> last_row_, uses_, candidate_at_, free_;
+  std::vector<int> alive_;
   std::unordered_multimap<std::size_t, int> by_hash_;
   std::vector<std::size_t> hash_of_;
-  bool latest_is_new_ = false, admitted_ = true;
+  bool latest_is_new_ = false, admitted_ = true, refreshed_ = false;
   int latest_ = -1;
   int left_ = 0, leaving_place_ = -1, leaving_ = -1;
   double leaving_response_ = 0, squares_before_ = 0;
-  std::vector<double> leaving_values_, leaving_gram_;
-  std::vector<double> latest_column_;        // K(x_s, x_t), s <= t
-  std::vector<double> latest_gram_;          // gram(t, j) for kept columns
+  std::vector<double> leaving_values_;
+  std::vector<double> latest_column_;  // K(x_s, x_t), s <= t, by kernel
+  // By kernel: gram(t, j) for kept columns.
+  std::vector<std::vector<double>> latest_gram_, leaving_gram_;
   std::vector<std::vector<double>> columns_;  // by candidate; empty: released
   std::vector<int> kept_;                    // candidates with a column
   std::vector<std::vector<double>> gram_;    // lower triangle

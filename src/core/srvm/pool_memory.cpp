@@ -26,6 +26,7 @@ bool CandidatePool::let_go(const Eigen::MatrixXd& x,
   if (!memory_.bounded()) return false;
   admitted_ = admits(time_);
   leaving_place_ = leaving_ = -1;
+  refreshed_ = false;
   left_ = places();
   squares_before_ = y_squares_;
   const bool falls = memory_.forgets() && time_ > 0;
@@ -33,10 +34,14 @@ bool CandidatePool::let_go(const Eigen::MatrixXd& x,
   if (horizon_ > 0 && time_ >= horizon_) {
     remove_row(time_ - horizon_, executor);
     --left_;
+    refreshed_ = weights_.equal() && time_ % horizon_ == 0;
+    if (refreshed_) refresh_sums(executor);
   } else if (horizon_ == 0) {
     choose_leaving(x, time_);
   }
-  if (leaving_ >= 0 && !all_pairs_) sum_leaving(x, executor);
+  if (leaving_ >= 0 && !all_pairs_) {
+    for (int h = 0; h < kernels(); ++h) sum_leaving(x, h, executor);
+  }
   return falls || leaving_place_ >= 0 || leaving_ >= 0;
 }
 
@@ -57,8 +62,13 @@ void CandidatePool::remove_row(int row, const Executor& executor) {
   const double w = leaving_weight(), y = y_[at];
   leaving_place_ = at;
   leaving_response_ = y;
-  y_squares_ -= w * y * y;
   y_[at] = 0;
+  if (weights_.equal()) {  // a difference may have no digit left
+    y_squares_ = 0;
+    for (const double other : y_) y_squares_ += other * other;
+  } else {
+    y_squares_ -= w * y * y;
+  }
   leaving_values_.assign(numbers(), 0.0);
   for (const int j : kept_) {
     const double value = columns_[j][at];
@@ -74,22 +84,45 @@ void CandidatePool::remove_row(int row, const Executor& executor) {
   if (--uses_[candidate] == 0) {
     leaving_ = candidate;
   } else if (row_of_[candidate] == row) {
-    row_of_[candidate] = last_row_[candidate];
+    std::fill_n(row_of_.begin() + candidate, kernels(), last_row_[candidate]);
   }
+}
+
+void CandidatePool::refresh_sums(const Executor& executor) {
+  for (const int j : kept_) {
+    rhs_[j] = column_sum_[j] = 0;
+    for (int s = 0; s < places(); ++s) {
+      rhs_[j] += columns_[j][s] * y_[s];
+      column_sum_[j] += columns_[j][s];
+    }
+  }
+  if (!all_pairs_) return;
+  std::vector<int> list = kept_;
+  std::sort(list.begin(), list.end());
+  executor(list.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::vector<int> lower(list.begin(), list.begin() + i + 1);
+      for (std::size_t first = 0; first <= i; first += kLanes) {
+        dot_group(columns_[list[i]].data(), lower, first,
+                  gram_[list[i]].data());
+      }
+    }
+  });
 }
 
 // Makes place in the sample of all rows for a row that enters it.
 void CandidatePool::choose_leaving(const Eigen::MatrixXd& x, int row) {
-  if (!admitted_ || size() < memory_.candidates || find(x, row) >= 0) return;
-  leaving_ = alive_[Rng(memory_.seed, 2, row).index(size())];
+  if (!admitted_ || points() < memory_.candidates || find(x, row) >= 0) return;
+  leaving_ = alive_[kernels() * Rng(memory_.seed, 2, row).index(points())];
 }
 
-void CandidatePool::sum_leaving(const Eigen::MatrixXd& x,
+void CandidatePool::sum_leaving(const Eigen::MatrixXd& x, int h,
                                 const Executor& executor) {
-  std::vector<double>& column = columns_[leaving_];
+  const int candidate = leaving(h);
+  std::vector<double>& column = columns_[candidate];
   if (column.empty()) {
     column.resize(places());
-    evaluate(x, row_of_[leaving_], column.data());
+    evaluate(x, row_of_[candidate], h, column.data());
     if (leaving_place_ >= 0) column[leaving_place_] = 0;
   }
   const std::vector<double> own = weighted(column.data(), time_);
@@ -99,36 +132,46 @@ void CandidatePool::sum_leaving(const Eigen::MatrixXd& x,
     sum += own[s];
     square += own[s] * column[s];
   }
-  rhs_[leaving_] = rhs;
-  column_sum_[leaving_] = sum;
-  leaving_gram_.resize(numbers());
+  rhs_[candidate] = rhs;
+  column_sum_[candidate] = sum;
+  std::vector<double>& gram = leaving_gram_[h];
+  gram.resize(numbers());
   const std::size_t groups = (kept_.size() + kLanes - 1) / kLanes;
   executor(groups, [&](std::size_t begin, std::size_t end) {
     for (std::size_t g = begin; g < end; ++g) {
-      dot_group(own.data(), kept_, g * kLanes, leaving_gram_.data());
+      dot_group(own.data(), kept_, g * kLanes, gram.data());
     }
   });
-  leaving_gram_[leaving_] = square;
+  gram[candidate] = square;
 }
 
 CandidateSums CandidatePool::gather_leaving(const std::vector<int>& set,
                                             bool intercept,
-                                            std::vector<double>& g) const {
-  if (all_pairs_) return gather(leaving_, set, intercept, g);
+                                            std::vector<double>& g,
+                                            int h) const {
+  const int candidate = leaving(h);
+  if (all_pairs_) return gather(candidate, set, intercept, g);
+  const std::vector<double>& gram = leaving_gram_[h];
   std::size_t at = 0;
-  if (intercept) g[at++] = column_sum_[leaving_];
-  for (const int j : set) g[at++] = leaving_gram_[j];
-  return {leaving_gram_[leaving_], rhs_[leaving_]};
+  if (intercept) g[at++] = column_sum_[candidate];
+  for (const int j : set) g[at++] = gram[j];
+  return {gram[candidate], rhs_[candidate]};
 }
 
 void CandidatePool::forget_leaving() {
   if (leaving_ < 0) return;
-  const auto drop = [this](std::vector<int>& list) {
-    list.erase(std::remove(list.begin(), list.end(), leaving_), list.end());
+  const auto leaves = [this](int j) {
+    return j >= leaving_ && j < leaving_ + kernels();
+  };
+  const auto drop = [&](std::vector<int>& list) {
+    list.erase(std::remove_if(list.begin(), list.end(), leaves), list.end());
   };
   drop(alive_);
   drop(kept_);
-  std::vector<double>().swap(columns_[leaving_]);
+  for (int h = 0; h < kernels(); ++h) {
+    std::vector<double>().swap(columns_[leaving(h)]);
+    row_of_[leaving(h)] = -1;
+  }
   const auto range = by_hash_.equal_range(hash_of_[leaving_]);
   for (auto it = range.first; it != range.second; ++it) {
     if (it->second == leaving_) {
@@ -139,7 +182,6 @@ void CandidatePool::forget_leaving() {
   if (horizon_ == 0) {  // its rows stay
     std::replace(candidate_at_.begin(), candidate_at_.end(), leaving_, -1);
   }
-  row_of_[leaving_] = -1;
   free_.push_back(leaving_);
   leaving_ = -1;
 }
@@ -179,12 +221,14 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
   rhs_.assign(numbers(), 0.0);
   column_sum_ = rhs_;
   for (const int j : alive_) {
-    hash_of_[j] = hash(x, row_of_[j]);
-    by_hash_.emplace(hash_of_[j], j);
+    if (kernel_of(j) == 0) {
+      hash_of_[j] = hash(x, row_of_[j]);
+      by_hash_.emplace(hash_of_[j], j);
+    }
     if (!all_pairs_ && !used[j]) continue;
     columns_[j].reserve(horizon_ > 0 ? horizon_ : capacity_);
     columns_[j].resize(places());
-    evaluate(x, row_of_[j], columns_[j].data());
+    evaluate(x, row_of_[j], kernel_of(j), columns_[j].data());
     add_sums(j, executor);
   }
   y_squares_ = state.squares;

@@ -76,15 +76,24 @@ double lose_row(Particle& particle, const Model& model,
   return -(row.log_shrink + left.predict(row.residual));
 }
 
+// The particle's sums follow those of the pool.
+void refresh_sums(Particle& particle, const Model& model,
+                  const CandidatePool& pool) {
+  pool.restore_sums(particle.set, model.intercept, particle.gram,
+                    particle.rhs);
+  if (model.intercept) particle.gram(0, 0) = pool.rows_left();
+  refactor(particle, model);
+}
+
 // A candidate leaves: log of p_m(S') L(S') / [p_m(S') L(S') + ...] with the
 // prior's change.
 double lose_candidate(Particle& particle, const Model& model,
                       const CandidatePool& pool, const PriorStep& prior,
-                      Scratch& scratch) {
+                      Scratch& scratch, int h) {
   auto& set = particle.set;
   const Likelihood now(particle, model, pool.rows_left(),
                        squared_responses(particle, model, pool));
-  const auto found = std::find(set.begin(), set.end(), pool.leaving());
+  const auto found = std::find(set.begin(), set.end(), pool.leaving(h));
   const bool held = found != set.end();
   const int k = particle.k() - held;
   const double join = prior.join(k), log_stay = std::log(prior.stay(k));
@@ -96,9 +105,9 @@ double lose_candidate(Particle& particle, const Model& model,
     erase(particle, i, model.intercept, scratch.a);
   } else {
     const CandidateSums sums = own_sums(
-        particle, model, pool, pool.leaving(),
-        pool.gather_leaving(set, model.intercept, scratch.a), scratch.a);
-    gain = score_birth(particle, now, pool.leaving(), sums, scratch.a,
+        particle, model, pool, pool.leaving(h),
+        pool.gather_leaving(set, model.intercept, scratch.a, h), scratch.a);
+    gain = score_birth(particle, now, pool.leaving(h), sums, scratch.a,
                        scratch.b).log_ratio;
   }
   return -adapted_choice(log_stay, std::log(join) + gain).log_weight;
@@ -107,7 +116,7 @@ double lose_candidate(Particle& particle, const Model& model,
 }  // namespace
 
 double retire(Particle& particle, const Config& config,
-              const CandidatePool& pool, const PriorStep& prior,
+              const CandidatePool& pool, const std::vector<PriorStep>& steps,
               Scratch& scratch) {
   double log_weight = 0;
   if (config.memory.forgets()) {
@@ -115,10 +124,24 @@ double retire(Particle& particle, const Config& config,
   } else if (pool.leaving_place() >= 0) {
     log_weight += lose_row(particle, config.model, pool, scratch);
   }
-  if (pool.leaving() >= 0) {
-    log_weight += lose_candidate(particle, config.model, pool, prior, scratch);
+  if (pool.refreshed() && !config.model.latent()) {
+    refresh_sums(particle, config.model, pool);
+  }
+  if (pool.leaving() < 0) return log_weight;
+  for (int h = 0; h < pool.kernels(); ++h) {
+    log_weight += lose_candidate(particle, config.model, pool, steps[h],
+                                 scratch, h);
   }
   return log_weight;
+}
+
+std::vector<PriorStep> steps_down(const CentrePrior& prior,
+                                  const CandidatePool& pool) {
+  std::vector<PriorStep> out;
+  for (int h = 0; h < pool.kernels(); ++h) {
+    out.emplace_back(prior, pool.size() - h);
+  }
+  return out;
 }
 
 }  // namespace srvm

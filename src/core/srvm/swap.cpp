@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "likelihood.hpp"
 #include "moves.hpp"
 
@@ -17,18 +19,41 @@ double log_swap_ratio(const Birth& birth, const Death& death,
          likelihood.explain(birth.z * birth.z - mean * mean / variance);
 }
 
+namespace {
+
+// What takes the place of a centre: any candidate outside the set or, half of
+// the time where there are several kernels, the same row with another of them,
+// which few of the first kind are. Both are as probable the other way. -1 if
+// that candidate is in the set.
+int draw_successor(const Particle& particle, const CandidatePool& pool, int i,
+                   Rng& rng) {
+  const int h = pool.kernels();
+  if (h == 1 || rng.uniform() < 0.5) {
+    return draw_unoccupied(particle, pool, rng);
+  }
+  const int own = particle.set[i], kernel = pool.kernel_of(own);
+  const int other =
+      (kernel + 1 + static_cast<int>(rng.index(h - 1))) % h;
+  const int j = own - kernel + other;
+  const auto& set = particle.set;
+  return std::find(set.begin(), set.end(), j) == set.end() ? j : -1;
+}
+
+}  // namespace
+
 void swap_move(Particle& particle, const Config& config,
                const CandidatePool& pool, Rng& rng, Scratch& scratch) {
   const bool intercept = config.model.intercept;
   const int i = static_cast<int>(rng.index(particle.k()));
-  const int j = draw_unoccupied(particle, pool, rng);
+  const int j = draw_successor(particle, pool, i, rng);
   const Likelihood likelihood(particle, config.model, pool.rows(),
                               squared_responses(particle, config.model, pool));
+  ++particle.moves.tried[2];
+  if (j < 0) return;
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
   const Death death =
       score_death(particle, likelihood, i, intercept, scratch.c);
-  ++particle.moves.tried[2];
   const double log_ratio =
       log_swap_ratio(birth, death, likelihood, particle.factor.size(),
                      scratch.b, scratch.c);

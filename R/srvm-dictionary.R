@@ -1,0 +1,208 @@
+# Fits of srvm() whose one model has several kernels (kernel_dictionary()): a
+# candidate is a pair of a row and a kernel. The core numbers those of a row one
+# after the other.
+
+#' The dictionary that a fit's model has: its points x known
+#' @noRd
+srvm_dictionary <- function(dictionary, x, call) {
+  kernels <- srvm_kernels(dictionary$parts, x, call)
+  if (inherits(kernels, "kb_kernel")) kernels <- list(kernels)
+  new_dictionary(unique(kernels))
+}
+
+#' @noRd
+has_dictionary <- function(fit) is_dictionary(fit$settings$kernel)
+
+#' The kernels that candidates of a pool may have
+#' @noRd
+candidate_kernel_list <- function(settings) {
+  kernel <- settings$kernel
+  if (is_dictionary(kernel)) kernel$parts else settings_kernels(settings)
+}
+
+#' Do the candidates of a fit differ in their kernels?
+#' @noRd
+names_kernels <- function(fit) is_averaged(fit) || has_dictionary(fit)
+
+#' Candidates a row
+#' @noRd
+kernels_a_row <- function(settings) {
+  if (is_dictionary(settings$kernel)) length(settings$kernel$parts) else 1L
+}
+
+#' @noRd
+refuse_dictionary <- function(settings, method, control, call) {
+  if (!is_dictionary(settings$kernel) || method == "mcmc" ||
+    control$proposal == "adapted") {
+    return(invisible())
+  }
+  kb_abort(c(
+    "{.arg kernel} must not be a dictionary here.",
+    x = "{.code proposal = \"{control$proposal}\"} knows one kernel a row.",
+    i = "Use {.code proposal = \"adapted\"}."
+  ), c("not_defined", "argument"), argument = "kernel", call = call)
+}
+
+#' A dictionary within a list
+#' @noRd
+refuse_mixed <- function(kernel, call) {
+  if (is.list(kernel) && !inherits(kernel, "kb_kernel") &&
+    any(vapply(kernel, is_dictionary, NA))) {
+    kb_abort(c(
+      "{.arg kernel} must be a dictionary or a list of kernels, not both.",
+      i = "{.fn evidence} of fits with the one and the other compares them."
+    ), "argument", argument = "kernel", call = call)
+  }
+}
+
+#' @noRd
+refuse_shares_by_row <- function(call = rlang::caller_env()) {
+  kb_abort(c(
+    "Shares of the kernels of a dictionary are those given all rows.",
+    i = "{.code kernel_posterior(fit)} has them."
+  ), "not_defined", call = call)
+}
+
+# Answers ----------------------------------------------------------------------
+
+#' Numbers of centres: particles x kernels
+#' @noRd
+centre_counts <- function(fit, pool) {
+  kernels <- seq_along(candidate_kernel_list(fit$settings))
+  particle <- factor(rep(seq_along(pool$k), pool$k), seq_along(pool$k))
+  kernel <- factor(candidate_kernels(fit, pool$sets, pool), kernels)
+  unclass(unname(table(particle, kernel)))
+}
+
+#' The line a kernel that kernel_posterior() has for a dictionary
+#' @noRd
+dictionary_posterior <- function(fit) {
+  pool <- srvm_pool(fit)
+  counts <- centre_counts(fit, pool)
+  moments <- function(values, weights) {
+    mean <- colSums(weights * values)
+    square <- colSums(weights * sweep(values, 2, mean)^2)
+    list(mean = mean, sd = sqrt(square))
+  }
+  number <- moments(counts, pool$weights)
+  some <- pool$k > 0
+  share <- moments(
+    counts[some, , drop = FALSE] / pool$k[some],
+    pool$weights[some] / sum(pool$weights[some])
+  )
+  if (!any(some)) share <- list(mean = NA_real_, sd = NA_real_)
+  kernels <- candidate_kernel_list(fit$settings)
+  data.frame(
+    kernel = vapply(kernels, format, ""),
+    bandwidth = vapply(kernels, single_bandwidth, 0),
+    centres = number$mean, centres_sd = number$sd,
+    probability = colSums(pool$weights * (counts > 0)),
+    share = share$mean, share_sd = share$sd
+  )
+}
+
+#' Probability of each row to be a centre with any kernel and with each
+#' @noRd
+dictionary_inclusion <- function(fit, pool) {
+  particle <- rep(seq_along(pool$k), pool$k)
+  row <- pool$rows[pool$sets]
+  kernel <- candidate_kernels(fit, pool$sets, pool)
+  n <- nrow(fit$data$x)
+  sums <- function(keep) {
+    out <- numeric(n)
+    if (any(keep)) {
+      total <- rowsum(pool$weights[particle[keep]], row[keep])
+      out[as.integer(rownames(total))] <- pmin(total, 1)
+    }
+    out
+  }
+  out <- data.frame(
+    row = seq_len(n), probability = sums(!duplicated(cbind(particle, row)))
+  )
+  for (h in seq_along(candidate_kernel_list(fit$settings))) {
+    out[[paste0("kernel", h)]] <- sums(kernel == h)
+  }
+  out
+}
+
+#' The numbers of centres by kernel in the form of as_draws()
+#' @noRd
+dictionary_parameters <- function(fit, pool) {
+  counts <- as.data.frame(centre_counts(fit, pool))
+  names(counts) <- paste0("k_kernel[", seq_along(counts), "]")
+  counts
+}
+
+# Showing it -------------------------------------------------------------------
+
+#' @noRd
+describe_dictionary <- function(x, most = 3) {
+  table <- dictionary_posterior(x)
+  top <- utils::head(order(-table$share), most)
+  show <- function(v) format(round(v, 2), nsmall = 2)
+  paste0(
+    "  kernel:       dictionary of ", nrow(table), ", by share of centres:\n",
+    paste0(
+      "    ", show(table$share[top]), " (sd ", show(table$share_sd[top]), ")  ",
+      vapply(table$kernel[top], shorten, "", most = 54), "\n",
+      collapse = ""
+    )
+  )
+}
+
+#' @noRd
+print_dictionary <- function(fit, digits) {
+  table <- dictionary_posterior(fit)
+  table$kernel <- vapply(table$kernel, shorten, "", most = 36)
+  figures <- c("centres", "centres_sd", "probability", "share", "share_sd")
+  table[figures] <- lapply(table[figures], round, digits)
+  print(table[c("kernel", figures)], digits = digits, row.names = FALSE)
+}
+
+#' @noRd
+dictionary_colours <- function(n) {
+  grDevices::hcl.colors(n + 1, "viridis")[seq_len(n)]
+}
+
+#' Shares of the kernels with bars of two standard deviations
+#' @noRd
+plot_dictionary <- function(x, ...) {
+  table <- dictionary_posterior(x)
+  at <- seq_len(nrow(table))
+  colours <- dictionary_colours(nrow(table))
+  base_plot(list(
+    x = at, y = table$share, type = "n", ylim = c(0, 1), xlab = "kernel",
+    ylab = "share of the centres", xlim = range(at) + c(-0.5, 0.5),
+    xaxp = whole_ticks(nrow(table))
+  ), ...)
+  graphics::segments(
+    at, pmax(table$share - 2 * table$share_sd, 0),
+    at, pmin(table$share + 2 * table$share_sd, 1),
+    col = colours, lwd = 2
+  )
+  graphics::points(at, table$share, pch = 16, col = colours)
+}
+
+#' Probabilities to be a centre, a colour each kernel, one upon the other
+#' @noRd
+plot_dictionary_centres <- function(x, ...) {
+  used <- inclusion(x)
+  single <- ncol(x$data$x) == 1
+  at <- if (single) x$data$x[, 1] else used$row
+  values <- as.matrix(used[-(1:2)])
+  colours <- dictionary_colours(ncol(values))
+  top <- t(apply(cbind(0, values), 1, cumsum))
+  base_plot(list(
+    x = at, y = top[, ncol(top)], type = "n",
+    xlab = if (single) colnames(x$data$x) else "row",
+    ylab = "expected number of centres",
+    ylim = c(0, max(top, 0.1))
+  ), ...)
+  for (h in seq_along(colours)) {
+    graphics::segments(at, top[, h], at, top[, h + 1],
+      col = colours[[h]], lwd = if (nrow(used) > 100) 1 else 2, lend = 1
+    )
+  }
+  entries <- lapply(colours, function(colour) list(col = colour, lwd = 2))
+  key_above(stats::setNames(entries, paste("kernel", seq_along(colours))))
+}
