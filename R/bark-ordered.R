@@ -71,8 +71,10 @@ log_normal_interval <- function(from, to) {
 #' @noRd
 log_class_probability <- function(f, sd, cuts, draw, class) {
   edge <- cbind(-Inf, cuts, Inf)
+  at <- cbind(as.vector(draw), as.vector(class))
+  above <- at + rep(0:1, each = nrow(at))
   log_normal_interval(
-    (edge[cbind(draw, class)] - f) / sd, (edge[cbind(draw, class + 1)] - f) / sd
+    as.vector(edge[at] - f) / sd, as.vector(edge[above] - f) / sd
   )
 }
 
@@ -203,27 +205,35 @@ refuse_ordered_bands <- function(level_given, interval,
 #'
 #' From the last point down: with L_k(c) the log probability of the classes
 #' after the k-th given c_k = c, L_(k-1)(c) is an integral over the next gap of
-#' exp(n_k log(Phi(c') - Phi(c)) + L_k(c')) at c' = c + gap. Functions of c are
-#' splines in log(1 + c).
+#' exp(n_k log(Phi(c') - Phi(c)) + L_k(c')) at c' = c + gap. Empty classes at
+#' the end leave L = 0.
 #' @noRd
 ordered_base <- function(counts) {
-  classes <- length(counts)
-  after <- function(c) power_log(counts[[classes]], upper_log(c))
-  for (k in rev(seq_len(classes - 1))[-(classes - 1)]) {
-    integral <- local({
-      beyond <- after
-      n <- counts[[k]]
-      function(c) {
-        log_integral(function(g) {
-          to <- c + exp(g)
-          stats::dnorm(g, log = TRUE) + beyond(to) +
-            power_log(n, log_normal_interval(rep(c, length(to)), to))
-        }, c(-20, 20), 801)
-      }
-    })
-    after <- if (k == 2) integral else tabled(integral)
+  last <- max(which(counts > 0))
+  after <- if (last < length(counts)) {
+    function(c) 0 * c
+  } else {
+    function(c) counts[[last]] * upper_log(c)
+  }
+  from <- min(last, length(counts) - 1)
+  for (k in rev(seq_len(from))[-from]) {
+    integral <- before_gap(counts[[k]], after)
+    after <- if (k == 2) integral else tabled(integral, sum(counts[k:last]))
   }
   power_log(counts[[1]], log(0.5)) + after(0)
+}
+
+#' L_(k-1) from L_k
+#' @noRd
+before_gap <- function(n, after) {
+  force(after)
+  function(c) {
+    log_integral(function(g) {
+      to <- c + exp(g)
+      stats::dnorm(g, log = TRUE) + after(to) +
+        power_log(n, log_normal_interval(rep(c, length(to)), to))
+    }, c(-30, 12), 801)
+  }
 }
 
 #' @noRd
@@ -233,10 +243,13 @@ upper_log <- function(c) stats::pnorm(c, lower.tail = FALSE, log.p = TRUE)
 #' @noRd
 power_log <- function(n, x) if (n == 0) 0 * seq_along(x) else n * x
 
-#' A function of c >= 0 by a spline in log(1 + c)
+#' L(c), of n rows beyond c, by a spline in log(1 + c); beyond 15, where it is
+#' below -110 and does not matter, about what Mills' ratio says
 #' @noRd
-tabled <- function(f, points = 400) {
-  at <- seq(0, log1p(1e9), length.out = points)
-  value <- vapply(expm1(at), f, 0)
-  stats::splinefun(at, value)
+tabled <- function(f, n, points = 300, most = 15) {
+  at <- seq(0, log1p(most), length.out = points)
+  smooth <- stats::splinefun(at, vapply(expm1(at), f, 0))
+  function(c) {
+    smooth(log1p(pmin(c, most))) - n * (pmax(c, most)^2 - most^2) / 2
+  }
 }

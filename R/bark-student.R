@@ -50,7 +50,7 @@ log_integral <- function(f, range, points = 2001) {
     value[is.nan(value)] <- -Inf
     top <- max(value)
     if (pass == 3) break
-    shown <- range(which(value > top - 40))
+    shown <- range(which(value >= top - 40))
     ends <- at[c(max(shown[[1]] - 1, 1), min(shown[[2]] + 1, points))]
     at <- seq(ends[[1]], ends[[2]], length.out = points)
   }

@@ -328,16 +328,27 @@ test_that("a fit says its degrees of freedom, and updates as it ran", {
     lapply(update(fit, n_iter = 20)$runs, `[[`, "draws"),
     lapply(long$runs, `[[`, "draws")
   )
-  # New responses are t variables about f.
-  one <- posterior_draws_of(fit)
-  expect_identical(dim(one), c(80L, 6L))
   expect_identical(dim(simulate(fit, 3, seed = 1)), c(6L, 3L))
 })
 
-posterior_draws_of <- function(fit) {
+test_that("new responses are Student's t variables about f", {
   skip_if_not_installed("rstantools")
-  rstantools::posterior_predict(fit, seed = 1)
-}
+  fit <- student_fit(control = mcmc_control(2, 50, 400))
+  w <- c(0.25, 4)
+  new <- student_data()[1:2, ]
+  y <- rstantools::posterior_predict(fit, new, weights = w, seed = 1)
+  scale <- outer(as_draws(fit)$sigma, 1 / sqrt(w))
+  # Null: 1600 independent uniform variables; scores of two moments, |z| > 6.
+  u <- stats::pt((y - predict(fit, new, type = "draws")) / scale, 3)
+  z <- c(mean(u) - 1 / 2, mean(u^2) - 1 / 3) / sqrt(c(1 / 12, 4 / 45)) * 40
+  expect_lt(max(abs(z)), 6)
+  l <- rstantools::log_lik(fit, new, weights = w)
+  residual <- rep(new$y, each = 800) - predict(fit, new, type = "draws")
+  expect_equal(
+    l, stats::dt(residual / scale, 3, log = TRUE) - log(scale),
+    tolerance = 1e-10
+  )
+})
 
 test_that("an outlier moves f less, and normal noise is the default", {
   x <- seq(-2, 2, length.out = 25)
