@@ -15,8 +15,9 @@
 #' responses, latent or given row weights, where powers of their likelihood
 #' would be none. The lowest rung is t = 0, where f is 0 and the kernels are
 #' drawn from their prior; the density of the response there is computed by
-#' quadrature where it has noise or cut points. The evidence is the product over rungs of the mean of the
-#' likelihood ratio of the next rung (stepping stones; Xie and others, 2011).
+#' quadrature where it has noise or cut points. The evidence is the product over
+#' rungs of the mean of the likelihood ratio of the next rung (stepping stones;
+#' Xie and others, 2011).
 #'
 #' @param object A fit of [bark()].
 #' @param n_temps Number of steps from the prior to the posterior, at least 1;

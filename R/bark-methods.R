@@ -65,7 +65,7 @@ describe_posterior <- function(x, show) {
       ), "\n", if (is_ordered(x)) cuts_line(x, show))
     } else {
       paste0(
-        if (is.finite(noise_df(x))) "  noise scale:  " else "  noise sd:     ",
+        "  noise ", if (is.finite(noise_df(x))) "scale:  " else "sd:     ",
         show(mean(chains$sigma)), " ", range(chains$sigma),
         "\n"
       )
@@ -202,8 +202,8 @@ coef.kb_bark <- function(object, draw, ...) {
 #'
 #' Of the training responses given the posterior mean of f and of the noise
 #' standard deviation (of Student's noise its scale); in models of classes
-#' given the posterior predictive probabilities. That of each draw is `log_lik` in
-#' [as_draws()][as_draws.kb_bark].
+#' given the posterior predictive probabilities. That of each draw is `log_lik`
+#' in [as_draws()][as_draws.kb_bark].
 #'
 #' @param object A fit of [bark()].
 #' @param ... Not used: unknown arguments are errors.

@@ -39,7 +39,9 @@
 #' Each iteration is a sweep of all moves: births and deaths of kernels, new
 #' places and multiplicities, precisions of the coefficients, scales of all
 #' predictors together, one by one and in pairs, predictors into and out of the
-#' kernel, and the noise. What is born or goes elsewhere gets a coefficient
+#' kernel, and the noise. Student's noise is normal given a weight of each row,
+#' which is drawn too; classes have latent responses, drawn with the
+#' coefficients integrated out, and cut points, moved without them. What is born or goes elsewhere gets a coefficient
 #' whose size the data have a say in; most places are chosen among 200
 #' candidates by what the kernel would be worth there. Steps adapt during the
 #' warmup only. Chains start at draws from the prior with small scales. With
@@ -115,10 +117,10 @@
 #' Bad input is refused with a condition of class `kb_error` and a class of
 #' its own, e.g. `kb_error_argument` (also for families other than these),
 #' `kb_error_missing`, `kb_error_infinite`, `kb_error_outcome` (a response of
-#' the wrong type, or not of two classes where they have no order). An interrupt or a time limit gives a
-#' warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with
-#' the draws so far, which `update()` continues. [noise_improper()] warns with
-#' `kb_warning_improper`.
+#' the wrong type, or not of two classes where they have no order). An interrupt
+#' or a time limit gives a warning (`kb_warning_interrupted`,
+#' `kb_warning_time_limit`) and a fit with the draws so far, which `update()`
+#' continues. [noise_improper()] warns with `kb_warning_improper`.
 #'
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive

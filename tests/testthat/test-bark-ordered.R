@@ -49,7 +49,7 @@ test_that("two ordered classes are a probit model, to the last bit", {
   expect_identical(run("ordered", (signs + 3) / 2), run("probit", signs))
 })
 
-# Exact rejection ---------------------------------------------------------------
+# Exact rejection --------------------------------------------------------------
 
 #' Latent responses and gaps given the classes y, kernels fixed: draws from the
 #' prior that give these classes, their statistics
@@ -72,14 +72,15 @@ ordered_statistics <- function(z, g) {
 test_that("latent responses and cut points are those of exact rejection", {
   # Three rows, classes 1 to 4 with the third empty, kernels fixed. 40
   # independent runs against rejection; null: t scores with at least 39 degrees
-  # of freedom, |t| > 7 has probability 2e-8; 20 scores of 3 cases.
+  # of freedom, |t| > 7 has probability 2e-8; 20 scores of 2 cases (3 in the
+  # extended suite).
   x <- matrix(c(0, 0.8, -1), 3)
   y <- c(1, 4, 2)
   location <- c(0, 2)
   varphi <- c(0.5, 2)
   k <- cbind(1, exp(-0.7 * (x[, 1] - x[2, 1])^2))
   exact <- withr::with_seed(4, {
-    rejected_statistics(k, 1 / varphi, y, 60000)
+    rejected_statistics(k, 1 / varphi, y, 30000)
   })
   mean <- rowMeans(exact)
   se <- apply(exact, 1, stats::sd) / sqrt(ncol(exact))
@@ -87,10 +88,10 @@ test_that("latent responses and cut points are those of exact rejection", {
     c("latent", "cuts"), c("latent_given_coefficients", "latent_scale", "cuts"),
     c("latent", "latent_scale", "cuts")
   )
-  for (case in cases) {
+  for (case in cases[seq_len(2 + ordered_extended)]) {
     means <- vapply(1:40, function(seed) {
       draws <- bark_latent_cpp(
-        ordered_setting(), x, y, location, varphi, log(0.7), case, 500, seed,
+        ordered_setting(), x, y, location, varphi, log(0.7), case, 300, seed,
         "ordered", 4
       )[, -(1:50)]
       rowMeans(apply(draws, 2, function(d) ordered_statistics(d[1:3], d[4:5])))
@@ -114,7 +115,8 @@ test_that("every move leaves the joint law with cut points invariant", {
   for (type in types) {
     for (alpha in c(1, 1.5)) {
       for (move in moves) {
-        pairs <- if (ordered_extended || move %in% own) 30000 else 4000
+        fast <- if (move %in% own) 8000 else 1500
+        pairs <- if (ordered_extended) 40000 else fast
         z <- paired_scores(bark_invariance_cpp(
           ordered_setting(type, alpha), response_x, rep(1, 5), move, 4, pairs,
           1, 7, "ordered", if (alpha == 1) 1 else 0.2, 5
@@ -127,7 +129,7 @@ test_that("every move leaves the joint law with cut points invariant", {
 
 test_that("sweeps leave the joint law invariant, whole and of single moves", {
   # Null: 152 nearly standard normal scores a setting.
-  pairs <- if (ordered_extended) 20000 else 2000
+  pairs <- if (ordered_extended) 20000 else 1500
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   for (single in c(FALSE, TRUE)) {
     z <- paired_scores(bark_geweke_cpp(
@@ -142,7 +144,7 @@ test_that("exchanges of rungs leave the law of both states invariant", {
   # Null: 64 nearly standard normal scores.
   out <- bark_exchange_cpp(
     ordered_setting("select_different"), response_x[1:3, ], "ordered", 0.1,
-    20000, 4, 4
+    8000, 4, 4
   )
   expect_gt(mean(out$before[1, ] != out$after[1, ]), 0.2)
   d <- rbind(out$after, out$after^2) - rbind(out$before, out$before^2)
@@ -205,24 +207,28 @@ ordered_likelihood <- function(y, classes) {
 
 test_that("chains agree with importance sampling from the prior", {
   # Null: t scores with 19 degrees of freedom at worst; |t| > 8 has probability
-  # 2e-7; 6 scores of 6 chains. Classes without rows: the first, one between,
-  # the last.
+  # 2e-7; 6 scores of 2 chains (6 in the extended suite). Classes without rows:
+  # the first, one between, the last.
   cases <- list(
-    list("select_different", 1, c(1, 3), c(1, 3, 2, 3), 3),
-    list("different", 1.5, 1:2, c(3, 5, 3, 2), 5),
+    list("select_different", 1, 1, c(1, 3, 2, 3), 3),
+    list("different", 1.5, 2, c(3, 5, 3, 2), 5),
+    list("select_different", 1, 3, c(1, 3, 2, 3), 3),
+    list("different", 1.5, 1, c(3, 5, 3, 2), 5),
     list("equal", 1, 1, c(2, 2, 1, 2), 4),
     list("select_equal", 1, 1, c(1, 3, 4, 3), 4)
   )
+  if (!ordered_extended) cases <- cases[1:2]
+  n <- if (ordered_extended) 20000 else 5000
   for (case in cases) {
     prior <- ordered_setting(case[[1]], case[[2]], eps = 1)
     x <- response_x[1:4, 1:2]
     at <- matrix(c(0.2, -0.4), 1)
     y <- case[[4]]
     exact <- withr::with_seed(6, response_importance(
-      prior, x, drop(at), 15000, ordered_likelihood(y, case[[5]])
+      prior, x, drop(at), n, ordered_likelihood(y, case[[5]])
     ))
     for (n_temps in case[[3]]) {
-      engine <- response_engine("ordered", x, y, prior, 100, 500, n_temps,
+      engine <- response_engine("ordered", x, y, prior, 100, 300, n_temps,
         classes = case[[5]]
       )
       z <- response_scores(engine, exact, at, function(draws) {
@@ -305,11 +311,11 @@ test_that("the base of the evidence is that over the prior of cut points", {
   }
   withr::local_seed(3)
   for (counts in list(c(2, 1, 3, 2), c(1, 0, 2, 0, 1), c(3, 2, 2, 1, 1, 2))) {
-    p <- replicate(20000, {
+    p <- replicate(5000, {
       cuts <- cut_points(stats::rnorm(length(counts) - 2))
       prod(diff(stats::pnorm(cuts))^counts)
     })
-    score <- (exp(ordered_base(counts)) - mean(p)) / stats::sd(p) * sqrt(20000)
+    score <- (exp(ordered_base(counts)) - mean(p)) / stats::sd(p) * sqrt(5000)
     expect_lt(abs(score), 6, label = toString(counts))
   }
   one <- vapply(1:5, function(k) ordered_base(1 * (1:5 == k)), 0)
@@ -333,7 +339,7 @@ test_that("the lowest rung has the law of cut points without a function", {
   exact <- c(moment(1), moment(2)) / moment(0)
   means <- vapply(1:20, function(index) {
     state <- NULL
-    rowMeans(vapply(1:150, function(i) {
+    rowMeans(vapply(1:80, function(i) {
       handle <- engine_open(engine, index, state)
       engine_advance(engine, handle, if (i == 1) 6 else 2)
       state <<- engine_snapshot(engine, handle)
@@ -361,7 +367,7 @@ test_that("the evidence is that by importance sampling from the prior", {
     0.3, -1.2, 1.1, -0.2, 0.9, 0.1, 0.4, -1, -0.6, 1.3, -0.5, 0.7
   ), 6)
   cases <- list(list("select_equal", 1), list("different", 1.5))
-  for (case in cases) {
+  for (case in cases[seq_len(1 + ordered_extended)]) {
     fit <- suppressWarnings(bark(x, ordered(y, 1:4),
       prior = bark_prior(case[[1]], alpha = case[[2]], eps = 0.5, gamma = 1.5),
       control = mcmc_control(1, 1, 2), scale = FALSE, seed = 1
@@ -369,10 +375,10 @@ test_that("the evidence is that by importance sampling from the prior", {
     prior <- fit$settings$prior
     prior$noise_shape <- prior$noise_rate <- 1
     exact <- withr::with_seed(8, response_importance(
-      prior, x, c(0, 0), 12000, ordered_likelihood(y, 4)
+      prior, x, c(0, 0), 6000, ordered_likelihood(y, 4)
     ))$weight
     z <- evidence(fit,
-      n_temps = 6, warmup = 20, iter = 150, chains = 20, seed = 3
+      n_temps = 5, warmup = 20, iter = 100, chains = 20, seed = 3
     )
     own <- stats::sd(z$replicates) / sqrt(20)
     se <- stats::sd(exact) / mean(exact) / sqrt(length(exact))

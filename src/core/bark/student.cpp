@@ -21,10 +21,17 @@ void row_weights_move(State& state, Rng& rng) {
 
 namespace {
 
+// log(Gamma(a + 1 / 2) / Gamma(a)); by the asymptotic series where the
+// difference would cancel.
+double log_gamma_step(double a) {
+  constexpr double kLarge = 1e4;
+  if (a < kLarge) return std::lgamma(a + 0.5) - std::lgamma(a);
+  return 0.5 * std::log(a) - 1 / (8 * a);
+}
+
 double log_student_density(double x, double df) {
   constexpr double kLogPi = 1.1447298858494001741;
-  return std::lgamma((df + 1) / 2) - std::lgamma(df / 2) -
-         0.5 * (std::log(df) + kLogPi) -
+  return log_gamma_step(df / 2) - 0.5 * (std::log(df) + kLogPi) -
          (df + 1) / 2 * std::log1p(x * x / df);
 }
 
