@@ -41,24 +41,24 @@ bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
     .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
 }
 
-bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1) {
-    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude)
+bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1, classes = 2L) {
+    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude, classes)
 }
 
-bark_exchange_cpp <- function(prior, x, family, t, pairs, seed) {
-    .Call(`_kernelbayes_bark_exchange_cpp`, prior, x, family, t, pairs, seed)
+bark_exchange_cpp <- function(prior, x, family, t, pairs, seed, classes = 2L) {
+    .Call(`_kernelbayes_bark_exchange_cpp`, prior, x, family, t, pairs, seed, classes)
 }
 
-bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed, family = "gaussian", amplitude = 1) {
-    .Call(`_kernelbayes_bark_walk_cpp`, prior, x, y, weights, steps, power, seed, family, amplitude)
+bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed, family = "gaussian", amplitude = 1, classes = 2L) {
+    .Call(`_kernelbayes_bark_walk_cpp`, prior, x, y, weights, steps, power, seed, family, amplitude, classes)
 }
 
 bark_state_cpp <- function(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed, amplitude = 1) {
     .Call(`_kernelbayes_bark_state_cpp`, prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed, amplitude)
 }
 
-bark_latent_cpp <- function(prior, x, y, location, varphi, log_lambda, names, sweeps, seed) {
-    .Call(`_kernelbayes_bark_latent_cpp`, prior, x, y, location, varphi, log_lambda, names, sweeps, seed)
+bark_latent_cpp <- function(prior, x, y, location, varphi, log_lambda, names, sweeps, seed, family = "probit", classes = 2L, amplitude = 1) {
+    .Call(`_kernelbayes_bark_latent_cpp`, prior, x, y, location, varphi, log_lambda, names, sweeps, seed, family, classes, amplitude)
 }
 
 bark_places_cpp <- function(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed) {
@@ -73,8 +73,8 @@ bark_moves_cpp <- function() {
     .Call(`_kernelbayes_bark_moves_cpp`)
 }
 
-bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gaussian", single = FALSE) {
-    .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single)
+bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gaussian", single = FALSE, classes = 2L) {
+    .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single, classes)
 }
 
 permuted_trace_cpp <- function(a, b, permutations) {
@@ -283,6 +283,14 @@ normal_excess_cpp <- function(a, n, seed) {
 
 log_normal_cdf_cpp <- function(x) {
     .Call(`_kernelbayes_log_normal_cdf_cpp`, x)
+}
+
+normal_between_cpp <- function(mean, sd, lower, upper, n, seed) {
+    .Call(`_kernelbayes_normal_between_cpp`, mean, sd, lower, upper, n, seed)
+}
+
+log_normal_between_cpp <- function(from, to) {
+    .Call(`_kernelbayes_log_normal_between_cpp`, from, to)
 }
 
 resampling_schemes_cpp <- function() {

@@ -8,8 +8,9 @@ fit_engine.kb_bark <- function(fit) {
       config = c(
         list(
           prior = settings$prior, seed = fit$seed,
-          prior_only = settings$prior_only, family = settings$family
+          prior_only = settings$prior_only, family = bark_response(fit)
         ),
+        if (is_ordered(fit)) list(classes = nlevels(fit$data$y)),
         fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
@@ -18,6 +19,12 @@ fit_engine.kb_bark <- function(fit) {
     ),
     class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
   )
+}
+
+#' What the sampler calls the response's law
+#' @noRd
+bark_response <- function(fit) {
+  if (is.finite(noise_df(fit))) "student" else fit$settings$family
 }
 
 #' @noRd

@@ -15,6 +15,7 @@ head_draws.kb_bark <- function(fit, run, n) {
     log_lambda = n * p, noise = n, log_likelihood = n, variance = slots,
     beta = slots, factor = sum(m * (m + 1) / 2), z = slots
   )
+  if (is_ordered(fit)) sizes[["cuts"]] <- n * length(cut_names(fit))
   run$draws[names(sizes)] <- Map(
     function(v, n) v[seq_len(n)], run$draws[names(sizes)], sizes
   )
@@ -42,8 +43,11 @@ chain_matrices.kb_bark <- function(fit) {
     }),
     log_lik = column(function(d) d$log_likelihood) - units
   )
-  # The noise of a probit model is known.
-  if (is_probit(fit)) out[c("J", "log_lik")] else out
+  # The noise of a latent response is known.
+  if (!has_classes(fit)) {
+    return(out)
+  }
+  c(out[c("J", "log_lik")], if (is_ordered(fit)) cut_chains(draws, fit))
 }
 
 #' The number of predictors in the kernel in each draw
@@ -63,9 +67,11 @@ bark_scales <- function(fit, pool = bark_pool(fit)) {
 #' @noRd
 bark_parameters <- function(fit) {
   chains <- chain_matrices(fit)
-  out <- data.frame(lapply(chains[names(chains) != "log_lik"], as.vector))
+  parameters <- setdiff(names(chains), c("log_lik", cut_names(fit)))
+  out <- data.frame(lapply(chains[parameters], as.vector))
   if (bark_selects(fit$settings$prior$type)) {
     out$d <- bark_n_included(fit, bark_pool(fit))
   }
+  if (is_ordered(fit)) out <- cbind(out, bark_cuts(fit, bark_pool(fit)))
   out
 }

@@ -10,11 +10,14 @@
 #' neighbours exchange their states. With y the response and \eqn{\theta}{theta}
 #' all parameters but the coefficients, which are integrated out exactly, the
 #' rungs of a Gaussian model are \eqn{p(\theta) p(y | \theta)^t}{p(theta) p(y |
-#' theta)^t}. In a probit model the prior variances of the coefficients are
-#' multiplied by t: each rung is a model of the latent responses, where powers
-#' of their likelihood would be none. The lowest rung is t = 0, from which draws
-#' are independent. The evidence is the product over rungs of the mean of the
-#' likelihood ratio of the next rung (stepping stones; Xie and others, 2011).
+#' theta)^t}. In a model of classes, or of Student's noise, the prior variances
+#' of the coefficients are multiplied by t: each rung is a model of the
+#' responses, latent or given row weights, where powers of their likelihood
+#' would be none. The lowest rung is t = 0, where f is 0 and the kernels are
+#' drawn from their prior; the density of the response there is computed by
+#' quadrature where it has noise or cut points. The evidence is the product over
+#' rungs of the mean of the likelihood ratio of the next rung (stepping stones;
+#' Xie and others, 2011).
 #'
 #' @param object A fit of [bark()].
 #' @param n_temps Number of steps from the prior to the posterior, at least 1;
@@ -35,7 +38,8 @@
 #' * `replicates`: the estimate of each ladder alone.
 #' * `path`: data frame with one line a step: `from` and `to` (values of t),
 #'   `log_ratio` (their sum is the log evidence of the response in the units of
-#'   the model, or less that of n coins in a probit model) and `swapped`
+#'   the model, less that of the response where f is 0 if that is the lowest
+#'   rung: of n coins in a probit model) and `swapped`
 #'   (the fraction of sweeps in which the rung below exchanged its state with
 #'   the next; at best 1/2, and `NA` for the last step).
 #' * `note`: `NULL`, or a warning that the ladders differ by more than `mc_se`
@@ -73,16 +77,18 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
   )
 }
 
-#' What the ratios leave out: of a Gaussian model the units of y, of a probit
-#' model the probability of the classes at the lowest rung, where f is 0
+#' What the ratios leave out: the units of y, and the density of the response
+#' at a lowest rung where f is 0
 #' @noRd
 log_base <- function(fit, engine) {
-  unit <- if (engine$config$family == "probit") {
-    2
-  } else {
-    fit$settings$scaling$y_scale
-  }
-  -length(engine$y) * log(unit)
+  n <- length(engine$y)
+  units <- -n * log(fit$settings$scaling$y_scale)
+  switch(engine$config$family,
+    gaussian = units,
+    student = units + student_base(engine),
+    probit = -n * log(2),
+    ordered = ordered_base(tabulate(engine$y, engine$config$classes))
+  )
 }
 
 #' @noRd

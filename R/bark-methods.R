@@ -3,7 +3,8 @@
 #' @export
 print.kb_bark <- function(x, digits = 3, ...) {
   cat(
-    "Bayesian additive regression kernels", if (is_probit(x)) ", probit",
+    "Bayesian additive regression kernels", if (has_classes(x)) ", probit",
+    if (is_ordered(x)) " of ordered classes",
     if (x$settings$prior_only) ", PRIOR ONLY", "\n",
     sep = ""
   )
@@ -40,7 +41,8 @@ describe_bark <- function(x, show) {
     "  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
     show(prior$gamma), ", eps ", show(prior$eps), ":\n                ",
     show(prior$nu), " kernels expected, squared discrepancy ",
-    show(prior$discrepancy), "\n"
+    show(prior$discrepancy), "\n",
+    student_line(prior, "  noise:        ", "\n")
   )
 }
 
@@ -56,14 +58,15 @@ describe_posterior <- function(x, show) {
   paste0(
     "  kernels:      ", show(mean(chains$J)), " on average ", range(chains$J),
     ", at ", show(mean(bark_pool(x)$m)), " centres\n",
-    if (is_probit(x)) {
+    if (has_classes(x)) {
       paste0("  classes:      ", paste0(
         names(counts), " (", as.vector(counts), ")",
         collapse = ", "
-      ), "\n")
+      ), "\n", if (is_ordered(x)) cuts_line(x, show))
     } else {
       paste0(
-        "  noise sd:     ", show(mean(chains$sigma)), " ", range(chains$sigma),
+        "  noise ", if (is.finite(noise_df(x))) "scale:  " else "sd:     ",
+        show(mean(chains$sigma)), " ", range(chains$sigma),
         "\n"
       )
     },
@@ -143,12 +146,13 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #'
 #' @param object A fit of [bark()].
 #' @param ... Not used.
-#' @return A number in units of the response: that of a row of weight 1. In a
-#'   probit model the latent response has standard deviation 1.
+#' @return A number in units of the response: that of a row of weight 1. Of
+#'   Student's noise it is the scale. In a model of classes the latent response
+#'   has standard deviation 1.
 #' @export
 sigma.kb_bark <- function(object, ...) {
   check_no_dots(...)
-  if (is_probit(object)) 1 else mean(chain_matrices(object)$sigma)
+  if (has_classes(object)) 1 else mean(chain_matrices(object)$sigma)
 }
 
 #' Coefficients of a draw
@@ -160,7 +164,7 @@ sigma.kb_bark <- function(object, ...) {
 #' @param draw Number of the draw, counted chain by chain as in
 #'   [as_draws()][as_draws.kb_bark], which has the scales of the same draw.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Named vector in units of the response (of f in probit models):
+#' @return Named vector in units of the response (of f in models of classes):
 #'   `(Intercept)` and, for each training row that is a centre in this draw,
 #'   its number. f is the intercept plus the sum of coefficients times kernel.
 #' @section Errors: Without `draw`, `kb_error_not_defined`.
@@ -197,28 +201,30 @@ coef.kb_bark <- function(object, draw, ...) {
 #' Log likelihood at the posterior mean
 #'
 #' Of the training responses given the posterior mean of f and of the noise
-#' standard deviation; in probit models given the posterior predictive
-#' probabilities. That of each draw is `log_lik` in
-#' [as_draws()][as_draws.kb_bark].
+#' standard deviation (of Student's noise its scale); in models of classes
+#' given the posterior predictive probabilities. That of each draw is `log_lik`
+#' in [as_draws()][as_draws.kb_bark].
 #'
 #' @param object A fit of [bark()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `logLik`; `df` is the posterior mean number of
-#'   coefficients and scales, plus one for the noise of a gaussian model.
+#'   coefficients and scales, plus one for the noise of a gaussian model, plus
+#'   the number of free cut points.
 #' @export
 logLik.kb_bark <- function(object, ...) {
   check_no_dots(...)
-  density <- if (is_probit(object)) {
+  density <- if (has_classes(object)) {
     stats::predict(object, type = "log_score")
   } else {
-    stats::dnorm(stats::residuals(object), 0,
-      stats::sigma(object) / sqrt(bark_weights(object)),
-      log = TRUE
+    log_noise_density(
+      stats::residuals(object),
+      stats::sigma(object) / sqrt(bark_weights(object)), noise_df(object)
     )
   }
   pool <- bark_pool(object)
   structure(sum(density),
-    df = mean(pool$m) + mean(bark_n_scales(object, pool)) + !is_probit(object),
+    df = mean(pool$m) + mean(bark_n_scales(object, pool)) +
+      !has_classes(object) + max(length(cut_names(object)) - 1, 0),
     nobs = object$time, class = "logLik"
   )
 }
@@ -236,12 +242,16 @@ bark_n_scales <- function(fit, pool) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return A vector, one number a training row: the response less the
 #'   posterior mean of f; in probit models 0 or 1 (the second level) less the
-#'   probability of the second level. `fitted()` is
+#'   probability of the second level, of ordered classes 1 less the probability
+#'   of the row's class. `fitted()` is
 #'   [`predict(object)`][predict.kb_bark]: means of f, or classes.
 #' @export
 residuals.kb_bark <- function(object, ...) {
   check_no_dots(...)
   y <- training_response(object)
+  if (is_ordered(object)) {
+    return(class_residuals(y, stats::predict(object, type = "prob")))
+  }
   if (is_probit(object)) y <- as.integer(y) - 1
   unname(y - stats::predict(object, type = "response"))
 }
@@ -250,9 +260,11 @@ residuals.kb_bark <- function(object, ...) {
 #' @export
 residuals.kb_srvm <- residuals.kb_bark
 
-#' Draws of 0 and 1 as classes; numbers as they are
+#' Draws of 0 and 1, or of the numbers of ordered classes, as classes; other
+#' numbers as they are
 #' @noRd
 as_classes <- function(fit, draws) {
+  if (is_ordered(fit)) draws[] <- lapply(draws, ordered_class, fit)
   if (is_probit(fit)) {
     levels <- fit$mould$levels
     draws[] <- lapply(draws, function(v) factor(levels[v + 1], levels))

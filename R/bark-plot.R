@@ -7,12 +7,14 @@
 #'   level with its credible band), the data and, as ticks of that height, the
 #'   probability of each row to be a centre; with several predictors observed
 #'   against fitted responses with prediction intervals (the probabilities of
-#'   the rows in increasing order with credible intervals).
+#'   the rows in increasing order with credible intervals). Of ordered classes
+#'   the posterior mean of f with its credible band, or of the rows in
+#'   increasing order with credible intervals, and the mean cut points.
 #' * `"importance"`: the scales of the predictors, see [importance()].
 #' * `"k"`: posterior of the number of kernels, and its prior.
 #' * `"centres"`: posterior probability of each row to be a centre.
-#' * `"trace"`: number of kernels and noise standard deviation (in probit models
-#'   log likelihood) at each kept iteration, a line a chain.
+#' * `"trace"`: number of kernels and noise standard deviation (in models of
+#'   classes log likelihood) at each kept iteration, a line a chain.
 #' @param level Probability inside bands and intervals, for `"fit"` and
 #'   `"importance"`.
 #' @param n Number of points of a curve.
@@ -36,7 +38,9 @@ plot.kb_bark <- function(x,
   level <- check_number(level, 0, 1, open = TRUE)
   n <- check_count(n, 2)
   switch(type,
-    fit = if (is_probit(x)) {
+    fit = if (is_ordered(x)) {
+      plot_ordered(x, level, n, ...)
+    } else if (is_probit(x)) {
       plot_classes(x, level, n, ...)
     } else {
       plot_fit(x, level, n, ...)
@@ -53,7 +57,7 @@ plot.kb_bark <- function(x,
 bark_trace_labels <- function(x) {
   c(
     J = "number of kernels",
-    if (is_probit(x)) c(log_lik = "log likelihood") else c(sigma = "noise sd")
+    if (has_classes(x)) c(log_lik = "log likelihood") else c(sigma = "noise sd")
   )
 }
 
@@ -137,4 +141,83 @@ plot_probabilities <- function(x, level, ...) {
     ),
     c(levels, paste0(format(100 * level), "% interval"))
   ))
+}
+
+# Ordered classes --------------------------------------------------------------
+
+#' f and the points between classes
+#' @noRd
+plot_ordered <- function(x, level, n, ...) {
+  if (ncol(x$data$x) == 1) {
+    plot_ordered_curve(x, level, n, ...)
+  } else {
+    plot_ordered_rows(x, level, ...)
+  }
+}
+
+#' @noRd
+plot_ordered_curve <- function(x, level, n, ...) {
+  at <- training_x(x)[, 1]
+  grid <- curve_grid(x, at, n)
+  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
+  bands <- stats::predict(x, points,
+    type = "link", interval = "credible", level = level
+  )
+  cuts <- colMeans(bark_cuts(x, bark_pool(x)))
+  base_plot(list(
+    x = range(grid), y = range(bands, cuts), type = "n",
+    xlab = colnames(x$data$x), ylab = "f"
+  ), ...)
+  draw_band(grid, bands, kb_colour("sky", 0.6))
+  graphics::abline(h = cuts, lty = 2, col = kb_colour("grey"))
+  graphics::lines(grid, bands[, "fit"], lwd = 2, col = kb_colour("blue"))
+  classes <- length(x$mould$levels)
+  y <- as.integer(training_response(x))
+  for (k in unique(y)) {
+    graphics::rug(at[y == k], col = class_colours(classes)[[k]], quiet = TRUE)
+  }
+  key_above(ordered_key(x, level))
+}
+
+#' @noRd
+ordered_key <- function(x, level) {
+  classes <- length(x$mould$levels)
+  c(
+    class_key(x$mould$levels, class_symbols(classes), class_colours(classes),
+      x$mould$outcome_name
+    ),
+    stats::setNames(
+      list(
+        list(lwd = 8, col = kb_colour("sky", 0.6)),
+        list(lty = 2, col = kb_colour("grey"))
+      ),
+      c(paste0(format(100 * level), "% credible"), "cut points")
+    )
+  )
+}
+
+#' The rows by f, coloured by their class
+#' @noRd
+plot_ordered_rows <- function(x, level, ...) {
+  bands <- stats::predict(x,
+    type = "link", interval = "credible", level = level
+  )
+  order <- order(bands[, "fit"])
+  bands <- bands[order, , drop = FALSE]
+  y <- as.integer(training_response(x))[order]
+  classes <- length(x$mould$levels)
+  cuts <- colMeans(bark_cuts(x, bark_pool(x)))
+  at <- seq_along(order)
+  base_plot(list(
+    x = at, y = bands[, "fit"], type = "n", ylim = range(bands, cuts),
+    xlab = "rows, by f", ylab = "f"
+  ), ...)
+  graphics::segments(at, bands[, "lwr"], at, bands[, "upr"],
+    col = kb_colour("sky", 0.5)
+  )
+  graphics::abline(h = cuts, lty = 2, col = kb_colour("grey"))
+  graphics::points(at, bands[, "fit"],
+    pch = class_symbols(classes)[y], cex = 0.7, col = class_colours(classes)[y]
+  )
+  key_above(ordered_key(x, level))
 }

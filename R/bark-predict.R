@@ -6,7 +6,7 @@
 #'   vector otherwise. Missing: the training rows, in the order given. Rows
 #'   with missing values give `NA`.
 #' @param type What to return, see Value; `NULL` is `"response"` for gaussian
-#'   and `"class"` for probit fits.
+#'   fits and `"class"` for classes.
 #' @param interval Adds the limits of an equal-tailed interval: `"credible"`
 #'   for f or for the probability of a class, `"prediction"` for a new numeric
 #'   response. With `"quantile"`, whose quantiles are returned (then
@@ -44,11 +44,25 @@
 #' * `"draws"`: draws of f (not of the probability), S x n.
 #' * `"log_score"`: log probabilities of the classes given.
 #'
+#' For fits of C ordered classes:
+#' * `"class"`: an ordered factor of length n, the most probable class (the
+#'   first of equal ones).
+#' * `"prob"`: posterior predictive probabilities, a matrix n x C with the
+#'   levels as names; with a credible interval an array n x C x 3, whose limits
+#'   are quantiles over draws of f and of the cut points.
+#' * `"link"`: the posterior mean of f, on the scale of the cut points (see
+#'   [`tidy()`][tidy.kb_bark]); with a credible interval a matrix n x 3.
+#' * `"draws"`: draws of f, S x n.
+#' * `"log_score"`: log probabilities of the classes given.
+#'
+#' Classes have no mean: `"response"` is not defined for them.
+#'
 #' Means, quantiles and densities integrate over the coefficients exactly
 #' given the other parameters, which leaves less Monte Carlo error than means
 #' over draws. The probability of the second level is the mean of
 #' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
-#' variances v of f given each draw, and so is not that of the mean of f. Where
+#' variances v of f given each draw, and so is not that of the mean of f; those
+#' of ordered classes follow likewise. Where
 #' the posterior is very skewed a mean can lie outside of its interval.
 #'
 #' @section Errors:
@@ -87,7 +101,9 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   rows <- prediction_rows(
     object, newdata, newy, missing(newdata), type == "log_score", weights
   )
-  if (is_probit(object)) {
+  if (is_ordered(object)) {
+    predict_ordered(object, rows, type, interval, level, ndraws)
+  } else if (is_probit(object)) {
     predict_classes(object, rows, type, interval, level, ndraws)
   } else {
     predict_regression(object, rows, type, interval, level, probs, ndraws)
@@ -97,7 +113,7 @@ predict.kb_bark <- function(object, newdata, type = NULL,
 #' The arguments that a type uses
 #' @noRd
 bark_arguments <- function(fit, type, interval) {
-  noisy <- if (!is_probit(fit)) {
+  noisy <- if (!has_classes(fit)) {
     switch(type,
       response = if (interval == "prediction") "weights",
       quantile = if (interval != "credible") "weights",
@@ -160,3 +176,9 @@ posterior_draws.kb_bark <- function(fit, x, pool,
 
 #' @export
 noise_variance.kb_bark <- function(fit, pool) 1 / pool$noise
+
+#' @export
+noise_df.kb_bark <- function(fit) {
+  df <- fit$settings$prior$df
+  if (is.null(df)) Inf else df
+}

@@ -44,8 +44,11 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   as `noise_gamma()`. `NULL` is `noise_gamma(1.5, rate)`, with the rate at
 #'   which the noise has probability 0.9 of being less than the residuals of
 #'   the linear regression of the response on the predictors (the rule of
-#'   Chipman, George and McCulloch, 2010). Probit models have no such
+#'   Chipman, George and McCulloch, 2010). Models of classes have no such
 #'   parameter.
+#' @param df Degrees of freedom of the noise, which is Student's t with a scale
+#'   \eqn{\sigma} whose square has the prior `noise`: a number above 0, taken as
+#'   known, or `Inf` for normal noise. For numeric responses.
 #'
 #' @details
 #' The expected number of kernels is
@@ -99,7 +102,8 @@ bark_prior <- function(type = c(
                          "select_equal"
                        ), alpha = 1, eps = 0.5, gamma = 10, n_kernels = NULL,
                        discrepancy = NULL, scales = c(1, 1),
-                       selection = c(1, 1), n_signals = NULL, noise = NULL) {
+                       selection = c(1, 1), n_signals = NULL, noise = NULL,
+                       df = Inf) {
   type <- check_choice(type, bark_types)
   alpha <- check_number(alpha, 0, 2, open = TRUE)
   given <- c(gamma = !missing(gamma), eps = !missing(eps))
@@ -123,7 +127,8 @@ bark_prior <- function(type = c(
         type, if (!missing(selection)) selection, n_signals
       ),
       n_signals = check_n_signals(type, n_signals),
-      noise = if (!is.null(noise)) check_noise(noise)
+      noise = if (!is.null(noise)) check_noise(noise),
+      df = check_df(df, FALSE)
     ),
     class = "kb_bark_prior"
   )
@@ -207,7 +212,7 @@ refuse_unused <- function(arg, type, call) {
 #'   of the sum of scales; `a_p`, `b_p` (1 where nothing is selected);
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
 #'   `noise_precision` (NA otherwise); `improper`, where there is neither a
-#'   draw from the prior nor an evidence.
+#'   draw from the prior nor an evidence; `df` if the noise is Student's.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL, call = rlang::caller_env()) {
@@ -216,6 +221,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
   check_choice(family, c("gaussian", "binomial"), call = call)
   selection <- selection_resolve(prior, ncol(x), call)
   noise <- if (family == "binomial") {
+    refuse_class_df(prior, call)
     noise_probit(prior$noise, call)
   } else {
     noise_resolve(prior$noise, x, y, weights)
@@ -230,7 +236,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
       A = prior$scales[[1]], B = prior$scales[[2]],
       a_p = selection[[1]], b_p = selection[[2]]
     ),
-    noise
+    noise, if (is_student_prior(prior)) prior["df"]
   )
 }
 
@@ -278,7 +284,7 @@ print.kb_bark_prior <- function(x, ...) {
       "noise_gamma(1.5, rate), P(sd < residual sd of lm) = 0.9"
     } else {
       format(x$noise)
-    }, "\n",
+    }, "\n", student_line(x, "  law of the noise: ", "\n"),
     sep = ""
   )
   invisible(x)

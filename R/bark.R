@@ -14,9 +14,16 @@
 #'
 #' @section The model:
 #' `family = gaussian()`: \eqn{y_i \sim N(f(x_i), \sigma^2 / w_i)}{y_i ~
-#' N(f(x_i), sigma^2 / w_i)} with `weights` w. `family = binomial("probit")`:
-#' the response is the second of two classes with probability
-#' \eqn{\Phi(f(x_i))}{Phi(f(x_i))}.
+#' N(f(x_i), sigma^2 / w_i)} with `weights` w; with `bark_prior(df = )` the
+#' noise is Student's t with that many degrees of freedom and the scale
+#' \eqn{\sigma / \sqrt{w_i}}{sigma / sqrt(w_i)}, and outliers move f little.
+#' `family = binomial("probit")`: the response is the second of two classes
+#' with probability \eqn{\Phi(f(x_i))}{Phi(f(x_i))}. `family = "ordered"`: the
+#' response is at most the k-th of C ordered classes with probability
+#' \eqn{\Phi(c_k - f(x_i))}{Phi(c_k - f(x_i))}; of the cut points
+#' \eqn{c_1 < \ldots < c_{C - 1}}{c_1 < ... < c_(C - 1)} the first is 0, and the
+#' logarithms of the gaps between them have independent standard normal priors.
+#' Classes without rows are allowed: the prior speaks for them.
 #'
 #' The centres \eqn{\chi_j} are rows of the data or the intercept (K = 1), each
 #' equally likely; a row may be chosen several times. J is a Poisson variable,
@@ -32,7 +39,9 @@
 #' Each iteration is a sweep of all moves: births and deaths of kernels, new
 #' places and multiplicities, precisions of the coefficients, scales of all
 #' predictors together, one by one and in pairs, predictors into and out of the
-#' kernel, and the noise. What is born or goes elsewhere gets a coefficient
+#' kernel, and the noise. Student's noise is normal given a weight of each row,
+#' which is drawn too; classes have latent responses, drawn with the
+#' coefficients integrated out, and cut points, moved without them. What is born or goes elsewhere gets a coefficient
 #' whose size the data have a say in; most places are chosen among 200
 #' candidates by what the kernel would be worth there. Steps adapt during the
 #' warmup only. Chains start at draws from the prior with small scales. With
@@ -58,14 +67,18 @@
 #' @param x A numeric matrix (rows are points), a data frame, a numeric vector
 #'   (one column) or, as `formula`, a formula. Factors become indicators, one
 #'   column a level.
-#' @param y Response, one value a row of `x`: a numeric vector, or two classes
-#'   as a factor, character or logical vector.
+#' @param y Response, one value a row of `x`: a numeric vector, two classes as
+#'   a factor, character or logical vector, or more of them as an ordered
+#'   factor.
 #' @param formula,data A formula such as `y ~ .` and the data frame it is
 #'   evaluated in.
 #' @param family `gaussian()` or `binomial("probit")`, or their names
-#'   `"gaussian"` and `"probit"`. `NULL`: gaussian for a numeric response,
-#'   probit for classes. The second level of the factor (`TRUE`, the last
-#'   string) is the one whose probability is modelled.
+#'   `"gaussian"` and `"probit"`, or `"ordered"` for a factor whose levels are
+#'   in order. `NULL`: gaussian for a numeric response, ordered for an ordered
+#'   factor of three levels or more (all its levels, whether or not they have
+#'   rows), probit for other classes. Two ordered levels are a probit model. In
+#'   it the second level of the factor (`TRUE`, the last string) is the one
+#'   whose probability is modelled.
 #' @param prior Prior, see [bark_prior()].
 #' @param control Settings of the sampler, see [mcmc_control()]; the defaults
 #'   here are its own but for `warmup`, `iter` and `thin`.
@@ -102,12 +115,12 @@
 #'
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of
-#' its own, e.g. `kb_error_argument` (also for families other than the two),
+#' its own, e.g. `kb_error_argument` (also for families other than these),
 #' `kb_error_missing`, `kb_error_infinite`, `kb_error_outcome` (a response of
-#' the wrong type, or not of two classes). An interrupt or a time limit gives a
-#' warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with
-#' the draws so far, which `update()` continues. [noise_improper()] warns with
-#' `kb_warning_improper`.
+#' the wrong type, or not of two classes where they have no order). An interrupt
+#' or a time limit gives a warning (`kb_warning_interrupted`,
+#' `kb_warning_time_limit`) and a fit with the draws so far, which `update()`
+#' continues. [noise_improper()] warns with `kb_warning_improper`.
 #'
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
@@ -142,8 +155,8 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  family <- check_family(family)
-  mould <- mould_formula(formula, data, na_action, family_outcome(family),
+  family <- check_family(family, "ordered")
+  mould <- mould_formula(formula, data, na_action, bark_outcome(family),
     weights = rlang::enquo(weights)
   )
   bark_fit(mould, prior, control, scale, prior_only, seed, progress,
@@ -161,8 +174,8 @@ bark.matrix <- function(x, y, family = NULL, prior = bark_prior(),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  family <- check_family(family)
-  mould <- mould_xy(x, y, na_action, family_outcome(family), weights = weights)
+  family <- check_family(family, "ordered")
+  mould <- mould_xy(x, y, na_action, bark_outcome(family), weights = weights)
   bark_fit(mould, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
   )
@@ -179,6 +192,12 @@ bark.numeric <- bark.matrix
 #' @rdname bark
 #' @export
 bark.logical <- bark.matrix
+
+#' The kinds of response that a family models
+#' @noRd
+bark_outcome <- function(family) {
+  if (is.null(family)) "any" else family_outcome(family)
+}
 
 #' From a mould to a fit; arguments as in `bark()`
 #' @noRd
@@ -210,8 +229,9 @@ bark_settings <- function(mould, prior, scale, prior_only, call) {
   scale <- check_flag(scale, call = call)
   prior_only <- check_flag(prior_only, call = call)
   classes <- mould$outcome == "factor"
+  ordered <- is.ordered(mould$y)
   if (classes) {
-    check_two_classes(mould$y, mould$outcome_name, call)
+    if (!ordered) check_two_classes(mould$y, mould$outcome_name, call)
     refuse_class_weights(mould$weights, call)
   } else if (!scale) {
     warn_offset(mould$y, call)
@@ -221,7 +241,7 @@ bark_settings <- function(mould, prior, scale, prior_only, call) {
   }
   scaling <- scaling_learn(mould$x, mould$y, scale)
   list(
-    family = if (classes) "probit" else "gaussian",
+    family = if (ordered) "ordered" else if (classes) "probit" else "gaussian",
     prior = bark_prior_resolve(
       prior, scaling_x(scaling, mould$x), scaling_y(scaling, mould$y),
       if (classes) "binomial" else "gaussian", mould$weights,
@@ -244,7 +264,7 @@ refuse_improper_draws <- function(call) {
 refuse_class_weights <- function(weights, call) {
   if (!is.null(weights)) {
     kb_abort(c(
-      "{.arg weights} must be NULL in a probit model.",
+      "{.arg weights} must be NULL in a model of classes.",
       x = "The response is a factor.",
       i = "Weights divide the variance of the noise, which classes do not have."
     ), "argument", argument = "weights", call = call)

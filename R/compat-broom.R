@@ -172,15 +172,19 @@ augment_response <- function(x, new) {
 #'   of gaussian fits) or `"credible"` (for f or the probability, the default of
 #'   probit fits and the only one they have).
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits), `J`
-#'   (number of kernels) and, for priors that select, `d` (number of predictors
-#'   in the kernel), with `estimate` (posterior mean), `std.error` (posterior
+#' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; of
+#'   Student's noise its scale), `J` (number of kernels), for priors that select
+#'   `d` (number of predictors in the kernel), and of ordered classes the cut
+#'   points `cut[low|high]` between neighbouring levels, the first of which is
+#'   0, with `estimate` (posterior mean), `std.error` (posterior
 #'   sd), `conf.low` and `conf.high`; [importance()] has the predictors.
 #'   `glance()`: one line with `nobs`, `J`, `sigma`, `rhat` (the largest),
 #'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
 #'   `.fitted` (mean of f, or probability of the second level), `.lower`,
 #'   `.upper` (rows of `newdata` have weight 1), in probit fits `.class`, and,
-#'   where the response is known, `.resid` (see [residuals.kb_bark()]).
+#'   where the response is known, `.resid` (see [residuals.kb_bark()]). Of
+#'   ordered classes `.class` and `.prob_<level>` for each class in place of
+#'   `.fitted`, `.lower`, `.upper`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,
@@ -230,6 +234,12 @@ glance.kb_bark <- function(x, ...) {
 augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = NULL, ...) {
   check_no_dots(...)
+  if (is_ordered(x)) {
+    refuse_ordered_bands(!missing(level), interval)
+    return(augment_classes(x, data, newdata, function(...) {
+      stats::predict(x, ..., type = "prob")
+    }))
+  }
   augment_regression(x, data, newdata, level, interval)
 }
 
@@ -291,17 +301,28 @@ glance.kb_kgs <- function(x, ...) {
 augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = TRUE,
                            ...) {
   check_no_dots(...)
-  new <- augment_rows(data, newdata)
+  augment_classes(x, data, newdata, function(...) {
+    stats::predict(x, ..., type = "prob", complement = complement)
+  })
+}
+
+#' Probabilities of more than two classes
+#' @param probability Of new data, or of the training rows.
+#' @noRd
+augment_classes <- function(x, data, newdata, probability,
+                            call = rlang::caller_env()) {
+  new <- augment_rows(data, newdata, call)
   if (is.null(new)) {
     out <- as.data.frame(training_x(x))
     out$.response <- y <- training_response(x)
-    p <- stats::predict(x, type = "prob", complement = complement)
+    p <- probability()
   } else {
-    p <- stats::predict(x, new, type = "prob", complement = complement)
+    p <- probability(new)
     out <- augment_table(x, new)
     y <- augment_response(x, new)
   }
-  out$.class <- most_probable(p, x$mould$levels)
+  best <- most_probable(p, x$mould$levels)
+  out$.class <- if (is_ordered(x)) ordered_class(best, x) else best
   out[paste0(".prob_", x$mould$levels)] <- as.data.frame(p)
   if (!is.null(y)) out$.resid <- class_residuals(y, p)
   out

@@ -76,10 +76,13 @@ srvm_parameters <- function(fit, pool) {
 #' @return A [posterior::draws_df] with the chains and iterations that the draws
 #'   come from and the variables
 #'   * `sigma`: noise standard deviation of a row of weight 1, in units of the
-#'     response (1 in probit models);
+#'     response (of Student's noise its scale; 1 in models of classes);
 #'   * `J`: number of kernels, with their multiplicity;
 #'   * `log_lik`: log likelihood of all responses, in their units, with the
-#'     coefficients integrated out; in probit models given the coefficients;
+#'     coefficients integrated out; in models of classes and of Student's noise
+#'     given the coefficients;
+#'   * `cut[low|high]`: of ordered classes the point between the neighbouring
+#'     levels `low` and `high`; the first is 0;
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.
@@ -102,7 +105,8 @@ as_draws.kb_bark <- function(x, ...) {
     colnames(delta) <- paste0("delta[", index, "]")
     scales <- cbind(scales, delta)
   }
-  sigma <- if (is_probit(x)) 1 + 0 * chains$J else chains$sigma
+  if (is_ordered(x)) scales <- cbind(bark_cuts(x, pool), scales)
+  sigma <- if (has_classes(x)) 1 + 0 * chains$J else chains$sigma
   draws <- data.frame(
     sigma = as.vector(sigma), J = as.vector(chains$J),
     log_lik = as.vector(chains$log_lik), scales, check.names = FALSE

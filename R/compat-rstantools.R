@@ -14,9 +14,11 @@
 #' @param ... Not used: unknown arguments are errors.
 #' @return Matrices S x n: `posterior_epred()` draws of the expected response
 #'   (f, or the probability of the second of two classes), `posterior_predict()`
-#'   draws of new responses (1 for the second class, 0 for the first),
-#'   `log_lik()` log densities or probabilities of the responses given each
-#'   draw. Draws have equal weight; those of chains come chain by chain.
+#'   draws of new responses (1 for the second class, 0 for the first; of C
+#'   ordered classes their number, and `posterior_epred()` is then an array S x
+#'   n x C of their probabilities with the levels as names), `log_lik()` log
+#'   densities or probabilities of the responses given each draw. Draws have
+#'   equal weight; those of chains come chain by chain.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -63,6 +65,9 @@ response_sd <- function(fit, rows, pool, chosen) {
 #' @noRd
 response_draws <- function(fit, rows, pool, chosen) {
   f <- function_draws(fit, rows, pool, chosen)
+  if (is_ordered(fit)) {
+    return(ordered_draws(fit, f, pool, chosen))
+  }
   if (is_probit(fit)) {
     return(matrix(as.integer(f + stats::rnorm(length(f)) > 0), nrow(f)))
   }
@@ -90,6 +95,9 @@ log_noise_density <- function(residual, scale, df) {
 #' @noRd
 response_log_lik <- function(fit, rows, pool, chosen) {
   f <- function_draws(fit, rows, pool, chosen)
+  if (is_ordered(fit)) {
+    return(ordered_log_lik(fit, f, rows$y, pool, chosen))
+  }
   y <- rep(rows$y, each = nrow(f))
   density <- if (is_probit(fit)) {
     stats::pnorm(class_signs(y) * f, log.p = TRUE)
@@ -141,7 +149,18 @@ log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_epred
-posterior_epred.kb_bark <- posterior_epred.kb_srvm
+posterior_epred.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
+                                    ...) {
+  if (!is_ordered(object)) {
+    return(posterior_epred.kb_srvm(object, newdata, ndraws, ...))
+  }
+  check_no_dots(...)
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  f <- function_draws(object, rows, pool, chosen)
+  ordered_epred(object, f, pool, chosen)
+}
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_predict
@@ -173,7 +192,7 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
 
 #' @noRd
 refuse_probit_weights <- function(object, weights, call = rlang::caller_env()) {
-  if (is_probit(object)) refuse_class_weights(weights, call)
+  if (has_classes(object)) refuse_class_weights(weights, call)
 }
 
 # kgs --------------------------------------------------------------------------

@@ -3,10 +3,15 @@
 #' "gaussian", "probit", or NULL where the response decides
 #'
 #' Family objects, the functions that make them, and the two names.
+#' @param more Further names that the engine knows.
 #' @noRd
-check_family <- function(family, call = rlang::caller_env()) {
+check_family <- function(family, more = character(),
+                         call = rlang::caller_env()) {
   if (is.null(family)) {
     return(NULL)
+  }
+  if (rlang::is_string(family, more)) {
+    return(family)
   }
   given <- family
   if (identical(family, "probit")) family <- stats::binomial("probit")
@@ -15,7 +20,10 @@ check_family <- function(family, call = rlang::caller_env()) {
   if (is.function(family)) family <- tryCatch(family(), error = identity)
   if (!inherits(family, "family")) {
     bad_argument(
-      given, "family", "NULL, `gaussian()` or `binomial(\"probit\")`", call
+      given, "family", paste0(
+        "NULL, `gaussian()` or `binomial(\"probit\")`",
+        if (length(more) > 0) paste0(", or \"", more, "\"", collapse = "")
+      ), call
     )
   }
   known <- c(gaussian = "identity", binomial = "probit")
@@ -39,15 +47,25 @@ family_outcome <- function(family) {
   if (is.null(family)) {
     return("either")
   }
-  c(gaussian = "numeric", probit = "factor")[[family]]
+  c(gaussian = "numeric", probit = "factor", ordered = "ordered")[[family]]
 }
 
 #' @noRd
 is_probit <- function(fit) identical(fit$settings$family, "probit")
 
-#' The responses as the model sees them: classes are signs
+#' @noRd
+is_ordered <- function(fit) identical(fit$settings$family, "ordered")
+
+#' @noRd
+has_classes <- function(fit) is_probit(fit) || is_ordered(fit)
+
+#' The responses as the model sees them: two classes are signs, ordered ones
+#' their numbers
 #' @noRd
 response_numbers <- function(fit) {
+  if (is_ordered(fit)) {
+    return(as.double(as.integer(fit$data$y)))
+  }
   if (is_probit(fit)) {
     return(class_signs(fit$data$y))
   }

@@ -1,6 +1,6 @@
 # Responses and weights of the rows: what is accepted, what is stored.
 
-outcome_kinds <- c("numeric", "factor", "either", "matrix")
+outcome_kinds <- c("numeric", "factor", "ordered", "either", "any", "matrix")
 
 # Responses -------------------------------------------------------------------
 
@@ -23,6 +23,8 @@ check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
   }
   fits <- if (outcome == "numeric") {
     is.numeric(y)
+  } else if (outcome == "ordered") {
+    is.factor(y)
   } else {
     is.factor(y) || is.character(y) || is.logical(y)
   }
@@ -34,6 +36,9 @@ check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
     y <- as.double(y)
     refuse_infinite(name_outcome(y, arg), arg, call)
     return(y)
+  }
+  if (outcome == "ordered") {
+    return(factor(y, setdiff(levels(y), NA), ordered = TRUE))
   }
   check_classes(y, levels, arg, call)
 }
@@ -98,11 +103,14 @@ refuse_outcome <- function(y, outcome, arg, call) {
   wanted <- c(
     numeric = "a numeric vector",
     factor = "a factor (or a character or logical vector)",
+    ordered = "a factor, with its levels in their order",
     matrix = "numeric: a vector, or a matrix or data frame of such columns"
   )[[outcome]]
   type <- if (is.atomic(y) && !is.null(dim(y))) paste(" of type", typeof(y))
   hint <- if (outcome == "factor" && is.numeric(y)) {
     "Use {.fun factor} to make classes of numbers."
+  } else if (outcome == "ordered") {
+    "Use {.fun factor} with {.arg levels} and {.code ordered = TRUE}."
   }
   kb_abort(c(
     "The response {.arg {arg}} must be {wanted}.",
@@ -129,13 +137,22 @@ check_classes <- function(y, levels, arg, call) {
   factor(as.character(y), levels = levels)
 }
 
-#' What a response is where the engine takes both kinds
+#' What a response is where the engine takes both kinds, or ordered classes too
+#'
+#' Those are all levels of an ordered factor, if they are more than two.
 #' @noRd
 outcome_kind <- function(y, outcome) {
-  if (outcome != "either") {
+  if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
+  many <- is.factor(y) && length(setdiff(levels(y), NA)) > 2
+  if (outcome == "ordered" && is.factor(y) && !many) {
+    return("factor")
+  }
+  if (!outcome %in% c("either", "any")) {
     return(outcome)
   }
-  if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
+  if (outcome == "any" && is.ordered(y) && many) {
+    return("ordered")
+  }
   if (is.factor(y) || is.character(y) || is.logical(y)) "factor" else "numeric"
 }
 

@@ -13,7 +13,8 @@
 
 #' Mould a formula and a data frame
 #'
-#' @param outcome What the engine models, "numeric" or "factor", or "either":
+#' @param outcome What the engine models, "numeric", "factor" or "ordered",
+#'   "any" of the three, "matrix", or "either":
 #'   the mould then says which it is; or "matrix": numeric columns, in a formula
 #'   `a + b ~ x`.
 #' @param weights NULL, or a quosure that gives the rows' weights from `data`.
@@ -128,9 +129,11 @@ new_mould <- function(x, y, interface, outcome, weights = NULL,
                       outcome_name, outcome_columns = NULL,
                       outcome_terms = NULL, formula = NULL) {
   dimnames(x) <- list(NULL, make.unique(colnames(x)))
-  if (is.factor(y)) {
+  if (is.factor(y) && outcome != "ordered") {
     y <- droplevels(y)
   }
+  # New responses are matched to the levels of the fit.
+  if (outcome == "ordered") outcome <- "factor"
   structure(
     list(
       x = x, y = y, weights = weights, interface = interface,

@@ -130,8 +130,8 @@ noise_probit <- function(noise, call) {
   one <- is.null(noise) || inherits(noise, "kb_fixed") && noise$variance == 1
   if (!one) {
     kb_abort(c(
-      "{.arg noise} of {.arg prior} must be NULL in a probit model, which has
-       no noise parameter.",
+      "{.arg noise} of {.arg prior} must be NULL in a model of classes, which
+       has no noise parameter.",
       x = "It is {.code {format(noise)}}."
     ), "argument", argument = "noise", call = call)
   }

@@ -20,7 +20,7 @@
 #' @param ndraws Number of draws, chosen evenly; `NULL`: all.
 #' @param type In probit models the scale of the mean: `"response"` for the
 #'   probability of the second level or `"link"` for f. In gaussian models
-#'   `"response"`.
+#'   `"response"`, of ordered classes `"link"`.
 #' @param x An object of class `kb_partial_dependence`.
 #' @param ... For `plot()` titles, limits and axes, as in
 #'   [graphics::plot.default()]; otherwise not used: unknown arguments are
@@ -85,7 +85,7 @@ partial_dependence.kb_bark <- function(object, variable, grid = NULL, n = NULL,
 #' @noRd
 partial_label <- function(fit, type) {
   name <- fit$mould$outcome_name
-  if (!is_probit(fit)) {
+  if (!has_classes(fit)) {
     return(paste("mean", name))
   }
   if (type == "link") {
@@ -178,6 +178,11 @@ check_variables_known <- function(fit, variable, call = rlang::caller_env()) {
 #' @noRd
 check_partial_type <- function(fit, type, call = rlang::caller_env()) {
   types <- c("response", "link")
+  if (is_ordered(fit)) {
+    return(if (identical(type, types)) "link" else {
+      check_choice(type, "link", call = call)
+    })
+  }
   if (is_probit(fit) || identical(type, types)) {
     return(check_choice(type, types, call = call))
   }

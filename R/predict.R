@@ -34,7 +34,9 @@ noise_df.default <- function(fit) Inf
 
 #' @noRd
 check_prediction_type <- function(fit, type, call = rlang::caller_env()) {
-  types <- if (is_probit(fit)) {
+  types <- if (is_ordered(fit)) {
+    c("class", "prob", "link", "draws", "log_score")
+  } else if (is_probit(fit)) {
     c("class", "prob", "response", "link", "draws", "log_score")
   } else {
     c("response", "quantile", "draws", "log_score")
@@ -45,7 +47,7 @@ check_prediction_type <- function(fit, type, call = rlang::caller_env()) {
 #' The arguments that a type uses
 #' @noRd
 prediction_arguments <- function(fit, type, interval) {
-  if (is_probit(fit)) {
+  if (has_classes(fit)) {
     # There is no noise whose variance a prediction interval could add.
     banded <- if (interval != "prediction") "interval"
     return(list(
@@ -112,10 +114,7 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
   df <- if (interval == "prediction") noise_df(fit) else Inf
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     if (is.finite(df)) {
-      return(student_quantiles_cpp(
-        moments$mean, moments$variance, noise_variance(fit, pool),
-        pool$weights, df, probs
-      ))
+      return(student_quantiles(fit, moments, pool, df, probs, weights[rows]))
     }
     mixture_quantiles_cpp(
       moments$mean,
@@ -127,6 +126,26 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
   unscale_mean(fit$settings$scaling, out)
 }
 
+#' The same of rows of the model with Student's noise: in units in which the
+#' noise of each has the scale of weight 1
+#' @noRd
+student_quantiles <- function(fit, moments, pool, df, probs, weights = NULL) {
+  root <- if (is.null(weights)) 1 else sqrt(weights)
+  student_quantiles_cpp(
+    root * moments$mean, root^2 * moments$variance, noise_variance(fit, pool),
+    pool$weights, df, probs
+  ) / root
+}
+
+#' @noRd
+student_log_density <- function(fit, moments, pool, df, y, weights = NULL) {
+  root <- if (is.null(weights)) 1 else sqrt(weights)
+  student_log_density_cpp(
+    root * moments$mean, root^2 * moments$variance, noise_variance(fit, pool),
+    pool$weights, df, root * y
+  ) + log(root)
+}
+
 #' Log predictive density of responses, in their own units
 #' @noRd
 regression_log_score <- function(fit, x, y, pool, weights = NULL) {
@@ -135,9 +154,8 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   df <- noise_df(fit)
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     if (is.finite(df)) {
-      return(student_log_density_cpp(
-        moments$mean, moments$variance, noise_variance(fit, pool),
-        pool$weights, df, y[rows]
+      return(student_log_density(fit, moments, pool, df, y[rows],
+        weights[rows]
       ))
     }
     mixture_log_density_cpp(

@@ -130,8 +130,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_invariance_cpp
-Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude);
-RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
+Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude, int classes);
+RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP, SEXP classesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -144,13 +144,14 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
     Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude));
+    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude, classes));
     return rcpp_result_gen;
 END_RCPP
 }
 // bark_exchange_cpp
-Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, std::string family, double t, int pairs, int seed);
-RcppExport SEXP _kernelbayes_bark_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP familySEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP) {
+Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, std::string family, double t, int pairs, int seed, int classes);
+RcppExport SEXP _kernelbayes_bark_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP familySEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP classesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -159,13 +160,14 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type t(tSEXP);
     Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_exchange_cpp(prior, x, family, t, pairs, seed));
+    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_exchange_cpp(prior, x, family, t, pairs, seed, classes));
     return rcpp_result_gen;
 END_RCPP
 }
 // bark_walk_cpp
-Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed, std::string family, double amplitude);
-RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
+Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed, std::string family, double amplitude, int classes);
+RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP, SEXP classesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -177,7 +179,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
     Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_walk_cpp(prior, x, y, weights, steps, power, seed, family, amplitude));
+    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_walk_cpp(prior, x, y, weights, steps, power, seed, family, amplitude, classes));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -204,8 +207,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_latent_cpp
-Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<std::string> names, int sweeps, int seed);
-RcppExport SEXP _kernelbayes_bark_latent_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP namesSEXP, SEXP sweepsSEXP, SEXP seedSEXP) {
+Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<std::string> names, int sweeps, int seed, std::string family, int classes, double amplitude);
+RcppExport SEXP _kernelbayes_bark_latent_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP namesSEXP, SEXP sweepsSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP classesSEXP, SEXP amplitudeSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -217,7 +220,10 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::vector<std::string> >::type names(namesSEXP);
     Rcpp::traits::input_parameter< int >::type sweeps(sweepsSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_latent_cpp(prior, x, y, location, varphi, log_lambda, names, sweeps, seed));
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_latent_cpp(prior, x, y, location, varphi, log_lambda, names, sweeps, seed, family, classes, amplitude));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -267,8 +273,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // bark_geweke_cpp
-Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed, std::string family, bool single);
-RcppExport SEXP _kernelbayes_bark_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP singleSEXP) {
+Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed, std::string family, bool single, int classes);
+RcppExport SEXP _kernelbayes_bark_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP singleSEXP, SEXP classesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
@@ -279,7 +285,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
     Rcpp::traits::input_parameter< bool >::type single(singleSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_geweke_cpp(prior, x, weights, turns, pairs, seed, family, single));
+    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_geweke_cpp(prior, x, weights, turns, pairs, seed, family, single, classes));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -904,6 +911,32 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// normal_between_cpp
+std::vector<double> normal_between_cpp(double mean, double sd, double lower, double upper, int n, int seed);
+RcppExport SEXP _kernelbayes_normal_between_cpp(SEXP meanSEXP, SEXP sdSEXP, SEXP lowerSEXP, SEXP upperSEXP, SEXP nSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
+    Rcpp::traits::input_parameter< double >::type lower(lowerSEXP);
+    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(normal_between_cpp(mean, sd, lower, upper, n, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// log_normal_between_cpp
+std::vector<double> log_normal_between_cpp(const std::vector<double>& from, const std::vector<double>& to);
+RcppExport SEXP _kernelbayes_log_normal_between_cpp(SEXP fromSEXP, SEXP toSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type to(toSEXP);
+    rcpp_result_gen = Rcpp::wrap(log_normal_between_cpp(from, to));
+    return rcpp_result_gen;
+END_RCPP
+}
 // resampling_schemes_cpp
 std::vector<std::string> resampling_schemes_cpp();
 RcppExport SEXP _kernelbayes_resampling_schemes_cpp() {
@@ -1082,15 +1115,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_snapshot_cpp, 1},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
-    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 10},
-    {"_kernelbayes_bark_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_exchange_cpp, 6},
-    {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 9},
+    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 11},
+    {"_kernelbayes_bark_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_exchange_cpp, 7},
+    {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 10},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 13},
-    {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 9},
+    {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 12},
     {"_kernelbayes_bark_places_cpp", (DL_FUNC) &_kernelbayes_bark_places_cpp, 10},
     {"_kernelbayes_bark_candidates_cpp", (DL_FUNC) &_kernelbayes_bark_candidates_cpp, 8},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
-    {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 8},
+    {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 9},
     {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
@@ -1143,6 +1176,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_rng_draws_cpp", (DL_FUNC) &_kernelbayes_rng_draws_cpp, 5},
     {"_kernelbayes_normal_excess_cpp", (DL_FUNC) &_kernelbayes_normal_excess_cpp, 3},
     {"_kernelbayes_log_normal_cdf_cpp", (DL_FUNC) &_kernelbayes_log_normal_cdf_cpp, 1},
+    {"_kernelbayes_normal_between_cpp", (DL_FUNC) &_kernelbayes_normal_between_cpp, 6},
+    {"_kernelbayes_log_normal_between_cpp", (DL_FUNC) &_kernelbayes_log_normal_between_cpp, 2},
     {"_kernelbayes_resampling_schemes_cpp", (DL_FUNC) &_kernelbayes_resampling_schemes_cpp, 0},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},

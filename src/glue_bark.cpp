@@ -34,7 +34,7 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
     each.push_back(static_cast<int>(slot.varphi.size()));
     varphi.insert(varphi.end(), slot.varphi.begin(), slot.varphi.end());
   }
-  return Rcpp::List::create(
+  Rcpp::List out = Rcpp::List::create(
       _["location"] = location, _["copies"] = copies, _["each"] = each,
       _["varphi"] = varphi, _["log_lambda"] = state.log_lambda,
       _["included"] =
@@ -44,6 +44,15 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["exponents"] = state.exponents, _["gram"] = state.gram,
       _["covariance"] = state.covariance, _["product"] = state.product,
       _["mean"] = state.mean);
+  if (state.row_weights.size() > 0) out["row_weights"] = state.row_weights;
+  if (!state.log_gaps.empty()) out["log_gaps"] = state.log_gaps;
+  return out;
+}
+
+// Where a list has it: else it is empty.
+template <typename T>
+void get_if_there(const Rcpp::List& list, const char* name, T& out) {
+  if (list.containsElementNamed(name)) out = Rcpp::as<T>(list[name]);
 }
 
 bark::State::Saved saved_from_r(const Rcpp::List& list) {
@@ -68,6 +77,8 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
   out.product = Rcpp::as<Eigen::VectorXd>(list["product"]);
   out.mean = Rcpp::as<Eigen::VectorXd>(list["mean"]);
   out.latent = Rcpp::as<Eigen::VectorXd>(list["latent"]);
+  get_if_there(list, "row_weights", out.row_weights);
+  get_if_there(list, "log_gaps", out.log_gaps);
   return out;
 }
 
@@ -86,20 +97,40 @@ std::vector<bark::State::Saved> bark_r::states_from_r(const Rcpp::List& list) {
   return out;
 }
 
-// Of all scales, of the noise, of the magnitude, of each predictor.
+namespace {
+
+Rcpp::List steps_list(const std::vector<bark::Steps::One>& steps) {
+  std::vector<double> log_length;
+  std::vector<int> times;
+  for (const auto& one : steps) {
+    log_length.push_back(one.log_length);
+    times.push_back(one.times);
+  }
+  return Rcpp::List::create(_["log_length"] = log_length, _["times"] = times);
+}
+
+std::vector<bark::Steps::One> steps_of(const Rcpp::List& list) {
+  const auto log_length = get<double>(list, "log_length");
+  const auto times = get<int>(list, "times");
+  std::vector<bark::Steps::One> out;
+  for (std::size_t i = 0; i < log_length.size(); ++i) {
+    out.push_back({log_length[i], times.at(i)});
+  }
+  return out;
+}
+
+}  // namespace
+
+// Of all scales, of the noise, of the magnitude, of each predictor; those of
+// cut points apart, where there are any.
 Rcpp::List bark_r::steps_to_r(const std::vector<bark::Steps>& steps) {
   Rcpp::List out;
   for (const auto& step : steps) {
     std::vector<bark::Steps::One> all{step.all, step.noise, step.magnitude};
     all.insert(all.end(), step.scales.begin(), step.scales.end());
-    std::vector<double> log_length;
-    std::vector<int> times;
-    for (const auto& one : all) {
-      log_length.push_back(one.log_length);
-      times.push_back(one.times);
-    }
-    out.push_back(
-        Rcpp::List::create(_["log_length"] = log_length, _["times"] = times));
+    Rcpp::List one = steps_list(all);
+    if (!step.cuts.empty()) one["cuts"] = steps_list(step.cuts);
+    out.push_back(one);
   }
   return out;
 }
@@ -107,15 +138,13 @@ Rcpp::List bark_r::steps_to_r(const std::vector<bark::Steps>& steps) {
 std::vector<bark::Steps> bark_r::steps_from_r(const Rcpp::List& list) {
   std::vector<bark::Steps> out;
   for (const Rcpp::List step : list) {
-    const auto log_length = get<double>(step, "log_length");
-    const auto times = get<int>(step, "times");
+    const std::vector<bark::Steps::One> all = steps_of(step);
     bark::Steps one;
-    one.all = {log_length.at(0), times.at(0)};
-    one.noise = {log_length.at(1), times.at(1)};
-    one.magnitude = {log_length.at(2), times.at(2)};
-    for (std::size_t i = 3; i < log_length.size(); ++i) {
-      one.scales.push_back({log_length[i], times.at(i)});
-    }
+    one.all = all.at(0);
+    one.noise = all.at(1);
+    one.magnitude = all.at(2);
+    one.scales.assign(all.begin() + 3, all.end());
+    if (step.containsElementNamed("cuts")) one.cuts = steps_of(step["cuts"]);
     out.push_back(std::move(one));
   }
   return out;
@@ -124,17 +153,19 @@ std::vector<bark::Steps> bark_r::steps_from_r(const Rcpp::List& list) {
 namespace {
 
 Rcpp::List draws_to_r(const bark::Draws& draws) {
-  return Rcpp::List::create(
+  Rcpp::List out = Rcpp::List::create(
       _["m"] = draws.m, _["location"] = draws.location,
       _["copies"] = draws.copies, _["included"] = draws.included,
       _["log_lambda"] = draws.log_lambda, _["noise"] = draws.noise,
       _["log_likelihood"] = draws.log_likelihood,
       _["variance"] = draws.variance, _["beta"] = draws.beta,
       _["factor"] = draws.factor, _["z"] = draws.z);
+  if (!draws.cuts.empty()) out["cuts"] = draws.cuts;
+  return out;
 }
 
 bark::Draws draws_from_r(const Rcpp::List& list) {
-  return {get<int>(list, "m"),
+  bark::Draws out{get<int>(list, "m"),
           get<int>(list, "location"),
           get<int>(list, "copies"),
           get<int>(list, "included"),
@@ -144,7 +175,10 @@ bark::Draws draws_from_r(const Rcpp::List& list) {
           get<double>(list, "variance"),
           get<double>(list, "beta"),
           get<double>(list, "factor"),
-          get<double>(list, "z")};
+          get<double>(list, "z"),
+          {}};
+  get_if_there(list, "cuts", out.cuts);
+  return out;
 }
 
 bark::Chain& chain_of(SEXP pointer) {
@@ -174,7 +208,7 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                    Rcpp::Nullable<Rcpp::List> state) {
   auto chain = std::make_unique<bark::Chain>(
       bark_r::prior(config["prior"]), chain_settings(config),
-      bark::Data{x, y, weights, bark_r::family(config["family"])});
+      bark_r::data(config, x, y, weights));
   if (state.isNotNull()) chain->restore(chain_from_r(Rcpp::List(state.get())));
   return Rcpp::XPtr<bark::Chain>(chain.release());
 }
@@ -192,14 +226,18 @@ void bark_close_cpp(SEXP handle) { Rcpp::XPtr<bark::Chain>(handle).release(); }
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_snapshot_cpp(SEXP handle) {
   const bark::Chain::Saved saved = chain_of(handle).save();
+  // The moves of cut points only where there are any.
+  const bool cuts = !saved.states.front().log_gaps.empty();
+  const int kinds = cuts ? bark::kMoveKinds : bark::kCuts;
   Rcpp::CharacterVector names;
-  for (int kind = 0; kind < bark::kMoveKinds; ++kind) {
+  for (int kind = 0; kind < kinds; ++kind) {
     names.push_back(bark::move_name(kind));
   }
-  Rcpp::NumericVector tried(saved.counts.tried.begin(),
-                            saved.counts.tried.end());
-  Rcpp::NumericVector accepted(saved.counts.accepted.begin(),
-                               saved.counts.accepted.end());
+  const auto& counts = saved.counts;
+  Rcpp::NumericVector tried(counts.tried.begin(),
+                            counts.tried.begin() + kinds);
+  Rcpp::NumericVector accepted(counts.accepted.begin(),
+                               counts.accepted.begin() + kinds);
   tried.names() = names;
   accepted.names() = names;
   return Rcpp::List::create(

@@ -47,7 +47,7 @@ SEXP bark_ladder_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                           Rcpp::Nullable<Rcpp::List> state) {
   auto ladder = std::make_unique<bark::Ladder>(
       bark_r::prior(config["prior"]), ladder_settings(config),
-      bark::Data{x, y, weights, bark_r::family(config["family"])});
+      bark_r::data(config, x, y, weights));
   if (state.isNotNull()) {
     ladder->restore(ladder_from_r(Rcpp::List(state.get())));
   }

@@ -63,6 +63,12 @@ const std::map<std::string, Move>& moves() {
        [](State& s, double, Rng& r) {
          bark::latent_given_coefficients(s, r);
        }},
+      {"row_weights",
+       [](State& s, double, Rng& r) { bark::row_weights_move(s, r); }},
+      {"cuts",
+       [](State& s, double, Rng& r) {
+         bark::cuts_move(s, std::vector<double>(s.log_gaps().size(), 0.7), r);
+       }},
       {"none", [](State&, double, Rng&) {}}};
   return all;
 }
@@ -71,6 +77,11 @@ const std::map<std::string, Move>& moves() {
 double squash(double x) { return x / (1 + std::abs(x)); }
 
 constexpr int kStatistics = 14;
+
+// Of all states, and of those of these data.
+int statistics_of(const bark::Data& data) {
+  return kStatistics + 2 * (data.student() || data.classes > 2);
+}
 
 void statistics(const State& state, double* out) {
   double varphi = 0, at_intercept = 0;
@@ -95,13 +106,44 @@ void statistics(const State& state, double* out) {
       squash(state.log_likelihood()), squash(state.response()[0]),
       squash(state.response()[1]),
       squash(std::log(state.response().squaredNorm()))};
-  std::copy(values, values + kStatistics, out);
+  out = std::copy(values, values + kStatistics, out);
+  if (state.data().student()) {
+    *out++ = squash(std::log(state.row_weights()[0]));
+    *out++ = squash(state.row_weights().sum());
+  } else if (state.data().classes > 2) {
+    *out++ = state.log_gaps().front();
+    *out++ = squash(state.log_gaps().back() - state.response()[0]);
+  }
+}
+
+// All that is drawn but y.
+void draw_theta(State& state, Rng& rng) {
+  bark::draw_prior(state, rng);
+  bark::draw_prior_cuts(state, rng);
+  if (!state.data().student()) return;
+  Eigen::VectorXd weights(state.data().n());
+  const double shape = state.prior().df / 2;
+  for (double& value : weights) value = rng.gamma(shape) / shape;
+  state.set_row_weights(std::move(weights));
 }
 
 // The response, latent or not, from sqrt(w) f.
 Eigen::VectorXd with_noise(const State& state, Eigen::VectorXd fit, Rng& rng) {
   for (double& value : fit) value += rng.normal() / std::sqrt(state.noise());
+  if (state.data().student()) {
+    fit.array() /= state.row_weights().array().sqrt();
+  }
   return fit.array() / state.data().weights.array().sqrt();
+}
+
+// y of the classes in which latent responses are.
+Eigen::VectorXd classes_of(const State& state, const Eigen::VectorXd& z) {
+  if (!state.data().ordered()) return z.cwiseSign();
+  return z.unaryExpr([&state](double value) {
+    int level = 1;
+    while (value > state.cuts()[level]) ++level;
+    return double(level);
+  });
 }
 
 // The response given all else, coefficients from their prior.
@@ -132,8 +174,10 @@ Eigen::VectorXd simulate_again(const State& state, Rng& rng) {
 // The state with other data, which are those of a response.
 State seeing(const State& state, bark::Data& data,
              const Eigen::VectorXd& response) {
-  data.y = data.probit() ? response.cwiseSign() : response;
+  data.y = data.latent() ? classes_of(state, response) : response;
   State out(data, state.prior());
+  if (data.latent()) out.set_log_gaps(state.log_gaps());
+  if (data.student()) out.set_row_weights(state.row_weights());
   out.set_amplitude(state.amplitude());
   out.assign(slots_of(state), state.log_lambda(), state.included(),
              state.noise());
@@ -152,17 +196,17 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                std::string move, int repeats, int pairs,
                                double power, int seed,
                                std::string family = "gaussian",
-                               double amplitude = 1) {
+                               double amplitude = 1, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
   const Move& apply = moves().at(move);
   const bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
-                        bark_r::family(family)};
-  Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
+                        bark_r::family(family), classes};
+  Eigen::MatrixXd before(statistics_of(data), pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     State theta(data, setting);
     theta.set_amplitude(amplitude);
-    bark::draw_prior(theta, rng);
+    draw_theta(theta, rng);
     bark::Data own = data;
     State state = seeing(theta, own, simulate(theta, rng));
     statistics(state, before.col(pair).data());
@@ -175,36 +219,39 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
 
 // Pairs of states at the rungs 1 and t of the same data, exchanged once: the
 // statistics of both before and after, a column a pair. Of a probit model,
-// whose data are few, the second is drawn until its classes are those of the
-// first; of a Gaussian one t is 0, where it is a draw from the prior.
+// or ordered model, whose data are few, the second is drawn until its classes
+// are those of the first; of a Gaussian one t is 0, where it is a draw from the
+// prior.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                              std::string family, double t, int pairs,
-                             int seed) {
+                             int seed, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data data{x, Eigen::VectorXd::Ones(x.rows()),
-                  Eigen::VectorXd::Ones(x.rows()), bark_r::family(family)};
+                  Eigen::VectorXd::Ones(x.rows()), bark_r::family(family),
+                  classes};
   const bark::Rung top = bark::Rung::at(1, data.family),
                    low = bark::Rung::at(t, data.family);
-  Eigen::MatrixXd before(2 * kStatistics, pairs), after(before);
+  const int each = statistics_of(data);
+  Eigen::MatrixXd before(2 * each, pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     State one(data, setting), other(data, setting);
-    bark::draw_prior(one, rng);
+    draw_theta(one, rng);
     const Eigen::VectorXd response = simulate(one, rng);
     one.set_response(response);
     other.set_amplitude(low.amplitude);
     Eigen::VectorXd second = response;
     do {
-      bark::draw_prior(other, rng);
-      if (data.probit()) second = simulate(other, rng);
-    } while (second.cwiseSign() != response.cwiseSign());
+      draw_theta(other, rng);
+      if (data.latent()) second = simulate(other, rng);
+    } while (classes_of(other, second) != classes_of(one, response));
     other.set_response(second);
     statistics(one, before.col(pair).data());
-    statistics(other, before.col(pair).data() + kStatistics);
+    statistics(other, before.col(pair).data() + each);
     bark::exchange(one, top, other, low, rng);
     statistics(one, after.col(pair).data());
-    statistics(other, after.col(pair).data() + kStatistics);
+    statistics(other, after.col(pair).data() + each);
   }
   return Rcpp::List::create(Rcpp::_["before"] = before,
                             Rcpp::_["after"] = after);
@@ -218,14 +265,14 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                          const Eigen::VectorXd& weights, int steps,
                          double power, int seed,
                          std::string family = "gaussian",
-                         double amplitude = 1) {
+                         double amplitude = 1, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
-  const bark::Data data{x, y, weights, bark_r::family(family)};
+  const bark::Data data{x, y, weights, bark_r::family(family), classes};
   Rng rng(seed);
   State state(data, setting);
   state.set_amplitude(amplitude);
   bark::draw_prior(state, rng);
-  if (data.probit()) bark::draw_latent(state, rng);
+  if (data.latent()) bark::draw_latent(state, rng);
   Rcpp::List out;
   for (int i = 0; i < steps; ++i) {
     for (const auto& move : moves()) {
@@ -235,6 +282,8 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     one["covariance"] = Eigen::MatrixXd(state.covariance());
     one["mean"] = Eigen::VectorXd(state.mean());
     one["response"] = state.response();
+    one["cuts"] = state.cuts();
+    one["row_weights"] = state.row_weights();
     one["at_half"] = state.log_likelihood_at(amplitude / 2);
     out.push_back(one);
   }
@@ -281,8 +330,8 @@ Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
-// Latent responses of a probit model whose slots stay, one copy each: a column
-// a sweep of the moves named, in turn.
+// Latent responses, then the cut points, of classes, whose slots stay, one copy
+// each: a column a sweep of the moves named, in turn.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                 const Eigen::VectorXd& y,
@@ -290,22 +339,27 @@ Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                 std::vector<double> varphi,
                                 std::vector<double> log_lambda,
                                 std::vector<std::string> names, int sweeps,
-                                int seed) {
+                                int seed, std::string family = "probit",
+                                int classes = 2, double amplitude = 1) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data{x, y, Eigen::VectorXd::Ones(x.rows()),
-                        bark::Family::kProbit};
+                        bark_r::family(family), classes};
   std::vector<bark::Slot> slots;
   for (std::size_t j = 0; j < location.size(); ++j) {
     slots.push_back({location[j], 1, {varphi.at(j)}});
   }
   Rng rng(seed);
   State state(data, setting);
+  state.set_amplitude(amplitude);
   state.assign(slots, log_lambda, std::vector<char>(x.cols(), 1), 1);
   bark::draw_latent(state, rng);
-  Eigen::MatrixXd out(data.n(), sweeps);
+  const auto& gaps = state.log_gaps();
+  Eigen::MatrixXd out(data.n() + gaps.size(), sweeps);
   for (int i = 0; i < sweeps; ++i) {
     for (const std::string& name : names) moves().at(name)(state, 1, rng);
-    out.col(i) = state.response();
+    out.col(i).head(data.n()) = state.response();
+    out.col(i).tail(gaps.size()) =
+        Eigen::Map<const Eigen::VectorXd>(gaps.data(), gaps.size());
   }
   return out;
 }
@@ -390,18 +444,18 @@ Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& weights, int turns,
                            int pairs, int seed,
                            std::string family = "gaussian",
-                           bool single = false) {
+                           bool single = false, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
-                         bark_r::family(family)};
-  Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
-  bark::Sweep sweep(setting, empty.p());
+                         bark_r::family(family), classes};
+  Eigen::MatrixXd before(statistics_of(empty), pairs), after(before);
+  bark::Sweep sweep(setting, empty);
   bark::Counts counts;
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     bark::Data data = empty;
     State theta(data, setting);
-    bark::draw_prior(theta, rng);
+    draw_theta(theta, rng);
     State state = seeing(theta, data, simulate(theta, rng));
     statistics(state, before.col(pair).data());
     for (int turn = 0; turn < turns; ++turn) {

@@ -317,6 +317,26 @@ std::vector<double> log_normal_cdf_cpp(std::vector<double> x) {
   return x;
 }
 
+// n draws of a normal variable between two points.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> normal_between_cpp(double mean, double sd, double lower,
+                                       double upper, int n, int seed) {
+  Rng rng(seed);
+  std::vector<double> out(n);
+  for (double& draw : out) draw = normal_between(mean, sd, lower, upper, rng);
+  return out;
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> log_normal_between_cpp(const std::vector<double>& from,
+                                           const std::vector<double>& to) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    out.push_back(log_normal_between(from[i], to.at(i)));
+  }
+  return out;
+}
+
 // [[Rcpp::export(rng = false)]]
 std::vector<std::string> resampling_schemes_cpp() {
   std::vector<std::string> out;

@@ -23,7 +23,9 @@ inline bark::ScaleType scale_type(const std::string& name) {
 
 inline bark::Family family(const std::string& name) {
   if (name == "gaussian") return bark::Family::kGaussian;
+  if (name == "student") return bark::Family::kStudent;
   if (name == "probit") return bark::Family::kProbit;
+  if (name == "ordered") return bark::Family::kOrdered;
   throw std::invalid_argument("no family of the name '" + name + "'");
 }
 
@@ -43,6 +45,15 @@ inline bark::Prior prior(const Rcpp::List& list) {
     out.noise_fixed = list["noise_fixed"];
     if (out.noise_fixed) out.noise_precision = list["noise_precision"];
   }
+  if (list.containsElementNamed("df")) out.df = list["df"];
+  return out;
+}
+
+inline bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
+                       const Eigen::VectorXd& y,
+                       const Eigen::VectorXd& weights) {
+  bark::Data out{x, y, weights, family(config["family"])};
+  if (config.containsElementNamed("classes")) out.classes = config["classes"];
   return out;
 }
 

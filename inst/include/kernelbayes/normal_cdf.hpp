@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 namespace kernelbayes {
@@ -15,6 +16,29 @@ inline double log_normal_cdf(double x) {
   const double s = 1 / (x * x);
   return -0.5 * x * x - std::log(-x) - kHalfLogTwoPi +
          std::log1p(-s * (1 - 3 * s * (1 - 5 * s)));
+}
+
+/// log(Phi(to) - Phi(from)), one of them perhaps infinite, to about 1e-8, and
+/// 1e-13 if the interval has not both ends on one side, near to one another.
+inline double log_normal_between(double from, double to) {
+  if (std::isinf(to)) return log_normal_cdf(-from);
+  if (std::isinf(from)) return log_normal_cdf(to);
+  constexpr double kRootHalf = 0.70710678118654752440;
+  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+  if (from <= 0 && to >= 0) {  // a sum of two positive numbers
+    return std::log(0.5 *
+                    (std::erf(to * kRootHalf) - std::erf(from * kRootHalf)));
+  }
+  const double near = std::min(std::abs(from), std::abs(to));
+  const double far = std::max(std::abs(from), std::abs(to));
+  // So narrow that the density changes little.
+  constexpr double kNarrow = 1e-5;
+  const double width = to - from, middle = near + width / 2;
+  if (width * std::max(middle, 1.0) < kNarrow) {
+    return std::log(width) - 0.5 * middle * middle - kHalfLogTwoPi;
+  }
+  const double most = log_normal_cdf(-near);
+  return most + std::log(-std::expm1(log_normal_cdf(-far) - most));
 }
 
 }  // namespace kernelbayes

@@ -22,12 +22,14 @@ Chain::Chain(const Prior& prior, const ChainSettings& settings, Data data)
     state.set_amplitude(rungs_.back().amplitude);
     if (settings_.prior_only) {
       draw_prior(state, rng_);
+      draw_prior_cuts(state, rng_);
     } else {
       draw_start(state, rng_);
     }
-    t *= data_.probit() ? settings_.amplitude_ratio : settings_.power_ratio;
+    t *= data_.family == Family::kGaussian ? settings_.power_ratio
+                                           : settings_.amplitude_ratio;
   }
-  sweeps_.assign(states_.size(), Sweep(prior_, data_.p()));
+  sweeps_.assign(states_.size(), Sweep(prior_, data_));
   seconds_ = watch.seconds();
 }
 
@@ -77,8 +79,13 @@ void Chain::record() {
   draws_.m.push_back(m);
   draws_.noise.push_back(state.noise());
   draws_.log_likelihood.push_back(
-      data_.probit() ? probit_log_likelihood(data_.y, state.columns() * beta)
-                     : state.log_likelihood());
+      data_.family == Family::kGaussian
+          ? state.log_likelihood()
+          : response_log_likelihood(state, state.columns() * beta));
+  if (data_.ordered()) {
+    draws_.cuts.insert(draws_.cuts.end(), state.cuts().begin() + 1,
+                       state.cuts().end() - 1);
+  }
   const auto& scales = state.log_lambda();
   draws_.log_lambda.insert(draws_.log_lambda.end(), scales.begin(),
                            scales.end());

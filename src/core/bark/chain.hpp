@@ -20,13 +20,15 @@ struct ChainSettings {
 /// Kept draws, one after the other; of each the m slots with a draw of their
 /// coefficients, and the factor L of phi G + diag(1 / v) with z = L^-1 phi
 /// K'Wy, from which the mean and variance of f given all else follow. y is
-/// latent in a probit model, whose phi is 1. log_likelihood is that of the
-/// data: with the coefficients integrated out, or in a probit model, where that
-/// is no closed form, at the draw of the coefficients.
+/// latent in a model of classes, whose phi is 1; W holds Student's row weights,
+/// which are not kept. log_likelihood is that of the data: with the
+/// coefficients integrated out, or, where that is no closed form, of classes
+/// and of Student's noise, at the draw of the coefficients. cuts are the C - 1
+/// finite points between ordered classes.
 struct Draws {
   std::vector<int> m, location, copies, included;
   std::vector<double> log_lambda, noise, log_likelihood;
-  std::vector<double> variance, beta, factor, z;
+  std::vector<double> variance, beta, factor, z, cuts;
 };
 
 /// Metropolis-coupled chains (n_temps = 1: a single one); a resumable state

@@ -23,7 +23,7 @@ Ladder::Ladder(const Prior& prior, const LadderSettings& settings, Data data)
     states_[k].set_amplitude(rungs_[k].amplitude);
     draw_start(states_[k], rng_);
   }
-  sweeps_.assign(states_.size(), Sweep(prior_, data_.p()));
+  sweeps_.assign(states_.size(), Sweep(prior_, data_));
   swapped_.assign(states_.size() - 1, 0);
   seconds_ = watch.seconds();
 }
@@ -32,7 +32,7 @@ void Ladder::advance(int n) {
   const Stopwatch watch;
   Counts counts;
   for (int i = 0; i < n && time_ < total(); ++i) {
-    draw_lowest();
+    sweeps_[0].lowest(states_[0], time_ < settings_.warmup, rng_);
     for (int k = 1; k < steps(); ++k) {
       sweeps_[k].full(states_[k], rungs_[k].power, time_ < settings_.warmup,
                       counts, rng_);
@@ -42,11 +42,6 @@ void Ladder::advance(int n) {
     if (time_ > settings_.warmup) record();
   }
   seconds_ += watch.seconds();
-}
-
-void Ladder::draw_lowest() {
-  draw_prior(states_[0], rng_);
-  if (data_.probit()) draw_latent(states_[0], rng_);
 }
 
 void Ladder::exchange_neighbours() {

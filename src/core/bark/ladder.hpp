@@ -15,8 +15,8 @@ struct LadderSettings {
 
 /// Chains at the rungs below 1, neighbours exchanged, from which the evidence
 /// follows by stepping stones: log Z is the sum over rungs of log E_low[L_high
-/// / L_low]. The rung at 0, where responses tell nothing of the kernels, is
-/// drawn afresh each time. A resumable state machine.
+/// / L_low]. At the rung 0, where responses tell nothing of the kernels, these
+/// are drawn afresh each time. A resumable state machine.
 class Ladder {
  public:
   Ladder(const Prior& prior, const LadderSettings& settings, Data data);
@@ -42,7 +42,6 @@ class Ladder {
 
  private:
   int steps() const { return static_cast<int>(states_.size()); }
-  void draw_lowest();
   void exchange_neighbours();
   void record();
 

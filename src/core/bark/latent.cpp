@@ -7,16 +7,23 @@ namespace bark {
 
 namespace {
 
+double draw_one(const State& state, Eigen::Index i, double mean, double sd,
+                Rng& rng) {
+  const int level = state.data().level(i);
+  return normal_between(mean, sd, state.cuts()[level],
+                        state.cuts()[level + 1], rng);
+}
+
 // Holmes and Held (2006): with H = K Sig K' = U'U, z_i given the others has
 // mean (f_i - h_i z_i) / (1 - h_i) and variance 1 / (1 - h_i), where f = U'q is
-// the fit to z and q = Uz; truncated to the side of y_i. q follows z in O(m).
-void one_by_one(const Eigen::VectorXd& y, const Eigen::MatrixXd& u,
+// the fit to z and q = Uz; truncated to the class of y_i. q follows z in O(m).
+void one_by_one(const State& state, const Eigen::MatrixXd& u,
                 const Eigen::VectorXd& h, Eigen::VectorXd q,
                 Eigen::VectorXd& z, Rng& rng) {
   for (Eigen::Index i = 0; i < z.size(); ++i) {
     const double left = 1 - h[i], from = z[i];
     const double mean = (u.col(i).dot(q) - h[i] * from) / left;
-    z[i] = y[i] * positive_normal(y[i] * mean, 1 / std::sqrt(left), rng);
+    z[i] = draw_one(state, i, mean, 1 / std::sqrt(left), rng);
     q += (z[i] - from) * u.col(i);
   }
 }
@@ -24,8 +31,7 @@ void one_by_one(const Eigen::VectorXd& y, const Eigen::MatrixXd& u,
 }  // namespace
 
 void latent_move(State& state, Rng& rng) {
-  const Data& data = state.data();
-  if (!data.probit()) return;
+  if (!state.data().latent()) return;
   if (state.size() == 0) return draw_latent(state, rng);
   const State::Factor factor = state.factor();
   if (!factor.ok) return;
@@ -39,34 +45,25 @@ void latent_move(State& state, Rng& rng) {
     return latent_given_coefficients(state, rng);
   }
   Eigen::VectorXd z = state.response();
-  one_by_one(data.y, u, h, factor.z, z, rng);
+  one_by_one(state, u, h, factor.z, z, rng);
   state.set_response(std::move(z));
 }
 
 void latent_given_coefficients(State& state, Rng& rng) {
-  const Data& data = state.data();
-  if (!data.probit()) return;
-  Eigen::VectorXd f = Eigen::VectorXd::Zero(data.n());
-  if (state.size() > 0) {
-    const State::Factor factor = state.factor();
-    if (!factor.ok) return;
-    f = state.columns() * State::draw_coefficients(factor, rng);
-  }
-  draw_latent(state, std::move(f), rng);
+  if (!state.data().latent()) return;
+  Eigen::VectorXd f;
+  if (draw_fit(state, f, rng)) draw_latent(state, std::move(f), rng);
 }
 
 void draw_latent(State& state, Eigen::VectorXd f, Rng& rng) {
-  const Eigen::VectorXd& y = state.data().y;
   for (Eigen::Index i = 0; i < f.size(); ++i) {
-    f[i] = y[i] * positive_normal(y[i] * f[i], 1, rng);
+    f[i] = draw_one(state, i, f[i], 1, rng);
   }
   state.set_response(std::move(f));
 }
 
 void draw_latent(State& state, Rng& rng) {
-  Eigen::VectorXd z = state.data().y;
-  for (double& value : z) value *= normal_excess(0, rng);
-  state.set_response(std::move(z));
+  draw_latent(state, Eigen::VectorXd::Zero(state.data().n()), rng);
 }
 
 }  // namespace bark

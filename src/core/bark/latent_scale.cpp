@@ -3,10 +3,12 @@
 namespace kernelbayes {
 namespace bark {
 
-// z *= g leaves the side of every z_i. With the coefficients integrated out g^2
-// ~ Ga(n / 2, Q / 2), Q = z'(I + K V K')^-1 z (Liu and Sabatti, 2000).
+// z *= g and c *= g leave every z_i in its class. With the coefficients
+// integrated out and cut points fixed, g^2 ~ Ga(n / 2, Q / 2), Q = z'(I + K V
+// K')^-1 z (Liu and Sabatti, 2000). The gaps' logarithms move by log g, without
+// a Jacobian: their prior is left to an acceptance.
 void latent_scale_move(State& state, Rng& rng) {
-  if (!state.data().probit()) return;
+  if (!state.data().latent()) return;
   const Eigen::VectorXd& z = state.response();
   // Q is the least |z - K b|^2 + b'V^-1 b: nothing cancels.
   double q = (z - state.columns() * state.mean()).squaredNorm();
@@ -14,6 +16,14 @@ void latent_scale_move(State& state, Rng& rng) {
     q += state.mean()[j] * state.mean()[j] / state.variance(j);
   }
   const double g = std::sqrt(rng.gamma(0.5 * z.size()) / (0.5 * q));
+  std::vector<double> gaps = state.log_gaps();
+  if (!gaps.empty()) {
+    for (double& gap : gaps) gap += std::log(g);
+    const double log_ratio =
+        log_prior_gaps(gaps) - log_prior_gaps(state.log_gaps());
+    if (!accept(log_ratio, rng)) return;
+    state.set_log_gaps(std::move(gaps));
+  }
   state.set_response(g * z);
 }
 

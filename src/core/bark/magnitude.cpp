@@ -5,24 +5,26 @@
 namespace kernelbayes {
 namespace bark {
 
-double probit_log_likelihood(const Eigen::VectorXd& y,
-                             const Eigen::VectorXd& f) {
+double class_log_likelihood(const Data& data, const std::vector<double>& cuts,
+                            const Eigen::VectorXd& f) {
   double sum = 0;
-  for (Eigen::Index i = 0; i < y.size(); ++i) {
-    sum += log_normal_cdf(y[i] * f[i]);
+  for (Eigen::Index i = 0; i < f.size(); ++i) {
+    const int level = data.level(i);
+    sum += log_normal_between(cuts[level] - f[i], cuts[level + 1] - f[i]);
   }
   return sum;
 }
 
 // Classes that are well apart leave the size of f to its prior, but latent
 // responses hold it where it is: they are left out for a while. The density of
-// coefficients given varphi and the Jacobian of both cancel.
+// coefficients given varphi and the Jacobian of both cancel; that of the gaps'
+// logarithms, which move by a number, is 1.
 bool magnitude_move(State& state, double step, Rng& rng) {
-  if (!state.data().probit() || state.size() == 0) return false;
+  if (!state.data().latent() || state.size() == 0) return false;
   const State::Factor factor = state.factor();
   if (!factor.ok) return false;
   const Prior& prior = state.prior();
-  const Eigen::VectorXd& y = state.data().y;
+  const Data& data = state.data();
   const Eigen::VectorXd f =
       state.columns() * State::draw_coefficients(factor, rng);
   double count = 0, sum = 0;
@@ -33,11 +35,17 @@ bool magnitude_move(State& state, double step, Rng& rng) {
     }
   }
   const double move = step * rng.normal();
+  std::vector<double> gaps = state.log_gaps(), cuts = state.cuts();
+  for (double& gap : gaps) gap += move;
+  for (double& cut : cuts) cut *= std::exp(move);
   const double log_ratio =
-      probit_log_likelihood(y, std::exp(move) * f) -
-      probit_log_likelihood(y, f) - prior.alpha * count * move -
-      prior.varphi_rate() * sum * std::expm1(-2 * move);
+      class_log_likelihood(data, cuts, std::exp(move) * f) -
+      class_log_likelihood(data, state.cuts(), f) -
+      prior.alpha * count * move -
+      prior.varphi_rate() * sum * std::expm1(-2 * move) +
+      log_prior_gaps(gaps) - log_prior_gaps(state.log_gaps());
   if (!accept(log_ratio, rng)) return false;
+  state.set_log_gaps(std::move(gaps));
   state.scale_varphi(std::exp(-2 * move));
   draw_latent(state, std::exp(move) * f, rng);
   return true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <kernelbayes/rng.hpp>
+#include <limits>
 #include <vector>
 
 namespace kernelbayes {
@@ -24,6 +25,7 @@ struct Prior {
   double noise_shape = 1.5, noise_rate = 1;  // of the noise precision
   bool noise_fixed = false;
   double noise_precision = 1;                // if it is fixed
+  double df = std::numeric_limits<double>::infinity();  // Student's noise
 
   /// With alpha = 1 the copies at one location have one coefficient.
   bool collapsed() const { return alpha == 1; }
@@ -73,16 +75,27 @@ inline double log_gamma_density(double log_x, double shape, double rate) {
          (shape - 1) * log_x - rate * std::exp(log_x);
 }
 
-/// Gaussian: y = f + noise. Probit: y, -1 or 1, is the sign of a latent
-/// response f + N(0, 1).
-enum class Family { kGaussian, kProbit };
+/// Gaussian: y = f + noise. Student: the noise of each row has a weight of its
+/// own, omega ~ Ga(df / 2, df / 2), part of the state. Probit: y, -1 or 1, is
+/// the sign of a latent response f + N(0, 1). Ordered: y, 1 to C, says between
+/// which of the points -inf < 0 = c_1 < ... < c_(C-1) < inf it lies; the
+/// logarithms of the gaps are N(0, 1).
+enum class Family { kGaussian, kStudent, kProbit, kOrdered };
 
 /// Responses have precision phi times their weight (1 where they are latent).
 struct Data {
   Eigen::MatrixXd x;  // standardised
   Eigen::VectorXd y, weights;
   Family family = Family::kGaussian;
-  bool probit() const { return family == Family::kProbit; }
+  int classes = 2;  // of an ordered response
+  bool student() const { return family == Family::kStudent; }
+  bool ordered() const { return family == Family::kOrdered; }
+  /// Is there a latent response?
+  bool latent() const { return family == Family::kProbit || ordered(); }
+  /// The class of a row, from 0.
+  int level(Eigen::Index i) const {
+    return ordered() ? static_cast<int>(y[i]) - 1 : y[i] > 0;
+  }
   int n() const { return static_cast<int>(x.rows()); }
   int p() const { return static_cast<int>(x.cols()); }
 };

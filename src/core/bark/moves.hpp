@@ -50,9 +50,9 @@ bool noise_move(State& state, double power, double step, Rng& rng);
 /// The noise precision given a draw of the coefficients; only at power 1.
 bool noise_gibbs(State& state, Rng& rng);
 
-/// Probit models only: the latent responses given the kernels, one by one with
-/// the coefficients integrated out; all of them by one factor; and what they
-/// are without kernels, to start from.
+/// Models of classes only: the latent responses given the kernels, one by one
+/// with the coefficients integrated out; all of them, and the cut points, by
+/// one factor; and what they are without kernels, to start from.
 void latent_move(State& state, Rng& rng);
 void latent_scale_move(State& state, Rng& rng);
 void draw_latent(State& state, Rng& rng);
@@ -64,15 +64,36 @@ void draw_latent(State& state, Eigen::VectorXd f, Rng& rng);
 /// responses that all but determine one another.
 void latent_given_coefficients(State& state, Rng& rng);
 
-/// Probit models only, for any amplitude: all coefficients by one factor and
-/// every varphi with them, latent responses drawn afresh.
+/// Models of classes only, for any amplitude: all coefficients and cut points
+/// by one factor and every varphi with them, latent responses drawn afresh.
 bool magnitude_move(State& state, double step, Rng& rng);
 
-/// log p(y | f) of a probit model.
-double probit_log_likelihood(const Eigen::VectorXd& y,
-                             const Eigen::VectorXd& f);
+/// Ordered classes only: the gaps between cut points, one by one, by steps in
+/// their logarithms, and in pairs, latent responses drawn afresh. For each gap:
+/// was its step accepted?
+std::vector<char> cuts_move(State& state, const std::vector<double>& steps,
+                            Rng& rng);
 
-/// All of theta from its prior.
+/// The cut points from their prior, which leaves no latent response; nothing
+/// where there are none.
+void draw_prior_cuts(State& state, Rng& rng);
+double log_prior_gaps(const std::vector<double>& log_gaps);
+
+/// Student's noise only: the row weights given a draw of the coefficients.
+void row_weights_move(State& state, Rng& rng);
+
+/// log p(y | f) given the noise, row weights integrated out, or given the cut
+/// points; of rows of sqrt(w) f.
+double response_log_likelihood(const State& state, const Eigen::VectorXd& fit);
+
+/// log p(y | f) of classes.
+double class_log_likelihood(const Data& data, const std::vector<double>& cuts,
+                            const Eigen::VectorXd& f);
+
+/// sqrt(w) f by a draw of the coefficients; false if it cannot be computed.
+bool draw_fit(const State& state, Eigen::VectorXd& fit, Rng& rng);
+
+/// Kernels, scales and noise from their prior.
 void draw_prior(State& state, Rng& rng);
 
 /// Where chains start.

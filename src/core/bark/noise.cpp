@@ -16,15 +16,21 @@ bool noise_move(State& state, double power, double step, Rng& rng) {
   return true;
 }
 
+bool draw_fit(const State& state, Eigen::VectorXd& fit, Rng& rng) {
+  fit = Eigen::VectorXd::Zero(state.data().n());
+  if (state.size() == 0 || state.amplitude() == 0) return true;
+  const State::Factor factor = state.factor();
+  if (!factor.ok) return false;
+  fit = state.columns() * State::draw_coefficients(factor, rng);
+  return true;
+}
+
 bool noise_gibbs(State& state, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return false;
-  Eigen::VectorXd residual = state.response();
-  if (state.size() > 0) {
-    const State::Factor factor = state.factor();
-    if (!factor.ok) return false;
-    residual -= state.columns() * State::draw_coefficients(factor, rng);
-  }
+  Eigen::VectorXd fit;
+  if (!draw_fit(state, fit, rng)) return false;
+  const Eigen::VectorXd residual = state.response() - fit;
   const double shape = prior.noise_shape + 0.5 * state.data().n();
   const double rate = prior.noise_rate + 0.5 * residual.squaredNorm();
   state.propose_noise(rng.gamma(shape) / rate);

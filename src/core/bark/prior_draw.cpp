@@ -77,7 +77,7 @@ void draw_start(State& state, Rng& rng) {
                 (prior.noise_rate + 0.5 * state.response().squaredNorm());
   state.assign(std::move(slots), std::vector<double>(p, -std::log(double(p))),
                std::vector<char>(p, 1), phi);
-  if (state.data().probit()) draw_latent(state, rng);
+  if (state.data().latent()) draw_latent(state, rng);
 }
 
 }  // namespace bark

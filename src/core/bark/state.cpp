@@ -1,14 +1,31 @@
 #include "state.hpp"
 
+#include <limits>
 #include <stdexcept>
 
 namespace kernelbayes {
 namespace bark {
 
+namespace {
+
+void check_classes(const Data& data) {
+  const auto y = data.y.array();
+  if (data.family == Family::kProbit && (y.abs() != 1).any()) {
+    throw std::invalid_argument("a probit model wants y of -1 and 1");
+  }
+  if (!data.ordered()) return;
+  const bool whole = (y == y.round()).all();
+  if (data.classes < 2 || !whole || (y < 1).any() || (y > data.classes).any()) {
+    throw std::invalid_argument("ordered classes are numbers from 1");
+  }
+}
+
+}  // namespace
+
 State::State(const Data& data, const Prior& prior)
     : data_(&data),
       prior_(&prior),
-      response_(data.probit() ? Eigen::VectorXd::Zero(data.n()) : data.y),
+      response_(data.latent() ? Eigen::VectorXd::Zero(data.n()) : data.y),
       log_weights_(0.5 * data.weights.array().log().sum()),
       at_(data.n() + 1, -1),
       log_lambda_(data.p(), 0.0),
@@ -18,11 +35,15 @@ State::State(const Data& data, const Prior& prior)
     throw std::invalid_argument("x, y and weights differ in length");
   }
   const bool weighted = (data.weights.array() != 1).any();
-  if (data.probit() && (weighted || (data.y.array().abs() != 1).any())) {
-    throw std::invalid_argument(
-        "a probit model wants y of -1 and 1, weights 1");
+  if (data.latent() && weighted) {
+    throw std::invalid_argument("classes want weights 1");
   }
-  if (weighted) {
+  check_classes(data);
+  if (data.latent()) {
+    set_log_gaps(std::vector<double>(data.ordered() ? data.classes - 2 : 0));
+  } else if (data.student()) {
+    weigh(Eigen::VectorXd::Ones(data.n()));
+  } else if (weighted) {
     root_weights_ = data.weights.cwiseSqrt();
     response_.array() *= root_weights_.array();
   }
@@ -165,6 +186,31 @@ void State::set_response(Eigen::VectorXd response) {
   refactor();
 }
 
+void State::weigh(Eigen::VectorXd row_weights) {
+  row_weights_ = std::move(row_weights);
+  root_weights_ = data_->weights.cwiseProduct(row_weights_).cwiseSqrt();
+  log_weights_ = root_weights_.array().log().sum();
+  response_ = data_->y.cwiseProduct(root_weights_);
+  squares_ = response_.squaredNorm();
+}
+
+void State::set_row_weights(Eigen::VectorXd weights) {
+  weigh(std::move(weights));
+  fill_values(exponents_.leftCols(size()), values_.leftCols(size()));
+  sum_up(values_, gram_, product_);
+  refactor();
+}
+
+void State::set_log_gaps(std::vector<double> log_gaps) {
+  log_gaps_ = std::move(log_gaps);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  cuts_ = {-kInfinity, 0};
+  for (const double gap : log_gaps_) {
+    cuts_.push_back(cuts_.back() + std::exp(gap));
+  }
+  cuts_.push_back(kInfinity);
+}
+
 void State::set_amplitude(double amplitude) {
   amplitude_ = amplitude;
   for (int j = 0; j < size(); ++j) {
@@ -226,7 +272,9 @@ State::Saved State::save(bool updates) const {
   out.included = included_;
   out.phi = phi_;
   out.log_likelihood = log_likelihood_;
-  if (data_->probit()) out.latent = response_;
+  if (data_->latent()) out.latent = response_;
+  out.row_weights = row_weights_;
+  out.log_gaps = log_gaps_;
   if (!updates) return out;
   const int m = size();
   out.exponents = exponents_.leftCols(m);
@@ -238,10 +286,12 @@ State::Saved State::save(bool updates) const {
 }
 
 void State::restore(Saved saved) {
-  if (data_->probit()) {
+  if (data_->latent()) {
+    set_log_gaps(std::move(saved.log_gaps));
     response_ = std::move(saved.latent);
     squares_ = response_.squaredNorm();
   }
+  if (data_->student()) weigh(std::move(saved.row_weights));
   assign(std::move(saved.slots), std::move(saved.log_lambda),
          std::move(saved.included), saved.phi);
   log_likelihood_ = saved.log_likelihood;

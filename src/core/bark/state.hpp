@@ -71,9 +71,10 @@ struct ScaleChange {
 /// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
 /// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
 /// posterior covariance and mean of beta. Rows of K and y are held multiplied
-/// by sqrt(w). In a probit model y here is the latent response, part of the
-/// state. The amplitude multiplies all v: rungs of tempered probit models
-/// differ in it.
+/// by sqrt(w), w with Student's noise being the weight given times that of the
+/// state. In a model of classes y here is the latent response, part of the
+/// state. The amplitude multiplies all v: rungs of tempered models of classes
+/// and of Student's noise differ in it.
 class State {
  public:
   State(const Data& data, const Prior& prior);
@@ -100,6 +101,11 @@ class State {
     return values_.leftCols(size());
   }
   const Eigen::VectorXd& response() const { return response_; }
+  /// omega; empty if the noise is not Student's.
+  const Eigen::VectorXd& row_weights() const { return row_weights_; }
+  /// Of classes: -inf, 0, ..., inf, and the logarithms of the gaps after 0.
+  const std::vector<double>& cuts() const { return cuts_; }
+  const std::vector<double>& log_gaps() const { return log_gaps_; }
   Eigen::VectorXd exponents(int j) const { return exponents_.col(j); }
 
   /// log lambda_l of included predictors, and their number.
@@ -141,11 +147,15 @@ class State {
   void set_response(Eigen::VectorXd response);
   void set_amplitude(double amplitude);
   void scale_varphi(double factor);
+  /// omega, and all that follows from it afresh.
+  void set_row_weights(Eigen::VectorXd weights);
+  /// The cut points alone: a latent response must be set that they allow.
+  void set_log_gaps(std::vector<double> log_gaps);
   /// The log likelihood that another amplitude would give, 0 included (an
   /// amplitude at which no coefficient can change).
   double log_likelihood_at(double amplitude) const;
 
-  /// Sets all there is but response and amplitude.
+  /// Sets all there is but response, row weights, cut points and amplitude.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
 
@@ -163,6 +173,8 @@ class State {
     std::vector<char> included;
     double phi = 1, log_likelihood = 0;
     Eigen::VectorXd latent;  // empty where the response is the data's
+    Eigen::VectorXd row_weights;
+    std::vector<double> log_gaps;
     Eigen::MatrixXd exponents, gram, covariance;
     Eigen::VectorXd product, mean;
   };
@@ -190,6 +202,7 @@ class State {
   void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
                    Eigen::Ref<Eigen::MatrixXd> out) const;
   void place(std::vector<Slot> slots);
+  void weigh(Eigen::VectorXd row_weights);
   void include(std::vector<double> log_lambda, std::vector<char> included);
   Eigen::VectorXd deviations() const;
   void shrink(const Change& change);
@@ -212,6 +225,8 @@ class State {
   const Data* data_;
   const Prior* prior_;
   Eigen::VectorXd root_weights_;  // empty if all are 1
+  Eigen::VectorXd row_weights_;
+  std::vector<double> log_gaps_, cuts_;
   Eigen::VectorXd response_;
   double squares_;      // y'Wy
   double log_weights_;  // sum of log w, halved

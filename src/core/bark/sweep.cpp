@@ -12,7 +12,7 @@ const char* move_name(int kind) {
       "birth_death", "relocate", "local",     "gather",    "copies",
       "rescale",     "varphi",   "scale_all", "scale_one", "scale_refresh",
       "scale_pair",  "flip",     "swap",      "noise",     "magnitude",
-      "temperature"};
+      "temperature", "cuts"};
   return names[kind];
 }
 
@@ -34,10 +34,11 @@ bool exchange(State& one, const Rung& at_one, State& other,
   return true;
 }
 
-Sweep::Sweep(const Prior& prior, int p)
+Sweep::Sweep(const Prior& prior, const Data& data)
     : kernels_(static_cast<int>(std::min(std::max(prior.nu, 4.0), 50.0))),
-      scales_(prior.equal() ? 0 : std::min(p, 10)) {
-  steps_.scales.assign(p, {0});
+      scales_(prior.equal() ? 0 : std::min(data.p(), 10)) {
+  steps_.scales.assign(data.p(), {0});
+  if (data.ordered()) steps_.cuts.assign(data.classes - 2, {-1});
 }
 
 void Sweep::full(State& state, double power, bool adapt, Counts& counts,
@@ -48,9 +49,8 @@ void Sweep::full(State& state, double power, bool adapt, Counts& counts,
   gather(state, power, counts, rng);
   scales(state, power, adapt, counts, rng);
   noise(state, power, adapt, counts, rng);
-  if (power != 1) return;
-  noise_gibbs(state, rng);
-  latent(state, adapt, counts, rng);
+  if (power == 1) noise_gibbs(state, rng);
+  response(state, power, adapt, counts, rng);
 }
 
 void Sweep::kernels(State& state, double power, Counts& counts, Rng& rng) {
@@ -109,19 +109,60 @@ void Sweep::scale_one(State& state, double power, bool adapt, Counts& counts,
 
 void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
                   Rng& rng) {
-  if (state.data().probit()) return;
+  if (state.data().latent()) return;
   const bool moved = noise_move(state, power, steps_.noise.length(), rng);
   counts.note(kNoise, moved);
   if (adapt) steps_.noise.adapt(moved);
 }
 
+// What a model of the response has besides f and its noise.
+void Sweep::response(State& state, double power, bool adapt, Counts& counts,
+                     Rng& rng) {
+  if (power == 1) {
+    row_weights_move(state, rng);
+    latent(state, adapt, counts, rng);
+  } else if (power == 0) {
+    draw_prior_cuts(state, rng);
+  }
+}
+
 void Sweep::latent(State& state, bool adapt, Counts& counts, Rng& rng) {
-  if (!state.data().probit()) return;
+  if (!state.data().latent()) return;
   latent_move(state, rng);
   latent_scale_move(state, rng);
   const bool moved = magnitude_move(state, steps_.magnitude.length(), rng);
   counts.note(kMagnitude, moved);
   if (adapt) steps_.magnitude.adapt(moved);
+  cuts(state, adapt, counts, rng);
+}
+
+void Sweep::cuts(State& state, bool adapt, Counts& counts, Rng& rng) {
+  std::vector<double> lengths;
+  for (const Steps::One& step : steps_.cuts) lengths.push_back(step.length());
+  const std::vector<char> moved = cuts_move(state, lengths, rng);
+  for (std::size_t k = 0; k < moved.size(); ++k) {
+    counts.note(kCuts, moved[k]);
+    if (adapt) steps_.cuts[k].adapt(moved[k]);
+  }
+}
+
+// Without f, row weights and noise, or cut points, need few turns.
+void Sweep::lowest(State& state, bool adapt, Rng& rng) {
+  constexpr int kTurns = 5;
+  const double phi = state.noise();
+  draw_prior(state, rng);
+  if (state.data().student()) {
+    state.propose_noise(phi);
+    state.accept_proposal();
+    for (int i = 0; i < kTurns; ++i) {
+      row_weights_move(state, rng);
+      noise_gibbs(state, rng);
+    }
+  } else if (state.data().ordered()) {
+    Counts counts;
+    for (int i = 0; i < kTurns; ++i) cuts(state, adapt, counts, rng);
+  }
+  if (state.data().latent()) draw_latent(state, rng);
 }
 
 void Sweep::single(State& state, double power, bool adapt, Counts& counts,
@@ -142,7 +183,7 @@ void Sweep::single(State& state, double power, bool adapt, Counts& counts,
     }
   }
   noise(state, power, adapt, counts, rng);
-  if (power == 1) latent(state, adapt, counts, rng);
+  response(state, power, adapt, counts, rng);
 }
 
 }  // namespace bark

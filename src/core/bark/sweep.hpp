@@ -11,7 +11,7 @@ namespace bark {
 enum MoveKind {
   kBirthDeath, kRelocate, kLocal, kGather, kCopies, kRescale, kVarphi,
   kScaleAll, kScaleOne, kScaleRefresh, kScalePair, kFlip, kSwap, kNoise,
-  kMagnitude, kTemperature, kMoveKinds
+  kMagnitude, kTemperature, kCuts, kMoveKinds
 };
 const char* move_name(int kind);
 
@@ -38,15 +38,17 @@ struct Steps {
   };
   One all{-0.5}, noise{-1}, magnitude{-1};
   std::vector<One> scales;  // of each predictor
+  std::vector<One> cuts;    // of each gap between cut points
 };
 
 /// A place between prior and posterior: the likelihood raised to a power, or,
-/// for latent responses, the amplitude of the function lowered, which leaves a
-/// normalised model of the responses.
+/// for latent responses and row weights, the amplitude of the function lowered,
+/// which leaves a normalised model of the responses: they are drawn at all
+/// rungs as at the first.
 struct Rung {
   double power = 1, amplitude = 1;
   static Rung at(double t, Family family) {
-    return family == Family::kProbit ? Rung{1, t} : Rung{t, 1};
+    return family == Family::kGaussian ? Rung{t, 1} : Rung{1, t};
   }
 };
 
@@ -62,7 +64,7 @@ bool exchange(State& one, const Rung& at_one, State& other,
 /// invariant does not.
 class Sweep {
  public:
-  Sweep(const Prior& prior, int p);
+  Sweep(const Prior& prior, const Data& data);
 
   /// Every move, several times those that cost little. Starts with a refresh.
   void full(State& state, double power, bool adapt, Counts& counts, Rng& rng);
@@ -71,6 +73,10 @@ class Sweep {
   /// (with selection also a flip).
   void single(State& state, double power, bool adapt, Counts& counts,
               Rng& rng);
+
+  /// A state at rung 0, where the response tells nothing of the kernels: they
+  /// are drawn from the prior, and the rest goes on from what it was.
+  void lowest(State& state, bool adapt, Rng& rng);
 
   const Steps& steps() const { return steps_; }
   void set_steps(Steps steps) { steps_ = std::move(steps); }
@@ -89,6 +95,9 @@ class Sweep {
   void noise(State& state, double power, bool adapt, Counts& counts,
              Rng& rng);
   void latent(State& state, bool adapt, Counts& counts, Rng& rng);
+  void cuts(State& state, bool adapt, Counts& counts, Rng& rng);
+  void response(State& state, double power, bool adapt, Counts& counts,
+                Rng& rng);
 
   int kernels_;  // about as many as are expected
   int scales_;   // moves of one scale

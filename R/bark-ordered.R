@@ -1,0 +1,255 @@
+# Ordered classes in bark fits: cut points, probabilities, the base of the
+# evidence. The class of a row is that of its latent response f + N(0, 1) among
+# the cut points.
+
+#' An ordered factor from numbers or names of levels
+#' @noRd
+ordered_class <- function(class, fit) {
+  levels <- fit$mould$levels
+  if (is.numeric(class)) class <- levels[class]
+  factor(class, levels, ordered = TRUE)
+}
+
+# Cut points -------------------------------------------------------------------
+
+#' Of the C - 1 cut points; nothing where there are none
+#' @noRd
+cut_names <- function(fit) {
+  if (!is_ordered(fit)) {
+    return(character())
+  }
+  levels <- fit$mould$levels
+  paste0("cut[", levels[-length(levels)], "|", levels[-1], "]")
+}
+
+#' Draws of the cut points, S x (C - 1)
+#' @noRd
+bark_cuts <- function(fit, pool) {
+  names <- cut_names(fit)
+  matrix(pool$cuts, ncol = length(names), byrow = TRUE,
+    dimnames = list(NULL, names)
+  )
+}
+
+#' Those that are free, as `chain_matrices()` has them
+#' @noRd
+cut_chains <- function(draws, fit) {
+  names <- cut_names(fit)
+  out <- lapply(seq_along(names), function(k) {
+    vapply(draws, function(d) {
+      d$cuts[seq(k, length(d$cuts), by = length(names))]
+    }, numeric(length(draws[[1]]$m)))
+  })
+  out <- lapply(out, matrix, ncol = length(draws))
+  stats::setNames(out, names)[-1]
+}
+
+#' @noRd
+cuts_line <- function(x, show) {
+  cuts <- colMeans(bark_cuts(x, bark_pool(x)))
+  line <- toString(paste(
+    substring(names(cuts), 5, nchar(names(cuts)) - 1), vapply(cuts, show, "")
+  ))
+  paste0("  cut points:   ", shorten(line), "\n")
+}
+
+# Probabilities ----------------------------------------------------------------
+
+#' log(Phi(to) - Phi(from)) of vectors, in both tails
+#' @noRd
+log_normal_interval <- function(from, to) {
+  upper <- from > 0
+  a <- ifelse(upper, -to, from)
+  b <- ifelse(upper, -from, to)
+  most <- stats::pnorm(b, log.p = TRUE)
+  most + log(-expm1(stats::pnorm(a, log.p = TRUE) - most))
+}
+
+#' log probabilities of one class, an element an element of f
+#' @param sd Of the latent response given f, or of f and its noise.
+#' @param cuts Matrix, a row a draw; `draw` says which belongs to an element.
+#' @noRd
+log_class_probability <- function(f, sd, cuts, draw, class) {
+  edge <- cbind(-Inf, cuts, Inf)
+  at <- cbind(as.vector(draw), as.vector(class))
+  above <- at + rep(0:1, each = nrow(at))
+  log_normal_interval(
+    as.vector(edge[at] - f) / sd, as.vector(edge[above] - f) / sd
+  )
+}
+
+#' Posterior predictive probabilities, n x C
+#' @noRd
+ordered_probability <- function(fit, x, pool) {
+  cuts <- bark_cuts(fit, pool)
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    sd <- sqrt(1 + moments$variance)
+    draw <- col(sd)
+    p <- vapply(seq_len(ncol(cuts) + 1), function(k) {
+      log_p <- log_class_probability(moments$mean, sd, cuts, draw, k)
+      drop(matrix(exp(log_p), length(rows)) %*% pool$weights)
+    }, numeric(length(rows)))
+    matrix(p, length(rows))
+  })
+  out <- do.call(rbind, c(list(matrix(0, 0, ncol(cuts) + 1)), blocks))
+  colnames(out) <- fit$mould$levels
+  out
+}
+
+#' Log predictive probability of the classes y
+#' @noRd
+ordered_log_score <- function(fit, x, y, pool) {
+  cuts <- bark_cuts(fit, pool)
+  y <- as.integer(y)
+  blocks <- in_blocks(fit, x, pool, function(rows, moments) {
+    log_p <- log_class_probability(
+      moments$mean, sqrt(1 + moments$variance), cuts, col(moments$mean),
+      y[rows][row(moments$mean)]
+    )
+    log_p <- matrix(log_p, length(rows))
+    most <- apply(log_p, 1, max)
+    most + log(drop(exp(log_p - most) %*% pool$weights))
+  })
+  as.double(unlist(blocks))
+}
+
+#' Limits of the probabilities: quantiles over draws of f and the cut points
+#' @return Array n x C x 3.
+#' @noRd
+ordered_bands <- function(fit, x, pool, p, level) {
+  f <- posterior_draws(fit, x, pool, seq_along(pool$m))
+  each <- ordered_epred(fit, f, pool, seq_along(pool$m))
+  q <- apply(each, 2:3, stats::quantile, interval_ends(level), names = FALSE)
+  out <- array(c(p, q[1, , ], q[2, , ]), c(dim(p), 3))
+  dimnames(out) <- list(NULL, colnames(p), c("fit", "lwr", "upr"))
+  out
+}
+
+#' What `predict()` gives for ordered classes
+#' @param rows From `prediction_rows()`.
+#' @noRd
+predict_ordered <- function(fit, rows, type, interval, level, ndraws,
+                            call = rlang::caller_env()) {
+  x <- rows$x[rows$complete, , drop = FALSE]
+  pool <- posterior_pool(fit)
+  put <- function(out) spread_rows(out, rows$complete)
+  if (type == "draws") {
+    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+    return(t(put(t(posterior_draws(fit, x, pool, chosen)))))
+  }
+  if (type == "link") {
+    return(put(regression_response(fit, x, interval, level, pool)))
+  }
+  if (type == "log_score") {
+    return(put(ordered_log_score(fit, x, rows$y[rows$complete], pool)))
+  }
+  p <- ordered_probability(fit, x, pool)
+  if (type == "class") {
+    return(put(ordered_class(max.col(p, ties.method = "first"), fit)))
+  }
+  if (interval != "credible") {
+    return(put(p))
+  }
+  bands <- ordered_bands(fit, x, pool, p, level)
+  flat <- put(matrix(bands, nrow(p)))
+  array(flat, c(nrow(flat), dim(bands)[-1]), dimnames(bands))
+}
+
+# Draws ------------------------------------------------------------------------
+
+#' Probabilities given draws of f, S x n x C
+#' @param f S x n, for the draws `chosen`.
+#' @noRd
+ordered_epred <- function(fit, f, pool, chosen) {
+  cuts <- bark_cuts(fit, pool)[chosen, , drop = FALSE]
+  p <- vapply(seq_len(ncol(cuts) + 1), function(k) {
+    exp(log_class_probability(f, 1, cuts, row(f), k))
+  }, numeric(length(f)))
+  array(p, c(dim(f), ncol(cuts) + 1), list(NULL, NULL, fit$mould$levels))
+}
+
+#' Numbers of classes drawn given f, S x n, from R's generator
+#' @noRd
+ordered_draws <- function(fit, f, pool, chosen) {
+  cuts <- bark_cuts(fit, pool)[chosen, , drop = FALSE]
+  z <- f + stats::rnorm(length(f))
+  out <- 1L + 0L * is.na(z)
+  for (k in seq_len(ncol(cuts))) out <- out + (z > cuts[row(z), k])
+  matrix(out, nrow(f))
+}
+
+#' @noRd
+ordered_log_lik <- function(fit, f, y, pool, chosen) {
+  cuts <- bark_cuts(fit, pool)[chosen, , drop = FALSE]
+  log_p <- log_class_probability(f, 1, cuts, row(f), as.integer(y)[col(f)])
+  matrix(log_p, nrow(f))
+}
+
+#' @noRd
+refuse_ordered_bands <- function(level_given, interval,
+                                 call = rlang::caller_env()) {
+  given <- c("level", "interval")[c(level_given, !is.null(interval))]
+  if (length(given) > 0) {
+    kb_abort(c(
+      "{.arg {given}} would have no effect for ordered classes.",
+      i = "{.code predict(type = \"prob\", interval = \"credible\")} has the
+           limits of their probabilities."
+    ), "argument", argument = given[[1]], call = call)
+  }
+}
+
+# Evidence ---------------------------------------------------------------------
+
+#' log of the probability of classes with these counts where f is 0, over the
+#' prior of the cut points
+#'
+#' From the last point down: with L_k(c) the log probability of the classes
+#' after the k-th given c_k = c, L_(k-1)(c) is an integral over the next gap of
+#' exp(n_k log(Phi(c') - Phi(c)) + L_k(c')) at c' = c + gap. Empty classes at
+#' the end leave L = 0.
+#' @noRd
+ordered_base <- function(counts) {
+  last <- max(which(counts > 0))
+  after <- if (last < length(counts)) {
+    function(c) 0 * c
+  } else {
+    function(c) counts[[last]] * upper_log(c)
+  }
+  from <- min(last, length(counts) - 1)
+  for (k in rev(seq_len(from))[-from]) {
+    integral <- before_gap(counts[[k]], after)
+    after <- if (k == 2) integral else tabled(integral, sum(counts[k:last]))
+  }
+  power_log(counts[[1]], log(0.5)) + after(0)
+}
+
+#' L_(k-1) from L_k
+#' @noRd
+before_gap <- function(n, after) {
+  force(after)
+  function(c) {
+    log_integral(function(g) {
+      to <- c + exp(g)
+      stats::dnorm(g, log = TRUE) + after(to) +
+        power_log(n, log_normal_interval(rep(c, length(to)), to))
+    }, c(-30, 12), 801)
+  }
+}
+
+#' @noRd
+upper_log <- function(c) stats::pnorm(c, lower.tail = FALSE, log.p = TRUE)
+
+#' n x, 0 for n = 0 whatever x is
+#' @noRd
+power_log <- function(n, x) if (n == 0) 0 * seq_along(x) else n * x
+
+#' L(c), of n rows beyond c, by a spline in log(1 + c); beyond 15, where it is
+#' below -110 and does not matter, about what Mills' ratio says
+#' @noRd
+tabled <- function(f, n, points = 300, most = 15) {
+  at <- seq(0, log1p(most), length.out = points)
+  smooth <- stats::splinefun(at, vapply(expm1(at), f, 0))
+  function(c) {
+    smooth(log1p(pmin(c, most))) - n * (pmax(c, most)^2 - most^2) / 2
+  }
+}

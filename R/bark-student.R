@@ -1,0 +1,58 @@
+# Student's noise in bark fits. Its sampler is in src/core/bark/student.cpp;
+# predictions find it by noise_df().
+
+#' @noRd
+is_student_prior <- function(prior) {
+  !is.null(prior$df) && is.finite(prior$df)
+}
+
+#' @noRd
+refuse_class_df <- function(prior, call) {
+  if (is_student_prior(prior)) {
+    kb_abort(c(
+      "{.arg df} of {.arg prior} must be Inf where the response is a class.",
+      x = "It is {format(prior$df)}.",
+      i = "The noise of a latent response is normal, with variance 1."
+    ), "argument", argument = "df", call = call)
+  }
+}
+
+#' log of the density of the response where f is 0, the noise integrated out
+#'
+#' Over the logarithm of its precision, where the integrand has one mode.
+#' @noRd
+student_base <- function(engine) {
+  prior <- engine$config$prior
+  log_density <- function(log_phi) {
+    vapply(log_phi, function(l) {
+      sum(log_noise_density(engine$y, exp(-l / 2) / sqrt(engine$weights),
+        prior$df
+      ))
+    }, 0)
+  }
+  if (prior$noise_fixed) {
+    return(log_density(log(prior$noise_precision)))
+  }
+  c <- prior$noise_shape
+  d <- prior$noise_rate
+  log_integral(function(l) {
+    c * log(d) - lgamma(c) + c * l - d * exp(l) + log_density(l)
+  }, c(-600, 600))
+}
+
+#' log of the integral of exp(f) over the real line, f unimodal with its mode
+#' in `range`: trapezoids where f is within 40 of its maximum
+#' @noRd
+log_integral <- function(f, range, points = 2001) {
+  at <- seq(range[[1]], range[[2]], length.out = points)
+  for (pass in 1:3) {
+    value <- f(at)
+    value[is.nan(value)] <- -Inf
+    top <- max(value)
+    if (pass == 3) break
+    shown <- range(which(value >= top - 40))
+    ends <- at[c(max(shown[[1]] - 1, 1), min(shown[[2]] + 1, points))]
+    at <- seq(ends[[1]], ends[[2]], length.out = points)
+  }
+  top + log(sum(exp(value - top))) + log(at[[2]] - at[[1]])
+}
