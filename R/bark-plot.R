@@ -90,14 +90,14 @@ plot_probability_curve <- function(x, level, n, ...) {
   draw_centres(x)
   graphics::points(at, y, pch = 16, cex = 0.7, col = kb_colour("grey", 0.5))
   graphics::lines(grid, p[, "fit"], lwd = 2, col = kb_colour("blue"))
-  key_above(stats::setNames(
+  key_above(utils::head(n = 2 + shows_centres(x), stats::setNames(
     list(
       list(col = kb_colour("blue"), lwd = 2),
       list(col = kb_colour("sky", 0.6), lwd = 8),
       list(col = kb_colour("orange"), lwd = 2)
     ),
     c("probability", paste0(format(100 * level), "% credible"), "P(centre)")
-  ))
+  )))
 }
 
 #' The rows by their probability, coloured by their class

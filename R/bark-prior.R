@@ -46,6 +46,13 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   the linear regression of the response on the predictors (the rule of
 #'   Chipman, George and McCulloch, 2010). Probit models have no such
 #'   parameter.
+#' @param centres Where kernels are: [centre_rows()], at rows of the data or the
+#'   intercept, all equally likely unless it says otherwise, or
+#'   [centre_near_rows()]. `NULL` is `centre_rows()`.
+#' @param own_scales `FALSE`: all kernels have the same scales. `TRUE`: each has
+#'   its own, independent draws of the prior that `type` names, so that a
+#'   kernel may depend on some predictors only and be as wide as it needs to
+#'   be where it is (the paper's outlook).
 #'
 #' @details
 #' The expected number of kernels is
@@ -99,7 +106,8 @@ bark_prior <- function(type = c(
                          "select_equal"
                        ), alpha = 1, eps = 0.5, gamma = 10, n_kernels = NULL,
                        discrepancy = NULL, scales = c(1, 1),
-                       selection = c(1, 1), n_signals = NULL, noise = NULL) {
+                       selection = c(1, 1), n_signals = NULL, noise = NULL,
+                       centres = NULL, own_scales = FALSE) {
   type <- check_choice(type, bark_types)
   alpha <- check_number(alpha, 0, 2, open = TRUE)
   given <- c(gamma = !missing(gamma), eps = !missing(eps))
@@ -123,7 +131,12 @@ bark_prior <- function(type = c(
         type, if (!missing(selection)) selection, n_signals
       ),
       n_signals = check_n_signals(type, n_signals),
-      noise = if (!is.null(noise)) check_noise(noise)
+      noise = if (!is.null(noise)) check_noise(noise),
+      centres = if (!is.null(centres)) {
+        check_class(centres, "kb_centres", "`centre_rows()`")
+        centres
+      },
+      own_scales = check_flag(own_scales)
     ),
     class = "kb_bark_prior"
   )
@@ -207,7 +220,8 @@ refuse_unused <- function(arg, type, call) {
 #'   of the sum of scales; `a_p`, `b_p` (1 where nothing is selected);
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
 #'   `noise_precision` (NA otherwise); `improper`, where there is neither a
-#'   draw from the prior nor an evidence.
+#'   draw from the prior nor an evidence; where it is not the default
+#'   `own_scales` and what `centres_resolve()` gives.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL, call = rlang::caller_env()) {
@@ -230,7 +244,8 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
       A = prior$scales[[1]], B = prior$scales[[2]],
       a_p = selection[[1]], b_p = selection[[2]]
     ),
-    noise
+    noise, centres_resolve(prior$centres, nrow(x), call),
+    if (isTRUE(prior$own_scales)) list(own_scales = TRUE)
   )
 }
 
@@ -274,6 +289,8 @@ print.kb_bark_prior <- function(x, ...) {
     if (bark_selects(x$type)) {
       paste0("  selection: ", format_selection(x), "\n")
     },
+    if (!is.null(x$centres)) paste0("  centres: ", format(x$centres), "\n"),
+    if (isTRUE(x$own_scales)) "  each kernel has scales of its own\n",
     "  noise: ", if (is.null(x$noise)) {
       "noise_gamma(1.5, rate), P(sd < residual sd of lm) = 0.9"
     } else {

@@ -34,7 +34,7 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
     each.push_back(static_cast<int>(slot.varphi.size()));
     varphi.insert(varphi.end(), slot.varphi.begin(), slot.varphi.end());
   }
-  return Rcpp::List::create(
+  Rcpp::List out = Rcpp::List::create(
       _["location"] = location, _["copies"] = copies, _["each"] = each,
       _["varphi"] = varphi, _["log_lambda"] = state.log_lambda,
       _["included"] =
@@ -44,6 +44,8 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["exponents"] = state.exponents, _["gram"] = state.gram,
       _["covariance"] = state.covariance, _["product"] = state.product,
       _["mean"] = state.mean);
+  bark_r::add_shapes(out, state.slots);
+  return out;
 }
 
 bark::State::Saved saved_from_r(const Rcpp::List& list) {
@@ -58,6 +60,7 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
     next += each[j];
   }
   out.log_lambda = get<double>(list, "log_lambda");
+  bark_r::take_shapes(list, out.log_lambda.size(), out.slots);
   const auto included = get<int>(list, "included");
   out.included.assign(included.begin(), included.end());
   out.phi = list["phi"];
@@ -123,14 +126,26 @@ std::vector<bark::Steps> bark_r::steps_from_r(const Rcpp::List& list) {
 
 namespace {
 
-Rcpp::List draws_to_r(const bark::Draws& draws) {
-  return Rcpp::List::create(
+Rcpp::List draws_to_r(const bark::Draws& draws, const bark::Prior& prior) {
+  Rcpp::List out = Rcpp::List::create(
       _["m"] = draws.m, _["location"] = draws.location,
       _["copies"] = draws.copies, _["included"] = draws.included,
       _["log_lambda"] = draws.log_lambda, _["noise"] = draws.noise,
       _["log_likelihood"] = draws.log_likelihood,
       _["variance"] = draws.variance, _["beta"] = draws.beta,
       _["factor"] = draws.factor, _["z"] = draws.z);
+  if (prior.centre_sd > 0) out.push_back(draws.centre, "centre");
+  if (prior.own_scales) {
+    out.push_back(draws.own_log_lambda, "own_log_lambda");
+    out.push_back(draws.own_included, "own_included");
+  }
+  return out;
+}
+
+template <typename T>
+std::vector<T> get_if_any(const Rcpp::List& list, const char* name) {
+  if (!list.containsElementNamed(name)) return {};
+  return get<T>(list, name);
 }
 
 bark::Draws draws_from_r(const Rcpp::List& list) {
@@ -144,7 +159,10 @@ bark::Draws draws_from_r(const Rcpp::List& list) {
           get<double>(list, "variance"),
           get<double>(list, "beta"),
           get<double>(list, "factor"),
-          get<double>(list, "z")};
+          get<double>(list, "z"),
+          get_if_any<double>(list, "centre"),
+          get_if_any<double>(list, "own_log_lambda"),
+          get_if_any<int>(list, "own_included")};
 }
 
 bark::Chain& chain_of(SEXP pointer) {
@@ -191,7 +209,8 @@ void bark_close_cpp(SEXP handle) { Rcpp::XPtr<bark::Chain>(handle).release(); }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_snapshot_cpp(SEXP handle) {
-  const bark::Chain::Saved saved = chain_of(handle).save();
+  const bark::Chain& chain = chain_of(handle);
+  const bark::Chain::Saved saved = chain.save();
   Rcpp::CharacterVector names;
   for (int kind = 0; kind < bark::kMoveKinds; ++kind) {
     names.push_back(bark::move_name(kind));
@@ -203,7 +222,7 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
   tried.names() = names;
   accepted.names() = names;
   return Rcpp::List::create(
-      _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
+      _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws, chain.prior()),
       _["states"] = bark_r::states_to_r(saved.states),
       _["steps"] = bark_r::steps_to_r(saved.steps),
       _["tried"] = tried, _["accepted"] = accepted,

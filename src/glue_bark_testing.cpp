@@ -19,6 +19,7 @@ using Move = std::function<void(State&, double, Rng&)>;
 // Of the locations, or of a part of them, for one slot several times.
 void gather(State& state, int size, double power, Rng& rng) {
   const int m = state.size();
+  if (state.prior().shaped()) size = m + 4;  // others are drawn from the prior
   if (m == 0 || m >= size) return;
   bark::Candidates candidates(state, size, rng);
   for (int i = 0; i < 3; ++i) {
@@ -47,6 +48,8 @@ const std::map<std::string, Move>& moves() {
          }
        }},
       {"scale_refresh", bark::scale_refresh_move},
+      {"scale_any",
+       [](State& s, double t, Rng& r) { bark::scale_any_move(s, t, 1.2, r); }},
       {"gather", [](State& s, double t, Rng& r) { gather(s, 1000, t, r); }},
       {"gather_some",
        [](State& s, double t, Rng& r) { gather(s, s.data().n() / 2, t, r); }},
@@ -72,7 +75,37 @@ double squash(double x) { return x / (1 + std::abs(x)); }
 
 constexpr int kStatistics = 14;
 
+// Of shapes, where the prior has any: sums over the kernels.
+constexpr int kShapeStatistics = 6;
+
+int n_statistics(const bark::Prior& prior) {
+  return kStatistics + (prior.shaped() ? kShapeStatistics : 0);
+}
+
+void shape_statistics(const State& state, double* out) {
+  std::fill(out, out + kShapeStatistics, 0.0);
+  for (int j = 0; j < state.size(); ++j) {
+    const bark::ShapePointer& own = state.slot(j).shape;
+    if (!own) continue;
+    if (!own->centre.empty()) {
+      out[0] += squash(own->centre.front());
+      out[1] += squash(own->centre.back() * own->centre.back());
+    }
+    if (own->included.empty()) continue;
+    double total = 0, d = 0;
+    for (std::size_t l = 0; l < own->included.size(); ++l) {
+      d += own->included[l];
+      total += own->included[l] ? std::exp(own->log_lambda[l]) : 0;
+    }
+    out[2] += d;
+    out[3] += d * d;
+    out[4] += squash(total);
+    if (own->included[0]) out[5] += squash(own->log_lambda[0]);
+  }
+}
+
 void statistics(const State& state, double* out) {
+  if (state.prior().shaped()) shape_statistics(state, out + kStatistics);
   double varphi = 0, at_intercept = 0;
   for (int j = 0; j < state.size(); ++j) {
     const bark::Slot& slot = state.slot(j);
@@ -157,7 +190,7 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const Move& apply = moves().at(move);
   const bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
                         bark_r::family(family)};
-  Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
+  Eigen::MatrixXd before(n_statistics(setting), pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     State theta(data, setting);
@@ -394,7 +427,7 @@ Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
                          bark_r::family(family)};
-  Eigen::MatrixXd before(kStatistics, pairs), after(kStatistics, pairs);
+  Eigen::MatrixXd before(n_statistics(setting), pairs), after(before);
   bark::Sweep sweep(setting, empty.p());
   bark::Counts counts;
   for (int pair = 0; pair < pairs; ++pair) {

@@ -6,6 +6,8 @@
 #include <kernelbayes/rng.hpp>
 #include <vector>
 
+#include "centres.hpp"
+
 namespace kernelbayes {
 namespace bark {
 
@@ -24,9 +26,14 @@ struct Prior {
   double noise_shape = 1.5, noise_rate = 1;  // of the noise precision
   bool noise_fixed = false;
   double noise_precision = 1;                // if it is fixed
+  CentrePrior centres;
+  double centre_sd = 0;     // above 0: kernels are around rows, not at them
+  bool own_scales = false;  // those of each kernel, not of all
 
   /// With alpha = 1 the copies at one location have one coefficient.
   bool collapsed() const { return alpha == 1; }
+  /// Kernels may differ in more than their row: no two copies are one then.
+  bool shaped() const { return centre_sd > 0 || own_scales; }
   bool selects() const {
     return type == ScaleType::kSelectEqual ||
            type == ScaleType::kSelectDifferent;
