@@ -84,7 +84,7 @@ centres_resolve <- function(centres, n, call) {
   if (!is.null(rows) && length(rows) != n) {
     kb_abort(c(
       "{.arg weights} of {.arg centres} must be one a row of the data.",
-      x = "There {?is/are} {length(rows)} of them, and {n} row{?s}.",
+      x = "There are {length(rows)} of them and {n} rows.",
       i = "Rows with missing values that are left out do not count."
     ), "argument", argument = "centres", call = call)
   }

@@ -16,10 +16,10 @@ draw_shaped_prior <- function(prior, x) {
   own <- isTRUE(prior$own_scales)
   scales <- replicate(if (own) m else 1, draw_bark_prior(prior, 1, p), FALSE)
   lambda <- vapply(scales, function(s) exp(s$log_lambda) * s$included, 0 * 1:p)
-  lambda <- matrix(lambda, p)
+  if (!own) lambda <- rep(lambda, m)
   list(
     location = location, centre = t(centre),
-    lambda = if (own) lambda else matrix(lambda, p, m),
+    lambda = matrix(lambda, p, m),
     v = 1 / stats::rgamma(m, prior$alpha / 2, prior$alpha * prior$eps^2 / 2),
     noise = stats::rgamma(1, prior$noise_shape, prior$noise_rate)
   )

@@ -378,12 +378,13 @@ test_that("the share of kernels counts them by their coefficients", {
   i <- 60
   state <- shaped_draw(fit, i)
   w <- abs(state$beta) * (state$location != 0)
+  draws <- as.data.frame(as_draws(fit))[i, ]
   expect_equal(
-    unname(unlist(as_draws(fit)[i, c("lambda[1]", "lambda[2]")])),
+    unlist(draws[c("lambda[1]", "lambda[2]")], use.names = FALSE),
     drop(state$lambda %*% w) / sum(w)
   )
   expect_equal(
-    unname(unlist(as_draws(fit)[i, c("delta[1]", "delta[2]")])),
+    unlist(draws[c("delta[1]", "delta[2]")], use.names = FALSE),
     drop((state$lambda > 0) %*% w) / sum(w)
   )
 })
