@@ -130,7 +130,8 @@ inputs_line <- function(x, show, most = 4) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_bark`: `fit`, `parameters` (as
 #'   [tidy()][tidy.kb_bark]), `importance` (of the predictors, see
-#'   [importance()]), `centres` (the rows most often used), `intercept` (the
+#'   [importance()]), `centres` (the rows most often used; `NULL` where centres
+#'   are no rows), `intercept` (the
 #'   probability that the intercept is among the kernels), `diagnostics`.
 #' @export
 summary.kb_bark <- function(object, level = 0.9, ...) {

@@ -10,7 +10,8 @@
 #'   the rows in increasing order with credible intervals).
 #' * `"importance"`: the scales of the predictors, see [importance()].
 #' * `"k"`: posterior of the number of kernels, and its prior.
-#' * `"centres"`: posterior probability of each row to be a centre.
+#' * `"centres"`: posterior probability of each row to be a centre (not
+#'   defined, as the ticks above, where centres are no rows).
 #' * `"trace"`: number of kernels and noise standard deviation (in probit models
 #'   log likelihood) at each kept iteration, a line a chain.
 #' @param level Probability inside bands and intervals, for `"fit"` and

@@ -34,6 +34,7 @@
 #'   given: `row` and `probability`, the posterior probability that the row is
 #'   a kernel centre (zeros included). [srvm()] counts duplicated rows at the
 #'   one that was taken in first; to [bark()] each is a location of its own.
+#'   Not defined where the centres of [bark()] are no rows.
 #' * `kernels()`: data frame `k`, `probability`: the posterior of the number of
 #'   centres. For [bark()] `probability` is that of the number of kernels J,
 #'   which counts those with the same centre apart, and the column `centres`

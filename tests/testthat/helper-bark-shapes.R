@@ -98,7 +98,7 @@ shaped_tiny <- function(type = "select_different", alpha = 1, centres = NULL,
   suppressWarnings(bark(x, y,
     prior = bark_prior(type,
       alpha = alpha, eps = 0.5, gamma = 1.5,
-      centres = centres, own_scales = own_scales,
+      centres = centres, own_scales = own_scales, scales = c(1, 1),
       noise = if (!is.factor(y)) noise_gamma(3, 1)
     ),
     control = mcmc_control(chains, warmup, iter, ...), scale = FALSE, seed = 1,

@@ -25,15 +25,14 @@ methods <- list(
     bark_prior(types, centres = centre_near_rows(0.5), ...)
   },
   own = function(types, ...) bark_prior(types, own_scales = TRUE, ...),
-  # A prior that lets single kernels be narrow: S has mean 10, and a fifth of
-  # its mass is below 0.3.
-  own_wide = function(types, ...) {
-    bark_prior(types, own_scales = TRUE, scales = c(0.5, 0.05), ...)
-  },
   near_own = function(types, ...) {
     bark_prior(types,
       centres = centre_near_rows(0.5), own_scales = TRUE, ...
     )
+  },
+  # The prior of common scales, which holds back single narrow kernels.
+  own_ga11 = function(types, ...) {
+    bark_prior(types, own_scales = TRUE, scales = c(1, 1), ...)
   }
 )
 
