@@ -10,12 +10,14 @@ head_draws.kb_bark <- function(fit, run, n) {
   m <- run$draws$m[seq_len(n)]
   p <- ncol(fit$data$x)
   slots <- sum(m)
+  shared <- if (has_own_scales(fit)) 0 else n * p
   sizes <- c(
-    m = n, location = slots, copies = slots, included = n * p,
-    log_lambda = n * p, noise = n, log_likelihood = n, variance = slots,
+    m = n, location = slots, copies = slots, included = shared,
+    log_lambda = shared, noise = n, log_likelihood = n, variance = slots,
     beta = slots, factor = sum(m * (m + 1) / 2), z = slots
   )
   if (is_ordered(fit)) sizes[["cuts"]] <- n * length(cut_names(fit))
+  sizes <- c(sizes, shape_sizes(fit, slots))
   run$draws[names(sizes)] <- Map(
     function(v, n) v[seq_len(n)], run$draws[names(sizes)], sizes
   )
@@ -52,13 +54,15 @@ chain_matrices.kb_bark <- function(fit) {
 
 #' The number of predictors in the kernel in each draw
 #' @noRd
-bark_n_included <- function(fit, pool) {
-  colSums(matrix(pool$included, ncol(fit$data$x)))
-}
+bark_n_included <- function(fit, pool) rowSums(bark_included(fit, pool))
 
-#' Scales of the draws, a row a draw and a column a predictor; 0 if excluded
+#' Scales of the draws, a row a draw and a column a predictor; 0 if excluded;
+#' means over kernels where they have their own
 #' @noRd
 bark_scales <- function(fit, pool = bark_pool(fit)) {
+  if (has_own_scales(fit)) {
+    return(own_scales_of(fit, pool))
+  }
   p <- ncol(fit$data$x)
   t(exp(matrix(pool$log_lambda, p)) * matrix(pool$included, p))
 }

@@ -57,7 +57,10 @@ describe_posterior <- function(x, show) {
   counts <- table(x$data$y)
   paste0(
     "  kernels:      ", show(mean(chains$J)), " on average ", range(chains$J),
-    ", at ", show(mean(bark_pool(x)$m)), " centres\n",
+    if (!has_own_centres(x) && !has_own_scales(x)) {
+      paste0(", at ", show(mean(bark_pool(x)$m)), " centres")
+    }, "\n",
+    centres_line(x, show),
     if (has_classes(x)) {
       paste0("  classes:      ", paste0(
         names(counts), " (", as.vector(counts), ")",
@@ -76,6 +79,26 @@ describe_posterior <- function(x, show) {
   )
 }
 
+#' Where kernels are, if not simply at rows
+#' @noRd
+centres_line <- function(x, show) {
+  prior <- x$settings$prior
+  plain <- is.null(prior$centre_weights) && !has_own_centres(x)
+  n <- nrow(x$data$x)
+  if (plain && !has_own_scales(x)) {
+    return(NULL)
+  }
+  paste0(
+    "  centres:      ", if (has_own_centres(x)) {
+      paste0("near rows, sd ", show(prior$centre_sd))
+    } else {
+      "rows"
+    }, ", P(intercept) ", show(bark_location_probability(x)[[1]]), ", prior ",
+    show(intercept_expected(prior, n)),
+    if (has_own_scales(x)) "; scales of their own", "\n"
+  )
+}
+
 #' The predictors that matter most, with their scale and inclusion
 #' @noRd
 inputs_line <- function(x, show, most = 4) {
@@ -89,7 +112,13 @@ inputs_line <- function(x, show, most = 4) {
   }
   value <- if (selects) table$inclusion else table$mean
   line <- paste0(
-    if (selects) "P(included): " else "mean lambda: ",
+    if (!selects) {
+      "mean lambda: "
+    } else if (has_own_scales(x)) {
+      "share of kernels: "
+    } else {
+      "P(included): "
+    },
     paste(table$variable, vapply(value, show, ""), collapse = ", ")
   )
   shorten(line)
@@ -104,7 +133,8 @@ inputs_line <- function(x, show, most = 4) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_bark`: `fit`, `parameters` (as
 #'   [tidy()][tidy.kb_bark]), `importance` (of the predictors, see
-#'   [importance()]), `centres` (the rows most often used), `intercept` (the
+#'   [importance()]), `centres` (the rows most often used; `NULL` where centres
+#'   are no rows), `intercept` (the
 #'   probability that the intercept is among the kernels), `diagnostics`.
 #' @export
 summary.kb_bark <- function(object, level = 0.9, ...) {
@@ -115,7 +145,7 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
       fit = object, level = level,
       parameters = generics::tidy(object, level = level),
       importance = importance(object, level = level),
-      centres = frequent_centres(object),
+      centres = if (!has_own_centres(object)) frequent_centres(object),
       intercept = bark_location_probability(object)[[1]],
       diagnostics = diagnostics(object)
     ),
@@ -130,11 +160,13 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
   print(x$parameters, digits = digits, row.names = FALSE)
   cat("\n")
   print(x$importance, digits = digits)
-  cat("\nMost frequent centres (the intercept: ",
-    format(x$intercept, digits = digits), ")\n",
-    sep = ""
-  )
-  print(x$centres, digits = digits, row.names = FALSE)
+  if (!is.null(x$centres)) {
+    cat("\nMost frequent centres (the intercept: ",
+      format(x$intercept, digits = digits), ")\n",
+      sep = ""
+    )
+    print(x$centres, digits = digits, row.names = FALSE)
+  }
   cat("\n")
   print(x$diagnostics, digits = digits)
   invisible(x)
@@ -167,6 +199,7 @@ sigma.kb_bark <- function(object, ...) {
 #' @return Named vector in units of the response (of f in models of classes):
 #'   `(Intercept)` and, for each training row that is a centre in this draw,
 #'   its number. f is the intercept plus the sum of coefficients times kernel.
+#'   Kernels whose centre is no row are named `kernel 1`, `kernel 2` and so on.
 #' @section Errors: Without `draw`, `kb_error_not_defined`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
@@ -191,10 +224,15 @@ coef.kb_bark <- function(object, draw, ...) {
   location <- pool$location[slots]
   beta <- pool$beta[slots]
   rows <- order(location)[sort(location) > 0]
+  names <- location[rows]
+  if (has_own_centres(object)) {
+    rows <- which(location != 0)
+    names <- paste("kernel", seq_along(rows))
+  }
   scaling <- object$settings$scaling
   c(
     "(Intercept)" = unscale_mean(scaling, sum(beta[location == 0])),
-    stats::setNames(unscale_sd(scaling, beta[rows]), location[rows])
+    stats::setNames(unscale_sd(scaling, beta[rows]), names)
   )
 }
 
@@ -232,8 +270,12 @@ logLik.kb_bark <- function(object, ...) {
 #' The number of scales that are free in each draw
 #' @noRd
 bark_n_scales <- function(fit, pool) {
+  if (has_own_scales(fit)) {
+    return(own_numbers(fit, pool))
+  }
   d <- bark_n_included(fit, pool)
-  if (grepl("equal", fit$settings$prior$type)) pmin(d, 1) else d
+  if (grepl("equal", fit$settings$prior$type)) d <- pmin(d, 1)
+  if (has_own_centres(fit)) d + own_numbers(fit, pool) else d
 }
 
 #' Residuals of srvm and bark fits
@@ -291,15 +333,22 @@ simulate.kb_bark <- function(object, nsim = 1, seed = NULL, ...) {
 # Accessors --------------------------------------------------------------------
 
 #' Posterior probability that each location holds a kernel: the intercept,
-#' then the rows
+#' then the rows (0 where kernels are at none)
 #' @noRd
 bark_location_probability <- function(fit, pool = bark_pool(fit)) {
-  tabulate(pool$location + 1, nrow(fit$data$x) + 1) / length(pool$m)
+  location <- pool$location
+  if (has_own_scales(fit) || has_own_centres(fit)) {
+    # Several may be at one location.
+    draw <- rep(seq_along(pool$m), pool$m)
+    location <- location[!duplicated(cbind(draw, location))]
+  }
+  tabulate(location + 1, nrow(fit$data$x) + 1) / length(pool$m)
 }
 
 #' @export
 inclusion.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  refuse_own_centres(object, "inclusion")
   probability <- bark_location_probability(object)[-1]
   data.frame(row = seq_along(probability), probability = probability)
 }

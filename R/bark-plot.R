@@ -12,7 +12,8 @@
 #'   increasing order with credible intervals, and the mean cut points.
 #' * `"importance"`: the scales of the predictors, see [importance()].
 #' * `"k"`: posterior of the number of kernels, and its prior.
-#' * `"centres"`: posterior probability of each row to be a centre.
+#' * `"centres"`: posterior probability of each row to be a centre (not
+#'   defined, as the ticks above, where centres are no rows).
 #' * `"trace"`: number of kernels and noise standard deviation (in models of
 #'   classes log likelihood) at each kept iteration, a line a chain.
 #' @param level Probability inside bands and intervals, for `"fit"` and
@@ -100,14 +101,14 @@ plot_probability_curve <- function(x, level, n, ...) {
   draw_centres(x)
   graphics::points(at, y, pch = 16, cex = 0.7, col = kb_colour("grey", 0.5))
   graphics::lines(grid, p[, "fit"], lwd = 2, col = kb_colour("blue"))
-  key_above(stats::setNames(
+  key_above(utils::head(n = 2 + shows_centres(x), stats::setNames(
     list(
       list(col = kb_colour("blue"), lwd = 2),
       list(col = kb_colour("sky", 0.6), lwd = 8),
       list(col = kb_colour("orange"), lwd = 2)
     ),
     c("probability", paste0(format(100 * level), "% credible"), "P(centre)")
-  ))
+  )))
 }
 
 #' The rows by their probability, coloured by their class

@@ -32,7 +32,7 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   expected squared discrepancy D (see Details), positive numbers. Both
 #'   together stand for `eps` and `gamma`, which are solved for.
 #' @param scales Shape A and rate B of the gamma prior of S, two positive
-#'   numbers.
+#'   numbers; wider by default where each kernel has its own.
 #' @param selection Parameters a and b of the beta prior of the probability
 #'   that a predictor is in the kernel, two positive numbers; a alone if
 #'   `n_signals` is given. For the types that select only.
@@ -49,6 +49,11 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' @param df Degrees of freedom of the noise, which is Student's t with a scale
 #'   \eqn{\sigma} whose square has the prior `noise`: a number above 0, taken as
 #'   known, or `Inf` for normal noise. For numeric responses.
+#' @param centres Where kernels are: [centre_rows()], at rows of the data or the
+#'   intercept, all equally likely unless it says otherwise, or
+#'   [centre_near_rows()]. `NULL` is `centre_rows()`.
+#' @param own_scales `FALSE`: all kernels have the same scales. `TRUE`: each has
+#'   its own, see the section on it.
 #'
 #' @details
 #' The expected number of kernels is
@@ -76,6 +81,20 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' With `selection = c(1, 1)` the number d of predictors in the kernel is
 #' uniform on 0, ..., p. The expected d is p a / (a + b).
 #'
+#' @section Scales of each kernel's own:
+#' With `own_scales = TRUE` (the outlook of the paper's section 5) the inclusion
+#' and the scales of each kernel are an independent draw of the prior that
+#' `type` names; with a `type` that selects, a kernel depends on some of the
+#' predictors only. The function is then a sum of terms in few predictors each,
+#' nearly additive where that fits the data, and may be rough here and smooth
+#' there. Each kernel pays for its own scales: Ga(1, 1), by which S has
+#' probability 0.05 of being above 3, would hold back those that are narrow. The
+#' default is Ga(0.5, 0.05) therefore, of mean 10, with a seventh of its mass
+#' below 0.3. Chains mix more slowly than with common scales: look at R-hat.
+#'
+#' [importance()] then counts kernels by the absolute size of their
+#' coefficients. No two kernels are at one centre: copies are kernels.
+#'
 #' @return An object of class `kb_bark_prior`, a list. What depends on the data
 #'   (the default noise, `n_signals`) is filled in by the fit.
 #' @section Errors: An argument outside its range, one that does not apply to
@@ -96,16 +115,19 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' bark_prior()
 #' bark_prior("select_equal", n_kernels = 20, discrepancy = 0.05)
 #' bark_prior(n_signals = 3, noise = noise_gamma(2, 0.1))
+#' bark_prior(centres = centre_near_rows(0.5), own_scales = TRUE)
 #' @export
 bark_prior <- function(type = c(
                          "select_different", "equal", "different",
                          "select_equal"
                        ), alpha = 1, eps = 0.5, gamma = 10, n_kernels = NULL,
-                       discrepancy = NULL, scales = c(1, 1),
+                       discrepancy = NULL,
+                       scales = if (own_scales) c(0.5, 0.05) else c(1, 1),
                        selection = c(1, 1), n_signals = NULL, noise = NULL,
-                       df = Inf) {
+                       df = Inf, centres = NULL, own_scales = FALSE) {
   type <- check_choice(type, bark_types)
   alpha <- check_number(alpha, 0, 2, open = TRUE)
+  own_scales <- check_flag(own_scales)
   given <- c(gamma = !missing(gamma), eps = !missing(eps))
   levy <- if (check_elicitation(n_kernels, discrepancy, given)) {
     bark_elicit(
@@ -128,7 +150,12 @@ bark_prior <- function(type = c(
       ),
       n_signals = check_n_signals(type, n_signals),
       noise = if (!is.null(noise)) check_noise(noise),
-      df = check_df(df, FALSE)
+      df = check_df(df, FALSE),
+      centres = if (!is.null(centres)) {
+        check_class(centres, "kb_centres", "`centre_rows()`")
+        centres
+      },
+      own_scales = own_scales
     ),
     class = "kb_bark_prior"
   )
@@ -212,7 +239,8 @@ refuse_unused <- function(arg, type, call) {
 #'   of the sum of scales; `a_p`, `b_p` (1 where nothing is selected);
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
 #'   `noise_precision` (NA otherwise); `improper`, where there is neither a
-#'   draw from the prior nor an evidence; `df` if the noise is Student's.
+#'   draw from the prior nor an evidence; `df` if the noise is Student's; where
+#'   it is not the default `own_scales` and what `centres_resolve()` gives.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL, call = rlang::caller_env()) {
@@ -236,7 +264,9 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
       A = prior$scales[[1]], B = prior$scales[[2]],
       a_p = selection[[1]], b_p = selection[[2]]
     ),
-    noise, if (is_student_prior(prior)) prior["df"]
+    noise, if (is_student_prior(prior)) prior["df"],
+    centres_resolve(prior$centres, nrow(x), call),
+    if (isTRUE(prior$own_scales)) list(own_scales = TRUE)
   )
 }
 
@@ -280,6 +310,8 @@ print.kb_bark_prior <- function(x, ...) {
     if (bark_selects(x$type)) {
       paste0("  selection: ", format_selection(x), "\n")
     },
+    if (!is.null(x$centres)) paste0("  centres: ", format(x$centres), "\n"),
+    if (isTRUE(x$own_scales)) "  each kernel has scales of its own\n",
     "  noise: ", if (is.null(x$noise)) {
       "noise_gamma(1.5, rate), P(sd < residual sd of lm) = 0.9"
     } else {

@@ -86,6 +86,10 @@ srvm_parameters <- function(fit, pool) {
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.
+#'
+#'   Where kernels have scales of their own, `lambda[l]` is their mean and
+#'   `delta[l]` the share of kernels with the predictor, both weighted by the
+#'   absolute coefficients.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,
@@ -101,7 +105,7 @@ as_draws.kb_bark <- function(x, ...) {
   index <- seq_len(ncol(scales))
   colnames(scales) <- paste0("lambda[", index, "]")
   if (bark_selects(x$settings$prior$type)) {
-    delta <- matrix(pool$included, ncol = length(index), byrow = TRUE) + 0
+    delta <- bark_included(x, pool)
     colnames(delta) <- paste0("delta[", index, "]")
     scales <- cbind(scales, delta)
   }

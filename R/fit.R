@@ -37,6 +37,7 @@
 #'   With a [kernel_dictionary()] `probability` is that of a centre with any of
 #'   its kernels, and the columns `kernel1`, `kernel2` and so on have those of
 #'   each.
+#'   Not defined where the centres of [bark()] are no rows.
 #' * `kernels()`: data frame `k`, `probability`: the posterior of the number of
 #'   centres. For [bark()] `probability` is that of the number of kernels J,
 #'   which counts those with the same centre apart, and the column `centres`

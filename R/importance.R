@@ -28,7 +28,10 @@
 #'   `variable`, `mean` of the scale, `lower`, `q25`, `median`, `q75`, `upper`,
 #'   and `inclusion`, the posterior probability that the predictor is in the
 #'   kernel (1 for priors that do not select). Where a predictor is not in the
-#'   kernel its scale counts as 0. `print()` shows the `n` that matter most;
+#'   kernel its scale counts as 0. With `bark_prior(own_scales = TRUE)` the
+#'   scale is the mean over the kernels, and `inclusion` the posterior mean of
+#'   the share of kernels that the predictor is in; kernels (but the intercept)
+#'   count by the size of their coefficients. `print()` shows the `n` that matter most;
 #'   `plot()` returns `x`, invisibly.
 #' @section Errors: `kb_error_not_defined` for other objects.
 #' @references
@@ -65,7 +68,7 @@ importance.kb_bark <- function(object, level = 0.9, ...) {
       variable = object$mould$x_names, mean = colMeans(scales),
       lower = q[1, ], q25 = q[2, ], median = q[3, ], q75 = q[4, ],
       upper = q[5, ],
-      inclusion = rowMeans(matrix(pool$included, ncol(scales)))
+      inclusion = colMeans(bark_included(object, pool))
     ),
     level = level, selects = bark_selects(object$settings$prior$type),
     class = c("kb_importance", "data.frame")

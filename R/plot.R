@@ -104,7 +104,7 @@ plot_curve <- function(x, level, n, ...) {
   graphics::points(at, y, pch = 16, cex = 0.7, col = kb_colour("grey", 0.8))
   graphics::lines(grid, f[, "fit"], lwd = 2, col = kb_colour("blue"))
   percent <- paste0(format(100 * level), "%")
-  key_above(stats::setNames(
+  key_above(utils::head(n = 3 + shows_centres(x), stats::setNames(
     list(
       list(col = kb_colour("blue"), lwd = 2),
       list(col = kb_colour("sky", 0.6), lwd = 8),
@@ -112,7 +112,7 @@ plot_curve <- function(x, level, n, ...) {
       list(col = kb_colour("orange"), lwd = 2)
     ),
     c("mean", paste(percent, c("f", "y")), "P(centre)")
-  ))
+  )))
 }
 
 #' Points of the curve; about the data where they have no range
@@ -133,9 +133,16 @@ draw_band <- function(grid, limits, colour) {
   )
 }
 
+#' Kernels of bark() whose centres are no rows have no ticks at rows
+#' @noRd
+shows_centres <- function(x) !inherits(x, "kb_bark") || !has_own_centres(x)
+
 #' Ticks at the bottom as high as each row's probability to be a centre
 #' @noRd
 draw_centres <- function(x) {
+  if (!shows_centres(x)) {
+    return(invisible())
+  }
   probability <- inclusion(x)$probability
   used <- which(probability > 0)
   bottom <- rep(graphics::grconvertY(0, "npc", "user"), length(used))

@@ -46,6 +46,7 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["mean"] = state.mean);
   if (state.row_weights.size() > 0) out["row_weights"] = state.row_weights;
   if (!state.log_gaps.empty()) out["log_gaps"] = state.log_gaps;
+  bark_r::add_shapes(out, state.slots);
   return out;
 }
 
@@ -67,6 +68,7 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
     next += each[j];
   }
   out.log_lambda = get<double>(list, "log_lambda");
+  bark_r::take_shapes(list, out.log_lambda.size(), out.slots);
   const auto included = get<int>(list, "included");
   out.included.assign(included.begin(), included.end());
   out.phi = list["phi"];
@@ -152,7 +154,7 @@ std::vector<bark::Steps> bark_r::steps_from_r(const Rcpp::List& list) {
 
 namespace {
 
-Rcpp::List draws_to_r(const bark::Draws& draws) {
+Rcpp::List draws_to_r(const bark::Draws& draws, const bark::Prior& prior) {
   Rcpp::List out = Rcpp::List::create(
       _["m"] = draws.m, _["location"] = draws.location,
       _["copies"] = draws.copies, _["included"] = draws.included,
@@ -161,6 +163,11 @@ Rcpp::List draws_to_r(const bark::Draws& draws) {
       _["variance"] = draws.variance, _["beta"] = draws.beta,
       _["factor"] = draws.factor, _["z"] = draws.z);
   if (!draws.cuts.empty()) out["cuts"] = draws.cuts;
+  if (prior.centre_sd > 0) out.push_back(draws.centre, "centre");
+  if (prior.own_scales) {
+    out.push_back(draws.own_log_lambda, "own_log_lambda");
+    out.push_back(draws.own_included, "own_included");
+  }
   return out;
 }
 
@@ -176,8 +183,11 @@ bark::Draws draws_from_r(const Rcpp::List& list) {
           get<double>(list, "beta"),
           get<double>(list, "factor"),
           get<double>(list, "z"),
-          {}};
+          {}, {}, {}, {}};
   get_if_there(list, "cuts", out.cuts);
+  get_if_there(list, "centre", out.centre);
+  get_if_there(list, "own_log_lambda", out.own_log_lambda);
+  get_if_there(list, "own_included", out.own_included);
   return out;
 }
 
@@ -225,7 +235,8 @@ void bark_close_cpp(SEXP handle) { Rcpp::XPtr<bark::Chain>(handle).release(); }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_snapshot_cpp(SEXP handle) {
-  const bark::Chain::Saved saved = chain_of(handle).save();
+  const bark::Chain& chain = chain_of(handle);
+  const bark::Chain::Saved saved = chain.save();
   // The moves of cut points only where there are any.
   const bool cuts = !saved.states.front().log_gaps.empty();
   const int kinds = cuts ? bark::kMoveKinds : bark::kCuts;
@@ -241,7 +252,7 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
   tried.names() = names;
   accepted.names() = names;
   return Rcpp::List::create(
-      _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
+      _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws, chain.prior()),
       _["states"] = bark_r::states_to_r(saved.states),
       _["steps"] = bark_r::steps_to_r(saved.steps),
       _["tried"] = tried, _["accepted"] = accepted,

@@ -19,7 +19,14 @@ class PooledDraws {
         log_lambda_(list["log_lambda"]),
         beta_(list["beta"]),
         factor_(list["factor"]),
-        z_(list["z"]) {
+        z_(list["z"]),
+        own_centre_(list.containsElementNamed("centre")),
+        own_scales_(list.containsElementNamed("own_included")) {
+    if (own_centre_) centre_ = list["centre"];
+    if (own_scales_) {
+      own_log_lambda_ = list["own_log_lambda"];
+      own_included_ = list["own_included"];
+    }
     std::size_t slots = 0, entries = 0;
     for (const int m : m_) {
       first_slot_.push_back(slots);
@@ -66,26 +73,40 @@ class PooledDraws {
                           const Eigen::MatrixXd& train,
                           const std::vector<bool>* only = nullptr) const {
     const int m = m_[i];
-    const Eigen::Index first = i * x.cols();
     const int* location = location_.begin() + first_slot_[i];
     Eigen::MatrixXd out = Eigen::MatrixXd::Zero(x.rows(), m);
     for (Eigen::Index l = 0; l < x.cols(); ++l) {
-      if (!included_[first + l] || (only && !(*only)[l]))
+      if (only && !(*only)[l])
         continue;
-      const double lambda = std::exp(log_lambda_[first + l]);
+      double lambda = own_scales_ ? 0 : scale_of_all(i, l, x.cols());
+      if (lambda == 0 && !own_scales_)
+        continue;
       for (int j = 0; j < m; ++j) {
         if (location[j] == 0)
           continue;
-        out.col(j).array() -=
-            lambda * (x.col(l).array() - train(location[j] - 1, l)).square();
+        const std::size_t own = (first_slot_[i] + j) * x.cols() + l;
+        if (own_scales_) {
+          lambda = own_included_[own] ? std::exp(own_log_lambda_[own]) : 0;
+        }
+        const double centre =
+            own_centre_ ? centre_[own] : train(location[j] - 1, l);
+        out.col(j).array() -= lambda * (x.col(l).array() - centre).square();
       }
     }
     return out.array().exp();
   }
 
  private:
+  double scale_of_all(int i, Eigen::Index l, Eigen::Index p) const {
+    return included_[i * p + l] ? std::exp(log_lambda_[i * p + l]) : 0;
+  }
+
   Rcpp::IntegerVector m_, location_, included_;
   Rcpp::NumericVector log_lambda_, beta_, factor_, z_;
+  // Kernels' own shapes, p numbers a slot.
+  bool own_centre_, own_scales_;
+  Rcpp::NumericVector centre_, own_log_lambda_;
+  Rcpp::IntegerVector own_included_;
   std::vector<std::size_t> first_slot_, first_entry_;
 };
 

@@ -19,6 +19,7 @@ using Move = std::function<void(State&, double, Rng&)>;
 // Of the locations, or of a part of them, for one slot several times.
 void gather(State& state, int size, double power, Rng& rng) {
   const int m = state.size();
+  if (state.prior().shaped()) size = m + 4;  // others are drawn from the prior
   if (m == 0 || m >= size) return;
   bark::Candidates candidates(state, size, rng);
   for (int i = 0; i < 3; ++i) {
@@ -47,6 +48,8 @@ const std::map<std::string, Move>& moves() {
          }
        }},
       {"scale_refresh", bark::scale_refresh_move},
+      {"scale_any",
+       [](State& s, double t, Rng& r) { bark::scale_any_move(s, t, 1.2, r); }},
       {"gather", [](State& s, double t, Rng& r) { gather(s, 1000, t, r); }},
       {"gather_some",
        [](State& s, double t, Rng& r) { gather(s, s.data().n() / 2, t, r); }},
@@ -78,9 +81,35 @@ double squash(double x) { return x / (1 + std::abs(x)); }
 
 constexpr int kStatistics = 14;
 
-// Of all states, and of those of these data.
-int statistics_of(const bark::Data& data) {
-  return kStatistics + 2 * (data.student() || data.classes > 2);
+// Of shapes, where the prior has any: sums over the kernels.
+constexpr int kShapeStatistics = 6;
+
+// Of all states, those of these data, and those of kernels' shapes.
+int n_statistics(const bark::Prior& prior, const bark::Data& data) {
+  return kStatistics + 2 * (data.student() || data.classes > 2) +
+         (prior.shaped() ? kShapeStatistics : 0);
+}
+
+void shape_statistics(const State& state, double* out) {
+  std::fill(out, out + kShapeStatistics, 0.0);
+  for (int j = 0; j < state.size(); ++j) {
+    const bark::ShapePointer& own = state.slot(j).shape;
+    if (!own) continue;
+    if (!own->centre.empty()) {
+      out[0] += squash(own->centre.front());
+      out[1] += squash(own->centre.back() * own->centre.back());
+    }
+    if (own->included.empty()) continue;
+    double total = 0, d = 0;
+    for (std::size_t l = 0; l < own->included.size(); ++l) {
+      d += own->included[l];
+      total += own->included[l] ? std::exp(own->log_lambda[l]) : 0;
+    }
+    out[2] += d;
+    out[3] += d * d;
+    out[4] += squash(total);
+    if (own->included[0]) out[5] += squash(own->log_lambda[0]);
+  }
 }
 
 void statistics(const State& state, double* out) {
@@ -114,6 +143,7 @@ void statistics(const State& state, double* out) {
     *out++ = state.log_gaps().front();
     *out++ = squash(state.log_gaps().back() - state.response()[0]);
   }
+  if (state.prior().shaped()) shape_statistics(state, out);
 }
 
 // All that is drawn but y.
@@ -201,7 +231,7 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const Move& apply = moves().at(move);
   const bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
                         bark_r::family(family), classes};
-  Eigen::MatrixXd before(statistics_of(data), pairs), after(before);
+  Eigen::MatrixXd before(n_statistics(setting, data), pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
     State theta(data, setting);
@@ -232,7 +262,7 @@ Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                   classes};
   const bark::Rung top = bark::Rung::at(1, data.family),
                    low = bark::Rung::at(t, data.family);
-  const int each = statistics_of(data);
+  const int each = n_statistics(setting, data);
   Eigen::MatrixXd before(2 * each, pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
@@ -448,7 +478,7 @@ Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
                          bark_r::family(family), classes};
-  Eigen::MatrixXd before(statistics_of(empty), pairs), after(before);
+  Eigen::MatrixXd before(n_statistics(setting, empty), pairs), after(before);
   bark::Sweep sweep(setting, empty);
   bark::Counts counts;
   for (int pair = 0; pair < pairs; ++pair) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/bark/chain.hpp"
+#include "glue/bark_shapes.hpp"
 
 namespace bark_r {
 
@@ -46,6 +47,15 @@ inline bark::Prior prior(const Rcpp::List& list) {
     if (out.noise_fixed) out.noise_precision = list["noise_precision"];
   }
   if (list.containsElementNamed("df")) out.df = list["df"];
+  if (list.containsElementNamed("centre_weights")) {
+    out.centres = bark::CentrePrior(get<double>(list, "centre_weights"));
+  }
+  if (list.containsElementNamed("centre_sd")) {
+    out.centre_sd = list["centre_sd"];
+  }
+  if (list.containsElementNamed("own_scales")) {
+    out.own_scales = list["own_scales"];
+  }
   return out;
 }
 
@@ -67,19 +77,23 @@ inline Rcpp::List state_to_r(const bark::State& state) {
   using Rcpp::_;
   std::vector<int> location, copies;
   std::vector<double> varphi;
+  std::vector<bark::Slot> slots;
   for (int j = 0; j < state.size(); ++j) {
     const bark::Slot& slot = state.slot(j);
+    slots.push_back(slot);
     location.push_back(slot.location);
     copies.push_back(slot.copies);
     varphi.insert(varphi.end(), slot.varphi.begin(), slot.varphi.end());
   }
-  return Rcpp::List::create(
+  Rcpp::List out = Rcpp::List::create(
       _["location"] = location, _["copies"] = copies, _["varphi"] = varphi,
       _["log_lambda"] = state.log_lambda(),
       _["included"] = std::vector<int>(state.included().begin(),
                                        state.included().end()),
       _["noise"] = state.noise(),
       _["log_likelihood"] = state.log_likelihood());
+  add_shapes(out, slots);
+  return out;
 }
 
 }  // namespace bark_r

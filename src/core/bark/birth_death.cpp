@@ -33,8 +33,8 @@ bool birth(State& state, double power, Rng& rng) {
   const Prior& prior = state.prior();
   const bool collapsed = prior.collapsed();
   const double odds = std::log(prior.nu / (state.copies() + 1));
-  const int location = static_cast<int>(rng.index(state.data().n() + 1));
-  const int j = state.find(location);
+  const Place place = draw_place(state, rng);
+  const int j = state.find(place.location);
   if (j >= 0) {
     Slot slot = with_copy(
         state.slot(j), collapsed ? 0 : prior.draw_varphi(rng), collapsed);
@@ -43,11 +43,11 @@ bool birth(State& state, double power, Rng& rng) {
     state.set_slot(change, std::move(slot));
     return true;
   }
-  const Column column = state.make_column(location);
+  const Column column = state.make_column(place);
   const VarianceProposal proposal(prior, 1, state.information(column), power);
   const double varphi = proposal.draw(rng);
   if (!accept(proposal.log_weight(varphi) + odds, rng)) return false;
-  state.add(column, {location, 1, {varphi}});
+  state.add(column, {place.location, 1, {varphi}, place.shape});
   return true;
 }
 

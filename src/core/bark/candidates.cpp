@@ -24,11 +24,19 @@ Worth worth(const Prior& prior, double rate, const Information& data) {
           1 / std::sqrt(scaled * tail)};
 }
 
+// log of the prior of a slot at one location over that at another; places from
+// the prior have it in their own probability.
+double log_prior_ratio(const State& state, const Slot& slot, int to) {
+  const CentrePrior& centres = state.prior().centres;
+  if (state.prior().shaped() || centres.uniform()) return 0;
+  return slot.copies * centres.log_ratio(to, slot.location);
+}
+
 }  // namespace
 
 Candidates::Candidates(const State& state, int size, Rng& rng) {
   choose(state, size, rng);
-  state.fill_columns(locations_, exponents_, values_);
+  state.fill_columns(places_, exponents_, values_);
   own_ = values_.colwise().squaredNorm();
   response_.noalias() = values_.transpose() * state.response();
   gram_.noalias() = values_.transpose() * state.columns();
@@ -39,19 +47,33 @@ Candidates::Candidates(const State& state, int size, Rng& rng) {
   exponents_of_weights_.resize(this->size());
 }
 
-// The occupied locations, then a uniform sample of the others.
+// The occupied places, then others.
 void Candidates::choose(const State& state, int wanted, Rng& rng) {
-  std::vector<int> others;
   for (int j = 0; j < state.size(); ++j) {
-    locations_.push_back(state.slot(j).location);
+    places_.push_back({state.slot(j).location, state.slot(j).shape});
+    candidate_.push_back(j);
   }
-  for (int location = 0; location <= state.data().n(); ++location) {
-    if (state.find(location) < 0) others.push_back(location);
+  if (!state.prior().shaped()) choose_rows(state, wanted, rng);
+  while (state.prior().shaped() && size() < wanted) {
+    places_.push_back(draw_place(state, rng));
+  }
+  occupied_.assign(places_.size(), 0);
+  std::fill_n(occupied_.begin(), state.size(), 1);
+}
+
+// A uniform sample of the locations that are free.
+void Candidates::choose_rows(const State& state, int wanted, Rng& rng) {
+  const int n = state.data().n();
+  const CentrePrior& centres = state.prior().centres;
+  std::vector<int> others;
+  for (int location = 0; location <= n; ++location) {
+    if (state.find(location) >= 0) continue;
+    if (centres.probability(location, n) > 0) others.push_back(location);
   }
   std::size_t left = others.size();
   while (size() < wanted && left > 0) {
     std::swap(others[rng.index(left)], others[left - 1]);
-    locations_.push_back(others[--left]);
+    places_.push_back({others[--left], nullptr});
   }
 }
 
@@ -64,23 +86,21 @@ Information Candidates::information(const State& state, int i,
                              phi * (response_[i] - fitted));
 }
 
-// Sets the weights of all candidates that are free, once a slot is out; gives
-// the one where it is now.
-int Candidates::weigh(const State& state, const Change& out, double power) {
+// Sets the weights of all candidates that are free, once a slot is out.
+void Candidates::weigh(const State& state, const Change& out, double power) {
   const Slot& slot = state.slot(out.slot);
   const double rate =
       state.prior().varphi_rate() * slot.copies * slot.copies;
-  int from = -1;
+  const int from = candidate_[out.slot];
   for (int i = 0; i < size(); ++i) {
-    const bool own = locations_[i] == slot.location;
-    if (own) from = i;
-    if (!own && state.find(locations_[i]) >= 0) {
+    if (i != from && occupied_[i]) {
       exponents_of_weights_[i] = -INFINITY;
       weights_[i] = 0;
       continue;
     }
     const Worth w = worth(state.prior(), rate, information(state, i, out));
-    exponents_of_weights_[i] = power * w.exponent;
+    exponents_of_weights_[i] = power * w.exponent +
+                               log_prior_ratio(state, slot, location(i));
     weights_[i] = power == 1 ? w.factor : std::pow(w.factor, power);
   }
   // No weight of a free one is 0: a slot there could never leave.
@@ -89,7 +109,6 @@ int Candidates::weigh(const State& state, const Change& out, double power) {
   for (int i = 0; i < size(); ++i) {
     weights_[i] *= std::exp(std::max(exponents_of_weights_[i] - top, kLeast));
   }
-  return from;
 }
 
 bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
@@ -97,7 +116,8 @@ bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
   const Slot slot = state.slot(j);
   if (slot.varphi.size() > 1) return false;
   const Change out = state.score_change(j, 0);
-  const int from = weigh(state, out, power);
+  const int from = candidate_[j];
+  weigh(state, out, power);
   const int to = choose_weighted(weights_, weights_.sum(), rng);
   if (to < 0) return false;
   const auto proposal = [&](int i) {
@@ -108,11 +128,13 @@ bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
   const double varphi = next.draw(rng);
   const double log_ratio = next.log_weight(varphi) -
                            proposal(from).log_weight(slot.varphi[0]) +
-                           std::log(weights_[from] / weights_[to]);
+                           std::log(weights_[from] / weights_[to]) +
+                           log_prior_ratio(state, slot, location(to));
   if (!accept(log_ratio, rng)) return false;
   remove(state, out);
   state.remove(out);
-  add(state, to, {locations_[to], slot.copies, {varphi}});
+  add(state, to,
+      {location(to), slot.copies, {varphi}, places_[to].shape});
   return true;
 }
 
@@ -127,13 +149,16 @@ void Candidates::remove(const State& state, const Change& out) {
     matrix->col(j) = matrix->col(m - 1).eval();
     matrix->conservativeResize(Eigen::NoChange, m - 1);
   }
+  occupied_[candidate_[j]] = 0;
+  candidate_[j] = candidate_[m - 1];
+  candidate_.pop_back();
 }
 
 void Candidates::add(State& state, int i, const Slot& slot) {
   const int m = state.size();
   const double phi = state.noise();
-  const Column column{locations_[i],  exponents_.col(i), values_.col(i),
-                      gram_.row(i),   own_[i],           response_[i]};
+  const Column column{places_[i],   exponents_.col(i), values_.col(i),
+                      gram_.row(i), own_[i],           response_[i]};
   const Eigen::VectorXd u = cross_.row(i);
   // What of the column the slots do not explain, times each candidate.
   Eigen::VectorXd products = values_.transpose() * values_.col(i);
@@ -147,6 +172,8 @@ void Candidates::add(State& state, int i, const Slot& slot) {
   cross_.col(m) = variance * products;
   square_.array() += variance * products.array().square();
   fit_ += state.mean()[m] * products;
+  candidate_.push_back(i);
+  occupied_[i] = 1;
 }
 
 }  // namespace bark

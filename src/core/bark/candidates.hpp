@@ -5,10 +5,12 @@
 namespace kernelbayes {
 namespace bark {
 
-/// Locations that kernels may go to, with all that is needed to know what each
-/// would be worth there: a uniform subset of those that hold the occupied ones.
-/// As part of the state it has the same probability wherever kernels are, as
-/// long as they occupy as many locations.
+/// Places that kernels may go to, with all that is needed to know what each
+/// would be worth there: a uniform subset of the locations that holds the
+/// occupied ones or, for kernels with shapes of their own, their places and
+/// others from the prior. As part of the state it has the same probability
+/// wherever kernels are, as long as they occupy as many locations; together
+/// with places from the prior the state has the prior density of all of them.
 class Candidates {
  public:
   static constexpr int kSize = 200;
@@ -20,8 +22,8 @@ class Candidates {
   /// distribution given all else, with a new varphi. True if it moved.
   bool relocate(State& state, int slot, double power, Rng& rng);
 
-  int size() const { return static_cast<int>(locations_.size()); }
-  int location(int i) const { return locations_[i]; }
+  int size() const { return static_cast<int>(places_.size()); }
+  int location(int i) const { return places_[i].location; }
 
   /// Of a kernel at candidate i, once a slot is out.
   Information information(const State& state, int i,
@@ -29,11 +31,14 @@ class Candidates {
 
  private:
   void choose(const State& state, int wanted, Rng& rng);
-  int weigh(const State& state, const Change& out, double power);
+  void choose_rows(const State& state, int wanted, Rng& rng);
+  void weigh(const State& state, const Change& out, double power);
   void remove(const State& state, const Change& out);
   void add(State& state, int i, const Slot& slot);
 
-  std::vector<int> locations_;
+  std::vector<Place> places_;
+  std::vector<int> candidate_;  // of each slot
+  std::vector<char> occupied_;
   Eigen::MatrixXd exponents_, values_;  // a column a candidate
   Eigen::VectorXd own_, response_;      // k'Wk, k'Wy
   // With g = K'Wk of a candidate k: g', g' Sig (a row a candidate, a column a

@@ -87,20 +87,40 @@ void Chain::record() {
                        state.cuts().end() - 1);
   }
   const auto& scales = state.log_lambda();
-  draws_.log_lambda.insert(draws_.log_lambda.end(), scales.begin(),
-                           scales.end());
-  draws_.included.insert(draws_.included.end(), state.included().begin(),
-                         state.included().end());
+  if (!prior_.own_scales) {
+    draws_.log_lambda.insert(draws_.log_lambda.end(), scales.begin(),
+                             scales.end());
+    draws_.included.insert(draws_.included.end(), state.included().begin(),
+                           state.included().end());
+  }
   for (int j = 0; j < m; ++j) {
     draws_.location.push_back(state.slot(j).location);
     draws_.copies.push_back(state.slot(j).copies);
     draws_.variance.push_back(state.variance(j));
+    record_shape(state.slot(j).shape.get());
   }
   draws_.beta.insert(draws_.beta.end(), beta.data(), beta.data() + m);
   draws_.z.insert(draws_.z.end(), factor.z.data(), factor.z.data() + m);
   for (int j = 0; j < m; ++j) {
     for (int i = j; i < m; ++i) draws_.factor.push_back(factor.lower(i, j));
   }
+}
+
+void Chain::record_shape(const Shape* shape) {
+  const std::size_t p = data_.p();
+  const auto append = [p](auto& out, const auto* values) {
+    if (values) {
+      out.insert(out.end(), values->begin(), values->end());
+    } else {
+      out.insert(out.end(), p, 0);
+    }
+  };
+  if (prior_.centre_sd > 0) {
+    append(draws_.centre, shape ? &shape->centre : nullptr);
+  }
+  if (!prior_.own_scales) return;
+  append(draws_.own_log_lambda, shape ? &shape->log_lambda : nullptr);
+  append(draws_.own_included, shape ? &shape->included : nullptr);
 }
 
 Chain::Saved Chain::save() const {

@@ -29,6 +29,9 @@ struct Draws {
   std::vector<int> m, location, copies, included;
   std::vector<double> log_lambda, noise, log_likelihood;
   std::vector<double> variance, beta, factor, z, cuts;
+  // Of kernels' own shapes, p numbers a slot (0 of the intercept).
+  std::vector<double> centre, own_log_lambda;
+  std::vector<int> own_included;
 };
 
 /// Metropolis-coupled chains (n_temps = 1: a single one); a resumable state
@@ -57,11 +60,13 @@ class Chain {
   void restore(Saved saved);
 
   const Draws& draws() const { return draws_; }
+  const Prior& prior() const { return prior_; }
 
  private:
   void sweep(int level);
   void swap_temperatures();
   void record();
+  void record_shape(const Shape* shape);
 
   Prior prior_;
   ChainSettings settings_;

@@ -6,17 +6,25 @@ namespace bark {
 namespace {
 
 // A uniform slot with a copy more or less, and the ratio of the priors of its
-// number, Po(nu / (n + 1)).
+// number, Po(nu pi_i).
 struct Step {
   int slot;
   int copies;
   double log_prior;
 };
 
+bool joins(const Prior& prior) {
+  return prior.collapsed() && !prior.shaped();
+}
+
 Step choose_step(const State& state, Rng& rng) {
   const int j = static_cast<int>(rng.index(state.size()));
   const int now = state.slot(j).copies;
-  const double each = state.prior().nu / (state.data().n() + 1);
+  const Prior& prior = state.prior();
+  const int n = state.data().n(), location = state.slot(j).location;
+  const double each = prior.centres.uniform()
+                          ? prior.nu / (n + 1)
+                          : prior.nu * prior.centres.probability(location, n);
   if (rng.uniform() < 0.5) return {j, now + 1, std::log(each / (now + 1))};
   return {j, now - 1, std::log(now / each)};
 }
@@ -24,7 +32,7 @@ Step choose_step(const State& state, Rng& rng) {
 }  // namespace
 
 bool copies_move(State& state, double power, Rng& rng) {
-  if (!state.prior().collapsed() || state.size() == 0) return false;
+  if (!joins(state.prior()) || state.size() == 0) return false;
   const Step step = choose_step(state, rng);
   if (step.copies == 0) return false;
   Slot slot = state.slot(step.slot);
@@ -37,7 +45,7 @@ bool copies_move(State& state, double power, Rng& rng) {
 
 bool rescale_move(State& state, double, Rng& rng) {
   const Prior& prior = state.prior();
-  if (!prior.collapsed() || state.size() == 0) return false;
+  if (!joins(prior) || state.size() == 0) return false;
   const Step step = choose_step(state, rng);
   if (step.copies == 0) return false;
   Slot slot = state.slot(step.slot);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "moves.hpp"
+#include "scale_proposals.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -15,33 +16,33 @@ struct Flip {
   double scale, shift, log_ratio;
 };
 
-double log_sum_others(const State& state, int l) {
+double log_sum_others(const Scales& scales, int l) {
   double sum = -std::numeric_limits<double>::infinity();
-  for (int j = 0; j < state.data().p(); ++j) {
-    if (j == l || !state.included()[j]) continue;
-    sum = log_add(sum, state.log_lambda()[j]);
+  for (int j = 0; j < scales.p(); ++j) {
+    if (j == l || !scales.included[j]) continue;
+    sum = log_add(sum, scales.log_lambda[j]);
   }
   return sum;
 }
 
 // An included predictor other than l: with equal scales any will do.
-int any_included(const State& state, int l) {
+int any_included(const Scales& scales, int l) {
   int j = 0;
-  while (j == l || !state.included()[j]) ++j;
+  while (j == l || !scales.included[j]) ++j;
   return j;
 }
 
 // Equal scales: kept, or their sum kept.
-Flip flip_equal(const State& state, int l, bool in, bool keep_sum, Rng& rng) {
-  const Prior& prior = state.prior();
-  const int d = state.n_included() - !in;
-  Flip out{0, 0, prior.log_include(d, state.data().p())};
+Flip flip_equal(const Scales& scales, int l, bool in, bool keep_sum, Rng& rng) {
+  const Prior& prior = scales.prior;
+  const int d = scales.n_included() - !in;
+  Flip out{0, 0, prior.log_include(d, scales.p())};
   if (d == 0) {
     if (in) out.scale = log_gamma_draw(prior.a, prior.b, rng);
     return out;
   }
-  const int other = any_included(state, l);
-  const double scale = state.log_lambda()[other];
+  const int other = any_included(scales, l);
+  const double scale = scales.log_lambda[other];
   const double step = std::log((d + 1.0) / d);
   if (keep_sum) {
     out.shift = in ? -step : step;
@@ -53,14 +54,14 @@ Flip flip_equal(const State& state, int l, bool in, bool keep_sum, Rng& rng) {
 }
 
 // Scales that differ, the others kept: the new one from its prior.
-Flip flip_others_kept(const State& state, int l, bool in, Rng& rng) {
-  const Prior& prior = state.prior();
-  const int d = state.n_included() - !in;
-  Flip out{0, 0, prior.log_include(d, state.data().p())};
+Flip flip_others_kept(const Scales& scales, int l, bool in, Rng& rng) {
+  const Prior& prior = scales.prior;
+  const int d = scales.n_included() - !in;
+  Flip out{0, 0, prior.log_include(d, scales.p())};
   if (in) out.scale = log_gamma_draw(prior.a / (d + 1), prior.b, rng);
-  for (int j = 0; j < state.data().p(); ++j) {
-    if (j == l || !state.included()[j]) continue;
-    const double scale = state.log_lambda()[j];
+  for (int j = 0; j < scales.p(); ++j) {
+    if (j == l || !scales.included[j]) continue;
+    const double scale = scales.log_lambda[j];
     out.log_ratio += log_gamma_density(scale, prior.a / (d + 1), prior.b) -
                      log_gamma_density(scale, prior.a / d, prior.b);
   }
@@ -68,12 +69,12 @@ Flip flip_others_kept(const State& state, int l, bool in, Rng& rng) {
 }
 
 // Scales that differ, their sum kept: the new one takes a share.
-Flip flip_sum_kept(const State& state, int l, bool in, Rng& rng) {
-  const Prior& prior = state.prior();
-  const int d = state.n_included() - !in;
-  if (d == 0) return flip_others_kept(state, l, in, rng);
-  Flip out{0, 0, prior.log_include(d, state.data().p())};
-  const double others = log_sum_others(state, l);
+Flip flip_sum_kept(const Scales& scales, int l, bool in, Rng& rng) {
+  const Prior& prior = scales.prior;
+  const int d = scales.n_included() - !in;
+  if (d == 0) return flip_others_kept(scales, l, in, rng);
+  Flip out{0, 0, prior.log_include(d, scales.p())};
+  const double others = log_sum_others(scales, l);
   const double more = prior.a / (d + 1), fewer = prior.a / d;
   out.log_ratio += std::lgamma(d * more) - d * std::lgamma(more) -
                    std::lgamma(prior.a) + d * std::lgamma(fewer);
@@ -84,39 +85,52 @@ Flip flip_sum_kept(const State& state, int l, bool in, Rng& rng) {
     out.shift = rest - sum;
     out.scale = others + one - sum;
   } else {
-    out.shift = log_add(others, state.log_lambda()[l]) - others;
+    out.shift = log_add(others, scales.log_lambda[l]) - others;
   }
-  for (int j = 0; j < state.data().p(); ++j) {
-    if (j == l || !state.included()[j]) continue;
-    out.log_ratio += (more - fewer) * (state.log_lambda()[j] - others);
+  for (int j = 0; j < scales.p(); ++j) {
+    if (j == l || !scales.included[j]) continue;
+    out.log_ratio += (more - fewer) * (scales.log_lambda[j] - others);
   }
   return out;
+}
+
+ScaleProposal flip(const Scales& scales, Rng& rng) {
+  if (!scales.prior.selects()) return ScaleProposal::none();
+  const int l = static_cast<int>(rng.index(scales.p()));
+  const bool in = !scales.included[l];
+  const bool keep_sum = rng.uniform() < 0.5;
+  const Flip flip = scales.prior.equal()
+                        ? flip_equal(scales, l, in, keep_sum, rng)
+                        : (keep_sum ? flip_sum_kept(scales, l, in, rng)
+                                    : flip_others_kept(scales, l, in, rng));
+  const double scale = in ? flip.scale : scales.log_lambda[l];
+  return {{flip.shift, {{l, scale, in}}},
+          in ? flip.log_ratio : -flip.log_ratio};
+}
+
+ScaleProposal swap(const Scales& scales, Rng& rng) {
+  const int p = scales.p(), d = scales.n_included();
+  if (!scales.prior.selects() || d == 0 || d == p) {
+    return ScaleProposal::none();
+  }
+  int i, j;
+  do i = static_cast<int>(rng.index(p)); while (!scales.included[i]);
+  do j = static_cast<int>(rng.index(p)); while (scales.included[j]);
+  return {{0, {{i, scales.log_lambda[i], 0}, {j, scales.log_lambda[i], 1}}}};
 }
 
 }  // namespace
 
 bool flip_move(State& state, double power, Rng& rng) {
-  if (!state.prior().selects()) return false;
-  const int l = static_cast<int>(rng.index(state.data().p()));
-  const bool in = !state.included()[l];
-  const bool keep_sum = rng.uniform() < 0.5;
-  const Flip flip = state.prior().equal()
-                        ? flip_equal(state, l, in, keep_sum, rng)
-                        : (keep_sum ? flip_sum_kept(state, l, in, rng)
-                                    : flip_others_kept(state, l, in, rng));
-  const double scale = in ? flip.scale : state.log_lambda()[l];
-  return try_scales(state, {flip.shift, {{l, scale, in}}},
-                    in ? flip.log_ratio : -flip.log_ratio, power, rng);
+  return change_scales(state, power, rng, [&](const Scales& scales) {
+    return flip(scales, rng);
+  });
 }
 
 bool swap_move(State& state, double power, Rng& rng) {
-  const int p = state.data().p(), d = state.n_included();
-  if (!state.prior().selects() || d == 0 || d == p) return false;
-  int i, j;
-  do i = static_cast<int>(rng.index(p)); while (!state.included()[i]);
-  do j = static_cast<int>(rng.index(p)); while (state.included()[j]);
-  const double scale = state.log_lambda()[i];
-  return try_scales(state, {0, {{i, scale, 0}, {j, scale, 1}}}, 0, power, rng);
+  return change_scales(state, power, rng, [&](const Scales& scales) {
+    return swap(scales, rng);
+  });
 }
 
 }  // namespace bark

@@ -33,6 +33,8 @@ int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng) {
 
 bool local_move(State& state, double power, Rng& rng) {
   if (state.size() == 0) return false;
+  const Prior& prior = state.prior();
+  if (prior.centre_sd > 0) return walk_move(state, power, rng);
   const int j = static_cast<int>(rng.index(state.size()));
   const int from = state.slot(j).location;
   const double sharpness = std::exp2(4 * rng.uniform());
@@ -42,11 +44,14 @@ bool local_move(State& state, double power, Rng& rng) {
       similarities(state.exponents(j), from - 1, sharpness, weights);
   const int row = choose_weighted(weights, leaving, rng);
   if (row < 0 || state.find(row + 1) >= 0) return false;
-  Column column = state.make_column(row + 1);
+  Column column = state.make_column({row + 1, state.slot(j).shape});
   const double back =
       similarities(column.exponents, row, sharpness, weights);
-  return move_kernel(state, j, std::move(column), std::log(leaving / back),
-                     power, rng);
+  double log_ratio = std::log(leaving / back);
+  if (!prior.centres.uniform()) {
+    log_ratio += prior.centres.log_ratio(row + 1, from);
+  }
+  return move_kernel(state, j, std::move(column), log_ratio, power, rng);
 }
 
 }  // namespace bark

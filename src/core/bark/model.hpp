@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "centres.hpp"
+
 namespace kernelbayes {
 namespace bark {
 
@@ -26,9 +28,14 @@ struct Prior {
   bool noise_fixed = false;
   double noise_precision = 1;                // if it is fixed
   double df = std::numeric_limits<double>::infinity();  // Student's noise
+  CentrePrior centres;
+  double centre_sd = 0;     // above 0: kernels are around rows, not at them
+  bool own_scales = false;  // those of each kernel, not of all
 
   /// With alpha = 1 the copies at one location have one coefficient.
   bool collapsed() const { return alpha == 1; }
+  /// Kernels may differ in more than their row: no two copies are one then.
+  bool shaped() const { return centre_sd > 0 || own_scales; }
   bool selects() const {
     return type == ScaleType::kSelectEqual ||
            type == ScaleType::kSelectDifferent;

@@ -9,15 +9,20 @@ namespace bark {
 /// integrated out. Each tries once; true if the state changed. What cannot be
 /// done (a death without kernels) is a rejection.
 ///
-/// A copy of a kernel is born at a uniform location or dies, uniformly chosen.
+/// A copy of a kernel is born at a place from the prior or dies, uniformly
+/// chosen.
 bool birth_death_move(State& state, double power, Rng& rng);
 
-/// A copy goes from its location to a uniform one.
+/// A copy goes to a location from the prior.
 bool relocate_move(State& state, double power, Rng& rng);
 
 /// A kernel of one copy goes to a row that is like its centre: row i of
 /// centre c is chosen with probability proportional to K(x_i, c)^s, s random.
 bool local_move(State& state, double power, Rng& rng);
+
+/// A centre that is no row takes a step of random length, as far as its kernel
+/// reaches at most.
+bool walk_move(State& state, double power, Rng& rng);
 
 /// Collapsed form: a slot gains or loses a copy.
 bool copies_move(State& state, double power, Rng& rng);
@@ -28,13 +33,17 @@ bool rescale_move(State& state, double power, Rng& rng);
 /// One varphi: a step in its logarithm, or a draw from the prior.
 bool varphi_move(State& state, double power, double step, Rng& rng);
 
+/// Where kernels have scales of their own the moves of scales are those of one
+/// kernel, uniformly chosen; its varphi follows.
+///
 /// All scales by one factor.
 bool scale_all_move(State& state, double power, double step, Rng& rng);
 
-/// Scales that differ: that of one included predictor, by a step or by a draw
-/// from the prior.
+/// Scales that differ: that of one included predictor (given, or any), by a
+/// step or by a draw from the prior.
 bool scale_one_move(State& state, int predictor, double power, double step,
                     Rng& rng);
+bool scale_any_move(State& state, double power, double step, Rng& rng);
 bool scale_refresh_move(State& state, double power, Rng& rng);
 
 /// The shares of two, their sum staying.
@@ -118,8 +127,8 @@ bool move_kernel(State& state, int j, Column column, double log_proposal,
 /// none above 0. `total` is their sum.
 int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng);
 
-/// A uniform choice among the included predictors, leaving out one.
-int choose_included(const State& state, Rng& rng, int but = -1);
+/// A uniform choice among the included predictors.
+int choose_included(const State& state, Rng& rng);
 
 /// The slot with one copy more or less.
 Slot with_copy(const Slot& slot, double varphi, bool collapsed);

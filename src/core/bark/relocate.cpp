@@ -49,7 +49,7 @@ bool relocate_copy(State& state, const Copy& copy, int to, double power,
     return true;
   }
   Slot slot{to, 1, {prior.draw_varphi(rng)}};
-  const Column column = state.make_column(to);
+  const Column column = state.make_column({to, nullptr});
   const double log_ratio =
       out.log_ratio + state.information(column, out)
                           .log_ratio(slot.variance(collapsed));
@@ -57,6 +57,20 @@ bool relocate_copy(State& state, const Copy& copy, int to, double power,
   take_out(state, out, rest);
   state.add(column, std::move(slot));
   return true;
+}
+
+// To a place from the prior, with the scales from there or half the time with
+// its own, which the intercept does not have.
+bool relocate_shape(State& state, const Copy& copy, double power, Rng& rng) {
+  Place to = draw_place(state, rng);
+  const Slot& slot = state.slot(copy.slot);
+  if (state.prior().own_scales && rng.uniform() < 0.5) {
+    if (to.location == 0 || slot.location == 0) return false;
+    auto shape = std::make_shared<Shape>(*slot.shape);
+    shape->centre = to.shape->centre;
+    to.shape = std::move(shape);
+  }
+  return move_kernel(state, copy.slot, state.make_column(to), 0, power, rng);
 }
 
 }  // namespace
@@ -74,20 +88,23 @@ bool move_kernel(State& state, int j, Column column, double log_proposal,
   if (!accept(log_ratio, rng)) return false;
   column.remove(j);
   state.remove(out);
-  state.add(column, {column.location, 1, {varphi}});
+  const Place place = column.place;
+  state.add(column, {place.location, 1, {varphi}, place.shape});
   return true;
 }
 
 bool relocate_move(State& state, double power, Rng& rng) {
   if (state.copies() == 0) return false;
   const Copy copy = choose_copy(state, rng);
-  const int to = static_cast<int>(rng.index(state.data().n() + 1));
+  if (state.prior().shaped()) return relocate_shape(state, copy, power, rng);
+  const int to = state.prior().centres.draw(state.data().n(), rng);
   const Slot& slot = state.slot(copy.slot);
   if (slot.location == to) return renew(state, copy, power, rng);
   if (slot.copies > 1 || state.find(to) >= 0) {
     return relocate_copy(state, copy, to, power, rng);
   }
-  return move_kernel(state, copy.slot, state.make_column(to), 0, power, rng);
+  return move_kernel(state, copy.slot, state.make_column({to, nullptr}), 0,
+                     power, rng);
 }
 
 }  // namespace bark

@@ -1,16 +1,14 @@
 #include <algorithm>
 
 #include "moves.hpp"
+#include "scale_proposals.hpp"
 
 namespace kernelbayes {
 namespace bark {
 
-int choose_included(const State& state, Rng& rng, int but) {
-  int k = static_cast<int>(rng.index(state.n_included() - (but >= 0)));
-  for (int l = 0;; ++l) {
-    if (!state.included()[l] || l == but) continue;
-    if (k-- == 0) return l;
-  }
+int choose_included(const State& state, Rng& rng) {
+  return choose_included(
+      Scales{state.prior(), state.log_lambda(), state.included()}, rng);
 }
 
 bool try_scales(State& state, const ScaleChange& change, double log_prior,
@@ -21,48 +19,82 @@ bool try_scales(State& state, const ScaleChange& change, double log_prior,
   return true;
 }
 
-bool scale_all_move(State& state, double power, double step, Rng& rng) {
-  if (state.n_included() == 0) return false;
-  const Prior& prior = state.prior();
+namespace {
+
+ScaleProposal scale_all(const Scales& scales, double step, Rng& rng) {
+  if (scales.n_included() == 0) return ScaleProposal::none();
+  const Prior& prior = scales.prior;
   const double move = step * rng.normal();
-  const double log_prior =
-      prior.a * move - prior.b * state.total_scale() * std::expm1(move);
-  return try_scales(state, {move, {}}, log_prior, power, rng);
+  return {{move, {}},
+          prior.a * move - prior.b * scales.total() * std::expm1(move)};
+}
+
+ScaleProposal scale_one(const Scales& scales, int predictor, double step,
+                        Rng& rng) {
+  const Prior& prior = scales.prior;
+  const double shape = prior.share_shape(scales.n_included());
+  const double from = scales.log_lambda[predictor];
+  const double move = step * rng.normal(), to = from + move;
+  return {{0, {{predictor, to, 1}}},
+          shape * move - prior.b * (std::exp(to) - std::exp(from))};
+}
+
+ScaleProposal scale_refresh(const Scales& scales, Rng& rng) {
+  const Prior& prior = scales.prior;
+  if (prior.equal() || scales.n_included() == 0) return ScaleProposal::none();
+  const int predictor = choose_included(scales, rng);
+  const double shape = prior.share_shape(scales.n_included());
+  const double to = log_gamma_draw(shape, prior.b, rng);
+  return {{0, {{predictor, to, 1}}}};
+}
+
+ScaleProposal scale_pair(const Scales& scales, Rng& rng) {
+  const Prior& prior = scales.prior;
+  if (prior.equal() || scales.n_included() < 2) return ScaleProposal::none();
+  const double shape = prior.share_shape(scales.n_included());
+  const int i = choose_included(scales, rng);
+  const int j = choose_included(scales, rng, i);
+  const double total = log_add(scales.log_lambda[i], scales.log_lambda[j]);
+  const double one = log_gamma_draw(shape, 1, rng);
+  const double other = log_gamma_draw(shape, 1, rng);
+  const double shift = total - log_add(one, other);
+  return {{0, {{i, one + shift, 1}, {j, other + shift, 1}}}};
+}
+
+}  // namespace
+
+bool scale_all_move(State& state, double power, double step, Rng& rng) {
+  return change_scales(state, power, rng, [&](const Scales& scales) {
+    return scale_all(scales, step, rng);
+  });
 }
 
 bool scale_one_move(State& state, int predictor, double power, double step,
                     Rng& rng) {
-  const Prior& prior = state.prior();
-  const double shape = prior.share_shape(state.n_included());
-  const double from = state.log_lambda()[predictor];
-  const double move = step * rng.normal(), to = from + move;
-  const double log_prior =
-      shape * move - prior.b * (std::exp(to) - std::exp(from));
-  return try_scales(state, {0, {{predictor, to, 1}}}, log_prior, power, rng);
+  return change_scales(state, power, rng, [&](const Scales& scales) {
+    return scale_one(scales, predictor, step, rng);
+  });
+}
+
+bool scale_any_move(State& state, double power, double step, Rng& rng) {
+  return change_scales(state, power, rng, [&](const Scales& scales) {
+    if (scales.prior.equal() || scales.n_included() == 0) {
+      return ScaleProposal::none();
+    }
+    return scale_one(scales, choose_included(scales, rng), step, rng);
+  });
 }
 
 bool scale_refresh_move(State& state, double power, Rng& rng) {
-  const Prior& prior = state.prior();
-  if (prior.equal() || state.n_included() == 0) return false;
-  const int predictor = choose_included(state, rng);
-  const double shape = prior.share_shape(state.n_included());
-  const double to = log_gamma_draw(shape, prior.b, rng);
-  return try_scales(state, {0, {{predictor, to, 1}}}, 0, power, rng);
+  return change_scales(state, power, rng, [&](const Scales& scales) {
+    return scale_refresh(scales, rng);
+  });
 }
 
 bool scale_pair_move(State& state, double power, Rng& rng) {
-  const Prior& prior = state.prior();
-  if (prior.equal() || state.n_included() < 2) return false;
-  const double shape = prior.share_shape(state.n_included());
-  const int i = choose_included(state, rng);
-  const int j = choose_included(state, rng, i);
-  const auto& scales = state.log_lambda();
-  const double total = log_add(scales[i], scales[j]);
-  const double one = log_gamma_draw(shape, 1, rng);
-  const double other = log_gamma_draw(shape, 1, rng);
-  const double shift = total - log_add(one, other);
-  return try_scales(state, {0, {{i, one + shift, 1}, {j, other + shift, 1}}},
-                    0, power, rng);
+  return change_scales(state, power, rng, [&](const Scales& scales) {
+    return scale_pair(scales, rng);
+  });
 }
 
 }  // namespace bark

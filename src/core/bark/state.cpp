@@ -73,16 +73,24 @@ void State::reserve(int slots) {
 }
 
 // sum_l lambda_l (x_il - c_l)^2 for all rows i; the intercept's are 0.
-void State::fill_exponents(int location,
+void State::fill_exponents(int location, const Shape* shape,
                            Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
   if (location == 0) return;
+  const bool own = shape && !shape->included.empty();
+  const auto& included = own ? shape->included : included_;
+  const auto& log_lambda = own ? shape->log_lambda : log_lambda_;
   for (int l = 0; l < data_->p(); ++l) {
-    if (!included_[l]) continue;
-    const double lambda = std::exp(log_lambda_[l]);
+    if (!included[l]) continue;
+    const double lambda = std::exp(log_lambda[l]);
     const auto column = data_->x.col(l).array();
-    out.array() += lambda * (column - data_->x(location - 1, l)).square();
+    out.array() += lambda * (column - centre_of(location, shape, l)).square();
   }
+}
+
+double State::centre_of(int location, const Shape* shape, int l) const {
+  if (shape && !shape->centre.empty()) return shape->centre[l];
+  return data_->x(location - 1, l);
 }
 
 // The same for all slots, one predictor, added.
@@ -92,8 +100,8 @@ void State::add_exponents(Eigen::MatrixXd& exponents, int l,
   for (int j = 0; j < size(); ++j) {
     const int location = slots_[j].location;
     if (location == 0) continue;
-    exponents.col(j).array() +=
-        scale * (column - data_->x(location - 1, l)).square();
+    const double centre = centre_of(location, slots_[j].shape.get(), l);
+    exponents.col(j).array() += scale * (column - centre).square();
   }
 }
 
@@ -106,23 +114,24 @@ void State::fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
   out.array().colwise() *= root_weights_.array();
 }
 
-void State::fill_columns(const std::vector<int>& locations,
+void State::fill_columns(const std::vector<Place>& places,
                          Eigen::MatrixXd& exponents,
                          Eigen::MatrixXd& values) const {
-  exponents.resize(data_->n(), locations.size());
-  values.resize(data_->n(), locations.size());
-  for (std::size_t i = 0; i < locations.size(); ++i) {
-    fill_exponents(locations[i], exponents.col(i));
+  exponents.resize(data_->n(), places.size());
+  values.resize(data_->n(), places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Place& at = places[i];
+    fill_exponents(at.location, at.shape.get(), exponents.col(i));
   }
   fill_values(exponents, values);
 }
 
-Column State::make_column(int location) const {
+Column State::make_column(const Place& place) const {
   Column out;
-  out.location = location;
+  out.place = place;
   out.exponents.resize(data_->n());
   out.values.resize(data_->n());
-  fill_exponents(location, out.exponents);
+  fill_exponents(place.location, place.shape.get(), out.exponents);
   fill_values(out.exponents, out.values);
   out.gram.noalias() = columns().transpose() * out.values;
   out.own = out.values.squaredNorm();
@@ -244,13 +253,17 @@ void State::include(std::vector<double> log_lambda,
   for (const char in : included_) n_included_ += in;
 }
 
+void State::set_at(int location, int slot) {
+  if (!prior_->shaped()) at_.at(location) = slot;
+}
+
 void State::place(std::vector<Slot> slots) {
   std::fill(at_.begin(), at_.end(), -1);
   slots_ = std::move(slots);
   variance_.clear();
   copies_ = 0;
   for (int j = 0; j < size(); ++j) {
-    at_.at(slots_[j].location) = j;
+    set_at(slots_[j].location, j);
     variance_.push_back(amplitude_ * slots_[j].variance(prior_->collapsed()));
     copies_ += slots_[j].copies;
   }

@@ -1,17 +1,20 @@
 #pragma once
 
 #include "model.hpp"
+#include "places.hpp"
 
 namespace kernelbayes {
 namespace bark {
 
 /// A location (0 is the intercept, i > 0 row i - 1 of x) that holds copies of
 /// its kernel. Its coefficient has variance n^2 / varphi (collapsed), or the
-/// sum of 1 / varphi over the copies.
+/// sum of 1 / varphi over the copies. Where kernels have shapes of their own,
+/// every copy has a slot to itself.
 struct Slot {
   int location = 0;
   int copies = 1;
   std::vector<double> varphi;
+  ShapePointer shape;
 
   double variance(bool collapsed) const {
     if (collapsed) return double(copies) * copies / varphi[0];
@@ -43,7 +46,7 @@ struct Change {
 
 /// A column that may join: its products with those present.
 struct Column {
-  int location;
+  Place place;
   Eigen::VectorXd exponents, values, gram;  // gram: K'Wk
   double own, response;                     // k'Wk, k'Wy
 
@@ -84,8 +87,10 @@ class State {
   int size() const { return static_cast<int>(slots_.size()); }
   int copies() const { return copies_; }
   const Slot& slot(int j) const { return slots_[j]; }
-  /// The slot at a location, or -1.
-  int find(int location) const { return at_[location]; }
+  /// The slot that a copy at a location would join, or -1.
+  int find(int location) const {
+    return prior_->shaped() ? -1 : at_[location];
+  }
   /// Of the coefficient: what the slot says times the amplitude.
   double variance(int j) const { return variance_[j]; }
   /// log N(y; 0, K V K' + 1 / (phi w)), y the response of this state.
@@ -123,9 +128,9 @@ class State {
   Change score_change(int j, double variance) const;
   /// The same after another change of a different slot.
   Change score_change(int j, double variance, const Change& before) const;
-  Column make_column(int location) const;
-  /// Exponents and values of columns, one a location.
-  void fill_columns(const std::vector<int>& locations,
+  Column make_column(const Place& place) const;
+  /// Exponents and values of columns, one a place.
+  void fill_columns(const std::vector<Place>& places,
                     Eigen::MatrixXd& exponents, Eigen::MatrixXd& values) const;
 
   /// Carry out. set_slot() takes what the slot becomes; remove() moves the
@@ -197,12 +202,15 @@ class State {
 
  private:
   void reserve(int slots);
-  void fill_exponents(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void fill_exponents(int location, const Shape* shape,
+                      Eigen::Ref<Eigen::VectorXd> out) const;
+  double centre_of(int location, const Shape* shape, int l) const;
   void add_exponents(Eigen::MatrixXd& exponents, int l, double scale) const;
   void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
                    Eigen::Ref<Eigen::MatrixXd> out) const;
   void place(std::vector<Slot> slots);
   void weigh(Eigen::VectorXd row_weights);
+  void set_at(int location, int slot);
   void include(std::vector<double> log_lambda, std::vector<char> included);
   Eigen::VectorXd deviations() const;
   void shrink(const Change& change);

@@ -117,7 +117,8 @@ bool State::take_factor(const Factor& scaled) {
 
 bool State::refresh() {
   for (int j = 0; j < size(); ++j) {
-    fill_exponents(slots_[j].location, exponents_.col(j));
+    fill_exponents(slots_[j].location, slots_[j].shape.get(),
+                   exponents_.col(j));
   }
   fill_values(exponents_.leftCols(size()), values_.leftCols(size()));
   sum_up(values_, gram_, product_);

@@ -91,11 +91,11 @@ void State::remove(const Change& change) {
   shrink(change);
   const int j = change.slot, last = size() - 1;
   copies_ -= slots_[j].copies;
-  at_[slots_[j].location] = -1;
+  set_at(slots_[j].location, -1);
   if (j != last) {
     slots_[j] = std::move(slots_[last]);
     variance_[j] = variance_[last];
-    at_[slots_[j].location] = j;
+    set_at(slots_[j].location, j);
     exponents_.col(j) = exponents_.col(last);
     values_.col(j) = values_.col(last);
     for (Eigen::MatrixXd* matrix : {&gram_, &covariance_}) {
@@ -134,7 +134,7 @@ void State::add(const Column& column, Slot slot) {
   gram_(m, m) = column.own;
   product_[m] = column.response;
   copies_ += slot.copies;
-  at_[slot.location] = m;
+  set_at(slot.location, m);
   variance_.push_back(variance);
   slots_.push_back(std::move(slot));
 }

@@ -61,6 +61,7 @@ void Sweep::kernels(State& state, double power, Counts& counts, Rng& rng) {
   for (int i = 0; i < kernels_ / 2; ++i) {
     counts.note(kRelocate, relocate_move(state, power, rng));
     counts.note(kLocal, local_move(state, power, rng));
+    if (state.prior().shaped()) continue;
     counts.note(kCopies, copies_move(state, power, rng));
     counts.note(kRescale, rescale_move(state, power, rng));
   }
@@ -78,6 +79,7 @@ void Sweep::gather(State& state, double power, Counts& counts, Rng& rng) {
 
 void Sweep::scales(State& state, double power, bool adapt, Counts& counts,
                    Rng& rng) {
+  if (state.prior().own_scales) return own_scales(state, power, counts, rng);
   scale_all(state, power, adapt, counts, rng);
   for (int i = 0; i < scales_; ++i) scale_one(state, power, adapt, counts, rng);
   if (!state.prior().equal()) {
@@ -87,6 +89,24 @@ void Sweep::scales(State& state, double power, bool adapt, Counts& counts,
   if (!state.prior().selects()) return;
   counts.note(kFlip, flip_move(state, power, rng));
   counts.note(kSwap, swap_move(state, power, rng));
+}
+
+// Of one kernel each: cheap, and steps of a random length, as kernels differ in
+// how much the data tell of them.
+void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
+  const Prior& prior = state.prior();
+  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
+  for (int i = 0; i < kernels_ / 2; ++i) {
+    counts.note(kScaleAll, scale_all_move(state, power, step(), rng));
+    if (!prior.equal()) {
+      counts.note(kScaleOne, scale_any_move(state, power, step(), rng));
+      counts.note(kScaleRefresh, scale_refresh_move(state, power, rng));
+      counts.note(kScalePair, scale_pair_move(state, power, rng));
+    }
+    if (!prior.selects()) continue;
+    counts.note(kFlip, flip_move(state, power, rng));
+    counts.note(kSwap, swap_move(state, power, rng));
+  }
 }
 
 void Sweep::scale_all(State& state, double power, bool adapt, Counts& counts,
@@ -173,12 +193,14 @@ void Sweep::single(State& state, double power, bool adapt, Counts& counts,
     counts.note(kVarphi, varphi_move(state, power, kVarphiStep, rng));
   }
   if (rng.uniform() < 0.2) {
-    if (scales_ > 0) {
+    if (state.prior().own_scales) {
+      own_scales(state, power, counts, rng);
+    } else if (scales_ > 0) {
       scale_one(state, power, adapt, counts, rng);
     } else {
       scale_all(state, power, adapt, counts, rng);
     }
-    if (state.prior().selects()) {
+    if (state.prior().selects() && !state.prior().own_scales) {
       counts.note(kFlip, flip_move(state, power, rng));
     }
   }

@@ -88,6 +88,7 @@ class Sweep {
   void gather(State& state, double power, Counts& counts, Rng& rng);
   void scales(State& state, double power, bool adapt, Counts& counts,
               Rng& rng);
+  void own_scales(State& state, double power, Counts& counts, Rng& rng);
   void scale_all(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng);
   void scale_one(State& state, double power, bool adapt, Counts& counts,

@@ -1,0 +1,81 @@
+# Fits of bark() whose kernels have a centre or scales of their own.
+
+#' @noRd
+has_own_centres <- function(fit) !is.null(fit$settings$prior$centre_sd)
+
+#' @noRd
+has_own_scales <- function(fit) isTRUE(fit$settings$prior$own_scales)
+
+#' How many numbers draws of shapes have, of p a slot
+#' @noRd
+shape_sizes <- function(fit, slots) {
+  p <- ncol(fit$data$x)
+  c(
+    if (has_own_centres(fit)) c(centre = slots * p),
+    if (has_own_scales(fit)) {
+      c(own_log_lambda = slots * p, own_included = slots * p)
+    }
+  )
+}
+
+#' Means over the kernels of each draw, a row a draw and a column a predictor
+#'
+#' Kernels count by the size of their coefficients: those of nearly none, of
+#' which the data say nothing, hardly do. 0 without kernels.
+#' @param values p x slots.
+#' @noRd
+kernel_means <- function(pool, values) {
+  draw <- factor(rep(seq_along(pool$m), pool$m), seq_along(pool$m))
+  weight <- abs(pool$beta) * (pool$location != 0)
+  sums <- function(v) {
+    out <- matrix(0, nlevels(draw), ncol(v))
+    found <- rowsum(v, draw)
+    out[as.integer(rownames(found)), ] <- found
+    out
+  }
+  total <- sums(cbind(weight))
+  sums(t(values) * weight) / ifelse(total > 0, total, 1)[, 1]
+}
+
+#' Which predictors are in the kernel: a row a draw and a column a predictor, a
+#' share of the kernels where they differ
+#' @noRd
+bark_included <- function(fit, pool) {
+  p <- ncol(fit$data$x)
+  if (has_own_scales(fit)) {
+    return(kernel_means(pool, matrix(pool$own_included, p)))
+  }
+  t(matrix(pool$included, p)) + 0
+}
+
+#' @noRd
+own_scales_of <- function(fit, pool) {
+  p <- ncol(fit$data$x)
+  scales <- exp(matrix(pool$own_log_lambda, p)) * matrix(pool$own_included, p)
+  kernel_means(pool, scales)
+}
+
+#' The number of scales and coordinates that are kernels' own, in each draw
+#' @noRd
+own_numbers <- function(fit, pool) {
+  draw <- factor(rep(seq_along(pool$m), pool$m), seq_along(pool$m))
+  kernel <- pool$location != 0
+  p <- ncol(fit$data$x)
+  each <- if (has_own_centres(fit)) p * kernel else 0 * kernel
+  if (has_own_scales(fit)) {
+    d <- colSums(matrix(pool$own_included, p))
+    if (grepl("equal", fit$settings$prior$type)) d <- pmin(d, 1)
+    each <- each + d
+  }
+  as.double(tapply(each, draw, sum, default = 0))
+}
+
+#' @noRd
+refuse_own_centres <- function(fit, what, call = rlang::caller_env()) {
+  if (has_own_centres(fit)) {
+    kb_abort(c(
+      "{.fn {what}} is not defined for kernels whose centres are no rows.",
+      i = "{.fn centre_rows} puts them there."
+    ), "not_defined", call = call)
+  }
+}

@@ -1,0 +1,36 @@
+#include "centres.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace kernelbayes {
+namespace bark {
+
+CentrePrior::CentrePrior(std::vector<double> weights)
+    : probability_(std::move(weights)) {
+  double sum = 0;
+  for (const double weight : probability_) {
+    if (!(weight >= 0)) throw std::invalid_argument("a negative weight");
+    cumulative_.push_back(sum += weight);
+  }
+  if (!(sum > 0) || !std::isfinite(sum)) {
+    throw std::invalid_argument("weights of locations have no sum");
+  }
+  // The last is 1 then, and so is what those of weight 0 before it have.
+  for (double& below : cumulative_) below /= sum;
+  for (double& probability : probability_) {
+    probability /= sum;
+    log_probability_.push_back(std::log(probability));
+  }
+}
+
+int CentrePrior::draw(int n, Rng& rng) const {
+  if (uniform()) return static_cast<int>(rng.index(n + 1));
+  const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(),
+                                      rng.uniform());
+  return static_cast<int>(found - cumulative_.begin());
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

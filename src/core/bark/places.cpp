@@ -1,0 +1,73 @@
+#include "places.hpp"
+
+#include "state.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+Place draw_place(const State& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  const Data& data = state.data();
+  Place out{prior.centres.draw(data.n(), rng), nullptr};
+  if (out.location == 0 || !prior.shaped()) return out;
+  auto shape = std::make_shared<Shape>();
+  if (prior.centre_sd > 0) {
+    for (int l = 0; l < data.p(); ++l) {
+      shape->centre.push_back(data.x(out.location - 1, l) +
+                              prior.centre_sd * rng.normal());
+    }
+    out.location = kElsewhere;
+  }
+  if (prior.own_scales) {
+    shape->included = draw_included(prior, data.p(), rng);
+    shape->log_lambda = draw_scales(prior, shape->included, rng);
+  }
+  out.shape = std::move(shape);
+  return out;
+}
+
+// The row that a centre came from is summed out: it is no part of the state.
+double log_centre_density(const State& state,
+                          const std::vector<double>& centre) {
+  const Prior& prior = state.prior();
+  const Data& data = state.data();
+  Eigen::ArrayXd distances = Eigen::ArrayXd::Zero(data.n());
+  for (int l = 0; l < data.p(); ++l) {
+    distances += (data.x.col(l).array() - centre[l]).square();
+  }
+  distances /= 2 * prior.centre_sd * prior.centre_sd;
+  for (int i = 0; i < data.n(); ++i) {
+    distances[i] -= std::log(prior.centres.probability(i + 1, data.n()));
+  }
+  const double least = distances.minCoeff();
+  return std::log((least - distances).exp().sum()) - least;
+}
+
+std::vector<char> draw_included(const Prior& prior, int p, Rng& rng) {
+  std::vector<char> out(p, 1);
+  if (!prior.selects()) return out;
+  const double one = rng.gamma(prior.ap), other = rng.gamma(prior.bp);
+  const double probability = one / (one + other);
+  for (char& in : out) in = rng.uniform() < probability;
+  return out;
+}
+
+std::vector<double> draw_scales(const Prior& prior,
+                                const std::vector<char>& included, Rng& rng) {
+  int d = 0;
+  for (const char in : included) d += in;
+  std::vector<double> out(included.size(), 0.0);
+  if (d == 0) return out;
+  const double equal = log_gamma_draw(prior.a, prior.b * d, rng);
+  for (std::size_t l = 0; l < out.size(); ++l) {
+    if (prior.equal()) {
+      out[l] = equal;
+    } else if (included[l]) {
+      out[l] = log_gamma_draw(prior.share_shape(d), prior.b, rng);
+    }
+  }
+  return out;
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

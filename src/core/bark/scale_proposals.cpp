@@ -1,0 +1,66 @@
+#include "scale_proposals.hpp"
+
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+int Scales::n_included() const {
+  int sum = 0;
+  for (const char in : included) sum += in;
+  return sum;
+}
+
+double Scales::total() const {
+  double sum = 0;
+  for (int l = 0; l < p(); ++l) {
+    if (included[l]) sum += std::exp(log_lambda[l]);
+  }
+  return sum;
+}
+
+int choose_included(const Scales& scales, Rng& rng, int but) {
+  int k = static_cast<int>(rng.index(scales.n_included() - (but >= 0)));
+  for (int l = 0;; ++l) {
+    if (!scales.included[l] || l == but) continue;
+    if (k-- == 0) return l;
+  }
+}
+
+namespace {
+
+ShapePointer changed(const Shape& shape, const ScaleChange& change) {
+  auto out = std::make_shared<Shape>(shape);
+  for (double& scale : out->log_lambda) scale += change.shift;
+  for (const auto& one : change.ones) {
+    out->log_lambda[one.predictor] = one.log_lambda;
+    out->included[one.predictor] = one.included;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool change_scales(State& state, double power, Rng& rng,
+                   const ProposeScales& propose) {
+  const Prior& prior = state.prior();
+  if (!prior.own_scales) {
+    const ScaleProposal next =
+        propose({prior, state.log_lambda(), state.included()});
+    return next.possible &&
+           try_scales(state, next.change, next.log_ratio, power, rng);
+  }
+  if (state.size() == 0) return false;
+  const int j = static_cast<int>(rng.index(state.size()));
+  const Slot& slot = state.slot(j);
+  if (slot.location == 0) return false;
+  const Shape& own = *slot.shape;
+  const ScaleProposal next = propose({prior, own.log_lambda, own.included});
+  if (!next.possible) return false;
+  const Place place{slot.location, changed(own, next.change)};
+  return move_kernel(state, j, state.make_column(place), next.log_ratio,
+                     power, rng);
+}
+
+}  // namespace bark
+}  // namespace kernelbayes
