@@ -80,7 +80,18 @@ constexpr int kStatistics = 14;
 
 // Of all states, and of those of these data.
 int statistics_of(const bark::Data& data) {
-  return kStatistics + 2 * (data.student() || data.classes > 2);
+  return kStatistics + (data.student() ? 2 : data.classes > 2 ? 4 : 0);
+}
+
+// Latent responses that are not between the cut points of their class.
+int misplaced(const State& state) {
+  int count = 0;
+  for (Eigen::Index i = 0; i < state.response().size(); ++i) {
+    const int level = state.data().level(i);
+    count += !(state.cuts()[level] <= state.response()[i] &&
+               state.response()[i] <= state.cuts()[level + 1]);
+  }
+  return count;
 }
 
 void statistics(const State& state, double* out) {
@@ -113,6 +124,8 @@ void statistics(const State& state, double* out) {
   } else if (state.data().classes > 2) {
     *out++ = state.log_gaps().front();
     *out++ = squash(state.log_gaps().back() - state.response()[0]);
+    *out++ = state.data().level(0);
+    *out++ = misplaced(state);
   }
 }
 
