@@ -86,7 +86,7 @@ constexpr int kShapeStatistics = 6;
 
 // Of all states, those of these data, and those of kernels' shapes.
 int n_statistics(const bark::Prior& prior, const bark::Data& data) {
-  return kStatistics + 2 * (data.student() || data.classes > 2) +
+  return kStatistics + (data.student() ? 2 : data.classes > 2 ? 4 : 0) +
          (prior.shaped() ? kShapeStatistics : 0);
 }
 
@@ -110,6 +110,17 @@ void shape_statistics(const State& state, double* out) {
     out[4] += squash(total);
     if (own->included[0]) out[5] += squash(own->log_lambda[0]);
   }
+}
+
+// Latent responses that are not between the cut points of their class.
+int misplaced(const State& state) {
+  int count = 0;
+  for (Eigen::Index i = 0; i < state.response().size(); ++i) {
+    const int level = state.data().level(i);
+    count += !(state.cuts()[level] <= state.response()[i] &&
+               state.response()[i] <= state.cuts()[level + 1]);
+  }
+  return count;
 }
 
 void statistics(const State& state, double* out) {
@@ -142,6 +153,8 @@ void statistics(const State& state, double* out) {
   } else if (state.data().classes > 2) {
     *out++ = state.log_gaps().front();
     *out++ = squash(state.log_gaps().back() - state.response()[0]);
+    *out++ = state.data().level(0);
+    *out++ = misplaced(state);
   }
   if (state.prior().shaped()) shape_statistics(state, out);
 }
