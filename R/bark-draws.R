@@ -15,6 +15,7 @@ head_draws.kb_bark <- function(fit, run, n) {
     log_lambda = n * p, noise = n, log_likelihood = n, variance = slots,
     beta = slots, factor = sum(m * (m + 1) / 2), z = slots
   )
+  if (is_truncated(fit)) sizes[c("variance", "factor", "z")] <- 0
   run$draws[names(sizes)] <- Map(
     function(v, n) v[seq_len(n)], run$draws[names(sizes)], sizes
   )

@@ -9,7 +9,7 @@
 #' K(x, \chi) = \exp\Big(-\sum_l \lambda_l (x_l - \chi_l)^2\Big),}{f(x) = sum_j
 #' beta_j K(x, chi_j), K(x, chi) = exp(-sum_l lambda_l (x_l - chi_l)^2),}
 #' by reversible-jump Markov chains in which the coefficients are integrated
-#' out. Each predictor has a scale \eqn{\lambda_l} of its own, which says how
+#' out (but see `approximation` in [bark_prior()]). Each predictor has a scale \eqn{\lambda_l} of its own, which says how
 #' much it matters and may be exactly zero.
 #'
 #' @section The model:
@@ -185,6 +185,7 @@ bark.logical <- bark.matrix
 bark_fit <- function(mould, prior, control, scale, prior_only, seed, progress,
                      called, started, call = rlang::caller_env()) {
   check_class(control, "kb_mcmc_control", "`mcmc_control()`", call = call)
+  refuse_truncated(prior, control, call)
   progress <- check_progress(progress, call = call)
   seed <- draw_seed(seed, call = call)
   fit <- structure(

@@ -77,7 +77,8 @@ srvm_parameters <- function(fit, pool) {
 #'     response (1 in probit models);
 #'   * `J`: number of kernels, with their multiplicity;
 #'   * `log_lik`: log likelihood of all responses, in their units, with the
-#'     coefficients integrated out; in probit models given the coefficients;
+#'     coefficients integrated out; in probit models, and under the truncation
+#'     approximation, given the coefficients;
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "moves.hpp"
+#include "truncated.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -15,7 +16,8 @@ struct Flip {
   double scale, shift, log_ratio;
 };
 
-double log_sum_others(const State& state, int l) {
+template <class S>
+double log_sum_others(const S& state, int l) {
   double sum = -std::numeric_limits<double>::infinity();
   for (int j = 0; j < state.data().p(); ++j) {
     if (j == l || !state.included()[j]) continue;
@@ -25,14 +27,16 @@ double log_sum_others(const State& state, int l) {
 }
 
 // An included predictor other than l: with equal scales any will do.
-int any_included(const State& state, int l) {
+template <class S>
+int any_included(const S& state, int l) {
   int j = 0;
   while (j == l || !state.included()[j]) ++j;
   return j;
 }
 
 // Equal scales: kept, or their sum kept.
-Flip flip_equal(const State& state, int l, bool in, bool keep_sum, Rng& rng) {
+template <class S>
+Flip flip_equal(const S& state, int l, bool in, bool keep_sum, Rng& rng) {
   const Prior& prior = state.prior();
   const int d = state.n_included() - !in;
   Flip out{0, 0, prior.log_include(d, state.data().p())};
@@ -53,7 +57,8 @@ Flip flip_equal(const State& state, int l, bool in, bool keep_sum, Rng& rng) {
 }
 
 // Scales that differ, the others kept: the new one from its prior.
-Flip flip_others_kept(const State& state, int l, bool in, Rng& rng) {
+template <class S>
+Flip flip_others_kept(const S& state, int l, bool in, Rng& rng) {
   const Prior& prior = state.prior();
   const int d = state.n_included() - !in;
   Flip out{0, 0, prior.log_include(d, state.data().p())};
@@ -68,7 +73,8 @@ Flip flip_others_kept(const State& state, int l, bool in, Rng& rng) {
 }
 
 // Scales that differ, their sum kept: the new one takes a share.
-Flip flip_sum_kept(const State& state, int l, bool in, Rng& rng) {
+template <class S>
+Flip flip_sum_kept(const S& state, int l, bool in, Rng& rng) {
   const Prior& prior = state.prior();
   const int d = state.n_included() - !in;
   if (d == 0) return flip_others_kept(state, l, in, rng);
@@ -95,7 +101,8 @@ Flip flip_sum_kept(const State& state, int l, bool in, Rng& rng) {
 
 }  // namespace
 
-bool flip_move(State& state, double power, Rng& rng) {
+template <class S>
+bool flip_move(S& state, double power, Rng& rng) {
   if (!state.prior().selects()) return false;
   const int l = static_cast<int>(rng.index(state.data().p()));
   const bool in = !state.included()[l];
@@ -109,7 +116,8 @@ bool flip_move(State& state, double power, Rng& rng) {
                     in ? flip.log_ratio : -flip.log_ratio, power, rng);
 }
 
-bool swap_move(State& state, double power, Rng& rng) {
+template <class S>
+bool swap_move(S& state, double power, Rng& rng) {
   const int p = state.data().p(), d = state.n_included();
   if (!state.prior().selects() || d == 0 || d == p) return false;
   int i, j;
@@ -118,6 +126,11 @@ bool swap_move(State& state, double power, Rng& rng) {
   const double scale = state.log_lambda()[i];
   return try_scales(state, {0, {{i, scale, 0}, {j, scale, 1}}}, 0, power, rng);
 }
+
+template bool flip_move(State&, double, Rng&);
+template bool swap_move(State&, double, Rng&);
+template bool flip_move(TruncatedState&, double, Rng&);
+template bool swap_move(TruncatedState&, double, Rng&);
 
 }  // namespace bark
 }  // namespace kernelbayes

@@ -3,8 +3,6 @@
 namespace kernelbayes {
 namespace bark {
 
-namespace {
-
 std::vector<char> draw_included(const Prior& prior, int p, Rng& rng) {
   std::vector<char> out(p, 1);
   if (!prior.selects()) return out;
@@ -30,8 +28,6 @@ std::vector<double> draw_scales(const Prior& prior,
   }
   return out;
 }
-
-}  // namespace
 
 void draw_prior(State& state, Rng& rng) {
   const Prior& prior = state.prior();

@@ -1,11 +1,13 @@
 #include <algorithm>
 
 #include "moves.hpp"
+#include "truncated.hpp"
 
 namespace kernelbayes {
 namespace bark {
 
-int choose_included(const State& state, Rng& rng, int but) {
+template <class S>
+int choose_included(const S& state, Rng& rng, int but) {
   int k = static_cast<int>(rng.index(state.n_included() - (but >= 0)));
   for (int l = 0;; ++l) {
     if (!state.included()[l] || l == but) continue;
@@ -13,7 +15,8 @@ int choose_included(const State& state, Rng& rng, int but) {
   }
 }
 
-bool try_scales(State& state, const ScaleChange& change, double log_prior,
+template <class S>
+bool try_scales(S& state, const ScaleChange& change, double log_prior,
                 double power, Rng& rng) {
   const double gain = state.propose_scales(change) - state.log_likelihood();
   if (!accept(power * gain + log_prior, rng)) return false;
@@ -21,7 +24,8 @@ bool try_scales(State& state, const ScaleChange& change, double log_prior,
   return true;
 }
 
-bool scale_all_move(State& state, double power, double step, Rng& rng) {
+template <class S>
+bool scale_all_move(S& state, double power, double step, Rng& rng) {
   if (state.n_included() == 0) return false;
   const Prior& prior = state.prior();
   const double move = step * rng.normal();
@@ -30,7 +34,8 @@ bool scale_all_move(State& state, double power, double step, Rng& rng) {
   return try_scales(state, {move, {}}, log_prior, power, rng);
 }
 
-bool scale_one_move(State& state, int predictor, double power, double step,
+template <class S>
+bool scale_one_move(S& state, int predictor, double power, double step,
                     Rng& rng) {
   const Prior& prior = state.prior();
   const double shape = prior.share_shape(state.n_included());
@@ -41,7 +46,8 @@ bool scale_one_move(State& state, int predictor, double power, double step,
   return try_scales(state, {0, {{predictor, to, 1}}}, log_prior, power, rng);
 }
 
-bool scale_refresh_move(State& state, double power, Rng& rng) {
+template <class S>
+bool scale_refresh_move(S& state, double power, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.equal() || state.n_included() == 0) return false;
   const int predictor = choose_included(state, rng);
@@ -50,7 +56,8 @@ bool scale_refresh_move(State& state, double power, Rng& rng) {
   return try_scales(state, {0, {{predictor, to, 1}}}, 0, power, rng);
 }
 
-bool scale_pair_move(State& state, double power, Rng& rng) {
+template <class S>
+bool scale_pair_move(S& state, double power, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.equal() || state.n_included() < 2) return false;
   const double shape = prior.share_shape(state.n_included());
@@ -64,6 +71,21 @@ bool scale_pair_move(State& state, double power, Rng& rng) {
   return try_scales(state, {0, {{i, one + shift, 1}, {j, other + shift, 1}}},
                     0, power, rng);
 }
+
+template int choose_included(const State&, Rng&, int);
+template bool try_scales(State&, const ScaleChange&, double, double, Rng&);
+template bool scale_all_move(State&, double, double, Rng&);
+template bool scale_one_move(State&, int, double, double, Rng&);
+template bool scale_refresh_move(State&, double, Rng&);
+template bool scale_pair_move(State&, double, Rng&);
+
+template int choose_included(const TruncatedState&, Rng&, int);
+template bool try_scales(TruncatedState&, const ScaleChange&, double, double,
+                         Rng&);
+template bool scale_all_move(TruncatedState&, double, double, Rng&);
+template bool scale_one_move(TruncatedState&, int, double, double, Rng&);
+template bool scale_refresh_move(TruncatedState&, double, Rng&);
+template bool scale_pair_move(TruncatedState&, double, Rng&);
 
 }  // namespace bark
 }  // namespace kernelbayes
