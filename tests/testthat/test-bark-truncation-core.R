@@ -23,7 +23,7 @@ kernel_moves <- c(
 scale_moves <- c(
   "scale_all", "scale_one", "scale_refresh", "scale_pair", "flip", "swap"
 )
-pairs <- if (extended) 60000 else 3000
+pairs <- if (extended) 60000 else 4000
 
 test_that("updates keep residual and likelihood of dense algebra", {
   withr::local_seed(1)
@@ -43,14 +43,14 @@ test_that("updates keep residual and likelihood of dense algebra", {
     expect_true(all(abs(state$beta) >= 0.5))
   }
   for (type in bark_types) {
-    walk <- bark_truncated_walk_cpp(setting(type, 1.2, 6), x, y, w, 40, 1, 3)
+    walk <- bark_truncated_walk_cpp(setting(type, 1.2, 6), x, y, w, 15, 1, 3)
     for (state in walk) {
       expect_equal(state$response, y * sqrt(w))
       check(state, w, 1)
     }
     probit <- setting(type, 1, 6, noise_fixed = TRUE, noise_precision = 1)
     walk <- bark_truncated_walk_cpp(
-      probit, x, sign(y), rep(1, 15), 40, 1, 3, "probit", 0.4
+      probit, x, sign(y), rep(1, 15), 15, 1, 3, "probit", 0.4
     )
     for (state in walk) {
       expect_identical(sign(state$response), sign(y))
@@ -90,7 +90,7 @@ test_that("draws of a coefficient are weighted right", {
       w <- exp(out$log_weight - top)
       answers <- rbind(w, w * (out$beta > 0), w * (abs(out$beta) < 1))
       se <- apply(answers, 1, stats::sd) / sqrt(20000)
-      z <- (rowMeans(answers) - exact) / pmax(se, 1e-9 * exact)
+      z <- (rowMeans(answers) - exact) / pmax(se, 1e-9 * exact, 1e-12)
       expect_lt(max(abs(z)), 6, label = paste("score", toString(case)))
     }
   }
@@ -154,7 +154,7 @@ test_that("exchanges leave both laws invariant", {
   out <- bark_truncated_exchange_cpp(prior, x, "gaussian", 0, 4 * pairs, 1)
   z <- paired_scores(out, c(1:10, 16 + 1:10))
   expect_lt(max(abs(z)), 6)
-  expect_gt(mean(out$before[2, ] != out$after[2, ]), 0.1)
+  expect_gt(mean(out$before[2, ] != out$after[2, ]), 0.03)
   prior <- c(prior, noise_fixed = TRUE, noise_precision = 1)
   out <- bark_truncated_exchange_cpp(prior, x, "probit", 0.2, 4 * pairs, 1)
   z <- paired_scores(out, c(1:10, 12:15, 16 + c(1:10, 12:15)))

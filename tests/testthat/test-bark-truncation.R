@@ -68,7 +68,7 @@ truncated_scores <- function(type, alpha, n_temps = 1, y = truncated_y,
   at <- matrix(c(0.2, -0.4), 1)
   engine <- fit_engine(fit)
   draws <- withr::with_seed(
-    5, draw_truncated_prior(fit$settings$prior, truncated_x, at, 2e5)
+    5, draw_truncated_prior(fit$settings$prior, truncated_x, at, 6e4)
   )
   log_l <- truncated_log_likelihood(
     draws, engine$y, engine$weights, is_class_fit(fit)
@@ -80,7 +80,7 @@ truncated_scores <- function(type, alpha, n_temps = 1, y = truncated_y,
     abs(draws$f[, 2]) < 0.5, 1 / (1 + draws$noise)
   )
   exact <- colSums(w * answers)
-  se <- sqrt(colSums((w * (answers - rep(exact, each = 2e5)))^2))
+  se <- sqrt(colSums((w * (answers - rep(exact, each = 6e4)))^2))
   own <- vapply(fit$runs, function(run) {
     one <- fit
     one$runs <- list(run)
@@ -120,7 +120,7 @@ test_that("the evidence is that by importance sampling from the prior", {
     fit <- truncated_tiny("select_different", iter = 2, y = y)
     engine <- fit_engine(fit)
     draws <- withr::with_seed(8, draw_truncated_prior(
-      fit$settings$prior, truncated_x, NULL, 4e5
+      fit$settings$prior, truncated_x, NULL, 1e5
     ))
     log_l <- truncated_log_likelihood(
       draws, engine$y, engine$weights, is_class_fit(fit)
@@ -129,7 +129,7 @@ test_that("the evidence is that by importance sampling from the prior", {
     z <- evidence(fit,
       n_temps = 6, warmup = 20, iter = 300, chains = 20, seed = 3
     )
-    se <- stats::sd(w) / mean(w) / sqrt(4e5)
+    se <- stats::sd(w) / mean(w) / sqrt(1e5)
     own <- stats::sd(z$replicates) / sqrt(20)
     score <- (z$log_evidence - log(mean(w))) / sqrt(own^2 + se^2)
     expect_lt(abs(score), 8)

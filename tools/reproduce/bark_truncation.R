@@ -17,6 +17,7 @@
 # that of the posterior mean of f over the standard deviation of the noise,
 # `apart` the root mean squared difference of the two posterior means in the
 # same units, and `noise_floor` what the Monte-Carlo errors of both make of it.
+# Times are those of the processor.
 # Effective draws are the bulk sizes of draws of f at 10 of the points (their
 # median) and of sigma.
 
@@ -62,7 +63,7 @@ effective <- function(draws, chains) {
 
 # What one fit tells, with the posterior mean of f and its Monte-Carlo variance
 # at the points, the latter by the spread of the chains.
-describe_fit <- function(fit, set, points, r) {
+describe_fit <- function(fit, seconds, set, points, r) {
   chains <- fit$control$chains
   f <- predict(fit, predictors(points), type = "draws")
   n <- nrow(f) / chains
@@ -72,7 +73,6 @@ describe_fit <- function(fit, set, points, r) {
   mean <- predict(fit, predictors(points))
   some <- round(seq(1, ncol(f), length.out = 10))
   prior <- fit$settings$prior
-  seconds <- timings(fit)$sampler
   ess_f <- stats::median(apply(f[, some], 2, effective, chains))
   sigma <- as.data.frame(as_draws(fit))
   truth <- set$truth(points, r)
@@ -94,8 +94,10 @@ run_pair <- function(name, eps, r, plan) {
   data <- set$sample(r)
   points <- set$points(r)
   both <- lapply(approximations, function(approximation) {
-    fit <- fit_one(set, data, eps, approximation, plan, 100 * r)
-    describe_fit(fit, set, points, r)
+    time <- system.time(
+      fit <- fit_one(set, data, eps, approximation, plan, 100 * r)
+    )
+    describe_fit(fit, sum(time[1:2]), set, points, r)
   })
   message(name, ", eps ", eps, ", repeat ", r)
   apart <- sqrt(mean((both[[1]]$mean - both[[2]]$mean)^2)) / set$noise
