@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "moves.hpp"
-#include "truncated.hpp"
+#include "truncated_moves.hpp"
 
 namespace kernelbayes {
 namespace bark {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "moves.hpp"
-#include "truncated.hpp"
+#include "truncated_moves.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -80,8 +80,6 @@ template bool scale_refresh_move(State&, double, Rng&);
 template bool scale_pair_move(State&, double, Rng&);
 
 template int choose_included(const TruncatedState&, Rng&, int);
-template bool try_scales(TruncatedState&, const ScaleChange&, double, double,
-                         Rng&);
 template bool scale_all_move(TruncatedState&, double, double, Rng&);
 template bool scale_one_move(TruncatedState&, int, double, double, Rng&);
 template bool scale_refresh_move(TruncatedState&, double, Rng&);

@@ -109,17 +109,6 @@ Information TruncatedState::information(int j) const {
   return {phi_ * a * own, phi_ * a * (product + own * kernels_[j].beta)};
 }
 
-Information TruncatedState::information(const Place& place,
-                                        int without) const {
-  const double a = root_amplitude_;
-  double product = place.values.dot(residual_);
-  if (without >= 0) {
-    product += a * kernels_[without].beta *
-               place.values.dot(values_.col(without));
-  }
-  return {phi_ * a * a * place.own, phi_ * a * product};
-}
-
 void TruncatedState::set_coefficient(int j, double beta) {
   residual_ += root_amplitude_ * (kernels_[j].beta - beta) * values_.col(j);
   squares_ = residual_.squaredNorm();
@@ -181,9 +170,13 @@ double TruncatedState::propose_scales(const ScaleChange& change) {
     next_.included[l] = one.included;
   }
   fill_values(exponents, next_.values.leftCols(m));
+  return propose_coefficients(coefficients());
+}
+
+double TruncatedState::propose_coefficients(const Eigen::VectorXd& beta) {
+  next_.beta = beta;
   next_.residual = response_;
-  next_.residual.noalias() -=
-      next_.values.leftCols(m) * (root_amplitude_ * coefficients());
+  next_.residual.noalias() -= proposed_columns() * (root_amplitude_ * beta);
   next_.squares = next_.residual.squaredNorm();
   return log_density(next_.squares);
 }
@@ -194,7 +187,10 @@ void TruncatedState::accept_proposal() {
   values_.swap(next_.values);
   residual_.swap(next_.residual);
   squares_ = next_.squares;
-  for (int j = 0; j < size(); ++j) own_[j] = values_.col(j).squaredNorm();
+  for (int j = 0; j < size(); ++j) {
+    kernels_[j].beta = next_.beta[j];
+    own_[j] = values_.col(j).squaredNorm();
+  }
 }
 
 void TruncatedState::set_response(Eigen::VectorXd response) {

@@ -38,6 +38,10 @@ class TruncatedState {
   Eigen::Ref<const Eigen::MatrixXd> columns() const {
     return values_.leftCols(size());
   }
+  /// The columns that proposed scales would give.
+  Eigen::Ref<const Eigen::MatrixXd> proposed_columns() const {
+    return next_.values.leftCols(size());
+  }
   const Eigen::VectorXd& response() const { return response_; }
   const Eigen::VectorXd& residual() const { return residual_; }
   double squares() const { return squares_; }  // of the residual
@@ -55,10 +59,8 @@ class TruncatedState {
     double own;  // k'Wk
   };
   Place make_place(int location) const;
-  /// What the data say of a coefficient given all others; of one that comes
-  /// with kernel j gone.
+  /// What the data say of a coefficient given all others.
   Information information(int j) const;
-  Information information(const Place& place, int without = -1) const;
 
   /// add() appends; remove() moves the last kernel to the place of j.
   void set_coefficient(int j, double beta);
@@ -68,6 +70,8 @@ class TruncatedState {
 
   // As of a State ------------------------------------------------------------
   double propose_scales(const ScaleChange& change);
+  /// With other coefficients too.
+  double propose_coefficients(const Eigen::VectorXd& beta);
   void accept_proposal();
   void set_noise(double phi) { phi_ = phi; }
   void set_response(Eigen::VectorXd response);
@@ -117,7 +121,7 @@ class TruncatedState {
     std::vector<double> log_lambda;
     std::vector<char> included;
     Eigen::MatrixXd exponents, values;
-    Eigen::VectorXd residual;
+    Eigen::VectorXd beta, residual;
     double squares = 0;
   } next_;
 };

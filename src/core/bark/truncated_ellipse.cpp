@@ -6,9 +6,30 @@
 namespace kernelbayes {
 namespace bark {
 
-namespace {
+NormalLaw make_normal_law(const Eigen::MatrixXd& columns,
+                          const Eigen::VectorXd& y, double precision,
+                          double spread) {
+  NormalLaw out;
+  const Eigen::Index m = columns.cols();
+  out.lower = Eigen::MatrixXd::Zero(m, m);
+  out.lower.selfadjointView<Eigen::Lower>().rankUpdate(columns.transpose(),
+                                                       precision);
+  out.lower.diagonal().array() += spread;
+  const Eigen::VectorXd diagonal = out.lower.diagonal();
+  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(out.lower);
+  constexpr double kSmallestPivot = 1e-9;
+  out.ok = llt.info() == Eigen::Success &&
+           (out.lower.diagonal().array().square() / diagonal.array())
+                   .minCoeff() > kSmallestPivot;
+  if (out.ok) out.mean = llt.solve(precision * (columns.transpose() * y));
+  return out;
+}
 
-// `size` of 0, ..., m - 1, each set as likely.
+double draw_spread(const Prior& prior, Rng& rng) {
+  const double width = draw_pareto(prior, rng);
+  return 1 / (width * width);
+}
+
 std::vector<int> choose_several(int m, int size, Rng& rng) {
   std::vector<int> out(m);
   std::iota(out.begin(), out.end(), 0);
@@ -20,44 +41,29 @@ std::vector<int> choose_several(int m, int size, Rng& rng) {
   return out;
 }
 
-/// The normal law N(mean, (LL')^-1) that the likelihood and N(0, 1 / spread)
-/// have together, of the coefficients of some kernels given the others.
+namespace {
+
+/// Coefficients of some kernels, with the law that the likelihood gives them.
 struct Block {
-  std::vector<int> kernels;
-  Eigen::VectorXd beta, mean;
-  Eigen::MatrixXd factor;
+  Eigen::VectorXd beta;
   double spread;
-  bool ok;
+  NormalLaw law;
 };
 
-Block make_block(const TruncatedState& state, std::vector<int> kernels,
-                 double spread, double power) {
-  Block out{std::move(kernels), {}, {}, {}, spread, true};
-  const int size = static_cast<int>(out.kernels.size());
-  const double a = std::sqrt(state.amplitude());
+Block make_block(const TruncatedState& state, const std::vector<int>& kernels,
+                 double power, Rng& rng) {
+  Block out;
+  const int size = static_cast<int>(kernels.size());
   Eigen::MatrixXd columns(state.data().n(), size);
   out.beta.resize(size);
+  const double a = std::sqrt(state.amplitude());
   for (int i = 0; i < size; ++i) {
-    columns.col(i) = state.columns().col(out.kernels[i]);
-    out.beta[i] = state.kernel(out.kernels[i]).beta;
+    columns.col(i) = a * state.columns().col(kernels[i]);
+    out.beta[i] = state.kernel(kernels[i]).beta;
   }
-  const Eigen::MatrixXd gram = columns.transpose() * columns;
-  const double precision = power * state.noise() * a * a;
-  out.factor = precision * gram;
-  out.factor.diagonal().array() += spread;
-  const Eigen::VectorXd diagonal = out.factor.diagonal();
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(out.factor);
-  // What is lost depends on kernels and spread alone: to stay is then no bias.
-  constexpr double kSmallestPivot = 1e-9;
-  out.ok = llt.info() == Eigen::Success &&
-           (out.factor.diagonal().array().square() / diagonal.array())
-                   .minCoeff() > kSmallestPivot;
-  if (!out.ok) return out;
-  // From the current coefficients: products of the residual cancel less.
-  const Eigen::VectorXd score =
-      power * state.noise() * a * (columns.transpose() * state.residual()) -
-      spread * out.beta;
-  out.mean = out.beta + llt.solve(score);
+  out.spread = draw_spread(state.prior(), rng);
+  out.law = make_normal_law(columns, state.residual() + columns * out.beta,
+                            power * state.noise(), out.spread);
   return out;
 }
 
@@ -76,22 +82,20 @@ double log_excess(const Prior& prior, const Block& block,
 }  // namespace
 
 // Elliptical slice sampling (Murray, Adams and MacKay, 2010) about the normal
-// law that the likelihood has; the rest is the Pareto prior. 1 / spread, which
-// keeps nearly equal columns apart, is the square of a draw from the prior:
-// any law that does not look at the coefficients will do. An ellipse can lead
-// past the hole in the prior.
+// law that the likelihood has; the rest is the Pareto prior. That law may
+// depend on all but the coefficients of the block, and so may its failure. An
+// ellipse can lead past the hole in the prior.
 bool ellipse_move(TruncatedState& state, int size, double power, Rng& rng) {
   if (state.size() == 0) return false;
   const Prior& prior = state.prior();
-  const double width = draw_pareto(prior, rng);
-  const Block block =
-      make_block(state, choose_several(state.size(), size, rng),
-                 1 / (width * width), power);
-  if (!block.ok) return false;
+  const std::vector<int> kernels = choose_several(state.size(), size, rng);
+  const Block block = make_block(state, kernels, power, rng);
+  if (!block.law.ok) return false;
   Eigen::VectorXd other(block.beta.size());
   for (double& value : other) value = rng.normal();
-  block.factor.triangularView<Eigen::Lower>().transpose().solveInPlace(other);
-  const Eigen::VectorXd off = block.beta - block.mean;
+  block.law.lower.triangularView<Eigen::Lower>().transpose().solveInPlace(
+      other);
+  const Eigen::VectorXd off = block.beta - block.law.mean;
   const double level = log_excess(prior, block, block.beta) +
                        std::log(1 - rng.uniform());
   constexpr double kTwoPi = 6.28318530717958647692;
@@ -99,10 +103,10 @@ bool ellipse_move(TruncatedState& state, int size, double power, Rng& rng) {
   double angle = kTwoPi * rng.uniform(), low = angle - kTwoPi, high = angle;
   for (int i = 0; i < kTries; ++i) {
     const Eigen::VectorXd beta =
-        block.mean + std::cos(angle) * off + std::sin(angle) * other;
+        block.law.mean + std::cos(angle) * off + std::sin(angle) * other;
     if (log_excess(prior, block, beta) > level) {
       Eigen::VectorXd all = state.coefficients();
-      for (int k = 0; k < beta.size(); ++k) all[block.kernels[k]] = beta[k];
+      for (int k = 0; k < beta.size(); ++k) all[kernels[k]] = beta[k];
       state.set_coefficients(all);
       return true;
     }

@@ -27,6 +27,11 @@ bool sign_move(TruncatedState& state, int j, double power, Rng& rng);
 /// The coefficients of `size` kernels at once, of all where there are fewer.
 bool ellipse_move(TruncatedState& state, int size, double power, Rng& rng);
 
+/// Changes scales and inclusion if that is accepted, as that of a State. With
+/// probability 1/2 coefficients follow, so that f hardly changes.
+bool try_scales(TruncatedState& state, const ScaleChange& change,
+                double log_prior, double power, Rng& rng);
+
 /// The noise precision given all else.
 void noise_gibbs(TruncatedState& state, double power, Rng& rng);
 
@@ -50,6 +55,24 @@ double log_pareto(const Prior& prior, double beta);
 inline Information operator*(double power, const Information& information) {
   return {power * information.precision, power * information.score};
 }
+
+/// The normal law N(mean, (LL')^-1) of coefficients b whose density is
+/// proportional to exp(-precision |y - K b|^2 / 2 - spread |b|^2 / 2). It must
+/// not be used if it could not be computed well.
+struct NormalLaw {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd lower;
+  bool ok = true;
+};
+NormalLaw make_normal_law(const Eigen::MatrixXd& columns,
+                          const Eigen::VectorXd& y, double precision,
+                          double spread);
+
+/// `size` of 0, ..., m - 1 (all, if they are fewer), each set as likely.
+std::vector<int> choose_several(int m, int size, Rng& rng);
+
+/// 1 / |beta|^2 of a draw of the prior, which keeps nearly equal columns apart.
+double draw_spread(const Prior& prior, Rng& rng);
 
 /// Draws of a coefficient: half of them from the prior, half from the normal
 /// law that the likelihood has alone, truncated to |beta| > eps. Where that is
