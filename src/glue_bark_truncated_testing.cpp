@@ -94,7 +94,8 @@ void statistics(const State& state, double* out) {
       double(state.size()), size, sign, at_intercept, at_first,
       double(state.n_included()), squash(state.total_scale()),
       squash(std::exp(first)), squash_log(first), squash_log(last),
-      squash(std::log(state.noise())), squash(state.log_likelihood()),
+      squash(std::log(state.noise())),
+      squash(std::log(state.noise() * state.squares())),
       squash(state.residual()[0]), squash(state.response()[0]),
       squash(state.response()[1]),
       squash(std::log(state.response().squaredNorm()))};
@@ -199,11 +200,15 @@ Rcpp::List bark_truncated_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   for (int i = 0; i < steps; ++i) {
     for (const auto& move : moves()) move.second(state, power, rng);
     std::vector<int> location;
+    std::vector<double> precision, score;
     for (int j = 0; j < state.size(); ++j) {
       location.push_back(state.kernel(j).location);
+      precision.push_back(state.information(j).precision);
+      score.push_back(state.information(j).score);
     }
     out.push_back(Rcpp::List::create(
         _["location"] = location, _["beta"] = state.coefficients(),
+        _["precision"] = precision, _["score"] = score,
         _["log_lambda"] = state.log_lambda(),
         _["included"] = std::vector<int>(state.included().begin(),
                                          state.included().end()),

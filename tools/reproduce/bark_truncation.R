@@ -4,7 +4,7 @@
 #
 #   Rscript tools/reproduce/bark_truncation.R            about 10 minutes
 #   Rscript tools/reproduce/bark_truncation.R --quick    short: to see it run
-#   --repeats=3       repeats of each data set
+#   --repeats=2       repeats of each data set
 #   --output=file     instead of vignettes/precomputed/bark_truncation.rds
 #
 # With alpha = 1, gamma fixed and eps falling, both tend to the same Cauchy
@@ -136,11 +136,11 @@ plan_for <- function(options) {
   quick <- "quick" %in% names(options)
   list(
     quick = quick,
-    repeats = number_option(options, "repeats", if (quick) 1 else 3),
+    repeats = number_option(options, "repeats", if (quick) 1 else 2),
     control = if (quick) {
       mcmc_control(chains = 2, warmup = 100, iter = 100)
     } else {
-      mcmc_control(chains = 4, warmup = 1000, iter = 3000, thin = 3)
+      mcmc_control(chains = 4, warmup = 2000, iter = 2000, thin = 2)
     }
   )
 }
