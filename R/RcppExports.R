@@ -77,6 +77,42 @@ bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gau
     .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single, classes)
 }
 
+bark_truncated_open_cpp <- function(config, x, y, weights, state) {
+    .Call(`_kernelbayes_bark_truncated_open_cpp`, config, x, y, weights, state)
+}
+
+bark_truncated_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_bark_truncated_advance_cpp`, handle, n)
+}
+
+bark_truncated_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_bark_truncated_close_cpp`, handle))
+}
+
+bark_truncated_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_bark_truncated_snapshot_cpp`, handle)
+}
+
+bark_truncated_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1) {
+    .Call(`_kernelbayes_bark_truncated_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude)
+}
+
+bark_truncated_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gaussian") {
+    .Call(`_kernelbayes_bark_truncated_geweke_cpp`, prior, x, weights, turns, pairs, seed, family)
+}
+
+bark_truncated_walk_cpp <- function(prior, x, y, weights, steps, power, seed, family = "gaussian", amplitude = 1) {
+    .Call(`_kernelbayes_bark_truncated_walk_cpp`, prior, x, y, weights, steps, power, seed, family, amplitude)
+}
+
+bark_truncated_exchange_cpp <- function(prior, x, family, t, pairs, seed) {
+    .Call(`_kernelbayes_bark_truncated_exchange_cpp`, prior, x, family, t, pairs, seed)
+}
+
+bark_truncated_proposal_cpp <- function(prior, precision, score, draws, seed) {
+    .Call(`_kernelbayes_bark_truncated_proposal_cpp`, prior, precision, score, draws, seed)
+}
+
 permuted_trace_cpp <- function(a, b, permutations) {
     .Call(`_kernelbayes_permuted_trace_cpp`, a, b, permutations)
 }

@@ -17,7 +17,10 @@ fit_engine.kb_bark <- function(fit) {
       y = response_numbers(fit),
       weights = bark_weights(fit)
     ),
-    class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
+    class = c(
+      if (is_truncated(fit)) "kb_engine_bark_truncated",
+      "kb_engine_bark", "kb_engine_chain", "kb_engine"
+    )
   )
 }
 

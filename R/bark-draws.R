@@ -18,6 +18,7 @@ head_draws.kb_bark <- function(fit, run, n) {
   )
   if (is_ordered(fit)) sizes[["cuts"]] <- n * length(cut_names(fit))
   sizes <- c(sizes, shape_sizes(fit, slots))
+  if (is_truncated(fit)) sizes[c("variance", "factor", "z")] <- 0
   run$draws[names(sizes)] <- Map(
     function(v, n) v[seq_len(n)], run$draws[names(sizes)], sizes
   )

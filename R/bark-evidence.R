@@ -19,6 +19,11 @@
 #' rungs of the mean of the likelihood ratio of the next rung (stepping stones;
 #' Xie and others, 2011).
 #'
+#' With `approximation = "truncation"` in [bark_prior()] \eqn{\theta}{theta} has
+#' the coefficients too. In a probit model they are multiplied by the root of t,
+#' and the likelihood is that of the classes given f. Ratios of that likelihood
+#' vary more, so that more rungs or sweeps are needed.
+#'
 #' @param object A fit of [bark()].
 #' @param n_temps Number of steps from the prior to the posterior, at least 1;
 #'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4.
@@ -133,7 +138,10 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   engine$config$iter <- iter
   engine$config$seed <- seed
   engine$config$rungs <- (seq(0, n_temps) / n_temps)^4
-  class(engine) <- c("kb_engine_bark_ladder", class(engine))
+  # The truncation approximation has one sampler for both.
+  if (!is_truncated(fit)) {
+    class(engine) <- c("kb_engine_bark_ladder", class(engine))
+  }
   engine
 }
 

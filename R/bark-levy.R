@@ -42,13 +42,31 @@ bark_discrepancy_truncated <- function(alpha, gamma, eps) {
   bark_nu_truncated(alpha, gamma, eps) * discrepancy_ratio(alpha, eps)
 }
 
+#' Expected number of kernels and discrepancy of either approximation
+#' @noRd
+levy_size <- function(alpha, gamma, eps, approximation = NULL) {
+  truncated <- identical(approximation, "truncation")
+  if (truncated) {
+    list(
+      nu = bark_nu_truncated(alpha, gamma, eps),
+      discrepancy = bark_discrepancy_truncated(alpha, gamma, eps)
+    )
+  } else {
+    list(
+      nu = bark_nu(alpha, gamma, eps),
+      discrepancy = bark_discrepancy(alpha, gamma, eps)
+    )
+  }
+}
+
 #' The eps and gamma of a number of kernels and a discrepancy
 #'
 #' Their ratio determines eps, and nu is proportional to gamma.
 #' @noRd
-bark_elicit <- function(alpha, n_kernels, discrepancy) {
+bark_elicit <- function(alpha, n_kernels, discrepancy, approximation = NULL) {
   eps <- sqrt(discrepancy / n_kernels * (2 - alpha) / alpha)
-  list(eps = eps, gamma = n_kernels / bark_nu(alpha, 1, eps))
+  nu <- levy_size(alpha, 1, eps, approximation)$nu
+  list(eps = eps, gamma = n_kernels / nu)
 }
 
 # Checks ---------------------------------------------------------------------
@@ -84,9 +102,11 @@ check_elicitation <- function(n_kernels, discrepancy, given,
 
 #' The expected number of kernels must be one that a sampler can hold
 #' @noRd
-check_levy <- function(alpha, levy, call = rlang::caller_env()) {
-  nu <- bark_nu(alpha, levy$gamma, levy$eps)
-  size <- c(levy$eps, levy$gamma, bark_discrepancy(alpha, levy$gamma, levy$eps))
+check_levy <- function(alpha, levy, approximation = NULL,
+                       call = rlang::caller_env()) {
+  implied <- levy_size(alpha, levy$gamma, levy$eps, approximation)
+  nu <- implied$nu
+  size <- c(levy$eps, levy$gamma, implied$discrepancy)
   fine <- nu > 0 && nu <= .Machine$integer.max && all(is.finite(size)) &&
     all(size > 0)
   if (!isTRUE(fine)) {

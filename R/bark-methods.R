@@ -39,7 +39,8 @@ describe_bark <- function(x, show) {
     counted(ncol(x$data$x), "predictor"),
     if (x$settings$scale) ", standardised", "\n",
     "  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
-    show(prior$gamma), ", eps ", show(prior$eps), ":\n                ",
+    show(prior$gamma), ", eps ", show(prior$eps),
+    if (is_truncated(x)) ", truncation", ":\n                ",
     show(prior$nu), " kernels expected, squared discrepancy ",
     show(prior$discrepancy), "\n",
     student_line(prior, "  noise:        ", "\n")

@@ -65,6 +65,9 @@
 #' of ordered classes follow likewise. Where
 #' the posterior is very skewed a mean can lie outside of its interval.
 #'
+#' With `approximation = "truncation"` in [bark_prior()] coefficients are not
+#' integrated out, and all of this is computed from draws of f: v is 0.
+#'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
 #' `kb_error_argument` (also for a type that the family does not have and for

@@ -55,6 +55,10 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' @param own_scales `FALSE`: all kernels have the same scales. `TRUE`: each has
 #'   its own, see the section on it.
 #'
+#' @param approximation How the stable process is made finite: `"continuous"`,
+#'   by t distributed coefficients, or `"truncation"`, by leaving out those of
+#'   size `eps` or less. See Details.
+#'
 #' @details
 #' The expected number of kernels is
 #' \deqn{\nu = \gamma (2 / \epsilon)^\alpha \alpha^{-\alpha / 2}
@@ -77,6 +81,19 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' `eps = 0.05`: the same number of kernels with coefficients ten times
 #' smaller. The paper's general inequality for D is no bound for `alpha` below
 #' 0.52 and is not used.
+#'
+#' With `approximation = "truncation"` coefficients have the density
+#' \eqn{\alpha \epsilon^\alpha |\beta|^{-1 - \alpha} / 2}{alpha eps^alpha
+#' |beta|^(-1 - alpha) / 2} on \eqn{|\beta| > \epsilon}{|beta| > eps}, that of
+#' the stable process itself, and the expected number of kernels is
+#' \deqn{\nu = \gamma (2 / \epsilon)^\alpha \pi^{-1/2} \Gamma((1 + \alpha) / 2)
+#' / \Gamma(1 - \alpha / 2),}{nu = gamma (2 / eps)^alpha pi^(-1/2) Gamma((1 +
+#' alpha) / 2) / Gamma(1 - alpha / 2),}
+#' which is `2 * gamma / (pi * eps)` with `alpha = 1`; D follows from nu as
+#' above. Both approximations tend to the same process as `eps` tends to 0 with
+#' `gamma` fixed. The continuous one is the better model to sample from: its
+#' coefficients can be integrated out. Those of the other are part of the
+#' Markov chain's state, which takes more iterations to explore.
 #'
 #' With `selection = c(1, 1)` the number d of predictors in the kernel is
 #' uniform on 0, ..., p. The expected d is p a / (a + b).
@@ -116,6 +133,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' bark_prior("select_equal", n_kernels = 20, discrepancy = 0.05)
 #' bark_prior(n_signals = 3, noise = noise_gamma(2, 0.1))
 #' bark_prior(centres = centre_near_rows(0.5), own_scales = TRUE)
+#' bark_prior(
+#'   n_kernels = 20, discrepancy = 0.05, approximation = "truncation"
+#' )
 #' @export
 bark_prior <- function(type = c(
                          "select_different", "equal", "different",
@@ -124,15 +144,17 @@ bark_prior <- function(type = c(
                        discrepancy = NULL,
                        scales = if (own_scales) c(0.5, 0.05) else c(1, 1),
                        selection = c(1, 1), n_signals = NULL, noise = NULL,
-                       df = Inf, centres = NULL, own_scales = FALSE) {
+                       df = Inf, centres = NULL, own_scales = FALSE,
+                       approximation = c("continuous", "truncation")) {
   type <- check_choice(type, bark_types)
+  approximation <- check_choice(approximation, c("continuous", "truncation"))
   alpha <- check_number(alpha, 0, 2, open = TRUE)
   own_scales <- check_flag(own_scales)
   given <- c(gamma = !missing(gamma), eps = !missing(eps))
   levy <- if (check_elicitation(n_kernels, discrepancy, given)) {
     bark_elicit(
       alpha, check_number(n_kernels, 0, open = TRUE),
-      check_number(discrepancy, 0, open = TRUE)
+      check_number(discrepancy, 0, open = TRUE), approximation
     )
   } else {
     list(
@@ -140,7 +162,13 @@ bark_prior <- function(type = c(
       gamma = check_number(gamma, 0, open = TRUE)
     )
   }
-  check_levy(alpha, levy)
+  check_levy(alpha, levy, approximation)
+  df <- check_df(df, FALSE)
+  if (approximation == "truncation") {
+    refuse_with_truncation(
+      c(df = is.finite(df), centres = !is.null(centres), own_scales = own_scales)
+    )
+  }
   structure(
     list(
       type = type, alpha = alpha, eps = levy$eps, gamma = levy$gamma,
@@ -150,12 +178,12 @@ bark_prior <- function(type = c(
       ),
       n_signals = check_n_signals(type, n_signals),
       noise = if (!is.null(noise)) check_noise(noise),
-      df = check_df(df, FALSE),
+      df = df,
       centres = if (!is.null(centres)) {
         check_class(centres, "kb_centres", "`centre_rows()`")
         centres
       },
-      own_scales = own_scales
+      own_scales = own_scales, approximation = approximation
     ),
     class = "kb_bark_prior"
   )
@@ -240,7 +268,8 @@ refuse_unused <- function(arg, type, call) {
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
 #'   `noise_precision` (NA otherwise); `improper`, where there is neither a
 #'   draw from the prior nor an evidence; `df` if the noise is Student's; where
-#'   it is not the default `own_scales` and what `centres_resolve()` gives.
+#'   it is not the default `own_scales`, `approximation` and what
+#'   `centres_resolve()` gives.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL, call = rlang::caller_env()) {
@@ -255,18 +284,22 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
     noise_resolve(prior$noise, x, y, weights)
   }
   if (noise$improper) warn_improper_noise(call)
+  size <- levy_size(prior$alpha, prior$gamma, prior$eps, prior$approximation)
   c(
     list(
       type = prior$type, alpha = prior$alpha, eps = prior$eps,
       gamma = prior$gamma,
-      nu = bark_nu(prior$alpha, prior$gamma, prior$eps),
-      discrepancy = bark_discrepancy(prior$alpha, prior$gamma, prior$eps),
+      nu = size$nu, discrepancy = size$discrepancy,
       A = prior$scales[[1]], B = prior$scales[[2]],
       a_p = selection[[1]], b_p = selection[[2]]
     ),
     noise, if (is_student_prior(prior)) prior["df"],
     centres_resolve(prior$centres, nrow(x), call),
-    if (isTRUE(prior$own_scales)) list(own_scales = TRUE)
+    if (isTRUE(prior$own_scales)) list(own_scales = TRUE),
+    # As it was before there was a choice, else.
+    if (identical(prior$approximation, "truncation")) {
+      list(approximation = "truncation")
+    }
   )
 }
 
@@ -295,13 +328,17 @@ selection_resolve <- function(prior, p, call) {
 #' @export
 print.kb_bark_prior <- function(x, ...) {
   number <- function(v) format(v, digits = 4)
-  nu <- bark_nu(x$alpha, x$gamma, x$eps)
-  d <- bark_discrepancy(x$alpha, x$gamma, x$eps)
+  size <- levy_size(x$alpha, x$gamma, x$eps, x$approximation)
+  nu <- size$nu
+  d <- size$discrepancy
   cat(
     "<bark_prior>\n",
     "  type: ", x$type, "\n",
     "  stable process: alpha = ", number(x$alpha), ", gamma = ",
     number(x$gamma), ", eps = ", number(x$eps), "\n",
+    if (identical(x$approximation, "truncation")) {
+      "  approximation: truncation, |beta| > eps\n"
+    },
     "  expected number of kernels: ", number(nu), "\n",
     "  expected squared discrepancy: ", number(d), " times |K|^2 (",
     number(100 * d), "%)\n",

@@ -9,7 +9,7 @@
 #' K(x, \chi) = \exp\Big(-\sum_l \lambda_l (x_l - \chi_l)^2\Big),}{f(x) = sum_j
 #' beta_j K(x, chi_j), K(x, chi) = exp(-sum_l lambda_l (x_l - chi_l)^2),}
 #' by reversible-jump Markov chains in which the coefficients are integrated
-#' out. Each predictor has a scale \eqn{\lambda_l} of its own, which says how
+#' out (but see `approximation` in [bark_prior()]). Each predictor has a scale \eqn{\lambda_l} of its own, which says how
 #' much it matters and may be exactly zero.
 #'
 #' @section The model:
@@ -206,6 +206,7 @@ bark_outcome <- function(family) {
 bark_fit <- function(mould, prior, control, scale, prior_only, seed, progress,
                      called, started, call = rlang::caller_env()) {
   check_class(control, "kb_mcmc_control", "`mcmc_control()`", call = call)
+  refuse_truncated(prior, control, call)
   progress <- check_progress(progress, call = call)
   seed <- draw_seed(seed, call = call)
   fit <- structure(
@@ -242,8 +243,10 @@ bark_settings <- function(mould, prior, scale, prior_only, call) {
     refuse_improper_draws(call)
   }
   scaling <- scaling_learn(mould$x, mould$y, scale)
+  family <- if (ordered) "ordered" else if (classes) "probit" else "gaussian"
+  refuse_truncated_classes(prior, family, call)
   list(
-    family = if (ordered) "ordered" else if (classes) "probit" else "gaussian",
+    family = family,
     prior = bark_prior_resolve(
       prior, scaling_x(scaling, mould$x), scaling_y(scaling, mould$y),
       if (classes) "binomial" else "gaussian", mould$weights,

@@ -79,8 +79,8 @@ srvm_parameters <- function(fit, pool) {
 #'     response (of Student's noise its scale; 1 in models of classes);
 #'   * `J`: number of kernels, with their multiplicity;
 #'   * `log_lik`: log likelihood of all responses, in their units, with the
-#'     coefficients integrated out; in models of classes and of Student's noise
-#'     given the coefficients;
+#'     coefficients integrated out; in models of classes, of Student's noise and
+#'     under the truncation approximation given the coefficients;
 #'   * `cut[low|high]`: of ordered classes the point between the neighbouring
 #'     levels `low` and `high`; the first is 0;
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised

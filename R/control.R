@@ -216,7 +216,8 @@ format_run <- function(x) {
 #' @param sweep For [bark()]: what an iteration is. `"full"`: every move, those
 #'   that are cheap several times. `"single"`: one birth, death or change of a
 #'   kernel's precision, the noise, and with probability 0.2 one scale, as in
-#'   other implementations; for comparisons with them.
+#'   other implementations; for comparisons with them. Not with `approximation =
+#'   "truncation"` in [bark_prior()].
 #' @template args-run
 #'
 #' @return A list of class `kb_mcmc_control`.

@@ -290,6 +290,132 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_truncated_open_cpp
+SEXP bark_truncated_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_bark_truncated_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_truncated_open_cpp(config, x, y, weights, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_truncated_advance_cpp
+int bark_truncated_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_bark_truncated_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_truncated_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_truncated_close_cpp
+void bark_truncated_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_truncated_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    bark_truncated_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// bark_truncated_snapshot_cpp
+Rcpp::List bark_truncated_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_truncated_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_truncated_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_truncated_invariance_cpp
+Rcpp::List bark_truncated_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude);
+RcppExport SEXP _kernelbayes_bark_truncated_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
+    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_truncated_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_truncated_geweke_cpp
+Rcpp::List bark_truncated_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed, std::string family);
+RcppExport SEXP _kernelbayes_bark_truncated_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP familySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type turns(turnsSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_truncated_geweke_cpp(prior, x, weights, turns, pairs, seed, family));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_truncated_walk_cpp
+Rcpp::List bark_truncated_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed, std::string family, double amplitude);
+RcppExport SEXP _kernelbayes_bark_truncated_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
+    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_truncated_walk_cpp(prior, x, y, weights, steps, power, seed, family, amplitude));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_truncated_exchange_cpp
+Rcpp::List bark_truncated_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, std::string family, double t, int pairs, int seed);
+RcppExport SEXP _kernelbayes_bark_truncated_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP familySEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_truncated_exchange_cpp(prior, x, family, t, pairs, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_truncated_proposal_cpp
+Rcpp::List bark_truncated_proposal_cpp(Rcpp::List prior, double precision, double score, int draws, int seed);
+RcppExport SEXP _kernelbayes_bark_truncated_proposal_cpp(SEXP priorSEXP, SEXP precisionSEXP, SEXP scoreSEXP, SEXP drawsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< double >::type precision(precisionSEXP);
+    Rcpp::traits::input_parameter< double >::type score(scoreSEXP);
+    Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_truncated_proposal_cpp(prior, precision, score, draws, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // permuted_trace_cpp
 Eigen::VectorXd permuted_trace_cpp(const Eigen::Map<Eigen::MatrixXd>& a, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::Map<Eigen::MatrixXi>& permutations);
 RcppExport SEXP _kernelbayes_permuted_trace_cpp(SEXP aSEXP, SEXP bSEXP, SEXP permutationsSEXP) {
@@ -1124,6 +1250,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_candidates_cpp", (DL_FUNC) &_kernelbayes_bark_candidates_cpp, 8},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 9},
+    {"_kernelbayes_bark_truncated_open_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_open_cpp, 5},
+    {"_kernelbayes_bark_truncated_advance_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_advance_cpp, 2},
+    {"_kernelbayes_bark_truncated_close_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_close_cpp, 1},
+    {"_kernelbayes_bark_truncated_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_snapshot_cpp, 1},
+    {"_kernelbayes_bark_truncated_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_invariance_cpp, 10},
+    {"_kernelbayes_bark_truncated_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_geweke_cpp, 7},
+    {"_kernelbayes_bark_truncated_walk_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_walk_cpp, 9},
+    {"_kernelbayes_bark_truncated_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_exchange_cpp, 6},
+    {"_kernelbayes_bark_truncated_proposal_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_proposal_cpp, 5},
     {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},

@@ -51,8 +51,11 @@ class PooledDraws {
     return out;
   }
 
-  // Mean of the coefficients.
+  // Mean of the coefficients. Of the truncation approximation, which does not
+  // integrate them out, draws have no factor: f is then known.
+  bool conditional() const { return z_.size() == 0; }
   Eigen::VectorXd mean(int i) const {
+    if (conditional()) return beta(i);
     return factor(i).triangularView<Eigen::Lower>().transpose().solve(z(i));
   }
 
@@ -61,6 +64,11 @@ class PooledDraws {
   void moments(int i, const Eigen::MatrixXd& columns,
                Eigen::Ref<Eigen::VectorXd> mean,
                Eigen::Ref<Eigen::VectorXd> variance) const {
+    if (conditional()) {
+      mean = columns * beta(i);
+      variance.setZero();
+      return;
+    }
     const Eigen::MatrixXd h =
         factor(i).triangularView<Eigen::Lower>().solve(columns.transpose());
     mean = h.transpose() * z(i);

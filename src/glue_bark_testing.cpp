@@ -34,9 +34,9 @@ const std::map<std::string, Move>& moves() {
       {"local", bark::local_move},
       {"copies", bark::copies_move},
       {"rescale", bark::rescale_move},
-      {"scale_pair", bark::scale_pair_move},
-      {"flip", bark::flip_move},
-      {"swap", bark::swap_move},
+      {"scale_pair", bark::scale_pair_move<State>},
+      {"flip", bark::flip_move<State>},
+      {"swap", bark::swap_move<State>},
       {"varphi",
        [](State& s, double t, Rng& r) { bark::varphi_move(s, t, 1.5, r); }},
       {"scale_all",
@@ -47,7 +47,7 @@ const std::map<std::string, Move>& moves() {
            bark::scale_one_move(s, choose_included(s, r), t, 1.2, r);
          }
        }},
-      {"scale_refresh", bark::scale_refresh_move},
+      {"scale_refresh", bark::scale_refresh_move<State>},
       {"scale_any",
        [](State& s, double t, Rng& r) { bark::scale_any_move(s, t, 1.2, r); }},
       {"gather", [](State& s, double t, Rng& r) { gather(s, 1000, t, r); }},

@@ -3,6 +3,7 @@
 
 #include "moves.hpp"
 #include "scale_proposals.hpp"
+#include "truncated_moves.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -121,17 +122,24 @@ ScaleProposal swap(const Scales& scales, Rng& rng) {
 
 }  // namespace
 
-bool flip_move(State& state, double power, Rng& rng) {
+template <class S>
+bool flip_move(S& state, double power, Rng& rng) {
   return change_scales(state, power, rng, [&](const Scales& scales) {
     return flip(scales, rng);
   });
 }
 
-bool swap_move(State& state, double power, Rng& rng) {
+template <class S>
+bool swap_move(S& state, double power, Rng& rng) {
   return change_scales(state, power, rng, [&](const Scales& scales) {
     return swap(scales, rng);
   });
 }
+
+template bool flip_move(State&, double, Rng&);
+template bool swap_move(State&, double, Rng&);
+template bool flip_move(TruncatedState&, double, Rng&);
+template bool swap_move(TruncatedState&, double, Rng&);
 
 }  // namespace bark
 }  // namespace kernelbayes

@@ -5,10 +5,6 @@
 namespace kernelbayes {
 namespace bark {
 
-namespace {
-
-// The rows' weights as places to go to, K^sharpness, and the sum of them
-// without the place itself.
 double similarities(const Eigen::VectorXd& exponents, int own,
                     double sharpness, Eigen::VectorXd& out) {
   out = exponents.unaryExpr(
@@ -16,8 +12,6 @@ double similarities(const Eigen::VectorXd& exponents, int own,
   out[own] = 0;
   return out.sum();
 }
-
-}  // namespace
 
 int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng) {
   double left = rng.uniform() * total;

@@ -33,25 +33,32 @@ bool rescale_move(State& state, double power, Rng& rng);
 /// One varphi: a step in its logarithm, or a draw from the prior.
 bool varphi_move(State& state, double power, double step, Rng& rng);
 
-/// Where kernels have scales of their own the moves of scales are those of one
-/// kernel, uniformly chosen; its varphi follows.
+/// Moves of scales and their inclusion are for a State or a TruncatedState, S.
+/// Where kernels have scales of their own they are those of one kernel,
+/// uniformly chosen; its varphi follows.
 ///
 /// All scales by one factor.
-bool scale_all_move(State& state, double power, double step, Rng& rng);
+template <class S>
+bool scale_all_move(S& state, double power, double step, Rng& rng);
 
 /// Scales that differ: that of one included predictor (given, or any), by a
 /// step or by a draw from the prior.
-bool scale_one_move(State& state, int predictor, double power, double step,
+template <class S>
+bool scale_one_move(S& state, int predictor, double power, double step,
                     Rng& rng);
 bool scale_any_move(State& state, double power, double step, Rng& rng);
-bool scale_refresh_move(State& state, double power, Rng& rng);
+template <class S>
+bool scale_refresh_move(S& state, double power, Rng& rng);
 
 /// The shares of two, their sum staying.
-bool scale_pair_move(State& state, double power, Rng& rng);
+template <class S>
+bool scale_pair_move(S& state, double power, Rng& rng);
 
 /// Selection: one predictor in or out; one in for one out.
-bool flip_move(State& state, double power, Rng& rng);
-bool swap_move(State& state, double power, Rng& rng);
+template <class S>
+bool flip_move(S& state, double power, Rng& rng);
+template <class S>
+bool swap_move(S& state, double power, Rng& rng);
 
 /// The noise precision: a step in its logarithm.
 bool noise_move(State& state, double power, double step, Rng& rng);
@@ -127,6 +134,11 @@ bool move_kernel(State& state, int j, Column column, double log_proposal,
 /// none above 0. `total` is their sum.
 int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng);
 
+/// The rows' weights as places for a kernel to go to, K^sharpness; their sum,
+/// without the place itself.
+double similarities(const Eigen::VectorXd& exponents, int own,
+                    double sharpness, Eigen::VectorXd& out);
+
 /// A uniform choice among the included predictors.
 int choose_included(const State& state, Rng& rng);
 
@@ -135,7 +147,8 @@ Slot with_copy(const Slot& slot, double varphi, bool collapsed);
 Slot without_copy(const Slot& slot, int which, bool collapsed);
 
 /// Changes scales and inclusion if that is accepted.
-bool try_scales(State& state, const ScaleChange& change, double log_prior,
+template <class S>
+bool try_scales(S& state, const ScaleChange& change, double log_prior,
                 double power, Rng& rng);
 
 }  // namespace bark

@@ -2,6 +2,7 @@
 
 #include "moves.hpp"
 #include "scale_proposals.hpp"
+#include "truncated_moves.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -63,13 +64,15 @@ ScaleProposal scale_pair(const Scales& scales, Rng& rng) {
 
 }  // namespace
 
-bool scale_all_move(State& state, double power, double step, Rng& rng) {
+template <class S>
+bool scale_all_move(S& state, double power, double step, Rng& rng) {
   return change_scales(state, power, rng, [&](const Scales& scales) {
     return scale_all(scales, step, rng);
   });
 }
 
-bool scale_one_move(State& state, int predictor, double power, double step,
+template <class S>
+bool scale_one_move(S& state, int predictor, double power, double step,
                     Rng& rng) {
   return change_scales(state, power, rng, [&](const Scales& scales) {
     return scale_one(scales, predictor, step, rng);
@@ -85,17 +88,29 @@ bool scale_any_move(State& state, double power, double step, Rng& rng) {
   });
 }
 
-bool scale_refresh_move(State& state, double power, Rng& rng) {
+template <class S>
+bool scale_refresh_move(S& state, double power, Rng& rng) {
   return change_scales(state, power, rng, [&](const Scales& scales) {
     return scale_refresh(scales, rng);
   });
 }
 
-bool scale_pair_move(State& state, double power, Rng& rng) {
+template <class S>
+bool scale_pair_move(S& state, double power, Rng& rng) {
   return change_scales(state, power, rng, [&](const Scales& scales) {
     return scale_pair(scales, rng);
   });
 }
+
+template bool scale_all_move(State&, double, double, Rng&);
+template bool scale_one_move(State&, int, double, double, Rng&);
+template bool scale_refresh_move(State&, double, Rng&);
+template bool scale_pair_move(State&, double, Rng&);
+
+template bool scale_all_move(TruncatedState&, double, double, Rng&);
+template bool scale_one_move(TruncatedState&, int, double, double, Rng&);
+template bool scale_refresh_move(TruncatedState&, double, Rng&);
+template bool scale_pair_move(TruncatedState&, double, Rng&);
 
 }  // namespace bark
 }  // namespace kernelbayes

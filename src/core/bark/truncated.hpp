@@ -1,0 +1,130 @@
+#pragma once
+
+#include "state.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// A kernel whose coefficient is part of the state.
+struct Kernel {
+  int location = 0;  // as a slot's
+  double beta = 0;
+};
+
+/// A state of the truncation approximation of the Levy field, whose
+/// coefficients are not integrated out: J ~ Po(nu) kernels at uniform
+/// locations, several of which may be the same, and |beta| > eps with the
+/// two-sided Pareto density alpha eps^alpha |beta|^(-1 - alpha) / 2. The
+/// likelihood is that of all of it, y ~ N(a K beta, 1 / (phi w)), where a^2 is
+/// the amplitude: as in State rungs of tempered probit models differ in it,
+/// and the response of such a model is latent. Rows of K and y are held
+/// multiplied by sqrt(w), and the residual is kept up to date: O(n) a kernel.
+class TruncatedState {
+ public:
+  TruncatedState(const Data& data, const Prior& prior);
+
+  const Data& data() const { return *data_; }
+  const Prior& prior() const { return *prior_; }
+  int size() const { return static_cast<int>(kernels_.size()); }
+  const Kernel& kernel(int j) const { return kernels_[j]; }
+  double noise() const { return phi_; }  // precision
+  double amplitude() const { return root_amplitude_ * root_amplitude_; }
+  const std::vector<double>& log_lambda() const { return log_lambda_; }
+  const std::vector<char>& included() const { return included_; }
+  int n_included() const { return n_included_; }
+  double total_scale() const;
+
+  /// sqrt(w) times K, the response, and what f leaves of it.
+  Eigen::Ref<const Eigen::MatrixXd> columns() const {
+    return values_.leftCols(size());
+  }
+  /// The columns that proposed scales would give.
+  Eigen::Ref<const Eigen::MatrixXd> proposed_columns() const {
+    return next_.values.leftCols(size());
+  }
+  const Eigen::VectorXd& response() const { return response_; }
+  const Eigen::VectorXd& residual() const { return residual_; }
+  double squares() const { return squares_; }  // of the residual
+  Eigen::VectorXd coefficients() const;
+  Eigen::VectorXd exponents(int j) const { return exponents_.col(j); }
+
+  /// log N(y; a K beta, 1 / (phi w)), y the response of this state.
+  double log_likelihood() const;
+
+  // Kernels: O(n) each -------------------------------------------------------
+  /// A column that may come.
+  struct Place {
+    int location;
+    Eigen::VectorXd exponents, values;
+    double own;  // k'Wk
+  };
+  Place make_place(int location) const;
+  /// What the data say of a coefficient given all others.
+  Information information(int j) const;
+
+  /// add() appends; remove() moves the last kernel to the place of j.
+  void set_coefficient(int j, double beta);
+  void set_coefficients(const Eigen::VectorXd& beta);
+  void add(const Place& place, double beta);
+  void remove(int j);
+
+  // As of a State ------------------------------------------------------------
+  double propose_scales(const ScaleChange& change);
+  /// With other coefficients too.
+  double propose_coefficients(const Eigen::VectorXd& beta);
+  void accept_proposal();
+  void set_noise(double phi) { phi_ = phi; }
+  void set_response(Eigen::VectorXd response);
+  void set_amplitude(double amplitude);
+  void assign(std::vector<Kernel> kernels, std::vector<double> log_lambda,
+              std::vector<char> included, double phi);
+  /// Columns and residual anew.
+  void refresh();
+
+  /// What a state is; as updates are forgotten by a refresh, runs that go on
+  /// are to begin with one.
+  struct Saved {
+    std::vector<Kernel> kernels;
+    std::vector<double> log_lambda;
+    std::vector<char> included;
+    double phi = 1;
+    Eigen::VectorXd latent;  // empty where the response is the data's
+  };
+  Saved save() const;
+  void restore(Saved saved);
+
+ private:
+  void reserve(int kernels);
+  void fill_exponents(int location, Eigen::Ref<Eigen::VectorXd> out) const;
+  void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
+                   Eigen::Ref<Eigen::MatrixXd> out) const;
+  void include(std::vector<double> log_lambda, std::vector<char> included);
+  void recompute_residual();
+  double log_density(double squares) const;
+
+  const Data* data_;
+  const Prior* prior_;
+  Eigen::VectorXd root_weights_;  // empty if all are 1
+  double log_weights_;            // sum of log w, halved
+  Eigen::VectorXd response_, residual_;
+  double squares_ = 0;
+  std::vector<Kernel> kernels_;
+  std::vector<double> own_;
+  std::vector<double> log_lambda_;
+  std::vector<char> included_;
+  int n_included_;
+  double phi_ = 1, root_amplitude_ = 1;
+  // As many columns as there is room for.
+  Eigen::MatrixXd exponents_, values_;
+
+  struct Proposal {
+    std::vector<double> log_lambda;
+    std::vector<char> included;
+    Eigen::MatrixXd exponents, values;
+    Eigen::VectorXd beta, residual;
+    double squares = 0;
+  } next_;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

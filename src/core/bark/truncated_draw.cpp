@@ -1,0 +1,109 @@
+// Noise, latent responses and whole states of the truncation approximation.
+#include <kernelbayes/normal_cdf.hpp>
+#include <kernelbayes/truncated_normal.hpp>
+
+#include "truncated_moves.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+void noise_gibbs(TruncatedState& state, double power, Rng& rng) {
+  const Prior& prior = state.prior();
+  if (prior.noise_fixed) return;
+  const double shape = prior.noise_shape + 0.5 * power * state.data().n();
+  const double rate = prior.noise_rate + 0.5 * power * state.squares();
+  state.set_noise(rng.gamma(shape) / rate);
+}
+
+void draw_latent(TruncatedState& state, Rng& rng) {
+  if (!state.data().latent()) return;
+  const Eigen::VectorXd& y = state.data().y;
+  Eigen::VectorXd z = state.response() - state.residual();
+  for (Eigen::Index i = 0; i < z.size(); ++i) {
+    z[i] = y[i] * positive_normal(y[i] * z[i], 1, rng);
+  }
+  state.set_response(std::move(z));
+}
+
+namespace {
+
+// y of -1 and 1, the signs of f + N(0, 1).
+double log_likelihood_of_signs(const Eigen::VectorXd& y,
+                               const Eigen::VectorXd& f) {
+  double sum = 0;
+  for (Eigen::Index i = 0; i < y.size(); ++i) {
+    sum += log_normal_cdf(y[i] * f[i]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+// Latent responses hold f where it is: they are left out for a while. g^J for
+// the Jacobian, g^-((1 + alpha) J) for the densities.
+bool magnitude_move(TruncatedState& state, double step, Rng& rng) {
+  if (!state.data().latent() || state.size() == 0) return false;
+  const Prior& prior = state.prior();
+  const Eigen::VectorXd& y = state.data().y;
+  const double move = step * rng.normal(), factor = std::exp(move);
+  const Eigen::VectorXd beta = factor * state.coefficients();
+  if (beta.cwiseAbs().minCoeff() < prior.eps) return false;
+  const Eigen::VectorXd f = state.response() - state.residual();
+  const double log_ratio = log_likelihood_of_signs(y, factor * f) -
+                           log_likelihood_of_signs(y, f) -
+                           prior.alpha * state.size() * move;
+  if (!accept(log_ratio, rng)) return false;
+  state.set_coefficients(beta);
+  draw_latent(state, rng);
+  return true;
+}
+
+double probit_log_likelihood(const TruncatedState& state, double amplitude) {
+  return log_likelihood_of_signs(
+      state.data().y,
+      state.columns() * (std::sqrt(amplitude) * state.coefficients()));
+}
+
+namespace {
+
+std::vector<Kernel> draw_kernels(const TruncatedState& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  std::vector<Kernel> out(rng.poisson(prior.nu));
+  for (Kernel& kernel : out) {
+    kernel.location = static_cast<int>(rng.index(state.data().n() + 1));
+    kernel.beta = draw_pareto(prior, rng);
+  }
+  return out;
+}
+
+}  // namespace
+
+void draw_prior(TruncatedState& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  std::vector<Kernel> kernels = draw_kernels(state, rng);
+  std::vector<char> included = draw_included(prior, state.data().p(), rng);
+  std::vector<double> scales = draw_scales(prior, included, rng);
+  const double phi = prior.noise_fixed
+                         ? prior.noise_precision
+                         : rng.gamma(prior.noise_shape) / prior.noise_rate;
+  state.assign(std::move(kernels), std::move(scales), std::move(included),
+               phi);
+}
+
+// As of a State: small scales, noise as if there were nothing else.
+void draw_start(TruncatedState& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  const int n = state.data().n(), p = state.data().p();
+  const double phi =
+      prior.noise_fixed
+          ? prior.noise_precision
+          : (prior.noise_shape + 0.5 * n) /
+                (prior.noise_rate + 0.5 * state.response().squaredNorm());
+  state.assign(draw_kernels(state, rng),
+               std::vector<double>(p, -std::log(double(p))),
+               std::vector<char>(p, 1), phi);
+  draw_latent(state, rng);
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+
+#include "sweep.hpp"
+#include "truncated_moves.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// The moves of a sweep of the truncation approximation, as they are counted.
+enum TruncatedMove {
+  kTruncatedBirthDeath, kTruncatedRelocate, kTruncatedLocal, kCoefficient,
+  kWalk, kSign, kEllipse, kTruncatedScaleAll, kTruncatedScaleOne,
+  kTruncatedScaleRefresh, kTruncatedScalePair, kTruncatedFlip, kTruncatedSwap,
+  kTruncatedMagnitude, kTruncatedTemperature, kTruncatedMoves
+};
+const char* truncated_move_name(int kind);
+
+struct TruncatedCounts {
+  std::array<double, kTruncatedMoves> tried{}, accepted{};
+  void note(TruncatedMove kind, bool moved) {
+    ++tried[kind];
+    accepted[kind] += moved;
+  }
+};
+
+/// log of the likelihood of a state at a rung, to the rung's power: of the data
+/// given the coefficients, latent responses left out.
+double tempered(const TruncatedState& state, const Rung& rung);
+
+/// Exchanges the states of two rungs if that is accepted; latent responses are
+/// then drawn afresh.
+bool exchange(TruncatedState& one, const Rung& at_one, TruncatedState& other,
+              const Rung& at_other, Rng& rng);
+
+/// All moves in turn, starting with a refresh. How often those are tried that
+/// change the number of kernels does not depend on it.
+class TruncatedSweep {
+ public:
+  TruncatedSweep(const Prior& prior, int p);
+  void full(TruncatedState& state, double power, bool adapt,
+            TruncatedCounts& counts, Rng& rng);
+
+  const Steps& steps() const { return steps_; }
+  void set_steps(Steps steps) { steps_ = std::move(steps); }
+
+ private:
+  void kernels(TruncatedState& state, double power, TruncatedCounts& counts,
+               Rng& rng);
+  void coefficients(TruncatedState& state, double power,
+                    TruncatedCounts& counts, Rng& rng);
+  void scales(TruncatedState& state, double power, bool adapt,
+              TruncatedCounts& counts, Rng& rng);
+  void scale_one(TruncatedState& state, double power, bool adapt,
+                 TruncatedCounts& counts, Rng& rng);
+  void latent(TruncatedState& state, bool adapt, TruncatedCounts& counts,
+              Rng& rng);
+
+  int kernels_;  // about as many as are expected
+  int scales_;   // moves of one scale
+  Steps steps_;  // of the noise: not used
+};
+
+}  // namespace bark
+}  // namespace kernelbayes
