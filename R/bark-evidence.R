@@ -10,7 +10,7 @@
 #' neighbours exchange their states. With y the response and \eqn{\theta}{theta}
 #' all parameters but the coefficients, which are integrated out exactly, the
 #' rungs of a Gaussian model are \eqn{p(\theta) p(y | \theta)^t}{p(theta) p(y |
-#' theta)^t}. In a probit model the prior variances of the coefficients are
+#' theta)^t}. In a probit or multinomial model the prior variances of the coefficients are
 #' multiplied by t: each rung is a model of the latent responses, where powers
 #' of their likelihood would be none. The lowest rung is t = 0, from which draws
 #' are independent. The evidence is the product over rungs of the mean of the
@@ -35,7 +35,8 @@
 #' * `replicates`: the estimate of each ladder alone.
 #' * `path`: data frame with one line a step: `from` and `to` (values of t),
 #'   `log_ratio` (their sum is the log evidence of the response in the units of
-#'   the model, or less that of n coins in a probit model) and `swapped`
+#'   the model, or in a probit model less that of n throws of a coin, in a
+#'   multinomial one of a die with a side for each class) and `swapped`
 #'   (the fraction of sweeps in which the rung below exchanged its state with
 #'   the next; at best 1/2, and `NA` for the last step).
 #' * `note`: `NULL`, or a warning that the ladders differ by more than `mc_se`
@@ -73,15 +74,15 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
   )
 }
 
-#' What the ratios leave out: of a Gaussian model the units of y, of a probit
-#' model the probability of the classes at the lowest rung, where f is 0
+#' What the ratios leave out: of a Gaussian model the units of y, of a model of
+#' classes their probability at the lowest rung, where f is 0
 #' @noRd
 log_base <- function(fit, engine) {
-  unit <- if (engine$config$family == "probit") {
-    2
-  } else {
+  unit <- switch(engine$config$family,
+    probit = 2,
+    multinomial = engine$config$classes,
     fit$settings$scaling$y_scale
-  }
+  )
   -length(engine$y) * log(unit)
 }
 
@@ -127,7 +128,7 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   engine$config$iter <- iter
   engine$config$seed <- seed
   engine$config$rungs <- (seq(0, n_temps) / n_temps)^4
-  class(engine) <- c("kb_engine_bark_ladder", class(engine))
+  class(engine) <- c(paste0(class(engine)[[1]], "_ladder"), class(engine))
   engine
 }
 

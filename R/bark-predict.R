@@ -6,7 +6,7 @@
 #'   vector otherwise. Missing: the training rows, in the order given. Rows
 #'   with missing values give `NA`.
 #' @param type What to return, see Value; `NULL` is `"response"` for gaussian
-#'   and `"class"` for probit fits.
+#'   and `"class"` for probit and multinomial fits.
 #' @param interval Adds the limits of an equal-tailed interval: `"credible"`
 #'   for f or for the probability of a class, `"prediction"` for a new numeric
 #'   response. With `"quantile"`, whose quantiles are returned (then
@@ -44,11 +44,24 @@
 #' * `"draws"`: draws of f (not of the probability), S x n.
 #' * `"log_score"`: log probabilities of the classes given.
 #'
+#' For multinomial fits of C classes:
+#' * `"class"`: a factor of length n, the most probable class (the first of
+#'   equal ones).
+#' * `"prob"`: posterior predictive probabilities, a matrix n x C with the
+#'   levels as names; with a credible interval an array n x C x 3, whose last
+#'   dimension is `fit`, `lwr`, `upr`.
+#' * `"link"`: posterior means of the fields, n x C; with a credible interval
+#'   n x C x 3.
+#' * `"draws"`: draws of the fields, an array S x n x C.
+#' * `"log_score"`: log probabilities of the classes given.
+#'
 #' Means, quantiles and densities integrate over the coefficients exactly
 #' given the other parameters, which leaves less Monte Carlo error than means
 #' over draws. The probability of the second level is the mean of
 #' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
-#' variances v of f given each draw, and so is not that of the mean of f. Where
+#' variances v of f given each draw, and so is not that of the mean of f; those of
+#' several classes are means of integrals of one dimension, by quadrature to
+#' 1e-6. Limits of these are quantiles over draws of the fields. Where
 #' the posterior is very skewed a mean can lie outside of its interval.
 #'
 #' @section Errors:

@@ -81,6 +81,9 @@ srvm_parameters <- function(fit, pool) {
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.
+#'
+#'   With several classes `J` counts the kernels of all fields and `J[class]`
+#'   those of one; the others are `lambda[class,l]` and `delta[class,l]`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,

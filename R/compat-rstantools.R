@@ -16,7 +16,9 @@
 #'   (f, or the probability of the second of two classes), `posterior_predict()`
 #'   draws of new responses (1 for the second class, 0 for the first),
 #'   `log_lik()` log densities or probabilities of the responses given each
-#'   draw. Draws have equal weight; those of chains come chain by chain.
+#'   draw. Draws have equal weight; those of chains come chain by chain. For C
+#'   classes of [bark()] `posterior_epred()` is an array S x n x C with the
+#'   levels as names, `posterior_predict()` the numbers of levels from 1.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,

@@ -39,7 +39,7 @@ family_outcome <- function(family) {
   if (is.null(family)) {
     return("either")
   }
-  c(gaussian = "numeric", probit = "factor")[[family]]
+  c(gaussian = "numeric", probit = "factor", multinomial = "factor")[[family]]
 }
 
 #' @noRd

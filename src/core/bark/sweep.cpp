@@ -40,13 +40,18 @@ Sweep::Sweep(const Prior& prior, int p)
   steps_.scales.assign(p, {0});
 }
 
-void Sweep::full(State& state, double power, bool adapt, Counts& counts,
-                 Rng& rng) {
+void Sweep::full_kernels(State& state, double power, bool adapt,
+                         Counts& counts, Rng& rng) {
   // What a sweep starts from is then a function of slots, scales and noise.
   state.refresh();
   kernels(state, power, counts, rng);
   gather(state, power, counts, rng);
   scales(state, power, adapt, counts, rng);
+}
+
+void Sweep::full(State& state, double power, bool adapt, Counts& counts,
+                 Rng& rng) {
+  full_kernels(state, power, adapt, counts, rng);
   noise(state, power, adapt, counts, rng);
   if (power != 1) return;
   noise_gibbs(state, rng);
@@ -124,8 +129,8 @@ void Sweep::latent(State& state, bool adapt, Counts& counts, Rng& rng) {
   if (adapt) steps_.magnitude.adapt(moved);
 }
 
-void Sweep::single(State& state, double power, bool adapt, Counts& counts,
-                   Rng& rng) {
+void Sweep::single_kernels(State& state, double power, bool adapt,
+                           Counts& counts, Rng& rng) {
   if (rng.index(3) < 2) {
     counts.note(kBirthDeath, birth_death_move(state, power, rng));
   } else {
@@ -141,6 +146,11 @@ void Sweep::single(State& state, double power, bool adapt, Counts& counts,
       counts.note(kFlip, flip_move(state, power, rng));
     }
   }
+}
+
+void Sweep::single(State& state, double power, bool adapt, Counts& counts,
+                   Rng& rng) {
+  single_kernels(state, power, adapt, counts, rng);
   noise(state, power, adapt, counts, rng);
   if (power == 1) latent(state, adapt, counts, rng);
 }

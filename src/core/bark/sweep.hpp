@@ -72,6 +72,12 @@ class Sweep {
   void single(State& state, double power, bool adapt, Counts& counts,
               Rng& rng);
 
+  /// What the two do to kernels and scales: the response and the noise stay.
+  void full_kernels(State& state, double power, bool adapt, Counts& counts,
+                    Rng& rng);
+  void single_kernels(State& state, double power, bool adapt, Counts& counts,
+                      Rng& rng);
+
   const Steps& steps() const { return steps_; }
   void set_steps(Steps steps) { steps_ = std::move(steps); }
 
