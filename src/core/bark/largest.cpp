@@ -149,8 +149,11 @@ double log_largest(const std::vector<double>& mean,
   constexpr double kWide = 60;
   const Integrand f(mean, sd, k);
   const double mode = f.mode(), step = common_width(sd);
-  if (sd[k] < kWide * step) return log_by_steps(f, mode, step);
-  return log_by_panels(f, mode, f.width(), mean, sd, k);
+  const double out =
+      sd[k] < kWide * step
+          ? log_by_steps(f, mode, step)
+          : log_by_panels(f, mode, f.width(), mean, sd, k);
+  return std::min(out, 0.0);
 }
 
 const std::vector<double>& Largest::operator()(
