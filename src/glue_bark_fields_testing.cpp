@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/bark/fields_level.hpp"
+#include "core/bark/fields_magnitude.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 
@@ -72,6 +73,11 @@ const std::map<std::string, Move>& moves() {
     bark::Counts counts;
     l.sweep(full, false, counts, r);
   };
+  const auto magnitude = [](Fields& fields, std::vector<int> which, Rng& r) {
+    bark::Magnitudes magnitudes(fields, r);
+    for (const int k : which) magnitudes.move(k, 0.7, r);
+    magnitudes.finish(fields, r);
+  };
   static const std::map<std::string, Move> all = {
       {"latent",
        [](Level& l, Classes&, Rng& r) { latent_move(l.fields(), r); }},
@@ -80,13 +86,12 @@ const std::map<std::string, Move>& moves() {
       {"latent_shift",
        [](Level& l, Classes&, Rng& r) { latent_shift_move(l.fields(), r); }},
       {"magnitude",
-       [](Level& l, Classes&, Rng& r) {
-         const int k = static_cast<int>(r.index(l.fields().size()));
-         magnitude_move(l.fields(), k, 0.7, r);
+       [magnitude](Level& l, Classes&, Rng& r) {
+         magnitude(l.fields(), {static_cast<int>(r.index(3))}, r);
        }},
       {"magnitude_all",
-       [](Level& l, Classes&, Rng& r) {
-         magnitude_move(l.fields(), -1, 0.7, r);
+       [magnitude](Level& l, Classes&, Rng& r) {
+         magnitude(l.fields(), {-1, 0, 2, -1}, r);
        }},
       {"sweep", [sweep](Level& l, Classes&, Rng& r) { sweep(l, true, r); }},
       {"single", [sweep](Level& l, Classes&, Rng& r) { sweep(l, false, r); }},

@@ -138,7 +138,7 @@ test_that("moves of several fields leave their joint law invariant", {
   )
   for (case in if (extended) cases else cases[1:2]) {
     for (move in moves) {
-      pairs <- if (extended) 60000 else if (move %in% moves[1:5]) 6000 else 2500
+      pairs <- if (extended) 60000 else if (move %in% moves[1:5]) 5000 else 1500
       out <- bark_fields_invariance_cpp(
         fields_setting(case[[1]], case[[2]]), fields_x, 3, move,
         if (move == "geweke") 2 else 3, pairs, case[[3]], 7
@@ -341,7 +341,7 @@ fields_exact <- local({
         at <- c(0.2, -0.4)[seq_len(ncol(case$x))]
         withr::with_seed(6, fields_importance(
           case$prior, case$x, case$y, at, case$classes,
-          if (extended) 20000 else 4000
+          if (extended) 20000 else 2500
         ))
       })
     }
@@ -363,7 +363,7 @@ test_that("chains of fields agree with importance sampling from the prior", {
     for (n_temps in if (i == 1) c(1, 3) else 1) {
       for (sweep in if (i == 1 && n_temps == 1) c("full", "single") else "full") {
         engine <- fields_engine(case$x, case$y, case$prior,
-          warmup = 50, iter = if (sweep == "full") 250 else 4000,
+          warmup = 50, iter = if (sweep == "full") 120 else 2000,
           n_temps = n_temps, classes = case$classes, sweep = sweep,
           thin = if (sweep == "full") 1 else 20
         )
@@ -388,7 +388,7 @@ test_that("the evidence of fields is that of importance sampling", {
     exact <- log(mean(weight))
     exact_se <- stats::sd(weight) / mean(weight) / sqrt(length(weight))
     engine <- fields_engine(case$x, case$y, case$prior,
-      warmup = 20, iter = 150, classes = case$classes
+      warmup = 20, iter = 100, classes = case$classes
     )
     engine$config$rungs <- ((0:5) / 5)^4
     class(engine) <- c("kb_engine_bark_fields_ladder", class(engine))
@@ -401,7 +401,7 @@ test_that("the evidence of fields is that of importance sampling", {
     expect_lt(abs(z), 8, label = paste("score", i))
     expect_lt(11 * stats::var(out$replicates) / (12 * out$mc_se^2), 60)
   }
-  expect_identical(run_parts(engine, c(5, 100, 65)), states[[1]])
+  expect_identical(run_parts(engine, c(5, 100, 15)), states[[1]])
 })
 
 test_that("a chain of the prior alone has nothing of the classes", {

@@ -53,10 +53,6 @@ void latent_shift_move(Fields& fields, Rng& rng);
 /// Latent responses as they are without kernels.
 void draw_latent(Fields& fields, Rng& rng);
 
-/// All coefficients of field `which`, or of all fields if it is negative, by
-/// one factor and every varphi with them; latent responses drawn afresh.
-bool magnitude_move(Fields& fields, int which, double step, Rng& rng);
-
 /// log p(classes | f), f with a column a class.
 double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f);
 

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "fields_magnitude.hpp"
+
 namespace kernelbayes {
 namespace bark {
 
@@ -46,13 +48,18 @@ void FieldsLevel::latent(bool adapt, Counts& counts, Rng& rng) {
   latent_move(fields_, rng);
   latent_scale_move(fields_, rng);
   latent_shift_move(fields_, rng);
-  for (int k = 0; k <= fields_.size(); ++k) {
-    const int which = k < fields_.size() ? k : -1;
-    const bool moved =
-        magnitude_move(fields_, which, magnitude_[k].length(), rng);
-    counts.note(kMagnitude, moved);
-    if (adapt) magnitude_[k].adapt(moved);
+  Magnitudes magnitudes(fields_, rng);
+  if (!magnitudes.ok()) return;
+  constexpr int kTimes = 2;  // they cost little once there are coefficients
+  for (int i = 0; i < kTimes; ++i) {
+    for (int k = 0; k <= fields_.size(); ++k) {
+      const int which = k < fields_.size() ? k : -1;
+      const bool moved = magnitudes.move(which, magnitude_[k].length(), rng);
+      counts.note(kMagnitude, moved);
+      if (adapt) magnitude_[k].adapt(moved);
+    }
   }
+  magnitudes.finish(fields_, rng);
 }
 
 FieldsLevel::Saved FieldsLevel::save(bool updates) const {

@@ -1,92 +1,90 @@
+#include "fields_magnitude.hpp"
+
 #include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>
-
-#include "fields.hpp"
 
 namespace kernelbayes {
 namespace bark {
 
-namespace {
+Magnitudes::Magnitudes(const Fields& fields, Rng& rng)
+    : fields_(&fields),
+      prior_(&fields[0].prior()),
+      f_(Eigen::MatrixXd::Zero(fields.n(), fields.size())),
+      noise_(fields.n()),
+      varphi_(fields.size()) {
+  for (int k = 0; k < fields.size() && ok_; ++k) {
+    if (fields[k].size() == 0) continue;
+    const State::Factor factor = fields[k].factor();
+    ok_ = factor.ok;
+    if (!ok_) return;
+    f_.col(k) = fields[k].columns() * State::draw_coefficients(factor, rng);
+    for (int j = 0; j < fields[k].size(); ++j) {
+      for (const double varphi : fields[k].slot(j).varphi) {
+        ++varphi_[k].count;
+        varphi_[k].sum += varphi;
+      }
+    }
+  }
+  for (int i = 0; i < fields.n(); ++i) {
+    const int label = fields.label(i);
+    noise_[i] = fields[label].response()[i] - f_(i, label);
+  }
+  log_below_ = log_below(f_);
+}
 
-// log of the probability that no other response exceeds that of the row's
-// class, whose values are `top`.
-double log_below(const Fields& fields, const Eigen::MatrixXd& f,
-                 const Eigen::VectorXd& top) {
+// log of the probability that no other response exceeds that of the class.
+double Magnitudes::log_below(const Eigen::MatrixXd& f) const {
   double sum = 0;
-  for (int k = 0; k < fields.size(); ++k) {
-    for (int i = 0; i < fields.n(); ++i) {
-      if (k != fields.label(i)) sum += log_normal_cdf(top[i] - f(i, k));
+  for (int i = 0; i < fields_->n(); ++i) {
+    const int label = fields_->label(i);
+    const double top = f(i, label) + noise_[i];
+    for (int k = 0; k < fields_->size(); ++k) {
+      if (k != label) sum += log_normal_cdf(top - f(i, k));
     }
   }
   return sum;
 }
 
-void draw_below(Fields& fields, const Eigen::MatrixXd& f,
-                const Eigen::VectorXd& top, Rng& rng) {
-  Eigen::MatrixXd z(fields.n(), fields.size());
-  for (int k = 0; k < fields.size(); ++k) {
-    for (int i = 0; i < fields.n(); ++i) {
-      z(i, k) = top[i];
-      if (k != fields.label(i)) z(i, k) -= normal_excess(f(i, k) - top[i], rng);
-    }
+// The density of coefficients given varphi and the Jacobian of both cancel.
+bool Magnitudes::move(int which, double step, Rng& rng) {
+  const double move = step * rng.normal();
+  const int first = which < 0 ? 0 : which;
+  const int count = which < 0 ? fields_->size() : 1;
+  double copies = 0, log_prior = 0;
+  for (int k = first; k < first + count; ++k) {
+    copies += varphi_[k].count;
+    log_prior -=
+        prior_->alpha * varphi_[k].count * move +
+        prior_->varphi_rate() * varphi_[k].sum * std::expm1(-2 * move);
   }
-  fields.set_responses(z);
+  if (copies == 0) return false;
+  Eigen::MatrixXd to = f_;
+  to.middleCols(first, count) *= std::exp(move);
+  const double log_below_to = log_below(to);
+  if (!accept(log_below_to - log_below_ + log_prior, rng)) return false;
+  f_.swap(to);
+  log_below_ = log_below_to;
+  for (int k = first; k < first + count; ++k) {
+    varphi_[k].log_factor -= 2 * move;
+    varphi_[k].sum *= std::exp(-2 * move);
+  }
+  return true;
 }
 
-struct Varphi {
-  double count = 0, sum = 0;
-  void add(const State& state) {
-    for (int j = 0; j < state.size(); ++j) {
-      for (const double varphi : state.slot(j).varphi) {
-        ++count;
-        sum += varphi;
-      }
-    }
-  }
-};
-
-}  // namespace
-
-// As for two classes, latent responses are left out for a while, but that the
-// noise of the row's own class is kept: given it the probability that the
-// others stay below is a product. The density of coefficients given varphi and
-// the Jacobian of both cancel.
-bool magnitude_move(Fields& fields, int which, double step, Rng& rng) {
-  Eigen::MatrixXd f = Eigen::MatrixXd::Zero(fields.n(), fields.size());
-  for (int k = 0; k < fields.size(); ++k) {
-    if (fields[k].size() == 0) continue;
-    const State::Factor factor = fields[k].factor();
-    if (!factor.ok) return false;
-    f.col(k) = fields[k].columns() * State::draw_coefficients(factor, rng);
-  }
-  const auto moves = [which](int k) { return which < 0 || which == k; };
-  Varphi varphi;
-  for (int k = 0; k < fields.size(); ++k) {
-    if (moves(k)) varphi.add(fields[k]);
-  }
-  if (varphi.count == 0) return false;
-  const double move = step * rng.normal(), factor = std::exp(move);
-  Eigen::MatrixXd to = f;
-  for (int k = 0; k < fields.size(); ++k) {
-    if (moves(k)) to.col(k) *= factor;
-  }
-  Eigen::VectorXd top(fields.n()), top_to(fields.n());
+void Magnitudes::finish(Fields& fields, Rng& rng) const {
+  Eigen::MatrixXd z = f_;
   for (int i = 0; i < fields.n(); ++i) {
     const int label = fields.label(i);
-    top[i] = fields[label].response()[i];
-    top_to[i] = top[i] + (to(i, label) - f(i, label));
+    const double top = f_(i, label) + noise_[i];
+    for (int k = 0; k < fields.size(); ++k) {
+      z(i, k) = k == label ? top : top - normal_excess(f_(i, k) - top, rng);
+    }
   }
-  const Prior& prior = fields[0].prior();
-  const double log_ratio =
-      log_below(fields, to, top_to) - log_below(fields, f, top) -
-      prior.alpha * varphi.count * move -
-      prior.varphi_rate() * varphi.sum * std::expm1(-2 * move);
-  if (!accept(log_ratio, rng)) return false;
   for (int k = 0; k < fields.size(); ++k) {
-    if (moves(k)) fields[k].scale_varphi(1 / (factor * factor));
+    if (varphi_[k].log_factor == 0) continue;
+    fields[k].scale_varphi(std::exp(varphi_[k].log_factor));
   }
-  draw_below(fields, to, top_to, rng);
-  return true;
+  fields.set_responses(z);
 }
 
 }  // namespace bark
