@@ -10,9 +10,9 @@
 #' neighbours exchange their states. With y the response and \eqn{\theta}{theta}
 #' all parameters but the coefficients, which are integrated out exactly, the
 #' rungs of a Gaussian model are \eqn{p(\theta) p(y | \theta)^t}{p(theta) p(y |
-#' theta)^t}. In a probit or multinomial model the prior variances of the coefficients are
-#' multiplied by t: each rung is a model of the latent responses, where powers
-#' of their likelihood would be none. The lowest rung is t = 0, from which draws
+#' theta)^t}. In a probit or multinomial model the prior variances of the
+#' coefficients are multiplied by t: each rung is a model of the latent
+#' responses, where powers of their likelihood would be none. The lowest rung is t = 0, from which draws
 #' are independent. The evidence is the product over rungs of the mean of the
 #' likelihood ratio of the next rung (stepping stones; Xie and others, 2011).
 #'

@@ -59,9 +59,9 @@
 #' given the other parameters, which leaves less Monte Carlo error than means
 #' over draws. The probability of the second level is the mean of
 #' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
-#' variances v of f given each draw, and so is not that of the mean of f; those of
-#' several classes are means of integrals of one dimension, by quadrature to
-#' 1e-6. Limits of these are quantiles over draws of the fields. Where
+#' variances v of f given each draw, and so is not that of the mean of f; those
+#' of several classes are means of integrals of one dimension, by quadrature to
+#' 1e-6, and their limits are quantiles over draws of the fields. Where
 #' the posterior is very skewed a mean can lie outside of its interval.
 #'
 #' @section Errors:

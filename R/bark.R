@@ -41,8 +41,8 @@
 #' f_j(x)) du.}
 #' A function added to all fields changes no probability: the data speak of
 #' differences of the fields alone, and a single field is held in its place by
-#' the prior, which is proper. Probabilities, and differences of fields, are what
-#' there is to interpret. With C - 1 fields against a base class there would be
+#' the prior, which is proper. Probabilities, and differences of fields, are
+#' what there is to interpret. With C - 1 fields against a base class there would be
 #' no such freedom, but the answer would depend on which class is the base,
 #' and the other classes would share all that is particular to it; with C
 #' fields the prior treats all classes alike. With two classes the multinomial
@@ -127,10 +127,10 @@
 #' its own, e.g. `kb_error_argument` (also for other families),
 #' `kb_error_missing`, `kb_error_infinite`, `kb_error_outcome` (a response of
 #' the wrong type, or of a single class). Levels of a factor of several classes
-#' that no row has are left out with a warning (`kb_warning_empty_level`). An interrupt or a time limit gives a
-#' warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with
-#' the draws so far, which `update()` continues. [noise_improper()] warns with
-#' `kb_warning_improper`.
+#' that no row has are left out with a warning (`kb_warning_empty_level`). An
+#' interrupt or a time limit gives a warning (`kb_warning_interrupted`,
+#' `kb_warning_time_limit`) and a fit with the draws so far, which `update()`
+#' continues. [noise_improper()] warns with `kb_warning_improper`.
 #'
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive

@@ -91,7 +91,7 @@ const std::map<std::string, Move>& moves() {
        }},
       {"magnitude_all",
        [magnitude](Level& l, Classes&, Rng& r) {
-         magnitude(l.fields(), {-1, 0, 2, -1}, r);
+         magnitude(l.fields(), {-1, 0, 2, -1, 1, 0, -1, 2}, r);
        }},
       {"sweep", [sweep](Level& l, Classes&, Rng& r) { sweep(l, true, r); }},
       {"single", [sweep](Level& l, Classes&, Rng& r) { sweep(l, false, r); }},

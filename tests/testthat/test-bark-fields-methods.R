@@ -119,7 +119,9 @@ test_that("predictions have their shapes and agree with each other", {
     expect_identical(levels(class), levels3)
     expect_identical(as.integer(class), c(max.col(p[1:3, ]), NA))
     bands <- predict(fit, at, type = "prob", interval = "credible")
-    expect_identical(dimnames(bands), list(NULL, levels3, c("fit", "lwr", "upr")))
+    expect_identical(
+      dimnames(bands), list(NULL, levels3, c("fit", "lwr", "upr"))
+    )
     expect_equal(bands[, , "fit"], p)
     expect_true(all(bands[1:3, , "lwr"] <= bands[1:3, , "upr"]))
     f <- predict(fit, at, type = "draws")
@@ -213,7 +215,9 @@ test_that("printing and summaries tell of every class", {
   expect_lte(length(printed), 15)
   expect_true(all(nchar(printed) <= 80))
   expect_match(printed[[1]], "multinomial probit")
-  expect_match(printed, "setosa (14), versicolor (14)", fixed = TRUE, all = FALSE)
+  expect_match(printed, "setosa (14), versicolor (14)",
+    fixed = TRUE, all = FALSE
+  )
   out <- summary(fits$plane)
   expect_s3_class(out, "summary.kb_bark")
   expect_output(print(out), "J[setosa]", fixed = TRUE)
@@ -224,7 +228,8 @@ test_that("printing and summaries tell of every class", {
     "sigma", "J", "J[setosa]", "log_lik", "lambda[virginica,5]",
     "delta[setosa,1]"
   ) %in% names))
-  expect_equal(draws$J, rowSums(as.data.frame(draws)[paste0("J[", levels3, "]")]))
+  each <- as.data.frame(draws)[paste0("J[", levels3, "]")]
+  expect_equal(draws$J, rowSums(each))
   expect_identical(posterior::nchains(draws), 2L)
   expect_identical(
     tidy(fits$plane)$term, c(
@@ -360,7 +365,9 @@ test_that("a run goes on as it was: update, files, checkpoints", {
 
 test_that("evidence speaks of classes", {
   fit <- species()$line
-  out <- evidence(fit, n_temps = 4, warmup = 10, iter = 40, chains = 2, seed = 1)
+  out <- evidence(fit,
+    n_temps = 4, warmup = 10, iter = 40, chains = 2, seed = 1
+  )
   expect_identical(nrow(out$path), 4L)
   expect_equal(out$log_evidence,
     sum(out$path$log_ratio) - 42 * log(3)

@@ -153,10 +153,10 @@ test_that("moves of several fields leave their joint law invariant", {
 })
 
 test_that("exchanges of levels leave the law of both invariant", {
-  # Null: 84 scores a case, nearly standard normal, 2 cases; |z| > 6.
+  # Null: 56 scores a case, nearly standard normal, 2 cases; |z| > 6.
   for (t in c(0.1, 0)) {
     out <- bark_fields_exchange_cpp(
-      fields_setting("different"), fields_x[1:2, ], 3, t, 8000, 4
+      fields_setting("different"), fields_x[1:2, ], 2, t, 20000, 4
     )
     expect_gt(mean(out$before[1, ] != out$after[1, ]), 0.05)
     d <- rbind(out$after, out$after^2) - rbind(out$before, out$before^2)
@@ -165,8 +165,8 @@ test_that("exchanges of levels leave the law of both invariant", {
   }
 })
 
-#' Draws of responses (rows x fields of each) whose largest are of the classes y,
-#' by rejection
+#' Draws of responses (rows x fields of each) whose largest are of the classes
+#' y, by rejection
 reject_responses <- function(cov, y, n) {
   out <- NULL
   roots <- lapply(cov, function(m) t(chol(m)))
@@ -189,7 +189,6 @@ test_that("latent responses have the moments of exact rejection", {
   location <- c(0, 2)
   k <- cbind(1, exp(-0.7 * (x[, 1] - x[2, 1])^2))
   small <- cbind(c(0.5, 2), c(1, 0.1), c(2, 0.3))
-  mixed <- cbind(c(1e-14, 2), c(1, 0.5), c(0.2, 3))
   cases <- list(
     list("latent", small), list(c("latent", "latent_shift"), small),
     list(c("latent", "latent_scale"), 0.05 * small),
@@ -361,7 +360,8 @@ test_that("chains of fields agree with importance sampling from the prior", {
     mean <- drop(exact$answers %*% w)
     se <- sqrt(drop((exact$answers - mean)^2 %*% w^2))
     for (n_temps in if (i == 1) c(1, 3) else 1) {
-      for (sweep in if (i == 1 && n_temps == 1) c("full", "single") else "full") {
+      both <- i == 1 && n_temps == 1
+      for (sweep in if (both) c("full", "single") else "full") {
         engine <- fields_engine(case$x, case$y, case$prior,
           warmup = 50, iter = if (sweep == "full") 120 else 2000,
           n_temps = n_temps, classes = case$classes, sweep = sweep,

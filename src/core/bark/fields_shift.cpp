@@ -7,8 +7,8 @@ namespace bark {
 
 namespace {
 
-// Values at the rows as a fit and what it leaves. d'A e is the least |d - K b|^2
-// + b'V^-1 b in its bilinear form: nothing cancels.
+// Values at the rows as a fit and what it leaves. d'A e is the least value of
+// |d - K b|^2 + b'V^-1 b in its bilinear form: nothing cancels.
 struct Projection {
   Eigen::VectorXd residual, coefficients;  // b / sqrt(v)
 
