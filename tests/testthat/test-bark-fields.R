@@ -1,6 +1,20 @@
 # bark() with a field for each class: probabilities by quadrature, moves by
 # one-step invariance and exact rejection, chains and evidence of tiny problems
 # against importance sampling from the prior.
+#
+# Seen to fail, one mutant at a time:
+# - responses: z_ik left in its own mean, variance 1, q not updated, the largest
+#   response above the last of the others only, a row's shift of variance 1 / C;
+# - scale: n degrees of freedom, the prior left out of Q; shift: the prior left
+#   out, the mean that of no data, half of its deviation;
+# - magnitude: alpha left out of the power, the exponent's factor g for g^2, a
+#   sum of varphi that stays (60000 pairs), responses not redrawn, a noise that
+#   is not the row's, varphi not scaled;
+# - exchange: always accepted, half of its ratio, the amplitude not handed over,
+#   the first field left out; the likelihood kept at the mean of the
+#   coefficients;
+# - quadrature: densities without their scale, steps of 1.6, no panels where
+#   another variable bends.
 
 extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 
@@ -224,6 +238,21 @@ test_that("latent responses have the moments of exact rejection", {
   first <- vapply(z, `[[`, 0, 1) / sqrt(1 + 1e14)
   expect_gt(min(first), -1e-6)
   expect_lt(abs(mean(first) - sqrt(2 / pi)) / sqrt(1 - 2 / pi) * sqrt(4000), 8)
+})
+
+test_that("responses without kernels are normal, the largest in its place", {
+  # Of three standard normals the largest has mean 3 / (2 sqrt(pi)), the others
+  # half of that below 0. Null: normal scores of 3000 rows, |z| > 6.
+  y <- rep(1:3, 1000)
+  z <- bark_fields_latent_cpp(
+    fields_setting("different"), matrix(0, 3000, 1), y, 3, integer(),
+    matrix(0, 0, 3), 0, character(), 1, 5
+  )[[1]]
+  expect_identical(max.col(z), y)
+  top <- z[cbind(1:3000, y)]
+  score <- function(v, mean) (mean(v) - mean) / stats::sd(v) * sqrt(length(v))
+  expect_lt(abs(score(top, 1.5 / sqrt(pi))), 6)
+  expect_lt(abs(score((rowSums(z) - top) / 2, -0.75 / sqrt(pi))), 6)
 })
 
 # Chains ----------------------------------------------------------------------
