@@ -33,6 +33,62 @@ bark_ladder_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_bark_ladder_snapshot_cpp`, handle)
 }
 
+bark_fields_open_cpp <- function(config, x, labels, state) {
+    .Call(`_kernelbayes_bark_fields_open_cpp`, config, x, labels, state)
+}
+
+bark_fields_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_bark_fields_advance_cpp`, handle, n)
+}
+
+bark_fields_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_bark_fields_close_cpp`, handle))
+}
+
+bark_fields_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_bark_fields_snapshot_cpp`, handle)
+}
+
+bark_fields_ladder_open_cpp <- function(config, x, labels, state) {
+    .Call(`_kernelbayes_bark_fields_ladder_open_cpp`, config, x, labels, state)
+}
+
+bark_fields_ladder_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_bark_fields_ladder_advance_cpp`, handle, n)
+}
+
+bark_fields_ladder_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_bark_fields_ladder_close_cpp`, handle))
+}
+
+bark_fields_ladder_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_bark_fields_ladder_snapshot_cpp`, handle)
+}
+
+bark_class_probability_cpp <- function(mean, variance) {
+    .Call(`_kernelbayes_bark_class_probability_cpp`, mean, variance)
+}
+
+bark_class_draws_cpp <- function(f) {
+    .Call(`_kernelbayes_bark_class_draws_cpp`, f)
+}
+
+bark_class_log_probability_cpp <- function(mean, variance, labels) {
+    .Call(`_kernelbayes_bark_class_log_probability_cpp`, mean, variance, labels)
+}
+
+bark_fields_invariance_cpp <- function(prior, x, count, move, repeats, pairs, amplitude, seed) {
+    .Call(`_kernelbayes_bark_fields_invariance_cpp`, prior, x, count, move, repeats, pairs, amplitude, seed)
+}
+
+bark_fields_exchange_cpp <- function(prior, x, count, t, pairs, seed) {
+    .Call(`_kernelbayes_bark_fields_exchange_cpp`, prior, x, count, t, pairs, seed)
+}
+
+bark_fields_latent_cpp <- function(prior, x, labels, count, location, varphi, log_lambda, names, sweeps, seed) {
+    .Call(`_kernelbayes_bark_fields_latent_cpp`, prior, x, labels, count, location, varphi, log_lambda, names, sweeps, seed)
+}
+
 bark_values_cpp <- function(draws, x, train, what, chosen) {
     .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
 }

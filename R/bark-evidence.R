@@ -44,7 +44,8 @@
 #' * `path`: data frame with one line a step: `from` and `to` (values of t),
 #'   `log_ratio` (their sum is the log evidence of the response in the units of
 #'   the model, less that of the response where f is 0 if that is the lowest
-#'   rung: of n coins in a probit model) and `swapped`
+#'   rung: of n coins in a probit model, of n dice with a side for each class
+#'   in a multinomial one) and `swapped`
 #'   (the fraction of sweeps in which the rung below exchanged its state with
 #'   the next; at best 1/2, and `NA` for the last step).
 #' * `note`: `NULL`, or a warning that the ladders differ by more than `mc_se`
@@ -91,7 +92,7 @@ log_base <- function(fit, engine) {
   switch(engine$config$family,
     gaussian = units,
     student = units + student_base(engine),
-    probit = -n * log(2),
+    probit = -n * log(2), multinomial = -n * log(engine$config$classes),
     ordered = ordered_base(tabulate(engine$y, engine$config$classes))
   )
 }
@@ -140,7 +141,7 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   engine$config$rungs <- (seq(0, n_temps) / n_temps)^4
   # The truncation approximation has one sampler for both.
   if (!is_truncated(fit)) {
-    class(engine) <- c("kb_engine_bark_ladder", class(engine))
+    class(engine) <- c(paste0(class(engine)[[1]], "_ladder"), class(engine))
   }
   engine
 }

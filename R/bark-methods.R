@@ -197,7 +197,8 @@ sigma.kb_bark <- function(object, ...) {
 #' @param draw Number of the draw, counted chain by chain as in
 #'   [as_draws()][as_draws.kb_bark], which has the scales of the same draw.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Named vector in units of the response (of f in models of classes):
+#' @return Named vector (with several unordered classes a list of them, one a
+#'   field) in units of the response (of f in models of classes):
 #'   `(Intercept)` and, for each training row that is a centre in this draw,
 #'   its number. f is the intercept plus the sum of coefficients times kernel.
 #'   Kernels whose centre is no row are named `kernel 1`, `kernel 2` and so on.
@@ -211,16 +212,23 @@ sigma.kb_bark <- function(object, ...) {
 #' @export
 coef.kb_bark <- function(object, draw, ...) {
   check_no_dots(...)
-  if (missing(draw)) {
-    kb_abort(c(
-      "{.fn coef} is not defined for the mean of a bark fit.",
-      x = "The scales of the kernels differ from draw to draw.",
-      i = "{.arg draw} chooses one; {.fn importance} and {.fn predict} average
-           what has a mean."
-    ), "not_defined")
-  }
+  if (missing(draw)) refuse_mean_coefficients()
   pool <- bark_pool(object)
-  draw <- check_count(draw, 1, length(pool$m))
+  draw_coefficients(object, pool, check_count(draw, 1, length(pool$m)))
+}
+
+#' @noRd
+refuse_mean_coefficients <- function(call = rlang::caller_env()) {
+  kb_abort(c(
+    "{.fn coef} is not defined for the mean of a bark fit.",
+    x = "The scales of the kernels differ from draw to draw.",
+    i = "{.arg draw} chooses one; {.fn importance} and {.fn predict} average
+         what has a mean."
+  ), "not_defined", call = call)
+}
+
+#' @noRd
+draw_coefficients <- function(object, pool, draw) {
   slots <- sum(pool$m[seq_len(draw - 1)]) + seq_len(pool$m[[draw]])
   location <- pool$location[slots]
   beta <- pool$beta[slots]
@@ -285,8 +293,8 @@ bark_n_scales <- function(fit, pool) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return A vector, one number a training row: the response less the
 #'   posterior mean of f; in probit models 0 or 1 (the second level) less the
-#'   probability of the second level, of ordered classes 1 less the probability
-#'   of the row's class. `fitted()` is
+#'   probability of the second level; of more classes 1 less the probability of
+#'   the row's class. `fitted()` is
 #'   [`predict(object)`][predict.kb_bark]: means of f, or classes.
 #' @export
 residuals.kb_bark <- function(object, ...) {

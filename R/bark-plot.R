@@ -16,9 +16,16 @@
 #'   defined, as the ticks above, where centres are no rows).
 #' * `"trace"`: number of kernels and noise standard deviation (in models of
 #'   classes log likelihood) at each kept iteration, a line a chain.
+#'
+#' With several unordered classes `"fit"` shows the probability of each class
+#' along the only predictor, or over the plane of the two that matter most (all
+#' others at their median) the most probable class and its boundaries, both
+#' averaged over 400 draws at most; `"k"` counts the kernels of all fields, and
+#' `"centres"` the rows that are a centre in any of them.
 #' @param level Probability inside bands and intervals, for `"fit"` and
 #'   `"importance"`.
-#' @param n Number of points of a curve.
+#' @param n Number of points of a curve; for a plane that of each axis, 50 if
+#'   it is `NULL`.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
 #'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
 #'

@@ -57,12 +57,25 @@
 #'
 #' Classes have no mean: `"response"` is not defined for them.
 #'
+#' For multinomial fits of C classes:
+#' * `"class"`: a factor of length n, the most probable class (the first of
+#'   equal ones).
+#' * `"prob"`: posterior predictive probabilities, a matrix n x C with the
+#'   levels as names; with a credible interval an array n x C x 3, whose last
+#'   dimension is `fit`, `lwr`, `upr`.
+#' * `"link"`: posterior means of the fields, n x C; with a credible interval
+#'   n x C x 3.
+#' * `"draws"`: draws of the fields, an array S x n x C.
+#' * `"log_score"`: log probabilities of the classes given.
+#'
 #' Means, quantiles and densities integrate over the coefficients exactly
 #' given the other parameters, which leaves less Monte Carlo error than means
 #' over draws. The probability of the second level is the mean of
 #' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
 #' variances v of f given each draw, and so is not that of the mean of f; those
-#' of ordered classes follow likewise. Where
+#' of ordered classes follow likewise; those of several unordered classes are
+#' means of integrals of one dimension, by quadrature to 1e-6, and their limits
+#' are quantiles over draws of the fields. Where
 #' the posterior is very skewed a mean can lie outside of its interval.
 #'
 #' With `approximation = "truncation"` in [bark_prior()] coefficients are not

@@ -24,6 +24,7 @@
 #' \eqn{c_1 < \ldots < c_{C - 1}}{c_1 < ... < c_(C - 1)} the first is 0, and the
 #' logarithms of the gaps between them have independent standard normal priors.
 #' Classes without rows are allowed: the prior speaks for them.
+#' `family = "multinomial"`, for classes without an order: see the next section.
 #'
 #' The centres \eqn{\chi_j} are rows of the data or the intercept (K = 1), each
 #' equally likely; a row may be chosen several times. J is a Poisson variable,
@@ -36,6 +37,26 @@
 #' * `"select_equal"`: an unknown subset with one common scale;
 #' * `"different"`: all predictors, each with a scale of its own;
 #' * `"equal"`: all predictors with one common scale.
+#'
+#' @section Several classes:
+#' With `family = "multinomial"` each of C classes has a function
+#' \eqn{f_k}{f_k} of its own, a *field*: a sum of kernels as above with its own
+#' number, centres, coefficients and scales, all fields independent under the
+#' same prior. The response of row i is the class whose
+#' \eqn{z_{ik} = f_k(x_i) + N(0, 1)}{z_ik = f_k(x_i) + N(0, 1)} is the largest
+#' (multinomial probit; Albert and Chib, 1993), so that
+#' \deqn{P(y = k | x) = \int \phi(u) \prod_{j \ne k} \Phi(u + f_k(x) -
+#' f_j(x)) du.}{P(y = k | x) = integral of phi(u) prod_{j != k} Phi(u + f_k(x) -
+#' f_j(x)) du.}
+#' A function added to all fields changes no probability: the data speak of
+#' differences of the fields alone, and a single field is held in its place by
+#' the prior, which is proper. Probabilities, and differences of fields, are
+#' what there is to interpret. With C - 1 fields against a base class there would be
+#' no such freedom, but the answer would depend on which class is the base,
+#' and the other classes would share all that is particular to it; with C
+#' fields the prior treats all classes alike. With two classes the multinomial
+#' model is a probit model whose f, the difference of two fields over
+#' \eqn{\sqrt 2}{sqrt(2)}, has two sets of scales.
 #'
 #' @section The sampler:
 #' Each iteration is a sweep of all moves: births and deaths of kernels, new
@@ -69,18 +90,17 @@
 #' @param x A numeric matrix (rows are points), a data frame, a numeric vector
 #'   (one column) or, as `formula`, a formula. Factors become indicators, one
 #'   column a level.
-#' @param y Response, one value a row of `x`: a numeric vector, two classes as
-#'   a factor, character or logical vector, or more of them as an ordered
-#'   factor.
+#' @param y Response, one value a row of `x`: a numeric vector, or classes as a
+#'   factor, character or logical vector, in order if it is an ordered factor.
 #' @param formula,data A formula such as `y ~ .` and the data frame it is
 #'   evaluated in.
 #' @param family `gaussian()` or `binomial("probit")`, or their names
-#'   `"gaussian"` and `"probit"`, or `"ordered"` for a factor whose levels are
-#'   in order. `NULL`: gaussian for a numeric response, ordered for an ordered
-#'   factor of three levels or more (all its levels, whether or not they have
-#'   rows), probit for other classes. Two ordered levels are a probit model. In
-#'   it the second level of the factor (`TRUE`, the last string) is the one
-#'   whose probability is modelled.
+#'   `"gaussian"` and `"probit"`; `"ordered"` for a factor whose levels are in
+#'   order; or `"multinomial"`. `NULL`: gaussian for a numeric response, ordered
+#'   for an ordered factor of three levels or more (all its levels, whether or
+#'   not they have rows), else probit for two classes, multinomial for more. Two
+#'   ordered levels are a probit model. In it the second level of the factor
+#'   (`TRUE`, the last string) is the one whose probability is modelled.
 #' @param prior Prior, see [bark_prior()].
 #' @param control Settings of the sampler, see [mcmc_control()]; the defaults
 #'   here are its own but for `warmup`, `iter` and `thin`.
@@ -117,16 +137,22 @@
 #'
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of
-#' its own, e.g. `kb_error_argument` (also for families other than these),
+#' its own, e.g. `kb_error_argument` (also for other families),
 #' `kb_error_missing`, `kb_error_infinite`, `kb_error_outcome` (a response of
-#' the wrong type, or not of two classes where they have no order). An interrupt
-#' or a time limit gives a warning (`kb_warning_interrupted`,
+#' the wrong type, or of a single class). Levels of a factor of several classes
+#' without an order that no row has are left out with a warning
+#' (`kb_warning_empty_level`). An interrupt or a time limit gives a warning
+#' (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit with the draws so far, which `update()`
 #' continues. [noise_improper()] warns with `kb_warning_improper`.
 #'
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
 #' regression kernels*. Department of Statistical Science, Duke University.
+#'
+#' Albert, J. H. and Chib, S. (1993). Bayesian analysis of binary and
+#' polychotomous response data. *Journal of the American Statistical
+#' Association* 88, 669-679. \doi{10.1080/01621459.1993.10476321}
 #'
 #' @examples
 #' data <- sim_friedman(60, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
@@ -140,6 +166,12 @@
 #' circle <- sim_circle(60, seed = 1)
 #' classes <- bark(y ~ ., circle, control = settings, seed = 1)
 #' predict(classes, circle[1:3, ], type = "prob")
+#'
+#' flowers <- iris[seq(1, 150, 3), ]
+#' species <- bark(Species ~ ., flowers,
+#'   control = mcmc_control(chains = 1, warmup = 50, iter = 50), seed = 1
+#' )
+#' predict(species, iris[c(2, 72, 135), ], type = "prob")
 #' @export
 bark <- function(x, ...) UseMethod("bark")
 
@@ -157,11 +189,12 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  family <- check_family(family, "ordered")
+  family <- check_bark_family(family)
   mould <- mould_formula(formula, data, na_action, bark_outcome(family),
     weights = rlang::enquo(weights)
   )
-  bark_fit(mould, prior, control, scale, prior_only, seed, progress,
+  warn_empty_levels(given_outcome(data, mould), mould)
+  bark_fit(mould, family, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
   )
 }
@@ -176,9 +209,10 @@ bark.matrix <- function(x, y, family = NULL, prior = bark_prior(),
                         seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  family <- check_family(family, "ordered")
+  family <- check_bark_family(family)
   mould <- mould_xy(x, y, na_action, bark_outcome(family), weights = weights)
-  bark_fit(mould, prior, control, scale, prior_only, seed, progress,
+  warn_empty_levels(y, mould)
+  bark_fit(mould, family, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
   )
 }
@@ -203,8 +237,8 @@ bark_outcome <- function(family) {
 
 #' From a mould to a fit; arguments as in `bark()`
 #' @noRd
-bark_fit <- function(mould, prior, control, scale, prior_only, seed, progress,
-                     called, started, call = rlang::caller_env()) {
+bark_fit <- function(mould, family, prior, control, scale, prior_only, seed,
+                     progress, called, started, call = rlang::caller_env()) {
   check_class(control, "kb_mcmc_control", "`mcmc_control()`", call = call)
   refuse_truncated(prior, control, call)
   progress <- check_progress(progress, call = call)
@@ -213,7 +247,7 @@ bark_fit <- function(mould, prior, control, scale, prior_only, seed, progress,
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),
-      settings = bark_settings(mould, prior, scale, prior_only, call),
+      settings = bark_settings(mould, family, prior, scale, prior_only, call),
       request = list(prior = prior, scale = scale, prior_only = prior_only),
       control = control,
       data = list(x = mould$x, y = mould$y, weights = mould$weights),
@@ -223,18 +257,25 @@ bark_fit <- function(mould, prior, control, scale, prior_only, seed, progress,
     ),
     class = c("kb_bark", "kb_mcmc", "kb_fit")
   )
+  if (is_multinomial(fit)) class(fit) <- c("kb_bark_multinomial", class(fit))
   run_fit(fit, progress, started, call = call)
 }
 
 #' All that the data determine at the first call
 #' @noRd
-bark_settings <- function(mould, prior, scale, prior_only, call) {
+bark_settings <- function(mould, family, prior, scale, prior_only, call) {
   scale <- check_flag(scale, call = call)
   prior_only <- check_flag(prior_only, call = call)
   classes <- mould$outcome == "factor"
-  ordered <- is.ordered(mould$y)
+  family <- bark_family(family, mould)
+  refuse_truncated_classes(prior, family, call)
   if (classes) {
-    if (!ordered) check_two_classes(mould$y, mould$outcome_name, call)
+    if (family == "probit") {
+      check_two_classes(mould$y, mould$outcome_name, call)
+    } else if (family == "multinomial") {
+      check_several_classes(mould, call)
+      refuse_shaped_fields(prior, call)
+    }
     refuse_class_weights(mould$weights, call)
   } else if (!scale) {
     warn_offset(mould$y, call)
@@ -243,8 +284,6 @@ bark_settings <- function(mould, prior, scale, prior_only, call) {
     refuse_improper_draws(call)
   }
   scaling <- scaling_learn(mould$x, mould$y, scale)
-  family <- if (ordered) "ordered" else if (classes) "probit" else "gaussian"
-  refuse_truncated_classes(prior, family, call)
   list(
     family = family,
     prior = bark_prior_resolve(

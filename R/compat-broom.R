@@ -182,9 +182,10 @@ augment_response <- function(x, new) {
 #'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
 #'   `.fitted` (mean of f, or probability of the second level), `.lower`,
 #'   `.upper` (rows of `newdata` have weight 1), in probit fits `.class`, and,
-#'   where the response is known, `.resid` (see [residuals.kb_bark()]). Of
-#'   ordered classes `.class` and `.prob_<level>` for each class in place of
-#'   `.fitted`, `.lower`, `.upper`.
+#'   where the response is known, `.resid` (see [residuals.kb_bark()]). Of more
+#'   than two classes `.class` and `.prob_<level>` for each class in place of
+#'   `.fitted`, `.lower`, `.upper`; without an order `tidy()` has `J`,
+#'   `J[class]` and `d[class]`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,

@@ -90,6 +90,8 @@ srvm_parameters <- function(fit, pool) {
 #'   Where kernels have scales of their own, `lambda[l]` is their mean and
 #'   `delta[l]` the share of kernels with the predictor, both weighted by the
 #'   absolute coefficients.
+#'   With several classes `J` counts the kernels of all fields and `J[class]`
+#'   those of one; the others are `lambda[class,l]` and `delta[class,l]`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,

@@ -15,10 +15,10 @@
 #' @return Matrices S x n: `posterior_epred()` draws of the expected response
 #'   (f, or the probability of the second of two classes), `posterior_predict()`
 #'   draws of new responses (1 for the second class, 0 for the first; of C
-#'   ordered classes their number, and `posterior_epred()` is then an array S x
-#'   n x C of their probabilities with the levels as names), `log_lik()` log
-#'   densities or probabilities of the responses given each draw. Draws have
-#'   equal weight; those of chains come chain by chain.
+#'   classes of [bark()] their number from 1, and `posterior_epred()` is then an
+#'   array S x n x C of their probabilities with the levels as names),
+#'   `log_lik()` log densities or probabilities of the responses given each
+#'   draw. Draws have equal weight; those of chains come chain by chain.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,

@@ -47,7 +47,10 @@ family_outcome <- function(family) {
   if (is.null(family)) {
     return("either")
   }
-  c(gaussian = "numeric", probit = "factor", ordered = "ordered")[[family]]
+  c(
+    gaussian = "numeric", probit = "factor", ordered = "ordered",
+    multinomial = "factor"
+  )[[family]]
 }
 
 #' @noRd
@@ -57,7 +60,9 @@ is_probit <- function(fit) identical(fit$settings$family, "probit")
 is_ordered <- function(fit) identical(fit$settings$family, "ordered")
 
 #' @noRd
-has_classes <- function(fit) is_probit(fit) || is_ordered(fit)
+has_classes <- function(fit) {
+  fit$settings$family %in% c("probit", "ordered", "multinomial")
+}
 
 #' The responses as the model sees them: two classes are signs, ordered ones
 #' their numbers

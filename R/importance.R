@@ -58,6 +58,13 @@ importance.kb_bark <- function(object, level = 0.9, ...) {
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- bark_pool(object)
   scales <- bark_scales(object, pool)
+  included <- bark_included(object, pool)
+  scale_table(object, scales, included, level)
+}
+
+#' @param scales,included A row a draw and a column a predictor.
+#' @noRd
+scale_table <- function(object, scales, included, level) {
   ends <- interval_ends(level)
   q <- apply(scales, 2, stats::quantile,
     c(ends[[1]], 0.25, 0.5, 0.75, ends[[2]]),
@@ -68,7 +75,7 @@ importance.kb_bark <- function(object, level = 0.9, ...) {
       variable = object$mould$x_names, mean = colMeans(scales),
       lower = q[1, ], q25 = q[2, ], median = q[3, ], q75 = q[4, ],
       upper = q[5, ],
-      inclusion = colMeans(bark_included(object, pool))
+      inclusion = colMeans(included)
     ),
     level = level, selects = bark_selects(object$settings$prior$type),
     class = c("kb_importance", "data.frame")

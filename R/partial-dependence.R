@@ -17,7 +17,8 @@
 #' @param n Number of values of each variable in the default grid; `NULL`: 25
 #'   for one variable, 10 for two.
 #' @param level Probability inside the credible band.
-#' @param ndraws Number of draws, chosen evenly; `NULL`: all.
+#' @param ndraws Number of draws, chosen evenly; `NULL`: all, but 500 at most
+#'   for probabilities of several classes.
 #' @param type In probit models the scale of the mean: `"response"` for the
 #'   probability of the second level or `"link"` for f. In gaussian models
 #'   `"response"`, of ordered classes `"link"`.
@@ -28,7 +29,8 @@
 #'
 #' @return A data frame of class `kb_partial_dependence` with one line a point
 #'   of the grid: a column a variable, `mean`, `lower` and `upper`, in units of
-#'   the response. Means of f integrate over the coefficients exactly, and so
+#'   the response; with several classes a line a point and `class`, unless one
+#'   is chosen. Means of f integrate over the coefficients exactly, and so
 #'   do their limits. `plot()` draws a curve with its band (points with
 #'   intervals for the levels of a factor), or for two numeric variables the
 #'   mean in colours with contours, and returns `x`, invisibly.

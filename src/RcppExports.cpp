@@ -100,6 +100,176 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_fields_open_cpp
+SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const std::vector<int>& labels, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_bark_fields_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_open_cpp(config, x, labels, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_fields_advance_cpp
+int bark_fields_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_bark_fields_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_fields_close_cpp
+void bark_fields_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_fields_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    bark_fields_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// bark_fields_snapshot_cpp
+Rcpp::List bark_fields_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_fields_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_fields_ladder_open_cpp
+SEXP bark_fields_ladder_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const std::vector<int>& labels, Rcpp::Nullable<Rcpp::List> state);
+RcppExport SEXP _kernelbayes_bark_fields_ladder_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP stateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_ladder_open_cpp(config, x, labels, state));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_fields_ladder_advance_cpp
+int bark_fields_ladder_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_bark_fields_ladder_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_ladder_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_fields_ladder_close_cpp
+void bark_fields_ladder_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_fields_ladder_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    bark_fields_ladder_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// bark_fields_ladder_snapshot_cpp
+Rcpp::List bark_fields_ladder_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_bark_fields_ladder_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_ladder_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_class_probability_cpp
+Eigen::MatrixXd bark_class_probability_cpp(const Rcpp::List& mean, const Rcpp::List& variance);
+RcppExport SEXP _kernelbayes_bark_class_probability_cpp(SEXP meanSEXP, SEXP varianceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type variance(varianceSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_class_probability_cpp(mean, variance));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_class_draws_cpp
+Rcpp::NumericVector bark_class_draws_cpp(const Rcpp::List& f);
+RcppExport SEXP _kernelbayes_bark_class_draws_cpp(SEXP fSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type f(fSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_class_draws_cpp(f));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_class_log_probability_cpp
+Eigen::MatrixXd bark_class_log_probability_cpp(const Rcpp::List& mean, const Rcpp::List& variance, const std::vector<int>& labels);
+RcppExport SEXP _kernelbayes_bark_class_log_probability_cpp(SEXP meanSEXP, SEXP varianceSEXP, SEXP labelsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_class_log_probability_cpp(mean, variance, labels));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_fields_invariance_cpp
+Rcpp::List bark_fields_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, int count, std::string move, int repeats, int pairs, double amplitude, int seed);
+RcppExport SEXP _kernelbayes_bark_fields_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP countSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP amplitudeSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
+    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_invariance_cpp(prior, x, count, move, repeats, pairs, amplitude, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_fields_exchange_cpp
+Rcpp::List bark_fields_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, int count, double t, int pairs, int seed);
+RcppExport SEXP _kernelbayes_bark_fields_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP countSEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_exchange_cpp(prior, x, count, t, pairs, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_fields_latent_cpp
+Rcpp::List bark_fields_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const std::vector<int>& labels, int count, std::vector<int> location, const Eigen::MatrixXd& varphi, std::vector<double> log_lambda, std::vector<std::string> names, int sweeps, int seed);
+RcppExport SEXP _kernelbayes_bark_fields_latent_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP countSEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP namesSEXP, SEXP sweepsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type varphi(varphiSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< int >::type sweeps(sweepsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_fields_latent_cpp(prior, x, labels, count, location, varphi, log_lambda, names, sweeps, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_values_cpp
 Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, const std::string& what, const Rcpp::IntegerVector& chosen);
 RcppExport SEXP _kernelbayes_bark_values_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
@@ -1239,6 +1409,20 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_advance_cpp, 2},
     {"_kernelbayes_bark_ladder_close_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_close_cpp, 1},
     {"_kernelbayes_bark_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_snapshot_cpp, 1},
+    {"_kernelbayes_bark_fields_open_cpp", (DL_FUNC) &_kernelbayes_bark_fields_open_cpp, 4},
+    {"_kernelbayes_bark_fields_advance_cpp", (DL_FUNC) &_kernelbayes_bark_fields_advance_cpp, 2},
+    {"_kernelbayes_bark_fields_close_cpp", (DL_FUNC) &_kernelbayes_bark_fields_close_cpp, 1},
+    {"_kernelbayes_bark_fields_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_fields_snapshot_cpp, 1},
+    {"_kernelbayes_bark_fields_ladder_open_cpp", (DL_FUNC) &_kernelbayes_bark_fields_ladder_open_cpp, 4},
+    {"_kernelbayes_bark_fields_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_bark_fields_ladder_advance_cpp, 2},
+    {"_kernelbayes_bark_fields_ladder_close_cpp", (DL_FUNC) &_kernelbayes_bark_fields_ladder_close_cpp, 1},
+    {"_kernelbayes_bark_fields_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_fields_ladder_snapshot_cpp, 1},
+    {"_kernelbayes_bark_class_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_probability_cpp, 2},
+    {"_kernelbayes_bark_class_draws_cpp", (DL_FUNC) &_kernelbayes_bark_class_draws_cpp, 1},
+    {"_kernelbayes_bark_class_log_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_log_probability_cpp, 3},
+    {"_kernelbayes_bark_fields_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_fields_invariance_cpp, 8},
+    {"_kernelbayes_bark_fields_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_fields_exchange_cpp, 6},
+    {"_kernelbayes_bark_fields_latent_cpp", (DL_FUNC) &_kernelbayes_bark_fields_latent_cpp, 10},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 11},

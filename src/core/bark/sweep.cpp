@@ -41,13 +41,18 @@ Sweep::Sweep(const Prior& prior, const Data& data)
   if (data.ordered()) steps_.cuts.assign(data.classes - 2, {-1});
 }
 
-void Sweep::full(State& state, double power, bool adapt, Counts& counts,
-                 Rng& rng) {
+void Sweep::full_kernels(State& state, double power, bool adapt,
+                         Counts& counts, Rng& rng) {
   // What a sweep starts from is then a function of slots, scales and noise.
   state.refresh();
   kernels(state, power, counts, rng);
   gather(state, power, counts, rng);
   scales(state, power, adapt, counts, rng);
+}
+
+void Sweep::full(State& state, double power, bool adapt, Counts& counts,
+                 Rng& rng) {
+  full_kernels(state, power, adapt, counts, rng);
   noise(state, power, adapt, counts, rng);
   if (power == 1) noise_gibbs(state, rng);
   response(state, power, adapt, counts, rng);
@@ -185,8 +190,8 @@ void Sweep::lowest(State& state, bool adapt, Rng& rng) {
   if (state.data().latent()) draw_latent(state, rng);
 }
 
-void Sweep::single(State& state, double power, bool adapt, Counts& counts,
-                   Rng& rng) {
+void Sweep::single_kernels(State& state, double power, bool adapt,
+                           Counts& counts, Rng& rng) {
   if (rng.index(3) < 2) {
     counts.note(kBirthDeath, birth_death_move(state, power, rng));
   } else {
@@ -204,6 +209,11 @@ void Sweep::single(State& state, double power, bool adapt, Counts& counts,
       counts.note(kFlip, flip_move(state, power, rng));
     }
   }
+}
+
+void Sweep::single(State& state, double power, bool adapt, Counts& counts,
+                   Rng& rng) {
+  single_kernels(state, power, adapt, counts, rng);
   noise(state, power, adapt, counts, rng);
   response(state, power, adapt, counts, rng);
 }

@@ -77,6 +77,11 @@ class Sweep {
   /// A state at rung 0, where the response tells nothing of the kernels: they
   /// are drawn from the prior, and the rest goes on from what it was.
   void lowest(State& state, bool adapt, Rng& rng);
+  /// What the two do to kernels and scales: the response and the noise stay.
+  void full_kernels(State& state, double power, bool adapt, Counts& counts,
+                    Rng& rng);
+  void single_kernels(State& state, double power, bool adapt, Counts& counts,
+                      Rng& rng);
 
   const Steps& steps() const { return steps_; }
   void set_steps(Steps steps) { steps_ = std::move(steps); }

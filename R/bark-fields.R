@@ -1,0 +1,219 @@
+# bark() with more than two classes: a field (a sum of kernels) for each class,
+# the class that of the largest latent response. Fits have the class
+# kb_bark_multinomial before kb_bark; what differs is in the files bark-fields*.
+
+# The family ------------------------------------------------------------------
+
+#' The families of `bark()`
+#' @noRd
+check_bark_family <- function(family, call = rlang::caller_env()) {
+  check_family(family, c("ordered", "multinomial"), call)
+}
+
+#' The family of these responses
+#' @param family As it was given.
+#' @noRd
+bark_family <- function(family, mould) {
+  if (mould$outcome != "factor") {
+    return("gaussian")
+  }
+  if (identical(family, "multinomial") || identical(family, "probit")) {
+    return(family)
+  }
+  if (is.ordered(mould$y)) {
+    return("ordered")
+  }
+  if (nlevels(mould$y) > 2) "multinomial" else "probit"
+}
+
+#' @noRd
+is_multinomial <- function(fit) identical(fit$settings$family, "multinomial")
+
+#' @noRd
+check_several_classes <- function(mould, call) {
+  check_classes_present(mould$y, mould$outcome_name, call)
+}
+
+#' Fields have centres at rows, and scales that their kernels share
+#' @noRd
+refuse_shaped_fields <- function(prior, call) {
+  if (!inherits(prior, "kb_bark_prior")) {
+    return(invisible())
+  }
+  given <- c(centres = !is.null(prior$centres), own_scales = prior$own_scales)
+  if (any(given)) {
+    kb_abort(c(
+      "{.arg {names(which(given))}} of {.fn bark_prior} must be left out in a
+       model of several classes without an order.",
+      i = "Its kernels are at rows, all equally likely, and share their scales."
+    ), c("not_defined", "argument"), argument = names(which(given))[[1]],
+    call = call)
+  }
+}
+
+#' The response as it was given, where it is a column
+#' @noRd
+given_outcome <- function(data, mould) {
+  name <- mould$outcome_name
+  if (is.data.frame(data) && name %in% names(data)) data[[name]]
+}
+
+#' Classes without a row are left out, and said to be
+#' @noRd
+warn_empty_levels <- function(given, mould, call = rlang::caller_env()) {
+  if (is.data.frame(given) && ncol(given) == 1) given <- given[[1]]
+  empty <- if (is.factor(given)) setdiff(levels(given), mould$levels)
+  if (length(empty) == 0 || length(mould$levels) < 3) {
+    return(invisible())
+  }
+  kb_warn(c(
+    "No row is of the {cli::qty(empty)}class{?es} {.val {empty}}.",
+    i = "{cli::qty(empty)}{?It is/They are} left out of the model and have no
+         probability."
+  ), "empty_level", levels = empty, call = call)
+}
+
+# The sampler -----------------------------------------------------------------
+
+#' @export
+fit_engine.kb_bark_multinomial <- function(fit) {
+  settings <- fit$settings
+  structure(
+    list(
+      config = c(
+        list(
+          prior = settings$prior, seed = fit$seed,
+          prior_only = settings$prior_only, family = settings$family,
+          classes = length(fit$mould$levels)
+        ),
+        fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
+      ),
+      x = scaling_x(settings$scaling, fit$data$x),
+      y = as.integer(fit$data$y)
+    ),
+    class = c("kb_engine_bark_fields", "kb_engine_chain", "kb_engine")
+  )
+}
+
+#' @export
+engine_open.kb_engine_bark_fields <- function(engine, index, state) {
+  config <- c(engine$config, list(chain = index))
+  bark_fields_open_cpp(config, engine$x, engine$y, state)
+}
+
+#' @export
+engine_advance.kb_engine_bark_fields <- function(engine, handle, n) {
+  bark_fields_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_bark_fields <- function(engine, handle) {
+  bark_fields_snapshot_cpp(handle)
+}
+
+#' @export
+engine_close.kb_engine_bark_fields <- function(engine, handle) {
+  bark_fields_close_cpp(handle)
+}
+
+# The ladder of its evidence --------------------------------------------------
+
+#' @export
+engine_open.kb_engine_bark_fields_ladder <- function(engine, index, state) {
+  config <- c(engine$config, list(chain = index))
+  bark_fields_ladder_open_cpp(config, engine$x, engine$y, state)
+}
+
+#' @export
+engine_advance.kb_engine_bark_fields_ladder <- function(engine, handle, n) {
+  bark_fields_ladder_advance_cpp(handle, n)
+}
+
+#' @export
+engine_snapshot.kb_engine_bark_fields_ladder <- function(engine, handle) {
+  bark_fields_ladder_snapshot_cpp(handle)
+}
+
+#' @export
+engine_close.kb_engine_bark_fields_ladder <- function(engine, handle) {
+  bark_fields_ladder_close_cpp(handle)
+}
+
+# Draws -----------------------------------------------------------------------
+
+#' @export
+draws_in.kb_bark_multinomial <- function(fit) {
+  vapply(fit$runs, function(run) length(run$draws$log_likelihood), 0L)
+}
+
+#' @export
+head_draws.kb_bark_multinomial <- function(fit, run, n) {
+  p <- ncol(fit$data$x)
+  run$draws$fields <- lapply(run$draws$fields, function(field) {
+    m <- field$m[seq_len(n)]
+    slots <- sum(m)
+    sizes <- c(
+      m = n, location = slots, copies = slots, included = n * p,
+      log_lambda = n * p, variance = slots, beta = slots,
+      factor = sum(m * (m + 1) / 2), z = slots
+    )
+    Map(function(v, n) v[seq_len(n)], field[names(sizes)], sizes)
+  })
+  run$draws$log_likelihood <- run$draws$log_likelihood[seq_len(n)]
+  run
+}
+
+#' The draws of all chains, one after the other: for each class those of its
+#' field, in the form of `bark_pool()`
+#' @noRd
+field_pools <- function(fit) {
+  runs <- lapply(fit_runs(fit), function(run) run$draws$fields)
+  pools <- lapply(seq_along(fit$mould$levels), function(k) {
+    fields <- lapply(runs, `[[`, k)
+    names <- names(fields[[1]])
+    stats::setNames(lapply(names, function(name) {
+      unlist(lapply(fields, `[[`, name), use.names = FALSE)
+    }), names)
+  })
+  stats::setNames(pools, fit$mould$levels)
+}
+
+#' @export
+posterior_pool.kb_bark_multinomial <- function(fit) {
+  fields <- field_pools(fit)
+  n <- length(fields[[1]]$m)
+  list(fields = fields, weights = rep(1 / n, n))
+}
+
+#' The number of kernels in each draw of a field
+#' @noRd
+field_copies <- function(pool) {
+  n <- length(pool$m)
+  as.double(tapply(
+    c(pool$copies, integer(n)), c(rep(seq_len(n), pool$m), seq_len(n)), sum
+  ))
+}
+
+#' @export
+chain_matrices.kb_bark_multinomial <- function(fit) {
+  chains <- length(fit_runs(fit))
+  column <- function(v) matrix(v, ncol = chains)
+  each <- lapply(field_pools(fit), function(pool) column(field_copies(pool)))
+  names(each) <- paste0("J[", names(each), "]")
+  log_lik <- lapply(fit_runs(fit), function(run) run$draws$log_likelihood)
+  c(
+    list(J = Reduce(`+`, each)), each, list(log_lik = column(unlist(log_lik)))
+  )
+}
+
+#' The locations that hold a kernel of any field in each draw, in the form that
+#' `bark_location_probability()` wants
+#' @noRd
+fields_locations <- function(fields) {
+  n <- length(fields[[1]]$m)
+  used <- do.call(rbind, lapply(fields, function(pool) {
+    cbind(rep(seq_len(n), pool$m), pool$location)
+  }))
+  used <- used[!duplicated(used), , drop = FALSE]
+  list(m = integer(n), location = used[, 2])
+}

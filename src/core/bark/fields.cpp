@@ -1,0 +1,70 @@
+#include "fields.hpp"
+
+#include <stdexcept>
+
+#include "largest.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+Fields::Fields(const Data& data, const Prior& prior, const Classes& classes)
+    : classes_(&classes) {
+  if (!data.latent() || classes.count < 2 || n() != data.n()) {
+    throw std::invalid_argument("fields want a class for each row");
+  }
+  for (const int label : classes.of_row) {
+    if (label < 0 || label >= classes.count) {
+      throw std::invalid_argument("there is no such class");
+    }
+  }
+  fields_.assign(classes.count, State(data, prior));
+}
+
+void Fields::set_amplitude(double amplitude) {
+  for (State& field : fields_) field.set_amplitude(amplitude);
+}
+
+void Fields::set_responses(const Eigen::MatrixXd& z) {
+  for (int k = 0; k < size(); ++k) fields_[k].set_response(z.col(k));
+}
+
+std::vector<State::Saved> Fields::save(bool updates) const {
+  std::vector<State::Saved> out;
+  for (const State& field : fields_) out.push_back(field.save(updates));
+  return out;
+}
+
+void Fields::restore(std::vector<State::Saved> saved) {
+  if (static_cast<int>(saved.size()) != size()) {
+    throw std::invalid_argument("the state does not belong to these classes");
+  }
+  for (int k = 0; k < size(); ++k) fields_[k].restore(std::move(saved[k]));
+}
+
+// Independent normals whose largest takes the place of the row's class.
+void draw_latent(Fields& fields, Rng& rng) {
+  Eigen::MatrixXd z(fields.n(), fields.size());
+  for (int i = 0; i < fields.n(); ++i) {
+    int largest = 0;
+    for (int k = 0; k < fields.size(); ++k) {
+      z(i, k) = rng.normal();
+      if (z(i, k) > z(i, largest)) largest = k;
+    }
+    std::swap(z(i, largest), z(i, fields.label(i)));
+  }
+  fields.set_responses(z);
+}
+
+double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f) {
+  const std::vector<double> ones(fields.size(), 1.0);
+  std::vector<double> row(fields.size());
+  double sum = 0;
+  for (int i = 0; i < fields.n(); ++i) {
+    for (int k = 0; k < fields.size(); ++k) row[k] = f(i, k);
+    sum += log_largest(row, ones, fields.label(i));
+  }
+  return sum;
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

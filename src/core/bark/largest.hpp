@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+namespace kernelbayes {
+namespace bark {
+
+/// Of independent normal variables with these means and standard deviations:
+/// log of the probability that number k is the largest, to 1e-8, relative, in
+/// the tails too.
+double log_largest(const std::vector<double>& mean,
+                   const std::vector<double>& sd, int k);
+
+/// The same for each of them, to 1e-7, without logarithms; they sum to 1.
+class Largest {
+ public:
+  const std::vector<double>& operator()(const std::vector<double>& mean,
+                                        const std::vector<double>& sd);
+
+ private:
+  std::vector<double> sums_, below_, density_;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,110 @@
+// Probabilities of classes from the fields of bark fits.
+#include <RcppEigen.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "core/bark/largest.hpp"
+
+namespace {
+
+using Map = Eigen::Map<const Eigen::MatrixXd>;
+
+// A matrix a class: at the points (rows) for each draw (columns).
+std::vector<Map> matrices(const Rcpp::List& list) {
+  std::vector<Map> out;
+  for (const SEXP one : list) {
+    const Rcpp::NumericMatrix matrix(one);
+    out.emplace_back(matrix.begin(), matrix.nrow(), matrix.ncol());
+  }
+  return out;
+}
+
+// Latent responses of a point in a draw: means, and standard deviations from
+// the variances of f; of f itself where these are empty.
+class Responses {
+ public:
+  Responses(const Rcpp::List& mean, const Rcpp::List& variance)
+      : means_(matrices(mean)),
+        variances_(matrices(variance)),
+        mean(means_.size()),
+        sd(means_.size(), 1.0) {
+    if (means_.empty()) throw std::invalid_argument("no fields");
+  }
+
+  Eigen::Index points() const { return means_[0].rows(); }
+  Eigen::Index draws() const { return means_[0].cols(); }
+
+  void at(Eigen::Index point, Eigen::Index draw) {
+    for (std::size_t k = 0; k < mean.size(); ++k) {
+      mean[k] = means_[k](point, draw);
+      if (variances_.empty()) continue;
+      sd[k] = std::sqrt(1 + variances_[k](point, draw));
+    }
+  }
+
+ private:
+  std::vector<Map> means_, variances_;
+
+ public:
+  std::vector<double> mean, sd;
+};
+
+}  // namespace
+
+// Probabilities of the classes at points, the mean over draws: a column a
+// class.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd bark_class_probability_cpp(const Rcpp::List& mean,
+                                           const Rcpp::List& variance) {
+  Responses z(mean, variance);
+  const Eigen::Index classes = mean.size();
+  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(z.points(), classes);
+  kernelbayes::bark::Largest largest;
+  for (Eigen::Index s = 0; s < z.draws(); ++s) {
+    for (Eigen::Index i = 0; i < z.points(); ++i) {
+      z.at(i, s);
+      const std::vector<double>& p = largest(z.mean, z.sd);
+      for (Eigen::Index k = 0; k < classes; ++k) out(i, k) += p[k];
+    }
+  }
+  return out / double(z.draws());
+}
+
+// The same of each draw: points x draws x classes.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector bark_class_draws_cpp(const Rcpp::List& f) {
+  Responses z(f, Rcpp::List());
+  const Eigen::Index classes = f.size(), cells = z.points() * z.draws();
+  Rcpp::NumericVector out(cells * classes);
+  kernelbayes::bark::Largest largest;
+  for (Eigen::Index s = 0; s < z.draws(); ++s) {
+    for (Eigen::Index i = 0; i < z.points(); ++i) {
+      z.at(i, s);
+      const std::vector<double>& p = largest(z.mean, z.sd);
+      for (Eigen::Index k = 0; k < classes; ++k) {
+        out[i + s * z.points() + k * cells] = p[k];
+      }
+    }
+  }
+  out.attr("dim") = Rcpp::IntegerVector::create(z.points(), z.draws(), classes);
+  return out;
+}
+
+// log probability of the class of each point (from 1) in each draw.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd bark_class_log_probability_cpp(const Rcpp::List& mean,
+                                               const Rcpp::List& variance,
+                                               const std::vector<int>& labels) {
+  Responses z(mean, variance);
+  Eigen::MatrixXd out(z.points(), z.draws());
+  for (Eigen::Index s = 0; s < z.draws(); ++s) {
+    for (Eigen::Index i = 0; i < z.points(); ++i) {
+      z.at(i, s);
+      out(i, s) =
+          kernelbayes::bark::log_largest(z.mean, z.sd, labels.at(i) - 1);
+    }
+  }
+  return out;
+}

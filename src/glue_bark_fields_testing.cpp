@@ -1,0 +1,209 @@
+// Internal entries through which tests reach the fields of bark.
+#include <RcppEigen.h>
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/bark/fields_level.hpp"
+#include "core/bark/fields_magnitude.hpp"
+#include "glue/bark_fields_from_r.hpp"
+#include "glue/bark_from_r.hpp"
+
+namespace {
+
+using namespace kernelbayes;
+using bark::Fields;
+using bark::FieldsLevel;
+using bark::State;
+
+// The real line in (-1, 1): means of heavy tails have no standard error.
+double squash(double x) { return x / (1 + std::abs(x)); }
+
+// Of each field.
+constexpr int kStatistics = 7;
+
+void statistics(const Fields& fields, double* out) {
+  for (int k = 0; k < fields.size(); ++k) {
+    const State& state = fields[k];
+    double varphi = 0;
+    for (int j = 0; j < state.size(); ++j) {
+      for (const double v : state.slot(j).varphi) varphi += squash(std::log(v));
+    }
+    const double values[kStatistics] = {
+        double(state.copies()), varphi, squash(state.total_scale()),
+        squash(state.log_likelihood()), squash(state.response()[0]),
+        squash(state.response()[1]),
+        squash(std::log(state.response().squaredNorm()))};
+    out = std::copy(values, values + kStatistics, out);
+  }
+}
+
+Eigen::VectorXd with_noise(Eigen::VectorXd f, Rng& rng) {
+  for (double& value : f) value += rng.normal();
+  return f;
+}
+
+// Responses given kernels, coefficients from their prior or from their
+// posterior.
+Eigen::MatrixXd simulate(const Fields& fields, bool again, Rng& rng) {
+  Eigen::MatrixXd out(fields.n(), fields.size());
+  for (int k = 0; k < fields.size(); ++k) {
+    const State& state = fields[k];
+    const State::Factor factor =
+        again ? state.factor() : state.prior_factor();
+    out.col(k) = with_noise(
+        state.columns() * State::draw_coefficients(factor, rng), rng);
+  }
+  return out;
+}
+
+// The classes that these are of; then the fields are given them.
+void see(Fields& fields, bark::Classes& classes, const Eigen::MatrixXd& z) {
+  for (int i = 0; i < fields.n(); ++i) z.row(i).maxCoeff(&classes.of_row[i]);
+  fields.set_responses(z);
+}
+
+using Move = std::function<void(FieldsLevel&, bark::Classes&, Rng&)>;
+
+const std::map<std::string, Move>& moves() {
+  using Level = FieldsLevel;
+  using bark::Classes;
+  const auto sweep = [](Level& l, bool full, Rng& r) {
+    bark::Counts counts;
+    l.sweep(full, false, counts, r);
+  };
+  const auto magnitude = [](Fields& fields, std::vector<int> which, Rng& r) {
+    bark::Magnitudes magnitudes(fields, r);
+    for (const int k : which) magnitudes.move(k, 0.7, r);
+    magnitudes.finish(fields, r);
+  };
+  static const std::map<std::string, Move> all = {
+      {"latent",
+       [](Level& l, Classes&, Rng& r) { latent_move(l.fields(), r); }},
+      {"latent_scale",
+       [](Level& l, Classes&, Rng& r) { latent_scale_move(l.fields(), r); }},
+      {"latent_shift",
+       [](Level& l, Classes&, Rng& r) { latent_shift_move(l.fields(), r); }},
+      {"magnitude",
+       [magnitude](Level& l, Classes&, Rng& r) {
+         magnitude(l.fields(), {static_cast<int>(r.index(3))}, r);
+       }},
+      {"magnitude_all",
+       [magnitude](Level& l, Classes&, Rng& r) {
+         magnitude(l.fields(), {-1, 0, 2, -1, 1, 0, -1, 2}, r);
+       }},
+      {"sweep", [sweep](Level& l, Classes&, Rng& r) { sweep(l, true, r); }},
+      {"single", [sweep](Level& l, Classes&, Rng& r) { sweep(l, false, r); }},
+      // The turns of Geweke's test: data given parameters, then a sweep.
+      {"geweke",
+       [sweep](Level& l, Classes& c, Rng& r) {
+         see(l.fields(), c, simulate(l.fields(), true, r));
+         sweep(l, true, r);
+       }}};
+  return all;
+}
+
+}  // namespace
+
+// Independent pairs: theta from the prior, responses given theta and the
+// classes that these are of, then `repeats` of one move. Statistics of each
+// field before and after, a column a pair; and whether the largest response
+// always was that of the class.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_fields_invariance_cpp(Rcpp::List prior,
+                                      const Eigen::MatrixXd& x, int count,
+                                      std::string move, int repeats, int pairs,
+                                      double amplitude, int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data = bark_r::field_data(x);
+  const Move& apply = moves().at(move);
+  Eigen::MatrixXd before(count * kStatistics, pairs), after(before);
+  bool consistent = true;
+  for (int pair = 0; pair < pairs; ++pair) {
+    Rng rng(seed, pair);
+    bark::Classes classes{std::vector<int>(x.rows(), 0), count};
+    FieldsLevel level(data, setting, classes, {1, amplitude});
+    level.draw_prior(rng);
+    see(level.fields(), classes, simulate(level.fields(), false, rng));
+    statistics(level.fields(), before.col(pair).data());
+    for (int i = 0; i < repeats; ++i) apply(level, classes, rng);
+    statistics(level.fields(), after.col(pair).data());
+    for (int i = 0; i < data.n(); ++i) {
+      const double own = level.fields()[classes.of_row[i]].response()[i];
+      for (int k = 0; k < count; ++k) {
+        consistent = consistent && level.fields()[k].response()[i] <= own;
+      }
+    }
+  }
+  return Rcpp::List::create(Rcpp::_["before"] = before,
+                            Rcpp::_["after"] = after,
+                            Rcpp::_["consistent"] = consistent);
+}
+
+// Pairs of levels at the amplitudes 1 and t of the same classes, exchanged
+// once: the second is drawn until its classes are those of the first.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_fields_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                                    int count, double t, int pairs, int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data = bark_r::field_data(x);
+  const int rows = count * kStatistics;
+  Eigen::MatrixXd before(2 * rows, pairs), after(before);
+  for (int pair = 0; pair < pairs; ++pair) {
+    Rng rng(seed, pair);
+    bark::Classes classes{std::vector<int>(x.rows(), 0), count}, second;
+    FieldsLevel one(data, setting, classes, {1, 1}),
+        other(data, setting, classes, {1, t});
+    one.draw_prior(rng);
+    see(one.fields(), classes, simulate(one.fields(), false, rng));
+    second = classes;
+    do {
+      other.draw_prior(rng);
+      see(other.fields(), second, simulate(other.fields(), false, rng));
+    } while (second.of_row != classes.of_row);
+    statistics(one.fields(), before.col(pair).data());
+    statistics(other.fields(), before.col(pair).data() + rows);
+    exchange(one, other, rng);
+    statistics(one.fields(), after.col(pair).data());
+    statistics(other.fields(), after.col(pair).data() + rows);
+  }
+  return Rcpp::List::create(Rcpp::_["before"] = before,
+                            Rcpp::_["after"] = after);
+}
+
+// Latent responses of two or more fields whose slots stay, one copy each at
+// `location` in all of them: rows x fields of each sweep of the moves named.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_fields_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                                  const std::vector<int>& labels, int count,
+                                  std::vector<int> location,
+                                  const Eigen::MatrixXd& varphi,
+                                  std::vector<double> log_lambda,
+                                  std::vector<std::string> names, int sweeps,
+                                  int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data = bark_r::field_data(x);
+  bark::Classes classes = bark_r::classes(labels, count);
+  FieldsLevel level(data, setting, classes, {1, 1});
+  for (int k = 0; k < count; ++k) {
+    std::vector<bark::Slot> slots;
+    for (std::size_t j = 0; j < location.size(); ++j) {
+      slots.push_back({location[j], 1, {varphi(j, k)}});
+    }
+    level.fields()[k].assign(slots, log_lambda,
+                             std::vector<char>(x.cols(), 1), 1);
+  }
+  Rng rng(seed);
+  draw_latent(level.fields(), rng);
+  Rcpp::List out;
+  for (int i = 0; i < sweeps; ++i) {
+    for (const std::string& name : names) {
+      moves().at(name)(level, classes, rng);
+    }
+    Eigen::MatrixXd z(data.n(), count);
+    for (int k = 0; k < count; ++k) z.col(k) = level.fields()[k].response();
+    out.push_back(z);
+  }
+  return out;
+}
