@@ -6,7 +6,7 @@ is_truncated <- function(fit) {
   identical(fit$settings$prior$approximation, "truncation")
 }
 
-#' Coefficients are part of the state: there is no chain of single moves
+#' There is one kind of sweep
 #' @noRd
 refuse_truncated <- function(prior, control, call) {
   truncated <- inherits(prior, "kb_bark_prior") &&

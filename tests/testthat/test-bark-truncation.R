@@ -1,5 +1,11 @@
 # bark() under the truncation approximation: its chains against the prior, and
 # against importance sampling from it; and what its fits give.
+#
+# Seen to fail, one mutant at a time: as many births as there are kernels, no
+# refresh, latent responses or amplitudes lost on the way, steps that adapt
+# after the warmup, a coefficient in place of the sum of those at a location,
+# the density of latent responses for that of classes, the ratio of stepping
+# stones without its denominator, a lowest rung that stays.
 
 truncated_x <- matrix(c(0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6), 4)
 truncated_y <- c(0.8, -0.9, 0.4, 0.1)
