@@ -7,14 +7,11 @@
 #   response above the last of the others only, a row's shift of variance 1 / C;
 # - scale: n degrees of freedom, the prior left out of Q; shift: the prior left
 #   out, the mean that of no data, half of its deviation;
-# - magnitude: alpha left out of the power, the exponent's factor g for g^2, a
-#   sum of varphi that stays (60000 pairs), responses not redrawn, a noise that
-#   is not the row's, varphi not scaled;
+# - magnitude: alpha left out of the power, the exponent's factor g for g^2,
+#   responses not redrawn, a noise that is not the row's, varphi not scaled;
 # - exchange: always accepted, half of its ratio, the amplitude not handed over,
 #   the first field left out; the likelihood kept at the mean of the
-#   coefficients;
-# - quadrature: densities without their scale, steps of 1.6, no panels where
-#   another variable bends.
+#   coefficients.
 
 extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 

@@ -67,7 +67,7 @@ test_that("two classes it must be; levels without rows do not count", {
   expect_error(bark(data["x1"], rep("a", 30)), "two classes",
     class = "kb_error_outcome"
   )
-  expect_error(bark(data["x1"], data$g), "It has 3",
+  expect_error(bark(data["x1"], data$g, family = "probit"), "It has 3",
     class = "kb_error_outcome"
   )
   wide <- factor(data$class, c("none", "up", "down"))
