@@ -2,7 +2,19 @@
 # are not equally likely.
 #
 # Seen to fail, one mutant at a time:
-# MUTANTS
+# - locations: drawn evenly, Po(nu / (n + 1)) copies, no ratio of probabilities
+#   in local moves or among candidates, that of one copy for several, another
+#   intercept at the start (birth and death);
+# - candidates: a slot's that is not kept up to date, a place not marked as
+#   taken (both: chains of the prior), half of them copies of another;
+# - centres: no ratio of densities, a density with the variance halved or with
+#   rows alike, draws 1.5 times as far, steps that depend on the centre;
+# - scales: no ratio of priors, changes or shifts that are not made, all
+#   predictors in what is born;
+# - state: a kernel's own centre or scales ignored; runs: the shape of the first
+#   kernel given to all; draws: nothing recorded of the intercept; predictions
+#   with common scales.
+# Not to be seen, being right: a new place with its own scales or with new ones.
 
 shape_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
   utils::modifyList(list(
@@ -24,6 +36,7 @@ shape_settings <- list(
   own = list(own_scales = TRUE),
   both = list(own_scales = TRUE, centre_sd = 0.4, centre_weights = uneven)
 )
+uneven_own <- list(own_scales = TRUE, centre_weights = uneven)
 
 extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 shape_pairs <- if (extended) 40000 else 1000
@@ -72,6 +85,31 @@ test_that("moves leave the joint law invariant, whatever the kernels' shapes", {
         }
       }
     }
+  }
+})
+
+test_that("moves of places and shapes leave the prior invariant, at length", {
+  # Null: as above; 11 calls. Without the data moves are quick, and what they
+  # lack is seen best.
+  heavy <- list(centre_sd = 0.6, centre_weights = c(1, 12, 1, 1, 1, 4))
+  cases <- list(
+    list("local", shape_settings$near, 10000, 40),
+    list("local", heavy, 10000, 40), list("local", uneven_own, 4000, 40),
+    list("gather", shape_settings$near, 2500, 16),
+    list("gather", shape_settings$own, 2500, 16),
+    list("gather", shape_settings$uneven, 5000, 16),
+    list("flip", shape_settings$own, 6000, 16),
+    list("swap", shape_settings$own, 3000, 16),
+    list("scale_all", shape_settings$own, 6000, 16),
+    list("scale_any", shape_settings$own, 6000, 16),
+    list("scale_pair", shape_settings$own, 6000, 16)
+  )
+  for (case in cases) {
+    prior <- do.call(
+      shape_setting, c(list("select_different", 1, 6), case[[2]])
+    )
+    z <- shape_invariance(case[[1]], prior, case[[3]], 0, case[[4]])
+    expect_lt(max(abs(c(z, 0))), 6.2, label = case[[1]])
   }
 })
 
@@ -358,6 +396,9 @@ test_that("methods know of shapes", {
     plot(fit, type = "k")
     plot(importance(fit))
     grDevices::dev.off()
+    pool <- bark_pool(fit)
+    if (has_own_centres(fit)) expect_length(pool$centre, 2 * sum(pool$m))
+    if (has_own_scales(fit)) expect_length(pool$own_included, 2 * sum(pool$m))
     # What a run that is stopped leaves.
     cut <- head_draws(fit, fit$runs[[1]], 7)$draws
     m <- sum(cut$m)
