@@ -24,7 +24,8 @@ shape_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
 }
 
 shape_x <- matrix(c(
-  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8, 0.2
+  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8,
+  0.2
 ), 5)
 shape_w <- c(1, 0.1, 5, 1, 2.5)
 uneven <- c(0.35, 0.05, 0.1, 0, 0.2, 0.3)
@@ -61,8 +62,8 @@ own_moves <- c(
 )
 
 test_that("moves leave the joint law invariant, whatever the kernels' shapes", {
-  # Null: nearly standard normal scores, at most 153 a call and 136 calls; |z| >
-  # 6.2 somewhere has a probability of 1.2e-5.
+  # Null: nearly standard normal scores, at most 153 a call and 90 calls; |z| >
+  # 6.2 somewhere has a probability of 8e-6.
   for (name in names(shape_settings)) {
     more <- shape_settings[[name]]
     shaped <- !is.null(more$centre_sd) || !is.null(more$own_scales)
@@ -71,18 +72,13 @@ test_that("moves leave the joint law invariant, whatever the kernels' shapes", {
       place_moves, if (!shaped) c("copies", "rescale"), if (own) own_moves,
       if (!own && shaped) c("scale_all", "scale_refresh", "flip")
     )
-    for (power in 0:1) {
-      for (alpha in c(1, 1.5)) {
-        if (alpha == 1.5 && power == 0) next
-        prior <- do.call(
-          shape_setting, c(list("select_different", alpha), more)
-        )
-        for (move in moves) {
-          z <- shape_invariance(move, prior, shape_pairs, power)
-          expect_lt(max(abs(c(z, 0))), 6.2, label = paste(
-            move, name, "alpha", alpha, "power", power
-          ))
-        }
+    for (alpha in c(1, 1.5)) {
+      prior <- do.call(
+        shape_setting, c(list("select_different", alpha), more)
+      )
+      for (move in moves) {
+        z <- shape_invariance(move, prior, shape_pairs)
+        expect_lt(max(abs(c(z, 0))), 6.2, label = paste(move, name, alpha))
       }
     }
   }
