@@ -95,8 +95,8 @@ centres_line <- function(x, show) {
     } else {
       "rows"
     }, ", P(intercept) ", show(bark_location_probability(x)[[1]]), ", prior ",
-    show(intercept_expected(prior, n)),
-    if (has_own_scales(x)) "; scales of their own", "\n"
+    show(intercept_expected(prior, n)), "\n",
+    if (has_own_scales(x)) "                each with scales of its own\n"
   )
 }
 

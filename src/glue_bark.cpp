@@ -252,7 +252,8 @@ Rcpp::List bark_snapshot_cpp(SEXP handle) {
   tried.names() = names;
   accepted.names() = names;
   return Rcpp::List::create(
-      _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws, chain.prior()),
+      _["time"] = saved.time,
+      _["draws"] = draws_to_r(saved.draws, chain.prior()),
       _["states"] = bark_r::states_to_r(saved.states),
       _["steps"] = bark_r::steps_to_r(saved.steps),
       _["tried"] = tried, _["accepted"] = accepted,

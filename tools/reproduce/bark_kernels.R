@@ -197,7 +197,8 @@ main <- function() {
   source(file.path(dirname(script), "tables.R"))
   options <- parse_options(
     commandArgs(trailingOnly = TRUE),
-    c("sets", "sweeps", "data", "methods", "output", "library"), "quick", deps$fail
+    c("sets", "sweeps", "data", "methods", "output", "library"), "quick",
+    deps$fail
   )
   if (is.null(options$library)) {
     deps$install_needs(root, "reproduce_bark")
