@@ -42,8 +42,9 @@
 #'   rung: of n coins in a probit model) and `swapped`
 #'   (the fraction of sweeps in which the rung below exchanged its state with
 #'   the next; at best 1/2, and `NA` for the last step).
-#' * `note`: `NULL`, or a warning that the ladders differ by more than `mc_se`
-#'   says: then more sweeps or rungs are needed.
+#' * `note`: `NULL`, or warnings that the ladders differ by more than `mc_se`
+#'   says, or, with Student's noise and ordered classes, that neighbouring rungs
+#'   hardly exchange their states: then more sweeps or rungs are needed.
 #' @section Errors: A fit whose prior of the noise is improper has no evidence
 #'   (`kb_error_improper`), nor has one of the prior alone
 #'   (`kb_error_not_defined`). An interrupt gives a warning
@@ -72,8 +73,27 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
   )
   done <- vapply(out$states, state_time, 0L) == engine_total(engine)
   report_ladders(out$status, sum(done), length(states), call)
-  new_bark_evidence(
+  out <- new_bark_evidence(
     out$states[done], engine$config$rungs, log_base(object, engine)
+  )
+  if (engine$config$family %in% c("student", "ordered")) {
+    out$note <- c(out$note, rungs_apart(out$path$swapped))
+  }
+  out
+}
+
+#' A note where neighbours hardly exchange their states: between rungs at which
+#' f is nearly 0 and those at which the data ask for it
+#' @noRd
+rungs_apart <- function(swapped, least = 0.02) {
+  if (all(is.na(swapped) | swapped >= least)) {
+    return(NULL)
+  }
+  paste0(
+    "Neighbouring rungs exchanged their states in ",
+    format(100 * min(swapped, na.rm = TRUE), digits = 2),
+    "% of the sweeps only: they are too far apart, and the estimate may be ",
+    "off by more than mc_se says. More `n_temps` is needed."
   )
 }
 
