@@ -21,7 +21,8 @@
 #'
 #' @param object A fit of [bark()].
 #' @param n_temps Number of steps from the prior to the posterior, at least 1;
-#'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4.
+#'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4, with Student's
+#'   noise and ordered classes at t = (k / `n_temps`)^10.
 #' @param warmup,iter Numbers of sweeps of every rung before those that are
 #'   used, and of those.
 #' @param chains Number of independent ladders.
@@ -152,7 +153,10 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   engine$config$warmup <- warmup
   engine$config$iter <- iter
   engine$config$seed <- seed
-  engine$config$rungs <- (seq(0, n_temps) / n_temps)^4
+  # With Student's noise, and several cut points, a few kernels of a tiny
+  # amplitude still find the data: rungs have to come nearer to 0.
+  power <- if (bark_response(fit) %in% c("student", "ordered")) 10 else 4
+  engine$config$rungs <- (seq(0, n_temps) / n_temps)^power
   class(engine) <- c("kb_engine_bark_ladder", class(engine))
   engine
 }
