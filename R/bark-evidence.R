@@ -26,7 +26,8 @@
 #'
 #' @param object A fit of [bark()].
 #' @param n_temps Number of steps from the prior to the posterior, at least 1;
-#'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4.
+#'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4, with Student's
+#'   noise and ordered classes at t = (k / `n_temps`)^10.
 #' @param warmup,iter Numbers of sweeps of every rung before those that are
 #'   used, and of those.
 #' @param chains Number of independent ladders.
@@ -48,8 +49,9 @@
 #'   in a multinomial one) and `swapped`
 #'   (the fraction of sweeps in which the rung below exchanged its state with
 #'   the next; at best 1/2, and `NA` for the last step).
-#' * `note`: `NULL`, or a warning that the ladders differ by more than `mc_se`
-#'   says: then more sweeps or rungs are needed.
+#' * `note`: `NULL`, or warnings that the ladders differ by more than `mc_se`
+#'   says, or, with Student's noise and ordered classes, that neighbouring rungs
+#'   hardly exchange their states: then more sweeps or rungs are needed.
 #' @section Errors: A fit whose prior of the noise is improper has no evidence
 #'   (`kb_error_improper`), nor has one of the prior alone
 #'   (`kb_error_not_defined`). An interrupt gives a warning
@@ -78,8 +80,27 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
   )
   done <- vapply(out$states, state_time, 0L) == engine_total(engine)
   report_ladders(out$status, sum(done), length(states), call)
-  new_bark_evidence(
+  out <- new_bark_evidence(
     out$states[done], engine$config$rungs, log_base(object, engine)
+  )
+  if (engine$config$family %in% c("student", "ordered")) {
+    out$note <- c(out$note, rungs_apart(out$path$swapped))
+  }
+  out
+}
+
+#' A note where neighbours hardly exchange their states: between rungs at which
+#' f is nearly 0 and those at which the data ask for it
+#' @noRd
+rungs_apart <- function(swapped, least = 0.02) {
+  if (all(is.na(swapped) | swapped >= least)) {
+    return(NULL)
+  }
+  paste0(
+    "Neighbouring rungs exchanged their states in ",
+    format(100 * min(swapped, na.rm = TRUE), digits = 2),
+    "% of the sweeps only: they are too far apart, and the estimate may be ",
+    "off by more than mc_se says. More `n_temps` is needed."
   )
 }
 
@@ -138,7 +159,10 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   engine$config$warmup <- warmup
   engine$config$iter <- iter
   engine$config$seed <- seed
-  engine$config$rungs <- (seq(0, n_temps) / n_temps)^4
+  # With Student's noise, and several cut points, a few kernels of a tiny
+  # amplitude still find the data: rungs have to come nearer to 0.
+  power <- if (bark_response(fit) %in% c("student", "ordered")) 10 else 4
+  engine$config$rungs <- (seq(0, n_temps) / n_temps)^power
   # The truncation approximation has one sampler for both.
   if (!is_truncated(fit)) {
     class(engine) <- c(paste0(class(engine)[[1]], "_ladder"), class(engine))

@@ -64,12 +64,12 @@
 #' predictors together, one by one and in pairs, predictors into and out of the
 #' kernel, and the noise. Student's noise is normal given a weight of each row,
 #' which is drawn too; classes have latent responses, drawn with the
-#' coefficients integrated out, and cut points, moved without them. What is born or goes elsewhere gets a coefficient
-#' whose size the data have a say in; most places are chosen among 200
-#' candidates by what the kernel would be worth there. Steps adapt during the
-#' warmup only. Chains start at draws from the prior with small scales. With
-#' `mcmc_control(n_temps = )` above 1 each chain is helped by others at higher
-#' temperatures.
+#' coefficients integrated out, and cut points, moved without them. What is born
+#' or goes elsewhere gets a coefficient whose size the data have a say in; most
+#' places are chosen among 200 candidates by what the kernel would be worth
+#' there. Steps adapt during the warmup only. Chains start at draws from the
+#' prior with small scales. With `mcmc_control(n_temps = )` above 1 each chain
+#' is helped by others at higher temperatures.
 #'
 #' The posterior of the scales is narrow given the kernels: an effective draw
 #' costs hundreds of sweeps, and the default keeps every 15th of 15 000. With

@@ -1,6 +1,14 @@
 # Student's noise in bark(): row weights by one-step invariance, chains of tiny
 # problems against importance sampling from the prior, the lowest rung and the
 # evidence against quadrature.
+#
+# Seen to fail, one mutant at a time:
+# - row weights: df / 2 for (df + 1) / 2, the residual left out, that of the
+#   weighted row, the mean of the coefficients in place of a draw;
+# - state: K'WK of before, the given weights or the determinant of the row
+#   weights left out; row weights not restored;
+# - the log likelihood kept without the given weights;
+# - the lowest rung: noise from its prior, row weights or noise left alone.
 
 student_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
   response_setting(type, alpha, nu, df = 3, ...)
@@ -263,6 +271,12 @@ test_that("the evidence is that by importance sampling from the prior", {
     score <- (z$log_evidence - log(mean(exact))) / sqrt(own^2 + se^2)
     expect_lt(abs(score), 8, label = name)
   }
+})
+
+test_that("rungs that hardly exchange their states are noted", {
+  expect_null(rungs_apart(c(0.4, 0.02, NA)))
+  expect_null(rungs_apart(NA_real_))
+  expect_match(rungs_apart(c(0.4, 0.001, NA)), "too far apart")
 })
 
 test_that("a ladder cut anywhere goes on as it was", {
