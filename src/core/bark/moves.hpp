@@ -147,8 +147,7 @@ Slot with_copy(const Slot& slot, double varphi, bool collapsed);
 Slot without_copy(const Slot& slot, int which, bool collapsed);
 
 /// Changes scales and inclusion if that is accepted.
-template <class S>
-bool try_scales(S& state, const ScaleChange& change, double log_prior,
+bool try_scales(State& state, const ScaleChange& change, double log_prior,
                 double power, Rng& rng);
 
 }  // namespace bark
