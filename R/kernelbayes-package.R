@@ -8,7 +8,7 @@
 #' * [tdsmc()]: its sampler for targets and moves of your own,
 #'   `vignette("tdsmc")`;
 #' * [bark()]: additive kernels with a scale for each predictor, for regression
-#'   and two classes, `vignette("bark")`;
+#'   and classes, `vignette("bark")` and `vignette("bark-more")`;
 #' * [kgs()]: classification under label noise, `vignette("kgs")`.
 #'
 #' Start with `vignette("kernelbayes")`. Kernels are described in [kb_kernels].

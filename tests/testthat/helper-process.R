@@ -1,10 +1,10 @@
 # Fits that are compared, and R processes that tests start, interrupt and
 # kill.
 
-#' A fit without what may differ between equal runs: the call, its rows,
+#' A fit without what may differ between equal runs: the arguments, the rows,
 #' seconds, and settings that do not touch the result
 plain_fit <- function(fit) {
-  fit[c("call", "seconds")] <- NULL
+  fit[c("call", "request", "seconds")] <- NULL
   fit$mould[c("n_rows", "omitted")] <- NULL
   fit$control[c("threads", "checkpoint", "checkpoint_every", "time_limit")] <-
     NULL
