@@ -199,9 +199,9 @@ plan_for <- function(options, fail) {
     repeats = number_option(options, "repeats", if (quick) 2 else 20),
     workers = number_option(options, "workers", 1),
     control = if (quick) {
-      list(chains = 2, warmup = 100, iter = 200)
+      list(chains = 1, warmup = 100, iter = 200)
     } else {
-      list(chains = 2, warmup = 500, iter = 2000, thin = 4)
+      list(chains = 1, warmup = 300, iter = 1200, thin = 3)
     },
     data = several_option(options, "data", names(read_set), fail),
     cache = cache
