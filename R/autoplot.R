@@ -97,10 +97,93 @@ autoplot.kb_bark <- function(object,
   )
 }
 
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_bark_multinomial <- function(object,
+                                         type = c(
+                                           "fit", "importance", "k", "trace"
+                                         ), level = 0.9, n = NULL, ...) {
+  check_no_dots(...)
+  need_package("ggplot2", "`autoplot()`")
+  type <- check_choice(type, c("fit", "importance", "k", "trace"))
+  switch(type,
+    fit = if (ncol(object$data$x) == 1) {
+      gg_class_curves(object, if (is.null(n)) 200 else n)
+    } else {
+      gg_plane(
+        object, most_important(importance(object), 2),
+        check_count(if (is.null(n)) 50 else n, 2),
+        function(points) fields_drawn_probability(object, points)
+      )
+    },
+    importance = autoplot.kb_importance(importance(object, level = level)),
+    k = gg_k(object, fields_prior_k(object), "kernels"),
+    trace = gg_chains(object, bark_trace_labels(object))
+  )
+}
+
+#' Of several classes
+#' @noRd
+gg_class_curves <- function(x, n) {
+  at <- training_x(x)[, 1]
+  grid <- curve_grid(x, at, check_count(n, 2))
+  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
+  p <- stats::predict(x, points, type = "prob")
+  levels <- colnames(p)
+  lines <- data.frame(
+    at = rep(grid, ncol(p)), p = as.vector(p),
+    class = factor(rep(levels, each = nrow(p)), levels)
+  )
+  rows <- data.frame(
+    at = at, class = factor(as.character(training_response(x)), levels)
+  )
+  gg_start(lines, x = .data$at, y = .data$p, colour = .data$class) +
+    ggplot2::geom_line(linewidth = 0.9) +
+    ggplot2::geom_rug(
+      ggplot2::aes(x = .data$at, colour = .data$class), rows,
+      inherit.aes = FALSE, sides = "b"
+    ) +
+    ggplot2::scale_colour_manual(
+      x$mould$outcome_name,
+      values = class_colours(length(levels))
+    ) +
+    ggplot2::labs(x = colnames(x$data$x), y = "class probability")
+}
+
+#' Rows by f, with the cut points that the classes lie between
+#' @noRd
+gg_ordered <- function(x, level) {
+  f <- stats::predict(x, type = "link", interval = "credible", level = level)
+  rows <- data.frame(f, class = training_response(x))
+  rows$at <- rank(rows$fit, ties.method = "first")
+  pool <- bark_pool(x)
+  cuts <- rowMeans(matrix(pool$cuts, length(cut_names(x))))
+  gg_start(rows, x = .data$at, y = .data$fit) +
+    ggplot2::geom_linerange(
+      ggplot2::aes(ymin = .data$lwr, ymax = .data$upr),
+      colour = kb_colour("sky"), alpha = 0.5
+    ) +
+    ggplot2::geom_hline(
+      yintercept = cuts, linetype = 2, colour = kb_colour("grey")
+    ) +
+    ggplot2::geom_point(ggplot2::aes(colour = .data$class)) +
+    ggplot2::scale_colour_manual(
+      x$mould$outcome_name,
+      values = class_colours(nlevels(rows$class))
+    ) +
+    ggplot2::labs(
+      x = "rows, by f", y = "f", caption = "dashed: mean cut points"
+    )
+}
+
 #' @noRd
 gg_fit <- function(x, level, n) {
   level <- check_number(level, 0, 1, open = TRUE)
   n <- check_count(n, 2)
+  if (is_ordered(x)) {
+    one <- ncol(x$data$x) == 1
+    return(if (one) gg_class_curves(x, n) else gg_ordered(x, level))
+  }
   if (ncol(x$data$x) == 1) {
     return(gg_curve(x, level, n))
   }
@@ -311,14 +394,35 @@ autoplot.kb_kgs <- function(object, type = c("boundary", "trace"),
       i = "{.fn plot} draws the probabilities along one."
     ), "not_defined")
   }
-  gg_boundary(object, check_plane(object, variable), check_count(n, 2))
+  gg_plane(
+    object, check_plane(object, variable), check_count(n, 2),
+    function(points) drawn_probability(object, points, TRUE)
+  ) +
+    ggplot2::geom_point(
+      data = plane_rows(object, check_plane(object, variable))[
+        flip_probability(object) > 0.5,
+      ],
+      shape = 1, size = 4
+    ) +
+    ggplot2::labs(caption = "circles: labels that are more likely wrong")
 }
 
+#' Training rows in the plane of two predictors
 #' @noRd
-gg_boundary <- function(x, plane, n) {
+plane_rows <- function(x, plane) {
+  at <- training_x(x)
+  data.frame(
+    x = at[, plane[[1]]], y = at[, plane[[2]]], class = training_response(x)
+  )
+}
+
+#' The most probable class over a plane, paler where it is less certain
+#' @param probability Function of points.
+#' @noRd
+gg_plane <- function(x, plane, n, probability) {
   across <- plane_grid(x, plane[[1]], n)
   up <- plane_grid(x, plane[[2]], n)
-  p <- drawn_probability(x, plane_points(x, plane, across, up), TRUE)
+  p <- probability(plane_points(x, plane, across, up))
   classes <- ncol(p)
   levels <- x$mould$levels
   best <- max.col(p, ties.method = "first")
@@ -327,20 +431,14 @@ gg_boundary <- function(x, plane, n) {
     class = factor(levels[best], levels),
     certainty = (apply(p, 1, max) - 1 / classes) / (1 - 1 / classes)
   )
-  rows <- data.frame(
-    x = training_x(x)[, plane[[1]]], y = training_x(x)[, plane[[2]]],
-    class = training_response(x)
-  )
   colours <- stats::setNames(class_colours(classes), levels)
   gg_start(cells, x = .data$x, y = .data$y) +
     ggplot2::geom_raster(
       ggplot2::aes(fill = .data$class, alpha = .data$certainty)
     ) +
     ggplot2::geom_point(
-      ggplot2::aes(colour = .data$class, shape = .data$class), rows
-    ) +
-    ggplot2::geom_point(
-      data = rows[flip_probability(x) > 0.5, ], shape = 1, size = 4
+      ggplot2::aes(colour = .data$class, shape = .data$class),
+      plane_rows(x, plane)
     ) +
     ggplot2::scale_fill_manual(values = colours, guide = "none") +
     ggplot2::scale_colour_manual(x$mould$outcome_name, values = colours) +
@@ -352,8 +450,7 @@ gg_boundary <- function(x, plane, n) {
     ggplot2::coord_cartesian(expand = FALSE) +
     ggplot2::labs(
       x = colnames(training_x(x))[plane[[1]]],
-      y = colnames(training_x(x))[plane[[2]]],
-      caption = "circles: labels that are more likely wrong"
+      y = colnames(training_x(x))[plane[[2]]]
     )
 }
 

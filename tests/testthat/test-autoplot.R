@@ -85,3 +85,30 @@ test_that("what plot() refuses is refused", {
   expect_error(autoplot(batch, "ess"), class = "kb_error_not_defined")
   built(autoplot(batch, "trace"))
 })
+
+test_that("several classes are drawn, with an order and without", {
+  set.seed(1)
+  x <- matrix(rnorm(60), 30, dimnames = list(NULL, c("a", "b")))
+  y <- cut(x[, 1], c(-Inf, -0.5, 0.5, Inf), c("low", "mid", "high"))
+  control <- mcmc_control(chains = 2, warmup = 30, iter = 30)
+  for (ordered in c(TRUE, FALSE)) {
+    response <- factor(y, ordered = ordered)
+    for (columns in list(1, 1:2)) {
+      fit <- suppressWarnings(bark(x[, columns, drop = FALSE], response,
+        control = control, seed = 1
+      ))
+      for (type in c("fit", "importance", "k", "trace")) {
+        built(autoplot(fit, type))
+      }
+    }
+  }
+  curves <- suppressWarnings(bark(x[, 1, drop = FALSE], factor(y),
+    control = control, seed = 1
+  ))
+  lines <- built(autoplot(curves, n = 5))[[1]]
+  grid <- matrix(unique(lines$x), dimnames = list(NULL, "a"))
+  expect_equal(
+    matrix(lines$y, 5), unname(predict(curves, grid, type = "prob")),
+    ignore_attr = TRUE
+  )
+})
