@@ -62,7 +62,9 @@ check_environment <- function() {
   if (!"--remote" %in% args) {
     Sys.setenv(
       "_R_CHECK_CRAN_INCOMING_REMOTE_" = "false",
-      "_R_CHECK_SYSTEM_CLOCK_" = "false"
+      "_R_CHECK_SYSTEM_CLOCK_" = "false",
+      # Asks CRAN where a suggested package is not installed.
+      "_R_CHECK_ORPHANED_" = "false"
     )
   }
 }
