@@ -21,6 +21,13 @@ accepted <- list(
     )
   ),
   list(
+    check = "package dependencies",
+    lines = c(
+      "^Packages? suggested but not available for checking:",
+      "^ +[^[:alnum:][:space:]][[:alnum:].]+[^[:alnum:]]"
+    )
+  ),
+  list(
     check = "for future file timestamps",
     lines = "unable to verify current time"
   ),
