@@ -69,11 +69,23 @@ check_environment <- function() {
   if (!"--remote" %in% args) {
     Sys.setenv(
       "_R_CHECK_CRAN_INCOMING_REMOTE_" = "false",
-      "_R_CHECK_SYSTEM_CLOCK_" = "false",
-      # Asks CRAN where a suggested package is not installed.
-      "_R_CHECK_ORPHANED_" = "false"
+      "_R_CHECK_SYSTEM_CLOCK_" = "false", R_CRAN_WEB = empty_cran()
     )
   }
+}
+
+# R CMD check --as-cran asks CRAN who maintains the suggested packages that are
+# not installed, and ends if there is no answer: a list without any is one.
+empty_cran <- function() {
+  dir <- tempfile("cran")
+  packages <- file.path(dir, "web", "packages")
+  dir.create(packages, recursive = TRUE)
+  columns <- c("Package", "Maintainer")
+  saveRDS(
+    matrix(character(), 0, 2, dimnames = list(NULL, columns)),
+    file.path(packages, "packages.rds")
+  )
+  paste0("file://", normalizePath(dir, winslash = "/"))
 }
 
 # The findings of a check log, and how many of them are not accepted.
