@@ -19,7 +19,7 @@
 #' @section Errors: `kb_error_package` without bayesplot and rstantools,
 #'   `kb_error_argument` for a type that bayesplot does not have,
 #'   `kb_error_not_defined` for fits without a likelihood.
-#' @examplesIf all(vapply(c("bayesplot", "rstantools"), requireNamespace, NA, quietly = TRUE))
+#' @examplesIf rlang::is_installed(c("bayesplot", "rstantools", "dplyr (>= 1.1.0)"))
 #' data <- sim_sinc(50, seed = 1)
 #' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
 #' bayesplot::pp_check(fit, seed = 1)

@@ -38,7 +38,7 @@
 #' Vehtari, A., Mononen, T., Tolvanen, V., Sivula, T. and Winther, O. (2016).
 #' Bayesian leave-one-out cross-validation approximations for Gaussian latent
 #' variable models. *Journal of Machine Learning Research* 17(103), 1-38.
-#' @examplesIf all(vapply(c("loo", "rstantools"), requireNamespace, NA, quietly = TRUE))
+#' @examplesIf rlang::is_installed(c("loo", "rstantools"))
 #' data <- sim_sinc(30, seed = 1)
 #' narrow <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
 #' wide <- srvm(y ~ x, data, kernel = kernel_gaussian(3), seed = 1)

@@ -12,7 +12,6 @@
 #' @param ndraws Number of draws S; by default that of the particles, or all
 #'   that the chains kept.
 #' @param prob For `predictive_interval()`: the probability of the intervals.
-#' @param seed See [simulate()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return
 #' * `posterior_linpred()`: draws of the latent function f, a matrix S x n (an
