@@ -4,7 +4,9 @@
 
 #include "core/bark/chain.hpp"
 #include "glue/bark_from_r.hpp"
+#include "glue/counts.hpp"
 #include "glue/lists.hpp"
+#include "glue/machine.hpp"
 #include "glue/words.hpp"
 #include "kernelbayes/cholesky.hpp"
 
@@ -12,18 +14,6 @@ namespace {
 
 using namespace kernelbayes;
 using Rcpp::_;
-
-bark::ChainSettings chain_settings(const Rcpp::List& config) {
-  bark::ChainSettings out;
-  out.warmup = config["warmup"];
-  out.iterations = config["iter"];
-  out.thin = config["thin"];
-  out.n_temps = config["n_temps"];
-  out.prior_only = config["prior_only"];
-  out.full = Rcpp::as<std::string>(config["sweep"]) == "full";
-  out.seed = run_seed(config, "chain");
-  return out;
-}
 
 Rcpp::List saved_to_r(const bark::State::Saved& state) {
   std::vector<int> location, copies, each;
@@ -40,10 +30,9 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["included"] =
           std::vector<int>(state.included.begin(), state.included.end()),
       _["phi"] = state.phi, _["log_likelihood"] = state.log_likelihood,
-      _["latent"] = state.latent,
-      _["exponents"] = state.exponents, _["gram"] = state.gram,
-      _["covariance"] = state.covariance, _["product"] = state.product,
-      _["mean"] = state.mean);
+      _["latent"] = state.latent, _["exponents"] = state.exponents,
+      _["gram"] = state.gram, _["covariance"] = state.covariance,
+      _["product"] = state.product, _["mean"] = state.mean);
   if (state.row_weights.size() > 0) out["row_weights"] = state.row_weights;
   if (!state.log_gaps.empty()) out["log_gaps"] = state.log_gaps;
   bark_r::add_shapes(out, state.slots);
@@ -86,8 +75,7 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
 
 }  // namespace
 
-Rcpp::List bark_r::states_to_r(
-    const std::vector<bark::State::Saved>& states) {
+Rcpp::List bark_r::states_to_r(const std::vector<bark::State::Saved>& states) {
   Rcpp::List out;
   for (const auto& state : states) out.push_back(saved_to_r(state));
   return out;
@@ -173,17 +161,20 @@ Rcpp::List draws_to_r(const bark::Draws& draws, const bark::Prior& prior) {
 
 bark::Draws draws_from_r(const Rcpp::List& list) {
   bark::Draws out{get<int>(list, "m"),
-          get<int>(list, "location"),
-          get<int>(list, "copies"),
-          get<int>(list, "included"),
-          get<double>(list, "log_lambda"),
-          get<double>(list, "noise"),
-          get<double>(list, "log_likelihood"),
-          get<double>(list, "variance"),
-          get<double>(list, "beta"),
-          get<double>(list, "factor"),
-          get<double>(list, "z"),
-          {}, {}, {}, {}};
+                  get<int>(list, "location"),
+                  get<int>(list, "copies"),
+                  get<int>(list, "included"),
+                  get<double>(list, "log_lambda"),
+                  get<double>(list, "noise"),
+                  get<double>(list, "log_likelihood"),
+                  get<double>(list, "variance"),
+                  get<double>(list, "beta"),
+                  get<double>(list, "factor"),
+                  get<double>(list, "z"),
+                  {},
+                  {},
+                  {},
+                  {}};
   get_if_there(list, "cuts", out.cuts);
   get_if_there(list, "centre", out.centre);
   get_if_there(list, "own_log_lambda", out.own_log_lambda);
@@ -191,19 +182,12 @@ bark::Draws draws_from_r(const Rcpp::List& list) {
   return out;
 }
 
-bark::Chain& chain_of(SEXP pointer) {
-  return *Rcpp::XPtr<bark::Chain>(pointer).checked_get();
-}
-
 bark::Chain::Saved chain_from_r(const Rcpp::List& list) {
   bark::Chain::Saved out;
   out.time = list["time"];
   out.states = bark_r::states_from_r(list["states"]);
   out.steps = bark_r::steps_from_r(list["steps"]);
-  const auto tried = get<double>(list, "tried"),
-             accepted = get<double>(list, "accepted");
-  std::copy(tried.begin(), tried.end(), out.counts.tried.begin());
-  std::copy(accepted.begin(), accepted.end(), out.counts.accepted.begin());
+  out.counts = counts_from_r<bark::Counts>(list);
   out.rng = words_from_r(get<double>(list, "rng"));
   out.draws = draws_from_r(list["draws"]);
   out.seconds = list["seconds"];
@@ -217,46 +201,35 @@ SEXP bark_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                    const Eigen::VectorXd& y, const Eigen::VectorXd& weights,
                    Rcpp::Nullable<Rcpp::List> state) {
   auto chain = std::make_unique<bark::Chain>(
-      bark_r::prior(config["prior"]), chain_settings(config),
+      bark_r::prior(config["prior"]), bark_r::chain_settings(config),
       bark_r::data(config, x, y, weights));
-  if (state.isNotNull()) chain->restore(chain_from_r(Rcpp::List(state.get())));
-  return Rcpp::XPtr<bark::Chain>(chain.release());
+  return open_machine(std::move(chain), state, chain_from_r);
 }
 
 // [[Rcpp::export(rng = false)]]
 int bark_advance_cpp(SEXP handle, int n) {
-  bark::Chain& chain = chain_of(handle);
-  chain.advance(n);
-  return chain.time();
+  return advance_machine<bark::Chain>(handle, n);
 }
 
 // [[Rcpp::export(rng = false)]]
-void bark_close_cpp(SEXP handle) { Rcpp::XPtr<bark::Chain>(handle).release(); }
+void bark_close_cpp(SEXP handle) { close_machine<bark::Chain>(handle); }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_snapshot_cpp(SEXP handle) {
-  const bark::Chain& chain = chain_of(handle);
+  const bark::Chain& chain = machine_of<bark::Chain>(handle);
   const bark::Chain::Saved saved = chain.save();
   // The moves of cut points only where there are any.
   const bool cuts = !saved.states.front().log_gaps.empty();
   const int kinds = cuts ? bark::kMoveKinds : bark::kCuts;
-  Rcpp::CharacterVector names;
-  for (int kind = 0; kind < kinds; ++kind) {
-    names.push_back(bark::move_name(kind));
-  }
-  const auto& counts = saved.counts;
-  Rcpp::NumericVector tried(counts.tried.begin(),
-                            counts.tried.begin() + kinds);
-  Rcpp::NumericVector accepted(counts.accepted.begin(),
-                               counts.accepted.begin() + kinds);
-  tried.names() = names;
-  accepted.names() = names;
-  return Rcpp::List::create(
-      _["time"] = saved.time,
-      _["draws"] = draws_to_r(saved.draws, chain.prior()),
-      _["states"] = bark_r::states_to_r(saved.states),
-      _["steps"] = bark_r::steps_to_r(saved.steps),
-      _["tried"] = tried, _["accepted"] = accepted,
-      _["rng"] = words_to_r(saved.rng),
-      _["seconds"] = saved.seconds);
+  const auto named = [kinds](const auto& counts) {
+    return named_counts(counts, kinds, &bark::move_name);
+  };
+  return Rcpp::List::create(_["time"] = saved.time,
+                            _["draws"] = draws_to_r(saved.draws, chain.prior()),
+                            _["states"] = bark_r::states_to_r(saved.states),
+                            _["steps"] = bark_r::steps_to_r(saved.steps),
+                            _["tried"] = named(saved.counts.tried),
+                            _["accepted"] = named(saved.counts.accepted),
+                            _["rng"] = words_to_r(saved.rng),
+                            _["seconds"] = saved.seconds);
 }

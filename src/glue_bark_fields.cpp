@@ -7,34 +7,15 @@
 #include "core/bark/fields_ladder.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
+#include "glue/counts.hpp"
 #include "glue/lists.hpp"
+#include "glue/machine.hpp"
 #include "glue/words.hpp"
 
 namespace {
 
 using namespace kernelbayes;
 using Rcpp::_;
-
-bark::ChainSettings chain_settings(const Rcpp::List& config) {
-  bark::ChainSettings out;
-  out.warmup = config["warmup"];
-  out.iterations = config["iter"];
-  out.thin = config["thin"];
-  out.n_temps = config["n_temps"];
-  out.prior_only = config["prior_only"];
-  out.full = Rcpp::as<std::string>(config["sweep"]) == "full";
-  out.seed = run_seed(config, "chain");
-  return out;
-}
-
-bark::LadderSettings ladder_settings(const Rcpp::List& config) {
-  bark::LadderSettings out;
-  out.warmup = config["warmup"];
-  out.iterations = config["iter"];
-  out.rungs = get<double>(config, "rungs");
-  out.seed = run_seed(config, "chain");
-  return out;
-}
 
 Rcpp::List levels_to_r(const std::vector<bark::FieldsLevel::Saved>& levels) {
   Rcpp::List out;
@@ -62,8 +43,7 @@ Rcpp::List draws_to_r(const bark::FieldsDraws& draws) {
         _["m"] = field.m, _["location"] = field.location,
         _["copies"] = field.copies, _["included"] = field.included,
         _["log_lambda"] = field.log_lambda, _["variance"] = field.variance,
-        _["beta"] = field.beta, _["factor"] = field.factor,
-        _["z"] = field.z));
+        _["beta"] = field.beta, _["factor"] = field.factor, _["z"] = field.z));
   }
   return Rcpp::List::create(_["fields"] = fields,
                             _["log_likelihood"] = draws.log_likelihood);
@@ -88,26 +68,15 @@ bark::FieldsDraws draws_from_r(const Rcpp::List& list) {
   return out;
 }
 
-bark::FieldsChain& chain_of(SEXP pointer) {
-  return *Rcpp::XPtr<bark::FieldsChain>(pointer).checked_get();
-}
-
 bark::FieldsChain::Saved chain_from_r(const Rcpp::List& list) {
   bark::FieldsChain::Saved out;
   out.time = list["time"];
   out.levels = levels_from_r(list["levels"]);
-  const auto tried = get<double>(list, "tried"),
-             accepted = get<double>(list, "accepted");
-  std::copy(tried.begin(), tried.end(), out.counts.tried.begin());
-  std::copy(accepted.begin(), accepted.end(), out.counts.accepted.begin());
+  out.counts = counts_from_r<bark::Counts>(list);
   out.rng = words_from_r(get<double>(list, "rng"));
   out.draws = draws_from_r(list["draws"]);
   out.seconds = list["seconds"];
   return out;
-}
-
-bark::FieldsLadder& ladder_of(SEXP pointer) {
-  return *Rcpp::XPtr<bark::FieldsLadder>(pointer).checked_get();
 }
 
 bark::FieldsLadder::Saved ladder_from_r(const Rcpp::List& list) {
@@ -128,42 +97,34 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                           const std::vector<int>& labels,
                           Rcpp::Nullable<Rcpp::List> state) {
   auto chain = std::make_unique<bark::FieldsChain>(
-      bark_r::prior(config["prior"]), chain_settings(config),
+      bark_r::prior(config["prior"]), bark_r::chain_settings(config),
       bark_r::field_data(x), bark_r::classes(labels, config["classes"]));
-  if (state.isNotNull()) chain->restore(chain_from_r(Rcpp::List(state.get())));
-  return Rcpp::XPtr<bark::FieldsChain>(chain.release());
+  return open_machine(std::move(chain), state, chain_from_r);
 }
 
 // [[Rcpp::export(rng = false)]]
 int bark_fields_advance_cpp(SEXP handle, int n) {
-  bark::FieldsChain& chain = chain_of(handle);
-  chain.advance(n);
-  return chain.time();
+  return advance_machine<bark::FieldsChain>(handle, n);
 }
 
 // [[Rcpp::export(rng = false)]]
 void bark_fields_close_cpp(SEXP handle) {
-  Rcpp::XPtr<bark::FieldsChain>(handle).release();
+  close_machine<bark::FieldsChain>(handle);
 }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_fields_snapshot_cpp(SEXP handle) {
-  const bark::FieldsChain::Saved saved = chain_of(handle).save();
-  Rcpp::CharacterVector names;
-  for (int kind = 0; kind < bark::kMoveKinds; ++kind) {
-    names.push_back(bark::move_name(kind));
-  }
-  Rcpp::NumericVector tried(saved.counts.tried.begin(),
-                            saved.counts.tried.end());
-  Rcpp::NumericVector accepted(saved.counts.accepted.begin(),
-                               saved.counts.accepted.end());
-  tried.names() = names;
-  accepted.names() = names;
+  const bark::FieldsChain::Saved saved =
+      machine_of<bark::FieldsChain>(handle).save();
+  const auto named = [](const auto& counts) {
+    return named_counts(counts, bark::kMoveKinds, &bark::move_name);
+  };
   return Rcpp::List::create(
       _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
-      _["levels"] = levels_to_r(saved.levels), _["tried"] = tried,
-      _["accepted"] = accepted, _["rng"] = words_to_r(saved.rng),
-      _["seconds"] = saved.seconds);
+      _["levels"] = levels_to_r(saved.levels),
+      _["tried"] = named(saved.counts.tried),
+      _["accepted"] = named(saved.counts.accepted),
+      _["rng"] = words_to_r(saved.rng), _["seconds"] = saved.seconds);
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -171,29 +132,25 @@ SEXP bark_fields_ladder_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                  const std::vector<int>& labels,
                                  Rcpp::Nullable<Rcpp::List> state) {
   auto ladder = std::make_unique<bark::FieldsLadder>(
-      bark_r::prior(config["prior"]), ladder_settings(config),
+      bark_r::prior(config["prior"]), bark_r::ladder_settings(config),
       bark_r::field_data(x), bark_r::classes(labels, config["classes"]));
-  if (state.isNotNull()) {
-    ladder->restore(ladder_from_r(Rcpp::List(state.get())));
-  }
-  return Rcpp::XPtr<bark::FieldsLadder>(ladder.release());
+  return open_machine(std::move(ladder), state, ladder_from_r);
 }
 
 // [[Rcpp::export(rng = false)]]
 int bark_fields_ladder_advance_cpp(SEXP handle, int n) {
-  bark::FieldsLadder& ladder = ladder_of(handle);
-  ladder.advance(n);
-  return ladder.time();
+  return advance_machine<bark::FieldsLadder>(handle, n);
 }
 
 // [[Rcpp::export(rng = false)]]
 void bark_fields_ladder_close_cpp(SEXP handle) {
-  Rcpp::XPtr<bark::FieldsLadder>(handle).release();
+  close_machine<bark::FieldsLadder>(handle);
 }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_fields_ladder_snapshot_cpp(SEXP handle) {
-  const bark::FieldsLadder::Saved saved = ladder_of(handle).save();
+  const bark::FieldsLadder::Saved saved =
+      machine_of<bark::FieldsLadder>(handle).save();
   return Rcpp::List::create(
       _["time"] = saved.time, _["levels"] = levels_to_r(saved.levels),
       _["rng"] = words_to_r(saved.rng), _["swapped"] = saved.swapped,

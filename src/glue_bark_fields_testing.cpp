@@ -31,8 +31,11 @@ void statistics(const Fields& fields, double* out) {
       for (const double v : state.slot(j).varphi) varphi += squash(std::log(v));
     }
     const double values[kStatistics] = {
-        double(state.copies()), varphi, squash(state.total_scale()),
-        squash(state.log_likelihood()), squash(state.response()[0]),
+        double(state.copies()),
+        varphi,
+        squash(state.total_scale()),
+        squash(state.log_likelihood()),
+        squash(state.response()[0]),
         squash(state.response()[1]),
         squash(std::log(state.response().squaredNorm()))};
     out = std::copy(values, values + kStatistics, out);
@@ -50,8 +53,7 @@ Eigen::MatrixXd simulate(const Fields& fields, bool again, Rng& rng) {
   Eigen::MatrixXd out(fields.n(), fields.size());
   for (int k = 0; k < fields.size(); ++k) {
     const State& state = fields[k];
-    const State::Factor factor =
-        again ? state.factor() : state.prior_factor();
+    const State::Factor factor = again ? state.factor() : state.prior_factor();
     out.col(k) = with_noise(
         state.columns() * State::draw_coefficients(factor, rng), rng);
   }
@@ -96,8 +98,7 @@ const std::map<std::string, Move>& moves() {
       {"sweep", [sweep](Level& l, Classes&, Rng& r) { sweep(l, true, r); }},
       {"single", [sweep](Level& l, Classes&, Rng& r) { sweep(l, false, r); }},
       // The turns of Geweke's test: data given parameters, then a sweep.
-      {"geweke",
-       [sweep](Level& l, Classes& c, Rng& r) {
+      {"geweke", [sweep](Level& l, Classes& c, Rng& r) {
          see(l.fields(), c, simulate(l.fields(), true, r));
          sweep(l, true, r);
        }}};
@@ -191,8 +192,8 @@ Rcpp::List bark_fields_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     for (std::size_t j = 0; j < location.size(); ++j) {
       slots.push_back({location[j], 1, {varphi(j, k)}});
     }
-    level.fields()[k].assign(slots, log_lambda,
-                             std::vector<char>(x.cols(), 1), 1);
+    level.fields()[k].assign(slots, log_lambda, std::vector<char>(x.cols(), 1),
+                             1);
   }
   Rng rng(seed);
   draw_latent(level.fields(), rng);

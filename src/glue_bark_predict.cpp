@@ -45,8 +45,7 @@ class PooledDraws {
     const double* next = factor_.begin() + first_entry_[i];
     Eigen::MatrixXd out = Eigen::MatrixXd::Zero(m, m);
     for (int j = 0; j < m; ++j) {
-      for (int r = j; r < m; ++r)
-        out(r, j) = *next++;
+      for (int r = j; r < m; ++r) out(r, j) = *next++;
     }
     return out;
   }
@@ -84,14 +83,11 @@ class PooledDraws {
     const int* location = location_.begin() + first_slot_[i];
     Eigen::MatrixXd out = Eigen::MatrixXd::Zero(x.rows(), m);
     for (Eigen::Index l = 0; l < x.cols(); ++l) {
-      if (only && !(*only)[l])
-        continue;
+      if (only && !(*only)[l]) continue;
       double lambda = own_scales_ ? 0 : scale_of_all(i, l, x.cols());
-      if (lambda == 0 && !own_scales_)
-        continue;
+      if (lambda == 0 && !own_scales_) continue;
       for (int j = 0; j < m; ++j) {
-        if (location[j] == 0)
-          continue;
+        if (location[j] == 0) continue;
         const std::size_t own = (first_slot_[i] + j) * x.cols() + l;
         if (own_scales_) {
           lambda = own_included_[own] ? std::exp(own_log_lambda_[own]) : 0;

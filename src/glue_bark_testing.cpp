@@ -63,9 +63,7 @@ const std::map<std::string, Move>& moves() {
       {"magnitude",
        [](State& s, double, Rng& r) { bark::magnitude_move(s, 0.7, r); }},
       {"latent_given_coefficients",
-       [](State& s, double, Rng& r) {
-         bark::latent_given_coefficients(s, r);
-       }},
+       [](State& s, double, Rng& r) { bark::latent_given_coefficients(s, r); }},
       {"row_weights",
        [](State& s, double, Rng& r) { bark::row_weights_move(s, r); }},
       {"cuts",
@@ -86,7 +84,10 @@ constexpr int kShapeStatistics = 6;
 
 // Of all states, those of these data, and those of kernels' shapes.
 int n_statistics(const bark::Prior& prior, const bark::Data& data) {
-  return kStatistics + (data.student() ? 2 : data.classes > 2 ? 4 : 0) +
+  return kStatistics +
+         (data.student()     ? 2
+          : data.classes > 2 ? 4
+                             : 0) +
          (prior.shaped() ? kShapeStatistics : 0);
 }
 
@@ -140,10 +141,18 @@ void statistics(const State& state, double* out) {
   };
   const double first = scale(0), last = scale(state.data().p() - 1);
   const double values[kStatistics] = {
-      double(state.copies()), double(state.size()), varphi, at_intercept,
-      double(state.n_included()), squash(total), squash(std::exp(first)),
-      squash_log(first), squash_log(last), squash(std::log(state.noise())),
-      squash(state.log_likelihood()), squash(state.response()[0]),
+      double(state.copies()),
+      double(state.size()),
+      varphi,
+      at_intercept,
+      double(state.n_included()),
+      squash(total),
+      squash(std::exp(first)),
+      squash_log(first),
+      squash_log(last),
+      squash(std::log(state.noise())),
+      squash(state.log_likelihood()),
+      squash(state.response()[0]),
       squash(state.response()[1]),
       squash(std::log(state.response().squaredNorm()))};
   out = std::copy(values, values + kStatistics, out);
@@ -193,8 +202,7 @@ Eigen::VectorXd classes_of(const State& state, const Eigen::VectorXd& z) {
 Eigen::VectorXd simulate(const State& state, Rng& rng) {
   Eigen::VectorXd fit = Eigen::VectorXd::Zero(state.data().n());
   for (int j = 0; j < state.size(); ++j) {
-    fit +=
-        std::sqrt(state.variance(j)) * rng.normal() * state.columns().col(j);
+    fit += std::sqrt(state.variance(j)) * rng.normal() * state.columns().col(j);
   }
   return with_noise(state, std::move(fit), rng);
 }
@@ -235,9 +243,8 @@ State seeing(const State& state, bark::Data& data,
 // not used. Of a probit model the latent response is drawn, and y its sign.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
-                               const Eigen::VectorXd& weights,
-                               std::string move, int repeats, int pairs,
-                               double power, int seed,
+                               const Eigen::VectorXd& weights, std::string move,
+                               int repeats, int pairs, double power, int seed,
                                std::string family = "gaussian",
                                double amplitude = 1, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
@@ -267,8 +274,8 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
 // prior.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
-                             std::string family, double t, int pairs,
-                             int seed, int classes = 2) {
+                             std::string family, double t, int pairs, int seed,
+                             int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data data{x, Eigen::VectorXd::Ones(x.rows()),
                   Eigen::VectorXd::Ones(x.rows()), bark_r::family(family),
@@ -307,8 +314,8 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                          const Eigen::VectorXd& y,
                          const Eigen::VectorXd& weights, int steps,
                          double power, int seed,
-                         std::string family = "gaussian",
-                         double amplitude = 1, int classes = 2) {
+                         std::string family = "gaussian", double amplitude = 1,
+                         int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data{x, y, weights, bark_r::family(family), classes};
   Rng rng(seed);
@@ -340,8 +347,7 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
 Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                           const Eigen::VectorXd& y,
                           const Eigen::VectorXd& weights,
-                          std::vector<int> location,
-                          std::vector<double> varphi,
+                          std::vector<int> location, std::vector<double> varphi,
                           std::vector<double> log_lambda,
                           std::vector<int> included, double noise,
                           std::string move, int draws, int seed,
@@ -484,9 +490,8 @@ std::vector<std::string> bark_moves_cpp() {
 // by a sweep. Statistics before and after, a column a pair. Steps do not adapt.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
-                           const Eigen::VectorXd& weights, int turns,
-                           int pairs, int seed,
-                           std::string family = "gaussian",
+                           const Eigen::VectorXd& weights, int turns, int pairs,
+                           int seed, std::string family = "gaussian",
                            bool single = false, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,

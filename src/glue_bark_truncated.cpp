@@ -5,7 +5,9 @@
 
 #include "core/bark/truncated_chain.hpp"
 #include "glue/bark_from_r.hpp"
+#include "glue/counts.hpp"
 #include "glue/lists.hpp"
+#include "glue/machine.hpp"
 #include "glue/words.hpp"
 
 namespace {
@@ -29,8 +31,7 @@ bark::TruncatedSettings truncated_settings(const Rcpp::List& config) {
   return out;
 }
 
-Rcpp::List states_to_r(
-    const std::vector<bark::TruncatedState::Saved>& states) {
+Rcpp::List states_to_r(const std::vector<bark::TruncatedState::Saved>& states) {
   Rcpp::List out;
   for (const auto& state : states) {
     std::vector<int> location;
@@ -49,8 +50,7 @@ Rcpp::List states_to_r(
   return out;
 }
 
-std::vector<bark::TruncatedState::Saved> states_from_r(
-    const Rcpp::List& list) {
+std::vector<bark::TruncatedState::Saved> states_from_r(const Rcpp::List& list) {
   std::vector<bark::TruncatedState::Saved> out;
   for (const Rcpp::List one : list) {
     bark::TruncatedState::Saved state;
@@ -92,19 +92,12 @@ bark::TruncatedDraws draws_from_r(const Rcpp::List& list) {
           get<double>(list, "beta")};
 }
 
-TruncatedChain& chain_of(SEXP pointer) {
-  return *Rcpp::XPtr<TruncatedChain>(pointer).checked_get();
-}
-
 TruncatedChain::Saved chain_from_r(const Rcpp::List& list) {
   TruncatedChain::Saved out;
   out.time = list["time"];
   out.states = states_from_r(list["states"]);
   out.steps = bark_r::steps_from_r(list["steps"]);
-  const auto tried = get<double>(list, "tried"),
-             accepted = get<double>(list, "accepted");
-  std::copy(tried.begin(), tried.end(), out.counts.tried.begin());
-  std::copy(accepted.begin(), accepted.end(), out.counts.accepted.begin());
+  out.counts = counts_from_r<bark::TruncatedCounts>(list);
   out.rng = words_from_r(get<double>(list, "rng"));
   out.draws = draws_from_r(list["draws"]);
   out.swapped = get<double>(list, "swapped");
@@ -122,41 +115,33 @@ SEXP bark_truncated_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                              Rcpp::Nullable<Rcpp::List> state) {
   auto chain = std::make_unique<TruncatedChain>(
       bark_r::prior(config["prior"]), truncated_settings(config),
-      bark::Data{x, y, weights, bark_r::family(config["family"])});
-  if (state.isNotNull()) chain->restore(chain_from_r(Rcpp::List(state.get())));
-  return Rcpp::XPtr<TruncatedChain>(chain.release());
+      bark_r::data(config, x, y, weights));
+  return open_machine(std::move(chain), state, chain_from_r);
 }
 
 // [[Rcpp::export(rng = false)]]
 int bark_truncated_advance_cpp(SEXP handle, int n) {
-  TruncatedChain& chain = chain_of(handle);
-  chain.advance(n);
-  return chain.time();
+  return advance_machine<TruncatedChain>(handle, n);
 }
 
 // [[Rcpp::export(rng = false)]]
 void bark_truncated_close_cpp(SEXP handle) {
-  Rcpp::XPtr<TruncatedChain>(handle).release();
+  close_machine<TruncatedChain>(handle);
 }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_truncated_snapshot_cpp(SEXP handle) {
-  const TruncatedChain::Saved saved = chain_of(handle).save();
-  Rcpp::CharacterVector names;
-  for (int kind = 0; kind < bark::kTruncatedMoves; ++kind) {
-    names.push_back(bark::truncated_move_name(kind));
-  }
-  Rcpp::NumericVector tried(saved.counts.tried.begin(),
-                            saved.counts.tried.end());
-  Rcpp::NumericVector accepted(saved.counts.accepted.begin(),
-                               saved.counts.accepted.end());
-  tried.names() = names;
-  accepted.names() = names;
+  const TruncatedChain::Saved saved = machine_of<TruncatedChain>(handle).save();
+  const auto named = [](const auto& counts) {
+    return named_counts(counts, bark::kTruncatedMoves,
+                        &bark::truncated_move_name);
+  };
   return Rcpp::List::create(
       _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
       _["states"] = states_to_r(saved.states),
-      _["steps"] = bark_r::steps_to_r(saved.steps), _["tried"] = tried,
-      _["accepted"] = accepted, _["rng"] = words_to_r(saved.rng),
-      _["swapped"] = saved.swapped, _["log_ratio"] = saved.log_ratio,
-      _["seconds"] = saved.seconds);
+      _["steps"] = bark_r::steps_to_r(saved.steps),
+      _["tried"] = named(saved.counts.tried),
+      _["accepted"] = named(saved.counts.accepted),
+      _["rng"] = words_to_r(saved.rng), _["swapped"] = saved.swapped,
+      _["log_ratio"] = saved.log_ratio, _["seconds"] = saved.seconds);
 }

@@ -41,14 +41,11 @@ const std::map<std::string, Move>& moves() {
       {"sign", of_one([](State& s, int j, double t, Rng& r) {
          bark::sign_move(s, j, t, r);
        })},
-      {"ellipse",
-       [](State& s, double t, Rng& r) {
-         bark::ellipse_move(s, s.size(), t, r);
-       }},
+      {"ellipse", [](State& s, double t,
+                     Rng& r) { bark::ellipse_move(s, s.size(), t, r); }},
       {"ellipse_some",
        [](State& s, double t, Rng& r) { bark::ellipse_move(s, 2, t, r); }},
-      {"noise",
-       [](State& s, double t, Rng& r) { bark::noise_gibbs(s, t, r); }},
+      {"noise", [](State& s, double t, Rng& r) { bark::noise_gibbs(s, t, r); }},
       {"latent", [](State& s, double, Rng& r) { bark::draw_latent(s, r); }},
       {"magnitude",
        [](State& s, double, Rng& r) { bark::magnitude_move(s, 0.7, r); }},
@@ -91,12 +88,20 @@ void statistics(const State& state, double* out) {
   };
   const double first = scale(0), last = scale(state.data().p() - 1);
   const double values[kStatistics] = {
-      double(state.size()), size, sign, at_intercept, at_first,
-      double(state.n_included()), squash(state.total_scale()),
-      squash(std::exp(first)), squash_log(first), squash_log(last),
+      double(state.size()),
+      size,
+      sign,
+      at_intercept,
+      at_first,
+      double(state.n_included()),
+      squash(state.total_scale()),
+      squash(std::exp(first)),
+      squash_log(first),
+      squash_log(last),
       squash(std::log(state.noise())),
       squash(std::log(state.noise() * state.squares())),
-      squash(state.residual()[0]), squash(state.response()[0]),
+      squash(state.residual()[0]),
+      squash(state.response()[0]),
       squash(state.response()[1]),
       squash(std::log(state.response().squaredNorm()))};
   std::copy(values, values + kStatistics, out);
@@ -125,10 +130,9 @@ void see(State& state, bark::Data& data, Eigen::VectorXd response) {
 // used. Of a probit model the latent response is drawn, and y its sign.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_truncated_invariance_cpp(
-    Rcpp::List prior, const Eigen::MatrixXd& x,
-    const Eigen::VectorXd& weights, std::string move, int repeats, int pairs,
-    double power, int seed, std::string family = "gaussian",
-    double amplitude = 1) {
+    Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights,
+    std::string move, int repeats, int pairs, double power, int seed,
+    std::string family = "gaussian", double amplitude = 1) {
   const bark::Prior setting = bark_r::prior(prior);
   const Move& apply = moves().at(move);
   bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
@@ -152,8 +156,7 @@ Rcpp::List bark_truncated_invariance_cpp(
 // given theta, and of theta by a sweep. Statistics before and after, a column a
 // pair. Steps do not adapt.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List bark_truncated_geweke_cpp(Rcpp::List prior,
-                                     const Eigen::MatrixXd& x,
+Rcpp::List bark_truncated_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                      const Eigen::VectorXd& weights, int turns,
                                      int pairs, int seed,
                                      std::string family = "gaussian") {
@@ -210,8 +213,8 @@ Rcpp::List bark_truncated_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
         _["location"] = location, _["beta"] = state.coefficients(),
         _["precision"] = precision, _["score"] = score,
         _["log_lambda"] = state.log_lambda(),
-        _["included"] = std::vector<int>(state.included().begin(),
-                                         state.included().end()),
+        _["included"] =
+            std::vector<int>(state.included().begin(), state.included().end()),
         _["noise"] = state.noise(), _["residual"] = state.residual(),
         _["response"] = state.response(),
         _["log_likelihood"] = state.log_likelihood()));

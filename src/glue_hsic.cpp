@@ -7,6 +7,5 @@
 Eigen::VectorXd permuted_trace_cpp(
     const Eigen::Map<Eigen::MatrixXd>& a, const Eigen::Map<Eigen::MatrixXd>& b,
     const Eigen::Map<Eigen::MatrixXi>& permutations) {
-  return kernelbayes::kbr::permuted_trace(a, b,
-                                          permutations.array() - 1);
+  return kernelbayes::kbr::permuted_trace(a, b, permutations.array() - 1);
 }

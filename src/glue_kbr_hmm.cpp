@@ -21,27 +21,31 @@ Rcpp::List to_r(const kbr::Backward& step) {
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
-Eigen::MatrixXd third_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& left, const Eigen::Map<Eigen::MatrixXd>& right) {
+Eigen::MatrixXd third_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& left,
+                                  const Eigen::Map<Eigen::MatrixXd>& right) {
   return kbr::third_moments(left, right);
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& b, const Eigen::VectorXd& c,
-                          const Eigen::VectorXd& phi, double delta,
-                          bool squared) {
+Rcpp::List hmm_update_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
+                          const Eigen::Map<Eigen::MatrixXd>& b,
+                          const Eigen::VectorXd& c, const Eigen::VectorXd& phi,
+                          double delta, bool squared) {
   return to_r(kbr::update(p, b, c, phi, delta, squared));
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List hmm_update_by_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& t, const Eigen::Map<Eigen::MatrixXd>& u, const Eigen::Map<Eigen::MatrixXd>& v,
+Rcpp::List hmm_update_by_moments_cpp(const Eigen::Map<Eigen::MatrixXd>& t,
+                                     const Eigen::Map<Eigen::MatrixXd>& u,
+                                     const Eigen::Map<Eigen::MatrixXd>& v,
                                      const Eigen::VectorXd& c,
-                                     const Eigen::VectorXd& phi,
-                                     double delta) {
+                                     const Eigen::VectorXd& phi, double delta) {
   return to_r(kbr::update_by_moments(t, u, v, c, phi, delta));
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n,
+Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
+                            const Eigen::Map<Eigen::MatrixXd>& n,
                             const Eigen::VectorXd& e,
                             const Eigen::VectorXd& phi, double delta,
                             bool squared) {
@@ -49,7 +53,8 @@ Rcpp::List hmm_backward_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::M
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p, const Eigen::Map<Eigen::MatrixXd>& n,
+Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
+                           const Eigen::Map<Eigen::MatrixXd>& n,
                            const Eigen::VectorXd& s, const Eigen::VectorXd& w,
                            const Eigen::VectorXd& change, double delta) {
   return to_r(kbr::correct(p, n, s, w, change, delta));

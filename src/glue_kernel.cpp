@@ -61,8 +61,9 @@ Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel,
                                    int rank, double tol) {
   const kernelbayes::Kernel built = kernel_from_r(kernel);
   return to_r(kernelbayes::incomplete_cholesky(
-      kernelbayes::KernelSource(built, x), kernelbayes::tie_order::of_points(x),
-      rank, tol), x.rows());
+                  kernelbayes::KernelSource(built, x),
+                  kernelbayes::tie_order::of_points(x), rank, tol),
+              x.rows());
 }
 
 // Ties are broken by the points x, if there are any.
@@ -75,8 +76,9 @@ Rcpp::List incomplete_cholesky_gram_cpp(
       x.isNull() ? tie_order::of_gram(gram)
                  : tie_order::of_points(Rcpp::as<Eigen::Map<Eigen::MatrixXd>>(
                        Rcpp::NumericMatrix(x)));
-  return to_r(kernelbayes::incomplete_cholesky(
-      kernelbayes::MatrixSource(gram), order, rank, tol), gram.rows());
+  return to_r(kernelbayes::incomplete_cholesky(kernelbayes::MatrixSource(gram),
+                                               order, rank, tol),
+              gram.rows());
 }
 
 // The largest |g(i, j) - g(j, i)|.
@@ -89,8 +91,8 @@ double asymmetry_cpp(const Eigen::Map<Eigen::MatrixXd>& gram) {
     const Eigen::Index m = std::min(width, n - j);
     for (Eigen::Index i = j; i < n; i += width) {
       const Eigen::Index h = std::min(width, n - i);
-      const auto gap = gram.block(i, j, h, m) -
-                       gram.block(j, i, m, h).transpose();
+      const auto gap =
+          gram.block(i, j, h, m) - gram.block(j, i, m, h).transpose();
       largest = std::max(largest, gap.cwiseAbs().maxCoeff());
     }
   }

@@ -5,6 +5,7 @@
 #include "core/kgs/chain.hpp"
 #include "glue/kgs_from_r.hpp"
 #include "glue/lists.hpp"
+#include "glue/machine.hpp"
 #include "glue/words.hpp"
 
 using namespace kernelbayes;
@@ -33,8 +34,7 @@ kgs::Method kgs_r::method(const std::string& name) {
 Rcpp::List kgs_r::lines_to_r(const kgs::Lines::Saved& lines) {
   return Rcpp::List::create(_["at"] = lines.at, _["width"] = lines.width,
                             _["axes"] = lines.axes, _["seen"] = lines.seen,
-                            _["sum"] = lines.sum,
-                            _["squares"] = lines.squares);
+                            _["sum"] = lines.sum, _["squares"] = lines.squares);
 }
 
 kgs::Lines::Saved kgs_r::lines_from_r(const Rcpp::List& list) {
@@ -53,7 +53,7 @@ namespace {
 kgs::Noise noise(const Rcpp::List& list) {
   kgs::Noise out;
   const std::string kind = list["kind"];
-  out.kind = kind == "fixed"  ? kgs::Noise::kFixed
+  out.kind = kind == "fixed"   ? kgs::Noise::kFixed
              : kind == "class" ? kgs::Noise::kByClass
                                : kgs::Noise::kRate;
   if (out.kind == kgs::Noise::kFixed) {
@@ -86,10 +86,6 @@ Rcpp::List draws_to_r(const kgs::Draws& draws) {
                             _["flipped"] = draws.flipped);
 }
 
-kgs::Chain& chain_of(SEXP pointer) {
-  return *Rcpp::XPtr<kgs::Chain>(pointer).checked_get();
-}
-
 kgs::Chain::Saved chain_from_r(const Rcpp::List& list) {
   kgs::Chain::Saved out;
   out.time = list["time"];
@@ -111,25 +107,22 @@ kgs::Chain::Saved chain_from_r(const Rcpp::List& list) {
 // [[Rcpp::export(rng = false)]]
 SEXP kgs_open_cpp(Rcpp::List config, Rcpp::List data,
                   Rcpp::Nullable<Rcpp::List> state) {
-  auto chain = std::make_unique<kgs::Chain>(kgs_r::data(data),
-                                            chain_settings(config));
-  if (state.isNotNull()) chain->restore(chain_from_r(Rcpp::List(state.get())));
-  return Rcpp::XPtr<kgs::Chain>(chain.release());
+  auto chain =
+      std::make_unique<kgs::Chain>(kgs_r::data(data), chain_settings(config));
+  return open_machine(std::move(chain), state, chain_from_r);
 }
 
 // [[Rcpp::export(rng = false)]]
 int kgs_advance_cpp(SEXP handle, int n) {
-  kgs::Chain& chain = chain_of(handle);
-  chain.advance(n);
-  return chain.time();
+  return advance_machine<kgs::Chain>(handle, n);
 }
 
 // [[Rcpp::export(rng = false)]]
-void kgs_close_cpp(SEXP handle) { Rcpp::XPtr<kgs::Chain>(handle).release(); }
+void kgs_close_cpp(SEXP handle) { close_machine<kgs::Chain>(handle); }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List kgs_snapshot_cpp(SEXP handle) {
-  const kgs::Chain::Saved saved = chain_of(handle).save();
+  const kgs::Chain::Saved saved = machine_of<kgs::Chain>(handle).save();
   return Rcpp::List::create(
       _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),
       _["g"] = saved.g, _["f"] = saved.f, _["sides"] = saved.sides,

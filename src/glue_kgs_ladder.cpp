@@ -5,6 +5,7 @@
 #include "core/kgs/ladder.hpp"
 #include "glue/kgs_from_r.hpp"
 #include "glue/lists.hpp"
+#include "glue/machine.hpp"
 #include "glue/words.hpp"
 
 namespace {
@@ -20,10 +21,6 @@ kgs::LadderSettings ladder_settings(const Rcpp::List& config) {
   out.beta = get<double>(config, "beta");
   out.seed = run_seed(config, "chain");
   return out;
-}
-
-kgs::Ladder& ladder_of(SEXP pointer) {
-  return *Rcpp::XPtr<kgs::Ladder>(pointer).checked_get();
 }
 
 kgs::Ladder::Saved ladder_from_r(const Rcpp::List& list) {
@@ -48,38 +45,30 @@ kgs::Ladder::Saved ladder_from_r(const Rcpp::List& list) {
 // [[Rcpp::export(rng = false)]]
 SEXP kgs_ladder_open_cpp(Rcpp::List config, Rcpp::List data,
                          Rcpp::Nullable<Rcpp::List> state) {
-  auto ladder = std::make_unique<kgs::Ladder>(kgs_r::data(data),
-                                              ladder_settings(config));
-  if (state.isNotNull()) {
-    ladder->restore(ladder_from_r(Rcpp::List(state.get())));
-  }
-  return Rcpp::XPtr<kgs::Ladder>(ladder.release());
+  auto ladder =
+      std::make_unique<kgs::Ladder>(kgs_r::data(data), ladder_settings(config));
+  return open_machine(std::move(ladder), state, ladder_from_r);
 }
 
 // [[Rcpp::export(rng = false)]]
 int kgs_ladder_advance_cpp(SEXP handle, int n) {
-  kgs::Ladder& ladder = ladder_of(handle);
-  ladder.advance(n);
-  return ladder.time();
+  return advance_machine<kgs::Ladder>(handle, n);
 }
 
 // [[Rcpp::export(rng = false)]]
-void kgs_ladder_close_cpp(SEXP handle) {
-  Rcpp::XPtr<kgs::Ladder>(handle).release();
-}
+void kgs_ladder_close_cpp(SEXP handle) { close_machine<kgs::Ladder>(handle); }
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List kgs_ladder_snapshot_cpp(SEXP handle) {
-  const kgs::Ladder::Saved saved = ladder_of(handle).save();
+  const kgs::Ladder::Saved saved = machine_of<kgs::Ladder>(handle).save();
   Rcpp::List levels;
   for (const auto& level : saved.levels) {
     levels.push_back(Rcpp::List::create(
         _["g"] = level.g, _["f"] = level.f, _["sides"] = level.sides,
         _["lines"] = kgs_r::lines_to_r(level.lines)));
   }
-  return Rcpp::List::create(_["time"] = saved.time, _["levels"] = levels,
-                            _["rng"] = words_to_r(saved.rng),
-                            _["errors"] = saved.errors,
-                            _["swapped"] = saved.swapped,
-                            _["seconds"] = saved.seconds);
+  return Rcpp::List::create(
+      _["time"] = saved.time, _["levels"] = levels,
+      _["rng"] = words_to_r(saved.rng), _["errors"] = saved.errors,
+      _["swapped"] = saved.swapped, _["seconds"] = saved.seconds);
 }

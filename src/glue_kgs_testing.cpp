@@ -24,9 +24,8 @@ std::vector<double> kgs_truncated_beta_cpp(int n, double a, double b,
 // Angles on the ellipse through g and z, and the data that are wrong there as
 // the ledger has it (n x data).
 // [[Rcpp::export(rng = false)]]
-Rcpp::List kgs_angles_cpp(Rcpp::List data, Eigen::VectorXd g,
-                          Eigen::VectorXd z, std::vector<double> costs, int n,
-                          int seed) {
+Rcpp::List kgs_angles_cpp(Rcpp::List data, Eigen::VectorXd g, Eigen::VectorXd z,
+                          std::vector<double> costs, int n, int seed) {
   const kgs::Walls walls(kgs_r::data(data));
   kgs::State state(walls);
   Rng rng(seed);
@@ -40,8 +39,7 @@ Rcpp::List kgs_angles_cpp(Rcpp::List data, Eigen::VectorXd g,
       wrong(i, j) = state.ledger.is_wrong(j);
     }
   }
-  return Rcpp::List::create(Rcpp::_["angle"] = angle,
-                            Rcpp::_["wrong"] = wrong);
+  return Rcpp::List::create(Rcpp::_["angle"] = angle, Rcpp::_["wrong"] = wrong);
 }
 
 // What the ledger says at the columns of w, of every wall: the change of the

@@ -32,9 +32,9 @@ void for_each_student(const Eigen::MatrixXd& means,
   for (Eigen::Index i = 0; i < means.rows(); ++i) {
     m = means.row(i);
     v = variances.row(i);
-    body(i, kernelbayes::StudentMixture{static_cast<int>(m.size()),
-                                        weights.data(), m.data(), v.data(),
-                                        noise.data(), rule});
+    body(i,
+         kernelbayes::StudentMixture{static_cast<int>(m.size()), weights.data(),
+                                     m.data(), v.data(), noise.data(), rule});
   }
 }
 
@@ -80,8 +80,7 @@ Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means,
 Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
                                       const Eigen::MatrixXd& variances,
                                       const Eigen::VectorXd& noise,
-                                      const Eigen::VectorXd& weights,
-                                      double df,
+                                      const Eigen::VectorXd& weights, double df,
                                       const Eigen::VectorXd& probabilities) {
   Eigen::MatrixXd out(means.rows(), probabilities.size());
   const kernelbayes::StudentRule rough(df, 6);

@@ -4,8 +4,8 @@
 
 #include "core/srvm/moments.hpp"
 #include "glue/executor.hpp"
-#include "kernelbayes/mixture.hpp"
 #include "glue/srvm_from_r.hpp"
+#include "kernelbayes/mixture.hpp"
 
 namespace {
 
@@ -51,8 +51,7 @@ Rcpp::List draws(const Handle& run) {
 
 // [[Rcpp::export(rng = false)]]
 SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                   const Eigen::VectorXd& y,
-                   Rcpp::Nullable<Rcpp::List> state) {
+                   const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state) {
   auto handle = std::make_unique<Handle>(config, x, y);
   if (state.isNotNull()) {
     srvm_r::restore(handle->filter, Rcpp::List(state.get()),
@@ -78,9 +77,7 @@ Rcpp::List srvm_snapshot_cpp(SEXP handle) {
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_draws_cpp(SEXP handle) {
-  return draws(handle_of(handle));
-}
+Rcpp::List srvm_draws_cpp(SEXP handle) { return draws(handle_of(handle)); }
 
 // The state with as many particles as `config` has, moved afresh, and their
 // draws.

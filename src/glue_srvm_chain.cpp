@@ -71,9 +71,9 @@ srvm::Chain::State state_from_r(const Rcpp::List& list, bool intercept) {
 SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                          const Eigen::VectorXd& y,
                          Rcpp::Nullable<Rcpp::List> state) {
-  auto chain = std::make_unique<srvm::Chain>(
-      chain_config(config), chain_settings(config), x, y,
-      make_executor(config["threads"]));
+  auto chain = std::make_unique<srvm::Chain>(chain_config(config),
+                                             chain_settings(config), x, y,
+                                             make_executor(config["threads"]));
   if (state.isNotNull()) {
     chain->restore(state_from_r(Rcpp::List(state.get()), config["intercept"]));
   }

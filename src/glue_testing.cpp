@@ -180,8 +180,8 @@ struct Stream {
       for (int i = j; i < p; ++i) particle.gram(i, j) = 0;
     }
     for (int row = pool.time() - n; row < pool.time(); ++row) {
-      const int s = config.memory.horizon() > 0 ? row % config.memory.horizon()
-                                                : row;
+      const int s =
+          config.memory.horizon() > 0 ? row % config.memory.horizon() : row;
       const double w = weights(pool.time() - 1 - row);
       const double response = own.empty() ? pool.responses()[s] : own[s];
       for (int j = 0; j < p; ++j) {
@@ -199,8 +199,8 @@ struct Stream {
     srvm::refactor(fresh, config.model);
     double worst = 0;
     for (int j = 0; j < particle.factor.size(); ++j) {
-      worst = std::max(worst,
-                       std::abs(fresh.factor.z(j) - particle.factor.z(j)));
+      worst =
+          std::max(worst, std::abs(fresh.factor.z(j) - particle.factor.z(j)));
       for (int i = j; i < particle.factor.size(); ++i) {
         worst = std::max(worst,
                          std::abs(fresh.factor(i, j) - particle.factor(i, j)));
@@ -378,15 +378,15 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   const bool intercept = s.config.model.intercept;
   const std::vector<double>& h = s.scratch.b;
   std::vector<double>& w = s.scratch.c;
-  const Likelihood likelihood(s.particle, s.config.model, s.pool.rows(),
-                              squared_responses(s.particle, s.config.model,
-                                                s.pool));
+  const Likelihood likelihood(
+      s.particle, s.config.model, s.pool.rows(),
+      squared_responses(s.particle, s.config.model, s.pool));
   Birth birth{};
   Death death{};
   double swap = 0;
   if (j >= 0) {
-    birth = propose_birth(s.particle, s.config, s.pool, likelihood, j,
-                          s.scratch);
+    birth =
+        propose_birth(s.particle, s.config, s.pool, likelihood, j, s.scratch);
   }
   if (i < k) death = score_death(s.particle, likelihood, i, intercept, w);
   if (j >= 0 && i < k) {
@@ -459,8 +459,8 @@ Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
                                      std::vector<int> previous, double noise,
                                      double coef) {
   Arrival a(config, x, y, t, previous, noise, coef);
-  const auto proposal = srvm::propose_adapted(
-      a.particle, a.config.model, a.pool, a.prior, a.y, a.scratch);
+  const auto proposal = srvm::propose_adapted(a.particle, a.config.model,
+                                              a.pool, a.prior, a.y, a.scratch);
   return Rcpp::NumericVector::create(
       _["join_probability"] = proposal.choice.join_probability,
       _["log_weight"] = proposal.choice.log_weight);
@@ -471,8 +471,8 @@ Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& y, int t,
-                           std::vector<int> previous, double noise,
-                           double coef, const std::vector<std::string>& from,
+                           std::vector<int> previous, double noise, double coef,
+                           const std::vector<std::string>& from,
                            int repetitions) {
   Arrival a(config, x, y, t, previous, noise, coef);
   const srvm::Model& model = a.config.model;
@@ -487,14 +487,14 @@ Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
     a.particle = start;
     double weight = srvm::extend_adapted(a.particle, model, a.pool, steps[0],
                                          a.y, rng, a.scratch);
-    weight += srvm::extend_siblings(a.particle, model, a.pool, steps, rng,
-                                    a.scratch);
+    weight +=
+        srvm::extend_siblings(a.particle, model, a.pool, steps, rng, a.scratch);
     log_weight.push_back(weight);
     std::vector<int> set = a.particle.set;
     for (int& j : set) ++j;
     sets.push_back(set);
-    drift = std::max(
-        drift, a.particle.factor.drift(a.particle.gram, gain, 1 / coef));
+    drift = std::max(drift,
+                     a.particle.factor.drift(a.particle.gram, gain, 1 / coef));
   }
   return Rcpp::List::create(_["set"] = sets, _["log_weight"] = log_weight,
                             _["drift"] = drift);
@@ -519,24 +519,22 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   double drift = 0;
   for (const auto& step : steps) {
     a.particle = start;
-    log_prob.push_back(
-        std::log(srvm::step_probability(a.config, k, m, step)));
+    log_prob.push_back(std::log(srvm::step_probability(a.config, k, m, step)));
     log_weight.push_back(srvm::extend_birth_death(
         a.particle, a.config, a.pool, a.prior, a.y, step, a.scratch));
     std::vector<int> set = a.particle.set;
     for (int& j : set) ++j;
     sets.push_back(set);
     const double gain = a.config.model.scaled ? 1 : 1 / noise;
-    drift = std::max(
-        drift, a.particle.factor.drift(a.particle.gram, gain, 1 / coef));
+    drift = std::max(drift,
+                     a.particle.factor.drift(a.particle.gram, gain, 1 / coef));
   }
   std::vector<int> count(steps.size(), 0);
   Rng rng = stream(from);
   for (int r = 0; r < draws; ++r) {
     const auto drawn = srvm::draw_step(start, a.config, a.pool, rng);
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      count[i] +=
-          steps[i].kind == drawn.kind && steps[i].which == drawn.which;
+      count[i] += steps[i].kind == drawn.kind && steps[i].which == drawn.which;
     }
   }
   return Rcpp::List::create(_["set"] = sets, _["log_prob"] = log_prob,
@@ -588,9 +586,8 @@ Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   double drift = 0;
   for (int r = 0; r < repetitions; ++r) {
     s.particle = start;
-    log_weight.push_back(srvm::extend_adapted(s.particle, s.config.model,
-                                              s.pool, step, s.y[t - 1], rng,
-                                              s.scratch));
+    log_weight.push_back(srvm::extend_adapted(
+        s.particle, s.config.model, s.pool, step, s.y[t - 1], rng, s.scratch));
     joined.push_back(s.particle.k() - start.k());
     latent.push_back(s.particle.latent[s.pool.latest_place()]);
     drift = std::max(drift, s.drift());

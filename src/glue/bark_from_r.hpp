@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "core/bark/chain.hpp"
+#include "core/bark/ladder.hpp"
 #include "glue/bark_shapes.hpp"
+#include "glue/lists.hpp"
 
 namespace bark_r {
 
@@ -67,6 +69,27 @@ inline bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
   return out;
 }
 
+inline bark::ChainSettings chain_settings(const Rcpp::List& config) {
+  bark::ChainSettings out;
+  out.warmup = config["warmup"];
+  out.iterations = config["iter"];
+  out.thin = config["thin"];
+  out.n_temps = config["n_temps"];
+  out.prior_only = config["prior_only"];
+  out.full = Rcpp::as<std::string>(config["sweep"]) == "full";
+  out.seed = run_seed(config, "chain");
+  return out;
+}
+
+inline bark::LadderSettings ladder_settings(const Rcpp::List& config) {
+  bark::LadderSettings out;
+  out.warmup = config["warmup"];
+  out.iterations = config["iter"];
+  out.rungs = get<double>(config, "rungs");
+  out.seed = run_seed(config, "chain");
+  return out;
+}
+
 // To the last bit, for runs that go on; in glue_bark.cpp.
 Rcpp::List states_to_r(const std::vector<bark::State::Saved>& states);
 std::vector<bark::State::Saved> states_from_r(const Rcpp::List& list);
@@ -88,10 +111,9 @@ inline Rcpp::List state_to_r(const bark::State& state) {
   Rcpp::List out = Rcpp::List::create(
       _["location"] = location, _["copies"] = copies, _["varphi"] = varphi,
       _["log_lambda"] = state.log_lambda(),
-      _["included"] = std::vector<int>(state.included().begin(),
-                                       state.included().end()),
-      _["noise"] = state.noise(),
-      _["log_likelihood"] = state.log_likelihood());
+      _["included"] =
+          std::vector<int>(state.included().begin(), state.included().end()),
+      _["noise"] = state.noise(), _["log_likelihood"] = state.log_likelihood());
   add_shapes(out, slots);
   return out;
 }

@@ -58,10 +58,9 @@ inline srvm::Model model(const Rcpp::List& config) {
   srvm::Model out;
   out.kernels = kernels(config["kernel"]);
   const bool iid = Rcpp::as<std::string>(config["centres"]) == "iid";
-  out.centres = srvm::CentrePrior(iid ? srvm::CentrePrior::Kind::kIid
-                                      : srvm::CentrePrior::Kind::kSubset,
-                                  count_prior(config["lambda"]),
-                                  config["kmax"]);
+  out.centres = srvm::CentrePrior(
+      iid ? srvm::CentrePrior::Kind::kIid : srvm::CentrePrior::Kind::kSubset,
+      count_prior(config["lambda"]), config["kmax"]);
   out.noise = variance_prior(config["noise"]);
   out.coef = variance_prior(config["coef"]);
   out.intercept = config["intercept"];
@@ -78,8 +77,8 @@ inline srvm::Memory memory(const Rcpp::List& config) {
   out.candidates = config["candidates"];
   out.forgetting = config["forgetting"];
   // Runs of one fit have the same candidates.
-  out.seed = Rng::derive(
-      static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])), 0);
+  out.seed =
+      Rng::derive(static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])), 0);
   return out;
 }
 
@@ -111,8 +110,7 @@ inline srvm::Config config(const Rcpp::List& config) {
   return out;
 }
 
-inline Rcpp::List particles_to_r(
-    const std::vector<srvm::Particle>& particles) {
+inline Rcpp::List particles_to_r(const std::vector<srvm::Particle>& particles) {
   std::vector<int> k, sets;
   std::vector<double> noise, coef, factor, z;
   for (const auto& particle : particles) {
@@ -124,8 +122,7 @@ inline Rcpp::List particles_to_r(
   }
   using Rcpp::_;
   return Rcpp::List::create(_["k"] = k, _["sets"] = sets, _["noise"] = noise,
-                            _["coef"] = coef, _["factor"] = factor,
-                            _["z"] = z);
+                            _["coef"] = coef, _["factor"] = factor, _["z"] = z);
 }
 
 // Sums that were accumulated and cannot be computed anew bit by bit.
@@ -137,8 +134,7 @@ inline Rcpp::List sums_to_r(const std::vector<srvm::Particle>& particles) {
       gram.insert(gram.end(), column + j, column + particle.gram.size());
     }
     rhs.insert(rhs.end(), particle.rhs.begin(), particle.rhs.end());
-    latent.insert(latent.end(), particle.latent.begin(),
-                  particle.latent.end());
+    latent.insert(latent.end(), particle.latent.begin(), particle.latent.end());
     squares.push_back(particle.squares);
   }
   using Rcpp::_;
@@ -202,8 +198,7 @@ inline std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
   const auto k = get<int>(state, "k"), sets = get<int>(state, "sets");
   const auto noise = get<double>(state, "noise"),
              coef = get<double>(state, "coef"),
-             factor = get<double>(state, "factor"),
-             z = get<double>(state, "z");
+             factor = get<double>(state, "factor"), z = get<double>(state, "z");
   std::vector<srvm::Particle> out(k.size());
   std::size_t at_set = 0, at_factor = 0, at_z = 0;
   for (std::size_t i = 0; i < k.size(); ++i) {
@@ -221,12 +216,10 @@ inline std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
   return out;
 }
 
-inline Rcpp::List path_to_r(const SmcPath& path,
-                            const srvm::Records& records) {
+inline Rcpp::List path_to_r(const SmcPath& path, const srvm::Records& records) {
   using Rcpp::_;
   return Rcpp::List::create(
-      _["log_increment"] = path.log_increment,
-      _["log_lost"] = path.log_lost,
+      _["log_increment"] = path.log_increment, _["log_lost"] = path.log_lost,
       _["log_predictive"] = path.log_predictive, _["ess"] = path.ess,
       _["founders"] = path.founders, _["particles"] = path.particles,
       _["resampled"] =
@@ -255,20 +248,20 @@ inline Rcpp::List state_to_r(const srvm::Filter& filter) {
   out["relative_variance"] = filter.smc().relative_variance();
   out["log_weights"] = state.log_weights;
   out["weights"] = filter.smc().weights();
-  out["genealogy"] = Rcpp::List::create(
-      _["founders"] = state.genealogy.founders,
-      _["families"] = state.genealogy.families,
-      _["resamplings"] = state.genealogy.resamplings,
-      _["stretch"] = state.genealogy.stretch,
-      _["closed"] = state.genealogy.closed,
-      _["carried"] = state.genealogy.carried);
+  out["genealogy"] =
+      Rcpp::List::create(_["founders"] = state.genealogy.founders,
+                         _["families"] = state.genealogy.families,
+                         _["resamplings"] = state.genealogy.resamplings,
+                         _["stretch"] = state.genealogy.stretch,
+                         _["closed"] = state.genealogy.closed,
+                         _["carried"] = state.genealogy.carried);
   out["rejuvenations"] = state.rejuvenations;
   out["ancestors"] = state.ancestors;
   out["candidate_rows"] = candidate_rows;
   out["path"] = path_to_r(state.path, records);
-  out["history"] = Rcpp::List::create(_["weights"] = records.weights,
-                                      _["k"] = records.set_sizes,
-                                      _["rows"] = records.sets);
+  out["history"] =
+      Rcpp::List::create(_["weights"] = records.weights,
+                         _["k"] = records.set_sizes, _["rows"] = records.sets);
   out["seconds"] = records.seconds;
   out["shared_seconds"] = records.shared_seconds;
   return out;

@@ -54,10 +54,14 @@ inline void solve(PanelMatrix& factor, Index panel,
                   const ConstMatrixRef& values, const Eigen::MatrixXd& pivots) {
   static_assert(tiles::n_columns == 4, "a case for each number of columns");
   switch (pivots.rows()) {
-    case 1: return solve_panels<1>(factor, panel, values, pivots);
-    case 2: return solve_panels<2>(factor, panel, values, pivots);
-    case 3: return solve_panels<3>(factor, panel, values, pivots);
-    default: return solve_panels<4>(factor, panel, values, pivots);
+    case 1:
+      return solve_panels<1>(factor, panel, values, pivots);
+    case 2:
+      return solve_panels<2>(factor, panel, values, pivots);
+    case 3:
+      return solve_panels<3>(factor, panel, values, pivots);
+    default:
+      return solve_panels<4>(factor, panel, values, pivots);
   }
 }
 

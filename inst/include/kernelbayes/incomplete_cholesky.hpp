@@ -51,7 +51,9 @@ class PivotedFactorisation {
   using Index = Eigen::Index;
 
   PivotedFactorisation(const Source& source, const std::vector<Index>& order)
-      : source_(source), place_(order.size()), residual_(source.size()),
+      : source_(source),
+        place_(order.size()),
+        residual_(source.size()),
         result_(source.size()) {
     for (std::size_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
     source_.diagonal(residual_);
@@ -64,8 +66,8 @@ class PivotedFactorisation {
   void run(Index max_rank, double tol) {
     const Index n = residual_.size();
     if (n == 0) return;
-    const double floor = n * std::numeric_limits<double>::epsilon() *
-                         residual_.maxCoeff();
+    const double floor =
+        n * std::numeric_limits<double>::epsilon() * residual_.maxCoeff();
     const double enough = tol * result_.trace_;
     max_rank = std::min(max_rank, n);
     while (result_.rank() < max_rank && result_.residual_ > enough) {

@@ -150,8 +150,7 @@ class CombinedKernel final : public kernels::Node {
   using Index = Eigen::Index;
   enum class Operation { sum, product };
 
-  CombinedKernel(const Kernel& first, const Kernel& second,
-                 Operation operation)
+  CombinedKernel(const Kernel& first, const Kernel& second, Operation operation)
       : first_(first.node_), second_(second.node_), operation_(operation) {}
 
   void check_dimension(Index d) const override {

@@ -47,8 +47,10 @@ inline void check_positive(const Eigen::VectorXd& values, const char* name) {
 
 inline void check_bandwidth(const Eigen::VectorXd& bandwidth, Index d) {
   if (bandwidth.size() != 1 && bandwidth.size() != d) {
-    throw std::invalid_argument("a bandwidth must have length 1 or one entry "
-                                "a column (" + std::to_string(d) + ")");
+    throw std::invalid_argument(
+        "a bandwidth must have length 1 or one entry "
+        "a column (" +
+        std::to_string(d) + ")");
   }
 }
 

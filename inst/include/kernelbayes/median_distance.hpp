@@ -34,8 +34,7 @@ inline double root_median(std::vector<double> squares) {
 }
 
 /// Median distance of rows; if that is zero, of those that differ; 1 if none.
-inline double median_distance(
-    const Eigen::Ref<const Eigen::MatrixXd>& points) {
+inline double median_distance(const Eigen::Ref<const Eigen::MatrixXd>& points) {
   std::vector<double> squares = squared_distances(points);
   if (squares.empty()) return 1;
   const double all = root_median(squares);

@@ -16,9 +16,7 @@ class PanelMatrix {
   static constexpr Index width = 32;
 
   // Rows that a number of rows takes, whole panels.
-  static Index padded(Index rows) {
-    return (rows + lanes - 1) / lanes * lanes;
-  }
+  static Index padded(Index rows) { return (rows + lanes - 1) / lanes * lanes; }
 
   explicit PanelMatrix(Index rows) : rows_(rows) {}
 

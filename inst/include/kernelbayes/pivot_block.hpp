@@ -40,7 +40,9 @@ struct Candidates {
 
   Candidates(const Indices& chosen, const VectorXd& residuals,
              const Indices& places, double least)
-      : rows(chosen), residual(chosen.size()), place(chosen.size()),
+      : rows(chosen),
+        residual(chosen.size()),
+        place(chosen.size()),
         least(least) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       residual[i] = residuals[rows[i]];

@@ -102,8 +102,7 @@ inline std::vector<int> minimum_entropy(const std::vector<double>& weights,
     const int extra = left - static_cast<int>(whole + std::floor(b));
     bool one_more = extra > 1;
     if (extra == 1) {
-      const double p =
-          fa + fb < 1 ? fa / (fa + fb) : (1 - fb) / (2 - fa - fb);
+      const double p = fa + fb < 1 ? fa / (fa + fb) : (1 - fb) / (2 - fa - fb);
       one_more = rng.uniform() < p;
     }
     counts[i] = static_cast<int>(whole) + (one_more && fa > 0);

@@ -33,12 +33,12 @@ struct SmcSettings {
 
 /// What is recorded at each step; weights are those before resampling.
 struct SmcPath {
-  std::vector<double> log_increment;  // log of the evidence's factor at t
-  std::vector<double> log_lost;  // of it what data that left made of it
+  std::vector<double> log_increment;   // log of the evidence's factor at t
+  std::vector<double> log_lost;        // of it what data that left made of it
   std::vector<double> log_predictive;  // of datum t, if the target knows it
   std::vector<double> ess;
-  std::vector<int> founders;   // distinct ancestors at t = 0
-  std::vector<int> particles;  // their number
+  std::vector<int> founders;    // distinct ancestors at t = 0
+  std::vector<int> particles;   // their number
   std::vector<char> resampled;  // before this step's data came in
 };
 
@@ -180,7 +180,7 @@ class Smc {
   };
 
   State state() const {
-    return {time_,      log_evidence_, log_weights_, genealogy_.state(),
+    return {time_,      log_evidence_, log_weights_,  genealogy_.state(),
             ancestors_, path_,         rejuvenations_};
   }
 
@@ -203,7 +203,13 @@ class Smc {
   }
 
  private:
-  enum Purpose : std::uint64_t { kStart, kRefresh, kExtend, kResample, kOutput };
+  enum Purpose : std::uint64_t {
+    kStart,
+    kRefresh,
+    kExtend,
+    kResample,
+    kOutput
+  };
 
   // A step that is rejuvenated draws again, and never the same numbers.
   Rng stream(int t, int i, Purpose purpose) const {
@@ -232,9 +238,8 @@ class Smc {
 
   bool resample_if_needed(int t) {
     const double n = settings_.particles;
-    const bool wanted =
-        settings_.resample_every_step ||
-        effective_size(weights_) < settings_.ess_threshold * n;
+    const bool wanted = settings_.resample_every_step ||
+                        effective_size(weights_) < settings_.ess_threshold * n;
     std::vector<int> ancestors;
     if (wanted) {
       ancestors = resample(t, settings_.particles);
@@ -250,8 +255,8 @@ class Smc {
 
   std::vector<int> resample(int t, int n) {
     Rng rng = stream(t, 0, kResample);
-    const std::vector<int> ancestors = resampling::ancestors_in_place(
-        settings_.resampling(weights_, n, rng));
+    const std::vector<int> ancestors =
+        resampling::ancestors_in_place(settings_.resampling(weights_, n, rng));
     genealogy_.resample(ancestors, weights_);
     adopt(ancestors);
     return ancestors;

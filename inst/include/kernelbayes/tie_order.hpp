@@ -44,8 +44,8 @@ inline std::vector<Index> of_points(const ConstMatrixRef& x) {
   const Eigen::MatrixXd median = coordinate_median(x);
   Eigen::MatrixXd distance(x.rows(), 1);
   MatrixRef target(distance);
-  tiles::sum_over_columns(x, median, tiles::SquaredDifference{},
-                          [](double*, Index) {}, target);
+  tiles::sum_over_columns(
+      x, median, tiles::SquaredDifference{}, [](double*, Index) {}, target);
   return sorted_indices(x.rows(), [&](Index a, Index b) {
     if (distance(a) != distance(b)) return distance(a) < distance(b);
     for (Index c = 0; c < x.cols(); ++c) {
@@ -63,8 +63,7 @@ inline std::vector<std::int64_t> row_sums(const ConstMatrixRef& gram) {
   const double largest = n == 0 ? 0 : gram.cwiseAbs().maxCoeff();
   if (largest == 0) return sums;
   // In two steps, as one factor may not be a double.
-  const double to_one =
-      std::ldexp(1.0, std::min(-std::ilogb(largest), 1000));
+  const double to_one = std::ldexp(1.0, std::min(-std::ilogb(largest), 1000));
   const double to_integer =
       std::ldexp(1.0, 60 - std::ilogb(static_cast<double>(n)));
   for (Index j = 0; j < n; ++j) {

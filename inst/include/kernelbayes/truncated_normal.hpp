@@ -18,7 +18,8 @@ inline double normal_excess(double a, Rng& rng) {
   constexpr double kTail = 0.5;
   if (a < kTail) {
     double x;
-    do x = rng.normal(); while (x <= a);
+    do x = rng.normal();
+    while (x <= a);
     return x - a;
   }
   const double root = std::sqrt(a * a + 4);
@@ -48,7 +49,8 @@ inline double normal_excess_within(double a, double width, Rng& rng) {
   const double rate = a > 0 ? (a + std::sqrt(a * a + 4)) / 2 : 0;
   if (a > 0 ? width * rate > 1 : width > kNarrow) {
     double excess;
-    do excess = normal_excess(a, rng); while (excess > width);
+    do excess = normal_excess(a, rng);
+    while (excess > width);
     return excess;
   }
   while (true) {
@@ -60,8 +62,8 @@ inline double normal_excess_within(double a, double width, Rng& rng) {
 }
 
 /// A draw of N(mean, sd^2) between two points, one of which may be infinite.
-inline double normal_between(double mean, double sd, double lower,
-                             double upper, Rng& rng) {
+inline double normal_between(double mean, double sd, double lower, double upper,
+                             Rng& rng) {
   const double from = (lower - mean) / sd, to = (upper - mean) / sd;
   if (std::isinf(upper)) return lower + sd * normal_excess(from, rng);
   if (std::isinf(lower)) return upper - sd * normal_excess(-to, rng);

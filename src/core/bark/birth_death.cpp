@@ -36,8 +36,8 @@ bool birth(State& state, double power, Rng& rng) {
   const Place place = draw_place(state, rng);
   const int j = state.find(place.location);
   if (j >= 0) {
-    Slot slot = with_copy(
-        state.slot(j), collapsed ? 0 : prior.draw_varphi(rng), collapsed);
+    Slot slot = with_copy(state.slot(j), collapsed ? 0 : prior.draw_varphi(rng),
+                          collapsed);
     const Change change = state.score_change(j, slot.variance(collapsed));
     if (!accept(power * change.log_ratio + odds, rng)) return false;
     state.set_slot(change, std::move(slot));
@@ -64,8 +64,7 @@ bool death(State& state, double power, Rng& rng) {
     return true;
   }
   Slot slot = without_copy(state.slot(j), which, prior.collapsed());
-  const Change change =
-      state.score_change(j, slot.variance(prior.collapsed()));
+  const Change change = state.score_change(j, slot.variance(prior.collapsed()));
   if (!accept(power * change.log_ratio + odds, rng)) return false;
   state.set_slot(change, std::move(slot));
   return true;

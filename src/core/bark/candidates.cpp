@@ -18,8 +18,8 @@ struct Worth {
 Worth worth(const Prior& prior, double rate, const Information& data) {
   const double size = data.precision > 0 ? data.score / data.precision : 0;
   const double v = rate + size * size, scaled = 1 + data.precision * v;
-  const double tail = prior.alpha == 1 ? v / rate
-                                       : std::pow(v / rate, prior.alpha);
+  const double tail =
+      prior.alpha == 1 ? v / rate : std::pow(v / rate, prior.alpha);
   return {0.5 * data.score * data.score * v / scaled,
           1 / std::sqrt(scaled * tail)};
 }
@@ -89,8 +89,7 @@ Information Candidates::information(const State& state, int i,
 // Sets the weights of all candidates that are free, once a slot is out.
 void Candidates::weigh(const State& state, const Change& out, double power) {
   const Slot& slot = state.slot(out.slot);
-  const double rate =
-      state.prior().varphi_rate() * slot.copies * slot.copies;
+  const double rate = state.prior().varphi_rate() * slot.copies * slot.copies;
   const int from = candidate_[out.slot];
   for (int i = 0; i < size(); ++i) {
     if (i != from && occupied_[i]) {
@@ -99,8 +98,8 @@ void Candidates::weigh(const State& state, const Change& out, double power) {
       continue;
     }
     const Worth w = worth(state.prior(), rate, information(state, i, out));
-    exponents_of_weights_[i] = power * w.exponent +
-                               log_prior_ratio(state, slot, location(i));
+    exponents_of_weights_[i] =
+        power * w.exponent + log_prior_ratio(state, slot, location(i));
     weights_[i] = power == 1 ? w.factor : std::pow(w.factor, power);
   }
   // No weight of a free one is 0: a slot there could never leave.
@@ -133,8 +132,7 @@ bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
   if (!accept(log_ratio, rng)) return false;
   remove(state, out);
   state.remove(out);
-  add(state, to,
-      {location(to), slot.copies, {varphi}, places_[to].shape});
+  add(state, to, {location(to), slot.copies, {varphi}, places_[to].shape});
   return true;
 }
 

@@ -26,8 +26,7 @@ class Candidates {
   int location(int i) const { return places_[i].location; }
 
   /// Of a kernel at candidate i, once a slot is out.
-  Information information(const State& state, int i,
-                          const Change& out) const;
+  Information information(const State& state, int i, const Change& out) const;
 
  private:
   void choose(const State& state, int wanted, Rng& rng);

@@ -27,8 +27,8 @@ CentrePrior::CentrePrior(std::vector<double> weights)
 
 int CentrePrior::draw(int n, Rng& rng) const {
   if (uniform()) return static_cast<int>(rng.index(n + 1));
-  const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(),
-                                      rng.uniform());
+  const auto found =
+      std::upper_bound(cumulative_.begin(), cumulative_.end(), rng.uniform());
   return static_cast<int>(found - cumulative_.begin());
 }
 

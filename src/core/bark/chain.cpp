@@ -70,44 +70,12 @@ void Chain::swap_temperatures() {
   }
 }
 
-void Chain::record() {
-  const State& state = states_[0];
-  const int m = state.size();
-  const State::Factor factor =
-      settings_.prior_only ? state.prior_factor() : state.factor();
-  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng_);
-  draws_.m.push_back(m);
-  draws_.noise.push_back(state.noise());
-  draws_.log_likelihood.push_back(
-      data_.family == Family::kGaussian
-          ? state.log_likelihood()
-          : response_log_likelihood(state, state.columns() * beta));
-  if (data_.ordered()) {
-    draws_.cuts.insert(draws_.cuts.end(), state.cuts().begin() + 1,
-                       state.cuts().end() - 1);
-  }
-  const auto& scales = state.log_lambda();
-  if (!prior_.own_scales) {
-    draws_.log_lambda.insert(draws_.log_lambda.end(), scales.begin(),
-                             scales.end());
-    draws_.included.insert(draws_.included.end(), state.included().begin(),
-                           state.included().end());
-  }
-  for (int j = 0; j < m; ++j) {
-    draws_.location.push_back(state.slot(j).location);
-    draws_.copies.push_back(state.slot(j).copies);
-    draws_.variance.push_back(state.variance(j));
-    record_shape(state.slot(j).shape.get());
-  }
-  draws_.beta.insert(draws_.beta.end(), beta.data(), beta.data() + m);
-  draws_.z.insert(draws_.z.end(), factor.z.data(), factor.z.data() + m);
-  for (int j = 0; j < m; ++j) {
-    for (int i = j; i < m; ++i) draws_.factor.push_back(factor.lower(i, j));
-  }
-}
+namespace {
 
-void Chain::record_shape(const Shape* shape) {
-  const std::size_t p = data_.p();
+// Of the intercept, which has none, zeros.
+void record_shape(const State& state, const Shape* shape, Draws& draws) {
+  const Prior& prior = state.prior();
+  const std::size_t p = state.data().p();
   const auto append = [p](auto& out, const auto* values) {
     if (values) {
       out.insert(out.end(), values->begin(), values->end());
@@ -115,12 +83,56 @@ void Chain::record_shape(const Shape* shape) {
       out.insert(out.end(), p, 0);
     }
   };
-  if (prior_.centre_sd > 0) {
-    append(draws_.centre, shape ? &shape->centre : nullptr);
+  if (prior.centre_sd > 0) {
+    append(draws.centre, shape ? &shape->centre : nullptr);
   }
-  if (!prior_.own_scales) return;
-  append(draws_.own_log_lambda, shape ? &shape->log_lambda : nullptr);
-  append(draws_.own_included, shape ? &shape->included : nullptr);
+  if (!prior.own_scales) return;
+  append(draws.own_log_lambda, shape ? &shape->log_lambda : nullptr);
+  append(draws.own_included, shape ? &shape->included : nullptr);
+}
+
+}  // namespace
+
+Eigen::VectorXd record_kernels(const State& state, bool prior_only,
+                               Draws& draws, Rng& rng) {
+  const int m = state.size();
+  const State::Factor factor =
+      prior_only ? state.prior_factor() : state.factor();
+  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng);
+  draws.m.push_back(m);
+  if (!state.prior().own_scales) {
+    const auto& scales = state.log_lambda();
+    draws.log_lambda.insert(draws.log_lambda.end(), scales.begin(),
+                            scales.end());
+    draws.included.insert(draws.included.end(), state.included().begin(),
+                          state.included().end());
+  }
+  for (int j = 0; j < m; ++j) {
+    draws.location.push_back(state.slot(j).location);
+    draws.copies.push_back(state.slot(j).copies);
+    draws.variance.push_back(state.variance(j));
+    record_shape(state, state.slot(j).shape.get(), draws);
+  }
+  draws.beta.insert(draws.beta.end(), beta.data(), beta.data() + m);
+  draws.z.insert(draws.z.end(), factor.z.data(), factor.z.data() + m);
+  for (int j = 0; j < m; ++j) {
+    for (int i = j; i < m; ++i) draws.factor.push_back(factor.lower(i, j));
+  }
+  return state.columns() * beta;
+}
+
+void Chain::record() {
+  const State& state = states_[0];
+  const Eigen::VectorXd fit =
+      record_kernels(state, settings_.prior_only, draws_, rng_);
+  draws_.noise.push_back(state.noise());
+  draws_.log_likelihood.push_back(data_.family == Family::kGaussian
+                                      ? state.log_likelihood()
+                                      : response_log_likelihood(state, fit));
+  if (data_.ordered()) {
+    draws_.cuts.insert(draws_.cuts.end(), state.cuts().begin() + 1,
+                       state.cuts().end() - 1);
+  }
 }
 
 Chain::Saved Chain::save() const {

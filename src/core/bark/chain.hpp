@@ -34,6 +34,11 @@ struct Draws {
   std::vector<int> own_included;
 };
 
+/// Adds the kernels of a state with a draw of their coefficients: all of Draws
+/// but noise, likelihood and cuts. Returns sqrt(w) f at the rows.
+Eigen::VectorXd record_kernels(const State& state, bool prior_only,
+                               Draws& draws, Rng& rng);
+
 /// Metropolis-coupled chains (n_temps = 1: a single one); a resumable state
 /// machine. Only draws at power 1 are kept.
 class Chain {
@@ -66,7 +71,6 @@ class Chain {
   void sweep(int level);
   void swap_temperatures();
   void record();
-  void record_shape(const Shape* shape);
 
   Prior prior_;
   ChainSettings settings_;

@@ -13,9 +13,7 @@ struct Step {
   double log_prior;
 };
 
-bool joins(const Prior& prior) {
-  return prior.collapsed() && !prior.shaped();
-}
+bool joins(const Prior& prior) { return prior.collapsed() && !prior.shaped(); }
 
 Step choose_step(const State& state, Rng& rng) {
   const int j = static_cast<int>(rng.index(state.size()));

@@ -7,35 +7,6 @@
 namespace kernelbayes {
 namespace bark {
 
-namespace {
-
-// All but noise and likelihood; returns f at the rows.
-Eigen::VectorXd record_field(const State& state, bool prior_only, Draws& draws,
-                             Rng& rng) {
-  const int m = state.size();
-  const State::Factor factor =
-      prior_only ? state.prior_factor() : state.factor();
-  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng);
-  draws.m.push_back(m);
-  draws.log_lambda.insert(draws.log_lambda.end(), state.log_lambda().begin(),
-                          state.log_lambda().end());
-  draws.included.insert(draws.included.end(), state.included().begin(),
-                        state.included().end());
-  for (int j = 0; j < m; ++j) {
-    draws.location.push_back(state.slot(j).location);
-    draws.copies.push_back(state.slot(j).copies);
-    draws.variance.push_back(state.variance(j));
-  }
-  draws.beta.insert(draws.beta.end(), beta.data(), beta.data() + m);
-  draws.z.insert(draws.z.end(), factor.z.data(), factor.z.data() + m);
-  for (int j = 0; j < m; ++j) {
-    for (int i = j; i < m; ++i) draws.factor.push_back(factor.lower(i, j));
-  }
-  return state.columns() * beta;
-}
-
-}  // namespace
-
 FieldsChain::FieldsChain(const Prior& prior, const ChainSettings& settings,
                          Data data, Classes classes)
     : prior_(prior),
@@ -100,8 +71,8 @@ void FieldsChain::record() {
   const Fields& fields = levels_[0].fields();
   Eigen::MatrixXd f(data_.n(), fields.size());
   for (int k = 0; k < fields.size(); ++k) {
-    f.col(k) = record_field(fields[k], settings_.prior_only,
-                            draws_.fields[k], rng_);
+    f.col(k) =
+        record_kernels(fields[k], settings_.prior_only, draws_.fields[k], rng_);
   }
   draws_.log_likelihood.push_back(class_log_likelihood(fields, f));
 }

@@ -79,8 +79,7 @@ void shift_all(std::vector<Responses>& z, int i, Rng& rng) {
     precision += one.precision(i);
     score += one.precision(i) * (one.mean(i) - one[i]);
   }
-  const double shift =
-      score / precision + rng.normal() / std::sqrt(precision);
+  const double shift = score / precision + rng.normal() / std::sqrt(precision);
   for (Responses& one : z) one.set(i, one[i] + shift);
 }
 

@@ -53,9 +53,8 @@ bool Magnitudes::move(int which, double step, Rng& rng) {
   double copies = 0, log_prior = 0;
   for (int k = first; k < first + count; ++k) {
     copies += varphi_[k].count;
-    log_prior -=
-        prior_->alpha * varphi_[k].count * move +
-        prior_->varphi_rate() * varphi_[k].sum * std::expm1(-2 * move);
+    log_prior -= prior_->alpha * varphi_[k].count * move +
+                 prior_->varphi_rate() * varphi_[k].sum * std::expm1(-2 * move);
   }
   if (copies == 0) return false;
   Eigen::MatrixXd to = f_;

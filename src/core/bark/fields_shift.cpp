@@ -12,8 +12,7 @@ namespace {
 struct Projection {
   Eigen::VectorXd residual, coefficients;  // b / sqrt(v)
 
-  Projection(const State& state, const Eigen::VectorXd& d,
-             Eigen::VectorXd b)
+  Projection(const State& state, const Eigen::VectorXd& d, Eigen::VectorXd b)
       : residual(d - state.columns() * b), coefficients(std::move(b)) {
     for (int j = 0; j < state.size(); ++j) {
       coefficients[j] /= std::sqrt(state.variance(j));
@@ -21,8 +20,7 @@ struct Projection {
   }
 
   double dot(const Projection& other) const {
-    return residual.dot(other.residual) +
-           coefficients.dot(other.coefficients);
+    return residual.dot(other.residual) + coefficients.dot(other.coefficients);
   }
 };
 
@@ -31,8 +29,7 @@ Projection project_response(const State& state) {
 }
 
 Projection project(const State& state, const Eigen::VectorXd& d) {
-  return {state, d,
-          state.covariance() * (state.columns().transpose() * d)};
+  return {state, d, state.covariance() * (state.columns().transpose() * d)};
 }
 
 // A constant, or a kernel of any field: the choice does not look at responses.

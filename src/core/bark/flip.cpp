@@ -115,8 +115,10 @@ ScaleProposal swap(const Scales& scales, Rng& rng) {
     return ScaleProposal::none();
   }
   int i, j;
-  do i = static_cast<int>(rng.index(p)); while (!scales.included[i]);
-  do j = static_cast<int>(rng.index(p)); while (scales.included[j]);
+  do i = static_cast<int>(rng.index(p));
+  while (!scales.included[i]);
+  do j = static_cast<int>(rng.index(p));
+  while (scales.included[j]);
   return {{0, {{i, scales.log_lambda[i], 0}, {j, scales.log_lambda[i], 1}}}};
 }
 
@@ -124,16 +126,14 @@ ScaleProposal swap(const Scales& scales, Rng& rng) {
 
 template <class S>
 bool flip_move(S& state, double power, Rng& rng) {
-  return change_scales(state, power, rng, [&](const Scales& scales) {
-    return flip(scales, rng);
-  });
+  return change_scales(state, power, rng,
+                       [&](const Scales& scales) { return flip(scales, rng); });
 }
 
 template <class S>
 bool swap_move(S& state, double power, Rng& rng) {
-  return change_scales(state, power, rng, [&](const Scales& scales) {
-    return swap(scales, rng);
-  });
+  return change_scales(state, power, rng,
+                       [&](const Scales& scales) { return swap(scales, rng); });
 }
 
 template bool flip_move(State&, double, Rng&);

@@ -46,8 +46,8 @@ void Ladder::advance(int n) {
 
 void Ladder::exchange_neighbours() {
   for (int k = time_ % 2; k + 1 < steps(); k += 2) {
-    const bool swapped = exchange(states_[k], rungs_[k], states_[k + 1],
-                                  rungs_[k + 1], rng_);
+    const bool swapped =
+        exchange(states_[k], rungs_[k], states_[k + 1], rungs_[k + 1], rng_);
     if (time_ >= settings_.warmup) swapped_[k] += swapped;
   }
 }

@@ -149,15 +149,14 @@ double log_largest(const std::vector<double>& mean,
   constexpr double kWide = 60;
   const Integrand f(mean, sd, k);
   const double mode = f.mode(), step = common_width(sd);
-  const double out =
-      sd[k] < kWide * step
-          ? log_by_steps(f, mode, step)
-          : log_by_panels(f, mode, f.width(), mean, sd, k);
+  const double out = sd[k] < kWide * step
+                         ? log_by_steps(f, mode, step)
+                         : log_by_panels(f, mode, f.width(), mean, sd, k);
   return std::min(out, 0.0);
 }
 
-const std::vector<double>& Largest::operator()(
-    const std::vector<double>& mean, const std::vector<double>& sd) {
+const std::vector<double>& Largest::operator()(const std::vector<double>& mean,
+                                               const std::vector<double>& sd) {
   constexpr double kReach = 6.5, kStep = 1.1;
   constexpr int kMost = 150;
   const std::size_t size = mean.size();

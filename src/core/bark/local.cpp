@@ -5,8 +5,8 @@
 namespace kernelbayes {
 namespace bark {
 
-double similarities(const Eigen::VectorXd& exponents, int own,
-                    double sharpness, Eigen::VectorXd& out) {
+double similarities(const Eigen::VectorXd& exponents, int own, double sharpness,
+                    Eigen::VectorXd& out) {
   out = exponents.unaryExpr(
       [sharpness](double e) { return std::exp(-sharpness * e); });
   out[own] = 0;
@@ -39,8 +39,7 @@ bool local_move(State& state, double power, Rng& rng) {
   const int row = choose_weighted(weights, leaving, rng);
   if (row < 0 || state.find(row + 1) >= 0) return false;
   Column column = state.make_column({row + 1, state.slot(j).shape});
-  const double back =
-      similarities(column.exponents, row, sharpness, weights);
+  const double back = similarities(column.exponents, row, sharpness, weights);
   double log_ratio = std::log(leaving / back);
   if (!prior.centres.uniform()) {
     log_ratio += prior.centres.log_ratio(row + 1, from);

@@ -40,10 +40,9 @@ bool magnitude_move(State& state, double step, Rng& rng) {
   for (double& cut : cuts) cut *= std::exp(move);
   const double log_ratio =
       class_log_likelihood(data, cuts, std::exp(move) * f) -
-      class_log_likelihood(data, state.cuts(), f) -
-      prior.alpha * count * move -
-      prior.varphi_rate() * sum * std::expm1(-2 * move) +
-      log_prior_gaps(gaps) - log_prior_gaps(state.log_gaps());
+      class_log_likelihood(data, state.cuts(), f) - prior.alpha * count * move -
+      prior.varphi_rate() * sum * std::expm1(-2 * move) + log_prior_gaps(gaps) -
+      log_prior_gaps(state.log_gaps());
   if (!accept(log_ratio, rng)) return false;
   state.set_log_gaps(std::move(gaps));
   state.scale_varphi(std::exp(-2 * move));

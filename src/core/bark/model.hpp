@@ -21,12 +21,12 @@ enum class ScaleType { kEqual, kDifferent, kSelectEqual, kSelectDifferent };
 struct Prior {
   ScaleType type = ScaleType::kSelectDifferent;
   double alpha = 1, eps = 0.5;
-  double nu = 20;            // mean number of kernel copies
-  double a = 1, b = 1;       // S ~ Ga(a, b)
-  double ap = 1, bp = 1;     // inclusion probability ~ Be(ap, bp)
+  double nu = 20;         // mean number of kernel copies
+  double a = 1, b = 1;    // S ~ Ga(a, b)
+  double ap = 1, bp = 1;  // inclusion probability ~ Be(ap, bp)
   double noise_shape = 1.5, noise_rate = 1;  // of the noise precision
   bool noise_fixed = false;
-  double noise_precision = 1;                // if it is fixed
+  double noise_precision = 1;                           // if it is fixed
   double df = std::numeric_limits<double>::infinity();  // Student's noise
   CentrePrior centres;
   double centre_sd = 0;     // above 0: kernels are around rows, not at them
@@ -59,8 +59,7 @@ struct Prior {
 /// log of a draw from Ga(shape, rate): small shapes underflow otherwise.
 inline double log_gamma_draw(double shape, double rate, Rng& rng) {
   const double u = 1 - rng.uniform();
-  return std::log(rng.gamma(shape + 1)) + std::log(u) / shape -
-         std::log(rate);
+  return std::log(rng.gamma(shape + 1)) + std::log(u) / shape - std::log(rate);
 }
 
 // Where alpha is tiny some underflow, and no longer have a variance.
@@ -78,8 +77,8 @@ inline double log_add(double a, double b) {
 
 /// log density of Ga(shape, rate) at exp(log_x), with respect to x.
 inline double log_gamma_density(double log_x, double shape, double rate) {
-  return shape * std::log(rate) - std::lgamma(shape) +
-         (shape - 1) * log_x - rate * std::exp(log_x);
+  return shape * std::log(rate) - std::lgamma(shape) + (shape - 1) * log_x -
+         rate * std::exp(log_x);
 }
 
 /// Gaussian: y = f + noise. Student: the noise of each row has a weight of its

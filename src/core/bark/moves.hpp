@@ -136,8 +136,8 @@ int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng);
 
 /// The rows' weights as places for a kernel to go to, K^sharpness; their sum,
 /// without the place itself.
-double similarities(const Eigen::VectorXd& exponents, int own,
-                    double sharpness, Eigen::VectorXd& out);
+double similarities(const Eigen::VectorXd& exponents, int own, double sharpness,
+                    Eigen::VectorXd& out);
 
 /// A uniform choice among the included predictors.
 int choose_included(const State& state, Rng& rng);

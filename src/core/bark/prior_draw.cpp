@@ -50,8 +50,8 @@ void draw_start(State& state, Rng& rng) {
   if (prior.own_scales) {
     for (Slot& slot : slots) {
       if (slot.location == 0) continue;
-      slot.shape = std::make_shared<Shape>(
-          Shape{slot.shape->centre, scales, included});
+      slot.shape =
+          std::make_shared<Shape>(Shape{slot.shape->centre, scales, included});
     }
   }
   const double phi =

@@ -13,8 +13,7 @@ bool renew(State& state, const Copy& copy, double power, Rng& rng) {
   Slot slot = state.slot(copy.slot);
   if (collapsed && slot.copies > 1) return false;
   slot.varphi[collapsed ? 0 : copy.which] = prior.draw_varphi(rng);
-  const Change change =
-      state.score_change(copy.slot, slot.variance(collapsed));
+  const Change change = state.score_change(copy.slot, slot.variance(collapsed));
   if (!accept(power * change.log_ratio, rng)) return false;
   state.set_slot(change, std::move(slot));
   return true;
@@ -38,8 +37,8 @@ bool relocate_copy(State& state, const Copy& copy, int to, double power,
       copy.slot, rest.copies == 0 ? 0 : rest.variance(collapsed));
   const int i = state.find(to);
   if (i >= 0) {
-    Slot slot = with_copy(
-        state.slot(i), collapsed ? 0 : prior.draw_varphi(rng), collapsed);
+    Slot slot = with_copy(state.slot(i), collapsed ? 0 : prior.draw_varphi(rng),
+                          collapsed);
     const double variance = slot.variance(collapsed);
     const Change both = state.score_change(i, variance, out);
     if (!accept(power * both.log_ratio, rng)) return false;
@@ -51,8 +50,8 @@ bool relocate_copy(State& state, const Copy& copy, int to, double power,
   Slot slot{to, 1, {prior.draw_varphi(rng)}};
   const Column column = state.make_column({to, nullptr});
   const double log_ratio =
-      out.log_ratio + state.information(column, out)
-                          .log_ratio(slot.variance(collapsed));
+      out.log_ratio +
+      state.information(column, out).log_ratio(slot.variance(collapsed));
   if (!accept(power * log_ratio, rng)) return false;
   take_out(state, out, rest);
   state.add(column, std::move(slot));

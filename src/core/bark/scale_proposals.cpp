@@ -58,8 +58,8 @@ bool change_scales(State& state, double power, Rng& rng,
   const ScaleProposal next = propose({prior, own.log_lambda, own.included});
   if (!next.possible) return false;
   const Place place{slot.location, changed(own, next.change)};
-  return move_kernel(state, j, state.make_column(place), next.log_ratio,
-                     power, rng);
+  return move_kernel(state, j, state.make_column(place), next.log_ratio, power,
+                     rng);
 }
 
 }  // namespace bark

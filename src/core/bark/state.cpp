@@ -149,13 +149,11 @@ double State::propose_scales(const ScaleChange& change) {
   next_.values.resize(values_.rows(), values_.cols());
   next_.gram.resize(gram_.rows(), gram_.cols());
   next_.product.resize(product_.size());
-  next_.exponents.leftCols(m) =
-      std::exp(change.shift) * exponents_.leftCols(m);
+  next_.exponents.leftCols(m) = std::exp(change.shift) * exponents_.leftCols(m);
   for (double& scale : next_.log_lambda) scale += change.shift;
   for (const auto& one : change.ones) {
     const int l = one.predictor;
-    const double before =
-        next_.included[l] ? std::exp(next_.log_lambda[l]) : 0;
+    const double before = next_.included[l] ? std::exp(next_.log_lambda[l]) : 0;
     const double after = one.included ? std::exp(one.log_lambda) : 0;
     add_exponents(next_.exponents, l, after - before);
     next_.log_lambda[l] = one.log_lambda;

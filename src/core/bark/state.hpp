@@ -88,9 +88,7 @@ class State {
   int copies() const { return copies_; }
   const Slot& slot(int j) const { return slots_[j]; }
   /// The slot that a copy at a location would join, or -1.
-  int find(int location) const {
-    return prior_->shaped() ? -1 : at_[location];
-  }
+  int find(int location) const { return prior_->shaped() ? -1 : at_[location]; }
   /// Of the coefficient: what the slot says times the amplitude.
   double variance(int j) const { return variance_[j]; }
   /// log N(y; 0, K V K' + 1 / (phi w)), y the response of this state.

@@ -45,8 +45,7 @@ Eigen::VectorXd State::deviations() const {
 // The factor of M = I + phi s s' * G, and z = L^-1 phi s * K'Wy.
 State::Factor State::scaled_factor(const Eigen::MatrixXd& values,
                                    const Eigen::MatrixXd& gram,
-                                   const Eigen::VectorXd& product,
-                                   double phi,
+                                   const Eigen::VectorXd& product, double phi,
                                    const Eigen::VectorXd& s) const {
   const int m = size();
   Factor out;

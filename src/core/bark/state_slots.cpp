@@ -51,8 +51,7 @@ Change State::change_of(int j, double own, double mean, double variance,
   const Information data = information_of(own, mean, v);
   // e / (1 + e own) with e = 1 / v' - 1 / v, which tends to 1 / own.
   const double kappa = (v - variance) / (v * variance + (v - variance) * own);
-  return {j, kappa,
-          before + data.log_ratio(variance) - data.log_ratio(v)};
+  return {j, kappa, before + data.log_ratio(variance) - data.log_ratio(v)};
 }
 
 Change State::score_change(int j, double variance) const {
@@ -118,8 +117,8 @@ void State::add(const Column& column, Slot slot) {
   const double precision = 1 / variance + phi_ * std::max(left, 0.0);
   const double residual = column.response - column.gram.dot(mean());
   const double own = phi_ * residual / precision;
-  log_likelihood_ += 0.5 * (own * own * precision -
-                            std::log(variance * precision));
+  log_likelihood_ +=
+      0.5 * (own * own * precision - std::log(variance * precision));
   covariance_.topLeftCorner(m, m).noalias() +=
       phi_ * phi_ / precision * u * u.transpose();
   covariance_.col(m).head(m) = -phi_ / precision * u;

@@ -42,8 +42,7 @@ double student_log_likelihood(const State& state, const Eigen::VectorXd& fit) {
     const double precision = state.noise() * data.weights[i];
     const double square = state.noise() / state.row_weights()[i];
     const double x = (state.response()[i] - fit[i]) * std::sqrt(square);
-    sum += log_student_density(x, state.prior().df) +
-           0.5 * std::log(precision);
+    sum += log_student_density(x, state.prior().df) + 0.5 * std::log(precision);
   }
   return sum;
 }

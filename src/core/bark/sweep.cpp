@@ -41,8 +41,8 @@ Sweep::Sweep(const Prior& prior, const Data& data)
   if (data.ordered()) steps_.cuts.assign(data.classes - 2, {-1});
 }
 
-void Sweep::full_kernels(State& state, double power, bool adapt,
-                         Counts& counts, Rng& rng) {
+void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
+                         Rng& rng) {
   // What a sweep starts from is then a function of slots, scales and noise.
   state.refresh();
   kernels(state, power, counts, rng);

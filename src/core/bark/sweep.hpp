@@ -9,9 +9,24 @@ namespace bark {
 
 /// The moves of a sweep, in the order of their counts.
 enum MoveKind {
-  kBirthDeath, kRelocate, kLocal, kGather, kCopies, kRescale, kVarphi,
-  kScaleAll, kScaleOne, kScaleRefresh, kScalePair, kFlip, kSwap, kNoise,
-  kMagnitude, kTemperature, kCuts, kMoveKinds
+  kBirthDeath,
+  kRelocate,
+  kLocal,
+  kGather,
+  kCopies,
+  kRescale,
+  kVarphi,
+  kScaleAll,
+  kScaleOne,
+  kScaleRefresh,
+  kScalePair,
+  kFlip,
+  kSwap,
+  kNoise,
+  kMagnitude,
+  kTemperature,
+  kCuts,
+  kMoveKinds
 };
 const char* move_name(int kind);
 
@@ -71,8 +86,7 @@ class Sweep {
 
   /// One birth, death or varphi, the noise, and with probability 0.2 a scale
   /// (with selection also a flip).
-  void single(State& state, double power, bool adapt, Counts& counts,
-              Rng& rng);
+  void single(State& state, double power, bool adapt, Counts& counts, Rng& rng);
 
   /// A state at rung 0, where the response tells nothing of the kernels: they
   /// are drawn from the prior, and the rest goes on from what it was.
@@ -91,15 +105,13 @@ class Sweep {
 
   void kernels(State& state, double power, Counts& counts, Rng& rng);
   void gather(State& state, double power, Counts& counts, Rng& rng);
-  void scales(State& state, double power, bool adapt, Counts& counts,
-              Rng& rng);
+  void scales(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void own_scales(State& state, double power, Counts& counts, Rng& rng);
   void scale_all(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng);
   void scale_one(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng);
-  void noise(State& state, double power, bool adapt, Counts& counts,
-             Rng& rng);
+  void noise(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void latent(State& state, bool adapt, Counts& counts, Rng& rng);
   void cuts(State& state, bool adapt, Counts& counts, Rng& rng);
   void response(State& state, double power, bool adapt, Counts& counts,

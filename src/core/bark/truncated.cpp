@@ -156,8 +156,7 @@ double TruncatedState::propose_scales(const ScaleChange& change) {
   for (double& scale : next_.log_lambda) scale += change.shift;
   for (const auto& one : change.ones) {
     const int l = one.predictor;
-    const double before =
-        next_.included[l] ? std::exp(next_.log_lambda[l]) : 0;
+    const double before = next_.included[l] ? std::exp(next_.log_lambda[l]) : 0;
     const double after = one.included ? std::exp(one.log_lambda) : 0;
     const auto column = data_->x.col(l).array();
     for (int j = 0; j < m; ++j) {

@@ -76,8 +76,8 @@ void TruncatedChain::sweep(int level) {
 // Neighbours, the even pairs and the odd ones in turn.
 void TruncatedChain::exchange_neighbours() {
   for (int i = time_ % 2; i + 1 < levels(); i += 2) {
-    const bool swapped = exchange(states_[i], rungs_[i], states_[i + 1],
-                                  rungs_[i + 1], rng_);
+    const bool swapped =
+        exchange(states_[i], rungs_[i], states_[i + 1], rungs_[i + 1], rng_);
     counts_.note(kTruncatedTemperature, swapped);
     if (ladder() && time_ >= chain().warmup) swapped_[i] += swapped;
   }

@@ -45,8 +45,8 @@ CoefficientProposal::CoefficientProposal(const Prior& prior,
 double CoefficientProposal::draw(Rng& rng) const {
   if (!informed_ || rng.uniform() < 0.5) return draw_pareto(*prior_, rng);
   const double eps = prior_->eps;
-  const bool above = rng.uniform() < 1 / (1 + std::exp(log_below_ -
-                                                       log_above_));
+  const bool above =
+      rng.uniform() < 1 / (1 + std::exp(log_below_ - log_above_));
   const double side = above ? 1 : -1;
   return side * (eps + sd_ * normal_excess((eps - side * mean_) / sd_, rng));
 }
@@ -66,8 +66,8 @@ bool coefficient_move(TruncatedState& state, int j, double power, Rng& rng) {
   const CoefficientProposal proposal(state.prior(),
                                      power * state.information(j));
   const double beta = proposal.draw(rng);
-  const double log_ratio = proposal.log_weight(beta) -
-                           proposal.log_weight(state.kernel(j).beta);
+  const double log_ratio =
+      proposal.log_weight(beta) - proposal.log_weight(state.kernel(j).beta);
   if (!accept(log_ratio, rng)) return false;
   state.set_coefficient(j, beta);
   return true;

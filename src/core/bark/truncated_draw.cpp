@@ -1,5 +1,4 @@
 // Noise, latent responses and whole states of the truncation approximation.
-#include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>
 
 #include "truncated_moves.hpp"
@@ -27,14 +26,10 @@ void draw_latent(TruncatedState& state, Rng& rng) {
 
 namespace {
 
-// y of -1 and 1, the signs of f + N(0, 1).
-double log_likelihood_of_signs(const Eigen::VectorXd& y,
-                               const Eigen::VectorXd& f) {
-  double sum = 0;
-  for (Eigen::Index i = 0; i < y.size(); ++i) {
-    sum += log_normal_cdf(y[i] * f[i]);
-  }
-  return sum;
+double probit_log_likelihood(const TruncatedState& state,
+                             const Eigen::VectorXd& f) {
+  static const std::vector<double> cuts{-INFINITY, 0, INFINITY};
+  return class_log_likelihood(state.data(), cuts, f);
 }
 
 }  // namespace
@@ -44,13 +39,12 @@ double log_likelihood_of_signs(const Eigen::VectorXd& y,
 bool magnitude_move(TruncatedState& state, double step, Rng& rng) {
   if (!state.data().latent() || state.size() == 0) return false;
   const Prior& prior = state.prior();
-  const Eigen::VectorXd& y = state.data().y;
   const double move = step * rng.normal(), factor = std::exp(move);
   const Eigen::VectorXd beta = factor * state.coefficients();
   if (beta.cwiseAbs().minCoeff() < prior.eps) return false;
   const Eigen::VectorXd f = state.response() - state.residual();
-  const double log_ratio = log_likelihood_of_signs(y, factor * f) -
-                           log_likelihood_of_signs(y, f) -
+  const double log_ratio = probit_log_likelihood(state, factor * f) -
+                           probit_log_likelihood(state, f) -
                            prior.alpha * state.size() * move;
   if (!accept(log_ratio, rng)) return false;
   state.set_coefficients(beta);
@@ -59,9 +53,9 @@ bool magnitude_move(TruncatedState& state, double step, Rng& rng) {
 }
 
 double probit_log_likelihood(const TruncatedState& state, double amplitude) {
-  return log_likelihood_of_signs(
-      state.data().y,
-      state.columns() * (std::sqrt(amplitude) * state.coefficients()));
+  return probit_log_likelihood(
+      state, Eigen::VectorXd(state.columns() *
+                             (std::sqrt(amplitude) * state.coefficients())));
 }
 
 namespace {
@@ -86,8 +80,7 @@ void draw_prior(TruncatedState& state, Rng& rng) {
   const double phi = prior.noise_fixed
                          ? prior.noise_precision
                          : rng.gamma(prior.noise_shape) / prior.noise_rate;
-  state.assign(std::move(kernels), std::move(scales), std::move(included),
-               phi);
+  state.assign(std::move(kernels), std::move(scales), std::move(included), phi);
 }
 
 // As of a State: small scales, noise as if there were nothing else.

@@ -18,9 +18,10 @@ NormalLaw make_normal_law(const Eigen::MatrixXd& columns,
   const Eigen::VectorXd diagonal = out.lower.diagonal();
   const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(out.lower);
   constexpr double kSmallestPivot = 1e-9;
-  out.ok = llt.info() == Eigen::Success &&
-           (out.lower.diagonal().array().square() / diagonal.array())
-                   .minCoeff() > kSmallestPivot;
+  out.ok =
+      llt.info() == Eigen::Success &&
+      (out.lower.diagonal().array().square() / diagonal.array()).minCoeff() >
+          kSmallestPivot;
   if (out.ok) out.mean = llt.solve(precision * (columns.transpose() * y));
   return out;
 }
@@ -73,8 +74,8 @@ double log_excess(const Prior& prior, const Block& block,
   double sum = 0;
   for (const double b : beta) {
     if (std::abs(b) < prior.eps) return -INFINITY;
-    sum += 0.5 * block.spread * b * b -
-           (1 + prior.alpha) * std::log(std::abs(b));
+    sum +=
+        0.5 * block.spread * b * b - (1 + prior.alpha) * std::log(std::abs(b));
   }
   return sum;
 }
@@ -96,8 +97,8 @@ bool ellipse_move(TruncatedState& state, int size, double power, Rng& rng) {
   block.law.lower.triangularView<Eigen::Lower>().transpose().solveInPlace(
       other);
   const Eigen::VectorXd off = block.beta - block.law.mean;
-  const double level = log_excess(prior, block, block.beta) +
-                       std::log(1 - rng.uniform());
+  const double level =
+      log_excess(prior, block, block.beta) + std::log(1 - rng.uniform());
   constexpr double kTwoPi = 6.28318530717958647692;
   constexpr int kTries = 60;
   double angle = kTwoPi * rng.uniform(), low = angle - kTwoPi, high = angle;

@@ -22,25 +22,23 @@ double carry_coefficients(TruncatedState& state, double power, Rng& rng) {
   const double a = std::sqrt(state.amplitude());
   const double precision = power * state.noise();
   const double spread = draw_spread(state.prior(), rng);
-  const NormalLaw from = make_normal_law(a * state.columns(), state.response(),
-                                         precision, spread);
-  const NormalLaw to = make_normal_law(
-      a * state.proposed_columns(), state.response(), precision, spread);
+  const NormalLaw from =
+      make_normal_law(a * state.columns(), state.response(), precision, spread);
+  const NormalLaw to = make_normal_law(a * state.proposed_columns(),
+                                       state.response(), precision, spread);
   if (!from.ok || !to.ok) return -INFINITY;
   const Eigen::VectorXd beta = state.coefficients();
   const Eigen::VectorXd z =
       from.lower.triangularView<Eigen::Lower>().transpose() *
       (beta - from.mean);
   const Eigen::VectorXd next =
-      to.mean +
-      to.lower.triangularView<Eigen::Lower>().transpose().solve(z);
+      to.mean + to.lower.triangularView<Eigen::Lower>().transpose().solve(z);
   const double log_jacobian = from.lower.diagonal().array().log().sum() -
                               to.lower.diagonal().array().log().sum();
   const double log_ratio = log_prior_of(state.prior(), next) -
                            log_prior_of(state.prior(), beta) + log_jacobian;
   if (log_ratio == -INFINITY) return log_ratio;
-  const double gain =
-      state.propose_coefficients(next) - state.log_likelihood();
+  const double gain = state.propose_coefficients(next) - state.log_likelihood();
   return power * gain + log_ratio;
 }
 

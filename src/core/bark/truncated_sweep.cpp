@@ -7,10 +7,9 @@ namespace bark {
 
 const char* truncated_move_name(int kind) {
   static const char* const names[kTruncatedMoves] = {
-      "birth_death", "relocate",  "local",         "coefficient", "walk",
-      "sign",        "ellipse",   "scale_all",     "scale_one",
-      "scale_refresh", "scale_pair", "flip",       "swap",
-      "magnitude",   "temperature"};
+      "birth_death", "relocate", "local",     "coefficient", "walk",
+      "sign",        "ellipse",  "scale_all", "scale_one",   "scale_refresh",
+      "scale_pair",  "flip",     "swap",      "magnitude",   "temperature"};
   return names[kind];
 }
 
@@ -83,14 +82,12 @@ void TruncatedSweep::coefficients(TruncatedState& state, double power,
 
 void TruncatedSweep::scales(TruncatedState& state, double power, bool adapt,
                             TruncatedCounts& counts, Rng& rng) {
-  const bool moved =
-      scale_all_move(state, power, steps_.all.length(), rng);
+  const bool moved = scale_all_move(state, power, steps_.all.length(), rng);
   counts.note(kTruncatedScaleAll, moved);
   if (adapt) steps_.all.adapt(moved);
   for (int i = 0; i < scales_; ++i) scale_one(state, power, adapt, counts, rng);
   if (!state.prior().equal()) {
-    counts.note(kTruncatedScaleRefresh,
-                scale_refresh_move(state, power, rng));
+    counts.note(kTruncatedScaleRefresh, scale_refresh_move(state, power, rng));
     counts.note(kTruncatedScalePair, scale_pair_move(state, power, rng));
   }
   if (!state.prior().selects()) return;

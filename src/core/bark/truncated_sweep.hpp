@@ -10,10 +10,22 @@ namespace bark {
 
 /// The moves of a sweep of the truncation approximation, as they are counted.
 enum TruncatedMove {
-  kTruncatedBirthDeath, kTruncatedRelocate, kTruncatedLocal, kCoefficient,
-  kWalk, kSign, kEllipse, kTruncatedScaleAll, kTruncatedScaleOne,
-  kTruncatedScaleRefresh, kTruncatedScalePair, kTruncatedFlip, kTruncatedSwap,
-  kTruncatedMagnitude, kTruncatedTemperature, kTruncatedMoves
+  kTruncatedBirthDeath,
+  kTruncatedRelocate,
+  kTruncatedLocal,
+  kCoefficient,
+  kWalk,
+  kSign,
+  kEllipse,
+  kTruncatedScaleAll,
+  kTruncatedScaleOne,
+  kTruncatedScaleRefresh,
+  kTruncatedScalePair,
+  kTruncatedFlip,
+  kTruncatedSwap,
+  kTruncatedMagnitude,
+  kTruncatedTemperature,
+  kTruncatedMoves
 };
 const char* truncated_move_name(int kind);
 

@@ -6,8 +6,7 @@ namespace kernelbayes {
 namespace bark {
 
 VarianceProposal::VarianceProposal(const Prior& prior, int copies,
-                                   const Information& information,
-                                   double power)
+                                   const Information& information, double power)
     : prior_(&prior),
       squared_copies_(double(copies) * copies),
       information_(information),
@@ -16,8 +15,7 @@ VarianceProposal::VarianceProposal(const Prior& prior, int copies,
   lower_ = std::log(prior.varphi_rate() * squared_copies_) - 1.6;
   log_top_ = -INFINITY;
   for (int bin = 0; bin <= kBins; ++bin) {
-    const double x =
-        bin < kBins ? lower_ + (bin + 0.5) * kWidth : upper();
+    const double x = bin < kBins ? lower_ + (bin + 0.5) * kWidth : upper();
     density_[bin] = log_target(x);
     log_top_ = std::max(log_top_, density_[bin]);
   }
@@ -67,8 +65,8 @@ double VarianceProposal::log_weight(double varphi) const {
   }
   const double prior = log_prior(x);
   const double ratio = power_ * information_.log_ratio(std::exp(x));
-  const double proposal = (1 - kPriorShare) * density / total_ +
-                          kPriorShare * std::exp(prior);
+  const double proposal =
+      (1 - kPriorShare) * density / total_ + kPriorShare * std::exp(prior);
   return prior + ratio - std::log(proposal);
 }
 

@@ -18,8 +18,7 @@ bool varphi_move(State& state, double power, double step, Rng& rng) {
     log_prior =
         0.5 * prior.alpha * move - prior.varphi_rate() * (varphi - from);
   }
-  const Change change =
-      state.score_change(j, slot.variance(prior.collapsed()));
+  const Change change = state.score_change(j, slot.variance(prior.collapsed()));
   if (!accept(power * change.log_ratio + log_prior, rng)) return false;
   state.set_slot(change, std::move(slot));
   return true;

@@ -34,16 +34,15 @@ bool walk_move(State& state, double power, Rng& rng) {
   const std::vector<double> longest = reach(state, *slot.shape);
   const double length = std::exp2(-5 * rng.uniform());
   const int p = static_cast<int>(longest.size());
-  const int only =
-      rng.uniform() < 0.5 ? static_cast<int>(rng.index(p)) : -1;
+  const int only = rng.uniform() < 0.5 ? static_cast<int>(rng.index(p)) : -1;
   for (int l = 0; l < p; ++l) {
     if (only >= 0 && l != only) continue;
     next->centre[l] += length * longest[l] * rng.normal();
   }
   const double log_ratio = log_centre_density(state, next->centre) -
                            log_centre_density(state, slot.shape->centre);
-  return move_kernel(state, j, state.make_column({kElsewhere, next}),
-                     log_ratio, power, rng);
+  return move_kernel(state, j, state.make_column({kElsewhere, next}), log_ratio,
+                     power, rng);
 }
 
 }  // namespace bark

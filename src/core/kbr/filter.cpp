@@ -44,9 +44,7 @@ VectorXd complex_solve(const MatrixXd& gram, double delta,
                        const VectorXd& phi) {
   MatrixXcd shifted = gram.cast<std::complex<double>>();
   shifted.diagonal().array() += std::complex<double>(0, std::sqrt(delta));
-  return shifted.partialPivLu()
-      .solve(phi.cast<std::complex<double>>())
-      .real();
+  return shifted.partialPivLu().solve(phi.cast<std::complex<double>>()).real();
 }
 
 }  // namespace
@@ -83,8 +81,8 @@ Posterior update(const Features& p, const Features& b, const VectorXd& c,
   if (!squared) mu = mu.cwiseMax(0.0);
   const MatrixXd gram = weighted_gram(b, mu);
   Posterior out;
-  out.a = squared ? squared_solve(gram, delta, phi)
-                  : ridge_solve(gram, delta, phi);
+  out.a =
+      squared ? squared_solve(gram, delta, phi) : ridge_solve(gram, delta, phi);
   const VectorXd raw = mu.cwiseProduct(b * out.a);
   out.sum = raw.sum();
   out.features = p.transpose() * raw / out.sum;
@@ -112,8 +110,8 @@ Backward backward(const Features& p, const Features& n, const VectorXd& e,
   }
   const MatrixXd gram = weighted_gram(n, mu);
   Backward out;
-  out.z = squared ? squared_solve(gram, delta, phi)
-                  : ridge_solve(gram, delta, phi);
+  out.z =
+      squared ? squared_solve(gram, delta, phi) : ridge_solve(gram, delta, phi);
   const VectorXd raw = mu.cwiseProduct(n * out.z);
   out.sum = raw.sum();
   out.features = p.transpose() * raw / out.sum;

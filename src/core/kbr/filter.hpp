@@ -24,9 +24,8 @@ struct Posterior {
 
 /// Kernel Bayes' rule with the prior's weights mu = P c: O(n r^2).
 /// @param squared false for the importance-weighted form, D = max(mu, 0).
-Posterior update(const Features& p, const Features& b,
-                 const Eigen::VectorXd& c, const Eigen::VectorXd& phi,
-                 double delta, bool squared);
+Posterior update(const Features& p, const Features& b, const Eigen::VectorXd& c,
+                 const Eigen::VectorXd& phi, double delta, bool squared);
 
 /// The same (squared form) from moments of the sample, O(r^3) whatever n:
 /// `t` = third_moments(P, B), `u` = third_moments(B, P), `v` = P'B.
@@ -49,13 +48,14 @@ Backward backward(const Features& p, const Features& n,
                   const Eigen::VectorXd& e, const Eigen::VectorXd& phi,
                   double delta, bool squared);
 
-/// The state before, from its posterior without the later observations, features
-/// s and weights w (sum 1), and the change that these made to the features of
-/// the state after. Weights are w + D (N - 1 m') z with D = max(w, 0) over its
-/// sum, m = N'D1 and z = (N'DN - m m' + delta I)^-1 change: their sum is 1.
-Backward correct(const Features& p, const Features& n,
-                 const Eigen::VectorXd& s, const Eigen::VectorXd& w,
-                 const Eigen::VectorXd& change, double delta);
+/// The state before, from its posterior without the later observations,
+/// features s and weights w (sum 1), and the change that these made to the
+/// features of the state after. Weights are w + D (N - 1 m') z with D = max(w,
+/// 0) over its sum, m = N'D1 and z = (N'DN - m m' + delta I)^-1 change: their
+/// sum is 1.
+Backward correct(const Features& p, const Features& n, const Eigen::VectorXd& s,
+                 const Eigen::VectorXd& w, const Eigen::VectorXd& change,
+                 double delta);
 
 }  // namespace kbr
 }  // namespace kernelbayes

@@ -33,10 +33,10 @@ MatrixXd sum_of_blocks(const Features& features, Scaled scaled) {
 
 MatrixXd weighted_gram(const Features& features,
                        const Eigen::VectorXd& weights) {
-  return sum_of_blocks(
-      features, [&](const auto& block, Index i, Index rows) -> MatrixXd {
-        return weights.segment(i, rows).asDiagonal() * block;
-      });
+  return sum_of_blocks(features,
+                       [&](const auto& block, Index i, Index rows) -> MatrixXd {
+                         return weights.segment(i, rows).asDiagonal() * block;
+                       });
 }
 
 MatrixXd weighted_cross(const Features& left, const Features& right,
@@ -51,8 +51,7 @@ MatrixXd weighted_cross(const Features& left, const Features& right,
   return sum;
 }
 
-double weighted_mass(const Features& features,
-                     const Eigen::VectorXd& weights) {
+double weighted_mass(const Features& features, const Eigen::VectorXd& weights) {
   Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(features.rows());
   for (Index j = 0; j < features.cols(); ++j) {
     squares += features.col(j).array().square();

@@ -44,8 +44,7 @@ MatrixXd ridge_coefficients(const MatrixXd& gram, const MatrixXd& moments,
 }
 
 Gain squared_gain(const MatrixXd& gram, double delta) {
-  return spectral_gain(gram,
-                       [delta](double d) { return d / (d * d + delta); });
+  return spectral_gain(gram, [delta](double d) { return d / (d * d + delta); });
 }
 
 Gain ridge_gain(const MatrixXd& gram, double delta) {

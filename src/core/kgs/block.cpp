@@ -35,8 +35,7 @@ VectorXd Block::mean() const {
 }
 
 void Block::draw_features(Rng& rng) {
-  const VectorXd sd =
-      (nugget_ / (spectrum_.array() + nugget_)).sqrt().matrix();
+  const VectorXd sd = (nugget_ / (spectrum_.array() + nugget_)).sqrt().matrix();
   f_ = turned_ * (mean() + sd.cwiseProduct(normal_vector(sd.size(), rng)));
 }
 
@@ -44,10 +43,10 @@ void Block::draw_latent(double below, double above, Rng& rng) {
   const double sd = std::sqrt(nugget_);
   for (Eigen::Index i = 0; i < u_.size(); ++i) {
     const bool positive = signs_[i] > 0;
-    const double log_up = std::log(positive ? 1 - above : above) +
-                          log_normal_cdf(f_[i] / sd);
-    const double log_down = std::log(positive ? below : 1 - below) +
-                            log_normal_cdf(-f_[i] / sd);
+    const double log_up =
+        std::log(positive ? 1 - above : above) + log_normal_cdf(f_[i] / sd);
+    const double log_down =
+        std::log(positive ? below : 1 - below) + log_normal_cdf(-f_[i] / sd);
     const bool up = rng.uniform() < 1 / (1 + std::exp(log_down - log_up));
     u_[i] = up ? positive_normal(f_[i], sd, rng)
                : -positive_normal(-f_[i], sd, rng);
@@ -56,8 +55,7 @@ void Block::draw_latent(double below, double above, Rng& rng) {
 
 VectorXd Block::direction() const {
   const VectorXd v = mean();
-  const double squared =
-      (u_.squaredNorm() - u_.dot(turned_ * v)) / nugget_;
+  const double squared = (u_.squaredNorm() - u_.dot(turned_ * v)) / nugget_;
   return axes_ * v / std::sqrt(squared);
 }
 

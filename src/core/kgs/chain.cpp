@@ -40,8 +40,8 @@ Chain::Chain(Data data, const ChainSettings& settings)
   for (const int label : data_.label) ++total_[label];
   draws_.flipped.assign(data_.label.size(), 0);
   if (settings_.method == Method::kBlock) {
-    block_ = std::make_unique<Block>(at_data(data_), signs(data_),
-                                     settings_.nugget);
+    block_ =
+        std::make_unique<Block>(at_data(data_), signs(data_), settings_.nugget);
   } else {
     walls_ = std::make_unique<Walls>(data_);
     if (settings_.method == Method::kHmc) walls_->keep_gram();
@@ -80,8 +80,8 @@ void Chain::advance(int n) {
     iterate();
     ++time_;
     if (state_ && time_ % kRefresh == 0) state_->refresh(*walls_);
-    const bool learn = time_ == settings_.warmup / 3 ||
-                       time_ == 2 * (settings_.warmup / 3);
+    const bool learn =
+        time_ == settings_.warmup / 3 || time_ == 2 * (settings_.warmup / 3);
     if (mover_ && learn && time_ > 0) mover_->learn();
     const int after = time_ - settings_.warmup;
     if (after > 0 && after % settings_.thin == 0) record();

@@ -22,7 +22,8 @@ struct ChainSettings {
 };
 
 /// Kept draws, one after the other: of w of unit length the first coordinates
-/// (of each function), the rates, the wrong labels by class; and how often each label was wrong.
+/// (of each function), the rates, the wrong labels by class; and how often each
+/// label was wrong.
 struct Draws {
   std::vector<double> w, rates;
   std::vector<int> wrong;

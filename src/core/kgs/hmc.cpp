@@ -67,8 +67,7 @@ void Hmc::meet(int wall, double left, const Costs& costs, State& state) {
   const double rise = state.ledger.change(wall, costs);
   const double rest = speed * speed - 2 * rise;
   const bool through = rest > 0;
-  const double after =
-      through ? std::copysign(std::sqrt(rest), speed) : -speed;
+  const double after = through ? std::copysign(std::sqrt(rest), speed) : -speed;
   if (through) state.ledger.cross(wall);
   state.f[wall] = 0;
   const double kick = after - speed;

@@ -38,8 +38,8 @@ void Ladder::advance(int n) {
     iterate();
     exchange_neighbours();
     ++time_;
-    const bool learn = time_ == settings_.warmup / 3 ||
-                       time_ == 2 * (settings_.warmup / 3);
+    const bool learn =
+        time_ == settings_.warmup / 3 || time_ == 2 * (settings_.warmup / 3);
     for (int l = 1; l < levels(); ++l) {
       if (learn && time_ > 0) movers_[l].learn();
       if (time_ % kRefresh == 0) states_[l].refresh(walls_);
@@ -78,8 +78,8 @@ Ladder::Saved Ladder::save() const {
   Saved out;
   out.time = time_;
   for (int l = 0; l < levels(); ++l) {
-    out.levels.push_back({states_[l].g, states_[l].f,
-                          states_[l].ledger.sides(), movers_[l].lines()});
+    out.levels.push_back({states_[l].g, states_[l].f, states_[l].ledger.sides(),
+                          movers_[l].lines()});
   }
   out.rng = rng_.state();
   out.errors = errors_;

@@ -37,7 +37,7 @@ class Ladder {
     int time = 0;
     std::vector<Level> levels;
     std::array<std::uint64_t, 4> rng{};
-    std::vector<int> errors;     // level by level in each iteration
+    std::vector<int> errors;      // level by level in each iteration
     std::vector<double> swapped;  // with the next, after the warmup
     double seconds = 0;
   };

@@ -139,9 +139,9 @@ void Lines::step(int count, const Costs& costs, State& state, bool adapt,
     const int j = saved_.at;
     const VectorXd direction = axis(j);
     if (components_.cols() == 0) own = walls_->axis(j);
-    const Line line{components_.cols() == 0 ? own.data()
-                                            : components_.col(j).data(),
-                    -state.g.dot(direction)};
+    const Line line{
+        components_.cols() == 0 ? own.data() : components_.col(j).data(),
+        -state.g.dot(direction)};
     double& width = saved_.width[j];
     const double t = update(costs, line, width, state, rng);
     state.f += t * Eigen::Map<const VectorXd>(line.b, walls_->size());

@@ -36,9 +36,9 @@ void draw_rates(const Noise& noise, const std::vector<int>& wrong,
   }
   for (int c = 0; c < 2; ++c) {
     // Data whose f is of class c have its label, or wrongly the other's.
-    rates[c] = truncated_beta(noise.a + wrong[1 - c],
-                              noise.b + total[c] - wrong[c],
-                              1 - rates[1 - c], rng);
+    rates[c] =
+        truncated_beta(noise.a + wrong[1 - c], noise.b + total[c] - wrong[c],
+                       1 - rates[1 - c], rng);
   }
 }
 

@@ -45,8 +45,7 @@ Surrogate surrogate(const Walls& walls) {
   // Labels that cancel leave no direction.
   const double length = out.mode.norm();
   if (length > 0) out.mode *= std::sqrt(static_cast<double>(n)) / length;
-  const MatrixXd used =
-      near_walls(normals * out.mode).asDiagonal() * normals;
+  const MatrixXd used = near_walls(normals * out.mode).asDiagonal() * normals;
   out.curvature = MatrixXd::Identity(n, n);
   out.curvature.selfadjointView<Eigen::Lower>().rankUpdate(used.transpose());
   out.curvature.triangularView<Eigen::StrictlyUpper>() =

@@ -21,7 +21,8 @@ double below_the_mode(double a, double b, double upper, Rng& rng) {
   while (true) {
     const double down = -std::log1p(-rng.uniform()) / rate;
     if (down >= upper) continue;
-    const double log_ratio = log_density(a, b, upper - down) - top + rate * down;
+    const double log_ratio =
+        log_density(a, b, upper - down) - top + rate * down;
     if (rng.uniform() < std::exp(log_ratio)) return upper - down;
   }
 }
@@ -36,8 +37,8 @@ double truncated_beta(double a, double b, double upper, Rng& rng) {
     if (q > 0 && q < upper) return q;
   }
   // Where the second derivative is negative at `upper` it is so below it.
-  const bool concave = a >= 1 && (a - 1) * (1 - upper) * (1 - upper) >=
-                                     (1 - b) * upper * upper;
+  const bool concave =
+      a >= 1 && (a - 1) * (1 - upper) * (1 - upper) >= (1 - b) * upper * upper;
   if (concave && upper < 1 && (a - 1) / upper > (b - 1) / (1 - upper) + 1) {
     return below_the_mode(a, b, upper, rng);
   }

@@ -52,7 +52,9 @@ class Walls {
     bool positive;
   };
   const Member* begin(int k) const { return &members_[first_[k]]; }
-  const Member* end(int k) const { return begin(k) + first_[k + 1] - first_[k]; }
+  const Member* end(int k) const {
+    return begin(k) + first_[k + 1] - first_[k];
+  }
   int label(int datum) const { return label_[datum]; }
   /// Data at points without a direction: no function is positive there.
   const std::vector<int>& always_wrong() const { return always_wrong_; }

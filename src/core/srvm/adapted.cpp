@@ -41,12 +41,12 @@ AdaptedProposal score_adapted(const Particle& particle, const Model& model,
 
   const Likelihood now(particle, model, pool.rows(),
                        squared_responses(particle, model, pool));
-  const CandidateSums sums = own_sums(
-      particle, model, pool, pool.latest(h),
-      pool.gather_latest(particle.set, model.intercept, scratch.a, h),
-      scratch.a);
-  const Birth birth = score_birth(particle, now, pool.latest(h), sums,
-                                  scratch.a, scratch.b);
+  const CandidateSums sums =
+      own_sums(particle, model, pool, pool.latest(h),
+               pool.gather_latest(particle.set, model.intercept, scratch.a, h),
+               scratch.a);
+  const Birth birth =
+      score_birth(particle, now, pool.latest(h), sums, scratch.a, scratch.b);
   const double log_join = predictive + birth.log_ratio + std::log(join);
   return {adapted_choice(log_stay, log_join), birth};
 }

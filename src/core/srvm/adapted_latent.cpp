@@ -55,8 +55,8 @@ DrawnWeight draw_weight(double df, double square, Rng& rng) {
                           a * std::log(a) + std::lgamma(a) +
                           0.5 * std::log(weight) - (rate - a) * weight;
   // log(1 + odds), which may overflow
-  const double log_sum = std::max(log_odds, 0.0) +
-                         std::log1p(std::exp(-std::abs(log_odds)));
+  const double log_sum =
+      std::max(log_odds, 0.0) + std::log1p(std::exp(-std::abs(log_odds)));
   return {weight, std::log(2.0) - log_sum};
 }
 
@@ -89,10 +89,10 @@ double extend_student(Particle& particle, const Model& model,
   // 1 / noise; its density has the change of scale.
   const double root = std::sqrt(drawn.weight);
   for (int j = 0; j < p; ++j) u[j] *= root;
-  const double predictive = assimilate(particle,
-                                       plain_likelihood(particle, model),
-                                       scratch, u, root * y) +
-                            std::log(root);
+  const double predictive =
+      assimilate(particle, plain_likelihood(particle, model), scratch, u,
+                 root * y) +
+      std::log(root);
   particle.log_predictive = predictive + drawn.log_ratio;
   put_latent(particle, pool, drawn.weight);
   particle.squares += drawn.weight * y * y;
@@ -119,16 +119,15 @@ double extend_probit(Particle& particle, const Model& model,
     const double own = pool.latest_value(pool.latest());
     const CandidateSums sums =
         sums_before(particle, model, pool, u, own, scratch.c);
-    const Birth birth =
-        score_birth(particle, plain_likelihood(particle, model), pool.latest(),
-                    sums, scratch.c, scratch.d);
+    const Birth birth = score_birth(particle, plain_likelihood(particle, model),
+                                    pool.latest(), sums, scratch.c, scratch.d);
     double last = own;
     for (int j = 0; j < p; ++j) last -= scratch.d[j] * h[j];
     last /= birth.pivot;
     const RowMoments with{f.mean + last * birth.z, f.variance + last * last};
-    choice = adapted_choice(
-        choice.log_weight,
-        std::log(join) + birth.log_ratio + log_side(y, with));
+    choice =
+        adapted_choice(choice.log_weight,
+                       std::log(join) + birth.log_ratio + log_side(y, with));
     if (rng.uniform() < choice.join_probability) {
       append(particle, birth, scratch.c, scratch.d);
       u[p] = own;

@@ -28,15 +28,18 @@ double log_prior_ratio(const CentrePrior& centres, const PriorStep& prior,
 // alpha'(S) q'(S' | S), with S of size k among the candidates of t - 1.
 double reverse_probability(const Config& config, int k, CandidateCounts m,
                            const BirthDeathStep& step) {
-  const bool joined = m.grown() && step.kind == Kind::kBirth &&
-                      step.which == m.now - 1;
+  const bool joined =
+      m.grown() && step.kind == Kind::kBirth && step.which == m.now - 1;
   if (joined) return 1;
   const double b = birth_probability(config, k, m.before);
   const double d = death_probability(config, k);
   switch (step.kind) {
-    case Kind::kBirth: return d / k;
-    case Kind::kDeath: return b / (m.before - k);
-    default: return 1 - b - d;
+    case Kind::kBirth:
+      return d / k;
+    case Kind::kDeath:
+      return b / (m.before - k);
+    default:
+      return 1 - b - d;
   }
 }
 
@@ -85,9 +88,12 @@ double step_probability(const Config& config, int k, int m,
                         const BirthDeathStep& step) {
   const MoveProbabilities alpha = forward_probabilities(config, k, m);
   switch (step.kind) {
-    case Kind::kBirth: return alpha.birth / (m - k);
-    case Kind::kDeath: return alpha.death / k;
-    default: return alpha.zero();
+    case Kind::kBirth:
+      return alpha.birth / (m - k);
+    case Kind::kDeath:
+      return alpha.death / k;
+    default:
+      return alpha.zero();
   }
 }
 
@@ -108,8 +114,7 @@ double log_step_factor(const Config& config, const PriorStep& prior, int k,
 BirthDeathStep draw_step(const Particle& particle, const Config& config,
                          const CandidatePool& pool, Rng& rng) {
   const int k = particle.k();
-  const MoveProbabilities alpha =
-      forward_probabilities(config, k, pool.size());
+  const MoveProbabilities alpha = forward_probabilities(config, k, pool.size());
   const double u = rng.uniform();
   if (u < alpha.birth) {
     return {Kind::kBirth, draw_unoccupied(particle, pool, rng)};

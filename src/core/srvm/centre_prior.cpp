@@ -40,8 +40,7 @@ double CentrePrior::log_probability(int k, int m) const {
 PriorStep::PriorStep(const CentrePrior& prior, int m)
     : prior_(prior),
       m_(m),
-      constant_(std::exp(prior.log_constant(m - 1) - prior.log_constant(m))) {
-}
+      constant_(std::exp(prior.log_constant(m - 1) - prior.log_constant(m))) {}
 
 double PriorStep::stay(int k) const {
   if (prior_.kind_ == CentrePrior::Kind::kSubset) {

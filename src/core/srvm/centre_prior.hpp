@@ -6,7 +6,8 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// A prior of counts by its recursion: (k + 1) p(k + 1) / p(k) = base + slope k.
+/// A prior of counts by its recursion: (k + 1) p(k + 1) / p(k) = base + slope
+/// k.
 struct CountPrior {
   double base = 10, slope = 0;
 

@@ -119,8 +119,8 @@ void Chain::iterate() {
 // dimension.
 void Chain::move_coef() {
   constexpr double kTarget = 0.44;
-  const bool accepted = coef_move(particle_, config_.model, pool_,
-                                  std::exp(log_step_), rng_);
+  const bool accepted =
+      coef_move(particle_, config_.model, pool_, std::exp(log_step_), rng_);
   if (time_ >= settings_.warmup) return;
   log_step_ += (accepted - kTarget) / std::sqrt(time_ + 1.0);
 }

@@ -31,8 +31,8 @@ double log_marginal(const Particle& particle, const Model& model, double rows,
     return volume + std::lgamma(shape) -
            shape * std::log(model.noise.scale + 0.5 * residual);
   }
-  double misfit = squares / particle.noise +
-                  model.shift * model.shift / particle.coef;
+  double misfit =
+      squares / particle.noise + model.shift * model.shift / particle.coef;
   for (const double z : factor.z()) misfit -= z * z;
   return volume - 0.5 * rows * std::log(particle.noise) - 0.5 * misfit;
 }
@@ -41,9 +41,8 @@ bool coef_move(Particle& particle, const Model& model,
                const CandidatePool& pool, double step, Rng& rng) {
   const double coef = particle.coef;
   const double squares = squared_responses(particle, model, pool);
-  const double before =
-      log_marginal(particle, model, pool.rows(), squares) +
-      log_prior(model.coef, coef);
+  const double before = log_marginal(particle, model, pool.rows(), squares) +
+                        log_prior(model.coef, coef);
   const Cholesky factor = particle.factor;
   particle.coef *= std::exp(step * rng.normal());
   double after = log_prior(model.coef, particle.coef);

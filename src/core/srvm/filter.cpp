@@ -21,10 +21,9 @@ struct Summary {
           const CandidatePool& pool) {
     for (std::size_t i = 0; i < particles.size(); ++i) {
       k += weights[i] * particles[i].k();
-      sigma += weights[i] *
-               Likelihood::noise_sd(particles[i], model, pool.rows(),
-                                    squared_responses(particles[i], model,
-                                                      pool));
+      sigma += weights[i] * Likelihood::noise_sd(
+                                particles[i], model, pool.rows(),
+                                squared_responses(particles[i], model, pool));
       for (int move = 0; move < 3; ++move) {
         tried[move] += particles[i].moves.tried[move];
         accepted[move] += particles[i].moves.accepted[move];
@@ -228,8 +227,7 @@ void Filter::rejuvenate(int particles, const Executor& executor) {
   target_.records().seconds += watch.seconds();
 }
 
-void Filter::restore(Smc<Target>::State state,
-                     const CandidatePool::State& pool,
+void Filter::restore(Smc<Target>::State state, const CandidatePool::State& pool,
                      std::vector<Particle> particles, Records records,
                      const Executor& executor) {
   if (state.time > rows_) {

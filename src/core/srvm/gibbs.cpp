@@ -46,10 +46,10 @@ double residual_squares(const Particle& particle, double squares,
 // The noise given S and coef, in the scaled form.
 void draw_noise_scaled(Particle& particle, const Model& model,
                        const CandidatePool& pool, Rng& rng) {
-  const double residual = Likelihood::residual_squares(
-      particle, model, pool.response_squares());
-  particle.noise = model.noise.draw_posterior(pool.rows(), residual,
-                                              particle.noise, rng);
+  const double residual =
+      Likelihood::residual_squares(particle, model, pool.response_squares());
+  particle.noise =
+      model.noise.draw_posterior(pool.rows(), residual, particle.noise, rng);
 }
 
 // noise | S, coef, then beta | noise, S, coef, then coef | beta, noise.

@@ -51,8 +51,7 @@ void sum_responses(Particle& particle, const Model& model,
     for (int s = 0; s < n; ++s) particle.rhs[0] += z[s];
   }
   for (int i = 0; i < particle.k(); ++i) {
-    particle.rhs[i + model.intercept] =
-        dot(n, pool.column(particle.set[i]), z);
+    particle.rhs[i + model.intercept] = dot(n, pool.column(particle.set[i]), z);
   }
 }
 

@@ -36,8 +36,7 @@ Released release(Particle& particle, const Model& model, Scratch& scratch,
     particle.rhs[j] -= u[j] * y;
     scratch.b[j] = u[j] * root;
   }
-  const auto update =
-      particle.factor.rank_one_less(scratch.b.data(), y * root);
+  const auto update = particle.factor.rank_one_less(scratch.b.data(), y * root);
   if (update.stable) return {update.log_shrink, update.residual};
   refactor(particle, model);
   for (int j = 0; j < p; ++j) scratch.b[j] = u[j] * root;
@@ -114,8 +113,8 @@ void append(Particle& particle, const Birth& birth,
   particle.factor.append(h.data(), birth.pivot, birth.z);
 }
 
-Death score_death(const Particle& particle, const Likelihood& likelihood,
-                  int i, bool intercept, std::vector<double>& w) {
+Death score_death(const Particle& particle, const Likelihood& likelihood, int i,
+                  bool intercept, std::vector<double>& w) {
   const int p = particle.factor.size();
   const int row = i + intercept;
   std::fill(w.begin(), w.begin() + p, 0.0);

@@ -88,8 +88,7 @@ void latest_design(const Particle& particle, const Model& model,
 
 /// The same for the latest row of the pool, response y. Uses scratch.a.
 double assimilate_latest(Particle& particle, const Model& model,
-                         const CandidatePool& pool, double y,
-                         Scratch& scratch);
+                         const CandidatePool& pool, double y, Scratch& scratch);
 
 /// log L(S + j) - log L(S) = log_volume + what z^2 more explains, with the row
 /// of the factor that j would add left in `h`. On entry `g` holds gram entries
@@ -112,8 +111,8 @@ void append(Particle& particle, const Birth& birth,
 struct Death {
   double log_ratio, variance, mean;
 };
-Death score_death(const Particle& particle, const Likelihood& likelihood,
-                  int i, bool intercept, std::vector<double>& w);
+Death score_death(const Particle& particle, const Likelihood& likelihood, int i,
+                  bool intercept, std::vector<double>& w);
 
 void erase(Particle& particle, int i, bool intercept,
            std::vector<double>& work);

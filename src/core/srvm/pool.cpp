@@ -319,8 +319,7 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
   }
 }
 
-CandidateSums CandidatePool::gather(int candidate,
-                                    const std::vector<int>& set,
+CandidateSums CandidatePool::gather(int candidate, const std::vector<int>& set,
                                     bool intercept,
                                     std::vector<double>& g) const {
   if (cache_) return gather_on_demand(candidate, set, intercept, g);

@@ -102,9 +102,7 @@ class CandidatePool {
                           place(row_of_[candidate])];
   }
 
-  double gram(int i, int j) const {
-    return i < j ? gram_[j][i] : gram_[i][j];
-  }
+  double gram(int i, int j) const { return i < j ? gram_[j][i] : gram_[i][j]; }
   double rhs(int candidate) const { return rhs_[candidate]; }
   double column_sum(int candidate) const { return column_sum_[candidate]; }
 
@@ -193,8 +191,7 @@ class CandidatePool {
   int place(int row) const { return horizon_ > 0 ? row % horizon_ : row; }
   bool admits(int row) const;
   void evaluate_latest(const Eigen::MatrixXd& x, int row);
-  void evaluate(const Eigen::MatrixXd& x, int row, int h,
-                double* column) const;
+  void evaluate(const Eigen::MatrixXd& x, int row, int h, double* column) const;
   int points() const { return size() / kernels(); }
   void discount_sums();
   void add_products(const std::vector<double>& values, double factor,
@@ -225,9 +222,9 @@ class CandidatePool {
   RowWeights weights_;
   std::size_t capacity_ = 0;
   int time_ = 0;
-  std::vector<double> y_;       // by place
+  std::vector<double> y_;  // by place
   double y_squares_ = 0;
-  std::vector<int> row_of_;     // by candidate, as all below of candidates
+  std::vector<int> row_of_;  // by candidate, as all below of candidates
   // Of the first kernel's alone: where it appeared last, in how many rows it
   // is a candidate, by place (-1 for rows that are none), and numbers to use.
   std::vector<int> last_row_, uses_, candidate_at_, free_;
@@ -243,10 +240,10 @@ class CandidatePool {
   // By kernel: gram(t, j) for kept columns.
   std::vector<std::vector<double>> latest_gram_, leaving_gram_;
   std::vector<std::vector<double>> columns_;  // by candidate; empty: released
-  std::vector<int> kept_;                    // candidates with a column
-  std::vector<std::vector<double>> gram_;    // lower triangle
+  std::vector<int> kept_;                     // candidates with a column
+  std::vector<std::vector<double>> gram_;     // lower triangle
   std::vector<double> rhs_, column_sum_;
-  std::unique_ptr<ColumnCache> cache_;       // set: all sums on demand
+  std::unique_ptr<ColumnCache> cache_;  // set: all sums on demand
 };
 
 }  // namespace srvm

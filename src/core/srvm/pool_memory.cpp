@@ -13,16 +13,14 @@ bool CandidatePool::admits(int row) const {
   const int most = memory_.candidates;
   if (most == 0) return true;
   if (horizon_ == 0) {
-    return row < most ||
-           Rng(memory_.seed, 0, row).uniform() * (row + 1) < most;
+    return row < most || Rng(memory_.seed, 0, row).uniform() * (row + 1) < most;
   }
   const int every = (horizon_ + most - 1) / most;
   return static_cast<int>(Rng(memory_.seed, 1, row / every).index(every)) ==
          row % every;
 }
 
-bool CandidatePool::let_go(const Eigen::MatrixXd& x,
-                           const Executor& executor) {
+bool CandidatePool::let_go(const Eigen::MatrixXd& x, const Executor& executor) {
   if (!memory_.bounded()) return false;
   admitted_ = admits(time_);
   leaving_place_ = leaving_ = -1;

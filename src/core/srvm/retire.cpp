@@ -79,8 +79,7 @@ double lose_row(Particle& particle, const Model& model,
 // The particle's sums follow those of the pool.
 void refresh_sums(Particle& particle, const Model& model,
                   const CandidatePool& pool) {
-  pool.restore_sums(particle.set, model.intercept, particle.gram,
-                    particle.rhs);
+  pool.restore_sums(particle.set, model.intercept, particle.gram, particle.rhs);
   if (model.intercept) particle.gram(0, 0) = pool.rows_left();
   refactor(particle, model);
 }
@@ -107,8 +106,9 @@ double lose_candidate(Particle& particle, const Model& model,
     const CandidateSums sums = own_sums(
         particle, model, pool, pool.leaving(h),
         pool.gather_leaving(set, model.intercept, scratch.a, h), scratch.a);
-    gain = score_birth(particle, now, pool.leaving(h), sums, scratch.a,
-                       scratch.b).log_ratio;
+    gain =
+        score_birth(particle, now, pool.leaving(h), sums, scratch.a, scratch.b)
+            .log_ratio;
   }
   return -adapted_choice(log_stay, std::log(join) + gain).log_weight;
 }
@@ -129,8 +129,8 @@ double retire(Particle& particle, const Config& config,
   }
   if (pool.leaving() < 0) return log_weight;
   for (int h = 0; h < pool.kernels(); ++h) {
-    log_weight += lose_candidate(particle, config.model, pool, steps[h],
-                                 scratch, h);
+    log_weight +=
+        lose_candidate(particle, config.model, pool, steps[h], scratch, h);
   }
   return log_weight;
 }

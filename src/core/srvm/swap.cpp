@@ -32,8 +32,7 @@ int draw_successor(const Particle& particle, const CandidatePool& pool, int i,
     return draw_unoccupied(particle, pool, rng);
   }
   const int own = particle.set[i], kernel = pool.kernel_of(own);
-  const int other =
-      (kernel + 1 + static_cast<int>(rng.index(h - 1))) % h;
+  const int other = (kernel + 1 + static_cast<int>(rng.index(h - 1))) % h;
   const int j = own - kernel + other;
   const auto& set = particle.set;
   return std::find(set.begin(), set.end(), j) == set.end() ? j : -1;
@@ -54,9 +53,8 @@ void swap_move(Particle& particle, const Config& config,
       propose_birth(particle, config, pool, likelihood, j, scratch);
   const Death death =
       score_death(particle, likelihood, i, intercept, scratch.c);
-  const double log_ratio =
-      log_swap_ratio(birth, death, likelihood, particle.factor.size(),
-                     scratch.b, scratch.c);
+  const double log_ratio = log_swap_ratio(
+      birth, death, likelihood, particle.factor.size(), scratch.b, scratch.c);
   if (!accept(log_ratio, rng)) return;
   append(particle, birth, scratch.a, scratch.b);
   erase(particle, i, intercept, scratch.c);
