@@ -9,10 +9,11 @@
 #' The room was rendered with POV-Ray 3.7 for this package, after the experiment
 #' of Fukumizu, Song and Gretton, of which the room and the path are not
 #' published. Frames are 20 x 20 pixels, each the mean of 16 rays or more, in
-#' 64 levels of the colour space sRGB. Each angle is the sum of two sine waves with
-#' periods between 97 and 419 frames; the second half of the path passes near,
-#' not through, the directions of the first. There is no noise: the experiments
-#' add independent Gaussian noise of variance 1e-4 and 1e-3 to the frames.
+#' 64 levels of the colour space sRGB. Each angle is the sum of two sine waves
+#' with periods between 97 and 419 frames; the second half of the path passes
+#' near, not through, the directions of the first. There is no noise: the
+#' experiments add independent Gaussian noise of variance 1e-4 and 1e-3 to the
+#' frames.
 #'
 #' A rotation matrix is R = Rz(yaw) Ry(pitch) Rx(roll), as in
 #' [plot.kb_kbr_path()]: yaw about the vertical axis z, positive to the left,

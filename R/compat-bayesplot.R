@@ -1,4 +1,4 @@
-# bayesplot: posterior predictive checks, registered when that package is loaded.
+# bayesplot: posterior predictive checks, registered when it is loaded.
 
 #' Posterior predictive checks
 #'

@@ -13,8 +13,8 @@
 #' (m - h y) / (1 - h) and variance s / (1 - h), h = v / s. Rows that are the
 #' centre of a kernel would otherwise give weights that are dominated by few
 #' draws. For classes, for t noise, and for `waic()` the log likelihood given
-#' each draw of the coefficients is used, `rstantools::log_lik()`. Where Pareto k
-#' is above 0.7, `loo()` warns that its estimate is not to be trusted.
+#' each draw of the coefficients is used, `rstantools::log_lik()`. Where Pareto
+#' k is above 0.7, `loo()` warns that its estimate is not to be trusted.
 #'
 #' The relative efficiency of the draws, which the smoothing of the largest
 #' weights and the standard errors take into account, is by their chains, and

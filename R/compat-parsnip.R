@@ -86,7 +86,7 @@ new_spec <- function(class, mode, engine, args, mode_missing, engine_missing,
   )
 }
 
-# Methods of specifications -----------------------------------------------------
+# Methods of specifications ---------------------------------------------------
 
 #' @noRd
 update_of_spec <- function(class) {
@@ -114,7 +114,7 @@ update.srvm_spec <- update_of_spec("srvm_spec")
 #' @export
 update.kgs_spec <- update_of_spec("kgs_spec")
 
-# What parsnip calls ------------------------------------------------------------
+# What parsnip calls ----------------------------------------------------------
 
 #' What parsnip calls to fit
 #'
@@ -181,7 +181,7 @@ given_only <- function(...) {
   values[!vapply(values, is.null, NA)]
 }
 
-# Registration -------------------------------------------------------------------
+# Registration ----------------------------------------------------------------
 
 #' @noRd
 spec_modes <- list(

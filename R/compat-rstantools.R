@@ -31,7 +31,8 @@ NULL
 
 # What the methods share -------------------------------------------------------
 
-#' Noise scales (where it is normal, standard deviations) of draws, in the response's units
+#' Noise scales (where it is normal, standard deviations) of draws, in the
+#' response's units
 #' @noRd
 noise_draws <- function(fit, pool, chosen) UseMethod("noise_draws")
 

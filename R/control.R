@@ -49,10 +49,10 @@
 #'   `"birth_death"` or `"paper"`, see Details.
 #' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
 #'   `"residual"`, `"multinomial"` or `"minimum-entropy"`. A particle of weight
-#'   w has N w copies on average. Systematic and minimum-entropy resampling round
-#'   N w up or down, which is the least possible variance; the former draws one
-#'   number for all particles, the latter decides particle by particle (Crisan
-#'   and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).
+#'   w has N w copies on average. Systematic and minimum-entropy resampling
+#'   round N w up or down, which is the least possible variance; the former
+#'   draws one number for all particles, the latter decides particle by particle
+#'   (Crisan and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).
 #' @param ess_threshold Particles are resampled when their effective sample
 #'   size falls below this fraction of N, between 0 (never) and 1.
 #' @param replicates Number of independent runs, at least 1, pooled with
@@ -230,7 +230,8 @@ format_run <- function(x) {
 #' @export
 mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
                          n_moves = 50, move_fraction = 0.25, n_temps = 1,
-                         sweep = c("full", "single"), threads = 1, checkpoint = NULL, checkpoint_every = 60,
+                         sweep = c("full", "single"), threads = 1,
+                         checkpoint = NULL, checkpoint_every = 60,
                          time_limit = Inf) {
   iter <- check_count(iter, 1)
   control <- list(

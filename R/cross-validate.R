@@ -23,14 +23,14 @@
 #' @return A data frame of class `kb_cross_validation` with one line a model and
 #'   row: `model`, `row`, `fold`, `log_score` (log predictive density or
 #'   probability of the response), and
-#'   * of numeric responses `fit` (predictive mean), `error` (response less that),
-#'     `crps` (continuous ranked probability score, in units of the response:
-#'     smaller is better) and `pit`, the predictive probability of a value below
-#'     the response, uniform where predictions are calibrated;
-#'   * of classes `class` (the most probable one), `wrong` (0 or 1), `brier` (sum
-#'     over classes of the squared error of the probability) and `probability`, a
-#'     matrix with a column a class. Of [kgs()] they are of labels as they are
-#'     seen, wrong ones included.
+#'   * of numeric responses `fit` (predictive mean), `error` (response less
+#'     that), `crps` (continuous ranked probability score, in units of the
+#'     response: smaller is better) and `pit`, the predictive probability of a
+#'     value below the response, uniform where predictions are calibrated;
+#'   * of classes `class` (the most probable one), `wrong` (0 or 1), `brier`
+#'     (sum over classes of the squared error of the probability) and
+#'     `probability`, a matrix with a column a class. Of [kgs()] they are of
+#'     labels as they are seen, wrong ones included.
 #'
 #'   `summary()` gives a data frame with one line a model: `model`, `elpd` (sum
 #'   of log scores) and its standard error, `difference` of the elpd to the
@@ -220,7 +220,11 @@ score_fold <- function(task, shared) {
 
 #' @noRd
 score_rows <- function(fit, x, y, weights) {
-  if (is.factor(y)) score_classes(fit, x, y) else score_numbers(fit, x, y, weights)
+  if (is.factor(y)) {
+    score_classes(fit, x, y)
+  } else {
+    score_numbers(fit, x, y, weights)
+  }
 }
 
 #' @noRd
@@ -411,7 +415,8 @@ reliability_curve <- function(rows, bins = 10) {
 #' )
 #' loo::kfold(fit, K = 4, seed = 1)
 #' @exportS3Method loo::kfold
-kfold.kb_fit <- function(x, K = 10, folds = NULL, seed = NULL, ...) {
+kfold.kb_fit <- function(x, K = 10, # nolint: object_name_linter.
+                         folds = NULL, seed = NULL, ...) {
   if (is.null(folds)) folds <- K
   out <- cross_validate(x, folds, seed, ...)
   elpd <- out$log_score

@@ -25,10 +25,10 @@
 #'   each replicate, in which case `mc_se_replicates` is the standard error
 #'   from their spread; `path` a data frame with one line a row of data in the
 #'   order they were taken in: `row`, `log_predictive` (the log density of the
-#'   response given those before it, see [prequential()]) and `log_evidence`, for
-#'   [tdsmc()] of steps, where the former is the change of the latter. Under the
-#'   improper prior of [srvm_prior_paper()] there is no evidence: the number is
-#'   then no estimate of anything. Nor is it with `proposal = "paper"`, whose
+#'   response given those before it, see [prequential()]) and `log_evidence`,
+#'   for [tdsmc()] of steps, where the former is the change of the latter. Under
+#'   the improper prior of [srvm_prior_paper()] there is no evidence: the number
+#'   is then no estimate of anything. Nor is it with `proposal = "paper"`, whose
 #'   weights are not exact.
 #' * `inclusion()`: data frame with one line a training row in the order
 #'   given: `row` and `probability`, the posterior probability that the row is
@@ -62,12 +62,12 @@
 #'   [bark()] and [kgs()], see [evidence.kb_bark()] and [evidence.kb_kgs()].
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
 #'   a replicate (with several kernels one for each kernel of the first
-#'   replicate, then of the second). With `"genealogy"`: `ancestors`, an integer matrix with a row
-#'   for each row of data from the second on and a column a particle: the
-#'   particle of the row before that it descends from. With `"full"` also, for
-#'   each row of data, the particles' `weights` (matrix), number of centres `k`
-#'   (matrix) and `sets` (list of lists of training rows; with a dictionary a
-#'   row is there once for each of its centres).
+#'   replicate, then of the second). With `"genealogy"`: `ancestors`, an integer
+#'   matrix with a row for each row of data from the second on and a column a
+#'   particle: the particle of the row before that it descends from. With
+#'   `"full"` also, for each row of data, the particles' `weights` (matrix),
+#'   number of centres `k` (matrix) and `sets` (list of lists of training rows;
+#'   with a dictionary a row is there once for each of its centres).
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.

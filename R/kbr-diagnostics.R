@@ -37,8 +37,8 @@
 #' * `sensitivity`: one number a column of the states, `NA` where no variance is
 #'   positive, or `NULL`.
 #'
-#' @section Warnings: `kb_warning_prior` where a sensitivity is outside 0.5 to 2,
-#'   `kb_warning_weights` where more than 40 percent of the weights' mass is
+#' @section Warnings: `kb_warning_prior` where a sensitivity is outside 0.5 to
+#'   2, `kb_warning_weights` where more than 40 percent of the weights' mass is
 #'   negative at the median observation.
 #' @examples
 #' x <- rnorm(400)

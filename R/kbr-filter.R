@@ -258,7 +258,7 @@ blind_step <- function(hmm, s, prior) {
   )
 }
 
-# A known observation model ------------------------------------------------------
+# A known observation model ---------------------------------------------------
 
 #' Weights of the next states times their likelihood
 #' @noRd
@@ -307,7 +307,7 @@ state_likelihood <- function(hmm, seen, states, call) {
   exp(as.vector(value) - max(value))
 }
 
-# The path -----------------------------------------------------------------------
+# The path --------------------------------------------------------------------
 
 #' @noRd
 add_steps <- function(path, steps) {

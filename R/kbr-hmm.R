@@ -49,10 +49,10 @@
 #' @param eps,delta As in [kbr()], n the number of training pairs; defaults
 #'   `0.1 / n` and `2 * eps`.
 #' @param delta_smooth Regularisation of [kbr_smooth()], a positive number,
-#'   relative to the mean of k(x, x) over the training states. The default served
-#'   linear, rotating and oscillating models and rotations alike; with larger
-#'   values the smoother stays nearer to the filter, with smaller ones it can be
-#'   worse where T is small.
+#'   relative to the mean of k(x, x) over the training states. The default
+#'   served linear, rotating and oscillating models and rotations alike; with
+#'   larger values the smoother stays nearer to the filter, with smaller ones it
+#'   can be worse where T is small.
 #' @param rank,tol As in [kbr()].
 #' @param method `"kbr"`, or `"iw"` for importance-weighted updates.
 #' @param scale Standardise states (in the plane: no angles or rotations) and
@@ -264,7 +264,11 @@ learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
   hmm$codes <- codes
   hmm$model <- list(
     inverse = inverse,
-    inverse_seen = if (sets$same) inverse else ridge_inverse(seen, settings$eps),
+    inverse_seen = if (sets$same) {
+      inverse
+    } else {
+      ridge_inverse(seen, settings$eps)
+    },
     transition = features_cross_cpp(to, from, rep(1, nrow(to))) %*% inverse,
     size = mean(rowSums(from^2))
   )
@@ -355,7 +359,8 @@ print.kb_kbr_hmm <- function(x, digits = 3, ...) {
     } else {
       paste0(nrow(x$pairs$y), ", ", basis_line(x$basis_y))
     }, "\n",
-    "  eps, delta:   ", show(x$settings$eps), ", ", show(x$settings$delta), "\n",
+    "  eps, delta:   ",
+    show(x$settings$eps), ", ", show(x$settings$delta), "\n",
     "  a step costs: ", if (is.null(x$moments)) "O(n r^2)" else "O(r^3)", "\n",
     "  time:         ", format(round(x$seconds, 3)), " s\n",
     sep = ""

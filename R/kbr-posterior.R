@@ -127,7 +127,7 @@ prior_points <- function(points, fit, call) {
   points <- check_some_points(points, "prior$points", call)
   if (ncol(points) != length(names)) {
     kb_abort(c(
-      "{.arg prior$points} must have {length(names)} column{?s}, as the states.",
+      "{.arg prior$points} must have {length(names)} column{?s}, as states do.",
       x = "It has {ncol(points)}."
     ), "dimension", argument = "prior", call = call)
   }

@@ -399,7 +399,7 @@ kbr_density <- function(fit, seen, at, bandwidth, call) {
   at <- check_points(at, "at", call)
   if (ncol(at) != ncol(x)) {
     kb_abort(c(
-      "{.arg at} must have {ncol(x)} column{?s}, as the states.",
+      "{.arg at} must have {ncol(x)} column{?s}, as states do.",
       x = "It has {ncol(at)}."
     ), "dimension", argument = "at", call = call)
   }

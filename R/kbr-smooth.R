@@ -11,21 +11,21 @@
 #' state before, by regression on the next state. With the filter's weights
 #' \eqn{w}, their positive part \eqn{d}, scaled to the sum one, and the kernel
 #' mean of the next state, smoothed, \eqn{m}, and forecast by the filter,
-#' \eqn{f}, both as values at the next states \eqn{X'} of the training pairs, the
-#' smoother's weights are
+#' \eqn{f}, both as values at the next states \eqn{X'} of the training pairs,
+#' the smoother's weights are
 #' \deqn{w + Q (G_{X'} Q + \delta I)^{-1} (m - f), \quad
 #' Q = \mathrm{diag}(d) - d d'}{w + Q (G_X' Q + delta I)^-1 (m - f),
 #' Q = diag(d) - dd'}
 #' They sum to one, are those of the filter where later observations change
-#' nothing, and tend to them as \eqn{\delta}, `delta_smooth` of [kbr_hmm()] times
-#' the mean of k(x, x), grows. Where the filter's weights are not of the
+#' nothing, and tend to them as \eqn{\delta}, `delta_smooth` of [kbr_hmm()]
+#' times the mean of k(x, x), grows. Where the filter's weights are not of the
 #' transitions' earlier states (times without an observation, transitions given
 #' apart, a known likelihood), \eqn{w} is its kernel mean regressed on these.
 #'
 #' `"iw"` and `"kbr"` apply kernel Bayes' rule to pairs of successive states,
 #' importance-weighted or in the form of [kbr()]: the prior is the filter's
-#' posterior and the smoothed kernel mean of the next state takes the place of an
-#' observation. They can be worse than the filter, and weights of `"kbr"` can
+#' posterior and the smoothed kernel mean of the next state takes the place of
+#' an observation. They can be worse than the filter, and weights of `"kbr"` can
 #' grow without bound where regularisation is weak.
 #'
 #' @param object Of [kbr_filter()].
@@ -47,7 +47,8 @@
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' new <- sim_linear_hmm(50, seed = 2)
-#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), new$observations)
+#' hmm <- kbr_hmm(seen$states, seen$observations)
+#' filtered <- kbr_filter(hmm, new$observations)
 #' summary(kbr_smooth(filtered), truth = new$states)
 #' @export
 kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
@@ -203,7 +204,7 @@ path_title.kb_kbr_smooth <- function(x) {
   )
 }
 
-# Forecasts ----------------------------------------------------------------------
+# Forecasts -------------------------------------------------------------------
 
 #' Forecast the states after a filtered path
 #'
@@ -216,7 +217,8 @@ path_title.kb_kbr_smooth <- function(x) {
 #'   `kb_error_argument`.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
-#' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), c(0.3, 0.5, 1.2))
+#' hmm <- kbr_hmm(seen$states, seen$observations)
+#' filtered <- kbr_filter(hmm, c(0.3, 0.5, 1.2))
 #' predict(kbr_forecast(filtered, h = 3))
 #' @export
 kbr_forecast <- function(object, h = 1, ...) {

@@ -89,8 +89,8 @@
 #'   [`update()`][update.kb_kbr] (another prior, without new factors),
 #'   [`diagnostics()`][diagnostics.kb_kbr], `summary()`, `fitted()`,
 #'   `residuals()`, [`simulate()`][simulate.kb_kbr],
-#'   [`as_draws()`][as_draws.kb_kbr], [`tidy()`][tidy.kb_kbr], `glance()`, `augment()`,
-#'   `nobs()`, `formula()`, [timings()].
+#'   [`as_draws()`][as_draws.kb_kbr], [`tidy()`][tidy.kb_kbr], `glance()`,
+#'   `augment()`, `nobs()`, `formula()`, [timings()].
 #'
 #' @section Errors:
 #' Bad input is refused with a condition of class `kb_error` and a class of its

@@ -25,8 +25,8 @@
 #' The chains are those of the fit's sampler, but for `"block"`, in whose place
 #' `"hmc"` (above 2500 rows `"coordinate"`) draws the nugget's features as well.
 #'
-#' @param object A fit of [kgs()]. Its own chains are not used (without `volume`,
-#'   for the range of costs alone).
+#' @param object A fit of [kgs()]. Its own chains are not used (without
+#'   `volume`, for the range of costs alone).
 #' @param n_temps Number of costs above 0, at least 1. `NULL`: as many as
 #'   neighbours need to overlap well, about the square root of the number of
 #'   rows and more.
@@ -35,10 +35,10 @@
 #' @param chains Number of independent ladders.
 #' @param q Rates from 0 to (C - 1) / C at which `path` tells the evidence.
 #'   `NULL`: 51 of them, evenly.
-#' @param volume Also find the volume of the version space (q = 0)? Where classes
-#'   overlap, chains at the high costs that it needs take most of the time.
-#'   `FALSE`: costs end where rates of wrong labels are too small to be likely
-#'   under the fit.
+#' @param volume Also find the volume of the version space (q = 0)? Where
+#'   classes overlap, chains at the high costs that it needs take most of the
+#'   time. `FALSE`: costs end where rates of wrong labels are too small to be
+#'   likely under the fit.
 #' @param seed Whole number that determines the chains; `NULL` takes one from
 #'   R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -88,7 +88,8 @@
 #' plot(z)
 #' @export
 evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
-                            chains = 4, q = NULL, volume = TRUE, seed = NULL, progress = NULL,
+                            chains = 4, q = NULL, volume = TRUE, seed = NULL,
+                            progress = NULL,
                             ...) {
   check_no_dots(...)
   call <- rlang::current_env()

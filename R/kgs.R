@@ -231,7 +231,8 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   method <- check_kgs_method(method, classes, nugget, nrow(distinct), call)
   rank <- check_rank(rank, nrow(distinct), kernel, call)
   settings <- list(
-    kernel = kernel, noise = noise, bias = bias, nugget = nugget, method = method,
+    kernel = kernel, noise = noise, bias = bias, nugget = nugget,
+    method = method,
     scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
     basis = kgs_basis(with_bias, distinct, rank)
   )
@@ -335,7 +336,7 @@ nugget_explained <- function(settings, x) {
 #' @noRd
 refuse_inseparable <- function(error, call) {
   kb_abort(c(
-    "No direction puts all labels right, and {.code noise = 0} allows no other.",
+    "No direction puts all labels right; {.code noise = 0} allows no other.",
     x = "The classes overlap under this kernel, or equal points have different
          labels.",
     i = "Learn the noise ({.fn noise_beta}, the default), give it a positive

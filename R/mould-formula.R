@@ -5,9 +5,9 @@
 #' Check a formula and take it apart
 #'
 #' @return List of `formula` (one-sided, simplified: dots expanded, `- x`
-#'   carried out), `response` (an expression), `predictors` and `outcomes` (columns of `data` that it
-#'   needs), `bare` (predictors that enter as they are), `outcome_name`,
-#'   `n_rows`.
+#'   carried out), `response` (an expression), `predictors` and `outcomes`
+#'   (columns of `data` that it needs), `bare` (predictors that enter as they
+#'   are), `outcome_name`, `n_rows`.
 #' @noRd
 read_formula <- function(formula, data, call) {
   if (!rlang::is_formula(formula, lhs = TRUE)) {

@@ -37,7 +37,10 @@ restore_random_state <- function(state) {
   if (is.null(state$seed)) {
     rm(".Random.seed", envir = globalenv())
   } else {
-    assign(".Random.seed", state$seed, envir = globalenv())
+    assign(
+      ".Random.seed", state$seed, # nolint: object_name_linter.
+      envir = globalenv()
+    )
   }
 }
 

@@ -73,7 +73,8 @@ select_kernel.formula <- function(formula, data, bandwidths = NULL,
                                   bias = 1, nugget = 0, method = "auto",
                                   rank = NULL, control = mcmc_control(
                                     warmup = 200, iter = 300
-                                  ), scale = TRUE, na_action = c("fail", "omit"),
+                                  ), scale = TRUE,
+                                  na_action = c("fail", "omit"),
                                   n_temps = NULL, warmup = 100, iter = 500,
                                   chains = 4, volume = FALSE, seed = NULL,
                                   progress = NULL, ...) {

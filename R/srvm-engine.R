@@ -42,7 +42,7 @@ model_config <- function(settings) {
   )
 }
 
-# What fits from before there was one do not say --------------------------------
+# What fits from before there was one do not say ------------------------------
 
 #' @noRd
 sweep_every <- function(control) {

@@ -183,10 +183,10 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #'   or a [connection][base::connections] that gives them as lines of
 #'   comma-separated values.
 #' @param rows,header For connections: how many rows to read and take in at a
-#'   time; whether the first line has the names of the columns (`FALSE`: they are
-#'   the variables of the formula, in its order), or these names. An interrupt
-#'   or a time limit leaves an open connection at the first row that is not in
-#'   the fit.
+#'   time; whether the first line has the names of the columns (`FALSE`: they
+#'   are the variables of the formula, in its order), or these names. An
+#'   interrupt or a time limit leaves an open connection at the first row that
+#'   is not in the fit.
 #' @param newx,newy For x/y fits: predictors and response.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
@@ -390,7 +390,8 @@ coef.kb_srvm <- function(object, ...) {
 #' Log likelihood at the posterior mean
 #'
 #' Of the training responses given the posterior mean of f and of the noise
-#' standard deviation (of Student's noise its scale). For comparing models use [evidence()].
+#' standard deviation (of Student's noise its scale). For comparing models use
+#' [evidence()].
 #'
 #' @param object A fit of [srvm()].
 #' @param ... Not used: unknown arguments are errors.

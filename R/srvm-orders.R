@@ -70,7 +70,7 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   check_no_dots(...)
   if (!inherits(object, "kb_srvm")) not_defined("order_spread", object)
   if (inherits(object, "kb_srvm_mcmc")) {
-    refuse_batch("order_spread()", "The batch sampler takes in all rows at once")
+    refuse_batch("order_spread()", "The batch sampler takes all rows at once")
   }
   call <- rlang::current_env()
   object <- migrate_fit(object)

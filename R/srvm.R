@@ -31,9 +31,9 @@
 #' freedom, as \eqn{\epsilon_s \sim N(0, \sigma^2 / \omega_s)},
 #' \eqn{\omega_s \sim Gamma(\nu / 2, \nu / 2)}: \eqn{\sigma} is then its scale;
 #' its standard deviation is \eqn{\sigma \sqrt{\nu / (\nu - 2)}} where
-#' \eqn{\nu > 2} and does not exist else. The weights \eqn{\omega} are integrated
-#' by simulation: when a row arrives each particle draws its own, with
-#' probability 1/2 each from the prior and given the row's residual (the
+#' \eqn{\nu > 2} and does not exist else. The weights \eqn{\omega} are
+#' integrated by simulation: when a row arrives each particle draws its own,
+#' with probability 1/2 each from the prior and given the row's residual (the
 #' particle's weight accounts for that), and before every step all are
 #' refreshed by a Gibbs step. A step costs O(N t k^2) at row t. New responses
 #' (prediction intervals, densities, simulations) have Student's noise.
@@ -287,7 +287,8 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
   n <- nrow(mould$x)
   fit <- structure(
     list(
-      version = fit_version, call = plain_call(called), mould = mould_empty(mould),
+      version = fit_version, call = plain_call(called),
+      mould = mould_empty(mould),
       settings = settings, request = srvm_request(
         settings, kernel, prior, method, order, scale, intercept, memory,
         reference
@@ -349,7 +350,7 @@ check_srvm_control <- function(control, method, call) {
   control
 }
 
-# What the sequential sampler does in its own way: see srvm-mcmc.R for the other.
+# What the sequential sampler does in its own way; srvm-mcmc.R has the other.
 
 #' Its time is that of the replicates that went furthest
 #' @export

@@ -216,7 +216,9 @@ held_out_loss <- function(fit, x, y, loss, yard) {
   seen <- observe(fit, scaling_x(fit$settings$scaling$y, y))
   losses <- switch(loss,
     mse = rowMeans(sweep(kbr_mean(fit, seen) - x, 2, yard, "/")^2),
-    kernel = kernel_losses(fit, seen, scaling_x(fit$settings$scaling$x, x), yard)
+    kernel = kernel_losses(
+      fit, seen, scaling_x(fit$settings$scaling$x, x), yard
+    )
   )
   # Weights that cancel, or an observation far from all others, are worse than
   # any prior.

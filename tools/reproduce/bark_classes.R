@@ -83,7 +83,7 @@ by_bark <- function(split, seed, control, family) {
     ),
     kb_warning_convergence = function(w) invokeRestart("muffleWarning")
   )
-  mixing <- diagnostics(fit)$ess
+  mixing <- diagnostics(fit)$convergence
   list(
     p = predict(fit, split$new, type = "prob"),
     rhat = max(mixing$rhat, na.rm = TRUE),
