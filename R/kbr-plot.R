@@ -110,32 +110,24 @@ plot_marginals <- function(fit, w, columns, level, n, ...) {
 
 #' @noRd
 plot_marginal <- function(fit, w, column, level, n, ...) {
-  x <- fit$data$x[, column]
-  prior <- prior_sample(fit)
-  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$x))]
-  at <- seq(min(x, u), max(x, u), length.out = n)
-  posterior <- marginal_density(x, w, at)
-  before <- if (is.null(u)) {
-    rep(NA_real_, n)
-  } else {
-    marginal_density(u, matrix(prior$weights, 1), at)
-  }
+  drawn <- marginal(column, fit, w, n)
   base_plot(list(
-    x = range(at), y = range(0, posterior, before, na.rm = TRUE),
+    x = range(drawn$at),
+    y = range(0, drawn$posterior, drawn$prior, na.rm = TRUE),
     type = "n", xlab = column, ylab = "density"
   ), ...)
-  graphics::polygon(c(at, rev(at)), c(before, 0 * before),
+  graphics::polygon(
+    c(drawn$at, rev(drawn$at)), c(drawn$prior, 0 * drawn$prior),
     col = kb_colour("grey", 0.25), border = NA
   )
-  graphics::lines(at, posterior, lwd = 2, col = kb_colour("blue"))
-  order <- order(x)
-  ends <- signed_quantiles(x[order], w[order], interval_ends(level))
+  graphics::lines(drawn$at, drawn$posterior, lwd = 2, col = kb_colour("blue"))
+  ends <- marginal_summary(column, fit, w, level)
   height <- graphics::par("usr")[[3]]
-  graphics::segments(ends[[1]], height, ends[[2]], height,
+  graphics::segments(ends$lower, height, ends$upper, height,
     lwd = 6, col = kb_colour("sky"), lend = 1, xpd = NA
   )
-  graphics::points(sum(w * x), height, pch = 19, xpd = NA,
-    col = kb_colour("blue")
+  graphics::points(ends$mean, height,
+    pch = 19, xpd = NA, col = kb_colour("blue")
   )
   key_above(list(
     prior = list(fill = kb_colour("grey", 0.25), border = NA),
@@ -144,7 +136,38 @@ plot_marginal <- function(fit, w, column, level, n, ...) {
       lwd = 6, pch = 19, col = kb_colour("sky")
     )
   ))
-  data.frame(state = column, at = at, prior = before, posterior = posterior)
+  drawn
+}
+
+#' Prior and posterior density of one column of the states
+#' @return Data frame `state`, `at`, `prior` (NA where only kernel values of the
+#'   prior's points are known), `posterior`.
+#' @noRd
+marginal <- function(column, fit, w, n) {
+  x <- fit$data$x[, column]
+  prior <- prior_sample(fit)
+  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$x))]
+  at <- seq(min(x, u), max(x, u), length.out = n)
+  data.frame(
+    state = column, at = at,
+    prior = if (is.null(u)) {
+      NA_real_
+    } else {
+      marginal_density(u, matrix(prior$weights, 1), at)
+    },
+    posterior = marginal_density(x, w, at)
+  )
+}
+
+#' Posterior mean and interval of one column of the states
+#' @noRd
+marginal_summary <- function(column, fit, w, level) {
+  x <- fit$data$x[, column]
+  order <- order(x)
+  ends <- signed_quantiles(x[order], w[order], interval_ends(level))
+  data.frame(
+    state = column, mean = sum(w * x), lower = ends[[1]], upper = ends[[2]]
+  )
 }
 
 #' @noRd
