@@ -7,9 +7,7 @@ print.kb_kbr <- function(x, digits = 3, ...) {
   cat(
     "Kernel Bayes' rule",
     if (settings$method == "iw") ", importance-weighted", "\n",
-    if (!is.null(x$mould$formula)) {
-      paste0("  formula:      ", one_line(x$mould$formula), "\n")
-    },
+    formula_line(x),
     "  pairs:        ", x$time, ", ", counted(ncol(x$data$x), "state column"),
     ", ", counted(ncol(x$data$y), "observation column"),
     if (settings$scale) ", standardised", "\n",
