@@ -20,9 +20,9 @@ autoplot.kb_importance <- function(object, n = 30, ...) {
       ggplot2::aes(y = .data$mean),
       shape = 18, colour = kb_colour("orange"), size = 2
     ) +
-    ggplot2::scale_y_sqrt() +
+    (if (!by_permutation(object)) ggplot2::scale_y_sqrt()) +
     ggplot2::labs(
-      x = NULL, y = "scale lambda",
+      x = NULL, y = importance_label(object),
       caption = "boxes: quartiles and interval; diamonds: means"
     )
 }
@@ -46,7 +46,9 @@ autoplot.kb_partial_dependence <- function(object, ...) {
   plot <- gg_start(data, x = .data$at, y = .data$mean) +
     ggplot2::labs(x = variables[[1]], y = outcome)
   if (length(variables) == 2) {
-    plot <- plot + ggplot2::facet_wrap(variables[[2]])
+    # States have units of their own.
+    free <- if (variables[[2]] == "state") "free_y" else "fixed"
+    plot <- plot + ggplot2::facet_wrap(variables[[2]], scales = free)
   }
   if (!any(numeric)) {
     return(plot + ggplot2::geom_pointrange(

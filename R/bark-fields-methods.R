@@ -77,13 +77,22 @@ kernels.kb_bark_multinomial <- function(object, ...) {
   data.frame(k = k, probability = share(copies), centres = share(centres))
 }
 
-#' @param class For fits of several classes: the class whose field is asked, a
+#' @param class For scales of several classes: the class whose field is asked, a
 #'   name; `NULL`: the largest scale of each predictor over the fields, and
 #'   whether it is in any of them.
 #' @rdname importance
 #' @export
-importance.kb_bark_multinomial <- function(object, level = 0.9, class = NULL,
-                                           ...) {
+importance.kb_bark_multinomial <- function(object, level = 0.9,
+                                           method = c(
+                                             "inclusion", "permutation"
+                                           ), class = NULL, ...) {
+  method <- check_choice(method, c("inclusion", "permutation"))
+  if (method == "permutation") {
+    if (!is.null(class)) {
+      bad_argument(class, "class", "NULL with permutations", rlang::current_env())
+    }
+    return(importance.kb_fit(object, level, ...))
+  }
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
   fields <- field_pools(object)
@@ -163,16 +172,10 @@ response_draws.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
   label_draws(fields_class_draws(fit, rows, pool, chosen))
 }
 
-#' @rdname posterior_predict.kb_srvm
-#' @exportS3Method rstantools::log_lik
-log_lik.kb_bark_multinomial <- function(object, newdata = NULL, newy = NULL,
-                                        ndraws = NULL, ...) {
-  check_no_dots(...)
-  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+#' @export
+response_log_lik.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
-  f <- fields_values(object, x, pool, "draw", chosen)$mean
+  f <- fields_values(fit, x, pool, "draw", chosen)$mean
   y <- as.integer(rows$y[rows$complete])
   t(spread_rows(bark_class_log_probability_cpp(f, list(), y), rows$complete))
 }

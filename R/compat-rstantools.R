@@ -81,6 +81,19 @@ response_draws.default <- function(fit, rows, pool, chosen) {
     standard_noise(length(f), noise_df(fit))
 }
 
+#' What `log_lik()` gives
+#' @noRd
+drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL,
+                          call = rlang::caller_env()) {
+  rows <- prediction_rows(
+    object, newdata, newy, is.null(newdata), TRUE, weights,
+    call = call
+  )
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
+  response_log_lik(object, rows, pool, chosen)
+}
+
 #' Expected responses given draws at rows, S x n (of two classes the probability
 #' of the second), or S x n x C
 #' @param rows From `prediction_rows()`.
@@ -163,9 +176,15 @@ log_noise_density <- function(residual, scale, df) {
   }
 }
 
-#' Log densities of the responses given draws of f and of the noise, S x n
+#' Log densities or probabilities of the responses given draws, S x n
+#' @param rows From `prediction_rows()`, with the response.
 #' @noRd
 response_log_lik <- function(fit, rows, pool, chosen) {
+  UseMethod("response_log_lik")
+}
+
+#' @export
+response_log_lik.default <- function(fit, rows, pool, chosen) {
   f <- function_draws(fit, rows, pool, chosen)
   if (is_ordered(fit)) {
     return(ordered_log_lik(fit, f, rows$y, pool, chosen))
@@ -204,10 +223,7 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
   check_no_dots(...)
-  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  response_log_lik(object, rows, pool, chosen)
+  drawn_log_lik(object, newdata, newy, ndraws)
 }
 
 # bark -------------------------------------------------------------------------
@@ -231,12 +247,7 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, weights = NULL, ...) {
   check_no_dots(...)
   refuse_probit_weights(object, weights)
-  rows <- prediction_rows(
-    object, newdata, newy, is.null(newdata), TRUE, weights
-  )
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  response_log_lik(object, rows, pool, chosen)
+  drawn_log_lik(object, newdata, newy, ndraws, weights)
 }
 
 #' @noRd
@@ -301,10 +312,12 @@ posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL, ndraws = NULL,
                            ...) {
   check_no_dots(...)
-  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  p <- label_probability(object, rows, pool, chosen)
+  drawn_log_lik(object, newdata, newy, ndraws)
+}
+
+#' @export
+response_log_lik.kb_kgs <- function(fit, rows, pool, chosen) {
+  p <- label_probability(fit, rows, pool, chosen)
   first <- matrix(p[, , 1], nrow(p))
   of_row <- col(first)
   at <- cbind(c(row(first)), c(of_row), as.integer(rows$y)[of_row])

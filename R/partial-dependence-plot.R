@@ -4,17 +4,20 @@
 #' @export
 print.kb_partial_dependence <- function(x, digits = 3, ...) {
   check_no_dots(...)
-  if (all(c("mean", "lower", "upper") %in% names(x))) {
-    cat(
-      "Partial dependence", if (!is.null(attr(x, "outcome"))) {
-        paste0(" of ", attr(x, "outcome"))
-      }, if (!is.null(attr(x, "level"))) {
-        paste0(" (", 100 * attr(x, "level"), "% intervals)")
-      }, "\n",
-      sep = ""
-    )
+  plain <- as.data.frame(unclass(x))
+  numbers <- c("mean", "lower", "upper")
+  if (!all(numbers %in% names(x))) {
+    # Columns were taken out of it.
+    return(invisible(print(plain, digits = digits)))
   }
-  print(as.data.frame(unclass(x)), digits = digits, row.names = FALSE)
+  cat(
+    "Partial dependence", if (!is.null(attr(x, "outcome"))) {
+      paste0(" of ", attr(x, "outcome"))
+    }, intervals_words(x), "\n",
+    sep = ""
+  )
+  plain[numbers] <- format_alike(plain[numbers], digits)
+  print(plain, digits = digits, row.names = FALSE)
   invisible(x)
 }
 

@@ -145,9 +145,7 @@ partial_label <- function(fit, type, class) {
 #' @noRd
 drawn_weights <- function(fit, pool, ndraws) {
   all <- length(pool$weights)
-  # Those of chains are chosen evenly, each once.
-  if (inherits(fit, "kb_mcmc") && !is.null(ndraws)) ndraws <- min(ndraws, all)
-  if (is.null(ndraws)) {
+  if (is.null(ndraws) || ndraws >= all) {
     return(pool$weights)
   }
   tabulate(equal_weight_draws(fit, pool, ndraws), all) / ndraws
