@@ -3,32 +3,83 @@
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kgs <- function(object, type = c("boundary", "trace"),
-                            variable = NULL, n = 70, ...) {
+autoplot.kb_kgs <- function(object,
+                            type = c(
+                              "boundary", "reject", "noise", "trace", "f"
+                            ), variable = NULL, complement = TRUE,
+                            newdata = NULL, newy = NULL, level = 0.9,
+                            n = NULL, ...) {
   check_no_dots(...)
   need_package("ggplot2", "`autoplot()`")
   object <- migrate_fit(object)
-  type <- check_choice(type, c("boundary", "trace"))
-  if (type == "trace") {
-    return(gg_chains(object, kgs_trace_labels(object)))
+  type <- check_choice(type, c("boundary", "reject", "noise", "trace", "f"))
+  refuse_ignored(type, "none", c(
+    variable = !is.null(variable), complement = !missing(complement),
+    newdata = !is.null(newdata), newy = !is.null(newy),
+    level = !missing(level), n = !is.null(n)
+  ), kgs_plot_arguments(type), "autoplot.kb_srvm")
+  complement <- check_flag(complement)
+  level <- check_number(level, 0, 1, open = TRUE)
+  if (!is.null(n)) n <- check_count(n, 2)
+  switch(type,
+    boundary = gg_boundary(object, variable, complement, n),
+    reject = autoplot.kb_reject_curve(
+      plotted_rejects(object, newdata, newy, complement)
+    ),
+    noise = autoplot.kb_label_flips(label_noise(object)),
+    trace = gg_chains(object, kgs_trace_labels(object)),
+    f = gg_function(object, level, n)
+  )
+}
+
+#' @noRd
+gg_boundary <- function(x, variable, complement, n) {
+  probability <- function(points) drawn_probability(x, points, complement)
+  if (ncol(x$data$x) == 1 && is.null(variable)) {
+    return(gg_class_curves(x, if (is.null(n)) 200 else n, probability))
   }
-  if (ncol(object$data$x) == 1) {
-    kb_abort(c(
-      "{.code autoplot(type = \"boundary\")} needs two predictors.",
-      i = "{.fn plot} draws the probabilities along one."
-    ), "not_defined")
-  }
-  gg_plane(
-    object, check_plane(object, variable), check_count(n, 2),
-    function(points) drawn_probability(object, points, TRUE)
-  ) +
+  plane <- check_plane(x, variable)
+  gg_plane(x, plane, if (is.null(n)) 70 else n, probability) +
     ggplot2::geom_point(
-      data = plane_rows(object, check_plane(object, variable))[
-        flip_probability(object) > 0.5,
-      ],
+      data = plane_rows(x, plane)[flip_probability(x) > 0.5, ],
       shape = 1, size = 4
     ) +
     ggplot2::labs(caption = "circles: labels that are more likely wrong")
+}
+
+#' f along a single predictor, or at the training rows in increasing order
+#' @noRd
+gg_function <- function(x, level, n) {
+  if (ncol(x$data$x) > 1 || kgs_functions(x) > 1) {
+    of <- if (kgs_functions(x) > 1) paste(" of", x$mould$levels[[1]])
+    return(gg_rows(x, function_bands(x, training_x(x), level), 0) +
+      ggplot2::labs(x = "rows, by f", y = paste0("f", of)))
+  }
+  at <- training_x(x)[, 1]
+  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
+  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
+  curve <- data.frame(at = grid, function_bands(x, points, level))
+  rows <- data.frame(at = at, class = training_response(x))
+  gg_start(curve, x = .data$at, y = .data$fit) +
+    gg_ribbon(curve, 0.5) +
+    ggplot2::geom_hline(
+      yintercept = 0, linetype = 2, colour = kb_colour("grey")
+    ) +
+    ggplot2::geom_line(colour = kb_colour("blue"), linewidth = 0.9) +
+    gg_class_rug(x, rows) +
+    ggplot2::labs(x = colnames(x$data$x), y = "f")
+}
+
+#' Of several classes: curves of the probabilities, or over a plane
+#' @noRd
+gg_fields <- function(x, n) {
+  probability <- function(points) fields_drawn_probability(x, points)
+  if (!is.null(n)) n <- check_count(n, 2)
+  if (ncol(x$data$x) == 1) {
+    return(gg_class_curves(x, if (is.null(n)) 200 else n, probability))
+  }
+  plane <- most_important(importance(x), 2)
+  gg_plane(x, plane, if (is.null(n)) 50 else n, probability)
 }
 
 #' Training rows in the plane of two predictors
@@ -80,14 +131,16 @@ gg_plane <- function(x, plane, n, probability) {
 
 # Rows and curves ------------------------------------------------------------
 
-#' Of several classes
+#' Probabilities of the classes along a single predictor
+#' @param probability Function of points.
 #' @noRd
-gg_class_curves <- function(x, n) {
+gg_class_curves <- function(x, n, probability = function(points) {
+                              stats::predict(x, points, type = "prob")
+                            }) {
   at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, check_count(n, 2))
-  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
-  p <- stats::predict(x, points, type = "prob")
-  levels <- colnames(p)
+  grid <- curve_grid(x, at, n)
+  p <- probability(matrix(grid, dimnames = list(NULL, colnames(x$data$x))))
+  levels <- x$mould$levels
   lines <- data.frame(
     at = rep(grid, ncol(p)), p = as.vector(p),
     class = factor(rep(levels, each = nrow(p)), levels)
@@ -97,15 +150,23 @@ gg_class_curves <- function(x, n) {
   )
   gg_start(lines, x = .data$at, y = .data$p, colour = .data$class) +
     ggplot2::geom_line(linewidth = 0.9) +
+    gg_class_rug(x, rows) +
+    ggplot2::labs(x = colnames(x$data$x), y = "class probability")
+}
+
+#' @param rows Data frame of `at` and `class`.
+#' @noRd
+gg_class_rug <- function(x, rows) {
+  list(
     ggplot2::geom_rug(
       ggplot2::aes(x = .data$at, colour = .data$class), rows,
       inherit.aes = FALSE, sides = "b"
-    ) +
+    ),
     ggplot2::scale_colour_manual(
       x$mould$outcome_name,
-      values = class_colours(length(levels))
-    ) +
-    ggplot2::labs(x = colnames(x$data$x), y = "class probability")
+      values = class_colours(nlevels(rows$class))
+    )
+  )
 }
 
 #' Rows by f, with the cut points that the classes lie between

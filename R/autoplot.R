@@ -7,19 +7,18 @@
 #' objects to which scales, themes, facets and layers can be added. Colours are
 #' those of Okabe and Ito, which colour-blind readers tell apart.
 #'
-#' @param object A fit of [srvm()], [bark()], [kgs()] or [kbr()], or what
-#'   [kbr_filter()], [importance()], [partial_dependence()], [reject_curve()] and
-#'   [label_noise()] return.
-#' @param type For fits of `srvm()` and `bark()`: `"fit"`, `"k"` or `"trace"`;
-#'   of `srvm()` also `"ess"` and `"evidence"` (sequential fits), of `bark()`
-#'   `"importance"`; for fits of `kgs()`: `"boundary"` or `"trace"`. The first
-#'   is the default. They are described in [plot.kb_srvm()], [plot.kb_bark()]
-#'   and [plot.kb_kgs()].
+#' @param object A fit of [srvm()], [bark()], [kgs()], [kbr()] or [tdsmc()], or
+#'   what [kbr_filter()], [importance()], [partial_dependence()],
+#'   [reject_curve()] and [label_noise()] return.
+#' @param type The types of `plot()`, described in [plot.kb_srvm()],
+#'   [plot.kb_bark()], [plot.kb_kgs()], [plot.kb_kbr()] and [plot.kb_tdsmc()].
+#'   The first is the default.
 #' @param level Probability of intervals.
-#' @param n Number of points of a curve, or along each side of a grid.
-#' @param variable For `"boundary"`: the names of two predictors; the others are
-#'   at their median.
-#' @param newdata For `kbr()` fits: one observation.
+#' @param n Number of points of a curve, or along each side of a grid; `NULL`:
+#'   as `plot()`. Of tables the number of lines shown.
+#' @param variable,complement,newy See [plot.kb_kgs()].
+#' @param newdata For `kbr()` fits one observation; for `kgs()` see
+#'   [plot.kb_kgs()].
 #' @param columns For `kbr()` and its filters: columns of the states, names or
 #'   numbers.
 #' @param ... Not used: unknown arguments are errors.
@@ -54,70 +53,58 @@ gg_start <- function(data, ..., call = rlang::caller_env()) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_srvm <- function(object,
-                             type = c("fit", "k", "trace", "ess", "evidence"),
-                             level = 0.9, n = 200, ...) {
+                             type = c(
+                               "fit", "ess", "k", "evidence", "centres",
+                               "trace", "kernels", "kernel_path"
+                             ), level = 0.9, n = NULL, ...) {
   check_no_dots(...)
   need_package("ggplot2", "`autoplot()`")
-  type <- check_choice(type, c("fit", "k", "trace", "ess", "evidence"))
-  batch <- inherits(object, "kb_srvm_mcmc")
-  if (batch && type %in% c("ess", "evidence")) {
-    refuse_batch(
-      paste0("autoplot(type = \"", type, "\")"),
-      "It shows the sequential sampler"
-    )
-  }
+  type <- check_srvm_plot(object, type, "autoplot")
+  refuse_ignored(type, "none", c(
+    level = !missing(level), n = !is.null(n)
+  ), srvm_plot_arguments(type), "autoplot.kb_srvm")
   switch(type,
     fit = gg_fit(object, level, n),
+    ess = gg_ess(object),
     k = gg_k(object, srvm_prior_k(object), "centres"),
-    trace = if (batch) {
+    evidence = gg_evidence(object),
+    centres = if (has_dictionary(object)) {
+      gg_dictionary_centres(object)
+    } else {
+      gg_centres(object)
+    },
+    trace = if (inherits(object, "kb_srvm_mcmc")) {
       gg_chains(object, c(k = "k", sigma = "noise sd"))
     } else {
       gg_path(object)
     },
-    ess = gg_ess(object),
-    evidence = gg_line(
-      evidence(object)$path$log_evidence, "rows taken in", "log evidence"
-    )
+    kernels = gg_kernels(object),
+    kernel_path = gg_kernel_path(object)
   )
 }
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_bark <- function(object,
-                             type = c("fit", "importance", "k", "trace"),
-                             level = 0.9, n = 200, ...) {
+                             type = c(
+                               "fit", "importance", "k", "centres", "trace"
+                             ), level = 0.9, n = NULL, ...) {
   check_no_dots(...)
   need_package("ggplot2", "`autoplot()`")
-  type <- check_choice(type, c("fit", "importance", "k", "trace"))
+  types <- c("fit", "importance", "k", "centres", "trace")
+  type <- check_choice(type, types)
+  refuse_ignored(type, "none", c(
+    level = !missing(level), n = !is.null(n)
+  ), bark_plot_arguments(object, type), "autoplot.kb_srvm")
   switch(type,
-    fit = gg_fit(object, level, n),
-    importance = autoplot.kb_importance(importance(object, level = level)),
-    k = gg_k(object, bark_prior_k(object), "kernels"),
-    trace = gg_chains(object, bark_trace_labels(object))
-  )
-}
-
-#' @rdname autoplot.kb_srvm
-#' @exportS3Method ggplot2::autoplot
-autoplot.kb_bark_multinomial <- function(object,
-                                         type = c(
-                                           "fit", "importance", "k", "trace"
-                                         ), level = 0.9, n = NULL, ...) {
-  check_no_dots(...)
-  need_package("ggplot2", "`autoplot()`")
-  type <- check_choice(type, c("fit", "importance", "k", "trace"))
-  switch(type,
-    fit = if (ncol(object$data$x) == 1) {
-      gg_class_curves(object, if (is.null(n)) 200 else n)
+    fit = if (is_multinomial(object)) {
+      gg_fields(object, n)
     } else {
-      gg_plane(
-        object, most_important(importance(object), 2),
-        check_count(if (is.null(n)) 50 else n, 2),
-        function(points) fields_drawn_probability(object, points)
-      )
+      gg_fit(object, level, n)
     },
     importance = autoplot.kb_importance(importance(object, level = level)),
-    k = gg_k(object, fields_prior_k(object), "kernels"),
+    k = gg_k(object, bark_prior_k(object), "kernels"),
+    centres = gg_centres(object),
     trace = gg_chains(object, bark_trace_labels(object))
   )
 }
@@ -125,7 +112,7 @@ autoplot.kb_bark_multinomial <- function(object,
 #' @noRd
 gg_fit <- function(x, level, n) {
   level <- check_number(level, 0, 1, open = TRUE)
-  n <- check_count(n, 2)
+  n <- if (is.null(n)) 200 else check_count(n, 2)
   if (is_ordered(x)) {
     one <- ncol(x$data$x) == 1
     return(if (one) gg_class_curves(x, n) else gg_ordered(x, level))
@@ -237,56 +224,19 @@ gg_chains <- function(x, labels) {
     ggplot2::labs(x = "iteration after the warmup", y = NULL)
 }
 
+#' Posterior probability of each row to be a centre
 #' @noRd
-gg_path <- function(x) {
-  runs <- fit_runs(x)
-  path <- function(name) {
-    unlist(lapply(runs, function(run) run$path[[name]]), use.names = FALSE)
-  }
-  labels <- c("mean k", if (!is_probit(x)) "mean noise sd")
-  lines <- data.frame(
-    row = seq_len(x$time), run = factor(rep(seq_along(runs), each = x$time)),
-    quantity = factor(
-      rep(labels, each = x$time * length(runs)), labels
-    ),
-    value = c(path("mean_k"), if (!is_probit(x)) {
-      unscale_sd(x$settings$scaling, path("mean_sigma"))
-    })
-  )
-  # The first rows leave the prior's heavy tail; they would set the scale.
-  if (x$time > 20) lines <- lines[lines$row > 10, ]
-  gg_start(lines, x = .data$row, y = .data$value, group = .data$run) +
-    ggplot2::geom_line(colour = kb_colour("blue")) +
-    ggplot2::facet_wrap("quantity", ncol = 1, scales = "free_y") +
-    ggplot2::expand_limits(y = 0) +
-    ggplot2::labs(x = "rows taken in", y = NULL)
-}
-
-#' @noRd
-gg_line <- function(value, xlab, ylab) {
-  path <- data.frame(at = seq_along(value), value = value)
-  gg_start(path, x = .data$at, y = .data$value) +
-    ggplot2::geom_line(colour = kb_colour("blue")) +
-    ggplot2::labs(x = xlab, y = ylab)
-}
-
-#' @noRd
-gg_ess <- function(x) {
-  path <- ess(x)
-  path$at <- seq_len(nrow(path))
-  path$threshold <- x$control$ess_threshold * particles_by_row(x)
-  gg_start(path, x = .data$at, y = .data$ess) +
-    ggplot2::geom_line(colour = kb_colour("blue")) +
-    ggplot2::geom_step(
-      ggplot2::aes(y = .data$threshold),
-      linetype = 2, colour = kb_colour("grey")
+gg_centres <- function(x) {
+  used <- inclusion(x)
+  single <- ncol(x$data$x) == 1
+  used$at <- if (single) x$data$x[, 1] else used$row
+  gg_start(used, x = .data$at) +
+    ggplot2::geom_segment(
+      ggplot2::aes(xend = .data$at, y = 0, yend = .data$probability),
+      colour = kb_colour("blue")
     ) +
-    ggplot2::geom_rug(
-      data = path[path$resampled, ], sides = "b", colour = kb_colour("orange")
-    ) +
-    ggplot2::expand_limits(y = 0) +
     ggplot2::labs(
-      x = "rows taken in", y = "effective sample size",
-      caption = "dashed: threshold; ticks: resampled before the row"
+      x = if (single) colnames(x$data$x) else "row",
+      y = "probability to be a centre"
     )
 }

@@ -1,38 +1,12 @@
 # Plots of bark fits of several classes.
 
-#' @rdname plot.kb_bark
-#' @export
-plot.kb_bark_multinomial <- function(x,
-                                     type = c(
-                                       "fit", "importance", "k", "centres",
-                                       "trace"
-                                     ), level = 0.9, n = NULL, ...) {
-  check_plot_dots(list(...))
-  type <- check_choice(type, c("fit", "importance", "k", "centres", "trace"))
-  level <- check_number(level, 0, 1, open = TRUE)
-  if (!is.null(n)) n <- check_count(n, 2)
-  switch(type,
-    fit = if (ncol(x$data$x) == 1) {
-      plot_fields_curves(x, if (is.null(n)) 200 else n, ...)
-    } else {
-      plot_fields_plane(x, if (is.null(n)) 50 else n, ...)
-    },
-    importance = plot(importance(x, level = level), ...),
-    k = plot_k(x, fields_prior_k(x), "kernels", ...),
-    centres = plot_centres(x, ...),
-    trace = plot_chains(x, c(
-      J = "number of kernels", log_lik = "log likelihood"
-    ), ...)
-  )
-  invisible(x)
-}
-
-#' The Poisson prior of the number of kernels of all fields
 #' @noRd
-fields_prior_k <- function(fit) {
-  nu <- fit$settings$prior$nu * length(fit$mould$levels)
-  k <- seq(0, max(kernels(fit)$k) + 2)
-  data.frame(k = k, probability = stats::dpois(k, nu))
+plot_fields <- function(x, n, ...) {
+  if (ncol(x$data$x) == 1) {
+    plot_fields_curves(x, if (is.null(n)) 200 else n, ...)
+  } else {
+    plot_fields_plane(x, if (is.null(n)) 50 else n, ...)
+  }
 }
 
 #' Class probabilities at points in their own units, from some of the draws

@@ -151,6 +151,7 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
 
 #' @export
 print.summary.kb_bark <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   print(x$fit, digits = digits)
   cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
   print(x$parameters, digits = digits, row.names = FALSE)

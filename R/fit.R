@@ -146,6 +146,7 @@ not_defined <- function(what, object, of = c("srvm", "bark"),
 
 #' @export
 print.kb_evidence <- function(x, digits = 4, ...) {
+  check_no_dots(...)
   cat(
     "log evidence: ", format(x$log_evidence, digits = digits + 2),
     " (Monte-Carlo se ", format(x$mc_se, digits = 2), ")\n",
@@ -156,9 +157,12 @@ print.kb_evidence <- function(x, digits = 4, ...) {
 }
 
 #' @export
-print.kb_diagnostics <- function(x, ...) {
+print.kb_diagnostics <- function(x, digits = 2, ...) {
+  check_no_dots(...)
   percent <- function(v) {
-    ifelse(is.na(v), "-", paste0(vapply(100 * v, format, "", digits = 2), "%"))
+    ifelse(is.na(v), "-", paste0(
+      vapply(100 * v, format, "", digits = digits), "%"
+    ))
   }
   cat(
     "effective sample size: ", percent(x$ess_final), " at the end, ",

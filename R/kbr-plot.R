@@ -10,9 +10,9 @@
 #'   `"weights"`: the weights of the states, against one column.
 #' @param columns Which columns of the states: names or numbers. `NULL`: the
 #'   first nine, two or one.
-#' @param level Probability of the interval.
-#' @param n Number of points of a curve, or along each side of a grid; at least
-#'   10.
+#' @param level Probability of the interval, for `"marginals"`.
+#' @param n Number of points of a curve, or along each side of the grid of
+#'   `"joint"`; at least 10. `NULL`: 200, or 50.
 #' @param ... Titles, limits and axes, see [graphics::plot.default()].
 #'
 #' @return Invisibly a data frame of what was drawn: `state`, `at`, `prior`,
@@ -34,19 +34,37 @@ plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
                         columns = NULL, level = 0.9, n = NULL, ...) {
   type <- check_choice(type, c("marginals", "joint", "weights"))
   check_plot_dots(list(...))
-  call <- rlang::current_env()
-  level <- check_number(level, 0, 1, open = TRUE)
-  if (missing(newdata)) newdata <- NULL
-  w <- one_observation(x, newdata, call)
-  most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
-  columns <- state_columns(x, columns, most, exactly = type == "joint", call)
-  usual <- if (type == "joint") 50 else 200
-  n <- if (is.null(n)) usual else check_count(n, 10)
+  asked <- asked_posterior(
+    x, if (!missing(newdata)) newdata, type, columns,
+    c(level = !missing(level), n = !is.null(n)), level, n, "plot.kb_kbr"
+  )
+  w <- asked$w
+  columns <- asked$columns
   invisible(switch(type,
-    marginals = plot_marginals(x, w, columns, level, n, ...),
-    joint = plot_joint(x, w, columns, n, ...),
+    marginals = plot_marginals(x, w, columns, asked$level, asked$n, ...),
+    joint = plot_joint(x, w, columns, asked$n, ...),
     weights = plot_weights(x, w, columns, ...)
   ))
+}
+
+#' What both plots of the posterior at an observation need
+#' @return List of weights `w`, `columns`, `level` and `n`.
+#' @noRd
+asked_posterior <- function(fit, newdata, type, columns, given, level, n, page,
+                            call = rlang::caller_env()) {
+  used <- switch(type,
+    marginals = c("level", "n"),
+    joint = "n"
+  )
+  refuse_ignored(type, "none", given, used, page, call)
+  most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
+  usual <- if (type == "joint") 50 else 200
+  list(
+    w = one_observation(fit, newdata, call),
+    columns = state_columns(fit, columns, most, type == "joint", call),
+    level = check_number(level, 0, 1, open = TRUE, call = call),
+    n = if (is.null(n)) usual else check_count(n, 10, call = call)
+  )
 }
 
 #' The weights of the states at the observation, which sum to one
@@ -178,9 +196,9 @@ marginal_density <- function(x, w, at) {
     (sqrt(2 * pi) * width)
 }
 
+#' Posterior density of two columns of the states over a grid
 #' @noRd
-plot_joint <- function(fit, w, columns, n, ...) {
-  x <- fit$data$x[, columns]
+joint_density <- function(x, w, n) {
   sides <- lapply(1:2, function(j) {
     seq(min(x[, j]), max(x[, j]), length.out = n)
   })
@@ -189,13 +207,27 @@ plot_joint <- function(fit, w, columns, n, ...) {
   density <- embedding_values(
     x, as.vector(w), kernel_gaussian(as.vector(widths)), grid
   ) / (2 * pi * prod(widths))
+  data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
+}
+
+#' Where its contours are drawn
+#' @noRd
+joint_levels <- function(density) {
+  max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
+}
+
+#' @noRd
+plot_joint <- function(fit, w, columns, n, ...) {
+  x <- fit$data$x[, columns]
+  drawn <- joint_density(x, w, n)
   shown <- spread_over(nrow(x), min(nrow(x), 2000))
   base_plot(list(
     x = x[shown, 1], y = x[shown, 2], pch = 16, cex = 0.5,
     col = kb_colour("grey", 0.3), xlab = columns[[1]], ylab = columns[[2]]
   ), ...)
-  graphics::contour(sides[[1]], sides[[2]], matrix(density, n),
-    add = TRUE, levels = max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8),
+  graphics::contour(
+    unique(drawn$at_1), unique(drawn$at_2), matrix(drawn$posterior, n),
+    add = TRUE, levels = joint_levels(drawn$posterior),
     drawlabels = FALSE, col = kb_colour("blue"), lwd = 1.5
   )
   mean <- as.vector(w %*% x)
@@ -205,7 +237,7 @@ plot_joint <- function(fit, w, columns, n, ...) {
     posterior = list(lwd = 1.5, col = kb_colour("blue")),
     mean = list(pch = 19, col = kb_colour("orange"))
   ))
-  data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
+  drawn
 }
 
 #' @noRd

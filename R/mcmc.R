@@ -321,6 +321,7 @@ counted <- function(n, what) paste0(n, " ", what, if (n != 1) "s")
 
 #' @export
 print.kb_diagnostics_mcmc <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   cat(counted(x$chains, "chain"), ", ", counted(sum(x$draws), "draw"), "\n",
     sep = ""
   )

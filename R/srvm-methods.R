@@ -2,6 +2,7 @@
 
 #' @export
 print.kb_srvm <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   if (x$time == 0) {
     cat(
       "Sequential relevance vector machine\n  INCOMPLETE:   0 of ",
@@ -136,6 +137,7 @@ summary.kb_srvm <- function(object, level = 0.9, ...) {
 
 #' @export
 print.summary.kb_srvm <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   print(x$fit, digits = digits)
   cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
   print(x$parameters, digits = digits, row.names = FALSE)

@@ -2,6 +2,7 @@
 
 #' @export
 print.kb_tdsmc <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   cat("Trans-dimensional sequential Monte Carlo\n")
   if (x$time > 0) {
     cat(
@@ -88,6 +89,7 @@ summary.kb_tdsmc <- function(object, ...) {
 
 #' @export
 print.summary.kb_tdsmc <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   print(x$fit, digits = digits)
   cat("\nMoves (times chosen, mean share before and after weighting)\n")
   print(x$moves, digits = digits, row.names = FALSE)
