@@ -1,50 +1,13 @@
 # Methods of bark fits of several classes.
 
-#' @export
-print.kb_bark_multinomial <- function(x, digits = 3, ...) {
-  cat(
-    "Bayesian additive regression kernels, multinomial probit",
-    if (x$settings$prior_only) ", PRIOR ONLY", "\n",
-    sep = ""
-  )
-  if (all(draws_in(x) == 0)) {
-    cat(incomplete_line(x))
-    return(invisible(x))
-  }
-  show <- function(v) format(v, digits = digits)
-  cat(
-    sub("kernels expected", "kernels expected in each of the fields",
-      describe_bark(x, show),
-      fixed = TRUE
-    ),
-    describe_fields(x, show),
-    "  chains:       ", length(x$runs), ", ",
-    counted(x$control$iter, "iteration"), " after ", x$control$warmup, "\n",
-    mixing_line(x, show),
-    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
-    incomplete_line(x),
-    sep = ""
-  )
-  invisible(x)
-}
-
-#' The lines of print() on what was learned
+#' The lines of print() on the posterior of the fields
 #' @noRd
 describe_fields <- function(x, show) {
-  counts <- table(x$data$y)
-  means <- vapply(field_pools(x), function(pool) {
-    mean(field_copies(pool))
-  }, 0)
-  line <- function(...) shorten(paste0(..., collapse = ", "))
-  paste0(
-    "  classes:      ",
-    line(names(counts), " (", as.vector(counts), ")"), "\n",
-    "  kernels:      ",
-    line(names(means), " ", vapply(means, show, "")), " on average\n",
-    if (ncol(x$data$x) > 1) {
-      paste0("  inputs:       ", inputs_line(x, show), "\n")
-    }
-  )
+  means <- vapply(field_pools(x), function(pool) mean(field_copies(pool)), 0)
+  paste0(classes_line(x), "  kernels:      ", shorten(paste0(
+    names(means), " ", vapply(means, show, ""),
+    collapse = ", "
+  )), " on average\n")
 }
 
 #' @export
@@ -94,32 +57,6 @@ logLik.kb_bark_multinomial <- function(object, ...) {
   )
 }
 
-#' @export
-residuals.kb_bark_multinomial <- function(object, ...) {
-  check_no_dots(...)
-  class_residuals(
-    training_response(object), stats::predict(object, type = "prob")
-  )
-}
-
-#' @export
-simulate.kb_bark_multinomial <- function(object, nsim = 1, seed = NULL, ...) {
-  check_no_dots(...)
-  nsim <- check_count(nsim, 1)
-  pool <- posterior_pool(object)
-  rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
-  labels <- with_local_seed(seed, {
-    chosen <- sample.int(length(pool$weights), nsim, TRUE)
-    draw_labels(fields_class_draws(object, rows, pool, chosen))
-  })
-  levels <- object$mould$levels
-  out <- lapply(seq_len(nsim), function(i) factor(levels[labels[i, ]], levels))
-  names(out) <- paste0("sim_", seq_len(nsim))
-  out <- as.data.frame(out)
-  attr(out, "seed") <- seed
-  out
-}
-
 # Accessors --------------------------------------------------------------------
 
 #' @export
@@ -140,13 +77,22 @@ kernels.kb_bark_multinomial <- function(object, ...) {
   data.frame(k = k, probability = share(copies), centres = share(centres))
 }
 
-#' @param class For fits of several classes: the class whose field is asked, a
+#' @param class For scales of several classes: the class whose field is asked, a
 #'   name; `NULL`: the largest scale of each predictor over the fields, and
 #'   whether it is in any of them.
 #' @rdname importance
 #' @export
-importance.kb_bark_multinomial <- function(object, level = 0.9, class = NULL,
-                                           ...) {
+importance.kb_bark_multinomial <- function(object, level = 0.9,
+                                           method = c(
+                                             "inclusion", "permutation"
+                                           ), class = NULL, ...) {
+  method <- check_choice(method, c("inclusion", "permutation"))
+  if (method == "permutation") {
+    if (!is.null(class)) {
+      bad_argument(class, "class", "NULL with permutations", rlang::current_env())
+    }
+    return(importance.kb_fit(object, level, ...))
+  }
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
   fields <- field_pools(object)
@@ -210,68 +156,26 @@ tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
 #' @export
 augment.kb_bark_multinomial <- function(x, data = NULL, newdata = NULL, ...) {
   check_no_dots(...)
-  new <- augment_rows(data, newdata)
-  if (is.null(new)) {
-    out <- as.data.frame(training_x(x))
-    out$.response <- y <- training_response(x)
-    p <- stats::predict(x, type = "prob")
-  } else {
-    p <- stats::predict(x, new, type = "prob")
-    out <- augment_table(x, new)
-    y <- augment_response(x, new)
-  }
-  out$.class <- most_probable(p, x$mould$levels)
-  out[paste0(".prob_", x$mould$levels)] <- as.data.frame(p)
-  if (!is.null(y)) out$.resid <- class_residuals(y, p)
-  out
+  augment_classes(x, data, newdata, function(...) {
+    stats::predict(x, ..., type = "prob")
+  })
 }
 
-#' @rdname posterior_predict.kb_srvm
-#' @exportS3Method rstantools::posterior_epred
-posterior_epred.kb_bark_multinomial <- function(object, newdata = NULL,
-                                                ndraws = NULL, ...) {
-  check_no_dots(...)
-  p <- fields_asked(object, newdata, ndraws)
-  if (dim(p)[[3]] == 2) {
-    return(matrix(p[, , 2], nrow(p)))
-  }
-  dimnames(p) <- list(NULL, NULL, object$mould$levels)
-  p
+#' @export
+expected_draws.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
+  p <- fields_class_draws(fit, rows, pool, chosen)
+  second_or_all(p, fit$mould$levels)
 }
 
-#' @rdname posterior_predict.kb_srvm
-#' @exportS3Method rstantools::posterior_predict
-posterior_predict.kb_bark_multinomial <- function(object, newdata = NULL,
-                                                  ndraws = NULL, seed = NULL,
-                                                  ...) {
-  check_no_dots(...)
-  p <- fields_asked(object, newdata, ndraws)
-  labels <- with_local_seed(seed, draw_labels(p))
-  if (dim(p)[[3]] == 2) labels - 1L else labels
+#' @export
+response_draws.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
+  label_draws(fields_class_draws(fit, rows, pool, chosen))
 }
 
-#' Probabilities of the classes in the draws asked for, S x n x C
-#' @noRd
-fields_asked <- function(object, newdata, ndraws, call = rlang::caller_env()) {
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
-  rows <- prediction_rows(
-    object, newdata, NULL, is.null(newdata), FALSE,
-    call = call
-  )
-  fields_class_draws(object, rows, pool, chosen)
-}
-
-#' @rdname posterior_predict.kb_srvm
-#' @exportS3Method rstantools::log_lik
-log_lik.kb_bark_multinomial <- function(object, newdata = NULL, newy = NULL,
-                                        ndraws = NULL, ...) {
-  check_no_dots(...)
-  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
+#' @export
+response_log_lik.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
-  f <- fields_values(object, x, pool, "draw", chosen)$mean
+  f <- fields_values(fit, x, pool, "draw", chosen)$mean
   y <- as.integer(rows$y[rows$complete])
   t(spread_rows(bark_class_log_probability_cpp(f, list(), y), rows$complete))
 }

@@ -45,8 +45,7 @@ bark_discrepancy_truncated <- function(alpha, gamma, eps) {
 #' Expected number of kernels and discrepancy of either approximation
 #' @noRd
 levy_size <- function(alpha, gamma, eps, approximation = NULL) {
-  truncated <- identical(approximation, "truncation")
-  if (truncated) {
+  if (identical(approximation, "truncation")) {
     list(
       nu = bark_nu_truncated(alpha, gamma, eps),
       discrepancy = bark_discrepancy_truncated(alpha, gamma, eps)

@@ -2,52 +2,54 @@
 
 #' @export
 print.kb_bark <- function(x, digits = 3, ...) {
-  cat(
-    "Bayesian additive regression kernels", if (has_classes(x)) ", probit",
-    if (is_ordered(x)) " of ordered classes",
-    if (x$settings$prior_only) ", PRIOR ONLY", "\n",
-    sep = ""
+  check_no_dots(...)
+  kind <- c(
+    probit = ", probit", ordered = ", probit of ordered classes",
+    multinomial = ", multinomial probit"
   )
-  if (all(draws_in(x) == 0)) {
-    cat(incomplete_line(x))
-    return(invisible(x))
-  }
-  show <- function(v) format(v, digits = digits)
-  cat(
-    describe_bark(x, show),
-    describe_posterior(x, show),
-    "  chains:       ", length(x$runs), ", ",
-    counted(x$control$iter, "iteration"), " after ", x$control$warmup, "\n",
-    mixing_line(x, show),
-    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
-    incomplete_line(x),
-    sep = ""
-  )
-  invisible(x)
+  print_chains(x, paste0(
+    "Bayesian additive regression kernels",
+    if (has_classes(x)) kind[[x$settings$family]],
+    if (x$settings$prior_only) ", PRIOR ONLY"
+  ), describe_bark, digits)
 }
 
-#' The lines of print() on data and prior
+#' The lines of print() on data, prior and posterior
 #' @noRd
 describe_bark <- function(x, show) {
+  paste0(
+    describe_bark_model(x, show),
+    if (is_multinomial(x)) {
+      describe_fields(x, show)
+    } else {
+      describe_posterior(x, show)
+    },
+    if (ncol(x$data$x) > 1) {
+      paste0("  inputs:       ", inputs_line(x, show), "\n")
+    }
+  )
+}
+
+#' @noRd
+describe_bark_model <- function(x, show) {
   prior <- x$settings$prior
   w <- x$data$weights
   paste0(
-    if (!is.null(x$mould$formula)) {
-      paste0("  formula:      ", one_line(x$mould$formula), "\n")
-    },
+    formula_line(x),
     "  rows:         ", x$time, if (!is.null(w)) " weighted", ", ",
     counted(ncol(x$data$x), "predictor"),
     if (x$settings$scale) ", standardised", "\n",
     "  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
     show(prior$gamma), ", eps ", show(prior$eps),
     if (is_truncated(x)) ", truncation", ":\n                ",
-    show(prior$nu), " kernels expected, squared discrepancy ",
+    show(prior$nu), " kernels expected", if (is_multinomial(x)) {
+      " in each of the fields"
+    }, ", squared discrepancy ",
     show(prior$discrepancy), "\n",
     student_line(prior, "  noise:        ", "\n")
   )
 }
 
-#' The lines of print() on what was learned
 #' @noRd
 describe_posterior <- function(x, show) {
   range <- function(v) {
@@ -55,7 +57,6 @@ describe_posterior <- function(x, show) {
     paste0("(", show(ends[[1]]), " to ", show(ends[[2]]), ")")
   }
   chains <- chain_matrices(x)
-  counts <- table(x$data$y)
   paste0(
     "  kernels:      ", show(mean(chains$J)), " on average ", range(chains$J),
     if (!has_own_centres(x) && !has_own_scales(x)) {
@@ -63,19 +64,13 @@ describe_posterior <- function(x, show) {
     }, "\n",
     centres_line(x, show),
     if (has_classes(x)) {
-      paste0("  classes:      ", paste0(
-        names(counts), " (", as.vector(counts), ")",
-        collapse = ", "
-      ), "\n", if (is_ordered(x)) cuts_line(x, show))
+      paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
     } else {
       paste0(
         "  noise ", if (is.finite(noise_df(x))) "scale:  " else "sd:     ",
         show(mean(chains$sigma)), " ", range(chains$sigma),
         "\n"
       )
-    },
-    if (ncol(x$data$x) > 1) {
-      paste0("  inputs:       ", inputs_line(x, show), "\n")
     }
   )
 }
@@ -156,6 +151,7 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
 
 #' @export
 print.summary.kb_bark <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   print(x$fit, digits = digits)
   cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
   print(x$parameters, digits = digits, row.names = FALSE)
@@ -285,58 +281,6 @@ bark_n_scales <- function(fit, pool) {
   d <- bark_n_included(fit, pool)
   if (grepl("equal", fit$settings$prior$type)) d <- pmin(d, 1)
   if (has_own_centres(fit)) d + own_numbers(fit, pool) else d
-}
-
-#' Residuals of srvm and bark fits
-#'
-#' @param object A fit of [srvm()] or [bark()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return A vector, one number a training row: the response less the
-#'   posterior mean of f; in probit models 0 or 1 (the second level) less the
-#'   probability of the second level; of more classes 1 less the probability of
-#'   the row's class. `fitted()` is
-#'   [`predict(object)`][predict.kb_bark]: means of f, or classes.
-#' @export
-residuals.kb_bark <- function(object, ...) {
-  check_no_dots(...)
-  y <- training_response(object)
-  if (is_ordered(object)) {
-    return(class_residuals(y, stats::predict(object, type = "prob")))
-  }
-  if (is_probit(object)) y <- as.integer(y) - 1
-  unname(y - stats::predict(object, type = "response"))
-}
-
-#' @rdname residuals.kb_bark
-#' @export
-residuals.kb_srvm <- residuals.kb_bark
-
-#' Draws of 0 and 1, or of the numbers of ordered classes, as classes; other
-#' numbers as they are
-#' @noRd
-as_classes <- function(fit, draws) {
-  if (is_ordered(fit)) draws[] <- lapply(draws, ordered_class, fit)
-  if (is_probit(fit)) {
-    levels <- fit$mould$levels
-    draws[] <- lapply(draws, function(v) factor(levels[v + 1], levels))
-  }
-  draws
-}
-
-#' @export
-simulate.kb_bark <- function(object, nsim = 1, seed = NULL, ...) {
-  check_no_dots(...)
-  nsim <- check_count(nsim, 1)
-  pool <- bark_pool(object)
-  rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
-  y <- with_local_seed(seed, {
-    chosen <- sample.int(length(pool$m), nsim, TRUE)
-    response_draws(object, rows, pool, chosen)
-  })
-  out <- as_classes(object, as.data.frame(t(y)))
-  names(out) <- paste0("sim_", seq_len(nsim))
-  attr(out, "seed") <- seed
-  out
 }
 
 # Accessors --------------------------------------------------------------------

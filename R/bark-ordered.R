@@ -132,20 +132,18 @@ predict_ordered <- function(fit, rows, type, interval, level, ndraws,
                             call = rlang::caller_env()) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- posterior_pool(fit)
+  if (type %in% c("draws", "link")) {
+    return(predict_latent(
+      fit, rows, type, interval, level, ndraws, pool, call
+    ))
+  }
   put <- function(out) spread_rows(out, rows$complete)
-  if (type == "draws") {
-    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
-    return(t(put(t(posterior_draws(fit, x, pool, chosen)))))
-  }
-  if (type == "link") {
-    return(put(regression_response(fit, x, interval, level, pool)))
-  }
   if (type == "log_score") {
     return(put(ordered_log_score(fit, x, rows$y[rows$complete], pool)))
   }
   p <- ordered_probability(fit, x, pool)
   if (type == "class") {
-    return(put(ordered_class(max.col(p, ties.method = "first"), fit)))
+    return(put(ordered_class(most_probable(p, fit$mould$levels), fit)))
   }
   if (interval != "credible") {
     return(put(p))

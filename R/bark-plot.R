@@ -22,10 +22,10 @@
 #' others at their median) the most probable class and its boundaries, both
 #' averaged over 400 draws at most; `"k"` counts the kernels of all fields, and
 #' `"centres"` the rows that are a centre in any of them.
-#' @param level Probability inside bands and intervals, for `"fit"` and
-#'   `"importance"`.
-#' @param n Number of points of a curve; for a plane that of each axis, 50 if
-#'   it is `NULL`.
+#' @param level Probability inside bands and intervals, for `"fit"` (but not of
+#'   several unordered classes) and `"importance"`.
+#' @param n For `"fit"`: number of points of a curve, `NULL`: 200; for a plane
+#'   that of each side, `NULL`: 50.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
 #'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
 #'
@@ -40,25 +40,46 @@
 #' @export
 plot.kb_bark <- function(x,
                          type = c("fit", "importance", "k", "centres", "trace"),
-                         level = 0.9, n = 200, ...) {
+                         level = 0.9, n = NULL, ...) {
   check_plot_dots(list(...))
   type <- check_choice(type, c("fit", "importance", "k", "centres", "trace"))
+  refuse_ignored(type, "none", c(
+    level = !missing(level), n = !is.null(n)
+  ), bark_plot_arguments(x, type), "plot.kb_bark")
   level <- check_number(level, 0, 1, open = TRUE)
-  n <- check_count(n, 2)
+  if (!is.null(n)) n <- check_count(n, 2)
   switch(type,
-    fit = if (is_ordered(x)) {
-      plot_ordered(x, level, n, ...)
-    } else if (is_probit(x)) {
-      plot_classes(x, level, n, ...)
-    } else {
-      plot_fit(x, level, n, ...)
-    },
+    fit = plot_bark_fit(x, level, n, ...),
     importance = plot(importance(x, level = level), ...),
     k = plot_k(x, bark_prior_k(x), "kernels", ...),
     centres = plot_centres(x, ...),
     trace = plot_chains(x, bark_trace_labels(x), ...)
   )
   invisible(x)
+}
+
+#' The arguments that a type uses
+#' @noRd
+bark_plot_arguments <- function(x, type) {
+  switch(type,
+    fit = c(if (!is_multinomial(x)) "level", "n"),
+    importance = "level"
+  )
+}
+
+#' @noRd
+plot_bark_fit <- function(x, level, n, ...) {
+  if (is_multinomial(x)) {
+    return(plot_fields(x, n, ...))
+  }
+  if (is.null(n)) n <- 200
+  if (is_ordered(x)) {
+    plot_ordered(x, level, n, ...)
+  } else if (is_probit(x)) {
+    plot_classes(x, level, n, ...)
+  } else {
+    plot_fit(x, level, n, ...)
+  }
 }
 
 #' @noRd
@@ -69,10 +90,12 @@ bark_trace_labels <- function(x) {
   )
 }
 
-#' The Poisson prior of the number of kernels, as far as a plot may need it
+#' The Poisson prior of the number of kernels, of several classes that of all
+#' fields, as far as a plot may need it
 #' @noRd
 bark_prior_k <- function(fit) {
-  nu <- fit$settings$prior$nu
+  fields <- if (is_multinomial(fit)) length(fit$mould$levels) else 1
+  nu <- fit$settings$prior$nu * fields
   k <- seq(0, max(kernels(fit)$k) + 2)
   data.frame(k = k, probability = stats::dpois(k, nu))
 }

@@ -297,7 +297,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
     centres_resolve(prior$centres, nrow(x), call),
     if (isTRUE(prior$own_scales)) list(own_scales = TRUE),
     # As it was before there was a choice, else.
-    if (identical(prior$approximation, "truncation")) {
+    if (is_truncated_prior(prior)) {
       list(approximation = "truncation")
     }
   )
@@ -336,7 +336,7 @@ print.kb_bark_prior <- function(x, ...) {
     "  type: ", x$type, "\n",
     "  stable process: alpha = ", number(x$alpha), ", gamma = ",
     number(x$gamma), ", eps = ", number(x$eps), "\n",
-    if (identical(x$approximation, "truncation")) {
+    if (is_truncated_prior(x)) {
       "  approximation: truncation, |beta| > eps\n"
     },
     "  expected number of kernels: ", number(nu), "\n",

@@ -2,16 +2,17 @@
 # run_engine(), and what is not defined for it.
 
 #' @noRd
-is_truncated <- function(fit) {
-  identical(fit$settings$prior$approximation, "truncation")
+is_truncated <- function(fit) is_truncated_prior(fit$settings$prior)
+
+#' @noRd
+is_truncated_prior <- function(prior) {
+  is.list(prior) && identical(prior$approximation, "truncation")
 }
 
 #' There is one kind of sweep
 #' @noRd
 refuse_truncated <- function(prior, control, call) {
-  truncated <- inherits(prior, "kb_bark_prior") &&
-    identical(prior$approximation, "truncation")
-  if (truncated && control$sweep == "single") {
+  if (is_truncated_prior(prior) && control$sweep == "single") {
     kb_abort(c(
       "{.code sweep = \"single\"} is not defined for {.code approximation =
        \"truncation\"}.",
@@ -37,9 +38,7 @@ refuse_with_truncation <- function(given, call = rlang::caller_env()) {
 
 #' @noRd
 refuse_truncated_classes <- function(prior, family, call) {
-  truncated <- inherits(prior, "kb_bark_prior") &&
-    identical(prior$approximation, "truncation")
-  if (truncated && !family %in% c("gaussian", "probit")) {
+  if (is_truncated_prior(prior) && !family %in% c("gaussian", "probit")) {
     kb_abort(c(
       "{.code approximation = \"truncation\"} is not defined for more than two
        classes.",

@@ -159,6 +159,7 @@ coef.kb_bayes_point <- function(object, ...) {
 
 #' @export
 print.kb_bayes_point <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   cat(
     "Bayes point of ", counted(nrow(x$points), "centre"), "\n",
     "  classes:   ", shorten(toString(x$levels)), "\n",

@@ -12,7 +12,7 @@
 #'   responses). `NULL`: `"dens_overlay"` for numbers, `"bars"` for classes.
 #' @param ndraws Number of draws. `NULL`: 50 for plots that draw a line a draw,
 #'   else 200.
-#' @param seed For the new responses, see [simulate()].
+#' @param seed For the new responses, see [simulate()][simulate.kb_fit].
 #' @param ... Passed on to the plot, such as `stat`, `group` or `x`.
 #' @return A ggplot object. Classes are numbered from 1, in the order of their
 #'   levels.
@@ -40,7 +40,7 @@ pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
   )
   if (is.factor(y)) {
     # Of two classes they are 0 and 1.
-    if (nlevels(y) == 2) new <- new + 1L
+    if (nlevels(y) == 2 && !is_ordered(object)) new <- new + 1L
     y <- as.integer(y)
   }
   ppc(y, new, ...)

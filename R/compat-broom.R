@@ -38,15 +38,20 @@ tidy.kb_srvm <- function(x, level = 0.9, ...) {
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
   shown <- c(if (!is_probit(x)) "sigma", "tau", "k", "lambda")
-  draws <- draws[intersect(shown, names(draws))]
-  tail <- (1 - level) / 2
-  mean <- colSums(pool$weights * draws)
+  tidy_weighted(draws[intersect(shown, names(draws))], pool$weights, level)
+}
+
+#' A line for each column of weighted draws
+#' @noRd
+tidy_weighted <- function(draws, weights, level) {
+  ends <- interval_ends(level)
+  mean <- colSums(weights * draws)
   centred <- sweep(as.matrix(draws), 2, mean)
   data.frame(
     term = names(draws), estimate = unname(mean),
-    std.error = unname(sqrt(colSums(pool$weights * centred^2))),
-    conf.low = vapply(draws, weighted_quantile, 0, pool$weights, tail),
-    conf.high = vapply(draws, weighted_quantile, 0, pool$weights, 1 - tail),
+    std.error = unname(sqrt(colSums(weights * centred^2))),
+    conf.low = vapply(draws, weighted_quantile, 0, weights, ends[[1]]),
+    conf.high = vapply(draws, weighted_quantile, 0, weights, ends[[2]]),
     row.names = NULL
   )
 }
@@ -95,7 +100,7 @@ augment_regression <- function(x, data, newdata, level, interval,
   out <- augment_fit(x, data, newdata, level, interval, call)
   if (is_probit(x)) {
     levels <- x$mould$levels
-    out$.class <- factor(levels[1 + (out$.fitted > 0.5)], levels)
+    out$.class <- most_probable(both_classes(out$.fitted, levels), levels)
   }
   out
 }
@@ -182,7 +187,7 @@ augment_response <- function(x, new) {
 #'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
 #'   `.fitted` (mean of f, or probability of the second level), `.lower`,
 #'   `.upper` (rows of `newdata` have weight 1), in probit fits `.class`, and,
-#'   where the response is known, `.resid` (see [residuals.kb_bark()]). Of more
+#'   where the response is known, `.resid` (see [residuals.kb_fit()]). Of more
 #'   than two classes `.class` and `.prob_<level>` for each class in place of
 #'   `.fitted`, `.lower`, `.upper`; without an order `tidy()` has `J`,
 #'   `J[class]` and `d[class]`.
@@ -263,7 +268,7 @@ augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
 #'   of the two), `errors`, `rhat` (the largest), `ess_bulk` (the smallest),
 #'   `draws`, `seconds`. `augment()`: the data with `.class` (the most probable
 #'   class), `.prob_<level>` for each class, and, where the label is known,
-#'   `.resid` (see [residuals.kb_kgs()]).
+#'   `.resid` (see [residuals.kb_fit()]).
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -327,4 +332,62 @@ augment_classes <- function(x, data, newdata, probability,
   out[paste0(".prob_", x$mould$levels)] <- as.data.frame(p)
   if (!is.null(y)) out$.resid <- class_residuals(y, p)
   out
+}
+
+# tdsmc ------------------------------------------------------------------------
+
+#' A tdsmc fit as data frames
+#'
+#' @param x A fit of [tdsmc()].
+#' @param f `function(states)`: a matrix or data frame of numbers with a row for
+#'   each particle, or a vector of one number each, as in
+#'   [as_draws()][as_draws.kb_tdsmc]. By default the states, if they are numbers.
+#' @param level Probability of the intervals.
+#' @param ... Not used: unknown arguments are errors.
+#' @return Data frames. `tidy()`: one line a column of what f returns, with
+#'   `term`, `estimate` (posterior mean), `std.error` (posterior sd), `conf.low`
+#'   and `conf.high`, quantiles of the weighted particles. `glance()`: one line
+#'   with `nobs` (steps), `log_evidence`, `mc_se`, `particles` (of all
+#'   replicates), `ess_fraction` (at the end), `resamplings`, `seconds`.
+#' @section Errors: `kb_error_user_function` where f fails or returns something
+#'   else, `kb_error_not_defined` before the first step.
+#' @examples
+#' target <- td_target(
+#'   log_density = function(states, t, data) {
+#'     y <- data[seq_len(t)]
+#'     dnorm(states, log = TRUE) +
+#'       vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
+#'   },
+#'   initial = function(n, data) rnorm(n)
+#' )
+#' none <- function(new, old, t, data) numeric(length(new))
+#' stay <- td_move(function(states, t, data) states, none, none)
+#' fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7, 0.9), seed = 1)
+#' tidy(fit, function(x) cbind(mean = x, square = x^2))
+#' glance(fit)
+#' @name tidy.kb_tdsmc
+NULL
+
+#' @rdname tidy.kb_tdsmc
+#' @export
+tidy.kb_tdsmc <- function(x, f = identity, level = 0.9, ...) {
+  check_no_dots(...)
+  level <- check_number(level, 0, 1, open = TRUE)
+  x <- migrate_fit(x)
+  w <- stats::weights(x)
+  tidy_weighted(as.data.frame(td_columns(x, check_function(f), w)), w, level)
+}
+
+#' @rdname tidy.kb_tdsmc
+#' @export
+glance.kb_tdsmc <- function(x, ...) {
+  check_no_dots(...)
+  x <- migrate_fit(x)
+  z <- evidence(x)
+  state <- diagnostics(x)
+  data.frame(
+    nobs = x$time, log_evidence = z$log_evidence, mc_se = z$mc_se,
+    particles = length(stats::weights(x)), ess_fraction = state$ess_final,
+    resamplings = state$resamplings, seconds = x$seconds
+  )
 }

@@ -31,8 +31,7 @@
 #' predictors are standardised by the fit function. Importance and frequency
 #' weights are taken as `weights` by `bark_spec()` in regression.
 #'
-#' All main arguments can be tuned. There are no default ranges: give
-#' `tune::tune_grid()` a data frame.
+#' All main arguments can be tuned, over the ranges of [tuning_parameters].
 #'
 #' @return A specification of a model, of class `model_spec`. The fit that
 #'   it leads to holds the fit of this package in `$fit`:
@@ -207,7 +206,7 @@ register_specs <- function() {
     for (mode in spec_modes[[spec]]) register_mode(spec, mode)
     for (arg in names(formals(get(spec)))[-(1:2)]) {
       parsnip::set_model_arg(spec, "kernelbayes", arg, arg,
-        list(pkg = "kernelbayes", fun = spec),
+        list(pkg = "kernelbayes", fun = paste0("param_", arg)),
         has_submodel = FALSE
       )
     }

@@ -10,7 +10,7 @@
 #'   `newdata`, see [predict.kb_bark()].
 #' @param ndraws Number of draws S; by default that of the particles, or all
 #'   that the chains kept.
-#' @param seed For `posterior_predict()`: see [simulate()].
+#' @param seed For `posterior_predict()`: see [simulate()][simulate.kb_fit].
 #' @param ... Not used: unknown arguments are errors.
 #' @return Matrices S x n: `posterior_epred()` draws of the expected response
 #'   (f, or the probability of the second of two classes), `posterior_predict()`
@@ -61,10 +61,16 @@ response_sd <- function(fit, rows, pool, chosen) {
   outer(noise_draws(fit, pool, chosen), 1 / sqrt(w))
 }
 
-#' Draws of new responses at rows, S x n, from R's generator
+#' Draws of new responses at rows, S x n, from R's generator: numbers, of two
+#' classes 1 for the second and 0 for the first, of more the number of the class
 #' @param rows From `prediction_rows()`.
 #' @noRd
 response_draws <- function(fit, rows, pool, chosen) {
+  UseMethod("response_draws")
+}
+
+#' @export
+response_draws.default <- function(fit, rows, pool, chosen) {
   f <- function_draws(fit, rows, pool, chosen)
   if (is_ordered(fit)) {
     return(ordered_draws(fit, f, pool, chosen))
@@ -74,6 +80,85 @@ response_draws <- function(fit, rows, pool, chosen) {
   }
   f + response_sd(fit, rows, pool, chosen) *
     standard_noise(length(f), noise_df(fit))
+}
+
+#' What `log_lik()` gives
+#' @noRd
+drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL,
+                          call = rlang::caller_env()) {
+  rows <- prediction_rows(
+    object, newdata, newy, is.null(newdata), TRUE, weights,
+    call = call
+  )
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
+  response_log_lik(object, rows, pool, chosen)
+}
+
+#' Expected responses given draws at rows, S x n (of two classes the probability
+#' of the second), or S x n x C
+#' @param rows From `prediction_rows()`.
+#' @noRd
+expected_draws <- function(fit, rows, pool, chosen) {
+  UseMethod("expected_draws")
+}
+
+#' @export
+expected_draws.default <- function(fit, rows, pool, chosen) {
+  f <- function_draws(fit, rows, pool, chosen)
+  if (is_ordered(fit)) {
+    return(ordered_epred(fit, f, pool, chosen))
+  }
+  if (is_probit(fit)) stats::pnorm(f) else f
+}
+
+#' What `posterior_epred()` gives
+#' @noRd
+drawn_expectations <- function(object, newdata, ndraws,
+                               call = rlang::caller_env()) {
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
+  rows <- prediction_rows(
+    object, newdata, NULL, is.null(newdata), FALSE,
+    call = call
+  )
+  expected_draws(object, rows, pool, chosen)
+}
+
+#' Probabilities S x n x C; of two classes that of the second, S x n
+#' @noRd
+second_or_all <- function(p, levels) {
+  if (dim(p)[[3]] == 2) {
+    return(last_slice(p))
+  }
+  dimnames(p) <- list(NULL, NULL, levels)
+  p
+}
+
+#' What `response_draws()` gives as classes; numbers as they are
+#' @noRd
+as_classes <- function(fit, draws) {
+  levels <- fit$mould$levels
+  if (is_ordered(fit)) {
+    draws[] <- lapply(draws, ordered_class, fit)
+  } else if (!is.null(levels)) {
+    first <- if (length(levels) == 2) 1L else 0L
+    draws[] <- lapply(draws, function(v) factor(levels[v + first], levels))
+  }
+  draws
+}
+
+#' What `posterior_predict()` gives
+#' @noRd
+drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL,
+                            call = rlang::caller_env()) {
+  rows <- prediction_rows(
+    object, newdata, NULL, is.null(newdata), FALSE, weights,
+    call = call
+  )
+  pool <- posterior_pool(object)
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
+  with_local_seed(seed, response_draws(object, rows, pool, chosen), call)
 }
 
 #' n draws of noise of scale 1
@@ -92,9 +177,15 @@ log_noise_density <- function(residual, scale, df) {
   }
 }
 
-#' Log densities of the responses given draws of f and of the noise, S x n
+#' Log densities or probabilities of the responses given draws, S x n
+#' @param rows From `prediction_rows()`, with the response.
 #' @noRd
 response_log_lik <- function(fit, rows, pool, chosen) {
+  UseMethod("response_log_lik")
+}
+
+#' @export
+response_log_lik.default <- function(fit, rows, pool, chosen) {
   f <- function_draws(fit, rows, pool, chosen)
   if (is_ordered(fit)) {
     return(ordered_log_lik(fit, f, rows$y, pool, chosen))
@@ -117,11 +208,7 @@ response_log_lik <- function(fit, rows, pool, chosen) {
 posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                     ...) {
   check_no_dots(...)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
-  f <- function_draws(object, rows, pool, chosen)
-  if (is_probit(object)) stats::pnorm(f) else f
+  drawn_expectations(object, newdata, ndraws)
 }
 
 #' @rdname posterior_predict.kb_srvm
@@ -129,10 +216,7 @@ posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, ...) {
   check_no_dots(...)
-  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  with_local_seed(seed, response_draws(object, rows, pool, chosen))
+  drawn_responses(object, newdata, ndraws, seed)
 }
 
 #' @rdname posterior_predict.kb_srvm
@@ -140,28 +224,14 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
   check_no_dots(...)
-  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  response_log_lik(object, rows, pool, chosen)
+  drawn_log_lik(object, newdata, newy, ndraws)
 }
 
 # bark -------------------------------------------------------------------------
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_epred
-posterior_epred.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
-                                    ...) {
-  if (!is_ordered(object)) {
-    return(posterior_epred.kb_srvm(object, newdata, ndraws, ...))
-  }
-  check_no_dots(...)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
-  f <- function_draws(object, rows, pool, chosen)
-  ordered_epred(object, f, pool, chosen)
-}
+posterior_epred.kb_bark <- posterior_epred.kb_srvm
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_predict
@@ -169,12 +239,7 @@ posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, weights = NULL, ...) {
   check_no_dots(...)
   refuse_probit_weights(object, weights)
-  rows <- prediction_rows(
-    object, newdata, NULL, is.null(newdata), FALSE, weights
-  )
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  with_local_seed(seed, response_draws(object, rows, pool, chosen))
+  drawn_responses(object, newdata, ndraws, seed, weights)
 }
 
 #' @rdname posterior_predict.kb_srvm
@@ -183,12 +248,7 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, weights = NULL, ...) {
   check_no_dots(...)
   refuse_probit_weights(object, weights)
-  rows <- prediction_rows(
-    object, newdata, newy, is.null(newdata), TRUE, weights
-  )
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  response_log_lik(object, rows, pool, chosen)
+  drawn_log_lik(object, newdata, newy, ndraws, weights)
 }
 
 #' @noRd
@@ -231,15 +291,13 @@ NULL
 posterior_epred.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
                                    ...) {
   check_no_dots(...)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
-  p <- label_probability(object, rows, pool, chosen)
-  if (dim(p)[[3]] == 2) {
-    return(matrix(p[, , 2], nrow(p)))
-  }
-  dimnames(p) <- list(NULL, NULL, object$mould$levels)
-  p
+  drawn_expectations(object, newdata, ndraws)
+}
+
+#' @export
+expected_draws.kb_kgs <- function(fit, rows, pool, chosen) {
+  p <- label_probability(fit, rows, pool, chosen)
+  second_or_all(p, fit$mould$levels)
 }
 
 #' @rdname posterior_predict.kb_kgs
@@ -247,12 +305,7 @@ posterior_epred.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
 posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
                                      seed = NULL, ...) {
   check_no_dots(...)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
-  p <- label_probability(object, rows, pool, chosen)
-  labels <- with_local_seed(seed, draw_labels(p))
-  if (dim(p)[[3]] == 2) labels - 1L else labels
+  drawn_responses(object, newdata, ndraws, seed)
 }
 
 #' @rdname posterior_predict.kb_kgs
@@ -260,10 +313,12 @@ posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL, ndraws = NULL,
                            ...) {
   check_no_dots(...)
-  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
-  p <- label_probability(object, rows, pool, chosen)
+  drawn_log_lik(object, newdata, newy, ndraws)
+}
+
+#' @export
+response_log_lik.kb_kgs <- function(fit, rows, pool, chosen) {
+  p <- label_probability(fit, rows, pool, chosen)
   first <- matrix(p[, , 1], nrow(p))
   of_row <- col(first)
   at <- cbind(c(row(first)), c(of_row), as.integer(rows$y)[of_row])

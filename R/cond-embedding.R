@@ -146,6 +146,7 @@ kernel_sum_rule <- function(object, prior) {
 
 #' @export
 print.kb_cond_embedding <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   n <- nrow(x$x)
   left <- x$features$residual / x$features$trace
   cat(

@@ -146,6 +146,7 @@ not_defined <- function(what, object, of = c("srvm", "bark"),
 
 #' @export
 print.kb_evidence <- function(x, digits = 4, ...) {
+  check_no_dots(...)
   cat(
     "log evidence: ", format(x$log_evidence, digits = digits + 2),
     " (Monte-Carlo se ", format(x$mc_se, digits = 2), ")\n",
@@ -156,9 +157,12 @@ print.kb_evidence <- function(x, digits = 4, ...) {
 }
 
 #' @export
-print.kb_diagnostics <- function(x, ...) {
+print.kb_diagnostics <- function(x, digits = 2, ...) {
+  check_no_dots(...)
   percent <- function(v) {
-    ifelse(is.na(v), "-", paste0(vapply(100 * v, format, "", digits = 2), "%"))
+    ifelse(is.na(v), "-", paste0(
+      vapply(100 * v, format, "", digits = digits), "%"
+    ))
   }
   cat(
     "effective sample size: ", percent(x$ess_final), " at the end, ",
@@ -183,10 +187,61 @@ fitted.kb_fit <- function(object, ...) {
   stats::predict(object)
 }
 
+#' Residuals
+#'
+#' @param object A fit of [srvm()], [bark()] or [kgs()].
+#' @param ... Not used: unknown arguments are errors.
+#' @return A vector, one number a training row: the response less the
+#'   posterior mean of f. For two classes 0 or 1 (the second level) less the
+#'   probability of the second level; for more, 1 less the probability of the
+#'   row's class. Probabilities are those of `predict(type = "prob")`, of
+#'   [kgs()] those of the class without noise. `fitted()` is `predict(object)`:
+#'   means of f, or classes. For fits of [kbr()] both have a column a state.
 #' @export
 residuals.kb_fit <- function(object, ...) {
   check_no_dots(...)
-  unname(training_response(object) - stats::predict(object))
+  y <- training_response(object)
+  if (is.factor(y)) {
+    return(class_residuals(y, stats::predict(object, type = "prob")))
+  }
+  unname(y - stats::predict(object))
+}
+
+#' @param p Matrix, a column a class.
+#' @noRd
+class_residuals <- function(y, p) {
+  if (ncol(p) == 2) {
+    return(as.integer(y) - 1 - unname(p[, 2]))
+  }
+  1 - unname(p[cbind(seq_along(y), as.integer(y))])
+}
+
+#' Simulate responses
+#'
+#' @param object A fit of [srvm()], [bark()] or [kgs()].
+#' @param nsim Number of sets of responses.
+#' @param seed A whole number, or `NULL` to draw from R's generator.
+#' @param ... Not used: unknown arguments are errors.
+#' @return A data frame with a row for each training row and the columns
+#'   `sim_1`, ...: numbers, or factors of classes (of [kgs()] labels, wrong ones
+#'   included). Each set is under a draw from the posterior, given which
+#'   responses are independent.
+#' @export
+simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
+  check_no_dots(...)
+  nsim <- check_count(nsim, 1)
+  pool <- posterior_pool(object)
+  rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
+  # Draws of chains have equal weight.
+  share <- if (!inherits(object, "kb_mcmc")) pool$weights
+  y <- with_local_seed(seed, {
+    chosen <- sample.int(length(pool$weights), nsim, TRUE, share)
+    response_draws(object, rows, pool, chosen)
+  })
+  out <- as_classes(object, as.data.frame(t(y)))
+  names(out) <- paste0("sim_", seq_len(nsim))
+  attr(out, "seed") <- seed
+  out
 }
 
 #' @export

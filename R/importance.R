@@ -2,42 +2,94 @@
 
 #' Which predictors matter
 #'
+#' @description
+#' For fits of [bark()] the scales of the predictors and whether they are in the
+#' kernel; for all fits with draws of a function (also of [srvm()] and [kgs()])
+#' permutation importance.
+#'
 #' The scale \eqn{\lambda_l}{lambda_l} of a predictor in the kernel
 #' \eqn{\exp(-\sum_l \lambda_l (x_l - c_l)^2)}{exp(-sum_l lambda_l (x_l -
-#' c_l)^2)} says how fast the function changes along it: one of scale 0 has no
-#' effect. Scales belong to the predictors as the model sees them; standardised
-#' ones (`scale = TRUE`) can be compared.
+#' c_l)^2)} of `bark()` says how fast the function changes along it: one of
+#' scale 0 has no effect. Scales belong to the predictors as the model sees
+#' them; standardised ones (`scale = TRUE`) can be compared.
 #'
-#' @param object A fit of [bark()].
+#' Permutation importance is the rise in the expected loss when the values of
+#' one predictor are permuted among the rows, which takes from it all that it
+#' tells of the response (Breiman, 2001; the *model reliance* of Fisher, Rudin
+#' and Dominici, 2019, as a difference). Each draw of the function has a loss
+#' and a rise, the mean over permutations, and so the importance has a posterior
+#' distribution. It is that of the *fitted function* on these rows: predictors
+#' that can stand in for each other share it, and rows are made of values that
+#' may never occur together. On the training rows it is larger than on new ones,
+#' which `newdata` gives.
+#'
+#' @param object A fit of [bark()], [srvm()] or [kgs()].
 #' @param level Probability inside the equal-tailed intervals.
+#' @param method `"inclusion"`: scales and inclusion, for [bark()] only, where
+#'   it is the default; `"permutation"`.
+#' @param newdata,newy For permutations: rows with their responses, as for
+#'   `predict(type = "log_score")`; `NULL`: the training rows. Rows with missing
+#'   values are left out.
+#' @param loss For permutations: `"squared"` error, of classes that of their
+#'   probabilities, summed over classes (the score of Brier), or for classes
+#'   `"log"`, minus the log probability. `NULL`: `"squared"` for numbers and for
+#'   [kgs()], whose draws may be certain of a class, which has an infinite log
+#'   loss where they are wrong; else `"log"`.
+#' @param permutations Number of permutations, the same ones for each predictor.
+#' @param ndraws Number of draws at most, chosen evenly (particles by their
+#'   weights).
+#' @param seed For permutations: a whole number, which leaves R's generator as
+#'   it is, or `NULL` to draw from it.
 #' @param x An object of class `kb_importance`.
 #' @param type What to draw: the `"scale"` of each predictor as a box (median,
 #'   quartiles, and whiskers at the ends of the interval), its `"inclusion"`
 #'   probability as a bar, or `"both"`, one above the other. `NULL`: both for
-#'   priors that select, else the scales.
-#' @param transform The axis of the scales: `"sqrt"`, or `"none"`.
+#'   priors that select, else the scales. Of permutations there is `"rise"`, as
+#'   a box.
+#' @param transform The axis of the scales: `"sqrt"`, or `"none"`, which is that
+#'   of permutations.
 #' @param n The number of predictors shown, those of the largest inclusion
 #'   probability and mean, in the order of the columns.
 #' @param digits Number of significant digits.
 #' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; otherwise not used: unknown arguments are
-#'   errors.
+#'   [graphics::plot.default()]; of fits of `bark()` the arguments of
+#'   permutations; otherwise not used: unknown arguments are errors.
 #'
-#' @return A data frame of class `kb_importance` with one line a column of the
-#'   predictors (an indicator for each level of a factor), in their order:
+#' @return A data frame of class `kb_importance`. By scales one line a column of
+#'   the predictors (an indicator for each level of a factor), in their order:
 #'   `variable`, `mean` of the scale, `lower`, `q25`, `median`, `q75`, `upper`,
 #'   and `inclusion`, the posterior probability that the predictor is in the
 #'   kernel (1 for priors that do not select). Where a predictor is not in the
 #'   kernel its scale counts as 0. With `bark_prior(own_scales = TRUE)` the
 #'   scale is the mean over the kernels, and `inclusion` the posterior mean of
 #'   the share of kernels that the predictor is in; kernels (but the intercept)
-#'   count by the size of their coefficients. `print()` shows the `n` that matter most;
-#'   `plot()` returns `x`, invisibly.
-#' @section Errors: `kb_error_not_defined` for other objects.
+#'   count by the size of their coefficients.
+#'
+#'   By permutations one line a column of the predictors, or a factor, whose
+#'   indicators are permuted together: the same columns of the rise of the loss,
+#'   in squared units of the response for its squared error, but `mc_se` in
+#'   place of `inclusion`: the Monte Carlo standard error of the mean from the
+#'   spread of permutations, `NA` for a single one. The attribute `base` is the
+#'   posterior mean of the loss without permutation. Rows of weighted responses
+#'   count by their weights. For [kgs()] the response is the label as it is
+#'   seen, wrong ones included.
+#'
+#'   `print()` shows the `n` that matter most; `plot()` returns `x`, invisibly.
+#' @section Errors: `kb_error_not_defined` for other objects, among them fits of
+#'   [kbr()] and [tdsmc()]; `kb_error_argument` for a loss that the response
+#'   does not have and for fewer than two complete rows.
 #' @references
+#' Breiman, L. (2001). Random forests. *Machine Learning* 45, 5-32.
+#' \doi{10.1023/A:1010933404324}
+#'
+#' Fisher, A., Rudin, C. and Dominici, F. (2019). All models are wrong, but many
+#' are useful: learning a variable's importance by studying an entire class of
+#' prediction models simultaneously. *Journal of Machine Learning Research* 20
+#' (177), 1-81.
+#'
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
 #' regression kernels*. Department of Statistical Science, Duke University;
-#' figures 1 to 3 are such boxes.
+#' figures 1 to 3 are boxes of scales.
 #' @examples
 #' data <- sim_friedman(60, p = 7, seed = 1)[c("y", paste0("x", 1:7))]
 #' fit <- bark(y ~ ., data,
@@ -45,15 +97,24 @@
 #' )
 #' importance(fit)
 #' plot(importance(fit))
+#' new <- sim_friedman(60, p = 7, seed = 2)
+#' importance(fit, method = "permutation", newdata = new, seed = 1)
 #' @export
 importance <- function(object, ...) UseMethod("importance")
 
 #' @export
-importance.default <- function(object, ...) not_defined("importance", object)
+importance.default <- function(object, ...) {
+  not_defined("importance", object, c("bark", "srvm", "kgs"))
+}
 
 #' @rdname importance
 #' @export
-importance.kb_bark <- function(object, level = 0.9, ...) {
+importance.kb_bark <- function(object, level = 0.9,
+                               method = c("inclusion", "permutation"), ...) {
+  method <- check_choice(method, c("inclusion", "permutation"))
+  if (method == "permutation") {
+    return(importance.kb_fit(object, level, ...))
+  }
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- bark_pool(object)
@@ -77,7 +138,8 @@ scale_table <- function(object, scales, included, level) {
       upper = q[5, ],
       inclusion = colMeans(included)
     ),
-    level = level, selects = bark_selects(object$settings$prior$type),
+    level = level, method = "inclusion",
+    selects = bark_selects(object$settings$prior$type),
     class = c("kb_importance", "data.frame")
   )
 }
@@ -85,9 +147,16 @@ scale_table <- function(object, scales, included, level) {
 #' The lines that matter most, the first at the top
 #' @noRd
 most_important <- function(x, n) {
-  order <- order(-x$inclusion, -x$mean)
+  order <- if (by_permutation(x)) {
+    order(-x$mean)
+  } else {
+    order(-x$inclusion, -x$mean)
+  }
   order[seq_len(min(n, length(order)))]
 }
+
+#' @noRd
+by_permutation <- function(x) identical(attr(x, "method"), "permutation")
 
 #' Does the prior select? Parts of the table no longer know
 #' @noRd
@@ -99,18 +168,17 @@ tells_inclusion <- function(x) {
 #' @export
 print.kb_importance <- function(x, n = 10, digits = 3, ...) {
   check_no_dots(...)
-  columns <- c("variable", "mean", "lower", "median", "upper", "inclusion")
+  last <- if (by_permutation(x)) "mc_se" else "inclusion"
+  columns <- c("variable", "mean", "lower", "median", "upper", last)
   if (!all(columns %in% names(x))) {
     # Columns were taken out of it.
     return(invisible(print(as.data.frame(x), digits = digits)))
   }
   if (!tells_inclusion(x)) columns <- setdiff(columns, "inclusion")
   chosen <- most_important(x, check_count(n, 1))
-  cat("Scales of the predictors", if (!is.null(attr(x, "level"))) {
-    paste0(" (", 100 * attr(x, "level"), "% intervals)")
-  }, "\n", sep = "")
+  cat(importance_title(x, digits), intervals_words(x), "\n", sep = "")
   plain <- as.data.frame(unclass(x)[columns])[chosen, ]
-  scales <- setdiff(columns, c("variable", "inclusion"))
+  scales <- setdiff(columns, c("variable", "inclusion", "mc_se"))
   plain[scales] <- format_alike(plain[scales], digits)
   print(plain, digits = digits, row.names = FALSE)
   if (length(chosen) < nrow(x)) {
@@ -119,27 +187,49 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
   invisible(x)
 }
 
+#' @noRd
+importance_title <- function(x, digits) {
+  if (!by_permutation(x)) {
+    return("Scales of the predictors")
+  }
+  paste0(
+    "Rise of the ", loss_words(x), " from ",
+    format(attr(x, "base"), digits = digits)
+  )
+}
+
+#' @noRd
+loss_words <- function(x) {
+  c(squared = "squared error", log = "log loss")[[attr(x, "loss")]]
+}
+
+#' What print() says of a table with intervals
+#' @noRd
+intervals_words <- function(x) {
+  if (!is.null(attr(x, "level"))) {
+    paste0(" (", 100 * attr(x, "level"), "% intervals)")
+  }
+}
+
 #' Columns with as many decimals as the largest number needs
 #' @noRd
 format_alike <- function(columns, digits) {
-  largest <- max(unlist(columns), 0)
+  largest <- max(abs(unlist(columns)), 0, na.rm = TRUE)
   size <- if (largest > 0) floor(log10(largest)) else 0
   decimals <- max(0, digits - 1 - size)
-  lapply(columns, function(v) formatC(v, decimals, format = "f"))
+  # No minus before a zero.
+  lapply(columns, function(v) {
+    formatC(round(v, decimals) + 0, decimals, format = "f")
+  })
 }
 
 #' @rdname importance
 #' @importFrom graphics plot
 #' @export
-plot.kb_importance <- function(x, type = NULL, transform = c("sqrt", "none"),
-                               n = 30, ...) {
+plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
   check_plot_dots(list(...))
-  types <- c("scale", "inclusion", "both")
-  if (is.null(type)) {
-    type <- if (tells_inclusion(x)) "both" else "scale"
-  }
-  type <- check_choice(type, types)
-  transform <- check_choice(transform, c("sqrt", "none"))
+  type <- check_importance_type(x, type)
+  transform <- check_importance_transform(x, transform)
   shown <- x[sort(most_important(x, check_count(n, 1))), ]
   if (type == "both" && all(graphics::par("mfrow") == 1)) {
     old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
@@ -148,8 +238,38 @@ plot.kb_importance <- function(x, type = NULL, transform = c("sqrt", "none"),
   if (type != "inclusion") draw_scales(shown, transform, ...)
   dots <- list(...)
   if (type == "both") dots <- dots[setdiff(names(dots), c("main", "ylim"))]
-  if (type != "scale") do.call(draw_inclusion, c(list(shown), dots))
+  if (type %in% c("inclusion", "both")) {
+    do.call(draw_inclusion, c(list(shown), dots))
+  }
   invisible(x)
+}
+
+#' @noRd
+check_importance_type <- function(x, type, call = rlang::caller_env()) {
+  if (by_permutation(x)) {
+    return(if (is.null(type)) "rise" else {
+      check_choice(type, "rise", call = call)
+    })
+  }
+  if (is.null(type)) type <- if (tells_inclusion(x)) "both" else "scale"
+  check_choice(type, c("scale", "inclusion", "both"), call = call)
+}
+
+#' @noRd
+check_importance_transform <- function(x, transform,
+                                       call = rlang::caller_env()) {
+  # A rise may be negative.
+  choices <- c(if (!by_permutation(x)) "sqrt", "none")
+  if (is.null(transform)) {
+    return(choices[[1]])
+  }
+  check_choice(transform, choices, call = call)
+}
+
+#' What the boxes show
+#' @noRd
+importance_label <- function(x) {
+  if (by_permutation(x)) paste("rise of the", loss_words(x)) else "scale lambda"
 }
 
 #' A box a predictor, whiskers at the ends of the interval
@@ -161,12 +281,16 @@ draw_scales <- function(x, transform, ...) {
   at <- seq_len(nrow(x))
   dots <- list(...)
   limits <- dots$ylim
-  if (is.null(limits)) limits <- c(0, max(boxes))
+  if (is.null(limits)) limits <- range(0, boxes)
   dots$ylim <- map(limits)
   do.call(base_plot, c(list(list(
-    x = at, y = map(boxes[3, ]), type = "n", xlab = "", ylab = "scale lambda",
+    x = at, y = map(boxes[3, ]), type = "n", xlab = "",
+    ylab = importance_label(x),
     xlim = range(at) + c(-0.6, 0.6), xaxt = "n", yaxt = "n"
   )), dots))
+  if (limits[[1]] < 0) {
+    graphics::abline(h = 0, lty = 2, col = kb_colour("grey"))
+  }
   graphics::bxp(
     list(
       stats = map(boxes), n = rep(1, nrow(x)), out = numeric(),

@@ -471,6 +471,9 @@ fitted.kb_kbr_chunked <- function(object, ...) chunked_has_no("fitted")
 #' @export
 plot.kb_kbr_chunked <- function(x, ...) chunked_has_no("plot")
 
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_kbr_chunked <- function(object, ...) chunked_has_no("autoplot")
+
 #' @noRd
 chunked_has_no <- function(what, call = rlang::caller_env()) {
   kb_abort(c(

@@ -171,9 +171,10 @@ warn_kbr_quality <- function(d, call) {
 }
 
 #' @export
-print.kb_kbr_diagnostics <- function(x, ...) {
+print.kb_kbr_diagnostics <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   percent <- function(v) paste0(format(100 * v, digits = 2), "%")
-  middle <- function(v) format(stats::median(v), digits = 3)
+  middle <- function(v) format(stats::median(v), digits = digits)
   o <- x$observations
   cat(
     "at ", nrow(o), " observations, medians: sum of weights ", middle(o$sum),
@@ -181,9 +182,9 @@ print.kb_kbr_diagnostics <- function(x, ...) {
     ", effective sample size ", middle(o$ess), "\n",
     "rank: ", x$rank[["x"]], " of states, ", x$rank[["y"]],
     " of observations, of these effective ",
-    format(x$effective_rank, digits = 3), "; unexplained ",
+    format(x$effective_rank, digits = digits), "; unexplained ",
     percent(max(x$unexplained)), "\n",
-    "prior's weights on the states: sum ", format(x$mu[["sum"]], digits = 3),
+    "prior's weights on the states: sum ", format(x$mu[["sum"]], digits = digits),
     ", negative mass ", percent(x$mu[["negative"]]), "\n",
     if (!is.null(x$sensitivity)) {
       paste0(

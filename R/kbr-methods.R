@@ -2,14 +2,13 @@
 
 #' @export
 print.kb_kbr <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   show <- function(v) format(v, digits = digits)
   settings <- x$settings
   cat(
     "Kernel Bayes' rule",
     if (settings$method == "iw") ", importance-weighted", "\n",
-    if (!is.null(x$mould$formula)) {
-      paste0("  formula:      ", one_line(x$mould$formula), "\n")
-    },
+    formula_line(x),
     "  pairs:        ", x$time, ", ", counted(ncol(x$data$x), "state column"),
     ", ", counted(ncol(x$data$y), "observation column"),
     if (settings$scale) ", standardised", "\n",
@@ -94,6 +93,7 @@ prior_moments <- function(fit) {
 
 #' @export
 print.summary.kb_kbr <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   print(x$fit, digits = digits)
   cat("\nStates, at the observations of the fit\n")
   print(x$states, digits = digits, row.names = FALSE)
@@ -142,7 +142,7 @@ kbr_has_no <- function(what, call = rlang::caller_env()) {
 #'
 #' @param object,x A fit of [kbr()].
 #' @param nsim,ndraws Number of draws at each observation.
-#' @param seed A whole number, or `NULL`: the fit's.
+#' @param seed A whole number, or `NULL` to draw from R's generator.
 #' @param newdata Observations, see [predict.kb_kbr()]; `NULL`: those of the
 #'   fit.
 #' @param ... Not used: unknown arguments are errors.
@@ -161,7 +161,7 @@ simulate.kb_kbr <- function(object, nsim = 1, seed = NULL, newdata = NULL,
   draws <- stats::predict(object, newdata,
     type = "draws", ndraws = max(1000, nsim)
   )
-  with_local_seed(if (is.null(seed)) object$seed else seed, {
+  with_local_seed(seed, {
     for (i in seq_len(dim(draws)[[3]])) {
       draws[, , i] <- draws[sample.int(dim(draws)[[1]]), , i]
     }

@@ -209,6 +209,7 @@ path_draws <- function(object, ndraws, call) {
 
 #' @export
 print.kb_kbr_path <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   cat(path_title(x), "\n", sep = "")
   mean <- path_mean(x)
   shown <- utils::tail(data.frame(time = seq_len(nrow(mean)), mean), 5)
@@ -281,6 +282,7 @@ check_truth <- function(object, truth, call) {
 
 #' @export
 print.summary.kb_kbr_path <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   show <- function(v) format(v, digits = digits)
   cat(
     x$title, "\n",

@@ -10,9 +10,9 @@
 #'   `"weights"`: the weights of the states, against one column.
 #' @param columns Which columns of the states: names or numbers. `NULL`: the
 #'   first nine, two or one.
-#' @param level Probability of the interval.
-#' @param n Number of points of a curve, or along each side of a grid; at least
-#'   10.
+#' @param level Probability of the interval, for `"marginals"`.
+#' @param n Number of points of a curve, or along each side of the grid of
+#'   `"joint"`; at least 10. `NULL`: 200, or 50.
 #' @param ... Titles, limits and axes, see [graphics::plot.default()].
 #'
 #' @return Invisibly a data frame of what was drawn: `state`, `at`, `prior`,
@@ -34,19 +34,37 @@ plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
                         columns = NULL, level = 0.9, n = NULL, ...) {
   type <- check_choice(type, c("marginals", "joint", "weights"))
   check_plot_dots(list(...))
-  call <- rlang::current_env()
-  level <- check_number(level, 0, 1, open = TRUE)
-  if (missing(newdata)) newdata <- NULL
-  w <- one_observation(x, newdata, call)
-  most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
-  columns <- state_columns(x, columns, most, exactly = type == "joint", call)
-  usual <- if (type == "joint") 50 else 200
-  n <- if (is.null(n)) usual else check_count(n, 10)
+  asked <- asked_posterior(
+    x, if (!missing(newdata)) newdata, type, columns,
+    c(level = !missing(level), n = !is.null(n)), level, n, "plot.kb_kbr"
+  )
+  w <- asked$w
+  columns <- asked$columns
   invisible(switch(type,
-    marginals = plot_marginals(x, w, columns, level, n, ...),
-    joint = plot_joint(x, w, columns, n, ...),
+    marginals = plot_marginals(x, w, columns, asked$level, asked$n, ...),
+    joint = plot_joint(x, w, columns, asked$n, ...),
     weights = plot_weights(x, w, columns, ...)
   ))
+}
+
+#' What both plots of the posterior at an observation need
+#' @return List of weights `w`, `columns`, `level` and `n`.
+#' @noRd
+asked_posterior <- function(fit, newdata, type, columns, given, level, n, page,
+                            call = rlang::caller_env()) {
+  used <- switch(type,
+    marginals = c("level", "n"),
+    joint = "n"
+  )
+  refuse_ignored(type, "none", given, used, page, call)
+  most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
+  usual <- if (type == "joint") 50 else 200
+  list(
+    w = one_observation(fit, newdata, call),
+    columns = state_columns(fit, columns, most, type == "joint", call),
+    level = check_number(level, 0, 1, open = TRUE, call = call),
+    n = if (is.null(n)) usual else check_count(n, 10, call = call)
+  )
 }
 
 #' The weights of the states at the observation, which sum to one
@@ -110,32 +128,24 @@ plot_marginals <- function(fit, w, columns, level, n, ...) {
 
 #' @noRd
 plot_marginal <- function(fit, w, column, level, n, ...) {
-  x <- fit$data$x[, column]
-  prior <- prior_sample(fit)
-  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$x))]
-  at <- seq(min(x, u), max(x, u), length.out = n)
-  posterior <- marginal_density(x, w, at)
-  before <- if (is.null(u)) {
-    rep(NA_real_, n)
-  } else {
-    marginal_density(u, matrix(prior$weights, 1), at)
-  }
+  drawn <- marginal(column, fit, w, n)
   base_plot(list(
-    x = range(at), y = range(0, posterior, before, na.rm = TRUE),
+    x = range(drawn$at),
+    y = range(0, drawn$posterior, drawn$prior, na.rm = TRUE),
     type = "n", xlab = column, ylab = "density"
   ), ...)
-  graphics::polygon(c(at, rev(at)), c(before, 0 * before),
+  graphics::polygon(
+    c(drawn$at, rev(drawn$at)), c(drawn$prior, 0 * drawn$prior),
     col = kb_colour("grey", 0.25), border = NA
   )
-  graphics::lines(at, posterior, lwd = 2, col = kb_colour("blue"))
-  order <- order(x)
-  ends <- signed_quantiles(x[order], w[order], interval_ends(level))
+  graphics::lines(drawn$at, drawn$posterior, lwd = 2, col = kb_colour("blue"))
+  ends <- marginal_summary(column, fit, w, level)
   height <- graphics::par("usr")[[3]]
-  graphics::segments(ends[[1]], height, ends[[2]], height,
+  graphics::segments(ends$lower, height, ends$upper, height,
     lwd = 6, col = kb_colour("sky"), lend = 1, xpd = NA
   )
-  graphics::points(sum(w * x), height, pch = 19, xpd = NA,
-    col = kb_colour("blue")
+  graphics::points(ends$mean, height,
+    pch = 19, xpd = NA, col = kb_colour("blue")
   )
   key_above(list(
     prior = list(fill = kb_colour("grey", 0.25), border = NA),
@@ -144,7 +154,38 @@ plot_marginal <- function(fit, w, column, level, n, ...) {
       lwd = 6, pch = 19, col = kb_colour("sky")
     )
   ))
-  data.frame(state = column, at = at, prior = before, posterior = posterior)
+  drawn
+}
+
+#' Prior and posterior density of one column of the states
+#' @return Data frame `state`, `at`, `prior` (NA where only kernel values of the
+#'   prior's points are known), `posterior`.
+#' @noRd
+marginal <- function(column, fit, w, n) {
+  x <- fit$data$x[, column]
+  prior <- prior_sample(fit)
+  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$x))]
+  at <- seq(min(x, u), max(x, u), length.out = n)
+  data.frame(
+    state = column, at = at,
+    prior = if (is.null(u)) {
+      NA_real_
+    } else {
+      marginal_density(u, matrix(prior$weights, 1), at)
+    },
+    posterior = marginal_density(x, w, at)
+  )
+}
+
+#' Posterior mean and interval of one column of the states
+#' @noRd
+marginal_summary <- function(column, fit, w, level) {
+  x <- fit$data$x[, column]
+  order <- order(x)
+  ends <- signed_quantiles(x[order], w[order], interval_ends(level))
+  data.frame(
+    state = column, mean = sum(w * x), lower = ends[[1]], upper = ends[[2]]
+  )
 }
 
 #' @noRd
@@ -155,9 +196,9 @@ marginal_density <- function(x, w, at) {
     (sqrt(2 * pi) * width)
 }
 
+#' Posterior density of two columns of the states over a grid
 #' @noRd
-plot_joint <- function(fit, w, columns, n, ...) {
-  x <- fit$data$x[, columns]
+joint_density <- function(x, w, n) {
   sides <- lapply(1:2, function(j) {
     seq(min(x[, j]), max(x[, j]), length.out = n)
   })
@@ -166,13 +207,27 @@ plot_joint <- function(fit, w, columns, n, ...) {
   density <- embedding_values(
     x, as.vector(w), kernel_gaussian(as.vector(widths)), grid
   ) / (2 * pi * prod(widths))
+  data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
+}
+
+#' Where its contours are drawn
+#' @noRd
+joint_levels <- function(density) {
+  max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
+}
+
+#' @noRd
+plot_joint <- function(fit, w, columns, n, ...) {
+  x <- fit$data$x[, columns]
+  drawn <- joint_density(x, w, n)
   shown <- spread_over(nrow(x), min(nrow(x), 2000))
   base_plot(list(
     x = x[shown, 1], y = x[shown, 2], pch = 16, cex = 0.5,
     col = kb_colour("grey", 0.3), xlab = columns[[1]], ylab = columns[[2]]
   ), ...)
-  graphics::contour(sides[[1]], sides[[2]], matrix(density, n),
-    add = TRUE, levels = max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8),
+  graphics::contour(
+    unique(drawn$at_1), unique(drawn$at_2), matrix(drawn$posterior, n),
+    add = TRUE, levels = joint_levels(drawn$posterior),
     drawlabels = FALSE, col = kb_colour("blue"), lwd = 1.5
   )
   mean <- as.vector(w %*% x)
@@ -182,7 +237,7 @@ plot_joint <- function(fit, w, columns, n, ...) {
     posterior = list(lwd = 1.5, col = kb_colour("blue")),
     mean = list(pch = 19, col = kb_colour("orange"))
   ))
-  data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
+  drawn
 }
 
 #' @noRd

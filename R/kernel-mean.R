@@ -143,6 +143,7 @@ sums_to_something <- function(weights) {
 #' @rdname kernel_mean
 #' @export
 print.kb_kernel_mean <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   negative <- negative_mass(x$weights)
   cat(
     "Kernel mean of ", counted(nrow(x$points), "point"), " in ",

@@ -294,6 +294,7 @@ kgs_evidence_note <- function(each, se, value) {
 
 #' @export
 print.kb_evidence_kgs <- function(x, digits = 4, ...) {
+  check_no_dots(...)
   NextMethod()
   show <- function(v) format(v, digits = digits)
   space <- x$version_space

@@ -2,41 +2,22 @@
 
 #' @export
 print.kb_kgs <- function(x, digits = 3, ...) {
-  cat("Bayesian kernel classification under label noise\n")
-  if (all(draws_in(x) == 0)) {
-    cat(incomplete_line(x))
-    return(invisible(x))
-  }
-  show <- function(v) format(v, digits = digits)
-  cat(
-    describe_kgs(x, show),
-    describe_noise(x, show),
-    "  chains:       ", length(x$runs), ", ",
-    counted(x$control$iter, "iteration"), " after ", x$control$warmup, ", ",
-    x$settings$method, "\n",
-    mixing_line(x, show),
-    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
-    incomplete_line(x),
-    sep = ""
+  check_no_dots(...)
+  print_chains(x, "Bayesian kernel classification under label noise",
+    function(x, show) paste0(describe_kgs(x, show), describe_noise(x, show)),
+    digits, paste0(", ", x$settings$method)
   )
-  invisible(x)
 }
 
 #' The lines of print() on data and features
 #' @noRd
 describe_kgs <- function(x, show) {
   settings <- x$settings
-  counts <- table(x$data$y)
   left <- settings$basis$unexplained
   paste0(
-    if (!is.null(x$mould$formula)) {
-      paste0("  formula:      ", one_line(x$mould$formula), "\n")
-    },
+    formula_line(x),
     "  rows:         ", x$time, ", ", counted(ncol(x$data$x), "predictor"),
-    if (settings$scale) ", standardised", "\n",
-    "  classes:      ", shorten(paste0(
-      names(counts), " (", as.vector(counts), ")", collapse = ", "
-    )), "\n",
+    if (settings$scale) ", standardised", "\n", classes_line(x),
     "  kernel:       ", shorten(format(settings$kernel)), ", bias ",
     show(settings$bias),
     if (settings$nugget > 0) paste0(", nugget ", show(settings$nugget)), "\n",
@@ -94,6 +75,7 @@ summary.kb_kgs <- function(object, level = 0.9, ...) {
 
 #' @export
 print.summary.kb_kgs <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   print(x$fit, digits = digits)
   cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
   print(x$parameters, digits = digits, row.names = FALSE)
@@ -107,31 +89,6 @@ print.summary.kb_kgs <- function(x, digits = 3, ...) {
 }
 
 # Methods of stats -------------------------------------------------------------
-
-#' Residuals of kgs fits
-#'
-#' @param object A fit of [kgs()].
-#' @param ... Not used: unknown arguments are errors.
-#' @return A vector, one number a training row. For two classes 0 or 1 (the
-#'   second level) less the probability of the second class; for more, 1 less
-#'   the probability of the label's class. Probabilities are those of
-#'   [`predict(type = "prob")`][predict.kb_kgs], of the class without noise.
-#'   `fitted()` is the class.
-#' @export
-residuals.kb_kgs <- function(object, ...) {
-  check_no_dots(...)
-  class_residuals(
-    training_response(object), stats::predict(object, type = "prob")
-  )
-}
-
-#' @noRd
-class_residuals <- function(y, p) {
-  if (ncol(p) == 2) {
-    return(as.integer(y) - 1 - unname(p[, 2]))
-  }
-  1 - unname(p[cbind(seq_along(y), as.integer(y))])
-}
 
 #' Log likelihood of the labels
 #'
@@ -184,33 +141,6 @@ sigma.kb_kgs <- function(object, ...) {
   ), "not_defined")
 }
 
-#' Simulate labels
-#'
-#' @param object A fit of [kgs()].
-#' @param nsim Number of sets of labels.
-#' @param seed A whole number, or `NULL` to draw from R's generator.
-#' @param ... Not used: unknown arguments are errors.
-#' @return A data frame with a row for each training row and the columns
-#'   `sim_1`, ..., factors of labels: each set under a draw from the posterior,
-#'   wrong labels included. Labels are independent given the draw.
-#' @export
-simulate.kb_kgs <- function(object, nsim = 1, seed = NULL, ...) {
-  check_no_dots(...)
-  nsim <- check_count(nsim, 1)
-  pool <- posterior_pool(object)
-  rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
-  labels <- with_local_seed(seed, {
-    chosen <- sample.int(length(pool$weights), nsim, TRUE)
-    draw_labels(label_probability(object, rows, pool, chosen))
-  })
-  levels <- object$mould$levels
-  out <- lapply(seq_len(nsim), function(i) factor(levels[labels[i, ]], levels))
-  names(out) <- paste0("sim_", seq_len(nsim))
-  out <- as.data.frame(out)
-  attr(out, "seed") <- seed
-  out
-}
-
 #' Probabilities of labels given draws, wrong ones included
 #' @param rows From `prediction_rows()`.
 #' @return Array S x N x C, NA where rows are not complete.
@@ -232,6 +162,19 @@ pool_subset <- function(pool, chosen) {
     wrong = pool$wrong[chosen, , drop = FALSE],
     weights = rep(1 / length(chosen), length(chosen))
   )
+}
+
+#' @export
+response_draws.kb_kgs <- function(fit, rows, pool, chosen) {
+  label_draws(label_probability(fit, rows, pool, chosen))
+}
+
+#' As `response_draws()`
+#' @param p As in `draw_labels()`.
+#' @noRd
+label_draws <- function(p) {
+  labels <- draw_labels(p)
+  if (dim(p)[[3]] == 2) labels - 1L else labels
 }
 
 #' A label for each of S x N, from R's generator

@@ -179,21 +179,32 @@ plot_class_curves <- function(x, complement, n, ...) {
 
 #' @noRd
 plot_boundary <- function(x, plane, complement, n, ...) {
-  n <- if (is.null(n)) 70 else n
+  plot_plane(
+    x, plane, if (is.null(n)) 70 else n,
+    function(points) drawn_probability(x, points, complement),
+    draw_labels_at, boundary_key, ...
+  )
+}
+
+#' The most probable class over a plane of two predictors
+#' @param probability Function of points.
+#' @param draw Function of the fit and of both coordinates of its rows.
+#' @param key Function of the fit, see `key_above()`.
+#' @noRd
+plot_plane <- function(x, plane, n, probability, draw, key, ...) {
   at <- training_x(x)[, plane, drop = FALSE]
   across <- plane_grid(x, plane[[1]], n)
   up <- plane_grid(x, plane[[2]], n)
-  points <- plane_points(x, plane, across, up)
-  p <- drawn_probability(x, points, complement)
+  p <- probability(plane_points(x, plane, across, up))
   base_plot(list(
     x = range(across), y = range(up), type = "n", xlab = colnames(at)[[1]],
     ylab = colnames(at)[[2]], xaxs = "i", yaxs = "i"
   ), ...)
   draw_certainty(p, across, up)
   draw_boundaries(p, across, up)
-  draw_labels_at(x, at[, 1], at[, 2])
+  draw(x, at[, 1], at[, 2])
   graphics::box(bty = "l")
-  key_above(boundary_key(x))
+  key_above(key(x))
 }
 
 #' The most probable class in its colour: white where all are equally probable

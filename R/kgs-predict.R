@@ -257,18 +257,6 @@ kgs_draws_at <- function(fit, x, complete, ndraws, call = rlang::caller_env()) {
 
 # Decisions --------------------------------------------------------------------
 
-#' The class of the largest column; the first of equal ones. One column is the
-#' function of two classes.
-#' @noRd
-most_probable <- function(p, levels) {
-  best <- if (ncol(p) == 1) {
-    1 + (p[, 1] > 0)
-  } else {
-    max.col(p, ties.method = "first")
-  }
-  factor(levels[best], levels)
-}
-
 #' @param reject List with `share` or `threshold`, or empty.
 #' @noRd
 decide <- function(p, levels, reject = list()) {

@@ -92,8 +92,8 @@
 #'   Methods: [`predict()`][predict.kb_kgs], [`plot()`][plot.kb_kgs],
 #'   [`summary()`][summary.kb_kgs], [label_noise()], [bayes_point()],
 #'   [reject_curve()], [`tidy()`][tidy.kb_kgs], `glance()` and `augment()`,
-#'   [`as_draws()`][as_draws.kb_kgs], [`simulate()`][simulate.kb_kgs],
-#'   [`residuals()`][residuals.kb_kgs] and `fitted()`,
+#'   [`as_draws()`][as_draws.kb_kgs], [`simulate()`][simulate.kb_fit],
+#'   [`residuals()`][residuals.kb_fit] and `fitted()`,
 #'   [`coef()`][coef.kb_kgs], [`logLik()`][logLik.kb_kgs], `nobs()`,
 #'   `formula()`, [ess()], [diagnostics()], [timings()], and those of
 #'   [rstantools][posterior_predict.kb_kgs].

@@ -246,6 +246,51 @@ diagnostics.kb_mcmc <- function(object, ...) {
   )
 }
 
+# Printing --------------------------------------------------------------------
+
+#' print() of a fit of chains
+#' @param title The first line.
+#' @param describe Function of the fit and of what shows a number: the lines
+#'   on data and posterior.
+#' @param iterations More on the iterations.
+#' @noRd
+print_chains <- function(x, title, describe, digits, iterations = NULL) {
+  cat(title, "\n", sep = "")
+  if (all(draws_in(x) == 0)) {
+    cat(incomplete_line(x))
+    return(invisible(x))
+  }
+  show <- function(v) format(v, digits = digits)
+  cat(
+    describe(x, show),
+    "  chains:       ", length(x$runs), ", ",
+    counted(x$control$iter, "iteration"), " after ", x$control$warmup,
+    iterations, "\n",
+    mixing_line(x, show),
+    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
+    incomplete_line(x),
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @noRd
+formula_line <- function(x) {
+  if (!is.null(x$mould$formula)) {
+    paste0("  formula:      ", one_line(x$mould$formula), "\n")
+  }
+}
+
+#' The classes of the training rows, with their numbers
+#' @noRd
+classes_line <- function(x) {
+  counts <- table(x$data$y)
+  paste0("  classes:      ", shorten(paste0(
+    names(counts), " (", as.vector(counts), ")",
+    collapse = ", "
+  )), "\n")
+}
+
 #' The lines of print() on mixing and on chains that were stopped
 #' @noRd
 mixing_line <- function(x, show) {
@@ -276,6 +321,7 @@ counted <- function(n, what) paste0(n, " ", what, if (n != 1) "s")
 
 #' @export
 print.kb_diagnostics_mcmc <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   cat(counted(x$chains, "chain"), ", ", counted(sum(x$draws), "draw"), "\n",
     sep = ""
   )

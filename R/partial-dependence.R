@@ -5,9 +5,9 @@
 #' The function as it depends on one or two predictors, averaged over the
 #' training rows with regard to all others: at each point of the grid every row
 #' is given the point's values and the mean of f over the rows is taken, draw
-#' by draw.
+#' by draw. For fits of [kbr()] see [partial_dependence.kb_kbr()].
 #'
-#' @param object A fit of [bark()].
+#' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param variable One or two names: of columns of the predictors (as in
 #'   [importance()]), or of factors, whose levels are then the grid.
 #' @param grid `NULL`, a vector for one variable, or a list of one vector a
@@ -17,12 +17,16 @@
 #' @param n Number of values of each variable in the default grid; `NULL`: 25
 #'   for one variable, 10 for two.
 #' @param level Probability inside the credible band.
-#' @param ndraws Number of draws, chosen evenly; `NULL`: all, but 500 at most
-#'   for probabilities of several classes.
-#' @param type In probit models the scale of the mean: `"response"` for the
-#'   probability of the second level or `"link"` for f. In gaussian models
-#'   `"response"`, of ordered classes `"link"`.
+#' @param ndraws Number of draws, chosen evenly, of particles by their weights;
+#'   `NULL`: all, but 500 at most for probabilities of more than two classes.
+#' @param type For classes the scale of the mean: `"response"` for
+#'   probabilities (of two classes that of the second level; of [kgs()] those of
+#'   the class without noise) or `"link"` for f. Of numbers `"response"`, of
+#'   ordered classes `"link"`.
+#' @param class For more than two classes without an order: that of the mean, a
+#'   name; `NULL` (for one variable): all, a line a point and class.
 #' @param x An object of class `kb_partial_dependence`.
+#' @param digits Number of significant digits.
 #' @param ... For `plot()` titles, limits and axes, as in
 #'   [graphics::plot.default()]; otherwise not used: unknown arguments are
 #'   errors.
@@ -30,12 +34,17 @@
 #' @return A data frame of class `kb_partial_dependence` with one line a point
 #'   of the grid: a column a variable, `mean`, `lower` and `upper`, in units of
 #'   the response; with several classes a line a point and `class`, unless one
-#'   is chosen. Means of f integrate over the coefficients exactly, and so
-#'   do their limits. `plot()` draws a curve with its band (points with
-#'   intervals for the levels of a factor), or for two numeric variables the
-#'   mean in colours with contours, and returns `x`, invisibly.
+#'   is chosen. Means of f and their limits are those of the mixture of normals
+#'   that the mean over rows is given the draws, exactly ([kgs()], which has no
+#'   such mixture: of its draws); those of probabilities are means and quantiles
+#'   of draws, weighted where draws have weights. `plot()` draws a curve with
+#'   its band (points with intervals for the levels of a factor), or for two
+#'   numeric variables the mean in colours with contours, and returns `x`,
+#'   invisibly; [ggplot2::autoplot()] draws the same.
 #' @section Errors: `kb_error_argument` for names that the fit does not know;
-#'   `kb_error_not_defined` for other objects.
+#'   `kb_error_not_defined` for other objects, among them those of [tdsmc()],
+#'   which has no predictors, and of [kbr_hmm()], whose states depend on all
+#'   observations so far.
 #' @references
 #' Friedman, J. H. (2001). Greedy function approximation: a gradient boosting
 #' machine. *Annals of Statistics* 29, 1189-1232. \doi{10.1214/aos/1013203451}
@@ -47,79 +56,165 @@
 #' slope <- partial_dependence(fit, "x4", n = 10)
 #' slope
 #' plot(slope)
+#'
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' labels <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' plot(partial_dependence(labels, "x2"))
 #' @export
 partial_dependence <- function(object, ...) UseMethod("partial_dependence")
 
 #' @export
 partial_dependence.default <- function(object, ...) {
-  not_defined("partial_dependence", object)
+  not_defined("partial_dependence", object, c("srvm", "bark", "kgs"))
+}
+
+#' @export
+partial_dependence.kb_tdsmc <- function(object, ...) {
+  not_defined_td("partial_dependence")
 }
 
 #' @rdname partial_dependence
 #' @export
-partial_dependence.kb_bark <- function(object, variable, grid = NULL, n = NULL,
-                                       level = 0.9, ndraws = NULL,
-                                       type = c("response", "link"), ...) {
+partial_dependence.kb_fit <- function(object, variable, grid = NULL, n = NULL,
+                                      level = 0.9, ndraws = NULL,
+                                      type = c("response", "link"),
+                                      class = NULL, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   type <- check_partial_type(object, type)
+  classes <- if (has_several_functions(object)) object$mould$levels
   check_variables_known(object, variable)
-  if (is.null(n)) n <- if (length(variable) == 1) 25 else 10
-  values <- partial_grid(object, variable, grid, check_count(n, 2))
-  pool <- bark_pool(object)
+  check_partial_class(classes, class, variable)
+  points <- partial_points(object, variable, grid, n, training_x(object))
+  pool <- posterior_pool(object)
   ndraws <- check_ndraws(ndraws)
-  if (!is.null(ndraws)) ndraws <- min(ndraws, length(pool$m))
-  chosen <- equal_weight_draws(object, pool, ndraws)
-  points <- expand.grid(values, KEEP.OUT.ATTRS = FALSE)
-  means <- if (is_probit(object) && type == "response") {
-    partial_probability
+  if (is.null(ndraws) && type == "response" && !is.null(classes)) ndraws <- 500
+  weights <- drawn_weights(object, pool, ndraws)
+  bands <- partial_bands(object, points, pool, weights, type, level)
+  partial_table(
+    points, bands, "class", classes, class, level,
+    partial_label(object, type, class)
+  )
+}
+
+#' Is the model one of more than two classes without an order?
+#' @noRd
+has_several_functions <- function(fit) {
+  !is_ordered(fit) && (length(fit$mould$levels) > 2 || is_multinomial(fit))
+}
+
+#' @param bands A list of data frames, one a function.
+#' @param what The column with the names of the functions.
+#' @param wanted One of them, or NULL.
+#' @noRd
+partial_table <- function(points, bands, what, names, wanted, level, outcome) {
+  if (is.null(names) || !is.null(wanted)) {
+    chosen <- if (is.null(wanted)) 1 else match(wanted, names)
+    out <- cbind(points, bands[[chosen]])
   } else {
-    partial_mean
+    of <- factor(rep(names, each = nrow(points)), names)
+    out <- cbind(
+      do.call(rbind, rep(list(points), length(names))),
+      stats::setNames(list(of), what), do.call(rbind, unname(bands))
+    )
   }
-  out <- cbind(points, means(object, points, pool, chosen, level))
   structure(out,
-    level = level, outcome = partial_label(object, type),
+    level = level, outcome = outcome,
     class = c("kb_partial_dependence", "data.frame")
   )
 }
 
 #' @noRd
-partial_label <- function(fit, type) {
+partial_label <- function(fit, type, class) {
   name <- fit$mould$outcome_name
-  if (!has_classes(fit)) {
+  levels <- fit$mould$levels
+  if (is.null(levels)) {
     return(paste("mean", name))
   }
   if (type == "link") {
-    return("mean f")
+    return(paste0("mean f", if (!is.null(class)) paste(" of", class)))
   }
-  paste0("mean P(", name, " = ", fit$mould$levels[[2]], ")")
+  if (is.null(class) && !has_several_functions(fit)) class <- levels[[2]]
+  paste0("mean P(", name, if (!is.null(class)) paste(" =", class), ")")
 }
 
-# Means ------------------------------------------------------------------------
+# Draws ------------------------------------------------------------------------
 
-#' Mean of f over the rows at each point, with its exact quantiles: the mean
-#' over rows is one more linear function of the coefficients
+#' Weights of the draws in a pool: those they have, or of some only
 #' @noRd
-partial_mean <- function(fit, points, pool, chosen, level) {
+drawn_weights <- function(fit, pool, ndraws) {
+  all <- length(pool$weights)
+  if (is.null(ndraws) || ndraws >= all) {
+    return(pool$weights)
+  }
+  tabulate(equal_weight_draws(fit, pool, ndraws), all) / ndraws
+}
+
+#' Quantiles of weighted draws; of equal weights as `stats::quantile()`
+#' @noRd
+draw_quantiles <- function(values, weights, probs) {
+  if (diff(range(weights)) <= 1e-12 * max(weights)) {
+    return(stats::quantile(values, probs, names = FALSE))
+  }
+  vapply(probs, function(p) weighted_quantile(values, weights, p), 0)
+}
+
+# Means over rows --------------------------------------------------------------
+
+#' Mean over the training rows at each point, with its limits
+#' @param weights Of the draws in the pool, see `drawn_weights()`.
+#' @return List of data frames, one a function: `mean`, `lower`, `upper`.
+#' @noRd
+partial_bands <- function(fit, points, pool, weights, type, level) {
+  UseMethod("partial_bands")
+}
+
+#' @export
+partial_bands.default <- function(fit, points, pool, weights, type, level) {
+  chosen <- which(weights > 0)
+  each <- lapply(partial_rows(fit, points), function(x) {
+    mean_effects(fit, x, pool, chosen, type)
+  })
+  functions <- seq_len(ncol(each[[1]]))
+  lapply(functions, function(k) {
+    draws <- vapply(each, function(v) v[, k], numeric(length(chosen)))
+    draws_table(matrix(draws, length(chosen)), weights[chosen], level)
+  })
+}
+
+#' @export
+partial_bands.kb_srvm <- function(fit, points, pool, weights, type, level) {
+  if (type == "response" && is_probit(fit)) {
+    return(NextMethod())
+  }
+  moments <- lapply(partial_rows(fit, points), srvm_mean_moments, fit, pool)
+  list(mixture_table(fit, list(
+    mean = do.call(rbind, lapply(moments, `[[`, "mean")),
+    variance = do.call(rbind, lapply(moments, `[[`, "variance"))
+  ), weights, level))
+}
+
+#' @export
+partial_bands.kb_bark <- function(fit, points, pool, weights, type, level) {
+  chosen <- which(weights > 0)
+  if (type == "response" && is_probit(fit)) {
+    draws <- partial_values(fit, points, pool, "probability", chosen)$mean
+    return(list(draws_table(t(draws), weights[chosen], level)))
+  }
   moments <- partial_values(fit, points, pool, "moments", chosen)
-  ends <- interval_ends(level)
-  limits <- mixture_quantiles_cpp(
-    moments$mean, moments$variance, rep(1 / length(chosen), length(chosen)),
-    ends, stats::qnorm(ends)
-  )
-  out <- unscale_mean(
-    fit$settings$scaling, cbind(rowMeans(moments$mean), limits)
-  )
-  data.frame(mean = out[, 1], lower = out[, 2], upper = out[, 3])
+  list(mixture_table(fit, moments, weights[chosen], level))
 }
 
-#' Mean probability of the second class: quantiles over draws of f
-#' @noRd
-partial_probability <- function(fit, points, pool, chosen, level) {
-  draws <- partial_values(fit, points, pool, "probability", chosen)$mean
-  q <- apply(draws, 1, stats::quantile, interval_ends(level), names = FALSE)
-  data.frame(mean = rowMeans(draws), lower = q[1, ], upper = q[2, ])
+#' @export
+partial_bands.kb_bark_multinomial <- function(fit, points, pool, weights, type,
+                                              level) {
+  if (type == "response") {
+    return(partial_bands.default(fit, points, pool, weights, type, level))
+  }
+  lapply(unname(pool$fields), function(field) {
+    partial_bands.kb_bark(fit, points, field, weights, type, level)[[1]]
+  })
 }
 
 #' @noRd
@@ -133,6 +228,100 @@ partial_values <- function(fit, points, pool, what, chosen) {
   bark_partial_cpp(pool, at, varied, scaling_x(scaling, x), what, chosen)
 }
 
+#' The mean over rows is one more linear function of the coefficients, and so
+#' normal given all else: quantiles of the mixture are exact
+#' @param moments List of `mean` and `variance`: points x draws.
+#' @noRd
+mixture_table <- function(fit, moments, weights, level) {
+  ends <- interval_ends(level)
+  limits <- mixture_quantiles_cpp(
+    moments$mean, moments$variance, weights, ends, stats::qnorm(ends)
+  )
+  out <- unscale_mean(
+    fit$settings$scaling, cbind(drop(moments$mean %*% weights), limits)
+  )
+  data.frame(mean = out[, 1], lower = out[, 2], upper = out[, 3])
+}
+
+#' @param draws A row a draw and a column a point.
+#' @noRd
+draws_table <- function(draws, weights, level) {
+  q <- apply(draws, 2, draw_quantiles, weights, interval_ends(level))
+  data.frame(
+    mean = drop(weights %*% draws) / sum(weights),
+    lower = q[1, ], upper = q[2, ]
+  )
+}
+
+#' Mean and variance, given each particle, of the mean of f over rows: that at
+#' a row with the mean of the kernels
+#' @noRd
+srvm_mean_moments <- function(x, fit, pool) {
+  candidates <- sort(unique(pool$sets))
+  blocks <- lapply(row_blocks(x, length(candidates)), function(rows) {
+    colSums(srvm_values(fit, x[rows, , drop = FALSE], candidates, pool))
+  })
+  mean <- matrix(Reduce(`+`, blocks) / nrow(x), 1)
+  srvm_moments_of(fit, mean, candidates, pool)
+}
+
+#' Means over rows of what `effect_draws()` gives, a row a draw and a column a
+#' function
+#' @noRd
+mean_effects <- function(fit, x, pool, chosen, type) {
+  blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
+    draws <- effect_draws(fit, x[rows, , drop = FALSE], pool, chosen, type)
+    if (is.matrix(draws)) matrix(rowSums(draws)) else apply(draws, c(1, 3), sum)
+  })
+  Reduce(`+`, blocks) / nrow(x)
+}
+
+#' Draws of the function at rows whose effects are asked for
+#' @param type `"response"` or `"link"`.
+#' @return S x n, or S x n x C.
+#' @noRd
+effect_draws <- function(fit, x, pool, chosen, type) UseMethod("effect_draws")
+
+#' @export
+effect_draws.default <- function(fit, x, pool, chosen, type) {
+  if (type == "link") {
+    return(posterior_draws(fit, x, pool, chosen))
+  }
+  expected_draws(fit, complete_x(x), pool, chosen)
+}
+
+#' @export
+effect_draws.kb_bark_multinomial <- function(fit, x, pool, chosen, type) {
+  fields_class_draws(fit, complete_x(x), pool, chosen)
+}
+
+#' @export
+effect_draws.kb_kgs <- function(fit, x, pool, chosen, type) {
+  pool <- pool_subset(pool, chosen)
+  draws <- if (type == "link") {
+    kgs_function(fit, kgs_features(fit, x), pool)
+  } else {
+    class_draws(fit, x, pool, TRUE)
+  }
+  draws <- aperm(draws, c(2, 1, 3))
+  # Of two classes one function, or the probability of the second.
+  if (has_several_functions(fit)) draws else last_slice(draws)
+}
+
+#' @noRd
+last_slice <- function(draws) {
+  size <- dim(draws)
+  matrix(draws[, , size[[3]]], size[[1]])
+}
+
+#' Rows without missing values, in the form of `prediction_rows()`
+#' @noRd
+complete_x <- function(x, y = NULL, weights = NULL) {
+  list(x = x, complete = rep(TRUE, nrow(x)), y = y, weights = weights)
+}
+
+# Variables --------------------------------------------------------------------
+
 #' The columns of the predictors that a variable sets
 #' @noRd
 point_columns <- function(name, fit, points) {
@@ -145,8 +334,6 @@ point_columns <- function(name, fit, points) {
   colnames(out) <- columns
   out
 }
-
-# Variables --------------------------------------------------------------------
 
 #' The indicator columns of a factor, or NULL
 #' @noRd
@@ -185,15 +372,55 @@ check_partial_type <- function(fit, type, call = rlang::caller_env()) {
       check_choice(type, "link", call = call)
     })
   }
-  if (is_probit(fit) || identical(type, types)) {
+  if (!is.null(fit$mould$levels) || identical(type, types)) {
     return(check_choice(type, types, call = call))
   }
   check_choice(type, "response", call = call)
 }
 
+#' @param classes The names of several, or NULL.
+#' @noRd
+check_partial_class <- function(classes, class, variable,
+                                call = rlang::caller_env()) {
+  if (!is.null(class)) {
+    if (is.null(classes)) {
+      bad_argument(class, "class", "NULL: the fit has one function", call)
+    }
+    return(check_choice(class, classes, call = call))
+  }
+  if (!is.null(classes) && length(variable) == 2) {
+    kb_abort(c(
+      "{.arg class} must be given with two variables.",
+      i = "It is one of {.val {classes}}."
+    ), "argument", argument = "class", call = call)
+  }
+}
+
+#' The points of the grid, a column a variable
+#' @param x The rows that were fitted, in their own units.
+#' @noRd
+partial_points <- function(fit, variable, grid, n, x,
+                           call = rlang::caller_env()) {
+  if (is.null(n)) n <- if (length(variable) == 1) 25 else 10
+  n <- check_count(n, 2, call = call)
+  values <- partial_grid(fit, variable, grid, n, x, call)
+  expand.grid(values, KEEP.OUT.ATTRS = FALSE)
+}
+
+#' The rows once for each point, with the point's values put in
+#' @noRd
+partial_rows <- function(fit, points, x = training_x(fit)) {
+  at <- do.call(cbind, lapply(names(points), point_columns, fit, points))
+  varied <- match(colnames(at), colnames(x))
+  lapply(seq_len(nrow(at)), function(i) {
+    x[, varied] <- rep(at[i, ], each = nrow(x))
+    x
+  })
+}
+
 #' Values of each variable
 #' @noRd
-partial_grid <- function(fit, variable, grid, n, call = rlang::caller_env()) {
+partial_grid <- function(fit, variable, grid, n, x, call) {
   if (!is.null(grid) && !is.list(grid)) grid <- list(grid)
   if (!is.null(grid) && length(grid) != length(variable)) {
     bad_argument(grid, "grid", "NULL, or one vector a variable", call)
@@ -205,7 +432,7 @@ partial_grid <- function(fit, variable, grid, n, call = rlang::caller_env()) {
       return(factor_grid(fit, name, grid[[i]], call))
     }
     if (is.null(grid)) {
-      return(numeric_grid(training_x(fit)[, name], n))
+      return(numeric_grid(x[, name], n))
     }
     fine <- is.numeric(grid[[i]]) && length(grid[[i]]) > 0 &&
       all(is.finite(grid[[i]]))
@@ -236,115 +463,4 @@ factor_grid <- function(fit, name, given, call) {
     ), "argument", argument = "grid", call = call)
   }
   factor(as.character(given), levels)
-}
-
-# Drawing ----------------------------------------------------------------------
-
-#' @rdname partial_dependence
-#' @export
-plot.kb_partial_dependence <- function(x, ...) {
-  check_plot_dots(list(...))
-  variables <- dependence_variables(x)
-  numeric <- vapply(unclass(x)[variables], is.numeric, NA)
-  if (length(variables) == 1) {
-    if (numeric) draw_dependence(x, ...) else draw_levels(x, ...)
-  } else if (all(numeric)) {
-    draw_surface(x, ...)
-  } else {
-    draw_groups(x, variables[order(!numeric)], ...)
-  }
-  invisible(x)
-}
-
-#' @noRd
-dependence_variables <- function(x) {
-  setdiff(names(x), c("mean", "lower", "upper"))
-}
-
-#' @noRd
-draw_dependence <- function(x, ...) {
-  name <- dependence_variables(x)
-  x <- x[order(x[[name]]), ]
-  base_plot(list(
-    x = x[[name]], y = x$mean, type = "n", xlab = name,
-    ylab = attr(x, "outcome"), ylim = range(x$lower, x$upper)
-  ), ...)
-  draw_band(x[[name]], cbind(lwr = x$lower, upr = x$upper),
-    kb_colour("sky", 0.6)
-  )
-  graphics::lines(x[[name]], x$mean, lwd = 2, col = kb_colour("blue"))
-}
-
-#' @noRd
-draw_levels <- function(x, ...) {
-  at <- seq_len(nrow(x))
-  base_plot(list(
-    x = at, y = x$mean, type = "n", xlab = dependence_variables(x),
-    ylab = attr(x, "outcome"), ylim = range(x$lower, x$upper), xaxt = "n",
-    xlim = range(at) + c(-0.6, 0.6)
-  ), ...)
-  graphics::segments(at, x$lower, at, x$upper,
-    lwd = 6, lend = 1, col = kb_colour("sky", 0.6)
-  )
-  graphics::points(at, x$mean, pch = 16, col = kb_colour("blue"))
-  dots <- list(...)
-  if (is.null(dots$xaxt) && !isFALSE(dots$axes)) {
-    variable_axis(at, as.character(x[[dependence_variables(x)]]))
-  }
-}
-
-#' The mean in colours, with contours
-#' @noRd
-draw_surface <- function(x, ...) {
-  variables <- dependence_variables(x)
-  x <- x[order(x[[variables[[2]]]], x[[variables[[1]]]]), ]
-  across <- unique(x[[variables[[1]]]])
-  up <- unique(x[[variables[[2]]]])
-  mean <- matrix(x$mean, length(across))
-  base_plot(list(
-    x = range(across), y = range(up), type = "n", xlab = variables[[1]],
-    ylab = variables[[2]], main = attr(x, "outcome"), xaxs = "i", yaxs = "i"
-  ), ...)
-  colours <- grDevices::colorRampPalette(
-    c("white", kb_colour("sky"), kb_colour("blue"))
-  )(64)
-  if (length(across) > 1 && length(up) > 1) {
-    graphics::image(across, up, mean, col = colours, add = TRUE)
-    if (diff(range(mean)) > 0) {
-      graphics::contour(across, up, mean,
-        add = TRUE, labcex = 0.8, col = kb_colour("grey")
-      )
-    }
-  }
-  graphics::box(bty = "l")
-}
-
-#' A curve for each level of a factor; levels alone as one axis
-#' @noRd
-draw_groups <- function(x, variables, ...) {
-  along <- x[[variables[[1]]]]
-  groups <- split(seq_len(nrow(x)), x[[variables[[2]]]], drop = TRUE)
-  at <- if (is.numeric(along)) along else as.integer(along)
-  colours <- rep_len(c("blue", "orange", "green", "sky", "grey"),
-    length(groups)
-  )
-  base_plot(list(
-    x = at, y = x$mean, type = "n", xlab = variables[[1]],
-    ylab = attr(x, "outcome"), ylim = range(x$lower, x$upper),
-    xaxt = if (is.numeric(along)) "s" else "n"
-  ), ...)
-  for (i in seq_along(groups)) {
-    rows <- groups[[i]][order(at[groups[[i]]])]
-    draw_band(at[rows], cbind(lwr = x$lower[rows], upr = x$upper[rows]),
-      kb_colour(colours[[i]], 0.2)
-    )
-    graphics::lines(at[rows], x$mean[rows],
-      type = "o", pch = 16, cex = 0.6, lwd = 2, col = kb_colour(colours[[i]])
-    )
-  }
-  if (!is.numeric(along)) variable_axis(seq_along(levels(along)), levels(along))
-  key_above(stats::setNames(
-    lapply(colours, function(colour) list(lwd = 2, col = kb_colour(colour))),
-    paste(variables[[2]], names(groups))
-  ))
 }

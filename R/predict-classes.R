@@ -1,5 +1,29 @@
-# Predictions of two classes under the probit link, from the normal mixture of
-# f over draws. The second level is +1.
+# Predictions of classes: what all share, and those of two classes under the
+# probit link, from the normal mixture of f over draws. The second level is +1.
+
+#' The class of the largest column; the first of equal ones. One column is the
+#' function of two classes.
+#' @noRd
+most_probable <- function(p, levels) {
+  best <- if (ncol(p) == 1) {
+    1 + (p[, 1] > 0)
+  } else {
+    max.col(p, ties.method = "first")
+  }
+  factor(levels[best], levels)
+}
+
+#' What `predict()` gives of f for a model of classes with one function
+#' @noRd
+predict_latent <- function(fit, rows, type, interval, level, ndraws, pool,
+                           call = rlang::caller_env()) {
+  x <- rows$x[rows$complete, , drop = FALSE]
+  if (type == "draws") {
+    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+    return(function_draws(fit, rows, pool, chosen))
+  }
+  spread_rows(regression_response(fit, x, interval, level, pool), rows$complete)
+}
 
 #' What `predict()` gives for two classes
 #' @param rows From `prediction_rows()`.
@@ -8,14 +32,12 @@ predict_classes <- function(fit, rows, type, interval, level, ndraws,
                             call = rlang::caller_env()) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- posterior_pool(fit)
+  if (type %in% c("draws", "link")) {
+    return(predict_latent(
+      fit, rows, type, interval, level, ndraws, pool, call
+    ))
+  }
   put <- function(out) spread_rows(out, rows$complete)
-  if (type == "draws") {
-    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
-    return(t(put(t(posterior_draws(fit, x, pool, chosen)))))
-  }
-  if (type == "link") {
-    return(put(regression_response(fit, x, interval, level, pool)))
-  }
   if (type == "log_score") {
     signs <- class_signs(rows$y[rows$complete])
     return(put(class_log_score(fit, x, signs, pool)))
@@ -23,7 +45,7 @@ predict_classes <- function(fit, rows, type, interval, level, ndraws,
   p <- class_probability(fit, x, pool)
   levels <- fit$mould$levels
   if (type == "class") {
-    return(put(factor(levels[1 + (p > 0.5)], levels)))
+    return(put(most_probable(both_classes(p, levels), levels)))
   }
   if (interval == "credible") {
     limits <- regression_quantiles(

@@ -300,6 +300,7 @@ single_bandwidth <- function(kernel) {
 
 #' @export
 print.kb_kernel_selection <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   table <- x$table
   show <- function(v) format(signif(v, digits), digits = digits)
   by_kernel <- anyNA(table$bandwidth)

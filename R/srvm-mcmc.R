@@ -66,27 +66,16 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
 
 #' @export
 print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
-  cat("Relevance vector machine, batch reversible jump\n")
-  if (all(draws_in(x) == 0)) {
-    cat(incomplete_line(x))
-    return(invisible(x))
-  }
-  k <- kernels(x)
-  show <- function(v) format(v, digits = digits)
-  cat(
-    describe_model(x),
-    "  centres:      ", show(sum(k$k * k$probability)), " on average (",
-    min(k$k), " to ", max(k$k), ")\n",
-    "  noise sd:     ", show(stats::sigma(x)), "\n",
-    "  chains:       ", length(x$runs), ", ",
-    counted(x$control$iter, "iteration"), " after ", x$control$warmup, ", ",
-    counted(x$control$n_moves, "move"), " each\n",
-    mixing_line(x, show),
-    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
-    incomplete_line(x),
-    sep = ""
+  check_no_dots(...)
+  print_chains(x, "Relevance vector machine, batch reversible jump",
+    function(x, show) {
+      paste0(
+        describe_model(x), number_line(x, show),
+        "  noise sd:     ", show(stats::sigma(x)), "\n"
+      )
+    },
+    digits, paste0(", ", counted(x$control$n_moves, "move"), " each")
   )
-  invisible(x)
 }
 
 #' @export

@@ -2,6 +2,7 @@
 
 #' @export
 print.kb_srvm <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   if (x$time == 0) {
     cat(
       "Sequential relevance vector machine\n  INCOMPLETE:   0 of ",
@@ -11,13 +12,10 @@ print.kb_srvm <- function(x, digits = 3, ...) {
     return(invisible(x))
   }
   z <- evidence(x)
-  k <- kernels(x)
   show <- function(v) format(v, digits = digits)
   cat(
     "Sequential relevance vector machine", if (is_probit(x)) ", probit", "\n",
-    describe_model(x),
-    "  centres:      ", show(sum(k$k * k$probability)), " on average (",
-    min(k$k), " to ", max(k$k), ")\n",
+    describe_model(x), number_line(x, show),
     if (!is_probit(x)) {
       paste0(
         if (is_student(x$settings)) "  noise scale:  " else "  noise sd:     ",
@@ -40,6 +38,15 @@ print.kb_srvm <- function(x, digits = 3, ...) {
 }
 
 #' @noRd
+number_line <- function(x, show) {
+  k <- kernels(x)
+  paste0(
+    "  centres:      ", show(sum(k$k * k$probability)), " on average (",
+    min(k$k), " to ", max(k$k), ")\n"
+  )
+}
+
+#' @noRd
 evidence_line <- function(z, digits) {
   if (is_no_evidence(z)) {
     return(paste0("none", sub("no evidence", "", z$note)))
@@ -57,9 +64,7 @@ describe_model <- function(x) {
   distinct <- n_candidates(fit_runs(x)[[1]])
   if (!is_bounded(memory)) distinct <- distinct / kernels_a_row(x$settings)
   paste0(
-    if (!is.null(x$mould$formula)) {
-      paste0("  formula:      ", one_line(x$mould$formula), "\n")
-    },
+    formula_line(x),
     describe_kernels(x),
     "  rows:         ", x$time, " (", distinct,
     if (is_bounded(memory)) " candidates), " else " distinct), ",
@@ -132,6 +137,7 @@ summary.kb_srvm <- function(object, level = 0.9, ...) {
 
 #' @export
 print.summary.kb_srvm <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   print(x$fit, digits = digits)
   cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
   print(x$parameters, digits = digits, row.names = FALSE)
@@ -413,22 +419,6 @@ logLik.kb_srvm <- function(object, ...) {
       2 - is_probit(object),
     nobs = object$time, class = "logLik"
   )
-}
-
-#' @export
-simulate.kb_srvm <- function(object, nsim = 1, seed = NULL, ...) {
-  check_no_dots(...)
-  nsim <- check_count(nsim, 1)
-  pool <- srvm_pool(object)
-  y <- with_local_seed(seed, {
-    chosen <- sample.int(length(pool$weights), nsim, TRUE, pool$weights)
-    rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
-    response_draws(object, rows, pool, chosen)
-  })
-  out <- as_classes(object, as.data.frame(t(y)))
-  names(out) <- paste0("sim_", seq_len(nsim))
-  attr(out, "seed") <- seed
-  out
 }
 
 #' @noRd

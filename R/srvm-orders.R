@@ -200,6 +200,7 @@ order_line <- function(fit, order) {
 #' @rdname order_spread
 #' @export
 print.kb_order_spread <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   show <- function(v) format(v, digits = digits)
   range_of <- function(v) {
     paste(vapply(range(v), show, ""), collapse = " to ")

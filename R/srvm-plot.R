@@ -26,7 +26,7 @@
 #' `"ess"`, `"evidence"`, `"kernels"` (but for a dictionary) and
 #' `"kernel_path"` are not defined for batch fits.
 #' @param level Probability inside bands and intervals, for `"fit"`.
-#' @param n Number of points of a curve.
+#' @param n Number of points of a curve, for `"fit"`; `NULL`: 200.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
 #'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
 #'
@@ -45,26 +45,14 @@ plot.kb_srvm <- function(x,
                            "fit", "ess", "k", "evidence", "centres", "trace",
                            "kernels", "kernel_path"
                          ),
-                         level = 0.9, n = 200, ...) {
+                         level = 0.9, n = NULL, ...) {
   check_plot_dots(list(...))
-  type <- check_choice(type, c(
-    "fit", "ess", "k", "evidence", "centres", "trace", "kernels", "kernel_path"
-  ))
+  type <- check_srvm_plot(x, type, "plot")
+  refuse_ignored(type, "none", c(
+    level = !missing(level), n = !is.null(n)
+  ), srvm_plot_arguments(type), "plot.kb_srvm")
   level <- check_number(level, 0, 1, open = TRUE)
-  n <- check_count(n, 2)
-  if (x$time == 0) {
-    kb_abort("No row has been taken in: there is nothing to draw.",
-      "not_defined"
-    )
-  }
-  batch <- inherits(x, "kb_srvm_mcmc")
-  refused <- c("ess", "evidence", "kernels", "kernel_path")
-  if (has_dictionary(x)) refused <- setdiff(refused, "kernels")
-  if (batch && type %in% refused) {
-    refuse_batch(
-      paste0("plot(type = \"", type, "\")"), "It shows the sequential sampler"
-    )
-  }
+  n <- if (is.null(n)) 200 else check_count(n, 2)
   switch(type,
     fit = if (is_probit(x)) {
       plot_classes(x, level, n, ...)
@@ -81,7 +69,7 @@ plot.kb_srvm <- function(x,
     },
     kernels = plot_kernels(x, ...),
     kernel_path = plot_kernel_path(x, ...),
-    trace = if (batch) {
+    trace = if (inherits(x, "kb_srvm_mcmc")) {
       plot_chains(x, c(k = "k", sigma = "noise sd"), ...)
     } else {
       plot_trace(x, ...)
@@ -89,6 +77,34 @@ plot.kb_srvm <- function(x,
   )
   invisible(x)
 }
+
+#' The type, which the fit must have
+#' @param what The function that draws.
+#' @noRd
+check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
+  type <- check_choice(type, c(
+    "fit", "ess", "k", "evidence", "centres", "trace", "kernels", "kernel_path"
+  ), call = call)
+  if (x$time == 0) {
+    kb_abort("No row has been taken in: there is nothing to draw.",
+      "not_defined",
+      call = call
+    )
+  }
+  refused <- c("ess", "evidence", "kernels", "kernel_path")
+  if (has_dictionary(x)) refused <- setdiff(refused, "kernels")
+  if (inherits(x, "kb_srvm_mcmc") && type %in% refused) {
+    refuse_batch(
+      paste0(what, "(type = \"", type, "\")"),
+      "It shows the sequential sampler", call
+    )
+  }
+  type
+}
+
+#' The arguments that a type uses
+#' @noRd
+srvm_plot_arguments <- function(type) if (type == "fit") c("level", "n")
 
 #' Lines need two points: one is drawn as a point
 #' @noRd

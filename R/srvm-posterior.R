@@ -189,13 +189,19 @@ srvm_mean <- function(fit, x, pool) {
 #' units that the model sees
 #' @noRd
 srvm_moments <- function(fit, x, pool) {
-  settings <- fit$settings
   candidates <- sort(unique(pool$sets))
+  values <- srvm_values(fit, x, candidates, pool)
+  srvm_moments_of(fit, values, candidates, pool)
+}
+
+#' The same from kernel values, points x candidates
+#' @noRd
+srvm_moments_of <- function(fit, values, candidates, pool) {
+  settings <- fit$settings
   column <- integer(length(pool$rows))
   column[candidates] <- seq_along(candidates)
   moments <- srvm_moments_cpp(
-    pool, settings$intercept, settings$shift,
-    srvm_values(fit, x, candidates, pool), column
+    pool, settings$intercept, settings$shift, values, column
   )
   if (is_scaled(settings)) {
     moments$variance <- sweep(moments$variance, 2, pool$noise, "*")

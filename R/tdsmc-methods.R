@@ -2,6 +2,7 @@
 
 #' @export
 print.kb_tdsmc <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   cat("Trans-dimensional sequential Monte Carlo\n")
   if (x$time > 0) {
     cat(
@@ -88,6 +89,7 @@ summary.kb_tdsmc <- function(object, ...) {
 
 #' @export
 print.summary.kb_tdsmc <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   print(x$fit, digits = digits)
   cat("\nMoves (times chosen, mean share before and after weighting)\n")
   print(x$moves, digits = digits, row.names = FALSE)
@@ -195,6 +197,11 @@ fitted.kb_tdsmc <- function(object, ...) not_defined_td("fitted")
 residuals.kb_tdsmc <- function(object, ...) not_defined_td("residuals")
 
 #' @export
+simulate.kb_tdsmc <- function(object, nsim = 1, seed = NULL, ...) {
+  not_defined_td("simulate")
+}
+
+#' @export
 formula.kb_tdsmc <- function(x, ...) not_defined_td("formula")
 
 #' @noRd
@@ -300,6 +307,17 @@ td_values <- function(f, states, n, t) {
   if (is.matrix(values)) values + 0 else matrix(as.double(values))
 }
 
+#' The same with names
+#' @noRd
+td_columns <- function(fit, f, weights) {
+  out <- td_values(f, td_states(fit), length(weights), fit$time)
+  if (is.null(colnames(out))) {
+    single <- ncol(out) == 1
+    colnames(out) <- if (single) "f" else paste0("f[", seq_len(ncol(out)), "]")
+  }
+  out
+}
+
 #' Draws of a function of the states
 #'
 #' @param x A fit of [tdsmc()].
@@ -331,11 +349,7 @@ as_draws.kb_tdsmc <- function(x, f, weighted = FALSE, ...) {
   f <- check_function(f)
   weighted <- check_flag(weighted)
   w <- stats::weights(x)
-  draws <- td_values(f, td_states(x), length(w), x$time)
-  if (is.null(colnames(draws))) {
-    colnames(draws) <- if (ncol(draws) == 1) "f" else
-      paste0("f[", seq_len(ncol(draws)), "]")
-  }
+  draws <- td_columns(x, f, w)
   if (!weighted) {
     draws <- draws[equal_weight_draws(x, list(weights = w)), , drop = FALSE]
   }

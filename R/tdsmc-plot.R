@@ -29,15 +29,23 @@
 plot.kb_tdsmc <- function(x, type = c("ess", "evidence", "moves"), ...) {
   check_plot_dots(list(...))
   type <- check_choice(type, c("ess", "evidence", "moves"))
-  if (x$time == 0) {
-    kb_abort("No step has been made: there is nothing to draw.", "not_defined")
-  }
+  refuse_no_step(x)
   switch(type,
     ess = plot_ess(x, unit = "step", ...),
     evidence = plot_evidence(x, unit = "step", ...),
     moves = plot_moves(x, ...)
   )
   invisible(x)
+}
+
+#' @noRd
+refuse_no_step <- function(x, call = rlang::caller_env()) {
+  if (x$time == 0) {
+    kb_abort("No step has been made: there is nothing to draw.",
+      "not_defined",
+      call = call
+    )
+  }
 }
 
 #' @noRd

@@ -118,6 +118,7 @@ central_labelling <- function(votes, share) {
 
 #' @export
 print.kb_transduction <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   show <- function(v) format(v, digits = digits)
   counts <- table(x$class)
   sure <- apply(x$probability, 1, max)

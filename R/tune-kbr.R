@@ -251,6 +251,7 @@ tuning_table <- function(tasks, losses, bandwidths, c0) {
 
 #' @export
 print.kb_kbr_tuning <- function(x, digits = 3, ...) {
+  check_no_dots(...)
   best <- x$table[x$best, ]
   show <- function(v) format(v, digits = digits)
   cat(

@@ -30,7 +30,7 @@ extras <- list(
   # where they are missing.
   neighbours = list(
     required = c(
-      "bayesplot", "dplyr", "ggplot2", "loo", "parsnip", "recipes", "rsample",
+      "bayesplot", "dials", "dplyr", "ggplot2", "loo", "parsnip", "recipes", "rsample",
       "rstantools", "tune", "workflows"
     ),
     useful = character()

@@ -75,6 +75,105 @@ test_that("kernel Bayes' rule and its filters are drawn", {
   expect_error(autoplot(path, columns = "no"), class = "kb_error_argument")
 })
 
+test_that("densities of kernel Bayes' rule are those that plot() draws", {
+  seen <- sim_linear_hmm(60, seed = 1)
+  fit <- kbr(seen$states, seen$observations)
+  new <- seen$observations[1, ]
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  columns <- colnames(fit$data$x)
+  drawn <- plot(fit, new, n = 20)
+  layers <- built(autoplot(fit, new, n = 20, level = 0.8))
+  expect_equal(layers[[2]]$y, drawn$posterior)
+  expect_equal(
+    layers[[4]]$x, unname(predict(fit, t(new))[1, ]), tolerance = 1e-10
+  )
+  ends <- predict(fit, t(new), type = "quantile", probs = c(0.1, 0.9))
+  expect_equal(c(layers[[3]]$x, layers[[3]]$xend), as.vector(ends[1, , ]))
+  bars <- built(autoplot(fit, new, "weights"))[[1]]
+  expect_equal(bars$yend, as.vector(predict(fit, t(new), type = "weights")))
+  pairs <- withr::with_seed(1, matrix(stats::rnorm(120), 60))
+  both <- kbr(pairs, pairs[, 1] + 0.3 * pairs[, 2])
+  joint <- plot(both, 0.5, "joint", n = 12)
+  expect_identical(nrow(joint), 144L)
+  built(autoplot(both, 0.5, "joint", n = 12))
+  devices <- grDevices::dev.list()
+  autoplot(fit, new)
+  expect_identical(grDevices::dev.list(), devices)
+})
+
+test_that("each type of plot() is one of autoplot()", {
+  engines <- c("srvm", "bark", "kgs", "kbr", "tdsmc")
+  for (engine in engines) {
+    types <- lapply(c("plot", "autoplot"), function(f) {
+      eval(formals(get(paste0(f, ".kb_", engine)))$type)
+    })
+    expect_identical(types[[2]], types[[1]])
+  }
+})
+
+test_that("the types of sequential samplers and centres are drawn", {
+  bars <- built(autoplot(curve, "centres"))[[1]]
+  expect_equal(bars$yend, inclusion(curve)$probability)
+  several <- suppressWarnings(srvm(y ~ x, line,
+    kernel = list(kernel_gaussian(0.2), kernel_gaussian(0.6)),
+    control = smc_control(particles = 30), seed = 1
+  ))
+  table <- kernel_posterior(several)
+  expect_equal(built(autoplot(several, "kernels"))[[2]]$y, table$probability)
+  path <- kernel_posterior(several, by_row = TRUE)
+  expect_equal(
+    built(autoplot(several, "kernel_path"))[[1]]$y, c(path[[2]], path[[3]])
+  )
+  mixed <- suppressWarnings(srvm(y ~ x, line,
+    kernel = kernel_dictionary(kernel_gaussian(0.2), kernel_gaussian(0.6)),
+    control = smc_control(particles = 30), seed = 1
+  ))
+  built(autoplot(mixed, "kernels"))
+  sums <- built(autoplot(mixed, "centres"))[[1]]
+  expect_equal(max(sums$yend), max(rowSums(inclusion(mixed)[-(1:2)])))
+  expect_error(autoplot(mixed, "kernel_path"), class = "kb_error_not_defined")
+  steps <- run_problem(change_problem())
+  expect_equal(built(autoplot(steps))[[1]]$y, ess(steps)$ess)
+  expect_equal(
+    built(autoplot(steps, "evidence"))[[1]]$y,
+    evidence(steps)$path$log_evidence
+  )
+  built(autoplot(steps, "moves"))
+})
+
+test_that("the types of kgs fits are those of plot()", {
+  for (name in c("moons", "line", "three")) {
+    fit <- kgs_fits()[[name]]
+    for (type in c("boundary", "reject", "noise", "f")) {
+      built(autoplot(fit, type))
+    }
+  }
+  fit <- kgs_fits()$line
+  band <- built(autoplot(fit, "f", n = 5, level = 0.8))
+  grid <- matrix(band[[3]]$x, dimnames = list(NULL, colnames(fit$data$x)))
+  f <- predict(fit, grid, type = "draws")
+  expect_equal(band[[3]]$y, apply(f, 2, stats::median))
+  expect_equal(
+    band[[1]]$ymin, apply(f, 2, stats::quantile, 0.1, names = FALSE)
+  )
+})
+
+test_that("arguments that a type does not use are refused, as in plot()", {
+  refused <- function(...) {
+    expect_error(autoplot(...), class = "kb_error_argument")
+    expect_error(plot(...), class = "kb_error_argument")
+  }
+  refused(curve, "ess", level = 0.5)
+  refused(curve, "k", n = 10)
+  refused(bark_fits()$plane, "trace", level = 0.5)
+  refused(bark_fits()$plane, "importance", n = 5)
+  refused(kgs_fits()$moons, "trace", n = 5)
+  fit <- kbr(line$x, line$y)
+  refused(fit, 0, "weights", n = 20)
+  refused(fit, 0, "joint", level = 0.5)
+})
+
 test_that("what plot() refuses is refused", {
   expect_error(autoplot(curve, "none"), class = "kb_error_argument")
   expect_error(autoplot(curve, levle = 0.5), class = "kb_error_unknown_argument")

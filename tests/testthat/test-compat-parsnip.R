@@ -110,7 +110,7 @@ test_that("a workflow with a recipe is resampled and tuned", {
   for (package in c("workflows", "recipes", "rsample", "tune")) {
     skip_if_not_installed(package)
   }
-  data <- sim_sinc(60, seed = 2)
+  data <- sim_sinc(60, seed = 2)[c("x", "y")]
   # Too many columns for the kernel, if the recipe did not take one out.
   data$z <- rep(c(-1, 1), 30)
   recipe <- recipes::step_rm(recipes::recipe(y ~ ., data), "z")
@@ -130,4 +130,58 @@ test_that("a workflow with a recipe is resampled and tuned", {
     kernel = kernel_gaussian(0.3), control = smc_control(50), seed = 1
   ))
   expect_equal(predict(fit, data)$.pred, predict(ours, data))
+})
+
+test_that("arguments that are tuned have ranges", {
+  skip_if_not_installed("dials")
+  specs <- list(
+    bark = bark_spec("regression",
+      type = parsnip::tune(), alpha = parsnip::tune(), eps = parsnip::tune(),
+      gamma = parsnip::tune(), iter = parsnip::tune()
+    ),
+    srvm = srvm_spec("regression",
+      bandwidth = parsnip::tune(), lambda = parsnip::tune(),
+      particles = parsnip::tune()
+    ),
+    kgs = kgs_spec(
+      bandwidth = parsnip::tune(), bias = parsnip::tune(),
+      nugget = parsnip::tune(), iter = parsnip::tune()
+    )
+  )
+  for (spec in specs) {
+    set <- hardhat::extract_parameter_set_dials(engine(spec))
+    expect_identical(set$name, names(spec$args))
+    for (param in set$object) expect_s3_class(param, "param")
+    grid <- dials::grid_random(set, size = 20)
+    expect_identical(sort(names(grid)), sort(names(spec$args)))
+    expect_false(anyNA(grid))
+  }
+  # Values in their own units, and ranges that the prior accepts.
+  grid <- dials::grid_regular(param_bandwidth(), levels = 3)
+  expect_equal(grid$bandwidth, c(0.1, 1, 10))
+  corners <- expand.grid(
+    alpha = c(0.5, 1.5), gamma = 10^c(0, 1.5), eps = c(0.2, 1)
+  )
+  nu <- apply(corners, 1, function(v) {
+    levy_size(v[["alpha"]], v[["gamma"]], v[["eps"]])$nu
+  })
+  expect_true(all(nu > 0.5 & nu < 190))
+  expect_setequal(param_type()$values, bark_types)
+})
+
+test_that("a grid is made of the ranges where none is given", {
+  for (package in c("dials", "workflows", "rsample", "tune")) {
+    skip_if_not_installed(package)
+  }
+  flow <- workflows::workflow(
+    y ~ x, engine(srvm_spec("regression",
+      bandwidth = parsnip::tune(), particles = 50
+    ))
+  )
+  set.seed(2)
+  folds <- rsample::vfold_cv(line, v = 2)
+  out <- quietly(tune::tune_grid(flow, folds, grid = 3))
+  tried <- tune::collect_metrics(out)$bandwidth
+  expect_identical(length(unique(tried)), 3L)
+  expect_true(all(tried >= 0.1 & tried <= 10))
 })

@@ -135,7 +135,7 @@ test_that("augment() puts means and intervals beside the observations", {
 test_that("simulate() takes herded states at random, by seed", {
   set.seed(2)
   before <- .Random.seed
-  draws <- simulate(fit, 5, newdata = new)
+  draws <- simulate(fit, 5, seed = 3, newdata = new)
   expect_identical(.Random.seed, before)
   expect_identical(dim(draws), c(5L, 2L, 3L))
   expect_identical(colnames(draws), c("a", "b"))
@@ -151,6 +151,9 @@ test_that("simulate() takes herded states at random, by seed", {
       paste(pairs$x[, 1], pairs$x[, 2])))
   }
   expect_false(identical(many, herded))
+  first <- withr::with_seed(5, simulate(fit, 5, newdata = new))
+  expect_identical(withr::with_seed(5, simulate(fit, 5, newdata = new)), first)
+  expect_false(identical(simulate(fit, 5, newdata = new), first))
   expect_identical(dim(simulate(fit)), c(1L, 2L, 60L))
   expect_error(simulate(fit, 0), class = "kb_error_argument")
 })

@@ -356,6 +356,29 @@ test_that("predict() gives expectations, distributions and states", {
   expect_identical(nobs(fit), 6L)
 })
 
+test_that("tidy() and glance() are those of weighted particles", {
+  fit <- run_problem(change_problem())
+  w <- weights(fit)
+  k <- rowSums(predict(fit, type = "states")) - 1
+  count <- function(s) cbind(k = rowSums(s) - 1, two = 2 * rowSums(s))
+  out <- tidy(fit, count, level = 0.5)
+  expect_identical(out$term, c("k", "two"))
+  mean <- sum(w * k)
+  expect_equal(out$estimate, c(mean, 2 * mean + 2))
+  expect_equal(out$std.error[[1]], sqrt(sum(w * (k - mean)^2)))
+  below <- cumsum(w[order(k)])
+  expect_equal(out$conf.low[[1]], sort(k)[which(below >= 0.25)[[1]]])
+  expect_equal(out$conf.high[[1]], sort(k)[which(below >= 0.75)[[1]]])
+  expect_gt(diff(range(w)), 0)
+  expect_identical(tidy(fit, function(s) rowSums(s))$term, "f")
+  one <- glance(fit)
+  expect_identical(one$nobs, 6L)
+  expect_identical(one$particles, 60L)
+  expect_equal(one$log_evidence, evidence(fit)$log_evidence)
+  expect_error(tidy(fit, sum), class = "kb_error_user_function")
+  expect_error(simulate(fit), class = "kb_error_not_defined")
+})
+
 test_that("the accessors agree with one another", {
   fit <- run_problem(change_problem())
   z <- evidence(fit)

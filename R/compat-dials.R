@@ -1,0 +1,109 @@
+# dials: ranges of the arguments of model specifications, for tuning.
+
+#' Ranges of the parameters that are tuned
+#'
+#' What `tune::tune_grid()` and other functions of tidymodels take as the range
+#' of an argument of [parsnip_specs] that is marked by `tune::tune()`; each can
+#' be replaced there by `update()` of the set of parameters, with another
+#' `range`.
+#'
+#' @param range Two numbers: the lowest and the highest value; of those on a
+#'   logarithmic scale their logarithms to base 10.
+#' @param values The types, see [bark_prior()].
+#'
+#' @details
+#' On a logarithmic scale are `param_bandwidth()` (in units of the predictors as
+#' scaled), `param_lambda()`, `param_gamma()`, `param_bias()` and
+#' `param_nugget()`; on their own scale `param_alpha()` and `param_eps()`;
+#' whole numbers are `param_particles()` and `param_iter()`. More particles and
+#' iterations cost time and make no other model: rather than tune them, set
+#' them.
+#'
+#' Within their ranges `alpha`, `eps` and `gamma` make the expected number of
+#' kernels of [bark()] one that is between .5 and 190.
+#'
+#' @return An object of class `param` of the package dials.
+#' @section Errors: `kb_error_package` without dials.
+#' @examplesIf requireNamespace("dials", quietly = TRUE)
+#' dials::grid_regular(param_bandwidth(), levels = 3)
+#' dials::grid_regular(param_bandwidth(c(-0.5, 0.5)), levels = 3)
+#' @name tuning_parameters
+NULL
+
+#' @noRd
+quant_param <- function(name, label, range, type = "double", log = FALSE,
+                        call = rlang::caller_env()) {
+  need_package("dials", paste0("`param_", name, "()`"), call = call)
+  # The logarithm as dials itself has it.
+  trans <- if (log) dials::penalty()$trans
+  dials::new_quant_param(
+    type = type, range = range, inclusive = c(TRUE, TRUE), trans = trans,
+    label = stats::setNames(label, name)
+  )
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_type <- function(values = c(
+                         "equal", "different", "select_equal",
+                         "select_different"
+                       )) {
+  need_package("dials", "`param_type()`")
+  dials::new_qual_param("character",
+    values = values, label = c(type = "Type of the scales")
+  )
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_alpha <- function(range = c(0.5, 1.5)) {
+  quant_param("alpha", "Index of the stable process", range)
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_eps <- function(range = c(0.2, 1)) {
+  quant_param("eps", "Scale of the coefficients", range)
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_gamma <- function(range = c(0, 1.5)) {
+  quant_param("gamma", "Intensity of the stable process", range, log = TRUE)
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_bandwidth <- function(range = c(-1, 1)) {
+  quant_param("bandwidth", "Bandwidth of the kernel", range, log = TRUE)
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_lambda <- function(range = c(0, 2)) {
+  quant_param("lambda", "Expected number of kernels", range, log = TRUE)
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_bias <- function(range = c(-1, 1)) {
+  quant_param("bias", "Bias", range, log = TRUE)
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_nugget <- function(range = c(-3, 0)) {
+  quant_param("nugget", "Nugget", range, log = TRUE)
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_particles <- function(range = c(100L, 2000L)) {
+  quant_param("particles", "Number of particles", range, "integer")
+}
+
+#' @rdname tuning_parameters
+#' @export
+param_iter <- function(range = c(500L, 5000L)) {
+  quant_param("iter", "Number of iterations", range, "integer")
+}

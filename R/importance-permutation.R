@@ -1,0 +1,174 @@
+# Permutation importance: how much the loss rises when a predictor is permuted.
+
+#' @rdname importance
+#' @export
+importance.kb_fit <- function(object, level = 0.9, method = "permutation",
+                              newdata = NULL, newy = NULL, loss = NULL,
+                              permutations = 10, ndraws = 200, seed = NULL,
+                              ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  method <- check_choice(method, "permutation")
+  permutation_importance(
+    migrate_fit(object), check_number(level, 0, 1, open = TRUE), newdata, newy,
+    loss, check_count(permutations, 1), check_count(ndraws, 1), seed, call
+  )
+}
+
+#' @export
+importance.kb_kbr <- function(object, ...) {
+  kb_abort(c(
+    "{.fn importance} is not defined for fits of {.fn kbr}.",
+    x = "They have no draws of a function, and so no loss of each.",
+    i = "{.fn partial_dependence} shows what each column of the observations
+         does; {.code diagnostics(fit)} what the kernels see of them."
+  ), "not_defined")
+}
+
+#' @export
+importance.kb_tdsmc <- function(object, ...) not_defined_td("importance")
+
+#' Arguments as in `importance()`, checked but for those of the data
+#' @noRd
+permutation_importance <- function(object, level, newdata, newy, loss,
+                                   permutations, ndraws, seed, call) {
+  loss <- check_loss(object, loss, call)
+  rows <- rows_with_response(object, newdata, newy, call)
+  pool <- posterior_pool(object)
+  weights <- drawn_weights(object, pool, ndraws)
+  draws <- list(pool = pool, chosen = which(weights > 0))
+  draws$weights <- weights[draws$chosen]
+  n <- nrow(rows$x)
+  orders <- with_local_seed(
+    seed, replicate(permutations, sample.int(n), simplify = FALSE), call
+  )
+  base <- draw_losses(object, rows, draws, loss)
+  groups <- predictor_groups(object)
+  rises <- lapply(groups, function(columns) {
+    vapply(orders, function(order) {
+      permuted <- rows
+      permuted$x[, columns] <- rows$x[order, columns]
+      draw_losses(object, permuted, draws, loss) - base
+    }, numeric(length(base)))
+  })
+  rise_table(rises, draws$weights, level, loss, sum(draws$weights * base))
+}
+
+#' @param rises Named by variables: matrices, a row a draw and a column a
+#'   permutation.
+#' @noRd
+rise_table <- function(rises, weights, level, loss, base) {
+  ends <- interval_ends(level)
+  q <- vapply(rises, function(rise) {
+    draw_quantiles(
+      rowMeans(rise), weights, c(ends[[1]], 0.25, 0.5, 0.75, ends[[2]])
+    )
+  }, numeric(5))
+  means <- lapply(rises, function(rise) drop(weights %*% rise))
+  structure(
+    data.frame(
+      variable = names(rises), mean = vapply(means, mean, 0),
+      lower = q[1, ], q25 = q[2, ], median = q[3, ], q75 = q[4, ],
+      upper = q[5, ],
+      mc_se = vapply(means, function(v) stats::sd(v) / sqrt(length(v)), 0),
+      row.names = NULL
+    ),
+    level = level, method = "permutation", loss = loss, base = base,
+    class = c("kb_importance", "data.frame")
+  )
+}
+
+# Data -------------------------------------------------------------------------
+
+#' Columns of the predictors that are permuted together: a factor's indicators
+#' @return List named by variables.
+#' @noRd
+predictor_groups <- function(fit) {
+  names <- fit$mould$x_names
+  groups <- stats::setNames(as.list(seq_along(names)), names)
+  for (factor in names(fit$mould$columns)) {
+    columns <- match(indicator_columns(fit, factor), names)
+    if (length(columns) == 0) next
+    groups[names[columns[-1]]] <- NULL
+    groups[[names[[columns[[1]]]]]] <- columns
+    names(groups)[names(groups) == names[[columns[[1]]]]] <- factor
+  }
+  groups
+}
+
+#' Complete rows with their responses, the training rows by default
+#' @noRd
+rows_with_response <- function(object, newdata, newy, call) {
+  rows <- prediction_rows(
+    object, newdata, newy, is.null(newdata), TRUE,
+    call = call
+  )
+  complete <- which(rows$complete & !is.na(rows$y))
+  if (length(complete) < 2) {
+    bad_argument(
+      newdata, "newdata",
+      "data with at least two rows without missing values", call
+    )
+  }
+  complete_x(
+    rows$x[complete, , drop = FALSE], rows$y[complete], rows$weights[complete]
+  )
+}
+
+# Losses -----------------------------------------------------------------------
+
+#' @noRd
+check_loss <- function(fit, loss, call) {
+  if (is.null(fit$mould$levels)) {
+    return(if (is.null(loss)) "squared" else {
+      check_choice(loss, "squared", call = call)
+    })
+  }
+  if (is.null(loss)) {
+    # Draws of kgs() may be certain of a class: their log loss is infinite.
+    return(if (inherits(fit, "kb_kgs")) "squared" else "log")
+  }
+  check_choice(loss, c("log", "squared"), call = call)
+}
+
+#' Mean loss over rows of each draw
+#' @param rows From `complete_x()`.
+#' @param draws List of `pool` and `chosen`.
+#' @noRd
+draw_losses <- function(fit, rows, draws, loss) {
+  share <- if (is.null(rows$weights)) rep(1, nrow(rows$x)) else rows$weights
+  share <- share / sum(share)
+  blocks <- row_blocks(rows$x, 2 * length(draws$chosen))
+  sums <- lapply(blocks, function(block) {
+    own <- complete_x(
+      rows$x[block, , drop = FALSE], rows$y[block], rows$weights[block]
+    )
+    values <- if (loss == "log") {
+      -response_log_lik(fit, own, draws$pool, draws$chosen)
+    } else {
+      squared_loss(expected_draws(fit, own, draws$pool, draws$chosen), own$y)
+    }
+    drop(values %*% share[block])
+  })
+  Reduce(`+`, sums)
+}
+
+#' Squared error of each draw at each row, S x n
+#' @param expected From `expected_draws()`.
+#' @noRd
+squared_loss <- function(expected, y) {
+  if (!is.factor(y)) {
+    return(sweep(expected, 2, y)^2)
+  }
+  if (is.matrix(expected)) {
+    expected <- array(c(1 - expected, expected), c(dim(expected), 2))
+  }
+  size <- dim(expected)
+  own <- cbind(
+    rep(seq_len(size[[1]]), size[[2]]),
+    rep(seq_len(size[[2]]), each = size[[1]]),
+    rep(as.integer(y), each = size[[1]])
+  )
+  # (p - 1)^2 for the own class, p^2 for the others.
+  rowSums(expected^2, dims = 2) + 1 - 2 * matrix(expected[own], size[[1]])
+}

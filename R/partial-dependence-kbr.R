@@ -1,0 +1,133 @@
+# The posterior of the states along the observations: partial dependence of
+# kernel Bayes' rule.
+
+#' Partial dependence of the states on the observations
+#'
+#' The posterior mean of the states as a function of one or two columns of the
+#' observations. There are no draws of this function, and its own uncertainty is
+#' not known: the intervals are those of the *state* given the observation, as
+#' `predict(type = "quantile")` has them, and do not shrink to zero with more
+#' pairs.
+#'
+#' @param object A fit of [kbr()].
+#' @param variable One or two names of columns of the observations, or of
+#'   factors among them.
+#' @param grid,n,level As in [partial_dependence()].
+#' @param columns Which columns of the states: names or numbers; `NULL`: all
+#'   for one variable.
+#' @param others The other columns of the observations: `"median"` sets them to
+#'   the medians of the fit's (factors to their indicators' medians);
+#'   `"average"` takes every row's, as for other engines. The mean is then the
+#'   mean over rows, and the interval that of the mixture of the rows'
+#'   posteriors, which is wider as the other columns vary in it.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return As [partial_dependence()]: a column a variable, `mean`, `lower` and
+#'   `upper`, in units of the states; of several states a line a point and
+#'   `state`. `NA` where weights cancel.
+#' @section Errors: `kb_error_argument` for names that the fit does not know;
+#'   `kb_error_not_defined` where the kernel of the observations is a matrix,
+#'   for fits of [kbr_chunks()] and for [kbr_hmm()]. Points far from all
+#'   observations are a warning of class `kb_warning_far`: columns that depend
+#'   on each other have no observations at the medians of the others, and
+#'   `"average"` goes further yet.
+#' @references
+#' Friedman, J. H. (2001). Greedy function approximation: a gradient boosting
+#' machine. *Annals of Statistics* 29, 1189-1232. \doi{10.1214/aos/1013203451}
+#' @examples
+#' x <- rnorm(300)
+#' fit <- kbr(x, cbind(a = x, b = -x) + 0.5 * rnorm(600))
+#' slope <- partial_dependence(fit, "a", n = 10)
+#' slope
+#' plot(slope)
+#' @export
+partial_dependence.kb_kbr <- function(object, variable, grid = NULL, n = NULL,
+                                      level = 0.9, columns = NULL,
+                                      others = c("median", "average"), ...) {
+  check_no_dots(...)
+  call <- rlang::current_env()
+  object <- migrate_fit(object)
+  level <- check_number(level, 0, 1, open = TRUE)
+  others <- check_choice(others, c("median", "average"))
+  if (is.null(object$features$y$kernel)) refuse_gram_effects(call)
+  check_variables_known(object, variable)
+  columns <- state_columns(
+    object, columns, ncol(object$data$x),
+    exactly = FALSE, call
+  )
+  if (length(variable) == 2 && length(columns) > 1) {
+    bad_argument(columns, "columns", "one of them with two variables", call)
+  }
+  points <- partial_points(object, variable, grid, n, object$data$y)
+  posterior <- kbr_effects(object, points, others, call)
+  bands <- lapply(columns, function(column) {
+    state_table(object, posterior, column, level)
+  })
+  single <- length(columns) == 1
+  partial_table(
+    points, bands, "state", columns, if (single) columns, level,
+    paste("mean", if (single) columns else "state")
+  )
+}
+
+#' @export
+partial_dependence.kb_kbr_chunked <- function(object, ...) {
+  chunked_has_no("partial_dependence")
+}
+
+#' @export
+partial_dependence.kb_kbr_hmm <- function(object, ...) {
+  kb_abort(c(
+    "{.fn partial_dependence} is not defined for models of {.fn kbr_hmm}.",
+    x = "Their states depend on all observations so far, not on one.",
+    i = "{.code kbr(states, observations)} has a function of one observation;
+         {.fn kbr_filter} of a changed series shows what the change does."
+  ), "not_defined")
+}
+
+#' @noRd
+refuse_gram_effects <- function(call) {
+  kb_abort(c(
+    "{.fn partial_dependence} needs the columns of the observations.",
+    x = "{.arg kernel_y} is a matrix."
+  ), "not_defined", call = call)
+}
+
+#' Posterior at each point of the grid
+#' @return List of `weights` (points x n) and `mean` (points x d).
+#' @noRd
+kbr_effects <- function(fit, points, others, call) {
+  y <- fit$data$y
+  if (others == "median") y <- t(apply(y, 2, stats::median))
+  at <- partial_rows(fit, points, matrix(y, ncol = ncol(fit$data$y),
+    dimnames = list(NULL, colnames(fit$data$y))
+  ))
+  seen <- lapply(at, function(y) {
+    observe(fit, scaling_x(fit$settings$scaling$y, y))
+  })
+  warn_far(list(near = unlist(lapply(seen, `[[`, "near"))), call)
+  over_rows <- function(f) {
+    do.call(rbind, lapply(seen, function(one) colMeans(f(fit, one))))
+  }
+  list(weights = over_rows(weight_shares), mean = over_rows(state_means))
+}
+
+#' Posterior means from weights that sum to one
+#' @noRd
+state_means <- function(fit, seen) {
+  fit$settings$normalize <- TRUE
+  kbr_mean(fit, seen)
+}
+
+#' @noRd
+state_table <- function(fit, posterior, column, level) {
+  x <- fit$data$x[, column]
+  order <- order(x)
+  ends <- apply(posterior$weights[, order, drop = FALSE], 1, function(w) {
+    signed_quantiles(x[order], w, interval_ends(level))
+  })
+  data.frame(
+    mean = unname(posterior$mean[, column]), lower = ends[1, ],
+    upper = ends[2, ]
+  )
+}
