@@ -477,7 +477,7 @@ autoplot.kb_importance <- function(object, n = 30, ...) {
     ) +
     ggplot2::scale_y_sqrt() +
     ggplot2::labs(
-      x = NULL, y = "scale lambda",
+      x = NULL, y = scale_label(object),
       caption = "boxes: quartiles and interval; diamonds: means"
     )
 }

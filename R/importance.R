@@ -31,8 +31,16 @@
 #'   kernel its scale counts as 0. With `bark_prior(own_scales = TRUE)` the
 #'   scale is the mean over the kernels, and `inclusion` the posterior mean of
 #'   the share of kernels that the predictor is in; kernels (but the intercept)
-#'   count by the size of their coefficients. `print()` shows the `n` that matter most;
-#'   `plot()` returns `x`, invisibly.
+#'   count by the size of their coefficients. `print()` shows the `n` that matter
+#'   most; `plot()` returns `x`, invisibly.
+#'
+#'   With `bark_prior(directions = )` scales belong to directions, and a share
+#'   takes the place of the scale of predictor i:
+#'   \eqn{\sum_l \lambda_l u_{il}^2 / \sum_l \lambda_l}{sum_l lambda_l u_il^2 /
+#'   sum_l lambda_l} over the directions l, at which the exponent of the kernel
+#'   grows along the predictor as against all of them. Shares of a draw sum to 1,
+#'   or are 0 where no direction is in the kernel; `inclusion` is the probability
+#'   that any is, the same for all predictors.
 #' @section Errors: `kb_error_not_defined` for other objects.
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
@@ -57,14 +65,19 @@ importance.kb_bark <- function(object, level = 0.9, ...) {
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- bark_pool(object)
-  scales <- bark_scales(object, pool)
   included <- bark_included(object, pool)
-  scale_table(object, scales, included, level)
+  if (has_directions(object)) {
+    shares <- predictor_shares(object, pool)
+    any <- matrix(rowSums(included) > 0, nrow(shares), ncol(shares))
+    return(scale_table(object, shares, any, level, shares = TRUE))
+  }
+  scale_table(object, bark_scales(object, pool), included, level)
 }
 
 #' @param scales,included A row a draw and a column a predictor.
+#' @param shares Are these scales shares?
 #' @noRd
-scale_table <- function(object, scales, included, level) {
+scale_table <- function(object, scales, included, level, shares = FALSE) {
   ends <- interval_ends(level)
   q <- apply(scales, 2, stats::quantile,
     c(ends[[1]], 0.25, 0.5, 0.75, ends[[2]]),
@@ -78,6 +91,7 @@ scale_table <- function(object, scales, included, level) {
       inclusion = colMeans(included)
     ),
     level = level, selects = bark_selects(object$settings$prior$type),
+    shares = if (shares) TRUE,
     class = c("kb_importance", "data.frame")
   )
 }
@@ -92,8 +106,11 @@ most_important <- function(x, n) {
 #' Does the prior select? Parts of the table no longer know
 #' @noRd
 tells_inclusion <- function(x) {
-  isTRUE(attr(x, "selects")) || any(x$inclusion < 1)
+  !is_share(x) && (isTRUE(attr(x, "selects")) || any(x$inclusion < 1))
 }
+
+#' @noRd
+is_share <- function(x) isTRUE(attr(x, "shares"))
 
 #' @rdname importance
 #' @export
@@ -106,7 +123,7 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
   }
   if (!tells_inclusion(x)) columns <- setdiff(columns, "inclusion")
   chosen <- most_important(x, check_count(n, 1))
-  cat("Scales of the predictors", if (!is.null(attr(x, "level"))) {
+  cat(if (is_share(x)) "Shares" else "Scales", " of the predictors", if (!is.null(attr(x, "level"))) {
     paste0(" (", 100 * attr(x, "level"), "% intervals)")
   }, "\n", sep = "")
   plain <- as.data.frame(unclass(x)[columns])[chosen, ]
@@ -145,16 +162,21 @@ plot.kb_importance <- function(x, type = NULL, transform = c("sqrt", "none"),
     old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
     on.exit(graphics::par(old))
   }
-  if (type != "inclusion") draw_scales(shown, transform, ...)
+  if (type != "inclusion") {
+    draw_scales(shown, transform, scale_label(x), ...)
+  }
   dots <- list(...)
   if (type == "both") dots <- dots[setdiff(names(dots), c("main", "ylim"))]
   if (type != "scale") do.call(draw_inclusion, c(list(shown), dots))
   invisible(x)
 }
 
+#' @noRd
+scale_label <- function(x) if (is_share(x)) "share" else "scale lambda"
+
 #' A box a predictor, whiskers at the ends of the interval
 #' @noRd
-draw_scales <- function(x, transform, ...) {
+draw_scales <- function(x, transform, label, ...) {
   root <- transform == "sqrt"
   map <- if (root) sqrt else identity
   boxes <- rbind(x$lower, x$q25, x$median, x$q75, x$upper)
@@ -164,7 +186,7 @@ draw_scales <- function(x, transform, ...) {
   if (is.null(limits)) limits <- c(0, max(boxes))
   dots$ylim <- map(limits)
   do.call(base_plot, c(list(list(
-    x = at, y = map(boxes[3, ]), type = "n", xlab = "", ylab = "scale lambda",
+    x = at, y = map(boxes[3, ]), type = "n", xlab = "", ylab = label,
     xlim = range(at) + c(-0.6, 0.6), xaxt = "n", yaxt = "n"
   )), dots))
   graphics::bxp(
