@@ -31,9 +31,8 @@ direction_columns <- function(fit, pool) {
   out
 }
 
-#' What share of the squared rate at which kernels change is along each
-#' predictor: a row a draw, sum_l lambda_l u_il^2 / sum_l lambda_l; 0 where no
-#' direction is in the kernel
+#' The part of each predictor in the exponent of the kernel: a row a draw,
+#' sum_l lambda_l u_il^2 / sum_l lambda_l; 0 where no direction is in the kernel
 #' @noRd
 predictor_shares <- function(fit, pool) {
   u <- bark_directions(fit, pool)

@@ -124,17 +124,16 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' combination of all predictors. A priori the \eqn{u_l}{u_l} are independent of
 #' all else and of each other, and uniform on the sphere; they need not be
 #' orthogonal. `type` says how the scales of the d directions are distributed,
-#' p above being d: a `type` that selects then chooses among the directions, and
+#' with d for p: a `type` that selects chooses among the directions, and
 #' `n_signals` must be less than d. With `directions = 1` and such a type the
-#' function is a priori a constant with probability b / (a + b). As unit vectors
-#' in terms of standardised predictors (`scale = TRUE`) directions can be
-#' compared. The model of d = p directions is not that of `NULL`: these turn.
+#' function is a constant with prior probability b / (a + b). Directions are in
+#' terms of the predictors that the model sees, standardised if `scale = TRUE`.
+#' Those of d = p directions still turn: this is not the model of `NULL`.
 #'
-#' Neither the sign of a direction nor (in part) its number is determined:
-#' summaries of single columns of U over chains can mislead. [importance()] has
-#' what each predictor has a part in. The chains turn one direction at a time;
-#' with two or more they may need long to leave one arrangement for another, so
-#' look at R-hat. Not defined with `own_scales`, [centre_near_rows()],
+#' The data determine neither the sign of a direction nor which of them is the
+#' first: means of columns of U over draws say little. [importance()] has the
+#' share of each predictor. The chains turn one direction at a time; with two or
+#' more of them look at R-hat. Not defined with `own_scales`, [centre_near_rows()],
 #' `approximation = "truncation"` and for several classes without an order.
 #'
 #' @return An object of class `kb_bark_prior`, a list. What depends on the data

@@ -31,16 +31,16 @@
 #'   kernel its scale counts as 0. With `bark_prior(own_scales = TRUE)` the
 #'   scale is the mean over the kernels, and `inclusion` the posterior mean of
 #'   the share of kernels that the predictor is in; kernels (but the intercept)
-#'   count by the size of their coefficients. `print()` shows the `n` that matter
-#'   most; `plot()` returns `x`, invisibly.
+#'   count by the size of their coefficients. `print()` shows the `n` that
+#'   matter most; `plot()` returns `x`, invisibly.
 #'
 #'   With `bark_prior(directions = )` scales belong to directions, and a share
 #'   takes the place of the scale of predictor i:
 #'   \eqn{\sum_l \lambda_l u_{il}^2 / \sum_l \lambda_l}{sum_l lambda_l u_il^2 /
-#'   sum_l lambda_l} over the directions l, at which the exponent of the kernel
-#'   grows along the predictor as against all of them. Shares of a draw sum to 1,
-#'   or are 0 where no direction is in the kernel; `inclusion` is the probability
-#'   that any is, the same for all predictors.
+#'   sum_l lambda_l}, over the directions l. It is the predictor's part of the
+#'   exponent of the kernel, averaged over steps in all directions. Shares of a
+#'   draw sum to 1, or are 0 where no direction is in the kernel; `inclusion` is
+#'   the probability that any is, the same for all predictors.
 #' @section Errors: `kb_error_not_defined` for other objects.
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
@@ -123,9 +123,13 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
   }
   if (!tells_inclusion(x)) columns <- setdiff(columns, "inclusion")
   chosen <- most_important(x, check_count(n, 1))
-  cat(if (is_share(x)) "Shares" else "Scales", " of the predictors", if (!is.null(attr(x, "level"))) {
-    paste0(" (", 100 * attr(x, "level"), "% intervals)")
-  }, "\n", sep = "")
+  cat(
+    if (is_share(x)) "Shares" else "Scales", " of the predictors",
+    if (!is.null(attr(x, "level"))) {
+      paste0(" (", 100 * attr(x, "level"), "% intervals)")
+    }, "\n",
+    sep = ""
+  )
   plain <- as.data.frame(unclass(x)[columns])[chosen, ]
   scales <- setdiff(columns, c("variable", "inclusion"))
   plain[scales] <- format_alike(plain[scales], digits)

@@ -102,8 +102,8 @@ test_that("along the axes kernels are those of the predictors", {
 })
 
 test_that("moves leave the joint law of parameters and data invariant", {
-  # Null: nearly standard normal scores, at most 135 a call and 29 calls; |z| > 6
-  # somewhere has a probability of 8e-6.
+  # Null: nearly standard normal scores, at most 135 a call and 16 calls; |z|
+  # above 6 somewhere has a probability of 4e-6.
   pairs <- if (extended) 60000 else 3000
   score <- function(move, prior, pairs, power = 1, repeats = 4, ...) {
     out <- bark_invariance_cpp(
