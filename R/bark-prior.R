@@ -115,8 +115,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' coefficients. No two kernels are at one centre: copies are kernels.
 #'
 #' @section Directions:
-#' With `directions = d` kernels of low rank take the place of those with a
-#' scale for each predictor: all of them see \eqn{z = U^T x}{z = U'x}, where the
+#' With `directions = d` kernels of low rank, which the paper suggests for data
+#' that few linear combinations explain (as Cook and Lee, 1999, do), take the
+#' place of those with a scale for each predictor: all of them see \eqn{z = U^T x}{z = U'x}, where the
 #' d columns of U (p x d) are unit vectors,
 #' \deqn{K(x, \chi) = \exp\Big(-\sum_{l = 1}^d \lambda_l (u_l^T (x -
 #' \chi))^2\Big),}{K(x, chi) = exp(-sum_{l <= d} lambda_l (u_l'(x - chi))^2),}
@@ -146,6 +147,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
 #' regression kernels*. Department of Statistical Science, Duke University.
+#'
+#' Cook, R. D. and Lee, H. (1999). Dimension reduction in binary response
+#' regression. *Journal of the American Statistical Association* 94, 1187-1200.
 #'
 #' Ley, E. and Steel, M. F. J. (2009). On the effect of prior assumptions in
 #' Bayesian model averaging with applications to growth regression. *Journal of
