@@ -93,6 +93,10 @@ bark_values_cpp <- function(draws, x, train, what, chosen) {
     .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
 }
 
+bark_partial_projected_cpp <- function(draws, points, varied, x, what, chosen) {
+    .Call(`_kernelbayes_bark_partial_projected_cpp`, draws, points, varied, x, what, chosen)
+}
+
 bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
     .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
 }
@@ -119,6 +123,10 @@ bark_latent_cpp <- function(prior, x, y, location, varphi, log_lambda, names, sw
 
 bark_places_cpp <- function(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed) {
     .Call(`_kernelbayes_bark_places_cpp`, prior, x, y, location, varphi, log_lambda, noise, move, steps, seed)
+}
+
+bark_turns_cpp <- function(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed) {
+    .Call(`_kernelbayes_bark_turns_cpp`, prior, x, y, location, varphi, log_lambda, noise, move, steps, seed)
 }
 
 bark_candidates_cpp <- function(prior, x, y, weights, size, times, seed, amplitude) {

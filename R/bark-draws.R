@@ -8,7 +8,7 @@ draws_in.kb_bark <- function(fit) {
 #' @export
 head_draws.kb_bark <- function(fit, run, n) {
   m <- run$draws$m[seq_len(n)]
-  p <- ncol(fit$data$x)
+  p <- n_inputs(fit)
   slots <- sum(m)
   shared <- if (has_own_scales(fit)) 0 else n * p
   sizes <- c(
@@ -17,6 +17,7 @@ head_draws.kb_bark <- function(fit, run, n) {
     beta = slots, factor = sum(m * (m + 1) / 2), z = slots
   )
   if (is_ordered(fit)) sizes[["cuts"]] <- n * length(cut_names(fit))
+  if (has_directions(fit)) sizes[["directions"]] <- n * p * ncol(fit$data$x)
   sizes <- c(sizes, shape_sizes(fit, slots))
   if (is_truncated(fit)) sizes[c("variance", "factor", "z")] <- 0
   run$draws[names(sizes)] <- Map(
@@ -53,18 +54,18 @@ chain_matrices.kb_bark <- function(fit) {
   c(out[c("J", "log_lik")], if (is_ordered(fit)) cut_chains(draws, fit))
 }
 
-#' The number of predictors in the kernel in each draw
+#' The number of inputs in the kernel in each draw
 #' @noRd
 bark_n_included <- function(fit, pool) rowSums(bark_included(fit, pool))
 
-#' Scales of the draws, a row a draw and a column a predictor; 0 if excluded;
-#' means over kernels where they have their own
+#' Scales of the draws, a row a draw and a column a predictor or direction; 0 if
+#' excluded; means over kernels where they have their own
 #' @noRd
 bark_scales <- function(fit, pool = bark_pool(fit)) {
   if (has_own_scales(fit)) {
     return(own_scales_of(fit, pool))
   }
-  p <- ncol(fit$data$x)
+  p <- n_inputs(fit)
   t(exp(matrix(pool$log_lambda, p)) * matrix(pool$included, p))
 }
 

@@ -34,18 +34,23 @@ check_several_classes <- function(mould, call) {
   check_classes_present(mould$y, mould$outcome_name, call)
 }
 
-#' Fields have centres at rows, and scales that their kernels share
+#' Fields have centres at rows, and scales of the predictors that their kernels
+#' share
 #' @noRd
 refuse_shaped_fields <- function(prior, call) {
   if (!inherits(prior, "kb_bark_prior")) {
     return(invisible())
   }
-  given <- c(centres = !is.null(prior$centres), own_scales = prior$own_scales)
+  given <- c(
+    centres = !is.null(prior$centres), own_scales = prior$own_scales,
+    directions = !is.null(prior$directions)
+  )
   if (any(given)) {
     kb_abort(c(
       "{.arg {names(which(given))}} of {.fn bark_prior} must be left out in a
        model of several classes without an order.",
-      i = "Its kernels are at rows, all equally likely, and share their scales."
+      i = "Its kernels are at rows, all equally likely, and share their scales,
+           one for each predictor."
     ), c("not_defined", "argument"), argument = names(which(given))[[1]],
     call = call)
   }

@@ -46,6 +46,7 @@ describe_bark_model <- function(x, show) {
       " in each of the fields"
     }, ", squared discrepancy ",
     show(prior$discrepancy), "\n",
+    directions_line(x),
     student_line(prior, "  noise:        ", "\n")
   )
 }
@@ -103,12 +104,15 @@ inputs_line <- function(x, show, most = 4) {
   table <- table[seq_len(min(most, nrow(table))), ]
   selects <- bark_selects(x$settings$prior$type)
   # Equal scales without selection tell no predictor from another.
-  if (!selects && x$settings$prior$type == "equal") {
+  plain <- !has_directions(x)
+  if (plain && !selects && x$settings$prior$type == "equal") {
     return(paste("equal scales of", show(table$mean[[1]])))
   }
-  value <- if (selects) table$inclusion else table$mean
+  value <- if (plain && selects) table$inclusion else table$mean
   line <- paste0(
-    if (!selects) {
+    if (has_directions(x)) {
+      "share: "
+    } else if (!selects) {
       "mean lambda: "
     } else if (has_own_scales(x)) {
       "share of kernels: "
@@ -272,14 +276,16 @@ logLik.kb_bark <- function(object, ...) {
   )
 }
 
-#' The number of scales that are free in each draw
+#' The number of scales, and of coordinates, that are free in each draw
 #' @noRd
 bark_n_scales <- function(fit, pool) {
   if (has_own_scales(fit)) {
     return(own_numbers(fit, pool))
   }
-  d <- bark_n_included(fit, pool)
-  if (grepl("equal", fit$settings$prior$type)) d <- pmin(d, 1)
+  included <- bark_n_included(fit, pool)
+  equal <- grepl("equal", fit$settings$prior$type)
+  d <- if (equal) pmin(included, 1) else included
+  if (has_directions(fit)) d <- d + included * (ncol(fit$data$x) - 1)
   if (has_own_centres(fit)) d + own_numbers(fit, pool) else d
 }
 

@@ -54,7 +54,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   [centre_near_rows()]. `NULL` is `centre_rows()`.
 #' @param own_scales `FALSE`: all kernels have the same scales. `TRUE`: each has
 #'   its own, see the section on it.
-#'
+#' @param directions `NULL`: kernels see the predictors as they are. A whole
+#'   number d, from 1 to p: they see them along d unknown directions, see the
+#'   section on it.
 #' @param approximation How the stable process is made finite: `"continuous"`,
 #'   by t distributed coefficients, or `"truncation"`, by leaving out those of
 #'   size `eps` or less. See Details.
@@ -112,14 +114,42 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' [importance()] then counts kernels by the absolute size of their
 #' coefficients. No two kernels are at one centre: copies are kernels.
 #'
+#' @section Directions:
+#' With `directions = d` kernels of low rank, which the paper suggests for data
+#' that few linear combinations explain (as Cook and Lee, 1999, do), take the
+#' place of those with a scale for each predictor: all of them see \eqn{z = U^T x}{z = U'x}, where the
+#' d columns of U (p x d) are unit vectors,
+#' \deqn{K(x, \chi) = \exp\Big(-\sum_{l = 1}^d \lambda_l (u_l^T (x -
+#' \chi))^2\Big),}{K(x, chi) = exp(-sum_{l <= d} lambda_l (u_l'(x - chi))^2),}
+#' so that the function changes along d directions only, each of them a
+#' combination of all predictors. A priori the \eqn{u_l}{u_l} are independent of
+#' all else and of each other, and uniform on the sphere; they need not be
+#' orthogonal. `type` says how the scales of the d directions are distributed,
+#' with d for p: a `type` that selects chooses among the directions, and
+#' `n_signals` must be less than d. With `directions = 1` and such a type the
+#' function is a constant with prior probability b / (a + b). Directions are in
+#' terms of the predictors that the model sees, standardised if `scale = TRUE`.
+#' Those of d = p directions still turn: this is not the model of `NULL`.
+#'
+#' The data determine neither the sign of a direction nor which of them is the
+#' first: means of columns of U over draws say little. [importance()] has the
+#' share of each predictor. The chains turn one direction at a time; with two or
+#' more of them look at R-hat. Not defined with `own_scales`, [centre_near_rows()],
+#' `approximation = "truncation"` and for several classes without an order.
+#'
 #' @return An object of class `kb_bark_prior`, a list. What depends on the data
 #'   (the default noise, `n_signals`) is filled in by the fit.
 #' @section Errors: An argument outside its range, one that does not apply to
 #'   the `type`, and an incomplete or doubled choice of `eps` and `gamma` are
-#'   errors of class `kb_error_argument`.
+#'   errors of class `kb_error_argument`; so are, in the fit, more `directions`
+#'   than predictors. Options that do not go together are of class
+#'   `kb_error_not_defined` too.
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
 #' regression kernels*. Department of Statistical Science, Duke University.
+#'
+#' Cook, R. D. and Lee, H. (1999). Dimension reduction in binary response
+#' regression. *Journal of the American Statistical Association* 94, 1187-1200.
 #'
 #' Ley, E. and Steel, M. F. J. (2009). On the effect of prior assumptions in
 #' Bayesian model averaging with applications to growth regression. *Journal of
@@ -133,6 +163,7 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' bark_prior("select_equal", n_kernels = 20, discrepancy = 0.05)
 #' bark_prior(n_signals = 3, noise = noise_gamma(2, 0.1))
 #' bark_prior(centres = centre_near_rows(0.5), own_scales = TRUE)
+#' bark_prior("different", directions = 2)
 #' bark_prior(
 #'   n_kernels = 20, discrepancy = 0.05, approximation = "truncation"
 #' )
@@ -145,6 +176,7 @@ bark_prior <- function(type = c(
                        scales = if (own_scales) c(0.5, 0.05) else c(1, 1),
                        selection = c(1, 1), n_signals = NULL, noise = NULL,
                        df = Inf, centres = NULL, own_scales = FALSE,
+                       directions = NULL,
                        approximation = c("continuous", "truncation")) {
   type <- check_choice(type, bark_types)
   approximation <- check_choice(approximation, c("continuous", "truncation"))
@@ -166,7 +198,10 @@ bark_prior <- function(type = c(
   df <- check_df(df, FALSE)
   if (approximation == "truncation") {
     refuse_with_truncation(
-      c(df = is.finite(df), centres = !is.null(centres), own_scales = own_scales)
+      c(
+        df = is.finite(df), centres = !is.null(centres),
+        own_scales = own_scales, directions = !is.null(directions)
+      )
     )
   }
   structure(
@@ -183,7 +218,9 @@ bark_prior <- function(type = c(
         check_class(centres, "kb_centres", "`centre_rows()`")
         centres
       },
-      own_scales = own_scales, approximation = approximation
+      own_scales = own_scales,
+      directions = check_directions(directions, centres, own_scales),
+      approximation = approximation
     ),
     class = "kb_bark_prior"
   )
@@ -268,7 +305,7 @@ refuse_unused <- function(arg, type, call) {
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
 #'   `noise_precision` (NA otherwise); `improper`, where there is neither a
 #'   draw from the prior nor an evidence; `df` if the noise is Student's; where
-#'   it is not the default `own_scales`, `approximation` and what
+#'   it is not the default `own_scales`, `directions`, `approximation` and what
 #'   `centres_resolve()` gives.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
@@ -276,6 +313,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
   check_class(prior, "kb_bark_prior", "`bark_prior()`", call = call)
   if (inherits(family, "family")) family <- family$family
   check_choice(family, c("gaussian", "binomial"), call = call)
+  directions <- directions_resolve(prior, ncol(x), call)
   selection <- selection_resolve(prior, ncol(x), call)
   noise <- if (family == "binomial") {
     refuse_class_df(prior, call)
@@ -296,6 +334,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
     noise, if (is_student_prior(prior)) prior["df"],
     centres_resolve(prior$centres, nrow(x), call),
     if (isTRUE(prior$own_scales)) list(own_scales = TRUE),
+    directions,
     # As it was before there was a choice, else.
     if (is_truncated_prior(prior)) {
       list(approximation = "truncation")
@@ -310,13 +349,18 @@ selection_resolve <- function(prior, p, call) {
   if (is.null(m)) {
     return(prior$selection)
   }
+  inputs <- "predictors"
+  if (!is.null(prior$directions)) {
+    p <- prior$directions
+    inputs <- "directions"
+  }
   if (m >= p) {
     kb_abort(c(
       "{.arg n_signals} of {.arg prior} must be less than the number of
-       predictors, {p}.",
+       {inputs}, {p}.",
       x = "It is {format(m)}.",
       i = "{.code type = \"equal\"} and {.code type = \"different\"} have all
-           predictors in the kernel."
+           {inputs} in the kernel."
     ), "argument", argument = "n_signals", call = call)
   }
   a <- prior$selection[[1]]
@@ -349,6 +393,11 @@ print.kb_bark_prior <- function(x, ...) {
     },
     if (!is.null(x$centres)) paste0("  centres: ", format(x$centres), "\n"),
     if (isTRUE(x$own_scales)) "  each kernel has scales of its own\n",
+    if (!is.null(x$directions)) {
+      paste0("  kernels see predictors along ", counted(
+        x$directions, "direction"
+      ), "\n")
+    },
     "  noise: ", if (is.null(x$noise)) {
       "noise_gamma(1.5, rate), P(sd < residual sd of lm) = 0.9"
     } else {

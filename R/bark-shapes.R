@@ -37,11 +37,11 @@ kernel_means <- function(pool, values) {
   sums(t(values) * weight) / ifelse(total > 0, total, 1)[, 1]
 }
 
-#' Which predictors are in the kernel: a row a draw and a column a predictor, a
-#' share of the kernels where they differ
+#' Which inputs are in the kernel: a row a draw and a column a predictor or
+#' direction, a share of the kernels where they differ
 #' @noRd
 bark_included <- function(fit, pool) {
-  p <- ncol(fit$data$x)
+  p <- n_inputs(fit)
   if (has_own_scales(fit)) {
     return(kernel_means(pool, matrix(pool$own_included, p)))
   }

@@ -30,8 +30,9 @@
 #' equally likely; a row may be chosen several times. J is a Poisson variable,
 #' coefficients are heavy-tailed, see [bark_prior()], which has options for
 #' locations that are not equally likely, for centres that are no rows
-#' ([centre_near_rows()]) and for scales that differ from kernel to kernel
-#' (`own_scales`). The scales have one of four priors:
+#' ([centre_near_rows()]), for scales that differ from kernel to kernel
+#' (`own_scales`) and for kernels that see the predictors along a few
+#' `directions`. The scales have one of four priors:
 #' * `"select_different"` (the default): an unknown subset of the predictors is
 #'   in the kernel, each of them with a scale of its own;
 #' * `"select_equal"`: an unknown subset with one common scale;

@@ -87,6 +87,11 @@ srvm_parameters <- function(fit, pool) {
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.
 #'
+#'   With `bark_prior(directions = )` `lambda[l]` and `delta[l]` are of direction
+#'   l, and `directions[i,l]` is its part along column i of the predictors
+#'   (standardised ones if `scale = TRUE`). The signs of directions are not
+#'   determined, and their numbers in part only: no R-hat of theirs is to be
+#'   expected near 1.
 #'   Where kernels have scales of their own, `lambda[l]` is their mean and
 #'   `delta[l]` the share of kernels with the predictor, both weighted by the
 #'   absolute coefficients.
@@ -111,6 +116,7 @@ as_draws.kb_bark <- function(x, ...) {
     colnames(delta) <- paste0("delta[", index, "]")
     scales <- cbind(scales, delta)
   }
+  if (has_directions(x)) scales <- cbind(scales, direction_columns(x, pool))
   if (is_ordered(x)) scales <- cbind(bark_cuts(x, pool), scales)
   sigma <- if (has_classes(x)) 1 + 0 * chains$J else chains$sigma
   draws <- data.frame(

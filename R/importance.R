@@ -65,6 +65,14 @@
 #'   the share of kernels that the predictor is in; kernels (but the intercept)
 #'   count by the size of their coefficients.
 #'
+#'   With `bark_prior(directions = )` scales belong to directions, and a share
+#'   takes the place of the scale of predictor i:
+#'   \eqn{\sum_l \lambda_l u_{il}^2 / \sum_l \lambda_l}{sum_l lambda_l u_il^2 /
+#'   sum_l lambda_l}, over the directions l. It is the predictor's part of the
+#'   exponent of the kernel, averaged over steps in all directions. Shares of a
+#'   draw sum to 1, or are 0 where no direction is in the kernel; `inclusion` is
+#'   the probability that any is, the same for all predictors.
+#'
 #'   By permutations one line a column of the predictors, or a factor, whose
 #'   indicators are permuted together: the same columns of the rise of the loss,
 #'   in squared units of the response for its squared error, but `mc_se` in
@@ -118,14 +126,19 @@ importance.kb_bark <- function(object, level = 0.9,
   check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- bark_pool(object)
-  scales <- bark_scales(object, pool)
   included <- bark_included(object, pool)
-  scale_table(object, scales, included, level)
+  if (has_directions(object)) {
+    shares <- predictor_shares(object, pool)
+    any <- matrix(rowSums(included) > 0, nrow(shares), ncol(shares))
+    return(scale_table(object, shares, any, level, shares = TRUE))
+  }
+  scale_table(object, bark_scales(object, pool), included, level)
 }
 
 #' @param scales,included A row a draw and a column a predictor.
+#' @param shares Are these scales shares?
 #' @noRd
-scale_table <- function(object, scales, included, level) {
+scale_table <- function(object, scales, included, level, shares = FALSE) {
   ends <- interval_ends(level)
   q <- apply(scales, 2, stats::quantile,
     c(ends[[1]], 0.25, 0.5, 0.75, ends[[2]]),
@@ -140,6 +153,7 @@ scale_table <- function(object, scales, included, level) {
     ),
     level = level, method = "inclusion",
     selects = bark_selects(object$settings$prior$type),
+    shares = if (shares) TRUE,
     class = c("kb_importance", "data.frame")
   )
 }
@@ -161,8 +175,11 @@ by_permutation <- function(x) identical(attr(x, "method"), "permutation")
 #' Does the prior select? Parts of the table no longer know
 #' @noRd
 tells_inclusion <- function(x) {
-  isTRUE(attr(x, "selects")) || any(x$inclusion < 1)
+  !is_share(x) && (isTRUE(attr(x, "selects")) || any(x$inclusion < 1))
 }
+
+#' @noRd
+is_share <- function(x) isTRUE(attr(x, "shares"))
 
 #' @rdname importance
 #' @export
@@ -190,7 +207,7 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
 #' @noRd
 importance_title <- function(x, digits) {
   if (!by_permutation(x)) {
-    return("Scales of the predictors")
+    return(paste(if (is_share(x)) "Shares" else "Scales", "of the predictors"))
   }
   paste0(
     "Rise of the ", loss_words(x), " from ",
@@ -235,7 +252,9 @@ plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
     old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
     on.exit(graphics::par(old))
   }
-  if (type != "inclusion") draw_scales(shown, transform, ...)
+  if (type != "inclusion") {
+    draw_scales(shown, transform, ...)
+  }
   dots <- list(...)
   if (type == "both") dots <- dots[setdiff(names(dots), c("main", "ylim"))]
   if (type %in% c("inclusion", "both")) {
@@ -269,7 +288,10 @@ check_importance_transform <- function(x, transform,
 #' What the boxes show
 #' @noRd
 importance_label <- function(x) {
-  if (by_permutation(x)) paste("rise of the", loss_words(x)) else "scale lambda"
+  if (by_permutation(x)) {
+    return(paste("rise of the", loss_words(x)))
+  }
+  if (is_share(x)) "share" else "scale lambda"
 }
 
 #' A box a predictor, whiskers at the ends of the interval

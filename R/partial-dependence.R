@@ -225,7 +225,13 @@ partial_values <- function(fit, points, pool, what, chosen) {
   scaling <- fit$settings$scaling
   at <- sweep(at, 2, scaling$x_center[varied])
   at <- sweep(at, 2, scaling$x_scale[varied], "/")
-  bark_partial_cpp(pool, at, varied, scaling_x(scaling, x), what, chosen)
+  # Kernels along directions are no products over predictors.
+  values <- if (has_directions(fit)) {
+    bark_partial_projected_cpp
+  } else {
+    bark_partial_cpp
+  }
+  values(pool, at, varied, scaling_x(scaling, x), what, chosen)
 }
 
 #' The mean over rows is one more linear function of the coefficients, and so

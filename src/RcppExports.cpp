@@ -284,6 +284,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_partial_projected_cpp
+Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
+RcppExport SEXP _kernelbayes_bark_partial_projected_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type varied(variedSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_partial_projected_cpp(draws, points, varied, x, what, chosen));
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_partial_cpp
 Rcpp::List bark_partial_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& points, const Rcpp::IntegerVector& varied, const Eigen::MatrixXd& x, const std::string& what, const Rcpp::IntegerVector& chosen);
 RcppExport SEXP _kernelbayes_bark_partial_cpp(SEXP drawsSEXP, SEXP pointsSEXP, SEXP variedSEXP, SEXP xSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
@@ -413,6 +428,25 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_places_cpp(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_turns_cpp
+Eigen::MatrixXd bark_turns_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, double varphi, std::vector<double> log_lambda, double noise, std::string move, int steps, int seed);
+RcppExport SEXP _kernelbayes_bark_turns_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP noiseSEXP, SEXP moveSEXP, SEXP stepsSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< double >::type varphi(varphiSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
+    Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_turns_cpp(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1424,6 +1458,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_fields_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_fields_exchange_cpp, 6},
     {"_kernelbayes_bark_fields_latent_cpp", (DL_FUNC) &_kernelbayes_bark_fields_latent_cpp, 10},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
+    {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 6},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
     {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 11},
     {"_kernelbayes_bark_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_exchange_cpp, 7},
@@ -1431,6 +1466,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 13},
     {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 12},
     {"_kernelbayes_bark_places_cpp", (DL_FUNC) &_kernelbayes_bark_places_cpp, 10},
+    {"_kernelbayes_bark_turns_cpp", (DL_FUNC) &_kernelbayes_bark_turns_cpp, 10},
     {"_kernelbayes_bark_candidates_cpp", (DL_FUNC) &_kernelbayes_bark_candidates_cpp, 8},
     {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 9},

@@ -35,6 +35,7 @@ Rcpp::List saved_to_r(const bark::State::Saved& state) {
       _["product"] = state.product, _["mean"] = state.mean);
   if (state.row_weights.size() > 0) out["row_weights"] = state.row_weights;
   if (!state.log_gaps.empty()) out["log_gaps"] = state.log_gaps;
+  if (state.directions.size() > 0) out["directions"] = state.directions;
   bark_r::add_shapes(out, state.slots);
   return out;
 }
@@ -70,6 +71,7 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
   out.latent = Rcpp::as<Eigen::VectorXd>(list["latent"]);
   get_if_there(list, "row_weights", out.row_weights);
   get_if_there(list, "log_gaps", out.log_gaps);
+  get_if_there(list, "directions", out.directions);
   return out;
 }
 
@@ -112,7 +114,7 @@ std::vector<bark::Steps::One> steps_of(const Rcpp::List& list) {
 }  // namespace
 
 // Of all scales, of the noise, of the magnitude, of each predictor; those of
-// cut points apart, where there are any.
+// cut points and directions apart, where there are any.
 Rcpp::List bark_r::steps_to_r(const std::vector<bark::Steps>& steps) {
   Rcpp::List out;
   for (const auto& step : steps) {
@@ -120,6 +122,9 @@ Rcpp::List bark_r::steps_to_r(const std::vector<bark::Steps>& steps) {
     all.insert(all.end(), step.scales.begin(), step.scales.end());
     Rcpp::List one = steps_list(all);
     if (!step.cuts.empty()) one["cuts"] = steps_list(step.cuts);
+    if (!step.directions.empty()) {
+      one["directions"] = steps_list(step.directions);
+    }
     out.push_back(one);
   }
   return out;
@@ -135,6 +140,9 @@ std::vector<bark::Steps> bark_r::steps_from_r(const Rcpp::List& list) {
     one.magnitude = all.at(2);
     one.scales.assign(all.begin() + 3, all.end());
     if (step.containsElementNamed("cuts")) one.cuts = steps_of(step["cuts"]);
+    if (step.containsElementNamed("directions")) {
+      one.directions = steps_of(step["directions"]);
+    }
     out.push_back(std::move(one));
   }
   return out;
@@ -151,6 +159,7 @@ Rcpp::List draws_to_r(const bark::Draws& draws, const bark::Prior& prior) {
       _["variance"] = draws.variance, _["beta"] = draws.beta,
       _["factor"] = draws.factor, _["z"] = draws.z);
   if (!draws.cuts.empty()) out["cuts"] = draws.cuts;
+  if (prior.directions > 0) out.push_back(draws.directions, "directions");
   if (prior.centre_sd > 0) out.push_back(draws.centre, "centre");
   if (prior.own_scales) {
     out.push_back(draws.own_log_lambda, "own_log_lambda");
@@ -174,8 +183,10 @@ bark::Draws draws_from_r(const Rcpp::List& list) {
                   {},
                   {},
                   {},
+                  {},
                   {}};
   get_if_there(list, "cuts", out.cuts);
+  get_if_there(list, "directions", out.directions);
   get_if_there(list, "centre", out.centre);
   get_if_there(list, "own_log_lambda", out.own_log_lambda);
   get_if_there(list, "own_included", out.own_included);
@@ -214,13 +225,21 @@ int bark_advance_cpp(SEXP handle, int n) {
 // [[Rcpp::export(rng = false)]]
 void bark_close_cpp(SEXP handle) { close_machine<bark::Chain>(handle); }
 
+namespace {
+
+// The moves of cut points and of directions only where there are any.
+int kinds_of(const bark::State::Saved& state) {
+  if (state.directions.size() > 0) return bark::kMoveKinds;
+  return state.log_gaps.empty() ? bark::kCuts : bark::kRotate;
+}
+
+}  // namespace
+
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_snapshot_cpp(SEXP handle) {
   const bark::Chain& chain = machine_of<bark::Chain>(handle);
   const bark::Chain::Saved saved = chain.save();
-  // The moves of cut points only where there are any.
-  const bool cuts = !saved.states.front().log_gaps.empty();
-  const int kinds = cuts ? bark::kMoveKinds : bark::kCuts;
+  const int kinds = kinds_of(saved.states.front());
   const auto named = [kinds](const auto& counts) {
     return named_counts(counts, kinds, &bark::move_name);
   };

@@ -117,7 +117,7 @@ Rcpp::List bark_fields_snapshot_cpp(SEXP handle) {
   const bark::FieldsChain::Saved saved =
       machine_of<bark::FieldsChain>(handle).save();
   const auto named = [](const auto& counts) {
-    return named_counts(counts, bark::kMoveKinds, &bark::move_name);
+    return named_counts(counts, bark::kRotate, &bark::move_name);
   };
   return Rcpp::List::create(
       _["time"] = saved.time, _["draws"] = draws_to_r(saved.draws),

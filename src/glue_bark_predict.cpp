@@ -21,7 +21,9 @@ class PooledDraws {
         factor_(list["factor"]),
         z_(list["z"]),
         own_centre_(list.containsElementNamed("centre")),
-        own_scales_(list.containsElementNamed("own_included")) {
+        own_scales_(list.containsElementNamed("own_included")),
+        projected_(list.containsElementNamed("directions")) {
+    if (projected_) directions_ = list["directions"];
     if (own_centre_) centre_ = list["centre"];
     if (own_scales_) {
       own_log_lambda_ = list["own_log_lambda"];
@@ -74,11 +76,21 @@ class PooledDraws {
     variance = h.colwise().squaredNorm().transpose();
   }
 
-  // Columns of the kernel at the rows of x for the slots of draw i; over the
-  // predictors of `only` if it is given.
+  /// Do kernels see x along directions, and not as it is?
+  bool projected() const { return projected_; }
+
+  // Columns of the kernel at the rows of x for the slots of draw i.
+  Eigen::MatrixXd columns(int i, const Eigen::MatrixXd& x,
+                          const Eigen::MatrixXd& train) const {
+    if (!projected_) return columns(i, x, train, nullptr);
+    const auto u = directions(i, x.cols());
+    return columns(i, x * u, train * u, nullptr);
+  }
+
+  // The same of x as it is; over the predictors of `only` if it is given.
   Eigen::MatrixXd columns(int i, const Eigen::MatrixXd& x,
                           const Eigen::MatrixXd& train,
-                          const std::vector<bool>* only = nullptr) const {
+                          const std::vector<bool>* only) const {
     const int m = m_[i];
     const int* location = location_.begin() + first_slot_[i];
     Eigen::MatrixXd out = Eigen::MatrixXd::Zero(x.rows(), m);
@@ -105,11 +117,17 @@ class PooledDraws {
     return included_[i * p + l] ? std::exp(log_lambda_[i * p + l]) : 0;
   }
 
+  // U of draw i, a column a direction.
+  Eigen::Map<const Eigen::MatrixXd> directions(int i, Eigen::Index p) const {
+    const Eigen::Index d = included_.size() / m_.size();
+    return {directions_.begin() + i * p * d, p, d};
+  }
+
   Rcpp::IntegerVector m_, location_, included_;
   Rcpp::NumericVector log_lambda_, beta_, factor_, z_;
   // Kernels' own shapes, p numbers a slot.
-  bool own_centre_, own_scales_;
-  Rcpp::NumericVector centre_, own_log_lambda_;
+  bool own_centre_, own_scales_, projected_;
+  Rcpp::NumericVector centre_, own_log_lambda_, directions_;
   Rcpp::IntegerVector own_included_;
   std::vector<std::size_t> first_slot_, first_entry_;
 };
@@ -117,6 +135,10 @@ class PooledDraws {
 double normal_cdf(double x) {
   constexpr double kRootHalf = 0.70710678118654752440;
   return 0.5 * std::erfc(-x * kRootHalf);
+}
+
+Eigen::VectorXd probabilities(const Eigen::VectorXd& f) {
+  return f.unaryExpr(&normal_cdf);
 }
 
 }  // namespace
@@ -143,6 +165,38 @@ Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
     } else {
       mean.col(i) = columns * all.mean(draw);
     }
+  }
+  return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
+}
+
+// Partial dependence where kernels see x along directions: all rows anew at
+// each point.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
+                                      const Eigen::MatrixXd& points,
+                                      const Rcpp::IntegerVector& varied,
+                                      const Eigen::MatrixXd& x,
+                                      const std::string& what,
+                                      const Rcpp::IntegerVector& chosen) {
+  const PooledDraws all(draws);
+  const bool moments = what == "moments";
+  const Eigen::Index n = points.rows(), s = chosen.size();
+  Eigen::MatrixXd mean(n, s), variance(moments ? n : 0, moments ? s : 0);
+  for (Eigen::Index i = 0; i < s; ++i) {
+    const int draw = chosen[i] - 1;
+    Eigen::MatrixXd means(n, all.beta(draw).size()), at = x;
+    for (Eigen::Index k = 0; k < n; ++k) {
+      for (Eigen::Index j = 0; j < varied.size(); ++j) {
+        at.col(varied[j] - 1).setConstant(points(k, j));
+      }
+      const Eigen::MatrixXd columns = all.columns(draw, at, x);
+      if (moments) {
+        means.row(k) = columns.colwise().mean();
+      } else {
+        mean(k, i) = probabilities(columns * all.beta(draw)).mean();
+      }
+    }
+    if (moments) all.moments(draw, means, mean.col(i), variance.col(i));
   }
   return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }

@@ -70,6 +70,13 @@ const std::map<std::string, Move>& moves() {
        [](State& s, double, Rng& r) {
          bark::cuts_move(s, std::vector<double>(s.log_gaps().size(), 0.7), r);
        }},
+      {"rotate",
+       [](State& s, double t, Rng& r) {
+         const int d = s.prior().directions;
+         if (d > 0)
+           bark::rotate_move(s, static_cast<int>(r.index(d)), t, 0.8, r);
+       }},
+      {"redirect", bark::redirect_move},
       {"none", [](State&, double, Rng&) {}}};
   return all;
 }
@@ -82,13 +89,24 @@ constexpr int kStatistics = 14;
 // Of shapes, where the prior has any: sums over the kernels.
 constexpr int kShapeStatistics = 6;
 
-// Of all states, those of these data, and those of kernels' shapes.
+// Of directions, where the prior has any.
+constexpr int kDirectionStatistics = 4;
+
+// Of all states, those of these data, of kernels' shapes and of directions.
 int n_statistics(const bark::Prior& prior, const bark::Data& data) {
   return kStatistics +
          (data.student()     ? 2
           : data.classes > 2 ? 4
                              : 0) +
-         (prior.shaped() ? kShapeStatistics : 0);
+         (prior.shaped() ? kShapeStatistics : 0) +
+         (prior.directions > 0 ? kDirectionStatistics : 0);
+}
+
+void direction_statistics(const Eigen::MatrixXd& u, double* out) {
+  const double values[kDirectionStatistics] = {
+      u(0, 0), u(0, 0) * u(0, 0), u(0, 0) * u(1, 0),
+      std::pow(u(u.rows() - 1, u.cols() - 1), 2)};
+  std::copy(values, values + kDirectionStatistics, out);
 }
 
 void shape_statistics(const State& state, double* out) {
@@ -139,7 +157,7 @@ void statistics(const State& state, double* out) {
   const auto squash_log = [](double x) {
     return x > -INFINITY ? squash(x) : 0;
   };
-  const double first = scale(0), last = scale(state.data().p() - 1);
+  const double first = scale(0), last = scale(state.inputs().cols() - 1);
   const double values[kStatistics] = {
       double(state.copies()),
       double(state.size()),
@@ -165,7 +183,13 @@ void statistics(const State& state, double* out) {
     *out++ = state.data().level(0);
     *out++ = misplaced(state);
   }
-  if (state.prior().shaped()) shape_statistics(state, out);
+  if (state.prior().shaped()) {
+    shape_statistics(state, out);
+    out += kShapeStatistics;
+  }
+  if (state.prior().directions > 0) {
+    direction_statistics(state.directions(), out);
+  }
 }
 
 // All that is drawn but y.
@@ -230,6 +254,7 @@ State seeing(const State& state, bark::Data& data,
   if (data.latent()) out.set_log_gaps(state.log_gaps());
   if (data.student()) out.set_row_weights(state.row_weights());
   out.set_amplitude(state.amplitude());
+  if (state.prior().directions > 0) out.set_directions(state.directions());
   out.assign(slots_of(state), state.log_lambda(), state.included(),
              state.noise());
   out.set_response(response);
@@ -435,6 +460,31 @@ Eigen::MatrixXi bark_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     for (int j = 0; j < state.size(); ++j) {
       out(state.slot(j).location, i) = state.slot(j).copies;
     }
+  }
+  return out;
+}
+
+// From a state of one copy a location, with directions along the axes, one move
+// again and again: the directions, a column a step.
+// [[Rcpp::export(rng = false)]]
+Eigen::MatrixXd bark_turns_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                               const Eigen::VectorXd& y,
+                               std::vector<int> location, double varphi,
+                               std::vector<double> log_lambda, double noise,
+                               std::string move, int steps, int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data{x, y, Eigen::VectorXd::Ones(x.rows())};
+  std::vector<bark::Slot> slots;
+  for (const int at : location) slots.push_back({at, 1, {varphi}});
+  Rng rng(seed);
+  State state(data, setting);
+  state.assign(slots, log_lambda, std::vector<char>(log_lambda.size(), 1),
+               noise);
+  const Eigen::MatrixXd& u = state.directions();
+  Eigen::MatrixXd out(u.size(), steps);
+  for (int i = 0; i < steps; ++i) {
+    moves().at(move)(state, 1, rng);
+    out.col(i) = Eigen::Map<const Eigen::VectorXd>(u.data(), u.size());
   }
   return out;
 }

@@ -58,6 +58,9 @@ inline bark::Prior prior(const Rcpp::List& list) {
   if (list.containsElementNamed("own_scales")) {
     out.own_scales = list["own_scales"];
   }
+  if (list.containsElementNamed("directions")) {
+    out.directions = list["directions"];
+  }
   return out;
 }
 
@@ -115,6 +118,7 @@ inline Rcpp::List state_to_r(const bark::State& state) {
           std::vector<int>(state.included().begin(), state.included().end()),
       _["noise"] = state.noise(), _["log_likelihood"] = state.log_likelihood());
   add_shapes(out, slots);
+  if (state.directions().size() > 0) out["directions"] = state.directions();
   return out;
 }
 

@@ -181,7 +181,8 @@ pairs <- if (identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")) {
 }
 
 gaussian_moves <- setdiff(bark_moves_cpp(), c(
-  "none", "latent", "latent_scale", "latent_given_coefficients", "magnitude"
+  "none", "latent", "latent_scale", "latent_given_coefficients", "magnitude",
+  "rotate", "redirect"
 ))
 slot_moves <- c(
   "birth_death", "relocate", "local", "gather", "copies", "rescale", "varphi"

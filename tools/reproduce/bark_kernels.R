@@ -1,11 +1,13 @@
 # Does bark() gain from kernels whose centres are no rows, or that have scales
-# of their own (the outlook of Ouyang, Clyde and Wolpert, 2008, section 5)?
+# of their own (the outlook of Ouyang, Clyde and Wolpert, 2008, section 5), or
+# that see the predictors along a few directions?
 #
 #   Rscript tools/reproduce/bark_kernels.R            20 splits: half an hour
 #   Rscript tools/reproduce/bark_kernels.R --quick    two splits: to see it run
 #   --sets=20         splits of each data set
 #   --sweeps=1500     iterations after a third as many
-#   --data=a,b        which of mcycle, doppler, bumps, surface, friedman, bank
+#   --data=a,b        which of mcycle, doppler, bumps, surface, friedman, bank,
+#                     bank_more (two thirds of the rows to fit, not half)
 #   --methods=a,b     which of the priors below
 #   --output=file     instead of vignettes/precomputed/bark_kernels.rds
 #   --library=folder  where kernelbayes is installed; else it is built anew
@@ -29,6 +31,13 @@ methods <- list(
     bark_prior(types,
       centres = centre_near_rows(0.5), own_scales = TRUE, ...
     )
+  },
+  select_equal = function(types, ...) bark_prior("select_equal", ...),
+  direction = function(types, ...) {
+    bark_prior("different", directions = 1, ...)
+  },
+  directions = function(types, ...) {
+    bark_prior("different", directions = 2, ...)
   },
   # The prior of common scales, which holds back single narrow kernels.
   own_ga11 = function(types, ...) {
@@ -109,7 +118,8 @@ read_sets <- function() {
     mcycle = held_out(as.matrix(mcycle["times"]), mcycle$accel, 2 / 3),
     doppler = simulated(doppler, 1, 150), bumps = simulated(bumps, 1, 150),
     surface = simulated(surface, 2, 150), friedman = friedman_split,
-    bank = held_out(as.matrix(bank[-1]), bank$Status, 1 / 2)
+    bank = held_out(as.matrix(bank[-1]), bank$Status, 1 / 2),
+    bank_more = held_out(as.matrix(bank[-1]), bank$Status, 2 / 3)
   )
 }
 
@@ -146,6 +156,9 @@ run_all <- function(plan) {
     method = plan$methods, set = seq_len(plan$sets), data = plan$data,
     stringsAsFactors = FALSE
   )
+  # With one predictor there is nothing to select or to combine.
+  plain <- !cells$method %in% c("select_equal", "direction", "directions")
+  cells <- cells[plain | !cells$data %in% c("mcycle", "doppler", "bumps"), ]
   lines <- lapply(seq_len(nrow(cells)), function(i) {
     cell <- cells[i, ]
     split <- sets[[cell$data]](cell$set)
@@ -164,7 +177,7 @@ add_ratio <- function(runs) {
   key <- paste(runs$data, runs$set)
   base <- runs[runs$method == "default", ]
   base <- base[match(key, paste(base$data, base$set)), ]
-  classes <- runs$data == "bank"
+  classes <- startsWith(runs$data, "bank")
   runs$ratio <- ifelse(
     classes, runs$loss - base$loss, runs$loss / base$loss
   )
@@ -176,7 +189,9 @@ add_ratio <- function(runs) {
 
 plan_for <- function(options, fail) {
   quick <- "quick" %in% names(options)
-  known <- c("mcycle", "doppler", "bumps", "surface", "friedman", "bank")
+  known <- c(
+    "mcycle", "doppler", "bumps", "surface", "friedman", "bank", "bank_more"
+  )
   list(
     quick = quick, sets = number_option(options, "sets", if (quick) 2 else 20),
     sweeps = number_option(options, "sweeps", if (quick) 300 else 1500),

@@ -107,6 +107,9 @@ Eigen::VectorXd record_kernels(const State& state, bool prior_only,
     draws.included.insert(draws.included.end(), state.included().begin(),
                           state.included().end());
   }
+  const Eigen::MatrixXd& u = state.directions();
+  draws.directions.insert(draws.directions.end(), u.data(),
+                          u.data() + u.size());
   for (int j = 0; j < m; ++j) {
     draws.location.push_back(state.slot(j).location);
     draws.copies.push_back(state.slot(j).copies);

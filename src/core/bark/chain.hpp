@@ -29,6 +29,7 @@ struct Draws {
   std::vector<int> m, location, copies, included;
   std::vector<double> log_lambda, noise, log_likelihood;
   std::vector<double> variance, beta, factor, z, cuts;
+  std::vector<double> directions;  // U, column by column
   // Of kernels' own shapes, p numbers a slot (0 of the intercept).
   std::vector<double> centre, own_log_lambda;
   std::vector<int> own_included;

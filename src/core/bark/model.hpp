@@ -31,6 +31,7 @@ struct Prior {
   CentrePrior centres;
   double centre_sd = 0;     // above 0: kernels are around rows, not at them
   bool own_scales = false;  // those of each kernel, not of all
+  int directions = 0;       // above 0: kernels see x along so many of them
 
   /// With alpha = 1 the copies at one location have one coefficient.
   bool collapsed() const { return alpha == 1; }
@@ -43,6 +44,9 @@ struct Prior {
   bool equal() const {
     return type == ScaleType::kEqual || type == ScaleType::kSelectEqual;
   }
+
+  /// What kernels see, each with a scale: the p predictors, or less.
+  int n_inputs(int p) const { return directions > 0 ? directions : p; }
 
   /// The shape of each included lambda, d of them included, where they differ.
   double share_shape(int d) const { return a / d; }

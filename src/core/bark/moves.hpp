@@ -60,6 +60,17 @@ bool flip_move(S& state, double power, Rng& rng);
 template <class S>
 bool swap_move(S& state, double power, Rng& rng);
 
+/// A direction, of a prior that has any, turns by a normal angle with standard
+/// deviation `step` towards another that is uniformly chosen; or is drawn from
+/// the prior. One that no kernel sees stays as it is, or is always drawn.
+bool rotate_move(State& state, int direction, double power, double step,
+                 Rng& rng);
+bool redirect_move(State& state, double power, Rng& rng);
+
+/// Directions from their prior, uniform and independent, for columns that are
+/// computed afresh then; nothing where there are none.
+void draw_prior_directions(State& state, Rng& rng);
+
 /// The noise precision: a step in its logarithm.
 bool noise_move(State& state, double power, double step, Rng& rng);
 
@@ -109,7 +120,7 @@ double class_log_likelihood(const Data& data, const std::vector<double>& cuts,
 /// sqrt(w) f by a draw of the coefficients; false if it cannot be computed.
 bool draw_fit(const State& state, Eigen::VectorXd& fit, Rng& rng);
 
-/// Kernels, scales and noise from their prior.
+/// Kernels, scales, directions and noise from their prior.
 void draw_prior(State& state, Rng& rng);
 
 /// Where chains start.

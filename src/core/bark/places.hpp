@@ -38,7 +38,7 @@ Place draw_place(const State& state, Rng& rng);
 double log_centre_density(const State& state,
                           const std::vector<double>& centre);
 
-/// Predictors in the kernel and their scales, from their prior.
+/// Which of p inputs are in the kernel, and their scales, from their prior.
 std::vector<char> draw_included(const Prior& prior, int p, Rng& rng);
 std::vector<double> draw_scales(const Prior& prior,
                                 const std::vector<char>& included, Rng& rng);

@@ -22,7 +22,8 @@ void draw_prior(State& state, Rng& rng) {
       }
     }
   }
-  const int p = state.data().p();
+  draw_prior_directions(state, rng);
+  const int p = prior.n_inputs(state.data().p());
   std::vector<char> included(p, 1);
   std::vector<double> scales(p, 0.0);
   if (!prior.own_scales) {
@@ -35,16 +36,16 @@ void draw_prior(State& state, Rng& rng) {
   state.assign(std::move(slots), std::move(scales), std::move(included), phi);
 }
 
-// Kernels from the prior, but all predictors included with the scale 1 / p
-// each: from scales of 1 a chain in many dimensions never leaves the state in
-// which every kernel is that of its own row alone. Noise as if there were
+// Kernels from the prior, but all inputs included with the scale 1 / p each, p
+// of them: from scales of 1 a chain in many dimensions never leaves the state
+// in which every kernel is that of its own row alone. Noise as if there were
 // nothing else: the prior may be improper.
 void draw_start(State& state, Rng& rng) {
   const Prior& prior = state.prior();
   draw_prior(state, rng);
   std::vector<Slot> slots;
   for (int j = 0; j < state.size(); ++j) slots.push_back(state.slot(j));
-  const int n = state.data().n(), p = state.data().p();
+  const int n = state.data().n(), p = prior.n_inputs(state.data().p());
   const std::vector<double> scales(p, -std::log(double(p)));
   const std::vector<char> included(p, 1);
   if (prior.own_scales) {

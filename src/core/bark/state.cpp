@@ -28,9 +28,9 @@ State::State(const Data& data, const Prior& prior)
       response_(data.latent() ? Eigen::VectorXd::Zero(data.n()) : data.y),
       log_weights_(0.5 * data.weights.array().log().sum()),
       at_(data.n() + 1, -1),
-      log_lambda_(data.p(), 0.0),
-      included_(data.p(), 1),
-      n_included_(data.p()) {
+      log_lambda_(prior.n_inputs(data.p()), 0.0),
+      included_(log_lambda_.size(), 1),
+      n_included_(static_cast<int>(log_lambda_.size())) {
   if (data.y.size() != data.x.rows() || data.weights.size() != data.x.rows()) {
     throw std::invalid_argument("x, y and weights differ in length");
   }
@@ -48,13 +48,16 @@ State::State(const Data& data, const Prior& prior)
     response_.array() *= root_weights_.array();
   }
   squares_ = response_.squaredNorm();
+  if (prior.directions > 0) {
+    set_directions(Eigen::MatrixXd::Identity(data.p(), prior.directions));
+  }
   reserve(8);
   refresh();
 }
 
 double State::total_scale() const {
   double sum = 0;
-  for (int l = 0; l < data_->p(); ++l) {
+  for (std::size_t l = 0; l < included_.size(); ++l) {
     if (included_[l]) sum += std::exp(log_lambda_[l]);
   }
   return sum;
@@ -72,7 +75,8 @@ void State::reserve(int slots) {
   mean_.conservativeResize(wanted);
 }
 
-// sum_l lambda_l (x_il - c_l)^2 for all rows i; the intercept's are 0.
+// sum_l lambda_l (x_il - c_l)^2 for all rows i, x what kernels see; the
+// intercept's are 0.
 void State::fill_exponents(int location, const Shape* shape,
                            Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
@@ -80,29 +84,65 @@ void State::fill_exponents(int location, const Shape* shape,
   const bool own = shape && !shape->included.empty();
   const auto& included = own ? shape->included : included_;
   const auto& log_lambda = own ? shape->log_lambda : log_lambda_;
-  for (int l = 0; l < data_->p(); ++l) {
+  for (int l = 0; l < static_cast<int>(included.size()); ++l) {
     if (!included[l]) continue;
     const double lambda = std::exp(log_lambda[l]);
-    const auto column = data_->x.col(l).array();
+    const auto column = inputs().col(l).array();
     out.array() += lambda * (column - centre_of(location, shape, l)).square();
   }
 }
 
 double State::centre_of(int location, const Shape* shape, int l) const {
   if (shape && !shape->centre.empty()) return shape->centre[l];
-  return data_->x(location - 1, l);
+  return inputs()(location - 1, l);
 }
 
 // The same for all slots, one predictor, added.
 void State::add_exponents(Eigen::MatrixXd& exponents, int l,
                           double scale) const {
-  const auto column = data_->x.col(l).array();
+  const auto column = inputs().col(l).array();
   for (int j = 0; j < size(); ++j) {
     const int location = slots_[j].location;
     if (location == 0) continue;
     const double centre = centre_of(location, slots_[j].shape.get(), l);
     exponents.col(j).array() += scale * (column - centre).square();
   }
+}
+
+// The same, of an input that is none of the state's; centres are rows.
+void State::add_exponents(Eigen::MatrixXd& exponents,
+                          const Eigen::VectorXd& input, double scale) const {
+  for (int j = 0; j < size(); ++j) {
+    const int location = slots_[j].location;
+    if (location == 0) continue;
+    const double centre = input[location - 1];
+    exponents.col(j).array() += scale * (input.array() - centre).square();
+  }
+}
+
+// One predictor after the other: the bits do not depend on the position of the
+// column, and those of x along an axis are its own.
+Eigen::VectorXd State::project(const Eigen::VectorXd& direction) const {
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(data_->n());
+  for (int i = 0; i < data_->p(); ++i) out += direction[i] * data_->x.col(i);
+  return out;
+}
+
+void State::set_directions(const Eigen::MatrixXd& directions) {
+  if (directions.rows() != data_->p() ||
+      directions.cols() != prior_->directions) {
+    throw std::invalid_argument("directions are of another size");
+  }
+  directions_ = directions;
+  projected_.resize(data_->n(), directions.cols());
+  for (int l = 0; l < directions.cols(); ++l) {
+    projected_.col(l) = project(directions.col(l));
+  }
+}
+
+void State::set_idle_direction(int l, const Eigen::VectorXd& direction) {
+  directions_.col(l) = direction;
+  projected_.col(l) = project(direction);
 }
 
 // One number at a time: the C library's exponential is at least as fast as
@@ -139,9 +179,10 @@ Column State::make_column(const Place& place) const {
   return out;
 }
 
-double State::propose_scales(const ScaleChange& change) {
-  const int m = size();
-  next_.scales = true;
+// A proposal of other columns starts from what there is.
+void State::begin_columns() {
+  next_.columns = true;
+  next_.direction = -1;
   next_.phi = phi_;
   next_.log_lambda = log_lambda_;
   next_.included = included_;
@@ -149,6 +190,20 @@ double State::propose_scales(const ScaleChange& change) {
   next_.values.resize(values_.rows(), values_.cols());
   next_.gram.resize(gram_.rows(), gram_.cols());
   next_.product.resize(product_.size());
+}
+
+double State::finish_columns() {
+  const int m = size();
+  fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m));
+  sum_up(next_.values, next_.gram, next_.product);
+  next_.factor = scaled_factor(next_.values, next_.gram, next_.product, phi_,
+                               deviations());
+  return log_likelihood_of(next_.factor, phi_);
+}
+
+double State::propose_scales(const ScaleChange& change) {
+  const int m = size();
+  begin_columns();
   next_.exponents.leftCols(m) = std::exp(change.shift) * exponents_.leftCols(m);
   for (double& scale : next_.log_lambda) scale += change.shift;
   for (const auto& one : change.ones) {
@@ -159,15 +214,25 @@ double State::propose_scales(const ScaleChange& change) {
     next_.log_lambda[l] = one.log_lambda;
     next_.included[l] = one.included;
   }
-  fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m));
-  sum_up(next_.values, next_.gram, next_.product);
-  next_.factor = scaled_factor(next_.values, next_.gram, next_.product, phi_,
-                               deviations());
-  return log_likelihood_of(next_.factor, phi_);
+  return finish_columns();
+}
+
+double State::propose_direction(int l, Eigen::VectorXd direction) {
+  begin_columns();
+  next_.direction = l;
+  next_.input = project(direction);
+  next_.along = std::move(direction);
+  next_.exponents.leftCols(size()) = exponents_.leftCols(size());
+  if (included_[l]) {
+    const double lambda = std::exp(log_lambda_[l]);
+    add_exponents(next_.exponents, l, -lambda);
+    add_exponents(next_.exponents, next_.input, lambda);
+  }
+  return finish_columns();
 }
 
 double State::propose_noise(double phi) {
-  next_.scales = false;
+  next_.columns = false;
   next_.phi = phi;
   next_.factor = scaled_factor(values_, gram_, product_, phi, deviations());
   return log_likelihood_of(next_.factor, phi);
@@ -175,7 +240,11 @@ double State::propose_noise(double phi) {
 
 void State::accept_proposal() {
   phi_ = next_.phi;
-  if (next_.scales) {
+  if (next_.columns) {
+    if (next_.direction >= 0) {
+      directions_.col(next_.direction) = next_.along;
+      projected_.col(next_.direction) = next_.input;
+    }
     include(next_.log_lambda, next_.included);
     exponents_.swap(next_.exponents);
     values_.swap(next_.values);
@@ -286,6 +355,7 @@ State::Saved State::save(bool updates) const {
   if (data_->latent()) out.latent = response_;
   out.row_weights = row_weights_;
   out.log_gaps = log_gaps_;
+  out.directions = directions_;
   if (!updates) return out;
   const int m = size();
   out.exponents = exponents_.leftCols(m);
@@ -303,6 +373,7 @@ void State::restore(Saved saved) {
     squares_ = response_.squaredNorm();
   }
   if (data_->student()) weigh(std::move(saved.row_weights));
+  if (prior_->directions > 0) set_directions(saved.directions);
   assign(std::move(saved.slots), std::move(saved.log_lambda),
          std::move(saved.included), saved.phi);
   log_likelihood_ = saved.log_likelihood;

@@ -78,6 +78,10 @@ struct ScaleChange {
 /// state. In a model of classes y here is the latent response, part of the
 /// state. The amplitude multiplies all v: rungs of tempered models of classes
 /// and of Student's noise differ in it.
+///
+/// Where the prior has directions these are part of the state too: kernels see
+/// z = x U, the columns of U unit vectors, in place of x, and there is a scale
+/// for each column of z.
 class State {
  public:
   State(const Data& data, const Prior& prior);
@@ -111,6 +115,13 @@ class State {
   const std::vector<double>& log_gaps() const { return log_gaps_; }
   Eigen::VectorXd exponents(int j) const { return exponents_.col(j); }
 
+  /// U, p x d; empty where kernels see x itself.
+  const Eigen::MatrixXd& directions() const { return directions_; }
+  /// What kernels see of the rows: x or x U.
+  const Eigen::MatrixXd& inputs() const {
+    return directions_.size() > 0 ? projected_ : data_->x;
+  }
+
   /// log lambda_l of included predictors, and their number.
   const std::vector<double>& log_lambda() const { return log_lambda_; }
   const std::vector<char>& included() const { return included_; }
@@ -140,9 +151,10 @@ class State {
   /// its rounding.
   void relabel(int j, Slot slot);
 
-  // Scales and noise: proposed, with the log likelihood that they would have,
-  // then accepted, or left alone ---------------------------------------------
+  // Scales, directions and noise: proposed, with the log likelihood that they
+  // would have, then accepted, or left alone ---------------------------------
   double propose_scales(const ScaleChange& change);
+  double propose_direction(int l, Eigen::VectorXd direction);
   double propose_noise(double phi);
   void accept_proposal();
 
@@ -158,7 +170,13 @@ class State {
   /// amplitude at which no coefficient can change).
   double log_likelihood_at(double amplitude) const;
 
-  /// Sets all there is but response, row weights, cut points and amplitude.
+  /// U alone: columns of K that see it must be computed afresh then.
+  void set_directions(const Eigen::MatrixXd& directions);
+  /// One that no kernel sees, its scale not being included.
+  void set_idle_direction(int l, const Eigen::VectorXd& direction);
+
+  /// Sets all there is but response, row weights, cut points, directions and
+  /// amplitude.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
 
@@ -178,6 +196,7 @@ class State {
     Eigen::VectorXd latent;  // empty where the response is the data's
     Eigen::VectorXd row_weights;
     std::vector<double> log_gaps;
+    Eigen::MatrixXd directions;
     Eigen::MatrixXd exponents, gram, covariance;
     Eigen::VectorXd product, mean;
   };
@@ -204,6 +223,11 @@ class State {
                       Eigen::Ref<Eigen::VectorXd> out) const;
   double centre_of(int location, const Shape* shape, int l) const;
   void add_exponents(Eigen::MatrixXd& exponents, int l, double scale) const;
+  void add_exponents(Eigen::MatrixXd& exponents, const Eigen::VectorXd& input,
+                     double scale) const;
+  Eigen::VectorXd project(const Eigen::VectorXd& direction) const;
+  void begin_columns();
+  double finish_columns();
   void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
                    Eigen::Ref<Eigen::MatrixXd> out) const;
   void place(std::vector<Slot> slots);
@@ -241,6 +265,7 @@ class State {
   std::vector<int> at_;
   std::vector<double> variance_;
   int copies_ = 0;
+  Eigen::MatrixXd directions_, projected_;  // U and x U
   std::vector<double> log_lambda_;
   std::vector<char> included_;
   int n_included_ = 0;
@@ -251,7 +276,9 @@ class State {
   double log_likelihood_ = 0;
 
   struct Proposal {
-    bool scales = false;
+    bool columns = false;
+    int direction = -1;  // the one that changes, if any
+    Eigen::VectorXd along, input;
     std::vector<double> log_lambda;
     std::vector<char> included;
     double phi = 1, log_likelihood = 0;

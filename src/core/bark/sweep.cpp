@@ -12,7 +12,7 @@ const char* move_name(int kind) {
       "birth_death", "relocate", "local",     "gather",    "copies",
       "rescale",     "varphi",   "scale_all", "scale_one", "scale_refresh",
       "scale_pair",  "flip",     "swap",      "noise",     "magnitude",
-      "temperature", "cuts"};
+      "temperature", "cuts",     "rotate",    "redirect"};
   return names[kind];
 }
 
@@ -36,8 +36,10 @@ bool exchange(State& one, const Rung& at_one, State& other,
 
 Sweep::Sweep(const Prior& prior, const Data& data)
     : kernels_(static_cast<int>(std::min(std::max(prior.nu, 4.0), 50.0))),
-      scales_(prior.equal() ? 0 : std::min(data.p(), 10)) {
-  steps_.scales.assign(data.p(), {0});
+      scales_(prior.equal() ? 0 : std::min(prior.n_inputs(data.p()), 10)),
+      turns_(std::min(prior.directions * (data.p() - 1), 10)) {
+  steps_.scales.assign(prior.n_inputs(data.p()), {0});
+  steps_.directions.assign(prior.directions, {-1});
   if (data.ordered()) steps_.cuts.assign(data.classes - 2, {-1});
 }
 
@@ -48,6 +50,7 @@ void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
   kernels(state, power, counts, rng);
   gather(state, power, counts, rng);
   scales(state, power, adapt, counts, rng);
+  directions(state, power, adapt, counts, rng);
 }
 
 void Sweep::full(State& state, double power, bool adapt, Counts& counts,
@@ -132,6 +135,25 @@ void Sweep::scale_one(State& state, double power, bool adapt, Counts& counts,
   if (adapt) step.adapt(moved);
 }
 
+void Sweep::directions(State& state, double power, bool adapt, Counts& counts,
+                       Rng& rng) {
+  if (state.prior().directions == 0) return;
+  for (int i = 0; i < turns_; ++i) rotate(state, power, adapt, counts, rng);
+  counts.note(kRedirect, redirect_move(state, power, rng));
+}
+
+void Sweep::rotate(State& state, double power, bool adapt, Counts& counts,
+                   Rng& rng) {
+  constexpr double kLongest = 3;  // about half of the circle
+  const int l = static_cast<int>(rng.index(state.prior().directions));
+  if (!state.included()[l]) return;
+  Steps::One& step = steps_.directions[l];
+  const double length = std::min(step.length(), kLongest);
+  const bool moved = rotate_move(state, l, power, length, rng);
+  counts.note(kRotate, moved);
+  if (adapt) step.adapt(moved);
+}
+
 void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
                   Rng& rng) {
   if (state.data().latent()) return;
@@ -207,6 +229,10 @@ void Sweep::single_kernels(State& state, double power, bool adapt,
     }
     if (state.prior().selects() && !state.prior().own_scales) {
       counts.note(kFlip, flip_move(state, power, rng));
+    }
+    if (state.prior().directions > 0) {
+      rotate(state, power, adapt, counts, rng);
+      counts.note(kRedirect, redirect_move(state, power, rng));
     }
   }
 }

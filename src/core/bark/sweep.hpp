@@ -25,7 +25,9 @@ enum MoveKind {
   kNoise,
   kMagnitude,
   kTemperature,
-  kCuts,
+  kCuts,  // from here on only where there are any
+  kRotate,
+  kRedirect,
   kMoveKinds
 };
 const char* move_name(int kind);
@@ -52,8 +54,9 @@ struct Steps {
     }
   };
   One all{-0.5}, noise{-1}, magnitude{-1};
-  std::vector<One> scales;  // of each predictor
-  std::vector<One> cuts;    // of each gap between cut points
+  std::vector<One> scales;      // of each predictor
+  std::vector<One> cuts;        // of each gap between cut points
+  std::vector<One> directions;  // angles
 };
 
 /// A place between prior and posterior: the likelihood raised to a power, or,
@@ -111,6 +114,9 @@ class Sweep {
                  Rng& rng);
   void scale_one(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng);
+  void directions(State& state, double power, bool adapt, Counts& counts,
+                  Rng& rng);
+  void rotate(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void noise(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void latent(State& state, bool adapt, Counts& counts, Rng& rng);
   void cuts(State& state, bool adapt, Counts& counts, Rng& rng);
@@ -119,6 +125,7 @@ class Sweep {
 
   int kernels_;  // about as many as are expected
   int scales_;   // moves of one scale
+  int turns_;    // moves of one direction
   Steps steps_;
 };
 
