@@ -75,6 +75,10 @@ describe_noise <- function(x, show) {
 #' @return A list of class `summary.kb_kgs`: `fit`, `level`, `parameters` (as
 #'   [tidy()][tidy.kb_kgs]), `confusion` (table of the training labels by the
 #'   most probable class), `label_noise` (see [label_noise()]), `diagnostics`.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' summary(fit)
 #' @export
 summary.kb_kgs <- function(object, level = 0.9, ...) {
   check_no_dots(...)
@@ -117,6 +121,11 @@ print.summary.kb_kgs <- function(x, digits = 3, ...) {
 #'   the probability of the label's class. Probabilities are those of
 #'   [`predict(type = "prob")`][predict.kb_kgs], of the class without noise.
 #'   `fitted()` is the class.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' head(residuals(fit))
+#' head(fitted(fit))
 #' @export
 residuals.kb_kgs <- function(object, ...) {
   check_no_dots(...)
@@ -144,6 +153,10 @@ class_residuals <- function(y, p) {
 #' @return An object of class `logLik`; `df` is the dimension of the span's
 #'   sphere plus the number of rates that were learned. Neither counts what the
 #'   prior takes from its freedom: `evidence()` compares models, this does not.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' logLik(fit)
 #' @export
 logLik.kb_kgs <- function(object, ...) {
   check_no_dots(...)
@@ -165,6 +178,10 @@ logLik.kb_kgs <- function(object, ...) {
 #'   The rows are those that span the features, of equal ones the first. They
 #'   are close to dependent if the rank is high: coefficients are large then,
 #'   and only their sum has a meaning.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' head(coef(fit))
 #' @export
 coef.kb_kgs <- function(object, ...) {
   check_no_dots(...)
@@ -193,6 +210,10 @@ sigma.kb_kgs <- function(object, ...) {
 #' @return A data frame with a row for each training row and the columns
 #'   `sim_1`, ..., factors of labels: each set under a draw from the posterior,
 #'   wrong labels included. Labels are independent given the draw.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' head(simulate(fit, nsim = 2, seed = 1))
 #' @export
 simulate.kb_kgs <- function(object, nsim = 1, seed = NULL, ...) {
   check_no_dots(...)

@@ -151,7 +151,6 @@ small_fits <- function() {
     kgs = list(fit_case(
       kgs(y ~ ., moons[1:30, ], gaussian, control = chains, seed = 1),
       moons[31:40, ], "kgs", functions = list(
-        coefficients_of = function(fit) coef(fit, draw = 1),
         marginal = function(fit) evidence(fit, chains = 2, seed = 1)
       )
     )),
