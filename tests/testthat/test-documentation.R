@@ -1,7 +1,7 @@
 # The site's index and the examples, from the source tree alone: what is
 # installed has neither _pkgdown.yml nor man/.
 
-root <- file.path("..", "..")
+root <- normalizePath(file.path("..", ".."))
 skip_if_not(
   file.exists(file.path(root, "_pkgdown.yml")), "no source tree"
 )
@@ -53,4 +53,17 @@ test_that("every public help page has an example that runs", {
       !any(grepl("^.(dontrun|donttest)[{]", lines))
   }, NA)
   expect_identical(names(runs)[!runs], character())
+})
+
+test_that("STANDARDS.md names files that exist", {
+  text <- readLines(file.path(root, "STANDARDS.md"))
+  named <- unlist(regmatches(text, gregexpr("`[^`]+`", text)))
+  named <- gsub("`", "", named)
+  files <- grep("^[-A-Za-z_/]+([.]R|[.]md|/)$|^(vignettes|inst)/", named,
+    value = TRUE
+  )
+  tests <- grepl("^(test|helper)-", files)
+  files[tests] <- file.path("tests", "testthat", files[tests])
+  expect_gt(sum(tests), 10)
+  expect_identical(files[!file.exists(file.path(root, files))], character())
 })
