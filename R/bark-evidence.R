@@ -61,6 +61,12 @@
 #' Xie, W., Lewis, P. O., Fan, Y., Kuo, L. and Chen, M.-H. (2011). Improving
 #' marginal likelihood estimation for Bayesian phylogenetic model selection.
 #' *Systematic Biology* 60, 150-160. \doi{10.1093/sysbio/syq085}
+#' @examples
+#' data <- sim_sinc(30, seed = 1)
+#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
+#' fit <- bark(y ~ x, data, control = settings, seed = 1)
+#' # Few rungs and sweeps: a first look.
+#' evidence(fit, n_temps = 10, warmup = 50, iter = 200, chains = 2, seed = 1)
 #' @export
 evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
                              chains = 4, seed = NULL, progress = NULL, ...) {

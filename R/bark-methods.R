@@ -136,6 +136,11 @@ inputs_line <- function(x, show, most = 4) {
 #'   [importance()]), `centres` (the rows most often used; `NULL` where centres
 #'   are no rows), `intercept` (the
 #'   probability that the intercept is among the kernels), `diagnostics`.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
+#' fit <- bark(y ~ x, data, control = settings, seed = 1)
+#' summary(fit)
 #' @export
 summary.kb_bark <- function(object, level = 0.9, ...) {
   check_no_dots(...)
@@ -182,6 +187,11 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #' @return A number in units of the response: that of a row of weight 1. Of
 #'   Student's noise it is the scale. In a model of classes the latent response
 #'   has standard deviation 1.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
+#' fit <- bark(y ~ x, data, control = settings, seed = 1)
+#' sigma(fit) # the data have 0.1
 #' @export
 sigma.kb_bark <- function(object, ...) {
   check_no_dots(...)
@@ -257,6 +267,11 @@ draw_coefficients <- function(object, pool, draw) {
 #' @return An object of class `logLik`; `df` is the posterior mean number of
 #'   coefficients and scales, plus one for the noise of a gaussian model, plus
 #'   the number of free cut points.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
+#' fit <- bark(y ~ x, data, control = settings, seed = 1)
+#' logLik(fit)
 #' @export
 logLik.kb_bark <- function(object, ...) {
   check_no_dots(...)

@@ -197,6 +197,11 @@ fitted.kb_fit <- function(object, ...) {
 #'   row's class. Probabilities are those of `predict(type = "prob")`, of
 #'   [kgs()] those of the class without noise. `fitted()` is `predict(object)`:
 #'   means of f, or classes. For fits of [kbr()] both have a column a state.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
+#' head(residuals(fit))
+#' head(fitted(fit))
 #' @export
 residuals.kb_fit <- function(object, ...) {
   check_no_dots(...)
@@ -226,6 +231,10 @@ class_residuals <- function(y, p) {
 #'   `sim_1`, ...: numbers, or factors of classes (of [kgs()] labels, wrong ones
 #'   included). Each set is under a draw from the posterior, given which
 #'   responses are independent.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' head(simulate(fit, nsim = 2, seed = 1))
 #' @export
 simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
   check_no_dots(...)

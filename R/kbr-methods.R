@@ -55,6 +55,13 @@ prior_line <- function(prior) {
 #'   kernel values of the prior are known, `rmse` of the posterior means at the
 #'   fit's own observations and `posterior_sd`, the root of their mean variance)
 #'   and `diagnostics`, see [diagnostics()][diagnostics.kb_kbr].
+#' @examples
+#' pairs <- kbr_simulate(
+#'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
+#'   n = 300, seed = 1
+#' )
+#' fit <- kbr(pairs)
+#' summary(fit)
 #' @export
 summary.kb_kbr <- function(object, ...) {
   check_no_dots(...)

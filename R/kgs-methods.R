@@ -56,6 +56,10 @@ describe_noise <- function(x, show) {
 #' @return A list of class `summary.kb_kgs`: `fit`, `level`, `parameters` (as
 #'   [tidy()][tidy.kb_kgs]), `confusion` (table of the training labels by the
 #'   most probable class), `label_noise` (see [label_noise()]), `diagnostics`.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' summary(fit)
 #' @export
 summary.kb_kgs <- function(object, level = 0.9, ...) {
   check_no_dots(...)
@@ -101,6 +105,10 @@ print.summary.kb_kgs <- function(x, digits = 3, ...) {
 #' @return An object of class `logLik`; `df` is the dimension of the span's
 #'   sphere plus the number of rates that were learned. Neither counts what the
 #'   prior takes from its freedom: `evidence()` compares models, this does not.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' logLik(fit)
 #' @export
 logLik.kb_kgs <- function(object, ...) {
   check_no_dots(...)
@@ -122,6 +130,10 @@ logLik.kb_kgs <- function(object, ...) {
 #'   The rows are those that span the features, of equal ones the first. They
 #'   are close to dependent if the rank is high: coefficients are large then,
 #'   and only their sum has a meaning.
+#' @examples
+#' moons <- sim_moons(80, flips = 0.1, seed = 1)
+#' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' head(coef(fit))
 #' @export
 coef.kb_kgs <- function(object, ...) {
   check_no_dots(...)

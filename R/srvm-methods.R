@@ -119,6 +119,13 @@ frequent_centres <- function(fit, most = 5) {
 #'   (where several are averaged or in a dictionary, their
 #'   [posterior][kernel_posterior]),
 #'   `centres` (the rows most often used), `diagnostics`.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
+#' summary(fit)
 #' @export
 summary.kb_srvm <- function(object, level = 0.9, ...) {
   check_no_dots(...)
@@ -353,6 +360,13 @@ append_rows <- function(object, rows) {
 #' @param ... Not used.
 #' @return A number in units of the response; 1, that of the latent response,
 #'   for two classes.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
+#' sigma(fit) # the data have 0.1
 #' @export
 sigma.kb_srvm <- function(object, ...) {
   check_no_dots(...)
@@ -376,6 +390,15 @@ sigma.kb_srvm <- function(object, ...) {
 #'   mean of f is the intercept plus the sum of coefficients times kernel. Where
 #'   several kernels are averaged, or in a dictionary, each has coefficients of
 #'   its own, with names such as `"2:14"`: kernel 2 at row 14.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
+#' # The three rows of largest coefficients
+#' b <- coef(fit)[-1]
+#' b[order(-abs(b))[1:3]]
 #' @export
 coef.kb_srvm <- function(object, ...) {
   check_no_dots(...)
@@ -403,6 +426,13 @@ coef.kb_srvm <- function(object, ...) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `logLik`; `df` is the posterior mean number of
 #'   coefficients plus the two variances.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
+#'   seed = 1
+#' )
+#' logLik(fit)
 #' @export
 logLik.kb_srvm <- function(object, ...) {
   check_no_dots(...)

@@ -2,8 +2,8 @@
 # missing packages, and building and installing this package from a clean copy.
 #
 # Sourced by the other scripts, or run by itself:
-#   Rscript tools/deps.R [tests] [neighbours] [quickstart] [check] [coverage]
-#     [reproduce] [reproduce_bark] [reproduce_bark_classes]
+#   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
+#     [coverage] [reproduce] [reproduce_bark] [reproduce_bark_classes]
 #     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
 #     [reproduce_kbr_hmm]
 # Only base R is used, because a loaded package cannot be replaced.
@@ -19,6 +19,10 @@ extras <- list(
     )
   ),
   quickstart = list(required = c("MASS", "mlbench"), useful = character()),
+  readme = list(
+    required = c("bayesplot", "ggplot2", "loo", "MASS", "rstantools"),
+    useful = character()
+  ),
   check = list(
     required = c("testthat", "knitr", "rmarkdown", "MASS"),
     useful = c(

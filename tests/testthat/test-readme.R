@@ -1,0 +1,38 @@
+# README.md and its table of engines and methods, from the source tree alone:
+# an installed package has neither README.md nor tools/.
+
+readme <- file.path("..", "..", "README.md")
+script <- file.path("..", "..", "tools", "method-table.R")
+skip_if_not(file.exists(readme) && file.exists(script), "no source tree")
+tools <- new.env()
+sys.source(script, tools)
+
+test_that("every method of fits has a row in the table", {
+  expect_identical(tools$generics_without_row(), character())
+})
+
+test_that("a generic without a row is noticed", {
+  less <- new.env()
+  sys.source(script, less)
+  less$rows[["`bayes_point()`"]] <- NULL
+  less$rows[["`ggplot2::autoplot()`"]] <- NULL
+  less$usual$drawn <- NULL
+  expect_setequal(less$generics_without_row(), c("autoplot", "bayes_point"))
+})
+
+test_that("the table in README.md is what the methods do", {
+  for (package in c("bayesplot", "ggplot2", "loo", "rstantools")) {
+    skip_if_not_installed(package)
+  }
+  expect_identical(tools$read_table(readme), tools$method_table())
+})
+
+test_that("the pictures of README.md are there, and small", {
+  text <- paste(readLines(readme), collapse = "\n")
+  pictures <- regmatches(text, gregexpr("man/figures/[-a-z]+[.]png", text,
+    ignore.case = TRUE
+  ))[[1]]
+  expect_gt(length(pictures), 0)
+  size <- file.size(file.path(dirname(readme), pictures))
+  expect_true(all(size < 40e3))
+})

@@ -1,0 +1,353 @@
+# The table of engines and methods in README.md, which tools/readme.R writes
+# between its markers. Each cell is tried out on a small fit. A test compares
+# README.md with it, and looks for methods that have no row.
+
+columns <- c(
+  srvm = "`srvm()`", chains = "`srvm()`, chains", tdsmc = "`tdsmc()`",
+  kbr = "`kbr()`", filter = "`kbr_hmm()`, filter", kgs = "`kgs()`",
+  bark = "`bark()`", fields = "`bark()`, several classes"
+)
+
+# A row is true of a fit where all its calls are defined, false where none is.
+# `fit`, `new` (rows that were not fitted) and `variable` (a predictor) are those
+# of the column, as are the functions below, where one engine says it otherwise.
+rows <- alist(
+  "`print()`, `summary()`, `plot()`" = {
+    print(fit)
+    summary(fit)
+    plot(fit)
+  },
+  "`predict()`: mean or class" = predict(fit, new),
+  "`type = \"prob\"`" = predict(fit, new, type = "prob"),
+  "`interval = \"credible\"`" = credible(fit, new),
+  "`interval = \"prediction\"`" = predict(fit, new, interval = "prediction"),
+  "`type = \"quantile\"`" = predict(fit, new, type = "quantile", probs = 0.5),
+  "`type = \"draws\"`" = predict(fit, new, type = "draws"),
+  "`type = \"log_score\"`" = predict(fit, new, type = "log_score"),
+  "`fitted()`, `residuals()`" = {
+    fitted(fit)
+    residuals(fit)
+  },
+  "`simulate()`" = simulate_new(fit, new),
+  "`coef()`" = coefficients_of(fit),
+  "`sigma()`" = sigma(fit),
+  "`as_draws()`" = draws(fit, new),
+  "`update()`: more rows or steps" = more_rows(fit, new),
+  "`update(n_iter = )`: longer chains" = update(fit, n_iter = 10),
+  "`update(prior = )`" = update(fit, prior = list(points = c(0.1, 0.2))),
+  "`evidence()`" = marginal(fit),
+  "`logLik()`" = logLik(fit),
+  "`diagnostics()`" = diagnostics(fit),
+  "`timings()`" = timings(fit),
+  "`ess()`" = ess(fit),
+  "`ancestry()`" = ancestry(fit),
+  "`prequential()`, `order_spread()`" = {
+    prequential(fit)
+    order_spread(fit, orders = 2, seed = 1)
+  },
+  "`cross_validate()`, `loo::kfold()`" = {
+    cross_validate(fit, folds = 2, seed = 1)
+    loo::kfold(fit, K = 2, seed = 1)
+  },
+  "`loo::loo()`, `loo::waic()`" = {
+    loo::loo(fit)
+    loo::waic(fit)
+  },
+  "`bayesplot::pp_check()`" = bayesplot::pp_check(
+    fit, "error_hist",
+    ndraws = 2
+  ),
+  "`kernels()`, `inclusion()`" = {
+    kernels(fit)
+    inclusion(fit)
+  },
+  "`kernel_posterior()`" = kernel_posterior(fit),
+  "`importance()`, `partial_dependence()`" = {
+    importance(fit)
+    partial_dependence(fit, variable, n = 2)
+  },
+  "`label_noise()`, `reject_curve()`" = {
+    label_noise(fit)
+    reject_curve(fit, new)
+  },
+  "`acquire()`, `transduce()`" = {
+    acquire(fit, new)
+    transduce(fit, new)
+  },
+  "`bayes_point()`" = bayes_point(fit),
+  "`tidy()`, `glance()`" = {
+    tidy(fit)
+    glance(fit)
+  },
+  "`augment()`" = augment(fit),
+  "`ggplot2::autoplot()`" = drawn(fit, new),
+  "`rstantools::posterior_predict()`, `log_lik()`" = {
+    rstantools::posterior_predict(fit)
+    rstantools::posterior_epred(fit)
+    rstantools::posterior_linpred(fit)
+    rstantools::prior_summary(fit)
+    rstantools::log_lik(fit)
+  },
+  "`rstantools::predictive_interval()`" = rstantools::predictive_interval(fit),
+  "`rstantools::bayes_R2()`" = rstantools::bayes_R2(fit),
+  "specification for parsnip" = match.fun(paste0(engine, "_spec"))
+)
+
+usual <- list(
+  credible = function(fit, new) {
+    if (is.data.frame(new) && is.factor(new$y)) {
+      predict(fit, new, type = "prob", interval = "credible")
+    } else {
+      predict(fit, new, interval = "credible")
+    }
+  },
+  simulate_new = function(fit, new) simulate(fit, seed = 1),
+  coefficients_of = function(fit) coef(fit),
+  draws = function(fit, new) as_draws(fit),
+  marginal = function(fit) evidence(fit),
+  drawn = function(fit, new) ggplot2::autoplot(fit),
+  more_rows = function(fit, new) update(fit, newdata = new)
+)
+
+# What every fit has, and generics whose methods are for other objects.
+without_row <- c("nobs", "formula", "as_draws_df", "weights")
+
+# ---- the fits ----------------------------------------------------------------
+
+# Numbers and classes, where an engine takes both: their cells may differ.
+small_fits <- function() {
+  sinc <- sim_sinc(24, seed = 1)
+  moons <- sim_moons(40, flips = 0.1, seed = 1)
+  moons <- moons[c("y", "x1", "x2")]
+  flowers <- stats::setNames(
+    iris[c(1:8, 51:58, 101:108), 3:5], c("x1", "x2", "y")
+  )
+  particles <- smc_control(particles = 30, ancestry = "genealogy")
+  chains <- mcmc_control(chains = 2, warmup = 50, iter = 50)
+  gaussian <- kernel_gaussian(0.5)
+  both <- function(fit, engine, functions = list()) {
+    list(
+      numbers = fit_case(
+        fit(y ~ x, sinc[1:20, ]), sinc[21:24, ], engine, "x", functions
+      ),
+      classes = fit_case(
+        fit(y ~ ., moons[1:30, ]), moons[31:40, ], engine, "x1", functions
+      )
+    )
+  }
+  list(
+    srvm = both(function(formula, data) {
+      srvm(formula, data, gaussian, control = particles, seed = 1)
+    }, "srvm"),
+    chains = list(fit_case(
+      srvm(y ~ x, sinc[1:20, ], gaussian,
+        method = "mcmc", control = chains, seed = 1
+      ),
+      sinc[21:24, ], "srvm", "x"
+    )),
+    tdsmc = list(tdsmc_case()),
+    kbr = list(kbr_case()),
+    filter = list(filter_case()),
+    kgs = list(fit_case(
+      kgs(y ~ ., moons[1:30, ], gaussian, control = chains, seed = 1),
+      moons[31:40, ], "kgs", functions = list(
+        marginal = function(fit) evidence(fit, chains = 2, seed = 1)
+      )
+    )),
+    bark = both(function(formula, data) {
+      bark(formula, data, control = chains, seed = 1)
+    }, "bark", bark_functions),
+    fields = list(fit_case(
+      bark(y ~ ., flowers[-1, ], control = chains, seed = 1), flowers[1, ],
+      "bark",
+      functions = bark_functions
+    ))
+  )
+}
+
+# The evidence of a few rungs is wrong, but defined.
+bark_functions <- list(
+  coefficients_of = function(fit) coef(fit, draw = 1),
+  marginal = function(fit) {
+    evidence(fit, n_temps = 2, warmup = 5, iter = 40, chains = 1, seed = 1)
+  }
+)
+
+fit_case <- function(fit, new, engine, variable = "x1", functions = list()) {
+  list2env(
+    c(
+      list(fit = fit, new = new, engine = engine, variable = variable),
+      utils::modifyList(usual, functions)
+    ),
+    parent = globalenv()
+  )
+}
+
+tdsmc_case <- function() {
+  target <- td_target(
+    log_density = function(states, t, data) {
+      y <- data[seq_len(t)]
+      dnorm(states, log = TRUE) +
+        vapply(states, function(x) sum(dnorm(y, x, log = TRUE)), 0)
+    },
+    initial = function(n, data) rnorm(n)
+  )
+  none <- function(new, old, t, data) numeric(length(new))
+  stay <- td_move(function(states, t, data) states, none, none)
+  fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7),
+    control = smc_control(particles = 20, ancestry = "genealogy"), seed = 1
+  )
+  # Its predictions are of functions of the state.
+  fit_case(fit, identity, "tdsmc", functions = list(
+    draws = function(fit, new) as_draws(fit, f = new),
+    more_rows = function(fit, new) update(fit, data = c(1.2, 0.7, 0.9))
+  ))
+}
+
+kbr_case <- function() {
+  pairs <- kbr_simulate(
+    function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
+    n = 60, seed = 1
+  )
+  fit_case(kbr(pairs), 1, "kbr", functions = list(
+    plot = function(fit) plot(fit, 1),
+    drawn = function(fit, new) ggplot2::autoplot(fit, newdata = new),
+    simulate_new = function(fit, new) simulate(fit, newdata = new, seed = 1),
+    draws = function(fit, new) as_draws(fit, newdata = new)
+  ))
+}
+
+filter_case <- function() {
+  seen <- sim_linear_hmm(60, seed = 1)
+  filtered <- kbr_filter(
+    kbr_hmm(seen$states, seen$observations, seed = 1), c(0.3, 0.9)
+  )
+  fit_case(filtered, 0.5, "kbr_hmm", functions = list(
+    # The observations are those that it was given.
+    predict = function(fit, new, ...) predict(fit, ...),
+    more_rows = function(fit, new) update(fit, new)
+  ))
+}
+
+# ---- the cells ---------------------------------------------------------------
+
+# TRUE or FALSE; an error that does not say "not defined" is one of this script.
+is_defined <- function(call, case, label) {
+  if (!has_method(call, case$fit)) {
+    return(FALSE)
+  }
+  tryCatch(
+    {
+      utils::capture.output(suppressMessages(suppressWarnings(
+        invisible(eval(call, case))
+      )))
+      TRUE
+    },
+    error = function(error) {
+      if (!says_not_defined(error)) {
+        stop(label, " of ", class(case$fit)[[1]], ": ", conditionMessage(error))
+      }
+      FALSE
+    }
+  )
+}
+
+# The default of another package may answer with NULL, or not be told apart.
+has_method <- function(call, fit) {
+  generic <- utils::tail(as.character(call[[1]]), 1)
+  registered <- getNamespaceInfo("kernelbayes", "S3methods")
+  classes <- registered[registered[, 1] == generic, 2]
+  length(classes) == 0 || any(classes %in% c(class(fit), "default"))
+}
+
+says_not_defined <- function(error) {
+  if (inherits(error, "kb_error")) {
+    inherits(error, c("kb_error_not_defined", "kb_error_unknown_argument")) ||
+      (inherits(error, "kb_error_argument") &&
+        isTRUE(error$argument %in% c("type", "interval", "object")))
+  } else {
+    grepl(
+      paste0(
+        "no applicable method|not supported by autoplot|",
+        "object '.*_spec' of mode 'function' was not found"
+      ),
+      conditionMessage(error)
+    )
+  }
+}
+
+is_row_true <- function(label, case) {
+  call <- rows[[label]]
+  parts <- if (identical(call[[1]], quote(`{`))) as.list(call)[-1] else call
+  parts <- if (is.call(parts)) list(parts) else parts
+  defined <- vapply(parts, is_defined, NA, case, label)
+  if (length(unique(defined)) > 1) {
+    stop(label, " is true of ", class(case$fit)[[1]], " in part: split the row.")
+  }
+  defined[[1]]
+}
+
+cell <- function(label, cases) {
+  true <- vapply(cases, function(case) is_row_true(label, case), NA)
+  if (all(true)) "yes" else if (any(true)) names(cases)[true] else ""
+}
+
+method_table <- function() {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  fits <- suppressWarnings(small_fits(), classes = "kb_warning")
+  cells <- vapply(names(columns), function(column) {
+    vapply(names(rows), cell, "", fits[[column]])
+  }, character(length(rows)))
+  line <- function(cells) paste0("| ", paste(cells, collapse = " | "), " |")
+  c(
+    line(c("", columns)),
+    paste0("|---|", strrep(":---:|", length(columns))),
+    vapply(seq_along(rows), function(i) {
+      line(c(names(rows)[[i]], cells[i, ]))
+    }, "")
+  )
+}
+
+# Public generics with a method for fits, of which no row speaks.
+generics_without_row <- function() {
+  registered <- getNamespaceInfo("kernelbayes", "S3methods")
+  classes <- c(
+    "kb_fit", "kb_mcmc", "kb_srvm", "kb_srvm_mcmc", "kb_tdsmc", "kb_kbr",
+    "kb_kbr_path", "kb_kbr_filter", "kb_kgs", "kb_bark", "kb_bark_multinomial"
+  )
+  generics <- unique(registered[registered[, 2] %in% classes, 1])
+  internal <- setdiff(
+    ls(asNamespace("kernelbayes")), getNamespaceExports("kernelbayes")
+  )
+  spoken <- unlist(c(lapply(rows, all.names), lapply(usual, function(f) {
+    all.names(body(f))
+  })))
+  setdiff(generics, c(internal, spoken, without_row))
+}
+
+# ---- README.md ---------------------------------------------------------------
+
+table_markers <- c("<!-- methods: start -->", "<!-- methods: end -->")
+
+# The numbers of the lines between the markers.
+table_lines <- function(text) {
+  at <- match(table_markers, text)
+  if (anyNA(at) || diff(at) < 1) stop("README.md has no markers for the table.")
+  seq_len(diff(at) - 1) + at[[1]]
+}
+
+read_table <- function(file) {
+  text <- readLines(file, encoding = "UTF-8")
+  text[table_lines(text)]
+}
+
+write_table <- function(file) {
+  text <- readLines(file, encoding = "UTF-8")
+  at <- match(table_markers, text)
+  table_lines(text)
+  text <- c(
+    text[seq_len(at[[1]])], method_table(), text[at[[2]]:length(text)]
+  )
+  writeLines(text, file, useBytes = TRUE)
+}

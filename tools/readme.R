@@ -1,0 +1,98 @@
+# Renew what README.md shows of the package itself:
+#   Rscript tools/readme.R
+# the output in its first example, its pictures in man/figures, and the table of
+# engines and methods (tools/method-table.R).
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "deps.R"))
+source(file.path(dirname(script), "method-table.R"))
+root <- dirname(dirname(script))
+
+# ---- the first example -------------------------------------------------------
+
+example_markers <- c("<!-- example: start -->", "<!-- example: end -->")
+
+# Code as it is, and after each expression what it prints. Plots and times are
+# not shown: times differ from run to run.
+run_example <- function(code) {
+  expressions <- parse(text = code, keep.source = TRUE)
+  last <- vapply(attr(expressions, "srcref"), `[[`, 0L, 3L)
+  first <- c(1L, utils::head(last, -1) + 1L)
+  globals <- new.env(parent = globalenv())
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  unlist(lapply(seq_along(expressions), function(i) {
+    shown <- utils::capture.output({
+      result <- withVisible(eval(expressions[[i]], globals))
+      if (result$visible) print(result$value)
+    })
+    shown <- grep("^ *time: ", shown, value = TRUE, invert = TRUE)
+    c(code[first[[i]]:last[[i]]], sub(" +$", "", paste("#>", shown))[shown != ""])
+  }))
+}
+
+write_example <- function(file) {
+  text <- readLines(file, encoding = "UTF-8")
+  at <- match(example_markers, text)
+  lines <- seq_len(diff(at) - 1) + at[[1]]
+  code <- without_prefix(text[lines], c("```", "#>"))
+  text <- c(
+    text[seq_len(at[[1]])], "```r", run_example(code), "```",
+    text[at[[2]]:length(text)]
+  )
+  writeLines(text, file, useBytes = TRUE)
+}
+
+without_prefix <- function(lines, prefixes) {
+  for (prefix in prefixes) lines <- lines[!startsWith(lines, prefix)]
+  lines
+}
+
+# ---- the pictures ------------------------------------------------------------
+
+# Small, at the size at which README.md shows them.
+picture <- function(name, draw, width = 480, height = 400) {
+  folder <- file.path(root, "man", "figures")
+  dir.create(folder, showWarnings = FALSE)
+  type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
+  grDevices::png(file.path(folder, paste0("README-", name, ".png")),
+    width = width, height = height, res = 90, type = type
+  )
+  on.exit(grDevices::dev.off())
+  graphics::par(mar = c(4, 4, 1.5, 1))
+  draw()
+}
+
+draw_curve <- function() {
+  fit <- srvm(medv ~ lstat, data = MASS::Boston, order = "random", seed = 1)
+  picture("curve", function() plot(fit), width = 640)
+}
+
+draw_labels <- function() {
+  flowers <- droplevels(iris[51:150, ])
+  wrong <- c(5, 20, 60, 90)
+  flowers$Species[wrong] <- rev(levels(flowers$Species))[flowers$Species[wrong]]
+  fit <- kgs(Species ~ ., data = flowers, seed = 1)
+  picture("labels", function() {
+    plot(fit, variable = c("Petal.Length", "Petal.Width"))
+  })
+}
+
+draw_surface <- function() {
+  fit <- bark(Ozone ~ Solar.R + Wind + Temp,
+    data = na.omit(airquality),
+    control = mcmc_control(warmup = 500, iter = 2000, thin = 2), seed = 1
+  )
+  surface <- partial_dependence(fit, c("Wind", "Temp"), n = 25)
+  picture("surface", function() plot(surface))
+}
+
+install_needs(root, "readme")
+library(kernelbayes, lib.loc = c(install_checkout(root), .libPaths()))
+file <- file.path(root, "README.md")
+write_example(file)
+write_table(file)
+draw_curve()
+draw_labels()
+draw_surface()
