@@ -57,6 +57,7 @@ autoplot.kb_srvm <- function(object,
                              type = c("fit", "k", "trace", "ess", "evidence"),
                              level = 0.9, n = 200, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   type <- check_choice(type, c("fit", "k", "trace", "ess", "evidence"))
   batch <- inherits(object, "kb_srvm_mcmc")
@@ -87,6 +88,7 @@ autoplot.kb_bark <- function(object,
                              type = c("fit", "importance", "k", "trace"),
                              level = 0.9, n = 200, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   type <- check_choice(type, c("fit", "importance", "k", "trace"))
   switch(type,
@@ -104,6 +106,7 @@ autoplot.kb_bark_multinomial <- function(object,
                                            "fit", "importance", "k", "trace"
                                          ), level = 0.9, n = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   type <- check_choice(type, c("fit", "importance", "k", "trace"))
   switch(type,
@@ -561,6 +564,7 @@ autoplot.kb_label_flips <- function(object, n = 30, ...) {
 autoplot.kb_kbr <- function(object, newdata, columns = NULL, level = 0.9,
                             n = 200, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   # plot() returns what it draws.
   grDevices::pdf(NULL)
@@ -585,6 +589,7 @@ autoplot.kb_kbr <- function(object, newdata, columns = NULL, level = 0.9,
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   bands <- path_bands(object, check_number(level, 0, 1, open = TRUE))
   names <- colnames(bands$centre)

@@ -2,6 +2,7 @@
 
 #' @export
 print.kb_bark_multinomial <- function(x, digits = 3, ...) {
+  x <- migrate_fit(x)
   cat(
     "Bayesian additive regression kernels, multinomial probit",
     if (x$settings$prior_only) ", PRIOR ONLY", "\n",
@@ -50,6 +51,7 @@ describe_fields <- function(x, show) {
 #' @export
 summary.kb_bark_multinomial <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   used <- fields_locations(field_pools(object))
   structure(
@@ -70,6 +72,7 @@ summary.kb_bark_multinomial <- function(object, level = 0.9, ...) {
 #' @export
 sigma.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   1
 }
 
@@ -77,6 +80,7 @@ sigma.kb_bark_multinomial <- function(object, ...) {
 #' @export
 coef.kb_bark_multinomial <- function(object, draw, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (missing(draw)) refuse_mean_coefficients()
   fields <- field_pools(object)
   draw <- check_count(draw, 1, length(fields[[1]]$m))
@@ -86,6 +90,7 @@ coef.kb_bark_multinomial <- function(object, draw, ...) {
 #' @export
 logLik.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   df <- vapply(field_pools(object), function(pool) {
     mean(pool$m) + mean(bark_n_scales(object, pool))
   }, 0)
@@ -97,6 +102,7 @@ logLik.kb_bark_multinomial <- function(object, ...) {
 #' @export
 residuals.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   class_residuals(
     training_response(object), stats::predict(object, type = "prob")
   )
@@ -105,6 +111,7 @@ residuals.kb_bark_multinomial <- function(object, ...) {
 #' @export
 simulate.kb_bark_multinomial <- function(object, nsim = 1, seed = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   nsim <- check_count(nsim, 1)
   pool <- posterior_pool(object)
   rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
@@ -125,6 +132,7 @@ simulate.kb_bark_multinomial <- function(object, nsim = 1, seed = NULL, ...) {
 #' @export
 inclusion.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   used <- fields_locations(field_pools(object))
   probability <- bark_location_probability(object, used)[-1]
   data.frame(row = seq_along(probability), probability = probability)
@@ -133,6 +141,7 @@ inclusion.kb_bark_multinomial <- function(object, ...) {
 #' @export
 kernels.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   copies <- chain_matrices(object)$J
   centres <- Reduce(`+`, lapply(field_pools(object), `[[`, "m"))
   k <- seq(min(centres), max(copies))
@@ -148,6 +157,7 @@ kernels.kb_bark_multinomial <- function(object, ...) {
 importance.kb_bark_multinomial <- function(object, level = 0.9, class = NULL,
                                            ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   fields <- field_pools(object)
   if (!is.null(class)) fields <- fields[check_choice(class, names(fields))]
@@ -164,6 +174,7 @@ importance.kb_bark_multinomial <- function(object, level = 0.9, class = NULL,
 #' @export
 as_draws.kb_bark_multinomial <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   chains <- chain_matrices(x)
   fields <- field_pools(x)
   columns <- function(what, of) {
@@ -196,6 +207,7 @@ as_draws_df.kb_bark_multinomial <- as_draws.kb_bark_multinomial
 #' @export
 tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   level <- check_number(level, 0, 1, open = TRUE)
   chains <- chain_matrices(x)
   draws <- lapply(chains[names(chains) != "log_lik"], as.vector)
@@ -210,6 +222,7 @@ tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
 #' @export
 augment.kb_bark_multinomial <- function(x, data = NULL, newdata = NULL, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   new <- augment_rows(data, newdata)
   if (is.null(new)) {
     out <- as.data.frame(training_x(x))
@@ -231,6 +244,7 @@ augment.kb_bark_multinomial <- function(x, data = NULL, newdata = NULL, ...) {
 posterior_epred.kb_bark_multinomial <- function(object, newdata = NULL,
                                                 ndraws = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   p <- fields_asked(object, newdata, ndraws)
   if (dim(p)[[3]] == 2) {
     return(matrix(p[, , 2], nrow(p)))
@@ -245,6 +259,7 @@ posterior_predict.kb_bark_multinomial <- function(object, newdata = NULL,
                                                   ndraws = NULL, seed = NULL,
                                                   ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   p <- fields_asked(object, newdata, ndraws)
   labels <- with_local_seed(seed, draw_labels(p))
   if (dim(p)[[3]] == 2) labels - 1L else labels
@@ -267,6 +282,7 @@ fields_asked <- function(object, newdata, ndraws, call = rlang::caller_env()) {
 log_lik.kb_bark_multinomial <- function(object, newdata = NULL, newy = NULL,
                                         ndraws = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))

@@ -7,6 +7,7 @@ plot.kb_bark_multinomial <- function(x,
                                        "fit", "importance", "k", "centres",
                                        "trace"
                                      ), level = 0.9, n = NULL, ...) {
+  x <- migrate_fit(x)
   check_plot_dots(list(...))
   type <- check_choice(type, c("fit", "importance", "k", "centres", "trace"))
   level <- check_number(level, 0, 1, open = TRUE)

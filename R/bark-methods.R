@@ -2,6 +2,7 @@
 
 #' @export
 print.kb_bark <- function(x, digits = 3, ...) {
+  x <- migrate_fit(x)
   cat(
     "Bayesian additive regression kernels", if (has_classes(x)) ", probit",
     if (is_ordered(x)) " of ordered classes",
@@ -140,6 +141,7 @@ inputs_line <- function(x, show, most = 4) {
 #' @export
 summary.kb_bark <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   structure(
     list(
@@ -185,6 +187,7 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #' @export
 sigma.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (has_classes(object)) 1 else mean(chain_matrices(object)$sigma)
 }
 
@@ -212,6 +215,7 @@ sigma.kb_bark <- function(object, ...) {
 #' @export
 coef.kb_bark <- function(object, draw, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (missing(draw)) refuse_mean_coefficients()
   pool <- bark_pool(object)
   draw_coefficients(object, pool, check_count(draw, 1, length(pool$m)))
@@ -260,6 +264,7 @@ draw_coefficients <- function(object, pool, draw) {
 #' @export
 logLik.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   density <- if (has_classes(object)) {
     stats::predict(object, type = "log_score")
   } else {
@@ -299,6 +304,7 @@ bark_n_scales <- function(fit, pool) {
 #' @export
 residuals.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   y <- training_response(object)
   if (is_ordered(object)) {
     return(class_residuals(y, stats::predict(object, type = "prob")))
@@ -326,6 +332,7 @@ as_classes <- function(fit, draws) {
 #' @export
 simulate.kb_bark <- function(object, nsim = 1, seed = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   nsim <- check_count(nsim, 1)
   pool <- bark_pool(object)
   rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
@@ -357,6 +364,7 @@ bark_location_probability <- function(fit, pool = bark_pool(fit)) {
 #' @export
 inclusion.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   refuse_own_centres(object, "inclusion")
   probability <- bark_location_probability(object)[-1]
   data.frame(row = seq_along(probability), probability = probability)
@@ -364,6 +372,7 @@ inclusion.kb_bark <- function(object, ...) {
 
 #' @export
 ancestry.kb_bark <- function(object, ...) {
+  object <- migrate_fit(object)
   kb_abort("{.fn ancestry} is not defined for chains: they have no genealogy.",
     "not_defined"
   )
@@ -372,6 +381,7 @@ ancestry.kb_bark <- function(object, ...) {
 #' @export
 kernels.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   copies <- chain_matrices(object)$J
   centres <- bark_pool(object)$m
   k <- seq(min(centres), max(copies))

@@ -116,6 +116,7 @@ response_log_lik <- function(fit, rows, pool, chosen) {
 posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                     ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
   rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
@@ -128,6 +129,7 @@ posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
@@ -139,6 +141,7 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
@@ -151,6 +154,7 @@ log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
 #' @exportS3Method rstantools::posterior_epred
 posterior_epred.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
                                     ...) {
+  object <- migrate_fit(object)
   if (!is_ordered(object)) {
     return(posterior_epred.kb_srvm(object, newdata, ndraws, ...))
   }
@@ -167,6 +171,7 @@ posterior_epred.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
 posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, weights = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   refuse_probit_weights(object, weights)
   rows <- prediction_rows(
     object, newdata, NULL, is.null(newdata), FALSE, weights
@@ -181,6 +186,7 @@ posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, weights = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   refuse_probit_weights(object, weights)
   rows <- prediction_rows(
     object, newdata, newy, is.null(newdata), TRUE, weights
@@ -230,6 +236,7 @@ NULL
 posterior_epred.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
                                    ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
   rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
@@ -246,6 +253,7 @@ posterior_epred.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
 posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
                                      seed = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
   rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
@@ -259,6 +267,7 @@ posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL, ndraws = NULL,
                            ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))

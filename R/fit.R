@@ -180,20 +180,23 @@ print.kb_diagnostics <- function(x, ...) {
 #' @export
 fitted.kb_fit <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   stats::predict(object)
 }
 
 #' @export
 residuals.kb_fit <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   unname(training_response(object) - stats::predict(object))
 }
 
 #' @export
-nobs.kb_fit <- function(object, ...) object$time
+nobs.kb_fit <- function(object, ...) migrate_fit(object)$time
 
 #' @export
 formula.kb_fit <- function(x, ...) {
+  x <- migrate_fit(x)
   if (is.null(x$mould$formula)) {
     kb_abort("The model was fitted to x and y: it has no formula.",
       "not_defined"

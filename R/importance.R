@@ -55,6 +55,7 @@ importance.default <- function(object, ...) not_defined("importance", object)
 #' @export
 importance.kb_bark <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- bark_pool(object)
   scales <- bark_scales(object, pool)

@@ -2,6 +2,7 @@
 
 #' @export
 print.kb_kgs <- function(x, digits = 3, ...) {
+  x <- migrate_fit(x)
   cat("Bayesian kernel classification under label noise\n")
   if (all(draws_in(x) == 0)) {
     cat(incomplete_line(x))
@@ -78,6 +79,7 @@ describe_noise <- function(x, show) {
 #' @export
 summary.kb_kgs <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   structure(
     list(
@@ -120,6 +122,7 @@ print.summary.kb_kgs <- function(x, digits = 3, ...) {
 #' @export
 residuals.kb_kgs <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   class_residuals(
     training_response(object), stats::predict(object, type = "prob")
   )
@@ -147,6 +150,7 @@ class_residuals <- function(y, p) {
 #' @export
 logLik.kb_kgs <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   coordinates <- kgs_rank(object) * kgs_functions(object)
   structure(
     sum(stats::predict(object, type = "log_score")),
@@ -168,6 +172,7 @@ logLik.kb_kgs <- function(object, ...) {
 #' @export
 coef.kb_kgs <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   alpha <- stats::coef(bayes_point(object))
   x <- scaling_x(object$settings$scaling, object$data$x)
   rows <- order(which_pivot(object$settings$basis, x))
@@ -178,6 +183,7 @@ coef.kb_kgs <- function(object, ...) {
 
 #' @export
 sigma.kb_kgs <- function(object, ...) {
+  object <- migrate_fit(object)
   kb_abort(c(
     "{.fn sigma} is not defined for classes.",
     i = "{.fn tidy} has the rate of wrong labels."
@@ -196,6 +202,7 @@ sigma.kb_kgs <- function(object, ...) {
 #' @export
 simulate.kb_kgs <- function(object, nsim = 1, seed = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   nsim <- check_count(nsim, 1)
   pool <- posterior_pool(object)
   rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
@@ -269,6 +276,7 @@ no_sparse_centres <- function(what, call = rlang::caller_env()) {
 
 #' @export
 ancestry.kb_kgs <- function(object, ...) {
+  object <- migrate_fit(object)
   kb_abort("{.fn ancestry} is not defined for chains: they have no genealogy.",
     "not_defined"
   )

@@ -34,11 +34,13 @@ particle_weights.kb_srvm_mcmc <- function(fit, runs) {
 
 #' @export
 evidence.kb_srvm_mcmc <- function(object, ...) {
+  object <- migrate_fit(object)
   refuse_batch("evidence()", "A Markov chain does not estimate the evidence")
 }
 
 #' @export
 ancestry.kb_srvm_mcmc <- function(object, ...) {
+  object <- migrate_fit(object)
   refuse_batch("ancestry()", "Chains have no genealogy")
 }
 
@@ -66,6 +68,7 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
 
 #' @export
 print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
+  x <- migrate_fit(x)
   cat("Relevance vector machine, batch reversible jump\n")
   if (all(draws_in(x) == 0)) {
     cat(incomplete_line(x))
@@ -92,6 +95,7 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
 #' @export
 glance.kb_srvm_mcmc <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   k <- kernels(x)
   mixing <- chain_mixing(x)
   data.frame(
@@ -104,6 +108,7 @@ glance.kb_srvm_mcmc <- function(x, ...) {
 #' @rdname as_draws.kb_srvm
 #' @export
 as_draws.kb_srvm_mcmc <- function(x, ...) {
+  x <- migrate_fit(x)
   if ("weighted" %in% names(list(...))) {
     kb_abort("{.arg weighted} is for sequential fits: here draws have equal
              weight.", "unknown_argument", argument = "weighted")

@@ -46,6 +46,7 @@ plot.kb_srvm <- function(x,
                            "kernels", "kernel_path"
                          ),
                          level = 0.9, n = 200, ...) {
+  x <- migrate_fit(x)
   check_plot_dots(list(...))
   type <- check_choice(type, c(
     "fit", "ess", "k", "evidence", "centres", "trace", "kernels", "kernel_path"

@@ -2,6 +2,7 @@
 
 #' @export
 print.kb_tdsmc <- function(x, digits = 3, ...) {
+  x <- migrate_fit(x)
   cat("Trans-dimensional sequential Monte Carlo\n")
   if (x$time > 0) {
     cat(
@@ -70,6 +71,7 @@ td_moves <- function(fit) {
 #' @export
 summary.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   moves <- td_moves(object)
   structure(
     list(
@@ -101,6 +103,7 @@ print.summary.kb_tdsmc <- function(x, digits = 3, ...) {
 #' @export
 evidence.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   runs <- fit_runs(object)
   log_z <- vapply(runs, `[[`, 0, "log_evidence")
   share <- evidence_share(runs)
@@ -123,6 +126,7 @@ evidence.kb_tdsmc <- function(object, ...) {
 #' @export
 ess.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   runs <- fit_runs(object)
   total <- function(name) {
     Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
@@ -137,6 +141,7 @@ ess.kb_tdsmc <- function(object, ...) {
 #' @export
 diagnostics.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   path <- ess(object)
   structure(
     list(
@@ -154,6 +159,7 @@ diagnostics.kb_tdsmc <- function(object, ...) {
 #' @export
 timings.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   list(
     sampler = sum(vapply(object$runs, function(run) {
       if (is.null(run)) 0 else run$seconds
@@ -165,6 +171,7 @@ timings.kb_tdsmc <- function(object, ...) {
 #' @export
 ancestry.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (object$control$ancestry == "summary") refuse_no_ancestry()
   lapply(fit_runs(object), function(run) {
     out <- list(ancestors = matrix(
@@ -182,11 +189,12 @@ ancestry.kb_tdsmc <- function(object, ...) {
 #' @export
 weights.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   particle_weights(object, fit_runs(object))
 }
 
 #' @export
-nobs.kb_tdsmc <- function(object, ...) object$time
+nobs.kb_tdsmc <- function(object, ...) migrate_fit(object)$time
 
 #' @export
 fitted.kb_tdsmc <- function(object, ...) not_defined_td("fitted")
@@ -327,6 +335,7 @@ td_values <- function(f, states, n, t) {
 #' @export
 as_draws.kb_tdsmc <- function(x, f, weighted = FALSE, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   if (missing(f)) f <- NULL
   f <- check_function(f)
   weighted <- check_flag(weighted)
