@@ -142,6 +142,7 @@ resolved_kernel <- function(columns) {
   ))
 }
 
+#' @param columns NULL: a kernel that was given, whose words have no numbers yet.
 #' @noRd
 is_resolved <- function(kernel, columns) {
   if (!inherits(kernel, "kb_kernel") || !is.list(kernel)) {
@@ -164,13 +165,18 @@ is_resolved <- function(kernel, columns) {
     },
     kb_error_fit = function(error) FALSE
   )
-  sound && !is.null(described) && (kernel$type != "rotation" || columns == 9)
+  sound && !is.null(described) && 
+    (is.null(columns) || kernel$type != "rotation" || columns == 9)
 }
 
 #' @noRd
 kernel_layouts <- local({
   bandwidth <- layout(bandwidth = such_that(function(v) {
-    is.double(v) && length(v) %in% c(1, columns) &&
+    if (is.null(columns) && rlang::is_string(v, c("median", "learn"))) {
+      return(TRUE)
+    }
+    is.double(v) && length(v) > 0 &&
+      (is.null(columns) || length(v) %in% c(1, columns)) &&
       is_within(v, list(lower = .Machine$double.xmin, upper = Inf))
   }, "a positive number, or one a column"))
   list(
@@ -191,8 +197,8 @@ kernel_layouts <- local({
 #' @param points Of how many points the factor has rows.
 #' @noRd
 basis_layout <- layout(
-  pivots = counts(NULL, 1, points), .rank = length(pivots),
-  factor = numeric_matrix(points, rank),
+  factor = numeric_matrix(points), .rank = ncol(factor),
+  pivots = counts(rank, 1, nrow(factor)),
   residual = numbers(1, 0), trace = numbers(1, 0),
   kernel = maybe(resolved_kernel(width)),
   points = where(!is.null(kernel), numeric_matrix(rank, width))

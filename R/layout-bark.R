@@ -43,6 +43,39 @@ bark_prior_layout <- layout(
   approximation = maybe(strings(1, c("continuous", "truncation")))
 )
 
+#' As the user gives it
+#' @noRd
+bark_prior_given_layout <- layout(
+  type = strings(1, bark_types), alpha = positive(), eps = positive(),
+  gamma = positive(), scales = positive(2), selection = maybe(positive(2)),
+  n_signals = maybe(positive()), noise = maybe(such_that(
+    is_noise_prior, "a prior of the noise"
+  )),
+  df = such_that(
+    function(df) is.double(df) && length(df) == 1 && isTRUE(df > 0),
+    "a positive number or Inf"
+  ),
+  centres = maybe(holds(layout(
+    weights = maybe(numbers(NULL, 0)), intercept = maybe(numbers(1, 0, 1)),
+    sd = maybe(positive())
+  ), "kb_centres")),
+  own_scales = flags(),
+  approximation = maybe(strings(1, c("continuous", "truncation")))
+)
+
+#' @noRd
+is_noise_prior <- function(prior) {
+  if (!inherits(prior, "kb_noise_prior")) {
+    return(is_variance_prior(prior))
+  }
+  improper <- inherits(prior, "kb_noise_improper")
+  least <- if (improper) 0 else .Machine$double.xmin
+  all(vapply(unclass(prior)[c("shape", "rate")], function(v) {
+    is.double(v) && length(v) == 1 &&
+      is_within(v, list(lower = least, upper = Inf))
+  }, NA))
+}
+
 # Runs -------------------------------------------------------------------------
 
 #' @noRd

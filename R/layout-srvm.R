@@ -70,6 +70,17 @@ srvm_prior_layout <- layout(
   }, "a positive number or Inf")
 )
 
+#' As the user gives it: what depends on the data is open
+#' @noRd
+srvm_prior_given_layout <- local({
+  given <- srvm_prior_layout
+  given[c("noise", "coef")] <- rep(layout(such_that(
+    function(prior) is.null(prior) || is_variance_prior(prior, TRUE),
+    "NULL or a prior of a variance"
+  )), 2)
+  given
+})
+
 #' @noRd
 is_count_prior <- function(lambda) {
   wanted <- if (inherits(lambda, "kb_lambda_gamma")) 2 else 1
@@ -78,14 +89,18 @@ is_count_prior <- function(lambda) {
     is_within(lambda, list(lower = .Machine$double.xmin, upper = Inf))
 }
 
+#' @param given May its start be open?
 #' @noRd
-is_variance_prior <- function(prior) {
+is_variance_prior <- function(prior, given = FALSE) {
   if (!inherits(prior, "kb_variance_prior") || !is.list(prior)) {
     return(FALSE)
   }
   least <- if (inherits(prior, "kb_ig_improper")) 0 else .Machine$double.xmin
   needed <- if (inherits(prior, "kb_fixed")) "variance" else c("shape", "scale")
-  if (inherits(prior, "kb_ig_improper")) needed <- c(needed, "start")
+  if (inherits(prior, "kb_ig_improper") &&
+    !(given && is.null(unclass(prior)$start))) {
+    needed <- c(needed, "start")
+  }
   all(vapply(unclass(prior)[needed], function(v) {
     is.double(v) && length(v) == 1 &&
       is_within(v, list(lower = least, upper = Inf))

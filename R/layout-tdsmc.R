@@ -33,7 +33,9 @@ td_move_layout <- layout(
 tdsmc_run_layout <- layout(
   time = counts(1, 0, steps), .n = control$particles,
   .whole = rule(particle_count(.object$states) == n, "of as many states"),
-  log_weights = any_numbers(n),
+  log_weights = such_that(function(v) {
+    is.double(v) && length(v) == n && !anyNA(v) && is.finite(max(v))
+  }, "log weights"),
   weights = such_that(function(w) {
     is.double(w) && length(w) == n && is_within(w, list(lower = 0, upper = 1)) &&
       abs(sum(w) - 1) < 1e-6
