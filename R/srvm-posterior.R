@@ -208,6 +208,7 @@ srvm_moments <- function(fit, x, pool) {
 #' @noRd
 srvm_draws <- function(fit, x, pool,
                        chosen = equal_weight_draws(fit, pool)) {
+  check_draws_memory(length(chosen), nrow(x))
   settings <- fit$settings
   index <- coefficient_index(pool, settings$intercept)
   candidates <- sort(unique(pool$sets))
