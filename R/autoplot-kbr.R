@@ -6,6 +6,7 @@ autoplot.kb_kbr <- function(object, newdata,
                             type = c("marginals", "joint", "weights"),
                             columns = NULL, level = 0.9, n = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   type <- check_choice(type, c("marginals", "joint", "weights"))
   asked <- asked_posterior(
@@ -106,6 +107,7 @@ gg_summaries <- function(ends) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   bands <- path_bands(object, check_number(level, 0, 1, open = TRUE))
   names <- colnames(bands$centre)

@@ -5,6 +5,7 @@
 autoplot.kb_tdsmc <- function(object, type = c("ess", "evidence", "moves"),
                               ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   type <- check_choice(type, c("ess", "evidence", "moves"))
   refuse_no_step(object)

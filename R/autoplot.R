@@ -58,6 +58,7 @@ autoplot.kb_srvm <- function(object,
                                "trace", "kernels", "kernel_path"
                              ), level = 0.9, n = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   type <- check_srvm_plot(object, type, "autoplot")
   refuse_ignored(type, "none", c(
@@ -90,6 +91,7 @@ autoplot.kb_bark <- function(object,
                                "fit", "importance", "k", "centres", "trace"
                              ), level = 0.9, n = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
   types <- c("fit", "importance", "k", "centres", "trace")
   type <- check_choice(type, types)

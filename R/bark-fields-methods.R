@@ -13,6 +13,7 @@ describe_fields <- function(x, show) {
 #' @export
 summary.kb_bark_multinomial <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   used <- fields_locations(field_pools(object))
   structure(
@@ -33,6 +34,7 @@ summary.kb_bark_multinomial <- function(object, level = 0.9, ...) {
 #' @export
 sigma.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   1
 }
 
@@ -40,6 +42,7 @@ sigma.kb_bark_multinomial <- function(object, ...) {
 #' @export
 coef.kb_bark_multinomial <- function(object, draw, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (missing(draw)) refuse_mean_coefficients()
   fields <- field_pools(object)
   draw <- check_count(draw, 1, length(fields[[1]]$m))
@@ -49,6 +52,7 @@ coef.kb_bark_multinomial <- function(object, draw, ...) {
 #' @export
 logLik.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   df <- vapply(field_pools(object), function(pool) {
     mean(pool$m) + mean(bark_n_scales(object, pool))
   }, 0)
@@ -62,6 +66,7 @@ logLik.kb_bark_multinomial <- function(object, ...) {
 #' @export
 inclusion.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   used <- fields_locations(field_pools(object))
   probability <- bark_location_probability(object, used)[-1]
   data.frame(row = seq_along(probability), probability = probability)
@@ -70,6 +75,7 @@ inclusion.kb_bark_multinomial <- function(object, ...) {
 #' @export
 kernels.kb_bark_multinomial <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   copies <- chain_matrices(object)$J
   centres <- Reduce(`+`, lapply(field_pools(object), `[[`, "m"))
   k <- seq(min(centres), max(copies))
@@ -94,6 +100,7 @@ importance.kb_bark_multinomial <- function(object, level = 0.9,
     return(importance.kb_fit(object, level, ...))
   }
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   fields <- field_pools(object)
   if (!is.null(class)) fields <- fields[check_choice(class, names(fields))]
@@ -110,6 +117,7 @@ importance.kb_bark_multinomial <- function(object, level = 0.9,
 #' @export
 as_draws.kb_bark_multinomial <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   chains <- chain_matrices(x)
   fields <- field_pools(x)
   columns <- function(what, of) {
@@ -142,6 +150,7 @@ as_draws_df.kb_bark_multinomial <- as_draws.kb_bark_multinomial
 #' @export
 tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   level <- check_number(level, 0, 1, open = TRUE)
   chains <- chain_matrices(x)
   draws <- lapply(chains[names(chains) != "log_lik"], as.vector)
@@ -156,6 +165,7 @@ tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
 #' @export
 augment.kb_bark_multinomial <- function(x, data = NULL, newdata = NULL, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   augment_classes(x, data, newdata, function(...) {
     stats::predict(x, ..., type = "prob")
   })
@@ -174,6 +184,7 @@ response_draws.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
 
 #' @export
 response_log_lik.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
+  x <- migrate_fit(x)
   x <- rows$x[rows$complete, , drop = FALSE]
   f <- fields_values(fit, x, pool, "draw", chosen)$mean
   y <- as.integer(rows$y[rows$complete])

@@ -135,6 +135,7 @@ fields_log_score <- function(fit, x, y, pool) {
 #' @noRd
 fields_draws <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
+  check_draws_memory(length(chosen), nrow(x), length(pool$fields))
   f <- fields_values(fit, x, pool, "draw", chosen)$mean
   f <- lapply(f, function(v) t(spread_rows(v, rows$complete)))
   array(unlist(f, use.names = FALSE),
@@ -147,6 +148,7 @@ fields_draws <- function(fit, rows, pool, chosen) {
 #' @noRd
 fields_class_draws <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
+  check_draws_memory(length(chosen), nrow(x), length(pool$fields))
   p <- bark_class_draws_cpp(fields_values(fit, x, pool, "draw", chosen)$mean)
   aperm(put_array(p, rows$complete), c(2, 1, 3))
 }

@@ -3,6 +3,7 @@
 #' @export
 print.kb_bark <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   kind <- c(
     probit = ", probit", ordered = ", probit of ordered classes",
     multinomial = ", multinomial probit"
@@ -144,6 +145,7 @@ inputs_line <- function(x, show, most = 4) {
 #' @export
 summary.kb_bark <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   structure(
     list(
@@ -195,6 +197,7 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #' @export
 sigma.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (has_classes(object)) 1 else mean(chain_matrices(object)$sigma)
 }
 
@@ -222,6 +225,7 @@ sigma.kb_bark <- function(object, ...) {
 #' @export
 coef.kb_bark <- function(object, draw, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (missing(draw)) refuse_mean_coefficients()
   pool <- bark_pool(object)
   draw_coefficients(object, pool, check_count(draw, 1, length(pool$m)))
@@ -275,6 +279,7 @@ draw_coefficients <- function(object, pool, draw) {
 #' @export
 logLik.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   density <- if (has_classes(object)) {
     stats::predict(object, type = "log_score")
   } else {
@@ -322,6 +327,7 @@ bark_location_probability <- function(fit, pool = bark_pool(fit)) {
 #' @export
 inclusion.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   refuse_own_centres(object, "inclusion")
   probability <- bark_location_probability(object)[-1]
   data.frame(row = seq_along(probability), probability = probability)
@@ -329,6 +335,7 @@ inclusion.kb_bark <- function(object, ...) {
 
 #' @export
 ancestry.kb_bark <- function(object, ...) {
+  object <- migrate_fit(object)
   kb_abort("{.fn ancestry} is not defined for chains: they have no genealogy.",
     "not_defined"
   )
@@ -337,6 +344,7 @@ ancestry.kb_bark <- function(object, ...) {
 #' @export
 kernels.kb_bark <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   copies <- chain_matrices(object)$J
   centres <- bark_pool(object)$m
   k <- seq(min(centres), max(copies))

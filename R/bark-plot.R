@@ -41,6 +41,7 @@
 plot.kb_bark <- function(x,
                          type = c("fit", "importance", "k", "centres", "trace"),
                          level = 0.9, n = NULL, ...) {
+  x <- migrate_fit(x)
   check_plot_dots(list(...))
   type <- check_choice(type, c("fit", "importance", "k", "centres", "trace"))
   refuse_ignored(type, "none", c(

@@ -186,6 +186,7 @@ posterior_mean.kb_bark <- function(fit, x, pool) {
 #' @export
 posterior_draws.kb_bark <- function(fit, x, pool,
                                     chosen = equal_weight_draws(fit, pool)) {
+  check_draws_memory(length(chosen), nrow(x))
   f <- t(bark_values(fit, x, pool, "draw", chosen)$mean)
   unscale_mean(fit$settings$scaling, f)
 }

@@ -152,6 +152,7 @@ centre_function <- function(point, x) {
 #' @export
 coef.kb_bayes_point <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   alpha <- object$alpha
   if (ncol(alpha) > 1) colnames(alpha) <- object$levels
   drop_one(alpha)
@@ -160,6 +161,7 @@ coef.kb_bayes_point <- function(object, ...) {
 #' @export
 print.kb_bayes_point <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   cat(
     "Bayes point of ", counted(nrow(x$points), "centre"), "\n",
     "  classes:   ", shorten(toString(x$levels)), "\n",

@@ -1,22 +1,8 @@
-# Fits on disk: checkpoints of a run in progress, versions and migration.
+# Fits on disk: checkpoints of a run in progress, and the version of fits.
 
 #' The version of the layout of a fit; raised when a field changes meaning
 #' @noRd
 fit_version <- 1L
-
-#' Bring a fit of an older version up to date
-#' @param file The file that it was read from, if it was.
-#' @noRd
-migrate_fit <- function(fit, file = NULL, call = rlang::caller_env()) {
-  if (identical(fit$version, fit_version)) {
-    return(fit)
-  }
-  holder <- if (is.null(file)) "The fit" else "The fit in {.file {file}}"
-  kb_abort(c(
-    paste(holder, "has layout version {describe(fit$version)}."),
-    i = "This version of the package reads version {fit_version}."
-  ), "version", call = call)
-}
 
 #' Write a file so that it is either the old one or the new one, never a part
 #'
@@ -61,7 +47,8 @@ write_checkpoint <- function(fit, file) {
 #' @section Errors:
 #' `kb_error_checkpoint` if the file does not exist, is damaged (for example
 #' truncated) or holds something else; `kb_error_version` if another version
-#' of the package wrote it.
+#' of the package wrote it; `kb_error_fit`, which names the field, if the fit in
+#' it is not whole.
 #'
 #' @examples
 #' file <- tempfile(fileext = ".rds")
@@ -91,5 +78,5 @@ read_checkpoint <- function(file) {
       x = "It holds {describe(fit)}."
     ), "checkpoint", call = call)
   }
-  migrate_fit(fit, file, call = call)
+  migrate_fit(fit, file, resume = TRUE, call = call)
 }

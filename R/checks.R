@@ -57,7 +57,8 @@ check_count <- function(x, lower = 0, upper = .Machine$integer.max,
     x == round(x) && x >= lower && x <= upper
   if (!isTRUE(inside)) {
     # The largest integer is worth a word only to those who went beyond it.
-    if (upper == .Machine$integer.max && !isTRUE(x > upper)) upper <- Inf
+    beyond <- is.numeric(x) && isTRUE(x > upper)
+    if (upper == .Machine$integer.max && !beyond) upper <- Inf
     bad_argument(x, arg, number_range("a whole number", lower, upper), call)
   }
   as.integer(x)
@@ -108,7 +109,36 @@ check_class <- function(x, class, wanted, arg = rlang::caller_arg(x),
   if (!inherits(x, class)) {
     bad_argument(x, arg, wanted, call)
   }
+  check_value(x, class, wanted, arg, call)
   x
+}
+
+#' Lists with a class can be edited: are all parts as they were made?
+#' @noRd
+check_value <- function(x, class, wanted, arg, call) {
+  layout <- value_layout(class)
+  if (is.null(layout)) {
+    return(invisible())
+  }
+  tryCatch(check_layout(x, layout, what = arg), kb_error_fit = function(error) {
+    kb_abort(c(
+      "{.arg {arg}} must be {wanted}, with all its parts.",
+      x = "Its {.code {error$field}} is {describe(error$value)}."
+    ), "argument", argument = arg, value = x, parent = NULL, call = call)
+  })
+}
+
+#' @noRd
+value_layout <- function(class) {
+  switch(class,
+    kb_mcmc_control = mcmc_control_layout, kb_smc_control = smc_control_layout,
+    kb_srvm_prior = srvm_prior_given_layout,
+    kb_bark_prior = bark_prior_given_layout,
+    kb_srvm_memory = srvm_memory_layout, kb_label_noise = label_noise_layout,
+    kb_srvm_settings = c(
+      layout(.columns = length(.object$scaling$x_center)), srvm_settings_layout
+    )
+  )
 }
 
 #' A file name whose folder exists, or NULL

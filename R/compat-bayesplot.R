@@ -27,6 +27,7 @@
 #' @exportS3Method bayesplot::pp_check
 pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
                             ...) {
+  object <- migrate_fit(object)
   need_likelihood(object, "pp_check")
   need_package("bayesplot", "`pp_check()`")
   need_package("rstantools", "`pp_check()`")

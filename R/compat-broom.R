@@ -34,6 +34,7 @@ NULL
 #' @export
 tidy.kb_srvm <- function(x, level = 0.9, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
@@ -67,6 +68,7 @@ weighted_quantile <- function(v, weights, p) {
 #' @export
 glance.kb_srvm <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   z <- evidence(x)
   defined <- !is_no_evidence(z)
   k <- kernels(x)
@@ -83,6 +85,7 @@ glance.kb_srvm <- function(x, ...) {
 augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = NULL, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   augment_regression(x, data, newdata, level, interval)
 }
 
@@ -206,6 +209,7 @@ NULL
 #' @export
 tidy.kb_bark <- function(x, level = 0.9, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   level <- check_number(level, 0, 1, open = TRUE)
   tidy_draws(bark_parameters(x), level)
 }
@@ -226,6 +230,7 @@ tidy_draws <- function(draws, level) {
 #' @export
 glance.kb_bark <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   chains <- chain_matrices(x)
   mixing <- chain_mixing(x)
   data.frame(
@@ -240,6 +245,7 @@ glance.kb_bark <- function(x, ...) {
 augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = NULL, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   if (is_ordered(x)) {
     refuse_ordered_bands(!missing(level), interval)
     return(augment_classes(x, data, newdata, function(...) {
@@ -282,6 +288,7 @@ NULL
 #' @export
 tidy.kb_kgs <- function(x, level = 0.9, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   level <- check_number(level, 0, 1, open = TRUE)
   chains <- chain_matrices(x)
   draws <- lapply(chains[c(kgs_rate_names(x), "errors")], as.vector)
@@ -292,6 +299,7 @@ tidy.kb_kgs <- function(x, level = 0.9, ...) {
 #' @export
 glance.kb_kgs <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   chains <- chain_matrices(x)
   mixing <- chain_mixing(x)
   data.frame(
@@ -307,6 +315,7 @@ glance.kb_kgs <- function(x, ...) {
 augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = TRUE,
                            ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   augment_classes(x, data, newdata, function(...) {
     stats::predict(x, ..., type = "prob", complement = complement)
   })

@@ -49,6 +49,7 @@ NULL
 #' @rdname loo.kb_fit
 #' @exportS3Method loo::loo
 loo.kb_fit <- function(x, ...) {
+  x <- migrate_fit(x)
   check_loo(x, "loo")
   log_lik <- if (is_conjugate(x)) {
     loo_log_density(x)
@@ -61,6 +62,7 @@ loo.kb_fit <- function(x, ...) {
 #' @rdname loo.kb_fit
 #' @exportS3Method loo::waic
 waic.kb_fit <- function(x, ...) {
+  x <- migrate_fit(x)
   check_loo(x, "waic")
   loo::waic(rstantools::log_lik(x), ...)
 }

@@ -25,6 +25,7 @@
 #' @export
 as_draws.kb_srvm <- function(x, weighted = FALSE, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   weighted <- check_flag(weighted)
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
@@ -106,6 +107,7 @@ srvm_parameters <- function(fit, pool) {
 #' @export
 as_draws.kb_bark <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   chains <- chain_matrices(x)
   pool <- bark_pool(x)
   scales <- bark_scales(x, pool)
@@ -154,6 +156,7 @@ as_draws_df.kb_bark <- as_draws.kb_bark
 #' @export
 as_draws.kb_kgs <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   chains <- chain_matrices(x)
   rates <- kgs_rates(x, chains)
   watched <- chains[setdiff(names(chains), c("errors", names(rates)))]

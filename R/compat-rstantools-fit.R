@@ -49,6 +49,7 @@ NULL
 posterior_linpred.kb_fit <- function(object, transform = FALSE, newdata = NULL,
                                      ndraws = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_likelihood(object, "posterior_linpred")
   if (check_flag(transform)) {
     return(rstantools::posterior_epred(object, newdata, ndraws = ndraws))
@@ -63,6 +64,7 @@ posterior_linpred.kb_fit <- function(object, transform = FALSE, newdata = NULL,
 predictive_interval.kb_fit <- function(object, prob = 0.9, newdata = NULL,
                                        ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_likelihood(object, "predictive_interval")
   prob <- check_number(prob, 0, 1, open = TRUE)
   if (is.factor(training_response(object))) {
@@ -85,6 +87,7 @@ predictive_interval.kb_fit <- function(object, prob = 0.9, newdata = NULL,
 #' @exportS3Method rstantools::bayes_R2
 bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_likelihood(object, "bayes_R2")
   epred <- rstantools::posterior_epred(object, ndraws = ndraws)
   if (length(dim(epred)) > 2) {
@@ -124,6 +127,7 @@ mean_noise_variance <- function(fit, ndraws, call = rlang::caller_env()) {
 #' @exportS3Method rstantools::prior_summary
 prior_summary.kb_fit <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   need_likelihood(object, "prior_summary")
   structure(
     list(fit = class(object)[[1]], prior = resolved_prior(object)),

@@ -208,6 +208,7 @@ response_log_lik.default <- function(fit, rows, pool, chosen) {
 posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                     ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   drawn_expectations(object, newdata, ndraws)
 }
 
@@ -216,6 +217,7 @@ posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   drawn_responses(object, newdata, ndraws, seed)
 }
 
@@ -224,6 +226,7 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   drawn_log_lik(object, newdata, newy, ndraws)
 }
 
@@ -238,6 +241,7 @@ posterior_epred.kb_bark <- posterior_epred.kb_srvm
 posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, weights = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   refuse_probit_weights(object, weights)
   drawn_responses(object, newdata, ndraws, seed, weights)
 }
@@ -247,6 +251,7 @@ posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, weights = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   refuse_probit_weights(object, weights)
   drawn_log_lik(object, newdata, newy, ndraws, weights)
 }
@@ -291,6 +296,7 @@ NULL
 posterior_epred.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
                                    ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   drawn_expectations(object, newdata, ndraws)
 }
 
@@ -305,6 +311,7 @@ expected_draws.kb_kgs <- function(fit, rows, pool, chosen) {
 posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
                                      seed = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   drawn_responses(object, newdata, ndraws, seed)
 }
 
@@ -313,6 +320,7 @@ posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
 log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL, ndraws = NULL,
                            ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   drawn_log_lik(object, newdata, newy, ndraws)
 }
 

@@ -113,6 +113,7 @@ predict.kb_cond_embedding <- function(object, newdata = object$x,
                                       type = c("mean", "weights", "embedding"),
                                       f = NULL, ...) {
   check_no_dots(...)
+  check_object(object)
   type <- check_choice(type, c("mean", "weights", "embedding"))
   refuse_ignored(
     type, "none", c(f = !is.null(f)), if (type == "mean") "f", "cond_embedding"
@@ -130,6 +131,7 @@ predict.kb_cond_embedding <- function(object, newdata = object$x,
 #' @export
 kernel_sum_rule <- function(object, prior) {
   check_class(object, "kb_cond_embedding", "a result of `cond_embedding()`")
+  check_object(object)
   check_kernel_mean(prior)
   check_same_kernel(
     prior$kernel, object$kernel_x, c("prior", "object"), rlang::current_env()
@@ -147,6 +149,7 @@ kernel_sum_rule <- function(object, prior) {
 #' @export
 print.kb_cond_embedding <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  check_object(x)
   n <- nrow(x$x)
   left <- x$features$residual / x$features$trace
   cat(

@@ -125,6 +125,7 @@ check_refit <- function(fit, call) {
   if (!inherits(fit, "kb_fit")) {
     bad_argument(fit, "object", "a fit or a list of fits", call)
   }
+  migrate_fit(fit, call = call)
   need_likelihood(fit, "cross_validate", call)
   if (is.null(fit$request)) {
     kb_abort(c(
@@ -415,8 +416,10 @@ reliability_curve <- function(rows, bins = 10) {
 #' )
 #' loo::kfold(fit, K = 4, seed = 1)
 #' @exportS3Method loo::kfold
+  x <- migrate_fit(x)
 kfold.kb_fit <- function(x, K = 10, # nolint: object_name_linter.
                          folds = NULL, seed = NULL, ...) {
+  x <- migrate_fit(x)
   if (is.null(folds)) folds <- K
   out <- cross_validate(x, folds, seed, ...)
   elpd <- out$log_score

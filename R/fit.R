@@ -184,6 +184,7 @@ print.kb_diagnostics <- function(x, digits = 2, ...) {
 #' @export
 fitted.kb_fit <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   stats::predict(object)
 }
 
@@ -205,6 +206,7 @@ fitted.kb_fit <- function(object, ...) {
 #' @export
 residuals.kb_fit <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   y <- training_response(object)
   if (is.factor(y)) {
     return(class_residuals(y, stats::predict(object, type = "prob")))
@@ -238,6 +240,7 @@ class_residuals <- function(y, p) {
 #' @export
 simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   nsim <- check_count(nsim, 1)
   pool <- posterior_pool(object)
   rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
@@ -254,10 +257,11 @@ simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
 }
 
 #' @export
-nobs.kb_fit <- function(object, ...) object$time
+nobs.kb_fit <- function(object, ...) migrate_fit(object)$time
 
 #' @export
 formula.kb_fit <- function(x, ...) {
+  x <- migrate_fit(x)
   if (is.null(x$mould$formula)) {
     kb_abort("The model was fitted to x and y: it has no formula.",
       "not_defined"

@@ -124,6 +124,7 @@ importance.kb_bark <- function(object, level = 0.9,
     return(importance.kb_fit(object, level, ...))
   }
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- bark_pool(object)
   included <- bark_included(object, pool)

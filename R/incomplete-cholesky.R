@@ -20,6 +20,10 @@ incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8,
   rank <- largest_rank(rank, nrow(x), call)
   tol <- check_number(tol, lower = 0, upper = 1, call = call)
   kernel <- kernel_resolve(kernel, x)
+  check_memory(
+    as.double(nrow(x)) * min(rank, nrow(x)), "The features",
+    "A smaller {.arg rank} needs less.", call
+  )
   result <- if (kernel_is_builtin(kernel)) {
     incomplete_cholesky_cpp(kernel, x, rank, tol)
   } else {

@@ -48,6 +48,7 @@
 diagnostics.kb_kbr <- function(object, newdata = NULL, sensitivity = TRUE,
                                ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   call <- rlang::current_env()
   sensitivity <- check_flag(sensitivity)
   seen <- diagnosed_observations(object, newdata, call)

@@ -34,6 +34,7 @@ kbr_filter <- function(object, observations, start = NULL, progress = NULL,
   check_no_dots(...)
   call <- rlang::current_env()
   check_class(object, "kb_kbr_hmm", "a model of `kbr_hmm()`")
+  object <- migrate_fit(object)
   rows <- hmm_rows(object, observations, call)
   path <- structure(
     list(
@@ -63,6 +64,7 @@ kbr_filter <- function(object, observations, start = NULL, progress = NULL,
 #' @export
 update.kb_kbr_filter <- function(object, observations, progress = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   call <- rlang::current_env()
   rows <- hmm_rows(object$hmm, observations, call)
   object$observations <- rbind(object$observations, rows$given)

@@ -337,6 +337,7 @@ hmm_moments <- function(p, b, method) {
 #' @export
 print.kb_kbr_hmm <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   show <- function(v) format(v, digits = digits)
   basis_line <- function(basis) {
     left <- unexplained(basis)

@@ -3,6 +3,7 @@
 #' @export
 print.kb_kbr <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   show <- function(v) format(v, digits = digits)
   settings <- x$settings
   cat(
@@ -65,6 +66,7 @@ prior_line <- function(prior) {
 #' @export
 summary.kb_kbr <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   x <- object$data$x
   seen <- observe_rows(object, seq_len(object$time))
   variance <- kbr_variance(object, seen)
@@ -114,12 +116,14 @@ print.summary.kb_kbr <- function(x, digits = 3, ...) {
 #' @export
 fitted.kb_kbr <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   kbr_mean(object, observe_rows(object, seq_len(object$time)))
 }
 
 #' @export
 residuals.kb_kbr <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   object$data$x - stats::fitted(object)
 }
 
@@ -164,6 +168,7 @@ kbr_has_no <- function(what, call = rlang::caller_env()) {
 simulate.kb_kbr <- function(object, nsim = 1, seed = NULL, newdata = NULL,
                             ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   nsim <- check_count(nsim, 1)
   draws <- stats::predict(object, newdata,
     type = "draws", ndraws = max(1000, nsim)
@@ -180,6 +185,7 @@ simulate.kb_kbr <- function(object, nsim = 1, seed = NULL, newdata = NULL,
 #' @export
 as_draws.kb_kbr <- function(x, newdata = NULL, ndraws = 200, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   draws <- stats::predict(x, newdata, type = "draws", ndraws = ndraws)
   size <- dim(draws)
   names <- rep(colnames(x$data$x), size[[3]])
@@ -194,6 +200,7 @@ as_draws.kb_kbr <- function(x, newdata = NULL, ndraws = 200, ...) {
 #' @export
 timings.kb_kbr <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   list(total = object$seconds)
 }
 
@@ -225,6 +232,7 @@ NULL
 #' @export
 tidy.kb_kbr <- function(x, newdata = NULL, level = 0.9, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   bands <- state_bands(x, newdata, level, rlang::current_env())
   n <- nrow(bands$mean)
   data.frame(
@@ -253,6 +261,7 @@ state_bands <- function(fit, newdata, level, call) {
 #' @export
 glance.kb_kbr <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   data.frame(
     nobs = x$time, rank_x = ncol(x$features$x$factor),
     rank_y = ncol(x$features$y$factor), effective_rank = effective_rank(x),
@@ -264,6 +273,7 @@ glance.kb_kbr <- function(x, ...) {
 #' @export
 augment.kb_kbr <- function(x, data = NULL, newdata = NULL, level = 0.9, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   new <- augment_rows(data, newdata, rlang::current_env())
   bands <- state_bands(x, new, level, rlang::current_env())
   out <- if (is.null(new)) {

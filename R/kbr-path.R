@@ -78,6 +78,7 @@ predict.kb_kbr_path <- function(object,
                                   "draws"
                                 ), probs = NULL, ndraws = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   call <- rlang::current_env()
   type <- check_choice(type, c(
     "mean", "map", "sd", "quantile", "weights", "draws"
@@ -210,6 +211,7 @@ path_draws <- function(object, ndraws, call) {
 #' @export
 print.kb_kbr_path <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   cat(path_title(x), "\n", sep = "")
   mean <- path_mean(x)
   shown <- utils::tail(data.frame(time = seq_len(nrow(mean)), mean), 5)
@@ -248,6 +250,7 @@ path_title.kb_kbr_filter <- function(x) {
 #' @export
 summary.kb_kbr_path <- function(object, truth = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   distance <- NULL
   if (!is.null(truth)) {
     truth <- check_truth(object, truth, rlang::current_env())
@@ -300,11 +303,12 @@ print.summary.kb_kbr_path <- function(x, digits = 3, ...) {
 }
 
 #' @export
-nobs.kb_kbr_path <- function(object, ...) path_length(object)
+nobs.kb_kbr_path <- function(object, ...) path_length(migrate_fit(object))
 
 #' @export
 as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   draws <- stats::predict(x, type = "draws", ndraws = ndraws)
   size <- dim(draws)
   names <- paste0(
@@ -331,6 +335,7 @@ as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
 #' @export
 augment.kb_kbr_path <- function(x, level = 0.9, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   level <- check_number(level, 0, 1, open = TRUE)
   out <- data.frame(time = seq_len(path_length(x)))
   if (!is.null(x$observations)) out <- cbind(out, x$observations)
@@ -371,6 +376,7 @@ path_bands <- function(object, level) {
 #' @export
 plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
                              ...) {
+  x <- migrate_fit(x)
   check_plot_dots(list(...))
   call <- rlang::current_env()
   level <- check_number(level, 0, 1, open = TRUE)

@@ -32,6 +32,7 @@
 #' @export
 plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
                         columns = NULL, level = 0.9, n = NULL, ...) {
+  x <- migrate_fit(x)
   type <- check_choice(type, c("marginals", "joint", "weights"))
   check_plot_dots(list(...))
   asked <- asked_posterior(

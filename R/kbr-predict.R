@@ -78,6 +78,7 @@ predict.kb_kbr <- function(object, newdata = NULL,
                            ), f = NULL, probs = NULL, ndraws = NULL,
                            at = NULL, bandwidth = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   call <- rlang::current_env()
   type <- check_choice(type, kbr_types)
   check_type_defined(object, type, call)

@@ -55,6 +55,7 @@ kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
                        progress = NULL, ...) {
   check_no_dots(...)
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
+  object <- migrate_fit(object)
   method <- check_choice(method, c("rts", "iw", "kbr"))
   if (!identical(lag, Inf)) lag <- check_count(lag, 0)
   bar <- task_bar(path_length(object), check_progress(progress), "Smoothing")
@@ -224,6 +225,7 @@ path_title.kb_kbr_smooth <- function(x) {
 kbr_forecast <- function(object, h = 1, ...) {
   check_no_dots(...)
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
+  object <- migrate_fit(object)
   h <- check_count(h, 1)
   hmm <- object$hmm
   s <- object$features[, ncol(object$features)]

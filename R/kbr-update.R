@@ -20,6 +20,7 @@
 update.kb_kbr <- function(object, prior, eps = NULL, delta = NULL,
                           normalize = NULL, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   call <- rlang::current_env()
   started <- now()
   prior <- if (missing(prior)) object$prior else prior

@@ -49,7 +49,11 @@ kernel_matrix <- function(kernel, x, y = NULL) {
 
 #' The matrix of a resolved kernel at checked points
 #' @noRd
-kernel_evaluate <- function(kernel, x, y = NULL) {
+kernel_evaluate <- function(kernel, x, y = NULL, call = rlang::caller_env()) {
+  check_memory(
+    as.double(nrow(x)) * nrow(if (is.null(y)) x else y), "The kernel matrix",
+    "Fewer rows, or an engine's {.arg rank}, need less.", call
+  )
   if (!kernel_is_builtin(kernel)) {
     return(kernel_evaluate_custom(kernel, x, y))
   }

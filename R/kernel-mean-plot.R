@@ -3,6 +3,7 @@
 #' @rdname kernel_mean
 #' @export
 plot.kb_kernel_mean <- function(x, n = NULL, ...) {
+  check_object(x)
   check_plot_dots(list(...))
   if (!is.null(n)) n <- check_count(n, 2)
   d <- ncol(x$points)

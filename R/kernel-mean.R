@@ -115,6 +115,7 @@ embedding_values <- function(points, weights, kernel, at) {
 #' @export
 predict.kb_kernel_mean <- function(object, newdata = object$points, ...) {
   check_no_dots(...)
+  check_object(object)
   newdata <- check_points_like(newdata, object$points)
   embedding_values(object$points, object$weights, object$kernel, newdata)
 }
@@ -123,6 +124,7 @@ predict.kb_kernel_mean <- function(object, newdata = object$points, ...) {
 #' @export
 mean.kb_kernel_mean <- function(x, ...) {
   check_no_dots(...)
+  check_object(x)
   total <- sum(x$weights)
   if (!sums_to_something(x$weights)) {
     kb_abort(c(
@@ -144,6 +146,7 @@ sums_to_something <- function(weights) {
 #' @export
 print.kb_kernel_mean <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  check_object(x)
   negative <- negative_mass(x$weights)
   cat(
     "Kernel mean of ", counted(nrow(x$points), "point"), " in ",
@@ -261,6 +264,8 @@ check_kernel_mean <- function(x, arg = rlang::caller_arg(x),
   check_class(x, "kb_kernel_mean", "a kernel mean, see `?kernel_mean`", arg,
     call
   )
+  check_object(x, call = call)
+  invisible(x)
 }
 
 #' @param of The arguments that have the kernels.

@@ -188,7 +188,7 @@ check_bandwidth <- function(bandwidth, median = TRUE,
 #' @noRd
 check_kernel <- function(x, arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
-  if (!inherits(x, "kb_kernel")) {
+  if (!inherits(x, "kb_kernel") || !is_resolved(x, NULL)) {
     bad_argument(
       x, arg, "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`)", call
     )
@@ -201,10 +201,9 @@ check_kernel <- function(x, arg = rlang::caller_arg(x),
 check_kernels <- function(x, arg = rlang::caller_arg(x),
                           call = rlang::caller_env()) {
   if (inherits(x, "kb_kernel")) {
-    return(list(x))
+    return(list(check_kernel(x, arg, call)))
   }
-  good <- is.list(x) && length(x) > 0 &&
-    all(vapply(x, inherits, NA, "kb_kernel"))
+  good <- is.list(x) && length(x) > 0 && all(vapply(x, is_resolved, NA, NULL))
   if (!good) {
     bad_argument(
       x, arg, paste(
@@ -239,7 +238,7 @@ Ops.kb_kernel_dictionary <- Ops.kb_kernel
 as_kernel <- function(x, call) {
   if (is_dictionary(x)) refuse_operator(call)
   if (inherits(x, "kb_kernel")) {
-    return(x)
+    return(check_kernel(x, "kernel", call))
   }
   new_kernel("constant", value = check_number(x,
     lower = 0, arg = "number", call = call

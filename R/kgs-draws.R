@@ -39,6 +39,14 @@ head_draws.kb_kgs <- function(fit, run, n) {
   run
 }
 
+#' Numbers that the draws of all chains will be
+#' @noRd
+kgs_draws_size <- function(fit) {
+  control <- fit$control
+  as.double(control$chains) * (control$iter %/% control$thin) *
+    kgs_rank(fit) * kgs_functions(fit)
+}
+
 #' @export
 mixing_advice.kb_kgs <- function(fit) {
   if (fit$settings$method %in% c("hmc", "block")) {

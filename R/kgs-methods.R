@@ -3,6 +3,7 @@
 #' @export
 print.kb_kgs <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   print_chains(x, "Bayesian kernel classification under label noise",
     function(x, show) paste0(describe_kgs(x, show), describe_noise(x, show)),
     digits, paste0(", ", x$settings$method)
@@ -63,6 +64,7 @@ describe_noise <- function(x, show) {
 #' @export
 summary.kb_kgs <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   structure(
     list(
@@ -112,6 +114,7 @@ print.summary.kb_kgs <- function(x, digits = 3, ...) {
 #' @export
 logLik.kb_kgs <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   coordinates <- kgs_rank(object) * kgs_functions(object)
   structure(
     sum(stats::predict(object, type = "log_score")),
@@ -137,6 +140,7 @@ logLik.kb_kgs <- function(object, ...) {
 #' @export
 coef.kb_kgs <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   alpha <- stats::coef(bayes_point(object))
   x <- scaling_x(object$settings$scaling, object$data$x)
   rows <- order(which_pivot(object$settings$basis, x))
@@ -147,6 +151,7 @@ coef.kb_kgs <- function(object, ...) {
 
 #' @export
 sigma.kb_kgs <- function(object, ...) {
+  object <- migrate_fit(object)
   kb_abort(c(
     "{.fn sigma} is not defined for classes.",
     i = "{.fn tidy} has the rate of wrong labels."
@@ -224,6 +229,7 @@ no_sparse_centres <- function(what, call = rlang::caller_env()) {
 
 #' @export
 ancestry.kb_kgs <- function(object, ...) {
+  object <- migrate_fit(object)
   kb_abort("{.fn ancestry} is not defined for chains: they have no genealogy.",
     "not_defined"
   )

@@ -248,6 +248,7 @@ bayes_point_direction <- function(fit) {
 kgs_draws_at <- function(fit, x, complete, ndraws, call = rlang::caller_env()) {
   pool <- posterior_pool(fit)
   chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+  check_draws_memory(length(chosen), nrow(x), kgs_functions(fit), call)
   f <- kgs_function(fit, kgs_features(fit, x), pool, chosen)
   size <- dim(f)
   f <- spread_rows(matrix(f, size[[1]]), complete)

@@ -63,7 +63,7 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                           progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- migrate_fit(object, resume = TRUE)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)

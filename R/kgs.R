@@ -191,6 +191,16 @@ kgs_fit <- function(mould, kernel, noise, bias, nugget, method, rank, control,
     mould, kernel, noise, bias, nugget, method, rank, scale, call
   )
   fit <- new_kgs(mould, settings, control, seed, started, called)
+  check_memory(
+    if (settings$method == "hmc") as.double(nrow(mould$x))^2 else 0,
+    "The products of all walls", "{.code method = \"coordinate\"} has none.",
+    call
+  )
+  check_memory(
+    kgs_draws_size(fit), "The draws",
+    "{.arg thin} in {.fn mcmc_control}, or a smaller {.arg rank}, needs less.",
+    call
+  )
   fit$request <- list(
     kernel = kernel, noise = noise, bias = bias, nugget = nugget,
     method = method, rank = rank, scale = scale
@@ -234,7 +244,7 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
     kernel = kernel, noise = noise, bias = bias, nugget = nugget,
     method = method,
     scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
-    basis = kgs_basis(with_bias, distinct, rank)
+    basis = kgs_basis(with_bias, distinct, rank, call = call)
   )
   check_basis(settings$basis, call)
   settings$explained <- nugget_explained(settings, x)

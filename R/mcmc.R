@@ -153,7 +153,7 @@ update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
   started <- now()
   refuse_rows(...)
   check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- migrate_fit(object, resume = TRUE)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   continue_chains(object, n_iter, check_progress(progress), started, time_limit)
 }
@@ -190,6 +190,7 @@ refuse_rows <- function(..., call = rlang::caller_env()) {
 #' @export
 ess.kb_mcmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   tail <- without_cap(vapply(chain_matrices(object), posterior::ess_tail, 0))
   mixing <- chain_mixing(object)
   data.frame(
@@ -223,6 +224,7 @@ without_cap <- function(expr) {
 #' @export
 timings.kb_mcmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   seconds <- vapply(object$runs, function(run) {
     if (is.null(run)) 0 else run$seconds
   }, 0)
@@ -232,6 +234,7 @@ timings.kb_mcmc <- function(object, ...) {
 #' @export
 diagnostics.kb_mcmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   runs <- fit_runs(object)
   used <- object
   used$runs <- runs

@@ -12,10 +12,25 @@ check_table <- function(data, arg, call) {
       x = "It is {describe(data)}."
     ), "data", call = call)
   }
+  check_table_rows(data, arg, call)
   data <- as.data.frame(data)
   check_names(names(data), arg, call)
   refuse_no_rows(data, arg, call)
   data
+}
+
+#' A data frame that was put together by hand may have columns of any length
+#' @noRd
+check_table_rows <- function(data, arg, call) {
+  rows <- vapply(unclass(data), NROW, 1L)
+  odd <- which(rows != nrow(data))
+  if (length(odd) > 0) {
+    name <- names(data)[[odd[[1]]]]
+    kb_abort(c(
+      "Columns of {.arg {arg}} must all have {nrow(data)} rows.",
+      x = "{.val {name}} has {rows[[odd[[1]]]]}."
+    ), "data", columns = name, call = call)
+  }
 }
 
 #' @noRd

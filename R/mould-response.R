@@ -192,7 +192,7 @@ check_weights <- function(weights, n, rows_of, call = rlang::caller_env()) {
   if (is.null(weights)) {
     return(NULL)
   }
-  known <- weights[!is.na(weights)]
+  known <- if (is.numeric(weights)) weights[!is.na(weights)]
   fine <- is.numeric(weights) && is.null(dim(weights)) &&
     length(weights) == n && all(is.finite(known)) && all(known > 0) &&
     !any(is.nan(weights))

@@ -4,6 +4,7 @@
 #' @export
 evidence.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   runs <- fit_runs(object)
   units <- log(object$settings$scaling$y_scale)
   log_prior <- run_log_prior(object, runs)
@@ -136,6 +137,7 @@ replicate_se <- function(share) {
 #' @export
 inclusion.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   pool <- srvm_pool(object)
   if (has_dictionary(object)) {
     return(dictionary_inclusion(object, pool))
@@ -151,6 +153,7 @@ inclusion.kb_srvm <- function(object, ...) {
 #' @export
 kernels.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   pool <- srvm_pool(object)
   sums <- rowsum(pool$weights, pool$k)
   data.frame(k = as.integer(rownames(sums)), probability = as.vector(sums))
@@ -159,6 +162,7 @@ kernels.kb_srvm <- function(object, ...) {
 #' @export
 ess.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   runs <- fit_runs(object)
   total <- function(name) {
     average_over_kernels(object, runs, lapply(runs, function(run) {
@@ -188,6 +192,7 @@ particles_by_row <- function(fit, runs = fit_runs(fit)) {
 #' @export
 timings.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   total <- function(name) {
     sum(vapply(object$runs, function(run) {
       if (is.null(run)) 0 else run[[name]]
@@ -202,6 +207,7 @@ timings.kb_srvm <- function(object, ...) {
 #' @export
 diagnostics.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   runs <- fit_runs(object)
   moves <- function(name) {
     counts <- unlist(lapply(runs, function(run) run$path[[name]]))
@@ -227,6 +233,7 @@ diagnostics.kb_srvm <- function(object, ...) {
 #' @export
 ancestry.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   kept <- object$control$ancestry
   if (kept == "summary") refuse_no_ancestry()
   lapply(fit_runs(object), run_ancestry, object, kept == "full")

@@ -257,6 +257,7 @@ kernel_posterior.default <- function(object, ...) {
 
 #' @export
 kernel_posterior.kb_srvm_mcmc <- function(object, ...) {
+  object <- migrate_fit(object)
   if (has_dictionary(object)) {
     return(kernel_posterior.kb_srvm(object, ...))
   }
@@ -267,6 +268,7 @@ kernel_posterior.kb_srvm_mcmc <- function(object, ...) {
 #' @export
 kernel_posterior.kb_srvm <- function(object, by_row = FALSE, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   by_row <- check_flag(by_row)
   if (has_dictionary(object)) {
     if (by_row) refuse_shares_by_row()

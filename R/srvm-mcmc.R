@@ -34,11 +34,13 @@ particle_weights.kb_srvm_mcmc <- function(fit, runs) {
 
 #' @export
 evidence.kb_srvm_mcmc <- function(object, ...) {
+  object <- migrate_fit(object)
   refuse_batch("evidence()", "A Markov chain does not estimate the evidence")
 }
 
 #' @export
 ancestry.kb_srvm_mcmc <- function(object, ...) {
+  object <- migrate_fit(object)
   refuse_batch("ancestry()", "Chains have no genealogy")
 }
 
@@ -67,6 +69,7 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
 #' @export
 print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   print_chains(x, "Relevance vector machine, batch reversible jump",
     function(x, show) {
       paste0(
@@ -81,6 +84,7 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
 #' @export
 glance.kb_srvm_mcmc <- function(x, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   k <- kernels(x)
   mixing <- chain_mixing(x)
   data.frame(
@@ -93,6 +97,7 @@ glance.kb_srvm_mcmc <- function(x, ...) {
 #' @rdname as_draws.kb_srvm
 #' @export
 as_draws.kb_srvm_mcmc <- function(x, ...) {
+  x <- migrate_fit(x)
   if ("weighted" %in% names(list(...))) {
     kb_abort("{.arg weighted} is for sequential fits: here draws have equal
              weight.", "unknown_argument", argument = "weighted")

@@ -167,6 +167,7 @@ print.kb_srvm_memory <- function(x, ...) {
 #' @export
 prequential <- function(object) {
   if (!inherits(object, "kb_srvm")) not_defined("prequential", object)
+  object <- migrate_fit(object)
   path <- evidence(object)$path
   data.frame(
     path[setdiff(names(path), "log_evidence")],

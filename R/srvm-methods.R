@@ -3,6 +3,7 @@
 #' @export
 print.kb_srvm <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   if (x$time == 0) {
     cat(
       "Sequential relevance vector machine\n  INCOMPLETE:   0 of ",
@@ -129,6 +130,7 @@ frequent_centres <- function(fit, most = 5) {
 #' @export
 summary.kb_srvm <- function(object, level = 0.9, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   structure(
     list(
@@ -241,7 +243,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                            rows = 1000, header = TRUE, ...) {
   started <- now()
   check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- migrate_fit(object, resume = TRUE)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
@@ -370,6 +372,7 @@ append_rows <- function(object, rows) {
 #' @export
 sigma.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (is_probit(object)) {
     return(1)
   }
@@ -402,6 +405,7 @@ sigma.kb_srvm <- function(object, ...) {
 #' @export
 coef.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   pool <- srvm_pool(object)
   beta <- srvm_mean_coefficients(object, pool)
   scaling <- object$settings$scaling
@@ -436,6 +440,7 @@ coef.kb_srvm <- function(object, ...) {
 #' @export
 logLik.kb_srvm <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   k <- kernels(object)
   density <- if (is_probit(object)) {
     stats::predict(object, type = "log_score")

@@ -46,6 +46,7 @@ plot.kb_srvm <- function(x,
                            "kernels", "kernel_path"
                          ),
                          level = 0.9, n = NULL, ...) {
+  x <- migrate_fit(x)
   check_plot_dots(list(...))
   type <- check_srvm_plot(x, type, "plot")
   refuse_ignored(type, "none", c(

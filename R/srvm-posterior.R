@@ -214,6 +214,7 @@ srvm_moments_of <- function(fit, values, candidates, pool) {
 #' @noRd
 srvm_draws <- function(fit, x, pool,
                        chosen = equal_weight_draws(fit, pool)) {
+  check_draws_memory(length(chosen), nrow(x))
   settings <- fit$settings
   index <- coefficient_index(pool, settings$intercept)
   candidates <- sort(unique(pool$sets))

@@ -3,6 +3,7 @@
 #' @export
 print.kb_tdsmc <- function(x, digits = 3, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   cat("Trans-dimensional sequential Monte Carlo\n")
   if (x$time > 0) {
     cat(
@@ -71,6 +72,7 @@ td_moves <- function(fit) {
 #' @export
 summary.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   moves <- td_moves(object)
   structure(
     list(
@@ -103,6 +105,7 @@ print.summary.kb_tdsmc <- function(x, digits = 3, ...) {
 #' @export
 evidence.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   runs <- fit_runs(object)
   log_z <- vapply(runs, `[[`, 0, "log_evidence")
   share <- evidence_share(runs)
@@ -125,6 +128,7 @@ evidence.kb_tdsmc <- function(object, ...) {
 #' @export
 ess.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   runs <- fit_runs(object)
   total <- function(name) {
     Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
@@ -139,6 +143,7 @@ ess.kb_tdsmc <- function(object, ...) {
 #' @export
 diagnostics.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   path <- ess(object)
   structure(
     list(
@@ -156,6 +161,7 @@ diagnostics.kb_tdsmc <- function(object, ...) {
 #' @export
 timings.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   list(
     sampler = sum(vapply(object$runs, function(run) {
       if (is.null(run)) 0 else run$seconds
@@ -167,6 +173,7 @@ timings.kb_tdsmc <- function(object, ...) {
 #' @export
 ancestry.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   if (object$control$ancestry == "summary") refuse_no_ancestry()
   lapply(fit_runs(object), function(run) {
     out <- list(ancestors = matrix(
@@ -184,11 +191,12 @@ ancestry.kb_tdsmc <- function(object, ...) {
 #' @export
 weights.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
+  object <- migrate_fit(object)
   particle_weights(object, fit_runs(object))
 }
 
 #' @export
-nobs.kb_tdsmc <- function(object, ...) object$time
+nobs.kb_tdsmc <- function(object, ...) migrate_fit(object)$time
 
 #' @export
 fitted.kb_tdsmc <- function(object, ...) not_defined_td("fitted")
@@ -345,6 +353,7 @@ td_columns <- function(fit, f, weights) {
 #' @export
 as_draws.kb_tdsmc <- function(x, f, weighted = FALSE, ...) {
   check_no_dots(...)
+  x <- migrate_fit(x)
   if (missing(f)) f <- NULL
   f <- check_function(f)
   weighted <- check_flag(weighted)

@@ -27,6 +27,7 @@
 #' plot(fit, type = "evidence")
 #' @export
 plot.kb_tdsmc <- function(x, type = c("ess", "evidence", "moves"), ...) {
+  x <- migrate_fit(x)
   check_plot_dots(list(...))
   type <- check_choice(type, c("ess", "evidence", "moves"))
   refuse_no_step(x)

@@ -51,8 +51,12 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
   const auto location = get<int>(list, "location"),
              copies = get<int>(list, "copies"), each = get<int>(list, "each");
   const auto varphi = get<double>(list, "varphi");
+  require(copies.size() == location.size() && each.size() == location.size(),
+          "the state's kernels are incomplete");
   auto next = varphi.begin();
   for (std::size_t j = 0; j < location.size(); ++j) {
+    require(each[j] >= 0 && each[j] <= varphi.end() - next,
+            "the state's kernels are incomplete");
     out.slots.push_back(
         {location[j], copies[j], std::vector<double>(next, next + each[j])});
     next += each[j];

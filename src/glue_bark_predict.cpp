@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "glue/lists.hpp"
+
 namespace {
 
 using Rcpp::_;
@@ -36,6 +38,25 @@ class PooledDraws {
       slots += m;
       entries += static_cast<std::size_t>(m) * (m + 1) / 2;
     }
+    require(same(location_, slots) && same(beta_, slots) &&
+                (conditional() || (same(z_, slots) && same(factor_, entries))),
+            "the draws are incomplete");
+  }
+
+  // Of draws, predictors and rows that are asked for.
+  void check(const Rcpp::IntegerVector& chosen, Eigen::Index p,
+             Eigen::Index rows) const {
+    for (const int draw : chosen) {
+      require(draw >= 1 && draw <= m_.size(), "there is no such draw");
+    }
+    for (const int location : location_) {
+      require(location >= 0 && location <= rows, "a kernel is at no row");
+    }
+    const std::size_t own = location_.size() * p, shared = m_.size() * p;
+    require(own_scales_ ? same(own_log_lambda_, own) && same(own_included_, own)
+                        : same(log_lambda_, shared) && same(included_, shared),
+            "the draws are incomplete");
+    require(!own_centre_ || same(centre_, own), "the draws are incomplete");
   }
 
   using Map = Eigen::Map<const Eigen::VectorXd>;
@@ -113,6 +134,11 @@ class PooledDraws {
   }
 
  private:
+  template <class Vector>
+  static bool same(const Vector& vector, std::size_t size) {
+    return static_cast<std::size_t>(vector.size()) == size;
+  }
+
   double scale_of_all(int i, Eigen::Index l, Eigen::Index p) const {
     return included_[i * p + l] ? std::exp(log_lambda_[i * p + l]) : 0;
   }
@@ -152,6 +178,7 @@ Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
                            const std::string& what,
                            const Rcpp::IntegerVector& chosen) {
   const PooledDraws all(draws);
+  all.check(chosen, x.cols(), train.rows());
   const bool moments = what == "moments";
   const Eigen::Index n = x.rows(), s = chosen.size();
   Eigen::MatrixXd mean(n, s), variance(moments ? n : 0, moments ? s : 0);
@@ -214,6 +241,7 @@ Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
                             const Eigen::MatrixXd& x, const std::string& what,
                             const Rcpp::IntegerVector& chosen) {
   const PooledDraws all(draws);
+  all.check(chosen, x.cols(), x.rows());
   Eigen::MatrixXd at = Eigen::MatrixXd::Zero(points.rows(), x.cols());
   std::vector<bool> vary(x.cols(), false);
   for (Eigen::Index j = 0; j < varied.size(); ++j) {

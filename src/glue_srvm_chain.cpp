@@ -56,6 +56,8 @@ srvm::Chain::State state_from_r(const Rcpp::List& list, bool intercept) {
   state.particle = srvm_r::particles_from_r(current, intercept).at(0);
   const auto tried = get<int>(list, "tried"),
              accepted = get<int>(list, "accepted");
+  require(tried.size() == 3 && accepted.size() == 3,
+          "the state counts other moves");
   std::copy_n(tried.begin(), 3, state.particle.moves.tried);
   std::copy_n(accepted.begin(), 3, state.particle.moves.accepted);
   state.rng = words_from_r(get<double>(list, "rng"));

@@ -40,7 +40,13 @@ inline void take_shapes(const Rcpp::List& list, std::size_t p,
   const auto centre = get<double>(list, "centre"),
              log_lambda = get<double>(list, "own_log_lambda");
   const auto included = get<int>(list, "own_included");
-  std::size_t first = 0;
+  std::size_t first = 0, shapes = 0;
+  for (const bark::Slot& slot : slots) shapes += slot.location != 0;
+  const auto fits = [&](const auto& all) {
+    return all.empty() || all.size() == shapes * p;
+  };
+  require(fits(centre) && fits(log_lambda) && fits(included),
+          "the state's kernels lack shapes");
   const auto part = [&first, p](const auto& all, auto& out) {
     if (!all.empty()) {
       out.assign(all.begin() + first, all.begin() + first + p);

@@ -24,6 +24,8 @@ Counts counts_from_r(const Rcpp::List& list) {
   Counts out;
   const auto tried = get<double>(list, "tried"),
              accepted = get<double>(list, "accepted");
+  require(tried.size() <= out.tried.size() && accepted.size() == tried.size(),
+          "the state counts other moves");
   std::copy(tried.begin(), tried.end(), out.tried.begin());
   std::copy(accepted.begin(), accepted.end(), out.accepted.begin());
   return out;

@@ -4,11 +4,18 @@
 #include <Rcpp.h>
 
 #include <kernelbayes/rng.hpp>
+#include <stdexcept>
 #include <vector>
 
 template <typename T>
 std::vector<T> get(const Rcpp::List& list, const char* name) {
   return Rcpp::as<std::vector<T>>(list[name]);
+}
+
+/// States and draws may come from a file that was edited: nothing is read
+/// beyond their ends.
+inline void require(bool fits, const char* what) {
+  if (!fits) throw std::out_of_range(what);
 }
 
 /// The seed of one run (a replicate or a chain) from that of the fit.

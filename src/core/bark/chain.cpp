@@ -153,7 +153,8 @@ Chain::Saved Chain::save() const {
 }
 
 void Chain::restore(Saved saved) {
-  if (saved.time > total() || saved.states.size() != states_.size()) {
+  if (saved.time > total() || saved.states.size() != states_.size() ||
+      saved.steps.size() != states_.size()) {
     throw std::invalid_argument("the state does not belong to these settings");
   }
   time_ = saved.time;

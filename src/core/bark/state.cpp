@@ -366,7 +366,47 @@ State::Saved State::save(bool updates) const {
   return out;
 }
 
+bool State::fits(const Saved& saved) const {
+  const Eigen::Index m = saved.slots.size(), n = data_->n();
+  const std::size_t p = data_->p(),
+                    gaps = data_->ordered() ? data_->classes - 2 : 0;
+  if (data_->latent() &&
+      (saved.latent.size() != n || saved.log_gaps.size() != gaps)) {
+    return false;
+  }
+  if (data_->student() && saved.row_weights.size() != n) return false;
+  std::vector<char> taken(n + 1, 0);
+  for (const Slot& slot : saved.slots) {
+    const std::size_t each = prior_->collapsed() ? 1 : slot.copies;
+    if (slot.location < 0 || slot.location > n || slot.copies < 1 ||
+        slot.varphi.size() != each) {
+      return false;
+    }
+    // Kernels without shapes of their own are at different places.
+    if (!prior_->shaped() && taken[slot.location]++) return false;
+    if (!prior_->shaped() || slot.location == 0) continue;
+    const bool whole =
+        slot.shape &&
+        (prior_->centre_sd <= 0 || slot.shape->centre.size() == p) &&
+        (!prior_->own_scales || (slot.shape->log_lambda.size() == p &&
+                                 slot.shape->included.size() == p));
+    if (!whole) return false;
+  }
+  const auto square = [m](const Eigen::MatrixXd& matrix) {
+    return matrix.rows() == m && matrix.cols() == m;
+  };
+  const bool updated =
+      saved.gram.size() == 0 ||
+      (square(saved.gram) && square(saved.covariance) &&
+       saved.exponents.rows() == n && saved.exponents.cols() == m &&
+       saved.product.size() == m && saved.mean.size() == m);
+  return updated && saved.log_lambda.size() == p && saved.included.size() == p;
+}
+
 void State::restore(Saved saved) {
+  if (!fits(saved)) {
+    throw std::invalid_argument("the state does not belong to these data");
+  }
   if (data_->latent()) {
     set_log_gaps(std::move(saved.log_gaps));
     response_ = std::move(saved.latent);

@@ -202,6 +202,7 @@ class State {
   };
   Saved save(bool updates) const;
   void restore(Saved saved);
+  bool fits(const Saved& saved) const;
 
   /// The factor L of Sig^-1 = LL' and z = L^-1 phi K'Wy: the mean of the
   /// coefficients is L'^-1 z.

@@ -228,6 +228,15 @@ TruncatedState::Saved TruncatedState::save() const {
 }
 
 void TruncatedState::restore(Saved saved) {
+  const std::size_t p = data_->p();
+  bool fits = saved.log_lambda.size() == p && saved.included.size() == p &&
+              (!data_->latent() || saved.latent.size() == data_->n());
+  for (const Kernel& kernel : saved.kernels) {
+    fits = fits && kernel.location >= 0 && kernel.location <= data_->n();
+  }
+  if (!fits) {
+    throw std::invalid_argument("the state does not belong to these data");
+  }
   if (data_->latent()) response_ = std::move(saved.latent);
   assign(std::move(saved.kernels), std::move(saved.log_lambda),
          std::move(saved.included), saved.phi);

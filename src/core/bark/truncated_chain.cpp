@@ -140,7 +140,8 @@ TruncatedChain::Saved TruncatedChain::save() const {
 }
 
 void TruncatedChain::restore(Saved saved) {
-  if (saved.time > total() || saved.states.size() != states_.size()) {
+  if (saved.time > total() || saved.states.size() != states_.size() ||
+      saved.steps.size() != states_.size()) {
     throw std::invalid_argument("the state does not belong to these settings");
   }
   time_ = saved.time;

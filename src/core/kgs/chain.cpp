@@ -153,7 +153,11 @@ Chain::Saved Chain::save() const {
 }
 
 void Chain::restore(Saved saved) {
-  if (saved.time > total()) {
+  const Eigen::Index wanted =
+      block_ ? block_->latent().size() : state_->g.size();
+  if (saved.time > total() || saved.g.size() != wanted ||
+      (!block_ && saved.f.size() != state_->f.size()) ||
+      saved.rates.size() != rates_.size()) {
     throw std::invalid_argument("the state does not belong to these settings");
   }
   time_ = saved.time;

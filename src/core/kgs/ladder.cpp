@@ -94,6 +94,10 @@ void Ladder::restore(Saved saved) {
   }
   time_ = saved.time;
   for (int l = 0; l < levels(); ++l) {
+    if (saved.levels[l].g.size() != states_[l].g.size() ||
+        saved.levels[l].f.size() != states_[l].f.size()) {
+      throw std::invalid_argument("the state does not belong to these data");
+    }
     states_[l].g = saved.levels[l].g;
     states_[l].f = saved.levels[l].f;
     states_[l].ledger.restore(saved.levels[l].sides);

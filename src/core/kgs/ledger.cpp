@@ -1,6 +1,7 @@
 #include "ledger.hpp"
 
 #include <numeric>
+#include <stdexcept>
 
 namespace kernelbayes {
 namespace kgs {
@@ -16,6 +17,9 @@ void Ledger::rebuild(const Eigen::VectorXd& f) {
 }
 
 void Ledger::restore(const Eigen::VectorXd& sides) {
+  if (sides.size() != walls_->size()) {
+    throw std::invalid_argument("the state does not belong to these data");
+  }
   side_ = sides;
   count();
 }

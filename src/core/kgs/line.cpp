@@ -1,5 +1,7 @@
 #include "line.hpp"
 
+#include <stdexcept>
+
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 
@@ -32,7 +34,22 @@ Lines::Lines(const Walls& walls) : walls_(&walls) {
   saved_.width = VectorXd::Ones(walls.dimension());
 }
 
+bool Lines::fits(const Saved& saved) const {
+  const Eigen::Index d = walls_->dimension();
+  const auto square = [d](const MatrixXd& matrix) {
+    return matrix.rows() == d && matrix.cols() == d;
+  };
+  const bool noted =
+      saved.seen == 0 || (saved.sum.size() == d && square(saved.squares));
+  return noted && saved.width.size() == d &&
+         (saved.axes.size() == 0 || square(saved.axes)) && saved.at >= 0 &&
+         saved.at < d;
+}
+
 void Lines::restore(Saved saved) {
+  if (!fits(saved)) {
+    throw std::invalid_argument("the state does not belong to these data");
+  }
   saved_ = std::move(saved);
   components_.resize(walls_->size(), saved_.axes.cols());
   for (int j = 0; j < saved_.axes.cols(); ++j) {

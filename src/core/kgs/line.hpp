@@ -34,6 +34,7 @@ class Lines {
   };
   const Saved& save() const { return saved_; }
   void restore(Saved saved);
+  bool fits(const Saved& saved) const;
 
  private:
   struct Line {

@@ -173,6 +173,7 @@ class CandidatePool {
   void restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                const State& state, const std::vector<char>& used,
                const Executor& executor);
+  bool fits(const State& state) const;
 
   /// Takes in all rows of y at once and keeps no sums: they are computed from
   /// up to `columns` columns of the kernel matrix. No row can be added then.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <kernelbayes/rng.hpp>
+#include <stdexcept>
 
 #include "pool.hpp"
 
@@ -202,10 +203,32 @@ CandidatePool::State CandidatePool::state() const {
   return out;
 }
 
+// May come from a file that was edited.
+bool CandidatePool::fits(const State& state) const {
+  const std::size_t n = state.row_of.size();
+  const auto known = [](const std::vector<int>& values, int least, int count) {
+    return std::all_of(values.begin(), values.end(), [=](int value) {
+      return value >= least && value < count;
+    });
+  };
+  const int count = static_cast<int>(n);
+  if (!known(state.row_of, -1, time_) || !known(state.last_row, -1, time_) ||
+      !known(state.alive, 0, count) || !known(state.free, 0, count) ||
+      !known(state.candidate_at, -1, count)) {
+    return false;
+  }
+  return n % kernels() == 0 && state.last_row.size() == n &&
+         state.uses.size() == n && state.rhs.size() == n &&
+         state.column_sum.size() == n;
+}
+
 void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                             const State& state, const std::vector<char>& used,
                             const Executor& executor) {
   time_ = static_cast<int>(y.size());
+  if (!fits(state)) {
+    throw std::invalid_argument("the state does not belong to these data");
+  }
   y_.assign(places(), 0.0);
   for (int row = time_ - places(); row < time_; ++row) y_[place(row)] = y[row];
   row_of_ = state.row_of;

@@ -1,0 +1,203 @@
+# The door that every method of an object with draws goes through, because the
+# object may come from a file: the layout of its version, and of its class.
+
+#' The layout of an object, and what its calls need to know
+#' @return List of `layout`, `at`, and `resume`, the layout of a state that is
+#'   to go on, or NULL.
+#' @noRd
+object_layout <- function(object) UseMethod("object_layout")
+
+#' @export
+#' @noRd
+object_layout.default <- function(object) NULL
+
+#' @export
+#' @noRd
+object_layout.kb_srvm <- function(object) {
+  list(
+    layout = srvm_layout, resume = srvm_resume_layout,
+    at = list(
+      control_layout = smc_control_layout, layout_of_run = srvm_run_layout
+    )
+  )
+}
+
+#' @export
+#' @noRd
+object_layout.kb_srvm_mcmc <- function(object) {
+  list(
+    layout = srvm_layout, resume = srvm_chain_resume_layout,
+    at = list(
+      control_layout = mcmc_control_layout, layout_of_run = srvm_chain_run_layout
+    )
+  )
+}
+
+#' @export
+#' @noRd
+object_layout.kb_bark <- function(object) {
+  list(
+    layout = bark_layout, at = list(layout_of_run = bark_run_layout),
+    resume = if (is_truncated(object)) bark_truncated_resume_layout else
+      bark_resume_layout
+  )
+}
+
+#' @export
+#' @noRd
+object_layout.kb_bark_multinomial <- function(object) {
+  list(
+    layout = bark_layout, at = list(layout_of_run = bark_fields_run_layout),
+    resume = bark_fields_resume_layout
+  )
+}
+
+#' @export
+#' @noRd
+object_layout.kb_kgs <- function(object) {
+  list(layout = kgs_layout, resume = kgs_resume_layout)
+}
+
+#' @export
+#' @noRd
+object_layout.kb_tdsmc <- function(object) list(layout = tdsmc_layout)
+
+#' @export
+#' @noRd
+object_layout.kb_kbr <- function(object) {
+  list(layout = kbr_layout)
+}
+
+#' @export
+#' @noRd
+object_layout.kb_bayes_point <- function(object) {
+  list(layout = bayes_point_layout)
+}
+
+#' @export
+#' @noRd
+object_layout.kb_kbr_hmm <- function(object) list(layout = kbr_hmm_layout)
+
+#' @export
+#' @noRd
+object_layout.kb_kbr_filter <- function(object) {
+  path_layout(object, filter_layout, length(object$kind))
+}
+
+#' @export
+#' @noRd
+object_layout.kb_kbr_smooth <- function(object) {
+  path_layout(object, smooth_layout, length(object$sum))
+}
+
+#' @export
+#' @noRd
+object_layout.kb_kbr_forecast <- function(object) {
+  path_layout(object, forecast_layout, length(object$sum))
+}
+
+#' @noRd
+path_layout <- function(object, layout, times) {
+  list(layout = c(layout(
+    hmm = holds(kbr_hmm_layout, "kb_kbr_hmm"),
+    .rank_x = ncol(hmm$pairs$from), .rank_y = observation_rank(hmm)
+  ), layout), at = list(times = times))
+}
+
+#' @export
+#' @noRd
+object_layout.kb_cond_embedding <- function(object) {
+  list(layout = cond_embedding_layout)
+}
+
+#' @export
+#' @noRd
+object_layout.kb_kernel_mean <- function(object) {
+  list(layout = kernel_mean_layout)
+}
+
+#' Bring an object of an older version up to date, and check what it holds
+#'
+#' The first call of every method: see fit-layout.R for what is checked.
+#' @param file The file that it was read from, if it was.
+#' @param resume Shall its runs go on? Then their states are checked too.
+#' @noRd
+migrate_fit <- function(fit, file = NULL, resume = FALSE,
+                        call = rlang::caller_env()) {
+  holder <- if (is.null(file)) "fit" else "fit in the file"
+  if (!is.list(fit)) refuse_damage(fit, holder, "a list", call)
+  check_version(fit, file, call)
+  check_object(fit, holder, resume, call)
+  fit
+}
+
+#' @noRd
+check_version <- function(fit, file, call) {
+  if (identical(fit$version, fit_version)) {
+    return(invisible())
+  }
+  holder <- if (is.null(file)) "The fit" else "The fit in {.file {file}}"
+  kb_abort(c(
+    paste(holder, "has layout version {describe(fit$version)}."),
+    i = "This version of the package reads version {fit_version}."
+  ), "version", call = call)
+}
+
+#' Check what an object holds against the layout of its class
+#' @noRd
+check_object <- function(object, what = "object", resume = FALSE,
+                         call = rlang::caller_env()) {
+  if (!resume && was_checked(object)) {
+    return(invisible())
+  }
+  known <- object_layout(object)
+  if (is.null(known)) {
+    return(invisible())
+  }
+  at <- c(list(fit = object), known$at)
+  check_layout(object, known$layout, at, what, call)
+  if (resume && !is.null(known$resume)) check_states(object, known, what, call)
+  note_checked(object)
+}
+
+# The last objects that were found whole. One that is equal to one of them need
+# not be looked through again: identical() of the same object costs nothing, so
+# that methods called in a loop, or by each other, pay for one check.
+checked <- new.env(parent = emptyenv())
+checked$objects <- list()
+
+#' @noRd
+was_checked <- function(object) {
+  for (known in checked$objects) {
+    # Refits differ soonest in their runs.
+    if (identical(known[["runs"]], object[["runs"]]) &&
+      identical(known, object)) {
+      return(TRUE)
+    }
+  }
+  FALSE
+}
+
+#' Large ones are not kept alive: their methods take long beside the check
+#' @noRd
+note_checked <- function(object, most = 4, bytes = 2e7) {
+  if (utils::object.size(object) > bytes) {
+    return(invisible())
+  }
+  checked$objects <- utils::head(c(list(object), checked$objects), most)
+}
+
+#' Check the states that runs go on from
+#' @noRd
+check_states <- function(fit, known, what, call) {
+  at <- list(
+    fit = fit, settings = fit$settings, control = fit$control,
+    mould = fit$mould, rows = nrow(fit$data$x), columns = ncol(fit$data$x)
+  )
+  for (i in seq_along(fit$runs)) {
+    if (is.null(fit$runs[[i]])) next
+    check_layout(fit$runs[[i]], known$resume, at,
+      paste0(what, "$runs[[", i, "]]"), call
+    )
+  }
+}

@@ -1,0 +1,296 @@
+# What a call will cost, from a short run of the same code.
+
+#' Estimate what a fit costs
+#'
+#' Runs the call for about `pilot` seconds and says how long all of it would
+#' take, and how large the fit would be. The samplers take the way of the fit
+#' itself: data, settings and the first steps are those of the call.
+#'
+#' Sequential samplers take longer for each further row: the seconds of the
+#' rows so far are continued by a straight line and a square. Iterations of
+#' chains cost what those in the second half of the pilot did; where chains
+#' start far from where they end, as [bark()] with many kernels, a longer pilot
+#' knows better. [kbr()] is run on more and more of its rows, and continued by
+#' the power of the number of rows that they show.
+#'
+#' @param object A quoted call of [srvm()], [bark()], [kgs()], [tdsmc()] or
+#'   [kbr()], as `quote(bark(y ~ x, data))`. Its arguments are evaluated in
+#'   `env`.
+#' @param pilot Seconds that the pilot may take (a single row, iteration or fit
+#'   is always finished).
+#' @param env Where the arguments of the call are found.
+#' @param ... Not used: unknown arguments are errors.
+#'
+#' @return A list of class `kb_cost`: `seconds`, of the whole call in this
+#'   process (with a plan of `future`, divide by the number of workers);
+#'   `bytes`, of the fit; `units`, how many rows, steps or iterations each run
+#'   has, `runs` and `unit`, their name; `pilot`, a list of `units` and
+#'   `seconds` of the pilot.
+#'
+#' @section Memory:
+#' Kernel matrices, features and draws of functions that cannot fit into memory
+#' are refused by `kb_error_memory` before they are allocated. The limit is
+#' what the system says is free (Linux; elsewhere there is none), or
+#' `options(kernelbayes.memory_limit = )`, a number of bytes.
+#'
+#' @section Errors:
+#' `kb_error_argument` if the call is not one of these functions; and the
+#' errors of the call itself.
+#'
+#' @examples
+#' data <- sim_sinc(60, seed = 1)
+#' estimate_cost(
+#'   quote(srvm(y ~ x, data, kernel = kernel_gaussian(0.3))),
+#'   pilot = 0.2
+#' )
+#' @export
+estimate_cost <- function(object, ...) UseMethod("estimate_cost")
+
+#' @rdname estimate_cost
+#' @export
+estimate_cost.default <- function(object, ...) {
+  bad_argument(object, "object", cost_wanted, rlang::current_env())
+}
+
+#' @rdname estimate_cost
+#' @export
+estimate_cost.call <- function(object, pilot = 1, env = parent.frame(), ...) {
+  check_no_dots(...)
+  force(env)
+  call <- rlang::current_env()
+  pilot <- check_seconds(pilot)
+  engine <- cost_engine(object, env, call)
+  out <- if (engine == "kbr") {
+    rows_cost(object, pilot, env)
+  } else {
+    sampler_cost(object, engine, pilot, env, call)
+  }
+  structure(c(list(engine = engine), out), class = "kb_cost")
+}
+
+#' @noRd
+cost_wanted <- paste(
+  "a quoted call of `srvm()`, `bark()`, `kgs()`, `tdsmc()` or `kbr()`"
+)
+
+#' @noRd
+cost_engine <- function(object, env, call) {
+  known <- list(srvm = srvm, bark = bark, kgs = kgs, tdsmc = tdsmc, kbr = kbr)
+  f <- tryCatch(eval(object[[1]], env), error = function(error) NULL)
+  found <- names(Filter(function(g) identical(f, g), known))
+  if (length(found) == 0) {
+    bad_argument(object, "object", cost_wanted, call)
+  }
+  found
+}
+
+# Samplers ---------------------------------------------------------------------
+
+#' @noRd
+sampler_cost <- function(object, engine, pilot, env, call) {
+  started <- now()
+  fit <- stopped_fit(object, engine, env, call)
+  setup <- now() - started
+  run <- pilot_run(fit_engine(fit), pilot)
+  runs <- length(fit$runs)
+  list(
+    seconds = setup + runs * (run$open + seconds_at(run)),
+    bytes = object_bytes(fit[setdiff(names(fit), "runs")]) +
+      runs * bytes_at(fit_engine(fit), run),
+    units = run$total, runs = runs,
+    unit = if (inherits(fit, "kb_mcmc")) "iteration" else "step",
+    pilot = list(units = max(run$done), seconds = now() - started)
+  )
+}
+
+#' The call, stopped as soon as it can be, without what it writes and says
+#' @noRd
+stopped_fit <- function(object, engine, env, call) {
+  control <- eval(object$control, env)
+  if (is.null(control)) control <- default_control(object, engine, env)
+  if (!inherits(control, c("kb_smc_control", "kb_mcmc_control"))) {
+    bad_argument(control, "control", "made by a control function", call)
+  }
+  control$time_limit <- 1e-6
+  control["checkpoint"] <- list(NULL)
+  object$control <- control
+  object$progress <- FALSE
+  suppressWarnings(eval(object, env))
+}
+
+#' @noRd
+default_control <- function(object, engine, env) {
+  batch <- engine == "srvm" && identical(eval(object$method, env), "mcmc")
+  switch(engine,
+    bark = eval(formals(bark.formula)$control),
+    kgs = mcmc_control(), if (batch) mcmc_control() else smc_control()
+  )
+}
+
+#' Advance a fresh run for some seconds
+#' @return List of `total` units, seconds to `open` it, and after each chunk the
+#'   units `done` and the `seconds` since it was open; its last state, `state`.
+#' @noRd
+pilot_run <- function(engine, pilot) {
+  total <- engine_total(engine)
+  started <- now()
+  handle <- engine_open(engine, 1, NULL)
+  on.exit(engine_close(engine, handle))
+  opened <- now()
+  done <- seconds <- 0
+  chunk <- 1
+  while (max(done) < total && max(seconds) < pilot) {
+    before <- now()
+    n <- min(chunk, total - max(done))
+    done <- c(done, engine_advance(engine, handle, n))
+    chunk <- next_chunk(chunk, now() - before)
+    seconds <- c(seconds, now() - opened)
+  }
+  list(
+    total = total, open = opened - started, done = done, seconds = seconds,
+    state = engine_snapshot(engine, handle),
+    grows = !inherits(engine, "kb_engine_chain")
+  )
+}
+
+#' The seconds that all units of a run take
+#' @noRd
+seconds_at <- function(run) {
+  last <- length(run$done)
+  if (run$done[[last]] >= run$total) {
+    return(run$seconds[[last]])
+  }
+  if (!run$grows) {
+    half <- which(run$seconds <= run$seconds[[last]] / 2)
+    half <- half[[length(half)]]
+    rate <- (run$seconds[[last]] - run$seconds[[half]]) /
+      (run$done[[last]] - run$done[[half]])
+    return(run$seconds[[last]] + rate * (run$total - run$done[[last]]))
+  }
+  growth_at(run$done, run$seconds, run$total)
+}
+
+#' a n + b n^2, both of them at least 0, by least squares
+#' @noRd
+growth_at <- function(n, seconds, at) {
+  fitted <- function(design) {
+    out <- stats::.lm.fit(design, seconds)$coefficients
+    if (all(is.finite(out)) && all(out >= 0)) out
+  }
+  both <- if (length(n) > 3) fitted(cbind(n, n^2))
+  if (!is.null(both)) {
+    return(sum(both * c(at, at^2)))
+  }
+  # The last point counts most where the law is simpler than that.
+  seconds[[length(n)]] * at / n[[length(n)]]
+}
+
+#' @noRd
+object_bytes <- function(object) as.double(utils::object.size(object))
+
+#' Bytes of a run's state at its end
+#'
+#' Of chains it grows by the draws, of which a few more are made at once, after
+#' the pilot; that of particles with the rows.
+#' @noRd
+bytes_at <- function(engine, run) {
+  size <- object_bytes(run$state)
+  last <- max(run$done)
+  if (run$grows) {
+    return(size * max(run$total / max(last, 1), 1)^0.5)
+  }
+  kept <- engine$config
+  draws <- kept$iter %/% kept$thin
+  engine$config$warmup <- 0L
+  engine$config$thin <- 1L
+  engine$config$iter <- .Machine$integer.max
+  handle <- engine_open(engine, 1, run$state)
+  on.exit(engine_close(engine, handle))
+  few <- 4
+  engine_advance(engine, handle, few)
+  each <- (object_bytes(engine_snapshot(engine, handle)) - size) / few
+  before <- max(last - kept$warmup, 0) %/% kept$thin
+  size + max(each, 0) * (draws - before)
+}
+
+# kbr() ------------------------------------------------------------------------
+
+#' @noRd
+rows_cost <- function(object, pilot, env) {
+  started <- now()
+  arguments <- lapply(as.list(object)[-1], eval, env)
+  n <- max(vapply(arguments, row_count, 1))
+  rows <- seconds <- bytes <- numeric()
+  size <- min(n, 50)
+  repeat {
+    used <- spread_over(n, size)
+    part <- lapply(arguments, function(x) rows_of(x, used, n))
+    before <- now()
+    fit <- suppressWarnings(do.call(kbr, part, quote = TRUE))
+    rows <- c(rows, size)
+    seconds <- c(seconds, now() - before)
+    bytes <- c(bytes, object_bytes(fit))
+    if (size == n || now() - started > pilot) break
+    size <- min(2 * size, n)
+  }
+  list(
+    seconds = power_at(rows, seconds, n, 3), bytes = power_at(rows, bytes, n, 2),
+    units = n, runs = 1, unit = "row",
+    pilot = list(units = size, seconds = now() - started)
+  )
+}
+
+#' @noRd
+row_count <- function(x) {
+  if (is.data.frame(x) || is.matrix(x)) nrow(x) else if (is.atomic(x)) {
+    as.double(length(x))
+  } else {
+    0
+  }
+}
+
+#' @noRd
+rows_of <- function(x, used, n) {
+  if (is.data.frame(x)) {
+    return(x[used, , drop = FALSE])
+  }
+  if (is.matrix(x) && nrow(x) == n) {
+    # A kernel matrix has a row and a column a row of the data.
+    square <- ncol(x) == n && n > 1
+    return(if (square) x[used, used, drop = FALSE] else
+      x[used, , drop = FALSE])
+  }
+  if (is.atomic(x) && length(x) == n && n > 1) x[used] else x
+}
+
+#' By the power of n that the last two show, from 1 to `most`
+#' @noRd
+power_at <- function(n, value, at, most) {
+  last <- length(n)
+  if (n[[last]] == at || last == 1) {
+    return(value[[last]] * at / n[[last]])
+  }
+  ratio <- max(value[[last]], 1e-9) / max(value[[last - 1]], 1e-9)
+  power <- log(ratio) / log(n[[last]] / n[[last - 1]])
+  value[[last]] * (at / n[[last]])^min(max(power, 1), most)
+}
+
+#' @export
+print.kb_cost <- function(x, digits = 2, ...) {
+  cat(
+    "Cost of ", x$engine, "(): about ", format_seconds(x$seconds, digits), ", ",
+    format_bytes(x$bytes), "\n",
+    "  ", counted(x$runs, "run"), " of ", counted(x$units, x$unit),
+    "; the pilot made ", format(x$pilot$units), " in ",
+    format_seconds(x$pilot$seconds, digits), "\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @noRd
+format_seconds <- function(seconds, digits = 2) {
+  unit <- c(s = 1, min = 60, hours = 3600, days = 86400)
+  used <- max(which(unit <= max(seconds / 2, 1)))
+  paste(format(seconds / unit[[used]], digits = digits), names(unit)[[used]])
+}

@@ -1,0 +1,282 @@
+# What objects of the package hold, described once and checked before methods
+# and C++ rely on it: an object may come from a file that was edited, cut short
+# or written by something else.
+#
+# A layout names the fields of a list in an order in which each description can
+# speak of those before it: `layout(m = integers(NULL, 0), beta =
+# numbers(sum(m)))`. Its calls are evaluated when an object is checked, within
+# the fields found so far and what the caller knows (`at`). Fields that a layout
+# does not name are not looked at.
+
+#' @param ... Descriptions, unevaluated; a name that starts with a dot is not a
+#'   field but a value that later descriptions use.
+#' @noRd
+layout <- function(...) as.list(substitute(list(...)))[-1]
+
+# Descriptions -----------------------------------------------------------------
+
+#' @param length NULL: any.
+#' @noRd
+numbers <- function(length = 1, lower = -Inf, upper = Inf) {
+  list(kind = "numbers", length = length, lower = lower, upper = upper)
+}
+
+#' Numbers of which some may be missing or infinite
+#' @noRd
+any_numbers <- function(length = 1) list(kind = "any_numbers", length = length)
+
+#' @noRd
+positive <- function(length = 1) numbers(length, .Machine$double.xmin)
+
+#' @noRd
+integers <- function(length = 1, lower = -.Machine$integer.max, upper = Inf) {
+  list(kind = "integers", length = length, lower = lower, upper = upper)
+}
+
+#' @noRd
+counts <- function(length = 1, lower = 0, upper = Inf) {
+  integers(length, lower, upper)
+}
+
+#' Finite numbers
+#' @param rows,columns NULL: any.
+#' @noRd
+numeric_matrix <- function(rows = NULL, columns = NULL) {
+  list(kind = "matrix", rows = rows, columns = columns)
+}
+
+#' @noRd
+flags <- function(length = 1) list(kind = "flags", length = length)
+
+#' @param among What they may be, or NULL.
+#' @noRd
+strings <- function(length = 1, among = NULL) {
+  list(kind = "strings", length = length, among = among)
+}
+
+#' @noRd
+classes <- function(length, levels) {
+  list(kind = "classes", length = length, levels = levels)
+}
+
+#' A list with a layout
+#' @param class NULL, or a class that it must have.
+#' @noRd
+holds <- function(layout, class = NULL) {
+  list(kind = "holds", layout = layout, class = class)
+}
+
+#' A list of equal things
+#' @noRd
+each <- function(of, length = NULL) {
+  list(kind = "each", of = of, length = length)
+}
+
+#' NULL, or what is described
+#' @noRd
+maybe <- function(of) list(kind = "maybe", of = of)
+
+#' What is described where `condition` holds; else it is not looked at
+#' @noRd
+where <- function(condition, of) if (isTRUE(condition)) of else anything()
+
+#' @noRd
+anything <- function() list(kind = "anything")
+
+#' Whatever a function of the value says yes to
+#' @param wanted In words, for the message.
+#' @noRd
+such_that <- function(test, wanted) {
+  list(kind = "such_that", test = test, wanted = wanted)
+}
+
+# Checks -----------------------------------------------------------------------
+
+#' Check an object against its layout, or abort with class `kb_error_fit`
+#' @param at List of what the layout's calls need to know.
+#' @param what How the object is called in messages.
+#' @noRd
+check_layout <- function(object, layout, at = list(), what = "fit",
+                         call = rlang::caller_env()) {
+  trail <- new.env(parent = emptyenv())
+  trail$call <- call
+  trail$path <- what
+  at <- list2env(at, parent = topenv())
+  # A description that cannot be evaluated is damage further up.
+  tryCatch(
+    check_fields(object, layout, at, what, trail),
+    error = function(error) {
+      if (inherits(error, "kb_error")) stop(error)
+      broken <- inherits(error, "kb_broken_rule")
+      refuse_damage(object, trail$path,
+        if (broken) conditionMessage(error) else "sound", call
+      )
+    }
+  )
+}
+
+#' @param path Where the list stands, for messages.
+#' @noRd
+check_fields <- function(object, layout, within, path, trail) {
+  if (!is.list(object)) refuse_damage(object, path, "a list", trail$call)
+  object <- unclass(object)
+  here <- new.env(parent = within)
+  here$.object <- object
+  names <- names(layout)
+  for (i in seq_along(layout)) {
+    name <- names[[i]]
+    if (startsWith(name, ".")) {
+      trail$path <- path
+      assign(substring(name, 2), eval(layout[[i]], here), here)
+      next
+    }
+    value <- object[[name]]
+    trail$path <- c(path, name)
+    check_described(value, eval(layout[[i]], here), here, trail)
+    assign(name, value, here)
+  }
+}
+
+#' What must hold between fields
+#' @noRd
+rule <- function(condition, wanted) {
+  if (!isTRUE(condition)) {
+    stop(structure(
+      list(message = wanted, call = NULL),
+      class = c("kb_broken_rule", "error", "condition")
+    ))
+  }
+}
+
+#' @noRd
+check_described <- function(value, wanted, here, trail) {
+  path <- trail$path
+  switch(wanted$kind,
+    anything = NULL,
+    maybe = if (!is.null(value)) {
+      check_described(value, wanted$of, here, trail)
+    },
+    holds = {
+      if (!is.null(wanted$class) && !inherits(value, wanted$class)) {
+        refuse_damage(value, path, paste("of class", wanted$class), trail$call)
+      }
+      check_fields(value, wanted$layout, here, path, trail)
+    },
+    each = {
+      if (!is.list(value) || !has_length(value, wanted$length)) {
+        refuse_damage(value, path, in_words(wanted), trail$call)
+      }
+      for (i in seq_along(value)) {
+        trail$path <- c(path, i)
+        check_described(value[[i]], wanted$of, here, trail)
+      }
+    },
+    if (!isTRUE(is_as_described(value, wanted))) {
+      refuse_damage(value, path, in_words(wanted), trail$call)
+    }
+  )
+}
+
+#' @noRd
+has_length <- function(value, length) {
+  is.null(length) || length(value) == length
+}
+
+#' @noRd
+is_as_described <- function(value, wanted) {
+  switch(wanted$kind,
+    numbers = is.double(value) && has_length(value, wanted$length) &&
+      is_within(value, wanted),
+    any_numbers = is.double(value) && has_length(value, wanted$length),
+    integers = is.integer(value) && !is.object(value) &&
+      has_length(value, wanted$length) && is_within(value, wanted),
+    matrix = is.double(value) && length(dim(value)) == 2 &&
+      (is.null(wanted$rows) || nrow(value) == wanted$rows) &&
+      (is.null(wanted$columns) || ncol(value) == wanted$columns) &&
+      all_finite(value),
+    flags = is.logical(value) && has_length(value, wanted$length) &&
+      !anyNA(value),
+    strings = is.character(value) && has_length(value, wanted$length) &&
+      !anyNA(value) && (is.null(wanted$among) || all(value %in% wanted$among)),
+    classes = is.factor(value) && has_length(value, wanted$length) &&
+      identical(levels(value), wanted$levels) &&
+      is_within(unclass(value), list(lower = 1, upper = length(wanted$levels))),
+    such_that = tryCatch(wanted$test(value), error = function(error) FALSE)
+  )
+}
+
+#' No copies: draws are long
+#' @noRd
+is_within <- function(value, wanted) {
+  if (length(value) == 0) {
+    return(TRUE)
+  }
+  if (wanted$lower == -Inf && wanted$upper == Inf) {
+    return(all_finite(value))
+  }
+  low <- min(value)
+  high <- max(value)
+  !is.na(low) && is.finite(high) && is.finite(low) && low >= wanted$lower &&
+    high <= wanted$upper
+}
+
+#' The sum is finite where all are, but for an overflow
+#' @noRd
+all_finite <- function(value) is.finite(sum(value)) || all(is.finite(value))
+
+# Messages ---------------------------------------------------------------------
+
+#' @noRd
+in_words <- function(wanted) {
+  amount <- function(one, many) {
+    n <- wanted$length
+    if (is.null(n)) many else if (n == 1) one else paste(format(n), many)
+  }
+  bounds <- c(
+    if (isTRUE(wanted$lower > -.Machine$integer.max)) {
+      paste("of at least", format(wanted$lower, digits = 3))
+    },
+    if (isTRUE(wanted$upper < Inf)) {
+      paste("up to", format(wanted$upper, digits = 3))
+    }
+  )
+  what <- switch(wanted$kind,
+    numbers = amount("a finite number", "finite numbers"),
+    any_numbers = amount("a number", "numbers"),
+    integers = amount("a whole number", "whole numbers"),
+    matrix = paste0(
+      "a matrix of finite numbers", if (!is.null(wanted$rows)) {
+        paste(" with", format(wanted$rows), "rows")
+      }, if (!is.null(wanted$columns)) {
+        paste(" and", format(wanted$columns), "columns")
+      }
+    ),
+    flags = amount("TRUE or FALSE", "times TRUE or FALSE"),
+    strings = paste(c(
+      amount("a string", "strings"),
+      if (!is.null(wanted$among)) paste("among", toString(wanted$among))
+    ), collapse = " "),
+    classes = paste(format(wanted$length), "known classes"),
+    each = if (is.null(wanted$length)) "a list" else
+      paste("a list of", format(wanted$length)),
+    such_that = wanted$wanted
+  )
+  paste(c(what, bounds), collapse = " ")
+}
+
+#' @noRd
+refuse_damage <- function(value, path, wanted, call) {
+  where <- path_in_words(path)
+  kb_abort(c(
+    "The {path[[1]]} is damaged: {.code {where}} must be {wanted}.",
+    x = "It is {describe(value)}.",
+    i = "Was it edited, cut short or written by another program?"
+  ), "fit", field = where, value = value, call = call)
+}
+
+#' @noRd
+path_in_words <- function(path) {
+  index <- grepl("^[0-9]+$", path)
+  steps <- ifelse(index, paste0("[[", path, "]]"), paste0("$", path))
+  paste0(c(path[[1]], steps[-1]), collapse = "")
+}

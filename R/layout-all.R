@@ -1,0 +1,205 @@
+# Layouts of what fits of several engines hold: see fit-layout.R.
+
+# Known to all of them: `rows` and `columns` of the predictors.
+
+#' @noRd
+scaling_layout <- layout(
+  x_center = numbers(columns), x_scale = positive(columns),
+  y_center = numbers(), y_scale = positive()
+)
+
+#' @noRd
+mould_layout <- layout(
+  interface = strings(1, c("formula", "xy")),
+  columns = each(holds(column_layout)),
+  pinned = strings(NULL), x_names = strings(columns_x),
+  positional = flags(), n_rows = counts(), omitted = counts(NULL, 1, n_rows),
+  outcome = strings(1, outcome_kinds), outcome_name = strings(),
+  outcome_columns = maybe(strings(NULL)), levels = maybe(strings(NULL)),
+  formula = where(interface == "formula", such_that(
+    rlang::is_formula, "a formula"
+  )),
+  outcome_terms = where(interface == "formula", such_that(
+    rlang::is_formula, "a formula"
+  )),
+  blueprint = where(interface == "formula", such_that(
+    function(b) inherits(b, "hardhat_blueprint"), "a blueprint of hardhat"
+  ))
+)
+
+#' @noRd
+column_layout <- layout(
+  kind = strings(1, c("numeric", "factor", "matrix", "raw")),
+  levels = where(kind == "factor", strings(NULL)),
+  width = where(kind == "matrix", counts(1, 1)),
+  names = where(kind == "matrix", maybe(strings(width)))
+)
+
+#' How a run is stopped and saved: part of every control
+#' @noRd
+stopping_layout <- layout(
+  checkpoint = maybe(strings()),
+  checkpoint_every = such_that(is_seconds, "a number of seconds"),
+  time_limit = such_that(is_seconds, "a number of seconds")
+)
+
+#' @noRd
+is_seconds <- function(x) is.double(x) && length(x) == 1 && !is.na(x) && x > 0
+
+#' @noRd
+smc_control_layout <- c(layout(
+  particles = counts(1, 1), n_moves = counts(),
+  proposal = strings(1, c("adapted", "birth_death", "paper")),
+  resampling = strings(1, c(
+    "systematic", "stratified", "residual", "multinomial", "minimum-entropy"
+  )),
+  ess_threshold = numbers(1, 0, 1), replicates = counts(1, 1),
+  threads = counts(1, 1), resample_every_step = flags(),
+  move_fraction = numbers(1, 1e-300, 0.5),
+  ancestry = strings(1, c("summary", "genealogy", "full")),
+  sweep_every = maybe(counts(1, 1))
+), stopping_layout)
+
+#' @noRd
+mcmc_control_layout <- c(layout(
+  chains = counts(1, 1), warmup = counts(),
+  iter = counts(1, 1, .Machine$integer.max - warmup),
+  thin = counts(1, 1, iter), n_moves = counts(),
+  move_fraction = numbers(1, 1e-300, 0.5), n_temps = counts(1, 1),
+  sweep = strings(1, c("full", "single")), threads = counts(1, 1)
+), stopping_layout)
+
+#' The random stream of a chain: 64-bit words in halves, see glue/words.hpp
+#' @noRd
+stream_words <- function() {
+  such_that(function(words) {
+    is.double(words) && length(words) == 8 && is_within(words, list(
+      lower = 0, upper = 2^32 - 1
+    )) && any(words != 0)
+  }, "8 numbers from 0 to 2^32 - 1, not all 0")
+}
+
+#' Every fit: the parts that all methods use
+#' @noRd
+fit_layout_of_data <- layout(
+  .columns_x = columns,
+  mould = holds(mould_layout, "kb_mould"),
+  sequence = such_that(function(v) {
+    is.integer(v) && length(v) == rows && !anyNA(v) && !anyDuplicated(v) &&
+      is_within(v, list(lower = 1, upper = rows))
+  }, "an order of the rows"),
+  seed = counts(), time = counts(1, 0, rows),
+  status = strings(1, c("started", "complete", "interrupted", "time_limit")),
+  seconds = numbers(1, 0)
+)
+
+#' A response as its mould says
+#' @noRd
+response_of <- function(outcome, rows, levels) {
+  if (outcome == "factor") classes(rows, levels) else numbers(rows)
+}
+
+# Triangles --------------------------------------------------------------------
+
+#' Entries of the lower triangles of matrices with p rows
+#' @noRd
+triangle_size <- function(p) sum(as.double(p) * (p + 1) / 2)
+
+#' Cholesky factors with p rows each, packed by columns: diagonals are positive
+#' @noRd
+triangles <- function(p) {
+  size <- triangle_size(p)
+  such_that(function(v) {
+    is.double(v) && length(v) == size && all_finite(v) &&
+      is_within(v[triangle_diagonal(p)], list(
+        lower = .Machine$double.xmin, upper = Inf
+      ))
+  }, paste(format(size), "entries of Cholesky factors"))
+}
+
+#' @noRd
+triangle_diagonal <- function(p) {
+  lengths <- sequence(p, p, -1L)
+  cumsum(c(1, lengths))[seq_along(lengths)]
+}
+
+#' A lower triangular matrix with a positive diagonal
+#' @noRd
+cholesky_factor <- function(size) {
+  such_that(function(v) {
+    is.double(v) && is.matrix(v) && all(dim(v) == size) && all_finite(v) &&
+      all(diag(v) > 0)
+  }, paste("a Cholesky factor of", format(size), "rows"))
+}
+
+# Kernels ----------------------------------------------------------------------
+
+#' A kernel with all its parameters, for points of so many columns
+#' @noRd
+resolved_kernel <- function(columns) {
+  such_that(function(kernel) is_resolved(kernel, columns), paste(
+    "a kernel for points of", counted(columns, "column")
+  ))
+}
+
+#' @param columns NULL: a kernel that was given, whose words have no numbers yet.
+#' @noRd
+is_resolved <- function(kernel, columns) {
+  if (!inherits(kernel, "kb_kernel") || !is.list(kernel)) {
+    return(FALSE)
+  }
+  known <- rlang::is_string(kernel$type) &&
+    inherits(kernel, paste0("kb_kernel_", kernel$type))
+  if (!known) {
+    return(FALSE)
+  }
+  if (is_combined(kernel)) {
+    return(is.list(kernel$parts) && length(kernel$parts) == 2 &&
+      all(vapply(kernel$parts, is_resolved, NA, columns)))
+  }
+  described <- kernel_layouts[[kernel$type]]
+  sound <- tryCatch(
+    {
+      check_layout(unclass(kernel), described, list(columns = columns))
+      TRUE
+    },
+    kb_error_fit = function(error) FALSE
+  )
+  sound && !is.null(described) && 
+    (is.null(columns) || kernel$type != "rotation" || columns == 9)
+}
+
+#' @noRd
+kernel_layouts <- local({
+  bandwidth <- layout(bandwidth = such_that(function(v) {
+    if (is.null(columns) && rlang::is_string(v, c("median", "learn"))) {
+      return(TRUE)
+    }
+    is.double(v) && length(v) > 0 &&
+      (is.null(columns) || length(v) %in% c(1, columns)) &&
+      is_within(v, list(lower = .Machine$double.xmin, upper = Inf))
+  }, "a positive number, or one a column"))
+  list(
+    gaussian = bandwidth, laplace = bandwidth,
+    matern = c(bandwidth, layout(nu = such_that(function(nu) {
+      is.double(nu) && length(nu) == 1 && nu %in% c(0.5, 1.5, 2.5)
+    }, "0.5, 1.5 or 2.5"))),
+    rational_quadratic = c(bandwidth, layout(alpha = positive())),
+    periodic = c(bandwidth, layout(period = positive())),
+    polynomial = layout(degree = counts(1, 1), offset = numbers(1, 0)),
+    linear = layout(), rotation = layout(),
+    constant = layout(value = numbers(1, 0)),
+    custom = layout(f = such_that(is.function, "a function"))
+  )
+})
+
+#' Pivots, factor and kernel of incomplete_cholesky()
+#' @param points Of how many points the factor has rows.
+#' @noRd
+basis_layout <- layout(
+  factor = numeric_matrix(points), .rank = ncol(factor),
+  pivots = counts(rank, 1, nrow(factor)),
+  residual = numbers(1, 0), trace = numbers(1, 0),
+  kernel = maybe(resolved_kernel(width)),
+  points = where(!is.null(kernel), numeric_matrix(rank, width))
+)

@@ -1,0 +1,172 @@
+# Layouts of kbr fits, of kbr_hmm() and its paths, and of embeddings: see
+# layout.R.
+
+#' @noRd
+kbr_layout <- c(layout(
+  data = holds(layout(x = numeric_matrix(), y = numeric_matrix(nrow(x)))),
+  .rows = nrow(data$x), .states = ncol(data$x), .columns = ncol(data$y),
+  .chunked = inherits(fit, "kb_kbr_chunked"),
+  time = counts(1, 1), .pairs = rule(
+    chunked && rows == 0 || rows == time, "of as many pairs as it says"
+  ),
+  settings = holds(kbr_settings_layout),
+  features = holds(layout(
+    x = holds(c(layout(.width = states), features_layout)),
+    y = holds(c(layout(.width = columns), features_layout))
+  )),
+  .rank_x = ncol(features$x$factor), .rank_y = ncol(features$y$factor),
+  prior = maybe(holds(layout(
+    weights = numbers(NULL), points = maybe(numeric_matrix(
+      length(weights), states
+    )), gram = maybe(numeric_matrix(time, length(weights)))
+  ))),
+  prior_mean = numbers(rank_x),
+  gram_x = where(!chunked, numeric_matrix(rank_x, rank_x)),
+  mu = where(!chunked, numbers(rows)),
+  posterior = holds(kbr_posterior_layout)
+), layout(
+  .rows = time, .columns_x = columns,
+  mould = holds(mould_layout, "kb_mould"), seed = counts(),
+  sequence = counts(if (chunked) 0 else time, 1, time),
+  status = strings(1, "complete"), seconds = maybe(numbers(1, 0))
+))
+
+#' @noRd
+kbr_settings_layout <- layout(
+  eps = positive(), delta = positive(), method = strings(1, c("kbr", "iw")),
+  normalize = flags(), scale = flags(), scaling = holds(layout(
+    x = holds(c(layout(.columns = states), scaling_layout)),
+    y = holds(scaling_layout)
+  ))
+)
+
+#' Features of a sample, or of landmarks alone
+#' @noRd
+features_layout <- c(
+  layout(.points = if (chunked) NULL else rows), basis_layout
+)
+
+#' @noRd
+kbr_posterior_layout <- layout(
+  gain = numeric_matrix(rank_y, rank_y), spectrum = numbers(NULL),
+  center = numbers(states), moments = numeric_matrix(1 + 2 * states, rank_y),
+  mass = numbers(1, 0),
+  cross = where(chunked, numeric_matrix(rank_x, rank_y)),
+  values = where(chunked, numeric_matrix(NULL, rank_y))
+)
+
+# State-space models -----------------------------------------------------------
+
+#' @noRd
+kbr_hmm_layout <- layout(
+  space = holds(space_layout, "kb_space"), .dims = length(space$names),
+  .width = if (space$type == "circle") 2 else dims,
+  .sides = layout(
+    from = numeric_matrix(NULL, size), to = numeric_matrix(nrow(from), size),
+    seen = numeric_matrix(NULL, size)
+  ),
+  states = holds(c(layout(.size = dims), sides)),
+  .successive = nrow(states$from), .seen = nrow(states$seen),
+  codes = holds(c(layout(.size = width), sides)),
+  log_likelihood = maybe(such_that(is.function, "a function")),
+  settings = holds(hmm_settings_layout),
+  .points = NULL,
+  basis_x = holds(basis_layout), .rank_x = length(basis_x$pivots),
+  mould = holds(c(
+    layout(.columns_x = length(.object$x_names)), mould_layout
+  ), "kb_mould"),
+  .observed = is.null(log_likelihood), .width = length(mould$x_names),
+  basis_y = where(observed, holds(basis_layout)),
+  .rank_y = if (observed) length(basis_y$pivots) else 0,
+  pairs = holds(layout(
+    from = numeric_matrix(successive, rank_x),
+    to = numeric_matrix(successive, rank_x),
+    seen = numeric_matrix(seen, rank_x),
+    y = where(observed, numeric_matrix(nrow(seen), rank_y))
+  )),
+  model = holds(layout(
+    inverse = numeric_matrix(rank_x, rank_x),
+    inverse_seen = numeric_matrix(rank_x, rank_x),
+    transition = numeric_matrix(rank_x, rank_x), size = numbers(1, 0)
+  )),
+  moments = maybe(holds(layout(
+    t = numeric_matrix(triangle_size(rank_y), rank_x),
+    u = numeric_matrix(triangle_size(rank_x), rank_y),
+    v = numeric_matrix(rank_x, rank_y)
+  ))),
+  same = flags(), seed = counts(), seconds = numbers(1, 0)
+)
+
+#' @noRd
+space_layout <- layout(
+  type = strings(1, c("euclidean", "circle", "rotation")),
+  names = strings(if (type == "circle") 1 else if (type == "rotation") 9)
+)
+
+#' @noRd
+hmm_settings_layout <- layout(
+  eps = positive(), delta = positive(), delta_smooth = positive(),
+  method = strings(1, c("kbr", "iw")), scale = flags(),
+  scaling = holds(layout(
+    x = holds(c(layout(.columns = width), scaling_layout)),
+    y = holds(c(
+      layout(.columns = length(.object$x_center)), scaling_layout
+    ))
+  ))
+)
+
+# Paths ------------------------------------------------------------------------
+
+#' @noRd
+filter_kinds <- c(
+  "update", "regression", "flat", "prior", "next", "likelihood",
+  "first_likelihood"
+)
+
+#' `rank_x`, `rank_y` and `times` are known
+#' @noRd
+filter_layout <- layout(
+  kind = strings(times, filter_kinds),
+  coef = numeric_matrix(rank_x, times), along = numeric_matrix(rank_y, times),
+  features = numeric_matrix(rank_x, times), sum = any_numbers(times),
+  observations = such_that(
+    function(y) is.numeric(y) && is.matrix(y) && nrow(y) == times,
+    paste("a matrix of", times, "observations")
+  ),
+  start = maybe(numbers(rank_x))
+)
+
+#' @noRd
+smooth_layout <- layout(
+  filter = holds(filter_layout, "kb_kbr_filter"),
+  lag = such_that(
+    function(lag) is.numeric(lag) && length(lag) == 1 && isTRUE(lag >= 0),
+    "a whole number or Inf"
+  ),
+  method = strings(1, c("rts", "kbr", "iw")), backward = flags(times),
+  coef = numeric_matrix(rank_x, times), along = numeric_matrix(rank_x, times),
+  sum = any_numbers(times)
+)
+
+#' @noRd
+forecast_layout <- layout(
+  coef = numeric_matrix(rank_x, times), sum = any_numbers(times),
+  after = counts()
+)
+
+# Embeddings -------------------------------------------------------------------
+
+#' @noRd
+cond_embedding_layout <- layout(
+  x = numeric_matrix(), y = numeric_matrix(nrow(x)),
+  .points = nrow(x), .width = ncol(x),
+  features = holds(basis_layout), .rank = length(features$pivots),
+  gram = numeric_matrix(rank, rank), kernel_x = resolved_kernel(ncol(x)),
+  kernel_y = resolved_kernel(ncol(y)), eps = positive()
+)
+
+#' @noRd
+kernel_mean_layout <- layout(
+  points = numeric_matrix(), weights = numbers(nrow(points)),
+  kernel = resolved_kernel(ncol(points))
+)

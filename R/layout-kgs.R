@@ -1,0 +1,85 @@
+# Layouts of kgs fits and Bayes points: see fit-layout.R.
+
+#' @noRd
+kgs_layout <- c(layout(
+  data = holds(layout(x = numeric_matrix())),
+  .rows = nrow(data$x), .columns = ncol(data$x),
+  control = holds(mcmc_control_layout)
+), fit_layout_of_data, layout(
+  data = holds(layout(y = classes(rows, mould$levels))),
+  settings = holds(kgs_settings_layout),
+  .functions = if (settings$classes == 2) 1 else settings$classes,
+  .n_rates = if (settings$noise$kind == "class") 2 else 1,
+  first_warmup = maybe(counts()),
+  starts = maybe(each(maybe(numbers(NULL)), control$chains)),
+  runs = each(maybe(holds(kgs_run_layout)), control$chains)
+))
+
+#' @noRd
+kgs_settings_layout <- layout(
+  classes = counts(1, length(mould$levels), length(mould$levels)),
+  kernel = resolved_kernel(columns), noise = holds(label_noise_layout),
+  bias = numbers(1, 0), nugget = numbers(1, 0),
+  method = strings(1, setdiff(kgs_methods, "auto")),
+  .blocks = rule(
+    method != "block" || classes == 2 && nugget > 0, "a method for its classes"
+  ),
+  scaling = holds(scaling_layout), scale = flags(),
+  rank_limit = such_that(is_bound, "a whole number or Inf"),
+  basis = holds(span_layout),
+  explained = where(method == "block", numeric_matrix(rank_of(basis), rank_of(
+    basis
+  )))
+)
+
+#' @noRd
+rank_of <- function(basis) nrow(basis$points)
+
+#' @noRd
+span_layout <- layout(
+  kernel = resolved_kernel(columns), points = numeric_matrix(NULL, columns),
+  factor = cholesky_factor(nrow(points)), unexplained = numbers()
+)
+
+#' @noRd
+label_noise_layout <- layout(
+  kind = strings(1, c("fixed", "beta", "class")),
+  rate = where(kind == "fixed", numbers(1, 0, 1)),
+  a = where(kind != "fixed", positive()), b = where(kind != "fixed", positive())
+)
+
+#' @noRd
+kgs_run_layout <- layout(
+  time = counts(1, 0, control$warmup + control$iter),
+  .draws_kept = draws_after(time, control),
+  draws = holds(layout(
+    w = numbers(draws_kept * rank_of(settings$basis) * functions),
+    rates = numbers(draws_kept * n_rates, 0, 1),
+    wrong = counts(draws_kept * settings$classes, 0, rows),
+    flipped = numbers(rows, 0)
+  )),
+  seconds = numbers(1, 0)
+)
+
+#' @noRd
+kgs_resume_layout <- layout(
+  g = numbers(kgs_dimension(fit)), f = numbers(NULL),
+  sides = numbers(NULL, -1, 1),
+  rates = numbers(if (settings$noise$kind == "class") 2 else 1, 0, 1),
+  rng = stream_words(),
+  lines = holds(layout(
+    at = counts(), width = numbers(NULL, 0), axes = numeric_matrix(),
+    seen = numbers(1, 0), sum = numbers(NULL), squares = numeric_matrix()
+  ))
+)
+
+#' @noRd
+bayes_point_layout <- layout(
+  points = numeric_matrix(), .columns = ncol(points), .columns_x = columns,
+  kernel = resolved_kernel(columns), scaling = holds(scaling_layout),
+  mould = holds(mould_layout, "kb_mould"),
+  levels = strings(length(mould$levels), mould$levels),
+  alpha = numeric_matrix(nrow(points), if (length(levels) == 2) 1 else
+    length(levels)),
+  explained = numbers(1, 0)
+)

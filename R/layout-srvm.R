@@ -1,0 +1,255 @@
+# Layouts of srvm fits: see fit-layout.R.
+
+#' @noRd
+srvm_layout <- c(layout(
+  data = holds(layout(x = numeric_matrix())),
+  .rows = nrow(data$x), .columns = ncol(data$x),
+  control = holds(control_layout), settings = holds(srvm_settings_layout),
+  .factor = settings$family == "probit",
+  data = holds(layout(y = response_of(
+    if (factor) "factor" else "numeric", rows, settings$levels
+  ))),
+  order = strings(1, c("given", "random"))
+), fit_layout_of_data, layout(
+  .same = rule(
+    identical(mould$levels, settings$levels), "of one set of classes"
+  ),
+  .intercept = settings$intercept, .kernels = n_kernels(settings),
+  .a_row = kernels_a_row(settings),
+  runs = each(maybe(holds(layout_of_run))),
+  .alike = rule(
+    srvm_runs_alike(runs, time), "of runs with the same candidates"
+  )
+))
+
+#' @noRd
+srvm_runs_alike <- function(runs, time) {
+  whole <- Filter(function(run) state_time(run) == time, runs)
+  rows <- lapply(whole, `[[`, "candidate_rows")
+  length(rows) < 2 || all(vapply(rows[-1], identical, NA, rows[[1]]))
+}
+
+# Settings ---------------------------------------------------------------------
+
+#' @noRd
+srvm_settings_layout <- layout(
+  kernel = such_that(function(kernel) are_srvm_kernels(kernel, columns), paste(
+    "one kernel or several for points of", counted(columns, "column")
+  )),
+  prior = holds(srvm_prior_layout),
+  scale = flags(), scaling = holds(scaling_layout), intercept = flags(),
+  limits = holds(layout(noise = positive(2), coef = positive(2))),
+  shift = numbers(), family = strings(1, c("gaussian", "probit")),
+  levels = where(family == "probit", strings(2)),
+  memory = maybe(holds(srvm_memory_layout))
+)
+
+#' @noRd
+are_srvm_kernels <- function(kernel, columns) {
+  if (inherits(kernel, "kb_kernel")) {
+    return(is_resolved(kernel, columns))
+  }
+  parts <- if (is_dictionary(kernel)) unclass(kernel)$parts else kernel
+  is.list(parts) && length(parts) > 0 &&
+    all(vapply(parts, is_resolved, NA, columns))
+}
+
+#' @noRd
+srvm_prior_layout <- layout(
+  lambda = such_that(is_count_prior, "a positive number or `lambda_gamma()`"),
+  kmax = counts(), centres = strings(1, c("subset", "iid")),
+  noise = such_that(is_variance_prior, "a prior of a variance"),
+  coef = such_that(is_variance_prior, "a prior of a variance"),
+  scaled = flags(),
+  kernels = such_that(function(p) {
+    is.null(p) || is.double(p) && is_within(p, list(lower = 0, upper = 1)) &&
+      sum(p) > 0
+  }, "probabilities of the kernels"),
+  df = such_that(function(df) {
+    is.null(df) || is.double(df) && length(df) == 1 && isTRUE(df > 0)
+  }, "a positive number or Inf")
+)
+
+#' As the user gives it: what depends on the data is open
+#' @noRd
+srvm_prior_given_layout <- local({
+  given <- srvm_prior_layout
+  given[c("noise", "coef")] <- rep(layout(such_that(
+    function(prior) is.null(prior) || is_variance_prior(prior, TRUE),
+    "NULL or a prior of a variance"
+  )), 2)
+  given
+})
+
+#' @noRd
+is_count_prior <- function(lambda) {
+  wanted <- if (inherits(lambda, "kb_lambda_gamma")) 2 else 1
+  lambda <- unlist(lambda, use.names = FALSE)
+  is.double(lambda) && length(lambda) == wanted &&
+    is_within(lambda, list(lower = .Machine$double.xmin, upper = Inf))
+}
+
+#' @param given May its start be open?
+#' @noRd
+is_variance_prior <- function(prior, given = FALSE) {
+  if (!inherits(prior, "kb_variance_prior") || !is.list(prior)) {
+    return(FALSE)
+  }
+  least <- if (inherits(prior, "kb_ig_improper")) 0 else .Machine$double.xmin
+  needed <- if (inherits(prior, "kb_fixed")) "variance" else c("shape", "scale")
+  if (inherits(prior, "kb_ig_improper") &&
+    !(given && is.null(unclass(prior)$start))) {
+    needed <- c(needed, "start")
+  }
+  all(vapply(unclass(prior)[needed], function(v) {
+    is.double(v) && length(v) == 1 &&
+      is_within(v, list(lower = least, upper = Inf))
+  }, NA))
+}
+
+#' @noRd
+srvm_memory_layout <- layout(
+  window = such_that(is_bound, "a whole number of at least 1, or Inf"),
+  forgetting = numbers(1, .Machine$double.xmin, 1),
+  candidates = such_that(is_bound, "a whole number of at least 1, or Inf")
+)
+
+#' @noRd
+is_bound <- function(n) {
+  identical(n, Inf) || is.integer(n) && length(n) == 1 && isTRUE(n > 0)
+}
+
+# Runs -------------------------------------------------------------------------
+
+#' Particles or draws; `candidates` numbers may be centres
+#' @noRd
+srvm_particles_layout <- layout(
+  k = counts(NULL), .n = length(k), .p = k + intercept, .total = sum(p),
+  sets = counts(sum(k), 1, candidates),
+  noise = positive(n), coef = positive(n),
+  factor = triangles(p), z = numbers(total)
+)
+
+#' @noRd
+srvm_draws_layout <- layout(
+  beta = numbers(total), noise = positive(n), coef = positive(n)
+)
+
+#' Training rows by number of candidate, NA where it is free
+#' @noRd
+candidate_rows_up_to <- function(last) {
+  such_that(function(v) {
+    is.integer(v) && all(is.na(v) | v >= 1 & v <= last)
+  }, paste("rows up to", last))
+}
+
+#' @noRd
+srvm_run_layout <- c(layout(
+  time = counts(1, 0, rows),
+  candidate_rows = candidate_rows_up_to(rows),
+  .candidates = length(candidate_rows)
+), srvm_particles_layout, layout(
+  .living = rule(!anyNA(candidate_rows[sets]), "of centres that there are"),
+  log_evidence = numbers(), relative_variance = any_numbers(),
+  weights = such_that(function(w) {
+    is.double(w) && length(w) == n && is_within(w, list(lower = 0, upper = 1)) &&
+      abs(sum(w) - 1) < 1e-6
+  }, "weights that sum to 1"),
+  genealogy = holds(layout(
+    founders = counts(n), families = counts(n), resamplings = counts()
+  )),
+  path = holds(srvm_path_layout),
+  .kept = control$ancestry,
+  ancestors = where(kept != "summary", counts(n * (time - 1), 0, n - 1)),
+  history = where(kept == "full", holds(layout(
+    weights = numbers(n * time, 0, 1), k = counts(n * time),
+    rows = counts(sum(k))
+  ))),
+  seconds = numbers(1, 0), shared_seconds = numbers(1, 0),
+  draws = holds(srvm_draws_layout)
+))
+
+#' Fits from before a field was recorded do not have it
+#' @noRd
+srvm_path_layout <- layout(
+  log_increment = numbers(time), log_lost = maybe(any_numbers(time)),
+  log_predictive = maybe(any_numbers(time)), ess = numbers(time, 0),
+  founders = counts(time), particles = maybe(counts(time, 1)),
+  resampled = counts(time, 0, 1), mean_k = numbers(time, 0),
+  mean_sigma = any_numbers(time), tried = numbers(3 * time, 0),
+  accepted = numbers(3 * time, 0)
+)
+
+#' @noRd
+srvm_chain_run_layout <- c(layout(
+  time = counts(1, 0, control$warmup + control$iter),
+  candidate_rows = candidate_rows_up_to(rows),
+  .candidates = length(candidate_rows)
+), srvm_particles_layout, layout(
+  .kept = rule(n == draws_after(time, control), "of all draws"),
+  .living = rule(!anyNA(candidate_rows[sets]), "of centres that there are"),
+  tried = counts(3), accepted = counts(3), seconds = numbers(1, 0),
+  draws = holds(srvm_draws_layout)
+))
+
+#' How many draws a chain has kept by then
+#' @noRd
+draws_after <- function(time, control) {
+  max(time - control$warmup, 0) %/% control$thin
+}
+
+# What update() needs ----------------------------------------------------------
+
+#' @noRd
+srvm_resume_layout <- layout(
+  time = counts(), k = counts(control$particles),
+  log_weights = such_that(function(v) {
+    is.double(v) && length(v) == length(k) && !anyNA(v) && max(v) < Inf &&
+      max(v) > -Inf
+  }, "log weights"),
+  .p = k + settings$intercept,
+  genealogy = holds(layout(
+    founders = counts(length(k), 0, 1e7), families = counts(length(k), 0, 1e7),
+    stretch = counts(1, -1), closed = any_numbers(), carried = maybe(any_numbers())
+  )),
+  rejuvenations = maybe(counts()),
+  path = holds(layout(particles = maybe(counts(time, 1)))),
+  sums = where(accumulates(settings), holds(layout(
+    gram = numbers(triangle_size(p)), rhs = numbers(sum(p)),
+    latent = numbers(
+      if (response_name(settings) == "gaussian") NULL else
+        length(k) * min(time, srvm_memory_of(settings)$window)
+    ),
+    squares = numbers(length(k))
+  ))),
+  pool = where(accumulates(settings), holds(srvm_pool_layout))
+)
+
+#' Do particles carry sums that cannot be had again from the data?
+#' @noRd
+accumulates <- function(settings) {
+  response_name(settings) != "gaussian" ||
+    is_bounded(srvm_memory_of(settings))
+}
+
+#' @noRd
+srvm_pool_layout <- layout(
+  row_of = integers(NULL, -1, time - 1), .numbers = length(row_of),
+  last_row = integers(numbers, -1, time - 1), uses = counts(numbers),
+  alive = counts(NULL, 0, numbers - 1), free = counts(NULL, 0, numbers - 1),
+  .living = rule(
+    all(row_of[alive + 1] >= 0) && !anyDuplicated(alive), "of known candidates"
+  ),
+  candidate_at = integers(NULL, -1, numbers - 1),
+  rhs = numbers(numbers), column_sum = numbers(numbers),
+  gram = numbers(NULL), squares = numbers()
+)
+
+#' @noRd
+srvm_chain_resume_layout <- layout(
+  .intercept = settings$intercept, .candidates = rows * kernels_a_row(settings),
+  current = holds(c(srvm_particles_layout, layout(
+    .one = rule(n == 1, "one particle")
+  ))),
+  rng = stream_words(), log_step = numbers()
+)

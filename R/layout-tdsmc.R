@@ -1,0 +1,59 @@
+# Layouts of tdsmc fits: see fit-layout.R. States have any form that the user's
+# functions give them; there are as many as particles.
+
+#' @noRd
+tdsmc_layout <- layout(
+  control = holds(smc_control_layout), steps = counts(1, 1),
+  target = holds(layout(
+    log_density = such_that(is.function, "a function"),
+    initial = such_that(is.function, "a function"),
+    rejuvenate = maybe(such_that(is.function, "a function"))
+  ), "kb_td_target"),
+  moves = each(holds(td_move_layout, "kb_td_move")),
+  .named = rule(
+    length(moves) > 0 && is.character(names(moves)) && !anyNA(names(moves)),
+    "of named moves"
+  ),
+  seed = counts(), time = counts(1, 0, steps),
+  status = strings(1, c("started", "complete", "interrupted", "time_limit")),
+  seconds = numbers(1, 0),
+  runs = each(maybe(holds(tdsmc_run_layout)), control$replicates)
+)
+
+#' @noRd
+td_move_layout <- layout(
+  propose = such_that(is.function, "a function"),
+  log_forward = where(is.null(.object$log_weight), such_that(
+    is.function, "a function"
+  )),
+  log_weight = maybe(such_that(is.function, "a function"))
+)
+
+#' @noRd
+tdsmc_run_layout <- layout(
+  time = counts(1, 0, steps), .n = control$particles,
+  .whole = rule(particle_count(.object$states) == n, "of as many states"),
+  log_weights = such_that(function(v) {
+    is.double(v) && length(v) == n && !anyNA(v) && is.finite(max(v))
+  }, "log weights"),
+  weights = such_that(function(w) {
+    is.double(w) && length(w) == n && is_within(w, list(lower = 0, upper = 1)) &&
+      abs(sum(w) - 1) < 1e-6
+  }, "weights that sum to 1"),
+  log_density = any_numbers(n), log_evidence = numbers(),
+  relative_variance = any_numbers(),
+  genealogy = holds(layout(
+    founders = counts(n, 1, n), families = counts(n, 1, n),
+    resamplings = counts(), stretch = counts(), closed = any_numbers()
+  )),
+  ancestors = where(
+    control$ancestry != "summary", counts(n * max(time - 1, 0), 1, n)
+  ),
+  path = holds(layout(
+    log_increment = numbers(time), ess = numbers(time, 0),
+    founders = counts(time), resampled = flags(time),
+    particles = counts(time, 1), chosen = counts(time * length(moves)),
+    share = numbers(time * length(moves))
+  )),
+  seconds = numbers(1, 0)
+)

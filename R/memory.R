@@ -1,0 +1,70 @@
+# Allocations that cannot fit are refused before they are tried: R's own error
+# comes late, or the system ends the process.
+
+#' Refuse an array of so many numbers where it is beyond the limit
+#'
+#' @param cells Numbers of 8 bytes, as a double.
+#' @param what What they are, for the message.
+#' @param hint What to do instead, or NULL.
+#' @noRd
+check_memory <- function(cells, what, hint = NULL, call = rlang::caller_env()) {
+  bytes <- 8 * cells
+  own <- getOption("kernelbayes.memory_limit")
+  # What is free need not be asked for each small matrix.
+  if (is.null(own) && bytes < 2e8) {
+    return(invisible())
+  }
+  limit <- if (is.null(own)) free_memory() else check_limit(own, call)
+  if (bytes <= limit) {
+    return(invisible())
+  }
+  kb_abort(c(
+    "{what} would take {format_bytes(bytes)}.",
+    x = "The limit is {format_bytes(limit)}, {.code
+         options(kernelbayes.memory_limit = )} or what is free.",
+    i = hint
+  ), "memory", bytes = bytes, limit = limit, call = call)
+}
+
+#' Draws of f at points, S x N for each function, and a copy on the way
+#' @noRd
+check_draws_memory <- function(draws, points, functions = 1,
+                               call = rlang::caller_env()) {
+  check_memory(
+    2 * as.double(draws) * points * functions, "The draws of f",
+    "A smaller {.arg ndraws}, or {.arg newdata} in parts, needs less.", call
+  )
+}
+
+#' @noRd
+check_limit <- function(limit, call) {
+  fine <- is.numeric(limit) && length(limit) == 1 && isTRUE(limit > 0)
+  if (!fine) {
+    bad_argument(limit, "kernelbayes.memory_limit",
+      "a number of bytes above 0, or Inf", call
+    )
+  }
+  limit
+}
+
+#' Bytes that the system says it can give, Inf where it does not say
+#' @noRd
+free_memory <- function(file = "/proc/meminfo") {
+  lines <- tryCatch(
+    suppressWarnings(readLines(file, 10)),
+    error = function(error) character()
+  )
+  line <- grep("^MemAvailable:", lines, value = TRUE)
+  kilobytes <- suppressWarnings(as.double(gsub("[^0-9]", "", line)))
+  if (length(kilobytes) == 1 && isTRUE(kilobytes > 0)) 1024 * kilobytes else Inf
+}
+
+#' @noRd
+format_bytes <- function(bytes) {
+  if (!is.finite(bytes)) {
+    return("any size")
+  }
+  unit <- c("bytes", "kB", "MB", "GB", "TB", "PB")
+  power <- min(max(floor(log(max(bytes, 1), 1000)), 0), length(unit) - 1)
+  paste(format(bytes / 1000^power, digits = 2), unit[[power + 1]])
+}

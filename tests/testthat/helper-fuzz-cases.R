@@ -1,0 +1,387 @@
+# Small fits of every engine with questions to ask them, and valid calls: see
+# helper-fuzz.R.
+
+tiny_chains <- function(...) {
+  mcmc_control(chains = 2, warmup = 6, iter = 12, ...)
+}
+
+three_classes <- function() {
+  out <- iris[c(1:8, 51:58, 101:108), c(1, 3, 5)]
+  names(out) <- c("x1", "x2", "y")
+  out
+}
+
+two_columns <- function(n = 24) {
+  out <- sim_circle(n, seed = 1)
+  names(out) <- c("x1", "x2", "y")
+  out
+}
+
+pairs_of <- function(n = 25) {
+  set.seed(1)
+  x <- rnorm(n)
+  data.frame(x = x, y = x + rnorm(n, sd = 0.3))
+}
+
+#' What every fit is asked
+common_questions <- function(newdata) {
+  list(
+    predict = function(fit) predict(fit, newdata),
+    fitted = function(fit) fitted(fit), print = function(fit) print(fit),
+    summary = function(fit) print(summary(fit)), plot = function(fit) plot(fit),
+    as_draws = function(fit) posterior::as_draws(fit),
+    residuals = function(fit) residuals(fit), nobs = function(fit) nobs(fit),
+    tidy = function(fit) generics::tidy(fit),
+    glance = function(fit) generics::glance(fit),
+    timings = function(fit) timings(fit),
+    diagnostics = function(fit) print(diagnostics(fit)),
+    augment = function(fit) generics::augment(fit, newdata = newdata),
+    logLik = function(fit) logLik(fit), simulate = function(fit) simulate(fit),
+    draws = function(fit) predict(fit, newdata, type = "draws")
+  )
+}
+
+chain_questions <- function(newdata) {
+  c(common_questions(newdata), list(
+    update = function(fit) {
+      update(fit, n_iter = 5, time_limit = 1, progress = FALSE)
+    },
+    again = function(fit) {
+      update(fit, n_iter = 12, time_limit = 1, progress = FALSE)
+    },
+    prob = function(fit) predict(fit, newdata, type = "prob")
+  ))
+}
+
+bark_questions <- function(newdata) {
+  c(chain_questions(newdata), list(
+    importance = function(fit) importance(fit),
+    inclusion = function(fit) inclusion(fit),
+    kernels = function(fit) kernels(fit),
+    coef = function(fit) coef(fit, draw = 1),
+    interval = function(fit) {
+      predict(fit, newdata, type = "link", interval = "credible")
+    },
+    partial = function(fit) partial_dependence(fit, points = 3),
+    evidence = function(fit) {
+      evidence(fit, n_temps = 2, warmup = 2, iter = 4, chains = 1, seed = 1)
+    }
+  ))
+}
+
+srvm_questions <- function(newdata) {
+  c(common_questions(newdata), list(
+    update = function(fit) {
+      update(fit, newdata = newdata, time_limit = 1, progress = FALSE)
+    },
+    rejuvenate = function(fit) {
+      update(fit, n_moves = 2, particles = 15, time_limit = 1)
+    },
+    evidence = function(fit) evidence(fit), ess = function(fit) ess(fit),
+    kernels = function(fit) kernels(fit), coef = function(fit) coef(fit),
+    inclusion = function(fit) inclusion(fit),
+    ancestry = function(fit) ancestry(fit), sigma = function(fit) sigma(fit),
+    interval = function(fit) predict(fit, newdata, interval = "prediction"),
+    log_score = function(fit) predict(fit, newdata, type = "log_score")
+  ))
+}
+
+kgs_questions <- function(newdata) {
+  c(chain_questions(newdata), list(
+    bayes_point = function(fit) predict(bayes_point(fit), newdata),
+    rows = function(fit) {
+      update(fit, newdata = newdata, n_iter = 5, time_limit = 1)
+    },
+    link = function(fit) predict(fit, newdata, type = "link"),
+    noise = function(fit) label_noise(fit),
+    noisy = function(fit) predict(fit, newdata, type = "noisy_prob"),
+    evidence = function(fit) {
+      evidence(fit, n_temps = 3, warmup = 2, iter = 5, chains = 1, seed = 1)
+    }
+  ))
+}
+
+kbr_questions <- function(newdata) {
+  types <- c(
+    "mean", "map", "sd", "quantile", "weights", "draws", "embedding"
+  )
+  asked <- lapply(types, function(type) {
+    force(type)
+    function(fit) predict(fit, newdata, type = type)
+  })
+  c(common_questions(newdata), stats::setNames(asked, types), list(
+    update = function(fit) update(fit, eps = 0.1),
+    prior = function(fit) {
+      update(fit, prior = list(points = matrix(0:1 / 2, 2)))
+    }
+  ))
+}
+
+path_questions <- function() {
+  list(
+    mean = function(path) predict(path), print = function(path) print(path),
+    map = function(path) predict(path, type = "map"),
+    sd = function(path) predict(path, type = "sd"),
+    quantile = function(path) predict(path, type = "quantile"),
+    weights = function(path) predict(path, type = "weights"),
+    draws = function(path) predict(path, type = "draws", ndraws = 3),
+    summary = function(path) print(summary(path)),
+    plot = function(path) plot(path), nobs = function(path) nobs(path),
+    augment = function(path) generics::augment(path)
+  )
+}
+
+hmm_pairs <- function() {
+  set.seed(2)
+  states <- matrix(cumsum(rnorm(25)), dimnames = list(NULL, "s"))
+  list(states = states, observations = states + rnorm(25, sd = 0.5))
+}
+
+a_hmm <- function() do.call(kbr_hmm, c(hmm_pairs(), list(seed = 1)))
+
+#' Each makes a fit with questions, or a function with valid arguments
+fuzz_cases <- function() {
+  quiet <- function(expr) suppressWarnings(expr)
+  sinc <- sim_sinc(20, seed = 1)
+  new <- sim_sinc(3, seed = 2)
+  circle <- two_columns()
+  few <- circle[1:3, ]
+  three <- three_classes()
+  small <- smc_control(particles = 12, n_moves = 2)
+  fit_case <- function(fit, questions) {
+    force(questions)
+    function() list(fit = quiet(fit()), questions = questions)
+  }
+  call_case <- function(f, ...) {
+    arguments <- list(...)
+    function() list(f = f, arguments = arguments)
+  }
+  k <- kernel_gaussian(0.3)
+  c(
+    list(
+      srvm = fit_case(function() {
+        srvm(y ~ x, sinc, kernel = k, control = small, seed = 1)
+      }, srvm_questions(new)),
+      srvm_bounded = fit_case(function() {
+        srvm(y ~ x, sinc,
+          kernel = k, seed = 1, control = small,
+          memory = srvm_memory(window = 12, candidates = 8)
+        )
+      }, srvm_questions(new)),
+      srvm_average = fit_case(function() {
+        srvm(y ~ x, sinc,
+          kernel = list(k, kernel_laplace(0.5)), seed = 1,
+          control = smc_control(12, n_moves = 2, ancestry = "full")
+        )
+      }, srvm_questions(new)),
+      srvm_probit = fit_case(function() {
+        srvm(y ~ ., circle, kernel = k, control = small, seed = 1)
+      }, srvm_questions(few)),
+      srvm_student = fit_case(function() {
+        srvm(y ~ x, sinc,
+          kernel = kernel_dictionary(k, kernel_linear()), control = small,
+          prior = srvm_prior(df = 4), seed = 1
+        )
+      }, srvm_questions(new)),
+      srvm_mcmc = fit_case(function() {
+        srvm(y ~ x, sinc,
+          kernel = k, method = "mcmc", control = tiny_chains(n_moves = 3),
+          seed = 1
+        )
+      }, c(chain_questions(new), srvm_questions(new)[
+        c("kernels", "coef", "interval", "sigma")
+      ])),
+      bark = fit_case(function() {
+        bark(y ~ x, sinc, control = tiny_chains(n_temps = 2), seed = 1)
+      }, bark_questions(new)),
+      bark_student = fit_case(function() {
+        bark(y ~ x, sinc,
+          prior = bark_prior(df = 4, own_scales = TRUE),
+          control = tiny_chains(), seed = 1
+        )
+      }, bark_questions(new)),
+      bark_truncated = fit_case(function() {
+        bark(y ~ x, sinc,
+          prior = bark_prior(approximation = "truncation"),
+          control = tiny_chains(), seed = 1
+        )
+      }, bark_questions(new)),
+      bark_probit = fit_case(function() {
+        bark(y ~ ., circle, control = tiny_chains(), seed = 1)
+      }, bark_questions(few)),
+      bark_ordered = fit_case(function() {
+        bark(y ~ ., transform(three, y = ordered(y)),
+          control = tiny_chains(), seed = 1
+        )
+      }, bark_questions(three[1:3, ])),
+      bark_classes = fit_case(function() {
+        bark(y ~ ., three, control = tiny_chains(), seed = 1)
+      }, bark_questions(three[1:3, ])),
+      kgs = fit_case(function() {
+        kgs(y ~ ., circle, control = tiny_chains(), seed = 1)
+      }, kgs_questions(few)),
+      kgs_block = fit_case(function() {
+        kgs(y ~ ., circle, nugget = 0.2, control = tiny_chains(), seed = 1)
+      }, kgs_questions(few)),
+      kgs_classes = fit_case(function() {
+        kgs(y ~ ., three,
+          method = "coordinate", rank = 8, control = tiny_chains(), seed = 1
+        )
+      }, kgs_questions(three[1:3, ])),
+      bayes_point = fit_case(function() {
+        bayes_point(kgs(y ~ ., circle, control = tiny_chains(), seed = 1))
+      }, list(
+        class = function(point) predict(point, few),
+        link = function(point) predict(point, few, type = "link"),
+        coef = function(point) coef(point), print = function(point) print(point)
+      )),
+      kbr = fit_case(
+        function() kbr(x ~ y, pairs_of(), seed = 1),
+        kbr_questions(data.frame(y = c(-1, 0, 1)))
+      ),
+      kbr_hmm = fit_case(a_hmm, list(
+        filter = function(hmm) kbr_filter(hmm, hmm_pairs()$observations[1:3]),
+        print = function(hmm) print(hmm)
+      )),
+      kbr_filter = fit_case(
+        function() kbr_filter(a_hmm(), hmm_pairs()$observations[1:4]),
+        c(path_questions(), list(
+          update = function(path) update(path, 0.3),
+          smooth = function(path) kbr_smooth(path),
+          forecast = function(path) kbr_forecast(path, 2)
+        ))
+      ),
+      kbr_smooth = fit_case(function() {
+        kbr_smooth(kbr_filter(a_hmm(), hmm_pairs()$observations[1:4]))
+      }, path_questions()),
+      cond_embedding = fit_case(function() {
+        pairs <- pairs_of()
+        cond_embedding(as.matrix(pairs["x"]), as.matrix(pairs["y"]))
+      }, list(
+        mean = function(e) predict(e, matrix(0.5)),
+        weights = function(e) predict(e, matrix(0.5), type = "weights"),
+        embedding = function(e) predict(e, matrix(0.5), type = "embedding"),
+        print = function(e) print(e), rule = function(e) {
+          kernel_sum_rule(e, kernel_mean(matrix(c(0, 1)), e$kernel_x))
+        }
+      )),
+      tdsmc = fit_case(a_tdsmc, list(
+        predict = function(fit) predict(fit, f = lengths),
+        states = function(fit) predict(fit, type = "states"),
+        update = function(fit) update(fit, steps = 5, time_limit = 1),
+        evidence = function(fit) evidence(fit), print = function(fit) print(fit),
+        summary = function(fit) print(summary(fit)), ess = function(fit) ess(fit),
+        plot = function(fit) plot(fit), weights = function(fit) weights(fit),
+        diagnostics = function(fit) print(diagnostics(fit)),
+        timings = function(fit) timings(fit),
+        as_draws = function(fit) posterior::as_draws(fit, lengths)
+      ))
+    ),
+    list(
+      srvm_call = call_case(srvm, y ~ x,
+        data = sinc, kernel = k, prior = srvm_prior(), control = small,
+        order = "given", scale = TRUE, intercept = TRUE, family = NULL,
+        memory = srvm_memory(), reference = NULL, na_action = "fail",
+        seed = 1, progress = FALSE, method = "smc"
+      ),
+      bark_call = call_case(bark, y ~ x,
+        data = sinc, family = NULL, prior = bark_prior(),
+        control = tiny_chains(), weights = NULL, scale = TRUE,
+        prior_only = FALSE, na_action = "fail", seed = 1, progress = FALSE
+      ),
+      bark_xy_call = call_case(bark, as.matrix(three[1:2]),
+        y = three$y, family = NULL, prior = bark_prior(),
+        control = tiny_chains(), scale = TRUE, seed = 1
+      ),
+      kgs_call = call_case(kgs, y ~ .,
+        data = circle, kernel = k, noise = noise_beta(), bias = 1, nugget = 0,
+        method = "hmc", rank = NULL, control = tiny_chains(), scale = TRUE,
+        na_action = "fail", seed = 1, progress = FALSE
+      ),
+      kbr_call = call_case(kbr, x ~ y,
+        data = pairs_of(), kernel_x = k, kernel_y = kernel_gaussian(),
+        prior = NULL, eps = 0.01, delta = 0.02, rank = "auto", tol = NULL,
+        method = "kbr", normalize = TRUE, scale = FALSE, na_action = "fail",
+        seed = 1, progress = FALSE
+      ),
+      kbr_hmm_call = call_case(kbr_hmm, hmm_pairs()$states,
+        observations = hmm_pairs()$observations, transitions = NULL,
+        group = NULL, space = "euclidean", kernel_x = k, kernel_y = k,
+        eps = 0.01, delta = 0.02, delta_smooth = 0.1, rank = "auto",
+        tol = NULL, method = "kbr", scale = FALSE, seed = 1
+      ),
+      srvm_predict = predict_case(
+        srvm(y ~ x, sinc, kernel = k, control = small, seed = 1), new,
+        type = "response", interval = "credible", level = 0.9
+      ),
+      srvm_update = update_case(
+        srvm(y ~ x, sinc, kernel = k, control = small, seed = 1),
+        newdata = new, na_action = "fail", time_limit = 1, n_moves = NULL,
+        particles = NULL
+      ),
+      bark_predict = predict_case(
+        bark(y ~ x, sinc, control = tiny_chains(), seed = 1), new,
+        type = "response", interval = "credible", level = 0.9
+      ),
+      bark_update = update_case(
+        bark(y ~ x, sinc, control = tiny_chains(), seed = 1),
+        n_iter = 3, time_limit = 1, progress = FALSE
+      ),
+      kgs_predict = predict_case(
+        kgs(y ~ ., circle, control = tiny_chains(), seed = 1), few,
+        type = "class", complement = TRUE, reject = 0.5
+      ),
+      kgs_update = update_case(
+        kgs(y ~ ., circle, control = tiny_chains(), seed = 1),
+        newdata = few, n_iter = 3, warmup = 2, time_limit = 1
+      ),
+      kbr_predict = predict_case(
+        kbr(x ~ y, pairs_of(), seed = 1), data.frame(y = c(-1, 1)),
+        type = "quantile", probs = c(0.2, 0.8)
+      ),
+      kbr_update = update_case(
+        kbr(x ~ y, pairs_of(), seed = 1),
+        prior = list(points = matrix(0), weights = 1), eps = 0.1, delta = 0.1,
+        normalize = TRUE
+      )
+    )
+  )
+}
+
+predict_case <- function(fit, newdata, ...) {
+  arguments <- list(newdata = newdata, ...)
+  function() {
+    fit <- suppressWarnings(force(fit))
+    list(
+      f = function(...) stats::predict(fit, ...), arguments = arguments
+    )
+  }
+}
+
+update_case <- function(fit, ...) {
+  arguments <- list(...)
+  function() {
+    fit <- suppressWarnings(force(fit))
+    list(f = function(...) stats::update(fit, ...), arguments = arguments)
+  }
+}
+
+#' Sums of normals whose number grows with the steps
+a_tdsmc <- function() {
+  add <- td_move(
+    propose = function(states, t, data) {
+      lapply(states, function(s) c(s, stats::rnorm(1)))
+    },
+    log_forward = function(new, old, t, data) rep(0, length(new)),
+    log_weight = function(new, old, t, data) rep(0, length(new))
+  )
+  tdsmc(
+    td_target(
+      log_density = function(states, t, data) {
+        vapply(states, function(s) sum(stats::dnorm(s, log = TRUE)), 0)
+      },
+      initial = function(n, data) rep(list(numeric()), n)
+    ), list(add = add),
+    steps = 3, control = smc_control(particles = 10), seed = 1
+  )
+}

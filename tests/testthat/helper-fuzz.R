@@ -1,0 +1,171 @@
+# Random edits of valid arguments and fits, and what may come of them: a value,
+# or a condition with a class that callers can handle.
+
+#' Where the leaves of a list are: a list of paths
+leaves <- function(x, path = list()) {
+  inner <- is.list(x) && length(x) > 0 && !is.data.frame(x) &&
+    !inherits(x, "hardhat_blueprint")
+  if (!inner) {
+    return(list(path))
+  }
+  steps <- if (is.null(names(x))) seq_along(x) else names(x)
+  unlist(lapply(steps, function(step) {
+    leaves(unclass(x)[[step]], c(path, list(step)))
+  }), recursive = FALSE)
+}
+
+#' A copy with another value at a path, or without it
+put_leaf <- function(x, path, change) {
+  kind <- oldClass(x)
+  x <- unclass(x)
+  step <- path[[1]]
+  if (length(path) > 1) {
+    x[[step]] <- put_leaf(x[[step]], path[-1], change)
+  } else {
+    x[step] <- list(change(x[[step]]))
+    if (is.character(step) && is.null(x[[step]])) x[[step]] <- NULL
+  }
+  class(x) <- kind
+  x
+}
+
+pick <- function(x) x[[sample.int(length(x), 1)]]
+
+one_place <- function(v, value) {
+  if (length(v) == 0) {
+    return(value)
+  }
+  v[[sample.int(length(v), 1)]] <- value
+  v
+}
+
+#' Ways to spoil a leaf
+damages <- list(
+  drop = function(v) NULL,
+  truncate = function(v) utils::head(v, length(v) %/% 2),
+  empty = function(v) v[0],
+  extend = function(v) c(v, v),
+  negate = function(v) if (is.numeric(v)) -v else NULL,
+  negative = function(v) if (is.numeric(v)) one_place(v, -1) else NULL,
+  nan = function(v) if (is.numeric(v)) one_place(v, NaN) else NA,
+  infinite = function(v) if (is.numeric(v)) one_place(v, Inf) else Inf,
+  large = function(v) {
+    if (is.integer(v)) one_place(v, .Machine$integer.max) else 1e300
+  },
+  zero = function(v) if (is.numeric(v)) one_place(v, 0L) else 0,
+  type = function(v) {
+    if (is.atomic(v) && !is.null(v)) as.character(v) else "text"
+  },
+  list = function(v) as.list(v), number = function(v) 3,
+  shuffle = function(v) if (length(v) > 1) v[sample.int(length(v))] else v,
+  matrix = function(v) if (is.atomic(v)) as.matrix(unclass(v)) else v
+)
+
+#' Any value instead of an argument
+hostile <- list(
+  NULL, NA, NaN, Inf, -Inf, -1, 0, 0.5, 1e300, 2^31, -2^31, 3L,
+  .Machine$integer.max, "", "text", NA_character_, TRUE, c(TRUE, NA),
+  character(), numeric(), integer(), list(), list(1, "a"), factor("a"),
+  factor(c("a", "b")), data.frame(), data.frame(x = 1), matrix(0, 0, 0),
+  matrix(NaN, 2, 2), matrix("a", 2, 2), 1:3, c(1, NA), function(x) x,
+  quote(a + b), y ~ x, 1i, as.raw(1), Sys.Date(), new.env(), NULL
+)
+
+#' Run `f()`: "" where it ends well, else what went wrong
+outcome_of <- function(f) {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  problem <- tryCatch(
+    {
+      utils::capture.output(suppressWarnings(suppressMessages(f())))
+      NULL
+    },
+    error = function(error) error
+  )
+  fine <- is.null(problem) ||
+    inherits(problem, c("kb_error", "vctrs_error", "hardhat_error")) ||
+    inherits(problem, "rlib_error_dots_nonempty")
+  if (fine) "" else {
+    paste0(
+      "<", class(problem)[[1]], "> ", cli::ansi_strip(conditionMessage(problem)),
+      " in ", paste(deparse(conditionCall(problem))[[1]], collapse = " ")
+    )
+  }
+}
+
+amounts <- c(
+  "n_moves", "threads", "particles", "iter", "n_iter", "warmup", "chains",
+  "replicates", "n_temps"
+)
+
+#' How many inputs: few in the fast tests
+fuzz_size <- function(fast = 40, full = 2000) {
+  size <- Sys.getenv("KERNELBAYES_FUZZ_SIZE")
+  if (nzchar(size)) {
+    return(as.integer(size))
+  }
+  if (extended()) full else fast
+}
+
+#' Spoil one leaf of a fit, ask it one question, many times
+#' @param questions Functions of a fit.
+#' @return What went wrong, by path, damage and question.
+fuzz_fit <- function(fit, questions, n, seed, note = function(what) NULL) {
+  set.seed(seed)
+  paths <- leaves(fit)
+  # What a call looked like, and what it was asked for, says nothing to methods.
+  paths <- Filter(function(path) {
+    !path[[1]] %in% c("call", "request")
+  }, paths)
+  found <- character()
+  for (i in seq_len(n)) {
+    path <- pick(paths)
+    damage <- sample(names(damages), 1)
+    question <- sample(names(questions), 1)
+    # A step of that many moves would be right, and long.
+    if (damage == "large" && "n_moves" %in% unlist(path)) next
+    what <- paste(damage, paste(path, collapse = "$"), question)
+    note(what)
+    spoilt <- tryCatch(put_leaf(fit, path, damages[[damage]]),
+      error = function(error) NULL
+    )
+    if (is.null(spoilt)) next
+    problem <- outcome_of(function() questions[[question]](spoilt))
+    if (nzchar(problem)) found <- c(found, paste0(what, ": ", problem))
+  }
+  found
+}
+
+#' Replace one argument of a valid call, or spoil a leaf of it
+fuzz_call <- function(f, arguments, n, seed, note = function(what) NULL) {
+  set.seed(seed)
+  found <- character()
+  for (i in seq_len(n)) {
+    spoilt <- arguments
+    at <- sample.int(length(arguments), 1)
+    name <- c(names(arguments)[[at]], at)
+    name <- name[nzchar(name)][[1]]
+    value <- arguments[[at]]
+    whole <- stats::runif(1) < 0.5 || !is.list(value) || length(value) == 0
+    if (whole) {
+      k <- sample.int(length(hostile), 1)
+      # So many moves, particles or iterations are right, and take for ever.
+      huge <- is.numeric(hostile[[k]]) && isTRUE(any(hostile[[k]] > 1e6))
+      if (huge && name %in% amounts) next
+      spoilt[at] <- hostile[k]
+      what <- paste(name, "is", paste(deparse(hostile[[k]]), collapse = " "))
+    } else {
+      path <- pick(leaves(unclass(value)))
+      damage <- sample(names(damages), 1)
+      if (damage == "large" && any(amounts %in% unlist(path))) next
+      what <- paste(name, damage, paste(path, collapse = "$"))
+      spoilt[at] <- list(tryCatch(put_leaf(value, path, damages[[damage]]),
+        error = function(error) value
+      ))
+    }
+    note(what)
+    problem <- outcome_of(function() do.call(f, spoilt, quote = TRUE))
+    if (nzchar(problem)) found <- c(found, paste0(what, ": ", problem))
+  }
+  found
+}

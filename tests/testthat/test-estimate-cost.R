@@ -1,0 +1,117 @@
+# Times differ from machine to machine and from moment to moment: what is
+# tested fast is arithmetic and form, and sizes, which do not.
+
+test_that("the law of growing costs is found again", {
+  n <- c(0, 2, 5, 9, 14, 20)
+  expect_equal(growth_at(n, 3 * n + 0.5 * n^2, 100), 300 + 5000)
+  expect_equal(growth_at(n, 3 * n, 100), 300)
+  # Costs that fall are not taken for a law.
+  expect_equal(growth_at(n, 3 * n - 0.05 * n^2, 40), 2 * (60 - 20))
+  expect_equal(growth_at(c(0, 1), c(0, 2), 10), 20)
+})
+
+test_that("chains cost what the second half of the pilot did", {
+  run <- list(
+    total = 100, done = c(0, 1, 2, 4, 8), grows = FALSE,
+    seconds = c(0, 4, 5, 6, 10)
+  )
+  # From 2 iterations and 5 seconds on: 6 iterations in 5 seconds.
+  expect_equal(seconds_at(run), 10 + 92 * 5 / 6)
+  run$done[[5]] <- 100
+  expect_equal(seconds_at(run), 10)
+})
+
+test_that("powers of the number of rows are found again", {
+  n <- c(50, 100, 200)
+  expect_equal(power_at(n, 2 * n^2, 1000, 3), 2e6)
+  expect_equal(power_at(n, 2 * n^4, 400, 3), 2 * 200^4 * 8)
+  expect_equal(power_at(n, c(1, 1, 1), 400, 3), 2)
+  expect_equal(power_at(c(50, 60), c(1, 7), 60, 3), 7)
+})
+
+test_that("sizes of fits are estimated", {
+  data <- sim_sinc(60, seed = 1)
+  few <- mcmc_control(chains = 2, warmup = 50, iter = 300)
+  calls <- list(
+    quote(bark(y ~ x, data, control = few, seed = 1)),
+    quote(srvm(y ~ x, data, method = "mcmc", control = few, seed = 1)),
+    quote(srvm(y ~ x, data,
+      kernel = kernel_gaussian(0.3), control = smc_control(50), seed = 1
+    )),
+    quote(kgs(y ~ ., sim_circle(60, seed = 1), control = few, seed = 1)),
+    quote(kbr(x ~ y, pairs_of(120), seed = 1))
+  )
+  for (call in calls) {
+    cost <- estimate_cost(call, pilot = 0.05)
+    fit <- suppressWarnings(eval(call))
+    ratio <- cost$bytes / as.double(utils::object.size(fit))
+    expect_gt(ratio, 1 / 3)
+    expect_lt(ratio, 3)
+    expect_gt(cost$seconds, 0)
+    expect_equal(cost$runs, max(length(fit$runs), 1))
+    expect_output(print(cost), "Cost of")
+  }
+})
+
+test_that("seconds are within a factor of 5", {
+  skip_unless_extended()
+  data <- sim_sinc(250, seed = 1)
+  friedman <- sim_friedman(150, seed = 1)
+  set.seed(1)
+  many <- pairs_of(3000)
+  calls <- list(
+    quote(srvm(y ~ x, data,
+      kernel = kernel_gaussian(0.2), control = smc_control(300), seed = 1
+    )),
+    quote(srvm(y ~ x, data,
+      method = "mcmc", control = mcmc_control(iter = 4000), seed = 1
+    )),
+    quote(bark(y ~ ., friedman,
+      control = mcmc_control(chains = 2, warmup = 200, iter = 800), seed = 1
+    )),
+    quote(bark(Species ~ ., iris,
+      control = mcmc_control(chains = 1, warmup = 100, iter = 200), seed = 1
+    )),
+    quote(kgs(y ~ ., sim_circle(250, seed = 1), seed = 1)),
+    quote(kbr(x ~ y, many, seed = 1))
+  )
+  for (call in calls) {
+    cost <- estimate_cost(call, pilot = 1)
+    real <- system.time(suppressWarnings(eval(call)))[["elapsed"]]
+    expect_gt(cost$seconds, real / 5)
+    expect_lt(cost$seconds, real * 5)
+  }
+})
+
+test_that("checkpoints are not written, and the random numbers are left alone", {
+  folder <- local_folder()
+  file <- file.path(folder, "fit.rds")
+  data <- sim_sinc(20, seed = 1)
+  control <- smc_control(particles = 20, checkpoint = file)
+  set.seed(3)
+  before <- .Random.seed
+  cost <- estimate_cost(
+    quote(srvm(y ~ x, data, control = control, seed = 1)), pilot = 0.02
+  )
+  expect_identical(.Random.seed, before)
+  expect_identical(list.files(folder), character())
+  expect_s3_class(cost, "kb_cost")
+})
+
+test_that("what is no call of an engine is refused", {
+  expect_error(estimate_cost(3), class = "kb_error_argument")
+  expect_error(estimate_cost(quote(mean(1))), class = "kb_error_argument")
+  expect_error(estimate_cost(quote(nothing(1))), class = "kb_error_argument")
+  data <- sim_sinc(20, seed = 1)
+  expect_error(
+    estimate_cost(quote(bark(y ~ x, data, control = 3))),
+    class = "kb_error_argument"
+  )
+  expect_error(
+    estimate_cost(quote(bark(y ~ z, data))), class = "kb_error_formula"
+  )
+  expect_error(
+    estimate_cost(quote(bark(y ~ x, data)), pilot = -1),
+    class = "kb_error_argument"
+  )
+})

@@ -1,0 +1,195 @@
+a_fit <- local({
+  fits <- list()
+  function(name) {
+    if (is.null(fits[[name]])) fits[[name]] <<- fuzz_cases()[[name]]()$fit
+    fits[[name]]
+  }
+})
+
+test_that("fits of every engine are as their layout says", {
+  cases <- names(Filter(is.function, fuzz_cases()))
+  cases <- grep("call$|predict$|(kgs|bark|kbr|srvm)_update$", cases,
+    value = TRUE, invert = TRUE
+  )
+  for (name in cases) {
+    fit <- a_fit(name)
+    expect_silent(check_object(fit, resume = TRUE))
+    expect_silent(check_object(unserialize(serialize(fit, NULL))))
+  }
+})
+
+test_that("a layout speaks of the fields before it", {
+  described <- layout(
+    n = counts(), .twice = 2 * n, v = numbers(twice, 0), w = maybe(strings())
+  )
+  expect_silent(check_layout(list(n = 1L, v = c(0, 1)), described))
+  refused <- function(x, field) {
+    error <- expect_error(check_layout(x, described), class = "kb_error_fit")
+    expect_identical(error$field, field)
+  }
+  refused(list(n = 1L, v = 1), "fit$v")
+  refused(list(n = 1L, v = c(1, -1)), "fit$v")
+  refused(list(n = 1L, v = c(1, NaN)), "fit$v")
+  refused(list(n = 1L, v = 1:2), "fit$v")
+  refused(list(n = -1L, v = numeric()), "fit$n")
+  refused(list(n = 1L, v = c(0, 1), w = 1), "fit$w")
+  refused(list(v = c(0, 1)), "fit$n")
+  refused(3, "fit")
+})
+
+test_that("bounds of integers, diagonals and nested lists are looked at", {
+  expect_error(
+    check_layout(list(i = c(1L, NA)), layout(i = counts(2))),
+    class = "kb_error_fit"
+  )
+  expect_error(
+    check_layout(list(i = 4L), layout(i = counts(1, 0, 3))),
+    class = "kb_error_fit"
+  )
+  factors <- layout(l = triangles(c(1L, 2L)))
+  # 1 x 1, then columns (2, 5) and (3) of a 2 x 2.
+  expect_silent(check_layout(list(l = c(1, 2, -5, 3)), factors))
+  for (at in c(1, 2, 4)) {
+    l <- c(1, 2, -5, 3)
+    l[[at]] <- -l[[at]]
+    expect_error(check_layout(list(l = l), factors), class = "kb_error_fit")
+  }
+  inner <- layout(parts = each(holds(layout(x = numbers()))))
+  error <- expect_error(
+    check_layout(list(parts = list(list(x = 1), list(x = "a"))), inner),
+    class = "kb_error_fit"
+  )
+  expect_identical(error$field, "fit$parts[[2]]$x")
+})
+
+test_that("numbers that overflow in their sum are still finite", {
+  expect_true(all_finite(rep(1e308, 3)))
+  expect_false(all_finite(c(1e308, Inf)))
+})
+
+test_that("the message names the field, what came and what was wanted", {
+  fit <- a_fit("bark")
+  fit$runs[[2]]$draws$location[[3]] <- 1000L
+  error <- expect_error(predict(fit), class = "kb_error_fit")
+  expect_match(conditionMessage(error), "runs[[2]]$draws$location",
+    fixed = TRUE
+  )
+  expect_match(conditionMessage(error), "up to 20")
+})
+
+test_that("an edit after a call is seen by the next one", {
+  fit <- a_fit("srvm")
+  predict(fit)
+  fit$runs[[1]]$sets[[1]] <- 2000L
+  expect_error(predict(fit), class = "kb_error_fit")
+  fit <- a_fit("srvm")
+  expect_silent(predict(fit))
+  fit$settings$kernel$bandwidth <- -1
+  expect_error(predict(fit), class = "kb_error_fit")
+})
+
+test_that("every method of a fit refuses one that is damaged", {
+  table <- getNamespaceInfo("kernelbayes", "S3methods")
+  inner <- c(
+    "object_layout", "finish_fit", "warn_status", "warn_quality", "is_complete",
+    "fit_runs", "fit_engine", "draws_in", "head_draws", "chain_matrices",
+    "mixing_advice", "posterior_pool", "posterior_mean", "posterior_moments",
+    "posterior_draws", "noise_variance", "noise_df", "noise_draws",
+    "particle_weights", "path_length", "path_keys", "path_weights", "path_title",
+    "kernel_mean_points", "function_moments"
+  )
+  classes <- c(
+    kb_srvm = "srvm", kb_srvm_mcmc = "srvm_mcmc", kb_bark = "bark",
+    kb_bark_multinomial = "bark_classes", kb_kgs = "kgs", kb_kbr = "kbr",
+    kb_tdsmc = "tdsmc", kb_kbr_path = "kbr_filter", kb_fit = "srvm",
+    kb_mcmc = "bark", kb_bayes_point = "bayes_point", kb_kbr_hmm = "kbr_hmm",
+    kb_cond_embedding = "cond_embedding", kb_kbr_filter = "kbr_filter"
+  )
+  asked <- 0
+  for (i in seq_len(nrow(table))) {
+    class <- table[i, 2]
+    method <- table[i, 3]
+    if (!class %in% names(classes) || table[i, 1] %in% inner) next
+    fit <- a_fit(classes[[class]])
+    # What all layouts look at.
+    fit[intersect(names(fit), c("mould", "moves", "hmm", "gram"))] <- list(3)
+    call <- get(method, asNamespace("kernelbayes"))
+    expect_error(call(fit), class = "kb_error", info = method)
+    asked <- asked + 1
+  }
+  expect_gt(asked, 150)
+})
+
+test_that("states that runs go on from are checked before they do", {
+  spoil <- function(name, change, class = "kb_error_fit") {
+    fit <- a_fit(name)
+    fit$runs[[1]] <- change(fit$runs[[1]])
+    expect_error(
+      update(fit, n_iter = 2, progress = FALSE),
+      class = class, info = name
+    )
+  }
+  set <- function(...) {
+    path <- list(...)
+    function(run) {
+      value <- path[[length(path)]]
+      change <- function(old) if (is.function(value)) value(old) else value
+      put_leaf(run, path[-length(path)], change)
+    }
+  }
+  for (name in c("bark", "bark_classes", "bark_truncated", "kgs", "srvm_mcmc")) {
+    spoil(name, set("rng", function(rng) rng[-1]))
+    spoil(name, set("rng", function(rng) -rng))
+  }
+  spoil("bark", set("states", 1, "location", function(at) at + 100L))
+  spoil("bark", set("states", 1, "each", function(n) n * 2L))
+  spoil("bark", set("states", 1, "phi", -1))
+  spoil("bark", set("states", 1, "included", integer()))
+  spoil("bark", set("steps", 1, "times", 1L))
+  spoil("bark", set("tried", function(v) rep(v, 9)))
+  spoil("bark", set(
+    "states", 1, "copies", function(n) rep(-1L, length(n))
+  ))
+  spoil("kgs", set("sides", function(v) v[-1]), "kb_error_sampler")
+  spoil("kgs", set("f", function(v) v[-1]), "kb_error_sampler")
+  spoil("kgs", set("g", function(v) v[-1]))
+  spoil("srvm_mcmc", set("current", "factor", function(v) -v))
+  spoil("srvm_mcmc", set("current", "sets", function(v) v + 1000L))
+})
+
+test_that("states that only C++ can see through come back as errors", {
+  fit <- a_fit("bark")
+  state <- fit$runs[[1]]$states[[1]]
+  twice <- rep(state$location[[1]], length(state$location))
+  fit$runs[[1]]$states[[1]]$location <- twice
+  if (length(twice) > 1) {
+    expect_error(
+      update(fit, n_iter = 2, progress = FALSE), class = "kb_error_sampler"
+    )
+  }
+  pool <- a_fit("srvm_bounded")
+  pool$runs[[1]]$pool$uses <- pool$runs[[1]]$pool$uses[-1]
+  expect_error(update(pool, newdata = sim_sinc(2, seed = 3)),
+    class = "kb_error_fit"
+  )
+})
+
+test_that("controls, priors and kernels that were edited are refused", {
+  refused <- function(expr) {
+    expect_error(expr, class = "kb_error_argument")
+  }
+  data <- sim_sinc(10, seed = 1)
+  control <- tiny_chains()
+  control$iter <- "ten"
+  refused(bark(y ~ x, data, control = control))
+  prior <- bark_prior()
+  prior$eps <- NaN
+  refused(bark(y ~ x, data, prior = prior))
+  kernel <- kernel_gaussian(1)
+  kernel$bandwidth <- -1
+  refused(srvm(y ~ x, data, kernel = kernel))
+  refused(kernel_matrix(kernel, 1, 2))
+  prior <- srvm_prior()
+  prior$lambda <- -1
+  refused(srvm(y ~ x, data, prior = prior))
+})

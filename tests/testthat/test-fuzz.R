@@ -1,0 +1,53 @@
+# Whatever is put into a function or a fit, a value or an error with a class
+# comes out. Each case runs in a process of its own, so that a crash is found
+# and named. Extended: 2000 inputs a case, else 40 for some of them.
+
+fuzz_in_process <- function(names, size, seed) {
+  skip_without_processes()
+  log <- tempfile()
+  run <- function(folder, names, size, seed, log, library) {
+    attachNamespace("kernelbayes")
+    assign("extended", function() FALSE, globalenv())
+    for (file in c("helper-fuzz.R", "helper-fuzz-cases.R")) {
+      sys.source(file.path(folder, file), globalenv())
+    }
+    note <- function(what) cat(what, "\n", file = log)
+    unlist(lapply(names, function(name) {
+      case <- fuzz_cases()[[name]]()
+      found <- if (is.null(case$questions)) {
+        fuzz_call(case$f, case$arguments, size, seed, note)
+      } else {
+        fuzz_fit(case$fit, case$questions, size, seed, note)
+      }
+      if (length(found) > 0) paste0(name, ": ", found)
+    }))
+  }
+  tryCatch(
+    in_process(run, getwd(), names, size, seed, log),
+    error = function(error) {
+      last <- if (file.exists(log)) readLines(log, warn = FALSE)
+      c(paste("the process ended at:", last), conditionMessage(error))
+    }
+  )
+}
+
+test_that("spoilt fits give a value or a classed error", {
+  cases <- c("srvm_bounded", "srvm_mcmc", "bark", "kgs", "kbr_filter")
+  expect_identical(
+    fuzz_in_process(cases, fuzz_size(), 11), NULL
+  )
+})
+
+test_that("spoilt arguments give a value or a classed error", {
+  cases <- c("srvm_call", "bark_call", "kgs_call", "kbr_call", "srvm_update")
+  expect_identical(
+    fuzz_in_process(cases, fuzz_size(), 12), NULL
+  )
+})
+
+test_that("all cases do, many times", {
+  skip_unless_extended()
+  for (name in names(fuzz_cases())) {
+    expect_identical(fuzz_in_process(name, fuzz_size(), 13), NULL, info = name)
+  }
+})

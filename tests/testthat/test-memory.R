@@ -1,0 +1,68 @@
+limited <- function(bytes, expr) {
+  withr::local_options(kernelbayes.memory_limit = bytes)
+  expr
+}
+
+expect_too_large <- function(bytes, expr) {
+  error <- expect_error(limited(bytes, expr), class = "kb_error_memory")
+  expect_gt(error$bytes, bytes)
+  expect_identical(error$limit, bytes)
+}
+
+test_that("kernel matrices, features and draws beyond the limit are refused", {
+  x <- matrix(as.double(1:100))
+  kernel <- kernel_gaussian(1)
+  expect_too_large(79999, kernel_matrix(kernel, x))
+  expect_identical(dim(limited(80000, kernel_matrix(kernel, x))), c(100L, 100L))
+  expect_too_large(7999, kernel_matrix(kernel, x, x[1:10, , drop = FALSE]))
+  expect_too_large(7999, mmd_test(x[1:50, ], x[51:100, ], kernel))
+  expect_too_large(39999, kbr(x, x + 0, rank = 50))
+  circle <- sim_circle(40, seed = 1)
+  expect_too_large(9000, kgs(y ~ ., circle, control = tiny_chains()))
+  expect_too_large(
+    30000, kgs(y ~ ., circle, control = mcmc_control(iter = 1000))
+  )
+})
+
+test_that("draws of f beyond the limit are refused, fewer are not", {
+  for (name in c("srvm", "bark", "kgs", "bark_classes")) {
+    case <- fuzz_cases()[[name]]()
+    new <- case$fit$data$x[rep(1, 500), , drop = FALSE]
+    new <- as.data.frame(new)
+    new[c("x", "x1", "x2")] <- new[[1]]
+    limit <- 16 * 500 * 5 * 3
+    expect_too_large(limit, predict(case$fit, new, type = "draws", ndraws = 20))
+    draws <- limited(limit, predict(case$fit, new, type = "draws", ndraws = 5))
+    expect_identical(dim(draws)[1:2], c(5L, 500L))
+  }
+})
+
+test_that("the limit must be a number of bytes", {
+  for (limit in list("1 GB", -1, c(1, 2), NA_real_)) {
+    expect_error(
+      limited(limit, kernel_matrix(kernel_gaussian(1), 1)),
+      class = "kb_error_argument"
+    )
+  }
+  expect_silent(limited(Inf, kernel_matrix(kernel_gaussian(1), 1)))
+})
+
+test_that("what is free is read where the system says it", {
+  file <- withr::local_tempfile(lines = c(
+    "MemTotal:       16000000 kB", "MemAvailable:    2000000 kB"
+  ))
+  expect_identical(free_memory(file), 2048e6)
+  expect_identical(free_memory("/nowhere/at/all"), Inf)
+  withr::local_options(kernelbayes.memory_limit = NULL)
+  if (is.finite(free_memory())) {
+    expect_error(check_memory(1e15, "It"), class = "kb_error_memory")
+  }
+  expect_silent(check_memory(10, "It"))
+})
+
+test_that("bytes are said in a unit that suits them", {
+  expect_identical(
+    vapply(c(1, 1500, 2e6, 3.21e9), format_bytes, ""),
+    c("1 bytes", "1.5 kB", "2 MB", "3.2 GB")
+  )
+})
