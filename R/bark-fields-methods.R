@@ -10,34 +10,6 @@ describe_fields <- function(x, show) {
   )), " on average\n")
 }
 
-#' @export
-summary.kb_bark_multinomial <- function(object, level = 0.9, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  level <- check_number(level, 0, 1, open = TRUE)
-  used <- fields_locations(field_pools(object))
-  structure(
-    list(
-      fit = object, level = level,
-      parameters = generics::tidy(object, level = level),
-      importance = importance(object, level = level),
-      centres = frequent_centres(object),
-      intercept = bark_location_probability(object, used)[[1]],
-      diagnostics = diagnostics(object)
-    ),
-    class = "summary.kb_bark"
-  )
-}
-
-# Methods of stats -------------------------------------------------------------
-
-#' @export
-sigma.kb_bark_multinomial <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  1
-}
-
 #' @rdname coef.kb_bark
 #' @export
 coef.kb_bark_multinomial <- function(object, draw, ...) {
@@ -62,26 +34,6 @@ logLik.kb_bark_multinomial <- function(object, ...) {
 }
 
 # Accessors --------------------------------------------------------------------
-
-#' @export
-inclusion.kb_bark_multinomial <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  used <- fields_locations(field_pools(object))
-  probability <- bark_location_probability(object, used)[-1]
-  data.frame(row = seq_along(probability), probability = probability)
-}
-
-#' @export
-kernels.kb_bark_multinomial <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  copies <- chain_matrices(object)$J
-  centres <- Reduce(`+`, lapply(field_pools(object), `[[`, "m"))
-  k <- seq(min(centres), max(copies))
-  share <- function(v) tabulate(v - k[[1]] + 1, length(k)) / length(v)
-  data.frame(k = k, probability = share(copies), centres = share(centres))
-}
 
 #' @param class For scales of several classes: the class whose field is asked, a
 #'   name; `NULL`: the largest scale of each predictor over the fields, and

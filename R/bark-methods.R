@@ -163,9 +163,7 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
 #' @export
 print.summary.kb_bark <- function(x, digits = 3, ...) {
   check_no_dots(...)
-  print(x$fit, digits = digits)
-  cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
-  print(x$parameters, digits = digits, row.names = FALSE)
+  print_posterior(x, digits)
   cat("\n")
   print(x$importance, digits = digits)
   if (!is.null(x$centres)) {
@@ -311,10 +309,15 @@ bark_n_scales <- function(fit, pool) {
 
 # Accessors --------------------------------------------------------------------
 
+#' @noRd
+location_pool <- function(fit) {
+  if (is_multinomial(fit)) fields_locations(field_pools(fit)) else bark_pool(fit)
+}
+
 #' Posterior probability that each location holds a kernel: the intercept,
 #' then the rows (0 where kernels are at none)
 #' @noRd
-bark_location_probability <- function(fit, pool = bark_pool(fit)) {
+bark_location_probability <- function(fit, pool = location_pool(fit)) {
   location <- pool$location
   if (has_own_scales(fit) || has_own_centres(fit)) {
     # Several may be at one location.
@@ -346,8 +349,15 @@ kernels.kb_bark <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
   copies <- chain_matrices(object)$J
-  centres <- bark_pool(object)$m
+  centres <- distinct_centres(object)
   k <- seq(min(centres), max(copies))
   share <- function(v) tabulate(v - k[[1]] + 1, length(k)) / length(v)
   data.frame(k = k, probability = share(copies), centres = share(centres))
+}
+
+#' The number of different centres of each draw, of all fields
+#' @noRd
+distinct_centres <- function(fit) {
+  pools <- if (is_multinomial(fit)) field_pools(fit) else list(bark_pool(fit))
+  Reduce(`+`, lapply(pools, `[[`, "m"))
 }

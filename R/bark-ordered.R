@@ -125,19 +125,11 @@ ordered_bands <- function(fit, x, pool, p, level) {
   out
 }
 
-#' What `predict()` gives for ordered classes
-#' @param rows From `prediction_rows()`.
+#' The types of `predict_classes()` that are probabilities
+#' @param x Complete rows.
+#' @param put Puts results in the places of complete rows.
 #' @noRd
-predict_ordered <- function(fit, rows, type, interval, level, ndraws,
-                            call = rlang::caller_env()) {
-  x <- rows$x[rows$complete, , drop = FALSE]
-  pool <- posterior_pool(fit)
-  if (type %in% c("draws", "link")) {
-    return(predict_latent(
-      fit, rows, type, interval, level, ndraws, pool, call
-    ))
-  }
-  put <- function(out) spread_rows(out, rows$complete)
+predict_ordered <- function(fit, rows, x, type, interval, level, pool, put) {
   if (type == "log_score") {
     return(put(ordered_log_score(fit, x, rows$y[rows$complete], pool)))
   }

@@ -117,9 +117,7 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   rows <- prediction_rows(
     object, newdata, newy, missing(newdata), type == "log_score", weights
   )
-  if (is_ordered(object)) {
-    predict_ordered(object, rows, type, interval, level, ndraws)
-  } else if (is_probit(object)) {
+  if (has_classes(object)) {
     predict_classes(object, rows, type, interval, level, ndraws)
   } else {
     predict_regression(object, rows, type, interval, level, probs, ndraws)

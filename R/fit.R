@@ -179,6 +179,14 @@ print.kb_diagnostics <- function(x, digits = 2, ...) {
   invisible(x)
 }
 
+#' The fit and the parameters that a summary holds
+#' @noRd
+print_posterior <- function(x, digits) {
+  print(x$fit, digits = digits)
+  cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
+  print(x$parameters, digits = digits, row.names = FALSE)
+}
+
 # Methods from what an engine's predict() gives --------------------------------
 
 #' @export

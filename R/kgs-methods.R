@@ -82,9 +82,7 @@ summary.kb_kgs <- function(object, level = 0.9, ...) {
 #' @export
 print.summary.kb_kgs <- function(x, digits = 3, ...) {
   check_no_dots(...)
-  print(x$fit, digits = digits)
-  cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
-  print(x$parameters, digits = digits, row.names = FALSE)
+  print_posterior(x, digits)
   cat("\nTraining rows\n")
   print(x$confusion)
   cat("\n")

@@ -13,31 +13,24 @@ most_probable <- function(p, levels) {
   factor(levels[best], levels)
 }
 
-#' What `predict()` gives of f for a model of classes with one function
-#' @noRd
-predict_latent <- function(fit, rows, type, interval, level, ndraws, pool,
-                           call = rlang::caller_env()) {
-  x <- rows$x[rows$complete, , drop = FALSE]
-  if (type == "draws") {
-    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
-    return(function_draws(fit, rows, pool, chosen))
-  }
-  spread_rows(regression_response(fit, x, interval, level, pool), rows$complete)
-}
-
-#' What `predict()` gives for two classes
+#' What `predict()` gives for two classes, or ordered ones
 #' @param rows From `prediction_rows()`.
 #' @noRd
 predict_classes <- function(fit, rows, type, interval, level, ndraws,
                             call = rlang::caller_env()) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- posterior_pool(fit)
-  if (type %in% c("draws", "link")) {
-    return(predict_latent(
-      fit, rows, type, interval, level, ndraws, pool, call
-    ))
-  }
   put <- function(out) spread_rows(out, rows$complete)
+  if (type == "draws") {
+    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+    return(function_draws(fit, rows, pool, chosen))
+  }
+  if (type == "link") {
+    return(put(regression_response(fit, x, interval, level, pool)))
+  }
+  if (is_ordered(fit)) {
+    return(predict_ordered(fit, rows, x, type, interval, level, pool, put))
+  }
   if (type == "log_score") {
     signs <- class_signs(rows$y[rows$complete])
     return(put(class_log_score(fit, x, signs, pool)))

@@ -147,9 +147,7 @@ summary.kb_srvm <- function(object, level = 0.9, ...) {
 #' @export
 print.summary.kb_srvm <- function(x, digits = 3, ...) {
   check_no_dots(...)
-  print(x$fit, digits = digits)
-  cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
-  print(x$parameters, digits = digits, row.names = FALSE)
+  print_posterior(x, digits)
   if (!is.null(x$kernels)) {
     cat("\nKernels\n")
     print_kernels(x$fit, digits)

@@ -418,11 +418,14 @@ test_that("plots draw", {
   withr::defer(grDevices::dev.off())
   for (fit in fits[c("plane", "line")]) {
     for (type in c("fit", "importance", "k", "centres", "trace")) {
-      expect_identical(plot(fit, type = type, n = 8), fit)
+      expect_identical(
+        if (type == "fit") plot(fit, n = 8) else plot(fit, type = type), fit
+      )
     }
   }
   expect_invisible(plot(partial_dependence(
     fits$plane, "Petal.Width", n = 3, ndraws = 5
   )))
   expect_error(plot(fits$line, colour = 2), class = "kb_error")
+  expect_error(plot(fits$line, level = 0.5), class = "kb_error_argument")
 })
