@@ -51,7 +51,7 @@ without_prefix <- function(lines, prefixes) {
 
 # ---- the pictures ------------------------------------------------------------
 
-# Small, at the size at which README.md shows them.
+# Small, at the size at which README.md shows them: they are installed too.
 picture <- function(name, draw, width = 480, height = 400) {
   folder <- file.path(root, "man", "figures")
   dir.create(folder, showWarnings = FALSE)
