@@ -28,7 +28,8 @@ run_example <- function(code) {
       if (result$visible) print(result$value)
     })
     shown <- grep("^ *time: ", shown, value = TRUE, invert = TRUE)
-    c(code[first[[i]]:last[[i]]], sub(" +$", "", paste("#>", shown))[shown != ""])
+    shown <- paste("#>", shown[shown != ""], recycle0 = TRUE)
+    c(code[first[[i]]:last[[i]]], sub(" +$", "", shown))
   }))
 }
 
