@@ -41,8 +41,9 @@ main <- function() {
   library(kernelbayes, lib.loc = c(install_checkout(root), .libPaths()))
   pages <- tools::Rd_db(dir = root)
   internal <- vapply(pages, function(page) {
-    any(grepl("\\keyword{internal}", as.character(page), fixed = TRUE)) ||
-      grepl("keyword\\{internal\\}", paste(as.character(page), collapse = ""))
+    grepl("\\keyword{internal}", paste(as.character(page), collapse = ""),
+      fixed = TRUE
+    )
   }, NA)
   pages <- pages[!internal]
   if (length(filter) == 1) pages <- pages[grepl(filter, names(pages))]

@@ -9,8 +9,8 @@ columns <- c(
 )
 
 # A row is true of a fit where all its calls are defined, false where none is.
-# `fit`, `new` (rows that were not fitted) and `variable` (a predictor) are those
-# of the column, as are the functions below, where one engine says it otherwise.
+# `fit`, `new` (rows that were not fitted) and `variable` (a predictor) are
+# those of the column, as are the functions below, where an engine has its own.
 rows <- alist(
   "`print()`, `summary()`, `plot()`" = {
     print(fit)
@@ -53,10 +53,7 @@ rows <- alist(
     loo::loo(fit)
     loo::waic(fit)
   },
-  "`bayesplot::pp_check()`" = bayesplot::pp_check(
-    fit, "error_hist",
-    ndraws = 2
-  ),
+  "`bayesplot::pp_check()`" = bayesplot::pp_check(fit, "error_hist"),
   "`kernels()`, `inclusion()`" = {
     kernels(fit)
     inclusion(fit)
@@ -282,7 +279,7 @@ is_row_true <- function(label, case) {
   parts <- if (is.call(parts)) list(parts) else parts
   defined <- vapply(parts, is_defined, NA, case, label)
   if (length(unique(defined)) > 1) {
-    stop(label, " is true of ", class(case$fit)[[1]], " in part: split the row.")
+    stop(label, " is true of ", class(case$fit)[[1]], " in part: split it.")
   }
   defined[[1]]
 }

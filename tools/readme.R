@@ -28,7 +28,8 @@ run_example <- function(code) {
       if (result$visible) print(result$value)
     })
     shown <- grep("^ *time: ", shown, value = TRUE, invert = TRUE)
-    c(code[first[[i]]:last[[i]]], sub(" +$", "", paste("#>", shown))[shown != ""])
+    shown <- paste("#>", shown[shown != ""], recycle0 = TRUE)
+    c(code[first[[i]]:last[[i]]], sub(" +$", "", shown))
   }))
 }
 
@@ -51,7 +52,7 @@ without_prefix <- function(lines, prefixes) {
 
 # ---- the pictures ------------------------------------------------------------
 
-# Small, at the size at which README.md shows them.
+# Small, at the size at which README.md shows them: they are installed too.
 picture <- function(name, draw, width = 480, height = 400) {
   folder <- file.path(root, "man", "figures")
   dir.create(folder, showWarnings = FALSE)
