@@ -13,7 +13,10 @@ bark_layout <- c(layout(
     ),
     weights = maybe(positive(rows))
   )),
-  runs = each(maybe(holds(layout_of_run)), control$chains)
+  # Kernels around rows are at none.
+  .nowhere = if (is.null(settings$prior$centre_sd)) 0 else -1,
+  runs = each(maybe(holds(layout_of_run))),
+  .some = rule(length(runs) > 0, "of a run at least")
 ))
 
 #' @noRd
@@ -47,7 +50,10 @@ bark_prior_layout <- layout(
 #' @noRd
 bark_prior_given_layout <- layout(
   type = strings(1, bark_types), alpha = positive(), eps = positive(),
-  gamma = positive(), scales = positive(2), selection = maybe(positive(2)),
+  gamma = positive(), scales = positive(2), selection = maybe(such_that(
+    function(v) is.double(v) && length(v) == 2 && all(is.na(v) | v > 0),
+    "two positive numbers"
+  )),
   n_signals = maybe(positive()), noise = maybe(such_that(
     is_noise_prior, "a prior of the noise"
   )),
@@ -94,7 +100,7 @@ bark_run_layout <- layout(
 #' @noRd
 bark_draws_layout <- layout(
   m = counts(draws_kept), .slots = sum(m),
-  location = counts(slots, 0, rows), copies = counts(slots),
+  location = integers(slots, nowhere, rows), copies = counts(slots),
   included = counts(shared, 0, 1), log_lambda = numbers(shared),
   beta = numbers(slots),
   variance = where(!truncated, numbers(slots, 0)),
@@ -169,7 +175,8 @@ bark_truncated_resume_layout <- layout(
 
 #' @noRd
 bark_state_layout <- layout(
-  location = counts(NULL, 0, rows), .slots = length(location),
+  .nowhere = if (is.null(settings$prior$centre_sd)) 0 else -1,
+  location = integers(NULL, nowhere, rows), .slots = length(location),
   copies = counts(slots, 1), each = counts(slots), varphi = positive(sum(each)),
   log_lambda = numbers(n_inputs(fit)),
   included = counts(n_inputs(fit), 0, 1),

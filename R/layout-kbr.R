@@ -127,7 +127,9 @@ filter_kinds <- c(
 #' @noRd
 filter_layout <- layout(
   kind = strings(times, filter_kinds),
-  coef = numeric_matrix(rank_x, times), along = numeric_matrix(rank_y, times),
+  coef = numeric_matrix(rank_x, times),
+  # Without observed features there is none.
+  along = numeric_matrix(rank_y, if (rank_y > 0) times),
   features = numeric_matrix(rank_x, times), sum = any_numbers(times),
   observations = such_that(
     function(y) is.numeric(y) && is.matrix(y) && nrow(y) == times,

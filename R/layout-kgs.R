@@ -11,8 +11,9 @@ kgs_layout <- c(layout(
   .functions = if (settings$classes == 2) 1 else settings$classes,
   .n_rates = if (settings$noise$kind == "class") 2 else 1,
   first_warmup = maybe(counts()),
-  starts = maybe(each(maybe(numbers(NULL)), control$chains)),
-  runs = each(maybe(holds(kgs_run_layout)), control$chains)
+  starts = maybe(each(maybe(numbers(NULL)))),
+  runs = each(maybe(holds(kgs_run_layout))),
+  .some = rule(length(runs) > 0, "of a run at least")
 ))
 
 #' @noRd

@@ -18,7 +18,7 @@ srvm_layout <- c(layout(
   .a_row = kernels_a_row(settings),
   runs = each(maybe(holds(layout_of_run))),
   .alike = rule(
-    srvm_runs_alike(runs, time), "of runs with the same candidates"
+    length(runs) > 0 && srvm_runs_alike(runs, time), "of runs with the same candidates"
   )
 ))
 

@@ -17,7 +17,8 @@ tdsmc_layout <- layout(
   seed = counts(), time = counts(1, 0, steps),
   status = strings(1, c("started", "complete", "interrupted", "time_limit")),
   seconds = numbers(1, 0),
-  runs = each(maybe(holds(tdsmc_run_layout)), control$replicates)
+  runs = each(maybe(holds(tdsmc_run_layout))),
+  .some = rule(length(runs) > 0, "of a run at least")
 )
 
 #' @noRd

@@ -50,7 +50,8 @@ class PooledDraws {
       require(draw >= 1 && draw <= m_.size(), "there is no such draw");
     }
     for (const int location : location_) {
-      require(location >= 0 && location <= rows, "a kernel is at no row");
+      require(location >= (own_centre_ ? -1 : 0) && location <= rows,
+              "a kernel is at no row");
     }
     const std::size_t own = location_.size() * p, shared = m_.size() * p;
     require(own_scales_ ? same(own_log_lambda_, own) && same(own_included_, own)

@@ -375,10 +375,11 @@ bool State::fits(const Saved& saved) const {
     return false;
   }
   if (data_->student() && saved.row_weights.size() != n) return false;
+  const int nowhere = prior_->centre_sd > 0 ? -1 : 0;
   std::vector<char> taken(n + 1, 0);
   for (const Slot& slot : saved.slots) {
     const std::size_t each = prior_->collapsed() ? 1 : slot.copies;
-    if (slot.location < 0 || slot.location > n || slot.copies < 1 ||
+    if (slot.location < nowhere || slot.location > n || slot.copies < 1 ||
         slot.varphi.size() != each) {
       return false;
     }
