@@ -416,7 +416,6 @@ reliability_curve <- function(rows, bins = 10) {
 #' )
 #' loo::kfold(fit, K = 4, seed = 1)
 #' @exportS3Method loo::kfold
-  x <- migrate_fit(x)
 kfold.kb_fit <- function(x, K = 10, # nolint: object_name_linter.
                          folds = NULL, seed = NULL, ...) {
   x <- migrate_fit(x)
