@@ -136,7 +136,6 @@ response_draws.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
 
 #' @export
 response_log_lik.kb_bark_multinomial <- function(fit, rows, pool, chosen) {
-  x <- migrate_fit(x)
   x <- rows$x[rows$complete, , drop = FALSE]
   f <- fields_values(fit, x, pool, "draw", chosen)$mean
   y <- as.integer(rows$y[rows$complete])

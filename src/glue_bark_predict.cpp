@@ -53,7 +53,11 @@ class PooledDraws {
       require(location >= (own_centre_ ? -1 : 0) && location <= rows,
               "a kernel is at no row");
     }
-    const std::size_t own = location_.size() * p, shared = m_.size() * p;
+    const std::size_t own = location_.size() * p, each = m_.size() * p;
+    require(!projected_ || (each > 0 && directions_.size() % each == 0),
+            "the draws are incomplete");
+    const std::size_t shared =
+        m_.size() * (projected_ ? directions_.size() / each : p);
     require(own_scales_ ? same(own_log_lambda_, own) && same(own_included_, own)
                         : same(log_lambda_, shared) && same(included_, shared),
             "the draws are incomplete");

@@ -401,7 +401,12 @@ bool State::fits(const Saved& saved) const {
       (square(saved.gram) && square(saved.covariance) &&
        saved.exponents.rows() == n && saved.exponents.cols() == m &&
        saved.product.size() == m && saved.mean.size() == m);
-  return updated && saved.log_lambda.size() == p && saved.included.size() == p;
+  const std::size_t inputs = prior_->n_inputs(data_->p());
+  const bool projects = prior_->directions == 0 ||
+                        (saved.directions.rows() == data_->p() &&
+                         saved.directions.cols() == prior_->directions);
+  return updated && projects && saved.log_lambda.size() == inputs &&
+         saved.included.size() == inputs;
 }
 
 void State::restore(Saved saved) {
