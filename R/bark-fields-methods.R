@@ -47,7 +47,8 @@ importance.kb_bark_multinomial <- function(object, level = 0.9,
   method <- check_choice(method, c("inclusion", "permutation"))
   if (method == "permutation") {
     if (!is.null(class)) {
-      bad_argument(class, "class", "NULL with permutations", rlang::current_env())
+      call <- rlang::current_env()
+      bad_argument(class, "class", "NULL with permutations", call)
     }
     return(importance.kb_fit(object, level, ...))
   }

@@ -311,7 +311,10 @@ bark_n_scales <- function(fit, pool) {
 
 #' @noRd
 location_pool <- function(fit) {
-  if (is_multinomial(fit)) fields_locations(field_pools(fit)) else bark_pool(fit)
+  if (!is_multinomial(fit)) {
+    return(bark_pool(fit))
+  }
+  fields_locations(field_pools(fit))
 }
 
 #' Posterior probability that each location holds a kernel: the intercept,

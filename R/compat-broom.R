@@ -350,7 +350,8 @@ augment_classes <- function(x, data, newdata, probability,
 #' @param x A fit of [tdsmc()].
 #' @param f `function(states)`: a matrix or data frame of numbers with a row for
 #'   each particle, or a vector of one number each, as in
-#'   [as_draws()][as_draws.kb_tdsmc]. By default the states, if they are numbers.
+#'   [as_draws()][as_draws.kb_tdsmc]. By default the states, if they are
+#'   numbers.
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line a column of what f returns, with

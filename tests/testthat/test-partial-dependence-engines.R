@@ -53,7 +53,9 @@ test_that("some particles are chosen by their weights", {
 test_that("quantiles of weighted draws are weighted", {
   values <- c(3, 1, 2)
   weights <- c(0.5, 0.2, 0.3)
-  expect_identical(draw_quantiles(values, weights, c(0.1, 0.5, 0.9)), c(1, 2, 3))
+  expect_identical(
+    draw_quantiles(values, weights, c(0.1, 0.5, 0.9)), c(1, 2, 3)
+  )
   expect_identical(
     draw_quantiles(values, rep(1 / 3, 3), c(0.05, 0.5)),
     stats::quantile(values, c(0.05, 0.5), names = FALSE)
@@ -203,7 +205,9 @@ test_that("they are printed and drawn, and leave R's generator alone", {
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
   for (out in kinds) {
-    expect_output(value <- withVisible(print(out)), "Partial dependence of mean")
+    expect_output(
+      value <- withVisible(print(out)), "Partial dependence of mean"
+    )
     expect_false(value$visible)
     expect_silent(plot(out))
   }

@@ -359,17 +359,18 @@ test_that("predict() gives expectations, distributions and states", {
 test_that("tidy() and glance() are those of weighted particles", {
   fit <- run_problem(change_problem())
   w <- weights(fit)
-  k <- rowSums(predict(fit, type = "states")) - 1
-  count <- function(s) cbind(k = rowSums(s) - 1, two = 2 * rowSums(s))
-  out <- tidy(fit, count, level = 0.5)
-  expect_identical(out$term, c("k", "two"))
-  mean <- sum(w * k)
-  expect_equal(out$estimate, c(mean, 2 * mean + 2))
-  expect_equal(out$std.error[[1]], sqrt(sum(w * (k - mean)^2)))
-  below <- cumsum(w[order(k)])
-  expect_equal(out$conf.low[[1]], sort(k)[which(below >= 0.25)[[1]]])
-  expect_equal(out$conf.high[[1]], sort(k)[which(below >= 0.75)[[1]]])
   expect_gt(diff(range(w)), 0)
+  # Numbers that are distinct, so that each weight matters to a quantile.
+  own <- seq_along(w) + rowSums(predict(fit, type = "states")) / 100
+  f <- function(s) cbind(own = seq_len(nrow(s)) + rowSums(s) / 100, one = 1)
+  out <- tidy(fit, f, level = 0.5)
+  expect_identical(out$term, c("own", "one"))
+  mean <- sum(w * own)
+  expect_equal(out$estimate, c(mean, 1))
+  expect_equal(out$std.error, c(sqrt(sum(w * (own - mean)^2)), 0))
+  below <- cumsum(w[order(own)])
+  expect_equal(out$conf.low[[1]], sort(own)[which(below >= 0.25)[[1]]])
+  expect_equal(out$conf.high[[1]], sort(own)[which(below >= 0.75)[[1]]])
   expect_identical(tidy(fit, function(s) rowSums(s))$term, "f")
   one <- glance(fit)
   expect_identical(one$nobs, 6L)
