@@ -117,8 +117,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' @section Directions:
 #' With `directions = d` kernels of low rank, which the paper suggests for data
 #' that few linear combinations explain (as Cook and Lee, 1999, do), take the
-#' place of those with a scale for each predictor: all of them see \eqn{z = U^T x}{z = U'x}, where the
-#' d columns of U (p x d) are unit vectors,
+#' place of those with a scale for each predictor: all of them see
+#' \eqn{z = U^T x}{z = U'x}, where the d columns of U (p x d) are unit vectors,
 #' \deqn{K(x, \chi) = \exp\Big(-\sum_{l = 1}^d \lambda_l (u_l^T (x -
 #' \chi))^2\Big),}{K(x, chi) = exp(-sum_{l <= d} lambda_l (u_l'(x - chi))^2),}
 #' so that the function changes along d directions only, each of them a
@@ -134,8 +134,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' The data determine neither the sign of a direction nor which of them is the
 #' first: means of columns of U over draws say little. [importance()] has the
 #' share of each predictor. The chains turn one direction at a time; with two or
-#' more of them look at R-hat. Not defined with `own_scales`, [centre_near_rows()],
-#' `approximation = "truncation"` and for several classes without an order.
+#' more of them look at R-hat. Not defined with `own_scales`,
+#' [centre_near_rows()], `approximation = "truncation"` and for several classes
+#' without an order.
 #'
 #' @return An object of class `kb_bark_prior`, a list. What depends on the data
 #'   (the default noise, `n_signals`) is filled in by the fit.

@@ -1,4 +1,18 @@
 # Kernels of bark() that see the predictors along a few directions.
+#
+# Seen to fail, one mutant at a time:
+# - moves: the ratio inverted, its power left out, steps along a vector that is
+#   not orthogonal and a direction that is no unit vector then, columns left as
+#   they were, the old direction not taken out of the exponents, angles that
+#   depend on where a direction points, steps that adapt after the warmup;
+# - prior: normal numbers replaced by uniform ones, all directions alike, none
+#   drawn;
+# - state: directions or their steps forgotten in what is saved, no projection
+#   along one that was idle;
+# - predictions: predictors as they are, centres along another draw's
+#   directions; partial dependence: the first point for all.
+# Not to be seen, being right: steps along a vector that is not orthogonal, made
+# a unit vector again; at power 0, one-step invariance with another power.
 
 direction_setting <- function(d = 1, type = "different", alpha = 1, nu = 3,
                               ...) {
