@@ -108,19 +108,9 @@ triangle_size <- function(p) sum(as.double(p) * (p + 1) / 2)
 #' Cholesky factors with p rows each, packed by columns: diagonals are positive
 #' @noRd
 triangles <- function(p) {
-  size <- triangle_size(p)
   such_that(function(v) {
-    is.double(v) && length(v) == size && all_finite(v) &&
-      is_within(v[triangle_diagonal(p)], list(
-        lower = .Machine$double.xmin, upper = Inf
-      ))
-  }, paste(format(size), "entries of Cholesky factors"))
-}
-
-#' @noRd
-triangle_diagonal <- function(p) {
-  lengths <- sequence(p, p, -1L)
-  cumsum(c(1, lengths))[seq_along(lengths)]
+    is.double(v) && triangles_sound_cpp(v, as.integer(p))
+  }, paste(format(triangle_size(p)), "entries of Cholesky factors"))
 }
 
 #' A lower triangular matrix with a positive diagonal
