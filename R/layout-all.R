@@ -88,10 +88,16 @@ fit_layout_of_data <- layout(
     is.integer(v) && length(v) == rows && !anyNA(v) && !anyDuplicated(v) &&
       is_within(v, list(lower = 1, upper = rows))
   }, "an order of the rows"),
-  seed = counts(), time = counts(1, 0, rows),
+  seed = such_that(is_seed, "a whole number"), time = counts(1, 0, rows),
   status = strings(1, c("started", "complete", "interrupted", "time_limit")),
   seconds = numbers(1, 0)
 )
+
+#' @noRd
+is_seed <- function(seed) {
+  is.numeric(seed) && length(seed) == 1 &&
+    isTRUE(seed == round(seed) & abs(seed) <= .Machine$integer.max)
+}
 
 #' A response as its mould says
 #' @noRd
