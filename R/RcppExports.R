@@ -305,6 +305,14 @@ kgs_ledger_cpp <- function(data, w, costs) {
     .Call(`_kernelbayes_kgs_ledger_cpp`, data, w, costs)
 }
 
+numbers_within_cpp <- function(values, lower, upper) {
+    .Call(`_kernelbayes_numbers_within_cpp`, values, lower, upper)
+}
+
+triangles_sound_cpp <- function(entries, sizes) {
+    .Call(`_kernelbayes_triangles_sound_cpp`, entries, sizes)
+}
+
 mixture_quantiles_cpp <- function(means, variances, weights, probabilities, z) {
     .Call(`_kernelbayes_mixture_quantiles_cpp`, means, variances, weights, probabilities, z)
 }

@@ -205,24 +205,17 @@ is_as_described <- function(value, wanted) {
   )
 }
 
-#' No copies: draws are long
 #' @noRd
 is_within <- function(value, wanted) {
-  if (length(value) == 0) {
-    return(TRUE)
+  if (is.double(value)) {
+    return(numbers_within_cpp(value, wanted$lower, wanted$upper))
   }
-  if (wanted$lower == -Inf && wanted$upper == Inf) {
-    return(all_finite(value))
-  }
-  low <- min(value)
-  high <- max(value)
-  !is.na(low) && is.finite(high) && is.finite(low) && low >= wanted$lower &&
-    high <= wanted$upper
+  length(value) == 0 ||
+    isTRUE(min(value) >= wanted$lower && max(value) <= wanted$upper)
 }
 
-#' The sum is finite where all are, but for an overflow
 #' @noRd
-all_finite <- function(value) is.finite(sum(value)) || all(is.finite(value))
+all_finite <- function(value) numbers_within_cpp(value, -Inf, Inf)
 
 # Messages ---------------------------------------------------------------------
 

@@ -88,10 +88,16 @@ fit_layout_of_data <- layout(
     is.integer(v) && length(v) == rows && !anyNA(v) && !anyDuplicated(v) &&
       is_within(v, list(lower = 1, upper = rows))
   }, "an order of the rows"),
-  seed = counts(), time = counts(1, 0, rows),
+  seed = such_that(is_seed, "a whole number"), time = counts(1, 0, rows),
   status = strings(1, c("started", "complete", "interrupted", "time_limit")),
   seconds = numbers(1, 0)
 )
+
+#' @noRd
+is_seed <- function(seed) {
+  is.numeric(seed) && length(seed) == 1 &&
+    isTRUE(seed == round(seed) & abs(seed) <= .Machine$integer.max)
+}
 
 #' A response as its mould says
 #' @noRd
@@ -108,19 +114,9 @@ triangle_size <- function(p) sum(as.double(p) * (p + 1) / 2)
 #' Cholesky factors with p rows each, packed by columns: diagonals are positive
 #' @noRd
 triangles <- function(p) {
-  size <- triangle_size(p)
   such_that(function(v) {
-    is.double(v) && length(v) == size && all_finite(v) &&
-      is_within(v[triangle_diagonal(p)], list(
-        lower = .Machine$double.xmin, upper = Inf
-      ))
-  }, paste(format(size), "entries of Cholesky factors"))
-}
-
-#' @noRd
-triangle_diagonal <- function(p) {
-  lengths <- sequence(p, p, -1L)
-  cumsum(c(1, lengths))[seq_along(lengths)]
+    is.double(v) && triangles_sound_cpp(v, as.integer(p))
+  }, paste(format(triangle_size(p)), "entries of Cholesky factors"))
 }
 
 #' A lower triangular matrix with a positive diagonal

@@ -52,7 +52,7 @@ label_noise_layout <- layout(
 #' @noRd
 kgs_run_layout <- layout(
   time = counts(1, 0, control$warmup + control$iter),
-  .draws_kept = draws_after(time, control),
+  .draws_kept = length(.object$draws$wrong) %/% settings$classes,
   draws = holds(layout(
     w = numbers(draws_kept * rank_of(settings$basis) * functions),
     rates = numbers(draws_kept * n_rates, 0, 1),

@@ -38,11 +38,19 @@ srvm_settings_layout <- layout(
   )),
   prior = holds(srvm_prior_layout),
   scale = flags(), scaling = holds(scaling_layout), intercept = flags(),
-  limits = holds(layout(noise = positive(2), coef = positive(2))),
+  limits = holds(layout(
+    noise = such_that(are_limits, "two limits"),
+    coef = such_that(are_limits, "two limits")
+  )),
   shift = numbers(), family = strings(1, c("gaussian", "probit")),
   levels = where(family == "probit", strings(2)),
   memory = maybe(holds(srvm_memory_layout))
 )
+
+#' @noRd
+are_limits <- function(v) {
+  is.double(v) && length(v) == 2 && !anyNA(v) && all(v >= 0)
+}
 
 #' @noRd
 are_srvm_kernels <- function(kernel, columns) {
@@ -60,11 +68,11 @@ srvm_prior_layout <- layout(
   kmax = counts(), centres = strings(1, c("subset", "iid")),
   noise = such_that(is_variance_prior, "a prior of a variance"),
   coef = such_that(is_variance_prior, "a prior of a variance"),
-  scaled = flags(),
+  scaled = maybe(flags()),
   kernels = such_that(function(p) {
-    is.null(p) || is.double(p) && is_within(p, list(lower = 0, upper = 1)) &&
+    is.null(p) || is.double(p) && is_within(p, list(lower = 0, upper = Inf)) &&
       sum(p) > 0
-  }, "probabilities of the kernels"),
+  }, "weights of the kernels"),
   df = such_that(function(df) {
     is.null(df) || is.double(df) && length(df) == 1 && isTRUE(df > 0)
   }, "a positive number or Inf")

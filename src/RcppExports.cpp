@@ -1001,6 +1001,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// numbers_within_cpp
+bool numbers_within_cpp(const Rcpp::NumericVector& values, double lower, double upper);
+RcppExport SEXP _kernelbayes_numbers_within_cpp(SEXP valuesSEXP, SEXP lowerSEXP, SEXP upperSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type lower(lowerSEXP);
+    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
+    rcpp_result_gen = Rcpp::wrap(numbers_within_cpp(values, lower, upper));
+    return rcpp_result_gen;
+END_RCPP
+}
+// triangles_sound_cpp
+bool triangles_sound_cpp(const Rcpp::NumericVector& entries, const Rcpp::IntegerVector& sizes);
+RcppExport SEXP _kernelbayes_triangles_sound_cpp(SEXP entriesSEXP, SEXP sizesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type entries(entriesSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type sizes(sizesSEXP);
+    rcpp_result_gen = Rcpp::wrap(triangles_sound_cpp(entries, sizes));
+    return rcpp_result_gen;
+END_RCPP
+}
 // mixture_quantiles_cpp
 Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& weights, const Eigen::VectorXd& probabilities, const Eigen::VectorXd& z);
 RcppExport SEXP _kernelbayes_mixture_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP weightsSEXP, SEXP probabilitiesSEXP, SEXP zSEXP) {
@@ -1511,6 +1534,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kgs_truncated_beta_cpp", (DL_FUNC) &_kernelbayes_kgs_truncated_beta_cpp, 5},
     {"_kernelbayes_kgs_angles_cpp", (DL_FUNC) &_kernelbayes_kgs_angles_cpp, 6},
     {"_kernelbayes_kgs_ledger_cpp", (DL_FUNC) &_kernelbayes_kgs_ledger_cpp, 3},
+    {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
+    {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
     {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
     {"_kernelbayes_student_quantiles_cpp", (DL_FUNC) &_kernelbayes_student_quantiles_cpp, 6},
