@@ -59,10 +59,8 @@ rows <- alist(
     inclusion(fit)
   },
   "`kernel_posterior()`" = kernel_posterior(fit),
-  "`importance()`, `partial_dependence()`" = {
-    importance(fit)
-    partial_dependence(fit, variable, n = 2)
-  },
+  "`importance()`" = importance(fit),
+  "`partial_dependence()`" = partial_dependence(fit, variable, n = 2),
   "`label_noise()`, `reject_curve()`" = {
     label_noise(fit)
     reject_curve(fit, new)
@@ -206,7 +204,7 @@ kbr_case <- function() {
     function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
     n = 60, seed = 1
   )
-  fit_case(kbr(pairs), 1, "kbr", functions = list(
+  fit_case(kbr(pairs), 1, "kbr", "y", functions = list(
     plot = function(fit) plot(fit, 1),
     drawn = function(fit, new) ggplot2::autoplot(fit, newdata = new),
     simulate_new = function(fit, new) simulate(fit, newdata = new, seed = 1),
