@@ -9,7 +9,10 @@
 #'   `vignette("tdsmc")`;
 #' * [bark()]: additive kernels with a scale for each predictor, for regression
 #'   and classes, `vignette("bark")` and `vignette("bark-more")`;
-#' * [kgs()]: classification under label noise, `vignette("kgs")`.
+#' * [kgs()]: classification under label noise, `vignette("kgs")`;
+#' * [kbr()]: posteriors from simulations, without a likelihood,
+#'   `vignette("kbr")`; [kbr_hmm()]: filter, forecasts and smoother,
+#'   `vignette("kbr-hmm")`.
 #'
 #' Start with `vignette("kernelbayes")`. Kernels are described in [kb_kernels].
 #'

@@ -39,6 +39,9 @@ options <- list(
   "centres near rows" = list(
     y = data$y, prior = bark_prior(centres = centre_near_rows())
   ),
+  "2 directions" = list(
+    y = data$y, prior = bark_prior("different", directions = 2)
+  ),
   "two classes" = list(y = cut_in(2)),
   "5 ordered classes" = list(y = cut_in(5, TRUE)),
   "3 classes" = list(y = cut_in(3))
