@@ -31,7 +31,7 @@ accepted <- list(
   list(
     check = "installed package size",
     lines = c(
-      "installed size is +5[.][0-4]Mb", "sub-directories of 1Mb or more",
+      "installed size is +5[.][0-9]Mb", "sub-directories of 1Mb or more",
       "^ +(doc|libs) +[0-9.]+Mb"
     )
   ),

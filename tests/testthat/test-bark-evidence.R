@@ -24,6 +24,7 @@ evidence_fit <- function(type = "different", alpha = 1, y = evidence_y,
 #' A fit of a Gaussian model as one of a probit model
 as_probit <- function(fit, classes) {
   fit$data$y <- factor(classes)
+  fit$mould$levels <- levels(fit$data$y)
   fit$settings$family <- "probit"
   fit$settings$prior <- utils::modifyList(
     fit$settings$prior, list(noise_fixed = TRUE, noise_precision = 1)
@@ -107,6 +108,9 @@ test_that("one coin has the evidence of a coin", {
   fit$data <- list(
     x = evidence_x[1, , drop = FALSE], y = factor("b", c("a", "b"))
   )
+  fit$sequence <- fit$time <- 1L
+  # Its chains are not used.
+  fit$runs <- vector("list", length(fit$runs))
   z <- evidence(fit,
     n_temps = 4, warmup = 20, iter = 200, chains = 10, seed = 1
   )
