@@ -9,8 +9,9 @@
 #' K(x, \chi) = \exp\Big(-\sum_l \lambda_l (x_l - \chi_l)^2\Big),}{f(x) = sum_j
 #' beta_j K(x, chi_j), K(x, chi) = exp(-sum_l lambda_l (x_l - chi_l)^2),}
 #' by reversible-jump Markov chains in which the coefficients are integrated
-#' out (but see `approximation` in [bark_prior()]). Each predictor has a scale \eqn{\lambda_l} of its own, which says how
-#' much it matters and may be exactly zero.
+#' out (but see `approximation` in [bark_prior()]). Each predictor has a scale
+#' \eqn{\lambda_l} of its own, which says how much it matters and may be exactly
+#' zero.
 #'
 #' @section The model:
 #' `family = gaussian()`: \eqn{y_i \sim N(f(x_i), \sigma^2 / w_i)}{y_i ~
@@ -52,9 +53,9 @@
 #' A function added to all fields changes no probability: the data speak of
 #' differences of the fields alone, and a single field is held in its place by
 #' the prior, which is proper. Probabilities, and differences of fields, are
-#' what there is to interpret. With C - 1 fields against a base class there would be
-#' no such freedom, but the answer would depend on which class is the base,
-#' and the other classes would share all that is particular to it; with C
+#' what there is to interpret. With C - 1 fields against a base class there
+#' would be no such freedom, but the answer would depend on which class is the
+#' base, and the other classes would share all that is particular to it; with C
 #' fields the prior treats all classes alike. With two classes the multinomial
 #' model is a probit model whose f, the difference of two fields over
 #' \eqn{\sqrt 2}{sqrt(2)}, has two sets of scales.

@@ -28,7 +28,8 @@ object_layout.kb_srvm_mcmc <- function(object) {
   list(
     layout = srvm_layout, resume = srvm_chain_resume_layout,
     at = list(
-      control_layout = mcmc_control_layout, layout_of_run = srvm_chain_run_layout
+      control_layout = mcmc_control_layout,
+      layout_of_run = srvm_chain_run_layout
     )
   )
 }

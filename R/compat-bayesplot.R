@@ -19,11 +19,13 @@
 #' @section Errors: `kb_error_package` without bayesplot and rstantools,
 #'   `kb_error_argument` for a type that bayesplot does not have,
 #'   `kb_error_not_defined` for fits without a likelihood.
-#' @examplesIf rlang::is_installed(c("bayesplot", "rstantools", "dplyr (>= 1.1.0)"))
-#' data <- sim_sinc(50, seed = 1)
-#' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
-#' bayesplot::pp_check(fit, seed = 1)
-#' bayesplot::pp_check(fit, "intervals", x = data$x, seed = 1)
+#' @examplesIf rlang::is_installed(c("bayesplot", "dplyr (>= 1.1.0)"))
+#' if (requireNamespace("rstantools", quietly = TRUE)) {
+#'   data <- sim_sinc(50, seed = 1)
+#'   fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
+#'   print(bayesplot::pp_check(fit, seed = 1))
+#'   bayesplot::pp_check(fit, "intervals", x = data$x, seed = 1)
+#' }
 #' @exportS3Method bayesplot::pp_check
 pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
                             ...) {

@@ -88,11 +88,11 @@ srvm_parameters <- function(fit, pool) {
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.
 #'
-#'   With `bark_prior(directions = )` `lambda[l]` and `delta[l]` are of direction
-#'   l, and `directions[i,l]` is its part along column i of the predictors
-#'   (standardised ones if `scale = TRUE`). The signs of directions are not
-#'   determined, and their numbers in part only: no R-hat of theirs is to be
-#'   expected near 1.
+#'   With `bark_prior(directions = )` `lambda[l]` and `delta[l]` are of
+#'   direction l, and `directions[i,l]` is its part along column i of the
+#'   predictors (standardised ones if `scale = TRUE`). The signs of directions
+#'   are not determined, and their numbers in part only: no R-hat of theirs is
+#'   to be expected near 1.
 #'   Where kernels have scales of their own, `lambda[l]` is their mean and
 #'   `delta[l]` the share of kernels with the predictor, both weighted by the
 #'   absolute coefficients.

@@ -234,7 +234,8 @@ rows_cost <- function(object, pilot, env) {
     size <- min(2 * size, n)
   }
   list(
-    seconds = power_at(rows, seconds, n, 3), bytes = power_at(rows, bytes, n, 2),
+    seconds = power_at(rows, seconds, n, 3),
+    bytes = power_at(rows, bytes, n, 2),
     units = n, runs = 1, unit = "row",
     pilot = list(units = size, seconds = now() - started)
   )

@@ -120,7 +120,9 @@ rows_with_response <- function(object, newdata, newy, call) {
 #' @noRd
 check_loss <- function(fit, loss, call) {
   if (is.null(fit$mould$levels)) {
-    return(if (is.null(loss)) "squared" else {
+    return(if (is.null(loss)) {
+      "squared"
+    } else {
       check_choice(loss, "squared", call = call)
     })
   }

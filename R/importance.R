@@ -267,7 +267,9 @@ plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
 #' @noRd
 check_importance_type <- function(x, type, call = rlang::caller_env()) {
   if (by_permutation(x)) {
-    return(if (is.null(type)) "rise" else {
+    return(if (is.null(type)) {
+      "rise"
+    } else {
       check_choice(type, "rise", call = call)
     })
   }

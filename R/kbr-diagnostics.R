@@ -186,7 +186,8 @@ print.kb_kbr_diagnostics <- function(x, digits = 3, ...) {
     format(x$effective_rank, digits = digits), "; unexplained ",
     percent(max(x$unexplained)), "\n",
     "prior's weights on the states: sum ",
-    format(x$mu[["sum"]], digits = digits), ", negative mass ", percent(x$mu[["negative"]]), "\n",
+    format(x$mu[["sum"]], digits = digits),
+    ", negative mass ", percent(x$mu[["negative"]]), "\n",
     if (!is.null(x$sensitivity)) {
       paste0(
         "prior sensitivity (1 is exact): ",

@@ -138,7 +138,8 @@ resolved_kernel <- function(columns) {
   ))
 }
 
-#' @param columns NULL: a kernel that was given, whose words have no numbers yet.
+#' @param columns NULL: a kernel that was given, whose words have no numbers
+#'   yet.
 #' @noRd
 is_resolved <- function(kernel, columns) {
   if (!inherits(kernel, "kb_kernel") || !is.list(kernel)) {
@@ -161,7 +162,7 @@ is_resolved <- function(kernel, columns) {
     },
     kb_error_fit = function(error) FALSE
   )
-  sound && !is.null(described) && 
+  sound && !is.null(described) &&
     (is.null(columns) || kernel$type != "rotation" || columns == 9)
 }
 

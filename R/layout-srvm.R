@@ -18,7 +18,8 @@ srvm_layout <- c(layout(
   .a_row = kernels_a_row(settings),
   runs = each(maybe(holds(layout_of_run))),
   .alike = rule(
-    length(runs) > 0 && srvm_runs_alike(runs, time), "of runs with the same candidates"
+    length(runs) > 0 && srvm_runs_alike(runs, time),
+    "of runs with the same candidates"
   )
 ))
 
@@ -160,7 +161,8 @@ srvm_run_layout <- c(layout(
   .living = rule(!anyNA(candidate_rows[sets]), "of centres that there are"),
   log_evidence = numbers(), relative_variance = any_numbers(),
   weights = such_that(function(w) {
-    is.double(w) && length(w) == n && is_within(w, list(lower = 0, upper = 1)) &&
+    is.double(w) && length(w) == n &&
+      is_within(w, list(lower = 0, upper = 1)) &&
       abs(sum(w) - 1) < 1e-6
   }, "weights that sum to 1"),
   genealogy = holds(layout(
@@ -218,7 +220,8 @@ srvm_resume_layout <- layout(
   .p = k + settings$intercept,
   genealogy = holds(layout(
     founders = counts(length(k), 0, 1e7), families = counts(length(k), 0, 1e7),
-    stretch = counts(1, -1), closed = any_numbers(), carried = maybe(any_numbers())
+    stretch = counts(1, -1), closed = any_numbers(),
+  carried = maybe(any_numbers())
   )),
   rejuvenations = maybe(counts()),
   path = holds(layout(particles = maybe(counts(time, 1)))),

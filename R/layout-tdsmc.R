@@ -38,7 +38,8 @@ tdsmc_run_layout <- layout(
     is.double(v) && length(v) == n && !anyNA(v) && is.finite(max(v))
   }, "log weights"),
   weights = such_that(function(w) {
-    is.double(w) && length(w) == n && is_within(w, list(lower = 0, upper = 1)) &&
+    is.double(w) && length(w) == n &&
+      is_within(w, list(lower = 0, upper = 1)) &&
       abs(sum(w) - 1) < 1e-6
   }, "weights that sum to 1"),
   log_density = any_numbers(n), log_evidence = numbers(),

@@ -374,7 +374,9 @@ check_variables_known <- function(fit, variable, call = rlang::caller_env()) {
 check_partial_type <- function(fit, type, call = rlang::caller_env()) {
   types <- c("response", "link")
   if (is_ordered(fit)) {
-    return(if (identical(type, types)) "link" else {
+    return(if (identical(type, types)) {
+      "link"
+    } else {
       check_choice(type, "link", call = call)
     })
   }

@@ -311,7 +311,7 @@ generics_without_row <- function() {
     "kb_fit", "kb_mcmc", "kb_srvm", "kb_srvm_mcmc", "kb_tdsmc", "kb_kbr",
     "kb_kbr_path", "kb_kbr_filter", "kb_kgs", "kb_bark", "kb_bark_multinomial"
   )
-  generics <- unique(registered[registered[, 2] %in% classes, 1])
+  generics <- unique(unlist(registered[registered[, 2] %in% classes, 1]))
   internal <- setdiff(
     ls(asNamespace("kernelbayes")), getNamespaceExports("kernelbayes")
   )

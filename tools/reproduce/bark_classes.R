@@ -11,7 +11,8 @@
 #   --output=file     instead of vignettes/precomputed/bark_classes.rds
 #
 # Prints the tables and writes the file from which vignettes/bark-more.Rmd is
-# built. The version to commit is that of a full run.
+# built. The version there is of --data=wine,housing,iris: vehicle takes longer
+# than the others together.
 #
 # wine      ordinal::wine: 72 ratings of bitterness in five ordered classes, by
 #           temperature, contact and judge
