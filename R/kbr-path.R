@@ -458,3 +458,32 @@ plot_path_column <- function(band, name, ...) {
 #' Angles without jumps of a turn
 #' @noRd
 follow_angle <- function(a) cumsum(c(a[[1]], wrap_angle(diff(a))))
+
+# Of stats, where their defaults would answer with NULL.
+
+#' @export
+coef.kb_kbr_path <- function(object, ...) path_has_no("coef")
+
+#' @export
+fitted.kb_kbr_path <- function(object, ...) path_has_no("fitted")
+
+#' @export
+residuals.kb_kbr_path <- function(object, ...) path_has_no("residuals")
+
+#' @export
+coef.kb_kbr_hmm <- coef.kb_kbr_path
+
+#' @export
+fitted.kb_kbr_hmm <- fitted.kb_kbr_path
+
+#' @export
+residuals.kb_kbr_hmm <- residuals.kb_kbr_path
+
+#' @noRd
+path_has_no <- function(what, call = rlang::caller_env()) {
+  kb_abort(c(
+    "{.fn {what}} is not defined for state-space models.",
+    i = "{.fn predict} of what {.fn kbr_filter}, {.fn kbr_forecast} and
+         {.fn kbr_smooth} return has the states' means."
+  ), "not_defined", call = call)
+}

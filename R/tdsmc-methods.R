@@ -205,6 +205,9 @@ fitted.kb_tdsmc <- function(object, ...) not_defined_td("fitted")
 residuals.kb_tdsmc <- function(object, ...) not_defined_td("residuals")
 
 #' @export
+coef.kb_tdsmc <- function(object, ...) not_defined_td("coef")
+
+#' @export
 simulate.kb_tdsmc <- function(object, nsim = 1, seed = NULL, ...) {
   not_defined_td("simulate")
 }

@@ -695,3 +695,13 @@ test_that("modes of standardised states are in their units", {
     tolerance = 1e-4
   )
 })
+
+test_that("what stats would answer with NULL is refused", {
+  seen <- sim_linear_hmm(40, seed = 1)
+  hmm <- kbr_hmm(seen$states, seen$observations, seed = 1)
+  for (fit in list(hmm, kbr_filter(hmm, 0.3))) {
+    for (method in list(coef, fitted, residuals)) {
+      expect_error(method(fit), class = "kb_error_not_defined")
+    }
+  }
+})

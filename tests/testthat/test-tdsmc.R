@@ -352,6 +352,7 @@ test_that("predict() gives expectations, distributions and states", {
   expect_error(predict(fit, mean, typ = "x"), class = "kb_error")
   expect_error(fitted(fit), class = "kb_error_not_defined")
   expect_error(residuals(fit), class = "kb_error_not_defined")
+  expect_error(coef(fit), class = "kb_error_not_defined")
   expect_error(formula(fit), class = "kb_error_not_defined")
   expect_identical(nobs(fit), 6L)
 })
