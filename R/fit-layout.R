@@ -273,3 +273,6 @@ path_in_words <- function(path) {
   steps <- ifelse(index, paste0("[[", path, "]]"), paste0("$", path))
   paste0(c(path[[1]], steps[-1]), collapse = "")
 }
+
+# Names within layouts that functions make: fields, and the value itself.
+utils::globalVariables(c("hmm", ".object"))
