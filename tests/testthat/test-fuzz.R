@@ -11,6 +11,8 @@ fuzz_in_process <- function(names, size, seed) {
     for (file in c("helper-fuzz.R", "helper-fuzz-cases.R")) {
       sys.source(file.path(folder, file), globalenv())
     }
+    # A name put in for that of a checkpoint is a file there.
+    setwd(tempdir())
     note <- function(what) cat(what, "\n", file = log)
     unlist(lapply(names, function(name) {
       case <- fuzz_cases()[[name]]()
