@@ -90,9 +90,15 @@ drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL,
     object, newdata, newy, is.null(newdata), TRUE, weights,
     call = call
   )
+  given_draws(object, rows, ndraws, response_log_lik, call)
+}
+
+#' What `f` says of rows given draws of equal weight
+#' @noRd
+given_draws <- function(object, rows, ndraws, f, call) {
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
-  response_log_lik(object, rows, pool, chosen)
+  f(object, rows, pool, chosen)
 }
 
 #' Expected responses given draws at rows, S x n (of two classes the probability
@@ -116,13 +122,11 @@ expected_draws.default <- function(fit, rows, pool, chosen) {
 #' @noRd
 drawn_expectations <- function(object, newdata, ndraws,
                                call = rlang::caller_env()) {
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
   rows <- prediction_rows(
     object, newdata, NULL, is.null(newdata), FALSE,
     call = call
   )
-  expected_draws(object, rows, pool, chosen)
+  given_draws(object, rows, ndraws, expected_draws, call)
 }
 
 #' Probabilities S x n x C; of two classes that of the second, S x n
@@ -156,9 +160,9 @@ drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL,
     object, newdata, NULL, is.null(newdata), FALSE, weights,
     call = call
   )
-  pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
-  with_local_seed(seed, response_draws(object, rows, pool, chosen), call)
+  given_draws(object, rows, ndraws, function(...) {
+    with_local_seed(seed, response_draws(...), call)
+  }, call)
 }
 
 #' n draws of noise of scale 1
@@ -293,12 +297,7 @@ NULL
 
 #' @rdname posterior_predict.kb_kgs
 #' @exportS3Method rstantools::posterior_epred
-posterior_epred.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
-                                   ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  drawn_expectations(object, newdata, ndraws)
-}
+posterior_epred.kb_kgs <- posterior_epred.kb_srvm
 
 #' @export
 expected_draws.kb_kgs <- function(fit, rows, pool, chosen) {
@@ -308,21 +307,11 @@ expected_draws.kb_kgs <- function(fit, rows, pool, chosen) {
 
 #' @rdname posterior_predict.kb_kgs
 #' @exportS3Method rstantools::posterior_predict
-posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
-                                     seed = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  drawn_responses(object, newdata, ndraws, seed)
-}
+posterior_predict.kb_kgs <- posterior_predict.kb_srvm
 
 #' @rdname posterior_predict.kb_kgs
 #' @exportS3Method rstantools::log_lik
-log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL, ndraws = NULL,
-                           ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  drawn_log_lik(object, newdata, newy, ndraws)
-}
+log_lik.kb_kgs <- log_lik.kb_srvm
 
 #' @export
 response_log_lik.kb_kgs <- function(fit, rows, pool, chosen) {

@@ -438,6 +438,17 @@ Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
+namespace {
+
+std::vector<bark::Slot> single_copies(const std::vector<int>& location,
+                                      double varphi) {
+  std::vector<bark::Slot> out;
+  for (const int at : location) out.push_back({at, 1, {varphi}});
+  return out;
+}
+
+}  // namespace
+
 // From a state of one copy a location, one move again and again: the number of
 // copies at each location (a row), a column a step.
 // [[Rcpp::export(rng = false)]]
@@ -448,11 +459,10 @@ Eigen::MatrixXi bark_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                 std::string move, int steps, int seed) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data{x, y, Eigen::VectorXd::Ones(x.rows())};
-  std::vector<bark::Slot> slots;
-  for (const int at : location) slots.push_back({at, 1, {varphi}});
   Rng rng(seed);
   State state(data, setting);
-  state.assign(slots, std::vector<double>(x.cols(), log_lambda),
+  state.assign(single_copies(location, varphi),
+               std::vector<double>(x.cols(), log_lambda),
                std::vector<char>(x.cols(), 1), noise);
   Eigen::MatrixXi out = Eigen::MatrixXi::Zero(x.rows() + 1, steps);
   for (int i = 0; i < steps; ++i) {
@@ -474,12 +484,10 @@ Eigen::MatrixXd bark_turns_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                std::string move, int steps, int seed) {
   const bark::Prior setting = bark_r::prior(prior);
   const bark::Data data{x, y, Eigen::VectorXd::Ones(x.rows())};
-  std::vector<bark::Slot> slots;
-  for (const int at : location) slots.push_back({at, 1, {varphi}});
   Rng rng(seed);
   State state(data, setting);
-  state.assign(slots, log_lambda, std::vector<char>(log_lambda.size(), 1),
-               noise);
+  state.assign(single_copies(location, varphi), log_lambda,
+               std::vector<char>(log_lambda.size(), 1), noise);
   const Eigen::MatrixXd& u = state.directions();
   Eigen::MatrixXd out(u.size(), steps);
   for (int i = 0; i < steps; ++i) {

@@ -121,17 +121,18 @@ Eigen::VectorXd record_kernels(const State& state, bool prior_only,
   for (int j = 0; j < m; ++j) {
     for (int i = j; i < m; ++i) draws.factor.push_back(factor.lower(i, j));
   }
-  return state.columns() * beta;
+  return beta;
 }
 
 void Chain::record() {
   const State& state = states_[0];
-  const Eigen::VectorXd fit =
+  const Eigen::VectorXd beta =
       record_kernels(state, settings_.prior_only, draws_, rng_);
   draws_.noise.push_back(state.noise());
-  draws_.log_likelihood.push_back(data_.family == Family::kGaussian
-                                      ? state.log_likelihood()
-                                      : response_log_likelihood(state, fit));
+  draws_.log_likelihood.push_back(
+      data_.family == Family::kGaussian
+          ? state.log_likelihood()
+          : response_log_likelihood(state, state.columns() * beta));
   if (data_.ordered()) {
     draws_.cuts.insert(draws_.cuts.end(), state.cuts().begin() + 1,
                        state.cuts().end() - 1);

@@ -36,7 +36,7 @@ struct Draws {
 };
 
 /// Adds the kernels of a state with a draw of their coefficients: all of Draws
-/// but noise, likelihood and cuts. Returns sqrt(w) f at the rows.
+/// but noise, likelihood and cuts. Returns the coefficients.
 Eigen::VectorXd record_kernels(const State& state, bool prior_only,
                                Draws& draws, Rng& rng);
 

@@ -72,6 +72,7 @@ void FieldsChain::record() {
   Eigen::MatrixXd f(data_.n(), fields.size());
   for (int k = 0; k < fields.size(); ++k) {
     f.col(k) =
+        fields[k].columns() *
         record_kernels(fields[k], settings_.prior_only, draws_.fields[k], rng_);
   }
   draws_.log_likelihood.push_back(class_log_likelihood(fields, f));
