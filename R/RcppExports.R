@@ -89,6 +89,22 @@ bark_fields_latent_cpp <- function(prior, x, labels, count, location, varphi, lo
     .Call(`_kernelbayes_bark_fields_latent_cpp`, prior, x, labels, count, location, varphi, log_lambda, names, sweeps, seed)
 }
 
+bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1, classes = 2L) {
+    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude, classes)
+}
+
+bark_exchange_cpp <- function(prior, x, family, t, pairs, seed, classes = 2L) {
+    .Call(`_kernelbayes_bark_exchange_cpp`, prior, x, family, t, pairs, seed, classes)
+}
+
+bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gaussian", single = FALSE, classes = 2L) {
+    .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single, classes)
+}
+
+bark_moves_cpp <- function() {
+    .Call(`_kernelbayes_bark_moves_cpp`)
+}
+
 bark_values_cpp <- function(draws, x, train, what, chosen) {
     .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
 }
@@ -99,14 +115,6 @@ bark_partial_projected_cpp <- function(draws, points, varied, x, what, chosen) {
 
 bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
     .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
-}
-
-bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1, classes = 2L) {
-    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude, classes)
-}
-
-bark_exchange_cpp <- function(prior, x, family, t, pairs, seed, classes = 2L) {
-    .Call(`_kernelbayes_bark_exchange_cpp`, prior, x, family, t, pairs, seed, classes)
 }
 
 bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed, family = "gaussian", amplitude = 1, classes = 2L) {
@@ -131,14 +139,6 @@ bark_turns_cpp <- function(prior, x, y, location, varphi, log_lambda, noise, mov
 
 bark_candidates_cpp <- function(prior, x, y, weights, size, times, seed, amplitude) {
     .Call(`_kernelbayes_bark_candidates_cpp`, prior, x, y, weights, size, times, seed, amplitude)
-}
-
-bark_moves_cpp <- function() {
-    .Call(`_kernelbayes_bark_moves_cpp`)
-}
-
-bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gaussian", single = FALSE, classes = 2L) {
-    .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single, classes)
 }
 
 bark_truncated_open_cpp <- function(config, x, y, weights, state) {
@@ -377,6 +377,38 @@ srvm_chain_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_srvm_chain_snapshot_cpp`, handle)
 }
 
+srvm_ratios_cpp <- function(config, x, y, state, i, j) {
+    .Call(`_kernelbayes_srvm_ratios_cpp`, config, x, y, state, i, j)
+}
+
+srvm_moves_cpp <- function(config, x, y, state, from, moves, repetitions) {
+    .Call(`_kernelbayes_srvm_moves_cpp`, config, x, y, state, from, moves, repetitions)
+}
+
+srvm_gibbs_cpp <- function(config, x, y, state, from, n) {
+    .Call(`_kernelbayes_srvm_gibbs_cpp`, config, x, y, state, from, n)
+}
+
+srvm_adapted_cpp <- function(config, x, y, t, previous, noise, coef) {
+    .Call(`_kernelbayes_srvm_adapted_cpp`, config, x, y, t, previous, noise, coef)
+}
+
+srvm_extend_cpp <- function(config, x, y, t, previous, noise, coef, from, repetitions) {
+    .Call(`_kernelbayes_srvm_extend_cpp`, config, x, y, t, previous, noise, coef, from, repetitions)
+}
+
+srvm_birth_death_cpp <- function(config, x, y, t, previous, noise, coef, from, draws) {
+    .Call(`_kernelbayes_srvm_birth_death_cpp`, config, x, y, t, previous, noise, coef, from, draws)
+}
+
+srvm_retire_cpp <- function(config, x, y, t, previous, noise, coef, z) {
+    .Call(`_kernelbayes_srvm_retire_cpp`, config, x, y, t, previous, noise, coef, z)
+}
+
+srvm_probit_cpp <- function(config, x, y, t, previous, coef, z, from, repetitions) {
+    .Call(`_kernelbayes_srvm_probit_cpp`, config, x, y, t, previous, coef, z, from, repetitions)
+}
+
 cholesky_script_cpp <- function(script, gain, ridge) {
     .Call(`_kernelbayes_cholesky_script_cpp`, script, gain, ridge)
 }
@@ -411,37 +443,5 @@ resample_cpp <- function(name, weights, n, from, repetitions) {
 
 ancestors_in_place_cpp <- function(counts) {
     .Call(`_kernelbayes_ancestors_in_place_cpp`, counts)
-}
-
-srvm_ratios_cpp <- function(config, x, y, state, i, j) {
-    .Call(`_kernelbayes_srvm_ratios_cpp`, config, x, y, state, i, j)
-}
-
-srvm_moves_cpp <- function(config, x, y, state, from, moves, repetitions) {
-    .Call(`_kernelbayes_srvm_moves_cpp`, config, x, y, state, from, moves, repetitions)
-}
-
-srvm_gibbs_cpp <- function(config, x, y, state, from, n) {
-    .Call(`_kernelbayes_srvm_gibbs_cpp`, config, x, y, state, from, n)
-}
-
-srvm_adapted_cpp <- function(config, x, y, t, previous, noise, coef) {
-    .Call(`_kernelbayes_srvm_adapted_cpp`, config, x, y, t, previous, noise, coef)
-}
-
-srvm_extend_cpp <- function(config, x, y, t, previous, noise, coef, from, repetitions) {
-    .Call(`_kernelbayes_srvm_extend_cpp`, config, x, y, t, previous, noise, coef, from, repetitions)
-}
-
-srvm_birth_death_cpp <- function(config, x, y, t, previous, noise, coef, from, draws) {
-    .Call(`_kernelbayes_srvm_birth_death_cpp`, config, x, y, t, previous, noise, coef, from, draws)
-}
-
-srvm_retire_cpp <- function(config, x, y, t, previous, noise, coef, z) {
-    .Call(`_kernelbayes_srvm_retire_cpp`, config, x, y, t, previous, noise, coef, z)
-}
-
-srvm_probit_cpp <- function(config, x, y, t, previous, coef, z, from, repetitions) {
-    .Call(`_kernelbayes_srvm_probit_cpp`, config, x, y, t, previous, coef, z, from, repetitions)
 }
 

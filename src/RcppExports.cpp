@@ -270,6 +270,69 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// bark_invariance_cpp
+Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude, int classes);
+RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP, SEXP classesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
+    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
+    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude, classes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_exchange_cpp
+Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, std::string family, double t, int pairs, int seed, int classes);
+RcppExport SEXP _kernelbayes_bark_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP familySEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP classesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< double >::type t(tSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_exchange_cpp(prior, x, family, t, pairs, seed, classes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_geweke_cpp
+Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed, std::string family, bool single, int classes);
+RcppExport SEXP _kernelbayes_bark_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP singleSEXP, SEXP classesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type turns(turnsSEXP);
+    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< bool >::type single(singleSEXP);
+    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
+    rcpp_result_gen = Rcpp::wrap(bark_geweke_cpp(prior, x, weights, turns, pairs, seed, family, single, classes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// bark_moves_cpp
+std::vector<std::string> bark_moves_cpp();
+RcppExport SEXP _kernelbayes_bark_moves_cpp() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(bark_moves_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
 // bark_values_cpp
 Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, const std::string& what, const Rcpp::IntegerVector& chosen);
 RcppExport SEXP _kernelbayes_bark_values_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
@@ -311,42 +374,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_partial_cpp(draws, points, varied, x, what, chosen));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_invariance_cpp
-Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude, int classes);
-RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP, SEXP classesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
-    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude, classes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_exchange_cpp
-Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, std::string family, double t, int pairs, int seed, int classes);
-RcppExport SEXP _kernelbayes_bark_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP familySEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP classesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< double >::type t(tSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_exchange_cpp(prior, x, family, t, pairs, seed, classes));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -464,33 +491,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_candidates_cpp(prior, x, y, weights, size, times, seed, amplitude));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_moves_cpp
-std::vector<std::string> bark_moves_cpp();
-RcppExport SEXP _kernelbayes_bark_moves_cpp() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(bark_moves_cpp());
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_geweke_cpp
-Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed, std::string family, bool single, int classes);
-RcppExport SEXP _kernelbayes_bark_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP singleSEXP, SEXP classesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type turns(turnsSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< bool >::type single(singleSEXP);
-    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_geweke_cpp(prior, x, weights, turns, pairs, seed, family, single, classes));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1216,113 +1216,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cholesky_script_cpp
-Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge);
-RcppExport SEXP _kernelbayes_cholesky_script_cpp(SEXP scriptSEXP, SEXP gainSEXP, SEXP ridgeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type script(scriptSEXP);
-    Rcpp::traits::input_parameter< double >::type gain(gainSEXP);
-    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
-    rcpp_result_gen = Rcpp::wrap(cholesky_script_cpp(script, gain, ridge));
-    return rcpp_result_gen;
-END_RCPP
-}
-// rng_draws_cpp
-Rcpp::List rng_draws_cpp(const std::vector<std::string>& from, std::string what, int n, double a, double b);
-RcppExport SEXP _kernelbayes_rng_draws_cpp(SEXP fromSEXP, SEXP whatSEXP, SEXP nSEXP, SEXP aSEXP, SEXP bSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< double >::type a(aSEXP);
-    Rcpp::traits::input_parameter< double >::type b(bSEXP);
-    rcpp_result_gen = Rcpp::wrap(rng_draws_cpp(from, what, n, a, b));
-    return rcpp_result_gen;
-END_RCPP
-}
-// normal_excess_cpp
-std::vector<double> normal_excess_cpp(double a, int n, int seed);
-RcppExport SEXP _kernelbayes_normal_excess_cpp(SEXP aSEXP, SEXP nSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type a(aSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(normal_excess_cpp(a, n, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// log_normal_cdf_cpp
-std::vector<double> log_normal_cdf_cpp(std::vector<double> x);
-RcppExport SEXP _kernelbayes_log_normal_cdf_cpp(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(log_normal_cdf_cpp(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// normal_between_cpp
-std::vector<double> normal_between_cpp(double mean, double sd, double lower, double upper, int n, int seed);
-RcppExport SEXP _kernelbayes_normal_between_cpp(SEXP meanSEXP, SEXP sdSEXP, SEXP lowerSEXP, SEXP upperSEXP, SEXP nSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type mean(meanSEXP);
-    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
-    Rcpp::traits::input_parameter< double >::type lower(lowerSEXP);
-    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(normal_between_cpp(mean, sd, lower, upper, n, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// log_normal_between_cpp
-std::vector<double> log_normal_between_cpp(const std::vector<double>& from, const std::vector<double>& to);
-RcppExport SEXP _kernelbayes_log_normal_between_cpp(SEXP fromSEXP, SEXP toSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type to(toSEXP);
-    rcpp_result_gen = Rcpp::wrap(log_normal_between_cpp(from, to));
-    return rcpp_result_gen;
-END_RCPP
-}
-// resampling_schemes_cpp
-std::vector<std::string> resampling_schemes_cpp();
-RcppExport SEXP _kernelbayes_resampling_schemes_cpp() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(resampling_schemes_cpp());
-    return rcpp_result_gen;
-END_RCPP
-}
-// resample_cpp
-Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights, int n, const std::vector<std::string>& from, int repetitions);
-RcppExport SEXP _kernelbayes_resample_cpp(SEXP nameSEXP, SEXP weightsSEXP, SEXP nSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
-    rcpp_result_gen = Rcpp::wrap(resample_cpp(name, weights, n, from, repetitions));
-    return rcpp_result_gen;
-END_RCPP
-}
-// ancestors_in_place_cpp
-std::vector<int> ancestors_in_place_cpp(std::vector<int> counts);
-RcppExport SEXP _kernelbayes_ancestors_in_place_cpp(SEXP countsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<int> >::type counts(countsSEXP);
-    rcpp_result_gen = Rcpp::wrap(ancestors_in_place_cpp(counts));
-    return rcpp_result_gen;
-END_RCPP
-}
 // srvm_ratios_cpp
 std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state, int i, int j);
 RcppExport SEXP _kernelbayes_srvm_ratios_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP iSEXP, SEXP jSEXP) {
@@ -1456,6 +1349,113 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cholesky_script_cpp
+Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge);
+RcppExport SEXP _kernelbayes_cholesky_script_cpp(SEXP scriptSEXP, SEXP gainSEXP, SEXP ridgeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type script(scriptSEXP);
+    Rcpp::traits::input_parameter< double >::type gain(gainSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cholesky_script_cpp(script, gain, ridge));
+    return rcpp_result_gen;
+END_RCPP
+}
+// rng_draws_cpp
+Rcpp::List rng_draws_cpp(const std::vector<std::string>& from, std::string what, int n, double a, double b);
+RcppExport SEXP _kernelbayes_rng_draws_cpp(SEXP fromSEXP, SEXP whatSEXP, SEXP nSEXP, SEXP aSEXP, SEXP bSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type a(aSEXP);
+    Rcpp::traits::input_parameter< double >::type b(bSEXP);
+    rcpp_result_gen = Rcpp::wrap(rng_draws_cpp(from, what, n, a, b));
+    return rcpp_result_gen;
+END_RCPP
+}
+// normal_excess_cpp
+std::vector<double> normal_excess_cpp(double a, int n, int seed);
+RcppExport SEXP _kernelbayes_normal_excess_cpp(SEXP aSEXP, SEXP nSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type a(aSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(normal_excess_cpp(a, n, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// log_normal_cdf_cpp
+std::vector<double> log_normal_cdf_cpp(std::vector<double> x);
+RcppExport SEXP _kernelbayes_log_normal_cdf_cpp(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(log_normal_cdf_cpp(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// normal_between_cpp
+std::vector<double> normal_between_cpp(double mean, double sd, double lower, double upper, int n, int seed);
+RcppExport SEXP _kernelbayes_normal_between_cpp(SEXP meanSEXP, SEXP sdSEXP, SEXP lowerSEXP, SEXP upperSEXP, SEXP nSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
+    Rcpp::traits::input_parameter< double >::type lower(lowerSEXP);
+    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(normal_between_cpp(mean, sd, lower, upper, n, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
+// log_normal_between_cpp
+std::vector<double> log_normal_between_cpp(const std::vector<double>& from, const std::vector<double>& to);
+RcppExport SEXP _kernelbayes_log_normal_between_cpp(SEXP fromSEXP, SEXP toSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type to(toSEXP);
+    rcpp_result_gen = Rcpp::wrap(log_normal_between_cpp(from, to));
+    return rcpp_result_gen;
+END_RCPP
+}
+// resampling_schemes_cpp
+std::vector<std::string> resampling_schemes_cpp();
+RcppExport SEXP _kernelbayes_resampling_schemes_cpp() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(resampling_schemes_cpp());
+    return rcpp_result_gen;
+END_RCPP
+}
+// resample_cpp
+Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights, int n, const std::vector<std::string>& from, int repetitions);
+RcppExport SEXP _kernelbayes_resample_cpp(SEXP nameSEXP, SEXP weightsSEXP, SEXP nSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
+    rcpp_result_gen = Rcpp::wrap(resample_cpp(name, weights, n, from, repetitions));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ancestors_in_place_cpp
+std::vector<int> ancestors_in_place_cpp(std::vector<int> counts);
+RcppExport SEXP _kernelbayes_ancestors_in_place_cpp(SEXP countsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<int> >::type counts(countsSEXP);
+    rcpp_result_gen = Rcpp::wrap(ancestors_in_place_cpp(counts));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_open_cpp", (DL_FUNC) &_kernelbayes_bark_open_cpp, 5},
@@ -1480,19 +1480,19 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_fields_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_fields_invariance_cpp, 8},
     {"_kernelbayes_bark_fields_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_fields_exchange_cpp, 6},
     {"_kernelbayes_bark_fields_latent_cpp", (DL_FUNC) &_kernelbayes_bark_fields_latent_cpp, 10},
+    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 11},
+    {"_kernelbayes_bark_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_exchange_cpp, 7},
+    {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 9},
+    {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
     {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 6},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
-    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 11},
-    {"_kernelbayes_bark_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_exchange_cpp, 7},
     {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 10},
     {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 13},
     {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 12},
     {"_kernelbayes_bark_places_cpp", (DL_FUNC) &_kernelbayes_bark_places_cpp, 10},
     {"_kernelbayes_bark_turns_cpp", (DL_FUNC) &_kernelbayes_bark_turns_cpp, 10},
     {"_kernelbayes_bark_candidates_cpp", (DL_FUNC) &_kernelbayes_bark_candidates_cpp, 8},
-    {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
-    {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 9},
     {"_kernelbayes_bark_truncated_open_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_open_cpp, 5},
     {"_kernelbayes_bark_truncated_advance_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_advance_cpp, 2},
     {"_kernelbayes_bark_truncated_close_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_close_cpp, 1},
@@ -1552,6 +1552,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_chain_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_advance_cpp, 2},
     {"_kernelbayes_srvm_chain_close_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_close_cpp, 1},
     {"_kernelbayes_srvm_chain_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_snapshot_cpp, 1},
+    {"_kernelbayes_srvm_ratios_cpp", (DL_FUNC) &_kernelbayes_srvm_ratios_cpp, 6},
+    {"_kernelbayes_srvm_moves_cpp", (DL_FUNC) &_kernelbayes_srvm_moves_cpp, 7},
+    {"_kernelbayes_srvm_gibbs_cpp", (DL_FUNC) &_kernelbayes_srvm_gibbs_cpp, 6},
+    {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
+    {"_kernelbayes_srvm_extend_cpp", (DL_FUNC) &_kernelbayes_srvm_extend_cpp, 9},
+    {"_kernelbayes_srvm_birth_death_cpp", (DL_FUNC) &_kernelbayes_srvm_birth_death_cpp, 9},
+    {"_kernelbayes_srvm_retire_cpp", (DL_FUNC) &_kernelbayes_srvm_retire_cpp, 8},
+    {"_kernelbayes_srvm_probit_cpp", (DL_FUNC) &_kernelbayes_srvm_probit_cpp, 9},
     {"_kernelbayes_cholesky_script_cpp", (DL_FUNC) &_kernelbayes_cholesky_script_cpp, 3},
     {"_kernelbayes_rng_draws_cpp", (DL_FUNC) &_kernelbayes_rng_draws_cpp, 5},
     {"_kernelbayes_normal_excess_cpp", (DL_FUNC) &_kernelbayes_normal_excess_cpp, 3},
@@ -1561,14 +1569,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_resampling_schemes_cpp", (DL_FUNC) &_kernelbayes_resampling_schemes_cpp, 0},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
-    {"_kernelbayes_srvm_ratios_cpp", (DL_FUNC) &_kernelbayes_srvm_ratios_cpp, 6},
-    {"_kernelbayes_srvm_moves_cpp", (DL_FUNC) &_kernelbayes_srvm_moves_cpp, 7},
-    {"_kernelbayes_srvm_gibbs_cpp", (DL_FUNC) &_kernelbayes_srvm_gibbs_cpp, 6},
-    {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
-    {"_kernelbayes_srvm_extend_cpp", (DL_FUNC) &_kernelbayes_srvm_extend_cpp, 9},
-    {"_kernelbayes_srvm_birth_death_cpp", (DL_FUNC) &_kernelbayes_srvm_birth_death_cpp, 9},
-    {"_kernelbayes_srvm_retire_cpp", (DL_FUNC) &_kernelbayes_srvm_retire_cpp, 8},
-    {"_kernelbayes_srvm_probit_cpp", (DL_FUNC) &_kernelbayes_srvm_probit_cpp, 9},
     {NULL, NULL, 0}
 };
 

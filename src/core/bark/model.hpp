@@ -1,12 +1,12 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <kernelbayes/rng.hpp>
 #include <limits>
 #include <vector>
 
+#include "../linalg.hpp"
 #include "centres.hpp"
 
 namespace kernelbayes {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <Eigen/Core>
+#include "../linalg.hpp"
 
 namespace kernelbayes {
 namespace kbr {

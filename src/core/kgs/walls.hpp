@@ -1,7 +1,8 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <vector>
+
+#include "../linalg.hpp"
 
 namespace kernelbayes {
 namespace kgs {

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <deque>
 #include <kernelbayes/kernel.hpp>
 #include <unordered_map>
 #include <vector>
+
+#include "../linalg.hpp"
 
 namespace kernelbayes {
 namespace srvm {

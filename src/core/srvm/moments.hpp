@@ -1,7 +1,6 @@
 #pragma once
 
-#include <Eigen/Core>
-
+#include "../linalg.hpp"
 #include "particle.hpp"
 
 namespace kernelbayes {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <kernelbayes/cholesky.hpp>
 #include <kernelbayes/kernel.hpp>
 #include <kernelbayes/parallel.hpp>
@@ -8,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../linalg.hpp"
 #include "column_cache.hpp"
 #include "memory.hpp"
 

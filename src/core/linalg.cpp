@@ -1,0 +1,3 @@
+#include "linalg.hpp"
+
+KERNELBAYES_EIGEN_PRODUCTS(template)
