@@ -203,7 +203,7 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                std::string family = "gaussian",
                                double amplitude = 1, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
-  const Move& apply = bark_r::moves().at(move);
+  const bark_r::Move& apply = bark_r::moves().at(move);
   const bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
                         bark_r::family(family), classes};
   Eigen::MatrixXd before(n_statistics(setting, data), pairs), after(before);

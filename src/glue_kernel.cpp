@@ -1,5 +1,6 @@
 #include "glue/kernel_from_r.hpp"
 
+#include "core/linalg.hpp"
 #include "kernelbayes/incomplete_cholesky.hpp"
 #include "kernelbayes/median_distance.hpp"
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/linalg.hpp"
+
 namespace testing_r {
 
 using namespace kernelbayes;
