@@ -16,17 +16,6 @@
 #   with common scales.
 # Not to be seen, being right: a new place with its own scales or with new ones.
 
-shape_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
-  utils::modifyList(list(
-    type = type, alpha = alpha, eps = 0.5, nu = nu, A = 1.2, B = 0.8,
-    a_p = 1.5, b_p = 1, noise_shape = 3, noise_rate = 1
-  ), list(...))
-}
-
-shape_x <- matrix(c(
-  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8,
-  0.2
-), 5)
 shape_w <- c(1, 0.1, 5, 1, 2.5)
 uneven <- c(0.35, 0.05, 0.1, 0, 0.2, 0.3)
 
@@ -48,7 +37,7 @@ shape_pairs <- if (extended) 40000 else 1000
 shape_invariance <- function(move, prior, pairs, power = 1, repeats = 4,
                              ...) {
   out <- bark_invariance_cpp(
-    prior, shape_x, shape_w, move, repeats, pairs, power, 7, ...
+    prior, five_rows, shape_w, move, repeats, pairs, power, 7, ...
   )
   own <- if (nrow(out$before) > 14) 15:20
   paired_scores(out, c(if (power == 0) 1:10 else 1:11, own))
@@ -74,7 +63,7 @@ test_that("moves leave the joint law invariant, whatever the kernels' shapes", {
     )
     for (alpha in c(1, 1.5)) {
       prior <- do.call(
-        shape_setting, c(list("select_different", alpha), more)
+        bark_setting, c(list("select_different", alpha), more)
       )
       for (move in moves) {
         z <- shape_invariance(move, prior, shape_pairs)
@@ -102,7 +91,7 @@ test_that("moves of places and shapes leave the prior invariant, at length", {
   )
   for (case in cases) {
     prior <- do.call(
-      shape_setting, c(list("select_different", 1, 6), case[[2]])
+      bark_setting, c(list("select_different", 1, 6), case[[2]])
     )
     z <- shape_invariance(case[[1]], prior, case[[3]], 0, case[[4]])
     expect_lt(max(abs(c(z, 0))), 6.2, label = case[[1]])
@@ -119,7 +108,7 @@ test_that("updates keep the likelihood of dense algebra", {
   for (more in shape_settings[-1]) {
     more$centre_weights <- NULL
     for (type in c("equal", "select_different")) {
-      prior <- do.call(shape_setting, c(list(type, 1.5, 6), more))
+      prior <- do.call(bark_setting, c(list(type, 1.5, 6), more))
       for (state in bark_walk_cpp(prior, x, y, w, 15, 1, 3)) {
         dense <- shaped_posterior(shaped_state(state, x), x, y, w)
         expect_lt(abs(state$log_likelihood - dense$log_likelihood), 1e-8)
@@ -281,7 +270,7 @@ test_that("the evidence is that by importance sampling", {
 
 test_that("probit models too", {
   for (more in shape_settings[c("near", "own", "both")]) {
-    prior <- do.call(shape_setting, c(
+    prior <- do.call(bark_setting, c(
       list("select_different", noise_fixed = TRUE, noise_precision = 1), more
     ))
     moves <- c(
@@ -292,7 +281,7 @@ test_that("probit models too", {
     # 7e-6.
     for (move in moves) {
       out <- bark_invariance_cpp(
-        prior, shape_x, rep(1, 5), move, 4, shape_pairs, 1, 7, "probit", 0.6
+        prior, five_rows, rep(1, 5), move, 4, shape_pairs, 1, 7, "probit", 0.6
       )
       z <- paired_scores(out, c(1:9, 11:20))
       expect_lt(max(abs(c(z, 0))), 6, label = move)
