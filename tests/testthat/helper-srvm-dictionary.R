@@ -55,6 +55,8 @@ pair_model <- function(x, y, h, ...) {
   model$K <- pair_kern(h)(x, as.matrix(x)[rows, , drop = FALSE])
   model$m <- h * model$m
   model$h <- h
+  # Not those of the sets of single columns.
+  model$memo <- new.env()
   model
 }
 

@@ -256,10 +256,10 @@ test_that("every predictor has its turn", {
   expect_lt(abs(mean(to_last) - 0.5) * 2 * sqrt(sum(first)), 6)
 })
 
-#' The posterior probability of each row of `places` (copies at the locations,
-#' the intercept first), alpha = 1: likelihoods by dense algebra, varphi by
-#' quadrature in u = log(varphi)
-place_probabilities <- function(places, prior, x, y, lambda, noise) {
+#' Log posterior, but for a constant, of each row of `places` (copies at the
+#' locations, the intercept first), alpha = 1: likelihoods by dense algebra,
+#' varphi by quadrature in u = log(varphi)
+place_log_posterior <- function(places, prior, x, y, lambda, noise) {
   u <- seq(-14, 6, by = 0.4)
   log_prior <- stats::dgamma(exp(u), 0.5, prior$eps^2 / 2, log = TRUE) + u
   log_weight <- function(copies) {
@@ -276,9 +276,7 @@ place_probabilities <- function(places, prior, x, y, lambda, noise) {
     top <- max(log_terms)
     top + log(sum(exp(log_terms - top))) - sum(lfactorial(copies))
   }
-  log_weights <- apply(places, 1, log_weight)
-  weights <- exp(log_weights - max(log_weights))
-  weights / sum(weights)
+  apply(places, 1, log_weight)
 }
 
 test_that("kernels are where the posterior wants them", {
@@ -288,24 +286,26 @@ test_that("kernels are where the posterior wants them", {
   # invariant. Null: nearly standard normal scores; |z| > 6 in 33.
   x <- matrix(c(0, 0.3, 1.2), 3)
   prior <- bark_setting("equal")
-  pairs <- utils::combn(4, 2, function(at) tabulate(at, 4))
-  places <- list(
-    relocate = cbind(pairs, 2 * diag(4)), gather = pairs,
-    local = pairs[, pairs[1, ] == 0]
+  pairs <- t(utils::combn(4, 2, function(at) tabulate(at, 4)))
+  places <- rbind(pairs, 2 * diag(4))
+  keys <- apply(places, 1, paste, collapse = " ")
+  # What each kind of move can reach.
+  reached <- list(
+    relocate = 1:10, gather = 1:6, local = which(pairs[, 1] == 0)
   )
-  for (move in names(places)) {
-    at <- t(places[[move]])
-    for (signal in c(1, 4)) {
-      y <- signal * c(1, 0.8, -0.5)
-      exact <- place_probabilities(at, prior, x, y, 1, 4)
+  for (signal in c(1, 4)) {
+    y <- signal * c(1, 0.8, -0.5)
+    log_posterior <- place_log_posterior(places, prior, x, y, 1, 4)
+    for (move in names(reached)) {
+      at <- reached[[move]]
+      exact <- exp(log_posterior[at] - log_sum_exp(log_posterior[at]))
       drawn <- bark_places_cpp(
         prior, x, y, c(1L, 2L), 1, 0, 4, move, 40000, 5
       )
-      key <- function(copies) paste(copies, collapse = " ")
-      seen <- apply(drawn, 2, key)
-      expect_true(all(seen %in% apply(at, 1, key)))
+      seen <- apply(drawn, 2, paste, collapse = " ")
+      expect_true(all(seen %in% keys[at]))
       for (i in which(exact > 0.001)) {
-        hit <- seen == key(at[i, ])
+        hit <- seen == keys[at[[i]]]
         z <- (mean(hit) - exact[i]) / posterior::mcse_mean(as.double(hit))
         expect_lt(abs(z), 6, label = paste("score", move, signal, i))
       }

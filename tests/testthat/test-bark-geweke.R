@@ -37,7 +37,7 @@ test_that("sweeps leave the joint law of parameters and data as it is", {
       z <- if (extended) {
         geweke_scores(type, alpha, 10, 20000)
       } else {
-        geweke_scores(type, alpha, 3, 4000)
+        geweke_scores(type, alpha, 3, 2500)
       }
       expect_lt(max(abs(z)), 6, label = paste("score", type, alpha))
     }
@@ -46,7 +46,7 @@ test_that("sweeps leave the joint law of parameters and data as it is", {
 
 test_that("sweeps of a probit model do, and single moves", {
   # Null: as above, 6 settings.
-  pairs <- if (extended) 20000 else 3000
+  pairs <- if (extended) 20000 else 2000
   for (type in bark_types) {
     alpha <- if (endsWith(type, "equal")) 1 else 1.5
     z <- geweke_scores(type, alpha, 3, pairs, "probit")

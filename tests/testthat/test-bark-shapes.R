@@ -212,19 +212,32 @@ shape_cases <- list(
 )
 if (!extended) shape_cases <- shape_cases[1:4]
 shape_draws <- if (extended) 20000 else 3000
+shape_at <- c(0.2, -0.4)
+
+shape_fit <- function(case, ...) {
+  shaped_tiny(case[[1]], case[[2]], case[[3]], case[[4]], ...)
+}
+
+#' Draws from the prior of a case, made once
+shape_exact <- local({
+  kept <- list()
+  function(i, fit) {
+    if (i > length(kept) || is.null(kept[[i]])) {
+      kept[[i]] <<- withr::with_seed(5, shape_importance(
+        fit$settings$prior, tiny_shape_x, fit$data$y, shape_at, shape_draws
+      ))
+    }
+    kept[[i]]
+  }
+})
 
 test_that("chains agree with importance sampling from the prior", {
   # Null: as in test-bark-chain.R, t with 23 degrees of freedom at worst: |z| >
   # 7.5 has probability 1e-7; 24 scores.
-  at <- c(0.2, -0.4)
-  for (case in shape_cases) {
-    fit <- shaped_tiny(case[[1]], case[[2]], case[[3]], case[[4]],
-      chains = 24, iter = 200, warmup = 40
-    )
-    prior <- fit$settings$prior
-    exact <- withr::with_seed(
-      5, shape_importance(prior, tiny_shape_x, fit$data$y, at, shape_draws)
-    )
+  for (i in seq_along(shape_cases)) {
+    case <- shape_cases[[i]]
+    fit <- shape_fit(case, chains = 24, iter = 200, warmup = 40)
+    exact <- shape_exact(i, fit)
     w <- exp(exact$log_l)
     w <- w / sum(w)
     mean <- drop(exact$answers %*% w)
@@ -236,7 +249,7 @@ test_that("chains agree with importance sampling from the prior", {
       c(
         mean(chain_matrices(one)$J), mean(chain_matrices(one)$sigma),
         sum((pool$location != 0) * pool$copies) / length(pool$m),
-        predict(one, t(at))
+        predict(one, t(shape_at))
       )
     }, numeric(4))
     own <- apply(estimates, 1, stats::sd) / sqrt(24)
@@ -250,22 +263,15 @@ test_that("chains agree with importance sampling from the prior", {
 test_that("the evidence is that by importance sampling", {
   # Null: as in test-bark-evidence.R, t with 19 degrees of freedom at worst:
   # |t| > 8 has probability 2e-7.
-  for (case in shape_cases[3]) {
-    fit <- shaped_tiny(case[[1]], case[[2]], case[[3]], case[[4]],
-      chains = 1, iter = 2, warmup = 1
-    )
-    exact <- withr::with_seed(8, shape_importance(
-      fit$settings$prior, tiny_shape_x, fit$data$y, c(0, 0), shape_draws
-    ))
-    w <- exp(exact$log_l)
-    z <- evidence(fit,
-      n_temps = 6, warmup = 20, iter = 80, chains = 20, seed = 3
-    )
-    own <- stats::sd(z$replicates) / sqrt(20)
-    t <- (z$log_evidence - log(mean(w))) /
-      sqrt(own^2 + (stats::sd(w) / mean(w))^2 / shape_draws)
-    expect_lt(abs(t), 8)
-  }
+  fit <- shape_fit(shape_cases[[3]], chains = 1, iter = 2, warmup = 1)
+  w <- exp(shape_exact(3, fit)$log_l)
+  z <- evidence(fit,
+    n_temps = 6, warmup = 20, iter = 80, chains = 20, seed = 3
+  )
+  own <- stats::sd(z$replicates) / sqrt(20)
+  t <- (z$log_evidence - log(mean(w))) /
+    sqrt(own^2 + (stats::sd(w) / mean(w))^2 / shape_draws)
+  expect_lt(abs(t), 8)
 })
 
 test_that("probit models too", {
