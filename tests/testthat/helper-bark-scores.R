@@ -220,9 +220,9 @@ prediction_scores <- function(f, moments, probs = c(0.05, 0.25, 0.75, 0.95)) {
 #' Scores of means and mean products of statistics (a column a pair) after less
 #' before, the pairs being independent
 #'
-#' a_i a_j - b_i b_j = (d_i s_j + s_i d_j) / 2 with d = a - b and s = a + b: sums
-#' over the pairs and sums of squares are products of matrices, and exactly 0 for
-#' what a move cannot change, which is left out.
+#' With d = a - b and s = a + b, a_i a_j - b_i b_j = (d_i s_j + s_i d_j) / 2:
+#' its sums and sums of squares over the pairs are products of matrices, exactly
+#' 0 for what a move cannot change. That is left out.
 paired_scores <- function(out, rows = seq_len(nrow(out$before))) {
   d <- out$after[rows, ] - out$before[rows, ]
   s <- out$after[rows, ] + out$before[rows, ]

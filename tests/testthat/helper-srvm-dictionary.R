@@ -2,12 +2,6 @@
 # those of a row one after the other. The kernels are written in base R here and
 # made by the package there.
 
-extended <- function() {
-  identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-}
-
-skip_unless_extended <- function() testthat::skip_if_not(extended())
-
 pair_kernels <- list(
   kernel_gaussian(0.9), kernel_laplace(0.4), 0.5 * kernel_linear()
 )

@@ -99,7 +99,8 @@ test_that("collinear columns of huge variance lose no digits", {
     )) {
       varphi <- seq(1, 3, length.out = length(case$at)) / v
       state <- bark_state_cpp(
-        bark_setting("select_different"), five_rows, y, weights, case$at, varphi,
+        bark_setting("select_different"), five_rows, y, weights, case$at,
+        varphi,
         case$log_lambda, case$included, 1.7, "none", 0, 1
       )
       exact <- singular_reference(state, five_rows, y, weights)
@@ -134,7 +135,8 @@ test_that("collinear columns of huge variance lose no digits", {
   for (v in 10^c(6, 12, 16)) {
     varphi <- 1:3 / v
     state <- bark_state_cpp(
-      bark_setting("select_different"), five_rows, y, weights, c(0, 2, 4), varphi,
+      bark_setting("select_different"), five_rows, y, weights, c(0, 2, 4),
+      varphi,
       rep(0, 3), rep(0L, 3), 1.7, "none", 20000, 1
     )
     fit <- colSums(state$coefficients)
@@ -163,7 +165,7 @@ invariance <- function(move, prior, pairs, power = 1, repeats = 4) {
   paired_scores(out, if (power == 0) 1:10 else 1:11)
 }
 
-pairs <- if (identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")) {
+pairs <- if (extended()) {
   60000
 } else {
   5000
@@ -248,7 +250,8 @@ test_that("every predictor has its turn", {
   }
   # The only predictor is swapped for either of two others (the last of them).
   out <- bark_invariance_cpp(
-    bark_setting("select_different", 1, 0.1), five_rows, weights, "swap", 1, 5000, 0, 7
+    bark_setting("select_different", 1, 0.1), five_rows, weights, "swap", 1,
+    5000, 0, 7
   )
   first <- out$before[5, ] == 1 & out$before[8, ] != 0
   to_last <- out$after[9, first] != 0

@@ -18,8 +18,6 @@ direction_setting <- function(d = 1, ...) bark_setting(..., directions = d)
 
 direction_w <- c(1, 0.1, 5, 1, 2.5)
 
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-
 # What bark() sees of x along the directions of a draw.
 projected <- function(fit, i, x, pool = bark_pool(fit)) {
   u <- bark_directions(fit, pool)[, , i]
@@ -108,7 +106,7 @@ test_that("along the axes kernels are those of the predictors", {
 test_that("moves leave the joint law of parameters and data invariant", {
   # Null: nearly standard normal scores, at most 135 a call and 16 calls; |z|
   # above 6 somewhere has a probability of 4e-6.
-  pairs <- if (extended) 60000 else 3000
+  pairs <- if (extended()) 60000 else 3000
   score <- function(move, prior, pairs, power = 1, repeats = 4, ...) {
     out <- bark_invariance_cpp(
       prior, five_rows, direction_w, move, repeats, pairs, power, 7, ...
@@ -130,7 +128,7 @@ test_that("moves leave the joint law of parameters and data invariant", {
 
 test_that("with latent responses and row weights too", {
   # Null: as above, at most 171 scores a call and 4 calls.
-  pairs <- if (extended) 40000 else 2000
+  pairs <- if (extended()) 40000 else 2000
   for (family in c("probit", "student")) {
     prior <- direction_setting(2, df = 3,
       noise_fixed = family == "probit", noise_precision = 1
@@ -207,7 +205,7 @@ test_that("chains of the prior alone have directions uniform on the sphere", {
         n_kernels = 6, discrepancy = 3, noise = noise_gamma(3, 0.5),
         directions = 2
       ),
-      n = 12, p = 3, iter = if (extended) 40000 else 3000, warmup = 50
+      n = 12, p = 3, iter = if (extended()) 40000 else 3000, warmup = 50
     )
     z <- sphere_scores(fit)
     d <- vapply(fit$runs, function(run) {
@@ -264,7 +262,7 @@ test_that("chains and evidence agree with importance sampling", {
     fit <- direction_tiny(case[[1]], case[[2]], 20, 250, n_temps = case[[3]])
     exact <- withr::with_seed(5, direction_importance(
       fit$settings$prior, tiny_shape_x, direction_y, at,
-      if (extended) 40000 else 4000
+      if (extended()) 40000 else 4000
     ))
     w <- exact$weight / sum(exact$weight)
     mean <- drop(exact$answers %*% w)

@@ -15,9 +15,6 @@
 #   that are not drawn, or with a standard deviation of 1.3.
 
 ordered_setting <- function(...) bark_setting(..., noise_fixed = TRUE)
-ordered_extended <- identical(
-  Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"
-)
 
 #' Cut points, -Inf and Inf among them
 cut_points <- function(log_gaps) c(-Inf, 0, cumsum(exp(log_gaps)), Inf)
@@ -98,7 +95,7 @@ test_that("latent responses and cut points are those of exact rejection", {
     c("latent", "cuts"), c("latent_given_coefficients", "latent_scale", "cuts"),
     c("latent", "latent_scale", "cuts")
   )
-  for (case in cases[seq_len(2 + ordered_extended)]) {
+  for (case in cases[seq_len(2 + extended())]) {
     means <- vapply(1:40, function(seed) {
       draws <- bark_latent_cpp(
         ordered_setting(), x, y, location, varphi, log(0.7), case, 300, seed,
@@ -122,7 +119,7 @@ test_that("every move leaves the joint law with cut points invariant", {
   # Null: at most 189 scores a call, each nearly standard normal; 42 calls (168
   # in the extended suite): |z| > 6 somewhere has probability 5e-5 at most.
   moves <- setdiff(bark_moves_cpp(), c("none", "noise", "noise_gibbs"))
-  types <- if (ordered_extended) bark_types else "select_different"
+  types <- if (extended()) bark_types else "select_different"
   own <- c("cuts", "latent", "latent_scale", "magnitude",
     "latent_given_coefficients"
   )
@@ -130,7 +127,7 @@ test_that("every move leaves the joint law with cut points invariant", {
     for (alpha in c(1, 1.5)) {
       for (move in moves) {
         fast <- if (move %in% own) 8000 else 1500
-        pairs <- if (ordered_extended) 40000 else fast
+        pairs <- if (extended()) 40000 else fast
         z <- paired_scores(bark_invariance_cpp(
           ordered_setting(type, alpha), five_rows, rep(1, 5), move, 4, pairs,
           1, 7, "ordered", if (alpha == 1) 1 else 0.2, 5
@@ -143,7 +140,7 @@ test_that("every move leaves the joint law with cut points invariant", {
 
 test_that("sweeps leave the joint law invariant, whole and of single moves", {
   # Null: 189 nearly standard normal scores a setting.
-  pairs <- if (ordered_extended) 20000 else 1500
+  pairs <- if (extended()) 20000 else 1500
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   for (single in c(FALSE, TRUE)) {
     z <- paired_scores(bark_geweke_cpp(
@@ -232,8 +229,8 @@ test_that("chains agree with importance sampling from the prior", {
     list("equal", 1, 1, c(2, 2, 1, 2), 4),
     list("select_equal", 1, 1, c(1, 3, 4, 3), 4)
   )
-  if (!ordered_extended) cases <- cases[1:2]
-  n <- if (ordered_extended) 20000 else 5000
+  if (!extended()) cases <- cases[1:2]
+  n <- if (extended()) 20000 else 5000
   for (case in cases) {
     prior <- ordered_setting(case[[1]], case[[2]], eps = 1)
     x <- five_rows[1:4, 1:2]
@@ -382,7 +379,7 @@ test_that("the evidence is that by importance sampling from the prior", {
     0.3, -1.2, 1.1, -0.2, 0.9, 0.1, 0.4, -1, -0.6, 1.3, -0.5, 0.7
   ), 6)
   cases <- list(list("select_equal", 1), list("different", 1.5))
-  for (case in cases[seq_len(1 + ordered_extended)]) {
+  for (case in cases[seq_len(1 + extended())]) {
     fit <- suppressWarnings(bark(x, ordered(y, 1:4),
       prior = bark_prior(case[[1]], alpha = case[[2]], eps = 0.5, gamma = 1.5),
       control = mcmc_control(1, 1, 2), scale = FALSE, seed = 1

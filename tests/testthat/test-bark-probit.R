@@ -157,7 +157,6 @@ test_that("responses that determine one another are drawn all the same", {
 test_that("every move leaves the joint law with latent responses invariant", {
   # Null: at most 119 scores a call, each nearly standard normal, 76 calls (224
   # in the extended suite): |z| > 6 somewhere has a probability of 5e-5 at most.
-  extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
   moves <- setdiff(bark_moves_cpp(), c("none", "noise", "noise_gibbs"))
   # What the latent responses do to the others does not depend on the scales.
   own <- c(
@@ -169,11 +168,11 @@ test_that("every move leaves the joint law with latent responses invariant", {
   )
   fast <- (cases$move %in% own | cases$type == "select_different") &
     (cases$amplitude == 1) == (cases$alpha == 1)
-  for (i in which(fast | extended)) {
+  for (i in which(fast | extended())) {
     case <- cases[i, ]
     z <- paired_scores(bark_invariance_cpp(
       probit_setting(case$type, case$alpha), five_rows, rep(1, 5), case$move, 4,
-      if (extended) 60000 else 5000, 1, 7, "probit", case$amplitude
+      if (extended()) 60000 else 5000, 1, 7, "probit", case$amplitude
     ))
     expect_lt(max(abs(c(z, 0))), 6, label = paste(case, collapse = " "))
   }

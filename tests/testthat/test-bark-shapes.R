@@ -28,8 +28,7 @@ shape_settings <- list(
 )
 uneven_own <- list(own_scales = TRUE, centre_weights = uneven)
 
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-shape_pairs <- if (extended) 40000 else 1000
+shape_pairs <- if (extended()) 40000 else 1000
 
 # Moves ------------------------------------------------------------------------
 
@@ -210,8 +209,8 @@ shape_cases <- list(
   list("select_different", 1, centre_rows(1:4, 0.4), FALSE),
   list("equal", 1, NULL, TRUE), list("different", 1.5, centre_near_rows(), TRUE)
 )
-if (!extended) shape_cases <- shape_cases[1:4]
-shape_draws <- if (extended) 20000 else 3000
+if (!extended()) shape_cases <- shape_cases[1:4]
+shape_draws <- if (extended()) 20000 else 3000
 shape_at <- c(0.2, -0.4)
 
 shape_fit <- function(case, ...) {

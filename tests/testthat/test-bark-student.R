@@ -13,9 +13,6 @@
 student_setting <- function(...) bark_setting(..., df = 3)
 student_y <- c(0.8, -0.9, 4, 0.1, 1.2)
 student_w <- c(1, 0.5, 3, 1, 2)
-student_extended <- identical(
-  Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"
-)
 
 test_that("updates keep what dense algebra says given row weights", {
   for (type in bark_types) {
@@ -44,12 +41,12 @@ test_that("every move leaves the joint law with row weights invariant", {
   # Null: at most 152 scores a call, each nearly standard normal; 30 calls (152
   # in the extended suite): |z| > 6 somewhere has probability 5e-5 at most.
   moves <- setdiff(bark_moves_cpp(), "none")
-  types <- if (student_extended) bark_types else "select_different"
+  types <- if (extended()) bark_types else "select_different"
   for (type in types) {
-    for (alpha in if (student_extended) c(1, 1.5) else 1) {
+    for (alpha in if (extended()) c(1, 1.5) else 1) {
       for (move in moves) {
         own <- move == "row_weights"
-        pairs <- if (student_extended) 40000 else if (own) 20000 else 2000
+        pairs <- if (extended()) 40000 else if (own) 20000 else 2000
         z <- paired_scores(bark_invariance_cpp(
           student_setting(type, alpha), five_rows, student_w, move, 4, pairs,
           1, 7, "student", if (alpha == 1) 1 else 0.2
@@ -62,7 +59,7 @@ test_that("every move leaves the joint law with row weights invariant", {
 
 test_that("sweeps leave the joint law invariant, whole and of single moves", {
   # Null: 152 nearly standard normal scores a setting.
-  pairs <- if (student_extended) 20000 else 1500
+  pairs <- if (extended()) 20000 else 1500
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   for (single in c(FALSE, TRUE)) {
     z <- paired_scores(bark_geweke_cpp(
@@ -106,7 +103,7 @@ test_that("chains agree with importance sampling from the prior", {
     list("select_different", 1, 3), list("equal", 1.5, 1),
     list("different", 1, 1)
   )
-  if (!student_extended) cases <- cases[1:2]
+  if (!extended()) cases <- cases[1:2]
   rows <- 1:4
   y <- student_y[rows]
   w <- student_w[rows]
@@ -114,7 +111,7 @@ test_that("chains agree with importance sampling from the prior", {
     prior <- student_setting(case[[1]], case[[2]])
     x <- five_rows[rows, 1:2]
     at <- matrix(c(0.2, -0.4), 1)
-    n <- if (student_extended) 20000 else 5000
+    n <- if (extended()) 20000 else 5000
     exact <- withr::with_seed(6, response_importance(
       prior, x, drop(at), n, function(f, draws) {
         scale <- 1 / sqrt(outer(draws$noise, w))
@@ -250,7 +247,7 @@ test_that("the evidence is that by importance sampling from the prior", {
     weighted = student_fit(weights = w),
     fixed = student_fit(type = "select_equal", alpha = 1.5, noise = fixed(0.4))
   )
-  for (name in names(fits)[seq_len(1 + student_extended)]) {
+  for (name in names(fits)[seq_len(1 + extended())]) {
     fit <- fits[[name]]
     prior <- fit$settings$prior
     known <- prior$noise_fixed

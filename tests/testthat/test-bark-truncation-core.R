@@ -20,8 +20,6 @@
 #   coefficients, weights left out; exchanges without amplitude or latent
 #   responses, and of a wrong ratio.
 
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-
 weights <- c(1, 0.1, 5, 1, 2.5)
 
 kernel_moves <- c(
@@ -31,7 +29,7 @@ kernel_moves <- c(
 scale_moves <- c(
   "scale_all", "scale_one", "scale_refresh", "scale_pair", "flip", "swap"
 )
-pairs <- if (extended) 60000 else 4000
+pairs <- if (extended()) 60000 else 4000
 
 test_that("updates keep residual and likelihood of dense algebra", {
   withr::local_seed(1)
@@ -60,7 +58,9 @@ test_that("updates keep residual and likelihood of dense algebra", {
     expect_equal(state$score, score, tolerance = 1e-6)
   }
   for (type in bark_types) {
-    walk <- bark_truncated_walk_cpp(bark_setting(type, 1.2, 6), x, y, w, 15, 1, 3)
+    walk <- bark_truncated_walk_cpp(
+      bark_setting(type, 1.2, 6), x, y, w, 15, 1, 3
+    )
     for (state in walk) {
       expect_equal(state$response, y * sqrt(w))
       check(state, w, 1)
@@ -122,7 +122,7 @@ invariance <- function(move, prior, power = 1, repeats = 6, n = pairs,
   paired_scores(out, if (power == 0) 1:11 else 1:13)
 }
 
-# Null in what follows: nearly standard normal scores, at most 152 a bark_setting,
+# Null in what follows: nearly standard normal scores, at most 152 a setting,
 # some 150 settings: |z| > 6 somewhere has probability 5e-5.
 
 test_that("every move leaves the joint law of parameters and data invariant", {
@@ -158,7 +158,9 @@ test_that("moves in which coefficients follow do, where they are well known", {
   # Little noise and columns that are alike; else hardly anything hangs on the
   # Jacobian, or on what is left of a column.
   known <- function(...) {
-    bark_setting("equal", ..., A = 2, B = 0.7, noise_shape = 20, noise_rate = 0.02)
+    bark_setting("equal", ...,
+      A = 2, B = 0.7, noise_shape = 20, noise_rate = 0.02
+    )
   }
   x <- 0.3 * five_rows
   z <- invariance("scale_all", known(0.7, 6, eps = 0.05), 1, 8, 3 * pairs, x)
@@ -203,13 +205,14 @@ test_that("exchanges leave both laws invariant", {
 test_that("sweeps leave the joint law of parameters and data as it is", {
   for (type in bark_types) {
     for (family in c("gaussian", "probit")) {
-      prior <- bark_setting(type, if (type == "equal") 1.5 else 1, 6, A = 4, B = 8)
+      alpha <- if (type == "equal") 1.5 else 1
+      prior <- bark_setting(type, alpha, 6, A = 4, B = 8)
       if (family == "probit") {
         prior$noise_fixed <- TRUE
       }
       out <- bark_truncated_geweke_cpp(
         prior, five_rows, if (family == "probit") rep(1, 5) else weights,
-        if (extended) 10 else 2, if (extended) 20000 else 1500, 1, family
+        if (extended()) 10 else 2, if (extended()) 20000 else 1500, 1, family
       )
       z <- paired_scores(out, c(1:10, 11:12, 14:16))
       expect_lt(max(abs(z)), 6, label = paste("score", type, family))

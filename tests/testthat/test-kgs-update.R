@@ -263,10 +263,10 @@ test_that("more iterations are those of a longer run", {
 })
 
 test_that("an update that was stopped can be continued", {
-  fit <- fit_moons(control = mcmc_control(chains = 2, warmup = 50, iter = 2e4))
+  fit <- fit_moons(control = mcmc_control(chains = 2, warmup = 50, iter = 8000))
   whole <- add_rows(fit)
   expect_warning(
-    part <- update(fit, newdata = moons[new, ], time_limit = 0.05,
+    part <- update(fit, newdata = moons[new, ], time_limit = 0.02,
       progress = FALSE
     ),
     class = "kb_warning_time_limit"
