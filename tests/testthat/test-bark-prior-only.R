@@ -11,7 +11,7 @@ prior_only_scores <- function(type, alpha) {
     alpha = alpha, n_kernels = 12, discrepancy = 3, scales = c(1.2, 0.8),
     noise = noise_gamma(3, 0.5)
   ), more))
-  fit <- prior_only_fit(prior, iter = if (extended()) 60000 else 2500)
+  fit <- prior_only_fit(prior, iter = if (extended()) 60000 else 4000)
   c(kernel_prior_scores(fit), scale_prior_scores(fit))
 }
 
@@ -38,7 +38,7 @@ test_that("kernels have no liking for rows that have others near", {
         alpha = alpha, n_kernels = 2, discrepancy = 1, scales = c(20, 20)
       ),
       prior_only = TRUE, scale = FALSE, seed = 1,
-      control = mcmc_control(2, 100, 5000)
+      control = mcmc_control(2, 100, 8000)
     )
     z <- vapply(0:6, function(at) {
       copies <- slot_sums(fit, function(d) d$copies * (d$location == at))
