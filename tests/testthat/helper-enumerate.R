@@ -160,7 +160,7 @@ oracle_model <- function(x, y, kernel_fun, lambda, kmax,
     y = y, K = K, m = cand$m,
     lambda = lambda, kmax = kmax, centres = match.arg(centres),
     sigma2 = sigma2, tau2 = tau2, intercept = intercept, scaled = scaled,
-    memo = oracle_memos[[likelihood]]
+    memo = oracle_memos[[likelihood]], priors = new.env()
   )
 }
 
@@ -182,9 +182,13 @@ oracle_model_log_ml <- function(S, t, model) {
 }
 
 oracle_model_log_prior <- function(k, t, model) {
-  oracle_log_prior_set(
-    k, oracle_m(t, model), model$lambda, model$kmax, model$centres
-  )
+  key <- paste(k, t)
+  if (is.null(model$priors[[key]])) {
+    model$priors[[key]] <- oracle_log_prior_set(
+      k, oracle_m(t, model), model$lambda, model$kmax, model$centres
+    )
+  }
+  model$priors[[key]]
 }
 
 #' log gamma_t(S) = log p_t(S) + log L_t(S), p_t normalised

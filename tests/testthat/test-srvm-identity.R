@@ -268,7 +268,8 @@ find_handles <- function(x, path = "fit") {
       !identical(x, baseenv()) && !identical(x, emptyenv())
     if (!is.environment(x) || dead) path
   }
-  kept <- attributes(x)
+  # Those of the global environment are of what runs in it.
+  kept <- if (!is.environment(x)) attributes(x)
   inside <- if (is.recursive(x) && !is.environment(x)) as.list(x)
   if (is.function(x) && !is.primitive(x)) {
     inside <- c(inside, list(environment = environment(x)))

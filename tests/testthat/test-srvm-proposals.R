@@ -74,7 +74,8 @@ test_that("the birth/death weights are exact for every set", {
 #' Next states by the key of the set
 by_set <- function(states) {
   key <- vapply(states$set, set_key, "")
-  cbind(states$log_prob, states$log_weight)[order(key), , drop = FALSE]
+  by_key <- order(key, method = "radix")
+  cbind(states$log_prob, states$log_weight)[by_key, , drop = FALSE]
 }
 
 #' Largest error of a transition's probabilities and weights at step t
