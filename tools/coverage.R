@@ -10,7 +10,8 @@ args <- commandArgs(trailingOnly = TRUE)
 main <- function() {
   install_needs(root, c("tests", "coverage"))
   html <- sub("^--html=", "", grep("^--html=", args, value = TRUE))
-  Sys.setenv(NOT_CRAN = "true")
+  # One process: the counters of another would be lost if it were killed.
+  Sys.setenv(NOT_CRAN = "true", TESTTHAT_PARALLEL = "false")
   if ("--extended" %in% args) {
     Sys.setenv(KERNELBAYES_EXTENDED_TESTS = "true")
   }

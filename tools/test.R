@@ -2,7 +2,8 @@
 #   Rscript tools/test.R [--filter=regex] [--extended] [--valgrind]
 # The last line is `N passed, N failed, N skipped`: expectations that passed,
 # failures and errors, skipped tests. The exit status is 0 only if nothing
-# failed and at least one expectation passed.
+# failed and at least one expectation passed. Test files are shared out to two
+# processes (TESTTHAT_CPUS), or run in one if TESTTHAT_PARALLEL is false.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -55,6 +56,16 @@ run_suite <- function(filter, file) {
   ), file)
 }
 
+# valgrind follows one process, and a sanitizer that ends one must be seen.
+set_processes <- function() {
+  if (flag("valgrind") || nzchar(Sys.getenv("KERNELBAYES_PRELOAD"))) {
+    Sys.setenv(TESTTHAT_PARALLEL = "false")
+  }
+  if (!nzchar(Sys.getenv("TESTTHAT_CPUS"))) {
+    Sys.setenv(TESTTHAT_CPUS = "2")
+  }
+}
+
 # The counts of the suite; a suite that did not finish counts as a failure.
 test_in_child <- function(lib, filter) {
   counts <- tempfile(fileext = ".rds")
@@ -62,6 +73,7 @@ test_in_child <- function(lib, filter) {
     R_LIBS = paste(c(lib, .libPaths()), collapse = .Platform$path.sep),
     NOT_CRAN = "true", TESTTHAT_MAX_FAILS = "Inf"
   )
+  set_processes()
   if (flag("extended")) {
     Sys.setenv(KERNELBAYES_EXTENDED_TESTS = "true")
   }

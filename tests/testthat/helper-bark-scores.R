@@ -219,13 +219,21 @@ prediction_scores <- function(f, moments, probs = c(0.05, 0.25, 0.75, 0.95)) {
 
 #' Scores of means and mean products of statistics (a column a pair) after less
 #' before, the pairs being independent
+#'
+#' With d = a - b and s = a + b, a_i a_j - b_i b_j = (d_i s_j + s_i d_j) / 2:
+#' its sums and sums of squares over the pairs are products of matrices, exactly
+#' 0 for what a move cannot change. That is left out.
 paired_scores <- function(out, rows = seq_len(nrow(out$before))) {
-  pair <- which(upper.tri(diag(length(rows)), diag = TRUE), arr.ind = TRUE)
-  with_products <- function(m) {
-    m <- m[rows, ]
-    rbind(m, m[pair[, 1], ] * m[pair[, 2], ])
-  }
-  d <- with_products(out$after) - with_products(out$before)
-  z <- rowMeans(d) / sqrt(rowMeans(d^2)) * sqrt(ncol(d))
-  z[!is.nan(z)] # NaN: what cannot change
+  d <- out$after[rows, ] - out$before[rows, ]
+  s <- out$after[rows, ] + out$before[rows, ]
+  upper <- upper.tri(diag(length(rows)), TRUE)
+  both <- tcrossprod(d, s)
+  squares <- tcrossprod(d^2, s^2)
+  sum <- c(rowSums(d), ((both + t(both)) / 2)[upper])
+  sum_of_squares <- c(
+    rowSums(d^2), ((squares + t(squares) + 2 * tcrossprod(d * s)) / 4)[upper]
+  )
+  largest <- c(rowSums(d^2), ((squares + t(squares)) / 4)[upper])
+  changed <- sum_of_squares > 1e-12 * largest
+  sum[changed] / sqrt(sum_of_squares[changed])
 }

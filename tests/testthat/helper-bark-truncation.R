@@ -5,18 +5,8 @@
 #' @return `f` (draws x rows of x, then of `at`), `J`, `d`, `noise`.
 draw_truncated_prior <- function(prior, x, at, n) {
   p <- ncol(x)
-  probability <- stats::rbeta(n, prior$a_p, prior$b_p)
-  included <- matrix(
-    !startsWith(prior$type, "select") | stats::runif(n * p) < probability, n
-  )
-  d <- rowSums(included)
-  size <- pmax(d, 1)
-  lambda <- if (endsWith(prior$type, "equal")) {
-    matrix(stats::rgamma(n, prior$A, size * prior$B), n, p)
-  } else {
-    matrix(stats::rgamma(n * p, prior$A / size, prior$B), n)
-  }
-  lambda <- lambda * included
+  scales <- draw_scales(prior, p, n)
+  lambda <- scales$lambda
   count <- stats::rpois(n, prior$nu)
   draw <- rep(seq_len(n), count)
   location <- sample.int(nrow(x) + 1, length(draw), TRUE) - 1
@@ -34,12 +24,7 @@ draw_truncated_prior <- function(prior, x, at, n) {
     out[as.integer(rownames(sums))] <- sums
     out
   }, numeric(n))
-  noise <- if (isTRUE(prior$noise_fixed)) {
-    rep(prior$noise_precision, n)
-  } else {
-    stats::rgamma(n, prior$noise_shape, prior$noise_rate)
-  }
-  list(f = f, J = count, d = d, noise = noise)
+  list(f = f, J = count, d = scales$d, noise = draw_noise(prior, n))
 }
 
 #' The log likelihood of each draw

@@ -58,6 +58,27 @@ draw_bark_prior <- function(prior, n, p) {
   )
 }
 
+# Settings of the core, and its data, for tests without a fit.
+bark_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
+  utils::modifyList(list(
+    type = type, alpha = alpha, eps = 0.5, nu = nu, A = 1.2, B = 0.8,
+    a_p = 1.5, b_p = 1, noise_shape = 3, noise_rate = 1,
+    noise_fixed = FALSE, noise_precision = 1
+  ), list(...))
+}
+
+# Two classes: the noise of the latent responses is known.
+probit_setting <- function(type = "different", ...) {
+  bark_setting(
+    type, ..., noise_shape = 1, noise_rate = 1, noise_fixed = TRUE
+  )
+}
+
+five_rows <- matrix(c(
+  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8,
+  0.2
+), 5)
+
 # Fits that several files of tests ask; short, so that mixing is no question.
 bark_quick <- function(..., chains = 2, iter = 40, warmup = 60) {
   suppressWarnings(

@@ -41,7 +41,7 @@ mc_z <- function(estimate, se, exact) {
   ifelse(estimate == exact, 0, (estimate - exact) / se)
 }
 
-set_key <- function(set) paste(sort(set), collapse = "-")
+set_key <- function(set) paste(set[order(set)], collapse = "-")
 
 oracle_kernel_gaussian <- function(bandwidth) {
   function(a, b) {
@@ -96,9 +96,7 @@ oracle_log_norm <- function(m, lambda, kmax, centres) {
 
 #' Normalised log prior of ONE set of size k (vectorised over k)
 #' @noRd
-oracle_log_prior_set <- function(k, m, lambda, kmax,
-                                 centres = c("subset", "iid")) {
-  centres <- match.arg(centres)
+oracle_log_prior_set <- function(k, m, lambda, kmax, centres = "subset") {
   out <- rep(-Inf, length(k))
   ok <- k <= min(kmax, m)
   out[ok] <- oracle_log_set(k[ok], m, lambda, centres) -
@@ -141,6 +139,10 @@ oracle_log_ml_scaled <- function(y, K, S, noise, ratio, intercept = TRUE) {
     sum(log(diag(R))) - (a + n / 2) * log1p(sum(z^2) / (2 * a))
 }
 
+# Values of log ml by what they depend on: models with other priors have them in
+# common.
+oracle_memos <- new.env()
+
 #' A problem at fixed psi = (sigma2, tau2): data, prior and a memo of log ml.
 #' `scaled`: sigma2 is its prior, list(shape, scale), and tau2 the ratio.
 #' @noRd
@@ -149,11 +151,16 @@ oracle_model <- function(x, y, kernel_fun, lambda, kmax,
                          intercept = TRUE, scaled = FALSE) {
   x <- as.matrix(x)
   cand <- oracle_candidates(x)
+  K <- kernel_fun(x, x[cand$rows, , drop = FALSE])
+  likelihood <- rlang::hash(list(y, K, sigma2, tau2, intercept, scaled))
+  if (is.null(oracle_memos[[likelihood]])) {
+    oracle_memos[[likelihood]] <- new.env()
+  }
   list(
-    y = y, K = kernel_fun(x, x[cand$rows, , drop = FALSE]), m = cand$m,
+    y = y, K = K, m = cand$m,
     lambda = lambda, kmax = kmax, centres = match.arg(centres),
     sigma2 = sigma2, tau2 = tau2, intercept = intercept, scaled = scaled,
-    memo = new.env()
+    memo = oracle_memos[[likelihood]], priors = new.env()
   )
 }
 
@@ -162,7 +169,7 @@ oracle_model <- function(x, y, kernel_fun, lambda, kmax,
 oracle_m <- function(t, model) if (t == 0) 0L else model$m[t]
 
 oracle_model_log_ml <- function(S, t, model) {
-  key <- paste(t, set_key(S), sep = ":")
+  key <- paste(t, sum(2^S))
   if (is.null(model$memo[[key]])) {
     rows <- seq_len(t)
     log_ml <- if (model$scaled) oracle_log_ml_scaled else oracle_log_ml
@@ -175,9 +182,13 @@ oracle_model_log_ml <- function(S, t, model) {
 }
 
 oracle_model_log_prior <- function(k, t, model) {
-  oracle_log_prior_set(
-    k, oracle_m(t, model), model$lambda, model$kmax, model$centres
-  )
+  key <- paste(k, t)
+  if (is.null(model$priors[[key]])) {
+    model$priors[[key]] <- oracle_log_prior_set(
+      k, oracle_m(t, model), model$lambda, model$kmax, model$centres
+    )
+  }
+  model$priors[[key]]
 }
 
 #' log gamma_t(S) = log p_t(S) + log L_t(S), p_t normalised
@@ -264,7 +275,7 @@ oracle_spectrum_log_ml <- function(sp, sigma2, tau2) {
 #' `centre_rows`: the rows that may be centres.
 #' @noRd
 oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
-                             centres = c("subset", "iid"), noise, coef,
+                             centres = "subset", noise, coef,
                              intercept = TRUE, refine = 1, tail = 30,
                              scaled = FALSE,
                              centre_rows = oracle_candidates(x)$rows,

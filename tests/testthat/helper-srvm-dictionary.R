@@ -2,12 +2,6 @@
 # those of a row one after the other. The kernels are written in base R here and
 # made by the package there.
 
-extended <- function() {
-  identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-}
-
-skip_unless_extended <- function() testthat::skip_if_not(extended())
-
 pair_kernels <- list(
   kernel_gaussian(0.9), kernel_laplace(0.4), 0.5 * kernel_linear()
 )
@@ -55,6 +49,8 @@ pair_model <- function(x, y, h, ...) {
   model$K <- pair_kern(h)(x, as.matrix(x)[rows, , drop = FALSE])
   model$m <- h * model$m
   model$h <- h
+  # Not those of the sets of single columns.
+  model$memo <- new.env()
   model
 }
 

@@ -16,13 +16,14 @@ student_nodes <- function(df, refine = 1) {
 }
 
 #' The Cholesky factors of many matrices C + diag(D[i, ]), entry by entry
+#' @param C One matrix, or one whose entries are vectors, a matrix an element.
 #' @noRd
 factor_many <- function(C, D) {
   n <- ncol(D)
   L <- matrix(list(), n, n)
   for (j in seq_len(n)) {
     for (i in j:n) {
-      sum <- C[i, j] + if (i == j) D[, j] else 0
+      sum <- C[[i, j]] + if (i == j) D[, j] else 0
       for (k in seq_len(j - 1)) sum <- sum - L[[i, k]] * L[[j, k]]
       L[[i, j]] <- if (i == j) sqrt(sum) else sum / L[[j, j]]
     }

@@ -3,15 +3,25 @@
 # Gaussian state-space model. `broken` spoils a problem, to show that the tests
 # see it.
 
-#' Expand a function of one pair or state over particles
+#' Expand a function of one pair or state over particles: few of the sets that
+#' particles have differ
 each <- function(f) {
   function(a, b, t, data) {
-    vapply(seq_along(a), function(i) f(a[[i]], b[[i]], t), 0)
+    key <- paste(sets_of(a), sets_of(b), sep = "|")
+    first <- which(!duplicated(key))
+    out <- vapply(first, function(i) f(a[[i]], b[[i]], t), 0)
+    out[match(key, key[first])]
   }
 }
 each_one <- function(f) {
-  function(a, t, data) vapply(a, function(state) f(state, t), 0)
+  function(a, t, data) {
+    key <- sets_of(a)
+    first <- which(!duplicated(key))
+    vapply(a[first], f, 0, t)[match(key, key[first])]
+  }
 }
+
+sets_of <- function(states) vapply(states, paste, "", collapse = "-")
 
 is_plus_one <- function(big, small) {
   length(big) == length(small) + 1 && all(small %in% big)

@@ -69,7 +69,7 @@ bark_place <- function(type, alpha, family, seed) {
 }
 
 test_that("bark() is calibrated for J, sigma, d and f", {
-  skip_if_not(identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"))
+  skip_unless_extended()
   # Null: 400 independent uniform numbers in 10 bins, but for the error of the
   # chains; chi-square, 1e-4 over all settings and quantities (Bonferroni).
   settings <- expand.grid(

@@ -166,30 +166,9 @@ test_that("predictions are those of dense algebra, draw by draw", {
 
 #' Weights and answers of draws from the prior
 importance_sample <- function(prior, x, y, at, n) {
-  out <- replicate(n, {
-    state <- draw_bark_prior(prior, nrow(x), ncol(x))
-    answers <- c(
-      sum(state$copies), sum(state$included), 1 / sqrt(state$noise)
-    )
-    if (length(state$location) == 0) {
-      f <- 0
-      log_l <- sum(stats::dnorm(y, 0, 1 / sqrt(state$noise), log = TRUE))
-    } else {
-      k <- slot_columns(state, x)
-      v <- slot_variances(state, prior$alpha)
-      total <- diag(1 / state$noise, length(y)) + k %*% (v * t(k))
-      r <- chol(total)
-      z <- backsolve(r, y, transpose = TRUE)
-      log_l <- -sum(log(diag(r))) - sum(z^2) / 2 - length(y) / 2 * log(2 * pi)
-      lambda <- exp(state$log_lambda) * state$included
-      k_at <- vapply(state$location, function(l) {
-        if (l == 0) 1 else exp(-sum(lambda * (at - x[l, ])^2))
-      }, 0)
-      f <- sum(k_at * v * drop(crossprod(k, backsolve(r, z))))
-    }
-    c(log_l, answers, f)
-  })
-  list(weight = exp(out[1, ]), answers = out[-1, ])
+  draws <- draw_bark_densities(prior, x, y, at, n)
+  answers <- rbind(draws$J, draws$d, 1 / sqrt(draws$noise), draws$mean)
+  list(weight = exp(draws$log_l), answers = answers)
 }
 
 #' Scores of the chains' means against importance sampling

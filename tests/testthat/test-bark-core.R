@@ -30,18 +30,7 @@
 # copies, redrawn when a copy is relocated to its own place. Exponents that are
 # not moved or not brought back: nothing reads them.
 
-setting <- function(type = "different", alpha = 1, nu = 3, ...) {
-  utils::modifyList(list(
-    type = type, alpha = alpha, eps = 0.5, nu = nu, A = 1.2, B = 0.8,
-    a_p = 1.5, b_p = 1, noise_shape = 3, noise_rate = 1
-  ), list(...))
-}
-
-x_small <- matrix(c(
-  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8, 0.2
-), 5)
 weights <- c(1, 0.1, 5, 1, 2.5)
-types <- c("equal", "different", "select_equal", "select_different")
 
 # Likelihood ------------------------------------------------------------------
 
@@ -50,9 +39,9 @@ test_that("updates keep the likelihood, covariance and mean of dense algebra", {
   x <- matrix(stats::rnorm(60), 15)
   y <- sin(x[, 1]) + 0.3 * stats::rnorm(15)
   w <- stats::runif(15, 0.5, 2)
-  for (type in types) {
+  for (type in bark_types) {
     for (alpha in c(1, 1.5)) {
-      walk <- bark_walk_cpp(setting(type, alpha, 6), x, y, w, 60, 1, 3)
+      walk <- bark_walk_cpp(bark_setting(type, alpha, 6), x, y, w, 60, 1, 3)
       for (state in walk) {
         dense <- dense_log_likelihood(state, x, y, w, alpha)
         expect_lt(abs(state$log_likelihood - dense), 1e-8)
@@ -110,10 +99,11 @@ test_that("collinear columns of huge variance lose no digits", {
     )) {
       varphi <- seq(1, 3, length.out = length(case$at)) / v
       state <- bark_state_cpp(
-        setting("select_different"), x_small, y, weights, case$at, varphi,
+        bark_setting("select_different"), five_rows, y, weights, case$at,
+        varphi,
         case$log_lambda, case$included, 1.7, "none", 0, 1
       )
-      exact <- singular_reference(state, x_small, y, weights)
+      exact <- singular_reference(state, five_rows, y, weights)
       # Against 80 digits, core and reference: to 1e8 (Gram form) 3e-7; beyond,
       # likelihood 2e-15 (1e10), 1e-11 (1e14), 2e-6 (1e20), means 5e-9 (1e14).
       tol <- if (v <= 1e8) 1e-6 else 1e-14 * sqrt(v)
@@ -125,7 +115,7 @@ test_that("collinear columns of huge variance lose no digits", {
       expect_lt(max(abs(state$mean / unit - exact$mean)), tol)
       dense <- tryCatch(
         {
-          k <- slot_columns(state, x_small)
+          k <- slot_columns(state, five_rows)
           s <- unit * t(k * sqrt(1.7 * weights))
           r <- chol(diag(length(unit)) + tcrossprod(s))
           q <- backsolve(
@@ -145,7 +135,8 @@ test_that("collinear columns of huge variance lose no digits", {
   for (v in 10^c(6, 12, 16)) {
     varphi <- 1:3 / v
     state <- bark_state_cpp(
-      setting("select_different"), x_small, y, weights, c(0, 2, 4), varphi,
+      bark_setting("select_different"), five_rows, y, weights, c(0, 2, 4),
+      varphi,
       rep(0, 3), rep(0L, 3), 1.7, "none", 20000, 1
     )
     fit <- colSums(state$coefficients)
@@ -168,13 +159,13 @@ test_that("collinear columns of huge variance lose no digits", {
 #' fixed: a failure is one of the code.
 invariance <- function(move, prior, pairs, power = 1, repeats = 4) {
   out <- bark_invariance_cpp(
-    prior, x_small, weights, move, repeats, pairs, power, 7
+    prior, five_rows, weights, move, repeats, pairs, power, 7
   )
   # At power 0 the data are not looked at: neither is their likelihood.
   paired_scores(out, if (power == 0) 1:10 else 1:11)
 }
 
-pairs <- if (identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")) {
+pairs <- if (extended()) {
   60000
 } else {
   5000
@@ -189,10 +180,10 @@ slot_moves <- c(
 )
 
 test_that("every move leaves the joint law of parameters and data invariant", {
-  for (type in types) {
+  for (type in bark_types) {
     for (alpha in c(1, 1.5)) {
       for (move in gaussian_moves) {
-        z <- invariance(move, setting(type, alpha), pairs)
+        z <- invariance(move, bark_setting(type, alpha), pairs)
         expect_lt(max(abs(c(z, 0))), 6, label = paste(move, type, alpha))
       }
     }
@@ -200,9 +191,9 @@ test_that("every move leaves the joint law of parameters and data invariant", {
 })
 
 test_that("at power 0 every move leaves the prior invariant", {
-  for (type in types) {
+  for (type in bark_types) {
     for (move in setdiff(gaussian_moves, "noise_gibbs")) {
-      z <- invariance(move, setting(type), pairs, power = 0)
+      z <- invariance(move, bark_setting(type), pairs, power = 0)
       expect_lt(max(abs(c(z, 0))), 6, label = paste(move, type))
     }
   }
@@ -213,7 +204,7 @@ test_that("slots of many copies leave the prior and joint law invariant", {
   for (alpha in c(1, 1.5)) {
     for (move in slot_moves) {
       for (power in 0:1) {
-        z <- invariance(move, setting("equal", alpha, 8), pairs, power, 16)
+        z <- invariance(move, bark_setting("equal", alpha, 8), pairs, power, 16)
         expect_lt(max(abs(c(z, 0))), 6, label = paste(move, alpha, power))
       }
     }
@@ -224,14 +215,14 @@ test_that("moves of scales leave their prior invariant, at length", {
   # Hardly any kernels, for speed. The two shapes are those in which flips that
   # lack a factor are most easily seen: S small, and shares far from even.
   moves <- c("flip", "swap", "scale_all", "scale_one", "scale_pair")
-  for (type in types) {
+  for (type in bark_types) {
     none <- c(
       if (!startsWith(type, "select")) c("flip", "swap"),
       if (endsWith(type, "equal")) c("scale_one", "scale_pair")
     )
     for (move in setdiff(moves, none)) {
       for (prior in list(c(4, 8), c(0.6, 1))) {
-        this <- setting(type, 1, 0.1, A = prior[1], B = prior[2], a_p = 2)
+        this <- bark_setting(type, 1, 0.1, A = prior[1], B = prior[2], a_p = 2)
         z <- invariance(move, this, 4 * pairs, 0, 16)
         expect_lt(max(abs(c(z, 0))), 6, label = paste(move, type, prior[1]))
       }
@@ -249,7 +240,7 @@ test_that("every predictor has its turn", {
   )
   for (move in moves) {
     out <- bark_invariance_cpp(
-      setting(move[2], 1, 0.1), x_small, weights, move[1], 1, 5000, 0, 7
+      bark_setting(move[2], 1, 0.1), five_rows, weights, move[1], 1, 5000, 0, 7
     )
     changed <- out$after != out$before
     d <- changed[8, ] - changed[9, ]
@@ -259,7 +250,8 @@ test_that("every predictor has its turn", {
   }
   # The only predictor is swapped for either of two others (the last of them).
   out <- bark_invariance_cpp(
-    setting("select_different", 1, 0.1), x_small, weights, "swap", 1, 5000, 0, 7
+    bark_setting("select_different", 1, 0.1), five_rows, weights, "swap", 1,
+    5000, 0, 7
   )
   first <- out$before[5, ] == 1 & out$before[8, ] != 0
   to_last <- out$after[9, first] != 0
@@ -267,10 +259,10 @@ test_that("every predictor has its turn", {
   expect_lt(abs(mean(to_last) - 0.5) * 2 * sqrt(sum(first)), 6)
 })
 
-#' The posterior probability of each row of `places` (copies at the locations,
-#' the intercept first), alpha = 1: likelihoods by dense algebra, varphi by
-#' quadrature in u = log(varphi)
-place_probabilities <- function(places, prior, x, y, lambda, noise) {
+#' Log posterior, but for a constant, of each row of `places` (copies at the
+#' locations, the intercept first), alpha = 1: likelihoods by dense algebra,
+#' varphi by quadrature in u = log(varphi)
+place_log_posterior <- function(places, prior, x, y, lambda, noise) {
   u <- seq(-14, 6, by = 0.4)
   log_prior <- stats::dgamma(exp(u), 0.5, prior$eps^2 / 2, log = TRUE) + u
   log_weight <- function(copies) {
@@ -287,9 +279,7 @@ place_probabilities <- function(places, prior, x, y, lambda, noise) {
     top <- max(log_terms)
     top + log(sum(exp(log_terms - top))) - sum(lfactorial(copies))
   }
-  log_weights <- apply(places, 1, log_weight)
-  weights <- exp(log_weights - max(log_weights))
-  weights / sum(weights)
+  apply(places, 1, log_weight)
 }
 
 test_that("kernels are where the posterior wants them", {
@@ -298,25 +288,27 @@ test_that("kernels are where the posterior wants them", {
   # the signal is strong, but leaves the joint law of parameters and data nearly
   # invariant. Null: nearly standard normal scores; |z| > 6 in 33.
   x <- matrix(c(0, 0.3, 1.2), 3)
-  prior <- setting("equal")
-  pairs <- utils::combn(4, 2, function(at) tabulate(at, 4))
-  places <- list(
-    relocate = cbind(pairs, 2 * diag(4)), gather = pairs,
-    local = pairs[, pairs[1, ] == 0]
+  prior <- bark_setting("equal")
+  pairs <- t(utils::combn(4, 2, function(at) tabulate(at, 4)))
+  places <- rbind(pairs, 2 * diag(4))
+  keys <- apply(places, 1, paste, collapse = " ")
+  # What each kind of move can reach.
+  reached <- list(
+    relocate = 1:10, gather = 1:6, local = which(pairs[, 1] == 0)
   )
-  for (move in names(places)) {
-    at <- t(places[[move]])
-    for (signal in c(1, 4)) {
-      y <- signal * c(1, 0.8, -0.5)
-      exact <- place_probabilities(at, prior, x, y, 1, 4)
+  for (signal in c(1, 4)) {
+    y <- signal * c(1, 0.8, -0.5)
+    log_posterior <- place_log_posterior(places, prior, x, y, 1, 4)
+    for (move in names(reached)) {
+      at <- reached[[move]]
+      exact <- exp(log_posterior[at] - log_sum_exp(log_posterior[at]))
       drawn <- bark_places_cpp(
         prior, x, y, c(1L, 2L), 1, 0, 4, move, 40000, 5
       )
-      key <- function(copies) paste(copies, collapse = " ")
-      seen <- apply(drawn, 2, key)
-      expect_true(all(seen %in% apply(at, 1, key)))
+      seen <- apply(drawn, 2, paste, collapse = " ")
+      expect_true(all(seen %in% keys[at]))
       for (i in which(exact > 0.001)) {
-        hit <- seen == key(at[i, ])
+        hit <- seen == keys[at[[i]]]
         z <- (mean(hit) - exact[i]) / posterior::mcse_mean(as.double(hit))
         expect_lt(abs(z), 6, label = paste("score", move, signal, i))
       }
@@ -330,7 +322,7 @@ test_that("two slots become one as often as by dense densities", {
   # steps taken as independent are far off. Null: scores of 20 000 tries from
   # the same state, |z| > 6 in 12 of them.
   x <- matrix(c(0, 0.2), 2)
-  prior <- setting("equal")
+  prior <- bark_setting("equal")
   for (case in list(c(0.5, 1), c(3, 1), c(8, 1), c(0.5, 9), c(3, 9), c(8, 9))) {
     y <- case[1] * c(1, 0.9)
     amplitude <- case[2]
@@ -358,10 +350,10 @@ test_that("two slots become one as often as by dense densities", {
 
 test_that("draws from the prior have its moments", {
   # Null: nearly standard normal scores of 20 000 draws; |z| > 6.
-  for (type in types) {
+  for (type in bark_types) {
     for (alpha in c(1, 1.5)) {
       draws <- bark_invariance_cpp(
-        setting(type, alpha), x_small, weights, "none", 0, 20000, 1, 9
+        bark_setting(type, alpha), five_rows, weights, "none", 0, 20000, 1, 9
       )$before
       locations <- 6
       z <- function(values, mean) {

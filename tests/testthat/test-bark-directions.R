@@ -14,21 +14,9 @@
 # Not to be seen, being right: steps along a vector that is not orthogonal, made
 # a unit vector again; at power 0, one-step invariance with another power.
 
-direction_setting <- function(d = 1, type = "different", alpha = 1, nu = 3,
-                              ...) {
-  utils::modifyList(list(
-    type = type, alpha = alpha, eps = 0.5, nu = nu, A = 1.2, B = 0.8,
-    a_p = 1.5, b_p = 1, noise_shape = 3, noise_rate = 1, directions = d
-  ), list(...))
-}
+direction_setting <- function(d = 1, ...) bark_setting(..., directions = d)
 
-direction_x <- matrix(c(
-  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8,
-  0.2
-), 5)
 direction_w <- c(1, 0.1, 5, 1, 2.5)
-
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 
 # What bark() sees of x along the directions of a draw.
 projected <- function(fit, i, x, pool = bark_pool(fit)) {
@@ -98,7 +86,7 @@ test_that("along the axes kernels are those of the predictors", {
   along <- direction_setting(3, "select_different")
   state <- function(prior) {
     bark_state_cpp(
-      prior, direction_x, y, direction_w, c(0, 2, 4), c(1, 0.2, 3),
+      prior, five_rows, y, direction_w, c(0, 2, 4), c(1, 0.2, 3),
       c(0.3, -1, 2), c(1L, 0L, 1L), 1.7, "birth_death", 50, 1
     )
   }
@@ -108,7 +96,7 @@ test_that("along the axes kernels are those of the predictors", {
   for (move in c("local", "gather", "relocate", "scale_one", "flip")) {
     drawn <- lapply(list(plain, along), function(prior) {
       bark_places_cpp(
-        prior, direction_x, y, c(1L, 3L), 1, 0.2, 1.5, move, 200, 4
+        prior, five_rows, y, c(1L, 3L), 1, 0.2, 1.5, move, 200, 4
       )
     })
     expect_identical(drawn[[1]], drawn[[2]])
@@ -118,10 +106,10 @@ test_that("along the axes kernels are those of the predictors", {
 test_that("moves leave the joint law of parameters and data invariant", {
   # Null: nearly standard normal scores, at most 135 a call and 16 calls; |z|
   # above 6 somewhere has a probability of 4e-6.
-  pairs <- if (extended) 60000 else 3000
+  pairs <- if (extended()) 60000 else 3000
   score <- function(move, prior, pairs, power = 1, repeats = 4, ...) {
     out <- bark_invariance_cpp(
-      prior, direction_x, direction_w, move, repeats, pairs, power, 7, ...
+      prior, five_rows, direction_w, move, repeats, pairs, power, 7, ...
     )
     z <- paired_scores(out, c(if (power == 0) 1:10 else 1:11, 15:18))
     expect_lt(max(abs(c(z, 0))), 6, label = paste(move, prior$type, power))
@@ -140,14 +128,14 @@ test_that("moves leave the joint law of parameters and data invariant", {
 
 test_that("with latent responses and row weights too", {
   # Null: as above, at most 171 scores a call and 4 calls.
-  pairs <- if (extended) 40000 else 2000
+  pairs <- if (extended()) 40000 else 2000
   for (family in c("probit", "student")) {
     prior <- direction_setting(2, df = 3,
       noise_fixed = family == "probit", noise_precision = 1
     )
     for (move in c("rotate", "redirect")) {
       out <- bark_invariance_cpp(
-        prior, direction_x, rep(1, 5), move, 4, pairs, 1, 7, family, 0.6
+        prior, five_rows, rep(1, 5), move, 4, pairs, 1, 7, family, 0.6
       )
       rows <- if (family == "probit") c(1:9, 11:18) else 1:20
       z <- paired_scores(out, rows)
@@ -217,7 +205,7 @@ test_that("chains of the prior alone have directions uniform on the sphere", {
         n_kernels = 6, discrepancy = 3, noise = noise_gamma(3, 0.5),
         directions = 2
       ),
-      n = 12, p = 3, iter = if (extended) 40000 else 3000, warmup = 50
+      n = 12, p = 3, iter = if (extended()) 40000 else 3000, warmup = 50
     )
     z <- sphere_scores(fit)
     d <- vapply(fit$runs, function(run) {
@@ -274,7 +262,7 @@ test_that("chains and evidence agree with importance sampling", {
     fit <- direction_tiny(case[[1]], case[[2]], 20, 250, n_temps = case[[3]])
     exact <- withr::with_seed(5, direction_importance(
       fit$settings$prior, tiny_shape_x, direction_y, at,
-      if (extended) 40000 else 4000
+      if (extended()) 40000 else 4000
     ))
     w <- exact$weight / sum(exact$weight)
     mean <- drop(exact$answers %*% w)

@@ -38,21 +38,12 @@ as_probit <- function(fit, classes) {
 evidence_by_importance <- function(fit, n) {
   prior <- fit$settings$prior
   y <- fit_engine(fit)$y
-  log_l <- replicate(n, {
-    state <- draw_bark_prior(prior, nrow(evidence_x), ncol(evidence_x))
-    if (isTRUE(prior$noise_fixed)) state$noise <- prior$noise_precision
-    v <- slot_variances(state, prior$alpha)
-    if (is.factor(fit$data$y)) {
-      beta <- stats::rnorm(length(v), 0, sqrt(v))
-      f <- 0 * y
-      if (length(v) > 0) f <- slot_columns(state, evidence_x) %*% beta
-      sum(stats::pnorm(y * f, log.p = TRUE))
-    } else if (length(v) == 0) {
-      sum(stats::dnorm(y, 0, 1 / sqrt(state$noise), log = TRUE))
-    } else {
-      dense_log_likelihood(state, evidence_x, y, rep(1, 6), prior$alpha)
-    }
-  })
+  log_l <- if (is.factor(fit$data$y)) {
+    draws <- draw_bark_functions(prior, evidence_x, NULL, n)
+    rowSums(stats::pnorm(rep(y, each = n) * draws$f, log.p = TRUE))
+  } else {
+    draw_bark_densities(prior, evidence_x, y, c(0, 0), n)$log_l
+  }
   w <- exp(log_l)
   c(log(mean(w)), stats::sd(w) / mean(w) / sqrt(n))
 }

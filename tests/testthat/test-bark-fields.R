@@ -13,14 +13,8 @@
 #   the first field left out; the likelihood kept at the mean of the
 #   coefficients.
 
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-
-fields_setting <- function(type = "select_different", alpha = 1, nu = 3, ...) {
-  utils::modifyList(list(
-    type = type, alpha = alpha, eps = 0.5, nu = nu, A = 1.2, B = 0.8,
-    a_p = 1.5, b_p = 1, noise_shape = 1, noise_rate = 1, noise_fixed = TRUE,
-    noise_precision = 1
-  ), list(...))
+fields_setting <- function(type = "select_different", ...) {
+  probit_setting(type, ...)
 }
 
 fields_x <- matrix(c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1), 5)
@@ -125,17 +119,6 @@ test_that("two classes are those of the probit link, far in the tails too", {
 
 # Moves -----------------------------------------------------------------------
 
-#' Scores of means and mean products of statistics of pairs
-pair_scores <- function(out) {
-  with_products <- function(m) {
-    pair <- which(upper.tri(diag(nrow(m)), diag = TRUE), arr.ind = TRUE)
-    rbind(m, m[pair[, 1], ] * m[pair[, 2], ])
-  }
-  d <- with_products(out$after) - with_products(out$before)
-  z <- rowMeans(d) / sqrt(rowMeans(d^2)) * sqrt(ncol(d))
-  z[!is.nan(z)] # NaN: what the move cannot change
-}
-
 test_that("moves of several fields leave their joint law invariant", {
   # Null: 252 nearly standard normal scores a call, 24 calls: |z| > 6 somewhere
   # has probability 1.2e-5.
@@ -147,16 +130,17 @@ test_that("moves of several fields leave their joint law invariant", {
     list("select_different", 1, 1), list("equal", 1.5, 0.2),
     list("different", 1, 0.6)
   )
-  for (case in if (extended) cases else cases[1:2]) {
+  for (case in if (extended()) cases else cases[1:2]) {
     for (move in moves) {
-      pairs <- if (extended) 60000 else if (move %in% moves[1:5]) 5000 else 1500
+      fast <- if (move %in% moves[1:5]) 5000 else 1500
+      pairs <- if (extended()) 60000 else fast
       out <- bark_fields_invariance_cpp(
         fields_setting(case[[1]], case[[2]]), fields_x, 3, move,
         if (move == "geweke") 2 else 3, pairs, case[[3]], 7
       )
       expect_true(out$consistent)
       expect_gt(mean(out$before != out$after), 0.1)
-      expect_lt(max(abs(pair_scores(out))), 6,
+      expect_lt(max(abs(paired_scores(out))), 6,
         label = paste(c(move, case), collapse = " ")
       )
     }
@@ -296,29 +280,16 @@ test_that("the log likelihood kept is that of the drawn coefficients", {
 
 #' Draws from the prior with their weights
 fields_importance <- function(prior, x, y, at, classes, n) {
-  points <- rbind(x, at)
-  values <- replicate(n * classes, {
-    state <- draw_bark_prior(prior, nrow(x), ncol(x))
-    v <- slot_variances(state, prior$alpha)
-    beta <- stats::rnorm(length(v), 0, sqrt(v))
-    f <- numeric(nrow(points))
-    lambda <- exp(state$log_lambda) * state$included
-    for (j in seq_along(v)) {
-      l <- state$location[[j]]
-      f <- f + beta[[j]] * if (l == 0) {
-        1
-      } else {
-        exp(-colSums(lambda * (t(points) - x[l, ])^2))
-      }
-    }
-    c(sum(state$copies), sum(state$included), f)
+  fields <- lapply(seq_len(classes), function(class) {
+    draw_bark_functions(prior, x, at, n)
   })
-  values <- array(values, c(nrow(values), classes, n))
-  share <- function(i) class_shares(t(values[2 + i, , ]))
+  share <- function(i) {
+    class_shares(vapply(fields, function(field) field$f[, i], numeric(n)))
+  }
   weight <- Reduce(`*`, lapply(seq_along(y), function(i) share(i)[, y[[i]]]))
   answers <- rbind(
-    values[1, 1, ], values[1, classes, ], values[2, 1, ], weight,
-    t(share(nrow(points))[, 1:2])
+    fields[[1]]$J, fields[[classes]]$J, fields[[1]]$d, weight,
+    t(share(nrow(x) + 1)[, 1:2])
   )
   list(weight = weight, answers = answers)
 }
@@ -366,7 +337,7 @@ fields_exact <- local({
         at <- c(0.2, -0.4)[seq_len(ncol(case$x))]
         withr::with_seed(6, fields_importance(
           case$prior, case$x, case$y, at, case$classes,
-          if (extended) 20000 else 2500
+          if (extended()) 20000 else 2500
         ))
       })
     }
@@ -408,7 +379,7 @@ test_that("the evidence of fields is that of importance sampling", {
   # Null: nearly a normal score of 12 ladders' mean, |z| > 8; and the standard
   # error that is reported is not too small: their chi-square below 60.
   tiny <- fields_tiny()
-  for (i in if (extended) seq_along(tiny) else c(1, 2)) {
+  for (i in if (extended()) seq_along(tiny) else c(1, 2)) {
     case <- tiny[[i]]
     weight <- fields_exact()[[i]]$weight
     exact <- log(mean(weight))

@@ -10,8 +10,6 @@
 # factor; the shape of the noise's draw less 1/2; births with J for J + 1 (per
 # copy only).
 
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-
 geweke_scores <- function(type, alpha, turns, pairs, family = "gaussian",
                           single = FALSE) {
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
@@ -34,10 +32,10 @@ test_that("sweeps leave the joint law of parameters and data as it is", {
   # somewhere has probability 1e-6.
   for (type in bark_types) {
     for (alpha in c(1, 1.5)) {
-      z <- if (extended) {
+      z <- if (extended()) {
         geweke_scores(type, alpha, 10, 20000)
       } else {
-        geweke_scores(type, alpha, 3, 4000)
+        geweke_scores(type, alpha, 3, 2500)
       }
       expect_lt(max(abs(z)), 6, label = paste("score", type, alpha))
     }
@@ -46,7 +44,7 @@ test_that("sweeps leave the joint law of parameters and data as it is", {
 
 test_that("sweeps of a probit model do, and single moves", {
   # Null: as above, 6 settings.
-  pairs <- if (extended) 20000 else 3000
+  pairs <- if (extended()) 20000 else 2000
   for (type in bark_types) {
     alpha <- if (endsWith(type, "equal")) 1 else 1.5
     z <- geweke_scores(type, alpha, 3, pairs, "probit")

@@ -14,12 +14,7 @@
 # - the lowest rung without moves of cut points; of the prior alone, cut points
 #   that are not drawn, or with a standard deviation of 1.3.
 
-ordered_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
-  response_setting(type, alpha, nu, noise_fixed = TRUE, ...)
-}
-ordered_extended <- identical(
-  Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"
-)
+ordered_setting <- function(...) bark_setting(..., noise_fixed = TRUE)
 
 #' Cut points, -Inf and Inf among them
 cut_points <- function(log_gaps) c(-Inf, 0, cumsum(exp(log_gaps)), Inf)
@@ -30,7 +25,7 @@ test_that("updates keep what dense algebra says, and classes", {
     for (amplitude in c(1, 0.1)) {
       alpha <- if (amplitude == 1) 1 else 1.5
       walk <- bark_walk_cpp(
-        ordered_setting(type, alpha, 6), response_x, y, rep(1, 5), 40, 1, 3,
+        ordered_setting(type, alpha, 6), five_rows, y, rep(1, 5), 40, 1, 3,
         "ordered", amplitude, 5
       )
       for (state in walk) {
@@ -41,7 +36,7 @@ test_that("updates keep what dense algebra says, and classes", {
         lowered <- state
         lowered$varphi <- state$varphi / amplitude
         dense <- dense_log_likelihood(
-          lowered, response_x, z, rep(1, 5), alpha
+          lowered, five_rows, z, rep(1, 5), alpha
         )
         expect_lt(abs(state$log_likelihood - dense), 1e-8)
       }
@@ -52,7 +47,7 @@ test_that("updates keep what dense algebra says, and classes", {
 test_that("two ordered classes are a probit model, to the last bit", {
   signs <- c(1, -1, 1, 1, -1)
   run <- function(family, y) {
-    out <- run_to_end(response_engine(family, response_x, y,
+    out <- run_to_end(response_engine(family, five_rows, y,
       ordered_setting("select_different"), n_temps = 2
     ))
     out$draws$cuts <- NULL # all 0
@@ -100,7 +95,7 @@ test_that("latent responses and cut points are those of exact rejection", {
     c("latent", "cuts"), c("latent_given_coefficients", "latent_scale", "cuts"),
     c("latent", "latent_scale", "cuts")
   )
-  for (case in cases[seq_len(2 + ordered_extended)]) {
+  for (case in cases[seq_len(2 + extended())]) {
     means <- vapply(1:40, function(seed) {
       draws <- bark_latent_cpp(
         ordered_setting(), x, y, location, varphi, log(0.7), case, 300, seed,
@@ -124,7 +119,7 @@ test_that("every move leaves the joint law with cut points invariant", {
   # Null: at most 189 scores a call, each nearly standard normal; 42 calls (168
   # in the extended suite): |z| > 6 somewhere has probability 5e-5 at most.
   moves <- setdiff(bark_moves_cpp(), c("none", "noise", "noise_gibbs"))
-  types <- if (ordered_extended) bark_types else "select_different"
+  types <- if (extended()) bark_types else "select_different"
   own <- c("cuts", "latent", "latent_scale", "magnitude",
     "latent_given_coefficients"
   )
@@ -132,9 +127,9 @@ test_that("every move leaves the joint law with cut points invariant", {
     for (alpha in c(1, 1.5)) {
       for (move in moves) {
         fast <- if (move %in% own) 8000 else 1500
-        pairs <- if (ordered_extended) 40000 else fast
+        pairs <- if (extended()) 40000 else fast
         z <- paired_scores(bark_invariance_cpp(
-          ordered_setting(type, alpha), response_x, rep(1, 5), move, 4, pairs,
+          ordered_setting(type, alpha), five_rows, rep(1, 5), move, 4, pairs,
           1, 7, "ordered", if (alpha == 1) 1 else 0.2, 5
         ))
         expect_lt(max(abs(c(z, 0))), 6, label = paste(move, type, alpha))
@@ -145,7 +140,7 @@ test_that("every move leaves the joint law with cut points invariant", {
 
 test_that("sweeps leave the joint law invariant, whole and of single moves", {
   # Null: 189 nearly standard normal scores a setting.
-  pairs <- if (ordered_extended) 20000 else 1500
+  pairs <- if (extended()) 20000 else 1500
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   for (single in c(FALSE, TRUE)) {
     z <- paired_scores(bark_geweke_cpp(
@@ -159,7 +154,7 @@ test_that("sweeps leave the joint law invariant, whole and of single moves", {
 test_that("exchanges of rungs leave the law of both states invariant", {
   # Null: 72 nearly standard normal scores.
   out <- bark_exchange_cpp(
-    ordered_setting("select_different"), response_x[1:3, ], "ordered", 0.1,
+    ordered_setting("select_different"), five_rows[1:3, ], "ordered", 0.1,
     8000, 4, 4
   )
   expect_gt(mean(out$before[1, ] != out$after[1, ]), 0.2)
@@ -174,7 +169,7 @@ test_that("a chain cut anywhere goes on as it was", {
   y <- c(1, 3, 2, 4, 1)
   for (n_temps in c(1, 3)) {
     for (sweep in c("full", "single")) {
-      engine <- response_engine("ordered", response_x, y,
+      engine <- response_engine("ordered", five_rows, y,
         ordered_setting("select_different", 1.5), n_temps = n_temps, thin = 2,
         sweep = sweep, classes = 4
       )
@@ -184,7 +179,7 @@ test_that("a chain cut anywhere goes on as it was", {
 })
 
 test_that("steps of cut points adapt in the warmup, and not after it", {
-  engine <- response_engine("ordered", response_x, c(1, 3, 2, 4, 1),
+  engine <- response_engine("ordered", five_rows, c(1, 3, 2, 4, 1),
     ordered_setting(), classes = 4
   )
   steps <- lapply(c(10, 20, 60), function(n) {
@@ -197,27 +192,28 @@ test_that("steps of cut points adapt in the warmup, and not after it", {
 
 test_that("the log likelihood kept is that of the draws", {
   y <- c(1, 3, 2, 4, 1)
-  engine <- response_engine("ordered", response_x, y,
+  engine <- response_engine("ordered", five_rows, y,
     ordered_setting("select_different"), classes = 4
   )
   draws <- run_to_end(engine)$draws
   f <- bark_values_cpp(
-    draws, response_x, response_x, "draw", seq_along(draws$m)
+    draws, five_rows, five_rows, "draw", seq_along(draws$m)
   )$mean
   edge <- rbind(-Inf, matrix(draws$cuts, 3), Inf)
   p <- stats::pnorm(edge[y + 1, ] - f) - stats::pnorm(edge[y, ] - f)
   expect_equal(draws$log_likelihood, colSums(log(p)), tolerance = 1e-8)
 })
 
-#' log P(y | f) and a statistic of drawn cut points
+#' log P(y | f) and statistics of drawn cut points, a draw a row
 ordered_likelihood <- function(y, classes) {
-  function(f, state) {
-    g <- stats::rnorm(classes - 2)
-    cuts <- cut_points(g)
-    c(
-      sum(log_normal_interval(cuts[y] - f, cuts[y + 1] - f)), g[[1]],
-      g[[length(g)]]
+  function(f, draws) {
+    g <- matrix(stats::rnorm(nrow(f) * (classes - 2)), nrow(f))
+    gaps <- split(exp(g), col(g))
+    cuts <- cbind(
+      -Inf, 0, do.call(cbind, Reduce(`+`, gaps, accumulate = TRUE)), Inf
     )
+    log_p <- log_normal_interval(cuts[, y] - f, cuts[, y + 1] - f)
+    cbind(rowSums(log_p), g[, 1], g[, ncol(g)])
   }
 }
 
@@ -233,11 +229,11 @@ test_that("chains agree with importance sampling from the prior", {
     list("equal", 1, 1, c(2, 2, 1, 2), 4),
     list("select_equal", 1, 1, c(1, 3, 4, 3), 4)
   )
-  if (!ordered_extended) cases <- cases[1:2]
-  n <- if (ordered_extended) 20000 else 5000
+  if (!extended()) cases <- cases[1:2]
+  n <- if (extended()) 20000 else 5000
   for (case in cases) {
     prior <- ordered_setting(case[[1]], case[[2]], eps = 1)
-    x <- response_x[1:4, 1:2]
+    x <- five_rows[1:4, 1:2]
     at <- matrix(c(0.2, -0.4), 1)
     y <- case[[4]]
     exact <- withr::with_seed(6, response_importance(
@@ -261,7 +257,7 @@ test_that("chains agree with importance sampling from the prior", {
 
 test_that("a chain of the prior alone has the prior's cut points", {
   # Null: independent draws of N(0, 1): nearly standard normal scores, |z| > 6.
-  engine <- response_engine("ordered", response_x, c(1, 1, 1, 1, 1),
+  engine <- response_engine("ordered", five_rows, c(1, 1, 1, 1, 1),
     ordered_setting(), prior_only = TRUE, iter = 4000, classes = 4
   )
   for (sweep in c("full", "single")) {
@@ -275,7 +271,7 @@ test_that("a chain of the prior alone has the prior's cut points", {
 
 test_that("problems at the edge have finite answers", {
   edges <- list(
-    list(response_x, rep(2, 5)), # one class, in the middle
+    list(five_rows, rep(2, 5)), # one class, in the middle
     list(matrix(c(-2, -1, 1, 2)), c(1, 1, 4, 4)), # separated
     list(matrix(0.5), 4), # one row
     list(matrix(0, 4, 2), 1:4) # no signal
@@ -296,12 +292,12 @@ test_that("problems at the edge have finite answers", {
 
 test_that("the core refuses what is no class, and weights", {
   for (y in list(c(0, 1, 2, 1, 1), c(1, 2, 2.5, 1, 1), c(1, 2, 5, 1, 1))) {
-    engine <- response_engine("ordered", response_x, y, ordered_setting(),
+    engine <- response_engine("ordered", five_rows, y, ordered_setting(),
       classes = 4
     )
     expect_error(engine_open(engine, 1, NULL), "numbers from 1")
   }
-  engine <- response_engine("ordered", response_x, 1:5, ordered_setting(),
+  engine <- response_engine("ordered", five_rows, 1:5, ordered_setting(),
     classes = 5, weights = rep(2, 5)
   )
   expect_error(engine_open(engine, 1, NULL), "weights 1")
@@ -342,7 +338,7 @@ test_that("the lowest rung has the law of cut points without a function", {
   # A ladder of this rung alone. Null: t scores of 20 independent ladders,
   # |t| > 8 has probability 2e-7; 2 of them.
   y <- c(1, 2, 2, 3, 3)
-  engine <- as_ladder(response_engine("ordered", response_x, y,
+  engine <- as_ladder(response_engine("ordered", five_rows, y,
     ordered_setting(), 5, 1000, classes = 3
   ), c(0, 1))
   density <- function(g) {
@@ -383,7 +379,7 @@ test_that("the evidence is that by importance sampling from the prior", {
     0.3, -1.2, 1.1, -0.2, 0.9, 0.1, 0.4, -1, -0.6, 1.3, -0.5, 0.7
   ), 6)
   cases <- list(list("select_equal", 1), list("different", 1.5))
-  for (case in cases[seq_len(1 + ordered_extended)]) {
+  for (case in cases[seq_len(1 + extended())]) {
     fit <- suppressWarnings(bark(x, ordered(y, 1:4),
       prior = bark_prior(case[[1]], alpha = case[[2]], eps = 0.5, gamma = 1.5),
       control = mcmc_control(1, 1, 2), scale = FALSE, seed = 1

@@ -71,7 +71,7 @@ weighted_estimate <- function(values, weights) {
 }
 
 test_that("posteriors without selection are those of the package bark", {
-  skip_if_not(identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"))
+  skip_unless_extended()
   skip_if_not_installed("bark", "1.0.5")
   # Null: nearly standard normal scores, 18 of them, with errors known from 500
   # effective draws of the peer or more: |z| > 5.5 has probability 7e-7.

@@ -5,15 +5,13 @@
 # leave the full set too rarely, without their densities or with a_p for b_p,
 # births with J for J + 1; moves to near rows without the ratio of proposals.
 
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-
 prior_only_scores <- function(type, alpha) {
   more <- if (bark_selects(type)) list(selection = c(1.5, 1))
   prior <- do.call(bark_prior, c(list(type,
     alpha = alpha, n_kernels = 12, discrepancy = 3, scales = c(1.2, 0.8),
     noise = noise_gamma(3, 0.5)
   ), more))
-  fit <- prior_only_fit(prior, iter = if (extended) 60000 else 4000)
+  fit <- prior_only_fit(prior, iter = if (extended()) 60000 else 4000)
   c(kernel_prior_scores(fit), scale_prior_scores(fit))
 }
 

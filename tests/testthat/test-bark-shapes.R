@@ -16,17 +16,6 @@
 #   with common scales.
 # Not to be seen, being right: a new place with its own scales or with new ones.
 
-shape_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
-  utils::modifyList(list(
-    type = type, alpha = alpha, eps = 0.5, nu = nu, A = 1.2, B = 0.8,
-    a_p = 1.5, b_p = 1, noise_shape = 3, noise_rate = 1
-  ), list(...))
-}
-
-shape_x <- matrix(c(
-  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8,
-  0.2
-), 5)
 shape_w <- c(1, 0.1, 5, 1, 2.5)
 uneven <- c(0.35, 0.05, 0.1, 0, 0.2, 0.3)
 
@@ -39,8 +28,7 @@ shape_settings <- list(
 )
 uneven_own <- list(own_scales = TRUE, centre_weights = uneven)
 
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-shape_pairs <- if (extended) 40000 else 1000
+shape_pairs <- if (extended()) 40000 else 1000
 
 # Moves ------------------------------------------------------------------------
 
@@ -48,7 +36,7 @@ shape_pairs <- if (extended) 40000 else 1000
 shape_invariance <- function(move, prior, pairs, power = 1, repeats = 4,
                              ...) {
   out <- bark_invariance_cpp(
-    prior, shape_x, shape_w, move, repeats, pairs, power, 7, ...
+    prior, five_rows, shape_w, move, repeats, pairs, power, 7, ...
   )
   own <- if (nrow(out$before) > 14) 15:20
   paired_scores(out, c(if (power == 0) 1:10 else 1:11, own))
@@ -74,7 +62,7 @@ test_that("moves leave the joint law invariant, whatever the kernels' shapes", {
     )
     for (alpha in c(1, 1.5)) {
       prior <- do.call(
-        shape_setting, c(list("select_different", alpha), more)
+        bark_setting, c(list("select_different", alpha), more)
       )
       for (move in moves) {
         z <- shape_invariance(move, prior, shape_pairs)
@@ -102,7 +90,7 @@ test_that("moves of places and shapes leave the prior invariant, at length", {
   )
   for (case in cases) {
     prior <- do.call(
-      shape_setting, c(list("select_different", 1, 6), case[[2]])
+      bark_setting, c(list("select_different", 1, 6), case[[2]])
     )
     z <- shape_invariance(case[[1]], prior, case[[3]], 0, case[[4]])
     expect_lt(max(abs(c(z, 0))), 6.2, label = case[[1]])
@@ -119,7 +107,7 @@ test_that("updates keep the likelihood of dense algebra", {
   for (more in shape_settings[-1]) {
     more$centre_weights <- NULL
     for (type in c("equal", "select_different")) {
-      prior <- do.call(shape_setting, c(list(type, 1.5, 6), more))
+      prior <- do.call(bark_setting, c(list(type, 1.5, 6), more))
       for (state in bark_walk_cpp(prior, x, y, w, 15, 1, 3)) {
         dense <- shaped_posterior(shaped_state(state, x), x, y, w)
         expect_lt(abs(state$log_likelihood - dense$log_likelihood), 1e-8)
@@ -221,21 +209,34 @@ shape_cases <- list(
   list("select_different", 1, centre_rows(1:4, 0.4), FALSE),
   list("equal", 1, NULL, TRUE), list("different", 1.5, centre_near_rows(), TRUE)
 )
-if (!extended) shape_cases <- shape_cases[1:4]
-shape_draws <- if (extended) 20000 else 3000
+if (!extended()) shape_cases <- shape_cases[1:4]
+shape_draws <- if (extended()) 20000 else 3000
+shape_at <- c(0.2, -0.4)
+
+shape_fit <- function(case, ...) {
+  shaped_tiny(case[[1]], case[[2]], case[[3]], case[[4]], ...)
+}
+
+#' Draws from the prior of a case, made once
+shape_exact <- local({
+  kept <- list()
+  function(i, fit) {
+    if (i > length(kept) || is.null(kept[[i]])) {
+      kept[[i]] <<- withr::with_seed(5, shape_importance(
+        fit$settings$prior, tiny_shape_x, fit$data$y, shape_at, shape_draws
+      ))
+    }
+    kept[[i]]
+  }
+})
 
 test_that("chains agree with importance sampling from the prior", {
   # Null: as in test-bark-chain.R, t with 23 degrees of freedom at worst: |z| >
   # 7.5 has probability 1e-7; 24 scores.
-  at <- c(0.2, -0.4)
-  for (case in shape_cases) {
-    fit <- shaped_tiny(case[[1]], case[[2]], case[[3]], case[[4]],
-      chains = 24, iter = 200, warmup = 40
-    )
-    prior <- fit$settings$prior
-    exact <- withr::with_seed(
-      5, shape_importance(prior, tiny_shape_x, fit$data$y, at, shape_draws)
-    )
+  for (i in seq_along(shape_cases)) {
+    case <- shape_cases[[i]]
+    fit <- shape_fit(case, chains = 24, iter = 200, warmup = 40)
+    exact <- shape_exact(i, fit)
     w <- exp(exact$log_l)
     w <- w / sum(w)
     mean <- drop(exact$answers %*% w)
@@ -247,7 +248,7 @@ test_that("chains agree with importance sampling from the prior", {
       c(
         mean(chain_matrices(one)$J), mean(chain_matrices(one)$sigma),
         sum((pool$location != 0) * pool$copies) / length(pool$m),
-        predict(one, t(at))
+        predict(one, t(shape_at))
       )
     }, numeric(4))
     own <- apply(estimates, 1, stats::sd) / sqrt(24)
@@ -261,27 +262,20 @@ test_that("chains agree with importance sampling from the prior", {
 test_that("the evidence is that by importance sampling", {
   # Null: as in test-bark-evidence.R, t with 19 degrees of freedom at worst:
   # |t| > 8 has probability 2e-7.
-  for (case in shape_cases[3]) {
-    fit <- shaped_tiny(case[[1]], case[[2]], case[[3]], case[[4]],
-      chains = 1, iter = 2, warmup = 1
-    )
-    exact <- withr::with_seed(8, shape_importance(
-      fit$settings$prior, tiny_shape_x, fit$data$y, c(0, 0), shape_draws
-    ))
-    w <- exp(exact$log_l)
-    z <- evidence(fit,
-      n_temps = 6, warmup = 20, iter = 80, chains = 20, seed = 3
-    )
-    own <- stats::sd(z$replicates) / sqrt(20)
-    t <- (z$log_evidence - log(mean(w))) /
-      sqrt(own^2 + (stats::sd(w) / mean(w))^2 / shape_draws)
-    expect_lt(abs(t), 8)
-  }
+  fit <- shape_fit(shape_cases[[3]], chains = 1, iter = 2, warmup = 1)
+  w <- exp(shape_exact(3, fit)$log_l)
+  z <- evidence(fit,
+    n_temps = 6, warmup = 20, iter = 80, chains = 20, seed = 3
+  )
+  own <- stats::sd(z$replicates) / sqrt(20)
+  t <- (z$log_evidence - log(mean(w))) /
+    sqrt(own^2 + (stats::sd(w) / mean(w))^2 / shape_draws)
+  expect_lt(abs(t), 8)
 })
 
 test_that("probit models too", {
   for (more in shape_settings[c("near", "own", "both")]) {
-    prior <- do.call(shape_setting, c(
+    prior <- do.call(bark_setting, c(
       list("select_different", noise_fixed = TRUE, noise_precision = 1), more
     ))
     moves <- c(
@@ -292,7 +286,7 @@ test_that("probit models too", {
     # 7e-6.
     for (move in moves) {
       out <- bark_invariance_cpp(
-        prior, shape_x, rep(1, 5), move, 4, shape_pairs, 1, 7, "probit", 0.6
+        prior, five_rows, rep(1, 5), move, 4, shape_pairs, 1, 7, "probit", 0.6
       )
       z <- paired_scores(out, c(1:9, 11:20))
       expect_lt(max(abs(c(z, 0))), 6, label = move)

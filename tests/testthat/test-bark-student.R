@@ -10,21 +10,16 @@
 # - the log likelihood kept without the given weights;
 # - the lowest rung: noise from its prior, row weights or noise left alone.
 
-student_setting <- function(type = "different", alpha = 1, nu = 3, ...) {
-  response_setting(type, alpha, nu, df = 3, ...)
-}
+student_setting <- function(...) bark_setting(..., df = 3)
 student_y <- c(0.8, -0.9, 4, 0.1, 1.2)
 student_w <- c(1, 0.5, 3, 1, 2)
-student_extended <- identical(
-  Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"
-)
 
 test_that("updates keep what dense algebra says given row weights", {
   for (type in bark_types) {
     for (amplitude in c(1, 0.1)) {
       alpha <- if (amplitude == 1) 1 else 1.5
       walk <- bark_walk_cpp(
-        student_setting(type, alpha, 6), response_x, student_y, student_w, 40,
+        student_setting(type, alpha, 6), five_rows, student_y, student_w, 40,
         1, 3, "student", amplitude
       )
       for (state in walk) {
@@ -33,7 +28,7 @@ test_that("updates keep what dense algebra says given row weights", {
           utils::modifyList(state, list(varphi = state$varphi / amplitude))
         }
         dense <- function(state) {
-          dense_log_likelihood(state, response_x, student_y, w, alpha)
+          dense_log_likelihood(state, five_rows, student_y, w, alpha)
         }
         expect_lt(abs(state$log_likelihood - dense(at(amplitude))), 1e-8)
         expect_lt(abs(state$at_half - dense(at(amplitude / 2))), 1e-8)
@@ -46,14 +41,14 @@ test_that("every move leaves the joint law with row weights invariant", {
   # Null: at most 152 scores a call, each nearly standard normal; 30 calls (152
   # in the extended suite): |z| > 6 somewhere has probability 5e-5 at most.
   moves <- setdiff(bark_moves_cpp(), "none")
-  types <- if (student_extended) bark_types else "select_different"
+  types <- if (extended()) bark_types else "select_different"
   for (type in types) {
-    for (alpha in if (student_extended) c(1, 1.5) else 1) {
+    for (alpha in if (extended()) c(1, 1.5) else 1) {
       for (move in moves) {
         own <- move == "row_weights"
-        pairs <- if (student_extended) 40000 else if (own) 20000 else 2000
+        pairs <- if (extended()) 40000 else if (own) 20000 else 2000
         z <- paired_scores(bark_invariance_cpp(
-          student_setting(type, alpha), response_x, student_w, move, 4, pairs,
+          student_setting(type, alpha), five_rows, student_w, move, 4, pairs,
           1, 7, "student", if (alpha == 1) 1 else 0.2
         ))
         expect_lt(max(abs(c(z, 0))), 6, label = paste(move, type, alpha))
@@ -64,7 +59,7 @@ test_that("every move leaves the joint law with row weights invariant", {
 
 test_that("sweeps leave the joint law invariant, whole and of single moves", {
   # Null: 152 nearly standard normal scores a setting.
-  pairs <- if (student_extended) 20000 else 1500
+  pairs <- if (extended()) 20000 else 1500
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   for (single in c(FALSE, TRUE)) {
     z <- paired_scores(bark_geweke_cpp(
@@ -78,7 +73,7 @@ test_that("sweeps leave the joint law invariant, whole and of single moves", {
 test_that("a chain cut anywhere goes on as it was", {
   for (n_temps in c(1, 3)) {
     for (sweep in c("full", "single")) {
-      engine <- response_engine("student", response_x, student_y,
+      engine <- response_engine("student", five_rows, student_y,
         student_setting("select_different", 1.5), n_temps = n_temps, thin = 2,
         sweep = sweep, weights = student_w
       )
@@ -88,12 +83,12 @@ test_that("a chain cut anywhere goes on as it was", {
 })
 
 test_that("the log likelihood kept is that of the drawn coefficients", {
-  engine <- response_engine("student", response_x, student_y,
+  engine <- response_engine("student", five_rows, student_y,
     student_setting("select_different"), weights = student_w
   )
   draws <- run_to_end(engine)$draws
   f <- bark_values_cpp(
-    draws, response_x, response_x, "draw", seq_along(draws$m)
+    draws, five_rows, five_rows, "draw", seq_along(draws$m)
   )$mean
   scale <- 1 / sqrt(outer(student_w, draws$noise))
   density <- stats::dt((student_y - f) / scale, 3, log = TRUE) - log(scale)
@@ -108,20 +103,21 @@ test_that("chains agree with importance sampling from the prior", {
     list("select_different", 1, 3), list("equal", 1.5, 1),
     list("different", 1, 1)
   )
-  if (!student_extended) cases <- cases[1:2]
+  if (!extended()) cases <- cases[1:2]
   rows <- 1:4
   y <- student_y[rows]
   w <- student_w[rows]
   for (case in cases) {
     prior <- student_setting(case[[1]], case[[2]])
-    x <- response_x[rows, 1:2]
+    x <- five_rows[rows, 1:2]
     at <- matrix(c(0.2, -0.4), 1)
-    n <- if (student_extended) 20000 else 5000
+    n <- if (extended()) 20000 else 5000
     exact <- withr::with_seed(6, response_importance(
-      prior, x, drop(at), n, function(f, state) {
-        scale <- 1 / sqrt(w * state$noise)
-        density <- stats::dt((y - f) / scale, 3, log = TRUE) - log(scale)
-        c(sum(density), squashed(log(state$noise)))
+      prior, x, drop(at), n, function(f, draws) {
+        scale <- 1 / sqrt(outer(draws$noise, w))
+        off <- rep(y, each = n) - f
+        density <- stats::dt(off / scale, 3, log = TRUE) - log(scale)
+        cbind(rowSums(density), squashed(log(draws$noise)))
       }
     ))
     for (n_temps in case[[3]]) {
@@ -179,7 +175,7 @@ test_that("the lowest rung has the law of the noise without a function", {
   # |t| > 8 has probability 2e-7; 4 of them.
   prior <- student_setting()
   engine <- as_ladder(
-    response_engine("student", response_x, student_y, prior, 5, 1000,
+    response_engine("student", five_rows, student_y, prior, 5, 1000,
       weights = student_w
     ), c(0, 1)
   )
@@ -251,16 +247,17 @@ test_that("the evidence is that by importance sampling from the prior", {
     weighted = student_fit(weights = w),
     fixed = student_fit(type = "select_equal", alpha = 1.5, noise = fixed(0.4))
   )
-  for (name in names(fits)[seq_len(1 + student_extended)]) {
+  for (name in names(fits)[seq_len(1 + extended())]) {
     fit <- fits[[name]]
     prior <- fit$settings$prior
     known <- prior$noise_fixed
     if (known) prior$noise_shape <- prior$noise_rate <- 1
     engine <- fit_engine(fit)
     exact <- withr::with_seed(8, response_importance(
-      prior, engine$x, c(0, 0), 6000, function(f, state) {
-        scale <- 1 / sqrt(engine$weights * state$noise)
-        sum(log_noise_density(engine$y - f, scale, 3))
+      prior, engine$x, c(0, 0), 6000, function(f, draws) {
+        scale <- 1 / sqrt(outer(draws$noise, engine$weights))
+        off <- rep(engine$y, each = 6000) - f
+        cbind(rowSums(stats::dt(off / scale, 3, log = TRUE) - log(scale)))
       }
     ))$weight
     z <- evidence(fit,

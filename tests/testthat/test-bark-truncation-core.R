@@ -20,19 +20,6 @@
 #   coefficients, weights left out; exchanges without amplitude or latent
 #   responses, and of a wrong ratio.
 
-extended <- identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
-
-setting <- function(type = "different", alpha = 1, nu = 3, ...) {
-  utils::modifyList(list(
-    type = type, alpha = alpha, eps = 0.5, nu = nu, A = 1.2, B = 0.8,
-    a_p = 1.5, b_p = 1, noise_shape = 3, noise_rate = 1
-  ), list(...))
-}
-
-x_small <- matrix(c(
-  0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -0.6, 0.1, 1.4, -1.1, 0.5, -0.2, 0.9, -0.8,
-  0.2
-), 5)
 weights <- c(1, 0.1, 5, 1, 2.5)
 
 kernel_moves <- c(
@@ -42,7 +29,7 @@ kernel_moves <- c(
 scale_moves <- c(
   "scale_all", "scale_one", "scale_refresh", "scale_pair", "flip", "swap"
 )
-pairs <- if (extended) 60000 else 4000
+pairs <- if (extended()) 60000 else 4000
 
 test_that("updates keep residual and likelihood of dense algebra", {
   withr::local_seed(1)
@@ -71,12 +58,14 @@ test_that("updates keep residual and likelihood of dense algebra", {
     expect_equal(state$score, score, tolerance = 1e-6)
   }
   for (type in bark_types) {
-    walk <- bark_truncated_walk_cpp(setting(type, 1.2, 6), x, y, w, 15, 1, 3)
+    walk <- bark_truncated_walk_cpp(
+      bark_setting(type, 1.2, 6), x, y, w, 15, 1, 3
+    )
     for (state in walk) {
       expect_equal(state$response, y * sqrt(w))
       check(state, w, 1)
     }
-    probit <- setting(type, 1, 6, noise_fixed = TRUE, noise_precision = 1)
+    probit <- bark_setting(type, 1, 6, noise_fixed = TRUE, noise_precision = 1)
     walk <- bark_truncated_walk_cpp(
       probit, x, sign(y), rep(1, 15), 15, 1, 3, "probit", 0.4
     )
@@ -112,7 +101,7 @@ test_that("draws of a coefficient are weighted right", {
       top <- if (case[[1]] > 1e-6) case[[2]]^2 / case[[1]] / 2 else 0
       exact <- integrals(alpha, case[[1]], case[[2]])
       out <- bark_truncated_proposal_cpp(
-        setting(alpha = alpha), case[[1]], case[[2]], 20000, 3
+        bark_setting(alpha = alpha), case[[1]], case[[2]], 20000, 3
       )
       expect_gte(min(abs(out$beta)), 0.5)
       w <- exp(out$log_weight - top)
@@ -125,7 +114,7 @@ test_that("draws of a coefficient are weighted right", {
 })
 
 invariance <- function(move, prior, power = 1, repeats = 6, n = pairs,
-                       x = x_small) {
+                       x = five_rows) {
   out <- bark_truncated_invariance_cpp(
     prior, x, weights, move, repeats, n, power, 7
   )
@@ -141,7 +130,7 @@ test_that("every move leaves the joint law of parameters and data invariant", {
     for (alpha in c(1, 1.5)) {
       moves <- c(scale_moves, if (type == "different") c(kernel_moves, "noise"))
       for (move in moves) {
-        z <- invariance(move, setting(type, alpha))
+        z <- invariance(move, bark_setting(type, alpha))
         expect_lt(max(abs(c(z, 0))), 6, label = paste(move, type, alpha))
       }
     }
@@ -151,17 +140,17 @@ test_that("every move leaves the joint law of parameters and data invariant", {
 test_that("so they do at powers below 1, and many kernels at a location", {
   for (move in kernel_moves) {
     for (power in c(0, 0.3)) {
-      z <- invariance(move, setting(), power)
+      z <- invariance(move, bark_setting(), power)
       expect_lt(max(abs(c(z, 0))), 6, label = paste(move, power))
     }
-    z <- invariance(move, setting("equal", 1.5, 9), repeats = 12)
+    z <- invariance(move, bark_setting("equal", 1.5, 9), repeats = 12)
     expect_lt(max(abs(c(z, 0))), 6, label = paste(move, "many"))
   }
   for (move in scale_moves) {
-    z <- invariance(move, setting("select_different"), 0.3)
+    z <- invariance(move, bark_setting("select_different"), 0.3)
     expect_lt(max(abs(c(z, 0))), 6, label = paste(move, "at 0.3"))
   }
-  z <- invariance("noise", setting(), 0)
+  z <- invariance("noise", bark_setting(), 0)
   expect_lt(max(abs(c(z, 0))), 6, label = "noise")
 })
 
@@ -169,9 +158,11 @@ test_that("moves in which coefficients follow do, where they are well known", {
   # Little noise and columns that are alike; else hardly anything hangs on the
   # Jacobian, or on what is left of a column.
   known <- function(...) {
-    setting("equal", ..., A = 2, B = 0.7, noise_shape = 20, noise_rate = 0.02)
+    bark_setting("equal", ...,
+      A = 2, B = 0.7, noise_shape = 20, noise_rate = 0.02
+    )
   }
-  x <- 0.3 * x_small
+  x <- 0.3 * five_rows
   z <- invariance("scale_all", known(0.7, 6, eps = 0.05), 1, 8, 3 * pairs, x)
   expect_lt(max(abs(z)), 6)
   z <- invariance(
@@ -181,11 +172,11 @@ test_that("moves in which coefficients follow do, where they are well known", {
 })
 
 test_that("latent responses and magnitudes leave the joint law invariant", {
-  prior <- setting(
+  prior <- bark_setting(
     "select_different", 1.5,
     noise_fixed = TRUE, noise_precision = 1
   )
-  x <- rbind(x_small, x_small + 0.3)
+  x <- rbind(five_rows, five_rows + 0.3)
   for (move in c("latent", "magnitude", "coefficient", "birth_death")) {
     for (amplitude in c(1, 0.3)) {
       out <- bark_truncated_invariance_cpp(
@@ -198,13 +189,13 @@ test_that("latent responses and magnitudes leave the joint law invariant", {
 })
 
 test_that("exchanges leave both laws invariant", {
-  x <- x_small[1:3, ]
-  prior <- setting("select_different")
+  x <- five_rows[1:3, ]
+  prior <- bark_setting("select_different")
   out <- bark_truncated_exchange_cpp(prior, x, "gaussian", 0, 4 * pairs, 1)
   z <- paired_scores(out, c(1:10, 16 + 1:10))
   expect_lt(max(abs(z)), 6)
   expect_gt(mean(out$before[2, ] != out$after[2, ]), 0.03)
-  prior <- c(prior, noise_fixed = TRUE, noise_precision = 1)
+  prior$noise_fixed <- TRUE
   out <- bark_truncated_exchange_cpp(prior, x, "probit", 0.2, 4 * pairs, 1)
   z <- paired_scores(out, c(1:10, 12:15, 16 + c(1:10, 12:15)))
   expect_lt(max(abs(z)), 6)
@@ -214,13 +205,14 @@ test_that("exchanges leave both laws invariant", {
 test_that("sweeps leave the joint law of parameters and data as it is", {
   for (type in bark_types) {
     for (family in c("gaussian", "probit")) {
-      prior <- setting(type, if (type == "equal") 1.5 else 1, 6, A = 4, B = 8)
+      alpha <- if (type == "equal") 1.5 else 1
+      prior <- bark_setting(type, alpha, 6, A = 4, B = 8)
       if (family == "probit") {
-        prior <- c(prior, noise_fixed = TRUE, noise_precision = 1)
+        prior$noise_fixed <- TRUE
       }
       out <- bark_truncated_geweke_cpp(
-        prior, x_small, if (family == "probit") rep(1, 5) else weights,
-        if (extended) 10 else 2, if (extended) 20000 else 1500, 1, family
+        prior, five_rows, if (family == "probit") rep(1, 5) else weights,
+        if (extended()) 10 else 2, if (extended()) 20000 else 1500, 1, family
       )
       z <- paired_scores(out, c(1:10, 11:12, 14:16))
       expect_lt(max(abs(z)), 6, label = paste("score", type, family))

@@ -87,7 +87,7 @@ kgs_place <- function(classes, noise, nugget, method, seed) {
 }
 
 test_that("kgs() is calibrated for rates, wrong labels, f and classes", {
-  skip_if_not(identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"))
+  skip_unless_extended()
   # Null: 400 independent uniform numbers in 10 bins, but for the error of the
   # chains; chi-square, 1e-4 over all settings and quantities (Bonferroni).
   settings <- list(

@@ -63,6 +63,7 @@ test_that("the posterior is that of all rows at once", {
   # Null: means of two long runs of the same posterior; normal z, 1e-4 over all
   # settings and quantities (Bonferroni).
   long <- mcmc_control(chains = 4, warmup = 300, iter = 3000)
+  start <- mcmc_control(chains = 4, warmup = 300, iter = 10)
   spheres <- sim_sphere(60, flips = 0.1, seed = 2)[c("x1", "x2", "x3")]
   three <- moons
   three$y <- cut(moons$x1 + moons$x2, c(-Inf, 0, 2, Inf), c("a", "b", "c"))
@@ -74,12 +75,12 @@ test_that("the posterior is that of all rows at once", {
   )
   limit <- stats::qnorm(1e-4 / (5 * length(settings)) / 2, lower.tail = FALSE)
   for (one in settings) {
-    fit <- function(rows) {
-      do.call(fit_moons, c(list(rows, control = long), one))
+    fit <- function(rows, control) {
+      do.call(fit_moons, c(list(rows, control = control), one))
     }
     data <- if (is.null(one$data)) moons else one$data
-    both <- add_rows(fit(old), data = data)
-    z <- z_scores(both, fit(c(old, new)))
+    both <- add_rows(fit(old, start), data = data, n_iter = 3000, warmup = 300)
+    z <- z_scores(both, fit(c(old, new), long))
     if (is.numeric(one$noise)) z <- z[-5]
     expect_lt(max(abs(z)), limit, label = paste(names(one), collapse = " "))
   }
@@ -262,10 +263,10 @@ test_that("more iterations are those of a longer run", {
 })
 
 test_that("an update that was stopped can be continued", {
-  fit <- fit_moons(control = mcmc_control(chains = 2, warmup = 50, iter = 2e4))
+  fit <- fit_moons(control = mcmc_control(chains = 2, warmup = 50, iter = 8000))
   whole <- add_rows(fit)
   expect_warning(
-    part <- update(fit, newdata = moons[new, ], time_limit = 0.05,
+    part <- update(fit, newdata = moons[new, ], time_limit = 0.02,
       progress = FALSE
     ),
     class = "kb_warning_time_limit"

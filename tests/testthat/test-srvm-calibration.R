@@ -106,7 +106,7 @@ calibrate <- function(setting, n, bins = 12) {
 }
 
 test_that("every sampler is calibrated for k, sigma and f", {
-  skip_if_not(identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"))
+  skip_unless_extended()
   # Null: 1000 independent uniform numbers in 12 bins, but for the error of the
   # particles, which is of the order of 1/1000; chi-square, 1e-4 over all
   # settings and quantities (Bonferroni).

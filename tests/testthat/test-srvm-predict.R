@@ -440,7 +440,8 @@ test_that("blocks of rows cover each row once", {
 
 test_that("many rows give what each gives alone", {
   fit <- srvm(y ~ x, data,
-    control = smc_control(particles = 1000, n_moves = 1), seed = 1
+    kernel = kernel_gaussian(0.3), seed = 1,
+    control = smc_control(particles = 1000, n_moves = 1)
   )
   # 5e6 / 1000 rows a block: these are two blocks.
   many <- data.frame(x = seq(-9, 9, length.out = 5100), y = 0)

@@ -360,7 +360,7 @@ test_that("text and logical responses are classes", {
 # Calibration -------------------------------------------------------------------
 
 test_that("f and k are calibrated", {
-  skip_if_not(identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true"))
+  skip_unless_extended()
   # Null: 600 independent uniform numbers in 12 bins, but for the error of the
   # particles; chi-square, 1e-4 over both (Bonferroni).
   at <- withr::with_seed(1, stats::runif(30, -3, 3))

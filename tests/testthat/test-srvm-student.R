@@ -65,7 +65,7 @@ test_that("runs agree with moves, every step resampled, far from zero", {
 
 test_that("runs agree with heavy tails", {
   expect_student(
-    smc_control(800, n_moves = 4), df = 1.5, y = surprise, kmax = 2,
+    smc_control(800, n_moves = 4), df = 1.5, y = surprise, n = 3,
     intercept = FALSE
   )
   expect_student(
@@ -75,7 +75,7 @@ test_that("runs agree with heavy tails", {
 
 test_that("runs agree with unknown noise", {
   expect_student(
-    smc_control(800, n_moves = 4), noise = ig(3, 0.3), kmax = 2,
+    smc_control(800, n_moves = 4), noise = ig(3, 0.3), n = 3,
     intercept = FALSE
   )
   expect_student(
@@ -92,7 +92,7 @@ test_that("runs agree with both variances unknown", {
 
 test_that("runs agree with repeated points", {
   expect_student(
-    smc_control(800, n_moves = 4), x = c(0.3, -1.7, 0.3, 2.1),
+    smc_control(800, n_moves = 4), x = c(0.3, 0.3, -1.7), y = ys[1:3],
     noise = ig(3, 0.3)
   )
 })

@@ -18,7 +18,6 @@
 limit <- 1e-6
 many <- smc_control(particles = 60, replicates = 40)
 more <- smc_control(particles = 60, replicates = 100)
-sets_of <- function(states) vapply(states, set_key, "")
 rows_of <- function(states) apply(states, 1, paste, collapse = "")
 
 exact_changes <- function(t, p) {

@@ -44,8 +44,8 @@ prior_labels <- function(x, y, new, nugget, noise, functions, draws = 1e5) {
 
 #' Is the share of draws that `what` is true of that of the prior's?
 joint_z <- function(out, prior, what) {
-  drawn <- apply(out$labels, 1, what)
-  wanted <- apply(prior$labels, 1, what)
+  drawn <- what(out$labels)
+  wanted <- what(prior$labels)
   w <- prior$weights / sum(prior$weights)
   share <- sum(w * wanted)
   # Draws of one chain, in order: posterior's standard error knows.
@@ -59,8 +59,8 @@ test_that("joint labels have the probabilities of the model", {
   x <- cbind(x1 = c(0, 0.6, 1.5), x2 = c(0, 0.4, -1))
   new <- cbind(x1 = c(0.3, 2.6, 2.8, 2.8), x2 = c(0.2, 1, 1, 1))
   events <- list(
-    function(y) y[[2]] == y[[3]], function(y) y[[3]] == y[[4]],
-    function(y) all(y[1:2] == 2), function(y) y[[1]] == 1 && y[[3]] == 1
+    function(y) y[, 2] == y[, 3], function(y) y[, 3] == y[, 4],
+    function(y) y[, 1] == 2 & y[, 2] == 2, function(y) y[, 1] == 1 & y[, 3] == 1
   )
   settings <- list(
     list(nugget = 0, classes = 2), list(nugget = 0.5, classes = 2),
@@ -81,7 +81,7 @@ test_that("joint labels have the probabilities of the model", {
     prior <- prior_labels(x, y, new, one$nugget, 0.2, functions)
     z <- vapply(events, function(what) {
       # Equal points without a nugget always agree.
-      if (all(apply(out$labels, 1, what))) {
+      if (all(what(out$labels))) {
         expect_identical(one$nugget, 0)
         return(0)
       }
