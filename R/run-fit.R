@@ -36,6 +36,7 @@ run_fit <- function(fit, progress, started = now(), time_limit = NULL,
   )
   fit <- finish(out$states)
   fit$status <- out$status
+  note_checked(fit)  # its methods need not look through what was just made
   warn_status(fit, call)
   warn_quality(fit, call)
   fit
