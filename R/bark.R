@@ -195,6 +195,7 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
   mould <- mould_formula(formula, data, na_action, bark_outcome(family),
     weights = rlang::enquo(weights)
   )
+  note_numbers(family, mould)
   warn_empty_levels(given_outcome(data, mould), mould)
   bark_fit(mould, family, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
@@ -213,6 +214,7 @@ bark.matrix <- function(x, y, family = NULL, prior = bark_prior(),
   check_no_dots(...)
   family <- check_bark_family(family)
   mould <- mould_xy(x, y, na_action, bark_outcome(family), weights = weights)
+  note_numbers(family, mould)
   warn_empty_levels(y, mould)
   bark_fit(mould, family, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started

@@ -266,7 +266,7 @@ check_classes_present <- function(y, arg, call) {
 resolve_kgs_kernel <- function(kernel, x, call) {
   check_kernel(kernel, call = call)
   check_kernel_dimension(kernel, ncol(x), call = call)
-  kernel_resolve(kernel, x)
+  kernel_resolve(kernel, x, call = call)
 }
 
 kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
@@ -299,7 +299,7 @@ check_kgs_method <- function(method, classes, nugget, points, call) {
 #' @noRd
 check_rank <- function(rank, points, kernel, call) {
   if (is.null(rank)) {
-    return(if (points <= kgs_full_points) Inf else 200)
+    return(if (points <= kgs_full_points) Inf else 200L)
   }
   rank <- check_count(rank, 1, call = call)
   if (rank < points && !kernel_is_builtin(kernel)) {

@@ -216,6 +216,7 @@ srvm.formula <- function(formula, data, kernel = NULL,
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
   mould <- mould_formula(formula, data, na_action, family_outcome(family))
+  note_numbers(family, mould)
   srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
     memory, reference, seed, progress,
     called = match.call(), started = started
@@ -237,6 +238,7 @@ srvm.matrix <- function(x, y, kernel = NULL,
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
   mould <- mould_xy(x, y, na_action, family_outcome(family))
+  note_numbers(family, mould)
   srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
     memory, reference, seed, progress,
     called = match.call(), started = started
