@@ -65,6 +65,8 @@ test_that("all runs count, and what was done before counts as done", {
   )
   # 910 units were there: 80 of the other 90 are left after 10 seconds.
   expect_length(said(10, 10, states = list(910)), 0)
+  # 100 were there: 890 are left, at one a second.
+  expect_match(said(10, 10, states = list(100)), "At least 15 min")
 })
 
 test_that("fits say it, by an option of any run; the option is checked", {
