@@ -110,19 +110,16 @@ inputs_line <- function(x, show, most = 4) {
     return(paste("equal scales of", show(table$mean[[1]])))
   }
   value <- if (plain && selects) table$inclusion else table$mean
-  line <- paste0(
-    if (has_directions(x)) {
-      "share: "
-    } else if (!selects) {
-      "mean lambda: "
-    } else if (has_own_scales(x)) {
-      "share of kernels: "
-    } else {
-      "P(included): "
-    },
-    paste(table$variable, vapply(value, show, ""), collapse = ", ")
-  )
-  shorten(line)
+  what <- if (has_directions(x)) {
+    "share: "
+  } else if (!selects) {
+    "mean lambda: "
+  } else if (has_own_scales(x)) {
+    "share of kernels: "
+  } else {
+    "P(included): "
+  }
+  as_many_as_fit(paste(table$variable, vapply(value, show, "")), what)
 }
 
 # Summary ----------------------------------------------------------------------

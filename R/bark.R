@@ -98,11 +98,12 @@
 #'   evaluated in.
 #' @param family `gaussian()` or `binomial("probit")`, or their names
 #'   `"gaussian"` and `"probit"`; `"ordered"` for a factor whose levels are in
-#'   order; or `"multinomial"`. `NULL`: gaussian for a numeric response, ordered
-#'   for an ordered factor of three levels or more (all its levels, whether or
-#'   not they have rows), else probit for two classes, multinomial for more. Two
-#'   ordered levels are a probit model. In it the second level of the factor
-#'   (`TRUE`, the last string) is the one whose probability is modelled.
+#'   order; or `"multinomial"`. `NULL`: gaussian for a numeric response (0 and 1
+#'   too, with a message), ordered for an ordered factor of three levels or more
+#'   (all its levels, whether or not they have rows), else probit for two
+#'   classes, multinomial for more. Two ordered levels are a probit model. In it
+#'   the second level of the factor (`TRUE`, the last string) is the one whose
+#'   probability is modelled.
 #' @param prior Prior, see [bark_prior()].
 #' @param control Settings of the sampler, see [mcmc_control()]; the defaults
 #'   here are its own but for `warmup`, `iter` and `thin`.
@@ -128,8 +129,8 @@
 #'   R data with, among others, `settings` (all that was frozen), `runs` (one
 #'   state a chain, with its draws), `seed` and `status` (`"complete"`,
 #'   `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()] and
-#'   used in another session. Chains run at the same time where the future plan
-#'   has workers. Methods: `print`, [`summary`][summary.kb_bark],
+#'   used in another session, after `library(kernelbayes)`. Chains run at the
+#'   same time where the future plan has workers. Methods: `print`, [`summary`][summary.kb_bark],
 #'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
 #'   [`update`][update.kb_mcmc], `fitted`, `residuals`,
 #'   [`coef`][coef.kb_bark], `sigma`, `nobs`, `formula`, `logLik`, `simulate`,
@@ -143,7 +144,8 @@
 #' `kb_error_missing`, `kb_error_infinite`, `kb_error_outcome` (a response of
 #' the wrong type, or of a single class). Levels of a factor of several classes
 #' without an order that no row has are left out with a warning
-#' (`kb_warning_empty_level`). An interrupt or a time limit gives a warning
+#' (`kb_warning_empty_level`); a predictor with a level for most rows, which may
+#' be their name, warns, too (`kb_warning_levels`). An interrupt or a time limit gives a warning
 #' (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit with the draws so far, which `update()`
 #' continues. [noise_improper()] warns with `kb_warning_improper`.
@@ -195,6 +197,7 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
   mould <- mould_formula(formula, data, na_action, bark_outcome(family),
     weights = rlang::enquo(weights)
   )
+  note_numbers(family, mould)
   warn_empty_levels(given_outcome(data, mould), mould)
   bark_fit(mould, family, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started
@@ -213,6 +216,7 @@ bark.matrix <- function(x, y, family = NULL, prior = bark_prior(),
   check_no_dots(...)
   family <- check_bark_family(family)
   mould <- mould_xy(x, y, na_action, bark_outcome(family), weights = weights)
+  note_numbers(family, mould)
   warn_empty_levels(y, mould)
   bark_fit(mould, family, prior, control, scale, prior_only, seed, progress,
     called = match.call(), started = started

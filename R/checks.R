@@ -153,18 +153,3 @@ check_file <- function(x, arg = rlang::caller_arg(x),
   }
   x
 }
-
-#' `...` of an exported function must be empty: unknown arguments are errors
-#' @noRd
-check_no_dots <- function(..., .call = rlang::caller_env()) {
-  if (...length() == 0) {
-    return(invisible())
-  }
-  unknown <- ...names()
-  unknown <- if (is.null(unknown)) "(unnamed)" else unknown
-  unknown[unknown == "" | is.na(unknown)] <- "(unnamed)"
-  kb_abort(c(
-    "Unknown argument{?s}: {.arg {unknown}}.",
-    i = "Every argument must be one that the help page names."
-  ), "unknown_argument", argument = unknown, call = .call)
-}

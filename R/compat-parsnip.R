@@ -141,7 +141,7 @@ bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
   }
   if (!is.null(weights)) weights <- as.double(weights)
   do.call(bark, c(
-    list(x, y, prior = prior), given_only(control, weights), list(...)
+    list(x, y, prior = prior), given_only(control, weights), with_mode(y, ...)
   ))
 }
 
@@ -156,7 +156,9 @@ srvm_train <- function(x, y, bandwidth = NULL, lambda = NULL, particles = NULL,
   if (is.null(control) && !is.null(particles)) {
     control <- smc_control(particles = particles)
   }
-  srvm(x, y, kernel = kernel, prior = prior, control = control, ...)
+  do.call(srvm, c(
+    list(x, y, prior = prior), given_only(kernel, control), with_mode(y, ...)
+  ))
 }
 
 #' @rdname bark_train
@@ -170,6 +172,16 @@ kgs_train <- function(x, y, bandwidth = NULL, bias = NULL, nugget = NULL,
   do.call(kgs, c(
     list(x, y, control = control), given_only(kernel, bias, nugget), list(...)
   ))
+}
+
+#' Numbers are meant as such: the mode says so
+#' @noRd
+with_mode <- function(y, ...) {
+  given <- list(...)
+  if (is.numeric(y) && !any(c("family", "reference") %in% names(given))) {
+    given$family <- "gaussian"
+  }
+  given
 }
 
 #' The arguments that are not NULL, by their names

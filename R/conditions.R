@@ -28,6 +28,14 @@ kb_warn <- function(message, what, ..., call = rlang::caller_env(),
   )
 }
 
+#' Inform with a classed message; arguments as in `kb_abort()`
+#' @noRd
+kb_inform <- function(message, what, .envir = parent.frame()) {
+  cli::cli_inform(message,
+    class = c(paste0("kb_message_", what), "kb_message"), .envir = .envir
+  )
+}
+
 #' Abort because a Suggests package is missing
 #' @noRd
 need_package <- function(package, purpose, call = rlang::caller_env()) {

@@ -208,7 +208,8 @@ score_fold <- function(task, shared) {
   arguments$weights <- pick(recipe$weights, !out)
   arguments$control["checkpoint"] <- list(NULL)
   fit <- withCallingHandlers(do.call(recipe$fit, arguments),
-    kb_warning = function(w) invokeRestart("muffleWarning")
+    kb_warning = function(w) invokeRestart("muffleWarning"),
+    kb_message = function(m) invokeRestart("muffleMessage")
   )
   scores <- score_rows(
     fit, recipe$x[out, , drop = FALSE], recipe$y[out],

@@ -33,6 +33,12 @@
 #' what the system says is free (Linux; elsewhere there is none), or
 #' `options(kernelbayes.memory_limit = )`, a number of bytes.
 #'
+#' @section Long runs:
+#' A run that has more than ten minutes to go after its first seconds says so,
+#' once, by a message of class `kb_message_long_run`, unless a `time_limit` ends
+#' it before that. `options(kernelbayes.long_run = )` sets another number of
+#' seconds; `Inf` is never.
+#'
 #' @section Errors:
 #' `kb_error_argument` if the call is not one of these functions; and the
 #' errors of the call itself.
@@ -115,7 +121,7 @@ stopped_fit <- function(object, engine, env, call) {
   control["checkpoint"] <- list(NULL)
   object$control <- control
   object$progress <- FALSE
-  suppressWarnings(eval(object, env))
+  suppressMessages(suppressWarnings(eval(object, env)))
 }
 
 #' @noRd

@@ -53,6 +53,19 @@ family_outcome <- function(family) {
   )[[family]]
 }
 
+#' Two classes written as 0 and 1 are numbers, unless the user says otherwise
+#' @noRd
+note_numbers <- function(family, mould) {
+  if (is.null(family) && mould$outcome == "numeric" && setequal(mould$y, 0:1)) {
+    name <- mould$outcome_name
+    kb_inform(c(
+      "All responses are 0 or 1, and modelled as numbers.",
+      i = "{.code factor({name})} would make them two classes;
+           {.code family = gaussian()} says that numbers are meant."
+    ), "numbers")
+  }
+}
+
 #' @noRd
 is_probit <- function(fit) identical(fit$settings$family, "probit")
 

@@ -306,3 +306,15 @@ generics::augment
 #' @importFrom posterior as_draws
 #' @export
 posterior::as_draws
+
+#' `update(fit, . ~ . - x)`, as of lm()
+#' @noRd
+refuse_new_formula <- function(given, call = rlang::caller_env()) {
+  if (rlang::is_formula(given)) {
+    kb_abort(c(
+      "{.fn update} goes on with a fit and cannot change its formula.",
+      x = "{.code {deparse1(given)}} was given.",
+      i = "Fit again with the new formula."
+    ), "argument", argument = "formula", call = call)
+  }
+}

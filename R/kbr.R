@@ -83,7 +83,8 @@
 #' @return An object of class `kb_kbr` and `kb_fit`: a list of plain R data with
 #'   `settings`, `data` (`x` and `y`), `prior`, `features` (factors of both
 #'   kernels), `mu`, and `posterior` (what each observation needs). It can be
-#'   saved and used in another session. Its memory is O(n r).
+#'   saved and used in another session, after `library(kernelbayes)`. Its memory
+#'   is O(n r).
 #'
 #'   Methods: [`predict()`][predict.kb_kbr], [`plot()`][plot.kb_kbr],
 #'   [`update()`][update.kb_kbr] (another prior, without new factors),

@@ -62,6 +62,7 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                           na_action = c("fail", "omit"), time_limit = NULL,
                           progress = NULL, ...) {
   started <- now()
+  refuse_new_formula(newdata)
   check_no_dots(...)
   object <- migrate_fit(object, resume = TRUE)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)

@@ -86,8 +86,8 @@
 #'   R data with, among others, `settings` (all that was frozen: scaling,
 #'   kernel, basis), `runs` (one state a chain, with its draws), `seed` and
 #'   `status` (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved
-#'   with [saveRDS()] and used in another session. Chains run at the same time
-#'   where the future plan has workers.
+#'   with [saveRDS()] and used in another session, after `library(kernelbayes)`.
+#'   Chains run at the same time where the future plan has workers.
 #'
 #'   Methods: [`predict()`][predict.kb_kgs], [`plot()`][plot.kb_kgs],
 #'   [`summary()`][summary.kb_kgs], [label_noise()], [bayes_point()],
@@ -102,7 +102,8 @@
 #' Bad input is refused with a condition of class `kb_error` and a class of
 #' its own, e.g. `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
 #' `kb_error_outcome`; `kb_error_not_separable` where `noise = 0` and no
-#' direction makes no error. An interrupt or a time limit gives a warning
+#' direction makes no error. A predictor with a level for most rows, which may be
+#' their name, warns (`kb_warning_levels`). An interrupt or a time limit gives a warning
 #' (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with the draws
 #' so far, which [`update()`][update.kb_kgs] continues.
 #'
@@ -266,7 +267,7 @@ check_classes_present <- function(y, arg, call) {
 resolve_kgs_kernel <- function(kernel, x, call) {
   check_kernel(kernel, call = call)
   check_kernel_dimension(kernel, ncol(x), call = call)
-  kernel_resolve(kernel, x)
+  kernel_resolve(kernel, x, call = call)
 }
 
 kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
@@ -299,7 +300,7 @@ check_kgs_method <- function(method, classes, nugget, points, call) {
 #' @noRd
 check_rank <- function(rank, points, kernel, call) {
   if (is.null(rank)) {
-    return(if (points <= kgs_full_points) Inf else 200)
+    return(if (points <= kgs_full_points) Inf else 200L)
   }
   rank <- check_count(rank, 1, call = call)
   if (rank < points && !kernel_is_builtin(kernel)) {

@@ -74,8 +74,12 @@ warn_status.kb_mcmc <- function(fit, call) {
   kb_warn(c(
     "Stopped after {toString(done)} of {chain_length(fit)} iterations of the
      chains: {reason[[fit$status]]}.",
-    "*" = "{used} of {length(done)} have come far enough to be used.",
-    i = "The draws so far can be used; {.code update(fit)} continues."
+    "*" = "{used} of {length(done)} ha{?s/ve} come far enough to be used.",
+    i = if (used > 0) {
+      "The draws so far can be used; {.code update(fit)} continues."
+    } else {
+      "There are no draws yet: {.code update(fit)} continues."
+    }
   ), fit$status, call = call)
 }
 
@@ -93,13 +97,27 @@ warn_quality.kb_mcmc <- function(fit, call) {
   if (few || is.na(rhat) || rhat <= 1.05 && size >= 100) {
     return(invisible())
   }
+  shown <- lapply(list(rhat = rhat, size = size), format, digits = 3)
   kb_warn(c(
-    "The chains have not mixed well: R-hat is up to
-     {format(rhat, digits = 3)}, the effective sample size down to
-     {format(size, digits = 3)}.",
-    i = "{.code update(fit, n_iter = )} goes on.",
+    if (rhat > 1.05) {
+      "The chains have not mixed well: R-hat is up to {shown$rhat}, the
+       effective sample size down to {shown$size}."
+    } else {
+      "There are few independent draws: the effective sample size is down to
+       {shown$size} (R-hat is up to {shown$rhat})."
+    },
+    i = "{.code update(fit, n_iter = {more_iterations(fit, size)})} goes on.",
     i = mixing_advice(fit)
   ), "convergence", call = call)
+}
+
+#' How far to go on: to an effective sample size of 400 (Vehtari et al., 2021),
+#' from the size so far, which a fit that has not mixed overstates
+#' @noRd
+more_iterations <- function(fit, size) {
+  iter <- as.double(fit$control$iter)
+  wanted <- if (is.na(size)) Inf else iter * (400 / size - 1)
+  format(signif(min(max(wanted, iter), 10 * iter), 1), scientific = FALSE)
 }
 
 #' @noRd
@@ -151,6 +169,7 @@ warn_memory <- function(fit, call) {
 update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
                            progress = NULL, ...) {
   started <- now()
+  refuse_new_formula(n_iter)
   refuse_rows(...)
   check_no_dots(...)
   object <- migrate_fit(object, resume = TRUE)

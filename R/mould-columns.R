@@ -243,6 +243,24 @@ learn_column <- function(v, bare) {
   list(kind = "factor", levels = levels)
 }
 
+#' Each level becomes a column: a level for most rows is an identifier
+#' @noRd
+check_levels <- function(columns, n, arg, call) {
+  levels <- vapply(columns, function(column) length(column$levels), 1L)
+  check_memory(as.double(n) * sum(levels), "The indicators of the factors",
+    "Leave out columns that have very many levels, or bin them.",
+    call = call
+  )
+  many <- which(levels > 50 & levels > n / 2)
+  for (name in names(columns)[many]) {
+    kb_warn(c(
+      "Column {.val {name}} of {.arg {arg}} has {levels[[name]]} levels in {n}
+       rows, each of which becomes a predictor.",
+      i = "If it identifies the rows, leave it out."
+    ), "levels", column = name, call = call)
+  }
+}
+
 #' @noRd
 clean_columns <- function(x, columns, arg, call) {
   if (is.matrix(x) && all_numeric(columns)) {

@@ -318,9 +318,9 @@ translate_errors <- function(expr, arg, call) {
       }
       message <- cli::ansi_strip(conditionMessage(cnd))
       hint <- if (grepl("could not find function", message, fixed = TRUE)) {
-        "Functions in a formula must come from R or an attached package, so
-         that a saved fit can predict elsewhere: compute the column in the
-         data instead."
+        "Name its package, as in {.code splines::ns(x, 3)}. Of a function of
+         your own, compute the column in the data instead, so that a saved fit
+         can predict elsewhere."
       }
       kb_abort(c(
         "{.arg formula} cannot be evaluated on {.arg {arg}}.",

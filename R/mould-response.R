@@ -166,7 +166,10 @@ check_two_classes <- function(y, arg, call = rlang::caller_env()) {
   if (nlevels(y) != 2) {
     kb_abort(c(
       "The response {.arg {arg}} must have two classes.",
-      x = "It has {nlevels(y)}: {.val {levels(y)}}."
+      x = "It has {nlevels(y)}: {.val {levels(y)}}.",
+      i = if (nlevels(y) > 2) {
+        "{.fn kgs} and {.fn bark} take several classes."
+      }
     ), "outcome", argument = arg, levels = levels(y), call = call)
   }
   y

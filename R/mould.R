@@ -51,6 +51,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     weights_kept(weights, na_action, call))
   data <- data[keep, , drop = FALSE]
   columns <- learn_columns(data[parts$predictors], parts$bare)
+  check_levels(columns, nrow(data), "data", call)
   data[parts$predictors] <- clean_columns(
     data[parts$predictors], columns, "data", call
   )
@@ -112,6 +113,7 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
   refuse_no_rows(x, args[[1]], call)
   y <- outcome_rows(y, kept)
   columns <- learn_columns(x, colnames(x))
+  check_levels(columns, nrow(x), args[[1]], call)
   x <- indicator_matrix(clean_columns(x, columns, args[[1]], call))
   finished <- finish_rows(x, y, na_action, args[[1]], args[[2]], call)
   new_mould(

@@ -55,22 +55,38 @@ base_plot <- function(defaults, ...) {
 }
 
 #' A legend in one line above the plot, where it covers no data
+#'
+#' In a narrow panel it is smaller, so as not to run into the next one.
 #' @param entries Named: a list of arguments of [graphics::legend()] each.
 #' @noRd
 key_above <- function(entries) {
-  at <- 0
-  y <- graphics::grconvertY(1, "npc", "user")
-  for (label in names(entries)) {
-    box <- do.call(graphics::legend, c(
-      list(
-        x = graphics::grconvertX(at, "npc", "user"), y = y, legend = label,
-        bty = "n", cex = 0.8, xpd = NA, xjust = 0, yjust = 0, seg.len = 1.2,
-        x.intersp = 0.6
-      ),
-      entries[[label]]
-    ))$rect
-    at <- at + box$w / diff(graphics::par("usr")[1:2])
-  }
+  room <- graphics::grconvertX(1, "nfc", "npc")
+  cex <- 0.8 * min(room / sum(key_widths(entries, 0.8)), 1)
+  cex <- max(cex, 0.45)
+  at <- cumsum(c(0, key_widths(entries, cex)))
+  for (i in seq_along(entries)) key_entry(entries[i], at[[i]], cex)
+}
+
+#' One entry that begins at a fraction of the plot's width; its own width
+#' @noRd
+key_entry <- function(entry, at, cex, ...) {
+  box <- do.call(graphics::legend, c(
+    list(
+      x = graphics::grconvertX(at, "npc", "user"),
+      y = graphics::grconvertY(1, "npc", "user"), legend = names(entry),
+      bty = "n", cex = cex, xpd = NA, xjust = 0, yjust = 0, seg.len = 1.2,
+      x.intersp = 0.6, ...
+    ),
+    entry[[1]]
+  ))$rect
+  box$w / diff(graphics::par("usr")[1:2])
+}
+
+#' @noRd
+key_widths <- function(entries, cex) {
+  vapply(seq_along(entries), function(i) {
+    key_entry(entries[i], 0, cex, plot = FALSE)
+  }, 1)
 }
 
 # Types ------------------------------------------------------------------------

@@ -78,6 +78,11 @@ run_engine <- function(engine, states, control, progress, save = NULL,
 run_serially <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress)
   on.exit(reporter$close())
+  notice <- long_run_notice(engine, states, clock)
+  advance <- function(n) {
+    reporter$advance(n)
+    notice(n)
+  }
   status <- "complete"
   pending <- which_pending(engine, states)
   for (group in engine_groups(engine, length(states))) {
@@ -87,7 +92,7 @@ run_serially <- function(engine, states, clock, progress, save) {
       save(states)
     }
     run <- run_slice(
-      engine, group, states[group], clock, reporter$advance, checkpoint
+      engine, group, states[group], clock, advance, checkpoint
     )
     states[group] <- run$states
     status <- run$status
@@ -175,6 +180,7 @@ has_workers <- function() {
 run_on_workers <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
   on.exit(reporter$close())
+  notice <- long_run_notice(engine, states, clock)
   status <- "complete"
   overhead <- 0
   laps <- list(
@@ -195,7 +201,10 @@ run_on_workers <- function(engine, states, clock, progress, save) {
       engine, runs, states[runs], laps$goal[runs], seconds, reporter$signal
     )
     overhead <- max(now() - started - seconds, 0)
-    states[runs[round$home]] <- round$states
+    came <- runs[round$home]
+    states[came] <- round$states
+    notice(sum(vapply(states[came], engine_done, 0, engine = engine) -
+      laps$done[came]))
     if (clock$checkpoint_due()) {
       save(next_laps(laps, engine, states)$met)
       clock$checkpoint_done()

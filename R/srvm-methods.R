@@ -102,6 +102,13 @@ shorten <- function(text, most = 62) {
   if (nchar(text) > most) paste0(substr(text, 1, most - 3), "...") else text
 }
 
+#' Items on one line: a number that is cut short would be another
+#' @noRd
+as_many_as_fit <- function(items, what = "", most = 62) {
+  fits <- nchar(what) + cumsum(nchar(items) + 2) - 2 <= most
+  shorten(paste0(what, paste(items[fits | !any(fits)], collapse = ", ")), most)
+}
+
 #' The rows that are most often centres
 #' @noRd
 frequent_centres <- function(fit, most = 5) {
@@ -240,6 +247,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                            progress = NULL, n_moves = NULL, particles = NULL,
                            rows = 1000, header = TRUE, ...) {
   started <- now()
+  refuse_new_formula(newdata)
   check_no_dots(...)
   object <- migrate_fit(object, resume = TRUE)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)

@@ -145,7 +145,8 @@
 #' @param intercept Include the intercept?
 #' @param family `gaussian()` or `binomial("probit")`, or their names
 #'   `"gaussian"`, `"probit"`. `NULL`: probit where the response is a factor,
-#'   text or logical with two classes, else gaussian.
+#'   text or logical with two classes, else gaussian (0 and 1 are numbers, too,
+#'   which a message says).
 #' @param memory What a stream forgets, from [srvm_memory()]; by default
 #'   nothing.
 #' @param reference A fit (or its `settings`) whose kernel, prior, scaling,
@@ -161,8 +162,8 @@
 #'   replicate or chain; with several kernels one for each kernel of the first
 #'   replicate, then of the second), `seed`, `status` (`"complete"`,
 #'   `"interrupted"` or `"time_limit"`) and `time` (rows taken in). It can be
-#'   saved with [saveRDS()] and used in another session. Methods: `print`,
-#'   `summary`,
+#'   saved with [saveRDS()] and used in another session, after
+#'   `library(kernelbayes)`. Methods: `print`, `summary`,
 #'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
 #'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
 #'   `nobs`, `formula`, `logLik`, `simulate`, `as_draws`, `tidy`, `glance`,
@@ -216,6 +217,7 @@ srvm.formula <- function(formula, data, kernel = NULL,
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
   mould <- mould_formula(formula, data, na_action, family_outcome(family))
+  note_numbers(family, mould)
   srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
     memory, reference, seed, progress,
     called = match.call(), started = started
@@ -237,6 +239,7 @@ srvm.matrix <- function(x, y, kernel = NULL,
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
   mould <- mould_xy(x, y, na_action, family_outcome(family))
+  note_numbers(family, mould)
   srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
     memory, reference, seed, progress,
     called = match.call(), started = started

@@ -3,7 +3,7 @@
 #
 # Sourced by the other scripts, or run by itself:
 #   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
-#     [coverage] [reproduce] [reproduce_bark] [reproduce_bark_classes]
+#     [site] [coverage] [reproduce] [reproduce_bark] [reproduce_bark_classes]
 #     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
 #     [reproduce_kbr_hmm]
 # Only base R is used, because a loaded package cannot be replaced.
@@ -38,6 +38,10 @@ extras <- list(
       "rsample", "rstantools", "tune", "workflows"
     ),
     useful = character()
+  ),
+  site = list(
+    required = c("knitr", "MASS", "pkgdown", "rmarkdown"),
+    useful = c("bayesplot", "boot", "ggplot2", "loo", "parsnip", "rstantools")
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr"),
   # Experiments and benchmarks against other packages.

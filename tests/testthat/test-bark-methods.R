@@ -8,6 +8,19 @@ slots_of <- function(pool, i) {
   sum(pool$m[seq_len(i - 1)]) + seq_len(pool$m[[i]])
 }
 
+test_that("what does not fit on a line is left out whole", {
+  items <- paste0("predictor", 1:4, " 0.25")
+  expect_identical(
+    as_many_as_fit(items, "P(included): ", 62),
+    paste0("P(included): ", paste(items[1:3], collapse = ", "))
+  )
+  expect_identical(
+    as_many_as_fit(items[1:2], "", 33), "predictor1 0.25, predictor2 0.25"
+  )
+  expect_identical(as_many_as_fit(items[1:2], "", 31), "predictor1 0.25")
+  expect_match(as_many_as_fit(items, "", 10), "^predict\\.\\.\\.$")
+})
+
 test_that("print is short, and says what both families have", {
   for (fit in fits) {
     out <- capture.output(value <- withVisible(print(fit)))

@@ -57,13 +57,6 @@ test_that("check_flag, check_choice and check_file", {
   expect_error(check_file(lost), "lost", class = "kb_error_argument")
 })
 
-test_that("check_no_dots names the unknown argument", {
-  f <- function(...) check_no_dots(...)
-  expect_null(f())
-  expect_error(f(kernal = 1), "kernal", class = "kb_error_unknown_argument")
-  expect_error(f(1), "unnamed", class = "kb_error_unknown_argument")
-})
-
 test_that("a number beyond the integers is told their largest", {
   error <- expect_error(check_count(3e9), class = "kb_error_argument")
   expect_match(conditionMessage(error), "2147483647")

@@ -24,3 +24,34 @@ test_that("other families and links are refused, the logit with a hint", {
     )
   }
 })
+
+test_that("0 and 1 are modelled as numbers, which is said unless it was", {
+  data <- data.frame(x = 1:12, y = rep(0:1, 6))
+  few <- smc_control(particles = 5)
+  short <- mcmc_control(chains = 1, warmup = 5, iter = 5)
+  one <- kernel_gaussian(1)
+  said <- "kb_message_numbers"
+  # expect_no_message() of testthat 3.1.6 sees no message at all.
+  expect_quiet <- function(call) expect_null(rlang::catch_cnd(call, said))
+  expect_message(srvm(y ~ x, data, kernel = one, control = few),
+    "factor\\(y\\)",
+    class = said
+  )
+  expect_message(srvm(data["x"], data$y, kernel = one, control = few),
+    class = said
+  )
+  expect_message(bark(y ~ x, data, control = short), class = said)
+  expect_message(bark(data$x, data$y, control = short), class = said)
+  expect_quiet(
+    srvm(y ~ x, data, kernel = one, control = few, family = gaussian())
+  )
+  expect_quiet(bark(factor(y) ~ x, data, control = short))
+  expect_quiet(bark(I(y + 1) ~ x, data, control = short))
+  fit <- suppressMessages(srvm(y ~ x, data, kernel = one, control = few))
+  expect_quiet(update(fit, newdata = data[1:2, ]))
+  expect_quiet(cross_validate(fit, folds = 2, seed = 1))
+})
+
+test_that("three classes are sent elsewhere", {
+  expect_error(srvm(Species ~ ., iris), "bark", class = "kb_error_outcome")
+})

@@ -244,6 +244,23 @@ test_that("a low rank, and one that leaves too much, which warns", {
   )
 })
 
+test_that("many points have a low rank by default, and a fit that is whole", {
+  points <- kgs_full_points + 1
+  x <- seq(-3, 3, length.out = points)
+  fit <- kgs(x, x > 0.1, seed = 1, control = mcmc_control(1, 5, 5))
+  expect_identical(fit$settings$rank_limit, 200L)
+  expect_length(predict(fit), points)
+  expect_output(print(fit), "rank:")
+})
+
+test_that("a bandwidth to learn is refused in the name of kgs()", {
+  error <- expect_error(
+    kgs(c(1, 2, 3), c("a", "b", "a"), kernel = kernel_gaussian("learn")),
+    class = "kb_error_learn"
+  )
+  expect_match(deparse(error$call)[[1]], "^kgs")
+})
+
 test_that("a kernel that is zero is refused", {
   zero <- kernel_custom(function(x, y) matrix(0, nrow(x), nrow(y)))
   refuse(kgs_quick(side ~ x1, data, kernel = zero, bias = 0), "bias")
@@ -343,6 +360,18 @@ test_that("a chain cut anywhere goes on as it was", {
     ))
     expect_same_fit(longer, whole)
   }
+})
+
+test_that("chains without draws are not said to be of use", {
+  data <- sim_moons(40, seed = 1)
+  warning <- expect_warning(
+    kgs(y ~ x1 + x2, data,
+      seed = 1, control = mcmc_control(2, 1e6, 10, time_limit = 0.01)
+    ),
+    class = "kb_warning_time_limit"
+  )
+  expect_match(conditionMessage(warning), "no draws yet")
+  expect_no_match(conditionMessage(warning), "can be used")
 })
 
 test_that("an interrupt gives a partial fit that update() completes", {

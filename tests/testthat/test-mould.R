@@ -185,7 +185,7 @@ test_that("bad formulas get a clear error", {
   expect_error(mould_formula(y ~ log(f), d), class = e)
   local_function <- function(x) x
   expect_error(
-    mould_formula(y ~ local_function(v), d), "attached package",
+    mould_formula(y ~ local_function(v), d), "splines::ns",
     class = e
   )
 })
@@ -651,4 +651,25 @@ test_that("new rows of a response matrix are read as in fitting", {
   expect_identical(
     unname(mould_forge_xy(xy, data["x"], data[c("a", "b")])$y), unname(xy$y)
   )
+})
+
+test_that("a level for most rows is an identifier; too many are refused", {
+  n <- 120
+  d <- data.frame(
+    y = seq_len(n), id = sprintf("no %03d", seq_len(n)), x = rep(1:2, n / 2),
+    pair = factor(rep(1:60, 2))
+  )
+  warning <- expect_warning(mould_formula(y ~ ., d), "\"id\".*120 levels",
+    class = "kb_warning_levels"
+  )
+  expect_identical(warning$column, "id")
+  expect_warning(mould_xy(d["id"], d$y), class = "kb_warning_levels")
+  # Half of the rows; few levels, of few rows.
+  expect_no_warning(mould_formula(y ~ pair + x, d))
+  expect_no_warning(mould_formula(y ~ id + x, d[1:50, ]))
+  old <- options(kernelbayes.memory_limit = 8 * n * 180 - 1)
+  on.exit(options(old))
+  expect_error(mould_formula(y ~ id + pair, d), class = "kb_error_memory")
+  options(kernelbayes.memory_limit = 8 * n * 180)
+  expect_warning(mould_formula(y ~ id + pair, d), class = "kb_warning_levels")
 })

@@ -1,0 +1,51 @@
+# What is said, once, of a run that will take long.
+
+#' From how many seconds on the rest of a run is long
+#' @noRd
+long_run_rest <- function() {
+  rest <- getOption("kernelbayes.long_run", 600)
+  if (!(is.numeric(rest) && length(rest) == 1 && isTRUE(rest >= 0))) {
+    bad_argument(rest, "kernelbayes.long_run", "a number of seconds, or Inf",
+      rlang::current_env()
+    )
+  }
+  rest
+}
+
+#' A function that takes the units of work done since it was last called, and
+#' says how long the rest will take if that is long
+#'
+#' A time limit that comes first is known to the user.
+#' @param time Function that gives the time in seconds.
+#' @noRd
+long_run_notice <- function(engine, states, clock, time = now,
+                            rest = long_run_rest()) {
+  total <- length(states) * engine_total(engine)
+  before <- sum(vapply(states, engine_done, 0, engine = engine))
+  done <- before
+  started <- time()
+  said <- FALSE
+  function(n) {
+    done <<- done + n
+    seconds <- time() - started
+    if (said || seconds < min(5, rest / 10) || done == before) {
+      return(invisible())
+    }
+    left <- seconds * (total - done) / (done - before)
+    if (left >= rest && left <= clock$left()) {
+      said <<- TRUE
+      inform_long_run(left, grows = !inherits(engine, "kb_engine_chain"))
+    }
+  }
+}
+
+#' @noRd
+inform_long_run <- function(seconds, grows) {
+  about <- paste(if (grows) "At least" else "About", format_seconds(seconds))
+  kb_inform(c(
+    "{about} to go at the speed so far.",
+    i = "{.arg time_limit} of the control function, or Ctrl-C, ends it with
+         what is there, and {.fn update} goes on.",
+    i = "{.fn estimate_cost} says beforehand what a call takes."
+  ), "long_run")
+}

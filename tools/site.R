@@ -1,0 +1,61 @@
+# The site of help pages and vignettes, without the network:
+#   Rscript tools/site.R [--to=folder] [--quick]
+# into `docs`, which is not committed, unless another folder is given. --quick
+# leaves out the vignettes and what examples print.
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "deps.R"))
+root <- dirname(dirname(script))
+
+option <- function(name, default) {
+  given <- grep(paste0("^--", name, "="), commandArgs(TRUE), value = TRUE)
+  if (length(given) == 0) default else sub("^[^=]*=", "", given[[1]])
+}
+
+# Links of README.md to files of the checkout, as pages of the site.
+site_links <- function(html) {
+  html <- gsub(
+    'href="vignettes/([^"]*)[.]Rmd"', 'href="articles/\\1.html"', html
+  )
+  # Its pages are those of the package; notes on tests are not among them.
+  gsub('<a href="tests/README[.]html">([^<]*)</a>', "\\1", html)
+}
+
+# Local links of a page whose file does not exist.
+lost_links <- function(page) {
+  html <- paste(readLines(page, warn = FALSE), collapse = "\n")
+  links <- regmatches(html, gregexpr('(href|src)="[^"#]+', html))[[1]]
+  links <- unique(sub('^[^"]*"', "", links))
+  links <- grep("^([a-z]+:|//)", links, value = TRUE, invert = TRUE)
+  links[!file.exists(file.path(dirname(page), sub("[?].*", "", links)))]
+}
+
+install_needs(root, "site")
+lib <- install_checkout(root)
+.libPaths(c(lib, .libPaths()))
+
+to <- option("to", file.path(root, "docs"))
+dir.create(to, showWarnings = FALSE, recursive = TRUE)
+to <- normalizePath(to)
+quick <- "--quick" %in% commandArgs(TRUE)
+# Elsewhere pkgdown asks CRAN for the package and its dependencies.
+options(pkgdown.internet = FALSE)
+pkg <- pkgdown::as_pkgdown(root, list(destination = to))
+pkgdown::init_site(pkg)
+pkgdown::build_home(pkg, preview = FALSE)
+pkgdown::build_reference(pkg,
+  lazy = FALSE, examples = !quick, devel = FALSE, preview = FALSE
+)
+if (!quick) pkgdown::build_articles(pkg, lazy = FALSE, preview = FALSE)
+pkgdown::build_news(pkg, preview = FALSE)
+
+home <- file.path(to, "index.html")
+writeLines(site_links(readLines(home, warn = FALSE)), home)
+
+pages <- list.files(to, "[.]html$", recursive = TRUE, full.names = TRUE)
+lost <- lapply(pages, lost_links)
+for (i in which(lengths(lost) > 0 & !quick)) {
+  say("Lost links in ", pages[[i]], ": ", toString(lost[[i]]))
+}
+say("Site: ", home)
