@@ -69,6 +69,11 @@ mcmc_control_layout <- c(layout(
   sweep = strings(1, c("full", "single")), threads = counts(1, 1)
 ), stopping_layout)
 
+#' @noRd
+convergence_layout <- layout(
+  rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
+)
+
 #' The random stream of a chain: 64-bit words in halves, see glue/words.hpp
 #' @noRd
 stream_words <- function() {

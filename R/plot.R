@@ -234,23 +234,11 @@ plot_chains <- function(x, labels, ...) {
     on.exit(graphics::par(old))
   }
   chains <- chain_matrices(x)
-  at <- x$control$thin * seq_len(nrow(chains[[1]]))
-  colours <- c("blue", "orange", "green", "sky", "grey")
-  shown <- rep_len(colours, ncol(chains[[1]]))
-  panel <- function(values, label, ...) {
-    base_plot(list(
-      x = at, y = values[, 1], type = "n", ylab = label, ylim = range(values),
-      xlab = "iteration after the warmup"
-    ), ...)
-    graphics::matlines(at, values,
-      lty = 1, lwd = 0.7, col = vapply(shown, kb_colour, "", alpha = 0.7)
-    )
-  }
   dots <- list(...)
   names <- names(labels)
-  panel(chains[[names[[1]]]], labels[[1]], ...)
-  do.call(panel, c(
-    list(chains[[names[[2]]]], labels[[2]]),
+  panel_trace(x, chains[[names[[1]]]], labels[[1]], ...)
+  do.call(panel_trace, c(
+    list(x, chains[[names[[2]]]], labels[[2]]),
     dots[setdiff(names(dots), "main")]
   ))
 }

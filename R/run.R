@@ -46,8 +46,8 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #'   `checkpoint_every` (seconds).
 #' @param progress TRUE or FALSE.
 #' @param save Function of the states that writes the checkpoint.
-#' @return List of `states` and `status`: "complete", "interrupted" or
-#'   "time_limit".
+#' @return List of `states`, `status` ("complete", "interrupted" or
+#'   "time_limit") and whether it was `interrupted`, be it at its end.
 #' @noRd
 run_engine <- function(engine, states, control, progress, save = NULL,
                        call = rlang::caller_env()) {
@@ -70,6 +70,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
     out$status <- "complete"
     if (interrupted) warn_late_interrupt(call)
   }
+  out$interrupted <- interrupted
   out
 }
 
