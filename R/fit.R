@@ -206,6 +206,8 @@ fitted.kb_fit <- function(object, ...) {
 #'   row's class. Probabilities are those of `predict(type = "prob")`, of
 #'   [kgs()] those of the class without noise. `fitted()` is `predict(object)`:
 #'   means of f, or classes. For fits of [kbr()] both have a column a state.
+#'   Rows of the data that have names, strings and not numbers, keep them in
+#'   both, and in what `predict()` gives for each row.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
@@ -217,9 +219,11 @@ residuals.kb_fit <- function(object, ...) {
   object <- migrate_fit(object)
   y <- training_response(object)
   if (is.factor(y)) {
-    return(class_residuals(y, stats::predict(object, type = "prob")))
+    out <- class_residuals(y, stats::predict(object, type = "prob"))
+  } else {
+    out <- unname(y - stats::predict(object))
   }
-  unname(y - stats::predict(object))
+  name_rows(out, training_names(object))
 }
 
 #' @param p Matrix, a column a class.

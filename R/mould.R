@@ -24,8 +24,8 @@
 #'   `blueprint` (hardhat's; NULL for x/y), `columns` (kind and levels of each
 #'   predictor given), `pinned` (terms computed in the formula whose levels are
 #'   frozen), `x_names`, `positional`, `n_rows` (given), `omitted` (their
-#'   indices), `outcome`, `outcome_name`, `outcome_columns`, `outcome_terms`,
-#'   `formula`, `levels`.
+#'   indices), `row_names` (of the rows of `x`, or NULL), `outcome`,
+#'   `outcome_name`, `outcome_columns`, `outcome_terms`, `formula`, `levels`.
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
                           outcome = outcome_kinds,
@@ -39,6 +39,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     ), "data", call = call)
   }
   data <- check_table(data, "data", call)
+  row_names <- given_row_names(data)
   parts <- read_formula(
     if (outcome == "matrix") bind_outcomes(formula) else formula, data, call
   )
@@ -71,7 +72,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     x[finished, , drop = FALSE], outcome_rows(y, finished), "formula", outcome,
     weights = weights[keep][finished], blueprint = molded$blueprint,
     columns = columns, pinned = molded$pinned,
-    kept = keep[finished], n_rows = parts$n_rows,
+    kept = keep[finished], n_rows = parts$n_rows, row_names = row_names,
     outcome_name = parts$outcome_name, outcome_columns = parts$outcomes,
     outcome_terms = response$terms, formula = plain_formula(formula)
   )
@@ -94,6 +95,8 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
       i = "It must have one value per row of {.arg {args[[1]]}}."
     ), "outcome", argument = args[[2]], call = call)
   }
+  row_names <- given_row_names(x)
+  if (is.null(row_names)) row_names <- given_row_names(y)
   x <- check_predictors(x, args[[1]], call)
   n_rows <- nrow(x)
   positional <- is.null(colnames(x))
@@ -118,7 +121,7 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
     x[finished, , drop = FALSE], outcome_rows(y, finished), "xy", outcome,
     weights = weights[kept][finished], columns = columns,
     positional = positional, kept = kept[finished], n_rows = n_rows,
-    outcome_name = args[[2]]
+    row_names = row_names, outcome_name = args[[2]]
   )
 }
 
@@ -126,7 +129,7 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
 new_mould <- function(x, y, interface, outcome, weights = NULL,
                       blueprint = NULL, columns,
                       pinned = character(), positional = FALSE, kept, n_rows,
-                      outcome_name, outcome_columns = NULL,
+                      row_names = NULL, outcome_name, outcome_columns = NULL,
                       outcome_terms = NULL, formula = NULL) {
   dimnames(x) <- list(NULL, make.unique(colnames(x)))
   if (is.factor(y) && outcome != "ordered") {
@@ -140,7 +143,8 @@ new_mould <- function(x, y, interface, outcome, weights = NULL,
       blueprint = blueprint, columns = columns, pinned = pinned,
       x_names = colnames(x),
       positional = positional, n_rows = n_rows,
-      omitted = setdiff(seq_len(n_rows), kept), outcome = outcome,
+      omitted = setdiff(seq_len(n_rows), kept), row_names = row_names[kept],
+      outcome = outcome,
       outcome_name = outcome_name, outcome_columns = outcome_columns,
       outcome_terms = outcome_terms, formula = formula, levels = levels(y)
     ),
@@ -149,10 +153,11 @@ new_mould <- function(x, y, interface, outcome, weights = NULL,
 }
 
 #' The mould without its rows: all that `mould_forge()` needs
+#' @param rows Does the fit hold these rows, whose names are kept then?
 #' @noRd
-mould_empty <- function(mould) {
+mould_empty <- function(mould, rows = TRUE) {
   # Not removed: `mould$x` would then match `mould$x_names` in part.
-  mould[c("x", "y", "weights")] <- list(NULL)
+  mould[c("x", "y", "weights", if (!rows) "row_names")] <- list(NULL)
   mould
 }
 

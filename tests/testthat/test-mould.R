@@ -652,3 +652,32 @@ test_that("new rows of a response matrix are read as in fitting", {
     unname(mould_forge_xy(xy, data["x"], data[c("a", "b")])$y), unname(xy$y)
   )
 })
+
+test_that("columns with a class of their own are read by their type", {
+  # As package units has them: numbers with a class that is not a vector's.
+  y <- c(1, 3, 2)
+  of_units <- structure(c(1, 2, 4), units = "m", class = "units")
+  data <- data.frame(y = y)
+  data$x <- of_units
+  mould <- mould_formula(y ~ x, data)
+  expect_identical(mould$x[, "x"], c(1, 2, 4))
+  data$y <- structure(y, units = "s", class = "units")
+  expect_identical(as.numeric(mould_formula(y ~ x, data)$y), y)
+  expect_identical(mould_xy(data["x"], y)$x[, "x"], c(1, 2, 4))
+  labelled <- structure(c(1, 2, 4), label = "length", class = "labelled")
+  data$x <- labelled
+  expect_identical(mould_formula(y ~ x, data)$x[, "x"], c(1, 2, 4))
+  # Times have an origin or a unit that the number alone would not say.
+  for (v in list(as.Date("2020-01-01") + 0:2, as.difftime(1:3, units = "mins"),
+    as.POSIXct("2020-01-01", tz = "UTC") + 0:2
+  )) {
+    data$x <- v
+    expect_error(mould_formula(y ~ x, data), "`as.numeric\\(\\)`|as.numeric",
+      class = "kb_error_data"
+    )
+    expect_error(mould_xy(data["x"], y), class = "kb_error_data")
+    expect_identical(
+      mould_formula(y ~ as.numeric(x), data)$x[, 1], as.numeric(v)
+    )
+  }
+})

@@ -1,0 +1,58 @@
+# Names of rows: from the data to what is computed of their rows.
+
+#' The names that rows were given, or NULL
+#'
+#' Of data frames those that are strings: numbers are what is left of an order.
+#' Names of a vector do not count, it may be one row.
+#' @noRd
+given_row_names <- function(x) {
+  names <- if (is.data.frame(x)) {
+    attr(x, "row.names")
+  } else if (is.matrix(x)) {
+    rownames(x)
+  }
+  if (is.character(names)) ifelse(is.na(names), "", names)
+}
+
+#' Names of the training rows that were taken in, or NULL
+#' @noRd
+training_names <- function(fit) fit$mould$row_names[training_rows(fit)]
+
+#' Names of old and new rows as `rbind()` makes them: rows without a name have
+#' their number
+#' @param n,more Numbers of rows.
+#' @noRd
+join_row_names <- function(old, n, new, more) {
+  if (is.null(old) && is.null(new)) {
+    return(NULL)
+  }
+  if (is.null(old)) old <- as.character(seq_len(n))
+  if (is.null(new)) new <- as.character(n + seq_len(more))
+  c(old, new)
+}
+
+#' Name the rows of a result
+#' @param out A vector, a matrix, or an array whose first dimension is the rows.
+#' @param names NULL, or a name for each row.
+#' @noRd
+name_rows <- function(out, names) {
+  if (is.null(names)) {
+    return(out)
+  }
+  if (is.null(dim(out))) {
+    names(out) <- names
+  } else {
+    if (is.null(dimnames(out))) dimnames(out) <- vector("list", length(dim(out)))
+    dimnames(out)[[1]] <- names
+  }
+  out
+}
+
+#' A data frame of the training predictors
+#' @noRd
+training_frame <- function(fit) {
+  out <- as.data.frame(training_x(fit))
+  names <- training_names(fit)
+  if (!is.null(names)) rownames(out) <- make.unique(names)
+  out
+}
