@@ -1,6 +1,15 @@
 # Chains that go on until they have converged: the thresholds, and the loop of
 # update(until = ).
 
+#' @srrstats {BS4.4} `update(until = convergence())` stops when chains have
+#'   converged.
+#' @srrstats {RE3.2} The defaults of `convergence()` and the thresholds of
+#'   warnings are documented, with their source.
+#' @srrstats {RE3.3} `convergence(rhat = , ess = )` sets the thresholds of a
+#'   run; `diagnostics()` has the figures for any other.
+#' @noRd
+NULL
+
 #' When chains have converged
 #'
 #' Thresholds for `update(fit, until = convergence())`, see

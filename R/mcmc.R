@@ -1,5 +1,25 @@
 # What fits of Markov chains share (class kb_mcmc): the run, mixing, update().
 
+#' @srrstats {BS1.4} `?convergence` has an example with and one without a check
+#'   of convergence.
+#' @srrstats {BS2.8} `update()` goes on where a run ended; checkpoints;
+#'   `reference` for frozen settings.
+#' @srrstats {BS4.3} R-hat and effective sample sizes of package posterior,
+#'   after Vehtari and others (2021).
+#' @srrstats {BS4.5} Warnings of chains that have not converged say what helps:
+#'   more iterations, more moves, tempering.
+#' @srrstats {BS5.3} `diagnostics()`, `ess()`, `glance()`, `print()`.
+#' @srrstats {BS5.4} `diagnostics()` names each figure; `?evidence` says what
+#'   they are.
+#' @srrstats {BS5.5} `diagnostics()` and a warning of class
+#'   `kb_warning_convergence`.
+#' @srrstats {RE3.0} Chains that have not mixed warn (`kb_warning_convergence`),
+#'   so do particles that have collapsed (`kb_warning_low_ess`).
+#' @srrstats {RE3.1} The warnings have classes to be muffled by; the figures
+#'   stay in `diagnostics()`.
+#' @noRd
+NULL
+
 # The run ---------------------------------------------------------------------
 
 #' @noRd

@@ -9,6 +9,33 @@
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
 # the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
 
+#' @srrstats {G2.8} All engines take formulas, matrices, data frames and vectors
+#'   through this one way.
+#' @srrstats {G2.13} Missing values are found here, before any engine sees the
+#'   data.
+#' @srrstats {G2.14} `na_action` of all fit functions.
+#' @srrstats {G2.14a} `na_action = "fail"`, the default, is an error that names
+#'   rows and columns.
+#' @srrstats {G2.14b} `na_action = "omit"` leaves rows out; the fit knows which.
+#' @srrstats {G2.15} No function assumes complete data: fit functions check
+#'   them, rows with `NA` predict `NA`.
+#' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
+#' @srrstats {BS2.1} Numbers of rows of predictors, response and weights are
+#'   compared.
+#' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
+#'   values, under `na_action`.
+#' @srrstats {RE2.0} Indicators of factors are said in `?srvm`; `scale = FALSE`
+#'   leaves the data untouched.
+#' @srrstats {RE2.1} `na_action` for `NA`; `Inf` and `NaN` are errors.
+#' @srrstats {RE2.2} Rows whose response is missing are left out in fitting and
+#'   can be predicted; in `update()` likewise.
+#' @srrstats {RE4.12} The scaling is part of the fit and undone in all that it
+#'   gives.
+#' @srrstats {RE4.13} The mould of the predictors and the rows themselves are
+#'   part of the fit.
+#' @noRd
+NULL
+
 # The mould -------------------------------------------------------------------
 
 #' Mould a formula and a data frame

@@ -1,9 +1,14 @@
 # Names of rows: from the data to what is computed of their rows.
 
+#' @srrstats {RE1.3} Names of rows, columns and levels go from the data to
+#'   results.
+#' @noRd
+NULL
+
 #' The names that rows were given, or NULL
 #'
-#' Of data frames those that are strings: numbers are what is left of an order.
-#' Names of a vector do not count, it may be one row.
+#' Numbers are no names: they are what is left of the order of a table. Those of
+#' a vector do not count either, it may be one row.
 #' @noRd
 given_row_names <- function(x) {
   names <- if (is.data.frame(x)) {
@@ -11,7 +16,10 @@ given_row_names <- function(x) {
   } else if (is.matrix(x)) {
     rownames(x)
   }
-  if (is.character(names)) ifelse(is.na(names), "", names)
+  if (!is.character(names) || all(grepl("^[0-9]+$", names))) {
+    return(NULL)
+  }
+  ifelse(is.na(names), "", names)
 }
 
 #' Names of the training rows that were taken in, or NULL

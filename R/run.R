@@ -3,6 +3,12 @@
 # C++ and takes snapshots. Progress, interrupts, time limits, checkpoints and
 # workers are settled here and nowhere else.
 
+#' @srrstats {BS2.12} `progress` shows a bar, by default in interactive
+#'   sessions.
+#' @srrstats {BS2.13} `progress = FALSE` silences it and leaves warnings.
+#' @noRd
+NULL
+
 #' Open a run: a handle that lives within one call
 #' @param index Which of the engine's independent runs.
 #' @param state A snapshot to go on from, or NULL.

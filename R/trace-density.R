@@ -1,6 +1,10 @@
 # Traces of chains with the densities of their draws beside them, by base
 # graphics and by ggplot2.
 
+#' @srrstats {BS6.5} `plot(type = "trace_density")` and `autoplot()`.
+#' @noRd
+NULL
+
 #' The draws of each chain as a distribution
 #'
 #' Of whole numbers the share of each, of others a kernel density estimate.

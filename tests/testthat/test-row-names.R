@@ -1,5 +1,9 @@
 # Names of rows, from the data to results.
 
+#' @srrstats {RE7.2} Names of rows in results of all engines.
+#' @noRd
+NULL
+
 named <- sim_sinc(24, seed = 1)
 rownames(named) <- paste0("case ", letters[1:24])
 names_of <- rownames(named)
@@ -100,6 +104,9 @@ test_that("matrices have them, too, and omitted rows take theirs along", {
 test_that("numbers that an order left are no names, nor are those of tibbles", {
   fit <- quiet(engines$bark(plain[24:1, ]))
   expect_null(names(fitted(fit)))
+  x <- as.matrix(plain[24:1, ])
+  expect_identical(rownames(x), as.character(24:1))
+  expect_null(names(predict(fit, x)))
   skip_if_not_installed("tibble")
   fit <- quiet(engines$bark(tibble::as_tibble(named)))
   expect_null(names(fitted(fit)))
