@@ -10,7 +10,7 @@ script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 root <- dirname(dirname(script))
 source(file.path(dirname(script), "standards.R"))
 
-# roxygen2 does not know the tags of srr, which need not be installed.
+# Where srr is not installed, roxygen2 does not know its tags.
 know_tags <- function() {
   for (tag in paste0("roxy_tag_", c("srrstats", "srrstatsNA"))) {
     registerS3method("roxy_tag_parse", tag, roxygen2::tag_markdown,
@@ -24,10 +24,11 @@ know_tags <- function() {
 
 document <- function(installed) {
   Rcpp::compileAttributes(root)
-  know_tags()
   roclets <- c("namespace", "rd")
   if (requireNamespace("srr", quietly = TRUE)) {
     roclets <- c(roclets, "srr::srr_stats_roclet")
+  } else {
+    know_tags()
   }
   load <- if (installed) roxygen2::load_installed else roxygen2::load_source
   roxygen2::roxygenise(root, roclets = roclets, load_code = load)
