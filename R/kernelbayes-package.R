@@ -40,8 +40,8 @@
 #' wide, grow at first and then fall to the same. They are intervals under the
 #' model, and do not know of what it has no kernels for. [kgs()] goes to equal
 #' probabilities with `complement = TRUE`; [kbr()] warns and gives `NA` where
-#' its kernel says nothing; forecasts of [kbr_forecast()] become wider towards the
-#' stationary distribution.
+#' its kernel says nothing; forecasts of [kbr_forecast()] become wider towards
+#' the stationary distribution.
 #'
 #' @keywords internal
 #' @importFrom Rcpp sourceCpp

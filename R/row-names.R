@@ -47,12 +47,13 @@ name_rows <- function(out, names) {
   if (is.null(names)) {
     return(out)
   }
-  if (is.null(dim(out))) {
+  rank <- length(dim(out))
+  if (rank == 0) {
     names(out) <- names
-  } else {
-    if (is.null(dimnames(out))) dimnames(out) <- vector("list", length(dim(out)))
-    dimnames(out)[[1]] <- names
+    return(out)
   }
+  if (is.null(dimnames(out))) dimnames(out) <- vector("list", rank)
+  dimnames(out)[[1]] <- names
   out
 }
 

@@ -17,6 +17,9 @@
 #'   are in `vignettes/precomputed`.
 #' @srrstats {G1.6} `tools/bench/` measures, `tools/peers.R` and
 #'   `tools/peers-tuned.R` compare with other packages.
+#' @srrstats {G5.4c} The published tables are repeated by `tools/reproduce/`, and
+#'   stand beside ours in `vignette("srvm")`, `vignette("bark")` and
+#'   `vignette("kgs")`.
 #' @srrstats {BS1.1} Examples of each help page and vignette enter a formula
 #'   with data, and x and y.
 #' @srrstats {BS1.2} Priors are described in general and by example in three

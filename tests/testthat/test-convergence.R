@@ -171,7 +171,9 @@ test_that("thresholds are checked and printed", {
   )
   expect_output(print(convergence(1.05, 99)), "1.05.*99.*100,000 iterations")
   fit <- batch(20)
-  expect_error(update(fit, until = 1.01), "`until`", class = "kb_error_argument")
+  expect_error(
+    update(fit, until = 1.01), "`until`", class = "kb_error_argument"
+  )
   broken <- convergence()
   broken$ess <- "a"
   expect_error(update(fit, until = broken), class = "kb_error_argument")

@@ -2,11 +2,6 @@
 # labels are drawn from the model, and the posterior's distribution function
 # at the truth must be uniform.
 
-#' @srrstats {G5.4c} The published tables are those of `vignette("srvm")`,
-#'   `vignette("bark")` and `vignette("kgs")`.
-#' @noRd
-NULL
-
 calibration_x <- matrix(c(
   0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6, 0.1, 1.6, -0.8, 0.5, 1.3, -1.5,
   0.7, -0.1, 0.2, -1, 0.6, 1.2, -0.3, 0.8, -0.7, 0.4

@@ -11,8 +11,8 @@
 #'   `test-bark-calibration.R` and `test-kgs-calibration.R` do the same.
 #' @srrstats {G5.6a} Ranks have a stated null distribution and threshold.
 #' @srrstats {G5.6b} Many data sets, each with a seed of its own.
-#' @srrstats {G5.9b} One of the sources of spread that the tests of calibration
-#'   have; `order_spread()` and R-hat measure it.
+#' @srrstats {G5.9b} Each data set has a seed of its own, and ranks would show a
+#'   seed that matters; `order_spread()` and R-hat measure it.
 #' @srrstats {BS4.2} Simulation-based calibration; Geweke tests in
 #'   `test-bark-geweke.R`.
 #' @noRd
