@@ -7,8 +7,9 @@ NULL
 
 #' The names that rows were given, or NULL
 #'
-#' Numbers are no names: they are what is left of the order of a table. Those of
-#' a vector do not count either, it may be one row.
+#' Numbers are no names: they are what is left of the order of a table ("5.1" of
+#' a row that is there twice). Those of a vector do not count either, it may be
+#' one row.
 #' @noRd
 given_row_names <- function(x) {
   names <- if (is.data.frame(x)) {
@@ -16,7 +17,7 @@ given_row_names <- function(x) {
   } else if (is.matrix(x)) {
     rownames(x)
   }
-  if (!is.character(names) || all(grepl("^[0-9]+$", names))) {
+  if (!is.character(names) || all(grepl("^[0-9.]+$", names))) {
     return(NULL)
   }
   ifelse(is.na(names), "", names)

@@ -107,6 +107,7 @@ test_that("numbers that an order left are no names, nor are those of tibbles", {
   x <- as.matrix(plain[24:1, ])
   expect_identical(rownames(x), as.character(24:1))
   expect_null(names(predict(fit, x)))
+  expect_null(names(predict(fit, plain[c(1, 1, 2), ])))
   skip_if_not_installed("tibble")
   fit <- quiet(engines$bark(tibble::as_tibble(named)))
   expect_null(names(fitted(fit)))
