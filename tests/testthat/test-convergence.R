@@ -3,7 +3,7 @@
 #' @srrstats {BS1.5} R-hat and effective sample sizes end runs apart from each
 #'   other.
 #' @srrstats {BS4.6} Draws are identical to those of a run of the same length,
-#'   means agree with those of runs of a fixed length.
+#'   means agree (an extended test) with those of runs of a fixed length.
 #' @srrstats {BS4.7} Harder thresholds make longer runs.
 #' @noRd
 NULL
@@ -76,6 +76,7 @@ test_that("harder thresholds make longer runs", {
 })
 
 test_that("posterior means agree with those of a run of fixed length", {
+  skip_unless_extended()
   # Null: means of 20 pairs of independent runs differ by chance alone, so that
   # the paired t has 19 degrees of freedom, but for the bias of stopping, which
   # is far below the spread here. |t| > 6 has probability 9e-6.
