@@ -5,14 +5,15 @@
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kgs <- function(object,
                             type = c(
-                              "boundary", "reject", "noise", "trace", "f"
+                              "boundary", "reject", "noise", "trace", "f",
+                              "trace_density"
                             ), variable = NULL, complement = TRUE,
                             newdata = NULL, newy = NULL, level = 0.9,
                             n = NULL, ...) {
   check_no_dots(...)
   need_package("ggplot2", "`autoplot()`")
   object <- migrate_fit(object)
-  type <- check_choice(type, c("boundary", "reject", "noise", "trace", "f"))
+  type <- check_choice(type, kgs_plot_types)
   refuse_ignored(type, "none", c(
     variable = !is.null(variable), complement = !missing(complement),
     newdata = !is.null(newdata), newy = !is.null(newy),
@@ -28,6 +29,7 @@ autoplot.kb_kgs <- function(object,
     ),
     noise = autoplot.kb_label_flips(label_noise(object)),
     trace = gg_chains(object, kgs_trace_labels(object)),
+    trace_density = gg_trace_density(object, kgs_trace_labels(object)),
     f = gg_function(object, level, n)
   )
 }

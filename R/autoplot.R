@@ -55,7 +55,8 @@ gg_start <- function(data, ..., call = rlang::caller_env()) {
 autoplot.kb_srvm <- function(object,
                              type = c(
                                "fit", "ess", "k", "evidence", "centres",
-                               "trace", "kernels", "kernel_path"
+                               "trace", "kernels", "kernel_path",
+                               "trace_density"
                              ), level = 0.9, n = NULL, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
@@ -74,8 +75,9 @@ autoplot.kb_srvm <- function(object,
     } else {
       gg_centres(object)
     },
+    trace_density = gg_trace_density(object, srvm_trace_labels),
     trace = if (inherits(object, "kb_srvm_mcmc")) {
-      gg_chains(object, c(k = "k", sigma = "noise sd"))
+      gg_chains(object, srvm_trace_labels)
     } else {
       gg_path(object)
     },
@@ -88,13 +90,13 @@ autoplot.kb_srvm <- function(object,
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_bark <- function(object,
                              type = c(
-                               "fit", "importance", "k", "centres", "trace"
+                               "fit", "importance", "k", "centres", "trace",
+                               "trace_density"
                              ), level = 0.9, n = NULL, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
   need_package("ggplot2", "`autoplot()`")
-  types <- c("fit", "importance", "k", "centres", "trace")
-  type <- check_choice(type, types)
+  type <- check_choice(type, bark_plot_types)
   refuse_ignored(type, "none", c(
     level = !missing(level), n = !is.null(n)
   ), bark_plot_arguments(object, type), "autoplot.kb_srvm")
@@ -107,7 +109,8 @@ autoplot.kb_bark <- function(object,
     importance = autoplot.kb_importance(importance(object, level = level)),
     k = gg_k(object, bark_prior_k(object), "kernels"),
     centres = gg_centres(object),
-    trace = gg_chains(object, bark_trace_labels(object))
+    trace = gg_chains(object, bark_trace_labels(object)),
+    trace_density = gg_trace_density(object, bark_trace_labels(object))
   )
 }
 

@@ -29,7 +29,8 @@ predict.kb_bark_multinomial <- function(object, newdata, type = NULL,
   rows <- prediction_rows(
     object, newdata, newy, missing(newdata), type == "log_score"
   )
-  predict_fields(object, rows, type, interval, level, ndraws)
+  out <- predict_fields(object, rows, type, interval, level, ndraws)
+  if (type == "draws") out else name_rows(out, rows$names)
 }
 
 #' @param rows From `prediction_rows()`.

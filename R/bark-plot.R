@@ -15,7 +15,10 @@
 #' * `"centres"`: posterior probability of each row to be a centre (not
 #'   defined, as the ticks above, where centres are no rows).
 #' * `"trace"`: number of kernels and noise standard deviation (in models of
-#'   classes log likelihood) at each kept iteration, a line a chain.
+#'   classes log likelihood) at each kept iteration, a line a chain. The warmup
+#'   is not kept; the axis begins after it.
+#' * `"trace_density"`: the same, with the distribution of each chain's draws
+#'   beside it: shares of whole numbers, kernel density estimates of others.
 #'
 #' With several unordered classes `"fit"` shows the probability of each class
 #' along the only predictor, or over the plane of the two that matter most (all
@@ -39,11 +42,14 @@
 #' plot(fit, type = "k")
 #' @export
 plot.kb_bark <- function(x,
-                         type = c("fit", "importance", "k", "centres", "trace"),
+                         type = c(
+                           "fit", "importance", "k", "centres", "trace",
+                           "trace_density"
+                         ),
                          level = 0.9, n = NULL, ...) {
   x <- migrate_fit(x)
   check_plot_dots(list(...))
-  type <- check_choice(type, c("fit", "importance", "k", "centres", "trace"))
+  type <- check_choice(type, bark_plot_types)
   refuse_ignored(type, "none", c(
     level = !missing(level), n = !is.null(n)
   ), bark_plot_arguments(x, type), "plot.kb_bark")
@@ -54,10 +60,15 @@ plot.kb_bark <- function(x,
     importance = plot(importance(x, level = level), ...),
     k = plot_k(x, bark_prior_k(x), "kernels", ...),
     centres = plot_centres(x, ...),
-    trace = plot_chains(x, bark_trace_labels(x), ...)
+    trace = plot_chains(x, bark_trace_labels(x), ...),
+    trace_density = plot_trace_density(x, bark_trace_labels(x), ...)
   )
   invisible(x)
 }
+
+bark_plot_types <- c(
+  "fit", "importance", "k", "centres", "trace", "trace_density"
+)
 
 #' The arguments that a type uses
 #' @noRd

@@ -118,10 +118,13 @@ predict.kb_bark <- function(object, newdata, type = NULL,
     object, newdata, newy, missing(newdata), type == "log_score", weights
   )
   if (has_classes(object)) {
-    predict_classes(object, rows, type, interval, level, ndraws)
+    out <- predict_classes(object, rows, type, interval, level, ndraws)
   } else {
-    predict_regression(object, rows, type, interval, level, probs, ndraws)
+    out <- predict_regression(
+      object, rows, type, interval, level, probs, ndraws
+    )
   }
+  if (type == "draws") out else name_rows(out, rows$names)
 }
 
 #' The arguments that a type uses

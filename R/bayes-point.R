@@ -131,7 +131,7 @@ predict.kb_bayes_point <- function(object, newdata, type = c("class", "link"),
   rows <- prediction_rows(object, newdata, NULL, FALSE, FALSE)
   f <- centre_function(object, rows$x[rows$complete, , drop = FALSE])
   out <- if (type == "class") most_probable(f, object$levels) else drop_one(f)
-  spread_rows(out, rows$complete)
+  name_rows(spread_rows(out, rows$complete), rows$names)
 }
 
 #' f at points in their own units, n x functions

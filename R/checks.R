@@ -1,6 +1,14 @@
 # Checks of arguments. Each returns its argument, cleaned, or aborts with
 # class `kb_error_argument`: the argument's name, what came, what was wanted.
 
+#' @srrstats {G2.0} Each argument is checked for its length by one of these
+#'   functions, which name the argument, what came and what was wanted.
+#' @srrstats {G2.1} They check types in the same place.
+#' @srrstats {G2.3} Strings are checked, too.
+#' @srrstats {G2.3a} `check_choice()` accepts the strings of a set only.
+#' @noRd
+NULL
+
 #' @noRd
 bad_argument <- function(x, arg, wanted, call) {
   kb_abort(c(
@@ -132,6 +140,7 @@ check_value <- function(x, class, wanted, arg, call) {
 value_layout <- function(class) {
   switch(class,
     kb_mcmc_control = mcmc_control_layout, kb_smc_control = smc_control_layout,
+    kb_convergence = convergence_layout,
     kb_srvm_prior = srvm_prior_given_layout,
     kb_bark_prior = bark_prior_given_layout,
     kb_srvm_memory = srvm_memory_layout, kb_label_noise = label_noise_layout,

@@ -119,7 +119,7 @@ augment_fit <- function(x, data, newdata, level, interval,
     )
   }
   if (is.null(new)) {
-    out <- as.data.frame(training_x(x))
+    out <- training_frame(x)
     out$.response <- y <- training_response(x)
     bands <- bands()
   } else {
@@ -127,6 +127,7 @@ augment_fit <- function(x, data, newdata, level, interval,
     out <- augment_table(x, new)
     y <- augment_response(x, new)
   }
+  bands <- drop_row_names(bands)
   out$.fitted <- bands[, "fit"]
   out$.lower <- bands[, "lwr"]
   out$.upper <- bands[, "upr"]
@@ -328,7 +329,7 @@ augment_classes <- function(x, data, newdata, probability,
                             call = rlang::caller_env()) {
   new <- augment_rows(data, newdata, call)
   if (is.null(new)) {
-    out <- as.data.frame(training_x(x))
+    out <- training_frame(x)
     out$.response <- y <- training_response(x)
     p <- probability()
   } else {
@@ -336,6 +337,7 @@ augment_classes <- function(x, data, newdata, probability,
     out <- augment_table(x, new)
     y <- augment_response(x, new)
   }
+  p <- drop_row_names(p)
   best <- most_probable(p, x$mould$levels)
   out$.class <- if (is_ordered(x)) ordered_class(best, x) else best
   out[paste0(".prob_", x$mould$levels)] <- as.data.frame(p)

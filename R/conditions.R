@@ -1,6 +1,12 @@
 # One way to signal: every condition of the package has a class of its own
 # below `kb_error` or `kb_warning`, so that callers can handle it by class.
 
+#' @srrstats {BS2.14} Warnings have classes, by which they are muffled one by
+#'   one.
+#' @srrstats {BS2.15} Errors have classes, by which they are caught.
+#' @noRd
+NULL
+
 #' Abort with a classed error
 #'
 #' @param message Bullets for [cli::cli_abort()]: name the argument, say what

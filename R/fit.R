@@ -1,6 +1,29 @@
 # What every engine gives its user: generics and methods that need nothing of
 # the engine.
 
+#' @srrstats {BS5.1} The mould in the fit has columns, kinds, levels and numbers
+#'   of rows.
+#' @srrstats {BS5.2} `rstantools::prior_summary()` and `fit$settings`.
+#' @srrstats {BS6.0} `print()` of each engine.
+#' @srrstats {BS6.4} `summary()` of each engine.
+#' @srrstats {RE4.0} Fits have the class of their engine, and all of them
+#'   `kb_fit`.
+#' @srrstats {RE4.2} `coef()` of each engine; where a mean of coefficients has
+#'   no meaning, of a draw.
+#' @srrstats {RE4.4} `formula()`.
+#' @srrstats {RE4.5} `nobs()`.
+#' @srrstats {RE4.7} `diagnostics()`, `ess()`.
+#' @srrstats {RE4.8} `augment()` has the response, the mould in the fit its name
+#'   and levels.
+#' @srrstats {RE4.9} `fitted()` and `augment()`.
+#' @srrstats {RE4.10} `residuals()`, whose page says what they are for numbers
+#'   and for classes.
+#' @srrstats {RE4.11} `rstantools::bayes_R2()`, `logLik()`, `loo::loo()`.
+#' @srrstats {RE4.17} `print()` of each engine.
+#' @srrstats {RE4.18} `summary()` of each engine.
+#' @noRd
+NULL
+
 #' Ask a fit
 #'
 #' Accessors that every sampler of the package answers where they have a
@@ -206,6 +229,8 @@ fitted.kb_fit <- function(object, ...) {
 #'   row's class. Probabilities are those of `predict(type = "prob")`, of
 #'   [kgs()] those of the class without noise. `fitted()` is `predict(object)`:
 #'   means of f, or classes. For fits of [kbr()] both have a column a state.
+#'   Rows of the data that have names, strings and not numbers, keep them in
+#'   both, and in what `predict()` gives for each row.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
@@ -217,9 +242,11 @@ residuals.kb_fit <- function(object, ...) {
   object <- migrate_fit(object)
   y <- training_response(object)
   if (is.factor(y)) {
-    return(class_residuals(y, stats::predict(object, type = "prob")))
+    out <- class_residuals(y, stats::predict(object, type = "prob"))
+  } else {
+    out <- unname(y - stats::predict(object))
   }
-  unname(y - stats::predict(object))
+  name_rows(out, training_names(object))
 }
 
 #' @param p Matrix, a column a class.

@@ -166,7 +166,8 @@ new_chunked <- function(pool, settings, model, n, seed, call) {
   )
   structure(
     list(
-      version = fit_version, mould = mould_empty(mould), settings = settings,
+      version = fit_version, mould = mould_empty(mould, rows = FALSE),
+      settings = settings,
       data = list(
         x = mould$y[0, , drop = FALSE], y = mould$x[0, , drop = FALSE]
       ),

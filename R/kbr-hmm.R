@@ -111,7 +111,8 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
   hmm <- structure(
     list(
       version = fit_version, call = plain_call(match.call()),
-      mould = mould_empty(mould), settings = settings, space = space,
+      mould = mould_empty(mould, rows = FALSE), settings = settings,
+      space = space,
       states = sets$states,
       log_likelihood = log_likelihood, seed = seed
     ),

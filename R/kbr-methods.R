@@ -117,14 +117,15 @@ print.summary.kb_kbr <- function(x, digits = 3, ...) {
 fitted.kb_kbr <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  kbr_mean(object, observe_rows(object, seq_len(object$time)))
+  fitted <- kbr_mean(object, observe_rows(object, seq_len(object$time)))
+  name_rows(fitted, object$mould$row_names)
 }
 
 #' @export
 residuals.kb_kbr <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  object$data$x - stats::fitted(object)
+  name_rows(object$data$x - stats::fitted(object), object$mould$row_names)
 }
 
 #' @export
@@ -251,7 +252,7 @@ state_bands <- function(fit, newdata, level, call) {
   )
   side <- function(k) matrix(ends[, , k], dim(ends)[[1]])
   list(
-    mean = stats::predict(fit, newdata),
+    mean = drop_row_names(stats::predict(fit, newdata)),
     sd = stats::predict(fit, newdata, type = "sd"),
     lower = side(1), upper = side(2)
   )

@@ -50,6 +50,7 @@ kbr_types <- c(
 #' `"embedding"`; the other types have no meaning without weights that sum to
 #' one.
 #'
+#' Rows that have names keep them, but in `"draws"`.
 #' Rows of missing values give `NA` (`NULL` in lists). An observation so far
 #' from all others that its kernel says nothing is a warning of class
 #' `kb_warning_far`; any other whose weights cancel in their sum, one of class
@@ -101,7 +102,13 @@ predict.kb_kbr <- function(object, newdata = NULL,
   )
   raw <- !object$settings$normalize && type %in% kbr_raw_types
   if (!raw) warn_cancelled(object, seen, call)
-  place_rows(values, seen$complete)
+  out <- place_rows(values, seen$complete)
+  names <- if (is.null(newdata)) {
+    object$mould$row_names
+  } else {
+    given_row_names(newdata)
+  }
+  if (type == "draws") out else name_rows(out, names)
 }
 
 #' @noRd

@@ -13,7 +13,9 @@
 #' * `"noise"`: the labels most likely wrong, see [label_noise()].
 #' * `"trace"`: number and rate of wrong labels at each kept iteration, a line a
 #'   chain (the two rates of [noise_class()]; f at a row where the rate is
-#'   known).
+#'   known). The warmup is not kept; the axis begins after it.
+#' * `"trace_density"`: the same, with the distribution of each chain's draws
+#'   beside it: shares of whole numbers, kernel density estimates of others.
 #' * `"f"`: f with a credible band along a single predictor, for two classes; f
 #'   at the training rows in increasing order with credible intervals
 #'   otherwise, with more than two classes that of the first.
@@ -39,12 +41,15 @@
 #' plot(fit, type = "reject", newdata = sim_moons(500, seed = 2))
 #' @export
 plot.kb_kgs <- function(x,
-                        type = c("boundary", "reject", "noise", "trace", "f"),
+                        type = c(
+                          "boundary", "reject", "noise", "trace", "f",
+                          "trace_density"
+                        ),
                         variable = NULL, complement = TRUE, newdata = NULL,
                         newy = NULL, level = 0.9, n = NULL, ...) {
   check_plot_dots(list(...))
   x <- migrate_fit(x)
-  type <- check_choice(type, c("boundary", "reject", "noise", "trace", "f"))
+  type <- check_choice(type, kgs_plot_types)
   refuse_ignored(type, "none", c(
     variable = !is.null(variable), complement = !missing(complement),
     newdata = !is.null(newdata), newy = !is.null(newy),
@@ -62,6 +67,7 @@ plot.kb_kgs <- function(x,
     reject = plot(plotted_rejects(x, newdata, newy, complement), ...),
     noise = plot(label_noise(x), ...),
     trace = plot_chains(x, kgs_trace_labels(x), ...),
+    trace_density = plot_trace_density(x, kgs_trace_labels(x), ...),
     f = if (ncol(x$data$x) == 1 && kgs_functions(x) == 1) {
       plot_function_curve(x, level, n, ...)
     } else {
@@ -70,6 +76,10 @@ plot.kb_kgs <- function(x,
   )
   invisible(x)
 }
+
+kgs_plot_types <- c(
+  "boundary", "reject", "noise", "trace", "f", "trace_density"
+)
 
 #' @noRd
 kgs_plot_arguments <- function(type) {

@@ -78,7 +78,7 @@ predict.kb_kgs <- function(object, newdata,
     object, newdata, newy, missing(newdata), type == "log_score"
   )
   x <- rows$x[rows$complete, , drop = FALSE]
-  put <- function(out) spread_rows(out, rows$complete)
+  put <- function(out) name_rows(spread_rows(out, rows$complete), rows$names)
   switch(type,
     class = {
       p <- kgs_probability(object, x, complement)

@@ -23,7 +23,8 @@
 #'   the result is identical to that of a run that was as long from the start.
 #'   `NULL`: an interrupted fit is run to its end, a complete one is returned
 #'   as it is. With new rows: iterations of each chain after the warmup; `NULL`:
-#'   as many as the fit has.
+#'   as many as the fit has. With `until` and without new rows: iterations
+#'   between two looks, see [update.kb_mcmc()].
 #' @param warmup With new rows: iterations before draws are kept, at least 0.
 #'   `NULL`: a tenth of the first fit's warmup but not below 20, and all of it
 #'   for `method = "coordinate"`, which learns its axes then.
@@ -31,6 +32,8 @@
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param until `NULL`, or [convergence()]: the chains, those of a fit with new
+#'   rows, too, go on until they have converged, see [update.kb_mcmc()].
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return A fit of all rows, with the new ones after the old.
@@ -60,7 +63,7 @@
 update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                           n_iter = NULL, warmup = NULL,
                           na_action = c("fail", "omit"), time_limit = NULL,
-                          progress = NULL, ...) {
+                          progress = NULL, until = NULL, ...) {
   started <- now()
   refuse_new_formula(newdata)
   check_no_dots(...)
@@ -68,10 +71,13 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
+  until <- check_until(until)
   rows <- update_rows(object, newdata, newx, newy)
   if (is.null(rows)) {
     refuse_warmup(warmup)
-    return(continue_chains(object, n_iter, progress, started, time_limit))
+    return(continue_chains(
+      object, n_iter, progress, started, time_limit, until
+    ))
   }
   kept <- complete_rows(rows, na_action)
   control <- extended_control(object, n_iter, warmup)
@@ -81,6 +87,9 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   fit <- extended_fit(object, kept, which(!rows$complete), nrow(rows$x))
   if (is.null(fit$first_warmup)) fit$first_warmup <- fit$control$warmup
   fit$control <- control
+  if (!is.null(until)) {
+    return(run_until(fit, until, NULL, progress, started, time_limit))
+  }
   run_fit(fit, progress, started, time_limit)
 }
 
@@ -129,6 +138,10 @@ extended_fit <- function(old, rows, omitted, given,
   fit$sequence <- seq_len(nrow(fit$data$x))
   fit$mould$omitted <- c(old$mould$omitted, old$mould$n_rows + omitted)
   fit$mould$n_rows <- old$mould$n_rows + given
+  names <- join_row_names(
+    old$mould$row_names, nrow(old$data$x), rows$names, nrow(rows$x)
+  )
+  fit$mould["row_names"] <- list(names)
   fit$settings <- extended_settings(old$settings, fit$data$x, call)
   fit$seed <- next_seed(old$seed)
   fit$starts <- lifted_starts(old, fit)

@@ -14,6 +14,7 @@ mould_layout <- layout(
   columns = each(holds(column_layout)),
   pinned = strings(NULL), x_names = strings(columns_x),
   positional = flags(), n_rows = counts(), omitted = counts(NULL, 1, n_rows),
+  row_names = maybe(strings(NULL)),
   outcome = strings(1, outcome_kinds), outcome_name = strings(),
   outcome_columns = maybe(strings(NULL)), levels = maybe(strings(NULL)),
   formula = where(interface == "formula", such_that(
@@ -69,6 +70,11 @@ mcmc_control_layout <- c(layout(
   sweep = strings(1, c("full", "single")), threads = counts(1, 1)
 ), stopping_layout)
 
+#' @noRd
+convergence_layout <- layout(
+  rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
+)
+
 #' The random stream of a chain: 64-bit words in halves, see glue/words.hpp
 #' @noRd
 stream_words <- function() {
@@ -84,6 +90,9 @@ stream_words <- function() {
 fit_layout_of_data <- layout(
   .columns_x = columns,
   mould = holds(mould_layout, "kb_mould"),
+  .named = rule(
+    length(mould$row_names) %in% c(0, rows), "with a name for each row"
+  ),
   sequence = such_that(function(v) {
     is.integer(v) && length(v) == rows && !anyNA(v) && !anyDuplicated(v) &&
       is_within(v, list(lower = 1, upper = rows))

@@ -1,5 +1,25 @@
 # What fits of Markov chains share (class kb_mcmc): the run, mixing, update().
 
+#' @srrstats {BS1.4} `?convergence` has an example with and one without a check
+#'   of convergence.
+#' @srrstats {BS2.8} `update()` goes on where a run ended; checkpoints;
+#'   `reference` for frozen settings.
+#' @srrstats {BS4.3} R-hat and effective sample sizes of package posterior,
+#'   after Vehtari and others (2021).
+#' @srrstats {BS4.5} Warnings of chains that have not converged say what helps:
+#'   more iterations, more moves, tempering.
+#' @srrstats {BS5.3} `diagnostics()`, `ess()`, `glance()`, `print()`.
+#' @srrstats {BS5.4} `diagnostics()` names each figure; `?evidence` says what
+#'   they are.
+#' @srrstats {BS5.5} `diagnostics()` and a warning of class
+#'   `kb_warning_convergence`.
+#' @srrstats {RE3.0} Chains that have not mixed warn (`kb_warning_convergence`),
+#'   so do particles that have collapsed (`kb_warning_low_ess`).
+#' @srrstats {RE3.1} The warnings have classes to be muffled by; the figures
+#'   stay in `diagnostics()`.
+#' @noRd
+NULL
+
 # The run ---------------------------------------------------------------------
 
 #' @noRd
@@ -151,13 +171,22 @@ warn_memory <- function(fit, call) {
 #' @param n_iter Number of further iterations of each chain, after the warmup;
 #'   the result is identical to that of a run that was as long from the start.
 #'   `NULL`: an interrupted fit is run to its end, a complete one is returned
-#'   as it is.
+#'   as it is. With `until` the number of iterations between two looks at the
+#'   diagnostics; `NULL`: as many as the chains have, which doubles them.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param until `NULL`, or [convergence()]: the chains go on until all
+#'   quantities of `diagnostics(object)$convergence` are within its thresholds,
+#'   or `max_iter` iterations or the time limit are reached.
 #' @param ... Not used: unknown arguments are errors. Chains take in no further
 #'   rows; [sequential fits][update.kb_srvm] do.
-#' @return A fit with all draws.
+#' @return A fit with all draws. With `until` they are identical to those of a
+#'   run that was as long from the start.
+#' @section Warnings: `kb_warning_convergence` names the quantities of chains
+#'   that have not converged, `kb_warning_time_limit` and
+#'   `kb_warning_interrupted` tell of chains that were stopped,
+#'   `kb_warning_memory` of draws beyond 1 GB.
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -165,21 +194,29 @@ warn_memory <- function(fit, call) {
 #'   control = mcmc_control(chains = 2, iter = 500), seed = 1
 #' )
 #' update(fit, n_iter = 500)
+#' update(fit, until = convergence(rhat = 1.05, ess = 200))
 #' @export
 update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
-                           progress = NULL, ...) {
+                           progress = NULL, until = NULL, ...) {
   started <- now()
   refuse_new_formula(n_iter)
   refuse_rows(...)
   check_no_dots(...)
   object <- migrate_fit(object, resume = TRUE)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
-  continue_chains(object, n_iter, check_progress(progress), started, time_limit)
+  continue_chains(
+    object, n_iter, check_progress(progress), started, time_limit,
+    check_until(until)
+  )
 }
 
 #' @noRd
 continue_chains <- function(fit, n_iter, progress, started, time_limit,
-                            call = rlang::caller_env()) {
+                            until = NULL, call = rlang::caller_env()) {
+  if (!is.null(until)) {
+    if (!is.null(n_iter)) n_iter <- check_count(n_iter, 1, call = call)
+    return(run_until(fit, until, n_iter, progress, started, time_limit, call))
+  }
   if (!is.null(n_iter)) {
     most <- .Machine$integer.max - chain_length(fit)
     fit$control$iter <- fit$control$iter +

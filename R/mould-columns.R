@@ -1,6 +1,24 @@
 # Tables, rows and columns of the mould: what is accepted, what is refused,
 # what is learned of each column and how new data are read by it.
 
+#' @srrstats {G2.4} Columns become numbers, by what they are.
+#' @srrstats {G2.4a} Counts become integers in `check_count()`.
+#' @srrstats {G2.4b} Integers and logicals become doubles by `as.double()`.
+#' @srrstats {G2.4c} Levels become strings by `as.character()`.
+#' @srrstats {G2.4d} Strings become factors with the levels of the fit.
+#' @srrstats {G2.4e} Factors become indicators, responses class numbers by
+#'   `as.integer()`.
+#' @srrstats {G2.7} Matrices, data frames, tibbles and others that inherit from
+#'   them, vectors; `kbr_chunks()` takes arrow Datasets.
+#' @srrstats {G2.10} Columns are taken by `[[` and `drop = FALSE`, so that
+#'   tibbles and data frames are the same.
+#' @srrstats {G2.11} Columns are read by type, whatever their class attribute;
+#'   dates and times are errors that say what to do.
+#' @srrstats {G2.12} List columns are errors that name them.
+#' @srrstats {RE4.16} Novel levels in `predict()` are a warning and give `NA`.
+#' @noRd
+NULL
+
 # Tables ----------------------------------------------------------------------
 
 #' A data frame with rows and distinct column names, as a plain data frame

@@ -1,5 +1,11 @@
 # Formulas of the mould: read and checked here, evaluated by hardhat.
 
+#' @srrstats {RE1.0} Fit functions have formula methods.
+#' @srrstats {RE1.1} Formulas are evaluated by hardhat, with a column for each
+#'   level of a factor; said in `?srvm`.
+#' @noRd
+NULL
+
 # Formulas --------------------------------------------------------------------
 
 #' Check a formula and take it apart

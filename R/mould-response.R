@@ -1,5 +1,14 @@
 # Responses and weights of the rows: what is accepted, what is stored.
 
+#' @srrstats {G2.2} A response of several columns is an error where one is
+#'   wanted.
+#' @srrstats {G2.5} Ordered factors are ordered classes to `bark()`, see
+#'   `?bark`; `?srvm` and `?kgs` say what the levels mean.
+#' @srrstats {G2.6} A vector of one dimension, a matrix or table of one column
+#'   and their classes are the same response.
+#' @noRd
+NULL
+
 outcome_kinds <- c("numeric", "factor", "ordered", "either", "any", "matrix")
 
 # Responses -------------------------------------------------------------------

@@ -9,6 +9,33 @@
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
 # the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
 
+#' @srrstats {G2.8} All engines take formulas, matrices, data frames and vectors
+#'   through this one way.
+#' @srrstats {G2.13} Missing values are found here, before any engine sees the
+#'   data.
+#' @srrstats {G2.14} `na_action` of all fit functions.
+#' @srrstats {G2.14a} `na_action = "fail"`, the default, is an error that names
+#'   rows and columns.
+#' @srrstats {G2.14b} `na_action = "omit"` leaves rows out; the fit knows which.
+#' @srrstats {G2.15} No function assumes complete data: fit functions check
+#'   them, rows with `NA` predict `NA`.
+#' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
+#' @srrstats {BS2.1} Numbers of rows of predictors, response and weights are
+#'   compared.
+#' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
+#'   values, under `na_action`.
+#' @srrstats {RE2.0} Indicators of factors are said in `?srvm`; `scale = FALSE`
+#'   leaves the data untouched.
+#' @srrstats {RE2.1} `na_action` for `NA`; `Inf` and `NaN` are errors.
+#' @srrstats {RE2.2} Rows whose response is missing are left out in fitting and
+#'   can be predicted; in `update()` likewise.
+#' @srrstats {RE4.12} The scaling is part of the fit and undone in all that it
+#'   gives.
+#' @srrstats {RE4.13} The mould of the predictors and the rows themselves are
+#'   part of the fit.
+#' @noRd
+NULL
+
 # The mould -------------------------------------------------------------------
 
 #' Mould a formula and a data frame
@@ -24,8 +51,8 @@
 #'   `blueprint` (hardhat's; NULL for x/y), `columns` (kind and levels of each
 #'   predictor given), `pinned` (terms computed in the formula whose levels are
 #'   frozen), `x_names`, `positional`, `n_rows` (given), `omitted` (their
-#'   indices), `outcome`, `outcome_name`, `outcome_columns`, `outcome_terms`,
-#'   `formula`, `levels`.
+#'   indices), `row_names` (of the rows of `x`, or NULL), `outcome`,
+#'   `outcome_name`, `outcome_columns`, `outcome_terms`, `formula`, `levels`.
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
                           outcome = outcome_kinds,
@@ -39,6 +66,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     ), "data", call = call)
   }
   data <- check_table(data, "data", call)
+  row_names <- given_row_names(data)
   parts <- read_formula(
     if (outcome == "matrix") bind_outcomes(formula) else formula, data, call
   )
@@ -72,7 +100,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     x[finished, , drop = FALSE], outcome_rows(y, finished), "formula", outcome,
     weights = weights[keep][finished], blueprint = molded$blueprint,
     columns = columns, pinned = molded$pinned,
-    kept = keep[finished], n_rows = parts$n_rows,
+    kept = keep[finished], n_rows = parts$n_rows, row_names = row_names,
     outcome_name = parts$outcome_name, outcome_columns = parts$outcomes,
     outcome_terms = response$terms, formula = plain_formula(formula)
   )
@@ -95,6 +123,8 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
       i = "It must have one value per row of {.arg {args[[1]]}}."
     ), "outcome", argument = args[[2]], call = call)
   }
+  row_names <- given_row_names(x)
+  if (is.null(row_names)) row_names <- given_row_names(y)
   x <- check_predictors(x, args[[1]], call)
   n_rows <- nrow(x)
   positional <- is.null(colnames(x))
@@ -120,7 +150,7 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
     x[finished, , drop = FALSE], outcome_rows(y, finished), "xy", outcome,
     weights = weights[kept][finished], columns = columns,
     positional = positional, kept = kept[finished], n_rows = n_rows,
-    outcome_name = args[[2]]
+    row_names = row_names, outcome_name = args[[2]]
   )
 }
 
@@ -128,7 +158,7 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
 new_mould <- function(x, y, interface, outcome, weights = NULL,
                       blueprint = NULL, columns,
                       pinned = character(), positional = FALSE, kept, n_rows,
-                      outcome_name, outcome_columns = NULL,
+                      row_names = NULL, outcome_name, outcome_columns = NULL,
                       outcome_terms = NULL, formula = NULL) {
   dimnames(x) <- list(NULL, make.unique(colnames(x)))
   if (is.factor(y) && outcome != "ordered") {
@@ -142,7 +172,8 @@ new_mould <- function(x, y, interface, outcome, weights = NULL,
       blueprint = blueprint, columns = columns, pinned = pinned,
       x_names = colnames(x),
       positional = positional, n_rows = n_rows,
-      omitted = setdiff(seq_len(n_rows), kept), outcome = outcome,
+      omitted = setdiff(seq_len(n_rows), kept), row_names = row_names[kept],
+      outcome = outcome,
       outcome_name = outcome_name, outcome_columns = outcome_columns,
       outcome_terms = outcome_terms, formula = formula, levels = levels(y)
     ),
@@ -151,10 +182,11 @@ new_mould <- function(x, y, interface, outcome, weights = NULL,
 }
 
 #' The mould without its rows: all that `mould_forge()` needs
+#' @param rows Does the fit hold these rows, whose names are kept then?
 #' @noRd
-mould_empty <- function(mould) {
+mould_empty <- function(mould, rows = TRUE) {
   # Not removed: `mould$x` would then match `mould$x_names` in part.
-  mould[c("x", "y", "weights")] <- list(NULL)
+  mould[c("x", "y", "weights", if (!rows) "row_names")] <- list(NULL)
   mould
 }
 

@@ -1,6 +1,21 @@
 # What the plots of engines share: arguments, drawing, and types that several
 # engines have.
 
+#' @srrstats {BS6.1} `plot()` of each engine.
+#' @srrstats {BS6.2} `plot(type = "trace")`: the warmup is not kept, and the
+#'   axis says that it begins after it.
+#' @srrstats {BS6.3} `plot(type = "k")` and `plot()`; bayesplot takes
+#'   `as_draws()`.
+#' @srrstats {RE6.0} `plot()` of each engine.
+#' @srrstats {RE6.1} They are methods of `plot()`.
+#' @srrstats {RE6.2} The default is the curve of fitted values with bands, or
+#'   observed against fitted responses with intervals.
+#' @srrstats {RE6.3} The curve ends where the data end: nothing extrapolated is
+#'   drawn with it. Forecasts of `kbr_forecast()` are objects with a plot of
+#'   their own.
+#' @noRd
+NULL
+
 # Arguments --------------------------------------------------------------------
 
 #' Titles, limits and axes only: the others would be ignored by some types
@@ -250,23 +265,11 @@ plot_chains <- function(x, labels, ...) {
     on.exit(graphics::par(old))
   }
   chains <- chain_matrices(x)
-  at <- x$control$thin * seq_len(nrow(chains[[1]]))
-  colours <- c("blue", "orange", "green", "sky", "grey")
-  shown <- rep_len(colours, ncol(chains[[1]]))
-  panel <- function(values, label, ...) {
-    base_plot(list(
-      x = at, y = values[, 1], type = "n", ylab = label, ylim = range(values),
-      xlab = "iteration after the warmup"
-    ), ...)
-    graphics::matlines(at, values,
-      lty = 1, lwd = 0.7, col = vapply(shown, kb_colour, "", alpha = 0.7)
-    )
-  }
   dots <- list(...)
   names <- names(labels)
-  panel(chains[[names[[1]]]], labels[[1]], ...)
-  do.call(panel, c(
-    list(chains[[names[[2]]]], labels[[2]]),
+  panel_trace(x, chains[[names[[1]]]], labels[[1]], ...)
+  do.call(panel_trace, c(
+    list(x, chains[[names[[2]]]], labels[[2]]),
     dots[setdiff(names(dots), "main")]
   ))
 }

@@ -209,7 +209,8 @@ spread_over <- function(n, m) as.integer(ceiling((seq_len(m) - 0.5) * n / m))
 #' The rows to predict: moulded new data or the training rows
 #' @param outcome Is the response wanted?
 #' @param weights NULL, or weights of the rows of `newdata`: they are 1 else.
-#' @return List of `x`, `complete`, `y` (where it is wanted) and `weights`.
+#' @return List of `x`, `complete`, `y` (where it is wanted), `weights` and
+#'   `names` (or NULL).
 #' @noRd
 prediction_rows <- function(object, newdata, newy, training, outcome,
                             weights = NULL, call = rlang::caller_env()) {
@@ -220,7 +221,7 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
     return(list(
       x = object$data$x[rows, , drop = FALSE],
       complete = rep(TRUE, length(rows)), y = object$data$y[rows],
-      weights = object$data$weights[rows]
+      weights = object$data$weights[rows], names = training_names(object)
     ))
   }
   rows <- if (!outcome) {
@@ -235,6 +236,7 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
   } else {
     mould_forge(object$mould, newdata, outcome = TRUE, call = call)
   }
+  rows$names <- given_row_names(newdata)
   rows$weights <- check_weights(weights, nrow(rows$x), "newdata", call = call)
   if (!is.null(weights)) rows$complete <- rows$complete & !is.na(weights)
   rows

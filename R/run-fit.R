@@ -20,6 +20,20 @@ refuse_sampler <- function(error, call) {
 #' @noRd
 run_fit <- function(fit, progress, started = now(), time_limit = NULL,
                      call = rlang::caller_env()) {
+  fit <- advance_fit(fit, progress, started, time_limit, call)$fit
+  warn_status(fit, call)
+  warn_quality(fit, call)
+  fit
+}
+
+#' A run without its warnings
+#' @return List of the `fit` and whether the run was `interrupted`, be it at its
+#'   end.
+#' @noRd
+advance_fit <- function(fit, progress, started, time_limit, call) {
+  if (fit$status == "complete" && is_complete(fit)) {
+    return(list(fit = fit, interrupted = FALSE))
+  }
   control <- fit$control
   # One call's limit is not the fit's.
   if (!is.null(time_limit)) control$time_limit <- time_limit
@@ -37,9 +51,7 @@ run_fit <- function(fit, progress, started = now(), time_limit = NULL,
   fit <- finish(out$states)
   fit$status <- out$status
   note_checked(fit)  # its methods need not look through what was just made
-  warn_status(fit, call)
-  warn_quality(fit, call)
-  fit
+  list(fit = fit, interrupted = out$interrupted)
 }
 
 #' What the generic of an engine says to anything but data or a formula

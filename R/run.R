@@ -3,6 +3,12 @@
 # C++ and takes snapshots. Progress, interrupts, time limits, checkpoints and
 # workers are settled here and nowhere else.
 
+#' @srrstats {BS2.12} `progress` shows a bar, by default in interactive
+#'   sessions.
+#' @srrstats {BS2.13} `progress = FALSE` silences it and leaves warnings.
+#' @noRd
+NULL
+
 #' Open a run: a handle that lives within one call
 #' @param index Which of the engine's independent runs.
 #' @param state A snapshot to go on from, or NULL.
@@ -46,8 +52,8 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #'   `checkpoint_every` (seconds).
 #' @param progress TRUE or FALSE.
 #' @param save Function of the states that writes the checkpoint.
-#' @return List of `states` and `status`: "complete", "interrupted" or
-#'   "time_limit".
+#' @return List of `states`, `status` ("complete", "interrupted" or
+#'   "time_limit") and whether it was `interrupted`, be it at its end.
 #' @noRd
 run_engine <- function(engine, states, control, progress, save = NULL,
                        call = rlang::caller_env()) {
@@ -70,6 +76,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
     out$status <- "complete"
     if (interrupted) warn_late_interrupt(call)
   }
+  out$interrupted <- interrupted
   out
 }
 

@@ -1,6 +1,10 @@
 # Standardisation of predictors and response. It is learned once, at the first
 # call, and stored in the fit: rows that arrive later use the same numbers.
 
+#' @srrstats {RE2.3} `scale` and `intercept` of the fit functions.
+#' @noRd
+NULL
+
 #' Learn the scaling
 #'
 #' @param x Numeric matrix, n x p; `y` numeric vector or factor of length n.

@@ -323,12 +323,14 @@ update_rows <- function(object, newdata, newx, newy,
         "argument", argument = "newdata", call = call
       )
     }
-    return(mould_forge(object$mould, newdata, outcome = TRUE, call = call))
+    rows <- mould_forge(object$mould, newdata, outcome = TRUE, call = call)
+    return(c(rows, list(names = given_row_names(newdata))))
   }
   if (is.null(newx) && is.null(newy)) {
     return(NULL)
   }
-  mould_forge_xy(object$mould, newx, newy, call = call)
+  rows <- mould_forge_xy(object$mould, newx, newy, call = call)
+  c(rows, list(names = given_row_names(newx)))
 }
 
 #' @noRd
@@ -341,7 +343,10 @@ complete_rows <- function(rows, na_action, call = rlang::caller_env()) {
       i = "{.code na_action = \"omit\"} drops them."
     ), "missing", call = call)
   }
-  list(x = rows$x[rows$complete, , drop = FALSE], y = rows$y[rows$complete])
+  list(
+    x = rows$x[rows$complete, , drop = FALSE], y = rows$y[rows$complete],
+    names = rows$names[rows$complete]
+  )
 }
 
 #' @noRd
@@ -354,6 +359,10 @@ append_rows <- function(object, rows) {
   object$data$x <- rbind(object$data$x, rows$x)
   object$data$y <- c(object$data$y, rows$y)
   object$sequence <- c(object$sequence, n + new)
+  names <- join_row_names(
+    object$mould$row_names, n, rows$names, length(new)
+  )
+  object$mould["row_names"] <- list(names)
   object
 }
 

@@ -21,7 +21,10 @@
 #'   bars of two standard deviations, and there is no `"kernel_path"`.
 #' * `"trace"`: posterior means of k and of the noise standard deviation
 #'   against rows, a line each replicate and kernel. For batch fits: k and the
-#'   noise standard deviation at each kept iteration, a line a chain.
+#'   noise standard deviation at each kept iteration, a line a chain; the
+#'   warmup is not kept, and the axis begins after it.
+#' * `"trace_density"`, for batch fits only: the same, with the distribution of
+#'   each chain's draws beside it, shares of k and a kernel density estimate.
 #'
 #' `"ess"`, `"evidence"`, `"kernels"` (but for a dictionary) and
 #' `"kernel_path"` are not defined for batch fits.
@@ -43,7 +46,7 @@
 plot.kb_srvm <- function(x,
                          type = c(
                            "fit", "ess", "k", "evidence", "centres", "trace",
-                           "kernels", "kernel_path"
+                           "kernels", "kernel_path", "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
   x <- migrate_fit(x)
@@ -70,8 +73,9 @@ plot.kb_srvm <- function(x,
     },
     kernels = plot_kernels(x, ...),
     kernel_path = plot_kernel_path(x, ...),
+    trace_density = plot_trace_density(x, srvm_trace_labels, ...),
     trace = if (inherits(x, "kb_srvm_mcmc")) {
-      plot_chains(x, c(k = "k", sigma = "noise sd"), ...)
+      plot_chains(x, srvm_trace_labels, ...)
     } else {
       plot_trace(x, ...)
     }
@@ -84,7 +88,8 @@ plot.kb_srvm <- function(x,
 #' @noRd
 check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
   type <- check_choice(type, c(
-    "fit", "ess", "k", "evidence", "centres", "trace", "kernels", "kernel_path"
+    "fit", "ess", "k", "evidence", "centres", "trace", "kernels",
+    "kernel_path", "trace_density"
   ), call = call)
   if (x$time == 0) {
     kb_abort("No row has been taken in: there is nothing to draw.",
@@ -100,8 +105,16 @@ check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
       "It shows the sequential sampler", call
     )
   }
+  if (!inherits(x, "kb_srvm_mcmc") && type == "trace_density") {
+    kb_abort(c(
+      "{.code {what}(type = \"trace_density\")} is for fits by Markov chains.",
+      i = "{.code type = \"trace\"} shows the sequential sampler."
+    ), "not_defined", call = call)
+  }
   type
 }
+
+srvm_trace_labels <- c(k = "k", sigma = "noise sd")
 
 #' The arguments that a type uses
 #' @noRd

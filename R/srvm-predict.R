@@ -76,8 +76,11 @@ predict.kb_srvm <- function(object, newdata,
     object, newdata, newy, missing(newdata), type == "log_score"
   )
   if (is_probit(object)) {
-    predict_classes(object, rows, type, interval, level, ndraws)
+    out <- predict_classes(object, rows, type, interval, level, ndraws)
   } else {
-    predict_regression(object, rows, type, interval, level, probs, ndraws)
+    out <- predict_regression(
+      object, rows, type, interval, level, probs, ndraws
+    )
   }
+  if (type == "draws") out else name_rows(out, rows$names)
 }

@@ -3,7 +3,7 @@
 
 data <- kgs_example()
 fits <- kgs_fits()
-types <- c("boundary", "reject", "noise", "trace", "f")
+types <- c("boundary", "reject", "noise", "trace", "f", "trace_density")
 
 on_paper <- function(expr) {
   grDevices::pdf(NULL)

@@ -1,3 +1,13 @@
+#' @srrstats {G5.8} Edges of the data; also in `test-srvm-input.R`,
+#'   `test-kgs-input.R` and `test-kbr-input.R`.
+#' @srrstats {G5.8a} Zero rows and zero columns.
+#' @srrstats {G5.8b} Types that are no predictors or responses.
+#' @srrstats {G5.8c} Constant columns, columns of `NA`.
+#' @srrstats {G5.8d} More columns than rows.
+#' @srrstats {BS2.1a} Responses and weights of another length than the rows.
+#' @noRd
+NULL
+
 d <- data.frame(
   y = c(1.5, 2, 3, 5, 4), v = c(1, 4, 2, 8, 6), w = c(3L, 1L, 2L, 5L, 4L),
   f = factor(c("a", "b", "a", "c", "b")),
@@ -672,4 +682,33 @@ test_that("a level for most rows is an identifier; too many are refused", {
   expect_error(mould_formula(y ~ id + pair, d), class = "kb_error_memory")
   options(kernelbayes.memory_limit = 8 * n * 180)
   expect_warning(mould_formula(y ~ id + pair, d), class = "kb_warning_levels")
+})
+
+test_that("columns with a class of their own are read by their type", {
+  # As package units has them: numbers with a class that is not a vector's.
+  y <- c(1, 3, 2)
+  of_units <- structure(c(1, 2, 4), units = "m", class = "units")
+  data <- data.frame(y = y)
+  data$x <- of_units
+  mould <- mould_formula(y ~ x, data)
+  expect_identical(mould$x[, "x"], c(1, 2, 4))
+  data$y <- structure(y, units = "s", class = "units")
+  expect_identical(as.numeric(mould_formula(y ~ x, data)$y), y)
+  expect_identical(mould_xy(data["x"], y)$x[, "x"], c(1, 2, 4))
+  labelled <- structure(c(1, 2, 4), label = "length", class = "labelled")
+  data$x <- labelled
+  expect_identical(mould_formula(y ~ x, data)$x[, "x"], c(1, 2, 4))
+  # Times have an origin or a unit that the number alone would not say.
+  for (v in list(as.Date("2020-01-01") + 0:2, as.difftime(1:3, units = "mins"),
+    as.POSIXct("2020-01-01", tz = "UTC") + 0:2
+  )) {
+    data$x <- v
+    expect_error(mould_formula(y ~ x, data), "`as.numeric\\(\\)`|as.numeric",
+      class = "kb_error_data"
+    )
+    expect_error(mould_xy(data["x"], y), class = "kb_error_data")
+    expect_identical(
+      mould_formula(y ~ as.numeric(x), data)$x[, 1], as.numeric(v)
+    )
+  }
 })

@@ -76,7 +76,9 @@ toy_end <- function(total, run = 1) {
 
 test_that("a run goes to its end", {
   out <- run_toy(toy(1000))
-  expect_identical(out, list(states = list(toy_end(1000)), status = "complete"))
+  expect_identical(out, list(
+    states = list(toy_end(1000)), status = "complete", interrupted = FALSE
+  ))
 })
 
 test_that("chunks grow from one unit to about 20 ms, and no further", {
@@ -198,7 +200,9 @@ test_that("runs that are complete are left as they are", {
 
 test_that("an engine without work is complete", {
   out <- run_toy(toy(0), 2)
-  expect_identical(out, list(states = list(NULL, NULL), status = "complete"))
+  expect_identical(out, list(
+    states = list(NULL, NULL), status = "complete", interrupted = FALSE
+  ))
 })
 
 test_that("a run goes on from its state", {
@@ -343,7 +347,9 @@ test_that("an interrupt in the last chunk loses nothing", {
     class = "kb_warning_interrupted"
   )
   expect_identical(
-    out, list(states = list(toy_end(6)), status = "complete")
+    out, list(
+      states = list(toy_end(6)), status = "complete", interrupted = TRUE
+    )
   )
 })
 

@@ -1,0 +1,177 @@
+# Chains that go on until they have converged: the thresholds, and the loop of
+# update(until = ).
+
+#' @srrstats {BS4.4} `update(until = convergence())` stops when chains have
+#'   converged.
+#' @srrstats {RE3.2} The defaults of `convergence()` and the thresholds of
+#'   warnings are documented, with their source.
+#' @srrstats {RE3.3} `convergence(rhat = , ess = )` sets the thresholds of a
+#'   run; `diagnostics()` has the figures for any other.
+#' @noRd
+NULL
+
+#' When chains have converged
+#'
+#' Thresholds for `update(fit, until = convergence())`, see
+#' [update.kb_mcmc()]. Chains have converged when R-hat of every quantity of
+#' `diagnostics(fit)$convergence` is at most `rhat`, and both its effective
+#' sample sizes, of the bulk and of the tails, are at least `ess`.
+#'
+#' The defaults are those of Vehtari and others (2021), who take 400 for four
+#' chains. The lower `rhat` and the larger `ess`, the longer the chains get: the
+#' Monte Carlo error of a mean is about the posterior standard deviation divided
+#' by the square root of `ess`. Quantities of which all draws are equal say
+#' nothing about convergence and do not count, unless all are so.
+#'
+#' A run that is stopped because its diagnostics look good is a little biased:
+#' it is more likely to end where the chains happen to agree (Cowles, Roberts
+#' and Rosenthal, 1999). The bias vanishes as the required effective sample size
+#' grows (Glynn and Whitt, 1992), and few looks make it smaller: by default the
+#' run is doubled between two of them. A long run of fixed length has no such
+#' bias.
+#'
+#' @param rhat Largest R-hat, above 1.
+#' @param ess Smallest effective sample size of all chains together, above 0.
+#' @param max_iter Iterations of each chain after the warmup at which the run
+#'   ends all the same, at least 1. Those that the fit has count.
+#' @return A list of class `kb_convergence`.
+#' @section Errors: A number outside its range is an error of class
+#'   `kb_error_argument`.
+#' @references
+#' Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner, P.-C.
+#' (2021). Rank-normalization, folding, and localization: an improved R-hat for
+#' assessing convergence of MCMC. *Bayesian Analysis* 16(2), 667-718.
+#'
+#' Cowles, M. K., Roberts, G. O. and Rosenthal, J. S. (1999). Possible biases
+#' induced by MCMC convergence diagnostics. *Journal of Statistical Computation
+#' and Simulation* 64(1), 87-104.
+#'
+#' Glynn, P. W. and Whitt, W. (1992). The asymptotic validity of sequential
+#' stopping rules for stochastic simulations. *Annals of Applied Probability*
+#' 2(1), 180-198.
+#' @seealso [update.kb_mcmc()], [update.kb_kgs()], [diagnostics()]
+#' @examples
+#' convergence()
+#' data <- sim_sinc(50, seed = 1)
+#' fit <- srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), method = "mcmc",
+#'   control = mcmc_control(chains = 2, iter = 200), seed = 1
+#' )
+#' # Without a check of convergence 200 iterations, and with one:
+#' diagnostics(fit)
+#' fit <- update(fit, until = convergence(rhat = 1.02, ess = 300))
+#' diagnostics(fit)
+#' @export
+convergence <- function(rhat = 1.01, ess = 400, max_iter = 1e5) {
+  structure(
+    list(
+      rhat = check_number(rhat, 1, open = TRUE),
+      ess = check_number(ess, 0, open = TRUE),
+      max_iter = check_count(max_iter, 1)
+    ),
+    class = "kb_convergence"
+  )
+}
+
+#' @export
+print.kb_convergence <- function(x, ...) {
+  check_no_dots(...)
+  cat(
+    "<convergence>\n",
+    "  R-hat at most ", format(x$rhat), ", effective sample size at least ",
+    format(x$ess), "\n",
+    "  at most ", format(x$max_iter, big.mark = ","),
+    " iterations of each chain\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @noRd
+check_until <- function(until, call = rlang::caller_env()) {
+  if (!is.null(until)) {
+    check_class(until, "kb_convergence", "NULL or `convergence()`", call = call)
+  }
+  until
+}
+
+#' Run chains to their end, and on until they have converged
+#'
+#' Chains are resumable, so that the draws are those of one run of the same
+#' length.
+#' @param n_iter Iterations between two looks, or NULL: as many as there were.
+#' @noRd
+run_until <- function(fit, until, n_iter, progress, started, time_limit,
+                      call = rlang::caller_env()) {
+  if (is.null(time_limit)) time_limit <- fit$control$time_limit
+  left <- function() time_limit - (now() - started)
+  most <- min(until$max_iter, .Machine$integer.max - fit$control$warmup)
+  since <- started
+  repeat {
+    run <- advance_fit(fit, progress, since, max(left(), 0), call)
+    fit <- run$fit
+    since <- now()
+    unmet <- unmet_convergence(fit, until)
+    over <- run$interrupted || left() <= 0 || !is_complete(fit) ||
+      fit$control$iter >= most
+    if (over || nrow(unmet) == 0) break
+    step <- if (is.null(n_iter)) fit$control$iter else n_iter
+    longer <- as.double(fit$control$iter) + step
+    fit$control$iter <- as.integer(min(longer, most))
+  }
+  warn_status(fit, call)
+  warn_memory(fit, call)
+  if (nrow(unmet) > 0) warn_unmet(fit, until, unmet, run$interrupted, call)
+  fit
+}
+
+#' The lines of `ess()` that do not keep to the thresholds
+#' @noRd
+unmet_convergence <- function(fit, until) {
+  if (all(draws_in(fit) == 0)) {
+    return(data.frame())
+  }
+  constant <- vapply(chain_matrices(fit), function(v) all(v == v[[1]]), NA)
+  beyond_thresholds(ess(fit), constant, until)
+}
+
+#' The tails of a discrete quantity may be one value, of which there is no
+#' effective sample size. Of few draws there is no R-hat.
+#' @param constant Which quantities have only one value.
+#' @noRd
+beyond_thresholds <- function(table, constant, until) {
+  beyond <- is.na(table$rhat) | table$rhat > until$rhat |
+    is.na(table$ess_bulk) | table$ess_bulk < until$ess |
+    !is.na(table$ess_tail) & table$ess_tail < until$ess
+  table[beyond & (!constant | all(constant)), ]
+}
+
+#' @noRd
+warn_unmet <- function(fit, until, unmet, interrupted, call) {
+  why <- if (interrupted) {
+    "interrupted"
+  } else if (fit$control$iter >= until$max_iter && is_complete(fit)) {
+    "the most that {.arg max_iter} allows"
+  } else {
+    "out of time"
+  }
+  done <- min(draws_in(fit)) * fit$control$thin
+  worst <- utils::head(unmet[order(unmet$ess_bulk), ], 5)
+  size <- function(v) format(v, digits = 3)
+  lines <- paste0(
+    worst$variable, ": R-hat ", vapply(worst$rhat, format, "", digits = 4),
+    ", effective sample size ", vapply(worst$ess_bulk, size, ""),
+    " (bulk) and ", vapply(worst$ess_tail, size, ""), " (tails)"
+  )
+  lines <- gsub("([{}])", "\\1\\1", lines)
+  more <- nrow(unmet) - nrow(worst)
+  if (more > 0) lines <- c(lines, paste("and", more, "more"))
+  kb_warn(c(
+    paste0("The chains have not converged after {done} iterations, ", why, "."),
+    stats::setNames(lines, rep("x", length(lines))),
+    i = "Wanted: R-hat at most {until$rhat}, effective sample sizes of at least
+         {until$ess}.",
+    i = "{.code update(fit, until = )} goes on.",
+    i = mixing_advice(fit)
+  ), "convergence", variables = unmet$variable, call = call)
+}

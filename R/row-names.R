@@ -1,0 +1,68 @@
+# Names of rows: from the data to what is computed of their rows.
+
+#' @srrstats {RE1.3} Names of rows, columns and levels go from the data to
+#'   results.
+#' @noRd
+NULL
+
+#' The names that rows were given, or NULL
+#'
+#' Numbers are no names: they are what is left of the order of a table ("5.1" of
+#' a row that is there twice). Those of a vector do not count either, it may be
+#' one row.
+#' @noRd
+given_row_names <- function(x) {
+  names <- if (is.data.frame(x)) {
+    attr(x, "row.names")
+  } else if (is.matrix(x)) {
+    rownames(x)
+  }
+  if (!is.character(names) || all(grepl("^[0-9.]+$", names))) {
+    return(NULL)
+  }
+  ifelse(is.na(names), "", names)
+}
+
+#' Names of the training rows that were taken in, or NULL
+#' @noRd
+training_names <- function(fit) fit$mould$row_names[training_rows(fit)]
+
+#' Names of old and new rows as `rbind()` makes them: rows without a name have
+#' their number
+#' @param n,more Numbers of rows.
+#' @noRd
+join_row_names <- function(old, n, new, more) {
+  if (is.null(old) && is.null(new)) {
+    return(NULL)
+  }
+  if (is.null(old)) old <- as.character(seq_len(n))
+  if (is.null(new)) new <- as.character(n + seq_len(more))
+  c(old, new)
+}
+
+#' Name the rows of a result
+#' @param out A vector, a matrix, or an array whose first dimension is the rows.
+#' @param names NULL, or a name for each row.
+#' @noRd
+name_rows <- function(out, names) {
+  if (is.null(names)) {
+    return(out)
+  }
+  rank <- length(dim(out))
+  if (rank == 0) {
+    names(out) <- names
+    return(out)
+  }
+  if (is.null(dimnames(out))) dimnames(out) <- vector("list", rank)
+  dimnames(out)[[1]] <- names
+  out
+}
+
+#' A data frame of the training predictors
+#' @noRd
+training_frame <- function(fit) {
+  out <- as.data.frame(training_x(fit))
+  names <- training_names(fit)
+  if (!is.null(names)) rownames(out) <- make.unique(names)
+  out
+}

@@ -1,0 +1,185 @@
+# Chains that go on until they have converged.
+
+#' @srrstats {BS1.5} R-hat and effective sample sizes end runs apart from each
+#'   other.
+#' @srrstats {BS4.6} Draws are identical to those of a run of the same length,
+#'   means agree (an extended test) with those of runs of a fixed length.
+#' @srrstats {BS4.7} Harder thresholds make longer runs.
+#' @noRd
+NULL
+
+line <- sim_sinc(30, seed = 1)
+
+batch <- function(iter, chains = 2, ...) {
+  suppressWarnings(srvm(y ~ x, line,
+    kernel = kernel_gaussian(0.3), method = "mcmc",
+    control = mcmc_control(chains, 50, iter, ...), seed = 1
+  ), classes = "kb_warning_convergence")
+}
+
+#' What the sampler made, without the time that it took
+made <- function(fit) {
+  lapply(fit$runs, function(run) run[setdiff(names(run), "seconds")])
+}
+
+within <- function(fit, until) {
+  table <- diagnostics(fit)$convergence
+  all(table$rhat <= until$rhat, table$ess_bulk >= until$ess,
+    table$ess_tail >= until$ess,
+    na.rm = TRUE
+  )
+}
+
+test_that("chains of every engine end within the thresholds, doubled", {
+  until <- convergence(rhat = 1.05, ess = 100)
+  moons <- sim_moons(40, flips = 0.1, seed = 1)
+  control <- mcmc_control(chains = 2, warmup = 50, iter = 20)
+  short <- suppressWarnings(list(
+    batch(20),
+    bark(y ~ x, line, control = control, seed = 1),
+    kgs(y ~ x1 + x2, moons,
+      kernel = kernel_gaussian(0.5), control = control, seed = 1
+    )
+  ))
+  for (fit in short) {
+    expect_false(within(fit, until))
+    expect_no_warning(long <- update(fit, until = until))
+    expect_true(within(long, until))
+    looks <- log2(long$control$iter / 20)
+    expect_gt(looks, 0)
+    expect_identical(looks, round(looks))
+    # The look before was not the last.
+    half <- suppressWarnings(update(fit, n_iter = long$control$iter / 2 - 20))
+    expect_false(within(half, until))
+    # The draws are those of a run of that length.
+    same <- suppressWarnings(update(fit, n_iter = long$control$iter - 20))
+    expect_identical(made(long), made(same))
+    expect_identical(long$control, same$control)
+    expect_identical(update(long, until = until), long)
+  }
+})
+
+test_that("harder thresholds make longer runs", {
+  lengths <- function(...) {
+    vapply(list(...), function(until) {
+      update(batch(20), until = until, n_iter = 20)$control$iter
+    }, 0L)
+  }
+  ess <- lengths(
+    convergence(2, 50), convergence(2, 200), convergence(2, 800)
+  )
+  expect_true(all(diff(ess) > 0))
+  rhat <- lengths(
+    convergence(1.5, 1), convergence(1.02, 1), convergence(1.002, 1)
+  )
+  expect_true(all(diff(rhat) > 0))
+})
+
+test_that("posterior means agree with those of a run of fixed length", {
+  skip_unless_extended()
+  # Null: means of 20 pairs of independent runs differ by chance alone, so that
+  # the paired t has 19 degrees of freedom, but for the bias of stopping, which
+  # is far below the spread here. |t| > 6 has probability 9e-6.
+  pairs <- vapply(1:20, function(seed) {
+    fit <- function(iter, seed) {
+      suppressWarnings(srvm(y ~ x, line,
+        kernel = kernel_gaussian(0.3), method = "mcmc",
+        control = mcmc_control(2, 100, iter), seed = seed
+      ))
+    }
+    stopped <- update(fit(100, seed), until = convergence(1.05, 200))
+    c(
+      mean(chain_matrices(stopped)$k),
+      mean(chain_matrices(fit(600, seed + 1000))$k)
+    )
+  }, c(0, 0))
+  difference <- pairs[1, ] - pairs[2, ]
+  expect_lt(abs(mean(difference)) / (sd(difference) / sqrt(20)), 6)
+})
+
+test_that("max_iter ends a run that has not converged, and says so", {
+  until <- convergence(ess = 1e6, max_iter = 70)
+  warning <- expect_warning(
+    long <- update(batch(20), until = until), class = "kb_warning_convergence"
+  )
+  expect_match(conditionMessage(warning), "70 iterations.*max_iter")
+  expect_setequal(warning$variables, diagnostics(long)$convergence$variable)
+  expect_identical(made(long), made(batch(70)))
+  # A fit that is longer stays as it is.
+  expect_warning(
+    same <- update(long, until = convergence(ess = 1e6, max_iter = 10)),
+    class = "kb_warning_convergence"
+  )
+  expect_identical(made(same), made(long))
+})
+
+test_that("the time limit ends a run, which can be continued", {
+  until <- convergence(ess = 1e9, max_iter = 1e9)
+  expect_warning(
+    stopped <- suppressWarnings(
+      update(batch(20), until = until, time_limit = 0.1),
+      classes = "kb_warning_time_limit"
+    ),
+    class = "kb_warning_convergence"
+  )
+  expect_lt(stopped$control$iter, 1e9)
+  ended <- suppressWarnings(update(stopped))
+  expect_identical(ended$status, "complete")
+  expect_identical(made(ended), made(batch(ended$control$iter)))
+})
+
+test_that("kgs fits with new rows go on, too", {
+  moons <- sim_moons(50, flips = 0.1, seed = 1)
+  fit <- suppressWarnings(kgs(y ~ x1 + x2, moons[1:40, ],
+    kernel = kernel_gaussian(0.5), seed = 1,
+    control = mcmc_control(chains = 2, warmup = 50, iter = 20)
+  ))
+  until <- convergence(1.1, 60)
+  long <- update(fit, newdata = moons[41:50, ], until = until)
+  expect_true(within(long, until))
+  expect_identical(nobs(long), 50L)
+  same <- suppressWarnings(update(fit,
+    newdata = moons[41:50, ], n_iter = long$control$iter
+  ))
+  expect_identical(made(long), made(same))
+})
+
+test_that("what does not vary does not count, unless nothing does", {
+  until <- convergence(1.05, 100)
+  table <- data.frame(
+    variable = c("good", "tails", "rhat", "bulk", "discrete", "few", "same"),
+    rhat = c(1.05, 1, 1.06, 1, 1, NA, NA),
+    ess_bulk = c(100, 200, 200, 99, 200, NA, NA),
+    ess_tail = c(100, 99, 200, 200, NA, NA, NA)
+  )
+  constant <- table$variable == "same"
+  expect_identical(
+    beyond_thresholds(table, constant, until)$variable,
+    c("tails", "rhat", "bulk", "few")
+  )
+  expect_identical(
+    beyond_thresholds(table[7, ], TRUE, until)$variable, "same"
+  )
+})
+
+test_that("thresholds are checked and printed", {
+  for (rhat in list(1, NA, "a", c(1.1, 1.2), Inf)) {
+    expect_error(convergence(rhat), "`rhat`", class = "kb_error_argument")
+  }
+  expect_error(convergence(ess = 0), "`ess`", class = "kb_error_argument")
+  expect_error(
+    convergence(max_iter = 1.5), "`max_iter`", class = "kb_error_argument"
+  )
+  expect_output(print(convergence(1.05, 99)), "1.05.*99.*100,000 iterations")
+  fit <- batch(20)
+  expect_error(
+    update(fit, until = 1.01), "`until`", class = "kb_error_argument"
+  )
+  broken <- convergence()
+  broken$ess <- "a"
+  expect_error(update(fit, until = broken), class = "kb_error_argument")
+  expect_error(
+    update(fit, until = convergence(), n_iter = 0), "`n_iter`",
+    class = "kb_error_argument"
+  )
+})
