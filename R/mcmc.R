@@ -126,7 +126,8 @@ warn_quality.kb_mcmc <- function(fit, call) {
       "There are few independent draws: the effective sample size is down to
        {shown$size} (R-hat is up to {shown$rhat})."
     },
-    i = "{.code update(fit, n_iter = {more_iterations(fit, size)})} goes on.",
+    i = "{.code update(fit, n_iter = {more_iterations(fit, size)})} goes on;
+         {.code update(fit, until = convergence())} as long as it takes.",
     i = mixing_advice(fit)
   ), "convergence", call = call)
 }

@@ -33,7 +33,10 @@ rows <- alist(
   "`sigma()`" = sigma(fit),
   "`as_draws()`" = draws(fit, new),
   "`update()`: more rows or steps" = more_rows(fit, new),
-  "`update(n_iter = )`: longer chains" = update(fit, n_iter = 10),
+  "`update(n_iter = )`, `update(until = )`: longer chains" = {
+    update(fit, n_iter = 10)
+    update(fit, until = convergence(rhat = 100, ess = 0.1))
+  },
   "`update(prior = )`" = update(fit, prior = list(points = c(0.1, 0.2))),
   "`evidence()`" = marginal(fit),
   "`logLik()`" = logLik(fit),
