@@ -469,7 +469,7 @@ test_that("update() refuses what does not fit", {
   fit <- small(y ~ x, data)
   xy <- small(cbind(data$x, data$f), data$y)
   refuse(update(fit, newdata = data, newx = 1), "`newdata`")
-  refuse(update(fit, y ~ x), "`newdata`", "kb_error_data")
+  refuse(update(fit, y ~ x), "`update()`", "kb_error_argument")
   refuse(update(fit, newdata = data[0, ]), "`newdata`", "kb_error_rows")
   refuse(update(fit, newdata = data["x"]), "`newdata`", "kb_error_columns")
   refuse(update(fit, newdata = data["y"]), "`newdata`", "kb_error_columns")
