@@ -22,6 +22,16 @@ test_that("classes are numbered from 1", {
   fit <- bark_fits()$classes
   plot <- bayesplot::pp_check(fit, seed = 1)
   expect_setequal(round(ggplot2::ggplot_build(plot)$data[[1]]$x), 1:2)
+  # So are two classes in an order.
+  x <- seq(-1, 1, length.out = 40)
+  y <- factor(x + rep(c(-0.6, 0.6), 20) > 0, labels = c("low", "high"),
+    ordered = TRUE
+  )
+  fit <- suppressWarnings(bark(x, y,
+    control = mcmc_control(chains = 1, warmup = 100, iter = 100), seed = 1
+  ))
+  plot <- bayesplot::pp_check(fit, seed = 1)
+  expect_setequal(round(ggplot2::ggplot_build(plot)$data[[1]]$x), 1:2)
 })
 
 test_that("the same seed gives the same responses", {

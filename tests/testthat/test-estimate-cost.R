@@ -32,7 +32,11 @@ test_that("powers of the number of rows are found again", {
 test_that("sizes of fits are estimated", {
   data <- sim_sinc(60, seed = 1)
   few <- mcmc_control(chains = 2, warmup = 50, iter = 300)
+  p <- centre_problem()
   calls <- list(
+    quote(tdsmc(p$target, p$moves, p$data,
+      control = smc_control(100, replicates = 2), seed = 1
+    )),
     quote(bark(y ~ x, data, control = few, seed = 1)),
     quote(srvm(y ~ x, data, method = "mcmc", control = few, seed = 1)),
     quote(srvm(y ~ x, data,

@@ -1,0 +1,93 @@
+# check_moves(): draws of moves against the densities that they state.
+
+#' @noRd
+check_draws <- function(problem, tables, from, to, live, t) {
+  if (problem$n == 0) {
+    return(NULL)
+  }
+  lapply(tables, function(table) {
+    at <- rep(which(table$on), each = problem$n)
+    if (length(at) == 0) {
+      return(NULL)
+    }
+    new <- user_states(
+      problem$moves[[table$name]]$propose, of_move("propose", table$name),
+      length(at), t, particle_subset(from$states, at), t, problem$data
+    )
+    counts <- count_draws(new, at, which(table$on), to, problem, t)
+    prob <- exp(table$forward[table$on, , drop = FALSE])
+    compare_draws(table$name, "propose", t, counts, prob, problem$n,
+      from$keys[table$on], to$keys
+    )
+  })
+}
+
+#' How often each state was drawn: a row a group, the last column for draws
+#' that are no states
+#' @noRd
+count_draws <- function(states, group, groups, to, problem, t) {
+  cell <- match(state_keys(states, problem$key, t), to$keys,
+    nomatch = to$n + 1
+  )
+  index <- match(group, groups) + length(groups) * (cell - 1)
+  matrix(
+    tabulate(index, length(groups) * (to$n + 1)), length(groups)
+  )
+}
+
+#' @noRd
+compare_draws <- function(move, check, t, counts, prob, n, from, to) {
+  prob <- cbind(pmin(prob, 1), 0)
+  # A draw of probability zero has p-value 0, one of probability 1 has 1.
+  p <- 2 * pmin(
+    stats::pbinom(counts, n, prob),
+    stats::pbinom(counts - 1, n, prob, lower.tail = FALSE)
+  )
+  keys <- outer(c(to, "no state"), from, function(a, b) {
+    if (all(from == "")) a else paste(b, "->", a)
+  })
+  finding(move, check, t, as.vector(counts / n), as.vector(prob),
+    as.vector(t(keys)), as.vector(p),
+    error = as.vector(abs(counts / n - prob))
+  )
+}
+
+#' @noRd
+check_initial <- function(problem, seed) {
+  first <- enumerated(problem, 0)
+  prob <- exp(first$log_density)
+  found <- list(finding(
+    "(target)", "initial", 0L, sum(prob), 1, "the sum over all states"
+  ))
+  if (problem$n == 0) {
+    return(found)
+  }
+  n <- problem$n * first$n
+  states <- with_local_seed(seed, user_states(
+    problem$target$initial, of_target("initial"), n, 0, n, problem$data
+  ))
+  counts <- count_draws(states, rep(1, n), 1, first, problem, 0)
+  c(found, list(compare_draws(
+    "(target)", "initial", 0L, counts, t(prob), n, "", first$keys
+  )))
+}
+
+#' @noRd
+check_rejuvenate <- function(problem, to, t) {
+  rejuvenate <- problem$target$rejuvenate
+  if (is.null(rejuvenate) || problem$n == 0) {
+    return(NULL)
+  }
+  n <- problem$n * to$n
+  prob <- exp(to$log_density - max(to$log_density))
+  prob <- prob / sum(prob)
+  at <- sample.int(to$n, n, TRUE, prob)
+  states <- user_states(
+    rejuvenate, of_target("rejuvenate"), n, t,
+    particle_subset(to$states, at), t, problem$data
+  )
+  counts <- count_draws(states, rep(1, n), 1, to, problem, t)
+  list(compare_draws(
+    "(target)", "rejuvenate", t, counts, t(prob), n, "", to$keys
+  ))
+}

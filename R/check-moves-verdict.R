@@ -1,0 +1,109 @@
+# check_moves(): the verdict, and its print.
+
+#' @noRd
+new_check_moves <- function(found, problem, steps) {
+  found <- Filter(Negate(is.null), unname(found))
+  # A draw of a state that must not be has p-value 0 whatever the number.
+  tests <- sum(lengths(lapply(found, `[[`, "p")))
+  found <- lapply(found, judge, tests, problem$level)
+  table <- do.call(rbind, lapply(found, `[[`, "line"))
+  # Shares are a matter of the moves alone where the identity holds.
+  holds <- table$t[table$check == "identity" & table$ok]
+  table$ok <- table$ok | table$check == "weight" & table$t %in% holds
+  worst <- do.call(rbind, lapply(found[!table$ok], worst_states))
+  rownames(worst) <- NULL
+  structure(
+    list(
+      ok = all(table$ok), wrong = unique(table$move[!table$ok]),
+      table = table, worst = worst, steps = steps, moves = names(problem$moves)
+    ),
+    class = "kb_check_moves"
+  )
+}
+
+#' @noRd
+judge <- function(f, tests, level) {
+  simulated <- !is.null(f$p)
+  p <- if (simulated) min(1, f$p * tests) else NA_real_
+  at <- if (simulated) which.min(f$p) else which.max(f$error)
+  if (length(at) == 0) {
+    f$line <- data.frame(
+      move = f$move, check = f$check, t = f$t, discrepancy = 0, p_value = p,
+      ok = TRUE, state = ""
+    )
+    return(f)
+  }
+  f$line <- data.frame(
+    move = f$move, check = f$check, t = f$t, discrepancy = f$error[[at]],
+    p_value = p, ok = if (simulated) p >= level else f$error[[at]] <= 1e-8,
+    state = f$keys[[at]]
+  )
+  f
+}
+
+#' @noRd
+worst_states <- function(f, most = 5) {
+  order <- if (is.null(f$p)) order(-f$error) else order(f$p)
+  at <- utils::head(order, most)
+  at <- at[f$error[at] > 1e-8]
+  data.frame(
+    move = rep(f$move, length(at)), check = rep(f$check, length(at)),
+    t = rep(f$t, length(at)), state = f$keys[at], is = f$is[at],
+    should_be = f$should_be[at]
+  )
+}
+
+#' @rdname check_moves
+#' @export
+print.kb_check_moves <- function(x, ...) {
+  check_no_dots(...)
+  cat(
+    "<check_moves> ", length(x$moves),
+    if (length(x$moves) == 1) " move" else " moves", ", ",
+    if (length(x$steps) == 1) "step " else "steps ",
+    paste(unique(range(x$steps)), collapse = " to "), ": ",
+    if (x$ok) "exact" else "NOT exact", "\n",
+    sep = ""
+  )
+  if (x$ok) {
+    return(invisible(x))
+  }
+  bad <- x$table[!x$table$ok, ]
+  # One line for each move and check: the step where it is worst.
+  bad <- bad[order(-bad$discrepancy), ]
+  bad <- bad[!duplicated(bad[c("move", "check")]), ]
+  bad <- bad[order(match(bad$move, c("(target)", x$moves, "(all moves)"))), ]
+  for (i in seq_len(nrow(bad))) {
+    cat(strwrap(fault_in_words(bad[i, ], x), 78, exdent = 4, prefix = "",
+      initial = "  "), sep = "\n")
+  }
+  invisible(x)
+}
+
+#' @noRd
+fault_in_words <- function(line, x) {
+  at <- x$worst[x$worst$move == line$move & x$worst$check == line$check &
+    x$worst$t == line$t & x$worst$state == line$state, ]
+  number <- function(v) format(v, digits = 3)
+  found <- function(what) {
+    paste0(what, " ", number(at$is), ", not ", number(at$should_be))
+  }
+  text <- switch(line$check,
+    probability = found("the probabilities of the moves sum to"),
+    reverse_probability = found("the reverse probabilities sum to"),
+    log_forward = found("the forward density sums to"),
+    log_reverse = found("the reverse density sums to"),
+    support = paste(
+      number(at$is), "of the reverse density is on states from which the move",
+      "does not lead back"
+    ),
+    weight = found("its weights give the state a share of"),
+    identity = found("the weights of all moves sum to"),
+    propose = found("propose() draws with frequency"),
+    initial = found(if (is.na(line$p_value)) "gamma_0 sums to" else
+      "initial() draws with frequency"),
+    rejuvenate = found("after rejuvenate() a state has frequency")
+  )
+  state <- if (nzchar(line$state)) paste0(", at ", line$state) else ""
+  paste0(line$move, ": ", text, " (step ", line$t, state, ")")
+}

@@ -1,0 +1,97 @@
+# Quantiles and densities of a state under a posterior of kbr().
+
+#' @noRd
+check_kbr_probs <- function(probs, call) {
+  check_probs(if (is.null(probs)) c(0.05, 0.5, 0.95) else probs, call)
+}
+
+#' @noRd
+kbr_quantiles <- function(fit, seen, probs) {
+  w <- weight_shares(fit, seen)
+  x <- fit$data$x
+  out <- array(0, c(nrow(w), ncol(x), length(probs)), list(
+    NULL, colnames(x), paste0(100 * probs, "%")
+  ))
+  for (j in seq_len(ncol(x))) {
+    order <- order(x[, j])
+    for (i in seq_len(nrow(w))) {
+      out[i, j, ] <- signed_quantiles(x[order, j], w[i, order], probs)
+    }
+  }
+  out
+}
+
+#' Quantiles of increasing points with weights of any sign
+#'
+#' Equal points have one value of the distribution function, whatever their
+#' order.
+#' @noRd
+signed_quantiles <- function(x, w, probs) {
+  if (anyNA(w)) {
+    return(rep(NA_real_, length(probs)))
+  }
+  distribution <- isotonic_cpp(cumsum(w)[findInterval(x, x)])
+  distribution <- pmin(pmax(distribution, 0), 1)
+  at <- findInterval(probs, distribution, left.open = TRUE) + 1
+  x[pmin(at, length(x))]
+}
+
+#' @noRd
+kbr_density <- function(fit, seen, at, bandwidth, call) {
+  x <- fit$data$x
+  at <- check_points(at, "at", call)
+  if (ncol(at) != ncol(x)) {
+    kb_abort(c(
+      "{.arg at} must have {ncol(x)} column{?s}, as states do.",
+      x = "It has {ncol(at)}."
+    ), "dimension", argument = "at", call = call)
+  }
+  w <- weight_shares(fit, seen)
+  widths <- density_bandwidth(x, w, bandwidth, call)
+  out <- vapply(seq_len(nrow(w)), function(i) {
+    if (anyNA(w[i, ])) {
+      return(rep(NA_real_, nrow(at)))
+    }
+    kernel <- kernel_gaussian(widths[i, ])
+    density <- embedding_values(x, w[i, ], kernel, at)
+    density / prod(sqrt(2 * pi) * widths[i, ])
+  }, numeric(nrow(at)))
+  matrix(out, nrow(w), nrow(at), byrow = TRUE)
+}
+
+#' Standard deviations of the smoothing, rows x d
+#' @noRd
+density_bandwidth <- function(x, w, bandwidth, call) {
+  d <- ncol(x)
+  if (!is.null(bandwidth)) {
+    if (!is.numeric(bandwidth) || !length(bandwidth) %in% c(1, d) ||
+      !all(is.finite(bandwidth) & bandwidth > 0)) {
+      bad_argument(
+        bandwidth, "bandwidth", paste("a positive number, or", d, "of them"),
+        call
+      )
+    }
+    return(matrix(bandwidth, nrow(w), d, byrow = TRUE))
+  }
+  m <- 1 / rowSums(w^2)
+  x <- sweep(x, 2, colMeans(x))
+  variance <- w %*% x^2 - (w %*% x)^2
+  whole <- colMeans(x^2)
+  whole[whole == 0] <- 1
+  low <- which(sweep(variance, 2, 1e-6 * whole, "<"), arr.ind = TRUE)
+  for (k in seq_len(nrow(low))) {
+    i <- low[k, 1]
+    j <- low[k, 2]
+    variance[i, j] <- quantile_variance(x[, j], w[i, ], whole[[j]])
+  }
+  sqrt(variance) * (4 / ((d + 2) * pmax(m, 1)))^(1 / (d + 4))
+}
+
+#' Where signed weights give no variance: that of a normal distribution with the
+#' same central interval; `usual` if the interval is a point
+#' @noRd
+quantile_variance <- function(x, w, usual) {
+  order <- order(x)
+  ends <- signed_quantiles(x[order], w[order], stats::pnorm(c(-1, 1)))
+  if (isTRUE(ends[[2]] > ends[[1]])) (diff(ends) / 2)^2 else usual
+}

@@ -1,0 +1,77 @@
+# What the embedding of a posterior of kbr() says: modes and draws.
+
+#' @noRd
+need_kernel_x <- function(fit, what, call) {
+  if (is.null(fit$features$x$kernel)) {
+    kb_abort(c(
+      "{.code type = \"{what}\"} needs the kernel of the states.",
+      x = "{.arg kernel_x} is a matrix."
+    ), "argument", argument = "type", call = call)
+  }
+}
+
+#' @export
+kernel_mean_points.kb_kbr <- function(fit, seen) {
+  w <- weight_shares(fit, seen)
+  factor <- fit$features$x$factor
+  list(
+    points = fit$data$x, scaled = kernel_states(fit), weights = w,
+    value = factor %*% crossprod(factor, t(w))
+  )
+}
+
+#' States as their kernel sees them
+#' @noRd
+kernel_states <- function(fit) {
+  scaling_x(fit$settings$scaling$x, fit$data$x)
+}
+
+#' @noRd
+unscale_states <- function(fit, x) unscale(fit$settings$scaling$x, x)
+
+#' @noRd
+unscale <- function(scaling, x) {
+  sweep(sweep(x, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
+}
+
+#' @noRd
+kbr_map <- function(fit, seen, call) {
+  need_kernel_x(fit, "map", call)
+  moments <- kbr_moments(fit, seen, normalize = TRUE)
+  centre <- scaling_x(
+    fit$settings$scaling$x, sweep(moments$first, 2, fit$posterior$center, "+")
+  )
+  modes <- kernel_modes(
+    kernel_mean_points(fit, seen), fit$features$x$kernel, centre
+  )
+  out <- state_names(unscale_states(fit, modes$x), fit)
+  attr(out, "converged") <- modes$converged
+  out
+}
+
+#' @noRd
+kbr_draws <- function(fit, seen, ndraws, call) {
+  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
+  need_kernel_x(fit, "draws", call)
+  draws <- herded_points(
+    kernel_mean_points(fit, seen), fit$features$x$kernel, ndraws
+  )
+  dimnames(draws) <- list(NULL, colnames(fit$data$x), NULL)
+  structure(draws, rows = "last")
+}
+
+#' @noRd
+kbr_embeddings <- function(fit, seen, call) {
+  need_kernel_x(fit, "embedding", call)
+  w <- kbr_weights(fit, seen)
+  states <- kernel_states(fit)
+  lapply(seq_len(nrow(w)), function(i) {
+    if (anyNA(w[i, ])) {
+      return(NULL)
+    }
+    out <- kernel_mean(states, fit$features$x$kernel, w[i, ])
+    # As a prior its points are turned back to the units of the states.
+    if (fit$settings$scale) out$scaling <- fit$settings$scaling$x
+    out
+  })
+}

@@ -1,0 +1,93 @@
+# Means, standard deviations and expectations under a posterior of kbr().
+
+#' First and second moments about the centre of the states: rows x d each
+#' @noRd
+kbr_moments <- function(fit, seen, normalize = fit$settings$normalize) {
+  raw <- raw_moments(fit, seen)
+  d <- ncol(fit$data$x)
+  divisor <- weight_divisor(fit, seen, raw[1, ], normalize)
+  moments <- sweep(raw, 2, divisor, "/")
+  list(
+    sum = moments[1, ], first = t(moments[1 + seq_len(d), , drop = FALSE]),
+    second = t(moments[1 + d + seq_len(d), , drop = FALSE])
+  )
+}
+
+#' @noRd
+kbr_mean <- function(fit, seen) {
+  moments <- kbr_moments(fit, seen)
+  mean <- moments$first + outer(moments$sum, fit$posterior$center)
+  if (has_rotations(fit)) {
+    known <- which(!is.na(moments$sum))
+    mean[known, ] <- t(vapply(known, function(i) {
+      nearest_rotation(mean[i, ])$x
+    }, numeric(9)))
+  }
+  state_names(mean, fit)
+}
+
+#' @noRd
+has_rotations <- function(fit) {
+  kernel <- fit$features$x$kernel
+  !is.null(kernel) && is_rotation_kernel(kernel)
+}
+
+#' @noRd
+state_names <- function(values, fit) {
+  dimnames(values) <- list(NULL, colnames(fit$data$x))
+  values
+}
+
+#' @noRd
+kbr_sd <- function(fit, seen, call) {
+  variance <- kbr_variance(fit, seen)
+  lost <- sum(variance < 0, na.rm = TRUE)
+  if (lost > 0) {
+    kb_warn(c(
+      "{lost} of {length(variance)} posterior variance{?s} {?is/are} negative:
+       NA.",
+      i = "Negative weights prevail there: {.code type = \"quantile\"} gives
+           intervals all the same; a larger {.arg delta} makes fewer."
+    ), "weights", call = call)
+  }
+  variance[variance < 0] <- NA
+  state_names(sqrt(variance), fit)
+}
+
+#' Variances of the states, rows x d; what is rounding error only is zero
+#' @noRd
+kbr_variance <- function(fit, seen) {
+  moments <- kbr_moments(fit, seen, normalize = TRUE)
+  variance <- moments$second - moments$first^2
+  variance[which(abs(variance) <= 1e-12 * abs(moments$second))] <- 0
+  variance
+}
+
+#' @noRd
+kbr_weights <- function(fit, seen, normalize = fit$settings$normalize) {
+  w <- raw_weights(fit, seen)
+  w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ], normalize)
+}
+
+#' Weights that sum to one, whatever `normalize` says
+#' @noRd
+weight_shares <- function(fit, seen) kbr_weights(fit, seen, normalize = TRUE)
+
+#' Functions of the states, weighted by mu, times features of observations
+#' @noRd
+function_moments <- function(fit, f, call) UseMethod("function_moments")
+
+#' @export
+function_moments.kb_kbr <- function(fit, f, call) {
+  values <- check_function_values(f, fit$data$x, call = call)
+  crossprod(values * kbr_mu(fit), fit$features$y$factor)
+}
+
+#' @noRd
+kbr_expectation <- function(fit, seen, f, call) {
+  moments <- function_moments(fit, f, call)
+  out <- t(moments %*% seen$coef) /
+    weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])
+  dimnames(out) <- list(NULL, rownames(moments))
+  out
+}

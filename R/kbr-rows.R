@@ -1,0 +1,125 @@
+# The rows that kbr() predicts at, in coordinates of the kernel, and warnings of
+# rows that it cannot say much about.
+
+#' The complete rows of newdata, or all of the fit
+#' @return As `observe()`, with `complete`: a logical for each row of newdata.
+#' @noRd
+kbr_seen <- function(fit, newdata, call) {
+  if (is.null(newdata)) {
+    n <- nrow(fit$data$y)
+    if (n == 0) {
+      bad_argument(newdata, "newdata", "given: the pairs were not kept", call)
+    }
+    return(c(observe_rows(fit, seq_len(n)), list(complete = rep(TRUE, n))))
+  }
+  rows <- kbr_rows(fit, newdata, call)
+  c(
+    observe(fit, rows$y[rows$complete, , drop = FALSE]),
+    list(complete = rows$complete)
+  )
+}
+
+#' Observations as the kernel sees them, and which are complete
+#' @noRd
+kbr_rows <- function(fit, newdata, call) {
+  if (is.null(fit$features$y$kernel)) {
+    return(gram_rows(fit, newdata, call))
+  }
+  y <- mould_forge(fit$mould, observation_rows(fit, newdata), call = call)$x
+  list(
+    y = scaling_x(fit$settings$scaling$y, y),
+    complete = stats::complete.cases(y)
+  )
+}
+
+#' A vector is one observation where the fit has several columns, and several
+#' observations where it has one, whatever its name
+#' @noRd
+observation_rows <- function(fit, newdata) {
+  columns <- names(fit$mould$columns)
+  if (!is.numeric(newdata) || !is.null(dim(newdata))) {
+    return(newdata)
+  }
+  if (length(columns) == 1) {
+    return(matrix(newdata, ncol = 1, dimnames = list(NULL, columns)))
+  }
+  if (length(newdata) == length(columns)) {
+    return(matrix(newdata, 1, dimnames = list(NULL, names(newdata))))
+  }
+  newdata
+}
+
+#' @noRd
+gram_rows <- function(fit, newdata, call) {
+  if (is.null(dim(newdata)) && length(newdata) == fit$time) {
+    newdata <- t(newdata)
+  }
+  complete <- stats::complete.cases(newdata)
+  if (is.matrix(newdata)) newdata[!complete, ] <- 0
+  newdata <- check_points(newdata, "newdata", call)
+  if (ncol(newdata) != fit$time) {
+    kb_abort(c(
+      "{.arg newdata} must have a kernel value for each of the {fit$time}
+       observations of the fit.",
+      x = "It has {ncol(newdata)} column{?s}."
+    ), "columns", argument = "newdata", call = call)
+  }
+  list(y = newdata, complete = complete)
+}
+
+#' Results of complete rows in their places: the first dimension, or the last
+#' of three
+#' @noRd
+place_rows <- function(values, complete) {
+  last <- identical(attr(values, "rows"), "last")
+  attr(values, "rows") <- NULL
+  if (all(complete)) {
+    return(values)
+  }
+  at <- match(seq_along(complete), which(complete))
+  if (is.list(values)) {
+    return(values[at])
+  }
+  if (last) {
+    out <- values[, , at, drop = FALSE]
+  } else if (length(dim(values)) == 3) {
+    out <- values[at, , , drop = FALSE]
+  } else {
+    out <- values[at, , drop = FALSE]
+  }
+  if (!is.null(attr(values, "converged"))) {
+    attr(out, "converged") <- attr(values, "converged")[at]
+  }
+  out
+}
+
+# Warnings ---------------------------------------------------------------------
+
+# Features explain less than this share of k(y, y): nothing near.
+far_share <- 1e-3
+
+#' @noRd
+warn_far <- function(seen, call) {
+  far <- sum(seen$near < far_share)
+  if (far > 0) {
+    kb_warn(c(
+      "{far} of {length(seen$near)} observation{?s} {?is/are} far from all
+       observations of the fit.",
+      x = "Their posterior is not determined by the data, or NA.",
+      i = "A wider {.arg kernel_y}, or pairs from nearer to them, would help."
+    ), "far", call = call)
+  }
+}
+
+#' @noRd
+warn_cancelled <- function(fit, seen, call) {
+  lost <- sum(sum_is_noise(fit, seen, raw_moments(fit, seen)[1, ]) &
+    seen$near >= far_share)
+  if (lost > 0) {
+    kb_warn(c(
+      "Weights of {lost} of {length(seen$near)} observation{?s} cancel in
+       their sum: NA.",
+      i = "A larger {.arg delta} keeps them apart."
+    ), "weights", call = call)
+  }
+}
