@@ -130,7 +130,8 @@
 #'   state a chain, with its draws), `seed` and `status` (`"complete"`,
 #'   `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()] and
 #'   used in another session, after `library(kernelbayes)`. Chains run at the
-#'   same time where the future plan has workers. Methods: `print`, [`summary`][summary.kb_bark],
+#'   same time where the future plan has workers. Methods: `print`,
+#'   [`summary`][summary.kb_bark],
 #'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
 #'   [`update`][update.kb_mcmc], `fitted`, `residuals`,
 #'   [`coef`][coef.kb_bark], `sigma`, `nobs`, `formula`, `logLik`, `simulate`,
@@ -145,7 +146,8 @@
 #' the wrong type, or of a single class). Levels of a factor of several classes
 #' without an order that no row has are left out with a warning
 #' (`kb_warning_empty_level`); a predictor with a level for most rows, which may
-#' be their name, warns, too (`kb_warning_levels`). An interrupt or a time limit gives a warning
+#' be their name, warns, too (`kb_warning_levels`). An interrupt or a time limit
+#' gives a warning
 #' (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit with the draws so far, which `update()`
 #' continues. [noise_improper()] warns with `kb_warning_improper`.

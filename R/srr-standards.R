@@ -17,8 +17,8 @@
 #'   are in `vignettes/precomputed`.
 #' @srrstats {G1.6} `tools/bench/` measures, `tools/peers.R` and
 #'   `tools/peers-tuned.R` compare with other packages.
-#' @srrstats {G5.4c} The published tables are repeated by `tools/reproduce/`, and
-#'   stand beside ours in `vignette("srvm")`, `vignette("bark")` and
+#' @srrstats {G5.4c} The published tables are repeated by `tools/reproduce/`
+#'   and stand beside ours in `vignette("srvm")`, `vignette("bark")` and
 #'   `vignette("kgs")`.
 #' @srrstats {BS1.1} Examples of each help page and vignette enter a formula
 #'   with data, and x and y.
@@ -53,10 +53,10 @@ NULL
 #' @srrstatsNA {BS1.0} The word is not used: parameters of priors are called by
 #'   their names.
 #' @srrstatsNA {BS2.7} A state is a set of kernels with coefficients and scales,
-#'   whose number varies: a value for it could not be written by hand. Each chain
-#'   begins at a random state of its own, drawn from the prior or, where that
-#'   would lead nowhere, with small scales or about the mode: dispersed, as R-hat
-#'   needs. `update()` begins where a run ended.
+#'   whose number varies: a value for it could not be written by hand. Each
+#'   chain begins at a random state of its own, drawn from the prior or, where
+#'   that would lead nowhere, with small scales or about the mode: dispersed, as
+#'   R-hat needs. `update()` begins where a run ended.
 #' @srrstatsNA {BS2.11} There are no starting values.
 #' @srrstatsNA {BS3.1} Collinear predictors leave distances, and so a kernel,
 #'   well defined.

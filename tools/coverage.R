@@ -22,7 +22,8 @@ main <- function() {
   lib <- file.path(dir, "lib")
   # Without any optimisation the samplers take hours.
   loadNamespace("covr")
-  options(covr.flags = gsub("-O0", "-O1", getOption("covr.flags"), fixed = TRUE))
+  flags <- gsub("-O0", "-O1", getOption("covr.flags"), fixed = TRUE)
+  options(covr.flags = flags)
   coverage <- tryCatch(
     covr::package_coverage(
       file.path(dir, package_name(root)),

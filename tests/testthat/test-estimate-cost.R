@@ -87,7 +87,7 @@ test_that("seconds are within a factor of 5", {
   }
 })
 
-test_that("checkpoints are not written, and the random numbers are left alone", {
+test_that("checkpoints are not written, the random numbers are left alone", {
   folder <- local_folder()
   file <- file.path(folder, "fit.rds")
   data <- sim_sinc(20, seed = 1)

@@ -17,8 +17,8 @@ local({
 })
 
 # The messages of a notice whose clock shows `seconds` when `n` more are done.
-said <- function(seconds, n, time_limit = Inf, total = 1000, states = list(NULL),
-                 class = NULL) {
+said <- function(seconds, n, time_limit = Inf, total = 1000,
+                 states = list(NULL), class = NULL) {
   time <- 100
   clock <- list(left = function() time_limit - (time - 100))
   engine <- units(total)

@@ -23,7 +23,7 @@ expect_same_rows <- function(mould, data, rows = c(3, 1)) {
   expect_identical(forged$complete, rep(TRUE, length(rows)))
 }
 
-# What comes out --------------------------------------------------------------
+# What comes out ---------------------------------------------------------------
 
 test_that("a formula gives a numeric matrix with an indicator per level", {
   m <- mould_formula(y ~ ., d)
@@ -133,7 +133,7 @@ test_that("integer columns do not stop fractions later", {
   expect_identical(mould_forge(m, new, outcome = TRUE)$y, 2.5)
 })
 
-# Formulas --------------------------------------------------------------------
+# Formulas ---------------------------------------------------------------------
 
 test_that("transformations work in fitting and on new rows", {
   degree <- 2
@@ -206,7 +206,7 @@ test_that("the error names the function that the user called", {
   expect_identical(as.character(cnd$call)[[1]], "user_facing")
 })
 
-# Tables ----------------------------------------------------------------------
+# Tables -----------------------------------------------------------------------
 
 test_that("data must be a data frame with rows and distinct names", {
   for (bad in list(NULL, list(y = 1), matrix(1, 2, 2), "d", mean, 1)) {
@@ -248,7 +248,7 @@ test_that("x must be numeric, or a data frame of columns we know", {
   expect_error(mould_xy(data.frame(a = 1:2)[0], 1:2), class = "kb_error_data")
 })
 
-# Responses -------------------------------------------------------------------
+# Responses --------------------------------------------------------------------
 
 test_that("a numeric response of the wrong kind is refused", {
   bad <- list(
@@ -296,7 +296,7 @@ test_that("new classes are refused, known ones are coded as in fitting", {
   expect_identical(new$y, factor("TRUE", c("FALSE", "TRUE")))
 })
 
-# Missing and infinite --------------------------------------------------------
+# Missing and infinite ---------------------------------------------------------
 
 test_that("missing values fail by default and say where", {
   e <- d
@@ -369,7 +369,7 @@ test_that("infinite values made by the formula are refused as well", {
     "log(y)", fixed = TRUE, class = "kb_error_infinite")
 })
 
-# New data --------------------------------------------------------------------
+# New data ---------------------------------------------------------------------
 
 test_that("columns may come in any order and with extras", {
   m <- mould_formula(y ~ v + f, d)
@@ -464,7 +464,7 @@ test_that("levels known but in another order, or as characters, are fine", {
   }
 })
 
-# Updates ---------------------------------------------------------------------
+# Updates ----------------------------------------------------------------------
 
 test_that("a formula mould takes the response from newdata", {
   m <- mould_formula(log(y) ~ v, d)
@@ -506,7 +506,7 @@ test_that("newx and newy for a formula mould", {
     class = "kb_error_interface")
 })
 
-# What is stored --------------------------------------------------------------
+# What is stored ---------------------------------------------------------------
 
 test_that("a mould stays small and survives saving", {
   small <- local({
@@ -534,7 +534,7 @@ test_that("a mould needs nothing from where its formula was written", {
   expect_equal(mould_forge(m, d)$x, m$x)
 })
 
-# Responses of several columns ---------------------------------------------------
+# Responses of several columns -------------------------------------------------
 
 test_that("a sum on the left is columns, each as it is written", {
   data <- data.frame(a = c(1, 2, 4), b = c(3, 1, 2), x = 1:3, z = c(2, 2, 5))
@@ -629,7 +629,7 @@ test_that("rows of a response matrix may be missing, not infinite", {
   )
 })
 
-test_that("response matrices have distinct names, from y where there are none", {
+test_that("response matrices have distinct names, else those of y", {
   named <- function(y) colnames(mould_xy(1:2, y, outcome = "matrix")$y)
   expect_identical(named(1:2), "y")
   expect_identical(named(matrix(1:4, 2)), c("y1", "y2"))

@@ -1,6 +1,6 @@
 # What the plots of all engines share.
 
-test_that("a legend is no wider than its panel, and whole where there is room", {
+test_that("a legend is no wider than its panel, whole where there is room", {
   entries <- list(
     prior = list(pch = 15), posterior = list(lwd = 2),
     "mean and interval" = list(lwd = 5)

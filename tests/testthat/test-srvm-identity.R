@@ -7,7 +7,9 @@ small <- function(...) {
 }
 
 fit_sinc <- function(rows = data, ..., control = small(), seed = 5) {
-  fixed <- if (identical(control$proposal, "paper")) list(prior = srvm_prior(10))
+  fixed <- if (identical(control$proposal, "paper")) {
+    list(prior = srvm_prior(10))
+  }
   do.call(srvm, c(
     list(y ~ x, rows, control = control, seed = seed, progress = FALSE),
     fixed, list(...)

@@ -17,7 +17,7 @@ memories <- list(
   long = srvm_memory(window = 20)
 )
 
-# Weights --------------------------------------------------------------------
+# Weights ----------------------------------------------------------------------
 
 test_that("the weights of what leaves are exact for every set", {
   cases <- expand.grid(
@@ -69,7 +69,7 @@ test_that("a point that is repeated leaves with its last copy", {
   expect_setequal(x_repeated[at(8)$after], c(0.3, -0.4, -1.7))
 })
 
-# Whole runs -----------------------------------------------------------------
+# Whole runs -------------------------------------------------------------------
 
 # Null: unbiased estimates, each z-score nearly t with 39 degrees of freedom:
 # |z| > 6.5 has probability 1.0e-7; fewer than 500 scores in this file.
@@ -123,7 +123,7 @@ test_that("runs with few candidates agree, whichever these are", {
   expect_stream(memories$all, control_of(4), scaled = TRUE, coef = ig(3, 12))
 })
 
-# Which rows are candidates --------------------------------------------------
+# Which rows are candidates ----------------------------------------------------
 
 fit_stream <- function(memory, n = 200, seed = 1, particles = 20, n_moves = 0,
                        ...) {
@@ -169,7 +169,7 @@ test_that("the candidates depend on the seed alone", {
   expect_identical(rows[[3]], rows[[1]])
 })
 
-# What must make no difference ------------------------------------------------
+# What must make no difference -------------------------------------------------
 
 test_that("bounds that nothing reaches change nothing", {
   free <- fit_stream(srvm_memory(), 40, n_moves = 2)
@@ -202,7 +202,7 @@ test_that("rows whose weight is below rounding make no difference", {
   expect_equal(known, rep(sum(w * data$y) / (sum(w) + 1), 2), tolerance = 1e-12)
 })
 
-# update() -------------------------------------------------------------------
+# update() ---------------------------------------------------------------------
 
 # Values with one decimal: points leave and come again.
 stream_x <- withr::with_seed(1, as.matrix(round(stats::runif(60, -3, 3), 1)))
@@ -300,9 +300,9 @@ test_that("rejuvenated fits of a window go on", {
   expect_lt(max(abs(rowMeans(off) / se)), 6.5)
 })
 
-# Prequential scores ----------------------------------------------------------
+# Prequential scores -----------------------------------------------------------
 
-test_that("prequential scores are those of the rows, each run by its evidence", {
+test_that("prequential scores are those of rows, each run by its evidence", {
   fit <- fit_stream(srvm_memory(), 30, particles = 60)
   score <- prequential(fit)
   expect_named(score, c("row", "log_predictive", "cumulative"))
@@ -317,7 +317,9 @@ test_that("prequential scores are those of the rows, each run by its evidence", 
   expect_setequal(score$row, 1:30)
   runs <- lapply(fit$runs, `[[`, "path")
   each <- vapply(runs, `[[`, numeric(30), "log_predictive")
-  z <- vapply(runs, function(run) c(0, cumsum(run$log_increment)[-30]), each[, 1])
+  z <- vapply(runs, function(run) {
+    c(0, cumsum(run$log_increment)[-30])
+  }, each[, 1])
   w <- exp(z - apply(z, 1, max))
   units <- log(fit$settings$scaling$y_scale)
   expect_equal(
@@ -481,7 +483,8 @@ test_that("a memory and fits with one say what they are", {
 # none. Null: an average over particles is exact given them, so that both
 # integrals are 1 but for the quadrature.
 test_that("prequential scores come from normalised densities", {
-  for (memory in list(srvm_memory(), srvm_memory(4), srvm_memory(forgetting = 0.8))) {
+  memories <- list(srvm_memory(), srvm_memory(4), srvm_memory(forgetting = 0.8))
+  for (memory in memories) {
     fit_with <- function(last) {
       few_particles(srvm(as.matrix(x), c(y[1:7], last),
         kernel = kernel_gaussian(0.9), scale = FALSE, memory = memory,
@@ -501,7 +504,7 @@ test_that("prequential scores come from normalised densities", {
   }
 })
 
-# Huge values leave no trace ----------------------------------------------------
+# Huge values leave no trace ---------------------------------------------------
 
 #' A fit of the first six rows, which freeze the settings, then of the others
 go_on <- function(x, y, ...) {

@@ -557,7 +557,9 @@ test_that("the trace of the scaled form is the posterior mean at each row", {
   y <- c(0.3, -0.2, 0.1, 0.4, -0.1, 0.2, 0.1, 5)
   fit <- suppressWarnings(srvm(as.matrix(seq_along(y)), y,
     kernel = kernel_gaussian(1), scale = FALSE, seed = 1,
-    prior = srvm_prior(kmax = 0, noise = ig(3, 1), coef = fixed(2), scaled = TRUE),
+    prior = srvm_prior(
+      kmax = 0, noise = ig(3, 1), coef = fixed(2), scaled = TRUE
+    ),
     control = smc_control(20)
   ))
   exact <- vapply(seq_along(y), function(t) {

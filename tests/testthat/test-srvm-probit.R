@@ -151,7 +151,8 @@ test_that("runs in a window agree given its rows", {
 
 test_that("prequential scores are probabilities of both classes", {
   p <- vapply(0:1, function(last) {
-    fit <- few_particles(srvm(as.matrix(x), factor(c(y[1:4], c(-1, 1)[last + 1])),
+    classes <- factor(c(y[1:4], c(-1, 1)[last + 1]))
+    fit <- few_particles(srvm(as.matrix(x), classes,
       kernel = kernel_gaussian(0.9), control = smc_control(50, n_moves = 1),
       seed = 1
     ))
@@ -229,11 +230,13 @@ test_that("update() takes factors, text, and rows of one class", {
   )
 })
 
-# What fits answer ---------------------------------------------------------------
+# What fits answer -------------------------------------------------------------
 
 test_that("predictions of every type agree with each other", {
   fit <- fit_classes(particles = 200)
-  new <- data.frame(x = c(-1.5, 0, NA, 1.5), class = c("no", "yes", "no", "yes"))
+  new <- data.frame(
+    x = c(-1.5, 0, NA, 1.5), class = c("no", "yes", "no", "yes")
+  )
   p <- predict(fit, new, type = "response")
   expect_identical(is.na(p), c(FALSE, FALSE, TRUE, FALSE))
   both <- predict(fit, new, type = "prob")
@@ -357,7 +360,7 @@ test_that("text and logical responses are classes", {
   )
 })
 
-# Calibration -------------------------------------------------------------------
+# Calibration ------------------------------------------------------------------
 
 test_that("f and k are calibrated", {
   skip_unless_extended()
