@@ -103,9 +103,9 @@
 #' its own, e.g. `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
 #' `kb_error_outcome`; `kb_error_not_separable` where `noise = 0` and no
 #' direction makes no error. A predictor with a level for most rows, which may
-#' be their name, warns (`kb_warning_levels`). An interrupt or a time limit gives
-#' a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with
-#' the draws so far, which [`update()`][update.kb_kgs] continues.
+#' be their name, warns (`kb_warning_levels`). An interrupt or a time limit
+#' gives a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit
+#' with the draws so far, which [`update()`][update.kb_kgs] continues.
 #'
 #' @references
 #' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
