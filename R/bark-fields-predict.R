@@ -30,7 +30,7 @@ predict.kb_bark_multinomial <- function(object, newdata, type = NULL,
     object, newdata, newy, missing(newdata), type == "log_score"
   )
   out <- predict_fields(object, rows, type, interval, level, ndraws)
-  if (type == "draws") out else name_rows(out, rows$names)
+  name_predictions(out, type, rows$names)
 }
 
 #' @param rows From `prediction_rows()`.

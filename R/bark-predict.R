@@ -124,7 +124,7 @@ predict.kb_bark <- function(object, newdata, type = NULL,
       object, rows, type, interval, level, probs, ndraws
     )
   }
-  if (type == "draws") out else name_rows(out, rows$names)
+  name_predictions(out, type, rows$names)
 }
 
 #' The arguments that a type uses

@@ -38,6 +38,10 @@ counts <- function(length = 1, lower = 0, upper = Inf) {
   integers(length, lower, upper)
 }
 
+#' Counts that go on in C++: far from where an integer overflows
+#' @noRd
+tallies <- function(length = 1) counts(length, 0, 1e9)
+
 #' Finite numbers
 #' @param rows,columns NULL: any.
 #' @noRd
@@ -132,8 +136,19 @@ check_fields <- function(object, layout, within, path, trail) {
     }
     value <- object[[name]]
     trail$path <- c(path, name)
-    check_described(value, eval(layout[[i]], here), here, trail)
+    wanted <- eval(layout[[i]], here)
+    refuse_namesake(object, name, wanted, trail)
+    check_described(value, wanted, here, trail)
     assign(name, value, here)
+  }
+}
+
+#' A field that is not there, which `$` would take another for
+#' @noRd
+refuse_namesake <- function(object, name, wanted, trail) {
+  if (wanted$kind != "anything" && !name %in% names(object) &&
+    any(startsWith(names(object), name))) {
+    refuse_damage(NULL, trail$path, "there", trail$call)
   }
 }
 
@@ -183,20 +198,25 @@ has_length <- function(value, length) {
 }
 
 #' @noRd
+is_vector_of <- function(value, length) {
+  is.null(dim(value)) && has_length(value, length)
+}
+
+#' @noRd
 is_as_described <- function(value, wanted) {
   switch(wanted$kind,
-    numbers = is.double(value) && has_length(value, wanted$length) &&
+    numbers = is.double(value) && is_vector_of(value, wanted$length) &&
       is_within(value, wanted),
-    any_numbers = is.double(value) && has_length(value, wanted$length),
+    any_numbers = is.double(value) && is_vector_of(value, wanted$length),
     integers = is.integer(value) && !is.object(value) &&
-      has_length(value, wanted$length) && is_within(value, wanted),
+      is_vector_of(value, wanted$length) && is_within(value, wanted),
     matrix = is.double(value) && length(dim(value)) == 2 &&
       (is.null(wanted$rows) || nrow(value) == wanted$rows) &&
       (is.null(wanted$columns) || ncol(value) == wanted$columns) &&
       all_finite(value),
-    flags = is.logical(value) && has_length(value, wanted$length) &&
+    flags = is.logical(value) && is_vector_of(value, wanted$length) &&
       !anyNA(value),
-    strings = is.character(value) && has_length(value, wanted$length) &&
+    strings = is.character(value) && is_vector_of(value, wanted$length) &&
       !anyNA(value) && (is.null(wanted$among) || all(value %in% wanted$among)),
     classes = is.factor(value) && has_length(value, wanted$length) &&
       identical(levels(value), wanted$levels) &&

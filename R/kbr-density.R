@@ -39,13 +39,7 @@ signed_quantiles <- function(x, w, probs) {
 #' @noRd
 kbr_density <- function(fit, seen, at, bandwidth, call) {
   x <- fit$data$x
-  at <- check_points(at, "at", call)
-  if (ncol(at) != ncol(x)) {
-    kb_abort(c(
-      "{.arg at} must have {ncol(x)} column{?s}, as states do.",
-      x = "It has {ncol(at)}."
-    ), "dimension", argument = "at", call = call)
-  }
+  at <- check_points_like(at, x, "at", call)
   w <- weight_shares(fit, seen)
   widths <- density_bandwidth(x, w, bandwidth, call)
   out <- vapply(seq_len(nrow(w)), function(i) {

@@ -124,14 +124,8 @@ prior_points <- function(points, fit, call) {
   if (length(dim(points)) == 2 && all(names %in% colnames(points))) {
     points <- points[, names, drop = FALSE]
   }
-  points <- check_some_points(points, "prior$points", call)
-  if (ncol(points) != length(names)) {
-    kb_abort(c(
-      "{.arg prior$points} must have {length(names)} column{?s}, as states do.",
-      x = "It has {ncol(points)}."
-    ), "dimension", argument = "prior", call = call)
-  }
-  list(points = points)
+  check_some_points(points, "prior$points", call)
+  list(points = check_points_like(points, fit$data$x, "prior$points", call))
 }
 
 #' @noRd

@@ -108,7 +108,7 @@ predict.kb_kbr <- function(object, newdata = NULL,
   } else {
     given_row_names(newdata)
   }
-  if (type == "draws") out else name_rows(out, names)
+  name_predictions(out, type, names)
 }
 
 #' @noRd

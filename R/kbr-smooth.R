@@ -71,7 +71,7 @@ kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
   structure(
     list(
       version = fit_version, hmm = object$hmm, filter = object, lag = lag,
-      method = method, backward = columns("backward"),
+      method = method, backward = as.vector(columns("backward")),
       coef = columns("coef"), along = columns("along"),
       sum = vapply(passes, `[[`, 0, "sum"),
       observations = object$observations

@@ -138,10 +138,9 @@ extended_fit <- function(old, rows, omitted, given,
   fit$sequence <- seq_len(nrow(fit$data$x))
   fit$mould$omitted <- c(old$mould$omitted, old$mould$n_rows + omitted)
   fit$mould$n_rows <- old$mould$n_rows + given
-  names <- join_row_names(
-    old$mould$row_names, nrow(old$data$x), rows$names, nrow(rows$x)
+  fit$mould <- append_row_names(
+    fit$mould, nrow(old$data$x), rows$names, nrow(rows$x)
   )
-  fit$mould["row_names"] <- list(names)
   fit$settings <- extended_settings(old$settings, fit$data$x, call)
   fit$seed <- next_seed(old$seed)
   fit$starts <- lifted_starts(old, fit)

@@ -17,16 +17,19 @@ mould_layout <- layout(
   row_names = maybe(strings(NULL)),
   outcome = strings(1, outcome_kinds), outcome_name = strings(),
   outcome_columns = maybe(strings(NULL)), levels = maybe(strings(NULL)),
-  formula = where(interface == "formula", such_that(
-    rlang::is_formula, "a formula"
+  formula = where(interface == "formula", such_that(is_whole_formula,
+    "a formula"
   )),
-  outcome_terms = where(interface == "formula", such_that(
-    rlang::is_formula, "a formula"
+  outcome_terms = where(interface == "formula", such_that(is_whole_formula,
+    "a formula"
   )),
   blueprint = where(interface == "formula", such_that(
     function(b) inherits(b, "hardhat_blueprint"), "a blueprint of hardhat"
   ))
 )
+
+#' @noRd
+is_whole_formula <- function(x) rlang::is_formula(x) && length(x) %in% 2:3
 
 #' @noRd
 column_layout <- layout(

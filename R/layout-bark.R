@@ -221,12 +221,12 @@ bark_steps_layout <- layout(
   log_length = such_that(function(v) {
     is.double(v) && length(v) %in% c(3, n_inputs(fit) + 3) && all_finite(v)
   }, paste(n_inputs(fit) + 3, "finite numbers")),
-  times = counts(length(log_length)),
+  times = tallies(length(log_length)),
   cuts = maybe(holds(layout(
     log_length = numbers(length(mould$levels) - 2),
-    times = counts(length(log_length))
+    times = tallies(length(log_length))
   ))),
   directions = maybe(holds(layout(
-    log_length = numbers(n_inputs(fit)), times = counts(length(log_length))
+    log_length = numbers(n_inputs(fit)), times = tallies(length(log_length))
   )))
 )

@@ -166,7 +166,7 @@ srvm_run_layout <- c(layout(
       abs(sum(w) - 1) < 1e-6
   }, "weights that sum to 1"),
   genealogy = holds(layout(
-    founders = counts(n), families = counts(n), resamplings = counts()
+    founders = counts(n), families = counts(n), resamplings = tallies()
   )),
   path = holds(srvm_path_layout),
   .kept = control$ancestry,
@@ -198,7 +198,7 @@ srvm_chain_run_layout <- c(layout(
 ), srvm_particles_layout, layout(
   .kept = rule(n == draws_after(time, control), "of all draws"),
   .living = rule(!anyNA(candidate_rows[sets]), "of centres that there are"),
-  tried = counts(3), accepted = counts(3), seconds = numbers(1, 0),
+  tried = tallies(3), accepted = tallies(3), seconds = numbers(1, 0),
   draws = holds(srvm_draws_layout)
 ))
 
@@ -220,10 +220,10 @@ srvm_resume_layout <- layout(
   .p = k + settings$intercept,
   genealogy = holds(layout(
     founders = counts(length(k), 0, 1e7), families = counts(length(k), 0, 1e7),
-    stretch = counts(1, -1), closed = any_numbers(),
-  carried = maybe(any_numbers())
+    stretch = counts(1, -1, 1e9), closed = any_numbers(),
+    carried = maybe(any_numbers())
   )),
-  rejuvenations = maybe(counts()),
+  rejuvenations = maybe(tallies()),
   path = holds(layout(particles = maybe(counts(time, 1)))),
   sums = where(accumulates(settings), holds(layout(
     gram = numbers(triangle_size(p)), rhs = numbers(sum(p)),

@@ -46,7 +46,7 @@ tdsmc_run_layout <- layout(
   relative_variance = any_numbers(),
   genealogy = holds(layout(
     founders = counts(n, 1, n), families = counts(n, 1, n),
-    resamplings = counts(), stretch = counts(), closed = any_numbers()
+    resamplings = tallies(), stretch = tallies(), closed = any_numbers()
   )),
   ancestors = where(
     control$ancestry != "summary", counts(n * max(time - 1, 0), 1, n)

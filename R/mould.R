@@ -196,21 +196,22 @@ mould_empty <- function(mould, rows = TRUE) {
 #'
 #' @param outcome Also the response (formula moulds): for `update()`.
 #' @return List of `x` (matrix with as many rows as `newdata`; a row with a
-#'   missing value or a novel level is NA throughout), `y` (or NULL) and
-#'   `complete` (logical, one per row).
+#'   missing value or a novel level is NA throughout), `y` (or NULL), `complete`
+#'   (logical, one per row) and `names` (of the rows, or NULL).
 #' @noRd
 mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
                         call = rlang::caller_env()) {
-  if (mould$interface == "formula") {
-    return(forge_formula(mould, newdata, outcome, arg, call))
-  }
-  if (outcome) {
+  forged <- if (mould$interface == "formula") {
+    forge_formula(mould, newdata, outcome, arg, call)
+  } else if (outcome) {
     kb_abort(c(
       "{.arg {arg}} cannot hold the response: the model was fitted to x and y.",
       i = "Give the new rows as {.arg newx} and {.arg newy}."
     ), "interface", call = call)
+  } else {
+    forge_xy(mould, newdata, arg, call)
   }
-  forge_xy(mould, newdata, arg, call)
+  c(forged, list(names = given_row_names(newdata)))
 }
 
 #' New rows given as predictors and response, for `update()`

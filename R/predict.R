@@ -236,7 +236,6 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
   } else {
     mould_forge(object$mould, newdata, outcome = TRUE, call = call)
   }
-  rows$names <- given_row_names(newdata)
   rows$weights <- check_weights(weights, nrow(rows$x), "newdata", call = call)
   if (!is.null(weights)) rows$complete <- rows$complete & !is.na(weights)
   rows

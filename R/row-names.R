@@ -27,17 +27,19 @@ given_row_names <- function(x) {
 #' @noRd
 training_names <- function(fit) fit$mould$row_names[training_rows(fit)]
 
-#' Names of old and new rows as `rbind()` makes them: rows without a name have
-#' their number
+#' The mould with the names of further rows, as `rbind()` makes them: rows
+#' without a name have their number
 #' @param n,more Numbers of rows.
+#' @param new Names of the further rows, or NULL.
 #' @noRd
-join_row_names <- function(old, n, new, more) {
-  if (is.null(old) && is.null(new)) {
-    return(NULL)
+append_row_names <- function(mould, n, new, more) {
+  old <- mould$row_names
+  if (!is.null(old) || !is.null(new)) {
+    if (is.null(old)) old <- as.character(seq_len(n))
+    if (is.null(new)) new <- as.character(n + seq_len(more))
+    mould$row_names <- c(old, new)
   }
-  if (is.null(old)) old <- as.character(seq_len(n))
-  if (is.null(new)) new <- as.character(n + seq_len(more))
-  c(old, new)
+  mould
 }
 
 #' Name the rows of a result
@@ -56,6 +58,12 @@ name_rows <- function(out, names) {
   if (is.null(dimnames(out))) dimnames(out) <- vector("list", rank)
   dimnames(out)[[1]] <- names
   out
+}
+
+#' Name the rows of what `predict()` gives; draws have rows for draws
+#' @noRd
+name_predictions <- function(out, type, names) {
+  if (type == "draws") out else name_rows(out, names)
 }
 
 #' A data frame of the training predictors

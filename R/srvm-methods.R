@@ -323,14 +323,12 @@ update_rows <- function(object, newdata, newx, newy,
         "argument", argument = "newdata", call = call
       )
     }
-    rows <- mould_forge(object$mould, newdata, outcome = TRUE, call = call)
-    return(c(rows, list(names = given_row_names(newdata))))
+    return(mould_forge(object$mould, newdata, outcome = TRUE, call = call))
   }
   if (is.null(newx) && is.null(newy)) {
     return(NULL)
   }
-  rows <- mould_forge_xy(object$mould, newx, newy, call = call)
-  c(rows, list(names = given_row_names(newx)))
+  mould_forge_xy(object$mould, newx, newy, call = call)
 }
 
 #' @noRd
@@ -359,10 +357,7 @@ append_rows <- function(object, rows) {
   object$data$x <- rbind(object$data$x, rows$x)
   object$data$y <- c(object$data$y, rows$y)
   object$sequence <- c(object$sequence, n + new)
-  names <- join_row_names(
-    object$mould$row_names, n, rows$names, length(new)
-  )
-  object$mould["row_names"] <- list(names)
+  object$mould <- append_row_names(object$mould, n, rows$names, length(new))
   object
 }
 

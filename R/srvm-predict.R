@@ -82,5 +82,5 @@ predict.kb_srvm <- function(object, newdata,
       object, rows, type, interval, level, probs, ndraws
     )
   }
-  if (type == "draws") out else name_rows(out, rows$names)
+  name_predictions(out, type, rows$names)
 }

@@ -9,6 +9,7 @@
 #include "core/bark/fields_magnitude.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
+#include "glue/squash.hpp"
 
 namespace {
 
@@ -16,9 +17,7 @@ using namespace kernelbayes;
 using bark::Fields;
 using bark::FieldsLevel;
 using bark::State;
-
-// The real line in (-1, 1): means of heavy tails have no standard error.
-double squash(double x) { return x / (1 + std::abs(x)); }
+using testing_r::squash;
 
 // Of each field.
 constexpr int kStatistics = 7;

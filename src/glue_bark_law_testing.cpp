@@ -5,14 +5,13 @@
 #include "core/bark/sweep.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/bark_moves.hpp"
+#include "glue/squash.hpp"
 
 namespace {
 
 using namespace kernelbayes;
 using bark::State;
-
-// The real line in (-1, 1): means of heavy tails have no standard error.
-double squash(double x) { return x / (1 + std::abs(x)); }
+using testing_r::squash;
 
 constexpr int kStatistics = 14;
 
@@ -203,7 +202,7 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                std::string family = "gaussian",
                                double amplitude = 1, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
-  const bark_r::Move& apply = bark_r::moves().at(move);
+  const auto& apply = bark_r::moves().at(move);
   const bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
                         bark_r::family(family), classes};
   Eigen::MatrixXd before(n_statistics(setting, data), pairs), after(before);

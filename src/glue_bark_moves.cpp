@@ -26,57 +26,47 @@ void gather(State& state, int size, double power, Rng& rng) {
 
 namespace bark_r {
 
-const std::map<std::string, Move>& moves() {
-  static const std::map<std::string, Move> all = {
-      {"birth_death", bark::birth_death_move},
-      {"relocate", bark::relocate_move},
-      {"local", bark::local_move},
-      {"copies", bark::copies_move},
-      {"rescale", bark::rescale_move},
-      {"scale_pair", bark::scale_pair_move<State>},
-      {"flip", bark::flip_move<State>},
-      {"swap", bark::swap_move<State>},
-      {"varphi",
-       [](State& s, double t, Rng& r) { bark::varphi_move(s, t, 1.5, r); }},
-      {"scale_all",
-       [](State& s, double t, Rng& r) { bark::scale_all_move(s, t, 0.8, r); }},
-      {"scale_one",
-       [](State& s, double t, Rng& r) {
-         if (!s.prior().equal() && s.n_included() > 0) {
-           bark::scale_one_move(s, choose_included(s, r), t, 1.2, r);
-         }
-       }},
-      {"scale_refresh", bark::scale_refresh_move<State>},
-      {"scale_any",
-       [](State& s, double t, Rng& r) { bark::scale_any_move(s, t, 1.2, r); }},
-      {"gather", [](State& s, double t, Rng& r) { gather(s, 1000, t, r); }},
-      {"gather_some",
-       [](State& s, double t, Rng& r) { gather(s, s.data().n() / 2, t, r); }},
-      {"noise",
-       [](State& s, double t, Rng& r) { bark::noise_move(s, t, 0.7, r); }},
-      {"noise_gibbs",
-       [](State& s, double, Rng& r) { bark::noise_gibbs(s, r); }},
-      {"latent", [](State& s, double, Rng& r) { bark::latent_move(s, r); }},
-      {"latent_scale",
-       [](State& s, double, Rng& r) { bark::latent_scale_move(s, r); }},
-      {"magnitude",
-       [](State& s, double, Rng& r) { bark::magnitude_move(s, 0.7, r); }},
-      {"latent_given_coefficients",
-       [](State& s, double, Rng& r) { bark::latent_given_coefficients(s, r); }},
-      {"row_weights",
-       [](State& s, double, Rng& r) { bark::row_weights_move(s, r); }},
-      {"cuts",
-       [](State& s, double, Rng& r) {
-         bark::cuts_move(s, std::vector<double>(s.log_gaps().size(), 0.7), r);
-       }},
-      {"rotate",
-       [](State& s, double t, Rng& r) {
-         const int d = s.prior().directions;
-         if (d > 0)
-           bark::rotate_move(s, static_cast<int>(r.index(d)), t, 0.8, r);
-       }},
-      {"redirect", bark::redirect_move},
-      {"none", [](State&, double, Rng&) {}}};
+const Moves<State>& moves() {
+  static const Moves<State> all = with_scale_moves<State>(
+      {{"birth_death", bark::birth_death_move},
+       {"relocate", bark::relocate_move},
+       {"local", bark::local_move},
+       {"copies", bark::copies_move},
+       {"rescale", bark::rescale_move},
+       {"varphi",
+        [](State& s, double t, Rng& r) { bark::varphi_move(s, t, 1.5, r); }},
+       {"scale_any",
+        [](State& s, double t, Rng& r) { bark::scale_any_move(s, t, 1.2, r); }},
+       {"gather", [](State& s, double t, Rng& r) { gather(s, 1000, t, r); }},
+       {"gather_some",
+        [](State& s, double t, Rng& r) { gather(s, s.data().n() / 2, t, r); }},
+       {"noise",
+        [](State& s, double t, Rng& r) { bark::noise_move(s, t, 0.7, r); }},
+       {"noise_gibbs",
+        [](State& s, double, Rng& r) { bark::noise_gibbs(s, r); }},
+       {"latent", [](State& s, double, Rng& r) { bark::latent_move(s, r); }},
+       {"latent_scale",
+        [](State& s, double, Rng& r) { bark::latent_scale_move(s, r); }},
+       {"magnitude",
+        [](State& s, double, Rng& r) { bark::magnitude_move(s, 0.7, r); }},
+       {"latent_given_coefficients",
+        [](State& s, double, Rng& r) {
+          bark::latent_given_coefficients(s, r);
+        }},
+       {"row_weights",
+        [](State& s, double, Rng& r) { bark::row_weights_move(s, r); }},
+       {"cuts",
+        [](State& s, double, Rng& r) {
+          bark::cuts_move(s, std::vector<double>(s.log_gaps().size(), 0.7), r);
+        }},
+       {"rotate",
+        [](State& s, double t, Rng& r) {
+          const int d = s.prior().directions;
+          if (d > 0)
+            bark::rotate_move(s, static_cast<int>(r.index(d)), t, 0.8, r);
+        }},
+       {"redirect", bark::redirect_move},
+       {"none", [](State&, double, Rng&) {}}});
   return all;
 }
 

@@ -2,19 +2,20 @@
 // bark.
 #include <RcppEigen.h>
 
-#include <functional>
-#include <map>
 #include <string>
 
 #include "core/bark/truncated_sweep.hpp"
 #include "glue/bark_from_r.hpp"
+#include "glue/bark_moves.hpp"
+#include "glue/squash.hpp"
 
 namespace {
 
 using namespace kernelbayes;
+using testing_r::squash;
 using State = bark::TruncatedState;
 
-using Move = std::function<void(State&, double, Rng&)>;
+using Move = bark_r::Move<State>;
 
 // A move of one coefficient, at random.
 template <typename Of>
@@ -25,47 +26,33 @@ Move of_one(Of of) {
   };
 }
 
-const std::map<std::string, Move>& moves() {
-  static const std::map<std::string, Move> all = {
-      {"birth_death",
-       [](State& s, double t, Rng& r) { bark::birth_death_move(s, t, r); }},
-      {"relocate",
-       [](State& s, double t, Rng& r) { bark::relocate_move(s, t, r); }},
-      {"local", [](State& s, double t, Rng& r) { bark::local_move(s, t, r); }},
-      {"coefficient", of_one([](State& s, int j, double t, Rng& r) {
-         bark::coefficient_move(s, j, t, r);
-       })},
-      {"walk", of_one([](State& s, int j, double t, Rng& r) {
-         bark::walk_move(s, j, t, 0.7, r);
-       })},
-      {"sign", of_one([](State& s, int j, double t, Rng& r) {
-         bark::sign_move(s, j, t, r);
-       })},
-      {"ellipse", [](State& s, double t,
-                     Rng& r) { bark::ellipse_move(s, s.size(), t, r); }},
-      {"ellipse_some",
-       [](State& s, double t, Rng& r) { bark::ellipse_move(s, 2, t, r); }},
-      {"noise", [](State& s, double t, Rng& r) { bark::noise_gibbs(s, t, r); }},
-      {"latent", [](State& s, double, Rng& r) { bark::draw_latent(s, r); }},
-      {"magnitude",
-       [](State& s, double, Rng& r) { bark::magnitude_move(s, 0.7, r); }},
-      {"scale_all",
-       [](State& s, double t, Rng& r) { bark::scale_all_move(s, t, 0.8, r); }},
-      {"scale_one",
-       [](State& s, double t, Rng& r) {
-         if (!s.prior().equal() && s.n_included() > 0) {
-           bark::scale_one_move(s, choose_included(s, r), t, 1.2, r);
-         }
-       }},
-      {"scale_refresh", bark::scale_refresh_move<State>},
-      {"scale_pair", bark::scale_pair_move<State>},
-      {"flip", bark::flip_move<State>},
-      {"swap", bark::swap_move<State>}};
+const bark_r::Moves<State>& moves() {
+  static const auto all = bark_r::with_scale_moves<State>(
+      {{"birth_death",
+        [](State& s, double t, Rng& r) { bark::birth_death_move(s, t, r); }},
+       {"relocate",
+        [](State& s, double t, Rng& r) { bark::relocate_move(s, t, r); }},
+       {"local", [](State& s, double t, Rng& r) { bark::local_move(s, t, r); }},
+       {"coefficient", of_one([](State& s, int j, double t, Rng& r) {
+          bark::coefficient_move(s, j, t, r);
+        })},
+       {"walk", of_one([](State& s, int j, double t, Rng& r) {
+          bark::walk_move(s, j, t, 0.7, r);
+        })},
+       {"sign", of_one([](State& s, int j, double t, Rng& r) {
+          bark::sign_move(s, j, t, r);
+        })},
+       {"ellipse", [](State& s, double t,
+                      Rng& r) { bark::ellipse_move(s, s.size(), t, r); }},
+       {"ellipse_some",
+        [](State& s, double t, Rng& r) { bark::ellipse_move(s, 2, t, r); }},
+       {"noise",
+        [](State& s, double t, Rng& r) { bark::noise_gibbs(s, t, r); }},
+       {"latent", [](State& s, double, Rng& r) { bark::draw_latent(s, r); }},
+       {"magnitude",
+        [](State& s, double, Rng& r) { bark::magnitude_move(s, 0.7, r); }}});
   return all;
 }
-
-// The real line in (-1, 1): means of heavy tails have no standard error.
-double squash(double x) { return x / (1 + std::abs(x)); }
 
 constexpr int kStatistics = 16;
 

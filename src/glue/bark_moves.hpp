@@ -4,14 +4,40 @@
 #include <map>
 #include <string>
 
+#include "core/bark/moves.hpp"
 #include "core/bark/state.hpp"
 
 namespace bark_r {
 
-using Move = std::function<void(kernelbayes::bark::State&, double power,
-                                kernelbayes::Rng&)>;
+template <typename State>
+using Move = std::function<void(State&, double power, kernelbayes::Rng&)>;
 
-/// All moves of one state, with steps of a fixed size.
-const std::map<std::string, Move>& moves();
+template <typename State>
+using Moves = std::map<std::string, Move<State>>;
+
+/// Those of one kind of state, and the moves of inclusion and scales that all
+/// kinds have; steps have a fixed size.
+template <typename State>
+Moves<State> with_scale_moves(Moves<State> moves) {
+  using kernelbayes::Rng;
+  namespace bark = kernelbayes::bark;
+  moves.insert(
+      {{"scale_all",
+        [](State& s, double t, Rng& r) { bark::scale_all_move(s, t, 0.8, r); }},
+       {"scale_one",
+        [](State& s, double t, Rng& r) {
+          if (!s.prior().equal() && s.n_included() > 0) {
+            bark::scale_one_move(s, choose_included(s, r), t, 1.2, r);
+          }
+        }},
+       {"scale_refresh", bark::scale_refresh_move<State>},
+       {"scale_pair", bark::scale_pair_move<State>},
+       {"flip", bark::flip_move<State>},
+       {"swap", bark::swap_move<State>}});
+  return moves;
+}
+
+/// All moves of a state whose coefficients are integrated out.
+const Moves<kernelbayes::bark::State>& moves();
 
 }  // namespace bark_r
