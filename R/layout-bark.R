@@ -177,7 +177,9 @@ bark_truncated_resume_layout <- layout(
 bark_state_layout <- layout(
   .nowhere = if (is.null(settings$prior$centre_sd)) 0 else -1,
   location = integers(NULL, nowhere, rows), .slots = length(location),
-  copies = counts(slots, 1), each = counts(slots), varphi = positive(sum(each)),
+  copies = counts(slots, 1),
+  .added = rule(sum(as.double(copies)) <= 1e9, "of copies that can be added"),
+  each = counts(slots), varphi = positive(sum(each)),
   log_lambda = numbers(n_inputs(fit)),
   included = counts(n_inputs(fit), 0, 1),
   directions = where(

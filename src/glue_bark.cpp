@@ -4,6 +4,7 @@
 
 #include "core/bark/chain.hpp"
 #include "glue/bark_from_r.hpp"
+#include "glue/bark_shapes.hpp"
 #include "glue/counts.hpp"
 #include "glue/lists.hpp"
 #include "glue/machine.hpp"

@@ -4,6 +4,7 @@
 
 #include "core/srvm/moments.hpp"
 #include "glue/executor.hpp"
+#include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
 #include "kernelbayes/mixture.hpp"
 

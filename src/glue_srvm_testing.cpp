@@ -5,6 +5,7 @@
 #include "core/srvm/birth_death.hpp"
 #include "core/srvm/likelihood.hpp"
 #include "core/srvm/retire.hpp"
+#include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
 #include "glue/testing.hpp"
 

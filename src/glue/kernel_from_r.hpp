@@ -1,51 +1,8 @@
-// The R value of a kernel (a plain list, see R/kernel.R) as a C++ Kernel.
 #pragma once
 
 #include <RcppEigen.h>
 
-#include <stdexcept>
-#include <string>
-
 #include "kernelbayes/kernel.hpp"
 
-inline Eigen::VectorXd bandwidth_from_r(const Rcpp::List& kernel) {
-  const SEXP bandwidth = kernel["bandwidth"];
-  if (TYPEOF(bandwidth) != REALSXP) {
-    throw std::invalid_argument("the bandwidth is not resolved");
-  }
-  return Rcpp::as<Eigen::VectorXd>(bandwidth);
-}
-
-inline kernelbayes::Kernel kernel_from_r(const Rcpp::List& kernel) {
-  using kernelbayes::Kernel;
-  const std::string type = Rcpp::as<std::string>(kernel["type"]);
-  const auto number = [&](const char* name) {
-    return Rcpp::as<double>(kernel[name]);
-  };
-  if (type == "gaussian") return Kernel::gaussian(bandwidth_from_r(kernel));
-  if (type == "laplace") return Kernel::laplace(bandwidth_from_r(kernel));
-  if (type == "matern") {
-    return Kernel::matern(bandwidth_from_r(kernel), number("nu"));
-  }
-  if (type == "rational_quadratic") {
-    return Kernel::rational_quadratic(bandwidth_from_r(kernel),
-                                      number("alpha"));
-  }
-  if (type == "periodic") {
-    return Kernel::periodic(bandwidth_from_r(kernel), number("period"));
-  }
-  if (type == "polynomial") {
-    return Kernel::polynomial(Rcpp::as<int>(kernel["degree"]),
-                              number("offset"));
-  }
-  if (type == "linear") return Kernel::linear();
-  if (type == "rotation") return Kernel::rotation();
-  if (type == "constant") return Kernel::constant(number("value"));
-  if (type == "sum" || type == "product") {
-    const Rcpp::List parts = kernel["parts"];
-    const Kernel first = kernel_from_r(parts[0]);
-    const Kernel second = kernel_from_r(parts[1]);
-    return type == "sum" ? first + second : first * second;
-  }
-  throw std::invalid_argument("no built-in kernel of type '" + type + "'");
-}
+/// The R value of a kernel (a plain list, see R/kernel.R) as a C++ Kernel.
+kernelbayes::Kernel kernel_from_r(const Rcpp::List& kernel);

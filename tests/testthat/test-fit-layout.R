@@ -196,3 +196,19 @@ test_that("controls, priors and kernels that were edited are refused", {
   prior$lambda <- -1
   refused(srvm(y ~ x, data, prior = prior))
 })
+
+test_that("vectors have no dimensions, and no field is taken for another", {
+  refused <- function(x, described) {
+    expect_error(check_layout(x, described), class = "kb_error_fit")
+  }
+  refused(list(v = matrix(1)), layout(v = numbers()))
+  refused(list(v = matrix(1L)), layout(v = counts()))
+  refused(list(v = matrix(TRUE)), layout(v = flags()))
+  refused(list(v = matrix("a")), layout(v = strings()))
+  # list(v_other = 3)$v is 3.
+  refused(list(v_other = 3), layout(v = maybe(strings())))
+  expect_silent(
+    check_layout(list(v_other = 3), layout(v = where(FALSE, strings())))
+  )
+  refused(list(n = .Machine$integer.max), layout(n = tallies()))
+})

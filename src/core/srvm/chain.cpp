@@ -150,6 +150,7 @@ void Chain::restore(State state) {
   }
   time_ = state.time;
   particle_ = std::move(state.particle);
+  pool_.require_known(particle_.set);
   pool_.restore_sums(particle_.set, config_.model.intercept, particle_.gram,
                      particle_.rhs);
   rng_.set_state(state.rng);

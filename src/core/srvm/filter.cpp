@@ -194,11 +194,14 @@ void Target::restore(int t, const CandidatePool::State& state,
   for (const Particle& particle : particles) {
     for (const int j : particle.set) used.at(j) = 1;
   }
-  if (config_.memory.bounded()) {
-    return pool_.restore(x_, y_.head(t), state, used, executor);
+  const bool bounded = config_.memory.bounded();
+  if (bounded) {
+    pool_.restore(x_, y_.head(t), state, used, executor);
+  } else {
+    pool_.rebuild(x_, y_.head(t), used, executor);
   }
-  pool_.rebuild(x_, y_.head(t), used, executor);
-  if (config_.model.latent()) return;
+  for (const Particle& particle : particles) pool_.require_known(particle.set);
+  if (bounded || config_.model.latent()) return;
   executor(particles.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       pool_.restore_sums(particles[i].set, config_.model.intercept,

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <numeric>
+#include <stdexcept>
 
 namespace kernelbayes {
 namespace srvm {
@@ -280,6 +281,14 @@ void CandidatePool::fill_on_demand(const Eigen::MatrixXd& x,
                                    std::size_t columns) {
   add_responses(x, y);
   cache_ = std::make_unique<ColumnCache>(kernels_, x, columns);
+}
+
+void CandidatePool::require_known(const std::vector<int>& set) const {
+  for (const int j : set) {
+    if (j < 0 || j >= numbers() || row_of(j) < 0) {
+      throw std::out_of_range("a set has a centre that is no candidate");
+    }
+  }
 }
 
 void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,

@@ -84,6 +84,9 @@ class CandidatePool {
   int numbers() const { return static_cast<int>(row_of_.size()); }
   int row_of(int candidate) const { return row_of_[candidate]; }
 
+  /// Throws where a set, which comes from elsewhere, has others.
+  void require_known(const std::vector<int>& set) const;
+
   /// Places of rows in columns, and that of the latest.
   int places() const {
     return horizon_ > 0 ? std::min(time_, horizon_) : time_;

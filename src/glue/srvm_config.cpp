@@ -1,0 +1,112 @@
+#include <stdexcept>
+
+#include "glue/kernel_from_r.hpp"
+#include "glue/lists.hpp"
+#include "glue/srvm_from_r.hpp"
+
+namespace srvm_r {
+
+namespace {
+
+srvm::VariancePrior variance_prior(const Rcpp::List& prior) {
+  srvm::VariancePrior out;
+  out.fixed = Rcpp::as<std::string>(prior["type"]) == "fixed";
+  if (out.fixed) {
+    out.value = prior["variance"];
+  } else {
+    out.shape = prior["shape"];
+    out.scale = prior["scale"];
+    out.lower = prior["lower"];
+    out.upper = prior["upper"];
+    if (prior.containsElementNamed("start")) out.value = prior["start"];
+  }
+  return out;
+}
+
+// A rate, or the shape and rate of its gamma distribution.
+srvm::CountPrior count_prior(const std::vector<double>& lambda) {
+  if (lambda.size() == 1) return srvm::CountPrior::poisson(lambda[0]);
+  return srvm::CountPrior::poisson_gamma(lambda.at(0), lambda.at(1));
+}
+
+srvm::Response response(const std::string& name) {
+  if (name == "gaussian") return srvm::Response::kNormal;
+  if (name == "student") return srvm::Response::kStudent;
+  if (name == "probit") return srvm::Response::kProbit;
+  throw std::invalid_argument("no response of the name '" + name + "'");
+}
+
+}  // namespace
+
+// A kernel, or those of a dictionary.
+std::vector<Kernel> kernels(const Rcpp::List& kernel) {
+  if (Rcpp::as<std::string>(kernel["type"]) != "dictionary") {
+    return {kernel_from_r(kernel)};
+  }
+  std::vector<Kernel> out;
+  const Rcpp::List parts = kernel["parts"];
+  for (const Rcpp::List part : parts) out.push_back(kernel_from_r(part));
+  return out;
+}
+
+srvm::Model model(const Rcpp::List& config) {
+  srvm::Model out;
+  out.kernels = kernels(config["kernel"]);
+  const bool iid = Rcpp::as<std::string>(config["centres"]) == "iid";
+  out.centres = srvm::CentrePrior(
+      iid ? srvm::CentrePrior::Kind::kIid : srvm::CentrePrior::Kind::kSubset,
+      count_prior(config["lambda"]), config["kmax"]);
+  out.noise = variance_prior(config["noise"]);
+  out.coef = variance_prior(config["coef"]);
+  out.intercept = config["intercept"];
+  out.shift = config["shift"];
+  out.scaled = config["scaled"];
+  out.response = response(Rcpp::as<std::string>(config["response"]));
+  out.df = config["df"];
+  return out;
+}
+
+namespace {
+
+srvm::Memory memory(const Rcpp::List& config) {
+  srvm::Memory out;
+  out.window = config["window"];
+  out.candidates = config["candidates"];
+  out.forgetting = config["forgetting"];
+  // Runs of one fit have the same candidates.
+  out.seed =
+      Rng::derive(static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])), 0);
+  return out;
+}
+
+srvm::Proposal proposal(const std::string& name) {
+  if (name == "adapted") return srvm::Proposal::kAdapted;
+  if (name == "birth_death") return srvm::Proposal::kBirthDeath;
+  if (name == "paper") return srvm::Proposal::kPaper;
+  throw std::invalid_argument("no proposal of the name '" + name + "'");
+}
+
+}  // namespace
+
+srvm::Config config(const Rcpp::List& config) {
+  srvm::Config out;
+  out.model = model(config);
+  out.proposal = proposal(Rcpp::as<std::string>(config["proposal"]));
+  out.memory = memory(config);
+  out.n_moves = config["n_moves"];
+  out.sweep_every = config["sweep_every"];
+  out.move_fraction = config["move_fraction"];
+  out.smc.particles = config["particles"];
+  out.smc.resampling =
+      resampling::scheme(Rcpp::as<std::string>(config["resampling"]));
+  out.smc.ess_threshold = config["ess_threshold"];
+  out.smc.resample_every_step = config["resample_every_step"];
+  const std::string ancestry = config["ancestry"];
+  out.smc.history = ancestry == "full"        ? History::kFull
+                    : ancestry == "genealogy" ? History::kGenealogy
+                                              : History::kSummary;
+  out.smc.seed = run_seed(config, "replicate");
+  return out;
+}
+
+}  // namespace srvm_r
