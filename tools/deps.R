@@ -34,8 +34,8 @@ extras <- list(
   # where they are missing.
   neighbours = list(
     required = c(
-      "bayesplot", "dials", "dplyr", "ggplot2", "loo", "parsnip", "recipes",
-      "rsample", "rstantools", "tune", "workflows"
+      "bayesplot", "DALEX", "dials", "dplyr", "ggplot2", "loo", "parsnip",
+      "recipes", "rsample", "rstantools", "tune", "workflows"
     ),
     useful = character()
   ),

@@ -107,8 +107,11 @@ usual <- list(
   more_rows = function(fit, new) update(fit, newdata = new)
 )
 
-# What every fit has, and generics whose methods are for other objects.
-without_row <- c("nobs", "formula", "as_draws_df", "weights")
+# What every fit has, generics whose methods are for other objects, and those
+# of DALEX, which few have installed.
+without_row <- c(
+  "nobs", "formula", "as_draws_df", "weights", "yhat", "model_info"
+)
 
 # ---- the fits ----------------------------------------------------------------
 

@@ -1,0 +1,60 @@
+# DALEX: what its explainers ask of a model, registered when it is loaded.
+
+#' Explainers of DALEX
+#'
+#' What [DALEX](https://modeloriented.github.io/DALEX/) asks of a model:
+#' `DALEX::explain()` of a fit needs the predictors and the response, no
+#' function that predicts. Its plots of break-down, Shapley values, importance
+#' by permutation and profiles are of the posterior mean, or of the predictive
+#' probabilities of classes; [importance()] and [partial_dependence()] have
+#' those with their uncertainty.
+#'
+#' @param X.model,model A fit of [srvm()], [bark()] or [kgs()].
+#' @param newdata A data frame of predictors, or a matrix.
+#' @param is_multiclass Not used: the fit knows.
+#' @param ... Passed on to [predict()][predict.kb_srvm].
+#' @return `yhat()`: of a numeric response means, in its units; of two classes
+#'   the probability of the second, so that `y` is 0 and 1 in
+#'   `DALEX::explain()`, or of the one that its
+#'   `predict_function_target_column` names; of more classes, ordered ones, too,
+#'   a matrix of probabilities with a column for each. `model_info()`: a list of
+#'   class `model_info`: `package`, `ver` and `type`, `"regression"`,
+#'   `"classification"` or `"multiclass"`.
+#' @section Errors: Those of `predict()`.
+#' @examplesIf requireNamespace("DALEX", quietly = TRUE)
+#' fit <- srvm(dist ~ speed, cars, seed = 1)
+#' explainer <- DALEX::explain(fit, cars["speed"], cars$dist, verbose = FALSE)
+#' DALEX::model_performance(explainer)
+#' DALEX::predict_parts(explainer, cars[20, ])
+#' @name dalex_methods
+NULL
+
+#' @rdname dalex_methods
+#' @exportS3Method DALEX::yhat
+yhat.kb_fit <- function(X.model, newdata, ...) {
+  fit <- migrate_fit(X.model)
+  if (is.null(fit$mould$levels)) {
+    return(stats::predict(fit, newdata, ...))
+  }
+  p <- stats::predict(fit, newdata, type = "prob", ...)
+  # Where explain() leaves what it was told.
+  column <- attr(X.model, "predict_function_target_column")
+  if (is.null(column) && ncol(p) == 2) column <- 2
+  if (is.null(column)) p else p[, column]
+}
+
+#' @rdname dalex_methods
+#' @exportS3Method DALEX::model_info
+model_info.kb_fit <- function(model, is_multiclass = FALSE, ...) {
+  fit <- migrate_fit(model)
+  type <- switch(min(length(fit$mould$levels), 3) + 1,
+    "regression", "regression", "classification", "multiclass"
+  )
+  structure(
+    list(
+      package = "kernelbayes",
+      ver = as.character(utils::packageVersion("kernelbayes")), type = type
+    ),
+    class = "model_info"
+  )
+}
