@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/linalg.hpp"
 #include "glue/lists.hpp"
 
 namespace {

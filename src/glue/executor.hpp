@@ -1,44 +1,8 @@
 // The executors that glue code passes to the core.
 #pragma once
 
-#include <RcppThread.h>
-
-#include <algorithm>
-#include <exception>
-#include <future>
 #include <kernelbayes/parallel.hpp>
-#include <memory>
-#include <vector>
 
 /// Splits the range over the calling thread and `threads` - 1 more. It never
 /// looks for user interrupts: those are taken between two calls of the core.
-inline kernelbayes::Executor make_executor(int threads) {
-  if (threads <= 1) return kernelbayes::serial_executor();
-  auto pool = std::make_shared<RcppThread::ThreadPool>(threads - 1);
-  return [pool, threads](std::size_t n, const auto& body) {
-    constexpr std::size_t kWorthSplitting = 16;
-    const std::size_t parts = std::min<std::size_t>(
-        threads, std::max<std::size_t>(n / kWorthSplitting, 1));
-    std::vector<std::future<void>> others;
-    for (std::size_t part = 1; part < parts; ++part) {
-      const std::size_t begin = n * part / parts;
-      const std::size_t end = n * (part + 1) / parts;
-      others.push_back(
-          pool->pushReturn([&body, begin, end] { body(begin, end); }));
-    }
-    std::exception_ptr failure;
-    try {
-      body(0, n / parts);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    for (auto& other : others) {
-      try {
-        other.get();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
-  };
-}
+kernelbayes::Executor make_executor(int threads);

@@ -1,9 +1,8 @@
 // The factor of the posterior precision of the coefficients, and what follows
 // from it afresh.
+#include "../decompositions.hpp"
 #include "state.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/QR>
 #include <limits>
 
 namespace kernelbayes {
@@ -53,18 +52,11 @@ State::Factor State::scaled_factor(const Eigen::MatrixXd& values,
   const Eigen::VectorXd scaled = phi * s;
   out.lower = scaled.asDiagonal() * gram.topLeftCorner(m, m) * s.asDiagonal();
   out.lower.diagonal().array() += 1;
-  const Eigen::VectorXd diagonal = out.lower.diagonal();
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(out.lower);
-  constexpr double kSmallestPivot = 1e-9;
-  const auto pivots = out.lower.diagonal().array();
-  // Written so that a NaN fails it.
-  if (llt.info() != Eigen::Success ||
-      !((pivots.square() / diagonal.array()).minCoeff() >= kSmallestPivot) ||
-      !diagonal.allFinite()) {
+  if (!linalg::factorise(out.lower)) {
     return scaled_factor_by_qr(values, s, phi);
   }
   out.z = scaled.cwiseProduct(product.head(m));
-  llt.matrixL().solveInPlace(out.z);
+  out.lower.triangularView<Eigen::Lower>().solveInPlace(out.z);
   return out;
 }
 
@@ -80,17 +72,8 @@ State::Factor State::scaled_factor_by_qr(const Eigen::MatrixXd& values,
   stacked.bottomRows(m).setIdentity();
   Eigen::VectorXd target = Eigen::VectorXd::Zero(n + m);
   target.head(n) = root * response_;
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(stacked);
-  Eigen::MatrixXd upper =
-      qr.matrixQR().topRows(m).triangularView<Eigen::Upper>();
-  Eigen::VectorXd z = (qr.householderQ().transpose() * target).head(m);
-  for (int j = 0; j < m; ++j) {
-    if (upper(j, j) >= 0) continue;
-    upper.row(j) *= -1;
-    z[j] *= -1;
-  }
-  const bool ok = upper.allFinite() && z.allFinite();
-  return {upper.transpose(), z, ok};
+  const auto [upper, z] = linalg::orthogonalise(stacked, target);
+  return {upper.transpose(), z, upper.allFinite() && z.allFinite()};
 }
 
 double State::log_likelihood_of(const Factor& scaled, double phi) const {

@@ -1,6 +1,6 @@
-#include <Eigen/Cholesky>
 #include <numeric>
 
+#include "../decompositions.hpp"
 #include "truncated_moves.hpp"
 
 namespace kernelbayes {
@@ -15,14 +15,12 @@ NormalLaw make_normal_law(const Eigen::MatrixXd& columns,
   out.lower.selfadjointView<Eigen::Lower>().rankUpdate(columns.transpose(),
                                                        precision);
   out.lower.diagonal().array() += spread;
-  const Eigen::VectorXd diagonal = out.lower.diagonal();
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(out.lower);
-  constexpr double kSmallestPivot = 1e-9;
-  out.ok =
-      llt.info() == Eigen::Success &&
-      (out.lower.diagonal().array().square() / diagonal.array()).minCoeff() >
-          kSmallestPivot;
-  if (out.ok) out.mean = llt.solve(precision * (columns.transpose() * y));
+  out.ok = linalg::factorise(out.lower);
+  if (!out.ok) return out;
+  const Eigen::MatrixXd& lower = out.lower;
+  out.mean = precision * (columns.transpose() * y);
+  lower.triangularView<Eigen::Lower>().solveInPlace(out.mean);
+  lower.transpose().triangularView<Eigen::Upper>().solveInPlace(out.mean);
   return out;
 }
 

@@ -1,8 +1,9 @@
 #include "filter.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <cmath>
+
+#include "../decompositions.hpp"
 
 namespace kernelbayes {
 namespace kbr {
@@ -36,7 +37,7 @@ MatrixXd unpack(const VectorXd& packed, Index r) {
 
 VectorXd ridge_solve(MatrixXd gram, double delta, const VectorXd& phi) {
   gram.diagonal().array() += delta;
-  return gram.selfadjointView<Eigen::Lower>().llt().solve(phi);
+  return linalg::PositiveSolver(gram).solve(phi);
 }
 
 // Re[(S + i sqrt(delta) I)^-1 phi].
@@ -59,10 +60,10 @@ VectorXd squared_solve(const MatrixXd& gram, double delta,
   MatrixXd square = MatrixXd::Zero(gram.rows(), gram.cols());
   square.triangularView<Eigen::Lower>() += gram * gram;
   square.diagonal().array() += delta;
-  const auto factor = square.selfadjointView<Eigen::Lower>().llt();
-  VectorXd x = factor.solve(gram * phi);
+  const linalg::PositiveSolver factor(square);
+  VectorXd x = factor.solve(VectorXd(gram * phi));
   for (int step = 0; step < 2; ++step) {
-    x += factor.solve(gram * (phi - gram * x) - delta * x);
+    x += factor.solve(VectorXd(gram * (phi - gram * x) - delta * x));
   }
   return x;
 }

@@ -1,8 +1,8 @@
 #include "operators.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <stdexcept>
+
+#include "../decompositions.hpp"
 
 namespace kernelbayes {
 namespace kbr {
@@ -16,17 +16,13 @@ template <typename Function>
 Gain spectral_gain(const MatrixXd& gram, Function function) {
   // No features: a kernel that is zero at all points. Eigen would read none.
   if (gram.rows() == 0) return {gram, VectorXd(0)};
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(gram);
-  if (eigen.info() != Eigen::Success) {
-    throw std::runtime_error("the eigenvalues of the features were not found");
-  }
-  const MatrixXd& vectors = eigen.eigenvectors();
-  const VectorXd values = eigen.eigenvalues().unaryExpr(function);
+  const auto [eigenvalues, vectors] = linalg::spectrum(gram);
+  const VectorXd values = eigenvalues.unaryExpr(function);
   MatrixXd matrix = MatrixXd::Zero(gram.rows(), gram.cols());
   matrix.triangularView<Eigen::Lower>() +=
       (vectors * values.asDiagonal()) * vectors.transpose();
   matrix.triangularView<Eigen::StrictlyUpper>() = matrix.transpose();
-  return {matrix, eigen.eigenvalues()};
+  return {matrix, eigenvalues};
 }
 
 }  // namespace
@@ -36,8 +32,8 @@ MatrixXd ridge_coefficients(const MatrixXd& gram, const MatrixXd& moments,
   if (gram.rows() == 0) return moments;
   MatrixXd regularised = gram;
   regularised.diagonal().array() += ridge;
-  const Eigen::LLT<MatrixXd> factor(regularised);
-  if (factor.info() != Eigen::Success) {
+  const linalg::PositiveSolver factor(regularised);
+  if (!factor.ok()) {
     throw std::runtime_error("the regularised Gram matrix is not positive");
   }
   return factor.solve(moments);

@@ -1,9 +1,9 @@
 #include "block.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/truncated_normal.hpp>
 
+#include "../decompositions.hpp"
 #include "normal_vector.hpp"
 
 namespace kernelbayes {
@@ -17,9 +17,9 @@ Block::Block(const Eigen::MatrixXd& features, const VectorXd& signs,
   Eigen::MatrixXd square =
       Eigen::MatrixXd::Zero(features.cols(), features.cols());
   square.selfadjointView<Eigen::Lower>().rankUpdate(features.transpose());
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(square);
-  axes_ = solver.eigenvectors();
-  spectrum_ = solver.eigenvalues().cwiseMax(0);
+  linalg::Spectrum spectrum = linalg::spectrum(square);
+  axes_ = std::move(spectrum.vectors);
+  spectrum_ = spectrum.values.cwiseMax(0);
   turned_ = features * axes_;
 }
 

@@ -1,9 +1,9 @@
 #include "line.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
-#include <Eigen/Eigenvalues>
-#include <algorithm>
+#include "../decompositions.hpp"
 
 namespace kernelbayes {
 namespace kgs {
@@ -65,9 +65,8 @@ void Lines::set_axes(const MatrixXd& axes, const VectorXd& width) {
 }
 
 void Lines::precondition(const MatrixXd& curvature) {
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(curvature);
-  set_axes(solver.eigenvectors(),
-           solver.eigenvalues().cwiseMax(1e-12).cwiseSqrt().cwiseInverse());
+  const auto [values, vectors] = linalg::spectrum(curvature);
+  set_axes(vectors, values.cwiseMax(1e-12).cwiseSqrt().cwiseInverse());
 }
 
 void Lines::note(const State& state) {
@@ -86,9 +85,8 @@ void Lines::learn() {
   const VectorXd mean = saved_.sum / saved_.seen;
   MatrixXd covariance = saved_.squares / saved_.seen;
   covariance.selfadjointView<Eigen::Lower>().rankUpdate(mean, -1);
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(covariance);
-  set_axes(solver.eigenvectors(),
-           2 * solver.eigenvalues().cwiseMax(0).cwiseSqrt());
+  const auto [values, vectors] = linalg::spectrum(covariance);
+  set_axes(vectors, 2 * values.cwiseMax(0).cwiseSqrt());
 }
 
 VectorXd Lines::axis(int j) const {

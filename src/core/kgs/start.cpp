@@ -1,6 +1,6 @@
 #include "start.hpp"
 
-#include <Eigen/Cholesky>
+#include "../decompositions.hpp"
 
 namespace kernelbayes {
 namespace kgs {
@@ -34,8 +34,8 @@ VectorXd newton(const MatrixXd& normals, const VectorXd& target,
   MatrixXd curvature =
       penalty * MatrixXd::Identity(normals.cols(), normals.cols());
   curvature.selfadjointView<Eigen::Lower>().rankUpdate(used.transpose());
-  return curvature.selfadjointView<Eigen::Lower>().llt().solve(
-      used.transpose() * target);
+  return linalg::PositiveSolver(curvature).solve(
+      VectorXd(used.transpose() * target));
 }
 
 }  // namespace

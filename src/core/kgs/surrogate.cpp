@@ -1,7 +1,8 @@
 #include "surrogate.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
+
+#include "../decompositions.hpp"
 
 namespace kernelbayes {
 namespace kgs {
@@ -40,8 +41,8 @@ Surrogate surrogate(const Walls& walls) {
   MatrixXd square = MatrixXd::Identity(n, n);
   square.selfadjointView<Eigen::Lower>().rankUpdate(normals.transpose());
   Surrogate out;
-  out.mode = square.selfadjointView<Eigen::Lower>().llt().solve(
-      normals.transpose() * majorities(walls));
+  out.mode = linalg::PositiveSolver(square).solve(
+      VectorXd(normals.transpose() * majorities(walls)));
   // Labels that cancel leave no direction.
   const double length = out.mode.norm();
   if (length > 0) out.mode *= std::sqrt(static_cast<double>(n)) / length;

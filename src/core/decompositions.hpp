@@ -1,0 +1,51 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+
+#include "linalg.hpp"
+
+// Eigen's decompositions, compiled once. Of symmetric matrices the lower
+// triangle is read.
+
+namespace kernelbayes {
+namespace linalg {
+
+/// Eigenvalues, increasing, and eigenvectors by column.
+struct Spectrum {
+  Eigen::VectorXd values;
+  Eigen::MatrixXd vectors;
+};
+
+/// Throws std::runtime_error where it is not found.
+Spectrum spectrum(const Eigen::MatrixXd& symmetric);
+
+/// Equations with a positive definite matrix.
+class PositiveSolver {
+ public:
+  explicit PositiveSolver(const Eigen::MatrixXd& matrix);
+
+  /// Whether it is positive definite.
+  bool ok() const { return llt_.info() == Eigen::Success; }
+
+  Eigen::VectorXd solve(const Eigen::VectorXd& right) const;
+  Eigen::MatrixXd solve(const Eigen::MatrixXd& right) const;
+
+ private:
+  Eigen::LLT<Eigen::MatrixXd> llt_;
+};
+
+/// The Cholesky factor in place of the lower triangle; false where the matrix
+/// is not positive definite, or so nearly singular that the factor has lost
+/// nine digits.
+bool factorise(Eigen::MatrixXd& matrix);
+
+/// The triangular factor R, its diagonal positive, and R'^-1 A'b.
+struct Orthogonal {
+  Eigen::MatrixXd upper;
+  Eigen::VectorXd z;
+};
+
+Orthogonal orthogonalise(const Eigen::MatrixXd& a, const Eigen::VectorXd& b);
+
+}  // namespace linalg
+}  // namespace kernelbayes
