@@ -202,12 +202,18 @@ kernel_layouts <- local({
   )
 })
 
+#' @noRd
+is_triangular <- function(v) all(diag(v) > 0) && all(v[upper.tri(v)] == 0)
+
 #' Pivots, factor and kernel of incomplete_cholesky()
 #' @param points Of how many points the factor has rows.
 #' @noRd
 basis_layout <- layout(
   factor = numeric_matrix(points), .rank = ncol(factor),
   pivots = counts(rank, 1, nrow(factor)),
+  .pivoted = rule(
+    is_triangular(factor[pivots, , drop = FALSE]), "triangular at its pivots"
+  ),
   residual = numbers(1, 0), trace = numbers(1, 0),
   kernel = maybe(resolved_kernel(width)),
   points = where(!is.null(kernel), numeric_matrix(rank, width))

@@ -68,6 +68,10 @@ kbr_hmm_layout <- layout(
   states = holds(c(layout(.size = dims), sides)),
   .successive = nrow(states$from), .seen = nrow(states$seen),
   codes = holds(c(layout(.size = width), sides)),
+  .coded = rule(
+    nrow(codes$from) == successive && nrow(codes$seen) == seen,
+    "of a code for each state"
+  ),
   log_likelihood = maybe(such_that(is.function, "a function")),
   settings = holds(hmm_settings_layout),
   .points = NULL,
