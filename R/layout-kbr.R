@@ -145,6 +145,7 @@ filter_layout <- layout(
 #' @noRd
 smooth_layout <- layout(
   filter = holds(filter_layout, "kb_kbr_filter"),
+  .same = rule(identical(filter$hmm, hmm), "of the model of its filter"),
   lag = such_that(
     function(lag) is.numeric(lag) && length(lag) == 1 && isTRUE(lag >= 0),
     "a whole number or Inf"
@@ -167,8 +168,8 @@ cond_embedding_layout <- layout(
   x = numeric_matrix(), y = numeric_matrix(nrow(x)),
   .points = nrow(x), .width = ncol(x),
   features = holds(basis_layout), .rank = length(features$pivots),
-  gram = numeric_matrix(rank, rank), kernel_x = resolved_kernel(ncol(x)),
-  kernel_y = resolved_kernel(ncol(y)), eps = positive()
+  eps = positive(), gram = positive_matrix(rank, points * eps),
+  kernel_x = resolved_kernel(ncol(x)), kernel_y = resolved_kernel(ncol(y))
 )
 
 #' @noRd
