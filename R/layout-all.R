@@ -17,11 +17,11 @@ mould_layout <- layout(
   row_names = maybe(strings(NULL)),
   outcome = strings(1, outcome_kinds), outcome_name = strings(),
   outcome_columns = maybe(strings(NULL)), levels = maybe(strings(NULL)),
-  formula = where(interface == "formula", such_that(is_whole_formula,
-    "a formula"
+  formula = where(interface == "formula", such_that(
+    rlang::is_formula, "a formula"
   )),
-  outcome_terms = where(interface == "formula", such_that(is_whole_formula,
-    "a formula"
+  outcome_terms = where(interface == "formula", such_that(is_outcome_terms,
+    "the terms of a response"
   )),
   blueprint = where(interface == "formula", such_that(
     function(b) inherits(b, "hardhat_blueprint"), "a blueprint of hardhat"
@@ -29,7 +29,9 @@ mould_layout <- layout(
 )
 
 #' @noRd
-is_whole_formula <- function(x) rlang::is_formula(x) && length(x) %in% 2:3
+is_outcome_terms <- function(x) {
+  rlang::is_formula(x) && length(attr(x, "variables")) > 1
+}
 
 #' @noRd
 column_layout <- layout(

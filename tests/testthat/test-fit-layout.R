@@ -212,3 +212,40 @@ test_that("vectors have no dimensions, and no field is taken for another", {
   )
   refused(list(n = .Machine$integer.max), layout(n = tallies()))
 })
+
+test_that("what random edits have found is refused", {
+  refused <- function(fit, f) {
+    expect_error(suppressWarnings(f(fit)), class = "kb_error")
+  }
+  fit <- a_fit("srvm_mcmc")
+  # All rows are one point then: centres that there are no more.
+  fit$settings$scaling$x_center <- 1e300
+  refused(fit, function(fit) update(fit, n_iter = 2))
+  fit <- a_fit("srvm")
+  fit$settings$scaling$x_center <- 1e300
+  refused(fit, function(fit) update(fit, newdata = sim_sinc(2, seed = 2)))
+  fit <- a_fit("srvm")
+  fit$control["checkpoint"] <- NULL
+  refused(fit, predict)
+  fit <- a_fit("srvm")
+  fit$mould$outcome_terms <- fit$mould$outcome_terms[0]
+  refused(fit, predict)
+  fit <- a_fit("bark_probit")
+  fit$runs[[1]]$states[[1]]$copies[[1]] <- .Machine$integer.max
+  refused(fit, function(fit) update(fit, n_iter = 2))
+  fit <- a_fit("kbr")
+  fit$features$y$pivots <- rev(fit$features$y$pivots)
+  refused(fit, function(fit) predict(fit, 0))
+  fit <- a_fit("kbr")
+  fit["prior"] <- NULL
+  refused(fit, diagnostics)
+  fit <- a_fit("kbr_filter")
+  fit$hmm$codes$seen <- fit$hmm$codes$seen[-1, , drop = FALSE]
+  refused(fit, predict)
+  fit <- a_fit("kbr_smooth")
+  fit$filter$hmm$settings$method <- c("kbr", "kbr")
+  refused(fit, predict)
+  fit <- a_fit("cond_embedding")
+  fit$gram <- -fit$gram
+  refused(fit, function(fit) predict(fit, fit$x))
+})
