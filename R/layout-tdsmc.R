@@ -23,9 +23,13 @@ tdsmc_layout <- layout(
 
 #' @noRd
 td_move_layout <- layout(
+  .weighed = !is.null(.object$log_weight),
   propose = such_that(is.function, "a function"),
-  log_forward = where(is.null(.object$log_weight), such_that(
-    is.function, "a function"
+  log_forward = where(!weighed, such_that(is.function, "a function")),
+  log_reverse = where(!weighed, such_that(is.function, "a function")),
+  probability = such_that(is_move_probability, "a function or a number"),
+  reverse_probability = where(!weighed, such_that(
+    is_move_probability, "a function or a number"
   )),
   log_weight = maybe(such_that(is.function, "a function"))
 )

@@ -143,11 +143,16 @@ check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
 #' @noRd
 check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
-  number <- is.numeric(x) && length(x) == 1 && isTRUE(x >= 0 && x <= 1)
-  if (is.function(x) || number || optional && is.null(x)) {
+  if (is_move_probability(x) || optional && is.null(x)) {
     return(x)
   }
   bad_argument(x, arg, "a function or a number between 0 and 1", call)
+}
+
+#' @noRd
+is_move_probability <- function(x) {
+  is.function(x) ||
+    is.numeric(x) && length(x) == 1 && isTRUE(x >= 0 && x <= 1)
 }
 
 #' @noRd

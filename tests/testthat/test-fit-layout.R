@@ -245,6 +245,9 @@ test_that("what random edits have found is refused", {
   fit <- a_fit("kbr_smooth")
   fit$filter$hmm$settings$method <- c("kbr", "kbr")
   refused(fit, predict)
+  fit <- a_fit("tdsmc")
+  fit$moves$add$probability <- numeric()
+  refused(fit, function(fit) update(fit, data = 1:3))
   fit <- a_fit("cond_embedding")
   fit$gram <- -fit$gram
   refused(fit, function(fit) predict(fit, fit$x))
