@@ -82,7 +82,7 @@ srvm_prior_layout <- layout(
 #' As the user gives it: what depends on the data is open
 #' @noRd
 srvm_prior_given_layout <- local({
-  given <- srvm_prior_layout
+  given <- utils::modifyList(srvm_prior_layout, layout(scaled = flags()))
   given[c("noise", "coef")] <- rep(layout(such_that(
     function(prior) is.null(prior) || is_variance_prior(prior, TRUE),
     "NULL or a prior of a variance"

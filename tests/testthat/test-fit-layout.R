@@ -245,6 +245,9 @@ test_that("what random edits have found is refused", {
   fit <- a_fit("kbr_smooth")
   fit$filter$hmm$settings$method <- c("kbr", "kbr")
   refused(fit, predict)
+  prior <- srvm_prior()
+  prior["scaled"] <- NULL
+  refused(prior, function(prior) srvm(1:5, 1:5, prior = prior))
   fit <- a_fit("tdsmc")
   fit$moves$add$probability <- numeric()
   refused(fit, function(fit) update(fit, data = 1:3))
