@@ -42,7 +42,7 @@ refuse_shaped_fields <- function(prior, call) {
     return(invisible())
   }
   given <- c(
-    centres = !is.null(prior$centres), own_scales = prior$own_scales,
+    centres = !is.null(prior$centres), own_scales = isTRUE(prior$own_scales),
     directions = !is.null(prior$directions)
   )
   if (any(given)) {
