@@ -193,6 +193,9 @@ is_resolved <- function(kernel, columns) {
 #' @noRd
 kernel_layouts <- local({
   bandwidth <- layout(bandwidth = such_that(function(v) {
+    if (!is.null(dim(v))) {
+      return(FALSE)
+    }
     if (is.null(columns) && rlang::is_string(v, c("median", "learn"))) {
       return(TRUE)
     }
