@@ -1,8 +1,11 @@
 # Build the tarball with its vignettes and check it as CRAN does:
-#   Rscript tools/check.R [--no-manual] [--remote] [--keep=folder]
+#   Rscript tools/check.R [--no-manual] [--remote] [--no-suggests]
+#     [--keep=folder]
 # Fails on an ERROR, a WARNING, or a NOTE that is not accepted below. The PDF
 # manual is built where LaTeX is installed, unless --no-manual is given.
 # --remote also asks CRAN (new submission, URLs) and the clock server.
+# --no-suggests runs examples, tests and vignettes with what the package imports
+# alone (and testthat and knitr, which run them).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -74,6 +77,9 @@ check_environment <- function() {
       R_STRIP_SHARED_LIB = "strip --strip-debug --discard-all"
     )
   }
+  if ("--no-suggests" %in% args) {
+    Sys.setenv("_R_CHECK_DEPENDS_ONLY_" = "true")
+  }
   if (!"--remote" %in% args) {
     Sys.setenv(
       "_R_CHECK_CRAN_INCOMING_REMOTE_" = "false",
@@ -116,11 +122,13 @@ judge <- function(log) {
 }
 
 main <- function() {
-  unknown <- args[!grepl("^--(no-manual|remote|keep=.+)$", args)]
+  unknown <- args[
+    !grepl("^--(no-manual|remote|no-suggests|keep=.+)$", args)
+  ]
   if (length(unknown) > 0) {
     fail(
       "unknown argument: ", toString(unknown),
-      "; known: --no-manual, --remote, --keep=folder."
+      "; known: --no-manual, --remote, --no-suggests, --keep=folder."
     )
   }
   missing <- install_programs(c(pandoc = "pandoc", qpdf = "qpdf"))
