@@ -31,7 +31,7 @@ NULL
 
 #' @rdname dalex_methods
 #' @exportS3Method DALEX::yhat
-yhat.kb_fit <- function(X.model, newdata, ...) {
+yhat.kb_fit <- function(X.model, newdata, ...) { # nolint: object_name_linter.
   fit <- migrate_fit(X.model)
   if (is.null(fit$mould$levels)) {
     return(stats::predict(fit, newdata, ...))
