@@ -59,7 +59,8 @@
 #' of `f` that are not n finite numbers or rows; `kb_error_not_finite` for
 #' missing or infinite points; `kb_error_dimension` where numbers of rows or
 #' columns disagree; `kb_error_custom_kernel` where `kernel_x` is not built in;
-#' `kb_error_kernel` where the prior has another kernel.
+#' `kb_error_kernel` where the prior has another kernel; `kb_error_singular`
+#' where `eps` is too small for the equations to be solved.
 #' @references
 #' Song, L., Huang, J., Smola, A. and Fukumizu, K. (2009). Hilbert space
 #' embeddings of conditional distributions with applications to dynamical
@@ -176,7 +177,7 @@ features_at <- function(object, points) {
 #' (R'R + n eps I)^-1 moments: coefficients along the features, r x m
 #' @noRd
 cond_coefficients <- function(object, moments) {
-  ridge_coefficients_cpp(object$gram, moments, nrow(object$x) * object$eps)
+  ridge_coefficients(object$gram, moments, nrow(object$x) * object$eps)
 }
 
 #' Conditional means of values at the pairs, N x m

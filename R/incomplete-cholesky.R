@@ -99,6 +99,22 @@ features_from_values <- function(ic, values) {
   t(forwardsolve(pivot_factor(ic), t(unname(values))))
 }
 
+#' (gram + ridge I)^-1 moments: coefficients along features
+#' @noRd
+ridge_coefficients <- function(gram, moments, ridge,
+                               call = rlang::caller_env()) {
+  tryCatch(
+    ridge_coefficients_cpp(gram, moments, ridge),
+    "C++Error" = function(error) {
+      kb_abort(c(
+        "The equations of the features cannot be solved.",
+        x = "{conditionMessage(error)}.",
+        i = "A larger {.arg eps} makes them regular."
+      ), "singular", parent = error, call = call)
+    }
+  )
+}
+
 # Checks ---------------------------------------------------------------------
 
 largest_rank <- function(rank, n, call) {

@@ -410,7 +410,7 @@ chunk_posterior <- function(fit, chunks, model, first, prior, progress, call) {
   } else {
     prior_features(fit, call)
   }
-  model$coef <- ridge_coefficients_cpp(
+  model$coef <- ridge_coefficients(
     first$gram, as.matrix(fit$prior_mean), first$n * fit$settings$eps
   )
   model$center <- first$states / first$n

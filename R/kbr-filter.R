@@ -229,7 +229,7 @@ first_step <- function(hmm, seen, call) {
     ))
   }
   b <- hmm$pairs$y
-  along <- ridge_coefficients_cpp(
+  along <- ridge_coefficients(
     features_gram_cpp(b, NULL), as.matrix(seen), nrow(b) * hmm$settings$eps
   )
   raw <- b %*% along

@@ -308,7 +308,7 @@ hmm_kernel <- function(kernel, code, space) {
 
 #' @noRd
 ridge_inverse <- function(features, eps) {
-  ridge_coefficients_cpp(
+  ridge_coefficients(
     features_gram_cpp(features, NULL), diag(ncol(features)),
     nrow(features) * eps
   )

@@ -9,7 +9,7 @@ set_prior <- function(fit, prior, call) {
   # Not removed where NULL: `fit$prior` would match `fit$prior_mean` in part.
   fit["prior"] <- list(check_prior(prior, fit, call))
   fit$prior_mean <- prior_features(fit, call)
-  coef <- ridge_coefficients_cpp(
+  coef <- ridge_coefficients(
     fit$gram_x, as.matrix(fit$prior_mean), fit$time * fit$settings$eps
   )
   fit$mu <- as.vector(features$x$factor %*% coef)

@@ -17,7 +17,7 @@ kernel_mean_points <- function(fit, seen) UseMethod("kernel_mean_points")
 kernel_modes <- function(mean, kernel, centre) {
   modes <- lapply(seq_len(nrow(mean$weights)), function(i) {
     w <- mean$weights[i, ]
-    if (anyNA(w)) {
+    if (!all(is.finite(w))) {
       return(list(x = rep(NA_real_, ncol(mean$scaled)), converged = NA))
     }
     embedding_mode(mean$scaled, w, kernel,

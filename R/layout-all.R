@@ -142,16 +142,6 @@ cholesky_factor <- function(size) {
   }, paste("a Cholesky factor of", format(size), "rows"))
 }
 
-#' A symmetric matrix that is positive definite once `ridge` is on its diagonal
-#' @noRd
-positive_matrix <- function(size, ridge) {
-  such_that(function(v) {
-    sound <- is.double(v) && is.matrix(v) && all(dim(v) == size) &&
-      all_finite(v)
-    sound && (size == 0 || is.matrix(chol(v + diag(ridge, size))))
-  }, paste("a positive semidefinite matrix of", format(size), "rows"))
-}
-
 # Kernels ----------------------------------------------------------------------
 
 #' A kernel with all its parameters, for points of so many columns

@@ -28,7 +28,7 @@ kbr_layout <- c(layout(
   .rows = time, .columns_x = columns,
   mould = holds(mould_layout, "kb_mould"), seed = counts(),
   sequence = counts(if (chunked) 0 else time, 1, time),
-  status = strings(1, "complete"), seconds = maybe(numbers(1, 0))
+  status = strings(1, "complete"), seconds = numbers(1, 0)
 ))
 
 #' @noRd
@@ -135,10 +135,7 @@ filter_layout <- layout(
   # Without observed features there is none.
   along = numeric_matrix(rank_y, if (rank_y > 0) times),
   features = numeric_matrix(rank_x, times), sum = any_numbers(times),
-  observations = such_that(
-    function(y) is.numeric(y) && is.matrix(y) && nrow(y) == times,
-    paste("a matrix of", times, "observations")
-  ),
+  observations = observed_at(times),
   start = maybe(numbers(rank_x))
 )
 
@@ -152,8 +149,16 @@ smooth_layout <- layout(
   ),
   method = strings(1, c("rts", "kbr", "iw")), backward = flags(times),
   coef = numeric_matrix(rank_x, times), along = numeric_matrix(rank_x, times),
-  sum = any_numbers(times)
+  sum = any_numbers(times), observations = observed_at(times)
 )
+
+#' @noRd
+observed_at <- function(times) {
+  such_that(
+    function(y) is.numeric(y) && is.matrix(y) && nrow(y) == times,
+    paste("a matrix of", times, "observations")
+  )
+}
 
 #' @noRd
 forecast_layout <- layout(
@@ -168,7 +173,7 @@ cond_embedding_layout <- layout(
   x = numeric_matrix(), y = numeric_matrix(nrow(x)),
   .points = nrow(x), .width = ncol(x),
   features = holds(basis_layout), .rank = length(features$pivots),
-  eps = positive(), gram = positive_matrix(rank, points * eps),
+  eps = positive(), gram = numeric_matrix(rank, rank),
   kernel_x = resolved_kernel(ncol(x)), kernel_y = resolved_kernel(ncol(y))
 )
 

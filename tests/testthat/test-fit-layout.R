@@ -251,7 +251,13 @@ test_that("what random edits have found is refused", {
   fit <- a_fit("tdsmc")
   fit$moves$add$probability <- numeric()
   refused(fit, function(fit) update(fit, data = 1:3))
+  fit <- a_fit("kbr_smooth")
+  fit$observations <- fit$observations[0, , drop = FALSE]
+  refused(fit, plot)
+  fit <- a_fit("kbr")
+  fit$gram_x[2, 1] <- -100
+  refused(fit, function(fit) update(fit, prior = list(points = 0)))
   fit <- a_fit("cond_embedding")
-  fit$gram <- -fit$gram
+  fit$gram[2, 1] <- -100
   refused(fit, function(fit) predict(fit, fit$x))
 })
