@@ -58,8 +58,8 @@ bark::State::Saved saved_from_r(const Rcpp::List& list) {
   for (std::size_t j = 0; j < location.size(); ++j) {
     require(each[j] >= 0 && each[j] <= varphi.end() - next,
             "the state's kernels are incomplete");
-    out.slots.push_back(
-        {location[j], copies[j], std::vector<double>(next, next + each[j])});
+    out.slots.push_back({location[j], copies[j],
+                         std::vector<double>(next, next + each[j]), nullptr});
     next += each[j];
   }
   out.log_lambda = get<double>(list, "log_lambda");
