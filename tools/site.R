@@ -18,6 +18,7 @@ site_links <- function(html) {
   html <- gsub(
     'href="vignettes/([^"]*)[.]Rmd"', 'href="articles/\\1.html"', html
   )
+  html <- gsub('href="NEWS[.]html"', 'href="news/index.html"', html)
   # Its pages are those of the package; notes on tests are not among them.
   gsub('<a href="tests/README[.]html">([^<]*)</a>', "\\1", html)
 }
