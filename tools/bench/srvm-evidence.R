@@ -1,0 +1,120 @@
+# Is what srvm() says about its own error true? The default call over many
+# seeds of the sampler, the data being fixed:
+#
+#   Rscript tools/bench/srvm-evidence.R            the report sets, 100 seeds
+#   Rscript tools/bench/srvm-evidence.R --quick    20 seeds
+#   Rscript tools/bench/srvm-evidence.R --tuning   sets to choose settings on
+#   Rscript tools/bench/srvm-evidence.R --only=sinc,mcycle --seeds=30 --out=file
+#
+# Per data set: the standard deviation of log Z over seeds; the root mean
+# square of the standard error that each fit reports; their ratio (to reach:
+# .8 to 1.25); the same of the most probable kernel's probability; the lowest
+# effective sample size; CPU seconds per fit. To reach: sd of log Z at most .5
+# (Boston with outliers: 1), sd of the kernel's probability at most 1.5 times
+# what is reported.
+#
+# Settings are chosen on the tuning sets and reported on the others.
+
+library(kernelbayes)
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "report.R"))
+
+args <- commandArgs(trailingOnly = TRUE)
+option <- function(name, default) {
+  start <- paste0("--", name, "=")
+  hit <- args[startsWith(args, start)]
+  if (length(hit) == 0) default else substring(hit[[1]], nchar(start) + 1)
+}
+unknown <- args[!grepl("^--(quick|tuning|(only|seeds|out)=.+)$", args)]
+if (length(unknown) > 0) {
+  stop("unknown argument: ", toString(unknown), call. = FALSE)
+}
+
+boston_outliers <- function(seed) {
+  set.seed(seed)
+  data <- MASS::Boston[sample(nrow(MASS::Boston), 250), ]
+  hit <- sample(250, 25)
+  data$medv[hit] <- data$medv[hit] + stats::rnorm(25, sd = 25)
+  list(formula = medv ~ ., data = data)
+}
+
+friedman <- function(seed) {
+  list(formula = y ~ ., data = sim_friedman(200, p = 5, seed = seed))
+}
+
+report_sets <- list(
+  sinc = function() list(formula = y ~ x, data = sim_sinc(50, seed = 1)),
+  mcycle = function() list(formula = accel ~ times, data = MASS::mcycle),
+  boston = function() boston_outliers(1),
+  friedman = function() friedman(1),
+  cpus = function() {
+    list(
+      formula = perf ~ syct + mmin + mmax + cach + chmin + chmax,
+      data = MASS::cpus
+    )
+  }
+)
+
+tuning_sets <- list(
+  sinc = function() list(formula = y ~ x, data = sim_sinc(50, seed = 101)),
+  gagurine = function() list(formula = GAG ~ Age, data = MASS::GAGurine),
+  boston = function() boston_outliers(101),
+  friedman = function() friedman(101),
+  airquality = function() {
+    list(
+      formula = Ozone ~ Solar.R + Wind + Temp,
+      data = stats::na.omit(datasets::airquality)
+    )
+  }
+)
+
+one_fit <- function(set, seed) {
+  before <- sum(proc.time()[1:2])
+  fit <- suppressWarnings(
+    srvm(set$formula, set$data, seed = seed, progress = FALSE)
+  )
+  seconds <- sum(proc.time()[1:2]) - before
+  z <- evidence(fit)
+  kernels <- kernel_posterior(fit)
+  list(
+    log_z = z$log_evidence, se = z$mc_se, seconds = seconds,
+    ess = diagnostics(fit)$ess_min, probability = kernels$probability,
+    probability_se = kernels$probability_se
+  )
+}
+
+rms <- function(x) sqrt(mean(x^2, na.rm = TRUE))
+
+# The kernel whose mean probability is largest stands for all.
+summarise_set <- function(name, fits) {
+  get <- function(field) vapply(fits, `[[`, 0, field)
+  probability <- vapply(fits, `[[`, fits[[1]]$probability, "probability")
+  reported <- vapply(fits, `[[`, fits[[1]]$probability_se, "probability_se")
+  top <- which.max(rowMeans(probability))
+  sd_z <- stats::sd(get("log_z"))
+  sd_p <- stats::sd(probability[top, ])
+  data.frame(
+    data = name, seeds = length(fits), log_z = mean(get("log_z")),
+    sd_log_z = sd_z, se = rms(get("se")), ratio = sd_z / rms(get("se")),
+    se_missing = sum(is.na(get("se"))),
+    p_top = mean(probability[top, ]), sd_p = sd_p, se_p = rms(reported[top, ]),
+    ratio_p = sd_p / rms(reported[top, ]), lowest_ess = min(get("ess")),
+    seconds = mean(get("seconds"))
+  )
+}
+
+sets <- if ("--tuning" %in% args) tuning_sets else report_sets
+only <- strsplit(option("only", toString(names(sets))), ", *")[[1]]
+seeds <- as.integer(option("seeds", if ("--quick" %in% args) 20 else 100))
+results <- lapply(only, function(name) {
+  set <- sets[[name]]()
+  fits <- lapply(seq_len(seeds), function(seed) one_fit(set, seed))
+  line <- summarise_set(name, fits)
+  markdown(line)
+  line
+})
+results <- do.call(rbind, results)
+markdown(results)
+if (any(startsWith(args, "--out="))) saveRDS(results, option("out", ""))
