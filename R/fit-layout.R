@@ -40,7 +40,7 @@ counts <- function(length = 1, lower = 0, upper = Inf) {
 
 #' Counts that go on in C++: far from where an integer overflows
 #' @noRd
-tallies <- function(length = 1) counts(length, 0, 1e9)
+tallies <- function(length = 1, lower = 0) counts(length, lower, 1e9)
 
 #' Finite numbers
 #' @param rows,columns NULL: any.

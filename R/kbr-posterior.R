@@ -124,7 +124,7 @@ prior_points <- function(points, fit, call) {
   if (length(dim(points)) == 2 && all(names %in% colnames(points))) {
     points <- points[, names, drop = FALSE]
   }
-  check_some_points(points, "prior$points", call)
+  points <- check_some_points(points, "prior$points", call)
   list(points = check_points_like(points, fit$data$x, "prior$points", call))
 }
 

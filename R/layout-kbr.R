@@ -173,8 +173,8 @@ cond_embedding_layout <- layout(
   x = numeric_matrix(), y = numeric_matrix(nrow(x)),
   .points = nrow(x), .width = ncol(x),
   features = holds(basis_layout), .rank = length(features$pivots),
-  eps = positive(), gram = numeric_matrix(rank, rank),
-  kernel_x = resolved_kernel(ncol(x)), kernel_y = resolved_kernel(ncol(y))
+  gram = numeric_matrix(rank, rank), kernel_x = resolved_kernel(ncol(x)),
+  kernel_y = resolved_kernel(ncol(y)), eps = positive()
 )
 
 #' @noRd
