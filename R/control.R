@@ -106,6 +106,7 @@ smc_control <- function(particles = 250, n_moves = NULL,
                           "multinomial", "minimum-entropy"
                         ),
                         ess_threshold = 0.5, replicates = 1, threads = 1,
+                        cess_threshold = NULL, powers = NULL,
                         resample_every_step = NULL, move_fraction = 0.25,
                         ancestry = c("summary", "genealogy", "full"),
                         sweep_every = 1, checkpoint = NULL,
@@ -114,6 +115,9 @@ smc_control <- function(particles = 250, n_moves = NULL,
   # The papers resample at every step and move particles in no other way.
   if (is.null(n_moves)) n_moves <- if (proposal == "paper") 0 else 10
   if (is.null(resample_every_step)) resample_every_step <- proposal == "paper"
+  if (is.null(cess_threshold)) {
+    cess_threshold <- if (proposal == "paper") 0 else 0.5
+  }
   control <- list(
     particles = check_count(particles, 1),
     n_moves = check_count(n_moves, 0),
@@ -125,6 +129,8 @@ smc_control <- function(particles = 250, n_moves = NULL,
       )
     ),
     ess_threshold = check_number(ess_threshold, 0, 1),
+    cess_threshold = check_number(cess_threshold, 0, 1),
+    powers = check_powers(powers),
     replicates = check_count(replicates, 1),
     threads = check_count(threads, 1),
     resample_every_step = check_flag(resample_every_step),
@@ -146,6 +152,21 @@ check_move_fraction <- function(move_fraction, call = rlang::caller_env()) {
     )
   }
   move_fraction
+}
+
+#' @noRd
+check_powers <- function(powers, call = rlang::caller_env()) {
+  if (is.null(powers)) {
+    return(numeric())
+  }
+  rising <- is.numeric(powers) && length(powers) > 0 && !anyNA(powers) &&
+    all(diff(c(0, powers)) > 0) && powers[[length(powers)]] == 1
+  if (!rising) {
+    bad_argument(powers, "powers", "rising numbers above 0, the last of them 1",
+      call
+    )
+  }
+  as.double(powers)
 }
 
 #' @noRd

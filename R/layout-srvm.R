@@ -184,6 +184,7 @@ srvm_run_layout <- c(layout(
 srvm_path_layout <- layout(
   log_increment = numbers(time), log_lost = maybe(any_numbers(time)),
   log_predictive = maybe(any_numbers(time)), ess = numbers(time, 0),
+  ess_lowest = maybe(numbers(time, 0)), increases = maybe(counts(time, 1)),
   founders = counts(time), particles = maybe(counts(time, 1)),
   resampled = counts(time, 0, 1), mean_k = numbers(time, 0),
   mean_sigma = any_numbers(time), tried = numbers(3 * time, 0),
@@ -219,9 +220,9 @@ srvm_resume_layout <- layout(
   }, "log weights"),
   .p = k + settings$intercept,
   genealogy = holds(layout(
-    founders = counts(length(k), 0, 1e7), families = counts(length(k), 0, 1e7),
-    stretch = counts(1, -1, 1e9), closed = any_numbers(),
-    carried = maybe(any_numbers())
+    founders = counts(length(k), 0, 1e7), correction = any_numbers(),
+    families = counts(length(k) * length(correction), 0, 1e7),
+    closed = any_numbers()
   )),
   rejuvenations = maybe(tallies()),
   path = holds(layout(particles = maybe(counts(time, 1)))),

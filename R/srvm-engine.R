@@ -9,7 +9,8 @@ fit_engine.default <- function(fit) {
         model_config(fit$settings), list(seed = fit$seed),
         fit$control[c(
           "particles", "proposal", "n_moves", "move_fraction", "resampling",
-          "ess_threshold", "resample_every_step", "ancestry", "threads"
+          "ess_threshold", "cess_threshold", "powers", "resample_every_step",
+          "ancestry", "threads"
         )],
         list(sweep_every = sweep_every(fit$control))
       ),

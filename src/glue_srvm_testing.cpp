@@ -23,6 +23,7 @@ struct Scene {
     const Eigen::VectorXd shifted = y.array() - config.model.shift;
     const Executor serial = serial_executor();
     for (int t = 0; t < y.size(); ++t) pool.add_row(x, t, shifted[t], serial);
+    pool.raise(1);
     particle.set = get<int>(state, "set");
     particle.noise = state["noise"];
     particle.coef = state["coef"];
@@ -247,9 +248,7 @@ Rcpp::List srvm_moves_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   std::vector<double> sets(repetitions, 0.0);
   for (double& set : sets) {
     s.particle = start;
-    for (int i = 0; i < moves; ++i) {
-      srvm::random_move(s.particle, s.config, s.pool, rng, s.scratch);
-    }
+    srvm::move_set(s.particle, s.config, s.pool, moves, rng, s.scratch);
     for (const int j : s.particle.set) set += std::ldexp(1.0, j);
   }
   Rcpp::List out = report(s.particle.factor);
@@ -294,11 +293,12 @@ Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
                                      std::vector<int> previous, double noise,
                                      double coef) {
   Arrival a(config, x, y, t, previous, noise, coef);
-  const auto proposal = srvm::propose_adapted(a.particle, a.config.model,
-                                              a.pool, a.prior, a.y, a.scratch);
+  srvm::Arrival row;
+  srvm::score_adapted(a.particle, a.config.model, a.pool, {a.prior}, a.scratch,
+                      row);
   return Rcpp::NumericVector::create(
-      _["join_probability"] = proposal.choice.join_probability,
-      _["log_weight"] = proposal.choice.log_weight);
+      _["join_probability"] = std::exp(row.log_joins(1) - row.log_both(1)),
+      _["log_weight"] = row.log_weight(1));
 }
 
 // The whole step to row t from the set `previous`, again and again: the set and
@@ -318,12 +318,16 @@ Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   Rcpp::List sets;
   std::vector<double> log_weight;
   double drift = 0;
+  srvm::Arrival row;
+  srvm::score_adapted(a.particle, model, a.pool, steps, a.scratch, row);
+  a.pool.raise(1);
   for (int r = 0; r < repetitions; ++r) {
     a.particle = start;
-    double weight = srvm::extend_adapted(a.particle, model, a.pool, steps[0],
-                                         a.y, rng, a.scratch);
+    double weight = srvm::extend_adapted(a.particle, model, a.pool, row, rng,
+                                         a.scratch);
     weight +=
-        srvm::extend_siblings(a.particle, model, a.pool, steps, rng, a.scratch);
+        srvm::extend_siblings(a.particle, model, a.pool, steps, 0, rng,
+                              a.scratch);
     log_weight.push_back(weight);
     std::vector<int> set = a.particle.set;
     for (int& j : set) ++j;
@@ -352,11 +356,15 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   Rcpp::List sets;
   std::vector<double> log_prob, log_weight;
   double drift = 0;
+  srvm::Arrival row;
+  srvm::score_row(a.particle, a.config.model, a.pool, a.scratch, row);
+  a.pool.raise(1);
+  Rng rng = stream(from);
   for (const auto& step : steps) {
     a.particle = start;
     log_prob.push_back(std::log(srvm::step_probability(a.config, k, m, step)));
-    log_weight.push_back(srvm::extend_birth_death(
-        a.particle, a.config, a.pool, a.prior, a.y, step, a.scratch));
+    log_weight.push_back(srvm::take_step(
+        a.particle, a.config, a.pool, a.prior, row, step, rng, a.scratch));
     std::vector<int> set = a.particle.set;
     for (int& j : set) ++j;
     sets.push_back(set);
@@ -365,7 +373,6 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                      a.particle.factor.drift(a.particle.gram, gain, 1 / coef));
   }
   std::vector<int> count(steps.size(), 0);
-  Rng rng = stream(from);
   for (int r = 0; r < draws; ++r) {
     const auto drawn = srvm::draw_step(start, a.config, a.pool, rng);
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -419,10 +426,14 @@ Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   std::vector<double> latent, log_weight;
   std::vector<int> joined;
   double drift = 0;
+  srvm::Arrival row;
+  srvm::score_adapted(s.particle, s.config.model, s.pool, {step}, s.scratch,
+                      row);
+  s.pool.raise(1);
   for (int r = 0; r < repetitions; ++r) {
     s.particle = start;
     log_weight.push_back(srvm::extend_adapted(
-        s.particle, s.config.model, s.pool, step, s.y[t - 1], rng, s.scratch));
+        s.particle, s.config.model, s.pool, row, rng, s.scratch));
     joined.push_back(s.particle.k() - start.k());
     latent.push_back(s.particle.latent[s.pool.latest_place()]);
     drift = std::max(drift, s.drift());

@@ -100,6 +100,8 @@ srvm::Config config(const Rcpp::List& config) {
   out.smc.resampling =
       resampling::scheme(Rcpp::as<std::string>(config["resampling"]));
   out.smc.ess_threshold = config["ess_threshold"];
+  out.smc.cess_threshold = config["cess_threshold"];
+  out.smc.powers = get<double>(config, "powers");
   out.smc.resample_every_step = config["resample_every_step"];
   const std::string ancestry = config["ancestry"];
   out.smc.history = ancestry == "full"        ? History::kFull

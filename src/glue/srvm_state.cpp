@@ -123,11 +123,49 @@ Rcpp::List path_to_r(const SmcPath& path, const srvm::Records& records) {
   return Rcpp::List::create(
       _["log_increment"] = path.log_increment, _["log_lost"] = path.log_lost,
       _["log_predictive"] = path.log_predictive, _["ess"] = path.ess,
+      _["ess_lowest"] = path.ess_lowest, _["increases"] = path.increases,
       _["founders"] = path.founders, _["particles"] = path.particles,
       _["resampled"] =
           std::vector<int>(path.resampled.begin(), path.resampled.end()),
       _["mean_k"] = records.mean_k, _["mean_sigma"] = records.mean_sigma,
       _["tried"] = records.tried, _["accepted"] = records.accepted);
+}
+
+}  // namespace
+
+namespace {
+
+Rcpp::List genealogy_to_r(const Genealogy::State& state) {
+  std::vector<int> families;
+  std::vector<double> correction;
+  for (const auto& generation : state.generations) {
+    families.insert(families.end(), generation.families.begin(),
+                    generation.families.end());
+    correction.push_back(generation.correction);
+  }
+  using Rcpp::_;
+  return Rcpp::List::create(
+      _["founders"] = state.founders, _["families"] = families,
+      _["correction"] = correction, _["resamplings"] = state.resamplings,
+      _["closed"] = state.closed);
+}
+
+Genealogy::State genealogy_from_r(const Rcpp::List& list) {
+  Genealogy::State out;
+  out.founders = get<int>(list, "founders");
+  out.resamplings = list["resamplings"];
+  out.closed = list["closed"];
+  const auto families = get<int>(list, "families");
+  const auto correction = get<double>(list, "correction");
+  const std::size_t n = out.founders.size();
+  if (correction.empty() || families.size() != n * correction.size()) {
+    throw std::invalid_argument("the state's genealogy is incomplete");
+  }
+  for (std::size_t g = 0; g < correction.size(); ++g) {
+    const auto from = families.begin() + g * n;
+    out.generations.push_back({{from, from + n}, correction[g]});
+  }
+  return out;
 }
 
 }  // namespace
@@ -152,13 +190,7 @@ Rcpp::List state_to_r(const srvm::Filter& filter) {
   out["relative_variance"] = filter.smc().relative_variance();
   out["log_weights"] = state.log_weights;
   out["weights"] = filter.smc().weights();
-  out["genealogy"] =
-      Rcpp::List::create(_["founders"] = state.genealogy.founders,
-                         _["families"] = state.genealogy.families,
-                         _["resamplings"] = state.genealogy.resamplings,
-                         _["stretch"] = state.genealogy.stretch,
-                         _["closed"] = state.genealogy.closed,
-                         _["carried"] = state.genealogy.carried);
+  out["genealogy"] = genealogy_to_r(state.genealogy);
   out["rejuvenations"] = state.rejuvenations;
   out["ancestors"] = state.ancestors;
   out["candidate_rows"] = candidate_rows;
@@ -178,12 +210,7 @@ void restore(srvm::Filter& filter, const Rcpp::List& list, bool intercept,
   state.time = list["time"];
   state.log_evidence = list["log_evidence"];
   state.log_weights = get<double>(list, "log_weights");
-  const Rcpp::List genealogy = list["genealogy"];
-  state.genealogy.founders = get<int>(genealogy, "founders");
-  state.genealogy.families = get<int>(genealogy, "families");
-  state.genealogy.resamplings = genealogy["resamplings"];
-  state.genealogy.stretch = genealogy["stretch"];
-  state.genealogy.closed = genealogy["closed"];
+  state.genealogy = genealogy_from_r(list["genealogy"]);
   state.ancestors = get<int>(list, "ancestors");
   state.path.log_increment = get<double>(path, "log_increment");
   // Nor did rows leave, and predictive densities were not recorded.
@@ -195,10 +222,11 @@ void restore(srvm::Filter& filter, const Rcpp::List& list, bool intercept,
     state.path.log_predictive.assign(state.time, NA_REAL);
   }
   state.path.ess = get<double>(path, "ess");
+  state.path.ess_lowest = get<double>(path, "ess_lowest");
+  state.path.increases = get<int>(path, "increases");
   state.path.founders = get<int>(path, "founders");
   // States of runs before there was rejuvenation lack what it may change.
   if (list.containsElementNamed("rejuvenations")) {
-    state.genealogy.carried = genealogy["carried"];
     state.path.particles = get<int>(path, "particles");
     state.rejuvenations = list["rejuvenations"];
   } else {

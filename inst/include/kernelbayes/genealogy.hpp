@@ -14,71 +14,104 @@ namespace kernelbayes {
 ///
 /// Over a long run all particles come to share one founder and the estimator
 /// has nothing left to compare. Families are therefore founded anew, at a
-/// resampling, once few of them are left, and the variances of the stretches
-/// in between are added, as for a sampler that forgets its past (Olsson and
-/// Douc, 2019, on fixed lags).
+/// resampling, once the youngest generation of them has lost half. What a
+/// resampling adds to the variance is told by how the families that it made
+/// fare until kGenerations further generations have been founded: contributions
+/// are cut off there, as for a sampler that forgets its past (Olsson and Douc,
+/// 2019, on fixed lags). With V_g(t) the variance that the families founded with
+/// generation g see at t, and e_g when it is the oldest to be closed, the sum is
+///   sum_g [V_g(e_g) - V_{g+1}(e_g)] + V_oldest(t).
 ///
-/// The number of particles may change at a resampling. Two lineages that are
-/// drawn independently differ at a resampling to N particles with probability
-/// 1 - 1 / N, whatever their number before; the estimator is therefore unbiased
-/// with a factor N_p / (N_p - 1) for each resampling p of a stretch and for its
-/// beginning (Lee and Whiteley, 2018, let particle numbers vary over time).
+/// The estimator counts pairs of particles from different families, and a pair
+/// that a resampling brings together by chance is no sign of variance. With
+/// counts n_a of expectation N W_a, pairs with different parents are on average
+///   sum_{a != b} E[n_a n_b] = N^2 (1 - sum W_a^2) - sum var(n_a)
+/// of the N^2 (1 - sum W_a^2) that there would be without chance: a factor
+/// N / (N - 1) for each multinomial resampling, as in Lee and Whiteley (2018),
+/// with which the estimator is unbiased whether or not N changes. Other schemes
+/// have smaller variances, for which (n_a - N W_a)^2 stands; with the factor of
+/// the multinomial one the estimator would be too small, and often negative.
 class Genealogy {
  public:
-  explicit Genealogy(int particles = 0)
-      : founders_(identity(particles)), families_(founders_) {}
+  /// Labels of the particles' families, and the product of the factors.
+  struct Generation {
+    std::vector<int> families;
+    double correction = 1;
+  };
 
-  /// Particle i becomes a copy of ancestors[i]; survivors stay in place.
+  explicit Genealogy(int particles = 0)
+      : founders_(identity(particles)), generations_{found(particles)} {}
+
+  /// Particle i becomes a copy of ancestors[i]; survivors stay in place. The
+  /// weights are those before.
   void resample(const std::vector<int>& ancestors,
-                const std::vector<double>& weights) {
-    const std::size_t before = families_.size();
+                const std::vector<double>& weights, bool multinomial) {
+    const int n = static_cast<int>(ancestors.size());
     founders_ = inherit(founders_, ancestors);
     ++resamplings_;
-    if (distinct(families_) < kFewFamilies * families_.size()) {
-      closed_ += stretch_variance(weights);
-      families_ = identity(static_cast<int>(ancestors.size()));
-      stretch_ = 0;
-      carried_ = 1;
-      return;
+    const bool due = distinct(generations_.back().families) <
+                     kFewFamilies * generations_.back().families.size();
+    if (due && generations_.size() > kGenerations) close_oldest(weights);
+    const double chance =
+        multinomial ? factor(n) : pair_factor(ancestors, weights);
+    for (Generation& generation : generations_) {
+      generation.families = inherit(generation.families, ancestors);
+      generation.correction *= chance;
     }
-    if (ancestors.size() != before) {
-      carried_ = correction();
-      stretch_ = -1;
-    }
-    families_ = inherit(families_, ancestors);
-    ++stretch_;
+    if (due) generations_.push_back(found(n));
   }
 
   /// Of the evidence's estimate; normalised weights.
   double relative_variance(const std::vector<double>& weights) const {
-    if (families_.size() < 2) return std::numeric_limits<double>::quiet_NaN();
-    return closed_ + stretch_variance(weights);
+    if (founders_.size() < 2) return std::numeric_limits<double>::quiet_NaN();
+    return closed_ + variance(generations_.front(), weights);
   }
 
   /// Distinct founders, of those at the start of the run.
   int founders() const { return distinct(founders_); }
   int resamplings() const { return resamplings_; }
 
-  /// Plain data for a snapshot.
+  /// Plain data for a snapshot: the generations from the oldest.
   struct State {
-    std::vector<int> founders, families;
-    int resamplings = 0, stretch = 0;
-    double closed = 0, carried = 1;
+    std::vector<int> founders;
+    std::vector<Generation> generations;
+    int resamplings = 0;
+    double closed = 0;
   };
   State state() const {
-    return {founders_, families_, resamplings_, stretch_, closed_, carried_};
+    return {founders_, generations_, resamplings_, closed_};
   }
   void restore(State state) {
     founders_ = std::move(state.founders);
-    families_ = std::move(state.families);
+    generations_ = std::move(state.generations);
     resamplings_ = state.resamplings;
-    stretch_ = state.stretch;
     closed_ = state.closed;
-    carried_ = state.carried;
   }
 
  private:
-  static constexpr double kFewFamilies = 0.25;
+  static constexpr double kFewFamilies = 0.5;
+  static constexpr std::size_t kGenerations = 3;
+
+  static double factor(int n) { return n / (n - 1.0); }
+
+  static double pair_factor(const std::vector<int>& ancestors,
+                            const std::vector<double>& weights) {
+    const double n = static_cast<double>(ancestors.size());
+    std::vector<double> excess(weights.size());
+    double same = 0;
+    for (std::size_t a = 0; a < weights.size(); ++a) {
+      excess[a] = -n * weights[a];
+      same += weights[a] * weights[a];
+    }
+    for (const int a : ancestors) ++excess[a];
+    double chance = 0;
+    for (const double e : excess) chance += e * e;
+    const double pairs = n * n * (1 - same);
+    // Where one particle has nearly all the weight there are no pairs.
+    return chance < pairs / 2 ? 1 / (1 - chance / pairs) : factor(n);
+  }
+
+  static Generation found(int n) { return {identity(n), factor(n)}; }
 
   static std::vector<int> identity(int n) {
     std::vector<int> out(n);
@@ -110,30 +143,31 @@ class Genealogy {
     return count;
   }
 
-  double stretch_variance(const std::vector<double>& weights) const {
-    std::vector<double> family(range(families_), 0.0);
-    for (std::size_t i = 0; i < families_.size(); ++i) {
-      family[families_[i]] += weights[i];
+  static double variance(const Generation& generation,
+                         const std::vector<double>& weights) {
+    std::vector<double> family(range(generation.families), 0.0);
+    for (std::size_t i = 0; i < generation.families.size(); ++i) {
+      family[generation.families[i]] += weights[i];
     }
     double same = 0;
     for (const double w : family) same += w * w;
-    const double factor = correction();
     // Where there once was a single particle, nothing can be compared.
-    if (!std::isfinite(factor)) return std::numeric_limits<double>::quiet_NaN();
-    return 1 - factor * (1 - same);
+    if (!std::isfinite(generation.correction)) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    return 1 - generation.correction * (1 - same);
   }
 
-  // The product of N_p / (N_p - 1) over the stretch.
-  double correction() const {
-    const double n = static_cast<double>(families_.size());
-    return carried_ * std::pow(n / (n - 1), stretch_ + 1);
+  void close_oldest(const std::vector<double>& weights) {
+    closed_ +=
+        variance(generations_[0], weights) - variance(generations_[1], weights);
+    generations_.erase(generations_.begin());
   }
 
-  std::vector<int> founders_, families_;
+  std::vector<int> founders_;
+  std::vector<Generation> generations_;
   int resamplings_ = 0;
-  int stretch_ = 0;     // resamplings since the families were founded, or
-  double carried_ = 1;  // since their number changed: the product until then
-  double closed_ = 0;   // variance of the stretches before
+  double closed_ = 0;  // variance of what is older
 };
 
 }  // namespace kernelbayes

@@ -27,6 +27,11 @@ struct SmcSettings {
   ResamplingScheme resampling = resampling::systematic;
   double ess_threshold = 0.5;  // a fraction of the number of particles
   bool resample_every_step = false;
+  // A datum comes in at once where its conditional effective sample size, a
+  // fraction of the number of particles, is at least this, and by degrees
+  // otherwise; 0: always at once. Or by the `powers` given, the last of them 1.
+  double cess_threshold = 0;
+  std::vector<double> powers;
   History history = History::kSummary;
   std::uint64_t seed = 0;
 };
@@ -37,6 +42,8 @@ struct SmcPath {
   std::vector<double> log_lost;        // of it what data that left made of it
   std::vector<double> log_predictive;  // of datum t, if the target knows it
   std::vector<double> ess;
+  std::vector<double> ess_lowest;  // on the way of datum t
+  std::vector<int> increases;      // by how many it came in
   std::vector<int> founders;    // distinct ancestors at t = 0
   std::vector<int> particles;   // their number
   std::vector<char> resampled;  // before this step's data came in
@@ -78,6 +85,20 @@ struct SmcPath {
 ///                                               // them, as W above
 ///   void retired();                 // all particles have
 ///
+/// A target whose data may come in by degrees has, in the place of extend(),
+///   using Arrival = ...;      // what a particle knows of the next increase
+///   void score(Particle&, Scratch&, Arrival&) const;
+///   double log_increase(const Arrival&, double to) const;  // log W, or about
+///   double power() const;     // of datum t: 0 when it has been taken in
+///   void raise(double to);    // for all particles
+///   double extend(Particle&, const Arrival&, Rng&, Scratch&) const;
+///                             // to the power that it was raised to: log W
+/// and refresh() leaves the target at that power invariant. The proposal of
+/// step 3 belongs to the first increase. An increase is as large as the
+/// conditional effective sample size (Zhou, Johansen and Aston, 2016, section
+/// 3.2.1) allows; between two, steps 1 and 2 are repeated. Powers that depend
+/// on the particles make Z consistent; fixed ones leave it without bias.
+///
 /// The evidence's factor at t is the predictive density of datum t only where
 /// the prior stays as it is from one target to the next. A target may know that
 /// density apart:
@@ -94,6 +115,14 @@ class Smc {
   template <typename T>
   struct Predicts<T, std::void_t<decltype(&T::log_predictive)>>
       : std::true_type {};
+  template <typename T, typename = void>
+  struct Tempers : std::false_type {
+    struct Arrival {};
+  };
+  template <typename T>
+  struct Tempers<T, std::void_t<typename T::Arrival>> : std::true_type {
+    using Arrival = typename T::Arrival;
+  };
 
  public:
   using Particle = typename Target::Particle;
@@ -122,15 +151,11 @@ class Smc {
     double log_lost = 0;
     if constexpr (LetsGo<Target>::value) log_lost = retire(executor);
     target_.take_in(t, executor);
-    std::vector<double>& increments = increments_;
-    increments.resize(particles_.size());
-    for_each(executor, [&](int i, Scratch& scratch) {
-      Rng rng = stream(t, i, kExtend);
-      increments[i] = target_.extend(particles_[i], rng, scratch);
-    });
     time_ = t;
-    if constexpr (Predicts<Target>::value) record_predictive();
-    record(reweight() + log_lost, log_lost, resampled);
+    lowest_ = static_cast<double>(particles_.size());
+    increases_ = 0;
+    const double log_gained = bring_in(executor);
+    record(log_gained + log_lost, log_lost, resampled);
     target_.after_step(t, particles_, weights_);
   }
 
@@ -141,6 +166,7 @@ class Smc {
   void rejuvenate(int n, const Executor& executor) {
     check_rejuvenation(n);
     ++rejuvenations_;
+    increases_ = 0;
     settings_.particles = n;
     if (n != static_cast<int>(particles_.size()) || !weights_are_equal()) {
       adopt_parents(resample(time_, n));
@@ -187,7 +213,7 @@ class Smc {
   void restore(State state, std::vector<Particle> particles) {
     const std::size_t n = particles_.size();
     if (particles.size() != n || state.log_weights.size() != n ||
-        state.genealogy.families.size() != n) {
+        state.genealogy.founders.size() != n) {
       throw std::invalid_argument(
           "the state does not have the number of particles asked for");
     }
@@ -211,9 +237,12 @@ class Smc {
     kOutput
   };
 
-  // A step that is rejuvenated draws again, and never the same numbers.
+  // A step that is rejuvenated draws again, and never the same numbers; so
+  // does each increase of a datum's power.
   Rng stream(int t, int i, Purpose purpose) const {
-    return Rng(settings_.seed, static_cast<std::uint64_t>(t) * 8 + purpose,
+    return Rng(settings_.seed,
+               static_cast<std::uint64_t>(t) * 8 + purpose +
+                   (static_cast<std::uint64_t>(increases_) << 40),
                static_cast<std::uint64_t>(i) +
                    (static_cast<std::uint64_t>(rejuvenations_) << 32));
   }
@@ -236,10 +265,15 @@ class Smc {
     return 1 / sum;
   }
 
+  bool resampling_is_due() const {
+    return settings_.resample_every_step ||
+           effective_size(weights_) <
+               settings_.ess_threshold * settings_.particles;
+  }
+
   bool resample_if_needed(int t) {
-    const double n = settings_.particles;
-    const bool wanted = settings_.resample_every_step ||
-                        effective_size(weights_) < settings_.ess_threshold * n;
+    increases_ = 0;
+    const bool wanted = resampling_is_due();
     std::vector<int> ancestors;
     if (wanted) {
       ancestors = resample(t, settings_.particles);
@@ -253,11 +287,94 @@ class Smc {
     return wanted;
   }
 
+  // Datum t takes its effect: the log of the factor of the evidence.
+  double bring_in(const Executor& executor) {
+    if constexpr (Tempers<Target>::value) {
+      double log_factor = 0;
+      while (target_.power() < 1) {
+        if (increases_ > 0) {
+          if (resampling_is_due()) {
+            adopt_parents(resample(time_, settings_.particles));
+          }
+          refresh(time_, executor);
+        }
+        log_factor += increase(executor);
+        ++increases_;
+      }
+      return log_factor;
+    } else {
+      increments_.resize(particles_.size());
+      for_each(executor, [&](int i, Scratch& scratch) {
+        Rng rng = stream(time_, i, kExtend);
+        increments_[i] = target_.extend(particles_[i], rng, scratch);
+      });
+      increases_ = 1;
+      if constexpr (Predicts<Target>::value) record_predictive();
+      return reweight();
+    }
+  }
+
+  double increase(const Executor& executor) {
+    arrivals_.resize(particles_.size());
+    increments_.resize(particles_.size());
+    for_each(executor, [&](int i, Scratch& scratch) {
+      target_.score(particles_[i], scratch, arrivals_[i]);
+    });
+    target_.raise(next_power());
+    for_each(executor, [&](int i, Scratch& scratch) {
+      Rng rng = stream(time_, i, kExtend);
+      increments_[i] =
+          target_.extend(particles_[i], arrivals_[i], rng, scratch);
+    });
+    if constexpr (Predicts<Target>::value) {
+      if (increases_ == 0) record_predictive();
+    }
+    return reweight();
+  }
+
+  double next_power() {
+    const double power = target_.power();
+    for (const double next : settings_.powers) {
+      if (next > power) return next;
+    }
+    double wanted = settings_.cess_threshold;
+    if (wanted == 0 || !(conditional_size(1) < wanted)) return 1;
+    // On the log scale of the increase: the first may have to be tiny. None is
+    // less than a part of what there is, so that they come to an end.
+    double lower = std::max(kLeastIncrease, power / 8), upper = 1 - power;
+    if (lower >= upper) return 1;
+    // What the change of the prior costs is lost anyway.
+    wanted *= conditional_size(power + lower);
+    for (int i = 0; i < 30 && upper > 1.02 * lower; ++i) {
+      const double middle = std::sqrt(lower * upper);
+      (conditional_size(power + middle) < wanted ? upper : lower) = middle;
+    }
+    return power + lower;
+  }
+
+  // The conditional effective sample size of an increase, over N.
+  double conditional_size(double to) {
+    double largest = -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < arrivals_.size(); ++i) {
+      increments_[i] = target_.log_increase(arrivals_[i], to);
+      if (increments_[i] > largest) largest = increments_[i];
+    }
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < arrivals_.size(); ++i) {
+      const double u = std::exp(increments_[i] - largest);
+      if (std::isnan(u)) continue;
+      sum += weights_[i] * u;
+      squares += weights_[i] * u * u;
+    }
+    return sum * sum / squares;
+  }
+
   std::vector<int> resample(int t, int n) {
     Rng rng = stream(t, 0, kResample);
     const std::vector<int> ancestors =
         resampling::ancestors_in_place(settings_.resampling(weights_, n, rng));
-    genealogy_.resample(ancestors, weights_);
+    genealogy_.resample(ancestors, weights_,
+                        settings_.resampling == resampling::multinomial);
     adopt(ancestors);
     return ancestors;
   }
@@ -330,6 +447,7 @@ class Smc {
     normalise();
     const double log_increment = log_total_ - before;
     if (!std::isfinite(log_increment)) fail();
+    lowest_ = std::min(lowest_, effective_size(weights_));
     log_evidence_ += log_increment;
     return log_increment;
   }
@@ -352,6 +470,8 @@ class Smc {
     path_.log_increment.push_back(log_increment);
     if constexpr (LetsGo<Target>::value) path_.log_lost.push_back(log_lost);
     path_.ess.push_back(effective_size(weights_));
+    path_.ess_lowest.push_back(lowest_);
+    path_.increases.push_back(increases_);
     path_.resampled.push_back(resampled);
     path_.founders.push_back(genealogy_.founders());
     path_.particles.push_back(settings_.particles);
@@ -373,14 +493,19 @@ class Smc {
     log_total_ = largest + std::log(sum);
   }
 
+  static constexpr double kLeastIncrease = 1e-5;
+
   SmcSettings settings_;
   Target& target_;
   int time_ = 0;
   int rejuvenations_ = 0;
+  int increases_ = 0;  // of the latest datum's power, so far
+  double lowest_ = 0;  // effective size on its way
   double log_evidence_ = 0;
   double log_total_ = 0;  // log of the sum of the log_weights_'s weights
   std::vector<Particle> particles_;
   std::vector<double> log_weights_, weights_, increments_;
+  std::vector<typename Tempers<Target>::Arrival> arrivals_;
   Genealogy genealogy_;
   std::vector<int> ancestors_;
   SmcPath path_;

@@ -18,67 +18,132 @@ AdaptedChoice adapted_choice(double log_stay, double log_join) {
   return {log_stay + std::log1p(ratio), ratio / (1 + ratio)};
 }
 
-AdaptedProposal propose_adapted(Particle& particle, const Model& model,
-                                const CandidatePool& pool,
-                                const PriorStep& step, double y,
-                                Scratch& scratch) {
-  const double predictive =
-      assimilate_latest(particle, model, pool, y, scratch);
-  particle.log_predictive = predictive;
-  return score_adapted(particle, model, pool, step, predictive, scratch);
+namespace {
+
+// What the prior of S and that of S + t are multiplied by: as t becomes a
+// candidate, or once all of the row's have.
+struct PriorChange {
+  double stay, join;
+};
+PriorChange prior_change(const Model& model, const CandidatePool& pool,
+                         const std::vector<PriorStep>& steps, int h, int k,
+                         bool first) {
+  // A repeated point is no new candidate: the prior does not change.
+  if (!pool.latest_is_new()) return {1, 0};
+  if (first) return {steps[h].stay(k), steps[h].join(k)};
+  const int m = pool.size();
+  const bool full = k >= model.centres.limit(m);
+  return {1, full ? 0 : model.centres.odds(k, m)};
 }
 
-AdaptedProposal score_adapted(const Particle& particle, const Model& model,
-                              const CandidatePool& pool, const PriorStep& step,
-                              double predictive, Scratch& scratch, int h) {
-  const int k = particle.k();
-  // A repeated point is no new candidate: the prior does not change.
-  if (!pool.latest_is_new()) return {{predictive, 0}, {}};
-
-  const double log_stay = predictive + std::log(step.stay(k));
-  const double join = step.join(k);
-  if (join == 0) return {{log_stay, 0}, {}};
-
+// What the latest row's candidate with the h-th kernel, which the set does not
+// hold, makes of it: logs of the prior's change for S, and of p(S + t) L(S + t)
+// / [p(S) L(S)] (-infinity if it cannot join), with the birth's gram entries
+// and row of the factor. `power` is that of the row in the particle's factor.
+struct Entry {
+  double log_stay, log_join;
+  Birth birth;
+};
+Entry score_entry(const Particle& particle, const Model& model,
+                  const CandidatePool& pool, const PriorChange& prior, int h,
+                  double power, std::vector<double>& gram,
+                  std::vector<double>& row) {
+  if (prior.join == 0) return {std::log(prior.stay), -HUGE_VAL, {}};
   const Likelihood now(particle, model, pool.rows(),
                        squared_responses(particle, model, pool));
-  const CandidateSums sums =
-      own_sums(particle, model, pool, pool.latest(h),
-               pool.gather_latest(particle.set, model.intercept, scratch.a, h),
-               scratch.a);
+  const CandidateSums sums = own_sums(
+      particle, model, pool, pool.latest(h),
+      pool.gather_latest(particle.set, model.intercept, gram, h, power), gram,
+      power);
   const Birth birth =
-      score_birth(particle, now, pool.latest(h), sums, scratch.a, scratch.b);
-  const double log_join = predictive + birth.log_ratio + std::log(join);
-  return {adapted_choice(log_stay, log_join), birth};
+      score_birth(particle, now, pool.latest(h), sums, gram, row);
+  return {std::log(prior.stay),
+          std::log(prior.join / prior.stay) + birth.log_ratio, birth};
+}
+
+void take_out(Particle& particle, const Model& model, int candidate,
+              Scratch& scratch) {
+  const auto& set = particle.set;
+  const auto found = std::find(set.begin(), set.end(), candidate);
+  if (found == set.end()) return;
+  erase(particle, static_cast<int>(found - set.begin()), model.intercept,
+        scratch.a);
+}
+
+// log(1 + w exp(log_join))
+double log_pair(double log_join, double power) {
+  if (power == 0 || !std::isfinite(log_join)) return 0;
+  const double joins = log_join + std::log(power);
+  return std::max(joins, 0.0) + std::log1p(std::exp(-std::abs(joins)));
+}
+
+}  // namespace
+
+void score_adapted(Particle& particle, const Model& model,
+                   const CandidatePool& pool,
+                   const std::vector<PriorStep>& steps, Scratch& scratch,
+                   Arrival& arrival) {
+  const bool fresh = pool.latest_is_new();
+  if (pool.power() > 0 && fresh) {
+    take_out(particle, model, pool.latest(), scratch);
+  }
+  score_row(particle, model, pool, scratch, arrival);
+  if (!fresh) return;
+  const int p = particle.gram.size();
+  arrival.g.resize(p);
+  arrival.h.resize(p);
+  const double held = model.response == Response::kProbit ? 0 : pool.power();
+  const PriorChange prior =
+      prior_change(model, pool, steps, 0, particle.k(), arrival.first());
+  const Entry entry = score_entry(particle, model, pool, prior, 0, held,
+                                  arrival.g, arrival.h);
+  arrival.log_stay = entry.log_stay;
+  arrival.log_join = entry.log_join;
+  if (!std::isfinite(entry.log_join)) return;
+  arrival.birth = entry.birth;
+  // The design row gains an entry, and L^-1 of it (in scratch.a) another.
+  double last = pool.latest_value(pool.latest());
+  for (int j = 0; j < p; ++j) last -= arrival.h[j] * scratch.a[j];
+  last /= entry.birth.pivot;
+  arrival.join = {arrival.stay.mean + last * entry.birth.z,
+                  arrival.stay.variance + last * last};
+  if (!arrival.first()) arrival.log_before = arrival.log_both(arrival.power);
 }
 
 double extend_adapted(Particle& particle, const Model& model,
-                      const CandidatePool& pool, const PriorStep& step,
-                      double y, Rng& rng, Scratch& scratch) {
-  if (model.response == Response::kProbit) {
-    return extend_probit(particle, model, pool, step, y, rng, scratch);
+                      const CandidatePool& pool, const Arrival& arrival,
+                      Rng& rng, Scratch& scratch) {
+  const EnteringRow row(arrival, pool.power(), rng);
+  const double z = arrival.birth.z;
+  AdaptedChoice choice{arrival.log_stay + row.log_density(arrival.stay), 0};
+  if (std::isfinite(arrival.log_join)) {
+    choice = adapted_choice(
+        choice.log_weight, arrival.log_stay + arrival.log_join +
+                               std::log(pool.power()) +
+                               row.log_density(arrival.join, z * z));
   }
-  if (model.response == Response::kStudent) {
-    return extend_student(particle, model, pool, step, y, rng, scratch);
-  }
-  const AdaptedProposal proposal =
-      propose_adapted(particle, model, pool, step, y, scratch);
-  if (rng.uniform() < proposal.choice.join_probability) {
-    append(particle, proposal.birth, scratch.a, scratch.b);
-  }
-  return proposal.choice.log_weight;
+  const bool joins = rng.uniform() < choice.join_probability;
+  if (joins) append(particle, arrival.birth, arrival.g, arrival.h);
+  row.take_in(particle, model, pool, joins ? arrival.join : arrival.stay, rng,
+              scratch);
+  return choice.log_weight - arrival.log_before;
 }
 
 double extend_siblings(Particle& particle, const Model& model,
                        const CandidatePool& pool,
-                       const std::vector<PriorStep>& steps, Rng& rng,
-                       Scratch& scratch) {
+                       const std::vector<PriorStep>& steps, double from,
+                       Rng& rng, Scratch& scratch) {
   double log_weight = 0;
-  for (std::size_t h = 1; h < steps.size(); ++h) {
-    const AdaptedProposal proposal = score_adapted(
-        particle, model, pool, steps[h], 0, scratch, static_cast<int>(h));
-    log_weight += proposal.choice.log_weight;
-    if (rng.uniform() < proposal.choice.join_probability) {
-      append(particle, proposal.birth, scratch.a, scratch.b);
+  for (int h = 1; h < static_cast<int>(steps.size()); ++h) {
+    if (from > 0) take_out(particle, model, pool.latest(h), scratch);
+    const PriorChange prior =
+        prior_change(model, pool, steps, h, particle.k(), from == 0);
+    const Entry entry = score_entry(particle, model, pool, prior, h,
+                                    pool.power(), scratch.a, scratch.b);
+    const double now = log_pair(entry.log_join, pool.power());
+    log_weight += entry.log_stay + now - log_pair(entry.log_join, from);
+    if (rng.uniform() < -std::expm1(-now)) {
+      append(particle, entry.birth, scratch.a, scratch.b);
     }
   }
   return log_weight;

@@ -4,19 +4,22 @@
 namespace kernelbayes {
 namespace srvm {
 
-void birth_move(Particle& particle, const Config& config,
+bool birth_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, Rng& rng, Scratch& scratch) {
   const int m = pool.size();
+  if (particle.k() >= config.model.centres.limit(m)) return false;
   const int j = draw_unoccupied(particle, pool, rng);
   const Likelihood likelihood(particle, config.model, pool.rows(),
                               squared_responses(particle, config.model, pool));
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
   ++particle.moves.tried[0];
-  const double odds = log_birth_odds(config, particle.k(), m);
-  if (!accept(birth.log_ratio + odds, rng)) return;
+  const double odds =
+      log_birth_odds(config, particle.k(), m) + pool.log_odds(j);
+  if (!accept(birth.log_ratio + odds, rng)) return false;
   append(particle, birth, scratch.a, scratch.b);
   ++particle.moves.accepted[0];
+  return true;
 }
 
 }  // namespace srvm

@@ -125,16 +125,28 @@ BirthDeathStep draw_step(const Particle& particle, const Config& config,
   return {};
 }
 
-double extend_birth_death(Particle& particle, const Config& config,
-                          const CandidatePool& pool, const PriorStep& prior,
-                          double y, const BirthDeathStep& step,
-                          Scratch& scratch) {
+double take_step(Particle& particle, const Config& config,
+                 const CandidatePool& pool, const PriorStep& prior,
+                 const Arrival& arrival, const BirthDeathStep& step, Rng& rng,
+                 Scratch& scratch) {
   const double factor = log_step_factor(config, prior, particle.k(),
                                         candidate_counts(pool), step);
-  const double predictive =
-      assimilate_latest(particle, config.model, pool, y, scratch);
-  particle.log_predictive = predictive;
-  return factor + predictive + carry_out(particle, config, pool, step, scratch);
+  const EnteringRow row(arrival, pool.power(), rng);
+  row.take_in(particle, config.model, pool, arrival.stay, rng, scratch);
+  return factor + row.log_density(arrival.stay) +
+         carry_out(particle, config, pool, step, scratch);
+}
+
+double extend_birth_death(Particle& particle, const Config& config,
+                          const CandidatePool& pool, const PriorStep& prior,
+                          const Arrival& arrival, Rng& rng, Scratch& scratch) {
+  if (arrival.first()) {
+    return take_step(particle, config, pool, prior, arrival,
+                     draw_step(particle, config, pool, rng), rng, scratch);
+  }
+  const EnteringRow row(arrival, pool.power(), rng);
+  row.take_in(particle, config.model, pool, arrival.stay, rng, scratch);
+  return row.log_density(arrival.stay) - arrival.log_before;
 }
 
 }  // namespace srvm

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arrival.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -52,12 +53,17 @@ double log_step_factor(const Config& config, const PriorStep& prior, int k,
 BirthDeathStep draw_step(const Particle& particle, const Config& config,
                          const CandidatePool& pool, Rng& rng);
 
-/// Takes in the latest row of the pool, carries out the step and returns
-/// log W.
+/// Takes in the latest row of the pool, at its power there, carries out the step
+/// and returns log W.
+double take_step(Particle& particle, const Config& config,
+                 const CandidatePool& pool, const PriorStep& prior,
+                 const Arrival& arrival, const BirthDeathStep& step, Rng& rng,
+                 Scratch& scratch);
+
+/// The row's next increase: the first one with a step that is drawn.
 double extend_birth_death(Particle& particle, const Config& config,
                           const CandidatePool& pool, const PriorStep& prior,
-                          double y, const BirthDeathStep& step,
-                          Scratch& scratch);
+                          const Arrival& arrival, Rng& rng, Scratch& scratch);
 
 }  // namespace srvm
 }  // namespace kernelbayes

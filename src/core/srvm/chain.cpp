@@ -92,9 +92,7 @@ void Chain::advance(int n) {
 }
 
 void Chain::iterate() {
-  for (int i = 0; i < config_.n_moves; ++i) {
-    random_move(particle_, config_, pool_, rng_, scratch_);
-  }
+  move_set(particle_, config_, pool_, config_.n_moves, rng_, scratch_);
   const VariancePrior& prior = config_.model.coef;
   const bool informed = prior.shape > 0 || particle_.factor.size() > 0;
   if (!prior.fixed && informed) move_coef();

@@ -9,10 +9,34 @@ namespace srvm {
 
 namespace {
 
-// Prior of log coef.
-double log_prior(const VariancePrior& prior, double coef) {
-  if (coef < prior.lower || coef > prior.upper) return -HUGE_VAL;
-  return -prior.shape * std::log(coef) - prior.scale / coef;
+// Prior of a variance's logarithm.
+double log_prior(const VariancePrior& prior, double value) {
+  if (value < prior.lower || value > prior.upper) return -HUGE_VAL;
+  return -prior.shape * std::log(value) - prior.scale / value;
+}
+
+bool move_variance(Particle& particle, double Particle::*which,
+                   const VariancePrior& prior, const Model& model,
+                   const CandidatePool& pool, double step, Rng& rng) {
+  const double value = particle.*which;
+  const double squares = squared_responses(particle, model, pool);
+  const double before = log_marginal(particle, model, pool.rows(), squares) +
+                        log_prior(prior, value);
+  const Cholesky factor = particle.factor;
+  particle.*which *= std::exp(step * rng.normal());
+  double after = log_prior(prior, particle.*which);
+  if (std::isfinite(after)) {
+    refactor(particle, model);
+    after += log_marginal(particle, model, pool.rows(), squares);
+  }
+  const double u = rng.uniform();
+  if (std::log(u) < after - before && particle.factor.ok() &&
+      residual_is_valid(particle, model, pool)) {
+    return true;
+  }
+  particle.*which = value;
+  particle.factor = factor;
+  return false;
 }
 
 }  // namespace
@@ -39,25 +63,14 @@ double log_marginal(const Particle& particle, const Model& model, double rows,
 
 bool coef_move(Particle& particle, const Model& model,
                const CandidatePool& pool, double step, Rng& rng) {
-  const double coef = particle.coef;
-  const double squares = squared_responses(particle, model, pool);
-  const double before = log_marginal(particle, model, pool.rows(), squares) +
-                        log_prior(model.coef, coef);
-  const Cholesky factor = particle.factor;
-  particle.coef *= std::exp(step * rng.normal());
-  double after = log_prior(model.coef, particle.coef);
-  if (std::isfinite(after)) {
-    refactor(particle, model);
-    after += log_marginal(particle, model, pool.rows(), squares);
-  }
-  const double u = rng.uniform();
-  if (std::log(u) < after - before && particle.factor.ok() &&
-      residual_is_valid(particle, model, pool)) {
-    return true;
-  }
-  particle.coef = coef;
-  particle.factor = factor;
-  return false;
+  return move_variance(particle, &Particle::coef, model.coef, model, pool, step,
+                       rng);
+}
+
+bool noise_move(Particle& particle, const Model& model,
+                const CandidatePool& pool, double step, Rng& rng) {
+  return move_variance(particle, &Particle::noise, model.noise, model, pool,
+                       step, rng);
 }
 
 }  // namespace srvm

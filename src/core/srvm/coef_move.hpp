@@ -16,5 +16,9 @@ double log_marginal(const Particle& particle, const Model& model, double rows,
 bool coef_move(Particle& particle, const Model& model,
                const CandidatePool& pool, double step, Rng& rng);
 
+/// The same in log noise; not in the scaled form, which has none.
+bool noise_move(Particle& particle, const Model& model,
+                const CandidatePool& pool, double step, Rng& rng);
+
 }  // namespace srvm
 }  // namespace kernelbayes

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "coef_move.hpp"
 #include "core/stopwatch.hpp"
 #include "likelihood.hpp"
 #include "retire.hpp"
@@ -41,10 +42,14 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
       x_(x),
       y_(y.array() - config.model.shift),
       pool_(config.model.kernels, config.any_candidate(), config.memory) {
+  pool_.candidates_by_degrees(config.proposal == Proposal::kAdapted);
   for (const Kernel& kernel : config_.model.kernels) {
     kernel.check_dimension(x.cols());
   }
   pool_.reserve(static_cast<int>(x.rows()));
+  if (config_.model.response == Response::kStudent) {
+    rule_.emplace(config_.model.df);
+  }
   if (x.rows() != y.size()) {
     throw std::invalid_argument("x and y differ in their numbers of rows");
   }
@@ -67,12 +72,36 @@ void Target::start(Particle& particle, Rng& rng) const {
 }
 
 void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
-  if (rejuvenates_ || pool_.time() % config_.sweep_every == 0) {
-    gibbs_sweep(particle, config_.model, pool_, rng, scratch);
+  const bool on_its_way = pool_.power() < 1;
+  if (!on_its_way) particle.moves = MoveCounts();
+  const bool sweeps = rejuvenates_ || on_its_way ||
+                      pool_.time() % config_.sweep_every == 0;
+  for (int i = rounds(); i > 0; --i) {
+    if (sweeps) sweep(particle, rng, scratch);
+    move_set(particle, config_, pool_, config_.n_moves, rng, scratch);
   }
-  particle.moves = MoveCounts();
-  for (int i = 0; i < config_.n_moves; ++i) {
-    random_move(particle, config_, pool_, rng, scratch);
+}
+
+// The posterior changes most, and moves cost least, in the first rows; and where
+// a row has to come in by degrees.
+int Target::rounds() const {
+  if (config_.proposal == Proposal::kPaper) return 1;
+  if (pool_.power() < 1) return 2;
+  return std::max(1, kEarlyRows / std::max(pool_.time(), 1));
+}
+
+void Target::sweep(Particle& particle, Rng& rng, Scratch& scratch) const {
+  const Model& model = config_.model;
+  gibbs_sweep(particle, model, pool_, rng, scratch);
+  if (config_.proposal == Proposal::kPaper) return;
+  // Steps of all sizes: how far the variances can move is not known.
+  const auto step = [&] { return std::exp(4 * rng.uniform() - 3); };
+  const bool informed = model.coef.shape > 0 || particle.factor.size() > 0;
+  if (!model.coef.fixed && informed) {
+    coef_move(particle, model, pool_, step(), rng);
+  }
+  if (!model.noise.fixed && !model.scaled) {
+    noise_move(particle, model, pool_, step(), rng);
   }
 }
 
@@ -97,21 +126,33 @@ void Target::take_in(int t, const Executor& executor) {
   records_.shared_seconds += watch.seconds();
 }
 
-double Target::propose(Particle& particle, Rng& rng, Scratch& scratch) const {
-  const double y = y_[pool_.time() - 1];
+void Target::score(Particle& particle, Scratch& scratch,
+                   Arrival& arrival) const {
+  if (config_.proposal == Proposal::kAdapted) {
+    score_adapted(particle, config_.model, pool_, steps_, scratch, arrival);
+  } else {
+    score_row(particle, config_.model, pool_, scratch, arrival);
+  }
+}
+
+double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
+                       Scratch& scratch) const {
+  if (arrival.first()) {
+    particle.log_predictive = arrival.log_predictive(rule_ ? &*rule_ : nullptr);
+  }
   if (config_.proposal == Proposal::kAdapted) {
     const double log_weight = extend_adapted(particle, config_.model, pool_,
-                                             steps_[0], y, rng, scratch);
+                                             arrival, rng, scratch);
     return log_weight + extend_siblings(particle, config_.model, pool_, steps_,
-                                        rng, scratch);
+                                        arrival.power, rng, scratch);
   }
-  const auto step = draw_step(particle, config_, pool_, rng);
-  return extend_birth_death(particle, config_, pool_, steps_[0], y, step,
+  return extend_birth_death(particle, config_, pool_, steps_[0], arrival, rng,
                             scratch);
 }
 
-double Target::extend(Particle& particle, Rng& rng, Scratch& scratch) const {
-  const double log_weight = propose(particle, rng, scratch);
+double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
+                      Scratch& scratch) const {
+  const double log_weight = propose(particle, arrival, rng, scratch);
   // A particle beyond double precision gets no weight; the run goes on as
   // long as one is left.
   if (!particle.factor.ok() || !std::isfinite(log_weight) ||

@@ -2,6 +2,7 @@
 
 #include <kernelbayes/smc.hpp>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "adapted.hpp"
@@ -27,6 +28,7 @@ class Target {
  public:
   using Particle = srvm::Particle;
   using Scratch = srvm::Scratch;
+  using Arrival = srvm::Arrival;
 
   Target(const Config& config, const Eigen::MatrixXd& x,
          const Eigen::VectorXd& y);
@@ -38,7 +40,14 @@ class Target {
   double retire(Particle& particle, Scratch& scratch) const;
   void retired() { pool_.forget_leaving(); }
   void take_in(int t, const Executor& executor);
-  double extend(Particle& particle, Rng& rng, Scratch& scratch) const;
+  void score(Particle& particle, Scratch& scratch, Arrival& arrival) const;
+  double log_increase(const Arrival& arrival, double to) const {
+    return arrival.log_weight(to);
+  }
+  double power() const { return pool_.power(); }
+  void raise(double to) { pool_.raise(to); }
+  double extend(Particle& particle, const Arrival& arrival, Rng& rng,
+                Scratch& scratch) const;
   double log_predictive(const Particle& particle) const {
     return particle.log_predictive;
   }
@@ -71,7 +80,12 @@ class Target {
   const Records& records() const { return records_; }
 
  private:
-  double propose(Particle& particle, Rng& rng, Scratch& scratch) const;
+  static constexpr int kEarlyRows = 20;
+
+  int rounds() const;
+  void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
+  double propose(Particle& particle, const Arrival& arrival, Rng& rng,
+                 Scratch& scratch) const;
   void release_unused(const std::vector<Particle>& particles);
   void record_sets(const std::vector<Particle>& particles,
                    const std::vector<double>& weights);
@@ -81,6 +95,7 @@ class Target {
   Eigen::MatrixXd x_;
   Eigen::VectorXd y_;  // less the shift
   CandidatePool pool_;
+  std::optional<StudentRule> rule_;
   std::vector<PriorStep> steps_, leaving_steps_;  // by kernel
   Records records_;
   bool rejuvenates_ = false;

@@ -40,18 +40,31 @@ std::vector<double> fitted(const Particle& particle, const Model& model,
   return f;
 }
 
+// By how much sums over all rows count too much of the latest row's latent
+// response, if its power is to be that: a factor of its values. Before anything
+// of the row has come in, it has none.
+double excess_response(const Particle& particle, const CandidatePool& pool,
+                       double power) {
+  if (power == 1 || pool.power() == 0) return 0;
+  return (1 - power) * particle.latent[pool.latest_place()];
+}
+
 // rhs and squares from the latent responses.
 void sum_responses(Particle& particle, const Model& model,
                    const CandidatePool& pool) {
   const int n = static_cast<int>(particle.latent.size());
   const double* z = particle.latent.data();
+  const double excess = excess_response(particle, pool, pool.power());
   particle.squares = dot(n, z, z);
+  if (excess != 0) particle.squares -= excess * z[pool.latest_place()];
   if (model.intercept) {
-    particle.rhs[0] = 0;
+    particle.rhs[0] = -excess;
     for (int s = 0; s < n; ++s) particle.rhs[0] += z[s];
   }
   for (int i = 0; i < particle.k(); ++i) {
-    particle.rhs[i + model.intercept] = dot(n, pool.column(particle.set[i]), z);
+    double& rhs = particle.rhs[i + model.intercept];
+    rhs = dot(n, pool.column(particle.set[i]), z);
+    if (excess != 0) rhs -= excess * pool.latest_value(particle.set[i]);
   }
 }
 
@@ -83,13 +96,17 @@ void sum_weighted(Particle& particle, const Model& model,
 
 CandidateSums own_sums(const Particle& particle, const Model& model,
                        const CandidatePool& pool, int candidate,
-                       CandidateSums shared, std::vector<double>& g) {
+                       CandidateSums shared, std::vector<double>& g,
+                       double power) {
   if (!model.latent()) return shared;
   const int n = static_cast<int>(particle.latent.size());
   const double* own = pool.column(candidate);
   const double* latent = particle.latent.data();
   if (model.response == Response::kProbit) {
-    return {shared.gram, dot(n, own, latent)};
+    const double excess = excess_response(particle, pool, power);
+    const double rhs = dot(n, own, latent);
+    if (excess == 0) return {shared.gram, rhs};
+    return {shared.gram, rhs - excess * pool.latest_value(candidate)};
   }
   std::vector<double> weighted(own, own + n);
   for (int s = 0; s < n; ++s) weighted[s] *= latent[s];
@@ -109,7 +126,7 @@ CandidateSums candidate_sums(const Particle& particle, const Model& model,
   if (model.response != Response::kStudent) {
     shared = pool.gather(candidate, particle.set, model.intercept, g);
   }
-  return own_sums(particle, model, pool, candidate, shared, g);
+  return own_sums(particle, model, pool, candidate, shared, g, pool.power());
 }
 
 void draw_latent(Particle& particle, const Model& model,
@@ -118,13 +135,16 @@ void draw_latent(Particle& particle, const Model& model,
   const std::vector<double> f = fitted(particle, model, pool, beta);
   const double* y = pool.responses();
   const bool probit = model.response == Response::kProbit;
+  const std::size_t latest = pool.latest_place();
   for (std::size_t s = 0; s < f.size(); ++s) {
     if (y[s] == 0 && probit) continue;  // the row has left
+    const double power = s == latest ? pool.power() : 1;
     if (probit) {
-      particle.latent[s] = y[s] * positive_normal(y[s] * f[s], 1, rng);
+      const double sd = 1 / std::sqrt(power);
+      particle.latent[s] = y[s] * positive_normal(y[s] * f[s], sd, rng);
     } else {
       const double r = y[s] - f[s];
-      particle.latent[s] = 2 * rng.gamma((model.df + 1) / 2) /
+      particle.latent[s] = 2 * rng.gamma(power * (model.df + 1) / 2) /
                            (model.df + r * r / particle.noise);
     }
   }

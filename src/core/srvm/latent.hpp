@@ -12,15 +12,18 @@ CandidateSums candidate_sums(const Particle& particle, const Model& model,
                              std::vector<double>& g);
 
 /// The same for a candidate whose sums over the data are `shared`, with the
-/// gram entries in `g`: what is a particle's own is put in their place.
+/// gram entries in `g`: what is a particle's own is put in their place. A latent
+/// response of the latest row counts with `power`.
 CandidateSums own_sums(const Particle& particle, const Model& model,
                        const CandidatePool& pool, int candidate,
-                       CandidateSums shared, std::vector<double>& g);
+                       CandidateSums shared, std::vector<double>& g,
+                       double power = 1);
 
 /// Draws all latent variables given coefficients `beta` and the noise, and
 /// computes the particle's sums anew; the factor is left as it is.
-///   probit:   z_s ~ N(f_s, 1) on the side of y_s
-///   Student:  omega_s ~ Gamma((df + 1) / 2, (df + r_s^2 / noise) / 2)
+///   probit:   z_s ~ N(f_s, 1 / w) on the side of y_s
+///   Student:  omega_s ~ Gamma(w (df + 1) / 2, (df + r_s^2 / noise) / 2)
+/// where w is 1 but for a row that is on its way in (arrival.hpp).
 void draw_latent(Particle& particle, const Model& model,
                  const CandidatePool& pool, const std::vector<double>& beta,
                  Rng& rng);

@@ -19,6 +19,8 @@ namespace srvm {
 ///   L = const |coef A|^(-1/2) (b + R / 2)^-(a + n / 2).
 class Likelihood {
  public:
+  Likelihood() = default;
+
   /// Of a particle whose factor holds `rows` responses, the sum of their
   /// squares being `squares`.
   Likelihood(const Particle& particle, const Model& model, double rows,
@@ -41,17 +43,26 @@ class Likelihood {
     return -shape_ * std::log(std::max(spread_ - more, least_) / spread_);
   }
 
-  /// The log predictive density of a response whose residual, in units of the
-  /// factor, is `residual`; the volume's change is not part of it.
-  double predict(double residual) const {
+  /// The log of the integral of N(y | f, noise)^power over f, whose mean is
+  /// `residual` away from y and whose variance is `variance` (in the scaled
+  /// form in units of the noise, which is integrated out), where the set
+  /// explains `more` than the particle's: with power 1 the predictive density
+  /// of a response.
+  double row(double power, double residual, double variance,
+             double more = 0) const {
     constexpr double kHalfLogTwoPi = 0.91893853320467274178;
-    const double square = residual * residual;
+    const double spread = std::max(spread_ - more, least_);
+    const double precision = power * gain_;
+    const double scale = 1 + precision * variance;
+    const double misfit = precision * residual * residual / scale;
+    const double volume = -0.5 * std::log(scale) - power * kHalfLogTwoPi;
     if (!scaled_) {
-      return 0.5 * (std::log(gain_) - square) - kHalfLogTwoPi;
+      return volume + 0.5 * (power * std::log(gain_) - misfit);
     }
-    return std::lgamma(shape_ + 0.5) - std::lgamma(shape_) -
-           0.5 * std::log(0.5 * spread_) -
-           (shape_ + 0.5) * std::log1p(square / spread_) - kHalfLogTwoPi;
+    const double shape = shape_ + 0.5 * power;
+    return volume + std::lgamma(shape) - std::lgamma(shape_) -
+           0.5 * power * std::log(0.5 * spread) -
+           shape * std::log1p(misfit / spread);
   }
 
   /// E[noise sd | S, coef, y]; in the plain form the noise is what it is.
@@ -73,8 +84,8 @@ class Likelihood {
   }
 
  private:
-  bool scaled_;
-  double gain_, ridge_;
+  bool scaled_ = false;
+  double gain_ = 1, ridge_ = 1;
   double shape_ = 0, spread_ = 0, least_ = 0;
 };
 

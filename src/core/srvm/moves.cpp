@@ -8,10 +8,7 @@ namespace kernelbayes {
 namespace srvm {
 
 double log_birth_odds(const Config& config, int k, int m) {
-  const double b = birth_probability(config, k, m);
-  const double d = death_probability(config, k + 1);
-  return std::log(config.model.centres.odds(k, m) * d / (k + 1) /
-                  (b / (m - k)));
+  return std::log(config.model.centres.odds(k, m) * (m - k) / (k + 1));
 }
 
 Birth propose_birth(const Particle& particle, const Config& config,
@@ -31,18 +28,18 @@ int draw_unoccupied(const Particle& particle, const CandidatePool& pool,
   }
 }
 
-void random_move(Particle& particle, const Config& config,
-                 const CandidatePool& pool, Rng& rng, Scratch& scratch) {
-  const int k = particle.k(), m = pool.size();
-  const double b = birth_probability(config, k, m);
-  const double d = death_probability(config, k);
-  const double u = rng.uniform();
-  if (u < b) {
-    birth_move(particle, config, pool, rng, scratch);
-  } else if (u < b + d) {
-    death_move(particle, config, pool, rng, scratch);
-  } else if (k > 0 && k < m) {
-    swap_move(particle, config, pool, rng, scratch);
+void move_set(Particle& particle, const Config& config,
+              const CandidatePool& pool, int n, Rng& rng, Scratch& scratch) {
+  bool up = rng.uniform() < 0.5;
+  for (int i = 0; i < n; ++i) {
+    if (rng.uniform() < 2 * config.move_fraction) {
+      const bool moved = up
+                             ? birth_move(particle, config, pool, rng, scratch)
+                             : death_move(particle, config, pool, rng, scratch);
+      if (!moved) up = !up;
+    } else {
+      swap_move(particle, config, pool, rng, scratch);
+    }
   }
 }
 

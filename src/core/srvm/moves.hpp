@@ -6,17 +6,21 @@ namespace kernelbayes {
 namespace srvm {
 
 /// Reversible-jump moves that leave p(S | psi, y_1..t) invariant. Each tries
-/// once: it proposes, accepts or not, and counts.
-void birth_move(Particle& particle, const Config& config,
+/// once: it proposes, accepts or not, counts, and says whether it accepted.
+bool birth_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, Rng& rng, Scratch& scratch);
-void death_move(Particle& particle, const Config& config,
+bool death_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, Rng& rng, Scratch& scratch);
-void swap_move(Particle& particle, const Config& config,
+bool swap_move(Particle& particle, const Config& config,
                const CandidatePool& pool, Rng& rng, Scratch& scratch);
 
-/// Chooses one of the three with the papers' probabilities.
-void random_move(Particle& particle, const Config& config,
-                 const CandidatePool& pool, Rng& rng, Scratch& scratch);
+/// n moves. A particle has a direction, drawn at the first: births are tried
+/// while they are accepted, and deaths after one that is not, and so on; the
+/// size of the set then does not go back and forth (Gagnon and Doucet, 2021,
+/// on jumps that are not reversible). Of the tries 2 c are such, c being the
+/// papers'; the others are swaps.
+void move_set(Particle& particle, const Config& config,
+              const CandidatePool& pool, int n, Rng& rng, Scratch& scratch);
 
 /// b(k) = c min(1, p(k+1)/p(k)), none at the largest size.
 inline double birth_probability(const Config& config, int k, int m) {

@@ -12,18 +12,18 @@ void refactor(Particle& particle, const Model& model) {
                          1 / particle.coef, -model.shift / particle.coef);
 }
 
-double assimilate(Particle& particle, const Likelihood& before,
-                  Scratch& scratch, const std::vector<double>& u, double y) {
+void assimilate(Particle& particle, const Model& model, Scratch& scratch,
+                const std::vector<double>& u, double y, double root) {
   const int p = particle.gram.size();
-  const double root = std::sqrt(before.gain());
+  const double weight = root * root;
+  const double units = model.scaled ? root : root * std::sqrt(1 / particle.noise);
   for (int j = 0; j < p; ++j) {
     double* column = particle.gram.column(j);
-    detail::subtract(p - j, -u[j], u.data() + j, column + j);
-    particle.rhs[j] += u[j] * y;
-    scratch.b[j] = u[j] * root;
+    detail::subtract(p - j, -weight * u[j], u.data() + j, column + j);
+    particle.rhs[j] += weight * u[j] * y;
+    scratch.b[j] = u[j] * units;
   }
-  const auto update = particle.factor.rank_one(scratch.b.data(), y * root);
-  return update.log_shrink + before.predict(update.residual);
+  particle.factor.rank_one(scratch.b.data(), y * units);
 }
 
 Released release(Particle& particle, const Model& model, Scratch& scratch,
@@ -67,15 +67,6 @@ void latest_design(const Particle& particle, const Model& model,
   for (int i = 0; i < particle.k(); ++i) {
     u[i + model.intercept] = pool.latest_value(particle.set[i]);
   }
-}
-
-double assimilate_latest(Particle& particle, const Model& model,
-                         const CandidatePool& pool, double y,
-                         Scratch& scratch) {
-  latest_design(particle, model, pool, scratch.a);
-  const Likelihood before(particle, model, pool.rows_before(),
-                          pool.response_squares() - y * y);
-  return assimilate(particle, before, scratch, scratch.a, y);
 }
 
 Birth score_birth(const Particle& particle, const Likelihood& likelihood,

@@ -56,11 +56,10 @@ void refactor(Particle& particle, const Model& model);
 
 class Likelihood;
 
-/// Takes in one row of the design matrix, `u`, and its response; the log
-/// predictive density of the response before it was taken in:
-/// log L_t(S) - log L_{t-1}(S). `before` is the likelihood at t - 1.
-double assimilate(Particle& particle, const Likelihood& before,
-                  Scratch& scratch, const std::vector<double>& u, double y);
+/// Takes in one row of the design matrix, `u`, and its response, both times the
+/// root of the weight that they have.
+void assimilate(Particle& particle, const Model& model, Scratch& scratch,
+                const std::vector<double>& u, double y, double root = 1);
 
 /// Takes out a row, design `u` and response y. With f ~ N(m, v) at the row
 /// given those that are left and all in units of the noise: log_shrink is
@@ -85,10 +84,6 @@ double squared_responses(const Particle& particle, const Model& model,
 /// The design row of the latest row of the pool.
 void latest_design(const Particle& particle, const Model& model,
                    const CandidatePool& pool, std::vector<double>& u);
-
-/// The same for the latest row of the pool, response y. Uses scratch.a.
-double assimilate_latest(Particle& particle, const Model& model,
-                         const CandidatePool& pool, double y, Scratch& scratch);
 
 /// log L(S + j) - log L(S) = log_volume + what z^2 more explains, with the row
 /// of the factor that j would add left in `h`. On entry `g` holds gram entries

@@ -57,7 +57,9 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
                             const Executor& executor) {
   const int at = place(row);
   time_ = row + 1;
+  power_ = 0;
   put(y_, at, y);
+  squares_without_ = y_squares_;
   y_squares_ += y * y;
   evaluate_latest(x, row);
   extend_sums(y, executor);
@@ -78,6 +80,13 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
     columns_[latest(h)].reserve(horizon_ > 0 ? horizon_ : capacity_);
     columns_[latest(h)].assign(from, from + places());
     add_sums(latest(h), executor);
+  }
+  // Each has its sums with those that came before it, and with the others:
+  for (int h = 0; h < kernels(); ++h) {
+    latest_gram_[h].resize(numbers());
+    for (int g = h + 1; g < kernels(); ++g) {
+      latest_gram_[h][latest(g)] = latest_gram_[g][latest(h)];
+    }
   }
 }
 
@@ -335,7 +344,22 @@ CandidateSums CandidatePool::gather(int candidate, const std::vector<int>& set,
   std::size_t at = 0;
   if (intercept) g[at++] = column_sum_[candidate];
   for (const int j : set) g[at++] = gram(candidate, j);
-  return {gram(candidate, candidate), rhs_[candidate]};
+  CandidateSums sums{gram(candidate, candidate), rhs_[candidate]};
+  if (power_ < 1) withhold(1 - power_, candidate, set, intercept, g, sums);
+  return sums;
+}
+
+// Takes a share of the latest row from a candidate's sums.
+void CandidatePool::withhold(double share, int candidate,
+                             const std::vector<int>& set, bool intercept,
+                             std::vector<double>& g,
+                             CandidateSums& sums) const {
+  const double own = latest_value(candidate), part = share * own;
+  std::size_t at = 0;
+  if (intercept) g[at++] -= part;
+  for (const int j : set) g[at++] -= part * latest_value(j);
+  sums.gram -= part * own;
+  sums.rhs -= part * latest_response();
 }
 
 CandidateSums CandidatePool::gather_on_demand(int candidate,
@@ -367,14 +391,16 @@ CandidateSums CandidatePool::gather_on_demand(int candidate,
 
 CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,
                                            bool intercept,
-                                           std::vector<double>& g,
-                                           int h) const {
+                                           std::vector<double>& g, int h,
+                                           double power) const {
   const int candidate = latest(h);
   const std::vector<double>& gram = latest_gram_[h];
   std::size_t at = 0;
   if (intercept) g[at++] = column_sum_[candidate];
   for (const int j : set) g[at++] = gram[j];
-  return {gram[candidate], rhs_[candidate]};
+  CandidateSums sums{gram[candidate], rhs_[candidate]};
+  if (power < 1) withhold(1 - power, candidate, set, intercept, g, sums);
+  return sums;
 }
 
 void CandidatePool::release_unused(const std::vector<char>& used) {

@@ -3,6 +3,7 @@
 #include <kernelbayes/cholesky.hpp>
 #include <kernelbayes/kernel.hpp>
 #include <kernelbayes/parallel.hpp>
+#include <cmath>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -59,10 +60,13 @@ class CandidatePool {
   /// Rows taken in so far.
   int time() const { return time_; }
 
-  /// The sum of the weights of the rows that count, with and without the
-  /// latest.
-  double rows() const { return weights_.sum(places(), 0); }
-  double rows_before() const { return weights_.sum(places() - 1, 1); }
+  /// The power to which the likelihood of the latest row counts: 0 when it has
+  /// been added, until it is raised. Sums are given at that power.
+  double power() const { return power_; }
+  void raise(double power) { power_ = power; }
+
+  /// The sum of the weights of the rows that count.
+  double rows() const { return weights_.sum(places(), 0) - (1 - power_); }
 
   /// Candidates, and one of them by its rank.
   int size() const { return static_cast<int>(alive_.size()); }
@@ -78,6 +82,16 @@ class CandidatePool {
   /// number with kernel h.
   bool latest_is_new() const { return latest_is_new_; }
   int latest(int h = 0) const { return latest_ + h; }
+
+  /// Whether a new candidate's prior odds are those of its row's power while
+  /// that comes in, and the log of what they are multiplied by.
+  void candidates_by_degrees(bool on) { by_degrees_ = on; }
+  double log_odds(int candidate) const {
+    const bool arrives = by_degrees_ && latest_is_new_ &&
+                         candidate >= latest_ &&
+                         candidate < latest_ + kernels();
+    return power_ < 1 && arrives ? std::log(power_) : 0;
+  }
 
   /// Numbers of candidates are below this; row_of() is -1 where there is none
   /// of this number, else a row of x where the candidate appeared.
@@ -105,6 +119,8 @@ class CandidatePool {
                           place(row_of_[candidate])];
   }
 
+  double latest_response() const { return y_[latest_place()]; }
+
   double gram(int i, int j) const { return i < j ? gram_[j][i] : gram_[i][j]; }
   double rhs(int candidate) const { return rhs_[candidate]; }
   double column_sum(int candidate) const { return column_sum_[candidate]; }
@@ -114,11 +130,16 @@ class CandidatePool {
   CandidateSums gather(int candidate, const std::vector<int>& set,
                        bool intercept, std::vector<double>& g) const;
 
-  /// The same for the newest candidate with kernel h, which is always kept.
+  /// The same for the newest candidate with kernel h, which is always kept; the
+  /// latest row counts with `power`.
   CandidateSums gather_latest(const std::vector<int>& set, bool intercept,
-                              std::vector<double>& g, int h = 0) const;
+                              std::vector<double>& g, int h,
+                              double power) const;
 
-  double response_squares() const { return y_squares_; }
+  double response_squares() const {
+    if (power_ == 1) return y_squares_;
+    return squares_without_ + power_ * latest_response() * latest_response();
+  }
 
   // What leaves before the next row comes in ---------------------------------
 
@@ -206,6 +227,9 @@ class CandidatePool {
   void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;
   void keep_gram(int candidate);
+  void withhold(double share, int candidate, const std::vector<int>& set,
+                bool intercept, std::vector<double>& g,
+                CandidateSums& sums) const;
   static std::size_t hash(const Eigen::MatrixXd& x, int row);
   int find(const Eigen::MatrixXd& x, int row) const;
   int free_number();
@@ -228,6 +252,9 @@ class CandidatePool {
   int time_ = 0;
   std::vector<double> y_;  // by place
   double y_squares_ = 0;
+  double power_ = 1;            // of the latest row
+  bool by_degrees_ = true;
+  double squares_without_ = 0;  // y_squares_ without that row
   std::vector<int> row_of_;  // by candidate, as all below of candidates
   // Of the first kernel's alone: where it appeared last, in how many rows it
   // is a candidate, by place (-1 for rows that are none), and numbers to use.

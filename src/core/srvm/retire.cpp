@@ -73,7 +73,8 @@ double lose_row(Particle& particle, const Model& model,
   const Released row = release(particle, model, scratch, scratch.a, y);
   const Likelihood left(particle, model, pool.rows_left(),
                         pool.response_squares());
-  return -(row.log_shrink + left.predict(row.residual));
+  return -(row.log_shrink +
+           left.row(1, row.residual / std::sqrt(left.gain()), 0));
 }
 
 // The particle's sums follow those of the pool.

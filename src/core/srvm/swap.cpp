@@ -40,25 +40,29 @@ int draw_successor(const Particle& particle, const CandidatePool& pool, int i,
 
 }  // namespace
 
-void swap_move(Particle& particle, const Config& config,
+bool swap_move(Particle& particle, const Config& config,
                const CandidatePool& pool, Rng& rng, Scratch& scratch) {
+  if (particle.k() == 0 || particle.k() == pool.size()) return false;
   const bool intercept = config.model.intercept;
   const int i = static_cast<int>(rng.index(particle.k()));
   const int j = draw_successor(particle, pool, i, rng);
   const Likelihood likelihood(particle, config.model, pool.rows(),
                               squared_responses(particle, config.model, pool));
   ++particle.moves.tried[2];
-  if (j < 0) return;
+  if (j < 0) return false;
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
   const Death death =
       score_death(particle, likelihood, i, intercept, scratch.c);
-  const double log_ratio = log_swap_ratio(
-      birth, death, likelihood, particle.factor.size(), scratch.b, scratch.c);
-  if (!accept(log_ratio, rng)) return;
+  const double log_ratio =
+      log_swap_ratio(birth, death, likelihood, particle.factor.size(),
+                     scratch.b, scratch.c) +
+      pool.log_odds(j) - pool.log_odds(particle.set[i]);
+  if (!accept(log_ratio, rng)) return false;
   append(particle, birth, scratch.a, scratch.b);
   erase(particle, i, intercept, scratch.c);
   ++particle.moves.accepted[2];
+  return true;
 }
 
 }  // namespace srvm

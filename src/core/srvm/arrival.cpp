@@ -1,0 +1,167 @@
+#include "arrival.hpp"
+
+#include <kernelbayes/normal_cdf.hpp>
+#include <kernelbayes/truncated_normal.hpp>
+
+namespace kernelbayes {
+namespace srvm {
+
+namespace {
+
+// log Phi(sqrt(w) y f) with f integrated out.
+double log_side(double y, double power, const RowMoments& f) {
+  const double scale = std::sqrt(power / (1 + power * f.variance));
+  return log_normal_cdf(y * f.mean * scale);
+}
+
+// log t_df(0 | 0, noise)
+double log_peak(double df, double noise) {
+  constexpr double kLogPi = 1.14472988584940017414;
+  return std::lgamma((df + 1) / 2) - std::lgamma(df / 2) -
+         0.5 * (std::log(df) + kLogPi + std::log(noise));
+}
+
+double student_shape(double df, double power) { return power * (df + 1) / 2; }
+
+// The latent response of a row at a power, f being integrated out.
+double draw_side(double y, double power, const RowMoments& f, Rng& rng) {
+  const double sd = std::sqrt(1 / power + f.variance);
+  return y * positive_normal(y * f.mean, sd, rng);
+}
+
+void put_latent(Particle& particle, const CandidatePool& pool, double value) {
+  const std::size_t at = pool.latest_place();
+  if (at < particle.latent.size()) {
+    particle.latent[at] = value;
+  } else {
+    particle.latent.push_back(value);
+  }
+}
+
+// The particle's factor forgets the row's latent response, which has the
+// precision `power`.
+void release_response(Particle& particle, const Model& model,
+                      const CandidatePool& pool, Scratch& scratch) {
+  const double z = particle.latent[pool.latest_place()];
+  const double root = std::sqrt(pool.power());
+  latest_design(particle, model, pool, scratch.a);
+  for (double& u : scratch.a) u *= root;
+  release(particle, model, scratch, scratch.a, root * z);
+  particle.squares -= pool.power() * z * z;
+}
+
+}  // namespace
+
+double Arrival::log_row(double to, const RowMoments& f,
+                        double explained) const {
+  if (response == Response::kProbit) return log_side(y, to, f);
+  if (response == Response::kNormal) {
+    return likelihood.row(to - power, y - f.mean, f.variance, explained);
+  }
+  const double shape = student_shape(df, to - power);
+  if (!first()) {  // given omega: the ratio of its priors
+    const double before = student_shape(df, power);
+    return (to - power) * log_peak(df, noise) + std::lgamma(before) -
+           std::lgamma(before + shape) + shape * std::log(omega * df / 2);
+  }
+  const double square = (y - f.mean) * (y - f.mean);
+  return to * log_peak(df, noise + f.variance) -
+         shape * std::log1p(square / (df * (noise + f.variance)));
+}
+
+double Arrival::log_joins(double to) const {
+  if (!std::isfinite(log_join)) return log_join;
+  return log_stay + log_join + std::log(to) +
+         log_row(to, join, birth.z * birth.z);
+}
+
+double Arrival::log_both(double to) const {
+  const double stays = log_stays(to), joins = log_joins(to);
+  if (!std::isfinite(joins)) return stays;
+  return std::max(stays, joins) +
+         std::log1p(std::exp(-std::abs(stays - joins)));
+}
+
+double Arrival::log_predictive(const StudentRule* rule) const {
+  if (response != Response::kStudent) return log_row(1, stay);
+  const double one = 1;
+  const StudentMixture density{1,      &one, &stay.mean, &stay.variance,
+                               &noise, *rule};
+  return density.log_density(y);
+}
+
+void score_row(Particle& particle, const Model& model,
+               const CandidatePool& pool, Scratch& scratch, Arrival& arrival) {
+  arrival.power = pool.power();
+  arrival.response = model.response;
+  arrival.y = pool.latest_response();
+  arrival.df = model.df;
+  arrival.noise = particle.noise;
+  if (!arrival.first() && model.response == Response::kStudent) {
+    arrival.omega = particle.latent[pool.latest_place()];
+  }
+  if (!arrival.first() && model.response == Response::kProbit) {
+    release_response(particle, model, pool, scratch);
+  }
+  arrival.likelihood = Likelihood(particle, model, pool.rows(),
+                                  squared_responses(particle, model, pool));
+  latest_design(particle, model, pool, scratch.a);
+  arrival.stay = row_moments(particle, scratch.a);
+  arrival.log_stay = 0;
+  arrival.log_join = -HUGE_VAL;
+  arrival.log_before = arrival.first() ? 0 : arrival.log_both(arrival.power);
+}
+
+bool EnteringRow::draws_omega() const {
+  return arrival_.response == Response::kStudent && arrival_.first();
+}
+
+EnteringRow::EnteringRow(const Arrival& arrival, double power, Rng& rng)
+    : arrival_(arrival), power_(power) {
+  if (!draws_omega()) return;
+  // Half from the prior Gamma(a, b), half from what a residual of this square
+  // (in units of the noise) makes of it: an outlier has next to no particle
+  // with a weight from the prior alone. The ratio is at most 2.
+  const RowMoments& f = arrival.stay;
+  const double square =
+      ((arrival.y - f.mean) * (arrival.y - f.mean) - f.variance) /
+      arrival.noise;
+  const double a = student_shape(arrival.df, power), b = arrival.df / 2;
+  const double rate = b + std::max(square, 0.0) / 2;
+  const bool prior = rng.uniform() < 0.5;
+  omega_ = rng.gamma(a) / (prior ? b : rate);
+  const double log_odds = a * std::log(rate / b) - (rate - b) * omega_;
+  // log(1 + odds), which may overflow
+  const double log_sum =
+      std::max(log_odds, 0.0) + std::log1p(std::exp(-std::abs(log_odds)));
+  log_factor_ = power * log_peak(arrival.df, arrival.noise) + std::log(2.0) -
+                log_sum;
+}
+
+double EnteringRow::log_density(const RowMoments& f, double explained) const {
+  if (!draws_omega()) return arrival_.log_row(power_, f, explained);
+  const double precision = omega_ / arrival_.noise;
+  const double scale = 1 + precision * f.variance, r = arrival_.y - f.mean;
+  return log_factor_ - 0.5 * (std::log(scale) + precision * r * r / scale);
+}
+
+void EnteringRow::take_in(Particle& particle, const Model& model,
+                          const CandidatePool& pool, const RowMoments& f,
+                          Rng& rng, Scratch& scratch) const {
+  double value = arrival_.y, weight = power_ - arrival_.power;
+  if (model.response == Response::kProbit) {
+    value = draw_side(arrival_.y, power_, f, rng);
+    weight = power_;
+    put_latent(particle, pool, value);
+  } else if (model.response == Response::kStudent) {
+    if (!arrival_.first()) return;  // omega stays
+    weight = omega_;
+    put_latent(particle, pool, omega_);
+  }
+  if (model.latent()) particle.squares += weight * value * value;
+  latest_design(particle, model, pool, scratch.a);
+  assimilate(particle, model, scratch, scratch.a, value, std::sqrt(weight));
+}
+
+}  // namespace srvm
+}  // namespace kernelbayes
