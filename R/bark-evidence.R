@@ -197,6 +197,9 @@ engine_close.kb_engine_bark_ladder <- function(engine, handle) {
   bark_ladder_close_cpp(handle)
 }
 
+#' @export
+engine_grown.kb_engine_bark_ladder <- function(engine) list("log_ratio")
+
 # Stepping stones -------------------------------------------------------------
 
 #' @param base What is added to the sum of the log ratios.

@@ -80,12 +80,15 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
   tasks$seed <- with_local_seed(
     seed, sample.int(.Machine$integer.max, nrow(tasks))
   )
-  parts <- map_tasks(
+  # A fold of all models before the next: stopped, they can be compared.
+  tasks <- tasks[order(tasks$fold), ]
+  out <- map_tasks(
     split(tasks, seq_len(nrow(tasks))), "score_fold",
     list(fits = lapply(fits, refit_recipe), fold = fold),
     check_progress(progress), "Refitting"
   )
-  out <- do.call(rbind, parts)
+  whole <- finished_folds(tasks$fold, out$done, call)
+  out <- do.call(rbind, out$values[whole])
   out <- out[order(out$model, out$row), ]
   out$model <- factor(names(fits)[out$model], names(fits))
   rownames(out) <- NULL
@@ -178,6 +181,17 @@ refuse_lost_class <- function(fold, y, call) {
 
 # Refits -----------------------------------------------------------------------
 
+#' Tasks of folds that are finished for all models
+#' @noRd
+finished_folds <- function(fold, done, call) {
+  whole <- !fold %in% fold[!done]
+  report_tasks(
+    length(unique(fold[whole])), length(unique(fold)), "fold",
+    "Their rows are reported.", call
+  )
+  whole
+}
+
 #' What a refit needs: no draws
 #' @noRd
 refit_recipe <- function(fit) {
@@ -208,6 +222,8 @@ score_fold <- function(task, shared) {
   arguments$weights <- pick(recipe$weights, !out)
   arguments$control["checkpoint"] <- list(NULL)
   fit <- withCallingHandlers(do.call(recipe$fit, arguments),
+    # What is left of an interrupted fit is none of this fold.
+    kb_warning_interrupted = function(w) stop_task(),
     kb_warning = function(w) invokeRestart("muffleWarning"),
     kb_message = function(m) invokeRestart("muffleMessage")
   )

@@ -324,7 +324,14 @@ chunk_pass <- function(chunks, name, model, progress) {
     )))
   }
   shared <- list(chunks = chunks, name = name, model = model)
-  add_up(map_tasks(groups, "chunk_group", shared, progress, "Chunks"))
+  out <- map_tasks(groups, "chunk_group", shared, progress, "Chunks")
+  if (!all(out$done)) {
+    kb_abort(c(
+      "Stopped before all chunks were read: interrupted.",
+      i = "There is nothing to report."
+    ), "interrupted", call = call)
+  }
+  add_up(out$values)
 }
 
 #' What a worker does: its chunks, one after the other, in blocks of rows whose

@@ -78,3 +78,22 @@ engine_snapshot.kb_engine_kgs <- function(engine, handle) {
 
 #' @export
 engine_close.kb_engine_kgs <- function(engine, handle) kgs_close_cpp(handle)
+
+#' Not how often each label was wrong, which is counted
+#' @export
+#' @noRd
+engine_grown.kb_engine_kgs <- function(engine) {
+  lapply(c("w", "rates", "wrong"), function(name) c("draws", name))
+}
+
+#' In turn, unless the walls' products of all chains would fill the memory: then
+#' one chain follows the other
+#' @export
+#' @noRd
+engine_groups.kb_engine_kgs <- function(engine, n_runs) {
+  walls <- if (engine$config$method == "hmc") length(engine$data$label) else 0
+  if (8 * n_runs * walls^2 > 2e9) {
+    return(as.list(seq_len(n_runs)))
+  }
+  NextMethod()
+}

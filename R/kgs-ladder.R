@@ -50,6 +50,9 @@ engine_close.kb_engine_kgs_ladder <- function(engine, handle) {
   kgs_ladder_close_cpp(handle)
 }
 
+#' @export
+engine_grown.kb_engine_kgs_ladder <- function(engine) list("errors")
+
 #' Run independent ladders; those that came to their end
 #' @return List of `errors`, for each ladder the numbers of wrong labels, levels
 #'   x iterations; `swapped`, how often each level exchanged its state with the

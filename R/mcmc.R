@@ -33,6 +33,13 @@ engine_total.kb_engine_chain <- function(engine) {
 #' @export
 engine_done.kb_engine_chain <- function(engine, state) state_time(state)
 
+#' Chains advance in turn: stopped, they have the same number of draws
+#' @export
+#' @noRd
+engine_groups.kb_engine_chain <- function(engine, n_runs) {
+  list(seq_len(n_runs))
+}
+
 #' @export
 finish_fit.kb_mcmc <- function(fit, states, seconds) {
   fit$runs <- states

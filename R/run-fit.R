@@ -20,6 +20,7 @@ refuse_sampler <- function(error, call) {
 #' @noRd
 run_fit <- function(fit, progress, started = now(), time_limit = NULL,
                      call = rlang::caller_env()) {
+  force(started)
   fit <- advance_fit(fit, progress, started, time_limit, call)$fit
   warn_status(fit, call)
   warn_quality(fit, call)
@@ -27,6 +28,7 @@ run_fit <- function(fit, progress, started = now(), time_limit = NULL,
 }
 
 #' A run without its warnings
+#' @param started When the time limit, or that of the control, began.
 #' @return List of the `fit` and whether the run was `interrupted`, be it at its
 #'   end.
 #' @noRd
@@ -45,7 +47,7 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
   out <- tryCatch(
-    run_engine(fit_engine(fit), fit$runs, control, progress, save),
+    run_engine(fit_engine(fit), fit$runs, control, progress, save, started),
     "C++Error" = function(error) refuse_sampler(error, call)
   )
   fit <- finish(out$states)

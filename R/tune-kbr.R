@@ -129,8 +129,8 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
     expand.grid(fold = seq_len(folds), bandwidth = bandwidths),
     seq_len(folds * length(bandwidths))
   )
-  losses <- map_tasks(tasks, "tune_cell", shared, progress, "Tuning")
-  table <- tuning_table(tasks, losses, bandwidths, c0)
+  out <- map_tasks(tasks, "tune_cell", shared, progress, "Tuning")
+  table <- finished_table(tasks, out, bandwidths, c0, call)
   best <- which.min(table$loss)
   chosen <- tuned_settings(table[best, ], n, method)
   fit <- kbr_fit(
@@ -234,6 +234,18 @@ kernel_losses <- function(fit, seen, states, features) {
   at <- incomplete_cholesky_features(features, states)
   colSums(mean^2) - 2 * rowSums(at * t(mean)) +
     kernel_self(features$kernel, states)
+}
+
+#' The table of the bandwidths that are finished
+#' @noRd
+finished_table <- function(tasks, out, bandwidths, c0, call) {
+  width <- vapply(tasks, `[[`, 0, "bandwidth")
+  whole <- !bandwidths %in% width[!out$done]
+  report_tasks(
+    sum(whole), length(bandwidths), "bandwidth", "The choice is among those.",
+    call
+  )
+  tuning_table(tasks, out$values, bandwidths[whole], c0)
 }
 
 #' @noRd

@@ -1,40 +1,263 @@
-# Independent pieces of work that are not samplers: on the workers of the future
-# plan, or one after the other. Samplers have R/run.R.
+# What is done by other processes: functions of the package called on the
+# workers of the future plan, and independent pieces of work that are no
+# samplers. Samplers have R/run.R.
+
+#' @noRd
+has_workers <- function() {
+  requireNamespace("future", quietly = TRUE) &&
+    !inherits(future::plan(), "sequential")
+}
+
+#' How many pieces of work can be done at the same time
+#' @noRd
+worker_count <- function() if (has_workers()) future::nbrOfWorkers() else 1L
 
 #' Apply an internal function to each task
+#'
+#' What a lost worker had is done again. An interrupt ends the tasks that are
+#' being worked at; those that are finished are kept.
 #'
 #' @param tasks List; only these and `shared` are sent to workers.
 #' @param name Name of an internal function of a task and `shared`.
 #' @param shared What all tasks need.
 #' @param progress TRUE or FALSE; `label` stands before the bar.
-#' @return List of values, in the order of the tasks.
+#' @return List of `values`, in the order of the tasks, and which of them are
+#'   `done`: all, unless there was an interrupt.
 #' @noRd
 map_tasks <- function(tasks, name, shared, progress = FALSE,
                       label = "Working") {
   bar <- task_bar(length(tasks), progress, label)
   on.exit(bar$close())
-  if (length(tasks) < 2 || !has_workers()) {
-    work <- get(name, asNamespace("kernelbayes"))
-    return(lapply(tasks, function(task) {
-      value <- work(task, shared)
-      bar$advance()
-      value
-    }))
+  out <- list(
+    values = vector("list", length(tasks)), done = logical(length(tasks))
+  )
+  if (length(tasks) > 1 && has_workers()) {
+    suspendInterrupts({
+      out <- call_on_workers(
+        name, lapply(tasks, list, shared), again = TRUE, took = bar$advance
+      )
+    })
+    if (out$interrupted) {
+      return(out)
+    }
   }
-  futures <- lapply(tasks, start_task, name = name, shared = shared)
-  lapply(futures, function(task) {
-    value <- future::value(task)
+  tasks_here(out, tasks, name, shared, bar)
+}
+
+#' The tasks that are not done, one after the other in this process
+#' @noRd
+tasks_here <- function(out, tasks, name, shared, bar) {
+  work <- get(name, asNamespace("kernelbayes"))
+  for (i in which(!out$done)) {
+    value <- tryCatch(list(work(tasks[[i]], shared)),
+      interrupt = function(condition) NULL
+    )
+    if (is.null(value)) break
+    out$values[i] <- value
+    out$done[[i]] <- TRUE
     bar$advance()
-    value
-  })
+  }
+  out
+}
+
+#' End the task of `map_tasks()` that is being worked at, as an interrupt does
+#' @noRd
+stop_task <- function() {
+  signalCondition(structure(list(), class = c("interrupt", "condition")))
+}
+
+#' Say that an interrupt came, if it did
+#' @param done,all Numbers of pieces.
+#' @param what What one is called; `made` says what is made of those done.
+#' @noRd
+report_tasks <- function(done, all, what, made, call) {
+  if (done == all) {
+    return(invisible())
+  }
+  if (done == 0) {
+    kb_abort(c(
+      "Stopped before the first {what} was finished: interrupted.",
+      i = "There is nothing to report."
+    ), "interrupted", call = call)
+  }
+  kb_warn(c(
+    "Stopped after {done} of {all} {what}s: interrupted.",
+    i = made
+  ), "interrupted", call = call)
+}
+
+# Futures ---------------------------------------------------------------------
+
+#' Call an internal function on workers, as many times at once as there are
+#'
+#' R takes interrupts whenever it waits, held back or not. Here it waits asleep
+#' and not for messages, because half a message leaves a worker useless.
+#' @param arguments List of lists of arguments, one for each call.
+#' @param again Is what was lost sent again, as long as some workers are left?
+#' @param took Function that is called when a value has come home.
+#' @param told Has a lost worker been warned of?
+#' @return List of `values`, which of them are `done`, whether there was an
+#'   interrupt (`interrupted`), and whether a worker was `lost`.
+#' @noRd
+call_on_workers <- function(name, arguments, again = FALSE,
+                            took = function() NULL, told = FALSE) {
+  old <- options(future.resolved.timeout = 0)
+  on.exit(options(old))
+  calls <- worker_calls(name, arguments, again, took, told)
+  asleep <- FALSE
+  interrupted <- FALSE
+  tryCatch(
+    while (!interrupted && calls$go_on()) {
+      asleep <- TRUE
+      Sys.sleep(0.005)
+      asleep <- FALSE
+      calls$collect()
+      interrupted <- interrupt_pending()
+    },
+    interrupt = function(condition) {
+      interrupted <<- TRUE
+      if (!asleep) warn_worker("An interrupt came in the middle of a message.")
+    }
+  )
+  c(calls$out(), list(interrupted = interrupted))
+}
+
+#' Calls that wait for a worker, that run, and that are done
+#'
+#' When as many calls in a row are lost as there are workers, none is left.
+#' @return List of functions: `go_on()` sends what it can, and says whether
+#'   something is running; `collect()` takes what has come home; `out()`.
+#' @noRd
+worker_calls <- function(name, arguments, again, took, told) {
+  n <- length(arguments)
+  out <- list(values = vector("list", n), done = logical(n), lost = FALSE)
+  waiting <- seq_len(n)
+  running <- list()
+  workers <- worker_count()
+  needed <- needed_by(arguments[1])
+  losses <- 0
+  lose <- function(i, error) {
+    if (!told) warn_worker(conditionMessage(error))
+    told <<- TRUE
+    out$lost <<- TRUE
+    losses <<- losses + 1
+    if (again) waiting <<- c(waiting, i)
+    if (losses >= max(2, min(workers, 20))) waiting <<- integer()
+  }
+  send <- function(i) {
+    waiting <<- setdiff(waiting, i)
+    task <- start_on_worker(name, arguments[[i]], needed)
+    if (inherits(task, "error")) {
+      lose(i, task)
+    } else {
+      running[[as.character(i)]] <<- task
+    }
+  }
+  take <- function(key) {
+    task <- running[[key]]
+    running[[key]] <<- NULL
+    value <- value_from_worker(task)
+    i <- as.integer(key)
+    if (inherits(value, "error")) {
+      return(lose(i, value))
+    }
+    losses <<- 0
+    out$values[i] <<- value
+    out$done[[i]] <<- TRUE
+    took()
+  }
+  list(
+    go_on = function() {
+      while (length(waiting) > 0 && length(running) < workers) {
+        send(waiting[[1]])
+      }
+      length(running) > 0
+    },
+    collect = function() {
+      for (key in names(running)[vapply(running, is_home, NA)]) take(key)
+    },
+    out = function() out
+  )
+}
+
+#' Call an internal function on a worker
+#'
+#' Data are all that is sent: the package is loaded when the work begins, not
+#' while this process waits for the message to be read.
+#' @param needed As of `needed_by()`.
+#' @return The future, or the error of a worker that is lost.
+#' @noRd
+start_on_worker <- function(name, arguments, needed) {
+  globals <- c(
+    needed$globals, list(.kb_name = name, .kb_arguments = arguments)
+  )
+  tryCatch(
+    future::future(
+      do.call(
+        utils::getFromNamespace(.kb_name, "kernelbayes"), .kb_arguments
+      ),
+      globals = globals, packages = needed$packages, seed = NULL
+    ),
+    FutureError = identity
+  )
+}
+
+#' What users' functions among the arguments need: objects of the user's
+#' workspace, and packages that are attached
+#' @return List of `globals`, a named list, and `packages`.
+#' @noRd
+needed_by <- function(arguments) {
+  own <- user_functions(arguments)
+  if (length(own) == 0) {
+    return(list(globals = list(), packages = NULL))
+  }
+  names(own) <- paste0(".kb_function_", seq_along(own))
+  found <- future::getGlobalsAndPackages(
+    as.call(lapply(c("list", names(own)), as.name)),
+    envir = list2env(own, parent = globalenv())
+  )
+  globals <- as.list(found$globals)
+  list(
+    globals = globals[setdiff(names(globals), names(own))],
+    packages = found$packages
+  )
+}
+
+#' Functions that do not belong to a package, however deep in lists
+#' @noRd
+user_functions <- function(x) {
+  if (is.function(x)) {
+    own <- typeof(x) == "closure" && !isNamespace(topenv(environment(x)))
+    return(if (own) list(x))
+  }
+  if (is.list(x)) {
+    do.call(c, lapply(unname(unclass(x)), user_functions))
+  }
+}
+
+#' Has a future come to its end? A worker that is lost has.
+#' @noRd
+is_home <- function(task) {
+  tryCatch(future::resolved(task), FutureError = function(error) TRUE)
+}
+
+#' A list of the value, or the error of a worker that is lost
+#'
+#' An error of the work itself is the caller's.
+#' @noRd
+value_from_worker <- function(task) {
+  tryCatch(list(future::value(task)), FutureError = identity)
 }
 
 #' @noRd
-start_task <- function(task, name, shared) {
-  future::future(
-    utils::getFromNamespace(name, "kernelbayes")(task, shared),
-    globals = list(name = name, task = task, shared = shared), seed = NULL
-  )
+warn_worker <- function(problem) {
+  kb_warn(c(
+    "A worker of the future plan may be lost.",
+    x = "{problem}",
+    i = "Its work is done again, with the same result. Set the plan again, for
+         example {.code future::plan(\"multisession\")}, before it is used
+         again."
+  ), "worker", call = NULL)
 }
 
 #' @noRd
@@ -50,7 +273,3 @@ task_bar <- function(total, progress, label) {
     close = function() cli::cli_progress_done(id = bar)
   )
 }
-
-#' How many pieces of work can be done at the same time
-#' @noRd
-worker_count <- function() if (has_workers()) future::nbrOfWorkers() else 1L

@@ -77,6 +77,29 @@ local_workers <- local({
   }
 })
 
+#' Use two workers, one of which is killed by its first piece of work
+local_lethal_worker <- function(frame = parent.frame()) {
+  local_workers(frame)
+  cluster <- parallel::makePSOCKcluster(1)
+  withr::defer(try(parallel::stopCluster(cluster), silent = TRUE), frame)
+  arm <- function(paths) {
+    .libPaths(paths)
+    home <- loadNamespace("kernelbayes")
+    die <- function(...) tools::pskill(Sys.getpid(), tools::SIGKILL)
+    work <- c("worker_slice", "score_fold", "tune_cell", "chunk_group")
+    for (name in work) {
+      get("unlockBinding", baseenv())(name, home)
+      assign(name, die, home)
+    }
+  }
+  environment(arm) <- globalenv()
+  parallel::clusterCall(cluster, arm, .libPaths())
+  healthy <- environment(local_workers)$cluster
+  workers <- structure(c(cluster, healthy[1]), class = class(healthy))
+  old <- future::plan(future::cluster, workers = workers)
+  withr::defer(future::plan(old), envir = frame)
+}
+
 #' Skip unless the workers of a future plan can do the work
 #'
 #' Under covr, future sends messages of its own, which get in the way.

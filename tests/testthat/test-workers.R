@@ -63,6 +63,126 @@ test_that("so are the ladders of their evidence, and folds", {
   expect_identical(ask(), here)
 })
 
+# Lost workers ----------------------------------------------------------------
+
+#' `ask()` gives the same with a worker that is killed, which is told
+expect_survives <- function(ask, frame = parent.frame()) {
+  here <- quiet(ask())
+  local_lethal_worker(frame)
+  told <- character()
+  there <- withCallingHandlers(ask(), kb_warning = function(w) {
+    told <<- c(told, class(w)[[1]])
+    invokeRestart("muffleWarning")
+  })
+  expect_true("kb_warning_worker" %in% told)
+  if (inherits(here, "kb_fit")) {
+    return(expect_same_fit(there, here))
+  }
+  expect_identical(there, here)
+}
+
+test_that("folds of a worker that is killed are done again", {
+  skip_on_os("windows")
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  expect_survives(function() cross_validate(labels, folds = 3, seed = 3))
+})
+
+test_that("settings that a killed worker was to try are tried again", {
+  skip_on_os("windows")
+  expect_survives(function() {
+    tune_kbr(moons$x1, moons$x2,
+      bandwidths = c(1, 2), c0 = c(0.01, 0.1), folds = 2, seed = 1
+    )$table
+  })
+})
+
+test_that("chunks of a killed worker are read again", {
+  skip_on_os("windows")
+  read <- function(i) list(x = sin(i * 1:20), y = cos(i * 1:20))
+  expect_survives(function() {
+    predict(kbr(kbr_chunks(read, 3), rank = 5, seed = 1), c(-1, 1))
+  })
+})
+
+test_that("chains of a killed worker go on elsewhere", {
+  skip_on_os("windows")
+  expect_survives(function() {
+    bark(x1 ~ x2, moons, control = short, seed = 1)
+  })
+})
+
+test_that("so do orders of the rows", {
+  skip_on_os("windows")
+  fit <- few_particles(srvm(x1 ~ x2, moons,
+    kernel = kernel_gaussian(), control = smc_control(particles = 20), seed = 1
+  ))
+  expect_survives(function() {
+    order_spread(fit, orders = 3, seed = 2)[c("log_evidence", "summary")]
+  })
+})
+
+test_that("ladders of a killed worker go on elsewhere", {
+  skip_on_os("windows")
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  expect_survives(function() {
+    evidence(labels,
+      n_temps = 3, warmup = 20, iter = 20, chains = 2, seed = 2
+    )[c("log_evidence", "mc_se")]
+  })
+})
+
+# What is sent ----------------------------------------------------------------
+
+test_that("users' functions on workers find what is in their workspace", {
+  local_workers()
+  ask <- function() {
+    read <- function(i) {
+      kbr_simulate(
+        function(n) half * rnorm(n), function(x) x + half * rnorm(length(x)),
+        n = 50, seed = i
+      )
+    }
+    environment(read) <- globalenv()
+    predict(kbr(kbr_chunks(read, n_chunks = 3), rank = 5, seed = 1), c(-1, 1))
+  }
+  assign("half", 0.5, globalenv())
+  withr::defer(rm("half", envir = globalenv()))
+  there <- ask()
+  future::plan("sequential")
+  expect_equal(there, ask(), tolerance = 1e-10)
+})
+
+test_that("each draw travels once", {
+  control <- mcmc_control(chains = 1, warmup = 5, iter = 40)
+  fits <- quiet(list(
+    bark(x1 ~ x2, moons, control = control, seed = 1),
+    bark(three ~ x2, moons, control = control, seed = 1),
+    bark(x1 ~ x2, moons,
+      prior = bark_prior(approximation = "truncation"), control = control,
+      seed = 1
+    ),
+    kgs(three ~ x1, moons, control = control, method = "hmc", seed = 1),
+    srvm(x1 ~ x2, moons,
+      kernel = kernel_gaussian(), method = "mcmc", control = control, seed = 1
+    )
+  ))
+  plain <- function(state) state[setdiff(names(state), "seconds")]
+  for (fit in fits) {
+    engine <- fit_engine(fit)
+    slice <- function(state, goal) {
+      worker_slice(engine, 1, state, goal, Inf, NULL, NULL)
+    }
+    half <- slice(NULL, 25)
+    sent <- without_grown(engine, half)
+    # Nothing that goes out or comes back has the draws before.
+    expect_identical(sum(draws_in(finish_fit(fit, list(sent), 0))), 0L)
+    back <- slice(sent, 45)
+    expect_identical(draws_in(finish_fit(fit, list(back), 0)), 20L)
+    whole <- with_grown(engine, half, back)
+    expect_identical(plain(whole), plain(fit$runs[[1]]))
+  }
+})
+
 test_that("progress of chains comes home from workers", {
   skip_if_not_installed("progressr")
   local_workers()
