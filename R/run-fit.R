@@ -39,6 +39,7 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
   control <- fit$control
   # One call's limit is not the fit's.
   if (!is.null(time_limit)) control$time_limit <- time_limit
+  if (!is.null(control$checkpoint)) check_checkpoint(fit, call)
   before <- fit$seconds
   finish <- function(states) {
     finish_fit(fit, states, before + now() - started)
