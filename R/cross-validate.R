@@ -82,15 +82,23 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
   )
   # A fold of all models before the next: stopped, they can be compared.
   tasks <- tasks[order(tasks$fold), ]
-  out <- map_tasks(
-    split(tasks, seq_len(nrow(tasks))), "score_fold",
-    list(fits = lapply(fits, refit_recipe), fold = fold),
-    check_progress(progress), "Refitting"
-  )
+  shared <- list(fits = lapply(fits, refit_recipe), fold = fold)
+  progress <- check_progress(progress)
+  keep_run({
+    out <- map_tasks(
+      split(tasks, seq_len(nrow(tasks))), "score_fold", shared, progress,
+      "Refitting"
+    )
+    new_cross_validation(out, tasks, names(fits), seed, call)
+  }, call)
+}
+
+#' @noRd
+new_cross_validation <- function(out, tasks, names, seed, call) {
   whole <- finished_folds(tasks$fold, out$done, call)
   out <- do.call(rbind, out$values[whole])
   out <- out[order(out$model, out$row), ]
-  out$model <- factor(names(fits)[out$model], names(fits))
+  out$model <- factor(names[out$model], names)
   rownames(out) <- NULL
   structure(out,
     seed = seed, class = c("kb_cross_validation", "data.frame")

@@ -91,9 +91,12 @@ engine_grown.kb_engine_kgs <- function(engine) {
 #' @export
 #' @noRd
 engine_groups.kb_engine_kgs <- function(engine, n_runs) {
+  if (walls_fit(engine, n_runs)) NextMethod() else as.list(seq_len(n_runs))
+}
+
+#' May so many samplers hold the products of all walls at once?
+#' @noRd
+walls_fit <- function(engine, samplers, most = 2e9) {
   walls <- if (engine$config$method == "hmc") length(engine$data$label) else 0
-  if (8 * n_runs * walls^2 > 2e9) {
-    return(as.list(seq_len(n_runs)))
-  }
-  NextMethod()
+  8 * samplers * as.double(walls)^2 <= most
 }

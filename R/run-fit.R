@@ -21,10 +21,31 @@ refuse_sampler <- function(error, call) {
 run_fit <- function(fit, progress, started = now(), time_limit = NULL,
                      call = rlang::caller_env()) {
   force(started)
-  fit <- advance_fit(fit, progress, started, time_limit, call)$fit
-  warn_status(fit, call)
-  warn_quality(fit, call)
+  suspendInterrupts({
+    fit <- advance_fit(fit, progress, started, time_limit, call)$fit
+    tell_of_fit(fit, call)
+  })
   fit
+}
+
+#' The warnings of a fit; an interrupt while its quality is being judged leaves
+#' the fit
+#' @noRd
+tell_of_fit <- function(fit, call) {
+  warn_status(fit, call)
+  stopped <- tryCatch(
+    {
+      allowInterrupts(warn_quality(fit, call))
+      interrupt_pending()
+    },
+    interrupt = function(condition) TRUE
+  )
+  if (stopped) {
+    kb_warn(c(
+      "The interrupt came when the quality of the fit was being judged.",
+      i = "The fit is as it was; {.fn diagnostics} judges it."
+    ), "interrupted", call = call)
+  }
 }
 
 #' A run without its warnings
@@ -47,8 +68,9 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
   save <- function(states) {
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
+  engine <- allowInterrupts(fit_engine(fit))
   out <- tryCatch(
-    run_engine(fit_engine(fit), fit$runs, control, progress, save, started),
+    run_engine(engine, fit$runs, control, progress, save, started),
     "C++Error" = function(error) refuse_sampler(error, call)
   )
   fit <- finish(out$states)

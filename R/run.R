@@ -60,6 +60,8 @@ run_engine <- function(engine, states, control, progress, save = NULL,
                        started = now(), call = rlang::caller_env()) {
   keep <- function(states) NULL
   every <- Inf
+  # Set-up can be interrupted: nothing is lost.
+  force(engine)
   run <- run_serially
   if (length(states) > 1 && has_workers()) run <- run_on_workers
   suspendInterrupts({
@@ -242,10 +244,10 @@ save_or_warn <- function(save, call) {
 }
 
 #' @noRd
-warn_late_interrupt <- function(call) {
+warn_late_interrupt <- function(call, what = "fit") {
   kb_warn(c(
     "The interrupt came when the run had reached its end.",
-    i = "The fit is complete."
+    i = "The {what} is complete."
   ), "interrupted", call = call)
 }
 

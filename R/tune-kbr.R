@@ -129,16 +129,18 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
     expand.grid(fold = seq_len(folds), bandwidth = bandwidths),
     seq_len(folds * length(bandwidths))
   )
-  out <- map_tasks(tasks, "tune_cell", shared, progress, "Tuning")
-  table <- finished_table(tasks, out, bandwidths, c0, call)
-  best <- which.min(table$loss)
-  chosen <- tuned_settings(table[best, ], n, method)
-  fit <- kbr_fit(
-    mould, kernel_widen(kernels$x, table$bandwidth[[best]]),
-    kernel_widen(kernels$y, table$bandwidth[[best]]), NULL, chosen$eps,
-    chosen$delta, rank, tol, method, normalize, scale, seed, FALSE,
-    called = called, started = started, call = call
-  )
+  keep_run({
+    out <- map_tasks(tasks, "tune_cell", shared, progress, "Tuning")
+    table <- finished_table(tasks, out, bandwidths, c0, call)
+    best <- which.min(table$loss)
+    chosen <- tuned_settings(table[best, ], n, method)
+    fit <- kbr_fit(
+      mould, kernel_widen(kernels$x, table$bandwidth[[best]]),
+      kernel_widen(kernels$y, table$bandwidth[[best]]), NULL, chosen$eps,
+      chosen$delta, rank, tol, method, normalize, scale, seed, FALSE,
+      called = called, started = started, call = call
+    )
+  }, call)
   structure(list(fit = fit, table = table, best = best),
     class = "kb_kbr_tuning"
   )

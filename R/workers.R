@@ -48,15 +48,15 @@ map_tasks <- function(tasks, name, shared, progress = FALSE,
 #' @noRd
 tasks_here <- function(out, tasks, name, shared, bar) {
   work <- get(name, asNamespace("kernelbayes"))
-  for (i in which(!out$done)) {
-    value <- tryCatch(list(work(tasks[[i]], shared)),
+  suspendInterrupts(for (i in which(!out$done)) {
+    value <- tryCatch(allowInterrupts(list(work(tasks[[i]], shared))),
       interrupt = function(condition) NULL
     )
     if (is.null(value)) break
     out$values[i] <- value
     out$done[[i]] <- TRUE
     bar$advance()
-  }
+  })
   out
 }
 
