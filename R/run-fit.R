@@ -8,6 +8,7 @@ refuse_sampler <- function(error, call) {
   if (grepl("labels cannot be separated", conditionMessage(error))) {
     refuse_inseparable(error, call)
   }
+  if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
   kb_abort(c(
     "The sampler cannot go on.",
     x = "{conditionMessage(error)}.",
