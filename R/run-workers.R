@@ -26,7 +26,7 @@ run_on_workers <- function(engine, states, clock, progress, save) {
   overhead <- losses <- 0
   laps <- list(
     groups = engine_groups(engine, length(states)), met = states,
-    goal = numeric(length(states)), step = 1
+    goal = numeric(length(states)), step = 1, worked = 0
   )
   repeat {
     laps <- next_laps(laps, engine, states, clock$left(), 5 + 9 * overhead)
@@ -42,9 +42,10 @@ run_on_workers <- function(engine, states, clock, progress, save) {
       engine, runs, states[runs], laps$goal[runs], seconds, clock$deadline(),
       reporter$signal, told
     )
-    overhead <- max(now() - started - max(seconds, 0), 0)
     came <- runs[round$done]
-    states[came] <- round$values[round$done]
+    states[came] <- round$states[round$done]
+    if (any(round$done)) overhead <- max(now() - started - round$worked, 0)
+    laps$worked <- laps$worked + round$worked
     notice(sum(vapply(states[came], engine_done, 0, engine = engine) -
       laps$done[came]))
     if (clock$checkpoint_due()) {
@@ -74,8 +75,8 @@ stops <- function(status, laps) {
 #' for `step` units, which shall take `wanted` seconds, and less than what is
 #' `left`: work on the way to where runs have not met is lost at a stop.
 #' @param laps List of `groups`, `met` (states), `goal` and `done` (of each
-#'   run), `step`, the time `since` when it is so long, and whether runs have
-#'   `moved` from where they began.
+#'   run), `step`, the seconds that were `worked` since they met, and whether
+#'   runs have `moved` from where they began.
 #' @noRd
 next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
   total <- engine_total(engine)
@@ -84,12 +85,13 @@ next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
     length(group) == 1 || all(laps$done[group] >= laps$goal[group])
   }, NA)
   if (any(arrived & lengths(laps$groups) > 1)) {
-    if (!is.null(laps$since)) {
-      seconds <- max(now() - laps$since, 1e-3)
-      longer <- min(wanted / seconds, 0.8 * left / seconds, 8)
+    # What it takes to start is no measure of what the steps take.
+    seconds <- max(laps$worked, 1e-3)
+    longer <- min(wanted / seconds, 0.8 * left / seconds, 16)
+    if (laps$worked > 0) {
       laps$step <- max(floor(longer * laps$step), laps$step %/% 2, 1)
     }
-    laps$since <- now()
+    laps$worked <- 0
   }
   # Runs that have not met yet have nothing to fall back to.
   before <- vapply(laps$met, engine_done, 0, engine = engine)
@@ -116,7 +118,8 @@ next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
 #' One round: a call for each run
 #' @param goals The units at which the runs stop.
 #' @param told Has a lost worker been warned of?
-#' @return As of `call_on_workers()`; the values are states.
+#' @return As of `call_on_workers()`, with `states` in place of values, and the
+#'   seconds that were `worked` between opening and closing.
 #' @noRd
 run_round <- function(engine, runs, states, goals, seconds, deadline, signal,
                       told = FALSE) {
@@ -129,10 +132,11 @@ run_round <- function(engine, runs, states, goals, seconds, deadline, signal,
     }, runs, states, goals
   )
   round <- call_on_workers("worker_slice", arguments, told = told)
-  round$values <- Map(
-    function(before, after) with_grown(engine, before, after),
+  round$states <- Map(
+    function(before, after) with_grown(engine, before, after$state),
     states, round$values
   )
+  round$worked <- max(0, unlist(lapply(round$values, `[[`, "seconds")))
   round
 }
 
@@ -142,14 +146,16 @@ run_round <- function(engine, runs, states, goals, seconds, deadline, signal,
 #' @noRd
 worker_slice <- function(engine, index, state, goal, seconds, deadline,
                          signal) {
+  started <- now()
   clock <- run_clock(seconds, wait = TRUE, until = deadline)
   advance <- function(n) if (!is.null(signal)) signal(amount = n)
-  suspendInterrupts(
-    run_slice(
+  suspendInterrupts({
+    state <- run_slice(
       engine, index, list(state), clock, advance,
       total = goal
     )$states[[1]]
-  )
+  })
+  list(state = state, seconds = now() - started)
 }
 
 # Draws travel once -----------------------------------------------------------

@@ -140,10 +140,13 @@ observe_call <- function(run) {
 
 # Wait for a file, whatever else comes.
 await <- function(file) {
-  while (!file.exists(file)) {
-    tryCatch(Sys.sleep(0.01), interrupt = function(condition) NULL)
+  sleep <- function(seconds) {
+    tryCatch(allowInterrupts(Sys.sleep(seconds)),
+      interrupt = function(condition) NULL
+    )
   }
-  tryCatch(Sys.sleep(0.1), interrupt = function(condition) NULL)
+  while (!file.exists(file)) sleep(0.01)
+  sleep(0.1)
 }
 
 # All trials of one call, in a process that is interrupted by another.
@@ -167,10 +170,14 @@ trials <- function(name, n, folder, workers) {
   out <- list()
   for (i in seq_len(n)) {
     options(kb_begun = FALSE)
-    file.create(at("begin", i))
-    seen <- observe_call(call$run)
+    suspendInterrupts({
+      seen <- observe_call(function() {
+        file.create(at("begin", i))
+        allowInterrupts(call$run())
+      })
+      await(at("sent", i))
+    })
     seen$begun <- getOption("kb_begun")
-    await(at("sent", i))
     lost <- "kb_warning_worker" %in% seen$warnings || seen$ended == "interrupt"
     if (lost) plan()
     if (seen$ended == "value") {

@@ -170,7 +170,7 @@ test_that("each draw travels once", {
   for (fit in fits) {
     engine <- fit_engine(fit)
     slice <- function(state, goal) {
-      worker_slice(engine, 1, state, goal, Inf, NULL, NULL)
+      worker_slice(engine, 1, state, goal, Inf, NULL, NULL)$state
     }
     half <- slice(NULL, 25)
     sent <- without_grown(engine, half)
