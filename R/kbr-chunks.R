@@ -314,7 +314,8 @@ chunk_pool <- function(chunks, size, call) {
 #' @param name Of a function of pairs and `model` that returns a list of
 #'   numeric arrays.
 #' @noRd
-chunk_pass <- function(chunks, name, model, progress) {
+chunk_pass <- function(chunks, name, model, progress,
+                       call = rlang::caller_env()) {
   pieces <- min(chunks$n_chunks, worker_count())
   groups <- if (pieces == 1) {
     as.list(seq_len(chunks$n_chunks))

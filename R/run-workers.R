@@ -20,7 +20,8 @@ engine_grown.default <- function(engine) list()
 run_on_workers <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
   on.exit(reporter$close())
-  notice <- long_run_notice(engine, states, clock)
+  worked <- 0
+  notice <- long_run_notice(engine, states, clock, time = function() worked)
   status <- "complete"
   told <- FALSE
   overhead <- losses <- 0
@@ -46,6 +47,7 @@ run_on_workers <- function(engine, states, clock, progress, save) {
     states[came] <- round$states[round$done]
     if (any(round$done)) overhead <- max(now() - started - round$worked, 0)
     laps$worked <- laps$worked + round$worked
+    worked <- worked + round$worked
     notice(sum(vapply(states[came], engine_done, 0, engine = engine) -
       laps$done[came]))
     if (clock$checkpoint_due()) {

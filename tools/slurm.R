@@ -94,9 +94,10 @@ main <- function() {
   labels <- suppressWarnings(
     kgs(y ~ x1 + x2, moons, control = long(20000), seed = 1)
   )
-  cancel <- as.integer(option("cancel", "4"))
+  cancel <- as.integer(option("cancel", "3"))
+  iter <- as.integer(option("iter", "4000"))
   calls <- list(
-    bark = function() bark(y ~ x, line, control = long(8000), seed = 1),
+    bark = function() bark(y ~ x, line, control = long(iter), seed = 1),
     cross_validate = function() cross_validate(labels, folds = 6, seed = 1),
     nothing_cancelled = function() cross_validate(labels, folds = 4, seed = 1)
   )

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Cancelled jobs of a cluster: a Slurm of one node on this machine (Debian, as
 # root: slurm-wlm, munge, r-cran-future.batchtools), and tools/slurm.R on it:
-#   tools/slurm.sh [--installed] [--cancel=4]
+#   tools/slurm.sh [--installed] [--cancel=3] [--iter=4000]
 # The daemons run in a folder of their own and end with the script; nothing in
 # /etc is changed.
 set -eu
@@ -21,8 +21,9 @@ folder=$(mktemp -d /tmp/kb-slurm.XXXXXX)
 chmod 755 "$folder"
 mkdir "$folder/state" "$folder/spool" "$folder/munge"
 host=$(hostname -s)
-started=""
 stop() {
+  scancel --user "$(id -un)" --partition all 2> /dev/null || true
+  sleep 4
   for file in "$folder"/*.pid; do
     [ -f "$file" ] && kill "$(cat "$file")" 2> /dev/null || true
   done

@@ -167,3 +167,41 @@ half_way <- function(file) {
 local_folder <- function(frame = parent.frame()) {
   withr::local_tempdir("kb-", .local_envir = frame)
 }
+
+#' Replace internal functions until the caller returns
+local_mocked <- function(..., frame = parent.frame()) {
+  force(frame)
+  with <- list(...)
+  home <- asNamespace("kernelbayes")
+  for (name in names(with)) {
+    local({
+      name <- name
+      old <- get(name, home)
+      unlock <- get("unlockBinding", baseenv())
+      unlock(name, home)
+      assign(name, with[[name]], home)
+      withr::defer({
+        assign(name, old, home)
+        lockBinding(name, home)
+      }, envir = frame)
+    })
+  }
+}
+
+#' Let an internal function interrupt this process at its k-th call
+local_interrupt_at <- function(name, k, frame = parent.frame()) {
+  force(frame)
+  work <- get(name, asNamespace("kernelbayes"))
+  calls <- 0
+  interrupted <- function(...) {
+    calls <<- calls + 1
+    if (calls == k) {
+      tools::pskill(Sys.getpid(), tools::SIGINT)
+      Sys.sleep(5)
+    }
+    work(...)
+  }
+  do.call(local_mocked, c(
+    stats::setNames(list(interrupted), name), list(frame = frame)
+  ))
+}

@@ -22,26 +22,6 @@ stop_at <- function(at, ask) {
   ask()
 }
 
-#' Replace internal functions until the caller returns
-local_mocked <- function(..., frame = parent.frame()) {
-  force(frame)
-  with <- list(...)
-  home <- asNamespace("kernelbayes")
-  for (name in names(with)) {
-    local({
-      name <- name
-      old <- get(name, home)
-      unlock <- get("unlockBinding", baseenv())
-      unlock(name, home)
-      assign(name, with[[name]], home)
-      withr::defer({
-        assign(name, old, home)
-        lockBinding(name, home)
-      }, envir = frame)
-    })
-  }
-}
-
 test_that("an interrupt leaves the evidence by the sweeps so far", {
   line <- quiet(bark(x1 ~ x2, moons, control = short, seed = 1))
   several <- quiet(bark(cut(x1, 3) ~ x2, moons, control = short, seed = 1))

@@ -131,6 +131,78 @@ test_that("ladders of a killed worker go on elsewhere", {
   })
 })
 
+# Interrupts ------------------------------------------------------------------
+
+#' The value of what must warn of an interrupt, `said`
+stopped <- function(expr, said) {
+  told <- "nothing"
+  value <- withCallingHandlers(expr, kb_warning_interrupted = function(w) {
+    told <<- conditionMessage(w)
+    invokeRestart("muffleWarning")
+  })
+  expect_match(told, said)
+  value
+}
+
+test_that("an interrupt leaves the folds that are finished", {
+  skip_on_os("windows")
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  fits <- list(a = labels, b = labels)
+  ask <- function() cross_validate(fits, folds = 3, seed = 3)
+  whole <- ask()
+  # The fifth task of two a fold.
+  part <- local({
+    local_interrupt_at("score_fold", 5)
+    stopped(ask(), "2 of 3 folds")
+  })
+  expect_setequal(part$fold, 1:2)
+  wanted <- whole[whole$fold %in% 1:2, ]
+  expect_equal(as.list(part), as.list(wanted), tolerance = 0)
+  expect_identical(nrow(summary(part)), 2L)
+  local({
+    local_interrupt_at("score_fold", 2)
+    expect_error(ask(), class = "kb_error_interrupted")
+  })
+  expect_identical(ask(), whole)
+})
+
+test_that("a fit that is interrupted is no fold's", {
+  skip_on_os("windows")
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  local_interrupt_at("engine_snapshot.kb_engine_kgs", 5)
+  part <- stopped(cross_validate(labels, folds = 3, seed = 3), "of 3 folds")
+  expect_identical(unique(part$fold), 1L)
+})
+
+test_that("an interrupt leaves the bandwidths that are finished", {
+  skip_on_os("windows")
+  ask <- function() {
+    tune_kbr(moons$x1, moons$x2,
+      bandwidths = c(1, 2, 4), c0 = c(0.01, 0.1), folds = 2, seed = 1
+    )
+  }
+  whole <- ask()
+  part <- local({
+    local_interrupt_at("tune_cell", 4)
+    stopped(ask(), "1 of 3 bandwidths")
+  })
+  expect_equal(part$table, whole$table[1:2, ], tolerance = 0)
+  expect_s3_class(part$fit, "kb_kbr")
+  local({
+    local_interrupt_at("tune_cell", 2)
+    expect_error(ask(), class = "kb_error_interrupted")
+  })
+})
+
+test_that("sums of some chunks are nothing", {
+  skip_on_os("windows")
+  read <- function(i) list(x = sin(i * 1:20), y = cos(i * 1:20))
+  local_interrupt_at("chunk_group", 2)
+  expect_error(kbr(kbr_chunks(read, 3), rank = 5, seed = 1),
+    class = "kb_error_interrupted"
+  )
+})
+
 # What is sent ----------------------------------------------------------------
 
 test_that("users' functions on workers find what is in their workspace", {
