@@ -42,10 +42,13 @@
 #'   second class (of all classes, where there are more) against its predicted
 #'   probability.
 #'
-#'   Refits run on the workers of the future plan.
+#'   Refits run on the workers of the future plan. What a lost worker had to do
+#'   is done again (`kb_warning_worker`). An interrupt leaves the folds that are
+#'   finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or a
 #'   fold that leaves a class without rows; `kb_error_not_defined` for fits of
-#'   [kbr()] (see [tune_kbr()]) and those made by an earlier version.
+#'   [kbr()] (see [tune_kbr()]) and those made by an earlier version;
+#'   `kb_error_interrupted` if no fold was finished.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
 #' average Bayesian predictive distributions. *Bayesian Analysis* 13, 917-1007.

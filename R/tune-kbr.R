@@ -33,7 +33,9 @@
 #'   `c0`, `loss`, `se` (of its mean over folds)), `best` (number of the line).
 #'   `predict()` is that of the fit.
 #' @section Errors: As in [kbr()]. Fewer rows than folds are an error of class
-#'   `kb_error_argument`.
+#'   `kb_error_argument`. An interrupt leaves the choice among the bandwidths
+#'   that are finished (`kb_warning_interrupted`); if none is, it is an error
+#'   (`kb_error_interrupted`).
 #' @examples
 #' pairs <- kbr_simulate(
 #'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),

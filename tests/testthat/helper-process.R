@@ -81,7 +81,7 @@ local_workers <- local({
 local_lethal_worker <- function(frame = parent.frame()) {
   local_workers(frame)
   cluster <- parallel::makePSOCKcluster(1)
-  withr::defer(try(parallel::stopCluster(cluster), silent = TRUE), frame)
+  withr::defer(try(close(cluster[[1]]$con), silent = TRUE), frame)
   arm <- function(paths) {
     .libPaths(paths)
     home <- loadNamespace("kernelbayes")
