@@ -223,7 +223,9 @@ continue_chains <- function(fit, n_iter, progress, started, time_limit,
                             until = NULL, call = rlang::caller_env()) {
   if (!is.null(until)) {
     if (!is.null(n_iter)) n_iter <- check_count(n_iter, 1, call = call)
-    return(run_until(fit, until, n_iter, progress, started, time_limit, call))
+    return(keep_run(
+      run_until(fit, until, n_iter, progress, started, time_limit, call), call
+    ))
   }
   if (!is.null(n_iter)) {
     most <- .Machine$integer.max - chain_length(fit)

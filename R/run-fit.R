@@ -69,7 +69,9 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
   save <- function(states) {
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
-  engine <- allowInterrupts(fit_engine(fit))
+  # Before the first iteration there is nothing to lose.
+  begun <- any(vapply(fit$runs, state_time, 0L) > 0)
+  engine <- if (begun) fit_engine(fit) else allowInterrupts(fit_engine(fit))
   out <- tryCatch(
     run_engine(engine, fit$runs, control, progress, save, started),
     "C++Error" = function(error) refuse_sampler(error, call)

@@ -14,8 +14,9 @@ engine_grown.default <- function(engine) list()
 #' Each round takes a run for each worker some seconds further and brings its
 #' state home: an interrupt or a lost worker costs at most one round. Runs of a
 #' group work towards one goal and wait there for each other; a stop, or a
-#' checkpoint, gives the states at which they have met. When two rounds in a row
-#' have lost a worker, the work goes on in this process.
+#' checkpoint, gives the states at which they have met. What a lost worker had
+#' is sent again; when two rounds in a row have brought nothing home, the work
+#' goes on in this process.
 #' @noRd
 run_on_workers <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
@@ -56,7 +57,7 @@ run_on_workers <- function(engine, states, clock, progress, save) {
     }
     status <- if (round$interrupted) "interrupted" else reason_to_stop(clock)
     told <- told || round$lost
-    losses <- if (round$lost) losses + 1 else 0
+    losses <- if (round$lost && !any(round$done)) losses + 1 else 0
     if (losses == 2 && status == "complete") {
       return(run_serially(engine, states, clock, progress, save))
     }
