@@ -185,7 +185,8 @@ worker_calls <- function(name, arguments, again, took, told) {
 #' Data are all that is sent: the package is loaded when the work begins, not
 #' while this process waits for the message to be read.
 #' @param needed As of `needed_by()`.
-#' @return The future, or the error of a worker that is lost.
+#' @return The future, or the error of a worker that is lost, or of a scheduler
+#'   that takes no jobs.
 #' @noRd
 start_on_worker <- function(name, arguments, needed) {
   globals <- c(
@@ -198,7 +199,7 @@ start_on_worker <- function(name, arguments, needed) {
       ),
       globals = globals, packages = needed$packages, seed = NULL
     ),
-    FutureError = identity
+    error = identity
   )
 }
 
@@ -238,15 +239,23 @@ user_functions <- function(x) {
 #' Has a future come to its end? A worker that is lost has.
 #' @noRd
 is_home <- function(task) {
-  tryCatch(future::resolved(task), FutureError = function(error) TRUE)
+  tryCatch(future::resolved(task), error = function(error) TRUE)
 }
 
 #' A list of the value, or the error of a worker that is lost
 #'
-#' An error of the work itself is the caller's.
+#' An error of the work itself is the caller's: it is in the result, and
+#' signalled by `value()`. A scheduler may say that a job is gone a moment before
+#' its result is there.
 #' @noRd
 value_from_worker <- function(task) {
-  tryCatch(list(future::value(task)), FutureError = identity)
+  ask <- function() tryCatch(future::result(task), error = identity)
+  result <- ask()
+  if (inherits(result, "error") && !inherits(task, "ClusterFuture")) {
+    Sys.sleep(1)
+    result <- ask()
+  }
+  if (inherits(result, "error")) result else list(future::value(task))
 }
 
 #' @noRd

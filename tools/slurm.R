@@ -92,7 +92,7 @@ main <- function() {
   moons <- sim_moons(100, flips = 0.1, seed = 1)
   long <- function(iter) mcmc_control(chains = 4, warmup = 500, iter = iter)
   labels <- suppressWarnings(
-    kgs(y ~ x1 + x2, moons, control = long(20000), seed = 1)
+    kgs(y ~ x1 + x2, moons, control = long(6000), seed = 1)
   )
   cancel <- as.integer(option("cancel", "3"))
   iter <- as.integer(option("iter", "4000"))
