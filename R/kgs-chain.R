@@ -91,7 +91,10 @@ engine_grown.kb_engine_kgs <- function(engine) {
 #' @export
 #' @noRd
 engine_groups.kb_engine_kgs <- function(engine, n_runs) {
-  if (walls_fit(engine, n_runs)) NextMethod() else as.list(seq_len(n_runs))
+  if (walls_fit(engine, n_runs)) {
+    return(NextMethod())
+  }
+  as.list(seq_len(n_runs))
 }
 
 #' May so many samplers hold the products of all walls at once?

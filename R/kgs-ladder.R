@@ -60,7 +60,10 @@ engine_grown.kb_engine_kgs_ladder <- function(engine) list("errors")
 #' @noRd
 engine_groups.kb_engine_kgs_ladder <- function(engine, n_runs) {
   rungs <- length(engine$config$beta)
-  if (walls_fit(engine, n_runs * rungs)) NextMethod() else as.list(seq_len(n_runs))
+  if (walls_fit(engine, n_runs * rungs)) {
+    return(NextMethod())
+  }
+  as.list(seq_len(n_runs))
 }
 
 #' Run independent ladders, or what an interrupt leaves of them

@@ -26,10 +26,7 @@ run_on_workers <- function(engine, states, clock, progress, save) {
   status <- "complete"
   told <- FALSE
   overhead <- losses <- 0
-  laps <- list(
-    groups = engine_groups(engine, length(states)), met = states,
-    goal = numeric(length(states)), step = 1, worked = 0
-  )
+  laps <- first_laps(engine, states)
   repeat {
     laps <- next_laps(laps, engine, states, clock$left(), 5 + 9 * overhead)
     runs <- which(laps$done < laps$goal)
@@ -49,8 +46,8 @@ run_on_workers <- function(engine, states, clock, progress, save) {
     if (any(round$done)) overhead <- max(now() - started - round$worked, 0)
     laps$worked <- laps$worked + round$worked
     worked <- worked + round$worked
-    notice(sum(vapply(states[came], engine_done, 0, engine = engine) -
-      laps$done[came]))
+    after <- vapply(states[came], engine_done, 0, engine = engine)
+    notice(sum(after - laps$done[came]))
     if (clock$checkpoint_due()) {
       save(next_laps(laps, engine, states)$met)
       clock$checkpoint_done()
@@ -63,6 +60,14 @@ run_on_workers <- function(engine, states, clock, progress, save) {
     }
   }
   list(states = laps$met, status = status)
+}
+
+#' @noRd
+first_laps <- function(engine, states) {
+  list(
+    groups = engine_groups(engine, length(states)), met = states,
+    goal = numeric(length(states)), step = 1, worked = 0
+  )
 }
 
 #' However short the time, runs go on until they meet for the first time: called

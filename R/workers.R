@@ -103,15 +103,15 @@ call_on_workers <- function(name, arguments, again = FALSE,
                             took = function() NULL, told = FALSE) {
   old <- options(future.resolved.timeout = 0)
   on.exit(options(old))
-  calls <- worker_calls(name, arguments, again, took, told)
+  calls <- new_calls(name, arguments, again, took, told)
   asleep <- FALSE
   interrupted <- FALSE
   tryCatch(
-    while (!interrupted && calls$go_on()) {
+    while (!interrupted && send_calls(calls)) {
       asleep <- TRUE
       Sys.sleep(0.005)
       asleep <- FALSE
-      calls$collect()
+      collect_calls(calls)
       interrupted <- interrupt_pending()
     },
     interrupt = function(condition) {
@@ -119,65 +119,70 @@ call_on_workers <- function(name, arguments, again = FALSE,
       if (!asleep) warn_worker("An interrupt came in the middle of a message.")
     }
   )
-  c(calls$out(), list(interrupted = interrupted))
+  list(
+    values = calls$values, done = calls$done, lost = calls$lost,
+    interrupted = interrupted
+  )
 }
 
-#' Calls that wait for a worker, that run, and that are done
-#'
-#' When as many calls in a row are lost as there are workers, none is left.
-#' @return List of functions: `go_on()` sends what it can, and says whether
-#'   something is running; `collect()` takes what has come home; `out()`.
+#' Calls that wait for a worker, that run, and that are done: an environment
 #' @noRd
-worker_calls <- function(name, arguments, again, took, told) {
+new_calls <- function(name, arguments, again, took, told) {
   n <- length(arguments)
-  out <- list(values = vector("list", n), done = logical(n), lost = FALSE)
-  waiting <- seq_len(n)
-  running <- list()
-  workers <- worker_count()
-  needed <- needed_by(arguments[1])
-  losses <- 0
-  lose <- function(i, error) {
-    if (!told) warn_worker(conditionMessage(error))
-    told <<- TRUE
-    out$lost <<- TRUE
-    losses <<- losses + 1
-    if (again) waiting <<- c(waiting, i)
-    if (losses >= max(2, min(workers, 20))) waiting <<- integer()
-  }
-  send <- function(i) {
-    waiting <<- setdiff(waiting, i)
-    task <- start_on_worker(name, arguments[[i]], needed)
+  list2env(list(
+    name = name, arguments = arguments, again = again, took = took,
+    told = told, values = vector("list", n), done = logical(n), lost = FALSE,
+    waiting = seq_len(n), running = list(), workers = worker_count(),
+    losses = 0, needed = needed_by(arguments[1])
+  ))
+}
+
+#' Send what can be sent; is something running?
+#' @noRd
+send_calls <- function(calls) {
+  while (length(calls$waiting) > 0 && length(calls$running) < calls$workers) {
+    i <- calls$waiting[[1]]
+    calls$waiting <- calls$waiting[-1]
+    task <- start_on_worker(calls$name, calls$arguments[[i]], calls$needed)
     if (inherits(task, "error")) {
-      lose(i, task)
+      lose_call(calls, i, task)
     } else {
-      running[[as.character(i)]] <<- task
+      calls$running[[as.character(i)]] <- task
     }
   }
-  take <- function(key) {
-    task <- running[[key]]
-    running[[key]] <<- NULL
-    value <- value_from_worker(task)
+  length(calls$running) > 0
+}
+
+#' Take what has come home
+#' @noRd
+collect_calls <- function(calls) {
+  home <- names(calls$running)[vapply(calls$running, is_home, NA)]
+  for (key in home) {
+    task <- calls$running[[key]]
+    calls$running[[key]] <- NULL
     i <- as.integer(key)
+    value <- value_from_worker(task)
     if (inherits(value, "error")) {
-      return(lose(i, value))
+      lose_call(calls, i, value)
+      next
     }
-    losses <<- 0
-    out$values[i] <<- value
-    out$done[[i]] <<- TRUE
-    took()
+    calls$losses <- 0
+    calls$values[i] <- value
+    calls$done[[i]] <- TRUE
+    calls$took()
   }
-  list(
-    go_on = function() {
-      while (length(waiting) > 0 && length(running) < workers) {
-        send(waiting[[1]])
-      }
-      length(running) > 0
-    },
-    collect = function() {
-      for (key in names(running)[vapply(running, is_home, NA)]) take(key)
-    },
-    out = function() out
-  )
+}
+
+#' When as many calls in a row are lost as there are workers, none is left
+#' @noRd
+lose_call <- function(calls, i, error) {
+  if (!calls$told) warn_worker(conditionMessage(error))
+  calls$told <- calls$lost <- TRUE
+  calls$losses <- calls$losses + 1
+  if (calls$again) calls$waiting <- c(calls$waiting, i)
+  if (calls$losses >= max(2, min(calls$workers, 20))) {
+    calls$waiting <- integer()
+  }
 }
 
 #' Call an internal function on a worker
@@ -185,7 +190,7 @@ worker_calls <- function(name, arguments, again, took, told) {
 #' Data are all that is sent: the package is loaded when the work begins, not
 #' while this process waits for the message to be read.
 #' @param needed As of `needed_by()`.
-#' @return The future, or the error of a worker that is lost, or of a scheduler
+#' @return The future, or the error of a worker that is lost or of a scheduler
 #'   that takes no jobs.
 #' @noRd
 start_on_worker <- function(name, arguments, needed) {
@@ -245,8 +250,8 @@ is_home <- function(task) {
 #' A list of the value, or the error of a worker that is lost
 #'
 #' An error of the work itself is the caller's: it is in the result, and
-#' signalled by `value()`. A scheduler may say that a job is gone a moment before
-#' its result is there.
+#' signalled by `value()`. A scheduler may say that a job is gone a moment
+#' before its result is there.
 #' @noRd
 value_from_worker <- function(task) {
   ask <- function() tryCatch(future::result(task), error = identity)

@@ -80,7 +80,9 @@ compare <- function(name, run, cancel) {
 
 main <- function() {
   install_needs(root, "tests")
-  if (!"--installed" %in% args) .libPaths(c(install_checkout(root), .libPaths()))
+  if (!"--installed" %in% args) {
+    .libPaths(c(install_checkout(root), .libPaths()))
+  }
   # Jobs see the same libraries.
   Sys.setenv(R_LIBS = paste(.libPaths(), collapse = ":"))
   library(kernelbayes)

@@ -104,8 +104,11 @@ test_that("memory that is refused is no matter of precision", {
     list(message = "std::bad_alloc", call = NULL),
     class = c("std::bad_alloc", "C++Error", "error", "condition")
   )
-  for (expr in expression(core_value(stop(refused)), refuse_sampler(refused, NULL))) {
-    error <- expect_error(eval(expr), class = "kb_error_memory")
+  refusals <- expression(
+    core_value(stop(refused)), refuse_sampler(refused, NULL)
+  )
+  for (refusal in refusals) {
+    error <- expect_error(eval(refusal), class = "kb_error_memory")
     expect_match(conditionMessage(error), "not enough memory")
     expect_no_match(conditionMessage(error), "precision")
   }

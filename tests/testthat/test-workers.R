@@ -131,6 +131,25 @@ test_that("ladders of a killed worker go on elsewhere", {
   })
 })
 
+test_that("work that cannot be sent is done here", {
+  local_workers()
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  ask <- function() cross_validate(labels, folds = 3, seed = 3)
+  there <- ask()
+  withr::local_options(future.globals.maxSize = 10)
+  expect_warning(here <- ask(), class = "kb_warning_worker")
+  expect_identical(here, there)
+})
+
+test_that("an error of the work is no lost worker", {
+  local_workers()
+  read <- function(i) {
+    if (i == 2) stop("the file is gone")
+    list(x = i, y = 2)
+  }
+  expect_error(kbr(kbr_chunks(read, 3), rank = 1), "the file is gone")
+})
+
 # Interrupts ------------------------------------------------------------------
 
 #' The value of what must warn of an interrupt, `said`
