@@ -25,7 +25,7 @@
 #' @param kernels A list of kernels, see [kb_kernels], in place of `bandwidths`.
 #' @param method Sampler, see [kgs()].
 #' @param control Settings of the chains that find each kernel's Bayes point,
-#'   see [mcmc_control()]. What they find of
+#'   see [mcmc_control()]; its `checkpoint` is left aside. What they find of
 #'   the noise sets the range of costs of the evidence.
 #' @param warmup,iter,chains,volume As of [`evidence()`][evidence.kb_kgs].
 #' @param seed Whole number that determines all chains; `NULL` takes one from
@@ -224,6 +224,8 @@ try_kernel <- function(mould, kernel, model, ladder, seed, progress, call) {
   control <- check_class(model$control, "kb_mcmc_control", "`mcmc_control()`",
     arg = "control", call = call
   )
+  # One file cannot hold the fits of several kernels.
+  control["checkpoint"] <- list(NULL)
   fit <- new_kgs(mould, settings, control, seed, now(), quote(kgs()))
   fit <- run_or_none(fit, progress, call)
   if (!fit$status %in% c("complete", "none")) {
