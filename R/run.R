@@ -1,7 +1,7 @@
 # The one loop that runs samplers. An engine is a plain, serialisable list of
 # a class below `kb_engine`; it opens a run from saved state, advances it in
-# C++ and takes snapshots. Progress, interrupts, time limits, checkpoints and
-# workers are settled here and nowhere else.
+# C++ and takes snapshots. Progress, interrupts, time limits and checkpoints are
+# settled here, workers in run-workers.R, and nowhere else.
 
 #' @srrstats {BS2.12} `progress` shows a bar, by default in interactive
 #'   sessions.
