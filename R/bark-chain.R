@@ -54,3 +54,6 @@ engine_snapshot.kb_engine_bark <- function(engine, handle) {
 
 #' @export
 engine_close.kb_engine_bark <- function(engine, handle) bark_close_cpp(handle)
+
+#' @export
+engine_grown.kb_engine_bark <- function(engine) list("draws")

@@ -55,8 +55,9 @@
 #' @section Errors: A fit whose prior of the noise is improper has no evidence
 #'   (`kb_error_improper`), nor has one of the prior alone
 #'   (`kb_error_not_defined`). An interrupt gives a warning
-#'   (`kb_warning_interrupted`) and the evidence by the ladders that are
-#'   finished; if none is, an error (`kb_error_interrupted`).
+#'   (`kb_warning_interrupted`) and the evidence by the sweeps so far: ladders
+#'   advance in turn. If they are fewer than 20 after the warmup, it is an error
+#'   (`kb_error_interrupted`).
 #' @references
 #' Xie, W., Lewis, P. O., Fan, Y., Kuo, L. and Chen, M.-H. (2011). Improving
 #' marginal likelihood estimation for Bayesian phylogenetic model selection.
@@ -78,17 +79,13 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
     object, check_count(n_temps, 1), check_count(warmup, 0),
     check_count(iter, 1), draw_seed(seed)
   )
-  states <- vector("list", check_count(chains, 1))
+  chains <- check_count(chains, 1)
   progress <- check_progress(progress)
-  out <- tryCatch(
-    run_engine(engine, states, list(time_limit = Inf), progress),
-    "C++Error" = function(error) refuse_sampler(error, call)
-  )
-  done <- vapply(out$states, state_time, 0L) == engine_total(engine)
-  report_ladders(out$status, sum(done), length(states), call)
-  out <- new_bark_evidence(
-    out$states[done], engine$config$rungs, log_base(object, engine)
-  )
+  base <- log_base(object, engine)
+  keep_run({
+    run <- run_ladder_engine(engine, chains, progress, call)
+    out <- new_bark_evidence(run, engine$config$rungs, base)
+  })
   if (engine$config$family %in% c("student", "ordered")) {
     out$note <- c(out$note, rungs_apart(out$path$swapped))
   }
@@ -140,23 +137,6 @@ refuse_evidence <- function(fit, call) {
   }
 }
 
-#' @noRd
-report_ladders <- function(status, done, chains, call) {
-  if (status == "complete") {
-    return(invisible())
-  }
-  if (done == 0) {
-    kb_abort(c(
-      "Stopped before the first ladder was finished.",
-      i = "There is nothing to report."
-    ), status, call = call)
-  }
-  kb_warn(c(
-    "Stopped after {done} of {chains} ladders.",
-    i = "The evidence is that by those."
-  ), status, call = call)
-}
-
 # The ladder as an engine of run_engine() -------------------------------------
 
 #' @noRd
@@ -173,6 +153,7 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   if (!is_truncated(fit)) {
     class(engine) <- c(paste0(class(engine)[[1]], "_ladder"), class(engine))
   }
+  class(engine) <- c(class(engine), "kb_engine_ladder")
   engine
 }
 
@@ -197,24 +178,31 @@ engine_close.kb_engine_bark_ladder <- function(engine, handle) {
   bark_ladder_close_cpp(handle)
 }
 
+#' @export
+engine_grown.kb_engine_bark_ladder <- function(engine) list("log_ratio")
+
 # Stepping stones -------------------------------------------------------------
 
+#' @param run As of `run_ladder_engine()`.
 #' @param base What is added to the sum of the log ratios.
 #' @noRd
-new_bark_evidence <- function(states, rungs, base) {
+new_bark_evidence <- function(run, rungs, base) {
   steps <- length(rungs) - 1
-  ratios <- lapply(states, function(state) matrix(state$log_ratio, steps))
+  ratios <- lapply(run$states, function(state) {
+    matrix(state$log_ratio[seq_len(steps * run$sweeps)], steps)
+  })
   all <- stepping_stones(ratios)
   each <- vapply(ratios, function(r) stepping_stones(list(r))$total, 0)
-  iter <- ncol(ratios[[1]])
-  swapped <- lapply(states, function(state) state$swapped / iter)
+  swapped <- Map(
+    function(state, done) state$swapped / done, run$states, run$done
+  )
   structure(
     list(
       log_evidence = all$total + base, mc_se = all$se,
       replicates = each + base,
       path = data.frame(
         from = rungs[-length(rungs)], to = rungs[-1], log_ratio = all$steps,
-        swapped = c(Reduce(`+`, swapped) / length(states), NA)
+        swapped = c(Reduce(`+`, swapped) / length(swapped), NA)
       ),
       note = ladders_differ(each, all$se)
     ),

@@ -118,6 +118,9 @@ engine_close.kb_engine_bark_fields <- function(engine, handle) {
   bark_fields_close_cpp(handle)
 }
 
+#' @export
+engine_grown.kb_engine_bark_fields <- function(engine) list("draws")
+
 # The ladder of its evidence --------------------------------------------------
 
 #' @export
@@ -139,6 +142,11 @@ engine_snapshot.kb_engine_bark_fields_ladder <- function(engine, handle) {
 #' @export
 engine_close.kb_engine_bark_fields_ladder <- function(engine, handle) {
   bark_fields_ladder_close_cpp(handle)
+}
+
+#' @export
+engine_grown.kb_engine_bark_fields_ladder <- function(engine) {
+  list("log_ratio")
 }
 
 # Draws -----------------------------------------------------------------------

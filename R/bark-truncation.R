@@ -69,3 +69,8 @@ engine_snapshot.kb_engine_bark_truncated <- function(engine, handle) {
 engine_close.kb_engine_bark_truncated <- function(engine, handle) {
   bark_truncated_close_cpp(handle)
 }
+
+#' @export
+engine_grown.kb_engine_bark_truncated <- function(engine) {
+  list("draws", "log_ratio")
+}

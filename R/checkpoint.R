@@ -10,14 +10,15 @@ fit_version <- 1L
 #' counted. They are not compressed: draws hardly shrink, and the run waits.
 #' @noRd
 write_checkpoint <- function(fit, file) {
-  temporary <- tempfile(paste0(basename(file), "-"), tmpdir = dirname(file))
+  target <- link_target(file)
+  temporary <- file.path(dirname(target), part_name(target))
   on.exit(unlink(temporary))
   bytes <- serialize(fit, NULL)
   problem <- tryCatch(
     {
-      writeBin(bytes, temporary)
+      write_bytes(bytes, temporary)
       if (file.size(temporary) != length(bytes)) stop("the disk may be full")
-      if (!file.rename(temporary, file)) stop("the file cannot be replaced")
+      if (!file.rename(temporary, target)) stop("the file cannot be replaced")
       NULL
     },
     warning = conditionMessage,
@@ -30,6 +31,131 @@ write_checkpoint <- function(fit, file) {
     ), "checkpoint", call = NULL)
   }
   invisible(file)
+}
+
+#' `writeBin()` of a name leaves the file open where it fails
+#' @noRd
+write_bytes <- function(bytes, file) {
+  connection <- file(file, "wb")
+  # A full disk may show when the rest is written, too.
+  on.exit(try(close(connection), silent = TRUE))
+  writeBin(bytes, connection)
+}
+
+#' The file that links lead to, there or not
+#' @noRd
+link_target <- function(file) {
+  for (step in 1:40) {
+    link <- Sys.readlink(file)
+    if (is.na(link) || link == "") break
+    file <- absolute_path(link, dirname(file))
+  }
+  file
+}
+
+# Parts -----------------------------------------------------------------------
+
+#' The name of a file that is being written: whose it is can be seen
+#' @noRd
+part_name <- function(file, pid = Sys.getpid()) {
+  host <- gsub("[^[:alnum:].]", "", Sys.info()[["nodename"]])
+  paste0(basename(file), "-", host, "-", pid, ".part")
+}
+
+#' Remove what killed runs of this machine were writing
+#' @noRd
+remove_parts <- function(file) {
+  target <- link_target(file)
+  start <- sub("[0-9]+[.]part$", "", part_name(target))
+  parts <- list.files(dirname(target), all.files = TRUE)
+  parts <- parts[startsWith(parts, start)]
+  pid <- substring(parts, nchar(start) + 1)
+  pid <- suppressWarnings(as.integer(sub("[.]part$", "", pid)))
+  dead <- !is.na(pid) & endsWith(parts, ".part") & !is_process(pid)
+  unlink(file.path(dirname(target), parts[dead]))
+}
+
+#' @noRd
+is_process <- function(pid) {
+  vapply(pid, function(one) {
+    if (.Platform$OS.type != "unix" || is.na(one)) {
+      return(TRUE)
+    }
+    # Signal 0 only asks, and is not allowed to ask of other users' processes.
+    isTRUE(tools::pskill(one, 0L)) || dir.exists(file.path("/proc", one))
+  }, NA)
+}
+
+# Whose file it is -------------------------------------------------------------
+
+#' Refuse to write over a file that is not this run's
+#' @noRd
+check_checkpoint <- function(fit, call) {
+  file <- fit$control$checkpoint
+  remove_parts(file)
+  if (!file.exists(file) || isTRUE(fit$control$overwrite)) {
+    return(invisible())
+  }
+  problem <- other_run(file, fit)
+  if (is.null(problem)) {
+    return(invisible())
+  }
+  kb_abort(c(
+    "The checkpoint {.file {file}} exists and would be lost.",
+    x = "It {problem$what}.",
+    i = problem$hint,
+    i = "{.code overwrite = TRUE} in the control function replaces it."
+  ), c("checkpoint_exists", "checkpoint"), file = file, call = call)
+}
+
+#' Why a file is not to be written over by a fit, or NULL
+#' @return NULL, or `what` it is and a `hint`.
+#' @noRd
+other_run <- function(file, fit) {
+  old <- tryCatch(suppressWarnings(readRDS(file)), error = function(error) NULL)
+  if (!inherits(old, "kb_fit")) {
+    return(list(what = "is not a checkpoint of this package"))
+  }
+  same <- identical(class(old), class(fit)) && identical(old$seed, fit$seed)
+  begun <- any(vapply(fit$runs, state_time, 0L) > 0)
+  if (same && begun) {
+    return(NULL)
+  }
+  if (!same || !identical(plain_functions(old$request),
+    plain_functions(fit$request))) {
+    return(list(what = "is of another run"))
+  }
+  if (!begins_with(fit$data, old$data)) {
+    return(list(what = "is of the same call with other data"))
+  }
+  if (old$status != "complete" && any(vapply(old$runs, state_time, 0L) > 0)) {
+    list(
+      what = "holds this run, unfinished",
+      hint = "{.code update(read_checkpoint(file))} goes on from there."
+    )
+  }
+}
+
+#' Do data begin with rows that were there before?
+#' @noRd
+begins_with <- function(data, old) {
+  if (!is.matrix(old$x) || !is.matrix(data$x)) {
+    return(identical(plain_functions(data), plain_functions(old)))
+  }
+  n <- nrow(old$x)
+  n <= nrow(data$x) && ncol(old$x) == ncol(data$x) &&
+    identical(unname(old$x), unname(data$x[seq_len(n), , drop = FALSE])) &&
+    identical(as.vector(old$y), as.vector(data$y)[seq_len(n)])
+}
+
+#' Functions by their text: their environments are other ones when they are read
+#' @noRd
+plain_functions <- function(x) {
+  if (is.function(x)) {
+    return(deparse(x))
+  }
+  if (is.list(x)) x[] <- lapply(x, plain_functions)
+  x
 }
 
 #' Read a checkpoint

@@ -150,7 +150,8 @@ value_layout <- function(class) {
   )
 }
 
-#' A file name whose folder exists, or NULL
+#' A file name whose folder exists, or NULL; a later `setwd()` does not change
+#' what it means
 #' @noRd
 check_file <- function(x, arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
@@ -160,5 +161,11 @@ check_file <- function(x, arg = rlang::caller_arg(x),
   if (!rlang::is_string(x) || !dir.exists(dirname(x))) {
     bad_argument(x, arg, "NULL or a file name in an existing folder", call)
   }
-  x
+  absolute_path(x)
+}
+
+#' @noRd
+absolute_path <- function(file, folder = getwd()) {
+  file <- path.expand(file)
+  if (grepl("^([/\\\\]|[A-Za-z]:)", file)) file else file.path(folder, file)
 }

@@ -42,6 +42,37 @@ kb_inform <- function(message, what, .envir = parent.frame()) {
   )
 }
 
+#' A value of the C++ core, whose errors become conditions of the package
+#' @noRd
+core_value <- function(expr, call = rlang::caller_env()) {
+  tryCatch(expr, "C++Error" = function(error) {
+    if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
+    refuse_precision(conditionMessage(error), error, call)
+  })
+}
+
+#' @noRd
+refuse_precision <- function(problem, error, call) {
+  problem <- paste0(toupper(substr(problem, 1, 1)), substring(problem, 2))
+  kb_abort(c(
+    "The computation cannot go on.",
+    x = "{problem}.",
+    i = "Numbers beyond double precision are the usual cause: rescale the data
+         (or use {.code scale = TRUE}), the kernel or the prior."
+  ), "precision", parent = error, call = call)
+}
+
+#' The system gave no memory
+#' @noRd
+refuse_allocation <- function(error, call) {
+  kb_abort(c(
+    "There is not enough memory.",
+    x = "The system refused what was asked for.",
+    i = "Fewer rows, draws or chains at a time, or a smaller {.arg rank} where
+         there is one, need less."
+  ), "memory", parent = error, call = call)
+}
+
 #' Abort because a Suggests package is missing
 #' @noRd
 need_package <- function(package, purpose, call = rlang::caller_env()) {

@@ -110,7 +110,8 @@ smc_control <- function(particles = 250, n_moves = NULL,
                         resample_every_step = NULL, move_fraction = 0.25,
                         ancestry = c("summary", "genealogy", "full"),
                         sweep_every = 1, checkpoint = NULL,
-                        checkpoint_every = 60, time_limit = Inf) {
+                        checkpoint_every = 60, overwrite = FALSE,
+                        time_limit = Inf) {
   proposal <- check_choice(proposal, c("adapted", "birth_death", "paper"))
   # The papers resample at every step and move particles in no other way.
   if (is.null(n_moves)) n_moves <- if (proposal == "paper") 0 else 10
@@ -138,7 +139,7 @@ smc_control <- function(particles = 250, n_moves = NULL,
     ancestry = check_choice(ancestry, c("summary", "genealogy", "full")),
     sweep_every = check_count(sweep_every, 1)
   )
-  run <- check_run(checkpoint, checkpoint_every, time_limit)
+  run <- check_run(checkpoint, checkpoint_every, overwrite, time_limit)
   structure(c(control, run), class = "kb_smc_control")
 }
 
@@ -170,11 +171,12 @@ check_powers <- function(powers, call = rlang::caller_env()) {
 }
 
 #' @noRd
-check_run <- function(checkpoint, checkpoint_every, time_limit,
+check_run <- function(checkpoint, checkpoint_every, overwrite, time_limit,
                       call = rlang::caller_env()) {
   list(
     checkpoint = check_file(checkpoint, call = call),
     checkpoint_every = check_seconds(checkpoint_every, call = call),
+    overwrite = check_flag(overwrite, call = call),
     time_limit = check_seconds(time_limit, call = call)
   )
 }
@@ -261,7 +263,7 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
                          n_moves = 50, move_fraction = 0.25, n_temps = 1,
                          sweep = c("full", "single"), threads = 1,
                          checkpoint = NULL, checkpoint_every = 60,
-                         time_limit = Inf) {
+                         overwrite = FALSE, time_limit = Inf) {
   iter <- check_count(iter, 1)
   control <- list(
     chains = check_count(chains, 1),
@@ -274,7 +276,7 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
     sweep = check_choice(sweep, c("full", "single")),
     threads = check_count(threads, 1)
   )
-  run <- check_run(checkpoint, checkpoint_every, time_limit)
+  run <- check_run(checkpoint, checkpoint_every, overwrite, time_limit)
   structure(c(control, run), class = "kb_mcmc_control")
 }
 

@@ -108,7 +108,9 @@ run_until <- function(fit, until, n_iter, progress, started, time_limit,
   most <- min(until$max_iter, .Machine$integer.max - fit$control$warmup)
   since <- started
   repeat {
-    run <- advance_fit(fit, progress, since, max(left(), 0), call)
+    run <- advance_fit(
+      fit, progress, since, max(time_limit - (since - started), 0), call
+    )
     fit <- run$fit
     since <- now()
     unmet <- unmet_convergence(fit, until)

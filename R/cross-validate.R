@@ -42,10 +42,13 @@
 #'   second class (of all classes, where there are more) against its predicted
 #'   probability.
 #'
-#'   Refits run on the workers of the future plan.
+#'   Refits run on the workers of the future plan. What a lost worker had to do
+#'   is done again (`kb_warning_worker`). An interrupt leaves the folds that are
+#'   finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or a
 #'   fold that leaves a class without rows; `kb_error_not_defined` for fits of
-#'   [kbr()] (see [tune_kbr()]) and those made by an earlier version.
+#'   [kbr()] (see [tune_kbr()]) and those made by an earlier version;
+#'   `kb_error_interrupted` if no fold was finished.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
 #' average Bayesian predictive distributions. *Bayesian Analysis* 13, 917-1007.
@@ -80,14 +83,25 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
   tasks$seed <- with_local_seed(
     seed, sample.int(.Machine$integer.max, nrow(tasks))
   )
-  parts <- map_tasks(
-    split(tasks, seq_len(nrow(tasks))), "score_fold",
-    list(fits = lapply(fits, refit_recipe), fold = fold),
-    check_progress(progress), "Refitting"
-  )
-  out <- do.call(rbind, parts)
+  # A fold of all models before the next: stopped, they can be compared.
+  tasks <- tasks[order(tasks$fold), ]
+  shared <- list(fits = lapply(fits, refit_recipe), fold = fold)
+  progress <- check_progress(progress)
+  keep_run({
+    out <- map_tasks(
+      split(tasks, seq_len(nrow(tasks))), "score_fold", shared, progress,
+      "Refitting"
+    )
+    new_cross_validation(out, tasks, names(fits), seed, call)
+  }, call)
+}
+
+#' @noRd
+new_cross_validation <- function(out, tasks, names, seed, call) {
+  whole <- finished_folds(tasks$fold, out$done, call)
+  out <- do.call(rbind, out$values[whole])
   out <- out[order(out$model, out$row), ]
-  out$model <- factor(names(fits)[out$model], names(fits))
+  out$model <- factor(names[out$model], names)
   rownames(out) <- NULL
   structure(out,
     seed = seed, class = c("kb_cross_validation", "data.frame")
@@ -178,6 +192,17 @@ refuse_lost_class <- function(fold, y, call) {
 
 # Refits -----------------------------------------------------------------------
 
+#' Tasks of folds that are finished for all models
+#' @noRd
+finished_folds <- function(fold, done, call) {
+  whole <- !fold %in% fold[!done]
+  report_tasks(
+    length(unique(fold[whole])), length(unique(fold)), "fold",
+    "Their rows are reported.", call
+  )
+  whole
+}
+
 #' What a refit needs: no draws
 #' @noRd
 refit_recipe <- function(fit) {
@@ -208,6 +233,8 @@ score_fold <- function(task, shared) {
   arguments$weights <- pick(recipe$weights, !out)
   arguments$control["checkpoint"] <- list(NULL)
   fit <- withCallingHandlers(do.call(recipe$fit, arguments),
+    # What is left of an interrupted fit is none of this fold.
+    kb_warning_interrupted = function(w) stop_task(),
     kb_warning = function(w) invokeRestart("muffleWarning"),
     kb_message = function(m) invokeRestart("muffleMessage")
   )

@@ -25,11 +25,11 @@ incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8,
     "A smaller {.arg rank} needs less.", call
   )
   result <- if (kernel_is_builtin(kernel)) {
-    incomplete_cholesky_cpp(kernel, x, rank, tol)
+    core_value(incomplete_cholesky_cpp(kernel, x, rank, tol), call)
   } else {
     gram <- kernel_evaluate(kernel, x)
     check_diagonal(gram, "kernel", call)
-    incomplete_cholesky_gram_cpp(gram, x, rank, tol)
+    core_value(incomplete_cholesky_gram_cpp(gram, x, rank, tol), call)
   }
   c(result, list(kernel = kernel, points = x[result$pivots, , drop = FALSE]))
 }
@@ -49,7 +49,9 @@ incomplete_cholesky_gram <- function(gram, x = NULL, rank = NULL, tol = 1e-8,
   if (!is.null(x)) x <- check_gram_points(x, nrow(gram), call)
   rank <- largest_rank(rank, nrow(gram), call)
   tol <- check_number(tol, lower = 0, upper = 1, call = call)
-  result <- incomplete_cholesky_gram_cpp(gram, x, rank, tol)
+  result <- core_value(
+    incomplete_cholesky_gram_cpp(gram, x, rank, tol), call
+  )
   c(result, list(kernel = NULL, points = NULL))
 }
 

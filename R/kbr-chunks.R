@@ -314,7 +314,8 @@ chunk_pool <- function(chunks, size, call) {
 #' @param name Of a function of pairs and `model` that returns a list of
 #'   numeric arrays.
 #' @noRd
-chunk_pass <- function(chunks, name, model, progress) {
+chunk_pass <- function(chunks, name, model, progress,
+                       call = rlang::caller_env()) {
   pieces <- min(chunks$n_chunks, worker_count())
   groups <- if (pieces == 1) {
     as.list(seq_len(chunks$n_chunks))
@@ -324,7 +325,14 @@ chunk_pass <- function(chunks, name, model, progress) {
     )))
   }
   shared <- list(chunks = chunks, name = name, model = model)
-  add_up(map_tasks(groups, "chunk_group", shared, progress, "Chunks"))
+  out <- map_tasks(groups, "chunk_group", shared, progress, "Chunks")
+  if (!all(out$done)) {
+    kb_abort(c(
+      "Stopped before all chunks were read: interrupted.",
+      i = "There is nothing to report."
+    ), "interrupted", call = call)
+  }
+  add_up(out$values)
 }
 
 #' What a worker does: its chunks, one after the other, in blocks of rows whose

@@ -67,9 +67,9 @@ kbr_posterior <- function(fit) {
   squared <- fit$settings$method == "kbr"
   mu <- fit$mu
   if (!squared) mu <- pmax(mu, 0)
-  gain <- kbr_gain_cpp(
+  gain <- core_value(kbr_gain_cpp(
     features_gram_cpp(factor, mu), fit$settings$delta, squared
-  )
+  ))
   center <- colMeans(fit$data$x)
   centred <- sweep(fit$data$x, 2, center)
   list(

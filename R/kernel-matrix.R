@@ -21,9 +21,10 @@
 #' @section Errors:
 #' Points that are not numeric are an error of class `kb_error_argument`,
 #' missing or infinite ones `kb_error_not_finite`, numbers of columns that
-#' disagree with each other or with the kernel `kb_error_dimension`, and a
-#' custom kernel that does not return the matrix it should
-#' `kb_error_custom_kernel`.
+#' disagree with each other or with the kernel `kb_error_dimension`, a custom
+#' kernel that fails or does not return the matrix it should
+#' `kb_error_custom_kernel`, and values beyond double precision
+#' `kb_error_precision`.
 #'
 #' @examples
 #' kernel_matrix(kernel_gaussian(1), c(a = 0, b = 1), c(0, 0.5, 1))
@@ -58,9 +59,9 @@ kernel_evaluate <- function(kernel, x, y = NULL, call = rlang::caller_env()) {
     return(kernel_evaluate_custom(kernel, x, y))
   }
   if (is.null(y)) {
-    return(kernel_gram_cpp(kernel, x))
+    return(core_value(kernel_gram_cpp(kernel, x), call))
   }
-  kernel_matrix_cpp(kernel, x, y)
+  core_value(kernel_matrix_cpp(kernel, x, y), call)
 }
 
 kernel_evaluate_custom <- function(kernel, x, y) {
@@ -69,13 +70,24 @@ kernel_evaluate_custom <- function(kernel, x, y) {
     return(Reduce(if (kernel$type == "sum") `+` else `*`, parts))
   }
   other <- if (is.null(y)) x else y
-  out <- kernel$f(x, other)
+  out <- custom_value(kernel, x, other)
   check_custom_value(out, nrow(x), nrow(other))
   out <- matrix(as.double(out), nrow(x), nrow(other))
   if (is.null(y)) {
     out[upper.tri(out)] <- t(out)[upper.tri(out)]
   }
   out
+}
+
+#' An error of the user's function says whose it is
+#' @noRd
+custom_value <- function(kernel, x, y) {
+  tryCatch(kernel$f(x, y), error = function(error) {
+    kb_abort(c(
+      "The function of a custom kernel failed.",
+      x = "{conditionMessage(error)}"
+    ), "custom_kernel", parent = error, call = quote(kernel_custom()))
+  })
 }
 
 check_custom_value <- function(out, n, m, call = quote(kernel_custom())) {

@@ -318,7 +318,13 @@ kernel_resolve <- function(kernel, x, call = rlang::caller_env()) {
   if (!kernel_has(kernel, "median")) {
     return(kernel)
   }
-  kernel_fill(kernel, "median", bandwidth_median(x))
+  bandwidth <- bandwidth_median(x)
+  if (!is.finite(bandwidth)) {
+    refuse_precision("the median distance of the points is not finite", NULL,
+      call
+    )
+  }
+  kernel_fill(kernel, "median", bandwidth)
 }
 
 #' Has a part of the kernel this word as its bandwidth?

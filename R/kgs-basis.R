@@ -24,7 +24,7 @@ kgs_basis <- function(kernel, x, rank, tol = 1e-12,
     as.double(nrow(x)) * rank, "The features",
     "A smaller {.arg rank} needs less.", call
   )
-  found <- incomplete_cholesky_cpp(kernel, x, rank, tol)
+  found <- core_value(incomplete_cholesky_cpp(kernel, x, rank, tol), call)
   list(
     kernel = kernel, points = x[found$pivots, , drop = FALSE],
     factor = found$factor[found$pivots, , drop = FALSE],

@@ -78,3 +78,28 @@ engine_snapshot.kb_engine_kgs <- function(engine, handle) {
 
 #' @export
 engine_close.kb_engine_kgs <- function(engine, handle) kgs_close_cpp(handle)
+
+#' Not how often each label was wrong, which is counted
+#' @export
+#' @noRd
+engine_grown.kb_engine_kgs <- function(engine) {
+  lapply(c("w", "rates", "wrong"), function(name) c("draws", name))
+}
+
+#' In turn, unless the walls' products of all chains would fill the memory: then
+#' one chain follows the other
+#' @export
+#' @noRd
+engine_groups.kb_engine_kgs <- function(engine, n_runs) {
+  if (walls_fit(engine, n_runs)) {
+    return(NextMethod())
+  }
+  as.list(seq_len(n_runs))
+}
+
+#' May so many samplers hold the products of all walls at once?
+#' @noRd
+walls_fit <- function(engine, samplers, most = 2e9) {
+  walls <- if (engine$config$method == "hmc") length(engine$data$label) else 0
+  8 * samplers * as.double(walls)^2 <= most
+}

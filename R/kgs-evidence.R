@@ -70,8 +70,8 @@
 #'   is not one of the number of errors: `kb_error_not_defined`. If ladders are
 #'   too short or costs too few to tell (`kb_error_overlap`), more of them are
 #'   needed. An interrupt gives a warning (`kb_warning_interrupted`) and the
-#'   evidence by the ladders that are finished; if none is, an error
-#'   (`kb_error_interrupted`).
+#'   evidence by the iterations so far: ladders advance in turn. If they are
+#'   fewer than 20 after the warmup, it is an error (`kb_error_interrupted`).
 #' @references
 #' Ferrenberg, A. M. and Swendsen, R. H. (1989). Optimized Monte Carlo data
 #' analysis. *Physical Review Letters* 63, 1195-1198.
@@ -114,11 +114,13 @@ kgs_evidence <- function(fit, settings, q, seed, progress, call) {
   beta <- choose_costs(
     fit, settings$n_temps, settings$volume, seed, call
   )
-  ladders <- run_ladders(
-    fit, beta, settings$warmup, settings$iter, settings$chains, seed, progress,
-    call
-  )
-  new_kgs_evidence(fit, beta, ladders, q, settings$volume, call)
+  keep_run({
+    ladders <- run_ladders(
+      fit, beta, settings$warmup, settings$iter, settings$chains, seed,
+      progress, call
+    )
+    new_kgs_evidence(fit, beta, ladders, q, settings$volume, call)
+  }, call)
 }
 
 #' @noRd
@@ -274,7 +276,7 @@ describe_levels <- function(ladders, beta) {
   errors <- do.call(cbind, ladders$errors)
   data.frame(
     beta = beta, errors = rowMeans(errors),
-    swapped = c(ladders$swapped / ncol(errors), NA)
+    swapped = c(ladders$swapped, NA)
   )
 }
 

@@ -13,7 +13,9 @@ kgs_ladder_engine <- function(fit, beta, warmup, iter, seed) {
       ),
       data = kgs_data(fit)
     ),
-    class = c("kb_engine_kgs_ladder", "kb_engine_chain", "kb_engine")
+    class = c(
+      "kb_engine_kgs_ladder", "kb_engine_chain", "kb_engine", "kb_engine_ladder"
+    )
   )
 }
 
@@ -50,29 +52,36 @@ engine_close.kb_engine_kgs_ladder <- function(engine, handle) {
   kgs_ladder_close_cpp(handle)
 }
 
-#' Run independent ladders; those that came to their end
+#' @export
+engine_grown.kb_engine_kgs_ladder <- function(engine) list("errors")
+
+#' In turn, where the walls' products of all rungs leave room
+#' @export
+#' @noRd
+engine_groups.kb_engine_kgs_ladder <- function(engine, n_runs) {
+  rungs <- length(engine$config$beta)
+  if (walls_fit(engine, n_runs * rungs)) {
+    return(NextMethod())
+  }
+  as.list(seq_len(n_runs))
+}
+
+#' Run independent ladders, or what an interrupt leaves of them
 #' @return List of `errors`, for each ladder the numbers of wrong labels, levels
-#'   x iterations; `swapped`, how often each level exchanged its state with the
-#'   next, summed over ladders; `status`.
+#'   x iterations; `swapped`, in which share of the sweeps each level exchanged
+#'   its state with the next; `status`.
 #' @noRd
 run_ladders <- function(fit, beta, warmup, iter, chains, seed, progress,
                         call) {
   engine <- kgs_ladder_engine(fit, beta, warmup, iter, seed)
-  out <- tryCatch(
-    run_engine(
-      engine, vector("list", chains), list(time_limit = Inf), progress
-    ),
-    "C++Error" = function(error) refuse_sampler(error, call)
-  )
-  done <- vapply(out$states, state_time, 0L) == engine_total(engine)
-  report_ladders(out$status, sum(done), chains, call)
-  states <- out$states[done]
+  run <- run_ladder_engine(engine, chains, progress, call)
+  levels <- length(beta)
+  swapped <- lapply(run$states, `[[`, "swapped")
   list(
-    errors = lapply(states, function(state) {
-      matrix(state$errors, length(beta))
+    errors = lapply(run$states, function(state) {
+      matrix(state$errors[seq_len(levels * run$sweeps)], levels)
     }),
-    swapped = Reduce(`+`, lapply(states, `[[`, "swapped")),
-    status = out$status
+    swapped = Reduce(`+`, swapped) / sum(run$done), status = run$status
   )
 }
 
@@ -89,8 +98,21 @@ choose_costs <- function(fit, steps, volume, seed, call) {
   beta <- pilot_costs(m, top)
   # Numbers that the ladders of this seed do not use.
   pilot_seed <- if (seed < .Machine$integer.max) seed + 1L else 0L
-  pilot <- run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE, call)
+  pilot <- whole_pilot(
+    run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE, call)
+  )
   spaced_costs(beta, rowMeans(pilot$errors[[1]]), steps)
+}
+
+#' A stop of the pilot run is a stop of all
+#' @noRd
+whole_pilot <- function(expr) {
+  withCallingHandlers(expr, kb_warning_interrupted = function(warning) {
+    kb_abort(c(
+      "Stopped in the pilot run.",
+      i = "There is nothing to report."
+    ), "interrupted", call = NULL)
+  })
 }
 
 #' The largest cost: at it 0.01 of m labels would be wrong on average, if each

@@ -260,9 +260,8 @@ draw_boundaries <- function(p, across, up) {
 
 #' @noRd
 plane_grid <- function(x, column, n) {
-  ends <- range(curve_grid(x, training_x(x)[, column], 2))
-  ends <- ends + c(-0.05, 0.05) * diff(ends)
-  seq(ends[[1]], ends[[2]], length.out = n)
+  ends <- range(curve_grid(x, training_x(x)[, column], 2, column))
+  apart_grid(ends + c(-0.05, 0.05) * diff(ends), n)
 }
 
 #' The grid's points, all other predictors at their median

@@ -88,7 +88,10 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (is.null(fit$first_warmup)) fit$first_warmup <- fit$control$warmup
   fit$control <- control
   if (!is.null(until)) {
-    return(run_until(fit, until, NULL, progress, started, time_limit))
+    call <- rlang::current_env()
+    return(keep_run(
+      run_until(fit, until, NULL, progress, started, time_limit, call), call
+    ))
   }
   run_fit(fit, progress, started, time_limit)
 }

@@ -46,6 +46,7 @@ column_layout <- layout(
 stopping_layout <- layout(
   checkpoint = maybe(strings()),
   checkpoint_every = such_that(is_seconds, "a number of seconds"),
+  overwrite = maybe(flags()),
   time_limit = such_that(is_seconds, "a number of seconds")
 )
 

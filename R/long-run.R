@@ -25,6 +25,8 @@ long_run_notice <- function(engine, states, clock, time = now,
   done <- before
   started <- time()
   said <- FALSE
+  # Of a fit one expects that it takes time.
+  if (is_ladder(engine)) rest <- rest / 10
   function(n) {
     done <<- done + n
     seconds <- time() - started
@@ -34,18 +36,25 @@ long_run_notice <- function(engine, states, clock, time = now,
     left <- seconds * (total - done) / (done - before)
     if (left >= rest && left <= clock$left()) {
       said <<- TRUE
-      inform_long_run(left, grows = !inherits(engine, "kb_engine_chain"))
+      inform_long_run(left, engine)
     }
   }
 }
 
 #' @noRd
-inform_long_run <- function(seconds, grows) {
+inform_long_run <- function(seconds, engine) {
+  grows <- !inherits(engine, "kb_engine_chain")
   about <- paste(if (grows) "At least" else "About", format_seconds(seconds))
   kb_inform(c(
     "{about} to go at the speed so far.",
-    i = "{.arg time_limit} of the control function, or Ctrl-C, ends it with
-         what is there, and {.fn update} goes on.",
-    i = "{.fn estimate_cost} says beforehand what a call takes."
+    i = if (is_ladder(engine)) {
+      "Ctrl-C ends it with the evidence by the sweeps so far."
+    } else {
+      "{.arg time_limit} of the control function, or Ctrl-C, ends it with what
+       is there, and {.fn update} goes on."
+    },
+    i = if (!is_ladder(engine)) {
+      "{.fn estimate_cost} says beforehand what a call takes."
+    }
   ), "long_run")
 }

@@ -33,6 +33,13 @@ engine_total.kb_engine_chain <- function(engine) {
 #' @export
 engine_done.kb_engine_chain <- function(engine, state) state_time(state)
 
+#' Chains advance in turn: stopped, they have the same number of draws
+#' @export
+#' @noRd
+engine_groups.kb_engine_chain <- function(engine, n_runs) {
+  list(seq_len(n_runs))
+}
+
 #' @export
 finish_fit.kb_mcmc <- function(fit, states, seconds) {
   fit$runs <- states
@@ -216,7 +223,9 @@ continue_chains <- function(fit, n_iter, progress, started, time_limit,
                             until = NULL, call = rlang::caller_env()) {
   if (!is.null(until)) {
     if (!is.null(n_iter)) n_iter <- check_count(n_iter, 1, call = call)
-    return(run_until(fit, until, n_iter, progress, started, time_limit, call))
+    return(keep_run(
+      run_until(fit, until, n_iter, progress, started, time_limit, call), call
+    ))
   }
   if (!is.null(n_iter)) {
     most <- .Machine$integer.max - chain_length(fit)

@@ -164,10 +164,17 @@ refuse_infinite <- function(x, arg, call) {
   }
 }
 
+#' Raw vectors, which functions of a formula may want, have no missing values
+#' @noRd
+complete_cases <- function(x) {
+  if (is.data.frame(x)) x <- x[!vapply(x, is.raw, NA)]
+  if (length(x) == 0) rep(TRUE, nrow(x)) else stats::complete.cases(x)
+}
+
 #' Which rows stay: all (or an error) for "fail", the complete for "omit"
 #' @noRd
 rows_kept <- function(x, na_action, arg, call) {
-  complete <- stats::complete.cases(x)
+  complete <- complete_cases(x)
   if (na_action == "omit" || all(complete)) {
     return(complete)
   }

@@ -58,6 +58,7 @@ kb_colour <- function(name, alpha = 1) {
 #' @noRd
 base_plot <- function(defaults, ...) {
   given <- list(...)
+  refuse_infinite_plot(defaults, given)
   limits <- c(given["ylim"], defaults["ylim"], list(range(defaults$y)))
   ticks <- format(pretty(Filter(Negate(is.null), limits)[[1]]))
   # Long labels would run into the title of their axis.
@@ -67,6 +68,27 @@ base_plot <- function(defaults, ...) {
     graphics::plot,
     c(defaults[setdiff(names(defaults), names(given))], given)
   )
+}
+
+#' @noRd
+refuse_infinite_plot <- function(defaults, given) {
+  finite <- vapply(c("x", "y"), function(axis) {
+    limits <- c(given[paste0(axis, "lim")], defaults[paste0(axis, "lim")])
+    limits <- Filter(Negate(is.null), c(limits, list(defaults[[axis]])))[[1]]
+    if (!is.numeric(limits)) {
+      return(TRUE)
+    }
+    limits <- limits[!is.na(limits)]
+    # The width counts, too.
+    length(limits) == 0 || is.finite(diff(range(limits)))
+  }, NA)
+  if (!all(finite)) {
+    kb_abort(c(
+      "The {names(finite)[!finite]} axis of the plot would not be finite.",
+      i = "The data are too large for double precision: rescale them (or use
+           {.code scale = TRUE})."
+    ), "precision", call = NULL)
+  }
 }
 
 #' A legend in one line above the plot, where it covers no data
@@ -146,13 +168,23 @@ plot_curve <- function(x, level, n, ...) {
   )))
 }
 
-#' Points of the curve; about the data where they have no range
+#' Points of the curve; about the data where they have no range, or one in which
+#' numbers of this size cannot be told apart
+#' @param column The predictor.
 #' @noRd
-curve_grid <- function(x, at, n) {
+curve_grid <- function(x, at, n, column = 1) {
   ends <- range(at)
   if (diff(ends) == 0) {
-    ends <- ends + c(-3, 3) * x$settings$scaling$x_scale
+    ends <- ends + c(-3, 3) * x$settings$scaling$x_scale[[column]]
   }
+  apart_grid(ends, n)
+}
+
+#' n points that are all different
+#' @noRd
+apart_grid <- function(ends, n) {
+  least <- 2 * n * .Machine$double.eps * max(abs(ends))
+  if (diff(ends) < least) ends <- mean(ends) + c(-0.5, 0.5) * least
   seq(ends[[1]], ends[[2]], length.out = n)
 }
 

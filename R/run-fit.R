@@ -8,6 +8,7 @@ refuse_sampler <- function(error, call) {
   if (grepl("labels cannot be separated", conditionMessage(error))) {
     refuse_inseparable(error, call)
   }
+  if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
   kb_abort(c(
     "The sampler cannot go on.",
     x = "{conditionMessage(error)}.",
@@ -20,13 +21,36 @@ refuse_sampler <- function(error, call) {
 #' @noRd
 run_fit <- function(fit, progress, started = now(), time_limit = NULL,
                      call = rlang::caller_env()) {
-  fit <- advance_fit(fit, progress, started, time_limit, call)$fit
-  warn_status(fit, call)
-  warn_quality(fit, call)
+  force(started)
+  suspendInterrupts({
+    fit <- advance_fit(fit, progress, started, time_limit, call)$fit
+    tell_of_fit(fit, call)
+  })
   fit
 }
 
+#' The warnings of a fit; an interrupt while its quality is being judged leaves
+#' the fit
+#' @noRd
+tell_of_fit <- function(fit, call) {
+  warn_status(fit, call)
+  stopped <- tryCatch(
+    {
+      allowInterrupts(warn_quality(fit, call))
+      interrupt_pending()
+    },
+    interrupt = function(condition) TRUE
+  )
+  if (stopped) {
+    kb_warn(c(
+      "The interrupt came when the quality of the fit was being judged.",
+      i = "The fit is as it was; {.fn diagnostics} judges it."
+    ), "interrupted", call = call)
+  }
+}
+
 #' A run without its warnings
+#' @param started When the time limit, or that of the control, began.
 #' @return List of the `fit` and whether the run was `interrupted`, be it at its
 #'   end.
 #' @noRd
@@ -37,6 +61,7 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
   control <- fit$control
   # One call's limit is not the fit's.
   if (!is.null(time_limit)) control$time_limit <- time_limit
+  if (!is.null(control$checkpoint)) check_checkpoint(fit, call)
   before <- fit$seconds
   finish <- function(states) {
     finish_fit(fit, states, before + now() - started)
@@ -44,8 +69,11 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
   save <- function(states) {
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
+  # Before the first iteration there is nothing to lose.
+  begun <- any(vapply(fit$runs, state_time, 0L) > 0)
+  engine <- if (begun) fit_engine(fit) else allowInterrupts(fit_engine(fit))
   out <- tryCatch(
-    run_engine(fit_engine(fit), fit$runs, control, progress, save),
+    run_engine(engine, fit$runs, control, progress, save, started),
     "C++Error" = function(error) refuse_sampler(error, call)
   )
   fit <- finish(out$states)

@@ -1,7 +1,7 @@
 # The one loop that runs samplers. An engine is a plain, serialisable list of
 # a class below `kb_engine`; it opens a run from saved state, advances it in
-# C++ and takes snapshots. Progress, interrupts, time limits, checkpoints and
-# workers are settled here and nowhere else.
+# C++ and takes snapshots. Progress, interrupts, time limits and checkpoints are
+# settled here, workers in run-workers.R, and nowhere else.
 
 #' @srrstats {BS2.12} `progress` shows a bar, by default in interactive
 #'   sessions.
@@ -52,13 +52,16 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #'   `checkpoint_every` (seconds).
 #' @param progress TRUE or FALSE.
 #' @param save Function of the states that writes the checkpoint.
+#' @param started When the time limit began: set-up counts.
 #' @return List of `states`, `status` ("complete", "interrupted" or
 #'   "time_limit") and whether it was `interrupted`, be it at its end.
 #' @noRd
 run_engine <- function(engine, states, control, progress, save = NULL,
-                       call = rlang::caller_env()) {
+                       started = now(), call = rlang::caller_env()) {
   keep <- function(states) NULL
   every <- Inf
+  # Set-up can be interrupted: nothing is lost.
+  force(engine)
   run <- run_serially
   if (length(states) > 1 && has_workers()) run <- run_on_workers
   suspendInterrupts({
@@ -67,7 +70,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
       keep <- save_or_warn(save, call)
       every <- control$checkpoint_every
     }
-    clock <- run_clock(control$time_limit, every)
+    clock <- run_clock(control$time_limit, every, started)
     out <- run(engine, states, clock, progress, keep)
     keep(out$states)
     interrupted <- interrupt_pending() || out$status == "interrupted"
@@ -168,174 +171,6 @@ which_pending <- function(engine, states) {
   which(vapply(states, engine_done, 0, engine = engine) < total)
 }
 
-# Workers ---------------------------------------------------------------------
-
-#' @noRd
-has_workers <- function() {
-  requireNamespace("future", quietly = TRUE) &&
-    !inherits(future::plan(), "sequential")
-}
-
-#' Runs at the same time on the workers of the future plan, in rounds
-#'
-#' Each round takes a run for each worker some seconds further and brings its
-#' state home: an interrupt or a lost worker costs at most one round. Runs of a
-#' group work towards one goal and wait there for each other; a stop, or a
-#' checkpoint, gives the states at which they have met. Without its workers, the
-#' work goes on in this process.
-#' @noRd
-run_on_workers <- function(engine, states, clock, progress, save) {
-  reporter <- progress_reporter(engine, states, progress, workers = TRUE)
-  on.exit(reporter$close())
-  notice <- long_run_notice(engine, states, clock)
-  status <- "complete"
-  overhead <- 0
-  laps <- list(
-    groups = engine_groups(engine, length(states)), met = states,
-    goal = numeric(length(states)), step = 10, since = now()
-  )
-  repeat {
-    laps <- next_laps(laps, engine, states)
-    runs <- which(laps$done < laps$goal)
-    if (status != "complete" || length(runs) == 0) break
-    runs <- utils::head(runs, min(future::nbrOfWorkers(), length(runs)))
-    # What takes long to start (a queued job, a long state) works longer.
-    seconds <- min(
-      5 + 9 * overhead, clock$checkpoint_every, clock$left() - overhead
-    )
-    started <- now()
-    round <- run_round(
-      engine, runs, states[runs], laps$goal[runs], seconds, reporter$signal
-    )
-    overhead <- max(now() - started - seconds, 0)
-    came <- runs[round$home]
-    states[came] <- round$states
-    notice(sum(vapply(states[came], engine_done, 0, engine = engine) -
-      laps$done[came]))
-    if (clock$checkpoint_due()) {
-      save(next_laps(laps, engine, states)$met)
-      clock$checkpoint_done()
-    }
-    status <- if (round$stopped) "interrupted" else reason_to_stop(clock)
-    if (round$lost && status == "complete") {
-      return(run_serially(engine, states, clock, progress, save))
-    }
-  }
-  list(states = laps$met, status = status)
-}
-
-#' Where runs are, and how far they shall go before they wait for each other
-#'
-#' A run that is alone goes to its end. A group that has met goes on together
-#' for `step` units, which shall take some seconds.
-#' @param laps List of `groups`, `met` (states), `goal` and `done` (of each
-#'   run), `step` and the time `since` which it is so long.
-#' @noRd
-next_laps <- function(laps, engine, states) {
-  total <- engine_total(engine)
-  laps$done <- vapply(states, engine_done, 0, engine = engine)
-  arrived <- vapply(laps$groups, function(group) {
-    length(group) == 1 || all(laps$done[group] >= laps$goal[group])
-  }, NA)
-  if (any(arrived & lengths(laps$groups) > 1)) {
-    seconds <- now() - laps$since
-    if (seconds < 3) laps$step <- 2 * laps$step
-    if (seconds > 10) laps$step <- max(laps$step %/% 2, 1)
-    laps$since <- now()
-  }
-  # Runs that have not met yet have nothing to fall back to.
-  before <- vapply(laps$met, engine_done, 0, engine = engine)
-  apart <- vapply(laps$groups, function(group) {
-    length(unique(before[group])) > 1
-  }, NA)
-  for (group in laps$groups[arrived | apart]) laps$met[group] <- states[group]
-  for (group in laps$groups[arrived]) {
-    furthest <- max(laps$done[group])
-    together <- all(laps$done[group] == furthest)
-    laps$goal[group] <- if (length(group) == 1) {
-      total
-    } else if (together) {
-      min(furthest + laps$step, total)
-    } else {
-      furthest
-    }
-  }
-  laps
-}
-
-#' One round: a future for each run
-#' @param goals The units at which the runs stop.
-#'
-#' R takes interrupts whenever it waits, held back or not. Here it waits asleep
-#' and not for messages, because half a message leaves a worker useless.
-#' @return List of `home` (which runs came home), their `states`, whether the
-#'   round was `stopped`, and whether a worker was `lost`.
-#' @noRd
-run_round <- function(engine, runs, states, goals, seconds, signal) {
-  old <- options(future.resolved.timeout = 0)
-  on.exit(options(old))
-  home <- rep(FALSE, length(runs))
-  stopped <- lost <- asleep <- FALSE
-  futures <- list()
-  tryCatch(
-    {
-      futures <- Map(start_slice, list(engine), runs, states, goals, seconds,
-        MoreArgs = list(signal = signal)
-      )
-      while (!all(home) && !stopped) {
-        asleep <- TRUE
-        Sys.sleep(0.005)
-        asleep <- FALSE
-        home <- vapply(futures, future::resolved, TRUE)
-        stopped <- interrupt_pending()
-      }
-    },
-    interrupt = function(condition) {
-      stopped <<- TRUE
-      if (!asleep) warn_worker("An interrupt came in the middle of a message.")
-    },
-    FutureError = function(error) {
-      lost <<- TRUE
-      home[] <<- FALSE
-      warn_worker(conditionMessage(error))
-    }
-  )
-  list(
-    home = home, states = lapply(futures[home], future::value),
-    stopped = stopped, lost = lost
-  )
-}
-
-#' Data are all that is sent: the package is loaded when the work begins, not
-#' while this process waits for the message to be read
-#' @noRd
-start_slice <- function(engine, index, state, goal, seconds, signal) {
-  future::future(
-    utils::getFromNamespace("worker_slice", "kernelbayes")(
-      engine, index, state, goal, seconds, signal
-    ),
-    globals = list(
-      engine = engine, index = index, state = state, goal = goal,
-      seconds = seconds, signal = signal
-    ),
-    seed = NULL
-  )
-}
-
-#' What a worker does
-#' @param signal progressr's progressor, or NULL.
-#' @noRd
-worker_slice <- function(engine, index, state, goal, seconds, signal) {
-  clock <- run_clock(seconds, wait = TRUE)
-  advance <- function(n) if (!is.null(signal)) signal(amount = n)
-  suspendInterrupts(
-    run_slice(
-      engine, index, list(state), clock, advance,
-      total = goal
-    )$states[[1]]
-  )
-}
-
 # Stopping --------------------------------------------------------------------
 
 #' @noRd
@@ -365,18 +200,31 @@ interrupt_pending <- function() {
 now <- function() proc.time()[["elapsed"]]
 
 #' When to stop and when to save
-#' @param wait Does the time begin with the first run, when it is open?
+#' @param started When the time began.
+#' @param wait Does it begin with the first run, when it is open?
+#' @param until NULL, or the `deadline()` of the clock of the whole run, which
+#'   only means something on the same machine.
 #' @noRd
-run_clock <- function(time_limit, checkpoint_every = Inf, wait = FALSE) {
-  started <- now()
-  saved <- started
+run_clock <- function(time_limit, checkpoint_every = Inf, started = now(),
+                      wait = FALSE, until = NULL) {
+  force(started)
+  saved <- now()
+  host <- Sys.info()[["nodename"]]
+  shared <- !is.null(until) && identical(until$host, host)
+  seconds_left <- function() {
+    left <- time_limit - (now() - started)
+    if (shared) min(left, until$at - as.double(Sys.time())) else left
+  }
   list(
     start = function() {
       if (wait) started <<- now()
       wait <<- FALSE
     },
     checkpoint_every = checkpoint_every,
-    left = function() max(time_limit - (now() - started), 0),
+    left = function() max(seconds_left(), 0),
+    deadline = function() {
+      list(at = as.double(Sys.time()) + seconds_left(), host = host)
+    },
     checkpoint_due = function() now() - saved >= checkpoint_every,
     checkpoint_done = function() saved <<- now()
   )
@@ -396,21 +244,11 @@ save_or_warn <- function(save, call) {
 }
 
 #' @noRd
-warn_late_interrupt <- function(call) {
+warn_late_interrupt <- function(call, what = "fit") {
   kb_warn(c(
     "The interrupt came when the run had reached its end.",
-    i = "The fit is complete."
+    i = "The {what} is complete."
   ), "interrupted", call = call)
-}
-
-#' @noRd
-warn_worker <- function(problem) {
-  kb_warn(c(
-    "A worker of the future plan may be lost.",
-    x = "{problem}",
-    i = "What the others did is kept. Set the plan again, for example
-         {.code future::plan(\"multisession\")}, before it is used again."
-  ), "worker", call = NULL)
 }
 
 # Progress --------------------------------------------------------------------

@@ -25,7 +25,7 @@
 #' @param kernels A list of kernels, see [kb_kernels], in place of `bandwidths`.
 #' @param method Sampler, see [kgs()].
 #' @param control Settings of the chains that find each kernel's Bayes point,
-#'   see [mcmc_control()]. What they find of
+#'   see [mcmc_control()]; its `checkpoint` is left aside. What they find of
 #'   the noise sets the range of costs of the evidence.
 #' @param warmup,iter,chains,volume As of [`evidence()`][evidence.kb_kgs].
 #' @param seed Whole number that determines all chains; `NULL` takes one from
@@ -137,10 +137,12 @@ choose_kernel <- function(mould, bandwidths, kernels, model, ladder, seed,
   kernels <- kernel_grid(bandwidths, kernels, x, call)
   seed <- draw_seed(seed, call = call)
   progress <- check_progress(progress, call = call)
-  tried <- try_kernels(kernels, progress, call, function(kernel) {
-    try_kernel(mould, kernel, model, ladder, seed, progress, call)
-  })
-  new_kernel_selection(tried, seed, call)
+  keep_run({
+    tried <- try_kernels(kernels, progress, call, function(kernel) {
+      try_kernel(mould, kernel, model, ladder, seed, progress, call)
+    })
+    new_kernel_selection(tried, seed, call)
+  }, call)
 }
 
 #' The kernels to try
@@ -169,30 +171,42 @@ kernel_grid <- function(bandwidths, kernels, x, call) {
 #' @noRd
 try_kernels <- function(kernels, progress, call, one) {
   tried <- list()
+  halted <- FALSE
+  halt <- function(condition) {
+    halted <<- TRUE
+    NULL
+  }
   for (kernel in kernels) {
     if (progress) {
       cli::cli_inform("Kernel {length(tried) + 1} of {length(kernels)}:
                        {.code {format(kernel)}}")
     }
-    out <- tryCatch(one(kernel), kb_error_interrupted = function(error) NULL)
-    if (is.null(out)) break
-    tried <- c(tried, list(out))
-    if (out$evidence$status != "complete") break
+    out <- withCallingHandlers(
+      tryCatch(allowInterrupts(one(kernel)),
+        kb_error_interrupted = halt, interrupt = halt
+      ),
+      kb_warning_interrupted = function(warning) {
+        halt()
+        tryInvokeRestart("muffleWarning")
+      }
+    )
+    if (!is.null(out)) tried <- c(tried, list(out))
+    if (halted || is.null(out) || out$evidence$status != "complete") break
   }
-  report_kernels(length(tried), length(kernels), out, call)
+  report_kernels(length(tried), length(kernels), halted, call)
   tried
 }
 
-#' @param last What the last kernel came to, or NULL.
+#' @param halted Was there an interrupt?
 #' @noRd
-report_kernels <- function(done, all, last, call) {
+report_kernels <- function(done, all, halted, call) {
   if (done == 0) {
     kb_abort(c(
       "Stopped before the first kernel was finished.",
       i = "There is nothing to choose from."
     ), "interrupted", call = call)
   }
-  if (is.null(last) || done < all) {
+  if (halted || done < all) {
     kb_warn(c(
       "Stopped after {done} of {all} kernels.",
       i = "The choice is among those."
@@ -210,6 +224,8 @@ try_kernel <- function(mould, kernel, model, ladder, seed, progress, call) {
   control <- check_class(model$control, "kb_mcmc_control", "`mcmc_control()`",
     arg = "control", call = call
   )
+  # One file cannot hold the fits of several kernels.
+  control["checkpoint"] <- list(NULL)
   fit <- new_kgs(mould, settings, control, seed, now(), quote(kgs()))
   fit <- run_or_none(fit, progress, call)
   if (!fit$status %in% c("complete", "none")) {
@@ -228,7 +244,7 @@ run_or_none <- function(fit, progress, call) {
   stopped <- function(warning) tryInvokeRestart("muffleWarning")
   tryCatch(
     withCallingHandlers(run_fit(fit, progress, call = call),
-      kb_warning_interrupted = stopped, kb_warning_time_limit = stopped,
+      kb_warning_time_limit = stopped,
       # The evidence has chains, and an error, of its own.
       kb_warning_convergence = stopped
     ),

@@ -41,3 +41,8 @@ engine_snapshot.kb_engine_srvm_chain <- function(engine, handle) {
 engine_close.kb_engine_srvm_chain <- function(engine, handle) {
   srvm_chain_close_cpp(handle)
 }
+
+#' @export
+engine_grown.kb_engine_srvm_chain <- function(engine) {
+  list("k", "sets", "noise", "coef", "factor", "z", "draws")
+}

@@ -81,11 +81,13 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   fit <- unordered_fit(object, draw_seed(seed))
   engine <- orders_engine(fit, orders)
   states <- vector("list", orders * n_kernels(fit$settings))
-  out <- tryCatch(
-    run_engine(engine, states, fit$control, progress),
-    "C++Error" = function(error) refuse_sampler(error, call)
-  )
-  gather_orders(fit, engine, out, at, call)
+  keep_run({
+    out <- tryCatch(
+      run_engine(engine, states, fit$control, progress),
+      "C++Error" = function(error) refuse_sampler(error, call)
+    )
+    gather_orders(fit, engine, out, at, call)
+  }, call)
 }
 
 #' From what the loop returns to the spread over the orders that are finished

@@ -32,8 +32,8 @@
 #' `checkpoint_every` and `time_limit` apply. `proposal`, `n_moves`,
 #' `move_fraction` and `threads` do not and are refused if they differ from
 #' their defaults: moves and `rejuvenate` are yours. Replicates run on the
-#' workers of a future plan, if there is one: functions must then find there
-#' what they need, and name packages (`stats::dnorm`).
+#' workers of a future plan, if there is one. Objects of your workspace that
+#' your functions need are sent there, and packages are loaded.
 #'
 #' @section Random numbers:
 #' Your functions draw from R's generator, which is seeded for them at each

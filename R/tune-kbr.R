@@ -33,7 +33,9 @@
 #'   `c0`, `loss`, `se` (of its mean over folds)), `best` (number of the line).
 #'   `predict()` is that of the fit.
 #' @section Errors: As in [kbr()]. Fewer rows than folds are an error of class
-#'   `kb_error_argument`.
+#'   `kb_error_argument`. An interrupt leaves the choice among the bandwidths
+#'   that are finished (`kb_warning_interrupted`); if none is, it is an error
+#'   (`kb_error_interrupted`).
 #' @examples
 #' pairs <- kbr_simulate(
 #'   function(n) rnorm(n), function(x) x + 0.7 * rnorm(length(x)),
@@ -129,16 +131,18 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
     expand.grid(fold = seq_len(folds), bandwidth = bandwidths),
     seq_len(folds * length(bandwidths))
   )
-  losses <- map_tasks(tasks, "tune_cell", shared, progress, "Tuning")
-  table <- tuning_table(tasks, losses, bandwidths, c0)
-  best <- which.min(table$loss)
-  chosen <- tuned_settings(table[best, ], n, method)
-  fit <- kbr_fit(
-    mould, kernel_widen(kernels$x, table$bandwidth[[best]]),
-    kernel_widen(kernels$y, table$bandwidth[[best]]), NULL, chosen$eps,
-    chosen$delta, rank, tol, method, normalize, scale, seed, FALSE,
-    called = called, started = started, call = call
-  )
+  keep_run({
+    out <- map_tasks(tasks, "tune_cell", shared, progress, "Tuning")
+    table <- finished_table(tasks, out, bandwidths, c0, call)
+    best <- which.min(table$loss)
+    chosen <- tuned_settings(table[best, ], n, method)
+    fit <- kbr_fit(
+      mould, kernel_widen(kernels$x, table$bandwidth[[best]]),
+      kernel_widen(kernels$y, table$bandwidth[[best]]), NULL, chosen$eps,
+      chosen$delta, rank, tol, method, normalize, scale, seed, FALSE,
+      called = called, started = started, call = call
+    )
+  }, call)
   structure(list(fit = fit, table = table, best = best),
     class = "kb_kbr_tuning"
   )
@@ -234,6 +238,18 @@ kernel_losses <- function(fit, seen, states, features) {
   at <- incomplete_cholesky_features(features, states)
   colSums(mean^2) - 2 * rowSums(at * t(mean)) +
     kernel_self(features$kernel, states)
+}
+
+#' The table of the bandwidths that are finished
+#' @noRd
+finished_table <- function(tasks, out, bandwidths, c0, call) {
+  width <- vapply(tasks, `[[`, 0, "bandwidth")
+  whole <- !bandwidths %in% width[!out$done]
+  report_tasks(
+    sum(whole), length(bandwidths), "bandwidth", "The choice is among those.",
+    call
+  )
+  tuning_table(tasks, out$values, bandwidths[whole], c0)
 }
 
 #' @noRd

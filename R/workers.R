@@ -1,40 +1,277 @@
-# Independent pieces of work that are not samplers: on the workers of the future
-# plan, or one after the other. Samplers have R/run.R.
+# What is done by other processes: functions of the package called on the
+# workers of the future plan, and independent pieces of work that are no
+# samplers. Samplers have R/run.R.
+
+#' @noRd
+has_workers <- function() {
+  requireNamespace("future", quietly = TRUE) &&
+    !inherits(future::plan(), "sequential")
+}
+
+#' How many pieces of work can be done at the same time
+#' @noRd
+worker_count <- function() if (has_workers()) future::nbrOfWorkers() else 1L
 
 #' Apply an internal function to each task
+#'
+#' What a lost worker had is done again. An interrupt ends the tasks that are
+#' being worked at; those that are finished are kept.
 #'
 #' @param tasks List; only these and `shared` are sent to workers.
 #' @param name Name of an internal function of a task and `shared`.
 #' @param shared What all tasks need.
 #' @param progress TRUE or FALSE; `label` stands before the bar.
-#' @return List of values, in the order of the tasks.
+#' @return List of `values`, in the order of the tasks, and which of them are
+#'   `done`: all, unless there was an interrupt.
 #' @noRd
 map_tasks <- function(tasks, name, shared, progress = FALSE,
                       label = "Working") {
   bar <- task_bar(length(tasks), progress, label)
   on.exit(bar$close())
-  if (length(tasks) < 2 || !has_workers()) {
-    work <- get(name, asNamespace("kernelbayes"))
-    return(lapply(tasks, function(task) {
-      value <- work(task, shared)
-      bar$advance()
-      value
-    }))
+  out <- list(
+    values = vector("list", length(tasks)), done = logical(length(tasks))
+  )
+  if (length(tasks) > 1 && has_workers()) {
+    suspendInterrupts({
+      out <- call_on_workers(
+        name, lapply(tasks, list, shared), again = TRUE, took = bar$advance
+      )
+    })
+    if (out$interrupted) {
+      return(out)
+    }
   }
-  futures <- lapply(tasks, start_task, name = name, shared = shared)
-  lapply(futures, function(task) {
-    value <- future::value(task)
+  tasks_here(out, tasks, name, shared, bar)
+}
+
+#' The tasks that are not done, one after the other in this process
+#' @noRd
+tasks_here <- function(out, tasks, name, shared, bar) {
+  work <- get(name, asNamespace("kernelbayes"))
+  suspendInterrupts(for (i in which(!out$done)) {
+    value <- tryCatch(allowInterrupts(list(work(tasks[[i]], shared))),
+      interrupt = function(condition) NULL
+    )
+    if (is.null(value)) break
+    out$values[i] <- value
+    out$done[[i]] <- TRUE
     bar$advance()
-    value
   })
+  out
+}
+
+#' End the task of `map_tasks()` that is being worked at, as an interrupt does
+#' @noRd
+stop_task <- function() {
+  signalCondition(structure(list(), class = c("interrupt", "condition")))
+}
+
+#' Say that an interrupt came, if it did
+#' @param done,all Numbers of pieces.
+#' @param what What one is called; `made` says what is made of those done.
+#' @noRd
+report_tasks <- function(done, all, what, made, call) {
+  if (done == all) {
+    return(invisible())
+  }
+  if (done == 0) {
+    kb_abort(c(
+      "Stopped before the first {what} was finished: interrupted.",
+      i = "There is nothing to report."
+    ), "interrupted", call = call)
+  }
+  kb_warn(c(
+    "Stopped after {done} of {all} {what}s: interrupted.",
+    i = made
+  ), "interrupted", call = call)
+}
+
+# Futures ---------------------------------------------------------------------
+
+#' Call an internal function on workers, as many times at once as there are
+#'
+#' R takes interrupts whenever it waits, held back or not. Here it waits asleep
+#' and not for messages, because half a message leaves a worker useless.
+#' @param arguments List of lists of arguments, one for each call.
+#' @param again Is what was lost sent again, as long as some workers are left?
+#' @param took Function that is called when a value has come home.
+#' @param told Has a lost worker been warned of?
+#' @return List of `values`, which of them are `done`, whether there was an
+#'   interrupt (`interrupted`), and whether a worker was `lost`.
+#' @noRd
+call_on_workers <- function(name, arguments, again = FALSE,
+                            took = function() NULL, told = FALSE) {
+  old <- options(future.resolved.timeout = 0)
+  on.exit(options(old))
+  calls <- new_calls(name, arguments, again, took, told)
+  asleep <- FALSE
+  interrupted <- FALSE
+  tryCatch(
+    while (!interrupted && send_calls(calls)) {
+      asleep <- TRUE
+      Sys.sleep(0.005)
+      asleep <- FALSE
+      collect_calls(calls)
+      interrupted <- interrupt_pending()
+    },
+    interrupt = function(condition) {
+      interrupted <<- TRUE
+      if (!asleep) warn_worker("An interrupt came in the middle of a message.")
+    }
+  )
+  list(
+    values = calls$values, done = calls$done, lost = calls$lost,
+    interrupted = interrupted
+  )
+}
+
+#' Calls that wait for a worker, that run, and that are done: an environment
+#' @noRd
+new_calls <- function(name, arguments, again, took, told) {
+  n <- length(arguments)
+  list2env(list(
+    name = name, arguments = arguments, again = again, took = took,
+    told = told, values = vector("list", n), done = logical(n), lost = FALSE,
+    waiting = seq_len(n), running = list(), workers = worker_count(),
+    losses = 0, needed = needed_by(arguments[1])
+  ))
+}
+
+#' Send what can be sent; is something running?
+#' @noRd
+send_calls <- function(calls) {
+  while (length(calls$waiting) > 0 && length(calls$running) < calls$workers) {
+    i <- calls$waiting[[1]]
+    calls$waiting <- calls$waiting[-1]
+    task <- start_on_worker(calls$name, calls$arguments[[i]], calls$needed)
+    if (inherits(task, "error")) {
+      lose_call(calls, i, task)
+    } else {
+      calls$running[[as.character(i)]] <- task
+    }
+  }
+  length(calls$running) > 0
+}
+
+#' Take what has come home
+#' @noRd
+collect_calls <- function(calls) {
+  home <- names(calls$running)[vapply(calls$running, is_home, NA)]
+  for (key in home) {
+    task <- calls$running[[key]]
+    calls$running[[key]] <- NULL
+    i <- as.integer(key)
+    value <- value_from_worker(task)
+    if (inherits(value, "error")) {
+      lose_call(calls, i, value)
+      next
+    }
+    calls$losses <- 0
+    calls$values[i] <- value
+    calls$done[[i]] <- TRUE
+    calls$took()
+  }
+}
+
+#' When as many calls in a row are lost as there are workers, none is left
+#' @noRd
+lose_call <- function(calls, i, error) {
+  if (!calls$told) warn_worker(conditionMessage(error))
+  calls$told <- calls$lost <- TRUE
+  calls$losses <- calls$losses + 1
+  if (calls$again) calls$waiting <- c(calls$waiting, i)
+  if (calls$losses >= max(2, min(calls$workers, 20))) {
+    calls$waiting <- integer()
+  }
+}
+
+#' Call an internal function on a worker
+#'
+#' Data are all that is sent: the package is loaded when the work begins, not
+#' while this process waits for the message to be read.
+#' @param needed As of `needed_by()`.
+#' @return The future, or the error of a worker that is lost or of a scheduler
+#'   that takes no jobs.
+#' @noRd
+start_on_worker <- function(name, arguments, needed) {
+  globals <- c(
+    needed$globals, list(.kb_name = name, .kb_arguments = arguments)
+  )
+  tryCatch(
+    future::future(
+      do.call(
+        utils::getFromNamespace(.kb_name, "kernelbayes"), .kb_arguments
+      ),
+      globals = globals, packages = needed$packages, seed = NULL
+    ),
+    error = identity
+  )
+}
+
+#' What users' functions among the arguments need: objects of the user's
+#' workspace, and packages that are attached
+#' @return List of `globals`, a named list, and `packages`.
+#' @noRd
+needed_by <- function(arguments) {
+  own <- user_functions(arguments)
+  if (length(own) == 0) {
+    return(list(globals = list(), packages = NULL))
+  }
+  names(own) <- paste0(".kb_function_", seq_along(own))
+  found <- future::getGlobalsAndPackages(
+    as.call(lapply(c("list", names(own)), as.name)),
+    envir = list2env(own, parent = globalenv())
+  )
+  globals <- as.list(found$globals)
+  list(
+    globals = globals[setdiff(names(globals), names(own))],
+    packages = found$packages
+  )
+}
+
+#' Functions that do not belong to a package, however deep in lists
+#' @noRd
+user_functions <- function(x) {
+  if (is.function(x)) {
+    own <- typeof(x) == "closure" && !isNamespace(topenv(environment(x)))
+    return(if (own) list(x))
+  }
+  if (is.list(x)) {
+    do.call(c, lapply(unname(unclass(x)), user_functions))
+  }
+}
+
+#' Has a future come to its end? A worker that is lost has.
+#' @noRd
+is_home <- function(task) {
+  tryCatch(future::resolved(task), error = function(error) TRUE)
+}
+
+#' A list of the value, or the error of a worker that is lost
+#'
+#' An error of the work itself is the caller's: it is in the result, and
+#' signalled by `value()`. A scheduler may say that a job is gone a moment
+#' before its result is there.
+#' @noRd
+value_from_worker <- function(task) {
+  ask <- function() tryCatch(future::result(task), error = identity)
+  result <- ask()
+  if (inherits(result, "error") && !inherits(task, "ClusterFuture")) {
+    Sys.sleep(1)
+    result <- ask()
+  }
+  if (inherits(result, "error")) result else list(future::value(task))
 }
 
 #' @noRd
-start_task <- function(task, name, shared) {
-  future::future(
-    utils::getFromNamespace(name, "kernelbayes")(task, shared),
-    globals = list(name = name, task = task, shared = shared), seed = NULL
-  )
+warn_worker <- function(problem) {
+  kb_warn(c(
+    "A worker of the future plan may be lost.",
+    x = "{problem}",
+    i = "Its work is done again, with the same result. Set the plan again, for
+         example {.code future::plan(\"multisession\")}, before it is used
+         again."
+  ), "worker", call = NULL)
 }
 
 #' @noRd
@@ -50,7 +287,3 @@ task_bar <- function(total, progress, label) {
     close = function() cli::cli_progress_done(id = bar)
   )
 }
-
-#' How many pieces of work can be done at the same time
-#' @noRd
-worker_count <- function() if (has_workers()) future::nbrOfWorkers() else 1L

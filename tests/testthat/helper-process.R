@@ -77,6 +77,29 @@ local_workers <- local({
   }
 })
 
+#' Use two workers, one of which is killed by its first piece of work
+local_lethal_worker <- function(frame = parent.frame()) {
+  local_workers(frame)
+  cluster <- parallel::makePSOCKcluster(1)
+  withr::defer(try(close(cluster[[1]]$con), silent = TRUE), frame)
+  arm <- function(paths) {
+    .libPaths(paths)
+    home <- loadNamespace("kernelbayes")
+    die <- function(...) tools::pskill(Sys.getpid(), tools::SIGKILL)
+    work <- c("worker_slice", "score_fold", "tune_cell", "chunk_group")
+    for (name in work) {
+      get("unlockBinding", baseenv())(name, home)
+      assign(name, die, home)
+    }
+  }
+  environment(arm) <- globalenv()
+  parallel::clusterCall(cluster, arm, .libPaths())
+  healthy <- environment(local_workers)$cluster
+  workers <- structure(c(cluster, healthy[1]), class = class(healthy))
+  old <- future::plan(future::cluster, workers = workers)
+  withr::defer(future::plan(old), envir = frame)
+}
+
 #' Skip unless the workers of a future plan can do the work
 #'
 #' Under covr, future sends messages of its own, which get in the way.
@@ -143,4 +166,42 @@ half_way <- function(file) {
 #' An empty folder that goes away with the caller
 local_folder <- function(frame = parent.frame()) {
   withr::local_tempdir("kb-", .local_envir = frame)
+}
+
+#' Replace internal functions until the caller returns
+local_mocked <- function(..., frame = parent.frame()) {
+  force(frame)
+  with <- list(...)
+  home <- asNamespace("kernelbayes")
+  for (name in names(with)) {
+    local({
+      name <- name
+      old <- get(name, home)
+      unlock <- get("unlockBinding", baseenv())
+      unlock(name, home)
+      assign(name, with[[name]], home)
+      withr::defer({
+        assign(name, old, home)
+        lockBinding(name, home)
+      }, envir = frame)
+    })
+  }
+}
+
+#' Let an internal function interrupt this process at its k-th call
+local_interrupt_at <- function(name, k, frame = parent.frame()) {
+  force(frame)
+  work <- get(name, asNamespace("kernelbayes"))
+  calls <- 0
+  interrupted <- function(...) {
+    calls <<- calls + 1
+    if (calls == k) {
+      tools::pskill(Sys.getpid(), tools::SIGINT)
+      Sys.sleep(5)
+    }
+    work(...)
+  }
+  do.call(local_mocked, c(
+    stats::setNames(list(interrupted), name), list(frame = frame)
+  ))
 }

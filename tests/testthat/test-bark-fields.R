@@ -390,8 +390,9 @@ test_that("the evidence of fields is that of importance sampling", {
     engine$config$rungs <- ((0:5) / 5)^4
     class(engine) <- c("kb_engine_bark_fields_ladder", class(engine))
     states <- lapply(1:12, function(k) run_fields(engine, k))
-    out <- new_bark_evidence(states, engine$config$rungs,
-      -length(case$y) * log(case$classes)
+    out <- new_bark_evidence(
+      list(states = states, sweeps = 100, done = rep(100, 12)),
+      engine$config$rungs, -length(case$y) * log(case$classes)
     )
     spread <- stats::sd(out$replicates) / sqrt(12)
     z <- (mean(out$replicates) - exact) / sqrt(spread^2 + exact_se^2)

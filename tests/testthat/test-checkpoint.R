@@ -77,6 +77,103 @@ test_that("checkpoints appear at intervals and lead to the same end", {
   expect_same_fit(update(middle, progress = FALSE), fit)
 })
 
+test_that("a file of something else is refused, and kept", {
+  file <- new_file()
+  writeLines("a diary", file)
+  error <- expect_error(checkpointed(file), class = "kb_error_checkpoint")
+  expect_s3_class(error, "kb_error_checkpoint_exists")
+  expect_names_file(error, file)
+  expect_identical(readLines(file), "a diary")
+  saveRDS(mtcars, file)
+  expect_error(checkpointed(file), class = "kb_error_checkpoint_exists")
+  fit <- checkpointed(file, overwrite = TRUE)
+  expect_same_fit(read_checkpoint(file), fit)
+  expect_clean(file)
+})
+
+test_that("so is the checkpoint of another run", {
+  file <- new_file()
+  fit <- checkpointed(file)
+  again <- function(..., data = sim_sinc(30, seed = 1), seed = 1,
+                    kernel = kernel_gaussian()) {
+    srvm(y ~ x, data,
+      kernel = kernel,
+      control = smc_control(50, 2, checkpoint = file, ...), seed = seed,
+      progress = FALSE
+    )
+  }
+  refused <- function(expr, message) {
+    before <- tools::md5sum(file)
+    expect_error(expr, message, class = "kb_error_checkpoint_exists")
+    expect_identical(tools::md5sum(file), before)
+  }
+  # The same call again makes the same fit.
+  expect_same_fit(again(), fit)
+  edited <- sim_sinc(30, seed = 1)
+  edited$y[[7]] <- edited$y[[7]] + 1
+  refused(again(data = edited), "other data")
+  refused(again(seed = 2), "another run")
+  refused(again(kernel = kernel_gaussian(0.3)), "another run")
+  # What is not finished is worth more than a new beginning.
+  fit$status <- "interrupted"
+  saveRDS(fit, file)
+  refused(again(), "unfinished")
+  expect_identical(again(overwrite = TRUE)$status, "complete")
+})
+
+test_that("a link is followed, and stays", {
+  skip_on_os("windows")
+  folder <- local_folder()
+  link <- file.path(folder, "link.rds")
+  inner <- file.path(folder, "disk")
+  dir.create(inner)
+  file.symlink("disk/fit.rds", link)
+  fit <- checkpointed(link)
+  expect_identical(Sys.readlink(link), "disk/fit.rds")
+  expect_same_fit(read_checkpoint(file.path(inner, "fit.rds")), fit)
+  fit <- update(fit, newdata = sim_sinc(5, seed = 2), progress = FALSE)
+  expect_identical(Sys.readlink(link), "disk/fit.rds")
+  expect_same_fit(read_checkpoint(link), fit)
+  expect_setequal(dir(folder), c("disk", "link.rds"))
+  expect_identical(dir(inner), "fit.rds")
+})
+
+test_that("a relative name means the folder of the call", {
+  first <- local_folder()
+  withr::with_dir(first, {
+    control <- smc_control(50, 2, checkpoint = "fit.rds")
+  })
+  second <- local_folder()
+  withr::with_dir(second, {
+    srvm(y ~ x, sim_sinc(10, seed = 1), control = control, seed = 1,
+      kernel = kernel_gaussian(), progress = FALSE
+    )
+  })
+  expect_identical(dir(first), "fit.rds")
+  expect_identical(dir(second), character())
+})
+
+test_that("what a killed run was writing is removed by the next", {
+  skip_on_os("windows")
+  file <- new_file()
+  dead <- callr::r(Sys.getpid)
+  parts <- file.path(dirname(file), c(
+    part_name(file, dead), part_name(file, 1), part_name("other.rds", dead)
+  ))
+  file.create(parts)
+  checkpointed(file)
+  # The first process lives; the other file is not of this checkpoint.
+  expect_setequal(dir(dirname(file)), c("fit.rds", basename(parts[2:3])))
+})
+
+test_that("a full disk is an error, and leaves nothing open", {
+  skip_if_not(file.exists("/dev/full"))
+  before <- nrow(showConnections())
+  problems <- testthat::capture_warnings(write_bytes(raw(1e6), "/dev/full"))
+  expect_match(problems, "problem writing", all = FALSE)
+  expect_identical(nrow(showConnections()), before)
+})
+
 test_that("an old checkpoint stays whole while the new one is written", {
   file <- new_file()
   write_checkpoint("old", file)

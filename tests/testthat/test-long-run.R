@@ -101,3 +101,13 @@ test_that("a run on workers says it, too", {
     class = "kb_message_long_run"
   )
 })
+
+test_that("a ladder says it from a minute on, and what Ctrl-C would leave", {
+  ladder <- c("kb_engine_chain", "kb_engine_ladder")
+  # 100 of 1000 units in 10 seconds: 90 seconds to go.
+  expect_length(said(10, 100, class = "kb_engine_chain"), 0)
+  out <- said(10, 100, class = ladder)
+  expect_match(out, "About 90 s")
+  expect_match(out, "evidence by the sweeps so far")
+  expect_length(said(10, 300, class = ladder), 0)
+})

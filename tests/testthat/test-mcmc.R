@@ -34,3 +34,58 @@ test_that("the iterations that are advised lead to some 400 draws", {
   expect_match(warned(2, 4, 3e5), "n_iter = 3000000)", fixed = TRUE)
   expect_match(warned(2, NA), "n_iter = 10000)", fixed = TRUE)
 })
+
+# Time limits -----------------------------------------------------------------
+
+endless <- function(...) {
+  mcmc_control(chains = 3, warmup = 5, iter = 1e7, thin = 100, ...)
+}
+
+cut_short <- function(expr) {
+  suppressWarnings(expr, classes = "kb_warning_time_limit")
+}
+
+test_that("chains that are out of time have the same number of draws", {
+  moons <- sim_moons(30, seed = 1)
+  control <- endless(time_limit = 0.4)
+  fits <- cut_short(list(
+    bark(x1 ~ x2, moons, control = control, seed = 1),
+    kgs(y ~ x1 + x2, moons, control = control, seed = 1),
+    srvm(x1 ~ x2, moons,
+      kernel = kernel_gaussian(), method = "mcmc", control = control, seed = 1
+    )
+  ))
+  for (fit in fits) {
+    times <- vapply(fit$runs, state_time, 0L)
+    expect_identical(times, rep(times[[1]], 3))
+    expect_gt(draws_in(fit)[[1]], 0)
+    expect_identical(fit$status, "time_limit")
+  }
+})
+
+test_that("so have chains on workers, however short the time", {
+  local_workers()
+  moons <- sim_moons(30, seed = 1)
+  ask <- function(limit) {
+    cut_short(kgs(y ~ x1 + x2, moons,
+      control = endless(time_limit = limit), seed = 1
+    ))
+  }
+  for (limit in c(1e-9, 1)) {
+    times <- vapply(ask(limit)$runs, state_time, 0L)
+    expect_identical(times, rep(times[[1]], 3))
+    expect_gt(times[[1]], 0)
+  }
+})
+
+test_that("the time limit begins with the call", {
+  moons <- sim_moons(30, seed = 1)
+  fit <- cut_short(kgs(y ~ x1, moons,
+    control = endless(time_limit = 1e-9), seed = 1
+  ))
+  # Set-up took the hour before.
+  late <- cut_short(run_fit(fit, FALSE, now() - 3600, time_limit = 3600))
+  expect_identical(
+    vapply(late$runs, state_time, 0L), vapply(fit$runs, state_time, 0L) + 1L
+  )
+})

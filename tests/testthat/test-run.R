@@ -164,23 +164,33 @@ test_that("on workers the runs of a group meet and go on together", {
   lap <- function(laps, states) next_laps(laps, engine, states)
   laps <- lap(list(
     groups = list(1:2, 3), met = vector("list", 3), goal = numeric(3),
-    step = 10, since = now()
+    step = 10, worked = 0
   ), vector("list", 3))
-  expect_identical(laps$goal, c(20, 20, 100))
+  expect_identical(laps$goal, c(10, 10, 100))
+  expect_false(laps$moved)
   # One has arrived: it waits, and what was done by the other is not shown.
-  laps <- lap(laps, at(20, 5, 50))
+  laps <- lap(laps, at(10, 5, 50))
   expect_identical(laps$done < laps$goal, c(FALSE, TRUE, TRUE))
   expect_identical(laps$met, list(NULL, NULL, toy_end(50)))
-  laps <- lap(laps, at(20, 20, 70))
-  expect_identical(laps$met, at(20, 20, 70))
+  # A lap that took no time makes the next one longer.
+  laps$worked <- 1e-3
+  laps <- lap(laps, at(10, 10, 70))
+  expect_identical(laps$met, at(10, 10, 70))
+  expect_true(laps$moved)
+  expect_identical(laps$goal, c(100, 100, 100))
+  laps$step <- 60
+  laps$goal[1:2] <- 30
+  laps$worked <- 100
+  laps <- lap(laps, at(30, 30, 100))
   expect_identical(laps$goal, c(60, 60, 100))
-  laps$since <- now() - 100
-  laps <- lap(laps, at(60, 60, 100))
-  expect_identical(laps$goal, c(80, 80, 100))
+  # Out of time it would be lost.
+  laps$worked <- 1
+  laps <- next_laps(laps, engine, at(60, 60, 100), left = 0.01)
+  expect_identical(laps$step, 15)
   # Those that were apart when the work began keep what they do.
   laps <- lap(list(
     groups = list(1:2), met = at(10, 40), goal = numeric(2), step = 10,
-    since = now()
+    worked = 0
   ), at(10, 40))
   expect_identical(laps$goal, c(40, 40))
   laps <- lap(laps, at(30, 40))

@@ -181,3 +181,12 @@ test_that("bad arguments are refused", {
     class = "kb_error_argument"
   )
 })
+
+test_that("a checkpoint of the control is left aside", {
+  file <- file.path(local_folder(), "fit.rds")
+  control <- mcmc_control(chains = 1, warmup = 10, iter = 20, checkpoint = file)
+  suppressWarnings(select_kernel(y ~ x1 + x2, sim_moons(30, seed = 1),
+    bandwidths = c(1, 2), control = control, iter = 30, chains = 1, seed = 1
+  ), classes = "kb_warning")
+  expect_false(file.exists(file))
+})

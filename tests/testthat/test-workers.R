@@ -63,6 +63,217 @@ test_that("so are the ladders of their evidence, and folds", {
   expect_identical(ask(), here)
 })
 
+# Lost workers ----------------------------------------------------------------
+
+#' `ask()` gives the same with a worker that is killed, which is told
+expect_survives <- function(ask, frame = parent.frame()) {
+  here <- quiet(ask())
+  local_lethal_worker(frame)
+  told <- character()
+  there <- withCallingHandlers(ask(), kb_warning = function(w) {
+    told <<- c(told, class(w)[[1]])
+    invokeRestart("muffleWarning")
+  })
+  expect_true("kb_warning_worker" %in% told)
+  if (inherits(here, "kb_fit")) {
+    return(expect_same_fit(there, here))
+  }
+  expect_identical(there, here)
+}
+
+test_that("folds of a worker that is killed are done again", {
+  skip_on_os("windows")
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  expect_survives(function() cross_validate(labels, folds = 3, seed = 3))
+})
+
+test_that("settings that a killed worker was to try are tried again", {
+  skip_on_os("windows")
+  expect_survives(function() {
+    tune_kbr(moons$x1, moons$x2,
+      bandwidths = c(1, 2), c0 = c(0.01, 0.1), folds = 2, seed = 1
+    )$table
+  })
+})
+
+test_that("chunks of a killed worker are read again", {
+  skip_on_os("windows")
+  read <- function(i) list(x = sin(i * 1:20), y = cos(i * 1:20))
+  expect_survives(function() {
+    predict(kbr(kbr_chunks(read, 3), rank = 5, seed = 1), c(-1, 1))
+  })
+})
+
+test_that("chains of a killed worker go on elsewhere", {
+  skip_on_os("windows")
+  expect_survives(function() {
+    bark(x1 ~ x2, moons, control = short, seed = 1)
+  })
+})
+
+test_that("so do orders of the rows", {
+  skip_on_os("windows")
+  fit <- few_particles(srvm(x1 ~ x2, moons,
+    kernel = kernel_gaussian(), control = smc_control(particles = 20), seed = 1
+  ))
+  expect_survives(function() {
+    order_spread(fit, orders = 3, seed = 2)[c("log_evidence", "summary")]
+  })
+})
+
+test_that("ladders of a killed worker go on elsewhere", {
+  skip_on_os("windows")
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  expect_survives(function() {
+    evidence(labels,
+      n_temps = 3, warmup = 20, iter = 20, chains = 2, seed = 2
+    )[c("log_evidence", "mc_se")]
+  })
+})
+
+test_that("work that cannot be sent is done here", {
+  local_workers()
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  ask <- function() cross_validate(labels, folds = 3, seed = 3)
+  there <- ask()
+  withr::local_options(future.globals.maxSize = 10)
+  expect_warning(here <- ask(), class = "kb_warning_worker")
+  expect_identical(here, there)
+})
+
+test_that("an error of the work is no lost worker", {
+  local_workers()
+  read <- function(i) {
+    if (i == 2) stop("the file is gone")
+    list(x = i, y = 2)
+  }
+  expect_error(kbr(kbr_chunks(read, 3), rank = 1), "the file is gone")
+})
+
+# Interrupts ------------------------------------------------------------------
+
+#' The value of what must warn of an interrupt, `said`
+stopped <- function(expr, said) {
+  told <- "nothing"
+  value <- withCallingHandlers(expr, kb_warning_interrupted = function(w) {
+    told <<- conditionMessage(w)
+    invokeRestart("muffleWarning")
+  })
+  expect_match(told, said)
+  value
+}
+
+test_that("an interrupt leaves the folds that are finished", {
+  skip_on_os("windows")
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  fits <- list(a = labels, b = labels)
+  ask <- function() cross_validate(fits, folds = 3, seed = 3)
+  whole <- ask()
+  # The fifth task of two a fold.
+  part <- local({
+    local_interrupt_at("score_fold", 5)
+    stopped(ask(), "2 of 3 folds")
+  })
+  expect_setequal(part$fold, 1:2)
+  wanted <- whole[whole$fold %in% 1:2, ]
+  expect_equal(as.list(part), as.list(wanted), tolerance = 0)
+  expect_identical(nrow(summary(part)), 2L)
+  local({
+    local_interrupt_at("score_fold", 2)
+    expect_error(ask(), class = "kb_error_interrupted")
+  })
+  expect_identical(ask(), whole)
+})
+
+test_that("a fit that is interrupted is no fold's", {
+  skip_on_os("windows")
+  labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
+  local_interrupt_at("engine_snapshot.kb_engine_kgs", 5)
+  part <- stopped(cross_validate(labels, folds = 3, seed = 3), "of 3 folds")
+  expect_identical(unique(part$fold), 1L)
+})
+
+test_that("an interrupt leaves the bandwidths that are finished", {
+  skip_on_os("windows")
+  ask <- function() {
+    tune_kbr(moons$x1, moons$x2,
+      bandwidths = c(1, 2, 4), c0 = c(0.01, 0.1), folds = 2, seed = 1
+    )
+  }
+  whole <- ask()
+  part <- local({
+    local_interrupt_at("tune_cell", 4)
+    stopped(ask(), "1 of 3 bandwidths")
+  })
+  expect_equal(part$table, whole$table[1:2, ], tolerance = 0)
+  expect_s3_class(part$fit, "kb_kbr")
+  local({
+    local_interrupt_at("tune_cell", 2)
+    expect_error(ask(), class = "kb_error_interrupted")
+  })
+})
+
+test_that("sums of some chunks are nothing", {
+  skip_on_os("windows")
+  read <- function(i) list(x = sin(i * 1:20), y = cos(i * 1:20))
+  local_interrupt_at("chunk_group", 2)
+  expect_error(kbr(kbr_chunks(read, 3), rank = 5, seed = 1),
+    class = "kb_error_interrupted"
+  )
+})
+
+# What is sent ----------------------------------------------------------------
+
+test_that("users' functions on workers find what is in their workspace", {
+  local_workers()
+  ask <- function() {
+    read <- function(i) {
+      kbr_simulate(
+        function(n) half * rnorm(n), function(x) x + half * rnorm(length(x)),
+        n = 50, seed = i
+      )
+    }
+    environment(read) <- globalenv()
+    predict(kbr(kbr_chunks(read, n_chunks = 3), rank = 5, seed = 1), c(-1, 1))
+  }
+  assign("half", 0.5, globalenv())
+  withr::defer(rm("half", envir = globalenv()))
+  there <- ask()
+  future::plan("sequential")
+  expect_equal(there, ask(), tolerance = 1e-10)
+})
+
+test_that("each draw travels once", {
+  control <- mcmc_control(chains = 1, warmup = 5, iter = 40)
+  fits <- quiet(list(
+    bark(x1 ~ x2, moons, control = control, seed = 1),
+    bark(three ~ x2, moons, control = control, seed = 1),
+    bark(x1 ~ x2, moons,
+      prior = bark_prior(approximation = "truncation"), control = control,
+      seed = 1
+    ),
+    kgs(three ~ x1, moons, control = control, method = "hmc", seed = 1),
+    srvm(x1 ~ x2, moons,
+      kernel = kernel_gaussian(), method = "mcmc", control = control, seed = 1
+    )
+  ))
+  plain <- function(state) state[setdiff(names(state), "seconds")]
+  for (fit in fits) {
+    engine <- fit_engine(fit)
+    slice <- function(state, goal) {
+      worker_slice(engine, 1, state, goal, Inf, NULL, NULL)$state
+    }
+    half <- slice(NULL, 25)
+    sent <- without_grown(engine, half)
+    # Nothing that goes out or comes back has the draws before.
+    expect_identical(sum(draws_in(finish_fit(fit, list(sent), 0))), 0L)
+    back <- slice(sent, 45)
+    expect_identical(draws_in(finish_fit(fit, list(back), 0)), 20L)
+    whole <- with_grown(engine, half, back)
+    expect_identical(plain(whole), plain(fit$runs[[1]]))
+  }
+})
+
 test_that("progress of chains comes home from workers", {
   skip_if_not_installed("progressr")
   local_workers()

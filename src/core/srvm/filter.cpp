@@ -159,6 +159,11 @@ double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
       !residual_is_valid(particle, config_.model, pool_)) {
     return -std::numeric_limits<double>::infinity();
   }
+  if (pool_.power() == 1 && !arrival.first() && !accumulates()) {
+    // Parts of a row are not what it is in one: these bits a resumed run has.
+    pool_.restore_sums(particle.set, config_.model.intercept, particle.gram,
+                       particle.rhs);
+  }
   return log_weight;
 }
 

@@ -323,6 +323,16 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
     }
     return;
   }
+  if (all_pairs_ && !gram_.empty()) {
+    for (int j = 0; j < k; ++j) {
+      if (intercept) gram(j + 1, 0) = column_sum_[set[j]];
+      for (int i = j; i < k; ++i) {
+        gram(i + intercept, j + intercept) = this->gram(set[i], set[j]);
+      }
+      rhs[j + intercept] = rhs_[set[j]];
+    }
+    return;
+  }
   std::vector<double> sums(numbers());
   for (int j = 0; j < k; ++j) {
     const double* own = columns_[set[j]].data();

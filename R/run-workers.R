@@ -1,0 +1,209 @@
+# Runs of an engine on the workers of the future plan. What goes out is the
+# engine and the state without the draws that have come home; what comes back
+# is the state and the draws that are new.
+
+#' What of a state only grows: the paths of elements to which a run appends, and
+#' which it never reads
+#' @noRd
+engine_grown <- function(engine) UseMethod("engine_grown")
+#' @export
+engine_grown.default <- function(engine) list()
+
+#' Runs at the same time, in rounds
+#'
+#' Each round takes a run for each worker some seconds further and brings its
+#' state home: an interrupt or a lost worker costs at most one round. Runs of a
+#' group work towards one goal and wait there for each other; a stop, or a
+#' checkpoint, gives the states at which they have met. What a lost worker had
+#' is sent again; when two rounds in a row have brought nothing home, the work
+#' goes on in this process.
+#' @noRd
+run_on_workers <- function(engine, states, clock, progress, save) {
+  reporter <- progress_reporter(engine, states, progress, workers = TRUE)
+  on.exit(reporter$close())
+  worked <- 0
+  notice <- long_run_notice(engine, states, clock, time = function() worked)
+  status <- "complete"
+  told <- FALSE
+  overhead <- losses <- 0
+  laps <- first_laps(engine, states)
+  repeat {
+    laps <- next_laps(laps, engine, states, clock$left(), 5 + 9 * overhead)
+    runs <- which(laps$done < laps$goal)
+    if (stops(status, laps) || length(runs) == 0) break
+    runs <- utils::head(runs, min(worker_count(), length(runs)))
+    # What takes long to start (a queued job) works longer.
+    seconds <- min(
+      5 + 9 * overhead, clock$checkpoint_every, clock$left() - overhead
+    )
+    started <- now()
+    round <- run_round(
+      engine, runs, states[runs], laps$goal[runs], seconds, clock$deadline(),
+      reporter$signal, told
+    )
+    came <- runs[round$done]
+    states[came] <- round$states[round$done]
+    if (any(round$done)) overhead <- max(now() - started - round$worked, 0)
+    laps$worked <- laps$worked + round$worked
+    worked <- worked + round$worked
+    after <- vapply(states[came], engine_done, 0, engine = engine)
+    notice(sum(after - laps$done[came]))
+    if (clock$checkpoint_due()) {
+      save(next_laps(laps, engine, states)$met)
+      clock$checkpoint_done()
+    }
+    status <- if (round$interrupted) "interrupted" else reason_to_stop(clock)
+    told <- told || round$lost
+    losses <- if (round$lost && !any(round$done)) losses + 1 else 0
+    if (losses == 2 && status == "complete") {
+      return(run_serially(engine, states, clock, progress, save))
+    }
+  }
+  list(states = laps$met, status = status)
+}
+
+#' @noRd
+first_laps <- function(engine, states) {
+  list(
+    groups = engine_groups(engine, length(states)), met = states,
+    goal = numeric(length(states)), step = 1, worked = 0
+  )
+}
+
+#' However short the time, runs go on until they meet for the first time: called
+#' again and again, they come to their end
+#' @noRd
+stops <- function(status, laps) {
+  status == "interrupted" || status == "time_limit" && laps$moved
+}
+
+#' Where runs are, and how far they shall go before they wait for each other
+#'
+#' A run that is alone goes to its end. A group that has met goes on together
+#' for `step` units, which shall take `wanted` seconds, and less than what is
+#' `left`: work on the way to where runs have not met is lost at a stop.
+#' @param laps List of `groups`, `met` (states), `goal` and `done` (of each
+#'   run), `step`, the seconds that were `worked` since they met, and whether
+#'   runs have `moved` from where they began.
+#' @noRd
+next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
+  total <- engine_total(engine)
+  laps$done <- vapply(states, engine_done, 0, engine = engine)
+  arrived <- vapply(laps$groups, function(group) {
+    length(group) == 1 || all(laps$done[group] >= laps$goal[group])
+  }, NA)
+  if (any(arrived & lengths(laps$groups) > 1)) {
+    # What it takes to start is no measure of what the steps take.
+    seconds <- max(laps$worked, 1e-3)
+    longer <- min(wanted / seconds, 0.8 * left / seconds, 16)
+    if (laps$worked > 0) {
+      laps$step <- max(floor(longer * laps$step), laps$step %/% 2, 1)
+    }
+    laps$worked <- 0
+  }
+  # Runs that have not met yet have nothing to fall back to.
+  before <- vapply(laps$met, engine_done, 0, engine = engine)
+  apart <- vapply(laps$groups, function(group) {
+    length(unique(before[group])) > 1
+  }, NA)
+  for (group in laps$groups[arrived | apart]) laps$met[group] <- states[group]
+  after <- vapply(laps$met, engine_done, 0, engine = engine)
+  laps$moved <- isTRUE(laps$moved) || any(after > before)
+  for (group in laps$groups[arrived]) {
+    furthest <- max(laps$done[group])
+    together <- all(laps$done[group] == furthest)
+    laps$goal[group] <- if (length(group) == 1) {
+      total
+    } else if (together) {
+      min(furthest + laps$step, total)
+    } else {
+      furthest
+    }
+  }
+  laps
+}
+
+#' One round: a call for each run
+#' @param goals The units at which the runs stop.
+#' @param told Has a lost worker been warned of?
+#' @return As of `call_on_workers()`, with `states` in place of values, and the
+#'   seconds that were `worked` between opening and closing.
+#' @noRd
+run_round <- function(engine, runs, states, goals, seconds, deadline, signal,
+                      told = FALSE) {
+  arguments <- Map(
+    function(run, state, goal) {
+      list(
+        engine, run, without_grown(engine, state), goal, seconds, deadline,
+        signal
+      )
+    }, runs, states, goals
+  )
+  round <- call_on_workers("worker_slice", arguments, told = told)
+  round$states <- Map(
+    function(before, after) with_grown(engine, before, after$state),
+    states, round$values
+  )
+  round$worked <- max(0, unlist(lapply(round$values, `[[`, "seconds")))
+  round
+}
+
+#' What a worker does
+#' @param deadline As of `run_clock()`.
+#' @param signal progressr's progressor, or NULL.
+#' @noRd
+worker_slice <- function(engine, index, state, goal, seconds, deadline,
+                         signal) {
+  started <- now()
+  clock <- run_clock(seconds, wait = TRUE, until = deadline)
+  advance <- function(n) if (!is.null(signal)) signal(amount = n)
+  suspendInterrupts({
+    state <- run_slice(
+      engine, index, list(state), clock, advance,
+      total = goal
+    )$states[[1]]
+  })
+  list(state = state, seconds = now() - started)
+}
+
+# Draws travel once -----------------------------------------------------------
+
+#' A state without what its run has appended so far
+#' @noRd
+without_grown <- function(engine, state) {
+  if (is.null(state)) {
+    return(NULL)
+  }
+  for (path in engine_grown(engine)) state[[path]] <- emptied(state[[path]])
+  state
+}
+
+#' The state after a slice, with what was there before it
+#' @noRd
+with_grown <- function(engine, before, after) {
+  if (is.null(before) || is.null(after)) {
+    return(after)
+  }
+  for (path in engine_grown(engine)) {
+    after[[path]] <- appended(before[[path]], after[[path]])
+  }
+  after
+}
+
+#' @noRd
+emptied <- function(x) {
+  if (!is.list(x)) {
+    return(x[0])
+  }
+  x[] <- lapply(x, emptied)
+  x
+}
+
+#' @noRd
+appended <- function(x, more) {
+  if (!is.list(x)) {
+    return(c(x, more))
+  }
+  more[] <- Map(appended, x, more)
+  more
+}

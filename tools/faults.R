@@ -1,0 +1,289 @@
+# Interrupts (SIGINT) at random moments, and what is left:
+#   Rscript tools/faults.R [--trials=40] [--filter=regex] [--workers]
+#     [--installed]
+# Each call runs again and again in a process of its own, which is interrupted
+# at a random moment between the beginning of the call and 1.1 times what it
+# takes. `--workers`: with two workers of a future plan; `--installed`: the copy
+# that is installed. It fails unless every call ends with a value or a condition
+# of the package, the process lives, and going on gives the same bits: update()
+# of a fit, the same call again of others, whose partial result must agree.
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "deps.R"))
+root <- dirname(dirname(script))
+args <- commandArgs(trailingOnly = TRUE)
+
+option <- function(name, default) {
+  value <- sub(paste0("^--", name, "="), "", grep(
+    paste0("^--", name, "="), args, value = TRUE
+  ))
+  if (length(value) == 1) value else default
+}
+
+# In the process --------------------------------------------------------------
+
+# A list of calls: each has `run`, a function; `on`, which goes on from a value
+# that is not whole; and `part`, of a value and the whole one, whether the first
+# is a part of the second.
+calls <- function() {
+  moons <- sim_moons(60, flips = 0.1, seed = 1)
+  line <- sim_sinc(60, seed = 1)
+  chains <- function(iter) mcmc_control(chains = 2, warmup = 50, iter = iter)
+  again <- function(run) function(value) run()
+  lines_of <- function(value, whole) {
+    a <- as.data.frame(value)
+    key <- function(v) paste(v$model, v$row, v$bandwidth, v$c0, v$kernel)
+    b <- as.data.frame(whole)
+    all(key(a) %in% key(b)) &&
+      identical(unname(as.list(a)), unname(as.list(b[match(key(a), key(b)), ])))
+  }
+  fit <- function(run) {
+    list(run = run, on = stats::update, part = function(value, whole) TRUE)
+  }
+  other <- function(run, part = function(value, whole) TRUE) {
+    list(run = run, on = again(run), part = part)
+  }
+  labels <- kgs(y ~ x1 + x2, moons, control = chains(50), seed = 1)
+  curve <- bark(y ~ x, line, control = chains(50), seed = 1)
+  rows <- srvm(y ~ x, line, control = smc_control(particles = 50), seed = 1)
+  list(
+    srvm = fit(function() {
+      srvm(y ~ x, sim_sinc(200, seed = 1),
+        kernel = kernel_gaussian(), control = smc_control(particles = 150),
+        seed = 1
+      )
+    }),
+    srvm_mcmc = fit(function() {
+      srvm(y ~ x, line,
+        kernel = kernel_gaussian(), method = "mcmc", control = chains(1500),
+        seed = 1
+      )
+    }),
+    bark = fit(function() bark(y ~ x, line, control = chains(1500), seed = 1)),
+    kgs = fit(function() {
+      kgs(y ~ x1 + x2, moons, control = chains(8000), seed = 1)
+    }),
+    evidence_bark = other(function() {
+      evidence(curve,
+        n_temps = 5, warmup = 30, iter = 90, chains = 3, seed = 1
+      )
+    }),
+    evidence_kgs = other(function() evidence(labels, iter = 150, seed = 1)),
+    order_spread = other(function() order_spread(rows, orders = 6, seed = 1)),
+    cross_validate = other(
+      function() cross_validate(list(labels, labels), folds = 8, seed = 1),
+      lines_of
+    ),
+    tune_kbr = other(
+      function() {
+        tune_kbr(line$x, line$y, bandwidths = 2^(-3:3), folds = 6, seed = 1)
+      },
+      function(value, whole) lines_of(value$table, whole$table)
+    ),
+    select_kernel = other(
+      function() {
+        select_kernel(y ~ x1 + x2, moons,
+          bandwidths = c(0.5, 1, 2), control = chains(300), iter = 100,
+          chains = 2, seed = 1
+        )
+      },
+      function(value, whole) {
+        # The last evidence may be by fewer sweeps.
+        done <- seq_len(max(nrow(value$table) - 1, 0))
+        identical(value$table$kernel[done], whole$table$kernel[done]) &&
+          identical(
+            value$table$log_evidence[done], whole$table$log_evidence[done]
+          )
+      }
+    )
+  )
+}
+
+# Without what may differ between equal runs.
+plain <- function(x) {
+  if (inherits(x, "kb_fit")) {
+    x[c("call", "seconds")] <- NULL
+    x$runs <- lapply(x$runs, function(run) {
+      run[setdiff(names(run), c("seconds", "shared_seconds"))]
+    })
+  }
+  if (!is.null(x$fit)) x$fit <- NULL
+  x$evidences <- NULL
+  x
+}
+
+# One call with its conditions: the `value`, the classes of `warnings`, and how
+# it `ended`: "value", "error", "unclassed error" or "interrupt".
+observe_call <- function(run) {
+  warnings <- character()
+  out <- tryCatch(
+    list(
+      value = withCallingHandlers(run(),
+        warning = function(w) {
+          warnings <<- c(warnings, class(w)[[1]])
+          tryInvokeRestart("muffleWarning")
+        },
+        message = function(m) tryInvokeRestart("muffleMessage")
+      ),
+      ended = "value"
+    ),
+    kb_error = function(error) list(ended = class(error)[[1]]),
+    error = function(error) {
+      list(ended = "unclassed error", message = conditionMessage(error))
+    },
+    interrupt = function(condition) list(ended = "interrupt")
+  )
+  out$warnings <- warnings
+  out
+}
+
+# Wait for a file, whatever else comes.
+await <- function(file) {
+  sleep <- function(seconds) {
+    tryCatch(allowInterrupts(Sys.sleep(seconds)),
+      interrupt = function(condition) NULL
+    )
+  }
+  while (!file.exists(file)) sleep(0.01)
+  sleep(0.1)
+}
+
+# All trials of one call, in a process that is interrupted by another.
+trials <- function(name, n, folder, workers) {
+  library(kernelbayes)
+  plan <- function() {
+    if (workers) future::plan("multisession", workers = 2)
+  }
+  call <- suppressWarnings(calls())[[name]]
+  plan()
+  quiet <- function(expr) suppressWarnings(suppressMessages(expr))
+  quiet(call$run())
+  seconds <- system.time(whole <- quiet(call$run()))[["elapsed"]]
+  for (entry in c("run_engine", "map_tasks")) {
+    suppressMessages(trace(entry, quote(options(kb_begun = TRUE)),
+      print = FALSE, where = asNamespace("kernelbayes")
+    ))
+  }
+  at <- function(what, i) file.path(folder, paste0(what, i))
+  writeLines(format(seconds), at("seconds", 0))
+  out <- list()
+  for (i in seq_len(n)) {
+    options(kb_begun = FALSE)
+    suspendInterrupts({
+      seen <- observe_call(function() {
+        file.create(at("begin", i))
+        allowInterrupts(call$run())
+      })
+      await(at("sent", i))
+    })
+    seen$begun <- getOption("kb_begun")
+    lost <- "kb_warning_worker" %in% seen$warnings || seen$ended == "interrupt"
+    if (lost) plan()
+    if (seen$ended == "value") {
+      stopped <- "kb_warning_interrupted" %in% seen$warnings
+      seen$part <- isTRUE(call$part(seen$value, whole))
+      seen$partial <- stopped && !identical(plain(seen$value), plain(whole))
+      if (stopped) seen$value <- quiet(call$on(seen$value))
+      seen$same <- identical(plain(seen$value), plain(whole))
+    } else {
+      seen$same <- identical(plain(quiet(call$run())), plain(whole))
+    }
+    seen$value <- NULL
+    out[[i]] <- seen
+  }
+  out
+}
+
+# In this process -------------------------------------------------------------
+
+# Interrupt each trial at a random moment; what the process saw.
+interrupt_trials <- function(name, n, libraries, workers) {
+  folder <- tempfile("faults")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  at <- function(what, i) file.path(folder, paste0(what, i))
+  inside <- list(
+    calls = calls, plain = plain, observe_call = observe_call, await = await,
+    trials = trials
+  )
+  process <- callr::r_bg(
+    function(inside, ...) {
+      list2env(lapply(inside, `environment<-`, globalenv()), globalenv())
+      trials(...)
+    },
+    list(inside, name, n, folder, workers),
+    libpath = libraries, stderr = at("stderr", 0)
+  )
+  on.exit(process$kill_tree(), add = TRUE, after = FALSE)
+  wait <- function(file) {
+    while (!file.exists(file) && process$is_alive()) Sys.sleep(0.005)
+    process$is_alive()
+  }
+  wait(at("begin", 1))
+  seconds <- as.double(readLines(at("seconds", 0)))
+  moments <- stats::runif(n, 0, 1.1 * seconds)
+  for (i in seq_len(n)) {
+    if (!wait(at("begin", i))) break
+    Sys.sleep(moments[[i]])
+    process$interrupt()
+    file.create(at("sent", i))
+  }
+  process$wait(600 * 1000)
+  result <- tryCatch(process$get_result(), error = function(error) {
+    message(name, ": ", conditionMessage(error))
+    cat(utils::tail(readLines(at("stderr", 0)), 5), sep = "\n")
+    list()
+  })
+  list(seconds = seconds, moments = moments, seen = result)
+}
+
+# A line of figures.
+summarise_trials <- function(name, out, n) {
+  seen <- out$seen
+  of <- function(f) sum(vapply(seen, function(s) isTRUE(f(s)), NA))
+  ended <- vapply(seen, `[[`, "", "ended")
+  data.frame(
+    call = name, seconds = round(out$seconds, 2), alive = length(seen) == n,
+    whole = of(function(s) s$ended == "value" && !s$partial),
+    partial = of(function(s) s$ended == "value" && s$partial),
+    error = sum(startsWith(ended, "kb_")),
+    before_run = of(function(s) s$ended == "interrupt" && !s$begun),
+    lost = of(function(s) s$ended == "interrupt" && s$begun),
+    unclassed = sum(ended == "unclassed error"),
+    agrees = of(function(s) s$ended != "value" || s$part),
+    same_bits = of(function(s) s$same)
+  )
+}
+
+main <- function() {
+  install_needs(root, "tests")
+  libraries <- .libPaths()
+  if (!"--installed" %in% args) {
+    libraries <- c(install_checkout(root), libraries)
+  }
+  .libPaths(libraries)
+  library(kernelbayes)
+  n <- as.integer(option("trials", "40"))
+  set.seed(1)
+  options(width = 120)
+  names <- c(
+    "srvm", "srvm_mcmc", "bark", "kgs", "evidence_bark", "evidence_kgs",
+    "order_spread", "cross_validate", "tune_kbr", "select_kernel"
+  )
+  names <- grep(option("filter", "."), names, value = TRUE)
+  table <- do.call(rbind, lapply(names, function(name) {
+    out <- interrupt_trials(name, n, libraries, "--workers" %in% args)
+    line <- summarise_trials(name, out, n)
+    print(line, row.names = FALSE)
+    for (s in out$seen) if (!is.null(s$message)) message(s$message)
+    line
+  }))
+  cat("\n")
+  print(table, row.names = FALSE)
+  good <- table$alive & table$lost == 0 & table$unclassed == 0 &
+    table$agrees == n & table$same_bits == n
+  if (!all(good)) quit(status = 1)
+}
+
+main()
