@@ -19,7 +19,7 @@ head_draws.kb_srvm_mcmc <- function(fit, run, n) {
 }
 
 #' @export
-mixing_advice.kb_srvm_mcmc <- function(fit) {
+mixing_advice.kb_srvm_mcmc <- function(fit, poor) {
   "A larger {.arg n_moves} in {.fn mcmc_control} makes each iteration move
    further."
 }
