@@ -95,8 +95,8 @@ NULL
 #' Of Markov chains `ess()`, `diagnostics()`, `print()`, the warning of chains
 #' that have not mixed and [convergence()] look at
 #' * the parameters: `sigma`, `J`, `log_lik` and cut points of [bark()];
-#'   `sigma`, `tau` and `k` of [srvm()]; the number of wrong labels, their rates and
-#'   `log_lik` of [kgs()];
+#'   `sigma`, `tau`, `k` and `log_lik` of [srvm()]; the number of wrong
+#'   labels, their rates and `log_lik` of [kgs()];
 #' * `f[i]`, f at training row i, for 20 rows; of several classes `p[class,i]`,
 #'   the probability of each, and for [kgs()] `f[class,i]`, the function of
 #'   each;

@@ -69,6 +69,9 @@ test_that("rows are chosen from the predictors alone, over all their range", {
 test_that("f is that of the draws of predict(), at the same rows in any fit", {
   for (name in c("gaussian", "student", "probit", "truncated", "srvm")) {
     fit <- watched_fits()[[name]]
+    expect_identical(
+      length(ess(fit)$variable), length(watched_matrices(fit)), info = name
+    )
     rows <- watched_rows(fit$data$x)
     f <- stats::predict(fit, type = "draws")[, rows]
     found <- watched_functions(fit)
