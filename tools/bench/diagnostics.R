@@ -1,6 +1,6 @@
 # What diagnostics of bark() see on data on which its chains stick:
 #
-#   Rscript tools/bench/diagnostics.R            the runs below, some 3 minutes
+#   Rscript tools/bench/diagnostics.R            the runs below, a minute or two
 #   Rscript tools/bench/diagnostics.R --quick    a quarter of the sweeps
 #
 # Prints markdown. Needs the installed package, MASS and mlbench. For each set
