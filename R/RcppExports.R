@@ -313,6 +313,14 @@ triangles_sound_cpp <- function(entries, sizes) {
     .Call(`_kernelbayes_triangles_sound_cpp`, entries, sizes)
 }
 
+mixing_cpp <- function(draws, chains, scores) {
+    .Call(`_kernelbayes_mixing_cpp`, draws, chains, scores)
+}
+
+mean_size_cpp <- function(draws, chains) {
+    .Call(`_kernelbayes_mean_size_cpp`, draws, chains)
+}
+
 mixture_quantiles_cpp <- function(means, variances, weights, probabilities, z) {
     .Call(`_kernelbayes_mixture_quantiles_cpp`, means, variances, weights, probabilities, z)
 }

@@ -80,7 +80,7 @@ gg_fields <- function(x, n) {
   if (ncol(x$data$x) == 1) {
     return(gg_class_curves(x, if (is.null(n)) 200 else n, probability))
   }
-  plane <- most_important(importance(x), 2)
+  plane <- unname(leading_of_fields(x)[1:2])
   gg_plane(x, plane, if (is.null(n)) 50 else n, probability)
 }
 

@@ -208,10 +208,10 @@ gg_k <- function(x, prior, what) {
 }
 
 #' Traces of quantities, a line a chain
-#' @param labels Named by the quantities of `chain_matrices()`.
+#' @param labels Named by the quantities of `traced()`.
 #' @noRd
 gg_chains <- function(x, labels) {
-  chains <- chain_matrices(x)[names(labels)]
+  chains <- traced(x, names(labels))
   size <- dim(chains[[1]])
   lines <- data.frame(
     iteration = rep(x$control$thin * seq_len(size[[1]]), size[[2]]),

@@ -27,8 +27,12 @@ head_draws.kb_bark <- function(fit, run, n) {
 }
 
 #' @export
-mixing_advice.kb_bark <- function(fit) {
-  "{.arg n_temps} above 1 in {.fn mcmc_control} may help chains that are stuck."
+mixing_advice.kb_bark <- function(fit, poor) {
+  if (all(watched_kind(poor) %in% c("scale", "inclusion"))) {
+    return("f mixes: predictions can be used. Scales and inclusion of predictors
+            do not; {.code importance(fit)} has their Monte Carlo errors.")
+  }
+  "Until then intervals and {.code importance(fit)} may change with the seed."
 }
 
 #' @export

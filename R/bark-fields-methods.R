@@ -43,25 +43,45 @@ logLik.kb_bark_multinomial <- function(object, ...) {
 importance.kb_bark_multinomial <- function(object, level = 0.9,
                                            method = c(
                                              "inclusion", "permutation"
-                                           ), class = NULL, ...) {
+                                           ), ndraws = NULL, class = NULL,
+                                           ...) {
   method <- check_choice(method, c("inclusion", "permutation"))
   if (method == "permutation") {
     if (!is.null(class)) {
       call <- rlang::current_env()
       bad_argument(class, "class", "NULL with permutations", call)
     }
-    return(importance.kb_fit(object, level, ...))
+    return(bark_permutation(object, level, ndraws, ...))
   }
   check_no_dots(...)
   object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
+  ndraws <- check_effect_draws(ndraws)
   fields <- field_pools(object)
-  if (!is.null(class)) fields <- fields[check_choice(class, names(fields))]
-  scales <- lapply(fields, function(pool) bark_scales(object, pool))
-  included <- lapply(fields, function(pool) {
-    matrix(pool$included, ncol = ncol(scales[[1]]), byrow = TRUE)
-  })
-  scale_table(object, Reduce(pmax, scales), Reduce(pmax, included), level)
+  if (!is.null(class)) {
+    class <- match(check_choice(class, names(fields)), names(fields))
+  }
+  scale_table(
+    object, fields_scales(object, fields, class), level,
+    effect_table(object, unname(fields), class, ndraws)
+  )
+}
+
+#' As `input_scales()`, the largest over fields
+#' @noRd
+fields_scales <- function(fit, fields, class = NULL) {
+  if (!is.null(class)) fields <- fields[class]
+  each <- lapply(fields, function(pool) input_scales(fit, pool))
+  list(
+    scales = Reduce(pmax, lapply(each, `[[`, "scales")),
+    included = Reduce(pmax, lapply(each, `[[`, "included"))
+  )
+}
+
+#' @noRd
+leading_of_fields <- function(fit) {
+  fields <- field_pools(fit)
+  leading_inputs(fit, unname(fields), fields_scales(fit, fields)$scales)
 }
 
 # Neighbours -------------------------------------------------------------------

@@ -55,7 +55,7 @@ plot_fields_curves <- function(x, n, ...) {
 #' @noRd
 plot_fields_plane <- function(x, n, ...) {
   plot_plane(
-    x, most_important(importance(x), 2), n,
+    x, unname(leading_of_fields(x)[1:2]), n,
     function(points) fields_drawn_probability(x, points),
     draw_fields_rows, fields_key, ...
   )

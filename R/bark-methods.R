@@ -97,29 +97,39 @@ centres_line <- function(x, show) {
   )
 }
 
-#' The predictors that matter most, with their scale and inclusion
+#' The predictors that matter most: with the probability of an effect on f for
+#' priors that select, else with their scale or share
 #' @noRd
 inputs_line <- function(x, show, most = 4) {
-  table <- importance(x)
-  table <- table[order(-table$inclusion, -table$mean), ]
-  table <- table[seq_len(min(most, nrow(table))), ]
-  selects <- bark_selects(x$settings$prior$type)
-  # Equal scales without selection tell no predictor from another.
-  plain <- !has_directions(x)
-  if (plain && !selects && x$settings$prior$type == "equal") {
-    return(paste("equal scales of", show(table$mean[[1]])))
-  }
-  value <- if (plain && selects) table$inclusion else table$mean
-  what <- if (has_directions(x)) {
-    "share: "
-  } else if (!selects) {
-    "mean lambda: "
-  } else if (has_own_scales(x)) {
-    "share of kernels: "
+  prior <- x$settings$prior
+  fields <- is_multinomial(x)
+  parts <- if (fields) {
+    fields_scales(x, field_pools(x))
   } else {
-    "P(included): "
+    input_scales(x)
   }
-  as_many_as_fit(paste(table$variable, vapply(value, show, "")), what)
+  mean <- colMeans(parts$scales)
+  # Equal scales without selection tell no predictor from another.
+  if (!has_directions(x) && prior$type == "equal") {
+    return(paste("equal scales of", show(mean[[1]])))
+  }
+  if (bark_selects(prior$type)) {
+    first <- if (fields) {
+      leading_of_fields(x)
+    } else {
+      leading_inputs(x, list(parts$pool), parts$scales)
+    }
+    value <- as.double(names(first))
+    what <- "P(effect): "
+  } else {
+    first <- order(-mean)
+    value <- mean[first]
+    what <- if (has_directions(x)) "share: " else "mean lambda: "
+  }
+  shown <- seq_len(min(most, length(first)))
+  as_many_as_fit(paste(
+    x$mould$x_names[first[shown]], vapply(value[shown], show, "")
+  ), what)
 }
 
 # Summary ----------------------------------------------------------------------

@@ -79,10 +79,13 @@
 #' `mcmc_control(iter = 1000)` will do; `plan()` of the package future runs
 #' chains side by side.
 #'
-#' R-hat and effective sample sizes of sigma, J and the log likelihood are in
-#' `print` and [diagnostics()]; a fit that has not mixed warns with class
-#' `kb_warning_convergence`. [`update(n_iter = )`][update.kb_mcmc] goes on, and
-#' gives what a run of that length would have given.
+#' [diagnostics()] has R-hat and effective sample sizes of sigma, J, the log
+#' likelihood, f (of several classes their probabilities) at 20 training rows,
+#' and the scales and inclusion of all predictors; `print` names the worst. A
+#' fit of which any has not mixed warns with class `kb_warning_convergence`.
+#' [`update(n_iter = )`][update.kb_mcmc] continues, and gives what a run of that
+#' length would have given. Scales and inclusion take the longest to mix: f may
+#' have mixed where they have not.
 #'
 #' @section Defaults:
 #' `alpha = 1`, `gamma = 10` and `eps = 0.5`, those of the paper's experiments:

@@ -158,10 +158,8 @@ as_draws.kb_kgs <- function(x, ...) {
   check_no_dots(...)
   x <- migrate_fit(x)
   chains <- chain_matrices(x)
-  rates <- kgs_rates(x, chains)
-  watched <- chains[setdiff(names(chains), c("errors", names(rates)))]
   chains <- c(
-    rates, chains["errors"], list(log_lik = label_log_likelihood(x)), watched
+    kgs_rates(x, chains), chains[c("errors", "log_lik")], first_function(x)
   )
   draws <- data.frame(lapply(chains, as.vector), check.names = FALSE)
   draws$.chain <- as.vector(col(chains$errors))

@@ -123,29 +123,31 @@ run_until <- function(fit, until, n_iter, progress, started, time_limit,
   }
   warn_status(fit, call)
   warn_memory(fit, call)
-  if (nrow(unmet) > 0) warn_unmet(fit, until, unmet, run$interrupted, call)
+  if (nrow(unmet) > 0) {
+    warn_unmet(fit, until, unmet, run$interrupted, call)
+  } else if (is_complete(fit)) {
+    inform_short(fit)
+  }
   fit
 }
 
-#' The lines of `ess()` that do not keep to the thresholds
+#' The rows of `chain_mixing()` that do not keep to the thresholds
 #' @noRd
 unmet_convergence <- function(fit, until) {
   if (all(draws_in(fit) == 0)) {
     return(data.frame())
   }
-  constant <- vapply(chain_matrices(fit), function(v) all(v == v[[1]]), NA)
-  beyond_thresholds(ess(fit), constant, until)
+  beyond_thresholds(chain_mixing(fit), until)
 }
 
 #' The tails of a discrete quantity may be one value, of which there is no
 #' effective sample size. Of few draws there is no R-hat.
-#' @param constant Which quantities have only one value.
 #' @noRd
-beyond_thresholds <- function(table, constant, until) {
+beyond_thresholds <- function(table, until) {
   beyond <- is.na(table$rhat) | table$rhat > until$rhat |
     is.na(table$ess_bulk) | table$ess_bulk < until$ess |
     !is.na(table$ess_tail) & table$ess_tail < until$ess
-  table[beyond & (!constant | all(constant)), ]
+  table[beyond & (!table$constant | all(table$constant)), ]
 }
 
 #' @noRd
@@ -158,22 +160,16 @@ warn_unmet <- function(fit, until, unmet, interrupted, call) {
     "out of time"
   }
   done <- min(draws_in(fit)) * fit$control$thin
-  worst <- utils::head(unmet[order(unmet$ess_bulk), ], 5)
-  size <- function(v) format(v, digits = 3)
-  lines <- paste0(
-    worst$variable, ": R-hat ", vapply(worst$rhat, format, "", digits = 4),
-    ", effective sample size ", vapply(worst$ess_bulk, size, ""),
-    " (bulk) and ", vapply(worst$ess_tail, size, ""), " (tails)"
-  )
-  lines <- gsub("([{}])", "\\1\\1", lines)
+  worst <- utils::head(unmet[order(least_size(unmet)), ], 5)
+  lines <- mixing_bullets(fit, worst)
   more <- nrow(unmet) - nrow(worst)
-  if (more > 0) lines <- c(lines, paste("and", more, "more"))
+  if (more > 0) lines <- c(lines, x = paste("and", more, "more"))
   kb_warn(c(
     paste0("The chains have not converged after {done} iterations, ", why, "."),
-    stats::setNames(lines, rep("x", length(lines))),
+    lines,
     i = "Wanted: R-hat at most {until$rhat}, effective sample sizes of at least
          {until$ess}.",
     i = "{.code update(fit, until = )} goes on.",
-    i = mixing_advice(fit)
+    i = mixing_advice(fit, unmet$variable)
   ), "convergence", variables = unmet$variable, call = call)
 }

@@ -71,8 +71,8 @@ NULL
 #'   row was taken in). Replicates are summed. With several kernels the numbers
 #'   are averages over them, by their probability after that row, and
 #'   `resampled` says whether any of their filters was.
-#'   For batch fits one line a parameter: `variable`, `ess_bulk`, `ess_tail`,
-#'   `rhat`.
+#'   For Markov chains one row per quantity: `variable`, `ess_bulk`, `ess_tail`,
+#'   `rhat`, see the section on what is watched.
 #' * `timings()`: list of seconds: `sampler` (in the C++ sampler), `shared` (of
 #'   these, in sums over the data that all particles share), `total` (the whole
 #'   call). For batch fits `sampler`, `chains` (of each) and `total`.
@@ -91,6 +91,33 @@ NULL
 #'   `"full"` also, for each row of data, the particles' `weights` (matrix),
 #'   number of centres `k` (matrix) and `sets` (list of lists of training rows;
 #'   with a dictionary a row is there once for each of its centres).
+#' @section What is watched:
+#' Of Markov chains `ess()`, `diagnostics()`, `print()`, the warning of chains
+#' that have not mixed and [convergence()] look at
+#' * the parameters: `sigma`, `J`, `log_lik` and cut points of [bark()];
+#'   `sigma`, `tau`, `k` and `log_lik` of [srvm()]; the number of wrong
+#'   labels, their rates and `log_lik` of [kgs()];
+#' * `f[i]`, f at training row i, for 20 rows; of several classes `p[class,i]`,
+#'   the probability of each, and for [kgs()] `f[class,i]`, the function of
+#'   each;
+#' * of [bark()] `log_lambda[l]`, the logarithm of the scale of predictor l (of
+#'   several classes without an order `log_lambda[class,l]`), and `delta[l]`,
+#'   whether it is in the kernel, for priors that select. Scales below 1e-6
+#'   (per variance of the predictor) and those of predictors that are not in
+#'   the kernel count as 1e-6: they do not change f. Where kernels have their
+#'   own scales these are means over the kernels, as in
+#'   [as_draws()][as_draws.kb_bark]. Directions have `log_lambda`, that of the
+#'   sum of their scales, `share[l]` of each predictor, and `d`, the number of
+#'   directions in the kernel.
+#'
+#' The rows are chosen from the predictors alone, so that a fit that was updated
+#' has the same: evenly in the order of the rows along the main direction in
+#' which they vary, so that the middle and both ends are looked at. A warning
+#' (`kb_warning_convergence`) follows where an R-hat is above 1.05 or an
+#' effective sample size below 100. Quantities of which all draws are equal do
+#' not count. Of fewer than 100 draws per chain, and of a single chain, a
+#' message (`kb_message_few_draws`) says that this cannot tell whether chains
+#' mix.
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.

@@ -3,15 +3,26 @@
 #' Which predictors matter
 #'
 #' @description
-#' For fits of [bark()] the scales of the predictors and whether they are in the
-#' kernel; for all fits with draws of a function (also of [srvm()] and [kgs()])
-#' permutation importance.
+#' For fits of [bark()] the scales of the predictors and the probability that
+#' they have an effect; for all fits with draws of a function (also of [srvm()]
+#' and [kgs()]) permutation importance.
 #'
 #' The scale \eqn{\lambda_l}{lambda_l} of a predictor in the kernel
 #' \eqn{\exp(-\sum_l \lambda_l (x_l - c_l)^2)}{exp(-sum_l lambda_l (x_l -
 #' c_l)^2)} of `bark()` says how fast the function changes along it: one of
 #' scale 0 has no effect. Scales belong to the predictors as the model sees
 #' them; standardised ones (`scale = TRUE`) can be compared.
+#'
+#' A predictor may be in the kernel with a scale that is too small to change
+#' anything. The column `effect` therefore is the posterior probability that it
+#' has an effect on f: that f moves by more than 0.01 standard deviations of the
+#' response when the predictor's values are permuted among the rows, in root
+#' mean square over 100 training rows at most, chosen evenly. For classes it is
+#' 0.01 standard deviations of the noise of the latent response, for several
+#' classes without an order of any field less the mean of the fields. There is
+#' one permutation per predictor, which the seed of the fit determines.
+#' `effect_prior` is the same probability under the prior, by independent draws:
+#' what the data say is the difference between the two.
 #'
 #' Permutation importance is the rise in the expected loss when the values of
 #' one predictor are permuted among the rows, which takes from it all that it
@@ -25,8 +36,8 @@
 #'
 #' @param object A fit of [bark()], [srvm()] or [kgs()].
 #' @param level Probability inside the equal-tailed intervals.
-#' @param method `"inclusion"`: scales and inclusion, for [bark()] only, where
-#'   it is the default; `"permutation"`.
+#' @param method `"inclusion"`: scales, inclusion and effects, for [bark()]
+#'   only, where it is the default; `"permutation"`.
 #' @param newdata,newy For permutations: rows with their responses, as for
 #'   `predict(type = "log_score")`; `NULL`: the training rows. Rows with missing
 #'   values are left out.
@@ -37,29 +48,36 @@
 #'   loss where they are wrong; else `"log"`.
 #' @param permutations Number of permutations, the same ones for each predictor.
 #' @param ndraws Number of draws at most, chosen evenly (particles by their
-#'   weights).
+#'   weights). Of [bark()] `NULL`: 400 for the probabilities of effects, of the
+#'   posterior and of the prior each, and 200 for permutations.
 #' @param seed For permutations: a whole number, which leaves R's generator as
 #'   it is, or `NULL` to draw from it.
 #' @param x An object of class `kb_importance`.
 #' @param type What to draw: the `"scale"` of each predictor as a box (median,
-#'   quartiles, and whiskers at the ends of the interval), its `"inclusion"`
-#'   probability as a bar, or `"both"`, one above the other. `NULL`: both for
-#'   priors that select, else the scales. Of permutations there is `"rise"`, as
+#'   quartiles, and whiskers at the ends of the interval), the probability of
+#'   its `"effect"` as a bar with a mark at that of the prior, `"both"`, one
+#'   above the other, or the probability of `"inclusion"` as a bar. `NULL`: both
+#'   for priors that select and where an effect is in doubt, else the scales. Of permutations there is `"rise"`, as
 #'   a box.
 #' @param transform The axis of the scales: `"sqrt"`, or `"none"`, which is that
 #'   of permutations.
-#' @param n The number of predictors shown, those of the largest inclusion
-#'   probability and mean, in the order of the columns.
+#' @param n The number of predictors shown, those of the largest probability of
+#'   an effect and mean, in the order of the columns.
 #' @param digits Number of significant digits.
 #' @param ... For `plot()` titles, limits and axes, as in
 #'   [graphics::plot.default()]; of fits of `bark()` the arguments of
 #'   permutations; otherwise not used: unknown arguments are errors.
 #'
-#' @return A data frame of class `kb_importance`. By scales one line a column of
-#'   the predictors (an indicator for each level of a factor), in their order:
-#'   `variable`, `mean` of the scale, `lower`, `q25`, `median`, `q75`, `upper`,
-#'   and `inclusion`, the posterior probability that the predictor is in the
-#'   kernel (1 for priors that do not select). Where a predictor is not in the
+#' @return A data frame of class `kb_importance`. By scales one row per column
+#'   of the predictors (an indicator for each level of a factor), in their order:
+#'   `variable`, `mean` of the scale, its Monte Carlo standard error `mc_se`,
+#'   `lower`, `q25`, `median`, `q75`, `upper`; `inclusion`, the posterior
+#'   probability that the predictor is in the kernel (1 for priors that do not
+#'   select), however small its scale, with `inclusion_se`; `effect`, the
+#'   posterior probability of an effect on f, with `effect_se`, and
+#'   `effect_prior`. Standard errors follow from the effective sample sizes of
+#'   the chains, those of effects from the draws that were chosen; they are `NA`
+#'   where all draws are equal. Where a predictor is not in the
 #'   kernel its scale counts as 0. With `bark_prior(own_scales = TRUE)` the
 #'   scale is the mean over the kernels, and `inclusion` the posterior mean of
 #'   the share of kernels that the predictor is in; kernels (but the intercept)
@@ -73,11 +91,11 @@
 #'   draw sum to 1, or are 0 where no direction is in the kernel; `inclusion` is
 #'   the probability that any is, the same for all predictors.
 #'
-#'   By permutations one line a column of the predictors, or a factor, whose
-#'   indicators are permuted together: the same columns of the rise of the loss,
-#'   in squared units of the response for its squared error, but `mc_se` in
-#'   place of `inclusion`: the Monte Carlo standard error of the mean from the
-#'   spread of permutations, `NA` for a single one. The attribute `base` is the
+#'   By permutations one row per column of the predictors, or factor, whose
+#'   indicators are permuted together: the same columns up to `upper` of the
+#'   rise of the loss, in squared units of the response for its squared error.
+#'   `mc_se` is the Monte Carlo standard error of the mean from the spread of
+#'   permutations, `NA` for a single one. The attribute `base` is the
 #'   posterior mean of the loss without permutation. Rows of weighted responses
 #'   count by their weights. For [kgs()] the response is the label as it is
 #'   seen, wrong ones included.
@@ -118,43 +136,71 @@ importance.default <- function(object, ...) {
 #' @rdname importance
 #' @export
 importance.kb_bark <- function(object, level = 0.9,
-                               method = c("inclusion", "permutation"), ...) {
+                               method = c("inclusion", "permutation"),
+                               ndraws = NULL, ...) {
   method <- check_choice(method, c("inclusion", "permutation"))
   if (method == "permutation") {
-    return(importance.kb_fit(object, level, ...))
+    return(bark_permutation(object, level, ndraws, ...))
   }
   check_no_dots(...)
   object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
-  pool <- bark_pool(object)
-  included <- bark_included(object, pool)
-  if (has_directions(object)) {
-    shares <- predictor_shares(object, pool)
-    any <- matrix(rowSums(included) > 0, nrow(shares), ncol(shares))
-    return(scale_table(object, shares, any, level, shares = TRUE))
-  }
-  scale_table(object, bark_scales(object, pool), included, level)
+  ndraws <- check_effect_draws(ndraws)
+  parts <- input_scales(object)
+  scale_table(
+    object, parts, level, effect_table(object, list(parts$pool), NULL, ndraws)
+  )
 }
 
-#' @param scales,included A row a draw and a column a predictor.
-#' @param shares Are these scales shares?
 #' @noRd
-scale_table <- function(object, scales, included, level, shares = FALSE) {
+bark_permutation <- function(object, level, ndraws, ...) {
+  if (is.null(ndraws)) {
+    return(importance.kb_fit(object, level, ...))
+  }
+  importance.kb_fit(object, level, ndraws = ndraws, ...)
+}
+
+#' @noRd
+check_effect_draws <- function(ndraws, call = rlang::caller_env()) {
+  if (is.null(ndraws)) 400L else check_count(ndraws, 1, call = call)
+}
+
+#' The scale of each predictor, or its share, and whether it is in the kernel:
+#' a row per draw
+#' @noRd
+input_scales <- function(fit, pool = bark_pool(fit)) {
+  included <- bark_included(fit, pool)
+  scales <- bark_scales(fit, pool)
+  if (has_directions(fit)) {
+    scales <- predictor_shares(fit, pool)
+    included <- matrix(rowSums(included) > 0, nrow(scales), ncol(scales))
+  }
+  list(pool = pool, scales = scales, included = included + 0)
+}
+
+#' @param parts List of `scales` and `included`, a row per draw and a column
+#'   per predictor.
+#' @param effects From `effect_table()`.
+#' @noRd
+scale_table <- function(object, parts, level, effects) {
   ends <- interval_ends(level)
-  q <- apply(scales, 2, stats::quantile,
+  q <- apply(parts$scales, 2, stats::quantile,
     c(ends[[1]], 0.25, 0.5, 0.75, ends[[2]]),
     names = FALSE
   )
+  chains <- length(fit_runs(object))
   structure(
     data.frame(
-      variable = object$mould$x_names, mean = colMeans(scales),
+      variable = object$mould$x_names, mean = colMeans(parts$scales),
+      mc_se = monte_carlo_errors(parts$scales, chains),
       lower = q[1, ], q25 = q[2, ], median = q[3, ], q75 = q[4, ],
       upper = q[5, ],
-      inclusion = colMeans(included)
+      inclusion = colMeans(parts$included),
+      inclusion_se = monte_carlo_errors(parts$included, chains), effects
     ),
     level = level, method = "inclusion",
     selects = bark_selects(object$settings$prior$type),
-    shares = if (shares) TRUE,
+    shares = if (has_directions(object)) TRUE,
     class = c("kb_importance", "data.frame")
   )
 }
@@ -165,7 +211,7 @@ most_important <- function(x, n) {
   order <- if (by_permutation(x)) {
     order(-x$mean)
   } else {
-    order(-x$inclusion, -x$mean)
+    order(-x$effect, -x$mean)
   }
   order[seq_len(min(n, length(order)))]
 }
@@ -176,7 +222,7 @@ by_permutation <- function(x) identical(attr(x, "method"), "permutation")
 #' Does the prior select? Parts of the table no longer know
 #' @noRd
 tells_inclusion <- function(x) {
-  !is_share(x) && (isTRUE(attr(x, "selects")) || any(x$inclusion < 1))
+  isTRUE(attr(x, "selects")) || any(x$effect < 1)
 }
 
 #' @noRd
@@ -186,18 +232,20 @@ is_share <- function(x) isTRUE(attr(x, "shares"))
 #' @export
 print.kb_importance <- function(x, n = 10, digits = 3, ...) {
   check_no_dots(...)
-  last <- if (by_permutation(x)) "mc_se" else "inclusion"
-  columns <- c("variable", "mean", "lower", "median", "upper", last)
+  columns <- c(
+    "variable", "mean", "mc_se", "lower", "median", "upper",
+    if (!by_permutation(x)) c("effect", "effect_se", "effect_prior")
+  )
   if (!all(columns %in% names(x))) {
     # Columns were taken out of it.
     return(invisible(print(as.data.frame(x), digits = digits)))
   }
-  if (!tells_inclusion(x)) columns <- setdiff(columns, "inclusion")
   chosen <- most_important(x, check_count(n, 1))
   cat(importance_title(x, digits), intervals_words(x), "\n", sep = "")
   plain <- as.data.frame(unclass(x)[columns])[chosen, ]
-  scales <- setdiff(columns, c("variable", "inclusion", "mc_se"))
+  scales <- c("mean", "lower", "median", "upper")
   plain[scales] <- format_alike(plain[scales], digits)
+  plain$mc_se <- format(plain$mc_se, digits = 2)
   print(plain, digits = digits, row.names = FALSE)
   if (length(chosen) < nrow(x)) {
     cat("and", counted(nrow(x) - length(chosen), "more predictor"), "\n")
@@ -208,7 +256,10 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
 #' @noRd
 importance_title <- function(x, digits) {
   if (!by_permutation(x)) {
-    return(paste(if (is_share(x)) "Shares" else "Scales", "of the predictors"))
+    return(paste0(
+      if (is_share(x)) "Shares" else "Scales",
+      " of the predictors, and P(effect on f)"
+    ))
   }
   paste0(
     "Rise of the ", loss_words(x), " from ",
@@ -253,13 +304,14 @@ plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
     old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
     on.exit(graphics::par(old))
   }
-  if (type != "inclusion") {
+  if (type %in% c("scale", "rise", "both")) {
     draw_scales(shown, transform, ...)
   }
   dots <- list(...)
   if (type == "both") dots <- dots[setdiff(names(dots), c("main", "ylim"))]
-  if (type %in% c("inclusion", "both")) {
-    do.call(draw_inclusion, c(list(shown), dots))
+  if (type %in% c("effect", "inclusion", "both")) {
+    what <- if (type == "inclusion") type else "effect"
+    do.call(draw_probabilities, c(list(shown, what), dots))
   }
   invisible(x)
 }
@@ -274,7 +326,7 @@ check_importance_type <- function(x, type, call = rlang::caller_env()) {
     })
   }
   if (is.null(type)) type <- if (tells_inclusion(x)) "both" else "scale"
-  check_choice(type, c("scale", "inclusion", "both"), call = call)
+  check_choice(type, c("scale", "effect", "inclusion", "both"), call = call)
 }
 
 #' @noRd
@@ -347,17 +399,27 @@ root_ticks <- function(limits) {
   unique(signif(roots^2, 1))
 }
 
+#' Bars of the probabilities of an effect, with marks at those of the prior, or
+#' of inclusion
 #' @noRd
-draw_inclusion <- function(x, ...) {
+draw_probabilities <- function(x, what, ...) {
   at <- seq_len(nrow(x))
   base_plot(list(
-    x = at, y = x$inclusion, type = "h", xlab = "", lend = 1,
-    ylab = "P(included)", ylim = c(0, 1), xaxt = "n",
+    x = at, y = x[[what]], type = "h", xlab = "", lend = 1,
+    ylab = c(effect = "P(effect)", inclusion = "P(included)")[[what]],
+    ylim = c(0, 1), xaxt = "n",
     xlim = range(at) + c(-0.6, 0.6), lwd = max(2, 120 / nrow(x)),
     col = kb_colour("blue")
   ), ...)
   dots <- list(...)
-  if (is.null(dots$xaxt) && !isFALSE(dots$axes)) variable_axis(at, x$variable)
+  labelled <- !isFALSE(dots$axes)
+  if (labelled && is.null(dots$xaxt)) variable_axis(at, x$variable)
+  if (what == "effect") {
+    graphics::points(at, x$effect_prior, pch = 18, col = kb_colour("orange"))
+    if (labelled) {
+      key_above(list(prior = list(pch = 18, col = kb_colour("orange"))))
+    }
+  }
 }
 
 #' Names of the predictors; upright where they would run into each other

@@ -48,14 +48,14 @@ kgs_draws_size <- function(fit) {
 }
 
 #' @export
-mixing_advice.kb_kgs <- function(fit) {
+mixing_advice.kb_kgs <- function(fit, poor) {
   if (fit$settings$method %in% c("hmc", "block")) {
     return(NULL)
   }
   "{.code method = \"hmc\"} mixes best where its time and memory allow."
 }
 
-#' f at a few training points, the rates and the number of wrong labels
+#' The number of wrong labels, the rates and the log likelihood
 #' @export
 #' @noRd
 chain_matrices.kb_kgs <- function(fit) {
@@ -71,7 +71,8 @@ chain_matrices.kb_kgs <- function(fit) {
       d$rates[seq(i, by = length(names), length.out = n)]
     })
   }
-  c(out, watched_functions(fit, draws))
+  out$log_lik <- label_log_likelihood(fit)
+  out
 }
 
 #' The rates that were learned
@@ -84,9 +85,11 @@ kgs_rate_names <- function(fit) {
   )
 }
 
-#' The (first) function at training points spread over the data
+#' The (first) function at training points spread over the data, as `as_draws()`
+#' has it
 #' @noRd
-watched_functions <- function(fit, draws, most = 10) {
+first_function <- function(fit, most = 10) {
+  draws <- lapply(fit_runs(fit), `[[`, "draws")
   rows <- spread_over(nrow(fit$data$x), min(most, nrow(fit$data$x)))
   x <- scaling_x(fit$settings$scaling, fit$data$x[rows, , drop = FALSE])
   features <- basis_features(fit$settings$basis, x)

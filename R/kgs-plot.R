@@ -104,7 +104,7 @@ kgs_trace_labels <- function(x) {
   if (length(rates) == 2) {
     return(stats::setNames(paste("rate", rates), rates))
   }
-  second <- if (length(rates) == 1) rates else names(chain_matrices(x))[[2]]
+  second <- if (length(rates) == 1) rates else names(watched_functions(x))[[1]]
   stats::setNames(c("wrong labels", second), c("errors", second))
 }
 

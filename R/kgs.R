@@ -46,9 +46,9 @@
 #' factorisation: time and memory are O(m rank). What the span does not explain
 #' of the kernel is printed; where it is more than 5 percent a warning of class
 #' `kb_warning_rank` says that the model is another one than that of the kernel.
-#' R-hat of f, q and the number of errors, in `print` and [diagnostics()], says
-#' whether the chains agree, and with it whether probabilities can be trusted.
-#' With many more points than `rank` the posterior is rugged, and lines take
+#' R-hat of f at 20 training rows, q, the number of errors and the log
+#' likelihood, in [diagnostics()], says whether the chains agree, and with it
+#' whether probabilities can be trusted. With many more points than `rank` the posterior is rugged, and lines take
 #' very many iterations to cross it: expect the warning
 #' (`kb_warning_convergence`), take the classes as those of good classifiers
 #' and the probabilities as too certain. `method = "hmc"` mixes within a hundred

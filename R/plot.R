@@ -286,19 +286,27 @@ plot_centres <- function(x, ...) {
   ), ...)
 }
 
+#' Draws of these quantities: parameters, or what else diagnostics watch
+#' @noRd
+traced <- function(fit, names) {
+  chains <- chain_matrices(fit)
+  if (!all(names %in% names(chains))) chains <- watched_matrices(fit)
+  chains[names]
+}
+
 #' Traces of two quantities, a line a chain
 #'
 #' Two panels; in a page that the caller has divided, the next two fields.
-#' @param labels Named by the quantities of `chain_matrices()`.
+#' @param labels Named by the quantities of `traced()`.
 #' @noRd
 plot_chains <- function(x, labels, ...) {
   if (all(graphics::par("mfrow") == 1)) {
     old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
     on.exit(graphics::par(old))
   }
-  chains <- chain_matrices(x)
   dots <- list(...)
   names <- names(labels)
+  chains <- traced(x, names)
   panel_trace(x, chains[[names[[1]]]], labels[[1]], ...)
   do.call(panel_trace, c(
     list(x, chains[[names[[2]]]], labels[[2]]),

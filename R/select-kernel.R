@@ -246,7 +246,8 @@ run_or_none <- function(fit, progress, call) {
     withCallingHandlers(run_fit(fit, progress, call = call),
       kb_warning_time_limit = stopped,
       # The evidence has chains, and an error, of its own.
-      kb_warning_convergence = stopped
+      kb_warning_convergence = stopped,
+      kb_message_few_draws = function(m) tryInvokeRestart("muffleMessage")
     ),
     kb_error_not_separable = function(error) {
       fit$status <- "none"

@@ -19,7 +19,7 @@ head_draws.kb_srvm_mcmc <- function(fit, run, n) {
 }
 
 #' @export
-mixing_advice.kb_srvm_mcmc <- function(fit) {
+mixing_advice.kb_srvm_mcmc <- function(fit, poor) {
   "A larger {.arg n_moves} in {.fn mcmc_control} makes each iteration move
    further."
 }
@@ -62,8 +62,34 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
   list(
     sigma = unscale_sd(scaling, sqrt(column(function(run) run$draws$noise))),
     tau = unscale_sd(scaling, sqrt(column(function(run) run$draws$coef))),
-    k = column(function(run) as.double(run$k))
+    k = column(function(run) as.double(run$k)),
+    log_lik = column(function(run) batch_log_likelihood(fit, run))
   )
+}
+
+#' Log density of the response given each draw, its coefficients integrated out
+#'
+#' With A = LL' the precision of the p coefficients (times the noise in the
+#' scaled form) and z = inverse(L) X'y over the noise, it is log N(y; 0, noise)
+#' - p / 2 log coef - log |L| + z'z / 2.
+#' @noRd
+batch_log_likelihood <- function(fit, run) {
+  settings <- fit$settings
+  y <- scaling_y(settings$scaling, fit$data$y) - settings$shift
+  # The scaled form integrates the noise out: a state has none of its own.
+  noise <- if (is_scaled(settings)) run$draws$noise else run$noise
+  p <- run$k + settings$intercept
+  draw <- factor(rep(seq_along(p), p), seq_along(p))
+  # Factors are packed by columns of p, p - 1, ... entries.
+  column <- sequence(p, from = p, by = -1)
+  diagonal <- run$factor[cumsum(c(1, column))[seq_along(column)]]
+  sums <- function(v) as.double(tapply(v, draw, sum, default = 0))
+  # An intercept of mean 0 has mean -shift for what is left of the response.
+  pull <- settings$shift^2 / run$coef
+  explained <- (sums(run$z^2) - pull) / if (is_scaled(settings)) noise else 1
+  -length(y) / 2 * log(2 * pi * noise * settings$scaling$y_scale^2) -
+    sum(y^2) / (2 * noise) - p / 2 * log(run$coef) - sums(log(diagonal)) +
+    explained / 2
 }
 
 #' @export

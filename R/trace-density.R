@@ -35,7 +35,7 @@ are_whole <- function(values) {
 #' Two rows of a trace and its density, which share their vertical axis
 #'
 #' In a page that the caller has divided, the next four fields.
-#' @param labels Named by the quantities of `chain_matrices()`.
+#' @param labels Named by the quantities of `traced()`.
 #' @noRd
 plot_trace_density <- function(x, labels, ...) {
   if (all(graphics::par("mfrow") == 1)) {
@@ -44,7 +44,7 @@ plot_trace_density <- function(x, labels, ...) {
     graphics::layout(matrix(1:4, 2, byrow = TRUE), widths = c(3, 1))
     graphics::par(mar = c(4.2, 4.1, 1.6, 0.6))
   }
-  chains <- chain_matrices(x)[names(labels)]
+  chains <- traced(x, names(labels))
   title <- list(...)$main
   for (name in names(labels)) {
     curves <- chain_density(chains[[name]])
@@ -96,7 +96,7 @@ panel_density <- function(curves, label, ...) {
 #' Densities of all quantities share an axis: each is relative to its highest
 #' @noRd
 gg_trace_density <- function(x, labels) {
-  chains <- chain_matrices(x)[names(labels)]
+  chains <- traced(x, names(labels))
   n <- ncol(chains[[1]])
   beside <- c("iteration after the warmup", "density, highest = 1")
   part <- function(panel, name, data) {

@@ -1024,6 +1024,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// mixing_cpp
+Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains, const std::vector<double>& scores);
+RcppExport SEXP _kernelbayes_mixing_cpp(SEXP drawsSEXP, SEXP chainsSEXP, SEXP scoresSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type chains(chainsSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type scores(scoresSEXP);
+    rcpp_result_gen = Rcpp::wrap(mixing_cpp(draws, chains, scores));
+    return rcpp_result_gen;
+END_RCPP
+}
+// mean_size_cpp
+Rcpp::NumericVector mean_size_cpp(const Rcpp::NumericMatrix& draws, int chains);
+RcppExport SEXP _kernelbayes_mean_size_cpp(SEXP drawsSEXP, SEXP chainsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type chains(chainsSEXP);
+    rcpp_result_gen = Rcpp::wrap(mean_size_cpp(draws, chains));
+    return rcpp_result_gen;
+END_RCPP
+}
 // mixture_quantiles_cpp
 Eigen::MatrixXd mixture_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& weights, const Eigen::VectorXd& probabilities, const Eigen::VectorXd& z);
 RcppExport SEXP _kernelbayes_mixture_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP weightsSEXP, SEXP probabilitiesSEXP, SEXP zSEXP) {
@@ -1536,6 +1559,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kgs_ledger_cpp", (DL_FUNC) &_kernelbayes_kgs_ledger_cpp, 3},
     {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
     {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
+    {"_kernelbayes_mixing_cpp", (DL_FUNC) &_kernelbayes_mixing_cpp, 3},
+    {"_kernelbayes_mean_size_cpp", (DL_FUNC) &_kernelbayes_mean_size_cpp, 2},
     {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
     {"_kernelbayes_student_quantiles_cpp", (DL_FUNC) &_kernelbayes_student_quantiles_cpp, 6},

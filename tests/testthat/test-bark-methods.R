@@ -35,7 +35,7 @@ test_that("print is short, and says what both families have", {
   plane <- capture.output(print(fits$plane))
   expect_match(plane, "y ~ x1 + x2 + x4", fixed = TRUE, all = FALSE)
   expect_match(plane, "noise sd", all = FALSE)
-  expect_match(plane, "P\\(included\\): x", all = FALSE)
+  expect_match(plane, "P\\(effect\\): x", all = FALSE)
   classes <- capture.output(print(fits$classes))
   expect_match(classes, "probit", all = FALSE)
   expect_match(classes, "down \\(15\\), up \\(15\\)", all = FALSE)
@@ -183,9 +183,14 @@ test_that("the log likelihood of a draw is in units of the response", {
 })
 
 test_that("diagnostics cover what a user looks at", {
+  rows <- watched_rows(data[c("x1", "x2", "x4")])
+  watched <- c(
+    paste0("f[", rows, "]"), paste0("log_lambda[", 1:3, "]"),
+    paste0("delta[", 1:3, "]")
+  )
   table <- diagnostics(fits$plane)$convergence
-  expect_setequal(table$variable, c("sigma", "J", "log_lik"))
-  expect_setequal(ess(fits$classes)$variable, c("J", "log_lik"))
+  expect_setequal(table$variable, c("sigma", "J", "log_lik", watched))
+  expect_setequal(ess(fits$classes)$variable, c("J", "log_lik", watched))
   expect_output(print(diagnostics(fits$classes)), "accepted")
   expect_identical(
     names(timings(fits$plane)), c("sampler", "chains", "total")

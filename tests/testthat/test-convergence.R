@@ -152,14 +152,11 @@ test_that("what does not vary does not count, unless nothing does", {
     ess_bulk = c(100, 200, 200, 99, 200, NA, NA),
     ess_tail = c(100, 99, 200, 200, NA, NA, NA)
   )
-  constant <- table$variable == "same"
+  table$constant <- table$variable == "same"
   expect_identical(
-    beyond_thresholds(table, constant, until)$variable,
-    c("tails", "rhat", "bulk", "few")
+    beyond_thresholds(table, until)$variable, c("tails", "rhat", "bulk", "few")
   )
-  expect_identical(
-    beyond_thresholds(table[7, ], TRUE, until)$variable, "same"
-  )
+  expect_identical(beyond_thresholds(table[7, ], until)$variable, "same")
 })
 
 test_that("thresholds are checked and printed", {

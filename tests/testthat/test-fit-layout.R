@@ -97,7 +97,8 @@ test_that("every method of a fit refuses one that is damaged", {
     "posterior_draws", "noise_variance", "noise_df", "noise_draws",
     "particle_weights", "path_length", "path_keys", "path_weights", "path_title",
     "kernel_mean_points", "function_moments", "expected_draws",
-    "response_draws", "response_log_lik", "effect_draws", "partial_bands"
+    "response_draws", "response_log_lik", "effect_draws", "partial_bands",
+    "watched_functions", "watched_scales"
   )
   classes <- c(
     kb_srvm = "srvm", kb_srvm_mcmc = "srvm_mcmc", kb_bark = "bark",

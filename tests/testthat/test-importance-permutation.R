@@ -206,7 +206,7 @@ test_that("what it cannot be asked is refused", {
   undefined(structure(list(), class = c("kb_kbr", "kb_fit")))
   undefined(structure(list(), class = c("kb_tdsmc", "kb_fit")))
   expect_error(importance(fit, draws = 1), class = "kb_error_unknown_argument")
-  expect_error(importance(bark_fits()$plane, ndraws = 1),
+  expect_error(importance(bark_fits()$plane, permutations = 1),
     class = "kb_error_unknown_argument"
   )
   out <- importance(fit, newdata = transform(rows, a = c(NA, a[-1])), seed = 1)

@@ -43,8 +43,7 @@ test_that("print shows what matters most, in at most 15 lines", {
   shown <- capture.output(value <- withVisible(print(out)))
   expect_identical(value$value, out)
   expect_false(value$visible)
-  expect_match(shown[[2]], "inclusion")
-  expect_false(any(grepl("inclusion", capture.output(importance(fits$line)))))
+  expect_match(shown[[2]], "effect +effect_se +effect_prior")
   wide <- out[rep(1:3, 10), ]
   shown <- capture.output(print(wide))
   expect_lte(length(shown), 15)
@@ -59,7 +58,7 @@ test_that("plot draws boxes and bars, and leaves the page as it was", {
     before <- graphics::par(names)
     for (fit in fits) {
       out <- importance(fit)
-      for (type in list(NULL, "scale", "inclusion", "both")) {
+      for (type in list(NULL, "scale", "effect", "inclusion", "both")) {
         for (transform in c("sqrt", "none")) {
           expect_silent(value <- withVisible(plot(out, type, transform)))
           expect_identical(value$value, out)

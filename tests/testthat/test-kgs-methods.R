@@ -139,17 +139,6 @@ test_that("diagnostics, ess and timings", {
   expect_length(diagnostics(one)$acceptance, 0)
 })
 
-test_that("draws better than independent ones are no warning", {
-  # The cap is at S log10(S): 2602 of 1000.
-  noise <- with_local_seed(1, stats::rnorm(1000))
-  chain <- matrix(stats::filter(noise, -0.9, "recursive"), 500)
-  expect_warning(posterior::ess_bulk(chain), "capped")
-  expect_silent(without_cap(posterior::ess_bulk(chain)))
-  expect_warning(without_cap(warning("other")), "other")
-})
-
-# Tables -----------------------------------------------------------------------
-
 test_that("tidy and glance", {
   table <- tidy(fits$moons, level = 0.8)
   expect_identical(table$term, c("q", "errors"))

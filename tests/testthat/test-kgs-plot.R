@@ -122,5 +122,5 @@ test_that("what is drawn are the probabilities of predict()", {
 test_that("traces are of what was learned", {
   expect_identical(names(kgs_trace_labels(fits$moons)), c("errors", "q"))
   expect_identical(names(kgs_trace_labels(fits$line)), c("q[0]", "q[1]"))
-  expect_identical(names(kgs_trace_labels(fits$hard)), c("errors", "f[2]"))
+  expect_identical(names(kgs_trace_labels(fits$hard)), c("errors", "f[1]"))
 })

@@ -221,6 +221,35 @@ test_that("predictions have the shapes of all fits", {
   expect_true(all(is.finite(predict(fit, at, type = "log_score", newy = 1:3))))
 })
 
+test_that("the log likelihood is the density, coefficients integrated out", {
+  data <- transform(sim_sinc(30, seed = 1), y = y + 3)
+  for (scaled in c(FALSE, TRUE)) {
+    for (intercept in c(FALSE, TRUE)) {
+      fit <- suppressMessages(srvm(y ~ x, data,
+        kernel = kernel_gaussian(0.3), method = "mcmc", intercept = intercept,
+        prior = srvm_prior(scaled = scaled), scale = !intercept, seed = 1,
+        control = mcmc_control(chains = 2, warmup = 50, iter = 10)
+      ))
+      scaling <- fit$settings$scaling
+      pool <- srvm_pool(fit)
+      k <- kernel_matrix(fit$settings$kernel, scaling_x(scaling, fit$data$x))
+      last <- cumsum(pool$k)
+      exact <- vapply(1:20, function(i) {
+        set <- pool$sets[last[[i]] - pool$k[[i]] + seq_len(pool$k[[i]])]
+        x <- cbind(rep(1, intercept * 30), k[, pool$rows[set]])
+        share <- if (scaled) pool$noise[[i]] else 1
+        r <- chol(
+          diag(pool$noise[[i]], 30) + share * pool$coef[[i]] * tcrossprod(x)
+        )
+        z <- backsolve(r, scaling_y(scaling, data$y), transpose = TRUE)
+        -sum(log(diag(r))) - sum(z^2) / 2 - 15 * log(2 * pi) -
+          30 * log(scaling$y_scale)
+      }, 0)
+      expect_equal(as.vector(chain_matrices(fit)$log_lik), exact)
+    }
+  }
+})
+
 test_that("draws know their chains", {
   draws <- as_draws(fit)
   expect_identical(posterior::nchains(draws), 3L)

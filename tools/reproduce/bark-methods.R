@@ -24,7 +24,7 @@ run_bark <- function(x, y, type, control, seed) {
 worst_of <- function(v, of) if (all(is.na(v))) NA_real_ else of(v, na.rm = TRUE)
 
 bark_facts <- function(fit) {
-  mixing <- ess(fit)
+  mixing <- subset(ess(fit), variable %in% c("sigma", "J", "log_lik"))
   c(
     kernels = mean(posterior::extract_variable(as_draws(fit), "J")),
     rhat = worst_of(mixing$rhat, max), ess = worst_of(mixing$ess_bulk, min)

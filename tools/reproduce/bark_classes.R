@@ -84,7 +84,7 @@ by_bark <- function(split, seed, control, family) {
     ),
     kb_warning_convergence = function(w) invokeRestart("muffleWarning")
   )
-  mixing <- diagnostics(fit)$convergence
+  mixing <- subset(ess(fit), grepl("^J|^log_lik$", variable))
   list(
     p = predict(fit, split$new, type = "prob"),
     rhat = max(mixing$rhat, na.rm = TRUE),

@@ -142,7 +142,9 @@ run_one <- function(split, prior, r, control) {
   }
   data.frame(
     loss = loss, log_loss = -mean(score), seconds = seconds,
-    ess_s = min(ess(fit)$ess_bulk) / seconds,
+    ess_s = min(subset(
+      ess(fit), variable %in% c("sigma", "J", "log_lik")
+    )$ess_bulk) / seconds,
     kernels = mean(posterior::extract_variable(as_draws(fit), "J"))
   )
 }

@@ -82,7 +82,9 @@ describe_fit <- function(fit, seconds, set, points, r) {
       expected = prior$nu, discrepancy = prior$discrepancy,
       kernels = mean(sigma$J),
       rmse = sqrt(mean((mean - truth)^2)) / set$noise,
-      sigma = sigma(fit) / set$noise, rhat = max(ess(fit)$rhat),
+      sigma = sigma(fit) / set$noise, rhat = max(subset(
+        ess(fit), variable %in% c("sigma", "J", "log_lik")
+      )$rhat),
       seconds = seconds, ms_per_f = 1000 * seconds / ess_f,
       ms_per_sigma = 1000 * seconds / effective(sigma$sigma, chains)
     )

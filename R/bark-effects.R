@@ -1,0 +1,121 @@
+# Whether predictors have an effect on f: a scale that is not 0 may still be
+# too small to change anything.
+
+# f has to move by this share of the standard deviation of the response.
+effect_least <- 0.01
+
+#' Whether each predictor has an effect in each draw
+#'
+#' Its values are permuted among rows, in an order of its own that the seed of
+#' the fit determines, and the root mean square of the change of f is compared
+#' with a share of the standard deviation of the response (of the latent one of
+#' classes). Of several classes the change is that of a field less the mean of
+#' all, which probabilities depend on.
+#' @param pools List of pools, one per field.
+#' @param class Number of the field that is asked; NULL: any of them.
+#' @param chosen Draws by number; `inputs` predictors by number.
+#' @return Matrix, `chosen` x `inputs`, of 0 and 1.
+#' @noRd
+bark_effects <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
+  n <- nrow(fit$data$x)
+  x <- fit$data$x[spread_over(n, min(n, most_rows)), , drop = FALSE]
+  orders <- with_local_seed(fit$seed, lapply(seq_len(ncol(x)), function(l) {
+    sample.int(nrow(x))
+  }))
+  of <- if (is.null(class)) seq_along(pools) else class
+  least <- effect_least * response_spread(fit)
+  base <- relative_fields(fit, x, pools, chosen)
+  out <- vapply(inputs, function(l) {
+    permuted <- x
+    permuted[, l] <- x[orders[[l]], l]
+    moved <- relative_fields(fit, permuted, pools, chosen)
+    change <- lapply(of, function(k) sqrt(colMeans((moved[[k]] - base[[k]])^2)))
+    (do.call(pmax, change) > least) + 0
+  }, numeric(length(chosen)))
+  matrix(out, length(chosen))
+}
+
+#' f of each draw, points x draws; of several fields less their mean
+#' @noRd
+relative_fields <- function(fit, x, pools, chosen) {
+  f <- lapply(pools, function(pool) {
+    bark_values(fit, x, pool, "draw", chosen)$mean
+  })
+  if (length(f) == 1) {
+    return(f)
+  }
+  mean <- Reduce(`+`, f) / length(f)
+  lapply(f, function(v) v - mean)
+}
+
+#' The standard deviation of the response that the model sees; the noise of a
+#' latent one is 1
+#' @noRd
+response_spread <- function(fit) {
+  if (has_classes(fit)) {
+    return(1)
+  }
+  spread <- stats::sd(scaling_y(fit$settings$scaling, fit$data$y))
+  if (is.na(spread)) 0 else spread
+}
+
+#' Draws of every chain, evenly chosen: by number, chain by chain
+#' @noRd
+spread_draws <- function(fit, ndraws) {
+  chains <- length(fit_runs(fit))
+  n <- length(posterior_pool(fit)$weights) %/% chains
+  each <- spread_over(n, min(n, ceiling(ndraws / chains)))
+  as.vector(outer(each, n * (seq_len(chains) - 1), `+`))
+}
+
+#' The probabilities of an effect, their Monte Carlo errors, and those of the
+#' prior
+#' @param prior_draws 0: none.
+#' @noRd
+effect_table <- function(fit, pools, class = NULL, ndraws = 400,
+                         inputs = seq_len(ncol(fit$data$x)),
+                         prior_draws = ndraws) {
+  chosen <- spread_draws(fit, ndraws)
+  effect <- bark_effects(fit, pools, class, chosen, inputs)
+  out <- data.frame(
+    effect = colMeans(effect),
+    effect_se = monte_carlo_errors(effect, length(fit_runs(fit)))
+  )
+  if (prior_draws > 0) {
+    prior <- with_local_seed(fit$seed, {
+      lapply(pools, function(pool) draw_bark_pool(fit, prior_draws))
+    })
+    out$effect_prior <- colMeans(
+      bark_effects(fit, prior, class, seq_len(prior_draws), inputs)
+    )
+  }
+  out
+}
+
+#' Standard errors of means over draws, from their effective sample sizes; of
+#' equal draws they are unknown
+#' @param draws Matrix, all draws chain by chain x quantities.
+#' @noRd
+monte_carlo_errors <- function(draws, chains) {
+  out <- apply(draws, 2, stats::sd) / sqrt(mean_size_cpp(draws, chains))
+  out[is.nan(out) | out %in% 0] <- NA
+  out
+}
+
+#' The predictors that matter most, those of the largest effect first: a quick
+#' look at few draws, and of many predictors only at those whose scales are
+#' large
+#' @return Numbers of predictors, named by the probability of an effect.
+#' @noRd
+leading_inputs <- function(fit, pools, scales, most = 12) {
+  x <- scaling_x(fit$settings$scaling, fit$data$x)
+  variance <- colMeans(sweep(x, 2, colMeans(x))^2)
+  size <- colMeans(1 - exp(-scales * rep(variance, each = nrow(scales))))
+  inputs <- utils::head(order(-size), most)
+  effect <- effect_table(
+    fit, pools,
+    ndraws = 100, inputs = inputs, prior_draws = 0
+  )$effect
+  order <- order(-effect, -size[inputs])
+  stats::setNames(inputs[order], effect[order])
+}

@@ -1,0 +1,71 @@
+# Independent draws from the prior of bark() of all that f depends on, in the
+# form of `bark_pool()`: chains of the prior alone would take long to mix.
+
+#' @param n Number of draws, from R's generator.
+#' @return List that `bark_values()` takes with `what = "draw"`.
+#' @noRd
+draw_bark_pool <- function(fit, n) {
+  prior <- fit$settings$prior
+  m <- stats::rpois(n, prior$nu)
+  location <- draw_locations(prior, nrow(fit$data$x), sum(m))
+  out <- list(
+    m = m, location = location, beta = draw_coefficients_of(prior, sum(m)),
+    factor = numeric(), z = numeric(), weights = rep(1 / n, n)
+  )
+  own <- has_own_scales(fit)
+  scales <- draw_prior_scales(prior, n_inputs(fit), if (own) sum(m) else n)
+  names(scales) <- paste0(if (own) "own_", names(scales))
+  out[c("included", "log_lambda")] <- list(integer(), numeric())
+  out[names(scales)] <- scales
+  p <- ncol(fit$data$x)
+  if (has_own_centres(fit)) {
+    at <- scaling_x(fit$settings$scaling, fit$data$x)
+    at <- t(rbind(0, at)[location + 1, , drop = FALSE])
+    out$centre <- as.double(at + prior$centre_sd * stats::rnorm(length(at)))
+  }
+  if (has_directions(fit)) {
+    u <- matrix(stats::rnorm(n * p * n_inputs(fit)), p)
+    out$directions <- as.double(sweep(u, 2, sqrt(colSums(u^2)), "/"))
+  }
+  out
+}
+
+#' 0 is the intercept
+#' @noRd
+draw_locations <- function(prior, rows, size) {
+  weights <- prior$centre_weights
+  if (is.null(weights)) weights <- rep(1, rows + 1)
+  sample.int(rows + 1, size, TRUE, weights) - 1L
+}
+
+#' Coefficients of single kernels, see ?bark_prior: normal ones with a gamma
+#' precision, or jumps of the stable process above eps
+#' @noRd
+draw_coefficients_of <- function(prior, size) {
+  if (is_truncated_prior(prior)) {
+    return(prior$eps * stats::runif(size)^(-1 / prior$alpha) *
+      sample(c(-1, 1), size, TRUE))
+  }
+  precision <- stats::rgamma(
+    size, prior$alpha / 2, prior$alpha * prior$eps^2 / 2
+  )
+  stats::rnorm(size) / sqrt(precision)
+}
+
+#' Sets of scales, one after the other
+#' @noRd
+draw_prior_scales <- function(prior, p, size) {
+  included <- matrix(1L, p, size)
+  if (bark_selects(prior$type)) {
+    share <- stats::rbeta(size, prior$a_p, prior$b_p)
+    included[] <- stats::rbinom(p * size, 1, rep(share, each = p))
+  }
+  d <- pmax(colSums(included), 1)
+  lambda <- if (endsWith(prior$type, "equal")) {
+    rep(stats::rgamma(size, prior$A, d * prior$B), each = p)
+  } else {
+    stats::rgamma(p * size, rep(prior$A / d, each = p), prior$B)
+  }
+  # What underflows has no effect.
+  list(included = as.integer(included), log_lambda = log(pmax(lambda, 1e-300)))
+}

@@ -1,0 +1,38 @@
+# R-hat and effective sample sizes of many quantities at once, after Vehtari and
+# others (2021), see ?convergence. Package posterior has them one by one, which
+# takes far longer.
+
+#' R-hat and effective sample sizes
+#'
+#' Of equal draws, and of few, there are none. A quantity that is stuck at
+#' another value in each half of a chain has an infinite R-hat.
+#' @param chains Named list of matrices, a row per draw and a column per chain.
+#' @return Data frame with a row per quantity: `variable`, `ess_bulk`,
+#'   `ess_tail`, `rhat`, and whether it is `constant`.
+#' @noRd
+mixing_table <- function(chains) {
+  size <- dim(chains[[1]])
+  draws <- matrix(
+    as.double(unlist(chains, use.names = FALSE)), ncol = length(chains)
+  )
+  finite <- colSums(!is.finite(draws)) == 0
+  same <- colSums(draws != rep(draws[1, ], each = nrow(draws))) == 0
+  known <- which(finite & !same & size[[1]] >= 4)
+  numbers <- matrix(NA_real_, 3, length(chains))
+  numbers[, known] <- mixing_cpp(
+    draws[, known, drop = FALSE], size[[2]], normal_scores(size)
+  )
+  numbers[is.nan(numbers)] <- NA
+  data.frame(
+    variable = names(chains), ess_bulk = numbers[1, ], ess_tail = numbers[2, ],
+    rhat = numbers[3, ], constant = finite & same %in% TRUE
+  )
+}
+
+#' Normal scores of the ranks 1, 3/2, 2, ... of the draws in the chains' halves
+#' @noRd
+normal_scores <- function(size) {
+  n <- 2 * (size[[1]] %/% 2) * size[[2]]
+  rank <- if (n > 0) seq(1, n, by = 0.5)
+  stats::qnorm((rank - 3 / 8) / (n + 1 / 4))
+}

@@ -1,0 +1,48 @@
+// R-hat and effective sample sizes of many quantities.
+#include <Rcpp.h>
+
+#include <vector>
+
+#include "core/mixing.hpp"
+#include "glue/lists.hpp"
+
+namespace {
+
+kernelbayes::mixing::Chains column(const Rcpp::NumericMatrix& draws, int j,
+                                   int chains) {
+  require(chains > 0 && draws.nrow() % chains == 0, "chains differ in length");
+  return {draws.begin() + static_cast<std::size_t>(j) * draws.nrow(),
+          static_cast<std::size_t>(draws.nrow() / chains),
+          static_cast<std::size_t>(chains)};
+}
+
+}  // namespace
+
+// Of each column of `draws`, chain after chain: bulk and tail effective sample
+// size and R-hat, a row each. `scores` are those of the ranks 1, 3/2, 2, ...
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains,
+                               const std::vector<double>& scores) {
+  Rcpp::NumericMatrix out(3, draws.ncol());
+  for (int j = 0; j < draws.ncol(); ++j) {
+    const auto one = column(draws, j, chains);
+    require(scores.size() + 1 >= 4 * one.number * (one.length / 2),
+            "the scores are incomplete");
+    const auto found = kernelbayes::mixing::summarise(one, scores);
+    out(0, j) = found.ess_bulk;
+    out(1, j) = found.ess_tail;
+    out(2, j) = found.rhat;
+  }
+  return out;
+}
+
+// Effective sample sizes of the means of the columns of `draws`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector mean_size_cpp(const Rcpp::NumericMatrix& draws,
+                                  int chains) {
+  Rcpp::NumericVector out(draws.ncol());
+  for (int j = 0; j < draws.ncol(); ++j) {
+    out[j] = kernelbayes::mixing::mean_size(column(draws, j, chains));
+  }
+  return out;
+}

@@ -1,0 +1,182 @@
+# The probability that a predictor has an effect on f, of the posterior and of
+# the prior.
+#
+# Seen to fail: a threshold without the standard deviation, no permutation,
+# precisions of coefficients without eps, scales without their number.
+
+effect_data <- local({
+  out <- sim_friedman(60, p = 6, seed = 1)[c("y", paste0("x", 1:6))]
+  out[c("y", "x1", "x4", "x6")]
+})
+
+effect_fit <- function(..., prior = bark_prior(), iter = 150) {
+  suppressWarnings(bark(..., prior = prior, seed = 1,
+    control = mcmc_control(2, 100, iter)
+  ), classes = "kb_warning_convergence")
+}
+
+#' How much f moves in each draw when a predictor is permuted
+moved <- function(fit, data, column, order) {
+  other <- data
+  other[[column]] <- other[[column]][order]
+  draws <- function(new) stats::predict(fit, new, type = "draws")
+  sqrt(rowMeans((draws(other) - draws(data))^2))
+}
+
+orders_of <- function(fit, n, p) {
+  with_local_seed(fit$seed, lapply(seq_len(p), function(l) sample.int(n)))
+}
+
+test_that("effects are those of predictions for permuted rows", {
+  for (scale in c(TRUE, FALSE)) {
+    data <- transform(effect_data, y = 10 * (y - mean(y)))
+    fit <- effect_fit(y ~ ., data, scale = scale)
+    orders <- orders_of(fit, 60, 3)
+    out <- importance(fit, ndraws = 1000)
+    for (l in 1:3) {
+      change <- moved(fit, data, out$variable[[l]], orders[[l]])
+      moves <- change > 0.01 * stats::sd(data$y)
+      expect_equal(out$effect[[l]], mean(moves))
+    }
+  }
+  classes <- transform(effect_data, y = factor(y > 14))
+  fit <- effect_fit(y ~ ., classes)
+  out <- importance(fit, ndraws = 1000)
+  for (l in 1:3) {
+    change <- moved(fit, classes, out$variable[[l]], orders_of(fit, 60, 3)[[l]])
+    expect_equal(out$effect[[l]], mean(change > 0.01))
+  }
+})
+
+test_that("predictors in the kernel without an effect do not count", {
+  fit <- effect_fit(y ~ ., effect_data, iter = 400)
+  # Scales of x6 that are not 0 but tiny, as of many draws of longer chains.
+  for (chain in 1:2) {
+    draws <- fit$runs[[chain]]$draws
+    fit$runs[[chain]]$draws$log_lambda[seq(3, 1200, 3)] <- log(1e-13)
+    fit$runs[[chain]]$draws$included[seq(3, 1200, 3)] <- 1L
+  }
+  out <- importance(fit)
+  expect_identical(out$inclusion[[3]], 1)
+  expect_identical(out$effect[[3]], 0)
+  expect_gt(min(out$effect[1:2]), 0.95)
+  expect_match(capture.output(print(fit)), "1, x6 0",
+    fixed = TRUE, all = FALSE
+  )
+})
+
+test_that("fields count by what probabilities depend on", {
+  flowers <- iris[seq(1, 150, 5), c(1, 3, 5)]
+  fit <- effect_fit(Species ~ ., flowers)
+  orders <- orders_of(fit, 30, 2)
+  draws <- function(x) {
+    f <- stats::predict(fit, x, type = "draws")
+    f - as.vector(apply(f, 1:2, mean))
+  }
+  each <- function(l) {
+    other <- flowers
+    other[[l]] <- other[[l]][orders[[l]]]
+    sqrt(apply((draws(other) - draws(flowers))^2, c(1, 3), mean)) > 0.01
+  }
+  for (l in 1:2) {
+    found <- each(l)
+    expect_equal(
+      importance(fit, ndraws = 300)$effect[[l]],
+      mean(rowSums(found) > 0)
+    )
+    expect_equal(
+      importance(fit, ndraws = 300, class = "virginica")$effect[[l]],
+      mean(found[, 3])
+    )
+  }
+})
+
+test_that("Monte Carlo errors follow from the effective sample sizes", {
+  fit <- effect_fit(y ~ ., effect_data)
+  out <- importance(fit)
+  draws <- as_draws(fit)
+  for (l in 1:3) {
+    se <- function(name) {
+      posterior::mcse_mean(posterior::extract_variable_matrix(draws, name))
+    }
+    expect_equal(out$mc_se[[l]], se(paste0("lambda[", l, "]")))
+    expect_equal(out$inclusion_se[[l]], se(paste0("delta[", l, "]")))
+  }
+  expect_match(capture.output(print(out)), "mc_se", all = FALSE)
+  # Draws that are all equal say nothing about their error.
+  plain <- importance(effect_fit(y ~ ., effect_data,
+    prior = bark_prior("different")
+  ))
+  expect_true(all(is.na(plain$inclusion_se)))
+})
+
+test_that("draws from the prior have its laws", {
+  # Null: Kolmogorov's and binomial tests, 5 in each of 6 cases: p < 1e-6 in one
+  # of them has probability 3e-5.
+  x <- matrix(stats::qnorm(stats::ppoints(36)), 12)
+  y <- sin(x[, 1])
+  ks <- function(...) suppressWarnings(stats::ks.test(...))$p.value
+  priors <- list(
+    bark_prior(), bark_prior("equal", alpha = 1.5),
+    bark_prior("select_equal", own_scales = TRUE, selection = c(2, 1)),
+    bark_prior("different", centres = centre_near_rows(0.3, intercept = 0.4)),
+    bark_prior("select_different", directions = 2),
+    bark_prior("different", approximation = "truncation",
+      n_kernels = 20, discrepancy = 0.1
+    )
+  )
+  for (prior in priors) {
+    fit <- suppressMessages(bark(x, y, prior = prior, seed = 1,
+      control = mcmc_control(1, 1, 1)
+    ))
+    known <- fit$settings$prior
+    pool <- with_local_seed(3, draw_bark_pool(fit, 2000))
+    size <- if (is_truncated(fit)) {
+      (abs(pool$beta) / known$eps)^(-known$alpha)
+    } else {
+      stats::pt(pool$beta / known$eps, known$alpha)
+    }
+    own <- if (has_own_scales(fit)) "own_" else ""
+    p <- n_inputs(fit)
+    included <- matrix(pool[[paste0(own, "included")]], p)
+    lambda <- exp(matrix(pool[[paste0(own, "log_lambda")]], p)) * included
+    d <- colSums(included)
+    total <- stats::pgamma(colSums(lambda)[d > 0], known$A, known$B)
+    expected <- intercept_expected(known, 12)
+    none <- tapply(
+      c(pool$location == 0, logical(2000)),
+      c(rep(1:2000, pool$m), 1:2000), any
+    )
+    share <- if (bark_selects(known$type)) known$a_p / (known$a_p + known$b_p)
+    scores <- c(
+      size = ks(size, "punif"), total = ks(total, "punif"),
+      J = stats::poisson.test(sum(pool$m), 2000, known$nu)$p.value,
+      intercept = stats::binom.test(sum(none), 2000, expected)$p.value,
+      included = if (!is.null(share)) {
+        # Predictors of a draw are not independent: the first.
+        stats::binom.test(sum(included[1, ]), ncol(included), share)$p.value
+      }
+    )
+    expect_gt(min(scores), 1e-6, label = paste(
+      known$type, names(which.min(scores))
+    ))
+    f <- bark_values(fit, x, pool, "draw")$mean
+    expect_identical(dim(f), c(12L, 2000L))
+    expect_true(all(is.finite(f)))
+  }
+})
+
+test_that("the prior's share is that of chains without data", {
+  skip_unless_extended()
+  # Null: differences of two means over their standard errors, one of them from
+  # an effective sample size of some hundreds: |z| > 5.5 in one of 3 predictors
+  # has a probability below 1e-5.
+  alone <- suppressWarnings(bark(y ~ ., effect_data,
+    prior_only = TRUE, seed = 1,
+    control = mcmc_control(4, 500, 40000, thin = 10)
+  ))
+  out <- importance(alone, ndraws = 16000)
+  share <- out$effect_prior
+  se <- sqrt(out$effect_se^2 + share * (1 - share) / 16000)
+  expect_lt(max(abs(out$effect - out$effect_prior) / se), 5.5)
+})

@@ -1,0 +1,93 @@
+# What diagnostics of bark() see on data on which its chains stick:
+#
+#   Rscript tools/bench/diagnostics.R            the runs below, a minute or two
+#   Rscript tools/bench/diagnostics.R --quick    a quarter of the sweeps
+#
+# Prints markdown. Needs the installed package, MASS and mlbench. For each set
+# the largest R-hat and the least effective sample size (of bulk and tails) of
+# sigma, J and the log likelihood, of f at 20 rows, of the log scales and of
+# inclusion, and whether the fit warned of f and of scales. What diagnostics
+# must show: chains that the parameters alone pass as mixed and f or scales do
+# not. To reach: every set warns of f and of scales.
+
+library(kernelbayes)
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(script), "report.R"))
+
+args <- commandArgs(trailingOnly = TRUE)
+quick <- "--quick" %in% args
+unknown <- setdiff(args, "--quick")
+if (length(unknown) > 0) {
+  stop("unknown argument: ", toString(unknown), call. = FALSE)
+}
+
+sonar <- function() {
+  data <- new.env()
+  utils::data("Sonar", package = "mlbench", envir = data)
+  data$Sonar
+}
+
+# Formula, data, chains and sweeps after as many of the warmup.
+sets <- list(
+  Boston = list(medv ~ ., MASS::Boston, 6, 240),
+  "Sonar, probit" = list(Class ~ ., sonar(), 8, 300),
+  "iris, setosa" = list(
+    setosa ~ ., transform(iris, setosa = factor(Species == "setosa"),
+      Species = NULL
+    ), 4, 600
+  ),
+  "circle, p = 2" = list(y ~ ., sim_circle(100, p = 2, seed = 1), 4, 600),
+  "Friedman 1, p = 10" = list(
+    y ~ ., sim_friedman(200, p = 10, seed = 1)[c("y", paste0("x", 1:10))],
+    4, 600
+  )
+)
+
+kinds <- function(variable) {
+  ifelse(grepl("^(f|p)\\[", variable), "f",
+    ifelse(grepl("^log_lambda", variable), "scales",
+      ifelse(grepl("^delta", variable), "inclusion", "parameters")
+    )
+  )
+}
+
+bench_set <- function(name) {
+  set <- sets[[name]]
+  sweeps <- if (quick) max(set[[4]] %/% 4, 100) else set[[4]]
+  warned <- character()
+  seconds <- seconds_of(fit <- withCallingHandlers(
+    bark(set[[1]], set[[2]],
+      control = mcmc_control(set[[3]], sweeps, sweeps), seed = 1
+    ),
+    kb_warning_convergence = function(w) {
+      warned <<- w$variables
+      invokeRestart("muffleWarning")
+    }
+  ))
+  table <- ess(fit)
+  kind <- kinds(table$variable)
+  cell <- function(of) {
+    own <- table[kind == of & !is.na(table$rhat), ]
+    if (nrow(own) == 0) {
+      return("constant")
+    }
+    sprintf(
+      "%.2f, %.0f", max(own$rhat),
+      min(own$ess_bulk, own$ess_tail, na.rm = TRUE)
+    )
+  }
+  shown <- system.time(utils::capture.output(print(fit)))[["elapsed"]]
+  data.frame(
+    set = name, "chains x sweeps" = paste(set[[3]], "x", sweeps),
+    "sigma, J, log lik" = cell("parameters"), f = cell("f"),
+    scales = cell("scales"), inclusion = cell("inclusion"),
+    "warned of" = toString(intersect(c("f", "scales"), kinds(warned))),
+    "fit, s" = round(seconds, 1), "print, s" = round(shown, 2),
+    check.names = FALSE
+  )
+}
+
+cat("Largest R-hat, least effective sample size:\n\n")
+markdown(do.call(rbind, lapply(names(sets), bench_set)))
