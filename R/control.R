@@ -23,6 +23,20 @@ NULL
 #'   [gamma_t(S') + gamma_t(S' + t)] / gamma_(t-1)(S'),}
 #' which is exact: every set has one possible ancestor.
 #'
+#' A row that few particles explain would leave few of them alive. Such a row
+#' comes in by degrees: its likelihood to the power w, and the prior odds of its
+#' centre times w, with w rising from 0 to 1. Each increase is the largest that
+#' leaves the conditional effective sample size (Zhou, Johansen and Aston, 2016)
+#' at `cess_threshold`; between two, particles are resampled where they must be
+#' and moved. The weight of an increase from w to w' is
+#' \deqn{\frac{\gamma_{w'}(S) + \gamma_{w'}(S \cup \{t\})}{
+#'   \gamma_w(S) + \gamma_w(S \cup \{t\})},}{
+#'   [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) + gamma_w(S + t)],}
+#' where S is the particle's set without t. Powers that depend on the particles
+#' leave the evidence consistent; with fixed `powers` it is unbiased, too. A
+#' probit row at power w is \eqn{\Phi(\sqrt{w} f)}, whose latent response has
+#' variance 1/w.
+#'
 #' `"birth_death"` is the papers': the set stays as it is, takes in any
 #' candidate or loses a centre, blindly, with probabilities \eqn{\alpha} that
 #' `move_fraction` bounds. Its weights are exact too, but vary much more:
@@ -50,9 +64,12 @@ NULL
 #' @param particles Number of particles N, at least 1; of each kernel where
 #'   [srvm()] averages over several. The Monte Carlo error falls as the square
 #'   root of N.
-#' @param n_moves Number of reversible-jump moves (birth, death or swap) for
-#'   each particle and step, at least 0. They keep the particles diverse.
-#'   `NULL`: 10, but 0 under `"paper"`.
+#' @param n_moves Number of jump moves (birth, death or swap) for each particle
+#'   and round, at least 0. They keep the particles diverse. Births are tried
+#'   while they are accepted, then deaths, and so on, so that the number of centres
+#'   does not go back and forth (Gagnon and Doucet, 2021). A step has one
+#'   round; 20 / t at an early row t, and 4 between the degrees by which
+#'   a row comes in. `NULL`: 10, but 0 under `"paper"`.
 #' @param proposal How the set of centres is extended: `"adapted"`,
 #'   `"birth_death"` or `"paper"`, see Details.
 #' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
@@ -63,6 +80,12 @@ NULL
 #'   (Crisan and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).
 #' @param ess_threshold Particles are resampled when their effective sample
 #'   size falls below this fraction of N, between 0 (never) and 1.
+#' @param cess_threshold A row comes in by degrees where the conditional
+#'   effective sample size of its weights would fall below this fraction of N,
+#'   between 0 (rows always come in at once) and 1, see Details. `NULL`: 0.5, but
+#'   0 under `"paper"`.
+#' @param powers The powers by which every row comes in, whatever its weights:
+#'   rising numbers above 0, the last of them 1. `NULL`: by `cess_threshold`.
 #' @param replicates Number of independent runs, at least 1, pooled with
 #'   weights proportional to their estimates of the evidence.
 #' @template args-run
@@ -91,6 +114,14 @@ NULL
 #'
 #' Crisan, D. and Lyons, T. (2002). Minimal entropy approximations and optimal
 #' algorithms. *Monte Carlo Methods and Applications* 8(4), 343-356.
+#'
+#' Zhou, Y., Johansen, A. M. and Aston, J. A. D. (2016). Toward automatic model
+#' comparison: an adaptive sequential Monte Carlo approach. *Journal of
+#' Computational and Graphical Statistics* 25(3), 701-726.
+#'
+#' Gagnon, P. and Doucet, A. (2021). Nonreversible jump algorithms for Bayesian
+#' nested model selection. *Journal of Computational and Graphical Statistics*
+#' 30(2), 312-323.
 #'
 #' Bain, A. and Crisan, D. (2009). *Fundamentals of Stochastic Filtering*.
 #' Springer.

@@ -166,7 +166,7 @@ srvm_run_layout <- c(layout(
       abs(sum(w) - 1) < 1e-6
   }, "weights that sum to 1"),
   genealogy = holds(layout(
-    founders = counts(n), families = counts(n), resamplings = tallies()
+    founders = counts(n), resamplings = tallies()
   )),
   path = holds(srvm_path_layout),
   .kept = control$ancestry,
@@ -220,7 +220,7 @@ srvm_resume_layout <- layout(
   }, "log weights"),
   .p = k + settings$intercept,
   genealogy = holds(layout(
-    founders = counts(length(k), 0, 1e7), correction = any_numbers(),
+    founders = counts(length(k), 0, 1e7), correction = any_numbers(NULL),
     families = counts(length(k) * length(correction), 0, 1e7),
     closed = any_numbers()
   )),

@@ -49,8 +49,9 @@ tdsmc_run_layout <- layout(
   log_density = any_numbers(n), log_evidence = numbers(),
   relative_variance = any_numbers(),
   genealogy = holds(layout(
-    founders = counts(n, 1, n), families = counts(n, 1, n),
-    resamplings = tallies(), stretch = tallies(), closed = any_numbers()
+    founders = counts(n, 1, n), correction = any_numbers(NULL),
+    families = counts(n * length(correction), 1, n),
+    resamplings = tallies(), closed = any_numbers()
   )),
   ancestors = where(
     control$ancestry != "summary", counts(n * max(time - 1, 0), 1, n)

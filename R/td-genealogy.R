@@ -1,43 +1,70 @@
 # Who descends from whom, for the standard error of the evidence: as class
-# Genealogy of the C++ core (inst/include/kernelbayes/genealogy.hpp), for a
-# number of particles that never changes.
+# Genealogy of the C++ core (inst/include/kernelbayes/genealogy.hpp, with the
+# derivation), for a number of particles that never changes.
 
 #' @noRd
 new_genealogy <- function(n) {
   list(
-    founders = seq_len(n), families = seq_len(n), resamplings = 0L,
-    stretch = 0L, closed = 0
+    founders = seq_len(n), families = seq_len(n), # one generation after another
+    correction = n / (n - 1), resamplings = 0L, closed = 0
   )
 }
 
-#' Once few families are left they are founded anew, and the variances of the
-#' stretches in between are added (Olsson and Douc, 2019, on fixed lags)
+#' Families are founded anew once the youngest generation of them has lost half;
+#' the oldest of four is closed (Olsson and Douc, 2019, on fixed lags)
 #' @param weights Normalised, before resampling.
+#' @param multinomial Whether that was the scheme.
 #' @noRd
-genealogy_resample <- function(g, ancestors, weights) {
+genealogy_resample <- function(g, ancestors, weights, multinomial) {
   n <- length(weights)
   g$founders <- g$founders[ancestors]
   g$resamplings <- g$resamplings + 1L
-  if (length(unique(g$families)) < 0.25 * n) {
-    g$closed <- g$closed + stretch_variance(g, weights)
-    g$families <- seq_len(n)
-    g$stretch <- 0L
-  } else {
-    g$families <- g$families[ancestors]
-    g$stretch <- g$stretch + 1L
+  youngest <- length(g$correction)
+  due <- length(unique(generation(g, youngest, n))) < 0.5 * n
+  if (due && youngest > 3) g <- close_oldest(g, weights)
+  g$families <- as.vector(matrix(g$families, n)[ancestors, ])
+  chance <- if (multinomial) n / (n - 1) else pair_factor(ancestors, weights)
+  g$correction <- g$correction * chance
+  if (due) {
+    g$families <- c(g$families, seq_len(n))
+    g$correction <- c(g$correction, n / (n - 1))
   }
+  g
+}
+
+#' @noRd
+generation <- function(g, which, n) g$families[(which - 1) * n + seq_len(n)]
+
+#' By how much chance, and not weights, made pairs of particles from different
+#' families fewer
+#' @noRd
+pair_factor <- function(ancestors, weights) {
+  n <- length(weights)
+  chance <- sum((tabulate(ancestors, n) - n * weights)^2)
+  pairs <- n^2 * (1 - sum(weights^2))
+  if (chance < pairs / 2) 1 / (1 - chance / pairs) else n / (n - 1)
+}
+
+#' @noRd
+close_oldest <- function(g, weights) {
+  g$closed <- g$closed + generation_variance(g, 1, weights) -
+    generation_variance(g, 2, weights)
+  g$families <- g$families[-seq_along(weights)]
+  g$correction <- g$correction[-1]
   g
 }
 
 #' Relative variance of the evidence's estimate (Lee and Whiteley, 2018)
 #' @noRd
 genealogy_variance <- function(g, weights) {
-  if (length(weights) < 2) NA_real_ else g$closed + stretch_variance(g, weights)
+  if (length(weights) < 2) {
+    return(NA_real_)
+  }
+  g$closed + generation_variance(g, 1, weights)
 }
 
 #' @noRd
-stretch_variance <- function(g, weights) {
-  n <- length(weights)
-  same <- sum(rowsum(weights, g$families)^2)
-  1 - (n / (n - 1))^(g$stretch + 1) * (1 - same)
+generation_variance <- function(g, which, weights) {
+  families <- generation(g, which, length(weights))
+  1 - g$correction[[which]] * (1 - sum(rowsum(weights, families)^2))
 }

@@ -96,7 +96,7 @@ td_step <- function(engine, handle, t) {
     ancestors <- seq_along(state$weights)
     if (resampled) {
       ancestors <- td_ancestors(engine, handle$index, t, state$weights)
-      state <- td_adopt(state, ancestors)
+      state <- td_adopt(state, ancestors, engine$control)
     }
     if (engine$control$ancestry != "summary") {
       state$ancestors <- c(state$ancestors, ancestors)
@@ -122,9 +122,10 @@ td_ancestors <- function(engine, index, t, weights) {
 }
 
 #' @noRd
-td_adopt <- function(state, ancestors) {
+td_adopt <- function(state, ancestors, control) {
   state$genealogy <- genealogy_resample(
-    state$genealogy, ancestors, state$weights
+    state$genealogy, ancestors, state$weights,
+    control$resampling == "multinomial"
   )
   state$states <- particle_subset(state$states, ancestors)
   state$log_density <- state$log_density[ancestors]

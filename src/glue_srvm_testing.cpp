@@ -84,6 +84,7 @@ struct Stream {
       pool.let_go(x, serial);
       pool.forget_leaving();
       pool.add_row(x, s, this->y[s], serial);
+      pool.raise(1);
     }
     particle.noise = noise;
     particle.coef = coef;
@@ -202,8 +203,7 @@ std::vector<srvm::BirthDeathStep> all_steps(const Arrival& a) {
 
 // What the moves compute at one state for place i of its k centres (k: none)
 // and candidate j (-1: none): log likelihood ratios of birth, death and swap,
-// log odds of a birth into the set and of the one that a death undoes, and
-// the probabilities of a birth and a death.
+// log odds of a birth into the set and of the one that a death undoes.
 // [[Rcpp::export(rng = false)]]
 std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                     const Eigen::VectorXd& y, Rcpp::List state,
@@ -230,9 +230,7 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   }
   const double into = log_birth_odds(s.config, k, m);
   const double undone = log_birth_odds(s.config, k - 1, m);
-  const double b = birth_probability(s.config, k, m);
-  const double d = death_probability(s.config, k);
-  return {birth.log_ratio, death.log_ratio, swap, into, undone, b, d};
+  return {birth.log_ratio, death.log_ratio, swap, into, undone};
 }
 
 // `moves` random moves from one state, again and again: the sets reached, each

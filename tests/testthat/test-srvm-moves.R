@@ -4,8 +4,8 @@
 #
 # Statistical tests have fixed keys, state their null distribution and fail
 # with probability below 1e-4 under it. Seen to fail with the moves broken on
-# purpose: birth odds without d(k + 1)/(k + 1) or without b(k)/(m - k), k in
-# place of m - k, the subset prior's odds in the iid prior and the reverse, a
+# purpose: birth odds without 1/(k + 1) or without m - k, k in place of m - k,
+# a direction that is kept where a birth or a death is refused, the subset prior's odds in the iid prior and the reverse, a
 # death with the odds of k instead of k - 1, a swap without the product h'w or
 # accepted by the birth's ratio alone, a birth at kmax, a candidate drawn
 # unevenly, acceptance 3% too often, and the Gibbs breaks named below.
@@ -60,48 +60,71 @@ ratios <- function(p, set, i = NULL, j = NULL) {
     p$config, p$x, p$y, state_of(set), place, if (is.null(j)) -1 else j - 1
   )
   stats::setNames(
-    out, c("birth", "death", "swap", "birth_odds", "death_odds", "b", "d")
+    out, c("birth", "death", "swap", "birth_odds", "death_odds")
   )
 }
 
 log_ml <- function(p, set) oracle_model_log_ml(sort(set), nrow(p$x), p$model)
 
 #' All sets, their exact probabilities, and the transition matrix of one random
-#' move put together from the package's own numbers
+#' move put together from the package's own numbers. States are sets with the
+#' direction up, then the same with the direction down.
 transition <- function(p) {
   m <- max(p$model$m)
   sets <- enumerate_subsets(m, p$config$kmax)
+  n <- length(sets)
   keys <- vapply(sets, set_key, "")
   log_pi <- vapply(sets, oracle_log_gamma, 0, nrow(p$x), p$model)
-  prob <- matrix(0, length(sets), length(sets))
-  for (s in seq_along(sets)) {
+  jump <- 2 * p$config$move_fraction
+  prob <- matrix(0, 2 * n, 2 * n)
+  for (s in seq_len(n)) {
     set <- sets[[s]]
     free <- setdiff(seq_len(m), set)
     k <- length(set)
-    go <- function(to, choice, log_ratio) {
+    go <- function(from, to, choice, log_ratio) {
       accepted <- choice * min(1, exp(log_ratio))
-      if (accepted > 0) prob[s, match(set_key(to), keys)] <<- accepted
+      if (accepted > 0) {
+        at <- match(set_key(to), keys) + if (from > n) n else 0
+        prob[from, at] <<- prob[from, at] + accepted
+      }
     }
-    at <- ratios(p, set)
-    b <- at[["b"]]
-    d <- at[["d"]]
-    if (b > 0) {
+    if (k < min(p$config$kmax, m)) {
       for (j in free) {
         r <- ratios(p, set, NULL, j)
-        go(c(set, j), b / (m - k), r[["birth"]] + r[["birth_odds"]])
+        log_ratio <- r[["birth"]] + r[["birth_odds"]]
+        go(s, c(set, j), jump / (m - k), log_ratio)
       }
     }
     for (i in set) {
       r <- ratios(p, set, i)
-      go(setdiff(set, i), d / k, r[["death"]] - r[["death_odds"]])
+      go(n + s, setdiff(set, i), jump / k, r[["death"]] - r[["death_odds"]])
       for (j in free) {
         r <- ratios(p, set, i, j)
-        go(c(setdiff(set, i), j), (1 - b - d) / (k * (m - k)), r[["swap"]])
+        to <- c(setdiff(set, i), j)
+        for (from in c(s, n + s)) {
+          go(from, to, (1 - jump) / (k * (m - k)), r[["swap"]])
+        }
       }
     }
-    prob[s, s] <- 1 - sum(prob[s, ])
+    # A birth or a death that is refused turns round; a swap does not.
+    sizes <- lengths(sets)[(seq_len(2 * n) - 1) %% n + 1]
+    for (from in c(s, n + s)) {
+      turned <- if (from == s) n + s else s
+      prob[from, turned] <- jump - sum(prob[from, sizes != k])
+      prob[from, from] <- 1 - sum(prob[from, ])
+    }
   }
-  list(sets = sets, pi = exp(log_pi - log_sum_exp(log_pi)), prob = prob)
+  pi <- exp(log_pi - log_sum_exp(log_pi))
+  list(sets = sets, pi = pi, prob = prob)
+}
+
+#' The law of the set after moves whose first has a direction drawn at random
+law_of_sets <- function(chain, s, moves = 1) {
+  n <- length(chain$sets)
+  law <- numeric(2 * n)
+  law[c(s, n + s)] <- 0.5
+  for (step in seq_len(moves)) law <- drop(law %*% chain$prob)
+  law[seq_len(n)] + law[n + seq_len(n)]
 }
 
 cases <- expand.grid(
@@ -141,7 +164,7 @@ test_that("likelihood ratios of births, deaths and swaps are exact", {
   }
 })
 
-test_that("a random move is in detailed balance with the posterior", {
+test_that("a random move is in balance with the posterior, turned round", {
   for (i in seq_len(nrow(cases))) {
     # p(k + 1)/p(k) is below 1, above it, and crosses it; 3 and the lengths of
     # the grid have no common factor.
@@ -150,18 +173,27 @@ test_that("a random move is in detailed balance with the posterior", {
       move_fraction = c(0.2, 0.5)[[i %% 5 %% 2 + 1]]
     ))
     chain <- transition(do.call(problem, case))
-    flow <- chain$pi * chain$prob
+    n <- length(chain$sets)
+    flow <- rep(chain$pi, 2) / 2 * chain$prob
     expect_lt(max(abs(rowSums(chain$prob) - 1)), 1e-12)
     expect_gte(min(chain$prob), -1e-12)
-    expect_lt(max(abs(flow - t(flow))), 1e-12)
+    # As much goes from one state to another as comes back with both turned.
+    turned <- c(n + seq_len(n), seq_len(n))
+    back <- t(flow)[turned, turned]
+    expect_lt(max(abs(flow - back)), 1e-12)
     # Also for sets that are improbable.
-    moves <- flow > 0
-    expect_identical(moves, t(moves))
-    expect_lt(max(abs(flow / t(flow) - 1)[moves], 0), 1e-10)
+    moves <- flow > 1e-300
+    moves[cbind(seq_along(turned), turned)] <- FALSE
+    diag(moves) <- FALSE
+    expect_lt(max(abs(flow / back - 1)[moves], 0), 1e-10)
     # Every set is reached from every other.
+    moves <- flow > 1e-300
     reach <- diag(nrow(flow))
-    for (step in 1:10) reach <- (reach %*% (diag(nrow(flow)) + moves) > 0) * 1
-    expect_true(all(reach == 1))
+    for (step in 1:20) reach <- (reach %*% (diag(nrow(flow)) + moves) > 0) * 1
+    between <- (reach[seq_len(n), , drop = FALSE] +
+      reach[n + seq_len(n), , drop = FALSE])
+    between <- between[, seq_len(n)] + between[, n + seq_len(n)]
+    expect_true(all(between > 0))
   }
 })
 
@@ -219,7 +251,9 @@ test_that("the moves made have the transition matrix of their formulas", {
         c("1", "0", sprintf("%x", s)), 1, n
       )$sets
       expect_true(all(reached %in% code))
-      chi_square(tabulate(match(reached, code), length(code)), chain$prob[s, ])
+      chi_square(
+        tabulate(match(reached, code), length(code)), law_of_sets(chain, s)
+      )
     }, numeric(2))
     p_value <- min(
       chi_square_p(rowSums(fit)), ncol(fit) * apply(fit, 2, chi_square_p)
@@ -233,8 +267,7 @@ test_that("a long run of moves visits sets in proportion to the posterior", {
   # set follow the first row of P^60, which is near the posterior; chi-square.
   p <- problem(3, x = x_plain, move_fraction = 0.5)
   chain <- transition(p)
-  law <- c(1, numeric(length(chain$sets) - 1))
-  for (step in 1:60) law <- drop(law %*% chain$prob)
+  law <- law_of_sets(chain, 1, 60)
   expect_lt(total_variation(law, chain$pi), 0.02)
   last <- srvm_moves_cpp(
     p$config, p$x, p$y, state_of(integer()), c("2", "0", "0"), 60, 20000
@@ -301,7 +334,9 @@ test_that("after 1000 moves a particle equals one built from scratch", {
         p$config, p$x, p$y, state_of(c(2L, 5L, 30L)), c("4", "0", "0"),
         moves, 1
       )
-      expect_gt(min(run$accepted), 2)
+      # With c = 1/2 all tries are births and deaths.
+      swaps <- is.null(case$move_fraction)
+      expect_gt(min(run$accepted[c(TRUE, TRUE, swaps)]), 2)
       expect_identical(anyDuplicated(run$set), 0L)
       expect_lte(length(run$set), case$kmax)
       expect_true(all(run$set >= 0 & run$set < 38))

@@ -46,7 +46,7 @@ struct SmcPath {
   std::vector<int> increases;      // by how many it came in
   std::vector<int> founders;    // distinct ancestors at t = 0
   std::vector<int> particles;   // their number
-  std::vector<char> resampled;  // before this step's data came in
+  std::vector<char> resampled;  // before or as this step's data came in
 };
 
 /// Trans-dimensional sequential Monte Carlo (Vermaak, Godsill and Doucet,
@@ -146,16 +146,17 @@ class Smc {
   /// Takes in one datum.
   void step(const Executor& executor) {
     const int t = time_ + 1;
-    const bool resampled = t > 1 && resample_if_needed(t);
+    resampled_ = t > 1 && resample_if_needed(t);
     if (t > 1) refresh(t, executor);
     double log_lost = 0;
     if constexpr (LetsGo<Target>::value) log_lost = retire(executor);
     target_.take_in(t, executor);
     time_ = t;
     lowest_ = static_cast<double>(particles_.size());
-    increases_ = 0;
+    increases_ = increase_ = 0;
     const double log_gained = bring_in(executor);
-    record(log_gained + log_lost, log_lost, resampled);
+    record(log_gained + log_lost, log_lost);
+    increase_ = 0;
     target_.after_step(t, particles_, weights_);
   }
 
@@ -166,7 +167,6 @@ class Smc {
   void rejuvenate(int n, const Executor& executor) {
     check_rejuvenation(n);
     ++rejuvenations_;
-    increases_ = 0;
     settings_.particles = n;
     if (n != static_cast<int>(particles_.size()) || !weights_are_equal()) {
       adopt_parents(resample(time_, n));
@@ -242,7 +242,7 @@ class Smc {
   Rng stream(int t, int i, Purpose purpose) const {
     return Rng(settings_.seed,
                static_cast<std::uint64_t>(t) * 8 + purpose +
-                   (static_cast<std::uint64_t>(increases_) << 40),
+                   (static_cast<std::uint64_t>(increase_) << 40),
                static_cast<std::uint64_t>(i) +
                    (static_cast<std::uint64_t>(rejuvenations_) << 32));
   }
@@ -272,7 +272,6 @@ class Smc {
   }
 
   bool resample_if_needed(int t) {
-    increases_ = 0;
     const bool wanted = resampling_is_due();
     std::vector<int> ancestors;
     if (wanted) {
@@ -294,12 +293,13 @@ class Smc {
       while (target_.power() < 1) {
         if (increases_ > 0) {
           if (resampling_is_due()) {
+            resampled_ = true;
             adopt_parents(resample(time_, settings_.particles));
           }
           refresh(time_, executor);
         }
         log_factor += increase(executor);
-        ++increases_;
+        increase_ = ++increases_;
       }
       return log_factor;
     } else {
@@ -466,13 +466,13 @@ class Smc {
     path_.log_predictive.push_back(largest + std::log(sum));
   }
 
-  void record(double log_increment, double log_lost, bool resampled) {
+  void record(double log_increment, double log_lost) {
     path_.log_increment.push_back(log_increment);
     if constexpr (LetsGo<Target>::value) path_.log_lost.push_back(log_lost);
     path_.ess.push_back(effective_size(weights_));
     path_.ess_lowest.push_back(lowest_);
     path_.increases.push_back(increases_);
-    path_.resampled.push_back(resampled);
+    path_.resampled.push_back(resampled_);
     path_.founders.push_back(genealogy_.founders());
     path_.particles.push_back(settings_.particles);
   }
@@ -499,7 +499,9 @@ class Smc {
   Target& target_;
   int time_ = 0;
   int rejuvenations_ = 0;
-  int increases_ = 0;  // of the latest datum's power, so far
+  bool resampled_ = false;  // on the way of the latest datum, or before
+  int increases_ = 0;  // of the latest datum's power
+  int increase_ = 0;   // that which is being made; 0 between two steps
   double lowest_ = 0;  // effective size on its way
   double log_evidence_ = 0;
   double log_total_ = 0;  // log of the sum of the log_weights_'s weights

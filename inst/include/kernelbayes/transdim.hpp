@@ -402,7 +402,7 @@ class TransdimSampler {
     TransdimFit<State> fit{{},
                            smc_.weights(),
                            smc_.log_evidence(),
-                           std::sqrt(std::max(smc_.relative_variance(), 0.0)),
+                           std::sqrt(smc_.relative_variance()),
                            smc_.path(),
                            target_.path().chosen,
                            target_.path().share,

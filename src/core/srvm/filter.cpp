@@ -86,7 +86,7 @@ void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
 // a row has to come in by degrees.
 int Target::rounds() const {
   if (config_.proposal == Proposal::kPaper) return 1;
-  if (pool_.power() < 1) return 2;
+  if (pool_.power() < 1) return 4;
   return std::max(1, kEarlyRows / std::max(pool_.time(), 1));
 }
 
@@ -150,6 +150,15 @@ double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
                             scratch);
 }
 
+// What has no weight must still have finite moments: 0 times NaN is NaN.
+void Target::empty(Particle& particle) const {
+  const int p = config_.model.intercept;
+  particle.set.clear();
+  particle.gram.resize(p);
+  particle.rhs.resize(p);
+  refactor(particle, config_.model);
+}
+
 double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
                       Scratch& scratch) const {
   const double log_weight = propose(particle, arrival, rng, scratch);
@@ -157,6 +166,7 @@ double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
   // long as one is left.
   if (!particle.factor.ok() || !std::isfinite(log_weight) ||
       !residual_is_valid(particle, config_.model, pool_)) {
+    empty(particle);
     return -std::numeric_limits<double>::infinity();
   }
   if (pool_.power() == 1 && !arrival.first() && !accumulates()) {

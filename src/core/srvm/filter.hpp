@@ -83,6 +83,7 @@ class Target {
   static constexpr int kEarlyRows = 20;
 
   int rounds() const;
+  void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
   double propose(Particle& particle, const Arrival& arrival, Rng& rng,
                  Scratch& scratch) const;
