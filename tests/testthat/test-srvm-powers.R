@@ -5,7 +5,7 @@ x <- c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8)
 x_repeated <- c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7)
 y <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 
-by_degrees <- function(n_moves, particles = 300, ...) {
+by_degrees <- function(n_moves, particles = 200, ...) {
   smc_control(particles, n_moves = n_moves, powers = c(0.1, 0.4, 1), ...)
 }
 
@@ -205,8 +205,8 @@ test_that("update() in any split, from files and with threads, is one fit", {
         list(30, n_moves = 3, threads = threads, sweep_every = 2), degree
       ))
     }
-    model <- utils::modifyList(list(kernel = kernel_gaussian(0.7)), kind)
-    model$y <- NULL
+    model <- kind[names(kind) != "y"]
+    if (is.null(model$kernel)) model$kernel <- kernel_gaussian(0.7)
     fit <- function(rows, control, ...) {
       few_particles(srvm(as.matrix(data$x[rows]), kind$y[rows],
         control = control, seed = 5, ...
