@@ -6,12 +6,17 @@
 #' take, and how large the fit would be. The samplers take the way of the fit
 #' itself: data, settings and the first steps are those of the call.
 #'
-#' Sequential samplers take longer for each further row: the seconds of the
-#' rows so far are continued by a straight line and a square. Iterations of
-#' chains cost what those in the second half of the pilot did; where chains
-#' start far from where they end, as [bark()] with many kernels, a longer pilot
-#' knows better. [kbr()] is run on more and more of its rows, and continued by
-#' the power of the number of rows that they show.
+#' Sequential samplers take longer for each further row: the cost of a row is
+#' continued by a law of the number of rows, which all rows follow until the
+#' [memory][srvm_memory()] is full. With moves, half of the pilot goes to what
+#' the particles of [srvm()] share, the sums over the data for all pairs of
+#' candidates: next to nothing in the first rows, they take most of the time of
+#' ten thousand. A pilot that stops at a few per cent of the rows may be wrong
+#' by a half; a longer one knows better. Iterations of chains cost what those in
+#' the second half of the pilot did; where chains start far from where they end,
+#' as [bark()] with many kernels, a longer pilot knows better, too. [kbr()] is
+#' run on more and more of its rows, and continued by the power of the number of
+#' rows that they show.
 #'
 #' @param object A quoted call of [srvm()], [bark()], [kgs()], [tdsmc()] or
 #'   [kbr()], as `quote(bark(y ~ x, data))`. Its arguments are evaluated in
