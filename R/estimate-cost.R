@@ -173,6 +173,9 @@ cost_laws.kb_engine_srvm <- function(engine) {
     engine$config$particles <- 1L
     engine$config$n_moves <- min(config$n_moves, 1L)
     out$share <- list(powers = c(1, 3), full = full, engine = engine)
+    # Where a row leaves for each that comes, its products are taken out, and
+    # once in a window all sums are computed anew: t^2 more on 1.5 t^2.
+    if (is.finite(horizon)) out$share$after <- 5 / 3
   }
   out
 }
@@ -231,7 +234,8 @@ seconds_at <- function(run, laws, shared = NULL) {
     return(run$seconds[[last]] + rate * (run$total - run$done[[last]]))
   }
   grown <- function(run, law) {
-    growth_at(run$done, run$seconds, run$total, law$powers, law$full)
+    law <- law[intersect(c("powers", "full", "after"), names(law))]
+    do.call(growth_at, c(list(run$done, run$seconds, run$total), law))
   }
   if (is.null(shared)) {
     return(grown(run, laws))
@@ -243,17 +247,19 @@ seconds_at <- function(run, laws, shared = NULL) {
 
 #' The seconds that `at` units take, from those that the first n took
 #'
-#' Their sum is one of powers of n, up to n = `full`, and has the slope that it
-#' has there from then on; no coefficient is negative. The first quarter has
-#' costs of its own: of them only the sum counts.
+#' Their sum is one of powers of n up to n = `full`, and then a straight line of
+#' `after` times the slope there; no coefficient is negative. The first quarter
+#' has costs of its own: of them only the sum counts.
 #' @noRd
-growth_at <- function(n, seconds, at, powers = 1:2, full = Inf) {
+growth_at <- function(n, seconds, at, powers = 1:2, full = Inf,
+                      after = 1) {
   last <- length(n)
   used <- which(n >= n[[last]] / 4)
   if (length(used) < 4) used <- seq_len(last)
   powers <- powers[seq_len(min(length(powers), length(used) - 1))]
   terms <- function(n) {
-    matrix(vapply(powers, summed_power, 0 * n, n = n, full = full), length(n))
+    each <- vapply(powers, summed_power, 0 * n, n, full, after)
+    matrix(each, length(n))
   }
   # The clock's errors grow with the time that it measures.
   root <- sqrt(diff(n[used]))
@@ -263,11 +269,13 @@ growth_at <- function(n, seconds, at, powers = 1:2, full = Inf) {
   seconds[[last]] + drop((terms(at) - terms(n[[last]])) %*% cost)
 }
 
-#' n^power, continued by a straight line from `full` on
+#' n^power, continued by a straight line from `full` on: of `after` times the
+#' slope
 #' @noRd
-summed_power <- function(power, n, full = Inf) {
+summed_power <- function(power, n, full = Inf, after = 1) {
   inside <- pmin(n, full)
-  inside^power + ifelse(n > full, power * inside^(power - 1) * (n - inside), 0)
+  slope <- after * power * inside^(power - 1)
+  inside^power + ifelse(n > full, slope * (n - inside), 0)
 }
 
 #' Least squares with coefficients of at least 0: the best of all subsets

@@ -25,6 +25,11 @@ test_that("costs grow until the memory is full", {
   expect_equal(growth_at(n, seconds(n), 1000, full = 10), seconds(1000))
   early <- c(0, 2, 3, 5, 8)
   expect_equal(growth_at(early, seconds(early), 1000, full = 10), seconds(1000))
+  leaving <- function(n) pmin(n, 10)^2 + 40 * pmax(n - 10, 0)
+  expect_equal(
+    growth_at(n, leaving(n), 1000, full = 10, after = 2),
+    leaving(1000)
+  )
   data <- sim_sinc(20, seed = 1)
   law <- function(...) {
     fit <- few_particles(srvm(y ~ x, data,
@@ -142,6 +147,19 @@ test_that("seconds are within a factor of 5", {
     expect_gt(cost$seconds, real / 5)
     expect_lt(cost$seconds, real * 5)
   }
+})
+
+test_that("the sums that particles share are seen in a short pilot", {
+  skip_unless_extended()
+  data <- sim_sinc(3000, seed = 1)
+  call <- quote(srvm(y ~ x, data,
+    kernel = kernel_gaussian(0.3), control = smc_control(50), seed = 1
+  ))
+  cost <- estimate_cost(call, pilot = 1)
+  real <- system.time(suppressWarnings(eval(call)))[["elapsed"]]
+  # A clock on a busy machine: twice what is seen on an idle one.
+  expect_gt(cost$seconds, real / 2)
+  expect_lt(cost$seconds, real * 2)
 })
 
 test_that("checkpoints are not written, the random numbers are left alone", {
