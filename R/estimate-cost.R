@@ -65,7 +65,7 @@ estimate_cost.default <- function(object, ...) {
 
 #' @rdname estimate_cost
 #' @export
-estimate_cost.call <- function(object, pilot = 1, env = parent.frame(), ...) {
+estimate_cost.call <- function(object, pilot = 2, env = parent.frame(), ...) {
   check_no_dots(...)
   force(env)
   call <- rlang::current_env()
