@@ -6,12 +6,17 @@
 #' take, and how large the fit would be. The samplers take the way of the fit
 #' itself: data, settings and the first steps are those of the call.
 #'
-#' Sequential samplers take longer for each further row: the seconds of the
-#' rows so far are continued by a straight line and a square. Iterations of
-#' chains cost what those in the second half of the pilot did; where chains
-#' start far from where they end, as [bark()] with many kernels, a longer pilot
-#' knows better. [kbr()] is run on more and more of its rows, and continued by
-#' the power of the number of rows that they show.
+#' Sequential samplers take longer for each further row: the cost of a row is
+#' continued by a law of the number of rows, which all rows follow until the
+#' [memory][srvm_memory()] is full. With moves, half of the pilot goes to what
+#' the particles of [srvm()] share, the sums over the data for all pairs of
+#' candidates: next to nothing in the first rows, they take most of the time of
+#' ten thousand. A pilot that stops at a few per cent of the rows may be wrong
+#' by a half; a longer one knows better. Iterations of chains cost what those in
+#' the second half of the pilot did; where chains start far from where they end,
+#' as [bark()] with many kernels, a longer pilot knows better, too. [kbr()] is
+#' run on more and more of its rows, and continued by the power of the number of
+#' rows that they show.
 #'
 #' @param object A quoted call of [srvm()], [bark()], [kgs()], [tdsmc()] or
 #'   [kbr()], as `quote(bark(y ~ x, data))`. Its arguments are evaluated in
@@ -60,7 +65,7 @@ estimate_cost.default <- function(object, ...) {
 
 #' @rdname estimate_cost
 #' @export
-estimate_cost.call <- function(object, pilot = 1, env = parent.frame(), ...) {
+estimate_cost.call <- function(object, pilot = 2, env = parent.frame(), ...) {
   check_no_dots(...)
   force(env)
   call <- rlang::current_env()
@@ -97,10 +102,15 @@ sampler_cost <- function(object, engine, pilot, env, call) {
   started <- now()
   fit <- stopped_fit(object, engine, env, call)
   setup <- now() - started
-  run <- pilot_run(fit_engine(fit), pilot)
+  laws <- cost_laws(fit_engine(fit))
+  each <- pilot / (1 + !is.null(laws$share))
+  run <- pilot_run(fit_engine(fit), each)
+  shared <- if (!is.null(laws$share)) {
+    pilot_run(laws$share$engine, each, max(run$done))
+  }
   runs <- length(fit$runs)
   list(
-    seconds = setup + runs * (run$open + seconds_at(run)),
+    seconds = setup + runs * (run$open + seconds_at(run, laws, shared)),
     bytes = object_bytes(fit[setdiff(names(fit), "runs")]) +
       runs * bytes_at(fit_engine(fit), run),
     units = run$total, runs = runs,
@@ -133,11 +143,58 @@ default_control <- function(object, engine, env) {
   )
 }
 
-#' Advance a fresh run for some seconds
+#' How the cost of a unit grows with the units before it
+#' @return List of `powers`, of the terms of their sum, and `full`, from which
+#'   on it grows no more; the same of what all particles `share`, or NULL, and
+#'   the `engine` that does next to nothing but this.
+#' @noRd
+cost_laws <- function(engine) UseMethod("cost_laws")
+#' @export
+#' @noRd
+cost_laws.default <- function(engine) list(powers = 1:2, full = Inf)
+
+# The kernels in use grow with the rows, but ever more slowly; latent responses
+# are drawn for each row that counts. Moves need the sums over the data for all
+# pairs of candidates, O(t^2) for row t, however many the particles: the
+# smallest part of a short pilot and the largest of a long run.
+#' @export
+#' @noRd
+cost_laws.kb_engine_srvm <- function(engine) {
+  config <- engine$config
+  latent <- config$response != "gaussian"
+  horizon <- rows_that_count(config)
+  full <- horizon
+  if (is.infinite(horizon) && config$candidates > 0) full <- config$candidates
+  out <- list(
+    powers = if (latent) c(1, 2) else c(1, 1.5),
+    full = if (latent) horizon else full
+  )
+  if (config$n_moves > 0 || config$proposal != "adapted") {
+    engine$config$particles <- 1L
+    engine$config$n_moves <- min(config$n_moves, 1L)
+    out$share <- list(powers = c(1, 3), full = full, engine = engine)
+    # Where a row leaves for each that comes, its products are taken out, and
+    # once in a window all sums are computed anew: t^2 more on 1.5 t^2.
+    if (is.finite(horizon)) out$share$after <- 5 / 3
+  }
+  out
+}
+
+#' @noRd
+rows_that_count <- function(config) {
+  window <- if (config$window > 0) config$window else Inf
+  if (config$forgetting == 1) {
+    return(window)
+  }
+  # Older rows have weights below rounding.
+  min(window, ceiling(log(1e-16) / log(config$forgetting)))
+}
+
+#' Advance a fresh run for some seconds, and by so many units at least
 #' @return List of `total` units, seconds to `open` it, and after each chunk the
 #'   units `done` and the `seconds` since it was open; its last state, `state`.
 #' @noRd
-pilot_run <- function(engine, pilot) {
+pilot_run <- function(engine, pilot, least = 0) {
   total <- engine_total(engine)
   started <- now()
   handle <- engine_open(engine, 1, NULL)
@@ -145,7 +202,7 @@ pilot_run <- function(engine, pilot) {
   opened <- now()
   done <- seconds <- 0
   chunk <- 1
-  while (max(done) < total && max(seconds) < pilot) {
+  while (max(done) < total && (max(seconds) < pilot || max(done) < least)) {
     before <- now()
     n <- min(chunk, total - max(done))
     done <- c(done, engine_advance(engine, handle, n))
@@ -160,8 +217,11 @@ pilot_run <- function(engine, pilot) {
 }
 
 #' The seconds that all units of a run take
+#' @param laws Of [cost_laws()].
+#' @param shared The pilot of what all particles share, as far as `run` at
+#'   least, or NULL.
 #' @noRd
-seconds_at <- function(run) {
+seconds_at <- function(run, laws, shared = NULL) {
   last <- length(run$done)
   if (run$done[[last]] >= run$total) {
     return(run$seconds[[last]])
@@ -173,22 +233,69 @@ seconds_at <- function(run) {
       (run$done[[last]] - run$done[[half]])
     return(run$seconds[[last]] + rate * (run$total - run$done[[last]]))
   }
-  growth_at(run$done, run$seconds, run$total)
+  grown <- function(run, law) {
+    law <- law[intersect(c("powers", "full", "after"), names(law))]
+    do.call(growth_at, c(list(run$done, run$seconds, run$total), law))
+  }
+  if (is.null(shared)) {
+    return(grown(run, laws))
+  }
+  common <- stats::approx(shared$done, shared$seconds, run$done)$y
+  run$seconds <- run$seconds - common
+  grown(run, laws) + grown(shared, laws$share)
 }
 
-#' a n + b n^2, both of them at least 0, by least squares
+#' The seconds that `at` units take, from those that the first n took
+#'
+#' Their sum is one of powers of n up to n = `full`, and then a straight line of
+#' `after` times the slope there; no coefficient is negative. The first quarter
+#' has costs of its own: of them only the sum counts.
 #' @noRd
-growth_at <- function(n, seconds, at) {
-  fitted <- function(design) {
-    out <- stats::.lm.fit(design, seconds)$coefficients
-    if (all(is.finite(out)) && all(out >= 0)) out
+growth_at <- function(n, seconds, at, powers = 1:2, full = Inf,
+                      after = 1) {
+  last <- length(n)
+  used <- which(n >= n[[last]] / 4)
+  if (length(used) < 4) used <- seq_len(last)
+  powers <- powers[seq_len(min(length(powers), length(used) - 1))]
+  terms <- function(n) {
+    each <- vapply(powers, summed_power, 0 * n, n, full, after)
+    matrix(each, length(n))
   }
-  both <- if (length(n) > 3) fitted(cbind(n, n^2))
-  if (!is.null(both)) {
-    return(sum(both * c(at, at^2)))
+  # The clock's errors grow with the time that it measures.
+  root <- sqrt(diff(n[used]))
+  cost <- positive_fit(
+    diff(terms(n[used])) / root, diff(seconds[used]) / root
+  )
+  seconds[[last]] + drop((terms(at) - terms(n[[last]])) %*% cost)
+}
+
+#' n^power, continued by a straight line from `full` on: of `after` times the
+#' slope
+#' @noRd
+summed_power <- function(power, n, full = Inf, after = 1) {
+  inside <- pmin(n, full)
+  slope <- after * power * inside^(power - 1)
+  inside^power + ifelse(n > full, slope * (n - inside), 0)
+}
+
+#' Least squares with coefficients of at least 0: the best of all subsets
+#' @noRd
+positive_fit <- function(design, y) {
+  scale <- sqrt(colSums(design^2))
+  best <- list(cost = numeric(ncol(design)), error = sum(y^2))
+  for (code in seq_len(2^ncol(design) - 1)) {
+    used <- which(bitwAnd(code, 2^(seq_len(ncol(design)) - 1)) > 0)
+    part <- sweep(design[, used, drop = FALSE], 2, scale[used], `/`)
+    fit <- stats::.lm.fit(part, y)
+    error <- sum(fit$residuals^2)
+    valid <- fit$rank == length(used) && all(fit$coefficients >= 0)
+    if (valid && error < best$error) {
+      best$cost[] <- 0
+      best$cost[used] <- fit$coefficients / scale[used]
+      best$error <- error
+    }
   }
-  # The last point counts most where the law is simpler than that.
-  seconds[[length(n)]] * at / n[[length(n)]]
+  best$cost
 }
 
 #' @noRd

@@ -5,9 +5,70 @@ test_that("the law of growing costs is found again", {
   n <- c(0, 2, 5, 9, 14, 20)
   expect_equal(growth_at(n, 3 * n + 0.5 * n^2, 100), 300 + 5000)
   expect_equal(growth_at(n, 3 * n, 100), 300)
-  # Costs that fall are not taken for a law.
-  expect_equal(growth_at(n, 3 * n - 0.05 * n^2, 40), 2 * (60 - 20))
+  expect_equal(growth_at(n, 2 * n + n^1.5, 400, c(1, 1.5)), 800 + 8000)
+  expect_equal(
+    growth_at(n, 2 * n + 0.1 * n^3, 100, c(1, 3)), 200 + 1e5
+  )
+  # What the first quarter costs is a sum, not a law.
+  expect_equal(growth_at(n, 50 * (n > 0) + 2 * n + n^2, 100), 50 + 200 + 1e4)
+  # Costs that fall are no law: what the last three quarters cost per unit.
+  expect_equal(
+    growth_at(n, 3 * n - 0.05 * n^2, 40), 40 + 20 * (40 - 13.75) / 15
+  )
   expect_equal(growth_at(c(0, 1), c(0, 2), 10), 20)
+})
+
+test_that("costs grow until the memory is full", {
+  n <- c(0, 5, 8, 12, 20)
+  # Unit i costs 2 i - 1 up to the tenth; then 20, the slope of n^2 there.
+  seconds <- function(n) pmin(n, 10)^2 + 20 * pmax(n - 10, 0)
+  expect_equal(growth_at(n, seconds(n), 1000, full = 10), seconds(1000))
+  early <- c(0, 2, 3, 5, 8)
+  expect_equal(growth_at(early, seconds(early), 1000, full = 10), seconds(1000))
+  leaving <- function(n) pmin(n, 10)^2 + 40 * pmax(n - 10, 0)
+  expect_equal(
+    growth_at(n, leaving(n), 1000, full = 10, after = 2),
+    leaving(1000)
+  )
+  data <- sim_sinc(20, seed = 1)
+  law <- function(...) {
+    fit <- few_particles(srvm(y ~ x, data,
+      kernel = kernel_gaussian(0.3), seed = 1, ...
+    ))
+    cost_laws(fit_engine(fit))
+  }
+  still <- smc_control(5, n_moves = 0)
+  expect_equal(law(control = still)$full, Inf)
+  expect_null(law(control = still)$share)
+  window <- srvm_memory(window = 8, candidates = 3)
+  expect_equal(law(control = still, memory = window)$full, 8)
+  sample <- srvm_memory(candidates = 6)
+  expect_equal(law(control = still, memory = sample)$full, 6)
+  # 0.5^54 is below 1e-16.
+  forgets <- srvm_memory(forgetting = 0.5)
+  expect_equal(law(control = still, memory = forgets)$full, 54)
+  moves <- law(control = smc_control(5))
+  expect_equal(moves$share$engine$config$particles, 1)
+  expect_equal(moves$share$powers, c(1, 3))
+})
+
+test_that("what particles share is continued by a law of its own", {
+  n <- c(0, 10, 20, 30, 40)
+  common <- function(n) n + 0.01 * n^3
+  far <- seq(0, 100, 10)
+  shared <- list(total = 1000, done = far, seconds = common(far))
+  run <- list(
+    total = 1000, done = n, grows = TRUE,
+    seconds = 7 * n + 2 * n^1.5 + common(n)
+  )
+  laws <- list(
+    powers = c(1, 1.5), full = Inf, share = list(powers = c(1, 3), full = Inf)
+  )
+  expect_equal(
+    seconds_at(run, laws, shared), 7000 + 2 * 1000^1.5 + common(1000)
+  )
+  run$total <- 40
+  expect_equal(seconds_at(run, laws, shared), run$seconds[[5]])
 })
 
 test_that("chains cost what the second half of the pilot did", {
@@ -15,10 +76,11 @@ test_that("chains cost what the second half of the pilot did", {
     total = 100, done = c(0, 1, 2, 4, 8), grows = FALSE,
     seconds = c(0, 4, 5, 6, 10)
   )
+  laws <- list(powers = 1:2, full = Inf)
   # From 2 iterations and 5 seconds on: 6 iterations in 5 seconds.
-  expect_equal(seconds_at(run), 10 + 92 * 5 / 6)
+  expect_equal(seconds_at(run, laws), 10 + 92 * 5 / 6)
   run$done[[5]] <- 100
-  expect_equal(seconds_at(run), 10)
+  expect_equal(seconds_at(run, laws), 10)
 })
 
 test_that("powers of the number of rows are found again", {
@@ -85,6 +147,19 @@ test_that("seconds are within a factor of 5", {
     expect_gt(cost$seconds, real / 5)
     expect_lt(cost$seconds, real * 5)
   }
+})
+
+test_that("the sums that particles share are seen in a short pilot", {
+  skip_unless_extended()
+  data <- sim_sinc(3000, seed = 1)
+  call <- quote(srvm(y ~ x, data,
+    kernel = kernel_gaussian(0.3), control = smc_control(50), seed = 1
+  ))
+  cost <- estimate_cost(call, pilot = 1)
+  real <- system.time(suppressWarnings(eval(call)))[["elapsed"]]
+  # A clock on a busy machine: twice what is seen on an idle one.
+  expect_gt(cost$seconds, real / 2)
+  expect_lt(cost$seconds, real * 2)
 })
 
 test_that("checkpoints are not written, the random numbers are left alone", {
