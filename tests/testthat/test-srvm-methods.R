@@ -360,9 +360,13 @@ test_that("ess() follows the weights", {
   expect_equal(
     utils::tail(ess(line)$ess, 1), sum(weights)^2 / sum(weights^2)
   )
-  # A row is preceded by resampling where the ESS had fallen below half.
+  # A row is preceded by resampling where the ESS had fallen below half; there
+  # may be more where it comes in by degrees.
   path <- ess(line)
-  expect_identical(path$resampled[-1], path$fraction[-30] < 0.5)
+  low <- c(FALSE, path$fraction[-30] < 0.5)
+  at_once <- line$runs[[1]]$path$increases == 1
+  expect_identical(path$resampled[at_once], low[at_once])
+  expect_true(all(path$resampled[low]))
 })
 
 test_that("diagnostics sum up the run", {
@@ -376,7 +380,7 @@ test_that("diagnostics sum up the run", {
     known <- d$acceptance[!is.na(d$acceptance)]
     expect_true(all(known >= 0 & known <= 1))
   }
-  expect_identical(diagnostics(line)$resamplings, sum(ess(line)$resampled))
+  expect_gte(diagnostics(line)$resamplings, sum(ess(line)$resampled))
 })
 
 test_that("timings are seconds", {

@@ -308,8 +308,8 @@ test_that("it exists where every step is resampled at least entropy", {
 
 # Null: 59 times the variance of log Z-hat over the mean of mc_se^2, which is
 # right, is nearly chi-square with 59 degrees of freedom. The ratio of the
-# standard deviations is below 0.6 with probability 3e-7 and above 1.6 with
-# 8e-11.
+# standard deviations is below 0.6 with probability 1.4e-6 and above 1.6 with
+# 5e-10.
 test_that("it is the spread of independent runs", {
   data <- sim_sinc(20, seed = 2)
   for (scheme in c("systematic", "minimum-entropy")) {

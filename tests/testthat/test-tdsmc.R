@@ -123,14 +123,15 @@ test_that("the genealogy is counted as in the core", {
   fit <- few_particles(srvm(y ~ x, sim_sinc(40, seed = 1),
     kernel = kernel_gaussian(),
     control = smc_control(40,
-      n_moves = 0, ancestry = "full", resample_every_step = TRUE
+      n_moves = 0, ancestry = "full", resample_every_step = TRUE,
+      cess_threshold = 0
     ), seed = 1
   ))
   history <- ancestry(fit)[[1]]
   g <- new_genealogy(40)
   for (t in 2:40) {
     g <- genealogy_resample(
-      g, history$ancestors[t - 1, ], history$weights[t - 1, ]
+      g, history$ancestors[t - 1, ], history$weights[t - 1, ], FALSE
     )
   }
   run <- fit$runs[[1]]

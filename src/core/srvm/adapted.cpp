@@ -72,7 +72,7 @@ void take_out(Particle& particle, const Model& model, int candidate,
 
 // log(1 + w exp(log_join))
 double log_pair(double log_join, double power) {
-  if (power == 0 || !std::isfinite(log_join)) return 0;
+  if (power == 0 || log_join == -HUGE_VAL) return 0;
   const double joins = log_join + std::log(power);
   return std::max(joins, 0.0) + std::log1p(std::exp(-std::abs(joins)));
 }
@@ -92,14 +92,14 @@ void score_adapted(Particle& particle, const Model& model,
   const int p = particle.gram.size();
   arrival.g.resize(p);
   arrival.h.resize(p);
-  const double held = model.response == Response::kProbit ? 0 : pool.power();
+  const double held = model.latent() ? 0 : pool.power();
   const PriorChange prior =
       prior_change(model, pool, steps, 0, particle.k(), arrival.first());
   const Entry entry = score_entry(particle, model, pool, prior, 0, held,
                                   arrival.g, arrival.h);
   arrival.log_stay = entry.log_stay;
   arrival.log_join = entry.log_join;
-  if (!std::isfinite(entry.log_join)) return;
+  if (entry.log_join == -HUGE_VAL) return;
   arrival.birth = entry.birth;
   // The design row gains an entry, and L^-1 of it (in scratch.a) another.
   double last = pool.latest_value(pool.latest());
@@ -116,7 +116,7 @@ double extend_adapted(Particle& particle, const Model& model,
   const EnteringRow row(arrival, pool.power(), rng);
   const double z = arrival.birth.z;
   AdaptedChoice choice{arrival.log_stay + row.log_density(arrival.stay), 0};
-  if (std::isfinite(arrival.log_join)) {
+  if (arrival.log_join != -HUGE_VAL) {
     choice = adapted_choice(
         choice.log_weight, arrival.log_stay + arrival.log_join +
                                std::log(pool.power()) +

@@ -38,16 +38,27 @@ void put_latent(Particle& particle, const CandidatePool& pool, double value) {
   }
 }
 
-// The particle's factor forgets the row's latent response, which has the
-// precision `power`.
-void release_response(Particle& particle, const Model& model,
-                      const CandidatePool& pool, Scratch& scratch) {
-  const double z = particle.latent[pool.latest_place()];
-  const double root = std::sqrt(pool.power());
+// log of the mean of exp(-omega (y - f)^2 / (2 noise)) over f
+double log_misfit(double omega, double noise, double y, const RowMoments& f) {
+  const double precision = omega / noise, scale = 1 + precision * f.variance;
+  const double r = y - f.mean;
+  return -0.5 * (std::log(scale) + precision * r * r / scale);
+}
+
+// The particle lets go of the row, which counts with its latent response z at
+// precision `power`, or with its weight omega.
+void release_row(Particle& particle, const Model& model,
+                 const CandidatePool& pool, Scratch& scratch) {
+  double& latent = particle.latent[pool.latest_place()];
+  const bool probit = model.response == Response::kProbit;
+  const double weight = probit ? pool.power() : latent;
+  const double value = probit ? latent : pool.latest_response();
+  const double root = std::sqrt(weight);
   latest_design(particle, model, pool, scratch.a);
   for (double& u : scratch.a) u *= root;
-  release(particle, model, scratch, scratch.a, root * z);
-  particle.squares -= pool.power() * z * z;
+  release(particle, model, scratch, scratch.a, root * value);
+  particle.squares -= weight * value * value;
+  if (!probit) latent = 0;
 }
 
 }  // namespace
@@ -58,11 +69,12 @@ double Arrival::log_row(double to, const RowMoments& f,
   if (response == Response::kNormal) {
     return likelihood.row(to - power, y - f.mean, f.variance, explained);
   }
-  const double shape = student_shape(df, to - power);
-  if (!first()) {  // given omega: the ratio of its priors
-    const double before = student_shape(df, power);
-    return (to - power) * log_peak(df, noise) + std::lgamma(before) -
-           std::lgamma(before + shape) + shape * std::log(omega * df / 2);
+  const double shape = student_shape(df, to);
+  if (!first()) {  // omega grows as the power does: its density, times omega
+    const double weight = omega * to / power;
+    return to * log_peak(df, noise) + shape * std::log(weight * df / 2) -
+           weight * df / 2 - std::lgamma(shape) +
+           log_misfit(weight, noise, y, f);
   }
   const double square = (y - f.mean) * (y - f.mean);
   return to * log_peak(df, noise + f.variance) -
@@ -70,14 +82,14 @@ double Arrival::log_row(double to, const RowMoments& f,
 }
 
 double Arrival::log_joins(double to) const {
-  if (!std::isfinite(log_join)) return log_join;
+  if (log_join == -HUGE_VAL) return log_join;
   return log_stay + log_join + std::log(to) +
          log_row(to, join, birth.z * birth.z);
 }
 
 double Arrival::log_both(double to) const {
   const double stays = log_stays(to), joins = log_joins(to);
-  if (!std::isfinite(joins)) return stays;
+  if (joins == -HUGE_VAL) return stays;
   return std::max(stays, joins) +
          std::log1p(std::exp(-std::abs(stays - joins)));
 }
@@ -100,8 +112,8 @@ void score_row(Particle& particle, const Model& model,
   if (!arrival.first() && model.response == Response::kStudent) {
     arrival.omega = particle.latent[pool.latest_place()];
   }
-  if (!arrival.first() && model.response == Response::kProbit) {
-    release_response(particle, model, pool, scratch);
+  if (!arrival.first() && model.latent()) {
+    release_row(particle, model, pool, scratch);
   }
   arrival.likelihood = Likelihood(particle, model, pool.rows(),
                                   squared_responses(particle, model, pool));
@@ -140,9 +152,7 @@ EnteringRow::EnteringRow(const Arrival& arrival, double power, Rng& rng)
 
 double EnteringRow::log_density(const RowMoments& f, double explained) const {
   if (!draws_omega()) return arrival_.log_row(power_, f, explained);
-  const double precision = omega_ / arrival_.noise;
-  const double scale = 1 + precision * f.variance, r = arrival_.y - f.mean;
-  return log_factor_ - 0.5 * (std::log(scale) + precision * r * r / scale);
+  return log_factor_ + log_misfit(omega_, arrival_.noise, arrival_.y, f);
 }
 
 void EnteringRow::take_in(Particle& particle, const Model& model,
@@ -154,9 +164,9 @@ void EnteringRow::take_in(Particle& particle, const Model& model,
     weight = power_;
     put_latent(particle, pool, value);
   } else if (model.response == Response::kStudent) {
-    if (!arrival_.first()) return;  // omega stays
-    weight = omega_;
-    put_latent(particle, pool, omega_);
+    weight = arrival_.first() ? omega_
+                              : arrival_.omega * power_ / arrival_.power;
+    put_latent(particle, pool, weight);
   }
   if (model.latent()) particle.squares += weight * value * value;
   latest_design(particle, model, pool, scratch.a);

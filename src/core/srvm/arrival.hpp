@@ -62,9 +62,11 @@ struct Arrival {
   double log_predictive(const StudentRule* rule) const;
 };
 
-/// Scores the latest row of the pool, at its power there, with no candidate. In
-/// the probit model the particle lets go of the row's latent response. L^-1 of
-/// the design row is left in scratch.a.
+/// Scores the latest row of the pool, at its power there, with no candidate. A
+/// particle with latent variables lets go of the row: it comes in again with a
+/// new latent response, or (Student) with omega times the ratio of the powers,
+/// as omega is about w where df is large. L^-1 of the design row is left in
+/// scratch.a.
 void score_row(Particle& particle, const Model& model,
                const CandidatePool& pool, Scratch& scratch, Arrival& arrival);
 

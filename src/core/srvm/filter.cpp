@@ -169,7 +169,8 @@ double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
     empty(particle);
     return -std::numeric_limits<double>::infinity();
   }
-  if (pool_.power() == 1 && !arrival.first() && !accumulates()) {
+  const bool shared = !config_.model.latent() && !config_.memory.forgets();
+  if (pool_.power() == 1 && !arrival.first() && shared) {
     // Parts of a row are not what it is in one: these bits a resumed run has.
     pool_.restore_sums(particle.set, config_.model.intercept, particle.gram,
                        particle.rhs);
