@@ -38,8 +38,11 @@ check_several_classes <- function(mould, call) {
 #' share
 #' @noRd
 refuse_shaped_fields <- function(prior, call) {
+  if (!inherits(prior, "kb_bark_prior")) {
+    return(invisible())
+  }
   given <- c(
-    centres = !is.null(prior$centres), own_scales = prior$own_scales,
+    centres = !is.null(prior$centres), own_scales = isTRUE(prior$own_scales),
     directions = !is.null(prior$directions)
   )
   if (any(given)) {

@@ -320,6 +320,7 @@ refuse_unused <- function(arg, type, call) {
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL, call = rlang::caller_env()) {
+  check_class(prior, "kb_bark_prior", "`bark_prior()`", call = call)
   if (inherits(family, "family")) family <- family$family
   check_choice(family, c("gaussian", "binomial"), call = call)
   directions <- directions_resolve(prior, ncol(x), call)

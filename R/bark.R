@@ -277,7 +277,6 @@ bark_fit <- function(mould, family, prior, control, scale, prior_only, seed,
 bark_settings <- function(mould, family, prior, scale, prior_only, call) {
   scale <- check_flag(scale, call = call)
   prior_only <- check_flag(prior_only, call = call)
-  check_class(prior, "kb_bark_prior", "`bark_prior()`", call = call)
   classes <- mould$outcome == "factor"
   family <- bark_family(family, mould)
   refuse_truncated_classes(prior, family, call)
