@@ -208,6 +208,9 @@ start_on_worker <- function(name, arguments, needed) {
   )
 }
 
+# Names of what is sent with a future.
+utils::globalVariables(c(".kb_name", ".kb_arguments"))
+
 #' What users' functions among the arguments need: objects of the user's
 #' workspace, and packages that are attached
 #' @return List of `globals`, a named list, and `packages`.
