@@ -66,10 +66,10 @@ NULL
 #'   root of N.
 #' @param n_moves Number of jump moves (birth, death or swap) for each particle
 #'   and round, at least 0. They keep the particles diverse. Births are tried
-#'   while they are accepted, then deaths, and so on, so that the number of centres
-#'   does not go back and forth (Gagnon and Doucet, 2021). A step has one
-#'   round; 20 / t at an early row t, and 4 between the degrees by which
-#'   a row comes in. `NULL`: 10, but 0 under `"paper"`.
+#'   while they are accepted, then deaths, and so on: the number of centres does
+#'   not go back and forth (Gagnon and Doucet, 2021). A step has one round, but
+#'   20 / t at an early row t, and there are 4 between the degrees by which a row
+#'   comes in. `NULL`: 10, but 0 under `"paper"`.
 #' @param proposal How the set of centres is extended: `"adapted"`,
 #'   `"birth_death"` or `"paper"`, see Details.
 #' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
@@ -82,8 +82,8 @@ NULL
 #'   size falls below this fraction of N, between 0 (never) and 1.
 #' @param cess_threshold A row comes in by degrees where the conditional
 #'   effective sample size of its weights would fall below this fraction of N,
-#'   between 0 (rows always come in at once) and 1, see Details. `NULL`: 0.5, but
-#'   0 under `"paper"`.
+#'   between 0 (rows always come in at once) and 1, see Details. `NULL`: 0.5,
+#'   but 0 under `"paper"`.
 #' @param powers The powers by which every row comes in, whatever its weights:
 #'   rising numbers above 0, the last of them 1. `NULL`: by `cess_threshold`.
 #' @param replicates Number of independent runs, at least 1, pooled with

@@ -321,11 +321,10 @@ Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   a.pool.raise(1);
   for (int r = 0; r < repetitions; ++r) {
     a.particle = start;
-    double weight = srvm::extend_adapted(a.particle, model, a.pool, row, rng,
-                                         a.scratch);
-    weight +=
-        srvm::extend_siblings(a.particle, model, a.pool, steps, 0, rng,
-                              a.scratch);
+    double weight =
+        srvm::extend_adapted(a.particle, model, a.pool, row, rng, a.scratch);
+    weight += srvm::extend_siblings(a.particle, model, a.pool, steps, 0, rng,
+                                    a.scratch);
     log_weight.push_back(weight);
     std::vector<int> set = a.particle.set;
     for (int& j : set) ++j;
@@ -361,8 +360,8 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   for (const auto& step : steps) {
     a.particle = start;
     log_prob.push_back(std::log(srvm::step_probability(a.config, k, m, step)));
-    log_weight.push_back(srvm::take_step(
-        a.particle, a.config, a.pool, a.prior, row, step, rng, a.scratch));
+    log_weight.push_back(srvm::take_step(a.particle, a.config, a.pool, a.prior,
+                                         row, step, rng, a.scratch));
     std::vector<int> set = a.particle.set;
     for (int& j : set) ++j;
     sets.push_back(set);
@@ -430,8 +429,8 @@ Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   s.pool.raise(1);
   for (int r = 0; r < repetitions; ++r) {
     s.particle = start;
-    log_weight.push_back(srvm::extend_adapted(
-        s.particle, s.config.model, s.pool, row, rng, s.scratch));
+    log_weight.push_back(srvm::extend_adapted(s.particle, s.config.model,
+                                              s.pool, row, rng, s.scratch));
     joined.push_back(s.particle.k() - start.k());
     latent.push_back(s.particle.latent[s.pool.latest_place()]);
     drift = std::max(drift, s.drift());

@@ -18,8 +18,9 @@ namespace kernelbayes {
 /// resampling adds to the variance is told by how the families that it made
 /// fare until kGenerations further generations have been founded: contributions
 /// are cut off there, as for a sampler that forgets its past (Olsson and Douc,
-/// 2019, on fixed lags). With V_g(t) the variance that the families founded with
-/// generation g see at t, and e_g when it is the oldest to be closed, the sum is
+/// 2019, on fixed lags). With V_g(t) the variance that the families founded
+/// with generation g see at t, and e_g when it is the oldest to be closed, the
+/// sum is
 ///   sum_g [V_g(e_g) - V_{g+1}(e_g)] + V_oldest(t).
 ///
 /// The estimator counts pairs of particles from different families, and a pair

@@ -44,9 +44,9 @@ struct SmcPath {
   std::vector<double> ess;
   std::vector<double> ess_lowest;  // on the way of datum t
   std::vector<int> increases;      // by how many it came in
-  std::vector<int> founders;    // distinct ancestors at t = 0
-  std::vector<int> particles;   // their number
-  std::vector<char> resampled;  // before or as this step's data came in
+  std::vector<int> founders;       // distinct ancestors at t = 0
+  std::vector<int> particles;      // their number
+  std::vector<char> resampled;     // before or as this step's data came in
 };
 
 /// Trans-dimensional sequential Monte Carlo (Vermaak, Godsill and Doucet,
@@ -500,9 +500,9 @@ class Smc {
   int time_ = 0;
   int rejuvenations_ = 0;
   bool resampled_ = false;  // on the way of the latest datum, or before
-  int increases_ = 0;  // of the latest datum's power
-  int increase_ = 0;   // that which is being made; 0 between two steps
-  double lowest_ = 0;  // effective size on its way
+  int increases_ = 0;       // of the latest datum's power
+  int increase_ = 0;        // that which is being made; 0 between two steps
+  double lowest_ = 0;       // effective size on its way
   double log_evidence_ = 0;
   double log_total_ = 0;  // log of the sum of the log_weights_'s weights
   std::vector<Particle> particles_;

@@ -95,8 +95,8 @@ void score_adapted(Particle& particle, const Model& model,
   const double held = model.latent() ? 0 : pool.power();
   const PriorChange prior =
       prior_change(model, pool, steps, 0, particle.k(), arrival.first());
-  const Entry entry = score_entry(particle, model, pool, prior, 0, held,
-                                  arrival.g, arrival.h);
+  const Entry entry =
+      score_entry(particle, model, pool, prior, 0, held, arrival.g, arrival.h);
   arrival.log_stay = entry.log_stay;
   arrival.log_join = entry.log_join;
   if (entry.log_join == -HUGE_VAL) return;
@@ -117,10 +117,10 @@ double extend_adapted(Particle& particle, const Model& model,
   const double z = arrival.birth.z;
   AdaptedChoice choice{arrival.log_stay + row.log_density(arrival.stay), 0};
   if (arrival.log_join != -HUGE_VAL) {
-    choice = adapted_choice(
-        choice.log_weight, arrival.log_stay + arrival.log_join +
-                               std::log(pool.power()) +
-                               row.log_density(arrival.join, z * z));
+    choice = adapted_choice(choice.log_weight,
+                            arrival.log_stay + arrival.log_join +
+                                std::log(pool.power()) +
+                                row.log_density(arrival.join, z * z));
   }
   const bool joins = rng.uniform() < choice.join_probability;
   if (joins) append(particle, arrival.birth, arrival.g, arrival.h);

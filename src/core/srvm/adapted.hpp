@@ -23,8 +23,8 @@ void score_adapted(Particle& particle, const Model& model,
                    const std::vector<PriorStep>& steps, Scratch& scratch,
                    Arrival& arrival);
 
-/// Draws S or S + t and carries it out, the row being raised to its power in the
-/// pool; returns the log weight.
+/// Draws S or S + t and carries it out, the row being raised to its power in
+/// the pool; returns the log weight.
 double extend_adapted(Particle& particle, const Model& model,
                       const CandidatePool& pool, const Arrival& arrival,
                       Rng& rng, Scratch& scratch);

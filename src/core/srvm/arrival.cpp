@@ -146,8 +146,8 @@ EnteringRow::EnteringRow(const Arrival& arrival, double power, Rng& rng)
   // log(1 + odds), which may overflow
   const double log_sum =
       std::max(log_odds, 0.0) + std::log1p(std::exp(-std::abs(log_odds)));
-  log_factor_ = power * log_peak(arrival.df, arrival.noise) + std::log(2.0) -
-                log_sum;
+  log_factor_ =
+      power * log_peak(arrival.df, arrival.noise) + std::log(2.0) - log_sum;
 }
 
 double EnteringRow::log_density(const RowMoments& f, double explained) const {
@@ -164,8 +164,8 @@ void EnteringRow::take_in(Particle& particle, const Model& model,
     weight = power_;
     put_latent(particle, pool, value);
   } else if (model.response == Response::kStudent) {
-    weight = arrival_.first() ? omega_
-                              : arrival_.omega * power_ / arrival_.power;
+    weight =
+        arrival_.first() ? omega_ : arrival_.omega * power_ / arrival_.power;
     put_latent(particle, pool, weight);
   }
   if (model.latent()) particle.squares += weight * value * value;

@@ -71,8 +71,8 @@ void score_row(Particle& particle, const Model& model,
                const CandidatePool& pool, Scratch& scratch, Arrival& arrival);
 
 /// A row on its way to the power that the pool has raised it to. In Student's
-/// model its omega is drawn in the first increase, from a mixture q of its prior
-/// p and of what the residual makes of it; the density holds p(omega) /
+/// model its omega is drawn in the first increase, from a mixture q of its
+/// prior p and of what the residual makes of it; the density holds p(omega) /
 /// q(omega).
 class EnteringRow {
  public:

@@ -53,8 +53,8 @@ double log_step_factor(const Config& config, const PriorStep& prior, int k,
 BirthDeathStep draw_step(const Particle& particle, const Config& config,
                          const CandidatePool& pool, Rng& rng);
 
-/// Takes in the latest row of the pool, at its power there, carries out the step
-/// and returns log W.
+/// Takes in the latest row of the pool, at its power there, carries out the
+/// step and returns log W.
 double take_step(Particle& particle, const Config& config,
                  const CandidatePool& pool, const PriorStep& prior,
                  const Arrival& arrival, const BirthDeathStep& step, Rng& rng,

@@ -14,9 +14,8 @@ bool death_move(Particle& particle, const Config& config,
   const Death death =
       score_death(particle, likelihood, i, intercept, scratch.a);
   ++particle.moves.tried[1];
-  const double odds =
-      log_birth_odds(config, particle.k() - 1, pool.size()) +
-      pool.log_odds(particle.set[i]);
+  const double odds = log_birth_odds(config, particle.k() - 1, pool.size()) +
+                      pool.log_odds(particle.set[i]);
   if (!accept(death.log_ratio - odds, rng)) return false;
   erase(particle, i, intercept, scratch.a);
   ++particle.moves.accepted[1];

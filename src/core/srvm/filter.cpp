@@ -74,16 +74,16 @@ void Target::start(Particle& particle, Rng& rng) const {
 void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
   const bool on_its_way = pool_.power() < 1;
   if (!on_its_way) particle.moves = MoveCounts();
-  const bool sweeps = rejuvenates_ || on_its_way ||
-                      pool_.time() % config_.sweep_every == 0;
+  const bool sweeps =
+      rejuvenates_ || on_its_way || pool_.time() % config_.sweep_every == 0;
   for (int i = rounds(); i > 0; --i) {
     if (sweeps) sweep(particle, rng, scratch);
     move_set(particle, config_, pool_, config_.n_moves, rng, scratch);
   }
 }
 
-// The posterior changes most, and moves cost least, in the first rows; and where
-// a row has to come in by degrees.
+// The posterior changes most, and moves cost least, in the first rows; and
+// where a row has to come in by degrees.
 int Target::rounds() const {
   if (config_.proposal == Proposal::kPaper) return 1;
   if (pool_.power() < 1) return 4;
@@ -141,8 +141,8 @@ double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
     particle.log_predictive = arrival.log_predictive(rule_ ? &*rule_ : nullptr);
   }
   if (config_.proposal == Proposal::kAdapted) {
-    const double log_weight = extend_adapted(particle, config_.model, pool_,
-                                             arrival, rng, scratch);
+    const double log_weight =
+        extend_adapted(particle, config_.model, pool_, arrival, rng, scratch);
     return log_weight + extend_siblings(particle, config_.model, pool_, steps_,
                                         arrival.power, rng, scratch);
   }

@@ -12,8 +12,8 @@ CandidateSums candidate_sums(const Particle& particle, const Model& model,
                              std::vector<double>& g);
 
 /// The same for a candidate whose sums over the data are `shared`, with the
-/// gram entries in `g`: what is a particle's own is put in their place. A latent
-/// response of the latest row counts with `power`.
+/// gram entries in `g`: what is a particle's own is put in their place. A
+/// latent response of the latest row counts with `power`.
 CandidateSums own_sums(const Particle& particle, const Model& model,
                        const CandidatePool& pool, int candidate,
                        CandidateSums shared, std::vector<double>& g,

@@ -33,9 +33,8 @@ void move_set(Particle& particle, const Config& config,
   bool up = rng.uniform() < 0.5;
   for (int i = 0; i < n; ++i) {
     if (rng.uniform() < 2 * config.move_fraction) {
-      const bool moved = up
-                             ? birth_move(particle, config, pool, rng, scratch)
-                             : death_move(particle, config, pool, rng, scratch);
+      const bool moved = up ? birth_move(particle, config, pool, rng, scratch)
+                            : death_move(particle, config, pool, rng, scratch);
       if (!moved) up = !up;
     } else {
       swap_move(particle, config, pool, rng, scratch);

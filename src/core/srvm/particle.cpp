@@ -16,7 +16,8 @@ void assimilate(Particle& particle, const Model& model, Scratch& scratch,
                 const std::vector<double>& u, double y, double root) {
   const int p = particle.gram.size();
   const double weight = root * root;
-  const double units = model.scaled ? root : root * std::sqrt(1 / particle.noise);
+  const double units =
+      model.scaled ? root : root * std::sqrt(1 / particle.noise);
   for (int j = 0; j < p; ++j) {
     double* column = particle.gram.column(j);
     detail::subtract(p - j, -weight * u[j], u.data() + j, column + j);

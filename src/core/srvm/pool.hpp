@@ -1,9 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <kernelbayes/cholesky.hpp>
 #include <kernelbayes/kernel.hpp>
 #include <kernelbayes/parallel.hpp>
-#include <cmath>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -252,10 +252,10 @@ class CandidatePool {
   int time_ = 0;
   std::vector<double> y_;  // by place
   double y_squares_ = 0;
-  double power_ = 1;            // of the latest row
+  double power_ = 1;  // of the latest row
   bool by_degrees_ = true;
   double squares_without_ = 0;  // y_squares_ without that row
-  std::vector<int> row_of_;  // by candidate, as all below of candidates
+  std::vector<int> row_of_;     // by candidate, as all below of candidates
   // Of the first kernel's alone: where it appeared last, in how many rows it
   // is a candidate, by place (-1 for rows that are none), and numbers to use.
   std::vector<int> last_row_, uses_, candidate_at_, free_;
