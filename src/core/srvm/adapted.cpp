@@ -73,8 +73,7 @@ void take_out(Particle& particle, const Model& model, int candidate,
 // log(1 + w exp(log_join))
 double log_pair(double log_join, double power) {
   if (power == 0 || log_join == -HUGE_VAL) return 0;
-  const double joins = log_join + std::log(power);
-  return std::max(joins, 0.0) + std::log1p(std::exp(-std::abs(joins)));
+  return log_add(0, log_join + std::log(power));
 }
 
 }  // namespace

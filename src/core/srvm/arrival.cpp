@@ -90,8 +90,7 @@ double Arrival::log_joins(double to) const {
 double Arrival::log_both(double to) const {
   const double stays = log_stays(to), joins = log_joins(to);
   if (joins == -HUGE_VAL) return stays;
-  return std::max(stays, joins) +
-         std::log1p(std::exp(-std::abs(stays - joins)));
+  return log_add(stays, joins);
 }
 
 double Arrival::log_predictive(const StudentRule* rule) const {
@@ -143,11 +142,8 @@ EnteringRow::EnteringRow(const Arrival& arrival, double power, Rng& rng)
   const bool prior = rng.uniform() < 0.5;
   omega_ = rng.gamma(a) / (prior ? b : rate);
   const double log_odds = a * std::log(rate / b) - (rate - b) * omega_;
-  // log(1 + odds), which may overflow
-  const double log_sum =
-      std::max(log_odds, 0.0) + std::log1p(std::exp(-std::abs(log_odds)));
-  log_factor_ =
-      power * log_peak(arrival.df, arrival.noise) + std::log(2.0) - log_sum;
+  log_factor_ = power * log_peak(arrival.df, arrival.noise) + std::log(2.0) -
+                log_add(0, log_odds);
 }
 
 double EnteringRow::log_density(const RowMoments& f, double explained) const {

@@ -8,6 +8,11 @@
 namespace kernelbayes {
 namespace srvm {
 
+/// log(exp(a) + exp(b)); neither may be -infinity.
+inline double log_add(double a, double b) {
+  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+}
+
 /// A row comes in by degrees: its likelihood counts with a power that rises
 /// from 0 to 1, so that no increase kills most of the particles. At power w
 /// the row's factor of the likelihood is

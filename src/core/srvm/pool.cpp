@@ -311,7 +311,7 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
     rhs[0] = 0;
     for (const double y : y_) rhs[0] += y;
   }
-  if (cache_) {
+  if (cache_ || (all_pairs_ && !gram_.empty())) {
     std::vector<double> g(k + 1);
     for (int j = 0; j < k; ++j) {
       const CandidateSums own = gather(set[j], set, intercept, g);
@@ -320,16 +320,6 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
         gram(i + intercept, j + intercept) = g[i + intercept];
       }
       rhs[j + intercept] = own.rhs;
-    }
-    return;
-  }
-  if (all_pairs_ && !gram_.empty()) {
-    for (int j = 0; j < k; ++j) {
-      if (intercept) gram(j + 1, 0) = column_sum_[set[j]];
-      for (int i = j; i < k; ++i) {
-        gram(i + intercept, j + intercept) = this->gram(set[i], set[j]);
-      }
-      rhs[j + intercept] = rhs_[set[j]];
     }
     return;
   }
