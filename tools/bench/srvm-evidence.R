@@ -44,6 +44,16 @@ friedman <- function(seed) {
   list(formula = y ~ ., data = sim_friedman(200, p = 5, seed = seed))
 }
 
+# Predictors and response with long tails, as prices, sizes and speeds have.
+skewed <- function(seed) {
+  set.seed(seed)
+  common <- stats::rnorm(200)
+  x <- exp(0.7 * common + matrix(stats::rnorm(200 * 6, sd = 0.7), 200))
+  y <- 2 * x[, 1] * x[, 2] + 10 * x[, 3] + x[, 4]^2
+  data <- data.frame(x, y = y * exp(stats::rnorm(200, sd = 0.2)))
+  list(formula = y ~ ., data = data)
+}
+
 report_sets <- list(
   sinc = function() list(formula = y ~ x, data = sim_sinc(50, seed = 1)),
   mcycle = function() list(formula = accel ~ times, data = MASS::mcycle),
@@ -62,6 +72,7 @@ tuning_sets <- list(
   gagurine = function() list(formula = GAG ~ Age, data = MASS::GAGurine),
   boston = function() boston_outliers(101),
   friedman = function() friedman(101),
+  skewed = function() skewed(101),
   airquality = function() {
     list(
       formula = Ozone ~ Solar.R + Wind + Temp,
