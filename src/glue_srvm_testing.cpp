@@ -228,8 +228,11 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   if (j >= 0 && i < k) {
     swap = log_swap_ratio(birth, death, likelihood, k + intercept, h, w);
   }
-  const double into = log_birth_odds(s.config, k, m);
-  const double undone = log_birth_odds(s.config, k - 1, m);
+  // With all candidates as probable.
+  const double into =
+      log_prior_odds(s.config, k, m) + std::log((m - k) / (k + 1.0));
+  const double undone =
+      log_prior_odds(s.config, k - 1, m) + std::log((m - k + 1.0) / k);
   return {birth.log_ratio, death.log_ratio, swap, into, undone};
 }
 

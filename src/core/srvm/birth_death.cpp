@@ -1,5 +1,6 @@
 #include "birth_death.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <kernelbayes/transdim_law.hpp>
 
@@ -111,13 +112,22 @@ double log_step_factor(const Config& config, const PriorStep& prior, int k,
   return log_general_weight(prior_ratio, reverse, forward);
 }
 
+// A candidate outside the set, all with the same probability.
+int draw_blindly(const std::vector<int>& set, const CandidatePool& pool,
+                 Rng& rng) {
+  for (;;) {
+    const int j = pool.candidate(rng.index(pool.size()));
+    if (std::find(set.begin(), set.end(), j) == set.end()) return j;
+  }
+}
+
 BirthDeathStep draw_step(const Particle& particle, const Config& config,
                          const CandidatePool& pool, Rng& rng) {
   const int k = particle.k();
   const MoveProbabilities alpha = forward_probabilities(config, k, pool.size());
   const double u = rng.uniform();
   if (u < alpha.birth) {
-    return {Kind::kBirth, draw_unoccupied(particle, pool, rng)};
+    return {Kind::kBirth, draw_blindly(particle.set, pool, rng)};
   }
   if (u < alpha.birth + alpha.death) {
     return {Kind::kDeath, static_cast<int>(rng.index(k))};

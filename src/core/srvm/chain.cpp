@@ -66,9 +66,10 @@ void Chain::start() {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     particle_ = Particle();
+    const CandidateChoice choice(pool_);
     const int k = model.centres.quantile(rng_.uniform(), pool_.size());
     while (particle_.k() < k) {
-      particle_.set.push_back(draw_unoccupied(particle_, pool_, rng_));
+      particle_.set.push_back(choice.draw_outside(particle_.set, rng_));
     }
     particle_.noise = model.noise.draw(rng_);
     particle_.coef = model.coef.draw(rng_);

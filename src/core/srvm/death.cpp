@@ -5,18 +5,20 @@ namespace kernelbayes {
 namespace srvm {
 
 bool death_move(Particle& particle, const Config& config,
-                const CandidatePool& pool, Rng& rng, Scratch& scratch) {
+                const CandidatePool& pool, const CandidateChoice& choice,
+                Rng& rng, Scratch& scratch) {
   if (particle.k() == 0) return false;
-  const int i = static_cast<int>(rng.index(particle.k()));
+  const int i = choice.draw_place(particle.set, rng);
   const bool intercept = config.model.intercept;
   const Likelihood likelihood(particle, config.model, pool.rows(),
                               squared_responses(particle, config.model, pool));
   const Death death =
       score_death(particle, likelihood, i, intercept, scratch.a);
   ++particle.moves.tried[1];
-  const double odds = log_birth_odds(config, particle.k() - 1, pool.size()) +
+  const double odds = log_prior_odds(config, particle.k() - 1, pool.size()) +
                       pool.log_odds(particle.set[i]);
-  if (!accept(death.log_ratio - odds, rng)) return false;
+  const double proposals = choice.log_death(particle.set, i);
+  if (!accept(death.log_ratio - odds + proposals, rng)) return false;
   erase(particle, i, intercept, scratch.a);
   ++particle.moves.accepted[1];
   return true;

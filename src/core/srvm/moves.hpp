@@ -1,6 +1,6 @@
 #pragma once
 
-#include "particle.hpp"
+#include "candidate_choice.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -8,11 +8,14 @@ namespace srvm {
 /// Reversible-jump moves that leave p(S | psi, y_1..t) invariant. Each tries
 /// once: it proposes, accepts or not, counts, and says whether it accepted.
 bool birth_move(Particle& particle, const Config& config,
-                const CandidatePool& pool, Rng& rng, Scratch& scratch);
+                const CandidatePool& pool, const CandidateChoice& choice,
+                Rng& rng, Scratch& scratch);
 bool death_move(Particle& particle, const Config& config,
-                const CandidatePool& pool, Rng& rng, Scratch& scratch);
+                const CandidatePool& pool, const CandidateChoice& choice,
+                Rng& rng, Scratch& scratch);
 bool swap_move(Particle& particle, const Config& config,
-               const CandidatePool& pool, Rng& rng, Scratch& scratch);
+               const CandidatePool& pool, const CandidateChoice& choice,
+               Rng& rng, Scratch& scratch);
 
 /// n moves. A particle has a direction, drawn at the first: births are tried
 /// while they are accepted, and deaths after one that is not, and so on; the
@@ -36,9 +39,11 @@ inline double death_probability(const Config& config, int k) {
          std::min(1.0, 1 / config.model.centres.next(k - 1));
 }
 
-/// log of the prior and proposal ratio of a birth from k to k + 1 centres
-/// out of m; a death from k + 1 to k has its negative.
-double log_birth_odds(const Config& config, int k, int m);
+/// log of the prior probability of one set of k + 1 centres out of m over that
+/// of one of k.
+inline double log_prior_odds(const Config& config, int k, int m) {
+  return std::log(config.model.centres.odds(k, m));
+}
 
 /// Scores the birth of candidate j: its gram entries with the set are left in
 /// scratch.a, its row of the factor in scratch.b.
@@ -52,10 +57,6 @@ double log_swap_ratio(const Birth& birth, const Death& death,
                       const Likelihood& likelihood, int p,
                       const std::vector<double>& h,
                       const std::vector<double>& w);
-
-/// A uniform choice among the candidates outside the set.
-int draw_unoccupied(const Particle& particle, const CandidatePool& pool,
-                    Rng& rng);
 
 /// Metropolis acceptance on the log scale.
 inline bool accept(double log_ratio, Rng& rng) {

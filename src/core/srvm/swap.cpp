@@ -21,16 +21,10 @@ double log_swap_ratio(const Birth& birth, const Death& death,
 
 namespace {
 
-// What takes the place of a centre: any candidate outside the set or, half of
-// the time where there are several kernels, the same row with another of them,
-// which few of the first kind are. Both are as probable the other way. -1 if
-// that candidate is in the set.
-int draw_successor(const Particle& particle, const CandidatePool& pool, int i,
-                   Rng& rng) {
+// The candidate of the same row with another kernel; -1 if it is in the set.
+int draw_sibling(const Particle& particle, const CandidatePool& pool, int i,
+                 Rng& rng) {
   const int h = pool.kernels();
-  if (h == 1 || rng.uniform() < 0.5) {
-    return draw_unoccupied(particle, pool, rng);
-  }
   const int own = particle.set[i], kernel = pool.kernel_of(own);
   const int other = (kernel + 1 + static_cast<int>(rng.index(h - 1))) % h;
   const int j = own - kernel + other;
@@ -41,11 +35,16 @@ int draw_successor(const Particle& particle, const CandidatePool& pool, int i,
 }  // namespace
 
 bool swap_move(Particle& particle, const Config& config,
-               const CandidatePool& pool, Rng& rng, Scratch& scratch) {
+               const CandidatePool& pool, const CandidateChoice& choice,
+               Rng& rng, Scratch& scratch) {
   if (particle.k() == 0 || particle.k() == pool.size()) return false;
   const bool intercept = config.model.intercept;
-  const int i = static_cast<int>(rng.index(particle.k()));
-  const int j = draw_successor(particle, pool, i, rng);
+  const int i = choice.draw_place(particle.set, rng);
+  // Where there are several kernels, half of the time the same row with another
+  // of them takes the centre's place: few free choices are such.
+  const bool free = pool.kernels() == 1 || rng.uniform() < 0.5;
+  const int j = free ? choice.draw_outside(particle.set, rng)
+                     : draw_sibling(particle, pool, i, rng);
   const Likelihood likelihood(particle, config.model, pool.rows(),
                               squared_responses(particle, config.model, pool));
   ++particle.moves.tried[2];
@@ -57,7 +56,8 @@ bool swap_move(Particle& particle, const Config& config,
   const double log_ratio =
       log_swap_ratio(birth, death, likelihood, particle.factor.size(),
                      scratch.b, scratch.c) +
-      pool.log_odds(j) - pool.log_odds(particle.set[i]);
+      pool.log_odds(j) - pool.log_odds(particle.set[i]) +
+      choice.log_swap(particle.set, i, j, free);
   if (!accept(log_ratio, rng)) return false;
   append(particle, birth, scratch.a, scratch.b);
   erase(particle, i, intercept, scratch.c);
