@@ -9,12 +9,7 @@ refuse_sampler <- function(error, call) {
     refuse_inseparable(error, call)
   }
   if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
-  kb_abort(c(
-    "The sampler cannot go on.",
-    x = "{conditionMessage(error)}.",
-    i = "Numbers beyond double precision are the usual cause: rescale the data
-         (or use {.code scale = TRUE}), the kernel or the prior."
-  ), "sampler", parent = error, call = call)
+  refuse_to_go_on("sampler", conditionMessage(error), "sampler", error, call)
 }
 
 #' Run a fit to the end of its data
