@@ -150,8 +150,8 @@ warn_low_ess <- function(fit, lowest, call) {
     "The effective sample size fell to
      {format(100 * lowest$fraction, digits = 2)}% of the particles at
      {path_unit(fit)} {lowest$at}.",
-    "*" = "Estimates are noisy, and the standard error of the evidence is too
-           small.",
+    "*" = "Estimates are noisy, and the standard error of the evidence may be
+           too small.",
     i = particle_advice(fit)
   ), "low_ess", call = call)
 }

@@ -92,8 +92,8 @@ warn_no_spread <- function(y, prior, call) {
       "All {length(y)} responses are equal: they do not say how far responses
        are apart."
     },
-    "*" = "Priors are for a standard deviation of 1, which {.fn update} keeps:
-           intervals are no guide.",
+    "*" = "Priors are for a standard deviation of 1, and stay so with further
+           rows: intervals are no guide.",
     i = "Begin with more rows, or give {.arg noise} and {.arg coef} of
          {.fn srvm_prior}, or {.arg reference}, a fit to such data."
   ), "no_spread", call = call)

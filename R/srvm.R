@@ -190,7 +190,7 @@ NULL
 #' @section Warnings of the particles:
 #' `kb_warning_low_ess`: the effective sample size was below 5% of the particles
 #' at some row of this call, or is below 10% at the last. Estimates are then
-#' noisy, and the standard error of the evidence is too small. What helps is
+#' noisy, and the standard error of the evidence may be too small. What helps is
 #' `cess_threshold` of [smc_control()], if it is lower than by default: with 0.5
 #' in place of 0 the standard deviation of the log evidence over seeds fell from
 #' 0.74 to 0.40 ([sim_sinc()], 50 rows), from 1.1 to 0.43
