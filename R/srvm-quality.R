@@ -1,5 +1,5 @@
 # Can particles be trusted? The lowest effective size and the founders of the
-# whole run: what print(), diagnostics(), evidence() and the warning say of them.
+# whole run: what print(), diagnostics(), evidence() and warnings say of them.
 
 # Below these shares of the particles estimates were seen to be off: see ?srvm,
 # section Warnings of the particles.

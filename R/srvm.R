@@ -197,8 +197,8 @@ NULL
 #' ([airquality][datasets::airquality]) and from 2.5 to 1.4 ([sim_friedman()],
 #' 200 rows). Else more particles help; more moves were not seen to.
 #'
-#' `kb_warning_no_moves`: with `n_moves = 0` the particles descend from fewer than
-#' 10% of those at the start. They share centres among the early rows that
+#' `kb_warning_no_moves`: with `n_moves = 0` the particles descend from fewer
+#' than 10% of those at the start. They share centres among the early rows that
 #' nothing revises, and the log evidence is too low: by 3.5, 7 and 13 on average
 #' in these data, and in the first by 2.8 with four times as many particles.
 #'

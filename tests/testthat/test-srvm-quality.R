@@ -37,7 +37,9 @@ test_that("a row in the middle that killed the particles is warned of", {
     conditionMessage(warning),
     paste0("at row ", lowest$ess_min_row, "\\.")
   )
-  expect_match(conditionMessage(warning), "Raise `cess_threshold`", fixed = TRUE)
+  expect_match(conditionMessage(warning), "Raise `cess_threshold`",
+    fixed = TRUE
+  )
 })
 
 test_that("what was warned of is not said again for later rows", {
