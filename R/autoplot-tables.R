@@ -3,28 +3,97 @@
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_importance <- function(object, n = 30, ...) {
+autoplot.kb_importance <- function(object, type = NULL, n = 30, ...) {
   check_no_dots(...)
+  type <- check_importance_type(object, type)
   shown <- object[sort(most_important(object, check_count(n, 1))), ]
   shown$variable <- factor(shown$variable, shown$variable)
-  gg_start(as.data.frame(shown), x = .data$variable) +
+  label <- importance_label(object)
+  shown <- as.data.frame(shown)
+  plot <- gg_start(shown, x = .data$variable) + ggplot2::labs(x = NULL)
+  if (type %in% c("effect", "inclusion")) {
+    return(plot + gg_probability_bars(shown, type) +
+      ggplot2::labs(y = importance_column_label(type)) + ggplot2::ylim(0, 1))
+  }
+  plot <- plot + gg_scales(shown, label)
+  if (type == "both") {
+    return(plot + gg_probability_bars(shown, "effect") +
+      ggplot2::facet_wrap("panel",
+        ncol = 1, scales = "free_y", strip.position = "left"
+      ) +
+      ggplot2::labs(y = NULL, caption = paste(
+        "diamonds: means above, P(effect) of the prior below;",
+        "orange: 2 Monte Carlo errors"
+      )))
+  }
+  plot + ggplot2::labs(y = label) +
+    (if (!by_permutation(object)) ggplot2::scale_y_sqrt())
+}
+
+#' Layers of boxes, means and their errors
+#' @param x Lines of an importance(), as a data frame.
+#' @param panel The facet that they are in.
+#' @noRd
+gg_scales <- function(x, panel) {
+  x$panel <- factor(panel, c(panel, importance_column_label("effect")))
+  lowest <- if (all(x$lower >= 0)) 0 else -Inf
+  x[c("from", "to")] <- error_bars(x$mean, x$mc_se, lowest)
+  list(
     ggplot2::geom_boxplot(
       ggplot2::aes(
         ymin = .data$lower, lower = .data$q25, middle = .data$median,
         upper = .data$q75, ymax = .data$upper
       ),
+      x,
       stat = "identity", fill = kb_colour("sky"), colour = kb_colour("blue"),
       width = 0.6
-    ) +
+    ),
+    gg_errors(x),
     ggplot2::geom_point(
-      ggplot2::aes(y = .data$mean),
+      ggplot2::aes(y = .data$mean), x,
       shape = 18, colour = kb_colour("orange"), size = 2
-    ) +
-    (if (!by_permutation(object)) ggplot2::scale_y_sqrt()) +
-    ggplot2::labs(
-      x = NULL, y = importance_label(object),
-      caption = "boxes: quartiles and interval; diamonds: means"
-    )
+    ),
+    ggplot2::labs(caption = paste(
+      "boxes: quartiles and interval; diamonds: means;",
+      "orange: 2 Monte Carlo errors"
+    ))
+  )
+}
+
+#' Layers of bars of probabilities, their errors and, of effects, the prior's
+#' @noRd
+gg_probability_bars <- function(x, what) {
+  x$panel <- factor(importance_column_label(what))
+  x$value <- x[[what]]
+  x[c("from", "to")] <- error_bars(x$value, x[[paste0(what, "_se")]], 0, 1)
+  effect <- what == "effect"
+  list(
+    ggplot2::geom_col(
+      ggplot2::aes(y = .data$value), x,
+      fill = kb_colour("blue"), width = 0.6
+    ),
+    gg_errors(x),
+    if (effect) {
+      ggplot2::geom_point(
+        ggplot2::aes(y = .data$effect_prior), x,
+        shape = 23, colour = kb_colour("grey"), fill = "white", size = 2
+      )
+    },
+    ggplot2::labs(caption = paste0(
+      "orange: 2 Monte Carlo errors",
+      if (effect) "; white diamonds: P(effect) of the prior"
+    ))
+  )
+}
+
+#' Errors that are unknown have no line
+#' @noRd
+gg_errors <- function(x) {
+  ggplot2::geom_linerange(
+    ggplot2::aes(ymin = .data$from, ymax = .data$to),
+    x[!is.na(x$from + x$to), ],
+    colour = kb_colour("orange"), linewidth = 0.9
+  )
 }
 
 #' @rdname autoplot.kb_srvm

@@ -12,7 +12,8 @@
 #'   [reject_curve()] and [label_noise()] return.
 #' @param type The types of `plot()`, described in [plot.kb_srvm()],
 #'   [plot.kb_bark()], [plot.kb_kgs()], [plot.kb_kbr()] and [plot.kb_tdsmc()].
-#'   The first is the default.
+#'   The first is the default. Of [importance()] as in its `plot()`, `NULL`
+#'   included.
 #' @param level Probability of intervals.
 #' @param n Number of points of a curve, or along each side of a grid; `NULL`:
 #'   as `plot()`. Of tables the number of lines shown.

@@ -15,6 +15,12 @@
 #'   number, as in [kernel_posterior()]), with a [kernel_dictionary()]
 #'   `k_kernel[h]` (number of centres with its kernel h); `sigma`, `tau` and
 #'   `Intercept` in units of the response.
+#'
+#'   Each particle is a chain of its own, of one iteration: particles have no
+#'   order in which they depend on each other. R-hat, `ess_bulk` and `ess_tail`
+#'   of posterior, which are for chains, are therefore `NA`; what particles are
+#'   worth is in [ess()] and [diagnostics()].
+#'   [posterior::merge_chains()] makes one chain of them.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -22,6 +28,7 @@
 #'   seed = 1
 #' )
 #' posterior::summarise_draws(as_draws(fit), "mean", "sd")
+#' tail(ess(fit), 1)
 #' @export
 as_draws.kb_srvm <- function(x, weighted = FALSE, ...) {
   check_no_dots(...)
@@ -32,9 +39,20 @@ as_draws.kb_srvm <- function(x, weighted = FALSE, ...) {
   if (!weighted) {
     draws <- draws[equal_weight_draws(x, pool), , drop = FALSE]
   }
-  draws <- posterior::as_draws_df(as.matrix(draws))
-  if (weighted) {
-    draws <- posterior::weight_draws(draws, pool$weights, log = FALSE)
+  particle_draws(draws, if (weighted) pool$weights)
+}
+
+#' Draws of particles, each a chain of one iteration: particles are not in the
+#' order of a chain, so that R-hat and effective sample sizes of chains are NA
+#' @param draws Matrix or data frame, a row per particle.
+#' @noRd
+particle_draws <- function(draws, weights = NULL) {
+  draws <- as.data.frame(as.matrix(draws))
+  draws$.chain <- seq_len(nrow(draws))
+  draws$.iteration <- 1L
+  draws <- posterior::as_draws_df(draws)
+  if (!is.null(weights)) {
+    draws <- posterior::weight_draws(draws, weights, log = FALSE)
   }
   draws
 }

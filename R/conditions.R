@@ -54,12 +54,20 @@ core_value <- function(expr, call = rlang::caller_env()) {
 #' @noRd
 refuse_precision <- function(problem, error, call) {
   problem <- paste0(toupper(substr(problem, 1, 1)), substring(problem, 2))
+  refuse_to_go_on("computation", problem, "precision", error, call)
+}
+
+#' @param what What cannot go on.
+#' @param problem A sentence without its full stop.
+#' @param class The last part of the condition's class.
+#' @noRd
+refuse_to_go_on <- function(what, problem, class, error, call) {
   kb_abort(c(
-    "The computation cannot go on.",
+    "The {what} cannot go on.",
     x = "{problem}.",
     i = "Numbers beyond double precision are the usual cause: rescale the data
          (or use {.code scale = TRUE}), the kernel or the prior."
-  ), "precision", parent = error, call = call)
+  ), class, parent = error, call = call)
 }
 
 #' The system gave no memory

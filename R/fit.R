@@ -42,7 +42,9 @@ NULL
 #'   It is a standard error while well below 1. Where the effective sample size
 #'   fell to a few particles it is too small and a single estimate is more often
 #'   too low than too high, by several `mc_se` at worst: the spread of
-#'   replicates, or [order_spread()], is the better guide. `note` says so, or
+#'   replicates, or [order_spread()], is the better guide. The same is true of
+#'   [srvm()] where few founders are left and no moves make their descendants
+#'   differ (`n_moves = 0`). `note` says so, or
 #'   that the number is no evidence at all (printed weights, improper prior);
 #'   it is `NULL` otherwise. `replicates` the estimate of
 #'   each replicate, in which case `mc_se_replicates` is the standard error
@@ -65,8 +67,9 @@ NULL
 #'   centres. For [bark()] `probability` is that of the number of kernels J,
 #'   which counts those with the same centre apart, and the column `centres`
 #'   that of the number of different centres (the intercept is one).
-#' * `ess()`: data frame with one line a row of data: `row`, `ess` (effective
+#' * `ess()`: data frame with one line per row of data: `row`, `ess` (effective
 #'   sample size before resampling), `fraction` (of the particles at that row),
+#'   `lowest` (the same at its lowest while the row came in by degrees),
 #'   `founders` (distinct ancestors at the start) and `resampled` (before the
 #'   row was taken in). Replicates are summed. With several kernels the numbers
 #'   are averages over them, by their probability after that row, and
@@ -76,9 +79,11 @@ NULL
 #' * `timings()`: list of seconds: `sampler` (in the C++ sampler), `shared` (of
 #'   these, in sums over the data that all particles share), `total` (the whole
 #'   call). For batch fits `sampler`, `chains` (of each) and `total`.
-#' * `diagnostics()`: list of class `kb_diagnostics`: `ess_min`, `ess_final`
-#'   (fractions of the particles), `resamplings`, `founders`, and `acceptance`
-#'   (birth, death, swap; `NaN` if none was tried). For batch fits
+#' * `diagnostics()`: list of class `kb_diagnostics`: `ess_min`, the lowest
+#'   effective size of the whole run, and `ess_final`, the last (fractions of the
+#'   particles), `ess_min_row` (of [tdsmc()] `ess_min_step`), where the lowest
+#'   was, `resamplings`, `founders`, and `acceptance` (birth, death, swap; `NaN`
+#'   if none was tried). For batch fits
 #'   `convergence` (as `ess()`), `chains`, `draws` of each, and `acceptance`
 #'   after the warmup (of length 0 for [kgs()], whose moves reject nothing).
 #'   `ancestry()` is not defined for them, nor is `evidence()` but for fits of
@@ -216,7 +221,7 @@ print.kb_diagnostics <- function(x, digits = 2, ...) {
   }
   cat(
     "effective sample size: ", percent(x$ess_final), " at the end, ",
-    percent(x$ess_min), " at its lowest\n",
+    percent(x$ess_min), " at its lowest", lowest_words(x), "\n",
     "resampled ", x$resamplings, " times, ", round(x$founders, 1),
     if (x$founders == 1) " founder" else " founders", " left\n",
     if (!all(is.na(x$acceptance))) {

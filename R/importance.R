@@ -57,8 +57,9 @@
 #'   quartiles, and whiskers at the ends of the interval), the probability of
 #'   its `"effect"` as a bar with a mark at that of the prior, `"both"`, one
 #'   above the other, or the probability of `"inclusion"` as a bar. `NULL`: both
-#'   for priors that select and where an effect is in doubt, else the scales. Of permutations there is `"rise"`, as
-#'   a box.
+#'   for priors that select and where an effect is in doubt, else the scales. Of
+#'   permutations there is `"rise"`, as a box. Orange lines reach two Monte
+#'   Carlo standard errors to either side of means and probabilities.
 #' @param transform The axis of the scales: `"sqrt"`, or `"none"`, which is that
 #'   of permutations.
 #' @param n The number of predictors shown, those of the largest probability of
@@ -378,6 +379,8 @@ draw_scales <- function(x, transform, ...) {
     medlwd = 2, staplewex = 0.4
   )
   graphics::points(at, map(x$mean), pch = 18, col = kb_colour("orange"))
+  error <- error_bars(x$mean, x$mc_se, if (root) 0 else -Inf)
+  draw_errors(at, map(error$lower), map(error$upper))
   if (isFALSE(dots$axes)) {
     return(invisible())
   }
@@ -388,8 +391,25 @@ draw_scales <- function(x, transform, ...) {
   if (is.null(dots$xaxt)) variable_axis(at, x$variable)
   key_above(list(
     median = list(lwd = 2, col = kb_colour("blue")),
-    mean = list(pch = 18, col = kb_colour("orange"))
+    "mean, 2 MC errors" = list(pch = 18, lwd = 2, col = kb_colour("orange"))
   ))
+}
+
+#' Two Monte Carlo standard errors to either side, no further than values can go
+#' @noRd
+error_bars <- function(value, se, lowest = 0, highest = Inf) {
+  list(
+    lower = pmax(value - 2 * se, lowest), upper = pmin(value + 2 * se, highest)
+  )
+}
+
+#' Errors of 0, or unknown ones, have no line
+#' @noRd
+draw_errors <- function(at, lower, upper) {
+  known <- !is.na(upper - lower) & upper > lower
+  graphics::segments(at[known], lower[known], at[known], upper[known],
+    col = kb_colour("orange"), lwd = 2, lend = 1
+  )
 }
 
 #' Ticks that are round numbers and evenly apart after the root
@@ -400,26 +420,43 @@ root_ticks <- function(limits) {
 }
 
 #' Bars of the probabilities of an effect, with marks at those of the prior, or
-#' of inclusion
+#' of inclusion, and their errors
 #' @noRd
 draw_probabilities <- function(x, what, ...) {
   at <- seq_len(nrow(x))
   base_plot(list(
     x = at, y = x[[what]], type = "h", xlab = "", lend = 1,
-    ylab = c(effect = "P(effect)", inclusion = "P(included)")[[what]],
+    ylab = importance_column_label(what),
     ylim = c(0, 1), xaxt = "n",
     xlim = range(at) + c(-0.6, 0.6), lwd = max(2, 120 / nrow(x)),
     col = kb_colour("blue")
   ), ...)
+  error <- error_bars(x[[what]], x[[paste0(what, "_se")]], 0, 1)
+  draw_errors(at, error$lower, error$upper)
   dots <- list(...)
   labelled <- !isFALSE(dots$axes)
   if (labelled && is.null(dots$xaxt)) variable_axis(at, x$variable)
+  prior <- list(pch = 23, col = kb_colour("grey"), bg = "white")
   if (what == "effect") {
-    graphics::points(at, x$effect_prior, pch = 18, col = kb_colour("orange"))
-    if (labelled) {
-      key_above(list(prior = list(pch = 18, col = kb_colour("orange"))))
-    }
+    do.call(graphics::points, c(list(at, x$effect_prior), prior))
   }
+  if (labelled) key_above(importance_key(what, prior))
+}
+
+#' @noRd
+importance_column_label <- function(what) {
+  c(effect = "P(effect)", inclusion = "P(included)")[[what]]
+}
+
+#' @noRd
+importance_key <- function(what, prior) {
+  key <- list(
+    posterior = list(pch = 15, col = kb_colour("blue")),
+    "2 MC errors" = list(lwd = 2, col = kb_colour("orange"))
+  )
+  names(prior)[names(prior) == "bg"] <- "pt.bg"
+  if (what == "effect") key$prior <- prior
+  key
 }
 
 #' Names of the predictors; upright where they would run into each other

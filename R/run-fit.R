@@ -9,12 +9,7 @@ refuse_sampler <- function(error, call) {
     refuse_inseparable(error, call)
   }
   if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
-  kb_abort(c(
-    "The sampler cannot go on.",
-    x = "{conditionMessage(error)}.",
-    i = "Numbers beyond double precision are the usual cause: rescale the data
-         (or use {.code scale = TRUE}), the kernel or the prior."
-  ), "sampler", parent = error, call = call)
+  refuse_to_go_on("sampler", conditionMessage(error), "sampler", error, call)
 }
 
 #' Run a fit to the end of its data
@@ -22,21 +17,23 @@ refuse_sampler <- function(error, call) {
 run_fit <- function(fit, progress, started = now(), time_limit = NULL,
                      call = rlang::caller_env()) {
   force(started)
+  since <- fit$time
   suspendInterrupts({
     fit <- advance_fit(fit, progress, started, time_limit, call)$fit
-    tell_of_fit(fit, call)
+    tell_of_fit(fit, call, since)
   })
   fit
 }
 
 #' The warnings of a fit; an interrupt while its quality is being judged leaves
 #' the fit
+#' @param since Rows that were taken in before: they were told of.
 #' @noRd
-tell_of_fit <- function(fit, call) {
+tell_of_fit <- function(fit, call, since = 0L) {
   warn_status(fit, call)
   stopped <- tryCatch(
     {
-      allowInterrupts(warn_quality(fit, call))
+      allowInterrupts(warn_quality(fit, call, since))
       interrupt_pending()
     },
     interrupt = function(condition) TRUE
@@ -131,8 +128,9 @@ fit_runs <- function(fit, call = rlang::caller_env()) UseMethod("fit_runs")
 warn_status <- function(fit, call) UseMethod("warn_status")
 
 #' Warn of a posterior that cannot be trusted yet
+#' @param since As in `tell_of_fit()`.
 #' @noRd
-warn_quality <- function(fit, call) UseMethod("warn_quality")
+warn_quality <- function(fit, call, since = 0L) UseMethod("warn_quality")
 
 #' @noRd
 state_time <- function(state) {

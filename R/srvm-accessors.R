@@ -70,21 +70,7 @@ evidence_note <- function(object) {
   if (srvm_memory_of(object$settings)$forgetting < 1) {
     return("no evidence: rows are forgotten")
   }
-  path <- ess(object)
-  low_ess_note(path$fraction, path$row, "row")
-}
-
-#' @noRd
-low_ess_note <- function(fraction, at, unit) {
-  lowest <- which.min(fraction)
-  if (length(lowest) == 0 || fraction[[lowest]] >= 0.05) {
-    return(NULL)
-  }
-  paste0(
-    "ESS fell to ", format(100 * fraction[[lowest]], digits = 1), "% at ",
-    unit, " ", at[[lowest]], ": more likely too low than too high, ",
-    "the error larger than the se"
-  )
+  evidence_doubts(object)
 }
 
 #' Is the number of evidence() none at all?
@@ -164,16 +150,15 @@ ess.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
   runs <- fit_runs(object)
-  total <- function(name) {
-    average_over_kernels(object, runs, lapply(runs, function(run) {
-      run$path[[name]]
-    }))
+  total <- function(what) {
+    average_over_kernels(object, runs, lapply(runs, what))
   }
-  size <- total("ess")
+  size <- total(function(run) run$path$ess)
+  particles <- particles_by_row(object, runs)
   data.frame(
     row = utils::head(object$sequence, object$time), ess = size,
-    fraction = size / particles_by_row(object, runs),
-    founders = total("founders"),
+    fraction = size / particles, lowest = total(run_lowest) / particles,
+    founders = total(function(run) run$path$founders),
     resampled = Reduce(`|`, lapply(runs, function(run) run$path$resampled > 0))
   )
 }
@@ -213,19 +198,12 @@ diagnostics.kb_srvm <- function(object, ...) {
     counts <- unlist(lapply(runs, function(run) run$path[[name]]))
     rowSums(matrix(counts, 3))
   }
-  path <- ess(object)
   structure(
-    list(
-      ess_min = min(path$fraction, 1),
-      ess_final = if (object$time > 0) utils::tail(path$fraction, 1) else 1,
-      resamplings = sum(vapply(
-        runs, function(run) run$genealogy$resamplings, 0L
-      )),
-      founders = if (object$time > 0) utils::tail(path$founders, 1) else NA,
+    c(path_diagnostics(object), list(
       acceptance = stats::setNames(
         moves("accepted") / moves("tried"), c("birth", "death", "swap")
       )
-    ),
+    )),
     class = "kb_diagnostics"
   )
 }

@@ -77,16 +77,13 @@ describe_model <- function(x) {
 
 #' @noRd
 particle_line <- function(x) {
-  path <- if (x$time > 0) ess(x)$fraction else 1
-  percent <- function(v) paste0(format(100 * v, digits = 2), "%")
   paste0(
     x$control$particles,
     if (x$control$replicates > 1) paste0(" x ", x$control$replicates),
     if (is_averaged(x)) {
       paste0(" x ", n_kernels(x$settings), " kernels")
-    }, ", ESS ",
-    percent(utils::tail(path, 1)), " (lowest ", percent(min(path)), "), ",
-    x$control$n_moves, " moves a row",
+    }, ", ", ess_words(x), ", ",
+    counted(x$control$n_moves, "move"),
     if (x$control$proposal != "adapted") paste0(", ", x$control$proposal)
   )
 }

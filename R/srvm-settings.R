@@ -20,6 +20,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   x <- scaling_x(scaling, mould$x)
   y <- if (classes) numeric() else scaling_y(scaling, mould$y)
   if (!scale && !classes) warn_offset(y, call)
+  if (!classes) warn_no_spread(mould$y, prior, call)
   kernel <- srvm_kernels(kernel, x, call)
   prior$kernels <- kernel_prior_resolve(
     prior$kernels, n_kernels(list(kernel = kernel)), call
@@ -75,6 +76,27 @@ warn_offset <- function(y, call) {
          at 0 and the sampler starts from it: subtract a constant from the
          response or use {.code scale = TRUE}."
   ), "offset", call = call)
+}
+
+#' Warn where nothing tells how far responses are apart
+#' @noRd
+warn_no_spread <- function(y, prior, call) {
+  known <- !is.null(prior$noise) && !is.null(prior$coef)
+  if (known || any(y != y[[1]])) {
+    return(invisible())
+  }
+  kb_warn(c(
+    if (length(y) == 1) {
+      "One row does not say how far responses are apart."
+    } else {
+      "All {length(y)} responses are equal: they do not say how far responses
+       are apart."
+    },
+    "*" = "Priors are for a standard deviation of 1, and stay so with further
+           rows: intervals are no guide.",
+    i = "Begin with more rows, or give {.arg noise} and {.arg coef} of
+         {.fn srvm_prior}, or {.arg reference}, a fit to such data."
+  ), "no_spread", call = call)
 }
 
 #' @noRd

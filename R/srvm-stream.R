@@ -29,11 +29,12 @@ update_from_connection <- function(object, connection, rows, header, na_action,
       all.vars(object$mould$formula)
     }
   }
+  since <- object$time
   deadline <- now() + if (is.null(time_limit)) Inf else time_limit
   repeat {
     batch <- read_batch(connection, rows, header, call)
     if (is.null(batch)) {
-      warn_quality(object, call)
+      warn_quality(object, call, since)
       return(object)
     }
     left <- if (!is.null(time_limit)) max(deadline - now(), 1e-3)
@@ -43,7 +44,8 @@ update_from_connection <- function(object, connection, rows, header, na_action,
         newdata = batch, na_action = na_action, time_limit = left,
         progress = progress
       ),
-      kb_warning_low_ess = function(w) invokeRestart("muffleWarning")
+      kb_warning_low_ess = function(w) invokeRestart("muffleWarning"),
+      kb_warning_no_moves = function(w) invokeRestart("muffleWarning")
     )
     if (object$status != "complete") {
       return(object)

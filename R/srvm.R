@@ -187,6 +187,24 @@ NULL
 #' `proposal = "paper"` warns with class `kb_warning_inexact`,
 #' [srvm_prior_paper()] with `kb_warning_improper`.
 #'
+#' @section Warnings of the particles:
+#' `kb_warning_low_ess`: the effective sample size was below 5% of the particles
+#' at some row of this call, or is below 10% at the last. Estimates are then
+#' noisy, and the standard error of the evidence may be too small. What helps is
+#' `cess_threshold` of [smc_control()], if it is lower than by default: with 0.5
+#' in place of 0 the standard deviation of the log evidence over seeds fell from
+#' 0.74 to 0.40 ([sim_sinc()], 50 rows), from 1.1 to 0.43
+#' ([airquality][datasets::airquality]) and from 2.5 to 1.4 ([sim_friedman()],
+#' 200 rows). Else more particles help; more moves were not seen to.
+#'
+#' `kb_warning_no_moves`: with `n_moves = 0` the particles descend from fewer
+#' than 10% of those at the start. They share centres among the early rows that
+#' nothing revises, and the log evidence is too low: by 3.5, 7 and 13 on average
+#' in these data, and in the first by 2.8 with four times as many particles.
+#'
+#' `kb_warning_no_spread`: one row, or responses that are all equal, say nothing
+#' on the scale of the response, for which 1 is taken.
+#'
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
 #' kernel regression. Advances in Neural Information Processing Systems 16.
@@ -438,23 +456,4 @@ warn_status.kb_srvm <- function(fit, call) {
     },
     i = "The fit of those rows can be used; {.code update(fit)} continues."
   ), fit$status, call = call)
-}
-
-#' Warn when few particles carry the posterior
-#' @export
-#' @noRd
-warn_quality.kb_srvm <- function(fit, call) {
-  if (fit$time == 0) {
-    return(invisible())
-  }
-  share <- utils::tail(ess(fit)$fraction, 1)
-  if (share >= 0.1) {
-    return(invisible())
-  }
-  kb_warn(c(
-    "The effective sample size is {format(100 * share, digits = 2)}% of the
-     particles at row {fit$time}.",
-    i = "Estimates are noisy: raise {.arg particles} or {.arg n_moves} in
-         {.fn smc_control}."
-  ), "low_ess", call = call)
 }

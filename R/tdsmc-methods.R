@@ -41,14 +41,11 @@ move_line <- function(x) {
 
 #' @noRd
 td_particle_line <- function(x) {
-  path <- ess(x)
   times <- diagnostics(x)$resamplings
   paste0(
     x$control$particles,
     if (x$control$replicates > 1) paste0(" x ", x$control$replicates),
-    ", ESS ", percent(utils::tail(path$fraction, 1)), " (lowest ",
-    percent(min(path$fraction)), "), resampled ", times,
-    if (times == 1) " time" else " times"
+    ", ", ess_words(x), ", resampled ", counted(times, "time")
   )
 }
 
@@ -115,7 +112,7 @@ evidence.kb_tdsmc <- function(object, ...) {
       log_evidence = log_mean_exp(log_z),
       mc_se = standard_error(mean_variance(runs)),
       mc_se_replicates = replicate_se(share), replicates = log_z,
-      note = low_ess_note(ess(object)$fraction, seq_len(object$time), "step"),
+      note = evidence_doubts(object),
       path = data.frame(
         step = seq_len(object$time), log_predictive = diff(c(0, path)),
         log_evidence = path
@@ -133,10 +130,10 @@ ess.kb_tdsmc <- function(object, ...) {
   total <- function(name) {
     Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
   }
+  fraction <- total("ess") / total("particles")
   data.frame(
-    step = seq_len(object$time), ess = total("ess"),
-    fraction = total("ess") / total("particles"),
-    founders = total("founders"), resampled = total("resampled") > 0
+    step = seq_len(object$time), ess = total("ess"), fraction = fraction,
+    lowest = fraction, founders = total("founders"), resampled = total("resampled") > 0
   )
 }
 
@@ -144,16 +141,8 @@ ess.kb_tdsmc <- function(object, ...) {
 diagnostics.kb_tdsmc <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  path <- ess(object)
   structure(
-    list(
-      ess_min = min(path$fraction),
-      ess_final = utils::tail(path$fraction, 1),
-      resamplings = sum(vapply(
-        fit_runs(object), function(run) run$genealogy$resamplings, 0L
-      )),
-      founders = utils::tail(path$founders, 1), acceptance = numeric()
-    ),
+    c(path_diagnostics(object), list(acceptance = numeric())),
     class = "kb_diagnostics"
   )
 }
@@ -339,7 +328,9 @@ td_columns <- function(fit, f, weights) {
 #'   [posterior::weight_draws()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return A [posterior::draws_df], its variables the columns of what f
-#'   returns, or `f`.
+#'   returns, or `f`. Each particle is a chain of one iteration, so that R-hat
+#'   and effective sample sizes of chains are `NA`: [ess()] is that of the
+#'   particles.
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
@@ -365,9 +356,7 @@ as_draws.kb_tdsmc <- function(x, f, weighted = FALSE, ...) {
   if (!weighted) {
     draws <- draws[equal_weight_draws(x, list(weights = w)), , drop = FALSE]
   }
-  draws <- posterior::as_draws_df(draws)
-  if (weighted) draws <- posterior::weight_draws(draws, w, log = FALSE)
-  draws
+  particle_draws(draws, if (weighted) w)
 }
 
 #' @rdname as_draws.kb_tdsmc

@@ -89,8 +89,8 @@
 #' `kb_error_argument` for bad arguments. An interrupt (taken between two
 #' steps) or a time limit gives a warning (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit of the steps so far, which `update()`
-#' continues; a last effective sample size below 10% of the particles
-#' `kb_warning_low_ess`.
+#' continues. `kb_warning_low_ess`: the effective sample size was below 5% of the
+#' particles at some step of this call, or is below 10% at the last.
 #'
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
@@ -238,22 +238,6 @@ warn_status.kb_tdsmc <- function(fit, call) {
     "Stopped after step {fit$time} of {fit$steps}: {reason[[fit$status]]}.",
     i = "The fit of those steps can be used; {.code update(fit)} continues."
   ), fit$status, call = call)
-}
-
-#' @export
-warn_quality.kb_tdsmc <- function(fit, call) {
-  if (fit$time == 0) {
-    return(invisible())
-  }
-  share <- utils::tail(ess(fit)$fraction, 1)
-  if (share < 0.1) {
-    kb_warn(c(
-      "The effective sample size is {format(100 * share, digits = 2)}% of the
-       particles at step {fit$time}.",
-      i = "Estimates are noisy: raise {.arg particles} in {.fn smc_control}, or
-           find moves that come nearer to the target."
-    ), "low_ess", call = call)
-  }
 }
 
 #' Continue to later steps

@@ -10,8 +10,8 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
+source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
-args <- commandArgs(trailingOnly = TRUE)
 
 # What each accepted NOTE may say: its check, and the lines allowed in it.
 # CONTRIBUTING.md says why.
@@ -77,10 +77,10 @@ check_environment <- function() {
       R_STRIP_SHARED_LIB = "strip --strip-debug --discard-all"
     )
   }
-  if ("--no-suggests" %in% args) {
+  if (flag("no-suggests")) {
     Sys.setenv("_R_CHECK_DEPENDS_ONLY_" = "true")
   }
-  if (!"--remote" %in% args) {
+  if (!flag("remote")) {
     Sys.setenv(
       "_R_CHECK_CRAN_INCOMING_REMOTE_" = "false",
       "_R_CHECK_SYSTEM_CLOCK_" = "false", R_CRAN_WEB = empty_cran()
@@ -122,29 +122,20 @@ judge <- function(log) {
 }
 
 main <- function() {
-  unknown <- args[
-    !grepl("^--(no-manual|remote|no-suggests|keep=.+)$", args)
-  ]
-  if (length(unknown) > 0) {
-    fail(
-      "unknown argument: ", toString(unknown),
-      "; known: --no-manual, --remote, --no-suggests, --keep=folder."
-    )
-  }
+  refuse_unknown(c("no-manual", "remote", "no-suggests"), "keep")
   missing <- install_programs(c(pandoc = "pandoc", qpdf = "qpdf"))
   if (length(missing) > 0) {
     fail("the vignettes need these programs: ", toString(missing))
   }
   install_needs(root, "check")
   check_environment()
-  keep <- sub("^--keep=", "", grep("^--keep=", args, value = TRUE))
-  dir <- if (length(keep) == 1) keep else tempfile("check")
+  dir <- option("keep", tempfile("check"))
   dir.create(dir, recursive = TRUE, showWarnings = FALSE)
   dir <- normalizePath(dir)
 
   say("Building the tarball with its vignettes ...")
   tarball <- build_tarball(root, dir, vignettes = TRUE)
-  manual <- nzchar(Sys.which("pdflatex")) && !"--no-manual" %in% args
+  manual <- nzchar(Sys.which("pdflatex")) && !flag("no-manual")
   say("Checking ", basename(tarball), if (!manual) " without the PDF manual")
   setwd(dir)
   status <- system2(r_binary(), c(

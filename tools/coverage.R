@@ -4,15 +4,15 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
+source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
-args <- commandArgs(trailingOnly = TRUE)
 
 main <- function() {
   install_needs(root, c("tests", "coverage"))
-  html <- sub("^--html=", "", grep("^--html=", args, value = TRUE))
+  html <- option("html")
   # One process: the counters of another would be lost if it were killed.
   Sys.setenv(NOT_CRAN = "true", TESTTHAT_PARALLEL = "false")
-  if ("--extended" %in% args) {
+  if (flag("extended")) {
     Sys.setenv(KERNELBAYES_EXTENDED_TESTS = "true")
   }
   # A copy, so that no object or coverage files are left in the checkout.

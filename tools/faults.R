@@ -11,15 +11,8 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
+source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
-args <- commandArgs(trailingOnly = TRUE)
-
-option <- function(name, default) {
-  value <- sub(paste0("^--", name, "="), "", grep(
-    paste0("^--", name, "="), args, value = TRUE
-  ))
-  if (length(value) == 1) value else default
-}
 
 # In the process --------------------------------------------------------------
 
@@ -259,7 +252,7 @@ summarise_trials <- function(name, out, n) {
 main <- function() {
   install_needs(root, "tests")
   libraries <- .libPaths()
-  if (!"--installed" %in% args) {
+  if (!flag("installed")) {
     libraries <- c(install_checkout(root), libraries)
   }
   .libPaths(libraries)
@@ -273,7 +266,7 @@ main <- function() {
   )
   names <- grep(option("filter", "."), names, value = TRUE)
   table <- do.call(rbind, lapply(names, function(name) {
-    out <- interrupt_trials(name, n, libraries, "--workers" %in% args)
+    out <- interrupt_trials(name, n, libraries, flag("workers"))
     line <- summarise_trials(name, out, n)
     print(line, row.names = FALSE)
     for (s in out$seen) if (!is.null(s$message)) message(s$message)

@@ -6,12 +6,8 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
+source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
-
-option <- function(name, default) {
-  given <- grep(paste0("^--", name, "="), commandArgs(TRUE), value = TRUE)
-  if (length(given) == 0) default else sub("^[^=]*=", "", given[[1]])
-}
 
 # Links of README.md to files of the checkout, as pages of the site.
 site_links <- function(html) {
@@ -39,7 +35,7 @@ lib <- install_checkout(root)
 to <- option("to", file.path(root, "docs"))
 dir.create(to, showWarnings = FALSE, recursive = TRUE)
 to <- normalizePath(to)
-quick <- "--quick" %in% commandArgs(TRUE)
+quick <- flag("quick")
 # Elsewhere pkgdown asks CRAN for the package and its dependencies.
 options(pkgdown.internet = FALSE)
 pkg <- pkgdown::as_pkgdown(root, list(destination = to))

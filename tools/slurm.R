@@ -4,15 +4,8 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
+source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
-args <- commandArgs(trailingOnly = TRUE)
-
-option <- function(name, default) {
-  value <- sub(paste0("^--", name, "="), "", grep(
-    paste0("^--", name, "="), args, value = TRUE
-  ))
-  if (length(value) == 1) value else default
-}
 
 template <- c(
   "#!/bin/sh", "#SBATCH --job-name=<%= job.name %>",
@@ -80,7 +73,7 @@ compare <- function(name, run, cancel) {
 
 main <- function() {
   install_needs(root, "tests")
-  if (!"--installed" %in% args) {
+  if (!flag("installed")) {
     .libPaths(c(install_checkout(root), .libPaths()))
   }
   # Jobs see the same libraries.

@@ -8,28 +8,8 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
+source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
-
-option <- function(name, default = NULL) {
-  start <- paste0("--", name, "=")
-  args <- commandArgs(trailingOnly = TRUE)
-  hit <- args[startsWith(args, start)]
-  if (length(hit) == 0) default else substring(hit[[1]], nchar(start) + 1)
-}
-
-flag <- function(name) paste0("--", name) %in% commandArgs(trailingOnly = TRUE)
-
-check_options <- function() {
-  known <- "^--(extended|valgrind|filter=.+|run-suite=.+)$"
-  args <- commandArgs(trailingOnly = TRUE)
-  unknown <- args[!grepl(known, args)]
-  if (length(unknown) > 0) {
-    fail(
-      "unknown argument: ", toString(unknown),
-      "; known: --filter=regex, --extended, --valgrind."
-    )
-  }
-}
 
 # In a process of its own: run the suite and save the three counts.
 run_suite <- function(filter, file) {
@@ -103,7 +83,7 @@ test_in_child <- function(lib, filter) {
 }
 
 main <- function() {
-  check_options()
+  refuse_unknown(c("extended", "valgrind"), c("filter", "run-suite"))
   filter <- option("filter")
   counts_file <- option("run-suite")
   if (!is.null(counts_file)) {

@@ -24,7 +24,8 @@ expect_same_fit <- function(fit, wanted) {
 few_particles <- function(expr) {
   muffle <- function(w) invokeRestart("muffleWarning")
   withCallingHandlers(expr,
-    kb_warning_low_ess = muffle, kb_warning_inexact = muffle
+    kb_warning_low_ess = muffle, kb_warning_inexact = muffle,
+    kb_warning_no_moves = muffle
   )
 }
 

@@ -51,6 +51,29 @@ test_that("every type of every fit is drawn", {
   expect_equal(built(autoplot(curve))[[2]]$y, curve$error)
 })
 
+test_that("importance is drawn with its errors and the prior's share", {
+  out <- importance(bark_fits()$plane)
+  out <- out[1:2, ]
+  out$effect <- c(0.95, 0.2)
+  out$effect_se <- c(0.1, NA)
+  bars <- built(autoplot(out, "effect"))
+  expect_equal(bars[[1]]$y, out$effect)
+  expect_equal(c(bars[[2]]$ymin, bars[[2]]$ymax), c(0.75, 1))
+  expect_equal(bars[[3]]$y, out$effect_prior)
+  boxes <- built(autoplot(out, "scale"))
+  expect_equal(
+    boxes[[2]]$ymax^2, out$mean + 2 * out$mc_se
+  )
+  both <- built(autoplot(out))
+  expect_identical(lengths(lapply(both, `[[`, "x")), c(2L, 2L, 2L, 2L, 1L, 2L))
+  panel <- vapply(both, function(layer) unique(as.integer(layer$PANEL)), 0L)
+  expect_identical(panel, rep(1:2, each = 3))
+  expect_length(built(autoplot(out, "inclusion")), 2)
+  rise <- importance(curve, method = "permutation", seed = 1)
+  expect_equal(built(autoplot(rise))[[3]]$y, rise$mean)
+  expect_error(autoplot(rise, "effect"), class = "kb_error_argument")
+})
+
 test_that("effects are drawn for numbers, factors and pairs", {
   fit <- bark_fits()$factor
   of <- function(variables) partial_dependence(fit, variables)

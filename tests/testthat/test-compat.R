@@ -13,7 +13,10 @@ bare <- srvm(y ~ x, data, control = quick, seed = 1, intercept = FALSE)
 pooled <- srvm(y ~ x, data, seed = 1,
   control = smc_control(particles = 15, n_moves = 2, replicates = 3)
 )
-one <- srvm(y ~ x, data[1, ], control = quick, seed = 1)
+one <- suppressWarnings(
+  srvm(y ~ x, data[1, ], control = quick, seed = 1),
+  classes = "kb_warning_no_spread"
+)
 single <- srvm(y ~ x, data, seed = 1, control = smc_control(particles = 1))
 none <- srvm(y ~ x, data, seed = 1, prior = srvm_prior(kmax = 0))
 fits <- list(line, xy, bare, pooled, one, none)
@@ -49,9 +52,14 @@ test_that("as_draws gives sigma, tau, k and the intercept", {
 })
 
 test_that("posterior summarises them", {
-  # Forty draws are few for posterior's effective sample sizes.
-  s <- suppressWarnings(posterior::summarise_draws(as_draws(line)))
+  s <- posterior::summarise_draws(as_draws(line))
   expect_identical(s$variable, c("sigma", "tau", "k", "Intercept"))
+  for (weighted in c(FALSE, TRUE)) {
+    s <- posterior::summarise_draws(as_draws(line, weighted = weighted))
+    chain <- s[c("rhat", "ess_bulk", "ess_tail")]
+    expect_true(all(is.na(as.matrix(chain))))
+  }
+  s <- posterior::summarise_draws(as_draws(line))
   # R-hat and effective sample sizes are of chains, which particles are not.
   laws <- c("mean", "median", "sd", "mad", "q5", "q95")
   expect_true(all(is.finite(as.matrix(s[, laws]))))

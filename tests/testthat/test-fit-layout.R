@@ -93,8 +93,9 @@ test_that("every method of a fit refuses one that is damaged", {
   inner <- c(
     "object_layout", "finish_fit", "warn_status", "warn_quality", "is_complete",
     "fit_runs", "fit_engine", "draws_in", "head_draws", "chain_matrices",
-    "mixing_advice", "posterior_pool", "posterior_mean", "posterior_moments",
-    "posterior_draws", "noise_variance", "noise_df", "noise_draws",
+    "mixing_advice", "particle_advice", "posterior_pool", "posterior_mean",
+    "posterior_moments", "posterior_draws", "noise_variance", "noise_df",
+    "noise_draws",
     "particle_weights", "path_length", "path_keys", "path_weights", "path_title",
     "kernel_mean_points", "function_moments", "expected_draws",
     "response_draws", "response_log_lik", "effect_draws", "partial_bands",

@@ -79,6 +79,25 @@ test_that("plot draws boxes and bars, and leaves the page as it was", {
   on_paper(expect_silent(plot(flat)))
 })
 
+test_that("Monte Carlo errors are two standard errors, within the range", {
+  expect_equal(
+    error_bars(c(0.5, 0.1, 0.9), c(0.1, 0.1, 0.1), 0, 1),
+    list(lower = c(0.3, 0, 0.7), upper = c(0.7, 0.3, 1))
+  )
+  out <- importance(fits$plane)
+  out$effect_se <- 0.05
+  drawn <- on_paper({
+    grDevices::dev.control("enable")
+    plot(out, "effect")
+    calls <- lapply(grDevices::recordPlot()[[1]], `[[`, 2)
+    Filter(function(call) identical(call[[1]]$name, "C_segments"), calls)
+  })
+  lines <- Filter(function(call) is.numeric(call[[2]]), drawn)[[1]]
+  expect_equal(
+    as.vector(lines[[3]]), pmax(out$effect - 0.1, 0), ignore_attr = TRUE
+  )
+})
+
 test_that("it is not defined for other objects", {
   expect_error(importance(1), class = "kb_error_not_defined")
   expect_error(importance(fits$plane, level = 0), class = "kb_error_argument")

@@ -6,7 +6,10 @@ quick <- smc_control(particles = 30, n_moves = 2)
 
 #' srvm() with the settings of these tests
 small <- function(..., control = quick, seed = 1) {
-  srvm(..., control = control, seed = seed)
+  suppressWarnings(
+    srvm(..., control = control, seed = seed),
+    classes = "kb_warning_no_spread"
+  )
 }
 
 #' The call fails with this class and names the argument

@@ -381,7 +381,10 @@ test_that("every method takes an average", {
 test_that("every plot takes an average, and one kernel", {
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
-  one <- fit_quick(y ~ x, data[1, ])
+  one <- suppressWarnings(
+    fit_quick(y ~ x, data[1, ]),
+    classes = "kb_warning_no_spread"
+  )
   alone <- fit_quick(y ~ x, data, kernel = grid[[1]])
   for (fit in list(both, one, alone, fit_quick(y ~ x, data))) {
     for (type in c(

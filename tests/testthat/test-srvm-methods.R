@@ -29,7 +29,11 @@ plain <- fit_small(y ~ x, data, scale = FALSE, intercept = FALSE)
 everything <- list(
   line = line, random = random, pooled = pooled, stopped = stopped,
   repeated = repeated, plain = plain,
-  xy = fit_small(data$x, data$y), one = fit_small(y ~ x, data[1, ]),
+  xy = fit_small(data$x, data$y),
+  one = suppressWarnings(
+    fit_small(y ~ x, data[1, ]),
+    classes = "kb_warning_no_spread"
+  ),
   none = fit_small(y ~ x, data, prior = srvm_prior(kmax = 0)),
   single = fit_small(y ~ x, data, control = smc_control(particles = 1))
 )
@@ -373,7 +377,8 @@ test_that("diagnostics sum up the run", {
   for (fit in everything) {
     d <- diagnostics(fit)
     path <- ess(fit)
-    expect_identical(d$ess_min, min(path$fraction))
+    expect_identical(d$ess_min, min(path$lowest))
+    expect_identical(d$ess_min_row, path$row[[which.min(path$lowest)]])
     expect_identical(d$ess_final, utils::tail(path$fraction, 1))
     expect_identical(d$founders, utils::tail(path$founders, 1))
     expect_named(d$acceptance, c("birth", "death", "swap"))
@@ -538,12 +543,18 @@ test_that("evidence says where it is none, and where it is noisy", {
   expect_match(evidence(improper)$note, "improper")
   expect_identical(glance(improper)$mc_se, NA_real_)
   few <- fit_with(control = smc_control(100))
-  few$runs[[1]]$path$ess[] <- 60
+  few$runs[[1]]$path[c("ess", "ess_lowest")] <- list(rep(60, 30))
   expect_null(evidence(few)$note)
-  few$runs[[1]]$path$ess[[7]] <- 2
+  few$runs[[1]]$path$ess_lowest[[7]] <- 2
   expect_match(evidence(few)$note, "ESS fell to 2% at row 7")
   expect_output(print(evidence(few)), "ESS fell")
-  expect_output(print(few), "lowest 2%", fixed = TRUE)
+  expect_output(print(few), "lowest 2% at row 7", fixed = TRUE)
+  expect_output(print(diagnostics(few)), "2% at its lowest (row 7)",
+    fixed = TRUE
+  )
+  # Fits from before rows could come in by degrees.
+  few$runs[[1]]$path$ess_lowest <- NULL
+  expect_identical(ess(few)$lowest, ess(few)$fraction)
 })
 
 test_that("the limit of one update is not the fit's", {

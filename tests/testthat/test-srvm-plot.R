@@ -5,7 +5,12 @@ data <- sim_sinc(25, seed = 31)
 quick <- smc_control(particles = 30, n_moves = 2)
 types <- c("fit", "ess", "k", "evidence", "centres", "trace")
 
-fit_small <- function(...) srvm(..., control = quick, seed = 1)
+fit_small <- function(...) {
+  suppressWarnings(
+    srvm(..., control = quick, seed = 1),
+    classes = "kb_warning_no_spread"
+  )
+}
 
 #' Draw on a device that leaves no file behind
 on_paper <- function(expr) {

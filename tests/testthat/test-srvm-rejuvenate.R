@@ -217,7 +217,11 @@ test_that("ancestry is kept for the new particles, whose number is fixed", {
   )
   expect_identical(lengths(history$sets[[16]]), history$k[16, ])
   # After the first row there are no parents yet.
-  one <- update(fit_rows(1, small(ancestry = "full")), n_moves = 2)
+  one <- suppressWarnings(
+    fit_rows(1, small(ancestry = "full")),
+    classes = "kb_warning_no_spread"
+  )
+  one <- update(one, n_moves = 2)
   expect_identical(dim(ancestry(one)[[1]]$ancestors), c(0L, 40L))
 })
 

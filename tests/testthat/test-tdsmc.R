@@ -344,6 +344,8 @@ test_that("predict() gives expectations, distributions and states", {
   expect_lt(abs(mean(draws$k) - sum(w * k)), 6 / 60)
   weighted <- as_draws(fit, function(s) rowSums(s), weighted = TRUE)
   expect_equal(stats::weights(weighted), w)
+  s <- posterior::summarise_draws(draws)
+  expect_true(all(is.na(c(s$rhat, s$ess_bulk, s$ess_tail))))
   expect_error(predict(fit), class = "kb_error_argument")
   expect_error(predict(fit, sum), class = "kb_error_user_function")
   expect_error(predict(fit, identity, type = "states"),
@@ -386,10 +388,13 @@ test_that("the accessors agree with one another", {
   z <- evidence(fit)
   expect_equal(sum(z$path$log_predictive), z$log_evidence)
   path <- ess(fit)
-  expect_named(path, c("step", "ess", "fraction", "founders", "resampled"))
+  expect_named(path,
+    c("step", "ess", "fraction", "lowest", "founders", "resampled")
+  )
   expect_equal(path$ess[[6]], 1 / sum(weights(fit)^2))
   d <- diagnostics(fit)
   expect_equal(d$ess_min, min(path$fraction))
+  expect_identical(d$ess_min_step, which.min(path$fraction))
   expect_identical(d$resamplings, sum(path$resampled))
   moves <- summary(fit)$moves
   expect_identical(sum(moves$chosen), 6L * 60L)
@@ -533,4 +538,15 @@ test_that("few effective particles give a warning", {
     ),
     class = "kb_warning_low_ess"
   )
+  # Also where they were few on the way.
+  surprise <- function(...) {
+    tdsmc(p$target, p$moves, c(0, 0, 30, 26, 24, 22),
+      control = smc_control(particles = 60), seed = 1
+    )
+  }
+  fit <- suppressWarnings(surprise())
+  expect_lt(ess(fit)$fraction[[3]], 0.05)
+  expect_gt(diagnostics(fit)$ess_final, 0.1)
+  expect_warning(surprise(), "at step 3", class = "kb_warning_low_ess")
+  expect_output(print(fit), "at step 3", fixed = TRUE)
 })

@@ -17,11 +17,12 @@ library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
 source(file.path(dirname(dirname(script)), "reproduce", "bark-methods.R"))
 
-args <- commandArgs(trailingOnly = TRUE)
-quick <- "--quick" %in% args
+refuse_unknown("quick", "only")
+quick <- flag("quick")
 
 data <- sim_friedman(200, 5, 1, seed = 1)
 x <- as.matrix(data[paste0("x", 1:5)])
@@ -75,13 +76,7 @@ mixing_of <- function(option) {
   )
 }
 
-only <- sub("^--only=", "", grep("^--only=", args, value = TRUE))
-chosen <- if (length(only) > 0) strsplit(only, ",")[[1]] else names(options)
-known <- c("--quick", paste0("--only=", only))
-unknown <- c(setdiff(chosen, names(options)), setdiff(args, known))
-if (length(unknown) > 0) {
-  stop("unknown argument: ", toString(unknown), call. = FALSE)
-}
+chosen <- several("only", names(options))
 
 plain <- seconds_for_sweeps(options$plain)
 rows <- lapply(chosen, function(name) {

@@ -33,23 +33,14 @@ library(kernelbayes)
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 tools <- dirname(dirname(script))
+source(file.path(tools, "arguments.R"))
 source(file.path(tools, "bench", "report.R"))
 source(file.path(tools, "peers-tuned.R"))
 source(file.path(tools, "reproduce", "bark-methods.R"))
 
-args <- commandArgs(trailingOnly = TRUE)
-quick <- "--quick" %in% args
-parts <- c("iteration", "mixing", "default", "memory")
-part <- sub("^--part=", "", grep("^--part=", args, value = TRUE))
-chosen <- if (length(part) > 0) strsplit(part, ",")[[1]] else parts
-unknown <- c(
-  setdiff(chosen, c(parts, "peak")), setdiff(args, c("--quick", paste0(
-    "--part=", part
-  )))
-)
-if (length(unknown) > 0) {
-  stop("unknown argument: ", toString(unknown), call. = FALSE)
-}
+refuse_unknown("quick", "part")
+quick <- flag("quick")
+chosen <- several("part", c("iteration", "mixing", "default", "memory"), "peak")
 
 friedman_data <- function(n, p = 10, seed = 1, which = 1) {
   data <- sim_friedman(n, p, which, seed = seed)

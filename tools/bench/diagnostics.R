@@ -14,14 +14,11 @@ library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
 
-args <- commandArgs(trailingOnly = TRUE)
-quick <- "--quick" %in% args
-unknown <- setdiff(args, "--quick")
-if (length(unknown) > 0) {
-  stop("unknown argument: ", toString(unknown), call. = FALSE)
-}
+refuse_unknown("quick")
+quick <- flag("quick")
 
 sonar <- function() {
   data <- new.env()

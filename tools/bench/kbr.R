@@ -22,20 +22,12 @@ library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
 
-args <- commandArgs(trailingOnly = TRUE)
-quick <- "--quick" %in% args
-part <- sub("^--part=", "", args[startsWith(args, "--part=")])
-parts <- c("low_rank", "dense", "abc", "chunks")
-chosen <- if (length(part) > 0) strsplit(part, ",")[[1]] else parts
-unknown <- c(
-  setdiff(chosen, c(parts, "one_chunked")),
-  args[args != "--quick" & !startsWith(args, "--part=")]
-)
-if (length(unknown) > 0) {
-  stop("unknown argument: ", toString(unknown), call. = FALSE)
-}
+refuse_unknown("quick", "part")
+quick <- flag("quick")
+chosen <- several("part", c("low_rank", "dense", "abc", "chunks"), "one_chunked")
 
 # ---- data -------------------------------------------------------------------
 

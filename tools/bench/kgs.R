@@ -25,26 +25,13 @@ library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
 
-args <- commandArgs(trailingOnly = TRUE)
-quick <- "--quick" %in% args
-option <- function(name) {
-  start <- paste0("--", name, "=")
-  sub(start, "", args[startsWith(args, start)], fixed = TRUE)
-}
-part <- option("part")
+refuse_unknown("quick", c("part", "size"))
+quick <- flag("quick")
 size <- option("size")
-parts <- c("samplers", "scale")
-chosen <- if (length(part) > 0) strsplit(part, ",")[[1]] else parts
-unknown <- c(
-  setdiff(chosen, c(parts, "fit")),
-  args[!args %in% "--quick" & !startsWith(args, "--part=") &
-    !startsWith(args, "--size=")]
-)
-if (length(unknown) > 0) {
-  stop("unknown argument: ", toString(unknown), call. = FALSE)
-}
+chosen <- several("part", c("samplers", "scale"), "fit")
 
 without_expected_warnings <- function(expr) {
   withCallingHandlers(expr, warning = function(w) {

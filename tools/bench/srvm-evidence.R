@@ -19,18 +19,10 @@ library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
 
-args <- commandArgs(trailingOnly = TRUE)
-option <- function(name, default) {
-  start <- paste0("--", name, "=")
-  hit <- args[startsWith(args, start)]
-  if (length(hit) == 0) default else substring(hit[[1]], nchar(start) + 1)
-}
-unknown <- args[!grepl("^--(quick|tuning|(only|seeds|out)=.+)$", args)]
-if (length(unknown) > 0) {
-  stop("unknown argument: ", toString(unknown), call. = FALSE)
-}
+refuse_unknown(c("quick", "tuning"), c("only", "seeds", "out"))
 
 boston_outliers <- function(seed) {
   set.seed(seed)
@@ -116,9 +108,9 @@ summarise_set <- function(name, fits) {
   )
 }
 
-sets <- if ("--tuning" %in% args) tuning_sets else report_sets
-only <- strsplit(option("only", toString(names(sets))), ", *")[[1]]
-seeds <- as.integer(option("seeds", if ("--quick" %in% args) 20 else 100))
+sets <- if (flag("tuning")) tuning_sets else report_sets
+only <- several("only", names(sets))
+seeds <- as.integer(option("seeds", if (flag("quick")) 20 else 100))
 results <- lapply(only, function(name) {
   set <- sets[[name]]()
   fits <- lapply(seq_len(seeds), function(seed) one_fit(set, seed))
@@ -128,4 +120,4 @@ results <- lapply(only, function(name) {
 })
 results <- do.call(rbind, results)
 markdown(results)
-if (any(startsWith(args, "--out="))) saveRDS(results, option("out", ""))
+if (!is.null(option("out"))) saveRDS(results, option("out"))

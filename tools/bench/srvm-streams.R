@@ -15,8 +15,9 @@ library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
-quick <- "--quick" %in% commandArgs(trailingOnly = TRUE)
+quick <- flag("quick")
 
 # ---- two classes ------------------------------------------------------------
 

@@ -20,15 +20,12 @@ library(kernelbayes)
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+source(file.path(dirname(dirname(script)), "arguments.R"))
 source(file.path(dirname(script), "report.R"))
 source(file.path(dirname(dirname(script)), "peers.R"))
-args <- commandArgs(trailingOnly = TRUE)
-unknown <- setdiff(args, c("--quick", "--readme"))
-if (length(unknown) > 0) {
-  stop("unknown argument: ", toString(unknown), call. = FALSE)
-}
-quick <- "--quick" %in% args
-readme <- "--readme" %in% args
+refuse_unknown(c("quick", "readme"))
+quick <- flag("quick")
+readme <- flag("readme")
 
 # ---- package and peers ------------------------------------------------------
 

@@ -1,0 +1,105 @@
+# print() of fits of Markov chains and of their diagnostics.
+
+#' print() of a fit of chains
+#' @param title The first line.
+#' @param describe Function of the fit and of what shows a number: the lines
+#'   on data and posterior.
+#' @param iterations More on the iterations.
+#' @noRd
+print_chains <- function(x, title, describe, digits, iterations = NULL) {
+  cat(title, "\n", sep = "")
+  if (all(draws_in(x) == 0)) {
+    cat(incomplete_line(x))
+    return(invisible(x))
+  }
+  show <- function(v) format(v, digits = digits)
+  cat(
+    describe(x, show),
+    "  chains:       ", length(x$runs), ", ",
+    counted(x$control$iter, "iteration"), " after ", x$control$warmup,
+    iterations, "\n",
+    mixing_line(x, show),
+    "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
+    incomplete_line(x),
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @noRd
+formula_line <- function(x) {
+  if (!is.null(x$mould$formula)) {
+    paste0("  formula:      ", one_line(x$mould$formula), "\n")
+  }
+}
+
+#' The classes of the training rows, with their numbers
+#' @noRd
+classes_line <- function(x) {
+  counts <- table(x$data$y)
+  paste0("  classes:      ", shorten(paste0(
+    names(counts), " (", as.vector(counts), ")",
+    collapse = ", "
+  )), "\n")
+}
+
+#' The lines of print() on mixing and on chains that were stopped
+#' @noRd
+mixing_line <- function(x, show) {
+  table <- chain_mixing(x)
+  short <- short_words(x)
+  if (all(is.na(table$rhat)) && length(short) == 0) {
+    return(NULL)
+  }
+  poor <- nrow(beyond_thresholds(table, trusted_mixing))
+  at <- worst_first(table)[1, ]
+  lines <- c(
+    if (!is.na(at$rhat)) {
+      paste0(
+        "worst ", at$variable, ": R-hat ", show(at$rhat), ", ESS ",
+        show(least_size(at)),
+        if (poor > 1) paste0("; ", poor, " of ", nrow(table), " poor")
+      )
+    },
+    short
+  )
+  paste0("  mixing:       ", paste(
+    lines, collapse = "\n                "
+  ), "\n")
+}
+
+#' @noRd
+incomplete_line <- function(x) {
+  if (x$status == "complete") {
+    return(NULL)
+  }
+  done <- vapply(x$runs, state_time, 0L)
+  paste0(
+    "  INCOMPLETE:   ", toString(done), " of ", chain_length(x),
+    " iterations; update() continues\n"
+  )
+}
+
+#' @noRd
+counted <- function(n, what) paste0(n, " ", what, if (n != 1) "s")
+
+#' @export
+print.kb_diagnostics_mcmc <- function(x, digits = 3, n = 10, ...) {
+  check_no_dots(...)
+  table <- x$convergence
+  table$constant <- is.na(table$rhat)
+  shown <- utils::head(worst_first(table), check_count(n, 1))
+  cat(counted(x$chains, "chain"), ", ", counted(sum(x$draws), "draw"),
+    if (nrow(shown) < nrow(table)) {
+      paste0("; the worst ", nrow(shown), " of ", nrow(table), " quantities:")
+    }, "\n",
+    sep = ""
+  )
+  print(shown[names(x$convergence)], digits = digits, row.names = FALSE)
+  tried <- x$acceptance[!is.na(x$acceptance)]
+  if (length(tried) > 0) {
+    accepted <- paste0(names(tried), " ", format(100 * tried, digits = 2), "%")
+    cat(strwrap(paste("accepted:", toString(accepted)), 78), sep = "\n")
+  }
+  invisible(x)
+}

@@ -1,0 +1,188 @@
+# Have chains mixed? What is watched, the worst of it, and the warning.
+
+#' @srrstats {BS4.3} R-hat and effective sample sizes after Vehtari and others
+#'   (2021), equal to those of package posterior.
+#' @srrstats {BS4.5} Warnings of chains that have not converged say what helps:
+#'   more iterations, more moves.
+#' @srrstats {BS5.3} `diagnostics()`, `ess()`, `glance()`, `print()`.
+#' @srrstats {BS5.4} `diagnostics()` names each figure; `?evidence` says what
+#'   they are.
+#' @srrstats {BS5.5} `diagnostics()` and a warning of class
+#'   `kb_warning_convergence`.
+#' @srrstats {RE3.0} Chains that have not mixed warn (`kb_warning_convergence`),
+#'   so do particles that have collapsed (`kb_warning_low_ess`).
+#' @srrstats {RE3.1} The warnings have classes to be muffled by; the figures
+#'   stay in `diagnostics()`.
+#' @noRd
+NULL
+
+#' @export
+warn_quality.kb_mcmc <- function(fit, call, since = 0L) {
+  if (fit$status != "complete") {
+    return(invisible())
+  }
+  warn_memory(fit, call)
+  inform_short(fit)
+  if (has_few_draws(fit)) {
+    return(invisible())
+  }
+  poor <- beyond_thresholds(chain_mixing(fit), trusted_mixing)
+  if (nrow(poor) > 0) warn_mixing(fit, poor, call)
+}
+
+# From Vehtari and others (2021) R-hat is 1.01 and the size 400 at best: half of
+# that is no reason to warn.
+trusted_mixing <- list(rhat = 1.05, ess = 100)
+
+#' Warn of quantities whose chains differ or have few independent draws
+#' @param poor Their rows of `chain_mixing()`.
+#' @noRd
+warn_mixing <- function(fit, poor, call) {
+  rhat <- worst(max, poor$rhat)
+  size <- worst(min, least_size(poor))
+  shown <- lapply(list(rhat = rhat, size = size), format, digits = 3)
+  all <- nrow(chain_mixing(fit))
+  kb_warn(c(
+    if (is.na(rhat) || rhat > trusted_mixing$rhat) {
+      "The chains have not mixed well: R-hat is up to {shown$rhat}, the
+       effective sample size down to {shown$size}."
+    } else {
+      "There are few independent draws: the effective sample size is down to
+       {shown$size} (R-hat is up to {shown$rhat})."
+    },
+    "*" = "{nrow(poor)} of {all} quantities are affected. The worst of each
+           kind:",
+    mixing_bullets(fit, worst_of_kinds(poor)),
+    i = "{.code update(fit, n_iter = {more_iterations(fit, size)})} continues;
+         {.code update(fit, until = convergence())} until converged.",
+    i = mixing_advice(fit, poor$variable)
+  ), "convergence", variables = poor$variable, call = call)
+}
+
+#' @noRd
+has_few_draws <- function(fit, least = 100) {
+  fit$control$iter %/% fit$control$thin < least
+}
+
+#' What keeps diagnostics from telling whether chains have mixed: words, or none
+#' @noRd
+short_words <- function(fit) {
+  n <- fit$control$iter %/% fit$control$thin
+  c(
+    if (has_few_draws(fit)) {
+      paste(
+        counted(n, "draw"), "per chain: too few to tell whether chains mix"
+      )
+    },
+    if (length(fit$runs) == 1) "one chain: only its halves can be compared"
+  )
+}
+
+#' @noRd
+inform_short <- function(fit) {
+  words <- short_words(fit)
+  if (length(words) > 0) {
+    kb_inform(c(
+      paste0("There ", if (grepl("^1 |^one", words[[1]])) "is " else "are ",
+        paste(words, collapse = ", and "), "."
+      ),
+      i = "{.arg chains} and {.arg iter} of {.fn mcmc_control} set their
+           numbers; {.code update(fit, n_iter = )} continues."
+    ), "few_draws")
+  }
+}
+
+#' How far to go on: to an effective sample size of 400 (Vehtari et al., 2021),
+#' from the size so far, which a fit that has not mixed overstates
+#' @noRd
+more_iterations <- function(fit, size) {
+  iter <- as.double(fit$control$iter)
+  wanted <- if (is.na(size)) Inf else iter * (400 / size - 1)
+  format(signif(min(max(wanted, iter), 10 * iter), 1), scientific = FALSE)
+}
+
+#' @noRd
+worst <- function(of, x) {
+  x <- x[!is.na(x)]
+  if (length(x) == 0) NA_real_ else of(x)
+}
+
+#' What else helps chains of this engine: a line, or NULL
+#' @param poor Names of the quantities that do not mix.
+#' @noRd
+mixing_advice <- function(fit, poor) UseMethod("mixing_advice")
+
+# Mixing ----------------------------------------------------------------------
+
+#' @export
+ess.kb_mcmc <- function(object, ...) {
+  check_no_dots(...)
+  object <- migrate_fit(object)
+  chain_mixing(object)[c("variable", "ess_bulk", "ess_tail", "rhat")]
+}
+
+#' `mixing_table()` of all that is watched
+#'
+#' The tables of the last fits are kept: print() and the warning want the same.
+#' @noRd
+chain_mixing <- function(fit) {
+  key <- rlang::hash(list(class(fit), fit$data, fit$runs, fit$mould$levels))
+  table <- mixing_memory$tables[[key]]
+  if (is.null(table)) {
+    table <- mixing_table(watched_matrices(fit))
+    mixing_memory$tables <- utils::tail(
+      c(mixing_memory$tables, stats::setNames(list(table), key)), 8
+    )
+  }
+  table
+}
+
+mixing_memory <- new.env(parent = emptyenv())
+mixing_memory$tables <- list()
+
+#' The smaller effective sample size, of the bulk or of the tails
+#' @noRd
+least_size <- function(table) {
+  pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
+}
+
+#' Rows of a table of mixing, the worst first: by R-hat where it is too large,
+#' then by effective sample size
+#' @noRd
+worst_first <- function(table) {
+  rhat <- pmax(table$rhat, trusted_mixing$rhat)
+  # Numbers that are not finite.
+  rhat[is.na(rhat)] <- Inf
+  table <- table[order(table$constant, -rhat, least_size(table)), ]
+  rownames(table) <- NULL
+  table
+}
+
+#' The worst of f or probabilities, of scales, of inclusion and of the rest
+#' @noRd
+worst_of_kinds <- function(table) {
+  table <- worst_first(table)
+  table[!duplicated(watched_kind(table$variable)), ]
+}
+
+#' @noRd
+watched_kind <- function(variable) {
+  kinds <- c(f = "f", p = "f", log_lambda = "scale", delta = "inclusion",
+    share = "inclusion", d = "inclusion"
+  )
+  kind <- kinds[sub("\\[.*", "", variable)]
+  unname(ifelse(is.na(kind), "parameter", kind))
+}
+
+#' Lines of warnings on these rows of a table of mixing
+#' @noRd
+mixing_bullets <- function(fit, table) {
+  size <- function(v) format(v, digits = 3)
+  lines <- paste0(
+    watched_words(fit, table$variable), ": R-hat ",
+    vapply(table$rhat, format, "", digits = 4), ", effective sample size ",
+    vapply(table$ess_bulk, size, ""), " (bulk) and ",
+    vapply(table$ess_tail, size, ""), " (tails)"
+  )
+  stats::setNames(gsub("([{}])", "\\1\\1", lines), rep("x", length(lines)))
+}

@@ -1,0 +1,195 @@
+# Can particles be trusted? The lowest effective size and the founders of the
+# whole run: what print(), diagnostics(), evidence() and warnings say of them.
+
+# Below these shares of the particles estimates were seen to be off: see ?srvm,
+# section Warnings of the particles.
+trusted_particles <- list(lowest = 0.05, final = 0.1, founders = 0.1)
+
+#' The lowest effective size of a run's particles while each row came in
+#' @noRd
+run_lowest <- function(run) {
+  lowest <- run$path$ess_lowest
+  # No record: rows that come in at once.
+  if (is.null(lowest)) run$path$ess else lowest
+}
+
+#' The lowest effective size, as a fraction of the particles, and where it was
+#' @param since Rows or steps that do not count.
+#' @noRd
+lowest_ess <- function(fit, since = 0, path = ess(fit)) {
+  path <- path[seq_len(nrow(path)) > since, ]
+  at <- which.min(path$lowest)
+  if (length(at) == 0) {
+    return(list(fraction = 1, at = NA_integer_))
+  }
+  list(fraction = path$lowest[[at]], at = path[[1]][[at]])
+}
+
+#' The number of particles at each row of ess()
+#' @noRd
+particles_in <- function(path) path$ess / path$fraction
+
+#' Lowest and last effective size, resamplings and founders
+#' @noRd
+path_diagnostics <- function(fit) {
+  path <- if (fit$time > 0) ess(fit)
+  lowest <- if (is.null(path)) {
+    list(fraction = 1, at = NA_integer_)
+  } else {
+    lowest_ess(fit, path = path)
+  }
+  at <- stats::setNames(list(lowest$at), paste0("ess_min_", path_unit(fit)))
+  c(list(ess_min = lowest$fraction), at, list(
+    ess_final = if (is.null(path)) 1 else utils::tail(path$fraction, 1),
+    resamplings = sum(vapply(
+      fit_runs(fit), function(run) run$genealogy$resamplings, 0L
+    )),
+    founders = if (is.null(path)) NA else utils::tail(path$founders, 1)
+  ))
+}
+
+#' @noRd
+path_unit <- function(fit) if (inherits(fit, "kb_tdsmc")) "step" else "row"
+
+#' " (row 7)": where the size in diagnostics() was lowest
+#' @noRd
+lowest_words <- function(x, before = " (", after = ")") {
+  at <- x[grepl("^ess_min_", names(x))]
+  if (length(at) == 1 && !is.na(at)) {
+    paste0(before, sub("ess_min_", "", names(at)), " ", at[[1]], after)
+  }
+}
+
+#' What print() says of the effective size
+#' @noRd
+ess_words <- function(fit) {
+  found <- path_diagnostics(fit)
+  paste0(
+    "ESS ", percent(found$ess_final), " (lowest ", percent(found$ess_min),
+    lowest_words(found, " at ", ""), ")"
+  )
+}
+
+#' Does nothing revise what few founders have left?
+#'
+#' Copies then never become different, and the evidence is too low: more
+#' particles were seen to help little.
+#' @param time Rows or steps taken in.
+#' @noRd
+is_unmoved <- function(fit, time = fit$time, path = ess(fit)) {
+  if (time == 0 || !lacks_moves(fit)) {
+    return(FALSE)
+  }
+  share <- path$founders / particles_in(path)
+  share[[time]] < trusted_particles$founders
+}
+
+#' Has the fit no moves that revise what its particles share?
+#'
+#' Printed weights are no evidence anyway; with a bounded memory what was shared
+#' is forgotten, as it may be under the targets of tdsmc().
+#' @noRd
+lacks_moves <- function(fit) {
+  inherits(fit, "kb_srvm") && fit$control$n_moves == 0 &&
+    fit$control$proposal != "paper" &&
+    !is_bounded(srvm_memory_of(fit$settings))
+}
+
+#' Why an estimate of the evidence may be bad: lines, or NULL
+#' @noRd
+evidence_doubts <- function(fit) {
+  path <- ess(fit)
+  lowest <- lowest_ess(fit, path = path)
+  lines <- c(
+    if (lowest$fraction < trusted_particles$lowest) {
+      paste0(
+        "ESS fell to ", format(100 * lowest$fraction, digits = 1), "% at ",
+        path_unit(fit), " ", lowest$at, ": more likely too low than too high, ",
+        "the error larger than the se"
+      )
+    },
+    if (is_unmoved(fit, path = path)) {
+      paste0(
+        counted(round(utils::tail(path$founders, 1)), "founder"),
+        " left, and no moves: probably too low, the error larger than the se"
+      )
+    }
+  )
+  if (length(lines) > 0) paste(lines, collapse = "; ")
+}
+
+# Warnings -------------------------------------------------------------------
+
+#' Warn of particles that have collapsed in this call, or that nothing moves
+#' @export
+#' @noRd
+warn_quality.kb_srvm <- function(fit, call, since = 0L) {
+  if (fit$time == 0) {
+    return(invisible())
+  }
+  path <- ess(fit)
+  lowest <- lowest_ess(fit, since, path)
+  share <- utils::tail(path$fraction, 1)
+  if (lowest$fraction < trusted_particles$lowest) {
+    warn_low_ess(fit, lowest, call)
+  } else if (share < trusted_particles$final) {
+    last <- list(fraction = share, at = utils::tail(path[[1]], 1))
+    warn_low_ess(fit, last, call)
+  }
+  if (is_unmoved(fit, path = path) && !is_unmoved(fit, since, path)) {
+    warn_unmoved(utils::tail(path, 1), call)
+  }
+}
+
+#' @export
+warn_quality.kb_tdsmc <- warn_quality.kb_srvm
+
+#' @noRd
+warn_low_ess <- function(fit, lowest, call) {
+  kb_warn(c(
+    "The effective sample size fell to
+     {format(100 * lowest$fraction, digits = 2)}% of the particles at
+     {path_unit(fit)} {lowest$at}.",
+    "*" = "Estimates are noisy, and the standard error of the evidence may be
+           too small.",
+    i = particle_advice(fit)
+  ), "low_ess", call = call)
+}
+
+#' What helps particles that have collapsed: a line
+#' @noRd
+particle_advice <- function(fit) UseMethod("particle_advice")
+
+#' @export
+particle_advice.kb_srvm <- function(fit) {
+  usual <- smc_control()$cess_threshold
+  if (fit$control$cess_threshold < usual && length(fit$control$powers) == 0 &&
+    fit$control$proposal != "paper") {
+    paste0(
+      "Raise {.arg cess_threshold} in {.fn smc_control} (by default ", usual,
+      "): such rows then come in by degrees."
+    )
+  } else {
+    "Raise {.arg particles} in {.fn smc_control}."
+  }
+}
+
+#' @export
+particle_advice.kb_tdsmc <- function(fit) {
+  paste(
+    "Raise {.arg particles} in {.fn smc_control}, or find moves that come",
+    "nearer to the target."
+  )
+}
+
+#' @noRd
+warn_unmoved <- function(last, call) {
+  kb_warn(c(
+    "The particles descend from {round(last$founders, 1)} of
+     {round(particles_in(last))}, and no moves make them differ.",
+    "*" = "The log evidence is probably too low, by more than its standard
+           error.",
+    i = "Raise {.arg n_moves} in {.fn smc_control}, by default
+         {smc_control()$n_moves}."
+  ), "no_moves", call = call)
+}
