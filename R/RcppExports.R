@@ -369,6 +369,10 @@ srvm_coefficients_cpp <- function(state, intercept, shift) {
     .Call(`_kernelbayes_srvm_coefficients_cpp`, state, intercept, shift)
 }
 
+running_sums_cpp <- function(values, start) {
+    .Call(`_kernelbayes_running_sums_cpp`, values, start)
+}
+
 srvm_chain_open_cpp <- function(config, x, y, state) {
     .Call(`_kernelbayes_srvm_chain_open_cpp`, config, x, y, state)
 }

@@ -6,7 +6,7 @@ fit_engine.default <- function(fit) {
   structure(
     list(
       config = c(
-        model_config(fit$settings), list(seed = fit$seed),
+        model_config(fit$settings), list(seed = fit$seed, past = n_past(fit)),
         fit$control[c(
           "particles", "proposal", "n_moves", "move_fraction", "resampling",
           "ess_threshold", "cess_threshold", "powers", "resample_every_step",
@@ -109,7 +109,9 @@ engine_snapshot.kb_engine_srvm <- function(engine, handle) {
 engine_close.kb_engine_srvm <- function(engine, handle) srvm_close_cpp(handle)
 
 #' @export
-engine_total.kb_engine_srvm <- function(engine) nrow(engine$x)
+engine_total.kb_engine_srvm <- function(engine) {
+  engine$config$past + nrow(engine$x)
+}
 
 #' @export
 engine_done.kb_engine_srvm <- function(engine, state) state_time(state)

@@ -7,7 +7,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   if (x$time == 0) {
     cat(
       "Sequential relevance vector machine\n  INCOMPLETE:   0 of ",
-      nrow(x$data$x), " rows; update() continues\n",
+      n_given(x), " rows; update() continues\n",
       sep = ""
     )
     return(invisible(x))
@@ -30,7 +30,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   )
   if (x$status != "complete") {
     cat(
-      "  INCOMPLETE:   ", x$time, " of ", nrow(x$data$x),
+      "  INCOMPLETE:   ", x$time, " of ", n_given(x),
       " rows; update() continues\n",
       sep = ""
     )
@@ -77,7 +77,9 @@ describe_model <- function(x) {
 
 #' @noRd
 particle_line <- function(x) {
-  path <- if (x$time > 0) ess(x)$fraction else 1
+  path <- if (x$time > 0) ess(x)
+  now <- if (x$time > 0) utils::tail(path$fraction, 1) else 1
+  lowest <- if (x$time > 0) lowest_ess(x, path)$fraction else 1
   percent <- function(v) paste0(format(100 * v, digits = 2), "%")
   paste0(
     x$control$particles,
@@ -85,7 +87,7 @@ particle_line <- function(x) {
     if (is_averaged(x)) {
       paste0(" x ", n_kernels(x$settings), " kernels")
     }, ", ESS ",
-    percent(utils::tail(path, 1)), " (lowest ", percent(min(path)), "), ",
+    percent(now), " (lowest ", percent(lowest), "), ",
     x$control$n_moves, " moves a row",
     if (x$control$proposal != "adapted") paste0(", ", x$control$proposal)
   )
@@ -300,7 +302,7 @@ srvm_rejuvenate <- function(object, n_moves, particles,
   }
   object$control <- control
   engine <- fit_engine(object)
-  object$runs[] <- lapply(seq_along(object$runs), function(index) {
+  states <- lapply(seq_along(object$runs), function(index) {
     state <- object$runs[[index]]
     if (state_time(state) == 0L) {
       return(NULL)
@@ -311,6 +313,7 @@ srvm_rejuvenate <- function(object, n_moves, particles,
       "C++Error" = function(error) refuse_sampler(error, call)
     )
   })
+  object$runs <- keep_past(states, object$runs)
   object
 }
 
@@ -350,14 +353,21 @@ complete_rows <- function(rows, na_action, call = rlang::caller_env()) {
 #' @noRd
 append_rows <- function(object, rows) {
   n <- nrow(object$data$x)
+  numbers <- row_numbers(object)
+  given <- n_given(object)
   new <- seq_len(nrow(rows$x))
+  if (!is.null(object[["past"]])) {
+    object$past$numbers <- c(numbers, given + new)
+  }
   if (object$order == "random") {
     new <- shuffle(length(new), object$seed)
   }
   object$data$x <- rbind(object$data$x, rows$x)
   object$data$y <- c(object$data$y, rows$y)
   object$sequence <- c(object$sequence, n + new)
-  object$mould <- append_row_names(object$mould, n, rows$names, length(new))
+  object$mould <- append_row_names(
+    object$mould, numbers, rows$names, given + seq_along(new)
+  )
   object
 }
 
@@ -419,7 +429,7 @@ coef.kb_srvm <- function(object, ...) {
   pool <- srvm_pool(object)
   beta <- srvm_mean_coefficients(object, pool)
   scaling <- object$settings$scaling
-  centre <- pool$rows[beta$candidates]
+  centre <- row_numbers(object)[pool$rows[beta$candidates]]
   if (names_kernels(object)) {
     kernel <- candidate_kernels(object, beta$candidates, pool)
     centre <- paste0(kernel, ":", centre, recycle0 = TRUE)
@@ -462,7 +472,7 @@ logLik.kb_srvm <- function(object, ...) {
   structure(sum(density),
     df = sum(k$k * k$probability) + object$settings$intercept +
       2 - is_probit(object),
-    nobs = object$time, class = "logLik"
+    nobs = length(density), class = "logLik"
   )
 }
 

@@ -1196,6 +1196,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// running_sums_cpp
+std::vector<double> running_sums_cpp(std::vector<double> values, double start);
+RcppExport SEXP _kernelbayes_running_sums_cpp(SEXP valuesSEXP, SEXP startSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type start(startSEXP);
+    rcpp_result_gen = Rcpp::wrap(running_sums_cpp(values, start));
+    return rcpp_result_gen;
+END_RCPP
+}
 // srvm_chain_open_cpp
 SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state);
 RcppExport SEXP _kernelbayes_srvm_chain_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
@@ -1573,6 +1584,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
+    {"_kernelbayes_running_sums_cpp", (DL_FUNC) &_kernelbayes_running_sums_cpp, 2},
     {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
     {"_kernelbayes_srvm_chain_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_advance_cpp, 2},
     {"_kernelbayes_srvm_chain_close_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_close_cpp, 1},

@@ -131,3 +131,11 @@ std::vector<double> srvm_coefficients_cpp(Rcpp::List state, bool intercept,
   }
   return out;
 }
+
+// Sums of `start` and the values so far, one after the other: those of a part
+// go on from its start to the same bits.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> running_sums_cpp(std::vector<double> values, double start) {
+  for (double& value : values) start = value += start;
+  return values;
+}

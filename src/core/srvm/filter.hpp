@@ -125,7 +125,7 @@ class Filter {
                const Executor& executor);
 
  private:
-  int rows_;
+  int past_, rows_;
   Target target_;
   Smc<Target> smc_;
 };

@@ -50,6 +50,9 @@ class CandidatePool {
         latest_gram_(kernels_.size()),
         leaving_gram_(kernels_.size()) {}
 
+  /// Rows are numbered from the first of all; x has those from `row` on.
+  void begin_at(int row) { first_ = row; }
+
   /// Room for this many rows in all.
   void reserve(int rows) { capacity_ = rows; }
 
@@ -213,6 +216,7 @@ class CandidatePool {
  private:
   static constexpr int kLanes = 8;  // columns in one pass
 
+  Eigen::Index line(int row) const { return row - first_; }
   int place(int row) const { return horizon_ > 0 ? row % horizon_ : row; }
   bool admits(int row) const;
   void evaluate_latest(const Eigen::MatrixXd& x, int row);
@@ -230,7 +234,7 @@ class CandidatePool {
   void withhold(double share, int candidate, const std::vector<int>& set,
                 bool intercept, std::vector<double>& g,
                 CandidateSums& sums) const;
-  static std::size_t hash(const Eigen::MatrixXd& x, int row);
+  std::size_t hash(const Eigen::MatrixXd& x, int row) const;
   int find(const Eigen::MatrixXd& x, int row) const;
   int free_number();
   void add_responses(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
@@ -249,6 +253,7 @@ class CandidatePool {
   int horizon_;
   RowWeights weights_;
   std::size_t capacity_ = 0;
+  int first_ = 0;  // the row that x begins with
   int time_ = 0;
   std::vector<double> y_;  // by place
   double y_squares_ = 0;
