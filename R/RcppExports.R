@@ -337,8 +337,8 @@ student_log_density_cpp <- function(means, variances, noise, weights, df, y) {
     .Call(`_kernelbayes_student_log_density_cpp`, means, variances, noise, weights, df, y)
 }
 
-srvm_open_cpp <- function(config, x, y, state) {
-    .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state)
+srvm_open_cpp <- function(config, x, y, state, pool) {
+    .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
 }
 
 srvm_advance_cpp <- function(handle, n) {
@@ -347,6 +347,18 @@ srvm_advance_cpp <- function(handle, n) {
 
 srvm_close_cpp <- function(handle) {
     invisible(.Call(`_kernelbayes_srvm_close_cpp`, handle))
+}
+
+srvm_pool_cpp <- function(handle, at_end) {
+    .Call(`_kernelbayes_srvm_pool_cpp`, handle, at_end)
+}
+
+srvm_pool_bytes_cpp <- function(handle) {
+    .Call(`_kernelbayes_srvm_pool_bytes_cpp`, handle)
+}
+
+srvm_free_pool_cpp <- function(pool) {
+    invisible(.Call(`_kernelbayes_srvm_free_pool_cpp`, pool))
 }
 
 srvm_snapshot_cpp <- function(handle) {

@@ -85,7 +85,19 @@ variance_config <- function(prior, limits) {
 
 #' @export
 engine_open.kb_engine_srvm <- function(engine, index, state) {
-  srvm_open_cpp(run_config(engine$config, index), engine$x, engine$y, state)
+  key <- pool_key(engine, index, state)
+  pool <- held_pool(key)
+  handle <- srvm_open_cpp(
+    run_config(engine$config, index), engine$x, engine$y, state, pool
+  )
+  # The same fit may take in other rows.
+  if (is.null(pool) && !is.null(key)) hold_pool(key, handle)
+  handle
+}
+
+#' @export
+engine_hold.kb_engine_srvm <- function(engine, index, handle, state) {
+  hold_pool(pool_key(engine, index, state), handle, at_end = TRUE)
 }
 
 #' The kernels of a replicate advance in turn

@@ -174,8 +174,10 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #'
 #' The rows are assimilated one at a time, at the cost that they would have
 #' had in the first call. Before that, the sums that the particles share are
-#' rebuilt from the rows so far: many rows in one call are cheaper than as
-#' many calls. With settings frozen by the first call and
+#' rebuilt from the rows so far, unless an earlier `update()` of the same
+#' session has left them in memory (up to 200 MB;
+#' `options(kernelbayes.held_memory = )` sets the number of bytes). Fits never
+#' hold them. With settings frozen by the first call and
 #' `order = "given"`, the result is identical to one call with all rows.
 #'
 #' @section Changed settings:

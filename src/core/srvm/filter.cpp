@@ -246,7 +246,7 @@ void Target::draw(Particle& particle, Rng& rng,
 
 void Target::restore(int t, const CandidatePool::State& state,
                      std::vector<Particle>& particles,
-                     const Executor& executor) {
+                     const CandidatePool* known, const Executor& executor) {
   const bool bounded = config_.memory.bounded();
   // Candidates are fewer than rows.
   const std::size_t numbers =
@@ -256,7 +256,10 @@ void Target::restore(int t, const CandidatePool::State& state,
   for (const Particle& particle : particles) {
     for (const int j : particle.set) used.at(j) = 1;
   }
-  if (bounded) {
+  if (known != nullptr && known->time() == t) {
+    pool_ = *known;
+    pool_.reserve(static_cast<int>(x_.rows()));
+  } else if (bounded) {
     pool_.restore(x_, y_.head(t - config_.past), state, used, executor);
   } else {
     pool_.rebuild(x_, y_.head(t), used, executor);
@@ -294,11 +297,11 @@ void Filter::rejuvenate(int particles, const Executor& executor) {
 
 void Filter::restore(Smc<Target>::State state, const CandidatePool::State& pool,
                      std::vector<Particle> particles, Records records,
-                     const Executor& executor) {
+                     const CandidatePool* known, const Executor& executor) {
   if (state.time > rows_ || state.time < past_) {
     throw std::invalid_argument("the state does not belong to these data");
   }
-  target_.restore(state.time, pool, particles, executor);
+  target_.restore(state.time, pool, particles, known, executor);
   target_.records() = std::move(records);
   smc_.restore(std::move(state), std::move(particles));
 }

@@ -63,14 +63,18 @@ class Target {
   /// Rebuilds the shared sums of the first t rows and the particles' own
   /// from their sets; `particles` hold sets, psi and factors. With a bounded
   /// memory or latent variables they hold their sums too, and `state` those
-  /// that are shared.
+  /// that are shared. `known`, or null, is a pool of this very state.
   void restore(int t, const CandidatePool::State& state,
-               std::vector<Particle>& particles, const Executor& executor);
+               std::vector<Particle>& particles, const CandidatePool* known,
+               const Executor& executor);
 
   /// Whether particles are refreshed by request: with a sweep, at any row.
   void rejuvenates(bool on) { rejuvenates_ = on; }
 
   const CandidatePool& pool() const { return pool_; }
+
+  /// The pool, of a target that is used no more.
+  CandidatePool release_pool() { return std::move(pool_); }
 
   /// Whether a state must hold sums.
   bool accumulates() const {
@@ -122,7 +126,9 @@ class Filter {
 
   void restore(Smc<Target>::State state, const CandidatePool::State& pool,
                std::vector<Particle> particles, Records records,
-               const Executor& executor);
+               const CandidatePool* known, const Executor& executor);
+
+  CandidatePool release_pool() { return target_.release_pool(); }
 
  private:
   int past_, rows_;

@@ -291,7 +291,7 @@ void CandidatePool::fill_on_demand(const Eigen::MatrixXd& x,
                                    const Eigen::VectorXd& y,
                                    std::size_t columns) {
   add_responses(x, y);
-  cache_ = std::make_unique<ColumnCache>(kernels_, x, columns);
+  cache_ = std::make_shared<ColumnCache>(kernels_, x, columns);
 }
 
 void CandidatePool::require_known(const std::vector<int>& set) const {
@@ -403,6 +403,13 @@ CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,
   CandidateSums sums{gram[candidate], rhs_[candidate]};
   if (power < 1) withhold(1 - power, candidate, set, intercept, g, sums);
   return sums;
+}
+
+double CandidatePool::bytes() const {
+  double numbers = 0;
+  for (const auto& column : columns_) numbers += column.capacity();
+  for (const auto& row : gram_) numbers += row.capacity();
+  return numbers * sizeof(double);
 }
 
 void CandidatePool::release_unused(const std::vector<char>& used) {

@@ -15,6 +15,19 @@
 namespace kernelbayes {
 namespace srvm {
 
+/// Kernel values by place. A copy has room for one more: rows come in.
+class Column : public std::vector<double> {
+ public:
+  Column() = default;
+  Column(const Column& other) {
+    reserve(other.size() + 1);
+    assign(other.begin(), other.end());
+  }
+  Column(Column&&) noexcept = default;
+  Column& operator=(const Column&) = default;
+  Column& operator=(Column&&) noexcept = default;
+};
+
 /// A candidate's own sums over the data.
 struct CandidateSums {
   double gram, rhs;
@@ -202,6 +215,9 @@ class CandidatePool {
                const Executor& executor);
   bool fits(const State& state) const;
 
+  /// Bytes of the kernel values and their products.
+  double bytes() const;
+
   /// Takes in all rows of y at once and keeps no sums: they are computed from
   /// up to `columns` columns of the kernel matrix. No row can be added then.
   /// `x` must outlive the pool.
@@ -275,11 +291,11 @@ class CandidatePool {
   std::vector<double> latest_column_;  // K(x_s, x_t), s <= t, by kernel
   // By kernel: gram(t, j) for kept columns.
   std::vector<std::vector<double>> latest_gram_, leaving_gram_;
-  std::vector<std::vector<double>> columns_;  // by candidate; empty: released
+  std::vector<Column> columns_;               // by candidate; empty: released
   std::vector<int> kept_;                     // candidates with a column
   std::vector<std::vector<double>> gram_;     // lower triangle
   std::vector<double> rhs_, column_sum_;
-  std::unique_ptr<ColumnCache> cache_;  // set: all sums on demand
+  std::shared_ptr<ColumnCache> cache_;  // set: all sums on demand
 };
 
 }  // namespace srvm
