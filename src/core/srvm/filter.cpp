@@ -170,8 +170,7 @@ double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
     empty(particle);
     return -std::numeric_limits<double>::infinity();
   }
-  const bool shared = !config_.model.latent() && !config_.memory.forgets();
-  if (pool_.power() == 1 && !arrival.first() && shared) {
+  if (pool_.power() == 1 && !arrival.first() && sums_are_shared()) {
     // Parts of a row are not what it is in one: these bits a resumed run has.
     pool_.restore_sums(particle.set, config_.model.intercept, particle.gram,
                        particle.rhs);
@@ -181,6 +180,7 @@ double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
 
 void Target::after_step(int, const std::vector<Particle>& particles,
                         const std::vector<double>& weights) {
+  pool_.drop_pairs();
   const Summary now(particles, weights, config_.model, pool_);
   records_.mean_k.push_back(now.k);
   records_.mean_sigma.push_back(now.sigma);

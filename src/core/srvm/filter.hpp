@@ -45,7 +45,13 @@ class Target {
     return arrival.log_weight(to);
   }
   double power() const { return pool_.power(); }
-  void raise(double to) { pool_.raise(to); }
+  void raise(double to) {
+    // Below, particles take anew the sums of a row that came in by degrees.
+    if (to == 1 && pool_.power() > 0 && sums_are_shared()) {
+      pool_.share_pairs(serial_executor());
+    }
+    pool_.raise(to);
+  }
   double extend(Particle& particle, const Arrival& arrival, Rng& rng,
                 Scratch& scratch) const;
   double log_predictive(const Particle& particle) const {
@@ -86,6 +92,10 @@ class Target {
  private:
   static constexpr int kEarlyRows = 20;
 
+  // All rows count alike for all particles.
+  bool sums_are_shared() const {
+    return !config_.model.latent() && !config_.memory.forgets();
+  }
   int rounds() const;
   void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;

@@ -313,7 +313,7 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
     rhs[0] = 0;
     for (const double y : y_) rhs[0] += y;
   }
-  if (cache_ || (all_pairs_ && !gram_.empty())) {
+  if (cache_ || !gram_.empty()) {
     std::vector<double> g(k + 1);
     for (int j = 0; j < k; ++j) {
       const CandidateSums own = gather(set[j], set, intercept, g);

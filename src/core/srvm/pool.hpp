@@ -229,8 +229,18 @@ class CandidatePool {
   void restore_sums(const std::vector<int>& set, bool intercept,
                     LowerTriangle& gram, std::vector<double>& rhs) const;
 
+  /// Sums for all pairs of kept columns, from which restore_sums() takes the
+  /// same bits sooner for many sets, until drop_pairs(). With `all_pairs` they
+  /// are there anyway.
+  void share_pairs(const Executor& executor);
+  void drop_pairs() {
+    if (!all_pairs_) gram_.clear();
+  }
+
  private:
   static constexpr int kLanes = 8;  // columns in one pass
+  // With more columns than this, sets have but few of all pairs.
+  static constexpr std::size_t kMostShared = 256;
 
   Eigen::Index line(int row) const { return row - first_; }
   int place(int row) const { return horizon_ > 0 ? row % horizon_ : row; }
@@ -243,6 +253,7 @@ class CandidatePool {
                     const Executor& executor);
   void remove_row(int row, const Executor& executor);
   void refresh_sums(const Executor& executor);
+  void sum_pairs(const Executor& executor);
   void choose_leaving(const Eigen::MatrixXd& x, int row);
   void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;

@@ -95,7 +95,22 @@ void CandidatePool::refresh_sums(const Executor& executor) {
       column_sum_[j] += columns_[j][s];
     }
   }
-  if (!all_pairs_) return;
+  if (all_pairs_) {
+    sum_pairs(executor);
+  } else {
+    share_pairs(executor);
+  }
+}
+
+void CandidatePool::share_pairs(const Executor& executor) {
+  if (all_pairs_ || kept_.size() > kMostShared) return;
+  gram_.resize(numbers());
+  for (const int j : kept_) gram_[j].resize(j + 1);
+  sum_pairs(executor);
+}
+
+// The Gram matrix of the kept columns, all rows counting alike.
+void CandidatePool::sum_pairs(const Executor& executor) {
   std::vector<int> list = kept_;
   std::sort(list.begin(), list.end());
   executor(list.size(), [&](std::size_t begin, std::size_t end) {
@@ -158,6 +173,7 @@ CandidateSums CandidatePool::gather_leaving(const std::vector<int>& set,
 }
 
 void CandidatePool::forget_leaving() {
+  drop_pairs();
   if (leaving_ < 0) return;
   const auto leaves = [this](int j) {
     return j >= leaving_ && j < leaving_ + kernels();
