@@ -337,7 +337,7 @@ student_log_density_cpp <- function(means, variances, noise, weights, df, y) {
     .Call(`_kernelbayes_student_log_density_cpp`, means, variances, noise, weights, df, y)
 }
 
-srvm_open_cpp <- function(config, x, y, state, pool) {
+srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
     .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
 }
 

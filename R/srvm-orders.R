@@ -134,6 +134,11 @@ orders_engine <- function(fit, orders) {
   engine
 }
 
+#' Each of its runs is new
+#' @export
+#' @noRd
+engine_hold.kb_engine_orders <- function(engine, index, handle, state) NULL
+
 #' @export
 engine_open.kb_engine_orders <- function(engine, index, state) {
   kernels <- n_kernels(engine$config)

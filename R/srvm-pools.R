@@ -46,10 +46,12 @@ hold_pool <- function(key, handle, at_end = FALSE) {
     return(invisible())
   }
   keep_pools(limit - bytes, key)
-  entry <- list(
-    key = key, pool = srvm_pool_cpp(handle, at_end), bytes = bytes
-  )
-  pools$held <- c(list(entry), pools$held)
+  # Where there is no memory for it the run goes on without.
+  pool <- tryCatch(srvm_pool_cpp(handle, at_end), error = function(error) NULL)
+  if (!is.null(pool)) {
+    entry <- list(key = key, pool = pool, bytes = bytes)
+    pools$held <- c(list(entry), pools$held)
+  }
 }
 
 #' Hold no more than this, and of a run only the last but one, beside which its

@@ -59,7 +59,7 @@ Rcpp::List draws(const Handle& run) {
 // [[Rcpp::export(rng = false)]]
 SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                    const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state,
-                   SEXP pool) {
+                   SEXP pool = R_NilValue) {
   auto handle = std::make_unique<Handle>(config, x, y);
   if (state.isNotNull()) {
     srvm_r::restore(handle->filter, Rcpp::List(state.get()),
@@ -84,10 +84,10 @@ void srvm_close_cpp(SEXP handle) { Rcpp::XPtr<Handle>(handle).release(); }
 // [[Rcpp::export(rng = false)]]
 SEXP srvm_pool_cpp(SEXP handle, bool at_end) {
   Handle& run = handle_of(handle);
-  auto pool = at_end ? std::make_unique<srvm::CandidatePool>(
-                           run.filter.release_pool())
-                     : std::make_unique<srvm::CandidatePool>(
-                           run.filter.target().pool());
+  auto pool =
+      at_end
+          ? std::make_unique<srvm::CandidatePool>(run.filter.release_pool())
+          : std::make_unique<srvm::CandidatePool>(run.filter.target().pool());
   return Rcpp::XPtr<srvm::CandidatePool>(pool.release());
 }
 

@@ -123,7 +123,8 @@ test_that("classes and rejuvenated fits let rows go, too", {
     few_particles(update(fit, newdata = data[1:20, ]))
   }
   expect_identical(
-    predict(more(fit), type = "link"), predict(more(all), type = "link")[101:150]
+    predict(more(fit), type = "link"),
+    predict(more(all), type = "link")[101:150]
   )
 })
 

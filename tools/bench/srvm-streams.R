@@ -134,7 +134,8 @@ update_cost <- function(fit, data, calls = 25) {
     last <- new
   }
   for (i in seq_len(calls)) {
-    repeated[[i]] <- cpu_of(suppressWarnings(update(fit, newdata = data[i, ])))
+    row <- data[i, ]
+    repeated[[i]] <- cpu_of(suppressWarnings(update(fit, newdata = row)))
   }
   1000 * c(
     chained = stats::median(chained), sampler = stats::median(inside),

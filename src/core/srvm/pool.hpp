@@ -302,9 +302,9 @@ class CandidatePool {
   std::vector<double> latest_column_;  // K(x_s, x_t), s <= t, by kernel
   // By kernel: gram(t, j) for kept columns.
   std::vector<std::vector<double>> latest_gram_, leaving_gram_;
-  std::vector<Column> columns_;               // by candidate; empty: released
-  std::vector<int> kept_;                     // candidates with a column
-  std::vector<std::vector<double>> gram_;     // lower triangle
+  std::vector<Column> columns_;            // by candidate; empty: released
+  std::vector<int> kept_;                  // candidates with a column
+  std::vector<std::vector<double>> gram_;  // lower triangle
   std::vector<double> rhs_, column_sum_;
   std::shared_ptr<ColumnCache> cache_;  // set: all sums on demand
 };
