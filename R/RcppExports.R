@@ -337,8 +337,8 @@ student_log_density_cpp <- function(means, variances, noise, weights, df, y) {
     .Call(`_kernelbayes_student_log_density_cpp`, means, variances, noise, weights, df, y)
 }
 
-srvm_open_cpp <- function(config, x, y, state) {
-    .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state)
+srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
+    .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
 }
 
 srvm_advance_cpp <- function(handle, n) {
@@ -347,6 +347,18 @@ srvm_advance_cpp <- function(handle, n) {
 
 srvm_close_cpp <- function(handle) {
     invisible(.Call(`_kernelbayes_srvm_close_cpp`, handle))
+}
+
+srvm_pool_cpp <- function(handle, at_end) {
+    .Call(`_kernelbayes_srvm_pool_cpp`, handle, at_end)
+}
+
+srvm_pool_bytes_cpp <- function(handle) {
+    .Call(`_kernelbayes_srvm_pool_bytes_cpp`, handle)
+}
+
+srvm_free_pool_cpp <- function(pool) {
+    invisible(.Call(`_kernelbayes_srvm_free_pool_cpp`, pool))
 }
 
 srvm_snapshot_cpp <- function(handle) {
@@ -367,6 +379,10 @@ srvm_moments_cpp <- function(state, intercept, shift, values, column) {
 
 srvm_coefficients_cpp <- function(state, intercept, shift) {
     .Call(`_kernelbayes_srvm_coefficients_cpp`, state, intercept, shift)
+}
+
+running_sums_cpp <- function(values, start) {
+    .Call(`_kernelbayes_running_sums_cpp`, values, start)
 }
 
 srvm_chain_open_cpp <- function(config, x, y, state) {

@@ -43,14 +43,15 @@ gg_moves <- function(x) {
 #' @noRd
 gg_path <- function(x) {
   runs <- fit_runs(x)
+  steps <- recorded_steps(x)
   path <- function(name) {
     unlist(lapply(runs, function(run) run$path[[name]]), use.names = FALSE)
   }
   labels <- c("mean k", if (!is_probit(x)) "mean noise sd")
   lines <- data.frame(
-    row = seq_len(x$time), run = factor(rep(seq_along(runs), each = x$time)),
+    row = steps, run = factor(rep(seq_along(runs), each = length(steps))),
     quantity = factor(
-      rep(labels, each = x$time * length(runs)), labels
+      rep(labels, each = length(steps) * length(runs)), labels
     ),
     value = c(path("mean_k"), if (!is_probit(x)) {
       unscale_sd(x$settings$scaling, path("mean_sigma"))
@@ -69,7 +70,7 @@ gg_path <- function(x) {
 #' @noRd
 gg_evidence <- function(x, unit = "row") {
   value <- evidence(x)$path$log_evidence
-  path <- data.frame(at = seq_along(value), value = value)
+  path <- data.frame(at = recorded_steps(x), value = value)
   gg_start(path, x = .data$at, y = .data$value) +
     ggplot2::geom_line(colour = kb_colour("blue")) +
     ggplot2::labs(x = path_label(unit), y = "log evidence")
@@ -78,7 +79,7 @@ gg_evidence <- function(x, unit = "row") {
 #' @noRd
 gg_ess <- function(x, unit = "row") {
   path <- ess(x)
-  path$at <- seq_len(nrow(path))
+  path$at <- recorded_steps(x)
   path$threshold <- x$control$ess_threshold * particles_by_row(x)
   gg_start(path, x = .data$at, y = .data$ess) +
     ggplot2::geom_line(colour = kb_colour("blue")) +
@@ -138,7 +139,7 @@ gg_kernels <- function(x) {
 gg_kernel_path <- function(x) {
   path <- as.matrix(kernel_posterior(x, by_row = TRUE)[-1])
   lines <- data.frame(
-    at = as.vector(row(path)), probability = as.vector(path),
+    at = recorded_steps(x)[row(path)], probability = as.vector(path),
     kernel = factor(as.vector(col(path)))
   )
   gg_start(lines, x = .data$at, y = .data$probability) +

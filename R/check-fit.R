@@ -148,7 +148,7 @@ check_version <- function(fit, file, call) {
 #' @noRd
 check_object <- function(object, what = "object", resume = FALSE,
                          call = rlang::caller_env()) {
-  if (!resume && was_checked(object)) {
+  if (was_checked(object, resume)) {
     return(invisible())
   }
   known <- object_layout(object)
@@ -158,7 +158,7 @@ check_object <- function(object, what = "object", resume = FALSE,
   at <- c(list(fit = object), known$at)
   check_layout(object, known$layout, at, what, call)
   if (resume && !is.null(known$resume)) check_states(object, known, what, call)
-  note_checked(object)
+  note_checked(object, resume)
 }
 
 # The last objects that were found whole. One that is equal to one of them need
@@ -167,9 +167,12 @@ check_object <- function(object, what = "object", resume = FALSE,
 checked <- new.env(parent = emptyenv())
 checked$objects <- list()
 
+#' @param resume Were its states to be checked?
 #' @noRd
-was_checked <- function(object) {
-  for (known in checked$objects) {
+was_checked <- function(object, resume = FALSE) {
+  for (entry in checked$objects) {
+    known <- entry$object
+    if (resume && !entry$resume) next
     # Refits differ soonest in their runs.
     if (identical(known[["runs"]], object[["runs"]]) &&
       identical(known, object)) {
@@ -181,11 +184,12 @@ was_checked <- function(object) {
 
 #' Large ones are not kept alive: their methods take long beside the check
 #' @noRd
-note_checked <- function(object, most = 4, bytes = 2e7) {
+note_checked <- function(object, resume = FALSE, most = 4, bytes = 2e7) {
   if (utils::object.size(object) > bytes) {
     return(invisible())
   }
-  checked$objects <- utils::head(c(list(object), checked$objects), most)
+  entry <- list(object = object, resume = resume)
+  checked$objects <- utils::head(c(list(entry), checked$objects), most)
 }
 
 #' Check the states that runs go on from
@@ -193,7 +197,8 @@ note_checked <- function(object, most = 4, bytes = 2e7) {
 check_states <- function(fit, known, what, call) {
   at <- list(
     fit = fit, settings = fit$settings, control = fit$control,
-    mould = fit$mould, rows = nrow(fit$data$x), columns = ncol(fit$data$x)
+    mould = fit$mould, rows = nrow(fit$data$x), columns = ncol(fit$data$x),
+    past = n_past(fit)
   )
   for (i in seq_along(fit$runs)) {
     if (is.null(fit$runs[[i]])) next

@@ -125,7 +125,7 @@ other_run <- function(file, fit) {
     plain_functions(fit$request))) {
     return(list(what = "is of another run"))
   }
-  if (!begins_with(fit$data, old$data)) {
+  if (!begins_with(fit$data, old$data, row_numbers(old))) {
     return(list(what = "is of the same call with other data"))
   }
   if (old$status != "complete" && any(vapply(old$runs, state_time, 0L) > 0)) {
@@ -137,15 +137,15 @@ other_run <- function(file, fit) {
 }
 
 #' Do data begin with rows that were there before?
+#' @param numbers Of these rows.
 #' @noRd
-begins_with <- function(data, old) {
+begins_with <- function(data, old, numbers) {
   if (!is.matrix(old$x) || !is.matrix(data$x)) {
     return(identical(plain_functions(data), plain_functions(old)))
   }
-  n <- nrow(old$x)
-  n <= nrow(data$x) && ncol(old$x) == ncol(data$x) &&
-    identical(unname(old$x), unname(data$x[seq_len(n), , drop = FALSE])) &&
-    identical(as.vector(old$y), as.vector(data$y)[seq_len(n)])
+  max(0, numbers) <= nrow(data$x) && ncol(old$x) == ncol(data$x) &&
+    identical(unname(old$x), unname(data$x[numbers, , drop = FALSE])) &&
+    identical(as.vector(old$y), as.vector(data$y)[numbers])
 }
 
 #' Functions by their text: their environments are other ones when they are read

@@ -147,6 +147,7 @@ check_refit <- function(fit, call) {
       x = "It was made by an earlier version, which did not keep the arguments."
     ), "not_defined", call = call)
   }
+  refuse_past(fit, "{.fn cross_validate}", call)
 }
 
 #' The fold of each row

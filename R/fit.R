@@ -345,7 +345,7 @@ training_response <- function(object) {
 
 #' @noRd
 training_rows <- function(object) {
-  sort(utils::head(object$sequence, object$time))
+  sort(rows_taken_in(object))
 }
 
 # Generics of neighbours -------------------------------------------------------

@@ -142,7 +142,8 @@ extended_fit <- function(old, rows, omitted, given,
   fit$mould$omitted <- c(old$mould$omitted, old$mould$n_rows + omitted)
   fit$mould$n_rows <- old$mould$n_rows + given
   fit$mould <- append_row_names(
-    fit$mould, nrow(old$data$x), rows$names, nrow(rows$x)
+    fit$mould, seq_len(nrow(old$data$x)), rows$names,
+    nrow(old$data$x) + seq_len(nrow(rows$x))
   )
   fit$settings <- extended_settings(old$settings, fit$data$x, call)
   fit$seed <- next_seed(old$seed)

@@ -91,6 +91,20 @@ stream_words <- function() {
   }, "8 numbers from 0 to 2^32 - 1, not all 0")
 }
 
+#' What is known of rows that are gone, see srvm-past.R
+#' @noRd
+past_layout <- layout(
+  .held = rows, rows = counts(1, 1, 1e9), .last = rows + held,
+  numbers = such_that(function(v) {
+    is.integer(v) && length(v) == held && !is.unsorted(v, strictly = TRUE) &&
+      is_within(v, list(lower = 1, upper = last))
+  }, "increasing numbers of the rows that are left"),
+  cumulative = any_numbers(),
+  lowest = holds(layout(
+    fraction = numbers(1, 0), at = counts(1, 1, last)
+  ))
+)
+
 #' Every fit: the parts that all methods use
 #' @noRd
 fit_layout_of_data <- layout(
@@ -103,7 +117,9 @@ fit_layout_of_data <- layout(
     is.integer(v) && length(v) == rows && !anyNA(v) && !anyDuplicated(v) &&
       is_within(v, list(lower = 1, upper = rows))
   }, "an order of the rows"),
-  seed = such_that(is_seed, "a whole number"), time = counts(1, 0, rows),
+  seed = such_that(is_seed, "a whole number"),
+  past = maybe(holds(past_layout)), .past = n_past(.object),
+  time = counts(1, past, rows + past),
   status = strings(1, c("started", "complete", "interrupted", "time_limit")),
   seconds = numbers(1, 0)
 )

@@ -120,7 +120,10 @@ is_variance_prior <- function(prior, given = FALSE) {
 srvm_memory_layout <- layout(
   window = such_that(is_bound, "a whole number of at least 1, or Inf"),
   forgetting = numbers(1, .Machine$double.xmin, 1),
-  candidates = such_that(is_bound, "a whole number of at least 1, or Inf")
+  candidates = such_that(is_bound, "a whole number of at least 1, or Inf"),
+  keep_rows = such_that(function(n) is.null(n) || is_bound(n), paste(
+    "a whole number of at least 1, or Inf"
+  ))
 )
 
 #' @noRd
@@ -145,17 +148,18 @@ srvm_draws_layout <- layout(
 )
 
 #' Training rows by number of candidate, NA where it is free
+#' @param past The last row that is gone.
 #' @noRd
-candidate_rows_up_to <- function(last) {
+candidate_rows_up_to <- function(last, past = 0L) {
   such_that(function(v) {
-    is.integer(v) && all(is.na(v) | v >= 1 & v <= last)
-  }, paste("rows up to", last))
+    is.integer(v) && all(is.na(v) | v > past & v <= last)
+  }, paste("rows from", past + 1L, "to", last))
 }
 
 #' @noRd
 srvm_run_layout <- c(layout(
-  time = counts(1, 0, rows),
-  candidate_rows = candidate_rows_up_to(rows),
+  time = counts(1, past, rows + past), .steps = time - past,
+  candidate_rows = candidate_rows_up_to(rows + past, past),
   .candidates = length(candidate_rows)
 ), srvm_particles_layout, layout(
   .living = rule(!anyNA(candidate_rows[sets]), "of centres that there are"),
@@ -169,6 +173,7 @@ srvm_run_layout <- c(layout(
     founders = counts(n), resamplings = tallies()
   )),
   path = holds(srvm_path_layout),
+  past = where(steps < time, holds(srvm_past_layout)),
   .kept = control$ancestry,
   ancestors = where(kept != "summary", counts(n * (time - 1), 0, n - 1)),
   history = where(kept == "full", holds(layout(
@@ -182,13 +187,19 @@ srvm_run_layout <- c(layout(
 #' Fits from before a field was recorded do not have it
 #' @noRd
 srvm_path_layout <- layout(
-  log_increment = numbers(time), log_lost = maybe(any_numbers(time)),
-  log_predictive = maybe(any_numbers(time)), ess = numbers(time, 0),
-  ess_lowest = maybe(numbers(time, 0)), increases = maybe(counts(time, 1)),
-  founders = counts(time), particles = maybe(counts(time, 1)),
-  resampled = counts(time, 0, 1), mean_k = numbers(time, 0),
-  mean_sigma = any_numbers(time), tried = numbers(3 * time, 0),
-  accepted = numbers(3 * time, 0)
+  log_increment = numbers(steps), log_lost = maybe(any_numbers(steps)),
+  log_predictive = maybe(any_numbers(steps)), ess = numbers(steps, 0),
+  ess_lowest = maybe(numbers(steps, 0)), increases = maybe(counts(steps, 1)),
+  founders = counts(steps), particles = maybe(counts(steps, 1)),
+  resampled = counts(steps, 0, 1), mean_k = numbers(steps, 0),
+  mean_sigma = any_numbers(steps), tried = numbers(3 * steps, 0),
+  accepted = numbers(3 * steps, 0)
+)
+
+#' Sums over the steps before these, see srvm-past.R
+#' @noRd
+srvm_past_layout <- layout(
+  log_evidence = numbers(), tried = numbers(3, 0), accepted = numbers(3, 0)
 )
 
 #' @noRd
@@ -225,7 +236,7 @@ srvm_resume_layout <- layout(
     closed = any_numbers()
   )),
   rejuvenations = maybe(tallies()),
-  path = holds(layout(particles = maybe(counts(time, 1)))),
+  path = holds(layout(particles = maybe(counts(time - past, 1)))),
   sums = where(accumulates(settings), holds(layout(
     gram = numbers(triangle_size(p)), rhs = numbers(sum(p)),
     latent = numbers(
@@ -250,7 +261,8 @@ srvm_pool_layout <- layout(
   last_row = integers(numbers, -1, time - 1), uses = counts(numbers),
   alive = counts(NULL, 0, numbers - 1), free = counts(NULL, 0, numbers - 1),
   .living = rule(
-    all(row_of[alive + 1] >= 0) && !anyDuplicated(alive), "of known candidates"
+    all(row_of[alive + 1] >= past) && !anyDuplicated(alive),
+    "of known candidates"
   ),
   candidate_at = integers(NULL, -1, numbers - 1),
   rhs = numbers(numbers), column_sum = numbers(numbers),

@@ -272,6 +272,32 @@ forge_complete <- function(mould, data, outcome, arg, call) {
     )
     return(list(x = NULL, y = if (outcome) empty[[mould$outcome]]))
   }
+  if (has_plain_columns(mould)) {
+    x <- as.matrix(data[mould$x_names])
+    storage.mode(x) <- "double"
+  } else {
+    x <- evaluate_predictors(mould, data, arg, call)
+  }
+  y <- NULL
+  if (outcome) {
+    y <- evaluate_outcome(mould$outcome_terms, data, arg, call)$y
+    y <- check_outcome(y, mould$outcome, mould$outcome_name, nrow(data),
+      levels = mould$levels, call = call
+    )
+    refuse_infinite(name_outcome(y, mould$outcome_name), arg, call)
+  }
+  list(x = x, y = y)
+}
+
+#' Are the predictors numeric columns of the data, with nothing to evaluate?
+#' @noRd
+has_plain_columns <- function(mould) {
+  identical(names(mould$columns), mould$x_names) &&
+    all(vapply(mould$columns, `[[`, "", "kind") == "numeric")
+}
+
+#' @noRd
+evaluate_predictors <- function(mould, data, arg, call) {
   forged <- translate_errors(
     hardhat::forge(data, mould$blueprint), arg, call
   )
@@ -286,15 +312,7 @@ forge_complete <- function(mould, data, outcome, arg, call) {
   }
   refuse_infinite(x, arg, call)
   warn_novel_pinned(x, mould$pinned, arg, call)
-  y <- NULL
-  if (outcome) {
-    y <- evaluate_outcome(mould$outcome_terms, data, arg, call)$y
-    y <- check_outcome(y, mould$outcome, mould$outcome_name, nrow(data),
-      levels = mould$levels, call = call
-    )
-    refuse_infinite(name_outcome(y, mould$outcome_name), arg, call)
-  }
-  list(x = x, y = y)
+  x
 }
 
 #' @noRd

@@ -29,14 +29,15 @@ training_names <- function(fit) fit$mould$row_names[training_rows(fit)]
 
 #' The mould with the names of further rows, as `rbind()` makes them: rows
 #' without a name have their number
-#' @param n,more Numbers of rows.
+#' @param numbers,more Numbers of the rows that there are and of the further
+#'   ones.
 #' @param new Names of the further rows, or NULL.
 #' @noRd
-append_row_names <- function(mould, n, new, more) {
+append_row_names <- function(mould, numbers, new, more) {
   old <- mould$row_names
   if (!is.null(old) || !is.null(new)) {
-    if (is.null(old)) old <- as.character(seq_len(n))
-    if (is.null(new)) new <- as.character(n + seq_len(more))
+    if (is.null(old)) old <- as.character(numbers)
+    if (is.null(new)) new <- as.character(more)
     mould$row_names <- c(old, new)
   }
   mould

@@ -75,7 +75,8 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
   )
   fit <- finish(out$states)
   fit$status <- out$status
-  note_checked(fit)  # its methods need not look through what was just made
+  # Its methods need not look through what was just made.
+  note_checked(fit, resume = TRUE)
   list(fit = fit, interrupted = out$interrupted)
 }
 

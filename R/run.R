@@ -27,6 +27,13 @@ engine_snapshot <- function(engine, handle) UseMethod("engine_snapshot")
 #' @noRd
 engine_close <- function(engine, handle) UseMethod("engine_close")
 
+#' Hold for the next call what would take long to compute from a state; the
+#' handle is only closed after this
+#' @noRd
+engine_hold <- function(engine, index, handle, state) UseMethod("engine_hold")
+#' @export
+engine_hold.default <- function(engine, index, handle, state) NULL
+
 #' Units of work of one run, and how many of them a state has done
 #' @noRd
 engine_total <- function(engine) UseMethod("engine_total")
@@ -102,7 +109,8 @@ run_serially <- function(engine, states, clock, progress, save) {
       save(states)
     }
     run <- run_slice(
-      engine, group, states[group], clock, advance, checkpoint
+      engine, group, states[group], clock, advance, checkpoint,
+      hold = TRUE
     )
     states[group] <- run$states
     status <- run$status
@@ -115,12 +123,13 @@ run_serially <- function(engine, states, clock, progress, save) {
 #' nothing and answers at once
 #'
 #' Those that are behind go first, up to the next one, and then all together.
+#' @param hold Is the next call likely to go on in this process?
 #' @return List of `states` and `status`, the reason to stop that was found
 #'   after the last chunk, even if that was the end: other runs may wait.
 #' @noRd
 run_slice <- function(engine, group, states, clock, advance,
                       checkpoint = function(states) NULL,
-                      total = engine_total(engine)) {
+                      total = engine_total(engine), hold = FALSE) {
   handles <- list()
   on.exit(for (handle in handles) engine_close(engine, handle))
   for (j in seq_along(group)) {
@@ -149,7 +158,11 @@ run_slice <- function(engine, group, states, clock, advance,
     }
     status <- reason_to_stop(clock)
   }
-  list(states = snapshots(), status = status)
+  out <- snapshots()
+  for (j in which(hold & !vapply(states, is.null, NA))) {
+    engine_hold(engine, group[[j]], handles[[j]], out[[j]])
+  }
+  list(states = out, status = status)
 }
 
 #' The next chunk, from the seconds that this one took: work may get slower on

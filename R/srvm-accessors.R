@@ -9,7 +9,7 @@ evidence.kb_srvm <- function(object, ...) {
   units <- log(object$settings$scaling$y_scale)
   log_prior <- run_log_prior(object, runs)
   log_z <- vapply(runs, `[[`, 0, "log_evidence") + log_prior
-  path <- predictive_path(object, runs, log_prior)
+  path <- predictive_path(object, runs)
   counted <- units * rows_counted(object)
   share <- evidence_share(runs, log_prior)
   replicates <- run_groups(object, runs)
@@ -40,18 +40,20 @@ rows_counted <- function(object, time = object$time) {
 #' Runs have the weights of their evidence before the row comes in, which is
 #' that without the rows that have left.
 #' @noRd
-predictive_path <- function(object, runs, log_prior) {
-  steps <- seq_len(object$time)
+predictive_path <- function(object, runs) {
+  steps <- recorded_steps(object)
+  n <- length(steps)
+  log_prior <- run_log_prior(object, runs)
   units <- log(object$settings$scaling$y_scale)
-  after <- evidence_paths(runs, object$time)
-  gained <- run_paths(runs, "log_increment", object$time) -
-    run_paths(runs, "log_lost", object$time)
-  predictive <- run_paths(runs, "log_predictive", object$time)
+  after <- evidence_paths(runs, n)
+  gained <- run_paths(runs, "log_increment", n) -
+    run_paths(runs, "log_lost", n)
+  predictive <- run_paths(runs, "log_predictive", n)
   before <- sweep(after - gained, 2, log_prior, `+`)
   before <- before - apply(before, 1, max)
   log_z <- log_mean_paths(after, log_prior)
   data.frame(
-    row = utils::head(object$sequence, object$time),
+    row = row_numbers(object)[rows_taken_in(object)],
     log_predictive = log_mean_paths(before + predictive) -
       log_mean_paths(before) - units,
     log_evidence = log_z - units * rows_counted(object, steps)
@@ -88,11 +90,12 @@ standard_error <- function(variance) {
 #' @noRd
 log_mean_exp <- function(x) max(x) + log(mean(exp(x - max(x))))
 
-#' Log evidence of each run after each step: steps x runs
+#' Log evidence of each run after each recorded step: steps x runs
 #' @noRd
 evidence_paths <- function(runs, time) {
-  increments <- run_paths(runs, "log_increment", time)
-  matrix(apply(increments, 2, cumsum), time)
+  matrix(vapply(runs, function(run) {
+    running_sums(run$path$log_increment, run[["past"]]$log_evidence)
+  }, numeric(time)), time)
 }
 
 #' What runs recorded at each step, a column each
@@ -133,7 +136,7 @@ inclusion.kb_srvm <- function(object, ...) {
     sums <- rowsum(rep(pool$weights, pool$k), pool$rows[pool$sets])
     probability[as.integer(rownames(sums))] <- pmin(sums, 1)
   }
-  data.frame(row = seq_along(probability), probability = probability)
+  data.frame(row = row_numbers(object), probability = probability)
 }
 
 #' @export
@@ -149,14 +152,19 @@ kernels.kb_srvm <- function(object, ...) {
 ess.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  runs <- fit_runs(object)
+  ess_path(object, fit_runs(object))
+}
+
+#' What ess() gives, of these runs
+#' @noRd
+ess_path <- function(object, runs) {
   total <- function(what) {
     average_over_kernels(object, runs, lapply(runs, what))
   }
   size <- total(function(run) run$path$ess)
   particles <- particles_by_row(object, runs)
   data.frame(
-    row = utils::head(object$sequence, object$time), ess = size,
+    row = row_numbers(object)[rows_taken_in(object)], ess = size,
     fraction = size / particles, lowest = total(run_lowest) / particles,
     founders = total(function(run) run$path$founders),
     resampled = Reduce(`|`, lapply(runs, function(run) run$path$resampled > 0))
@@ -195,7 +203,9 @@ diagnostics.kb_srvm <- function(object, ...) {
   object <- migrate_fit(object)
   runs <- fit_runs(object)
   moves <- function(name) {
-    counts <- unlist(lapply(runs, function(run) run$path[[name]]))
+    counts <- unlist(lapply(runs, function(run) {
+      c(run[["past"]][[name]], run$path[[name]])
+    }))
     rowSums(matrix(counts, 3))
   }
   structure(

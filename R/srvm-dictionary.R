@@ -117,7 +117,7 @@ dictionary_inclusion <- function(fit, pool) {
     out
   }
   out <- data.frame(
-    row = seq_len(n), probability = sums(!duplicated(cbind(particle, row)))
+    row = row_numbers(fit), probability = sums(!duplicated(cbind(particle, row)))
   )
   for (h in seq_along(candidate_kernel_list(fit$settings))) {
     out[[paste0("kernel", h)]] <- sums(kernel == h)

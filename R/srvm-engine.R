@@ -6,7 +6,7 @@ fit_engine.default <- function(fit) {
   structure(
     list(
       config = c(
-        model_config(fit$settings), list(seed = fit$seed),
+        model_config(fit$settings), list(seed = fit$seed, past = n_past(fit)),
         fit$control[c(
           "particles", "proposal", "n_moves", "move_fraction", "resampling",
           "ess_threshold", "cess_threshold", "powers", "resample_every_step",
@@ -85,7 +85,19 @@ variance_config <- function(prior, limits) {
 
 #' @export
 engine_open.kb_engine_srvm <- function(engine, index, state) {
-  srvm_open_cpp(run_config(engine$config, index), engine$x, engine$y, state)
+  key <- pool_key(engine, index, state)
+  pool <- held_pool(key)
+  handle <- srvm_open_cpp(
+    run_config(engine$config, index), engine$x, engine$y, state, pool
+  )
+  # The same fit may take in other rows.
+  if (is.null(pool) && !is.null(key)) hold_pool(key, handle)
+  handle
+}
+
+#' @export
+engine_hold.kb_engine_srvm <- function(engine, index, handle, state) {
+  hold_pool(pool_key(engine, index, state), handle, at_end = TRUE)
 }
 
 #' The kernels of a replicate advance in turn
@@ -109,7 +121,9 @@ engine_snapshot.kb_engine_srvm <- function(engine, handle) {
 engine_close.kb_engine_srvm <- function(engine, handle) srvm_close_cpp(handle)
 
 #' @export
-engine_total.kb_engine_srvm <- function(engine) nrow(engine$x)
+engine_total.kb_engine_srvm <- function(engine) {
+  engine$config$past + nrow(engine$x)
+}
 
 #' @export
 engine_done.kb_engine_srvm <- function(engine, state) state_time(state)

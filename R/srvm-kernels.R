@@ -190,7 +190,7 @@ average_over_kernels <- function(fit, runs, values) {
 #' Posterior of the kernels after each row: rows x kernels
 #' @noRd
 kernel_path <- function(fit, runs) {
-  logs <- evidence_paths(runs, fit$time)
+  logs <- evidence_paths(runs, fit$time - n_past(fit))
   logs <- sweep(logs, 2, run_log_prior(fit, runs), "+")
   logs <- logs - apply(logs, 1, max)
   sums <- t(rowsum(t(exp(logs)), run_kernels(fit, runs)))
@@ -279,7 +279,7 @@ kernel_posterior.kb_srvm <- function(object, by_row = FALSE, ...) {
     path <- kernel_path(object, runs)
     colnames(path) <- paste0("kernel", seq_len(ncol(path)))
     return(data.frame(
-      row = utils::head(object$sequence, object$time), path
+      row = row_numbers(object)[rows_taken_in(object)], path
     ))
   }
   kernels <- settings_kernels(object$settings)
@@ -301,7 +301,7 @@ kernel_posterior.kb_srvm <- function(object, by_row = FALSE, ...) {
 #' variance of its estimate
 #' @noRd
 kernel_evidences <- function(fit, runs) {
-  units <- fit$time * log(fit$settings$scaling$y_scale)
+  units <- rows_counted(fit) * log(fit$settings$scaling$y_scale)
   by_kernel <- split(runs, run_kernels(fit, runs))
   log_z <- vapply(by_kernel, function(runs) {
     log_mean_exp(vapply(runs, `[[`, 0, "log_evidence"))
@@ -421,10 +421,10 @@ plot_kernel_path <- function(x, ...) {
   kernels <- settings_kernels(x$settings)
   colours <- grDevices::hcl.colors(length(kernels), "viridis", rev = TRUE)
   base_plot(list(
-    x = seq_len(nrow(path)), y = path[, 1], type = "n", ylim = c(0, 1),
+    x = recorded_steps(x), y = path[, 1], type = "n", ylim = c(0, 1),
     xlab = path_label("row"), ylab = "probability of the kernel"
   ), ...)
-  graphics::matlines(seq_len(nrow(path)), path,
+  graphics::matlines(recorded_steps(x), path,
     lty = 1, lwd = 1.5, col = colours, type = path_type(x), pch = 1
   )
   labels <- if (differ_in_bandwidth(x)) {

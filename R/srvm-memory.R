@@ -40,6 +40,23 @@
 #' @param candidates Largest number of candidate centres (with a window or
 #'   forgetting there may be one more), `Inf` for all rows that count. With a
 #'   [kernel_dictionary()], of rows that are candidates, each with all kernels.
+#' @param keep_rows How many of the last rows a fit with a window or forgetting
+#'   keeps, with what was recorded of them; those that count are always kept,
+#'   `Inf` keeps all. See below.
+#'
+#' @section What a fit keeps:
+#' With a window or forgetting the size of a fit does not grow with the number
+#' of rows: it holds the last `keep_rows` of them, or those that count where
+#' these are more, and up to a tenth as many besides. [predict()][predict.kb_srvm] without new data, `fitted()`,
+#' `residuals()`, [inclusion()], `augment()` and everything by row (the paths of
+#' [evidence()], [prequential()], [ess()], [kernel_posterior()] and plots) are
+#' of these rows, which have their numbers in the whole stream. `nobs()`, the
+#' evidence, the cumulative score of [prequential()], [diagnostics()] and the
+#' lowest effective size are of all rows. [order_spread()] and
+#' [cross_validate()], which run the rows again, are refused
+#' (`kb_error_not_defined`) when some are gone. With
+#' `smc_control(ancestry = )` other than `"summary"` all rows are kept; so they
+#' are with `candidates` alone, since all of them count.
 #'
 #' @return An object of class `kb_srvm_memory`.
 #' @section Errors: A value outside its range is an error of class
@@ -55,7 +72,8 @@
 #' srvm_memory(window = 1000, candidates = 100)
 #' srvm_memory(forgetting = 0.99)
 #' @export
-srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf) {
+srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf,
+                        keep_rows = 1000) {
   count <- function(x, arg) {
     if (identical(x, Inf)) Inf else check_count(x, 1, arg = arg, call = call)
   }
@@ -67,7 +85,8 @@ srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf) {
   structure(
     list(
       window = count(window, "window"), forgetting = forgetting,
-      candidates = count(candidates, "candidates")
+      candidates = count(candidates, "candidates"),
+      keep_rows = count(keep_rows, "keep_rows")
     ),
     class = "kb_srvm_memory"
   )
@@ -171,6 +190,6 @@ prequential <- function(object) {
   path <- evidence(object)$path
   data.frame(
     path[setdiff(names(path), "log_evidence")],
-    cumulative = cumsum(path$log_predictive)
+    cumulative = running_sums(path$log_predictive, object$past$cumulative)
   )
 }

@@ -7,7 +7,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   if (x$time == 0) {
     cat(
       "Sequential relevance vector machine\n  INCOMPLETE:   0 of ",
-      nrow(x$data$x), " rows; update() continues\n",
+      n_given(x), " rows; update() continues\n",
       sep = ""
     )
     return(invisible(x))
@@ -30,7 +30,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   )
   if (x$status != "complete") {
     cat(
-      "  INCOMPLETE:   ", x$time, " of ", nrow(x$data$x),
+      "  INCOMPLETE:   ", x$time, " of ", n_given(x),
       " rows; update() continues\n",
       sep = ""
     )
@@ -169,8 +169,10 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #'
 #' The rows are assimilated one at a time, at the cost that they would have
 #' had in the first call. Before that, the sums that the particles share are
-#' rebuilt from the rows so far: many rows in one call are cheaper than as
-#' many calls. With settings frozen by the first call and
+#' rebuilt from the rows so far, unless an earlier `update()` of the same
+#' session has left them in memory (up to 200 MB;
+#' `options(kernelbayes.held_memory = )` sets the number of bytes). Fits never
+#' hold them. With settings frozen by the first call and
 #' `order = "given"`, the result is identical to one call with all rows.
 #'
 #' @section Changed settings:
@@ -297,7 +299,7 @@ srvm_rejuvenate <- function(object, n_moves, particles,
   }
   object$control <- control
   engine <- fit_engine(object)
-  object$runs[] <- lapply(seq_along(object$runs), function(index) {
+  states <- lapply(seq_along(object$runs), function(index) {
     state <- object$runs[[index]]
     if (state_time(state) == 0L) {
       return(NULL)
@@ -308,6 +310,7 @@ srvm_rejuvenate <- function(object, n_moves, particles,
       "C++Error" = function(error) refuse_sampler(error, call)
     )
   })
+  object$runs <- keep_past(states, object$runs)
   object
 }
 
@@ -347,14 +350,21 @@ complete_rows <- function(rows, na_action, call = rlang::caller_env()) {
 #' @noRd
 append_rows <- function(object, rows) {
   n <- nrow(object$data$x)
+  numbers <- row_numbers(object)
+  given <- n_given(object)
   new <- seq_len(nrow(rows$x))
+  if (!is.null(object[["past"]])) {
+    object$past$numbers <- c(numbers, given + new)
+  }
   if (object$order == "random") {
     new <- shuffle(length(new), object$seed)
   }
   object$data$x <- rbind(object$data$x, rows$x)
   object$data$y <- c(object$data$y, rows$y)
   object$sequence <- c(object$sequence, n + new)
-  object$mould <- append_row_names(object$mould, n, rows$names, length(new))
+  object$mould <- append_row_names(
+    object$mould, numbers, rows$names, given + seq_along(new)
+  )
   object
 }
 
@@ -416,7 +426,7 @@ coef.kb_srvm <- function(object, ...) {
   pool <- srvm_pool(object)
   beta <- srvm_mean_coefficients(object, pool)
   scaling <- object$settings$scaling
-  centre <- pool$rows[beta$candidates]
+  centre <- row_numbers(object)[pool$rows[beta$candidates]]
   if (names_kernels(object)) {
     kernel <- candidate_kernels(object, beta$candidates, pool)
     centre <- paste0(kernel, ":", centre, recycle0 = TRUE)
@@ -459,7 +469,7 @@ logLik.kb_srvm <- function(object, ...) {
   structure(sum(density),
     df = sum(k$k * k$probability) + object$settings$intercept +
       2 - is_probit(object),
-    nobs = object$time, class = "logLik"
+    nobs = length(density), class = "logLik"
   )
 }
 

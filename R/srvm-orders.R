@@ -75,6 +75,7 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   call <- rlang::current_env()
   object <- migrate_fit(object)
   fit_runs(object, call = call)
+  refuse_past(object, "{.fn order_spread}", call)
   orders <- check_count(orders, 2)
   progress <- check_progress(progress)
   at <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
@@ -132,6 +133,11 @@ orders_engine <- function(fit, orders) {
   class(engine) <- c("kb_engine_orders", class(engine))
   engine
 }
+
+#' Each of its runs is new
+#' @export
+#' @noRd
+engine_hold.kb_engine_orders <- function(engine, index, handle, state) NULL
 
 #' @export
 engine_open.kb_engine_orders <- function(engine, index, state) {

@@ -134,18 +134,20 @@ plot_ess <- function(x, ..., unit = "row") {
   path <- ess(x)
   size <- particles_by_row(x)
   base_plot(list(
-    x = seq_len(nrow(path)), y = path$ess, type = path_type(x),
+    x = recorded_steps(x), y = path$ess, type = path_type(x),
     ylim = c(0, max(size)), xlab = path_label(unit),
     ylab = "effective sample size", col = kb_colour("blue"), lwd = 1.5
   ), ...)
   threshold <- x$control$ess_threshold * size
   n <- length(size)
+  at <- c(-1, recorded_steps(x), 2 * x$time + 1)
   # update() may have changed the number of particles on the way.
-  graphics::lines(c(-n, seq_len(n), 2 * n + 1), threshold[c(1, seq_len(n), n)],
+  graphics::lines(at, threshold[c(1, seq_len(n), n)],
     type = "s", lty = 2, col = kb_colour("grey")
   )
   if (any(path$resampled)) {
-    graphics::rug(which(path$resampled), col = kb_colour("orange"), lwd = 1.5)
+    graphics::rug(recorded_steps(x)[path$resampled],
+      col = kb_colour("orange"), lwd = 1.5)
   }
   entries <- list(
     list(col = kb_colour("blue"), lwd = 1.5),
@@ -160,7 +162,7 @@ plot_ess <- function(x, ..., unit = "row") {
 plot_evidence <- function(x, ..., unit = "row") {
   path <- evidence(x)$path
   base_plot(list(
-    x = seq_len(nrow(path)), y = path$log_evidence, type = path_type(x),
+    x = recorded_steps(x), y = path$log_evidence, type = path_type(x),
     xlab = path_label(unit), ylab = "log evidence", col = kb_colour("blue"),
     lwd = 1.5
   ), ...)
@@ -174,17 +176,18 @@ plot_trace <- function(x, ...) {
     on.exit(graphics::par(old))
   }
   runs <- fit_runs(x)
+  steps <- recorded_steps(x)
   path <- function(name) {
-    matrix(unlist(lapply(runs, function(run) run$path[[name]])), x$time)
+    matrix(unlist(lapply(runs, function(run) run$path[[name]])), length(steps))
   }
   sigma <- unscale_sd(x$settings$scaling, path("mean_sigma"))
   # The first rows leave the prior's heavy tail; they would set the scale.
-  late <- if (x$time > 20) sigma[-seq_len(10), ] else sigma
+  late <- if (x$time > 20) sigma[steps > 10, ] else sigma
   panel <- function(values, colour, defaults, ...) {
     base_plot(c(defaults, list(
-      x = seq_len(x$time), y = values[, 1], type = "n", xlab = "rows taken in"
+      x = steps, y = values[, 1], type = "n", xlab = "rows taken in"
     )), ...)
-    graphics::matlines(seq_len(x$time), values,
+    graphics::matlines(steps, values,
       lty = 1, type = path_type(x), pch = 1, lwd = 1.5,
       col = kb_colour(colour, if (length(runs) > 1) 0.6 else 1)
     )

@@ -10,7 +10,7 @@
 #'
 #' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
 #'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
-#'   number), `rows` (the training row, in the order given, of each candidate).
+#'   number), `rows` (the row of the fit's data of each candidate).
 #' @noRd
 srvm_pool <- function(fit, call = rlang::caller_env()) {
   runs <- fit_runs(fit, call = call)
@@ -23,7 +23,7 @@ srvm_pool <- function(fit, call = rlang::caller_env()) {
   )
   # The scaled form integrates the noise out: a state has none of its own.
   scaled <- is_scaled(fit$settings)
-  rows <- fit$sequence[runs[[1]]$candidate_rows]
+  rows <- fit$sequence[runs[[1]]$candidate_rows - n_past(fit)]
   k <- glue("k")
   sets <- glue("sets")
   kernel <- rep(run_kernels(fit, runs), lengths(lapply(runs, `[[`, "k")))

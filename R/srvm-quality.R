@@ -17,12 +17,16 @@ run_lowest <- function(run) {
 #' @param since Rows or steps that do not count.
 #' @noRd
 lowest_ess <- function(fit, since = 0, path = ess(fit)) {
-  path <- path[seq_len(nrow(path)) > since, ]
+  path <- path[fit$time - rev(seq_len(nrow(path))) >= since, ]
   at <- which.min(path$lowest)
-  if (length(at) == 0) {
-    return(list(fraction = 1, at = NA_integer_))
+  lowest <- list(fraction = 1, at = NA_integer_)
+  if (length(at) == 1) {
+    lowest <- list(fraction = path$lowest[[at]], at = path[[1]][[at]])
   }
-  list(fraction = path$lowest[[at]], at = path[[1]][[at]])
+  # Of the rows that a bounded memory has let go.
+  before <- fit[["past"]]$lowest
+  counts <- !is.null(before) && isTRUE(before$at > since)
+  if (counts && before$fraction <= lowest$fraction) before else lowest
 }
 
 #' The number of particles at each row of ess()

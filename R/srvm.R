@@ -383,6 +383,11 @@ check_srvm_control <- function(control, method, call) {
 #' @export
 #' @noRd
 finish_fit.kb_srvm <- function(fit, states, seconds) {
+  let_rows_go(finish_steps(fit, keep_past(states, fit$runs), seconds))
+}
+
+#' @noRd
+finish_steps <- function(fit, states, seconds) {
   fit$runs <- states
   fit$time <- max(0L, replicate_times(fit), na.rm = TRUE)
   fit$status <- if (is_complete(fit)) "complete" else "interrupted"
@@ -392,7 +397,7 @@ finish_fit.kb_srvm <- function(fit, states, seconds) {
 
 #' @export
 is_complete.kb_srvm <- function(fit) {
-  all(vapply(fit$runs, state_time, 0L) == nrow(fit$data$x))
+  all(vapply(fit$runs, state_time, 0L) == n_given(fit))
 }
 
 #' A random order drawn from the seed
@@ -447,9 +452,9 @@ warn_status.kb_srvm <- function(fit, call) {
   }
   reason <- c(interrupted = "interrupted", time_limit = "out of time")
   runs <- replicate_times(fit)
-  done <- sum(runs == nrow(fit$data$x), na.rm = TRUE)
+  done <- sum(runs == n_given(fit), na.rm = TRUE)
   kb_warn(c(
-    "Stopped after row {fit$time} of {nrow(fit$data$x)}:
+    "Stopped after row {fit$time} of {n_given(fit)}:
      {reason[[fit$status]]}.",
     if (length(runs) > 1) {
       c("*" = "{done} of {length(runs)} replicates are done.")

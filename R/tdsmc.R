@@ -206,7 +206,7 @@ check_td_control <- function(control, call = rlang::caller_env()) {
 # What run_fit() asks of an engine ---------------------------------------------
 
 #' @export
-finish_fit.kb_tdsmc <- finish_fit.kb_srvm
+finish_fit.kb_tdsmc <- finish_steps
 
 #' @export
 is_complete.kb_tdsmc <- function(fit) {

@@ -1105,15 +1105,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_open_cpp
-SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
+SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state, SEXP pool);
+RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP poolSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_open_cpp(config, x, y, state));
+    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_open_cpp(config, x, y, state, pool));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1134,6 +1135,36 @@ RcppExport SEXP _kernelbayes_srvm_close_cpp(SEXP handleSEXP) {
 BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
     srvm_close_cpp(handle);
+    return R_NilValue;
+END_RCPP
+}
+// srvm_pool_cpp
+SEXP srvm_pool_cpp(SEXP handle, bool at_end);
+RcppExport SEXP _kernelbayes_srvm_pool_cpp(SEXP handleSEXP, SEXP at_endSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< bool >::type at_end(at_endSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_pool_cpp(handle, at_end));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_pool_bytes_cpp
+double srvm_pool_bytes_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_srvm_pool_bytes_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(srvm_pool_bytes_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
+// srvm_free_pool_cpp
+void srvm_free_pool_cpp(SEXP pool);
+RcppExport SEXP _kernelbayes_srvm_free_pool_cpp(SEXP poolSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
+    srvm_free_pool_cpp(pool);
     return R_NilValue;
 END_RCPP
 }
@@ -1193,6 +1224,17 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type intercept(interceptSEXP);
     Rcpp::traits::input_parameter< double >::type shift(shiftSEXP);
     rcpp_result_gen = Rcpp::wrap(srvm_coefficients_cpp(state, intercept, shift));
+    return rcpp_result_gen;
+END_RCPP
+}
+// running_sums_cpp
+std::vector<double> running_sums_cpp(std::vector<double> values, double start);
+RcppExport SEXP _kernelbayes_running_sums_cpp(SEXP valuesSEXP, SEXP startSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type start(startSEXP);
+    rcpp_result_gen = Rcpp::wrap(running_sums_cpp(values, start));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1565,14 +1607,18 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
     {"_kernelbayes_student_quantiles_cpp", (DL_FUNC) &_kernelbayes_student_quantiles_cpp, 6},
     {"_kernelbayes_student_log_density_cpp", (DL_FUNC) &_kernelbayes_student_log_density_cpp, 6},
-    {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 4},
+    {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
     {"_kernelbayes_srvm_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_advance_cpp, 2},
     {"_kernelbayes_srvm_close_cpp", (DL_FUNC) &_kernelbayes_srvm_close_cpp, 1},
+    {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},
+    {"_kernelbayes_srvm_pool_bytes_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_bytes_cpp, 1},
+    {"_kernelbayes_srvm_free_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_free_pool_cpp, 1},
     {"_kernelbayes_srvm_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_snapshot_cpp, 1},
     {"_kernelbayes_srvm_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_draws_cpp, 1},
     {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
+    {"_kernelbayes_running_sums_cpp", (DL_FUNC) &_kernelbayes_running_sums_cpp, 2},
     {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
     {"_kernelbayes_srvm_chain_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_advance_cpp, 2},
     {"_kernelbayes_srvm_chain_close_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_close_cpp, 1},

@@ -29,6 +29,12 @@ Handle& handle_of(SEXP pointer) {
   return *Rcpp::XPtr<Handle>(pointer).checked_get();
 }
 
+// Null for R's NULL.
+const srvm::CandidatePool* pool_of(SEXP pointer) {
+  if (Rf_isNull(pointer)) return nullptr;
+  return Rcpp::XPtr<srvm::CandidatePool>(pointer).checked_get();
+}
+
 // One Gibbs draw of coefficients and variances for each particle; `coef` is the
 // variance of the coefficients in the scaled form too.
 Rcpp::List draws(const Handle& run) {
@@ -52,11 +58,13 @@ Rcpp::List draws(const Handle& run) {
 
 // [[Rcpp::export(rng = false)]]
 SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                   const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state) {
+                   const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state,
+                   SEXP pool = R_NilValue) {
   auto handle = std::make_unique<Handle>(config, x, y);
   if (state.isNotNull()) {
     srvm_r::restore(handle->filter, Rcpp::List(state.get()),
-                    handle->config.model.intercept, handle->executor);
+                    handle->config.model.intercept, pool_of(pool),
+                    handle->executor);
   }
   return Rcpp::XPtr<Handle>(handle.release());
 }
@@ -71,6 +79,27 @@ int srvm_advance_cpp(SEXP handle, int n) {
 // Frees the memory now: R's collector does not see how much there is.
 // [[Rcpp::export(rng = false)]]
 void srvm_close_cpp(SEXP handle) { Rcpp::XPtr<Handle>(handle).release(); }
+
+// The pool of a run: a copy, or at its end the pool itself.
+// [[Rcpp::export(rng = false)]]
+SEXP srvm_pool_cpp(SEXP handle, bool at_end) {
+  Handle& run = handle_of(handle);
+  auto pool =
+      at_end
+          ? std::make_unique<srvm::CandidatePool>(run.filter.release_pool())
+          : std::make_unique<srvm::CandidatePool>(run.filter.target().pool());
+  return Rcpp::XPtr<srvm::CandidatePool>(pool.release());
+}
+
+// [[Rcpp::export(rng = false)]]
+double srvm_pool_bytes_cpp(SEXP handle) {
+  return handle_of(handle).filter.target().pool().bytes();
+}
+
+// [[Rcpp::export(rng = false)]]
+void srvm_free_pool_cpp(SEXP pool) {
+  Rcpp::XPtr<srvm::CandidatePool>(pool).release();
+}
 
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_snapshot_cpp(SEXP handle) {
@@ -89,7 +118,8 @@ Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   Rcpp::List before = Rcpp::clone(config);
   before["particles"] = get<int>(state, "k").size();
   Handle run(before, x, y);
-  srvm_r::restore(run.filter, state, run.config.model.intercept, run.executor);
+  srvm_r::restore(run.filter, state, run.config.model.intercept, nullptr,
+                  run.executor);
   run.filter.rejuvenate(wanted, run.executor);
   Rcpp::List out = srvm_r::state_to_r(run.filter);
   out["draws"] = draws(run);
@@ -130,4 +160,12 @@ std::vector<double> srvm_coefficients_cpp(Rcpp::List state, bool intercept,
     out.insert(out.end(), mean.begin(), mean.end());
   }
   return out;
+}
+
+// Sums of `start` and the values so far, one after the other: those of a part
+// go on from its start to the same bits.
+// [[Rcpp::export(rng = false)]]
+std::vector<double> running_sums_cpp(std::vector<double> values, double start) {
+  for (double& value : values) start = value += start;
+  return values;
 }

@@ -93,6 +93,7 @@ srvm::Config config(const Rcpp::List& config) {
   out.model = model(config);
   out.proposal = proposal(Rcpp::as<std::string>(config["proposal"]));
   out.memory = memory(config);
+  if (config.containsElementNamed("past")) out.past = config["past"];
   out.n_moves = config["n_moves"];
   out.sweep_every = config["sweep_every"];
   out.move_fraction = config["move_fraction"];

@@ -25,7 +25,8 @@ std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
 
 /// All of a run, to the last bit.
 Rcpp::List state_to_r(const srvm::Filter& filter);
+/// `known`: null, or the pool of this very state.
 void restore(srvm::Filter& filter, const Rcpp::List& list, bool intercept,
-             const Executor& executor);
+             const srvm::CandidatePool* known, const Executor& executor);
 
 }  // namespace srvm_r

@@ -204,7 +204,7 @@ Rcpp::List state_to_r(const srvm::Filter& filter) {
 }
 
 void restore(srvm::Filter& filter, const Rcpp::List& list, bool intercept,
-             const Executor& executor) {
+             const srvm::CandidatePool* known, const Executor& executor) {
   const Rcpp::List path = list["path"], history = list["history"];
   Smc<srvm::Target>::State state;
   state.time = list["time"];
@@ -251,7 +251,7 @@ void restore(srvm::Filter& filter, const Rcpp::List& list, bool intercept,
     pool = pool_from_r(list["pool"]);
   }
   filter.restore(std::move(state), pool, std::move(particles),
-                 std::move(records), executor);
+                 std::move(records), known, executor);
 }
 
 }  // namespace srvm_r

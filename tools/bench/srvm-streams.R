@@ -6,10 +6,15 @@
 # 1. Two classes (probit, each particle with latent responses of its own)
 #    beside the normal model: 300 rows, 250 particles, 10 moves. To reach: a
 #    ratio of 5 or less.
-# 2. 100 000 rows, 250 particles of some 30 kernels, the last 1000 rows
+# 2. 200 000 rows, 250 particles of some 30 kernels, the last 1000 rows
 #    remembered, up to 100 of them candidates; no moves, a Gibbs sweep every 20
-#    rows. To reach: 60 s or less, seconds and memory that grow with the rows
-#    as the data do. Rows come in batches of a tenth: a line each.
+#    rows. To reach: 120 s or less; a fit below 3 MB that grows by less than
+#    .1 MB from 10 000 rows on, and a process that does not grow. Rows come in
+#    batches of a twentieth: a line each.
+# 3. update() with a single row after so many: median CPU milliseconds of a
+#    call, those of its sampler among them, of calls in a chain and of calls of
+#    the same fit; one kernel and the default's five. To reach: 5 ms where
+#    memory is bounded.
 
 library(kernelbayes)
 
@@ -53,29 +58,48 @@ probit_ratio <- function(runs) {
 
 # ---- a long stream ----------------------------------------------------------
 
-stream_data <- function(n) {
-  set.seed(1)
-  x <- stats::runif(n, -10, 10)
-  wave <- sin(2 * x + 4 * seq_len(n) / n) + cos(x)
-  data.frame(x = x, y = wave + stats::rnorm(n, 0, 0.3))
+stream_data <- function(rows, n) {
+  set.seed(rows[[1]])
+  x <- stats::runif(length(rows), -10, 10)
+  wave <- sin(2 * x + 4 * rows / n) + cos(x)
+  data.frame(x = x, y = wave + stats::rnorm(length(rows), 0, 0.3))
 }
 
-stream_curve <- function(n, parts = 10) {
-  data <- stream_data(n)
+in_batches <- function(fit, data, size = 500) {
+  for (rows in split(seq_len(nrow(data)), seq_len(nrow(data)) %/% size)) {
+    fit <- suppressWarnings(update(fit, newdata = data[rows, ]))
+  }
+  fit
+}
+
+# Of the process as it is, on Linux.
+resident_megabytes <- function() {
+  file <- "/proc/self/status"
+  if (!file.exists(file)) {
+    return(NA)
+  }
+  line <- grep("^VmRSS", readLines(file), value = TRUE)
+  as.numeric(gsub("[^0-9]", "", line)) / 1024
+}
+
+# Rows are made as they come: a process that had them all could not be flat.
+stream_curve <- function(n, parts = 20) {
   batches <- split(seq_len(n), rep(seq_len(parts), each = n / parts))
   out <- NULL
   before <- 0
   for (rows in batches) {
+    data <- stream_data(rows, n)
     seconds <- seconds_of(if (is.null(out)) {
-      fit <- first_rows(data[rows, ])
+      fit <- first_rows(data)
     } else {
-      fit <- suppressWarnings(update(fit, newdata = data[rows, ]))
+      fit <- in_batches(fit, data)
     })
     k <- mean(utils::tail(fit$runs[[1]]$path$mean_k, length(rows)))
     out <- rbind(out, data.frame(
-      rows = max(rows), seconds = seconds, k = k, peak_mb = peak_megabytes(),
+      rows = max(rows), seconds = seconds, k = k,
+      resident_mb = resident_megabytes(),
       fit_mb = as.numeric(utils::object.size(fit)) / 2^20,
-      runs_mb = as.numeric(utils::object.size(fit$runs)) / 2^20
+      file_mb = length(serialize(fit, NULL)) / 2^20
     ))
   }
   out
@@ -90,10 +114,67 @@ first_rows <- function(data) {
   ))
 }
 
-curve <- stream_curve(if (quick) 1e4 else 1e5)
-cat("Stream, a line a tenth; ", round(sum(curve$seconds), 1), " s in all\n\n",
+# ---- single rows ------------------------------------------------------------
+
+cpu_of <- function(call) {
+  before <- proc.time()
+  force(call)
+  sum((proc.time() - before)[1:2])
+}
+
+update_cost <- function(fit, data, calls = 25) {
+  sampler <- function(fit) timings(fit)$sampler
+  chained <- numeric(calls)
+  inside <- chained
+  repeated <- chained
+  last <- fit
+  for (i in seq_len(calls)) {
+    row <- data[i, ]
+    chained[[i]] <- cpu_of(new <- suppressWarnings(update(last, newdata = row)))
+    inside[[i]] <- sampler(new) - sampler(last)
+    last <- new
+  }
+  for (i in seq_len(calls)) {
+    row <- data[i, ]
+    repeated[[i]] <- cpu_of(suppressWarnings(update(fit, newdata = row)))
+  }
+  1000 * c(
+    chained = stats::median(chained), sampler = stats::median(inside),
+    repeated = stats::median(repeated)
+  )
+}
+
+update_costs <- function(bounded, unbounded) {
+  cost <- function(rows, kernels, memory) {
+    data <- stream_data(seq_len(rows + 25), 1e5)
+    fit <- suppressWarnings(srvm(y ~ x, data[seq_len(rows), ],
+      kernel = if (kernels == 1) kernel_gaussian(0.15),
+      prior = srvm_prior(12), memory = memory, seed = 1, progress = FALSE,
+      control = if (memory$window < Inf) {
+        smc_control(n_moves = 0, sweep_every = 20)
+      }
+    ))
+    data.frame(
+      rows = rows, window = memory$window, kernels = kernels,
+      t(update_cost(fit, data[-seq_len(rows), ]))
+    )
+  }
+  window <- srvm_memory(window = 1000, candidates = 100)
+  do.call(rbind, c(
+    lapply(bounded, cost, 1, window), list(cost(bounded[[1]], 5, window)),
+    lapply(unbounded, cost, 1, srvm_memory()),
+    lapply(unbounded, cost, 5, srvm_memory())
+  ))
+}
+
+curve <- stream_curve(if (quick) 2e4 else 2e5)
+cat("Stream, a line a twentieth; ", round(sum(curve$seconds), 1), " s in all\n\n",
   sep = ""
 )
 markdown(curve)
+cat("\nA single row, CPU ms\n\n")
+markdown(update_costs(
+  if (quick) c(1e3, 2e3) else c(1e3, 1e4, 1e5), if (quick) 200 else c(200, 1000)
+))
 cat("\nTwo classes over the normal model, seconds of the sampler\n\n")
 markdown(probit_ratio(if (quick) 3 else 11))

@@ -22,8 +22,7 @@ double CandidateChoice::sum(const std::vector<int>& set) const {
   return sum;
 }
 
-int CandidateChoice::draw_outside(const std::vector<int>& set,
-                                  Rng& rng) const {
+int CandidateChoice::draw_outside(const std::vector<int>& set, Rng& rng) const {
   for (;;) {
     const bool newcomer = newcomers_ > 0 && rng.uniform() < 0.5;
     const int j = newcomer ? first_ + static_cast<int>(rng.index(newcomers_))

@@ -74,6 +74,7 @@ enum class Proposal { kAdapted, kBirthDeath, kPaper };
 struct Config {
   Model model;
   Memory memory;
+  int past = 0;  // rows taken in that the data no longer have
   SmcSettings smc;
   Proposal proposal = Proposal::kAdapted;
   int n_moves = 0;

@@ -46,6 +46,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
   for (const Kernel& kernel : config_.model.kernels) {
     kernel.check_dimension(x.cols());
   }
+  pool_.begin_at(config.past);
   pool_.reserve(static_cast<int>(x.rows()));
   if (config_.model.response == Response::kStudent) {
     rule_.emplace(config_.model.df);
@@ -121,7 +122,7 @@ double Target::retire(Particle& particle, Scratch& scratch) const {
 
 void Target::take_in(int t, const Executor& executor) {
   const Stopwatch watch;
-  pool_.add_row(x_, t - 1, y_[t - 1], executor);
+  pool_.add_row(x_, t - 1, y_[t - 1 - config_.past], executor);
   steps_ = arrival_steps(config_.model.centres, pool_);
   records_.shared_seconds += watch.seconds();
 }
@@ -169,8 +170,7 @@ double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
     empty(particle);
     return -std::numeric_limits<double>::infinity();
   }
-  const bool shared = !config_.model.latent() && !config_.memory.forgets();
-  if (pool_.power() == 1 && !arrival.first() && shared) {
+  if (pool_.power() == 1 && !arrival.first() && sums_are_shared()) {
     // Parts of a row are not what it is in one: these bits a resumed run has.
     pool_.restore_sums(particle.set, config_.model.intercept, particle.gram,
                        particle.rhs);
@@ -180,6 +180,7 @@ double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
 
 void Target::after_step(int, const std::vector<Particle>& particles,
                         const std::vector<double>& weights) {
+  pool_.drop_pairs();
   const Summary now(particles, weights, config_.model, pool_);
   records_.mean_k.push_back(now.k);
   records_.mean_sigma.push_back(now.sigma);
@@ -245,15 +246,21 @@ void Target::draw(Particle& particle, Rng& rng,
 
 void Target::restore(int t, const CandidatePool::State& state,
                      std::vector<Particle>& particles,
-                     const Executor& executor) {
+                     const CandidatePool* known, const Executor& executor) {
+  const bool bounded = config_.memory.bounded();
   // Candidates are fewer than rows.
-  std::vector<char> used(static_cast<std::size_t>(t) * pool_.kernels(), 0);
+  const std::size_t numbers =
+      bounded ? state.row_of.size()
+              : static_cast<std::size_t>(t) * pool_.kernels();
+  std::vector<char> used(numbers, 0);
   for (const Particle& particle : particles) {
     for (const int j : particle.set) used.at(j) = 1;
   }
-  const bool bounded = config_.memory.bounded();
-  if (bounded) {
-    pool_.restore(x_, y_.head(t), state, used, executor);
+  if (known != nullptr && known->time() == t) {
+    pool_ = *known;
+    pool_.reserve(static_cast<int>(x_.rows()));
+  } else if (bounded) {
+    pool_.restore(x_, y_.head(t - config_.past), state, used, executor);
   } else {
     pool_.rebuild(x_, y_.head(t), used, executor);
   }
@@ -269,7 +276,8 @@ void Target::restore(int t, const CandidatePool::State& state,
 
 Filter::Filter(const Config& config, const Eigen::MatrixXd& x,
                const Eigen::VectorXd& y)
-    : rows_(static_cast<int>(x.rows())),
+    : past_(config.past),
+      rows_(config.past + static_cast<int>(x.rows())),
       target_(config, x, y),
       smc_(config.smc, target_) {}
 
@@ -289,11 +297,11 @@ void Filter::rejuvenate(int particles, const Executor& executor) {
 
 void Filter::restore(Smc<Target>::State state, const CandidatePool::State& pool,
                      std::vector<Particle> particles, Records records,
-                     const Executor& executor) {
-  if (state.time > rows_) {
-    throw std::invalid_argument("the state is ahead of the data");
+                     const CandidatePool* known, const Executor& executor) {
+  if (state.time > rows_ || state.time < past_) {
+    throw std::invalid_argument("the state does not belong to these data");
   }
-  target_.restore(state.time, pool, particles, executor);
+  target_.restore(state.time, pool, particles, known, executor);
   target_.records() = std::move(records);
   smc_.restore(std::move(state), std::move(particles));
 }

@@ -45,7 +45,13 @@ class Target {
     return arrival.log_weight(to);
   }
   double power() const { return pool_.power(); }
-  void raise(double to) { pool_.raise(to); }
+  void raise(double to) {
+    // Below, particles take anew the sums of a row that came in by degrees.
+    if (to == 1 && pool_.power() > 0 && sums_are_shared()) {
+      pool_.share_pairs(serial_executor());
+    }
+    pool_.raise(to);
+  }
   double extend(Particle& particle, const Arrival& arrival, Rng& rng,
                 Scratch& scratch) const;
   double log_predictive(const Particle& particle) const {
@@ -63,14 +69,18 @@ class Target {
   /// Rebuilds the shared sums of the first t rows and the particles' own
   /// from their sets; `particles` hold sets, psi and factors. With a bounded
   /// memory or latent variables they hold their sums too, and `state` those
-  /// that are shared.
+  /// that are shared. `known`, or null, is a pool of this very state.
   void restore(int t, const CandidatePool::State& state,
-               std::vector<Particle>& particles, const Executor& executor);
+               std::vector<Particle>& particles, const CandidatePool* known,
+               const Executor& executor);
 
   /// Whether particles are refreshed by request: with a sweep, at any row.
   void rejuvenates(bool on) { rejuvenates_ = on; }
 
   const CandidatePool& pool() const { return pool_; }
+
+  /// The pool, of a target that is used no more.
+  CandidatePool release_pool() { return std::move(pool_); }
 
   /// Whether a state must hold sums.
   bool accumulates() const {
@@ -82,6 +92,10 @@ class Target {
  private:
   static constexpr int kEarlyRows = 20;
 
+  // All rows count alike for all particles.
+  bool sums_are_shared() const {
+    return !config_.model.latent() && !config_.memory.forgets();
+  }
   int rounds() const;
   void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
@@ -122,10 +136,12 @@ class Filter {
 
   void restore(Smc<Target>::State state, const CandidatePool::State& pool,
                std::vector<Particle> particles, Records records,
-               const Executor& executor);
+               const CandidatePool* known, const Executor& executor);
+
+  CandidatePool release_pool() { return target_.release_pool(); }
 
  private:
-  int rows_;
+  int past_, rows_;
   Target target_;
   Smc<Target> smc_;
 };

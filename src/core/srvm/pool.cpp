@@ -35,10 +35,10 @@ void dot_lanes(int n, const double* x, const double* const (&columns)[kLanes],
 
 }  // namespace
 
-std::size_t CandidatePool::hash(const Eigen::MatrixXd& x, int row) {
+std::size_t CandidatePool::hash(const Eigen::MatrixXd& x, int row) const {
   std::size_t hash = 0;
   for (Eigen::Index j = 0; j < x.cols(); ++j) {
-    const double value = x(row, j) + 0.0;  // -0 and 0 are the same point
+    const double value = x(line(row), j) + 0.0;  // -0 and 0 are the same point
     hash ^= std::hash<double>()(value) + 0x9e3779b97f4a7c15ULL + (hash << 6) +
             (hash >> 2);
   }
@@ -48,7 +48,9 @@ std::size_t CandidatePool::hash(const Eigen::MatrixXd& x, int row) {
 int CandidatePool::find(const Eigen::MatrixXd& x, int row) const {
   const auto range = by_hash_.equal_range(hash(x, row));
   for (auto it = range.first; it != range.second; ++it) {
-    if (x.row(row_of_[it->second]) == x.row(row)) return it->second;
+    if (x.row(line(row_of_[it->second])) == x.row(line(row))) {
+      return it->second;
+    }
   }
   return -1;
 }
@@ -107,9 +109,9 @@ void CandidatePool::evaluate_latest(const Eigen::MatrixXd& x, int row) {
     Eigen::MatrixXd points(own.size(), x.cols());
     Eigen::MatrixXd values(own.size(), 1);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      points.row(i) = x.row(row_of_[own[i]]);
+      points.row(i) = x.row(line(row_of_[own[i]]));
     }
-    kernels_[h].block(points, x.row(row), values);
+    kernels_[h].block(points, x.row(line(row)), values);
     for (std::size_t i = 0; i < own.size(); ++i) {
       column[place(row_of_[own[i]])] = values(i, 0);
     }
@@ -122,7 +124,7 @@ void CandidatePool::evaluate(const Eigen::MatrixXd& x, int row, int h,
   const int n = places(), first = time_ - n, at = place(first);
   const int straight = horizon_ > 0 ? std::min(n, horizon_ - at) : n;
   const auto block = [&](int from, int rows, double* to) {
-    kernels_[h].block(x.middleRows(from, rows), x.row(row),
+    kernels_[h].block(x.middleRows(line(from), rows), x.row(line(row)),
                       Eigen::Map<Eigen::MatrixXd>(to, rows, 1));
   };
   block(first, straight, column + at);
@@ -289,7 +291,7 @@ void CandidatePool::fill_on_demand(const Eigen::MatrixXd& x,
                                    const Eigen::VectorXd& y,
                                    std::size_t columns) {
   add_responses(x, y);
-  cache_ = std::make_unique<ColumnCache>(kernels_, x, columns);
+  cache_ = std::make_shared<ColumnCache>(kernels_, x, columns);
 }
 
 void CandidatePool::require_known(const std::vector<int>& set) const {
@@ -311,7 +313,7 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
     rhs[0] = 0;
     for (const double y : y_) rhs[0] += y;
   }
-  if (cache_ || (all_pairs_ && !gram_.empty())) {
+  if (cache_ || !gram_.empty()) {
     std::vector<double> g(k + 1);
     for (int j = 0; j < k; ++j) {
       const CandidateSums own = gather(set[j], set, intercept, g);
@@ -401,6 +403,13 @@ CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,
   CandidateSums sums{gram[candidate], rhs_[candidate]};
   if (power < 1) withhold(1 - power, candidate, set, intercept, g, sums);
   return sums;
+}
+
+double CandidatePool::bytes() const {
+  double numbers = 0;
+  for (const auto& column : columns_) numbers += column.capacity();
+  for (const auto& row : gram_) numbers += row.capacity();
+  return numbers * sizeof(double);
 }
 
 void CandidatePool::release_unused(const std::vector<char>& used) {

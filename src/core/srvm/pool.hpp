@@ -15,6 +15,19 @@
 namespace kernelbayes {
 namespace srvm {
 
+/// Kernel values by place. A copy has room for one more: rows come in.
+class Column : public std::vector<double> {
+ public:
+  Column() = default;
+  Column(const Column& other) {
+    reserve(other.size() + 1);
+    assign(other.begin(), other.end());
+  }
+  Column(Column&&) noexcept = default;
+  Column& operator=(const Column&) = default;
+  Column& operator=(Column&&) noexcept = default;
+};
+
 /// A candidate's own sums over the data.
 struct CandidateSums {
   double gram, rhs;
@@ -49,6 +62,9 @@ class CandidatePool {
         weights_(memory),
         latest_gram_(kernels_.size()),
         leaving_gram_(kernels_.size()) {}
+
+  /// Rows are numbered from the first of all; x has those from `row` on.
+  void begin_at(int row) { first_ = row; }
 
   /// Room for this many rows in all.
   void reserve(int rows) { capacity_ = rows; }
@@ -199,6 +215,9 @@ class CandidatePool {
                const Executor& executor);
   bool fits(const State& state) const;
 
+  /// Bytes of the kernel values and their products.
+  double bytes() const;
+
   /// Takes in all rows of y at once and keeps no sums: they are computed from
   /// up to `columns` columns of the kernel matrix. No row can be added then.
   /// `x` must outlive the pool.
@@ -210,9 +229,20 @@ class CandidatePool {
   void restore_sums(const std::vector<int>& set, bool intercept,
                     LowerTriangle& gram, std::vector<double>& rhs) const;
 
+  /// Sums for all pairs of kept columns, from which restore_sums() takes the
+  /// same bits sooner for many sets, until drop_pairs(). With `all_pairs` they
+  /// are there anyway.
+  void share_pairs(const Executor& executor);
+  void drop_pairs() {
+    if (!all_pairs_) gram_.clear();
+  }
+
  private:
   static constexpr int kLanes = 8;  // columns in one pass
+  // With more columns than this, sets have but few of all pairs.
+  static constexpr std::size_t kMostShared = 256;
 
+  Eigen::Index line(int row) const { return row - first_; }
   int place(int row) const { return horizon_ > 0 ? row % horizon_ : row; }
   bool admits(int row) const;
   void evaluate_latest(const Eigen::MatrixXd& x, int row);
@@ -223,6 +253,7 @@ class CandidatePool {
                     const Executor& executor);
   void remove_row(int row, const Executor& executor);
   void refresh_sums(const Executor& executor);
+  void sum_pairs(const Executor& executor);
   void choose_leaving(const Eigen::MatrixXd& x, int row);
   void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;
@@ -230,7 +261,7 @@ class CandidatePool {
   void withhold(double share, int candidate, const std::vector<int>& set,
                 bool intercept, std::vector<double>& g,
                 CandidateSums& sums) const;
-  static std::size_t hash(const Eigen::MatrixXd& x, int row);
+  std::size_t hash(const Eigen::MatrixXd& x, int row) const;
   int find(const Eigen::MatrixXd& x, int row) const;
   int free_number();
   void add_responses(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
@@ -249,6 +280,7 @@ class CandidatePool {
   int horizon_;
   RowWeights weights_;
   std::size_t capacity_ = 0;
+  int first_ = 0;  // the row that x begins with
   int time_ = 0;
   std::vector<double> y_;  // by place
   double y_squares_ = 0;
@@ -270,11 +302,11 @@ class CandidatePool {
   std::vector<double> latest_column_;  // K(x_s, x_t), s <= t, by kernel
   // By kernel: gram(t, j) for kept columns.
   std::vector<std::vector<double>> latest_gram_, leaving_gram_;
-  std::vector<std::vector<double>> columns_;  // by candidate; empty: released
-  std::vector<int> kept_;                     // candidates with a column
-  std::vector<std::vector<double>> gram_;     // lower triangle
+  std::vector<Column> columns_;            // by candidate; empty: released
+  std::vector<int> kept_;                  // candidates with a column
+  std::vector<std::vector<double>> gram_;  // lower triangle
   std::vector<double> rhs_, column_sum_;
-  std::unique_ptr<ColumnCache> cache_;  // set: all sums on demand
+  std::shared_ptr<ColumnCache> cache_;  // set: all sums on demand
 };
 
 }  // namespace srvm

@@ -95,7 +95,22 @@ void CandidatePool::refresh_sums(const Executor& executor) {
       column_sum_[j] += columns_[j][s];
     }
   }
-  if (!all_pairs_) return;
+  if (all_pairs_) {
+    sum_pairs(executor);
+  } else {
+    share_pairs(executor);
+  }
+}
+
+void CandidatePool::share_pairs(const Executor& executor) {
+  if (all_pairs_ || kept_.size() > kMostShared) return;
+  gram_.resize(numbers());
+  for (const int j : kept_) gram_[j].resize(j + 1);
+  sum_pairs(executor);
+}
+
+// The Gram matrix of the kept columns, all rows counting alike.
+void CandidatePool::sum_pairs(const Executor& executor) {
   std::vector<int> list = kept_;
   std::sort(list.begin(), list.end());
   executor(list.size(), [&](std::size_t begin, std::size_t end) {
@@ -158,6 +173,7 @@ CandidateSums CandidatePool::gather_leaving(const std::vector<int>& set,
 }
 
 void CandidatePool::forget_leaving() {
+  drop_pairs();
   if (leaving_ < 0) return;
   const auto leaves = [this](int j) {
     return j >= leaving_ && j < leaving_ + kernels();
@@ -217,20 +233,31 @@ bool CandidatePool::fits(const State& state) const {
       !known(state.candidate_at, -1, count)) {
     return false;
   }
-  return n % kernels() == 0 && state.last_row.size() == n &&
-         state.uses.size() == n && state.rhs.size() == n &&
-         state.column_sum.size() == n;
+  if (n % kernels() != 0 || state.last_row.size() != n ||
+      state.uses.size() != n || state.rhs.size() != n ||
+      state.column_sum.size() != n ||
+      state.candidate_at.size() != static_cast<std::size_t>(places()) ||
+      time_ - places() < first_) {
+    return false;
+  }
+  // Rows that x has.
+  return std::all_of(state.alive.begin(), state.alive.end(), [&](int j) {
+    return state.row_of[j] >= first_ &&
+           (kernel_of(j) != 0 || state.last_row[j] >= first_);
+  });
 }
 
 void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                             const State& state, const std::vector<char>& used,
                             const Executor& executor) {
-  time_ = static_cast<int>(y.size());
+  time_ = first_ + static_cast<int>(y.size());
   if (!fits(state)) {
     throw std::invalid_argument("the state does not belong to these data");
   }
   y_.assign(places(), 0.0);
-  for (int row = time_ - places(); row < time_; ++row) y_[place(row)] = y[row];
+  for (int row = time_ - places(); row < time_; ++row) {
+    y_[place(row)] = y[line(row)];
+  }
   row_of_ = state.row_of;
   last_row_ = state.last_row;
   uses_ = state.uses;
@@ -241,6 +268,8 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
   hash_of_.assign(numbers(), 0);
   rhs_.assign(numbers(), 0.0);
   column_sum_ = rhs_;
+  const std::size_t pairs = row_of_.size() * (row_of_.size() + 1) / 2;
+  const bool has_gram = !all_pairs_ || state.gram.size() == pairs;
   for (const int j : alive_) {
     if (kernel_of(j) == 0) {
       hash_of_[j] = hash(x, row_of_[j]);
@@ -250,7 +279,12 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
     columns_[j].reserve(horizon_ > 0 ? horizon_ : capacity_);
     columns_[j].resize(places());
     evaluate(x, row_of_[j], kernel_of(j), columns_[j].data());
-    add_sums(j, executor);
+    // Those of the state are put in their place below.
+    if (has_gram) {
+      kept_.push_back(j);
+    } else {
+      add_sums(j, executor);
+    }
   }
   y_squares_ = state.squares;
   rhs_ = state.rhs;
@@ -260,8 +294,7 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
   while (all_pairs_ && gram_.size() < row_of_.size()) {
     gram_.emplace_back(gram_.size() + 1, 0.0);
   }
-  const std::size_t pairs = row_of_.size() * (row_of_.size() + 1) / 2;
-  if (!all_pairs_ || state.gram.size() != pairs) return;
+  if (!all_pairs_ || !has_gram) return;
   for (auto& row : gram_) {
     std::copy(from, from + row.size(), row.begin());
     from += row.size();

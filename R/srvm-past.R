@@ -1,0 +1,165 @@
+# Rows that a stream has let go. Where memory is bounded a fit keeps the last
+# rows and what was recorded of them; of those before it `past` has the sums and
+# extremes that answers about the whole run need.
+#
+# `fit$past` is NULL, or a list: `rows`, how many rows were taken in and let go;
+# `numbers`, of the rows of `fit$data` in the order given; `cumulative`, the sum
+# of their log predictive densities; `lowest`, see lowest_ess(). A run's own
+# `past` has sums over the same rows.
+
+#' Rows that were taken in and let go
+#' @noRd
+n_past <- function(fit) {
+  past <- fit[["past"]]
+  if (is.null(past)) 0L else past$rows
+}
+
+#' All rows that a fit was given
+#' @noRd
+n_given <- function(fit) nrow(fit$data$x) + n_past(fit)
+
+#' The numbers, in the order given, of the rows that a fit holds
+#' @noRd
+row_numbers <- function(fit) {
+  past <- fit[["past"]]
+  if (is.null(past)) seq_len(nrow(fit$data$x)) else past$numbers
+}
+
+#' Rows taken in that the fit still holds, in the order in which they were
+#' @noRd
+rows_taken_in <- function(fit) {
+  utils::head(fit$sequence, fit$time - n_past(fit))
+}
+
+#' The steps of which a fit has a record
+#' @noRd
+recorded_steps <- function(fit) {
+  n_past(fit) + seq_len(fit$time - n_past(fit))
+}
+
+#' How many of the last rows a fit holds: all that count, or more
+#' @noRd
+rows_to_hold <- function(fit) {
+  memory <- srvm_memory_of(fit$settings)
+  asked <- if (is.null(memory$keep_rows)) Inf else memory$keep_rows
+  if (fit$control$ancestry != "summary") asked <- Inf
+  max(asked, n_remembered(memory))
+}
+
+#' Rows that count; one more than the core's where rounding may tell
+#' @noRd
+n_remembered <- function(memory) {
+  if (memory$forgetting == 1) {
+    return(memory$window)
+  }
+  min(memory$window, ceiling(log(1e-16) / log(memory$forgetting)) + 1)
+}
+
+#' Let go of the rows that no run needs
+#'
+#' Some at a time, as it takes longer than a row does; how many are gone depends
+#' on the time alone, not on how rows were split over calls.
+#' @noRd
+let_rows_go <- function(fit) {
+  hold <- rows_to_hold(fit)
+  together <- ceiling(hold / 10)
+  spare <- min(vapply(fit$runs, state_time, 0L)) - hold
+  n <- together * floor(spare / together) - n_past(fit)
+  if (!isTRUE(n > 0)) {
+    return(fit)
+  }
+  gone <- seq_len(n)
+  past <- past_of_rows(fit, gone)
+  fit$runs <- lapply(fit$runs, let_steps_go, gone)
+  left <- sort(fit$sequence[-gone])
+  past$numbers <- row_numbers(fit)[left]
+  fit$data$x <- fit$data$x[left, , drop = FALSE]
+  fit$data$y <- fit$data$y[left]
+  fit$mould["row_names"] <- list(fit$mould$row_names[left])
+  fit$sequence <- match(fit$sequence[-gone], left)
+  fit$past <- past
+  fit
+}
+
+#' What a fit will know of the first steps that it has a record of
+#' @noRd
+past_of_rows <- function(fit, gone) {
+  fit$time <- n_past(fit) + length(gone)
+  fit$runs <- lapply(fit$runs, function(run) {
+    run$path <- pick_steps(run$path, gone)
+    run
+  })
+  path <- predictive_path(fit, fit$runs)
+  list(
+    rows = fit$time, numbers = NULL,
+    cumulative = running_sums(path$log_predictive, fit$past$cumulative,
+      last = TRUE
+    ),
+    lowest = lowest_ess(fit, path = ess_path(fit, fit$runs))
+  )
+}
+
+#' A run without its first steps
+#' @noRd
+let_steps_go <- function(run, gone) {
+  old <- pick_steps(run$path, gone)
+  before <- run$past
+  total <- function(name) {
+    counts <- rowSums(matrix(old[[name]], 3))
+    if (is.null(before)) counts else before[[name]] + counts
+  }
+  run$past <- list(
+    log_evidence = running_sums(old$log_increment, before$log_evidence,
+      last = TRUE
+    ),
+    tried = total("tried"), accepted = total("accepted")
+  )
+  run$path <- pick_steps(run$path, -gone)
+  run
+}
+
+#' States with what was known of the past of the runs that they continue: the
+#' core does not need it
+#' @noRd
+keep_past <- function(states, runs) {
+  for (i in seq_along(states)) {
+    past <- runs[[i]][["past"]]
+    if (!is.null(past)) states[[i]]$past <- past
+  }
+  states
+}
+
+#' Steps of what a run recorded: tried and accepted moves have three numbers
+#' each
+#' @noRd
+pick_steps <- function(path, steps) {
+  lapply(path, function(values) {
+    if (length(values) == length(path$log_increment)) {
+      values[steps]
+    } else {
+      as.vector(matrix(values, 3)[, steps])
+    }
+  })
+}
+
+#' Sums up to each number, one after the other in double precision: those of a
+#' part go on from its start to the same bits
+#' @param start NULL: 0.
+#' @noRd
+running_sums <- function(values, start = NULL, last = FALSE) {
+  sums <- running_sums_cpp(values, if (is.null(start)) 0 else start)
+  if (last) sums[[length(sums)]] else sums
+}
+
+#' Refuse what needs the rows that are gone
+#' @noRd
+refuse_past <- function(fit, what, call = rlang::caller_env()) {
+  if (n_past(fit) == 0) {
+    return(invisible())
+  }
+  kb_abort(c(
+    paste0(what, " needs all {n_given(fit)} rows."),
+    x = "The fit holds the last {nrow(fit$data$x)} of them.",
+    i = "{.code srvm_memory(keep_rows = Inf)} keeps all."
+  ), "not_defined", call = call)
+}
