@@ -271,12 +271,14 @@ void Target::restore(int t, const CandidatePool::State& state,
     }
   }
   if (bounded || config_.model.latent()) return;
+  pool_.share_pairs(executor);
   executor(particles.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       pool_.restore_sums(particles[i].set, config_.model.intercept,
                          particles[i].gram, particles[i].rhs);
     }
   });
+  pool_.drop_pairs();
 }
 
 Filter::Filter(const Config& config, const Eigen::MatrixXd& x,
