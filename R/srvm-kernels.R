@@ -132,8 +132,9 @@ run_groups <- function(fit, runs = fit$runs) {
 
 #' @noRd
 group_runs <- function(n_runs, n_kernels) {
-  runs <- seq_len(n_runs)
-  unname(split(runs, (runs - 1) %/% n_kernels))
+  lapply(seq_len(n_runs %/% n_kernels), function(replicate) {
+    (replicate - 1L) * n_kernels + seq_len(n_kernels)
+  })
 }
 
 #' The time of each replicate: NA while its runs differ or have not begun

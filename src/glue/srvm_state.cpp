@@ -6,9 +6,28 @@
 
 namespace srvm_r {
 
+namespace {
+
+// Coefficients of all particles, and entries of their triangles.
+struct Sizes {
+  explicit Sizes(const std::vector<srvm::Particle>& particles) {
+    for (const auto& particle : particles) {
+      const std::size_t p = particle.factor.size();
+      coefficients += p;
+      entries += p * (p + 1) / 2;
+    }
+  }
+  std::size_t coefficients = 0, entries = 0;
+};
+
+}  // namespace
+
 Rcpp::List particles_to_r(const std::vector<srvm::Particle>& particles) {
   std::vector<int> k, sets;
   std::vector<double> noise, coef, factor, z;
+  const Sizes sizes(particles);
+  factor.reserve(sizes.entries);
+  z.reserve(sizes.coefficients);
   for (const auto& particle : particles) {
     k.push_back(particle.k());
     noise.push_back(particle.noise);
@@ -26,6 +45,12 @@ namespace {
 // Sums that were accumulated and cannot be computed anew bit by bit.
 Rcpp::List sums_to_r(const std::vector<srvm::Particle>& particles) {
   std::vector<double> gram, rhs, latent, squares;
+  const Sizes sizes(particles);
+  gram.reserve(sizes.entries);
+  rhs.reserve(sizes.coefficients);
+  if (!particles.empty()) {
+    latent.reserve(particles.size() * particles[0].latent.size());
+  }
   for (const auto& particle : particles) {
     for (int j = 0; j < particle.gram.size(); ++j) {
       const double* column = particle.gram.column(j);

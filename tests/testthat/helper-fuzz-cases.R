@@ -165,7 +165,7 @@ fuzz_cases <- function() {
       srvm_bounded = fit_case(function() {
         srvm(y ~ x, sinc,
           kernel = k, seed = 1, control = small,
-          memory = srvm_memory(window = 12, candidates = 8)
+          memory = srvm_memory(window = 12, candidates = 8, keep_rows = 14)
         )
       }, srvm_questions(new)),
       srvm_average = fit_case(function() {

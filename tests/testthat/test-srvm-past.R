@@ -154,6 +154,18 @@ test_that("an ancestry and candidates alone keep all rows", {
   expect_identical(nrow(fit$data$x), 120L)
 })
 
+test_that("fits from before rows could go keep theirs", {
+  data <- past_data(120)
+  all <- past_fit(data, Inf, kernel = kernel_gaussian(0.3))
+  fit <- few_particles(srvm(y ~ x, data[1:100, ],
+    control = all$control, reference = all, seed = 1, progress = FALSE
+  ))
+  fit$settings$memory$keep_rows <- NULL
+  fit <- few_particles(update(fit, newdata = data[101:120, ]))
+  expect_identical(fit$runs[[1]]$path, all$runs[[1]]$path)
+  expect_identical(fit$data, all$data)
+})
+
 test_that("what needs the rows that are gone is refused", {
   fit <- past_fit(past_data(120), 50, kernel = kernel_gaussian(0.3))
   expect_error(order_spread(fit), class = "kb_error_not_defined")

@@ -264,14 +264,21 @@ void Target::restore(int t, const CandidatePool::State& state,
   } else {
     pool_.rebuild(x_, y_.head(t), used, executor);
   }
-  for (const Particle& particle : particles) pool_.require_known(particle.set);
+  for (const Particle& particle : particles) {
+    pool_.require_known(particle.set);
+    if (particle.k() > config_.model.centres.limit(pool_.size())) {
+      throw std::invalid_argument("a set has too many centres");
+    }
+  }
   if (bounded || config_.model.latent()) return;
+  pool_.share_pairs(executor);
   executor(particles.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       pool_.restore_sums(particles[i].set, config_.model.intercept,
                          particles[i].gram, particles[i].rhs);
     }
   });
+  pool_.drop_pairs();
 }
 
 Filter::Filter(const Config& config, const Eigen::MatrixXd& x,

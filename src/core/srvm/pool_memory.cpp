@@ -240,11 +240,30 @@ bool CandidatePool::fits(const State& state) const {
       time_ - places() < first_) {
     return false;
   }
-  // Rows that x has.
-  return std::all_of(state.alive.begin(), state.alive.end(), [&](int j) {
-    return state.row_of[j] >= first_ &&
-           (kernel_of(j) != 0 || state.last_row[j] >= first_);
-  });
+  // Candidates have rows that x has, others none, and what a row or a number
+  // says of its candidate is so.
+  std::vector<int> uses(n, 0), times(n, 0);
+  for (const int j : state.candidate_at) {
+    if (j >= 0) ++uses[j];
+  }
+  for (const int j : state.alive) {
+    ++times[j];
+    const bool first = kernel_of(j) == 0;
+    if (state.row_of[j] < first_ || (first && state.last_row[j] < first_)) {
+      return false;
+    }
+  }
+  for (const int j : state.free) times[j] += 1 + 2 * (kernel_of(j) != 0);
+  for (std::size_t j = 0; j < n; ++j) {
+    const bool first = kernel_of(static_cast<int>(j)) == 0;
+    const bool lives = state.row_of[j] >= 0;
+    if (times[j] != (lives || first) || (!first && uses[j] > 0) ||
+        (first && uses[j] > 0 && !lives) ||
+        (first && lives && horizon_ > 0 && uses[j] != state.uses[j])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
