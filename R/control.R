@@ -28,7 +28,7 @@ NULL
 #' centre times w, with w rising from 0 to 1. Each increase is the largest that
 #' leaves the conditional effective sample size (Zhou, Johansen and Aston, 2016)
 #' at `cess_threshold`; between two, particles are resampled where they must be
-#' and moved. The weight of an increase from w to w' is
+#' and moved, and a quarter of the moves turn to the row's own centre. The weight of an increase from w to w' is
 #' \deqn{\frac{\gamma_{w'}(S) + \gamma_{w'}(S \cup \{t\})}{
 #'   \gamma_w(S) + \gamma_w(S \cup \{t\})},}{
 #'   [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) + gamma_w(S + t)],}

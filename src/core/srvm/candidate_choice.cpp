@@ -6,13 +6,21 @@
 namespace kernelbayes {
 namespace srvm {
 
+namespace {
+
+// Of the choices, that of the newcomer: with half of them other moves are
+// missed where the newcomer is not what matters.
+constexpr double kShare = 0.25;
+
+}  // namespace
+
 CandidateChoice::CandidateChoice(const CandidatePool& pool)
     : pool_(pool), newcomers_(0), first_(0), newcomer_(1), total_(pool.size()) {
   if (pool.power() == 1 || !pool.latest_is_new()) return;
   newcomers_ = pool.kernels();
   first_ = pool.latest();
-  newcomer_ = 1 + total_ / newcomers_;
-  total_ *= 2;
+  newcomer_ = 1 + kShare / (1 - kShare) * total_ / newcomers_;
+  total_ /= 1 - kShare;
 }
 
 double CandidateChoice::sum(const std::vector<int>& set) const {
@@ -24,7 +32,7 @@ double CandidateChoice::sum(const std::vector<int>& set) const {
 
 int CandidateChoice::draw_outside(const std::vector<int>& set, Rng& rng) const {
   for (;;) {
-    const bool newcomer = newcomers_ > 0 && rng.uniform() < 0.5;
+    const bool newcomer = newcomers_ > 0 && rng.uniform() < kShare;
     const int j = newcomer ? first_ + static_cast<int>(rng.index(newcomers_))
                            : pool_.candidate(rng.index(pool_.size()));
     if (std::find(set.begin(), set.end(), j) == set.end()) return j;

@@ -11,9 +11,9 @@ namespace srvm {
 /// the set S with probability a_j / A(outside), a death of i in it with
 /// a_i / A(S), A being sums of weights.
 ///
-/// All weights are 1, but those of the candidate whose row comes in by degrees
-/// are as large as all others together: that it joins in exchange for a centre
-/// is what a set needs then, and hardly ever found blindly.
+/// All weights are 1, but the candidate whose row comes in by degrees has a
+/// quarter of their sum: that it joins in exchange for a centre is what a set
+/// needs then, and hardly ever found blindly.
 class CandidateChoice {
  public:
   explicit CandidateChoice(const CandidatePool& pool);
