@@ -150,7 +150,7 @@ main <- function() {
     fail(bad, " finding(s) of the check are not accepted; see ", dirname(log))
   }
   cat("The check is clean.\n")
-  if (length(keep) == 0) {
+  if (is.null(option("keep"))) {
     setwd(tempdir())
     unlink(dir, recursive = TRUE)
   }
