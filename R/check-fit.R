@@ -200,9 +200,11 @@ check_states <- function(fit, known, what, call) {
     mould = fit$mould, rows = nrow(fit$data$x), columns = ncol(fit$data$x),
     past = n_past(fit)
   )
-  for (i in seq_along(fit$runs)) {
-    if (is.null(fit$runs[[i]])) next
-    check_layout(fit$runs[[i]], known$resume, at,
+  states <- states_under_way(fit)
+  for (i in seq_along(states)) {
+    if (is.null(states[[i]])) next
+    at$particles <- run_particles(fit, i)
+    check_layout(states[[i]], known$resume, at,
       paste0(what, "$runs[[", i, "]]"), call
     )
   }

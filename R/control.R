@@ -86,6 +86,10 @@ NULL
 #'   but 0 under `"paper"`.
 #' @param powers The powers by which every row comes in, whatever its weights:
 #'   rising numbers above 0, the last of them 1. `NULL`: by `cess_threshold`.
+#' @param pilot Where [srvm()] averages over several kernels: the fraction of the
+#'   particles, but at least 50 of them, with which each is tried before those
+#'   that are left go to the probable ones; see [srvm()], section Several
+#'   kernels. 0: all kernels have `particles` particles.
 #' @param replicates Number of independent runs, at least 1, pooled with
 #'   weights proportional to their estimates of the evidence.
 #' @template args-run
@@ -137,7 +141,7 @@ smc_control <- function(particles = 250, n_moves = NULL,
                           "multinomial", "minimum-entropy"
                         ),
                         ess_threshold = 0.5, replicates = 1, threads = 1,
-                        cess_threshold = NULL, powers = NULL,
+                        cess_threshold = NULL, powers = NULL, pilot = 0.25,
                         resample_every_step = NULL, move_fraction = 0.25,
                         ancestry = c("summary", "genealogy", "full"),
                         sweep_every = 1, checkpoint = NULL,
@@ -147,12 +151,18 @@ smc_control <- function(particles = 250, n_moves = NULL,
   # The papers resample at every step and move particles in no other way.
   if (is.null(n_moves)) n_moves <- if (proposal == "paper") 0 else 10
   if (is.null(resample_every_step)) resample_every_step <- proposal == "paper"
+  powers <- check_powers(powers)
   if (is.null(cess_threshold)) {
-    cess_threshold <- if (proposal == "paper") 0 else 0.5
+    cess_threshold <- if (proposal == "paper" || length(powers) > 0) 0 else 0.5
+  }
+  cess_threshold <- check_number(cess_threshold, 0, 1)
+  n_moves <- check_count(n_moves, 0)
+  if (length(powers) == 0 && cess_threshold > 0 && n_moves > 0) {
+    powers <- c(0.05, 1)
   }
   control <- list(
     particles = check_count(particles, 1),
-    n_moves = check_count(n_moves, 0),
+    n_moves = n_moves,
     proposal = proposal,
     resampling = check_choice(
       resampling, c(
@@ -161,8 +171,8 @@ smc_control <- function(particles = 250, n_moves = NULL,
       )
     ),
     ess_threshold = check_number(ess_threshold, 0, 1),
-    cess_threshold = check_number(cess_threshold, 0, 1),
-    powers = check_powers(powers),
+    cess_threshold = cess_threshold, powers = powers,
+    pilot = check_number(pilot, 0, 1),
     replicates = check_count(replicates, 1),
     threads = check_count(threads, 1),
     resample_every_step = check_flag(resample_every_step),

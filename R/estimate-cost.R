@@ -102,6 +102,8 @@ sampler_cost <- function(object, engine, pilot, env, call) {
   started <- now()
   fit <- stopped_fit(object, engine, env, call)
   setup <- now() - started
+  # All kernels have as many particles as they are given on average.
+  fit$settings$shares <- fit$sharing <- NULL
   laws <- cost_laws(fit_engine(fit))
   each <- pilot / (1 + !is.null(laws$share))
   run <- pilot_run(fit_engine(fit), each)

@@ -20,7 +20,12 @@ srvm_layout <- c(layout(
   .alike = rule(
     length(runs) > 0 && srvm_runs_alike(runs, time),
     "of runs with the same candidates"
-  )
+  ),
+  .n_runs = length(runs),
+  sharing = maybe(holds(layout(
+    shares = maybe(srvm_shares(kernels)),
+    runs = where(!is.null(shares), each(maybe(holds(layout_of_run)), n_runs))
+  )))
 ))
 
 #' @noRd
@@ -45,8 +50,18 @@ srvm_settings_layout <- layout(
   )),
   shift = numbers(), family = strings(1, c("gaussian", "probit")),
   levels = where(family == "probit", strings(2)),
-  memory = maybe(holds(srvm_memory_layout))
+  memory = maybe(holds(srvm_memory_layout)),
+  shares = maybe(srvm_shares(n_kernels(list(kernel = kernel))))
 )
+
+#' Particles of the kernels, see srvm-share.R
+#' @noRd
+srvm_shares <- function(kernels) {
+  such_that(function(shares) {
+    is.double(shares) && length(shares) == kernels &&
+      is_within(shares, list(lower = 1e-9, upper = kernels))
+  }, paste("positive shares of", counted(kernels, "kernel")))
+}
 
 #' @noRd
 are_limits <- function(v) {
@@ -224,7 +239,7 @@ draws_after <- function(time, control) {
 
 #' @noRd
 srvm_resume_layout <- layout(
-  time = counts(), k = counts(control$particles),
+  time = counts(), k = counts(particles),
   log_weights = such_that(function(v) {
     is.double(v) && length(v) == length(k) && !anyNA(v) && max(v) < Inf &&
       max(v) > -Inf

@@ -59,10 +59,23 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
   # One call's limit is not the fit's.
   if (!is.null(time_limit)) control$time_limit <- time_limit
   if (!is.null(control$checkpoint)) check_checkpoint(fit, call)
-  before <- fit$seconds
-  finish <- function(states) {
-    finish_fit(fit, states, before + now() - started)
+  before <- fit$seconds - started
+  repeat {
+    out <- advance_stage(fit, control, progress, started, before, call)
+    fit <- out$fit
+    if (fit$status != "complete" || !has_next_stage(fit)) break
+    fit <- next_stage(fit)
   }
+  # Its methods need not look through what was just made.
+  note_checked(fit, resume = TRUE)
+  out
+}
+
+#' The runs of a fit, or of a stage of it
+#' @param before Seconds that it had taken, less when this call started.
+#' @noRd
+advance_stage <- function(fit, control, progress, started, before, call) {
+  finish <- function(states) finish_fit(fit, states, before + now())
   save <- function(states) {
     write_checkpoint(finish(states), fit$control$checkpoint)
   }
@@ -70,13 +83,13 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
   begun <- any(vapply(fit$runs, state_time, 0L) > 0)
   engine <- if (begun) fit_engine(fit) else allowInterrupts(fit_engine(fit))
   out <- tryCatch(
-    run_engine(engine, fit$runs, control, progress, save, started),
+    run_engine(engine, states_under_way(fit), control, progress, save, started,
+      last = !has_next_stage(fit)
+    ),
     "C++Error" = function(error) refuse_sampler(error, call)
   )
   fit <- finish(out$states)
   fit$status <- out$status
-  # Its methods need not look through what was just made.
-  note_checked(fit, resume = TRUE)
   list(fit = fit, interrupted = out$interrupted)
 }
 
@@ -115,6 +128,14 @@ fit_engine <- function(fit) UseMethod("fit_engine")
 #' Put states into a fit
 #' @noRd
 finish_fit <- function(fit, states, seconds) UseMethod("finish_fit")
+
+#' Does another stage follow the one under way, and the fit at its start
+#' @noRd
+has_next_stage <- function(fit) UseMethod("has_next_stage")
+#' @export
+has_next_stage.default <- function(fit) FALSE
+#' @noRd
+next_stage <- function(fit) UseMethod("next_stage")
 
 #' Has every run come to its end?
 #' @noRd

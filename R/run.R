@@ -60,11 +60,13 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #' @param progress TRUE or FALSE.
 #' @param save Function of the states that writes the checkpoint.
 #' @param started When the time limit began: set-up counts.
+#' @param last Does nothing follow these runs?
 #' @return List of `states`, `status` ("complete", "interrupted" or
 #'   "time_limit") and whether it was `interrupted`, be it at its end.
 #' @noRd
 run_engine <- function(engine, states, control, progress, save = NULL,
-                       started = now(), call = rlang::caller_env()) {
+                       started = now(), last = TRUE,
+                       call = rlang::caller_env()) {
   keep <- function(states) NULL
   every <- Inf
   # Set-up can be interrupted: nothing is lost.
@@ -82,9 +84,11 @@ run_engine <- function(engine, states, control, progress, save = NULL,
     keep(out$states)
     interrupted <- interrupt_pending() || out$status == "interrupted"
   })
-  if (length(which_pending(engine, out$states)) == 0) {
+  if (last && length(which_pending(engine, out$states)) == 0) {
     out$status <- "complete"
     if (interrupted) warn_late_interrupt(call)
+  } else if (interrupted) {
+    out$status <- "interrupted"
   }
   out$interrupted <- interrupted
   out

@@ -238,7 +238,7 @@ refuse_no_ancestry <- function(call = rlang::caller_env()) {
 
 #' @noRd
 run_ancestry <- function(run, object, full) {
-  n <- object$control$particles
+  n <- length(run$k)
   by_row <- function(values) matrix(values, ncol = n, byrow = TRUE)
   out <- list(ancestors = by_row(run$ancestors + 1L))
   if (full) {

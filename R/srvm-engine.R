@@ -6,7 +6,9 @@ fit_engine.default <- function(fit) {
   structure(
     list(
       config = c(
-        model_config(fit$settings), list(seed = fit$seed, past = n_past(fit)),
+        model_config(fit$settings), list(
+          seed = fit$seed, past = n_past(fit), shares = shares_under_way(fit)
+        ),
         fit$control[c(
           "particles", "proposal", "n_moves", "move_fraction", "resampling",
           "ess_threshold", "cess_threshold", "powers", "resample_every_step",

@@ -153,7 +153,9 @@ replicate_times <- function(fit) {
 #' @noRd
 run_config <- function(config, index) {
   kernels <- settings_kernels(config)
-  config$kernel <- kernels[[(index - 1) %% length(kernels) + 1]]
+  kernel <- (index - 1) %% length(kernels) + 1
+  config$kernel <- kernels[[kernel]]
+  config$particles <- particles_of(config$particles, config$shares, kernel)
   c(config, list(replicate = index))
 }
 

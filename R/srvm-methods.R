@@ -30,8 +30,9 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   )
   if (x$status != "complete") {
     cat(
-      "  INCOMPLETE:   ", x$time, " of ", n_given(x),
-      " rows; update() continues\n",
+      "  INCOMPLETE:   ", x$time, " of ", n_given(x), " rows",
+      if (x$time == n_given(x)) ", with few particles",
+      "; update() continues\n",
       sep = ""
     )
   }
@@ -78,11 +79,7 @@ describe_model <- function(x) {
 #' @noRd
 particle_line <- function(x) {
   paste0(
-    x$control$particles,
-    if (x$control$replicates > 1) paste0(" x ", x$control$replicates),
-    if (is_averaged(x)) {
-      paste0(" x ", n_kernels(x$settings), " kernels")
-    }, ", ", ess_words(x), ", ",
+    particle_words(x), ", ", ess_words(x), ", ",
     counted(x$control$n_moves, "move"),
     if (x$control$proposal != "adapted") paste0(", ", x$control$proposal)
   )
@@ -283,6 +280,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
 #' @noRd
 srvm_rejuvenate <- function(object, n_moves, particles,
                             call = rlang::caller_env()) {
+  refuse_while_sharing(object, call)
   control <- object$control
   if (!is.null(n_moves)) control$n_moves <- check_count(n_moves, 0, call = call)
   if (!is.null(particles)) {

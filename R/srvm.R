@@ -332,6 +332,7 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
     ),
     class = c(if (batch) c("kb_srvm_mcmc", "kb_mcmc"), "kb_srvm", "kb_fit")
   )
+  if (!batch && is.null(reference)) fit <- start_sharing(fit)
   run_fit(fit, progress, started, call = call)
 }
 
@@ -383,6 +384,9 @@ check_srvm_control <- function(control, method, call) {
 #' @export
 #' @noRd
 finish_fit.kb_srvm <- function(fit, states, seconds) {
+  if (is_running_again(fit)) {
+    return(finish_sharing(fit, states, seconds))
+  }
   let_rows_go(finish_steps(fit, keep_past(states, fit$runs), seconds))
 }
 
@@ -397,7 +401,8 @@ finish_steps <- function(fit, states, seconds) {
 
 #' @export
 is_complete.kb_srvm <- function(fit) {
-  all(vapply(fit$runs, state_time, 0L) == n_given(fit))
+  is.null(fit[["sharing"]]) &&
+    all(vapply(fit$runs, state_time, 0L) == n_given(fit))
 }
 
 #' A random order drawn from the seed
@@ -454,9 +459,14 @@ warn_status.kb_srvm <- function(fit, call) {
   runs <- replicate_times(fit)
   done <- sum(runs == n_given(fit), na.rm = TRUE)
   kb_warn(c(
-    "Stopped after row {fit$time} of {n_given(fit)}:
-     {reason[[fit$status]]}.",
-    if (length(runs) > 1) {
+    if (fit$time == n_given(fit)) {
+      "Stopped while probable kernels ran again with more particles:
+       {reason[[fit$status]]}."
+    } else {
+      "Stopped after row {fit$time} of {n_given(fit)}:
+       {reason[[fit$status]]}."
+    },
+    if (length(runs) > 1 && fit$time < n_given(fit)) {
       c("*" = "{done} of {length(runs)} replicates are done.")
     },
     i = "The fit of those rows can be used; {.code update(fit)} continues."

@@ -79,6 +79,17 @@ test_that("the average over kernels agrees with enumeration", {
   expect_lt(max(abs(z)), limit)
 })
 
+test_that("so does the average of kernels that share the particles", {
+  local_mocked(least_to_share = list(rows = 1, particles = 1))
+  # What a kernel has from the pilot is chosen for being small, a bias of the
+  # order of its variance: below a tenth of the error of the mean over runs.
+  z <- average_against_oracle(
+    xs, ys, fixed(0.05), fixed(0.5),
+    smc_control(2000, n_moves = 2, cess_threshold = 0, pilot = 0.25)
+  )
+  expect_lt(max(abs(z)), limit)
+})
+
 test_that("the kernels' posterior after each row agrees with enumeration", {
   exact <- vapply(three, function(bandwidth) {
     vapply(seq_along(ys), function(t) {

@@ -27,11 +27,11 @@ struct SmcSettings {
   ResamplingScheme resampling = resampling::systematic;
   double ess_threshold = 0.5;  // a fraction of the number of particles
   bool resample_every_step = false;
-  // A datum comes in at once where its conditional effective sample size, a
-  // fraction of the number of particles, is at least this, and by degrees
-  // otherwise; 0: always at once. Or by the `powers` given, the last of them 1.
-  double cess_threshold = 0;
+  // A datum comes in by these powers, the last of them 1 (none: at once), and
+  // by others between them where its conditional effective sample size, a
+  // fraction of the number of particles, would be below the threshold.
   std::vector<double> powers;
+  double cess_threshold = 0;
   History history = History::kSummary;
   std::uint64_t seed = 0;
 };
@@ -147,7 +147,7 @@ class Smc {
   void step(const Executor& executor) {
     const int t = time_ + 1;
     resampled_ = t > 1 && resample_if_needed(t);
-    if (t > 1) refresh(t, executor);
+    if (t > 1 && !moves_on_the_way()) refresh(t, executor);
     double log_lost = 0;
     if constexpr (LetsGo<Target>::value) log_lost = retire(executor);
     target_.take_in(t, executor);
@@ -332,17 +332,27 @@ class Smc {
     return reweight();
   }
 
-  double next_power() {
-    const double power = target_.power();
+  // Where a datum stops on its way the particles are moved there, and not before:
+  // with a part of it they find what the whole of it will ask for.
+  bool moves_on_the_way() const {
+    return Tempers<Target>::value && settings_.powers.size() > 1;
+  }
+
+  double next_stop(double power) const {
     for (const double next : settings_.powers) {
       if (next > power) return next;
     }
+    return 1;
+  }
+
+  double next_power() {
+    const double power = target_.power(), most = next_stop(power);
     double wanted = settings_.cess_threshold;
-    if (wanted == 0 || !(conditional_size(1) < wanted)) return 1;
+    if (wanted == 0 || !(conditional_size(most) < wanted)) return most;
     // On the log scale of the increase: the first may have to be tiny. None is
     // less than a part of what there is, so that they come to an end.
-    double lower = std::max(kLeastIncrease, power / 8), upper = 1 - power;
-    if (lower >= upper) return 1;
+    double lower = std::max(kLeastIncrease, power / 8), upper = most - power;
+    if (lower >= upper) return most;
     // What the change of the prior costs is lost anyway.
     wanted *= conditional_size(power + lower);
     for (int i = 0; i < 30 && upper > 1.02 * lower; ++i) {

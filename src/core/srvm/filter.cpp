@@ -73,21 +73,29 @@ void Target::start(Particle& particle, Rng& rng) const {
 }
 
 void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
-  const bool on_its_way = pool_.power() < 1;
-  if (!on_its_way) particle.moves = MoveCounts();
-  const bool sweeps =
-      rejuvenates_ || on_its_way || pool_.time() % config_.sweep_every == 0;
+  if (rejuvenates_ || (!stops() && is_regular())) particle.moves = MoveCounts();
+  const bool sweeps = rejuvenates_ || !is_regular() ||
+                      pool_.time() % config_.sweep_every == 0;
   for (int i = rounds(); i > 0; --i) {
     if (sweeps) sweep(particle, rng, scratch);
     move_set(particle, config_, pool_, config_.n_moves, rng, scratch);
   }
 }
 
+// Does every row stop on its way?
+bool Target::stops() const { return config_.smc.powers.size() > 1; }
+
+// Are these the moves that every row has: at its first stop, or before it?
+bool Target::is_regular() const {
+  return rejuvenates_ ||
+         pool_.power() == (stops() ? config_.smc.powers[0] : 1);
+}
+
 // The posterior changes most, and moves cost least, in the first rows; and
-// where a row has to come in by degrees.
+// where a row asks for more stops.
 int Target::rounds() const {
   if (config_.proposal == Proposal::kPaper) return 1;
-  if (pool_.power() < 1) return 4;
+  if (!is_regular()) return 4;
   return std::max(1, kEarlyRows / std::max(pool_.time(), 1));
 }
 
@@ -140,6 +148,7 @@ double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
                        Scratch& scratch) const {
   if (arrival.first()) {
     particle.log_predictive = arrival.log_predictive(rule_ ? &*rule_ : nullptr);
+    if (stops()) particle.moves = MoveCounts();
   }
   if (config_.proposal == Proposal::kAdapted) {
     const double log_weight =

@@ -1,0 +1,160 @@
+# Where several kernels are averaged, an error in the evidence of one that has no
+# weight does no harm. So each is tried with few particles first, the pilot; those
+# that may be probable run again with the particles that are left.
+#
+# `settings$shares` has the particles of each kernel relative to those of the
+# control (NULL: all 1), fixed at the first call like the kernels themselves.
+# While it is being found a fit has `sharing`: `shares` and `runs` are NULL as
+# long as the pilot runs, and then those of the runs that will take its place.
+# `runs` of the fit are the pilot's until then.
+
+# Fewer rows hardly tell kernels apart, and fewer particles hardly their evidence.
+least_to_share <- list(rows = 50, particles = 50)
+
+#' The number of particles of a kernel
+#' @param particles Of the control.
+#' @param shares NULL, or one for each kernel.
+#' @noRd
+particles_of <- function(particles, shares, kernel) {
+  if (is.null(shares)) {
+    return(particles)
+  }
+  max(1L, as.integer(round(particles * shares[[kernel]])))
+}
+
+#' The numbers of particles of all kernels
+#' @noRd
+kernel_particles <- function(fit) {
+  vapply(seq_len(n_kernels(fit$settings)), function(kernel) {
+    particles_of(fit$control$particles, fit$settings$shares, kernel)
+  }, 0L)
+}
+
+#' Those of a run that is to advance; NULL where there are none
+#' @noRd
+run_particles <- function(fit, index) {
+  if (!is.null(fit$control$particles)) {
+    kernel <- (index - 1) %% n_kernels(fit$settings) + 1
+    particles_of(fit$control$particles, shares_under_way(fit), kernel)
+  }
+}
+
+#' A new fit, to begin with the pilot if that is worth it
+#'
+#' Bounded memory is for streams, whose later rows may favour other kernels.
+#' @noRd
+start_sharing <- function(fit) {
+  n <- fit$control$particles
+  pilot <- max(ceiling(fit$control$pilot * n), least_to_share$particles)
+  share <- is_averaged(fit) && fit$control$pilot > 0 && pilot <= n / 2 &&
+    nrow(fit$data$x) >= least_to_share$rows &&
+    !is_bounded(srvm_memory_of(fit$settings))
+  if (share) {
+    fit$settings$shares <- rep(pilot / n, n_kernels(fit$settings))
+    fit$sharing <- list(shares = NULL, runs = NULL)
+  }
+  fit
+}
+
+#' Has the pilot come to its end, but not what follows from it?
+#' @noRd
+is_running_again <- function(fit) !is.null(fit[["sharing"]]$shares)
+
+#' The states that are to advance, and the shares that they have
+#' @noRd
+states_under_way <- function(fit) {
+  if (is_running_again(fit)) fit$sharing$runs else fit$runs
+}
+#' @noRd
+shares_under_way <- function(fit) {
+  if (is_running_again(fit)) fit$sharing$shares else fit$settings$shares
+}
+
+#' @export
+#' @noRd
+has_next_stage.kb_srvm <- function(fit) {
+  !is.null(fit[["sharing"]]) && !is_running_again(fit)
+}
+
+#' From the pilot to the runs that take its place; where a kernel has no more
+#' particles than before, they are what they would be
+#' @export
+#' @noRd
+next_stage.kb_srvm <- function(fit) {
+  shares <- pilot_shares(fit)
+  same <- rep_len(shares == fit$settings$shares, length(fit$runs))
+  fit$sharing <- list(
+    shares = shares,
+    runs = Map(function(run, same) if (same) run, fit$runs, same)
+  )
+  fit
+}
+
+#' Shares of the kernels, by how probable they are after the pilot
+#'
+#' To first order the variance of the log evidence is sum p_h^2 v_h / N_h, least
+#' where N_h is proportional to p_h. The pilot's errors are large: p_h is its
+#' mean over them.
+#' @noRd
+pilot_shares <- function(fit, draws = 1000) {
+  runs <- fit_runs(fit)
+  each <- kernel_evidences(fit, runs)
+  log_p <- each$log_evidence + log(fit$settings$prior$kernels)
+  # The estimates of collapsed particles say less of their errors than most.
+  se <- sqrt(pmin(pmax(each$variance, 1, na.rm = TRUE), 9))
+  p <- with_local_seed(fit$seed, {
+    logs <- log_p + se * matrix(stats::rnorm(draws * length(se)), length(se))
+    rowMeans(apply(logs, 2, function(l) exp(l - log_sum_exp(l))))
+  })
+  pilot <- fit$settings$shares[[1]]
+  left <- length(p) * (1 - pilot)
+  again <- p * left > pilot
+  shares <- ifelse(again, left * p / sum(p[again]), pilot)
+  # Nothing stands out: all kernels as if none had been tried.
+  if (max(shares) <= 1) rep(1, length(p)) else shares
+}
+
+#' Put states of the runs that follow the pilot into a fit
+#' @noRd
+finish_sharing <- function(fit, states, seconds) {
+  whole <- fit
+  whole$runs <- states
+  whole$settings$shares <- fit$sharing$shares
+  whole$sharing <- NULL
+  if (is_complete(whole)) {
+    return(finish_steps(whole, states, seconds))
+  }
+  fit$sharing$runs <- states
+  finish_steps(fit, fit$runs, seconds)
+}
+
+#' Refuse to change the sampler while kernels are being tried
+#' @noRd
+refuse_while_sharing <- function(fit, call = rlang::caller_env()) {
+  if (is.null(fit[["sharing"]])) {
+    return(invisible())
+  }
+  kb_abort(c(
+    "{.arg particles} and {.arg n_moves} can change once the fit is complete.",
+    x = "It was stopped while its kernels were being tried.",
+    i = "{.code update(fit)} completes it."
+  ), "argument", argument = "particles", call = call)
+}
+
+#' "250 x 2 x 5 kernels", or by how many kernels share them
+#' @noRd
+particle_words <- function(fit) {
+  n <- kernel_particles(fit)
+  times <- fit$control$replicates
+  times <- if (times > 1) paste0(" x ", times)
+  if (length(n) == 1) {
+    paste0(n, times)
+  } else if (length(unique(n)) == 1) {
+    paste0(n[[1]], times, " x ", length(n), " kernels")
+  } else {
+    paste0(
+      sum(n), times, " for ", length(n), " kernels (", min(n), " to ", max(n),
+      ")"
+    )
+  }
+}

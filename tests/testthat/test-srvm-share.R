@@ -1,0 +1,163 @@
+# Particles shared among the kernels of an average: by a pilot, which is part of
+# the fit, can be stopped and is never lost.
+
+data <- sim_sinc(60, seed = 5)
+few <- smc_control(100, n_moves = 2)
+
+fit_shared <- function(..., rows = data, control = few, seed = 1) {
+  suppressWarnings(
+    srvm(y ~ x, rows, control = control, seed = seed, ...),
+    classes = c("kb_warning_low_ess", "kb_warning_time_limit")
+  )
+}
+
+state_of <- function(fit) {
+  lapply(fit$runs, function(run) {
+    run[setdiff(names(run), c("seconds", "shared_seconds"))]
+  })
+}
+
+test_that("probable kernels have the particles, and the others what they had", {
+  fit <- fit_shared()
+  n <- lengths(lapply(fit$runs, `[[`, "k"))
+  expect_identical(n, kernel_particles(fit))
+  p <- kernel_posterior(fit)$probability
+  expect_identical(which.max(n), which.max(p))
+  # 5 x 100 in all, of which half went into the pilot.
+  expect_identical(min(n), 50L)
+  again <- n > 50
+  expect_lte(abs(sum(n[again]) - 250), 2)
+  expect_gt(max(n), 100)
+  expect_match(
+    capture.output(print(fit)),
+    paste0(sum(n), " for 5 kernels \\(50 to ", max(n), "\\)"),
+    all = FALSE
+  )
+  # What is left of the pilot is what a run with its particles gives.
+  alone <- fit_shared(control = smc_control(50, n_moves = 2, pilot = 0))
+  expect_identical(state_of(fit)[!again], state_of(alone)[!again])
+})
+
+test_that("`pilot = 0`, few rows, few particles and bounded memory share none", {
+  expect_null(fit_shared(control = smc_control(100, 2, pilot = 0))$settings$shares)
+  expect_null(fit_shared(rows = data[1:49, ])$settings$shares)
+  expect_null(fit_shared(control = smc_control(99, 2))$settings$shares)
+  expect_null(fit_shared(memory = srvm_memory(20))$settings$shares)
+  expect_null(fit_shared(kernel = kernel_gaussian(0.3))$settings$shares)
+  expect_length(fit_shared()$settings$shares, 5)
+})
+
+test_that("kernels that cannot be told apart have equal numbers", {
+  noise <- data.frame(x = data$x, y = rep(c(-1, 1), 30))
+  fit <- fit_shared(
+    rows = noise, kernel = list(kernel_gaussian(5), kernel_gaussian(5.1))
+  )
+  expect_identical(fit$settings$shares, c(1, 1))
+  expect_identical(
+    state_of(fit),
+    state_of(fit_shared(
+      rows = noise, kernel = list(kernel_gaussian(5), kernel_gaussian(5.1)),
+      control = smc_control(100, n_moves = 2, pilot = 0)
+    ))
+  )
+})
+
+test_that("a fit that is stopped again and again is the one that is not", {
+  whole <- fit_shared()
+  fit <- fit_shared(control = smc_control(100, n_moves = 2, time_limit = 1e-6))
+  expect_identical(fit$status, "time_limit")
+  stages <- logical()
+  for (call in 1:1000) {
+    if (fit$status == "complete") break
+    stages <- c(stages, is_running_again(fit))
+    fit <- suppressWarnings(update(fit, time_limit = 0.005))
+  }
+  # It was stopped in both stages.
+  expect_true(any(stages) && !all(stages))
+  expect_identical(state_of(fit), state_of(whole))
+  expect_identical(fit$settings, whole$settings)
+  expect_null(fit[["sharing"]])
+})
+
+test_that("while kernels run again the pilot answers, and says so", {
+  fit <- fit_shared(control = smc_control(100, n_moves = 2, time_limit = 1e-6))
+  while (!is_running_again(fit)) {
+    fit <- suppressWarnings(update(fit, time_limit = 1e-6))
+  }
+  expect_identical(fit$status, "time_limit")
+  expect_identical(fit$time, 60L)
+  expect_equal(predict(fit, data), predict(fit_shared(
+    control = smc_control(50, n_moves = 2, pilot = 0)
+  ), data))
+  expect_match(capture.output(print(fit)), "with few particles", all = FALSE)
+  expect_warning(
+    update(fit, time_limit = 1e-6), "while probable kernels ran again",
+    class = "kb_warning_time_limit"
+  )
+  expect_error(update(fit, particles = 200),
+    "once the fit is complete",
+    class = "kb_error_argument"
+  )
+  # It can be saved and read, and rows can come.
+  file <- withr::local_tempfile(fileext = ".rds")
+  saveRDS(fit, file)
+  expect_identical(
+    state_of(update(read_checkpoint(file), time_limit = Inf)),
+    state_of(fit_shared())
+  )
+  longer <- update(fit, sim_sinc(5, seed = 6), time_limit = Inf)
+  expect_identical(longer$time, 65L)
+  expect_identical(longer$status, "complete")
+})
+
+test_that("checkpoints of both stages go on", {
+  file <- withr::local_tempfile(fileext = ".rds")
+  fit <- fit_shared(control = smc_control(100,
+    n_moves = 2, checkpoint = file, checkpoint_every = 1e-6, time_limit = 1e-6
+  ))
+  while (!is_running_again(fit)) {
+    fit <- suppressWarnings(update(fit, time_limit = 1e-6))
+    expect_identical(state_of(readRDS(file)), state_of(fit))
+  }
+  done <- update(read_checkpoint(file), time_limit = Inf)
+  expect_identical(state_of(done), state_of(fit_shared()))
+  expect_identical(state_of(readRDS(file)), state_of(done))
+})
+
+test_that("a reference and update() keep the shares", {
+  fit <- fit_shared()
+  expect_identical(
+    state_of(fit_shared(rows = data[1:60, ], reference = fit)), state_of(fit)
+  )
+  part <- fit_shared(rows = data[1:20, ], reference = fit)
+  expect_identical(state_of(update(part, data[21:60, ])), state_of(fit))
+  more <- update(fit, particles = 200)
+  expect_identical(
+    lengths(lapply(more$runs, `[[`, "k")),
+    as.integer(round(200 * fit$settings$shares))
+  )
+})
+
+test_that("replicates share alike, and order_spread() has the shares", {
+  fit <- fit_shared(control = smc_control(100, n_moves = 2, replicates = 2))
+  n <- lengths(lapply(fit$runs, `[[`, "k"))
+  expect_identical(n[1:5], n[6:10])
+  expect_s3_class(
+    suppressWarnings(order_spread(fit, orders = 2, seed = 1)), "kb_order_spread"
+  )
+})
+
+test_that("damaged shares are refused", {
+  fit <- fit_shared()
+  for (bad in list("a", -fit$settings$shares, c(1, 1), rep(NA_real_, 5))) {
+    broken <- fit
+    broken$settings$shares <- bad
+    expect_error(predict(broken, data), class = "kb_error_fit")
+  }
+  broken <- fit
+  broken$settings$shares <- rev(fit$settings$shares)
+  expect_error(update(broken, data), class = "kb_error_fit")
+  broken <- fit
+  broken$sharing <- list(shares = fit$settings$shares, runs = fit$runs[1:2])
+  expect_error(predict(broken, data), class = "kb_error_fit")
+})
