@@ -23,17 +23,26 @@ NULL
 #'   [gamma_t(S') + gamma_t(S' + t)] / gamma_(t-1)(S'),}
 #' which is exact: every set has one possible ancestor.
 #'
-#' A row that few particles explain would leave few of them alive. Such a row
-#' comes in by degrees: its likelihood to the power w, and the prior odds of its
-#' centre times w, with w rising from 0 to 1. Each increase is the largest that
-#' leaves the conditional effective sample size (Zhou, Johansen and Aston, 2016)
-#' at `cess_threshold`; between two, particles are resampled where they must be
-#' and moved, and a quarter of the moves turn to the row's own centre. The weight of an increase from w to w' is
+#' Rows come in by degrees: the likelihood of a row to the power w, and the prior
+#' odds of its centre times w, with w rising from 0 to 1. Every row stops at
+#' `powers`, by default at 0.05, and there the particles are moved: with a little
+#' of the row they find what the whole of it will ask for. A quarter of these
+#' moves turn to the row's own centre. A row that few particles explain would
+#' still leave few of them alive: where an increase would take the conditional
+#' effective sample size (Zhou, Johansen and Aston, 2016) below `cess_threshold`
+#' the row stops there too. At all stops particles are resampled where they must
+#' be. The weight of an increase from w to w' is
 #' \deqn{\frac{\gamma_{w'}(S) + \gamma_{w'}(S \cup \{t\})}{
 #'   \gamma_w(S) + \gamma_w(S \cup \{t\})},}{
 #'   [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) + gamma_w(S + t)],}
-#' where S is the particle's set without t. Powers that depend on the particles
-#' leave the evidence consistent; with fixed `powers` it is unbiased, too. A
+#' where S is the particle's set without t. With fixed `powers` alone
+#' (`cess_threshold = 0`) the estimate of the evidence is unbiased. Stops that
+#' the particles choose leave it consistent, but too low on average: they tame
+#' the rare particles that foresee a row, and nothing makes up for the runs that
+#' have none. On 50 rows of [sim_sinc()] (seed 101, one kernel, 250 particles)
+#' the mean of 60 log evidences was below the exact one by 1.1 with the threshold
+#' alone, by 0.7 with the stop at 0.05, in the same time, and by 0.3 with stops at
+#' 0.1 and 4 rounds of moves there, in 2.5 times that. A
 #' probit row at power w is \eqn{\Phi(\sqrt{w} f)}, whose latent response has
 #' variance 1/w.
 #'
@@ -68,8 +77,8 @@ NULL
 #'   and round, at least 0. They keep the particles diverse. Births are tried
 #'   while they are accepted, then deaths, and so on: the number of centres does
 #'   not go back and forth (Gagnon and Doucet, 2021). A step has one round, but
-#'   20 / t at an early row t, and there are 4 between the degrees by which a row
-#'   comes in. `NULL`: 10, but 0 under `"paper"`.
+#'   20 / t at an early row t, and 4 at each further stop of a row on its way in
+#'   (see Details). `NULL`: 10, but 0 under `"paper"`.
 #' @param proposal How the set of centres is extended: `"adapted"`,
 #'   `"birth_death"` or `"paper"`, see Details.
 #' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
@@ -80,12 +89,13 @@ NULL
 #'   (Crisan and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).
 #' @param ess_threshold Particles are resampled when their effective sample
 #'   size falls below this fraction of N, between 0 (never) and 1.
-#' @param cess_threshold A row comes in by degrees where the conditional
+#' @param cess_threshold A row stops on its way in where the conditional
 #'   effective sample size of its weights would fall below this fraction of N,
-#'   between 0 (rows always come in at once) and 1, see Details. `NULL`: 0.5,
-#'   but 0 under `"paper"`.
+#'   between 0 (never) and 1, see Details. `NULL`: 0.5, but 0 under `"paper"` or
+#'   where `powers` are given.
 #' @param powers The powers by which every row comes in, whatever its weights:
-#'   rising numbers above 0, the last of them 1. `NULL`: by `cess_threshold`.
+#'   rising numbers above 0, the last of them 1. `NULL`: 0.05 and 1, but 1 alone
+#'   without moves or where `cess_threshold` is 0.
 #' @param pilot Where [srvm()] averages over several kernels: the fraction of the
 #'   particles, but at least 50 of them, with which each is tried before those
 #'   that are left go to the probable ones; see [srvm()], section Several

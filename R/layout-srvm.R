@@ -21,7 +21,7 @@ srvm_layout <- c(layout(
     length(runs) > 0 && srvm_runs_alike(runs, time),
     "of runs with the same candidates"
   ),
-  .n_runs = length(runs),
+  replaced_seconds = maybe(numbers(1, 0)), .n_runs = length(runs),
   sharing = maybe(holds(layout(
     shares = maybe(srvm_shares(kernels)),
     runs = where(!is.null(shares), each(maybe(holds(layout_of_run)), n_runs))

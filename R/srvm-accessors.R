@@ -192,8 +192,8 @@ timings.kb_srvm <- function(object, ...) {
     }, 0))
   }
   list(
-    sampler = total("seconds"), shared = total("shared_seconds"),
-    total = object$seconds
+    sampler = sum(total("seconds"), object[["replaced_seconds"]]),
+    shared = total("shared_seconds"), total = object$seconds
   )
 }
 

@@ -167,8 +167,7 @@ particle_advice <- function(fit) UseMethod("particle_advice")
 #' @export
 particle_advice.kb_srvm <- function(fit) {
   usual <- smc_control()$cess_threshold
-  if (fit$control$cess_threshold < usual && length(fit$control$powers) < 2 &&
-    fit$control$proposal != "paper") {
+  if (fit$control$cess_threshold < usual && fit$control$proposal != "paper") {
     paste0(
       "Raise {.arg cess_threshold} in {.fn smc_control} (by default ", usual,
       "): such rows then come in by degrees."

@@ -6,7 +6,8 @@
 # control (NULL: all 1), fixed at the first call like the kernels themselves.
 # While it is being found a fit has `sharing`: `shares` and `runs` are NULL as
 # long as the pilot runs, and then those of the runs that will take its place.
-# `runs` of the fit are the pilot's until then.
+# `runs` of the fit are the pilot's until then; `replaced_seconds` is what those of
+# them took that were replaced.
 
 # Fewer rows hardly tell kernels apart, and fewer particles hardly their evidence.
 least_to_share <- list(rows = 50, particles = 50)
@@ -121,11 +122,21 @@ finish_sharing <- function(fit, states, seconds) {
   whole$runs <- states
   whole$settings$shares <- fit$sharing$shares
   whole$sharing <- NULL
+  whole$replaced_seconds <- seconds_replaced(fit)
   if (is_complete(whole)) {
     return(finish_steps(whole, states, seconds))
   }
   fit$sharing$runs <- states
   finish_steps(fit, fit$runs, seconds)
+}
+
+#' What the runs of the pilot took that others replace
+#' @noRd
+seconds_replaced <- function(fit) {
+  replaced <- rep_len(
+    fit$sharing$shares != fit$settings$shares, length(fit$runs)
+  )
+  sum(vapply(fit$runs[replaced], `[[`, 0, "seconds"))
 }
 
 #' Refuse to change the sampler while kernels are being tried

@@ -54,10 +54,11 @@ NULL
 #' the probabilities of the target itself; its weight
 #' is then exact: averaged over particles, it estimates
 #' \eqn{p(y_t | y_1, \dots, y_{t-1})} without bias. Particles are resampled
-#' when their effective sample size falls below a threshold; before every
-#' step each is refreshed by one Gibbs sweep of coefficients and variances and
-#' by `n_moves` reversible-jump moves (birth, death, swap of a centre), which
-#' leave the posterior of the rows so far invariant.
+#' when their effective sample size falls below a threshold. A row comes in by
+#' degrees ([smc_control()], Details): it stops when a twentieth of it is in, and
+#' there each particle is refreshed by one Gibbs sweep of coefficients and
+#' variances and by `n_moves` reversible-jump moves (birth, death, swap of a
+#' centre), which leave the posterior of the rows so far invariant.
 #'
 #' [smc_control()] also offers the papers' own proposal (no change, birth or
 #' death), with exact weights (`proposal = "birth_death"`) or with the weights
@@ -66,8 +67,8 @@ NULL
 #' probabilities of sets are off by .1 to .5 in total variation.
 #'
 #' @section Several kernels:
-#' A list of kernels is averaged over: each has a filter of its own, with
-#' `particles` particles, and all see the same rows in the same order. The
+#' A list of kernels is averaged over: each has a filter of its own, and all see
+#' the same rows in the same order. The
 #' estimates of their evidence give the posterior \eqn{p(h | y) \propto p(h)
 #' \hat{Z}_h} over kernels, row by row ([kernel_posterior()]), and everything
 #' that the fit answers is an average with these weights: predictions, densities
@@ -76,6 +77,22 @@ NULL
 #' exact posterior as `particles` grows is the average; its Monte Carlo error
 #' includes that of the weights. The prior weights p(h) are equal unless
 #' `srvm_prior(kernels = )` gives others.
+#'
+#' An error in the evidence of an improbable kernel does no harm. So each kernel
+#' is tried with a fraction `pilot` of the `particles` first (see
+#' [smc_control()]), and those that may be probable run again with the particles
+#' that are left: if one alone is probable, and there are five, with 3.7 times as
+#' many as `particles` says. The others keep what they have from the pilot. With
+#' the same number of particles in all, the standard deviation of the log
+#' evidence over 20 seeds fell from 0.27 to 0.13 (`MASS::GAGurine`), from 0.43 to
+#' 0.18 (`MASS::Boston` with outliers), from 0.41 to 0.31 ([sim_friedman()], 200
+#' rows) and from 0.28 to 0.22 ([sim_sinc()], 50 rows), but did not in
+#' [airquality][datasets::airquality], where three kernels are probable. The
+#' shares are fixed at the first call, as are scaling and priors; all kernels
+#' have `particles` particles where the first call has fewer than 50 rows, memory
+#' is bounded, or `pilot = 0`, which suits streams whose later rows may favour
+#' another kernel. A fit that is stopped while kernels run again is that of the
+#' pilot, until `update()` completes it.
 #'
 #' A bandwidth `"learn"`, as in `kernel_gaussian("learn")` or
 #' `kernel_matern("learn") + 1`, stands for five kernels with 1/8, 1/4, 1/2, 1
@@ -303,6 +320,8 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
     mould <- adopt_classes(mould, reference)
     reference_settings(reference, mould, call)
   }
+  # Of a part of the first row an improper prior makes no posterior.
+  if (!batch && is_improper(settings$prior)) control$powers <- numeric()
   check_printed_weights(control, settings$prior, call)
   refuse_average(settings, method, control, call)
   refuse_dictionary(settings, method, control, call)

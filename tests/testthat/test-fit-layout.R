@@ -92,6 +92,7 @@ test_that("every method of a fit refuses one that is damaged", {
   table <- getNamespaceInfo("kernelbayes", "S3methods")
   inner <- c(
     "object_layout", "finish_fit", "warn_status", "warn_quality", "is_complete",
+    "has_next_stage", "next_stage",
     "fit_runs", "fit_engine", "draws_in", "head_draws", "chain_matrices",
     "mixing_advice", "particle_advice", "posterior_pool", "posterior_mean",
     "posterior_moments", "posterior_draws", "noise_variance", "noise_df",

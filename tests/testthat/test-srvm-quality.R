@@ -62,7 +62,7 @@ test_that("the advice is what the settings leave to do", {
     fixed = TRUE
   )
   expect_match(advice(cess_threshold = 0, powers = c(0.5, 1)),
-    "Raise {.arg particles}",
+    "{.arg cess_threshold}",
     fixed = TRUE
   )
   expect_match(advice(proposal = "paper"), "Raise {.arg particles}",
