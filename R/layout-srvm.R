@@ -15,6 +15,10 @@ srvm_layout <- c(layout(
     identical(mould$levels, settings$levels), "of one set of classes"
   ),
   .intercept = settings$intercept, .kernels = n_kernels(settings),
+  .weighted = rule(
+    length(settings$prior$kernels) %in% c(0, kernels),
+    "of a prior weight for each kernel"
+  ),
   .a_row = kernels_a_row(settings),
   runs = each(maybe(holds(layout_of_run))),
   .alike = rule(

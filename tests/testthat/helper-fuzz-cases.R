@@ -174,6 +174,18 @@ fuzz_cases <- function() {
           control = smc_control(12, n_moves = 2, ancestry = "full")
         )
       }, srvm_questions(new)),
+      srvm_sharing = fit_case(function() {
+        fit <- srvm(y ~ x, sim_sinc(50, seed = 1),
+          kernel = list(k, kernel_laplace(0.5)), seed = 1,
+          control = smc_control(100, n_moves = 1, time_limit = 1e-6)
+        )
+        # Stopped when the pilot has ended.
+        while (is.null(fit$sharing$shares)) {
+          fit <- update(fit, time_limit = 1e-6)
+        }
+        fit$control$time_limit <- Inf
+        fit
+      }, srvm_questions(new)),
       srvm_probit = fit_case(function() {
         srvm(y ~ ., circle, kernel = k, control = small, seed = 1)
       }, srvm_questions(few)),

@@ -155,6 +155,9 @@ test_that("damaged shares are refused", {
     expect_error(predict(broken, data), class = "kb_error_fit")
   }
   broken <- fit
+  broken$settings$prior$kernels <- 1
+  expect_error(summary(broken), class = "kb_error_fit")
+  broken <- fit
   broken$settings$shares <- rev(fit$settings$shares)
   expect_error(update(broken, data), class = "kb_error_fit")
   broken <- fit
