@@ -1,15 +1,15 @@
-# Where several kernels are averaged, an error in the evidence of one that has no
-# weight does no harm. So each is tried with few particles first, the pilot; those
-# that may be probable run again with the particles that are left.
+# Where several kernels are averaged, an error in the evidence of one that has
+# no weight does no harm. So each is tried with few particles first, the pilot;
+# those that may be probable run again with the particles that are left.
 #
 # `settings$shares` has the particles of each kernel relative to those of the
 # control (NULL: all 1), fixed at the first call like the kernels themselves.
 # While it is being found a fit has `sharing`: `shares` and `runs` are NULL as
 # long as the pilot runs, and then those of the runs that will take its place.
-# `runs` of the fit are the pilot's until then; `replaced_seconds` is what those of
-# them took that were replaced.
+# `runs` of the fit are the pilot's until then; `replaced_seconds` is what those
+# of them took that were replaced.
 
-# Fewer rows hardly tell kernels apart, and fewer particles hardly their evidence.
+# Fewer rows hardly tell kernels apart, nor do fewer particles.
 least_to_share <- list(rows = 50, particles = 50)
 
 #' The number of particles of a kernel

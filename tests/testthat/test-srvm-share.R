@@ -38,13 +38,14 @@ test_that("probable kernels have the particles, and the others what they had", {
   expect_identical(state_of(fit)[!again], state_of(alone)[!again])
 })
 
-test_that("`pilot = 0`, few rows, few particles and bounded memory share none", {
-  expect_null(fit_shared(control = smc_control(100, 2, pilot = 0))$settings$shares)
-  expect_null(fit_shared(rows = data[1:49, ])$settings$shares)
-  expect_null(fit_shared(control = smc_control(99, 2))$settings$shares)
-  expect_null(fit_shared(memory = srvm_memory(20))$settings$shares)
-  expect_null(fit_shared(kernel = kernel_gaussian(0.3))$settings$shares)
-  expect_length(fit_shared()$settings$shares, 5)
+test_that("`pilot = 0`, few rows or particles, bounded memory share none", {
+  shares <- function(...) fit_shared(...)$settings$shares
+  expect_null(shares(control = smc_control(100, 2, pilot = 0)))
+  expect_null(shares(rows = data[1:49, ]))
+  expect_null(shares(control = smc_control(99, 2)))
+  expect_null(shares(memory = srvm_memory(20)))
+  expect_null(shares(kernel = kernel_gaussian(0.3)))
+  expect_length(shares(), 5)
 })
 
 test_that("kernels that cannot be told apart have equal numbers", {

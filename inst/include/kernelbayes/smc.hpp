@@ -332,8 +332,8 @@ class Smc {
     return reweight();
   }
 
-  // Where a datum stops on its way the particles are moved there, and not before:
-  // with a part of it they find what the whole of it will ask for.
+  // Where a datum stops on its way the particles are moved there, and not
+  // before: with a part of it they find what the whole of it will ask for.
   bool moves_on_the_way() const {
     return Tempers<Target>::value && settings_.powers.size() > 1;
   }

@@ -74,8 +74,8 @@ void Target::start(Particle& particle, Rng& rng) const {
 
 void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
   if (rejuvenates_ || (!stops() && is_regular())) particle.moves = MoveCounts();
-  const bool sweeps = rejuvenates_ || !is_regular() ||
-                      pool_.time() % config_.sweep_every == 0;
+  const bool sweeps =
+      rejuvenates_ || !is_regular() || pool_.time() % config_.sweep_every == 0;
   for (int i = rounds(); i > 0; --i) {
     if (sweeps) sweep(particle, rng, scratch);
     move_set(particle, config_, pool_, config_.n_moves, rng, scratch);
@@ -87,8 +87,7 @@ bool Target::stops() const { return config_.smc.powers.size() > 1; }
 
 // Are these the moves that every row has: at its first stop, or before it?
 bool Target::is_regular() const {
-  return rejuvenates_ ||
-         pool_.power() == (stops() ? config_.smc.powers[0] : 1);
+  return rejuvenates_ || pool_.power() == (stops() ? config_.smc.powers[0] : 1);
 }
 
 // The posterior changes most, and moves cost least, in the first rows; and
