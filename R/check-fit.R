@@ -201,9 +201,12 @@ check_states <- function(fit, known, what, call) {
     past = n_past(fit)
   )
   states <- states_under_way(fit)
+  particles <- if (!is.null(fit$control$particles)) {
+    rep_len(kernel_particles(fit, shares_under_way(fit)), length(states))
+  }
   for (i in seq_along(states)) {
     if (is.null(states[[i]])) next
-    at$particles <- run_particles(fit, i)
+    at$particles <- particles[i]
     check_layout(states[[i]], known$resume, at,
       paste0(what, "$runs[[", i, "]]"), call
     )

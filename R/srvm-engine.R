@@ -129,3 +129,53 @@ engine_total.kb_engine_srvm <- function(engine) {
 
 #' @export
 engine_done.kb_engine_srvm <- function(engine, state) state_time(state)
+
+# What the sequential sampler does in its own way; srvm-mcmc.R has the other ----
+
+#' Its time is that of the replicates that went furthest
+#' @export
+#' @noRd
+finish_fit.kb_srvm <- function(fit, states, seconds) {
+  if (is_running_again(fit)) {
+    return(finish_sharing(fit, states, seconds))
+  }
+  let_rows_go(finish_steps(fit, keep_past(states, fit$runs), seconds))
+}
+
+#' @noRd
+finish_steps <- function(fit, states, seconds) {
+  fit$runs <- states
+  fit$time <- max(0L, replicate_times(fit), na.rm = TRUE)
+  fit$status <- if (is_complete(fit)) "complete" else "interrupted"
+  fit$seconds <- seconds
+  fit
+}
+
+#' @export
+is_complete.kb_srvm <- function(fit) {
+  is.null(fit[["sharing"]]) &&
+    all(vapply(fit$runs, state_time, 0L) == n_given(fit))
+}
+
+#' @export
+warn_status.kb_srvm <- function(fit, call) {
+  if (fit$status == "complete") {
+    return(invisible())
+  }
+  reason <- c(interrupted = "interrupted", time_limit = "out of time")
+  runs <- replicate_times(fit)
+  done <- sum(runs == n_given(fit), na.rm = TRUE)
+  kb_warn(c(
+    if (fit$time == n_given(fit)) {
+      "Stopped while probable kernels ran again with more particles:
+       {reason[[fit$status]]}."
+    } else {
+      "Stopped after row {fit$time} of {n_given(fit)}:
+       {reason[[fit$status]]}."
+    },
+    if (length(runs) > 1 && fit$time < n_given(fit)) {
+      c("*" = "{done} of {length(runs)} replicates are done.")
+    },
+    i = "The fit of those rows can be used; {.code update(fit)} continues."
+  ), fit$status, call = call)
+}

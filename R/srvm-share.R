@@ -25,19 +25,10 @@ particles_of <- function(particles, shares, kernel) {
 
 #' The numbers of particles of all kernels
 #' @noRd
-kernel_particles <- function(fit) {
+kernel_particles <- function(fit, shares = fit$settings$shares) {
   vapply(seq_len(n_kernels(fit$settings)), function(kernel) {
-    particles_of(fit$control$particles, fit$settings$shares, kernel)
+    particles_of(fit$control$particles, shares, kernel)
   }, 0L)
-}
-
-#' Those of a run that is to advance; NULL where there are none
-#' @noRd
-run_particles <- function(fit, index) {
-  if (!is.null(fit$control$particles)) {
-    kernel <- (index - 1) %% n_kernels(fit$settings) + 1
-    particles_of(fit$control$particles, shares_under_way(fit), kernel)
-  }
 }
 
 #' A new fit, to begin with the pilot if that is worth it
@@ -83,12 +74,18 @@ has_next_stage.kb_srvm <- function(fit) {
 #' @noRd
 next_stage.kb_srvm <- function(fit) {
   shares <- pilot_shares(fit)
-  same <- rep_len(shares == fit$settings$shares, length(fit$runs))
+  stays <- stays_from_pilot(fit, shares)
   fit$sharing <- list(
     shares = shares,
-    runs = Map(function(run, same) if (same) run, fit$runs, same)
+    runs = Map(function(run, stays) if (stays) run, fit$runs, stays)
   )
   fit
+}
+
+#' Which runs of the pilot have the particles that they are to have?
+#' @noRd
+stays_from_pilot <- function(fit, shares) {
+  rep_len(shares == fit$settings$shares, length(fit$runs))
 }
 
 #' Shares of the kernels, by how probable they are after the pilot
@@ -119,24 +116,16 @@ pilot_shares <- function(fit, draws = 1000) {
 #' @noRd
 finish_sharing <- function(fit, states, seconds) {
   whole <- fit
-  whole$runs <- states
   whole$settings$shares <- fit$sharing$shares
   whole$sharing <- NULL
-  whole$replaced_seconds <- seconds_replaced(fit)
-  if (is_complete(whole)) {
-    return(finish_steps(whole, states, seconds))
+  replaced <- fit$runs[!stays_from_pilot(fit, fit$sharing$shares)]
+  whole$replaced_seconds <- sum(vapply(replaced, `[[`, 0, "seconds"))
+  whole <- finish_steps(whole, states, seconds)
+  if (whole$status == "complete") {
+    return(whole)
   }
   fit$sharing$runs <- states
   finish_steps(fit, fit$runs, seconds)
-}
-
-#' What the runs of the pilot took that others replace
-#' @noRd
-seconds_replaced <- function(fit) {
-  replaced <- rep_len(
-    fit$sharing$shares != fit$settings$shares, length(fit$runs)
-  )
-  sum(vapply(fit$runs[replaced], `[[`, 0, "seconds"))
 }
 
 #' Refuse to change the sampler while kernels are being tried

@@ -32,6 +32,8 @@ struct SmcSettings {
   // fraction of the number of particles, would be below the threshold.
   std::vector<double> powers;
   double cess_threshold = 0;
+  /// Does every datum stop on its way?
+  bool stops() const { return powers.size() > 1; }
   History history = History::kSummary;
   std::uint64_t seed = 0;
 };
@@ -335,7 +337,7 @@ class Smc {
   // Where a datum stops on its way the particles are moved there, and not
   // before: with a part of it they find what the whole of it will ask for.
   bool moves_on_the_way() const {
-    return Tempers<Target>::value && settings_.powers.size() > 1;
+    return Tempers<Target>::value && settings_.stops();
   }
 
   double next_stop(double power) const {

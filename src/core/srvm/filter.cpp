@@ -73,7 +73,8 @@ void Target::start(Particle& particle, Rng& rng) const {
 }
 
 void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
-  if (rejuvenates_ || (!stops() && is_regular())) particle.moves = MoveCounts();
+  if (rejuvenates_ || (!config_.smc.stops() && is_regular()))
+    particle.moves = MoveCounts();
   const bool sweeps =
       rejuvenates_ || !is_regular() || pool_.time() % config_.sweep_every == 0;
   for (int i = rounds(); i > 0; --i) {
@@ -82,12 +83,10 @@ void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
   }
 }
 
-// Does every row stop on its way?
-bool Target::stops() const { return config_.smc.powers.size() > 1; }
-
 // Are these the moves that every row has: at its first stop, or before it?
 bool Target::is_regular() const {
-  return rejuvenates_ || pool_.power() == (stops() ? config_.smc.powers[0] : 1);
+  return rejuvenates_ ||
+         pool_.power() == (config_.smc.stops() ? config_.smc.powers[0] : 1);
 }
 
 // The posterior changes most, and moves cost least, in the first rows; and
@@ -147,7 +146,7 @@ double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
                        Scratch& scratch) const {
   if (arrival.first()) {
     particle.log_predictive = arrival.log_predictive(rule_ ? &*rule_ : nullptr);
-    if (stops()) particle.moves = MoveCounts();
+    if (config_.smc.stops()) particle.moves = MoveCounts();
   }
   if (config_.proposal == Proposal::kAdapted) {
     const double log_weight =

@@ -96,7 +96,6 @@ class Target {
   bool sums_are_shared() const {
     return !config_.model.latent() && !config_.memory.forgets();
   }
-  bool stops() const;
   bool is_regular() const;
   int rounds() const;
   void empty(Particle& particle) const;
