@@ -30,8 +30,11 @@ NULL
 #' moves turn to the row's own centre. A row that few particles explain would
 #' still leave few of them alive: where an increase would take the conditional
 #' effective sample size (Zhou, Johansen and Aston, 2016) below `cess_threshold`
-#' the row stops there too. At all stops particles are resampled where they must
-#' be. The weight of an increase from w to w' is
+#' the row stops there too. A row that would take it below
+#' `cess_threshold`\eqn{^3}{^3} is foreseen by rare particles alone: as long as
+#' that is so each of its increases keeps `cess_threshold`\eqn{^{1/3}}{^(1/3)}.
+#' At all stops particles are resampled where they must be. The weight of an
+#' increase from w to w' is
 #' \deqn{\frac{\gamma_{w'}(S) + \gamma_{w'}(S \cup \{t\})}{
 #'   \gamma_w(S) + \gamma_w(S \cup \{t\})},}{
 #'   [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) + gamma_w(S + t)],}

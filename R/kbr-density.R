@@ -27,7 +27,7 @@ kbr_quantiles <- function(fit, seen, probs) {
 #' order.
 #' @noRd
 signed_quantiles <- function(x, w, probs) {
-  if (anyNA(w)) {
+  if (!all(is.finite(w))) {
     return(rep(NA_real_, length(probs)))
   }
   distribution <- isotonic_cpp(cumsum(w)[findInterval(x, x)])

@@ -31,7 +31,8 @@ bark_prior_layout <- layout(
   type = strings(1, c(
     "equal", "different", "select_equal", "select_different"
   )),
-  alpha = positive(), eps = positive(), gamma = positive(), nu = positive(),
+  alpha = positive(), eps = positive(), gamma = positive(),
+  nu = numbers(1, .Machine$double.xmin, .Machine$integer.max),
   A = positive(), B = positive(), a_p = positive(), b_p = positive(),
   noise_fixed = maybe(flags()), improper = maybe(flags()),
   noise_shape = where(!isTRUE(noise_fixed), numbers(1, 0)),
@@ -104,9 +105,8 @@ bark_draws_layout <- layout(
   included = counts(shared, 0, 1), log_lambda = numbers(shared),
   beta = numbers(slots),
   variance = where(!truncated, numbers(slots, 0)),
-  factor = where(!truncated, triangles(m)),
-  z = where(!truncated, numbers(slots)),
-  .integrated = rule(!truncated || length(z) == 0, "without factors")
+  factor = if (truncated) numbers(0) else triangles(m),
+  z = numbers(if (truncated) 0 else slots)
 )
 
 #' @noRd

@@ -178,7 +178,7 @@ particles_by_row <- function(fit, runs = fit_runs(fit)) {
   average_over_kernels(fit, runs, lapply(runs, function(run) {
     n <- run$path$particles
     # Fits of before it could change have no record.
-    if (is.null(n)) rep(length(run$k), run$time) else n
+    if (is.null(n)) rep(length(run$k), length(run$path$ess)) else n
   }))
 }
 

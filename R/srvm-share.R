@@ -89,22 +89,26 @@ stays_from_pilot <- function(fit, shares) {
 }
 
 #' Shares of the kernels, by how probable they are after the pilot
-#'
+#' @noRd
+pilot_shares <- function(fit) {
+  each <- kernel_evidences(fit, fit_runs(fit))
+  log_p <- each$log_evidence + log(fit$settings$prior$kernels)
+  with_local_seed(fit$seed, {
+    shares_by_evidence(log_p, each$variance, fit$settings$shares[[1]])
+  })
+}
+
 #' To first order the variance of the log evidence is sum p_h^2 v_h / N_h, least
 #' where N_h is proportional to p_h. The pilot's errors are large: p_h is its
 #' mean over them.
+#' @param log_p,variance Of each kernel, by a pilot with the share `pilot`.
 #' @noRd
-pilot_shares <- function(fit, draws = 1000) {
-  runs <- fit_runs(fit)
-  each <- kernel_evidences(fit, runs)
-  log_p <- each$log_evidence + log(fit$settings$prior$kernels)
-  # The estimates of collapsed particles say less of their errors than most.
-  se <- sqrt(pmin(pmax(each$variance, 1, na.rm = TRUE), 9))
-  p <- with_local_seed(fit$seed, {
-    logs <- log_p + se * matrix(stats::rnorm(draws * length(se)), length(se))
-    rowMeans(apply(logs, 2, function(l) exp(l - log_sum_exp(l))))
-  })
-  pilot <- fit$settings$shares[[1]]
+shares_by_evidence <- function(log_p, variance, pilot, draws = 1000) {
+  # Few particles know too little of their errors: the spread of their log
+  # evidence is up to twice their standard errors.
+  se <- sqrt(pmin(pmax(4 * variance, 1, na.rm = TRUE), 16))
+  logs <- log_p + se * matrix(stats::rnorm(draws * length(se)), length(se))
+  p <- rowMeans(apply(logs, 2, function(l) exp(l - log_sum_exp(l))))
   left <- length(p) * (1 - pilot)
   again <- p * left > pilot
   shares <- ifelse(again, left * p / sum(p[again]), pilot)

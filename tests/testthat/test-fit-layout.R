@@ -263,4 +263,27 @@ test_that("what random edits have found is refused", {
   fit <- a_fit("cond_embedding")
   fit$gram[2, 1] <- -100
   refused(fit, function(fit) predict(fit, fit$x))
+  fit <- bark(y ~ x, sim_sinc(12, seed = 1),
+    prior = bark_prior(approximation = "truncation"),
+    control = tiny_chains(), seed = 1
+  )
+  fit$runs[[1]]$draws["z"] <- NULL
+  refused(fit, fitted)
+  fit <- a_fit("bark_probit")
+  fit$settings$prior$nu <- 1e300
+  refused(fit, importance)
+})
+
+test_that("what is not known is missing, or as it was before it was recorded", {
+  fit <- a_fit("kbr_filter")
+  fit$sum[[1]] <- 0
+  expect_silent(quantiles <- predict(fit, type = "quantile"))
+  expect_true(anyNA(quantiles))
+  fit <- suppressWarnings(srvm(y ~ x, sim_sinc(20, seed = 1),
+    kernel = kernel_gaussian(0.3), control = smc_control(20, n_moves = 0),
+    memory = srvm_memory(window = 12, candidates = 8, keep_rows = 14), seed = 1
+  ))
+  before <- ess(fit)
+  fit$runs[[1]]$path["particles"] <- NULL
+  expect_identical(ess(fit), before)
 })

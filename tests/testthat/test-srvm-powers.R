@@ -267,6 +267,22 @@ test_that("rows come in as the powers say", {
   expect_true(any(increases(powers = c(0.5, 1), cess_threshold = 0.999) > 2))
 })
 
+test_that("a row that rare particles foresee comes in by smaller increases", {
+  data <- sim_sinc(40, seed = 3)
+  data$y[30] <- data$y[30] + 3
+  increases <- function(seed) {
+    fit <- suppressWarnings(srvm(y ~ x, data,
+      kernel = kernel_gaussian(0.2), control = smc_control(200), seed = seed
+    ))
+    fit$runs[[1]]$path$increases
+  }
+  by_row <- vapply(1:3, increases, integer(40))
+  # Increases that keep half of the particles are 13 to 15 for row 30, those
+  # that keep .5^(1/3) of them 20 to 22 (8 seeds each). Other rows have no more.
+  expect_true(all(by_row[30, ] > 17))
+  expect_lte(max(by_row[c(11:29, 31:40), ]), 4)
+})
+
 test_that("every row stops by default where moves use the stop", {
   expect_identical(smc_control()$powers, c(0.05, 1))
   expect_identical(smc_control(proposal = "birth_death")$powers, c(0.05, 1))

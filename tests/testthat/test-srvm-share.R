@@ -38,6 +38,19 @@ test_that("probable kernels have the particles, and the others what they had", {
   expect_identical(state_of(fit)[!again], state_of(alone)[!again])
 })
 
+test_that("a kernel runs again if only bad luck made it improbable", {
+  shares <- function(difference, se) {
+    withr::with_seed(1, {
+      shares_by_evidence(c(-difference, 0, -80), rep(se^2, 3), 0.25)
+    })
+  }
+  # Standard errors of 1.2 are as good as ones of 2.4: two in ten pilots in which
+  # kernels of equal evidence are 4.5 apart or more.
+  expect_identical(shares(4.5, 1.2) > 0.25, c(TRUE, TRUE, FALSE))
+  expect_identical(shares(15, 1.2) > 0.25, c(FALSE, TRUE, FALSE))
+  expect_equal(sum(shares(4.5, 1.2)[1:2]), 3 * 0.75)
+})
+
 test_that("`pilot = 0`, few rows or particles, bounded memory share none", {
   shares <- function(...) fit_shared(...)$settings$shares
   expect_null(shares(control = smc_control(100, 2, pilot = 0)))

@@ -350,7 +350,11 @@ class Smc {
   double next_power() {
     const double power = target_.power(), most = next_stop(power);
     double wanted = settings_.cess_threshold;
-    if (wanted == 0 || !(conditional_size(most) < wanted)) return most;
+    const double whole = conditional_size(most);
+    if (wanted == 0 || !(whole < wanted)) return most;
+    // Only rare particles foresee a datum that would take three increases or
+    // more: it takes smaller ones, between which moves find others.
+    if (whole < wanted * wanted * wanted) wanted = std::cbrt(wanted);
     // On the log scale of the increase: the first may have to be tiny. None is
     // less than a part of what there is, so that they come to an end.
     double lower = std::max(kLeastIncrease, power / 8), upper = most - power;
