@@ -210,19 +210,19 @@ NULL
 #' noisy, and the standard error of the evidence may be too small. What helps is
 #' `cess_threshold` of [smc_control()], if it is lower than by default: with 0.5
 #' in place of 0 the standard deviation of the log evidence over 20 seeds fell
-#' from 0.30 to 0.21 ([sim_sinc()], 50 rows) and from 0.95 to 0.42
-#' ([sim_friedman()], 200 rows), and its mean rose by 0.2 and 1.1; in
-#' [airquality][datasets::airquality] the mean rose by 0.7 and the spread stayed.
-#' Else more particles help, and more stops (`powers`); more moves were not seen
-#' to.
+#' from 0.30 to 0.21 ([sim_sinc()], 50 rows), from 0.95 to 0.42
+#' ([sim_friedman()], 200 rows) and from 0.69 to 0.51 in
+#' [airquality][datasets::airquality], and its mean rose by 0.2, 1.1 and 0.8. Else
+#' more particles help, and more stops (`powers`); more moves were not seen to.
 #'
 #' Where the standard error of the evidence holds (its ratio to the spread over
 #' seeds is near 1 for `MASS::mcycle`, `MASS::Boston` and the simulated data
 #' above) it tells of the spread alone: rare particles that would have foreseen
 #' some row are missing from most runs, so that the log evidence is rather too
 #' low than too high (Details of [smc_control()]). With predictors or responses
-#' of long tails (`MASS::cpus`, `airquality`) the spread over seeds was twice the
-#' standard error.
+#' of long tails (`MASS::cpus`, `airquality`) the spread over seeds was 1.3 to 1.7
+#' times the standard error, and that of the kernels' probabilities up to 2.7
+#' times: there fits with other seeds tell more.
 #'
 #' `kb_warning_no_moves`: with `n_moves = 0` the particles descend from fewer
 #' than 10% of those at the start. They share centres among the early rows that
