@@ -14,42 +14,9 @@
 #include "parallel.hpp"
 #include "resample.hpp"
 #include "rng.hpp"
+#include "smc_settings.hpp"
 
 namespace kernelbayes {
-
-/// How much of the particles' ancestry is kept: the number of distinct
-/// founders at each step, also every step's ancestors, or also every step's
-/// states (written by the target).
-enum class History { kSummary, kGenealogy, kFull };
-
-struct SmcSettings {
-  int particles = 250;
-  ResamplingScheme resampling = resampling::systematic;
-  double ess_threshold = 0.5;  // a fraction of the number of particles
-  bool resample_every_step = false;
-  // A datum comes in by these powers, the last of them 1 (none: at once), and
-  // by others between them where its conditional effective sample size, a
-  // fraction of the number of particles, would be below the threshold.
-  std::vector<double> powers;
-  double cess_threshold = 0;
-  /// Does every datum stop on its way?
-  bool stops() const { return powers.size() > 1; }
-  History history = History::kSummary;
-  std::uint64_t seed = 0;
-};
-
-/// What is recorded at each step; weights are those before resampling.
-struct SmcPath {
-  std::vector<double> log_increment;   // log of the evidence's factor at t
-  std::vector<double> log_lost;        // of it what data that left made of it
-  std::vector<double> log_predictive;  // of datum t, if the target knows it
-  std::vector<double> ess;
-  std::vector<double> ess_lowest;  // on the way of datum t
-  std::vector<int> increases;      // by how many it came in
-  std::vector<int> founders;       // distinct ancestors at t = 0
-  std::vector<int> particles;      // their number
-  std::vector<char> resampled;     // before or as this step's data came in
-};
 
 /// Trans-dimensional sequential Monte Carlo (Vermaak, Godsill and Doucet,
 /// 2003, section 2) for unnormalised targets gamma_0, gamma_1, ... on a union
