@@ -47,6 +47,12 @@ calls <- function() {
         seed = 1
       )
     }),
+    # A pilot of the kernels, and then the probable ones again.
+    srvm_average = fit(function() {
+      srvm(y ~ x, sim_sinc(120, seed = 1),
+        control = smc_control(particles = 100), seed = 1
+      )
+    }),
     srvm_mcmc = fit(function() {
       srvm(y ~ x, line,
         kernel = kernel_gaussian(), method = "mcmc", control = chains(1500),
@@ -96,7 +102,7 @@ calls <- function() {
 # Without what may differ between equal runs.
 plain <- function(x) {
   if (inherits(x, "kb_fit")) {
-    x[c("call", "seconds")] <- NULL
+    x[c("call", "seconds", "replaced_seconds")] <- NULL
     x$runs <- lapply(x$runs, function(run) {
       run[setdiff(names(run), c("seconds", "shared_seconds"))]
     })
@@ -260,11 +266,7 @@ main <- function() {
   n <- as.integer(option("trials", "40"))
   set.seed(1)
   options(width = 120)
-  names <- c(
-    "srvm", "srvm_mcmc", "bark", "kgs", "evidence_bark", "evidence_kgs",
-    "order_spread", "cross_validate", "tune_kbr", "select_kernel"
-  )
-  names <- grep(option("filter", "."), names, value = TRUE)
+  names <- grep(option("filter", "."), names(calls()), value = TRUE)
   table <- do.call(rbind, lapply(names, function(name) {
     out <- interrupt_trials(name, n, libraries, flag("workers"))
     line <- summarise_trials(name, out, n)
