@@ -317,8 +317,9 @@ class Smc {
   double next_power() {
     const double power = target_.power(), most = next_stop(power);
     double wanted = settings_.cess_threshold;
+    if (wanted == 0) return most;
     const double whole = conditional_size(most);
-    if (wanted == 0 || !(whole < wanted)) return most;
+    if (!(whole < wanted)) return most;
     // Only rare particles foresee a datum that would take three increases or
     // more: it takes smaller ones, between which moves find others.
     if (whole < wanted * wanted * wanted) wanted = std::cbrt(wanted);
