@@ -77,34 +77,6 @@ bark_class_log_probability_cpp <- function(mean, variance, labels) {
     .Call(`_kernelbayes_bark_class_log_probability_cpp`, mean, variance, labels)
 }
 
-bark_fields_invariance_cpp <- function(prior, x, count, move, repeats, pairs, amplitude, seed) {
-    .Call(`_kernelbayes_bark_fields_invariance_cpp`, prior, x, count, move, repeats, pairs, amplitude, seed)
-}
-
-bark_fields_exchange_cpp <- function(prior, x, count, t, pairs, seed) {
-    .Call(`_kernelbayes_bark_fields_exchange_cpp`, prior, x, count, t, pairs, seed)
-}
-
-bark_fields_latent_cpp <- function(prior, x, labels, count, location, varphi, log_lambda, names, sweeps, seed) {
-    .Call(`_kernelbayes_bark_fields_latent_cpp`, prior, x, labels, count, location, varphi, log_lambda, names, sweeps, seed)
-}
-
-bark_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1, classes = 2L) {
-    .Call(`_kernelbayes_bark_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude, classes)
-}
-
-bark_exchange_cpp <- function(prior, x, family, t, pairs, seed, classes = 2L) {
-    .Call(`_kernelbayes_bark_exchange_cpp`, prior, x, family, t, pairs, seed, classes)
-}
-
-bark_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gaussian", single = FALSE, classes = 2L) {
-    .Call(`_kernelbayes_bark_geweke_cpp`, prior, x, weights, turns, pairs, seed, family, single, classes)
-}
-
-bark_moves_cpp <- function() {
-    .Call(`_kernelbayes_bark_moves_cpp`)
-}
-
 bark_values_cpp <- function(draws, x, train, what, chosen) {
     .Call(`_kernelbayes_bark_values_cpp`, draws, x, train, what, chosen)
 }
@@ -115,30 +87,6 @@ bark_partial_projected_cpp <- function(draws, points, varied, x, what, chosen) {
 
 bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
     .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
-}
-
-bark_walk_cpp <- function(prior, x, y, weights, steps, power, seed, family = "gaussian", amplitude = 1, classes = 2L) {
-    .Call(`_kernelbayes_bark_walk_cpp`, prior, x, y, weights, steps, power, seed, family, amplitude, classes)
-}
-
-bark_state_cpp <- function(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed, amplitude = 1) {
-    .Call(`_kernelbayes_bark_state_cpp`, prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed, amplitude)
-}
-
-bark_latent_cpp <- function(prior, x, y, location, varphi, log_lambda, names, sweeps, seed, family = "probit", classes = 2L, amplitude = 1) {
-    .Call(`_kernelbayes_bark_latent_cpp`, prior, x, y, location, varphi, log_lambda, names, sweeps, seed, family, classes, amplitude)
-}
-
-bark_places_cpp <- function(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed) {
-    .Call(`_kernelbayes_bark_places_cpp`, prior, x, y, location, varphi, log_lambda, noise, move, steps, seed)
-}
-
-bark_turns_cpp <- function(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed) {
-    .Call(`_kernelbayes_bark_turns_cpp`, prior, x, y, location, varphi, log_lambda, noise, move, steps, seed)
-}
-
-bark_candidates_cpp <- function(prior, x, y, weights, size, times, seed, amplitude) {
-    .Call(`_kernelbayes_bark_candidates_cpp`, prior, x, y, weights, size, times, seed, amplitude)
 }
 
 bark_truncated_open_cpp <- function(config, x, y, weights, state) {
@@ -155,26 +103,6 @@ bark_truncated_close_cpp <- function(handle) {
 
 bark_truncated_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_bark_truncated_snapshot_cpp`, handle)
-}
-
-bark_truncated_invariance_cpp <- function(prior, x, weights, move, repeats, pairs, power, seed, family = "gaussian", amplitude = 1) {
-    .Call(`_kernelbayes_bark_truncated_invariance_cpp`, prior, x, weights, move, repeats, pairs, power, seed, family, amplitude)
-}
-
-bark_truncated_geweke_cpp <- function(prior, x, weights, turns, pairs, seed, family = "gaussian") {
-    .Call(`_kernelbayes_bark_truncated_geweke_cpp`, prior, x, weights, turns, pairs, seed, family)
-}
-
-bark_truncated_walk_cpp <- function(prior, x, y, weights, steps, power, seed, family = "gaussian", amplitude = 1) {
-    .Call(`_kernelbayes_bark_truncated_walk_cpp`, prior, x, y, weights, steps, power, seed, family, amplitude)
-}
-
-bark_truncated_exchange_cpp <- function(prior, x, family, t, pairs, seed) {
-    .Call(`_kernelbayes_bark_truncated_exchange_cpp`, prior, x, family, t, pairs, seed)
-}
-
-bark_truncated_proposal_cpp <- function(prior, precision, score, draws, seed) {
-    .Call(`_kernelbayes_bark_truncated_proposal_cpp`, prior, precision, score, draws, seed)
 }
 
 permuted_trace_cpp <- function(a, b, permutations) {
@@ -223,10 +151,6 @@ hmm_backward_cpp <- function(p, n, e, phi, delta, squared) {
 
 hmm_correct_cpp <- function(p, n, s, w, change, delta) {
     .Call(`_kernelbayes_hmm_correct_cpp`, p, n, s, w, change, delta)
-}
-
-squared_solve_cpp <- function(gram, delta, phi) {
-    .Call(`_kernelbayes_squared_solve_cpp`, gram, delta, phi)
 }
 
 kernel_matrix_cpp <- function(kernel, x, y) {
@@ -293,18 +217,6 @@ kgs_ladder_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_kgs_ladder_snapshot_cpp`, handle)
 }
 
-kgs_truncated_beta_cpp <- function(n, a, b, upper, seed) {
-    .Call(`_kernelbayes_kgs_truncated_beta_cpp`, n, a, b, upper, seed)
-}
-
-kgs_angles_cpp <- function(data, g, z, costs, n, seed) {
-    .Call(`_kernelbayes_kgs_angles_cpp`, data, g, z, costs, n, seed)
-}
-
-kgs_ledger_cpp <- function(data, w, costs) {
-    .Call(`_kernelbayes_kgs_ledger_cpp`, data, w, costs)
-}
-
 numbers_within_cpp <- function(values, lower, upper) {
     .Call(`_kernelbayes_numbers_within_cpp`, values, lower, upper)
 }
@@ -335,6 +247,18 @@ student_quantiles_cpp <- function(means, variances, noise, weights, df, probabil
 
 student_log_density_cpp <- function(means, variances, noise, weights, df, y) {
     .Call(`_kernelbayes_student_log_density_cpp`, means, variances, noise, weights, df, y)
+}
+
+stream_uniform_cpp <- function(from) {
+    .Call(`_kernelbayes_stream_uniform_cpp`, from)
+}
+
+resample_cpp <- function(name, weights, n, from, repetitions) {
+    .Call(`_kernelbayes_resample_cpp`, name, weights, n, from, repetitions)
+}
+
+ancestors_in_place_cpp <- function(counts) {
+    .Call(`_kernelbayes_ancestors_in_place_cpp`, counts)
 }
 
 srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
@@ -399,73 +323,5 @@ srvm_chain_close_cpp <- function(handle) {
 
 srvm_chain_snapshot_cpp <- function(handle) {
     .Call(`_kernelbayes_srvm_chain_snapshot_cpp`, handle)
-}
-
-srvm_ratios_cpp <- function(config, x, y, state, i, j) {
-    .Call(`_kernelbayes_srvm_ratios_cpp`, config, x, y, state, i, j)
-}
-
-srvm_moves_cpp <- function(config, x, y, state, from, moves, repetitions) {
-    .Call(`_kernelbayes_srvm_moves_cpp`, config, x, y, state, from, moves, repetitions)
-}
-
-srvm_gibbs_cpp <- function(config, x, y, state, from, n) {
-    .Call(`_kernelbayes_srvm_gibbs_cpp`, config, x, y, state, from, n)
-}
-
-srvm_adapted_cpp <- function(config, x, y, t, previous, noise, coef) {
-    .Call(`_kernelbayes_srvm_adapted_cpp`, config, x, y, t, previous, noise, coef)
-}
-
-srvm_extend_cpp <- function(config, x, y, t, previous, noise, coef, from, repetitions) {
-    .Call(`_kernelbayes_srvm_extend_cpp`, config, x, y, t, previous, noise, coef, from, repetitions)
-}
-
-srvm_birth_death_cpp <- function(config, x, y, t, previous, noise, coef, from, draws) {
-    .Call(`_kernelbayes_srvm_birth_death_cpp`, config, x, y, t, previous, noise, coef, from, draws)
-}
-
-srvm_retire_cpp <- function(config, x, y, t, previous, noise, coef, z) {
-    .Call(`_kernelbayes_srvm_retire_cpp`, config, x, y, t, previous, noise, coef, z)
-}
-
-srvm_probit_cpp <- function(config, x, y, t, previous, coef, z, from, repetitions) {
-    .Call(`_kernelbayes_srvm_probit_cpp`, config, x, y, t, previous, coef, z, from, repetitions)
-}
-
-cholesky_script_cpp <- function(script, gain, ridge) {
-    .Call(`_kernelbayes_cholesky_script_cpp`, script, gain, ridge)
-}
-
-rng_draws_cpp <- function(from, what, n, a, b) {
-    .Call(`_kernelbayes_rng_draws_cpp`, from, what, n, a, b)
-}
-
-normal_excess_cpp <- function(a, n, seed) {
-    .Call(`_kernelbayes_normal_excess_cpp`, a, n, seed)
-}
-
-log_normal_cdf_cpp <- function(x) {
-    .Call(`_kernelbayes_log_normal_cdf_cpp`, x)
-}
-
-normal_between_cpp <- function(mean, sd, lower, upper, n, seed) {
-    .Call(`_kernelbayes_normal_between_cpp`, mean, sd, lower, upper, n, seed)
-}
-
-log_normal_between_cpp <- function(from, to) {
-    .Call(`_kernelbayes_log_normal_between_cpp`, from, to)
-}
-
-resampling_schemes_cpp <- function() {
-    .Call(`_kernelbayes_resampling_schemes_cpp`)
-}
-
-resample_cpp <- function(name, weights, n, from, repetitions) {
-    .Call(`_kernelbayes_resample_cpp`, name, weights, n, from, repetitions)
-}
-
-ancestors_in_place_cpp <- function(counts) {
-    .Call(`_kernelbayes_ancestors_in_place_cpp`, counts)
 }
 

@@ -57,7 +57,7 @@ td_key <- function(engine, index, t, purpose) {
 #' continued equals one that is not
 #' @noRd
 td_seed <- function(engine, index, t) {
-  u <- rng_draws_cpp(td_key(engine, index, t, 0), "uniform", 1, 0, 0)$draws
+  u <- stream_uniform_cpp(td_key(engine, index, t, 0))
   floor(u * .Machine$integer.max)
 }
 

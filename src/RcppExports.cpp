@@ -219,120 +219,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// bark_fields_invariance_cpp
-Rcpp::List bark_fields_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, int count, std::string move, int repeats, int pairs, double amplitude, int seed);
-RcppExport SEXP _kernelbayes_bark_fields_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP countSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP amplitudeSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type count(countSEXP);
-    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
-    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_invariance_cpp(prior, x, count, move, repeats, pairs, amplitude, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_fields_exchange_cpp
-Rcpp::List bark_fields_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, int count, double t, int pairs, int seed);
-RcppExport SEXP _kernelbayes_bark_fields_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP countSEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type count(countSEXP);
-    Rcpp::traits::input_parameter< double >::type t(tSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_exchange_cpp(prior, x, count, t, pairs, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_fields_latent_cpp
-Rcpp::List bark_fields_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const std::vector<int>& labels, int count, std::vector<int> location, const Eigen::MatrixXd& varphi, std::vector<double> log_lambda, std::vector<std::string> names, int sweeps, int seed);
-RcppExport SEXP _kernelbayes_bark_fields_latent_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP countSEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP namesSEXP, SEXP sweepsSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< int >::type count(countSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type varphi(varphiSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
-    Rcpp::traits::input_parameter< std::vector<std::string> >::type names(namesSEXP);
-    Rcpp::traits::input_parameter< int >::type sweeps(sweepsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_latent_cpp(prior, x, labels, count, location, varphi, log_lambda, names, sweeps, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_invariance_cpp
-Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude, int classes);
-RcppExport SEXP _kernelbayes_bark_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP, SEXP classesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
-    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude, classes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_exchange_cpp
-Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, std::string family, double t, int pairs, int seed, int classes);
-RcppExport SEXP _kernelbayes_bark_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP familySEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP classesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< double >::type t(tSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_exchange_cpp(prior, x, family, t, pairs, seed, classes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_geweke_cpp
-Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed, std::string family, bool single, int classes);
-RcppExport SEXP _kernelbayes_bark_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP singleSEXP, SEXP classesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type turns(turnsSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< bool >::type single(singleSEXP);
-    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_geweke_cpp(prior, x, weights, turns, pairs, seed, family, single, classes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_moves_cpp
-std::vector<std::string> bark_moves_cpp();
-RcppExport SEXP _kernelbayes_bark_moves_cpp() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(bark_moves_cpp());
-    return rcpp_result_gen;
-END_RCPP
-}
 // bark_values_cpp
 Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x, const Eigen::MatrixXd& train, const std::string& what, const Rcpp::IntegerVector& chosen);
 RcppExport SEXP _kernelbayes_bark_values_cpp(SEXP drawsSEXP, SEXP xSEXP, SEXP trainSEXP, SEXP whatSEXP, SEXP chosenSEXP) {
@@ -377,123 +263,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// bark_walk_cpp
-Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed, std::string family, double amplitude, int classes);
-RcppExport SEXP _kernelbayes_bark_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP, SEXP classesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
-    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_walk_cpp(prior, x, y, weights, steps, power, seed, family, amplitude, classes));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_state_cpp
-Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<int> included, double noise, std::string move, int draws, int seed, double amplitude);
-RcppExport SEXP _kernelbayes_bark_state_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP includedSEXP, SEXP noiseSEXP, SEXP moveSEXP, SEXP drawsSEXP, SEXP seedSEXP, SEXP amplitudeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type varphi(varphiSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type included(includedSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
-    Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_state_cpp(prior, x, y, weights, location, varphi, log_lambda, included, noise, move, draws, seed, amplitude));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_latent_cpp
-Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, std::vector<double> varphi, std::vector<double> log_lambda, std::vector<std::string> names, int sweeps, int seed, std::string family, int classes, double amplitude);
-RcppExport SEXP _kernelbayes_bark_latent_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP namesSEXP, SEXP sweepsSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP classesSEXP, SEXP amplitudeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type varphi(varphiSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
-    Rcpp::traits::input_parameter< std::vector<std::string> >::type names(namesSEXP);
-    Rcpp::traits::input_parameter< int >::type sweeps(sweepsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< int >::type classes(classesSEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_latent_cpp(prior, x, y, location, varphi, log_lambda, names, sweeps, seed, family, classes, amplitude));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_places_cpp
-Eigen::MatrixXi bark_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, double varphi, double log_lambda, double noise, std::string move, int steps, int seed);
-RcppExport SEXP _kernelbayes_bark_places_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP noiseSEXP, SEXP moveSEXP, SEXP stepsSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< double >::type varphi(varphiSEXP);
-    Rcpp::traits::input_parameter< double >::type log_lambda(log_lambdaSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
-    Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_places_cpp(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_turns_cpp
-Eigen::MatrixXd bark_turns_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, std::vector<int> location, double varphi, std::vector<double> log_lambda, double noise, std::string move, int steps, int seed);
-RcppExport SEXP _kernelbayes_bark_turns_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP locationSEXP, SEXP varphiSEXP, SEXP log_lambdaSEXP, SEXP noiseSEXP, SEXP moveSEXP, SEXP stepsSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< double >::type varphi(varphiSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type log_lambda(log_lambdaSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
-    Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_turns_cpp(prior, x, y, location, varphi, log_lambda, noise, move, steps, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_candidates_cpp
-Rcpp::List bark_candidates_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int size, int times, int seed, double amplitude);
-RcppExport SEXP _kernelbayes_bark_candidates_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP sizeSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP amplitudeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_candidates_cpp(prior, x, y, weights, size, times, seed, amplitude));
-    return rcpp_result_gen;
-END_RCPP
-}
 // bark_truncated_open_cpp
 SEXP bark_truncated_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
 RcppExport SEXP _kernelbayes_bark_truncated_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
@@ -535,88 +304,6 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_truncated_snapshot_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_truncated_invariance_cpp
-Rcpp::List bark_truncated_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, std::string move, int repeats, int pairs, double power, int seed, std::string family, double amplitude);
-RcppExport SEXP _kernelbayes_bark_truncated_invariance_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP moveSEXP, SEXP repeatsSEXP, SEXP pairsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type move(moveSEXP);
-    Rcpp::traits::input_parameter< int >::type repeats(repeatsSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_truncated_invariance_cpp(prior, x, weights, move, repeats, pairs, power, seed, family, amplitude));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_truncated_geweke_cpp
-Rcpp::List bark_truncated_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights, int turns, int pairs, int seed, std::string family);
-RcppExport SEXP _kernelbayes_bark_truncated_geweke_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP weightsSEXP, SEXP turnsSEXP, SEXP pairsSEXP, SEXP seedSEXP, SEXP familySEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type turns(turnsSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_truncated_geweke_cpp(prior, x, weights, turns, pairs, seed, family));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_truncated_walk_cpp
-Rcpp::List bark_truncated_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, int steps, double power, int seed, std::string family, double amplitude);
-RcppExport SEXP _kernelbayes_bark_truncated_walk_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stepsSEXP, SEXP powerSEXP, SEXP seedSEXP, SEXP familySEXP, SEXP amplitudeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type steps(stepsSEXP);
-    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< double >::type amplitude(amplitudeSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_truncated_walk_cpp(prior, x, y, weights, steps, power, seed, family, amplitude));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_truncated_exchange_cpp
-Rcpp::List bark_truncated_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x, std::string family, double t, int pairs, int seed);
-RcppExport SEXP _kernelbayes_bark_truncated_exchange_cpp(SEXP priorSEXP, SEXP xSEXP, SEXP familySEXP, SEXP tSEXP, SEXP pairsSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
-    Rcpp::traits::input_parameter< double >::type t(tSEXP);
-    Rcpp::traits::input_parameter< int >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_truncated_exchange_cpp(prior, x, family, t, pairs, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_truncated_proposal_cpp
-Rcpp::List bark_truncated_proposal_cpp(Rcpp::List prior, double precision, double score, int draws, int seed);
-RcppExport SEXP _kernelbayes_bark_truncated_proposal_cpp(SEXP priorSEXP, SEXP precisionSEXP, SEXP scoreSEXP, SEXP drawsSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type prior(priorSEXP);
-    Rcpp::traits::input_parameter< double >::type precision(precisionSEXP);
-    Rcpp::traits::input_parameter< double >::type score(scoreSEXP);
-    Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_truncated_proposal_cpp(prior, precision, score, draws, seed));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -768,18 +455,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type change(changeSEXP);
     Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
     rcpp_result_gen = Rcpp::wrap(hmm_correct_cpp(p, n, s, w, change, delta));
-    return rcpp_result_gen;
-END_RCPP
-}
-// squared_solve_cpp
-Eigen::VectorXd squared_solve_cpp(const Eigen::MatrixXd& gram, double delta, const Eigen::VectorXd& phi);
-RcppExport SEXP _kernelbayes_squared_solve_cpp(SEXP gramSEXP, SEXP deltaSEXP, SEXP phiSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type gram(gramSEXP);
-    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type phi(phiSEXP);
-    rcpp_result_gen = Rcpp::wrap(squared_solve_cpp(gram, delta, phi));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -960,47 +635,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// kgs_truncated_beta_cpp
-std::vector<double> kgs_truncated_beta_cpp(int n, double a, double b, double upper, int seed);
-RcppExport SEXP _kernelbayes_kgs_truncated_beta_cpp(SEXP nSEXP, SEXP aSEXP, SEXP bSEXP, SEXP upperSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< double >::type a(aSEXP);
-    Rcpp::traits::input_parameter< double >::type b(bSEXP);
-    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(kgs_truncated_beta_cpp(n, a, b, upper, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// kgs_angles_cpp
-Rcpp::List kgs_angles_cpp(Rcpp::List data, Eigen::VectorXd g, Eigen::VectorXd z, std::vector<double> costs, int n, int seed);
-RcppExport SEXP _kernelbayes_kgs_angles_cpp(SEXP dataSEXP, SEXP gSEXP, SEXP zSEXP, SEXP costsSEXP, SEXP nSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type g(gSEXP);
-    Rcpp::traits::input_parameter< Eigen::VectorXd >::type z(zSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type costs(costsSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(kgs_angles_cpp(data, g, z, costs, n, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// kgs_ledger_cpp
-Rcpp::List kgs_ledger_cpp(Rcpp::List data, Eigen::MatrixXd w, std::vector<double> costs);
-RcppExport SEXP _kernelbayes_kgs_ledger_cpp(SEXP dataSEXP, SEXP wSEXP, SEXP costsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Eigen::MatrixXd >::type w(wSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type costs(costsSEXP);
-    rcpp_result_gen = Rcpp::wrap(kgs_ledger_cpp(data, w, costs));
-    return rcpp_result_gen;
-END_RCPP
-}
 // numbers_within_cpp
 bool numbers_within_cpp(const Rcpp::NumericVector& values, double lower, double upper);
 RcppExport SEXP _kernelbayes_numbers_within_cpp(SEXP valuesSEXP, SEXP lowerSEXP, SEXP upperSEXP) {
@@ -1101,6 +735,40 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
     rcpp_result_gen = Rcpp::wrap(student_log_density_cpp(means, variances, noise, weights, df, y));
+    return rcpp_result_gen;
+END_RCPP
+}
+// stream_uniform_cpp
+double stream_uniform_cpp(const std::vector<std::string>& from);
+RcppExport SEXP _kernelbayes_stream_uniform_cpp(SEXP fromSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    rcpp_result_gen = Rcpp::wrap(stream_uniform_cpp(from));
+    return rcpp_result_gen;
+END_RCPP
+}
+// resample_cpp
+Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights, int n, const std::vector<std::string>& from, int repetitions);
+RcppExport SEXP _kernelbayes_resample_cpp(SEXP nameSEXP, SEXP weightsSEXP, SEXP nSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
+    rcpp_result_gen = Rcpp::wrap(resample_cpp(name, weights, n, from, repetitions));
+    return rcpp_result_gen;
+END_RCPP
+}
+// ancestors_in_place_cpp
+std::vector<int> ancestors_in_place_cpp(std::vector<int> counts);
+RcppExport SEXP _kernelbayes_ancestors_in_place_cpp(SEXP countsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<int> >::type counts(countsSEXP);
+    rcpp_result_gen = Rcpp::wrap(ancestors_in_place_cpp(counts));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1281,246 +949,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// srvm_ratios_cpp
-std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state, int i, int j);
-RcppExport SEXP _kernelbayes_srvm_ratios_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP iSEXP, SEXP jSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
-    Rcpp::traits::input_parameter< int >::type i(iSEXP);
-    Rcpp::traits::input_parameter< int >::type j(jSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_ratios_cpp(config, x, y, state, i, j));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_moves_cpp
-Rcpp::List srvm_moves_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state, const std::vector<std::string>& from, int moves, int repetitions);
-RcppExport SEXP _kernelbayes_srvm_moves_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP fromSEXP, SEXP movesSEXP, SEXP repetitionsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< int >::type moves(movesSEXP);
-    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_moves_cpp(config, x, y, state, from, moves, repetitions));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_gibbs_cpp
-Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state, const std::vector<std::string>& from, int n);
-RcppExport SEXP _kernelbayes_srvm_gibbs_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP fromSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_gibbs_cpp(config, x, y, state, from, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_adapted_cpp
-Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef);
-RcppExport SEXP _kernelbayes_srvm_adapted_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type t(tSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_adapted_cpp(config, x, y, t, previous, noise, coef));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_extend_cpp
-Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef, const std::vector<std::string>& from, int repetitions);
-RcppExport SEXP _kernelbayes_srvm_extend_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type t(tSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_extend_cpp(config, x, y, t, previous, noise, coef, from, repetitions));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_birth_death_cpp
-Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef, const std::vector<std::string>& from, int draws);
-RcppExport SEXP _kernelbayes_srvm_birth_death_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP, SEXP fromSEXP, SEXP drawsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type t(tSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< int >::type draws(drawsSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_birth_death_cpp(config, x, y, t, previous, noise, coef, from, draws));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_retire_cpp
-Rcpp::List srvm_retire_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double noise, double coef, std::vector<double> z);
-RcppExport SEXP _kernelbayes_srvm_retire_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP noiseSEXP, SEXP coefSEXP, SEXP zSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type t(tSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type z(zSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_retire_cpp(config, x, y, t, previous, noise, coef, z));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_probit_cpp
-Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, int t, std::vector<int> previous, double coef, std::vector<double> z, const std::vector<std::string>& from, int repetitions);
-RcppExport SEXP _kernelbayes_srvm_probit_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP tSEXP, SEXP previousSEXP, SEXP coefSEXP, SEXP zSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type t(tSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type previous(previousSEXP);
-    Rcpp::traits::input_parameter< double >::type coef(coefSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type z(zSEXP);
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_probit_cpp(config, x, y, t, previous, coef, z, from, repetitions));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cholesky_script_cpp
-Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge);
-RcppExport SEXP _kernelbayes_cholesky_script_cpp(SEXP scriptSEXP, SEXP gainSEXP, SEXP ridgeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type script(scriptSEXP);
-    Rcpp::traits::input_parameter< double >::type gain(gainSEXP);
-    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
-    rcpp_result_gen = Rcpp::wrap(cholesky_script_cpp(script, gain, ridge));
-    return rcpp_result_gen;
-END_RCPP
-}
-// rng_draws_cpp
-Rcpp::List rng_draws_cpp(const std::vector<std::string>& from, std::string what, int n, double a, double b);
-RcppExport SEXP _kernelbayes_rng_draws_cpp(SEXP fromSEXP, SEXP whatSEXP, SEXP nSEXP, SEXP aSEXP, SEXP bSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< double >::type a(aSEXP);
-    Rcpp::traits::input_parameter< double >::type b(bSEXP);
-    rcpp_result_gen = Rcpp::wrap(rng_draws_cpp(from, what, n, a, b));
-    return rcpp_result_gen;
-END_RCPP
-}
-// normal_excess_cpp
-std::vector<double> normal_excess_cpp(double a, int n, int seed);
-RcppExport SEXP _kernelbayes_normal_excess_cpp(SEXP aSEXP, SEXP nSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type a(aSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(normal_excess_cpp(a, n, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// log_normal_cdf_cpp
-std::vector<double> log_normal_cdf_cpp(std::vector<double> x);
-RcppExport SEXP _kernelbayes_log_normal_cdf_cpp(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(log_normal_cdf_cpp(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// normal_between_cpp
-std::vector<double> normal_between_cpp(double mean, double sd, double lower, double upper, int n, int seed);
-RcppExport SEXP _kernelbayes_normal_between_cpp(SEXP meanSEXP, SEXP sdSEXP, SEXP lowerSEXP, SEXP upperSEXP, SEXP nSEXP, SEXP seedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type mean(meanSEXP);
-    Rcpp::traits::input_parameter< double >::type sd(sdSEXP);
-    Rcpp::traits::input_parameter< double >::type lower(lowerSEXP);
-    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type seed(seedSEXP);
-    rcpp_result_gen = Rcpp::wrap(normal_between_cpp(mean, sd, lower, upper, n, seed));
-    return rcpp_result_gen;
-END_RCPP
-}
-// log_normal_between_cpp
-std::vector<double> log_normal_between_cpp(const std::vector<double>& from, const std::vector<double>& to);
-RcppExport SEXP _kernelbayes_log_normal_between_cpp(SEXP fromSEXP, SEXP toSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< const std::vector<double>& >::type to(toSEXP);
-    rcpp_result_gen = Rcpp::wrap(log_normal_between_cpp(from, to));
-    return rcpp_result_gen;
-END_RCPP
-}
-// resampling_schemes_cpp
-std::vector<std::string> resampling_schemes_cpp();
-RcppExport SEXP _kernelbayes_resampling_schemes_cpp() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(resampling_schemes_cpp());
-    return rcpp_result_gen;
-END_RCPP
-}
-// resample_cpp
-Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights, int n, const std::vector<std::string>& from, int repetitions);
-RcppExport SEXP _kernelbayes_resample_cpp(SEXP nameSEXP, SEXP weightsSEXP, SEXP nSEXP, SEXP fromSEXP, SEXP repetitionsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< const std::vector<std::string>& >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< int >::type repetitions(repetitionsSEXP);
-    rcpp_result_gen = Rcpp::wrap(resample_cpp(name, weights, n, from, repetitions));
-    return rcpp_result_gen;
-END_RCPP
-}
-// ancestors_in_place_cpp
-std::vector<int> ancestors_in_place_cpp(std::vector<int> counts);
-RcppExport SEXP _kernelbayes_ancestors_in_place_cpp(SEXP countsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<int> >::type counts(countsSEXP);
-    rcpp_result_gen = Rcpp::wrap(ancestors_in_place_cpp(counts));
-    return rcpp_result_gen;
-END_RCPP
-}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_open_cpp", (DL_FUNC) &_kernelbayes_bark_open_cpp, 5},
@@ -1542,31 +970,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_class_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_probability_cpp, 2},
     {"_kernelbayes_bark_class_draws_cpp", (DL_FUNC) &_kernelbayes_bark_class_draws_cpp, 1},
     {"_kernelbayes_bark_class_log_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_log_probability_cpp, 3},
-    {"_kernelbayes_bark_fields_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_fields_invariance_cpp, 8},
-    {"_kernelbayes_bark_fields_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_fields_exchange_cpp, 6},
-    {"_kernelbayes_bark_fields_latent_cpp", (DL_FUNC) &_kernelbayes_bark_fields_latent_cpp, 10},
-    {"_kernelbayes_bark_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_invariance_cpp, 11},
-    {"_kernelbayes_bark_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_exchange_cpp, 7},
-    {"_kernelbayes_bark_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_geweke_cpp, 9},
-    {"_kernelbayes_bark_moves_cpp", (DL_FUNC) &_kernelbayes_bark_moves_cpp, 0},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
     {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 6},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
-    {"_kernelbayes_bark_walk_cpp", (DL_FUNC) &_kernelbayes_bark_walk_cpp, 10},
-    {"_kernelbayes_bark_state_cpp", (DL_FUNC) &_kernelbayes_bark_state_cpp, 13},
-    {"_kernelbayes_bark_latent_cpp", (DL_FUNC) &_kernelbayes_bark_latent_cpp, 12},
-    {"_kernelbayes_bark_places_cpp", (DL_FUNC) &_kernelbayes_bark_places_cpp, 10},
-    {"_kernelbayes_bark_turns_cpp", (DL_FUNC) &_kernelbayes_bark_turns_cpp, 10},
-    {"_kernelbayes_bark_candidates_cpp", (DL_FUNC) &_kernelbayes_bark_candidates_cpp, 8},
     {"_kernelbayes_bark_truncated_open_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_open_cpp, 5},
     {"_kernelbayes_bark_truncated_advance_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_advance_cpp, 2},
     {"_kernelbayes_bark_truncated_close_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_close_cpp, 1},
     {"_kernelbayes_bark_truncated_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_snapshot_cpp, 1},
-    {"_kernelbayes_bark_truncated_invariance_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_invariance_cpp, 10},
-    {"_kernelbayes_bark_truncated_geweke_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_geweke_cpp, 7},
-    {"_kernelbayes_bark_truncated_walk_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_walk_cpp, 9},
-    {"_kernelbayes_bark_truncated_exchange_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_exchange_cpp, 6},
-    {"_kernelbayes_bark_truncated_proposal_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_proposal_cpp, 5},
     {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
@@ -1579,7 +989,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_hmm_update_by_moments_cpp", (DL_FUNC) &_kernelbayes_hmm_update_by_moments_cpp, 6},
     {"_kernelbayes_hmm_backward_cpp", (DL_FUNC) &_kernelbayes_hmm_backward_cpp, 6},
     {"_kernelbayes_hmm_correct_cpp", (DL_FUNC) &_kernelbayes_hmm_correct_cpp, 6},
-    {"_kernelbayes_squared_solve_cpp", (DL_FUNC) &_kernelbayes_squared_solve_cpp, 3},
     {"_kernelbayes_kernel_matrix_cpp", (DL_FUNC) &_kernelbayes_kernel_matrix_cpp, 3},
     {"_kernelbayes_kernel_gram_cpp", (DL_FUNC) &_kernelbayes_kernel_gram_cpp, 2},
     {"_kernelbayes_kernel_diagonal_cpp", (DL_FUNC) &_kernelbayes_kernel_diagonal_cpp, 2},
@@ -1596,9 +1005,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kgs_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_advance_cpp, 2},
     {"_kernelbayes_kgs_ladder_close_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_close_cpp, 1},
     {"_kernelbayes_kgs_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_snapshot_cpp, 1},
-    {"_kernelbayes_kgs_truncated_beta_cpp", (DL_FUNC) &_kernelbayes_kgs_truncated_beta_cpp, 5},
-    {"_kernelbayes_kgs_angles_cpp", (DL_FUNC) &_kernelbayes_kgs_angles_cpp, 6},
-    {"_kernelbayes_kgs_ledger_cpp", (DL_FUNC) &_kernelbayes_kgs_ledger_cpp, 3},
     {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
     {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
     {"_kernelbayes_mixing_cpp", (DL_FUNC) &_kernelbayes_mixing_cpp, 3},
@@ -1607,6 +1013,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_mixture_log_density_cpp", (DL_FUNC) &_kernelbayes_mixture_log_density_cpp, 4},
     {"_kernelbayes_student_quantiles_cpp", (DL_FUNC) &_kernelbayes_student_quantiles_cpp, 6},
     {"_kernelbayes_student_log_density_cpp", (DL_FUNC) &_kernelbayes_student_log_density_cpp, 6},
+    {"_kernelbayes_stream_uniform_cpp", (DL_FUNC) &_kernelbayes_stream_uniform_cpp, 1},
+    {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
+    {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
     {"_kernelbayes_srvm_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_advance_cpp, 2},
     {"_kernelbayes_srvm_close_cpp", (DL_FUNC) &_kernelbayes_srvm_close_cpp, 1},
@@ -1623,23 +1032,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_srvm_chain_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_advance_cpp, 2},
     {"_kernelbayes_srvm_chain_close_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_close_cpp, 1},
     {"_kernelbayes_srvm_chain_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_snapshot_cpp, 1},
-    {"_kernelbayes_srvm_ratios_cpp", (DL_FUNC) &_kernelbayes_srvm_ratios_cpp, 6},
-    {"_kernelbayes_srvm_moves_cpp", (DL_FUNC) &_kernelbayes_srvm_moves_cpp, 7},
-    {"_kernelbayes_srvm_gibbs_cpp", (DL_FUNC) &_kernelbayes_srvm_gibbs_cpp, 6},
-    {"_kernelbayes_srvm_adapted_cpp", (DL_FUNC) &_kernelbayes_srvm_adapted_cpp, 7},
-    {"_kernelbayes_srvm_extend_cpp", (DL_FUNC) &_kernelbayes_srvm_extend_cpp, 9},
-    {"_kernelbayes_srvm_birth_death_cpp", (DL_FUNC) &_kernelbayes_srvm_birth_death_cpp, 9},
-    {"_kernelbayes_srvm_retire_cpp", (DL_FUNC) &_kernelbayes_srvm_retire_cpp, 8},
-    {"_kernelbayes_srvm_probit_cpp", (DL_FUNC) &_kernelbayes_srvm_probit_cpp, 9},
-    {"_kernelbayes_cholesky_script_cpp", (DL_FUNC) &_kernelbayes_cholesky_script_cpp, 3},
-    {"_kernelbayes_rng_draws_cpp", (DL_FUNC) &_kernelbayes_rng_draws_cpp, 5},
-    {"_kernelbayes_normal_excess_cpp", (DL_FUNC) &_kernelbayes_normal_excess_cpp, 3},
-    {"_kernelbayes_log_normal_cdf_cpp", (DL_FUNC) &_kernelbayes_log_normal_cdf_cpp, 1},
-    {"_kernelbayes_normal_between_cpp", (DL_FUNC) &_kernelbayes_normal_between_cpp, 6},
-    {"_kernelbayes_log_normal_between_cpp", (DL_FUNC) &_kernelbayes_log_normal_between_cpp, 2},
-    {"_kernelbayes_resampling_schemes_cpp", (DL_FUNC) &_kernelbayes_resampling_schemes_cpp, 0},
-    {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
-    {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
     {NULL, NULL, 0}
 };
 

@@ -59,9 +59,3 @@ Rcpp::List hmm_correct_cpp(const Eigen::Map<Eigen::MatrixXd>& p,
                            const Eigen::VectorXd& change, double delta) {
   return to_r(kbr::correct(p, n, s, w, change, delta));
 }
-
-// [[Rcpp::export(rng = false)]]
-Eigen::VectorXd squared_solve_cpp(const Eigen::MatrixXd& gram, double delta,
-                                  const Eigen::VectorXd& phi) {
-  return kbr::squared_solve(gram, delta, phi);
-}

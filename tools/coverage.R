@@ -5,6 +5,7 @@ script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
 source(file.path(dirname(script), "arguments.R"))
+source(file.path(dirname(script), "test-build.R"))
 root <- dirname(dirname(script))
 
 main <- function() {
@@ -18,7 +19,7 @@ main <- function() {
   # A copy, so that no object or coverage files are left in the checkout.
   dir <- tempfile("coverage")
   dir.create(dir)
-  utils::untar(build_tarball(root, dir), exdir = dir)
+  copy <- test_copy(root, dir)
   lib <- file.path(dir, "lib")
   # Without any optimisation the samplers take hours.
   loadNamespace("covr")
@@ -26,7 +27,7 @@ main <- function() {
   options(covr.flags = flags)
   coverage <- tryCatch(
     covr::package_coverage(
-      file.path(dir, package_name(root)),
+      copy,
       type = "tests", quiet = TRUE, clean = FALSE, install_path = lib
     ),
     error = function(error) {

@@ -568,9 +568,10 @@ build_tarball <- function(root, dir, vignettes = FALSE) {
   tarball
 }
 
-# Install a tarball into `lib`; two compiler jobs unless MAKEFLAGS is set.
-install_tarball <- function(tarball, lib, flags = character()) {
-  log <- paste0(tarball, ".log")
+# Install a tarball or a folder of sources into `lib`; two compiler jobs unless
+# MAKEFLAGS is set.
+install_sources <- function(sources, lib, flags = character()) {
+  log <- paste0(sources, ".log")
   if (!nzchar(Sys.getenv("MAKEFLAGS"))) {
     Sys.setenv(MAKEFLAGS = "-j2")
     on.exit(Sys.unsetenv("MAKEFLAGS"))
@@ -578,7 +579,7 @@ install_tarball <- function(tarball, lib, flags = character()) {
   Sys.setenv(R_LIBS = paste(unique(c(lib, .libPaths())),
     collapse = .Platform$path.sep
   ))
-  args <- c("CMD", "INSTALL", "--no-multiarch", flags, "-l", lib, tarball)
+  args <- c("CMD", "INSTALL", "--no-multiarch", flags, "-l", lib, sources)
   if (run_logged(r_binary(), args, log) != 0) {
     show_log(log)
     fail("R CMD INSTALL failed; its last lines are above.")
@@ -614,7 +615,7 @@ install_checkout <- function(root) {
   dir <- tempfile("build")
   dir.create(dir)
   on.exit(unlink(dir, recursive = TRUE))
-  install_tarball(build_tarball(root, dir), lib)
+  install_sources(build_tarball(root, dir), lib)
   writeLines(digest, stamp)
   invisible(lib)
 }

@@ -1,4 +1,5 @@
-# Run the tests against an installed copy of the checkout:
+# Run the tests against an installed copy of the checkout, with the entries of
+# tests/cpp (see test-build.R):
 #   Rscript tools/test.R [--filter=regex] [--extended] [--valgrind]
 # The last line is `N passed, N failed, N skipped`: expectations that passed,
 # failures and errors, skipped tests. The exit status is 0 only if nothing
@@ -9,6 +10,7 @@ script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
 source(file.path(dirname(script), "arguments.R"))
+source(file.path(dirname(script), "test-build.R"))
 root <- dirname(dirname(script))
 
 # In a process of its own: run the suite and save the three counts.
@@ -97,7 +99,7 @@ main <- function() {
   lib <- normalizePath(file.path(dir, "lib"))
   say("Installing ", package_name(root), " into a temporary library ...")
   preload <- nzchar(Sys.getenv("KERNELBAYES_PRELOAD"))
-  install_tarball(build_tarball(root, dir), lib,
+  install_sources(test_copy(root, dir), lib,
     flags = c("--no-docs", if (preload) "--no-test-load")
   )
   counts <- test_in_child(lib, filter)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "glue/lists.hpp"
-#include "glue/testing.hpp"
+#include "factor_report.hpp"
 
 using namespace testing_r;
 
@@ -55,7 +55,7 @@ Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List rng_draws_cpp(const std::vector<std::string>& from, std::string what,
                          int n, double a, double b) {
-  Rng rng = stream(from);
+  Rng rng = stream_from_r(from);
   std::vector<double> out(n);
   for (double& value : out) {
     value = what == "uniform"  ? rng.uniform()
@@ -109,24 +109,4 @@ std::vector<std::string> resampling_schemes_cpp() {
   std::vector<std::string> out;
   for (const auto& entry : resampling::registry()) out.push_back(entry.first);
   return out;
-}
-
-// Counts of n draws, a column a repetition.
-// [[Rcpp::export(rng = false)]]
-Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights,
-                                 int n, const std::vector<std::string>& from,
-                                 int repetitions) {
-  const ResamplingScheme scheme = resampling::scheme(name);
-  Rng rng = stream(from);
-  Rcpp::IntegerMatrix out(weights.size(), repetitions);
-  for (int r = 0; r < repetitions; ++r) {
-    const std::vector<int> counts = scheme(weights, n, rng);
-    std::copy(counts.begin(), counts.end(), out.column(r).begin());
-  }
-  return out;
-}
-
-// [[Rcpp::export(rng = false)]]
-std::vector<int> ancestors_in_place_cpp(std::vector<int> counts) {
-  return resampling::ancestors_in_place(counts);
 }

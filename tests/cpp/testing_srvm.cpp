@@ -7,7 +7,7 @@
 #include "core/srvm/retire.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
-#include "glue/testing.hpp"
+#include "factor_report.hpp"
 
 namespace {
 
@@ -245,7 +245,7 @@ Rcpp::List srvm_moves_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                           int repetitions) {
   Scene s(config, x, y, state);
   const srvm::Particle start = s.particle;
-  Rng rng = stream(from);
+  Rng rng = stream_from_r(from);
   std::vector<double> sets(repetitions, 0.0);
   for (double& set : sets) {
     s.particle = start;
@@ -270,7 +270,7 @@ Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                const Eigen::VectorXd& y, Rcpp::List state,
                                const std::vector<std::string>& from, int n) {
   Scene s(config, x, y, state);
-  Rng rng = stream(from);
+  Rng rng = stream_from_r(from);
   const int p = s.particle.factor.size();
   std::vector<double> draw(p + 2);
   Eigen::MatrixXd out(p + 2, n);
@@ -315,7 +315,7 @@ Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   const auto steps = srvm::arrival_steps(model.centres, a.pool);
   const srvm::Particle start = a.particle;
   const double gain = model.scaled ? 1 : 1 / noise;
-  Rng rng = stream(from);
+  Rng rng = stream_from_r(from);
   Rcpp::List sets;
   std::vector<double> log_weight;
   double drift = 0;
@@ -359,7 +359,7 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   srvm::Arrival row;
   srvm::score_row(a.particle, a.config.model, a.pool, a.scratch, row);
   a.pool.raise(1);
-  Rng rng = stream(from);
+  Rng rng = stream_from_r(from);
   for (const auto& step : steps) {
     a.particle = start;
     log_prob.push_back(std::log(srvm::step_probability(a.config, k, m, step)));
@@ -422,7 +422,7 @@ Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   s.pool.add_row(x, t - 1, s.y[t - 1], s.serial);
   const srvm::PriorStep step(s.config.model.centres, s.pool.size());
   const srvm::Particle start = s.particle;
-  Rng rng = stream(from);
+  Rng rng = stream_from_r(from);
   std::vector<double> latent, log_weight;
   std::vector<int> joined;
   double drift = 0;

@@ -6,8 +6,8 @@
 
 #include "core/bark/truncated_sweep.hpp"
 #include "glue/bark_from_r.hpp"
-#include "glue/bark_moves.hpp"
-#include "glue/squash.hpp"
+#include "bark_moves.hpp"
+#include "squash.hpp"
 
 namespace {
 

@@ -3,27 +3,15 @@
 #include <RcppEigen.h>
 
 #include <kernelbayes/cholesky.hpp>
-#include <kernelbayes/rng.hpp>
-#include <string>
 #include <vector>
 
 #include "core/linalg.hpp"
+#include "glue/stream.hpp"
 
 namespace testing_r {
 
 using namespace kernelbayes;
 using Rcpp::_;
-
-/// A stream from hexadecimal words: its key (seed, major, minor), the pair
-/// (seed, index) of a derived seed, or the four words of its state.
-inline Rng stream(const std::vector<std::string>& from) {
-  std::vector<std::uint64_t> w;
-  for (const auto& word : from) w.push_back(std::stoull(word, nullptr, 16));
-  if (w.size() == 2) return Rng(Rng::derive(w[0], w[1]));
-  Rng rng(w.at(0), w.at(1), w.at(2));
-  if (w.size() == 4) rng.set_state({w[0], w[1], w[2], w[3]});
-  return rng;
-}
 
 inline LowerTriangle lower_triangle(SEXP matrix) {
   const auto dense = Rcpp::as<Eigen::MatrixXd>(matrix);

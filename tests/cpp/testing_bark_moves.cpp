@@ -1,5 +1,5 @@
 // The moves of bark's chains by name, for tests.
-#include "glue/bark_moves.hpp"
+#include "bark_moves.hpp"
 
 #include <RcppEigen.h>
 

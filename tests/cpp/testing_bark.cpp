@@ -4,7 +4,7 @@
 #include "core/bark/candidates.hpp"
 #include "core/bark/sweep.hpp"
 #include "glue/bark_from_r.hpp"
-#include "glue/bark_moves.hpp"
+#include "bark_moves.hpp"
 
 namespace {
 

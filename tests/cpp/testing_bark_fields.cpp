@@ -9,7 +9,7 @@
 #include "core/bark/fields_magnitude.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
-#include "glue/squash.hpp"
+#include "squash.hpp"
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include "core/bark/sweep.hpp"
 #include "glue/bark_from_r.hpp"
-#include "glue/bark_moves.hpp"
-#include "glue/squash.hpp"
+#include "bark_moves.hpp"
+#include "squash.hpp"
 
 namespace {
 

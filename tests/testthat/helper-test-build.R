@@ -1,0 +1,49 @@
+# C++ entries of tests/cpp, which are in test builds only (tools/test.R makes
+# one): elsewhere tests that call them are skipped.
+
+test_entries <- c(
+  "bark_candidates_cpp",
+  "bark_exchange_cpp",
+  "bark_fields_exchange_cpp",
+  "bark_fields_invariance_cpp",
+  "bark_fields_latent_cpp",
+  "bark_geweke_cpp",
+  "bark_invariance_cpp",
+  "bark_latent_cpp",
+  "bark_moves_cpp",
+  "bark_places_cpp",
+  "bark_state_cpp",
+  "bark_truncated_exchange_cpp",
+  "bark_truncated_geweke_cpp",
+  "bark_truncated_invariance_cpp",
+  "bark_truncated_proposal_cpp",
+  "bark_truncated_walk_cpp",
+  "bark_turns_cpp",
+  "bark_walk_cpp",
+  "cholesky_script_cpp",
+  "kgs_angles_cpp",
+  "kgs_ledger_cpp",
+  "kgs_truncated_beta_cpp",
+  "log_normal_between_cpp",
+  "log_normal_cdf_cpp",
+  "normal_between_cpp",
+  "normal_excess_cpp",
+  "resampling_schemes_cpp",
+  "rng_draws_cpp",
+  "squared_solve_cpp",
+  "srvm_adapted_cpp",
+  "srvm_birth_death_cpp",
+  "srvm_extend_cpp",
+  "srvm_gibbs_cpp",
+  "srvm_moves_cpp",
+  "srvm_probit_cpp",
+  "srvm_ratios_cpp",
+  "srvm_retire_cpp"
+)
+
+for (entry in test_entries) {
+  if (!exists(entry, envir = asNamespace("kernelbayes"), inherits = FALSE)) {
+    assign(entry, function(...) skip("needs a test build (tools/test.R)"))
+  }
+}
+rm(entry)
