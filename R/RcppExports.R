@@ -5,64 +5,8 @@ bark_open_cpp <- function(config, x, y, weights, state) {
     .Call(`_kernelbayes_bark_open_cpp`, config, x, y, weights, state)
 }
 
-bark_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_bark_advance_cpp`, handle, n)
-}
-
-bark_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_bark_close_cpp`, handle))
-}
-
-bark_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_bark_snapshot_cpp`, handle)
-}
-
-bark_ladder_open_cpp <- function(config, x, y, weights, state) {
-    .Call(`_kernelbayes_bark_ladder_open_cpp`, config, x, y, weights, state)
-}
-
-bark_ladder_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_bark_ladder_advance_cpp`, handle, n)
-}
-
-bark_ladder_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_bark_ladder_close_cpp`, handle))
-}
-
-bark_ladder_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_bark_ladder_snapshot_cpp`, handle)
-}
-
 bark_fields_open_cpp <- function(config, x, labels, state) {
     .Call(`_kernelbayes_bark_fields_open_cpp`, config, x, labels, state)
-}
-
-bark_fields_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_bark_fields_advance_cpp`, handle, n)
-}
-
-bark_fields_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_bark_fields_close_cpp`, handle))
-}
-
-bark_fields_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_bark_fields_snapshot_cpp`, handle)
-}
-
-bark_fields_ladder_open_cpp <- function(config, x, labels, state) {
-    .Call(`_kernelbayes_bark_fields_ladder_open_cpp`, config, x, labels, state)
-}
-
-bark_fields_ladder_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_bark_fields_ladder_advance_cpp`, handle, n)
-}
-
-bark_fields_ladder_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_bark_fields_ladder_close_cpp`, handle))
-}
-
-bark_fields_ladder_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_bark_fields_ladder_snapshot_cpp`, handle)
 }
 
 bark_class_probability_cpp <- function(mean, variance) {
@@ -87,22 +31,6 @@ bark_partial_projected_cpp <- function(draws, points, varied, x, what, chosen) {
 
 bark_partial_cpp <- function(draws, points, varied, x, what, chosen) {
     .Call(`_kernelbayes_bark_partial_cpp`, draws, points, varied, x, what, chosen)
-}
-
-bark_truncated_open_cpp <- function(config, x, y, weights, state) {
-    .Call(`_kernelbayes_bark_truncated_open_cpp`, config, x, y, weights, state)
-}
-
-bark_truncated_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_bark_truncated_advance_cpp`, handle, n)
-}
-
-bark_truncated_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_bark_truncated_close_cpp`, handle))
-}
-
-bark_truncated_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_bark_truncated_snapshot_cpp`, handle)
 }
 
 permuted_trace_cpp <- function(a, b, permutations) {
@@ -189,40 +117,24 @@ kgs_open_cpp <- function(config, data, state) {
     .Call(`_kernelbayes_kgs_open_cpp`, config, data, state)
 }
 
-kgs_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_kgs_advance_cpp`, handle, n)
-}
-
-kgs_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_kgs_close_cpp`, handle))
-}
-
-kgs_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_kgs_snapshot_cpp`, handle)
-}
-
-kgs_ladder_open_cpp <- function(config, data, state) {
-    .Call(`_kernelbayes_kgs_ladder_open_cpp`, config, data, state)
-}
-
-kgs_ladder_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_kgs_ladder_advance_cpp`, handle, n)
-}
-
-kgs_ladder_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_kgs_ladder_close_cpp`, handle))
-}
-
-kgs_ladder_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_kgs_ladder_snapshot_cpp`, handle)
-}
-
 numbers_within_cpp <- function(values, lower, upper) {
     .Call(`_kernelbayes_numbers_within_cpp`, values, lower, upper)
 }
 
 triangles_sound_cpp <- function(entries, sizes) {
     .Call(`_kernelbayes_triangles_sound_cpp`, entries, sizes)
+}
+
+machine_advance_cpp <- function(handle, n) {
+    .Call(`_kernelbayes_machine_advance_cpp`, handle, n)
+}
+
+machine_snapshot_cpp <- function(handle) {
+    .Call(`_kernelbayes_machine_snapshot_cpp`, handle)
+}
+
+machine_close_cpp <- function(handle) {
+    invisible(.Call(`_kernelbayes_machine_close_cpp`, handle))
 }
 
 mixing_cpp <- function(draws, chains, scores) {
@@ -265,14 +177,6 @@ srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
     .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
 }
 
-srvm_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_srvm_advance_cpp`, handle, n)
-}
-
-srvm_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_srvm_close_cpp`, handle))
-}
-
 srvm_pool_cpp <- function(handle, at_end) {
     .Call(`_kernelbayes_srvm_pool_cpp`, handle, at_end)
 }
@@ -283,14 +187,6 @@ srvm_pool_bytes_cpp <- function(handle) {
 
 srvm_free_pool_cpp <- function(pool) {
     invisible(.Call(`_kernelbayes_srvm_free_pool_cpp`, pool))
-}
-
-srvm_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_srvm_snapshot_cpp`, handle)
-}
-
-srvm_draws_cpp <- function(handle) {
-    .Call(`_kernelbayes_srvm_draws_cpp`, handle)
 }
 
 srvm_rejuvenate_cpp <- function(config, x, y, state) {
@@ -311,17 +207,5 @@ running_sums_cpp <- function(values, start) {
 
 srvm_chain_open_cpp <- function(config, x, y, state) {
     .Call(`_kernelbayes_srvm_chain_open_cpp`, config, x, y, state)
-}
-
-srvm_chain_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_srvm_chain_advance_cpp`, handle, n)
-}
-
-srvm_chain_close_cpp <- function(handle) {
-    invisible(.Call(`_kernelbayes_srvm_chain_close_cpp`, handle))
-}
-
-srvm_chain_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_srvm_chain_snapshot_cpp`, handle)
 }
 

@@ -17,10 +17,7 @@ fit_engine.kb_bark <- function(fit) {
       y = response_numbers(fit),
       weights = bark_weights(fit)
     ),
-    class = c(
-      if (is_truncated(fit)) "kb_engine_bark_truncated",
-      "kb_engine_bark", "kb_engine_chain", "kb_engine"
-    )
+    class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
   )
 }
 
@@ -41,19 +38,3 @@ engine_open.kb_engine_bark <- function(engine, index, state) {
   config <- c(engine$config, list(chain = index))
   bark_open_cpp(config, engine$x, engine$y, engine$weights, state)
 }
-
-#' @export
-engine_advance.kb_engine_bark <- function(engine, handle, n) {
-  bark_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_bark <- function(engine, handle) {
-  bark_snapshot_cpp(handle)
-}
-
-#' @export
-engine_close.kb_engine_bark <- function(engine, handle) bark_close_cpp(handle)
-
-#' @export
-engine_grown.kb_engine_bark <- function(engine) list("draws")

@@ -149,37 +149,9 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   # amplitude still find the data: rungs have to come nearer to 0.
   power <- if (bark_response(fit) %in% c("student", "ordered")) 10 else 4
   engine$config$rungs <- (seq(0, n_temps) / n_temps)^power
-  # The truncation approximation has one sampler for both.
-  if (!is_truncated(fit)) {
-    class(engine) <- c(paste0(class(engine)[[1]], "_ladder"), class(engine))
-  }
   class(engine) <- c(class(engine), "kb_engine_ladder")
   engine
 }
-
-#' @export
-engine_open.kb_engine_bark_ladder <- function(engine, index, state) {
-  config <- c(engine$config, list(chain = index))
-  bark_ladder_open_cpp(config, engine$x, engine$y, engine$weights, state)
-}
-
-#' @export
-engine_advance.kb_engine_bark_ladder <- function(engine, handle, n) {
-  bark_ladder_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_bark_ladder <- function(engine, handle) {
-  bark_ladder_snapshot_cpp(handle)
-}
-
-#' @export
-engine_close.kb_engine_bark_ladder <- function(engine, handle) {
-  bark_ladder_close_cpp(handle)
-}
-
-#' @export
-engine_grown.kb_engine_bark_ladder <- function(engine) list("log_ratio")
 
 # Stepping stones -------------------------------------------------------------
 
@@ -189,7 +161,7 @@ engine_grown.kb_engine_bark_ladder <- function(engine) list("log_ratio")
 new_bark_evidence <- function(run, rungs, base) {
   steps <- length(rungs) - 1
   ratios <- lapply(run$states, function(state) {
-    matrix(state$log_ratio[seq_len(steps * run$sweeps)], steps)
+    matrix(state$observed[seq_len(steps * run$sweeps)], steps)
   })
   all <- stepping_stones(ratios)
   each <- vapply(ratios, function(r) stepping_stones(list(r))$total, 0)

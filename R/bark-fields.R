@@ -106,52 +106,6 @@ engine_open.kb_engine_bark_fields <- function(engine, index, state) {
   bark_fields_open_cpp(config, engine$x, engine$y, state)
 }
 
-#' @export
-engine_advance.kb_engine_bark_fields <- function(engine, handle, n) {
-  bark_fields_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_bark_fields <- function(engine, handle) {
-  bark_fields_snapshot_cpp(handle)
-}
-
-#' @export
-engine_close.kb_engine_bark_fields <- function(engine, handle) {
-  bark_fields_close_cpp(handle)
-}
-
-#' @export
-engine_grown.kb_engine_bark_fields <- function(engine) list("draws")
-
-# The ladder of its evidence --------------------------------------------------
-
-#' @export
-engine_open.kb_engine_bark_fields_ladder <- function(engine, index, state) {
-  config <- c(engine$config, list(chain = index))
-  bark_fields_ladder_open_cpp(config, engine$x, engine$y, state)
-}
-
-#' @export
-engine_advance.kb_engine_bark_fields_ladder <- function(engine, handle, n) {
-  bark_fields_ladder_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_bark_fields_ladder <- function(engine, handle) {
-  bark_fields_ladder_snapshot_cpp(handle)
-}
-
-#' @export
-engine_close.kb_engine_bark_fields_ladder <- function(engine, handle) {
-  bark_fields_ladder_close_cpp(handle)
-}
-
-#' @export
-engine_grown.kb_engine_bark_fields_ladder <- function(engine) {
-  list("log_ratio")
-}
-
 # Draws -----------------------------------------------------------------------
 
 #' @export

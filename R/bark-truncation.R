@@ -1,5 +1,4 @@
-# The truncation approximation of bark(): its sampler as an engine of
-# run_engine(), and what is not defined for it.
+# The truncation approximation of bark(), and what is not defined for it.
 
 #' @noRd
 is_truncated <- function(fit) is_truncated_prior(fit$settings$prior)
@@ -45,32 +44,4 @@ refuse_truncated_classes <- function(prior, family, call) {
       i = "Use the continuous approximation, the default."
     ), c("not_defined", "argument"), argument = "approximation", call = call)
   }
-}
-
-# The engine -------------------------------------------------------------------
-
-#' @export
-engine_open.kb_engine_bark_truncated <- function(engine, index, state) {
-  config <- c(engine$config, list(chain = index))
-  bark_truncated_open_cpp(config, engine$x, engine$y, engine$weights, state)
-}
-
-#' @export
-engine_advance.kb_engine_bark_truncated <- function(engine, handle, n) {
-  bark_truncated_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_bark_truncated <- function(engine, handle) {
-  bark_truncated_snapshot_cpp(handle)
-}
-
-#' @export
-engine_close.kb_engine_bark_truncated <- function(engine, handle) {
-  bark_truncated_close_cpp(handle)
-}
-
-#' @export
-engine_grown.kb_engine_bark_truncated <- function(engine) {
-  list("draws", "log_ratio")
 }

@@ -1,9 +1,8 @@
 # The door that every method of an object with draws goes through, because the
 # object may come from a file: the layout of its version, and of its class.
 
-#' The layout of an object, and what its calls need to know
-#' @return List of `layout`, `at`, and `resume`, the layout of a state that is
-#'   to go on, or NULL.
+#' The layout of an object
+#' @return List of `layout` and `at`, what its calls need to know; or NULL.
 #' @noRd
 object_layout <- function(object) UseMethod("object_layout")
 
@@ -15,7 +14,7 @@ object_layout.default <- function(object) NULL
 #' @noRd
 object_layout.kb_srvm <- function(object) {
   list(
-    layout = srvm_layout, resume = srvm_resume_layout,
+    layout = srvm_layout,
     at = list(
       control_layout = smc_control_layout, layout_of_run = srvm_run_layout
     )
@@ -26,7 +25,7 @@ object_layout.kb_srvm <- function(object) {
 #' @noRd
 object_layout.kb_srvm_mcmc <- function(object) {
   list(
-    layout = srvm_layout, resume = srvm_chain_resume_layout,
+    layout = srvm_layout,
     at = list(
       control_layout = mcmc_control_layout,
       layout_of_run = srvm_chain_run_layout
@@ -37,26 +36,19 @@ object_layout.kb_srvm_mcmc <- function(object) {
 #' @export
 #' @noRd
 object_layout.kb_bark <- function(object) {
-  list(
-    layout = bark_layout, at = list(layout_of_run = bark_run_layout),
-    resume = if (is_truncated(object)) bark_truncated_resume_layout else
-      bark_resume_layout
-  )
+  list(layout = bark_layout, at = list(layout_of_run = bark_run_layout))
 }
 
 #' @export
 #' @noRd
 object_layout.kb_bark_multinomial <- function(object) {
-  list(
-    layout = bark_layout, at = list(layout_of_run = bark_fields_run_layout),
-    resume = bark_fields_resume_layout
-  )
+  list(layout = bark_layout, at = list(layout_of_run = bark_fields_run_layout))
 }
 
 #' @export
 #' @noRd
 object_layout.kb_kgs <- function(object) {
-  list(layout = kgs_layout, resume = kgs_resume_layout)
+  list(layout = kgs_layout)
 }
 
 #' @export
@@ -119,16 +111,15 @@ object_layout.kb_kernel_mean <- function(object) {
 
 #' Bring an object of an older version up to date, and check what it holds
 #'
-#' The first call of every method: see fit-layout.R for what is checked.
+#' The first call of every method: see fit-layout.R for what is checked. What
+#' runs go on from is checked where C++ reads it.
 #' @param file The file that it was read from, if it was.
-#' @param resume Shall its runs go on? Then their states are checked too.
 #' @noRd
-migrate_fit <- function(fit, file = NULL, resume = FALSE,
-                        call = rlang::caller_env()) {
+migrate_fit <- function(fit, file = NULL, call = rlang::caller_env()) {
   holder <- if (is.null(file)) "fit" else "fit in the file"
   if (!is.list(fit)) refuse_damage(fit, holder, "a list", call)
   check_version(fit, file, call)
-  check_object(fit, holder, resume, call)
+  check_object(fit, holder, call)
   fit
 }
 
@@ -146,9 +137,8 @@ check_version <- function(fit, file, call) {
 
 #' Check what an object holds against the layout of its class
 #' @noRd
-check_object <- function(object, what = "object", resume = FALSE,
-                         call = rlang::caller_env()) {
-  if (was_checked(object, resume)) {
+check_object <- function(object, what = "object", call = rlang::caller_env()) {
+  if (was_checked(object)) {
     return(invisible())
   }
   known <- object_layout(object)
@@ -157,8 +147,7 @@ check_object <- function(object, what = "object", resume = FALSE,
   }
   at <- c(list(fit = object), known$at)
   check_layout(object, known$layout, at, what, call)
-  if (resume && !is.null(known$resume)) check_states(object, known, what, call)
-  note_checked(object, resume)
+  note_checked(object)
 }
 
 # The last objects that were found whole. One that is equal to one of them need
@@ -167,12 +156,9 @@ check_object <- function(object, what = "object", resume = FALSE,
 checked <- new.env(parent = emptyenv())
 checked$objects <- list()
 
-#' @param resume Were its states to be checked?
 #' @noRd
-was_checked <- function(object, resume = FALSE) {
-  for (entry in checked$objects) {
-    known <- entry$object
-    if (resume && !entry$resume) next
+was_checked <- function(object) {
+  for (known in checked$objects) {
     # Refits differ soonest in their runs.
     if (identical(known[["runs"]], object[["runs"]]) &&
       identical(known, object)) {
@@ -184,31 +170,9 @@ was_checked <- function(object, resume = FALSE) {
 
 #' Large ones are not kept alive: their methods take long beside the check
 #' @noRd
-note_checked <- function(object, resume = FALSE, most = 4, bytes = 2e7) {
+note_checked <- function(object, most = 4, bytes = 2e7) {
   if (utils::object.size(object) > bytes) {
     return(invisible())
   }
-  entry <- list(object = object, resume = resume)
-  checked$objects <- utils::head(c(list(entry), checked$objects), most)
-}
-
-#' Check the states that runs go on from
-#' @noRd
-check_states <- function(fit, known, what, call) {
-  at <- list(
-    fit = fit, settings = fit$settings, control = fit$control,
-    mould = fit$mould, rows = nrow(fit$data$x), columns = ncol(fit$data$x),
-    past = n_past(fit)
-  )
-  states <- states_under_way(fit)
-  particles <- if (!is.null(fit$control$particles)) {
-    rep_len(kernel_particles(fit, shares_under_way(fit)), length(states))
-  }
-  for (i in seq_along(states)) {
-    if (is.null(states[[i]])) next
-    at$particles <- particles[i]
-    check_layout(states[[i]], known$resume, at,
-      paste0(what, "$runs[[", i, "]]"), call
-    )
-  }
+  checked$objects <- utils::head(c(list(object), checked$objects), most)
 }

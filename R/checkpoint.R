@@ -204,5 +204,5 @@ read_checkpoint <- function(file) {
       x = "It holds {describe(fit)}."
     ), "checkpoint", call = call)
   }
-  migrate_fit(fit, file, resume = TRUE, call = call)
+  migrate_fit(fit, file, call = call)
 }

@@ -287,6 +287,16 @@ refuse_damage <- function(value, path, wanted, call) {
   ), "fit", field = where, value = value, call = call)
 }
 
+#' A state that C++ could not go on from
+#' @param error What it said.
+#' @noRd
+refuse_damaged_state <- function(error, call) {
+  kb_abort(c(
+    "The fit is damaged: {conditionMessage(error)}.",
+    i = "Was it edited, cut short or written by another program?"
+  ), "fit", call = call)
+}
+
 #' @noRd
 path_in_words <- function(path) {
   index <- grepl("^[0-9]+$", path)

@@ -66,32 +66,22 @@ engine_open.kb_engine_kgs <- function(engine, index, state) {
   kgs_open_cpp(config, engine$data, state)
 }
 
-#' @export
-engine_advance.kb_engine_kgs <- function(engine, handle, n) {
-  kgs_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_kgs <- function(engine, handle) {
-  kgs_snapshot_cpp(handle)
-}
-
-#' @export
-engine_close.kb_engine_kgs <- function(engine, handle) kgs_close_cpp(handle)
-
 #' Not how often each label was wrong, which is counted
 #' @export
 #' @noRd
 engine_grown.kb_engine_kgs <- function(engine) {
+  if (is_ladder(engine)) {
+    return(NextMethod())
+  }
   lapply(c("w", "rates", "wrong"), function(name) c("draws", name))
 }
 
-#' In turn, unless the walls' products of all chains would fill the memory: then
-#' one chain follows the other
+#' In turn, unless the walls' products of all chains (or rungs) would fill the
+#' memory: then one follows the other
 #' @export
 #' @noRd
 engine_groups.kb_engine_kgs <- function(engine, n_runs) {
-  if (walls_fit(engine, n_runs)) {
+  if (walls_fit(engine, n_runs * max(1, length(engine$config$beta)))) {
     return(NextMethod())
   }
   as.list(seq_len(n_runs))

@@ -14,7 +14,7 @@ kgs_ladder_engine <- function(fit, beta, warmup, iter, seed) {
       data = kgs_data(fit)
     ),
     class = c(
-      "kb_engine_kgs_ladder", "kb_engine_chain", "kb_engine", "kb_engine_ladder"
+      "kb_engine_kgs", "kb_engine_chain", "kb_engine", "kb_engine_ladder"
     )
   )
 }
@@ -30,42 +30,6 @@ ladder_method <- function(fit) {
   if (nrow(fit$data$x) <= kgs_hmc_points) "hmc" else "coordinate"
 }
 
-#' @export
-engine_open.kb_engine_kgs_ladder <- function(engine, index, state) {
-  kgs_ladder_open_cpp(
-    c(engine$config, list(chain = index)), engine$data, state
-  )
-}
-
-#' @export
-engine_advance.kb_engine_kgs_ladder <- function(engine, handle, n) {
-  kgs_ladder_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_kgs_ladder <- function(engine, handle) {
-  kgs_ladder_snapshot_cpp(handle)
-}
-
-#' @export
-engine_close.kb_engine_kgs_ladder <- function(engine, handle) {
-  kgs_ladder_close_cpp(handle)
-}
-
-#' @export
-engine_grown.kb_engine_kgs_ladder <- function(engine) list("errors")
-
-#' In turn, where the walls' products of all rungs leave room
-#' @export
-#' @noRd
-engine_groups.kb_engine_kgs_ladder <- function(engine, n_runs) {
-  rungs <- length(engine$config$beta)
-  if (walls_fit(engine, n_runs * rungs)) {
-    return(NextMethod())
-  }
-  as.list(seq_len(n_runs))
-}
-
 #' Run independent ladders, or what an interrupt leaves of them
 #' @return List of `errors`, for each ladder the numbers of wrong labels, levels
 #'   x iterations; `swapped`, in which share of the sweeps each level exchanged
@@ -79,7 +43,7 @@ run_ladders <- function(fit, beta, warmup, iter, chains, seed, progress,
   swapped <- lapply(run$states, `[[`, "swapped")
   list(
     errors = lapply(run$states, function(state) {
-      matrix(state$errors[seq_len(levels * run$sweeps)], levels)
+      matrix(state$observed[seq_len(levels * run$sweeps)], levels)
     }),
     swapped = Reduce(`+`, swapped) / sum(run$done), status = run$status
   )

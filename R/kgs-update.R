@@ -67,7 +67,7 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   started <- now()
   refuse_new_formula(newdata)
   check_no_dots(...)
-  object <- migrate_fit(object, resume = TRUE)
+  object <- migrate_fit(object)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
@@ -188,7 +188,10 @@ lifted_starts <- function(old, new) {
   axes <- common_axes(old, new)
   with_local_seed(new$seed, {
     lapply(old$runs, function(run) {
-      if (is.null(run)) NULL else lift(run$g, axes, kgs_functions(old))
+      if (is.null(run)) {
+        return(NULL)
+      }
+      lift(run$levels[[1]]$g, axes, kgs_functions(old))
     })
   })
 }

@@ -81,16 +81,6 @@ convergence_layout <- layout(
   rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
 )
 
-#' The random stream of a chain: 64-bit words in halves, see glue/words.hpp
-#' @noRd
-stream_words <- function() {
-  such_that(function(words) {
-    is.double(words) && length(words) == 8 && is_within(words, list(
-      lower = 0, upper = 2^32 - 1
-    )) && any(words != 0)
-  }, "8 numbers from 0 to 2^32 - 1, not all 0")
-}
-
 #' What is known of rows that are gone, see srvm-past.R
 #' @noRd
 past_layout <- layout(

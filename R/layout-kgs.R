@@ -59,19 +59,11 @@ kgs_run_layout <- layout(
     wrong = counts(draws_kept * settings$classes, 0, rows),
     flipped = numbers(rows, 0)
   )),
+  # Further rows go on from it.
+  levels = where(settings$method != "block", each(holds(layout(
+    g = numbers(kgs_dimension(fit))
+  )), 1)),
   seconds = numbers(1, 0)
-)
-
-#' @noRd
-kgs_resume_layout <- layout(
-  g = numbers(kgs_dimension(fit)), f = numbers(NULL),
-  sides = numbers(NULL, -1, 1),
-  rates = numbers(if (settings$noise$kind == "class") 2 else 1, 0, 1),
-  rng = stream_words(),
-  lines = holds(layout(
-    at = counts(), width = numbers(NULL, 0), axes = numeric_matrix(),
-    seen = numbers(1, 0), sum = numbers(NULL), squares = numeric_matrix()
-  ))
 )
 
 #' @noRd

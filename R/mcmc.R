@@ -152,7 +152,7 @@ update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
   refuse_new_formula(n_iter)
   refuse_rows(...)
   check_no_dots(...)
-  object <- migrate_fit(object, resume = TRUE)
+  object <- migrate_fit(object)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   continue_chains(
     object, n_iter, check_progress(progress), started, time_limit,

@@ -5,9 +5,9 @@
 #' An error of the C++ core as a condition of the package
 #' @noRd
 refuse_sampler <- function(error, call) {
-  if (grepl("labels cannot be separated", conditionMessage(error))) {
-    refuse_inseparable(error, call)
-  }
+  is_a <- function(type) grepl(type, class(error)[[1]], fixed = TRUE)
+  if (is_a("NotSeparable")) refuse_inseparable(error, call)
+  if (is_a("DamagedState")) refuse_damaged_state(error, call)
   if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
   refuse_to_go_on("sampler", conditionMessage(error), "sampler", error, call)
 }
@@ -67,7 +67,7 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
     fit <- next_stage(fit)
   }
   # Its methods need not look through what was just made.
-  note_checked(fit, resume = TRUE)
+  note_checked(fit)
   out
 }
 

@@ -8,6 +8,10 @@
 engine_grown <- function(engine) UseMethod("engine_grown")
 #' @export
 engine_grown.default <- function(engine) list()
+#' @export
+engine_grown.kb_engine_chain <- function(engine) {
+  list(if (is_ladder(engine)) "observed" else "draws")
+}
 
 #' Runs at the same time, in rounds
 #'

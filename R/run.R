@@ -18,14 +18,22 @@ engine_open <- function(engine, index, state) UseMethod("engine_open")
 #' Advance a handle by up to `n` units of work; units done so far
 #' @noRd
 engine_advance <- function(engine, handle, n) UseMethod("engine_advance")
+#' @export
+engine_advance.default <- function(engine, handle, n) {
+  machine_advance_cpp(handle, n)
+}
 
 #' The state of a handle as plain R data
 #' @noRd
 engine_snapshot <- function(engine, handle) UseMethod("engine_snapshot")
+#' @export
+engine_snapshot.default <- function(engine, handle) machine_snapshot_cpp(handle)
 
 #' Free what a handle holds: at once, not when R collects its garbage
 #' @noRd
 engine_close <- function(engine, handle) UseMethod("engine_close")
+#' @export
+engine_close.default <- function(engine, handle) machine_close_cpp(handle)
 
 #' Hold for the next call what would take long to compute from a state; the
 #' handle is only closed after this

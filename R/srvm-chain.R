@@ -25,24 +25,6 @@ engine_open.kb_engine_srvm_chain <- function(engine, index, state) {
 }
 
 #' @export
-engine_advance.kb_engine_srvm_chain <- function(engine, handle, n) {
-  srvm_chain_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_srvm_chain <- function(engine, handle) {
-  state <- srvm_chain_snapshot_cpp(handle)
-  moves <- c("birth", "death", "swap")
-  names(state$tried) <- names(state$accepted) <- moves
-  state
-}
-
-#' @export
-engine_close.kb_engine_srvm_chain <- function(engine, handle) {
-  srvm_chain_close_cpp(handle)
-}
-
-#' @export
 engine_grown.kb_engine_srvm_chain <- function(engine) {
   list("k", "sets", "noise", "coef", "factor", "z", "draws")
 }

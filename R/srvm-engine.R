@@ -1,7 +1,7 @@
 # The srvm sampler as an engine of run_engine().
 
 #' @export
-fit_engine.default <- function(fit) {
+fit_engine.kb_srvm <- function(fit) {
   rows <- fit$sequence
   structure(
     list(
@@ -108,19 +108,6 @@ engine_hold.kb_engine_srvm <- function(engine, index, handle, state) {
 engine_groups.kb_engine_srvm <- function(engine, n_runs) {
   group_runs(n_runs, n_kernels(engine$config))
 }
-
-#' @export
-engine_advance.kb_engine_srvm <- function(engine, handle, n) {
-  srvm_advance_cpp(handle, n)
-}
-
-#' @export
-engine_snapshot.kb_engine_srvm <- function(engine, handle) {
-  c(srvm_snapshot_cpp(handle), list(draws = srvm_draws_cpp(handle)))
-}
-
-#' @export
-engine_close.kb_engine_srvm <- function(engine, handle) srvm_close_cpp(handle)
 
 #' @export
 engine_total.kb_engine_srvm <- function(engine) {

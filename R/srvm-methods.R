@@ -245,7 +245,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   started <- now()
   refuse_new_formula(newdata)
   check_no_dots(...)
-  object <- migrate_fit(object, resume = TRUE)
+  object <- migrate_fit(object)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)

@@ -26,80 +26,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// bark_advance_cpp
-int bark_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_bark_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_close_cpp
-void bark_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    bark_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
-// bark_snapshot_cpp
-Rcpp::List bark_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_snapshot_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_ladder_open_cpp
-SEXP bark_ladder_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_bark_ladder_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_ladder_open_cpp(config, x, y, weights, state));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_ladder_advance_cpp
-int bark_ladder_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_bark_ladder_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_ladder_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_ladder_close_cpp
-void bark_ladder_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_ladder_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    bark_ladder_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
-// bark_ladder_snapshot_cpp
-Rcpp::List bark_ladder_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_ladder_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_ladder_snapshot_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
 // bark_fields_open_cpp
 SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const std::vector<int>& labels, Rcpp::Nullable<Rcpp::List> state);
 RcppExport SEXP _kernelbayes_bark_fields_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP stateSEXP) {
@@ -110,79 +36,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_fields_open_cpp(config, x, labels, state));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_fields_advance_cpp
-int bark_fields_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_bark_fields_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_fields_close_cpp
-void bark_fields_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_fields_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    bark_fields_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
-// bark_fields_snapshot_cpp
-Rcpp::List bark_fields_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_fields_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_snapshot_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_fields_ladder_open_cpp
-SEXP bark_fields_ladder_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const std::vector<int>& labels, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_bark_fields_ladder_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP labelsSEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const std::vector<int>& >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_ladder_open_cpp(config, x, labels, state));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_fields_ladder_advance_cpp
-int bark_fields_ladder_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_bark_fields_ladder_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_ladder_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_fields_ladder_close_cpp
-void bark_fields_ladder_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_fields_ladder_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    bark_fields_ladder_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
-// bark_fields_ladder_snapshot_cpp
-Rcpp::List bark_fields_ladder_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_fields_ladder_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_fields_ladder_snapshot_cpp(handle));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -260,50 +113,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const std::string& >::type what(whatSEXP);
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type chosen(chosenSEXP);
     rcpp_result_gen = Rcpp::wrap(bark_partial_cpp(draws, points, varied, x, what, chosen));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_truncated_open_cpp
-SEXP bark_truncated_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& weights, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_bark_truncated_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_truncated_open_cpp(config, x, y, weights, state));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_truncated_advance_cpp
-int bark_truncated_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_bark_truncated_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_truncated_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// bark_truncated_close_cpp
-void bark_truncated_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_truncated_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    bark_truncated_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
-// bark_truncated_snapshot_cpp
-Rcpp::List bark_truncated_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_bark_truncated_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(bark_truncated_snapshot_cpp(handle));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -563,78 +372,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// kgs_advance_cpp
-int kgs_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_kgs_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(kgs_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// kgs_close_cpp
-void kgs_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_kgs_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    kgs_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
-// kgs_snapshot_cpp
-Rcpp::List kgs_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_kgs_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(kgs_snapshot_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
-// kgs_ladder_open_cpp
-SEXP kgs_ladder_open_cpp(Rcpp::List config, Rcpp::List data, Rcpp::Nullable<Rcpp::List> state);
-RcppExport SEXP _kernelbayes_kgs_ladder_open_cpp(SEXP configSEXP, SEXP dataSEXP, SEXP stateSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
-    rcpp_result_gen = Rcpp::wrap(kgs_ladder_open_cpp(config, data, state));
-    return rcpp_result_gen;
-END_RCPP
-}
-// kgs_ladder_advance_cpp
-int kgs_ladder_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_kgs_ladder_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(kgs_ladder_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// kgs_ladder_close_cpp
-void kgs_ladder_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_kgs_ladder_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    kgs_ladder_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
-// kgs_ladder_snapshot_cpp
-Rcpp::List kgs_ladder_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_kgs_ladder_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(kgs_ladder_snapshot_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
 // numbers_within_cpp
 bool numbers_within_cpp(const Rcpp::NumericVector& values, double lower, double upper);
 RcppExport SEXP _kernelbayes_numbers_within_cpp(SEXP valuesSEXP, SEXP lowerSEXP, SEXP upperSEXP) {
@@ -656,6 +393,36 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Rcpp::IntegerVector& >::type sizes(sizesSEXP);
     rcpp_result_gen = Rcpp::wrap(triangles_sound_cpp(entries, sizes));
     return rcpp_result_gen;
+END_RCPP
+}
+// machine_advance_cpp
+int machine_advance_cpp(SEXP handle, int n);
+RcppExport SEXP _kernelbayes_machine_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< int >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(machine_advance_cpp(handle, n));
+    return rcpp_result_gen;
+END_RCPP
+}
+// machine_snapshot_cpp
+Rcpp::List machine_snapshot_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_machine_snapshot_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    rcpp_result_gen = Rcpp::wrap(machine_snapshot_cpp(handle));
+    return rcpp_result_gen;
+END_RCPP
+}
+// machine_close_cpp
+void machine_close_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_machine_close_cpp(SEXP handleSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    machine_close_cpp(handle);
+    return R_NilValue;
 END_RCPP
 }
 // mixing_cpp
@@ -786,26 +553,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// srvm_advance_cpp
-int srvm_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_srvm_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_close_cpp
-void srvm_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_srvm_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    srvm_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
 // srvm_pool_cpp
 SEXP srvm_pool_cpp(SEXP handle, bool at_end);
 RcppExport SEXP _kernelbayes_srvm_pool_cpp(SEXP handleSEXP, SEXP at_endSEXP) {
@@ -834,26 +581,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
     srvm_free_pool_cpp(pool);
     return R_NilValue;
-END_RCPP
-}
-// srvm_snapshot_cpp
-Rcpp::List srvm_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_srvm_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_snapshot_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_draws_cpp
-Rcpp::List srvm_draws_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_srvm_draws_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_draws_cpp(handle));
-    return rcpp_result_gen;
 END_RCPP
 }
 // srvm_rejuvenate_cpp
@@ -919,64 +646,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// srvm_chain_advance_cpp
-int srvm_chain_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_srvm_chain_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_chain_advance_cpp(handle, n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// srvm_chain_close_cpp
-void srvm_chain_close_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_srvm_chain_close_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    srvm_chain_close_cpp(handle);
-    return R_NilValue;
-END_RCPP
-}
-// srvm_chain_snapshot_cpp
-Rcpp::List srvm_chain_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_srvm_chain_snapshot_cpp(SEXP handleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(srvm_chain_snapshot_cpp(handle));
-    return rcpp_result_gen;
-END_RCPP
-}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_bark_open_cpp", (DL_FUNC) &_kernelbayes_bark_open_cpp, 5},
-    {"_kernelbayes_bark_advance_cpp", (DL_FUNC) &_kernelbayes_bark_advance_cpp, 2},
-    {"_kernelbayes_bark_close_cpp", (DL_FUNC) &_kernelbayes_bark_close_cpp, 1},
-    {"_kernelbayes_bark_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_snapshot_cpp, 1},
-    {"_kernelbayes_bark_ladder_open_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_open_cpp, 5},
-    {"_kernelbayes_bark_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_advance_cpp, 2},
-    {"_kernelbayes_bark_ladder_close_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_close_cpp, 1},
-    {"_kernelbayes_bark_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_ladder_snapshot_cpp, 1},
     {"_kernelbayes_bark_fields_open_cpp", (DL_FUNC) &_kernelbayes_bark_fields_open_cpp, 4},
-    {"_kernelbayes_bark_fields_advance_cpp", (DL_FUNC) &_kernelbayes_bark_fields_advance_cpp, 2},
-    {"_kernelbayes_bark_fields_close_cpp", (DL_FUNC) &_kernelbayes_bark_fields_close_cpp, 1},
-    {"_kernelbayes_bark_fields_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_fields_snapshot_cpp, 1},
-    {"_kernelbayes_bark_fields_ladder_open_cpp", (DL_FUNC) &_kernelbayes_bark_fields_ladder_open_cpp, 4},
-    {"_kernelbayes_bark_fields_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_bark_fields_ladder_advance_cpp, 2},
-    {"_kernelbayes_bark_fields_ladder_close_cpp", (DL_FUNC) &_kernelbayes_bark_fields_ladder_close_cpp, 1},
-    {"_kernelbayes_bark_fields_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_fields_ladder_snapshot_cpp, 1},
     {"_kernelbayes_bark_class_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_probability_cpp, 2},
     {"_kernelbayes_bark_class_draws_cpp", (DL_FUNC) &_kernelbayes_bark_class_draws_cpp, 1},
     {"_kernelbayes_bark_class_log_probability_cpp", (DL_FUNC) &_kernelbayes_bark_class_log_probability_cpp, 3},
     {"_kernelbayes_bark_values_cpp", (DL_FUNC) &_kernelbayes_bark_values_cpp, 5},
     {"_kernelbayes_bark_partial_projected_cpp", (DL_FUNC) &_kernelbayes_bark_partial_projected_cpp, 6},
     {"_kernelbayes_bark_partial_cpp", (DL_FUNC) &_kernelbayes_bark_partial_cpp, 6},
-    {"_kernelbayes_bark_truncated_open_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_open_cpp, 5},
-    {"_kernelbayes_bark_truncated_advance_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_advance_cpp, 2},
-    {"_kernelbayes_bark_truncated_close_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_close_cpp, 1},
-    {"_kernelbayes_bark_truncated_snapshot_cpp", (DL_FUNC) &_kernelbayes_bark_truncated_snapshot_cpp, 1},
     {"_kernelbayes_permuted_trace_cpp", (DL_FUNC) &_kernelbayes_permuted_trace_cpp, 3},
     {"_kernelbayes_features_gram_cpp", (DL_FUNC) &_kernelbayes_features_gram_cpp, 2},
     {"_kernelbayes_features_cross_cpp", (DL_FUNC) &_kernelbayes_features_cross_cpp, 3},
@@ -998,15 +677,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_asymmetry_cpp", (DL_FUNC) &_kernelbayes_asymmetry_cpp, 1},
     {"_kernelbayes_incomplete_cholesky_features_cpp", (DL_FUNC) &_kernelbayes_incomplete_cholesky_features_cpp, 4},
     {"_kernelbayes_kgs_open_cpp", (DL_FUNC) &_kernelbayes_kgs_open_cpp, 3},
-    {"_kernelbayes_kgs_advance_cpp", (DL_FUNC) &_kernelbayes_kgs_advance_cpp, 2},
-    {"_kernelbayes_kgs_close_cpp", (DL_FUNC) &_kernelbayes_kgs_close_cpp, 1},
-    {"_kernelbayes_kgs_snapshot_cpp", (DL_FUNC) &_kernelbayes_kgs_snapshot_cpp, 1},
-    {"_kernelbayes_kgs_ladder_open_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_open_cpp, 3},
-    {"_kernelbayes_kgs_ladder_advance_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_advance_cpp, 2},
-    {"_kernelbayes_kgs_ladder_close_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_close_cpp, 1},
-    {"_kernelbayes_kgs_ladder_snapshot_cpp", (DL_FUNC) &_kernelbayes_kgs_ladder_snapshot_cpp, 1},
     {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
     {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
+    {"_kernelbayes_machine_advance_cpp", (DL_FUNC) &_kernelbayes_machine_advance_cpp, 2},
+    {"_kernelbayes_machine_snapshot_cpp", (DL_FUNC) &_kernelbayes_machine_snapshot_cpp, 1},
+    {"_kernelbayes_machine_close_cpp", (DL_FUNC) &_kernelbayes_machine_close_cpp, 1},
     {"_kernelbayes_mixing_cpp", (DL_FUNC) &_kernelbayes_mixing_cpp, 3},
     {"_kernelbayes_mean_size_cpp", (DL_FUNC) &_kernelbayes_mean_size_cpp, 2},
     {"_kernelbayes_mixture_quantiles_cpp", (DL_FUNC) &_kernelbayes_mixture_quantiles_cpp, 5},
@@ -1017,21 +692,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
-    {"_kernelbayes_srvm_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_advance_cpp, 2},
-    {"_kernelbayes_srvm_close_cpp", (DL_FUNC) &_kernelbayes_srvm_close_cpp, 1},
     {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},
     {"_kernelbayes_srvm_pool_bytes_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_bytes_cpp, 1},
     {"_kernelbayes_srvm_free_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_free_pool_cpp, 1},
-    {"_kernelbayes_srvm_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_snapshot_cpp, 1},
-    {"_kernelbayes_srvm_draws_cpp", (DL_FUNC) &_kernelbayes_srvm_draws_cpp, 1},
     {"_kernelbayes_srvm_rejuvenate_cpp", (DL_FUNC) &_kernelbayes_srvm_rejuvenate_cpp, 4},
     {"_kernelbayes_srvm_moments_cpp", (DL_FUNC) &_kernelbayes_srvm_moments_cpp, 5},
     {"_kernelbayes_srvm_coefficients_cpp", (DL_FUNC) &_kernelbayes_srvm_coefficients_cpp, 3},
     {"_kernelbayes_running_sums_cpp", (DL_FUNC) &_kernelbayes_running_sums_cpp, 2},
     {"_kernelbayes_srvm_chain_open_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_open_cpp, 4},
-    {"_kernelbayes_srvm_chain_advance_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_advance_cpp, 2},
-    {"_kernelbayes_srvm_chain_close_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_close_cpp, 1},
-    {"_kernelbayes_srvm_chain_snapshot_cpp", (DL_FUNC) &_kernelbayes_srvm_chain_snapshot_cpp, 1},
     {NULL, NULL, 0}
 };
 

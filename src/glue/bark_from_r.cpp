@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "glue/bark_shapes.hpp"
 #include "glue/lists.hpp"
 
 namespace bark_r {
@@ -63,50 +62,6 @@ bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
                 const Eigen::VectorXd& y, const Eigen::VectorXd& weights) {
   bark::Data out{x, y, weights, family(config["family"])};
   if (config.containsElementNamed("classes")) out.classes = config["classes"];
-  return out;
-}
-
-bark::ChainSettings chain_settings(const Rcpp::List& config) {
-  bark::ChainSettings out;
-  out.warmup = config["warmup"];
-  out.iterations = config["iter"];
-  out.thin = config["thin"];
-  out.n_temps = config["n_temps"];
-  out.prior_only = config["prior_only"];
-  out.full = Rcpp::as<std::string>(config["sweep"]) == "full";
-  out.seed = run_seed(config, "chain");
-  return out;
-}
-
-bark::LadderSettings ladder_settings(const Rcpp::List& config) {
-  bark::LadderSettings out;
-  out.warmup = config["warmup"];
-  out.iterations = config["iter"];
-  out.rungs = get<double>(config, "rungs");
-  out.seed = run_seed(config, "chain");
-  return out;
-}
-
-Rcpp::List state_to_r(const bark::State& state) {
-  using Rcpp::_;
-  std::vector<int> location, copies;
-  std::vector<double> varphi;
-  std::vector<bark::Slot> slots;
-  for (int j = 0; j < state.size(); ++j) {
-    const bark::Slot& slot = state.slot(j);
-    slots.push_back(slot);
-    location.push_back(slot.location);
-    copies.push_back(slot.copies);
-    varphi.insert(varphi.end(), slot.varphi.begin(), slot.varphi.end());
-  }
-  Rcpp::List out = Rcpp::List::create(
-      _["location"] = location, _["copies"] = copies, _["varphi"] = varphi,
-      _["log_lambda"] = state.log_lambda(),
-      _["included"] =
-          std::vector<int>(state.included().begin(), state.included().end()),
-      _["noise"] = state.noise(), _["log_likelihood"] = state.log_likelihood());
-  add_shapes(out, slots);
-  if (state.directions().size() > 0) out["directions"] = state.directions();
   return out;
 }
 

@@ -1,17 +1,12 @@
-// What kgs() reads from plain R lists and writes to them.
+// Data of kgs() from a plain R list.
 #pragma once
 
 #include <RcppEigen.h>
 
-#include "core/kgs/chain.hpp"
-#include "lists.hpp"
+#include "core/kgs/walls.hpp"
 
 namespace kgs_r {
 
 kernelbayes::kgs::Data data(const Rcpp::List& list);
-kernelbayes::kgs::Method method(const std::string& name);
-
-Rcpp::List lines_to_r(const kernelbayes::kgs::Lines::Saved& lines);
-kernelbayes::kgs::Lines::Saved lines_from_r(const Rcpp::List& list);
 
 }  // namespace kgs_r

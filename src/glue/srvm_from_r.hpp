@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/srvm/filter.hpp"
+#include "core/srvm/config.hpp"
 
 namespace srvm_r {
 
@@ -17,16 +17,5 @@ std::vector<Kernel> kernels(const Rcpp::List& kernel);
 srvm::Model model(const Rcpp::List& config);
 
 srvm::Config config(const Rcpp::List& config);
-
-/// Sets, variances and factors.
-Rcpp::List particles_to_r(const std::vector<srvm::Particle>& particles);
-std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
-                                             bool intercept);
-
-/// All of a run, to the last bit.
-Rcpp::List state_to_r(const srvm::Filter& filter);
-/// `known`: null, or the pool of this very state.
-void restore(srvm::Filter& filter, const Rcpp::List& list, bool intercept,
-             const srvm::CandidatePool* known, const Executor& executor);
 
 }  // namespace srvm_r

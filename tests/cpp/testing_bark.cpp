@@ -3,6 +3,7 @@
 
 #include "core/bark/candidates.hpp"
 #include "core/bark/sweep.hpp"
+#include "glue/archive.hpp"
 #include "glue/bark_from_r.hpp"
 #include "bark_moves.hpp"
 
@@ -15,6 +16,15 @@ std::vector<bark::Slot> single_copies(const std::vector<int>& location,
                                       double varphi) {
   std::vector<bark::Slot> out;
   for (const int at : location) out.push_back({at, 1, {varphi}});
+  return out;
+}
+
+// Kernels, scales and noise.
+Rcpp::List state_to_r(State state) {
+  ListWriter writer;
+  state.transfer(writer, false);
+  Rcpp::List out = writer.written();
+  out["noise"] = state.noise();
   return out;
 }
 
@@ -41,7 +51,7 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     for (const auto& move : bark_r::moves()) {
       if (move.first != "noise_gibbs") move.second(state, power, rng);
     }
-    Rcpp::List one = bark_r::state_to_r(state);
+    Rcpp::List one = state_to_r(state);
     one["covariance"] = Eigen::MatrixXd(state.covariance());
     one["mean"] = Eigen::VectorXd(state.mean());
     one["response"] = state.response();
@@ -84,7 +94,7 @@ Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     bark_r::moves().at(move)(moved, 1, rng);
     sizes.push_back(moved.size());
   }
-  Rcpp::List out = bark_r::state_to_r(state);
+  Rcpp::List out = state_to_r(state);
   out["covariance"] = Eigen::MatrixXd(state.covariance());
   out["mean"] = Eigen::VectorXd(state.mean());
   out["coefficients"] = coefficients;
@@ -205,7 +215,7 @@ Rcpp::List bark_candidates_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     precision.push_back(data_say.precision);
     score.push_back(data_say.score);
   }
-  Rcpp::List result = bark_r::state_to_r(state);
+  Rcpp::List result = state_to_r(state);
   result["candidates"] = location;
   result["precision"] = precision;
   result["score"] = score;

@@ -25,7 +25,7 @@ run_to_end <- function(engine, index = 1) {
 #' The sampler of the evidence, of one rung below 1 or more
 as_ladder <- function(engine, rungs) {
   engine$config$rungs <- rungs
-  class(engine) <- c("kb_engine_bark_ladder", class(engine))
+  class(engine) <- c(class(engine), "kb_engine_ladder")
   engine
 }
 

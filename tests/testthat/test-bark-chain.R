@@ -92,7 +92,7 @@ test_that("steps adapt in the warmup, each predictor's, and not after it", {
     engine <- fit_engine(bark_tiny("different", chains = 1))
     engine$config[c("sweep", "warmup")] <- list(sweep, 80)
     steps <- lapply(c(40, 80, 140), function(n) {
-      run_parts(engine, n)$steps[[1]]
+      run_parts(engine, n)$levels[[1]]$steps
     })
     expect_true(all(steps[[1]]$times[-(1:3)] > 0))
     expect_true(all(steps[[2]]$times[-(1:3)] > steps[[1]]$times[-(1:3)]))
@@ -116,7 +116,7 @@ test_that("a refresh forgets what updates have lost", {
     state <- c(run_parts(engine, time), list(seconds = 0))
     worn <- state
     # What a draw of the noise does not compute anew.
-    worn$states[[1]]$gram <- 1.5 * state$states[[1]]$gram
+    worn$levels[[1]]$gram <- 1.5 * state$levels[[1]]$gram
     expect_identical(
       identical(one_more(worn), one_more(state)), time == 1000,
       label = paste("all alike after a move at", time)

@@ -315,7 +315,7 @@ test_that("runs in parts are those in one go", {
 test_that("directions turn, and their steps adapt in the warmup only", {
   engine <- fit_engine(direction_fits()$two)
   states <- lapply(c(30, 60, 100), function(n) run_parts(engine, n))
-  times <- lapply(states, function(s) s$steps[[1]]$directions$times)
+  times <- lapply(states, function(s) s$levels[[1]]$steps$directions$times)
   expect_true(all(times[[1]] > 0) && all(times[[2]] > times[[1]]))
   expect_identical(times[[3]], times[[2]])
   accepted <- states[[3]]$accepted / states[[3]]$tried
@@ -323,7 +323,7 @@ test_that("directions turn, and their steps adapt in the warmup only", {
   # A prior without directions has no such moves.
   plain <- run_parts(fit_engine(bark_fits()$plane), 5)
   expect_false(any(c("rotate", "redirect") %in% names(plain$tried)))
-  expect_null(plain$steps[[1]]$directions)
+  expect_length(plain$levels[[1]]$steps$directions$times, 0)
   expect_null(plain$draws$directions)
 })
 

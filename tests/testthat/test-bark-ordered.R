@@ -183,7 +183,7 @@ test_that("steps of cut points adapt in the warmup, and not after it", {
     ordered_setting(), classes = 4
   )
   steps <- lapply(c(10, 20, 60), function(n) {
-    run_parts(engine, n)$steps[[1]]$cuts
+    run_parts(engine, n)$levels[[1]]$steps$cuts
   })
   expect_identical(steps[[1]]$times, c(10L, 10L))
   expect_identical(steps[[2]]$times, c(20L, 20L))
@@ -356,7 +356,7 @@ test_that("the lowest rung has the law of cut points without a function", {
       engine_advance(engine, handle, if (i == 1) 6 else 2)
       state <<- engine_snapshot(engine, handle)
       engine_close(engine, handle)
-      state$states[[1]]$log_gaps^(1:2)
+      state$levels[[1]]$log_gaps^(1:2)
     }, exact))
   }, exact)
   z <- (rowMeans(means) - exact) / apply(means, 1, stats::sd) * sqrt(20)

@@ -244,8 +244,8 @@ test_that("chains do not start where every kernel is that of its own row", {
   expect_lt(max(colMeans(sigma[101:150, ])), 0.75)
   engine <- fit_engine(fit)
   reaches <- function(run) {
-    k <- slot_columns(run$states[[1]], engine$x)
-    k <- k[, run$states[[1]]$location > 0]
+    k <- slot_columns(run$levels[[1]], engine$x)
+    k <- k[, run$levels[[1]]$location > 0]
     stats::median(k[k < 1]) > 0.01
   }
   handle <- engine_open(engine, 1, NULL)
@@ -253,6 +253,6 @@ test_that("chains do not start where every kernel is that of its own row", {
   engine_close(engine, handle)
   expect_true(reaches(start))
   planted <- start
-  planted$states[[1]]$log_lambda[] <- 0
+  planted$levels[[1]]$log_lambda[] <- 0
   expect_false(reaches(planted))
 })

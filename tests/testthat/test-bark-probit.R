@@ -300,7 +300,7 @@ test_that("a probit chain of the prior alone has nothing of the data", {
     mean(sign(run$draws$beta[run$draws$location == 0]))
   }, 0)
   expect_lt(abs(score(signs)), 8)
-  expect_true(all(runs[[1]]$states[[1]]$latent == 0))
+  expect_true(all(runs[[1]]$levels[[1]]$latent == 0))
 })
 
 test_that("problems at the edge have finite answers", {

@@ -212,7 +212,7 @@ test_that("the lowest rung has the law of the noise without a function", {
       engine_advance(engine, handle, if (i == 1) 6 else 2)
       state <<- engine_snapshot(engine, handle)
       engine_close(engine, handle)
-      rung <- state$states[[1]]
+      rung <- state$levels[[1]]
       answers(rung$phi, rung$row_weights[[3]])
     }, exact))
   }, exact)

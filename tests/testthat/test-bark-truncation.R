@@ -187,7 +187,7 @@ test_that("update(n_iter =) equals a run as long from the start", {
       run_parts(engine, c(13, 30, 20, 27)), without_seconds(long)[[1]]
     )
     # Its lowest rung is drawn afresh each time.
-    lowest <- run_parts(ladder_engine(long, 1, 0, 20, 5), 20)$log_ratio
+    lowest <- run_parts(ladder_engine(long, 1, 0, 20, 5), 20)$observed
     expect_false(anyDuplicated(lowest) > 0)
     ladder <- ladder_engine(long, 3, 10, 30, 5)
     expect_identical(run_parts(ladder, c(7, 3, 1, 29)), run_parts(ladder, 40))
@@ -196,7 +196,7 @@ test_that("update(n_iter =) equals a run as long from the start", {
 
 test_that("steps adapt in the warmup and not after it", {
   engine <- fit_engine(truncated_tiny("different", warmup = 80))
-  steps <- lapply(c(40, 80, 140), function(n) run_parts(engine, n)$steps[[1]])
+  steps <- lapply(c(40, 80, 140), function(n) run_parts(engine, n)$levels[[1]]$steps)
   expect_true(all(steps[[1]]$times[-(1:3)] > 0))
   expect_false(identical(steps[[1]], steps[[2]]))
   expect_identical(steps[[2]], steps[[3]])

@@ -13,7 +13,7 @@ test_that("fits of every engine are as their layout says", {
   )
   for (name in cases) {
     fit <- a_fit(name)
-    expect_silent(check_object(fit, resume = TRUE))
+    expect_silent(check_object(fit))
     expect_silent(check_object(unserialize(serialize(fit, NULL))))
   }
 })
@@ -147,30 +147,34 @@ test_that("states that runs go on from are checked before they do", {
     spoil(name, set("rng", function(rng) rng[-1]))
     spoil(name, set("rng", function(rng) -rng))
   }
-  spoil("bark", set("states", 1, "location", function(at) at + 100L))
-  spoil("bark", set("states", 1, "each", function(n) n * 2L))
-  spoil("bark", set("states", 1, "phi", -1))
-  spoil("bark", set("states", 1, "included", integer()))
-  spoil("bark", set("steps", 1, "times", 1L))
+  spoil("bark", set("levels", 1, "location", function(at) at + 100L))
+  spoil("bark", set("levels", 1, "location", as.double))
+  spoil("bark", set("levels", 1, "varphi", function(v) c(v, v)))
+  spoil("bark", set("levels", 1, "phi", -1))
+  spoil("bark", set("levels", 1, "phi", NaN))
+  spoil("bark", set("levels", 1, "included", integer()))
+  spoil("bark", set("levels", 1, "steps", "scales", "times", 1:9))
+  spoil("bark", set("levels", function(levels) levels[1]))
+  spoil("bark", set("levels", 1, function(level) 3))
   spoil("bark", set("tried", function(v) rep(v, 9)))
   spoil("bark", set(
-    "states", 1, "copies", function(n) rep(-1L, length(n))
+    "levels", 1, "copies", function(n) rep(-1L, length(n))
   ))
-  spoil("kgs", set("sides", function(v) v[-1]), "kb_error_sampler")
-  spoil("kgs", set("f", function(v) v[-1]), "kb_error_sampler")
-  spoil("kgs", set("g", function(v) v[-1]))
+  spoil("kgs", set("levels", 1, "sides", function(v) v[-1]))
+  spoil("kgs", set("levels", 1, "f", function(v) v[-1]))
+  spoil("kgs", set("levels", 1, "g", function(v) v[-1]))
   spoil("srvm_mcmc", set("current", "factor", function(v) -v))
   spoil("srvm_mcmc", set("current", "sets", function(v) v + 1000L))
 })
 
 test_that("states that only C++ can see through come back as errors", {
   fit <- a_fit("bark")
-  state <- fit$runs[[1]]$states[[1]]
+  state <- fit$runs[[1]]$levels[[1]]
   twice <- rep(state$location[[1]], length(state$location))
-  fit$runs[[1]]$states[[1]]$location <- twice
+  fit$runs[[1]]$levels[[1]]$location <- twice
   if (length(twice) > 1) {
     expect_error(
-      update(fit, n_iter = 2, progress = FALSE), class = "kb_error_sampler"
+      update(fit, n_iter = 2, progress = FALSE), class = "kb_error_fit"
     )
   }
   pool <- a_fit("srvm_bounded")
@@ -234,7 +238,7 @@ test_that("what random edits have found is refused", {
   fit$mould$outcome_terms <- fit$mould$outcome_terms[0]
   refused(fit, predict)
   fit <- a_fit("bark_probit")
-  fit$runs[[1]]$states[[1]]$copies[[1]] <- .Machine$integer.max
+  fit$runs[[1]]$levels[[1]]$copies[[1]] <- .Machine$integer.max
   refused(fit, function(fit) update(fit, n_iter = 2))
   fit <- a_fit("kbr")
   fit$features$y$pivots <- rev(fit$features$y$pivots)

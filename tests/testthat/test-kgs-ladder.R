@@ -21,10 +21,10 @@ ladder_engine <- function(data, method, beta, warmup = 0, iter = 1000,
 ladder_parts <- function(engine, parts) {
   state <- NULL
   for (n in parts) {
-    handle <- kgs_ladder_open_cpp(engine$config, engine$data, state)
-    kgs_ladder_advance_cpp(handle, n)
-    state <- kgs_ladder_snapshot_cpp(handle)
-    kgs_ladder_close_cpp(handle)
+    handle <- kgs_open_cpp(engine$config, engine$data, state)
+    machine_advance_cpp(handle, n)
+    state <- machine_snapshot_cpp(handle)
+    machine_close_cpp(handle)
   }
   state[names(state) != "seconds"]
 }
@@ -43,7 +43,7 @@ test_that("each level has its own posterior of wrong labels", {
   for (method in kgs_walkers) {
     engine <- ladder_engine(data, method, beta, iter = 20000)
     state <- ladder_parts(engine, 20000)
-    seen <- matrix(state$errors, ncol = 4, byrow = TRUE)
+    seen <- matrix(state$observed, ncol = 4, byrow = TRUE)
     z <- vapply(seq_along(beta), function(l) {
       p <- pattern_posterior(
         2 * data$label - 1, orthant_prior(g), \(e) -beta[[l]] * sum(e)
@@ -78,7 +78,7 @@ test_that("the first level is drawn from the prior afresh each time", {
     2 * data$label - 1, orthant_prior(tcrossprod(data$features)), \(e) 0
   )
   law <- c(tapply(p, rowSums(all_patterns(4)), sum))
-  count <- tabulate(state$errors + 1, 5)
+  count <- tabulate(state$observed + 1, 5)
   expect_gt(stats::chisq.test(count, p = law)$p.value, 1e-4)
 })
 

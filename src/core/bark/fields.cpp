@@ -28,19 +28,6 @@ void Fields::set_responses(const Eigen::MatrixXd& z) {
   for (int k = 0; k < size(); ++k) fields_[k].set_response(z.col(k));
 }
 
-std::vector<State::Saved> Fields::save(bool updates) const {
-  std::vector<State::Saved> out;
-  for (const State& field : fields_) out.push_back(field.save(updates));
-  return out;
-}
-
-void Fields::restore(std::vector<State::Saved> saved) {
-  if (static_cast<int>(saved.size()) != size()) {
-    throw std::invalid_argument("the state does not belong to these classes");
-  }
-  for (int k = 0; k < size(); ++k) fields_[k].restore(std::move(saved[k]));
-}
-
 // Independent normals whose largest takes the place of the row's class.
 void draw_latent(Fields& fields, Rng& rng) {
   Eigen::MatrixXd z(fields.n(), fields.size());

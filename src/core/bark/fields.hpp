@@ -33,9 +33,6 @@ class Fields {
   /// Latent responses, a column a class.
   void set_responses(const Eigen::MatrixXd& z);
 
-  std::vector<State::Saved> save(bool updates) const;
-  void restore(std::vector<State::Saved> saved);
-
  private:
   const Classes* classes_;
   std::vector<State> fields_;

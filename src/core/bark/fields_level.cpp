@@ -1,11 +1,27 @@
 #include "fields_level.hpp"
 
-#include <stdexcept>
-
 #include "fields_magnitude.hpp"
 
 namespace kernelbayes {
 namespace bark {
+
+void FieldsDraws::transfer(Archive& archive) {
+  archive.list("fields", fields.size(), [this](Archive& field, auto k) {
+    fields[k].transfer(field, model->prior);
+  });
+  archive("log_likelihood", log_likelihood, Want::anything());
+}
+
+FieldsLevel::FieldsLevel(const Model& model, int index, Rng& rng)
+    : FieldsLevel(model.data, model.prior, model.classes, model.rungs[index]) {
+  model_ = &model;
+  index_ = index;
+  if (model.prior_only) {
+    draw_prior(rng);
+  } else {
+    draw_start(rng);
+  }
+}
 
 FieldsLevel::FieldsLevel(const Data& data, const Prior& prior,
                          const Classes& classes, const Rung& rung)
@@ -31,6 +47,20 @@ double FieldsLevel::tempered(const Rung& rung) const {
     sum += bark::tempered(fields_[k], rung);
   }
   return sum;
+}
+
+void FieldsLevel::sweep(const Turn& turn, Counts& counts, Rng& rng) {
+  // What updates lose in accuracy is regained now and then.
+  constexpr int kRefresh = 1000;
+  if (model_->ladder && index_ == 0) {
+    draw_prior(rng);
+    draw_latent(fields_, rng);
+    return;
+  }
+  if (!model_->full && turn.time % kRefresh == 0) {
+    for (int k = 0; k < fields_.size(); ++k) fields_[k].refresh();
+  }
+  sweep(model_->full, turn.adapts(), counts, rng);
 }
 
 void FieldsLevel::sweep(bool full, bool adapt, Counts& counts, Rng& rng) {
@@ -62,26 +92,26 @@ void FieldsLevel::latent(bool adapt, Counts& counts, Rng& rng) {
   magnitudes.finish(fields_, rng);
 }
 
-FieldsLevel::Saved FieldsLevel::save(bool updates) const {
-  Saved out;
-  out.states = fields_.save(updates);
-  for (const Sweep& sweep : sweeps_) out.steps.push_back(sweep.steps());
-  out.steps.emplace_back();
-  for (std::size_t k = 0; k < magnitude_.size(); ++k) {
-    out.steps[k].magnitude = magnitude_[k];
+void FieldsLevel::record(Draws& draws, Rng& rng) const {
+  Eigen::MatrixXd f(fields_.n(), fields_.size());
+  for (int k = 0; k < fields_.size(); ++k) {
+    f.col(k) = fields_[k].columns() *
+               draws.fields[k].record(fields_[k], model_->prior_only, rng);
   }
-  return out;
+  draws.log_likelihood.push_back(class_log_likelihood(fields_, f));
 }
 
-void FieldsLevel::restore(Saved saved) {
-  if (saved.steps.size() != magnitude_.size()) {
-    throw std::invalid_argument("the state does not belong to these classes");
-  }
-  fields_.restore(std::move(saved.states));
-  for (std::size_t k = 0; k < magnitude_.size(); ++k) {
-    magnitude_[k] = saved.steps[k].magnitude;
-    if (k < sweeps_.size()) sweeps_[k].set_steps(std::move(saved.steps[k]));
-  }
+double FieldsLevel::observe() const {
+  return tempered(model_->rungs[index_ + 1]) - tempered(rung_);
+}
+
+void FieldsLevel::transfer(Archive& archive) {
+  archive.list("fields", sweeps_.size(), [this](Archive& field, auto k) {
+    fields_[static_cast<int>(k)].transfer(field, !model_->full);
+    field.within("steps",
+                 [this, k](Archive& list) { sweeps_[k].transfer(list); });
+  });
+  Steps::transfer(archive, "magnitude", magnitude_);
 }
 
 bool exchange(FieldsLevel& one, FieldsLevel& other, Rng& rng) {

@@ -1,18 +1,41 @@
 #pragma once
 
-#include "fields.hpp"
-#include "sweep.hpp"
+#include "level.hpp"
 
 namespace kernelbayes {
 namespace bark {
 
-/// The fields at a rung, with the moves of each and those of all together.
+/// Of each class those of its field, and the log likelihood of all classes
+/// given the coefficients.
+struct FieldsDraws {
+  explicit FieldsDraws(const Model& model)
+      : model(&model), fields(model.classes.count) {}
+  void transfer(Archive& archive);
+
+  const Model* model;
+  std::vector<KernelDraws> fields;
+  std::vector<double> log_likelihood;
+};
+
+/// The fields of a multinomial probit model at a rung, with the moves of each
+/// and those of all together; as Level is of other families. At the rung 0 of a
+/// ladder each of C classes has the probability 1 / C at each row.
 class FieldsLevel {
  public:
+  using Model = bark::Model;
+  using Draws = FieldsDraws;
+  using Counts = bark::Counts;
+
+  FieldsLevel(const Model& model, int index, Rng& rng);
   FieldsLevel(const Data& data, const Prior& prior, const Classes& classes,
               const Rung& rung);
 
+  void sweep(const Turn& turn, Counts& counts, Rng& rng);
   void sweep(bool full, bool adapt, Counts& counts, Rng& rng);
+  void record(Draws& draws, Rng& rng) const;
+  double observe() const;
+  void transfer(Archive& archive);
+
   /// Kernels, scales and responses where chains start; from the prior.
   void draw_start(Rng& rng);
   void draw_prior(Rng& rng);
@@ -23,17 +46,11 @@ class FieldsLevel {
   const Fields& fields() const { return fields_; }
   Fields& fields() { return fields_; }
 
-  /// Steps of each field; the last are of all together.
-  struct Saved {
-    std::vector<State::Saved> states;
-    std::vector<Steps> steps;
-  };
-  Saved save(bool updates) const;
-  void restore(Saved saved);
-
  private:
   void latent(bool adapt, Counts& counts, Rng& rng);
 
+  const Model* model_ = nullptr;
+  int index_ = 0;
   Rung rung_;
   Fields fields_;
   std::vector<Sweep> sweeps_;

@@ -4,6 +4,9 @@
 #include "places.hpp"
 
 namespace kernelbayes {
+
+class Archive;
+
 namespace bark {
 
 /// A location (0 is the intercept, i > 0 row i - 1 of x) that holds copies of
@@ -185,24 +188,10 @@ class State {
   /// then minus infinity.
   bool refresh();
 
-  /// What a state is. What updates have left behind is needed too, if a run
-  /// that goes on is to be the same to the last bit and is not refreshed first.
-  /// To be restored at the same amplitude.
-  struct Saved {
-    std::vector<Slot> slots;
-    std::vector<double> log_lambda;
-    std::vector<char> included;
-    double phi = 1, log_likelihood = 0;
-    Eigen::VectorXd latent;  // empty where the response is the data's
-    Eigen::VectorXd row_weights;
-    std::vector<double> log_gaps;
-    Eigen::MatrixXd directions;
-    Eigen::MatrixXd exponents, gram, covariance;
-    Eigen::VectorXd product, mean;
-  };
-  Saved save(bool updates) const;
-  void restore(Saved saved);
-  bool fits(const Saved& saved) const;
+  /// `updates`: with what updates have left behind, which a run needs that is
+  /// to go on to the same bits without a refresh. To be read at the same
+  /// amplitude.
+  void transfer(Archive& archive, bool updates);
 
   /// The factor L of Sig^-1 = LL' and z = L^-1 phi K'Wy: the mean of the
   /// coefficients is L'^-1 z.
@@ -219,6 +208,9 @@ class State {
   static Eigen::VectorXd draw_coefficients(const Factor& factor, Rng& rng);
 
  private:
+  void transfer_slots(Archive& archive, std::vector<Slot>& slots) const;
+  void transfer_response(Archive& archive);
+  void transfer_updates(Archive& archive);
   void reserve(int slots);
   void fill_exponents(int location, const Shape* shape,
                       Eigen::Ref<Eigen::VectorXd> out) const;

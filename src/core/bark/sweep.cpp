@@ -16,6 +16,28 @@ const char* move_name(int kind) {
   return names[kind];
 }
 
+void Steps::transfer(Archive& archive) {
+  std::vector<One> shared{all, noise, magnitude};
+  transfer(archive, "shared", shared);
+  all = shared[0];
+  noise = shared[1];
+  magnitude = shared[2];
+  transfer(archive, "scales", scales);
+  transfer(archive, "cuts", cuts);
+  transfer(archive, "directions", directions);
+}
+
+void Steps::transfer(Archive& archive, const char* name,
+                     std::vector<One>& steps) {
+  archive.within(name, [&steps](Archive& list) {
+    list.each<double>("log_length", steps,
+                      [](One& one) -> double& { return one.log_length; });
+    list.each<int>(
+        "times", steps, [](One& one) -> int& { return one.times; },
+        Want::tally());
+  });
+}
+
 double tempered(const State& state, const Rung& rung) {
   if (rung.power == 0) return 0;  // of an infinite one too
   return rung.power * state.log_likelihood_at(rung.amplitude);

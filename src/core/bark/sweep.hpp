@@ -1,7 +1,6 @@
 #pragma once
 
-#include <array>
-
+#include "core/move_counts.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -32,12 +31,14 @@ enum MoveKind {
 };
 const char* move_name(int kind);
 
-struct Counts {
-  std::array<double, kMoveKinds> tried{}, accepted{};
-  void note(MoveKind kind, bool moved) {
-    ++tried[kind];
-    accepted[kind] += moved;
-  }
+struct Model;
+
+/// Those of cut points and directions only where a model has any.
+struct Counts : MoveCounts<MoveKind, kMoveKinds> {
+  Counts() = default;
+  explicit Counts(const Model& model);
+  void note_exchange(bool exchanged) { note(kTemperature, exchanged); }
+  void transfer(Archive& archive) { MoveCounts::transfer(archive, &move_name); }
 };
 
 /// Lengths of the steps that have one, on the log scale, adapted towards the
@@ -57,6 +58,10 @@ struct Steps {
   std::vector<One> scales;      // of each predictor
   std::vector<One> cuts;        // of each gap between cut points
   std::vector<One> directions;  // angles
+
+  void transfer(Archive& archive);
+  static void transfer(Archive& archive, const char* name,
+                       std::vector<One>& steps);
 };
 
 /// A place between prior and posterior: the likelihood raised to a power, or,
@@ -100,8 +105,7 @@ class Sweep {
   void single_kernels(State& state, double power, bool adapt, Counts& counts,
                       Rng& rng);
 
-  const Steps& steps() const { return steps_; }
-  void set_steps(Steps steps) { steps_ = std::move(steps); }
+  void transfer(Archive& archive) { steps_.transfer(archive); }
 
  private:
   static constexpr double kVarphiStep = 1.5;

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "core/archive.hpp"
+
 namespace kernelbayes {
 namespace bark {
 
@@ -221,25 +223,24 @@ void TruncatedState::assign(std::vector<Kernel> kernels,
   refresh();
 }
 
-TruncatedState::Saved TruncatedState::save() const {
-  Saved out{kernels_, log_lambda_, included_, phi_, {}};
-  if (data_->latent()) out.latent = response_;
-  return out;
-}
-
-void TruncatedState::restore(Saved saved) {
-  const std::size_t p = data_->p();
-  bool fits = saved.log_lambda.size() == p && saved.included.size() == p &&
-              (!data_->latent() || saved.latent.size() == data_->n());
-  for (const Kernel& kernel : saved.kernels) {
-    fits = fits && kernel.location >= 0 && kernel.location <= data_->n();
-  }
-  if (!fits) {
-    throw std::invalid_argument("the state does not belong to these data");
-  }
-  if (data_->latent()) response_ = std::move(saved.latent);
-  assign(std::move(saved.kernels), std::move(saved.log_lambda),
-         std::move(saved.included), saved.phi);
+void TruncatedState::transfer(Archive& archive) {
+  const int p = data_->p();
+  auto kernels = kernels_;
+  auto log_lambda = log_lambda_;
+  auto included = included_;
+  double phi = phi_;
+  if (archive.reading()) kernels.resize(archive.size("location"));
+  archive.each<int>(
+      "location", kernels, [](Kernel& k) -> int& { return k.location; },
+      Want::between(0, data_->n()));
+  archive.each<double>("beta", kernels,
+                       [](Kernel& k) -> double& { return k.beta; });
+  archive("log_lambda", log_lambda, Want::of(p));
+  archive("included", included, Want::of(p));
+  archive("phi", phi, Want::positive());
+  if (data_->latent()) archive("latent", response_, Want::of(data_->n()));
+  if (!archive.reading()) return;
+  assign(std::move(kernels), std::move(log_lambda), std::move(included), phi);
 }
 
 }  // namespace bark

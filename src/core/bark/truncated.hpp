@@ -81,17 +81,8 @@ class TruncatedState {
   /// Columns and residual anew.
   void refresh();
 
-  /// What a state is; as updates are forgotten by a refresh, runs that go on
-  /// are to begin with one.
-  struct Saved {
-    std::vector<Kernel> kernels;
-    std::vector<double> log_lambda;
-    std::vector<char> included;
-    double phi = 1;
-    Eigen::VectorXd latent;  // empty where the response is the data's
-  };
-  Saved save() const;
-  void restore(Saved saved);
+  /// Updates are forgotten by a refresh: runs that go on are to begin with one.
+  void transfer(Archive& archive);
 
  private:
   void reserve(int kernels);

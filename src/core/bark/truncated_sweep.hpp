@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-
 #include "sweep.hpp"
 #include "truncated_moves.hpp"
 
@@ -29,11 +27,14 @@ enum TruncatedMove {
 };
 const char* truncated_move_name(int kind);
 
-struct TruncatedCounts {
-  std::array<double, kTruncatedMoves> tried{}, accepted{};
-  void note(TruncatedMove kind, bool moved) {
-    ++tried[kind];
-    accepted[kind] += moved;
+struct TruncatedCounts : MoveCounts<TruncatedMove, kTruncatedMoves> {
+  TruncatedCounts() = default;
+  explicit TruncatedCounts(const Model&) {}
+  void note_exchange(bool exchanged) {
+    note(kTruncatedTemperature, exchanged);
+  }
+  void transfer(Archive& archive) {
+    MoveCounts::transfer(archive, &truncated_move_name);
   }
 };
 
@@ -54,8 +55,7 @@ class TruncatedSweep {
   void full(TruncatedState& state, double power, bool adapt,
             TruncatedCounts& counts, Rng& rng);
 
-  const Steps& steps() const { return steps_; }
-  void set_steps(Steps steps) { steps_ = std::move(steps); }
+  void transfer(Archive& archive) { steps_.transfer(archive); }
 
  private:
   void kernels(TruncatedState& state, double power, TruncatedCounts& counts,

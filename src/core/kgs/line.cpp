@@ -1,7 +1,6 @@
 #include "line.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "../decompositions.hpp"
 
@@ -31,37 +30,34 @@ double sum_before(const std::vector<std::pair<double, double>>& events,
 }  // namespace
 
 Lines::Lines(const Walls& walls) : walls_(&walls) {
-  saved_.width = VectorXd::Ones(walls.dimension());
+  learnt_.width = VectorXd::Ones(walls.dimension());
 }
 
-bool Lines::fits(const Saved& saved) const {
+void Lines::transfer(Archive& archive) {
   const Eigen::Index d = walls_->dimension();
-  const auto square = [d](const MatrixXd& matrix) {
-    return matrix.rows() == d && matrix.cols() == d;
-  };
-  const bool noted =
-      saved.seen == 0 || (saved.sum.size() == d && square(saved.squares));
-  return noted && saved.width.size() == d &&
-         (saved.axes.size() == 0 || square(saved.axes)) && saved.at >= 0 &&
-         saved.at < d;
+  archive("at", learnt_.at, Want::between(0, static_cast<double>(d - 1)));
+  archive("width", learnt_.width, Want::between(0, 1e300, d));
+  archive("seen", learnt_.seen, Want::between(0, 1e300));
+  archive.optional(learnt_.axes.size() > 0, "axes", learnt_.axes, d, d);
+  if (learnt_.seen > 0) {
+    archive("sum", learnt_.sum, Want::of(d));
+    archive("squares", learnt_.squares, d, d);
+  }
+  if (archive.reading()) project_axes();
 }
 
-void Lines::restore(Saved saved) {
-  if (!fits(saved)) {
-    throw std::invalid_argument("the state does not belong to these data");
-  }
-  saved_ = std::move(saved);
-  components_.resize(walls_->size(), saved_.axes.cols());
-  for (int j = 0; j < saved_.axes.cols(); ++j) {
-    components_.col(j) = walls_->project(saved_.axes.col(j));
+void Lines::project_axes() {
+  components_.resize(walls_->size(), learnt_.axes.cols());
+  for (int j = 0; j < learnt_.axes.cols(); ++j) {
+    components_.col(j) = walls_->project(learnt_.axes.col(j));
   }
 }
 
 void Lines::set_axes(const MatrixXd& axes, const VectorXd& width) {
-  Saved next;
-  next.axes = axes;
-  next.width = width.cwiseMax(1e-12);
-  restore(std::move(next));
+  learnt_ = Learnt();
+  learnt_.axes = axes;
+  learnt_.width = width.cwiseMax(1e-12);
+  project_axes();
 }
 
 void Lines::precondition(const MatrixXd& curvature) {
@@ -70,28 +66,28 @@ void Lines::precondition(const MatrixXd& curvature) {
 }
 
 void Lines::note(const State& state) {
-  if (saved_.seen == 0) {
-    saved_.sum = VectorXd::Zero(state.g.size());
-    saved_.squares = MatrixXd::Zero(state.g.size(), state.g.size());
+  if (learnt_.seen == 0) {
+    learnt_.sum = VectorXd::Zero(state.g.size());
+    learnt_.squares = MatrixXd::Zero(state.g.size(), state.g.size());
   }
-  ++saved_.seen;
-  saved_.sum += state.g;
-  saved_.squares.selfadjointView<Eigen::Lower>().rankUpdate(state.g);
+  ++learnt_.seen;
+  learnt_.sum += state.g;
+  learnt_.squares.selfadjointView<Eigen::Lower>().rankUpdate(state.g);
 }
 
 void Lines::learn() {
   // Fewer states than axes say less than a first guess.
-  if (saved_.seen <= walls_->dimension()) return;
-  const VectorXd mean = saved_.sum / saved_.seen;
-  MatrixXd covariance = saved_.squares / saved_.seen;
+  if (learnt_.seen <= walls_->dimension()) return;
+  const VectorXd mean = learnt_.sum / learnt_.seen;
+  MatrixXd covariance = learnt_.squares / learnt_.seen;
   covariance.selfadjointView<Eigen::Lower>().rankUpdate(mean, -1);
   const auto [values, vectors] = linalg::spectrum(covariance);
   set_axes(vectors, 2 * values.cwiseMax(0).cwiseSqrt());
 }
 
 VectorXd Lines::axis(int j) const {
-  return saved_.axes.size() > 0
-             ? VectorXd(saved_.axes.col(j))
+  return learnt_.axes.size() > 0
+             ? VectorXd(learnt_.axes.col(j))
              : VectorXd(VectorXd::Unit(walls_->dimension(), j));
 }
 
@@ -150,14 +146,14 @@ void Lines::step(int count, const Costs& costs, State& state, bool adapt,
                  Rng& rng) {
   const int n = walls_->dimension();
   VectorXd own;
-  for (int i = 0; i < count; ++i, saved_.at = (saved_.at + 1) % n) {
-    const int j = saved_.at;
+  for (int i = 0; i < count; ++i, learnt_.at = (learnt_.at + 1) % n) {
+    const int j = learnt_.at;
     const VectorXd direction = axis(j);
     if (components_.cols() == 0) own = walls_->axis(j);
     const Line line{
         components_.cols() == 0 ? own.data() : components_.col(j).data(),
         -state.g.dot(direction)};
-    double& width = saved_.width[j];
+    double& width = learnt_.width[j];
     const double t = update(costs, line, width, state, rng);
     state.f += t * Eigen::Map<const VectorXd>(line.b, walls_->size());
     state.g += t * direction;

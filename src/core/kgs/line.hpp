@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernelbayes/rng.hpp"
+#include "core/archive.hpp"
 #include "state.hpp"
 
 namespace kernelbayes {
@@ -24,17 +24,7 @@ class Lines {
   void note(const State& state);
   void learn();
 
-  struct Saved {
-    int at = 0;
-    Eigen::VectorXd width;
-    Eigen::MatrixXd axes;  // columns; empty: the coordinates
-    double seen = 0;
-    Eigen::VectorXd sum;
-    Eigen::MatrixXd squares;
-  };
-  const Saved& save() const { return saved_; }
-  void restore(Saved saved);
-  bool fits(const Saved& saved) const;
+  void transfer(Archive& archive);
 
  private:
   struct Line {
@@ -46,6 +36,16 @@ class Lines {
     double reach = 0;
     std::vector<std::pair<double, double>> ahead, behind;
   };
+  // What they have learnt.
+  struct Learnt {
+    int at = 0;
+    Eigen::VectorXd width;
+    Eigen::MatrixXd axes;  // columns; empty: the coordinates
+    double seen = 0;
+    Eigen::VectorXd sum;
+    Eigen::MatrixXd squares;
+  };
+  void project_axes();
   void set_axes(const Eigen::MatrixXd& axes, const Eigen::VectorXd& width);
   void look(const Costs& costs, const State& state, const Line& line,
             double reach);
@@ -56,7 +56,7 @@ class Lines {
   Eigen::VectorXd axis(int j) const;
 
   const Walls* walls_;
-  Saved saved_;
+  Learnt learnt_;
   Eigen::MatrixXd components_;  // of the axes along the walls
   Near near_;
 };

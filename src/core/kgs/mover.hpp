@@ -25,8 +25,7 @@ class Mover {
     if (method_ == Method::kCoordinate) lines_.learn();
   }
 
-  const Lines::Saved& lines() const { return lines_.save(); }
-  void restore_lines(Lines::Saved saved) { lines_.restore(std::move(saved)); }
+  void transfer(Archive& archive) { lines_.transfer(archive); }
   double capped() const { return hmc_.capped(); }
   double events() const { return hmc_.events(); }
 

@@ -4,9 +4,26 @@
 
 #include "coef_move.hpp"
 #include "core/stopwatch.hpp"
+#include "transfer.hpp"
 
 namespace kernelbayes {
 namespace srvm {
+
+namespace {
+
+void transfer_moves(Archive& archive, MoveCounts& moves) {
+  const std::vector<std::string> names{"birth", "death", "swap"};
+  const auto carry = [&](const char* name, int* counts) {
+    std::vector<int> values(counts, counts + names.size());
+    archive(name, values, Want::tally(names.size()));
+    archive.label(name, names);
+    std::copy(values.begin(), values.end(), counts);
+  };
+  carry("tried", moves.tried);
+  carry("accepted", moves.accepted);
+}
+
+}  // namespace
 
 namespace {
 
@@ -143,19 +160,47 @@ void Chain::record(double noise, double coef) {
                               (model.scaled ? particle_.noise : 1));
 }
 
-void Chain::restore(State state) {
-  if (state.time > total()) {
-    throw std::invalid_argument("the state is ahead of the iterations");
+void ChainDraws::transfer(Archive& archive) {
+  std::vector<int> from_one = sets;
+  for (int& candidate : from_one) ++candidate;
+  archive("k", k);
+  archive("sets", from_one);
+  sets = std::move(from_one);
+  for (int& candidate : sets) --candidate;
+  archive("noise", noise);
+  archive("coef", coef);
+  archive("factor", factor);
+  archive("z", z);
+  archive.within("draws", [this](Archive& drawn) {
+    drawn("beta", beta);
+    drawn("noise", drawn_noise);
+    drawn("coef", drawn_coef);
+  });
+}
+
+void Chain::transfer(Archive& archive) {
+  archive("time", time_, Want::between(0, total()));
+  draws_.transfer(archive);
+  std::vector<Particle> current{particle_};
+  archive.within("current", [&](Archive& list) {
+    srvm::transfer(list, current, config_.model.intercept);
+    list.require(current.size() == 1, "k", "of one particle");
+  });
+  transfer_moves(archive, current[0].moves);
+  archive("rng", rng_);
+  archive("log_step", log_step_);
+  double seconds = seconds_;
+  archive("seconds", seconds, Want::between(0, 1e300));
+  if (!archive.reading()) {
+    std::vector<int> rows = candidate_rows(pool_);
+    archive("candidate_rows", rows);
+    return;
   }
-  time_ = state.time;
-  particle_ = std::move(state.particle);
+  particle_ = std::move(current[0]);
   pool_.require_known(particle_.set);
   pool_.restore_sums(particle_.set, config_.model.intercept, particle_.gram,
                      particle_.rhs);
-  rng_.set_state(state.rng);
-  draws_ = std::move(state.draws);
-  log_step_ = state.log_step;
-  seconds_ += state.seconds;
+  seconds_ += seconds;
 }
 
 }  // namespace srvm

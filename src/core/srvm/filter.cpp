@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "coef_move.hpp"
+#include "core/archive.hpp"
 #include "core/stopwatch.hpp"
 #include "likelihood.hpp"
 #include "retire.hpp"
@@ -274,7 +275,7 @@ void Target::restore(int t, const CandidatePool::State& state,
   for (const Particle& particle : particles) {
     pool_.require_known(particle.set);
     if (particle.k() > config_.model.centres.limit(pool_.size())) {
-      throw std::invalid_argument("a set has too many centres");
+      throw DamagedState("a set has too many centres");
     }
   }
   if (bounded || config_.model.latent()) return;
@@ -286,38 +287,6 @@ void Target::restore(int t, const CandidatePool::State& state,
     }
   });
   pool_.drop_pairs();
-}
-
-Filter::Filter(const Config& config, const Eigen::MatrixXd& x,
-               const Eigen::VectorXd& y)
-    : past_(config.past),
-      rows_(config.past + static_cast<int>(x.rows())),
-      target_(config, x, y),
-      smc_(config.smc, target_) {}
-
-void Filter::advance(int n, const Executor& executor) {
-  const Stopwatch watch;
-  for (int i = 0; i < n && time() < rows_; ++i) smc_.step(executor);
-  target_.records().seconds += watch.seconds();
-}
-
-void Filter::rejuvenate(int particles, const Executor& executor) {
-  const Stopwatch watch;
-  target_.rejuvenates(true);
-  smc_.rejuvenate(particles, executor);
-  target_.rejuvenates(false);
-  target_.records().seconds += watch.seconds();
-}
-
-void Filter::restore(Smc<Target>::State state, const CandidatePool::State& pool,
-                     std::vector<Particle> particles, Records records,
-                     const CandidatePool* known, const Executor& executor) {
-  if (state.time > rows_ || state.time < past_) {
-    throw std::invalid_argument("the state does not belong to these data");
-  }
-  target_.restore(state.time, pool, particles, known, executor);
-  target_.records() = std::move(records);
-  smc_.restore(std::move(state), std::move(particles));
 }
 
 }  // namespace srvm

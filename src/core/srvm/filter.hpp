@@ -7,6 +7,7 @@
 
 #include "adapted.hpp"
 #include "birth_death.hpp"
+#include "core/machine.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -21,6 +22,9 @@ struct Records {
   // With History::kFull: every step's weights and sets.
   std::vector<double> weights;
   std::vector<int> set_sizes, sets;  // rows of x, from 0
+
+  void transfer_path(Archive& archive, int steps);
+  void transfer_history(Archive& archive);
 };
 
 /// The model as a target of `Smc`: gamma_t(S) = p_t(S) L_t(S) given psi.
@@ -117,32 +121,36 @@ class Target {
   bool rejuvenates_ = false;
 };
 
-/// The sequential sampler as a resumable state machine.
-class Filter {
+/// The sequential sampler.
+class Filter : public Machine {
  public:
   Filter(const Config& config, const Eigen::MatrixXd& x,
-         const Eigen::VectorXd& y);
+         const Eigen::VectorXd& y, Executor executor);
 
-  int rows() const { return rows_; }
-  int time() const { return smc_.time(); }
-
+  int time() const override { return smc_.time(); }
   /// Takes in up to n further rows.
-  void advance(int n, const Executor& executor);
+  void advance(int n) override;
+  void transfer(Archive& archive) override;
 
   /// Replaces the particles by `particles` of equal weight, moved afresh.
-  void rejuvenate(int particles, const Executor& executor);
+  void rejuvenate(int particles);
 
-  const Smc<Target>& smc() const { return smc_; }
-  const Target& target() const { return target_; }
-
-  void restore(Smc<Target>::State state, const CandidatePool::State& pool,
-               std::vector<Particle> particles, Records records,
-               const CandidatePool* known, const Executor& executor);
-
+  const CandidatePool& pool() const { return target_.pool(); }
+  /// The pool, of a filter that is used no more.
   CandidatePool release_pool() { return target_.release_pool(); }
+  /// Null, or the pool of the very state that is to be read: it then need not
+  /// be computed.
+  void know(const CandidatePool* pool) { known_ = pool; }
 
  private:
-  int past_, rows_;
+  void transfer_accumulated(Archive& archive, std::vector<Particle>& particles,
+                            CandidatePool::State& pool, int time) const;
+  void write_results(Archive& archive) const;
+
+  Config config_;
+  int rows_;
+  Executor executor_;
+  const CandidatePool* known_ = nullptr;
   Target target_;
   Smc<Target> smc_;
 };

@@ -4,6 +4,7 @@
 #include <kernelbayes/rng.hpp>
 #include <stdexcept>
 
+#include "core/archive.hpp"
 #include "pool.hpp"
 
 namespace kernelbayes {
@@ -271,7 +272,7 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                             const Executor& executor) {
   time_ = first_ + static_cast<int>(y.size());
   if (!fits(state)) {
-    throw std::invalid_argument("the state does not belong to these data");
+    throw DamagedState("the pool of candidates does not belong to these data");
   }
   y_.assign(places(), 0.0);
   for (int row = time_ - places(); row < time_; ++row) {

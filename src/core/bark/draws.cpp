@@ -1,0 +1,81 @@
+#include "draws.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+template <class To, class From>
+void append(To& to, const From& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void append(std::vector<double>& to, const double* from, Eigen::Index n) {
+  to.insert(to.end(), from, from + n);
+}
+
+// Zeros for the intercept, which has no shape.
+void record_shape(const State& state, const Shape* shape, KernelDraws& draws) {
+  const std::size_t p = state.data().p();
+  const auto add = [p](auto& to, const auto* from) {
+    if (from) {
+      append(to, *from);
+    } else {
+      to.insert(to.end(), p, 0);
+    }
+  };
+  if (state.prior().centre_sd > 0) {
+    add(draws.centre, shape ? &shape->centre : nullptr);
+  }
+  if (!state.prior().own_scales) return;
+  add(draws.own_log_lambda, shape ? &shape->log_lambda : nullptr);
+  add(draws.own_included, shape ? &shape->included : nullptr);
+}
+
+}  // namespace
+
+Eigen::VectorXd KernelDraws::record(const State& state, bool prior_only,
+                                    Rng& rng) {
+  const int size = state.size();
+  const State::Factor from = prior_only ? state.prior_factor() : state.factor();
+  const Eigen::VectorXd drawn = State::draw_coefficients(from, rng);
+  m.push_back(size);
+  if (!state.prior().own_scales) {
+    append(log_lambda, state.log_lambda());
+    append(included, state.included());
+  }
+  const Eigen::MatrixXd& u = state.directions();
+  append(directions, u.data(), u.size());
+  for (int j = 0; j < size; ++j) {
+    location.push_back(state.slot(j).location);
+    copies.push_back(state.slot(j).copies);
+    variance.push_back(state.variance(j));
+    record_shape(state, state.slot(j).shape.get(), *this);
+  }
+  append(beta, drawn.data(), size);
+  append(z, from.z.data(), size);
+  for (int j = 0; j < size; ++j) {
+    for (int i = j; i < size; ++i) factor.push_back(from.lower(i, j));
+  }
+  return drawn;
+}
+
+void KernelDraws::transfer(Archive& archive, const Prior& prior) {
+  archive("m", m);
+  archive("location", location);
+  archive("copies", copies);
+  archive("included", included);
+  archive("log_lambda", log_lambda);
+  archive("variance", variance);
+  archive("beta", beta);
+  archive("factor", factor);
+  archive("z", z);
+  if (prior.directions > 0) archive("directions", directions);
+  if (prior.centre_sd > 0) archive("centre", centre);
+  if (!prior.own_scales) return;
+  archive("own_log_lambda", own_log_lambda);
+  archive("own_included", own_included);
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

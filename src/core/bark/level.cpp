@@ -1,0 +1,99 @@
+#include "level.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+std::vector<Rung> chain_rungs(int n_temps, double step, Family family,
+                              bool prior_only) {
+  std::vector<Rung> out;
+  double t = 1;
+  for (int level = 0; level < n_temps; ++level, t *= step) {
+    out.push_back(Rung::at(t, family));
+    if (prior_only) out.back().power = 0;
+  }
+  return out;
+}
+
+double chain_step(Family family) {
+  return family == Family::kGaussian ? 0.85 : 0.6;
+}
+
+std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family) {
+  if (t.size() < 2 || t.front() != 0 || t.back() != 1) {
+    throw std::invalid_argument("a ladder goes from 0 to 1");
+  }
+  std::vector<Rung> out;
+  for (const double rung : t) out.push_back(Rung::at(rung, family));
+  return out;
+}
+
+Counts::Counts(const Model& model) {
+  if (model.prior.directions > 0) return;
+  kinds = model.data.ordered() && model.data.classes > 2 ? kRotate : kCuts;
+}
+
+void Draws::transfer(Archive& archive) {
+  kernels.transfer(archive, model->prior);
+  archive("noise", noise);
+  archive("log_likelihood", log_likelihood, Want::anything());
+  if (model->data.ordered()) archive("cuts", cuts);
+}
+
+Level::Level(const Model& model, int index, Rng& rng)
+    : model_(&model),
+      index_(index),
+      state_(model.data, model.prior),
+      sweep_(model.prior, model.data) {
+  state_.set_amplitude(rung().amplitude);
+  if (model.prior_only) {
+    draw_prior(state_, rng);
+    draw_prior_cuts(state_, rng);
+  } else {
+    draw_start(state_, rng);
+  }
+}
+
+void Level::sweep(const Turn& turn, Counts& counts, Rng& rng) {
+  // What updates lose in accuracy is regained now and then.
+  constexpr int kRefresh = 1000;
+  if (model_->ladder && index_ == 0) {
+    sweep_.lowest(state_, turn.adapts(), rng);
+  } else if (model_->full) {
+    sweep_.full(state_, rung().power, turn.adapts(), counts, rng);
+  } else {
+    if (turn.time % kRefresh == 0) state_.refresh();
+    sweep_.single(state_, rung().power, turn.adapts(), counts, rng);
+  }
+}
+
+void Level::record(Draws& draws, Rng& rng) const {
+  const Data& data = model_->data;
+  const Eigen::VectorXd beta =
+      draws.kernels.record(state_, model_->prior_only, rng);
+  draws.noise.push_back(state_.noise());
+  draws.log_likelihood.push_back(
+      data.family == Family::kGaussian
+          ? state_.log_likelihood()
+          : response_log_likelihood(state_, state_.columns() * beta));
+  if (data.ordered()) {
+    draws.cuts.insert(draws.cuts.end(), state_.cuts().begin() + 1,
+                      state_.cuts().end() - 1);
+  }
+}
+
+double Level::observe() const {
+  return tempered(state_, model_->rungs[index_ + 1]) -
+         tempered(state_, rung());
+}
+
+void Level::transfer(Archive& archive) {
+  state_.transfer(archive, !model_->full);
+  archive.within("steps", [this](Archive& list) { sweep_.transfer(list); });
+}
+
+bool exchange(Level& one, Level& other, Rng& rng) {
+  return exchange(one.state_, one.rung(), other.state_, other.rung(), rng);
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

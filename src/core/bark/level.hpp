@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/tempered.hpp"
+#include "draws.hpp"
+#include "fields.hpp"
+#include "sweep.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// What the levels of a chain or ladder share; they refer to it.
+struct Model {
+  Prior prior;
+  Data data;
+  std::vector<Rung> rungs;  // a ladder's last, 1, has no level
+  bool ladder = false;
+  bool prior_only = false;  // without the likelihood
+  bool full = true;         // sweeps of all moves
+  Classes classes;          // of a field for each class
+
+  int levels() const { return static_cast<int>(rungs.size()) - ladder; }
+};
+
+/// From 1 down, each `step` times the one before.
+std::vector<Rung> chain_rungs(int n_temps, double step, Family family,
+                              bool prior_only);
+/// The step that makes neighbours swap about every second time.
+double chain_step(Family family);
+/// At 0 < ... < 1.
+std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family);
+
+/// log_likelihood is that of the data: with the coefficients integrated out,
+/// or, where that is no closed form, of classes and of Student's noise, at the
+/// draw of the coefficients. cuts are the C - 1 finite points between ordered
+/// classes.
+struct Draws {
+  explicit Draws(const Model& model) : model(&model) {}
+  void transfer(Archive& archive);
+
+  const Model* model;
+  KernelDraws kernels;
+  std::vector<double> noise, log_likelihood, cuts;
+};
+
+/// A sum of kernels at a rung. At the rung 0 of a ladder, where responses tell
+/// nothing of the kernels, these are drawn afresh in each sweep.
+class Level {
+ public:
+  using Model = bark::Model;
+  using Draws = bark::Draws;
+  using Counts = bark::Counts;
+
+  Level(const Model& model, int index, Rng& rng);
+
+  void sweep(const Turn& turn, Counts& counts, Rng& rng);
+  void record(Draws& draws, Rng& rng) const;
+  /// log of the likelihood at the next rung against that at this one: a
+  /// stepping stone, log Z being the sum over rungs of log E[L_next / L].
+  double observe() const;
+  void transfer(Archive& archive);
+  friend bool exchange(Level& one, Level& other, Rng& rng);
+
+ private:
+  const Rung& rung() const { return model_->rungs[index_]; }
+
+  const Model* model_;
+  int index_;
+  State state_;
+  Sweep sweep_;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "core/archive.hpp"
+#include "state.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+// Kernels' own centres and scales, p numbers per kernel.
+void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
+                     const Prior& prior, int p) {
+  std::vector<Shape> shapes;
+  for (const Slot& slot : slots) {
+    if (slot.location == 0) continue;
+    shapes.push_back(slot.shape ? *slot.shape : Shape());
+    if (!archive.reading()) continue;
+    if (prior.centre_sd > 0) shapes.back().centre.resize(p);
+    if (!prior.own_scales) continue;
+    shapes.back().log_lambda.resize(p);
+    shapes.back().included.resize(p);
+  }
+  archive.ragged("centre", shapes, [](Shape& s) -> auto& { return s.centre; });
+  archive.ragged("own_log_lambda", shapes,
+                 [](Shape& s) -> auto& { return s.log_lambda; });
+  archive.ragged("own_included", shapes,
+                 [](Shape& s) -> auto& { return s.included; });
+  auto own = shapes.begin();
+  for (Slot& slot : slots) {
+    if (slot.location == 0) continue;
+    slot.shape = std::make_shared<const Shape>(std::move(*own++));
+  }
+}
+
+}  // namespace
+
+void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
+  const int nowhere = prior_->centre_sd > 0 ? kElsewhere : 0;
+  if (archive.reading()) slots.resize(archive.size("location"));
+  archive.each<int>(
+      "location", slots, [](Slot& slot) -> int& { return slot.location; },
+      Want::between(nowhere, data_->n()));
+  archive.each<int>(
+      "copies", slots, [](Slot& slot) -> int& { return slot.copies; },
+      Want::between(1, 1e9));
+  double copies = 0;
+  for (const Slot& slot : slots) copies += slot.copies;
+  archive.require(copies <= 1e9, "copies", "of a sum that can be counted");
+  if (archive.reading()) {
+    const bool each = !prior_->collapsed();
+    // Before there is room for them, that they are there.
+    archive.require(archive.size("varphi") == (each ? copies : slots.size()),
+                    "varphi", "as many as its kernels have");
+    for (Slot& slot : slots) slot.varphi.resize(each ? slot.copies : 1);
+  }
+  archive.ragged(
+      "varphi", slots, [](Slot& slot) -> auto& { return slot.varphi; },
+      Want::positive());
+  if (prior_->shaped()) {
+    transfer_shapes(archive, slots, *prior_, data_->p());
+    return;
+  }
+  std::vector<char> taken(data_->n() + 1, 0);
+  for (const Slot& slot : slots) {
+    archive.require(!taken[slot.location]++, "location", "without repetition");
+  }
+}
+
+void State::transfer_response(Archive& archive) {
+  const int n = data_->n();
+  if (data_->latent()) {
+    std::vector<double> gaps = log_gaps_;
+    if (data_->ordered()) {
+      archive("log_gaps", gaps, Want::of(data_->classes - 2));
+    }
+    archive("latent", response_, Want::of(n));
+    if (archive.reading()) {
+      set_log_gaps(std::move(gaps));
+      squares_ = response_.squaredNorm();
+    }
+  }
+  if (data_->student()) {
+    Eigen::VectorXd weights = row_weights_;
+    archive("row_weights", weights, Want::positive(n));
+    if (archive.reading()) weigh(std::move(weights));
+  }
+  if (prior_->directions > 0) {
+    Eigen::MatrixXd directions = directions_;
+    archive("directions", directions, data_->p(), prior_->directions);
+    if (archive.reading()) set_directions(directions);
+  }
+}
+
+void State::transfer(Archive& archive, bool updates) {
+  const int inputs = prior_->n_inputs(data_->p());
+  std::vector<Slot> slots = slots_;
+  std::vector<double> log_lambda = log_lambda_;
+  std::vector<char> included = included_;
+  double phi = phi_, log_likelihood = log_likelihood_;
+  transfer_slots(archive, slots);
+  archive("log_lambda", log_lambda, Want::of(inputs));
+  archive("included", included, Want::of(inputs));
+  archive("phi", phi, Want::positive());
+  archive("log_likelihood", log_likelihood, Want::anything());
+  transfer_response(archive);
+  if (archive.reading()) {
+    assign(std::move(slots), std::move(log_lambda), std::move(included), phi);
+    log_likelihood_ = log_likelihood;
+  }
+  if (updates && size() > 0) transfer_updates(archive);
+}
+
+void State::transfer_updates(Archive& archive) {
+  const int m = size(), n = data_->n();
+  Eigen::MatrixXd exponents = exponents_.leftCols(m),
+                  gram = gram_.topLeftCorner(m, m),
+                  covariance = covariance_.topLeftCorner(m, m);
+  Eigen::VectorXd product = product_.head(m), mean = mean_.head(m);
+  archive("exponents", exponents, n, m);
+  archive("gram", gram, m, m);
+  archive("covariance", covariance, m, m);
+  archive("product", product, Want::of(m));
+  archive("mean", mean, Want::of(m));
+  if (!archive.reading()) return;
+  exponents_.leftCols(m) = exponents;
+  fill_values(exponents_.leftCols(m), values_.leftCols(m));
+  gram_.topLeftCorner(m, m) = gram;
+  covariance_.topLeftCorner(m, m) = covariance;
+  product_.head(m) = product;
+  mean_.head(m) = mean;
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "level.hpp"
+#include "truncated_sweep.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// Of each draw the m locations that have a kernel, with the number of kernels
+/// and the sum of their coefficients, on which alone f depends. log_likelihood
+/// is that of the data given the coefficients.
+struct TruncatedDraws {
+  explicit TruncatedDraws(const Model& model) : model(&model) {}
+  void transfer(Archive& archive);
+
+  const Model* model;
+  KernelDraws kernels;
+  std::vector<double> noise, log_likelihood;
+};
+
+/// A state of the truncation approximation at a rung, as Level is of the
+/// continuous one; stepping stones are of the likelihood given the
+/// coefficients.
+class TruncatedLevel {
+ public:
+  using Model = bark::Model;
+  using Draws = TruncatedDraws;
+  using Counts = TruncatedCounts;
+
+  TruncatedLevel(const Model& model, int index, Rng& rng);
+
+  void sweep(const Turn& turn, Counts& counts, Rng& rng);
+  void record(Draws& draws, Rng& rng) const;
+  double observe() const;
+  void transfer(Archive& archive);
+  friend bool exchange(TruncatedLevel& one, TruncatedLevel& other, Rng& rng);
+
+ private:
+  const Rung& rung() const { return model_->rungs[index_]; }
+  void record_kernels(KernelDraws& draws) const;
+
+  const Model* model_;
+  int index_;
+  TruncatedState state_;
+  TruncatedSweep sweep_;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

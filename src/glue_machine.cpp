@@ -1,0 +1,23 @@
+// All samplers from R, once their own glue has opened them.
+#include "glue/archive.hpp"
+
+// The time that it has come to.
+// [[Rcpp::export(rng = false)]]
+int machine_advance_cpp(SEXP handle, int n) {
+  kernelbayes::Machine& machine = machine_of(handle);
+  machine.advance(n);
+  return machine.time();
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List machine_snapshot_cpp(SEXP handle) {
+  ListWriter writer;
+  machine_of(handle).transfer(writer);
+  return writer.written();
+}
+
+// Frees the memory now: R's collector does not see how much there is.
+// [[Rcpp::export(rng = false)]]
+void machine_close_cpp(SEXP handle) {
+  Rcpp::XPtr<kernelbayes::Machine>(handle).release();
+}
