@@ -143,11 +143,11 @@ test_that("|w| = 1 and f = Phi w to 1e-10 after many steps", {
         iter = if (classes == 2) 9999 else 1999
       )
       expect_lt(max(abs(rowSums(out$w^2) - 1)), 1e-10)
-      g <- out$state$g
+      g <- out$state$levels[[1]]$g
       if (classes == 2) {
         unit <- data$features / sqrt(rowSums(data$features^2))
         f <- unit %*% g
-        expect_lt(max(abs(f - out$state$f)) / sqrt(sum(g^2)), 1e-10)
+        expect_lt(max(abs(f - out$state$levels[[1]]$f)) / sqrt(sum(g^2)), 1e-10)
       }
       wrong <- kgs_wrong(data, t(g))
       last <- utils::tail(out$wrong, 1)
@@ -174,16 +174,17 @@ test_that("triangular features of many blocks are products by the book", {
       engine <- kgs_engine(data, method, kgs_known(0.01),
         iter = 8, start = start
       )
-      expect_equal(run_parts(engine, 0)$g, start)
+      expect_equal(run_parts(engine, 0)$levels[[1]]$g, start)
       state <- run_parts(engine, 8)
-      wrong <- kgs_wrong(data, t(state$g))
+      level <- state$levels[[1]]
+      wrong <- kgs_wrong(data, t(level$g))
       counted <- vapply(
         seq_len(classes) - 1, \(c) sum(wrong[data$label == c]), 0
       )
       expect_equal(utils::tail(state$draws$wrong, classes), counted)
       if (classes == 2) {
-        f <- drop(root %*% state$g) / sqrt(rowSums(root^2))
-        expect_lt(max(abs(f - state$f)) / sqrt(sum(state$g^2)), 1e-10)
+        f <- drop(root %*% level$g) / sqrt(rowSums(root^2))
+        expect_lt(max(abs(f - level$f)) / sqrt(sum(level$g^2)), 1e-10)
       }
     }
   }
@@ -218,17 +219,17 @@ test_that("lines are learned in the warmup alone", {
   # A chain that went on adapting would have another law, by little.
   engine <- kgs_engine(agreement_data(2), "coordinate", warmup = 60, iter = 40)
   keep <- c("width", "axes", "seen", "sum", "squares")
-  warm <- run_parts(engine, 60)$lines
+  warm <- run_parts(engine, 60)$levels[[1]]$lines
   expect_gt(warm$seen, 0)
   expect_gt(length(warm$axes), 0)
-  expect_identical(run_parts(engine, 100)$lines[keep], warm[keep])
-  expect_false(identical(run_parts(engine, 59)$lines$width, warm$width))
+  expect_identical(run_parts(engine, 100)$levels[[1]]$lines[keep], warm[keep])
+  expect_false(identical(run_parts(engine, 59)$levels[[1]]$lines$width, warm$width))
 })
 
 test_that("a chain starts where it is told", {
   data <- agreement_data(2)
   start <- seq_len(ncol(data$features)) / 10
-  state <- run_parts(kgs_engine(data, "hmc", start = start), 0)
+  state <- run_parts(kgs_engine(data, "hmc", start = start), 0)$levels[[1]]
   expect_identical(state$g, start)
   unit <- data$features / sqrt(rowSums(data$features^2))
   expect_equal(state$f, drop(unit %*% start), tolerance = 1e-14)

@@ -185,7 +185,7 @@ test_that("chains start from their last states on the old rows", {
     data <- if (is.null(one$data)) moons else one$data
     both <- add_rows(fit, data = data)
     for (chain in 1:2) {
-      before <- at_rows(fit, fit$runs[[chain]]$g)
+      before <- at_rows(fit, fit$runs[[chain]]$levels[[1]]$g)
       lifted <- at_rows(both, both$starts[[chain]])[old, , drop = FALSE]
       ratio <- lifted / before
       expect_gt(min(ratio), 0)

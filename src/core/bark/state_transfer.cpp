@@ -71,7 +71,7 @@ void State::transfer_response(Archive& archive) {
   const int n = data_->n();
   if (data_->latent()) {
     std::vector<double> gaps = log_gaps_;
-    if (data_->ordered()) {
+    if (data_->ordered() && data_->classes > 2) {
       archive("log_gaps", gaps, Want::of(data_->classes - 2));
     }
     archive("latent", response_, Want::of(n));

@@ -73,7 +73,8 @@ void Walker::transfer(Archive& archive) {
   Eigen::VectorXd sides = state.ledger.sides();
   archive("sides", sides, Want::between(-1, 1, sides.size()));
   if (archive.reading()) state.ledger.restore(sides);
-  if (model_->settings.method == Method::kCoordinate) mover_.transfer(archive);
+  if (model_->settings.method != Method::kCoordinate) return;
+  archive.within("lines", [this](Archive& list) { mover_.transfer(list); });
 }
 
 void Draws::transfer(Archive& archive) {
