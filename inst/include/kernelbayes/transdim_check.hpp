@@ -31,7 +31,7 @@ struct MoveFinding {
 ///   log_reverse          sum_S' q'_i(S' | S) = 1
 ///   support              sum_S' q'_i(S' | S) [no way from S' to S] = 0
 ///   log_increment        is the difference of log_density(), if both are there
-///   identity             the sum over i and S' of
+///   identity             (T2): the sum over i and S' of
 ///                        gamma_{t-1}(S') alpha_i(S') q_i(S | S') W
 ///                        = gamma_t(S)
 ///   weight               the sum over S' alone = gamma_t(S) alpha'_i(S)
