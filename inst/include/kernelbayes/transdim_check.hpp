@@ -47,7 +47,7 @@ struct MoveFinding {
 /// gamma_t(S); where gamma_t(S) = 0, to the largest gamma_t. For `propose` the
 /// error is that of a frequency. Under the null the draws of a state are
 /// binomial with probability p; a frequency f has, by Chernoff, a p-value of at
-/// most 2 exp(-n KL(f, p)), which is multiplied by the number of pairs of
+/// most 2 exp(-n KL(f, p)), (T9), which is multiplied by the number of pairs of
 /// states that the step has: it is a fault below 1e-6. States are compared by
 /// == for that, and it is left out for `draws` = 0.
 ///
