@@ -23,7 +23,8 @@ struct Records {
   std::vector<int> set_sizes, sets;  // rows of x, from 0
 };
 
-/// The model as a target of `Smc`: gamma_t(S) = p_t(S) L_t(S) given psi.
+/// The model as a target of `Smc`: gamma_t(S) = p_t(S) L_t(S) given psi, at a
+/// row's power as in (S22).
 class Target {
  public:
   using Particle = srvm::Particle;
