@@ -111,6 +111,7 @@ acquire.kb_kgs <- function(fit, pool, n = 1,
 
 # Scores -----------------------------------------------------------------------
 
+#' Scores of ?acquire: (G21) and its parts.
 #' @noRd
 acquisition_score <- function(fit, x, criterion, complement) {
   p <- kgs_probability(fit, x, complement, noisy = criterion != "margin")
@@ -236,7 +237,7 @@ label_spread <- function(fit, x, complement, most = 1000) {
   )
 }
 
-#' Choose rows one after the other, given those before
+#' Choose rows one after the other, given those before: (G22)
 #'
 #' A Cholesky factorisation of the labels' covariances, a column a chosen label:
 #' what is left on the diagonal is the variance given the labels chosen.
@@ -262,8 +263,8 @@ diverse_batch <- function(score, n, spread, kind) {
   list(row = row, score = value)
 }
 
-#' The next column of the factor: covariances with label j given those before,
-#' over its standard deviation
+#' The next column of the factor, (G22): covariances with label j given those
+#' before, over its standard deviation
 #' @noRd
 covariance_column <- function(spread, root, j, left) {
   sd <- sqrt(left[[j]] + spread$noise[[j]])

@@ -92,8 +92,8 @@ effect_table <- function(fit, pools, class = NULL, ndraws = 400,
   out
 }
 
-#' Standard errors of means over draws, from their effective sample sizes; of
-#' equal draws they are unknown
+#' Standard errors of means over draws, from their effective sample sizes, after
+#' (B77); of equal draws they are unknown
 #' @param draws Matrix, all draws chain by chain x quantities.
 #' @noRd
 monte_carlo_errors <- function(draws, chains) {

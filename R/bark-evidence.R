@@ -108,7 +108,7 @@ rungs_apart <- function(swapped, least = 0.02) {
 }
 
 #' What the ratios leave out: the units of y, and the density of the response
-#' at a lowest rung where f is 0
+#' at a lowest rung where f is 0, Z_0 of (B62)
 #' @noRd
 log_base <- function(fit, engine) {
   n <- length(engine$y)
@@ -182,7 +182,8 @@ new_bark_evidence <- function(run, rungs, base) {
   )
 }
 
-#' The log mean ratio of each step, their sum, and its standard error
+#' The log mean ratio of each step, their sum, and its standard error: (B62)
+#' and (B64)
 #'
 #' Batches hold the same sweeps of all steps, whose errors depend on each other
 #' through the exchanges: the error of the sum is the spread over batches of the
@@ -212,7 +213,7 @@ stepping_stones <- function(ratios, batches = 20) {
 #' A note where the ladders differ by more than the standard error of all says
 #'
 #' Under it, (n - 1) times the variance of the estimates over n mc_se^2 is
-#' nearly chi-square.
+#' nearly chi-square: after (B64).
 #' @noRd
 ladders_differ <- function(each, se) {
   n <- length(each)

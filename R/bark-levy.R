@@ -1,7 +1,7 @@
 # The Levy measure behind bark(): what its parameters imply, and which are
 # implied by a number of kernels and a discrepancy.
 
-#' Expected number of kernels, eq. 8
+#' Expected number of kernels: (B2), eq. 8 of the paper
 #'
 #' By Gamma(1 + x) = x Gamma(x), so that it is finite down to alpha = 0, where
 #' it tends to gamma; it tends to 0 as alpha tends to 2.
@@ -14,20 +14,19 @@ bark_nu <- function(alpha, gamma, eps) {
 #' Expected squared discrepancy of the continuous approximation over |g|^2
 #'
 #' The integral of b^2 (|b|^(-1 - alpha) - (b^2 + alpha eps^2)^(-(1 + alpha) /
-#' 2)) gamma c_alpha, of which eq. 12 means to be a bound. With the
-#' reflection and duplication formulas its ratio to nu is as below.
+#' 2)) gamma c_alpha, of which the paper's eq. 12 means to be a bound: (B4).
 #' @noRd
 bark_discrepancy <- function(alpha, gamma, eps) {
   bark_nu(alpha, gamma, eps) * discrepancy_ratio(alpha, eps)
 }
 
-#' Discrepancy of one expected kernel: the same for both approximations
+#' Discrepancy of one expected kernel, (B4): the same for both approximations
 #' @noRd
 discrepancy_ratio <- function(alpha, eps) {
   alpha * eps^2 / (2 - alpha)
 }
 
-#' Expected number of kernels where |beta| is truncated at eps, eq. 7
+#' Expected number of kernels where |beta| is truncated at eps: (B3)
 #'
 #' Gamma(alpha) sin(pi alpha / 2) is written without the sine, which would lose
 #' its digits near alpha = 2.
@@ -60,7 +59,7 @@ levy_size <- function(alpha, gamma, eps, approximation = NULL) {
 
 #' The eps and gamma of a number of kernels and a discrepancy
 #'
-#' Their ratio determines eps, and nu is proportional to gamma.
+#' Their ratio determines eps, (B5), and nu is proportional to gamma.
 #' @noRd
 bark_elicit <- function(alpha, n_kernels, discrepancy, approximation = NULL) {
   eps <- sqrt(discrepancy / n_kernels * (2 - alpha) / alpha)

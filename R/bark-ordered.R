@@ -78,7 +78,7 @@ log_class_probability <- function(f, sd, cuts, draw, class) {
   )
 }
 
-#' Posterior predictive probabilities, n x C
+#' Posterior predictive probabilities, n x C: (B59)
 #' @noRd
 ordered_probability <- function(fit, x, pool) {
   cuts <- bark_cuts(fit, pool)
@@ -193,10 +193,10 @@ refuse_ordered_bands <- function(level_given, interval,
 #' log of the probability of classes with these counts where f is 0, over the
 #' prior of the cut points
 #'
-#' From the last point down: with L_k(c) the log probability of the classes
-#' after the k-th given c_k = c, L_(k-1)(c) is an integral over the next gap of
-#' exp(n_k log(Phi(c') - Phi(c)) + L_k(c')) at c' = c + gap. Empty classes at
-#' the end leave L = 0.
+#' From the last point down, (B63): with L_k(c) the log probability of the
+#' classes after the k-th given c_k = c, L_(k-1)(c) is an integral over the next
+#' gap of exp(n_k log(Phi(c') - Phi(c)) + L_k(c')) at c' = c + gap. Empty
+#' classes at the end leave L = 0.
 #' @noRd
 ordered_base <- function(counts) {
   last <- max(which(counts > 0))

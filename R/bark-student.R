@@ -19,7 +19,8 @@ refuse_class_df <- function(prior, call) {
 
 #' log of the density of the response where f is 0, the noise integrated out
 #'
-#' Over the logarithm of its precision, where the integrand has one mode.
+#' Over the logarithm of its precision, where the integrand has one mode: Z_0 of
+#' (B62).
 #' @noRd
 student_base <- function(engine) {
   prior <- engine$config$prior

@@ -38,7 +38,8 @@ count_draws <- function(states, group, groups, to, problem, t) {
 #' @noRd
 compare_draws <- function(move, check, t, counts, prob, n, from, to) {
   prob <- cbind(pmin(prob, 1), 0)
-  # A draw of probability zero has p-value 0, one of probability 1 has 1.
+  # After (T9). A draw of probability zero has p-value 0, one of probability 1
+  # has 1.
   p <- 2 * pmin(
     stats::pbinom(counts, n, prob),
     stats::pbinom(counts - 1, n, prob, lower.tail = FALSE)

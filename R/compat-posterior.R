@@ -77,6 +77,7 @@ srvm_parameters <- function(fit, pool) {
   }
   prior <- fit$settings$prior
   if (is_learned_lambda(prior)) {
+    # After (S2).
     out$lambda <- with_local_seed(fit$seed, stats::rgamma(
       length(pool$k), prior$lambda$shape + pool$k, prior$lambda$rate + 1
     ))

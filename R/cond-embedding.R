@@ -174,7 +174,7 @@ features_at <- function(object, points) {
   incomplete_cholesky_features(object$features, points)
 }
 
-#' (R'R + n eps I)^-1 moments: coefficients along the features, r x m
+#' (R'R + n eps I)^-1 moments: coefficients along the features, r x m, (K2)
 #' @noRd
 cond_coefficients <- function(object, moments) {
   ridge_coefficients(object$gram, moments, nrow(object$x) * object$eps)

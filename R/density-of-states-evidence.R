@@ -2,7 +2,8 @@
 
 #' Log evidence given the rate of label errors
 #'
-#' log p(D | q) = log sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e) with C classes.
+#' log p(D | q) = log sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e), (G23), with C
+#' classes.
 #' At q = 0 it is log g(0), the log volume of version space.
 #'
 #' @param log_g log g(e) for e = 0, ..., m, of [density_of_states()].
@@ -29,7 +30,7 @@ log_evidence_rate <- function(log_g, m, q, classes = 2,
 #' Log evidence, the rate of label errors integrated out
 #'
 #' The rate has a Beta(a, b) prior, truncated to (0, t), t = (C - 1) / C:
-#' log sum_e g(e) (C - 1)^-e B_t(a + e, b + m - e) / B_t(a, b).
+#' log sum_e g(e) (C - 1)^-e B_t(a + e, b + m - e) / B_t(a, b), (G24).
 #'
 #' @inheritParams log_evidence_rate
 #' @param a,b Positive numbers.
@@ -75,7 +76,7 @@ seen_states <- function(log_g) which(log_g > -Inf) - 1
 #'
 #'   t^a (1 - t)^b / a sum_n t^n prod_(k < n) (a + b + k) / (a + 1 + k)
 #'
-#' converges fast.
+#' converges fast: (G25).
 #' @param t A number in (0, 1).
 #' @param a,b Positive vectors of one length.
 #' @noRd

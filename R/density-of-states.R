@@ -10,8 +10,8 @@
 #'   g(e) = sum_l H_l(e) / sum_l n_l exp(-beta_l e) / Z_l,
 #'   Z_l = sum_e g(e) exp(-beta_l e),   n_l = sum_e H_l(e)
 #'
-#' (Ferrenberg and Swendsen, 1989; Vardi, 1985). It is found as the minimum of
-#' a convex function of the log Z_l, by Newton's method.
+#' (Ferrenberg and Swendsen, 1989; Vardi, 1985), (G27). It is found as the
+#' minimum of a convex function of the log Z_l, by Newton's method.
 #'
 #' Data that no classifier gets right have no place in the histograms: with z of
 #' them, count e among the others, and `c(rep(-Inf, z), log_g)` is the density
@@ -123,10 +123,11 @@ level_shares <- function(levels, log_z) {
   exp(terms - log_row_sums(terms))
 }
 
-#' Minimise sum_l n_l log Z_l + sum_e H(e) log sum_l n_l exp(-beta_l e) / Z_l
+#' Minimise sum_l n_l log Z_l + sum_e H(e) log sum_l n_l exp(-beta_l e) / Z_l:
+#' (G28)
 #'
-#' Its gradient is zero where the multi-histogram equations hold. Newton's
-#' decrement is twice the distance to the minimum in units of the log
+#' Its gradient, (G29), is zero where the multi-histogram equations hold.
+#' Newton's decrement is twice the distance to the minimum in units of the log
 #' likelihood, so that 1e-10 is far below any Monte Carlo error; the last step
 #' squares it.
 #' @noRd
@@ -158,7 +159,8 @@ abort_unsolved <- function(call) {
   ), "convergence", call = call)
 }
 
-#' Second derivatives: a Laplacian, whose diagonal comes without cancellation
+#' Second derivatives, (G29): a Laplacian, whose diagonal comes without
+#' cancellation
 #' @noRd
 level_curvature <- function(levels, shares) {
   shared <- crossprod(shares, levels$total * shares)
@@ -208,7 +210,8 @@ start_levels <- function(levels) {
   log_z - log_z[levels$beta == 0]
 }
 
-#' log Z_k / Z_l by Bennett's acceptance ratio, a root between known bounds
+#' log Z_k / Z_l by Bennett's acceptance ratio, (G30), a root between known
+#' bounds
 #' @noRd
 neighbour_ratio <- function(levels, l, k) {
   gap <- levels$beta[[k]] - levels$beta[[l]]
@@ -271,7 +274,7 @@ density_of_states_se <- function(batches, beta, m, mirror = FALSE,
   list(rate = se[seq_along(q)], beta = se[[length(q) + 1]])
 }
 
-#' Jackknife standard errors of a function of the sum of batches
+#' Jackknife standard errors of a function of the sum of batches: (G31)
 #' @noRd
 jackknife_se <- function(batches, statistic, call) {
   n <- length(batches)

@@ -69,7 +69,7 @@ herd_indices <- function(value, columns, n, cells = 5e6) {
   chosen <- integer(n)
   kept <- vector("list", length(value))
   room <- floor(cells / length(value))
-  score <- value # t times the criterion
+  score <- value # t times the criterion, (K14)
   for (t in seq_len(n)) {
     best <- which.max(score)
     column <- kept[[best]]

@@ -1,5 +1,5 @@
-# Independence: the Hilbert-Schmidt independence criterion with its permutation
-# test.
+# Independence: the Hilbert-Schmidt independence criterion, (K16), with its
+# permutation test.
 
 #' Kernel test of independence
 #'

@@ -21,7 +21,7 @@ kbr_quantiles <- function(fit, seen, probs) {
   out
 }
 
-#' Quantiles of increasing points with weights of any sign
+#' Quantiles of increasing points with weights of any sign: (K9)
 #'
 #' Equal points have one value of the distribution function, whatever their
 #' order.
@@ -53,7 +53,7 @@ kbr_density <- function(fit, seen, at, bandwidth, call) {
   matrix(out, nrow(w), nrow(at), byrow = TRUE)
 }
 
-#' Standard deviations of the smoothing, rows x d
+#' Standard deviations of the smoothing, (K10), rows x d
 #' @noRd
 density_bandwidth <- function(x, w, bandwidth, call) {
   d <- ncol(x)

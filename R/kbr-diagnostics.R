@@ -95,6 +95,7 @@ unexplained <- function(features) {
   if (features$trace == 0) 0 else features$residual / features$trace
 }
 
+#' After (K10)
 #' @noRd
 effective_rank <- function(fit) {
   d <- fit$posterior$spectrum
@@ -106,7 +107,7 @@ effective_rank <- function(fit) {
 }
 
 #' Movement of the posterior mean under tilts of the prior, over what Bayes'
-#' rule says it is; NULL where the prior's points are not known
+#' rule says it is, (K11); NULL where the prior's points are not known
 #' @noRd
 prior_sensitivity <- function(fit, seen, call) {
   if (is.null(fit$features$x$kernel)) {

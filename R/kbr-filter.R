@@ -214,7 +214,8 @@ is_sum <- function(sum, size) {
   is.finite(sum) && abs(sum) > 1e-13 * size && size > 0
 }
 
-#' The first observation, without a prior: regression of states on observations
+#' The first observation, without a prior: regression of states on observations,
+#' before (K22)
 #' @noRd
 first_step <- function(hmm, seen, call) {
   if (!is.null(hmm$log_likelihood)) {
@@ -240,7 +241,7 @@ first_step <- function(hmm, seen, call) {
 }
 
 #' A step without an observation: weights P (P'P + n eps I)^-1 s of the next
-#' states
+#' states, (K22)
 #' @param s NULL at the first time, where the prior is a start.
 #' @noRd
 blind_step <- function(hmm, s, prior) {
@@ -262,7 +263,7 @@ blind_step <- function(hmm, s, prior) {
 
 # A known observation model ---------------------------------------------------
 
-#' Weights of the next states times their likelihood
+#' Weights of the next states times their likelihood: (K23)
 #' @noRd
 likelihood_step <- function(hmm, s, seen, call) {
   if (is.null(s)) {

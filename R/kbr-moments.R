@@ -1,4 +1,4 @@
-# Means, standard deviations and expectations under a posterior of kbr().
+# Means, standard deviations and expectations under a posterior of kbr(): (K7).
 
 #' First and second moments about the centre of the states: rows x d each
 #' @noRd

@@ -107,6 +107,7 @@ path_mean <- function(object) {
   out
 }
 
+#' Of circles and rotations (K27)
 #' @noRd
 path_sd <- function(object) {
   space <- object$hmm$space

@@ -1,6 +1,6 @@
-# From a prior to what each observation needs: weights mu of the states (the
-# kernel sum rule), the gain, and moments contracted with the features of the
-# observations. Notation of the spec: w = diag(mu) R_Y gain phi_Y(y).
+# From a prior to what each observation needs: weights mu of the states by the
+# kernel sum rule, (K3), the gain of (K5) or (K6), and moments contracted with
+# the features of the observations: w = diag(mu) R_Y gain phi_Y(y).
 
 #' Give a fit a prior: all that depends on it
 #' @noRd
@@ -226,7 +226,7 @@ raw_weights <- function(fit, seen) {
 }
 
 #' Is the sum of weights nothing but rounding? Relative to a bound of the sum of
-#' their absolute values: sums of 1e-11 are fine in high dimensions
+#' their absolute values, (K8): sums of 1e-11 are fine in high dimensions
 #' @noRd
 sum_is_noise <- function(fit, seen, sums) {
   bound <- fit$posterior$mass * sqrt(colSums(seen$coef^2))

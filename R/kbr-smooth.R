@@ -80,7 +80,7 @@ kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
   )
 }
 
-#' One step back from the features of a later state
+#' One step back from the features of a later state: (K24) to (K26)
 #' @noRd
 backward_step <- function(path, t, features, method) {
   hmm <- path$hmm

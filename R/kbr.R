@@ -370,6 +370,7 @@ kbr_schedule <- function(alpha = 0.5, nu = 1, constant_eps = 1,
   )
 }
 
+#' (K29)
 #' @noRd
 schedule_at <- function(schedule, n) {
   alpha <- schedule$alpha

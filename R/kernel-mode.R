@@ -41,8 +41,8 @@ mode_starts <- function(points, weights, kernel) {
 #' Fixed point of x = sum w_i k_i x_i / sum w_i k_i (Gaussian kernel)
 #'
 #' While the denominator, which is the embedding, is positive, the step goes
-#' uphill; it is halved until the embedding does not fall. Where the embedding
-#' is not positive, or all kernel values vanish, there is no step.
+#' uphill, (K12); it is halved until the embedding does not fall. Where the
+#' embedding is not positive, or all kernel values vanish, there is no step.
 #' @noRd
 fixed_point_ascent <- function(points, weights, kernel, x, max_iter = 1000,
                                tol = 1e-8) {
@@ -172,7 +172,8 @@ rotation_mean <- function(points, weights) {
   nearest_rotation(colSums(weights * points))$x
 }
 
-#' The rotation nearest to a 3 x 3 matrix M = U D V': U diag(1, 1, det(UV')) V'
+#' The rotation nearest to a 3 x 3 matrix M = U D V': U diag(1, 1, det(UV')) V',
+#' (K13)
 #'
 #' @param m 3 x 3, flattened by columns.
 #' @return List: `x`, flattened, and `unique`, is it the only nearest one?

@@ -107,9 +107,9 @@ pilot_costs <- function(m, top, steps = 30) {
 #' Costs at equal distances
 #'
 #' Levels at beta and beta + d have a symmetric Kullback-Leibler divergence of d
-#' times the difference of their mean numbers of errors. Its root is about d
-#' times the standard deviation of the errors, so that it adds up along the
-#' ladder; at a distance of 0.7 neighbours accept 60 percent of exchanges.
+#' times the difference of their mean numbers of errors, (G32). Its root is
+#' about d times the standard deviation of the errors, so that it adds up along
+#' the ladder; at a distance of 0.7 neighbours accept 60 percent of exchanges.
 #'
 #' @param beta,errors Costs of a pilot run, increasing, and its mean errors.
 #' @param steps Number of steps, or NULL: as many as make each at most `step`.

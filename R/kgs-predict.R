@@ -129,7 +129,7 @@ kgs_features <- function(fit, x) {
   basis_features(fit$settings$basis, scaling_x(fit$settings$scaling, x))
 }
 
-#' Variance of f at points that their place in the span leaves
+#' Variance of f at points that their place in the span leaves: (G18)
 #' @noRd
 complement_variance <- function(fit, x, features) {
   settings <- fit$settings
@@ -168,7 +168,7 @@ kgs_probability <- function(fit, x, complement, noisy = FALSE) {
   out
 }
 
-#' Probabilities of classes given each draw, n x S x C
+#' Probabilities of classes given each draw, n x S x C: (G19)
 #' @noRd
 class_draws <- function(fit, x, pool, complement) {
   features <- kgs_features(fit, x)
@@ -205,6 +205,7 @@ largest_draws <- function(fit, f, sd) {
   array(vapply(seq_len(size[[3]]), function(c) best == c, best == 1) + 0, size)
 }
 
+#' Of labels that may be wrong: (G20)
 #' @noRd
 noisy_draws <- function(fit, p, pool) {
   rates <- pool$rates

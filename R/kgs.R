@@ -331,8 +331,8 @@ check_basis <- function(basis, call) {
   }
 }
 
-#' What data with a nugget explain of the features' variance, r x r: NULL for
-#' samplers that draw the features themselves
+#' What data with a nugget explain of the features' variance, r x r, after
+#' (G18): NULL for samplers that draw the features themselves
 #' @noRd
 nugget_explained <- function(settings, x) {
   if (settings$method != "block") {

@@ -29,7 +29,8 @@ mixing_table <- function(chains) {
   )
 }
 
-#' Normal scores of the ranks 1, 3/2, 2, ... of the draws in the chains' halves
+#' Normal scores of the ranks 1, 3/2, 2, ... of the draws in the chains' halves,
+#' after (B77)
 #' @noRd
 normal_scores <- function(size) {
   n <- 2 * (size[[1]] %/% 2) * size[[2]]

@@ -76,8 +76,8 @@ mmd_test <- function(x, y, kernel = kernel_gaussian(), permutations = 999,
 
 #' Squared discrepancies of splits of one sample in two
 #'
-#' From sums over pairs within and across the parts; only products of the Gram
-#' matrix with indicators of the first part are needed.
+#' (K15), from sums over pairs within and across the parts; only products of the
+#' Gram matrix with indicators of the first part are needed.
 #' @param order Permutations, one a column: the first part has the numbers up
 #'   to `sizes[[1]]`.
 #' @noRd

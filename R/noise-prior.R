@@ -138,7 +138,8 @@ noise_probit <- function(noise, call) {
   noise_list(precision = 1)
 }
 
-#' The rate at which P(noise sd < sd) = 0.9, the rule of BART
+#' The rate at which P(noise sd < sd) = 0.9, the rule of BART:
+#' derivations/bark.md, section 1.4
 #' @noRd
 noise_rate <- function(sd, shape = 1.5, probability = 0.9) {
   sd^2 * stats::qgamma(1 - probability, shape)

@@ -27,6 +27,7 @@ centre_gram <- function(gram) {
 
 #' A permutation test as an object of class htest
 #'
+#' The p-value is (K17).
 #' @param statistic Named: the observed value.
 #' @param permuted Its values at random permutations.
 #' @param scale The size of the terms of the statistic: what differs by

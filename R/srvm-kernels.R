@@ -315,7 +315,7 @@ kernel_evidences <- function(fit, runs) {
   )
 }
 
-#' Relative variance of the weighted mean of the runs' evidences
+#' Relative variance of the weighted mean of the runs' evidences: (S37)
 #' @param log_prior Of each run, see `run_log_prior()`.
 #' @noRd
 mean_variance <- function(runs, log_prior = 0) {
@@ -323,8 +323,8 @@ mean_variance <- function(runs, log_prior = 0) {
   sum(evidence_share(runs, log_prior)^2 * variance)
 }
 
-#' Standard errors of p(h) Z(h) / sum p Z, to first order: with v the relative
-#' variances of Z, p_h^2 [(1 - p_h)^2 v_h + sum_{j != h} p_j^2 v_j]
+#' Standard errors of p(h) Z(h) / sum p Z, to first order, (S38): with v the
+#' relative variances of Z, p_h^2 [(1 - p_h)^2 v_h + sum_{j != h} p_j^2 v_j]
 #' @noRd
 probability_se <- function(p, v) {
   if (length(p) == 1) {

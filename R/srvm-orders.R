@@ -231,7 +231,7 @@ print.kb_order_spread <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-#' Is the spread of log evidence what mc_se says?
+#' Is the spread of log evidence what mc_se says? (S39)
 #' @noRd
 spread_in_words <- function(x) {
   ratio <- x$sd_log_evidence / x$rms_mc_se

@@ -92,7 +92,7 @@ srvm_prior_k <- function(fit) {
   data.frame(k = k, probability = p / sum(p))
 }
 
-#' Log p(k) before truncation, up to a constant
+#' Log p(k) before truncation, up to a constant: (S2)
 #' @noRd
 log_prior_count <- function(k, lambda) {
   if (inherits(lambda, "kb_lambda_gamma")) {

@@ -98,9 +98,9 @@ pilot_shares <- function(fit) {
   })
 }
 
-#' To first order the variance of the log evidence is sum p_h^2 v_h / N_h, least
-#' where N_h is proportional to p_h. The pilot's errors are large: p_h is its
-#' mean over them.
+#' To first order the variance of the log evidence is sum p_h^2 v_h / N_h,
+#' least, where the v_h are alike, for N_h proportional to p_h: after (S38). The
+#' pilot's errors are large: p_h is its mean over them.
 #' @param log_p,variance Of each kernel, by a pilot with the share `pilot`.
 #' @noRd
 shares_by_evidence <- function(log_p, variance, pilot, draws = 1000) {

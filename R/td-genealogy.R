@@ -1,6 +1,6 @@
 # Who descends from whom, for the standard error of the evidence: as class
-# Genealogy of the C++ core (inst/include/kernelbayes/genealogy.hpp, with the
-# derivation), for a number of particles that never changes.
+# Genealogy of the C++ core (inst/include/kernelbayes/genealogy.hpp), for a
+# number of particles that never changes.
 
 #' @noRd
 new_genealogy <- function(n) {
@@ -11,7 +11,7 @@ new_genealogy <- function(n) {
 }
 
 #' Families are founded anew once the youngest generation of them has lost half;
-#' the oldest of four is closed (Olsson and Douc, 2019, on fixed lags)
+#' the oldest of four is closed (Olsson and Douc, 2019, on fixed lags): (T8)
 #' @param weights Normalised, before resampling.
 #' @param multinomial Whether that was the scheme.
 #' @noRd
@@ -36,7 +36,7 @@ genealogy_resample <- function(g, ancestors, weights, multinomial) {
 generation <- function(g, which, n) g$families[(which - 1) * n + seq_len(n)]
 
 #' By how much chance, and not weights, made pairs of particles from different
-#' families fewer
+#' families fewer: (T7)
 #' @noRd
 pair_factor <- function(ancestors, weights) {
   n <- length(weights)
@@ -54,7 +54,7 @@ close_oldest <- function(g, weights) {
   g
 }
 
-#' Relative variance of the evidence's estimate (Lee and Whiteley, 2018)
+#' Relative variance of the evidence's estimate (Lee and Whiteley, 2018): (T8)
 #' @noRd
 genealogy_variance <- function(g, weights) {
   if (length(weights) < 2) {
@@ -63,6 +63,7 @@ genealogy_variance <- function(g, weights) {
   g$closed + generation_variance(g, 1, weights)
 }
 
+#' (T6)
 #' @noRd
 generation_variance <- function(g, which, weights) {
   families <- generation(g, which, length(weights))

@@ -277,7 +277,7 @@ check_living <- function(log_density, t) {
   }
 }
 
-#' The weight of a move, by its own formula or by the general law
+#' The weight of a move, by its own formula or by the general law, (T1)
 #' @param before,after,chance log gamma_{t-1}(old), log gamma_t(new) and alpha.
 #' @noRd
 td_log_weight <- function(move, name, old, new, t, data, before, after,

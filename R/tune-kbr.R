@@ -230,7 +230,7 @@ held_out_loss <- function(fit, x, y, loss, yard) {
   mean(losses)
 }
 
-#' Squared distances of kernel means from those of single states
+#' Squared distances of kernel means from those of single states: (K28)
 #' @param features Of the fit's states.
 #' @noRd
 kernel_losses <- function(fit, seen, states, features) {

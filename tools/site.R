@@ -1,4 +1,4 @@
-# The site of help pages and vignettes, without the network:
+# The site of help pages, vignettes and derivations, without the network:
 #   Rscript tools/site.R [--to=folder] [--quick]
 # into `docs`, which is not committed, unless another folder is given. --quick
 # leaves out the vignettes and what examples print.
@@ -28,6 +28,32 @@ lost_links <- function(page) {
   links[!file.exists(file.path(dirname(page), sub("[?].*", "", links)))]
 }
 
+# derivations/*.md as pages among the articles: pkgdown has none but vignettes.
+render_derivations <- function(pkg, root, to) {
+  dir.create(file.path(to, "articles"), showWarnings = FALSE)
+  files <- list.files(
+    file.path(root, "derivations"), "[.]md$", full.names = TRUE
+  )
+  for (file in files) {
+    out <- tempfile(fileext = ".html")
+    rmarkdown::pandoc_convert(
+      normalizePath(file), "html", "markdown", out,
+      options = c("--mathjax", "--shift-heading-level-by=1")
+    )
+    html <- readLines(out, encoding = "UTF-8", warn = FALSE)
+    # The page has the title.
+    html <- sub(
+      "(?s)<h2[^>]*>.*?</h2>", "", paste(html, collapse = "\n"), perl = TRUE
+    )
+    title <- sub("^# ", "", readLines(file, n = 1, encoding = "UTF-8"))
+    name <- paste0("derivations-", sub("[.]md$", ".html", basename(file)))
+    pkgdown::render_page(
+      pkg, "title-body", list(pagetitle = title, body = html),
+      file.path("articles", name)
+    )
+  }
+}
+
 install_needs(root, "site")
 lib <- install_checkout(root)
 .libPaths(c(lib, .libPaths()))
@@ -45,6 +71,7 @@ pkgdown::build_reference(pkg,
   lazy = FALSE, examples = !quick, devel = FALSE, preview = FALSE
 )
 if (!quick) pkgdown::build_articles(pkg, lazy = FALSE, preview = FALSE)
+render_derivations(pkg, root, to)
 pkgdown::build_news(pkg, preview = FALSE)
 
 home <- file.path(to, "index.html")

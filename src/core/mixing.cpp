@@ -77,6 +77,7 @@ double autocovariance(const Halves& halves, std::size_t lag) {
   return sum / halves.draws.size();
 }
 
+// (B77).
 double rhat(Halves halves) {
   const double n = halves.length;
   const double between = n * variance(centre(halves));
@@ -89,7 +90,7 @@ double rhat(Halves halves) {
 // The sum of the autocorrelations by Geyer's initial monotone sequence: pairs
 // of neighbours count until their sum is not positive, each at most as much as
 // the one before; of the first that does not count, its first if that is
-// positive.
+// positive. (B77).
 double effective_size(Halves halves) {
   const std::size_t n = halves.length;
   if (n < 6) return kNone;

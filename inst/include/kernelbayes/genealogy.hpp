@@ -10,7 +10,7 @@ namespace kernelbayes {
 
 /// Who descends from whom, and what that says about the variance of the
 /// evidence's estimate: particles without a common ancestor are independent
-/// (Lee and Whiteley, 2018, section 3.1).
+/// (Lee and Whiteley, 2018, section 3.1), (T6).
 ///
 /// Over a long run all particles come to share one founder and the estimator
 /// has nothing left to compare. Families are therefore founded anew, at a
@@ -21,7 +21,7 @@ namespace kernelbayes {
 /// 2019, on fixed lags). With V_g(t) the variance that the families founded
 /// with generation g see at t, and e_g when it is the oldest to be closed, the
 /// sum is
-///   sum_g [V_g(e_g) - V_{g+1}(e_g)] + V_oldest(t).
+///   sum_g [V_g(e_g) - V_{g+1}(e_g)] + V_oldest(t). (T8)
 ///
 /// The estimator counts pairs of particles from different families, and a pair
 /// that a resampling brings together by chance is no sign of variance. With
@@ -30,8 +30,9 @@ namespace kernelbayes {
 /// of the N^2 (1 - sum W_a^2) that there would be without chance: a factor
 /// N / (N - 1) for each multinomial resampling, as in Lee and Whiteley (2018),
 /// with which the estimator is unbiased whether or not N changes. Other schemes
-/// have smaller variances, for which (n_a - N W_a)^2 stands; with the factor of
-/// the multinomial one the estimator would be too small, and often negative.
+/// have smaller variances, for which (n_a - N W_a)^2 stands, (T7); with the
+/// factor of the multinomial one the estimator would be too small, and often
+/// negative.
 class Genealogy {
  public:
   /// Labels of the particles' families, and the product of the factors.

@@ -160,8 +160,9 @@ IncompleteCholesky incomplete_cholesky(const Source& source,
   return std::move(factorisation).result();
 }
 
-// Features phi(z) = L^-1 k(pivots, z), one row a point of z, with L the rows of
-// R at the pivots: at the points of the factorisation they are the rows of R.
+// Features phi(z) = L^-1 k(pivots, z), (K1), one row a point of z, with L the
+// rows of R at the pivots: at the points of the factorisation they are the rows
+// of R.
 inline Eigen::MatrixXd incomplete_cholesky_features(
     const Kernel& kernel, const ConstMatrixRef& pivot_points,
     const Eigen::Ref<const Eigen::MatrixXd>& pivot_factor,

@@ -83,7 +83,7 @@ inline std::vector<int> residual(const std::vector<double>& weights, int n,
 /// little randomness as leaves the expectation n w (Crisan and Lyons, 2002;
 /// Bain and Crisan, 2009, section 9.2.1). Particle after particle, what is left
 /// to hand out is divided between it and those that follow, to each the whole
-/// part of its expectation and at most one more.
+/// part of its expectation and at most one more: (T5).
 inline std::vector<int> minimum_entropy(const std::vector<double>& weights,
                                         int n, Rng& rng) {
   const std::size_t size = weights.size();

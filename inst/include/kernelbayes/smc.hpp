@@ -29,8 +29,9 @@ namespace kernelbayes {
 ///      where q' is any normalised reverse kernel.
 ///
 /// Then Z_t = Z_{t-1} sum_i Wbar_i W_i estimates the normalising constant of
-/// gamma_t without bias. Nothing after 3 changes a stored particle, so that a
-/// run that is cut and resumed between steps equals one that is not.
+/// gamma_t without bias: (T3) of derivations/srvm.md, W being (T1). Nothing
+/// after 3 changes a stored particle, so that a run that is cut and resumed
+/// between steps equals one that is not.
 ///
 /// Target must offer
 ///   using Particle = ...;              // copyable, with prefetch() const
@@ -65,8 +66,8 @@ namespace kernelbayes {
 /// and refresh() leaves the target at that power invariant. The proposal of
 /// step 3 belongs to the first increase. An increase is as large as the
 /// conditional effective sample size (Zhou, Johansen and Aston, 2016, section
-/// 3.2.1) allows; between two, steps 1 and 2 are repeated. Powers that depend
-/// on the particles make Z consistent; fixed ones leave it without bias.
+/// 3.2.1) allows, (T4); between two, steps 1 and 2 are repeated. Powers that
+/// depend on the particles make Z consistent; fixed ones leave it without bias.
 ///
 /// The evidence's factor at t is the predictive density of datum t only where
 /// the prior stays as it is from one target to the next. A target may know that
@@ -336,7 +337,7 @@ class Smc {
     return power + lower;
   }
 
-  // The conditional effective sample size of an increase, over N.
+  // The conditional effective sample size of an increase, over N: (T4).
   double conditional_size(double to) {
     double largest = -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < arrivals_.size(); ++i) {
@@ -422,7 +423,7 @@ class Smc {
     return reweight();
   }
 
-  // Multiplies the weights by the increments; the log of their mean.
+  // Multiplies the weights by the increments; the log of their mean, (T3).
   double reweight() {
     for (std::size_t i = 0; i < increments_.size(); ++i) {
       log_weights_[i] += increments_[i];

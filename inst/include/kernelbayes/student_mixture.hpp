@@ -10,7 +10,7 @@
 namespace kernelbayes {
 
 /// The trapezoidal rule in u = log omega for omega ~ Gamma(df / 2, df / 2),
-/// which makes a normal variable of variance 1 / omega Student's t.
+/// which makes a normal variable of variance 1 / omega Student's t: (S35).
 ///
 /// For f ~ N(m, v) and a residual r the integrand in u behaves as the density
 /// of a gamma variable's logarithm, exp(a (u - e^u)), with df / 2 <= a <=
@@ -89,7 +89,7 @@ class StudentRule {
     return bisect(upper, target, [](double d) { return std::expm1(d) - d; });
   }
 
-  // |Gamma(a + i y)| / Gamma(a) by Stirling's formula.
+  // |Gamma(a + i y)| / Gamma(a) by Stirling's formula: (S36).
   double trapezoid_step(double a) const {
     const auto digits = [a](double y) {
       const double r = y / a;

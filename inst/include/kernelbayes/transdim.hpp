@@ -22,7 +22,7 @@ namespace kernelbayes {
 /// what `tdsmc()`, `td_target()` and `td_move()` are in R, under the same
 /// names. Models and moves are small structs; the loop, resampling, weights,
 /// evidence, ancestry, random streams and threads are those of `Smc`, and the
-/// weights follow from the law of transdim_law.hpp.
+/// weights follow from the law of transdim_law.hpp, (T1).
 ///
 /// A model has
 ///

@@ -31,7 +31,7 @@ struct MoveFinding {
 ///   log_reverse          sum_S' q'_i(S' | S) = 1
 ///   support              sum_S' q'_i(S' | S) [no way from S' to S] = 0
 ///   log_increment        is the difference of log_density(), if both are there
-///   identity             the sum over i and S' of
+///   identity             (T2): the sum over i and S' of
 ///                        gamma_{t-1}(S') alpha_i(S') q_i(S | S') W
 ///                        = gamma_t(S)
 ///   weight               the sum over S' alone = gamma_t(S) alpha'_i(S)
@@ -47,7 +47,7 @@ struct MoveFinding {
 /// gamma_t(S); where gamma_t(S) = 0, to the largest gamma_t. For `propose` the
 /// error is that of a frequency. Under the null the draws of a state are
 /// binomial with probability p; a frequency f has, by Chernoff, a p-value of at
-/// most 2 exp(-n KL(f, p)), which is multiplied by the number of pairs of
+/// most 2 exp(-n KL(f, p)), (T9), which is multiplied by the number of pairs of
 /// states that the step has: it is a fault below 1e-6. States are compared by
 /// == for that, and it is left out for `draws` = 0.
 ///

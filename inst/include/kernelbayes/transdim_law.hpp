@@ -17,11 +17,11 @@ struct MoveChoice {
 /// alphas out; Del Moral, Doucet and Jasra, 2006, section 3.3):
 ///
 ///   W = [gamma_t(S) / gamma_{t-1}(S')] [alpha'_i(S) q'_i(S' | S)]
-///                                    / [alpha_i(S') q_i(S | S')]
+///                                    / [alpha_i(S') q_i(S | S')]     (T1)
 ///
 /// for a particle S' that took move i to S. It is exact, which is to say
 ///
-///   sum_i int gamma_{t-1}(S') alpha_i(S') q_i(S | S') W dS' = gamma_t(S),
+///   sum_i int gamma_{t-1}(S') alpha_i(S') q_i(S | S') W dS' = gamma_t(S), (T2)
 ///
 /// if three things hold, whatever the reverse choice alpha' q' is otherwise:
 ///

@@ -11,8 +11,8 @@ namespace kernelbayes {
 /// truncation keeps its digits where X itself is a to machine precision.
 ///
 /// In the tail by rejection from an exponential distribution of the best rate
-/// (Robert, 1995, Statistics and Computing 5, 121-125); elsewhere from the
-/// normal one. At least 3 in 10 proposals are accepted.
+/// (Robert, 1995, Statistics and Computing 5, 121-125), (B75); elsewhere from
+/// the normal one. At least 3 in 10 proposals are accepted.
 inline double normal_excess(double a, Rng& rng) {
   if (!std::isfinite(a)) throw std::domain_error("no finite truncation point");
   constexpr double kTail = 0.5;
@@ -42,8 +42,8 @@ inline double positive_normal(double mean, double sd, Rng& rng) {
 ///
 /// Proposals are normal, with what lies below a or beyond, where the interval
 /// holds much of it; elsewhere uniform, where the density falls at most by
-/// exp(1.5) in the tail, and by exp(3.2) about the mean. At least 1 in 5 are
-/// accepted.
+/// exp(1.5) in the tail, and by exp(3.2) about the mean, (B76). At least 1 in 5
+/// are accepted.
 inline double normal_excess_within(double a, double width, Rng& rng) {
   constexpr double kNarrow = 2.5;
   const double rate = a > 0 ? (a + std::sqrt(a * a + 4)) / 2 : 0;

@@ -9,8 +9,8 @@ namespace bark {
 namespace {
 
 // About the likelihood of a kernel against none, its variance integrated out:
-// that at the variance which the data ask for, times the prior's tail. Its
-// exponent and the rest apart, for sums that do not overflow.
+// that at the variance which the data ask for, times the prior's tail, (B31).
+// Its exponent and the rest apart, for sums that do not overflow.
 struct Worth {
   double exponent, factor;
 };
@@ -86,7 +86,7 @@ Information Candidates::information(const State& state, int i,
                              phi * (response_[i] - fitted));
 }
 
-// Sets the weights of all candidates that are free, once a slot is out.
+// Sets the weights of all candidates that are free, once a slot is out: (B31).
 void Candidates::weigh(const State& state, const Change& out, double power) {
   const Slot& slot = state.slot(out.slot);
   const double rate = state.prior().varphi_rate() * slot.copies * slot.copies;
@@ -110,6 +110,7 @@ void Candidates::weigh(const State& state, const Change& out, double power) {
   }
 }
 
+// (B30).
 bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
   const Prior& prior = state.prior();
   const Slot slot = state.slot(j);

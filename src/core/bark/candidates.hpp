@@ -11,6 +11,7 @@ namespace bark {
 /// others from the prior. As part of the state it has the same probability
 /// wherever kernels are, as long as they occupy as many locations; together
 /// with places from the prior the state has the prior density of all of them.
+/// derivations/bark.md, section 3.5.
 class Candidates {
  public:
   static constexpr int kSize = 200;

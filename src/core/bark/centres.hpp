@@ -7,7 +7,7 @@ namespace kernelbayes {
 namespace bark {
 
 /// Probabilities of the locations of kernels: the intercept, then the rows of
-/// x. With J ~ Po(nu) copies they hold independent numbers, Po(nu pi_i).
+/// x. With J ~ Po(nu) copies they hold independent numbers, Po(nu pi_i), (B6).
 class CentrePrior {
  public:
   /// All n + 1 locations alike.

@@ -6,7 +6,7 @@ namespace bark {
 namespace {
 
 // A uniform slot with a copy more or less, and the ratio of the priors of its
-// number, Po(nu pi_i).
+// number, Po(nu pi_i), as in (B32).
 struct Step {
   int slot;
   int copies;
@@ -29,6 +29,7 @@ Step choose_step(const State& state, Rng& rng) {
 
 }  // namespace
 
+// (B32).
 bool copies_move(State& state, double power, Rng& rng) {
   if (!joins(state.prior()) || state.size() == 0) return false;
   const Step step = choose_step(state, rng);
@@ -41,6 +42,7 @@ bool copies_move(State& state, double power, Rng& rng) {
   return true;
 }
 
+// (B33): the likelihood stays.
 bool rescale_move(State& state, double, Rng& rng) {
   const Prior& prior = state.prior();
   if (!joins(prior) || state.size() == 0) return false;

@@ -1,4 +1,4 @@
-// Points between ordered classes.
+// Points between ordered classes: (B48), (B53).
 #include "moves.hpp"
 
 namespace kernelbayes {

@@ -1,5 +1,5 @@
 // The directions along which kernels see x: the columns of U, unit vectors,
-// each uniform on the sphere.
+// each uniform on the sphere. Both moves: (B44).
 #include "moves.hpp"
 
 namespace kernelbayes {

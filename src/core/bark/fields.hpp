@@ -17,7 +17,8 @@ struct Classes {
 /// Each field is the state of a probit model that is given its responses. A
 /// function added to all fields changes no class: the prior alone says how the
 /// fields lie, and treats the classes alike (against a base class it would not,
-/// as differences of two fields share that of the base).
+/// as differences of two fields share that of the base). See
+/// derivations/bark.md, section 6.2.
 class Fields {
  public:
   /// `data` with any signs as y, of which nothing is used.
@@ -39,11 +40,11 @@ class Fields {
 };
 
 /// All latent responses given the kernels, coefficients integrated out: row by
-/// row each in turn, then those of the row by a common amount.
+/// row each in turn, (B49), then those of the row by a common amount, (B54).
 void latent_move(Fields& fields, Rng& rng);
 
 /// All latent responses by one factor, or by a common multiple of one function
-/// of the rows: the largest stays the largest.
+/// of the rows, (B55): the largest stays the largest.
 void latent_scale_move(Fields& fields, Rng& rng);
 void latent_shift_move(Fields& fields, Rng& rng);
 

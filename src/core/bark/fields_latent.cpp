@@ -16,11 +16,11 @@ double normal_below(double bound, double mean, double sd, Rng& rng) {
   return bound - sd * normal_excess((mean - bound) / sd, rng);
 }
 
-// The latent responses of one field and what they say of each other. Holmes and
-// Held (2006): with H = K Sig K' = U'U, z_i given the others has precision
-// 1 - h_i and mean (f_i - h_i z_i) / (1 - h_i), f = U'q the fit to z; q = Uz
-// follows in O(m). Where that precision is rounding they are given a draw of
-// the coefficients instead: the choice rests on the kernels alone.
+// The latent responses of one field and what they say of each other. (B49),
+// Holmes and Held (2006): with H = K Sig K' = U'U, z_i given the others has
+// precision 1 - h_i and mean (f_i - h_i z_i) / (1 - h_i), f = U'q the fit to z;
+// q = Uz follows in O(m). Where that precision is rounding they are given a
+// draw of the coefficients instead: the choice rests on the kernels alone.
 class Responses {
  public:
   Responses(const State& state, Rng& rng) : z_(state.response()) {
@@ -72,7 +72,7 @@ void draw_each(std::vector<Responses>& z, int i, int label, Rng& rng) {
   z[label].set(i, normal_above(top, z[label].mean(i), sd, rng));
 }
 
-// z_ik += c for all k: c is normal.
+// z_ik += c for all k: c is normal, (B54).
 void shift_all(std::vector<Responses>& z, int i, Rng& rng) {
   double precision = 0, score = 0;
   for (const Responses& one : z) {

@@ -57,7 +57,7 @@ class FieldsLevel {
   std::vector<Steps::One> magnitude_;  // of each field, then of all
 };
 
-/// Exchanges the fields of two levels if that is accepted.
+/// Exchanges the fields of two levels if that is accepted: (B61).
 bool exchange(FieldsLevel& one, FieldsLevel& other, Rng& rng);
 
 }  // namespace bark

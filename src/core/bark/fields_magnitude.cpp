@@ -45,7 +45,8 @@ double Magnitudes::log_below(const Eigen::MatrixXd& f) const {
   return sum;
 }
 
-// The density of coefficients given varphi and the Jacobian of both cancel.
+// (B57): the density of coefficients given varphi and the Jacobian of both
+// cancel.
 bool Magnitudes::move(int which, double step, Rng& rng) {
   const double move = step * rng.normal();
   const int first = which < 0 ? 0 : which;

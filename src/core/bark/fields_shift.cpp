@@ -7,8 +7,8 @@ namespace bark {
 
 namespace {
 
-// Values at the rows as a fit and what it leaves. d'A e is the least value of
-// |d - K b|^2 + b'V^-1 b in its bilinear form: nothing cancels.
+// Values at the rows as a fit and what it leaves, (B56). d'A e is the least
+// value of |d - K b|^2 + b'V^-1 b in its bilinear form: nothing cancels.
 struct Projection {
   Eigen::VectorXd residual, coefficients;  // b / sqrt(v)
 
@@ -44,7 +44,7 @@ Eigen::VectorXd choose_direction(const Fields& fields, Rng& rng) {
 }  // namespace
 
 // z *= g: g^2 ~ Ga(n C / 2, Q / 2), Q the sum of z_k'A_k z_k (Liu and Sabatti,
-// 2000).
+// 2000). (B55).
 void latent_scale_move(Fields& fields, Rng& rng) {
   double q = 0;
   for (int k = 0; k < fields.size(); ++k) {
@@ -58,7 +58,7 @@ void latent_scale_move(Fields& fields, Rng& rng) {
   }
 }
 
-// z_k += a d for all k: a is normal with the precision sum d'A_k d.
+// z_k += a d for all k: a is normal with the precision sum d'A_k d, (B55).
 void latent_shift_move(Fields& fields, Rng& rng) {
   const Eigen::VectorXd d = choose_direction(fields, rng);
   double precision = 0, score = 0;

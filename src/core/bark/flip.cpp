@@ -10,11 +10,12 @@ namespace bark {
 
 namespace {
 
-/// What becomes of the scales as predictor l comes in (or goes out): its own,
-/// the shift of the others' logarithms, and the log of the prior and proposal
-/// ratio of coming in from d included.
+/// What becomes of the scales as predictor l comes in (or goes out): the
+/// logarithm of its own, the shift of the others', and the log of the prior and
+/// proposal ratio of coming in from d included. A predictor that goes out has
+/// the inverse ratio, d being the smaller number both times.
 struct Flip {
-  double scale, shift, log_ratio;
+  double log_scale, shift, log_ratio;
 };
 
 double log_sum_others(const Scales& scales, int l) {
@@ -33,64 +34,64 @@ int any_included(const Scales& scales, int l) {
   return j;
 }
 
-// Equal scales: kept, or their sum kept.
+// Equal scales: kept, (B40), or their sum kept, (B41).
 Flip flip_equal(const Scales& scales, int l, bool in, bool keep_sum, Rng& rng) {
   const Prior& prior = scales.prior;
   const int d = scales.n_included() - !in;
   Flip out{0, 0, prior.log_include(d, scales.p())};
   if (d == 0) {
-    if (in) out.scale = log_gamma_draw(prior.a, prior.b, rng);
+    if (in) out.log_scale = log_gamma_draw(prior.a, prior.b, rng);
     return out;
   }
   const int other = any_included(scales, l);
-  const double scale = scales.log_lambda[other];
+  const double log_scale = scales.log_lambda[other];
   const double step = std::log((d + 1.0) / d);
   if (keep_sum) {
     out.shift = in ? -step : step;
   } else {
-    out.log_ratio += prior.a * step - prior.b * std::exp(scale);
+    out.log_ratio += prior.a * step - prior.b * std::exp(log_scale);
   }
-  out.scale = scale + out.shift;
+  out.log_scale = log_scale + out.shift;
   return out;
 }
 
-// Scales that differ, the others kept: the new one from its prior.
+// Scales that differ, the others kept: the new one from its prior. (B42).
 Flip flip_others_kept(const Scales& scales, int l, bool in, Rng& rng) {
   const Prior& prior = scales.prior;
   const int d = scales.n_included() - !in;
   Flip out{0, 0, prior.log_include(d, scales.p())};
-  if (in) out.scale = log_gamma_draw(prior.a / (d + 1), prior.b, rng);
+  if (in) out.log_scale = log_gamma_draw(prior.a / (d + 1), prior.b, rng);
   for (int j = 0; j < scales.p(); ++j) {
     if (j == l || !scales.included[j]) continue;
-    const double scale = scales.log_lambda[j];
-    out.log_ratio += log_gamma_density(scale, prior.a / (d + 1), prior.b) -
-                     log_gamma_density(scale, prior.a / d, prior.b);
+    const double log_scale = scales.log_lambda[j];
+    out.log_ratio += log_gamma_density(log_scale, prior.a / (d + 1), prior.b) -
+                     log_gamma_density(log_scale, prior.a / d, prior.b);
   }
   return out;
 }
 
-// Scales that differ, their sum kept: the new one takes a share.
+// Scales that differ, their sum kept: the new one takes a share. (B43).
 Flip flip_sum_kept(const Scales& scales, int l, bool in, Rng& rng) {
   const Prior& prior = scales.prior;
   const int d = scales.n_included() - !in;
   if (d == 0) return flip_others_kept(scales, l, in, rng);
   Flip out{0, 0, prior.log_include(d, scales.p())};
-  const double others = log_sum_others(scales, l);
+  const double log_others = log_sum_others(scales, l);
   const double more = prior.a / (d + 1), fewer = prior.a / d;
   out.log_ratio += std::lgamma(d * more) - d * std::lgamma(more) -
                    std::lgamma(prior.a) + d * std::lgamma(fewer);
   if (in) {
-    const double one = log_gamma_draw(more, 1, rng);
-    const double rest = log_gamma_draw(d * more, 1, rng);
-    const double sum = log_add(one, rest);
-    out.shift = rest - sum;
-    out.scale = others + one - sum;
+    const double log_one = log_gamma_draw(more, 1, rng);
+    const double log_rest = log_gamma_draw(d * more, 1, rng);
+    const double log_sum = log_add(log_one, log_rest);
+    out.shift = log_rest - log_sum;
+    out.log_scale = log_others + log_one - log_sum;
   } else {
-    out.shift = log_add(others, scales.log_lambda[l]) - others;
+    out.shift = log_add(log_others, scales.log_lambda[l]) - log_others;
   }
   for (int j = 0; j < scales.p(); ++j) {
     if (j == l || !scales.included[j]) continue;
-    out.log_ratio += (more - fewer) * (scales.log_lambda[j] - others);
+    out.log_ratio += (more - fewer) * (scales.log_lambda[j] - log_others);
   }
   return out;
 }
@@ -104,11 +105,12 @@ ScaleProposal flip(const Scales& scales, Rng& rng) {
                         ? flip_equal(scales, l, in, keep_sum, rng)
                         : (keep_sum ? flip_sum_kept(scales, l, in, rng)
                                     : flip_others_kept(scales, l, in, rng));
-  const double scale = in ? flip.scale : scales.log_lambda[l];
-  return {{flip.shift, {{l, scale, in}}},
+  const double log_scale = in ? flip.log_scale : scales.log_lambda[l];
+  return {{flip.shift, {{l, log_scale, in}}},
           in ? flip.log_ratio : -flip.log_ratio};
 }
 
+// (B39).
 ScaleProposal swap(const Scales& scales, Rng& rng) {
   const int p = scales.p(), d = scales.n_included();
   if (!scales.prior.selects() || d == 0 || d == p) {

@@ -1,4 +1,4 @@
-// P(k) = int N(u; m_k, s_k^2) prod_{j != k} Phi((u - m_j) / s_j) du. The
+// (B58): P(k) = int N(u; m_k, s_k^2) prod_{j != k} Phi((u - m_j) / s_j) du. The
 // integrand is a product of normal densities and their integrals: its Fourier
 // transform falls like that of a normal density whose variance is the inverse
 // of sum 1 / s_j^2, call it w^2, so that a sum over points a distance h apart

@@ -14,9 +14,10 @@ double draw_one(const State& state, Eigen::Index i, double mean, double sd,
                         rng);
 }
 
-// Holmes and Held (2006): with H = K Sig K' = U'U, z_i given the others has
-// mean (f_i - h_i z_i) / (1 - h_i) and variance 1 / (1 - h_i), where f = U'q is
-// the fit to z and q = Uz; truncated to the class of y_i. q follows z in O(m).
+// (B49), Holmes and Held (2006): with H = K Sig K' = U'U, z_i given the others
+// has mean (f_i - h_i z_i) / (1 - h_i) and variance 1 / (1 - h_i), where f =
+// U'q is the fit to z and q = Uz; truncated to the class of y_i. q follows z in
+// O(m).
 void one_by_one(const State& state, const Eigen::MatrixXd& u,
                 const Eigen::VectorXd& h, Eigen::VectorXd q, Eigen::VectorXd& z,
                 Rng& rng) {

@@ -12,12 +12,12 @@
 namespace kernelbayes {
 namespace bark {
 
-/// How the scales lambda of the predictors are distributed; in all four,
+/// How the scales lambda of the predictors are distributed, (B11); in all four,
 /// S = sum lambda ~ Ga(a, b) given that any predictor is included.
 enum class ScaleType { kEqual, kDifferent, kSelectEqual, kSelectDifferent };
 
-/// The prior of Ouyang, Clyde and Wolpert (2008), with the corrections of the
-/// package's derivation. Gammas have a shape and a RATE.
+/// The prior of Ouyang, Clyde and Wolpert (2008), with the corrections of
+/// derivations/bark.md, section 10. Gammas have a shape and a RATE.
 struct Prior {
   ScaleType type = ScaleType::kSelectDifferent;
   double alpha = 1, eps = 0.5;
@@ -51,16 +51,17 @@ struct Prior {
   /// The shape of each included lambda, d of them included, where they differ.
   double share_shape(int d) const { return a / d; }
 
-  /// pi(delta with one more) / pi(delta), d of p included.
+  /// pi(delta with one more) / pi(delta), d of p included: (B12).
   double log_include(int d, int p) const {
     return std::log((ap + d) / (bp + p - d - 1));
   }
 
+  /// (B8).
   double draw_varphi(Rng& rng) const;
   double varphi_rate() const { return alpha * eps * eps / 2; }
 };
 
-/// log of a draw from Ga(shape, rate): small shapes underflow otherwise.
+/// log of a draw from Ga(shape, rate), (B13): small shapes underflow otherwise.
 inline double log_gamma_draw(double shape, double rate, Rng& rng) {
   const double u = 1 - rng.uniform();
   return std::log(rng.gamma(shape + 1)) + std::log(u) / shape - std::log(rate);
@@ -89,7 +90,7 @@ inline double log_gamma_density(double log_x, double shape, double rate) {
 /// own, omega ~ Ga(df / 2, df / 2), part of the state. Probit: y, -1 or 1, is
 /// the sign of a latent response f + N(0, 1). Ordered: y, 1 to C, says between
 /// which of the points -inf < 0 = c_1 < ... < c_(C-1) < inf it lies; the
-/// logarithms of the gaps are N(0, 1).
+/// logarithms of the gaps are N(0, 1), (B48).
 enum class Family { kGaussian, kStudent, kProbit, kOrdered };
 
 /// Responses have precision phi times their weight (1 where they are latent).

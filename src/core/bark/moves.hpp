@@ -6,8 +6,9 @@ namespace kernelbayes {
 namespace bark {
 
 /// Moves that leave pi(theta) p(y | theta)^power invariant, coefficients
-/// integrated out. Each tries once; true if the state changed. What cannot be
-/// done (a death without kernels) is a rejection.
+/// integrated out: derivations/bark.md, sections 3 to 6. Each tries once; true
+/// if the state changed. What cannot be done (a death without kernels) is a
+/// rejection.
 ///
 /// A copy of a kernel is born at a place from the prior or dies, uniformly
 /// chosen.

@@ -3,6 +3,8 @@
 namespace kernelbayes {
 namespace bark {
 
+// (B45): a symmetric step of log phi, whose prior density has a factor phi more
+// than that of phi.
 bool noise_move(State& state, double power, double step, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return false;
@@ -16,6 +18,7 @@ bool noise_move(State& state, double power, double step, Rng& rng) {
   return true;
 }
 
+// (B17).
 bool draw_fit(const State& state, Eigen::VectorXd& fit, Rng& rng) {
   fit = Eigen::VectorXd::Zero(state.data().n());
   if (state.size() == 0 || state.amplitude() == 0) return true;
@@ -25,6 +28,9 @@ bool draw_fit(const State& state, Eigen::VectorXd& fit, Rng& rng) {
   return true;
 }
 
+// (B46): phi given coefficients that are drawn and dropped, a Gibbs step on the
+// joint law. Only at power 1: a power of the likelihood is none of the joint
+// law's.
 bool noise_gibbs(State& state, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return false;

@@ -26,7 +26,8 @@ Place draw_place(const State& state, Rng& rng) {
   return out;
 }
 
-// The row that a centre came from is summed out: it is no part of the state.
+// (B10): the row that a centre came from is summed out, it is no part of the
+// state.
 double log_centre_density(const State& state,
                           const std::vector<double>& centre) {
   const Prior& prior = state.prior();
@@ -43,6 +44,7 @@ double log_centre_density(const State& state,
   return std::log((least - distances).exp().sum()) - least;
 }
 
+// (B12).
 std::vector<char> draw_included(const Prior& prior, int p, Rng& rng) {
   std::vector<char> out(p, 1);
   if (!prior.selects()) return out;
@@ -52,16 +54,17 @@ std::vector<char> draw_included(const Prior& prior, int p, Rng& rng) {
   return out;
 }
 
+// (B11).
 std::vector<double> draw_scales(const Prior& prior,
                                 const std::vector<char>& included, Rng& rng) {
   int d = 0;
   for (const char in : included) d += in;
   std::vector<double> out(included.size(), 0.0);
   if (d == 0) return out;
-  const double equal = log_gamma_draw(prior.a, prior.b * d, rng);
+  const double log_equal = log_gamma_draw(prior.a, prior.b * d, rng);
   for (std::size_t l = 0; l < out.size(); ++l) {
     if (prior.equal()) {
-      out[l] = equal;
+      out[l] = log_equal;
     } else if (included[l]) {
       out[l] = log_gamma_draw(prior.share_shape(d), prior.b, rng);
     }

@@ -3,6 +3,7 @@
 namespace kernelbayes {
 namespace bark {
 
+// (B6), (B8), (B11), (B12).
 void draw_prior(State& state, Rng& rng) {
   const Prior& prior = state.prior();
   std::vector<Slot> slots;

@@ -6,7 +6,7 @@ namespace bark {
 
 namespace {
 
-// A copy's varphi anew where it is, unless others share it.
+// A copy's varphi anew where it is, unless others share it: (B26).
 bool renew(State& state, const Copy& copy, double power, Rng& rng) {
   const Prior& prior = state.prior();
   const bool collapsed = prior.collapsed();
@@ -27,7 +27,7 @@ void take_out(State& state, const Change& change, Slot rest) {
   }
 }
 
-// One of several copies, or one that joins others.
+// One of several copies, or one that joins others: (B26).
 bool relocate_copy(State& state, const Copy& copy, int to, double power,
                    Rng& rng) {
   const Prior& prior = state.prior();
@@ -59,7 +59,7 @@ bool relocate_copy(State& state, const Copy& copy, int to, double power,
 }
 
 // To a place from the prior, with the scales from there or half the time with
-// its own, which the intercept does not have.
+// its own, which the intercept does not have: (B27) with P = 1 either way.
 bool relocate_shape(State& state, const Copy& copy, double power, Rng& rng) {
   Place to = draw_place(state, rng);
   const Slot& slot = state.slot(copy.slot);
@@ -74,6 +74,7 @@ bool relocate_shape(State& state, const Copy& copy, double power, Rng& rng) {
 
 }  // namespace
 
+// (B27); log_proposal is log P.
 bool move_kernel(State& state, int j, Column column, double log_proposal,
                  double power, Rng& rng) {
   const Prior& prior = state.prior();

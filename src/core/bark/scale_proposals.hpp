@@ -18,7 +18,7 @@ struct Scales {
   double total() const;
 };
 
-/// A change with the log of the ratio of priors and proposals.
+/// A change with the log of the ratio of priors and proposals, log P of (B35).
 struct ScaleProposal {
   ScaleChange change;
   double log_ratio = 0;
@@ -31,7 +31,7 @@ using ProposeScales = std::function<ScaleProposal(const Scales&)>;
 int choose_included(const Scales& scales, Rng& rng, int but = -1);
 
 /// Where kernels have scales of their own those of a uniformly chosen one,
-/// whose varphi follows; else those of all. True if they changed.
+/// whose varphi follows, (B27); else those of all, (B35). True if they changed.
 bool change_scales(State& state, double power, Rng& rng,
                    const ProposeScales& propose);
 

@@ -12,6 +12,7 @@ int choose_included(const State& state, Rng& rng) {
       Scales{state.prior(), state.log_lambda(), state.included()}, rng);
 }
 
+// (B35).
 bool try_scales(State& state, const ScaleChange& change, double log_prior,
                 double power, Rng& rng) {
   const double gain = state.propose_scales(change) - state.log_likelihood();
@@ -22,6 +23,7 @@ bool try_scales(State& state, const ScaleChange& change, double log_prior,
 
 namespace {
 
+// (B36): S has the density of Ga(a, b) whatever the shares are.
 ScaleProposal scale_all(const Scales& scales, double step, Rng& rng) {
   if (scales.n_included() == 0) return ScaleProposal::none();
   const Prior& prior = scales.prior;
@@ -30,36 +32,39 @@ ScaleProposal scale_all(const Scales& scales, double step, Rng& rng) {
           prior.a * move - prior.b * scales.total() * std::expm1(move)};
 }
 
+// (B37), a step of the logarithm.
 ScaleProposal scale_one(const Scales& scales, int predictor, double step,
                         Rng& rng) {
   const Prior& prior = scales.prior;
   const double shape = prior.share_shape(scales.n_included());
-  const double from = scales.log_lambda[predictor];
-  const double move = step * rng.normal(), to = from + move;
-  return {{0, {{predictor, to, 1}}},
-          shape * move - prior.b * (std::exp(to) - std::exp(from))};
+  const double log_from = scales.log_lambda[predictor];
+  const double move = step * rng.normal(), log_to = log_from + move;
+  return {{0, {{predictor, log_to, 1}}},
+          shape * move - prior.b * (std::exp(log_to) - std::exp(log_from))};
 }
 
+// (B37), from the prior.
 ScaleProposal scale_refresh(const Scales& scales, Rng& rng) {
   const Prior& prior = scales.prior;
   if (prior.equal() || scales.n_included() == 0) return ScaleProposal::none();
   const int predictor = choose_included(scales, rng);
   const double shape = prior.share_shape(scales.n_included());
-  const double to = log_gamma_draw(shape, prior.b, rng);
-  return {{0, {{predictor, to, 1}}}};
+  const double log_to = log_gamma_draw(shape, prior.b, rng);
+  return {{0, {{predictor, log_to, 1}}}};
 }
 
+// (B38): the share is from its prior given the sum.
 ScaleProposal scale_pair(const Scales& scales, Rng& rng) {
   const Prior& prior = scales.prior;
   if (prior.equal() || scales.n_included() < 2) return ScaleProposal::none();
   const double shape = prior.share_shape(scales.n_included());
   const int i = choose_included(scales, rng);
   const int j = choose_included(scales, rng, i);
-  const double total = log_add(scales.log_lambda[i], scales.log_lambda[j]);
-  const double one = log_gamma_draw(shape, 1, rng);
-  const double other = log_gamma_draw(shape, 1, rng);
-  const double shift = total - log_add(one, other);
-  return {{0, {{i, one + shift, 1}, {j, other + shift, 1}}}};
+  const double log_sum = log_add(scales.log_lambda[i], scales.log_lambda[j]);
+  const double log_one = log_gamma_draw(shape, 1, rng);
+  const double log_other = log_gamma_draw(shape, 1, rng);
+  const double shift = log_sum - log_add(log_one, log_other);
+  return {{0, {{i, log_one + shift, 1}, {j, log_other + shift, 1}}}};
 }
 
 }  // namespace

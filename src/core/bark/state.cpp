@@ -75,7 +75,7 @@ void State::reserve(int slots) {
   mean_.conservativeResize(wanted);
 }
 
-// sum_l lambda_l (x_il - c_l)^2 for all rows i, x what kernels see; the
+// (B7): sum_l lambda_l (x_il - c_l)^2 for all rows i, x what kernels see; the
 // intercept's are 0.
 void State::fill_exponents(int location, const Shape* shape,
                            Eigen::Ref<Eigen::VectorXd> out) const {

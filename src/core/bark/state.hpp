@@ -11,8 +11,8 @@ namespace bark {
 
 /// A location (0 is the intercept, i > 0 row i - 1 of x) that holds copies of
 /// its kernel. Its coefficient has variance n^2 / varphi (collapsed), or the
-/// sum of 1 / varphi over the copies. Where kernels have shapes of their own,
-/// every copy has a slot to itself.
+/// sum of 1 / varphi over the copies, (B9). Where kernels have shapes of their
+/// own, every copy has a slot to itself.
 struct Slot {
   int location = 0;
   int copies = 1;
@@ -29,11 +29,11 @@ struct Slot {
 
 /// What the data say of a coefficient given the other slots: its likelihood is
 /// that of one normal observation, exp(score beta - precision beta^2 / 2).
-/// State gives it in units in which the amplitude is 1.
+/// State gives it in units in which the amplitude is 1. (B19).
 struct Information {
   double precision, score;
 
-  /// log of the likelihood with beta ~ N(0, v), against beta = 0.
+  /// log of the likelihood with beta ~ N(0, v), against beta = 0: (B20).
   double log_ratio(double v) const {
     const double scaled = 1 + precision * v;
     return 0.5 * (score * score * v / scaled - std::log(scaled));
@@ -41,7 +41,7 @@ struct Information {
 };
 
 /// What a change of one coefficient's variance does: v_j -> v (0 removes the
-/// slot). Sig becomes Sig - kappa Sig_:j Sig_j:, mu - kappa mu_j Sig_:j.
+/// slot). Sig becomes Sig - kappa Sig_:j Sig_j:, mu - kappa mu_j Sig_:j, (B21).
 struct Change {
   int slot;
   double kappa, log_ratio;
@@ -76,11 +76,11 @@ struct ScaleChange {
 /// The kernel part of a state and its likelihood with the coefficients
 /// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
 /// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
-/// posterior covariance and mean of beta. Rows of K and y are held multiplied
-/// by sqrt(w), w with Student's noise being the weight given times that of the
-/// state. In a model of classes y here is the latent response, part of the
-/// state. The amplitude multiplies all v: rungs of tempered models of classes
-/// and of Student's noise differ in it.
+/// posterior covariance and mean of beta, (B14) to (B16). Rows of K and y are
+/// held multiplied by sqrt(w), w with Student's noise being the weight given
+/// times that of the state. In a model of classes y here is the latent
+/// response, part of the state. The amplitude multiplies all v: rungs of
+/// tempered models of classes and of Student's noise differ in it.
 ///
 /// Where the prior has directions these are part of the state too: kernels see
 /// z = x U, the columns of U unit vectors, in place of x, and there is a scale
@@ -204,7 +204,7 @@ class State {
   /// The same without data.
   Factor prior_factor() const;
 
-  /// Coefficients given all else.
+  /// Coefficients given all else: (B17).
   static Eigen::VectorXd draw_coefficients(const Factor& factor, Rng& rng);
 
  private:

@@ -41,7 +41,7 @@ Eigen::VectorXd State::deviations() const {
   return s;
 }
 
-// The factor of M = I + phi s s' * G, and z = L^-1 phi s * K'Wy.
+// (B14): the factor of M = I + phi s s' * G, and z = L^-1 phi s * K'Wy.
 State::Factor State::scaled_factor(const Eigen::MatrixXd& values,
                                    const Eigen::MatrixXd& gram,
                                    const Eigen::VectorXd& product, double phi,
@@ -60,8 +60,9 @@ State::Factor State::scaled_factor(const Eigen::MatrixXd& values,
   return out;
 }
 
-// The same from an orthogonal factor of [sqrt(phi) W^(1/2) K s; I]: nearly
-// collinear columns with huge variances lose all digits in the Gram form.
+// (B18): the same from an orthogonal factor of [sqrt(phi) W^(1/2) K s; I]:
+// nearly collinear columns with huge variances lose all digits in the Gram
+// form.
 State::Factor State::scaled_factor_by_qr(const Eigen::MatrixXd& values,
                                          const Eigen::VectorXd& s,
                                          double phi) const {
@@ -76,6 +77,7 @@ State::Factor State::scaled_factor_by_qr(const Eigen::MatrixXd& values,
   return {upper.transpose(), z, upper.allFinite() && z.allFinite()};
 }
 
+// (B15).
 double State::log_likelihood_of(const Factor& scaled, double phi) const {
   if (!scaled.ok) return -std::numeric_limits<double>::infinity();
   return 0.5 * data_->n() * (std::log(phi) - kLogTwoPi) + log_weights_ -
@@ -83,7 +85,7 @@ double State::log_likelihood_of(const Factor& scaled, double phi) const {
          scaled.lower.diagonal().array().log().sum();
 }
 
-// Covariance and mean from the factor.
+// Covariance and mean from the factor: (B16).
 bool State::take_factor(const Factor& scaled) {
   const int m = size();
   log_likelihood_ = log_likelihood_of(scaled, phi_);
@@ -127,6 +129,7 @@ State::Factor State::prior_factor() const {
   return out;
 }
 
+// (B17).
 Eigen::VectorXd State::draw_coefficients(const Factor& factor, Rng& rng) {
   Eigen::VectorXd out = factor.z;
   for (Eigen::Index j = 0; j < out.size(); ++j) out[j] += rng.normal();

@@ -1,5 +1,5 @@
 // One slot at a time: what a birth, a death or another variance does to the
-// likelihood and to the posterior of the coefficients.
+// likelihood and to the posterior of the coefficients. (B19) to (B22).
 #include "state.hpp"
 
 namespace kernelbayes {
@@ -7,7 +7,7 @@ namespace bark {
 
 namespace {
 
-// From Sig_jj, mu_j and v_j. No precision is below 0, but its rounding.
+// From Sig_jj, mu_j and v_j: (B19). No precision is below 0, but its rounding.
 Information information_of(double own, double mean, double variance) {
   return {std::max(1 / own - 1 / variance, 0.0), mean / own};
 }
@@ -49,7 +49,7 @@ Change State::change_of(int j, double own, double mean, double variance,
                         double before) const {
   const double v = variance_[j];
   const Information data = information_of(own, mean, v);
-  // e / (1 + e own) with e = 1 / v' - 1 / v, which tends to 1 / own.
+  // (B21): e / (1 + e own) with e = 1 / v' - 1 / v, which tends to 1 / own.
   const double kappa = (v - variance) / (v * variance + (v - variance) * own);
   return {j, kappa, before + data.log_ratio(variance) - data.log_ratio(v)};
 }
@@ -108,6 +108,7 @@ void State::remove(const Change& change) {
   variance_.pop_back();
 }
 
+// (B22).
 void State::add(const Column& column, Slot slot) {
   const int m = size();
   const double variance = amplitude_ * slot.variance(prior_->collapsed());

@@ -1,5 +1,5 @@
 // Student's noise: a normal one of precision phi w omega, omega ~ Ga(df / 2, df
-// / 2).
+// / 2). (B47).
 #include "moves.hpp"
 
 namespace kernelbayes {

@@ -66,8 +66,8 @@ struct Steps {
 
 /// A place between prior and posterior: the likelihood raised to a power, or,
 /// for latent responses and row weights, the amplitude of the function lowered,
-/// which leaves a normalised model of the responses: they are drawn at all
-/// rungs as at the first.
+/// which leaves a normalised model of the responses, (B60): they are drawn at
+/// all rungs as at the first.
 struct Rung {
   double power = 1, amplitude = 1;
   static Rung at(double t, Family family) {
@@ -78,7 +78,7 @@ struct Rung {
 /// log of the likelihood of a state at a rung, to the rung's power.
 double tempered(const State& state, const Rung& rung);
 
-/// Exchanges the states of two rungs if that is accepted.
+/// Exchanges the states of two rungs if that is accepted: (B61).
 bool exchange(State& one, const Rung& at_one, State& other,
               const Rung& at_other, Rng& rng);
 

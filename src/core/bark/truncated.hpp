@@ -14,7 +14,7 @@ struct Kernel {
 /// A state of the truncation approximation of the Levy field, whose
 /// coefficients are not integrated out: J ~ Po(nu) kernels at uniform
 /// locations, several of which may be the same, and |beta| > eps with the
-/// two-sided Pareto density alpha eps^alpha |beta|^(-1 - alpha) / 2. The
+/// two-sided Pareto density alpha eps^alpha |beta|^(-1 - alpha) / 2, (B65). The
 /// likelihood is that of all of it, y ~ N(a K beta, 1 / (phi w)), where a^2 is
 /// the amplitude: as in State rungs of tempered probit models differ in it,
 /// and the response of such a model is latent. Rows of K and y are held
@@ -59,7 +59,7 @@ class TruncatedState {
     double own;  // k'Wk
   };
   Place make_place(int location) const;
-  /// What the data say of a coefficient given all others.
+  /// What the data say of a coefficient given all others: (B66).
   Information information(int j) const;
 
   /// add() appends; remove() moves the last kernel to the place of j.

@@ -52,16 +52,17 @@ double CoefficientProposal::draw(Rng& rng) const {
 }
 
 double CoefficientProposal::log_weight(double beta) const {
-  const double prior = log_pareto(*prior_, beta);
-  const double likelihood = log_likelihood(information_, beta);
-  if (!informed_) return likelihood;
+  const double log_prior = log_pareto(*prior_, beta);
+  const double log_gain = log_likelihood(information_, beta);
+  if (!informed_) return log_gain;
   constexpr double kLogRootTwoPi = 0.91893853320467274178;
   const double off = (beta - mean_) / sd_;
-  const double normal = -0.5 * off * off - kLogRootTwoPi - std::log(sd_) -
-                        log_add(log_above_, log_below_);
-  return prior + likelihood - log_add(prior, normal) + std::log(2.0);
+  const double log_normal = -0.5 * off * off - kLogRootTwoPi - std::log(sd_) -
+                            log_add(log_above_, log_below_);
+  return log_prior + log_gain - log_add(log_prior, log_normal) + std::log(2.0);
 }
 
+// (B67).
 bool coefficient_move(TruncatedState& state, int j, double power, Rng& rng) {
   const CoefficientProposal proposal(state.prior(),
                                      power * state.information(j));
@@ -73,7 +74,7 @@ bool coefficient_move(TruncatedState& state, int j, double power, Rng& rng) {
   return true;
 }
 
-// x = log(|beta| / eps) is an exponential variable of rate alpha.
+// x = log(|beta| / eps) is an exponential variable of rate alpha: (B68).
 bool walk_move(TruncatedState& state, int j, double power, double step,
                Rng& rng) {
   const Prior& prior = state.prior();
@@ -88,6 +89,7 @@ bool walk_move(TruncatedState& state, int j, double power, double step,
   return true;
 }
 
+// (B68).
 bool sign_move(TruncatedState& state, int j, double power, Rng& rng) {
   const double beta = state.kernel(j).beta;
   const double gain = -2 * power * state.information(j).score * beta;

@@ -6,6 +6,7 @@
 namespace kernelbayes {
 namespace bark {
 
+// (B73).
 void noise_gibbs(TruncatedState& state, double power, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return;
@@ -35,7 +36,7 @@ double probit_log_likelihood(const TruncatedState& state,
 }  // namespace
 
 // Latent responses hold f where it is: they are left out for a while. g^J for
-// the Jacobian, g^-((1 + alpha) J) for the densities.
+// the Jacobian, g^-((1 + alpha) J) for the densities: (B74).
 bool magnitude_move(TruncatedState& state, double step, Rng& rng) {
   if (!state.data().latent() || state.size() == 0) return false;
   const Prior& prior = state.prior();

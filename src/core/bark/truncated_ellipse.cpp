@@ -81,9 +81,9 @@ double log_excess(const Prior& prior, const Block& block,
 }  // namespace
 
 // Elliptical slice sampling (Murray, Adams and MacKay, 2010) about the normal
-// law that the likelihood has; the rest is the Pareto prior. That law may
-// depend on all but the coefficients of the block, and so may its failure. An
-// ellipse can lead past the hole in the prior.
+// law that the likelihood has, (B71); the rest is the Pareto prior. That law
+// may depend on all but the coefficients of the block, and so may its failure.
+// An ellipse can lead past the hole in the prior.
 bool ellipse_move(TruncatedState& state, int size, double power, Rng& rng) {
   if (state.size() == 0) return false;
   const Prior& prior = state.prior();

@@ -5,7 +5,7 @@
 // the kernel is regressed on theirs, with coefficients c, and as the kernel
 // comes with beta theirs become b - beta c: a shear, whose Jacobian is 1. The
 // data then see beta times the rest k - K c. Company and c are the same for the
-// way back. Without company the others stay.
+// way back. Without company the others stay. Births and deaths: (B69).
 #include "truncated_moves.hpp"
 
 namespace kernelbayes {
@@ -125,7 +125,8 @@ bool death(TruncatedState& state, double power, Rng& rng) {
   return true;
 }
 
-// With a new coefficient; log_proposal is the ratio for the choice of place.
+// With a new coefficient, (B70); log_proposal is the ratio for the choice of
+// place.
 bool move_kernel(TruncatedState& state, int j,
                  const TruncatedState::Place& place, double log_proposal,
                  double power, Rng& rng) {

@@ -54,7 +54,8 @@ double probit_log_likelihood(const TruncatedState& state, double amplitude);
 void draw_prior(TruncatedState& state, Rng& rng);
 void draw_start(TruncatedState& state, Rng& rng);
 
-/// A coefficient from the two-sided Pareto law, and the log of its density.
+/// A coefficient from the two-sided Pareto law, and the log of its density,
+/// (B65).
 double draw_pareto(const Prior& prior, Rng& rng);
 double log_pareto(const Prior& prior, double beta);
 
@@ -90,7 +91,8 @@ class CoefficientProposal {
  public:
   CoefficientProposal(const Prior& prior, const Information& information);
   double draw(Rng& rng) const;
-  /// log of prior times likelihood, against beta = 0, over proposal density.
+  /// log of prior times likelihood, against beta = 0, over proposal density:
+  /// (B67).
   double log_weight(double beta) const;
 
  private:

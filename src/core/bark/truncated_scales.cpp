@@ -17,7 +17,8 @@ double log_prior_of(const Prior& prior, const Eigen::VectorXd& beta) {
 
 // Coefficients are as many standard deviations from their mean as they were,
 // by the normal laws that the likelihood has before and after. Back again leads
-// where it came from; the Jacobian is |L| / |L'|. -infinity if there is no way.
+// where it came from; the Jacobian is |L| / |L'|, (B72). -infinity if there is
+// no way.
 double carry_coefficients(TruncatedState& state, double power, Rng& rng) {
   const double a = std::sqrt(state.amplitude());
   const double precision = power * state.noise();

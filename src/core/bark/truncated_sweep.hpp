@@ -42,8 +42,8 @@ struct TruncatedCounts : MoveCounts<TruncatedMove, kTruncatedMoves> {
 /// given the coefficients, latent responses left out.
 double tempered(const TruncatedState& state, const Rung& rung);
 
-/// Exchanges the states of two rungs if that is accepted; latent responses are
-/// then drawn afresh.
+/// Exchanges the states of two rungs if that is accepted, (B61); latent
+/// responses are then drawn afresh.
 bool exchange(TruncatedState& one, const Rung& at_one, TruncatedState& other,
               const Rung& at_other, Rng& rng);
 

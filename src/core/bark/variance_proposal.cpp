@@ -54,6 +54,7 @@ double VarianceProposal::draw(Rng& rng) const {
          std::exp(-upper() + std::log1p(-rng.uniform()) / tail_rate_);
 }
 
+// (B23), with densities of x.
 double VarianceProposal::log_weight(double varphi) const {
   const double x = std::log(squared_copies_ / varphi);
   double density = 0;
@@ -63,11 +64,11 @@ double VarianceProposal::log_weight(double varphi) const {
     const int bin = static_cast<int>((x - lower_) / kWidth);
     density = density_[std::min(bin, kBins - 1)];
   }
-  const double prior = log_prior(x);
-  const double ratio = power_ * information_.log_ratio(std::exp(x));
+  const double log_p = log_prior(x);
+  const double log_gain = power_ * information_.log_ratio(std::exp(x));
   const double proposal =
-      (1 - kPriorShare) * density / total_ + kPriorShare * std::exp(prior);
-  return prior + ratio - std::log(proposal);
+      (1 - kPriorShare) * density / total_ + kPriorShare * std::exp(log_p);
+  return log_p + log_gain - std::log(proposal);
 }
 
 }  // namespace bark

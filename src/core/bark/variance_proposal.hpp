@@ -11,7 +11,7 @@ namespace bark {
 /// distribution given all else, prior(varphi) L(v)^power with v = copies^2 /
 /// varphi.
 /// A histogram in x = log v with an exponential tail, and some of the prior,
-/// which covers what the histogram leaves out.
+/// which covers what the histogram leaves out: Q of (B23).
 class VarianceProposal {
  public:
   VarianceProposal(const Prior& prior, int copies,
@@ -20,8 +20,8 @@ class VarianceProposal {
   /// varphi.
   double draw(Rng& rng) const;
 
-  /// log of prior(varphi) L(v)^power / proposal(varphi): what a kernel with
-  /// this varphi weighs against none.
+  /// log of prior(varphi) L(v)^power / proposal(varphi), (B23): what a kernel
+  /// with this varphi weighs against none.
   double log_weight(double varphi) const;
 
  private:

@@ -25,6 +25,7 @@ std::vector<double> reach(const State& state, const Shape& shape) {
 
 }  // namespace
 
+// (B27) with P of (B29).
 bool walk_move(State& state, double power, Rng& rng) {
   if (state.size() == 0) return false;
   const int j = static_cast<int>(rng.index(state.size()));

@@ -40,7 +40,7 @@ VectorXd ridge_solve(MatrixXd gram, double delta, const VectorXd& phi) {
   return linalg::PositiveSolver(gram).solve(phi);
 }
 
-// Re[(S + i sqrt(delta) I)^-1 phi].
+// Re[(S + i sqrt(delta) I)^-1 phi], (K21).
 VectorXd complex_solve(const MatrixXd& gram, double delta,
                        const VectorXd& phi) {
   MatrixXcd shifted = gram.cast<std::complex<double>>();

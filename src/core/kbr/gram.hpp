@@ -17,7 +17,7 @@ Eigen::MatrixXd weighted_cross(const Features& left, const Features& right,
                                const Eigen::VectorXd& weights);
 
 /// sum_i |weights_i| |R_i|, R_i the rows of R: a bound of weighted sums of
-/// inner products with a unit vector.
+/// inner products with a unit vector, (K8).
 double weighted_mass(const Features& features, const Eigen::VectorXd& weights);
 
 /// R'R.

@@ -6,7 +6,7 @@ namespace kernelbayes {
 namespace kbr {
 
 /// The increasing sequence nearest to `values` in least squares, by pooling
-/// adjacent violators: O(n).
+/// adjacent violators, (K9): O(n).
 Eigen::VectorXd isotonic(const Eigen::Ref<const Eigen::VectorXd>& values);
 
 }  // namespace kbr

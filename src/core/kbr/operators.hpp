@@ -7,7 +7,8 @@ namespace kbr {
 
 /// (gram + ridge I)^-1 moments: coefficients of kernel ridge regression along
 /// features whose Gram matrix is given. With moments the prior's kernel mean
-/// this is the kernel sum rule; weights of the sample are R times the result.
+/// this is the kernel sum rule, (K3); weights of the sample are R times the
+/// result.
 Eigen::MatrixXd ridge_coefficients(const Eigen::MatrixXd& gram,
                                    const Eigen::MatrixXd& moments,
                                    double ridge);
@@ -19,11 +20,13 @@ struct Gain {
   Eigen::VectorXd spectrum;  // of the weighted Gram matrix, increasing
 };
 
-/// S (S^2 + delta I)^-1 of a symmetric, indefinite S, by its eigenvectors: a
-/// Cholesky factor of S^2 + delta I would lose half of the digits.
+/// S (S^2 + delta I)^-1 of a symmetric, indefinite S, (K5), by its
+/// eigenvectors: a Cholesky factor of S^2 + delta I would lose half of the
+/// digits.
 Gain squared_gain(const Eigen::MatrixXd& gram, double delta);
 
-/// (S + delta I)^-1 of a positive semidefinite S: the importance-weighted form.
+/// (S + delta I)^-1 of a positive semidefinite S: the importance-weighted form,
+/// (K6).
 Gain ridge_gain(const Eigen::MatrixXd& gram, double delta);
 
 }  // namespace kbr

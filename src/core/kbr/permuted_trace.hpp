@@ -5,9 +5,10 @@
 namespace kernelbayes {
 namespace kbr {
 
-/// sum_ij A(i, j) B(p_i, p_j) for each column p of `permutations`, numbered
-/// from 0; A and B are symmetric n x n. Columns of B are read whole, so that a
-/// permutation costs n^2 / 2 look-ups in memory that is near.
+/// sum_ij A(i, j) B(p_i, p_j), as in (K16), for each column p of
+/// `permutations`, numbered from 0; A and B are symmetric n x n. Columns of B
+/// are read whole, so that a permutation costs n^2 / 2 look-ups in memory that
+/// is near.
 Eigen::VectorXd permuted_trace(
     const Eigen::Ref<const Eigen::MatrixXd>& a,
     const Eigen::Ref<const Eigen::MatrixXd>& b,

@@ -16,7 +16,8 @@ struct Event {
   int wall;
 };
 
-// Every component is a sinusoid with one zero in (0, pi), and another pi later.
+// Every component is a sinusoid with one zero in (0, pi), and another pi later:
+// (G6).
 std::vector<Event> events(const VectorXd& f, const VectorXd& b,
                           const VectorXd& sides) {
   constexpr double kTiny = 1e-300;
@@ -39,7 +40,7 @@ std::vector<double> energies(const Walls& walls,
   std::vector<double> out(2 * n + 1);
   out[0] = 0;
   if (walls.two_classes()) {
-    // No wall matters to another, and the antipode has all sides changed.
+    // No wall matters to another, and the antipode has all sides changed: (G7).
     for (std::size_t j = 0; j < n; ++j) {
       out[j + 1] = out[j] + ledger.change(order[j].wall, costs);
     }

@@ -14,7 +14,7 @@ double draw_angle(const Walls& walls, const Eigen::VectorXd& f,
                   Rng& rng);
 
 /// The paper's circle: through the state and a uniform direction at right
-/// angles to it.
+/// angles to it. See derivations/kgs.md, section 2.1.
 void circle_step(const Walls& walls, const Costs& costs, State& state,
                  Rng& rng);
 

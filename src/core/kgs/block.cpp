@@ -28,7 +28,8 @@ void Block::step(double below, double above, Rng& rng) {
   draw_latent(below, above, rng);
 }
 
-// Along the principal axes the posterior of v has independent components.
+// Along the principal axes the posterior of v has independent components:
+// (G13).
 VectorXd Block::mean() const {
   return (turned_.transpose() * u_)
       .cwiseQuotient((spectrum_.array() + nugget_).matrix());
@@ -39,6 +40,7 @@ void Block::draw_features(Rng& rng) {
   f_ = turned_ * (mean() + sd.cwiseProduct(normal_vector(sd.size(), rng)));
 }
 
+// (G12).
 void Block::draw_latent(double below, double above, Rng& rng) {
   const double sd = std::sqrt(nugget_);
   for (Eigen::Index i = 0; i < u_.size(); ++i) {
@@ -53,6 +55,7 @@ void Block::draw_latent(double below, double above, Rng& rng) {
   }
 }
 
+// (G14).
 VectorXd Block::direction() const {
   const VectorXd v = mean();
   const double squared = (u_.squaredNorm() - u_.dot(turned_ * v)) / nugget_;

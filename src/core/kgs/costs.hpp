@@ -14,7 +14,7 @@ constexpr double kForbidden = 0x1p997;
 using Costs = std::vector<double>;
 
 /// Of one rate of wrong labels, the same for all of `classes` classes:
-/// log((1 - q) (C - 1) / q).
+/// log((1 - q) (C - 1) / q), (G2).
 inline double cost_of_rate(double q, int classes) {
   return q > 0 ? std::log((1 - q) * (classes - 1) / q) : kForbidden;
 }

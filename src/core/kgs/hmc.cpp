@@ -20,8 +20,8 @@ Hmc::Hmc(const Walls& walls)
     : walls_(&walls), kicks_(walls.size()), key_(walls.size()) {}
 
 // A component F > 0 on its side with velocity B leaves it at the zero of
-// F cos t + B sin t in (0, pi), where cot t = -B / F: no arctangent is needed
-// to find the first. F = 0 but for rounding leaves at once, or in pi.
+// F cos t + B sin t in (0, pi), (G6), where cot t = -B / F: no arctangent is
+// needed to find the first. F = 0 but for rounding leaves at once, or in pi.
 Hmc::Next Hmc::next(const State& state, int last) const {
   constexpr double kTiny = 1e-300;
   constexpr Index kBlock = 128;
@@ -51,6 +51,7 @@ Hmc::Next Hmc::next(const State& state, int last) const {
           std::atan2(std::max(s * state.f[at], kTiny), -s * velocity_[at])};
 }
 
+// (G8).
 void Hmc::rotate(double time, State& state) {
   const double c = std::cos(time), s = std::sin(time);
   for (Index k = 0; k < velocity_.size(); ++k) {
@@ -60,8 +61,8 @@ void Hmc::rotate(double time, State& state) {
   }
 }
 
-// What the energy gains the velocity through the wall loses; where it has not
-// enough it is turned round.
+// (G9): what the energy gains the velocity through the wall loses; where it has
+// not enough it is turned round.
 void Hmc::meet(int wall, double left, const Costs& costs, State& state) {
   const double speed = velocity_[wall];
   const double rise = state.ledger.change(wall, costs);
@@ -101,7 +102,7 @@ void Hmc::step(const Costs& costs, State& state, Rng& rng) {
     ++events_;
   }
   rotate(left, state);
-  // A kick acts on what follows as a velocity of that time would.
+  // (G10): a kick acts on what follows as a velocity of that time would.
   state.g = std::cos(length) * state.g + std::sin(length) * p +
             walls_->combine(kicks_);
 }

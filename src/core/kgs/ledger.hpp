@@ -17,8 +17,8 @@ class Ledger {
   /// From the sides themselves, 1 or -1.
   void restore(const Eigen::VectorXd& sides);
 
-  /// How the energy changes, the cost of all wrong labels, when wall k is
-  /// crossed.
+  /// How the energy of (G4) changes, the cost of all wrong labels, when wall k
+  /// is crossed.
   double change(int k, const Costs& costs) const;
   void cross(int k);
 

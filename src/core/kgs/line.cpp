@@ -121,7 +121,8 @@ double Lines::rise(const Costs& costs, const State& state, const Line& line,
   return sum_before(t > 0 ? near_.ahead : near_.behind, std::abs(t));
 }
 
-// Stepping out and shrinking, for the density exp(slope t - t^2 / 2 - E(t)).
+// Stepping out and shrinking, for the density exp(slope t - t^2 / 2 - E(t)),
+// (G11).
 double Lines::update(const Costs& costs, const Line& line, double width,
                      const State& state, Rng& rng) {
   near_.reach = 0;

@@ -13,8 +13,8 @@ Rates start_rates(const Noise& noise) {
   return {0.1, 0.1};
 }
 
-// With f of the class its label is right with probability 1 - rate of that
-// class; of the other, wrong with the other's rate.
+// (G2), (G3): with f of the class its label is right with probability 1 - rate
+// of that class; of the other, wrong with the other's rate.
 Costs costs_of(const Noise& noise, const Rates& rates, int classes) {
   if (noise.kind != Noise::kByClass) {
     return Costs(classes, cost_of_rate(rates[0], classes));
@@ -23,6 +23,7 @@ Costs costs_of(const Noise& noise, const Rates& rates, int classes) {
           std::log((1 - rates[1]) / rates[0])};
 }
 
+// (G15), (G16).
 void draw_rates(const Noise& noise, const std::vector<int>& wrong,
                 const std::vector<int>& total, Rates& rates, Rng& rng) {
   if (noise.kind == Noise::kFixed) return;

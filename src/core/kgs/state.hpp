@@ -5,7 +5,7 @@
 namespace kernelbayes {
 namespace kgs {
 
-/// A vector with a standard normal prior: its direction is uniform on the
+/// A vector with a standard normal prior, (G1): its direction is uniform on the
 /// sphere, and the likelihood knows nothing but the direction.
 struct State {
   explicit State(const Walls& walls)

@@ -14,7 +14,7 @@ double log_density(double a, double b, double q) {
 }
 
 // The log density is concave and rises up to `upper`: its tangent there bounds
-// it by an exponential that decreases from there.
+// it by an exponential that decreases from there: (G17).
 double below_the_mode(double a, double b, double upper, Rng& rng) {
   const double rate = (a - 1) / upper - (b - 1) / (1 - upper);
   const double top = log_density(a, b, upper);

@@ -21,7 +21,7 @@ struct Data {
 /// positive, and each point has one wall; with more each class has a function,
 /// the largest wins, and a point has a wall for each pair of classes of which
 /// one is the label of a datum there. Points of the same direction (up to
-/// sign) share their walls: a trajectory meets them at the same time.
+/// sign) share their walls: a trajectory meets them at the same time. (G5).
 class Walls {
  public:
   explicit Walls(const Data& data);

@@ -21,7 +21,7 @@ AdaptedChoice adapted_choice(double log_stay, double log_join) {
 namespace {
 
 // What the prior of S and that of S + t are multiplied by: as t becomes a
-// candidate, or once all of the row's have.
+// candidate, (S5), or once all of the row's have, (S4).
 struct PriorChange {
   double stay, join;
 };
@@ -109,6 +109,7 @@ void score_adapted(Particle& particle, const Model& model,
   if (!arrival.first()) arrival.log_before = arrival.log_both(arrival.power);
 }
 
+// (S23), (S24).
 double extend_adapted(Particle& particle, const Model& model,
                       const CandidatePool& pool, const Arrival& arrival,
                       Rng& rng, Scratch& scratch) {
@@ -128,6 +129,7 @@ double extend_adapted(Particle& particle, const Model& model,
   return choice.log_weight - arrival.log_before;
 }
 
+// (S25).
 double extend_siblings(Particle& particle, const Model& model,
                        const CandidatePool& pool,
                        const std::vector<PriorStep>& steps, double from,
@@ -139,9 +141,9 @@ double extend_siblings(Particle& particle, const Model& model,
         prior_change(model, pool, steps, h, particle.k(), from == 0);
     const Entry entry = score_entry(particle, model, pool, prior, h,
                                     pool.power(), scratch.a, scratch.b);
-    const double now = log_pair(entry.log_join, pool.power());
-    log_weight += entry.log_stay + now - log_pair(entry.log_join, from);
-    if (rng.uniform() < -std::expm1(-now)) {
+    const double log_now = log_pair(entry.log_join, pool.power());
+    log_weight += entry.log_stay + log_now - log_pair(entry.log_join, from);
+    if (rng.uniform() < -std::expm1(-log_now)) {
       append(particle, entry.birth, scratch.a, scratch.b);
     }
   }

@@ -8,7 +8,7 @@ namespace srvm {
 
 namespace {
 
-// log Phi(sqrt(w) y f) with f integrated out.
+// log Phi(sqrt(w) y f) with f integrated out: (S26).
 double log_side(double y, double power, const RowMoments& f) {
   const double scale = std::sqrt(power / (1 + power * f.variance));
   return log_normal_cdf(y * f.mean * scale);
@@ -23,7 +23,7 @@ double log_peak(double df, double noise) {
 
 double student_shape(double df, double power) { return power * (df + 1) / 2; }
 
-// The latent response of a row at a power, f being integrated out.
+// The latent response of a row at a power, f being integrated out: (S26).
 double draw_side(double y, double power, const RowMoments& f, Rng& rng) {
   const double sd = std::sqrt(1 / power + f.variance);
   return y * positive_normal(y * f.mean, sd, rng);
@@ -70,7 +70,8 @@ double Arrival::log_row(double to, const RowMoments& f,
     return likelihood.row(to - power, y - f.mean, f.variance, explained);
   }
   const double shape = student_shape(df, to);
-  if (!first()) {  // omega grows as the power does: its density, times omega
+  // (S29): omega grows as the power does: its density, times omega.
+  if (!first()) {
     const double weight = omega * to / power;
     return to * log_peak(df, noise) + shape * std::log(weight * df / 2) -
            weight * df / 2 - std::lgamma(shape) +
@@ -81,6 +82,7 @@ double Arrival::log_row(double to, const RowMoments& f,
          shape * std::log1p(square / (df * (noise + f.variance)));
 }
 
+// (S24).
 double Arrival::log_joins(double to) const {
   if (log_join == -HUGE_VAL) return log_join;
   return log_stay + log_join + std::log(to) +
@@ -130,9 +132,9 @@ bool EnteringRow::draws_omega() const {
 EnteringRow::EnteringRow(const Arrival& arrival, double power, Rng& rng)
     : arrival_(arrival), power_(power) {
   if (!draws_omega()) return;
-  // Half from the prior Gamma(a, b), half from what a residual of this square
-  // (in units of the noise) makes of it: an outlier has next to no particle
-  // with a weight from the prior alone. The ratio is at most 2.
+  // (S28): half from the prior Gamma(a, b), half from what a residual of this
+  // square (in units of the noise) makes of it: an outlier has next to no
+  // particle with a weight from the prior alone. The ratio is at most 2.
   const RowMoments& f = arrival.stay;
   const double square =
       ((arrival.y - f.mean) * (arrival.y - f.mean) - f.variance) /

@@ -16,14 +16,15 @@ inline double log_add(double a, double b) {
 /// A row comes in by degrees: its likelihood counts with a power that rises
 /// from 0 to 1, so that no increase kills most of the particles. At power w
 /// the row's factor of the likelihood is
-///   normal:   N(y | f, noise)^w,
+///   normal:   N(y | f, noise)^w, (S13), (S14),
 ///   Student:  t_df(y | f, noise)^w = (c / sqrt(noise))^w
 ///               E[exp(-omega (y - f)^2 / (2 noise))],
 ///             omega ~ Gamma(w (df + 1) / 2, df / 2), c = t_df(0 | 0, 1),
-///   probit:   Phi(sqrt(w) y f) = P(y z > 0), z ~ N(f, 1 / w),
+///             (S27),
+///   probit:   Phi(sqrt(w) y f) = P(y z > 0), z ~ N(f, 1 / w), (S26),
 /// the model's at w = 1 and a constant at w = 0. The row's candidate comes in
-/// by degrees, too: a set that holds it has w times its prior probability. Each
-/// increase weighs S and S + t together,
+/// by degrees, too: a set that holds it has w times its prior probability,
+/// (S22). Each increase weighs S and S + t together, (S23),
 ///   [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) + gamma_w(S + t)],
 /// and then draws one of the two: what a set would gain from the candidate is
 /// seen before any particle holds it.
@@ -53,7 +54,7 @@ struct Arrival {
   /// the set.
   double log_row(double to, const RowMoments& f, double explained = 0) const;
 
-  /// The logs of both sets' weights at power `to`, and of their sum.
+  /// The logs of both sets' weights at power `to`, and of their sum: (S24).
   double log_stays(double to) const { return log_stay + log_row(to, stay); }
   double log_joins(double to) const;
   double log_both(double to) const;
@@ -78,7 +79,7 @@ void score_row(Particle& particle, const Model& model,
 /// A row on its way to the power that the pool has raised it to. In Student's
 /// model its omega is drawn in the first increase, from a mixture q of its
 /// prior p and of what the residual makes of it; the density holds p(omega) /
-/// q(omega).
+/// q(omega), (S28).
 class EnteringRow {
  public:
   EnteringRow(const Arrival& arrival, double power, Rng& rng);

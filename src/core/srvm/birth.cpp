@@ -4,6 +4,7 @@
 namespace kernelbayes {
 namespace srvm {
 
+// (S19).
 bool birth_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, const CandidateChoice& choice,
                 Rng& rng, Scratch& scratch) {
@@ -15,9 +16,9 @@ bool birth_move(Particle& particle, const Config& config,
   const Birth birth =
       propose_birth(particle, config, pool, likelihood, j, scratch);
   ++particle.moves.tried[0];
-  const double odds = log_prior_odds(config, particle.k(), m) +
-                      pool.log_odds(j) + choice.log_birth(particle.set, j);
-  if (!accept(birth.log_ratio + odds, rng)) return false;
+  const double log_odds = log_prior_odds(config, particle.k(), m) +
+                          pool.log_odds(j) + choice.log_birth(particle.set, j);
+  if (!accept(birth.log_ratio + log_odds, rng)) return false;
   append(particle, birth, scratch.a, scratch.b);
   ++particle.moves.accepted[0];
   return true;

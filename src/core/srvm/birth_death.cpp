@@ -26,7 +26,8 @@ double log_prior_ratio(const CentrePrior& centres, const PriorStep& prior,
   return std::log(ratio);
 }
 
-// alpha'(S) q'(S' | S), with S of size k among the candidates of t - 1.
+// alpha'(S) q'(S' | S), with S of size k among the candidates of t - 1: before
+// (S31).
 double reverse_probability(const Config& config, int k, CandidateCounts m,
                            const BirthDeathStep& step) {
   const bool joined =
@@ -44,7 +45,7 @@ double reverse_probability(const Config& config, int k, CandidateCounts m,
   }
 }
 
-// As printed: DL lambda^(k - k') (k' - 1)! / (k - 1)! / q, (-1)! = 1.
+// (S32), as printed: DL lambda^(k - k') (k' - 1)! / (k - 1)! / q, (-1)! = 1.
 double log_printed_factor(const CentrePrior& centres, int k, int m, Kind kind) {
   // lambda / k is the odds of one more centre; the last one's k is 0 or 1.
   if (kind == Kind::kBirth) {
@@ -98,6 +99,7 @@ double step_probability(const Config& config, int k, int m,
   }
 }
 
+// (S31), by (T1); (S32).
 double log_step_factor(const Config& config, const PriorStep& prior, int k,
                        CandidateCounts m, const BirthDeathStep& step) {
   const CentrePrior& centres = config.model.centres;

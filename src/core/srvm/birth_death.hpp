@@ -7,8 +7,8 @@ namespace kernelbayes {
 namespace srvm {
 
 /// The papers' proposal: the set stays as it is, or one of its neighbours is
-/// chosen. With m the candidates at t and m' those at t - 1, the weight is
-/// that of the general law for every choice of step (log_general_weight() in
+/// chosen, (S30). With m the candidates at t and m' those at t - 1, the weight
+/// is that of the general law for every choice of step (log_general_weight() in
 /// kernelbayes/transdim_law.hpp),
 ///
 ///   W = [gamma_t(S) / gamma_{t-1}(S')] alpha'(S) q'(S' | S)
@@ -16,8 +16,8 @@ namespace srvm {
 ///
 /// where alpha and q are the move probabilities among m candidates, alpha' and
 /// q' those among m', and alpha' q' = 1 where S holds the new candidate: its
-/// one possible ancestor is S without it. Proposal::kPaper has the weights as
-/// printed, which are not exact.
+/// one possible ancestor is S without it, (S31). Proposal::kPaper has the
+/// weights as printed, (S32), which are not exact.
 struct BirthDeathStep {
   enum class Kind { kZero, kBirth, kDeath };
   Kind kind = Kind::kZero;

@@ -24,7 +24,7 @@ class CandidateChoice {
 
   /// log of q(S' to S) / q(S to S'), where S' is S with j, without its i-th
   /// member, or with j in the place of that one: a free choice of j, or one
-  /// that follows from that of i.
+  /// that follows from that of i. (S19), (S20).
   double log_birth(const std::vector<int>& set, int j) const;
   double log_death(const std::vector<int>& set, int i) const;
   double log_swap(const std::vector<int>& set, int i, int j, bool free) const;

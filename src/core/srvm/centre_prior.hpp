@@ -6,8 +6,8 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// A prior of counts by its recursion: (k + 1) p(k + 1) / p(k) = base + slope
-/// k.
+/// A prior of counts by its recursion, (S2): (k + 1) p(k + 1) / p(k) = base +
+/// slope k.
 struct CountPrior {
   double base = 10, slope = 0;
 
@@ -23,7 +23,7 @@ struct CountPrior {
 };
 
 /// The prior of a set S of k centres out of m distinct candidates, with p(k)
-/// truncated to k <= min(kmax, m):
+/// truncated to k <= min(kmax, m), (S3):
 ///   subset:  p_m(S) = p(k) / C(m, k) / c_m,
 ///   iid:     p_m(S) = p(k) k! / m^k / d_m
 /// where c_m and d_m make the probabilities of all sets sum to one.
@@ -45,7 +45,7 @@ class CentrePrior {
   /// p(k + 1) / p(k), before truncation.
   double next(int k) const { return count_(k) / (k + 1); }
 
-  /// p_m(S + j) / p_m(S) for |S| = k < m.
+  /// p_m(S + j) / p_m(S) for |S| = k < m: (S4).
   double odds(int k, int m) const {
     if (kind_ == Kind::kIid) return count_(k) / m;
     return count_(k) / (m - k);
@@ -74,7 +74,7 @@ class CentrePrior {
   int kmax_ = 100;
 };
 
-/// Factors of step m - 1 -> m, when candidate m appears. Both hold
+/// Factors of step m - 1 -> m, when candidate m appears, (S5). Both hold
 /// c_{m-1} / c_m.
 class PriorStep {
  public:

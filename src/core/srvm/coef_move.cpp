@@ -9,7 +9,7 @@ namespace srvm {
 
 namespace {
 
-// Prior of a variance's logarithm.
+// Prior of a variance's logarithm, as in (S18).
 double log_prior(const VariancePrior& prior, double value) {
   if (value < prior.lower || value > prior.upper) return -HUGE_VAL;
   return -prior.shape * std::log(value) - prior.scale / value;
@@ -20,17 +20,18 @@ bool move_variance(Particle& particle, double Particle::*which,
                    const CandidatePool& pool, double step, Rng& rng) {
   const double value = particle.*which;
   const double squares = squared_responses(particle, model, pool);
-  const double before = log_marginal(particle, model, pool.rows(), squares) +
-                        log_prior(prior, value);
+  const double log_before =
+      log_marginal(particle, model, pool.rows(), squares) +
+      log_prior(prior, value);
   const Cholesky factor = particle.factor;
   particle.*which *= std::exp(step * rng.normal());
-  double after = log_prior(prior, particle.*which);
-  if (std::isfinite(after)) {
+  double log_after = log_prior(prior, particle.*which);
+  if (std::isfinite(log_after)) {
     refactor(particle, model);
-    after += log_marginal(particle, model, pool.rows(), squares);
+    log_after += log_marginal(particle, model, pool.rows(), squares);
   }
   const double u = rng.uniform();
-  if (std::log(u) < after - before && particle.factor.ok() &&
+  if (std::log(u) < log_after - log_before && particle.factor.ok() &&
       residual_is_valid(particle, model, pool)) {
     return true;
   }
@@ -45,20 +46,20 @@ double log_marginal(const Particle& particle, const Model& model, double rows,
                     double squares) {
   constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   const Cholesky& factor = particle.factor;
-  const double volume = -factor.half_log_determinant() -
-                        0.5 * factor.size() * std::log(particle.coef) -
-                        rows * kHalfLogTwoPi;
+  const double log_volume = -factor.half_log_determinant() -
+                            0.5 * factor.size() * std::log(particle.coef) -
+                            rows * kHalfLogTwoPi;
   if (model.scaled) {
     const double shape = model.noise.shape + 0.5 * rows;
     const double residual =
         Likelihood::residual_squares(particle, model, squares);
-    return volume + std::lgamma(shape) -
+    return log_volume + std::lgamma(shape) -
            shape * std::log(model.noise.scale + 0.5 * residual);
   }
   double misfit =
       squares / particle.noise + model.shift * model.shift / particle.coef;
   for (const double z : factor.z()) misfit -= z * z;
-  return volume - 0.5 * rows * std::log(particle.noise) - 0.5 * misfit;
+  return log_volume - 0.5 * rows * std::log(particle.noise) - 0.5 * misfit;
 }
 
 bool coef_move(Particle& particle, const Model& model,

@@ -50,7 +50,7 @@ struct VariancePrior {
 /// row, of which each particle has its own.
 enum class Response { kNormal, kStudent, kProbit };
 
-/// The model of Vermaak, Godsill and Doucet (2003): y = beta_0 +
+/// The model of Vermaak, Godsill and Doucet (2003), (S1): y = beta_0 +
 /// sum_{j in S} beta_j K(x, x_j) + noise, beta ~ N(0, coef I), with the
 /// prior of the set S in `centres`. In the scaled form beta ~ N(0, noise coef
 /// I): `coef` is then a ratio and the noise variance is integrated out. With

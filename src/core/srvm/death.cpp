@@ -4,6 +4,7 @@
 namespace kernelbayes {
 namespace srvm {
 
+// (S19).
 bool death_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, const CandidateChoice& choice,
                 Rng& rng, Scratch& scratch) {
@@ -15,10 +16,11 @@ bool death_move(Particle& particle, const Config& config,
   const Death death =
       score_death(particle, likelihood, i, intercept, scratch.a);
   ++particle.moves.tried[1];
-  const double odds = log_prior_odds(config, particle.k() - 1, pool.size()) +
-                      pool.log_odds(particle.set[i]);
-  const double proposals = choice.log_death(particle.set, i);
-  if (!accept(death.log_ratio - odds + proposals, rng)) return false;
+  const double log_odds =
+      log_prior_odds(config, particle.k() - 1, pool.size()) +
+      pool.log_odds(particle.set[i]);
+  const double log_proposals = choice.log_death(particle.set, i);
+  if (!accept(death.log_ratio - log_odds + log_proposals, rng)) return false;
   erase(particle, i, intercept, scratch.a);
   ++particle.moves.accepted[1];
   return true;

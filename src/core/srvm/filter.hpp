@@ -27,7 +27,8 @@ struct Records {
   void transfer_history(Archive& archive);
 };
 
-/// The model as a target of `Smc`: gamma_t(S) = p_t(S) L_t(S) given psi.
+/// The model as a target of `Smc`: gamma_t(S) = p_t(S) L_t(S) given psi, at a
+/// row's power as in (S22).
 class Target {
  public:
   using Particle = srvm::Particle;

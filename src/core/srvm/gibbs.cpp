@@ -52,7 +52,7 @@ void draw_noise_scaled(Particle& particle, const Model& model,
       model.noise.draw_posterior(pool.rows(), residual, particle.noise, rng);
 }
 
-// noise | S, coef, then beta | noise, S, coef, then coef | beta, noise.
+// (S17): noise | S, coef, then beta | noise, S, coef, then coef | beta, noise.
 void gibbs_draw_scaled(Particle& particle, const Model& model,
                        const CandidatePool& pool, Rng& rng,
                        std::vector<double>& beta) {
@@ -65,6 +65,7 @@ void gibbs_draw_scaled(Particle& particle, const Model& model,
 
 }  // namespace
 
+// (S16).
 void gibbs_draw(Particle& particle, const Model& model,
                 const CandidatePool& pool, Rng& rng,
                 std::vector<double>& beta) {

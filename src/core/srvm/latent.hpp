@@ -23,7 +23,7 @@ CandidateSums own_sums(const Particle& particle, const Model& model,
 /// computes the particle's sums anew; the factor is left as it is.
 ///   probit:   z_s ~ N(f_s, 1 / w) on the side of y_s
 ///   Student:  omega_s ~ Gamma(w (df + 1) / 2, (df + r_s^2 / noise) / 2)
-/// where w is 1 but for a row that is on its way in (arrival.hpp).
+/// where w is 1 but for a row that is on its way in (arrival.hpp): (S21).
 void draw_latent(Particle& particle, const Model& model,
                  const CandidatePool& pool, const std::vector<double>& beta,
                  Rng& rng);

@@ -9,14 +9,14 @@ namespace kernelbayes {
 namespace srvm {
 
 /// The marginal likelihood of a set as a function of z'z, what its
-/// coefficients explain. The factor is that of A = gain * G + ridge * I.
+/// coefficients explain. The factor is that of A = gain * G + ridge * I, (S6).
 ///
 /// Plain form: beta ~ N(0, coef I) given psi = (noise, coef); gain is
-/// 1 / noise and log L grows by half of what z'z gains.
+/// 1 / noise and log L grows by half of what z'z gains, (S7).
 ///
 /// Scaled form: beta ~ N(0, noise coef I) with the noise integrated out,
 /// noise ~ IG(a, b); gain is 1 and, with R = y'y - z'z after n rows,
-///   L = const |coef A|^(-1/2) (b + R / 2)^-(a + n / 2).
+///   L = const |coef A|^(-1/2) (b + R / 2)^-(a + n / 2), (S8).
 class Likelihood {
  public:
   Likelihood() = default;
@@ -37,7 +37,7 @@ class Likelihood {
   double gain() const { return gain_; }
   double ridge() const { return ridge_; }
 
-  /// The change of log L when z'z grows by `more`.
+  /// The change of log L when z'z grows by `more`: (S9).
   double explain(double more) const {
     if (!scaled_) return 0.5 * more;
     return -shape_ * std::log(std::max(spread_ - more, least_) / spread_);
@@ -46,8 +46,8 @@ class Likelihood {
   /// The log of the integral of N(y | f, noise)^power over f, whose mean is
   /// `residual` away from y and whose variance is `variance` (in the scaled
   /// form in units of the noise, which is integrated out), where the set
-  /// explains `more` than the particle's: with power 1 the predictive density
-  /// of a response.
+  /// explains `more` than the particle's, (S13) or (S14): with power 1 the
+  /// predictive density of a response.
   double row(double power, double residual, double variance,
              double more = 0) const {
     constexpr double kHalfLogTwoPi = 0.91893853320467274178;
@@ -55,12 +55,12 @@ class Likelihood {
     const double precision = power * gain_;
     const double scale = 1 + precision * variance;
     const double misfit = precision * residual * residual / scale;
-    const double volume = -0.5 * std::log(scale) - power * kHalfLogTwoPi;
+    const double log_volume = -0.5 * std::log(scale) - power * kHalfLogTwoPi;
     if (!scaled_) {
-      return volume + 0.5 * (power * std::log(gain_) - misfit);
+      return log_volume + 0.5 * (power * std::log(gain_) - misfit);
     }
     const double shape = shape_ + 0.5 * power;
-    return volume + std::lgamma(shape) - std::lgamma(shape_) -
+    return log_volume + std::lgamma(shape) - std::lgamma(shape_) -
            0.5 * power * std::log(0.5 * spread) -
            shape * std::log1p(misfit / spread);
   }

@@ -14,7 +14,7 @@ namespace srvm {
 /// them: with a window one row, drawn anew, of every window / candidates;
 /// without, a uniform sample of all rows (Vitter, 1985, algorithm R). Zero
 /// stands for no bound. Which rows are candidates depends on `seed` and t
-/// alone, never on the particles.
+/// alone, never on the particles: what that changes is weighed by (S33), (S34).
 struct Memory {
   int window = 0, candidates = 0;
   double forgetting = 1;

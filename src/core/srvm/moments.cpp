@@ -8,7 +8,7 @@ void posterior_moments(const Particle& particle, const Model& model,
                        const std::vector<int>& column,
                        Eigen::Ref<Eigen::VectorXd> mean,
                        Eigen::Ref<Eigen::VectorXd> variance) {
-  // With u the design row and h = L^-1 u: mean h'z, variance h'h.
+  // (S15): with u the design row and h = L^-1 u, mean h'z, variance h'h.
   constexpr Eigen::Index kTile = 128;
   const int p = particle.factor.size();
   Eigen::MatrixXd h(kTile, p);

@@ -5,8 +5,9 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// Reversible-jump moves that leave p(S | psi, y_1..t) invariant. Each tries
-/// once: it proposes, accepts or not, counts, and says whether it accepted.
+/// Reversible-jump moves that leave p(S | psi, y_1..t) invariant, (S19) and
+/// (S20). Each tries once: it proposes, accepts or not, counts, and says
+/// whether it accepted.
 bool birth_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, const CandidateChoice& choice,
                 Rng& rng, Scratch& scratch);
@@ -20,19 +21,19 @@ bool swap_move(Particle& particle, const Config& config,
 /// n moves. A particle has a direction, drawn at the first: births are tried
 /// while they are accepted, and deaths after one that is not, and so on; the
 /// size of the set then does not go back and forth (Gagnon and Doucet, 2021,
-/// on jumps that are not reversible). Of the tries 2 c are such, c being the
-/// papers'; the others are swaps.
+/// on jumps that are not reversible; after (S19)). Of the tries 2 c are such, c
+/// being the papers'; the others are swaps.
 void move_set(Particle& particle, const Config& config,
               const CandidatePool& pool, int n, Rng& rng, Scratch& scratch);
 
-/// b(k) = c min(1, p(k+1)/p(k)), none at the largest size.
+/// b(k) = c min(1, p(k+1)/p(k)), none at the largest size: (S30).
 inline double birth_probability(const Config& config, int k, int m) {
   const CentrePrior& prior = config.model.centres;
   if (k >= prior.limit(m)) return 0;
   return config.move_fraction * std::min(1.0, prior.next(k));
 }
 
-/// d(k) = c min(1, p(k-1)/p(k)), none for the empty set.
+/// d(k) = c min(1, p(k-1)/p(k)), none for the empty set: (S30).
 inline double death_probability(const Config& config, int k) {
   if (k == 0) return 0;
   return config.move_fraction *
@@ -40,7 +41,7 @@ inline double death_probability(const Config& config, int k) {
 }
 
 /// log of the prior probability of one set of k + 1 centres out of m over that
-/// of one of k.
+/// of one of k: (S4).
 inline double log_prior_odds(const Config& config, int k, int m) {
   return std::log(config.model.centres.odds(k, m));
 }
@@ -51,8 +52,8 @@ Birth propose_birth(const Particle& particle, const Config& config,
                     const CandidatePool& pool, const Likelihood& likelihood,
                     int j, Scratch& scratch);
 
-/// log L(S + j - i) - log L(S): the birth of j, then the death of i from the
-/// factor that j's row [h', pivot] would extend. `w` is column i of L^-1.
+/// (S12): log L(S + j - i) - log L(S), the birth of j, then the death of i from
+/// the factor that j's row [h', pivot] would extend. `w` is column i of L^-1.
 double log_swap_ratio(const Birth& birth, const Death& death,
                       const Likelihood& likelihood, int p,
                       const std::vector<double>& h,

@@ -17,8 +17,8 @@ struct MoveCounts {
 
 /// One hypothesis: a set S of centres and psi = (noise, coef), with the
 /// factor of A = gain G_SS + I / coef and z = L^-1 gain Phi'y, where gain is
-/// 1 / noise, or 1 in the scaled form. Row 0 is the intercept, where the model
-/// has one; the centres follow in the order of `set`.
+/// 1 / noise, or 1 in the scaled form, (S6). Row 0 is the intercept, where the
+/// model has one; the centres follow in the order of `set`.
 ///
 /// The gram matrix and Phi'y of the set are the particle's own copies of
 /// shared sums, so that a refactor reads contiguous memory and costs nothing
@@ -71,7 +71,7 @@ Released release(Particle& particle, const Model& model, Scratch& scratch,
                  const std::vector<double>& u, double y);
 
 /// Mean and variance of f at a design row given the set, which becomes
-/// L^-1 u.
+/// L^-1 u: (S15).
 struct RowMoments {
   double mean, variance;
 };
@@ -85,9 +85,9 @@ double squared_responses(const Particle& particle, const Model& model,
 void latest_design(const Particle& particle, const Model& model,
                    const CandidatePool& pool, std::vector<double>& u);
 
-/// log L(S + j) - log L(S) = log_volume + what z^2 more explains, with the row
-/// of the factor that j would add left in `h`. On entry `g` holds gram entries
-/// of j with the set, in its order.
+/// (S10): log L(S + j) - log L(S) = log_volume + what z^2 more explains, the
+/// row of the factor that j would add being left in `h`. On entry `g` holds
+/// gram entries of j with the set, in its order.
 struct Birth {
   int candidate;
   CandidateSums sums;
@@ -100,7 +100,7 @@ Birth score_birth(const Particle& particle, const Likelihood& likelihood,
 void append(Particle& particle, const Birth& birth,
             const std::vector<double>& g, const std::vector<double>& h);
 
-/// log L(S - i) - log L(S) for the i-th centre of the set. `w` becomes
+/// (S11): log L(S - i) - log L(S) for the i-th centre of the set. `w` becomes
 /// column i of L^-1, whose squares sum to [A^-1]_ii = variance and whose
 /// product with z is the coefficient's posterior mean.
 struct Death {
@@ -112,9 +112,9 @@ Death score_death(const Particle& particle, const Likelihood& likelihood, int i,
 void erase(Particle& particle, int i, bool intercept,
            std::vector<double>& work);
 
-/// One Gibbs sweep given the set: coefficients (in the shifted scale: the
-/// model's shift is still to be added to the intercept) into `beta`, and psi.
-/// The factor is left as it is.
+/// One Gibbs sweep given the set, (S16) or (S17): coefficients (in the shifted
+/// scale: the model's shift is still to be added to the intercept) into `beta`,
+/// and psi. The factor is left as it is.
 void gibbs_draw(Particle& particle, const Model& model,
                 const CandidatePool& pool, Rng& rng, std::vector<double>& beta);
 

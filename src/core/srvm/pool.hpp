@@ -100,7 +100,7 @@ class CandidatePool {
   int latest(int h = 0) const { return latest_ + h; }
 
   /// Whether a new candidate's prior odds are those of its row's power while
-  /// that comes in, and the log of what they are multiplied by.
+  /// that comes in, (S22), and the log of what they are multiplied by.
   void candidates_by_degrees(bool on) { by_degrees_ = on; }
   double log_odds(int candidate) const {
     const bool arrives = by_degrees_ && latest_is_new_ &&

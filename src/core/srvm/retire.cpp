@@ -56,7 +56,8 @@ double discount(Particle& particle, const Model& model,
          before;
 }
 
-// The oldest row left: its predictive density given the others, as a divisor.
+// (S33): the oldest row left, its predictive density given the others as a
+// divisor.
 double lose_row(Particle& particle, const Model& model,
                 const CandidatePool& pool, Scratch& scratch) {
   leaving_design(particle, model, pool, 1, scratch.a);
@@ -85,8 +86,8 @@ void refresh_sums(Particle& particle, const Model& model,
   refactor(particle, model);
 }
 
-// A candidate leaves: log of p_m(S') L(S') / [p_m(S') L(S') + ...] with the
-// prior's change.
+// (S34), a candidate leaves: log of p_m(S') L(S') / [p_m(S') L(S') + ...] with
+// the prior's change.
 double lose_candidate(Particle& particle, const Model& model,
                       const CandidatePool& pool, const PriorStep& prior,
                       Scratch& scratch, int h) {
@@ -98,20 +99,21 @@ double lose_candidate(Particle& particle, const Model& model,
   const int k = particle.k() - held;
   const double join = prior.join(k), log_stay = std::log(prior.stay(k));
   if (join == 0) return -log_stay;
-  double gain;
+  double log_gain;
   if (held) {
     const int i = static_cast<int>(found - set.begin());
-    gain = -score_death(particle, now, i, model.intercept, scratch.a).log_ratio;
+    log_gain =
+        -score_death(particle, now, i, model.intercept, scratch.a).log_ratio;
     erase(particle, i, model.intercept, scratch.a);
   } else {
     const CandidateSums sums = own_sums(
         particle, model, pool, pool.leaving(h),
         pool.gather_leaving(set, model.intercept, scratch.a, h), scratch.a);
-    gain =
+    log_gain =
         score_birth(particle, now, pool.leaving(h), sums, scratch.a, scratch.b)
             .log_ratio;
   }
-  return -adapted_choice(log_stay, std::log(join) + gain).log_weight;
+  return -adapted_choice(log_stay, std::log(join) + log_gain).log_weight;
 }
 
 }  // namespace

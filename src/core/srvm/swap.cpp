@@ -6,6 +6,7 @@
 namespace kernelbayes {
 namespace srvm {
 
+// (S12).
 double log_swap_ratio(const Birth& birth, const Death& death,
                       const Likelihood& likelihood, int p,
                       const std::vector<double>& h,
@@ -34,6 +35,7 @@ int draw_sibling(const Particle& particle, const CandidatePool& pool, int i,
 
 }  // namespace
 
+// (S20).
 bool swap_move(Particle& particle, const Config& config,
                const CandidatePool& pool, const CandidateChoice& choice,
                Rng& rng, Scratch& scratch) {
