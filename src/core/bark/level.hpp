@@ -42,7 +42,7 @@ struct Draws {
   std::vector<double> noise, log_likelihood, cuts;
 };
 
-/// A sum of kernels at a rung. At the rung 0 of a ladder, where responses tell
+/// A sum of kernels at a rung, (B60). At the rung 0 of a ladder, where responses tell
 /// nothing of the kernels, these are drawn afresh in each sweep.
 class Level {
  public:
@@ -55,7 +55,7 @@ class Level {
   void sweep(const Turn& turn, Counts& counts, Rng& rng);
   void record(Draws& draws, Rng& rng) const;
   /// log of the likelihood at the next rung against that at this one: a
-  /// stepping stone, log Z being the sum over rungs of log E[L_next / L].
+  /// stepping stone, log Z being the sum over rungs of log E[L_next / L], (B62).
   double observe() const;
   void transfer(Archive& archive);
   friend bool exchange(Level& one, Level& other, Rng& rng);

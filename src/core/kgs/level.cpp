@@ -178,6 +178,7 @@ void CostLevel::sweep(const Turn& turn, Counts&, Rng& rng) {
   }
 }
 
+// Acceptance: (G26).
 bool exchange(CostLevel& one, CostLevel& other, Rng& rng) {
   const double gain =
       (other.beta() - one.beta()) * (other.observe() - one.observe());

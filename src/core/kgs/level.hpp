@@ -105,7 +105,7 @@ class Level {
 };
 
 /// A direction under one cost of wrong labels, whose number a ladder observes:
-/// their distribution under the prior follows. Where the cost is 0 the
+/// their distribution under the prior follows, (G27). Where the cost is 0 the
 /// direction is drawn from the prior afresh in each sweep.
 class CostLevel {
  public:
