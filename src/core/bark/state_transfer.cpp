@@ -37,7 +37,7 @@ void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
 
 void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
   const int nowhere = prior_->centre_sd > 0 ? kElsewhere : 0;
-  if (archive.reading()) slots.resize(archive.size("location"));
+  if (archive.reading()) slots.assign(archive.size("location"), Slot());
   archive.each<int>(
       "location", slots, [](Slot& slot) -> int& { return slot.location; },
       Want::between(nowhere, data_->n()));
