@@ -194,7 +194,7 @@ gg_observed <- function(x, level) {
 
 #' @noRd
 gg_k <- function(x, prior, what) {
-  posterior <- kernels(x)
+  posterior <- model_size(x)
   posterior <- posterior[posterior$probability > 0, ]
   near <- prior$k >= min(posterior$k) - 2 & prior$k <= max(posterior$k) + 2
   gg_start(posterior, x = .data$k, y = .data$probability) +

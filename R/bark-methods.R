@@ -355,7 +355,7 @@ ancestry.kb_bark <- function(object, ...) {
 }
 
 #' @export
-kernels.kb_bark <- function(object, ...) {
+model_size.kb_bark <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
   copies <- chain_matrices(object)$J

@@ -108,7 +108,7 @@ bark_trace_labels <- function(x) {
 bark_prior_k <- function(fit) {
   fields <- if (is_multinomial(fit)) length(fit$mould$levels) else 1
   nu <- fit$settings$prior$nu * fields
-  k <- seq(0, max(kernels(fit)$k) + 2)
+  k <- seq(0, max(model_size(fit)$k) + 2)
   data.frame(k = k, probability = stats::dpois(k, nu))
 }
 

@@ -71,7 +71,7 @@ glance.kb_srvm <- function(x, ...) {
   x <- migrate_fit(x)
   z <- evidence(x)
   defined <- !is_no_evidence(z)
-  k <- kernels(x)
+  k <- model_size(x)
   data.frame(
     nobs = x$time, log_evidence = if (defined) z$log_evidence else NA_real_,
     mc_se = if (defined) z$mc_se else NA_real_,

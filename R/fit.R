@@ -63,7 +63,7 @@ NULL
 #'   its kernels, and the columns `kernel1`, `kernel2` and so on have those of
 #'   each.
 #'   Not defined where the centres of [bark()] are no rows.
-#' * `kernels()`: data frame `k`, `probability`: the posterior of the number of
+#' * `model_size()`: data frame `k`, `probability`: the posterior of the number of
 #'   centres. For [bark()] `probability` is that of the number of kernels J,
 #'   which counts those with the same centre apart, and the column `centres`
 #'   that of the number of different centres (the intercept is one).
@@ -136,7 +136,7 @@ NULL
 #'   seed = 1
 #' )
 #' evidence(fit)
-#' kernels(fit)
+#' model_size(fit)
 #' head(inclusion(fit))
 #' diagnostics(fit)
 #' timings(fit)$sampler
@@ -153,7 +153,7 @@ inclusion <- function(object, ...) UseMethod("inclusion")
 
 #' @rdname evidence
 #' @export
-kernels <- function(object, ...) UseMethod("kernels")
+model_size <- function(object, ...) UseMethod("model_size")
 
 #' @rdname evidence
 #' @export
@@ -176,7 +176,7 @@ evidence.default <- function(object, ...) not_defined("evidence", object)
 #' @export
 inclusion.default <- function(object, ...) not_defined("inclusion", object)
 #' @export
-kernels.default <- function(object, ...) not_defined("kernels", object)
+model_size.default <- function(object, ...) not_defined("model_size", object)
 #' @export
 ess.default <- function(object, ...) not_defined("ess", object)
 #' @export

@@ -214,7 +214,7 @@ draw_labels <- function(p) {
 inclusion.kb_kgs <- function(object, ...) no_sparse_centres("inclusion")
 
 #' @export
-kernels.kb_kgs <- function(object, ...) no_sparse_centres("kernels")
+model_size.kb_kgs <- function(object, ...) no_sparse_centres("model_size")
 
 #' @noRd
 no_sparse_centres <- function(what, call = rlang::caller_env()) {

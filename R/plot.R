@@ -249,7 +249,7 @@ plot_observed <- function(x, level, ...) {
 #' @param prior Data frame of `k` and `probability`.
 #' @noRd
 plot_k <- function(x, prior, what, ...) {
-  posterior <- kernels(x)
+  posterior <- model_size(x)
   posterior <- posterior[posterior$probability > 0, ]
   near <- prior$k >= min(posterior$k) - 2 & prior$k <= max(posterior$k) + 2
   prior <- prior[near, ]

@@ -1,4 +1,4 @@
-# What an srvm fit answers: evidence(), inclusion(), kernels(), ess(),
+# What an srvm fit answers: evidence(), inclusion(), model_size(), ess(),
 # timings(), diagnostics(), ancestry().
 
 #' @export
@@ -140,7 +140,7 @@ inclusion.kb_srvm <- function(object, ...) {
 }
 
 #' @export
-kernels.kb_srvm <- function(object, ...) {
+model_size.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
   pool <- srvm_pool(object)

@@ -111,7 +111,7 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
 glance.kb_srvm_mcmc <- function(x, ...) {
   check_no_dots(...)
   x <- migrate_fit(x)
-  k <- kernels(x)
+  k <- model_size(x)
   mixing <- chain_mixing(x)
   data.frame(
     nobs = x$time, k = sum(k$k * k$probability), sigma = stats::sigma(x),

@@ -41,7 +41,7 @@ print.kb_srvm <- function(x, digits = 3, ...) {
 
 #' @noRd
 number_line <- function(x, show) {
-  k <- kernels(x)
+  k <- model_size(x)
   paste0(
     "  centres:      ", show(sum(k$k * k$probability)), " on average (",
     min(k$k), " to ", max(k$k), ")\n"
@@ -456,7 +456,7 @@ coef.kb_srvm <- function(object, ...) {
 logLik.kb_srvm <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  k <- kernels(object)
+  k <- model_size(object)
   density <- if (is_probit(object)) {
     stats::predict(object, type = "log_score")
   } else {

@@ -195,7 +195,7 @@ new_order_spread <- function(fits, done, at, asked, status) {
 #' @noRd
 order_line <- function(fit, order) {
   z <- evidence(fit)
-  k <- kernels(fit)
+  k <- model_size(fit)
   data.frame(
     order = order, log_evidence = z$log_evidence, mc_se = z$mc_se,
     k = sum(k$k * k$probability), sigma = stats::sigma(fit),

@@ -57,8 +57,8 @@ rows <- alist(
     loo::waic(fit)
   },
   "`bayesplot::pp_check()`" = bayesplot::pp_check(fit, "error_hist"),
-  "`kernels()`, `inclusion()`" = {
-    kernels(fit)
+  "`model_size()`, `inclusion()`" = {
+    model_size(fit)
     inclusion(fit)
   },
   "`kernel_posterior()`" = kernel_posterior(fit),

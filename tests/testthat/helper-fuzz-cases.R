@@ -57,7 +57,7 @@ bark_questions <- function(newdata) {
   c(chain_questions(newdata), list(
     importance = function(fit) importance(fit),
     inclusion = function(fit) inclusion(fit),
-    kernels = function(fit) kernels(fit),
+    model_size = function(fit) model_size(fit),
     coef = function(fit) coef(fit, draw = 1),
     interval = function(fit) {
       predict(fit, newdata, type = "link", interval = "credible")
@@ -78,7 +78,7 @@ srvm_questions <- function(newdata) {
       update(fit, n_moves = 2, particles = 15, time_limit = 1)
     },
     evidence = function(fit) evidence(fit), ess = function(fit) ess(fit),
-    kernels = function(fit) kernels(fit), coef = function(fit) coef(fit),
+    model_size = function(fit) model_size(fit), coef = function(fit) coef(fit),
     inclusion = function(fit) inclusion(fit),
     ancestry = function(fit) ancestry(fit), sigma = function(fit) sigma(fit),
     interval = function(fit) predict(fit, newdata, interval = "prediction"),
@@ -201,7 +201,7 @@ fuzz_cases <- function() {
           seed = 1
         )
       }, c(chain_questions(new), srvm_questions(new)[
-        c("kernels", "coef", "interval", "sigma")
+        c("model_size", "coef", "interval", "sigma")
       ])),
       bark = fit_case(function() {
         bark(y ~ x, sinc, control = tiny_chains(n_temps = 2), seed = 1)

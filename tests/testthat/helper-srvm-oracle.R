@@ -90,7 +90,7 @@ for_oracle <- function(prior) {
 answers_of_fit <- function(fit, at, value, rows) {
   pool <- srvm_pool(fit)
   w <- pool$weights
-  k <- kernels(fit)
+  k <- model_size(fit)
   moments <- srvm_moments(fit, at, pool)
   f <- srvm_draws(fit, at, pool, seq_along(w))
   below <- function(interval) {

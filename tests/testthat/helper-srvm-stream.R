@@ -199,7 +199,7 @@ known_probit_posterior <- local({
 answers_of_probit_fit <- function(fit, at, points) {
   pool <- srvm_pool(fit)
   w <- pool$weights
-  k <- kernels(fit)
+  k <- model_size(fit)
   moments <- srvm_moments(fit, at, pool)
   f <- srvm_draws(fit, at, pool, seq_along(w))
   p <- predict(fit, at, type = "prob")[, 2]

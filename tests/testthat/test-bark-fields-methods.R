@@ -262,7 +262,7 @@ test_that("importance is that of a class or the largest over the fields", {
 
 test_that("accessors count the kernels of all fields", {
   fit <- species()$plane
-  k <- kernels(fit)
+  k <- model_size(fit)
   expect_equal(sum(k$probability), 1)
   expect_equal(sum(k$centres), 1)
   expect_equal(sum(k$k * k$probability), mean(chain_matrices(fit)$J))

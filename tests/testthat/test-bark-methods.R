@@ -125,7 +125,7 @@ test_that("kernels and inclusion count the draws", {
     copies <- vapply(seq_along(pool$m), function(i) {
       sum(pool$copies[slots_of(pool, i)])
     }, 0)
-    k <- kernels(fit)
+    k <- model_size(fit)
     share <- function(v) as.vector(table(factor(v, k$k))) / 80
     expect_equal(k$probability, share(copies))
     expect_equal(k$centres, share(pool$m))

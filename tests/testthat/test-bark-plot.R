@@ -45,5 +45,5 @@ test_that("titles, limits and axes are the caller's, the rest is refused", {
 test_that("the prior of the number of kernels is Poisson", {
   prior <- bark_prior_k(fits$plane)
   expect_equal(prior$probability, stats::dpois(prior$k, 20))
-  expect_gte(max(prior$k), max(kernels(fits$plane)$k))
+  expect_gte(max(prior$k), max(model_size(fits$plane)$k))
 })

@@ -273,7 +273,7 @@ test_that("methods of fits work", {
     expect_s3_class(generics::tidy(one), "data.frame")
     expect_true(all(inclusion(one)$probability <= 1))
     expect_true(all(is.finite(importance(one)$mean)))
-    expect_equal(sum(kernels(one)$probability), 1)
+    expect_equal(sum(model_size(one)$probability), 1)
     expect_true(all(is.finite(partial_dependence(one, "x1", n = 4)$mean)))
     expect_length(residuals(one), 30)
     expect_true(is.finite(logLik(one)))

@@ -78,7 +78,7 @@ test_that("weighted draws carry the particles' weights", {
     unit <- fit$settings$scaling$y_scale
     expect_equal(draws$sigma, unit * sqrt(pool$draws$noise))
     expect_equal(draws$tau, unit * sqrt(pool$draws$coef))
-    k <- kernels(fit)
+    k <- model_size(fit)
     expect_equal(
       sum(pool$weights * draws$k), sum(k$k * k$probability)
     )

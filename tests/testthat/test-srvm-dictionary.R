@@ -155,7 +155,7 @@ test_that("runs with two classes agree", {
     })
     z <- pair_scores(fits, exact$log_evidence, truth, function(fit) {
       pool <- srvm_pool(fit)
-      k <- kernels(fit)
+      k <- model_size(fit)
       moments <- srvm_moments(fit, at, pool)
       c(
         sum(k$k * k$probability), sum(k$probability[k$k == 0]),
@@ -380,7 +380,7 @@ test_that("shares, inclusions and numbers of centres belong together", {
   ))
   expect_equal(nrow(table), 3)
   expect_equal(sum(table$share), 1)
-  k <- kernels(fit)
+  k <- model_size(fit)
   expect_equal(sum(table$centres), sum(k$k * k$probability))
   used <- inclusion(fit)
   expect_named(used, c("row", "probability", paste0("kernel", 1:3)))

@@ -32,14 +32,14 @@ expect_sound <- function(fit, n) {
     inclusion(fit)$probability, as.matrix(tidy(fit)[, -1])
   )
   expect_true(all(vapply(numbers, function(v) all(is.finite(v)), NA)))
-  expect_equal(sum(kernels(fit)$probability), 1)
+  expect_equal(sum(model_size(fit)$probability), 1)
   expect_output(print(fit), "Sequential relevance vector machine")
 }
 
 #' The same posterior: of the number of centres, of the rows used, of f
 expect_same_posterior <- function(a, b, unit = 1, offset = 0,
                                   tolerance = 1e-8) {
-  expect_equal(kernels(a), kernels(b), tolerance = tolerance)
+  expect_equal(model_size(a), model_size(b), tolerance = tolerance)
   expect_equal(inclusion(a), inclusion(b), tolerance = tolerance)
   expect_equal((fitted(a) - offset) / unit, fitted(b), tolerance = tolerance)
   expect_equal(sigma(a) / unit, sigma(b), tolerance = tolerance)
@@ -182,7 +182,7 @@ test_that("one row, and then more", {
   fit <- small(y ~ x, data[1, ])
   expect_sound(fit, 1)
   expect_identical(fit$settings$scaling$y_scale, 1)
-  expect_lte(max(kernels(fit)$k), 1)
+  expect_lte(max(model_size(fit)$k), 1)
   expect_sound(update(fit, newdata = data[2:25, ]), 25)
   expect_sound(small(3, 4), 1)
 })
@@ -210,7 +210,7 @@ test_that("duplicated rows are one candidate, at their first occurrence", {
   expect_true(all(inclusion(fit)$probability[26:50] == 0))
   equal <- small(y ~ x, data[rep(1, 20), ])
   expect_sound(equal, 20)
-  expect_lte(max(kernels(equal)$k), 1)
+  expect_lte(max(model_size(equal)$k), 1)
   expect_equal(predict(equal), rep(data$y[[1]], 20), tolerance = 0.05)
   both <- transform(data, x = 1)
   expect_sound(small(y ~ x, both), 25)
@@ -228,12 +228,12 @@ test_that("wide data are fine", {
 test_that("extremes of the prior and of the sampler are defined", {
   none <- small(y ~ x, data, prior = srvm_prior(kmax = 0))
   expect_sound(none, 25)
-  expect_equal(kernels(none), data.frame(k = 0L, probability = 1))
+  expect_equal(model_size(none), data.frame(k = 0L, probability = 1))
   expect_identical(names(coef(none)), "(Intercept)")
   expect_lt(diff(range(predict(none))), 1e-12)
   expect_sound(small(y ~ x, data, prior = srvm_prior(1e6)), 25)
   expect_sound(small(y ~ x, data, prior = srvm_prior(1e-6)), 25)
-  expect_lte(max(kernels(small(y ~ x, data,
+  expect_lte(max(model_size(small(y ~ x, data,
     prior = srvm_prior(kmax = 2, centres = "iid")
   ))$k), 2)
   single <- small(y ~ x, data,
@@ -241,7 +241,7 @@ test_that("extremes of the prior and of the sampler are defined", {
   )
   expect_sound(single, 25)
   expect_true(is.na(evidence(single)$mc_se))
-  expect_identical(nrow(kernels(single)), 1L)
+  expect_identical(nrow(model_size(single)), 1L)
   still <- small(y ~ x, data, control = smc_control(particles = 5, n_moves = 0))
   expect_sound(still, 25)
   for (kernel in list(

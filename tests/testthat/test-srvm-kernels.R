@@ -304,7 +304,7 @@ test_that("answers are averages over the fits of each kernel", {
   same_average(stats::sigma)
   same_average(function(fit) inclusion(fit)$probability)
   same_average(function(fit) {
-    k <- kernels(fit)
+    k <- model_size(fit)
     sum(k$k * k$probability)
   })
   same_average(function(fit) tail(ess(fit)$ess, 1))

@@ -51,7 +51,7 @@ test_that("the batch sampler has the same posterior of k", {
     ),
     control = mcmc_control(chains = 4, warmup = 500, iter = 5000), seed = 1
   )
-  k <- kernels(fit)
+  k <- model_size(fit)
   expect_equal(k$k, as.integer(names(exact$p_k)))
   draws <- posterior::as_draws_matrix(as_draws(fit))
   at_k <- posterior::extract_variable_matrix(as_draws(fit), "k")

@@ -55,7 +55,7 @@ chains_against_oracle <- function(x = xs, y = ys, kmax = 5,
   estimates <- vapply(fit$runs, function(run) {
     one <- fit
     one$runs <- list(run)
-    k <- kernels(one)
+    k <- model_size(one)
     c(
       sum(k$k * k$probability), sum(k$probability[k$k == 0]),
       inclusion(one)$probability[exact$rows], sigma(one), predict(one, at)
@@ -263,7 +263,7 @@ test_that("draws know their chains", {
   expect_equal(table$rhat[[1]], posterior::rhat(sigma))
   expect_equal(table$ess_bulk[[1]], posterior::ess_bulk(sigma))
   expect_equal(diagnostics(fit)$convergence, table)
-  expect_equal(mean(draws$k), sum(kernels(fit)$k * kernels(fit)$probability))
+  expect_equal(mean(draws$k), sum(model_size(fit)$k * model_size(fit)$probability))
 })
 
 test_that("print, summary, tidy, glance and timings work", {
@@ -331,14 +331,14 @@ test_that("extremes have a defined answer", {
   no_spread <- function(expr) {
     suppressWarnings(expr, classes = "kb_warning_no_spread")
   }
-  expect_identical(no_spread(kernels(batch(1, 2, seed = 1)))$k, 0:1)
+  expect_identical(no_spread(model_size(batch(1, 2, seed = 1)))$k, 0:1)
   expect_identical(
-    kernels(batch(xs, ys, prior = srvm_prior(kmax = 0), seed = 1))$k, 0L
+    model_size(batch(xs, ys, prior = srvm_prior(kmax = 0), seed = 1))$k, 0L
   )
   flat <- no_spread(batch(xs, rep(2, 6), seed = 1))
   expect_true(all(is.finite(predict(flat))))
   alike <- no_spread(batch(rep(1, 6), ys, seed = 1))
-  expect_lte(max(kernels(alike)$k), 1)
+  expect_lte(max(model_size(alike)$k), 1)
   fixed_set <- batch(xs, ys, n_moves = 0, seed = 1)
   expect_length(unique(fixed_set$runs[[1]]$k), 1)
   expect_true(all(is.na(diagnostics(fixed_set)$acceptance)))

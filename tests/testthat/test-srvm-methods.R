@@ -183,7 +183,7 @@ test_that("logLik is the plug-in likelihood, with its degrees of freedom", {
     expect_s3_class(ll, "logLik")
     exact <- sum(dnorm(residuals(fit), 0, sigma(fit), log = TRUE))
     expect_equal(as.double(ll), exact, tolerance = 1e-12)
-    k <- kernels(fit)
+    k <- model_size(fit)
     df <- sum(k$k * k$probability) + 2 + fit$settings$intercept
     expect_equal(attr(ll, "df"), df)
     expect_identical(attr(ll, "nobs"), nobs(fit))
@@ -225,7 +225,7 @@ test_that("another unit of y scales all answers and shifts the evidence", {
       evidence(a)$path$log_predictive - log(unit)
     )
     expect_equal(as.double(logLik(b)), as.double(logLik(a)) - n * log(unit))
-    expect_equal(kernels(b), kernels(a))
+    expect_equal(model_size(b), model_size(a))
     expect_equal(inclusion(b), inclusion(a))
     size <- c(unit, unit, 1)
     expect_equal(tidy(b)[, -1], tidy(a)[, -1] * size)
@@ -279,9 +279,9 @@ test_that("replicates are pooled with weights proportional to Z", {
     exp(predict(pooled, type = "log_score")),
     mean_of(function(fit) exp(predict(fit, type = "log_score")))
   )
-  p <- kernels(pooled)
+  p <- model_size(pooled)
   expect_equal(p$probability, mean_of(function(fit) {
-    own <- kernels(fit)
+    own <- model_size(fit)
     ifelse(p$k %in% own$k, own$probability[match(p$k, own$k)], 0)
   }))
   # The first replicate is the run that srvm() makes without replicates.
@@ -301,7 +301,7 @@ test_that("a run that is behind the others is left out", {
   alone$runs <- alone$runs[1]
   expect_identical(predict(behind), predict(alone))
   expect_identical(evidence(behind)$path, evidence(alone)$path)
-  expect_identical(kernels(behind), kernels(alone))
+  expect_identical(model_size(behind), model_size(alone))
 })
 
 test_that("inclusion has one line a row, duplicates at the first", {
@@ -310,7 +310,7 @@ test_that("inclusion has one line a row, duplicates at the first", {
     expect_identical(used$row, seq_len(nrow(fit$data$x)))
     expect_true(all(used$probability >= 0 & used$probability <= 1))
     # Expected number of centres, counted in two ways.
-    k <- kernels(fit)
+    k <- model_size(fit)
     expect_equal(sum(used$probability), sum(k$k * k$probability))
   }
   expect_true(all(inclusion(repeated)$probability[21:23] == 0))
@@ -338,9 +338,9 @@ test_that("with order = 'random' the first of equal rows is the first taken", {
   expect_true(all(used[setdiff(1:20, fit$sequence[taken_first])] == 0))
 })
 
-test_that("kernels() is a distribution", {
+test_that("model_size() is a distribution", {
   for (fit in everything) {
-    k <- kernels(fit)
+    k <- model_size(fit)
     expect_identical(names(k), c("k", "probability"))
     expect_type(k$k, "integer")
     expect_false(is.unsorted(k$k, strictly = TRUE))

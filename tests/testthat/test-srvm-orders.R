@@ -24,7 +24,7 @@ test_that("every order is a fit of the rows in that order", {
     control = small, reference = fit, seed = 7, progress = FALSE
   ))
   z <- evidence(same)
-  k <- kernels(same)
+  k <- model_size(same)
   expect_identical(spread$orders$log_evidence[[1]], z$log_evidence)
   expect_identical(spread$orders$mc_se[[1]], z$mc_se)
   expect_equal(spread$orders$k[[1]], sum(k$k * k$probability))

@@ -327,7 +327,7 @@ tiny <- function(x, y, proposal, particles = 20, n_moves = NULL, ...,
 
 #' A defined answer: numbers that fit together
 expect_sane <- function(fit, kmax) {
-  k <- kernels(fit)
+  k <- model_size(fit)
   expect_true(is.finite(evidence(fit)$log_evidence))
   expect_equal(sum(k$probability), 1)
   expect_lte(max(k$k), kmax)

@@ -32,7 +32,7 @@ test_that("the particles are as many as asked for, with equal weights", {
     # They are as many hypotheses, not copies: the variances differ.
     expect_identical(anyDuplicated(run$noise), 0L)
     expect_identical(
-      kernels(changed)$k, sort(unique(run$k))
+      model_size(changed)$k, sort(unique(run$k))
     )
     expect_output(print(changed), paste0("particles: +", n, ", ESS"))
   }
@@ -268,7 +268,7 @@ test_that("rejuvenation from few to many particles leaves the posterior", {
     exact$inclusion, exact$sigma, oracle_predict(exact, at)$mean
   )
   answers <- function(fit) {
-    k <- kernels(fit)
+    k <- model_size(fit)
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
     value <- c(
       sum(k$k * k$probability), sum(k$probability[k$k == 0]),

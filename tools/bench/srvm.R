@@ -190,7 +190,7 @@ curve <- function(times, n_moves, particles = 250) {
     spent <- timings(fit)
     own <- (spent$sampler - before$sampler) - (spent$shared - before$shared)
     steps <- t - from
-    k <- kernels(fit)
+    k <- model_size(fit)
     out <- rbind(out, data.frame(
       t = t, k = sum(k$k * k$probability),
       particle_us = 1e6 * own / steps / particles,

@@ -153,7 +153,7 @@ fit_health <- function(fit) {
 }
 
 mean_kernels <- function(fit) {
-  k <- kernelbayes::kernels(fit)
+  k <- kernelbayes::model_size(fit)
   sum(k$k * k$probability)
 }
 

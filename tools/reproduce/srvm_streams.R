@@ -98,7 +98,7 @@ quietly <- function(expr) {
   })
 }
 
-mean_kernels <- function(fit) with(kernels(fit), sum(k * probability))
+mean_kernels <- function(fit) with(model_size(fit), sum(k * probability))
 
 sinc_answer <- function(method, data, new, seed) {
   if (method %in% c("srvm", "normal", "student")) {
