@@ -42,7 +42,8 @@ core_config <- function(x, y, model, control, shift = 0) {
     control = control, seed = 1L, sequence = seq_along(y),
     data = list(x = as.matrix(x), y = y)
   )
-  c(fit_engine(fit)$config, list(replicate = 1L))
+  config <- fit_engine(structure(fit, class = "kb_srvm"))$config
+  c(config, list(replicate = 1L))
 }
 
 #' The package's proposal in the form that the oracle checks
