@@ -204,29 +204,21 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
   )
   note_numbers(family, mould)
   warn_empty_levels(given_outcome(data, mould), mould)
-  bark_fit(mould, family, prior, control, scale, prior_only, seed, progress,
-    called = match.call(), started = started
-  )
+  bark_fit(mould, given_arguments(), match.call(), started)
 }
 
 #' @rdname bark
 #' @export
-bark.matrix <- function(x, y, family = NULL, prior = bark_prior(),
-                        control = mcmc_control(
-                          warmup = 2000, iter = 15000, thin = 15
-                        ), weights = NULL, scale = TRUE,
-                        prior_only = FALSE, na_action = c("fail", "omit"),
-                        seed = NULL, progress = NULL, ...) {
+bark.matrix <- function(x, y) {
   started <- now()
   check_no_dots(...)
   family <- check_bark_family(family)
   mould <- mould_xy(x, y, na_action, bark_outcome(family), weights = weights)
   note_numbers(family, mould)
   warn_empty_levels(y, mould)
-  bark_fit(mould, family, prior, control, scale, prior_only, seed, progress,
-    called = match.call(), started = started
-  )
+  bark_fit(mould, given_arguments(), match.call(), started)
 }
+formals(bark.matrix) <- c(alist(x = , y = ), formals(bark.formula)[-(1:2)])
 
 #' @rdname bark
 #' @export
@@ -246,20 +238,23 @@ bark_outcome <- function(family) {
   if (is.null(family)) "any" else family_outcome(family)
 }
 
-#' From a mould to a fit; arguments as in `bark()`
+#' From a mould to a fit
+#' @param given Arguments as in `bark()`.
 #' @noRd
-bark_fit <- function(mould, family, prior, control, scale, prior_only, seed,
-                     progress, called, started, call = rlang::caller_env()) {
-  check_class(control, "kb_mcmc_control", "`mcmc_control()`", call = call)
-  refuse_truncated(prior, control, call)
-  progress <- check_progress(progress, call = call)
-  seed <- draw_seed(seed, call = call)
+bark_fit <- function(mould, given, called, started,
+                     call = rlang::caller_env()) {
+  control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
+    arg = "control", call = call
+  )
+  refuse_truncated(given$prior, control, call)
+  progress <- check_progress(given$progress, call = call)
+  seed <- draw_seed(given$seed, call = call)
   fit <- structure(
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),
-      settings = bark_settings(mould, family, prior, scale, prior_only, call),
-      request = list(prior = prior, scale = scale, prior_only = prior_only),
+      settings = call_with(bark_settings, given, mould = mould, call = call),
+      request = fit_request(given),
       control = control,
       data = list(x = mould$x, y = mould$y, weights = mould$weights),
       sequence = seq_len(nrow(mould$x)), seed = seed,

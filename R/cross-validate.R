@@ -212,9 +212,12 @@ refit_recipe <- function(fit) {
     fit = switch(intersect(class(fit), c("kb_srvm", "kb_bark", "kb_kgs")),
       kb_srvm = "srvm", kb_bark = "bark", kb_kgs = "kgs"
     ),
-    arguments = c(
-      fit$request, list(control = fit$control),
-      if (inherits(fit, "kb_bark")) fit$settings["family"]
+    arguments = utils::modifyList(
+      fit$request, c(
+        list(control = fit$control),
+        if (inherits(fit, "kb_bark")) fit$settings["family"]
+      ),
+      keep.null = TRUE
     ),
     x = fit$data$x[rows, , drop = FALSE], y = fit$data$y[rows],
     weights = fit$data$weights[rows]

@@ -141,29 +141,18 @@ kbr.formula <- function(formula, data, kernel_x = kernel_gaussian(),
   started <- now()
   check_no_dots(...)
   mould <- mould_formula(formula, data, na_action, "matrix")
-  kbr_fit(
-    mould, kernel_x, kernel_y, prior, eps, delta, rank, tol, method, normalize,
-    scale, seed, progress,
-    called = match.call(), started = started
-  )
+  kbr_fit(mould, given_arguments(), match.call(), started)
 }
 
 #' @rdname kbr
 #' @export
-kbr.matrix <- function(x, y = NULL, kernel_x = kernel_gaussian(),
-                       kernel_y = kernel_gaussian(), prior = NULL, eps = NULL,
-                       delta = NULL, rank = "auto", tol = NULL,
-                       method = c("kbr", "iw"), normalize = TRUE,
-                       scale = FALSE, na_action = c("fail", "omit"),
-                       seed = NULL, progress = NULL, ...) {
+kbr.matrix <- function(x, y = NULL) {
   started <- now()
   check_no_dots(...)
-  kbr_fit(
-    mould_pairs(x, y, kernel_y, na_action), kernel_x, kernel_y, prior, eps,
-    delta, rank, tol, method, normalize, scale, seed, progress,
-    called = match.call(), started = started
-  )
+  mould <- mould_pairs(x, y, kernel_y, na_action)
+  kbr_fit(mould, given_arguments(), match.call(), started)
 }
+formals(kbr.matrix) <- c(alist(x = , y = NULL), formals(kbr.formula)[-(1:2)])
 
 #' @rdname kbr
 #' @export
@@ -173,17 +162,13 @@ kbr.data.frame <- kbr.matrix
 #' @export
 kbr.numeric <- kbr.matrix
 
-#' From a mould (`x`: observations, `y`: states) to a fit; arguments as in
-#' `kbr()`
+#' From a mould (`x`: observations, `y`: states) to a fit
+#' @param given Arguments as in `kbr()`.
 #' @noRd
-kbr_fit <- function(mould, kernel_x, kernel_y, prior, eps, delta, rank, tol,
-                    method, normalize, scale, seed, progress, called, started,
-                    call = rlang::caller_env()) {
-  check_progress(progress, call = call)
-  seed <- draw_seed(seed, call = call)
-  settings <- kbr_settings(
-    mould, eps, delta, rank, tol, method, normalize, scale, call
-  )
+kbr_fit <- function(mould, given, called, started, call = rlang::caller_env()) {
+  check_progress(given$progress, call = call)
+  seed <- draw_seed(given$seed, call = call)
+  settings <- call_with(kbr_settings, given, mould = mould, call = call)
   fit <- structure(
     list(
       version = fit_version, call = plain_call(called),
@@ -194,9 +179,9 @@ kbr_fit <- function(mould, kernel_x, kernel_y, prior, eps, delta, rank, tol,
     ),
     class = c("kb_kbr", "kb_fit")
   )
-  fit$features <- kbr_features(fit, kernel_x, kernel_y, call)
+  fit$features <- kbr_features(fit, given$kernel_x, given$kernel_y, call)
   fit$gram_x <- features_gram_cpp(fit$features$x$factor, NULL)
-  fit <- set_prior(fit, prior, call)
+  fit <- set_prior(fit, given$prior, call)
   warn_prior_mass(fit, call)
   fit$seconds <- now() - started
   fit

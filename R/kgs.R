@@ -143,30 +143,18 @@ kgs.formula <- function(formula, data, kernel = kernel_gaussian("median"),
   started <- now()
   check_no_dots(...)
   mould <- mould_formula(formula, data, na_action, "factor")
-  kgs_fit(mould, kernel, noise, bias, nugget, method, rank, control, scale,
-    seed, progress,
-    called = match.call(), started = started
-  )
+  kgs_fit(mould, given_arguments(), match.call(), started)
 }
 
 #' @rdname kgs
 #' @export
-kgs.matrix <- function(x, y, kernel = kernel_gaussian("median"),
-                       noise = noise_beta(), bias = 1, nugget = 0,
-                       method = c(
-                         "auto", "circle", "ellipse", "hmc", "block",
-                         "coordinate"
-                       ), rank = NULL, control = mcmc_control(), scale = TRUE,
-                       na_action = c("fail", "omit"), seed = NULL,
-                       progress = NULL, ...) {
+kgs.matrix <- function(x, y) {
   started <- now()
   check_no_dots(...)
   mould <- mould_xy(x, y, na_action, "factor")
-  kgs_fit(mould, kernel, noise, bias, nugget, method, rank, control, scale,
-    seed, progress,
-    called = match.call(), started = started
-  )
+  kgs_fit(mould, given_arguments(), match.call(), started)
 }
+formals(kgs.matrix) <- c(alist(x = , y = ), formals(kgs.formula)[-(1:2)])
 
 #' @rdname kgs
 #' @export
@@ -180,17 +168,16 @@ kgs.numeric <- kgs.matrix
 #' @export
 kgs.logical <- kgs.matrix
 
-#' From a mould to a fit; arguments as in `kgs()`
+#' From a mould to a fit
+#' @param given Arguments as in `kgs()`.
 #' @noRd
-kgs_fit <- function(mould, kernel, noise, bias, nugget, method, rank, control,
-                    scale, seed, progress, called, started,
-                    call = rlang::caller_env()) {
-  check_class(control, "kb_mcmc_control", "`mcmc_control()`", call = call)
-  progress <- check_progress(progress, call = call)
-  seed <- draw_seed(seed, call = call)
-  settings <- kgs_settings(
-    mould, kernel, noise, bias, nugget, method, rank, scale, call
+kgs_fit <- function(mould, given, called, started, call = rlang::caller_env()) {
+  control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
+    arg = "control", call = call
   )
+  progress <- check_progress(given$progress, call = call)
+  seed <- draw_seed(given$seed, call = call)
+  settings <- call_with(kgs_settings, given, mould = mould, call = call)
   fit <- new_kgs(mould, settings, control, seed, started, called)
   check_memory(
     if (settings$method == "hmc") as.double(nrow(mould$x))^2 else 0,
@@ -202,10 +189,7 @@ kgs_fit <- function(mould, kernel, noise, bias, nugget, method, rank, control,
     "{.arg thin} in {.fn mcmc_control}, or a smaller {.arg rank}, needs less.",
     call
   )
-  fit$request <- list(
-    kernel = kernel, noise = noise, bias = bias, nugget = nugget,
-    method = method, rank = rank, scale = scale
-  )
+  fit$request <- fit_request(given)
   run_fit(fit, progress, started, call = call)
 }
 

@@ -80,39 +80,19 @@ select_kernel.formula <- function(formula, data, bandwidths = NULL,
                                   progress = NULL, ...) {
   check_no_dots(...)
   mould <- mould_formula(formula, data, na_action, "factor")
-  model <- list(
-    noise = noise, bias = bias, nugget = nugget, method = method, rank = rank,
-    control = control, scale = scale
-  )
-  ladder <- list(
-    n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
-    volume = volume
-  )
-  choose_kernel(mould, bandwidths, kernels, model, ladder, seed, progress)
+  choose_kernel(mould, given_arguments())
 }
 
 #' @rdname select_kernel
 #' @export
-select_kernel.matrix <- function(x, y, bandwidths = NULL, kernels = NULL,
-                                 noise = noise_beta(), bias = 1, nugget = 0,
-                                 method = "auto", rank = NULL,
-                                 control = mcmc_control(), scale = TRUE,
-                                 na_action = c("fail", "omit"), n_temps = NULL,
-                                 warmup = 100, iter = 500, chains = 4,
-                                 volume = FALSE, seed = NULL, progress = NULL,
-                                 ...) {
+select_kernel.matrix <- function(x, y) {
   check_no_dots(...)
   mould <- mould_xy(x, y, na_action, "factor")
-  model <- list(
-    noise = noise, bias = bias, nugget = nugget, method = method, rank = rank,
-    control = control, scale = scale
-  )
-  ladder <- list(
-    n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
-    volume = volume
-  )
-  choose_kernel(mould, bandwidths, kernels, model, ladder, seed, progress)
+  choose_kernel(mould, given_arguments())
 }
+formals(select_kernel.matrix) <- c(
+  alist(x = , y = ), formals(select_kernel.formula)[-(1:2)]
+)
 
 #' @rdname select_kernel
 #' @export
@@ -126,20 +106,22 @@ select_kernel.numeric <- select_kernel.matrix
 #' @export
 select_kernel.logical <- select_kernel.matrix
 
-#' @param model,ladder Arguments of `kgs()` and of `evidence()`.
+#' @param given Arguments as in `select_kernel()`.
 #' @noRd
-choose_kernel <- function(mould, bandwidths, kernels, model, ladder, seed,
-                          progress, call = rlang::caller_env()) {
-  refuse_class_rates(model$noise, call)
-  ladder <- check_ladder(ladder, call)
-  scale <- check_flag(model$scale, arg = "scale", call = call)
+choose_kernel <- function(mould, given, call = rlang::caller_env()) {
+  refuse_class_rates(given$noise, call)
+  ladder <- check_ladder(
+    given[c("n_temps", "warmup", "iter", "chains", "volume")], call
+  )
+  scale <- check_flag(given$scale, arg = "scale", call = call)
   x <- scaling_x(scaling_learn(mould$x, mould$y, scale), mould$x)
-  kernels <- kernel_grid(bandwidths, kernels, x, call)
-  seed <- draw_seed(seed, call = call)
-  progress <- check_progress(progress, call = call)
+  kernels <- kernel_grid(given$bandwidths, given$kernels, x, call)
+  seed <- draw_seed(given$seed, call = call)
+  progress <- check_progress(given$progress, call = call)
   keep_run({
     tried <- try_kernels(kernels, progress, call, function(kernel) {
-      try_kernel(mould, kernel, model, ladder, seed, progress, call)
+      given$kernel <- kernel
+      try_kernel(mould, given, ladder, seed, progress, call)
     })
     new_kernel_selection(tried, seed, call)
   }, call)
@@ -216,12 +198,9 @@ report_kernels <- function(done, all, halted, call) {
 
 #' The kernel resolved, its evidence and the margin of its Bayes point
 #' @noRd
-try_kernel <- function(mould, kernel, model, ladder, seed, progress, call) {
-  settings <- kgs_settings(
-    mould, kernel, model$noise, model$bias, model$nugget, model$method,
-    model$rank, model$scale, call
-  )
-  control <- check_class(model$control, "kb_mcmc_control", "`mcmc_control()`",
+try_kernel <- function(mould, given, ladder, seed, progress, call) {
+  settings <- call_with(kgs_settings, given, mould = mould, call = call)
+  control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
     arg = "control", call = call
   )
   # One file cannot hold the fits of several kernels.

@@ -269,33 +269,21 @@ srvm.formula <- function(formula, data, kernel = NULL,
   family <- srvm_family(family, reference)
   mould <- mould_formula(formula, data, na_action, family_outcome(family))
   note_numbers(family, mould)
-  srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
-    memory, reference, seed, progress,
-    called = match.call(), started = started
-  )
+  srvm_fit(mould, given_arguments(), match.call(), started)
 }
 
 #' @rdname srvm
 #' @export
-srvm.matrix <- function(x, y, kernel = NULL,
-                        prior = srvm_prior(), method = c("smc", "mcmc"),
-                        control = NULL,
-                        order = c("given", "random"), scale = TRUE,
-                        intercept = TRUE, family = NULL,
-                        memory = srvm_memory(), reference = NULL,
-                        na_action = c("fail", "omit"), seed = NULL,
-                        progress = NULL, ...) {
+srvm.matrix <- function(x, y) {
   started <- now()
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
   mould <- mould_xy(x, y, na_action, family_outcome(family))
   note_numbers(family, mould)
-  srvm_fit(mould, kernel, prior, method, control, order, scale, intercept,
-    memory, reference, seed, progress,
-    called = match.call(), started = started
-  )
+  srvm_fit(mould, given_arguments(), match.call(), started)
 }
+formals(srvm.matrix) <- c(alist(x = , y = ), formals(srvm.formula)[-(1:2)])
 
 #' @rdname srvm
 #' @export
@@ -309,26 +297,29 @@ srvm.numeric <- srvm.matrix
 #' @export
 srvm.logical <- srvm.matrix
 
-#' From a mould to a fit; arguments as in `srvm()`
+#' From a mould to a fit
+#' @param given Arguments as in `srvm()`.
 #' @noRd
-srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
-                     intercept, memory, reference, seed, progress, called,
-                     started,
+srvm_fit <- function(mould, given, called, started,
                      call = rlang::caller_env()) {
-  method <- check_choice(method, c("smc", "mcmc"), call = call)
-  control <- check_srvm_control(control, method, call)
-  order <- check_choice(order, c("given", "random"), call = call)
-  progress <- check_progress(progress, call = call)
-  seed <- draw_seed(seed, call = call)
+  method <- check_choice(given$method, c("smc", "mcmc"),
+    arg = "method", call = call
+  )
+  control <- check_srvm_control(given$control, method, call)
+  order <- check_choice(given$order, c("given", "random"),
+    arg = "order", call = call
+  )
+  progress <- check_progress(given$progress, call = call)
+  seed <- draw_seed(given$seed, call = call)
   batch <- method == "mcmc"
-  settings <- if (is.null(reference)) {
-    can_average <- !batch && control$proposal != "paper"
-    srvm_settings(
-      mould, kernel, prior, scale, intercept, memory, can_average, call
+  settings <- if (is.null(given$reference)) {
+    call_with(srvm_settings, given,
+      mould = mould, call = call,
+      can_average = !batch && control$proposal != "paper"
     )
   } else {
-    mould <- adopt_classes(mould, reference)
-    reference_settings(reference, mould, call)
+    mould <- adopt_classes(mould, given$reference)
+    reference_settings(given$reference, mould, call)
   }
   # Of a part of the first row an improper prior makes no posterior.
   if (!batch && is_improper(settings$prior)) control$powers <- numeric()
@@ -345,10 +336,8 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),
-      settings = settings, request = srvm_request(
-        settings, kernel, prior, method, order, scale, intercept, memory,
-        reference
-      ), control = control, order = order,
+      settings = settings, request = srvm_request(given, settings),
+      control = control, order = order,
       data = list(x = mould$x, y = mould$y),
       sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
       seed = seed,
@@ -361,22 +350,19 @@ srvm_fit <- function(mould, kernel, prior, method, control, order, scale,
     ),
     class = c(if (batch) c("kb_srvm_mcmc", "kb_mcmc"), "kb_srvm", "kb_fit")
   )
-  if (!batch && is.null(reference)) fit <- start_sharing(fit)
+  if (!batch && is.null(given$reference)) fit <- start_sharing(fit)
   run_fit(fit, progress, started, call = call)
 }
 
 #' The arguments with which the model can be fitted to other rows
 #' @noRd
-srvm_request <- function(settings, kernel, prior, method, order, scale,
-                         intercept, memory, reference) {
-  out <- list(method = method, order = order)
-  if (!is.null(reference)) {
-    return(c(out, list(reference = settings)))
+srvm_request <- function(given, settings) {
+  if (!is.null(given$reference)) {
+    return(c(given[c("method", "order")], list(reference = settings)))
   }
-  c(out, list(
-    kernel = kernel, prior = prior, scale = scale, intercept = intercept,
-    memory = memory, family = settings$family
-  ))
+  given$family <- settings$family
+  given$reference <- NULL
+  fit_request(given)
 }
 
 #' The control that belongs to the method

@@ -136,12 +136,12 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
     table <- finished_table(tasks, out, bandwidths, c0, call)
     best <- which.min(table$loss)
     chosen <- tuned_settings(table[best, ], n, method)
-    fit <- kbr_fit(
-      mould, kernel_widen(kernels$x, table$bandwidth[[best]]),
-      kernel_widen(kernels$y, table$bandwidth[[best]]), NULL, chosen$eps,
-      chosen$delta, rank, tol, method, normalize, scale, seed, FALSE,
-      called = called, started = started, call = call
-    )
+    given <- c(chosen[c("eps", "delta")], shared$options, list(
+      kernel_x = kernel_widen(kernels$x, table$bandwidth[[best]]),
+      kernel_y = kernel_widen(kernels$y, table$bandwidth[[best]]),
+      prior = NULL, seed = seed, progress = FALSE
+    ))
+    fit <- kbr_fit(mould, given, called, started, call)
   }, call)
   structure(list(fit = fit, table = table, best = best),
     class = "kb_kbr_tuning"

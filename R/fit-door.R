@@ -1,0 +1,27 @@
+# The doors of the fit functions: what their methods for formulas, and for x and
+# y, share. The list of an engine's arguments stands once, in its method for
+# formulas; the method for x and y takes it from there.
+
+# Those that the data are moulded with, and those of a run, not of a model.
+data_arguments <- c("formula", "data", "x", "y", "weights", "na_action", "...")
+run_arguments <- c("control", "seed", "progress")
+
+#' The arguments of the calling method, but for those of the data
+#' @return Named list of their values, given or by default.
+#' @noRd
+given_arguments <- function() {
+  method <- sys.function(sys.parent())
+  own <- setdiff(names(formals(method)), data_arguments)
+  mget(own, envir = parent.frame())
+}
+
+#' Call a function with those of the given arguments that it has
+#' @param ... Further arguments, by name.
+#' @noRd
+call_with <- function(f, given, ...) {
+  do.call(f, c(given[intersect(names(given), names(formals(f)))], list(...)))
+}
+
+#' What a fit keeps of its arguments: all that a fit to other rows needs
+#' @noRd
+fit_request <- function(given) given[setdiff(names(given), run_arguments)]

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Check by proxy that the C++ code compiles where this machine is not:
+#   tools/portable.sh
+# macOS: core, headers and glue with clang++ and libc++. Windows: the core with
+# MinGW's g++. As C++17 and C++20, without a warning of ours from -Wall, -Wextra
+# and -Wconversion; nothing is linked. Debian's packages clang, libc++-dev,
+# libc++abi-dev and g++-mingw-w64-x86-64-posix are needed.
+set -euo pipefail
+cd "$(dirname "$0")/../src"
+
+headers() {
+  Rscript -e 'for (p in c("Rcpp", "RcppEigen", "BH", "RcppThread")) {
+    cat("-isystem", system.file("include", package = p), "")
+  }
+  cat("-isystem", R.home("include"), "")'
+}
+
+# Jobs that xargs runs at the same time.
+jobs=${JOBS:-2}
+system=$(headers)
+# What g++ means by -Wconversion: vectors are indexed by int.
+flags="-fsyntax-only -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror"
+flags="$flags -I../inst/include -I."
+flags="$flags -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES $system"
+everything=$(ls ./*.cpp glue/*.cpp core/*.cpp core/*/*.cpp | grep -v RcppExports)
+core=$(ls core/*.cpp core/*/*.cpp)
+
+compile() {
+  local name=$1 compiler=$2 files=$3
+  for standard in 17 20; do
+    echo "$name, C++$standard ..."
+    # shellcheck disable=SC2086
+    printf '%s\n' $files | xargs -P "$jobs" -I{} \
+      $compiler -std=c++$standard $flags {}
+  done
+}
+
+compile "macOS (clang++, libc++)" "clang++ -stdlib=libc++" "$everything"
+compile "Windows (MinGW)" x86_64-w64-mingw32-g++-posix "$core"
+echo "Everything compiles without warnings."
