@@ -30,16 +30,7 @@ check_table <- function(data, arg, call) {
       x = "It is {describe(data)}."
     ), "data", call = call)
   }
-  check_table_rows(data, arg, call)
-  data <- as.data.frame(data)
-  check_names(names(data), arg, call)
-  refuse_no_rows(data, arg, call)
-  data
-}
-
-#' A data frame that was put together by hand may have columns of any length
-#' @noRd
-check_table_rows <- function(data, arg, call) {
+  # One that was put together by hand may have columns of any length.
   rows <- vapply(unclass(data), NROW, 1L)
   odd <- which(rows != nrow(data))
   if (length(odd) > 0) {
@@ -49,19 +40,18 @@ check_table_rows <- function(data, arg, call) {
       x = "{.val {name}} has {rows[[odd[[1]]]]}."
     ), "data", columns = name, call = call)
   }
+  data <- as.data.frame(data)
+  check_names(names(data), arg, call)
+  refuse_no_rows(data, arg, call)
+  data
 }
 
 #' @noRd
 check_predictors <- function(x, arg, call) {
   if (is.data.frame(x)) {
     x <- check_table(x, arg, call)
-  } else if (is.atomic(x) && length(dim(x)) <= 2) {
-    x <- check_numeric_table(x, arg, call)
   } else {
-    kb_abort(c(
-      "{.arg {arg}} must be a numeric matrix, a data frame or a vector.",
-      x = "It is {describe(x)}."
-    ), "data", call = call)
+    x <- check_numeric_table(x, arg, call)
   }
   if (ncol(x) == 0) {
     kb_abort("{.arg {arg}} has no columns: no predictors.", "data",
@@ -73,16 +63,17 @@ check_predictors <- function(x, arg, call) {
 
 #' @noRd
 check_numeric_table <- function(x, arg, call) {
-  if (!(is.numeric(x) || is.logical(x)) || is.null(x)) {
+  if (!(is.numeric(x) || is.logical(x)) || length(dim(x)) > 2) {
+    type <- if (is.atomic(x)) paste(" of type", typeof(x))
     kb_abort(c(
-      "{.arg {arg}} must be numeric when it is a matrix or a vector.",
-      x = "It is {describe(x)} of type {typeof(x)}.",
+      "{.arg {arg}} must be a numeric matrix, a data frame or a numeric
+       vector.",
+      x = "It is {describe(x)}{type}.",
       i = "Give factors and characters as columns of a data frame."
     ), "data", call = call)
   }
   names <- if (is.matrix(x)) colnames(x)
-  n <- if (is.matrix(x)) nrow(x) else length(x)
-  x <- matrix(as.double(x), nrow = n, ncol = if (is.matrix(x)) ncol(x) else 1)
+  x <- matrix(as.double(x), NROW(x), NCOL(x))
   if (!is.null(names)) {
     check_names(names, arg, call)
     colnames(x) <- names
@@ -93,11 +84,11 @@ check_numeric_table <- function(x, arg, call) {
 
 #' @noRd
 check_names <- function(names, arg, call) {
-  if (anyNA(names) || any(names == "")) {
+  none <- is.na(names) | names == ""
+  if (any(none)) {
     kb_abort(c(
       "Either all columns of {.arg {arg}} have names, or none.",
-      x = "Without a name: {sum(is.na(names) | names == '')} of
-           {length(names)} columns."
+      x = "Without a name: {sum(none)} of {length(names)} columns."
     ), "data", call = call)
   }
   twice <- unique(names[duplicated(names)])
@@ -135,6 +126,15 @@ pick_columns <- function(data, wanted, arg, call) {
 
 # Rows ------------------------------------------------------------------------
 
+#' Rows of a vector or a table
+#' @noRd
+pick_rows <- function(x, rows) {
+  if (identical(rows, seq_len(NROW(x)))) {
+    return(x)
+  }
+  if (length(dim(x)) == 2) x[rows, , drop = FALSE] else x[rows]
+}
+
 #' @noRd
 refuse_no_rows <- function(x, arg, call) {
   if (nrow(x) == 0) {
@@ -145,18 +145,25 @@ refuse_no_rows <- function(x, arg, call) {
   }
 }
 
+#' Names of the columns of which something is true
+#' @param x A table, or a vector, whose name is `arg`.
+#' @noRd
+columns_where <- function(x, test, arg) {
+  if (is.matrix(x)) {
+    colnames(x)[vapply(seq_len(ncol(x)), function(j) test(x[, j]), NA)]
+  } else if (is.data.frame(x)) {
+    names(x)[vapply(x, test, NA)]
+  } else {
+    arg[test(x)]
+  }
+}
+
 #' @noRd
 refuse_infinite <- function(x, arg, call) {
-  infinite <- function(v) {
+  columns <- columns_where(x, function(v) {
     (is.double(v) || is.complex(v)) && any(is.infinite(v) | is.nan(v))
-  }
-  bad <- if (is.data.frame(x)) {
-    vapply(x, infinite, NA)
-  } else {
-    colSums(is.infinite(x) | is.nan(x)) > 0
-  }
-  if (any(bad)) {
-    columns <- colnames(x)[bad]
+  }, arg)
+  if (length(columns) > 0) {
     kb_abort(c(
       "{.arg {arg}} must be finite (NA marks a missing value).",
       x = "Inf or NaN in {.val {columns}}."
@@ -168,56 +175,35 @@ refuse_infinite <- function(x, arg, call) {
 #' @noRd
 complete_cases <- function(x) {
   if (is.data.frame(x)) x <- x[!vapply(x, is.raw, NA)]
-  if (length(x) == 0) rep(TRUE, nrow(x)) else stats::complete.cases(x)
+  if (length(x) == 0) rep(TRUE, NROW(x)) else stats::complete.cases(x)
 }
 
 #' Which rows stay: all (or an error) for "fail", the complete for "omit"
+#' @param x A table, a vector, or NULL.
 #' @noRd
 rows_kept <- function(x, na_action, arg, call) {
-  complete <- complete_cases(x)
+  complete <- if (is.null(x)) TRUE else complete_cases(x)
   if (na_action == "omit" || all(complete)) {
     return(complete)
   }
-  bad <- if (is.data.frame(x)) vapply(x, anyNA, NA) else colSums(is.na(x)) > 0
-  columns <- colnames(x)[bad]
-  n_bad <- sum(!complete)
+  columns <- columns_where(x, anyNA, arg)
   kb_abort(c(
-    "{.arg {arg}} has missing values in {n_bad} of {nrow(x)} row{?s}.",
+    "{.arg {arg}} has missing values in {sum(!complete)} of {NROW(x)} row{?s}.",
     x = "Missing in {.val {columns}}.",
     i = "Use {.code na_action = \"omit\"} to leave these rows out."
   ), "missing", argument = arg, columns = columns, rows = which(!complete),
   call = call)
 }
 
-#' Transformations can make rows missing or infinite: check once more
-#' @noRd
-finish_rows <- function(x, y, na_action, arg, outcome_name, call) {
-  y <- name_outcome(y, outcome_name)
-  refuse_infinite(x, arg, call)
-  refuse_infinite(y, outcome_name, call)
-  kept <- rows_kept(x, na_action, arg, call) &
-    rows_kept(y, na_action, outcome_name, call)
-  refuse_no_rows(x[kept, , drop = FALSE], arg, call)
-  which(kept)
-}
-
-#' The response as a table; columns of a matrix have names of their own
-#' @noRd
-name_outcome <- function(y, name) {
-  if (is.matrix(y)) y else stats::setNames(data.frame(y), name)
-}
-
 # Columns ---------------------------------------------------------------------
 
 #' Refuse columns that are no predictors: dates, lists, complex numbers
 #'
-#' A column that enters through a function of the formula may be a date.
+#' @param bare The columns that enter as they are. A column that enters through
+#'   a function of the formula may be a date.
 #' @noRd
 check_columns <- function(x, bare, arg, call) {
-  if (is.matrix(x)) {
-    return(invisible())
-  }
-  for (name in names(x)) {
+  for (name in if (is.data.frame(x)) names(x)) {
     v <- x[[name]]
     known <- is.numeric(v) || is.logical(v) || is.factor(v) || is.character(v)
     if (!(known || is.atomic(v) && !name %in% bare)) {
@@ -236,36 +222,35 @@ check_columns <- function(x, bare, arg, call) {
 #' @param bare The columns that enter as they are. The others enter through a
 #'   function of the formula and keep their type, unless numeric.
 #' @return Named list of `kind` ("numeric", "factor", "matrix", "raw"), and
-#'   `levels` or `width` where they apply.
+#'   `levels`, `width` and `names`, or `like` (no value of the type) where they
+#'   apply.
 #' @noRd
-learn_columns <- function(x, bare) {
+learn_columns <- function(x, predictors, bare) {
   if (is.matrix(x)) {
-    return(stats::setNames(
-      rep(list(list(kind = "numeric")), ncol(x)), colnames(x)
-    ))
+    return(lapply(stats::setNames(nm = predictors), function(name) {
+      list(kind = "numeric")
+    }))
   }
-  Map(function(v, name) {
-    learn_column(v, name %in% bare)
-  }, x, names(x))
+  Map(function(v, is_bare) {
+    if (is.numeric(v) && length(dim(v)) == 2 && ncol(v) > 1) {
+      list(kind = "matrix", width = ncol(v), names = colnames(v))
+    } else if (is.numeric(v) || (is_bare && is.logical(v))) {
+      list(kind = "numeric")
+    } else if (is_bare) {
+      list(kind = "factor", levels = known_levels(v))
+    } else {
+      list(kind = "raw", like = v[0])
+    }
+  }, x[predictors], predictors %in% bare)
 }
 
+#' The radix method sorts the same in every locale
 #' @noRd
-learn_column <- function(v, bare) {
-  if (is.numeric(v) && length(dim(v)) == 2 && ncol(v) > 1) {
-    return(list(kind = "matrix", width = ncol(v), names = colnames(v)))
-  }
-  if (is.numeric(v) || (bare && is.logical(v))) {
-    return(list(kind = "numeric"))
-  }
-  if (!bare) {
-    return(list(kind = "raw"))
-  }
+known_levels <- function(v) {
   if (is.factor(v)) {
-    return(list(kind = "factor", levels = setdiff(levels(v), NA)))
+    return(setdiff(levels(v), NA))
   }
-  # The radix method sorts the same in every locale.
-  levels <- sort(unique(as.vector(v)), method = "radix")
-  list(kind = "factor", levels = levels)
+  sort(unique(as.vector(v)), method = "radix")
 }
 
 #' Each level becomes a column: a level for most rows is an identifier
@@ -286,15 +271,16 @@ check_levels <- function(columns, n, arg, call) {
   }
 }
 
+#' Predictors as engines and formulas read them; other columns stay
 #' @noRd
 clean_columns <- function(x, columns, arg, call) {
   if (is.matrix(x) && all_numeric(columns)) {
     return(x)
   }
   x <- as.data.frame(x)
-  x[] <- Map(function(v, column, name) {
-    clean_column(v, column, name, arg, call)
-  }, x, columns, names(x))
+  for (name in names(columns)) {
+    x[[name]] <- clean_column(x[[name]], columns[[name]], name, arg, call)
+  }
   x
 }
 
@@ -305,37 +291,63 @@ all_numeric <- function(columns) {
 
 #' @noRd
 clean_column <- function(v, column, name, arg, call) {
+  refuse_unless <- function(fits, wanted) {
+    if (!fits) {
+      kb_abort(c(
+        "Column {.val {name}} of {.arg {arg}} must be {wanted}, as in fitting.",
+        x = "It is {describe(v)}."
+      ), "columns", columns = name, call = call)
+    }
+  }
   unknown <- is.logical(v) && all(is.na(v))
-  if (column$kind == "raw") {
-    return(v)
-  }
-  if (column$kind == "matrix") {
-    if (!is.numeric(v) || !identical(ncol(v), column$width)) {
-      refuse_type(v, paste(column$width, "numeric columns"), name, arg, call)
-    }
-    return(matrix(as.double(v), nrow(v), dimnames = list(NULL, column$names)))
-  }
   if (column$kind == "numeric") {
-    plain <- (is.numeric(v) || is.logical(v)) && NCOL(v) == 1
-    if (!plain) {
-      refuse_type(v, "numeric", name, arg, call)
-    }
-    return(as.double(v))
+    refuse_unless((is.numeric(v) || is.logical(v)) && NCOL(v) == 1, "numeric")
+    as.double(v)
+  } else if (column$kind == "matrix") {
+    refuse_unless(is.numeric(v) && identical(ncol(v), column$width),
+      paste(column$width, "numeric columns")
+    )
+    matrix(as.double(v), nrow(v), dimnames = list(NULL, column$names))
+  } else if (column$kind == "factor") {
+    refuse_unless(is.factor(v) || is.character(v) || unknown,
+      "a factor or character"
+    )
+    clean_factor(v, column$levels, name, arg, call)
+  } else {
+    v <- cast_column(v, column$like, name, arg, call)
+    refuse_unless(unknown || identical(class(v), class(column$like)),
+      describe(column$like)
+    )
+    v
   }
-  if (!(is.factor(v) || is.character(v) || unknown)) {
-    refuse_type(v, "a factor or character", name, arg, call)
+}
+
+#' A column as functions of the formula had it in fitting: its type, its levels,
+#' the unit of its times
+#' @noRd
+cast_column <- function(v, like, name, arg, call) {
+  if (is.factor(like) && (is.factor(v) || is.character(v))) {
+    warn_novel(v, levels(like), name, arg, call)
+    factor(as.character(v), levels(like), ordered = is.ordered(like))
+  } else if (is.character(like) && is.factor(v)) {
+    as.character(v)
+  } else if (is.logical(like) && is.numeric(v) && all(v %in% c(0, 1, NA))) {
+    as.logical(v)
+  } else if (inherits(like, "difftime") && inherits(v, "difftime")) {
+    units(v) <- units(like)
+    v
+  } else {
+    if (inherits(v, "POSIXct")) attr(v, "tzone") <- attr(like, "tzone")
+    v
   }
-  clean_factor(v, column$levels, name, arg, call)
 }
 
 #' @noRd
 clean_factor <- function(v, levels, name, arg, call) {
-  v <- as.character(v)
-  novel <- setdiff(v, c(levels, NA))
-  if (length(novel) > 0) {
-    warn_novel(name, novel, arg, call)
+  if (!identical(attributes(v), list(levels = levels, class = "factor"))) {
+    warn_novel(v, levels, name, arg, call)
+    v <- factor(as.character(v), levels = levels)
   }
-  v <- factor(v, levels = levels)
   if (length(levels) > 1) {
     return(v)
   }
@@ -344,20 +356,15 @@ clean_factor <- function(v, levels, name, arg, call) {
 }
 
 #' @noRd
-refuse_type <- function(v, wanted, name, arg, call) {
-  kb_abort(c(
-    "Column {.val {name}} of {.arg {arg}} must be {wanted}, as in fitting.",
-    x = "It is {describe(v)}."
-  ), "columns", columns = name, call = call)
-}
-
-#' @noRd
-warn_novel <- function(name, novel, arg, call) {
-  kb_warn(c(
-    "Column {.val {name}} of {.arg {arg}} has {length(novel)} level{?s} not
-     seen in fitting: {.val {novel}}.",
-    i = "Rows with such a level give NA."
-  ), "novel_level", columns = name, levels = novel, call = call)
+warn_novel <- function(v, levels, name, arg, call) {
+  novel <- setdiff(as.character(v), c(levels, NA))
+  if (length(novel) > 0) {
+    kb_warn(c(
+      "{.val {name}} of {.arg {arg}} has {length(novel)} level{?s} not seen in
+       fitting: {.val {novel}}.",
+      i = "Rows with such a level give NA."
+    ), "novel_level", columns = name, levels = novel, call = call)
+  }
 }
 
 #' Every level gets a column: to a kernel the levels are symmetric

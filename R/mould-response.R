@@ -43,7 +43,7 @@ check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
   check_outcome_rows(length(y), arg, n, rows_of, call)
   if (outcome == "numeric") {
     y <- as.double(y)
-    refuse_infinite(name_outcome(y, arg), arg, call)
+    refuse_infinite(y, arg, call)
     return(y)
   }
   if (outcome == "ordered") {
@@ -92,19 +92,13 @@ refuse_codes <- function(response, data, call) {
       next
     }
     value <- translate_errors(
-      eval(term, data, parent.env(globalenv())), "data", call
+      eval(term, data, formula_scope()), "data", call
     )
     if (is.data.frame(value)) value <- value[[1]]
     if (!is.numeric(value)) {
       refuse_outcome(value, "matrix", outcome_label(term), call)
     }
   }
-}
-
-#' Rows of a response, a vector or a matrix
-#' @noRd
-outcome_rows <- function(y, rows) {
-  if (is.matrix(y)) y[rows, , drop = FALSE] else y[rows]
 }
 
 #' @noRd
@@ -165,25 +159,6 @@ outcome_kind <- function(y, outcome) {
   if (is.factor(y) || is.character(y) || is.logical(y)) "factor" else "numeric"
 }
 
-#' Two-class problems: the response as -1 and +1, the second level
-#' @noRd
-class_signs <- function(y) 2 * as.integer(y) - 3
-
-#' A factor of two classes; `levels` are those that its rows have
-#' @noRd
-check_two_classes <- function(y, arg, call = rlang::caller_env()) {
-  if (nlevels(y) != 2) {
-    kb_abort(c(
-      "The response {.arg {arg}} must have two classes.",
-      x = "It has {nlevels(y)}: {.val {levels(y)}}.",
-      i = if (nlevels(y) > 2) {
-        "{.fn kgs} and {.fn bark} take several classes."
-      }
-    ), "outcome", argument = arg, levels = levels(y), call = call)
-  }
-  y
-}
-
 # Weights ----------------------------------------------------------------------
 
 #' Weights of the rows: looked up in the data first, as by `lm()`
@@ -214,12 +189,4 @@ check_weights <- function(weights, n, rows_of, call = rlang::caller_env()) {
     ), call)
   }
   as.double(weights)
-}
-
-#' @noRd
-weights_kept <- function(weights, na_action, call) {
-  if (is.null(weights)) {
-    return(TRUE)
-  }
-  rows_kept(name_outcome(weights, "weights"), na_action, "weights", call)
 }

@@ -1,9 +1,9 @@
 # From a formula and a data frame, or from x and y, to a numeric matrix and a
-# response; and the same way for new data. hardhat evaluates formulas; what it
-# leaves open (missing and infinite values, levels, matching by position) is
-# settled here, the same for every engine. Tables, rows and columns are in
-# mould-columns.R, formulas in mould-formula.R, responses and weights in
-# mould-response.R.
+# response; and the same way for new data. Formulas go through base R's terms(),
+# model.frame() and model.matrix(); what these leave open (missing and infinite
+# values, levels, matching by position) is settled here, the same for every
+# engine. Tables, rows and columns are in mould-columns.R, formulas in
+# mould-formula.R, responses and weights in mould-response.R.
 #
 # Classes of the errors: kb_error_data (not a table, names, types),
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
@@ -41,22 +41,22 @@ NULL
 #' Mould a formula and a data frame
 #'
 #' @param outcome What the engine models, "numeric", "factor" or "ordered",
-#'   "any" of the three, "matrix", or "either":
-#'   the mould then says which it is; or "matrix": numeric columns, in a formula
-#'   `a + b ~ x`.
+#'   "any" of the three, or "either" of the first two: the mould then says which
+#'   it is; or "matrix": numeric columns, in a formula `a + b ~ x`.
 #' @param weights NULL, or a quosure that gives the rows' weights from `data`.
 #' @return List of class `kb_mould`, plain data only: `x` (numeric matrix with
-#'   column names, without intercept), `y` (numeric or factor), `weights` (or
-#'   NULL), `interface`,
-#'   `blueprint` (hardhat's; NULL for x/y), `columns` (kind and levels of each
-#'   predictor given), `pinned` (terms computed in the formula whose levels are
-#'   frozen), `x_names`, `positional`, `n_rows` (given), `omitted` (their
-#'   indices), `row_names` (of the rows of `x`, or NULL), `outcome`,
-#'   `outcome_name`, `outcome_columns`, `outcome_terms`, `formula`, `levels`.
+#'   column names, without intercept), `y` (numeric, factor or matrix),
+#'   `weights` (or NULL), `interface`, `columns` (what each predictor given is,
+#'   see `learn_columns()`), `x_names`, `positional`, `n_rows` (given),
+#'   `omitted` (their indices), `row_names` (of the rows of `x`, or NULL),
+#'   `outcome`, `outcome_name`, `outcome_columns`, `levels`. Of formulas also
+#'   `formula`, `terms` (with what transformations learned), `xlevels` (of the
+#'   factors among their variables) and `assign` (the term of each column of
+#'   `x`).
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
-                          outcome = outcome_kinds,
-                          weights = NULL, call = rlang::caller_env()) {
+                          outcome = outcome_kinds, weights = NULL,
+                          call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
   outcome <- check_choice(outcome, outcome_kinds, call = call)
   if (missing(data)) {
@@ -66,43 +66,28 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     ), "data", call = call)
   }
   data <- check_table(data, "data", call)
-  row_names <- given_row_names(data)
-  parts <- read_formula(
-    if (outcome == "matrix") bind_outcomes(formula) else formula, data, call
-  )
-  parts$outcome_name <- outcome_label(rlang::f_lhs(formula))
+  rows <- list(n = nrow(data), names = given_row_names(data))
+  given <- read_formula(formula, data, outcome == "matrix", call)
   weights <- evaluate_weights(weights, data, call)
-  data <- data[unique(c(parts$outcomes, parts$predictors))]
-  check_columns(data, parts$bare, "data", call)
-  refuse_infinite(data, "data", call)
-  keep <- which(rows_kept(data, na_action, "data", call) &
-    weights_kept(weights, na_action, call))
-  data <- data[keep, , drop = FALSE]
-  columns <- learn_columns(data[parts$predictors], parts$bare)
-  check_levels(columns, nrow(data), "data", call)
-  data[parts$predictors] <- clean_columns(
-    data[parts$predictors], columns, "data", call
+  settled <- settle_rows(
+    data[unique(c(given$outcomes, given$predictors))], given$predictors,
+    given$bare, list(weights = weights), na_action, "data", call
   )
-
-  molded <- mold_pinned(parts$formula, data, call)
+  rows$kept <- settled$kept
   if (outcome == "matrix") {
-    refuse_shared(parts, call)
-    refuse_codes(parts$response, data, call)
+    refuse_codes(given$terms[[2]], settled$data, call)
   }
-  response <- mold_outcome(parts$response, data, call)
-  x <- molded$x
-  outcome <- outcome_kind(response$y, outcome)
+  found <- evaluate_formula(given$terms, settled$data, NULL, "data", call)
+  outcome <- outcome_kind(found$y, outcome)
   y <- check_outcome(
-    response$y, outcome, parts$outcome_name, nrow(x), call = call
+    found$y, outcome, given$outcome_name, nrow(found$x), call = call
   )
-  finished <- finish_rows(x, y, na_action, "data", parts$outcome_name, call)
   new_mould(
-    x[finished, , drop = FALSE], outcome_rows(y, finished), "formula", outcome,
-    weights = weights[keep][finished], blueprint = molded$blueprint,
-    columns = columns, pinned = molded$pinned,
-    kept = keep[finished], n_rows = parts$n_rows, row_names = row_names,
-    outcome_name = parts$outcome_name, outcome_columns = parts$outcomes,
-    outcome_terms = response$terms, formula = plain_formula(formula)
+    found$x, y, weights[rows$kept], rows, na_action, "data", call,
+    interface = "formula", columns = settled$columns, positional = FALSE,
+    outcome = outcome, outcome_name = given$outcome_name,
+    outcome_columns = given$outcomes, formula = plain_formula(formula),
+    terms = found$terms, xlevels = found$xlevels, assign = found$assign
   )
 }
 
@@ -123,62 +108,85 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
       i = "It must have one value per row of {.arg {args[[1]]}}."
     ), "outcome", argument = args[[2]], call = call)
   }
-  row_names <- given_row_names(x)
-  if (is.null(row_names)) row_names <- given_row_names(y)
+  names <- given_row_names(x)
+  if (is.null(names)) names <- given_row_names(y)
   x <- check_predictors(x, args[[1]], call)
-  n_rows <- nrow(x)
+  rows <- list(n = nrow(x), names = names)
   positional <- is.null(colnames(x))
   if (positional) {
     colnames(x) <- position_names(ncol(x), args[[1]])
   }
   outcome <- outcome_kind(y, outcome)
-  y <- check_outcome(y, outcome, args[[2]], n_rows, args[[1]], call = call)
-  weights <- check_weights(weights, n_rows, args[[1]], call = call)
-  check_columns(x, colnames(x), args[[1]], call)
-  refuse_infinite(x, args[[1]], call)
-  kept <- which(rows_kept(x, na_action, args[[1]], call) &
-    rows_kept(name_outcome(y, args[[2]]), na_action, args[[2]], call) &
-    weights_kept(weights, na_action, call))
-  x <- x[kept, , drop = FALSE]
-  refuse_no_rows(x, args[[1]], call)
-  y <- outcome_rows(y, kept)
-  columns <- learn_columns(x, colnames(x))
-  check_levels(columns, nrow(x), args[[1]], call)
-  x <- indicator_matrix(clean_columns(x, columns, args[[1]], call))
-  finished <- finish_rows(x, y, na_action, args[[1]], args[[2]], call)
+  y <- check_outcome(y, outcome, args[[2]], rows$n, args[[1]], call = call)
+  weights <- check_weights(weights, rows$n, args[[1]], call = call)
+  others <- stats::setNames(list(y, weights), c(args[[2]], "weights"))
+  settled <- settle_rows(
+    x, colnames(x), colnames(x), others, na_action, args[[1]], call
+  )
+  rows$kept <- settled$kept
   new_mould(
-    x[finished, , drop = FALSE], outcome_rows(y, finished), "xy", outcome,
-    weights = weights[kept][finished], columns = columns,
-    positional = positional, kept = kept[finished], n_rows = n_rows,
-    row_names = row_names, outcome_name = args[[2]]
+    indicator_matrix(settled$data), pick_rows(y, rows$kept),
+    weights[rows$kept], rows, na_action, args[[1]], call,
+    interface = "xy", columns = settled$columns, positional = positional,
+    outcome = outcome, outcome_name = args[[2]]
   )
 }
 
+#' The rows that can be used, and what their columns are
+#'
+#' @param others What else these rows have, by name: vectors, matrices or NULL.
+#' @return List of `kept` (numbers of the rows), `data` (these rows, as engines
+#'   or formulas read them) and `columns` (of the predictors).
 #' @noRd
-new_mould <- function(x, y, interface, outcome, weights = NULL,
-                      blueprint = NULL, columns,
-                      pinned = character(), positional = FALSE, kept, n_rows,
-                      row_names = NULL, outcome_name, outcome_columns = NULL,
-                      outcome_terms = NULL, formula = NULL) {
+settle_rows <- function(data, predictors, bare, others, na_action, arg, call) {
+  check_columns(data, bare, arg, call)
+  refuse_infinite(data, arg, call)
+  kept <- rows_kept(data, na_action, arg, call)
+  for (name in names(others)) {
+    kept <- kept & rows_kept(others[[name]], na_action, name, call)
+  }
+  kept <- which(kept)
+  data <- pick_rows(data, kept)
+  refuse_no_rows(data, arg, call)
+  columns <- learn_columns(data, predictors, bare)
+  check_levels(columns, nrow(data), arg, call)
+  list(
+    kept = kept, data = clean_columns(data, columns, arg, call),
+    columns = columns
+  )
+}
+
+#' The mould of evaluated rows, which a formula can make missing or infinite
+#'
+#' @param rows List of `n` (how many were given), `kept` (the numbers of those
+#'   in `x`) and `names`.
+#' @param arg What the user calls the rows.
+#' @param ... What else the mould holds.
+#' @noRd
+new_mould <- function(x, y, weights, rows, na_action, arg, call, ...) {
+  mould <- list(...)
+  name <- mould$outcome_name
+  refuse_infinite(x, arg, call)
+  fine <- which(rows_kept(x, na_action, arg, call) &
+    rows_kept(y, na_action, name, call))
+  x <- pick_rows(x, fine)
+  refuse_no_rows(x, arg, call)
   dimnames(x) <- list(NULL, make.unique(colnames(x)))
-  if (is.factor(y) && outcome != "ordered") {
+  y <- pick_rows(y, fine)
+  if (is.factor(y) && mould$outcome != "ordered") {
     y <- droplevels(y)
   }
   # New responses are matched to the levels of the fit.
-  if (outcome == "ordered") outcome <- "factor"
-  structure(
+  if (mould$outcome == "ordered") mould$outcome <- "factor"
+  kept <- rows$kept[fine]
+  structure(c(
+    list(x = x, y = y, weights = weights[fine]), mould,
     list(
-      x = x, y = y, weights = weights, interface = interface,
-      blueprint = blueprint, columns = columns, pinned = pinned,
-      x_names = colnames(x),
-      positional = positional, n_rows = n_rows,
-      omitted = setdiff(seq_len(n_rows), kept), row_names = row_names[kept],
-      outcome = outcome,
-      outcome_name = outcome_name, outcome_columns = outcome_columns,
-      outcome_terms = outcome_terms, formula = formula, levels = levels(y)
-    ),
-    class = "kb_mould"
-  )
+      x_names = colnames(x), n_rows = rows$n,
+      omitted = setdiff(seq_len(rows$n), kept), row_names = rows$names[kept],
+      levels = levels(y)
+    )
+  ), class = "kb_mould")
 }
 
 #' The mould without its rows: all that `mould_forge()` needs
@@ -201,17 +209,25 @@ mould_empty <- function(mould, rows = TRUE) {
 #' @noRd
 mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
                         call = rlang::caller_env()) {
-  forged <- if (mould$interface == "formula") {
-    forge_formula(mould, newdata, outcome, arg, call)
-  } else if (outcome) {
+  if (outcome && mould$interface == "xy") {
     kb_abort(c(
       "{.arg {arg}} cannot hold the response: the model was fitted to x and y.",
       i = "Give the new rows as {.arg newx} and {.arg newy}."
     ), "interface", call = call)
-  } else {
-    forge_xy(mould, newdata, arg, call)
   }
-  c(forged, list(names = given_row_names(newdata)))
+  data <- new_table(mould, newdata, outcome, arg, call)
+  complete <- complete_cases(data)
+  known <- forge_complete(
+    mould, pick_rows(data, which(complete)), outcome, arg, call
+  )
+  at <- match(seq_along(complete), which(complete))
+  x <- pick_rows(known$x, at)
+  y <- if (outcome) pick_rows(known$y, at)
+  complete <- stats::complete.cases(x)
+  # A row is known or it is not.
+  if (!all(complete)) x[!complete, ] <- NA_real_
+  if (outcome) complete <- complete & stats::complete.cases(y)
+  list(x = x, y = y, complete = complete, names = given_row_names(newdata))
 }
 
 #' New rows given as predictors and response, for `update()`
@@ -227,117 +243,75 @@ mould_forge_xy <- function(mould, newx, newy, call = rlang::caller_env()) {
     ), "interface", call = call)
   }
   forged <- mould_forge(mould, newx, arg = "newx", call = call)
-  forged$y <- check_outcome(newy, mould$outcome, "newy", nrow(forged$x),
-    "newx",
-    levels = mould$levels, call = call
+  forged$y <- check_outcome(
+    newy, mould$outcome, "newy", nrow(forged$x), "newx", mould$levels, call
   )
   forged$complete <- forged$complete & stats::complete.cases(forged$y)
   forged
 }
 
+#' The columns of new data that a mould needs, as in fitting
 #' @noRd
-forge_formula <- function(mould, newdata, outcome, arg, call) {
-  if (is.matrix(newdata) && !is.null(colnames(newdata))) {
-    newdata <- as.data.frame(newdata)
-  }
-  newdata <- check_table(newdata, arg, call)
+new_table <- function(mould, newdata, outcome, arg, call) {
   needed <- names(mould$columns)
-  wanted <- c(needed, if (outcome) mould$outcome_columns)
-  newdata <- pick_columns(newdata, unique(wanted), arg, call)
-  check_columns(newdata, character(), arg, call)
-  refuse_infinite(newdata, arg, call)
-  newdata[needed] <- clean_columns(newdata[needed], mould$columns, arg, call)
-  complete <- stats::complete.cases(newdata)
-  forged <- forge_complete(
-    mould, newdata[complete, , drop = FALSE], outcome, arg, call
-  )
-  x <- matrix(NA_real_, nrow(newdata), length(mould$x_names),
-    dimnames = list(NULL, mould$x_names)
-  )
-  x[complete, ] <- forged$x
-  y <- outcome_rows(forged$y, match(seq_len(nrow(x)), which(complete)))
-  complete <- stats::complete.cases(x)
-  if (outcome) {
-    complete <- complete & stats::complete.cases(y)
+  if (mould$interface == "formula") {
+    if (is.matrix(newdata) && !is.null(colnames(newdata))) {
+      newdata <- as.data.frame(newdata)
+    }
+    data <- check_table(newdata, arg, call)
+  } else {
+    data <- check_predictors(newdata, arg, call)
   }
-  list(x = blank_rows(x), y = y, complete = complete)
+  if (mould$positional && !all(needed %in% colnames(data))) {
+    if (ncol(data) != length(needed)) {
+      kb_abort(c(
+        "{.arg {arg}} must have {length(needed)} column{?s}, as in fitting.",
+        x = "It has {ncol(data)}."
+      ), "columns", call = call)
+    }
+    colnames(data) <- needed
+  }
+  wanted <- unique(c(needed, if (outcome) mould$outcome_columns))
+  data <- pick_columns(data, wanted, arg, call)
+  check_columns(data, character(), arg, call)
+  refuse_infinite(data, arg, call)
+  clean_columns(data, mould$columns, arg, call)
 }
 
+#' Predictors, and response if asked for, of rows without missing values
 #' @noRd
 forge_complete <- function(mould, data, outcome, arg, call) {
   if (nrow(data) == 0) {
-    empty <- list(
+    y <- switch(mould$outcome,
       numeric = double(), factor = factor(levels = mould$levels),
       matrix = matrix(0, 0, length(mould$outcome_columns))
     )
-    return(list(x = NULL, y = if (outcome) empty[[mould$outcome]]))
+    x <- matrix(0, 0, length(mould$x_names), FALSE, list(NULL, mould$x_names))
+    return(list(x = x, y = y))
   }
-  if (has_plain_columns(mould)) {
-    x <- as.matrix(data[mould$x_names])
-    storage.mode(x) <- "double"
-  } else {
-    x <- evaluate_predictors(mould, data, arg, call)
+  plain <- !outcome && all_numeric(mould$columns) &&
+    identical(names(mould$columns), mould$x_names)
+  if (plain || mould$interface == "xy") {
+    x <- indicator_matrix(data)
+    dimnames(x) <- list(NULL, mould$x_names)
+    return(list(x = x))
   }
-  y <- NULL
-  if (outcome) {
-    y <- evaluate_outcome(mould$outcome_terms, data, arg, call)$y
-    y <- check_outcome(y, mould$outcome, mould$outcome_name, nrow(data),
-      levels = mould$levels, call = call
-    )
-    refuse_infinite(name_outcome(y, mould$outcome_name), arg, call)
-  }
-  list(x = x, y = y)
-}
-
-#' Are the predictors numeric columns of the data, with nothing to evaluate?
-#' @noRd
-has_plain_columns <- function(mould) {
-  identical(names(mould$columns), mould$x_names) &&
-    all(vapply(mould$columns, `[[`, "", "kind") == "numeric")
-}
-
-#' @noRd
-evaluate_predictors <- function(mould, data, arg, call) {
-  forged <- translate_errors(
-    hardhat::forge(data, mould$blueprint), arg, call
-  )
-  x <- forged$predictors
-  colnames(x) <- make.unique(plain_names(colnames(x)))
-  if (!identical(colnames(x), mould$x_names)) {
+  terms <- mould$terms
+  if (!outcome) terms <- stats::delete.response(terms)
+  found <- evaluate_formula(terms, data, mould$xlevels, arg, call)
+  colnames(found$x) <- make.unique(colnames(found$x))
+  if (!identical(colnames(found$x), mould$x_names)) {
     kb_abort(c(
       "The formula gives other columns on {.arg {arg}} than in fitting.",
-      x = "Now: {.val {colnames(x)}}.",
+      x = "Now: {.val {colnames(found$x)}}.",
       i = "In fitting: {.val {mould$x_names}}."
     ), "columns", call = call)
   }
-  refuse_infinite(x, arg, call)
-  warn_novel_pinned(x, mould$pinned, arg, call)
-  x
-}
-
-#' @noRd
-forge_xy <- function(mould, newdata, arg, call) {
-  newdata <- check_predictors(newdata, arg, call)
-  needed <- names(mould$columns)
-  if (mould$positional && !all(needed %in% colnames(newdata))) {
-    if (ncol(newdata) != length(needed)) {
-      kb_abort(c(
-        "{.arg {arg}} must have {length(needed)} column{?s}, as in fitting.",
-        x = "It has {ncol(newdata)}."
-      ), "columns", call = call)
-    }
-    colnames(newdata) <- needed
+  refuse_infinite(found$x, arg, call)
+  if (outcome) {
+    found$y <- check_outcome(found$y, mould$outcome, mould$outcome_name,
+      nrow(data), NULL, mould$levels, call
+    )
   }
-  newdata <- pick_columns(newdata, needed, arg, call)
-  refuse_infinite(newdata, arg, call)
-  x <- indicator_matrix(clean_columns(newdata, mould$columns, arg, call))
-  dimnames(x) <- list(NULL, mould$x_names)
-  list(x = blank_rows(x), y = NULL, complete = stats::complete.cases(x))
-}
-
-#' A row is known or it is not: a partly missing one is NA throughout
-#' @noRd
-blank_rows <- function(x) {
-  x[!stats::complete.cases(x), ] <- NA_real_
-  x
+  found[c("x", "y")]
 }
