@@ -28,7 +28,10 @@ read_formula <- function(formula, data, many, call) {
   name <- outcome_label(rlang::f_lhs(formula))
   full <- inline_constants(if (many) bind_outcomes(formula) else formula, data)
   terms <- tryCatch(
-    stats::terms(full, data = data, simplify = TRUE),
+    # Once more, as the first still evaluates the x of `. - x`.
+    stats::terms(stats::formula(
+      stats::terms(full, data = data, simplify = TRUE)
+    )),
     error = function(cnd) {
       refuse_formula("It cannot be read.", conditionMessage(cnd), call)
     }
@@ -38,7 +41,8 @@ read_formula <- function(formula, data, many, call) {
   predictors <- all.vars(terms[[3]])
   check_variables(outcomes, predictors, data, call)
   bare <- symbols_in(attr(terms, "variables")[-(1:2)])
-  if (many) refuse_both_sides(symbols_in(terms[[2]][-1]), bare, call)
+  shared <- if (many) intersect(symbols_in(terms[[2]][-1]), bare)
+  if (length(shared) > 0) refuse_both_sides(shared[[1]], call)
   list(
     terms = terms, outcomes = outcomes, predictors = predictors, bare = bare,
     outcome_name = name
@@ -87,16 +91,18 @@ added_terms <- function(e) {
 #' @noRd
 inline_constants <- function(formula, data) {
   env <- rlang::f_env(formula)
-  columns <- c(names(data), ".")
+  known <- c(names(data), ".", "")
   # Their meaning at the top of a formula is another.
   operators <- c("+", "-", "*", "/", "^", ":", "(", "%in%")
   replace <- function(e, inside) {
-    if (is.symbol(e) && inside && !as.character(e) %in% columns) {
-      return(constant_value(e, env, nrow(data)))
-    }
     if (is.call(e)) {
-      below <- inside || !rlang::is_call(e, operators)
-      e[-1] <- lapply(as.list(e)[-1], replace, below)
+      inside <- inside || !rlang::is_call(e, operators)
+      e[-1] <- lapply(as.list(e)[-1], replace, inside)
+    } else if (is.symbol(e) && inside && !as.character(e) %in% known) {
+      value <- if (!is.null(env)) get0(as.character(e), env)
+      short <- length(value) == 1 || length(value) < nrow(data)
+      constant <- is.atomic(value) && !is.null(value) && is.null(dim(value))
+      if (constant && short) e <- value
     }
     e
   }
@@ -104,18 +110,6 @@ inline_constants <- function(formula, data) {
     replace(rlang::f_lhs(formula), TRUE), replace(rlang::f_rhs(formula), FALSE),
     env
   )
-}
-
-#' @noRd
-constant_value <- function(symbol, env, n) {
-  name <- as.character(symbol)
-  if (is.null(env) || !nzchar(name)) {
-    return(symbol)
-  }
-  value <- get0(name, env)
-  constant <- is.atomic(value) && !is.null(value) && is.null(dim(value)) &&
-    (length(value) == 1 || length(value) < n)
-  if (constant) value else symbol
 }
 
 # Checks ----------------------------------------------------------------------
@@ -154,21 +148,16 @@ check_terms <- function(terms, call) {
       "Write {.code I(a | b)} for the logical operation."
     )
   }
-  response <- outcome_label(variables[[1]])
-  shared <- attr(terms, "response") == 0 ||
-    any(attr(terms, "factors")[1, ] > 0)
-  refuse_both_sides(response, if (shared) response, call)
+  shared <- attr(terms, "response") == 0 || any(attr(terms, "factors")[1, ] > 0)
+  if (shared) refuse_both_sides(outcome_label(variables[[1]]), call)
 }
 
 #' @noRd
-refuse_both_sides <- function(left, right, call) {
-  shared <- intersect(left, right)
-  if (length(shared) > 0) {
-    refuse_formula(
-      "the response must not be a predictor.",
-      paste(shared[[1]], "is on both sides"), call
-    )
-  }
+refuse_both_sides <- function(name, call) {
+  refuse_formula(
+    "the response must not be a predictor.", paste(name, "is on both sides"),
+    call
+  )
 }
 
 #' @noRd
@@ -201,7 +190,7 @@ formula_scope <- function() parent.env(globalenv())
 #'   the terms have no response), `terms` (with what transformations such as
 #'   `poly()` learned of these rows), `xlevels` and `assign`.
 #' @noRd
-evaluate_formula <- function(terms, data, xlevels, arg, call) {
+evaluate_formula <- function(terms, data, xlevels, at) {
   environment(terms) <- formula_scope()
   translate_errors({
     frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
@@ -215,7 +204,7 @@ evaluate_formula <- function(terms, data, xlevels, arg, call) {
       v <- frame[[name]]
       if (is.factor(v) || is.character(v)) {
         if (is.null(xlevels[[name]])) xlevels[[name]] <- known_levels(v)
-        frame[[name]] <- clean_factor(v, xlevels[[name]], name, arg, call)
+        frame[[name]] <- clean_factor(v, xlevels[[name]], name, at)
       } else if (is.logical(v)) {
         storage.mode(frame[[name]]) <- "double"
       }
@@ -226,7 +215,7 @@ evaluate_formula <- function(terms, data, xlevels, arg, call) {
       terms = plain_formula(terms), xlevels = xlevels,
       assign = attr(x, "assign")
     )
-  }, arg, call)
+  }, at)
 }
 
 #' model.matrix() with a column for each level of each factor, no intercept
@@ -248,7 +237,7 @@ unname_rows <- function(x) {
 
 #' Errors of the functions in the formula
 #' @noRd
-translate_errors <- function(expr, arg, call) {
+translate_errors <- function(expr, at) {
   tryCatch(expr, error = function(cnd) {
     if (inherits(cnd, "kb_error")) {
       stop(cnd)
@@ -259,9 +248,10 @@ translate_errors <- function(expr, arg, call) {
        your own, compute the column in the data instead, so that a saved fit
        can predict elsewhere."
     }
-    kb_abort(c(
-      "{.arg formula} cannot be evaluated on {.arg {arg}}.",
-      x = "{message}", i = hint
-    ), "formula", call = call)
+    rows <- at$arg
+    at$arg <- "formula"
+    refuse(at, "formula", "cannot be evaluated on {.arg {rows}}.", "{message}",
+      hint
+    )
   })
 }

@@ -1,27 +1,22 @@
 # From a formula and a data frame, or from x and y, to a numeric matrix and a
 # response; and the same way for new data. Formulas go through base R's terms(),
-# model.frame() and model.matrix(); what these leave open (missing and infinite
-# values, levels, matching by position) is settled here, the same for every
-# engine. Tables, rows and columns are in mould-columns.R, formulas in
-# mould-formula.R, responses and weights in mould-response.R.
+# model.frame() and model.matrix(), in mould-formula.R; what these leave open
+# (missing and infinite values, levels, matching by position) is settled the
+# same for every engine, in mould-columns.R and mould-response.R.
 #
 # Classes of the errors: kb_error_data (not a table, names, types),
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
 # the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
 
-#' @srrstats {G2.8} All engines take formulas, matrices, data frames and vectors
-#'   through this one way.
-#' @srrstats {G2.13} Missing values are found here, before any engine sees the
-#'   data.
+#' @srrstats {G2.8} Formulas, matrices, data frames and vectors go this one way.
+#' @srrstats {G2.13} Missing values are found before any engine sees the data.
 #' @srrstats {G2.14} `na_action` of all fit functions.
-#' @srrstats {G2.14a} `na_action = "fail"`, the default, is an error that names
-#'   rows and columns.
+#' @srrstats {G2.14a} `na_action = "fail"`, the default, names rows and columns.
 #' @srrstats {G2.14b} `na_action = "omit"` leaves rows out; the fit knows which.
 #' @srrstats {G2.15} No function assumes complete data: fit functions check
 #'   them, rows with `NA` predict `NA`.
 #' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
-#' @srrstats {BS2.1} Numbers of rows of predictors, response and weights are
-#'   compared.
+#' @srrstats {BS2.1} Predictors, response and weights must have as many rows.
 #' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
 #'   values, under `na_action`.
 #' @srrstats {RE2.0} Indicators of factors are said in `?srvm`; `scale = FALSE`
@@ -29,10 +24,8 @@
 #' @srrstats {RE2.1} `na_action` for `NA`; `Inf` and `NaN` are errors.
 #' @srrstats {RE2.2} Rows whose response is missing are left out in fitting and
 #'   can be predicted; in `update()` likewise.
-#' @srrstats {RE4.12} The scaling is part of the fit and undone in all that it
-#'   gives.
-#' @srrstats {RE4.13} The mould of the predictors and the rows themselves are
-#'   part of the fit.
+#' @srrstats {RE4.12} The scaling is part of the fit and undone in all it gives.
+#' @srrstats {RE4.13} The mould of the predictors and the rows are in the fit.
 #' @noRd
 NULL
 
@@ -47,47 +40,41 @@ NULL
 #' @return List of class `kb_mould`, plain data only: `x` (numeric matrix with
 #'   column names, without intercept), `y` (numeric, factor or matrix),
 #'   `weights` (or NULL), `interface`, `columns` (what each predictor given is,
-#'   see `learn_columns()`), `x_names`, `positional`, `n_rows` (given),
-#'   `omitted` (their indices), `row_names` (of the rows of `x`, or NULL),
-#'   `outcome`, `outcome_name`, `outcome_columns`, `levels`. Of formulas also
-#'   `formula`, `terms` (with what transformations learned), `xlevels` (of the
-#'   factors among their variables) and `assign` (the term of each column of
-#'   `x`).
+#'   see `learn_column()`), `x_names`, `positional`, `n_rows` (given), `omitted`
+#'   (their indices), `row_names` (of the rows of `x`, or NULL), `outcome`,
+#'   `outcome_name`, `outcome_columns`, `levels`. Of formulas also `formula`,
+#'   `terms` (with what transformations learned), `xlevels` (of the factors
+#'   among their variables) and `assign` (the term of each column of `x`).
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
                           outcome = outcome_kinds, weights = NULL,
                           call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  outcome <- check_choice(outcome, outcome_kinds, call = call)
+  at <- list(arg = "data", call = call)
   if (missing(data)) {
-    kb_abort(c(
-      "{.arg data} is missing.",
-      i = "It must be a data frame with the columns of {.arg formula}."
-    ), "data", call = call)
+    refuse(at, "data", "is missing.",
+      hint = "It must be a data frame with the columns of {.arg formula}."
+    )
   }
-  data <- check_table(data, "data", call)
-  rows <- list(n = nrow(data), names = given_row_names(data))
-  given <- read_formula(formula, data, outcome == "matrix", call)
+  data <- check_table(data, at)
+  names <- given_row_names(data)
+  given <- read_formula(formula, data, identical(outcome, "matrix"), call)
   weights <- evaluate_weights(weights, data, call)
   settled <- settle_rows(
     data[unique(c(given$outcomes, given$predictors))], given$predictors,
-    given$bare, list(weights = weights), na_action, "data", call
+    given$bare, list(weights = weights), na_action, at
   )
-  rows$kept <- settled$kept
-  if (outcome == "matrix") {
-    refuse_codes(given$terms[[2]], settled$data, call)
+  if (identical(outcome, "matrix")) {
+    refuse_codes(given$terms[[2]], settled$data, at)
   }
-  found <- evaluate_formula(given$terms, settled$data, NULL, "data", call)
-  outcome <- outcome_kind(found$y, outcome)
-  y <- check_outcome(
-    found$y, outcome, given$outcome_name, nrow(found$x), call = call
-  )
-  new_mould(
-    found$x, y, weights[rows$kept], rows, na_action, "data", call,
-    interface = "formula", columns = settled$columns, positional = FALSE,
-    outcome = outcome, outcome_name = given$outcome_name,
-    outcome_columns = given$outcomes, formula = plain_formula(formula),
-    terms = found$terms, xlevels = found$xlevels, assign = found$assign
+  found <- evaluate_formula(given$terms, settled$data, NULL, at)
+  outcome <- outcome_kind(found$y, outcome[[1]])
+  y <- check_outcome(found$y, outcome, given$outcome_name, nrow(found$x), at)
+  new_mould(found$x, y, weights, settled, names, na_action, at,
+    interface = "formula", positional = FALSE, outcome = outcome,
+    outcome_name = given$outcome_name, outcome_columns = given$outcomes,
+    formula = plain_formula(formula), terms = found$terms,
+    xlevels = found$xlevels, assign = found$assign
   )
 }
 
@@ -101,92 +88,77 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
                      outcome = outcome_kinds, weights = NULL,
                      args = c("x", "y"), call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  outcome <- check_choice(outcome, outcome_kinds, call = call)
+  at <- list(arg = args[[1]], call = call)
   if (missing(y)) {
-    kb_abort(c(
-      "{.arg {args[[2]]}} is missing.",
-      i = "It must have one value per row of {.arg {args[[1]]}}."
-    ), "outcome", argument = args[[2]], call = call)
+    refuse(list(arg = args[[2]], call = call), "outcome", "is missing.",
+      hint = "It must have one value per row of {.arg {args[[1]]}}."
+    )
   }
   names <- given_row_names(x)
   if (is.null(names)) names <- given_row_names(y)
-  x <- check_predictors(x, args[[1]], call)
-  rows <- list(n = nrow(x), names = names)
+  x <- check_predictors(x, at)
   positional <- is.null(colnames(x))
-  if (positional) {
-    colnames(x) <- position_names(ncol(x), args[[1]])
-  }
-  outcome <- outcome_kind(y, outcome)
-  y <- check_outcome(y, outcome, args[[2]], rows$n, args[[1]], call = call)
-  weights <- check_weights(weights, rows$n, args[[1]], call = call)
+  if (positional) colnames(x) <- position_names(ncol(x), at$arg)
+  outcome <- outcome_kind(y, outcome[[1]])
+  y <- check_outcome(y, outcome, args[[2]], nrow(x), at)
+  weights <- check_weights(weights, nrow(x), at$arg, call = call)
   others <- stats::setNames(list(y, weights), c(args[[2]], "weights"))
-  settled <- settle_rows(
-    x, colnames(x), colnames(x), others, na_action, args[[1]], call
-  )
-  rows$kept <- settled$kept
+  settled <- settle_rows(x, colnames(x), colnames(x), others, na_action, at)
   new_mould(
-    indicator_matrix(settled$data), pick_rows(y, rows$kept),
-    weights[rows$kept], rows, na_action, args[[1]], call,
-    interface = "xy", columns = settled$columns, positional = positional,
-    outcome = outcome, outcome_name = args[[2]]
+    indicator_matrix(settled$data), pick_rows(y, settled$kept), weights,
+    settled, names, na_action, at,
+    interface = "xy", positional = positional, outcome = outcome,
+    outcome_name = args[[2]]
   )
 }
 
 #' The rows that can be used, and what their columns are
 #'
 #' @param others What else these rows have, by name: vectors, matrices or NULL.
-#' @return List of `kept` (numbers of the rows), `data` (these rows, as engines
-#'   or formulas read them) and `columns` (of the predictors).
+#' @return List of `n` (how many rows were given), `kept` (their numbers), `data`
+#'   (these rows, as engines and formulas read them) and `columns` (of the
+#'   predictors).
 #' @noRd
-settle_rows <- function(data, predictors, bare, others, na_action, arg, call) {
-  check_columns(data, bare, arg, call)
-  refuse_infinite(data, arg, call)
-  kept <- rows_kept(data, na_action, arg, call)
+settle_rows <- function(data, predictors, bare, others, na_action, at) {
+  check_columns(data, bare, at)
+  refuse_infinite(data, at)
+  kept <- rows_kept(data, na_action, at)
   for (name in names(others)) {
-    kept <- kept & rows_kept(others[[name]], na_action, name, call)
+    at_other <- list(arg = name, call = at$call)
+    kept <- kept & rows_kept(others[[name]], na_action, at_other)
   }
-  kept <- which(kept)
-  data <- pick_rows(data, kept)
-  refuse_no_rows(data, arg, call)
-  columns <- learn_columns(data, predictors, bare)
-  check_levels(columns, nrow(data), arg, call)
-  list(
-    kept = kept, data = clean_columns(data, columns, arg, call),
-    columns = columns
-  )
+  out <- list(n = nrow(data), kept = which(kept))
+  data <- pick_rows(data, out$kept)
+  refuse_no_rows(data, at)
+  out$columns <- learn_columns(data, predictors, bare)
+  check_levels(out$columns, nrow(data), at)
+  out$data <- clean_columns(data, out$columns, at)
+  out
 }
 
 #' The mould of evaluated rows, which a formula can make missing or infinite
 #'
-#' @param rows List of `n` (how many were given), `kept` (the numbers of those
-#'   in `x`) and `names`.
-#' @param arg What the user calls the rows.
+#' @param weights Of all rows given, as are their `names`.
 #' @param ... What else the mould holds.
 #' @noRd
-new_mould <- function(x, y, weights, rows, na_action, arg, call, ...) {
+new_mould <- function(x, y, weights, settled, names, na_action, at, ...) {
   mould <- list(...)
-  name <- mould$outcome_name
-  refuse_infinite(x, arg, call)
-  fine <- which(rows_kept(x, na_action, arg, call) &
-    rows_kept(y, na_action, name, call))
+  at_y <- list(arg = mould$outcome_name, call = at$call)
+  refuse_infinite(x, at)
+  fine <- which(rows_kept(x, na_action, at) & rows_kept(y, na_action, at_y))
   x <- pick_rows(x, fine)
-  refuse_no_rows(x, arg, call)
+  refuse_no_rows(x, at)
   dimnames(x) <- list(NULL, make.unique(colnames(x)))
   y <- pick_rows(y, fine)
-  if (is.factor(y) && mould$outcome != "ordered") {
-    y <- droplevels(y)
-  }
+  if (is.factor(y) && mould$outcome != "ordered") y <- droplevels(y)
   # New responses are matched to the levels of the fit.
   if (mould$outcome == "ordered") mould$outcome <- "factor"
-  kept <- rows$kept[fine]
-  structure(c(
-    list(x = x, y = y, weights = weights[fine]), mould,
-    list(
-      x_names = colnames(x), n_rows = rows$n,
-      omitted = setdiff(seq_len(rows$n), kept), row_names = rows$names[kept],
-      levels = levels(y)
-    )
-  ), class = "kb_mould")
+  kept <- settled$kept[fine]
+  structure(c(list(x = x, y = y, weights = weights[kept]), mould, list(
+    columns = settled$columns, x_names = colnames(x), n_rows = settled$n,
+    omitted = setdiff(seq_len(settled$n), kept), row_names = names[kept],
+    levels = levels(y)
+  )), class = "kb_mould")
 }
 
 #' The mould without its rows: all that `mould_forge()` needs
@@ -196,6 +168,17 @@ mould_empty <- function(mould, rows = TRUE) {
   # Not removed: `mould$x` would then match `mould$x_names` in part.
   mould[c("x", "y", "weights", if (!rows) "row_names")] <- list(NULL)
   mould
+}
+
+#' An error of the mould: "`data` must have rows."
+#'
+#' @param at List of `arg`, what the user calls the thing, and `call`.
+#' @param wanted The sentence without its subject.
+#' @noRd
+refuse <- function(at, class, wanted, came = NULL, hint = NULL, ...) {
+  kb_abort(c(paste("{.arg {at$arg}}", wanted), x = came, i = hint), class,
+    argument = at$arg, ..., call = at$call, .envir = parent.frame()
+  )
 }
 
 # New data --------------------------------------------------------------------
@@ -209,20 +192,19 @@ mould_empty <- function(mould, rows = TRUE) {
 #' @noRd
 mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
                         call = rlang::caller_env()) {
+  at <- list(arg = arg, call = call)
   if (outcome && mould$interface == "xy") {
-    kb_abort(c(
-      "{.arg {arg}} cannot hold the response: the model was fitted to x and y.",
-      i = "Give the new rows as {.arg newx} and {.arg newy}."
-    ), "interface", call = call)
+    refuse(at, "interface",
+      "cannot hold the response: the model was fitted to x and y.",
+      hint = "Give the new rows as {.arg newx} and {.arg newy}."
+    )
   }
-  data <- new_table(mould, newdata, outcome, arg, call)
+  data <- new_table(mould, newdata, outcome, at)
   complete <- complete_cases(data)
-  known <- forge_complete(
-    mould, pick_rows(data, which(complete)), outcome, arg, call
-  )
-  at <- match(seq_along(complete), which(complete))
-  x <- pick_rows(known$x, at)
-  y <- if (outcome) pick_rows(known$y, at)
+  known <- forge_complete(mould, pick_rows(data, which(complete)), outcome, at)
+  places <- match(seq_along(complete), which(complete))
+  x <- pick_rows(known$x, places)
+  y <- if (outcome) pick_rows(known$y, places)
   complete <- stats::complete.cases(x)
   # A row is known or it is not.
   if (!all(complete)) x[!complete, ] <- NA_real_
@@ -236,15 +218,15 @@ mould_forge_xy <- function(mould, newx, newy, call = rlang::caller_env()) {
   transformed <- mould$interface == "formula" &&
     !identical(mould$outcome_name, mould$outcome_columns)
   if (transformed) {
-    kb_abort(c(
-      "{.arg newy} is ambiguous: the response is {.code {mould$outcome_name}}.",
-      i = "Give the new rows as {.arg newdata}, a data frame with the columns
-           {.val {mould$outcome_columns}}."
-    ), "interface", call = call)
+    refuse(list(arg = "newy", call = call), "interface",
+      "is ambiguous: the response is {.code {mould$outcome_name}}.",
+      hint = "Give the new rows as {.arg newdata}, a data frame with the columns
+              {.val {mould$outcome_columns}}."
+    )
   }
   forged <- mould_forge(mould, newx, arg = "newx", call = call)
-  forged$y <- check_outcome(
-    newy, mould$outcome, "newy", nrow(forged$x), "newx", mould$levels, call
+  forged$y <- check_outcome(newy, mould$outcome, "newy", nrow(forged$x),
+    list(arg = "newx", call = call), mould$levels
   )
   forged$complete <- forged$complete & stats::complete.cases(forged$y)
   forged
@@ -252,66 +234,68 @@ mould_forge_xy <- function(mould, newx, newy, call = rlang::caller_env()) {
 
 #' The columns of new data that a mould needs, as in fitting
 #' @noRd
-new_table <- function(mould, newdata, outcome, arg, call) {
+new_table <- function(mould, newdata, outcome, at) {
   needed <- names(mould$columns)
-  if (mould$interface == "formula") {
-    if (is.matrix(newdata) && !is.null(colnames(newdata))) {
-      newdata <- as.data.frame(newdata)
-    }
-    data <- check_table(newdata, arg, call)
+  if (mould$interface == "xy") {
+    data <- check_predictors(newdata, at)
   } else {
-    data <- check_predictors(newdata, arg, call)
+    named <- is.matrix(newdata) && !is.null(colnames(newdata))
+    data <- check_table(if (named) as.data.frame(newdata) else newdata, at)
   }
   if (mould$positional && !all(needed %in% colnames(data))) {
     if (ncol(data) != length(needed)) {
-      kb_abort(c(
-        "{.arg {arg}} must have {length(needed)} column{?s}, as in fitting.",
-        x = "It has {ncol(data)}."
-      ), "columns", call = call)
+      refuse(at, "columns",
+        "must have {length(needed)} column{?s}, as in fitting.",
+        "It has {ncol(data)}."
+      )
     }
     colnames(data) <- needed
   }
   wanted <- unique(c(needed, if (outcome) mould$outcome_columns))
-  data <- pick_columns(data, wanted, arg, call)
-  check_columns(data, character(), arg, call)
-  refuse_infinite(data, arg, call)
-  clean_columns(data, mould$columns, arg, call)
+  data <- pick_columns(data, wanted, at)
+  check_columns(data, character(), at)
+  refuse_infinite(data, at)
+  clean_columns(data, mould$columns, at)
 }
 
 #' Predictors, and response if asked for, of rows without missing values
 #' @noRd
-forge_complete <- function(mould, data, outcome, arg, call) {
+forge_complete <- function(mould, data, outcome, at) {
   if (nrow(data) == 0) {
-    y <- switch(mould$outcome,
-      numeric = double(), factor = factor(levels = mould$levels),
-      matrix = matrix(0, 0, length(mould$outcome_columns))
-    )
-    x <- matrix(0, 0, length(mould$x_names), FALSE, list(NULL, mould$x_names))
-    return(list(x = x, y = y))
+    return(forge_none(mould))
   }
-  plain <- !outcome && all_numeric(mould$columns) &&
+  plain <- all_numeric(mould$columns) &&
     identical(names(mould$columns), mould$x_names)
-  if (plain || mould$interface == "xy") {
+  if (mould$interface == "xy" || (plain && !outcome)) {
     x <- indicator_matrix(data)
     dimnames(x) <- list(NULL, mould$x_names)
     return(list(x = x))
   }
-  terms <- mould$terms
-  if (!outcome) terms <- stats::delete.response(terms)
-  found <- evaluate_formula(terms, data, mould$xlevels, arg, call)
+  terms <- if (outcome) mould$terms else stats::delete.response(mould$terms)
+  found <- evaluate_formula(terms, data, mould$xlevels, at)
   colnames(found$x) <- make.unique(colnames(found$x))
   if (!identical(colnames(found$x), mould$x_names)) {
-    kb_abort(c(
-      "The formula gives other columns on {.arg {arg}} than in fitting.",
-      x = "Now: {.val {colnames(found$x)}}.",
-      i = "In fitting: {.val {mould$x_names}}."
-    ), "columns", call = call)
-  }
-  refuse_infinite(found$x, arg, call)
-  if (outcome) {
-    found$y <- check_outcome(found$y, mould$outcome, mould$outcome_name,
-      nrow(data), NULL, mould$levels, call
+    refuse(at, "columns", "gives other columns of the formula than in fitting.",
+      "Now: {.val {colnames(found$x)}}.",
+      "In fitting: {.val {mould$x_names}}."
     )
   }
-  found[c("x", "y")]
+  refuse_infinite(found$x, at)
+  y <- if (outcome) {
+    check_outcome(found$y, mould$outcome, mould$outcome_name, nrow(data), at,
+      mould$levels
+    )
+  }
+  list(x = found$x, y = y)
+}
+
+#' @noRd
+forge_none <- function(mould) {
+  names <- list(NULL, mould$x_names)
+  list(x = matrix(0, 0, length(mould$x_names), dimnames = names),
+    y = switch(mould$outcome,
+      numeric = double(), factor = factor(levels = mould$levels),
+      matrix = matrix(0, 0, length(mould$outcome_columns))
+    )
+  )
 }
