@@ -176,8 +176,9 @@ mould_empty <- function(mould, rows = TRUE) {
 #' @param wanted The sentence without its subject.
 #' @noRd
 refuse <- function(at, class, wanted, came = NULL, hint = NULL, ...) {
-  kb_abort(c(paste("{.arg {at$arg}}", wanted), x = came, i = hint), class,
-    argument = at$arg, ..., call = at$call, .envir = parent.frame()
+  frame <- rlang::env(rlang::caller_env(), subject = at$arg)
+  kb_abort(c(paste("{.arg {subject}}", wanted), x = came, i = hint), class,
+    argument = at$arg, ..., call = at$call, .envir = frame
   )
 }
 
