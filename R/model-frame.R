@@ -13,8 +13,8 @@ NULL
 #' * `terms()`: its terms as [stats::terms()] has them, dots expanded and
 #'   constants written in. The attribute `predvars` has what `poly()`,
 #'   `scale()`, `splines::ns()` and the like learned of the training rows, which
-#'   `predict()` uses again. A sum of responses of [kbr()] is one matrix there,
-#'   `cbind(a, b)`.
+#'   `predict()` uses again. Responses of [kbr()] are one matrix,
+#'   `cbind(a = a, b = b)`.
 #' * `model.frame()`: the response and the variables of the formula, evaluated
 #'   on the training rows, a data frame with the terms as an attribute. Strings
 #'   are factors and logicals are 0 and 1, as the model sees them; weights are

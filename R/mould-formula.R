@@ -17,13 +17,11 @@ NULL
 #'   `outcome_name`.
 #' @noRd
 read_formula <- function(formula, data, many, call) {
+  at <- list(arg = "formula", call = call)
   if (!rlang::is_formula(formula, lhs = TRUE)) {
-    came <- if (rlang::is_formula(formula)) {
-      "It has no response"
-    } else {
-      paste("It is", describe(formula))
-    }
-    refuse_formula("It must be a formula such as y ~ x.", came, call)
+    refuse(at, "formula", "must have a response, as in y ~ x.",
+      "It is {describe(formula)}."
+    )
   }
   name <- outcome_label(rlang::f_lhs(formula))
   full <- inline_constants(if (many) bind_outcomes(formula) else formula, data)
@@ -33,19 +31,62 @@ read_formula <- function(formula, data, many, call) {
       stats::terms(full, data = data, simplify = TRUE)
     )),
     error = function(cnd) {
-      refuse_formula("It cannot be read.", conditionMessage(cnd), call)
+      refuse(at, "formula", "cannot be read.", "{conditionMessage(cnd)}.")
     }
   )
-  check_terms(terms, call)
+  check_terms(terms, at)
   outcomes <- all.vars(terms[[2]])
   predictors <- all.vars(terms[[3]])
-  check_variables(outcomes, predictors, data, call)
+  lost <- setdiff(c(predictors, outcomes), names(data))
+  if (length(lost) > 0) {
+    refuse(at, "formula",
+      "needs {length(lost)} column{?s} that {.arg data} lacks: {.val {lost}}.",
+      hint = "{.arg data} has {.val {names(data)}}.", columns = lost
+    )
+  }
   bare <- symbols_in(attr(terms, "variables")[-(1:2)])
   shared <- if (many) intersect(symbols_in(terms[[2]][-1]), bare)
-  if (length(shared) > 0) refuse_both_sides(shared[[1]], call)
+  if (length(shared) > 0) refuse_both_sides(shared[[1]], at)
   list(
     terms = terms, outcomes = outcomes, predictors = predictors, bare = bare,
     outcome_name = name
+  )
+}
+
+#' @noRd
+check_terms <- function(terms, at) {
+  variables <- as.list(attr(terms, "variables"))[-1]
+  if (attr(terms, "intercept") == 0) {
+    refuse(at, "formula", "cannot have -1 or +0: there is no intercept in it.",
+      hint = "{.fn srvm} has {.code intercept = FALSE}."
+    )
+  }
+  if (!is.null(attr(terms, "offset"))) {
+    refuse(at, "formula", "cannot have offset().",
+      hint = "Subtract the offset from the response instead."
+    )
+  }
+  if (length(attr(terms, "term.labels")) == 0) {
+    refuse(at, "formula", "must have predictors.")
+  }
+  bars <- Filter(function(v) rlang::is_call(v, c("|", "||")), variables)
+  if (length(bars) > 0) {
+    refuse(at, "formula", "cannot have groups.",
+      "It has {.code {deparse1(bars[[1]])}}.",
+      "Write {.code I(a | b)} for the logical operation."
+    )
+  }
+  shared <- attr(terms, "response") == 0 || any(attr(terms, "factors")[1, ] > 0)
+  if (shared) refuse_both_sides(outcome_label(variables[[1]]), at)
+  if (length(all.vars(terms[[2]])) == 0) {
+    refuse(at, "formula", "must have a column of {.arg data} as response.")
+  }
+}
+
+#' @noRd
+refuse_both_sides <- function(name, at) {
+  refuse(at, "formula", "cannot have its response as a predictor.",
+    "{.code {name}} is on both sides."
   )
 }
 
@@ -112,69 +153,6 @@ inline_constants <- function(formula, data) {
   )
 }
 
-# Checks ----------------------------------------------------------------------
-
-#' @noRd
-refuse_formula <- function(wanted, came, call, hint = NULL) {
-  kb_abort(c(
-    "{.arg formula} cannot be used: {wanted}",
-    x = if (!is.null(came)) "{came}.",
-    i = hint
-  ), "formula", call = call)
-}
-
-#' @noRd
-check_terms <- function(terms, call) {
-  if (attr(terms, "intercept") == 0) {
-    refuse_formula(
-      "the intercept is not part of the predictors.", "It has -1 or +0", call,
-      "Leave it out; {.fn srvm} has {.code intercept = FALSE}."
-    )
-  }
-  if (!is.null(attr(terms, "offset"))) {
-    refuse_formula(
-      "offsets are not supported.", "It has offset()", call,
-      "Subtract the offset from the response instead."
-    )
-  }
-  if (length(attr(terms, "term.labels")) == 0) {
-    refuse_formula("it must have predictors.", "It has none", call)
-  }
-  variables <- as.list(attr(terms, "variables"))[-1]
-  bars <- Filter(function(v) rlang::is_call(v, c("|", "||")), variables)
-  if (length(bars) > 0) {
-    refuse_formula(
-      "groups are not supported.", paste("It has", deparse1(bars[[1]])), call,
-      "Write {.code I(a | b)} for the logical operation."
-    )
-  }
-  shared <- attr(terms, "response") == 0 || any(attr(terms, "factors")[1, ] > 0)
-  if (shared) refuse_both_sides(outcome_label(variables[[1]]), call)
-}
-
-#' @noRd
-refuse_both_sides <- function(name, call) {
-  refuse_formula(
-    "the response must not be a predictor.", paste(name, "is on both sides"),
-    call
-  )
-}
-
-#' @noRd
-check_variables <- function(outcomes, predictors, data, call) {
-  lost <- setdiff(c(predictors, outcomes), names(data))
-  if (length(lost) > 0) {
-    kb_abort(c(
-      "{.arg formula} needs {length(lost)} column{?s} that {.arg data} lacks:
-       {.val {lost}}.",
-      i = "{.arg data} has {.val {names(data)}}."
-    ), "formula", columns = lost, call = call)
-  }
-  if (length(outcomes) == 0) {
-    refuse_formula("the response must be a column of `data`.", NULL, call)
-  }
-}
-
 # Evaluation ------------------------------------------------------------------
 
 #' Where the functions of a formula are looked up: in attached packages
@@ -211,7 +189,8 @@ evaluate_formula <- function(terms, data, xlevels, at) {
     }
     x <- one_hot_matrix(terms, frame, xlevels)
     list(
-      x = unname_rows(x), y = if (inherits(y, "AsIs")) unclass(y) else y,
+      x = matrix(x, nrow(x), ncol(x), dimnames = list(NULL, colnames(x))),
+      y = if (inherits(y, "AsIs")) unclass(y) else y,
       terms = plain_formula(terms), xlevels = xlevels,
       assign = attr(x, "assign")
     )
@@ -228,11 +207,6 @@ one_hot_matrix <- function(terms, frame, xlevels) {
   stats::model.matrix(terms, frame,
     contrasts.arg = if (length(contrasts) > 0) contrasts
   )
-}
-
-#' @noRd
-unname_rows <- function(x) {
-  matrix(x, nrow(x), ncol(x), dimnames = list(NULL, colnames(x)))
 }
 
 #' Errors of the functions in the formula

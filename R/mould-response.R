@@ -81,9 +81,8 @@ outcome_matrix <- function(y, arg) {
 #' @noRd
 outcome_classes <- function(y, levels, at) {
   if (is.null(levels)) {
-    levels <- if (is.character(y)) known_levels(y)
-    return(factor(y, if (is.null(levels)) levels(factor(y)) else levels,
-      ordered = FALSE))
+    if (is.character(y)) y <- factor(y, known_levels(y))
+    return(factor(y, ordered = FALSE))
   }
   novel <- setdiff(as.character(y), c(levels, NA))
   if (length(novel) > 0) {

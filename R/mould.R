@@ -2,26 +2,20 @@
 # response; and the same way for new data. Formulas go through base R's terms(),
 # model.frame() and model.matrix(), in mould-formula.R; what these leave open
 # (missing and infinite values, levels, matching by position) is settled the
-# same for every engine, in mould-columns.R and mould-response.R.
+# same for every engine, in tables.R, mould-columns.R and mould-response.R.
 #
 # Classes of the errors: kb_error_data (not a table, names, types),
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
 # the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
 
 #' @srrstats {G2.8} Formulas, matrices, data frames and vectors go this one way.
-#' @srrstats {G2.13} Missing values are found before any engine sees the data.
-#' @srrstats {G2.14} `na_action` of all fit functions.
-#' @srrstats {G2.14a} `na_action = "fail"`, the default, names rows and columns.
-#' @srrstats {G2.14b} `na_action = "omit"` leaves rows out; the fit knows which.
 #' @srrstats {G2.15} No function assumes complete data: fit functions check
 #'   them, rows with `NA` predict `NA`.
-#' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
 #' @srrstats {BS2.1} Predictors, response and weights must have as many rows.
 #' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
 #'   values, under `na_action`.
 #' @srrstats {RE2.0} Indicators of factors are said in `?srvm`; `scale = FALSE`
 #'   leaves the data untouched.
-#' @srrstats {RE2.1} `na_action` for `NA`; `Inf` and `NaN` are errors.
 #' @srrstats {RE2.2} Rows whose response is missing are left out in fitting and
 #'   can be predicted; in `update()` likewise.
 #' @srrstats {RE4.12} The scaling is part of the fit and undone in all it gives.
@@ -168,18 +162,6 @@ mould_empty <- function(mould, rows = TRUE) {
   # Not removed: `mould$x` would then match `mould$x_names` in part.
   mould[c("x", "y", "weights", if (!rows) "row_names")] <- list(NULL)
   mould
-}
-
-#' An error of the mould: "`data` must have rows."
-#'
-#' @param at List of `arg`, what the user calls the thing, and `call`.
-#' @param wanted The sentence without its subject.
-#' @noRd
-refuse <- function(at, class, wanted, came = NULL, hint = NULL, ...) {
-  frame <- rlang::env(rlang::caller_env(), subject = at$arg)
-  kb_abort(c(paste("{.arg {subject}}", wanted), x = came, i = hint), class,
-    argument = at$arg, ..., call = at$call, .envir = frame
-  )
 }
 
 # New data --------------------------------------------------------------------
