@@ -50,7 +50,7 @@ column_layout <- layout(
   kind = strings(1, c("numeric", "factor", "matrix", "raw")),
   levels = where(kind == "factor", strings(NULL)),
   width = where(kind == "matrix", counts(1, 1)),
-  names = where(kind == "matrix", maybe(strings(width))),
+  names = where(kind == "matrix", strings(width)),
   like = where(kind == "raw", such_that(function(v) {
     is.atomic(v) && length(v) == 0
   }, "no value of a type"))

@@ -1,6 +1,8 @@
 # What a formula made of the training rows: terms, model frame, model matrix.
 
 #' @srrstats {RE4.4} `formula()` and `terms()`.
+#' @srrstats {RE4.13} `model.frame()` and `model.matrix()`; the mould has kinds and
+#'   levels of the predictors.
 #' @noRd
 NULL
 

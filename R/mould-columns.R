@@ -7,8 +7,7 @@
 #' @srrstats {G2.4c} Levels become strings by `as.character()`.
 #' @srrstats {G2.4d} Strings become factors with the levels of the fit.
 #' @srrstats {G2.4e} Factors become indicators, responses class numbers.
-#' @srrstats {G2.11} Columns are read by type, whatever their class attribute;
-#'   dates and times are errors that say what to do.
+#' @srrstats {G2.11} Columns are read by type; dates and times are errors.
 #' @srrstats {G2.12} List columns are errors that name them.
 #' @srrstats {RE4.16} Novel levels in `predict()` are a warning and give `NA`.
 #' @noRd
@@ -16,13 +15,13 @@ NULL
 
 #' Refuse columns that are no predictors: dates, lists, complex numbers
 #'
-#' @param bare The columns that enter as they are. A column that enters through
-#'   a function of the formula may be a date.
+#' @param bare The columns that enter as they are; functions may take dates.
 #' @noRd
 check_columns <- function(x, bare, at) {
   for (name in if (is.data.frame(x)) names(x)) {
     v <- x[[name]]
-    known <- is.numeric(v) || is.logical(v) || is.factor(v) || is.character(v)
+    known <- is.numeric(v) || NCOL(v) == 1 &&
+      (is.logical(v) || is.factor(v) || is.character(v))
     if (!(known || is.atomic(v) && !name %in% bare)) {
       refuse(at, "data", "has a column {.val {name}} that cannot be used.",
         "It is {describe(v)}: not numeric, logical, a factor or character.",
@@ -36,22 +35,19 @@ check_columns <- function(x, bare, at) {
 #' @param bare The columns that enter as they are.
 #' @noRd
 learn_columns <- function(x, predictors, bare) {
-  if (is.matrix(x)) {
-    return(lapply(stats::setNames(nm = predictors), function(name) {
-      list(kind = "numeric")
-    }))
-  }
+  # A matrix is numeric, with rows or without.
+  if (is.matrix(x)) x <- as.data.frame(x[0, , drop = FALSE])
   Map(learn_column, x[predictors], predictors %in% bare)
 }
 
-#' @param bare Does it enter as it is? Else it enters through a function of the
-#'   formula and keeps its type, unless numeric.
+#' @param bare If not, functions of the formula want it with the type it has.
 #' @return List of `kind` ("numeric", "factor", "matrix", "raw"), and `levels`,
 #'   `width` and `names`, or `like` (no value of the type) where they apply.
 #' @noRd
 learn_column <- function(v, bare) {
   if (is.numeric(v) && NCOL(v) > 1) {
-    list(kind = "matrix", width = ncol(v), names = colnames(v))
+    names <- if (is.null(colnames(v))) seq_len(ncol(v)) else colnames(v)
+    list(kind = "matrix", width = ncol(v), names = as.character(names))
   } else if (is.numeric(v) || (bare && is.logical(v))) {
     list(kind = "numeric")
   } else if (bare) {
@@ -64,10 +60,8 @@ learn_column <- function(v, bare) {
 #' The radix method sorts the same in every locale
 #' @noRd
 known_levels <- function(v) {
-  if (is.factor(v)) {
-    return(setdiff(levels(v), NA))
-  }
-  sort(unique(as.vector(v)), method = "radix")
+  if (is.factor(v)) setdiff(levels(v), NA) else
+    sort(unique(as.vector(v)), method = "radix")
 }
 
 #' Each level becomes a column: a level for most rows is an identifier
@@ -183,13 +177,8 @@ indicator_matrix <- function(x) {
     return(x)
   }
   parts <- Map(function(v, name) {
-    if (is.factor(v)) {
-      inner <- levels(v)
-      v <- outer(as.integer(v), seq_along(inner), `==`) + 0
-    } else {
-      inner <- if (NCOL(v) > 1) colnames(v)
-      if (is.null(inner) && NCOL(v) > 1) inner <- seq_len(NCOL(v))
-    }
+    inner <- if (is.factor(v)) levels(v) else colnames(v)
+    if (is.factor(v)) v <- outer(as.integer(v), seq_along(inner), `==`) + 0
     matrix(v, NROW(v), NCOL(v), dimnames = list(NULL, paste0(name, inner)))
   }, x, names(x))
   do.call(cbind, unname(parts))

@@ -1,12 +1,9 @@
 # Formulas of the mould: read, checked, and evaluated by base R.
 
 #' @srrstats {RE1.0} Fit functions have formula methods.
-#' @srrstats {RE1.1} Formulas are evaluated by `model.frame()` and
-#'   `model.matrix()`, with a column for each level of a factor; said in `?srvm`.
+#' @srrstats {RE1.1} Base R evaluates them; what is different is in `?srvm`.
 #' @noRd
 NULL
-
-# Reading ---------------------------------------------------------------------
 
 #' Check a formula and take it apart
 #'
@@ -23,7 +20,6 @@ read_formula <- function(formula, data, many, call) {
       "It is {describe(formula)}."
     )
   }
-  name <- outcome_label(rlang::f_lhs(formula))
   full <- inline_constants(if (many) bind_outcomes(formula) else formula, data)
   terms <- tryCatch(
     # Once more, as the first still evaluates the x of `. - x`.
@@ -34,30 +30,30 @@ read_formula <- function(formula, data, many, call) {
       refuse(at, "formula", "cannot be read.", "{conditionMessage(cnd)}.")
     }
   )
-  check_terms(terms, at)
-  outcomes <- all.vars(terms[[2]])
-  predictors <- all.vars(terms[[3]])
-  lost <- setdiff(c(predictors, outcomes), names(data))
+  bare <- symbols_in(attr(terms, "variables")[-(1:2)])
+  check_terms(terms, if (many) symbols_in(terms[[2]][-1]), bare, at)
+  out <- list(
+    terms = terms, predictors = all.vars(terms[[3]]),
+    outcomes = all.vars(terms[[2]]), bare = bare,
+    outcome_name = outcome_label(rlang::f_lhs(formula))
+  )
+  lost <- setdiff(c(out$predictors, out$outcomes), names(data))
   if (length(lost) > 0) {
     refuse(at, "formula",
       "needs {length(lost)} column{?s} that {.arg data} lacks: {.val {lost}}.",
       hint = "{.arg data} has {.val {names(data)}}.", columns = lost
     )
   }
-  bare <- symbols_in(attr(terms, "variables")[-(1:2)])
-  shared <- if (many) intersect(symbols_in(terms[[2]][-1]), bare)
-  if (length(shared) > 0) refuse_both_sides(shared[[1]], at)
-  list(
-    terms = terms, outcomes = outcomes, predictors = predictors, bare = bare,
-    outcome_name = name
-  )
+  out
 }
 
+#' @param several Columns of a response of several, which terms() sees as one.
 #' @noRd
-check_terms <- function(terms, at) {
+check_terms <- function(terms, several, bare, at) {
   variables <- as.list(attr(terms, "variables"))[-1]
   if (attr(terms, "intercept") == 0) {
-    refuse(at, "formula", "cannot have -1 or +0: there is no intercept in it.",
+    refuse(at, "formula",
+      "cannot have -1 or +0: the intercept is not among the predictors.",
       hint = "{.fn srvm} has {.code intercept = FALSE}."
     )
   }
@@ -77,17 +73,17 @@ check_terms <- function(terms, at) {
     )
   }
   shared <- attr(terms, "response") == 0 || any(attr(terms, "factors")[1, ] > 0)
-  if (shared) refuse_both_sides(outcome_label(variables[[1]]), at)
+  both <- c(
+    if (shared) outcome_label(variables[[1]]), intersect(several, bare)
+  )
+  if (length(both) > 0) {
+    refuse(at, "formula", "cannot have its response as a predictor.",
+      "{.code {both[[1]]}} is on both sides."
+    )
+  }
   if (length(all.vars(terms[[2]])) == 0) {
     refuse(at, "formula", "must have a column of {.arg data} as response.")
   }
-}
-
-#' @noRd
-refuse_both_sides <- function(name, at) {
-  refuse(at, "formula", "cannot have its response as a predictor.",
-    "{.code {name}} is on both sides."
-  )
 }
 
 #' A formula, or its terms, without the environment that it came from
@@ -109,20 +105,17 @@ symbols_in <- function(call) as.character(Filter(is.symbol, as.list(call)))
 #' `a + b ~ x` as `cbind(a, b) ~ x`; anything else as it is
 #' @noRd
 bind_outcomes <- function(formula) {
-  parts <- added_terms(rlang::f_lhs(formula))
+  first <- rlang::f_lhs(formula)
+  parts <- list()
+  while (rlang::is_call(first, "+", n = 2)) {
+    parts <- c(list(first[[3]]), parts)
+    first <- first[[2]]
+  }
+  parts <- c(list(first), parts)
   named <- !vapply(parts, rlang::is_call, NA, c("cbind", "as.matrix"))
   names(parts) <- ifelse(named, vapply(parts, outcome_label, ""), "")
   rlang::f_lhs(formula) <- as.call(c(quote(cbind), parts))
   formula
-}
-
-#' The terms of a sum, in order
-#' @noRd
-added_terms <- function(e) {
-  if (rlang::is_call(e, "+", n = 2)) {
-    return(c(added_terms(e[[2]]), list(e[[3]])))
-  }
-  list(e)
 }
 
 #' Put constants (pi, or a degree held in a variable) into the formula
@@ -218,9 +211,8 @@ translate_errors <- function(expr, at) {
     }
     message <- cli::ansi_strip(conditionMessage(cnd))
     hint <- if (grepl("could not find function", message, fixed = TRUE)) {
-      "Name its package, as in {.code splines::ns(x, 3)}. Of a function of
-       your own, compute the column in the data instead, so that a saved fit
-       can predict elsewhere."
+      "Name its package, as in {.code splines::ns(x, 3)}. What a function of
+       your own gives must be a column of the data: a saved fit lacks it."
     }
     rows <- at$arg
     at$arg <- "formula"

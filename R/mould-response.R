@@ -1,11 +1,9 @@
 # Responses of the rows: what is accepted, what is stored.
 
-#' @srrstats {G2.2} A response of several columns is an error where one is
-#'   wanted.
+#' @srrstats {G2.2} Several columns are an error where one is wanted.
 #' @srrstats {G2.5} Ordered factors are ordered classes to `bark()`, see
 #'   `?bark`; `?srvm` and `?kgs` say what the levels mean.
-#' @srrstats {G2.6} A vector of one dimension, a matrix or table of one column
-#'   and their classes are the same response.
+#' @srrstats {G2.6} A vector and a matrix or table of one column are the same.
 #' @noRd
 NULL
 
@@ -13,8 +11,7 @@ outcome_kinds <- c("numeric", "factor", "ordered", "either", "any", "matrix")
 
 #' What a response is where the engine takes several kinds
 #'
-#' Ordered classes are all levels of an ordered factor, if they are more than
-#' two.
+#' Ordered classes are the levels of an ordered factor, if more than two.
 #' @noRd
 outcome_kind <- function(y, outcome) {
   y <- single_column(y)
@@ -35,7 +32,6 @@ single_column <- function(y) {
 }
 
 #' A numeric vector, a factor or a numeric matrix with one value a row
-#'
 #' @param y What came: a vector or a table.
 #' @param arg What the user calls it; `at` is of its rows.
 #' @param levels Levels of the fit; NULL in fitting.
@@ -43,9 +39,9 @@ single_column <- function(y) {
 check_outcome <- function(y, outcome, arg, n, at, levels = NULL) {
   rows_of <- at$arg
   at$arg <- arg
-  value <- single_column(y)
-  if (outcome == "matrix" && is.data.frame(value)) {
-    value <- if (all(vapply(value, is.numeric, NA))) as.matrix(value)
+  value <- if (outcome == "matrix") y else single_column(y)
+  if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
+    value <- as.matrix(value)
   }
   fits <- switch(outcome,
     numeric = , matrix = is.numeric(value), ordered = is.factor(value),
@@ -112,8 +108,7 @@ refuse_outcome <- function(y, outcome, at) {
   )
 }
 
-#' Terms of a response must be numbers: `cbind()` takes the codes of factors and
-#' dates
+#' Refuse what is no number: `cbind()` takes the codes of factors and dates
 #' @param response A call of `cbind()`.
 #' @noRd
 refuse_codes <- function(response, data, at) {

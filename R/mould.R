@@ -3,27 +3,13 @@
 # model.frame() and model.matrix(), in mould-formula.R; what these leave open
 # (missing and infinite values, levels, matching by position) is settled the
 # same for every engine, in tables.R, mould-columns.R and mould-response.R.
-#
-# Classes of the errors: kb_error_data (not a table, names, types),
-# kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
-# the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
 
 #' @srrstats {G2.8} Formulas, matrices, data frames and vectors go this one way.
-#' @srrstats {G2.15} No function assumes complete data: fit functions check
-#'   them, rows with `NA` predict `NA`.
 #' @srrstats {BS2.1} Predictors, response and weights must have as many rows.
-#' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
-#'   values, under `na_action`.
-#' @srrstats {RE2.0} Indicators of factors are said in `?srvm`; `scale = FALSE`
-#'   leaves the data untouched.
-#' @srrstats {RE2.2} Rows whose response is missing are left out in fitting and
-#'   can be predicted; in `update()` likewise.
-#' @srrstats {RE4.12} The scaling is part of the fit and undone in all it gives.
-#' @srrstats {RE4.13} The mould of the predictors and the rows are in the fit.
+#' @srrstats {RE2.0} Indicators: `?srvm`; `scale = FALSE` leaves data untouched.
+#' @srrstats {RE2.2} Rows without a response are left out and can be predicted.
 #' @noRd
 NULL
-
-# The mould -------------------------------------------------------------------
 
 #' Mould a formula and a data frame
 #'
@@ -31,14 +17,14 @@ NULL
 #'   "any" of the three, or "either" of the first two: the mould then says which
 #'   it is; or "matrix": numeric columns, in a formula `a + b ~ x`.
 #' @param weights NULL, or a quosure that gives the rows' weights from `data`.
-#' @return List of class `kb_mould`, plain data only: `x` (numeric matrix with
-#'   column names, without intercept), `y` (numeric, factor or matrix),
-#'   `weights` (or NULL), `interface`, `columns` (what each predictor given is,
-#'   see `learn_column()`), `x_names`, `positional`, `n_rows` (given), `omitted`
-#'   (their indices), `row_names` (of the rows of `x`, or NULL), `outcome`,
-#'   `outcome_name`, `outcome_columns`, `levels`. Of formulas also `formula`,
-#'   `terms` (with what transformations learned), `xlevels` (of the factors
-#'   among their variables) and `assign` (the term of each column of `x`).
+#' @return List of class `kb_mould`, plain data only: `x` (numeric matrix, named
+#'   columns, no intercept), `y` (numeric, factor or matrix), `weights` (or
+#'   NULL), `interface`, `columns` (what each predictor given is, see
+#'   `learn_column()`), `x_names`, `positional`, `n_rows` (given), `omitted`
+#'   (their numbers), `row_names` (of `x`, or NULL), `outcome`, `outcome_name`,
+#'   `outcome_columns`, `levels`. Of formulas also `formula`, `terms` (with what
+#'   transformations learned), `xlevels` (of the factors among their variables)
+#'   and `assign` (the term of each column of `x`).
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
                           outcome = outcome_kinds, weights = NULL,
@@ -74,8 +60,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
 
 #' Mould predictors and a response
 #'
-#' `x` is a numeric matrix, a data frame (factors, characters and logicals
-#' welcome) or a numeric vector for one column.
+#' `x` is a numeric matrix, a data frame, or a numeric vector for one column.
 #' @param args What the user calls predictors and response.
 #' @noRd
 mould_xy <- function(x, y, na_action = c("fail", "omit"),
@@ -118,8 +103,8 @@ settle_rows <- function(data, predictors, bare, others, na_action, at) {
   refuse_infinite(data, at)
   kept <- rows_kept(data, na_action, at)
   for (name in names(others)) {
-    at_other <- list(arg = name, call = at$call)
-    kept <- kept & rows_kept(others[[name]], na_action, at_other)
+    at_name <- list(arg = name, call = at$call)
+    kept <- kept & rows_kept(others[[name]], na_action, at_name)
   }
   out <- list(n = nrow(data), kept = which(kept))
   data <- pick_rows(data, out$kept)
@@ -245,7 +230,14 @@ new_table <- function(mould, newdata, outcome, at) {
 #' @noRd
 forge_complete <- function(mould, data, outcome, at) {
   if (nrow(data) == 0) {
-    return(forge_none(mould))
+    names <- list(NULL, mould$x_names)
+    return(list(
+      x = matrix(0, 0, length(mould$x_names), dimnames = names),
+      y = switch(mould$outcome,
+        numeric = double(), factor = factor(levels = mould$levels),
+        matrix = matrix(0, 0, length(mould$outcome_columns))
+      )
+    ))
   }
   plain <- all_numeric(mould$columns) &&
     identical(names(mould$columns), mould$x_names)
@@ -270,15 +262,4 @@ forge_complete <- function(mould, data, outcome, at) {
     )
   }
   list(x = found$x, y = y)
-}
-
-#' @noRd
-forge_none <- function(mould) {
-  names <- list(NULL, mould$x_names)
-  list(x = matrix(0, 0, length(mould$x_names), dimnames = names),
-    y = switch(mould$outcome,
-      numeric = double(), factor = factor(levels = mould$levels),
-      matrix = matrix(0, 0, length(mould$outcome_columns))
-    )
-  )
 }

@@ -1,6 +1,10 @@
 # Tables of data: a data frame, or a numeric matrix, with rows and names. What is
 # accepted, what is refused, and which rows are complete. Vectors that belong to
 # the rows, a response or weights, are looked at in the same way.
+#
+# Classes of the errors: kb_error_data (not a table, names, types),
+# kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
+# the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
 
 #' @srrstats {G2.7} Matrices, data frames, tibbles and others that inherit from
 #'   them, vectors; `kbr_chunks()` takes arrow Datasets.
@@ -10,7 +14,11 @@
 #' @srrstats {G2.14} `na_action` of all fit functions.
 #' @srrstats {G2.14a} `na_action = "fail"`, the default, names rows and columns.
 #' @srrstats {G2.14b} `na_action = "omit"` leaves rows out; the fit knows which.
+#' @srrstats {G2.15} No function assumes complete data: fit functions check
+#'   them, rows with `NA` predict `NA`.
 #' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
+#' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
+#'   values, under `na_action`.
 #' @srrstats {RE2.1} `na_action` for `NA`; `Inf` and `NaN` are errors.
 #' @noRd
 NULL
