@@ -1,8 +1,8 @@
 # What a formula made of the training rows: terms, model frame, model matrix.
 
 #' @srrstats {RE4.4} `formula()` and `terms()`.
-#' @srrstats {RE4.13} `model.frame()` and `model.matrix()`; the mould has kinds and
-#'   levels of the predictors.
+#' @srrstats {RE4.13} `model.frame()` and `model.matrix()`; the mould has kinds
+#'   and levels of the predictors.
 #' @noRd
 NULL
 
@@ -35,7 +35,8 @@ NULL
 #' data <- data.frame(x = 1:20, g = rep(c("a", "b"), 10))
 #' data$y <- sin(data$x / 4) + (data$g == "b")
 #' fit <- srvm(y ~ splines::ns(x, 3) + g, data,
-#'   kernel = kernel_gaussian(1), control = smc_control(particles = 50), seed = 1
+#'   kernel = kernel_gaussian(1), control = smc_control(particles = 50),
+#'   seed = 1
 #' )
 #' terms(fit)
 #' head(model.frame(fit))

@@ -94,7 +94,7 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
 #' The rows that can be used, and what their columns are
 #'
 #' @param others What else these rows have, by name: vectors, matrices or NULL.
-#' @return List of `n` (how many rows were given), `kept` (their numbers), `data`
+#' @return List of `n` (how many rows were given), `kept` (which stay), `data`
 #'   (these rows, as engines and formulas read them) and `columns` (of the
 #'   predictors).
 #' @noRd

@@ -1,6 +1,6 @@
-# Tables of data: a data frame, or a numeric matrix, with rows and names. What is
-# accepted, what is refused, and which rows are complete. Vectors that belong to
-# the rows, a response or weights, are looked at in the same way.
+# Tables of data, a data frame or a numeric matrix: what is accepted, what is
+# refused, and which rows are complete. Vectors that belong to the rows, a
+# response or weights, are looked at in the same way.
 #
 # Classes of the errors: kb_error_data (not a table, names, types),
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have

@@ -1,9 +1,5 @@
 # Terms, model frame and model matrix of fits; bases that are kept at predict.
 
-#' @srrstats {RE4.4} `terms()` and `model.frame()`, too.
-#' @noRd
-NULL
-
 set.seed(1)
 data <- data.frame(
   v = runif(24, 1, 3), w = rep(1:3, 8), f = factor(rep(c("a", "b"), 12)),
