@@ -11,7 +11,10 @@ scaling_layout <- layout(
 #' @noRd
 mould_layout <- layout(
   interface = strings(1, c("formula", "xy")),
-  columns = each(holds(column_layout)),
+  columns = each(holds(column_layout)), .wide = rule(
+    interface == "formula" || sum(column_widths(columns)) == columns_x,
+    "of as many columns as it says"
+  ),
   x_names = strings(columns_x),
   positional = flags(), n_rows = counts(), omitted = counts(NULL, 1, n_rows),
   row_names = maybe(strings(NULL)),
@@ -23,7 +26,7 @@ mould_layout <- layout(
   terms = where(interface == "formula", such_that(is_mould_terms,
     "the terms of a formula with a response"
   )),
-  xlevels = maybe(each(strings(NULL))),
+  xlevels = maybe(each(distinct_strings())),
   assign = where(interface == "formula", counts(
     columns_x, 1, length(attr(terms, "term.labels"))
   ))
@@ -45,10 +48,27 @@ is_mould_terms <- function(x) {
     is.character(classes) && length(names(classes)) == length(learned) - 1
 }
 
+#' How many columns of numbers each column becomes
+#' @noRd
+column_widths <- function(columns) {
+  vapply(columns, function(column) {
+    switch(column$kind,
+      factor = length(column$levels), matrix = column$width, 1L
+    )
+  }, 1L)
+}
+
+#' @noRd
+distinct_strings <- function() {
+  such_that(function(v) {
+    is.character(v) && !anyNA(v) && !anyDuplicated(v)
+  }, "distinct strings")
+}
+
 #' @noRd
 column_layout <- layout(
   kind = strings(1, c("numeric", "factor", "matrix", "raw")),
-  levels = where(kind == "factor", strings(NULL)),
+  levels = where(kind == "factor", distinct_strings()),
   width = where(kind == "matrix", counts(1, 1)),
   names = where(kind == "matrix", strings(width)),
   like = where(kind == "raw", such_that(function(v) {

@@ -200,8 +200,21 @@ test_that("edited terms, levels and assignments are refused", {
     mould$assign[[1]] <- 9L
     mould
   })
+  for (levels in list(1:2, c("a", "a"), c("a", NA))) {
+    spoil(function(mould) {
+      mould$xlevels <- list(f = levels)
+      mould
+    })
+    spoil(function(mould) {
+      mould$columns$f$levels <- levels
+      mould
+    })
+  }
+  fit <- quiet(srvm(data[c("v", "f")], data$y, kernel_gaussian(1),
+    control = particles
+  ))
   spoil(function(mould) {
-    mould$xlevels <- list(f = 1:2)
+    mould$columns$f$levels <- "a"
     mould
   })
 })
