@@ -111,7 +111,7 @@ frame_variable <- function(mould, i, name, x, call = rlang::caller_env(3)) {
   columns <- x[, mould$assign == term, drop = FALSE]
   levels <- mould$xlevels[[name]]
   if (length(levels) > 1) {
-    return(factor(levels[max.col(columns)], levels))
+    return(factor(levels[max.col(columns, "first")], levels))
   }
   if (ncol(columns) == 1) {
     return(columns[, 1])
