@@ -32,11 +32,12 @@ check_columns <- function(x, bare, at) {
 }
 
 #' What each predictor is, so that new data can be read the same way
-#' @param bare The columns that enter as they are.
 #' @noRd
 learn_columns <- function(x, predictors, bare) {
-  # A matrix is numeric, with rows or without.
-  if (is.matrix(x)) x <- as.data.frame(x[0, , drop = FALSE])
+  if (is.matrix(x)) {
+    numeric <- list(list(kind = "numeric"))
+    return(stats::setNames(rep(numeric, ncol(x)), predictors))
+  }
   Map(learn_column, x[predictors], predictors %in% bare)
 }
 

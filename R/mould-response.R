@@ -32,7 +32,6 @@ single_column <- function(y) {
 }
 
 #' A numeric vector, a factor or a numeric matrix with one value a row
-#' @param y What came: a vector or a table.
 #' @param arg What the user calls it; `at` is of its rows.
 #' @param levels Levels of the fit; NULL in fitting.
 #' @noRd

@@ -138,7 +138,8 @@ columns_where <- function(x, test, at) {
   if (is.data.frame(x)) {
     names(x)[vapply(x, test, NA)]
   } else if (is.matrix(x)) {
-    colnames(x)[vapply(seq_len(ncol(x)), function(j) test(x[, j]), NA)]
+    at_all <- if (test(x)) seq_len(ncol(x))
+    colnames(x)[vapply(at_all, function(j) test(x[, j]), NA)]
   } else {
     at$arg[test(x)]
   }
@@ -147,7 +148,8 @@ columns_where <- function(x, test, at) {
 #' @noRd
 refuse_infinite <- function(x, at) {
   columns <- columns_where(x, function(v) {
-    (is.double(v) || is.complex(v)) && any(is.infinite(v) | is.nan(v))
+    (is.double(v) && !all_finite(v) || is.complex(v)) &&
+      any(is.infinite(v) | is.nan(v))
   }, at)
   if (length(columns) > 0) {
     refuse(at, "infinite", "must be finite (NA marks a missing value).",
