@@ -58,15 +58,15 @@ test_that("transformations keep what they learned of the training rows", {
 })
 
 test_that("a saved fit predicts by the same basis in another process", {
-  skip_if_not_installed("callr")
+  skip_without_processes()
   fit <- fit_srvm(y ~ splines::ns(v, 3) + poly(w, 2) + s)
   file <- withr::local_tempfile(fileext = ".rds")
   saveRDS(fit, file)
-  elsewhere <- callr::r(function(file, rows) {
+  elsewhere <- in_process(function(file, rows) {
     library(kernelbayes)
     fit <- readRDS(file)
     list(predict(fit, rows), model.frame(fit), attr(terms(fit), "predvars"))
-  }, list(file, data[5:7, ]))
+  }, file, data[5:7, ])
   expect_equal(elsewhere[[1]], predict(fit, data[5:7, ]))
   expect_equal(elsewhere[[2]], model.frame(fit))
   expect_identical(elsewhere[[3]], attr(terms(fit), "predvars"))
