@@ -137,7 +137,8 @@
 #'   [`summary`][summary.kb_bark],
 #'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
 #'   [`update`][update.kb_mcmc], `fitted`, `residuals`,
-#'   [`coef`][coef.kb_bark], `sigma`, `nobs`, `formula`, `logLik`, `simulate`,
+#'   [`coef`][coef.kb_bark], `sigma`, `nobs`, `formula`,
+#'   [`terms`][terms.kb_fit] and the model frame, `logLik`, `simulate`,
 #'   [`as_draws`][as_draws.kb_bark], [`tidy`][tidy.kb_bark], `glance`,
 #'   `augment`, [importance()], [partial_dependence()],
 #'   [evidence()][evidence.kb_bark] and the other [accessors][evidence].

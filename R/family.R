@@ -89,3 +89,22 @@ response_numbers <- function(fit) {
   }
   scaling_y(fit$settings$scaling, fit$data$y)
 }
+
+#' Two-class problems: the response as -1 and +1, the second level
+#' @noRd
+class_signs <- function(y) 2 * as.integer(y) - 3
+
+#' A factor of two classes; `levels` are those that its rows have
+#' @noRd
+check_two_classes <- function(y, arg, call = rlang::caller_env()) {
+  if (nlevels(y) != 2) {
+    kb_abort(c(
+      "The response {.arg {arg}} must have two classes.",
+      x = "It has {nlevels(y)}: {.val {levels(y)}}.",
+      i = if (nlevels(y) > 2) {
+        "{.fn kgs} and {.fn bark} take several classes."
+      }
+    ), "outcome", argument = arg, levels = levels(y), call = call)
+  }
+  y
+}

@@ -10,7 +10,6 @@
 #'   `kb_fit`.
 #' @srrstats {RE4.2} `coef()` of each engine; where a mean of coefficients has
 #'   no meaning, of a draw.
-#' @srrstats {RE4.4} `formula()`.
 #' @srrstats {RE4.5} `nobs()`.
 #' @srrstats {RE4.7} `diagnostics()`, `ess()`.
 #' @srrstats {RE4.8} `augment()` has the response, the mould in the fit its name
@@ -325,17 +324,6 @@ simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
 
 #' @export
 nobs.kb_fit <- function(object, ...) migrate_fit(object)$time
-
-#' @export
-formula.kb_fit <- function(x, ...) {
-  x <- migrate_fit(x)
-  if (is.null(x$mould$formula)) {
-    kb_abort("The model was fitted to x and y: it has no formula.",
-      "not_defined"
-    )
-  }
-  x$mould$formula
-}
 
 #' The response of the rows that were taken in, in the order given
 #' @noRd

@@ -483,6 +483,11 @@ plot.kb_kbr_chunked <- function(x, ...) chunked_has_no("plot")
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kbr_chunked <- function(object, ...) chunked_has_no("autoplot")
 
+#' @export
+model.matrix.kb_kbr_chunked <- function(object, ...) {
+  chunked_has_no("model.matrix")
+}
+
 #' @noRd
 chunked_has_no <- function(what, call = rlang::caller_env()) {
   kb_abort(c(

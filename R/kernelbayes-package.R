@@ -46,7 +46,7 @@
 #' @keywords internal
 #' @importFrom Rcpp sourceCpp
 #' @importFrom stats coef fitted formula logLik nobs predict residuals sigma
-#' @importFrom stats simulate update
+#' @importFrom stats simulate terms update
 #' @importFrom graphics plot
 #' @useDynLib kernelbayes, .registration = TRUE
 "_PACKAGE"

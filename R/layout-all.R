@@ -11,8 +11,11 @@ scaling_layout <- layout(
 #' @noRd
 mould_layout <- layout(
   interface = strings(1, c("formula", "xy")),
-  columns = each(holds(column_layout)),
-  pinned = strings(NULL), x_names = strings(columns_x),
+  columns = each(holds(column_layout)), .wide = rule(
+    interface == "formula" || sum(column_widths(columns)) == columns_x,
+    "of as many columns as it says"
+  ),
+  x_names = strings(columns_x),
   positional = flags(), n_rows = counts(), omitted = counts(NULL, 1, n_rows),
   row_names = maybe(strings(NULL)),
   outcome = strings(1, outcome_kinds), outcome_name = strings(),
@@ -20,25 +23,57 @@ mould_layout <- layout(
   formula = where(interface == "formula", such_that(
     rlang::is_formula, "a formula"
   )),
-  outcome_terms = where(interface == "formula", such_that(is_outcome_terms,
-    "the terms of a response"
+  terms = where(interface == "formula", such_that(is_mould_terms,
+    "the terms of a formula with a response"
   )),
-  blueprint = where(interface == "formula", such_that(
-    function(b) inherits(b, "hardhat_blueprint"), "a blueprint of hardhat"
+  xlevels = maybe(each(distinct_strings())),
+  assign = where(interface == "formula", counts(
+    columns_x, 1, length(attr(terms, "term.labels"))
   ))
 )
 
+#' Terms as model.frame() gives them: what they say of their formula is so
 #' @noRd
-is_outcome_terms <- function(x) {
-  rlang::is_formula(x) && length(attr(x, "variables")) > 1
+is_mould_terms <- function(x) {
+  again <- stats::terms(stats::formula(x))
+  said <- c(
+    "variables", "factors", "term.labels", "order", "intercept", "response"
+  )
+  learned <- attr(x, "predvars")
+  classes <- attr(x, "dataClasses")
+  inherits(x, "terms") && attr(again, "response") == 1 &&
+    identical(attributes(x)[said], attributes(again)[said]) &&
+    is.call(learned) && identical(learned[[1]], quote(list)) &&
+    length(learned) == length(attr(x, "variables")) &&
+    is.character(classes) && length(names(classes)) == length(learned) - 1
+}
+
+#' How many columns of numbers each column becomes
+#' @noRd
+column_widths <- function(columns) {
+  vapply(columns, function(column) {
+    switch(column$kind,
+      factor = length(column$levels), matrix = column$width, 1L
+    )
+  }, 1L)
+}
+
+#' @noRd
+distinct_strings <- function() {
+  such_that(function(v) {
+    is.character(v) && !anyNA(v) && !anyDuplicated(v)
+  }, "distinct strings")
 }
 
 #' @noRd
 column_layout <- layout(
   kind = strings(1, c("numeric", "factor", "matrix", "raw")),
-  levels = where(kind == "factor", strings(NULL)),
+  levels = where(kind == "factor", distinct_strings()),
   width = where(kind == "matrix", counts(1, 1)),
-  names = where(kind == "matrix", maybe(strings(width)))
+  names = where(kind == "matrix", strings(width)),
+  like = where(kind == "raw", such_that(function(v) {
+    is.atomic(v) && length(v) == 0
+  }, "no value of a type"))
 )
 
 #' How a run is stopped and saved: part of every control

@@ -1,114 +1,95 @@
-# Responses and weights of the rows: what is accepted, what is stored.
+# Responses of the rows: what is accepted, what is stored.
 
-#' @srrstats {G2.2} A response of several columns is an error where one is
-#'   wanted.
+#' @srrstats {G2.2} Several columns are an error where one is wanted.
 #' @srrstats {G2.5} Ordered factors are ordered classes to `bark()`, see
 #'   `?bark`; `?srvm` and `?kgs` say what the levels mean.
-#' @srrstats {G2.6} A vector of one dimension, a matrix or table of one column
-#'   and their classes are the same response.
+#' @srrstats {G2.6} A vector and a matrix or table of one column are the same.
 #' @noRd
 NULL
 
 outcome_kinds <- c("numeric", "factor", "ordered", "either", "any", "matrix")
 
-# Responses -------------------------------------------------------------------
-
-#' A numeric vector or a factor with one value a row
+#' What a response is where the engine takes several kinds
 #'
-#' @param y What came: a vector, or a table with one column.
+#' Ordered classes are the levels of an ordered factor, if more than two.
+#' @noRd
+outcome_kind <- function(y, outcome) {
+  y <- single_column(y)
+  many <- is.factor(y) && length(setdiff(levels(y), NA)) > 2
+  classes <- is.factor(y) || is.character(y) || is.logical(y)
+  switch(outcome,
+    ordered = if (is.factor(y) && !many) "factor" else "ordered",
+    any = if (is.ordered(y) && many) "ordered" else outcome_kind(y, "either"),
+    either = if (classes) "factor" else "numeric",
+    outcome
+  )
+}
+
+#' @noRd
+single_column <- function(y) {
+  if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
+  if (length(dim(y)) == 2 && ncol(y) == 1) y[, 1] else y
+}
+
+#' A numeric vector, a factor or a numeric matrix with one value a row
+#' @param arg What the user calls it; `at` is of its rows.
 #' @param levels Levels of the fit; NULL in fitting.
 #' @noRd
-check_outcome <- function(y, outcome, arg, n, rows_of = NULL, levels = NULL,
-                          call) {
-  if (outcome == "matrix") {
-    return(check_outcome_matrix(y, arg, n, rows_of, call))
+check_outcome <- function(y, outcome, arg, n, at, levels = NULL) {
+  rows_of <- at$arg
+  at$arg <- arg
+  value <- if (outcome == "matrix") y else single_column(y)
+  if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
+    value <- as.matrix(value)
   }
-  given <- y
-  if (is.data.frame(y) && ncol(y) == 1) {
-    y <- y[[1]]
+  fits <- switch(outcome,
+    numeric = , matrix = is.numeric(value), ordered = is.factor(value),
+    factor = outcome_kind(value, "either") == "factor"
+  )
+  most <- if (outcome == "matrix") 2 else 1
+  if (!fits || length(dim(value)) > most || NCOL(value) == 0) {
+    refuse_outcome(y, outcome, at)
   }
-  if (length(dim(y)) == 2 && ncol(y) == 1) {
-    y <- y[, 1]
-  }
-  fits <- if (outcome == "numeric") {
-    is.numeric(y)
-  } else if (outcome == "ordered") {
-    is.factor(y)
-  } else {
-    is.factor(y) || is.character(y) || is.logical(y)
-  }
-  if (!fits || length(dim(y)) > 1) {
-    refuse_outcome(given, outcome, arg, call)
-  }
-  check_outcome_rows(length(y), arg, n, rows_of, call)
-  if (outcome == "numeric") {
-    y <- as.double(y)
-    refuse_infinite(name_outcome(y, arg), arg, call)
-    return(y)
-  }
-  if (outcome == "ordered") {
-    return(factor(y, setdiff(levels(y), NA), ordered = TRUE))
-  }
-  check_classes(y, levels, arg, call)
-}
-
-#' @noRd
-check_outcome_rows <- function(found, arg, n, rows_of, call) {
-  if (found != n) {
-    where <- if (is.null(rows_of)) "the data" else rows_of
-    kb_abort(c(
-      "{.arg {arg}} must have one value per row of {.arg {where}}: {n}.",
-      x = "It has {found}."
-    ), "outcome", argument = arg, call = call)
-  }
-}
-
-#' Numeric columns; a vector is one
-#' @noRd
-check_outcome_matrix <- function(y, arg, n, rows_of, call) {
-  if (is.data.frame(y) && all(vapply(y, is.numeric, NA))) y <- as.matrix(y)
-  if (!is.numeric(y) || length(dim(y)) > 2 || NCOL(y) == 0) {
-    refuse_outcome(y, "matrix", arg, call)
-  }
-  check_outcome_rows(NROW(y), arg, n, rows_of, call)
-  names <- colnames(y)
-  y <- matrix(as.double(y), n, NCOL(y))
-  if (is.null(names)) names <- position_names(ncol(y), arg)
-  empty <- names == ""
-  names[empty] <- position_names(ncol(y), arg)[empty]
-  colnames(y) <- make.unique(names)
-  refuse_infinite(y, arg, call)
-  y
-}
-
-#' Terms of a response must be numbers: `cbind()` takes the codes of factors and
-#' dates
-#' @param response A call of `cbind()`.
-#' @noRd
-refuse_codes <- function(response, data, call) {
-  for (term in as.list(response)[-1]) {
-    if (rlang::is_call(term, "cbind")) {
-      refuse_codes(term, data, call)
-      next
-    }
-    value <- translate_errors(
-      eval(term, data, parent.env(globalenv())), "data", call
+  if (NROW(value) != n) {
+    refuse(at, "outcome",
+      "must have one value per row of {.arg {rows_of}}: {n}.",
+      "It has {NROW(value)}."
     )
-    if (is.data.frame(value)) value <- value[[1]]
-    if (!is.numeric(value)) {
-      refuse_outcome(value, "matrix", outcome_label(term), call)
-    }
   }
+  value <- switch(outcome,
+    numeric = as.double(value), matrix = outcome_matrix(value, arg),
+    ordered = factor(value, setdiff(levels(value), NA), ordered = TRUE),
+    factor = outcome_classes(value, levels, at)
+  )
+  refuse_infinite(value, at)
+  value
 }
 
-#' Rows of a response, a vector or a matrix
 #' @noRd
-outcome_rows <- function(y, rows) {
-  if (is.matrix(y)) y[rows, , drop = FALSE] else y[rows]
+outcome_matrix <- function(y, arg) {
+  default <- position_names(NCOL(y), arg)
+  names <- if (is.matrix(y) && !is.null(colnames(y))) colnames(y) else default
+  names <- make.unique(ifelse(names == "", default, names))
+  matrix(as.double(y), NROW(y), NCOL(y), dimnames = list(NULL, names))
 }
 
 #' @noRd
-refuse_outcome <- function(y, outcome, arg, call) {
+outcome_classes <- function(y, levels, at) {
+  if (is.null(levels)) {
+    if (is.character(y)) y <- factor(y, known_levels(y))
+    return(factor(y, ordered = FALSE))
+  }
+  novel <- setdiff(as.character(y), c(levels, NA))
+  if (length(novel) > 0) {
+    refuse(at, "outcome", "must have the classes of the fit: {.val {levels}}.",
+      "It also has {.val {novel}}.", levels = novel
+    )
+  }
+  factor(as.character(y), levels = levels)
+}
+
+#' @noRd
+refuse_outcome <- function(y, outcome, at) {
   wanted <- c(
     numeric = "a numeric vector",
     factor = "a factor (or a character or logical vector)",
@@ -121,105 +102,25 @@ refuse_outcome <- function(y, outcome, arg, call) {
   } else if (outcome == "ordered") {
     "Use {.fun factor} with {.arg levels} and {.code ordered = TRUE}."
   }
-  kb_abort(c(
-    "The response {.arg {arg}} must be {wanted}.",
-    x = "It is {describe(y)}{type}.", i = hint
-  ), "outcome", argument = arg, call = call)
+  refuse(at, "outcome", "is the response and must be {wanted}.",
+    "It is {describe(y)}{type}.", hint
+  )
 }
 
+#' Refuse what is no number: `cbind()` takes the codes of factors and dates
+#' @param response A call of `cbind()`.
 #' @noRd
-check_classes <- function(y, levels, arg, call) {
-  if (is.null(levels)) {
-    if (is.character(y)) {
-      return(factor(y, sort(unique(y), method = "radix")))
-    }
-    return(factor(y, ordered = FALSE))
-  }
-  novel <- setdiff(as.character(y), c(levels, NA))
-  if (length(novel) > 0) {
-    kb_abort(c(
-      "The response {.arg {arg}} must have the classes of the fit:
-       {.val {levels}}.",
-      x = "It also has {.val {novel}}."
-    ), "outcome", argument = arg, levels = novel, call = call)
-  }
-  factor(as.character(y), levels = levels)
-}
-
-#' What a response is where the engine takes both kinds, or ordered classes too
-#'
-#' Those are all levels of an ordered factor, if they are more than two.
-#' @noRd
-outcome_kind <- function(y, outcome) {
-  if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
-  many <- is.factor(y) && length(setdiff(levels(y), NA)) > 2
-  if (outcome == "ordered" && is.factor(y) && !many) {
-    return("factor")
-  }
-  if (!outcome %in% c("either", "any")) {
-    return(outcome)
-  }
-  if (outcome == "any" && is.ordered(y) && many) {
-    return("ordered")
-  }
-  if (is.factor(y) || is.character(y) || is.logical(y)) "factor" else "numeric"
-}
-
-#' Two-class problems: the response as -1 and +1, the second level
-#' @noRd
-class_signs <- function(y) 2 * as.integer(y) - 3
-
-#' A factor of two classes; `levels` are those that its rows have
-#' @noRd
-check_two_classes <- function(y, arg, call = rlang::caller_env()) {
-  if (nlevels(y) != 2) {
-    kb_abort(c(
-      "The response {.arg {arg}} must have two classes.",
-      x = "It has {nlevels(y)}: {.val {levels(y)}}.",
-      i = if (nlevels(y) > 2) {
-        "{.fn kgs} and {.fn bark} take several classes."
+refuse_codes <- function(response, data, at) {
+  for (term in as.list(response)[-1]) {
+    if (rlang::is_call(term, "cbind")) {
+      refuse_codes(term, data, at)
+    } else {
+      value <- translate_errors(eval(term, data, formula_scope()), at)
+      if (is.data.frame(value)) value <- value[[1]]
+      if (!is.numeric(value)) {
+        at$arg <- outcome_label(term)
+        refuse_outcome(value, "matrix", at)
       }
-    ), "outcome", argument = arg, levels = levels(y), call = call)
+    }
   }
-  y
-}
-
-# Weights ----------------------------------------------------------------------
-
-#' Weights of the rows: looked up in the data first, as by `lm()`
-#' @noRd
-evaluate_weights <- function(weights, data, call) {
-  value <- tryCatch(rlang::eval_tidy(weights, data), error = function(error) {
-    kb_abort(c(
-      "{.arg weights} cannot be evaluated.",
-      x = "{conditionMessage(error)}."
-    ), "argument", argument = "weights", call = call)
-  })
-  check_weights(value, nrow(data), "data", call = call)
-}
-
-#' NULL, or positive finite numbers, one a row; NA where they are missing
-#' @noRd
-check_weights <- function(weights, n, rows_of, call = rlang::caller_env()) {
-  if (is.null(weights)) {
-    return(NULL)
-  }
-  known <- if (is.numeric(weights)) weights[!is.na(weights)]
-  fine <- is.numeric(weights) && is.null(dim(weights)) &&
-    length(weights) == n && all(is.finite(known)) && all(known > 0) &&
-    !any(is.nan(weights))
-  if (!fine) {
-    bad_argument(weights, "weights", paste0(
-      "positive finite numbers, one a row of `", rows_of, "` (", n, ")"
-    ), call)
-  }
-  as.double(weights)
-}
-
-#' @noRd
-weights_kept <- function(weights, na_action, call) {
-  if (is.null(weights)) {
-    return(TRUE)
-  }
-  rows_kept(name_outcome(weights, "weights"), na_action, "weights", call)
 }

@@ -1,184 +1,143 @@
 # From a formula and a data frame, or from x and y, to a numeric matrix and a
-# response; and the same way for new data. hardhat evaluates formulas; what it
-# leaves open (missing and infinite values, levels, matching by position) is
-# settled here, the same for every engine. Tables, rows and columns are in
-# mould-columns.R, formulas in mould-formula.R, responses and weights in
-# mould-response.R.
-#
-# Classes of the errors: kb_error_data (not a table, names, types),
-# kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
-# the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
+# response; and the same way for new data. Formulas go through base R's terms(),
+# model.frame() and model.matrix(), in mould-formula.R; what these leave open
+# (missing and infinite values, levels, matching by position) is settled the
+# same for every engine, in tables.R, mould-columns.R and mould-response.R.
 
-#' @srrstats {G2.8} All engines take formulas, matrices, data frames and vectors
-#'   through this one way.
-#' @srrstats {G2.13} Missing values are found here, before any engine sees the
-#'   data.
-#' @srrstats {G2.14} `na_action` of all fit functions.
-#' @srrstats {G2.14a} `na_action = "fail"`, the default, is an error that names
-#'   rows and columns.
-#' @srrstats {G2.14b} `na_action = "omit"` leaves rows out; the fit knows which.
-#' @srrstats {G2.15} No function assumes complete data: fit functions check
-#'   them, rows with `NA` predict `NA`.
-#' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
-#' @srrstats {BS2.1} Numbers of rows of predictors, response and weights are
-#'   compared.
-#' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
-#'   values, under `na_action`.
-#' @srrstats {RE2.0} Indicators of factors are said in `?srvm`; `scale = FALSE`
-#'   leaves the data untouched.
-#' @srrstats {RE2.1} `na_action` for `NA`; `Inf` and `NaN` are errors.
-#' @srrstats {RE2.2} Rows whose response is missing are left out in fitting and
-#'   can be predicted; in `update()` likewise.
-#' @srrstats {RE4.12} The scaling is part of the fit and undone in all that it
-#'   gives.
-#' @srrstats {RE4.13} The mould of the predictors and the rows themselves are
-#'   part of the fit.
+#' @srrstats {G2.8} Formulas, matrices, data frames and vectors go this one way.
+#' @srrstats {BS2.1} Predictors, response and weights must have as many rows.
+#' @srrstats {RE2.0} Indicators: `?srvm`; `scale = FALSE` leaves data untouched.
+#' @srrstats {RE2.2} Rows without a response are left out and can be predicted.
 #' @noRd
 NULL
-
-# The mould -------------------------------------------------------------------
 
 #' Mould a formula and a data frame
 #'
 #' @param outcome What the engine models, "numeric", "factor" or "ordered",
-#'   "any" of the three, "matrix", or "either":
-#'   the mould then says which it is; or "matrix": numeric columns, in a formula
-#'   `a + b ~ x`.
+#'   "any" of the three, or "either" of the first two: the mould then says which
+#'   it is; or "matrix": numeric columns, in a formula `a + b ~ x`.
 #' @param weights NULL, or a quosure that gives the rows' weights from `data`.
-#' @return List of class `kb_mould`, plain data only: `x` (numeric matrix with
-#'   column names, without intercept), `y` (numeric or factor), `weights` (or
-#'   NULL), `interface`,
-#'   `blueprint` (hardhat's; NULL for x/y), `columns` (kind and levels of each
-#'   predictor given), `pinned` (terms computed in the formula whose levels are
-#'   frozen), `x_names`, `positional`, `n_rows` (given), `omitted` (their
-#'   indices), `row_names` (of the rows of `x`, or NULL), `outcome`,
-#'   `outcome_name`, `outcome_columns`, `outcome_terms`, `formula`, `levels`.
+#' @return List of class `kb_mould`, plain data only: `x` (numeric matrix, named
+#'   columns, no intercept), `y` (numeric, factor or matrix), `weights` (or
+#'   NULL), `interface`, `columns` (what each predictor given is, see
+#'   `learn_column()`), `x_names`, `positional`, `n_rows` (given), `omitted`
+#'   (their numbers), `row_names` (of `x`, or NULL), `outcome`, `outcome_name`,
+#'   `outcome_columns`, `levels`. Of formulas also `formula`, `terms` (with what
+#'   transformations learned), `xlevels` (of the factors among their variables)
+#'   and `assign` (the term of each column of `x`).
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
-                          outcome = outcome_kinds,
-                          weights = NULL, call = rlang::caller_env()) {
+                          outcome = outcome_kinds, weights = NULL,
+                          call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  outcome <- check_choice(outcome, outcome_kinds, call = call)
+  at <- list(arg = "data", call = call)
   if (missing(data)) {
-    kb_abort(c(
-      "{.arg data} is missing.",
-      i = "It must be a data frame with the columns of {.arg formula}."
-    ), "data", call = call)
+    refuse(at, "data", "is missing.",
+      hint = "It must be a data frame with the columns of {.arg formula}."
+    )
   }
-  data <- check_table(data, "data", call)
-  row_names <- given_row_names(data)
-  parts <- read_formula(
-    if (outcome == "matrix") bind_outcomes(formula) else formula, data, call
-  )
-  parts$outcome_name <- outcome_label(rlang::f_lhs(formula))
+  data <- check_table(data, at)
+  names <- given_row_names(data)
+  given <- read_formula(formula, data, identical(outcome, "matrix"), call)
   weights <- evaluate_weights(weights, data, call)
-  data <- data[unique(c(parts$outcomes, parts$predictors))]
-  check_columns(data, parts$bare, "data", call)
-  refuse_infinite(data, "data", call)
-  keep <- which(rows_kept(data, na_action, "data", call) &
-    weights_kept(weights, na_action, call))
-  data <- data[keep, , drop = FALSE]
-  columns <- learn_columns(data[parts$predictors], parts$bare)
-  check_levels(columns, nrow(data), "data", call)
-  data[parts$predictors] <- clean_columns(
-    data[parts$predictors], columns, "data", call
+  settled <- settle_rows(
+    data[unique(c(given$outcomes, given$predictors))], given$predictors,
+    given$bare, list(weights = weights), na_action, at
   )
-
-  molded <- mold_pinned(parts$formula, data, call)
-  if (outcome == "matrix") {
-    refuse_shared(parts, call)
-    refuse_codes(parts$response, data, call)
+  if (identical(outcome, "matrix")) {
+    refuse_codes(given$terms[[2]], settled$data, at)
   }
-  response <- mold_outcome(parts$response, data, call)
-  x <- molded$x
-  outcome <- outcome_kind(response$y, outcome)
-  y <- check_outcome(
-    response$y, outcome, parts$outcome_name, nrow(x), call = call
-  )
-  finished <- finish_rows(x, y, na_action, "data", parts$outcome_name, call)
-  new_mould(
-    x[finished, , drop = FALSE], outcome_rows(y, finished), "formula", outcome,
-    weights = weights[keep][finished], blueprint = molded$blueprint,
-    columns = columns, pinned = molded$pinned,
-    kept = keep[finished], n_rows = parts$n_rows, row_names = row_names,
-    outcome_name = parts$outcome_name, outcome_columns = parts$outcomes,
-    outcome_terms = response$terms, formula = plain_formula(formula)
+  found <- evaluate_formula(given$terms, settled$data, NULL, at)
+  outcome <- outcome_kind(found$y, outcome[[1]])
+  y <- check_outcome(found$y, outcome, given$outcome_name, nrow(found$x), at)
+  new_mould(found$x, y, weights, settled, names, na_action, at,
+    interface = "formula", positional = FALSE, outcome = outcome,
+    outcome_name = given$outcome_name, outcome_columns = given$outcomes,
+    formula = plain_formula(formula), terms = found$terms,
+    xlevels = found$xlevels, assign = found$assign
   )
 }
 
 #' Mould predictors and a response
 #'
-#' `x` is a numeric matrix, a data frame (factors, characters and logicals
-#' welcome) or a numeric vector for one column.
+#' `x` is a numeric matrix, a data frame, or a numeric vector for one column.
 #' @param args What the user calls predictors and response.
 #' @noRd
 mould_xy <- function(x, y, na_action = c("fail", "omit"),
                      outcome = outcome_kinds, weights = NULL,
                      args = c("x", "y"), call = rlang::caller_env()) {
   na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  outcome <- check_choice(outcome, outcome_kinds, call = call)
+  at <- list(arg = args[[1]], call = call)
   if (missing(y)) {
-    kb_abort(c(
-      "{.arg {args[[2]]}} is missing.",
-      i = "It must have one value per row of {.arg {args[[1]]}}."
-    ), "outcome", argument = args[[2]], call = call)
+    refuse(list(arg = args[[2]], call = call), "outcome", "is missing.",
+      hint = "It must have one value per row of {.arg {args[[1]]}}."
+    )
   }
-  row_names <- given_row_names(x)
-  if (is.null(row_names)) row_names <- given_row_names(y)
-  x <- check_predictors(x, args[[1]], call)
-  n_rows <- nrow(x)
+  names <- given_row_names(x)
+  if (is.null(names)) names <- given_row_names(y)
+  x <- check_predictors(x, at)
   positional <- is.null(colnames(x))
-  if (positional) {
-    colnames(x) <- position_names(ncol(x), args[[1]])
-  }
-  outcome <- outcome_kind(y, outcome)
-  y <- check_outcome(y, outcome, args[[2]], n_rows, args[[1]], call = call)
-  weights <- check_weights(weights, n_rows, args[[1]], call = call)
-  check_columns(x, colnames(x), args[[1]], call)
-  refuse_infinite(x, args[[1]], call)
-  kept <- which(rows_kept(x, na_action, args[[1]], call) &
-    rows_kept(name_outcome(y, args[[2]]), na_action, args[[2]], call) &
-    weights_kept(weights, na_action, call))
-  x <- x[kept, , drop = FALSE]
-  refuse_no_rows(x, args[[1]], call)
-  y <- outcome_rows(y, kept)
-  columns <- learn_columns(x, colnames(x))
-  check_levels(columns, nrow(x), args[[1]], call)
-  x <- indicator_matrix(clean_columns(x, columns, args[[1]], call))
-  finished <- finish_rows(x, y, na_action, args[[1]], args[[2]], call)
+  if (positional) colnames(x) <- position_names(ncol(x), at$arg)
+  outcome <- outcome_kind(y, outcome[[1]])
+  y <- check_outcome(y, outcome, args[[2]], nrow(x), at)
+  weights <- check_weights(weights, nrow(x), at$arg, call = call)
+  others <- stats::setNames(list(y, weights), c(args[[2]], "weights"))
+  settled <- settle_rows(x, colnames(x), colnames(x), others, na_action, at)
   new_mould(
-    x[finished, , drop = FALSE], outcome_rows(y, finished), "xy", outcome,
-    weights = weights[kept][finished], columns = columns,
-    positional = positional, kept = kept[finished], n_rows = n_rows,
-    row_names = row_names, outcome_name = args[[2]]
+    indicator_matrix(settled$data), pick_rows(y, settled$kept), weights,
+    settled, names, na_action, at,
+    interface = "xy", positional = positional, outcome = outcome,
+    outcome_name = args[[2]]
   )
 }
 
+#' The rows that can be used, and what their columns are
+#'
+#' @param others What else these rows have, by name: vectors, matrices or NULL.
+#' @return List of `n` (how many rows were given), `kept` (which stay), `data`
+#'   (these rows, as engines and formulas read them) and `columns` (of the
+#'   predictors).
 #' @noRd
-new_mould <- function(x, y, interface, outcome, weights = NULL,
-                      blueprint = NULL, columns,
-                      pinned = character(), positional = FALSE, kept, n_rows,
-                      row_names = NULL, outcome_name, outcome_columns = NULL,
-                      outcome_terms = NULL, formula = NULL) {
-  dimnames(x) <- list(NULL, make.unique(colnames(x)))
-  if (is.factor(y) && outcome != "ordered") {
-    y <- droplevels(y)
+settle_rows <- function(data, predictors, bare, others, na_action, at) {
+  check_columns(data, bare, at)
+  refuse_infinite(data, at)
+  kept <- rows_kept(data, na_action, at)
+  for (name in names(others)) {
+    at_name <- list(arg = name, call = at$call)
+    kept <- kept & rows_kept(others[[name]], na_action, at_name)
   }
+  out <- list(n = nrow(data), kept = which(kept))
+  data <- pick_rows(data, out$kept)
+  refuse_no_rows(data, at)
+  out$columns <- learn_columns(data, predictors, bare)
+  check_levels(out$columns, nrow(data), at)
+  out$data <- clean_columns(data, out$columns, at)
+  out
+}
+
+#' The mould of evaluated rows, which a formula can make missing or infinite
+#'
+#' @param weights Of all rows given, as are their `names`.
+#' @param ... What else the mould holds.
+#' @noRd
+new_mould <- function(x, y, weights, settled, names, na_action, at, ...) {
+  mould <- list(...)
+  at_y <- list(arg = mould$outcome_name, call = at$call)
+  refuse_infinite(x, at)
+  fine <- which(rows_kept(x, na_action, at) & rows_kept(y, na_action, at_y))
+  x <- pick_rows(x, fine)
+  refuse_no_rows(x, at)
+  dimnames(x) <- list(NULL, make.unique(colnames(x)))
+  y <- pick_rows(y, fine)
+  if (is.factor(y) && mould$outcome != "ordered") y <- droplevels(y)
   # New responses are matched to the levels of the fit.
-  if (outcome == "ordered") outcome <- "factor"
-  structure(
-    list(
-      x = x, y = y, weights = weights, interface = interface,
-      blueprint = blueprint, columns = columns, pinned = pinned,
-      x_names = colnames(x),
-      positional = positional, n_rows = n_rows,
-      omitted = setdiff(seq_len(n_rows), kept), row_names = row_names[kept],
-      outcome = outcome,
-      outcome_name = outcome_name, outcome_columns = outcome_columns,
-      outcome_terms = outcome_terms, formula = formula, levels = levels(y)
-    ),
-    class = "kb_mould"
-  )
+  if (mould$outcome == "ordered") mould$outcome <- "factor"
+  kept <- settled$kept[fine]
+  structure(c(list(x = x, y = y, weights = weights[kept]), mould, list(
+    columns = settled$columns, x_names = colnames(x), n_rows = settled$n,
+    omitted = setdiff(seq_len(settled$n), kept), row_names = names[kept],
+    levels = levels(y)
+  )), class = "kb_mould")
 }
 
 #' The mould without its rows: all that `mould_forge()` needs
@@ -201,17 +160,24 @@ mould_empty <- function(mould, rows = TRUE) {
 #' @noRd
 mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
                         call = rlang::caller_env()) {
-  forged <- if (mould$interface == "formula") {
-    forge_formula(mould, newdata, outcome, arg, call)
-  } else if (outcome) {
-    kb_abort(c(
-      "{.arg {arg}} cannot hold the response: the model was fitted to x and y.",
-      i = "Give the new rows as {.arg newx} and {.arg newy}."
-    ), "interface", call = call)
-  } else {
-    forge_xy(mould, newdata, arg, call)
+  at <- list(arg = arg, call = call)
+  if (outcome && mould$interface == "xy") {
+    refuse(at, "interface",
+      "cannot hold the response: the model was fitted to x and y.",
+      hint = "Give the new rows as {.arg newx} and {.arg newy}."
+    )
   }
-  c(forged, list(names = given_row_names(newdata)))
+  data <- new_table(mould, newdata, outcome, at)
+  complete <- complete_cases(data)
+  known <- forge_complete(mould, pick_rows(data, which(complete)), outcome, at)
+  places <- match(seq_along(complete), which(complete))
+  x <- pick_rows(known$x, places)
+  y <- if (outcome) pick_rows(known$y, places)
+  complete <- stats::complete.cases(x)
+  # A row is known or it is not.
+  if (!all(complete)) x[!complete, ] <- NA_real_
+  if (outcome) complete <- complete & stats::complete.cases(y)
+  list(x = x, y = y, complete = complete, names = given_row_names(newdata))
 }
 
 #' New rows given as predictors and response, for `update()`
@@ -220,124 +186,80 @@ mould_forge_xy <- function(mould, newx, newy, call = rlang::caller_env()) {
   transformed <- mould$interface == "formula" &&
     !identical(mould$outcome_name, mould$outcome_columns)
   if (transformed) {
-    kb_abort(c(
-      "{.arg newy} is ambiguous: the response is {.code {mould$outcome_name}}.",
-      i = "Give the new rows as {.arg newdata}, a data frame with the columns
-           {.val {mould$outcome_columns}}."
-    ), "interface", call = call)
+    refuse(list(arg = "newy", call = call), "interface",
+      "is ambiguous: the response is {.code {mould$outcome_name}}.",
+      hint = "Give the new rows as {.arg newdata}, a data frame with the columns
+              {.val {mould$outcome_columns}}."
+    )
   }
   forged <- mould_forge(mould, newx, arg = "newx", call = call)
   forged$y <- check_outcome(newy, mould$outcome, "newy", nrow(forged$x),
-    "newx",
-    levels = mould$levels, call = call
+    list(arg = "newx", call = call), mould$levels
   )
   forged$complete <- forged$complete & stats::complete.cases(forged$y)
   forged
 }
 
+#' The columns of new data that a mould needs, as in fitting
 #' @noRd
-forge_formula <- function(mould, newdata, outcome, arg, call) {
-  if (is.matrix(newdata) && !is.null(colnames(newdata))) {
-    newdata <- as.data.frame(newdata)
-  }
-  newdata <- check_table(newdata, arg, call)
+new_table <- function(mould, newdata, outcome, at) {
   needed <- names(mould$columns)
-  wanted <- c(needed, if (outcome) mould$outcome_columns)
-  newdata <- pick_columns(newdata, unique(wanted), arg, call)
-  check_columns(newdata, character(), arg, call)
-  refuse_infinite(newdata, arg, call)
-  newdata[needed] <- clean_columns(newdata[needed], mould$columns, arg, call)
-  complete <- stats::complete.cases(newdata)
-  forged <- forge_complete(
-    mould, newdata[complete, , drop = FALSE], outcome, arg, call
-  )
-  x <- matrix(NA_real_, nrow(newdata), length(mould$x_names),
-    dimnames = list(NULL, mould$x_names)
-  )
-  x[complete, ] <- forged$x
-  y <- outcome_rows(forged$y, match(seq_len(nrow(x)), which(complete)))
-  complete <- stats::complete.cases(x)
-  if (outcome) {
-    complete <- complete & stats::complete.cases(y)
-  }
-  list(x = blank_rows(x), y = y, complete = complete)
-}
-
-#' @noRd
-forge_complete <- function(mould, data, outcome, arg, call) {
-  if (nrow(data) == 0) {
-    empty <- list(
-      numeric = double(), factor = factor(levels = mould$levels),
-      matrix = matrix(0, 0, length(mould$outcome_columns))
-    )
-    return(list(x = NULL, y = if (outcome) empty[[mould$outcome]]))
-  }
-  if (has_plain_columns(mould)) {
-    x <- as.matrix(data[mould$x_names])
-    storage.mode(x) <- "double"
+  if (mould$interface == "xy") {
+    data <- check_predictors(newdata, at)
   } else {
-    x <- evaluate_predictors(mould, data, arg, call)
+    named <- is.matrix(newdata) && !is.null(colnames(newdata))
+    data <- check_table(if (named) as.data.frame(newdata) else newdata, at)
   }
-  y <- NULL
-  if (outcome) {
-    y <- evaluate_outcome(mould$outcome_terms, data, arg, call)$y
-    y <- check_outcome(y, mould$outcome, mould$outcome_name, nrow(data),
-      levels = mould$levels, call = call
-    )
-    refuse_infinite(name_outcome(y, mould$outcome_name), arg, call)
-  }
-  list(x = x, y = y)
-}
-
-#' Are the predictors numeric columns of the data, with nothing to evaluate?
-#' @noRd
-has_plain_columns <- function(mould) {
-  identical(names(mould$columns), mould$x_names) &&
-    all(vapply(mould$columns, `[[`, "", "kind") == "numeric")
-}
-
-#' @noRd
-evaluate_predictors <- function(mould, data, arg, call) {
-  forged <- translate_errors(
-    hardhat::forge(data, mould$blueprint), arg, call
-  )
-  x <- forged$predictors
-  colnames(x) <- make.unique(plain_names(colnames(x)))
-  if (!identical(colnames(x), mould$x_names)) {
-    kb_abort(c(
-      "The formula gives other columns on {.arg {arg}} than in fitting.",
-      x = "Now: {.val {colnames(x)}}.",
-      i = "In fitting: {.val {mould$x_names}}."
-    ), "columns", call = call)
-  }
-  refuse_infinite(x, arg, call)
-  warn_novel_pinned(x, mould$pinned, arg, call)
-  x
-}
-
-#' @noRd
-forge_xy <- function(mould, newdata, arg, call) {
-  newdata <- check_predictors(newdata, arg, call)
-  needed <- names(mould$columns)
-  if (mould$positional && !all(needed %in% colnames(newdata))) {
-    if (ncol(newdata) != length(needed)) {
-      kb_abort(c(
-        "{.arg {arg}} must have {length(needed)} column{?s}, as in fitting.",
-        x = "It has {ncol(newdata)}."
-      ), "columns", call = call)
+  if (mould$positional && !all(needed %in% colnames(data))) {
+    if (ncol(data) != length(needed)) {
+      refuse(at, "columns",
+        "must have {length(needed)} column{?s}, as in fitting.",
+        "It has {ncol(data)}."
+      )
     }
-    colnames(newdata) <- needed
+    colnames(data) <- needed
   }
-  newdata <- pick_columns(newdata, needed, arg, call)
-  refuse_infinite(newdata, arg, call)
-  x <- indicator_matrix(clean_columns(newdata, mould$columns, arg, call))
-  dimnames(x) <- list(NULL, mould$x_names)
-  list(x = blank_rows(x), y = NULL, complete = stats::complete.cases(x))
+  wanted <- unique(c(needed, if (outcome) mould$outcome_columns))
+  data <- pick_columns(data, wanted, at)
+  check_columns(data, character(), at)
+  refuse_infinite(data, at)
+  clean_columns(data, mould$columns, at)
 }
 
-#' A row is known or it is not: a partly missing one is NA throughout
+#' Predictors, and response if asked for, of rows without missing values
 #' @noRd
-blank_rows <- function(x) {
-  x[!stats::complete.cases(x), ] <- NA_real_
-  x
+forge_complete <- function(mould, data, outcome, at) {
+  if (nrow(data) == 0) {
+    names <- list(NULL, mould$x_names)
+    return(list(
+      x = matrix(0, 0, length(mould$x_names), dimnames = names),
+      y = switch(mould$outcome,
+        numeric = double(), factor = factor(levels = mould$levels),
+        matrix = matrix(0, 0, length(mould$outcome_columns))
+      )
+    ))
+  }
+  plain <- all_numeric(mould$columns) &&
+    identical(names(mould$columns), mould$x_names)
+  if (mould$interface == "xy" || (plain && !outcome)) {
+    x <- indicator_matrix(data)
+    dimnames(x) <- list(NULL, mould$x_names)
+    return(list(x = x))
+  }
+  terms <- if (outcome) mould$terms else stats::delete.response(mould$terms)
+  found <- evaluate_formula(terms, data, mould$xlevels, at)
+  colnames(found$x) <- make.unique(colnames(found$x))
+  if (!identical(colnames(found$x), mould$x_names)) {
+    refuse(at, "columns", "gives other columns of the formula than in fitting.",
+      "Now: {.val {colnames(found$x)}}.",
+      "In fitting: {.val {mould$x_names}}."
+    )
+  }
+  refuse_infinite(found$x, at)
+  y <- if (outcome) {
+    check_outcome(found$y, mould$outcome, mould$outcome_name, nrow(data), at,
+      mould$levels
+    )
+  }
+  list(x = found$x, y = y)
 }

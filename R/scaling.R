@@ -2,6 +2,7 @@
 # call, and stored in the fit: rows that arrive later use the same numbers.
 
 #' @srrstats {RE2.3} `scale` and `intercept` of the fit functions.
+#' @srrstats {RE4.12} The scaling is part of the fit and undone in all it gives.
 #' @noRd
 NULL
 

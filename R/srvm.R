@@ -189,7 +189,8 @@ NULL
 #'   `library(kernelbayes)`. Methods: `print`, `summary`,
 #'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
 #'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
-#'   `nobs`, `formula`, `logLik`, `simulate`, `as_draws`, `tidy`, `glance`,
+#'   `nobs`, `formula`, [`terms`][terms.kb_fit] and the model frame, `logLik`,
+#'   `simulate`, `as_draws`, `tidy`, `glance`,
 #'   `augment` and the [accessors][evidence]. Batch fits have the class
 #'   `kb_srvm_mcmc` and `kb_mcmc` before these.
 #'

@@ -204,6 +204,15 @@ simulate.kb_tdsmc <- function(object, nsim = 1, seed = NULL, ...) {
 #' @export
 formula.kb_tdsmc <- function(x, ...) not_defined_td("formula")
 
+#' @export
+terms.kb_tdsmc <- function(x, ...) not_defined_td("terms")
+
+#' @export
+model.frame.kb_tdsmc <- function(formula, ...) not_defined_td("model.frame")
+
+#' @export
+model.matrix.kb_tdsmc <- function(object, ...) not_defined_td("model.matrix")
+
 #' @noRd
 not_defined_td <- function(what, call = rlang::caller_env()) {
   kb_abort(c(

@@ -28,6 +28,7 @@ rows <- alist(
     fitted(fit)
     residuals(fit)
   },
+  "`model.matrix()`" = model.matrix(fit),
   "`simulate()`" = simulate_new(fit, new),
   "`coef()`" = coefficients_of(fit),
   "`sigma()`" = sigma(fit),
@@ -107,10 +108,11 @@ usual <- list(
   more_rows = function(fit, new) update(fit, newdata = new)
 )
 
-# What every fit has, generics whose methods are for other objects, and those
+# What every fit has, or every fit to a formula, generics whose methods are for other objects, and those
 # of DALEX, which few have installed.
 without_row <- c(
-  "nobs", "formula", "as_draws_df", "weights", "yhat", "model_info"
+  "nobs", "formula", "terms", "model.frame", "as_draws_df", "weights", "yhat",
+  "model_info"
 )
 
 # ---- the fits ----------------------------------------------------------------

@@ -3,8 +3,7 @@
 
 #' Where the leaves of a list are: a list of paths
 leaves <- function(x, path = list()) {
-  inner <- is.list(x) && length(x) > 0 && !is.data.frame(x) &&
-    !inherits(x, "hardhat_blueprint")
+  inner <- is.list(x) && length(x) > 0 && !is.data.frame(x)
   if (!inner) {
     return(list(path))
   }
@@ -83,7 +82,7 @@ outcome_of <- function(f) {
     error = function(error) error
   )
   fine <- is.null(problem) ||
-    inherits(problem, c("kb_error", "vctrs_error", "hardhat_error")) ||
+    inherits(problem, c("kb_error", "vctrs_error")) ||
     inherits(problem, "rlib_error_dots_nonempty")
   if (fine) "" else {
     paste0(

@@ -2,7 +2,7 @@
 
 skip_if_not_installed("bayesplot")
 skip_if_not_installed("rstantools")
-# Older ones do not work with the vctrs that hardhat needs.
+# Older ones do not work with newer versions of vctrs.
 skip_if_not_installed("dplyr", "1.1.0")
 
 drawn <- function(plot) range(ggplot2::ggplot_build(plot)$data[[1]]$x)

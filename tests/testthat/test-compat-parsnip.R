@@ -94,7 +94,7 @@ test_that("case weights reach bark()", {
   w <- rep(1:3, 10)
   spec <- engine(bark_spec("regression"), control = short)
   fit <- quietly(parsnip::fit(spec, y ~ x, line,
-    case_weights = hardhat::importance_weights(w)
+    case_weights = parsnip::importance_weights(w)
   ))
   ours <- quietly(bark(y ~ x, line, weights = w, control = short, seed = 1))
   expect_equal(predict(fit, line)$.pred, predict(ours, line))
@@ -149,7 +149,7 @@ test_that("arguments that are tuned have ranges", {
     )
   )
   for (spec in specs) {
-    set <- hardhat::extract_parameter_set_dials(engine(spec))
+    set <- parsnip::extract_parameter_set_dials(engine(spec))
     expect_identical(set$name, names(spec$args))
     for (param in set$object) expect_s3_class(param, "param")
     grid <- dials::grid_random(set, size = 20)

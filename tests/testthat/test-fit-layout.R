@@ -235,7 +235,7 @@ test_that("what random edits have found is refused", {
   fit$control["checkpoint"] <- NULL
   refused(fit, predict)
   fit <- a_fit("srvm")
-  fit$mould$outcome_terms <- fit$mould$outcome_terms[0]
+  fit$mould$terms <- fit$mould$terms[0]
   refused(fit, predict)
   fit <- a_fit("bark_probit")
   fit$runs[[1]]$levels[[1]]$copies[[1]] <- .Machine$integer.max

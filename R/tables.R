@@ -1,0 +1,184 @@
+# Tables of data, a data frame or a numeric matrix: what is accepted, what is
+# refused, and which rows are complete. Vectors that belong to the rows, a
+# response or weights, are looked at in the same way.
+#
+# Classes of the errors: kb_error_data (not a table, names, types),
+# kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
+# the columns of the fit), kb_error_missing, kb_error_infinite, kb_error_rows.
+
+#' @srrstats {G2.7} Matrices, data frames, tibbles and others that inherit from
+#'   them, vectors; `kbr_chunks()` takes arrow Datasets.
+#' @srrstats {G2.10} Columns are taken by `[[` and `drop = FALSE`, so that
+#'   tibbles and data frames are the same.
+#' @srrstats {G2.13} Missing values are found before any engine sees the data.
+#' @srrstats {G2.14} `na_action` of all fit functions.
+#' @srrstats {G2.14a} `na_action = "fail"`, the default, names rows and columns.
+#' @srrstats {G2.14b} `na_action = "omit"` leaves rows out; the fit knows which.
+#' @srrstats {G2.15} No function assumes complete data: fit functions check
+#'   them, rows with `NA` predict `NA`.
+#' @srrstats {G2.16} `Inf` and `NaN` are errors that name the column.
+#' @srrstats {BS3.0} Help pages of all fit functions say what happens to missing
+#'   values, under `na_action`.
+#' @srrstats {RE2.1} `na_action` for `NA`; `Inf` and `NaN` are errors.
+#' @noRd
+NULL
+
+#' An error of what came: "`data` must have rows."
+#'
+#' @param at List of `arg`, what the user calls the thing, and `call`.
+#' @param wanted The sentence without its subject.
+#' @noRd
+refuse <- function(at, class, wanted, came = NULL, hint = NULL, ...) {
+  frame <- rlang::env(rlang::caller_env(), subject = at$arg)
+  kb_abort(c(paste("{.arg {subject}}", wanted), x = came, i = hint), class,
+    argument = at$arg, ..., call = at$call, .envir = frame
+  )
+}
+
+# Tables ----------------------------------------------------------------------
+
+#' A data frame with rows and distinct column names, as a plain data frame
+#' @noRd
+check_table <- function(data, at) {
+  if (!is.data.frame(data)) {
+    refuse(at, "data", "must be a data frame.", "It is {describe(data)}.")
+  }
+  # One that was put together by hand may have columns of any length.
+  rows <- vapply(unclass(data), NROW, 1L)
+  odd <- names(data)[rows != nrow(data)]
+  if (length(odd) > 0) {
+    refuse(at, "data", "must have columns of {nrow(data)} rows each.",
+      "Of another length: {.val {odd}}.", columns = odd
+    )
+  }
+  data <- as.data.frame(data)
+  check_names(names(data), at)
+  refuse_no_rows(data, at)
+  data
+}
+
+#' A data frame, or a numeric matrix
+#' @noRd
+check_predictors <- function(x, at) {
+  if (is.data.frame(x)) {
+    x <- check_table(x, at)
+  } else {
+    if (!(is.numeric(x) || is.logical(x)) || length(dim(x)) > 2) {
+      refuse(at, "data",
+        "must be a numeric matrix, a data frame or a numeric vector.",
+        "It is {describe(x)} of type {typeof(x)}.",
+        "Give factors and characters as columns of a data frame."
+      )
+    }
+    names <- if (is.matrix(x)) colnames(x)
+    x <- matrix(as.double(x), NROW(x), NCOL(x))
+    if (!is.null(names)) {
+      check_names(names, at)
+      colnames(x) <- names
+    }
+    refuse_no_rows(x, at)
+  }
+  if (ncol(x) == 0) refuse(at, "data", "has no columns: no predictors.")
+  x
+}
+
+#' @noRd
+check_names <- function(names, at) {
+  bad <- unique(names[is.na(names) | names == "" | duplicated(names)])
+  if (length(bad) > 0) {
+    refuse(at, "data", "must have distinct names of columns, or none at all.",
+      "Missing, empty or there twice: {.val {bad}}.", columns = bad
+    )
+  }
+}
+
+#' @noRd
+position_names <- function(p, stem = "x") {
+  if (!identical(stem, make.names(stem))) stem <- "x"
+  if (p == 1) stem else paste0(stem, seq_len(p))
+}
+
+#' @noRd
+pick_columns <- function(data, wanted, at) {
+  lost <- setdiff(wanted, colnames(data))
+  if (length(lost) > 0) {
+    refuse(at, "columns",
+      "lacks {length(lost)} column{?s} of the fit: {.val {lost}}.",
+      if (is.null(colnames(data))) "It is a table without column names." else
+        "It has columns {.val {colnames(data)}}.",
+      columns = lost
+    )
+  }
+  data[, wanted, drop = FALSE]
+}
+
+# Rows ------------------------------------------------------------------------
+
+#' Rows of a vector or a table
+#' @noRd
+pick_rows <- function(x, rows) {
+  if (identical(rows, seq_len(NROW(x)))) {
+    return(x)
+  }
+  if (length(dim(x)) == 2) x[rows, , drop = FALSE] else x[rows]
+}
+
+#' @noRd
+refuse_no_rows <- function(x, at) {
+  if (nrow(x) == 0) {
+    refuse(at, "rows", "must have at least one row to work with.",
+      "It has none."
+    )
+  }
+}
+
+#' Names of the columns of which something is true; `at` names a vector
+#' @noRd
+columns_where <- function(x, test, at) {
+  if (is.data.frame(x)) {
+    names(x)[vapply(x, test, NA)]
+  } else if (is.matrix(x)) {
+    at_all <- if (test(x)) seq_len(ncol(x))
+    colnames(x)[vapply(at_all, function(j) test(x[, j]), NA)]
+  } else {
+    at$arg[test(x)]
+  }
+}
+
+#' @noRd
+refuse_infinite <- function(x, at) {
+  columns <- columns_where(x, function(v) {
+    (is.double(v) && !all_finite(v) || is.complex(v)) &&
+      any(is.infinite(v) | is.nan(v))
+  }, at)
+  if (length(columns) > 0) {
+    refuse(at, "infinite", "must be finite (NA marks a missing value).",
+      "Inf or NaN in {.val {columns}}.", columns = columns
+    )
+  }
+}
+
+#' Raw vectors, which functions of a formula may want, have no missing values
+#' @noRd
+complete_cases <- function(x) {
+  if (is.data.frame(x)) x <- x[!vapply(x, is.raw, NA)]
+  if (length(x) == 0) rep(TRUE, NROW(x)) else stats::complete.cases(x)
+}
+
+#' Which rows stay: all (or an error) for "fail", the complete for "omit"
+#' @param x A table, a vector, or NULL.
+#' @noRd
+rows_kept <- function(x, na_action, at) {
+  complete <- if (is.null(x)) TRUE else complete_cases(x)
+  if (na_action == "fail" && !all(complete)) {
+    columns <- columns_where(x, anyNA, at)
+    rows <- which(!complete)
+    refuse(at, "missing",
+      "has missing values in {length(rows)} of {NROW(x)} row{?s}.",
+      "Missing in {.val {columns}}.",
+      "Use {.code na_action = \"omit\"} to leave these rows out.",
+      columns = columns, rows = rows
+    )
+  }
+  complete
+}

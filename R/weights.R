@@ -1,0 +1,31 @@
+# Weights of the rows, which some engines take.
+
+#' Weights of the rows: looked up in the data first, as by `lm()`
+#' @noRd
+evaluate_weights <- function(weights, data, call) {
+  value <- tryCatch(rlang::eval_tidy(weights, data), error = function(error) {
+    kb_abort(c(
+      "{.arg weights} cannot be evaluated.",
+      x = "{conditionMessage(error)}."
+    ), "argument", argument = "weights", call = call)
+  })
+  check_weights(value, nrow(data), "data", call = call)
+}
+
+#' NULL, or positive finite numbers, one a row; NA where they are missing
+#' @noRd
+check_weights <- function(weights, n, rows_of, call = rlang::caller_env()) {
+  if (is.null(weights)) {
+    return(NULL)
+  }
+  known <- if (is.numeric(weights)) weights[!is.na(weights)]
+  fine <- is.numeric(weights) && is.null(dim(weights)) &&
+    length(weights) == n && all(is.finite(known)) && all(known > 0) &&
+    !any(is.nan(weights))
+  if (!fine) {
+    bad_argument(weights, "weights", paste0(
+      "positive finite numbers, one a row of `", rows_of, "` (", n, ")"
+    ), call)
+  }
+  as.double(weights)
+}
