@@ -2,7 +2,7 @@
 
 #' The version of the layout of a fit; raised when a field changes meaning
 #' @noRd
-fit_version <- 1L
+fit_version <- 2L
 
 #' Write a file so that it is either the old one or the new one, never a part
 #'
