@@ -35,9 +35,8 @@ srvm::ChainSettings chain_settings(const Rcpp::List& list) {
 SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                          const Eigen::VectorXd& y,
                          Rcpp::Nullable<Rcpp::List> state) {
-  return open_machine(
-      std::make_unique<srvm::Chain>(chain_config(config),
-                                    chain_settings(config), x, y,
-                                    make_executor(config["threads"])),
-      state);
+  return open_machine(std::make_unique<srvm::Chain>(
+                          chain_config(config), chain_settings(config), x, y,
+                          make_executor(config["threads"])),
+                      state);
 }

@@ -29,8 +29,8 @@ template <class Values>
 void Archive::check(const char* name, const Values& values,
                     const Want& want) const {
   if (!reading()) return;
-  bool fits = want.length < 0 ||
-              static_cast<std::size_t>(want.length) == values.size();
+  bool fits =
+      want.length < 0 || static_cast<std::size_t>(want.length) == values.size();
   if (!want.missing) {
     for (const double value : values) {
       // Also false for what is not a number.

@@ -1,11 +1,11 @@
 // Internal entries through which tests reach single states of bark.
 #include <RcppEigen.h>
 
+#include "bark_moves.hpp"
 #include "core/bark/candidates.hpp"
 #include "core/bark/sweep.hpp"
 #include "glue/archive.hpp"
 #include "glue/bark_from_r.hpp"
-#include "bark_moves.hpp"
 
 namespace {
 

@@ -2,9 +2,9 @@
 // a move, or a sweep, that must leave it alone.
 #include <RcppEigen.h>
 
+#include "bark_moves.hpp"
 #include "core/bark/sweep.hpp"
 #include "glue/bark_from_r.hpp"
-#include "bark_moves.hpp"
 #include "squash.hpp"
 
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "bark_moves.hpp"
 #include "core/bark/truncated_sweep.hpp"
 #include "glue/bark_from_r.hpp"
-#include "bark_moves.hpp"
 #include "squash.hpp"
 
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "glue/lists.hpp"
 #include "factor_report.hpp"
+#include "glue/lists.hpp"
 
 using namespace testing_r;
 

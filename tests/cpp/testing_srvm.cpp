@@ -5,9 +5,9 @@
 #include "core/srvm/birth_death.hpp"
 #include "core/srvm/likelihood.hpp"
 #include "core/srvm/retire.hpp"
+#include "factor_report.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
-#include "factor_report.hpp"
 
 namespace {
 

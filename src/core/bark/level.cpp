@@ -82,8 +82,7 @@ void Level::record(Draws& draws, Rng& rng) const {
 }
 
 double Level::observe() const {
-  return tempered(state_, model_->rungs[index_ + 1]) -
-         tempered(state_, rung());
+  return tempered(state_, model_->rungs[index_ + 1]) - tempered(state_, rung());
 }
 
 void Level::transfer(Archive& archive) {

@@ -42,8 +42,8 @@ struct Draws {
   std::vector<double> noise, log_likelihood, cuts;
 };
 
-/// A sum of kernels at a rung, (B60). At the rung 0 of a ladder, where responses tell
-/// nothing of the kernels, these are drawn afresh in each sweep.
+/// A sum of kernels at a rung, (B60). At the rung 0 of a ladder, where
+/// responses tell nothing of the kernels, these are drawn afresh in each sweep.
 class Level {
  public:
   using Model = bark::Model;
@@ -55,7 +55,8 @@ class Level {
   void sweep(const Turn& turn, Counts& counts, Rng& rng);
   void record(Draws& draws, Rng& rng) const;
   /// log of the likelihood at the next rung against that at this one: a
-  /// stepping stone, log Z being the sum over rungs of log E[L_next / L], (B62).
+  /// stepping stone, log Z being the sum over rungs of log E[L_next / L],
+  /// (B62).
   double observe() const;
   void transfer(Archive& archive);
   friend bool exchange(Level& one, Level& other, Rng& rng);

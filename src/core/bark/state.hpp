@@ -1,7 +1,6 @@
 #pragma once
 
-#include "model.hpp"
-#include "places.hpp"
+#include "kernel_columns.hpp"
 
 namespace kernelbayes {
 
@@ -61,18 +60,6 @@ struct Column {
   }
 };
 
-/// A change of scales: all logarithms by `shift`, then some anew. What is left
-/// alone need not be computed again.
-struct ScaleChange {
-  struct One {
-    int predictor;
-    double log_lambda;
-    char included;
-  };
-  double shift = 0;
-  std::vector<One> ones;
-};
-
 /// The kernel part of a state and its likelihood with the coefficients
 /// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
 /// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
@@ -108,28 +95,23 @@ class State {
   Eigen::Ref<const Eigen::VectorXd> mean() const { return mean_.head(size()); }
   /// sqrt(w) K and sqrt(w) y.
   Eigen::Ref<const Eigen::MatrixXd> columns() const {
-    return values_.leftCols(size());
+    return columns_.values().leftCols(size());
   }
-  const Eigen::VectorXd& response() const { return response_; }
-  /// omega; empty if the noise is not Student's.
-  const Eigen::VectorXd& row_weights() const { return row_weights_; }
-  /// Of classes: -inf, 0, ..., inf, and the logarithms of the gaps after 0.
-  const std::vector<double>& cuts() const { return cuts_; }
-  const std::vector<double>& log_gaps() const { return log_gaps_; }
-  Eigen::VectorXd exponents(int j) const { return exponents_.col(j); }
-
-  /// U, p x d; empty where kernels see x itself.
-  const Eigen::MatrixXd& directions() const { return directions_; }
-  /// What kernels see of the rows: x or x U.
-  const Eigen::MatrixXd& inputs() const {
-    return directions_.size() > 0 ? projected_ : data_->x;
+  Eigen::VectorXd exponents(int j) const { return columns_.exponents().col(j); }
+  // See Response.
+  const Eigen::VectorXd& response() const { return response_.values(); }
+  const Eigen::VectorXd& row_weights() const { return response_.row_weights(); }
+  const std::vector<double>& cuts() const { return response_.cuts(); }
+  const std::vector<double>& log_gaps() const { return response_.log_gaps(); }
+  // See KernelColumns.
+  const Eigen::MatrixXd& directions() const { return columns_.directions(); }
+  const Eigen::MatrixXd& inputs() const { return columns_.inputs(); }
+  const std::vector<double>& log_lambda() const {
+    return columns_.log_lambda();
   }
-
-  /// log lambda_l of included predictors, and their number.
-  const std::vector<double>& log_lambda() const { return log_lambda_; }
-  const std::vector<char>& included() const { return included_; }
-  int n_included() const { return n_included_; }
-  double total_scale() const;
+  const std::vector<char>& included() const { return columns_.included(); }
+  int n_included() const { return columns_.n_included(); }
+  double total_scale() const { return columns_.total_scale(); }
 
   // Coefficient variances (as slots say), likelihood ratios in O(1), O(m^2) -
   Information information(int j) const;
@@ -168,15 +150,21 @@ class State {
   /// omega, and all that follows from it afresh.
   void set_row_weights(Eigen::VectorXd weights);
   /// The cut points alone: a latent response must be set that they allow.
-  void set_log_gaps(std::vector<double> log_gaps);
+  void set_log_gaps(std::vector<double> log_gaps) {
+    response_.set_log_gaps(std::move(log_gaps));
+  }
   /// The log likelihood that another amplitude would give, 0 included (an
   /// amplitude at which no coefficient can change).
   double log_likelihood_at(double amplitude) const;
 
   /// U alone: columns of K that see it must be computed afresh then.
-  void set_directions(const Eigen::MatrixXd& directions);
+  void set_directions(const Eigen::MatrixXd& directions) {
+    columns_.set_directions(directions);
+  }
   /// One that no kernel sees, its scale not being included.
-  void set_idle_direction(int l, const Eigen::VectorXd& direction);
+  void set_idle_direction(int l, const Eigen::VectorXd& direction) {
+    columns_.set_direction(l, direction);
+  }
 
   /// Sets all there is but response, row weights, cut points, directions and
   /// amplitude.
@@ -209,24 +197,12 @@ class State {
 
  private:
   void transfer_slots(Archive& archive, std::vector<Slot>& slots) const;
-  void transfer_response(Archive& archive);
   void transfer_updates(Archive& archive);
   void reserve(int slots);
-  void fill_exponents(int location, const Shape* shape,
-                      Eigen::Ref<Eigen::VectorXd> out) const;
-  double centre_of(int location, const Shape* shape, int l) const;
-  void add_exponents(Eigen::MatrixXd& exponents, int l, double scale) const;
-  void add_exponents(Eigen::MatrixXd& exponents, const Eigen::VectorXd& input,
-                     double scale) const;
-  Eigen::VectorXd project(const Eigen::VectorXd& direction) const;
-  void begin_columns();
-  double finish_columns();
-  void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
-                   Eigen::Ref<Eigen::MatrixXd> out) const;
+  std::vector<Place> places() const;
+  double propose_columns();
   void place(std::vector<Slot> slots);
-  void weigh(Eigen::VectorXd row_weights);
   void set_at(int location, int slot);
-  void include(std::vector<double> log_lambda, std::vector<char> included);
   Eigen::VectorXd deviations() const;
   void shrink(const Change& change);
   Change change_of(int j, double own, double mean, double variance,
@@ -247,35 +223,23 @@ class State {
 
   const Data* data_;
   const Prior* prior_;
-  Eigen::VectorXd root_weights_;  // empty if all are 1
-  Eigen::VectorXd row_weights_;
-  std::vector<double> log_gaps_, cuts_;
-  Eigen::VectorXd response_;
-  double squares_;      // y'Wy
-  double log_weights_;  // sum of log w, halved
+  Response response_;
+  KernelColumns columns_;
 
   std::vector<Slot> slots_;
   std::vector<int> at_;
   std::vector<double> variance_;
   int copies_ = 0;
-  Eigen::MatrixXd directions_, projected_;  // U and x U
-  std::vector<double> log_lambda_;
-  std::vector<char> included_;
-  int n_included_ = 0;
   double phi_ = 1, amplitude_ = 1;
-  // As many columns as there is room for.
-  Eigen::MatrixXd exponents_, values_, gram_, covariance_;
+  // As many rows and columns as there is room for.
+  Eigen::MatrixXd gram_, covariance_;
   Eigen::VectorXd product_, mean_;  // K'Wy, mu
   double log_likelihood_ = 0;
 
   struct Proposal {
     bool columns = false;
-    int direction = -1;  // the one that changes, if any
-    Eigen::VectorXd along, input;
-    std::vector<double> log_lambda;
-    std::vector<char> included;
-    double phi = 1, log_likelihood = 0;
-    Eigen::MatrixXd exponents, values, gram;
+    double phi = 1;
+    Eigen::MatrixXd gram;
     Eigen::VectorXd product;
     Factor factor;
   } next_;

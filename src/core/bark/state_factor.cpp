@@ -32,7 +32,7 @@ void State::sum_up(const Eigen::MatrixXd& values, Eigen::MatrixXd& gram,
   const int m = size();
   const auto columns = values.leftCols(m);
   square_into(columns.transpose(), gram.topLeftCorner(m, m));
-  product.head(m).noalias() = columns.transpose() * response_;
+  product.head(m).noalias() = columns.transpose() * response();
 }
 
 Eigen::VectorXd State::deviations() const {
@@ -72,7 +72,7 @@ State::Factor State::scaled_factor_by_qr(const Eigen::MatrixXd& values,
   stacked.topRows(n) = values.leftCols(m) * (root * s).asDiagonal();
   stacked.bottomRows(m).setIdentity();
   Eigen::VectorXd target = Eigen::VectorXd::Zero(n + m);
-  target.head(n) = root * response_;
+  target.head(n) = root * response();
   const auto [upper, z] = linalg::orthogonalise(stacked, target);
   return {upper.transpose(), z, upper.allFinite() && z.allFinite()};
 }
@@ -80,8 +80,9 @@ State::Factor State::scaled_factor_by_qr(const Eigen::MatrixXd& values,
 // (B15).
 double State::log_likelihood_of(const Factor& scaled, double phi) const {
   if (!scaled.ok) return -std::numeric_limits<double>::infinity();
-  return 0.5 * data_->n() * (std::log(phi) - kLogTwoPi) + log_weights_ -
-         0.5 * (phi * squares_ - scaled.z.squaredNorm()) -
+  return 0.5 * data_->n() * (std::log(phi) - kLogTwoPi) +
+         response_.log_weights() -
+         0.5 * (phi * response_.squares() - scaled.z.squaredNorm()) -
          scaled.lower.diagonal().array().log().sum();
 }
 
@@ -100,22 +101,19 @@ bool State::take_factor(const Factor& scaled) {
 }
 
 bool State::refresh() {
-  for (int j = 0; j < size(); ++j) {
-    fill_exponents(slots_[j].location, slots_[j].shape.get(),
-                   exponents_.col(j));
-  }
-  fill_values(exponents_.leftCols(size()), values_.leftCols(size()));
-  sum_up(values_, gram_, product_);
+  columns_.compute(places(), response_);
+  sum_up(columns_.values(), gram_, product_);
   return refactor();
 }
 
 bool State::refactor() {
   return take_factor(
-      scaled_factor(values_, gram_, product_, phi_, deviations()));
+      scaled_factor(columns_.values(), gram_, product_, phi_, deviations()));
 }
 
 State::Factor State::factor() const {
-  Factor out = scaled_factor(values_, gram_, product_, phi_, deviations());
+  Factor out =
+      scaled_factor(columns_.values(), gram_, product_, phi_, deviations());
   if (size() > 0) {
     out.lower = deviations().cwiseInverse().asDiagonal() * out.lower;
   }

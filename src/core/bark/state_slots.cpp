@@ -95,8 +95,7 @@ void State::remove(const Change& change) {
     slots_[j] = std::move(slots_[last]);
     variance_[j] = variance_[last];
     set_at(slots_[j].location, j);
-    exponents_.col(j) = exponents_.col(last);
-    values_.col(j) = values_.col(last);
+    columns_.move(last, j);
     for (Eigen::MatrixXd* matrix : {&gram_, &covariance_}) {
       matrix->col(j).head(last + 1) = matrix->col(last).head(last + 1).eval();
       matrix->row(j).head(last + 1) = matrix->row(last).head(last + 1).eval();
@@ -127,8 +126,7 @@ void State::add(const Column& column, Slot slot) {
   covariance_(m, m) = 1 / precision;
   mean_.head(m) -= phi_ * own * u;
   mean_[m] = own;
-  exponents_.col(m) = column.exponents;
-  values_.col(m) = column.values;
+  columns_.put(m, column.exponents, column.values);
   gram_.col(m).head(m) = column.gram;
   gram_.row(m).head(m) = column.gram.transpose();
   gram_(m, m) = column.own;

@@ -21,11 +21,13 @@ void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
     shapes.back().log_lambda.resize(p);
     shapes.back().included.resize(p);
   }
-  archive.ragged("centre", shapes, [](Shape& s) -> auto& { return s.centre; });
-  archive.ragged("own_log_lambda", shapes,
-                 [](Shape& s) -> auto& { return s.log_lambda; });
-  archive.ragged("own_included", shapes,
-                 [](Shape& s) -> auto& { return s.included; });
+  archive.ragged(
+      "centre", shapes, [](Shape & s) -> auto& { return s.centre; });
+  archive.ragged(
+      "own_log_lambda", shapes,
+      [](Shape & s) -> auto& { return s.log_lambda; });
+  archive.ragged(
+      "own_included", shapes, [](Shape & s) -> auto& { return s.included; });
   auto own = shapes.begin();
   for (Slot& slot : slots) {
     if (slot.location == 0) continue;
@@ -55,7 +57,7 @@ void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
     for (Slot& slot : slots) slot.varphi.resize(each ? slot.copies : 1);
   }
   archive.ragged(
-      "varphi", slots, [](Slot& slot) -> auto& { return slot.varphi; },
+      "varphi", slots, [](Slot & slot) -> auto& { return slot.varphi; },
       Want::positive());
   if (prior_->shaped()) {
     transfer_shapes(archive, slots, *prior_, data_->p());
@@ -67,43 +69,23 @@ void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
   }
 }
 
-void State::transfer_response(Archive& archive) {
-  const int n = data_->n();
-  if (data_->latent()) {
-    std::vector<double> gaps = log_gaps_;
-    if (data_->ordered() && data_->classes > 2) {
-      archive("log_gaps", gaps, Want::of(data_->classes - 2));
-    }
-    archive("latent", response_, Want::of(n));
-    if (archive.reading()) {
-      set_log_gaps(std::move(gaps));
-      squares_ = response_.squaredNorm();
-    }
-  }
-  if (data_->student()) {
-    Eigen::VectorXd weights = row_weights_;
-    archive("row_weights", weights, Want::positive(n));
-    if (archive.reading()) weigh(std::move(weights));
-  }
-  if (prior_->directions > 0) {
-    Eigen::MatrixXd directions = directions_;
-    archive("directions", directions, data_->p(), prior_->directions);
-    if (archive.reading()) set_directions(directions);
-  }
-}
-
 void State::transfer(Archive& archive, bool updates) {
   const int inputs = prior_->n_inputs(data_->p());
   std::vector<Slot> slots = slots_;
-  std::vector<double> log_lambda = log_lambda_;
-  std::vector<char> included = included_;
+  std::vector<double> log_lambda = this->log_lambda();
+  std::vector<char> included = this->included();
   double phi = phi_, log_likelihood = log_likelihood_;
   transfer_slots(archive, slots);
   archive("log_lambda", log_lambda, Want::of(inputs));
   archive("included", included, Want::of(inputs));
   archive("phi", phi, Want::positive());
   archive("log_likelihood", log_likelihood, Want::anything());
-  transfer_response(archive);
+  response_.transfer(archive);
+  if (prior_->directions > 0) {
+    Eigen::MatrixXd directions = this->directions();
+    archive("directions", directions, data_->p(), prior_->directions);
+    if (archive.reading()) set_directions(directions);
+  }
   if (archive.reading()) {
     assign(std::move(slots), std::move(log_lambda), std::move(included), phi);
     log_likelihood_ = log_likelihood;
@@ -113,7 +95,7 @@ void State::transfer(Archive& archive, bool updates) {
 
 void State::transfer_updates(Archive& archive) {
   const int m = size(), n = data_->n();
-  Eigen::MatrixXd exponents = exponents_.leftCols(m),
+  Eigen::MatrixXd exponents = columns_.exponents().leftCols(m),
                   gram = gram_.topLeftCorner(m, m),
                   covariance = covariance_.topLeftCorner(m, m);
   Eigen::VectorXd product = product_.head(m), mean = mean_.head(m);
@@ -123,8 +105,7 @@ void State::transfer_updates(Archive& archive) {
   archive("product", product, Want::of(m));
   archive("mean", mean, Want::of(m));
   if (!archive.reading()) return;
-  exponents_.leftCols(m) = exponents;
-  fill_values(exponents_.leftCols(m), values_.leftCols(m));
+  columns_.restore(exponents, response_);
   gram_.topLeftCorner(m, m) = gram;
   covariance_.topLeftCorner(m, m) = covariance;
   product_.head(m) = product;

@@ -29,24 +29,26 @@ class TruncatedState {
   const Kernel& kernel(int j) const { return kernels_[j]; }
   double noise() const { return phi_; }  // precision
   double amplitude() const { return root_amplitude_ * root_amplitude_; }
-  const std::vector<double>& log_lambda() const { return log_lambda_; }
-  const std::vector<char>& included() const { return included_; }
-  int n_included() const { return n_included_; }
-  double total_scale() const;
+  const std::vector<double>& log_lambda() const {
+    return columns_.log_lambda();
+  }
+  const std::vector<char>& included() const { return columns_.included(); }
+  int n_included() const { return columns_.n_included(); }
+  double total_scale() const { return columns_.total_scale(); }
 
   /// sqrt(w) times K, the response, and what f leaves of it.
   Eigen::Ref<const Eigen::MatrixXd> columns() const {
-    return values_.leftCols(size());
+    return columns_.values().leftCols(size());
   }
   /// The columns that proposed scales would give.
   Eigen::Ref<const Eigen::MatrixXd> proposed_columns() const {
-    return next_.values.leftCols(size());
+    return columns_.proposed_values().leftCols(size());
   }
-  const Eigen::VectorXd& response() const { return response_; }
+  const Eigen::VectorXd& response() const { return response_.values(); }
   const Eigen::VectorXd& residual() const { return residual_; }
   double squares() const { return squares_; }  // of the residual
   Eigen::VectorXd coefficients() const;
-  Eigen::VectorXd exponents(int j) const { return exponents_.col(j); }
+  Eigen::VectorXd exponents(int j) const { return columns_.exponents().col(j); }
 
   /// log N(y; a K beta, 1 / (phi w)), y the response of this state.
   double log_likelihood() const;
@@ -86,32 +88,21 @@ class TruncatedState {
 
  private:
   void reserve(int kernels);
-  void fill_exponents(int location, Eigen::Ref<Eigen::VectorXd> out) const;
-  void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
-                   Eigen::Ref<Eigen::MatrixXd> out) const;
-  void include(std::vector<double> log_lambda, std::vector<char> included);
+  std::vector<bark::Place> places() const;
   void recompute_residual();
   double log_density(double squares) const;
 
   const Data* data_;
   const Prior* prior_;
-  Eigen::VectorXd root_weights_;  // empty if all are 1
-  double log_weights_;            // sum of log w, halved
-  Eigen::VectorXd response_, residual_;
+  Response response_;
+  KernelColumns columns_;
+  Eigen::VectorXd residual_;
   double squares_ = 0;
   std::vector<Kernel> kernels_;
   std::vector<double> own_;
-  std::vector<double> log_lambda_;
-  std::vector<char> included_;
-  int n_included_;
   double phi_ = 1, root_amplitude_ = 1;
-  // As many columns as there is room for.
-  Eigen::MatrixXd exponents_, values_;
 
   struct Proposal {
-    std::vector<double> log_lambda;
-    std::vector<char> included;
-    Eigen::MatrixXd exponents, values;
     Eigen::VectorXd beta, residual;
     double squares = 0;
   } next_;

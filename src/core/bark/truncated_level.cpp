@@ -62,8 +62,7 @@ void TruncatedLevel::record_kernels(KernelDraws& draws) const {
 }
 
 double TruncatedLevel::observe() const {
-  return tempered(state_, model_->rungs[index_ + 1]) -
-         tempered(state_, rung());
+  return tempered(state_, model_->rungs[index_ + 1]) - tempered(state_, rung());
 }
 
 void TruncatedLevel::transfer(Archive& archive) {

@@ -43,8 +43,8 @@ void Filter::rejuvenate(int particles) {
 void Filter::transfer(Archive& archive) {
   auto state = smc_.state();
   const std::size_t n = smc_.particles().size();
-  auto particles = archive.reading() ? std::vector<Particle>()
-                                     : smc_.particles();
+  auto particles =
+      archive.reading() ? std::vector<Particle>() : smc_.particles();
   Records records = target_.records();
   archive("time", state.time, Want::between(config_.past, rows_));
   const int steps = state.time - config_.past;
@@ -80,9 +80,8 @@ void Filter::transfer_accumulated(Archive& archive,
                                   std::vector<Particle>& particles,
                                   CandidatePool::State& pool, int time) const {
   const bool latent = config_.model.latent();
-  const int rows = config_.memory.window > 0
-                       ? std::min(time, config_.memory.window)
-                       : time;
+  const int rows =
+      config_.memory.window > 0 ? std::min(time, config_.memory.window) : time;
   archive.within("sums", [&](Archive& list) {
     transfer_sums(list, particles, latent ? rows : 0);
   });

@@ -111,9 +111,10 @@ void transfer_sums(Archive& archive, std::vector<Particle>& particles,
     }
   }
   archive("gram", gram, Want::of(entries));
-  archive.ragged("rhs", particles, [](Particle& p) -> auto& { return p.rhs; });
-  archive.ragged("latent", particles,
-                 [](Particle& p) -> auto& { return p.latent; });
+  archive.ragged(
+      "rhs", particles, [](Particle & p) -> auto& { return p.rhs; });
+  archive.ragged(
+      "latent", particles, [](Particle & p) -> auto& { return p.latent; });
   archive.each<double>("squares", particles,
                        [](Particle& p) -> double& { return p.squares; });
   if (!archive.reading()) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <kernelbayes/smc_settings.hpp>
 #include <kernelbayes/genealogy.hpp>
+#include <kernelbayes/smc_settings.hpp>
 
 #include "core/archive.hpp"
 #include "particle.hpp"

@@ -1,0 +1,216 @@
+#include "kernel_columns.hpp"
+
+#include <stdexcept>
+
+namespace kernelbayes {
+namespace bark {
+
+KernelColumns::KernelColumns(const Data& data, const Prior& prior)
+    : data_(&data), prior_(&prior) {
+  const int inputs = prior.n_inputs(data.p());
+  include(std::vector<double>(inputs, 0.0), std::vector<char>(inputs, 1));
+  if (prior.directions > 0) {
+    set_directions(Eigen::MatrixXd::Identity(data.p(), prior.directions));
+  }
+}
+
+double KernelColumns::total_scale() const {
+  double sum = 0;
+  for (std::size_t l = 0; l < included_.size(); ++l) {
+    if (included_[l]) sum += std::exp(log_lambda_[l]);
+  }
+  return sum;
+}
+
+void KernelColumns::include(std::vector<double> log_lambda,
+                            std::vector<char> included) {
+  log_lambda_ = std::move(log_lambda);
+  included_ = std::move(included);
+  n_included_ = 0;
+  for (const char in : included_) n_included_ += in;
+}
+
+// Directions ------------------------------------------------------------------
+
+// One predictor after the other: the bits do not depend on the position of the
+// column, and those of x along an axis are its own.
+Eigen::VectorXd KernelColumns::project(const Eigen::VectorXd& direction) const {
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(data_->n());
+  for (int i = 0; i < data_->p(); ++i) out += direction[i] * data_->x.col(i);
+  return out;
+}
+
+void KernelColumns::set_directions(const Eigen::MatrixXd& directions) {
+  if (directions.rows() != data_->p() ||
+      directions.cols() != prior_->directions) {
+    throw std::invalid_argument("directions are of another size");
+  }
+  directions_ = directions;
+  projected_.resize(data_->n(), directions.cols());
+  for (int l = 0; l < directions.cols(); ++l) {
+    projected_.col(l) = project(directions.col(l));
+  }
+}
+
+void KernelColumns::set_direction(int l, const Eigen::VectorXd& direction) {
+  directions_.col(l) = direction;
+  projected_.col(l) = project(direction);
+}
+
+// Columns ---------------------------------------------------------------------
+
+void KernelColumns::reserve(int columns) {
+  if (columns <= capacity()) return;
+  exponents_.conservativeResize(data_->n(), columns);
+  values_.conservativeResize(data_->n(), columns);
+}
+
+double KernelColumns::centre_of(const Place& place, int l) const {
+  if (place.shape && !place.shape->centre.empty()) {
+    return place.shape->centre[l];
+  }
+  return inputs()(place.location - 1, l);
+}
+
+// (B7): sum_l lambda_l (x_il - c_l)^2 for all rows i, x what kernels see; the
+// intercept's are 0.
+void KernelColumns::fill_exponents(const Place& place,
+                                   Eigen::Ref<Eigen::VectorXd> out) const {
+  out.setZero();
+  if (place.location == 0) return;
+  const bool own = place.shape && !place.shape->included.empty();
+  const auto& included = own ? place.shape->included : included_;
+  const auto& log_lambda = own ? place.shape->log_lambda : log_lambda_;
+  for (int l = 0; l < static_cast<int>(included.size()); ++l) {
+    if (!included[l]) continue;
+    const double lambda = std::exp(log_lambda[l]);
+    const auto column = inputs().col(l).array();
+    out.array() += lambda * (column - centre_of(place, l)).square();
+  }
+}
+
+// One number at a time: the C library's exponential is at least as fast as
+// vectors without wide registers, and its bits do not depend on the position.
+void KernelColumns::fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
+                                Matrix out, const Response& response) const {
+  out = exponents.unaryExpr([](double e) { return std::exp(-e); });
+  response.weigh(out);
+}
+
+void KernelColumns::fill(const Place& place, const Response& response,
+                         Eigen::Ref<Eigen::VectorXd> exponents,
+                         Eigen::Ref<Eigen::VectorXd> values) const {
+  fill_exponents(place, exponents);
+  fill_values(exponents, values, response);
+}
+
+void KernelColumns::put(int j, const Eigen::VectorXd& exponents,
+                        const Eigen::VectorXd& values) {
+  exponents_.col(j) = exponents;
+  values_.col(j) = values;
+}
+
+void KernelColumns::move(int from, int to) {
+  exponents_.col(to) = exponents_.col(from);
+  values_.col(to) = values_.col(from);
+}
+
+void KernelColumns::compute(const std::vector<Place>& places,
+                            const Response& response) {
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    fill_exponents(places[j], exponents_.col(j));
+  }
+  compute_values(static_cast<int>(places.size()), response);
+}
+
+void KernelColumns::compute_values(int columns, const Response& response) {
+  fill_values(exponents_.leftCols(columns), values_.leftCols(columns),
+              response);
+}
+
+void KernelColumns::restore(const Eigen::MatrixXd& exponents,
+                            const Response& response) {
+  const int columns = static_cast<int>(exponents.cols());
+  exponents_.leftCols(columns) = exponents;
+  compute_values(columns, response);
+}
+
+// Proposals -------------------------------------------------------------------
+
+// They start from what there is.
+void KernelColumns::begin_proposal() {
+  next_.direction = -1;
+  next_.log_lambda = log_lambda_;
+  next_.included = included_;
+  next_.exponents.resize(exponents_.rows(), exponents_.cols());
+  next_.values.resize(values_.rows(), values_.cols());
+}
+
+// One predictor's part, added to all columns.
+void KernelColumns::add_exponents(const std::vector<Place>& places, int l,
+                                  double scale) {
+  const auto column = inputs().col(l).array();
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    if (places[j].location == 0) continue;
+    const double centre = centre_of(places[j], l);
+    next_.exponents.col(j).array() += scale * (column - centre).square();
+  }
+}
+
+// The same of an input that is none of the state's; centres are rows.
+void KernelColumns::add_exponents(const std::vector<Place>& places,
+                                  const Eigen::VectorXd& input, double scale) {
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    if (places[j].location == 0) continue;
+    const double centre = input[places[j].location - 1];
+    next_.exponents.col(j).array() += scale * (input.array() - centre).square();
+  }
+}
+
+void KernelColumns::propose_scales(const ScaleChange& change,
+                                   const std::vector<Place>& places,
+                                   const Response& response) {
+  const Eigen::Index m = places.size();
+  begin_proposal();
+  next_.exponents.leftCols(m) = std::exp(change.shift) * exponents_.leftCols(m);
+  for (double& scale : next_.log_lambda) scale += change.shift;
+  for (const auto& one : change.ones) {
+    const int l = one.predictor;
+    const double before = next_.included[l] ? std::exp(next_.log_lambda[l]) : 0;
+    const double after = one.included ? std::exp(one.log_lambda) : 0;
+    add_exponents(places, l, after - before);
+    next_.log_lambda[l] = one.log_lambda;
+    next_.included[l] = one.included;
+  }
+  fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m), response);
+}
+
+void KernelColumns::propose_direction(int l, Eigen::VectorXd direction,
+                                      const std::vector<Place>& places,
+                                      const Response& response) {
+  const Eigen::Index m = places.size();
+  begin_proposal();
+  next_.direction = l;
+  next_.input = project(direction);
+  next_.along = std::move(direction);
+  next_.exponents.leftCols(m) = exponents_.leftCols(m);
+  if (included_[l]) {
+    const double lambda = std::exp(log_lambda_[l]);
+    add_exponents(places, l, -lambda);
+    add_exponents(places, next_.input, lambda);
+  }
+  fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m), response);
+}
+
+void KernelColumns::accept_proposal() {
+  if (next_.direction >= 0) {
+    directions_.col(next_.direction) = next_.along;
+    projected_.col(next_.direction) = next_.input;
+  }
+  include(next_.log_lambda, next_.included);
+  exponents_.swap(next_.exponents);
+  values_.swap(next_.values);
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

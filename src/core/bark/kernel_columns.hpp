@@ -1,0 +1,106 @@
+#pragma once
+
+#include "places.hpp"
+#include "response.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// A change of scales: all logarithms by `shift`, then some anew. What is left
+/// alone need not be computed again.
+struct ScaleChange {
+  struct One {
+    int predictor;
+    double log_lambda;
+    char included;
+  };
+  double shift = 0;
+  std::vector<One> ones;
+};
+
+/// The columns exp(-sum_l lambda_l (x_il - c_l)^2) of kernels at places, rows
+/// multiplied by sqrt(w), with the scales that they share and, where the prior
+/// has directions, those: kernels then see z = x U, the columns of U unit
+/// vectors, in place of x, and there is a scale for each column of z. Other
+/// scales, or another direction, are proposed and then accepted or left alone.
+class KernelColumns {
+ public:
+  KernelColumns(const Data& data, const Prior& prior);
+
+  /// log lambda_l of included predictors, and their number.
+  const std::vector<double>& log_lambda() const { return log_lambda_; }
+  const std::vector<char>& included() const { return included_; }
+  int n_included() const { return n_included_; }
+  double total_scale() const;
+  void include(std::vector<double> log_lambda, std::vector<char> included);
+
+  /// U, p x d; empty where kernels see x itself.
+  const Eigen::MatrixXd& directions() const { return directions_; }
+  /// What kernels see of the rows: x or x U.
+  const Eigen::MatrixXd& inputs() const {
+    return directions_.size() > 0 ? projected_ : data_->x;
+  }
+  /// U alone: columns that see it must be computed afresh then.
+  void set_directions(const Eigen::MatrixXd& directions);
+  void set_direction(int l, const Eigen::VectorXd& direction);
+
+  /// As many columns as there is room for, those in use first.
+  const Eigen::MatrixXd& exponents() const { return exponents_; }
+  const Eigen::MatrixXd& values() const { return values_; }
+  int capacity() const { return static_cast<int>(values_.cols()); }
+  void reserve(int columns);
+  /// A column that may come.
+  void fill(const Place& place, const Response& response,
+            Eigen::Ref<Eigen::VectorXd> exponents,
+            Eigen::Ref<Eigen::VectorXd> values) const;
+  void put(int j, const Eigen::VectorXd& exponents,
+           const Eigen::VectorXd& values);
+  void move(int from, int to);
+  /// All of them afresh; or their values alone, from the exponents.
+  void compute(const std::vector<Place>& places, const Response& response);
+  void compute_values(int columns, const Response& response);
+  void restore(const Eigen::MatrixXd& exponents, const Response& response);
+
+  /// `places`: of the columns in use.
+  void propose_scales(const ScaleChange& change,
+                      const std::vector<Place>& places,
+                      const Response& response);
+  void propose_direction(int l, Eigen::VectorXd direction,
+                         const std::vector<Place>& places,
+                         const Response& response);
+  const Eigen::MatrixXd& proposed_values() const { return next_.values; }
+  void accept_proposal();
+
+ private:
+  using Matrix = Eigen::Ref<Eigen::MatrixXd>;
+
+  void fill_exponents(const Place& place,
+                      Eigen::Ref<Eigen::VectorXd> out) const;
+  void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents, Matrix out,
+                   const Response& response) const;
+  double centre_of(const Place& place, int l) const;
+  void add_exponents(const std::vector<Place>& places, int l, double scale);
+  void add_exponents(const std::vector<Place>& places,
+                     const Eigen::VectorXd& input, double scale);
+  Eigen::VectorXd project(const Eigen::VectorXd& direction) const;
+  void begin_proposal();
+
+  const Data* data_;
+  const Prior* prior_;
+  Eigen::MatrixXd directions_, projected_;  // U and x U
+  std::vector<double> log_lambda_;
+  std::vector<char> included_;
+  int n_included_ = 0;
+  Eigen::MatrixXd exponents_, values_;
+
+  struct Proposal {
+    int direction = -1;  // the one that changes, if any
+    Eigen::VectorXd along, input;
+    std::vector<double> log_lambda;
+    std::vector<char> included;
+    Eigen::MatrixXd exponents, values;
+  } next_;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,95 @@
+#include "response.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+#include "core/archive.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+void check_classes(const Data& data) {
+  const auto y = data.y.array();
+  if (data.family == Family::kProbit && (y.abs() != 1).any()) {
+    throw std::invalid_argument("a probit model wants y of -1 and 1");
+  }
+  if (!data.ordered()) return;
+  const bool whole = (y == y.round()).all();
+  if (data.classes < 2 || !whole || (y < 1).any() || (y > data.classes).any()) {
+    throw std::invalid_argument("ordered classes are numbers from 1");
+  }
+}
+
+}  // namespace
+
+Response::Response(const Data& data)
+    : data_(&data), log_weights_(0.5 * data.weights.array().log().sum()) {
+  if (data.y.size() != data.x.rows() || data.weights.size() != data.x.rows()) {
+    throw std::invalid_argument("x, y and weights differ in length");
+  }
+  const bool weighted = (data.weights.array() != 1).any();
+  if (data.latent() && weighted) {
+    throw std::invalid_argument("classes want weights 1");
+  }
+  check_classes(data);
+  if (data.latent()) {
+    set_log_gaps(std::vector<double>(data.ordered() ? data.classes - 2 : 0));
+    set(Eigen::VectorXd::Zero(data.n()));
+  } else if (data.student()) {
+    set_row_weights(Eigen::VectorXd::Ones(data.n()));
+  } else {
+    if (weighted) root_weights_ = data.weights.cwiseSqrt();
+    set(data.y);
+  }
+}
+
+void Response::set(Eigen::VectorXd values) {
+  values_ = std::move(values);
+  if (root_weights_.size() > 0) values_.array() *= root_weights_.array();
+  squares_ = values_.squaredNorm();
+}
+
+void Response::set_row_weights(Eigen::VectorXd row_weights) {
+  row_weights_ = std::move(row_weights);
+  root_weights_ = data_->weights.cwiseProduct(row_weights_).cwiseSqrt();
+  log_weights_ = root_weights_.array().log().sum();
+  set(data_->y);
+}
+
+void Response::set_log_gaps(std::vector<double> log_gaps) {
+  log_gaps_ = std::move(log_gaps);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  cuts_ = {-kInfinity, 0};
+  for (const double gap : log_gaps_) {
+    cuts_.push_back(cuts_.back() + std::exp(gap));
+  }
+  cuts_.push_back(kInfinity);
+}
+
+void Response::weigh(Eigen::Ref<Eigen::MatrixXd> columns) const {
+  if (root_weights_.size() == 0) return;
+  columns.array().colwise() *= root_weights_.array();
+}
+
+void Response::transfer(Archive& archive) {
+  const int n = data_->n();
+  if (data_->latent()) {
+    std::vector<double> gaps = log_gaps_;
+    if (!gaps.empty()) archive("log_gaps", gaps, Want::of(gaps.size()));
+    Eigen::VectorXd latent = values_;
+    archive("latent", latent, Want::of(n));
+    if (archive.reading()) {
+      set_log_gaps(std::move(gaps));
+      set(std::move(latent));
+    }
+  } else if (data_->student()) {
+    Eigen::VectorXd weights = row_weights_;
+    archive("row_weights", weights, Want::positive(n));
+    if (archive.reading()) set_row_weights(std::move(weights));
+  }
+}
+
+}  // namespace bark
+}  // namespace kernelbayes
