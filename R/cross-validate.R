@@ -47,7 +47,7 @@
 #'   finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or a
 #'   fold that leaves a class without rows; `kb_error_not_defined` for fits of
-#'   [kbr()] (see [tune_kbr()]) and those made by an earlier version;
+#'   [kbr()] (see [tune_kbr()]);
 #'   `kb_error_interrupted` if no fold was finished.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
@@ -141,12 +141,6 @@ check_refit <- function(fit, call) {
   }
   migrate_fit(fit, call = call)
   need_likelihood(fit, "cross_validate", call)
-  if (is.null(fit$request)) {
-    kb_abort(c(
-      "{.fn cross_validate} is not defined for this fit.",
-      x = "It was made by an earlier version, which did not keep the arguments."
-    ), "not_defined", call = call)
-  }
   refuse_past(fit, "{.fn cross_validate}", call)
 }
 

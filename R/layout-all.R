@@ -81,7 +81,7 @@ column_layout <- layout(
 stopping_layout <- layout(
   checkpoint = maybe(strings()),
   checkpoint_every = such_that(is_seconds, "a number of seconds"),
-  overwrite = maybe(flags()),
+  overwrite = flags(),
   time_limit = such_that(is_seconds, "a number of seconds")
 )
 
@@ -99,7 +99,7 @@ smc_control_layout <- c(layout(
   threads = counts(1, 1), resample_every_step = flags(),
   move_fraction = numbers(1, 1e-300, 0.5),
   ancestry = strings(1, c("summary", "genealogy", "full")),
-  sweep_every = maybe(counts(1, 1)), pilot = maybe(numbers(1, 0, 1))
+  sweep_every = counts(1, 1), pilot = numbers(1, 0, 1)
 ), stopping_layout)
 
 #' @noRd

@@ -54,7 +54,7 @@ srvm_settings_layout <- layout(
   )),
   shift = numbers(), family = strings(1, c("gaussian", "probit")),
   levels = where(family == "probit", strings(2)),
-  memory = maybe(holds(srvm_memory_layout)),
+  memory = holds(srvm_memory_layout),
   shares = maybe(srvm_shares(n_kernels(list(kernel = kernel))))
 )
 
@@ -203,13 +203,12 @@ srvm_run_layout <- c(layout(
   draws = holds(srvm_draws_layout)
 ))
 
-#' Fits from before a field was recorded do not have it
 #' @noRd
 srvm_path_layout <- layout(
-  log_increment = numbers(steps), log_lost = maybe(any_numbers(steps)),
-  log_predictive = maybe(any_numbers(steps)), ess = numbers(steps, 0),
-  ess_lowest = maybe(numbers(steps, 0)), increases = maybe(counts(steps, 1)),
-  founders = counts(steps), particles = maybe(counts(steps, 1)),
+  log_increment = numbers(steps), log_lost = any_numbers(steps),
+  log_predictive = any_numbers(steps), ess = numbers(steps, 0),
+  ess_lowest = numbers(steps, 0), increases = counts(steps, 1),
+  founders = counts(steps), particles = counts(steps, 1),
   resampled = counts(steps, 0, 1), mean_k = numbers(steps, 0),
   mean_sigma = any_numbers(steps), tried = numbers(3 * steps, 0),
   accepted = numbers(3 * steps, 0)

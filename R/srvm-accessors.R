@@ -32,7 +32,7 @@ evidence.kb_srvm <- function(object, ...) {
 #' How many rows the evidence is of, at each step or the last
 #' @noRd
 rows_counted <- function(object, time = object$time) {
-  pmin(time, srvm_memory_of(object$settings)$window)
+  pmin(time, object$settings$memory$window)
 }
 
 #' Log predictive densities and log evidence by row, averaged over runs
@@ -69,7 +69,7 @@ evidence_note <- function(object) {
   if (identical(object$control$proposal, "paper")) {
     return("no evidence: the printed weights are not exact")
   }
-  if (srvm_memory_of(object$settings)$forgetting < 1) {
+  if (object$settings$memory$forgetting < 1) {
     return("no evidence: rows are forgotten")
   }
   evidence_doubts(object)
@@ -101,12 +101,7 @@ evidence_paths <- function(runs, time) {
 #' What runs recorded at each step, a column each
 #' @noRd
 run_paths <- function(runs, name, time) {
-  matrix(vapply(runs, function(run) {
-    path <- run$path[[name]]
-    # Fits from before rows could leave have no record of it.
-    missing <- if (name == "log_lost") 0 else NA_real_
-    if (is.null(path)) rep(missing, time) else path
-  }, numeric(time)), time)
+  matrix(vapply(runs, function(run) run$path[[name]], numeric(time)), time)
 }
 
 #' Log of the mean over runs of the evidence at each step

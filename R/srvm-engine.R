@@ -12,9 +12,8 @@ fit_engine.kb_srvm <- function(fit) {
         fit$control[c(
           "particles", "proposal", "n_moves", "move_fraction", "resampling",
           "ess_threshold", "cess_threshold", "powers", "resample_every_step",
-          "ancestry", "threads"
-        )],
-        list(sweep_every = sweep_every(fit$control))
+          "ancestry", "threads", "sweep_every"
+        )]
       ),
       x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
       y = response_numbers(fit)[rows]
@@ -27,7 +26,7 @@ fit_engine.kb_srvm <- function(fit) {
 #' @noRd
 model_config <- function(settings) {
   prior <- settings$prior
-  memory <- srvm_memory_of(settings)
+  memory <- settings$memory
   list(
     kernel = settings$kernel,
     # A rate, or the shape and rate of its gamma distribution.
@@ -43,18 +42,6 @@ model_config <- function(settings) {
     candidates = if (is.finite(memory$candidates)) memory$candidates else 0L,
     forgetting = memory$forgetting
   )
-}
-
-# What fits from before there was one do not say ------------------------------
-
-#' @noRd
-sweep_every <- function(control) {
-  if (is.null(control$sweep_every)) 1L else control$sweep_every
-}
-
-#' @noRd
-srvm_memory_of <- function(settings) {
-  if (is.null(settings$memory)) srvm_memory() else settings$memory
 }
 
 #' @noRd

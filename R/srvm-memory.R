@@ -101,7 +101,7 @@ is_bounded <- function(memory) {
 #' What a bounded memory needs
 #' @noRd
 refuse_memory <- function(settings, method, control, call) {
-  memory <- srvm_memory_of(settings)
+  memory <- settings$memory
   if (!is_bounded(memory)) {
     return(invisible())
   }

@@ -62,7 +62,7 @@ evidence_line <- function(z, digits) {
 #' The lines of print() on formula, kernel and data
 #' @noRd
 describe_model <- function(x) {
-  memory <- srvm_memory_of(x$settings)
+  memory <- x$settings$memory
   distinct <- n_candidates(fit_runs(x)[[1]])
   if (!is_bounded(memory)) distinct <- distinct / kernels_a_row(x$settings)
   paste0(

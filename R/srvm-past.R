@@ -40,7 +40,7 @@ recorded_steps <- function(fit) {
 #' How many of the last rows a fit holds: all that count, or more
 #' @noRd
 rows_to_hold <- function(fit) {
-  memory <- srvm_memory_of(fit$settings)
+  memory <- fit$settings$memory
   asked <- if (is.null(memory$keep_rows)) Inf else memory$keep_rows
   if (fit$control$ancestry != "summary") asked <- Inf
   max(asked, n_remembered(memory))

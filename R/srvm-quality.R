@@ -96,7 +96,7 @@ is_unmoved <- function(fit, time = fit$time, path = ess(fit)) {
 lacks_moves <- function(fit) {
   inherits(fit, "kb_srvm") && fit$control$n_moves == 0 &&
     fit$control$proposal != "paper" &&
-    !is_bounded(srvm_memory_of(fit$settings))
+    !is_bounded(fit$settings$memory)
 }
 
 #' Why an estimate of the evidence may be bad: lines, or NULL

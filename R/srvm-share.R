@@ -40,7 +40,7 @@ start_sharing <- function(fit) {
   pilot <- max(ceiling(fit$control$pilot * n), least_to_share$particles)
   share <- is_averaged(fit) && fit$control$pilot > 0 && pilot <= n / 2 &&
     nrow(fit$data$x) >= least_to_share$rows &&
-    !is_bounded(srvm_memory_of(fit$settings))
+    !is_bounded(fit$settings$memory)
   if (share) {
     fit$settings$shares <- rep(pilot / n, n_kernels(fit$settings))
     fit$sharing <- list(shares = NULL, runs = NULL)

@@ -18,7 +18,7 @@ check_df <- function(df, scaled, call = rlang::caller_env()) {
 #' What Student's noise cannot do without
 #' @noRd
 refuse_student <- function(settings, call) {
-  window <- srvm_memory_of(settings)$window
+  window <- settings$memory$window
   if (response_name(settings) == "student" && is.finite(window)) {
     kb_abort(c(
       "{.arg memory} must have no window where the noise is Student's.",

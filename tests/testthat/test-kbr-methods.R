@@ -68,7 +68,7 @@ test_that("summary() is about prior, errors and spread of each state", {
 })
 
 test_that("what has no meaning is said to have none", {
-  for (ask in list(coef, sigma, logLik, evidence, inclusion, kernels, ess)) {
+  for (ask in list(coef, sigma, logLik, evidence, inclusion, model_size, ess)) {
     expect_error(ask(fit), class = "kb_error_not_defined")
   }
   expect_error(fitted(fit, 1), class = "kb_error_unknown_argument")

@@ -73,7 +73,7 @@ test_that("logLik is that of the labels as seen", {
 
 test_that("what has no meaning says so", {
   fit <- fits$moons
-  for (f in list(sigma, inclusion, kernels, ancestry)) {
+  for (f in list(sigma, inclusion, model_size, ancestry)) {
     expect_error(f(fit), class = "kb_error_not_defined")
   }
 })

@@ -398,7 +398,7 @@ test_that("timings are seconds", {
 })
 
 test_that("accessors want a fit", {
-  for (f in list(evidence, inclusion, kernels, ess, timings, diagnostics)) {
+  for (f in list(evidence, inclusion, model_size, ess, timings, diagnostics)) {
     for (object in list(1, NULL, stats::lm(y ~ x, data))) {
       expect_error(f(object), "not defined", class = "kb_error_not_defined")
     }
@@ -412,7 +412,7 @@ test_that("a fit that took in no row says so", {
   fit$time <- 0L
   fit$status <- "interrupted"
   for (f in list(
-    evidence, inclusion, kernels, ess, diagnostics, predict, fitted, residuals,
+    evidence, inclusion, model_size, ess, diagnostics, predict, fitted, residuals,
     sigma, coef, logLik, as_draws, tidy, glance, augment, simulate, summary
   )) {
     expect_error(f(fit), "row", class = "kb_error_not_defined")

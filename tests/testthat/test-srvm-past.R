@@ -202,5 +202,5 @@ test_that("a past that was edited is refused", {
   }
   # Only the core knows where these must be.
   fit$runs[[1]]$pool$last_row[] <- 3L
-  expect_error(update(fit, newdata = row), class = "kb_error_sampler")
+  expect_error(update(fit, newdata = row), class = "kb_error_fit")
 })

@@ -119,18 +119,6 @@ test_that("random numbers are new each time", {
   expect_false(any(again(0L)$draws$noise %in% again(1L)$draws$noise))
 })
 
-test_that("states from before there was rejuvenation are read", {
-  fit <- fit_rows()
-  old <- fit
-  old$runs[[1]]$rejuvenations <- NULL
-  old$runs[[1]]$path$particles <- NULL
-  old$runs[[1]]$genealogy$carried <- NULL
-  expect_identical(ess(old), ess(fit))
-  new <- data[17:24, ]
-  expect_same_fit(update(old, newdata = new), update(fit, newdata = new))
-  expect_same_fit(update(old, particles = 80), update(fit, particles = 80))
-})
-
 test_that("update() in any split equals one, after rejuvenation too", {
   changed <- update(fit_rows(1:10), particles = 60, n_moves = 1)
   all <- update(changed, newdata = data[11:24, ])
