@@ -194,6 +194,4 @@ test_that("wrong arguments are refused", {
     cross_validate(kbr(line$x, line$y)),
     class = "kb_error_not_defined"
   )
-  fit$request <- NULL
-  expect_error(cross_validate(fit), class = "kb_error_not_defined")
 })
