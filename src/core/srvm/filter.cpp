@@ -258,7 +258,7 @@ void Target::restore(int t, const CandidatePool::State& state,
   const bool bounded = config_.memory.bounded();
   // Candidates are fewer than rows.
   const std::size_t numbers =
-      bounded ? state.row_of.size()
+      bounded ? state.rows.row_of.size()
               : static_cast<std::size_t>(t) * pool_.kernels();
   std::vector<char> used(numbers, 0);
   for (const Particle& particle : particles) {

@@ -1,6 +1,5 @@
 #include "pool.hpp"
 
-#include <functional>
 #include <numeric>
 #include <stdexcept>
 
@@ -37,48 +36,21 @@ void dot_lanes(int n, const double* x, const double* const (&columns)[kLanes],
 
 }  // namespace
 
-std::size_t CandidatePool::hash(const Eigen::MatrixXd& x, int row) const {
-  std::size_t hash = 0;
-  for (Eigen::Index j = 0; j < x.cols(); ++j) {
-    const double value = x(line(row), j) + 0.0;  // -0 and 0 are the same point
-    hash ^= std::hash<double>()(value) + 0x9e3779b97f4a7c15ULL + (hash << 6) +
-            (hash >> 2);
-  }
-  return hash;
-}
-
-int CandidatePool::find(const Eigen::MatrixXd& x, int row) const {
-  const auto range = by_hash_.equal_range(hash(x, row));
-  for (auto it = range.first; it != range.second; ++it) {
-    if (x.row(line(row_of_[it->second])) == x.row(line(row))) {
-      return it->second;
-    }
-  }
-  return -1;
-}
-
 void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
                             const Executor& executor) {
   const int at = place(row);
-  time_ = row + 1;
+  candidates_.set_time(row + 1);
   power_ = 0;
   put(y_, at, y);
   squares_without_ = y_squares_;
   y_squares_ += y * y;
   evaluate_latest(x, row);
   extend_sums(y, executor);
-  const int known = admitted_ ? find(x, row) : -1;
-  if (memory_.bounded()) {
-    put(candidate_at_, at, known);
-    if (known >= 0) {
-      ++uses_[known];
-      last_row_[known] = row;
-    }
-  }
+  const int known = admitted_ ? candidates_.find(x, row) : -1;
+  candidates_.note(row, known);
   latest_is_new_ = admitted_ && known < 0;
   if (!latest_is_new_) return;
   latest_ = add_candidate(x, row);
-  if (memory_.bounded()) candidate_at_[at] = latest_;
   auto from = latest_column_.begin();
   for (int h = 0; h < kernels(); ++h, from += places()) {
     columns_[latest(h)].reserve(horizon_ > 0 ? horizon_ : capacity_);
@@ -111,11 +83,11 @@ void CandidatePool::evaluate_latest(const Eigen::MatrixXd& x, int row) {
     Eigen::MatrixXd points(own.size(), x.cols());
     Eigen::MatrixXd values(own.size(), 1);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      points.row(i) = x.row(line(row_of_[own[i]]));
+      points.row(i) = x.row(line(row_of(own[i])));
     }
     kernels_[h].block(points, x.row(line(row)), values);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      column[place(row_of_[own[i]])] = values(i, 0);
+      column[place(row_of(own[i]))] = values(i, 0);
     }
   }
 }
@@ -123,7 +95,7 @@ void CandidatePool::evaluate_latest(const Eigen::MatrixXd& x, int row) {
 // K(x_s, x_row) by place for all rows s that count.
 void CandidatePool::evaluate(const Eigen::MatrixXd& x, int row, int h,
                              double* column) const {
-  const int n = places(), first = time_ - n, at = place(first);
+  const int n = places(), first = time() - n, at = place(first);
   const int straight = horizon_ > 0 ? std::min(n, horizon_ - at) : n;
   const auto block = [&](int from, int rows, double* to) {
     kernels_[h].block(x.middleRows(line(from), rows), x.row(line(row)),
@@ -135,7 +107,7 @@ void CandidatePool::evaluate(const Eigen::MatrixXd& x, int row, int h,
 
 // The new row's term in every sum that is kept.
 void CandidatePool::extend_sums(double y, const Executor& executor) {
-  const int at = place(time_ - 1);
+  const int at = place(time() - 1);
   for (const int j : kept_) {
     const double value = latest_value(j);
     put(columns_[j], at, value);
@@ -144,7 +116,7 @@ void CandidatePool::extend_sums(double y, const Executor& executor) {
   }
   if (!all_pairs_) return;
   std::vector<double> values(numbers(), 0.0);
-  for (const int j : alive_) values[j] = latest_value(j);
+  for (const int j : candidates_.alive()) values[j] = latest_value(j);
   add_products(values, 1, executor);
 }
 
@@ -167,36 +139,11 @@ void CandidatePool::add_products(const std::vector<double>& values,
 }
 
 int CandidatePool::add_candidate(const Eigen::MatrixXd& x, int row) {
-  const int candidate = free_number();
-  last_row_[candidate] = row;
-  uses_[candidate] = 1;
-  hash_of_[candidate] = hash(x, row);
-  by_hash_.emplace(hash_of_[candidate], candidate);
-  for (int h = 0; h < kernels(); ++h) {
-    row_of_[candidate + h] = row;
-    alive_.push_back(candidate + h);
-  }
+  const int candidate = candidates_.add(x, row);
+  columns_.resize(numbers());
+  rhs_.resize(numbers());
+  column_sum_.resize(numbers());
   return candidate;
-}
-
-// The first of as many numbers as there are kernels.
-int CandidatePool::free_number() {
-  if (!free_.empty()) {
-    const int number = free_.back();
-    free_.pop_back();
-    return number;
-  }
-  const int first = numbers();
-  for (int h = 0; h < kernels(); ++h) {
-    row_of_.push_back(-1);
-    last_row_.push_back(-1);
-    uses_.push_back(0);
-    hash_of_.push_back(0);
-    columns_.emplace_back();
-    rhs_.push_back(0);
-    column_sum_.push_back(0);
-  }
-  return first;
 }
 
 // A column times the weights that rows have when `newest` is the latest.
@@ -204,7 +151,7 @@ std::vector<double> CandidatePool::weighted(const double* column,
                                             int newest) const {
   const int n = places();
   std::vector<double> out(column, column + n);
-  for (int row = time_ - n; row < time_; ++row) {
+  for (int row = time() - n; row < time(); ++row) {
     out[place(row)] *= weights_(newest - row);
   }
   return out;
@@ -215,7 +162,7 @@ void CandidatePool::add_sums(int candidate, const Executor& executor) {
   const double* own = columns_[candidate].data();
   std::vector<double> products;
   if (!weights_.equal()) {
-    products = weighted(own, time_ - 1);
+    products = weighted(own, time() - 1);
     own = products.data();
   }
   double rhs = 0, sum = 0;
@@ -266,10 +213,10 @@ void CandidatePool::dot_group(const double* own, const std::vector<int>& list,
 void CandidatePool::add_responses(const Eigen::MatrixXd& x,
                                   const Eigen::VectorXd& y) {
   for (int s = 0; s < y.size(); ++s) {
-    time_ = s + 1;
+    candidates_.set_time(s + 1);
     y_.push_back(y[s]);
     y_squares_ += y[s] * y[s];
-    latest_is_new_ = find(x, s) < 0;
+    latest_is_new_ = candidates_.find(x, s) < 0;
     if (latest_is_new_) latest_ = add_candidate(x, s);
   }
 }
@@ -283,7 +230,7 @@ void CandidatePool::rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
     if (!all_pairs_ && !used[j]) continue;
     columns_[j].reserve(capacity_);
     columns_[j].resize(t);
-    kernels_[kernel_of(j)].block(x.topRows(t), x.row(row_of_[j]),
+    kernels_[kernel_of(j)].block(x.topRows(t), x.row(row_of(j)),
                                  as_column(columns_[j]));
     add_sums(j, executor);
   }
@@ -371,12 +318,12 @@ CandidateSums CandidatePool::gather_on_demand(int candidate,
                                               bool intercept,
                                               std::vector<double>& g) const {
   cache_->trim();
-  const double* own = cache_->column(row_of_[candidate], kernel_of(candidate));
+  const double* own = cache_->column(row_of(candidate), kernel_of(candidate));
   // The set's columns, then the candidate's own and the responses.
   const std::size_t k = set.size(), n = k + 2;
   const auto column = [&](std::size_t l) {
     if (l >= k) return l == k ? own : y_.data();
-    return cache_->column(row_of_[set[l]], kernel_of(set[l]));
+    return cache_->column(row_of(set[l]), kernel_of(set[l]));
   };
   double sums[kLanes], last[2] = {0, 0};
   const double* lanes[kLanes];

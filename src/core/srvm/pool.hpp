@@ -5,12 +5,10 @@
 #include <kernelbayes/kernel.hpp>
 #include <kernelbayes/parallel.hpp>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
-#include "../linalg.hpp"
+#include "candidate_rows.hpp"
 #include "column_cache.hpp"
-#include "memory.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -36,15 +34,12 @@ struct CandidateSums {
 /// Sums over the data that all particles share: for candidate centres i, j
 ///   gram(i, j) = sum_s K(x_s, i) K(x_s, j),  rhs(j) = sum_s K(x_s, j) y_s.
 ///
-/// Candidates are the DISTINCT rows of x, numbered from 0 in order of first
-/// appearance; with H kernels each of them with each kernel, which have the
-/// numbers i, ..., i + H - 1. Every sum runs over s in order, entry by entry,
-/// so that its bits do not depend on when a column was added: a run resumed
-/// from saved state continues exactly.
+/// Every sum runs over s in order, entry by entry, so that its bits do not
+/// depend on when a column was added: a run resumed from saved state continues
+/// exactly. CandidateRows says which rows are candidates.
 ///
 /// A bounded memory lets rows and candidates go before a new row comes in:
-/// sums are then of the rows that are left, each with its weight. A candidate
-/// that is gone leaves its number to a later one.
+/// sums are then of the rows that are left, each with its weight.
 ///
 /// With `all_pairs` the Gram matrix of all candidates is kept (moves may
 /// propose any of them); without, only the columns that are in use, and the
@@ -55,7 +50,7 @@ class CandidatePool {
   CandidatePool(std::vector<Kernel> kernels, bool all_pairs,
                 const Memory& memory = {})
       : kernels_(std::move(kernels)),
-        n_kernels_(static_cast<int>(kernels_.size())),
+        candidates_(static_cast<int>(kernels_.size()), memory),
         all_pairs_(all_pairs),
         memory_(memory),
         horizon_(memory.horizon()),
@@ -64,7 +59,7 @@ class CandidatePool {
         leaving_gram_(kernels_.size()) {}
 
   /// Rows are numbered from the first of all; x has those from `row` on.
-  void begin_at(int row) { first_ = row; }
+  void begin_at(int row) { candidates_.begin_at(row); }
 
   /// Room for this many rows in all.
   void reserve(int rows) { capacity_ = rows; }
@@ -74,7 +69,7 @@ class CandidatePool {
                const Executor& executor);
 
   /// Rows taken in so far.
-  int time() const { return time_; }
+  int time() const { return candidates_.time(); }
 
   /// The power to which the likelihood of the latest row counts: 0 when it has
   /// been added, until it is raised. Sums are given at that power.
@@ -85,13 +80,13 @@ class CandidatePool {
   double rows() const { return weights_.sum(places(), 0) - (1 - power_); }
 
   /// Candidates, and one of them by its rank.
-  int size() const { return static_cast<int>(alive_.size()); }
-  int candidate(int rank) const { return alive_[rank]; }
+  int size() const { return candidates_.size(); }
+  int candidate(int rank) const { return candidates_.alive()[rank]; }
 
   /// The number of kernels and the place of a candidate's own.
-  int kernels() const { return n_kernels_; }
+  int kernels() const { return candidates_.kernels(); }
   int kernel_of(int candidate) const {
-    return n_kernels_ == 1 ? 0 : candidate % n_kernels_;
+    return candidates_.kernel_of(candidate);
   }
 
   /// Whether the latest row is a candidate that was not there before, and its
@@ -111,17 +106,15 @@ class CandidatePool {
 
   /// Numbers of candidates are below this; row_of() is -1 where there is none
   /// of this number, else a row of x where the candidate appeared.
-  int numbers() const { return static_cast<int>(row_of_.size()); }
-  int row_of(int candidate) const { return row_of_[candidate]; }
+  int numbers() const { return candidates_.numbers(); }
+  int row_of(int candidate) const { return candidates_.row_of(candidate); }
 
   /// Throws where a set, which comes from elsewhere, has others.
   void require_known(const std::vector<int>& set) const;
 
   /// Places of rows in columns, and that of the latest.
-  int places() const {
-    return horizon_ > 0 ? std::min(time_, horizon_) : time_;
-  }
-  int latest_place() const { return place(time_ - 1); }
+  int places() const { return candidates_.places(); }
+  int latest_place() const { return place(time() - 1); }
 
   /// K(., candidate) by place; 0 where there is no row. Must be kept.
   const double* column(int candidate) const {
@@ -132,7 +125,7 @@ class CandidatePool {
   /// K(x_t, candidate) for the latest row t.
   double latest_value(int candidate) const {
     return latest_column_[kernel_of(candidate) * places() +
-                          place(row_of_[candidate])];
+                          place(row_of(candidate))];
   }
 
   double latest_response() const { return y_[latest_place()]; }
@@ -194,7 +187,7 @@ class CandidatePool {
 
   /// What a bounded memory accumulates: it cannot be computed anew bit by bit.
   struct State {
-    std::vector<int> row_of, last_row, uses, alive, free, candidate_at;
+    CandidateRows::State rows;
     std::vector<double> rhs, column_sum, gram;
     double squares = 0;
   };
@@ -213,7 +206,6 @@ class CandidatePool {
   void restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                const State& state, const std::vector<char>& used,
                const Executor& executor);
-  bool fits(const State& state) const;
 
   /// Bytes of the kernel values and their products.
   double bytes() const;
@@ -242,28 +234,22 @@ class CandidatePool {
   // With more columns than this, sets have but few of all pairs.
   static constexpr std::size_t kMostShared = 256;
 
-  Eigen::Index line(int row) const { return row - first_; }
-  int place(int row) const { return horizon_ > 0 ? row % horizon_ : row; }
-  bool admits(int row) const;
+  Eigen::Index line(int row) const { return candidates_.line(row); }
+  int place(int row) const { return candidates_.place(row); }
   void evaluate_latest(const Eigen::MatrixXd& x, int row);
   void evaluate(const Eigen::MatrixXd& x, int row, int h, double* column) const;
-  int points() const { return size() / kernels(); }
   void discount_sums();
   void add_products(const std::vector<double>& values, double factor,
                     const Executor& executor);
   void remove_row(int row, const Executor& executor);
   void refresh_sums(const Executor& executor);
   void sum_pairs(const Executor& executor);
-  void choose_leaving(const Eigen::MatrixXd& x, int row);
   void sum_leaving(const Eigen::MatrixXd& x, int h, const Executor& executor);
   std::vector<double> weighted(const double* column, int newest) const;
   void keep_gram(int candidate);
   void withhold(double share, int candidate, const std::vector<int>& set,
                 bool intercept, std::vector<double>& g,
                 CandidateSums& sums) const;
-  std::size_t hash(const Eigen::MatrixXd& x, int row) const;
-  int find(const Eigen::MatrixXd& x, int row) const;
-  int free_number();
   void add_responses(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
   CandidateSums gather_on_demand(int candidate, const std::vector<int>& set,
                                  bool intercept, std::vector<double>& g) const;
@@ -274,26 +260,17 @@ class CandidatePool {
                  std::size_t first, double* out) const;
 
   std::vector<Kernel> kernels_;
-  int n_kernels_;
+  CandidateRows candidates_;
   bool all_pairs_;
   Memory memory_;
   int horizon_;
   RowWeights weights_;
   std::size_t capacity_ = 0;
-  int first_ = 0;  // the row that x begins with
-  int time_ = 0;
   std::vector<double> y_;  // by place
   double y_squares_ = 0;
   double power_ = 1;  // of the latest row
   bool by_degrees_ = true;
   double squares_without_ = 0;  // y_squares_ without that row
-  std::vector<int> row_of_;     // by candidate, as all below of candidates
-  // Of the first kernel's alone: where it appeared last, in how many rows it
-  // is a candidate, by place (-1 for rows that are none), and numbers to use.
-  std::vector<int> last_row_, uses_, candidate_at_, free_;
-  std::vector<int> alive_;
-  std::unordered_multimap<std::size_t, int> by_hash_;
-  std::vector<std::size_t> hash_of_;
   bool latest_is_new_ = false, admitted_ = true, refreshed_ = false;
   int latest_ = -1;
   int left_ = 0, leaving_place_ = -1, leaving_ = -1;

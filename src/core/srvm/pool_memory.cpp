@@ -1,7 +1,6 @@
 // What leaves a pool of bounded memory, and its state.
 
 #include <algorithm>
-#include <kernelbayes/rng.hpp>
 #include <stdexcept>
 
 #include "core/archive.hpp"
@@ -10,34 +9,22 @@
 namespace kernelbayes {
 namespace srvm {
 
-// Whether a row is a candidate.
-bool CandidatePool::admits(int row) const {
-  const int most = memory_.candidates;
-  if (most == 0) return true;
-  if (horizon_ == 0) {
-    return row < most || Rng(memory_.seed, 0, row).uniform() * (row + 1) < most;
-  }
-  const int every = (horizon_ + most - 1) / most;
-  return static_cast<int>(Rng(memory_.seed, 1, row / every).index(every)) ==
-         row % every;
-}
-
 bool CandidatePool::let_go(const Eigen::MatrixXd& x, const Executor& executor) {
   if (!memory_.bounded()) return false;
-  admitted_ = admits(time_);
+  admitted_ = candidates_.admits(time());
   leaving_place_ = leaving_ = -1;
   refreshed_ = false;
   left_ = places();
   squares_before_ = y_squares_;
-  const bool falls = memory_.forgets() && time_ > 0;
+  const bool falls = memory_.forgets() && time() > 0;
   if (falls) discount_sums();
-  if (horizon_ > 0 && time_ >= horizon_) {
-    remove_row(time_ - horizon_, executor);
+  if (horizon_ > 0 && time() >= horizon_) {
+    remove_row(time() - horizon_, executor);
     --left_;
-    refreshed_ = weights_.equal() && time_ % horizon_ == 0;
+    refreshed_ = weights_.equal() && time() % horizon_ == 0;
     if (refreshed_) refresh_sums(executor);
-  } else if (horizon_ == 0) {
-    choose_leaving(x, time_);
+  } else if (horizon_ == 0 && admitted_) {
+    leaving_ = candidates_.make_place(x, time());
   }
   if (leaving_ >= 0 && !all_pairs_) {
     for (int h = 0; h < kernels(); ++h) sum_leaving(x, h, executor);
@@ -78,14 +65,7 @@ void CandidatePool::remove_row(int row, const Executor& executor) {
     column_sum_[j] -= w * value;
   }
   if (all_pairs_) add_products(leaving_values_, -w, executor);
-  const int candidate = candidate_at_[at];
-  candidate_at_[at] = -1;
-  if (candidate < 0) return;
-  if (--uses_[candidate] == 0) {
-    leaving_ = candidate;
-  } else if (row_of_[candidate] == row) {
-    std::fill_n(row_of_.begin() + candidate, kernels(), last_row_[candidate]);
-  }
+  leaving_ = candidates_.leave_with(row);
 }
 
 void CandidatePool::refresh_sums(const Executor& executor) {
@@ -125,22 +105,16 @@ void CandidatePool::sum_pairs(const Executor& executor) {
   });
 }
 
-// Makes place in the sample of all rows for a row that enters it.
-void CandidatePool::choose_leaving(const Eigen::MatrixXd& x, int row) {
-  if (!admitted_ || points() < memory_.candidates || find(x, row) >= 0) return;
-  leaving_ = alive_[kernels() * Rng(memory_.seed, 2, row).index(points())];
-}
-
 void CandidatePool::sum_leaving(const Eigen::MatrixXd& x, int h,
                                 const Executor& executor) {
   const int candidate = leaving(h);
   std::vector<double>& column = columns_[candidate];
   if (column.empty()) {
     column.resize(places());
-    evaluate(x, row_of_[candidate], h, column.data());
+    evaluate(x, row_of(candidate), h, column.data());
     if (leaving_place_ >= 0) column[leaving_place_] = 0;
   }
-  const std::vector<double> own = weighted(column.data(), time_);
+  const std::vector<double> own = weighted(column.data(), time());
   double rhs = 0, sum = 0, square = 0;
   for (std::size_t s = 0; s < own.size(); ++s) {
     rhs += own[s] * y_[s];
@@ -176,41 +150,21 @@ CandidateSums CandidatePool::gather_leaving(const std::vector<int>& set,
 void CandidatePool::forget_leaving() {
   drop_pairs();
   if (leaving_ < 0) return;
-  const auto leaves = [this](int j) {
+  const auto end = std::remove_if(kept_.begin(), kept_.end(), [this](int j) {
     return j >= leaving_ && j < leaving_ + kernels();
-  };
-  const auto drop = [&](std::vector<int>& list) {
-    list.erase(std::remove_if(list.begin(), list.end(), leaves), list.end());
-  };
-  drop(alive_);
-  drop(kept_);
+  });
+  kept_.erase(end, kept_.end());
   for (int h = 0; h < kernels(); ++h) {
     std::vector<double>().swap(columns_[leaving(h)]);
-    row_of_[leaving(h)] = -1;
   }
-  const auto range = by_hash_.equal_range(hash_of_[leaving_]);
-  for (auto it = range.first; it != range.second; ++it) {
-    if (it->second == leaving_) {
-      by_hash_.erase(it);
-      break;
-    }
-  }
-  if (horizon_ == 0) {  // its rows stay
-    std::replace(candidate_at_.begin(), candidate_at_.end(), leaving_, -1);
-  }
-  free_.push_back(leaving_);
+  candidates_.forget(leaving_);
   leaving_ = -1;
 }
 
 CandidatePool::State CandidatePool::state() const {
   State out;
   if (!memory_.bounded()) return out;
-  out.row_of = row_of_;
-  out.last_row = last_row_;
-  out.uses = uses_;
-  out.alive = alive_;
-  out.free = free_;
-  out.candidate_at = candidate_at_;
+  out.rows = candidates_.state();
   out.rhs = rhs_;
   out.column_sum = column_sum_;
   out.squares = y_squares_;
@@ -220,85 +174,29 @@ CandidatePool::State CandidatePool::state() const {
   return out;
 }
 
-// May come from a file that was edited.
-bool CandidatePool::fits(const State& state) const {
-  const std::size_t n = state.row_of.size();
-  const auto known = [](const std::vector<int>& values, int least, int count) {
-    return std::all_of(values.begin(), values.end(), [=](int value) {
-      return value >= least && value < count;
-    });
-  };
-  const int count = static_cast<int>(n);
-  if (!known(state.row_of, -1, time_) || !known(state.last_row, -1, time_) ||
-      !known(state.alive, 0, count) || !known(state.free, 0, count) ||
-      !known(state.candidate_at, -1, count)) {
-    return false;
-  }
-  if (n % kernels() != 0 || state.last_row.size() != n ||
-      state.uses.size() != n || state.rhs.size() != n ||
-      state.column_sum.size() != n ||
-      state.candidate_at.size() != static_cast<std::size_t>(places()) ||
-      time_ - places() < first_) {
-    return false;
-  }
-  // Candidates have rows that x has, others none, and what a row or a number
-  // says of its candidate is so.
-  std::vector<int> uses(n, 0), times(n, 0);
-  for (const int j : state.candidate_at) {
-    if (j >= 0) ++uses[j];
-  }
-  for (const int j : state.alive) {
-    ++times[j];
-    const bool first = kernel_of(j) == 0;
-    if (state.row_of[j] < first_ || (first && state.last_row[j] < first_)) {
-      return false;
-    }
-  }
-  for (const int j : state.free) times[j] += 1 + 2 * (kernel_of(j) != 0);
-  for (std::size_t j = 0; j < n; ++j) {
-    const bool first = kernel_of(static_cast<int>(j)) == 0;
-    const bool lives = state.row_of[j] >= 0;
-    if (times[j] != (lives || first) || (!first && uses[j] > 0) ||
-        (first && uses[j] > 0 && !lives) ||
-        (first && lives && horizon_ > 0 && uses[j] != state.uses[j])) {
-      return false;
-    }
-  }
-  return true;
-}
-
 void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                             const State& state, const std::vector<char>& used,
                             const Executor& executor) {
-  time_ = first_ + static_cast<int>(y.size());
-  if (!fits(state)) {
+  candidates_.set_time(candidates_.first() + static_cast<int>(y.size()));
+  const std::size_t n = state.rows.row_of.size();
+  if (!candidates_.restore(x, state.rows) || state.rhs.size() != n ||
+      state.column_sum.size() != n) {
     throw DamagedState("the pool of candidates does not belong to these data");
   }
   y_.assign(places(), 0.0);
-  for (int row = time_ - places(); row < time_; ++row) {
+  for (int row = time() - places(); row < time(); ++row) {
     y_[place(row)] = y[line(row)];
   }
-  row_of_ = state.row_of;
-  last_row_ = state.last_row;
-  uses_ = state.uses;
-  alive_ = state.alive;
-  free_ = state.free;
-  candidate_at_ = state.candidate_at;
   columns_.assign(numbers(), {});
-  hash_of_.assign(numbers(), 0);
   rhs_.assign(numbers(), 0.0);
   column_sum_ = rhs_;
-  const std::size_t pairs = row_of_.size() * (row_of_.size() + 1) / 2;
+  const std::size_t pairs = n * (n + 1) / 2;
   const bool has_gram = !all_pairs_ || state.gram.size() == pairs;
-  for (const int j : alive_) {
-    if (kernel_of(j) == 0) {
-      hash_of_[j] = hash(x, row_of_[j]);
-      by_hash_.emplace(hash_of_[j], j);
-    }
+  for (const int j : candidates_.alive()) {
     if (!all_pairs_ && !used[j]) continue;
     columns_[j].reserve(horizon_ > 0 ? horizon_ : capacity_);
     columns_[j].resize(places());
-    evaluate(x, row_of_[j], kernel_of(j), columns_[j].data());
+    evaluate(x, row_of(j), kernel_of(j), columns_[j].data());
     // Those of the state are put in their place below.
     if (has_gram) {
       kept_.push_back(j);
@@ -311,7 +209,7 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
   column_sum_ = state.column_sum;
   auto from = state.gram.begin();
   // Numbers that no candidate has now have entries too.
-  while (all_pairs_ && gram_.size() < row_of_.size()) {
+  while (all_pairs_ && gram_.size() < n) {
     gram_.emplace_back(gram_.size() + 1, 0.0);
   }
   if (!all_pairs_ || !has_gram) return;

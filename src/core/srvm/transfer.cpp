@@ -128,12 +128,12 @@ void transfer_sums(Archive& archive, std::vector<Particle>& particles,
 }
 
 void transfer(Archive& archive, CandidatePool::State& pool) {
-  archive("row_of", pool.row_of);
-  archive("last_row", pool.last_row);
-  archive("uses", pool.uses);
-  archive("alive", pool.alive);
-  archive("free", pool.free);
-  archive("candidate_at", pool.candidate_at);
+  archive("row_of", pool.rows.row_of);
+  archive("last_row", pool.rows.last_row);
+  archive("uses", pool.rows.uses);
+  archive("alive", pool.rows.alive);
+  archive("free", pool.rows.free);
+  archive("candidate_at", pool.rows.candidate_at);
   archive("rhs", pool.rhs);
   archive("column_sum", pool.column_sum);
   archive("gram", pool.gram);
