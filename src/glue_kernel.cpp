@@ -6,17 +6,24 @@
 
 namespace {
 
+// Dimensions of R's matrices are integers.
+Rcpp::NumericMatrix matrix_of(Eigen::Index rows, Eigen::Index columns) {
+  return Rcpp::NumericMatrix(
+      Rcpp::no_init(static_cast<int>(rows), static_cast<int>(columns)));
+}
+
 Eigen::Map<Eigen::MatrixXd> as_eigen(Rcpp::NumericMatrix& matrix) {
   return {matrix.begin(), matrix.nrow(), matrix.ncol()};
 }
 
-Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result, int n) {
+Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result,
+                Eigen::Index n) {
   const int rank = static_cast<int>(result.rank());
   Rcpp::IntegerVector pivots(rank);
   for (int i = 0; i < rank; ++i) {
     pivots[i] = static_cast<int>(result.pivots()[i]) + 1;
   }
-  Rcpp::NumericMatrix factor(Rcpp::no_init(n, rank));
+  Rcpp::NumericMatrix factor = matrix_of(n, rank);
   result.copy_factor(as_eigen(factor));
   return Rcpp::List::create(Rcpp::Named("pivots") = pivots,
                             Rcpp::Named("factor") = factor,
@@ -30,7 +37,7 @@ Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result, int n) {
 Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel,
                                       const Eigen::Map<Eigen::MatrixXd>& x,
                                       const Eigen::Map<Eigen::MatrixXd>& y) {
-  Rcpp::NumericMatrix out(Rcpp::no_init(x.rows(), y.rows()));
+  Rcpp::NumericMatrix out = matrix_of(x.rows(), y.rows());
   kernel_from_r(kernel).block(x, y, as_eigen(out));
   return out;
 }
@@ -38,7 +45,7 @@ Rcpp::NumericMatrix kernel_matrix_cpp(const Rcpp::List& kernel,
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix kernel_gram_cpp(const Rcpp::List& kernel,
                                     const Eigen::Map<Eigen::MatrixXd>& x) {
-  Rcpp::NumericMatrix out(Rcpp::no_init(x.rows(), x.rows()));
+  Rcpp::NumericMatrix out = matrix_of(x.rows(), x.rows());
   kernel_from_r(kernel).gram(x, as_eigen(out));
   return out;
 }

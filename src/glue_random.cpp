@@ -21,7 +21,7 @@ Rcpp::IntegerMatrix resample_cpp(std::string name, std::vector<double> weights,
                                  int repetitions) {
   const ResamplingScheme scheme = kernelbayes::resampling::scheme(name);
   Rng rng = stream_from_r(from);
-  Rcpp::IntegerMatrix out(weights.size(), repetitions);
+  Rcpp::IntegerMatrix out(static_cast<int>(weights.size()), repetitions);
   for (int r = 0; r < repetitions; ++r) {
     const std::vector<int> counts = scheme(weights, n, rng);
     std::copy(counts.begin(), counts.end(), out.column(r).begin());

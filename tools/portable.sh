@@ -22,6 +22,8 @@ system=$(headers)
 flags="-fsyntax-only -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror"
 flags="$flags -I../inst/include -I."
 flags="$flags -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES $system"
+# Rcpp 1.0.10, Debian's, uses std::result_of, which C++20 took away.
+libcxx="-stdlib=libc++ -D_LIBCPP_ENABLE_CXX20_REMOVED_TYPE_TRAITS"
 everything=$(ls ./*.cpp glue/*.cpp core/*.cpp core/*/*.cpp | grep -v RcppExports)
 core=$(ls core/*.cpp core/*/*.cpp)
 
@@ -35,6 +37,6 @@ compile() {
   done
 }
 
-compile "macOS (clang++, libc++)" "clang++ -stdlib=libc++" "$everything"
+compile "macOS (clang++, libc++)" "clang++ $libcxx" "$everything"
 compile "Windows (MinGW)" x86_64-w64-mingw32-g++-posix "$core"
 echo "Everything compiles without warnings."

@@ -1,10 +1,13 @@
 # Run the tests against an installed copy of the checkout, with the entries of
 # tests/cpp (see test-build.R):
 #   Rscript tools/test.R [--filter=regex] [--extended] [--valgrind]
+#     [--assertions]
 # The last line is `N passed, N failed, N skipped`: expectations that passed,
 # failures and errors, skipped tests. The exit status is 0 only if nothing
 # failed and at least one expectation passed. Test files are shared out to two
 # processes (TESTTHAT_CPUS), or run in one if TESTTHAT_PARALLEL is false.
+# --assertions compiles with those of libstdc++, as Fedora does: an index beyond
+# its vector ends the process.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -48,6 +51,14 @@ set_processes <- function() {
   }
 }
 
+# A Makevars file of the user's, with the assertions.
+compile_with_assertions <- function() {
+  makevars <- tempfile("Makevars")
+  own <- unlist(lapply(tools::makevars_user(), readLines))
+  writeLines(c(own, "CPPFLAGS += -D_GLIBCXX_ASSERTIONS"), makevars)
+  Sys.setenv(R_MAKEVARS_USER = makevars)
+}
+
 # The counts of the suite; a suite that did not finish counts as a failure.
 test_in_child <- function(lib, filter) {
   counts <- tempfile(fileext = ".rds")
@@ -85,7 +96,7 @@ test_in_child <- function(lib, filter) {
 }
 
 main <- function() {
-  refuse_unknown(c("extended", "valgrind"), c("filter", "run-suite"))
+  refuse_unknown(c("extended", "valgrind", "assertions"), c("filter", "run-suite"))
   filter <- option("filter")
   counts_file <- option("run-suite")
   if (!is.null(counts_file)) {
@@ -99,6 +110,9 @@ main <- function() {
   lib <- normalizePath(file.path(dir, "lib"))
   say("Installing ", package_name(root), " into a temporary library ...")
   preload <- nzchar(Sys.getenv("KERNELBAYES_PRELOAD"))
+  if (flag("assertions")) {
+    compile_with_assertions()
+  }
   install_sources(test_copy(root, dir), lib,
     flags = c("--no-docs", if (preload) "--no-test-load")
   )

@@ -11,6 +11,9 @@ namespace mixing {
 
 namespace {
 
+// Numbers of draws are exact in a double.
+double real(std::size_t n) { return static_cast<double>(n); }
+
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // The halves of chains as chains of a length; of an odd number of draws the one
@@ -53,7 +56,8 @@ std::vector<double> centre(Halves& halves) {
   for (std::size_t k = 0; k < halves.number; ++k) {
     const auto first = halves.draws.begin() + k * halves.length;
     const auto last = first + halves.length;
-    const double mean = std::accumulate(first, last, 0.0) / halves.length;
+    const double mean =
+        std::accumulate(first, last, 0.0) / real(halves.length);
     for (auto at = first; at != last; ++at) *at -= mean;
     means.push_back(mean);
   }
@@ -61,10 +65,11 @@ std::vector<double> centre(Halves& halves) {
 }
 
 double variance(const std::vector<double>& v) {
-  const double mean = std::accumulate(v.begin(), v.end(), 0.0) / v.size();
+  const double n = real(v.size());
+  const double mean = std::accumulate(v.begin(), v.end(), 0.0) / n;
   double sum = 0;
   for (const double x : v) sum += (x - mean) * (x - mean);
-  return sum / (v.size() - 1);
+  return sum / (n - 1);
 }
 
 // Autocovariance at a lag of centred chains, the mean over chains.
@@ -74,12 +79,12 @@ double autocovariance(const Halves& halves, std::size_t lag) {
     const double* first = halves.draws.data() + k * halves.length;
     sum += std::inner_product(first + lag, first + halves.length, first, 0.0);
   }
-  return sum / halves.draws.size();
+  return sum / real(halves.draws.size());
 }
 
 // (B77).
 double rhat(Halves halves) {
-  const double n = halves.length;
+  const double n = real(halves.length);
   const double between = n * variance(centre(halves));
   const double within = autocovariance(halves, 0) * n / (n - 1);
   // Rounding makes the variance of equal numbers more than 0.
@@ -96,7 +101,7 @@ double effective_size(Halves halves) {
   if (n < 6) return kNone;
   const double spread = variance(centre(halves));
   const double first = autocovariance(halves, 0);
-  const double within = first * n / (n - 1), total = first + spread;
+  const double within = first * real(n) / real(n - 1), total = first + spread;
   const auto correlation = [&](std::size_t lag) {
     if (lag == 0) return 1.0;
     return 1 - (within - autocovariance(halves, lag)) / total;
@@ -115,16 +120,16 @@ double effective_size(Halves halves) {
     time += 2 * least;
   }
   // Antithetic draws: a bound to what an estimate of it can say.
-  const double draws = static_cast<double>(n) * halves.number;
+  const double draws = real(n) * real(halves.number);
   return draws / std::max(time, 1 / std::log10(draws));
 }
 
 // A quantile between neighbours in order, as R's type 7.
 double quantile(const std::vector<double>& sorted, double probability) {
   constexpr double kFuzz = 4 * std::numeric_limits<double>::epsilon();
-  const double at = (sorted.size() - 1) * probability;
+  const double at = real(sorted.size() - 1) * probability;
   const std::size_t below = static_cast<std::size_t>(at + kFuzz);
-  const double part = at - below;
+  const double part = at - real(below);
   if (std::abs(part) < kFuzz || below + 1 == sorted.size()) {
     return sorted[below];
   }

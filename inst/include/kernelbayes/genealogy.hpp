@@ -51,8 +51,9 @@ class Genealogy {
     const int n = static_cast<int>(ancestors.size());
     founders_ = inherit(founders_, ancestors);
     ++resamplings_;
-    const bool due = distinct(generations_.back().families) <
-                     kFewFamilies * generations_.back().families.size();
+    const std::vector<int>& oldest = generations_.back().families;
+    const bool due =
+        distinct(oldest) < kFewFamilies * static_cast<double>(oldest.size());
     if (due && generations_.size() > kGenerations) close_oldest(weights);
     const double chance =
         multinomial ? factor(n) : pair_factor(ancestors, weights);
@@ -98,7 +99,7 @@ class Genealogy {
 
   static double pair_factor(const std::vector<int>& ancestors,
                             const std::vector<double>& weights) {
-    const double n = static_cast<double>(ancestors.size());
+    const int n = static_cast<int>(ancestors.size());
     std::vector<double> excess(weights.size());
     double same = 0;
     for (std::size_t a = 0; a < weights.size(); ++a) {
@@ -108,7 +109,7 @@ class Genealogy {
     for (const int a : ancestors) ++excess[a];
     double chance = 0;
     for (const double e : excess) chance += e * e;
-    const double pairs = n * n * (1 - same);
+    const double pairs = static_cast<double>(n) * n * (1 - same);
     // Where one particle has nearly all the weight there are no pairs.
     return chance < pairs / 2 ? 1 / (1 - chance / pairs) : factor(n);
   }

@@ -67,7 +67,8 @@ class PivotedFactorisation {
     const Index n = residual_.size();
     if (n == 0) return;
     const double floor =
-        n * std::numeric_limits<double>::epsilon() * residual_.maxCoeff();
+        static_cast<double>(n) * std::numeric_limits<double>::epsilon() *
+        residual_.maxCoeff();
     const double enough = tol * result_.trace_;
     max_rank = std::min(max_rank, n);
     while (result_.rank() < max_rank && result_.residual_ > enough) {

@@ -70,7 +70,7 @@ void Candidates::choose_rows(const State& state, int wanted, Rng& rng) {
     if (state.find(location) >= 0) continue;
     if (centres.probability(location, n) > 0) others.push_back(location);
   }
-  std::size_t left = others.size();
+  auto left = static_cast<std::uint32_t>(others.size());
   while (size() < wanted && left > 0) {
     std::swap(others[rng.index(left)], others[left - 1]);
     places_.push_back({others[--left], nullptr});

@@ -15,7 +15,8 @@ void latent_scale_move(State& state, Rng& rng) {
   for (int j = 0; j < state.size(); ++j) {
     q += state.mean()[j] * state.mean()[j] / state.variance(j);
   }
-  const double g = std::sqrt(rng.gamma(0.5 * z.size()) / (0.5 * q));
+  const auto n = static_cast<double>(z.size());
+  const double g = std::sqrt(rng.gamma(0.5 * n) / (0.5 * q));
   std::vector<double> gaps = state.log_gaps();
   if (!gaps.empty()) {
     for (double& gap : gaps) gap += std::log(g);

@@ -47,7 +47,7 @@ bool relocate_copy(State& state, const Copy& copy, int to, double power,
     state.set_slot(in, std::move(slot));
     return true;
   }
-  Slot slot{to, 1, {prior.draw_varphi(rng)}};
+  Slot slot{to, 1, {prior.draw_varphi(rng)}, nullptr};
   const Column column = state.make_column({to, nullptr});
   const double log_ratio =
       out.log_ratio +

@@ -52,7 +52,8 @@ void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
   if (archive.reading()) {
     const bool each = !prior_->collapsed();
     // Before there is room for them, that they are there.
-    archive.require(archive.size("varphi") == (each ? copies : slots.size()),
+    const double wanted = each ? copies : static_cast<double>(slots.size());
+    archive.require(static_cast<double>(archive.size("varphi")) == wanted,
                     "varphi", "as many as its kernels have");
     for (Slot& slot : slots) slot.varphi.resize(each ? slot.copies : 1);
   }

@@ -10,7 +10,8 @@ bool varphi_move(State& state, double power, double step, Rng& rng) {
   const Prior& prior = state.prior();
   const int j = static_cast<int>(rng.index(state.size()));
   Slot slot = state.slot(j);
-  double& varphi = slot.varphi[rng.index(slot.varphi.size())];
+  double& varphi =
+      slot.varphi[rng.index(static_cast<std::uint32_t>(slot.varphi.size()))];
   double log_prior = 0;
   if (rng.uniform() < 0.5) {
     varphi = prior.draw_varphi(rng);

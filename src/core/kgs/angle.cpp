@@ -11,6 +11,8 @@ namespace {
 
 using Eigen::VectorXd;
 
+constexpr double kPi = 3.14159265358979323846;
+
 struct Event {
   double angle;
   int wall;
@@ -58,8 +60,8 @@ std::vector<double> energies(const Walls& walls,
 double angle_of(const std::vector<Event>& order, std::size_t j) {
   const std::size_t n = order.size();
   if (j == 0) return 0;
-  if (j > 2 * n) return 2 * M_PI;
-  return j <= n ? order[j - 1].angle : order[j - n - 1].angle + M_PI;
+  if (j > 2 * n) return 2 * kPi;
+  return j <= n ? order[j - 1].angle : order[j - n - 1].angle + kPi;
 }
 
 void move_ledger(const std::vector<Event>& order, std::size_t arc,

@@ -13,6 +13,7 @@ using Eigen::Index;
 using Eigen::VectorXd;
 
 constexpr double kMaxEvents = 1e6;
+constexpr double kPi = 3.14159265358979323846;
 
 }  // namespace
 
@@ -43,7 +44,7 @@ Hmc::Next Hmc::next(const State& state, int last) const {
       block = i;
     }
   }
-  if (block < 0) return {-1, M_PI};
+  if (block < 0) return {-1, kPi};
   Index at = block;
   while (key_[at] != best) ++at;
   const double s = side[at];
@@ -80,7 +81,7 @@ void Hmc::meet(int wall, double left, const Costs& costs, State& state) {
 
 void Hmc::step(const Costs& costs, State& state, Rng& rng) {
   const VectorXd p = normal_vector(walls_->dimension(), rng);
-  const double length = M_PI_2 * (0.8 + 0.4 * rng.uniform());
+  const double length = kPi / 2 * (0.8 + 0.4 * rng.uniform());
   velocity_ = walls_->project(p);
   kicks_.setZero();
   before_ = state.f;

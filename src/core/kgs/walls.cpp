@@ -21,6 +21,7 @@ using Eigen::VectorXd;
 constexpr Index kBlock = 64;
 // Unit vectors nearer than this are one direction.
 constexpr double kSame = 1e-10;
+constexpr double kRootHalf = 0.70710678118654752440;
 
 }  // namespace
 
@@ -137,7 +138,7 @@ VectorXd Walls::project(const VectorXd& w) const {
   VectorXd out(size());
   for (int k = 0; k < size(); ++k) {
     const Wall& wall = walls_[k];
-    out[k] = (f(wall.point, wall.plus) - f(wall.point, wall.minus)) * M_SQRT1_2;
+    out[k] = (f(wall.point, wall.plus) - f(wall.point, wall.minus)) * kRootHalf;
   }
   return out;
 }
@@ -148,8 +149,8 @@ VectorXd Walls::combine(const VectorXd& a) const {
     weights = a;
   } else {
     for (int k = 0; k < size(); ++k) {
-      weights(walls_[k].point, walls_[k].plus) += a[k] * M_SQRT1_2;
-      weights(walls_[k].point, walls_[k].minus) -= a[k] * M_SQRT1_2;
+      weights(walls_[k].point, walls_[k].plus) += a[k] * kRootHalf;
+      weights(walls_[k].point, walls_[k].minus) -= a[k] * kRootHalf;
     }
   }
   MatrixXd out(rank(), functions());
@@ -173,7 +174,7 @@ VectorXd Walls::axis(int k) const {
   for (int j = 0; j < size(); ++j) {
     const Wall& wall = walls_[j];
     const int sign = (wall.plus == function) - (wall.minus == function);
-    out[j] = sign * M_SQRT1_2 * normals_(wall.point, k % rank());
+    out[j] = sign * kRootHalf * normals_(wall.point, k % rank());
   }
   return out;
 }

@@ -28,8 +28,8 @@ void transfer_moves(Archive& archive, MoveCounts& moves) {
 namespace {
 
 // How many columns the on-demand pool holds: about 256 MB of them.
-std::size_t cache_size(const Config& config, Eigen::Index rows) {
-  const std::size_t fit = (std::size_t{1} << 25) / std::max<int>(rows, 1);
+std::size_t cache_size(const Config& config, int rows) {
+  const std::size_t fit = (std::size_t{1} << 25) / std::max(rows, 1);
   const int most = rows * static_cast<int>(config.model.kernels.size());
   const std::size_t least = 2 * (config.model.centres.limit(most) + 1);
   return std::max(std::min<std::size_t>(fit, 1024), least);
@@ -58,7 +58,8 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
   if (worth_all_pairs()) {
     pool_.rebuild(x_, y_, {}, executor);
   } else {
-    pool_.fill_on_demand(x_, y_, cache_size(config_, x.rows()));
+    const int rows = static_cast<int>(x.rows());
+    pool_.fill_on_demand(x_, y_, cache_size(config_, rows));
   }
   scratch_ = Scratch(config_.model.centres.limit(pool_.size()) + 3);
   start();

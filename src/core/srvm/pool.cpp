@@ -355,10 +355,10 @@ CandidateSums CandidatePool::gather_latest(const std::vector<int>& set,
 }
 
 double CandidatePool::bytes() const {
-  double numbers = 0;
+  std::size_t numbers = 0;
   for (const auto& column : columns_) numbers += column.capacity();
   for (const auto& row : gram_) numbers += row.capacity();
-  return numbers * sizeof(double);
+  return static_cast<double>(numbers * sizeof(double));
 }
 
 void CandidatePool::release_unused(const std::vector<char>& used) {

@@ -17,7 +17,7 @@ namespace srvm {
 class Column : public std::vector<double> {
  public:
   Column() = default;
-  Column(const Column& other) {
+  Column(const Column& other) : std::vector<double>() {
     reserve(other.size() + 1);
     assign(other.begin(), other.end());
   }

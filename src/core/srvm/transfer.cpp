@@ -32,7 +32,7 @@ void transfer_sets(Archive& archive, std::vector<Particle>& particles) {
   double total = 0;
   for (const int count : k) total += count;
   if (archive.reading()) {
-    archive.require(total == archive.size("sets"), "sets", "as long as k says");
+    archive.require(total == static_cast<double>(archive.size("sets")), "sets", "as long as k says");
     for (std::size_t i = 0; i < k.size(); ++i) particles[i].set.resize(k[i]);
   }
   std::vector<int> sets;
