@@ -145,9 +145,7 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   engine$config$warmup <- warmup
   engine$config$iter <- iter
   engine$config$seed <- seed
-  # With Student's noise, and several cut points, a few kernels of a tiny
-  # amplitude still find the data: rungs have to come nearer to 0.
-  power <- if (bark_response(fit) %in% c("student", "ordered")) 10 else 4
+  power <- response_families[[bark_response(fit)]]$rung_power
   engine$config$rungs <- (seq(0, n_temps) / n_temps)^power
   class(engine) <- c(class(engine), "kb_engine_ladder")
   engine

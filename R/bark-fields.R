@@ -7,7 +7,7 @@
 #' The families of `bark()`
 #' @noRd
 check_bark_family <- function(family, call = rlang::caller_env()) {
-  check_family(family, c("ordered", "multinomial"), call)
+  check_family(family, stored_families[-(1:2)], call)
 }
 
 #' The family of these responses
@@ -94,7 +94,7 @@ fit_engine.kb_bark_multinomial <- function(fit) {
         fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
-      y = as.integer(fit$data$y)
+      y = response_numbers(fit)
     ),
     class = c("kb_engine_bark_fields", "kb_engine_chain", "kb_engine")
   )

@@ -37,7 +37,7 @@ refuse_with_truncation <- function(given, call = rlang::caller_env()) {
 
 #' @noRd
 refuse_truncated_classes <- function(prior, family, call) {
-  if (is_truncated_prior(prior) && !family %in% c("gaussian", "probit")) {
+  if (is_truncated_prior(prior) && !response_families[[family]]$truncation) {
     kb_abort(c(
       "{.code approximation = \"truncation\"} is not defined for more than two
        classes.",

@@ -1,5 +1,41 @@
 # Families of responses: what the user may say, and the name that is stored.
 
+#' The families, a row each
+#'
+#' * `outcome`: the kind of response, see `mould_formula()`.
+#' * `numbers`: the responses as the sampler sees them, a function of the
+#'   response and the scaling.
+#' * `truncation`: does bark's truncation approximation know it?
+#' * `rung_power`: the exponent by which rungs of bark's ladder come near to 0.
+#'   Where latent scales or several cut points let a few kernels of a tiny
+#'   amplitude still find the data, they have to come nearer.
+#' @noRd
+response_families <- list(
+  gaussian = list(
+    outcome = "numeric", numbers = function(y, scaling) scaling_y(scaling, y),
+    truncation = TRUE, rung_power = 4
+  ),
+  # Of the gaussian family with finite degrees of freedom: never stored.
+  student = list(outcome = "numeric", truncation = FALSE, rung_power = 10),
+  probit = list(
+    outcome = "factor", numbers = function(y, scaling) class_signs(y),
+    truncation = TRUE, rung_power = 4
+  ),
+  ordered = list(
+    outcome = "ordered",
+    numbers = function(y, scaling) as.double(as.integer(y)),
+    truncation = FALSE, rung_power = 10
+  ),
+  multinomial = list(
+    outcome = "factor", numbers = function(y, scaling) as.integer(y),
+    truncation = FALSE, rung_power = 4
+  )
+)
+
+#' Those that a fit can have: all of bark(), the first two of srvm()
+#' @noRd
+stored_families <- setdiff(names(response_families), "student")
+
 #' "gaussian", "probit", or NULL where the response decides
 #'
 #' Family objects, the functions that make them, and the two names.
@@ -47,10 +83,7 @@ family_outcome <- function(family) {
   if (is.null(family)) {
     return("either")
   }
-  c(
-    gaussian = "numeric", probit = "factor", ordered = "ordered",
-    multinomial = "factor"
-  )[[family]]
+  response_families[[family]]$outcome
 }
 
 #' Two classes written as 0 and 1 are numbers, unless the user says otherwise
@@ -73,21 +106,13 @@ is_probit <- function(fit) identical(fit$settings$family, "probit")
 is_ordered <- function(fit) identical(fit$settings$family, "ordered")
 
 #' @noRd
-has_classes <- function(fit) {
-  fit$settings$family %in% c("probit", "ordered", "multinomial")
-}
+has_classes <- function(fit) fit$settings$family != "gaussian"
 
-#' The responses as the model sees them: two classes are signs, ordered ones
-#' their numbers
+#' The responses as the model sees them
 #' @noRd
 response_numbers <- function(fit) {
-  if (is_ordered(fit)) {
-    return(as.double(as.integer(fit$data$y)))
-  }
-  if (is_probit(fit)) {
-    return(class_signs(fit$data$y))
-  }
-  scaling_y(fit$settings$scaling, fit$data$y)
+  family <- response_families[[fit$settings$family]]
+  family$numbers(fit$data$y, fit$settings$scaling)
 }
 
 #' Two-class problems: the response as -1 and +1, the second level

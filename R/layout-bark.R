@@ -21,7 +21,7 @@ bark_layout <- c(layout(
 
 #' @noRd
 bark_settings_layout <- layout(
-  family = strings(1, c("gaussian", "probit", "ordered", "multinomial")),
+  family = strings(1, stored_families),
   prior = holds(bark_prior_layout), scaling = holds(scaling_layout),
   scale = flags(), prior_only = flags()
 )

@@ -23,12 +23,12 @@ kgs::Data kgs_r::data(const Rcpp::List& list) {
 namespace {
 
 kgs::Method method(const std::string& name) {
-  if (name == "circle") return kgs::Method::kCircle;
-  if (name == "ellipse") return kgs::Method::kEllipse;
-  if (name == "hmc") return kgs::Method::kHmc;
-  if (name == "coordinate") return kgs::Method::kCoordinate;
-  if (name == "block") return kgs::Method::kBlock;
-  throw std::invalid_argument("no such method");
+  return named<kgs::Method>({{"circle", kgs::Method::kCircle},
+                             {"ellipse", kgs::Method::kEllipse},
+                             {"hmc", kgs::Method::kHmc},
+                             {"coordinate", kgs::Method::kCoordinate},
+                             {"block", kgs::Method::kBlock}},
+                            name);
 }
 
 kgs::Noise noise(const Rcpp::List& list) {

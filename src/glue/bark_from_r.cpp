@@ -8,27 +8,25 @@ namespace bark_r {
 
 namespace {
 
-bark::ScaleType scale_type(const std::string& name) {
-  if (name == "equal") return bark::ScaleType::kEqual;
-  if (name == "different") return bark::ScaleType::kDifferent;
-  if (name == "select_equal") return bark::ScaleType::kSelectEqual;
-  if (name == "select_different") return bark::ScaleType::kSelectDifferent;
-  throw std::invalid_argument("no prior of the name '" + name + "'");
-}
+const std::map<std::string, bark::ScaleType> kScaleTypes{
+    {"equal", bark::ScaleType::kEqual},
+    {"different", bark::ScaleType::kDifferent},
+    {"select_equal", bark::ScaleType::kSelectEqual},
+    {"select_different", bark::ScaleType::kSelectDifferent}};
+
+const std::map<std::string, bark::Family> kFamilies{
+    {"gaussian", bark::Family::kGaussian},
+    {"student", bark::Family::kStudent},
+    {"probit", bark::Family::kProbit},
+    {"ordered", bark::Family::kOrdered}};
 
 }  // namespace
 
-bark::Family family(const std::string& name) {
-  if (name == "gaussian") return bark::Family::kGaussian;
-  if (name == "student") return bark::Family::kStudent;
-  if (name == "probit") return bark::Family::kProbit;
-  if (name == "ordered") return bark::Family::kOrdered;
-  throw std::invalid_argument("no family of the name '" + name + "'");
-}
+bark::Family family(const std::string& name) { return named(kFamilies, name); }
 
 bark::Prior prior(const Rcpp::List& list) {
   bark::Prior out;
-  out.type = scale_type(list["type"]);
+  out.type = named(kScaleTypes, list["type"]);
   out.alpha = list["alpha"];
   out.eps = list["eps"];
   out.nu = list["nu"];

@@ -4,12 +4,24 @@
 #include <Rcpp.h>
 
 #include <kernelbayes/rng.hpp>
+#include <map>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 template <typename T>
 std::vector<T> get(const Rcpp::List& list, const char* name) {
   return Rcpp::as<std::vector<T>>(list[name]);
+}
+
+/// What a table has under a name.
+template <typename T>
+T named(const std::map<std::string, T>& table, const std::string& name) {
+  const auto found = table.find(name);
+  if (found == table.end()) {
+    throw std::invalid_argument("nothing has the name '" + name + "' here");
+  }
+  return found->second;
 }
 
 /// States and draws may come from a file that was edited: nothing is read

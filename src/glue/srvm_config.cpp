@@ -1,5 +1,3 @@
-#include <stdexcept>
-
 #include "glue/kernel_from_r.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
@@ -29,12 +27,20 @@ srvm::CountPrior count_prior(const std::vector<double>& lambda) {
   return srvm::CountPrior::poisson_gamma(lambda.at(0), lambda.at(1));
 }
 
-srvm::Response response(const std::string& name) {
-  if (name == "gaussian") return srvm::Response::kNormal;
-  if (name == "student") return srvm::Response::kStudent;
-  if (name == "probit") return srvm::Response::kProbit;
-  throw std::invalid_argument("no response of the name '" + name + "'");
-}
+const std::map<std::string, srvm::Response> kResponses{
+    {"gaussian", srvm::Response::kNormal},
+    {"student", srvm::Response::kStudent},
+    {"probit", srvm::Response::kProbit}};
+
+const std::map<std::string, srvm::Proposal> kProposals{
+    {"adapted", srvm::Proposal::kAdapted},
+    {"birth_death", srvm::Proposal::kBirthDeath},
+    {"paper", srvm::Proposal::kPaper}};
+
+const std::map<std::string, History> kHistories{
+    {"summary", History::kSummary},
+    {"genealogy", History::kGenealogy},
+    {"full", History::kFull}};
 
 }  // namespace
 
@@ -61,7 +67,7 @@ srvm::Model model(const Rcpp::List& config) {
   out.intercept = config["intercept"];
   out.shift = config["shift"];
   out.scaled = config["scaled"];
-  out.response = response(Rcpp::as<std::string>(config["response"]));
+  out.response = named(kResponses, config["response"]);
   out.df = config["df"];
   return out;
 }
@@ -79,19 +85,12 @@ srvm::Memory memory(const Rcpp::List& config) {
   return out;
 }
 
-srvm::Proposal proposal(const std::string& name) {
-  if (name == "adapted") return srvm::Proposal::kAdapted;
-  if (name == "birth_death") return srvm::Proposal::kBirthDeath;
-  if (name == "paper") return srvm::Proposal::kPaper;
-  throw std::invalid_argument("no proposal of the name '" + name + "'");
-}
-
 }  // namespace
 
 srvm::Config config(const Rcpp::List& config) {
   srvm::Config out;
   out.model = model(config);
-  out.proposal = proposal(Rcpp::as<std::string>(config["proposal"]));
+  out.proposal = named(kProposals, config["proposal"]);
   out.memory = memory(config);
   if (config.containsElementNamed("past")) out.past = config["past"];
   out.n_moves = config["n_moves"];
@@ -104,10 +103,7 @@ srvm::Config config(const Rcpp::List& config) {
   out.smc.cess_threshold = config["cess_threshold"];
   out.smc.powers = get<double>(config, "powers");
   out.smc.resample_every_step = config["resample_every_step"];
-  const std::string ancestry = config["ancestry"];
-  out.smc.history = ancestry == "full"        ? History::kFull
-                    : ancestry == "genealogy" ? History::kGenealogy
-                                              : History::kSummary;
+  out.smc.history = named(kHistories, config["ancestry"]);
   out.smc.seed = run_seed(config, "replicate");
   return out;
 }
