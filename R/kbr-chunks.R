@@ -169,7 +169,8 @@ new_chunked <- function(pool, settings, model, n, seed, call) {
       version = fit_version, mould = mould_empty(mould, rows = FALSE),
       settings = settings,
       data = list(
-        x = mould$y[0, , drop = FALSE], y = mould$x[0, , drop = FALSE]
+        states = mould$y[0, , drop = FALSE],
+        observations = mould$x[0, , drop = FALSE]
       ),
       seed = seed, time = n, sequence = integer(), status = "complete",
       features = model$features
@@ -213,9 +214,10 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
     found
   }
   list(
-    scaling = scaling, columns = lapply(pool, utils::head, 0),
+    scaling = list(states = scaling$x, observations = scaling$y), columns = lapply(pool, utils::head, 0),
     features = list(
-      x = build(kernel_x, "x", "kernel_x"), y = build(kernel_y, "y", "kernel_y")
+      states = build(kernel_x, "x", "kernel_x"),
+      observations = build(kernel_y, "y", "kernel_y")
     )
   )
 }
@@ -387,7 +389,7 @@ chunks_first <- function(pairs, model) {
 #' @noRd
 chunks_second <- function(pairs, model) {
   phi_x <- scaled_features(model, pairs$x, "x")
-  phi_y <- scaled_features(model, pairs$y, "y")
+  phi_y <- scaled_features(model, pairs$observations, "y")
   mu <- as.vector(phi_x %*% model$coef)
   if (model$positive) mu <- pmax(mu, 0)
   centred <- sweep(pairs$x, 2, model$center)
@@ -438,7 +440,7 @@ chunk_posterior <- function(fit, chunks, model, first, prior, progress, call) {
 #' @export
 #' @noRd
 kernel_mean_points.kb_kbr_chunked <- function(fit, seen) {
-  features <- fit$features$x
+  features <- fit$features$states
   mean <- fit$posterior$cross %*% seen$coef
   mean <- sweep(mean, 2, raw_moments(fit, seen)[1, ], "/")
   list(

@@ -8,7 +8,7 @@ check_kbr_probs <- function(probs, call) {
 #' @noRd
 kbr_quantiles <- function(fit, seen, probs) {
   w <- weight_shares(fit, seen)
-  x <- fit$data$x
+  x <- fit$data$states
   out <- array(0, c(nrow(w), ncol(x), length(probs)), list(
     NULL, colnames(x), paste0(100 * probs, "%")
   ))
@@ -38,7 +38,7 @@ signed_quantiles <- function(x, w, probs) {
 
 #' @noRd
 kbr_density <- function(fit, seen, at, bandwidth, call) {
-  x <- fit$data$x
+  x <- fit$data$states
   at <- check_points_like(at, x, "at", call)
   w <- weight_shares(fit, seen)
   widths <- density_bandwidth(x, w, bandwidth, call)

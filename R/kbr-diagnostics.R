@@ -56,7 +56,8 @@ diagnostics.kb_kbr <- function(object, newdata = NULL, sensitivity = TRUE,
     list(
       observations = weight_facts(object, seen),
       rank = c(
-        x = ncol(object$features$x$factor), y = ncol(object$features$y$factor)
+        states = ncol(object$features$states$factor),
+        observations = ncol(object$features$observations$factor)
       ),
       unexplained = vapply(object$features, unexplained, 0),
       effective_rank = effective_rank(object),
@@ -110,7 +111,7 @@ effective_rank <- function(fit) {
 #' rule says it is, (K11); NULL where the prior's points are not known
 #' @noRd
 prior_sensitivity <- function(fit, seen, call) {
-  if (is.null(fit$features$x$kernel)) {
+  if (is.null(fit$features$states$kernel)) {
     return(NULL)
   }
   prior <- prior_sample(fit)
@@ -118,7 +119,7 @@ prior_sensitivity <- function(fit, seen, call) {
   weights <- prior$weights
   variance <- kbr_variance(fit, seen)
   variance[which(variance <= 0)] <- NA
-  vapply(stats::setNames(seq_len(ncol(points)), colnames(fit$data$x)),
+  vapply(stats::setNames(seq_len(ncol(points)), colnames(fit$data$states)),
     function(j) {
       # Of signed weights the variance may be negative.
       spread <- weighted_sd(points[, j], abs(weights) / sum(abs(weights)))
@@ -182,7 +183,7 @@ print.kb_kbr_diagnostics <- function(x, digits = 3, ...) {
     "at ", nrow(o), " observations, medians: sum of weights ", middle(o$sum),
     ", negative mass ", percent(stats::median(o$negative)),
     ", effective sample size ", middle(o$ess), "\n",
-    "rank: ", x$rank[["x"]], " of states, ", x$rank[["y"]],
+    "rank: ", x$rank[["states"]], " of states, ", x$rank[["observations"]],
     " of observations, of these effective ",
     format(x$effective_rank, digits = digits), "; unexplained ",
     percent(max(x$unexplained)), "\n",

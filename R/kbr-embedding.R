@@ -2,7 +2,7 @@
 
 #' @noRd
 need_kernel_x <- function(fit, what, call) {
-  if (is.null(fit$features$x$kernel)) {
+  if (is.null(fit$features$states$kernel)) {
     kb_abort(c(
       "{.code type = \"{what}\"} needs the kernel of the states.",
       x = "{.arg kernel_x} is a matrix."
@@ -13,21 +13,21 @@ need_kernel_x <- function(fit, what, call) {
 #' @export
 kernel_mean_points.kb_kbr <- function(fit, seen) {
   w <- weight_shares(fit, seen)
-  factor <- fit$features$x$factor
+  factor <- fit$features$states$factor
   list(
-    points = fit$data$x, scaled = kernel_states(fit), weights = w,
+    points = fit$data$states, scaled = scaled_states(fit), weights = w,
     value = factor %*% crossprod(factor, t(w))
   )
 }
 
 #' States as their kernel sees them
 #' @noRd
-kernel_states <- function(fit) {
-  scaling_x(fit$settings$scaling$x, fit$data$x)
+scaled_states <- function(fit) {
+  scaling_x(fit$settings$scaling$states, fit$data$states)
 }
 
 #' @noRd
-unscale_states <- function(fit, x) unscale(fit$settings$scaling$x, x)
+unscale_states <- function(fit, x) unscale(fit$settings$scaling$states, x)
 
 #' @noRd
 unscale <- function(scaling, x) {
@@ -39,10 +39,10 @@ kbr_map <- function(fit, seen, call) {
   need_kernel_x(fit, "map", call)
   moments <- kbr_moments(fit, seen, normalize = TRUE)
   centre <- scaling_x(
-    fit$settings$scaling$x, sweep(moments$first, 2, fit$posterior$center, "+")
+    fit$settings$scaling$states, sweep(moments$first, 2, fit$posterior$center, "+")
   )
   modes <- kernel_modes(
-    kernel_mean_points(fit, seen), fit$features$x$kernel, centre
+    kernel_mean_points(fit, seen), fit$features$states$kernel, centre
   )
   out <- state_names(unscale_states(fit, modes$x), fit)
   attr(out, "converged") <- modes$converged
@@ -54,9 +54,9 @@ kbr_draws <- function(fit, seen, ndraws, call) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
   need_kernel_x(fit, "draws", call)
   draws <- herded_points(
-    kernel_mean_points(fit, seen), fit$features$x$kernel, ndraws
+    kernel_mean_points(fit, seen), fit$features$states$kernel, ndraws
   )
-  dimnames(draws) <- list(NULL, colnames(fit$data$x), NULL)
+  dimnames(draws) <- list(NULL, colnames(fit$data$states), NULL)
   structure(draws, rows = "last")
 }
 
@@ -64,14 +64,14 @@ kbr_draws <- function(fit, seen, ndraws, call) {
 kbr_embeddings <- function(fit, seen, call) {
   need_kernel_x(fit, "embedding", call)
   w <- kbr_weights(fit, seen)
-  states <- kernel_states(fit)
+  states <- scaled_states(fit)
   lapply(seq_len(nrow(w)), function(i) {
     if (anyNA(w[i, ])) {
       return(NULL)
     }
-    out <- kernel_mean(states, fit$features$x$kernel, w[i, ])
+    out <- kernel_mean(states, fit$features$states$kernel, w[i, ])
     # As a prior its points are turned back to the units of the states.
-    if (fit$settings$scale) out$scaling <- fit$settings$scaling$x
+    if (fit$settings$scale) out$scaling <- fit$settings$scaling$states
     out
   })
 }

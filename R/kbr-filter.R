@@ -84,7 +84,7 @@ hmm_rows <- function(hmm, observations, call) {
   }
   complete <- stats::complete.cases(given)
   y <- if (is.null(hmm$log_likelihood)) {
-    scaling_x(hmm$settings$scaling$y, given[complete, , drop = FALSE])
+    scaling_x(hmm$settings$scaling$observations, given[complete, , drop = FALSE])
   }
   list(given = given, y = y, complete = complete)
 }
@@ -103,7 +103,7 @@ free_observations <- function(observations, call) {
 
 #' @noRd
 observation_rank <- function(hmm) {
-  if (is.null(hmm$pairs$y)) 0L else ncol(hmm$pairs$y)
+  if (is.null(hmm$pairs$observations)) 0L else ncol(hmm$pairs$observations)
 }
 
 #' Features of the prior of the first state, or NULL
@@ -127,8 +127,8 @@ check_start <- function(start, hmm, call) {
     ), "dimension", argument = "start", call = call)
   }
   weights <- prior_weights(start$weights, nrow(points), call)
-  code <- scaling_x(hmm$settings$scaling$x, space_encode(hmm$space, points))
-  as.vector(crossprod(incomplete_cholesky_features(hmm$basis_x, code), weights))
+  code <- scaling_x(hmm$settings$scaling$states, space_encode(hmm$space, points))
+  as.vector(crossprod(incomplete_cholesky_features(hmm$basis_states, code), weights))
 }
 
 # Steps ------------------------------------------------------------------------
@@ -138,7 +138,7 @@ filter_rows <- function(path, rows, progress, call) {
   hmm <- path$hmm
   total <- length(rows$complete)
   phi <- if (is.null(hmm$log_likelihood) && any(rows$complete)) {
-    incomplete_cholesky_features(hmm$basis_y, rows$y)
+    incomplete_cholesky_features(hmm$basis_observations, rows$y)
   }
   at <- cumsum(rows$complete)
   s <- if (ncol(path$features) > 0) path$features[, ncol(path$features)]
@@ -203,7 +203,7 @@ observe_state <- function(hmm, coef, phi) {
     ))
   }
   hmm_update_cpp(
-    hmm$pairs$seen, hmm$pairs$y, coef, phi, hmm$settings$delta,
+    hmm$pairs$seen, hmm$pairs$observations, coef, phi, hmm$settings$delta,
     hmm$settings$method == "kbr"
   )
 }
@@ -229,7 +229,7 @@ first_step <- function(hmm, seen, call) {
       features = colMeans(p), sum = as.double(nrow(p))
     ))
   }
-  b <- hmm$pairs$y
+  b <- hmm$pairs$observations
   along <- ridge_coefficients(
     features_gram_cpp(b, NULL), as.matrix(seen), nrow(b) * hmm$settings$eps
   )
@@ -354,7 +354,7 @@ step_weights <- function(path, t) {
   coef <- path$coef[, t, drop = FALSE]
   raw <- switch(path$kind[[t[[1]]]],
     update = filtered_weights(hmm, coef, path$along[, t, drop = FALSE]),
-    regression = hmm$pairs$y %*% path$along[, t, drop = FALSE],
+    regression = hmm$pairs$observations %*% path$along[, t, drop = FALSE],
     flat = matrix(1, nrow(hmm$pairs$seen), length(t)),
     prior = hmm$pairs$seen %*% coef,
     "next" = hmm$pairs$from %*% coef,
@@ -373,7 +373,7 @@ on_next_states <- function(kind) kind %in% c("next", "likelihood")
 filtered_weights <- function(hmm, coef, along) {
   mu <- hmm$pairs$seen %*% coef
   if (hmm$settings$method == "iw") mu <- pmax(mu, 0)
-  mu * (hmm$pairs$y %*% along)
+  mu * (hmm$pairs$observations %*% along)
 }
 
 #' @noRd

@@ -101,10 +101,10 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
       delta_smooth = check_positive(delta_smooth, "delta_smooth", call),
       rank = rank, tol = tol, method = method, scale = check_flag(scale),
       scaling = list(
-        x = scaling_learn(
+        states = scaling_learn(
           sets$from, factor(), scale && space$type == "euclidean"
         ),
-        y = scaling_learn(mould$x, factor(), scale)
+        observations = scaling_learn(mould$x, factor(), scale)
       )
     )
   )
@@ -239,8 +239,8 @@ transition_pairs <- function(x, space, transitions, seed, call) {
 
 #' Features of the training pairs and what the recursion needs of them
 #'
-#' `from`, `to` and `seen` are features of states on the pivots of `from`; `y`
-#' those of observations. `inverse` is (P'P + n eps I)^-1 of `from`,
+#' `from`, `to` and `seen` are features of states on the pivots of `from`;
+#' `observations` those of observations. `inverse` is (P'P + n eps I)^-1 of `from`,
 #' `inverse_seen` that of `seen`; `transition` takes the features of a state's
 #' posterior to those of the next state's prior, N'P (P'P + n eps I)^-1, (K18);
 #' `size` is the mean of k(x, x).
@@ -248,15 +248,15 @@ transition_pairs <- function(x, space, transitions, seed, call) {
 learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
   settings <- hmm$settings
   codes <- lapply(sets[c("from", "to", "seen")], function(code) {
-    scaling_x(settings$scaling$x, code)
+    scaling_x(settings$scaling$states, code)
   })
-  y <- scaling_x(settings$scaling$y, sets$y)
-  basis_x <- sample_features(
+  y <- scaling_x(settings$scaling$observations, sets$y)
+  basis_states <- sample_features(
     hmm_kernel(kernel_x, codes$from, hmm$space), codes$from, settings,
     "kernel_x", call
   )
-  features_of <- function(code) incomplete_cholesky_features(basis_x, code)
-  from <- basis_x$factor
+  features_of <- function(code) incomplete_cholesky_features(basis_states, code)
+  from <- basis_states$factor
   to <- features_of(codes$to)
   seen <- if (sets$same) from else features_of(codes$seen)
   inverse <- ridge_inverse(from, settings$eps)
@@ -273,15 +273,15 @@ learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
     transition = features_cross_cpp(to, from, rep(1, nrow(to))) %*% inverse,
     size = mean(rowSums(from^2))
   )
-  hmm$basis_x <- basis_at_pivots(basis_x)
+  hmm$basis_states <- basis_at_pivots(basis_states)
   if (is.null(hmm$log_likelihood)) {
-    basis_y <- sample_features(
+    basis_observations <- sample_features(
       hmm_kernel(kernel_y, y, state_space("euclidean", NULL)), y, settings,
       "kernel_y", call
     )
-    hmm$pairs$y <- basis_y$factor
-    hmm$basis_y <- basis_at_pivots(basis_y)
-    hmm$moments <- hmm_moments(seen, basis_y$factor, settings$method)
+    hmm$pairs$observations <- basis_observations$factor
+    hmm$basis_observations <- basis_at_pivots(basis_observations)
+    hmm$moments <- hmm_moments(seen, basis_observations$factor, settings$method)
   }
   hmm
 }
@@ -355,12 +355,12 @@ print.kb_kbr_hmm <- function(x, digits = 3, ...) {
     if (x$space$type == "euclidean") {
       paste0(" of ", counted(length(x$space$names), "dimension"))
     }, "\n",
-    "  states:       ", basis_line(x$basis_x), "\n",
+    "  states:       ", basis_line(x$basis_states), "\n",
     "  observations: ",
-    if (is.null(x$basis_y)) {
+    if (is.null(x$basis_observations)) {
       "a log likelihood"
     } else {
-      paste0(nrow(x$pairs$y), ", ", basis_line(x$basis_y))
+      paste0(nrow(x$pairs$observations), ", ", basis_line(x$basis_observations))
     }, "\n",
     "  eps, delta:   ",
     show(x$settings$eps), ", ", show(x$settings$delta), "\n",

@@ -10,11 +10,11 @@ print.kb_kbr <- function(x, digits = 3, ...) {
     "Kernel Bayes' rule",
     if (settings$method == "iw") ", importance-weighted", "\n",
     formula_line(x),
-    "  pairs:        ", x$time, ", ", counted(ncol(x$data$x), "state column"),
-    ", ", counted(ncol(x$data$y), "observation column"),
+    "  pairs:        ", x$time, ", ", counted(ncol(x$data$states), "state column"),
+    ", ", counted(ncol(x$data$observations), "observation column"),
     if (settings$scale) ", standardised", "\n",
-    "  states:       ", feature_line(x$features$x, show), "\n",
-    "  observations: ", feature_line(x$features$y, show), "\n",
+    "  states:       ", feature_line(x$features$states, show), "\n",
+    "  observations: ", feature_line(x$features$observations, show), "\n",
     "  prior:        ", prior_line(x$prior), "\n",
     "  eps, delta:   ", show(settings$eps), ", ", show(settings$delta), "\n",
     "  time:         ", format(round(x$seconds, 3)), " s\n",
@@ -67,7 +67,7 @@ prior_line <- function(prior) {
 summary.kb_kbr <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  x <- object$data$x
+  x <- object$data$states
   seen <- observe_rows(object, seq_len(object$time))
   variance <- kbr_variance(object, seen)
   prior <- prior_moments(object)
@@ -125,7 +125,7 @@ fitted.kb_kbr <- function(object, ...) {
 residuals.kb_kbr <- function(object, ...) {
   check_no_dots(...)
   object <- migrate_fit(object)
-  name_rows(object$data$x - stats::fitted(object), object$mould$row_names)
+  name_rows(object$data$states - stats::fitted(object), object$mould$row_names)
 }
 
 #' @export
@@ -189,7 +189,7 @@ as_draws.kb_kbr <- function(x, newdata = NULL, ndraws = 200, ...) {
   x <- migrate_fit(x)
   draws <- stats::predict(x, newdata, type = "draws", ndraws = ndraws)
   size <- dim(draws)
-  names <- rep(colnames(x$data$x), size[[3]])
+  names <- rep(colnames(x$data$states), size[[3]])
   if (size[[3]] > 1) {
     names <- paste0(names, "[", rep(seq_len(size[[3]]), each = size[[2]]), "]")
   }
@@ -264,8 +264,8 @@ glance.kb_kbr <- function(x, ...) {
   check_no_dots(...)
   x <- migrate_fit(x)
   data.frame(
-    nobs = x$time, rank_x = ncol(x$features$x$factor),
-    rank_y = ncol(x$features$y$factor), effective_rank = effective_rank(x),
+    nobs = x$time, rank_x = ncol(x$features$states$factor),
+    rank_y = ncol(x$features$observations$factor), effective_rank = effective_rank(x),
     eps = x$settings$eps, delta = x$settings$delta, seconds = x$seconds
   )
 }
@@ -278,7 +278,7 @@ augment.kb_kbr <- function(x, data = NULL, newdata = NULL, level = 0.9, ...) {
   new <- augment_rows(data, newdata, rlang::current_env())
   bands <- state_bands(x, new, level, rlang::current_env())
   out <- if (is.null(new)) {
-    as.data.frame(x$data$y)
+    as.data.frame(x$data$observations)
   } else {
     augment_table(x, observation_rows(x, new))
   }

@@ -4,7 +4,7 @@
 #' @noRd
 kbr_moments <- function(fit, seen, normalize = fit$settings$normalize) {
   raw <- raw_moments(fit, seen)
-  d <- ncol(fit$data$x)
+  d <- ncol(fit$data$states)
   divisor <- weight_divisor(fit, seen, raw[1, ], normalize)
   moments <- sweep(raw, 2, divisor, "/")
   list(
@@ -28,13 +28,13 @@ kbr_mean <- function(fit, seen) {
 
 #' @noRd
 has_rotations <- function(fit) {
-  kernel <- fit$features$x$kernel
+  kernel <- fit$features$states$kernel
   !is.null(kernel) && is_rotation_kernel(kernel)
 }
 
 #' @noRd
 state_names <- function(values, fit) {
-  dimnames(values) <- list(NULL, colnames(fit$data$x))
+  dimnames(values) <- list(NULL, colnames(fit$data$states))
   values
 }
 
@@ -79,8 +79,8 @@ function_moments <- function(fit, f, call) UseMethod("function_moments")
 
 #' @export
 function_moments.kb_kbr <- function(fit, f, call) {
-  values <- check_function_values(f, fit$data$x, call = call)
-  crossprod(values * kbr_mu(fit), fit$features$y$factor)
+  values <- check_function_values(f, fit$data$states, call = call)
+  crossprod(values * kbr_mu(fit), fit$features$observations$factor)
 }
 
 #' @noRd

@@ -10,9 +10,9 @@ set_prior <- function(fit, prior, call) {
   fit["prior"] <- list(check_prior(prior, fit, call))
   fit$prior_mean <- prior_features(fit, call)
   coef <- ridge_coefficients(
-    fit$gram_x, as.matrix(fit$prior_mean), fit$time * fit$settings$eps
+    fit$gram_states, as.matrix(fit$prior_mean), fit$time * fit$settings$eps
   )
-  fit$mu <- as.vector(features$x$factor %*% coef)
+  fit$mu <- as.vector(features$states$factor %*% coef)
   fit$posterior <- kbr_posterior(fit)
   fit
 }
@@ -36,7 +36,7 @@ warn_prior_mass <- function(fit, call) {
 #' @noRd
 prior_features <- function(fit, call) {
   prior <- fit$prior
-  features <- fit$features$x
+  features <- fit$features$states
   if (is.null(prior)) {
     return(colMeans(features$factor))
   }
@@ -46,7 +46,7 @@ prior_features <- function(fit, call) {
   new <- if (is.null(features$kernel)) {
     t(prior$gram)
   } else {
-    scaling_x(fit$settings$scaling$x, prior$points)
+    scaling_x(fit$settings$scaling$states, prior$points)
   }
   blocks <- lapply(row_blocks(new, ncol(features$factor)), function(rows) {
     crossprod(
@@ -63,15 +63,15 @@ prior_features <- function(fit, call) {
 #'   x - center and of its square), `mass` (see `sum_is_noise()`).
 #' @noRd
 kbr_posterior <- function(fit) {
-  factor <- fit$features$y$factor
+  factor <- fit$features$observations$factor
   squared <- fit$settings$method == "kbr"
   mu <- fit$mu
   if (!squared) mu <- pmax(mu, 0)
   gain <- core_value(kbr_gain_cpp(
     features_gram_cpp(factor, mu), fit$settings$delta, squared
   ))
-  center <- colMeans(fit$data$x)
-  centred <- sweep(fit$data$x, 2, center)
+  center <- colMeans(fit$data$states)
+  centred <- sweep(fit$data$states, 2, center)
   list(
     gain = gain$matrix, spectrum = gain$spectrum, center = center,
     moments = features_cross_cpp(cbind(1, centred, centred^2), factor, mu),
@@ -97,7 +97,7 @@ check_prior <- function(prior, fit, call) {
     if (!is.null(prior$scaling)) points <- unscale(prior$scaling, points)
     prior <- list(points = points, weights = prior$weights)
   }
-  by_gram <- is.null(fit$features$x$kernel)
+  by_gram <- is.null(fit$features$states$kernel)
   known <- c(if (by_gram) "gram" else "points", "weights")
   if (!is.list(prior) || is.data.frame(prior) ||
     !all(rlang::names2(prior) %in% known) || length(prior) == 0) {
@@ -120,12 +120,12 @@ prior_points <- function(points, fit, call) {
   if (is.null(points)) {
     return(list())
   }
-  names <- colnames(fit$data$x)
+  names <- colnames(fit$data$states)
   if (length(dim(points)) == 2 && all(names %in% colnames(points))) {
     points <- points[, names, drop = FALSE]
   }
   points <- check_some_points(points, "prior$points", call)
-  list(points = check_points_like(points, fit$data$x, "prior$points", call))
+  list(points = check_points_like(points, fit$data$states, "prior$points", call))
 }
 
 #' @noRd
@@ -171,7 +171,7 @@ prior_sample <- function(fit) {
   if (!is.null(prior$gram)) {
     return(NULL)
   }
-  if (is.null(prior$points)) prior$points <- fit$data$x
+  if (is.null(prior$points)) prior$points <- fit$data$states
   prior[c("points", "weights")]
 }
 
@@ -182,7 +182,7 @@ prior_sample <- function(fit) {
 #'   `near`: how much of k(y, y) the features explain.
 #' @noRd
 observe <- function(fit, y) {
-  features <- fit$features$y
+  features <- fit$features$observations
   phi <- incomplete_cholesky_features(features, y)
   list(
     phi = phi, coef = fit$posterior$gain %*% t(phi),
@@ -199,7 +199,7 @@ explained_share <- function(phi, self) {
 #' The same of rows of the fit, whose features are known
 #' @noRd
 observe_rows <- function(fit, rows) {
-  phi <- fit$features$y$factor[rows, , drop = FALSE]
+  phi <- fit$features$observations$factor[rows, , drop = FALSE]
   list(
     phi = phi, coef = fit$posterior$gain %*% t(phi),
     near = rep(1, length(rows))
@@ -222,7 +222,7 @@ raw_moments <- function(fit, seen) fit$posterior$moments %*% seen$coef
 #' Raw weights, rows x n
 #' @noRd
 raw_weights <- function(fit, seen) {
-  t(kbr_mu(fit) * (fit$features$y$factor %*% seen$coef))
+  t(kbr_mu(fit) * (fit$features$observations$factor %*% seen$coef))
 }
 
 #' Is the sum of weights nothing but rounding? Relative to a bound of the sum of

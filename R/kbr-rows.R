@@ -6,7 +6,7 @@
 #' @noRd
 kbr_seen <- function(fit, newdata, call) {
   if (is.null(newdata)) {
-    n <- nrow(fit$data$y)
+    n <- nrow(fit$data$observations)
     if (n == 0) {
       bad_argument(newdata, "newdata", "given: the pairs were not kept", call)
     }
@@ -22,12 +22,12 @@ kbr_seen <- function(fit, newdata, call) {
 #' Observations as the kernel sees them, and which are complete
 #' @noRd
 kbr_rows <- function(fit, newdata, call) {
-  if (is.null(fit$features$y$kernel)) {
+  if (is.null(fit$features$observations$kernel)) {
     return(gram_rows(fit, newdata, call))
   }
   y <- mould_forge(fit$mould, observation_rows(fit, newdata), call = call)$x
   list(
-    y = scaling_x(fit$settings$scaling$y, y),
+    y = scaling_x(fit$settings$scaling$observations, y),
     complete = stats::complete.cases(y)
   )
 }

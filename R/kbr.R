@@ -173,14 +173,14 @@ kbr_fit <- function(mould, given, called, started, call = rlang::caller_env()) {
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould), settings = settings,
-      data = list(x = mould$y, y = mould$x), seed = seed,
+      data = list(states = mould$y, observations = mould$x), seed = seed,
       time = nrow(mould$y), sequence = seq_len(nrow(mould$y)),
       status = "complete"
     ),
     class = c("kb_kbr", "kb_fit")
   )
   fit$features <- kbr_features(fit, given$kernel_x, given$kernel_y, call)
-  fit$gram_x <- features_gram_cpp(fit$features$x$factor, NULL)
+  fit$gram_states <- features_gram_cpp(fit$features$states$factor, NULL)
   fit <- set_prior(fit, given$prior, call)
   warn_prior_mass(fit, call)
   fit$seconds <- now() - started
@@ -211,8 +211,8 @@ kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
     rank = rank, tol = tol, method = method, normalize = normalize,
     scale = scale,
     scaling = list(
-      x = scaling_learn(mould$y, factor(), scale),
-      y = scaling_learn(mould$x, factor(), scale)
+      states = scaling_learn(mould$y, factor(), scale),
+      observations = scaling_learn(mould$x, factor(), scale)
     )
   ))
 }
@@ -240,15 +240,13 @@ check_positive <- function(x, arg, call) {
 #' Factors of both kernels
 #' @noRd
 kbr_features <- function(fit, kernel_x, kernel_y, call) {
-  settings <- fit$settings
+  scaled <- Map(scaling_x, fit$settings$scaling, fit$data)
   list(
-    x = sample_features(
-      kernel_x, scaling_x(settings$scaling$x, fit$data$x), settings, "kernel_x",
-      call
+    states = sample_features(
+      kernel_x, scaled$states, fit$settings, "kernel_x", call
     ),
-    y = sample_features(
-      kernel_y, scaling_x(settings$scaling$y, fit$data$y), settings, "kernel_y",
-      call
+    observations = sample_features(
+      kernel_y, scaled$observations, fit$settings, "kernel_y", call
     )
   )
 }

@@ -3,25 +3,29 @@
 
 #' @noRd
 kbr_layout <- c(layout(
-  data = holds(layout(x = numeric_matrix(), y = numeric_matrix(nrow(x)))),
-  .rows = nrow(data$x), .states = ncol(data$x), .columns = ncol(data$y),
+  data = holds(layout(
+    states = numeric_matrix(), observations = numeric_matrix(nrow(states))
+  )),
+  .rows = nrow(data$states), .states = ncol(data$states),
+  .columns = ncol(data$observations),
   .chunked = inherits(fit, "kb_kbr_chunked"),
   time = counts(1, 1), .pairs = rule(
     chunked && rows == 0 || rows == time, "of as many pairs as it says"
   ),
   settings = holds(kbr_settings_layout),
   features = holds(layout(
-    x = holds(c(layout(.width = states), features_layout)),
-    y = holds(c(layout(.width = columns), features_layout))
+    states = holds(c(layout(.width = states), features_layout)),
+    observations = holds(c(layout(.width = columns), features_layout))
   )),
-  .rank_x = ncol(features$x$factor), .rank_y = ncol(features$y$factor),
+  .rank_x = ncol(features$states$factor),
+  .rank_y = ncol(features$observations$factor),
   prior = maybe(holds(layout(
     weights = numbers(NULL), points = maybe(numeric_matrix(
       length(weights), states
     )), gram = maybe(numeric_matrix(time, length(weights)))
   ))),
   prior_mean = numbers(rank_x),
-  gram_x = where(!chunked, numeric_matrix(rank_x, rank_x)),
+  gram_states = where(!chunked, numeric_matrix(rank_x, rank_x)),
   mu = where(!chunked, numbers(rows)),
   posterior = holds(kbr_posterior_layout)
 ), layout(
@@ -35,8 +39,8 @@ kbr_layout <- c(layout(
 kbr_settings_layout <- layout(
   eps = positive(), delta = positive(), method = strings(1, c("kbr", "iw")),
   normalize = flags(), scale = flags(), scaling = holds(layout(
-    x = holds(c(layout(.columns = states), scaling_layout)),
-    y = holds(scaling_layout)
+    states = holds(c(layout(.columns = states), scaling_layout)),
+    observations = holds(scaling_layout)
   ))
 )
 
@@ -75,18 +79,18 @@ kbr_hmm_layout <- layout(
   log_likelihood = maybe(such_that(is.function, "a function")),
   settings = holds(hmm_settings_layout),
   .points = NULL,
-  basis_x = holds(basis_layout), .rank_x = length(basis_x$pivots),
+  basis_states = holds(basis_layout), .rank_x = length(basis_states$pivots),
   mould = holds(c(
     layout(.columns_x = length(.object$x_names)), mould_layout
   ), "kb_mould"),
   .observed = is.null(log_likelihood), .width = length(mould$x_names),
-  basis_y = where(observed, holds(basis_layout)),
-  .rank_y = if (observed) length(basis_y$pivots) else 0,
+  basis_observations = where(observed, holds(basis_layout)),
+  .rank_y = if (observed) length(basis_observations$pivots) else 0,
   pairs = holds(layout(
     from = numeric_matrix(successive, rank_x),
     to = numeric_matrix(successive, rank_x),
     seen = numeric_matrix(seen, rank_x),
-    y = where(observed, numeric_matrix(nrow(seen), rank_y))
+    observations = where(observed, numeric_matrix(nrow(seen), rank_y))
   )),
   model = holds(layout(
     inverse = numeric_matrix(rank_x, rank_x),
@@ -112,8 +116,8 @@ hmm_settings_layout <- layout(
   eps = positive(), delta = positive(), delta_smooth = positive(),
   method = strings(1, c("kbr", "iw")), scale = flags(),
   scaling = holds(layout(
-    x = holds(c(layout(.columns = width), scaling_layout)),
-    y = holds(c(
+    states = holds(c(layout(.columns = width), scaling_layout)),
+    observations = holds(c(
       layout(.columns = length(.object$x_center)), scaling_layout
     ))
   ))

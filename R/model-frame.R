@@ -124,7 +124,7 @@ frame_variable <- function(mould, i, name, x, call = rlang::caller_env(3)) {
 #' @noRd
 model_data <- function(fit) {
   if (inherits(fit, "kb_kbr")) {
-    return(list(x = fit$data$y, y = fit$data$x))
+    return(list(x = fit$data$observations, y = fit$data$states))
   }
   list(x = training_x(fit), y = training_response(fit))
 }

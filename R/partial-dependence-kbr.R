@@ -49,16 +49,16 @@ partial_dependence.kb_kbr <- function(object, variable, grid = NULL, n = NULL,
   object <- migrate_fit(object)
   level <- check_number(level, 0, 1, open = TRUE)
   others <- check_choice(others, c("median", "average"))
-  if (is.null(object$features$y$kernel)) refuse_gram_effects(call)
+  if (is.null(object$features$observations$kernel)) refuse_gram_effects(call)
   check_variables_known(object, variable)
   columns <- state_columns(
-    object, columns, ncol(object$data$x),
+    object, columns, ncol(object$data$states),
     exactly = FALSE, call
   )
   if (length(variable) == 2 && length(columns) > 1) {
     bad_argument(columns, "columns", "one of them with two variables", call)
   }
-  points <- partial_points(object, variable, grid, n, object$data$y)
+  points <- partial_points(object, variable, grid, n, object$data$observations)
   posterior <- kbr_effects(object, points, others, call)
   bands <- lapply(columns, function(column) {
     state_table(object, posterior, column, level)
@@ -97,13 +97,13 @@ refuse_gram_effects <- function(call) {
 #' @return List of `weights` (points x n) and `mean` (points x d).
 #' @noRd
 kbr_effects <- function(fit, points, others, call) {
-  y <- fit$data$y
+  y <- fit$data$observations
   if (others == "median") y <- t(apply(y, 2, stats::median))
-  at <- partial_rows(fit, points, matrix(y, ncol = ncol(fit$data$y),
-    dimnames = list(NULL, colnames(fit$data$y))
+  at <- partial_rows(fit, points, matrix(y, ncol = ncol(fit$data$observations),
+    dimnames = list(NULL, colnames(fit$data$observations))
   ))
   seen <- lapply(at, function(y) {
-    observe(fit, scaling_x(fit$settings$scaling$y, y))
+    observe(fit, scaling_x(fit$settings$scaling$observations, y))
   })
   warn_far(list(near = unlist(lapply(seen, `[[`, "near"))), call)
   over_rows <- function(f) {
@@ -121,7 +121,7 @@ state_means <- function(fit, seen) {
 
 #' @noRd
 state_table <- function(fit, posterior, column, level) {
-  x <- fit$data$x[, column]
+  x <- fit$data$states[, column]
   order <- order(x)
   ends <- apply(posterior$weights[, order, drop = FALSE], 1, function(w) {
     signed_quantiles(x[order], w, interval_ends(level))

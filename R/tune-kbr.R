@@ -189,7 +189,7 @@ tune_cell <- function(task, shared) {
   yard <- if (shared$loss == "mse") {
     column_moments(shared$x)$scale
   } else {
-    kernel_features(shared$kernels$x, kernel_states(fit))
+    kernel_features(shared$kernels$x, scaled_states(fit))
   }
   vapply(settings, function(setting) {
     fit <- quietly_kbr(
@@ -217,11 +217,11 @@ quietly_kbr <- function(expr) {
 #'   losses of all bandwidths can be compared.
 #' @noRd
 held_out_loss <- function(fit, x, y, loss, yard) {
-  seen <- observe(fit, scaling_x(fit$settings$scaling$y, y))
+  seen <- observe(fit, scaling_x(fit$settings$scaling$observations, y))
   losses <- switch(loss,
     mse = rowMeans(sweep(kbr_mean(fit, seen) - x, 2, yard, "/")^2),
     kernel = kernel_losses(
-      fit, seen, scaling_x(fit$settings$scaling$x, x), yard
+      fit, seen, scaling_x(fit$settings$scaling$states, x), yard
     )
   )
   # Weights that cancel, or an observation far from all others, are worse than

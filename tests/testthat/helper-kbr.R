@@ -50,10 +50,10 @@ dense_features <- function(found, kernel, z) {
 
 #' The dense form on the factors of a fit, G := R R'
 dense_of_fit <- function(fit, prior, newdata, dense = dense_kbr) {
-  r_x <- fit$features$x$factor
-  r_y <- fit$features$y$factor
-  phi_u <- dense_features(fit$features$x, fit$features$x$kernel, prior$points)
-  phi_y <- dense_features(fit$features$y, fit$features$y$kernel, newdata)
+  r_x <- fit$features$states$factor
+  r_y <- fit$features$observations$factor
+  phi_u <- dense_features(fit$features$states, fit$features$states$kernel, prior$points)
+  phi_y <- dense_features(fit$features$observations, fit$features$observations$kernel, newdata)
   dense(
     tcrossprod(r_x), tcrossprod(r_y), tcrossprod(r_x, phi_u), prior$weights,
     tcrossprod(r_y, phi_y), fit$settings$eps, fit$settings$delta

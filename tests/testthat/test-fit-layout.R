@@ -241,7 +241,7 @@ test_that("what random edits have found is refused", {
   fit$runs[[1]]$levels[[1]]$copies[[1]] <- .Machine$integer.max
   refused(fit, function(fit) update(fit, n_iter = 2))
   fit <- a_fit("kbr")
-  fit$features$y$pivots <- rev(fit$features$y$pivots)
+  fit$features$observations$pivots <- rev(fit$features$observations$pivots)
   refused(fit, function(fit) predict(fit, 0))
   fit <- a_fit("kbr")
   fit["prior"] <- NULL

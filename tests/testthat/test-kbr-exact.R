@@ -11,7 +11,7 @@ test_that("low rank is the dense rule on the same factors", {
     fit <- suppressWarnings(
       kbr(pairs$x, pairs$y, prior = prior$given, rank = 15)
     )
-    expect_identical(dim(fit$features$y$factor), c(100L, 15L))
+    expect_identical(dim(fit$features$observations$factor), c(100L, 15L))
     dense <- dense_of_fit(fit, prior, new)
     expect_close(fit$mu, dense$mu, 1e-10)
     raw <- predict(update(fit, normalize = FALSE), new, type = "weights")
@@ -106,8 +106,8 @@ test_that("the importance-weighted form is the thresholded one", {
     dense <- dense_of_fit(fit, prior, new, dense_iw)
     expect_close(w, t(dense$w), 1e-12)
     expect_close(fit$mu, dense$mu, 1e-10)
-    r_y <- fit$features$y$factor
-    phi <- dense_features(fit$features$y, fit$features$y$kernel, new)
+    r_y <- fit$features$observations$factor
+    phi <- dense_features(fit$features$observations, fit$features$observations$kernel, new)
     thresholded <- dense_thresholded(
       fit$mu, tcrossprod(r_y), tcrossprod(r_y, phi), 1e-3
     )
@@ -310,7 +310,7 @@ test_that("with discrete states and observations it is Bayes' rule", {
       prior = list(points = 1:4, weights = prior), eps = 1e-12,
       delta = 1e-3, method = method
     )
-    expect_identical(ncol(fit$features$x$factor), 4L)
+    expect_identical(ncol(fit$features$states$factor), 4L)
     found <- predict(fit, 1:3, type = "expectation", f = at)
     expect_close(t(found), posterior, 1e-9)
     expect_close(t(predict(fit, 1:3)), 1:4 %*% posterior, 1e-9)
@@ -398,7 +398,7 @@ test_that("the prior counts as it should with many pairs, not as delta -> 0", {
   # Of full rank, the weights interpolate without regularisation. A Gaussian
   # kernel on the line never has full rank in double precision.
   full <- kbr(x[1:100, ], y[1:100, ], kernel_gaussian(0.7), kernel_laplace(0.5))
-  expect_identical(ncol(full$features$y$factor), 100L)
+  expect_identical(ncol(full$features$observations$factor), 100L)
   found <- vapply(c(1e-4, 1e-7, 1e-11, 1e-13), function(delta) {
     fit <- update(full, delta = delta)
     suppressWarnings(diagnostics(fit, at))$sensitivity[[1]]
@@ -658,7 +658,7 @@ test_that("rotations: mean and mode against a search over the group", {
     "kernel_constant",
     class = "kb_warning_prior"
   )
-  expect_lte(ncol(plain$features$x$factor), 9)
+  expect_lte(ncol(plain$features$states$factor), 9)
   expect_no_warning(
     fit <- kbr(states, seen, kernel_x = kernel_rotation() + kernel_constant(2))
   )

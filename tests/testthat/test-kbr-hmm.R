@@ -18,8 +18,8 @@ dense_hmm <- function(hmm) {
   p <- hmm$pairs$from
   list(
     n = nrow(p), gx = tcrossprod(p), gxn = tcrossprod(p, hmm$pairs$to),
-    gnn = tcrossprod(hmm$pairs$to), b = hmm$pairs$y,
-    gy = tcrossprod(hmm$pairs$y), eps = hmm$settings$eps,
+    gnn = tcrossprod(hmm$pairs$to), b = hmm$pairs$observations,
+    gy = tcrossprod(hmm$pairs$observations), eps = hmm$settings$eps,
     delta = hmm$settings$delta,
     delta_smooth = hmm$settings$delta_smooth * mean(rowSums(p^2)),
     size = mean(rowSums(p^2))
@@ -36,7 +36,7 @@ dense_filter <- function(d, hmm, y) {
   ridge <- d$gx + d$n * d$eps * diag(d$n)
   alpha <- matrix(0, length(y), d$n)
   for (t in seq_along(y)) {
-    k <- d$b %*% t(incomplete_cholesky_features(hmm$basis_y, matrix(y[[t]])))
+    k <- d$b %*% t(incomplete_cholesky_features(hmm$basis_observations, matrix(y[[t]])))
     if (t == 1) {
       w <- solve(d$gy + d$n * d$eps * diag(d$n), k)
       alpha[t, ] <- w / sum(w)
@@ -349,7 +349,7 @@ test_that("a start is the prior of the first state", {
   points <- with_local_seed(4, rnorm(400, 1, 0.3))
   got <- predict(kbr_filter(hmm, y, start = list(points = points)))
   fit <- kbr(seen$x[-300], seen$y[-300],
-    kernel_x = kernel_gaussian(1), kernel_y = hmm$basis_y$kernel,
+    kernel_x = kernel_gaussian(1), kernel_y = hmm$basis_observations$kernel,
     prior = list(points = points)
   )
   expect_equal(got[1, ], predict(fit, y)[1, ], ignore_attr = TRUE,
@@ -379,7 +379,7 @@ test_that("angles and rotations stay what they are", {
   expect_lt(found$mse, mean(wrap_angle(seen - truth)^2))
   rotation <- kbr_hmm(turn(angles[train]), y[train, ], space = "rotation")
   expect_identical(
-    rotation$basis_x$kernel, kernel_rotation() + kernel_constant()
+    rotation$basis_states$kernel, kernel_rotation() + kernel_constant()
   )
   turned <- kbr_filter(rotation, y[-train, ])
   for (type in c("mean", "map")) {
@@ -420,7 +420,7 @@ test_that("predictions of all types agree with the weights", {
   map <- predict(filtered, type = "map")
   expect_true(all(attr(map, "converged")))
   at <- seq(-3, 3, by = 0.01)
-  kernel <- filtered$hmm$basis_x$kernel
+  kernel <- filtered$hmm$basis_states$kernel
   best <- at[max.col(w %*% kernel_matrix(kernel, seen$x[1:79], at))]
   expect_lt(max(abs(map[1:5, 1] - best[1:5])), 0.02)
 })
@@ -560,8 +560,8 @@ test_that("transitions apart: the filter is that of the matrices of both sets", 
   v <- v / sum(v)
   v2 <- solve_ridge("from", gram("from", "to") %*% v)
   mu <- as.vector(solve_ridge("seen", gram("seen", "to") %*% v2))
-  k <- hmm$pairs$y %*% t(incomplete_cholesky_features(hmm$basis_y, matrix(1.2)))
-  wanted <- dense_bayes(mu, tcrossprod(hmm$pairs$y), k, hmm$settings$delta)
+  k <- hmm$pairs$observations %*% t(incomplete_cholesky_features(hmm$basis_observations, matrix(1.2)))
+  wanted <- dense_bayes(mu, tcrossprod(hmm$pairs$observations), k, hmm$settings$delta)
   found <- kbr_filter(hmm, y)
   expect_equal(predict(found)[3, ], sum(wanted * hmm$states$seen),
     ignore_attr = TRUE, tolerance = 1e-8
@@ -614,7 +614,7 @@ test_that("starts are in the states' units and have weights", {
     start <- list(points = 5 * points + 20, weights = weights)
     got <- predict(kbr_filter(hmm, y, start = start))
     fit <- kbr(x[-120], seen$y[-120],
-      kernel_x = hmm$basis_x$kernel, kernel_y = hmm$basis_y$kernel,
+      kernel_x = hmm$basis_states$kernel, kernel_y = hmm$basis_observations$kernel,
       prior = start, scale = scale
     )
     expect_equal(got[1, ], predict(fit, y)[1, ], ignore_attr = TRUE,
@@ -690,7 +690,7 @@ test_that("modes of standardised states are in their units", {
   }
   map <- function(hmm) predict(kbr_filter(hmm, c(0.5, 1)), type = "map")
   scaled <- hmm(TRUE, kernel_gaussian(0.5))
-  s <- scaled$settings$scaling$x$x_scale
+  s <- scaled$settings$scaling$states$x_scale
   expect_equal(map(scaled), map(hmm(FALSE, kernel_gaussian(0.5 * s))),
     tolerance = 1e-4
   )

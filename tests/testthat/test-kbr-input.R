@@ -32,7 +32,7 @@ quietly <- function(expr) {
 predict_as <- function(fit, newdata, type) {
   needs <- list(
     expectation = list(f = identity), draws = list(ndraws = 10),
-    density = list(at = fit$data$x[c(1, 1), , drop = FALSE])
+    density = list(at = fit$data$states[c(1, 1), , drop = FALSE])
   )[[type]]
   do.call(predict, c(list(fit, newdata, type = type), needs))
 }
@@ -48,7 +48,7 @@ expect_sound <- function(fit, n, d) {
   expect_identical(nobs(fit), as.integer(n))
   expect_identical(dim(fitted(fit)), as.integer(c(n, d)))
   expect_true(all(is.finite(fitted(fit))))
-  expect_equal(residuals(fit), fit$data$x - fitted(fit))
+  expect_equal(residuals(fit), fit$data$states - fitted(fit))
   for (type in types) {
     expect_no_error(quietly(predict_as(fit, NULL, type)))
   }
@@ -60,7 +60,7 @@ expect_sound <- function(fit, n, d) {
   expect_output(quietly(print(summary(fit))), "Kernel Bayes' rule")
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
-  shown <- fit$data$y[1, , drop = FALSE]
+  shown <- fit$data$observations[1, , drop = FALSE]
   if (is.null(fit$mould$formula) && !"g" %in% names(fit$mould$columns)) {
     expect_s3_class(plot(fit, shown), "data.frame")
     expect_s3_class(plot(fit, shown, type = "weights"), "data.frame")
@@ -109,7 +109,7 @@ test_that("factors among the observations are indicators", {
     kbr(x, data[c("u", "v", "g")]), kbr(a + b ~ u + v + g, data)
   )) {
     expect_sound(fit, 40, 2)
-    expect_identical(colnames(fit$data$y), c("u", "v", "gp", "gq"))
+    expect_identical(colnames(fit$data$observations), c("u", "v", "gp", "gq"))
     at <- data[1:3, c("u", "v", "g")]
     expect_close(predict(fit, at), fitted(fit)[1:3, ], 1e-8)
     at$g <- c("p", "novel", "q")
@@ -177,7 +177,7 @@ test_that("constant columns of states and observations", {
   expect_sound(alone, 40, 2)
   expect_close(predict(alone, 1), t(colMeans(x)), 0.05)
   expect_identical(
-    kbr(x, cbind(y, 7))$features$y$factor, kbr(x, y)$features$y$factor
+    kbr(x, cbind(y, 7))$features$observations$factor, kbr(x, y)$features$observations$factor
   )
   scaled <- kbr(cbind(x, 0.1), cbind(y, 3), scale = TRUE)
   expect_sound(scaled, 40, 3)
@@ -326,7 +326,7 @@ test_that("kernels that are zero give no posterior and no crash", {
   }
   for (method in c("kbr", "iw")) {
     nothing <- kbr(x, 0 * y, kernel_y = kernel_linear(), method = method)
-    expect_identical(ncol(nothing$features$y$factor), 0L)
+    expect_identical(ncol(nothing$features$observations$factor), 0L)
     expect_true(all(is.na(quietly(predict(nothing, new)))))
     expect_output(print(nothing), "rank 0")
     expect_true(all(is.na(quietly(fitted(nothing)))))
@@ -528,7 +528,7 @@ test_that("a rank that explains little is a warning", {
   )
   expect_identical(glance(auto)$rank_x, 400L)
   loose <- kbr(large$x, large$y, tol = 0.01)
-  expect_lt(unexplained(loose$features$x), 0.01)
+  expect_lt(unexplained(loose$features$states), 0.01)
   expect_lt(glance(loose)$rank_x, 40L)
 })
 

@@ -102,7 +102,7 @@ test_that("glance() is one line", {
   g <- glance(fit)
   expect_identical(nrow(g), 1L)
   expect_identical(g$nobs, 60L)
-  expect_identical(g$rank_x, ncol(fit$features$x$factor))
+  expect_identical(g$rank_x, ncol(fit$features$states$factor))
   d <- fit$posterior$spectrum
   expect_equal(g$effective_rank, sum(d / (d + 1e-3)))
   plain <- kbr(pairs$x, pairs$y)
@@ -185,7 +185,7 @@ test_that("diagnostics() are those of the raw weights", {
   expect_equal(d$mu[["sum"]], sum(plain$mu))
   expect_equal(d$mu[["negative"]], sum(pmax(-plain$mu, 0)) / sum(abs(plain$mu)))
   expect_named(d$sensitivity, c("a", "b"))
-  expect_identical(d$rank[["y"]], ncol(plain$features$y$factor))
+  expect_identical(d$rank[["observations"]], ncol(plain$features$observations$factor))
   expect_output(print(d), "at 3 observations")
   expect_null(quietly(diagnostics(plain, new, sensitivity = FALSE))$sensitivity)
   own <- quietly(diagnostics(fit))$observations

@@ -80,7 +80,7 @@ bench_kbr <- function(n, d, rank) {
   ten <- fastest(function() predict(fit, new[-1, ]))
   label <- if (rank == "full") "kbr, full" else "kbr"
   line_of(
-    label, n, d, ncol(fit$features$y$factor), seconds, ten, guess, new[1, ]
+    label, n, d, ncol(fit$features$observations$factor), seconds, ten, guess, new[1, ]
   )
 }
 
@@ -181,7 +181,7 @@ bench_one_chunked <- function() {
     guess <- predict(fit, y)
   })
   line <- line_of(
-    "kbr, chunks", n, 2, ncol(fit$features$y$factor), seconds, NA, guess, y
+    "kbr, chunks", n, 2, ncol(fit$features$observations$factor), seconds, NA, guess, y
   )
   line$ten <- NULL
   line$reading <- reading
