@@ -379,25 +379,46 @@ plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
                              ...) {
   x <- migrate_fit(x)
   check_plot_dots(list(...))
-  call <- rlang::current_env()
-  level <- check_number(level, 0, 1, open = TRUE)
+  draw_picture(path_picture(x, truth, columns, level), ...)
+  invisible(generics::augment(x, level = level))
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9, ...,
+                                 truth = NULL) {
+  check_no_dots(...)
+  gg_picture(path_picture(migrate_fit(object), truth, columns, level))
+}
+
+#' @noRd
+path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
+  level <- check_number(level, 0, 1, open = TRUE, call = call)
   bands <- path_bands(x, level)
   if (!is.null(truth)) {
-    truth <- space_coordinates(
-      x$hmm$space, check_truth(x, truth, call)
-    )
+    truth <- space_coordinates(x$hmm$space, check_truth(x, truth, call))
   }
   names <- colnames(bands$centre)
   columns <- path_columns(columns, names, call)
-  if (length(columns) > 1) {
-    old <- graphics::par(mfrow = c(length(columns), 1), mar = c(4.2, 4, 1.5, 1))
-    on.exit(graphics::par(old))
-  }
-  for (column in columns) {
+  new_picture(lapply(columns, function(column) {
     band <- path_column(bands, match(column, names), truth)
-    plot_path_column(band, column, ...)
-  }
-  invisible(generics::augment(x, level = level))
+    time <- seq_along(band$centre)
+    panel(
+      "time", column,
+      layer("ribbon",
+        data.frame(x = time, ymin = band$lower, ymax = band$upper),
+        colour = "sky", alpha = 0.5, label = percent_label(level, "interval")
+      ),
+      layer("lines", data.frame(x = time, y = band$centre),
+        lwd = 2, label = "mean"
+      ),
+      if (!is.null(truth)) {
+        layer("lines", data.frame(x = time, y = band$truth),
+          colour = "grey", lwd = 1.5, label = "truth"
+        )
+      }
+    )
+  }))
 }
 
 #' Names of coordinates to draw: the first four, or those chosen
@@ -430,30 +451,6 @@ path_column <- function(bands, j, truth) {
     out$centre <- followed
   }
   out
-}
-
-#' @noRd
-plot_path_column <- function(band, name, ...) {
-  true <- band$truth
-  time <- seq_along(band$centre)
-  base_plot(list(
-    x = range(time), y = range(band, na.rm = TRUE), type = "n",
-    xlab = "time", ylab = name
-  ), ...)
-  draw_band(
-    time, cbind(lwr = band$lower, upr = band$upper), kb_colour("sky", 0.5)
-  )
-  if (!is.null(true)) {
-    graphics::lines(time, true, col = kb_colour("grey"), lwd = 1.5)
-  }
-  graphics::lines(time, band$centre, lwd = 2, col = kb_colour("blue"))
-  key_above(c(
-    list(
-      mean = list(lwd = 2, col = kb_colour("blue")),
-      interval = list(fill = kb_colour("sky", 0.5), border = NA)
-    ),
-    if (!is.null(true)) list(truth = list(lwd = 1.5, col = kb_colour("grey")))
-  ))
 }
 
 #' Angles without jumps of a turn
