@@ -24,6 +24,8 @@
 #'   [plot.kb_kgs()].
 #' @param columns For `kbr()` and its filters: columns of the states, names or
 #'   numbers.
+#' @param truth For filters of `kbr()` the true states, see
+#'   [plot.kb_kbr_path()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return A ggplot object.
 #' @section Errors: `kb_error_package` without ggplot2, others as `plot()`.

@@ -47,10 +47,7 @@ plot.kb_bark <- function(x,
                            "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
-  x <- migrate_fit(x)
-  check_plot_dots(list(...))
-  given <- c(level = !missing(level), n = !is.null(n))
-  draw_picture(bark_picture(x, type, level, n, given, "plot.kb_bark"), ...)
+  draw_picture(bark_picture(x, type, level, n, !missing(level)), ...)
   invisible(x)
 }
 
@@ -61,24 +58,20 @@ autoplot.kb_bark <- function(object,
                                "fit", "importance", "k", "centres", "trace",
                                "trace_density"
                              ), level = 0.9, n = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  given <- c(level = !missing(level), n = !is.null(n))
-  gg_picture(bark_picture(object, type, level, n, given, "autoplot.kb_srvm"))
+  gg_picture(bark_picture(object, type, level, n, !missing(level)), ...)
 }
 
-#' @param given Which arguments the caller has given.
+#' @param given Has the caller given the level?
 #' @noRd
-bark_picture <- function(x, type, level, n, given, page,
-                         call = rlang::caller_env()) {
-  type <- check_choice(type, c(
-    "fit", "importance", "k", "centres", "trace", "trace_density"
-  ), call = call)
+bark_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
+  type <- check_choice(type, eval(formals(plot.kb_bark)$type), call = call)
   used <- switch(type,
     fit = c(if (!is_multinomial(x)) "level", "n"),
     importance = "level"
   )
-  refuse_ignored(type, "none", given, used, page, call)
+  given <- c(level = given, n = !is.null(n))
+  refuse_ignored(type, "none", given, used, "plot.kb_bark", call)
   level <- check_number(level, 0, 1, open = TRUE, call = call)
   if (!is.null(n)) n <- check_count(n, 2, call = call)
   switch(type,
@@ -136,8 +129,8 @@ ordered_picture <- function(x, level, n) {
     band_layer(grid, bands,
       alpha = 0.6, label = percent_label(level, "credible")
     ),
-    rule_layer(data.frame(y = cuts), label = "cut points"),
-    layer("lines", data.frame(x = grid, y = bands[, "fit"]), lwd = 2),
+    rule_layer(y = cuts, label = "cut points"),
+    lines_layer(grid, bands[, "fit"], lwd = 2),
     layer("rug", data.frame(x = at, group = training_response(x)),
       by = class_groups(x)
     )
@@ -163,10 +156,7 @@ fields_picture <- function(x, n) {
     layer("lines", matrix_lines(grid, p, x$mould$levels),
       lwd = 2, by = class_groups(x)
     ),
-    layer("points",
-      data.frame(x = at, y = 1.04, group = training_response(x)),
-      by = class_groups(x)
-    ),
+    points_layer(at, 1.04, group = training_response(x), by = class_groups(x)),
     centre_ticks(x),
     ylim = c(-0.05, 1.05)
   ))

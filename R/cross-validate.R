@@ -366,7 +366,6 @@ print.kb_cross_validation <- function(x, digits = 3, ...) {
 #' @rdname cross_validate
 #' @export
 plot.kb_cross_validation <- function(x, ...) {
-  check_plot_dots(list(...))
   draw_picture(calibration_picture(x), ...)
   invisible(x)
 }
@@ -374,8 +373,7 @@ plot.kb_cross_validation <- function(x, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_cross_validation <- function(object, ...) {
-  check_no_dots(...)
-  gg_picture(calibration_picture(object))
+  gg_picture(calibration_picture(object), ...)
 }
 
 #' A curve per model

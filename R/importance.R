@@ -297,7 +297,6 @@ format_alike <- function(columns, digits) {
 #' @importFrom graphics plot
 #' @export
 plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
-  check_plot_dots(list(...))
   draw_picture(importance_picture(x, type, transform, n), ...)
   invisible(x)
 }
@@ -305,8 +304,7 @@ plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_importance <- function(object, type = NULL, n = 30, ...) {
-  check_no_dots(...)
-  gg_picture(importance_picture(object, type, NULL, n))
+  gg_picture(importance_picture(object, type, NULL, n), ...)
 }
 
 #' Boxes of scales, or rises, and bars of probabilities
@@ -368,7 +366,7 @@ scales_panel <- function(x, label, root) {
   at <- seq_len(nrow(x))
   panel(
     "", label,
-    if (min(x$lower) < 0) rule_layer(data.frame(y = 0)),
+    if (min(x$lower) < 0) rule_layer(y = 0),
     layer("boxes",
       data.frame(
         x = at, ymin = x$lower, lower = x$q25, middle = x$median,
@@ -377,7 +375,7 @@ scales_panel <- function(x, label, root) {
       fill = "#9BD1F2", label = "quartiles, interval"
     ),
     error_layer(at, x$mean, x$mc_se, if (root) 0 else -Inf),
-    layer("points", data.frame(x = at, y = x$mean),
+    points_layer(at, x$mean,
       shape = 18, size = 1, colour = "orange", label = "mean"
     ),
     xlim = range(at) + c(-0.6, 0.6), ylim = 0, ticks = x$variable, root = root
@@ -395,7 +393,7 @@ probabilities_panel <- function(x, what, below = FALSE) {
     layer("bars", data.frame(x = at, y = x[[what]]), label = "posterior"),
     error_layer(at, x[[what]], x[[paste0(what, "_se")]], 0, 1),
     if (what == "effect") {
-      layer("points", data.frame(x = at, y = x$effect_prior),
+      points_layer(at, x$effect_prior,
         shape = 23, size = 1, colour = "grey", fill = "white", label = "prior"
       )
     },

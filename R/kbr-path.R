@@ -377,22 +377,20 @@ path_bands <- function(object, level) {
 #' @export
 plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
                              ...) {
-  x <- migrate_fit(x)
-  check_plot_dots(list(...))
   draw_picture(path_picture(x, truth, columns, level), ...)
   invisible(generics::augment(x, level = level))
 }
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9, ...,
-                                 truth = NULL) {
-  check_no_dots(...)
-  gg_picture(path_picture(migrate_fit(object), truth, columns, level))
+autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9,
+                                 truth = NULL, ...) {
+  gg_picture(path_picture(object, truth, columns, level), ...)
 }
 
 #' @noRd
 path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
   level <- check_number(level, 0, 1, open = TRUE, call = call)
   bands <- path_bands(x, level)
   if (!is.null(truth)) {
@@ -409,11 +407,9 @@ path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
         data.frame(x = time, ymin = band$lower, ymax = band$upper),
         colour = "sky", alpha = 0.5, label = percent_label(level, "interval")
       ),
-      layer("lines", data.frame(x = time, y = band$centre),
-        lwd = 2, label = "mean"
-      ),
+      lines_layer(time, band$centre, lwd = 2, label = "mean"),
       if (!is.null(truth)) {
-        layer("lines", data.frame(x = time, y = band$truth),
+        lines_layer(time, band$truth,
           colour = "grey", lwd = 1.5, label = "truth"
         )
       }

@@ -32,16 +32,10 @@
 #' @export
 plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
                         columns = NULL, level = 0.9, n = NULL, ...) {
-  x <- migrate_fit(x)
-  type <- check_choice(type, c("marginals", "joint", "weights"))
-  check_plot_dots(list(...))
-  given <- c(level = !missing(level), n = !is.null(n))
-  picture <- kbr_picture(
-    x, if (!missing(newdata)) newdata, type, columns, level, n, given,
-    "plot.kb_kbr"
-  )
-  draw_picture(picture, ...)
-  invisible(picture$value)
+  draw_picture(kbr_picture(
+    x, if (!missing(newdata)) newdata, type, columns, level, n,
+    !missing(level)
+  ), ...)
 }
 
 #' @rdname autoplot.kb_srvm
@@ -49,25 +43,24 @@ plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
 autoplot.kb_kbr <- function(object, newdata,
                             type = c("marginals", "joint", "weights"),
                             columns = NULL, level = 0.9, n = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  type <- check_choice(type, c("marginals", "joint", "weights"))
-  given <- c(level = !missing(level), n = !is.null(n))
   gg_picture(kbr_picture(
-    object, if (!missing(newdata)) newdata, type, columns, level, n, given,
-    "autoplot.kb_srvm"
-  ))
+    object, if (!missing(newdata)) newdata, type, columns, level, n,
+    !missing(level)
+  ), ...)
 }
 
-#' @param given Which arguments the caller has given.
+#' @param given Has the caller given the level?
 #' @noRd
-kbr_picture <- function(fit, newdata, type, columns, level, n, given, page,
+kbr_picture <- function(fit, newdata, type, columns, level, n, given,
                         call = rlang::caller_env()) {
+  fit <- migrate_fit(fit, call = call)
+  type <- check_choice(type, c("marginals", "joint", "weights"), call = call)
   used <- switch(type,
     marginals = c("level", "n"),
     joint = "n"
   )
-  refuse_ignored(type, "none", given, used, page, call)
+  given <- c(level = given, n = !is.null(n))
+  refuse_ignored(type, "none", given, used, "plot.kb_kbr", call)
   most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
   w <- one_observation(fit, newdata, call)
   columns <- state_columns(fit, columns, most, type == "joint", call)
@@ -135,15 +128,11 @@ marginals_picture <- function(fit, w, columns, level, n) {
       layer("ribbon", data.frame(x = curves$at, ymin = 0, ymax = curves$prior),
         colour = "grey", alpha = 0.25, label = "prior"
       ),
-      layer("lines", data.frame(x = curves$at, y = curves$posterior),
-        lwd = 2, label = "posterior"
-      ),
+      lines_layer(curves$at, curves$posterior, lwd = 2, label = "posterior"),
       layer("spans", data.frame(xmin = ends$lower, xmax = ends$upper, y = 0),
         lwd = 5, colour = "sky", label = percent_label(level, "interval")
       ),
-      layer("points", data.frame(x = ends$mean, y = 0),
-        size = 1, label = "mean"
-      )
+      points_layer(ends$mean, 0, size = 1, label = "mean")
     )
   })
   new_picture(panels,
@@ -213,14 +202,14 @@ joint_picture <- function(fit, w, columns, n) {
   mean <- as.vector(w %*% x)
   new_picture(value = drawn, panels = panel(
     columns[[1]], columns[[2]],
-    layer("points", data.frame(x = x[shown, 1], y = x[shown, 2]),
+    points_layer(x[shown, 1], x[shown, 2],
       size = 0.5, colour = "grey", alpha = 0.3, label = "states"
     ),
     contour_layer(data.frame(x = drawn$at_1, y = drawn$at_2, z = density),
       max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8),
       lwd = 1.5, label = "posterior"
     ),
-    layer("points", data.frame(x = mean[[1]], y = mean[[2]]),
+    points_layer(mean[[1]], mean[[2]],
       size = 1, colour = "orange", label = "mean"
     )
   ))
@@ -239,12 +228,12 @@ weights_picture <- function(fit, w, column) {
   ))
 }
 
-#' Weights, in a colour of their own where they are negative
+#' Weights, in orange where they are negative
 #' @noRd
-weights_layer <- function(kind, weights, data, ...) {
+weights_layer <- function(kind, weights, data, colour = "blue") {
   signs <- c("weights", "negative weights")
   data$group <- signs[1 + (weights < 0)]
-  layer(kind, data, alpha = 0.6, ...,
-    by = groups(NULL, signs, c(kb_colour("blue"), kb_colour("orange")))
+  layer(kind, data,
+    alpha = 0.6, by = groups(NULL, signs, paint(c(colour, "orange")))
   )
 }

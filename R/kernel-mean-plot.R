@@ -3,8 +3,6 @@
 #' @rdname kernel_mean
 #' @export
 plot.kb_kernel_mean <- function(x, n = NULL, ...) {
-  check_object(x)
-  check_plot_dots(list(...))
   draw_picture(kernel_mean_picture(x, n), ...)
   invisible(x)
 }
@@ -12,13 +10,12 @@ plot.kb_kernel_mean <- function(x, n = NULL, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kernel_mean <- function(object, n = NULL, ...) {
-  check_no_dots(...)
-  check_object(object)
-  gg_picture(kernel_mean_picture(object, n))
+  gg_picture(kernel_mean_picture(object, n), ...)
 }
 
 #' @noRd
 kernel_mean_picture <- function(x, n, call = rlang::caller_env()) {
+  check_object(x, call = call)
   if (!is.null(n)) n <- check_count(n, 2, call = call)
   d <- ncol(x$points)
   if (d > 2) {
@@ -44,13 +41,11 @@ mean_curve_panel <- function(x, n) {
   ticks <- 0.25 * max(abs(value)) * w / max(abs(w), 1e-300)
   panel(
     point_names(x)[[1]], "embedding",
-    rule_layer(data.frame(y = 0)),
+    rule_layer(y = 0),
     weights_layer("ranges", w, data.frame(
       x = x$points[, 1], ymin = pmin(ticks, 0), ymax = pmax(ticks, 0)
-    )),
-    layer("lines", data.frame(x = grid, y = value),
-      lwd = 2, label = "embedding"
-    )
+    ), "grey"),
+    lines_layer(grid, value, lwd = 2, label = "embedding")
   )
 }
 
@@ -72,7 +67,7 @@ mean_plane_panel <- function(x, n) {
     ),
     contour_layer(cells, colour = "grey", labels = TRUE),
     weights_layer("points", x$weights,
-      data.frame(x = x$points[, 1], y = x$points[, 2], size = size)
+      data.frame(x = x$points[, 1], y = x$points[, 2], size = size), "grey"
     ),
     xlim = range(across), ylim = range(up), tight = TRUE
   )

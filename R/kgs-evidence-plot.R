@@ -16,7 +16,6 @@
 #' plot(evidence(fit, chains = 2, iter = 200, seed = 1))
 #' @export
 plot.kb_evidence_kgs <- function(x, ...) {
-  check_plot_dots(list(...))
   draw_picture(evidence_kgs_picture(x), ...)
   invisible(x)
 }
@@ -24,8 +23,7 @@ plot.kb_evidence_kgs <- function(x, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_evidence_kgs <- function(object, ...) {
-  check_no_dots(...)
-  gg_picture(evidence_kgs_picture(object))
+  gg_picture(evidence_kgs_picture(object), ...)
 }
 
 #' @noRd
@@ -42,7 +40,7 @@ evidence_kgs_picture <- function(x) {
         colour = "sky", alpha = 0.4, label = "posterior of q"
       )
     },
-    rule_layer(data.frame(x = if (learned) x$rate_mode else x$noise$rate),
+    rule_layer(x = if (learned) x$rate_mode else x$noise$rate,
       label = if (learned) "highest" else "known rate"
     ),
     layer("lines", data.frame(x = curve$q, y = curve$log_evidence)[shown, ],

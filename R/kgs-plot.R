@@ -47,16 +47,9 @@ plot.kb_kgs <- function(x,
                         ),
                         variable = NULL, complement = TRUE, newdata = NULL,
                         newy = NULL, level = 0.9, n = NULL, ...) {
-  check_plot_dots(list(...))
-  x <- migrate_fit(x)
-  given <- c(
-    variable = !is.null(variable), complement = !missing(complement),
-    newdata = !is.null(newdata), newy = !is.null(newy),
-    level = !missing(level), n = !is.null(n)
-  )
   draw_picture(kgs_picture(
-    x, type, variable, complement, newdata, newy, level, n, given,
-    "plot.kb_kgs"
+    x, type, variable, complement, newdata, newy, level, n,
+    c(complement = !missing(complement), level = !missing(level))
   ), ...)
   invisible(x)
 }
@@ -70,32 +63,28 @@ autoplot.kb_kgs <- function(object,
                             ), variable = NULL, complement = TRUE,
                             newdata = NULL, newy = NULL, level = 0.9,
                             n = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  given <- c(
-    variable = !is.null(variable), complement = !missing(complement),
-    newdata = !is.null(newdata), newy = !is.null(newy),
-    level = !missing(level), n = !is.null(n)
-  )
   gg_picture(kgs_picture(
-    object, type, variable, complement, newdata, newy, level, n, given,
-    "autoplot.kb_srvm"
-  ))
+    object, type, variable, complement, newdata, newy, level, n,
+    c(complement = !missing(complement), level = !missing(level))
+  ), ...)
 }
 
-#' @param given Which arguments the caller has given.
+#' @param given Which of the arguments with defaults the caller has given.
 #' @noRd
 kgs_picture <- function(x, type, variable, complement, newdata, newy, level, n,
-                        given, page, call = rlang::caller_env()) {
-  type <- check_choice(type, c(
-    "boundary", "reject", "noise", "trace", "f", "trace_density"
-  ), call = call)
+                        given, call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
+  type <- check_choice(type, eval(formals(plot.kb_kgs)$type), call = call)
   used <- switch(type,
     boundary = c("variable", "complement", "n"),
     reject = c("complement", "newdata", "newy"),
     f = c("level", "n")
   )
-  refuse_ignored(type, "none", given, used, page, call)
+  refuse_ignored(type, "none", c(
+    given,
+    variable = !is.null(variable), newdata = !is.null(newdata),
+    newy = !is.null(newy), n = !is.null(n)
+  ), used, "plot.kb_kgs", call)
   complement <- check_flag(complement, call = call)
   level <- check_number(level, 0, 1, open = TRUE, call = call)
   if (!is.null(n)) n <- check_count(n, 2, call = call)
@@ -150,17 +139,15 @@ boundary_picture <- function(x, variable, complement, n, call) {
   up <- if (two && length(y) > 0) c(-0.04, 1.04)[y] else rep(1.04, length(y))
   new_picture(panel(
     colnames(x$data$x), if (two) probability_label(x) else "class probability",
-    rule_layer(data.frame(y = 0.5)),
+    rule_layer(y = 0.5),
     if (two) {
-      layer("lines", data.frame(x = grid, y = p[, 2]), lwd = 2, colour = "grey")
+      lines_layer(grid, p[, 2], lwd = 2, colour = "grey")
     } else {
       layer("lines", matrix_lines(grid, p, x$mould$levels),
         lwd = 2, by = class_groups(x)
       )
     },
-    layer("points", data.frame(x = at, y = up, group = training_response(x)),
-      by = class_groups(x)
-    ),
+    points_layer(at, up, group = training_response(x), by = class_groups(x)),
     wrong_labels(x, at, up),
     ylim = c(-0.05, 1.05)
   ))
@@ -169,7 +156,7 @@ boundary_picture <- function(x, variable, complement, n, call) {
 #' @noRd
 wrong_labels <- function(x, across, up) {
   wrong <- flip_probability(x) > 0.5
-  layer("points", data.frame(x = across[wrong], y = up[wrong]),
+  points_layer(across[wrong], up[wrong],
     shape = 1, size = 1.7, lwd = 1.5, colour = "black",
     label = "label likely wrong"
   )
@@ -209,10 +196,7 @@ plane_panel <- function(x, plane, n, probability, ...) {
   layers <- c(
     list(layer("tiles", tiles, by = utils::modifyList(by, list(key = FALSE)))),
     boundary_layers(p, cells),
-    list(layer("points",
-      data.frame(x = at[, 1], y = at[, 2], group = training_response(x)),
-      by = by
-    )),
+    list(points_layer(at[, 1], at[, 2], group = training_response(x), by = by)),
     list(...)
   )
   do.call(panel, c(
@@ -309,10 +293,8 @@ function_picture <- function(x, level, n) {
     band_layer(grid, bands,
       alpha = 0.5, label = percent_label(level, "credible")
     ),
-    rule_layer(data.frame(y = 0)),
-    layer("lines", data.frame(x = grid, y = bands[, "fit"]),
-      lwd = 2, label = "median of f"
-    ),
+    rule_layer(y = 0),
+    lines_layer(grid, bands[, "fit"], lwd = 2, label = "median of f"),
     rug(1), rug(2)
   ))
 }

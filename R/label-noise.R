@@ -96,7 +96,6 @@ print.kb_label_flips <- function(x, n = 10, digits = 3, ...) {
 #' @rdname label_noise
 #' @export
 plot.kb_label_flips <- function(x, n = 30, ...) {
-  check_plot_dots(list(...))
   draw_picture(flips_picture(x, n), ...)
   invisible(x)
 }
@@ -104,8 +103,7 @@ plot.kb_label_flips <- function(x, n = 30, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_label_flips <- function(object, n = 30, ...) {
-  check_no_dots(...)
-  gg_picture(flips_picture(object, n))
+  gg_picture(flips_picture(object, n), ...)
 }
 
 #' @noRd
@@ -118,7 +116,7 @@ flips_picture <- function(x, n = 30, call = rlang::caller_env()) {
       data.frame(x = at, y = x$probability[shown], group = x$label[shown]),
       by = groups("label", levels(x$label))
     ),
-    rule_layer(data.frame(y = 0.5)),
+    rule_layer(y = 0.5),
     xlim = c(0.5, length(at) + 0.5), ylim = 0:1,
     ticks = as.character(x$row[shown])
   ))

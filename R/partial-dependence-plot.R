@@ -24,7 +24,6 @@ print.kb_partial_dependence <- function(x, digits = 3, ...) {
 #' @rdname partial_dependence
 #' @export
 plot.kb_partial_dependence <- function(x, ...) {
-  check_plot_dots(list(...))
   draw_picture(dependence_picture(x), ...)
   invisible(x)
 }
@@ -32,8 +31,7 @@ plot.kb_partial_dependence <- function(x, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_partial_dependence <- function(object, ...) {
-  check_no_dots(...)
-  gg_picture(dependence_picture(object))
+  gg_picture(dependence_picture(object), ...)
 }
 
 #' A curve, or ranges of levels; a curve per level of a second variable; a

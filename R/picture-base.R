@@ -6,26 +6,28 @@
 #' In a page that the caller has divided, panels take the next fields.
 #' @param ... Titles, limits and axes of the caller, see `check_plot_dots()`.
 #' @noRd
-draw_picture <- function(picture, ...) {
-  panels <- picture$panels
+draw_picture <- function(.picture, ...) {
+  dots <- list(...)
+  # Before the picture, which is a promise, is made.
+  check_plot_dots(dots, rlang::caller_env())
+  panels <- .picture$panels
   if (length(panels) > 1 && all(graphics::par("mfrow") == 1)) {
     old <- graphics::par("mar", "mfrow")
     on.exit(graphics::par(old))
-    columns <- picture$columns
+    columns <- .picture$columns
     rows <- ceiling(length(panels) / columns)
     graphics::layout(
       matrix(seq_len(rows * columns), rows, byrow = TRUE),
-      widths = if (is.null(picture$strips)) rep(1, columns) else c(3, 1)
+      widths = if (is.null(.picture$strips)) rep(1, columns) else c(3, 1)
     )
     graphics::par(mar = c(4.2, 4.1, 1.6, if (columns > 1) 0.6 else 1))
   }
-  dots <- list(...)
   for (panel in panels) {
     do.call(draw_panel, c(
       list(panel), dots[setdiff(names(dots), panel$shared)]
     ))
   }
-  invisible(picture$value)
+  invisible(.picture$value)
 }
 
 #' @noRd
@@ -97,138 +99,138 @@ refuse_infinite_plot <- function(defaults, given) {
 #' @noRd
 draw_layer <- function(layer) {
   draw <- base_kinds[[layer$kind]]
-  if (is.null(layer$by) || layer$kind == "tiles") {
-    return(draw(layer$data, layer$look, layer$by))
+  paint_of <- function(look) paint(look$colour, look$alpha)
+  if (layer$kind == "tiles") {
+    return(draw(layer$data, layer$look, tile_colours(layer)))
+  }
+  if (is.null(layer$by)) {
+    return(draw(layer$data, layer$look, paint_of(layer$look)))
   }
   by <- present_groups(layer)
   for (i in seq_along(by$levels)) {
     rows <- as.character(layer$data$group) == by$levels[[i]]
-    draw(layer$data[rows, , drop = FALSE], group_look(layer, by, i))
+    look <- group_look(layer, by, i)
+    draw(layer$data[rows, , drop = FALSE], look, paint_of(look))
   }
 }
 
-# How each kind of layer is drawn: functions of its data, its look and, for
-# tiles, its groups.
+# How each kind of layer is drawn: functions of its data, its look and its
+# colour.
 base_kinds <- list(
-  lines = function(d, look, ...) {
+  lines = function(d, look, col) {
     for (one in if (is.null(d$line)) list(d) else split(d, d$line)) {
-      graphics::lines(one$x, one$y,
-        # A line needs two points: one is drawn as a point.
-        type = if (nrow(one) == 1) "p" else "l", lwd = look$lwd,
-        lty = look$lty, col = paint(look$colour, look$alpha)
+      # A line needs two points: one is drawn as a point.
+      type <- if (nrow(one) == 1) "p" else "l"
+      graphics::lines(one$x, one$y, type, lwd = look$lwd, lty = look$lty,
+        col = col
       )
     }
   },
-  steps = function(d, look, ...) {
-    graphics::lines(d$x, d$y,
-      type = "s", lwd = look$lwd, lty = look$lty, col = paint(look$colour)
-    )
+  steps = function(d, look, col) {
+    graphics::lines(d$x, d$y, "s", lwd = look$lwd, lty = look$lty, col = col)
   },
-  ribbon = function(d, look, ...) {
+  ribbon = function(d, look, col) {
     # Where the band is not known, it has a gap.
     known <- !is.na(d$ymin + d$ymax)
     for (one in split(d[known, ], cumsum(!known)[known])) {
       graphics::polygon(c(one$x, rev(one$x)), c(one$ymin, rev(one$ymax)),
-        col = paint(look$colour, look$alpha), border = NA
+        col = col, border = NA
       )
     }
   },
-  area = function(d, look, ...) {
+  area = function(d, look, col) {
     height <- graphics::grconvertY(c(0, d$height, 0), "npc", "user")
-    graphics::polygon(c(d$x[[1]], d$x, d$x[[nrow(d)]]), height,
-      col = paint(look$colour, look$alpha), border = NA
-    )
+    at <- c(d$x[[1]], d$x, d$x[[nrow(d)]])
+    graphics::polygon(at, height, col = col, border = NA)
   },
-  points = function(d, look, ...) {
+  points = function(d, look, col) {
     graphics::points(d$x, d$y,
       pch = look$shape, cex = if (is.null(d$size)) look$size else d$size,
-      col = paint(look$colour, look$alpha), bg = look$fill,
-      lwd = look$lwd
+      col = col, bg = look$fill, lwd = look$lwd
     )
   },
-  ranges = function(d, look, ...) {
+  ranges = function(d, look, col) {
     graphics::segments(d$x, d$ymin, d$x, d$ymax,
-      lwd = look$lwd, lend = 1, col = paint(look$colour, look$alpha)
+      lwd = look$lwd, lend = 1, col = col
     )
   },
-  spans = function(d, look, ...) {
+  spans = function(d, look, col) {
     graphics::segments(d$xmin, d$y, d$xmax, d$y,
-      lwd = look$lwd, lend = 1, xpd = NA, col = paint(look$colour, look$alpha)
+      lwd = look$lwd, lend = 1, col = col
     )
   },
-  bars = function(d, look, ...) {
-    graphics::rect(d$x - 0.3, 0, d$x + 0.3, d$y,
-      col = paint(look$colour), border = NA
-    )
+  bars = function(d, look, col) {
+    graphics::rect(d$x - 0.3, 0, d$x + 0.3, d$y, col = col, border = NA)
   },
-  boxes = function(d, look, ...) {
-    stats <- t(d[c("ymin", "lower", "middle", "upper", "ymax")])
-    n <- nrow(d)
-    graphics::bxp(
-      list(
-        stats = stats, n = rep(1, n), out = numeric(), group = numeric(),
-        names = rep("", n)
-      ),
+  boxes = function(d, look, col) {
+    box <- list(
+      stats = t(d[c("ymin", "lower", "middle", "upper", "ymax")]),
+      n = rep(1, nrow(d)), out = numeric(), group = numeric(),
+      names = rep("", nrow(d))
+    )
+    graphics::bxp(box,
       at = d$x, add = TRUE, axes = FALSE, boxwex = 0.6, whisklty = 1,
-      boxfill = look$fill, border = paint(look$colour), medlwd = 2,
-      staplewex = 0.4
+      boxfill = look$fill, border = col, medlwd = 2, staplewex = 0.4
     )
   },
-  rules = function(d, look, ...) {
+  rules = function(d, look, col) {
     graphics::abline(
       a = if (!is.null(d$slope)) 0, b = d$slope, h = d$y, v = d$x,
-      lty = look$lty, col = paint(look$colour)
+      lty = look$lty, col = col
     )
   },
-  rug = function(d, look, ...) {
+  rug = function(d, look, col) {
     height <- if (is.null(d$height)) 0.03 else d$height
-    top <- identical(look$side, "top")
-    ends <- lapply(list(0, height), function(h) {
-      graphics::grconvertY(if (top) 1 - h else h, "npc", "user")
-    })
+    ends <- list(0, height)
+    if (identical(look$side, "top")) ends <- list(1, 1 - height)
+    ends <- lapply(ends, graphics::grconvertY, "npc", "user")
     graphics::segments(d$x, ends[[1]], d$x, ends[[2]],
-      lwd = look$lwd, lend = 1, col = paint(look$colour)
+      lwd = look$lwd, lend = 1, col = col
     )
   },
-  tiles = function(d, look, by) {
-    across <- sort(unique(d$x))
-    up <- sort(unique(d$y))
-    cells <- matrix(NA_character_, length(across), length(up))
-    cells[cbind(match(d$x, across), match(d$y, up))] <-
-      tile_colours(d, look, by)
-    colours <- unique(as.vector(cells))
-    index <- matrix(match(cells, colours), length(across))
-    graphics::image(across, up, index,
-      zlim = c(1, max(2, length(colours))), add = TRUE,
-      col = c(colours, if (length(colours) == 1) "white"),
-      useRaster = evenly_apart(across) && evenly_apart(up)
+  tiles = function(d, look, col) {
+    grid <- as_grid(d, match(col, unique(col)))
+    graphics::image(grid$x, grid$y, grid$z,
+      col = c(unique(col), "white"), add = TRUE,
+      breaks = seq_len(max(grid$z) + 2) - 0.5,
+      useRaster = evenly_apart(grid$x) && evenly_apart(grid$y)
     )
   },
-  contours = function(d, look, ...) {
-    across <- sort(unique(d$x))
-    up <- sort(unique(d$y))
-    z <- matrix(NA_real_, length(across), length(up))
-    z[cbind(match(d$x, across), match(d$y, up))] <- d$z
-    graphics::contour(across, up, z,
+  contours = function(d, look, col) {
+    grid <- as_grid(d, d$z)
+    graphics::contour(grid$x, grid$y, grid$z,
       levels = look$levels, add = TRUE, drawlabels = isTRUE(look$labels),
-      labcex = 0.8, lwd = look$lwd, lty = look$lty, col = paint(look$colour)
+      labcex = 0.8, lwd = look$lwd, lty = look$lty, col = col
     )
   },
-  text = function(d, look, ...) {
-    graphics::text(d$x, d$y, d$text, font = 2, col = paint(look$colour))
+  text = function(d, look, col) {
+    graphics::text(d$x, d$y, d$text, font = 2, col = col)
   }
 )
 
+#' Values at points of a grid as a matrix, with both coordinates
 #' @noRd
-tile_colours <- function(d, look, by) {
-  if (is.null(by)) {
-    n <- length(look$palette)
-    share <- (d$z - look$limits[[1]]) / max(diff(look$limits), 1e-300)
-    return(look$palette[1 + round(share * (n - 1))])
+as_grid <- function(d, z) {
+  x <- sort(unique(d$x))
+  y <- sort(unique(d$y))
+  out <- matrix(NA_real_, length(x), length(y))
+  out[cbind(match(d$x, x), match(d$y, y))] <- z
+  list(x = x, y = y, z = out)
+}
+
+#' The colour of each tile: along the palette, or of its group and the paler
+#' the less its `alpha`
+#' @noRd
+tile_colours <- function(layer, z = layer$data$z) {
+  look <- layer$look
+  if (is.null(look$palette)) {
+    by <- layer$by
+    rgb <- grDevices::col2rgb(by$colours[match(layer$data$group, by$levels)])
+    rgb <- 255 - layer$data$alpha * (255 - t(rgb))
+    return(grDevices::rgb(rgb, maxColorValue = 255))
   }
-  rgb <- t(grDevices::col2rgb(by$colours[match(d$group, by$levels)]))
-  rgb <- 255 - d$alpha * (255 - rgb)
-  grDevices::rgb(rgb[, 1], rgb[, 2], rgb[, 3], maxColorValue = 255)
+  share <- (z - look$limits[[1]]) / max(diff(look$limits), 1e-300)
+  look$palette[1 + round(share * (length(look$palette) - 1))]
 }
 
 #' @noRd
@@ -302,57 +304,54 @@ root_ticks <- function(limits) {
 base_key <- function(panel) {
   out <- list()
   title <- NULL
-  for (entry in c(panel_key(panel), colour_entries(panel))) {
+  for (entry in c(panel_key(panel), palette_key(panel))) {
     if (!is.null(entry$title) && !identical(entry$title, title)) {
-      out[[length(out) + 1]] <- list()
-      names(out)[length(out)] <- paste0(entry$title, ":")
+      out <- c(out, stats::setNames(list(list()), paste0(entry$title, ":")))
     }
     title <- entry$title
-    marks <- lapply(entry$marks, function(mark) base_marks[[mark$kind]](mark))
-    out[[length(out) + 1]] <- Reduce(utils::modifyList, marks)
-    names(out)[length(out)] <- entry$label
+    marks <- lapply(entry$marks, base_mark)
+    out <- c(out, stats::setNames(
+      list(Reduce(utils::modifyList, marks)), entry$label
+    ))
   }
   out
 }
 
 #' Numbers along the palette of tiles
 #' @noRd
-colour_entries <- function(panel) {
+palette_key <- function(panel) {
   tiles <- Filter(function(layer) !is.null(layer$look$palette), panel$layers)
-  unlist(lapply(tiles, function(layer) {
+  unlist(recursive = FALSE, lapply(tiles, function(layer) {
     limits <- layer$look$limits
     at <- pretty(limits, 4)
     at <- at[at >= limits[[1]] & at <= limits[[2]]]
-    colours <- tile_colours(data.frame(z = at), layer$look, NULL)
-    Map(function(at, colour) list(
-      label = at, title = layer$label,
-      marks = list(list(kind = "tiles", colour = colour, alpha = 1))
-    ), format(at, trim = TRUE), colours)
-  }), recursive = FALSE, use.names = FALSE)
+    unname(Map(function(label, colour) list(
+      label = label, title = layer$label,
+      marks = list(list(kind = "tiles", colour = colour))
+    ), format(at, trim = TRUE), tile_colours(layer, at)))
+  }))
 }
 
-# How the key shows each kind of layer: arguments of graphics::legend().
-base_marks <- local({
-  line <- function(m) {
-    list(col = paint(m$colour, m$alpha), lwd = m$lwd, lty = m$lty)
+#' How the key shows a kind of layer: arguments of graphics::legend()
+#' @noRd
+base_mark <- function(mark) {
+  pale <- mark$kind %in% c("ribbon", "area")
+  col <- paint(mark$colour, if (pale) mark$alpha else 1)
+  if (pale) {
+    list(col = col, lwd = 8)
+  } else if (mark$kind == "points") {
+    Filter(Negate(is.null), list(
+      pch = mark$shape, col = col, pt.bg = mark$fill
+    ))
+  } else if (mark$kind %in% c("tiles", "boxes")) {
+    fill <- if (is.null(mark$fill)) col else mark$fill
+    list(pch = 22, col = paint("grey"), pt.bg = fill, pt.cex = 1.3)
+  } else if (mark$kind %in% c("bars", "text")) {
+    list(pch = 15, col = col)
+  } else {
+    list(col = col, lwd = max(mark$lwd, 1.5), lty = mark$lty)
   }
-  thick <- function(m) list(col = paint(m$colour, m$alpha), lwd = 8)
-  square <- function(m) {
-    list(pch = 22, pt.bg = paint(m$colour), col = "grey", pt.cex = 1.6)
-  }
-  points <- function(m) {
-    c(
-      list(pch = m$shape, col = paint(m$colour)),
-      if (!is.null(m$fill)) list(pt.bg = m$fill)
-    )
-  }
-  list(
-    lines = line, steps = line, ranges = line, rules = line, rug = line,
-    contours = line, spans = line, ribbon = thick, area = thick,
-    bars = square, tiles = square, text = square, points = points,
-    boxes = function(m) list(pch = 22, col = paint(m$colour), pt.bg = m$fill)
-  )
-})
+}
 
 #' A legend in one line above the plot, where it covers no data
 #'

@@ -5,22 +5,26 @@
 NULL
 
 #' The ggplot object of a picture
+#' @param ... Of the method: must be empty.
 #' @noRd
-gg_picture <- function(picture, call = rlang::caller_env()) {
+gg_picture <- function(.picture, ...) {
+  call <- rlang::caller_env()
+  # Before the picture, which is a promise, is made.
+  check_no_dots(..., .call = call, .fn = rlang::caller_fn())
   need_package("ggplot2", "`autoplot()`", call = call)
-  panels <- picture$panels
-  if (!is.null(picture$strips)) panels <- relative_panels(panels)
+  panels <- .picture$panels
+  if (!is.null(.picture$strips)) panels <- relative_panels(panels)
   layers <- unlist(
-    Map(placed_layers, panels, panel_names(panels, picture$strips)),
+    Map(placed_layers, panels, panel_names(panels, .picture$strips)),
     recursive = FALSE
   )
   ggplot2::ggplot() +
     ggplot2::theme_bw() +
     ggplot2::theme(panel.grid.minor = ggplot2::element_blank()) +
-    lapply(joined_layers(layers), function(l) gg_kinds[[l$kind]](l)) +
+    lapply(layers, gg_layer) +
     gg_group_scales(layers) +
     gg_axes(panels) +
-    gg_facets(picture, panels) +
+    gg_facets(.picture, panels) +
     gg_key(panels)
 }
 
@@ -79,22 +83,6 @@ placed_layers <- function(panel, name) {
   })
 }
 
-#' One layer of ggplot2 of those that differ in their panel alone
-#' @noRd
-joined_layers <- function(layers) {
-  place <- intersect(c("panel", "row"), names(layers[[1]]$data))
-  if (length(place) == 0) {
-    return(layers)
-  }
-  alike <- lapply(layers, function(layer) {
-    list(layer$kind, layer$look, layer$by, names(layer$data))
-  })
-  unname(lapply(split(layers, match(alike, alike)), function(same) {
-    same[[1]]$data <- do.call(rbind, lapply(same, `[[`, "data"))
-    same[[1]]
-  }))
-}
-
 #' Strips stand where the labels of the axes would
 #' @noRd
 gg_facets <- function(picture, panels) {
@@ -118,162 +106,116 @@ gg_facets <- function(picture, panels) {
     )
   }
   list(facets, ggplot2::theme(
-    strip.placement = "outside", strip.background = ggplot2::element_blank()
+    strip.placement = "outside", strip.background = ggplot2::element_blank(),
+    strip.text = ggplot2::element_text(size = ggplot2::rel(1))
   ))
 }
 
 # Layers -----------------------------------------------------------------------
 
-#' A geom of columns of the layer's data and of its look
-#' @param columns Named by aesthetics where these have other names.
-#' @param look Aesthetics, the first of which the groups have of their own.
+# How each kind of layer is drawn: the geom, the columns of the data (named by
+# aesthetics where these have other names), and the aesthetics of the look, the
+# first of which groups have of their own.
+gg_kinds <- list(
+  lines = list("path", c("x", "y"), c("colour", "alpha", "linewidth", "linetype")),
+  steps = list("step", c("x", "y"), c("colour", "linewidth", "linetype")),
+  ribbon = list("ribbon", c("x", "ymin", "ymax"), c("fill", "alpha")),
+  area = list("ribbon", c("x", ymin = "edge", ymax = "end"), c("fill", "alpha")),
+  points = list("point", c("x", "y"),
+    c("colour", "shape", "alpha", "fill", "size")),
+  ranges = list("linerange", c("x", "ymin", "ymax"),
+    c("colour", "alpha", "linewidth")),
+  spans = list("segment", c("y", yend = "y", x = "xmin", xend = "xmax"),
+    c("colour", "alpha", "linewidth")),
+  bars = list("col", c("x", "y"), c("fill", "width")),
+  boxes = list("boxplot",
+    c("x", "ymin", "lower", "middle", "upper", "ymax", group = "x"),
+    c("fill", "colour", "width", "stat")),
+  rules = list("hline", c(yintercept = "y"), c("colour", "linetype")),
+  uprights = list("vline", c(xintercept = "x"), c("colour", "linetype")),
+  slopes = list("abline", c("slope", "intercept"), c("colour", "linetype")),
+  rug = list("linerange", c("x", ymin = "edge", ymax = "end"),
+    c("colour", "linewidth")),
+  tiles = list("raster", c("x", "y"), "fill"),
+  cells = list("rect", c("xmin", "xmax", "ymin", "ymax"), "fill"),
+  contours = list("contour", c("x", "y", "z"),
+    c("colour", "linewidth", "linetype", "breaks")),
+  text = list("text", c("x", "y", label = "text"), "colour"),
+  blank = list("blank", c("x", "y"), character())
+)
+
 #' @noRd
-gg_geom <- function(geom, layer, columns, look, ...) {
+gg_layer <- function(layer) {
+  layer <- gg_variant(layer)
+  kind <- gg_kinds[[layer$kind]]
+  columns <- kind[[2]]
   plain <- rlang::names2(columns) == ""
   names(columns)[plain] <- columns[plain]
   if (!is.null(layer$data$line)) columns[["group"]] <- "line"
   if (!is.null(layer$by)) {
-    own <- c(look[[1]], if (!is.null(layer$by$shapes)) "shape")
-    columns[intersect(own, look)] <- "group"
+    own <- c(kind[[3]][[1]], if (!is.null(layer$by$shapes)) "shape")
+    columns[intersect(own, kind[[3]])] <- "group"
+  }
+  if (layer$kind %in% c("tiles", "cells")) {
+    columns[[if (is.null(layer$by)) "fill" else "alpha"]] <-
+      if (is.null(layer$by)) "z" else "alpha"
   }
   mapping <- lapply(columns, function(column) rlang::expr(.data[[!!column]]))
-  do.call(geom, c(
-    list(ggplot2::aes(!!!mapping), layer$data, ...),
-    gg_look(layer$look)[setdiff(look, names(columns))]
-  ))
-}
-
-#' @noRd
-gg_look <- function(look) {
-  colour <- paint(look$colour)
+  geom <- getExportedValue("ggplot2", paste0("geom_", kind[[1]]))
+  look <- gg_look(layer)[setdiff(kind[[3]], names(columns))]
   list(
-    colour = colour, fill = if (is.null(look$fill)) colour else look$fill,
-    alpha = look$alpha, linewidth = 0.45 * look$lwd, linetype = look$lty,
-    shape = look$shape, size = 2.4 * look$size
+    do.call(geom, c(
+      list(ggplot2::aes(!!!mapping), layer$data), Filter(Negate(is.null), look)
+    )),
+    if (!is.null(layer$look$palette)) {
+      ggplot2::scale_fill_gradientn(layer$label,
+        colours = layer$look$palette, limits = layer$look$limits
+      )
+    },
+    if ("alpha" %in% names(columns)) ggplot2::scale_alpha_identity()
   )
 }
 
-#' Heights that are shares of the panel, from its lower edge
+#' Kinds that are different geoms by their data
 #' @noRd
-with_heights <- function(layer, height = layer$data$height) {
-  if (is.null(height)) height <- 0.03
-  # Axes of numbers reach a twentieth further than their limits.
-  share <- if (identical(layer$look$side, "top")) 1.05 - 1.1 * height else
-    1.1 * height - 0.05
-  layer$data$end <- layer$bottom + share * layer$height
-  layer$data$edge <- if (identical(layer$look$side, "top")) Inf else -Inf
+gg_variant <- function(layer) {
+  d <- layer$data
+  if (layer$kind == "rules") {
+    if (!is.null(d$x)) layer$kind <- "uprights"
+    if (!is.null(d$slope)) layer$kind <- "slopes"
+    layer$data$intercept <- 0
+  } else if (layer$kind == "lines" && length(unique(d$x)) == 1) {
+    # A line needs two points.
+    layer$kind <- "points"
+  } else if (layer$kind == "tiles" &&
+    !(evenly_apart(sort(unique(d$x))) && evenly_apart(sort(unique(d$y))))) {
+    layer$kind <- "cells"
+    layer$data[c("xmin", "xmax")] <- cell_edges(d$x)
+    layer$data[c("ymin", "ymax")] <- cell_edges(d$y)
+  } else if (layer$kind %in% c("rug", "area")) {
+    top <- identical(layer$look$side, "top")
+    height <- if (is.null(d$height)) rep(0.03, nrow(d)) else d$height
+    # Axes of numbers reach a twentieth further than their limits.
+    share <- if (top) 1.05 - 1.1 * height else 1.1 * height - 0.05
+    layer$data$end <- layer$bottom + share * layer$height
+    layer$data$edge <- rep(if (top) Inf else -Inf, nrow(d))
+  }
   layer
 }
 
-# How each kind of layer is drawn: functions of it.
-gg_kinds <- list(
-  lines = function(l) {
-    look <- c("colour", "alpha", "linewidth", "linetype")
-    place <- intersect(
-      c("line", "group", "panel", "row", "column"), names(l$data)
-    )
-    of <- do.call(paste, c(list(rep("", nrow(l$data))), l$data[place]))
-    alone <- l
-    alone$data <- l$data[!duplicated(of) & !duplicated(of, fromLast = TRUE), ]
-    list(
-      gg_geom(ggplot2::geom_path, l, c("x", "y"), look),
-      # A line needs two points: one is drawn as a point.
-      if (nrow(alone$data) > 0) {
-        gg_geom(ggplot2::geom_point, alone, c("x", "y"), "colour")
-      }
-    )
-  },
-  steps = function(l) {
-    gg_geom(ggplot2::geom_step, l, c("x", "y"),
-      c("colour", "linewidth", "linetype")
-    )
-  },
-  ribbon = function(l) {
-    gg_geom(ggplot2::geom_ribbon, l, c("x", "ymin", "ymax"),
-      c("fill", "alpha"), na.rm = TRUE
-    )
-  },
-  area = function(l) {
-    gg_geom(ggplot2::geom_ribbon, with_heights(l),
-      c("x", ymin = "edge", ymax = "end"), c("fill", "alpha")
-    )
-  },
-  points = function(l) {
-    look <- c("colour", "shape", "alpha", if (!is.null(l$look$fill)) "fill")
-    size <- if (is.null(l$data$size)) l$look$size else l$data$size
-    gg_geom(ggplot2::geom_point, l, c("x", "y"), look, size = 2.4 * size)
-  },
-  ranges = function(l) {
-    gg_geom(ggplot2::geom_linerange, l, c("x", "ymin", "ymax"),
-      c("colour", "alpha", "linewidth")
-    )
-  },
-  spans = function(l) {
-    gg_geom(ggplot2::geom_segment, l,
-      c("y", yend = "y", x = "xmin", xend = "xmax"),
-      c("colour", "alpha", "linewidth")
-    )
-  },
-  bars = function(l) {
-    gg_geom(ggplot2::geom_col, l, c("x", "y"), "fill", width = 0.6)
-  },
-  boxes = function(l) {
-    gg_geom(ggplot2::geom_boxplot, l,
-      c("x", "ymin", "lower", "middle", "upper", "ymax", group = "x"),
-      c("fill", "colour"), stat = "identity", width = 0.6
-    )
-  },
-  rules = function(l) {
-    look <- c("colour", "linetype")
-    if (!is.null(l$data$slope)) {
-      l$data$intercept <- 0
-      return(gg_geom(ggplot2::geom_abline, l, c("slope", "intercept"), look))
-    }
-    if (is.null(l$data$x)) {
-      gg_geom(ggplot2::geom_hline, l, c(yintercept = "y"), look)
-    } else {
-      gg_geom(ggplot2::geom_vline, l, c(xintercept = "x"), look)
-    }
-  },
-  rug = function(l) {
-    gg_geom(ggplot2::geom_linerange, with_heights(l),
-      c("x", ymin = "edge", ymax = "end"), c("colour", "linewidth")
-    )
-  },
-  tiles = function(l) {
-    even <- evenly_apart(sort(unique(l$data$x))) &&
-      evenly_apart(sort(unique(l$data$y)))
-    l$data[c("xmin", "xmax")] <- cell_edges(l$data$x)
-    l$data[c("ymin", "ymax")] <- cell_edges(l$data$y)
-    columns <- if (even) c("x", "y") else c("xmin", "xmax", "ymin", "ymax")
-    geom <- if (even) ggplot2::geom_raster else ggplot2::geom_rect
-    if (is.null(l$look$palette)) {
-      return(list(
-        gg_geom(geom, l, c(columns, "alpha"), "fill"),
-        ggplot2::scale_alpha_identity()
-      ))
-    }
-    list(
-      gg_geom(geom, l, c(columns, fill = "z"), character()),
-      ggplot2::scale_fill_gradientn(l$label,
-        colours = l$look$palette, limits = l$look$limits
-      )
-    )
-  },
-  contours = function(l) {
-    gg_geom(ggplot2::geom_contour, l, c("x", "y", "z"),
-      c("colour", "linewidth", "linetype"), breaks = l$look$levels
-    )
-  },
-  text = function(l) {
-    gg_geom(ggplot2::geom_text, l, c("x", "y", label = "text"), "colour",
-      fontface = "bold", show.legend = FALSE
-    )
-  },
-  blank = function(l) {
-    gg_geom(ggplot2::geom_blank, l, c("x", "y"), character())
-  }
-)
+#' The look in the terms of ggplot2
+#' @noRd
+gg_look <- function(layer) {
+  look <- layer$look
+  colour <- paint(look$colour)
+  size <- if (is.null(layer$data$size)) look$size else layer$data$size
+  list(
+    colour = colour, fill = if (is.null(look$fill)) colour else look$fill,
+    alpha = look$alpha, linewidth = 0.45 * look$lwd, linetype = look$lty,
+    shape = look$shape, size = 2.4 * size, width = 0.6, stat = "identity",
+    breaks = look$levels
+  )
+}
 
 #' Cells reach half the way to the next
 #' @return Data frame of lower and upper ends.
@@ -281,10 +223,11 @@ gg_kinds <- list(
 cell_edges <- function(at) {
   centres <- sort(unique(at))
   half <- if (length(centres) > 1) diff(centres) / 2 else 0.5
-  low <- centres - c(half[[1]], half)[seq_along(centres)]
-  high <- centres + c(half, half[[length(half)]])[seq_along(centres)]
   cell <- match(at, centres)
-  data.frame(low = low[cell], high = high[cell])
+  data.frame(
+    low = at - c(half[[1]], half)[cell],
+    high = at + c(half, half[[length(half)]])[cell]
+  )
 }
 
 # Scales and axes --------------------------------------------------------------
@@ -351,24 +294,22 @@ gg_axes <- function(panels) {
 #' @noRd
 gg_key <- function(panels) {
   entries <- unlist(lapply(panels, panel_key), recursive = FALSE)
-  length <- sum(vapply(entries, function(e) nchar(e$label) + 5, 1))
-  place <- if (length > 0 && length < 80) {
+  entries <- entries[!duplicated(vapply(entries, `[[`, "", "label"))]
+  labels <- vapply(entries, `[[`, "", "label")
+  place <- if (length(labels) > 0 && sum(nchar(labels) + 5) < 80) {
     ggplot2::theme(
       legend.position = "top", legend.justification = "left",
       legend.margin = ggplot2::margin()
     )
   }
-  single <- Filter(function(entry) !entry$group, entries)
-  labels <- vapply(single, `[[`, "", "label")
-  single <- single[!duplicated(labels)]
-  labels <- unique(labels)
-  n <- length(labels)
-  if (n == 0) {
+  single <- !vapply(entries, `[[`, NA, "group")
+  if (!any(single)) {
     return(place)
   }
-  marks <- lapply(single, `[[`, "marks")
+  labels <- labels[single]
+  marks <- lapply(entries[single], function(entry) entry$marks[[1]])
   glyph <- function(data, params, size) {
-    gg_glyph(marks[[round(100 * data$stroke)]], data, params, size)
+    gg_mark(marks[[round(100 * data$stroke)]], data, params, size)
   }
   list(
     ggplot2::geom_point(
@@ -377,29 +318,24 @@ gg_key <- function(panels) {
       na.rm = TRUE, key_glyph = glyph
     ),
     ggplot2::scale_discrete_manual("stroke",
-      name = NULL, values = seq_len(n) / 100, breaks = labels,
+      name = NULL, values = seq_along(labels) / 100, breaks = labels,
       guide = ggplot2::guide_legend(order = 9)
     ), place
   )
 }
 
 #' @noRd
-gg_glyph <- function(marks, data, params, size) {
-  kinds <- vapply(marks, `[[`, "", "kind")
-  look <- gg_look(marks[[length(marks)]])
-  look$size <- max(look$size, 1.5)
-  data[names(look)] <- look
+gg_mark <- function(mark, data, params, size) {
+  look <- gg_look(list(look = mark))
+  data[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")] <-
+    look[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")]
+  data$size <- max(look$size, 1.5)
   data$stroke <- 0.5
-  draw <- if (all(kinds %in% c("ribbon", "area", "bars"))) {
-    ggplot2::draw_key_rect
-  } else if (all(kinds == "boxes")) {
-    ggplot2::draw_key_boxplot
-  } else if (!"points" %in% kinds) {
+  draw <- switch(mark$kind,
+    ribbon = , area = , bars = ggplot2::draw_key_rect,
+    boxes = ggplot2::draw_key_boxplot,
+    points = ggplot2::draw_key_point,
     ggplot2::draw_key_path
-  } else if (length(kinds) == 1) {
-    ggplot2::draw_key_point
-  } else {
-    ggplot2::draw_key_pointrange
-  }
+  )
   draw(data, params, size)
 }

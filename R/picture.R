@@ -91,6 +91,26 @@ class_groups <- function(x) {
 
 # Layers that many pictures have ----------------------------------------------
 
+#' @param group With `by`, the group of each point.
+#' @noRd
+lines_layer <- function(x, y, ..., group = NULL) {
+  layer("lines", columns(x = x, y = y, group = group), ...)
+}
+
+#' @noRd
+points_layer <- function(x, y, ..., group = NULL) {
+  layer("points", columns(x = x, y = y, group = group), ...)
+}
+
+#' @noRd
+ranges_layer <- function(x, ymin, ymax, ..., group = NULL) {
+  layer("ranges", columns(x = x, ymin = ymin, ymax = ymax, group = group), ...)
+}
+
+#' A data frame of those that are not NULL
+#' @noRd
+columns <- function(...) as.data.frame(Filter(Negate(is.null), list(...)))
+
 #' @param bands Matrix with columns `lwr` and `upr`.
 #' @noRd
 band_layer <- function(at, bands, ..., colour = "sky") {
@@ -100,10 +120,11 @@ band_layer <- function(at, bands, ..., colour = "sky") {
   )
 }
 
-#' @param ... Of `x` or `y`; other arguments are the look.
+#' Dashed lines across the panel
+#' @param ... The `x`, the `y` or the `slope`.
 #' @noRd
-rule_layer <- function(data, ...) {
-  layer("rules", data, colour = "grey", lty = 2, ...)
+rule_layer <- function(..., label = NULL, lty = 2) {
+  layer("rules", data.frame(...), colour = "grey", lty = lty, label = label)
 }
 
 #' @noRd

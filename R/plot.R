@@ -71,12 +71,8 @@ curve_picture <- function(x, level, n) {
     colnames(x$data$x), x$mould$outcome_name,
     band_layer(grid, new, alpha = 0.25, label = percent_label(level, "y")),
     band_layer(grid, f, alpha = 0.6, label = percent_label(level, "f")),
-    layer("points", data.frame(x = at, y = training_response(x)),
-      colour = "grey", alpha = 0.8
-    ),
-    layer("lines", data.frame(x = grid, y = f[, "fit"]),
-      lwd = 2, label = "mean"
-    ),
+    points_layer(at, training_response(x), colour = "grey", alpha = 0.8),
+    lines_layer(grid, f[, "fit"], lwd = 2, label = "mean"),
     centres,
     ylim = below
   ))
@@ -140,13 +136,12 @@ observed_picture <- function(x, level) {
   name <- x$mould$outcome_name
   new_picture(panel(
     paste("fitted", name), paste("observed", name),
-    layer("ranges",
-      data.frame(x = fit, ymin = bands[, "lwr"], ymax = bands[, "upr"]),
+    ranges_layer(fit, bands[, "lwr"], bands[, "upr"],
       colour = "sky", alpha = 0.5
     ),
-    rule_layer(data.frame(slope = 1), label = "observed = fitted"),
-    layer("points",
-      data.frame(x = fit, y = y, group = ifelse(inside, "inside", "outside")),
+    rule_layer(slope = 1, label = "observed = fitted"),
+    points_layer(fit, y,
+      group = ifelse(inside, "inside", "outside"),
       by = groups(percent_label(level, "interval"), c("inside", "outside"),
         shapes = c(16, 17)
       )
@@ -174,12 +169,8 @@ classes_picture <- function(x, level, n) {
   new_picture(panel(
     colnames(x$data$x), probability_label(x),
     band_layer(grid, p, alpha = 0.6, label = percent_label(level, "credible")),
-    layer("points", data.frame(x = at, y = second),
-      colour = "grey", alpha = 0.5
-    ),
-    layer("lines", data.frame(x = grid, y = p[, "fit"]),
-      lwd = 2, label = "probability"
-    ),
+    points_layer(at, second, colour = "grey", alpha = 0.5),
+    lines_layer(grid, p[, "fit"], lwd = 2, label = "probability"),
     centres,
     ylim = c(if (is.null(centres)) 0 else -0.08, 1)
   ))
@@ -199,15 +190,13 @@ rows_picture <- function(x, bands, limits, level, xlab, ylab, label = NULL,
   at <- rank(bands[, "fit"], ties.method = "first")
   new_picture(panel(
     xlab, ylab,
-    layer("ranges",
-      data.frame(x = at, ymin = bands[, "lwr"], ymax = bands[, "upr"]),
+    ranges_layer(at, bands[, "lwr"], bands[, "upr"],
       colour = "sky", alpha = 0.5, lwd = 1.2,
       label = percent_label(level, "interval")
     ),
-    rule_layer(data.frame(y = limits), label = label),
-    layer("points",
-      data.frame(x = at, y = bands[, "fit"], group = training_response(x)),
-      by = class_groups(x)
+    rule_layer(y = limits, label = label),
+    points_layer(at, bands[, "fit"],
+      group = training_response(x), by = class_groups(x)
     ),
     ...
   ))

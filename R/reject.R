@@ -96,7 +96,6 @@ print.kb_reject_curve <- function(x, digits = 3, ...) {
 #' @rdname reject_curve
 #' @export
 plot.kb_reject_curve <- function(x, ...) {
-  check_plot_dots(list(...))
   draw_picture(reject_picture(x), ...)
   invisible(x)
 }
@@ -104,18 +103,15 @@ plot.kb_reject_curve <- function(x, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_reject_curve <- function(object, ...) {
-  check_no_dots(...)
-  gg_picture(reject_picture(object))
+  gg_picture(reject_picture(object), ...)
 }
 
 #' @noRd
 reject_picture <- function(x) {
   new_picture(panel(
     "coverage", "error among the decided",
-    rule_layer(data.frame(y = x$error[[nrow(x)]]), label = "all decided"),
-    layer("lines", data.frame(x = x$coverage, y = x$error),
-      lwd = 1.5, label = "rows by certainty"
-    ),
+    rule_layer(y = x$error[[nrow(x)]], label = "all decided"),
+    lines_layer(x$coverage, x$error, lwd = 1.5, label = "rows by certainty"),
     xlim = 0:1, ylim = c(0, 0.01)
   ))
 }

@@ -353,7 +353,6 @@ print.kb_kernel_selection <- function(x, digits = 3, ...) {
 #' plot(chosen, type = "margin")
 #' @export
 plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
-  check_plot_dots(list(...))
   draw_picture(selection_picture(x, type), ...)
   invisible(x)
 }
@@ -362,8 +361,7 @@ plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kernel_selection <- function(object,
                                          type = c("evidence", "margin"), ...) {
-  check_no_dots(...)
-  gg_picture(selection_picture(object, type))
+  gg_picture(selection_picture(object, type), ...)
 }
 
 #' Log evidence with two standard errors, or against the margin
@@ -398,8 +396,7 @@ selection_picture <- function(x, type, call = rlang::caller_env()) {
   new_picture(panel(
     if (by_number) "kernel" else "bandwidth", "log evidence",
     if (!by_number) layer("lines", marks[order(at), c("x", "y")], colour = "sky"),
-    layer("ranges",
-      data.frame(x = at, ymin = marks$y - reach, ymax = marks$y + reach),
+    ranges_layer(at, marks$y - reach, marks$y + reach,
       label = "two standard errors"
     ),
     layer("points", marks, size = 1, by = by),

@@ -395,20 +395,22 @@ kernels_picture <- function(x) {
   reach[is.na(reach)] <- 0
   by_number <- shares || !differ_in_bandwidth(x)
   at <- if (by_number) seq_along(value) else table$bandwidth
-  figure <- if (shares) "share" else "posterior"
+  # The colours of a dictionary are those of its centres.
+  by <- if (shares) {
+    groups("kernel", at, ordered_colours(length(at)), key = FALSE)
+  }
   new_picture(panel(
     if (by_number) "kernel" else "bandwidth",
     if (shares) "share of the centres" else "probability",
-    layer("ranges",
-      data.frame(
-        x = at, ymin = pmax(value - reach, 0), ymax = pmin(value + reach, 1)
-      ),
-      colour = "sky", lwd = 4,
-      label = if (shares) "two sd" else "two standard errors"
+    ranges_layer(at, 0, value, colour = "sky", lwd = 6, group = at, by = by),
+    points_layer(at, value,
+      size = 1, label = if (shares) "share" else "posterior"
     ),
-    layer("points", data.frame(x = at, y = value), size = 1, label = figure),
+    ranges_layer(at, pmax(value - reach, 0), pmin(value + reach, 1),
+      lwd = 1.5, label = if (shares) "two sd" else "two standard errors"
+    ),
     if (!shares) {
-      layer("points", data.frame(x = at, y = table$prior),
+      points_layer(at, table$prior,
         shape = 4, size = 1, colour = "grey", label = "prior"
       )
     },

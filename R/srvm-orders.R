@@ -263,7 +263,6 @@ spread_in_words <- function(x) {
 #' @rdname order_spread
 #' @export
 plot.kb_order_spread <- function(x, ...) {
-  check_plot_dots(list(...))
   draw_picture(spread_picture(x), ...)
   invisible(x)
 }
@@ -271,8 +270,7 @@ plot.kb_order_spread <- function(x, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_order_spread <- function(object, ...) {
-  check_no_dots(...)
-  gg_picture(spread_picture(object))
+  gg_picture(spread_picture(object), ...)
 }
 
 #' @noRd
@@ -282,11 +280,11 @@ spread_picture <- function(x) {
   at <- x$orders$order
   new_picture(panel(
     "order", "log evidence",
-    rule_layer(data.frame(y = mean(z)), label = "mean"),
-    layer("ranges", data.frame(x = at, ymin = z - se, ymax = z + se),
+    rule_layer(y = mean(z), label = "mean"),
+    ranges_layer(at, z - se, z + se,
       colour = "sky", lwd = 3, label = "one mc_se"
     ),
-    layer("points", data.frame(x = at, y = z), size = 1, label = "log evidence"),
+    points_layer(at, z, size = 1, label = "log evidence"),
     xlim = c(0.5, x$asked + 0.5), ticks = "whole"
   ))
 }

@@ -49,10 +49,7 @@ plot.kb_srvm <- function(x,
                            "kernels", "kernel_path", "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
-  x <- migrate_fit(x)
-  check_plot_dots(list(...))
-  given <- c(level = !missing(level), n = !is.null(n))
-  draw_picture(srvm_picture(x, type, level, n, given, "plot"), ...)
+  draw_picture(srvm_picture(x, type, level, n, !missing(level), "plot"), ...)
   invisible(x)
 }
 
@@ -64,25 +61,24 @@ autoplot.kb_srvm <- function(object,
                                "trace", "kernels", "kernel_path",
                                "trace_density"
                              ), level = 0.9, n = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  given <- c(level = !missing(level), n = !is.null(n))
-  gg_picture(srvm_picture(object, type, level, n, given, "autoplot"))
+  gg_picture(
+    srvm_picture(object, type, level, n, !missing(level), "autoplot"), ...
+  )
 }
 
-#' @param given Which arguments the caller has given.
+#' @param given Has the caller given the level?
 #' @param what The function that draws.
 #' @noRd
 srvm_picture <- function(x, type, level, n, given, what,
                          call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
   type <- check_srvm_plot(x, type, what, call)
   refuse_ignored(
-    type, "none", given, if (type == "fit") c("level", "n"),
-    paste0(what, ".kb_srvm"), call
+    type, "none", c(level = given, n = !is.null(n)),
+    if (type == "fit") c("level", "n"), "plot.kb_srvm", call
   )
   level <- check_number(level, 0, 1, open = TRUE, call = call)
   n <- if (is.null(n)) 200 else check_count(n, 2, call = call)
-  batch <- inherits(x, "kb_srvm_mcmc")
   switch(type,
     fit = fit_picture(x, level, n),
     ess = ess_picture(x, "row"),
@@ -92,7 +88,7 @@ srvm_picture <- function(x, type, level, n, given, what,
     kernels = kernels_picture(x),
     kernel_path = kernel_path_picture(x),
     trace_density = chains_picture(x, srvm_trace_labels, TRUE),
-    trace = if (batch) {
+    trace = if (inherits(x, "kb_srvm_mcmc")) {
       chains_picture(x, srvm_trace_labels)
     } else {
       path_means_picture(x)
@@ -100,16 +96,11 @@ srvm_picture <- function(x, type, level, n, given, what,
   )
 }
 
-srvm_plot_types <- c(
-  "fit", "ess", "k", "evidence", "centres", "trace", "kernels",
-  "kernel_path", "trace_density"
-)
-
 #' The type, which the fit must have
 #' @param what The function that draws.
 #' @noRd
 check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
-  type <- check_choice(type, srvm_plot_types, call = call)
+  type <- check_choice(type, eval(formals(plot.kb_srvm)$type), call = call)
   if (x$time == 0) {
     kb_abort("No row has been taken in: there is nothing to draw.",
       "not_defined",
@@ -148,7 +139,7 @@ ess_picture <- function(x, unit) {
   size <- particles_by_row(x)
   new_picture(panel(
     path_label(unit), "effective sample size",
-    layer("lines", data.frame(x = at, y = path$ess), lwd = 1.5, label = "ESS"),
+    lines_layer(at, path$ess, lwd = 1.5, label = "ESS"),
     # update() may have changed the number of particles on the way.
     layer("steps", data.frame(x = at, y = x$control$ess_threshold * size),
       lty = 2, colour = "grey", label = "threshold"
@@ -166,7 +157,7 @@ evidence_picture <- function(x, unit) {
   value <- evidence(x)$path$log_evidence
   new_picture(panel(
     path_label(unit), "log evidence",
-    layer("lines", data.frame(x = recorded_steps(x), y = value), lwd = 1.5)
+    lines_layer(recorded_steps(x), value, lwd = 1.5)
   ))
 }
 

@@ -27,8 +27,6 @@
 #' plot(fit, type = "evidence")
 #' @export
 plot.kb_tdsmc <- function(x, type = c("ess", "evidence", "moves"), ...) {
-  x <- migrate_fit(x)
-  check_plot_dots(list(...))
   draw_picture(tdsmc_picture(x, type), ...)
   invisible(x)
 }
@@ -37,29 +35,24 @@ plot.kb_tdsmc <- function(x, type = c("ess", "evidence", "moves"), ...) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_tdsmc <- function(object, type = c("ess", "evidence", "moves"),
                               ...) {
-  check_no_dots(...)
-  gg_picture(tdsmc_picture(migrate_fit(object), type))
+  gg_picture(tdsmc_picture(object, type), ...)
 }
 
 #' @noRd
 tdsmc_picture <- function(x, type, call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
   type <- check_choice(type, c("ess", "evidence", "moves"), call = call)
-  refuse_no_step(x, call)
-  switch(type,
-    ess = ess_picture(x, "step"),
-    evidence = evidence_picture(x, "step"),
-    moves = moves_picture(x)
-  )
-}
-
-#' @noRd
-refuse_no_step <- function(x, call = rlang::caller_env()) {
   if (x$time == 0) {
     kb_abort("No step has been made: there is nothing to draw.",
       "not_defined",
       call = call
     )
   }
+  switch(type,
+    ess = ess_picture(x, "step"),
+    evidence = evidence_picture(x, "step"),
+    moves = moves_picture(x)
+  )
 }
 
 #' @noRd

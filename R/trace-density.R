@@ -35,11 +35,8 @@ chains_picture <- function(x, labels, densities = FALSE) {
       if (densities) {
         panel(
           if (are_whole(values)) "share" else "density", "",
-          layer("lines",
-            data.frame(
-              x = curves$density, y = curves$value, group = curves$chain
-            ),
-            lwd = 1.5, alpha = 0.7, by = by
+          lines_layer(curves$density, curves$value,
+            group = curves$chain, lwd = 1.5, alpha = 0.7, by = by
           ),
           xlim = 0, ylim = range(values), key = FALSE,
           shared = c("main", "sub", "xlab", "ylab", "xlim")

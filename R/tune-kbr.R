@@ -285,7 +285,6 @@ predict.kb_kbr_tuning <- function(object, ...) stats::predict(object$fit, ...)
 
 #' @export
 plot.kb_kbr_tuning <- function(x, ...) {
-  check_plot_dots(list(...))
   draw_picture(tuning_picture(x), ...)
   invisible(x)
 }
@@ -293,8 +292,7 @@ plot.kb_kbr_tuning <- function(x, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kbr_tuning <- function(object, ...) {
-  check_no_dots(...)
-  gg_picture(tuning_picture(object))
+  gg_picture(tuning_picture(object), ...)
 }
 
 #' @noRd
@@ -308,7 +306,7 @@ tuning_picture <- function(x) {
     "c0 (eps = c0 / n)", "cross-validated loss",
     layer("lines", lines, by = by),
     layer("points", lines, size = 1, by = by),
-    layer("points", data.frame(x = best$c0, y = best$loss),
+    points_layer(best$c0, best$loss,
       shape = 1, size = 2, colour = "orange", label = "best"
     ),
     log = "xy"
