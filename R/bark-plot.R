@@ -47,51 +47,47 @@ plot.kb_bark <- function(x,
                            "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
-  x <- migrate_fit(x)
-  check_plot_dots(list(...))
-  type <- check_choice(type, bark_plot_types)
-  refuse_ignored(type, "none", c(
-    level = !missing(level), n = !is.null(n)
-  ), bark_plot_arguments(x, type), "plot.kb_bark")
-  level <- check_number(level, 0, 1, open = TRUE)
-  if (!is.null(n)) n <- check_count(n, 2)
-  switch(type,
-    fit = plot_bark_fit(x, level, n, ...),
-    importance = plot(importance(x, level = level), ...),
-    k = plot_k(x, bark_prior_k(x), "kernels", ...),
-    centres = plot_centres(x, ...),
-    trace = plot_chains(x, bark_trace_labels(x), ...),
-    trace_density = plot_trace_density(x, bark_trace_labels(x), ...)
-  )
+  draw_picture(bark_picture(x, type, level, n, !missing(level)), ...)
   invisible(x)
 }
 
-bark_plot_types <- c(
-  "fit", "importance", "k", "centres", "trace", "trace_density"
-)
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_bark <- function(object,
+                             type = c(
+                               "fit", "importance", "k", "centres", "trace",
+                               "trace_density"
+                             ), level = 0.9, n = NULL, ...) {
+  gg_picture(bark_picture(object, type, level, n, !missing(level)), ...)
+}
 
-#' The arguments that a type uses
+#' @param given Has the caller given the level?
 #' @noRd
-bark_plot_arguments <- function(x, type) {
-  switch(type,
+bark_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
+  type <- check_choice(type, eval(formals(plot.kb_bark)$type), call = call)
+  used <- switch(type,
     fit = c(if (!is_multinomial(x)) "level", "n"),
     importance = "level"
   )
-}
-
-#' @noRd
-plot_bark_fit <- function(x, level, n, ...) {
-  if (is_multinomial(x)) {
-    return(plot_fields(x, n, ...))
-  }
-  if (is.null(n)) n <- 200
-  if (is_ordered(x)) {
-    plot_ordered(x, level, n, ...)
-  } else if (is_probit(x)) {
-    plot_classes(x, level, n, ...)
-  } else {
-    plot_fit(x, level, n, ...)
-  }
+  given <- c(level = given, n = !is.null(n))
+  refuse_ignored(type, "none", given, used, "plot.kb_bark", call)
+  level <- check_number(level, 0, 1, open = TRUE, call = call)
+  if (!is.null(n)) n <- check_count(n, 2, call = call)
+  switch(type,
+    fit = if (is_multinomial(x)) {
+      fields_picture(x, n)
+    } else if (is_ordered(x)) {
+      ordered_picture(x, level, if (is.null(n)) 200 else n)
+    } else {
+      fit_picture(x, level, if (is.null(n)) 200 else n)
+    },
+    importance = importance_picture(importance(x, level = level)),
+    k = k_picture(x, bark_prior_k(x), "kernels"),
+    centres = centres_picture(x),
+    trace = chains_picture(x, bark_trace_labels(x)),
+    trace_density = chains_picture(x, bark_trace_labels(x), TRUE)
+  )
 }
 
 #' @noRd
@@ -112,155 +108,64 @@ bark_prior_k <- function(fit) {
   data.frame(k = k, probability = stats::dpois(k, nu))
 }
 
-#' @noRd
-plot_classes <- function(x, level, n, ...) {
-  if (ncol(x$data$x) == 1) {
-    plot_probability_curve(x, level, n, ...)
-  } else {
-    plot_probabilities(x, level, ...)
-  }
-}
+# Classes ----------------------------------------------------------------------
 
+#' f of ordered classes and the points between them: along the only predictor,
+#' or of the rows in increasing order
 #' @noRd
-probability_label <- function(x) {
-  paste0("P(", x$mould$outcome_name, " = ", x$mould$levels[[2]], ")")
-}
-
-#' @noRd
-plot_probability_curve <- function(x, level, n, ...) {
+ordered_picture <- function(x, level, n) {
+  one <- ncol(x$data$x) == 1
   at <- training_x(x)[, 1]
-  y <- as.integer(training_response(x)) - 1
-  grid <- curve_grid(x, at, n)
-  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
-  p <- stats::predict(x, points,
-    type = "response", interval = "credible", level = level
+  grid <- if (one) curve_grid(x, at, n)
+  bands <- predicted(x, grid,
+    type = "link", interval = "credible", level = level
   )
-  base_plot(list(
-    x = range(grid), y = 0:1, type = "n", xlab = colnames(x$data$x),
-    ylab = probability_label(x), ylim = c(-0.08, 1)
-  ), ...)
-  draw_band(grid, p, kb_colour("sky", 0.6))
-  draw_centres(x)
-  graphics::points(at, y, pch = 16, cex = 0.7, col = kb_colour("grey", 0.5))
-  graphics::lines(grid, p[, "fit"], lwd = 2, col = kb_colour("blue"))
-  key_above(utils::head(n = 2 + shows_centres(x), stats::setNames(
-    list(
-      list(col = kb_colour("blue"), lwd = 2),
-      list(col = kb_colour("sky", 0.6), lwd = 8),
-      list(col = kb_colour("orange"), lwd = 2)
+  cuts <- colMeans(bark_cuts(x, bark_pool(x)))
+  if (!one) {
+    return(rows_picture(x, bands, cuts, level, "rows, by f", "f", "cut points"))
+  }
+  new_picture(panel(
+    colnames(x$data$x), "f",
+    band_layer(grid, bands,
+      alpha = 0.6, label = percent_label(level, "credible")
     ),
-    c("probability", paste0(format(100 * level), "% credible"), "P(centre)")
-  )))
-}
-
-#' The rows by their probability, coloured by their class
-#' @noRd
-plot_probabilities <- function(x, level, ...) {
-  p <- stats::predict(x,
-    type = "response", interval = "credible", level = level
-  )
-  order <- order(p[, "fit"])
-  p <- p[order, , drop = FALSE]
-  second <- (as.integer(training_response(x)) == 2)[order]
-  at <- seq_along(order)
-  base_plot(list(
-    x = at, y = p[, "fit"], type = "n", ylab = probability_label(x),
-    xlab = "rows, by probability", ylim = c(0, 1)
-  ), ...)
-  graphics::segments(at, p[, "lwr"], at, p[, "upr"],
-    col = kb_colour("sky", 0.5)
-  )
-  graphics::abline(h = 0.5, col = kb_colour("grey"), lty = 2)
-  graphics::points(at, p[, "fit"],
-    pch = ifelse(second, 17, 16), cex = 0.7,
-    col = ifelse(second, kb_colour("orange"), kb_colour("blue"))
-  )
-  levels <- paste(x$mould$outcome_name, "=", x$mould$levels)
-  key_above(stats::setNames(
-    list(
-      list(pch = 16, col = kb_colour("blue")),
-      list(pch = 17, col = kb_colour("orange")),
-      list(col = kb_colour("sky", 0.5), lwd = 2)
-    ),
-    c(levels, paste0(format(100 * level), "% interval"))
+    rule_layer(y = cuts, label = "cut points"),
+    lines_layer(grid, bands[, "fit"], lwd = 2),
+    layer("rug", data.frame(x = at, group = training_response(x)),
+      by = class_groups(x)
+    )
   ))
 }
 
-# Ordered classes --------------------------------------------------------------
-
-#' f and the points between classes
+#' Several unordered classes: their probabilities along the only predictor, or
+#' over the plane of the two that matter most
 #' @noRd
-plot_ordered <- function(x, level, n, ...) {
-  if (ncol(x$data$x) == 1) {
-    plot_ordered_curve(x, level, n, ...)
-  } else {
-    plot_ordered_rows(x, level, ...)
+fields_picture <- function(x, n) {
+  if (ncol(x$data$x) > 1) {
+    plane <- unname(leading_of_fields(x)[1:2])
+    return(new_picture(plane_panel(
+      x, plane, if (is.null(n)) 50 else n,
+      function(points) fields_drawn_probability(x, points)
+    )))
   }
-}
-
-#' @noRd
-plot_ordered_curve <- function(x, level, n, ...) {
   at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, n)
-  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
-  bands <- stats::predict(x, points,
-    type = "link", interval = "credible", level = level
-  )
-  cuts <- colMeans(bark_cuts(x, bark_pool(x)))
-  base_plot(list(
-    x = range(grid), y = range(bands, cuts), type = "n",
-    xlab = colnames(x$data$x), ylab = "f"
-  ), ...)
-  draw_band(grid, bands, kb_colour("sky", 0.6))
-  graphics::abline(h = cuts, lty = 2, col = kb_colour("grey"))
-  graphics::lines(grid, bands[, "fit"], lwd = 2, col = kb_colour("blue"))
-  classes <- length(x$mould$levels)
-  y <- as.integer(training_response(x))
-  for (k in unique(y)) {
-    graphics::rug(at[y == k], col = class_colours(classes)[[k]], quiet = TRUE)
-  }
-  key_above(ordered_key(x, level))
-}
-
-#' @noRd
-ordered_key <- function(x, level) {
-  classes <- length(x$mould$levels)
-  c(
-    class_key(x$mould$levels, class_symbols(classes), class_colours(classes),
-      x$mould$outcome_name
+  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
+  p <- fields_drawn_probability(x, grid_points(x, grid))
+  new_picture(panel(
+    colnames(x$data$x), "class probability",
+    layer("lines", matrix_lines(grid, p, x$mould$levels),
+      lwd = 2, by = class_groups(x)
     ),
-    stats::setNames(
-      list(
-        list(lwd = 8, col = kb_colour("sky", 0.6)),
-        list(lty = 2, col = kb_colour("grey"))
-      ),
-      c(paste0(format(100 * level), "% credible"), "cut points")
-    )
-  )
+    points_layer(at, 1.04, group = training_response(x), by = class_groups(x)),
+    centre_ticks(x),
+    ylim = c(-0.05, 1.05)
+  ))
 }
 
-#' The rows by f, coloured by their class
+#' Class probabilities at points in their own units, from some of the draws
 #' @noRd
-plot_ordered_rows <- function(x, level, ...) {
-  bands <- stats::predict(x,
-    type = "link", interval = "credible", level = level
-  )
-  order <- order(bands[, "fit"])
-  bands <- bands[order, , drop = FALSE]
-  y <- as.integer(training_response(x))[order]
-  classes <- length(x$mould$levels)
-  cuts <- colMeans(bark_cuts(x, bark_pool(x)))
-  at <- seq_along(order)
-  base_plot(list(
-    x = at, y = bands[, "fit"], type = "n", ylim = range(bands, cuts),
-    xlab = "rows, by f", ylab = "f"
-  ), ...)
-  graphics::segments(at, bands[, "lwr"], at, bands[, "upr"],
-    col = kb_colour("sky", 0.5)
-  )
-  graphics::abline(h = cuts, lty = 2, col = kb_colour("grey"))
-  graphics::points(at, bands[, "fit"],
-    pch = class_symbols(classes)[y], cex = 0.7, col = class_colours(classes)[y]
-  )
-  key_above(ordered_key(x, level))
+fields_drawn_probability <- function(x, points, most = 400) {
+  pool <- posterior_pool(x)
+  draws <- length(pool$weights)
+  fields_probability(x, points, pool, spread_over(draws, min(draws, most)))
 }

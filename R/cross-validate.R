@@ -363,49 +363,45 @@ print.kb_cross_validation <- function(x, digits = 3, ...) {
 #' @rdname cross_validate
 #' @export
 plot.kb_cross_validation <- function(x, ...) {
-  check_plot_dots(list(...))
-  models <- split(as.data.frame(x), x$model)
-  curves <- lapply(
-    models, if ("pit" %in% names(x)) pit_curve else reliability_curve
-  )
-  colours <- class_colours(length(models))
-  if ("pit" %in% names(x)) {
-    n <- nrow(models[[1]])
-    # Kolmogorov: exceeded by chance in one of ten.
-    bound <- 1.22 / sqrt(n)
-    labels <- c("predictive probability of less", "share of rows, less that")
-    limits <- range(bound, -bound, unlist(lapply(curves, `[[`, "y")))
-  } else {
-    labels <- c("predicted probability", "share of rows")
-    limits <- 0:1
-  }
-  base_plot(list(
-    x = 0:1, y = limits, type = "n", xlab = labels[[1]], ylab = labels[[2]],
-    xlim = 0:1, ylim = limits
-  ), ...)
-  if ("pit" %in% names(x)) {
-    graphics::abline(h = c(0, -bound, bound), lty = c(1, 2, 2),
-      col = kb_colour("grey")
-    )
-  } else {
-    graphics::abline(0, 1, lty = 2, col = kb_colour("grey"))
-  }
-  for (i in seq_along(curves)) {
-    graphics::lines(curves[[i]],
-      col = colours[[i]], lwd = 1.5, type = curves[[i]]$type
-    )
-  }
-  key_above(stats::setNames(
-    lapply(colours, function(colour) list(col = colour, lwd = 1.5)),
-    names(models)
-  ))
+  draw_picture(calibration_picture(x), ...)
   invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_cross_validation <- function(object, ...) {
+  gg_picture(calibration_picture(object), ...)
+}
+
+#' A curve per model
+#' @noRd
+calibration_picture <- function(x) {
+  pit <- "pit" %in% names(x)
+  models <- split(as.data.frame(x), x$model)
+  curves <- lapply(models, if (pit) pit_curve else reliability_curve)
+  lines <- do.call(rbind, Map(function(curve, name) {
+    data.frame(x = curve$x, y = curve$y, group = name)
+  }, curves, names(models)))
+  by <- groups(NULL, names(models))
+  # Kolmogorov: exceeded by chance in one of ten.
+  bound <- 1.22 / sqrt(nrow(models[[1]]))
+  new_picture(panel(
+    if (pit) "predictive probability of less" else "predicted probability",
+    if (pit) "share of rows, less that" else "share of rows",
+    if (pit) layer("rules", data.frame(y = 0), colour = "grey"),
+    rule_layer(
+      if (pit) data.frame(y = c(-bound, bound)) else data.frame(slope = 1)
+    ),
+    layer("lines", lines, lwd = 1.5, by = by),
+    if (!pit) layer("points", lines, by = by),
+    xlim = 0:1, ylim = if (!pit) 0:1
+  ))
 }
 
 #' @noRd
 pit_curve <- function(rows) {
   at <- seq(0, 1, 0.01)
-  list(x = at, y = stats::ecdf(rows$pit)(at) - at, type = "l")
+  list(x = at, y = stats::ecdf(rows$pit)(at) - at)
 }
 
 #' Of two classes the second, else all: mean probability and share of rows in
@@ -420,8 +416,7 @@ reliability_curve <- function(rows, bins = 10) {
   }
   bin <- ceiling(bins * rank(p, ties.method = "first") / length(p))
   list(
-    x = as.vector(tapply(p, bin, mean)), y = as.vector(tapply(hit, bin, mean)),
-    type = "b"
+    x = as.vector(tapply(p, bin, mean)), y = as.vector(tapply(hit, bin, mean))
   )
 }
 

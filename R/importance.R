@@ -297,24 +297,34 @@ format_alike <- function(columns, digits) {
 #' @importFrom graphics plot
 #' @export
 plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
-  check_plot_dots(list(...))
-  type <- check_importance_type(x, type)
-  transform <- check_importance_transform(x, transform)
-  shown <- x[sort(most_important(x, check_count(n, 1))), ]
-  if (type == "both" && all(graphics::par("mfrow") == 1)) {
-    old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
-    on.exit(graphics::par(old))
-  }
-  if (type %in% c("scale", "rise", "both")) {
-    draw_scales(shown, transform, ...)
-  }
-  dots <- list(...)
-  if (type == "both") dots <- dots[setdiff(names(dots), c("main", "ylim"))]
-  if (type %in% c("effect", "inclusion", "both")) {
-    what <- if (type == "inclusion") type else "effect"
-    do.call(draw_probabilities, c(list(shown, what), dots))
-  }
+  draw_picture(importance_picture(x, type, transform, n), ...)
   invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_importance <- function(object, type = NULL, n = 30, ...) {
+  gg_picture(importance_picture(object, type, NULL, n), ...)
+}
+
+#' Boxes of scales, or rises, and bars of probabilities
+#' @noRd
+importance_picture <- function(x, type = NULL, transform = NULL, n = 30,
+                               call = rlang::caller_env()) {
+  type <- check_importance_type(x, type, call)
+  transform <- check_importance_transform(x, transform, call)
+  label <- importance_label(x)
+  n <- check_count(n, 1, call = call)
+  x <- as.data.frame(x[sort(most_important(x, n)), ])
+  new_picture(c(
+    if (type %in% c("scale", "rise", "both")) {
+      list(scales_panel(x, label, transform == "sqrt"))
+    },
+    if (type %in% c("effect", "both")) {
+      list(probabilities_panel(x, "effect", type == "both"))
+    },
+    if (type == "inclusion") list(probabilities_panel(x, type))
+  ))
 }
 
 #' @noRd
@@ -350,97 +360,46 @@ importance_label <- function(x) {
   if (is_share(x)) "share" else "scale lambda"
 }
 
-#' A box a predictor, whiskers at the ends of the interval
+#' A box per predictor, whiskers at the ends of the interval
 #' @noRd
-draw_scales <- function(x, transform, ...) {
-  root <- transform == "sqrt"
-  map <- if (root) sqrt else identity
-  boxes <- rbind(x$lower, x$q25, x$median, x$q75, x$upper)
+scales_panel <- function(x, label, root) {
   at <- seq_len(nrow(x))
-  dots <- list(...)
-  limits <- dots$ylim
-  if (is.null(limits)) limits <- range(0, boxes)
-  dots$ylim <- map(limits)
-  do.call(base_plot, c(list(list(
-    x = at, y = map(boxes[3, ]), type = "n", xlab = "",
-    ylab = importance_label(x),
-    xlim = range(at) + c(-0.6, 0.6), xaxt = "n", yaxt = "n"
-  )), dots))
-  if (limits[[1]] < 0) {
-    graphics::abline(h = 0, lty = 2, col = kb_colour("grey"))
-  }
-  graphics::bxp(
-    list(
-      stats = map(boxes), n = rep(1, nrow(x)), out = numeric(),
-      group = numeric(), names = x$variable
+  panel(
+    "", label,
+    if (min(x$lower) < 0) rule_layer(y = 0),
+    layer("boxes",
+      data.frame(
+        x = at, ymin = x$lower, lower = x$q25, middle = x$median,
+        upper = x$q75, ymax = x$upper
+      ),
+      fill = "#9BD1F2", label = "quartiles, interval"
     ),
-    at = at, add = TRUE, axes = FALSE, boxwex = 0.6, whisklty = 1,
-    boxfill = kb_colour("sky", 0.6), border = kb_colour("blue"),
-    medlwd = 2, staplewex = 0.4
+    error_layer(at, x$mean, x$mc_se, if (root) 0 else -Inf),
+    points_layer(at, x$mean,
+      shape = 18, size = 1, colour = "orange", label = "mean"
+    ),
+    xlim = range(at) + c(-0.6, 0.6), ylim = 0, ticks = x$variable, root = root
   )
-  graphics::points(at, map(x$mean), pch = 18, col = kb_colour("orange"))
-  error <- error_bars(x$mean, x$mc_se, if (root) 0 else -Inf)
-  draw_errors(at, map(error$lower), map(error$upper))
-  if (isFALSE(dots$axes)) {
-    return(invisible())
-  }
-  if (is.null(dots$yaxt)) {
-    ticks <- if (root) root_ticks(limits) else pretty(limits)
-    graphics::axis(2, map(ticks), ticks, las = 1, mgp = c(3, 0.7, 0))
-  }
-  if (is.null(dots$xaxt)) variable_axis(at, x$variable)
-  key_above(list(
-    median = list(lwd = 2, col = kb_colour("blue")),
-    "mean, 2 MC errors" = list(pch = 18, lwd = 2, col = kb_colour("orange"))
-  ))
-}
-
-#' Two Monte Carlo standard errors to either side, no further than values can go
-#' @noRd
-error_bars <- function(value, se, lowest = 0, highest = Inf) {
-  list(
-    lower = pmax(value - 2 * se, lowest), upper = pmin(value + 2 * se, highest)
-  )
-}
-
-#' Errors of 0, or unknown ones, have no line
-#' @noRd
-draw_errors <- function(at, lower, upper) {
-  known <- !is.na(upper - lower) & upper > lower
-  graphics::segments(at[known], lower[known], at[known], upper[known],
-    col = kb_colour("orange"), lwd = 2, lend = 1
-  )
-}
-
-#' Ticks that are round numbers and evenly apart after the root
-#' @noRd
-root_ticks <- function(limits) {
-  roots <- seq(sqrt(max(limits[[1]], 0)), sqrt(limits[[2]]), length.out = 6)
-  unique(signif(roots^2, 1))
 }
 
 #' Bars of the probabilities of an effect, with marks at those of the prior, or
-#' of inclusion, and their errors
+#' of inclusion
+#' @param below Is it below a panel of scales?
 #' @noRd
-draw_probabilities <- function(x, what, ...) {
+probabilities_panel <- function(x, what, below = FALSE) {
   at <- seq_len(nrow(x))
-  base_plot(list(
-    x = at, y = x[[what]], type = "h", xlab = "", lend = 1,
-    ylab = importance_column_label(what),
-    ylim = c(0, 1), xaxt = "n",
-    xlim = range(at) + c(-0.6, 0.6), lwd = max(2, 120 / nrow(x)),
-    col = kb_colour("blue")
-  ), ...)
-  error <- error_bars(x[[what]], x[[paste0(what, "_se")]], 0, 1)
-  draw_errors(at, error$lower, error$upper)
-  dots <- list(...)
-  labelled <- !isFALSE(dots$axes)
-  if (labelled && is.null(dots$xaxt)) variable_axis(at, x$variable)
-  prior <- list(pch = 23, col = kb_colour("grey"), bg = "white")
-  if (what == "effect") {
-    do.call(graphics::points, c(list(at, x$effect_prior), prior))
-  }
-  if (labelled) key_above(importance_key(what, prior))
+  panel(
+    "", importance_column_label(what),
+    layer("bars", data.frame(x = at, y = x[[what]]), label = "posterior"),
+    error_layer(at, x[[what]], x[[paste0(what, "_se")]], 0, 1),
+    if (what == "effect") {
+      points_layer(at, x$effect_prior,
+        shape = 23, size = 1, colour = "grey", fill = "white", label = "prior"
+      )
+    },
+    xlim = range(at) + c(-0.6, 0.6), ylim = 0:1, ticks = x$variable,
+    shared = if (below) c("main", "ylim")
+  )
 }
 
 #' @noRd
@@ -448,25 +407,21 @@ importance_column_label <- function(what) {
   c(effect = "P(effect)", inclusion = "P(included)")[[what]]
 }
 
+#' Errors of 0, or unknown ones, have no line
 #' @noRd
-importance_key <- function(what, prior) {
-  key <- list(
-    posterior = list(pch = 15, col = kb_colour("blue")),
-    "2 MC errors" = list(lwd = 2, col = kb_colour("orange"))
+error_layer <- function(at, value, se, ...) {
+  ends <- error_bars(value, se, ...)
+  known <- !is.na(ends$upper - ends$lower) & ends$upper > ends$lower
+  layer("ranges",
+    data.frame(x = at, ymin = ends$lower, ymax = ends$upper)[known, ],
+    colour = "orange", lwd = 2, label = if (any(known)) "2 MC errors"
   )
-  names(prior)[names(prior) == "bg"] <- "pt.bg"
-  if (what == "effect") key$prior <- prior
-  key
 }
 
-#' Names of the predictors; upright where they would run into each other
+#' Two Monte Carlo standard errors to either side, no further than values can go
 #' @noRd
-variable_axis <- function(at, names) {
-  names <- ifelse(nchar(names) > 12, paste0(substr(names, 1, 10), ".."), names)
-  room <- graphics::par("pin")[[1]] / length(at)
-  upright <- any(graphics::strwidth(names, "inches") > 0.9 * room)
-  graphics::axis(1, at, names,
-    las = if (upright) 2 else 1, mgp = c(3, if (upright) 0.5 else 0.7, 0),
-    cex.axis = if (upright) 0.8 else 1
+error_bars <- function(value, se, lowest = 0, highest = Inf) {
+  list(
+    lower = pmax(value - 2 * se, lowest), upper = pmin(value + 2 * se, highest)
   )
 }

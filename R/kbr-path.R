@@ -145,12 +145,12 @@ path_map <- function(object) {
   hmm <- object$hmm
   modes <- for_path(object, function(w, location, t) {
     kernel_modes(
-      path_mean_points(object, w, location), hmm$basis_x$kernel,
+      path_mean_points(object, w, location), hmm$basis_states$kernel,
       w %*% path_codes(object, location)
     )
   })
   scaled <- do.call(rbind, lapply(modes, `[[`, "x"))
-  code <- unscale(hmm$settings$scaling$x, scaled)
+  code <- unscale(hmm$settings$scaling$states, scaled)
   out <- space_decode(hmm$space, code)
   dimnames(out) <- list(NULL, hmm$space$names)
   structure(out, converged = unlist(lapply(modes, `[[`, "converged")))
@@ -199,7 +199,7 @@ path_draws <- function(object, ndraws, call) {
   d <- length(hmm$space$names)
   draws <- for_path(object, function(w, location, t) {
     herded_points(
-      path_mean_points(object, w, location), hmm$basis_x$kernel, ndraws
+      path_mean_points(object, w, location), hmm$basis_states$kernel, ndraws
     )
   })
   array(unlist(draws), c(ndraws, d, path_length(object)), list(
@@ -377,27 +377,44 @@ path_bands <- function(object, level) {
 #' @export
 plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
                              ...) {
-  x <- migrate_fit(x)
-  check_plot_dots(list(...))
-  call <- rlang::current_env()
-  level <- check_number(level, 0, 1, open = TRUE)
+  draw_picture(path_picture(x, truth, columns, level), ...)
+  invisible(generics::augment(x, level = level))
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9,
+                                 truth = NULL, ...) {
+  gg_picture(path_picture(object, truth, columns, level), ...)
+}
+
+#' @noRd
+path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
+  level <- check_number(level, 0, 1, open = TRUE, call = call)
   bands <- path_bands(x, level)
   if (!is.null(truth)) {
-    truth <- space_coordinates(
-      x$hmm$space, check_truth(x, truth, call)
-    )
+    truth <- space_coordinates(x$hmm$space, check_truth(x, truth, call))
   }
   names <- colnames(bands$centre)
   columns <- path_columns(columns, names, call)
-  if (length(columns) > 1) {
-    old <- graphics::par(mfrow = c(length(columns), 1), mar = c(4.2, 4, 1.5, 1))
-    on.exit(graphics::par(old))
-  }
-  for (column in columns) {
+  new_picture(lapply(columns, function(column) {
     band <- path_column(bands, match(column, names), truth)
-    plot_path_column(band, column, ...)
-  }
-  invisible(generics::augment(x, level = level))
+    time <- seq_along(band$centre)
+    panel(
+      "time", column,
+      layer("ribbon",
+        data.frame(x = time, ymin = band$lower, ymax = band$upper),
+        colour = "sky", alpha = 0.5, label = percent_label(level, "interval")
+      ),
+      lines_layer(time, band$centre, lwd = 2, label = "mean"),
+      if (!is.null(truth)) {
+        lines_layer(time, band$truth,
+          colour = "grey", lwd = 1.5, label = "truth"
+        )
+      }
+    )
+  }))
 }
 
 #' Names of coordinates to draw: the first four, or those chosen
@@ -430,30 +447,6 @@ path_column <- function(bands, j, truth) {
     out$centre <- followed
   }
   out
-}
-
-#' @noRd
-plot_path_column <- function(band, name, ...) {
-  true <- band$truth
-  time <- seq_along(band$centre)
-  base_plot(list(
-    x = range(time), y = range(band, na.rm = TRUE), type = "n",
-    xlab = "time", ylab = name
-  ), ...)
-  draw_band(
-    time, cbind(lwr = band$lower, upr = band$upper), kb_colour("sky", 0.5)
-  )
-  if (!is.null(true)) {
-    graphics::lines(time, true, col = kb_colour("grey"), lwd = 1.5)
-  }
-  graphics::lines(time, band$centre, lwd = 2, col = kb_colour("blue"))
-  key_above(c(
-    list(
-      mean = list(lwd = 2, col = kb_colour("blue")),
-      interval = list(fill = kb_colour("sky", 0.5), border = NA)
-    ),
-    if (!is.null(true)) list(truth = list(lwd = 1.5, col = kb_colour("grey")))
-  ))
 }
 
 #' Angles without jumps of a turn

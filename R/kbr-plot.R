@@ -32,39 +32,46 @@
 #' @export
 plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
                         columns = NULL, level = 0.9, n = NULL, ...) {
-  x <- migrate_fit(x)
-  type <- check_choice(type, c("marginals", "joint", "weights"))
-  check_plot_dots(list(...))
-  asked <- asked_posterior(
-    x, if (!missing(newdata)) newdata, type, columns,
-    c(level = !missing(level), n = !is.null(n)), level, n, "plot.kb_kbr"
-  )
-  w <- asked$w
-  columns <- asked$columns
-  invisible(switch(type,
-    marginals = plot_marginals(x, w, columns, asked$level, asked$n, ...),
-    joint = plot_joint(x, w, columns, asked$n, ...),
-    weights = plot_weights(x, w, columns, ...)
-  ))
+  draw_picture(kbr_picture(
+    x, if (!missing(newdata)) newdata, type, columns, level, n,
+    !missing(level)
+  ), ...)
 }
 
-#' What both plots of the posterior at an observation need
-#' @return List of weights `w`, `columns`, `level` and `n`.
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_kbr <- function(object, newdata,
+                            type = c("marginals", "joint", "weights"),
+                            columns = NULL, level = 0.9, n = NULL, ...) {
+  gg_picture(kbr_picture(
+    object, if (!missing(newdata)) newdata, type, columns, level, n,
+    !missing(level)
+  ), ...)
+}
+
+#' @param given Has the caller given the level?
 #' @noRd
-asked_posterior <- function(fit, newdata, type, columns, given, level, n, page,
-                            call = rlang::caller_env()) {
+kbr_picture <- function(fit, newdata, type, columns, level, n, given,
+                        call = rlang::caller_env()) {
+  fit <- migrate_fit(fit, call = call)
+  type <- check_choice(type, c("marginals", "joint", "weights"), call = call)
   used <- switch(type,
     marginals = c("level", "n"),
     joint = "n"
   )
-  refuse_ignored(type, "none", given, used, page, call)
+  given <- c(level = given, n = !is.null(n))
+  refuse_ignored(type, "none", given, used, "plot.kb_kbr", call)
   most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
-  usual <- if (type == "joint") 50 else 200
-  list(
-    w = one_observation(fit, newdata, call),
-    columns = state_columns(fit, columns, most, type == "joint", call),
-    level = check_number(level, 0, 1, open = TRUE, call = call),
-    n = if (is.null(n)) usual else check_count(n, 10, call = call)
+  w <- one_observation(fit, newdata, call)
+  columns <- state_columns(fit, columns, most, type == "joint", call)
+  level <- check_number(level, 0, 1, open = TRUE, call = call)
+  if (!is.null(n)) n <- check_count(n, 10, call = call)
+  switch(type,
+    marginals = marginals_picture(
+      fit, w, columns, level, if (is.null(n)) 200 else n
+    ),
+    joint = joint_picture(fit, w, columns, if (is.null(n)) 50 else n),
+    weights = weights_picture(fit, w, columns)
   )
 }
 
@@ -94,7 +101,7 @@ one_observation <- function(fit, newdata, call) {
 
 #' @noRd
 state_columns <- function(fit, columns, most, exactly, call) {
-  names <- colnames(fit$data$x)
+  names <- colnames(fit$data$states)
   if (is.null(columns)) {
     columns <- utils::head(names, most)
   } else if (is.numeric(columns)) {
@@ -112,50 +119,25 @@ state_columns <- function(fit, columns, most, exactly, call) {
 }
 
 #' @noRd
-plot_marginals <- function(fit, w, columns, level, n, ...) {
-  if (length(columns) > 1) {
-    across <- ceiling(sqrt(length(columns)))
-    old <- graphics::par(
-      mfrow = c(ceiling(length(columns) / across), across),
-      mar = c(4, 4, 2, 1)
+marginals_picture <- function(fit, w, columns, level, n) {
+  drawn <- lapply(columns, marginal, fit, w, n)
+  panels <- lapply(drawn, function(curves) {
+    ends <- marginal_summary(curves$state[[1]], fit, w, level)
+    panel(
+      curves$state[[1]], "density",
+      layer("ribbon", data.frame(x = curves$at, ymin = 0, ymax = curves$prior),
+        colour = "grey", alpha = 0.25, label = "prior"
+      ),
+      lines_layer(curves$at, curves$posterior, lwd = 2, label = "posterior"),
+      layer("spans", data.frame(xmin = ends$lower, xmax = ends$upper, y = 0),
+        lwd = 5, colour = "sky", label = percent_label(level, "interval")
+      ),
+      points_layer(ends$mean, 0, size = 1, label = "mean")
     )
-    on.exit(graphics::par(old))
-  }
-  drawn <- lapply(columns, function(column) {
-    plot_marginal(fit, w, column, level, n, ...)
   })
-  do.call(rbind, drawn)
-}
-
-#' @noRd
-plot_marginal <- function(fit, w, column, level, n, ...) {
-  drawn <- marginal(column, fit, w, n)
-  base_plot(list(
-    x = range(drawn$at),
-    y = range(0, drawn$posterior, drawn$prior, na.rm = TRUE),
-    type = "n", xlab = column, ylab = "density"
-  ), ...)
-  graphics::polygon(
-    c(drawn$at, rev(drawn$at)), c(drawn$prior, 0 * drawn$prior),
-    col = kb_colour("grey", 0.25), border = NA
+  new_picture(panels,
+    columns = ceiling(sqrt(length(columns))), value = do.call(rbind, drawn)
   )
-  graphics::lines(drawn$at, drawn$posterior, lwd = 2, col = kb_colour("blue"))
-  ends <- marginal_summary(column, fit, w, level)
-  height <- graphics::par("usr")[[3]]
-  graphics::segments(ends$lower, height, ends$upper, height,
-    lwd = 6, col = kb_colour("sky"), lend = 1, xpd = NA
-  )
-  graphics::points(ends$mean, height,
-    pch = 19, xpd = NA, col = kb_colour("blue")
-  )
-  key_above(list(
-    prior = list(fill = kb_colour("grey", 0.25), border = NA),
-    posterior = list(lwd = 2, col = kb_colour("blue")),
-    "mean and interval" = list(
-      lwd = 6, pch = 19, col = kb_colour("sky")
-    )
-  ))
-  drawn
 }
 
 #' Prior and posterior density of one column of the states
@@ -163,9 +145,9 @@ plot_marginal <- function(fit, w, column, level, n, ...) {
 #'   prior's points are known), `posterior`.
 #' @noRd
 marginal <- function(column, fit, w, n) {
-  x <- fit$data$x[, column]
+  x <- fit$data$states[, column]
   prior <- prior_sample(fit)
-  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$x))]
+  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$states))]
   at <- seq(min(x, u), max(x, u), length.out = n)
   data.frame(
     state = column, at = at,
@@ -181,7 +163,7 @@ marginal <- function(column, fit, w, n) {
 #' Posterior mean and interval of one column of the states
 #' @noRd
 marginal_summary <- function(column, fit, w, level) {
-  x <- fit$data$x[, column]
+  x <- fit$data$states[, column]
   order <- order(x)
   ends <- signed_quantiles(x[order], w[order], interval_ends(level))
   data.frame(
@@ -211,44 +193,47 @@ joint_density <- function(x, w, n) {
   data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
 }
 
-#' Where its contours are drawn
 #' @noRd
-joint_levels <- function(density) {
-  max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
-}
-
-#' @noRd
-plot_joint <- function(fit, w, columns, n, ...) {
-  x <- fit$data$x[, columns]
+joint_picture <- function(fit, w, columns, n) {
+  x <- fit$data$states[, columns]
   drawn <- joint_density(x, w, n)
+  density <- drawn$posterior
   shown <- spread_over(nrow(x), min(nrow(x), 2000))
-  base_plot(list(
-    x = x[shown, 1], y = x[shown, 2], pch = 16, cex = 0.5,
-    col = kb_colour("grey", 0.3), xlab = columns[[1]], ylab = columns[[2]]
-  ), ...)
-  graphics::contour(
-    unique(drawn$at_1), unique(drawn$at_2), matrix(drawn$posterior, n),
-    add = TRUE, levels = joint_levels(drawn$posterior),
-    drawlabels = FALSE, col = kb_colour("blue"), lwd = 1.5
-  )
   mean <- as.vector(w %*% x)
-  graphics::points(mean[[1]], mean[[2]], pch = 19, col = kb_colour("orange"))
-  key_above(list(
-    states = list(pch = 16, col = kb_colour("grey", 0.5)),
-    posterior = list(lwd = 1.5, col = kb_colour("blue")),
-    mean = list(pch = 19, col = kb_colour("orange"))
+  new_picture(value = drawn, panels = panel(
+    columns[[1]], columns[[2]],
+    points_layer(x[shown, 1], x[shown, 2],
+      size = 0.5, colour = "grey", alpha = 0.3, label = "states"
+    ),
+    contour_layer(data.frame(x = drawn$at_1, y = drawn$at_2, z = density),
+      max(density) * c(0.05, 0.1, 0.2, 0.4, 0.6, 0.8),
+      lwd = 1.5, label = "posterior"
+    ),
+    points_layer(mean[[1]], mean[[2]],
+      size = 1, colour = "orange", label = "mean"
+    )
   ))
-  drawn
 }
 
 #' @noRd
-plot_weights <- function(fit, w, column, ...) {
-  x <- fit$data$x[, column]
-  w <- as.vector(w)
-  base_plot(list(
-    x = x, y = w, type = "h", xlab = column, ylab = "weight",
-    col = ifelse(w < 0, kb_colour("orange", 0.6), kb_colour("blue", 0.6))
-  ), ...)
-  graphics::abline(h = 0, col = kb_colour("grey", 0.5))
-  data.frame(state = x, weight = w)
+weights_picture <- function(fit, w, column) {
+  drawn <- data.frame(state = fit$data$states[, column], weight = as.vector(w))
+  new_picture(value = drawn, panels = panel(
+    column, "weight",
+    weights_layer("ranges", drawn$weight, data.frame(
+      x = drawn$state, ymin = pmin(drawn$weight, 0),
+      ymax = pmax(drawn$weight, 0)
+    )),
+    layer("rules", data.frame(y = 0), colour = "grey")
+  ))
+}
+
+#' Weights, in orange where they are negative
+#' @noRd
+weights_layer <- function(kind, weights, data, colour = "blue") {
+  signs <- c("weights", "negative weights")
+  data$group <- signs[1 + (weights < 0)]
+  layer(kind, data,
+    alpha = 0.6, by = groups(NULL, signs, paint(c(colour, "orange")))
+  )
 }

@@ -3,102 +3,74 @@
 #' @rdname kernel_mean
 #' @export
 plot.kb_kernel_mean <- function(x, n = NULL, ...) {
-  check_object(x)
-  check_plot_dots(list(...))
-  if (!is.null(n)) n <- check_count(n, 2)
+  draw_picture(kernel_mean_picture(x, n), ...)
+  invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_kernel_mean <- function(object, n = NULL, ...) {
+  gg_picture(kernel_mean_picture(object, n), ...)
+}
+
+#' @noRd
+kernel_mean_picture <- function(x, n, call = rlang::caller_env()) {
+  check_object(x, call = call)
+  if (!is.null(n)) n <- check_count(n, 2, call = call)
   d <- ncol(x$points)
   if (d > 2) {
     kb_abort(c(
       "A kernel mean can be drawn in one or two dimensions.",
       x = "Its points have {d}."
-    ), "not_defined")
+    ), "not_defined", call = call)
   }
-  if (d == 1) draw_mean_curve(x, n, ...) else draw_mean_plane(x, n, ...)
-  invisible(x)
+  new_picture(if (d == 1) {
+    mean_curve_panel(x, if (is.null(n)) 200 else n)
+  } else {
+    mean_plane_panel(x, if (is.null(n)) 60 else n)
+  })
 }
 
-#' The embedding, and the weights as ticks at its points
+#' The embedding, and the weights as ticks at its points, the longest a quarter
+#' as high
 #' @noRd
-draw_mean_curve <- function(x, n, ...) {
-  grid <- embedding_grid(x$points[, 1], if (is.null(n)) 200 else n)
+mean_curve_panel <- function(x, n) {
+  grid <- embedding_grid(x$points[, 1], n)
   value <- stats::predict(x, grid)
-  ticks <- weight_ticks(x$weights, 0.25 * max(abs(value)))
-  base_plot(list(
-    x = grid, y = value, type = "n", xlab = point_names(x)[[1]],
-    ylab = "embedding", ylim = range(0, value, ticks)
-  ), ...)
-  graphics::abline(h = 0, col = kb_colour("grey"), lty = 2)
-  graphics::segments(x$points[, 1], 0, x$points[, 1], ticks,
-    col = weight_colours(x$weights)
+  w <- x$weights
+  ticks <- 0.25 * max(abs(value)) * w / max(abs(w), 1e-300)
+  panel(
+    point_names(x)[[1]], "embedding",
+    rule_layer(y = 0),
+    weights_layer("ranges", w, data.frame(
+      x = x$points[, 1], ymin = pmin(ticks, 0), ymax = pmax(ticks, 0)
+    ), "grey"),
+    lines_layer(grid, value, lwd = 2, label = "embedding")
   )
-  graphics::lines(grid, value, lwd = 2, col = kb_colour("blue"))
-  key_above(c(
-    list(embedding = list(lwd = 2, col = kb_colour("blue"))), weight_key(x)
-  ))
-}
-
-#' Ends of ticks from zero, the longest of the given height
-#' @noRd
-weight_ticks <- function(weights, height) {
-  largest <- max(abs(weights))
-  if (largest == 0) 0 * weights else height * weights / largest
 }
 
 #' The embedding in colours, blue above zero and orange below, and the points
 #' in the size of their weights
 #' @noRd
-draw_mean_plane <- function(x, n, ...) {
-  n <- if (is.null(n)) 60 else n
+mean_plane_panel <- function(x, n) {
   across <- embedding_grid(x$points[, 1], n)
   up <- embedding_grid(x$points[, 2], n)
-  points <- as.matrix(expand.grid(across, up))
-  value <- matrix(stats::predict(x, points), n)
-  names <- point_names(x)
-  base_plot(list(
-    x = range(across), y = range(up), type = "n", xlab = names[[1]],
-    ylab = names[[2]], xaxs = "i", yaxs = "i"
-  ), ...)
-  draw_signed_image(across, up, value)
+  cells <- expand.grid(x = across, y = up)
+  cells$z <- stats::predict(x, as.matrix(cells))
+  highest <- max(abs(cells$z))
   size <- sqrt(abs(x$weights) / max(abs(x$weights), 1e-300))
-  graphics::points(x$points,
-    pch = 16, cex = size, col = weight_colours(x$weights)
+  names <- point_names(x)
+  panel(
+    names[[1]], names[[2]],
+    if (highest > 0) surface_layer(cells, "embedding", c(-1, 1) * highest,
+      c(kb_colour("orange"), "white", kb_colour("sky"))
+    ),
+    contour_layer(cells, colour = "grey", labels = TRUE),
+    weights_layer("points", x$weights,
+      data.frame(x = x$points[, 1], y = x$points[, 2], size = size), "grey"
+    ),
+    xlim = range(across), ylim = range(up), tight = TRUE
   )
-  graphics::box(bty = "l")
-  key_above(weight_key(x, pch = 16))
-}
-
-#' @noRd
-draw_signed_image <- function(across, up, value) {
-  limit <- max(abs(value))
-  if (limit == 0) {
-    return(invisible())
-  }
-  colours <- grDevices::colorRampPalette(
-    c(kb_colour("orange"), "white", kb_colour("sky"))
-  )(63)
-  graphics::image(across, up, value,
-    zlim = c(-limit, limit), col = colours, add = TRUE
-  )
-  if (diff(range(value)) > 0) {
-    graphics::contour(across, up, value,
-      add = TRUE, labcex = 0.8, col = kb_colour("grey")
-    )
-  }
-}
-
-#' @noRd
-weight_colours <- function(weights) {
-  ifelse(weights < 0, kb_colour("orange", 0.7), kb_colour("grey", 0.7))
-}
-
-#' @noRd
-weight_key <- function(x, ...) {
-  look <- if (...length() > 0) list(...) else list(lwd = 1)
-  key <- list("weights" = c(look, list(col = kb_colour("grey"))))
-  if (any(x$weights < 0)) {
-    key[["negative weights"]] <- c(look, list(col = kb_colour("orange")))
-  }
-  key
 }
 
 #' Over the points and a tenth of their range beyond

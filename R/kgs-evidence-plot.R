@@ -16,33 +16,38 @@
 #' plot(evidence(fit, chains = 2, iter = 200, seed = 1))
 #' @export
 plot.kb_evidence_kgs <- function(x, ...) {
-  check_plot_dots(list(...))
-  curve <- evidence_curve(x)
-  high <- max(curve$log_evidence)
-  # At the ends it may fall without bound.
-  shown <- curve$log_evidence > high - 20
-  base_plot(list(
-    x = curve$q, y = curve$log_evidence, type = "n",
-    xlab = "rate of wrong labels", ylab = "log evidence",
-    ylim = range(curve$log_evidence[shown])
-  ), ...)
-  learned <- x$noise$kind == "beta"
-  if (learned) draw_density(curve$q, curve$posterior)
-  at <- if (learned) x$rate_mode else x$noise$rate
-  graphics::abline(v = at, col = kb_colour("grey"), lty = 2)
-  graphics::lines(curve$q, curve$log_evidence,
-    lwd = 2, col = kb_colour("blue")
-  )
-  mark <- if (learned) "highest" else "known rate"
-  key_above(stats::setNames(
-    c(
-      list(list(col = kb_colour("blue"), lwd = 2)),
-      if (learned) list(list(col = kb_colour("sky", 0.4), lwd = 8)),
-      list(list(lty = 2, col = kb_colour("grey")))
-    ),
-    c("log evidence", if (learned) "posterior of q", mark)
-  ))
+  draw_picture(evidence_kgs_picture(x), ...)
   invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_evidence_kgs <- function(object, ...) {
+  gg_picture(evidence_kgs_picture(object), ...)
+}
+
+#' @noRd
+evidence_kgs_picture <- function(x) {
+  curve <- evidence_curve(x)
+  learned <- x$noise$kind == "beta"
+  # At the ends it may fall without bound.
+  shown <- curve$log_evidence > max(curve$log_evidence) - 20
+  new_picture(panel(
+    "rate of wrong labels", "log evidence",
+    if (learned) {
+      height <- 0.5 * curve$posterior / max(curve$posterior)
+      layer("area", data.frame(x = curve$q, height = height),
+        colour = "sky", alpha = 0.4, label = "posterior of q"
+      )
+    },
+    rule_layer(x = if (learned) x$rate_mode else x$noise$rate,
+      label = if (learned) "highest" else "known rate"
+    ),
+    layer("lines", data.frame(x = curve$q, y = curve$log_evidence)[shown, ],
+      lwd = 2, label = "log evidence"
+    ),
+    xlim = range(curve$q)
+  ))
 }
 
 #' Log evidence and posterior density on a fine grid of rates
@@ -61,16 +66,4 @@ evidence_curve <- function(x, n = 400) {
     )
   }
   out
-}
-
-#' An area as high as half of the plot
-#' @noRd
-draw_density <- function(at, density) {
-  bottom <- graphics::grconvertY(0, "npc", "user")
-  middle <- graphics::grconvertY(0.5, "npc", "user")
-  height <- bottom + (middle - bottom) * density / max(density)
-  graphics::polygon(
-    c(at[[1]], at, at[[length(at)]]), c(bottom, height, bottom),
-    col = kb_colour("sky", 0.4), border = NA
-  )
 }

@@ -47,46 +47,54 @@ plot.kb_kgs <- function(x,
                         ),
                         variable = NULL, complement = TRUE, newdata = NULL,
                         newy = NULL, level = 0.9, n = NULL, ...) {
-  check_plot_dots(list(...))
-  x <- migrate_fit(x)
-  type <- check_choice(type, kgs_plot_types)
-  refuse_ignored(type, "none", c(
-    variable = !is.null(variable), complement = !missing(complement),
-    newdata = !is.null(newdata), newy = !is.null(newy),
-    level = !missing(level), n = !is.null(n)
-  ), kgs_plot_arguments(type), "plot.kb_kgs")
-  complement <- check_flag(complement)
-  level <- check_number(level, 0, 1, open = TRUE)
-  if (!is.null(n)) n <- check_count(n, 2)
-  switch(type,
-    boundary = if (ncol(x$data$x) == 1 && is.null(variable)) {
-      plot_class_curves(x, complement, n, ...)
-    } else {
-      plot_boundary(x, check_plane(x, variable), complement, n, ...)
-    },
-    reject = plot(plotted_rejects(x, newdata, newy, complement), ...),
-    noise = plot(label_noise(x), ...),
-    trace = plot_chains(x, kgs_trace_labels(x), ...),
-    trace_density = plot_trace_density(x, kgs_trace_labels(x), ...),
-    f = if (ncol(x$data$x) == 1 && kgs_functions(x) == 1) {
-      plot_function_curve(x, level, n, ...)
-    } else {
-      plot_function_rows(x, level, ...)
-    }
-  )
+  draw_picture(kgs_picture(
+    x, type, variable, complement, newdata, newy, level, n,
+    c(complement = !missing(complement), level = !missing(level))
+  ), ...)
   invisible(x)
 }
 
-kgs_plot_types <- c(
-  "boundary", "reject", "noise", "trace", "f", "trace_density"
-)
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_kgs <- function(object,
+                            type = c(
+                              "boundary", "reject", "noise", "trace", "f",
+                              "trace_density"
+                            ), variable = NULL, complement = TRUE,
+                            newdata = NULL, newy = NULL, level = 0.9,
+                            n = NULL, ...) {
+  gg_picture(kgs_picture(
+    object, type, variable, complement, newdata, newy, level, n,
+    c(complement = !missing(complement), level = !missing(level))
+  ), ...)
+}
 
+#' @param given Which of the arguments with defaults the caller has given.
 #' @noRd
-kgs_plot_arguments <- function(type) {
-  switch(type,
+kgs_picture <- function(x, type, variable, complement, newdata, newy, level, n,
+                        given, call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
+  type <- check_choice(type, eval(formals(plot.kb_kgs)$type), call = call)
+  used <- switch(type,
     boundary = c("variable", "complement", "n"),
     reject = c("complement", "newdata", "newy"),
     f = c("level", "n")
+  )
+  refuse_ignored(type, "none", c(
+    given,
+    variable = !is.null(variable), newdata = !is.null(newdata),
+    newy = !is.null(newy), n = !is.null(n)
+  ), used, "plot.kb_kgs", call)
+  complement <- check_flag(complement, call = call)
+  level <- check_number(level, 0, 1, open = TRUE, call = call)
+  if (!is.null(n)) n <- check_count(n, 2, call = call)
+  switch(type,
+    boundary = boundary_picture(x, variable, complement, n, call),
+    reject = reject_picture(plotted_rejects(x, newdata, newy, complement)),
+    noise = flips_picture(label_noise(x)),
+    trace = chains_picture(x, kgs_trace_labels(x)),
+    trace_density = chains_picture(x, kgs_trace_labels(x), TRUE),
+    f = function_picture(x, level, if (is.null(n)) 200 else n)
   )
 }
 
@@ -110,43 +118,47 @@ kgs_trace_labels <- function(x) {
 
 # Classes ----------------------------------------------------------------------
 
+#' Probabilities along the only predictor, or the boundaries in a plane of two,
+#' with circles about the labels that are more likely wrong
 #' @noRd
-class_colours <- function(n, alpha = 1) {
-  names <- rep_len(c("blue", "orange", "green", "sky", "grey"), n)
-  vapply(names, kb_colour, "", alpha = alpha, USE.NAMES = FALSE)
-}
-
-#' @noRd
-class_symbols <- function(n) rep_len(c(16, 17, 15, 18, 3, 4, 8), n)
-
-#' @noRd
-class_key <- function(levels, symbols, colours, what) {
-  entries <- Map(
-    function(pch, col) list(pch = pch, col = col), symbols, colours
-  )
-  stats::setNames(entries, paste(what, "=", levels))
-}
-
-#' Training labels, and circles about those that are more likely wrong
-#' @noRd
-draw_labels_at <- function(x, across, up) {
+boundary_picture <- function(x, variable, complement, n, call) {
+  probability <- function(points) drawn_probability(x, points, complement)
+  if (ncol(x$data$x) > 1 || !is.null(variable)) {
+    plane <- check_plane(x, variable, call)
+    at <- training_x(x)[, plane, drop = FALSE]
+    return(new_picture(plane_panel(
+      x, plane, if (is.null(n)) 70 else n, probability,
+      wrong_labels(x, at[, 1], at[, 2])
+    )))
+  }
+  at <- training_x(x)[, 1]
+  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
+  p <- probability(grid_points(x, grid))
   y <- as.integer(training_response(x))
-  classes <- x$settings$classes
-  graphics::points(across, up,
-    pch = class_symbols(classes)[y], cex = 0.7, col = class_colours(classes)[y]
-  )
-  wrong <- flip_probability(x) > 0.5
-  graphics::points(across[wrong], up[wrong], pch = 1, cex = 1.7, lwd = 1.5)
+  two <- ncol(p) == 2
+  up <- if (two && length(y) > 0) c(-0.04, 1.04)[y] else rep(1.04, length(y))
+  new_picture(panel(
+    colnames(x$data$x), if (two) probability_label(x) else "class probability",
+    rule_layer(y = 0.5),
+    if (two) {
+      lines_layer(grid, p[, 2], lwd = 2, colour = "grey")
+    } else {
+      layer("lines", matrix_lines(grid, p, x$mould$levels),
+        lwd = 2, by = class_groups(x)
+      )
+    },
+    points_layer(at, up, group = training_response(x), by = class_groups(x)),
+    wrong_labels(x, at, up),
+    ylim = c(-0.05, 1.05)
+  ))
 }
 
 #' @noRd
-boundary_key <- function(x) {
-  classes <- x$settings$classes
-  c(
-    class_key(x$mould$levels, class_symbols(classes), class_colours(classes),
-      x$mould$outcome_name
-    ),
-    list("label likely wrong" = list(pch = 1, pt.lwd = 1.5))
+wrong_labels <- function(x, across, up) {
+  wrong <- flip_probability(x) > 0.5
+  points_layer(across[wrong], up[wrong],
+    shape = 1, size = 1.7, lwd = 1.5, colour = "black",
+    label = "label likely wrong"
   )
 }
 
@@ -163,99 +175,47 @@ drawn_probability <- function(x, points, complement, most = 400) {
   do.call(rbind, blocks)
 }
 
-#' @noRd
-plot_class_curves <- function(x, complement, n, ...) {
-  at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
-  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
-  p <- drawn_probability(x, points, complement)
-  classes <- ncol(p)
-  shown <- if (classes == 2) 2 else seq_len(classes)
-  base_plot(list(
-    x = range(grid), y = 0:1, type = "n", xlab = colnames(x$data$x),
-    ylab = if (classes == 2) probability_label(x) else "class probability",
-    ylim = c(-0.05, 1.05)
-  ), ...)
-  graphics::abline(h = 0.5, lty = 2, col = kb_colour("grey"))
-  graphics::matlines(grid, p[, shown],
-    lty = 1, lwd = 2,
-    col = if (classes == 2) kb_colour("grey") else class_colours(classes)
-  )
-  y <- as.integer(training_response(x))
-  up <- if (classes == 2) y - 1 else 1 + 0 * y
-  draw_labels_at(x, at, 1.04 * up - 0.04 * (1 - up))
-  key_above(boundary_key(x))
-}
+# Planes -----------------------------------------------------------------------
 
-#' @noRd
-plot_boundary <- function(x, plane, complement, n, ...) {
-  plot_plane(
-    x, plane, if (is.null(n)) 70 else n,
-    function(points) drawn_probability(x, points, complement),
-    draw_labels_at, boundary_key, ...
-  )
-}
-
-#' The most probable class over a plane of two predictors
+#' The most probable class over a plane of two predictors in its colour, white
+#' where all are equally probable, with boundaries and the rows
 #' @param probability Function of points.
-#' @param draw Function of the fit and of both coordinates of its rows.
-#' @param key Function of the fit, see `key_above()`.
+#' @param ... Further layers.
 #' @noRd
-plot_plane <- function(x, plane, n, probability, draw, key, ...) {
+plane_panel <- function(x, plane, n, probability, ...) {
   at <- training_x(x)[, plane, drop = FALSE]
   across <- plane_grid(x, plane[[1]], n)
   up <- plane_grid(x, plane[[2]], n)
   p <- probability(plane_points(x, plane, across, up))
-  base_plot(list(
-    x = range(across), y = range(up), type = "n", xlab = colnames(at)[[1]],
-    ylab = colnames(at)[[2]], xaxs = "i", yaxs = "i"
-  ), ...)
-  draw_certainty(p, across, up)
-  draw_boundaries(p, across, up)
-  draw(x, at[, 1], at[, 2])
-  graphics::box(bty = "l")
-  key_above(key(x))
-}
-
-#' The most probable class in its colour: white where all are equally probable
-#' @noRd
-draw_certainty <- function(p, across, up) {
   classes <- ncol(p)
+  by <- class_groups(x)
   best <- max.col(p, ties.method = "first")
   certainty <- (apply(p, 1, max) - 1 / classes) / (1 - 1 / classes)
-  rgb <- t(grDevices::col2rgb(class_colours(classes)[best]))
-  rgb <- 255 - 0.4 * certainty * (255 - rgb)
-  cells <- grDevices::rgb(rgb[, 1], rgb[, 2], rgb[, 3], maxColorValue = 255)
-  n <- length(across)
-  # Rows of a raster come from the top.
-  cells <- t(matrix(cells, n))[rev(seq_along(up)), ]
-  half <- c(diff(across[1:2]), diff(up[1:2])) / 2
-  graphics::rasterImage(grDevices::as.raster(cells),
-    across[[1]] - half[[1]], up[[1]] - half[[2]], across[[n]] + half[[1]],
-    up[[length(up)]] + half[[2]],
-    interpolate = FALSE
+  cells <- data.frame(x = rep(across, n), y = rep(up, each = n))
+  tiles <- cbind(cells, group = by$levels[best], alpha = 0.4 * certainty)
+  layers <- c(
+    list(layer("tiles", tiles, by = utils::modifyList(by, list(key = FALSE)))),
+    boundary_layers(p, cells),
+    list(points_layer(at[, 1], at[, 2], group = training_response(x), by = by)),
+    list(...)
   )
+  do.call(panel, c(
+    list(colnames(at)[[1]], colnames(at)[[2]]), layers,
+    list(xlim = range(across), ylim = range(up), tight = TRUE)
+  ))
 }
 
 #' @noRd
-draw_boundaries <- function(p, across, up) {
-  lines <- function(z, levels, ...) {
-    z <- matrix(z, length(across))
-    inside <- levels > min(z) & levels < max(z)
-    if (any(inside)) {
-      graphics::contour(across, up, z,
-        levels = levels[inside], add = TRUE, drawlabels = FALSE, ...
-      )
-    }
-  }
+boundary_layers <- function(p, cells) {
+  at <- function(z, ...) contour_layer(cbind(cells, z = z), colour = "black", ...)
   if (ncol(p) == 2) {
-    lines(p[, 2], 0.5, lwd = 2)
-    lines(p[, 2], c(0.1, 0.9), lty = 3)
-    return(invisible())
+    return(list(
+      at(p[, 2], 0.5, lwd = 2), at(p[, 2], c(0.1, 0.9), lty = 3)
+    ))
   }
-  for (c in seq_len(ncol(p))) {
-    lines(p[, c] - apply(p[, -c, drop = FALSE], 1, max), 0, lwd = 1.5)
-  }
+  lapply(seq_len(ncol(p)), function(c) {
+    at(p[, c] - apply(p[, -c, drop = FALSE], 1, max), 0, lwd = 1.5)
+  })
 }
 
 #' @noRd
@@ -309,59 +269,32 @@ function_bands <- function(x, points, level, most = 400) {
   out
 }
 
+#' f along a single predictor, or at the training rows in increasing order
 #' @noRd
-plot_function_curve <- function(x, level, n, ...) {
-  at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
-  points <- matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
-  bands <- function_bands(x, points, level)
-  base_plot(list(
-    x = range(grid), y = range(bands), type = "n", xlab = colnames(x$data$x),
-    ylab = "f", ylim = range(bands, 0)
-  ), ...)
-  draw_band(grid, bands, kb_colour("sky", 0.5))
-  graphics::abline(h = 0, lty = 2, col = kb_colour("grey"))
-  graphics::lines(grid, bands[, "fit"], lwd = 2, col = kb_colour("blue"))
-  second <- as.integer(training_response(x)) == 2
-  colours <- class_colours(2)
-  graphics::rug(at[!second], col = colours[[1]], quiet = TRUE)
-  graphics::rug(at[second], side = 3, col = colours[[2]], quiet = TRUE)
-  key_above(stats::setNames(
-    list(
-      list(lwd = 2, col = kb_colour("blue")),
-      list(lwd = 8, col = kb_colour("sky", 0.5))
-    ),
-    c("median of f", paste0(format(100 * level), "% credible"))
-  ))
-}
-
-#' @noRd
-plot_function_rows <- function(x, level, ...) {
-  bands <- function_bands(x, training_x(x), level)
-  order <- order(bands[, "fit"])
-  bands <- bands[order, , drop = FALSE]
-  y <- as.integer(training_response(x))[order]
-  classes <- x$settings$classes
-  at <- seq_along(order)
-  of <- if (classes > 2) paste(" of", x$mould$levels[[1]])
-  base_plot(list(
-    x = at, y = bands[, "fit"], type = "n", ylim = range(bands),
-    xlab = "rows, by f", ylab = paste0("f", of)
-  ), ...)
-  graphics::segments(at, bands[, "lwr"], at, bands[, "upr"],
-    col = kb_colour("sky", 0.5)
-  )
-  graphics::abline(h = 0, lty = 2, col = kb_colour("grey"))
-  graphics::points(at, bands[, "fit"],
-    pch = class_symbols(classes)[y], cex = 0.7, col = class_colours(classes)[y]
-  )
-  key_above(c(
-    class_key(x$mould$levels, class_symbols(classes), class_colours(classes),
-      x$mould$outcome_name
-    ),
-    stats::setNames(
-      list(list(lwd = 2, col = kb_colour("sky", 0.5))),
-      paste0(format(100 * level), "% interval")
+function_picture <- function(x, level, n) {
+  at <- training_x(x)
+  if (ncol(at) > 1 || kgs_functions(x) > 1) {
+    of <- if (x$settings$classes > 2) paste(" of", x$mould$levels[[1]])
+    return(rows_picture(x, function_bands(x, at, level), 0, level,
+      "rows, by f", paste0("f", of)
+    ))
+  }
+  grid <- curve_grid(x, at[, 1], n)
+  bands <- function_bands(x, grid_points(x, grid), level)
+  rug <- function(class) {
+    rows <- as.integer(training_response(x)) == class
+    layer("rug",
+      data.frame(x = at[rows, 1], group = rep(x$mould$levels[[class]], sum(rows))),
+      side = c("bottom", "top")[[class]], by = class_groups(x)
     )
+  }
+  new_picture(panel(
+    colnames(at), "f",
+    band_layer(grid, bands,
+      alpha = 0.5, label = percent_label(level, "credible")
+    ),
+    rule_layer(y = 0),
+    lines_layer(grid, bands[, "fit"], lwd = 2, label = "median of f"),
+    rug(1), rug(2)
   ))
 }

@@ -96,25 +96,28 @@ print.kb_label_flips <- function(x, n = 10, digits = 3, ...) {
 #' @rdname label_noise
 #' @export
 plot.kb_label_flips <- function(x, n = 30, ...) {
-  check_plot_dots(list(...))
-  shown <- most_suspicious(x, n)
-  at <- seq_along(shown)
-  p <- x$probability[shown]
-  colour <- class_colours(nlevels(x$label))[as.integer(x$label[shown])]
-  base_plot(list(
-    x = at, y = p, type = "n", xaxt = "n", ylim = c(0, 1),
-    xlim = c(0.5, max(at) + 0.5), xlab = "row, the most suspicious first",
-    ylab = "P(label is wrong)"
-  ), ...)
-  graphics::rect(at - 0.4, 0, at + 0.4, p, col = colour, border = NA)
-  graphics::abline(h = 0.5, col = kb_colour("grey"), lty = 2)
-  if (is.null(list(...)$xaxt) && !isFALSE(list(...)$axes)) {
-    graphics::axis(1, at, x$row[shown],
-      las = 2, cex.axis = 0.7, tick = FALSE, mgp = c(3, 0.2, 0)
-    )
-  }
-  key_above(class_key(
-    levels(x$label), 15, class_colours(nlevels(x$label)), "label"
-  ))
+  draw_picture(flips_picture(x, n), ...)
   invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_label_flips <- function(object, n = 30, ...) {
+  gg_picture(flips_picture(object, n), ...)
+}
+
+#' @noRd
+flips_picture <- function(x, n = 30, call = rlang::caller_env()) {
+  shown <- most_suspicious(x, check_count(n, 1, call = call))
+  at <- seq_along(shown)
+  new_picture(panel(
+    "row, the most suspicious first", "P(label is wrong)",
+    layer("bars",
+      data.frame(x = at, y = x$probability[shown], group = x$label[shown]),
+      by = groups("label", levels(x$label))
+    ),
+    rule_layer(y = 0.5),
+    xlim = c(0.5, length(at) + 0.5), ylim = 0:1,
+    ticks = as.character(x$row[shown])
+  ))
 }

@@ -24,17 +24,39 @@ print.kb_partial_dependence <- function(x, digits = 3, ...) {
 #' @rdname partial_dependence
 #' @export
 plot.kb_partial_dependence <- function(x, ...) {
-  check_plot_dots(list(...))
-  variables <- dependence_variables(x)
-  numeric <- vapply(unclass(x)[variables], is.numeric, NA)
-  if (length(variables) == 1) {
-    if (numeric) draw_dependence(x, ...) else draw_levels(x, ...)
-  } else if (all(numeric)) {
-    draw_surface(x, ...)
-  } else {
-    draw_groups(x, variables[order(!numeric)], ...)
-  }
+  draw_picture(dependence_picture(x), ...)
   invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_partial_dependence <- function(object, ...) {
+  gg_picture(dependence_picture(object), ...)
+}
+
+#' A curve, or ranges of levels; a curve per level of a second variable; a
+#' surface over two numbers
+#' @noRd
+dependence_picture <- function(x) {
+  variables <- dependence_variables(x)
+  outcome <- attr(x, "outcome")
+  if (is.null(outcome)) outcome <- "mean"
+  x <- as.data.frame(unclass(x))
+  numeric <- vapply(x[variables], is.numeric, NA)
+  # Along numbers, if there are some.
+  variables <- variables[order(!numeric)]
+  if (length(variables) == 2 && all(numeric)) {
+    return(surface_picture(x, variables, outcome))
+  }
+  x <- x[order(x[[variables[[1]]]]), ]
+  if (!identical(variables[2], "state")) {
+    return(new_picture(effect_panel(x, variables, outcome)))
+  }
+  # States have units of their own.
+  states <- split(x, x$state, drop = TRUE)
+  new_picture(lapply(names(states), function(state) {
+    effect_panel(states[[state]], variables[[1]], paste("mean", state))
+  }))
 }
 
 #' @noRd
@@ -42,90 +64,73 @@ dependence_variables <- function(x) {
   setdiff(names(x), c("mean", "lower", "upper"))
 }
 
+#' The mean and its limits along a variable, in the colour of the level of a
+#' second one
 #' @noRd
-draw_dependence <- function(x, ...) {
-  name <- dependence_variables(x)
-  x <- x[order(x[[name]]), ]
-  base_plot(list(
-    x = x[[name]], y = x$mean, type = "n", xlab = name,
-    ylab = attr(x, "outcome"), ylim = range(x$lower, x$upper)
-  ), ...)
-  draw_band(x[[name]], cbind(lwr = x$lower, upr = x$upper),
-    kb_colour("sky", 0.6)
-  )
-  graphics::lines(x[[name]], x$mean, lwd = 2, col = kb_colour("blue"))
+effect_panel <- function(x, variables, ylab) {
+  along <- x[[variables[[1]]]]
+  several <- length(variables) == 2
+  by <- if (several) {
+    second <- factor(x[[variables[[2]]]])
+    x$group <- as.character(second)
+    groups(variables[[2]], levels(second))
+  }
+  x$x <- if (is.numeric(along)) along else match(along, unique(along))
+  x[c("y", "ymin", "ymax")] <- x[c("mean", "lower", "upper")]
+  colour <- if (several) "blue" else "sky"
+  layers <- if (is.numeric(along)) {
+    list(
+      layer("ribbon", x,
+        by = by, colour = colour, alpha = if (several) 0.2 else 0.6
+      ),
+      layer("lines", x, by = by, lwd = 2)
+    )
+  } else {
+    if (several) x$x <- x$x + apart(second)
+    list(
+      layer("ranges", x, by = by, colour = colour, lwd = 5, alpha = 0.6),
+      layer("points", x, by = by, size = 1)
+    )
+  }
+  ticks <- if (!is.numeric(along)) as.character(unique(along))
+  do.call(panel, c(list(variables[[1]], ylab), layers, list(
+    ticks = ticks,
+    xlim = if (!is.null(ticks)) c(0.4, length(ticks) + 0.6)
+  )))
 }
 
+#' Groups beside each other within a tick
 #' @noRd
-draw_levels <- function(x, ...) {
-  at <- seq_len(nrow(x))
-  base_plot(list(
-    x = at, y = x$mean, type = "n", xlab = dependence_variables(x),
-    ylab = attr(x, "outcome"), ylim = range(x$lower, x$upper), xaxt = "n",
-    xlim = range(at) + c(-0.6, 0.6)
-  ), ...)
-  graphics::segments(at, x$lower, at, x$upper,
-    lwd = 6, lend = 1, col = kb_colour("sky", 0.6)
-  )
-  graphics::points(at, x$mean, pch = 16, col = kb_colour("blue"))
-  dots <- list(...)
-  if (is.null(dots$xaxt) && !isFALSE(dots$axes)) {
-    variable_axis(at, as.character(x[[dependence_variables(x)]]))
-  }
+apart <- function(group) {
+  n <- nlevels(group)
+  0.5 * ((as.integer(group) - 0.5) / n - 0.5)
 }
 
 #' The mean in colours, with contours
 #' @noRd
-draw_surface <- function(x, ...) {
-  variables <- dependence_variables(x)
-  x <- x[order(x[[variables[[2]]]], x[[variables[[1]]]]), ]
-  across <- unique(x[[variables[[1]]]])
-  up <- unique(x[[variables[[2]]]])
-  mean <- matrix(x$mean, length(across))
-  base_plot(list(
-    x = range(across), y = range(up), type = "n", xlab = variables[[1]],
-    ylab = variables[[2]], main = attr(x, "outcome"), xaxs = "i", yaxs = "i"
-  ), ...)
-  colours <- grDevices::colorRampPalette(
-    c("white", kb_colour("sky"), kb_colour("blue"))
-  )(64)
-  if (length(across) > 1 && length(up) > 1) {
-    graphics::image(across, up, mean, col = colours, add = TRUE)
-    if (diff(range(mean)) > 0) {
-      graphics::contour(across, up, mean,
-        add = TRUE, labcex = 0.8, col = kb_colour("grey")
+surface_picture <- function(x, variables, outcome) {
+  cells <- data.frame(
+    x = x[[variables[[1]]]], y = x[[variables[[2]]]], z = x$mean
+  )
+  flat <- length(unique(cells$x)) == 1 || length(unique(cells$y)) == 1
+  new_picture(panel(
+    variables[[1]], variables[[2]],
+    if (!flat) {
+      surface_layer(cells, outcome, range(cells$z),
+        c("white", kb_colour("sky"), kb_colour("blue"))
       )
-    }
-  }
-  graphics::box(bty = "l")
+    },
+    if (!flat) contour_layer(cells, colour = "grey", labels = TRUE),
+    xlim = range(cells$x), ylim = range(cells$y), tight = TRUE
+  ))
 }
 
-#' A curve for each level of a factor; levels alone as one axis
+#' Numbers over a grid in colours
+#' @param ends Colours of the limits, and of what is between.
 #' @noRd
-draw_groups <- function(x, variables, ...) {
-  along <- x[[variables[[1]]]]
-  groups <- split(seq_len(nrow(x)), x[[variables[[2]]]], drop = TRUE)
-  at <- if (is.numeric(along)) along else as.integer(along)
-  colours <- rep_len(c("blue", "orange", "green", "sky", "grey"),
-    length(groups)
+surface_layer <- function(cells, label, limits, ends) {
+  layer("tiles", cells,
+    palette = grDevices::colorRampPalette(ends)(63), limits = limits,
+    label = label
   )
-  base_plot(list(
-    x = at, y = x$mean, type = "n", xlab = variables[[1]],
-    ylab = attr(x, "outcome"), ylim = range(x$lower, x$upper),
-    xaxt = if (is.numeric(along)) "s" else "n"
-  ), ...)
-  for (i in seq_along(groups)) {
-    rows <- groups[[i]][order(at[groups[[i]]])]
-    draw_band(at[rows], cbind(lwr = x$lower[rows], upr = x$upper[rows]),
-      kb_colour(colours[[i]], 0.2)
-    )
-    graphics::lines(at[rows], x$mean[rows],
-      type = "o", pch = 16, cex = 0.6, lwd = 2, col = kb_colour(colours[[i]])
-    )
-  }
-  if (!is.numeric(along)) variable_axis(seq_along(levels(along)), levels(along))
-  key_above(stats::setNames(
-    lapply(colours, function(colour) list(lwd = 2, col = kb_colour(colour))),
-    paste(variables[[2]], names(groups))
-  ))
 }

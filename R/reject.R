@@ -96,20 +96,22 @@ print.kb_reject_curve <- function(x, digits = 3, ...) {
 #' @rdname reject_curve
 #' @export
 plot.kb_reject_curve <- function(x, ...) {
-  check_plot_dots(list(...))
-  base_plot(list(
-    x = x$coverage, y = x$error, type = "n", xlim = c(0, 1),
-    ylim = c(0, max(x$error, 0.01)), xlab = "coverage",
-    ylab = "error among the decided"
-  ), ...)
-  graphics::lines(x$coverage, x$error,
-    type = if (nrow(x) > 1) "l" else "p", lwd = 1.5, col = kb_colour("blue")
-  )
-  all <- x$error[[nrow(x)]]
-  graphics::abline(h = all, lty = 2, col = kb_colour("grey"))
-  key_above(list(
-    "rows by certainty" = list(col = kb_colour("blue"), lwd = 1.5),
-    "all decided" = list(col = kb_colour("grey"), lty = 2)
-  ))
+  draw_picture(reject_picture(x), ...)
   invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_reject_curve <- function(object, ...) {
+  gg_picture(reject_picture(object), ...)
+}
+
+#' @noRd
+reject_picture <- function(x) {
+  new_picture(panel(
+    "coverage", "error among the decided",
+    rule_layer(y = x$error[[nrow(x)]], label = "all decided"),
+    lines_layer(x$coverage, x$error, lwd = 1.5, label = "rows by certainty"),
+    xlim = 0:1, ylim = c(0, 0.01)
+  ))
 }

@@ -332,60 +332,53 @@ print.kb_kernel_selection <- function(x, digits = 3, ...) {
 #' plot(chosen, type = "margin")
 #' @export
 plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
-  check_plot_dots(list(...))
-  type <- check_choice(type, c("evidence", "margin"))
-  switch(type,
-    evidence = plot_evidence_grid(x, ...),
-    margin = plot_evidence_margin(x, ...)
-  )
+  draw_picture(selection_picture(x, type), ...)
   invisible(x)
 }
 
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_kernel_selection <- function(object,
+                                         type = c("evidence", "margin"), ...) {
+  gg_picture(selection_picture(object, type), ...)
+}
+
+#' Log evidence with two standard errors, or against the margin
 #' @noRd
-plot_evidence_grid <- function(x, ...) {
-  table <- x$table[x$table$log_evidence > -Inf, ]
+selection_picture <- function(x, type, call = rlang::caller_env()) {
+  type <- check_choice(type, c("evidence", "margin"), call = call)
   by_number <- anyNA(x$table$bandwidth)
-  at <- if (by_number) as.integer(rownames(table)) else table$bandwidth
-  reach <- 2 * ifelse(is.finite(table$mc_se), table$mc_se, 0)
-  base_plot(list(
-    x = at, y = table$log_evidence, type = "n", ylab = "log evidence",
-    xlab = if (by_number) "kernel" else "bandwidth",
-    log = if (by_number) "" else "x",
-    ylim = range(table$log_evidence - reach, table$log_evidence + reach)
-  ), ...)
-  order <- order(at)
-  if (!by_number) {
-    graphics::lines(at[order], table$log_evidence[order],
-      col = kb_colour("sky")
+  table <- x$table[x$table$log_evidence > -Inf, ]
+  if (type == "margin") table <- table[!is.na(table$margin), ]
+  if (nrow(table) == 0) {
+    kb_abort("No kernel has both an evidence and a Bayes point.",
+      "not_defined",
+      call = call
     )
   }
-  graphics::segments(
-    at, table$log_evidence - reach, at, table$log_evidence + reach,
-    col = kb_colour("blue")
+  number <- as.integer(rownames(table))
+  at <- if (by_number) number else table$bandwidth
+  if (type == "margin") at <- table$margin
+  marks <- data.frame(
+    x = at, y = table$log_evidence, text = rownames(table),
+    group = ifelse(number == x$best, "best", "others")
   )
-  graphics::points(at, table$log_evidence,
-    pch = 16, col = selection_colours(x, table)
+  by <- groups(NULL, c("best", "others"),
+    c(kb_colour("orange"), kb_colour("blue"))
   )
-}
-
-#' @noRd
-plot_evidence_margin <- function(x, ...) {
-  shown <- x$table$log_evidence > -Inf & !is.na(x$table$margin)
-  table <- x$table[shown, ]
-  if (nrow(table) == 0) {
-    kb_abort("No kernel has both an evidence and a Bayes point.", "not_defined")
+  if (type == "margin") {
+    return(new_picture(panel(
+      "margin of the Bayes point", "log evidence", layer("text", marks, by = by)
+    )))
   }
-  base_plot(list(
-    x = table$margin, y = table$log_evidence, type = "n",
-    xlab = "margin of the Bayes point", ylab = "log evidence"
-  ), ...)
-  graphics::text(table$margin, table$log_evidence, rownames(table),
-    col = selection_colours(x, table), font = 2
-  )
-}
-
-#' @noRd
-selection_colours <- function(x, table) {
-  best <- as.integer(rownames(table)) == x$best
-  ifelse(best, kb_colour("orange"), kb_colour("blue"))
+  reach <- 2 * ifelse(is.finite(table$mc_se), table$mc_se, 0)
+  new_picture(panel(
+    if (by_number) "kernel" else "bandwidth", "log evidence",
+    if (!by_number) layer("lines", marks[order(at), c("x", "y")], colour = "sky"),
+    ranges_layer(at, marks$y - reach, marks$y + reach,
+      label = "two standard errors"
+    ),
+    layer("points", marks, size = 1, by = by),
+    log = if (by_number) "" else "x", ticks = if (by_number) "whole"
+  ))
 }

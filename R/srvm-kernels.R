@@ -384,57 +384,60 @@ differ_in_bandwidth <- function(fit) {
   !anyNA(bandwidths) && !anyDuplicated(bandwidths) && length(unique(rest)) == 1
 }
 
-#' Probabilities of the kernels with bars of two standard errors
+#' Probabilities of the kernels with bars of two standard errors; of a
+#' dictionary shares of the centres with two standard deviations
 #' @noRd
-plot_kernels <- function(x, ...) {
-  if (has_dictionary(x)) {
-    return(plot_dictionary(x, ...))
-  }
+kernels_picture <- function(x) {
   table <- kernel_posterior(x)
-  by_number <- !differ_in_bandwidth(x)
-  at <- if (by_number) seq_len(nrow(table)) else table$bandwidth
-  reach <- 2 * ifelse(is.na(table$probability_se), 0, table$probability_se)
-  base_plot(list(
-    x = at, y = table$probability, type = "n", ylim = c(0, 1),
-    xlab = if (by_number) "kernel" else "bandwidth",
-    ylab = "probability", log = if (by_number) "" else "x",
-    xaxp = if (by_number) whole_ticks(nrow(table))
-  ), ...)
-  graphics::segments(at, 0, at, table$probability,
-    col = kb_colour("sky"), lwd = 6, lend = 1
-  )
-  graphics::segments(
-    at, pmax(table$probability - reach, 0),
-    at, pmin(table$probability + reach, 1),
-    col = kb_colour("blue"), lwd = 1.5
-  )
-  graphics::points(at, table$probability, pch = 16, col = kb_colour("blue"))
-  graphics::points(at, table$prior, pch = 4, col = kb_colour("grey"))
-  key_above(list(
-    "posterior, two se" = list(pch = 16, col = kb_colour("blue")),
-    prior = list(pch = 4, col = kb_colour("grey"))
+  shares <- has_dictionary(x)
+  value <- if (shares) table$share else table$probability
+  reach <- 2 * if (shares) table$share_sd else table$probability_se
+  reach[is.na(reach)] <- 0
+  by_number <- shares || !differ_in_bandwidth(x)
+  at <- if (by_number) seq_along(value) else table$bandwidth
+  # The colours of a dictionary are those of its centres.
+  by <- if (shares) {
+    groups("kernel", at, ordered_colours(length(at)), key = FALSE)
+  }
+  new_picture(panel(
+    if (by_number) "kernel" else "bandwidth",
+    if (shares) "share of the centres" else "probability",
+    ranges_layer(at, 0, value, colour = "sky", lwd = 6, group = at, by = by),
+    points_layer(at, value,
+      size = 1, label = if (shares) "share" else "posterior"
+    ),
+    ranges_layer(at, pmax(value - reach, 0), pmin(value + reach, 1),
+      lwd = 1.5, label = if (shares) "two sd" else "two standard errors"
+    ),
+    if (!shares) {
+      points_layer(at, table$prior,
+        shape = 4, size = 1, colour = "grey", label = "prior"
+      )
+    },
+    ylim = 0:1, log = if (by_number) "" else "x",
+    xlim = if (by_number) range(at) + c(-0.5, 0.5),
+    ticks = if (by_number) "whole"
   ))
 }
 
 #' Probabilities of the kernels against rows
 #' @noRd
-plot_kernel_path <- function(x, ...) {
+kernel_path_picture <- function(x) {
   if (has_dictionary(x)) refuse_shares_by_row()
   path <- as.matrix(kernel_posterior(x, by_row = TRUE)[-1])
   kernels <- settings_kernels(x$settings)
-  colours <- grDevices::hcl.colors(length(kernels), "viridis", rev = TRUE)
-  base_plot(list(
-    x = recorded_steps(x), y = path[, 1], type = "n", ylim = c(0, 1),
-    xlab = path_label("row"), ylab = "probability of the kernel"
-  ), ...)
-  graphics::matlines(recorded_steps(x), path,
-    lty = 1, lwd = 1.5, col = colours, type = path_type(x), pch = 1
-  )
-  labels <- if (differ_in_bandwidth(x)) {
-    signif(vapply(kernels, single_bandwidth, 0), 2)
-  } else {
-    paste("kernel", seq_along(kernels))
-  }
-  entries <- lapply(colours, function(colour) list(col = colour, lwd = 1.5))
-  key_above(stats::setNames(entries, labels))
+  by_bandwidth <- differ_in_bandwidth(x)
+  names <- seq_along(kernels)
+  if (by_bandwidth) names <- vapply(kernels, single_bandwidth, 0)
+  if (!anyDuplicated(signif(names, 2))) names <- signif(names, 2)
+  new_picture(panel(
+    path_label("row"), "probability of the kernel",
+    layer("lines", matrix_lines(recorded_steps(x), path, names),
+      lwd = 1.5, by = groups(
+        if (by_bandwidth) "bandwidth" else "kernel", names,
+        rev(ordered_colours(length(names)))
+      )
+    ),
+    ylim = 0:1
+  ))
 }

@@ -263,30 +263,28 @@ spread_in_words <- function(x) {
 #' @rdname order_spread
 #' @export
 plot.kb_order_spread <- function(x, ...) {
-  check_plot_dots(list(...))
-  z <- x$orders$log_evidence
-  se <- ifelse(is.na(x$orders$mc_se), 0, x$orders$mc_se)
-  at <- x$orders$order
-  base_plot(list(
-    x = at, y = z, type = "n", xlab = "order", ylab = "log evidence",
-    xlim = c(0.5, x$asked + 0.5), ylim = range(z - se, z + se),
-    xaxp = whole_ticks(x$asked)
-  ), ...)
-  graphics::abline(h = mean(z), lty = 2, col = kb_colour("grey"))
-  graphics::segments(at, z - se, at, z + se, col = kb_colour("sky"), lwd = 3)
-  graphics::points(at, z, pch = 16, col = kb_colour("blue"))
-  key_above(list(
-    "log evidence" = list(pch = 16, col = kb_colour("blue")),
-    "one mc_se" = list(col = kb_colour("sky"), lwd = 3),
-    mean = list(lty = 2, col = kb_colour("grey"))
-  ))
+  draw_picture(spread_picture(x), ...)
   invisible(x)
 }
 
-#' Orders are counted: ticks at whole numbers from 1
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_order_spread <- function(object, ...) {
+  gg_picture(spread_picture(object), ...)
+}
+
 #' @noRd
-whole_ticks <- function(n) {
-  by <- ceiling((n - 1) / 10)
-  last <- 1 + by * ((n - 1) %/% by)
-  c(1, last, (last - 1) / by)
+spread_picture <- function(x) {
+  z <- x$orders$log_evidence
+  se <- ifelse(is.na(x$orders$mc_se), 0, x$orders$mc_se)
+  at <- x$orders$order
+  new_picture(panel(
+    "order", "log evidence",
+    rule_layer(y = mean(z), label = "mean"),
+    ranges_layer(at, z - se, z + se,
+      colour = "sky", lwd = 3, label = "one mc_se"
+    ),
+    points_layer(at, z, size = 1, label = "log evidence"),
+    xlim = c(0.5, x$asked + 0.5), ticks = "whole"
+  ))
 }

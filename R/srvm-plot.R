@@ -49,48 +49,58 @@ plot.kb_srvm <- function(x,
                            "kernels", "kernel_path", "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
-  x <- migrate_fit(x)
-  check_plot_dots(list(...))
-  type <- check_srvm_plot(x, type, "plot")
-  refuse_ignored(type, "none", c(
-    level = !missing(level), n = !is.null(n)
-  ), srvm_plot_arguments(type), "plot.kb_srvm")
-  level <- check_number(level, 0, 1, open = TRUE)
-  n <- if (is.null(n)) 200 else check_count(n, 2)
+  draw_picture(srvm_picture(x, type, level, n, !missing(level), "plot"), ...)
+  invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_srvm <- function(object,
+                             type = c(
+                               "fit", "ess", "k", "evidence", "centres",
+                               "trace", "kernels", "kernel_path",
+                               "trace_density"
+                             ), level = 0.9, n = NULL, ...) {
+  gg_picture(
+    srvm_picture(object, type, level, n, !missing(level), "autoplot"), ...
+  )
+}
+
+#' @param given Has the caller given the level?
+#' @param what The function that draws.
+#' @noRd
+srvm_picture <- function(x, type, level, n, given, what,
+                         call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
+  type <- check_srvm_plot(x, type, what, call)
+  refuse_ignored(
+    type, "none", c(level = given, n = !is.null(n)),
+    if (type == "fit") c("level", "n"), "plot.kb_srvm", call
+  )
+  level <- check_number(level, 0, 1, open = TRUE, call = call)
+  n <- if (is.null(n)) 200 else check_count(n, 2, call = call)
   switch(type,
-    fit = if (is_probit(x)) {
-      plot_classes(x, level, n, ...)
-    } else {
-      plot_fit(x, level, n, ...)
-    },
-    ess = plot_ess(x, ...),
-    k = plot_k(x, srvm_prior_k(x), "centres", ...),
-    evidence = plot_evidence(x, ...),
-    centres = if (has_dictionary(x)) {
-      plot_dictionary_centres(x, ...)
-    } else {
-      plot_centres(x, ...)
-    },
-    kernels = plot_kernels(x, ...),
-    kernel_path = plot_kernel_path(x, ...),
-    trace_density = plot_trace_density(x, srvm_trace_labels, ...),
+    fit = fit_picture(x, level, n),
+    ess = ess_picture(x, "row"),
+    k = k_picture(x, srvm_prior_k(x), "centres"),
+    evidence = evidence_picture(x, "row"),
+    centres = centres_picture(x),
+    kernels = kernels_picture(x),
+    kernel_path = kernel_path_picture(x),
+    trace_density = chains_picture(x, srvm_trace_labels, TRUE),
     trace = if (inherits(x, "kb_srvm_mcmc")) {
-      plot_chains(x, srvm_trace_labels, ...)
+      chains_picture(x, srvm_trace_labels)
     } else {
-      plot_trace(x, ...)
+      path_means_picture(x)
     }
   )
-  invisible(x)
 }
 
 #' The type, which the fit must have
 #' @param what The function that draws.
 #' @noRd
 check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
-  type <- check_choice(type, c(
-    "fit", "ess", "k", "evidence", "centres", "trace", "kernels",
-    "kernel_path", "trace_density"
-  ), call = call)
+  type <- check_choice(type, eval(formals(plot.kb_srvm)$type), call = call)
   if (x$time == 0) {
     kb_abort("No row has been taken in: there is nothing to draw.",
       "not_defined",
@@ -116,88 +126,65 @@ check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
 
 srvm_trace_labels <- c(k = "k", sigma = "noise sd")
 
-#' The arguments that a type uses
-#' @noRd
-srvm_plot_arguments <- function(type) if (type == "fit") c("level", "n")
-
-#' Lines need two points: one is drawn as a point
-#' @noRd
-path_type <- function(x) if (x$time == 1) "p" else "l"
-
 #' @noRd
 path_label <- function(unit) if (unit == "row") "rows taken in" else unit
 
 # Types ------------------------------------------------------------------------
 
+#' @param unit What the sampler takes in: rows or steps.
 #' @noRd
-plot_ess <- function(x, ..., unit = "row") {
+ess_picture <- function(x, unit) {
   path <- ess(x)
+  at <- recorded_steps(x)
   size <- particles_by_row(x)
-  base_plot(list(
-    x = recorded_steps(x), y = path$ess, type = path_type(x),
-    ylim = c(0, max(size)), xlab = path_label(unit),
-    ylab = "effective sample size", col = kb_colour("blue"), lwd = 1.5
-  ), ...)
-  threshold <- x$control$ess_threshold * size
-  n <- length(size)
-  at <- c(-1, recorded_steps(x), 2 * x$time + 1)
-  # update() may have changed the number of particles on the way.
-  graphics::lines(at, threshold[c(1, seq_len(n), n)],
-    type = "s", lty = 2, col = kb_colour("grey")
-  )
-  if (any(path$resampled)) {
-    graphics::rug(recorded_steps(x)[path$resampled],
-      col = kb_colour("orange"), lwd = 1.5)
-  }
-  entries <- list(
-    list(col = kb_colour("blue"), lwd = 1.5),
-    list(col = kb_colour("grey"), lty = 2),
-    list(col = kb_colour("orange"), lwd = 1.5)
-  )
-  resampled <- paste("resampled before the", unit)
-  key_above(stats::setNames(entries, c("ESS", "threshold", resampled)))
+  new_picture(panel(
+    path_label(unit), "effective sample size",
+    lines_layer(at, path$ess, lwd = 1.5, label = "ESS"),
+    # update() may have changed the number of particles on the way.
+    layer("steps", data.frame(x = at, y = x$control$ess_threshold * size),
+      lty = 2, colour = "grey", label = "threshold"
+    ),
+    layer("rug", data.frame(x = at[path$resampled]),
+      colour = "orange", lwd = 1.5,
+      label = paste("resampled before the", unit)
+    ),
+    ylim = c(0, size)
+  ))
 }
 
 #' @noRd
-plot_evidence <- function(x, ..., unit = "row") {
-  path <- evidence(x)$path
-  base_plot(list(
-    x = recorded_steps(x), y = path$log_evidence, type = path_type(x),
-    xlab = path_label(unit), ylab = "log evidence", col = kb_colour("blue"),
-    lwd = 1.5
-  ), ...)
+evidence_picture <- function(x, unit) {
+  value <- evidence(x)$path$log_evidence
+  new_picture(panel(
+    path_label(unit), "log evidence",
+    lines_layer(recorded_steps(x), value, lwd = 1.5)
+  ))
 }
 
-#' Two panels; in a page that the caller has divided, the next two fields
+#' Posterior means of k and of the noise, a line per run
 #' @noRd
-plot_trace <- function(x, ...) {
-  if (all(graphics::par("mfrow") == 1)) {
-    old <- graphics::par(mfrow = c(2, 1), mar = c(4.2, 4.1, 1.6, 1))
-    on.exit(graphics::par(old))
-  }
+path_means_picture <- function(x) {
   runs <- fit_runs(x)
   steps <- recorded_steps(x)
   path <- function(name) {
     matrix(unlist(lapply(runs, function(run) run$path[[name]])), length(steps))
   }
+  lines <- function(values, colour) {
+    data <- matrix_lines(steps, values)
+    layer("lines", data.frame(x = data$x, y = data$y, line = data$group),
+      colour = colour, lwd = 1.5, alpha = if (length(runs) > 1) 0.6 else 1
+    )
+  }
+  k <- panel("rows taken in", "mean k", lines(path("mean_k"), "blue"))
+  if (is_probit(x)) {
+    return(new_picture(k))
+  }
   sigma <- unscale_sd(x$settings$scaling, path("mean_sigma"))
   # The first rows leave the prior's heavy tail; they would set the scale.
   late <- if (x$time > 20) sigma[steps > 10, ] else sigma
-  panel <- function(values, colour, defaults, ...) {
-    base_plot(c(defaults, list(
-      x = steps, y = values[, 1], type = "n", xlab = "rows taken in"
-    )), ...)
-    graphics::matlines(steps, values,
-      lty = 1, type = path_type(x), pch = 1, lwd = 1.5,
-      col = kb_colour(colour, if (length(runs) > 1) 0.6 else 1)
-    )
-  }
-  dots <- list(...)
-  panel(path("mean_k"), "blue", list(
-    ylab = "mean k", ylim = range(path("mean_k"))
-  ), ...)
-  do.call(panel, c(
-    list(sigma, "orange", list(ylab = "mean noise sd", ylim = c(0, max(late)))),
-    dots[setdiff(names(dots), "main")]
-  ))
+  sigma[sigma > max(late)] <- NA
+  new_picture(list(k, panel(
+    "rows taken in", "mean noise sd", lines(sigma, "orange"),
+    ylim = 0, shared = "main"
+  )))
 }

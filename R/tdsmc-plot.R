@@ -27,49 +27,47 @@
 #' plot(fit, type = "evidence")
 #' @export
 plot.kb_tdsmc <- function(x, type = c("ess", "evidence", "moves"), ...) {
-  x <- migrate_fit(x)
-  check_plot_dots(list(...))
-  type <- check_choice(type, c("ess", "evidence", "moves"))
-  refuse_no_step(x)
-  switch(type,
-    ess = plot_ess(x, unit = "step", ...),
-    evidence = plot_evidence(x, unit = "step", ...),
-    moves = plot_moves(x, ...)
-  )
+  draw_picture(tdsmc_picture(x, type), ...)
   invisible(x)
 }
 
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_tdsmc <- function(object, type = c("ess", "evidence", "moves"),
+                              ...) {
+  gg_picture(tdsmc_picture(object, type), ...)
+}
+
 #' @noRd
-refuse_no_step <- function(x, call = rlang::caller_env()) {
+tdsmc_picture <- function(x, type, call = rlang::caller_env()) {
+  x <- migrate_fit(x, call = call)
+  type <- check_choice(type, c("ess", "evidence", "moves"), call = call)
   if (x$time == 0) {
     kb_abort("No step has been made: there is nothing to draw.",
       "not_defined",
       call = call
     )
   }
+  switch(type,
+    ess = ess_picture(x, "step"),
+    evidence = evidence_picture(x, "step"),
+    moves = moves_picture(x)
+  )
 }
 
 #' @noRd
-plot_moves <- function(x, ...) {
+moves_picture <- function(x) {
   moves <- td_moves(x)
-  colours <- rep_len(
-    c("blue", "orange", "green", "sky", "grey"), length(x$moves)
-  )
-  colours <- vapply(colours, kb_colour, "", USE.NAMES = FALSE)
-  base_plot(list(
-    x = seq_len(x$time), y = moves$share[, 1], type = "n", ylim = c(0, 1),
-    xlab = "step", ylab = "share of particles"
-  ), ...)
-  draw <- function(values, lty) {
-    graphics::matlines(seq_len(x$time), values,
-      lty = lty, lwd = 1.5, pch = 1, type = path_type(x), col = colours
+  names <- names(x$moves)
+  lines <- function(values, ...) {
+    layer("lines", matrix_lines(seq_len(x$time), values, names),
+      lwd = 1.5, by = groups(NULL, names), ...
     )
   }
-  draw(moves$chosen / rowSums(moves$chosen), 2)
-  draw(moves$share, 1)
-  entries <- lapply(colours, function(colour) list(col = colour, lwd = 1.5))
-  key_above(c(
-    stats::setNames(entries, names(x$moves)),
-    list(chosen = list(col = kb_colour("grey"), lty = 2))
+  new_picture(panel(
+    "step", "share of particles",
+    lines(moves$chosen / rowSums(moves$chosen), lty = 2, label = "chosen"),
+    lines(moves$share),
+    ylim = 0:1
   ))
 }

@@ -285,26 +285,30 @@ predict.kb_kbr_tuning <- function(object, ...) stats::predict(object$fit, ...)
 
 #' @export
 plot.kb_kbr_tuning <- function(x, ...) {
-  check_plot_dots(list(...))
-  table <- x$table
-  widths <- unique(table$bandwidth)
-  colours <- grDevices::hcl.colors(length(widths) + 1, "viridis")
-  finite <- is.finite(table$loss)
-  base_plot(list(
-    x = table$c0[finite], y = table$loss[finite], type = "n", log = "xy",
-    xlab = "c0 (eps = c0 / n)", ylab = "cross-validated loss"
-  ), ...)
-  for (k in seq_along(widths)) {
-    part <- table[table$bandwidth == widths[[k]] & finite, ]
-    graphics::lines(part$c0, part$loss,
-      type = "b", pch = 16, col = colours[[k]]
-    )
-  }
-  best <- table[x$best, ]
-  graphics::points(best$c0, best$loss, cex = 2, col = kb_colour("orange"))
-  key_above(stats::setNames(
-    lapply(seq_along(widths), function(k) list(lwd = 2, col = colours[[k]])),
-    paste("x", format(widths, trim = TRUE))
-  ))
+  draw_picture(tuning_picture(x), ...)
   invisible(x)
+}
+
+#' @rdname autoplot.kb_srvm
+#' @exportS3Method ggplot2::autoplot
+autoplot.kb_kbr_tuning <- function(object, ...) {
+  gg_picture(tuning_picture(object), ...)
+}
+
+#' @noRd
+tuning_picture <- function(x) {
+  finite <- x$table[is.finite(x$table$loss), ]
+  lines <- data.frame(x = finite$c0, y = finite$loss, group = finite$bandwidth)
+  best <- x$table[x$best, ]
+  widths <- unique(x$table$bandwidth)
+  by <- groups("bandwidth times", widths, ordered_colours(length(widths)))
+  new_picture(panel(
+    "c0 (eps = c0 / n)", "cross-validated loss",
+    layer("lines", lines, by = by),
+    layer("points", lines, size = 1, by = by),
+    points_layer(best$c0, best$loss,
+      shape = 1, size = 2, colour = "orange", label = "best"
+    ),
+    log = "xy"
+  ))
 }

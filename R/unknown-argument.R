@@ -2,14 +2,15 @@
 
 #' `...` of an exported function must be empty: unknown arguments are errors
 #' @noRd
-check_no_dots <- function(..., .call = rlang::caller_env()) {
+check_no_dots <- function(..., .call = rlang::caller_env(),
+                          .fn = rlang::caller_fn()) {
   if (...length() == 0) {
     return(invisible())
   }
   unknown <- ...names()
   unknown <- if (is.null(unknown)) "(unnamed)" else unknown
   unknown[unknown == "" | is.na(unknown)] <- "(unnamed)"
-  hints <- unknown_argument_hints(unknown, rlang::caller_fn())
+  hints <- unknown_argument_hints(unknown, .fn)
   kb_abort(c(
     "Unknown argument{?s}: {.arg {unknown}}.", hints
   ), "unknown_argument", argument = unknown, call = .call)

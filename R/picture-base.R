@@ -1,0 +1,392 @@
+# Pictures by base graphics: one function per kind of layer, limits, axes and
+# the key.
+
+#' Draw a picture
+#'
+#' In a page that the caller has divided, panels take the next fields.
+#' @param ... Titles, limits and axes of the caller, see `check_plot_dots()`.
+#' @noRd
+draw_picture <- function(.picture, ...) {
+  dots <- list(...)
+  # Before the picture, which is a promise, is made.
+  check_plot_dots(dots, rlang::caller_env())
+  panels <- .picture$panels
+  if (length(panels) > 1 && all(graphics::par("mfrow") == 1)) {
+    old <- graphics::par("mar", "mfrow")
+    on.exit(graphics::par(old))
+    columns <- .picture$columns
+    rows <- ceiling(length(panels) / columns)
+    graphics::layout(
+      matrix(seq_len(rows * columns), rows, byrow = TRUE),
+      widths = if (is.null(.picture$strips)) rep(1, columns) else c(3, 1)
+    )
+    graphics::par(mar = c(4.2, 4.1, 1.6, if (columns > 1) 0.6 else 1))
+  }
+  for (panel in panels) {
+    do.call(draw_panel, c(
+      list(panel), dots[setdiff(names(dots), panel$shared)]
+    ))
+  }
+  invisible(.picture$value)
+}
+
+#' @noRd
+draw_panel <- function(panel, ...) {
+  dots <- list(...)
+  limits <- dots$ylim
+  if (panel$root) {
+    if (is.null(limits)) limits <- panel_limits(panel, "y")
+    dots$ylim <- sqrt(pmax(limits, 0))
+    panel <- root_panel(panel)
+  }
+  do.call(base_plot, c(list(panel_defaults(panel)), dots))
+  for (layer in panel$layers) draw_layer(layer)
+  if (!isFALSE(dots$axes)) draw_axes(panel, limits, dots)
+  if (panel$tight) graphics::box(bty = "l")
+  if (panel$key) key_above(base_key(panel))
+}
+
+#' Arguments of plot() for an empty panel
+#' @noRd
+panel_defaults <- function(panel) {
+  xlim <- panel_limits(panel, "x")
+  ylim <- panel_limits(panel, "y")
+  c(
+    list(
+      x = xlim, y = ylim, type = "n", xlab = panel$xlab, ylab = panel$ylab,
+      xlim = xlim, ylim = ylim, log = panel$log
+    ),
+    if (panel$tight) list(xaxs = "i", yaxs = "i"),
+    if (!is.null(panel$ticks)) list(xaxt = "n"),
+    if (panel$root) list(yaxt = "n")
+  )
+}
+
+#' plot() with defaults that the caller's `...` replace
+#' @noRd
+base_plot <- function(defaults, ...) {
+  given <- list(...)
+  refuse_infinite_plot(defaults, given)
+  limits <- if (is.null(given$ylim)) defaults$ylim else given$ylim
+  # Long labels would run into the title of their axis.
+  las <- if (max(nchar(trimws(format(pretty(limits))))) > 4) 0 else 1
+  defaults <- c(defaults, list(las = las, bty = "l", mgp = c(3, 0.7, 0)))
+  do.call(
+    graphics::plot,
+    c(defaults[setdiff(names(defaults), names(given))], given)
+  )
+}
+
+#' @noRd
+refuse_infinite_plot <- function(defaults, given) {
+  finite <- vapply(c("xlim", "ylim"), function(axis) {
+    limits <- if (is.null(given[[axis]])) defaults[[axis]] else given[[axis]]
+    # The width counts, too.
+    !is.numeric(limits) || is.finite(diff(range(limits, na.rm = TRUE)))
+  }, NA)
+  if (!all(finite)) {
+    kb_abort(c(
+      "The {c('x', 'y')[!finite]} axis of the plot would not be finite.",
+      i = "The data are too large for double precision: rescale them (or use
+           {.code scale = TRUE})."
+    ), "precision", call = NULL)
+  }
+}
+
+# Layers -----------------------------------------------------------------------
+
+#' One call per group, with its look
+#' @noRd
+draw_layer <- function(layer) {
+  draw <- base_kinds[[layer$kind]]
+  paint_of <- function(look) paint(look$colour, look$alpha)
+  if (layer$kind == "tiles") {
+    return(draw(layer$data, layer$look, tile_colours(layer)))
+  }
+  if (is.null(layer$by)) {
+    return(draw(layer$data, layer$look, paint_of(layer$look)))
+  }
+  by <- present_groups(layer)
+  for (i in seq_along(by$levels)) {
+    rows <- as.character(layer$data$group) == by$levels[[i]]
+    look <- group_look(layer, by, i)
+    draw(layer$data[rows, , drop = FALSE], look, paint_of(look))
+  }
+}
+
+# How each kind of layer is drawn: functions of its data, its look and its
+# colour.
+base_kinds <- list(
+  lines = function(d, look, col) {
+    for (one in if (is.null(d$line)) list(d) else split(d, d$line)) {
+      # A line needs two points: one is drawn as a point.
+      type <- if (nrow(one) == 1) "p" else "l"
+      graphics::lines(one$x, one$y, type, lwd = look$lwd, lty = look$lty,
+        col = col
+      )
+    }
+  },
+  steps = function(d, look, col) {
+    graphics::lines(d$x, d$y, "s", lwd = look$lwd, lty = look$lty, col = col)
+  },
+  ribbon = function(d, look, col) {
+    # Where the band is not known, it has a gap.
+    known <- !is.na(d$ymin + d$ymax)
+    for (one in split(d[known, ], cumsum(!known)[known])) {
+      graphics::polygon(c(one$x, rev(one$x)), c(one$ymin, rev(one$ymax)),
+        col = col, border = NA
+      )
+    }
+  },
+  area = function(d, look, col) {
+    height <- graphics::grconvertY(c(0, d$height, 0), "npc", "user")
+    at <- c(d$x[[1]], d$x, d$x[[nrow(d)]])
+    graphics::polygon(at, height, col = col, border = NA)
+  },
+  points = function(d, look, col) {
+    graphics::points(d$x, d$y,
+      pch = look$shape, cex = if (is.null(d$size)) look$size else d$size,
+      col = col, bg = look$fill, lwd = look$lwd
+    )
+  },
+  ranges = function(d, look, col) {
+    graphics::segments(d$x, d$ymin, d$x, d$ymax,
+      lwd = look$lwd, lend = 1, col = col
+    )
+  },
+  spans = function(d, look, col) {
+    graphics::segments(d$xmin, d$y, d$xmax, d$y,
+      lwd = look$lwd, lend = 1, col = col
+    )
+  },
+  bars = function(d, look, col) {
+    graphics::rect(d$x - 0.3, 0, d$x + 0.3, d$y, col = col, border = NA)
+  },
+  boxes = function(d, look, col) {
+    box <- list(
+      stats = t(d[c("ymin", "lower", "middle", "upper", "ymax")]),
+      n = rep(1, nrow(d)), out = numeric(), group = numeric(),
+      names = rep("", nrow(d))
+    )
+    graphics::bxp(box,
+      at = d$x, add = TRUE, axes = FALSE, boxwex = 0.6, whisklty = 1,
+      boxfill = look$fill, border = col, medlwd = 2, staplewex = 0.4
+    )
+  },
+  rules = function(d, look, col) {
+    graphics::abline(
+      a = if (!is.null(d$slope)) 0, b = d$slope, h = d$y, v = d$x,
+      lty = look$lty, col = col
+    )
+  },
+  rug = function(d, look, col) {
+    height <- if (is.null(d$height)) 0.03 else d$height
+    ends <- list(0, height)
+    if (identical(look$side, "top")) ends <- list(1, 1 - height)
+    ends <- lapply(ends, graphics::grconvertY, "npc", "user")
+    graphics::segments(d$x, ends[[1]], d$x, ends[[2]],
+      lwd = look$lwd, lend = 1, col = col
+    )
+  },
+  tiles = function(d, look, col) {
+    grid <- as_grid(d, match(col, unique(col)))
+    graphics::image(grid$x, grid$y, grid$z,
+      col = c(unique(col), "white"), add = TRUE,
+      breaks = seq_len(max(grid$z) + 2) - 0.5,
+      useRaster = evenly_apart(grid$x) && evenly_apart(grid$y)
+    )
+  },
+  contours = function(d, look, col) {
+    grid <- as_grid(d, d$z)
+    graphics::contour(grid$x, grid$y, grid$z,
+      levels = look$levels, add = TRUE, drawlabels = isTRUE(look$labels),
+      labcex = 0.8, lwd = look$lwd, lty = look$lty, col = col
+    )
+  },
+  text = function(d, look, col) {
+    graphics::text(d$x, d$y, d$text, font = 2, col = col)
+  }
+)
+
+#' Values at points of a grid as a matrix, with both coordinates
+#' @noRd
+as_grid <- function(d, z) {
+  x <- sort(unique(d$x))
+  y <- sort(unique(d$y))
+  out <- matrix(NA_real_, length(x), length(y))
+  out[cbind(match(d$x, x), match(d$y, y))] <- z
+  list(x = x, y = y, z = out)
+}
+
+#' The colour of each tile: along the palette, or of its group and the paler
+#' the less its `alpha`
+#' @noRd
+tile_colours <- function(layer, z = layer$data$z) {
+  look <- layer$look
+  if (is.null(look$palette)) {
+    by <- layer$by
+    rgb <- grDevices::col2rgb(by$colours[match(layer$data$group, by$levels)])
+    rgb <- 255 - layer$data$alpha * (255 - t(rgb))
+    return(grDevices::rgb(rgb, maxColorValue = 255))
+  }
+  share <- (z - look$limits[[1]]) / max(diff(look$limits), 1e-300)
+  look$palette[1 + round(share * (length(look$palette) - 1))]
+}
+
+#' @noRd
+evenly_apart <- function(at) {
+  length(at) > 1 && diff(range(diff(at))) < 1e-6 * mean(diff(at))
+}
+
+# Axes -------------------------------------------------------------------------
+
+#' Those that plot() has left out because the panel has ticks of its own
+#' @param limits Of y, before the root.
+#' @noRd
+draw_axes <- function(panel, limits, dots) {
+  if (panel$root && is.null(dots$yaxt)) {
+    ticks <- root_ticks(limits)
+    graphics::axis(2, sqrt(ticks), ticks, las = 1, mgp = c(3, 0.7, 0))
+  }
+  if (is.null(panel$ticks) || !is.null(dots$xaxt)) {
+    return(invisible())
+  }
+  if (identical(panel$ticks, "whole")) {
+    xlim <- if (is.null(dots$xlim)) panel_limits(panel, "x") else dots$xlim
+    graphics::axis(1, whole_ticks(xlim), mgp = c(3, 0.7, 0))
+  } else {
+    variable_axis(seq_along(panel$ticks), panel$ticks)
+  }
+}
+
+#' @noRd
+whole_ticks <- function(limits) {
+  ticks <- pretty(limits)
+  ticks <- unique(round(ticks))
+  ticks[ticks >= limits[[1]] & ticks <= limits[[2]]]
+}
+
+#' Names; upright where they would run into each other
+#' @noRd
+variable_axis <- function(at, names) {
+  names <- ifelse(nchar(names) > 12, paste0(substr(names, 1, 10), ".."), names)
+  room <- graphics::par("pin")[[1]] / length(at)
+  upright <- any(graphics::strwidth(names, "inches") > 0.9 * room)
+  graphics::axis(1, at, names,
+    las = if (upright) 2 else 1, mgp = c(3, if (upright) 0.5 else 0.7, 0),
+    cex.axis = if (upright) 0.8 else 1
+  )
+}
+
+#' @noRd
+root_panel <- function(panel) {
+  values <- c("y", "ymin", "lower", "middle", "upper", "ymax")
+  panel$layers <- lapply(panel$layers, function(layer) {
+    known <- intersect(values, names(layer$data))
+    layer$data[known] <- lapply(layer$data[known], function(v) sqrt(pmax(v, 0)))
+    layer
+  })
+  if (!is.null(panel$ylim)) panel$ylim <- sqrt(pmax(panel$ylim, 0))
+  panel
+}
+
+#' Ticks that are round numbers and evenly apart after the root
+#' @noRd
+root_ticks <- function(limits) {
+  roots <- seq(sqrt(max(limits[[1]], 0)), sqrt(limits[[2]]), length.out = 6)
+  unique(signif(roots^2, 1))
+}
+
+# Key --------------------------------------------------------------------------
+
+#' The entries of `key_above()`; before groups, or colours, their name
+#' @noRd
+base_key <- function(panel) {
+  out <- list()
+  title <- NULL
+  for (entry in c(panel_key(panel), palette_key(panel))) {
+    if (!is.null(entry$title) && !identical(entry$title, title)) {
+      out <- c(out, stats::setNames(list(list()), paste0(entry$title, ":")))
+    }
+    title <- entry$title
+    marks <- lapply(entry$marks, base_mark)
+    out <- c(out, stats::setNames(
+      list(Reduce(utils::modifyList, marks)), entry$label
+    ))
+  }
+  out
+}
+
+#' Numbers along the palette of tiles
+#' @noRd
+palette_key <- function(panel) {
+  tiles <- Filter(function(layer) !is.null(layer$look$palette), panel$layers)
+  unlist(recursive = FALSE, lapply(tiles, function(layer) {
+    limits <- layer$look$limits
+    at <- pretty(limits, 4)
+    at <- at[at >= limits[[1]] & at <= limits[[2]]]
+    unname(Map(function(label, colour) list(
+      label = label, title = layer$label,
+      marks = list(list(kind = "tiles", colour = colour))
+    ), format(at, trim = TRUE), tile_colours(layer, at)))
+  }))
+}
+
+#' How the key shows a kind of layer: arguments of graphics::legend()
+#' @noRd
+base_mark <- function(mark) {
+  pale <- mark$kind %in% c("ribbon", "area")
+  col <- paint(mark$colour, if (pale) mark$alpha else 1)
+  if (pale) {
+    list(col = col, lwd = 8)
+  } else if (mark$kind == "points") {
+    Filter(Negate(is.null), list(
+      pch = mark$shape, col = col, pt.bg = mark$fill
+    ))
+  } else if (mark$kind %in% c("tiles", "boxes")) {
+    fill <- if (is.null(mark$fill)) col else mark$fill
+    list(pch = 22, col = paint("grey"), pt.bg = fill, pt.cex = 1.3)
+  } else if (mark$kind %in% c("bars", "text")) {
+    list(pch = 15, col = col)
+  } else {
+    list(col = col, lwd = max(mark$lwd, 1.5), lty = mark$lty)
+  }
+}
+
+#' A legend in one line above the plot, where it covers no data
+#'
+#' In a narrow panel it is smaller, so as not to run into the next one.
+#' @param entries Named: a list of arguments of [graphics::legend()] each.
+#' @noRd
+key_above <- function(entries) {
+  if (length(entries) == 0) {
+    return(invisible())
+  }
+  room <- graphics::grconvertX(1, "nfc", "npc")
+  cex <- 0.8 * min(room / sum(key_widths(entries, 0.8)), 1)
+  cex <- max(cex, 0.45)
+  at <- cumsum(c(0, key_widths(entries, cex)))
+  for (i in seq_along(entries)) key_entry(entries[i], at[[i]], cex)
+}
+
+#' One entry that begins at a fraction of the plot's width; its own width
+#' @noRd
+key_entry <- function(entry, at, cex, ...) {
+  box <- do.call(graphics::legend, c(
+    list(
+      x = graphics::grconvertX(at, "npc", "user"),
+      y = graphics::grconvertY(1, "npc", "user"), legend = names(entry),
+      bty = "n", cex = cex, xpd = NA, xjust = 0, yjust = 0, seg.len = 1.2,
+      x.intersp = 0.6, ...
+    ),
+    entry[[1]]
+  ))$rect
+  box$w / diff(graphics::par("usr")[1:2])
+}
+
+#' @noRd
+key_widths <- function(entries, cex) {
+  vapply(seq_along(entries), function(i) {
+    key_entry(entries[i], 0, cex, plot = FALSE)
+  }, 1)
+}

@@ -1,0 +1,341 @@
+# Pictures by ggplot2: one function per kind of layer, scales, facets and the
+# key.
+
+#' @importFrom rlang .data
+NULL
+
+#' The ggplot object of a picture
+#' @param ... Of the method: must be empty.
+#' @noRd
+gg_picture <- function(.picture, ...) {
+  call <- rlang::caller_env()
+  # Before the picture, which is a promise, is made.
+  check_no_dots(..., .call = call, .fn = rlang::caller_fn())
+  need_package("ggplot2", "`autoplot()`", call = call)
+  panels <- .picture$panels
+  if (!is.null(.picture$strips)) panels <- relative_panels(panels)
+  layers <- unlist(
+    Map(placed_layers, panels, panel_names(panels, .picture$strips)),
+    recursive = FALSE
+  )
+  ggplot2::ggplot() +
+    ggplot2::theme_bw() +
+    ggplot2::theme(panel.grid.minor = ggplot2::element_blank()) +
+    lapply(layers, gg_layer) +
+    gg_group_scales(layers) +
+    gg_axes(panels) +
+    gg_facets(.picture, panels) +
+    gg_key(panels)
+}
+
+# Panels -----------------------------------------------------------------------
+
+#' The label that all panels have, or NULL
+#' @noRd
+common_label <- function(panels, axis) {
+  labels <- unique(vapply(panels, `[[`, "", axis))
+  if (length(labels) == 1 && labels != "") labels
+}
+
+#' The columns of data that say in which panel they are; one alone needs none
+#' @noRd
+panel_names <- function(panels, strips) {
+  if (length(panels) == 1) {
+    return(list(list()))
+  }
+  if (!is.null(strips)) {
+    at <- expand.grid(column = strips$columns, row = strips$rows)
+    return(lapply(seq_len(nrow(at)), function(i) as.list(at[i, ])))
+  }
+  axis <- if (is.null(common_label(panels, "ylab"))) "ylab" else "xlab"
+  labels <- vapply(panels, `[[`, "", axis)
+  lapply(labels, function(l) list(panel = factor(l, unique(labels))))
+}
+
+#' Panels of a column share their axis: those of the second, whose units differ,
+#' are relative to their highest
+#' @noRd
+relative_panels <- function(panels) {
+  for (i in seq(2, length(panels), by = 2)) {
+    highest <- panel_limits(panels[[i]], "x")[[2]]
+    panels[[i]]$layers <- lapply(panels[[i]]$layers, function(layer) {
+      layer$data$x <- layer$data$x / highest
+      layer
+    })
+    panels[[i]]$xlim <- panels[[i]]$xlim / highest
+  }
+  panels
+}
+
+#' The layers of a panel, with what its axes reach besides
+#' @noRd
+placed_layers <- function(panel, name) {
+  reach <- data.frame(x = panel_limits(panel, "x"), y = panel_limits(panel, "y"))
+  layers <- c(panel$layers, list(layer("blank", reach)))
+  lapply(layers, function(layer) {
+    layer$data[names(name)] <- name
+    if (!is.null(layer$by)) {
+      layer$data$group <- factor(layer$data$group, layer$by$levels)
+    }
+    layer$bottom <- reach$y[[1]]
+    layer$height <- diff(reach$y)
+    layer
+  })
+}
+
+#' Strips stand where the labels of the axes would
+#' @noRd
+gg_facets <- function(picture, panels) {
+  if (length(panels) == 1) {
+    return(NULL)
+  }
+  facets <- if (!is.null(picture$strips)) {
+    ggplot2::facet_grid(
+      ggplot2::vars(.data$row), ggplot2::vars(.data$column),
+      scales = "free", switch = "both"
+    )
+  } else {
+    ggplot2::facet_wrap("panel",
+      ncol = picture$columns,
+      scales = if (is.null(common_label(panels, "xlab"))) "free" else "free_y",
+      strip.position = if (is.null(common_label(panels, "ylab"))) {
+        "left"
+      } else {
+        "bottom"
+      }
+    )
+  }
+  list(facets, ggplot2::theme(
+    strip.placement = "outside", strip.background = ggplot2::element_blank(),
+    strip.text = ggplot2::element_text(size = ggplot2::rel(1))
+  ))
+}
+
+# Layers -----------------------------------------------------------------------
+
+# How each kind of layer is drawn: the geom, the columns of the data (named by
+# aesthetics where these have other names), and the aesthetics of the look, the
+# first of which groups have of their own.
+gg_kinds <- list(
+  lines = list("path", c("x", "y"), c("colour", "alpha", "linewidth", "linetype")),
+  steps = list("step", c("x", "y"), c("colour", "linewidth", "linetype")),
+  ribbon = list("ribbon", c("x", "ymin", "ymax"), c("fill", "alpha")),
+  area = list("ribbon", c("x", ymin = "edge", ymax = "end"), c("fill", "alpha")),
+  points = list("point", c("x", "y"),
+    c("colour", "shape", "alpha", "fill", "size")),
+  ranges = list("linerange", c("x", "ymin", "ymax"),
+    c("colour", "alpha", "linewidth")),
+  spans = list("segment", c("y", yend = "y", x = "xmin", xend = "xmax"),
+    c("colour", "alpha", "linewidth")),
+  bars = list("col", c("x", "y"), c("fill", "width")),
+  boxes = list("boxplot",
+    c("x", "ymin", "lower", "middle", "upper", "ymax", group = "x"),
+    c("fill", "colour", "width", "stat")),
+  rules = list("hline", c(yintercept = "y"), c("colour", "linetype")),
+  uprights = list("vline", c(xintercept = "x"), c("colour", "linetype")),
+  slopes = list("abline", c("slope", "intercept"), c("colour", "linetype")),
+  rug = list("linerange", c("x", ymin = "edge", ymax = "end"),
+    c("colour", "linewidth")),
+  tiles = list("raster", c("x", "y"), "fill"),
+  cells = list("rect", c("xmin", "xmax", "ymin", "ymax"), "fill"),
+  contours = list("contour", c("x", "y", "z"),
+    c("colour", "linewidth", "linetype", "breaks")),
+  text = list("text", c("x", "y", label = "text"), "colour"),
+  blank = list("blank", c("x", "y"), character())
+)
+
+#' @noRd
+gg_layer <- function(layer) {
+  layer <- gg_variant(layer)
+  kind <- gg_kinds[[layer$kind]]
+  columns <- kind[[2]]
+  plain <- rlang::names2(columns) == ""
+  names(columns)[plain] <- columns[plain]
+  if (!is.null(layer$data$line)) columns[["group"]] <- "line"
+  if (!is.null(layer$by)) {
+    own <- c(kind[[3]][[1]], if (!is.null(layer$by$shapes)) "shape")
+    columns[intersect(own, kind[[3]])] <- "group"
+  }
+  if (layer$kind %in% c("tiles", "cells")) {
+    columns[[if (is.null(layer$by)) "fill" else "alpha"]] <-
+      if (is.null(layer$by)) "z" else "alpha"
+  }
+  mapping <- lapply(columns, function(column) rlang::expr(.data[[!!column]]))
+  geom <- getExportedValue("ggplot2", paste0("geom_", kind[[1]]))
+  look <- gg_look(layer)[setdiff(kind[[3]], names(columns))]
+  list(
+    do.call(geom, c(
+      list(ggplot2::aes(!!!mapping), layer$data), Filter(Negate(is.null), look)
+    )),
+    if (!is.null(layer$look$palette)) {
+      ggplot2::scale_fill_gradientn(layer$label,
+        colours = layer$look$palette, limits = layer$look$limits
+      )
+    },
+    if ("alpha" %in% names(columns)) ggplot2::scale_alpha_identity()
+  )
+}
+
+#' Kinds that are different geoms by their data
+#' @noRd
+gg_variant <- function(layer) {
+  d <- layer$data
+  if (layer$kind == "rules") {
+    if (!is.null(d$x)) layer$kind <- "uprights"
+    if (!is.null(d$slope)) layer$kind <- "slopes"
+    layer$data$intercept <- 0
+  } else if (layer$kind == "lines" && length(unique(d$x)) == 1) {
+    # A line needs two points.
+    layer$kind <- "points"
+  } else if (layer$kind == "tiles" &&
+    !(evenly_apart(sort(unique(d$x))) && evenly_apart(sort(unique(d$y))))) {
+    layer$kind <- "cells"
+    layer$data[c("xmin", "xmax")] <- cell_edges(d$x)
+    layer$data[c("ymin", "ymax")] <- cell_edges(d$y)
+  } else if (layer$kind %in% c("rug", "area")) {
+    top <- identical(layer$look$side, "top")
+    height <- if (is.null(d$height)) rep(0.03, nrow(d)) else d$height
+    # Axes of numbers reach a twentieth further than their limits.
+    share <- if (top) 1.05 - 1.1 * height else 1.1 * height - 0.05
+    layer$data$end <- layer$bottom + share * layer$height
+    layer$data$edge <- rep(if (top) Inf else -Inf, nrow(d))
+  }
+  layer
+}
+
+#' The look in the terms of ggplot2
+#' @noRd
+gg_look <- function(layer) {
+  look <- layer$look
+  colour <- paint(look$colour)
+  size <- if (is.null(layer$data$size)) look$size else layer$data$size
+  list(
+    colour = colour, fill = if (is.null(look$fill)) colour else look$fill,
+    alpha = look$alpha, linewidth = 0.45 * look$lwd, linetype = look$lty,
+    shape = look$shape, size = 2.4 * size, width = 0.6, stat = "identity",
+    breaks = look$levels
+  )
+}
+
+#' Cells reach half the way to the next
+#' @return Data frame of lower and upper ends.
+#' @noRd
+cell_edges <- function(at) {
+  centres <- sort(unique(at))
+  half <- if (length(centres) > 1) diff(centres) / 2 else 0.5
+  cell <- match(at, centres)
+  data.frame(
+    low = at - c(half[[1]], half)[cell],
+    high = at + c(half, half[[length(half)]])[cell]
+  )
+}
+
+# Scales and axes --------------------------------------------------------------
+
+#' Colours and symbols of the groups, of which a picture has one kind
+#' @noRd
+gg_group_scales <- function(layers) {
+  layers <- Filter(function(layer) !is.null(layer$by), layers)
+  if (length(layers) == 0) {
+    return(NULL)
+  }
+  by <- layers[[1]]$by
+  by$key <- any(vapply(layers, function(layer) layer$by$key, NA))
+  kinds <- vapply(layers, `[[`, "", "kind")
+  filled <- kinds %in% c("ribbon", "bars", "tiles")
+  # Thin lines would be too pale to tell them apart.
+  bold <- ggplot2::guide_legend(override.aes = c(
+    list(alpha = 1), if ("lines" %in% kinds) list(linewidth = 0.8)
+  ))
+  scale <- function(aesthetic, values, guide = bold) {
+    ggplot2::scale_discrete_manual(aesthetic,
+      name = by$name, values = stats::setNames(values, by$levels),
+      breaks = by$levels, guide = if (by$key) guide else "none"
+    )
+  }
+  list(
+    if (!all(filled)) scale("colour", by$colours),
+    if (any(filled)) scale("fill", by$colours, if (all(filled)) bold else "none"),
+    if (!is.null(by$shapes)) scale("shape", by$shapes, "legend")
+  )
+}
+
+#' @noRd
+gg_axes <- function(panels) {
+  panel <- panels[[1]]
+  ticks <- panel$ticks
+  list(
+    ggplot2::labs(
+      x = common_label(panels, "xlab"), y = common_label(panels, "ylab")
+    ),
+    if (identical(ticks, "whole")) {
+      ggplot2::scale_x_continuous(breaks = whole_ticks)
+    } else if (!is.null(ticks)) {
+      long <- sum(nchar(ticks)) > 60
+      ggplot2::scale_x_continuous(
+        breaks = seq_along(ticks), labels = ticks,
+        guide = ggplot2::guide_axis(angle = if (long) 90)
+      )
+    },
+    if (panel$log != "") ggplot2::scale_x_log10(),
+    if (panel$log == "xy") ggplot2::scale_y_log10(),
+    # Facets would share the root.
+    if (panel$root && length(panels) == 1) ggplot2::scale_y_sqrt(),
+    if (panel$tight) ggplot2::coord_cartesian(expand = FALSE)
+  )
+}
+
+# Key --------------------------------------------------------------------------
+
+#' What single layers are called, as a legend of their marks
+#'
+#' The layers have no aesthetic in which they differ: the legend is that of one
+#' that draws nothing, whose `stroke` is the number of the entry.
+#' @noRd
+gg_key <- function(panels) {
+  entries <- unlist(lapply(panels, panel_key), recursive = FALSE)
+  entries <- entries[!duplicated(vapply(entries, `[[`, "", "label"))]
+  labels <- vapply(entries, `[[`, "", "label")
+  place <- if (length(labels) > 0 && sum(nchar(labels) + 5) < 80) {
+    ggplot2::theme(
+      legend.position = "top", legend.justification = "left",
+      legend.margin = ggplot2::margin()
+    )
+  }
+  single <- !vapply(entries, `[[`, NA, "group")
+  if (!any(single)) {
+    return(place)
+  }
+  labels <- labels[single]
+  marks <- lapply(entries[single], function(entry) entry$marks[[1]])
+  glyph <- function(data, params, size) {
+    gg_mark(marks[[round(100 * data$stroke)]], data, params, size)
+  }
+  list(
+    ggplot2::geom_point(
+      ggplot2::aes(.data$x, .data$y, stroke = .data$key),
+      data.frame(x = NA_real_, y = NA_real_, key = factor(labels, labels)),
+      na.rm = TRUE, key_glyph = glyph
+    ),
+    ggplot2::scale_discrete_manual("stroke",
+      name = NULL, values = seq_along(labels) / 100, breaks = labels,
+      guide = ggplot2::guide_legend(order = 9)
+    ), place
+  )
+}
+
+#' @noRd
+gg_mark <- function(mark, data, params, size) {
+  look <- gg_look(list(look = mark))
+  data[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")] <-
+    look[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")]
+  data$size <- max(look$size, 1.5)
+  data$stroke <- 0.5
+  draw <- switch(mark$kind,
+    ribbon = , area = , bars = ggplot2::draw_key_rect,
+    boxes = ggplot2::draw_key_boxplot,
+    points = ggplot2::draw_key_point,
+    ggplot2::draw_key_path
+  )
+  draw(data, params, size)
+}

@@ -1,0 +1,257 @@
+# Pictures as plain data. Each is made by one function, which knows the engine;
+# R/picture-base.R and R/picture-ggplot.R draw it and know no engine.
+
+#' A picture: panels of layers
+#' @param panels List of `panel()`, or one of them.
+#' @param columns Number of columns that the panels fill row by row.
+#' @param strips For a table of traces and the like, in which panels of a row
+#'   share y and those of a column x: names of its `rows` and `columns`. The
+#'   first column is three times as wide.
+#' @param value What `plot()` returns in place of its object.
+#' @noRd
+new_picture <- function(panels, columns = 1, strips = NULL, value = NULL) {
+  if (!is.null(panels$layers)) panels <- list(panels)
+  structure(
+    list(panels = panels, columns = columns, strips = strips, value = value),
+    class = "kb_picture"
+  )
+}
+
+#' A panel
+#' @param ... Layers in the order in which they are drawn; NULL is none.
+#' @param xlim,ylim Values that the axes reach besides those of the layers.
+#' @param log `"x"` or `"xy"`; `root` for the square root of y.
+#' @param ticks Labels of x = 1, 2, ..., or `"whole"`: at whole numbers only.
+#' @param tight Do the axes end where the layers do?
+#' @param shared Titles and limits in the `...` of `plot()` that are meant for
+#'   the first panel alone: this one goes without.
+#' @param key Does the panel have a key, or is it that of the panel before?
+#' @noRd
+panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
+                  root = FALSE, ticks = NULL, tight = FALSE, shared = NULL,
+                  key = TRUE) {
+  list(
+    xlab = xlab, ylab = ylab, layers = Filter(Negate(is.null), list(...)),
+    xlim = xlim, ylim = ylim, log = log, root = root, ticks = ticks,
+    tight = tight, shared = shared, key = key
+  )
+}
+
+#' A layer
+#'
+#' | kind | columns of its data |
+#' |---|---|
+#' | lines | x, y; `line` where there are several |
+#' | steps | x, y |
+#' | ribbon | x, ymin, ymax |
+#' | area | x, height: as a share of the panel |
+#' | points | x, y; perhaps size |
+#' | ranges | x, ymin, ymax: vertical lines |
+#' | spans | y, xmin, xmax: horizontal lines |
+#' | bars | x, y |
+#' | boxes | x, ymin, lower, middle, upper, ymax |
+#' | rules | x or y, or slope: lines across the panel |
+#' | rug | x; perhaps height, as a share of the panel |
+#' | tiles | x, y and z, or group and alpha |
+#' | contours | x, y, z |
+#' | text | x, y, text |
+#'
+#' @param data Data frame of these columns and, with `by`, of `group`.
+#' @param ... The look: `colour` (of `kb_colour()`, or any), `alpha`, `lwd`,
+#'   `lty`, `shape`, `size`, `fill`, `side`, `levels`, `palette`, `limits`.
+#' @param by `groups()` that have looks of their own.
+#' @param label What the key calls the layer; NULL: nothing.
+#' @noRd
+layer <- function(kind, data, ..., by = NULL, label = NULL) {
+  look <- utils::modifyList(list(
+    colour = "blue", alpha = 1, lwd = 1, lty = 1, shape = 16, size = 0.7
+  ), list(...))
+  list(kind = kind, data = data, look = look, by = by, label = label)
+}
+
+#' Groups with colours, and symbols, of their own
+#' @param name Of what the levels are; NULL where they speak for themselves.
+#' @param shapes NULL: all alike.
+#' @param key Does the key name the levels?
+#' @noRd
+groups <- function(name, levels, colours = class_colours(length(levels)),
+                   shapes = NULL, key = TRUE) {
+  list(
+    name = name, levels = as.character(levels), colours = colours,
+    shapes = shapes, key = key
+  )
+}
+
+#' The classes of a response
+#' @noRd
+class_groups <- function(x) {
+  levels <- x$mould$levels
+  groups(x$mould$outcome_name, levels, shapes = class_symbols(length(levels)))
+}
+
+# Layers that many pictures have ----------------------------------------------
+
+#' @param group With `by`, the group of each point.
+#' @noRd
+lines_layer <- function(x, y, ..., group = NULL) {
+  layer("lines", columns(x = x, y = y, group = group), ...)
+}
+
+#' @noRd
+points_layer <- function(x, y, ..., group = NULL) {
+  layer("points", columns(x = x, y = y, group = group), ...)
+}
+
+#' @noRd
+ranges_layer <- function(x, ymin, ymax, ..., group = NULL) {
+  layer("ranges", columns(x = x, ymin = ymin, ymax = ymax, group = group), ...)
+}
+
+#' A data frame of those that are not NULL
+#' @noRd
+columns <- function(...) as.data.frame(Filter(Negate(is.null), list(...)))
+
+#' @param bands Matrix with columns `lwr` and `upr`.
+#' @noRd
+band_layer <- function(at, bands, ..., colour = "sky") {
+  layer("ribbon",
+    data.frame(x = at, ymin = bands[, "lwr"], ymax = bands[, "upr"]),
+    colour = colour, ...
+  )
+}
+
+#' Dashed lines across the panel
+#' @param ... The `x`, the `y` or the `slope`.
+#' @noRd
+rule_layer <- function(..., label = NULL, lty = 2) {
+  layer("rules", data.frame(...), colour = "grey", lty = lty, label = label)
+}
+
+#' @noRd
+percent_label <- function(level, what) {
+  paste0(format(100 * level), "% ", what)
+}
+
+#' Lines where a surface has these levels; NULL where it has none of them
+#' @noRd
+contour_layer <- function(grid, levels = pretty(range(grid$z), 10), ...) {
+  inside <- levels[levels > min(grid$z) & levels < max(grid$z)]
+  if (length(inside) == 0) {
+    return(NULL)
+  }
+  layer("contours", grid, levels = inside, ...)
+}
+
+#' Many numbers in long form, a column a line
+#' @param names Factor of the columns, or their names.
+#' @noRd
+matrix_lines <- function(at, values, names = seq_len(ncol(values))) {
+  data.frame(
+    x = rep(at, ncol(values)), y = as.vector(values),
+    group = factor(rep(names, each = nrow(values)), names)
+  )
+}
+
+# Colours ----------------------------------------------------------------------
+
+# Colours that colour-blind readers tell apart (Okabe and Ito, 2008).
+#' @noRd
+kb_colour <- function(name, alpha = 1) {
+  colour <- c(
+    blue = "#0072B2", orange = "#D55E00", green = "#009E73", sky = "#56B4E9",
+    grey = "#5A5A5A"
+  )[[name]]
+  grDevices::adjustcolor(colour, alpha)
+}
+
+#' @noRd
+class_colours <- function(n) {
+  names <- rep_len(c("blue", "orange", "green", "sky", "grey"), n)
+  vapply(names, kb_colour, "", USE.NAMES = FALSE)
+}
+
+#' @noRd
+class_symbols <- function(n) rep_len(c(16, 17, 15, 18, 3, 4, 8), n)
+
+#' Of kernels and the like, in an order; the last is no bright yellow
+#' @noRd
+ordered_colours <- function(n) {
+  grDevices::hcl.colors(n + 1, "viridis")[seq_len(n)]
+}
+
+#' A colour by its name in `kb_colour()`, or any other
+#' @noRd
+paint <- function(colour, alpha = 1) {
+  own <- colour %in% c("blue", "orange", "green", "sky", "grey")
+  colour[own] <- vapply(colour[own], kb_colour, "")
+  grDevices::adjustcolor(colour, alpha)
+}
+
+# What both renderers ask ------------------------------------------------------
+
+#' Groups in the order of their levels, only those that are there
+#' @noRd
+present_groups <- function(layer) {
+  by <- layer$by
+  here <- by$levels %in% as.character(layer$data$group)
+  keep <- function(v) if (!is.null(v)) v[here]
+  by[c("levels", "colours", "shapes")] <-
+    list(by$levels[here], keep(by$colours), keep(by$shapes))
+  by
+}
+
+#' The limits of a panel: all that its layers and its own limits reach
+#' @noRd
+panel_limits <- function(panel, axis) {
+  columns <- if (axis == "x") {
+    c("x", "xmin", "xmax")
+  } else {
+    c("y", "ymin", "lower", "middle", "upper", "ymax")
+  }
+  values <- lapply(panel$layers, function(layer) {
+    unlist(layer$data[intersect(columns, names(layer$data))])
+  })
+  range(unlist(values), panel[[paste0(axis, "lim")]], na.rm = TRUE)
+}
+
+#' What a panel's key names
+#' @return List of entries: `label`, `title` (of groups), and the `marks` of the
+#'   layers that it stands for, each their kind and look.
+#' @noRd
+panel_key <- function(panel) {
+  entries <- unlist(lapply(panel$layers, layer_entries), recursive = FALSE)
+  id <- vapply(entries, function(e) paste(e$group, e$label), "")
+  unname(lapply(split(entries, factor(id, unique(id))), function(same) {
+    same[[1]]$marks <- lapply(same, `[[`, "mark")
+    same[[1]]
+  }))
+}
+
+#' @noRd
+layer_entries <- function(layer) {
+  mark <- function(look) c(list(kind = layer$kind), look)
+  out <- list()
+  by <- layer$by
+  if (!is.null(by) && by$key) {
+    by <- present_groups(layer)
+    out <- lapply(seq_along(by$levels), function(i) list(
+      label = by$levels[[i]], title = by$name, group = TRUE,
+      mark = mark(group_look(layer, by, i))
+    ))
+  }
+  if (is.null(layer$label) || !is.null(layer$look$palette)) {
+    return(out)
+  }
+  look <- layer$look
+  if (!is.null(by)) look$colour <- "grey"
+  c(out, list(list(label = layer$label, group = FALSE, mark = mark(look))))
+}
+
+#' The look of one of the groups
+#' @noRd
+group_look <- function(layer, by, i) {
+  look <- layer$look
+  look$colour <- by$colours[[i]]
+  if (!is.null(by$shapes)) look$shape <- by$shapes[[i]]
+  look
+}
