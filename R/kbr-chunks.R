@@ -130,9 +130,8 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
     pool, landmarks, kernel_x, kernel_y, rank, tol, check_flag(scale), call
   )
   model$target <- check_states_function(f, call)
-  for (side in names(model$features)) {
-    warn_unexplained(model$features[[side]], paste0("kernel_", side), call)
-  }
+  warn_unexplained(model$features$states, "kernel_x", call)
+  warn_unexplained(model$features$observations, "kernel_y", call)
   first <- chunk_pass(x, "chunks_first", model, progress)
   n <- first$n
   settings <- c(
@@ -214,7 +213,8 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
     found
   }
   list(
-    scaling = list(states = scaling$x, observations = scaling$y), columns = lapply(pool, utils::head, 0),
+    scaling = list(states = scaling$x, observations = scaling$y),
+    columns = lapply(pool, utils::head, 0),
     features = list(
       states = build(kernel_x, "x", "kernel_x"),
       observations = build(kernel_y, "y", "kernel_y")
@@ -375,7 +375,7 @@ scaled_features <- function(model, points, side) {
 #' First pass: what the sum rule needs
 #' @noRd
 chunks_first <- function(pairs, model) {
-  phi <- scaled_features(model, pairs$x, "x")
+  phi <- scaled_features(model, pairs$x, "states")
   list(
     n = nrow(phi), gram = features_gram_cpp(phi, NULL), sum = colSums(phi),
     states = colSums(pairs$x)
@@ -388,8 +388,8 @@ chunks_first <- function(pairs, model) {
 #'   form)?
 #' @noRd
 chunks_second <- function(pairs, model) {
-  phi_x <- scaled_features(model, pairs$x, "x")
-  phi_y <- scaled_features(model, pairs$observations, "y")
+  phi_x <- scaled_features(model, pairs$x, "states")
+  phi_y <- scaled_features(model, pairs$y, "observations")
   mu <- as.vector(phi_x %*% model$coef)
   if (model$positive) mu <- pmax(mu, 0)
   centred <- sweep(pairs$x, 2, model$center)

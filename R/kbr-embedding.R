@@ -39,7 +39,8 @@ kbr_map <- function(fit, seen, call) {
   need_kernel_x(fit, "map", call)
   moments <- kbr_moments(fit, seen, normalize = TRUE)
   centre <- scaling_x(
-    fit$settings$scaling$states, sweep(moments$first, 2, fit$posterior$center, "+")
+    fit$settings$scaling$states,
+    sweep(moments$first, 2, fit$posterior$center, "+")
   )
   modes <- kernel_modes(
     kernel_mean_points(fit, seen), fit$features$states$kernel, centre

@@ -84,7 +84,9 @@ hmm_rows <- function(hmm, observations, call) {
   }
   complete <- stats::complete.cases(given)
   y <- if (is.null(hmm$log_likelihood)) {
-    scaling_x(hmm$settings$scaling$observations, given[complete, , drop = FALSE])
+    scaling_x(
+      hmm$settings$scaling$observations, given[complete, , drop = FALSE]
+    )
   }
   list(given = given, y = y, complete = complete)
 }
@@ -127,8 +129,11 @@ check_start <- function(start, hmm, call) {
     ), "dimension", argument = "start", call = call)
   }
   weights <- prior_weights(start$weights, nrow(points), call)
-  code <- scaling_x(hmm$settings$scaling$states, space_encode(hmm$space, points))
-  as.vector(crossprod(incomplete_cholesky_features(hmm$basis_states, code), weights))
+  code <- space_encode(hmm$space, points)
+  features <- incomplete_cholesky_features(
+    hmm$basis_states, scaling_x(hmm$settings$scaling$states, code)
+  )
+  as.vector(crossprod(features, weights))
 }
 
 # Steps ------------------------------------------------------------------------

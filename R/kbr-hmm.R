@@ -240,7 +240,8 @@ transition_pairs <- function(x, space, transitions, seed, call) {
 #' Features of the training pairs and what the recursion needs of them
 #'
 #' `from`, `to` and `seen` are features of states on the pivots of `from`;
-#' `observations` those of observations. `inverse` is (P'P + n eps I)^-1 of `from`,
+#' `observations` those of observations. `inverse` is (P'P + n eps I)^-1 of
+#' `from`,
 #' `inverse_seen` that of `seen`; `transition` takes the features of a state's
 #' posterior to those of the next state's prior, N'P (P'P + n eps I)^-1, (K18);
 #' `size` is the mean of k(x, x).

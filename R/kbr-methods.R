@@ -10,7 +10,8 @@ print.kb_kbr <- function(x, digits = 3, ...) {
     "Kernel Bayes' rule",
     if (settings$method == "iw") ", importance-weighted", "\n",
     formula_line(x),
-    "  pairs:        ", x$time, ", ", counted(ncol(x$data$states), "state column"),
+    "  pairs:        ", x$time, ", ",
+    counted(ncol(x$data$states), "state column"),
     ", ", counted(ncol(x$data$observations), "observation column"),
     if (settings$scale) ", standardised", "\n",
     "  states:       ", feature_line(x$features$states, show), "\n",
@@ -265,7 +266,8 @@ glance.kb_kbr <- function(x, ...) {
   x <- migrate_fit(x)
   data.frame(
     nobs = x$time, rank_x = ncol(x$features$states$factor),
-    rank_y = ncol(x$features$observations$factor), effective_rank = effective_rank(x),
+    rank_y = ncol(x$features$observations$factor),
+    effective_rank = effective_rank(x),
     eps = x$settings$eps, delta = x$settings$delta, seconds = x$seconds
   )
 }

@@ -125,7 +125,8 @@ prior_points <- function(points, fit, call) {
     points <- points[, names, drop = FALSE]
   }
   points <- check_some_points(points, "prior$points", call)
-  list(points = check_points_like(points, fit$data$states, "prior$points", call))
+  points <- check_points_like(points, fit$data$states, "prior$points", call)
+  list(points = points)
 }
 
 #' @noRd
