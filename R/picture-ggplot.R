@@ -70,7 +70,9 @@ relative_panels <- function(panels) {
 #' The layers of a panel, with what its axes reach besides
 #' @noRd
 placed_layers <- function(panel, name) {
-  reach <- data.frame(x = panel_limits(panel, "x"), y = panel_limits(panel, "y"))
+  reach <- data.frame(
+    x = panel_limits(panel, "x"), y = panel_limits(panel, "y")
+  )
   layers <- c(panel$layers, list(layer("blank", reach)))
   lapply(layers, function(layer) {
     layer$data[names(name)] <- name
@@ -87,7 +89,7 @@ placed_layers <- function(panel, name) {
 #' @noRd
 gg_facets <- function(picture, panels) {
   if (length(panels) == 1) {
-    return(NULL)
+    return(if (picture$apart) ggplot2::facet_wrap("group"))
   }
   facets <- if (!is.null(picture$strips)) {
     ggplot2::facet_grid(
@@ -116,33 +118,38 @@ gg_facets <- function(picture, panels) {
 # How each kind of layer is drawn: the geom, the columns of the data (named by
 # aesthetics where these have other names), and the aesthetics of the look, the
 # first of which groups have of their own.
-gg_kinds <- list(
-  lines = list("path", c("x", "y"), c("colour", "alpha", "linewidth", "linetype")),
-  steps = list("step", c("x", "y"), c("colour", "linewidth", "linetype")),
-  ribbon = list("ribbon", c("x", "ymin", "ymax"), c("fill", "alpha")),
-  area = list("ribbon", c("x", ymin = "edge", ymax = "end"), c("fill", "alpha")),
-  points = list("point", c("x", "y"),
-    c("colour", "shape", "alpha", "fill", "size")),
-  ranges = list("linerange", c("x", "ymin", "ymax"),
-    c("colour", "alpha", "linewidth")),
-  spans = list("segment", c("y", yend = "y", x = "xmin", xend = "xmax"),
-    c("colour", "alpha", "linewidth")),
-  bars = list("col", c("x", "y"), c("fill", "width")),
-  boxes = list("boxplot",
-    c("x", "ymin", "lower", "middle", "upper", "ymax", group = "x"),
-    c("fill", "colour", "width", "stat")),
-  rules = list("hline", c(yintercept = "y"), c("colour", "linetype")),
-  uprights = list("vline", c(xintercept = "x"), c("colour", "linetype")),
-  slopes = list("abline", c("slope", "intercept"), c("colour", "linetype")),
-  rug = list("linerange", c("x", ymin = "edge", ymax = "end"),
-    c("colour", "linewidth")),
-  tiles = list("raster", c("x", "y"), "fill"),
-  cells = list("rect", c("xmin", "xmax", "ymin", "ymax"), "fill"),
-  contours = list("contour", c("x", "y", "z"),
-    c("colour", "linewidth", "linetype", "breaks")),
-  text = list("text", c("x", "y", label = "text"), "colour"),
-  blank = list("blank", c("x", "y"), character())
-)
+gg_kinds <- local({
+  line <- c("colour", "linewidth", "linetype", "alpha")
+  band <- c("fill", "alpha")
+  list(
+    lines = list("path", c("x", "y"), line),
+    steps = list("step", c("x", "y"), line),
+    ribbon = list("ribbon", c("x", "ymin", "ymax"), band),
+    area = list("ribbon", c("x", ymin = "edge", ymax = "end"), band),
+    points = list(
+      "point", c("x", "y"), c("colour", "shape", "alpha", "fill", "size")
+    ),
+    ranges = list("linerange", c("x", "ymin", "ymax"), line),
+    spans = list(
+      "segment", c("y", yend = "y", x = "xmin", xend = "xmax"), line
+    ),
+    bars = list("col", c("x", "y"), c("fill", "width")),
+    boxes = list(
+      "boxplot",
+      c("x", "ymin", "lower", "middle", "upper", "ymax", group = "x"),
+      c("fill", "colour", "width", "stat")
+    ),
+    rules = list("hline", c(yintercept = "y"), line),
+    uprights = list("vline", c(xintercept = "x"), line),
+    slopes = list("abline", c("slope", "intercept"), line),
+    rug = list("linerange", c("x", ymin = "edge", ymax = "end"), line),
+    tiles = list("raster", c("x", "y"), "fill"),
+    cells = list("rect", c("xmin", "xmax", "ymin", "ymax"), "fill"),
+    contours = list("contour", c("x", "y", "z"), c(line, "breaks")),
+    text = list("text", c("x", "y", label = "text"), "colour"),
+    blank = list("blank", c("x", "y"), character())
+  )
+})
 
 #' @noRd
 gg_layer <- function(layer) {
@@ -255,7 +262,9 @@ gg_group_scales <- function(layers) {
   }
   list(
     if (!all(filled)) scale("colour", by$colours),
-    if (any(filled)) scale("fill", by$colours, if (all(filled)) bold else "none"),
+    if (any(filled)) {
+      scale("fill", by$colours, if (all(filled)) bold else "none")
+    },
     if (!is.null(by$shapes)) scale("shape", by$shapes, "legend")
   )
 }
