@@ -22,6 +22,7 @@ gg_picture <- function(.picture, ...) {
     ggplot2::theme_bw() +
     ggplot2::theme(panel.grid.minor = ggplot2::element_blank()) +
     lapply(layers, gg_layer) +
+    gg_tile_scales(layers) +
     gg_group_scales(layers) +
     gg_axes(panels) +
     gg_facets(.picture, panels) +
@@ -170,17 +171,9 @@ gg_layer <- function(layer) {
   mapping <- lapply(columns, function(column) rlang::expr(.data[[!!column]]))
   geom <- getExportedValue("ggplot2", paste0("geom_", kind[[1]]))
   look <- gg_look(layer)[setdiff(kind[[3]], names(columns))]
-  list(
-    do.call(geom, c(
-      list(ggplot2::aes(!!!mapping), layer$data), Filter(Negate(is.null), look)
-    )),
-    if (!is.null(layer$look$palette)) {
-      ggplot2::scale_fill_gradientn(layer$label,
-        colours = layer$look$palette, limits = layer$look$limits
-      )
-    },
-    if ("alpha" %in% names(columns)) ggplot2::scale_alpha_identity()
-  )
+  do.call(geom, c(
+    list(ggplot2::aes(!!!mapping), layer$data), Filter(Negate(is.null), look)
+  ))
 }
 
 #' Kinds that are different geoms by their data
@@ -238,6 +231,22 @@ cell_edges <- function(at) {
 }
 
 # Scales and axes --------------------------------------------------------------
+
+#' Scales of tiles, of which a picture has one layer
+#' @noRd
+gg_tile_scales <- function(layers) {
+  tiles <- Filter(function(layer) layer$kind == "tiles", layers)
+  if (length(tiles) == 0) {
+    return(NULL)
+  }
+  look <- tiles[[1]]$look
+  if (is.null(look$palette)) {
+    return(ggplot2::scale_alpha_identity())
+  }
+  ggplot2::scale_fill_gradientn(tiles[[1]]$label,
+    colours = look$palette, limits = look$limits
+  )
+}
 
 #' Colours and symbols of the groups, of which a picture has one kind
 #' @noRd
