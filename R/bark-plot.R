@@ -77,8 +77,6 @@ bark_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
   switch(type,
     fit = if (is_multinomial(x)) {
       fields_picture(x, n)
-    } else if (is_ordered(x)) {
-      ordered_picture(x, level, if (is.null(n)) 200 else n)
     } else {
       fit_picture(x, level, if (is.null(n)) 200 else n)
     },
@@ -108,58 +106,17 @@ bark_prior_k <- function(fit) {
   data.frame(k = k, probability = stats::dpois(k, nu))
 }
 
-# Classes ----------------------------------------------------------------------
-
-#' f of ordered classes and the points between them: along the only predictor,
-#' or of the rows in increasing order
-#' @noRd
-ordered_picture <- function(x, level, n) {
-  one <- ncol(x$data$x) == 1
-  at <- training_x(x)[, 1]
-  grid <- if (one) curve_grid(x, at, n)
-  bands <- predicted(x, grid,
-    type = "link", interval = "credible", level = level
-  )
-  cuts <- colMeans(bark_cuts(x, bark_pool(x)))
-  if (!one) {
-    return(rows_picture(x, bands, cuts, level, "rows, by f", "f", "cut points"))
-  }
-  new_picture(panel(
-    colnames(x$data$x), "f",
-    band_layer(grid, bands,
-      alpha = 0.6, label = percent_label(level, "credible")
-    ),
-    rule_layer(y = cuts, label = "cut points"),
-    lines_layer(grid, bands[, "fit"], lwd = 2),
-    layer("rug", data.frame(x = at, group = training_response(x)),
-      by = class_groups(x)
-    )
-  ))
-}
-
 #' Several unordered classes: their probabilities along the only predictor, or
 #' over the plane of the two that matter most
 #' @noRd
 fields_picture <- function(x, n) {
-  if (ncol(x$data$x) > 1) {
-    plane <- unname(leading_of_fields(x)[1:2])
-    return(new_picture(plane_panel(
-      x, plane, if (is.null(n)) 50 else n,
-      function(points) fields_drawn_probability(x, points)
-    )))
+  probability <- function(points) fields_drawn_probability(x, points)
+  if (ncol(x$data$x) == 1) {
+    n <- if (is.null(n)) 200 else n
+    return(class_curves_picture(x, n, probability, centre_ticks(x)))
   }
-  at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
-  p <- fields_drawn_probability(x, grid_points(x, grid))
-  new_picture(panel(
-    colnames(x$data$x), "class probability",
-    layer("lines", matrix_lines(grid, p, x$mould$levels),
-      lwd = 2, by = class_groups(x)
-    ),
-    points_layer(at, 1.04, group = training_response(x), by = class_groups(x)),
-    centre_ticks(x),
-    ylim = c(-0.05, 1.05)
-  ))
+  plane <- unname(leading_of_fields(x)[1:2])
+  plane_picture(x, plane, if (is.null(n)) 50 else n, probability)
 }
 
 #' Class probabilities at points in their own units, from some of the draws

@@ -123,34 +123,15 @@ kgs_trace_labels <- function(x) {
 #' @noRd
 boundary_picture <- function(x, variable, complement, n, call) {
   probability <- function(points) drawn_probability(x, points, complement)
-  if (ncol(x$data$x) > 1 || !is.null(variable)) {
-    plane <- check_plane(x, variable, call)
-    at <- training_x(x)[, plane, drop = FALSE]
-    return(new_picture(plane_panel(
-      x, plane, if (is.null(n)) 70 else n, probability,
-      wrong_labels(x, at[, 1], at[, 2])
-    )))
+  at <- training_x(x)
+  if (ncol(at) == 1 && is.null(variable)) {
+    wrong <- wrong_labels(x, at[, 1], class_heights(x))
+    n <- if (is.null(n)) 200 else n
+    return(class_curves_picture(x, n, probability, wrong))
   }
-  at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
-  p <- probability(grid_points(x, grid))
-  y <- as.integer(training_response(x))
-  two <- ncol(p) == 2
-  up <- if (two && length(y) > 0) c(-0.04, 1.04)[y] else rep(1.04, length(y))
-  new_picture(panel(
-    colnames(x$data$x), if (two) probability_label(x) else "class probability",
-    rule_layer(y = 0.5),
-    if (two) {
-      lines_layer(grid, p[, 2], lwd = 2, colour = "grey")
-    } else {
-      layer("lines", matrix_lines(grid, p, x$mould$levels),
-        lwd = 2, by = class_groups(x)
-      )
-    },
-    points_layer(at, up, group = training_response(x), by = class_groups(x)),
-    wrong_labels(x, at, up),
-    ylim = c(-0.05, 1.05)
-  ))
+  plane <- check_plane(x, variable, call)
+  wrong <- wrong_labels(x, at[, plane[[1]]], at[, plane[[2]]])
+  plane_picture(x, plane, if (is.null(n)) 70 else n, probability, wrong)
 }
 
 #' @noRd
@@ -182,36 +163,36 @@ drawn_probability <- function(x, points, complement, most = 400) {
 #' @param probability Function of points.
 #' @param ... Further layers.
 #' @noRd
-plane_panel <- function(x, plane, n, probability, ...) {
+plane_picture <- function(x, plane, n, probability, ...) {
   at <- training_x(x)[, plane, drop = FALSE]
   across <- plane_grid(x, plane[[1]], n)
   up <- plane_grid(x, plane[[2]], n)
   p <- probability(plane_points(x, plane, across, up))
-  classes <- ncol(p)
+  least <- 1 / ncol(p)
   by <- class_groups(x)
-  best <- max.col(p, ties.method = "first")
-  certainty <- (apply(p, 1, max) - 1 / classes) / (1 - 1 / classes)
-  cells <- data.frame(x = rep(across, n), y = rep(up, each = n))
-  tiles <- cbind(cells, group = by$levels[best], alpha = 0.4 * certainty)
-  layers <- c(
+  cells <- expand.grid(x = across, y = up)
+  tiles <- data.frame(cells,
+    group = by$levels[max.col(p, ties.method = "first")],
+    alpha = 0.4 * (apply(p, 1, max) - least) / (1 - least)
+  )
+  new_picture(do.call(panel, c(
+    list(colnames(at)[[1]], colnames(at)[[2]]),
     list(layer("tiles", tiles, by = utils::modifyList(by, list(key = FALSE)))),
     boundary_layers(p, cells),
-    list(points_layer(at[, 1], at[, 2], group = training_response(x), by = by)),
-    list(...)
-  )
-  do.call(panel, c(
-    list(colnames(at)[[1]], colnames(at)[[2]]), layers,
-    list(xlim = range(across), ylim = range(up), tight = TRUE)
-  ))
+    list(points_layer(at[, 1], at[, 2],
+      group = training_response(x), by = by
+    )),
+    list(..., xlim = range(across), ylim = range(up), tight = TRUE)
+  )))
 }
 
 #' @noRd
 boundary_layers <- function(p, cells) {
-  at <- function(z, ...) contour_layer(cbind(cells, z = z), colour = "black", ...)
+  at <- function(z, levels, ...) {
+    contour_layer(cbind(cells, z = z), levels, colour = "black", ...)
+  }
   if (ncol(p) == 2) {
-    return(list(
-      at(p[, 2], 0.5, lwd = 2), at(p[, 2], c(0.1, 0.9), lty = 3)
-    ))
+    return(list(at(p[, 2], 0.5, lwd = 2), at(p[, 2], c(0.1, 0.9), lty = 3)))
   }
   lapply(seq_len(ncol(p)), function(c) {
     at(p[, c] - apply(p[, -c, drop = FALSE], 1, max), 0, lwd = 1.5)
@@ -284,7 +265,7 @@ function_picture <- function(x, level, n) {
   rug <- function(class) {
     rows <- as.integer(training_response(x)) == class
     layer("rug",
-      data.frame(x = at[rows, 1], group = rep(x$mould$levels[[class]], sum(rows))),
+      data.frame(x = at[rows, 1], group = training_response(x)[rows]),
       side = c("bottom", "top")[[class]], by = class_groups(x)
     )
   }

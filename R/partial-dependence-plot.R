@@ -50,7 +50,9 @@ dependence_picture <- function(x) {
   }
   x <- x[order(x[[variables[[1]]]]), ]
   if (!identical(variables[2], "state")) {
-    return(new_picture(effect_panel(x, variables, outcome)))
+    return(new_picture(effect_panel(x, variables, outcome),
+      apart = length(variables) == 2
+    ))
   }
   # States have units of their own.
   states <- split(x, x$state, drop = TRUE)
@@ -68,42 +70,27 @@ dependence_variables <- function(x) {
 #' second one
 #' @noRd
 effect_panel <- function(x, variables, ylab) {
-  along <- x[[variables[[1]]]]
-  several <- length(variables) == 2
-  by <- if (several) {
-    second <- factor(x[[variables[[2]]]])
-    x$group <- as.character(second)
-    groups(variables[[2]], levels(second))
+  at <- x[[variables[[1]]]]
+  ticks <- if (!is.numeric(at)) as.character(unique(at))
+  if (!is.null(ticks)) at <- match(at, ticks)
+  of <- if (length(variables) == 2) factor(x[[variables[[2]]]])
+  by <- if (!is.null(of)) groups(variables[[2]], levels(of))
+  # Levels beside each other.
+  if (!is.null(ticks) && !is.null(of)) {
+    at <- at + 0.5 * (as.integer(of) / (nlevels(of) + 1) - 0.5)
   }
-  x$x <- if (is.numeric(along)) along else match(along, unique(along))
-  x[c("y", "ymin", "ymax")] <- x[c("mean", "lower", "upper")]
-  colour <- if (several) "blue" else "sky"
-  layers <- if (is.numeric(along)) {
-    list(
-      layer("ribbon", x,
-        by = by, colour = colour, alpha = if (several) 0.2 else 0.6
-      ),
-      layer("lines", x, by = by, lwd = 2)
-    )
-  } else {
-    if (several) x$x <- x$x + apart(second)
-    list(
-      layer("ranges", x, by = by, colour = colour, lwd = 5, alpha = 0.6),
-      layer("points", x, by = by, size = 1)
-    )
-  }
-  ticks <- if (!is.numeric(along)) as.character(unique(along))
-  do.call(panel, c(list(variables[[1]], ylab), layers, list(
-    ticks = ticks,
-    xlim = if (!is.null(ticks)) c(0.4, length(ticks) + 0.6)
-  )))
-}
-
-#' Groups beside each other within a tick
-#' @noRd
-apart <- function(group) {
-  n <- nlevels(group)
-  0.5 * ((as.integer(group) - 0.5) / n - 0.5)
+  ends <- columns(x = at, ymin = x$lower, ymax = x$upper, group = of)
+  panel(
+    variables[[1]], ylab,
+    layer(if (is.null(ticks)) "ribbon" else "ranges", ends,
+      colour = "sky", alpha = if (is.null(by)) 0.6 else 0.2, lwd = 5, by = by
+    ),
+    layer(if (is.null(ticks)) "lines" else "points",
+      columns(x = at, y = x$mean, group = of),
+      lwd = if (is.null(ticks)) 2 else 1, size = 1, by = by
+    ),
+    ticks = ticks, xlim = if (!is.null(ticks)) c(0.4, length(ticks) + 0.6)
+  )
 }
 
 #' The mean in colours, with contours

@@ -180,9 +180,9 @@ base_kinds <- list(
     )
   },
   rug = function(d, look, col) {
-    height <- if (is.null(d$height)) 0.03 else d$height
-    ends <- list(0, height)
-    if (identical(look$side, "top")) ends <- list(1, 1 - height)
+    height <- if (is.null(d$height)) rep(0.03, nrow(d)) else d$height
+    ends <- list(0 * height, height)
+    if (identical(look$side, "top")) ends <- lapply(ends, function(e) 1 - e)
     ends <- lapply(ends, graphics::grconvertY, "npc", "user")
     graphics::segments(d$x, ends[[1]], d$x, ends[[2]],
       lwd = look$lwd, lend = 1, col = col

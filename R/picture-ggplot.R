@@ -22,6 +22,7 @@ gg_picture <- function(.picture, ...) {
     ggplot2::theme_bw() +
     ggplot2::theme(panel.grid.minor = ggplot2::element_blank()) +
     lapply(layers, gg_layer) +
+    gg_tile_scales(layers) +
     gg_group_scales(layers) +
     gg_axes(panels) +
     gg_facets(.picture, panels) +
@@ -70,7 +71,9 @@ relative_panels <- function(panels) {
 #' The layers of a panel, with what its axes reach besides
 #' @noRd
 placed_layers <- function(panel, name) {
-  reach <- data.frame(x = panel_limits(panel, "x"), y = panel_limits(panel, "y"))
+  reach <- data.frame(
+    x = panel_limits(panel, "x"), y = panel_limits(panel, "y")
+  )
   layers <- c(panel$layers, list(layer("blank", reach)))
   lapply(layers, function(layer) {
     layer$data[names(name)] <- name
@@ -87,7 +90,7 @@ placed_layers <- function(panel, name) {
 #' @noRd
 gg_facets <- function(picture, panels) {
   if (length(panels) == 1) {
-    return(NULL)
+    return(if (picture$apart) ggplot2::facet_wrap("group"))
   }
   facets <- if (!is.null(picture$strips)) {
     ggplot2::facet_grid(
@@ -116,33 +119,38 @@ gg_facets <- function(picture, panels) {
 # How each kind of layer is drawn: the geom, the columns of the data (named by
 # aesthetics where these have other names), and the aesthetics of the look, the
 # first of which groups have of their own.
-gg_kinds <- list(
-  lines = list("path", c("x", "y"), c("colour", "alpha", "linewidth", "linetype")),
-  steps = list("step", c("x", "y"), c("colour", "linewidth", "linetype")),
-  ribbon = list("ribbon", c("x", "ymin", "ymax"), c("fill", "alpha")),
-  area = list("ribbon", c("x", ymin = "edge", ymax = "end"), c("fill", "alpha")),
-  points = list("point", c("x", "y"),
-    c("colour", "shape", "alpha", "fill", "size")),
-  ranges = list("linerange", c("x", "ymin", "ymax"),
-    c("colour", "alpha", "linewidth")),
-  spans = list("segment", c("y", yend = "y", x = "xmin", xend = "xmax"),
-    c("colour", "alpha", "linewidth")),
-  bars = list("col", c("x", "y"), c("fill", "width")),
-  boxes = list("boxplot",
-    c("x", "ymin", "lower", "middle", "upper", "ymax", group = "x"),
-    c("fill", "colour", "width", "stat")),
-  rules = list("hline", c(yintercept = "y"), c("colour", "linetype")),
-  uprights = list("vline", c(xintercept = "x"), c("colour", "linetype")),
-  slopes = list("abline", c("slope", "intercept"), c("colour", "linetype")),
-  rug = list("linerange", c("x", ymin = "edge", ymax = "end"),
-    c("colour", "linewidth")),
-  tiles = list("raster", c("x", "y"), "fill"),
-  cells = list("rect", c("xmin", "xmax", "ymin", "ymax"), "fill"),
-  contours = list("contour", c("x", "y", "z"),
-    c("colour", "linewidth", "linetype", "breaks")),
-  text = list("text", c("x", "y", label = "text"), "colour"),
-  blank = list("blank", c("x", "y"), character())
-)
+gg_kinds <- local({
+  line <- c("colour", "linewidth", "linetype", "alpha")
+  band <- c("fill", "alpha")
+  list(
+    lines = list("path", c("x", "y"), line),
+    steps = list("step", c("x", "y"), line),
+    ribbon = list("ribbon", c("x", "ymin", "ymax"), band),
+    area = list("ribbon", c("x", ymin = "edge", ymax = "end"), band),
+    points = list(
+      "point", c("x", "y"), c("colour", "shape", "alpha", "fill", "size")
+    ),
+    ranges = list("linerange", c("x", "ymin", "ymax"), line),
+    spans = list(
+      "segment", c("y", yend = "y", x = "xmin", xend = "xmax"), line
+    ),
+    bars = list("col", c("x", "y"), c("fill", "width")),
+    boxes = list(
+      "boxplot",
+      c("x", "ymin", "lower", "middle", "upper", "ymax", group = "x"),
+      c("fill", "colour", "width", "stat")
+    ),
+    rules = list("hline", c(yintercept = "y"), line),
+    uprights = list("vline", c(xintercept = "x"), line),
+    slopes = list("abline", c("slope", "intercept"), line),
+    rug = list("linerange", c("x", ymin = "edge", ymax = "end"), line),
+    tiles = list("raster", c("x", "y"), "fill"),
+    cells = list("rect", c("xmin", "xmax", "ymin", "ymax"), "fill"),
+    contours = list("contour", c("x", "y", "z"), c(line, "breaks")),
+    text = list("text", c("x", "y", label = "text"), "colour"),
+    blank = list("blank", c("x", "y"), character())
+  )
+})
 
 #' @noRd
 gg_layer <- function(layer) {
@@ -163,17 +171,9 @@ gg_layer <- function(layer) {
   mapping <- lapply(columns, function(column) rlang::expr(.data[[!!column]]))
   geom <- getExportedValue("ggplot2", paste0("geom_", kind[[1]]))
   look <- gg_look(layer)[setdiff(kind[[3]], names(columns))]
-  list(
-    do.call(geom, c(
-      list(ggplot2::aes(!!!mapping), layer$data), Filter(Negate(is.null), look)
-    )),
-    if (!is.null(layer$look$palette)) {
-      ggplot2::scale_fill_gradientn(layer$label,
-        colours = layer$look$palette, limits = layer$look$limits
-      )
-    },
-    if ("alpha" %in% names(columns)) ggplot2::scale_alpha_identity()
-  )
+  do.call(geom, c(
+    list(ggplot2::aes(!!!mapping), layer$data), Filter(Negate(is.null), look)
+  ))
 }
 
 #' Kinds that are different geoms by their data
@@ -232,6 +232,22 @@ cell_edges <- function(at) {
 
 # Scales and axes --------------------------------------------------------------
 
+#' Scales of tiles, of which a picture has one layer
+#' @noRd
+gg_tile_scales <- function(layers) {
+  tiles <- Filter(function(layer) layer$kind == "tiles", layers)
+  if (length(tiles) == 0) {
+    return(NULL)
+  }
+  look <- tiles[[1]]$look
+  if (is.null(look$palette)) {
+    return(ggplot2::scale_alpha_identity())
+  }
+  ggplot2::scale_fill_gradientn(tiles[[1]]$label,
+    colours = look$palette, limits = look$limits
+  )
+}
+
 #' Colours and symbols of the groups, of which a picture has one kind
 #' @noRd
 gg_group_scales <- function(layers) {
@@ -255,7 +271,9 @@ gg_group_scales <- function(layers) {
   }
   list(
     if (!all(filled)) scale("colour", by$colours),
-    if (any(filled)) scale("fill", by$colours, if (all(filled)) bold else "none"),
+    if (any(filled)) {
+      scale("fill", by$colours, if (all(filled)) bold else "none")
+    },
     if (!is.null(by$shapes)) scale("shape", by$shapes, "legend")
   )
 }

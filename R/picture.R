@@ -7,14 +7,16 @@
 #' @param strips For a table of traces and the like, in which panels of a row
 #'   share y and those of a column x: names of its `rows` and `columns`. The
 #'   first column is three times as wide.
+#' @param apart Does ggplot2 show the groups in facets?
 #' @param value What `plot()` returns in place of its object.
 #' @noRd
-new_picture <- function(panels, columns = 1, strips = NULL, value = NULL) {
+new_picture <- function(panels, columns = 1, strips = NULL, apart = FALSE,
+                        value = NULL) {
   if (!is.null(panels$layers)) panels <- list(panels)
-  structure(
-    list(panels = panels, columns = columns, strips = strips, value = value),
-    class = "kb_picture"
-  )
+  structure(list(
+    panels = panels, columns = columns, strips = strips, apart = apart,
+    value = value
+  ), class = "kb_picture")
 }
 
 #' A panel

@@ -47,7 +47,7 @@ check_plot_dots <- function(dots, call = rlang::caller_env()) {
 #' Fitted values: along the only predictor, or observed against fitted
 #' @noRd
 fit_picture <- function(x, level, n) {
-  if (is_probit(x)) {
+  if (is_probit(x) || is_ordered(x)) {
     return(classes_picture(x, level, n))
   }
   if (ncol(x$data$x) == 1) {
@@ -149,30 +149,44 @@ observed_picture <- function(x, level) {
   ))
 }
 
-#' Two classes: the probability of the second along the only predictor, or of
-#' the rows in increasing order
+#' Of two classes the probability of the second, of ordered ones f: along the
+#' only predictor, or of the rows in increasing order
 #' @noRd
 classes_picture <- function(x, level, n) {
   one <- ncol(x$data$x) == 1
   at <- training_x(x)[, 1]
   grid <- if (one) curve_grid(x, at, n)
-  p <- predicted(x, grid,
-    type = "response", interval = "credible", level = level
+  ordered <- is_ordered(x)
+  bands <- predicted(x, grid,
+    type = if (ordered) "link" else "response", interval = "credible",
+    level = level
   )
+  limits <- if (ordered) colMeans(bark_cuts(x, bark_pool(x))) else 0.5
+  label <- if (ordered) "cut points"
+  ylab <- if (ordered) "f" else probability_label(x)
+  ylim <- if (!ordered) 0:1
   if (!one) {
-    return(rows_picture(x, p, 0.5, level, "rows, by probability",
-      probability_label(x), ylim = 0:1
-    ))
+    xlab <- if (ordered) "rows, by f" else "rows, by probability"
+    return(rows_picture(x, bands, limits, level, xlab, ylab, label, ylim))
   }
-  second <- as.integer(training_response(x)) - 1
-  centres <- centre_ticks(x)
+  y <- training_response(x)
+  centres <- if (!ordered) centre_ticks(x)
   new_picture(panel(
-    colnames(x$data$x), probability_label(x),
-    band_layer(grid, p, alpha = 0.6, label = percent_label(level, "credible")),
-    points_layer(at, second, colour = "grey", alpha = 0.5),
-    lines_layer(grid, p[, "fit"], lwd = 2, label = "probability"),
+    colnames(x$data$x), ylab,
+    band_layer(grid, bands,
+      alpha = 0.6, label = percent_label(level, "credible")
+    ),
+    if (ordered) rule_layer(y = limits, label = label),
+    if (ordered) {
+      layer("rug", data.frame(x = at, group = y), by = class_groups(x))
+    } else {
+      points_layer(at, as.integer(y) - 1, colour = "grey", alpha = 0.5)
+    },
+    lines_layer(grid, bands[, "fit"],
+      lwd = 2, label = if (ordered) "mean of f" else "probability"
+    ),
     centres,
-    ylim = c(if (is.null(centres)) 0 else -0.08, 1)
+    ylim = c(if (!is.null(centres)) -0.08, ylim)
   ))
 }
 
@@ -186,7 +200,7 @@ probability_label <- function(x) {
 #' @param limits What lies between classes, and the key's `label` of it.
 #' @noRd
 rows_picture <- function(x, bands, limits, level, xlab, ylab, label = NULL,
-                         ...) {
+                         ylim = NULL) {
   at <- rank(bands[, "fit"], ties.method = "first")
   new_picture(panel(
     xlab, ylab,
@@ -198,8 +212,42 @@ rows_picture <- function(x, bands, limits, level, xlab, ylab, label = NULL,
     points_layer(at, bands[, "fit"],
       group = training_response(x), by = class_groups(x)
     ),
-    ...
+    ylim = ylim
   ))
+}
+
+#' Probabilities of classes along the only predictor, of two that of the second,
+#' with the rows at their class
+#' @param probability Function of points.
+#' @param ... Further layers.
+#' @noRd
+class_curves_picture <- function(x, n, probability, ...) {
+  at <- training_x(x)[, 1]
+  grid <- curve_grid(x, at, n)
+  p <- probability(grid_points(x, grid))
+  two <- ncol(p) == 2
+  by <- class_groups(x)
+  new_picture(panel(
+    colnames(x$data$x), if (two) probability_label(x) else "class probability",
+    if (two) {
+      lines_layer(grid, p[, 2], lwd = 2, colour = "grey")
+    } else {
+      layer("lines", matrix_lines(grid, p, by$levels), lwd = 2, by = by)
+    },
+    rule_layer(y = 0.5),
+    points_layer(at, class_heights(x),
+      group = training_response(x), by = by
+    ),
+    ...,
+    ylim = c(-0.05, 1.05)
+  ))
+}
+
+#' Above the probabilities; of two classes the first below
+#' @noRd
+class_heights <- function(x) {
+  first <- as.integer(training_response(x)) == 1
+  ifelse(first & length(x$mould$levels) == 2, -0.04, 1.04)
 }
 
 # Centres ----------------------------------------------------------------------

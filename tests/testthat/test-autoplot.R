@@ -64,11 +64,15 @@ test_that("importance is drawn with its errors and the prior's share", {
   expect_equal(
     boxes[[2]]$ymax^2, out$mean + 2 * out$mc_se
   )
-  both <- built(autoplot(out))
+  # Boxes, errors and means; bars, errors and the prior; without what is blank.
+  both <- built(autoplot(out))[c(1:3, 5:7)]
   expect_identical(lengths(lapply(both, `[[`, "x")), c(2L, 2L, 2L, 2L, 1L, 2L))
   panel <- vapply(both, function(layer) unique(as.integer(layer$PANEL)), 0L)
   expect_identical(panel, rep(1:2, each = 3))
-  expect_length(built(autoplot(out, "inclusion")), 2)
+  inclusion <- importance_picture(out, "inclusion")$panels[[1]]
+  expect_identical(
+    vapply(inclusion$layers, `[[`, "", "kind"), c("bars", "ranges")
+  )
   rise <- importance(curve, method = "permutation", seed = 1)
   expect_equal(built(autoplot(rise))[[3]]$y, rise$mean)
   expect_error(autoplot(rise, "effect"), class = "kb_error_argument")
@@ -79,7 +83,7 @@ test_that("effects are drawn for numbers, factors and pairs", {
   of <- function(variables) partial_dependence(fit, variables)
   effect <- of("x4")
   expect_equal(built(autoplot(effect))[[2]]$y, effect$mean)
-  expect_equal(built(autoplot(of("g")))[[1]]$y, of("g")$mean)
+  expect_equal(built(autoplot(of("g")))[[2]]$y, of("g")$mean)
   built(autoplot(of(c("x4", "g"))))
   built(autoplot(partial_dependence(bark_fits()$plane, c("x1", "x2"))))
 })
@@ -114,7 +118,9 @@ test_that("densities of kernel Bayes' rule are those that plot() draws", {
   ends <- predict(fit, t(new), type = "quantile", probs = c(0.1, 0.9))
   expect_equal(c(layers[[3]]$x, layers[[3]]$xend), as.vector(ends[1, , ]))
   bars <- built(autoplot(fit, new, "weights"))[[1]]
-  expect_equal(bars$yend, as.vector(predict(fit, t(new), type = "weights")))
+  expect_equal(
+    bars$ymin + bars$ymax, as.vector(predict(fit, t(new), type = "weights"))
+  )
   pairs <- withr::with_seed(1, matrix(stats::rnorm(120), 60))
   both <- kbr(pairs, pairs[, 1] + 0.3 * pairs[, 2])
   joint <- plot(both, 0.5, "joint", n = 12)
@@ -137,7 +143,7 @@ test_that("each type of plot() is one of autoplot()", {
 
 test_that("the types of sequential samplers and centres are drawn", {
   bars <- built(autoplot(curve, "centres"))[[1]]
-  expect_equal(bars$yend, inclusion(curve)$probability)
+  expect_equal(bars$ymax, inclusion(curve)$probability)
   several <- suppressWarnings(srvm(y ~ x, line,
     kernel = list(kernel_gaussian(0.2), kernel_gaussian(0.6)),
     control = smc_control(particles = 30), seed = 1
@@ -154,7 +160,7 @@ test_that("the types of sequential samplers and centres are drawn", {
   ))
   built(autoplot(mixed, "kernels"))
   sums <- built(autoplot(mixed, "centres"))[[1]]
-  expect_equal(max(sums$yend), max(rowSums(inclusion(mixed)[-(1:2)])))
+  expect_equal(max(sums$ymax), max(rowSums(inclusion(mixed)[-(1:2)])))
   expect_error(autoplot(mixed, "kernel_path"), class = "kb_error_not_defined")
   steps <- run_problem(change_problem())
   expect_equal(built(autoplot(steps))[[1]]$y, ess(steps)$ess)

@@ -226,7 +226,7 @@ test_that("plot() draws any number of orders", {
   spread$orders$mc_se <- NA
   expect_silent(plot(spread, main = "one"))
   expect_error(plot(spread, lwd = 2), class = "kb_error_unknown_argument")
-  expect_identical(whole_ticks(2), c(1, 2, 1))
-  expect_identical(whole_ticks(10), c(1, 10, 9))
-  expect_identical(whole_ticks(60), c(1, 55, 9))
+  expect_equal(whole_ticks(c(0.5, 2.5)), 1:2)
+  expect_equal(whole_ticks(c(0.5, 10.5)), seq(2, 10, 2))
+  expect_equal(whole_ticks(c(0.5, 60.5)), seq(10, 60, 10))
 })

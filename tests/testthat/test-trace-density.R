@@ -35,17 +35,30 @@ batch <- suppressWarnings(srvm(y ~ x, sim_sinc(30, seed = 1),
 
 test_that("autoplot() shows the draws, and densities to their highest", {
   skip_if_not_installed("ggplot2")
-  for (fit in list(batch, bark_fits()$plane, kgs_fits()$moons)) {
+  fits <- list(batch, bark_fits()$plane, kgs_fits()$moons)
+  labels <- list(
+    srvm_trace_labels, bark_trace_labels(fits[[2]]), kgs_trace_labels(fits[[3]])
+  )
+  for (i in seq_along(fits)) {
+    fit <- fits[[i]]
     plot <- ggplot2::autoplot(fit, "trace_density")
-    layers <- ggplot2::ggplot_build(plot)$data
-    labels <- unique(plot$data$quantity)
-    chains <- lapply(chain_matrices(fit)[seq_along(labels)], as.vector)
-    expect_identical(length(labels), 2L)
-    heights <- tapply(layers[[2]]$x, layers[[2]]$PANEL, max)
-    expect_equal(as.vector(heights[!is.na(heights)]), c(1, 1))
+    built <- ggplot2::ggplot_build(plot)
+    expect_identical(nlevels(built$layout$layout$PANEL), 4L)
+    # A trace, a density, and what their axes reach, of each quantity.
+    layers <- built$data[c(1, 3, 5, 7)]
+    panels <- vapply(layers, function(layer) unique(as.integer(layer$PANEL)), 0L)
+    expect_identical(panels, 1:4)
+    for (density in layers[c(2, 4)]) expect_equal(max(density$x), 1)
+    chains <- traced(fit, names(labels[[i]]))
+    for (j in 1:2) {
+      trace <- layers[[2 * j - 1]]
+      expect_equal(
+        trace$y[order(trace$group, trace$x)], as.vector(chains[[j]])
+      )
+    }
   }
   lines <- ggplot2::ggplot_build(ggplot2::autoplot(batch, "trace_density"))
-  k <- lines$data[[1]][lines$data[[1]]$PANEL == 1, ]
+  k <- lines$data[[1]]
   expect_equal(k$y[order(k$group, k$x)], as.vector(chain_matrices(batch)$k))
   expect_equal(sort(unique(k$x)), 2 * 1:20)
 })
