@@ -47,8 +47,7 @@ plot.kb_bark <- function(x,
                            "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
-  draw_picture(bark_picture(x, type, level, n, !missing(level)), ...)
-  invisible(x)
+  draw_picture(bark_picture(x, type, level, n, !missing(level)), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

@@ -363,8 +363,7 @@ print.kb_cross_validation <- function(x, digits = 3, ...) {
 #' @rdname cross_validate
 #' @export
 plot.kb_cross_validation <- function(x, ...) {
-  draw_picture(calibration_picture(x), ...)
-  invisible(x)
+  draw_picture(calibration_picture(x), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

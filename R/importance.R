@@ -297,8 +297,7 @@ format_alike <- function(columns, digits) {
 #' @importFrom graphics plot
 #' @export
 plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
-  draw_picture(importance_picture(x, type, transform, n), ...)
-  invisible(x)
+  draw_picture(importance_picture(x, type, transform, n), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

@@ -377,7 +377,7 @@ path_bands <- function(object, level) {
 #' @export
 plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
                              ...) {
-  draw_picture(path_picture(x, truth, columns, level), ...)
+  draw_picture(path_picture(x, truth, columns, level), x, ...)
   invisible(generics::augment(x, level = level))
 }
 

@@ -35,7 +35,7 @@ plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
   draw_picture(kbr_picture(
     x, if (!missing(newdata)) newdata, type, columns, level, n,
     !missing(level)
-  ), ...)
+  ), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

@@ -3,8 +3,7 @@
 #' @rdname kernel_mean
 #' @export
 plot.kb_kernel_mean <- function(x, n = NULL, ...) {
-  draw_picture(kernel_mean_picture(x, n), ...)
-  invisible(x)
+  draw_picture(kernel_mean_picture(x, n), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

@@ -16,8 +16,7 @@
 #' plot(evidence(fit, chains = 2, iter = 200, seed = 1))
 #' @export
 plot.kb_evidence_kgs <- function(x, ...) {
-  draw_picture(evidence_kgs_picture(x), ...)
-  invisible(x)
+  draw_picture(evidence_kgs_picture(x), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

@@ -50,8 +50,7 @@ plot.kb_kgs <- function(x,
   draw_picture(kgs_picture(
     x, type, variable, complement, newdata, newy, level, n,
     c(complement = !missing(complement), level = !missing(level))
-  ), ...)
-  invisible(x)
+  ), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

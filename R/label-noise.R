@@ -96,8 +96,7 @@ print.kb_label_flips <- function(x, n = 10, digits = 3, ...) {
 #' @rdname label_noise
 #' @export
 plot.kb_label_flips <- function(x, n = 30, ...) {
-  draw_picture(flips_picture(x, n), ...)
-  invisible(x)
+  draw_picture(flips_picture(x, n), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

@@ -24,8 +24,7 @@ print.kb_partial_dependence <- function(x, digits = 3, ...) {
 #' @rdname partial_dependence
 #' @export
 plot.kb_partial_dependence <- function(x, ...) {
-  draw_picture(dependence_picture(x), ...)
-  invisible(x)
+  draw_picture(dependence_picture(x), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

@@ -4,9 +4,10 @@
 #' Draw a picture
 #'
 #' In a page that the caller has divided, panels take the next fields.
+#' @param .object What `plot()` returns, unless the picture has a value.
 #' @param ... Titles, limits and axes of the caller, see `check_plot_dots()`.
 #' @noRd
-draw_picture <- function(.picture, ...) {
+draw_picture <- function(.picture, .object, ...) {
   dots <- list(...)
   # Before the picture, which is a promise, is made.
   check_plot_dots(dots, rlang::caller_env())
@@ -27,7 +28,7 @@ draw_picture <- function(.picture, ...) {
       list(panel), dots[setdiff(names(dots), panel$shared)]
     ))
   }
-  invisible(.picture$value)
+  invisible(if (is.null(.picture$value)) .object else .picture$value)
 }
 
 #' @noRd
@@ -39,49 +40,39 @@ draw_panel <- function(panel, ...) {
     dots$ylim <- sqrt(pmax(limits, 0))
     panel <- root_panel(panel)
   }
-  do.call(base_plot, c(list(panel_defaults(panel)), dots))
+  open_panel(panel, dots)
   for (layer in panel$layers) draw_layer(layer)
   if (!isFALSE(dots$axes)) draw_axes(panel, limits, dots)
   if (panel$tight) graphics::box(bty = "l")
   if (panel$key) key_above(base_key(panel))
 }
 
-#' Arguments of plot() for an empty panel
+#' An empty panel; what the caller has given replaces its settings
 #' @noRd
-panel_defaults <- function(panel) {
+open_panel <- function(panel, dots) {
   xlim <- panel_limits(panel, "x")
   ylim <- panel_limits(panel, "y")
-  c(
-    list(
-      x = xlim, y = ylim, type = "n", xlab = panel$xlab, ylab = panel$ylab,
-      xlim = xlim, ylim = ylim, log = panel$log
-    ),
-    if (panel$tight) list(xaxs = "i", yaxs = "i"),
-    if (!is.null(panel$ticks)) list(xaxt = "n"),
-    if (panel$root) list(yaxt = "n")
+  settings <- list(
+    type = "n", xlab = panel$xlab, ylab = panel$ylab, xlim = xlim, ylim = ylim,
+    log = panel$log, bty = "l", mgp = c(3, 0.7, 0)
   )
-}
-
-#' plot() with defaults that the caller's `...` replace
-#' @noRd
-base_plot <- function(defaults, ...) {
-  given <- list(...)
-  refuse_infinite_plot(defaults, given)
-  limits <- if (is.null(given$ylim)) defaults$ylim else given$ylim
-  # Long labels would run into the title of their axis.
-  las <- if (max(nchar(trimws(format(pretty(limits))))) > 4) 0 else 1
-  defaults <- c(defaults, list(las = las, bty = "l", mgp = c(3, 0.7, 0)))
-  do.call(
-    graphics::plot,
-    c(defaults[setdiff(names(defaults), names(given))], given)
-  )
+  if (panel$tight) settings[c("xaxs", "yaxs")] <- "i"
+  if (!is.null(panel$ticks)) settings$xaxt <- "n"
+  if (panel$root) settings$yaxt <- "n"
+  settings[names(dots)] <- dots
+  refuse_infinite_plot(settings)
+  if (is.null(dots$las)) {
+    # Long labels would run into the title of their axis.
+    ticks <- trimws(format(pretty(settings$ylim)))
+    settings$las <- if (max(nchar(ticks)) > 4) 0 else 1
+  }
+  do.call(graphics::plot, c(list(xlim, ylim), settings))
 }
 
 #' @noRd
-refuse_infinite_plot <- function(defaults, given) {
-  finite <- vapply(c("xlim", "ylim"), function(axis) {
-    limits <- if (is.null(given[[axis]])) defaults[[axis]] else given[[axis]]
-    # The width counts, too.
+refuse_infinite_plot <- function(settings) {
+  # The width counts, too.
+  finite <- vapply(settings[c("xlim", "ylim")], function(limits) {
     !is.numeric(limits) || is.finite(diff(range(limits, na.rm = TRUE)))
   }, NA)
   if (!all(finite)) {

@@ -311,21 +311,20 @@ gg_axes <- function(panels) {
 #' that draws nothing, whose `stroke` is the number of the entry.
 #' @noRd
 gg_key <- function(panels) {
-  entries <- unlist(lapply(panels, panel_key), recursive = FALSE)
-  entries <- entries[!duplicated(vapply(entries, `[[`, "", "label"))]
-  labels <- vapply(entries, `[[`, "", "label")
-  place <- if (length(labels) > 0 && sum(nchar(labels) + 5) < 80) {
+  key <- unlist(lapply(panels, panel_key), recursive = FALSE)
+  labels <- vapply(key, `[[`, "", "label")
+  place <- if (length(key) > 0 && sum(nchar(unique(labels)) + 5) < 80) {
     ggplot2::theme(
       legend.position = "top", legend.justification = "left",
       legend.margin = ggplot2::margin()
     )
   }
-  single <- !vapply(entries, `[[`, NA, "group")
+  single <- !vapply(key, `[[`, NA, "group") & !duplicated(labels)
   if (!any(single)) {
     return(place)
   }
   labels <- labels[single]
-  marks <- lapply(entries[single], function(entry) entry$marks[[1]])
+  marks <- lapply(key[single], function(entry) entry$marks[[1]])
   glyph <- function(data, params, size) {
     gg_mark(marks[[round(100 * data$stroke)]], data, params, size)
   }

@@ -213,7 +213,13 @@ panel_limits <- function(panel, axis) {
   values <- lapply(panel$layers, function(layer) {
     unlist(layer$data[intersect(columns, names(layer$data))])
   })
-  range(unlist(values), panel[[paste0(axis, "lim")]], na.rm = TRUE)
+  out <- range(unlist(values), panel[[paste0(axis, "lim")]], na.rm = TRUE)
+  tall <- vapply(panel$layers, function(layer) {
+    layer$kind == "rug" && !is.null(layer$data$height)
+  }, NA)
+  # Room for the ticks below the rest.
+  if (axis == "y" && any(tall)) out[[1]] <- out[[1]] - 0.08 * diff(out)
+  out
 }
 
 #' What a panel's key names

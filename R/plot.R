@@ -63,18 +63,13 @@ curve_picture <- function(x, level, n) {
   grid <- curve_grid(x, at, n)
   f <- predicted(x, grid, interval = "credible", level = level)
   new <- predicted(x, grid, interval = "prediction", level = level)
-  centres <- centre_ticks(x)
-  # Room for the ticks below the curve.
-  below <- min(new, training_response(x)) -
-    if (!is.null(centres)) 0.08 * diff(range(new, training_response(x))) else 0
   new_picture(panel(
     colnames(x$data$x), x$mould$outcome_name,
     band_layer(grid, new, alpha = 0.25, label = percent_label(level, "y")),
     band_layer(grid, f, alpha = 0.6, label = percent_label(level, "f")),
     points_layer(at, training_response(x), colour = "grey", alpha = 0.8),
     lines_layer(grid, f[, "fit"], lwd = 2, label = "mean"),
-    centres,
-    ylim = below
+    centre_ticks(x)
   ))
 }
 
@@ -170,7 +165,6 @@ classes_picture <- function(x, level, n) {
     return(rows_picture(x, bands, limits, level, xlab, ylab, label, ylim))
   }
   y <- training_response(x)
-  centres <- if (!ordered) centre_ticks(x)
   new_picture(panel(
     colnames(x$data$x), ylab,
     band_layer(grid, bands,
@@ -185,8 +179,8 @@ classes_picture <- function(x, level, n) {
     lines_layer(grid, bands[, "fit"],
       lwd = 2, label = if (ordered) "mean of f" else "probability"
     ),
-    centres,
-    ylim = c(if (!is.null(centres)) -0.08, ylim)
+    if (!ordered) centre_ticks(x),
+    ylim = ylim
   ))
 }
 
@@ -239,7 +233,7 @@ class_curves_picture <- function(x, n, probability, ...) {
       group = training_response(x), by = by
     ),
     ...,
-    ylim = c(-0.05, 1.05)
+    ylim = c(0, 1.05)
   ))
 }
 

@@ -95,10 +95,7 @@ print.kb_reject_curve <- function(x, digits = 3, ...) {
 
 #' @rdname reject_curve
 #' @export
-plot.kb_reject_curve <- function(x, ...) {
-  draw_picture(reject_picture(x), ...)
-  invisible(x)
-}
+plot.kb_reject_curve <- function(x, ...) draw_picture(reject_picture(x), x, ...)
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot

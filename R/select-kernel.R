@@ -332,8 +332,7 @@ print.kb_kernel_selection <- function(x, digits = 3, ...) {
 #' plot(chosen, type = "margin")
 #' @export
 plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
-  draw_picture(selection_picture(x, type), ...)
-  invisible(x)
+  draw_picture(selection_picture(x, type), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

@@ -262,10 +262,7 @@ spread_in_words <- function(x) {
 
 #' @rdname order_spread
 #' @export
-plot.kb_order_spread <- function(x, ...) {
-  draw_picture(spread_picture(x), ...)
-  invisible(x)
-}
+plot.kb_order_spread <- function(x, ...) draw_picture(spread_picture(x), x, ...)
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot

@@ -49,8 +49,7 @@ plot.kb_srvm <- function(x,
                            "kernels", "kernel_path", "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
-  draw_picture(srvm_picture(x, type, level, n, !missing(level), "plot"), ...)
-  invisible(x)
+  draw_picture(srvm_picture(x, type, level, n, !missing(level), "plot"), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

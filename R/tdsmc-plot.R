@@ -27,8 +27,7 @@
 #' plot(fit, type = "evidence")
 #' @export
 plot.kb_tdsmc <- function(x, type = c("ess", "evidence", "moves"), ...) {
-  draw_picture(tdsmc_picture(x, type), ...)
-  invisible(x)
+  draw_picture(tdsmc_picture(x, type), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm

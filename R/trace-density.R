@@ -18,40 +18,41 @@ traced <- function(fit, names) {
 #' @noRd
 chains_picture <- function(x, labels, densities = FALSE) {
   chains <- traced(x, names(labels))
-  by <- groups("chain", seq_len(ncol(chains[[1]])))
   panels <- lapply(seq_along(labels), function(i) {
-    values <- chains[[i]]
-    at <- x$control$thin * seq_len(nrow(values))
-    curves <- if (densities) chain_density(values)
-    shared <- if (i > 1) "main"
-    list(
-      panel(
-        "iteration after the warmup", labels[[i]],
-        layer("lines", matrix_lines(at, values),
-          lwd = 0.7, alpha = 0.7, by = by
-        ),
-        ylim = curves$value, shared = shared, key = i == 1
-      ),
-      if (densities) {
-        panel(
-          if (are_whole(values)) "share" else "density", "",
-          lines_layer(curves$density, curves$value,
-            group = curves$chain, lwd = 1.5, alpha = 0.7, by = by
-          ),
-          xlim = 0, ylim = range(values), key = FALSE,
-          shared = c("main", "sub", "xlab", "ylab", "xlim")
-        )
-      }
+    at <- x$control$thin * seq_len(nrow(chains[[i]]))
+    c(
+      list(trace_panel(at, chains[[i]], labels[[i]], i == 1)),
+      if (densities) list(density_panel(chains[[i]]))
     )
   })
-  new_picture(Filter(Negate(is.null), unlist(panels, recursive = FALSE)),
+  above <- c("iteration after the warmup", "density, highest = 1")
+  new_picture(unlist(panels, recursive = FALSE),
     columns = 1 + densities,
-    strips = if (densities) {
-      list(
-        rows = labels,
-        columns = c("iteration after the warmup", "density, highest = 1")
-      )
-    }
+    strips = if (densities) list(rows = labels, columns = above)
+  )
+}
+
+#' @noRd
+trace_panel <- function(at, values, label, first) {
+  panel(
+    "iteration after the warmup", label,
+    layer("lines", matrix_lines(at, values),
+      lwd = 0.7, alpha = 0.7, by = groups("chain", seq_len(ncol(values)))
+    ),
+    shared = if (!first) "main", key = first
+  )
+}
+
+#' @noRd
+density_panel <- function(values) {
+  curves <- chain_density(values)
+  panel(
+    if (are_whole(values)) "share" else "density", "",
+    lines_layer(curves$density, curves$value,
+      group = curves$chain, by = groups("chain", seq_len(ncol(values))),
+      lwd = 1.5, alpha = 0.7
+    ),
+    xlim = 0, key = FALSE, shared = c("main", "sub", "xlab", "ylab", "xlim")
   )
 }
 

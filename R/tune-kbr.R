@@ -284,10 +284,7 @@ print.kb_kbr_tuning <- function(x, digits = 3, ...) {
 predict.kb_kbr_tuning <- function(object, ...) stats::predict(object$fit, ...)
 
 #' @export
-plot.kb_kbr_tuning <- function(x, ...) {
-  draw_picture(tuning_picture(x), ...)
-  invisible(x)
-}
+plot.kb_kbr_tuning <- function(x, ...) draw_picture(tuning_picture(x), x, ...)
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot

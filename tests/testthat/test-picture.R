@@ -74,11 +74,14 @@ test_that("both renderers draw every kind of layer, alone and together", {
 test_that("limits are those of layers and of the panel", {
   one <- panel("x", "y",
     lines_layer(1:3, c(5, NA, 7)), ranges_layer(2, -1, 2),
-    rule_layer(y = 9), layer("rug", data.frame(x = 4, height = 50)),
+    rule_layer(y = 9), layer("rug", data.frame(x = 4)),
     xlim = 0
   )
   expect_equal(panel_limits(one, "x"), c(0, 4))
   expect_equal(panel_limits(one, "y"), c(-1, 9))
+  # Room for ticks that are shares of the panel.
+  one$layers[[4]]$data$height <- 0.1
+  expect_equal(panel_limits(one, "y"), c(-1.8, 9))
 })
 
 test_that("the key names layers and groups once", {
