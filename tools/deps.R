@@ -569,8 +569,10 @@ build_tarball <- function(root, dir, vignettes = FALSE) {
 }
 
 # Install a tarball or a folder of sources into `lib`; two compiler jobs unless
-# MAKEFLAGS is set.
-install_sources <- function(sources, lib, flags = character()) {
+# MAKEFLAGS is set. Debugging information, which R's flags may add, is 100 MB:
+# it stays only where `symbols` are asked for.
+install_sources <- function(sources, lib, flags = character(),
+                            symbols = FALSE) {
   log <- paste0(sources, ".log")
   if (!nzchar(Sys.getenv("MAKEFLAGS"))) {
     Sys.setenv(MAKEFLAGS = "-j2")
@@ -579,7 +581,10 @@ install_sources <- function(sources, lib, flags = character()) {
   Sys.setenv(R_LIBS = paste(unique(c(lib, .libPaths())),
     collapse = .Platform$path.sep
   ))
-  args <- c("CMD", "INSTALL", "--no-multiarch", flags, "-l", lib, sources)
+  args <- c(
+    "CMD", "INSTALL", "--no-multiarch", if (!symbols) "--strip", flags,
+    "-l", lib, sources
+  )
   if (run_logged(r_binary(), args, log) != 0) {
     show_log(log)
     fail("R CMD INSTALL failed; its last lines are above.")

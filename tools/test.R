@@ -96,7 +96,9 @@ test_in_child <- function(lib, filter) {
 }
 
 main <- function() {
-  refuse_unknown(c("extended", "valgrind", "assertions"), c("filter", "run-suite"))
+  refuse_unknown(
+    c("extended", "valgrind", "assertions"), c("filter", "run-suite")
+  )
   filter <- option("filter")
   counts_file <- option("run-suite")
   if (!is.null(counts_file)) {
@@ -114,7 +116,8 @@ main <- function() {
     compile_with_assertions()
   }
   install_sources(test_copy(root, dir), lib,
-    flags = c("--no-docs", if (preload) "--no-test-load")
+    flags = c("--no-docs", if (preload) "--no-test-load"),
+    symbols = preload || flag("valgrind")
   )
   counts <- test_in_child(lib, filter)
   if (counts[["passed"]] + counts[["failed"]] == 0) {

@@ -15,19 +15,21 @@ chain_score <- function(fit, answers, truth) {
 }
 
 # Null: chains (replicates, runs) are independent and, after the warmup,
-# stationary, so that scores are nearly t with 19 degrees of freedom. |t| > 7 has
-# probability 1.2e-6; there are fewer than 80 scores. Seen to fail with these in
-# the fit, but not in the answer: `gamma` of bark() a fifth larger, the rate of
-# its scales 1 for 1.5, its noise .33 for .3; a rate of wrong labels of .25 for
-# .2; srvm() with `lambda` 1.6 for 1.3, or the scale of coefficients 1.6 for 2; a
-# wrong density of the proposal of tdsmc().
+# stationary, so that scores are nearly t with 19 degrees of freedom. |t| > 7
+# has probability 1.2e-6; there are fewer than 80 scores. Seen to fail with
+# these in the fit, not in the answer: `gamma` of bark() a fifth larger, the
+# rate of its scales 1 for 1.5, its noise .33 for .3; a rate of wrong labels .25
+# for .2; srvm() with `lambda` 1.6 for 1.3, or the scale of coefficients 1.6 for
+# 2; a wrong density of the proposal of tdsmc().
 exact_limit <- 7
 
 exact_chains <- function(iter = 1600) {
   mcmc_control(chains = 20, warmup = 200, iter = iter)
 }
 
-short_chains <- function(iter) mcmc_control(chains = 2, warmup = 10, iter = iter)
+short_chains <- function(iter) {
+  mcmc_control(chains = 2, warmup = 10, iter = iter)
+}
 
 few_draws <- function(expr) {
   suppressMessages(suppressWarnings(expr, classes = "kb_warning_convergence"))
@@ -138,7 +140,9 @@ exact_ordered <- function() {
     function(f, gap) {
       Reduce(`*`, lapply(1:4, function(i) class(f[, i], y[[i]], gap)))
     },
-    function(f, gap) cbind(class(f, 1, gap), class(f, 2, gap), class(f, 3, gap)),
+    function(f, gap) {
+      cbind(class(f, 1, gap), class(f, 2, gap), class(f, 3, gap))
+    },
     gaps = parts(stats::qlnorm, 30)
   )
   fit <- fit_one_row(ordered(y), exact_chains())
