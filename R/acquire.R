@@ -111,8 +111,7 @@ acquire.kb_kgs <- function(fit, pool, n = 1,
 
 # Scores -----------------------------------------------------------------------
 
-#' Scores of ?acquire: (G21) and its parts.
-#' @noRd
+# Scores of ?acquire: (G21) and its parts.
 acquisition_score <- function(fit, x, criterion, complement) {
   p <- kgs_probability(fit, x, complement, noisy = criterion != "margin")
   switch(criterion,
@@ -121,14 +120,12 @@ acquisition_score <- function(fit, x, criterion, complement) {
   )
 }
 
-#' @noRd
 margin_score <- function(p) {
   sorted <- apply(p, 1, sort, decreasing = TRUE)
   1 - (sorted[1, ] - sorted[2, ])
 }
 
-#' Mean entropy of the noisy label where f is known
-#' @noRd
+# Mean entropy of the noisy label where f is known
 entropy_given_f <- function(fit, x, complement) {
   pool <- posterior_pool(fit)
   cells <- length(pool$weights) * fit$settings$classes
@@ -140,17 +137,15 @@ entropy_given_f <- function(fit, x, complement) {
   as.double(unlist(blocks))
 }
 
-#' Entropies of the rows, in nats
-#' @noRd
+# Entropies of the rows, in nats
 entropy_of <- function(p) {
   terms <- p * log(p)
   terms[p == 0] <- 0
   -rowSums(terms)
 }
 
-#' Functions at points, each point for itself and without nugget: n x S x
-#' functions
-#' @noRd
+# Functions at points, each point for itself and without nugget: n x S x
+# functions
 marginal_function <- function(fit, x, pool, complement) {
   features <- kgs_features(fit, x)
   f <- kgs_function(fit, features, pool)
@@ -166,9 +161,8 @@ marginal_function <- function(fit, x, pool, complement) {
   })
 }
 
-#' Probabilities of classes where the functions are known, n x S x C: what is
-#' open is each point's own term
-#' @noRd
+# Probabilities of classes where the functions are known, n x S x C: what is
+# open is each point's own term
 class_given_f <- function(fit, f, complement) {
   nugget <- if (complement) fit$settings$nugget else 0
   if (nugget == 0) {
@@ -205,9 +199,8 @@ largest_given_mean <- function(mean, sd) {
   out / as.double(rowSums(out, dims = 2))
 }
 
-#' Nodes and weights for expectations under the standard normal distribution,
-#' from the Jacobi matrix of the Hermite polynomials (Golub and Welsch, 1969)
-#' @noRd
+# Nodes and weights for expectations under the standard normal distribution,
+# from the Jacobi matrix of the Hermite polynomials (Golub and Welsch, 1969)
 normal_quadrature <- function(n) {
   jacobi <- matrix(0, n, n)
   above <- cbind(seq_len(n - 1), seq_len(n)[-1])
@@ -263,9 +256,8 @@ diverse_batch <- function(score, n, spread, kind) {
   list(row = row, score = value)
 }
 
-#' The next column of the factor, (G22): covariances with label j given those
-#' before, over its standard deviation
-#' @noRd
+# The next column of the factor, (G22): covariances with label j given those
+# before, over its standard deviation
 covariance_column <- function(spread, root, j, left) {
   sd <- sqrt(left[[j]] + spread$noise[[j]])
   if (sd == 0) {

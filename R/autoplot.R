@@ -1,4 +1,4 @@
-# The help page of the pictures by ggplot2; each method is beside that of plot(),
+# The help page of the pictures by ggplot2; each method is beside plot(),
 # and registered when that package is loaded.
 
 #' Pictures by ggplot2

@@ -44,7 +44,6 @@ centre_near_rows <- function(sd = 0.5, weights = NULL, intercept = NULL) {
   new_centres(weights, intercept, sd)
 }
 
-#' @noRd
 new_centres <- function(weights, intercept, sd = NULL,
                         call = rlang::caller_env()) {
   structure(
@@ -59,7 +58,6 @@ new_centres <- function(weights, intercept, sd = NULL,
   )
 }
 
-#' @noRd
 check_centre_weights <- function(weights, call) {
   fine <- is.numeric(weights) && is.null(dim(weights)) &&
     length(weights) > 0 && all(is.finite(weights)) && all(weights >= 0) &&
@@ -99,8 +97,7 @@ centres_resolve <- function(centres, n, call) {
   out
 }
 
-#' Prior probability that there is an intercept
-#' @noRd
+# Prior probability that there is an intercept
 intercept_expected <- function(prior, n) {
   weights <- prior$centre_weights
   first <- if (is.null(weights)) 1 / (n + 1) else weights[[1]]

@@ -21,13 +21,11 @@ fit_engine.kb_bark <- function(fit) {
   )
 }
 
-#' What the sampler calls the response's law
-#' @noRd
+# What the sampler calls the response's law
 bark_response <- function(fit) {
   if (is.finite(noise_df(fit))) "student" else fit$settings$family
 }
 
-#' @noRd
 bark_weights <- function(fit) {
   w <- fit$data$weights
   if (is.null(w)) rep(1, nrow(fit$data$x)) else w

@@ -1,10 +1,8 @@
 # Fits of bark() whose kernels see the predictors along a few directions.
 
-#' @noRd
 has_directions <- function(fit) !is.null(fit$settings$prior$directions)
 
-#' The number of inputs that have a scale: predictors, or directions
-#' @noRd
+# The number of inputs that have a scale: predictors, or directions
 n_inputs <- function(fit) {
   if (has_directions(fit)) {
     return(fit$settings$prior$directions)
@@ -12,14 +10,12 @@ n_inputs <- function(fit) {
   ncol(fit$data$x)
 }
 
-#' The directions of each draw, predictors x directions x draws
-#' @noRd
+# The directions of each draw, predictors x directions x draws
 bark_directions <- function(fit, pool = bark_pool(fit)) {
   array(pool$directions, c(ncol(fit$data$x), n_inputs(fit), length(pool$m)))
 }
 
-#' The same as columns of draws, under their names
-#' @noRd
+# The same as columns of draws, under their names
 direction_columns <- function(fit, pool) {
   u <- bark_directions(fit, pool)
   size <- dim(u)
@@ -31,9 +27,8 @@ direction_columns <- function(fit, pool) {
   out
 }
 
-#' The part of each predictor in the exponent of the kernel: a row a draw,
-#' sum_l lambda_l u_il^2 / sum_l lambda_l; 0 where no direction is in the kernel
-#' @noRd
+# The part of each predictor in the exponent of the kernel: a row a draw,
+# sum_l lambda_l u_il^2 / sum_l lambda_l; 0 where no direction is in the kernel
 predictor_shares <- function(fit, pool) {
   u <- bark_directions(fit, pool)
   scales <- bark_scales(fit, pool)
@@ -45,7 +40,6 @@ predictor_shares <- function(fit, pool) {
   along / ifelse(total > 0, total, 1)
 }
 
-#' @noRd
 directions_line <- function(x) {
   if (has_directions(x)) {
     paste0(

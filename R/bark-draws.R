@@ -58,13 +58,11 @@ chain_matrices.kb_bark <- function(fit) {
   c(out[c("J", "log_lik")], if (is_ordered(fit)) cut_chains(draws, fit))
 }
 
-#' The number of inputs in the kernel in each draw
-#' @noRd
+# The number of inputs in the kernel in each draw
 bark_n_included <- function(fit, pool) rowSums(bark_included(fit, pool))
 
-#' Scales of the draws, a row a draw and a column a predictor or direction; 0 if
-#' excluded; means over kernels where they have their own
-#' @noRd
+# Scales of the draws, a row a draw and a column a predictor or direction; 0 if
+# excluded; means over kernels where they have their own
 bark_scales <- function(fit, pool = bark_pool(fit)) {
   if (has_own_scales(fit)) {
     return(own_scales_of(fit, pool))
@@ -73,8 +71,7 @@ bark_scales <- function(fit, pool = bark_pool(fit)) {
   t(exp(matrix(pool$log_lambda, p)) * matrix(pool$included, p))
 }
 
-#' What `tidy()` tells of each draw
-#' @noRd
+# What `tidy()` tells of each draw
 bark_parameters <- function(fit) {
   chains <- chain_matrices(fit)
   parameters <- setdiff(names(chains), c("log_lik", cut_names(fit)))

@@ -35,8 +35,7 @@ bark_effects <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
   matrix(out, length(chosen))
 }
 
-#' f of each draw, points x draws; of several fields less their mean
-#' @noRd
+# f of each draw, points x draws; of several fields less their mean
 relative_fields <- function(fit, x, pools, chosen) {
   f <- lapply(pools, function(pool) {
     bark_values(fit, x, pool, "draw", chosen)$mean
@@ -48,9 +47,8 @@ relative_fields <- function(fit, x, pools, chosen) {
   lapply(f, function(v) v - mean)
 }
 
-#' The standard deviation of the response that the model sees; the noise of a
-#' latent one is 1
-#' @noRd
+# The standard deviation of the response that the model sees; the noise of a
+# latent one is 1
 response_spread <- function(fit) {
   if (has_classes(fit)) {
     return(1)
@@ -59,8 +57,7 @@ response_spread <- function(fit) {
   if (is.na(spread)) 0 else spread
 }
 
-#' Draws of every chain, evenly chosen: by number, chain by chain
-#' @noRd
+# Draws of every chain, evenly chosen: by number, chain by chain
 spread_draws <- function(fit, ndraws) {
   chains <- length(fit_runs(fit))
   n <- length(posterior_pool(fit)$weights) %/% chains

@@ -92,9 +92,8 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
   out
 }
 
-#' A note where neighbours hardly exchange their states: between rungs at which
-#' f is nearly 0 and those at which the data ask for it
-#' @noRd
+# A note where neighbours hardly exchange their states: between rungs at which
+# f is nearly 0 and those at which the data ask for it
 rungs_apart <- function(swapped, least = 0.02) {
   if (all(is.na(swapped) | swapped >= least)) {
     return(NULL)
@@ -107,9 +106,8 @@ rungs_apart <- function(swapped, least = 0.02) {
   )
 }
 
-#' What the ratios leave out: the units of y, and the density of the response
-#' at a lowest rung where f is 0, Z_0 of (B62)
-#' @noRd
+# What the ratios leave out: the units of y, and the density of the response
+# at a lowest rung where f is 0, Z_0 of (B62)
 log_base <- function(fit, engine) {
   n <- length(engine$y)
   units <- -n * log(fit$settings$scaling$y_scale)
@@ -121,7 +119,6 @@ log_base <- function(fit, engine) {
   )
 }
 
-#' @noRd
 refuse_evidence <- function(fit, call) {
   if (isTRUE(fit$settings$prior$improper)) {
     kb_abort(c(
@@ -139,7 +136,6 @@ refuse_evidence <- function(fit, call) {
 
 # The ladder as an engine of run_engine() -------------------------------------
 
-#' @noRd
 ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
   engine <- fit_engine(fit)
   engine$config$warmup <- warmup
@@ -208,11 +204,10 @@ stepping_stones <- function(ratios, batches = 20) {
   )
 }
 
-#' A note where the ladders differ by more than the standard error of all says
-#'
-#' Under it, (n - 1) times the variance of the estimates over n mc_se^2 is
-#' nearly chi-square: after (B64).
-#' @noRd
+# A note where the ladders differ by more than the standard error of all says
+#
+# Under it, (n - 1) times the variance of the estimates over n mc_se^2 is
+# nearly chi-square: after (B64).
 ladders_differ <- function(each, se) {
   n <- length(each)
   fine <- n < 2 || is.na(se) ||

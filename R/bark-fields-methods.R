@@ -1,7 +1,6 @@
 # Methods of bark fits of several classes.
 
-#' The lines of print() on the posterior of the fields
-#' @noRd
+# The lines of print() on the posterior of the fields
 describe_fields <- function(x, show) {
   means <- vapply(field_pools(x), function(pool) mean(field_copies(pool)), 0)
   paste0(classes_line(x), "  kernels:      ", shorten(paste0(
@@ -67,8 +66,7 @@ importance.kb_bark_multinomial <- function(object, level = 0.9,
   )
 }
 
-#' As `input_scales()`, the largest over fields
-#' @noRd
+# As `input_scales()`, the largest over fields
 fields_scales <- function(fit, fields, class = NULL) {
   if (!is.null(class)) fields <- fields[class]
   each <- lapply(fields, function(pool) input_scales(fit, pool))
@@ -78,7 +76,6 @@ fields_scales <- function(fit, fields, class = NULL) {
   )
 }
 
-#' @noRd
 leading_of_fields <- function(fit) {
   fields <- field_pools(fit)
   leading_inputs(fit, unname(fields), fields_scales(fit, fields)$scales)

@@ -71,9 +71,8 @@ predict_fields <- function(fit, rows, type, interval, level, ndraws,
 
 # Fields ----------------------------------------------------------------------
 
-#' What `bark_values()` gives, of all fields: a list of `mean` and `variance`,
-#' lists of matrices points x draws
-#' @noRd
+# What `bark_values()` gives, of all fields: a list of `mean` and `variance`,
+# lists of matrices points x draws
 fields_values <- function(fit, x, pool, what,
                           chosen = seq_along(pool$weights)) {
   values <- lapply(pool$fields, function(field) {
@@ -85,8 +84,7 @@ fields_values <- function(fit, x, pool, what,
   )
 }
 
-#' Call f(rows, values) on blocks of rows that fit in memory
-#' @noRd
+# Call f(rows, values) on blocks of rows that fit in memory
 in_field_blocks <- function(fit, x, pool, what, f,
                             chosen = seq_along(pool$weights)) {
   columns <- 2 * length(pool$fields) * length(chosen)
@@ -95,8 +93,7 @@ in_field_blocks <- function(fit, x, pool, what, f,
   })
 }
 
-#' Blocks of rows as one matrix with a column a class
-#' @noRd
+# Blocks of rows as one matrix with a column a class
 bind_classes <- function(fit, blocks) {
   levels <- fit$mould$levels
   out <- do.call(rbind, c(list(matrix(0, 0, length(levels))), blocks))
@@ -104,8 +101,7 @@ bind_classes <- function(fit, blocks) {
   out
 }
 
-#' Posterior predictive probabilities of the classes, n x C
-#' @noRd
+# Posterior predictive probabilities of the classes, n x C
 fields_probability <- function(fit, x, pool, chosen = seq_along(pool$weights)) {
   blocks <- in_field_blocks(fit, x, pool, "moments", function(rows, at) {
     bark_class_probability_cpp(at$mean, at$variance)
@@ -113,16 +109,14 @@ fields_probability <- function(fit, x, pool, chosen = seq_along(pool$weights)) {
   bind_classes(fit, blocks)
 }
 
-#' Posterior means of the fields, n x C
-#' @noRd
+# Posterior means of the fields, n x C
 fields_link <- function(fit, x, pool) {
   bind_classes(fit, in_field_blocks(fit, x, pool, "mean", function(rows, at) {
     matrix(vapply(at$mean, rowMeans, numeric(length(rows))), length(rows))
   }))
 }
 
-#' Log predictive probabilities of the classes of this number
-#' @noRd
+# Log predictive probabilities of the classes of this number
 fields_log_score <- function(fit, x, y, pool) {
   blocks <- in_field_blocks(fit, x, pool, "moments", function(rows, at) {
     log_p <- bark_class_log_probability_cpp(at$mean, at$variance, y[rows])
@@ -132,8 +126,7 @@ fields_log_score <- function(fit, x, y, pool) {
   as.double(unlist(blocks))
 }
 
-#' Draws of the fields, S x n x C; NA where rows are not complete
-#' @noRd
+# Draws of the fields, S x n x C; NA where rows are not complete
 fields_draws <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
   check_draws_memory(length(chosen), nrow(x), length(pool$fields))
@@ -145,8 +138,7 @@ fields_draws <- function(fit, rows, pool, chosen) {
   )
 }
 
-#' Probabilities of the classes given draws of the fields, S x n x C
-#' @noRd
+# Probabilities of the classes given draws of the fields, S x n x C
 fields_class_draws <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
   check_draws_memory(length(chosen), nrow(x), length(pool$fields))
@@ -156,8 +148,7 @@ fields_class_draws <- function(fit, rows, pool, chosen) {
 
 # Intervals -------------------------------------------------------------------
 
-#' Quantiles over draws of the probability given the fields, n x C x 2
-#' @noRd
+# Quantiles over draws of the probability given the fields, n x C x 2
 fields_probability_limits <- function(fit, x, pool, level) {
   ends <- interval_ends(level)
   blocks <- in_field_blocks(fit, x, pool, "draw", function(rows, at) {
@@ -170,8 +161,7 @@ fields_probability_limits <- function(fit, x, pool, level) {
   array(out, c(nrow(x), length(pool$fields), 2))
 }
 
-#' Exact quantiles of the mixtures of normals that the fields are, n x C x 2
-#' @noRd
+# Exact quantiles of the mixtures of normals that the fields are, n x C x 2
 fields_link_limits <- function(fit, x, pool, level) {
   ends <- interval_ends(level)
   blocks <- in_field_blocks(fit, x, pool, "moments", function(rows, at) {
@@ -189,8 +179,7 @@ fields_link_limits <- function(fit, x, pool, level) {
   array(out, c(nrow(x), length(pool$fields), 2))
 }
 
-#' As `spread_rows()`, of an array whose first dimension is the rows
-#' @noRd
+# As `spread_rows()`, of an array whose first dimension is the rows
 put_array <- function(out, complete) {
   size <- dim(out)
   out <- spread_rows(matrix(out, size[[1]]), complete)

@@ -4,8 +4,7 @@
 
 # The family ------------------------------------------------------------------
 
-#' The families of `bark()`
-#' @noRd
+# The families of `bark()`
 check_bark_family <- function(family, call = rlang::caller_env()) {
   check_family(family, stored_families[-(1:2)], call)
 }
@@ -26,17 +25,14 @@ bark_family <- function(family, mould) {
   if (nlevels(mould$y) > 2) "multinomial" else "probit"
 }
 
-#' @noRd
 is_multinomial <- function(fit) identical(fit$settings$family, "multinomial")
 
-#' @noRd
 check_several_classes <- function(mould, call) {
   check_classes_present(mould$y, mould$outcome_name, call)
 }
 
-#' Fields have centres at rows, and scales of the predictors that their kernels
-#' share
-#' @noRd
+# Fields have centres at rows, and scales of the predictors that their kernels
+# share
 refuse_shaped_fields <- function(prior, call) {
   if (!inherits(prior, "kb_bark_prior")) {
     return(invisible())
@@ -56,15 +52,13 @@ refuse_shaped_fields <- function(prior, call) {
   }
 }
 
-#' The response as it was given, where it is a column
-#' @noRd
+# The response as it was given, where it is a column
 given_outcome <- function(data, mould) {
   name <- mould$outcome_name
   if (is.data.frame(data) && name %in% names(data)) data[[name]]
 }
 
-#' Classes without a row are left out, and said to be
-#' @noRd
+# Classes without a row are left out, and said to be
 warn_empty_levels <- function(given, mould, call = rlang::caller_env()) {
   if (is.data.frame(given) && ncol(given) == 1) given <- given[[1]]
   empty <- if (is.factor(given)) setdiff(levels(given), mould$levels)
@@ -130,9 +124,8 @@ head_draws.kb_bark_multinomial <- function(fit, run, n) {
   run
 }
 
-#' The draws of all chains, one after the other: for each class those of its
-#' field, in the form of `bark_pool()`
-#' @noRd
+# The draws of all chains, one after the other: for each class those of its
+# field, in the form of `bark_pool()`
 field_pools <- function(fit) {
   runs <- lapply(fit_runs(fit), function(run) run$draws$fields)
   pools <- lapply(seq_along(fit$mould$levels), function(k) {
@@ -152,8 +145,7 @@ posterior_pool.kb_bark_multinomial <- function(fit) {
   list(fields = fields, weights = rep(1 / n, n))
 }
 
-#' The number of kernels in each draw of a field
-#' @noRd
+# The number of kernels in each draw of a field
 field_copies <- function(pool) {
   n <- length(pool$m)
   as.double(tapply(
@@ -173,9 +165,8 @@ chain_matrices.kb_bark_multinomial <- function(fit) {
   )
 }
 
-#' The locations that hold a kernel of any field in each draw, in the form that
-#' `bark_location_probability()` wants
-#' @noRd
+# The locations that hold a kernel of any field in each draw, in the form that
+# `bark_location_probability()` wants
 fields_locations <- function(fields) {
   n <- length(fields[[1]]$m)
   used <- do.call(rbind, lapply(fields, function(pool) {

@@ -1,48 +1,42 @@
 # The Levy measure behind bark(): what its parameters imply, and which are
 # implied by a number of kernels and a discrepancy.
 
-#' Expected number of kernels: (B2), eq. 8 of the paper
-#'
-#' By Gamma(1 + x) = x Gamma(x), so that it is finite down to alpha = 0, where
-#' it tends to gamma; it tends to 0 as alpha tends to 2.
-#' @noRd
+# Expected number of kernels: (B2), eq. 8 of the paper
+#
+# By Gamma(1 + x) = x Gamma(x), so that it is finite down to alpha = 0, where
+# it tends to gamma; it tends to 0 as alpha tends to 2.
 bark_nu <- function(alpha, gamma, eps) {
   exp(log(gamma) + alpha * (log(2) - log(eps) - log(alpha) / 2) +
     lgamma(1 + alpha / 2) - lgamma(1 - alpha / 2))
 }
 
-#' Expected squared discrepancy of the continuous approximation over |g|^2
-#'
-#' The integral of b^2 (|b|^(-1 - alpha) - (b^2 + alpha eps^2)^(-(1 + alpha) /
-#' 2)) gamma c_alpha, of which the paper's eq. 12 means to be a bound: (B4).
-#' @noRd
+# Expected squared discrepancy of the continuous approximation over |g|^2
+#
+# The integral of b^2 (|b|^(-1 - alpha) - (b^2 + alpha eps^2)^(-(1 + alpha) /
+# 2)) gamma c_alpha, of which the paper's eq. 12 means to be a bound: (B4).
 bark_discrepancy <- function(alpha, gamma, eps) {
   bark_nu(alpha, gamma, eps) * discrepancy_ratio(alpha, eps)
 }
 
-#' Discrepancy of one expected kernel, (B4): the same for both approximations
-#' @noRd
+# Discrepancy of one expected kernel, (B4): the same for both approximations
 discrepancy_ratio <- function(alpha, eps) {
   alpha * eps^2 / (2 - alpha)
 }
 
-#' Expected number of kernels where |beta| is truncated at eps: (B3)
-#'
-#' Gamma(alpha) sin(pi alpha / 2) is written without the sine, which would lose
-#' its digits near alpha = 2.
-#' @noRd
+# Expected number of kernels where |beta| is truncated at eps: (B3)
+#
+# Gamma(alpha) sin(pi alpha / 2) is written without the sine, which would lose
+# its digits near alpha = 2.
 bark_nu_truncated <- function(alpha, gamma, eps) {
   exp(log(gamma) + alpha * (log(2) - log(eps)) - log(pi) / 2 +
     lgamma((1 + alpha) / 2) - lgamma(1 - alpha / 2))
 }
 
-#' @noRd
 bark_discrepancy_truncated <- function(alpha, gamma, eps) {
   bark_nu_truncated(alpha, gamma, eps) * discrepancy_ratio(alpha, eps)
 }
 
-#' Expected number of kernels and discrepancy of either approximation
-#' @noRd
+# Expected number of kernels and discrepancy of either approximation
 levy_size <- function(alpha, gamma, eps, approximation = NULL) {
   if (identical(approximation, "truncation")) {
     list(
@@ -57,10 +51,9 @@ levy_size <- function(alpha, gamma, eps, approximation = NULL) {
   }
 }
 
-#' The eps and gamma of a number of kernels and a discrepancy
-#'
-#' Their ratio determines eps, (B5), and nu is proportional to gamma.
-#' @noRd
+# The eps and gamma of a number of kernels and a discrepancy
+#
+# Their ratio determines eps, (B5), and nu is proportional to gamma.
 bark_elicit <- function(alpha, n_kernels, discrepancy, approximation = NULL) {
   eps <- sqrt(discrepancy / n_kernels * (2 - alpha) / alpha)
   nu <- levy_size(alpha, 1, eps, approximation)$nu
@@ -69,8 +62,7 @@ bark_elicit <- function(alpha, n_kernels, discrepancy, approximation = NULL) {
 
 # Checks ---------------------------------------------------------------------
 
-#' Whether n_kernels and discrepancy take the place of eps and gamma
-#' @noRd
+# Whether n_kernels and discrepancy take the place of eps and gamma
 check_elicitation <- function(n_kernels, discrepancy, given,
                               call = rlang::caller_env()) {
   elicited <- c(
@@ -98,8 +90,7 @@ check_elicitation <- function(n_kernels, discrepancy, given,
   TRUE
 }
 
-#' The expected number of kernels must be one that a sampler can hold
-#' @noRd
+# The expected number of kernels must be one that a sampler can hold
 check_levy <- function(alpha, levy, approximation = NULL,
                        call = rlang::caller_env()) {
   implied <- levy_size(alpha, levy$gamma, levy$eps, approximation)

@@ -15,8 +15,7 @@ print.kb_bark <- function(x, digits = 3, ...) {
   ), describe_bark, digits)
 }
 
-#' The lines of print() on data, prior and posterior
-#' @noRd
+# The lines of print() on data, prior and posterior
 describe_bark <- function(x, show) {
   paste0(
     describe_bark_model(x, show),
@@ -31,7 +30,6 @@ describe_bark <- function(x, show) {
   )
 }
 
-#' @noRd
 describe_bark_model <- function(x, show) {
   prior <- x$settings$prior
   w <- x$data$weights
@@ -52,7 +50,6 @@ describe_bark_model <- function(x, show) {
   )
 }
 
-#' @noRd
 describe_posterior <- function(x, show) {
   range <- function(v) {
     ends <- stats::quantile(v, c(0.05, 0.95), names = FALSE)
@@ -77,8 +74,7 @@ describe_posterior <- function(x, show) {
   )
 }
 
-#' Where kernels are, if not simply at rows
-#' @noRd
+# Where kernels are, if not simply at rows
 centres_line <- function(x, show) {
   prior <- x$settings$prior
   plain <- is.null(prior$centre_weights) && !has_own_centres(x)
@@ -97,9 +93,8 @@ centres_line <- function(x, show) {
   )
 }
 
-#' The predictors that matter most: with the probability of an effect on f for
-#' priors that select, else with their scale or share
-#' @noRd
+# The predictors that matter most: with the probability of an effect on f for
+# priors that select, else with their scale or share
 inputs_line <- function(x, show, most = 4) {
   prior <- x$settings$prior
   fields <- is_multinomial(x)
@@ -236,7 +231,6 @@ coef.kb_bark <- function(object, draw, ...) {
   draw_coefficients(object, pool, check_count(draw, 1, length(pool$m)))
 }
 
-#' @noRd
 refuse_mean_coefficients <- function(call = rlang::caller_env()) {
   kb_abort(c(
     "{.fn coef} is not defined for the mean of a bark fit.",
@@ -246,7 +240,6 @@ refuse_mean_coefficients <- function(call = rlang::caller_env()) {
   ), "not_defined", call = call)
 }
 
-#' @noRd
 draw_coefficients <- function(object, pool, draw) {
   slots <- sum(pool$m[seq_len(draw - 1)]) + seq_len(pool$m[[draw]])
   location <- pool$location[slots]
@@ -301,8 +294,7 @@ logLik.kb_bark <- function(object, ...) {
   )
 }
 
-#' The number of scales, and of coordinates, that are free in each draw
-#' @noRd
+# The number of scales, and of coordinates, that are free in each draw
 bark_n_scales <- function(fit, pool) {
   if (has_own_scales(fit)) {
     return(own_numbers(fit, pool))
@@ -316,7 +308,6 @@ bark_n_scales <- function(fit, pool) {
 
 # Accessors --------------------------------------------------------------------
 
-#' @noRd
 location_pool <- function(fit) {
   if (!is_multinomial(fit)) {
     return(bark_pool(fit))
@@ -324,9 +315,8 @@ location_pool <- function(fit) {
   fields_locations(field_pools(fit))
 }
 
-#' Posterior probability that each location holds a kernel: the intercept,
-#' then the rows (0 where kernels are at none)
-#' @noRd
+# Posterior probability that each location holds a kernel: the intercept,
+# then the rows (0 where kernels are at none)
 bark_location_probability <- function(fit, pool = location_pool(fit)) {
   location <- pool$location
   if (has_own_scales(fit) || has_own_centres(fit)) {
@@ -365,8 +355,7 @@ model_size.kb_bark <- function(object, ...) {
   data.frame(k = k, probability = share(copies), centres = share(centres))
 }
 
-#' The number of different centres of each draw, of all fields
-#' @noRd
+# The number of different centres of each draw, of all fields
 distinct_centres <- function(fit) {
   pools <- if (is_multinomial(fit)) field_pools(fit) else list(bark_pool(fit))
   Reduce(`+`, lapply(pools, `[[`, "m"))

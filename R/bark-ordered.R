@@ -2,8 +2,7 @@
 # evidence. The class of a row is that of its latent response f + N(0, 1) among
 # the cut points.
 
-#' An ordered factor from numbers or names of levels
-#' @noRd
+# An ordered factor from numbers or names of levels
 ordered_class <- function(class, fit) {
   levels <- fit$mould$levels
   if (is.numeric(class)) class <- levels[class]
@@ -12,8 +11,7 @@ ordered_class <- function(class, fit) {
 
 # Cut points -------------------------------------------------------------------
 
-#' Of the C - 1 cut points; nothing where there are none
-#' @noRd
+# Of the C - 1 cut points; nothing where there are none
 cut_names <- function(fit) {
   if (!is_ordered(fit)) {
     return(character())
@@ -22,8 +20,7 @@ cut_names <- function(fit) {
   paste0("cut[", levels[-length(levels)], "|", levels[-1], "]")
 }
 
-#' Draws of the cut points, S x (C - 1)
-#' @noRd
+# Draws of the cut points, S x (C - 1)
 bark_cuts <- function(fit, pool) {
   names <- cut_names(fit)
   matrix(pool$cuts, ncol = length(names), byrow = TRUE,
@@ -31,8 +28,7 @@ bark_cuts <- function(fit, pool) {
   )
 }
 
-#' Those that are free, as `chain_matrices()` has them
-#' @noRd
+# Those that are free, as `chain_matrices()` has them
 cut_chains <- function(draws, fit) {
   names <- cut_names(fit)
   out <- lapply(seq_along(names), function(k) {
@@ -44,7 +40,6 @@ cut_chains <- function(draws, fit) {
   stats::setNames(out, names)[-1]
 }
 
-#' @noRd
 cuts_line <- function(x, show) {
   cuts <- colMeans(bark_cuts(x, bark_pool(x)))
   line <- toString(paste(
@@ -55,8 +50,7 @@ cuts_line <- function(x, show) {
 
 # Probabilities ----------------------------------------------------------------
 
-#' log(Phi(to) - Phi(from)) of vectors, in both tails
-#' @noRd
+# log(Phi(to) - Phi(from)) of vectors, in both tails
 log_normal_interval <- function(from, to) {
   upper <- from > 0
   a <- ifelse(upper, -to, from)
@@ -78,8 +72,7 @@ log_class_probability <- function(f, sd, cuts, draw, class) {
   )
 }
 
-#' Posterior predictive probabilities, n x C: (B59)
-#' @noRd
+# Posterior predictive probabilities, n x C: (B59)
 ordered_probability <- function(fit, x, pool) {
   cuts <- bark_cuts(fit, pool)
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
@@ -96,8 +89,7 @@ ordered_probability <- function(fit, x, pool) {
   out
 }
 
-#' Log predictive probability of the classes y
-#' @noRd
+# Log predictive probability of the classes y
 ordered_log_score <- function(fit, x, y, pool) {
   cuts <- bark_cuts(fit, pool)
   y <- as.integer(y)
@@ -158,8 +150,7 @@ ordered_epred <- function(fit, f, pool, chosen) {
   array(p, c(dim(f), ncol(cuts) + 1), list(NULL, NULL, fit$mould$levels))
 }
 
-#' Numbers of classes drawn given f, S x n, from R's generator
-#' @noRd
+# Numbers of classes drawn given f, S x n, from R's generator
 ordered_draws <- function(fit, f, pool, chosen) {
   cuts <- bark_cuts(fit, pool)[chosen, , drop = FALSE]
   z <- f + stats::rnorm(length(f))
@@ -168,14 +159,12 @@ ordered_draws <- function(fit, f, pool, chosen) {
   matrix(out, nrow(f))
 }
 
-#' @noRd
 ordered_log_lik <- function(fit, f, y, pool, chosen) {
   cuts <- bark_cuts(fit, pool)[chosen, , drop = FALSE]
   log_p <- log_class_probability(f, 1, cuts, row(f), as.integer(y)[col(f)])
   matrix(log_p, nrow(f))
 }
 
-#' @noRd
 refuse_ordered_bands <- function(level_given, interval,
                                  call = rlang::caller_env()) {
   given <- c("level", "interval")[c(level_given, !is.null(interval))]
@@ -190,14 +179,13 @@ refuse_ordered_bands <- function(level_given, interval,
 
 # Evidence ---------------------------------------------------------------------
 
-#' log of the probability of classes with these counts where f is 0, over the
-#' prior of the cut points
-#'
-#' From the last point down, (B63): with L_k(c) the log probability of the
-#' classes after the k-th given c_k = c, L_(k-1)(c) is an integral over the next
-#' gap of exp(n_k log(Phi(c') - Phi(c)) + L_k(c')) at c' = c + gap. Empty
-#' classes at the end leave L = 0.
-#' @noRd
+# log of the probability of classes with these counts where f is 0, over the
+# prior of the cut points
+#
+# From the last point down, (B63): with L_k(c) the log probability of the
+# classes after the k-th given c_k = c, L_(k-1)(c) is an integral over the next
+# gap of exp(n_k log(Phi(c') - Phi(c)) + L_k(c')) at c' = c + gap. Empty
+# classes at the end leave L = 0.
 ordered_base <- function(counts) {
   last <- max(which(counts > 0))
   after <- if (last < length(counts)) {
@@ -213,8 +201,7 @@ ordered_base <- function(counts) {
   power_log(counts[[1]], log(0.5)) + after(0)
 }
 
-#' L_(k-1) from L_k
-#' @noRd
+# L_(k-1) from L_k
 before_gap <- function(n, after) {
   force(after)
   function(c) {
@@ -226,16 +213,13 @@ before_gap <- function(n, after) {
   }
 }
 
-#' @noRd
 upper_log <- function(c) stats::pnorm(c, lower.tail = FALSE, log.p = TRUE)
 
-#' n x, 0 for n = 0 whatever x is
-#' @noRd
+# n x, 0 for n = 0 whatever x is
 power_log <- function(n, x) if (n == 0) 0 * seq_along(x) else n * x
 
-#' L(c), of n rows beyond c, by a spline in log(1 + c); beyond 15, where it is
-#' below -110 and does not matter, about what Mills' ratio says
-#' @noRd
+# L(c), of n rows beyond c, by a spline in log(1 + c); beyond 15, where it is
+# below -110 and does not matter, about what Mills' ratio says
 tabled <- function(f, n, points = 300, most = 15) {
   at <- seq(0, log1p(most), length.out = points)
   smooth <- stats::splinefun(at, vapply(expm1(at), f, 0))

@@ -87,7 +87,6 @@ bark_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
   )
 }
 
-#' @noRd
 bark_trace_labels <- function(x) {
   c(
     J = "number of kernels",
@@ -95,9 +94,8 @@ bark_trace_labels <- function(x) {
   )
 }
 
-#' The Poisson prior of the number of kernels, of several classes that of all
-#' fields, as far as a plot may need it
-#' @noRd
+# The Poisson prior of the number of kernels, of several classes that of all
+# fields, as far as a plot may need it
 bark_prior_k <- function(fit) {
   fields <- if (is_multinomial(fit)) length(fit$mould$levels) else 1
   nu <- fit$settings$prior$nu * fields
@@ -105,9 +103,8 @@ bark_prior_k <- function(fit) {
   data.frame(k = k, probability = stats::dpois(k, nu))
 }
 
-#' Several unordered classes: their probabilities along the only predictor, or
-#' over the plane of the two that matter most
-#' @noRd
+# Several unordered classes: their probabilities along the only predictor, or
+# over the plane of the two that matter most
 fields_picture <- function(x, n) {
   probability <- function(points) fields_drawn_probability(x, points)
   if (ncol(x$data$x) == 1) {
@@ -118,8 +115,7 @@ fields_picture <- function(x, n) {
   plane_picture(x, plane, if (is.null(n)) 50 else n, probability)
 }
 
-#' Class probabilities at points in their own units, from some of the draws
-#' @noRd
+# Class probabilities at points in their own units, from some of the draws
 fields_drawn_probability <- function(x, points, most = 400) {
   pool <- posterior_pool(x)
   draws <- length(pool$weights)

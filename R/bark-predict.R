@@ -127,8 +127,7 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   name_predictions(out, type, rows$names)
 }
 
-#' The arguments that a type uses
-#' @noRd
+# The arguments that a type uses
 bark_arguments <- function(fit, type, interval) {
   noisy <- if (!has_classes(fit)) {
     switch(type,
@@ -142,8 +141,7 @@ bark_arguments <- function(fit, type, interval) {
 
 # The mixture ------------------------------------------------------------------
 
-#' The draws of all chains, one after the other
-#' @noRd
+# The draws of all chains, one after the other
 bark_pool <- function(fit) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")
   glue <- function(name) unlist(lapply(draws, `[[`, name), use.names = FALSE)
@@ -165,7 +163,6 @@ bark_values <- function(fit, x, pool, what, chosen = seq_along(pool$m)) {
   )
 }
 
-#' @noRd
 bark_moments <- function(fit, x, pool, drawn = FALSE) {
   bark_values(fit, x, pool, if (drawn) "draw" else "moments")
 }

@@ -30,17 +30,15 @@ draw_bark_pool <- function(fit, n) {
   out
 }
 
-#' 0 is the intercept
-#' @noRd
+# 0 is the intercept
 draw_locations <- function(prior, rows, size) {
   weights <- prior$centre_weights
   if (is.null(weights)) weights <- rep(1, rows + 1)
   sample.int(rows + 1, size, TRUE, weights) - 1L
 }
 
-#' Coefficients of single kernels, see ?bark_prior: normal ones with a gamma
-#' precision, or jumps of the stable process above eps
-#' @noRd
+# Coefficients of single kernels, see ?bark_prior: normal ones with a gamma
+# precision, or jumps of the stable process above eps
 draw_coefficients_of <- function(prior, size) {
   if (is_truncated_prior(prior)) {
     return(prior$eps * stats::runif(size)^(-1 / prior$alpha) *
@@ -52,8 +50,7 @@ draw_coefficients_of <- function(prior, size) {
   stats::rnorm(size) / sqrt(precision)
 }
 
-#' Sets of scales, one after the other
-#' @noRd
+# Sets of scales, one after the other
 draw_prior_scales <- function(prior, p, size) {
   included <- matrix(1L, p, size)
   if (bark_selects(prior$type)) {

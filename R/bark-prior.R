@@ -238,8 +238,7 @@ bark_prior <- function(type = c(
 
 # Checks ---------------------------------------------------------------------
 
-#' Two positive numbers; names, if there are any, must say the same order
-#' @noRd
+# Two positive numbers; names, if there are any, must say the same order
 check_pair <- function(x, names, arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   positive <- is.numeric(x) && length(x) == 2 && all(is.finite(x)) && all(x > 0)
@@ -253,7 +252,6 @@ check_pair <- function(x, names, arg = rlang::caller_arg(x),
   as.double(x)
 }
 
-#' @noRd
 bark_selects <- function(type) {
   type %in% c("select_equal", "select_different")
 }
@@ -280,7 +278,6 @@ check_selection <- function(type, given, n_signals,
   c(check_number(given, 0, open = TRUE, arg = "selection", call = call), NA)
 }
 
-#' @noRd
 check_n_signals <- function(type, n_signals, call = rlang::caller_env()) {
   if (is.null(n_signals)) {
     return(NULL)
@@ -289,7 +286,6 @@ check_n_signals <- function(type, n_signals, call = rlang::caller_env()) {
   check_number(n_signals, 0, open = TRUE, call = call)
 }
 
-#' @noRd
 refuse_unused <- function(arg, type, call) {
   if (!bark_selects(type)) {
     kb_abort(c(
@@ -352,8 +348,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
   )
 }
 
-#' b from E[d] = p a / (a + b) (Ley and Steel, 2009)
-#' @noRd
+# b from E[d] = p a / (a + b) (Ley and Steel, 2009)
 selection_resolve <- function(prior, p, call) {
   m <- prior$n_signals
   if (is.null(m)) {
@@ -418,7 +413,6 @@ print.kb_bark_prior <- function(x, ...) {
   invisible(x)
 }
 
-#' @noRd
 format_selection <- function(x) {
   a <- x$selection[[1]]
   b <- x$selection[[2]]

@@ -1,13 +1,10 @@
 # Fits of bark() whose kernels have a centre or scales of their own.
 
-#' @noRd
 has_own_centres <- function(fit) !is.null(fit$settings$prior$centre_sd)
 
-#' @noRd
 has_own_scales <- function(fit) isTRUE(fit$settings$prior$own_scales)
 
-#' How many numbers draws of shapes have, of p a slot
-#' @noRd
+# How many numbers draws of shapes have, of p a slot
 shape_sizes <- function(fit, slots) {
   p <- ncol(fit$data$x)
   c(
@@ -37,9 +34,8 @@ kernel_means <- function(pool, values) {
   sums(t(values) * weight) / ifelse(total > 0, total, 1)[, 1]
 }
 
-#' Which inputs are in the kernel: a row a draw and a column a predictor or
-#' direction, a share of the kernels where they differ
-#' @noRd
+# Which inputs are in the kernel: a row a draw and a column a predictor or
+# direction, a share of the kernels where they differ
 bark_included <- function(fit, pool) {
   p <- n_inputs(fit)
   if (has_own_scales(fit)) {
@@ -48,15 +44,13 @@ bark_included <- function(fit, pool) {
   t(matrix(pool$included, p)) + 0
 }
 
-#' @noRd
 own_scales_of <- function(fit, pool) {
   p <- ncol(fit$data$x)
   scales <- exp(matrix(pool$own_log_lambda, p)) * matrix(pool$own_included, p)
   kernel_means(pool, scales)
 }
 
-#' The number of scales and coordinates that are kernels' own, in each draw
-#' @noRd
+# The number of scales and coordinates that are kernels' own, in each draw
 own_numbers <- function(fit, pool) {
   draw <- factor(rep(seq_along(pool$m), pool$m), seq_along(pool$m))
   kernel <- pool$location != 0
@@ -70,7 +64,6 @@ own_numbers <- function(fit, pool) {
   as.double(tapply(each, draw, sum, default = 0))
 }
 
-#' @noRd
 refuse_own_centres <- function(fit, what, call = rlang::caller_env()) {
   if (has_own_centres(fit)) {
     kb_abort(c(

@@ -1,12 +1,10 @@
 # Student's noise in bark fits. Its sampler is in src/core/bark/student.cpp;
 # predictions find it by noise_df().
 
-#' @noRd
 is_student_prior <- function(prior) {
   !is.null(prior$df) && is.finite(prior$df)
 }
 
-#' @noRd
 refuse_class_df <- function(prior, call) {
   if (is_student_prior(prior)) {
     kb_abort(c(
@@ -17,11 +15,10 @@ refuse_class_df <- function(prior, call) {
   }
 }
 
-#' log of the density of the response where f is 0, the noise integrated out
-#'
-#' Over the logarithm of its precision, where the integrand has one mode: Z_0 of
-#' (B62).
-#' @noRd
+# log of the density of the response where f is 0, the noise integrated out
+#
+# Over the logarithm of its precision, where the integrand has one mode: Z_0 of
+# (B62).
 student_base <- function(engine) {
   prior <- engine$config$prior
   log_density <- function(log_phi) {
@@ -41,9 +38,8 @@ student_base <- function(engine) {
   }, c(-600, 600))
 }
 
-#' log of the integral of exp(f) over the real line, f unimodal with its mode
-#' in `range`: trapezoids where f is within 40 of its maximum
-#' @noRd
+# log of the integral of exp(f) over the real line, f unimodal with its mode
+# in `range`: trapezoids where f is within 40 of its maximum
 log_integral <- function(f, range, points = 2001) {
   at <- seq(range[[1]], range[[2]], length.out = points)
   for (pass in 1:3) {

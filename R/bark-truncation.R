@@ -1,15 +1,12 @@
 # The truncation approximation of bark(), and what is not defined for it.
 
-#' @noRd
 is_truncated <- function(fit) is_truncated_prior(fit$settings$prior)
 
-#' @noRd
 is_truncated_prior <- function(prior) {
   is.list(prior) && identical(prior$approximation, "truncation")
 }
 
-#' There is one kind of sweep
-#' @noRd
+# There is one kind of sweep
 refuse_truncated <- function(prior, control, call) {
   if (is_truncated_prior(prior) && control$sweep == "single") {
     kb_abort(c(
@@ -35,7 +32,6 @@ refuse_with_truncation <- function(given, call = rlang::caller_env()) {
   }
 }
 
-#' @noRd
 refuse_truncated_classes <- function(prior, family, call) {
   if (is_truncated_prior(prior) && !response_families[[family]]$truncation) {
     kb_abort(c(

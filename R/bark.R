@@ -233,8 +233,7 @@ bark.numeric <- bark.matrix
 #' @export
 bark.logical <- bark.matrix
 
-#' The kinds of response that a family models
-#' @noRd
+# The kinds of response that a family models
 bark_outcome <- function(family) {
   if (is.null(family)) "any" else family_outcome(family)
 }
@@ -268,8 +267,7 @@ bark_fit <- function(mould, given, called, started,
   run_fit(fit, progress, started, call = call)
 }
 
-#' All that the data determine at the first call
-#' @noRd
+# All that the data determine at the first call
 bark_settings <- function(mould, family, prior, scale, prior_only, call) {
   scale <- check_flag(scale, call = call)
   prior_only <- check_flag(prior_only, call = call)
@@ -302,7 +300,6 @@ bark_settings <- function(mould, family, prior, scale, prior_only, call) {
   )
 }
 
-#' @noRd
 refuse_improper_draws <- function(call) {
   kb_abort(c(
     "An improper prior has no draws.",
@@ -311,7 +308,6 @@ refuse_improper_draws <- function(call) {
   ), c("improper", "not_defined"), call = call)
 }
 
-#' @noRd
 refuse_class_weights <- function(weights, call) {
   if (!is.null(weights)) {
     kb_abort(c(

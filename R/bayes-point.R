@@ -76,11 +76,10 @@ bayes_point.kb_kgs <- function(object, centres = NULL, ...) {
   )
 }
 
-#' Coefficients of the projection of w on some rows of the factor
-#'
-#' Row j of the factor L is the feature of centre j: the projection is
-#' L' alpha. With all rows L' alpha = w.
-#' @noRd
+# Coefficients of the projection of w on some rows of the factor
+#
+# Row j of the factor L is the feature of centre j: the projection is
+# L' alpha. With all rows L' alpha = w.
 centre_coefficients <- function(factor, w, chosen) {
   if (length(chosen) == nrow(factor)) {
     return(list(alpha = backsolve(t(factor), w), explained = 1))
@@ -134,8 +133,7 @@ predict.kb_bayes_point <- function(object, newdata, type = c("class", "link"),
   name_rows(spread_rows(out, rows$complete), rows$names)
 }
 
-#' f at points in their own units, n x functions
-#' @noRd
+# f at points in their own units, n x functions
 centre_function <- function(point, x) {
   x <- scaling_x(point$scaling, x)
   out <- matrix(0, nrow(x), ncol(point$alpha))

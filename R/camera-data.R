@@ -59,8 +59,7 @@ camera_data <- function() {
 # Frames are kept as whole numbers from 0 to this, one byte each.
 camera_levels <- 63
 
-#' Bytes of the frames, frame after frame, and angles in microradians
-#' @noRd
+# Bytes of the frames, frame after frame, and angles in microradians
 read_camera <- function(file, call = rlang::caller_env()) {
   stored <- tryCatch(suppressWarnings(readRDS(file)), error = function(e) NULL)
   whole <- is.list(stored) && is.raw(stored$frames) &&
@@ -75,8 +74,7 @@ read_camera <- function(file, call = rlang::caller_env()) {
   stored
 }
 
-#' Rotation matrices by columns, one a row: Rz(yaw) Ry(pitch) Rx(roll)
-#' @noRd
+# Rotation matrices by columns, one a row: Rz(yaw) Ry(pitch) Rx(roll)
 camera_rotations <- function(angles) {
   cosine <- cos(angles)
   sine <- sin(angles)

@@ -7,11 +7,9 @@
 object_layout <- function(object) UseMethod("object_layout")
 
 #' @export
-#' @noRd
 object_layout.default <- function(object) NULL
 
 #' @export
-#' @noRd
 object_layout.kb_srvm <- function(object) {
   list(
     layout = srvm_layout,
@@ -22,7 +20,6 @@ object_layout.kb_srvm <- function(object) {
 }
 
 #' @export
-#' @noRd
 object_layout.kb_srvm_mcmc <- function(object) {
   list(
     layout = srvm_layout,
@@ -34,62 +31,51 @@ object_layout.kb_srvm_mcmc <- function(object) {
 }
 
 #' @export
-#' @noRd
 object_layout.kb_bark <- function(object) {
   list(layout = bark_layout, at = list(layout_of_run = bark_run_layout))
 }
 
 #' @export
-#' @noRd
 object_layout.kb_bark_multinomial <- function(object) {
   list(layout = bark_layout, at = list(layout_of_run = bark_fields_run_layout))
 }
 
 #' @export
-#' @noRd
 object_layout.kb_kgs <- function(object) {
   list(layout = kgs_layout)
 }
 
 #' @export
-#' @noRd
 object_layout.kb_tdsmc <- function(object) list(layout = tdsmc_layout)
 
 #' @export
-#' @noRd
 object_layout.kb_kbr <- function(object) {
   list(layout = kbr_layout)
 }
 
 #' @export
-#' @noRd
 object_layout.kb_bayes_point <- function(object) {
   list(layout = bayes_point_layout)
 }
 
 #' @export
-#' @noRd
 object_layout.kb_kbr_hmm <- function(object) list(layout = kbr_hmm_layout)
 
 #' @export
-#' @noRd
 object_layout.kb_kbr_filter <- function(object) {
   path_layout(object, filter_layout, length(object$kind))
 }
 
 #' @export
-#' @noRd
 object_layout.kb_kbr_smooth <- function(object) {
   path_layout(object, smooth_layout, length(object$sum))
 }
 
 #' @export
-#' @noRd
 object_layout.kb_kbr_forecast <- function(object) {
   path_layout(object, forecast_layout, length(object$sum))
 }
 
-#' @noRd
 path_layout <- function(object, layout, times) {
   list(layout = c(layout(
     hmm = holds(kbr_hmm_layout, "kb_kbr_hmm"),
@@ -98,13 +84,11 @@ path_layout <- function(object, layout, times) {
 }
 
 #' @export
-#' @noRd
 object_layout.kb_cond_embedding <- function(object) {
   list(layout = cond_embedding_layout)
 }
 
 #' @export
-#' @noRd
 object_layout.kb_kernel_mean <- function(object) {
   list(layout = kernel_mean_layout)
 }
@@ -123,7 +107,6 @@ migrate_fit <- function(fit, file = NULL, call = rlang::caller_env()) {
   fit
 }
 
-#' @noRd
 check_version <- function(fit, file, call) {
   if (identical(fit$version, fit_version)) {
     return(invisible())
@@ -135,8 +118,7 @@ check_version <- function(fit, file, call) {
   ), "version", call = call)
 }
 
-#' Check what an object holds against the layout of its class
-#' @noRd
+# Check what an object holds against the layout of its class
 check_object <- function(object, what = "object", call = rlang::caller_env()) {
   if (was_checked(object)) {
     return(invisible())
@@ -156,7 +138,6 @@ check_object <- function(object, what = "object", call = rlang::caller_env()) {
 checked <- new.env(parent = emptyenv())
 checked$objects <- list()
 
-#' @noRd
 was_checked <- function(object) {
   for (known in checked$objects) {
     # Refits differ soonest in their runs.
@@ -168,8 +149,7 @@ was_checked <- function(object) {
   FALSE
 }
 
-#' Large ones are not kept alive: their methods take long beside the check
-#' @noRd
+# Large ones are not kept alive: their methods take long beside the check
 note_checked <- function(object, most = 4, bytes = 2e7) {
   if (utils::object.size(object) > bytes) {
     return(invisible())

@@ -1,6 +1,5 @@
 # check_moves(): draws of moves against the densities that they state.
 
-#' @noRd
 check_draws <- function(problem, tables, from, to, live, t) {
   if (problem$n == 0) {
     return(NULL)
@@ -22,9 +21,8 @@ check_draws <- function(problem, tables, from, to, live, t) {
   })
 }
 
-#' How often each state was drawn: a row a group, the last column for draws
-#' that are no states
-#' @noRd
+# How often each state was drawn: a row a group, the last column for draws
+# that are no states
 count_draws <- function(states, group, groups, to, problem, t) {
   cell <- match(state_keys(states, problem$key, t), to$keys,
     nomatch = to$n + 1
@@ -35,7 +33,6 @@ count_draws <- function(states, group, groups, to, problem, t) {
   )
 }
 
-#' @noRd
 compare_draws <- function(move, check, t, counts, prob, n, from, to) {
   prob <- cbind(pmin(prob, 1), 0)
   # After (T9). A draw of probability zero has p-value 0, one of probability 1
@@ -53,7 +50,6 @@ compare_draws <- function(move, check, t, counts, prob, n, from, to) {
   )
 }
 
-#' @noRd
 check_initial <- function(problem, seed) {
   first <- enumerated(problem, 0)
   prob <- exp(first$log_density)
@@ -73,7 +69,6 @@ check_initial <- function(problem, seed) {
   )))
 }
 
-#' @noRd
 check_rejuvenate <- function(problem, to, t) {
   rejuvenate <- problem$target$rejuvenate
   if (is.null(rejuvenate) || problem$n == 0) {

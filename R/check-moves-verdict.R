@@ -1,6 +1,5 @@
 # check_moves(): the verdict, and its print.
 
-#' @noRd
 new_check_moves <- function(found, problem, steps) {
   found <- Filter(Negate(is.null), unname(found))
   # A draw of a state that must not be has p-value 0 whatever the number.
@@ -21,7 +20,6 @@ new_check_moves <- function(found, problem, steps) {
   )
 }
 
-#' @noRd
 judge <- function(f, tests, level) {
   simulated <- !is.null(f$p)
   p <- if (simulated) min(1, f$p * tests) else NA_real_
@@ -41,7 +39,6 @@ judge <- function(f, tests, level) {
   f
 }
 
-#' @noRd
 worst_states <- function(f, most = 5) {
   order <- if (is.null(f$p)) order(-f$error) else order(f$p)
   at <- utils::head(order, most)
@@ -80,7 +77,6 @@ print.kb_check_moves <- function(x, ...) {
   invisible(x)
 }
 
-#' @noRd
 fault_in_words <- function(line, x) {
   at <- x$worst[x$worst$move == line$move & x$worst$check == line$check &
     x$worst$t == line$t & x$worst$state == line$state, ]

@@ -124,7 +124,6 @@ check_moves <- function(target, moves, data = NULL, states, steps = NULL,
   new_check_moves(found, problem, steps)
 }
 
-#' @noRd
 check_step_numbers <- function(steps, data, call = rlang::caller_env()) {
   if (is.null(steps)) steps <- seq_len(NROW(data))
   fine <- is.numeric(steps) && length(steps) > 0 && all(is.finite(steps)) &&
@@ -138,7 +137,6 @@ check_step_numbers <- function(steps, data, call = rlang::caller_env()) {
 # Findings: one for each move, check and step. `is` and `should_be` are vectors
 # over states, `p` the p-values of simulations.
 
-#' @noRd
 finding <- function(move, check, t, is, should_be, keys, p = NULL,
                     error = abs(is / should_be - 1)) {
   error[is == should_be] <- 0
@@ -151,7 +149,6 @@ finding <- function(move, check, t, is, should_be, keys, p = NULL,
 
 # The states of a step --------------------------------------------------------
 
-#' @noRd
 enumerated <- function(problem, t) {
   states <- call_user(problem$states, "`states()`", t, t)
   n <- particle_count(states)
@@ -173,7 +170,6 @@ enumerated <- function(problem, t) {
   )
 }
 
-#' @noRd
 state_keys <- function(states, key, t) {
   if (is.null(key)) {
     return(particle_keys(states))
@@ -187,7 +183,6 @@ state_keys <- function(states, key, t) {
 
 # One step --------------------------------------------------------------------
 
-#' @noRd
 check_step <- function(t, problem) {
   from <- enumerated(problem, t - 1)
   to <- enumerated(problem, t)
@@ -206,8 +201,7 @@ check_step <- function(t, problem) {
   )
 }
 
-#' All that a move says of all pairs of states: matrices S' x S
-#' @noRd
+# All that a move says of all pairs of states: matrices S' x S
 move_table <- function(problem, name, from, to, live, t) {
   move <- problem$moves[[name]]
   data <- problem$data
@@ -237,8 +231,7 @@ move_table <- function(problem, name, from, to, live, t) {
   c(out, list(mass = move_mass(move, name, out, from, to, t, data)))
 }
 
-#' log f of chosen rows and columns, -Inf elsewhere
-#' @noRd
+# log f of chosen rows and columns, -Inf elsewhere
 all_pairs <- function(f, what, from, to, rows, columns, t, data,
                       swapped = FALSE) {
   out <- matrix(-Inf, from$n, to$n)
@@ -252,11 +245,10 @@ all_pairs <- function(f, what, from, to, rows, columns, t, data,
   out
 }
 
-#' log of gamma_{t-1}(S') alpha(S') q(S | S') W(S', S), over gamma_t(S)
-#'
-#' By the general law this is alpha'(S) q'(S' | S) where the way forward is
-#' possible. Where gamma_t(S) = 0 it is in units of the largest gamma_t.
-#' @noRd
+# log of gamma_{t-1}(S') alpha(S') q(S | S') W(S', S), over gamma_t(S)
+#
+# By the general law this is alpha'(S) q'(S' | S) where the way forward is
+# possible. Where gamma_t(S) = 0 it is in units of the largest gamma_t.
 move_mass <- function(move, name, table, from, to, t, data) {
   possible <- table$on & table$forward > -Inf
   if (is.null(move$log_weight)) {
@@ -281,7 +273,6 @@ move_mass <- function(move, name, table, from, to, t, data) {
   mass
 }
 
-#' @noRd
 check_alpha <- function(tables, from, live, t) {
   total <- Reduce(`+`, lapply(tables, `[[`, "alpha"))[live]
   finding("(all moves)", "probability", t, total, rep(1, sum(live)),
@@ -289,7 +280,6 @@ check_alpha <- function(tables, from, live, t) {
   )
 }
 
-#' @noRd
 check_back <- function(tables, to, t) {
   back <- lapply(tables, `[[`, "back")
   if (any(vapply(back, is.null, TRUE))) {
@@ -301,8 +291,7 @@ check_back <- function(tables, to, t) {
   )
 }
 
-#' Sums of forward and reverse densities, and what cannot be reached
-#' @noRd
+# Sums of forward and reverse densities, and what cannot be reached
 check_move <- function(table, from, to, live, t) {
   on <- table$on
   found <- list(finding(table$name, "log_forward", t,
@@ -327,8 +316,7 @@ check_move <- function(table, from, to, live, t) {
   ))
 }
 
-#' The identity, and the part of each move in it
-#' @noRd
+# The identity, and the part of each move in it
 check_shares <- function(tables, to, t) {
   live <- to$log_density > -Inf
   sums <- lapply(tables, function(table) colSums(exp(table$mass)))

@@ -1,14 +1,12 @@
 # Fits on disk: checkpoints of a run in progress, and the version of fits.
 
-#' The version of the layout of a fit; raised when a field changes meaning
-#' @noRd
+# The version of the layout of a fit; raised when a field changes meaning
 fit_version <- 2L
 
-#' Write a file so that it is either the old one or the new one, never a part
-#'
-#' R does not report a full disk when it closes a file, so the bytes are
-#' counted. They are not compressed: draws hardly shrink, and the run waits.
-#' @noRd
+# Write a file so that it is either the old one or the new one, never a part
+#
+# R does not report a full disk when it closes a file, so the bytes are
+# counted. They are not compressed: draws hardly shrink, and the run waits.
 write_checkpoint <- function(fit, file) {
   target <- link_target(file)
   temporary <- file.path(dirname(target), part_name(target))
@@ -33,8 +31,7 @@ write_checkpoint <- function(fit, file) {
   invisible(file)
 }
 
-#' `writeBin()` of a name leaves the file open where it fails
-#' @noRd
+# `writeBin()` of a name leaves the file open where it fails
 write_bytes <- function(bytes, file) {
   connection <- file(file, "wb")
   # A full disk may show when the rest is written, too.
@@ -42,8 +39,7 @@ write_bytes <- function(bytes, file) {
   writeBin(bytes, connection)
 }
 
-#' The file that links lead to, there or not
-#' @noRd
+# The file that links lead to, there or not
 link_target <- function(file) {
   for (step in 1:40) {
     link <- Sys.readlink(file)
@@ -55,15 +51,13 @@ link_target <- function(file) {
 
 # Parts -----------------------------------------------------------------------
 
-#' The name of a file that is being written: whose it is can be seen
-#' @noRd
+# The name of a file that is being written: whose it is can be seen
 part_name <- function(file, pid = Sys.getpid()) {
   host <- gsub("[^[:alnum:].]", "", Sys.info()[["nodename"]])
   paste0(basename(file), "-", host, "-", pid, ".part")
 }
 
-#' Remove what killed runs of this machine were writing
-#' @noRd
+# Remove what killed runs of this machine were writing
 remove_parts <- function(file) {
   target <- link_target(file)
   start <- sub("[0-9]+[.]part$", "", part_name(target))
@@ -75,7 +69,6 @@ remove_parts <- function(file) {
   unlink(file.path(dirname(target), parts[dead]))
 }
 
-#' @noRd
 is_process <- function(pid) {
   vapply(pid, function(one) {
     if (.Platform$OS.type != "unix" || is.na(one)) {
@@ -88,8 +81,7 @@ is_process <- function(pid) {
 
 # Whose file it is -------------------------------------------------------------
 
-#' Refuse to write over a file that is not this run's
-#' @noRd
+# Refuse to write over a file that is not this run's
 check_checkpoint <- function(fit, call) {
   file <- fit$control$checkpoint
   remove_parts(file)
@@ -148,8 +140,7 @@ begins_with <- function(data, old, numbers) {
     identical(as.vector(old$y), as.vector(data$y)[numbers])
 }
 
-#' Functions by their text: their environments are other ones when they are read
-#' @noRd
+# Functions by their text: their environments are other ones when they are read
 plain_functions <- function(x) {
   if (is.function(x)) {
     return(deparse(x))

@@ -9,7 +9,6 @@
 #' @noRd
 NULL
 
-#' @noRd
 bad_argument <- function(x, arg, wanted, call) {
   kb_abort(c(
     "{.arg {arg}} must be {wanted}.",
@@ -17,8 +16,7 @@ bad_argument <- function(x, arg, wanted, call) {
   ), "argument", argument = arg, value = x, call = call)
 }
 
-#' Describe a value in a few words for an error message
-#' @noRd
+# Describe a value in a few words for an error message
 describe <- function(x) {
   if (is.null(x)) {
     return("NULL")
@@ -41,8 +39,7 @@ describe <- function(x) {
   paste0(article, class(x)[[1]], " ", size)
 }
 
-#' A single finite number in a range
-#' @noRd
+# A single finite number in a range
 check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
                          arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
@@ -56,8 +53,7 @@ check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
   as.double(x)
 }
 
-#' A whole number in a range
-#' @noRd
+# A whole number in a range
 check_count <- function(x, lower = 0, upper = .Machine$integer.max,
                         arg = rlang::caller_arg(x),
                         call = rlang::caller_env()) {
@@ -72,7 +68,6 @@ check_count <- function(x, lower = 0, upper = .Machine$integer.max,
   as.integer(x)
 }
 
-#' @noRd
 number_range <- function(what, lower, upper, open = FALSE) {
   if (is.infinite(lower) && is.infinite(upper)) {
     return(what)
@@ -86,7 +81,6 @@ number_range <- function(what, lower, upper, open = FALSE) {
   )
 }
 
-#' @noRd
 check_flag <- function(x, arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   if (!rlang::is_bool(x)) {
@@ -95,8 +89,7 @@ check_flag <- function(x, arg = rlang::caller_arg(x),
   x
 }
 
-#' One of a set of strings; the full set (a default) means its first element
-#' @noRd
+# One of a set of strings; the full set (a default) means its first element
 check_choice <- function(x, choices, arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
   if (identical(x, choices)) {
@@ -110,8 +103,7 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x),
   x
 }
 
-#' An object of one of the package's classes; `wanted` says how to make one
-#' @noRd
+# An object of one of the package's classes; `wanted` says how to make one
 check_class <- function(x, class, wanted, arg = rlang::caller_arg(x),
                         call = rlang::caller_env()) {
   if (!inherits(x, class)) {
@@ -121,8 +113,7 @@ check_class <- function(x, class, wanted, arg = rlang::caller_arg(x),
   x
 }
 
-#' Lists with a class can be edited: are all parts as they were made?
-#' @noRd
+# Lists with a class can be edited: are all parts as they were made?
 check_value <- function(x, class, wanted, arg, call) {
   layout <- value_layout(class)
   if (is.null(layout)) {
@@ -136,7 +127,6 @@ check_value <- function(x, class, wanted, arg, call) {
   })
 }
 
-#' @noRd
 value_layout <- function(class) {
   switch(class,
     kb_mcmc_control = mcmc_control_layout, kb_smc_control = smc_control_layout,
@@ -150,9 +140,8 @@ value_layout <- function(class) {
   )
 }
 
-#' A file name whose folder exists, or NULL; a later `setwd()` does not change
-#' what it means
-#' @noRd
+# A file name whose folder exists, or NULL; a later `setwd()` does not change
+# what it means
 check_file <- function(x, arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   if (is.null(x)) {
@@ -164,7 +153,6 @@ check_file <- function(x, arg = rlang::caller_arg(x),
   absolute_path(x)
 }
 
-#' @noRd
 absolute_path <- function(file, folder = getwd()) {
   file <- path.expand(file)
   if (grepl("^([/\\\\]|[A-Za-z]:)", file)) file else file.path(folder, file)

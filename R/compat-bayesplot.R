@@ -49,7 +49,6 @@ pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
   ppc(y, new, ...)
 }
 
-#' @noRd
 find_ppc <- function(type, call = rlang::caller_env()) {
   known <- sub("^ppc_", "", grep(
     "^ppc_(?!.*_data$)", getNamespaceExports("bayesplot"),

@@ -42,8 +42,7 @@ tidy.kb_srvm <- function(x, level = 0.9, ...) {
   tidy_weighted(draws[intersect(shown, names(draws))], pool$weights, level)
 }
 
-#' A line for each column of weighted draws
-#' @noRd
+# A line for each column of weighted draws
 tidy_weighted <- function(draws, weights, level) {
   ends <- interval_ends(level)
   mean <- colSums(weights * draws)
@@ -57,8 +56,7 @@ tidy_weighted <- function(draws, weights, level) {
   )
 }
 
-#' The smallest value below which the weights reach p
-#' @noRd
+# The smallest value below which the weights reach p
 weighted_quantile <- function(v, weights, p) {
   order <- order(v)
   as.double(v[order][which(cumsum(weights[order]) >= p - 1e-12)[[1]]])
@@ -89,8 +87,7 @@ augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
   augment_regression(x, data, newdata, level, interval)
 }
 
-#' Regression or two classes, which have no prediction interval
-#' @noRd
+# Regression or two classes, which have no prediction interval
 augment_regression <- function(x, data, newdata, level, interval,
                                call = rlang::caller_env()) {
   kinds <- c("prediction", "credible")
@@ -108,7 +105,6 @@ augment_regression <- function(x, data, newdata, level, interval,
   out
 }
 
-#' @noRd
 augment_fit <- function(x, data, newdata, level, interval,
                         call = rlang::caller_env()) {
   level <- check_number(level, 0, 1, open = TRUE, call = call)
@@ -136,8 +132,7 @@ augment_fit <- function(x, data, newdata, level, interval,
   out
 }
 
-#' The rows that were given under either name, or NULL
-#' @noRd
+# The rows that were given under either name, or NULL
 augment_rows <- function(data, newdata, call = rlang::caller_env()) {
   if (!is.null(data) && !is.null(newdata)) {
     kb_abort("Give {.arg data} or {.arg newdata}, not both.", "argument",
@@ -147,16 +142,14 @@ augment_rows <- function(data, newdata, call = rlang::caller_env()) {
   if (is.null(newdata)) data else newdata
 }
 
-#' The data as a data frame; a table without names gets those of the fit
-#' @noRd
+# The data as a data frame; a table without names gets those of the fit
 augment_table <- function(x, new) {
   out <- as.data.frame(new)
   if (is.null(colnames(new))) names(out) <- names(x$mould$columns)
   out
 }
 
-#' The response that a formula finds in the data, or NULL
-#' @noRd
+# The response that a formula finds in the data, or NULL
 augment_response <- function(x, new) {
   wanted <- x$mould$outcome_columns
   if (is.null(wanted) || !all(wanted %in% colnames(new))) {
@@ -215,8 +208,7 @@ tidy.kb_bark <- function(x, level = 0.9, ...) {
   tidy_draws(bark_parameters(x), level)
 }
 
-#' A line for each of named draws of equal weight
-#' @noRd
+# A line for each of named draws of equal weight
 tidy_draws <- function(draws, level) {
   ends <- interval_ends(level)
   each <- function(f, ...) unname(vapply(draws, f, 0, ...))

@@ -30,7 +30,6 @@
 #' @name tuning_parameters
 NULL
 
-#' @noRd
 quant_param <- function(name, label, range, type = "double", log = FALSE,
                         call = rlang::caller_env()) {
   need_package("dials", paste0("`param_", name, "()`"), call = call)

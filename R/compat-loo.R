@@ -67,7 +67,6 @@ waic.kb_fit <- function(x, ...) {
   loo::waic(rstantools::log_lik(x), ...)
 }
 
-#' @noRd
 check_loo <- function(x, what, call = rlang::caller_env()) {
   need_likelihood(x, what, call)
   need_package("rstantools", paste0("`", what, "()`"), call = call)
@@ -80,16 +79,14 @@ check_loo <- function(x, what, call = rlang::caller_env()) {
   }
 }
 
-#' Is f normal at a row given all but the coefficients and the other rows?
-#' @noRd
+# Is f normal at a row given all but the coefficients and the other rows?
 is_conjugate <- function(fit) {
   inherits(fit, c("kb_srvm", "kb_bark")) && noise_df(fit) == Inf &&
     is.numeric(training_response(fit))
 }
 
-#' Log density of each response given the others and each draw of the
-#' parameters, the coefficients integrated out, S x n
-#' @noRd
+# Log density of each response given the others and each draw of the
+# parameters, the coefficients integrated out, S x n
 loo_log_density <- function(fit) {
   pool <- posterior_pool(fit)
   rows <- prediction_rows(fit, NULL, NULL, TRUE, TRUE)
@@ -104,8 +101,7 @@ loo_log_density <- function(fit) {
     log(scaling$y_scale)
 }
 
-#' Effective draws over draws, of each row's likelihood
-#' @noRd
+# Effective draws over draws, of each row's likelihood
 relative_efficiency <- function(fit, log_lik) {
   if (inherits(fit, "kb_mcmc")) {
     chains <- length(fit_runs(fit))

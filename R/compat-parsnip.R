@@ -79,7 +79,6 @@ kgs_spec <- function(mode = "classification", engine = "kernelbayes",
   ), missing(mode), missing(engine))
 }
 
-#' @noRd
 new_spec <- function(class, mode, engine, args, mode_missing, engine_missing,
                      call = rlang::caller_env()) {
   need_package("parsnip", paste0("`", class, "()`"), call = call)
@@ -92,7 +91,6 @@ new_spec <- function(class, mode, engine, args, mode_missing, engine_missing,
 
 # Methods of specifications ---------------------------------------------------
 
-#' @noRd
 update_of_spec <- function(class) {
   function(object, parameters = NULL, ..., fresh = FALSE) {
     given <- rlang::enquos(...)
@@ -179,8 +177,7 @@ kgs_train <- function(x, y, bandwidth = NULL, bias = NULL, nugget = NULL,
   ))
 }
 
-#' Numbers are meant as such: the mode says so
-#' @noRd
+# Numbers are meant as such: the mode says so
 with_mode <- function(y, ...) {
   given <- list(...)
   if (is.numeric(y) && !any(c("family", "reference") %in% names(given))) {
@@ -189,8 +186,7 @@ with_mode <- function(y, ...) {
   given
 }
 
-#' The arguments that are not NULL, by their names
-#' @noRd
+# The arguments that are not NULL, by their names
 given_only <- function(...) {
   values <- list(...)
   names(values) <- as.character(substitute(list(...)))[-1]
@@ -199,14 +195,12 @@ given_only <- function(...) {
 
 # Registration ----------------------------------------------------------------
 
-#' @noRd
 spec_modes <- list(
   bark_spec = c("regression", "classification"),
   srvm_spec = c("regression", "classification"), kgs_spec = "classification"
 )
 
-#' Tell parsnip of the models: now if it is loaded, else when it will be
-#' @noRd
+# Tell parsnip of the models: now if it is loaded, else when it will be
 register_specs_when_loaded <- function() {
   if (isNamespaceLoaded("parsnip")) {
     return(register_specs())
@@ -214,7 +208,6 @@ register_specs_when_loaded <- function() {
   setHook(packageEvent("parsnip", "onLoad"), function(...) register_specs())
 }
 
-#' @noRd
 register_specs <- function() {
   for (spec in names(spec_modes)) {
     # Loaded a second time in this session.
@@ -230,7 +223,6 @@ register_specs <- function() {
   }
 }
 
-#' @noRd
 register_mode <- function(spec, mode) {
   parsnip::set_model_mode(spec, mode)
   parsnip::set_model_engine(spec, mode, "kernelbayes")
@@ -251,7 +243,6 @@ register_mode <- function(spec, mode) {
   }
 }
 
-#' @noRd
 spec_predictions <- function(spec, mode) {
   asks <- function(..., post = NULL) {
     list(

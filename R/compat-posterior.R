@@ -62,8 +62,7 @@ particle_draws <- function(draws, weights = NULL) {
 #' @export
 as_draws_df.kb_srvm <- as_draws.kb_srvm
 
-#' The draw that belongs to each particle
-#' @noRd
+# The draw that belongs to each particle
 srvm_parameters <- function(fit, pool) {
   scaling <- fit$settings$scaling
   out <- data.frame(
@@ -186,8 +185,7 @@ as_draws.kb_kgs <- function(x, ...) {
   posterior::as_draws_df(draws)
 }
 
-#' Rates of wrong labels, known ones as well: matrices with a column a chain
-#' @noRd
+# Rates of wrong labels, known ones as well: matrices with a column a chain
 kgs_rates <- function(fit, chains = chain_matrices(fit)) {
   known <- fit$settings$noise$rate
   if (!is.null(known)) {

@@ -104,8 +104,7 @@ bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
   explained / (explained + noise)
 }
 
-#' Of the training rows, a number a draw
-#' @noRd
+# Of the training rows, a number a draw
 mean_noise_variance <- function(fit, ndraws, call = rlang::caller_env()) {
   df <- noise_df(fit)
   if (df <= 2) {
@@ -135,8 +134,7 @@ prior_summary.kb_fit <- function(object, ...) {
   )
 }
 
-#' Priors of all parameters as named strings and numbers
-#' @noRd
+# Priors of all parameters as named strings and numbers
 resolved_prior <- function(fit) {
   if (inherits(fit, "kb_kgs")) {
     return(fit$settings[c("kernel", "noise", "bias", "nugget")])
@@ -157,7 +155,6 @@ print.kb_prior_summary <- function(x, ...) {
   invisible(x)
 }
 
-#' @noRd
 prior_text <- function(value) {
   if (is.numeric(value)) {
     return(toString(format(value, digits = 4, trim = TRUE)))
@@ -171,7 +168,6 @@ prior_text <- function(value) {
   toString(format(value))
 }
 
-#' @noRd
 need_likelihood <- function(fit, what, call = rlang::caller_env()) {
   if (!inherits(fit, c("kb_srvm", "kb_bark", "kb_kgs"))) {
     kb_abort(c(

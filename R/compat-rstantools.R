@@ -31,9 +31,8 @@ NULL
 
 # What the methods share -------------------------------------------------------
 
-#' Noise scales (where it is normal, standard deviations) of draws, in the
-#' response's units
-#' @noRd
+# Noise scales (where it is normal, standard deviations) of draws, in the
+# response's units
 noise_draws <- function(fit, pool, chosen) UseMethod("noise_draws")
 
 #' @export
@@ -46,15 +45,13 @@ noise_draws.kb_bark <- function(fit, pool, chosen) {
   unscale_sd(fit$settings$scaling, 1 / sqrt(pool$noise[chosen]))
 }
 
-#' Draws of f at rows, S x n; NA where rows are not complete
-#' @noRd
+# Draws of f at rows, S x n; NA where rows are not complete
 function_draws <- function(fit, rows, pool, chosen) {
   x <- rows$x[rows$complete, , drop = FALSE]
   t(spread_rows(t(posterior_draws(fit, x, pool, chosen)), rows$complete))
 }
 
-#' Scales of the noise of responses, S x n
-#' @noRd
+# Scales of the noise of responses, S x n
 response_sd <- function(fit, rows, pool, chosen) {
   w <- rows$weights
   if (is.null(w)) w <- rep(1, nrow(rows$x))
@@ -82,8 +79,7 @@ response_draws.default <- function(fit, rows, pool, chosen) {
     standard_noise(length(f), noise_df(fit))
 }
 
-#' What `log_lik()` gives
-#' @noRd
+# What `log_lik()` gives
 drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL,
                           call = rlang::caller_env()) {
   rows <- prediction_rows(
@@ -93,8 +89,7 @@ drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL,
   given_draws(object, rows, ndraws, response_log_lik, call)
 }
 
-#' What `f` says of rows given draws of equal weight
-#' @noRd
+# What `f` says of rows given draws of equal weight
 given_draws <- function(object, rows, ndraws, f, call) {
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
@@ -118,8 +113,7 @@ expected_draws.default <- function(fit, rows, pool, chosen) {
   if (is_probit(fit)) stats::pnorm(f) else f
 }
 
-#' What `posterior_epred()` gives
-#' @noRd
+# What `posterior_epred()` gives
 drawn_expectations <- function(object, newdata, ndraws,
                                call = rlang::caller_env()) {
   rows <- prediction_rows(
@@ -129,8 +123,7 @@ drawn_expectations <- function(object, newdata, ndraws,
   given_draws(object, rows, ndraws, expected_draws, call)
 }
 
-#' Probabilities S x n x C; of two classes that of the second, S x n
-#' @noRd
+# Probabilities S x n x C; of two classes that of the second, S x n
 second_or_all <- function(p, levels) {
   if (dim(p)[[3]] == 2) {
     return(last_slice(p))
@@ -139,8 +132,7 @@ second_or_all <- function(p, levels) {
   p
 }
 
-#' What `response_draws()` gives as classes; numbers as they are
-#' @noRd
+# What `response_draws()` gives as classes; numbers as they are
 as_classes <- function(fit, draws) {
   levels <- fit$mould$levels
   if (is_ordered(fit)) {
@@ -152,8 +144,7 @@ as_classes <- function(fit, draws) {
   draws
 }
 
-#' What `posterior_predict()` gives
-#' @noRd
+# What `posterior_predict()` gives
 drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL,
                             call = rlang::caller_env()) {
   rows <- prediction_rows(
@@ -165,14 +156,12 @@ drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL,
   }, call)
 }
 
-#' n draws of noise of scale 1
-#' @noRd
+# n draws of noise of scale 1
 standard_noise <- function(n, df) {
   if (is.finite(df)) stats::rt(n, df) else stats::rnorm(n)
 }
 
-#' Log density of noise of this scale
-#' @noRd
+# Log density of noise of this scale
 log_noise_density <- function(residual, scale, df) {
   if (is.finite(df)) {
     stats::dt(residual / scale, df, log = TRUE) - log(scale)
@@ -260,7 +249,6 @@ log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
   drawn_log_lik(object, newdata, newy, ndraws, weights)
 }
 
-#' @noRd
 refuse_probit_weights <- function(object, weights, call = rlang::caller_env()) {
   if (has_classes(object)) refuse_class_weights(weights, call)
 }

@@ -169,21 +169,18 @@ print.kb_cond_embedding <- function(x, digits = 3, ...) {
 
 # Algebra ----------------------------------------------------------------------
 
-#' @noRd
 features_at <- function(object, points) {
   incomplete_cholesky_features(object$features, points)
 }
 
-#' (R'R + n eps I)^-1 moments: coefficients along the features, r x m, (K2)
-#' @noRd
+# (R'R + n eps I)^-1 moments: coefficients along the features, r x m, (K2)
 cond_coefficients <- function(object, moments) {
   ridge_coefficients(object$gram, moments, nrow(object$x) * object$eps)
 }
 
-#' Conditional means of values at the pairs, N x m
-#'
-#' Contracted with the values first: no N x n matrix.
-#' @noRd
+# Conditional means of values at the pairs, N x m
+#
+# Contracted with the values first: no N x n matrix.
 cond_mean <- function(object, newdata, values) {
   slopes <- cond_coefficients(
     object, crossprod(object$features$factor, values)
@@ -196,14 +193,12 @@ cond_mean <- function(object, newdata, values) {
   drop_row_names(out)
 }
 
-#' Weights of the pairs at points, N x n
-#' @noRd
+# Weights of the pairs at points, N x n
 cond_weights <- function(object, newdata) {
   phi <- features_at(object, newdata)
   t(object$features$factor %*% cond_coefficients(object, t(phi)))
 }
 
-#' @noRd
 row_means <- function(weights, object) {
   lapply(seq_len(nrow(weights)), function(i) {
     new_kernel_mean(object$y, weights[i, ], object$kernel_y)
@@ -212,8 +207,7 @@ row_means <- function(weights, object) {
 
 # Checks -----------------------------------------------------------------------
 
-#' As many points y as points x
-#' @noRd
+# As many points y as points x
 check_paired <- function(x, y, call = rlang::caller_env()) {
   if (nrow(x) != nrow(y)) {
     kb_abort(c(
@@ -223,8 +217,7 @@ check_paired <- function(x, y, call = rlang::caller_env()) {
   }
 }
 
-#' f at points, as a matrix with a row for each
-#' @noRd
+# f at points, as a matrix with a row for each
 check_function_values <- function(f, points, arg = rlang::caller_arg(f),
                                   call = rlang::caller_env()) {
   if (!is.function(f)) {

@@ -24,8 +24,7 @@ kb_abort <- function(message, what, ..., call = rlang::caller_env(),
   )
 }
 
-#' Warn with a classed warning; arguments as in `kb_abort()`
-#' @noRd
+# Warn with a classed warning; arguments as in `kb_abort()`
 kb_warn <- function(message, what, ..., call = rlang::caller_env(),
                     .envir = parent.frame()) {
   cli::cli_warn(message,
@@ -34,16 +33,14 @@ kb_warn <- function(message, what, ..., call = rlang::caller_env(),
   )
 }
 
-#' Inform with a classed message; arguments as in `kb_abort()`
-#' @noRd
+# Inform with a classed message; arguments as in `kb_abort()`
 kb_inform <- function(message, what, .envir = parent.frame()) {
   cli::cli_inform(message,
     class = c(paste0("kb_message_", what), "kb_message"), .envir = .envir
   )
 }
 
-#' A value of the C++ core, whose errors become conditions of the package
-#' @noRd
+# A value of the C++ core, whose errors become conditions of the package
 core_value <- function(expr, call = rlang::caller_env()) {
   tryCatch(expr, "C++Error" = function(error) {
     if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
@@ -51,7 +48,6 @@ core_value <- function(expr, call = rlang::caller_env()) {
   })
 }
 
-#' @noRd
 refuse_precision <- function(problem, error, call) {
   problem <- paste0(toupper(substr(problem, 1, 1)), substring(problem, 2))
   refuse_to_go_on("computation", problem, "precision", error, call)
@@ -70,8 +66,7 @@ refuse_to_go_on <- function(what, problem, class, error, call) {
   ), class, parent = error, call = call)
 }
 
-#' The system gave no memory
-#' @noRd
+# The system gave no memory
 refuse_allocation <- function(error, call) {
   kb_abort(c(
     "There is not enough memory.",
@@ -81,8 +76,7 @@ refuse_allocation <- function(error, call) {
   ), "memory", parent = error, call = call)
 }
 
-#' Abort because a Suggests package is missing
-#' @noRd
+# Abort because a Suggests package is missing
 need_package <- function(package, purpose, call = rlang::caller_env()) {
   if (requireNamespace(package, quietly = TRUE)) {
     return(invisible())

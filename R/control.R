@@ -198,7 +198,6 @@ smc_control <- function(particles = 250, n_moves = NULL,
   structure(c(control, run), class = "kb_smc_control")
 }
 
-#' @noRd
 check_move_fraction <- function(move_fraction, call = rlang::caller_env()) {
   move_fraction <- check_number(move_fraction, 0, 0.5, call = call)
   if (move_fraction == 0) {
@@ -210,7 +209,6 @@ check_move_fraction <- function(move_fraction, call = rlang::caller_env()) {
   move_fraction
 }
 
-#' @noRd
 check_powers <- function(powers, call = rlang::caller_env()) {
   if (is.null(powers)) {
     return(numeric())
@@ -225,7 +223,6 @@ check_powers <- function(powers, call = rlang::caller_env()) {
   as.double(powers)
 }
 
-#' @noRd
 check_run <- function(checkpoint, checkpoint_every, overwrite, time_limit,
                       call = rlang::caller_env()) {
   list(
@@ -236,7 +233,6 @@ check_run <- function(checkpoint, checkpoint_every, overwrite, time_limit,
   )
 }
 
-#' @noRd
 check_seconds <- function(x, arg = rlang::caller_arg(x),
                           call = rlang::caller_env()) {
   positive <- is.numeric(x) && length(x) == 1 && !is.na(x) && x > 0
@@ -266,8 +262,7 @@ print.kb_smc_control <- function(x, ...) {
   invisible(x)
 }
 
-#' The settings of the run that are not the defaults
-#' @noRd
+# The settings of the run that are not the defaults
 format_run <- function(x) {
   c(
     if (!is.null(x$checkpoint)) {
@@ -399,7 +394,6 @@ fixed <- function(variance) {
   )
 }
 
-#' @noRd
 check_variance_prior <- function(x, arg = rlang::caller_arg(x),
                                  call = rlang::caller_env()) {
   # Improper ones come from srvm_prior_paper() alone.

@@ -87,7 +87,6 @@ print.kb_convergence <- function(x, ...) {
   invisible(x)
 }
 
-#' @noRd
 check_until <- function(until, call = rlang::caller_env()) {
   if (!is.null(until)) {
     check_class(until, "kb_convergence", "NULL or `convergence()`", call = call)
@@ -131,8 +130,7 @@ run_until <- function(fit, until, n_iter, progress, started, time_limit,
   fit
 }
 
-#' The rows of `chain_mixing()` that do not keep to the thresholds
-#' @noRd
+# The rows of `chain_mixing()` that do not keep to the thresholds
 unmet_convergence <- function(fit, until) {
   if (all(draws_in(fit) == 0)) {
     return(data.frame())
@@ -140,9 +138,8 @@ unmet_convergence <- function(fit, until) {
   beyond_thresholds(chain_mixing(fit), until)
 }
 
-#' The tails of a discrete quantity may be one value, of which there is no
-#' effective sample size. Of few draws there is no R-hat.
-#' @noRd
+# The tails of a discrete quantity may be one value, of which there is no
+# effective sample size. Of few draws there is no R-hat.
 beyond_thresholds <- function(table, until) {
   beyond <- is.na(table$rhat) | table$rhat > until$rhat |
     is.na(table$ess_bulk) | table$ess_bulk < until$ess |
@@ -150,7 +147,6 @@ beyond_thresholds <- function(table, until) {
   table[beyond & (!table$constant | all(table$constant)), ]
 }
 
-#' @noRd
 warn_unmet <- function(fit, until, unmet, interrupted, call) {
   why <- if (interrupted) {
     "interrupted"

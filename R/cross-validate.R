@@ -96,7 +96,6 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
   }, call)
 }
 
-#' @noRd
 new_cross_validation <- function(out, tasks, names, seed, call) {
   whole <- finished_folds(tasks$fold, out$done, call)
   out <- do.call(rbind, out$values[whole])
@@ -110,8 +109,7 @@ new_cross_validation <- function(out, tasks, names, seed, call) {
 
 # Arguments --------------------------------------------------------------------
 
-#' A named list of fits to the same responses
-#' @noRd
+# A named list of fits to the same responses
 check_fits <- function(object, call) {
   if (inherits(object, "kb_fit")) object <- list(model = object)
   if (!is.list(object) || length(object) == 0) {
@@ -134,7 +132,6 @@ check_fits <- function(object, call) {
   stats::setNames(object, make.unique(names))
 }
 
-#' @noRd
 check_refit <- function(fit, call) {
   if (!inherits(fit, "kb_fit")) {
     bad_argument(fit, "object", "a fit or a list of fits", call)
@@ -144,8 +141,7 @@ check_refit <- function(fit, call) {
   refuse_past(fit, "{.fn cross_validate}", call)
 }
 
-#' The fold of each row
-#' @noRd
+# The fold of each row
 check_folds <- function(folds, y, seed, call) {
   n <- length(y)
   if (length(folds) == 1) {
@@ -169,7 +165,6 @@ check_folds <- function(folds, y, seed, call) {
   fold
 }
 
-#' @noRd
 refuse_lost_class <- function(fold, y, call) {
   if (!is.factor(y)) {
     return(invisible())
@@ -187,8 +182,7 @@ refuse_lost_class <- function(fold, y, call) {
 
 # Refits -----------------------------------------------------------------------
 
-#' Tasks of folds that are finished for all models
-#' @noRd
+# Tasks of folds that are finished for all models
 finished_folds <- function(fold, done, call) {
   whole <- !fold %in% fold[!done]
   report_tasks(
@@ -198,8 +192,7 @@ finished_folds <- function(fold, done, call) {
   whole
 }
 
-#' What a refit needs: no draws
-#' @noRd
+# What a refit needs: no draws
 refit_recipe <- function(fit) {
   rows <- training_rows(fit)
   list(
@@ -218,8 +211,7 @@ refit_recipe <- function(fit) {
   )
 }
 
-#' One model without one fold: a line a row that was left out
-#' @noRd
+# One model without one fold: a line a row that was left out
 score_fold <- function(task, shared) {
   recipe <- shared$fits[[task$model]]
   out <- shared$fold == task$fold
@@ -245,7 +237,6 @@ score_fold <- function(task, shared) {
   )
 }
 
-#' @noRd
 score_rows <- function(fit, x, y, weights) {
   if (is.factor(y)) {
     score_classes(fit, x, y)
@@ -254,7 +245,6 @@ score_rows <- function(fit, x, y, weights) {
   }
 }
 
-#' @noRd
 score_numbers <- function(fit, x, y, weights) {
   weighted <- if (!is.null(weights)) list(weights = weights)
   ask <- function(...) {
@@ -272,7 +262,6 @@ score_numbers <- function(fit, x, y, weights) {
   )
 }
 
-#' @noRd
 score_classes <- function(fit, x, y) {
   type <- if (inherits(fit, "kb_kgs")) "noisy_prob" else "prob"
   p <- stats::predict(fit, x, type = type)
@@ -372,8 +361,7 @@ autoplot.kb_cross_validation <- function(object, ...) {
   gg_picture(calibration_picture(object), ...)
 }
 
-#' A curve per model
-#' @noRd
+# A curve per model
 calibration_picture <- function(x) {
   pit <- "pit" %in% names(x)
   models <- split(as.data.frame(x), x$model)
@@ -397,15 +385,13 @@ calibration_picture <- function(x) {
   ))
 }
 
-#' @noRd
 pit_curve <- function(rows) {
   at <- seq(0, 1, 0.01)
   list(x = at, y = stats::ecdf(rows$pit)(at) - at)
 }
 
-#' Of two classes the second, else all: mean probability and share of rows in
-#' ten bins of equal size
-#' @noRd
+# Of two classes the second, else all: mean probability and share of rows in
+# ten bins of equal size
 reliability_curve <- function(rows, bins = 10) {
   p <- rows$probability
   hit <- diag(ncol(p))[as.integer(rows$response), , drop = FALSE]

@@ -66,7 +66,6 @@ posterior_of_rate <- function(log_g, m, q, a = 1, b = 1, classes = 2,
   )
 }
 
-#' @noRd
 seen_states <- function(log_g) which(log_g > -Inf) - 1
 
 #' log B_t(a, b), the integral of q^(a - 1) (1 - q)^(b - 1) over (0, t)
@@ -91,7 +90,6 @@ log_incomplete_beta <- function(t, a, b) {
   out
 }
 
-#' @noRd
 log_beta_series <- function(t, a, b) {
   sum <- term <- rep(1, length(a))
   n <- 0
@@ -105,7 +103,6 @@ log_beta_series <- function(t, a, b) {
 
 # Checks ----------------------------------------------------------------------
 
-#' @noRd
 check_log_density <- function(log_g, m, call) {
   m <- check_count(m, 1, call = call)
   valid <- is.numeric(log_g) && length(log_g) == m + 1 && !anyNA(log_g) &&
@@ -117,7 +114,6 @@ check_log_density <- function(log_g, m, call) {
   }
 }
 
-#' @noRd
 check_rates <- function(q, classes, call) {
   top <- (classes - 1) / classes
   # 1 - 1 / C may come out above (C - 1) / C.

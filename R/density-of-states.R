@@ -51,7 +51,6 @@ density_of_states <- function(counts, beta, m, mirror = FALSE,
 
 # Input -----------------------------------------------------------------------
 
-#' @noRd
 check_histograms <- function(counts, beta, m, call) {
   m <- check_count(m, 1, call = call)
   valid <- is.matrix(counts) && is.numeric(counts) && ncol(counts) == m + 1 &&
@@ -75,7 +74,6 @@ check_histograms <- function(counts, beta, m, call) {
   }
 }
 
-#' @noRd
 check_inefficiency <- function(inefficiency, beta, call) {
   valid <- is.numeric(inefficiency) &&
     length(inefficiency) %in% c(1, length(beta)) &&
@@ -87,11 +85,10 @@ check_inefficiency <- function(inefficiency, beta, call) {
   }
 }
 
-#' Levels with their mirrors, of increasing beta, and the states that were seen
-#'
-#' The origin of e is m / 2, which makes a level and its mirror alike and the
-#' numbers of large m smaller: Z is that of exp(-beta (e - m / 2)).
-#' @noRd
+# Levels with their mirrors, of increasing beta, and the states that were seen
+#
+# The origin of e is m / 2, which makes a level and its mirror alike and the
+# numbers of large m smaller: Z is that of exp(-beta (e - m / 2)).
 pool_levels <- function(counts, beta, mirror) {
   if (mirror) {
     counts <- rbind(counts, counts[, rev(seq_len(ncol(counts))), drop = FALSE])
@@ -109,28 +106,25 @@ pool_levels <- function(counts, beta, mirror) {
 
 # The equations ---------------------------------------------------------------
 
-#' log n_l exp(-beta_l e) / Z_l: a row a seen state, a column a level
-#' @noRd
+# log n_l exp(-beta_l e) / Z_l: a row a seen state, a column a level
 level_terms <- function(levels, log_z) {
   outer(levels$origin - levels$state, levels$beta) +
     rep(log(levels$drawn) - log_z, each = length(levels$state))
 }
 
-#' The probability that a draw, given its state, was made at each level
-#' @noRd
+# The probability that a draw, given its state, was made at each level
 level_shares <- function(levels, log_z) {
   terms <- level_terms(levels, log_z)
   exp(terms - log_row_sums(terms))
 }
 
-#' Minimise sum_l n_l log Z_l + sum_e H(e) log sum_l n_l exp(-beta_l e) / Z_l:
-#' (G28)
-#'
-#' Its gradient, (G29), is zero where the multi-histogram equations hold.
-#' Newton's decrement is twice the distance to the minimum in units of the log
-#' likelihood, so that 1e-10 is far below any Monte Carlo error; the last step
-#' squares it.
-#' @noRd
+# Minimise sum_l n_l log Z_l + sum_e H(e) log sum_l n_l exp(-beta_l e) / Z_l:
+# (G28)
+#
+# Its gradient, (G29), is zero where the multi-histogram equations hold.
+# Newton's decrement is twice the distance to the minimum in units of the log
+# likelihood, so that 1e-10 is far below any Monte Carlo error; the last step
+# squares it.
 solve_levels <- function(levels, log_z, call, max_steps = 100) {
   free <- levels$beta != 0
   if (!any(free)) {
@@ -151,7 +145,6 @@ solve_levels <- function(levels, log_z, call, max_steps = 100) {
   abort_unsolved(call)
 }
 
-#' @noRd
 abort_unsolved <- function(call) {
   kb_abort(c(
     "The density of states was not found: the equations did not converge.",
@@ -159,17 +152,15 @@ abort_unsolved <- function(call) {
   ), "convergence", call = call)
 }
 
-#' Second derivatives, (G29): a Laplacian, whose diagonal comes without
-#' cancellation
-#' @noRd
+# Second derivatives, (G29): a Laplacian, whose diagonal comes without
+# cancellation
 level_curvature <- function(levels, shares) {
   shared <- crossprod(shares, levels$total * shares)
   diag(shared) <- 0
   diag(rowSums(shared), nrow(shared)) - shared
 }
 
-#' Newton's step; log Z of beta = 0 stays 0, which is sum g = 1
-#' @noRd
+# Newton's step; log Z of beta = 0 stays 0, which is sum g = 1
 newton_direction <- function(curvature, gradient, free, call) {
   root <- tryCatch(
     chol(curvature[free, free]),
@@ -182,8 +173,7 @@ newton_direction <- function(curvature, gradient, free, call) {
   direction
 }
 
-#' The first of 1, 1/2, 1/4, ... times the step that goes down enough
-#' @noRd
+# The first of 1, 1/2, 1/4, ... times the step that goes down enough
 newton_size <- function(levels, shares, direction, decrement) {
   change <- function(size) {
     size * sum(levels$drawn * direction) +
@@ -200,8 +190,7 @@ newton_size <- function(levels, shares, direction, decrement) {
 
 # The start -------------------------------------------------------------------
 
-#' log Z by the ratios of neighbours, each from the two of them alone
-#' @noRd
+# log Z by the ratios of neighbours, each from the two of them alone
 start_levels <- function(levels) {
   ratios <- vapply(seq_along(levels$beta)[-1], function(l) {
     neighbour_ratio(levels, l - 1, l)
@@ -210,9 +199,8 @@ start_levels <- function(levels) {
   log_z - log_z[levels$beta == 0]
 }
 
-#' log Z_k / Z_l by Bennett's acceptance ratio, (G30), a root between known
-#' bounds
-#' @noRd
+# log Z_k / Z_l by Bennett's acceptance ratio, (G30), a root between known
+# bounds
 neighbour_ratio <- function(levels, l, k) {
   gap <- levels$beta[[k]] - levels$beta[[l]]
   counts <- levels$counts[l, ] + levels$counts[k, ]
@@ -227,8 +215,7 @@ neighbour_ratio <- function(levels, l, k) {
   stats::uniroot(surplus, c(-bound, bound), tol = 1e-3)$root
 }
 
-#' Levels below and above each gap must share at least one draw
-#' @noRd
+# Levels below and above each gap must share at least one draw
 check_overlap <- function(levels, shares, call) {
   n <- length(levels$beta)
   if (n == 1) {
@@ -274,8 +261,7 @@ density_of_states_se <- function(batches, beta, m, mirror = FALSE,
   list(rate = se[seq_along(q)], beta = se[[length(q) + 1]])
 }
 
-#' Jackknife standard errors of a function of the sum of batches: (G31)
-#' @noRd
+# Jackknife standard errors of a function of the sum of batches: (G31)
 jackknife_se <- function(batches, statistic, call) {
   n <- length(batches)
   if (!is.list(batches) || n < 2) {
@@ -291,14 +277,12 @@ jackknife_se <- function(batches, statistic, call) {
 
 # Sums of logs ----------------------------------------------------------------
 
-#' @noRd
 log_sum_exp <- function(x) {
   top <- max(x)
   if (is.finite(top)) top + log(sum(exp(x - top))) else top
 }
 
-#' log of the row sums of exp(x), for finite x
-#' @noRd
+# log of the row sums of exp(x), for finite x
 log_row_sums <- function(x) {
   top <- x[cbind(seq_len(nrow(x)), max.col(x, "first"))]
   top + log(rowSums(exp(x - top)))

@@ -79,12 +79,10 @@ estimate_cost.call <- function(object, pilot = 2, env = parent.frame(), ...) {
   structure(c(list(engine = engine), out), class = "kb_cost")
 }
 
-#' @noRd
 cost_wanted <- paste(
   "a quoted call of `srvm()`, `bark()`, `kgs()`, `tdsmc()` or `kbr()`"
 )
 
-#' @noRd
 cost_engine <- function(object, env, call) {
   known <- list(srvm = srvm, bark = bark, kgs = kgs, tdsmc = tdsmc, kbr = kbr)
   f <- tryCatch(eval(object[[1]], env), error = function(error) NULL)
@@ -97,7 +95,6 @@ cost_engine <- function(object, env, call) {
 
 # Samplers ---------------------------------------------------------------------
 
-#' @noRd
 sampler_cost <- function(object, engine, pilot, env, call) {
   started <- now()
   fit <- stopped_fit(object, engine, env, call)
@@ -121,8 +118,7 @@ sampler_cost <- function(object, engine, pilot, env, call) {
   )
 }
 
-#' The call, stopped as soon as it can be, without what it writes and says
-#' @noRd
+# The call, stopped as soon as it can be, without what it writes and says
 stopped_fit <- function(object, engine, env, call) {
   control <- eval(object$control, env)
   if (is.null(control)) control <- default_control(object, engine, env)
@@ -136,7 +132,6 @@ stopped_fit <- function(object, engine, env, call) {
   suppressMessages(suppressWarnings(eval(object, env)))
 }
 
-#' @noRd
 default_control <- function(object, engine, env) {
   batch <- engine == "srvm" && identical(eval(object$method, env), "mcmc")
   switch(engine,
@@ -152,7 +147,6 @@ default_control <- function(object, engine, env) {
 #' @noRd
 cost_laws <- function(engine) UseMethod("cost_laws")
 #' @export
-#' @noRd
 cost_laws.default <- function(engine) list(powers = 1:2, full = Inf)
 
 # The kernels in use grow with the rows, but ever more slowly; latent responses
@@ -160,7 +154,6 @@ cost_laws.default <- function(engine) list(powers = 1:2, full = Inf)
 # pairs of candidates, O(t^2) for row t, however many the particles: the
 # smallest part of a short pilot and the largest of a long run.
 #' @export
-#' @noRd
 cost_laws.kb_engine_srvm <- function(engine) {
   config <- engine$config
   latent <- config$response != "gaussian"
@@ -182,7 +175,6 @@ cost_laws.kb_engine_srvm <- function(engine) {
   out
 }
 
-#' @noRd
 rows_that_count <- function(config) {
   window <- if (config$window > 0) config$window else Inf
   if (config$forgetting == 1) {
@@ -247,12 +239,11 @@ seconds_at <- function(run, laws, shared = NULL) {
   grown(run, laws) + grown(shared, laws$share)
 }
 
-#' The seconds that `at` units take, from those that the first n took
-#'
-#' Their sum is one of powers of n up to n = `full`, and then a straight line of
-#' `after` times the slope there; no coefficient is negative. The first quarter
-#' has costs of its own: of them only the sum counts.
-#' @noRd
+# The seconds that `at` units take, from those that the first n took
+#
+# Their sum is one of powers of n up to n = `full`, and then a straight line of
+# `after` times the slope there; no coefficient is negative. The first quarter
+# has costs of its own: of them only the sum counts.
 growth_at <- function(n, seconds, at, powers = 1:2, full = Inf,
                       after = 1) {
   last <- length(n)
@@ -271,17 +262,15 @@ growth_at <- function(n, seconds, at, powers = 1:2, full = Inf,
   seconds[[last]] + drop((terms(at) - terms(n[[last]])) %*% cost)
 }
 
-#' n^power, continued by a straight line from `full` on: of `after` times the
-#' slope
-#' @noRd
+# n^power, continued by a straight line from `full` on: of `after` times the
+# slope
 summed_power <- function(power, n, full = Inf, after = 1) {
   inside <- pmin(n, full)
   slope <- after * power * inside^(power - 1)
   inside^power + ifelse(n > full, slope * (n - inside), 0)
 }
 
-#' Least squares with coefficients of at least 0: the best of all subsets
-#' @noRd
+# Least squares with coefficients of at least 0: the best of all subsets
 positive_fit <- function(design, y) {
   scale <- sqrt(colSums(design^2))
   best <- list(cost = numeric(ncol(design)), error = sum(y^2))
@@ -300,14 +289,12 @@ positive_fit <- function(design, y) {
   best$cost
 }
 
-#' @noRd
 object_bytes <- function(object) as.double(utils::object.size(object))
 
-#' Bytes of a run's state at its end
-#'
-#' Of chains it grows by the draws, of which a few more are made at once, after
-#' the pilot; that of particles with the rows.
-#' @noRd
+# Bytes of a run's state at its end
+#
+# Of chains it grows by the draws, of which a few more are made at once, after
+# the pilot; that of particles with the rows.
 bytes_at <- function(engine, run) {
   size <- object_bytes(run$state)
   last <- max(run$done)
@@ -330,7 +317,6 @@ bytes_at <- function(engine, run) {
 
 # kbr() ------------------------------------------------------------------------
 
-#' @noRd
 rows_cost <- function(object, pilot, env) {
   started <- now()
   arguments <- lapply(as.list(object)[-1], eval, env)
@@ -356,7 +342,6 @@ rows_cost <- function(object, pilot, env) {
   )
 }
 
-#' @noRd
 row_count <- function(x) {
   if (is.data.frame(x) || is.matrix(x)) nrow(x) else if (is.atomic(x)) {
     as.double(length(x))
@@ -365,7 +350,6 @@ row_count <- function(x) {
   }
 }
 
-#' @noRd
 rows_of <- function(x, used, n) {
   if (is.data.frame(x)) {
     return(x[used, , drop = FALSE])
@@ -379,8 +363,7 @@ rows_of <- function(x, used, n) {
   if (is.atomic(x) && length(x) == n && n > 1) x[used] else x
 }
 
-#' By the power of n that the last two show, from 1 to `most`
-#' @noRd
+# By the power of n that the last two show, from 1 to `most`
 power_at <- function(n, value, at, most) {
   last <- length(n)
   if (n[[last]] == at || last == 1) {
@@ -404,7 +387,6 @@ print.kb_cost <- function(x, digits = 2, ...) {
   invisible(x)
 }
 
-#' @noRd
 format_seconds <- function(seconds, digits = 2) {
   unit <- c(s = 1, min = 60, hours = 3600, days = 86400)
   used <- max(which(unit <= max(seconds / 2, 1)))

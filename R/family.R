@@ -1,15 +1,14 @@
 # Families of responses: what the user may say, and the name that is stored.
 
-#' The families, a row each
-#'
-#' * `outcome`: the kind of response, see `mould_formula()`.
-#' * `numbers`: the responses as the sampler sees them, a function of the
-#'   response and the scaling.
-#' * `truncation`: does bark's truncation approximation know it?
-#' * `rung_power`: the exponent by which rungs of bark's ladder come near to 0.
-#'   Where latent scales or several cut points let a few kernels of a tiny
-#'   amplitude still find the data, they have to come nearer.
-#' @noRd
+# The families, a row each
+#
+# * `outcome`: the kind of response, see `mould_formula()`.
+# * `numbers`: the responses as the sampler sees them, a function of the
+#   response and the scaling.
+# * `truncation`: does bark's truncation approximation know it?
+# * `rung_power`: the exponent by which rungs of bark's ladder come near to 0.
+#   Where latent scales or several cut points let a few kernels of a tiny
+#   amplitude still find the data, they have to come nearer.
 response_families <- list(
   gaussian = list(
     outcome = "numeric", numbers = function(y, scaling) scaling_y(scaling, y),
@@ -32,8 +31,7 @@ response_families <- list(
   )
 )
 
-#' Those that a fit can have: all of bark(), the first two of srvm()
-#' @noRd
+# Those that a fit can have: all of bark(), the first two of srvm()
 stored_families <- setdiff(names(response_families), "student")
 
 #' "gaussian", "probit", or NULL where the response decides
@@ -77,8 +75,7 @@ check_family <- function(family, more = character(),
   if (family$family == "binomial") "probit" else "gaussian"
 }
 
-#' The kind of response that a family models
-#' @noRd
+# The kind of response that a family models
 family_outcome <- function(family) {
   if (is.null(family)) {
     return("either")
@@ -86,8 +83,7 @@ family_outcome <- function(family) {
   response_families[[family]]$outcome
 }
 
-#' Two classes written as 0 and 1 are numbers, unless the user says otherwise
-#' @noRd
+# Two classes written as 0 and 1 are numbers, unless the user says otherwise
 note_numbers <- function(family, mould) {
   if (is.null(family) && mould$outcome == "numeric" && setequal(mould$y, 0:1)) {
     name <- mould$outcome_name
@@ -99,28 +95,22 @@ note_numbers <- function(family, mould) {
   }
 }
 
-#' @noRd
 is_probit <- function(fit) identical(fit$settings$family, "probit")
 
-#' @noRd
 is_ordered <- function(fit) identical(fit$settings$family, "ordered")
 
-#' @noRd
 has_classes <- function(fit) fit$settings$family != "gaussian"
 
-#' The responses as the model sees them
-#' @noRd
+# The responses as the model sees them
 response_numbers <- function(fit) {
   family <- response_families[[fit$settings$family]]
   family$numbers(fit$data$y, fit$settings$scaling)
 }
 
-#' Two-class problems: the response as -1 and +1, the second level
-#' @noRd
+# Two-class problems: the response as -1 and +1, the second level
 class_signs <- function(y) 2 * as.integer(y) - 3
 
-#' A factor of two classes; `levels` are those that its rows have
-#' @noRd
+# A factor of two classes; `levels` are those that its rows have
 check_two_classes <- function(y, arg, call = rlang::caller_env()) {
   if (nlevels(y) != 2) {
     kb_abort(c(

@@ -22,6 +22,5 @@ call_with <- function(f, given, ...) {
   do.call(f, c(given[intersect(names(given), names(formals(f)))], list(...)))
 }
 
-#' What a fit keeps of its arguments: all that a fit to other rows needs
-#' @noRd
+# What a fit keeps of its arguments: all that a fit to other rows needs
 fit_request <- function(given) given[setdiff(names(given), run_arguments)]

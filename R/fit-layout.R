@@ -21,25 +21,20 @@ numbers <- function(length = 1, lower = -Inf, upper = Inf) {
   list(kind = "numbers", length = length, lower = lower, upper = upper)
 }
 
-#' Numbers of which some may be missing or infinite
-#' @noRd
+# Numbers of which some may be missing or infinite
 any_numbers <- function(length = 1) list(kind = "any_numbers", length = length)
 
-#' @noRd
 positive <- function(length = 1) numbers(length, .Machine$double.xmin)
 
-#' @noRd
 integers <- function(length = 1, lower = -.Machine$integer.max, upper = Inf) {
   list(kind = "integers", length = length, lower = lower, upper = upper)
 }
 
-#' @noRd
 counts <- function(length = 1, lower = 0, upper = Inf) {
   integers(length, lower, upper)
 }
 
-#' Counts that go on in C++: far from where an integer overflows
-#' @noRd
+# Counts that go on in C++: far from where an integer overflows
 tallies <- function(length = 1, lower = 0) counts(length, lower, 1e9)
 
 #' Finite numbers
@@ -49,7 +44,6 @@ numeric_matrix <- function(rows = NULL, columns = NULL) {
   list(kind = "matrix", rows = rows, columns = columns)
 }
 
-#' @noRd
 flags <- function(length = 1) list(kind = "flags", length = length)
 
 #' @param among What they may be, or NULL.
@@ -58,7 +52,6 @@ strings <- function(length = 1, among = NULL) {
   list(kind = "strings", length = length, among = among)
 }
 
-#' @noRd
 classes <- function(length, levels) {
   list(kind = "classes", length = length, levels = levels)
 }
@@ -70,21 +63,17 @@ holds <- function(layout, class = NULL) {
   list(kind = "holds", layout = layout, class = class)
 }
 
-#' A list of equal things
-#' @noRd
+# A list of equal things
 each <- function(of, length = NULL) {
   list(kind = "each", of = of, length = length)
 }
 
-#' NULL, or what is described
-#' @noRd
+# NULL, or what is described
 maybe <- function(of) list(kind = "maybe", of = of)
 
-#' What is described where `condition` holds; else it is not looked at
-#' @noRd
+# What is described where `condition` holds; else it is not looked at
 where <- function(condition, of) if (isTRUE(condition)) of else anything()
 
-#' @noRd
 anything <- function() list(kind = "anything")
 
 #' Whatever a function of the value says yes to
@@ -143,8 +132,7 @@ check_fields <- function(object, layout, within, path, trail) {
   }
 }
 
-#' A field that is not there, which `$` would take another for
-#' @noRd
+# A field that is not there, which `$` would take another for
 refuse_namesake <- function(object, name, wanted, trail) {
   if (wanted$kind != "anything" && !name %in% names(object) &&
     any(startsWith(names(object), name))) {
@@ -152,8 +140,7 @@ refuse_namesake <- function(object, name, wanted, trail) {
   }
 }
 
-#' What must hold between fields
-#' @noRd
+# What must hold between fields
 rule <- function(condition, wanted) {
   if (!isTRUE(condition)) {
     stop(structure(
@@ -163,7 +150,6 @@ rule <- function(condition, wanted) {
   }
 }
 
-#' @noRd
 check_described <- function(value, wanted, here, trail) {
   path <- trail$path
   switch(wanted$kind,
@@ -192,17 +178,14 @@ check_described <- function(value, wanted, here, trail) {
   )
 }
 
-#' @noRd
 has_length <- function(value, length) {
   is.null(length) || length(value) == length
 }
 
-#' @noRd
 is_vector_of <- function(value, length) {
   is.null(dim(value)) && has_length(value, length)
 }
 
-#' @noRd
 is_as_described <- function(value, wanted) {
   switch(wanted$kind,
     numbers = is.double(value) && is_vector_of(value, wanted$length) &&
@@ -225,7 +208,6 @@ is_as_described <- function(value, wanted) {
   )
 }
 
-#' @noRd
 is_within <- function(value, wanted) {
   if (is.double(value)) {
     return(numbers_within_cpp(value, wanted$lower, wanted$upper))
@@ -234,12 +216,10 @@ is_within <- function(value, wanted) {
     isTRUE(min(value) >= wanted$lower && max(value) <= wanted$upper)
 }
 
-#' @noRd
 all_finite <- function(value) numbers_within_cpp(value, -Inf, Inf)
 
 # Messages ---------------------------------------------------------------------
 
-#' @noRd
 in_words <- function(wanted) {
   amount <- function(one, many) {
     n <- wanted$length
@@ -277,7 +257,6 @@ in_words <- function(wanted) {
   paste(c(what, bounds), collapse = " ")
 }
 
-#' @noRd
 refuse_damage <- function(value, path, wanted, call) {
   where <- path_in_words(path)
   kb_abort(c(
@@ -297,7 +276,6 @@ refuse_damaged_state <- function(error, call) {
   ), "fit", call = call)
 }
 
-#' @noRd
 path_in_words <- function(path) {
   index <- grepl("^[0-9]+$", path)
   steps <- ifelse(index, paste0("[[", path, "]]"), paste0("$", path))

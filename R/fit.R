@@ -188,7 +188,6 @@ diagnostics.default <- function(object, ...) {
 #' @export
 ancestry.default <- function(object, ...) not_defined("ancestry", object)
 
-#' @noRd
 not_defined <- function(what, object, of = c("srvm", "bark"),
                         call = rlang::caller_env()) {
   kb_abort(c(
@@ -233,8 +232,7 @@ print.kb_diagnostics <- function(x, digits = 2, ...) {
   invisible(x)
 }
 
-#' The fit and the parameters that a summary holds
-#' @noRd
+# The fit and the parameters that a summary holds
 print_posterior <- function(x, digits) {
   print(x$fit, digits = digits)
   cat("\nPosterior (", 100 * x$level, "% intervals)\n", sep = "")
@@ -325,13 +323,11 @@ simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
 #' @export
 nobs.kb_fit <- function(object, ...) migrate_fit(object)$time
 
-#' The response of the rows that were taken in, in the order given
-#' @noRd
+# The response of the rows that were taken in, in the order given
 training_response <- function(object) {
   unname(object$data$y[training_rows(object)])
 }
 
-#' @noRd
 training_rows <- function(object) {
   sort(rows_taken_in(object))
 }
@@ -354,8 +350,7 @@ generics::augment
 #' @export
 posterior::as_draws
 
-#' `update(fit, . ~ . - x)`, as of lm()
-#' @noRd
+# `update(fit, . ~ . - x)`, as of lm()
 refuse_new_formula <- function(given, call = rlang::caller_env()) {
   if (rlang::is_formula(given)) {
     kb_abort(c(

@@ -28,8 +28,7 @@ importance.kb_kbr <- function(object, ...) {
 #' @export
 importance.kb_tdsmc <- function(object, ...) not_defined_td("importance")
 
-#' Arguments as in `importance()`, checked but for those of the data
-#' @noRd
+# Arguments as in `importance()`, checked but for those of the data
 permutation_importance <- function(object, level, newdata, newy, loss,
                                    permutations, ndraws, seed, call) {
   loss <- check_loss(object, loss, call)
@@ -96,8 +95,7 @@ predictor_groups <- function(fit) {
   groups
 }
 
-#' Complete rows with their responses, the training rows by default
-#' @noRd
+# Complete rows with their responses, the training rows by default
 rows_with_response <- function(object, newdata, newy, call) {
   rows <- prediction_rows(
     object, newdata, newy, is.null(newdata), TRUE,
@@ -117,7 +115,6 @@ rows_with_response <- function(object, newdata, newy, call) {
 
 # Losses -----------------------------------------------------------------------
 
-#' @noRd
 check_loss <- function(fit, loss, call) {
   if (is.null(fit$mould$levels)) {
     return(if (is.null(loss)) {

@@ -153,7 +153,6 @@ importance.kb_bark <- function(object, level = 0.9,
   )
 }
 
-#' @noRd
 bark_permutation <- function(object, level, ndraws, ...) {
   if (is.null(ndraws)) {
     return(importance.kb_fit(object, level, ...))
@@ -161,14 +160,12 @@ bark_permutation <- function(object, level, ndraws, ...) {
   importance.kb_fit(object, level, ndraws = ndraws, ...)
 }
 
-#' @noRd
 check_effect_draws <- function(ndraws, call = rlang::caller_env()) {
   if (is.null(ndraws)) 400L else check_count(ndraws, 1, call = call)
 }
 
-#' The scale of each predictor, or its share, and whether it is in the kernel:
-#' a row per draw
-#' @noRd
+# The scale of each predictor, or its share, and whether it is in the kernel:
+# a row per draw
 input_scales <- function(fit, pool = bark_pool(fit)) {
   included <- bark_included(fit, pool)
   scales <- bark_scales(fit, pool)
@@ -206,8 +203,7 @@ scale_table <- function(object, parts, level, effects) {
   )
 }
 
-#' The lines that matter most, the first at the top
-#' @noRd
+# The lines that matter most, the first at the top
 most_important <- function(x, n) {
   order <- if (by_permutation(x)) {
     order(-x$mean)
@@ -217,16 +213,13 @@ most_important <- function(x, n) {
   order[seq_len(min(n, length(order)))]
 }
 
-#' @noRd
 by_permutation <- function(x) identical(attr(x, "method"), "permutation")
 
-#' Does the prior select? Parts of the table no longer know
-#' @noRd
+# Does the prior select? Parts of the table no longer know
 tells_inclusion <- function(x) {
   isTRUE(attr(x, "selects")) || any(x$effect < 1)
 }
 
-#' @noRd
 is_share <- function(x) isTRUE(attr(x, "shares"))
 
 #' @rdname importance
@@ -254,7 +247,6 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
   invisible(x)
 }
 
-#' @noRd
 importance_title <- function(x, digits) {
   if (!by_permutation(x)) {
     return(paste0(
@@ -268,21 +260,18 @@ importance_title <- function(x, digits) {
   )
 }
 
-#' @noRd
 loss_words <- function(x) {
   c(squared = "squared error", log = "log loss")[[attr(x, "loss")]]
 }
 
-#' What print() says of a table with intervals
-#' @noRd
+# What print() says of a table with intervals
 intervals_words <- function(x) {
   if (!is.null(attr(x, "level"))) {
     paste0(" (", 100 * attr(x, "level"), "% intervals)")
   }
 }
 
-#' Columns with as many decimals as the largest number needs
-#' @noRd
+# Columns with as many decimals as the largest number needs
 format_alike <- function(columns, digits) {
   largest <- max(abs(unlist(columns)), 0, na.rm = TRUE)
   size <- if (largest > 0) floor(log10(largest)) else 0
@@ -306,8 +295,7 @@ autoplot.kb_importance <- function(object, type = NULL, n = 30, ...) {
   gg_picture(importance_picture(object, type, NULL, n), ...)
 }
 
-#' Boxes of scales, or rises, and bars of probabilities
-#' @noRd
+# Boxes of scales, or rises, and bars of probabilities
 importance_picture <- function(x, type = NULL, transform = NULL, n = 30,
                                call = rlang::caller_env()) {
   type <- check_importance_type(x, type, call)
@@ -326,7 +314,6 @@ importance_picture <- function(x, type = NULL, transform = NULL, n = 30,
   ))
 }
 
-#' @noRd
 check_importance_type <- function(x, type, call = rlang::caller_env()) {
   if (by_permutation(x)) {
     return(if (is.null(type)) {
@@ -339,7 +326,6 @@ check_importance_type <- function(x, type, call = rlang::caller_env()) {
   check_choice(type, c("scale", "effect", "inclusion", "both"), call = call)
 }
 
-#' @noRd
 check_importance_transform <- function(x, transform,
                                        call = rlang::caller_env()) {
   # A rise may be negative.
@@ -350,8 +336,7 @@ check_importance_transform <- function(x, transform,
   check_choice(transform, choices, call = call)
 }
 
-#' What the boxes show
-#' @noRd
+# What the boxes show
 importance_label <- function(x) {
   if (by_permutation(x)) {
     return(paste("rise of the", loss_words(x)))
@@ -359,8 +344,7 @@ importance_label <- function(x) {
   if (is_share(x)) "share" else "scale lambda"
 }
 
-#' A box per predictor, whiskers at the ends of the interval
-#' @noRd
+# A box per predictor, whiskers at the ends of the interval
 scales_panel <- function(x, label, root) {
   at <- seq_len(nrow(x))
   panel(
@@ -401,13 +385,11 @@ probabilities_panel <- function(x, what, below = FALSE) {
   )
 }
 
-#' @noRd
 importance_column_label <- function(what) {
   c(effect = "P(effect)", inclusion = "P(included)")[[what]]
 }
 
-#' Errors of 0, or unknown ones, have no line
-#' @noRd
+# Errors of 0, or unknown ones, have no line
 error_layer <- function(at, value, se, ...) {
   ends <- error_bars(value, se, ...)
   known <- !is.na(ends$upper - ends$lower) & ends$upper > ends$lower
@@ -417,8 +399,7 @@ error_layer <- function(at, value, se, ...) {
   )
 }
 
-#' Two Monte Carlo standard errors to either side, no further than values can go
-#' @noRd
+# Two Monte Carlo standard errors to either side, no further than values can go
 error_bars <- function(value, se, lowest = 0, highest = Inf) {
   list(
     lower = pmax(value - 2 * se, lowest), upper = pmin(value + 2 * se, highest)

@@ -78,8 +78,7 @@ pivot_factor <- function(ic) {
   ic$factor[ic$pivots, , drop = FALSE]
 }
 
-#' Columns of the pivots of kernel values with the whole sample
-#' @noRd
+# Columns of the pivots of kernel values with the whole sample
 pivot_values <- function(ic, z, call) {
   n <- nrow(ic$factor)
   if (ncol(z) != n) {
@@ -92,8 +91,7 @@ pivot_values <- function(ic, z, call) {
   z[, ic$pivots, drop = FALSE]
 }
 
-#' L^-1 of kernel values with the pivots
-#' @noRd
+# L^-1 of kernel values with the pivots
 features_from_values <- function(ic, values) {
   if (length(ic$pivots) == 0) {
     return(matrix(0, nrow(values), 0))
@@ -101,8 +99,7 @@ features_from_values <- function(ic, values) {
   t(forwardsolve(pivot_factor(ic), t(unname(values))))
 }
 
-#' (gram + ridge I)^-1 moments: coefficients along features
-#' @noRd
+# (gram + ridge I)^-1 moments: coefficients along features
 ridge_coefficients <- function(gram, moments, ridge,
                                call = rlang::caller_env()) {
   tryCatch(
@@ -123,10 +120,9 @@ largest_rank <- function(rank, n, call) {
   if (is.null(rank)) n else check_count(rank, 1, arg = "rank", call = call)
 }
 
-#' A Gram matrix: square, finite, symmetric, of no negative diagonal
-#'
-#' That it is positive semidefinite is not checked.
-#' @noRd
+# A Gram matrix: square, finite, symmetric, of no negative diagonal
+#
+# That it is positive semidefinite is not checked.
 check_gram <- function(gram, arg = rlang::caller_arg(gram),
                        call = rlang::caller_env()) {
   gram <- check_points(gram, arg = arg, call = call)

@@ -76,7 +76,6 @@ kbr_chunks <- function(read, n_chunks = NULL, states = NULL,
   )
 }
 
-#' @noRd
 dataset_chunks <- function(dataset, states, observations, call) {
   need_package("arrow", "A Dataset", call)
   files <- dataset$files
@@ -148,7 +147,6 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
   fit
 }
 
-#' @noRd
 check_states_function <- function(f, call) {
   if (is.null(f) || is.function(f)) {
     return(f)
@@ -156,9 +154,8 @@ check_states_function <- function(f, call) {
   bad_argument(f, "f", "NULL or a function of the matrix of states", call)
 }
 
-#' A fit before its posterior. Its data are those of the pool's first row, for
-#' the names of their columns.
-#' @noRd
+# A fit before its posterior. Its data are those of the pool's first row, for
+# the names of their columns.
 new_chunked <- function(pool, settings, model, n, seed, call) {
   mould <- mould_xy(pool$y, pool$x, "fail", "matrix",
     args = c("y", "x"), call = call
@@ -178,8 +175,7 @@ new_chunked <- function(pool, settings, model, n, seed, call) {
   )
 }
 
-#' Scaling and features of landmarks
-#' @noRd
+# Scaling and features of landmarks
 chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
                         call) {
   scaling <- list(
@@ -222,7 +218,6 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
   )
 }
 
-#' @noRd
 check_landmarks <- function(landmarks, pool, call) {
   if (!is.list(landmarks) || !setequal(names(landmarks), c("x", "y")) ||
     length(landmarks) != 2) {
@@ -263,7 +258,6 @@ read_chunk <- function(chunks, i, like = NULL) {
   out
 }
 
-#' @noRd
 check_chunk_side <- function(part, like, refuse) {
   if (is.data.frame(part)) part <- as.matrix(part)
   if (!is.numeric(part) || length(dim(part)) > 2 || length(part) == 0) {
@@ -288,7 +282,6 @@ check_chunk_side <- function(part, like, refuse) {
   part
 }
 
-#' @noRd
 refuse_chunk <- function(i, side, problem) {
   kb_abort(c(
     "Chunk {i} must have pairs of finite numbers, {.code x} and {.code y}.",
@@ -296,8 +289,7 @@ refuse_chunk <- function(i, side, problem) {
   ), "chunk", chunk = i, call = NULL)
 }
 
-#' Pairs from which landmarks are chosen
-#' @noRd
+# Pairs from which landmarks are chosen
 chunk_pool <- function(chunks, size, call) {
   chosen <- spread_over(chunks$n_chunks, min(chunks$n_chunks, 20))
   each <- ceiling(size / length(chosen))
@@ -337,9 +329,8 @@ chunk_pass <- function(chunks, name, model, progress,
   add_up(out$values)
 }
 
-#' What a worker does: its chunks, one after the other, in blocks of rows whose
-#' features (1.6 MB) stay in the cache
-#' @noRd
+# What a worker does: its chunks, one after the other, in blocks of rows whose
+# features (1.6 MB) stay in the cache
 chunk_group <- function(numbers, shared) {
   work <- get(shared$name, asNamespace("kernelbayes"))
   rank <- max(vapply(shared$model$features, function(side) {
@@ -356,8 +347,7 @@ chunk_group <- function(numbers, shared) {
   sums
 }
 
-#' Sums of lists of arrays, element by element
-#' @noRd
+# Sums of lists of arrays, element by element
 add_up <- function(parts) {
   parts <- Filter(Negate(is.null), parts)
   Reduce(function(a, b) Map(`+`, a, b), parts)
@@ -365,15 +355,13 @@ add_up <- function(parts) {
 
 # The passes -------------------------------------------------------------------
 
-#' @noRd
 scaled_features <- function(model, points, side) {
   incomplete_cholesky_features(
     model$features[[side]], scaling_x(model$scaling[[side]], points)
   )
 }
 
-#' First pass: what the sum rule needs
-#' @noRd
+# First pass: what the sum rule needs
 chunks_first <- function(pairs, model) {
   phi <- scaled_features(model, pairs$x, "states")
   list(
@@ -409,7 +397,6 @@ chunks_second <- function(pairs, model) {
   )
 }
 
-#' @noRd
 chunk_posterior <- function(fit, chunks, model, first, prior, progress, call) {
   fit["prior"] <- list(check_prior(prior, fit, call))
   if (!is.null(fit$prior) && is.null(fit$prior$points)) {
@@ -436,9 +423,8 @@ chunk_posterior <- function(fit, chunks, model, first, prior, progress, call) {
 
 # Methods ----------------------------------------------------------------------
 
-#' The posterior's kernel means on the landmarks of the states
+# The posterior's kernel means on the landmarks of the states
 #' @export
-#' @noRd
 kernel_mean_points.kb_kbr_chunked <- function(fit, seen) {
   features <- fit$features$states
   mean <- fit$posterior$cross %*% seen$coef
@@ -451,7 +437,6 @@ kernel_mean_points.kb_kbr_chunked <- function(fit, seen) {
 }
 
 #' @export
-#' @noRd
 function_moments.kb_kbr_chunked <- function(fit, f, call) {
   if (!is.null(f)) {
     bad_argument(f, "f", "NULL: it was given when the chunks were read", call)
@@ -490,7 +475,6 @@ model.matrix.kb_kbr_chunked <- function(object, ...) {
   chunked_has_no("model.matrix")
 }
 
-#' @noRd
 chunked_has_no <- function(what, call = rlang::caller_env()) {
   kb_abort(c(
     "{.fn {what}} is not defined for a fit of chunks.",
@@ -499,7 +483,6 @@ chunked_has_no <- function(what, call = rlang::caller_env()) {
   ), "not_defined", call = call)
 }
 
-#' What the package arrow exports: it is not among the suggested packages,
-#' because it is too hard to install for most
-#' @noRd
+# What the package arrow exports: it is not among the suggested packages,
+# because it is too hard to install for most
 arrow_export <- function(name) getExportedValue("arrow", name)

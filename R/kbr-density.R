@@ -1,11 +1,9 @@
 # Quantiles and densities of a state under a posterior of kbr().
 
-#' @noRd
 check_kbr_probs <- function(probs, call) {
   check_probs(if (is.null(probs)) c(0.05, 0.5, 0.95) else probs, call)
 }
 
-#' @noRd
 kbr_quantiles <- function(fit, seen, probs) {
   w <- weight_shares(fit, seen)
   x <- fit$data$states
@@ -21,11 +19,10 @@ kbr_quantiles <- function(fit, seen, probs) {
   out
 }
 
-#' Quantiles of increasing points with weights of any sign: (K9)
-#'
-#' Equal points have one value of the distribution function, whatever their
-#' order.
-#' @noRd
+# Quantiles of increasing points with weights of any sign: (K9)
+#
+# Equal points have one value of the distribution function, whatever their
+# order.
 signed_quantiles <- function(x, w, probs) {
   if (!all(is.finite(w))) {
     return(rep(NA_real_, length(probs)))
@@ -36,7 +33,6 @@ signed_quantiles <- function(x, w, probs) {
   x[pmin(at, length(x))]
 }
 
-#' @noRd
 kbr_density <- function(fit, seen, at, bandwidth, call) {
   x <- fit$data$states
   at <- check_points_like(at, x, "at", call)
@@ -53,8 +49,7 @@ kbr_density <- function(fit, seen, at, bandwidth, call) {
   matrix(out, nrow(w), nrow(at), byrow = TRUE)
 }
 
-#' Standard deviations of the smoothing, (K10), rows x d
-#' @noRd
+# Standard deviations of the smoothing, (K10), rows x d
 density_bandwidth <- function(x, w, bandwidth, call) {
   d <- ncol(x)
   if (!is.null(bandwidth)) {
@@ -81,9 +76,8 @@ density_bandwidth <- function(x, w, bandwidth, call) {
   sqrt(variance) * (4 / ((d + 2) * pmax(m, 1)))^(1 / (d + 4))
 }
 
-#' Where signed weights give no variance: that of a normal distribution with the
-#' same central interval; `usual` if the interval is a point
-#' @noRd
+# Where signed weights give no variance: that of a normal distribution with the
+# same central interval; `usual` if the interval is a point
 quantile_variance <- function(x, w, usual) {
   order <- order(x)
   ends <- signed_quantiles(x[order], w[order], stats::pnorm(c(-1, 1)))

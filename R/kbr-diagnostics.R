@@ -70,7 +70,6 @@ diagnostics.kb_kbr <- function(object, newdata = NULL, sensitivity = TRUE,
   out
 }
 
-#' @noRd
 diagnosed_observations <- function(fit, newdata, call) {
   if (is.null(newdata)) {
     rows <- spread_over(fit$time, min(fit$time, 50))
@@ -81,7 +80,6 @@ diagnosed_observations <- function(fit, newdata, call) {
   c(observe(fit, known$y[rows, , drop = FALSE]), list(rows = rows))
 }
 
-#' @noRd
 weight_facts <- function(fit, seen) {
   w <- raw_weights(fit, seen)
   sums <- raw_moments(fit, seen)[1, ]
@@ -91,13 +89,11 @@ weight_facts <- function(fit, seen) {
   )
 }
 
-#' @noRd
 unexplained <- function(features) {
   if (features$trace == 0) 0 else features$residual / features$trace
 }
 
-#' After (K10)
-#' @noRd
+# After (K10)
 effective_rank <- function(fit) {
   d <- fit$posterior$spectrum
   delta <- fit$settings$delta
@@ -107,9 +103,8 @@ effective_rank <- function(fit) {
   sum(d / (d + delta))
 }
 
-#' Movement of the posterior mean under tilts of the prior, over what Bayes'
-#' rule says it is, (K11); NULL where the prior's points are not known
-#' @noRd
+# Movement of the posterior mean under tilts of the prior, over what Bayes'
+# rule says it is, (K11); NULL where the prior's points are not known
 prior_sensitivity <- function(fit, seen, call) {
   if (is.null(fit$features$states$kernel)) {
     return(NULL)
@@ -138,18 +133,15 @@ prior_sensitivity <- function(fit, seen, call) {
     }, 0)
 }
 
-#' @noRd
 kbr_mean_column <- function(fit, seen, j) {
   seen$coef <- fit$posterior$gain %*% t(seen$phi)
   kbr_moments(fit, seen, normalize = TRUE)$first[, j]
 }
 
-#' @noRd
 weighted_sd <- function(x, w) {
   sqrt(max(sum(w * (x - sum(w * x))^2), 0))
 }
 
-#' @noRd
 warn_kbr_quality <- function(d, call) {
   off <- which(d$sensitivity < 0.5 | d$sensitivity > 2)
   if (length(off) > 0) {

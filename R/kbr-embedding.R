@@ -1,6 +1,5 @@
 # What the embedding of a posterior of kbr() says: modes and draws.
 
-#' @noRd
 need_kernel_x <- function(fit, what, call) {
   if (is.null(fit$features$states$kernel)) {
     kb_abort(c(
@@ -20,21 +19,17 @@ kernel_mean_points.kb_kbr <- function(fit, seen) {
   )
 }
 
-#' States as their kernel sees them
-#' @noRd
+# States as their kernel sees them
 scaled_states <- function(fit) {
   scaling_x(fit$settings$scaling$states, fit$data$states)
 }
 
-#' @noRd
 unscale_states <- function(fit, x) unscale(fit$settings$scaling$states, x)
 
-#' @noRd
 unscale <- function(scaling, x) {
   sweep(sweep(x, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
 }
 
-#' @noRd
 kbr_map <- function(fit, seen, call) {
   need_kernel_x(fit, "map", call)
   moments <- kbr_moments(fit, seen, normalize = TRUE)
@@ -50,7 +45,6 @@ kbr_map <- function(fit, seen, call) {
   out
 }
 
-#' @noRd
 kbr_draws <- function(fit, seen, ndraws, call) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
   need_kernel_x(fit, "draws", call)
@@ -61,7 +55,6 @@ kbr_draws <- function(fit, seen, ndraws, call) {
   structure(draws, rows = "last")
 }
 
-#' @noRd
 kbr_embeddings <- function(fit, seen, call) {
   need_kernel_x(fit, "embedding", call)
   w <- kbr_weights(fit, seen)

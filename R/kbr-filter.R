@@ -91,8 +91,7 @@ hmm_rows <- function(hmm, observations, call) {
   list(given = given, y = y, complete = complete)
 }
 
-#' Observations whose model is a function
-#' @noRd
+# Observations whose model is a function
 free_observations <- function(observations, call) {
   if (is.data.frame(observations)) observations <- as.matrix(observations)
   if (!is.numeric(observations) || length(dim(observations)) > 2) {
@@ -103,13 +102,11 @@ free_observations <- function(observations, call) {
   as.matrix(observations)
 }
 
-#' @noRd
 observation_rank <- function(hmm) {
   if (is.null(hmm$pairs$observations)) 0L else ncol(hmm$pairs$observations)
 }
 
-#' Features of the prior of the first state, or NULL
-#' @noRd
+# Features of the prior of the first state, or NULL
 check_start <- function(start, hmm, call) {
   if (is.null(start)) {
     return(NULL)
@@ -138,7 +135,6 @@ check_start <- function(start, hmm, call) {
 
 # Steps ------------------------------------------------------------------------
 
-#' @noRd
 filter_rows <- function(path, rows, progress, call) {
   hmm <- path$hmm
   total <- length(rows$complete)
@@ -198,8 +194,7 @@ filter_step <- function(hmm, s, seen, start, call) {
   )
 }
 
-#' Kernel Bayes' rule with the prior's weights mu = P coef
-#' @noRd
+# Kernel Bayes' rule with the prior's weights mu = P coef
 observe_state <- function(hmm, coef, phi) {
   if (!is.null(hmm$moments)) {
     return(hmm_update_by_moments_cpp(
@@ -213,15 +208,13 @@ observe_state <- function(hmm, coef, phi) {
   )
 }
 
-#' Is a sum of weights more than rounding, next to their size?
-#' @noRd
+# Is a sum of weights more than rounding, next to their size?
 is_sum <- function(sum, size) {
   is.finite(sum) && abs(sum) > 1e-13 * size && size > 0
 }
 
-#' The first observation, without a prior: regression of states on observations,
-#' before (K22)
-#' @noRd
+# The first observation, without a prior: regression of states on observations,
+# before (K22)
 first_step <- function(hmm, seen, call) {
   if (!is.null(hmm$log_likelihood)) {
     return(first_likelihood_step(hmm, seen, call))
@@ -268,8 +261,7 @@ blind_step <- function(hmm, s, prior) {
 
 # A known observation model ---------------------------------------------------
 
-#' Weights of the next states times their likelihood: (K23)
-#' @noRd
+# Weights of the next states times their likelihood: (K23)
 likelihood_step <- function(hmm, s, seen, call) {
   if (is.null(s)) {
     return(first_likelihood_step(hmm, seen, call))
@@ -284,7 +276,6 @@ likelihood_step <- function(hmm, s, seen, call) {
   )
 }
 
-#' @noRd
 first_likelihood_step <- function(hmm, seen, call) {
   raw <- if (is.null(seen)) {
     rep(1, nrow(hmm$pairs$seen))
@@ -299,8 +290,7 @@ first_likelihood_step <- function(hmm, seen, call) {
   )
 }
 
-#' Likelihood at states, relative to its largest value
-#' @noRd
+# Likelihood at states, relative to its largest value
 state_likelihood <- function(hmm, seen, states, call) {
   value <- hmm$log_likelihood(as.vector(seen), states)
   fine <- is.numeric(value) && length(value) == nrow(states) &&
@@ -317,7 +307,6 @@ state_likelihood <- function(hmm, seen, states, call) {
 
 # The path --------------------------------------------------------------------
 
-#' @noRd
 add_steps <- function(path, steps) {
   part <- function(name) {
     vapply(steps, function(step) step[[name]], steps[[1]][[name]])
@@ -336,7 +325,6 @@ add_steps <- function(path, steps) {
   path
 }
 
-#' @noRd
 warn_cancelled_steps <- function(steps, call) {
   lost <- sum(vapply(steps, function(step) isTRUE(step$cancelled), NA))
   if (lost > 0) {
@@ -371,17 +359,14 @@ step_weights <- function(path, t) {
   list(weights = t(raw) / path$sum[t], location = location)
 }
 
-#' @noRd
 on_next_states <- function(kind) kind %in% c("next", "likelihood")
 
-#' @noRd
 filtered_weights <- function(hmm, coef, along) {
   mu <- hmm$pairs$seen %*% coef
   if (hmm$settings$method == "iw") mu <- pmax(mu, 0)
   mu * (hmm$pairs$observations %*% along)
 }
 
-#' @noRd
 likelihood_columns <- function(path, t, states) {
   vapply(t, function(at) {
     state_likelihood(path$hmm, path$observations[at, ], states, NULL)

@@ -123,8 +123,7 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
   hmm
 }
 
-#' Observations are the mould's `x`, states its `y`
-#' @noRd
+# Observations are the mould's `x`, states its `y`
 mould_hmm <- function(states, observations, log_likelihood, call) {
   if (!is.null(log_likelihood) && !is.function(log_likelihood)) {
     bad_argument(log_likelihood, "log_likelihood", "NULL or a function", call)
@@ -178,8 +177,7 @@ hmm_sets <- function(mould, space, transitions, group, seed, call) {
   )
 }
 
-#' Rows that have a next one in the same sequence
-#' @noRd
+# Rows that have a next one in the same sequence
 successive_rows <- function(n, group, call) {
   group <- if (is.null(group)) rep(1, n) else group
   if (length(group) != n || anyNA(group)) {
@@ -198,7 +196,6 @@ successive_rows <- function(n, group, call) {
   first
 }
 
-#' @noRd
 transition_pairs <- function(x, space, transitions, seed, call) {
   if (is.function(transitions)) {
     # Not `seed` itself: the states may have been simulated under it.
@@ -237,15 +234,14 @@ transition_pairs <- function(x, space, transitions, seed, call) {
 
 # Learning ---------------------------------------------------------------------
 
-#' Features of the training pairs and what the recursion needs of them
-#'
-#' `from`, `to` and `seen` are features of states on the pivots of `from`;
-#' `observations` those of observations. `inverse` is (P'P + n eps I)^-1 of
-#' `from`,
-#' `inverse_seen` that of `seen`; `transition` takes the features of a state's
-#' posterior to those of the next state's prior, N'P (P'P + n eps I)^-1, (K18);
-#' `size` is the mean of k(x, x).
-#' @noRd
+# Features of the training pairs and what the recursion needs of them
+#
+# `from`, `to` and `seen` are features of states on the pivots of `from`;
+# `observations` those of observations. `inverse` is (P'P + n eps I)^-1 of
+# `from`,
+# `inverse_seen` that of `seen`; `transition` takes the features of a state's
+# posterior to those of the next state's prior, N'P (P'P + n eps I)^-1, (K18);
+# `size` is the mean of k(x, x).
 learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
   settings <- hmm$settings
   codes <- lapply(sets[c("from", "to", "seen")], function(code) {
@@ -287,15 +283,13 @@ learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
   hmm
 }
 
-#' A kernel at the pivots is enough for features of new points
-#' @noRd
+# A kernel at the pivots is enough for features of new points
 basis_at_pivots <- function(basis) {
   basis$factor <- basis$factor[basis$pivots, , drop = FALSE]
   basis$pivots <- seq_along(basis$pivots)
   basis
 }
 
-#' @noRd
 hmm_kernel <- function(kernel, code, space) {
   if (!is.null(kernel)) {
     return(kernel)
@@ -307,7 +301,6 @@ hmm_kernel <- function(kernel, code, space) {
   kernel_gaussian(0.6 * bandwidth_median(code))
 }
 
-#' @noRd
 ridge_inverse <- function(features, eps) {
   ridge_coefficients(
     features_gram_cpp(features, NULL), diag(ncol(features)),
@@ -318,8 +311,7 @@ ridge_inverse <- function(features, eps) {
 # Third moments are held up to this many numbers (400 MB).
 moments_limit <- 5e7
 
-#' Third moments, where a step with them is cheaper than without; else NULL
-#' @noRd
+# Third moments, where a step with them is cheaper than without; else NULL
 hmm_moments <- function(p, b, method) {
   n <- nrow(p)
   rx <- ncol(p)

@@ -24,7 +24,6 @@ print.kb_kbr <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-#' @noRd
 feature_line <- function(features, show) {
   kernel <- if (is.null(features$kernel)) {
     "kernel matrix"
@@ -38,7 +37,6 @@ feature_line <- function(features, show) {
   )
 }
 
-#' @noRd
 prior_line <- function(prior) {
   if (is.null(prior)) {
     return("that of the pairs")
@@ -88,8 +86,7 @@ summary.kb_kbr <- function(object, ...) {
   )
 }
 
-#' Means and standard deviations of the prior
-#' @noRd
+# Means and standard deviations of the prior
 prior_moments <- function(fit) {
   prior <- prior_sample(fit)
   if (is.null(prior)) {
@@ -138,7 +135,6 @@ sigma.kb_kbr <- function(object, ...) kbr_has_no("sigma")
 #' @export
 logLik.kb_kbr <- function(object, ...) kbr_has_no("logLik")
 
-#' @noRd
 kbr_has_no <- function(what, call = rlang::caller_env()) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn kbr}.",
@@ -245,7 +241,6 @@ tidy.kb_kbr <- function(x, newdata = NULL, level = 0.9, ...) {
   )
 }
 
-#' @noRd
 state_bands <- function(fit, newdata, level, call) {
   level <- check_number(level, 0, 1, open = TRUE, call = call)
   ends <- stats::predict(fit, newdata,

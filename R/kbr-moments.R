@@ -1,7 +1,6 @@
 # Means, standard deviations and expectations under a posterior of kbr(): (K7).
 
-#' First and second moments about the centre of the states: rows x d each
-#' @noRd
+# First and second moments about the centre of the states: rows x d each
 kbr_moments <- function(fit, seen, normalize = fit$settings$normalize) {
   raw <- raw_moments(fit, seen)
   d <- ncol(fit$data$states)
@@ -13,7 +12,6 @@ kbr_moments <- function(fit, seen, normalize = fit$settings$normalize) {
   )
 }
 
-#' @noRd
 kbr_mean <- function(fit, seen) {
   moments <- kbr_moments(fit, seen)
   mean <- moments$first + outer(moments$sum, fit$posterior$center)
@@ -26,19 +24,16 @@ kbr_mean <- function(fit, seen) {
   state_names(mean, fit)
 }
 
-#' @noRd
 has_rotations <- function(fit) {
   kernel <- fit$features$states$kernel
   !is.null(kernel) && is_rotation_kernel(kernel)
 }
 
-#' @noRd
 state_names <- function(values, fit) {
   dimnames(values) <- list(NULL, colnames(fit$data$states))
   values
 }
 
-#' @noRd
 kbr_sd <- function(fit, seen, call) {
   variance <- kbr_variance(fit, seen)
   lost <- sum(variance < 0, na.rm = TRUE)
@@ -54,8 +49,7 @@ kbr_sd <- function(fit, seen, call) {
   state_names(sqrt(variance), fit)
 }
 
-#' Variances of the states, rows x d; what is rounding error only is zero
-#' @noRd
+# Variances of the states, rows x d; what is rounding error only is zero
 kbr_variance <- function(fit, seen) {
   moments <- kbr_moments(fit, seen, normalize = TRUE)
   variance <- moments$second - moments$first^2
@@ -63,18 +57,15 @@ kbr_variance <- function(fit, seen) {
   variance
 }
 
-#' @noRd
 kbr_weights <- function(fit, seen, normalize = fit$settings$normalize) {
   w <- raw_weights(fit, seen)
   w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ], normalize)
 }
 
-#' Weights that sum to one, whatever `normalize` says
-#' @noRd
+# Weights that sum to one, whatever `normalize` says
 weight_shares <- function(fit, seen) kbr_weights(fit, seen, normalize = TRUE)
 
-#' Functions of the states, weighted by mu, times features of observations
-#' @noRd
+# Functions of the states, weighted by mu, times features of observations
 function_moments <- function(fit, f, call) UseMethod("function_moments")
 
 #' @export
@@ -83,7 +74,6 @@ function_moments.kb_kbr <- function(fit, f, call) {
   crossprod(values * kbr_mu(fit), fit$features$observations$factor)
 }
 
-#' @noRd
 kbr_expectation <- function(fit, seen, f, call) {
   moments <- function_moments(fit, f, call)
   out <- t(moments %*% seen$coef) /

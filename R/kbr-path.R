@@ -18,11 +18,8 @@ for_path <- function(object, use, times = seq_len(path_length(object))) {
   })
 }
 
-#' @noRd
 path_length <- function(object) UseMethod("path_length")
-#' @noRd
 path_keys <- function(object) UseMethod("path_keys")
-#' @noRd
 path_weights <- function(object, t) UseMethod("path_weights")
 
 #' @export
@@ -32,14 +29,12 @@ path_keys.kb_kbr_filter <- function(object) object$kind
 #' @export
 path_weights.kb_kbr_filter <- function(object, t) step_weights(object, t)
 
-#' States at which weights live, `location` "seen", "from" or "to"
-#' @noRd
+# States at which weights live, `location` "seen", "from" or "to"
 path_states <- function(object, location) {
   object$hmm$states[[location]]
 }
 
-#' Their codes as the kernel sees them
-#' @noRd
+# Their codes as the kernel sees them
 path_codes <- function(object, location) {
   object$hmm$codes[[location]]
 }
@@ -96,7 +91,6 @@ predict.kb_kbr_path <- function(object,
   )
 }
 
-#' @noRd
 path_mean <- function(object) {
   space <- object$hmm$space
   code <- do.call(rbind, for_path(object, function(w, location, t) {
@@ -107,8 +101,7 @@ path_mean <- function(object) {
   out
 }
 
-#' Of circles and rotations (K27)
-#' @noRd
+# Of circles and rotations (K27)
 path_sd <- function(object) {
   space <- object$hmm$space
   out <- do.call(rbind, for_path(object, function(w, location, t) {
@@ -129,8 +122,7 @@ path_sd <- function(object) {
   sqrt(out)
 }
 
-#' What `kernel_mean_points()` returns, for weights of a path
-#' @noRd
+# What `kernel_mean_points()` returns, for weights of a path
 path_mean_points <- function(object, w, location) {
   features <- object$hmm$pairs[[location]]
   list(
@@ -140,7 +132,6 @@ path_mean_points <- function(object, w, location) {
   )
 }
 
-#' @noRd
 path_map <- function(object) {
   hmm <- object$hmm
   modes <- for_path(object, function(w, location, t) {
@@ -156,7 +147,6 @@ path_map <- function(object) {
   structure(out, converged = unlist(lapply(modes, `[[`, "converged")))
 }
 
-#' @noRd
 path_quantiles <- function(object, probs) {
   space <- object$hmm$space
   centre <- space_coordinates(space, path_mean(object))
@@ -179,7 +169,6 @@ path_quantiles <- function(object, probs) {
   out
 }
 
-#' @noRd
 path_all_weights <- function(object) {
   most <- max(vapply(object$hmm$pairs[c("from", "seen")], nrow, 1L))
   found <- for_path(object, function(w, location, t) {
@@ -192,7 +181,6 @@ path_all_weights <- function(object) {
   )
 }
 
-#' @noRd
 path_draws <- function(object, ndraws, call) {
   ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
   hmm <- object$hmm
@@ -221,7 +209,6 @@ print.kb_kbr_path <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-#' @noRd
 path_title <- function(x) UseMethod("path_title")
 
 #' @export
@@ -270,7 +257,6 @@ summary.kb_kbr_path <- function(object, truth = NULL, ...) {
   )
 }
 
-#' @noRd
 check_truth <- function(object, truth, call) {
   truth <- check_points(truth, "truth", call)
   wanted <- c(path_length(object), length(object$hmm$space$names))
@@ -350,7 +336,6 @@ augment.kb_kbr_path <- function(x, level = 0.9, ...) {
   out
 }
 
-#' @noRd
 path_bands <- function(object, level) {
   ends <- path_quantiles(object, interval_ends(level))
   centre <- space_coordinates(object$hmm$space, path_mean(object))
@@ -388,7 +373,6 @@ autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9,
   gg_picture(path_picture(object, truth, columns, level), ...)
 }
 
-#' @noRd
 path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
   x <- migrate_fit(x, call = call)
   level <- check_number(level, 0, 1, open = TRUE, call = call)
@@ -417,8 +401,7 @@ path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
   }))
 }
 
-#' Names of coordinates to draw: the first four, or those chosen
-#' @noRd
+# Names of coordinates to draw: the first four, or those chosen
 path_columns <- function(columns, names, call) {
   if (is.null(columns)) columns <- utils::head(names, 4)
   if (is.numeric(columns)) columns <- names[columns]
@@ -428,8 +411,7 @@ path_columns <- function(columns, names, call) {
   columns
 }
 
-#' One coordinate; angles without jumps: band and truth follow the mean
-#' @noRd
+# One coordinate; angles without jumps: band and truth follow the mean
 path_column <- function(bands, j, truth) {
   centre <- bands$centre[, j]
   out <- list(
@@ -449,8 +431,7 @@ path_column <- function(bands, j, truth) {
   out
 }
 
-#' Angles without jumps of a turn
-#' @noRd
+# Angles without jumps of a turn
 follow_angle <- function(a) cumsum(c(a[[1]], wrap_angle(diff(a))))
 
 # Of stats, where their defaults would answer with NULL.
@@ -473,7 +454,6 @@ fitted.kb_kbr_hmm <- fitted.kb_kbr_path
 #' @export
 residuals.kb_kbr_hmm <- residuals.kb_kbr_path
 
-#' @noRd
 path_has_no <- function(what, call = rlang::caller_env()) {
   kb_abort(c(
     "{.fn {what}} is not defined for state-space models.",

@@ -75,8 +75,7 @@ kbr_picture <- function(fit, newdata, type, columns, level, n, given,
   )
 }
 
-#' The weights of the states at the observation, which sum to one
-#' @noRd
+# The weights of the states at the observation, which sum to one
 one_observation <- function(fit, newdata, call) {
   if (is.null(newdata)) {
     bad_argument(newdata, "newdata", "one observation", call)
@@ -99,7 +98,6 @@ one_observation <- function(fit, newdata, call) {
   w
 }
 
-#' @noRd
 state_columns <- function(fit, columns, most, exactly, call) {
   names <- colnames(fit$data$states)
   if (is.null(columns)) {
@@ -118,7 +116,6 @@ state_columns <- function(fit, columns, most, exactly, call) {
   columns
 }
 
-#' @noRd
 marginals_picture <- function(fit, w, columns, level, n) {
   drawn <- lapply(columns, marginal, fit, w, n)
   panels <- lapply(drawn, function(curves) {
@@ -161,8 +158,7 @@ marginal <- function(column, fit, w, n) {
   )
 }
 
-#' Posterior mean and interval of one column of the states
-#' @noRd
+# Posterior mean and interval of one column of the states
 marginal_summary <- function(column, fit, w, level) {
   x <- fit$data$states[, column]
   order <- order(x)
@@ -172,7 +168,6 @@ marginal_summary <- function(column, fit, w, level) {
   )
 }
 
-#' @noRd
 marginal_density <- function(x, w, at) {
   x <- matrix(x)
   width <- density_bandwidth(x, w, NULL, rlang::caller_env())[[1]]
@@ -180,8 +175,7 @@ marginal_density <- function(x, w, at) {
     (sqrt(2 * pi) * width)
 }
 
-#' Posterior density of two columns of the states over a grid
-#' @noRd
+# Posterior density of two columns of the states over a grid
 joint_density <- function(x, w, n) {
   sides <- lapply(1:2, function(j) {
     seq(min(x[, j]), max(x[, j]), length.out = n)
@@ -194,7 +188,6 @@ joint_density <- function(x, w, n) {
   data.frame(at_1 = grid[, 1], at_2 = grid[, 2], posterior = density)
 }
 
-#' @noRd
 joint_picture <- function(fit, w, columns, n) {
   x <- fit$data$states[, columns]
   drawn <- joint_density(x, w, n)
@@ -216,7 +209,6 @@ joint_picture <- function(fit, w, columns, n) {
   ))
 }
 
-#' @noRd
 weights_picture <- function(fit, w, column) {
   drawn <- data.frame(state = fit$data$states[, column], weight = as.vector(w))
   new_picture(value = drawn, panels = panel(
@@ -229,8 +221,7 @@ weights_picture <- function(fit, w, column) {
   ))
 }
 
-#' Weights, in orange where they are negative
-#' @noRd
+# Weights, in orange where they are negative
 weights_layer <- function(kind, weights, data, colour = "blue") {
   signs <- c("weights", "negative weights")
   data$group <- signs[1 + (weights < 0)]

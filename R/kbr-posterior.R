@@ -2,8 +2,7 @@
 # kernel sum rule, (K3), the gain of (K5) or (K6), and moments contracted with
 # the features of the observations: w = diag(mu) R_Y gain phi_Y(y).
 
-#' Give a fit a prior: all that depends on it
-#' @noRd
+# Give a fit a prior: all that depends on it
 set_prior <- function(fit, prior, call) {
   features <- fit$features
   # Not removed where NULL: `fit$prior` would match `fit$prior_mean` in part.
@@ -17,9 +16,8 @@ set_prior <- function(fit, prior, call) {
   fit
 }
 
-#' The prior's weights on the states sum to about 1 where the kernel has
-#' constants among its functions, nearly, and the states cover the prior
-#' @noRd
+# The prior's weights on the states sum to about 1 where the kernel has
+# constants among its functions, nearly, and the states cover the prior
 warn_prior_mass <- function(fit, call) {
   mass <- sum(fit$mu)
   if (abs(mass - 1) > 0.5) {
@@ -32,8 +30,7 @@ warn_prior_mass <- function(fit, call) {
   }
 }
 
-#' Features of the prior's kernel mean
-#' @noRd
+# Features of the prior's kernel mean
 prior_features <- function(fit, call) {
   prior <- fit$prior
   features <- fit$features$states
@@ -79,7 +76,6 @@ kbr_posterior <- function(fit) {
   )
 }
 
-#' @noRd
 kbr_mu <- function(fit) {
   if (fit$settings$method == "kbr") fit$mu else pmax(fit$mu, 0)
 }
@@ -115,7 +111,6 @@ check_prior <- function(prior, fit, call) {
   c(out, list(weights = prior_weights(prior$weights, size, call)))
 }
 
-#' @noRd
 prior_points <- function(points, fit, call) {
   if (is.null(points)) {
     return(list())
@@ -129,7 +124,6 @@ prior_points <- function(points, fit, call) {
   list(points = points)
 }
 
-#' @noRd
 prior_gram <- function(gram, n, call) {
   if (is.null(gram)) {
     return(list())
@@ -145,7 +139,6 @@ prior_gram <- function(gram, n, call) {
   list(gram = gram)
 }
 
-#' @noRd
 prior_weights <- function(weights, size, call) {
   if (is.null(weights)) {
     return(rep(1 / size, size))
@@ -161,9 +154,8 @@ prior_weights <- function(weights, size, call) {
   as.double(weights) / sum(weights)
 }
 
-#' The prior as `points` (J x d) and `weights`; NULL where only kernel values of
-#' its points are known
-#' @noRd
+# The prior as `points` (J x d) and `weights`; NULL where only kernel values of
+# its points are known
 prior_sample <- function(fit) {
   prior <- fit$prior
   if (is.null(prior)) {
@@ -191,14 +183,12 @@ observe <- function(fit, y) {
   )
 }
 
-#' All of it where k(y, y) is 0: there is nothing to explain
-#' @noRd
+# All of it where k(y, y) is 0: there is nothing to explain
 explained_share <- function(phi, self) {
   ifelse(self > 0, rowSums(phi^2) / self, 1)
 }
 
-#' The same of rows of the fit, whose features are known
-#' @noRd
+# The same of rows of the fit, whose features are known
 observe_rows <- function(fit, rows) {
   phi <- fit$features$observations$factor[rows, , drop = FALSE]
   list(
@@ -207,7 +197,6 @@ observe_rows <- function(fit, rows) {
   )
 }
 
-#' @noRd
 self_kernel <- function(features, y) {
   if (is.null(features$kernel)) {
     # The kernel at new points is not known: that of the sample stands for it.
@@ -216,26 +205,22 @@ self_kernel <- function(features, y) {
   kernel_self(features$kernel, y)
 }
 
-#' Raw sums, means and second moments: (1 + 2 d) x rows
-#' @noRd
+# Raw sums, means and second moments: (1 + 2 d) x rows
 raw_moments <- function(fit, seen) fit$posterior$moments %*% seen$coef
 
-#' Raw weights, rows x n
-#' @noRd
+# Raw weights, rows x n
 raw_weights <- function(fit, seen) {
   t(kbr_mu(fit) * (fit$features$observations$factor %*% seen$coef))
 }
 
-#' Is the sum of weights nothing but rounding? Relative to a bound of the sum of
-#' their absolute values, (K8): sums of 1e-11 are fine in high dimensions
-#' @noRd
+# Is the sum of weights nothing but rounding? Relative to a bound of the sum of
+# their absolute values, (K8): sums of 1e-11 are fine in high dimensions
 sum_is_noise <- function(fit, seen, sums) {
   bound <- fit$posterior$mass * sqrt(colSums(seen$coef^2))
   abs(sums) <= 1e-10 * bound
 }
 
-#' What weights are divided by: their sums, NA where these are noise, or 1
-#' @noRd
+# What weights are divided by: their sums, NA where these are noise, or 1
 weight_divisor <- function(fit, seen, sums,
                            normalize = fit$settings$normalize) {
   if (!normalize) {

@@ -111,7 +111,6 @@ predict.kb_kbr <- function(object, newdata = NULL,
   name_predictions(out, type, names)
 }
 
-#' @noRd
 check_type_defined <- function(fit, type, call) {
   kept <- c("mean", "sd", "expectation", "map", "draws")
   if (inherits(fit, "kb_kbr_chunked") && !type %in% kept) {
@@ -131,8 +130,7 @@ kbr_type_arguments <- list(
   bandwidth = "density"
 )
 
-#' Arguments that a type does not have are errors, not ignored
-#' @noRd
+# Arguments that a type does not have are errors, not ignored
 refuse_type_arguments <- function(given, type, types, call) {
   for (name in names(given)) {
     if (!is.null(given[[name]]) && !type %in% types[[name]]) {

@@ -19,8 +19,7 @@ kbr_seen <- function(fit, newdata, call) {
   )
 }
 
-#' Observations as the kernel sees them, and which are complete
-#' @noRd
+# Observations as the kernel sees them, and which are complete
 kbr_rows <- function(fit, newdata, call) {
   if (is.null(fit$features$observations$kernel)) {
     return(gram_rows(fit, newdata, call))
@@ -32,9 +31,8 @@ kbr_rows <- function(fit, newdata, call) {
   )
 }
 
-#' A vector is one observation where the fit has several columns, and several
-#' observations where it has one, whatever its name
-#' @noRd
+# A vector is one observation where the fit has several columns, and several
+# observations where it has one, whatever its name
 observation_rows <- function(fit, newdata) {
   columns <- names(fit$mould$columns)
   if (!is.numeric(newdata) || !is.null(dim(newdata))) {
@@ -49,7 +47,6 @@ observation_rows <- function(fit, newdata) {
   newdata
 }
 
-#' @noRd
 gram_rows <- function(fit, newdata, call) {
   if (is.null(dim(newdata)) && length(newdata) == fit$time) {
     newdata <- t(newdata)
@@ -67,9 +64,8 @@ gram_rows <- function(fit, newdata, call) {
   list(y = newdata, complete = complete)
 }
 
-#' Results of complete rows in their places: the first dimension, or the last
-#' of three
-#' @noRd
+# Results of complete rows in their places: the first dimension, or the last
+# of three
 place_rows <- function(values, complete) {
   last <- identical(attr(values, "rows"), "last")
   attr(values, "rows") <- NULL
@@ -98,7 +94,6 @@ place_rows <- function(values, complete) {
 # Features explain less than this share of k(y, y): nothing near.
 far_share <- 1e-3
 
-#' @noRd
 warn_far <- function(seen, call) {
   far <- sum(seen$near < far_share)
   if (far > 0) {
@@ -111,7 +106,6 @@ warn_far <- function(seen, call) {
   }
 }
 
-#' @noRd
 warn_cancelled <- function(fit, seen, call) {
   lost <- sum(sum_is_noise(fit, seen, raw_moments(fit, seen)[1, ]) &
     seen$near >= far_share)

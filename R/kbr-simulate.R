@@ -53,7 +53,6 @@ kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL) {
   structure(list(x = x, y = y), class = "kb_pairs")
 }
 
-#' @noRd
 simulated_rows <- function(value, n, arg, call) {
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
     value <- as.matrix(value)

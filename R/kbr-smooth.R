@@ -80,8 +80,7 @@ kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
   )
 }
 
-#' One step back from the features of a later state: (K24) to (K26)
-#' @noRd
+# One step back from the features of a later state: (K24) to (K26)
 backward_step <- function(path, t, features, method) {
   hmm <- path$hmm
   coef <- as.vector(hmm$model$inverse %*% path$features[, t])
@@ -105,9 +104,8 @@ backward_step <- function(path, t, features, method) {
   )
 }
 
-#' Features of the state after time t as the filter forecast it: normalised
-#' where its weights are of the next states
-#' @noRd
+# Features of the state after time t as the filter forecast it: normalised
+# where its weights are of the next states
 forecast_features <- function(path, t, coef) {
   prior <- as.vector(path$hmm$model$transition %*% path$features[, t])
   if (on_next_states(path$kind[[t + 1]])) {
@@ -130,11 +128,9 @@ earlier_weights <- function(path, t, coef) {
   columns_to_one(path$hmm$pairs$from %*% coef)
 }
 
-#' @noRd
 columns_to_one <- function(w) sweep(w, 2, colSums(w), "/")
 
-#' At its last time a smoother is the filter
-#' @noRd
+# At its last time a smoother is the filter
 no_step <- function(path, t) {
   none <- numeric(nrow(path$features))
   list(
@@ -143,7 +139,6 @@ no_step <- function(path, t) {
   )
 }
 
-#' @noRd
 full_pass <- function(path, method, bar) {
   last <- path_length(path)
   out <- vector("list", last)
@@ -158,7 +153,6 @@ full_pass <- function(path, method, bar) {
   out
 }
 
-#' @noRd
 lagged_passes <- function(path, lag, method, bar) {
   last <- path_length(path)
   lapply(seq_len(last), function(t) {

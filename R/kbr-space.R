@@ -10,16 +10,13 @@ state_space <- function(type, names) {
   )
 }
 
-#' Code of checked states
-#' @noRd
+# Code of checked states
 space_encode <- function(space, x) UseMethod("space_encode")
 
-#' The state nearest to a mean of codes, one a row
-#' @noRd
+# The state nearest to a mean of codes, one a row
 space_decode <- function(space, code) UseMethod("space_decode")
 
-#' Distances of states, row by row, in the space's own measure
-#' @noRd
+# Distances of states, row by row, in the space's own measure
 space_distance <- function(space, a, b) UseMethod("space_distance")
 
 #' What is drawn of states: columns, angles in radians
@@ -28,7 +25,6 @@ space_distance <- function(space, a, b) UseMethod("space_distance")
 #' @noRd
 space_coordinates <- function(space, x) UseMethod("space_coordinates")
 
-#' @noRd
 check_space <- function(space, x, arg, call) {
   space <- check_choice(space, c("euclidean", "circle", "rotation"),
     arg = "space", call = call
@@ -45,7 +41,6 @@ check_space <- function(space, x, arg, call) {
   state_space(space, colnames(x))
 }
 
-#' @noRd
 check_rotations <- function(x, arg, call) {
   off <- rotation_errors(x)
   if (any(off > 1e-6)) {
@@ -56,8 +51,7 @@ check_rotations <- function(x, arg, call) {
   }
 }
 
-#' How far rows are from matrices with M'M = I and det M = 1
-#' @noRd
+# How far rows are from matrices with M'M = I and det M = 1
 rotation_errors <- function(x) {
   column <- function(j) x[, 3 * j - 2:0, drop = FALSE]
   dot <- function(i, j) rowSums(column(i) * column(j))
@@ -108,8 +102,7 @@ space_coordinates.kb_space_circle <- function(space, x) {
   structure(x, circular = TRUE)
 }
 
-#' Angles in (-pi, pi]
-#' @noRd
+# Angles in (-pi, pi]
 wrap_angle <- function(a) pi - (pi - a) %% (2 * pi)
 
 # Rotations --------------------------------------------------------------------
@@ -124,14 +117,12 @@ space_decode.kb_space_rotation <- function(space, code) {
   dimnames(out) <- list(NULL, space$names)
   out
 }
-#' Frobenius distance of the matrices
+# Frobenius distance of the matrices
 #' @export
-#' @noRd
 space_distance.kb_space_rotation <- space_distance.kb_space_euclidean
 
-#' Yaw, pitch and roll: R = Rz(yaw) Ry(pitch) Rx(roll)
+# Yaw, pitch and roll: R = Rz(yaw) Ry(pitch) Rx(roll)
 #' @export
-#' @noRd
 space_coordinates.kb_space_rotation <- function(space, x) {
   structure(
     cbind(

@@ -187,8 +187,7 @@ kbr_fit <- function(mould, given, called, started, call = rlang::caller_env()) {
   fit
 }
 
-#' States and observations given apart; no observations with a kernel matrix
-#' @noRd
+# States and observations given apart; no observations with a kernel matrix
 mould_pairs <- function(x, y, kernel_y, na_action,
                         call = rlang::caller_env()) {
   if (is.null(y) && is.matrix(kernel_y)) {
@@ -200,7 +199,6 @@ mould_pairs <- function(x, y, kernel_y, na_action,
   mould_xy(y, x, na_action, "matrix", args = c("y", "x"), call = call)
 }
 
-#' @noRd
 kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
                          scale, call) {
   method <- check_choice(method, c("kbr", "iw"), call = call)
@@ -217,7 +215,6 @@ kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
   ))
 }
 
-#' @noRd
 kbr_regularisation <- function(eps, delta, n, method, call) {
   if (inherits(eps, "kb_kbr_schedule")) {
     if (!is.null(delta)) {
@@ -232,13 +229,11 @@ kbr_regularisation <- function(eps, delta, n, method, call) {
   list(eps = eps, delta = check_positive(delta, "delta", call))
 }
 
-#' @noRd
 check_positive <- function(x, arg, call) {
   check_number(x, 0, Inf, open = TRUE, arg = arg, call = call)
 }
 
-#' Factors of both kernels
-#' @noRd
+# Factors of both kernels
 kbr_features <- function(fit, kernel_x, kernel_y, call) {
   scaled <- Map(scaling_x, fit$settings$scaling, fit$data)
   list(
@@ -251,7 +246,6 @@ kbr_features <- function(fit, kernel_x, kernel_y, call) {
   )
 }
 
-#' @noRd
 sample_features <- function(kernel, x, settings, arg, call) {
   if (is.matrix(kernel)) {
     check_gram_size(kernel, nrow(x), arg, call)
@@ -267,7 +261,6 @@ sample_features <- function(kernel, x, settings, arg, call) {
   found
 }
 
-#' @noRd
 check_gram_size <- function(gram, n, arg, call) {
   if (nrow(gram) != n || ncol(gram) != n) {
     kb_abort(c(
@@ -278,7 +271,6 @@ check_gram_size <- function(gram, n, arg, call) {
   }
 }
 
-#' @noRd
 refuse_scaled_rotations <- function(kernel, scale, arg, call) {
   if (scale && is_rotation_kernel(kernel)) {
     kb_abort(c(
@@ -289,7 +281,6 @@ refuse_scaled_rotations <- function(kernel, scale, arg, call) {
   }
 }
 
-#' @noRd
 refuse_no_rotations <- function(kernel, x, arg, call) {
   if (!is_rotation_kernel(kernel)) {
     return(invisible())
@@ -298,7 +289,6 @@ refuse_no_rotations <- function(kernel, x, arg, call) {
   check_rotations(x, c(kernel_x = "x", kernel_y = "y")[[arg]], call)
 }
 
-#' @noRd
 warn_unexplained <- function(features, arg, call) {
   share <- features$residual / features$trace
   if (isTRUE(share > 0.05)) {
@@ -353,8 +343,7 @@ kbr_schedule <- function(alpha = 0.5, nu = 1, constant_eps = 1,
   )
 }
 
-#' (K29)
-#' @noRd
+# (K29)
 schedule_at <- function(schedule, n) {
   alpha <- schedule$alpha
   list(

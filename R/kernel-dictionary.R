@@ -74,7 +74,6 @@ kernel_dictionary <- function(...) {
   new_dictionary(kernels)
 }
 
-#' @noRd
 new_dictionary <- function(kernels) {
   structure(
     list(type = "dictionary", parts = kernels),
@@ -82,7 +81,6 @@ new_dictionary <- function(kernels) {
   )
 }
 
-#' @noRd
 is_dictionary <- function(kernel) inherits(kernel, "kb_kernel_dictionary")
 
 #' @export
@@ -100,7 +98,6 @@ print.kb_kernel_dictionary <- function(x, ...) {
   invisible(x)
 }
 
-#' @noRd
 refuse_operator <- function(call) {
   kb_abort(c(
     "A dictionary has no operators.",

@@ -18,8 +18,7 @@ kernel_features <- function(kernel, x, rank = "auto", tol = NULL,
   incomplete_cholesky(kernel, x, limits$rank, limits$tol, call = call)
 }
 
-#' The largest rank and the tolerance for n points
-#' @noRd
+# The largest rank and the tolerance for n points
 feature_limits <- function(n, rank, tol, call = rlang::caller_env()) {
   given <- !is.null(tol)
   tol <- if (given) check_number(tol, 0, 1, call = call) else 0
@@ -41,8 +40,7 @@ feature_limits <- function(n, rank, tol, call = rlang::caller_env()) {
   list(rank = 500, tol = 1e-6)
 }
 
-#' The same of a kernel matrix
-#' @noRd
+# The same of a kernel matrix
 gram_features <- function(gram, rank = "auto", tol = NULL,
                           call = rlang::caller_env()) {
   limits <- feature_limits(nrow(gram), rank, tol, call)

@@ -48,8 +48,7 @@ kernel_matrix <- function(kernel, x, y = NULL) {
   out
 }
 
-#' The matrix of a resolved kernel at checked points
-#' @noRd
+# The matrix of a resolved kernel at checked points
 kernel_evaluate <- function(kernel, x, y = NULL, call = rlang::caller_env()) {
   check_memory(
     as.double(nrow(x)) * nrow(if (is.null(y)) x else y), "The kernel matrix",
@@ -79,8 +78,7 @@ kernel_evaluate_custom <- function(kernel, x, y) {
   out
 }
 
-#' An error of the user's function says whose it is
-#' @noRd
+# An error of the user's function says whose it is
 custom_value <- function(kernel, x, y) {
   tryCatch(kernel$f(x, y), error = function(error) {
     kb_abort(c(
@@ -146,8 +144,7 @@ bandwidth_median <- function(x, max_rows = 1000) {
 
 # Checks ---------------------------------------------------------------------
 
-#' Points as a double matrix, rows named as given
-#' @noRd
+# Points as a double matrix, rows named as given
 check_points <- function(x, arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
   if (is.data.frame(x) && all(vapply(x, is.numeric, NA))) {
@@ -187,8 +184,7 @@ check_same_columns <- function(x, y, call = rlang::caller_env()) {
   }
 }
 
-#' Can the kernel take points of d columns?
-#' @noRd
+# Can the kernel take points of d columns?
 check_kernel_dimension <- function(kernel, d, call = rlang::caller_env()) {
   if (is_combined(kernel)) {
     for (part in kernel$parts) check_kernel_dimension(part, d, call)

@@ -12,7 +12,6 @@ autoplot.kb_kernel_mean <- function(object, n = NULL, ...) {
   gg_picture(kernel_mean_picture(object, n), ...)
 }
 
-#' @noRd
 kernel_mean_picture <- function(x, n, call = rlang::caller_env()) {
   check_object(x, call = call)
   if (!is.null(n)) n <- check_count(n, 2, call = call)
@@ -30,9 +29,8 @@ kernel_mean_picture <- function(x, n, call = rlang::caller_env()) {
   })
 }
 
-#' The embedding, and the weights as ticks at its points, the longest a quarter
-#' as high
-#' @noRd
+# The embedding, and the weights as ticks at its points, the longest a quarter
+# as high
 mean_curve_panel <- function(x, n) {
   grid <- embedding_grid(x$points[, 1], n)
   value <- stats::predict(x, grid)
@@ -48,9 +46,8 @@ mean_curve_panel <- function(x, n) {
   )
 }
 
-#' The embedding in colours, blue above zero and orange below, and the points
-#' in the size of their weights
-#' @noRd
+# The embedding in colours, blue above zero and orange below, and the points
+# in the size of their weights
 mean_plane_panel <- function(x, n) {
   across <- embedding_grid(x$points[, 1], n)
   up <- embedding_grid(x$points[, 2], n)
@@ -72,15 +69,13 @@ mean_plane_panel <- function(x, n) {
   )
 }
 
-#' Over the points and a tenth of their range beyond
-#' @noRd
+# Over the points and a tenth of their range beyond
 embedding_grid <- function(at, n) {
   ends <- range(at)
   width <- if (diff(ends) > 0) 0.1 * diff(ends) else max(1, abs(ends[[1]]))
   seq(ends[[1]] - width, ends[[2]] + width, length.out = n)
 }
 
-#' @noRd
 point_names <- function(x) {
   names <- colnames(x$points)
   if (is.null(names)) {

@@ -33,8 +33,7 @@ kernel_modes <- function(mean, kernel, centre) {
   )
 }
 
-#' Points herded from each mean: ndraws x d x means
-#' @noRd
+# Points herded from each mean: ndraws x d x means
 herded_points <- function(mean, kernel, ndraws) {
   column <- function(i) {
     as.vector(kernel_evaluate(

@@ -93,7 +93,6 @@ new_kernel_mean <- function(points, weights, kernel) {
   )
 }
 
-#' @noRd
 drop_row_names <- function(x) {
   dimnames(x) <- if (!is.null(colnames(x))) list(NULL, colnames(x))
   x
@@ -135,8 +134,7 @@ mean.kb_kernel_mean <- function(x, ...) {
   colSums(x$weights * x$points) / total
 }
 
-#' Is the sum of the weights more than rounding error?
-#' @noRd
+# Is the sum of the weights more than rounding error?
 sums_to_something <- function(weights) {
   error <- length(weights) * .Machine$double.eps * sum(abs(weights))
   abs(sum(weights)) > error
@@ -164,8 +162,7 @@ print.kb_kernel_mean <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-#' Share of the absolute weights that is negative
-#' @noRd
+# Share of the absolute weights that is negative
 negative_mass <- function(weights) {
   total <- sum(abs(weights))
   if (total == 0) 0 else sum(abs(weights[weights < 0])) / total
@@ -192,8 +189,7 @@ mmd <- function(a, b) {
   sqrt(max(0, sum(both$weights * values)))
 }
 
-#' Equal points once, with the sum of their weights; none of weight zero
-#' @noRd
+# Equal points once, with the sum of their weights; none of weight zero
 merge_points <- function(points, weights) {
   order <- do.call(order, unname(as.list(as.data.frame(points))))
   points <- points[order, , drop = FALSE]
@@ -209,8 +205,7 @@ merge_points <- function(points, weights) {
 
 # Checks -----------------------------------------------------------------------
 
-#' Points, at least one
-#' @noRd
+# Points, at least one
 check_some_points <- function(x, arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
   points <- check_points(x, arg, call)
@@ -218,8 +213,7 @@ check_some_points <- function(x, arg = rlang::caller_arg(x),
   points
 }
 
-#' Points with as many columns as others have
-#' @noRd
+# Points with as many columns as others have
 check_points_like <- function(x, others, arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
   points <- check_points(x, arg, call)
@@ -232,8 +226,7 @@ check_points_like <- function(x, others, arg = rlang::caller_arg(x),
   points
 }
 
-#' Finite weights of any sign; NULL for 1 / n
-#' @noRd
+# Finite weights of any sign; NULL for 1 / n
 check_signed_weights <- function(weights, n, arg = rlang::caller_arg(weights),
                                  call = rlang::caller_env()) {
   if (is.null(weights)) {
@@ -249,8 +242,7 @@ check_signed_weights <- function(weights, n, arg = rlang::caller_arg(weights),
   as.double(weights)
 }
 
-#' Two kernel means with the same kernel and points of the same dimension
-#' @noRd
+# Two kernel means with the same kernel and points of the same dimension
 check_same_space <- function(a, b, call = rlang::caller_env()) {
   check_kernel_mean(a, call = call)
   check_kernel_mean(b, call = call)
@@ -258,7 +250,6 @@ check_same_space <- function(a, b, call = rlang::caller_env()) {
   check_points_like(b$points, a$points, "b", call)
 }
 
-#' @noRd
 check_kernel_mean <- function(x, arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
   check_class(x, "kb_kernel_mean", "a kernel mean, see `?kernel_mean`", arg,

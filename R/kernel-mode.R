@@ -28,7 +28,6 @@ embedding_mode <- function(points, weights, kernel, start = NULL) {
   runs[[which.max(vapply(runs, `[[`, 0, "value"))]]
 }
 
-#' @noRd
 mode_starts <- function(points, weights, kernel) {
   values <- embedding_values(points, weights, kernel, points)
   start <- points[which.max(values), , drop = FALSE]
@@ -38,12 +37,11 @@ mode_starts <- function(points, weights, kernel) {
   unname(start)
 }
 
-#' Fixed point of x = sum w_i k_i x_i / sum w_i k_i (Gaussian kernel)
-#'
-#' While the denominator, which is the embedding, is positive, the step goes
-#' uphill, (K12); it is halved until the embedding does not fall. Where the
-#' embedding is not positive, or all kernel values vanish, there is no step.
-#' @noRd
+# Fixed point of x = sum w_i k_i x_i / sum w_i k_i (Gaussian kernel)
+#
+# While the denominator, which is the embedding, is positive, the step goes
+# uphill, (K12); it is halved until the embedding does not fall. Where the
+# embedding is not positive, or all kernel values vanish, there is no step.
 fixed_point_ascent <- function(points, weights, kernel, x, max_iter = 1000,
                                tol = 1e-8) {
   terms <- function(x) {
@@ -76,9 +74,8 @@ fixed_point_ascent <- function(points, weights, kernel, x, max_iter = 1000,
 
 # Other kernels ----------------------------------------------------------------
 
-#' Quasi-Newton steps, then a compass search, which also finds cusps (a
-#' Laplace kernel has one at every point)
-#' @noRd
+# Quasi-Newton steps, then a compass search, which also finds cusps (a
+# Laplace kernel has one at every point)
 numeric_ascent <- function(points, weights, kernel, x) {
   box <- mode_box(points)
   value <- function(z) embedding_values(points, weights, kernel, z)
@@ -97,8 +94,7 @@ numeric_ascent <- function(points, weights, kernel, x) {
   result
 }
 
-#' The points' box, widened by its own size on each side
-#' @noRd
+# The points' box, widened by its own size on each side
 mode_box <- function(points) {
   lowest <- unname(apply(points, 2, min))
   highest <- unname(apply(points, 2, max))
@@ -106,16 +102,14 @@ mode_box <- function(points) {
   list(lower = lowest - unit, upper = highest + unit, unit = unit)
 }
 
-#' By central differences, all values in one call
-#' @noRd
+# By central differences, all values in one call
 central_gradient <- function(value, x, step) {
   v <- value(compass(x, step))
   up <- seq_along(x)
   (v[up] - v[-up]) / (2 * step)
 }
 
-#' The points one step up (first d rows) and down each axis
-#' @noRd
+# The points one step up (first d rows) and down each axis
 compass <- function(x, step) {
   moves <- diag(step, length(x))
   sweep(rbind(moves, -moves), 2, x, "+")
@@ -151,8 +145,7 @@ compass_ascent <- function(value, x, box, step = 1e-2, tol = 1e-7,
 
 # Rotations --------------------------------------------------------------------
 
-#' Rotations maximise Tr(X M'), M = sum w_i X_i, at the projection of M
-#' @noRd
+# Rotations maximise Tr(X M'), M = sum w_i X_i, at the projection of M
 rotation_mode <- function(points, weights, kernel) {
   nearest <- nearest_rotation(colSums(weights * points))
   list(

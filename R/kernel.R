@@ -168,7 +168,6 @@ kernel_custom <- function(f) {
   new_kernel("custom", f = f)
 }
 
-#' @noRd
 check_bandwidth <- function(bandwidth, median = TRUE,
                             call = rlang::caller_env()) {
   if (median && rlang::is_string(bandwidth, c("median", "learn"))) {
@@ -184,8 +183,7 @@ check_bandwidth <- function(bandwidth, median = TRUE,
   as.double(bandwidth)
 }
 
-#' Is it a kernel?
-#' @noRd
+# Is it a kernel?
 check_kernel <- function(x, arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
   if (!inherits(x, "kb_kernel") || !is_resolved(x, NULL)) {
@@ -196,8 +194,7 @@ check_kernel <- function(x, arg = rlang::caller_arg(x),
   x
 }
 
-#' A list of kernels, or one as a list
-#' @noRd
+# A list of kernels, or one as a list
 check_kernels <- function(x, arg = rlang::caller_arg(x),
                           call = rlang::caller_env()) {
   if (inherits(x, "kb_kernel")) {
@@ -289,8 +286,7 @@ print.kb_kernel <- function(x, ...) {
 
 is_combined <- function(kernel) kernel$type %in% c("sum", "product")
 
-#' Has the kernel no custom part?
-#' @noRd
+# Has the kernel no custom part?
 kernel_is_builtin <- function(kernel) {
   if (is_combined(kernel)) {
     return(all(vapply(kernel$parts, kernel_is_builtin, NA)))
@@ -298,9 +294,8 @@ kernel_is_builtin <- function(kernel) {
   kernel$type != "custom"
 }
 
-#' Does a weighted mean of this kernel depend on the mean of rotation matrices
-#' only? The kernel of rotations, times and plus constants
-#' @noRd
+# Does a weighted mean of this kernel depend on the mean of rotation matrices
+# only? The kernel of rotations, times and plus constants
 is_rotation_kernel <- function(kernel) {
   if (!is_combined(kernel)) {
     return(kernel$type == "rotation")
@@ -311,8 +306,7 @@ is_rotation_kernel <- function(kernel) {
     if (kernel$type == "sum") any(rotation) else sum(rotation) == 1
 }
 
-#' Replace every bandwidth "median" by the number it is for the points x
-#' @noRd
+# Replace every bandwidth "median" by the number it is for the points x
 kernel_resolve <- function(kernel, x, call = rlang::caller_env()) {
   refuse_learn(kernel, call)
   if (!kernel_has(kernel, "median")) {
@@ -327,8 +321,7 @@ kernel_resolve <- function(kernel, x, call = rlang::caller_env()) {
   kernel_fill(kernel, "median", bandwidth)
 }
 
-#' Has a part of the kernel this word as its bandwidth?
-#' @noRd
+# Has a part of the kernel this word as its bandwidth?
 kernel_has <- function(kernel, word) {
   if (is_combined(kernel)) {
     return(any(vapply(kernel$parts, kernel_has, NA, word)))
@@ -345,8 +338,7 @@ kernel_fill <- function(kernel, word, bandwidth) {
   kernel
 }
 
-#' A bandwidth to learn is for `srvm()` alone
-#' @noRd
+# A bandwidth to learn is for `srvm()` alone
 refuse_learn <- function(kernel, call) {
   if (kernel_has(kernel, "learn")) {
     kb_abort(c(

@@ -32,7 +32,6 @@ kgs_basis <- function(kernel, x, rank, tol = 1e-12,
   )
 }
 
-#' @noRd
 empty_basis <- function(kernel, x) {
   list(kernel = kernel, points = x[0, , drop = FALSE], factor = matrix(0, 0, 0))
 }
@@ -50,7 +49,6 @@ extend_basis <- function(basis, x, tol = 1e-12, limit = Inf) {
   basis
 }
 
-#' @noRd
 extend_by_block <- function(basis, x, tol, limit) {
   r <- nrow(basis$factor)
   if (r >= limit) {
@@ -75,15 +73,13 @@ extend_by_block <- function(basis, x, tol, limit) {
   basis
 }
 
-#' The share of the kernel's trace at points that is not in the span
-#' @noRd
+# The share of the kernel's trace at points that is not in the span
 unexplained_share <- function(basis, x) {
   trace <- sum(kernel_self(basis$kernel, x))
   if (trace == 0) 0 else 1 - sum(basis_features(basis, x)^2) / trace
 }
 
-#' Coordinates of points, n x r
-#' @noRd
+# Coordinates of points, n x r
 basis_features <- function(basis, x) {
   if (nrow(basis$points) == 0) {
     return(matrix(0, nrow(x), 0))
@@ -98,8 +94,7 @@ basis_features <- function(basis, x) {
   ))
 }
 
-#' k(x, x) of each point
-#' @noRd
+# k(x, x) of each point
 kernel_self <- function(kernel, x) {
   if (kernel_is_builtin(kernel)) {
     return(kernel_diagonal_cpp(kernel, x))

@@ -20,11 +20,10 @@ fit_engine.kb_kgs <- function(fit) {
   )
 }
 
-#' Features, pivots first, and labels from 0
-#'
-#' The nugget of a row is a feature of its own, so that rows with one are
-#' distinct whatever their predictors are; the block sampler integrates it out.
-#' @noRd
+# Features, pivots first, and labels from 0
+#
+# The nugget of a row is a feature of its own, so that rows with one are
+# distinct whatever their predictors are; the block sampler integrates it out.
 kgs_data <- function(fit) {
   settings <- fit$settings
   x <- scaling_x(settings$scaling, fit$data$x)
@@ -50,8 +49,7 @@ kgs_data <- function(fit) {
   )
 }
 
-#' Which pivot of the basis each point is, or NA
-#' @noRd
+# Which pivot of the basis each point is, or NA
 which_pivot <- function(basis, points) {
   r <- nrow(basis$points)
   kind <- distinct_rows(rbind(basis$points, points))$kind
@@ -66,9 +64,8 @@ engine_open.kb_engine_kgs <- function(engine, index, state) {
   kgs_open_cpp(config, engine$data, state)
 }
 
-#' Not how often each label was wrong, which is counted
+# Not how often each label was wrong, which is counted
 #' @export
-#' @noRd
 engine_grown.kb_engine_kgs <- function(engine) {
   if (is_ladder(engine)) {
     return(NextMethod())
@@ -76,10 +73,9 @@ engine_grown.kb_engine_kgs <- function(engine) {
   lapply(c("w", "rates", "wrong"), function(name) c("draws", name))
 }
 
-#' In turn, unless the walls' products of all chains (or rungs) would fill the
-#' memory: then one follows the other
+# In turn, unless the walls' products of all chains (or rungs) would fill the
+# memory: then one follows the other
 #' @export
-#' @noRd
 engine_groups.kb_engine_kgs <- function(engine, n_runs) {
   if (walls_fit(engine, n_runs * max(1, length(engine$config$beta)))) {
     return(NextMethod())
@@ -87,8 +83,7 @@ engine_groups.kb_engine_kgs <- function(engine, n_runs) {
   as.list(seq_len(n_runs))
 }
 
-#' May so many samplers hold the products of all walls at once?
-#' @noRd
+# May so many samplers hold the products of all walls at once?
 walls_fit <- function(engine, samplers, most = 2e9) {
   walls <- if (engine$config$method == "hmc") length(engine$data$label) else 0
   8 * samplers * as.double(walls)^2 <= most

@@ -1,16 +1,13 @@
 # The draws that chains of kgs() hold.
 
-#' The number of functions: one for two classes
-#' @noRd
+# The number of functions: one for two classes
 kgs_functions <- function(fit) {
   if (fit$settings$classes == 2) 1L else fit$settings$classes
 }
 
-#' @noRd
 kgs_rank <- function(fit) ncol(fit$settings$basis$factor)
 
-#' Dimension of the sphere: what the nugget adds to the span included
-#' @noRd
+# Dimension of the sphere: what the nugget adds to the span included
 kgs_dimension <- function(fit) {
   settings <- fit$settings
   n <- nrow(fit$data$x)
@@ -39,8 +36,7 @@ head_draws.kb_kgs <- function(fit, run, n) {
   run
 }
 
-#' Numbers that the draws of all chains will be
-#' @noRd
+# Numbers that the draws of all chains will be
 kgs_draws_size <- function(fit) {
   control <- fit$control
   as.double(control$chains) * (control$iter %/% control$thin) *
@@ -55,9 +51,8 @@ mixing_advice.kb_kgs <- function(fit, poor) {
   "{.code method = \"hmc\"} mixes best where its time and memory allow."
 }
 
-#' The number of wrong labels, the rates and the log likelihood
+# The number of wrong labels, the rates and the log likelihood
 #' @export
-#' @noRd
 chain_matrices.kb_kgs <- function(fit) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")
   n <- length(draws[[1]]$wrong) / fit$settings$classes
@@ -75,8 +70,7 @@ chain_matrices.kb_kgs <- function(fit) {
   out
 }
 
-#' The rates that were learned
-#' @noRd
+# The rates that were learned
 kgs_rate_names <- function(fit) {
   switch(fit$settings$noise$kind,
     fixed = character(),
@@ -85,9 +79,8 @@ kgs_rate_names <- function(fit) {
   )
 }
 
-#' The (first) function at training points spread over the data, as `as_draws()`
-#' has it
-#' @noRd
+# The (first) function at training points spread over the data, as `as_draws()`
+# has it
 first_function <- function(fit, most = 10) {
   draws <- lapply(fit_runs(fit), `[[`, "draws")
   rows <- spread_over(nrow(fit$data$x), min(most, nrow(fit$data$x)))

@@ -25,7 +25,6 @@ autoplot.kb_evidence_kgs <- function(object, ...) {
   gg_picture(evidence_kgs_picture(object), ...)
 }
 
-#' @noRd
 evidence_kgs_picture <- function(x) {
   curve <- evidence_curve(x)
   learned <- x$noise$kind == "beta"
@@ -49,8 +48,7 @@ evidence_kgs_picture <- function(x) {
   ))
 }
 
-#' Log evidence and posterior density on a fine grid of rates
-#' @noRd
+# Log evidence and posterior density on a fine grid of rates
 evidence_curve <- function(x, n = 400) {
   top <- (x$classes - 1) / x$classes
   m <- length(x$log_g) - 1

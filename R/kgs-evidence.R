@@ -123,7 +123,6 @@ kgs_evidence <- function(fit, settings, q, seed, progress, call) {
   }, call)
 }
 
-#' @noRd
 refuse_class_rates <- function(noise, call) {
   if (inherits(noise, "kb_noise_class")) {
     kb_abort(c(
@@ -134,7 +133,6 @@ refuse_class_rates <- function(noise, call) {
   }
 }
 
-#' @noRd
 check_ladder <- function(x, call) {
   list(
     n_temps = if (!is.null(x$n_temps)) {
@@ -147,7 +145,6 @@ check_ladder <- function(x, call) {
   )
 }
 
-#' @noRd
 check_evidence_rates <- function(q, classes, call) {
   top <- (classes - 1) / classes
   if (is.null(q)) {
@@ -159,7 +156,6 @@ check_evidence_rates <- function(q, classes, call) {
 
 # From errors to the evidence --------------------------------------------------
 
-#' @noRd
 new_kgs_evidence <- function(fit, beta, ladders, q, volume, call) {
   data <- list(
     m = nrow(fit$data$x), wrong = always_wrong(fit),
@@ -190,8 +186,7 @@ new_kgs_evidence <- function(fit, beta, ladders, q, volume, call) {
   )
 }
 
-#' The number of rows without features, whose labels count as wrong always
-#' @noRd
+# The number of rows without features, whose labels count as wrong always
 always_wrong <- function(fit) {
   fit$settings$method <- ladder_method(fit)
   data <- kgs_data(fit)
@@ -213,8 +208,7 @@ histogram_batches <- function(errors, data, batches = 5) {
   )
 }
 
-#' log g(e), e = 0, ..., m
-#' @noRd
+# log g(e), e = 0, ..., m
 ladder_density <- function(counts, data) {
   c(rep(-Inf, data$wrong), density_of_states(
     counts, data$beta, data$m - data$wrong,
@@ -222,14 +216,12 @@ ladder_density <- function(counts, data) {
   ))
 }
 
-#' Log evidence: under the prior of q, at q = 0, and on the path
-#' @noRd
+# Log evidence: under the prior of q, at q = 0, and on the path
 evidence_values <- function(log_g, data) {
   rate <- log_evidence_rate(log_g, data$m, data$q, data$classes)
   c(evidence_of_noise(log_g, data), rate)
 }
 
-#' @noRd
 evidence_of_noise <- function(log_g, data) {
   noise <- data$noise
   if (noise$kind == "fixed") {
@@ -238,7 +230,6 @@ evidence_of_noise <- function(log_g, data) {
   log_evidence_beta(log_g, data$m, noise$a, noise$b, data$classes)
 }
 
-#' @noRd
 evidence_se <- function(batches, data) {
   if (length(batches) < 2) {
     return(rep(NA_real_, length(data$q) + 1))
@@ -248,8 +239,7 @@ evidence_se <- function(batches, data) {
   }, data$call)
 }
 
-#' The evidence by one ladder
-#' @noRd
+# The evidence by one ladder
 replicate_evidence <- function(batches, data) {
   tryCatch(
     evidence_of_noise(ladder_density(Reduce(`+`, batches), data), data),
@@ -257,8 +247,7 @@ replicate_evidence <- function(batches, data) {
   )
 }
 
-#' The rate at which labels are most probable
-#' @noRd
+# The rate at which labels are most probable
 best_rate <- function(log_g, data) {
   top <- (data$classes - 1) / data$classes
   at <- function(q) log_evidence_rate(log_g, data$m, q, data$classes)
@@ -271,7 +260,6 @@ best_rate <- function(log_g, data) {
   stats::optimise(at, ends, maximum = TRUE, tol = 1e-6)$maximum
 }
 
-#' @noRd
 describe_levels <- function(ladders, beta) {
   errors <- do.call(cbind, ladders$errors)
   data.frame(
@@ -280,7 +268,6 @@ describe_levels <- function(ladders, beta) {
   )
 }
 
-#' @noRd
 kgs_evidence_note <- function(each, se, value) {
   notes <- c(
     ladders_differ(each[is.finite(each)], se),

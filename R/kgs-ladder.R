@@ -19,9 +19,8 @@ kgs_ladder_engine <- function(fit, beta, warmup, iter, seed) {
   )
 }
 
-#' The fit's own sampler; "block" has no state on the sphere, and is replaced
-#' by what "auto" takes without a nugget
-#' @noRd
+# The fit's own sampler; "block" has no state on the sphere, and is replaced
+# by what "auto" takes without a nugget
 ladder_method <- function(fit) {
   method <- fit$settings$method
   if (method != "block") {
@@ -68,8 +67,7 @@ choose_costs <- function(fit, steps, volume, seed, call) {
   spaced_costs(beta, rowMeans(pilot$errors[[1]]), steps)
 }
 
-#' A stop of the pilot run is a stop of all
-#' @noRd
+# A stop of the pilot run is a stop of all
 whole_pilot <- function(expr) {
   withCallingHandlers(expr, kb_warning_interrupted = function(warning) {
     kb_abort(c(
@@ -79,17 +77,15 @@ whole_pilot <- function(expr) {
   })
 }
 
-#' The largest cost: at it 0.01 of m labels would be wrong on average, if each
-#' were so independently of the others
-#'
-#' Where directions without errors can be found at all, most have none then.
-#' Far above, chains in narrow cells do nothing but bounce.
-#' @noRd
+# The largest cost: at it 0.01 of m labels would be wrong on average, if each
+# were so independently of the others
+#
+# Where directions without errors can be found at all, most have none then.
+# Far above, chains in narrow cells do nothing but bounce.
 largest_cost <- function(m, classes) log(100 * m * (classes - 1))
 
-#' The cost under half of the smallest rate that the fit finds likely: what has
-#' fewer wrong labels adds nothing to the evidence
-#' @noRd
+# The cost under half of the smallest rate that the fit finds likely: what has
+# fewer wrong labels adds nothing to the evidence
 likely_cost <- function(fit) {
   q <- fit$settings$noise$rate
   if (is.null(q)) {
@@ -98,8 +94,7 @@ likely_cost <- function(fit) {
   log((1 - q) * (fit$settings$classes - 1) / q)
 }
 
-#' Costs of a pilot run: 0, and evenly in log from 1 / m on
-#' @noRd
+# Costs of a pilot run: 0, and evenly in log from 1 / m on
 pilot_costs <- function(m, top, steps = 30) {
   c(0, exp(seq(-log(m), log(top), length.out = steps)))
 }

@@ -10,8 +10,7 @@ print.kb_kgs <- function(x, digits = 3, ...) {
   )
 }
 
-#' The lines of print() on data and features
-#' @noRd
+# The lines of print() on data and features
 describe_kgs <- function(x, show) {
   settings <- x$settings
   left <- settings$basis$unexplained
@@ -27,8 +26,7 @@ describe_kgs <- function(x, show) {
   )
 }
 
-#' The lines of print() on wrong labels
-#' @noRd
+# The lines of print() on wrong labels
 describe_noise <- function(x, show) {
   chains <- chain_matrices(x)
   range <- function(v) {
@@ -169,7 +167,6 @@ label_probability <- function(fit, rows, pool, chosen) {
   aperm(array(p, c(nrow(p), size[-1])), c(2, 1, 3))
 }
 
-#' @noRd
 pool_subset <- function(pool, chosen) {
   list(
     w = pool$w[chosen, , , drop = FALSE],
@@ -216,7 +213,6 @@ inclusion.kb_kgs <- function(object, ...) no_sparse_centres("inclusion")
 #' @export
 model_size.kb_kgs <- function(object, ...) no_sparse_centres("model_size")
 
-#' @noRd
 no_sparse_centres <- function(what, call = rlang::caller_env()) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn kgs}.",
@@ -233,8 +229,7 @@ ancestry.kb_kgs <- function(object, ...) {
   )
 }
 
-#' Log likelihood of all labels given each draw, a column a chain
-#' @noRd
+# Log likelihood of all labels given each draw, a column a chain
 label_log_likelihood <- function(fit) {
   classes <- fit$settings$classes
   total <- as.vector(table(fit$data$y))
@@ -256,6 +251,5 @@ label_log_likelihood <- function(fit) {
   matrix(vapply(draws, of_chain, numeric(n)), n)
 }
 
-#' n log p, of which 0 log 0 is 0
-#' @noRd
+# n log p, of which 0 log 0 is 0
 count_log <- function(n, p) ifelse(n == 0, 0, n * log(p))

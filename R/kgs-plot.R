@@ -97,7 +97,6 @@ kgs_picture <- function(x, type, variable, complement, newdata, newy, level, n,
   )
 }
 
-#' @noRd
 plotted_rejects <- function(x, newdata, newy, complement) {
   if (is.null(newdata)) {
     return(reject_curve(x, newy = newy, complement = complement))
@@ -105,7 +104,6 @@ plotted_rejects <- function(x, newdata, newy, complement) {
   reject_curve(x, newdata, newy, complement)
 }
 
-#' @noRd
 kgs_trace_labels <- function(x) {
   rates <- kgs_rate_names(x)
   if (length(rates) == 2) {
@@ -117,9 +115,8 @@ kgs_trace_labels <- function(x) {
 
 # Classes ----------------------------------------------------------------------
 
-#' Probabilities along the only predictor, or the boundaries in a plane of two,
-#' with circles about the labels that are more likely wrong
-#' @noRd
+# Probabilities along the only predictor, or the boundaries in a plane of two,
+# with circles about the labels that are more likely wrong
 boundary_picture <- function(x, variable, complement, n, call) {
   probability <- function(points) drawn_probability(x, points, complement)
   at <- training_x(x)
@@ -133,7 +130,6 @@ boundary_picture <- function(x, variable, complement, n, call) {
   plane_picture(x, plane, if (is.null(n)) 70 else n, probability, wrong)
 }
 
-#' @noRd
 wrong_labels <- function(x, across, up) {
   wrong <- flip_probability(x) > 0.5
   points_layer(across[wrong], up[wrong],
@@ -142,8 +138,7 @@ wrong_labels <- function(x, across, up) {
   )
 }
 
-#' Class probabilities at points in their own units, from some of the draws
-#' @noRd
+# Class probabilities at points in their own units, from some of the draws
 drawn_probability <- function(x, points, complement, most = 400) {
   pool <- posterior_pool(x)
   draws <- length(pool$weights)
@@ -185,7 +180,6 @@ plane_picture <- function(x, plane, n, probability, ...) {
   )))
 }
 
-#' @noRd
 boundary_layers <- function(p, cells) {
   at <- function(z, levels, ...) {
     contour_layer(cbind(cells, z = z), levels, colour = "black", ...)
@@ -198,14 +192,12 @@ boundary_layers <- function(p, cells) {
   })
 }
 
-#' @noRd
 plane_grid <- function(x, column, n) {
   ends <- range(curve_grid(x, training_x(x)[, column], 2, column))
   apart_grid(ends + c(-0.05, 0.05) * diff(ends), n)
 }
 
-#' The grid's points, all other predictors at their median
-#' @noRd
+# The grid's points, all other predictors at their median
 plane_points <- function(x, plane, across, up) {
   middle <- apply(training_x(x), 2, stats::median)
   points <- matrix(middle, length(across) * length(up), length(middle),
@@ -216,8 +208,7 @@ plane_points <- function(x, plane, across, up) {
   points
 }
 
-#' Two different columns of the predictors, by number
-#' @noRd
+# Two different columns of the predictors, by number
 check_plane <- function(x, variable, call = rlang::caller_env()) {
   if (is.null(variable)) {
     return(1:2)
@@ -236,8 +227,7 @@ check_plane <- function(x, variable, call = rlang::caller_env()) {
 
 # f ----------------------------------------------------------------------------
 
-#' Median and credible limits of f at points, n x 3
-#' @noRd
+# Median and credible limits of f at points, n x 3
 function_bands <- function(x, points, level, most = 400) {
   pool <- posterior_pool(x)
   draws <- length(pool$weights)
@@ -249,8 +239,7 @@ function_bands <- function(x, points, level, most = 400) {
   out
 }
 
-#' f along a single predictor, or at the training rows in increasing order
-#' @noRd
+# f along a single predictor, or at the training rows in increasing order
 function_picture <- function(x, level, n) {
   at <- training_x(x)
   if (ncol(at) > 1 || kgs_functions(x) > 1) {

@@ -100,7 +100,6 @@ kgs_types <- c(
   "class", "prob", "noisy_prob", "vote", "bpm", "link", "draws", "log_score"
 )
 
-#' @noRd
 kgs_arguments <- function(type) {
   c(
     if (type %in% c("class", "prob", "noisy_prob", "log_score")) "complement",
@@ -124,13 +123,11 @@ kgs_function <- function(fit, features, pool, chosen = NULL) {
   array(out, c(nrow(features), dim(w)[c(1, 3)]))
 }
 
-#' @noRd
 kgs_features <- function(fit, x) {
   basis_features(fit$settings$basis, scaling_x(fit$settings$scaling, x))
 }
 
-#' Variance of f at points that their place in the span leaves: (G18)
-#' @noRd
+# Variance of f at points that their place in the span leaves: (G18)
 complement_variance <- function(fit, x, features) {
   settings <- fit$settings
   kernel <- settings$basis$kernel
@@ -146,7 +143,6 @@ complement_variance <- function(fit, x, features) {
   left + settings$nugget
 }
 
-#' @noRd
 drop_one <- function(out) if (ncol(out) == 1) out[, 1] else out
 
 # Probabilities ----------------------------------------------------------------
@@ -168,8 +164,7 @@ kgs_probability <- function(fit, x, complement, noisy = FALSE) {
   out
 }
 
-#' Probabilities of classes given each draw, n x S x C: (G19)
-#' @noRd
+# Probabilities of classes given each draw, n x S x C: (G19)
 class_draws <- function(fit, x, pool, complement) {
   features <- kgs_features(fit, x)
   f <- kgs_function(fit, features, pool)
@@ -185,12 +180,11 @@ class_draws <- function(fit, x, pool, complement) {
   array(c(1 - p, p), c(dim(p), 2))
 }
 
-#' Which function is largest, as 0 and 1; with what training points leave of
-#' them drawn for each draw
-#'
-#' All points share the draws, so that the answer at one of them does not
-#' depend on the others that are asked for.
-#' @noRd
+# Which function is largest, as 0 and 1; with what training points leave of
+# them drawn for each draw
+#
+# All points share the draws, so that the answer at one of them does not
+# depend on the others that are asked for.
 largest_draws <- function(fit, f, sd) {
   size <- dim(f)
   if (any(sd > 0)) {
@@ -205,8 +199,7 @@ largest_draws <- function(fit, f, sd) {
   array(vapply(seq_len(size[[3]]), function(c) best == c, best == 1) + 0, size)
 }
 
-#' Of labels that may be wrong: (G20)
-#' @noRd
+# Of labels that may be wrong: (G20)
 noisy_draws <- function(fit, p, pool) {
   rates <- pool$rates
   by_draw <- function(v) rep(v, each = dim(p)[[1]])
@@ -219,7 +212,6 @@ noisy_draws <- function(fit, p, pool) {
   p - wrong + wrong[, , 2:1, drop = FALSE]
 }
 
-#' @noRd
 kgs_log_score <- function(fit, x, y, complement) {
   p <- kgs_probability(fit, x, complement, noisy = TRUE)
   log(unname(p[cbind(seq_along(y), as.integer(y))]))
@@ -227,25 +219,21 @@ kgs_log_score <- function(fit, x, y, complement) {
 
 # Votes and the Bayes point ----------------------------------------------------
 
-#' Shares of the draws that vote for each class, n x C
-#' @noRd
+# Shares of the draws that vote for each class, n x C
 kgs_votes <- function(fit, x) kgs_probability(fit, x, complement = FALSE)
 
-#' f at the Bayes point, n x functions
-#' @noRd
+# f at the Bayes point, n x functions
 bayes_point_link <- function(fit, x) {
   out <- kgs_features(fit, x) %*% bayes_point_direction(fit)
   if (ncol(out) > 1) colnames(out) <- fit$mould$levels
   out
 }
 
-#' The mean of the directions, rank x functions
-#' @noRd
+# The mean of the directions, rank x functions
 bayes_point_direction <- function(fit) {
   colMeans(posterior_pool(fit)$w, dims = 1)
 }
 
-#' @noRd
 kgs_draws_at <- function(fit, x, complete, ndraws, call = rlang::caller_env()) {
   pool <- posterior_pool(fit)
   chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
@@ -271,7 +259,6 @@ decide <- function(p, levels, reject = list()) {
   out
 }
 
-#' @noRd
 check_reject <- function(reject, threshold, call = rlang::caller_env()) {
   if (!is.null(reject) && !is.null(threshold)) {
     kb_abort("Give {.arg reject} or {.arg threshold}, not both.", "argument",

@@ -96,7 +96,6 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   run_fit(fit, progress, started, time_limit)
 }
 
-#' @noRd
 refuse_warmup <- function(warmup, call = rlang::caller_env()) {
   if (!is.null(warmup)) {
     kb_abort(c(
@@ -106,8 +105,7 @@ refuse_warmup <- function(warmup, call = rlang::caller_env()) {
   }
 }
 
-#' Lengths of the new chains
-#' @noRd
+# Lengths of the new chains
 extended_control <- function(fit, n_iter, warmup, call = rlang::caller_env()) {
   control <- fit$control
   if (!is.null(n_iter)) {
@@ -169,18 +167,16 @@ extended_settings <- function(settings, x, call) {
   settings
 }
 
-#' @noRd
 next_seed <- function(seed) {
   with_local_seed(seed, sample.int(.Machine$integer.max, 1))
 }
 
 # Lifted states ----------------------------------------------------------------
 
-#' Where the chains of a further fit begin: their last states and, along the
-#' new axes, draws of the prior
-#'
-#' The block sampler has no state in these coordinates: it begins at the labels.
-#' @noRd
+# Where the chains of a further fit begin: their last states and, along the
+# new axes, draws of the prior
+#
+# The block sampler has no state in these coordinates: it begins at the labels.
 lifted_starts <- function(old, new) {
   if (old$settings$method == "block") {
     return(NULL)
@@ -196,11 +192,10 @@ lifted_starts <- function(old, new) {
   })
 }
 
-#' A vector of a function after the other, with new axes
-#'
-#' Of a standard normal vector direction and length are independent. The
-#' circle's has a length that says nothing, so that it is drawn anew.
-#' @noRd
+# A vector of a function after the other, with new axes
+#
+# Of a standard normal vector direction and length are independent. The
+# circle's has a length that says nothing, so that it is drawn anew.
 lift <- function(g, axes, functions) {
   g <- g * sqrt(stats::rchisq(1, length(g)) / sum(g^2))
   g <- matrix(g, ncol = functions)

@@ -193,7 +193,6 @@ kgs_fit <- function(mould, given, called, started, call = rlang::caller_env()) {
   run_fit(fit, progress, started, call = call)
 }
 
-#' @noRd
 new_kgs <- function(mould, settings, control, seed, started, called) {
   structure(
     list(
@@ -208,8 +207,7 @@ new_kgs <- function(mould, settings, control, seed, started, called) {
   )
 }
 
-#' All that the data determine at the first call
-#' @noRd
+# All that the data determine at the first call
 kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
                          scale, call) {
   scale <- check_flag(scale, call = call)
@@ -236,7 +234,6 @@ kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
   settings
 }
 
-#' @noRd
 check_classes_present <- function(y, arg, call) {
   if (nlevels(y) < 2) {
     kb_abort(c(
@@ -246,8 +243,7 @@ check_classes_present <- function(y, arg, call) {
   }
 }
 
-#' The kernel for scaled points, without the bias
-#' @noRd
+# The kernel for scaled points, without the bias
 resolve_kgs_kernel <- function(kernel, x, call) {
   check_kernel(kernel, call = call)
   check_kernel_dimension(kernel, ncol(x), call = call)
@@ -260,7 +256,6 @@ kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
 kgs_full_points <- 1500
 kgs_hmc_points <- 2500
 
-#' @noRd
 check_kgs_method <- function(method, classes, nugget, points, call) {
   method <- check_choice(method, kgs_methods, call = call)
   if (method == "auto") {
@@ -280,8 +275,7 @@ check_kgs_method <- function(method, classes, nugget, points, call) {
   method
 }
 
-#' The largest rank: of further rows, too
-#' @noRd
+# The largest rank: of further rows, too
 check_rank <- function(rank, points, kernel, call) {
   if (is.null(rank)) {
     return(if (points <= kgs_full_points) Inf else 200L)
@@ -296,7 +290,6 @@ check_rank <- function(rank, points, kernel, call) {
   rank
 }
 
-#' @noRd
 check_basis <- function(basis, call) {
   if (ncol(basis$factor) == 0) {
     kb_abort(c(
@@ -315,9 +308,8 @@ check_basis <- function(basis, call) {
   }
 }
 
-#' What data with a nugget explain of the features' variance, r x r, after
-#' (G18): NULL for samplers that draw the features themselves
-#' @noRd
+# What data with a nugget explain of the features' variance, r x r, after
+# (G18): NULL for samplers that draw the features themselves
 nugget_explained <- function(settings, x) {
   if (settings$method != "block") {
     return(NULL)
@@ -328,7 +320,6 @@ nugget_explained <- function(settings, x) {
   (out + t(out)) / 2
 }
 
-#' @noRd
 refuse_inseparable <- function(error, call) {
   kb_abort(c(
     "No direction puts all labels right; {.code noise = 0} allows no other.",

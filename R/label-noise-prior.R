@@ -33,7 +33,6 @@ noise_beta <- function(a = 1, b = 1) new_label_noise(a, b, "beta")
 #' @export
 noise_class <- function(a = 1, b = 1) new_label_noise(a, b, "class")
 
-#' @noRd
 new_label_noise <- function(a, b, kind, call = rlang::caller_env()) {
   structure(
     list(

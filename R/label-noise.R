@@ -56,8 +56,7 @@ label_noise.kb_kgs <- function(object, ...) {
   )
 }
 
-#' Chains that were stopped early are not cut here: each counts its own draws
-#' @noRd
+# Chains that were stopped early are not cut here: each counts its own draws
 flip_probability <- function(fit) {
   fit_runs(fit)
   begun <- draws_in(fit) > 0
@@ -65,7 +64,6 @@ flip_probability <- function(fit) {
   Reduce(`+`, flipped) / sum(draws_in(fit)[begun])
 }
 
-#' @noRd
 most_suspicious <- function(x, n) {
   utils::head(order(-x$probability), check_count(n, 1))
 }
@@ -105,7 +103,6 @@ autoplot.kb_label_flips <- function(object, n = 30, ...) {
   gg_picture(flips_picture(object, n), ...)
 }
 
-#' @noRd
 flips_picture <- function(x, n = 30, call = rlang::caller_env()) {
   shown <- most_suspicious(x, check_count(n, 1, call = call))
   at <- seq_along(shown)

@@ -1,7 +1,6 @@
 # Ladders of chains between the prior and the posterior, from which the evidence
 # is: what those of all engines share.
 
-#' @noRd
 is_ladder <- function(engine) inherits(engine, "kb_engine_ladder")
 
 #' Run independent ladders, in turn
@@ -33,8 +32,7 @@ run_ladder_engine <- function(engine, chains, progress, call) {
   )
 }
 
-#' Standard errors are from 20 batches
-#' @noRd
+# Standard errors are from 20 batches
 report_ladders <- function(sweeps, iter, ladders, status, call) {
   if (sweeps < min(20, iter)) {
     kb_abort(c(
@@ -48,9 +46,8 @@ report_ladders <- function(sweeps, iter, ladders, status, call) {
   ), status, call = call)
 }
 
-#' Evaluate what follows a run with interrupts held back: it takes a moment, and
-#' an interrupt would lose the run
-#' @noRd
+# Evaluate what follows a run with interrupts held back: it takes a moment, and
+# an interrupt would lose the run
 keep_run <- function(expr, call = rlang::caller_env()) {
   suspendInterrupts({
     value <- expr

@@ -2,13 +2,11 @@
 
 # Known to all of them: `rows` and `columns` of the predictors.
 
-#' @noRd
 scaling_layout <- layout(
   x_center = numbers(columns), x_scale = positive(columns),
   y_center = numbers(), y_scale = positive()
 )
 
-#' @noRd
 mould_layout <- layout(
   interface = strings(1, c("formula", "xy")),
   columns = each(holds(column_layout)), .wide = rule(
@@ -32,8 +30,7 @@ mould_layout <- layout(
   ))
 )
 
-#' Terms as model.frame() gives them: what they say of their formula is so
-#' @noRd
+# Terms as model.frame() gives them: what they say of their formula is so
 is_mould_terms <- function(x) {
   again <- stats::terms(stats::formula(x))
   said <- c(
@@ -48,8 +45,7 @@ is_mould_terms <- function(x) {
     is.character(classes) && length(names(classes)) == length(learned) - 1
 }
 
-#' How many columns of numbers each column becomes
-#' @noRd
+# How many columns of numbers each column becomes
 column_widths <- function(columns) {
   vapply(columns, function(column) {
     switch(column$kind,
@@ -58,14 +54,12 @@ column_widths <- function(columns) {
   }, 1L)
 }
 
-#' @noRd
 distinct_strings <- function() {
   such_that(function(v) {
     is.character(v) && !anyNA(v) && !anyDuplicated(v)
   }, "distinct strings")
 }
 
-#' @noRd
 column_layout <- layout(
   kind = strings(1, c("numeric", "factor", "matrix", "raw")),
   levels = where(kind == "factor", distinct_strings()),
@@ -76,8 +70,7 @@ column_layout <- layout(
   }, "no value of a type"))
 )
 
-#' How a run is stopped and saved: part of every control
-#' @noRd
+# How a run is stopped and saved: part of every control
 stopping_layout <- layout(
   checkpoint = maybe(strings()),
   checkpoint_every = such_that(is_seconds, "a number of seconds"),
@@ -85,10 +78,8 @@ stopping_layout <- layout(
   time_limit = such_that(is_seconds, "a number of seconds")
 )
 
-#' @noRd
 is_seconds <- function(x) is.double(x) && length(x) == 1 && !is.na(x) && x > 0
 
-#' @noRd
 smc_control_layout <- c(layout(
   particles = counts(1, 1), n_moves = counts(),
   proposal = strings(1, c("adapted", "birth_death", "paper")),
@@ -102,7 +93,6 @@ smc_control_layout <- c(layout(
   sweep_every = counts(1, 1), pilot = numbers(1, 0, 1)
 ), stopping_layout)
 
-#' @noRd
 mcmc_control_layout <- c(layout(
   chains = counts(1, 1), warmup = counts(),
   iter = counts(1, 1, .Machine$integer.max - warmup),
@@ -111,13 +101,11 @@ mcmc_control_layout <- c(layout(
   sweep = strings(1, c("full", "single")), threads = counts(1, 1)
 ), stopping_layout)
 
-#' @noRd
 convergence_layout <- layout(
   rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
 )
 
-#' What is known of rows that are gone, see srvm-past.R
-#' @noRd
+# What is known of rows that are gone, see srvm-past.R
 past_layout <- layout(
   .held = rows, rows = counts(1, 1, 1e9), .last = rows + held,
   numbers = such_that(function(v) {
@@ -130,8 +118,7 @@ past_layout <- layout(
   ))
 )
 
-#' Every fit: the parts that all methods use
-#' @noRd
+# Every fit: the parts that all methods use
 fit_layout_of_data <- layout(
   .columns_x = columns,
   mould = holds(mould_layout, "kb_mould"),
@@ -149,34 +136,29 @@ fit_layout_of_data <- layout(
   seconds = numbers(1, 0)
 )
 
-#' @noRd
 is_seed <- function(seed) {
   is.numeric(seed) && length(seed) == 1 &&
     isTRUE(seed == round(seed) & abs(seed) <= .Machine$integer.max)
 }
 
-#' A response as its mould says
-#' @noRd
+# A response as its mould says
 response_of <- function(outcome, rows, levels) {
   if (outcome == "factor") classes(rows, levels) else numbers(rows)
 }
 
 # Triangles --------------------------------------------------------------------
 
-#' Entries of the lower triangles of matrices with p rows
-#' @noRd
+# Entries of the lower triangles of matrices with p rows
 triangle_size <- function(p) sum(as.double(p) * (p + 1) / 2)
 
-#' Cholesky factors with p rows each, packed by columns: diagonals are positive
-#' @noRd
+# Cholesky factors with p rows each, packed by columns: diagonals are positive
 triangles <- function(p) {
   such_that(function(v) {
     is.double(v) && triangles_sound_cpp(v, as.integer(p))
   }, paste(format(triangle_size(p)), "entries of Cholesky factors"))
 }
 
-#' A lower triangular matrix with a positive diagonal
-#' @noRd
+# A lower triangular matrix with a positive diagonal
 cholesky_factor <- function(size) {
   such_that(function(v) {
     is.double(v) && is.matrix(v) && all(dim(v) == size) && all_finite(v) &&
@@ -186,8 +168,7 @@ cholesky_factor <- function(size) {
 
 # Kernels ----------------------------------------------------------------------
 
-#' A kernel with all its parameters, for points of so many columns
-#' @noRd
+# A kernel with all its parameters, for points of so many columns
 resolved_kernel <- function(columns) {
   such_that(function(kernel) is_resolved(kernel, columns), paste(
     "a kernel for points of", counted(columns, "column")
@@ -222,7 +203,6 @@ is_resolved <- function(kernel, columns) {
     (is.null(columns) || kernel$type != "rotation" || columns == 9)
 }
 
-#' @noRd
 kernel_layouts <- local({
   bandwidth <- layout(bandwidth = such_that(function(v) {
     if (!is.null(dim(v))) {
@@ -249,7 +229,6 @@ kernel_layouts <- local({
   )
 })
 
-#' @noRd
 is_triangular <- function(v) all(diag(v) > 0) && all(v[upper.tri(v)] == 0)
 
 #' Pivots, factor and kernel of incomplete_cholesky()

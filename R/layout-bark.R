@@ -1,6 +1,5 @@
 # Layouts of bark fits: see fit-layout.R.
 
-#' @noRd
 bark_layout <- c(layout(
   data = holds(layout(x = numeric_matrix())),
   .rows = nrow(data$x), .columns = ncol(data$x),
@@ -19,14 +18,12 @@ bark_layout <- c(layout(
   .some = rule(length(runs) > 0, "of a run at least")
 ))
 
-#' @noRd
 bark_settings_layout <- layout(
   family = strings(1, stored_families),
   prior = holds(bark_prior_layout), scaling = holds(scaling_layout),
   scale = flags(), prior_only = flags()
 )
 
-#' @noRd
 bark_prior_layout <- layout(
   type = strings(1, c(
     "equal", "different", "select_equal", "select_different"
@@ -47,8 +44,7 @@ bark_prior_layout <- layout(
   approximation = maybe(strings(1, c("continuous", "truncation")))
 )
 
-#' As the user gives it
-#' @noRd
+# As the user gives it
 bark_prior_given_layout <- layout(
   type = strings(1, bark_types), alpha = positive(), eps = positive(),
   gamma = positive(), scales = positive(2), selection = maybe(such_that(
@@ -70,7 +66,6 @@ bark_prior_given_layout <- layout(
   approximation = maybe(strings(1, c("continuous", "truncation")))
 )
 
-#' @noRd
 is_noise_prior <- function(prior) {
   if (!inherits(prior, "kb_noise_prior")) {
     return(is_variance_prior(prior))
@@ -85,7 +80,6 @@ is_noise_prior <- function(prior) {
 
 # Runs -------------------------------------------------------------------------
 
-#' @noRd
 bark_run_layout <- layout(
   time = counts(1, 0, control$warmup + control$iter),
   .draws_kept = draws_after(time, control),
@@ -97,8 +91,7 @@ bark_run_layout <- layout(
   accepted = numbers(length(tried), 0)
 )
 
-#' Draws of a field: slot by slot, and predictor by predictor
-#' @noRd
+# Draws of a field: slot by slot, and predictor by predictor
 bark_draws_layout <- layout(
   m = counts(draws_kept), .slots = sum(m),
   location = integers(slots, nowhere, rows), copies = counts(slots),
@@ -109,7 +102,6 @@ bark_draws_layout <- layout(
   z = numbers(if (truncated) 0 else slots)
 )
 
-#' @noRd
 bark_noise_layout <- layout(
   noise = positive(draws_kept), log_likelihood = any_numbers(draws_kept),
   cuts = where(settings$family == "ordered", numbers(
@@ -117,7 +109,6 @@ bark_noise_layout <- layout(
   ))
 )
 
-#' @noRd
 bark_shapes_layout <- layout(
   centre = where(!is.null(settings$prior$centre_sd), numbers(slots * columns)),
   own_included = where(
@@ -131,7 +122,6 @@ bark_shapes_layout <- layout(
   )
 )
 
-#' @noRd
 bark_fields_run_layout <- layout(
   time = counts(1, 0, control$warmup + control$iter),
   .draws_kept = draws_after(time, control), .shared = draws_kept * columns,

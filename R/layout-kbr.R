@@ -1,7 +1,6 @@
 # Layouts of kbr fits, of kbr_hmm() and its paths, and of embeddings: see
 # layout.R.
 
-#' @noRd
 kbr_layout <- c(layout(
   data = holds(layout(
     states = numeric_matrix(), observations = numeric_matrix(nrow(states))
@@ -35,7 +34,6 @@ kbr_layout <- c(layout(
   status = strings(1, "complete"), seconds = numbers(1, 0)
 ))
 
-#' @noRd
 kbr_settings_layout <- layout(
   eps = positive(), delta = positive(), method = strings(1, c("kbr", "iw")),
   normalize = flags(), scale = flags(), scaling = holds(layout(
@@ -44,13 +42,11 @@ kbr_settings_layout <- layout(
   ))
 )
 
-#' Features of a sample, or of landmarks alone
-#' @noRd
+# Features of a sample, or of landmarks alone
 features_layout <- c(
   layout(.points = if (chunked) NULL else rows), basis_layout
 )
 
-#' @noRd
 kbr_posterior_layout <- layout(
   gain = numeric_matrix(rank_y, rank_y), spectrum = numbers(NULL),
   center = numbers(states), moments = numeric_matrix(1 + 2 * states, rank_y),
@@ -61,7 +57,6 @@ kbr_posterior_layout <- layout(
 
 # State-space models -----------------------------------------------------------
 
-#' @noRd
 kbr_hmm_layout <- layout(
   space = holds(space_layout, "kb_space"), .dims = length(space$names),
   .width = if (space$type == "circle") 2 else dims,
@@ -105,13 +100,11 @@ kbr_hmm_layout <- layout(
   same = flags(), seed = counts(), seconds = numbers(1, 0)
 )
 
-#' @noRd
 space_layout <- layout(
   type = strings(1, c("euclidean", "circle", "rotation")),
   names = strings(if (type == "circle") 1 else if (type == "rotation") 9)
 )
 
-#' @noRd
 hmm_settings_layout <- layout(
   eps = positive(), delta = positive(), delta_smooth = positive(),
   method = strings(1, c("kbr", "iw")), scale = flags(),
@@ -125,14 +118,12 @@ hmm_settings_layout <- layout(
 
 # Paths ------------------------------------------------------------------------
 
-#' @noRd
 filter_kinds <- c(
   "update", "regression", "flat", "prior", "next", "likelihood",
   "first_likelihood"
 )
 
-#' `rank_x`, `rank_y` and `times` are known
-#' @noRd
+# `rank_x`, `rank_y` and `times` are known
 filter_layout <- layout(
   kind = strings(times, filter_kinds),
   coef = numeric_matrix(rank_x, times),
@@ -143,7 +134,6 @@ filter_layout <- layout(
   start = maybe(numbers(rank_x))
 )
 
-#' @noRd
 smooth_layout <- layout(
   filter = holds(filter_layout, "kb_kbr_filter"),
   .same = rule(identical(filter$hmm, hmm), "of the model of its filter"),
@@ -156,7 +146,6 @@ smooth_layout <- layout(
   sum = any_numbers(times), observations = observed_at(times)
 )
 
-#' @noRd
 observed_at <- function(times) {
   such_that(
     function(y) is.numeric(y) && is.matrix(y) && nrow(y) == times,
@@ -164,7 +153,6 @@ observed_at <- function(times) {
   )
 }
 
-#' @noRd
 forecast_layout <- layout(
   coef = numeric_matrix(rank_x, times), sum = any_numbers(times),
   after = counts()
@@ -172,7 +160,6 @@ forecast_layout <- layout(
 
 # Embeddings -------------------------------------------------------------------
 
-#' @noRd
 cond_embedding_layout <- layout(
   x = numeric_matrix(), y = numeric_matrix(nrow(x)),
   .points = nrow(x), .width = ncol(x),
@@ -181,7 +168,6 @@ cond_embedding_layout <- layout(
   kernel_y = resolved_kernel(ncol(y)), eps = positive()
 )
 
-#' @noRd
 kernel_mean_layout <- layout(
   points = numeric_matrix(), weights = numbers(nrow(points)),
   kernel = resolved_kernel(ncol(points))

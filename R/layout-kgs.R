@@ -1,6 +1,5 @@
 # Layouts of kgs fits and Bayes points: see fit-layout.R.
 
-#' @noRd
 kgs_layout <- c(layout(
   data = holds(layout(x = numeric_matrix())),
   .rows = nrow(data$x), .columns = ncol(data$x),
@@ -16,7 +15,6 @@ kgs_layout <- c(layout(
   .some = rule(length(runs) > 0, "of a run at least")
 ))
 
-#' @noRd
 kgs_settings_layout <- layout(
   classes = counts(1, length(mould$levels), length(mould$levels)),
   kernel = resolved_kernel(columns), noise = holds(label_noise_layout),
@@ -33,23 +31,19 @@ kgs_settings_layout <- layout(
   )))
 )
 
-#' @noRd
 rank_of <- function(basis) nrow(basis$points)
 
-#' @noRd
 span_layout <- layout(
   kernel = resolved_kernel(columns), points = numeric_matrix(NULL, columns),
   factor = cholesky_factor(nrow(points)), unexplained = numbers()
 )
 
-#' @noRd
 label_noise_layout <- layout(
   kind = strings(1, c("fixed", "beta", "class")),
   rate = where(kind == "fixed", numbers(1, 0, 1)),
   a = where(kind != "fixed", positive()), b = where(kind != "fixed", positive())
 )
 
-#' @noRd
 kgs_run_layout <- layout(
   time = counts(1, 0, control$warmup + control$iter),
   .draws_kept = length(.object$draws$wrong) %/% settings$classes,
@@ -66,7 +60,6 @@ kgs_run_layout <- layout(
   seconds = numbers(1, 0)
 )
 
-#' @noRd
 bayes_point_layout <- layout(
   points = numeric_matrix(), .columns = ncol(points), .columns_x = columns,
   kernel = resolved_kernel(columns), scaling = holds(scaling_layout),

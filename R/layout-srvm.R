@@ -1,6 +1,5 @@
 # Layouts of srvm fits: see fit-layout.R.
 
-#' @noRd
 srvm_layout <- c(layout(
   data = holds(layout(x = numeric_matrix())),
   .rows = nrow(data$x), .columns = ncol(data$x),
@@ -32,7 +31,6 @@ srvm_layout <- c(layout(
   )))
 ))
 
-#' @noRd
 srvm_runs_alike <- function(runs, time) {
   whole <- Filter(function(run) state_time(run) == time, runs)
   rows <- lapply(whole, `[[`, "candidate_rows")
@@ -41,7 +39,6 @@ srvm_runs_alike <- function(runs, time) {
 
 # Settings ---------------------------------------------------------------------
 
-#' @noRd
 srvm_settings_layout <- layout(
   kernel = such_that(function(kernel) are_srvm_kernels(kernel, columns), paste(
     "one kernel or several for points of", counted(columns, "column")
@@ -58,8 +55,7 @@ srvm_settings_layout <- layout(
   shares = maybe(srvm_shares(n_kernels(list(kernel = kernel))))
 )
 
-#' Particles of the kernels, see srvm-share.R
-#' @noRd
+# Particles of the kernels, see srvm-share.R
 srvm_shares <- function(kernels) {
   such_that(function(shares) {
     is.double(shares) && length(shares) == kernels &&
@@ -67,12 +63,10 @@ srvm_shares <- function(kernels) {
   }, paste("positive shares of", counted(kernels, "kernel")))
 }
 
-#' @noRd
 are_limits <- function(v) {
   is.double(v) && length(v) == 2 && !anyNA(v) && all(v >= 0)
 }
 
-#' @noRd
 are_srvm_kernels <- function(kernel, columns) {
   if (inherits(kernel, "kb_kernel")) {
     return(is_resolved(kernel, columns))
@@ -82,7 +76,6 @@ are_srvm_kernels <- function(kernel, columns) {
     all(vapply(parts, is_resolved, NA, columns))
 }
 
-#' @noRd
 srvm_prior_layout <- layout(
   lambda = such_that(is_count_prior, "a positive number or `lambda_gamma()`"),
   kmax = counts(), centres = strings(1, c("subset", "iid")),
@@ -98,8 +91,7 @@ srvm_prior_layout <- layout(
   }, "a positive number or Inf")
 )
 
-#' As the user gives it: what depends on the data is open
-#' @noRd
+# As the user gives it: what depends on the data is open
 srvm_prior_given_layout <- local({
   given <- utils::modifyList(srvm_prior_layout, layout(scaled = flags()))
   given[c("noise", "coef")] <- rep(layout(such_that(
@@ -109,7 +101,6 @@ srvm_prior_given_layout <- local({
   given
 })
 
-#' @noRd
 is_count_prior <- function(lambda) {
   wanted <- if (inherits(lambda, "kb_lambda_gamma")) 2 else 1
   lambda <- unlist(lambda, use.names = FALSE)
@@ -135,7 +126,6 @@ is_variance_prior <- function(prior, given = FALSE) {
   }, NA))
 }
 
-#' @noRd
 srvm_memory_layout <- layout(
   window = such_that(is_bound, "a whole number of at least 1, or Inf"),
   forgetting = numbers(1, .Machine$double.xmin, 1),
@@ -145,15 +135,13 @@ srvm_memory_layout <- layout(
   ))
 )
 
-#' @noRd
 is_bound <- function(n) {
   identical(n, Inf) || is.integer(n) && length(n) == 1 && isTRUE(n > 0)
 }
 
 # Runs -------------------------------------------------------------------------
 
-#' Particles or draws; `candidates` numbers may be centres
-#' @noRd
+# Particles or draws; `candidates` numbers may be centres
 srvm_particles_layout <- layout(
   k = counts(NULL), .n = length(k), .p = k + intercept, .total = sum(p),
   sets = counts(sum(k), 1, candidates),
@@ -161,7 +149,6 @@ srvm_particles_layout <- layout(
   factor = triangles(p), z = numbers(total)
 )
 
-#' @noRd
 srvm_draws_layout <- layout(
   beta = numbers(total), noise = positive(n), coef = positive(n)
 )
@@ -175,7 +162,6 @@ candidate_rows_up_to <- function(last, past = 0L) {
   }, paste("rows from", past + 1L, "to", last))
 }
 
-#' @noRd
 srvm_run_layout <- c(layout(
   time = counts(1, past, rows + past), .steps = time - past,
   candidate_rows = candidate_rows_up_to(rows + past, past),
@@ -203,7 +189,6 @@ srvm_run_layout <- c(layout(
   draws = holds(srvm_draws_layout)
 ))
 
-#' @noRd
 srvm_path_layout <- layout(
   log_increment = numbers(steps), log_lost = any_numbers(steps),
   log_predictive = any_numbers(steps), ess = numbers(steps, 0),
@@ -214,13 +199,11 @@ srvm_path_layout <- layout(
   accepted = numbers(3 * steps, 0)
 )
 
-#' Sums over the steps before these, see srvm-past.R
-#' @noRd
+# Sums over the steps before these, see srvm-past.R
 srvm_past_layout <- layout(
   log_evidence = numbers(), tried = numbers(3, 0), accepted = numbers(3, 0)
 )
 
-#' @noRd
 srvm_chain_run_layout <- c(layout(
   time = counts(1, 0, control$warmup + control$iter),
   candidate_rows = candidate_rows_up_to(rows),
@@ -232,8 +215,7 @@ srvm_chain_run_layout <- c(layout(
   draws = holds(srvm_draws_layout)
 ))
 
-#' How many draws a chain has kept by then
-#' @noRd
+# How many draws a chain has kept by then
 draws_after <- function(time, control) {
   max(time - control$warmup, 0) %/% control$thin
 }

@@ -1,7 +1,6 @@
 # Layouts of tdsmc fits: see fit-layout.R. States have any form that the user's
 # functions give them; there are as many as particles.
 
-#' @noRd
 tdsmc_layout <- layout(
   control = holds(smc_control_layout), steps = counts(1, 1),
   target = holds(layout(
@@ -21,7 +20,6 @@ tdsmc_layout <- layout(
   .some = rule(length(runs) > 0, "of a run at least")
 )
 
-#' @noRd
 td_move_layout <- layout(
   .weighed = !is.null(.object$log_weight),
   propose = such_that(is.function, "a function"),
@@ -34,7 +32,6 @@ td_move_layout <- layout(
   log_weight = maybe(such_that(is.function, "a function"))
 )
 
-#' @noRd
 tdsmc_run_layout <- layout(
   time = counts(1, 0, steps), .n = control$particles,
   .whole = rule(particle_count(.object$states) == n, "of as many states"),

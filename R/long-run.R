@@ -1,7 +1,6 @@
 # What is said, once, of a run that will take long.
 
-#' From how many seconds on the rest of a run is long
-#' @noRd
+# From how many seconds on the rest of a run is long
 long_run_rest <- function() {
   rest <- getOption("kernelbayes.long_run", 600)
   if (!(is.numeric(rest) && length(rest) == 1 && isTRUE(rest >= 0))) {
@@ -41,7 +40,6 @@ long_run_notice <- function(engine, states, clock, time = now,
   }
 }
 
-#' @noRd
 inform_long_run <- function(seconds, engine) {
   grows <- !inherits(engine, "kb_engine_chain")
   about <- paste(if (grows) "At least" else "About", format_seconds(seconds))

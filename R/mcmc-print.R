@@ -26,15 +26,13 @@ print_chains <- function(x, title, describe, digits, iterations = NULL) {
   invisible(x)
 }
 
-#' @noRd
 formula_line <- function(x) {
   if (!is.null(x$mould$formula)) {
     paste0("  formula:      ", one_line(x$mould$formula), "\n")
   }
 }
 
-#' The classes of the training rows, with their numbers
-#' @noRd
+# The classes of the training rows, with their numbers
 classes_line <- function(x) {
   counts <- table(x$data$y)
   paste0("  classes:      ", shorten(paste0(
@@ -43,8 +41,7 @@ classes_line <- function(x) {
   )), "\n")
 }
 
-#' The lines of print() on mixing and on chains that were stopped
-#' @noRd
+# The lines of print() on mixing and on chains that were stopped
 mixing_line <- function(x, show) {
   table <- chain_mixing(x)
   short <- short_words(x)
@@ -68,7 +65,6 @@ mixing_line <- function(x, show) {
   ), "\n")
 }
 
-#' @noRd
 incomplete_line <- function(x) {
   if (x$status == "complete") {
     return(NULL)
@@ -80,7 +76,6 @@ incomplete_line <- function(x) {
   )
 }
 
-#' @noRd
 counted <- function(n, what) paste0(n, " ", what, if (n != 1) "s")
 
 #' @export

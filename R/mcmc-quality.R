@@ -59,13 +59,11 @@ warn_mixing <- function(fit, poor, call) {
   ), "convergence", variables = poor$variable, call = call)
 }
 
-#' @noRd
 has_few_draws <- function(fit, least = 100) {
   fit$control$iter %/% fit$control$thin < least
 }
 
-#' What keeps diagnostics from telling whether chains have mixed: words, or none
-#' @noRd
+# What keeps diagnostics from telling whether chains have mixed: words, or none
 short_words <- function(fit) {
   n <- fit$control$iter %/% fit$control$thin
   c(
@@ -78,7 +76,6 @@ short_words <- function(fit) {
   )
 }
 
-#' @noRd
 inform_short <- function(fit) {
   words <- short_words(fit)
   if (length(words) > 0) {
@@ -92,16 +89,14 @@ inform_short <- function(fit) {
   }
 }
 
-#' How far to go on: to an effective sample size of 400 (Vehtari et al., 2021),
-#' from the size so far, which a fit that has not mixed overstates
-#' @noRd
+# How far to go on: to an effective sample size of 400 (Vehtari et al., 2021),
+# from the size so far, which a fit that has not mixed overstates
 more_iterations <- function(fit, size) {
   iter <- as.double(fit$control$iter)
   wanted <- if (is.na(size)) Inf else iter * (400 / size - 1)
   format(signif(min(max(wanted, iter), 10 * iter), 1), scientific = FALSE)
 }
 
-#' @noRd
 worst <- function(of, x) {
   x <- x[!is.na(x)]
   if (length(x) == 0) NA_real_ else of(x)
@@ -121,10 +116,9 @@ ess.kb_mcmc <- function(object, ...) {
   chain_mixing(object)[c("variable", "ess_bulk", "ess_tail", "rhat")]
 }
 
-#' `mixing_table()` of all that is watched
-#'
-#' The tables of the last fits are kept: print() and the warning want the same.
-#' @noRd
+# `mixing_table()` of all that is watched
+#
+# The tables of the last fits are kept: print() and the warning want the same.
 chain_mixing <- function(fit) {
   key <- rlang::hash(list(class(fit), fit$data, fit$runs, fit$mould$levels))
   table <- mixing_memory$tables[[key]]
@@ -140,15 +134,13 @@ chain_mixing <- function(fit) {
 mixing_memory <- new.env(parent = emptyenv())
 mixing_memory$tables <- list()
 
-#' The smaller effective sample size, of the bulk or of the tails
-#' @noRd
+# The smaller effective sample size, of the bulk or of the tails
 least_size <- function(table) {
   pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
 }
 
-#' Rows of a table of mixing, the worst first: by R-hat where it is too large,
-#' then by effective sample size
-#' @noRd
+# Rows of a table of mixing, the worst first: by R-hat where it is too large,
+# then by effective sample size
 worst_first <- function(table) {
   rhat <- pmax(table$rhat, trusted_mixing$rhat)
   # Numbers that are not finite.
@@ -158,14 +150,12 @@ worst_first <- function(table) {
   table
 }
 
-#' The worst of f or probabilities, of scales, of inclusion and of the rest
-#' @noRd
+# The worst of f or probabilities, of scales, of inclusion and of the rest
 worst_of_kinds <- function(table) {
   table <- worst_first(table)
   table[!duplicated(watched_kind(table$variable)), ]
 }
 
-#' @noRd
 watched_kind <- function(variable) {
   kinds <- c(f = "f", p = "f", log_lambda = "scale", delta = "inclusion",
     share = "inclusion", d = "inclusion"
@@ -174,8 +164,7 @@ watched_kind <- function(variable) {
   unname(ifelse(is.na(kind), "parameter", kind))
 }
 
-#' Lines of warnings on these rows of a table of mixing
-#' @noRd
+# Lines of warnings on these rows of a table of mixing
 mixing_bullets <- function(fit, table) {
   size <- function(v) format(v, digits = 3)
   lines <- paste0(

@@ -9,7 +9,6 @@ NULL
 
 # The run ---------------------------------------------------------------------
 
-#' @noRd
 chain_length <- function(fit) fit$control$warmup + fit$control$iter
 
 #' @export
@@ -20,9 +19,8 @@ engine_total.kb_engine_chain <- function(engine) {
 #' @export
 engine_done.kb_engine_chain <- function(engine, state) state_time(state)
 
-#' Chains advance in turn: stopped, they have the same number of draws
+# Chains advance in turn: stopped, they have the same number of draws
 #' @export
-#' @noRd
 engine_groups.kb_engine_chain <- function(engine, n_runs) {
   list(seq_len(n_runs))
 }
@@ -42,12 +40,11 @@ is_complete.kb_mcmc <- function(fit) {
   all(vapply(fit$runs, state_time, 0L) == chain_length(fit))
 }
 
-#' The chains that have come far enough, cut to the shortest of them
-#'
-#' Of a run that was stopped, chains with less than half as many draws as the
-#' longest are left out: they would cost the others more than they give.
+# The chains that have come far enough, cut to the shortest of them
+#
+# Of a run that was stopped, chains with less than half as many draws as the
+# longest are left out: they would cost the others more than they give.
 #' @export
-#' @noRd
 fit_runs.kb_mcmc <- function(fit, call = rlang::caller_env()) {
   draws <- draws_in(fit)
   kept <- draws > 0 & draws >= max(draws) / 2
@@ -64,17 +61,14 @@ fit_runs.kb_mcmc <- function(fit, call = rlang::caller_env()) {
   )
 }
 
-#' The number of kept draws of each run
-#' @noRd
+# The number of kept draws of each run
 draws_in <- function(fit) UseMethod("draws_in")
 
-#' The run with its first n draws
-#' @noRd
+# The run with its first n draws
 head_draws <- function(fit, run, n) UseMethod("head_draws")
 
-#' Draws of the parameters: named matrices, a row per draw and a column per
-#' chain
-#' @noRd
+# Draws of the parameters: named matrices, a row per draw and a column per
+# chain
 chain_matrices <- function(fit) UseMethod("chain_matrices")
 
 #' @export
@@ -98,8 +92,7 @@ warn_status.kb_mcmc <- function(fit, call) {
   ), fit$status, call = call)
 }
 
-#' Draws are never thinned silently
-#' @noRd
+# Draws are never thinned silently
 warn_memory <- function(fit, call) {
   bytes <- as.double(utils::object.size(fit$runs))
   if (bytes <= 1e9) {
@@ -160,7 +153,6 @@ update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
   )
 }
 
-#' @noRd
 continue_chains <- function(fit, n_iter, progress, started, time_limit,
                             until = NULL, call = rlang::caller_env()) {
   if (!is.null(until)) {
@@ -180,7 +172,6 @@ continue_chains <- function(fit, n_iter, progress, started, time_limit,
   run_fit(fit, progress, started, time_limit, call)
 }
 
-#' @noRd
 refuse_rows <- function(..., call = rlang::caller_env()) {
   rows <- intersect(names(list(...)), c("newdata", "newx", "newy"))
   if (length(rows) > 0) {

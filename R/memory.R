@@ -26,8 +26,7 @@ check_memory <- function(cells, what, hint = NULL, call = rlang::caller_env()) {
   ), "memory", bytes = bytes, limit = limit, call = call)
 }
 
-#' Draws of f at points, S x N for each function, and a copy on the way
-#' @noRd
+# Draws of f at points, S x N for each function, and a copy on the way
 check_draws_memory <- function(draws, points, functions = 1,
                                call = rlang::caller_env()) {
   check_memory(
@@ -36,7 +35,6 @@ check_draws_memory <- function(draws, points, functions = 1,
   )
 }
 
-#' @noRd
 check_limit <- function(limit, call) {
   fine <- is.numeric(limit) && length(limit) == 1 && isTRUE(limit > 0)
   if (!fine) {
@@ -47,8 +45,7 @@ check_limit <- function(limit, call) {
   limit
 }
 
-#' Bytes that the system says it can give, Inf where it does not say
-#' @noRd
+# Bytes that the system says it can give, Inf where it does not say
 free_memory <- function(file = "/proc/meminfo") {
   lines <- tryCatch(
     suppressWarnings(readLines(file, 10)),
@@ -59,7 +56,6 @@ free_memory <- function(file = "/proc/meminfo") {
   if (length(kilobytes) == 1 && isTRUE(kilobytes > 0)) 1024 * kilobytes else Inf
 }
 
-#' @noRd
 format_bytes <- function(bytes) {
   if (!is.finite(bytes)) {
     return("any size")

@@ -29,9 +29,8 @@ mixing_table <- function(chains) {
   )
 }
 
-#' Normal scores of the ranks 1, 3/2, 2, ... of the draws in the chains' halves,
-#' after (B77)
-#' @noRd
+# Normal scores of the ranks 1, 3/2, 2, ... of the draws in the chains' halves,
+# after (B77)
 normal_scores <- function(size) {
   n <- 2 * (size[[1]] %/% 2) * size[[2]]
   rank <- if (n > 0) seq(1, n, by = 0.5)

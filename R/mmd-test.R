@@ -92,8 +92,7 @@ mmd_statistics <- function(gram, order, sizes, unbiased) {
   within / pairs[[1]] + second / pairs[[2]] - 2 * across / prod(sizes)
 }
 
-#' Points, at least two
-#' @noRd
+# Points, at least two
 check_sample <- function(x, arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
   points <- check_points(x, arg, call)

@@ -120,8 +120,7 @@ frame_variable <- function(mould, i, name, x, call = rlang::caller_env(3)) {
   columns
 }
 
-#' Predictors and response of the training rows; of [kbr()] states are responses
-#' @noRd
+# Predictors and response of the training rows; of [kbr()] states are responses
 model_data <- function(fit) {
   if (inherits(fit, "kb_kbr")) {
     return(list(x = fit$data$observations, y = fit$data$states))
@@ -129,7 +128,6 @@ model_data <- function(fit) {
   list(x = training_x(fit), y = training_response(fit))
 }
 
-#' @noRd
 refuse_no_formula <- function(fit, call = rlang::caller_env()) {
   if (is.null(fit$mould$formula)) {
     kb_abort(c(

@@ -31,8 +31,7 @@ check_columns <- function(x, bare, at) {
   }
 }
 
-#' What each predictor is, so that new data can be read the same way
-#' @noRd
+# What each predictor is, so that new data can be read the same way
 learn_columns <- function(x, predictors, bare) {
   if (is.matrix(x)) {
     numeric <- list(list(kind = "numeric"))
@@ -58,15 +57,13 @@ learn_column <- function(v, bare) {
   }
 }
 
-#' The radix method sorts the same in every locale
-#' @noRd
+# The radix method sorts the same in every locale
 known_levels <- function(v) {
   if (is.factor(v)) setdiff(levels(v), NA) else
     sort(unique(as.vector(v)), method = "radix")
 }
 
-#' Each level becomes a column: a level for most rows is an identifier
-#' @noRd
+# Each level becomes a column: a level for most rows is an identifier
 check_levels <- function(columns, n, at) {
   levels <- vapply(columns, function(column) length(column$levels), 1L)
   check_memory(as.double(n) * sum(levels), "The indicators of the factors",
@@ -83,13 +80,11 @@ check_levels <- function(columns, n, at) {
   }
 }
 
-#' @noRd
 all_numeric <- function(columns) {
   all(vapply(columns, `[[`, "", "kind") == "numeric")
 }
 
-#' Predictors as engines and formulas read them; other columns stay
-#' @noRd
+# Predictors as engines and formulas read them; other columns stay
 clean_columns <- function(x, columns, at) {
   if (is.matrix(x) && all_numeric(columns)) {
     return(x)
@@ -101,7 +96,6 @@ clean_columns <- function(x, columns, at) {
   x
 }
 
-#' @noRd
 clean_column <- function(v, column, name, at) {
   unknown <- is.logical(v) && all(is.na(v))
   if (column$kind == "raw") v <- cast_column(v, column$like, name, at)
@@ -128,9 +122,8 @@ clean_column <- function(v, column, name, at) {
   )
 }
 
-#' A column as functions of the formula had it in fitting: its type, its levels,
-#' the unit of its times
-#' @noRd
+# A column as functions of the formula had it in fitting: its type, its levels,
+# the unit of its times
 cast_column <- function(v, like, name, at) {
   if (is.factor(like) && (is.factor(v) || is.character(v))) {
     if (!identical(attributes(v), attributes(like))) {
@@ -149,7 +142,6 @@ cast_column <- function(v, like, name, at) {
   v
 }
 
-#' @noRd
 clean_factor <- function(v, levels, name, at) {
   if (!identical(attributes(v), list(levels = levels, class = "factor"))) {
     warn_novel(v, levels, name, at)
@@ -159,7 +151,6 @@ clean_factor <- function(v, levels, name, at) {
   if (length(levels) > 1) v else ifelse(is.na(v), NA_real_, 1)
 }
 
-#' @noRd
 warn_novel <- function(v, levels, name, at) {
   novel <- setdiff(as.character(v), c(levels, NA))
   if (length(novel) > 0) {
@@ -171,8 +162,7 @@ warn_novel <- function(v, levels, name, at) {
   }
 }
 
-#' Every level gets a column: to a kernel the levels are symmetric
-#' @noRd
+# Every level gets a column: to a kernel the levels are symmetric
 indicator_matrix <- function(x) {
   if (is.matrix(x)) {
     return(x)

@@ -86,24 +86,20 @@ check_terms <- function(terms, several, bare, at) {
   }
 }
 
-#' A formula, or its terms, without the environment that it came from
-#' @noRd
+# A formula, or its terms, without the environment that it came from
 plain_formula <- function(formula) {
   environment(formula) <- globalenv()
   formula
 }
 
-#' @noRd
 outcome_label <- function(lhs) {
   if (is.symbol(lhs)) as.character(lhs) else deparse1(lhs, width.cutoff = 500L)
 }
 
-#' Names that stand alone in a call
-#' @noRd
+# Names that stand alone in a call
 symbols_in <- function(call) as.character(Filter(is.symbol, as.list(call)))
 
-#' `a + b ~ x` as `cbind(a, b) ~ x`; anything else as it is
-#' @noRd
+# `a + b ~ x` as `cbind(a, b) ~ x`; anything else as it is
 bind_outcomes <- function(formula) {
   first <- rlang::f_lhs(formula)
   parts <- list()
@@ -118,11 +114,10 @@ bind_outcomes <- function(formula) {
   formula
 }
 
-#' Put constants (pi, or a degree held in a variable) into the formula
-#'
-#' They leave nothing to look up when a saved fit predicts elsewhere. Only
-#' arguments of functions qualify: a lone name must be a column.
-#' @noRd
+# Put constants (pi, or a degree held in a variable) into the formula
+#
+# They leave nothing to look up when a saved fit predicts elsewhere. Only
+# arguments of functions qualify: a lone name must be a column.
 inline_constants <- function(formula, data) {
   env <- rlang::f_env(formula)
   known <- c(names(data), ".", "")
@@ -148,10 +143,9 @@ inline_constants <- function(formula, data) {
 
 # Evaluation ------------------------------------------------------------------
 
-#' Where the functions of a formula are looked up: in attached packages
-#'
-#' Not in the workspace, which a saved fit will not find elsewhere.
-#' @noRd
+# Where the functions of a formula are looked up: in attached packages
+#
+# Not in the workspace, which a saved fit will not find elsewhere.
 formula_scope <- function() parent.env(globalenv())
 
 #' Evaluate a formula on the rows of a table
@@ -190,8 +184,7 @@ evaluate_formula <- function(terms, data, xlevels, at) {
   }, at)
 }
 
-#' model.matrix() with a column for each level of each factor, no intercept
-#' @noRd
+# model.matrix() with a column for each level of each factor, no intercept
 one_hot_matrix <- function(terms, frame, xlevels) {
   # A factor with one level is a constant by now.
   xlevels <- xlevels[lengths(xlevels) > 1]
@@ -202,8 +195,7 @@ one_hot_matrix <- function(terms, frame, xlevels) {
   )
 }
 
-#' Errors of the functions in the formula
-#' @noRd
+# Errors of the functions in the formula
 translate_errors <- function(expr, at) {
   tryCatch(expr, error = function(cnd) {
     if (inherits(cnd, "kb_error")) {

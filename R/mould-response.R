@@ -9,10 +9,9 @@ NULL
 
 outcome_kinds <- c("numeric", "factor", "ordered", "either", "any", "matrix")
 
-#' What a response is where the engine takes several kinds
-#'
-#' Ordered classes are the levels of an ordered factor, if more than two.
-#' @noRd
+# What a response is where the engine takes several kinds
+#
+# Ordered classes are the levels of an ordered factor, if more than two.
 outcome_kind <- function(y, outcome) {
   y <- single_column(y)
   many <- is.factor(y) && length(setdiff(levels(y), NA)) > 2
@@ -25,7 +24,6 @@ outcome_kind <- function(y, outcome) {
   )
 }
 
-#' @noRd
 single_column <- function(y) {
   if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
   if (length(dim(y)) == 2 && ncol(y) == 1) y[, 1] else y
@@ -65,7 +63,6 @@ check_outcome <- function(y, outcome, arg, n, at, levels = NULL) {
   value
 }
 
-#' @noRd
 outcome_matrix <- function(y, arg) {
   default <- position_names(NCOL(y), arg)
   names <- if (is.matrix(y) && !is.null(colnames(y))) colnames(y) else default
@@ -73,7 +70,6 @@ outcome_matrix <- function(y, arg) {
   matrix(as.double(y), NROW(y), NCOL(y), dimnames = list(NULL, names))
 }
 
-#' @noRd
 outcome_classes <- function(y, levels, at) {
   if (is.null(levels)) {
     if (is.character(y)) y <- factor(y, known_levels(y))
@@ -88,7 +84,6 @@ outcome_classes <- function(y, levels, at) {
   factor(as.character(y), levels = levels)
 }
 
-#' @noRd
 refuse_outcome <- function(y, outcome, at) {
   wanted <- c(
     numeric = "a numeric vector",

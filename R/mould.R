@@ -180,8 +180,7 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
   list(x = x, y = y, complete = complete, names = given_row_names(newdata))
 }
 
-#' New rows given as predictors and response, for `update()`
-#' @noRd
+# New rows given as predictors and response, for `update()`
 mould_forge_xy <- function(mould, newx, newy, call = rlang::caller_env()) {
   transformed <- mould$interface == "formula" &&
     !identical(mould$outcome_name, mould$outcome_columns)
@@ -200,8 +199,7 @@ mould_forge_xy <- function(mould, newx, newy, call = rlang::caller_env()) {
   forged
 }
 
-#' The columns of new data that a mould needs, as in fitting
-#' @noRd
+# The columns of new data that a mould needs, as in fitting
 new_table <- function(mould, newdata, outcome, at) {
   needed <- names(mould$columns)
   if (mould$interface == "xy") {
@@ -226,8 +224,7 @@ new_table <- function(mould, newdata, outcome, at) {
   clean_columns(data, mould$columns, at)
 }
 
-#' Predictors, and response if asked for, of rows without missing values
-#' @noRd
+# Predictors, and response if asked for, of rows without missing values
 forge_complete <- function(mould, data, outcome, at) {
   if (nrow(data) == 0) {
     names <- list(NULL, mould$x_names)

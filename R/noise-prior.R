@@ -56,7 +56,6 @@ noise_improper <- function() {
   )
 }
 
-#' @noRd
 refuse_improper <- function(rate, call = rlang::caller_env()) {
   if (is.numeric(rate) && length(rate) == 1 && rate %in% 0) {
     kb_abort(c(
@@ -69,7 +68,6 @@ refuse_improper <- function(rate, call = rlang::caller_env()) {
   }
 }
 
-#' @noRd
 check_noise <- function(x, arg = rlang::caller_arg(x),
                         call = rlang::caller_env()) {
   if (!inherits(x, c("kb_noise_prior", "kb_ig", "kb_fixed"))) {
@@ -101,7 +99,6 @@ print.kb_noise_prior <- function(x, ...) {
 
 # What the data determine ----------------------------------------------------
 
-#' @noRd
 noise_list <- function(shape = NA_real_, rate = NA_real_,
                        precision = NA_real_, improper = FALSE) {
   list(
@@ -110,7 +107,6 @@ noise_list <- function(shape = NA_real_, rate = NA_real_,
   )
 }
 
-#' @noRd
 noise_resolve <- function(noise, x, y, weights) {
   if (is.null(noise)) {
     return(noise_list(1.5, noise_rate(residual_sd(x, y, weights))))
@@ -124,8 +120,7 @@ noise_resolve <- function(noise, x, y, weights) {
   )
 }
 
-#' The latent response of a probit model has variance 1
-#' @noRd
+# The latent response of a probit model has variance 1
 noise_probit <- function(noise, call) {
   one <- is.null(noise) || inherits(noise, "kb_fixed") && noise$variance == 1
   if (!one) {
@@ -138,18 +133,16 @@ noise_probit <- function(noise, call) {
   noise_list(precision = 1)
 }
 
-#' The rate at which P(noise sd < sd) = 0.9, the rule of BART:
-#' derivations/bark.md, section 1.4
-#' @noRd
+# The rate at which P(noise sd < sd) = 0.9, the rule of BART:
+# derivations/bark.md, section 1.4
 noise_rate <- function(sd, shape = 1.5, probability = 0.9) {
   sd^2 * stats::qgamma(1 - probability, shape)
 }
 
-#' Residual sd of the linear regression, or the sd of y where it has none
-#'
-#' 1 for a constant y. At least 1e-4 of the sd of y, below which noise is not
-#' resolved: y may be linear in x, and the rate must not be 0.
-#' @noRd
+# Residual sd of the linear regression, or the sd of y where it has none
+#
+# 1 for a constant y. At least 1e-4 of the sd of y, below which noise is not
+# resolved: y may be linear in x, and the rate must not be 0.
 residual_sd <- function(x, y, weights = NULL) {
   if (is.null(weights)) weights <- rep(1, length(y))
   residual <- function(design) {
@@ -167,7 +160,6 @@ residual_sd <- function(x, y, weights = NULL) {
   if (is.finite(sd)) max(sd, 1e-4 * total) else total
 }
 
-#' @noRd
 warn_improper_noise <- function(call) {
   kb_warn(c(
     "The prior of the noise is improper and so is the posterior, for any number

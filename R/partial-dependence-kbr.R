@@ -85,7 +85,6 @@ partial_dependence.kb_kbr_hmm <- function(object, ...) {
   ), "not_defined")
 }
 
-#' @noRd
 refuse_gram_effects <- function(call) {
   kb_abort(c(
     "{.fn partial_dependence} needs the columns of the observations.",
@@ -112,14 +111,12 @@ kbr_effects <- function(fit, points, others, call) {
   list(weights = over_rows(weight_shares), mean = over_rows(state_means))
 }
 
-#' Posterior means from weights that sum to one
-#' @noRd
+# Posterior means from weights that sum to one
 state_means <- function(fit, seen) {
   fit$settings$normalize <- TRUE
   kbr_mean(fit, seen)
 }
 
-#' @noRd
 state_table <- function(fit, posterior, column, level) {
   x <- fit$data$states[, column]
   order <- order(x)

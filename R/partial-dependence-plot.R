@@ -33,9 +33,8 @@ autoplot.kb_partial_dependence <- function(object, ...) {
   gg_picture(dependence_picture(object), ...)
 }
 
-#' A curve, or ranges of levels; a curve per level of a second variable; a
-#' surface over two numbers
-#' @noRd
+# A curve, or ranges of levels; a curve per level of a second variable; a
+# surface over two numbers
 dependence_picture <- function(x) {
   variables <- dependence_variables(x)
   outcome <- attr(x, "outcome")
@@ -60,14 +59,12 @@ dependence_picture <- function(x) {
   }))
 }
 
-#' @noRd
 dependence_variables <- function(x) {
   setdiff(names(x), c("mean", "lower", "upper"))
 }
 
-#' The mean and its limits along a variable, in the colour of the level of a
-#' second one
-#' @noRd
+# The mean and its limits along a variable, in the colour of the level of a
+# second one
 effect_panel <- function(x, variables, ylab) {
   at <- x[[variables[[1]]]]
   ticks <- if (!is.numeric(at)) as.character(unique(at))
@@ -92,8 +89,7 @@ effect_panel <- function(x, variables, ylab) {
   )
 }
 
-#' The mean in colours, with contours
-#' @noRd
+# The mean in colours, with contours
 surface_picture <- function(x, variables, outcome) {
   cells <- data.frame(
     x = x[[variables[[1]]]], y = x[[variables[[2]]]], z = x$mean

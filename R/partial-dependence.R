@@ -98,8 +98,7 @@ partial_dependence.kb_fit <- function(object, variable, grid = NULL, n = NULL,
   )
 }
 
-#' Is the model one of more than two classes without an order?
-#' @noRd
+# Is the model one of more than two classes without an order?
 has_several_functions <- function(fit) {
   !is_ordered(fit) && (length(fit$mould$levels) > 2 || is_multinomial(fit))
 }
@@ -125,7 +124,6 @@ partial_table <- function(points, bands, what, names, wanted, level, outcome) {
   )
 }
 
-#' @noRd
 partial_label <- function(fit, type, class) {
   name <- fit$mould$outcome_name
   levels <- fit$mould$levels
@@ -141,8 +139,7 @@ partial_label <- function(fit, type, class) {
 
 # Draws ------------------------------------------------------------------------
 
-#' Weights of the draws in a pool: those they have, or of some only
-#' @noRd
+# Weights of the draws in a pool: those they have, or of some only
 drawn_weights <- function(fit, pool, ndraws) {
   all <- length(pool$weights)
   if (is.null(ndraws) || ndraws >= all) {
@@ -151,8 +148,7 @@ drawn_weights <- function(fit, pool, ndraws) {
   tabulate(equal_weight_draws(fit, pool, ndraws), all) / ndraws
 }
 
-#' Quantiles of weighted draws; of equal weights as `stats::quantile()`
-#' @noRd
+# Quantiles of weighted draws; of equal weights as `stats::quantile()`
 draw_quantiles <- function(values, weights, probs) {
   if (diff(range(weights)) <= 1e-12 * max(weights)) {
     return(stats::quantile(values, probs, names = FALSE))
@@ -217,7 +213,6 @@ partial_bands.kb_bark_multinomial <- function(fit, points, pool, weights, type,
   })
 }
 
-#' @noRd
 partial_values <- function(fit, points, pool, what, chosen) {
   at <- do.call(cbind, lapply(names(points), point_columns, fit, points))
   x <- training_x(fit)
@@ -259,9 +254,8 @@ draws_table <- function(draws, weights, level) {
   )
 }
 
-#' Mean and variance, given each particle, of the mean of f over rows: that at
-#' a row with the mean of the kernels
-#' @noRd
+# Mean and variance, given each particle, of the mean of f over rows: that at
+# a row with the mean of the kernels
 srvm_mean_moments <- function(x, fit, pool) {
   candidates <- sort(unique(pool$sets))
   blocks <- lapply(row_blocks(x, length(candidates)), function(rows) {
@@ -271,9 +265,8 @@ srvm_mean_moments <- function(x, fit, pool) {
   srvm_moments_of(fit, mean, candidates, pool)
 }
 
-#' Means over rows of what `effect_draws()` gives, a row a draw and a column a
-#' function
-#' @noRd
+# Means over rows of what `effect_draws()` gives, a row a draw and a column a
+# function
 mean_effects <- function(fit, x, pool, chosen, type) {
   blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
     draws <- effect_draws(fit, x[rows, , drop = FALSE], pool, chosen, type)
@@ -314,22 +307,19 @@ effect_draws.kb_kgs <- function(fit, x, pool, chosen, type) {
   if (has_several_functions(fit)) draws else last_slice(draws)
 }
 
-#' @noRd
 last_slice <- function(draws) {
   size <- dim(draws)
   matrix(draws[, , size[[3]]], size[[1]])
 }
 
-#' Rows without missing values, in the form of `prediction_rows()`
-#' @noRd
+# Rows without missing values, in the form of `prediction_rows()`
 complete_x <- function(x, y = NULL, weights = NULL) {
   list(x = x, complete = rep(TRUE, nrow(x)), y = y, weights = weights)
 }
 
 # Variables --------------------------------------------------------------------
 
-#' The columns of the predictors that a variable sets
-#' @noRd
+# The columns of the predictors that a variable sets
 point_columns <- function(name, fit, points) {
   v <- points[[name]]
   columns <- indicator_columns(fit, name)
@@ -341,8 +331,7 @@ point_columns <- function(name, fit, points) {
   out
 }
 
-#' The indicator columns of a factor, or NULL
-#' @noRd
+# The indicator columns of a factor, or NULL
 indicator_columns <- function(fit, name) {
   column <- fit$mould$columns[[name]]
   if (is.null(column) || column$kind != "factor") {
@@ -352,7 +341,6 @@ indicator_columns <- function(fit, name) {
   if (all(columns %in% fit$mould$x_names)) columns
 }
 
-#' @noRd
 check_variables_known <- function(fit, variable, call = rlang::caller_env()) {
   known <- fit$mould$x_names
   factors <- Filter(
@@ -370,7 +358,6 @@ check_variables_known <- function(fit, variable, call = rlang::caller_env()) {
   }
 }
 
-#' @noRd
 check_partial_type <- function(fit, type, call = rlang::caller_env()) {
   types <- c("response", "link")
   if (is_ordered(fit)) {
@@ -415,8 +402,7 @@ partial_points <- function(fit, variable, grid, n, x,
   expand.grid(values, KEEP.OUT.ATTRS = FALSE)
 }
 
-#' The rows once for each point, with the point's values put in
-#' @noRd
+# The rows once for each point, with the point's values put in
 partial_rows <- function(fit, points, x = training_x(fit)) {
   at <- do.call(cbind, lapply(names(points), point_columns, fit, points))
   varied <- match(colnames(at), colnames(x))
@@ -426,8 +412,7 @@ partial_rows <- function(fit, points, x = training_x(fit)) {
   })
 }
 
-#' Values of each variable
-#' @noRd
+# Values of each variable
 partial_grid <- function(fit, variable, grid, n, x, call) {
   if (!is.null(grid) && !is.list(grid)) grid <- list(grid)
   if (!is.null(grid) && length(grid) != length(variable)) {
@@ -450,7 +435,6 @@ partial_grid <- function(fit, variable, grid, n, x, call) {
   stats::setNames(values, variable)
 }
 
-#' @noRd
 numeric_grid <- function(x, n) {
   values <- sort(unique(x))
   if (length(values) <= n) {
@@ -459,7 +443,6 @@ numeric_grid <- function(x, n) {
   seq(values[[1]], values[[length(values)]], length.out = n)
 }
 
-#' @noRd
 factor_grid <- function(fit, name, given, call) {
   levels <- fit$mould$columns[[name]]$levels
   if (is.null(given)) given <- levels

@@ -16,10 +16,9 @@ permuted_statistics <- function(n, permutations, statistic) {
   unlist(values, use.names = FALSE)
 }
 
-#' HGH, H the projection on vectors that sum to zero: the Gram matrix of
-#' features whose mean is zero. Statistics that do not depend on the mean lose
-#' fewer digits with it.
-#' @noRd
+# HGH, H the projection on vectors that sum to zero: the Gram matrix of
+# features whose mean is zero. Statistics that do not depend on the mean lose
+# fewer digits with it.
 centre_gram <- function(gram) {
   mean <- rowMeans(gram)
   gram - mean - rep(mean - mean(mean), each = nrow(gram))

@@ -31,7 +31,6 @@ draw_picture <- function(.picture, .object, ...) {
   invisible(if (is.null(.picture$value)) .object else .picture$value)
 }
 
-#' @noRd
 draw_panel <- function(panel, ...) {
   dots <- list(...)
   limits <- dots$ylim
@@ -47,8 +46,7 @@ draw_panel <- function(panel, ...) {
   if (panel$key) key_above(base_key(panel))
 }
 
-#' An empty panel; what the caller has given replaces its settings
-#' @noRd
+# An empty panel; what the caller has given replaces its settings
 open_panel <- function(panel, dots) {
   xlim <- panel_limits(panel, "x")
   ylim <- panel_limits(panel, "y")
@@ -69,7 +67,6 @@ open_panel <- function(panel, dots) {
   do.call(graphics::plot, c(list(xlim, ylim), settings))
 }
 
-#' @noRd
 refuse_infinite_plot <- function(settings) {
   # The width counts, too.
   finite <- vapply(settings[c("xlim", "ylim")], function(limits) {
@@ -86,8 +83,7 @@ refuse_infinite_plot <- function(settings) {
 
 # Layers -----------------------------------------------------------------------
 
-#' One call per group, with its look
-#' @noRd
+# One call per group, with its look
 draw_layer <- function(layer) {
   draw <- base_kinds[[layer$kind]]
   paint_of <- function(look) paint(look$colour, look$alpha)
@@ -199,8 +195,7 @@ base_kinds <- list(
   }
 )
 
-#' Values at points of a grid as a matrix, with both coordinates
-#' @noRd
+# Values at points of a grid as a matrix, with both coordinates
 as_grid <- function(d, z) {
   x <- sort(unique(d$x))
   y <- sort(unique(d$y))
@@ -209,9 +204,8 @@ as_grid <- function(d, z) {
   list(x = x, y = y, z = out)
 }
 
-#' The colour of each tile: along the palette, or of its group and the paler
-#' the less its `alpha`
-#' @noRd
+# The colour of each tile: along the palette, or of its group and the paler
+# the less its `alpha`
 tile_colours <- function(layer, z = layer$data$z) {
   look <- layer$look
   if (is.null(look$palette)) {
@@ -224,7 +218,6 @@ tile_colours <- function(layer, z = layer$data$z) {
   look$palette[1 + round(share * (length(look$palette) - 1))]
 }
 
-#' @noRd
 evenly_apart <- function(at) {
   length(at) > 1 && diff(range(diff(at))) < 1e-6 * mean(diff(at))
 }
@@ -250,15 +243,13 @@ draw_axes <- function(panel, limits, dots) {
   }
 }
 
-#' @noRd
 whole_ticks <- function(limits) {
   ticks <- pretty(limits)
   ticks <- unique(round(ticks))
   ticks[ticks >= limits[[1]] & ticks <= limits[[2]]]
 }
 
-#' Names; upright where they would run into each other
-#' @noRd
+# Names; upright where they would run into each other
 variable_axis <- function(at, names) {
   names <- ifelse(nchar(names) > 12, paste0(substr(names, 1, 10), ".."), names)
   room <- graphics::par("pin")[[1]] / length(at)
@@ -269,7 +260,6 @@ variable_axis <- function(at, names) {
   )
 }
 
-#' @noRd
 root_panel <- function(panel) {
   values <- c("y", "ymin", "lower", "middle", "upper", "ymax")
   panel$layers <- lapply(panel$layers, function(layer) {
@@ -281,8 +271,7 @@ root_panel <- function(panel) {
   panel
 }
 
-#' Ticks that are round numbers and evenly apart after the root
-#' @noRd
+# Ticks that are round numbers and evenly apart after the root
 root_ticks <- function(limits) {
   roots <- seq(sqrt(max(limits[[1]], 0)), sqrt(limits[[2]]), length.out = 6)
   unique(signif(roots^2, 1))
@@ -290,8 +279,7 @@ root_ticks <- function(limits) {
 
 # Key --------------------------------------------------------------------------
 
-#' The entries of `key_above()`; before groups, or colours, their name
-#' @noRd
+# The entries of `key_above()`; before groups, or colours, their name
 base_key <- function(panel) {
   out <- list()
   title <- NULL
@@ -308,8 +296,7 @@ base_key <- function(panel) {
   out
 }
 
-#' Numbers along the palette of tiles
-#' @noRd
+# Numbers along the palette of tiles
 palette_key <- function(panel) {
   tiles <- Filter(function(layer) !is.null(layer$look$palette), panel$layers)
   unlist(recursive = FALSE, lapply(tiles, function(layer) {
@@ -323,8 +310,7 @@ palette_key <- function(panel) {
   }))
 }
 
-#' How the key shows a kind of layer: arguments of graphics::legend()
-#' @noRd
+# How the key shows a kind of layer: arguments of graphics::legend()
 base_mark <- function(mark) {
   pale <- mark$kind %in% c("ribbon", "area")
   col <- paint(mark$colour, if (pale) mark$alpha else 1)
@@ -360,8 +346,7 @@ key_above <- function(entries) {
   for (i in seq_along(entries)) key_entry(entries[i], at[[i]], cex)
 }
 
-#' One entry that begins at a fraction of the plot's width; its own width
-#' @noRd
+# One entry that begins at a fraction of the plot's width; its own width
 key_entry <- function(entry, at, cex, ...) {
   box <- do.call(graphics::legend, c(
     list(
@@ -375,7 +360,6 @@ key_entry <- function(entry, at, cex, ...) {
   box$w / diff(graphics::par("usr")[1:2])
 }
 
-#' @noRd
 key_widths <- function(entries, cex) {
   vapply(seq_along(entries), function(i) {
     key_entry(entries[i], 0, cex, plot = FALSE)

@@ -31,15 +31,13 @@ gg_picture <- function(.picture, ...) {
 
 # Panels -----------------------------------------------------------------------
 
-#' The label that all panels have, or NULL
-#' @noRd
+# The label that all panels have, or NULL
 common_label <- function(panels, axis) {
   labels <- unique(vapply(panels, `[[`, "", axis))
   if (length(labels) == 1 && labels != "") labels
 }
 
-#' The columns of data that say in which panel they are; one alone needs none
-#' @noRd
+# The columns of data that say in which panel they are; one alone needs none
 panel_names <- function(panels, strips) {
   if (length(panels) == 1) {
     return(list(list()))
@@ -53,9 +51,8 @@ panel_names <- function(panels, strips) {
   lapply(labels, function(l) list(panel = factor(l, unique(labels))))
 }
 
-#' Panels of a column share their axis: those of the second, whose units differ,
-#' are relative to their highest
-#' @noRd
+# Panels of a column share their axis: those of the second, whose units differ,
+# are relative to their highest
 relative_panels <- function(panels) {
   for (i in seq(2, length(panels), by = 2)) {
     highest <- panel_limits(panels[[i]], "x")[[2]]
@@ -68,8 +65,7 @@ relative_panels <- function(panels) {
   panels
 }
 
-#' The layers of a panel, with what its axes reach besides
-#' @noRd
+# The layers of a panel, with what its axes reach besides
 placed_layers <- function(panel, name) {
   reach <- data.frame(
     x = panel_limits(panel, "x"), y = panel_limits(panel, "y")
@@ -86,8 +82,7 @@ placed_layers <- function(panel, name) {
   })
 }
 
-#' Strips stand where the labels of the axes would
-#' @noRd
+# Strips stand where the labels of the axes would
 gg_facets <- function(picture, panels) {
   if (length(panels) == 1) {
     return(if (picture$apart) ggplot2::facet_wrap("group"))
@@ -152,7 +147,6 @@ gg_kinds <- local({
   )
 })
 
-#' @noRd
 gg_layer <- function(layer) {
   layer <- gg_variant(layer)
   kind <- gg_kinds[[layer$kind]]
@@ -176,8 +170,7 @@ gg_layer <- function(layer) {
   ))
 }
 
-#' Kinds that are different geoms by their data
-#' @noRd
+# Kinds that are different geoms by their data
 gg_variant <- function(layer) {
   d <- layer$data
   if (layer$kind == "rules") {
@@ -203,8 +196,7 @@ gg_variant <- function(layer) {
   layer
 }
 
-#' The look in the terms of ggplot2
-#' @noRd
+# The look in the terms of ggplot2
 gg_look <- function(layer) {
   look <- layer$look
   colour <- paint(look$colour)
@@ -232,8 +224,7 @@ cell_edges <- function(at) {
 
 # Scales and axes --------------------------------------------------------------
 
-#' Scales of tiles, of which a picture has one layer
-#' @noRd
+# Scales of tiles, of which a picture has one layer
 gg_tile_scales <- function(layers) {
   tiles <- Filter(function(layer) layer$kind == "tiles", layers)
   if (length(tiles) == 0) {
@@ -248,8 +239,7 @@ gg_tile_scales <- function(layers) {
   )
 }
 
-#' Colours and symbols of the groups, of which a picture has one kind
-#' @noRd
+# Colours and symbols of the groups, of which a picture has one kind
 gg_group_scales <- function(layers) {
   layers <- Filter(function(layer) !is.null(layer$by), layers)
   if (length(layers) == 0) {
@@ -278,7 +268,6 @@ gg_group_scales <- function(layers) {
   )
 }
 
-#' @noRd
 gg_axes <- function(panels) {
   panel <- panels[[1]]
   ticks <- panel$ticks
@@ -305,11 +294,10 @@ gg_axes <- function(panels) {
 
 # Key --------------------------------------------------------------------------
 
-#' What single layers are called, as a legend of their marks
-#'
-#' The layers have no aesthetic in which they differ: the legend is that of one
-#' that draws nothing, whose `stroke` is the number of the entry.
-#' @noRd
+# What single layers are called, as a legend of their marks
+#
+# The layers have no aesthetic in which they differ: the legend is that of one
+# that draws nothing, whose `stroke` is the number of the entry.
 gg_key <- function(panels) {
   key <- unlist(lapply(panels, panel_key), recursive = FALSE)
   labels <- vapply(key, `[[`, "", "label")
@@ -341,7 +329,6 @@ gg_key <- function(panels) {
   )
 }
 
-#' @noRd
 gg_mark <- function(mark, data, params, size) {
   look <- gg_look(list(look = mark))
   data[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")] <-

@@ -84,8 +84,7 @@ groups <- function(name, levels, colours = class_colours(length(levels)),
   )
 }
 
-#' The classes of a response
-#' @noRd
+# The classes of a response
 class_groups <- function(x) {
   levels <- x$mould$levels
   groups(x$mould$outcome_name, levels, shapes = class_symbols(length(levels)))
@@ -99,18 +98,15 @@ lines_layer <- function(x, y, ..., group = NULL) {
   layer("lines", columns(x = x, y = y, group = group), ...)
 }
 
-#' @noRd
 points_layer <- function(x, y, ..., group = NULL) {
   layer("points", columns(x = x, y = y, group = group), ...)
 }
 
-#' @noRd
 ranges_layer <- function(x, ymin, ymax, ..., group = NULL) {
   layer("ranges", columns(x = x, ymin = ymin, ymax = ymax, group = group), ...)
 }
 
-#' A data frame of those that are not NULL
-#' @noRd
+# A data frame of those that are not NULL
 columns <- function(...) as.data.frame(Filter(Negate(is.null), list(...)))
 
 #' @param bands Matrix with columns `lwr` and `upr`.
@@ -129,13 +125,11 @@ rule_layer <- function(..., label = NULL, lty = 2) {
   layer("rules", data.frame(...), colour = "grey", lty = lty, label = label)
 }
 
-#' @noRd
 percent_label <- function(level, what) {
   paste0(format(100 * level), "% ", what)
 }
 
-#' Lines where a surface has these levels; NULL where it has none of them
-#' @noRd
+# Lines where a surface has these levels; NULL where it has none of them
 contour_layer <- function(grid, levels = pretty(range(grid$z), 10), ...) {
   inside <- levels[levels > min(grid$z) & levels < max(grid$z)]
   if (length(inside) == 0) {
@@ -157,7 +151,6 @@ matrix_lines <- function(at, values, names = seq_len(ncol(values))) {
 # Colours ----------------------------------------------------------------------
 
 # Colours that colour-blind readers tell apart (Okabe and Ito, 2008).
-#' @noRd
 kb_colour <- function(name, alpha = 1) {
   colour <- c(
     blue = "#0072B2", orange = "#D55E00", green = "#009E73", sky = "#56B4E9",
@@ -166,23 +159,19 @@ kb_colour <- function(name, alpha = 1) {
   grDevices::adjustcolor(colour, alpha)
 }
 
-#' @noRd
 class_colours <- function(n) {
   names <- rep_len(c("blue", "orange", "green", "sky", "grey"), n)
   vapply(names, kb_colour, "", USE.NAMES = FALSE)
 }
 
-#' @noRd
 class_symbols <- function(n) rep_len(c(16, 17, 15, 18, 3, 4, 8), n)
 
-#' Of kernels and the like, in an order; the last is no bright yellow
-#' @noRd
+# Of kernels and the like, in an order; the last is no bright yellow
 ordered_colours <- function(n) {
   grDevices::hcl.colors(n + 1, "viridis")[seq_len(n)]
 }
 
-#' A colour by its name in `kb_colour()`, or any other
-#' @noRd
+# A colour by its name in `kb_colour()`, or any other
 paint <- function(colour, alpha = 1) {
   own <- colour %in% c("blue", "orange", "green", "sky", "grey")
   colour[own] <- vapply(colour[own], kb_colour, "")
@@ -191,8 +180,7 @@ paint <- function(colour, alpha = 1) {
 
 # What both renderers ask ------------------------------------------------------
 
-#' Groups in the order of their levels, only those that are there
-#' @noRd
+# Groups in the order of their levels, only those that are there
 present_groups <- function(layer) {
   by <- layer$by
   here <- by$levels %in% as.character(layer$data$group)
@@ -202,8 +190,7 @@ present_groups <- function(layer) {
   by
 }
 
-#' The limits of a panel: all that its layers and its own limits reach
-#' @noRd
+# The limits of a panel: all that its layers and its own limits reach
 panel_limits <- function(panel, axis) {
   columns <- if (axis == "x") {
     c("x", "xmin", "xmax")
@@ -235,7 +222,6 @@ panel_key <- function(panel) {
   }))
 }
 
-#' @noRd
 layer_entries <- function(layer) {
   mark <- function(look) c(list(kind = layer$kind), look)
   out <- list()
@@ -255,8 +241,7 @@ layer_entries <- function(layer) {
   c(out, list(list(label = layer$label, group = FALSE, mark = mark(look))))
 }
 
-#' The look of one of the groups
-#' @noRd
+# The look of one of the groups
 group_look <- function(layer, by, i) {
   look <- layer$look
   look$colour <- by$colours[[i]]

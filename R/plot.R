@@ -18,8 +18,7 @@ NULL
 
 # Arguments --------------------------------------------------------------------
 
-#' Titles, limits and axes only: the others would be ignored by some types
-#' @noRd
+# Titles, limits and axes only: the others would be ignored by some types
 check_plot_dots <- function(dots, call = rlang::caller_env()) {
   given <- rlang::names2(dots)
   known <- c(
@@ -44,8 +43,7 @@ check_plot_dots <- function(dots, call = rlang::caller_env()) {
 
 # Curves and rows --------------------------------------------------------------
 
-#' Fitted values: along the only predictor, or observed against fitted
-#' @noRd
+# Fitted values: along the only predictor, or observed against fitted
 fit_picture <- function(x, level, n) {
   if (is_probit(x) || is_ordered(x)) {
     return(classes_picture(x, level, n))
@@ -57,7 +55,6 @@ fit_picture <- function(x, level, n) {
   }
 }
 
-#' @noRd
 curve_picture <- function(x, level, n) {
   at <- training_x(x)[, 1]
   grid <- curve_grid(x, at, n)
@@ -73,8 +70,7 @@ curve_picture <- function(x, level, n) {
   ))
 }
 
-#' Along a single predictor; at the rows where there is no grid
-#' @noRd
+# Along a single predictor; at the rows where there is no grid
 predicted <- function(x, grid, ...) {
   if (is.null(grid)) {
     return(stats::predict(x, ...))
@@ -82,7 +78,6 @@ predicted <- function(x, grid, ...) {
   stats::predict(x, grid_points(x, grid), ...)
 }
 
-#' @noRd
 grid_points <- function(x, grid) {
   matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
 }
@@ -99,17 +94,15 @@ curve_grid <- function(x, at, n, column = 1) {
   apart_grid(ends, n)
 }
 
-#' n points that are all different
-#' @noRd
+# n points that are all different
 apart_grid <- function(ends, n) {
   least <- 2 * n * .Machine$double.eps * max(abs(ends))
   if (diff(ends) < least) ends <- mean(ends) + c(-0.5, 0.5) * least
   seq(ends[[1]], ends[[2]], length.out = n)
 }
 
-#' Ticks at the bottom as high as each row's probability to be a centre; NULL
-#' for kernels of bark() whose centres are no rows
-#' @noRd
+# Ticks at the bottom as high as each row's probability to be a centre; NULL
+# for kernels of bark() whose centres are no rows
 centre_ticks <- function(x) {
   if (inherits(x, "kb_bark") && has_own_centres(x)) {
     return(NULL)
@@ -122,7 +115,6 @@ centre_ticks <- function(x) {
   )
 }
 
-#' @noRd
 observed_picture <- function(x, level) {
   y <- training_response(x)
   bands <- stats::predict(x, interval = "prediction", level = level)
@@ -144,9 +136,8 @@ observed_picture <- function(x, level) {
   ))
 }
 
-#' Of two classes the probability of the second, of ordered ones f: along the
-#' only predictor, or of the rows in increasing order
-#' @noRd
+# Of two classes the probability of the second, of ordered ones f: along the
+# only predictor, or of the rows in increasing order
 classes_picture <- function(x, level, n) {
   one <- ncol(x$data$x) == 1
   at <- training_x(x)[, 1]
@@ -184,7 +175,6 @@ classes_picture <- function(x, level, n) {
   ))
 }
 
-#' @noRd
 probability_label <- function(x) {
   paste0("P(", x$mould$outcome_name, " = ", x$mould$levels[[2]], ")")
 }
@@ -237,8 +227,7 @@ class_curves_picture <- function(x, n, probability, ...) {
   ))
 }
 
-#' Above the probabilities; of two classes the first below
-#' @noRd
+# Above the probabilities; of two classes the first below
 class_heights <- function(x) {
   first <- as.integer(training_response(x)) == 1
   ifelse(first & length(x$mould$levels) == 2, -0.04, 1.04)
@@ -264,9 +253,8 @@ k_picture <- function(x, prior, what) {
   ))
 }
 
-#' Posterior probability of each row to be a centre; of a dictionary the
-#' expected number of centres, the kernels' one upon the other
-#' @noRd
+# Posterior probability of each row to be a centre; of a dictionary the
+# expected number of centres, the kernels' one upon the other
 centres_picture <- function(x) {
   used <- inclusion(x)
   single <- ncol(x$data$x) == 1

@@ -1,9 +1,8 @@
 # Predictions of classes: what all share, and those of two classes under the
 # probit link, from the normal mixture of f over draws. The second level is +1.
 
-#' The class of the largest column; the first of equal ones. One column is the
-#' function of two classes.
-#' @noRd
+# The class of the largest column; the first of equal ones. One column is the
+# function of two classes.
 most_probable <- function(p, levels) {
   best <- if (ncol(p) == 1) {
     1 + (p[, 1] > 0)
@@ -52,10 +51,9 @@ predict_classes <- function(fit, rows, type, interval, level, ndraws,
   if (type == "prob") both_classes(p, levels) else p
 }
 
-#' Posterior predictive probability of the second class
-#'
-#' Given a draw f ~ N(m, v): E Phi(f) = Phi(m / sqrt(1 + v)).
-#' @noRd
+# Posterior predictive probability of the second class
+#
+# Given a draw f ~ N(m, v): E Phi(f) = Phi(m / sqrt(1 + v)).
 class_probability <- function(fit, x, pool) {
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     p <- stats::pnorm(moments$mean / sqrt(1 + moments$variance))
@@ -65,8 +63,7 @@ class_probability <- function(fit, x, pool) {
   as.double(unlist(blocks))
 }
 
-#' Log predictive probability of the classes that these signs are
-#' @noRd
+# Log predictive probability of the classes that these signs are
 class_log_score <- function(fit, x, signs, pool) {
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     at <- signs[rows] * moments$mean / sqrt(1 + moments$variance)

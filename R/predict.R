@@ -2,17 +2,14 @@
 # is normal, so that an engine's posterior of f(x) is a mixture of normals over
 # its pool of weighted draws; means, quantiles and densities are exact for it.
 
-#' The draws (particles) of all runs: a list with, among others, `weights`
-#' @noRd
+# The draws (particles) of all runs: a list with, among others, `weights`
 posterior_pool <- function(fit) UseMethod("posterior_pool")
 
-#' Posterior mean of f at complete rows, in the response's units
-#' @noRd
+# Posterior mean of f at complete rows, in the response's units
 posterior_mean <- function(fit, x, pool) UseMethod("posterior_mean")
 
-#' List of `mean` and `variance` of f given each draw: points x draws, in the
-#' units that the model sees
-#' @noRd
+# List of `mean` and `variance` of f given each draw: points x draws, in the
+# units that the model sees
 posterior_moments <- function(fit, x, pool) UseMethod("posterior_moments")
 
 #' Draws of f, S x n, in the response's units
@@ -20,19 +17,16 @@ posterior_moments <- function(fit, x, pool) UseMethod("posterior_moments")
 #' @noRd
 posterior_draws <- function(fit, x, pool, chosen) UseMethod("posterior_draws")
 
-#' Variance of the noise of each draw, in the units that the model sees
-#' @noRd
+# Variance of the noise of each draw, in the units that the model sees
 noise_variance <- function(fit, pool) UseMethod("noise_variance")
 
-#' Degrees of freedom of the noise, Inf where it is normal
-#' @noRd
+# Degrees of freedom of the noise, Inf where it is normal
 noise_df <- function(fit) UseMethod("noise_df")
 #' @export
 noise_df.default <- function(fit) Inf
 
 # Types ----------------------------------------------------------------------
 
-#' @noRd
 check_prediction_type <- function(fit, type, call = rlang::caller_env()) {
   types <- if (is_ordered(fit)) {
     c("class", "prob", "link", "draws", "log_score")
@@ -44,8 +38,7 @@ check_prediction_type <- function(fit, type, call = rlang::caller_env()) {
   if (is.null(type)) types[[1]] else check_choice(type, types, call = call)
 }
 
-#' The arguments that a type uses
-#' @noRd
+# The arguments that a type uses
 prediction_arguments <- function(fit, type, interval) {
   if (has_classes(fit)) {
     # There is no noise whose variance a prediction interval could add.
@@ -88,7 +81,6 @@ predict_regression <- function(fit, rows, type, interval, level, probs,
   if (type == "draws") t(out) else out
 }
 
-#' @noRd
 regression_response <- function(fit, x, interval, level, pool,
                                 weights = NULL) {
   mean <- posterior_mean(fit, x, pool)
@@ -101,7 +93,6 @@ regression_response <- function(fit, x, interval, level, pool,
   cbind(fit = mean, lwr = limits[, 1], upr = limits[, 2])
 }
 
-#' @noRd
 interval_ends <- function(level) c((1 - level) / 2, 1 - (1 - level) / 2)
 
 #' Quantiles of f ("credible") or of a new response ("prediction"): exact
@@ -126,9 +117,8 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
   unscale_mean(fit$settings$scaling, out)
 }
 
-#' The same of rows of the model with Student's noise: in units in which the
-#' noise of each has the scale of weight 1
-#' @noRd
+# The same of rows of the model with Student's noise: in units in which the
+# noise of each has the scale of weight 1
 student_quantiles <- function(fit, moments, pool, df, probs, weights = NULL) {
   root <- if (is.null(weights)) 1 else sqrt(weights)
   student_quantiles_cpp(
@@ -137,7 +127,6 @@ student_quantiles <- function(fit, moments, pool, df, probs, weights = NULL) {
   ) / root
 }
 
-#' @noRd
 student_log_density <- function(fit, moments, pool, df, y, weights = NULL) {
   root <- if (is.null(weights)) 1 else sqrt(weights)
   student_log_density_cpp(
@@ -146,8 +135,7 @@ student_log_density <- function(fit, moments, pool, df, y, weights = NULL) {
   ) + log(root)
 }
 
-#' Log predictive density of responses, in their own units
-#' @noRd
+# Log predictive density of responses, in their own units
 regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   scaling <- fit$settings$scaling
   y <- scaling_y(scaling, y)
@@ -167,7 +155,6 @@ regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   as.double(unlist(blocks)) - log(scaling$y_scale)
 }
 
-#' @noRd
 predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
   if (interval == "credible") {
     return(moments$variance)
@@ -181,12 +168,11 @@ predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
 
 # Draws ------------------------------------------------------------------------
 
-#' Draws with equal weight, by number
-#'
-#' Particles: systematic resampling under the fit's seed, in an order that
-#' tells nothing (copies are not neighbours). Chains have equal weight already:
-#' in their order, or evenly chosen.
-#' @noRd
+# Draws with equal weight, by number
+#
+# Particles: systematic resampling under the fit's seed, in an order that
+# tells nothing (copies are not neighbours). Chains have equal weight already:
+# in their order, or evenly chosen.
 equal_weight_draws <- function(fit, pool, ndraws = NULL) {
   n <- length(pool$weights)
   if (inherits(fit, "kb_mcmc")) {
@@ -200,8 +186,7 @@ equal_weight_draws <- function(fit, pool, ndraws = NULL) {
   })
 }
 
-#' `m` of 1..n in order, as evenly as can be
-#' @noRd
+# `m` of 1..n in order, as evenly as can be
 spread_over <- function(n, m) as.integer(ceiling((seq_len(m) - 0.5) * n / m))
 
 # Rows -------------------------------------------------------------------------
@@ -241,7 +226,6 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
   rows
 }
 
-#' @noRd
 refuse_without_newdata <- function(given, call) {
   if (length(given) > 0) {
     kb_abort(c(
@@ -251,8 +235,7 @@ refuse_without_newdata <- function(given, call) {
   }
 }
 
-#' Put the results of complete rows in their places, NA elsewhere
-#' @noRd
+# Put the results of complete rows in their places, NA elsewhere
 spread_rows <- function(out, complete) {
   if (all(complete)) {
     return(out)
@@ -262,9 +245,8 @@ spread_rows <- function(out, complete) {
   if (is.matrix(out)) out[at, , drop = FALSE] else out[at]
 }
 
-#' The rows of x in blocks, so that a matrix of a block's rows and `columns`
-#' has a bounded number of cells
-#' @noRd
+# The rows of x in blocks, so that a matrix of a block's rows and `columns`
+# has a bounded number of cells
 row_blocks <- function(x, columns, cells = 5e6) {
   size <- max(1, floor(cells / max(columns, 1)))
   n <- nrow(x)
@@ -272,8 +254,7 @@ row_blocks <- function(x, columns, cells = 5e6) {
   lapply(first, function(i) seq.int(i, min(i + size - 1, n)))
 }
 
-#' Call f(rows, moments) on blocks of rows whose moments fit in memory
-#' @noRd
+# Call f(rows, moments) on blocks of rows whose moments fit in memory
 in_blocks <- function(fit, x, pool, f) {
   lapply(row_blocks(x, length(pool$weights)), function(rows) {
     f(rows, posterior_moments(fit, x[rows, , drop = FALSE], pool))
@@ -304,7 +285,6 @@ refuse_ignored <- function(type, interval, given, used, page,
   }
 }
 
-#' @noRd
 check_probs <- function(probs, call = rlang::caller_env()) {
   inside <- is.numeric(probs) && length(probs) > 0 && !anyNA(probs) &&
     all(probs > 0 & probs < 1)
@@ -316,7 +296,6 @@ check_probs <- function(probs, call = rlang::caller_env()) {
   as.double(probs)
 }
 
-#' @noRd
 check_ndraws <- function(ndraws, call = rlang::caller_env()) {
   if (is.null(ndraws)) NULL else check_count(ndraws, 1, call = call)
 }

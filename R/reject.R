@@ -61,7 +61,6 @@ reject_curve.kb_kgs <- function(object, newdata, newy = NULL,
   error_by_certainty(apply(p, 1, max), wrong)
 }
 
-#' @noRd
 error_by_certainty <- function(certain, wrong) {
   order <- order(-certain)
   certain <- certain[order]
@@ -103,7 +102,6 @@ autoplot.kb_reject_curve <- function(object, ...) {
   gg_picture(reject_picture(object), ...)
 }
 
-#' @noRd
 reject_picture <- function(x) {
   new_picture(panel(
     "coverage", "error among the decided",

@@ -9,12 +9,11 @@
 #' @noRd
 NULL
 
-#' Evaluate an expression under a seed, leaving the caller's generator alone
-#'
-#' The kind of generator is pinned, so that a seed means the same numbers
-#' whatever [RNGkind()] the session has chosen. With `seed = NULL` the
-#' expression draws from the session's generator as usual.
-#' @noRd
+# Evaluate an expression under a seed, leaving the caller's generator alone
+#
+# The kind of generator is pinned, so that a seed means the same numbers
+# whatever [RNGkind()] the session has chosen. With `seed = NULL` the
+# expression draws from the session's generator as usual.
 with_local_seed <- function(seed, expr, call = rlang::caller_env()) {
   if (is.null(seed)) {
     return(expr)
@@ -29,7 +28,6 @@ with_local_seed <- function(seed, expr, call = rlang::caller_env()) {
   force(expr)
 }
 
-#' @noRd
 random_state <- function() {
   list(
     kind = RNGkind(),
@@ -37,7 +35,6 @@ random_state <- function() {
   )
 }
 
-#' @noRd
 restore_random_state <- function(state) {
   # RNGkind() warns about sample.kind = "Rounding", which was the caller's
   # choice; it also draws a new seed, so the state itself comes last.
@@ -52,8 +49,7 @@ restore_random_state <- function(state) {
   }
 }
 
-#' The seed that a fit stores: the one given, or one drawn from R's generator
-#' @noRd
+# The seed that a fit stores: the one given, or one drawn from R's generator
 draw_seed <- function(seed = NULL, call = rlang::caller_env()) {
   if (is.null(seed)) {
     return(sample.int(.Machine$integer.max, 1))

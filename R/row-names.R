@@ -5,12 +5,11 @@
 #' @noRd
 NULL
 
-#' The names that rows were given, or NULL
-#'
-#' Numbers are no names: they are what is left of the order of a table ("5.1" of
-#' a row that is there twice). Those of a vector do not count either, it may be
-#' one row.
-#' @noRd
+# The names that rows were given, or NULL
+#
+# Numbers are no names: they are what is left of the order of a table ("5.1" of
+# a row that is there twice). Those of a vector do not count either, it may be
+# one row.
 given_row_names <- function(x) {
   names <- if (is.data.frame(x)) {
     attr(x, "row.names")
@@ -23,8 +22,7 @@ given_row_names <- function(x) {
   ifelse(is.na(names), "", names)
 }
 
-#' Names of the training rows that were taken in, or NULL
-#' @noRd
+# Names of the training rows that were taken in, or NULL
 training_names <- function(fit) fit$mould$row_names[training_rows(fit)]
 
 #' The mould with the names of further rows, as `rbind()` makes them: rows
@@ -61,14 +59,12 @@ name_rows <- function(out, names) {
   out
 }
 
-#' Name the rows of what `predict()` gives; draws have rows for draws
-#' @noRd
+# Name the rows of what `predict()` gives; draws have rows for draws
 name_predictions <- function(out, type, names) {
   if (type == "draws") out else name_rows(out, names)
 }
 
-#' A data frame of the training predictors
-#' @noRd
+# A data frame of the training predictors
 training_frame <- function(fit) {
   out <- as.data.frame(training_x(fit))
   names <- training_names(fit)

@@ -2,8 +2,7 @@
 # does in its own way. A fit holds `runs`, one state for each replicate or
 # chain (NULL before it has begun).
 
-#' An error of the C++ core as a condition of the package
-#' @noRd
+# An error of the C++ core as a condition of the package
 refuse_sampler <- function(error, call) {
   is_a <- function(type) grepl(type, class(error)[[1]], fixed = TRUE)
   if (is_a("NotSeparable")) refuse_inseparable(error, call)
@@ -12,8 +11,7 @@ refuse_sampler <- function(error, call) {
   refuse_to_go_on("sampler", conditionMessage(error), "sampler", error, call)
 }
 
-#' Run a fit to the end of its data
-#' @noRd
+# Run a fit to the end of its data
 run_fit <- function(fit, progress, started = now(), time_limit = NULL,
                      call = rlang::caller_env()) {
   force(started)
@@ -93,8 +91,7 @@ advance_stage <- function(fit, control, progress, started, before, call) {
   list(fit = fit, interrupted = out$interrupted)
 }
 
-#' What the generic of an engine says to anything but data or a formula
-#' @noRd
+# What the generic of an engine says to anything but data or a formula
 refuse_data <- function(x, absent, call = rlang::caller_env()) {
   came <- if (absent) "missing" else describe(x)
   kb_abort(c(
@@ -103,8 +100,7 @@ refuse_data <- function(x, absent, call = rlang::caller_env()) {
   ), "argument", argument = "x", call = call)
 }
 
-#' The call without the objects and environments that `do.call()` puts in it
-#' @noRd
+# The call without the objects and environments that `do.call()` puts in it
 plain_call <- function(call) {
   call[] <- lapply(call, function(argument) {
     if (inherits(argument, "formula")) {
@@ -121,32 +117,25 @@ plain_call <- function(call) {
 
 # What engines do in their own way --------------------------------------------
 
-#' The engine of `run_engine()`: plain data, so that workers can have it
-#' @noRd
+# The engine of `run_engine()`: plain data, so that workers can have it
 fit_engine <- function(fit) UseMethod("fit_engine")
 
-#' Put states into a fit
-#' @noRd
+# Put states into a fit
 finish_fit <- function(fit, states, seconds) UseMethod("finish_fit")
 
-#' Does another stage follow the one under way, and the fit at its start
-#' @noRd
+# Does another stage follow the one under way, and the fit at its start
 has_next_stage <- function(fit) UseMethod("has_next_stage")
 #' @export
 has_next_stage.default <- function(fit) FALSE
-#' @noRd
 next_stage <- function(fit) UseMethod("next_stage")
 
-#' Has every run come to its end?
-#' @noRd
+# Has every run come to its end?
 is_complete <- function(fit) UseMethod("is_complete")
 
-#' The runs that the posterior is made of
-#' @noRd
+# The runs that the posterior is made of
 fit_runs <- function(fit, call = rlang::caller_env()) UseMethod("fit_runs")
 
-#' Warn of a run that was stopped
-#' @noRd
+# Warn of a run that was stopped
 warn_status <- function(fit, call) UseMethod("warn_status")
 
 #' Warn of a posterior that cannot be trusted yet
@@ -154,7 +143,6 @@ warn_status <- function(fit, call) UseMethod("warn_status")
 #' @noRd
 warn_quality <- function(fit, call, since = 0L) UseMethod("warn_quality")
 
-#' @noRd
 state_time <- function(state) {
   if (is.null(state)) 0L else state$time
 }

@@ -2,9 +2,8 @@
 # engine and the state without the draws that have come home; what comes back
 # is the state and the draws that are new.
 
-#' What of a state only grows: the paths of elements to which a run appends, and
-#' which it never reads
-#' @noRd
+# What of a state only grows: the paths of elements to which a run appends, and
+# which it never reads
 engine_grown <- function(engine) UseMethod("engine_grown")
 #' @export
 engine_grown.default <- function(engine) list()
@@ -13,15 +12,14 @@ engine_grown.kb_engine_chain <- function(engine) {
   list(if (is_ladder(engine)) "observed" else "draws")
 }
 
-#' Runs at the same time, in rounds
-#'
-#' Each round takes a run for each worker some seconds further and brings its
-#' state home: an interrupt or a lost worker costs at most one round. Runs of a
-#' group work towards one goal and wait there for each other; a stop, or a
-#' checkpoint, gives the states at which they have met. What a lost worker had
-#' is sent again; when two rounds in a row have brought nothing home, the work
-#' goes on in this process.
-#' @noRd
+# Runs at the same time, in rounds
+#
+# Each round takes a run for each worker some seconds further and brings its
+# state home: an interrupt or a lost worker costs at most one round. Runs of a
+# group work towards one goal and wait there for each other; a stop, or a
+# checkpoint, gives the states at which they have met. What a lost worker had
+# is sent again; when two rounds in a row have brought nothing home, the work
+# goes on in this process.
 run_on_workers <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
   on.exit(reporter$close())
@@ -66,7 +64,6 @@ run_on_workers <- function(engine, states, clock, progress, save) {
   list(states = laps$met, status = status)
 }
 
-#' @noRd
 first_laps <- function(engine, states) {
   list(
     groups = engine_groups(engine, length(states)), met = states,
@@ -74,9 +71,8 @@ first_laps <- function(engine, states) {
   )
 }
 
-#' However short the time, runs go on until they meet for the first time: called
-#' again and again, they come to their end
-#' @noRd
+# However short the time, runs go on until they meet for the first time: called
+# again and again, they come to their end
 stops <- function(status, laps) {
   status == "interrupted" || status == "time_limit" && laps$moved
 }
@@ -172,8 +168,7 @@ worker_slice <- function(engine, index, state, goal, seconds, deadline,
 
 # Draws travel once -----------------------------------------------------------
 
-#' A state without what its run has appended so far
-#' @noRd
+# A state without what its run has appended so far
 without_grown <- function(engine, state) {
   if (is.null(state)) {
     return(NULL)
@@ -182,8 +177,7 @@ without_grown <- function(engine, state) {
   state
 }
 
-#' The state after a slice, with what was there before it
-#' @noRd
+# The state after a slice, with what was there before it
 with_grown <- function(engine, before, after) {
   if (is.null(before) || is.null(after)) {
     return(after)
@@ -194,7 +188,6 @@ with_grown <- function(engine, before, after) {
   after
 }
 
-#' @noRd
 emptied <- function(x) {
   if (!is.list(x)) {
     return(x[0])
@@ -203,7 +196,6 @@ emptied <- function(x) {
   x
 }
 
-#' @noRd
 appended <- function(x, more) {
   if (!is.list(x)) {
     return(c(x, more))

@@ -15,42 +15,35 @@ NULL
 #' @noRd
 engine_open <- function(engine, index, state) UseMethod("engine_open")
 
-#' Advance a handle by up to `n` units of work; units done so far
-#' @noRd
+# Advance a handle by up to `n` units of work; units done so far
 engine_advance <- function(engine, handle, n) UseMethod("engine_advance")
 #' @export
 engine_advance.default <- function(engine, handle, n) {
   machine_advance_cpp(handle, n)
 }
 
-#' The state of a handle as plain R data
-#' @noRd
+# The state of a handle as plain R data
 engine_snapshot <- function(engine, handle) UseMethod("engine_snapshot")
 #' @export
 engine_snapshot.default <- function(engine, handle) machine_snapshot_cpp(handle)
 
-#' Free what a handle holds: at once, not when R collects its garbage
-#' @noRd
+# Free what a handle holds: at once, not when R collects its garbage
 engine_close <- function(engine, handle) UseMethod("engine_close")
 #' @export
 engine_close.default <- function(engine, handle) machine_close_cpp(handle)
 
-#' Hold for the next call what would take long to compute from a state; the
-#' handle is only closed after this
-#' @noRd
+# Hold for the next call what would take long to compute from a state; the
+# handle is only closed after this
 engine_hold <- function(engine, index, handle, state) UseMethod("engine_hold")
 #' @export
 engine_hold.default <- function(engine, index, handle, state) NULL
 
-#' Units of work of one run, and how many of them a state has done
-#' @noRd
+# Units of work of one run, and how many of them a state has done
 engine_total <- function(engine) UseMethod("engine_total")
-#' @noRd
 engine_done <- function(engine, state) UseMethod("engine_done")
 
-#' Runs whose answers belong together advance in turn, so that a stop finds them
-#' at the same unit of work: a list of their indices
-#' @noRd
+# Runs whose answers belong together advance in turn, so that a stop finds them
+# at the same unit of work: a list of their indices
 engine_groups <- function(engine, n_runs) UseMethod("engine_groups")
 #' @export
 engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
@@ -102,8 +95,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
   out
 }
 
-#' Groups of runs one after the other in this process
-#' @noRd
+# Groups of runs one after the other in this process
 run_serially <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress)
   on.exit(reporter$close())
@@ -177,9 +169,8 @@ run_slice <- function(engine, group, states, clock, advance,
   list(states = out, status = status)
 }
 
-#' The next chunk, from the seconds that this one took: work may get slower on
-#' the way
-#' @noRd
+# The next chunk, from the seconds that this one took: work may get slower on
+# the way
 next_chunk <- function(chunk, seconds) {
   if (seconds < 0.02) {
     2 * chunk
@@ -190,7 +181,6 @@ next_chunk <- function(chunk, seconds) {
   }
 }
 
-#' @noRd
 which_pending <- function(engine, states) {
   total <- engine_total(engine)
   which(vapply(states, engine_done, 0, engine = engine) < total)
@@ -198,7 +188,6 @@ which_pending <- function(engine, states) {
 
 # Stopping --------------------------------------------------------------------
 
-#' @noRd
 reason_to_stop <- function(clock) {
   if (interrupt_pending()) {
     "interrupted"
@@ -209,8 +198,7 @@ reason_to_stop <- function(clock) {
   }
 }
 
-#' Take an interrupt that came while they were suspended
-#' @noRd
+# Take an interrupt that came while they were suspended
 interrupt_pending <- function() {
   tryCatch(
     {
@@ -221,7 +209,6 @@ interrupt_pending <- function() {
   )
 }
 
-#' @noRd
 now <- function() proc.time()[["elapsed"]]
 
 #' When to stop and when to save
@@ -255,8 +242,7 @@ run_clock <- function(time_limit, checkpoint_every = Inf, started = now(),
   )
 }
 
-#' A checkpoint that fails on the way must not end the run
-#' @noRd
+# A checkpoint that fails on the way must not end the run
 save_or_warn <- function(save, call) {
   function(states) {
     tryCatch(save(states), kb_error_checkpoint = function(error) {
@@ -268,7 +254,6 @@ save_or_warn <- function(save, call) {
   }
 }
 
-#' @noRd
 warn_late_interrupt <- function(call, what = "fit") {
   kb_warn(c(
     "The interrupt came when the run had reached its end.",
@@ -307,8 +292,7 @@ progress_reporter <- function(engine, states, progress, workers = FALSE) {
   )
 }
 
-#' `progress = NULL` means: in an interactive session
-#' @noRd
+# `progress = NULL` means: in an interactive session
 check_progress <- function(progress, call = rlang::caller_env()) {
   if (is.null(progress)) {
     return(interactive())

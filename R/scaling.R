@@ -31,12 +31,11 @@ scaling_learn <- function(x, y, scale = TRUE) {
   s
 }
 
-#' Means and standard deviations (divisor n - 1) of the columns
-#'
-#' The columns are brought to a maximum of 1 first, so that no sum or square
-#' overflows. A constant column, or a single row, gets scale 1; "constant" is
-#' relative to the size of the values, as rounding is.
-#' @noRd
+# Means and standard deviations (divisor n - 1) of the columns
+#
+# The columns are brought to a maximum of 1 first, so that no sum or square
+# overflows. A constant column, or a single row, gets scale 1; "constant" is
+# relative to the size of the values, as rounding is.
 column_moments <- function(x) {
   size <- if (nrow(x) > 0) apply(abs(x), 2, max) else rep(0, ncol(x))
   unit <- ifelse(size > 0, size, 1)
@@ -50,12 +49,10 @@ column_moments <- function(x) {
   )
 }
 
-#' @noRd
 scaling_x <- function(s, x) {
   sweep(sweep(x, 2, s$x_center), 2, s$x_scale, "/")
 }
 
-#' @noRd
 scaling_y <- function(s, y) {
   if (is.factor(y)) {
     return(y)
@@ -63,14 +60,12 @@ scaling_y <- function(s, y) {
   (y - s$y_center) / s$y_scale
 }
 
-#' Bring means, quantiles or draws back to the units of the response
-#' @noRd
+# Bring means, quantiles or draws back to the units of the response
 unscale_mean <- function(s, v) {
   s$y_center + s$y_scale * v
 }
 
-#' Bring standard deviations (or differences) back to those units
-#' @noRd
+# Bring standard deviations (or differences) back to those units
 unscale_sd <- function(s, v) {
   s$y_scale * v
 }

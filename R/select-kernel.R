@@ -196,8 +196,7 @@ report_kernels <- function(done, all, halted, call) {
   }
 }
 
-#' The kernel resolved, its evidence and the margin of its Bayes point
-#' @noRd
+# The kernel resolved, its evidence and the margin of its Bayes point
 try_kernel <- function(mould, given, ladder, seed, progress, call) {
   settings <- call_with(kgs_settings, given, mould = mould, call = call)
   control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
@@ -217,8 +216,7 @@ try_kernel <- function(mould, given, ladder, seed, progress, call) {
   )
 }
 
-#' A run whose classes cannot be separated has the status "none"
-#' @noRd
+# A run whose classes cannot be separated has the status "none"
 run_or_none <- function(fit, progress, call) {
   stopped <- function(warning) tryInvokeRestart("muffleWarning")
   tryCatch(
@@ -235,8 +233,7 @@ run_or_none <- function(fit, progress, call) {
   )
 }
 
-#' The smallest sine of the angle between the Bayes point and a label's wall
-#' @noRd
+# The smallest sine of the angle between the Bayes point and a label's wall
 bayes_point_margin <- function(fit) {
   x <- scaling_x(fit$settings$scaling, fit$data$x)
   w <- bayes_point_direction(fit)
@@ -261,7 +258,6 @@ label_lead <- function(f, label) {
 
 # The value --------------------------------------------------------------------
 
-#' @noRd
 new_kernel_selection <- function(tried, seed, call) {
   part <- function(name) lapply(tried, `[[`, name)
   kernels <- part("kernel")
@@ -288,7 +284,6 @@ new_kernel_selection <- function(tried, seed, call) {
   )
 }
 
-#' @noRd
 single_bandwidth <- function(kernel) {
   b <- kernel$bandwidth
   if (is.numeric(b) && length(b) == 1) b else NA_real_
@@ -342,8 +337,7 @@ autoplot.kb_kernel_selection <- function(object,
   gg_picture(selection_picture(object, type), ...)
 }
 
-#' Log evidence with two standard errors, or against the margin
-#' @noRd
+# Log evidence with two standard errors, or against the margin
 selection_picture <- function(x, type, call = rlang::caller_env()) {
   type <- check_choice(type, c("evidence", "margin"), call = call)
   by_number <- anyNA(x$table$bandwidth)

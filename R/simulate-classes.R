@@ -35,15 +35,13 @@ sim_circle <- function(n, p = 2, seed = NULL) {
   })
 }
 
-#' Both levels, also where only one of them occurs
-#' @noRd
+# Both levels, also where only one of them occurs
 two_classes <- function(positive) {
   factor(as.integer(positive), levels = c("0", "1"))
 }
 
-#' Labels and what they were before the flips, which are drawn last: one seed
-#' has the same predictors, and nested sets of flips, whatever `flips` is
-#' @noRd
+# Labels and what they were before the flips, which are drawn last: one seed
+# has the same predictors, and nested sets of flips, whatever `flips` is
 flip_labels <- function(positive, flips) {
   flipped <- stats::runif(length(positive)) < flips
   data.frame(

@@ -57,7 +57,6 @@ sim_oscillation <- function(n, step = 0.4, sd_state = 0.2,
   sim_plane_motion(n, step, radius, sd_state, sd_observation, seed)
 }
 
-#' @noRd
 sim_plane_motion <- function(n, step, radius, sd_state, sd_observation, seed,
                              call = rlang::caller_env()) {
   n <- check_count(n, 1, call = call)
@@ -77,7 +76,6 @@ sim_plane_motion <- function(n, step, radius, sd_state, sd_observation, seed,
   }, call = call)
 }
 
-#' @noRd
 observed_states <- function(states, sd_observation) {
   noise <- matrix(stats::rnorm(length(states)), ncol(states))
   observations <- unname(states) + sd_observation * t(noise)

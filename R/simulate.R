@@ -45,7 +45,6 @@ sim_sinc <- function(n = 50, sd = 0.1, order = c("random", "given"),
   })
 }
 
-#' @noRd
 check_range <- function(x, arg = rlang::caller_arg(x),
                         call = rlang::caller_env()) {
   increasing <- is.numeric(x) && length(x) == 2 && all(is.finite(x)) &&
@@ -107,7 +106,6 @@ sim_friedman <- function(n, p = if (which == 1) 10 else 4, which = 1,
   })
 }
 
-#' @noRd
 friedman_function <- function(x, which) {
   if (which == 1) {
     return(10 * sin(pi * x[, 1] * x[, 2]) + 20 * (x[, 3] - 0.5)^2 +

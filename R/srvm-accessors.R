@@ -29,17 +29,15 @@ evidence.kb_srvm <- function(object, ...) {
   )
 }
 
-#' How many rows the evidence is of, at each step or the last
-#' @noRd
+# How many rows the evidence is of, at each step or the last
 rows_counted <- function(object, time = object$time) {
   pmin(time, object$settings$memory$window)
 }
 
-#' Log predictive densities and log evidence by row, averaged over runs
-#'
-#' Runs have the weights of their evidence before the row comes in, which is
-#' that without the rows that have left.
-#' @noRd
+# Log predictive densities and log evidence by row, averaged over runs
+#
+# Runs have the weights of their evidence before the row comes in, which is
+# that without the rows that have left.
 predictive_path <- function(object, runs) {
   steps <- recorded_steps(object)
   n <- length(steps)
@@ -60,8 +58,7 @@ predictive_path <- function(object, runs) {
   )
 }
 
-#' Why the number is no evidence, or not a good estimate of it: NULL or a line
-#' @noRd
+# Why the number is no evidence, or not a good estimate of it: NULL or a line
 evidence_note <- function(object) {
   if (is_improper(object$settings$prior)) {
     return("no evidence: the prior is improper")
@@ -75,31 +72,26 @@ evidence_note <- function(object) {
   evidence_doubts(object)
 }
 
-#' Is the number of evidence() none at all?
-#' @noRd
+# Is the number of evidence() none at all?
 is_no_evidence <- function(z) {
   !is.null(z$note) && startsWith(z$note, "no evidence")
 }
 
-#' An unbiased estimate of a variance may be negative: it says nothing then
-#' @noRd
+# An unbiased estimate of a variance may be negative: it says nothing then
 standard_error <- function(variance) {
   if (is.na(variance) || variance < 0) NA_real_ else sqrt(variance)
 }
 
-#' @noRd
 log_mean_exp <- function(x) max(x) + log(mean(exp(x - max(x))))
 
-#' Log evidence of each run after each recorded step: steps x runs
-#' @noRd
+# Log evidence of each run after each recorded step: steps x runs
 evidence_paths <- function(runs, time) {
   matrix(vapply(runs, function(run) {
     running_sums(run$path$log_increment, run[["past"]]$log_evidence)
   }, numeric(time)), time)
 }
 
-#' What runs recorded at each step, a column each
-#' @noRd
+# What runs recorded at each step, a column each
 run_paths <- function(runs, name, time) {
   matrix(vapply(runs, function(run) run$path[[name]], numeric(time)), time)
 }
@@ -111,8 +103,7 @@ log_mean_paths <- function(paths, log_prior = 0) {
   apply(paths, 1, function(log_z) log_mean_exp(log_z + log_prior))
 }
 
-#' Relative standard error of the mean of Z over replicates, from its shares
-#' @noRd
+# Relative standard error of the mean of Z over replicates, from its shares
 replicate_se <- function(share) {
   r <- length(share)
   if (r < 2) NA_real_ else stats::sd(share * r) / sqrt(r)
@@ -150,8 +141,7 @@ ess.kb_srvm <- function(object, ...) {
   ess_path(object, fit_runs(object))
 }
 
-#' What ess() gives, of these runs
-#' @noRd
+# What ess() gives, of these runs
 ess_path <- function(object, runs) {
   total <- function(what) {
     average_over_kernels(object, runs, lapply(runs, what))
@@ -166,9 +156,8 @@ ess_path <- function(object, runs) {
   )
 }
 
-#' Number of particles of a kernel, in all replicates, at each row: update()
-#' may change it
-#' @noRd
+# Number of particles of a kernel, in all replicates, at each row: update()
+# may change it
 particles_by_row <- function(fit, runs = fit_runs(fit)) {
   average_over_kernels(fit, runs, lapply(runs, function(run) {
     n <- run$path$particles
@@ -222,7 +211,6 @@ ancestry.kb_srvm <- function(object, ...) {
   lapply(fit_runs(object), run_ancestry, object, kept == "full")
 }
 
-#' @noRd
 refuse_no_ancestry <- function(call = rlang::caller_env()) {
   kb_abort(c(
     "The fit has kept no ancestry.",
@@ -231,7 +219,6 @@ refuse_no_ancestry <- function(call = rlang::caller_env()) {
   ), "not_defined", call = call)
 }
 
-#' @noRd
 run_ancestry <- function(run, object, full) {
   n <- length(run$k)
   by_row <- function(values) matrix(values, ncol = n, byrow = TRUE)

@@ -2,35 +2,29 @@
 # candidate is a pair of a row and a kernel. The core numbers those of a row one
 # after the other.
 
-#' The dictionary that a fit's model has: its points x known
-#' @noRd
+# The dictionary that a fit's model has: its points x known
 srvm_dictionary <- function(dictionary, x, call) {
   kernels <- srvm_kernels(dictionary$parts, x, call)
   if (inherits(kernels, "kb_kernel")) kernels <- list(kernels)
   new_dictionary(unique(kernels))
 }
 
-#' @noRd
 has_dictionary <- function(fit) is_dictionary(fit$settings$kernel)
 
-#' The kernels that candidates of a pool may have
-#' @noRd
+# The kernels that candidates of a pool may have
 candidate_kernel_list <- function(settings) {
   kernel <- settings$kernel
   if (is_dictionary(kernel)) kernel$parts else settings_kernels(settings)
 }
 
-#' Do the candidates of a fit differ in their kernels?
-#' @noRd
+# Do the candidates of a fit differ in their kernels?
 names_kernels <- function(fit) is_averaged(fit) || has_dictionary(fit)
 
-#' Candidates a row
-#' @noRd
+# Candidates a row
 kernels_a_row <- function(settings) {
   if (is_dictionary(settings$kernel)) length(settings$kernel$parts) else 1L
 }
 
-#' @noRd
 refuse_dictionary <- function(settings, method, control, call) {
   if (!is_dictionary(settings$kernel) || method == "mcmc" ||
     control$proposal == "adapted") {
@@ -43,8 +37,7 @@ refuse_dictionary <- function(settings, method, control, call) {
   ), c("not_defined", "argument"), argument = "kernel", call = call)
 }
 
-#' A dictionary within a list
-#' @noRd
+# A dictionary within a list
 refuse_mixed <- function(kernel, call) {
   if (is.list(kernel) && !inherits(kernel, "kb_kernel") &&
     any(vapply(kernel, is_dictionary, NA))) {
@@ -55,7 +48,6 @@ refuse_mixed <- function(kernel, call) {
   }
 }
 
-#' @noRd
 refuse_shares_by_row <- function(call = rlang::caller_env()) {
   kb_abort(c(
     "Shares of the kernels of a dictionary are those given all rows.",
@@ -65,8 +57,7 @@ refuse_shares_by_row <- function(call = rlang::caller_env()) {
 
 # Answers ----------------------------------------------------------------------
 
-#' Numbers of centres: particles x kernels
-#' @noRd
+# Numbers of centres: particles x kernels
 centre_counts <- function(fit, pool) {
   kernels <- seq_along(candidate_kernel_list(fit$settings))
   particle <- factor(rep(seq_along(pool$k), pool$k), seq_along(pool$k))
@@ -74,8 +65,7 @@ centre_counts <- function(fit, pool) {
   unclass(unname(table(particle, kernel)))
 }
 
-#' The line a kernel that kernel_posterior() has for a dictionary
-#' @noRd
+# The line a kernel that kernel_posterior() has for a dictionary
 dictionary_posterior <- function(fit) {
   pool <- srvm_pool(fit)
   counts <- centre_counts(fit, pool)
@@ -101,8 +91,7 @@ dictionary_posterior <- function(fit) {
   )
 }
 
-#' Probability of each row to be a centre with any kernel and with each
-#' @noRd
+# Probability of each row to be a centre with any kernel and with each
 dictionary_inclusion <- function(fit, pool) {
   particle <- rep(seq_along(pool$k), pool$k)
   row <- pool$rows[pool$sets]
@@ -117,7 +106,8 @@ dictionary_inclusion <- function(fit, pool) {
     out
   }
   out <- data.frame(
-    row = row_numbers(fit), probability = sums(!duplicated(cbind(particle, row)))
+    row = row_numbers(fit),
+    probability = sums(!duplicated(cbind(particle, row)))
   )
   for (h in seq_along(candidate_kernel_list(fit$settings))) {
     out[[paste0("kernel", h)]] <- sums(kernel == h)
@@ -125,8 +115,7 @@ dictionary_inclusion <- function(fit, pool) {
   out
 }
 
-#' The numbers of centres by kernel in the form of as_draws()
-#' @noRd
+# The numbers of centres by kernel in the form of as_draws()
 dictionary_parameters <- function(fit, pool) {
   counts <- as.data.frame(centre_counts(fit, pool))
   names(counts) <- paste0("k_kernel[", seq_along(counts), "]")
@@ -135,7 +124,6 @@ dictionary_parameters <- function(fit, pool) {
 
 # Showing it -------------------------------------------------------------------
 
-#' @noRd
 describe_dictionary <- function(x, most = 3) {
   table <- dictionary_posterior(x)
   top <- utils::head(order(-table$share), most)
@@ -150,7 +138,6 @@ describe_dictionary <- function(x, most = 3) {
   )
 }
 
-#' @noRd
 print_dictionary <- function(fit, digits) {
   table <- dictionary_posterior(fit)
   table$kernel <- vapply(table$kernel, shorten, "", most = 36)

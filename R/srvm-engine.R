@@ -22,8 +22,7 @@ fit_engine.kb_srvm <- function(fit) {
   )
 }
 
-#' The model as the core wants it
-#' @noRd
+# The model as the core wants it
 model_config <- function(settings) {
   prior <- settings$prior
   memory <- settings$memory
@@ -44,12 +43,10 @@ model_config <- function(settings) {
   )
 }
 
-#' @noRd
 is_student <- function(settings) {
   !is.null(settings$prior$df) && is.finite(settings$prior$df)
 }
 
-#' @noRd
 response_name <- function(settings) {
   if (identical(settings$family, "probit")) {
     "probit"
@@ -60,10 +57,8 @@ response_name <- function(settings) {
   }
 }
 
-#' @noRd
 is_scaled <- function(settings) isTRUE(settings$prior$scaled)
 
-#' @noRd
 variance_config <- function(prior, limits) {
   type <- if (inherits(prior, "kb_fixed")) "fixed" else "ig"
   c(
@@ -89,9 +84,8 @@ engine_hold.kb_engine_srvm <- function(engine, index, handle, state) {
   hold_pool(pool_key(engine, index, state), handle, at_end = TRUE)
 }
 
-#' The kernels of a replicate advance in turn
+# The kernels of a replicate advance in turn
 #' @export
-#' @noRd
 engine_groups.kb_engine_srvm <- function(engine, n_runs) {
   group_runs(n_runs, n_kernels(engine$config))
 }
@@ -104,11 +98,10 @@ engine_total.kb_engine_srvm <- function(engine) {
 #' @export
 engine_done.kb_engine_srvm <- function(engine, state) state_time(state)
 
-# What the sequential sampler does in its own way; srvm-mcmc.R has the other ----
+# What the sequential sampler does in its own way ------------------------------
 
-#' Its time is that of the replicates that went furthest
+# Its time is that of the replicates that went furthest
 #' @export
-#' @noRd
 finish_fit.kb_srvm <- function(fit, states, seconds) {
   if (is_running_again(fit)) {
     return(finish_sharing(fit, states, seconds))
@@ -116,7 +109,6 @@ finish_fit.kb_srvm <- function(fit, states, seconds) {
   let_rows_go(finish_steps(fit, keep_past(states, fit$runs), seconds))
 }
 
-#' @noRd
 finish_steps <- function(fit, states, seconds) {
   fit$runs <- states
   fit$time <- max(0L, replicate_times(fit), na.rm = TRUE)

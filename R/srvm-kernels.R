@@ -28,8 +28,7 @@ srvm_kernels <- function(kernel, x, call) {
   if (length(kernels) == 1) kernels[[1]] else kernels
 }
 
-#' Replace a bandwidth "learn" by those of the grid: a list of kernels
-#' @noRd
+# Replace a bandwidth "learn" by those of the grid: a list of kernels
 kernel_learn <- function(kernel, x) {
   if (!kernel_has(kernel, "learn")) {
     return(list(kernel_resolve(kernel, x)))
@@ -39,12 +38,10 @@ kernel_learn <- function(kernel, x) {
   })
 }
 
-#' Multiples of the median distance: halving steps, as most functions vary over
-#' less than half the range of the points
-#' @noRd
+# Multiples of the median distance: halving steps, as most functions vary over
+# less than half the range of the points
 learn_factors <- 2^(-3:1)
 
-#' @noRd
 refuse_custom <- function(call) {
   kb_abort(c(
     "{.arg kernel} must be built in: {.fn srvm} evaluates it in C++ as the
@@ -53,8 +50,7 @@ refuse_custom <- function(call) {
   ), "argument", argument = "kernel", call = call)
 }
 
-#' Several kernels need an evidence of each
-#' @noRd
+# Several kernels need an evidence of each
 refuse_average <- function(settings, method, control, call) {
   n <- n_kernels(settings)
   if (n == 1) {
@@ -78,8 +74,7 @@ refuse_average <- function(settings, method, control, call) {
   }
 }
 
-#' Weights of kernels in a prior
-#' @noRd
+# Weights of kernels in a prior
 check_kernel_weights <- function(kernels, call = rlang::caller_env()) {
   good <- is.numeric(kernels) && length(kernels) > 0 &&
     all(is.finite(kernels) & kernels > 0)
@@ -89,8 +84,7 @@ check_kernel_weights <- function(kernels, call = rlang::caller_env()) {
   as.double(kernels)
 }
 
-#' Prior probabilities of the kernels
-#' @noRd
+# Prior probabilities of the kernels
 kernel_prior_resolve <- function(weights, n, call) {
   if (is.null(weights)) weights <- rep(1, n)
   if (length(weights) != n) {
@@ -102,8 +96,7 @@ kernel_prior_resolve <- function(weights, n, call) {
   weights / sum(weights)
 }
 
-#' The kernels of a fit: a list, of one where they are not averaged
-#' @noRd
+# The kernels of a fit: a list, of one where they are not averaged
 settings_kernels <- function(settings) {
   kernel <- settings$kernel
   one <- is.null(kernel) || inherits(kernel, "kb_kernel") ||
@@ -111,10 +104,8 @@ settings_kernels <- function(settings) {
   if (one) list(kernel) else kernel
 }
 
-#' @noRd
 n_kernels <- function(settings) length(settings_kernels(settings))
 
-#' @noRd
 is_averaged <- function(fit) n_kernels(fit$settings) > 1
 
 # Runs -------------------------------------------------------------------------
@@ -130,15 +121,13 @@ run_groups <- function(fit, runs = fit$runs) {
   group_runs(length(runs), n_kernels(fit$settings))
 }
 
-#' @noRd
 group_runs <- function(n_runs, n_kernels) {
   lapply(seq_len(n_runs %/% n_kernels), function(replicate) {
     (replicate - 1L) * n_kernels + seq_len(n_kernels)
   })
 }
 
-#' The time of each replicate: NA while its runs differ or have not begun
-#' @noRd
+# The time of each replicate: NA while its runs differ or have not begun
 replicate_times <- function(fit) {
   times <- vapply(fit$runs, function(run) {
     if (is.null(run)) NA_integer_ else run$time
@@ -149,8 +138,7 @@ replicate_times <- function(fit) {
   }, 0L)
 }
 
-#' The core's configuration of one run: its kernel and its random numbers
-#' @noRd
+# The core's configuration of one run: its kernel and its random numbers
 run_config <- function(config, index) {
   kernels <- settings_kernels(config)
   kernel <- (index - 1) %% length(kernels) + 1
@@ -159,16 +147,14 @@ run_config <- function(config, index) {
   c(config, list(replicate = index))
 }
 
-#' The kernel of each of the runs that count, by number
-#' @noRd
+# The kernel of each of the runs that count, by number
 run_kernels <- function(fit, runs) {
   rep_len(seq_len(n_kernels(fit$settings)), length(runs))
 }
 
-#' Log of the prior probability of each run's kernel, relative to an equal one
-#'
-#' The weight of a run is its evidence times this: 0 for a single kernel.
-#' @noRd
+# Log of the prior probability of each run's kernel, relative to an equal one
+#
+# The weight of a run is its evidence times this: 0 for a single kernel.
 run_log_prior <- function(fit, runs) {
   if (!is_averaged(fit)) {
     return(numeric(length(runs)))
@@ -190,8 +176,7 @@ average_over_kernels <- function(fit, runs, values) {
   Reduce(`+`, values)
 }
 
-#' Posterior of the kernels after each row: rows x kernels
-#' @noRd
+# Posterior of the kernels after each row: rows x kernels
 kernel_path <- function(fit, runs) {
   logs <- evidence_paths(runs, fit$time - n_past(fit))
   logs <- sweep(logs, 2, run_log_prior(fit, runs), "+")
@@ -300,9 +285,8 @@ kernel_posterior.kb_srvm <- function(object, by_row = FALSE, ...) {
   )
 }
 
-#' Log evidence of each kernel, in the response's units, and the relative
-#' variance of its estimate
-#' @noRd
+# Log evidence of each kernel, in the response's units, and the relative
+# variance of its estimate
 kernel_evidences <- function(fit, runs) {
   units <- rows_counted(fit) * log(fit$settings$scaling$y_scale)
   by_kernel <- split(runs, run_kernels(fit, runs))
@@ -323,9 +307,8 @@ mean_variance <- function(runs, log_prior = 0) {
   sum(evidence_share(runs, log_prior)^2 * variance)
 }
 
-#' Standard errors of p(h) Z(h) / sum p Z, to first order, (S38): with v the
-#' relative variances of Z, p_h^2 [(1 - p_h)^2 v_h + sum_{j != h} p_j^2 v_j]
-#' @noRd
+# Standard errors of p(h) Z(h) / sum p Z, to first order, (S38): with v the
+# relative variances of Z, p_h^2 [(1 - p_h)^2 v_h + sum_{j != h} p_j^2 v_j]
 probability_se <- function(p, v) {
   if (length(p) == 1) {
     return(0)
@@ -336,8 +319,7 @@ probability_se <- function(p, v) {
 
 # Showing it -------------------------------------------------------------------
 
-#' The lines of print() on the kernel, or on the most probable ones
-#' @noRd
+# The lines of print() on the kernel, or on the most probable ones
 describe_kernels <- function(x, most = 3) {
   if (has_dictionary(x)) {
     return(describe_dictionary(x, most))
@@ -358,8 +340,7 @@ describe_kernels <- function(x, most = 3) {
   )
 }
 
-#' The table without what tells nothing, on one line a kernel
-#' @noRd
+# The table without what tells nothing, on one line a kernel
 print_kernels <- function(fit, digits) {
   if (has_dictionary(fit)) {
     return(print_dictionary(fit, digits))
@@ -375,8 +356,7 @@ print_kernels <- function(fit, digits) {
   print(table[shown], digits = digits, row.names = FALSE)
 }
 
-#' Do the kernels of a fit differ in nothing but one bandwidth each?
-#' @noRd
+# Do the kernels of a fit differ in nothing but one bandwidth each?
 differ_in_bandwidth <- function(fit) {
   kernels <- settings_kernels(fit$settings)
   bandwidths <- vapply(kernels, single_bandwidth, 0)
@@ -384,9 +364,8 @@ differ_in_bandwidth <- function(fit) {
   !anyNA(bandwidths) && !anyDuplicated(bandwidths) && length(unique(rest)) == 1
 }
 
-#' Probabilities of the kernels with bars of two standard errors; of a
-#' dictionary shares of the centres with two standard deviations
-#' @noRd
+# Probabilities of the kernels with bars of two standard errors; of a
+# dictionary shares of the centres with two standard deviations
 kernels_picture <- function(x) {
   table <- kernel_posterior(x)
   shares <- has_dictionary(x)
@@ -420,8 +399,7 @@ kernels_picture <- function(x) {
   ))
 }
 
-#' Probabilities of the kernels against rows
-#' @noRd
+# Probabilities of the kernels against rows
 kernel_path_picture <- function(x) {
   if (has_dictionary(x)) refuse_shares_by_row()
   path <- as.matrix(kernel_posterior(x, by_row = TRUE)[-1])

@@ -44,7 +44,6 @@ ancestry.kb_srvm_mcmc <- function(object, ...) {
   refuse_batch("ancestry()", "Chains have no genealogy")
 }
 
-#' @noRd
 refuse_batch <- function(what, why, call = rlang::caller_env()) {
   kb_abort(c(
     "{.code {what}} is not defined for batch fits.",
@@ -67,12 +66,11 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
   )
 }
 
-#' Log density of the response given each draw, its coefficients integrated out
-#'
-#' With A = LL' the precision of the p coefficients (times the noise in the
-#' scaled form) and z = inverse(L) X'y over the noise, it is log N(y; 0, noise)
-#' - p / 2 log coef - log |L| + z'z / 2.
-#' @noRd
+# Log density of the response given each draw, its coefficients integrated out
+#
+# With A = LL' the precision of the p coefficients (times the noise in the
+# scaled form) and z = inverse(L) X'y over the noise, it is log N(y; 0, noise)
+# - p / 2 log coef - log |L| + z'z / 2.
 batch_log_likelihood <- function(fit, run) {
   settings <- fit$settings
   y <- scaling_y(settings$scaling, fit$data$y) - settings$shift

@@ -92,14 +92,12 @@ srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf,
   )
 }
 
-#' @noRd
 is_bounded <- function(memory) {
   is.finite(memory$window) || is.finite(memory$candidates) ||
     memory$forgetting < 1
 }
 
-#' What a bounded memory needs
-#' @noRd
+# What a bounded memory needs
 refuse_memory <- function(settings, method, control, call) {
   memory <- settings$memory
   if (!is_bounded(memory)) {
@@ -120,8 +118,7 @@ refuse_memory <- function(settings, method, control, call) {
   }
 }
 
-#' What a latent response needs
-#' @noRd
+# What a latent response needs
 refuse_latent <- function(settings, method, control, call) {
   response <- response_name(settings)
   if (response == "gaussian") {

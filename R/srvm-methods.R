@@ -39,7 +39,6 @@ print.kb_srvm <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-#' @noRd
 number_line <- function(x, show) {
   k <- model_size(x)
   paste0(
@@ -48,7 +47,6 @@ number_line <- function(x, show) {
   )
 }
 
-#' @noRd
 evidence_line <- function(z, digits) {
   if (is_no_evidence(z)) {
     return(paste0("none", sub("no evidence", "", z$note)))
@@ -59,8 +57,7 @@ evidence_line <- function(z, digits) {
   )
 }
 
-#' The lines of print() on formula, kernel and data
-#' @noRd
+# The lines of print() on formula, kernel and data
 describe_model <- function(x) {
   memory <- x$settings$memory
   distinct <- n_candidates(fit_runs(x)[[1]])
@@ -76,7 +73,6 @@ describe_model <- function(x) {
   )
 }
 
-#' @noRd
 particle_line <- function(x) {
   paste0(
     particle_words(x), ", ", ess_words(x), ", ",
@@ -85,26 +81,22 @@ particle_line <- function(x) {
   )
 }
 
-#' @noRd
 one_line <- function(formula) {
   text <- paste(trimws(deparse(formula, width.cutoff = 500L)), collapse = " ")
   shorten(text)
 }
 
-#' @noRd
 shorten <- function(text, most = 62) {
   if (nchar(text) > most) paste0(substr(text, 1, most - 3), "...") else text
 }
 
-#' Items on one line: a number that is cut short would be another
-#' @noRd
+# Items on one line: a number that is cut short would be another
 as_many_as_fit <- function(items, what = "", most = 62) {
   fits <- nchar(what) + cumsum(nchar(items) + 2) - 2 <= most
   shorten(paste0(what, paste(items[fits | !any(fits)], collapse = ", ")), most)
 }
 
-#' The rows that are most often centres
-#' @noRd
+# The rows that are most often centres
 frequent_centres <- function(fit, most = 5) {
   used <- inclusion(fit)
   used <- used[order(-used$probability), ]
@@ -276,8 +268,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   object
 }
 
-#' Change the sampler's settings and move every run's particles under them
-#' @noRd
+# Change the sampler's settings and move every run's particles under them
 srvm_rejuvenate <- function(object, n_moves, particles,
                             call = rlang::caller_env()) {
   refuse_while_sharing(object, call)
@@ -312,7 +303,6 @@ srvm_rejuvenate <- function(object, n_moves, particles,
   object
 }
 
-#' @noRd
 update_rows <- function(object, newdata, newx, newy,
                         call = rlang::caller_env()) {
   if (!is.null(newdata)) {
@@ -329,7 +319,6 @@ update_rows <- function(object, newdata, newx, newy,
   mould_forge_xy(object$mould, newx, newy, call = call)
 }
 
-#' @noRd
 complete_rows <- function(rows, na_action, call = rlang::caller_env()) {
   if (na_action == "fail" && !all(rows$complete)) {
     kb_abort(c(
@@ -345,7 +334,6 @@ complete_rows <- function(rows, na_action, call = rlang::caller_env()) {
   )
 }
 
-#' @noRd
 append_rows <- function(object, rows) {
   n <- nrow(object$data$x)
   numbers <- row_numbers(object)
@@ -471,7 +459,6 @@ logLik.kb_srvm <- function(object, ...) {
   )
 }
 
-#' @noRd
 training_x <- function(object) {
   object$data$x[training_rows(object), , drop = FALSE]
 }

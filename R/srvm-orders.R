@@ -91,8 +91,7 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   }, call)
 }
 
-#' From what the loop returns to the spread over the orders that are finished
-#' @noRd
+# From what the loop returns to the spread over the orders that are finished
 gather_orders <- function(fit, engine, out, at, call) {
   fit$runs <- out$states
   done <- which(replicate_times(fit) == fit$time)
@@ -107,8 +106,7 @@ gather_orders <- function(fit, engine, out, at, call) {
   new_order_spread(fits, done, at, asked, out$status)
 }
 
-#' The fit whose rows are run again: those taken in, without their order
-#' @noRd
+# The fit whose rows are run again: those taken in, without their order
 unordered_fit <- function(fit, seed) {
   rows <- training_rows(fit)
   fit$data <- list(
@@ -122,8 +120,7 @@ unordered_fit <- function(fit, seed) {
   fit
 }
 
-#' The engine of a fit with an order of the rows for each run
-#' @noRd
+# The engine of a fit with an order of the rows for each run
 orders_engine <- function(fit, orders) {
   engine <- fit_engine(fit)
   n <- fit$time
@@ -134,9 +131,8 @@ orders_engine <- function(fit, orders) {
   engine
 }
 
-#' Each of its runs is new
+# Each of its runs is new
 #' @export
-#' @noRd
 engine_hold.kb_engine_orders <- function(engine, index, handle, state) NULL
 
 #' @export
@@ -148,8 +144,7 @@ engine_open.kb_engine_orders <- function(engine, index, state) {
   engine_open.kb_engine_srvm(engine, index, state)
 }
 
-#' Say that only some orders are finished, or none
-#' @noRd
+# Say that only some orders are finished, or none
 report_orders <- function(status, done, orders, call) {
   if (status == "complete") {
     return(invisible())
@@ -192,7 +187,6 @@ new_order_spread <- function(fits, done, at, asked, status) {
   )
 }
 
-#' @noRd
 order_line <- function(fit, order) {
   z <- evidence(fit)
   k <- model_size(fit)
@@ -231,8 +225,7 @@ print.kb_order_spread <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-#' Is the spread of log evidence what mc_se says? (S39)
-#' @noRd
+# Is the spread of log evidence what mc_se says? (S39)
 spread_in_words <- function(x) {
   ratio <- x$sd_log_evidence / x$rms_mc_se
   if (is.na(ratio)) {
@@ -270,7 +263,6 @@ autoplot.kb_order_spread <- function(object, ...) {
   gg_picture(spread_picture(object), ...)
 }
 
-#' @noRd
 spread_picture <- function(x) {
   z <- x$orders$log_evidence
   se <- ifelse(is.na(x$orders$mc_se), 0, x$orders$mc_se)

@@ -7,38 +7,32 @@
 # of their log predictive densities; `lowest`, see lowest_ess(). A run's own
 # `past` has sums over the same rows.
 
-#' Rows that were taken in and let go
-#' @noRd
+# Rows that were taken in and let go
 n_past <- function(fit) {
   past <- fit[["past"]]
   if (is.null(past)) 0L else past$rows
 }
 
-#' All rows that a fit was given
-#' @noRd
+# All rows that a fit was given
 n_given <- function(fit) nrow(fit$data$x) + n_past(fit)
 
-#' The numbers, in the order given, of the rows that a fit holds
-#' @noRd
+# The numbers, in the order given, of the rows that a fit holds
 row_numbers <- function(fit) {
   past <- fit[["past"]]
   if (is.null(past)) seq_len(nrow(fit$data$x)) else past$numbers
 }
 
-#' Rows taken in that the fit still holds, in the order in which they were
-#' @noRd
+# Rows taken in that the fit still holds, in the order in which they were
 rows_taken_in <- function(fit) {
   utils::head(fit$sequence, fit$time - n_past(fit))
 }
 
-#' The steps of which a fit has a record
-#' @noRd
+# The steps of which a fit has a record
 recorded_steps <- function(fit) {
   n_past(fit) + seq_len(fit$time - n_past(fit))
 }
 
-#' How many of the last rows a fit holds: all that count, or more
-#' @noRd
+# How many of the last rows a fit holds: all that count, or more
 rows_to_hold <- function(fit) {
   memory <- fit$settings$memory
   asked <- if (is.null(memory$keep_rows)) Inf else memory$keep_rows
@@ -46,8 +40,7 @@ rows_to_hold <- function(fit) {
   max(asked, n_remembered(memory))
 }
 
-#' Rows that count; one more than the core's where rounding may tell
-#' @noRd
+# Rows that count; one more than the core's where rounding may tell
 n_remembered <- function(memory) {
   if (memory$forgetting == 1) {
     return(memory$window)
@@ -55,11 +48,10 @@ n_remembered <- function(memory) {
   min(memory$window, ceiling(log(1e-16) / log(memory$forgetting)) + 1)
 }
 
-#' Let go of the rows that no run needs
-#'
-#' Some at a time, as it takes longer than a row does; how many are gone depends
-#' on the time alone, not on how rows were split over calls.
-#' @noRd
+# Let go of the rows that no run needs
+#
+# Some at a time, as it takes longer than a row does; how many are gone depends
+# on the time alone, not on how rows were split over calls.
 let_rows_go <- function(fit) {
   hold <- rows_to_hold(fit)
   together <- ceiling(hold / 10)
@@ -81,8 +73,7 @@ let_rows_go <- function(fit) {
   fit
 }
 
-#' What a fit will know of the first steps that it has a record of
-#' @noRd
+# What a fit will know of the first steps that it has a record of
 past_of_rows <- function(fit, gone) {
   fit$time <- n_past(fit) + length(gone)
   fit$runs <- lapply(fit$runs, function(run) {
@@ -99,8 +90,7 @@ past_of_rows <- function(fit, gone) {
   )
 }
 
-#' A run without its first steps
-#' @noRd
+# A run without its first steps
 let_steps_go <- function(run, gone) {
   old <- pick_steps(run$path, gone)
   before <- run$past
@@ -118,9 +108,8 @@ let_steps_go <- function(run, gone) {
   run
 }
 
-#' States with what was known of the past of the runs that they continue: the
-#' core does not need it
-#' @noRd
+# States with what was known of the past of the runs that they continue: the
+# core does not need it
 keep_past <- function(states, runs) {
   for (i in seq_along(states)) {
     past <- runs[[i]][["past"]]
@@ -129,9 +118,8 @@ keep_past <- function(states, runs) {
   states
 }
 
-#' Steps of what a run recorded: tried and accepted moves have three numbers
-#' each
-#' @noRd
+# Steps of what a run recorded: tried and accepted moves have three numbers
+# each
 pick_steps <- function(path, steps) {
   lapply(path, function(values) {
     if (length(values) == length(path$log_increment)) {
@@ -151,8 +139,7 @@ running_sums <- function(values, start = NULL, last = FALSE) {
   if (last) sums[[length(sums)]] else sums
 }
 
-#' Refuse what needs the rows that are gone
-#' @noRd
+# Refuse what needs the rows that are gone
 refuse_past <- function(fit, what, call = rlang::caller_env()) {
   if (n_past(fit) == 0) {
     return(invisible())

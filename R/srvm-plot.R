@@ -125,7 +125,6 @@ check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
 
 srvm_trace_labels <- c(k = "k", sigma = "noise sd")
 
-#' @noRd
 path_label <- function(unit) if (unit == "row") "rows taken in" else unit
 
 # Types ------------------------------------------------------------------------
@@ -151,7 +150,6 @@ ess_picture <- function(x, unit) {
   ))
 }
 
-#' @noRd
 evidence_picture <- function(x, unit) {
   value <- evidence(x)$path$log_evidence
   new_picture(panel(
@@ -160,8 +158,7 @@ evidence_picture <- function(x, unit) {
   ))
 }
 
-#' Posterior means of k and of the noise, a line per run
-#' @noRd
+# Posterior means of k and of the noise, a line per run
 path_means_picture <- function(x) {
   runs <- fit_runs(x)
   steps <- recorded_steps(x)

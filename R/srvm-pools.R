@@ -6,9 +6,8 @@
 pools <- new.env(parent = emptyenv())
 pools$held <- list()
 
-#' What the shared sums follow from; NULL for a state of few rows, from which
-#' they are computed at once
-#' @noRd
+# What the shared sums follow from; NULL for a state of few rows, from which
+# they are computed at once
 pool_key <- function(engine, index, state, fewest = 100) {
   done <- state_time(state) - engine$config$past
   if (done < fewest) {
@@ -54,9 +53,8 @@ hold_pool <- function(key, handle, at_end = FALSE) {
   }
 }
 
-#' Hold no more than this, and of a run only the last but one, beside which its
-#' last will be; R's collector does not see how much there is
-#' @noRd
+# Hold no more than this, and of a run only the last but one, beside which its
+# last will be; R's collector does not see how much there is
 keep_pools <- function(limit, key) {
   run <- function(key) key$config[names(key$config) != "past"]
   own <- vapply(pools$held, function(entry) {

@@ -54,8 +54,7 @@ fit_runs.kb_srvm <- function(fit, call = rlang::caller_env()) {
   fit$runs[unlist(run_groups(fit)[at_time])]
 }
 
-#' Normalised weights of all particles of these runs
-#' @noRd
+# Normalised weights of all particles of these runs
 particle_weights <- function(fit, runs) UseMethod("particle_weights")
 
 #' @export
@@ -73,12 +72,10 @@ evidence_share <- function(runs, log_prior = 0) {
   share / sum(share)
 }
 
-#' The candidates of a run: numbers without one are NA
-#' @noRd
+# The candidates of a run: numbers without one are NA
 n_candidates <- function(run) sum(!is.na(run$candidate_rows))
 
-#' The prior of the number of centres given the candidates so far
-#' @noRd
+# The prior of the number of centres given the candidates so far
 srvm_prior_k <- function(fit) {
   prior <- fit$settings$prior
   m <- n_candidates(fit_runs(fit)[[1]])
@@ -92,8 +89,7 @@ srvm_prior_k <- function(fit) {
   data.frame(k = k, probability = p / sum(p))
 }
 
-#' Log p(k) before truncation, up to a constant: (S2)
-#' @noRd
+# Log p(k) before truncation, up to a constant: (S2)
 log_prior_count <- function(k, lambda) {
   if (inherits(lambda, "kb_lambda_gamma")) {
     stats::dnbinom(k, lambda$shape, lambda$rate / (lambda$rate + 1), log = TRUE)
@@ -102,9 +98,8 @@ log_prior_count <- function(k, lambda) {
   }
 }
 
-#' Where each coefficient of a flat vector belongs: its particle, and its
-#' candidate (0: the intercept)
-#' @noRd
+# Where each coefficient of a flat vector belongs: its particle, and its
+# candidate (0: the intercept)
 coefficient_index <- function(pool, intercept) {
   n <- length(pool$k)
   particle <- rep(seq_len(n), pool$k + intercept)
@@ -161,8 +156,7 @@ srvm_values <- function(fit, x, candidates, pool) {
   out
 }
 
-#' The kernel, by number, that candidates of a pool belong to
-#' @noRd
+# The kernel, by number, that candidates of a pool belong to
 candidate_kernels <- function(fit, candidates, pool) {
   if (has_dictionary(fit)) {
     return((candidates - 1L) %% kernels_a_row(fit$settings) + 1L)
@@ -171,8 +165,7 @@ candidate_kernels <- function(fit, candidates, pool) {
   (candidates - 1L) %/% points + 1L
 }
 
-#' Posterior mean of f at complete rows, in the response's units
-#' @noRd
+# Posterior mean of f at complete rows, in the response's units
 srvm_mean <- function(fit, x, pool) {
   beta <- srvm_mean_coefficients(fit, pool)
   blocks <- lapply(row_blocks(x, length(beta$candidates)), function(rows) {
@@ -185,17 +178,15 @@ srvm_mean <- function(fit, x, pool) {
   unscale_mean(fit$settings$scaling, f)
 }
 
-#' Mean and variance of f given each particle: points x particles, in the
-#' units that the model sees
-#' @noRd
+# Mean and variance of f given each particle: points x particles, in the
+# units that the model sees
 srvm_moments <- function(fit, x, pool) {
   candidates <- sort(unique(pool$sets))
   values <- srvm_values(fit, x, candidates, pool)
   srvm_moments_of(fit, values, candidates, pool)
 }
 
-#' The same from kernel values, points x candidates
-#' @noRd
+# The same from kernel values, points x candidates
 srvm_moments_of <- function(fit, values, candidates, pool) {
   settings <- fit$settings
   column <- integer(length(pool$rows))
@@ -226,8 +217,7 @@ srvm_draws <- function(fit, x, pool,
   unscale_mean(settings$scaling, unname(f))
 }
 
-#' Noise standard deviations of the same draws, in the response's units
-#' @noRd
+# Noise standard deviations of the same draws, in the response's units
 srvm_sigma_draws <- function(fit, pool,
                              chosen = equal_weight_draws(fit, pool)) {
   unscale_sd(fit$settings$scaling, sqrt(pool$draws$noise[chosen]))

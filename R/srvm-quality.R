@@ -5,8 +5,7 @@
 # section Warnings of the particles.
 trusted_particles <- list(lowest = 0.05, final = 0.1, founders = 0.1)
 
-#' The lowest effective size of a run's particles while each row came in
-#' @noRd
+# The lowest effective size of a run's particles while each row came in
 run_lowest <- function(run) {
   lowest <- run$path$ess_lowest
   # No record: rows that come in at once.
@@ -29,12 +28,10 @@ lowest_ess <- function(fit, since = 0, path = ess(fit)) {
   if (counts && before$fraction <= lowest$fraction) before else lowest
 }
 
-#' The number of particles at each row of ess()
-#' @noRd
+# The number of particles at each row of ess()
 particles_in <- function(path) path$ess / path$fraction
 
-#' Lowest and last effective size, resamplings and founders
-#' @noRd
+# Lowest and last effective size, resamplings and founders
 path_diagnostics <- function(fit) {
   path <- if (fit$time > 0) ess(fit)
   lowest <- if (is.null(path)) {
@@ -52,11 +49,9 @@ path_diagnostics <- function(fit) {
   ))
 }
 
-#' @noRd
 path_unit <- function(fit) if (inherits(fit, "kb_tdsmc")) "step" else "row"
 
-#' " (row 7)": where the size in diagnostics() was lowest
-#' @noRd
+# " (row 7)": where the size in diagnostics() was lowest
 lowest_words <- function(x, before = " (", after = ")") {
   at <- x[grepl("^ess_min_", names(x))]
   if (length(at) == 1 && !is.na(at)) {
@@ -64,8 +59,7 @@ lowest_words <- function(x, before = " (", after = ")") {
   }
 }
 
-#' What print() says of the effective size
-#' @noRd
+# What print() says of the effective size
 ess_words <- function(fit) {
   found <- path_diagnostics(fit)
   paste0(
@@ -88,19 +82,17 @@ is_unmoved <- function(fit, time = fit$time, path = ess(fit)) {
   share[[time]] < trusted_particles$founders
 }
 
-#' Has the fit no moves that revise what its particles share?
-#'
-#' Printed weights are no evidence anyway; with a bounded memory what was shared
-#' is forgotten, as it may be under the targets of tdsmc().
-#' @noRd
+# Has the fit no moves that revise what its particles share?
+#
+# Printed weights are no evidence anyway; with a bounded memory what was shared
+# is forgotten, as it may be under the targets of tdsmc().
 lacks_moves <- function(fit) {
   inherits(fit, "kb_srvm") && fit$control$n_moves == 0 &&
     fit$control$proposal != "paper" &&
     !is_bounded(fit$settings$memory)
 }
 
-#' Why an estimate of the evidence may be bad: lines, or NULL
-#' @noRd
+# Why an estimate of the evidence may be bad: lines, or NULL
 evidence_doubts <- function(fit) {
   path <- ess(fit)
   lowest <- lowest_ess(fit, path = path)
@@ -124,9 +116,8 @@ evidence_doubts <- function(fit) {
 
 # Warnings -------------------------------------------------------------------
 
-#' Warn of particles that have collapsed in this call, or that nothing moves
+# Warn of particles that have collapsed in this call, or that nothing moves
 #' @export
-#' @noRd
 warn_quality.kb_srvm <- function(fit, call, since = 0L) {
   if (fit$time == 0) {
     return(invisible())
@@ -148,7 +139,6 @@ warn_quality.kb_srvm <- function(fit, call, since = 0L) {
 #' @export
 warn_quality.kb_tdsmc <- warn_quality.kb_srvm
 
-#' @noRd
 warn_low_ess <- function(fit, lowest, call) {
   kb_warn(c(
     "The effective sample size fell to
@@ -160,8 +150,7 @@ warn_low_ess <- function(fit, lowest, call) {
   ), "low_ess", call = call)
 }
 
-#' What helps particles that have collapsed: a line
-#' @noRd
+# What helps particles that have collapsed: a line
 particle_advice <- function(fit) UseMethod("particle_advice")
 
 #' @export
@@ -185,7 +174,6 @@ particle_advice.kb_tdsmc <- function(fit) {
   )
 }
 
-#' @noRd
 warn_unmoved <- function(last, call) {
   kb_warn(c(
     "The particles descend from {round(last$founders, 1)} of

@@ -2,8 +2,7 @@
 
 # Settings -------------------------------------------------------------------
 
-#' All that the data freeze at the first call
-#' @noRd
+# All that the data freeze at the first call
 srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
                           can_average, call) {
   check_class(prior, "kb_srvm_prior", "`srvm_prior()`", call = call)
@@ -42,8 +41,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   )
 }
 
-#' The prior where the latent response has noise of variance 1
-#' @noRd
+# The prior where the latent response has noise of variance 1
 probit_prior <- function(prior, call) {
   problem <- if (!is.null(prior$noise)) {
     "{.arg noise} of {.arg prior} must be NULL where the response is a class."
@@ -62,8 +60,7 @@ probit_prior <- function(prior, call) {
   prior
 }
 
-#' Warn of a mean that the prior of f makes improbable
-#' @noRd
+# Warn of a mean that the prior of f makes improbable
 warn_offset <- function(y, call) {
   offset <- abs(mean(y)) / sqrt(response_variance(y))
   if (offset <= 10) {
@@ -78,8 +75,7 @@ warn_offset <- function(y, call) {
   ), "offset", call = call)
 }
 
-#' Warn where nothing tells how far responses are apart
-#' @noRd
+# Warn where nothing tells how far responses are apart
 warn_no_spread <- function(y, prior, call) {
   known <- !is.null(prior$noise) && !is.null(prior$coef)
   if (known || any(y != y[[1]])) {
@@ -99,7 +95,6 @@ warn_no_spread <- function(y, prior, call) {
   ), "no_spread", call = call)
 }
 
-#' @noRd
 refuse_with_reference <- function(reference, given,
                                   call = rlang::caller_env()) {
   frozen <- intersect(given, c(
@@ -113,13 +108,11 @@ refuse_with_reference <- function(reference, given,
   }
 }
 
-#' The settings that a reference has, or is: not checked
-#' @noRd
+# The settings that a reference has, or is: not checked
 settings_in <- function(reference) {
   if (inherits(reference, "kb_srvm")) reference$settings else reference
 }
 
-#' @noRd
 reference_settings <- function(reference, mould, call) {
   settings <- settings_in(reference)
   check_class(settings, "kb_srvm_settings", "a fit of `srvm()` or its settings",
@@ -142,8 +135,7 @@ reference_settings <- function(reference, mould, call) {
   settings
 }
 
-#' Rows need not show both classes of the reference
-#' @noRd
+# Rows need not show both classes of the reference
 adopt_classes <- function(mould, reference) {
   settings <- settings_in(reference)
   levels <- if (is.list(settings)) settings$levels
@@ -154,8 +146,7 @@ adopt_classes <- function(mould, reference) {
   mould
 }
 
-#' The family asked for, or that of the reference
-#' @noRd
+# The family asked for, or that of the reference
 srvm_family <- function(family, reference, call = rlang::caller_env()) {
   if (is.null(reference)) {
     return(check_family(family, call = call))
@@ -268,7 +259,6 @@ lambda_gamma <- function(shape, rate) {
   )
 }
 
-#' @noRd
 check_lambda <- function(lambda, call = rlang::caller_env()) {
   if (inherits(lambda, "kb_lambda_gamma")) {
     return(lambda)
@@ -285,7 +275,6 @@ check_lambda <- function(lambda, call = rlang::caller_env()) {
   check_number(lambda, 0, open = TRUE, call = call)
 }
 
-#' @noRd
 is_learned_lambda <- function(prior) inherits(prior$lambda, "kb_lambda_gamma")
 
 #' @export
@@ -344,7 +333,6 @@ srvm_prior_paper <- function(lambda = 1, kmax = 50, noise_start = NULL,
   prior
 }
 
-#' @noRd
 ig_improper <- function(start, multiple, arg = rlang::caller_arg(start),
                         call = rlang::caller_env()) {
   if (!is.null(start)) {
@@ -356,15 +344,13 @@ ig_improper <- function(start, multiple, arg = rlang::caller_arg(start),
   )
 }
 
-#' The variance of a response, 1 if it has none
-#' @noRd
+# The variance of a response, 1 if it has none
 response_variance <- function(y) {
   v <- if (length(y) > 1) stats::var(y) else 1
   if (is.finite(v) && v > 0) v else 1
 }
 
-#' Bounds of the two variances: their inverse gammas are truncated to them
-#' @noRd
+# Bounds of the two variances: their inverse gammas are truncated to them
 variance_limits <- function(y, scaled = FALSE) {
   if (scaled) {
     # The noise is integrated out, which bounds would not allow in closed form.
@@ -376,8 +362,7 @@ variance_limits <- function(y, scaled = FALSE) {
   list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
 }
 
-#' A known or first variance must lie where the likelihood is accurate
-#' @noRd
+# A known or first variance must lie where the likelihood is accurate
 check_fixed <- function(prior, arg, limits, call) {
   value <- prior[[arg]]
   limits <- limits[[arg]]
@@ -400,8 +385,7 @@ check_fixed <- function(prior, arg, limits, call) {
   }
 }
 
-#' Fill in the priors that are relative to the response
-#' @noRd
+# Fill in the priors that are relative to the response
 prior_resolve <- function(prior, y) {
   v <- response_variance(y)
   if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v)
@@ -414,13 +398,11 @@ prior_resolve <- function(prior, y) {
   prior
 }
 
-#' Is the prior of a variance improper, as in `srvm_prior_paper()`?
-#' @noRd
+# Is the prior of a variance improper, as in `srvm_prior_paper()`?
 is_improper <- function(prior) {
   any(vapply(prior[c("noise", "coef")], inherits, NA, "kb_ig_improper"))
 }
 
-#' @noRd
 start_resolve <- function(prior, v) {
   if (inherits(prior, "kb_ig_improper") && is.null(prior$start)) {
     prior$start <- prior$multiple * v

@@ -23,18 +23,16 @@ particles_of <- function(particles, shares, kernel) {
   max(1L, as.integer(round(particles * shares[[kernel]])))
 }
 
-#' The numbers of particles of all kernels
-#' @noRd
+# The numbers of particles of all kernels
 kernel_particles <- function(fit, shares = fit$settings$shares) {
   vapply(seq_len(n_kernels(fit$settings)), function(kernel) {
     particles_of(fit$control$particles, shares, kernel)
   }, 0L)
 }
 
-#' A new fit, to begin with the pilot if that is worth it
-#'
-#' Bounded memory is for streams, whose later rows may favour other kernels.
-#' @noRd
+# A new fit, to begin with the pilot if that is worth it
+#
+# Bounded memory is for streams, whose later rows may favour other kernels.
 start_sharing <- function(fit) {
   n <- fit$control$particles
   pilot <- max(ceiling(fit$control$pilot * n), least_to_share$particles)
@@ -48,30 +46,25 @@ start_sharing <- function(fit) {
   fit
 }
 
-#' Has the pilot come to its end, but not what follows from it?
-#' @noRd
+# Has the pilot come to its end, but not what follows from it?
 is_running_again <- function(fit) !is.null(fit[["sharing"]]$shares)
 
-#' The states that are to advance, and the shares that they have
-#' @noRd
+# The states that are to advance, and the shares that they have
 states_under_way <- function(fit) {
   if (is_running_again(fit)) fit$sharing$runs else fit$runs
 }
-#' @noRd
 shares_under_way <- function(fit) {
   if (is_running_again(fit)) fit$sharing$shares else fit$settings$shares
 }
 
 #' @export
-#' @noRd
 has_next_stage.kb_srvm <- function(fit) {
   !is.null(fit[["sharing"]]) && !is_running_again(fit)
 }
 
-#' From the pilot to the runs that take its place; where a kernel has no more
-#' particles than before, they are what they would be
+# From the pilot to the runs that take its place; where a kernel has no more
+# particles than before, they are what they would be
 #' @export
-#' @noRd
 next_stage.kb_srvm <- function(fit) {
   shares <- pilot_shares(fit)
   stays <- stays_from_pilot(fit, shares)
@@ -82,14 +75,12 @@ next_stage.kb_srvm <- function(fit) {
   fit
 }
 
-#' Which runs of the pilot have the particles that they are to have?
-#' @noRd
+# Which runs of the pilot have the particles that they are to have?
 stays_from_pilot <- function(fit, shares) {
   rep_len(shares == fit$settings$shares, length(fit$runs))
 }
 
-#' Shares of the kernels, by how probable they are after the pilot
-#' @noRd
+# Shares of the kernels, by how probable they are after the pilot
 pilot_shares <- function(fit) {
   each <- kernel_evidences(fit, fit_runs(fit))
   log_p <- each$log_evidence + log(fit$settings$prior$kernels)
@@ -116,8 +107,7 @@ shares_by_evidence <- function(log_p, variance, pilot, draws = 1000) {
   if (max(shares) <= 1) rep(1, length(p)) else shares
 }
 
-#' Put states of the runs that follow the pilot into a fit
-#' @noRd
+# Put states of the runs that follow the pilot into a fit
 finish_sharing <- function(fit, states, seconds) {
   whole <- fit
   whole$settings$shares <- fit$sharing$shares
@@ -132,8 +122,7 @@ finish_sharing <- function(fit, states, seconds) {
   finish_steps(fit, fit$runs, seconds)
 }
 
-#' Refuse to change the sampler while kernels are being tried
-#' @noRd
+# Refuse to change the sampler while kernels are being tried
 refuse_while_sharing <- function(fit, call = rlang::caller_env()) {
   if (is.null(fit[["sharing"]])) {
     return(invisible())
@@ -145,8 +134,7 @@ refuse_while_sharing <- function(fit, call = rlang::caller_env()) {
   ), "argument", argument = "particles", call = call)
 }
 
-#' "250 x 2 x 5 kernels", or by how many kernels share them
-#' @noRd
+# "250 x 2 x 5 kernels", or by how many kernels share them
 particle_words <- function(fit) {
   n <- kernel_particles(fit)
   times <- fit$control$replicates

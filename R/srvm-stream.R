@@ -57,7 +57,6 @@ update_from_connection <- function(object, connection, rows, header, na_action,
   }
 }
 
-#' @noRd
 warn_stream_time <- function(object, call) {
   kb_warn(c(
     "Stopped after row {object$time}: out of time.",
@@ -66,7 +65,6 @@ warn_stream_time <- function(object, call) {
   ), "time_limit", call = call)
 }
 
-#' @noRd
 connection_names <- function(line) {
   if (length(line) == 0) {
     return(character())
@@ -74,8 +72,7 @@ connection_names <- function(line) {
   scan(text = line, what = "", sep = ",", quiet = TRUE)
 }
 
-#' The next rows as a data frame; NULL at the end
-#' @noRd
+# The next rows as a data frame; NULL at the end
 read_batch <- function(connection, rows, header, call) {
   lines <- readLines(connection, rows)
   lines <- lines[nzchar(trimws(lines))]
@@ -97,7 +94,6 @@ read_batch <- function(connection, rows, header, call) {
   )
 }
 
-#' @noRd
 refuse_without_connection <- function(given, call = rlang::caller_env()) {
   given <- names(which(given))
   if (length(given) > 0) {

@@ -1,7 +1,6 @@
 # Student's noise in srvm fits. Its sampler is in src/core/srvm; predictions
 # find it by noise_df().
 
-#' @noRd
 check_df <- function(df, scaled, call = rlang::caller_env()) {
   if (!identical(df, Inf)) df <- check_number(df, 0, open = TRUE, call = call)
   if (scaled && is.finite(df)) {
@@ -15,8 +14,7 @@ check_df <- function(df, scaled, call = rlang::caller_env()) {
   df
 }
 
-#' What Student's noise cannot do without
-#' @noRd
+# What Student's noise cannot do without
 refuse_student <- function(settings, call) {
   window <- settings$memory$window
   if (response_name(settings) == "student" && is.finite(window)) {
@@ -29,8 +27,7 @@ refuse_student <- function(settings, call) {
   }
 }
 
-#' NULL where the noise is normal
-#' @noRd
+# NULL where the noise is normal
 student_line <- function(prior, before, after = NULL) {
   if (is.null(prior$df) || is.infinite(prior$df)) {
     return(NULL)

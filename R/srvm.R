@@ -355,8 +355,7 @@ srvm_fit <- function(mould, given, called, started,
   run_fit(fit, progress, started, call = call)
 }
 
-#' The arguments with which the model can be fitted to other rows
-#' @noRd
+# The arguments with which the model can be fitted to other rows
 srvm_request <- function(given, settings) {
   if (!is.null(given$reference)) {
     return(c(given[c("method", "order")], list(reference = settings)))
@@ -366,8 +365,7 @@ srvm_request <- function(given, settings) {
   fit_request(given)
 }
 
-#' The control that belongs to the method
-#' @noRd
+# The control that belongs to the method
 check_srvm_control <- function(control, method, call) {
   if (is.null(control)) {
     return(if (method == "smc") smc_control() else mcmc_control())
@@ -394,14 +392,12 @@ check_srvm_control <- function(control, method, call) {
   control
 }
 
-#' A random order drawn from the seed
-#' @noRd
+# A random order drawn from the seed
 shuffle <- function(n, seed) {
   with_local_seed(seed, sample.int(n))
 }
 
-#' The printed weights are those of a known rate
-#' @noRd
+# The printed weights are those of a known rate
 check_printed_weights <- function(control, prior, call) {
   if (identical(control$proposal, "paper") && is_learned_lambda(prior)) {
     kb_abort(c(
@@ -416,7 +412,6 @@ check_printed_weights <- function(control, prior, call) {
 
 # Warnings -------------------------------------------------------------------
 
-#' @noRd
 warn_inexact <- function(control, call) {
   if (identical(control$proposal, "paper")) {
     kb_warn(c(
@@ -427,7 +422,6 @@ warn_inexact <- function(control, call) {
   }
 }
 
-#' @noRd
 warn_improper <- function(prior, call) {
   if (is_improper(prior)) {
     kb_warn(c(

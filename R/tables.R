@@ -37,8 +37,7 @@ refuse <- function(at, class, wanted, came = NULL, hint = NULL, ...) {
 
 # Tables ----------------------------------------------------------------------
 
-#' A data frame with rows and distinct column names, as a plain data frame
-#' @noRd
+# A data frame with rows and distinct column names, as a plain data frame
 check_table <- function(data, at) {
   if (!is.data.frame(data)) {
     refuse(at, "data", "must be a data frame.", "It is {describe(data)}.")
@@ -57,8 +56,7 @@ check_table <- function(data, at) {
   data
 }
 
-#' A data frame, or a numeric matrix
-#' @noRd
+# A data frame, or a numeric matrix
 check_predictors <- function(x, at) {
   if (is.data.frame(x)) {
     x <- check_table(x, at)
@@ -82,7 +80,6 @@ check_predictors <- function(x, at) {
   x
 }
 
-#' @noRd
 check_names <- function(names, at) {
   bad <- unique(names[is.na(names) | names == "" | duplicated(names)])
   if (length(bad) > 0) {
@@ -92,13 +89,11 @@ check_names <- function(names, at) {
   }
 }
 
-#' @noRd
 position_names <- function(p, stem = "x") {
   if (!identical(stem, make.names(stem))) stem <- "x"
   if (p == 1) stem else paste0(stem, seq_len(p))
 }
 
-#' @noRd
 pick_columns <- function(data, wanted, at) {
   lost <- setdiff(wanted, colnames(data))
   if (length(lost) > 0) {
@@ -114,8 +109,7 @@ pick_columns <- function(data, wanted, at) {
 
 # Rows ------------------------------------------------------------------------
 
-#' Rows of a vector or a table
-#' @noRd
+# Rows of a vector or a table
 pick_rows <- function(x, rows) {
   if (identical(rows, seq_len(NROW(x)))) {
     return(x)
@@ -123,7 +117,6 @@ pick_rows <- function(x, rows) {
   if (length(dim(x)) == 2) x[rows, , drop = FALSE] else x[rows]
 }
 
-#' @noRd
 refuse_no_rows <- function(x, at) {
   if (nrow(x) == 0) {
     refuse(at, "rows", "must have at least one row to work with.",
@@ -132,8 +125,7 @@ refuse_no_rows <- function(x, at) {
   }
 }
 
-#' Names of the columns of which something is true; `at` names a vector
-#' @noRd
+# Names of the columns of which something is true; `at` names a vector
 columns_where <- function(x, test, at) {
   if (is.data.frame(x)) {
     names(x)[vapply(x, test, NA)]
@@ -145,7 +137,6 @@ columns_where <- function(x, test, at) {
   }
 }
 
-#' @noRd
 refuse_infinite <- function(x, at) {
   columns <- columns_where(x, function(v) {
     (is.double(v) && !all_finite(v) || is.complex(v)) &&
@@ -158,8 +149,7 @@ refuse_infinite <- function(x, at) {
   }
 }
 
-#' Raw vectors, which functions of a formula may want, have no missing values
-#' @noRd
+# Raw vectors, which functions of a formula may want, have no missing values
 complete_cases <- function(x) {
   if (is.data.frame(x)) x <- x[!vapply(x, is.raw, NA)]
   if (length(x) == 0) rep(TRUE, NROW(x)) else stats::complete.cases(x)

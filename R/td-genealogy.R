@@ -2,7 +2,6 @@
 # Genealogy of the C++ core (inst/include/kernelbayes/genealogy.hpp), for a
 # number of particles that never changes.
 
-#' @noRd
 new_genealogy <- function(n) {
   list(
     founders = seq_len(n), families = seq_len(n), # one generation after another
@@ -32,12 +31,10 @@ genealogy_resample <- function(g, ancestors, weights, multinomial) {
   g
 }
 
-#' @noRd
 generation <- function(g, which, n) g$families[(which - 1) * n + seq_len(n)]
 
-#' By how much chance, and not weights, made pairs of particles from different
-#' families fewer: (T7)
-#' @noRd
+# By how much chance, and not weights, made pairs of particles from different
+# families fewer: (T7)
 pair_factor <- function(ancestors, weights) {
   n <- length(weights)
   chance <- sum((tabulate(ancestors, n) - n * weights)^2)
@@ -45,7 +42,6 @@ pair_factor <- function(ancestors, weights) {
   if (chance < pairs / 2) 1 / (1 - chance / pairs) else n / (n - 1)
 }
 
-#' @noRd
 close_oldest <- function(g, weights) {
   g$closed <- g$closed + generation_variance(g, 1, weights) -
     generation_variance(g, 2, weights)
@@ -54,8 +50,7 @@ close_oldest <- function(g, weights) {
   g
 }
 
-#' Relative variance of the evidence's estimate (Lee and Whiteley, 2018): (T8)
-#' @noRd
+# Relative variance of the evidence's estimate (Lee and Whiteley, 2018): (T8)
 genealogy_variance <- function(g, weights) {
   if (length(weights) < 2) {
     return(NA_real_)
@@ -63,8 +58,7 @@ genealogy_variance <- function(g, weights) {
   g$closed + generation_variance(g, 1, weights)
 }
 
-#' (T6)
-#' @noRd
+# (T6)
 generation_variance <- function(g, which, weights) {
   families <- generation(g, which, length(weights))
   1 - g$correction[[which]] * (1 - sum(rowsum(weights, families)^2))

@@ -3,15 +3,12 @@
 
 # Containers ------------------------------------------------------------------
 
-#' @noRd
 has_rows <- function(states) is.matrix(states) || is.data.frame(states)
 
-#' @noRd
 particle_count <- function(states) {
   if (has_rows(states)) nrow(states) else length(states)
 }
 
-#' @noRd
 particle_subset <- function(states, i) {
   if (!has_rows(states)) {
     return(states[i])
@@ -22,8 +19,7 @@ particle_subset <- function(states, i) {
   out
 }
 
-#' States of several groups, one after the other
-#' @noRd
+# States of several groups, one after the other
 particle_bind <- function(parts) {
   if (length(parts) == 1) {
     return(parts[[1]])
@@ -32,8 +28,7 @@ particle_bind <- function(parts) {
   do.call(if (has_rows(parts[[1]])) rbind else c, parts)
 }
 
-#' What states must have in common to stand side by side
-#' @noRd
+# What states must have in common to stand side by side
 particle_shape <- function(states) {
   if (is.data.frame(states)) {
     paste("a data frame with columns", paste(names(states), collapse = ", "))
@@ -46,9 +41,8 @@ particle_shape <- function(states) {
   }
 }
 
-#' One string a state, equal for equal states: integers and whole numbers,
-#' and names, make no difference
-#' @noRd
+# One string a state, equal for equal states: integers and whole numbers,
+# and names, make no difference
 particle_keys <- function(states) {
   if (has_rows(states)) {
     columns <- lapply(seq_len(ncol(states)), function(j) {
@@ -65,7 +59,6 @@ particle_keys <- function(states) {
   unname(as.character(states))
 }
 
-#' @noRd
 key_of <- function(state) {
   if (is.list(state)) state <- paste0("{", vapply(state, key_of, ""), "}")
   paste(state, collapse = ", ")
@@ -73,8 +66,7 @@ key_of <- function(state) {
 
 # Calls -----------------------------------------------------------------------
 
-#' Call one of the user's functions; `what` names it in errors
-#' @noRd
+# Call one of the user's functions; `what` names it in errors
 call_user <- function(f, what, t, ...) {
   tryCatch(f(...), error = function(error) {
     kb_abort(c(
@@ -85,7 +77,6 @@ call_user <- function(f, what, t, ...) {
   })
 }
 
-#' @noRd
 refuse_value <- function(what, t, wanted, came) {
   kb_abort(c(
     "{what} must return {wanted}, at step {t}.",
@@ -93,16 +84,14 @@ refuse_value <- function(what, t, wanted, came) {
   ), "user_function", user_function = what, step = t, call = NULL)
 }
 
-#' N log densities: -Inf is allowed, NA and +Inf are not
-#' @noRd
+# N log densities: -Inf is allowed, NA and +Inf are not
 user_logs <- function(f, what, n, t, ...) {
   check_user_numbers(
     call_user(f, what, t, ...), what, n, t, Inf, "below infinity"
   )
 }
 
-#' N probabilities, from a function or a number
-#' @noRd
+# N probabilities, from a function or a number
 user_probabilities <- function(p, what, n, t, ...) {
   if (is.numeric(p)) {
     return(rep(as.double(p), n))
@@ -116,7 +105,6 @@ user_probabilities <- function(p, what, n, t, ...) {
   pmin(pmax(value, 0), 1)
 }
 
-#' @noRd
 check_user_numbers <- function(value, what, n, t, upper, range,
                                lower = -Inf) {
   wanted <- paste0(n, if (n == 1) " number " else " numbers ", range)
@@ -133,8 +121,7 @@ check_user_numbers <- function(value, what, n, t, upper, range,
   as.double(value)
 }
 
-#' N states
-#' @noRd
+# N states
 user_states <- function(f, what, n, t, ...) {
   states <- call_user(f, what, t, ...)
   vector <- (is.atomic(states) || is.list(states)) && !is.null(states)
@@ -144,10 +131,8 @@ user_states <- function(f, what, n, t, ...) {
   states
 }
 
-#' @noRd
 of_target <- function(name) paste0("`", name, "()` of the target")
 
-#' @noRd
 of_move <- function(name, move) {
   paste0("`", name, "()` of the move \"", move, "\"")
 }

@@ -129,7 +129,6 @@ td_move <- function(propose, log_forward, log_reverse = NULL, probability = 1,
   )
 }
 
-#' @noRd
 check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
                            call = rlang::caller_env()) {
   if (is.function(x) || optional && is.null(x)) {
@@ -140,7 +139,6 @@ check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
   )
 }
 
-#' @noRd
 check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
   if (is_move_probability(x) || optional && is.null(x)) {
@@ -149,13 +147,11 @@ check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
   bad_argument(x, arg, "a function or a number between 0 and 1", call)
 }
 
-#' @noRd
 is_move_probability <- function(x) {
   is.function(x) ||
     is.numeric(x) && length(x) == 1 && isTRUE(x >= 0 && x <= 1)
 }
 
-#' @noRd
 check_td_moves <- function(moves, call = rlang::caller_env()) {
   if (inherits(moves, "kb_td_move")) moves <- list(move = moves)
   fine <- is.list(moves) && length(moves) > 0 && rlang::is_named(moves) &&
@@ -170,7 +166,6 @@ check_td_moves <- function(moves, call = rlang::caller_env()) {
   moves
 }
 
-#' @noRd
 check_td_target <- function(target, call = rlang::caller_env()) {
   check_class(target, "kb_td_target", "made by `td_target()`",
     arg = "target", call = call

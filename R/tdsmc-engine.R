@@ -47,15 +47,13 @@ engine_done.kb_engine_tdsmc <- function(engine, state) state_time(state)
 
 # Random numbers --------------------------------------------------------------
 
-#' The stream of the core for a step and a purpose
-#' @noRd
+# The stream of the core for a step and a purpose
 td_key <- function(engine, index, t, purpose) {
   sprintf("%.0f", c(engine$seed, 8 * t + purpose, index))
 }
 
-#' A seed for R's generator at each step, so that a run that is cut and
-#' continued equals one that is not
-#' @noRd
+# A seed for R's generator at each step, so that a run that is cut and
+# continued equals one that is not
 td_seed <- function(engine, index, t) {
   u <- stream_uniform_cpp(td_key(engine, index, t, 0))
   floor(u * .Machine$integer.max)
@@ -63,7 +61,6 @@ td_seed <- function(engine, index, t) {
 
 # Steps -----------------------------------------------------------------------
 
-#' @noRd
 td_start <- function(engine, index) {
   n <- engine$control$particles
   states <- with_local_seed(
@@ -86,8 +83,7 @@ td_start <- function(engine, index) {
   )
 }
 
-#' One step: resample, rejuvenate, extend and weight
-#' @noRd
+# One step: resample, rejuvenate, extend and weight
 td_step <- function(engine, handle, t) {
   state <- handle$state
   resampled <- FALSE
@@ -106,13 +102,11 @@ td_step <- function(engine, handle, t) {
   td_record(engine, td_extend(engine, state, t), t, resampled)
 }
 
-#' @noRd
 td_low_ess <- function(control, weights) {
   control$resample_every_step ||
     1 / sum(weights^2) < control$ess_threshold * length(weights)
 }
 
-#' @noRd
 td_ancestors <- function(engine, index, t, weights) {
   counts <- resample_cpp(
     engine$control$resampling, weights, length(weights),
@@ -121,7 +115,6 @@ td_ancestors <- function(engine, index, t, weights) {
   ancestors_in_place_cpp(counts[, 1]) + 1L
 }
 
-#' @noRd
 td_adopt <- function(state, ancestors, control) {
   state$genealogy <- genealogy_resample(
     state$genealogy, ancestors, state$weights,
@@ -134,9 +127,8 @@ td_adopt <- function(state, ancestors, control) {
   state
 }
 
-#' Particles of weight zero get the state of one that lives, and keep their
-#' weight: the user's functions never meet a state of density zero
-#' @noRd
+# Particles of weight zero get the state of one that lives, and keep their
+# weight: the user's functions never meet a state of density zero
 td_bury <- function(state) {
   dead <- state$log_weights == -Inf
   if (any(dead)) {
@@ -148,8 +140,7 @@ td_bury <- function(state) {
   state
 }
 
-#' Leaves the target of step t - 1 invariant
-#' @noRd
+# Leaves the target of step t - 1 invariant
 td_rejuvenate <- function(engine, state, t) {
   rejuvenate <- engine$target$rejuvenate
   if (is.null(rejuvenate)) {
@@ -163,8 +154,7 @@ td_rejuvenate <- function(engine, state, t) {
   state
 }
 
-#' Extend every particle by a move of its own and weight it
-#' @noRd
+# Extend every particle by a move of its own and weight it
 td_extend <- function(engine, state, t) {
   chance <- td_probabilities(engine$moves, state$states, t, engine$data)
   move <- choose_move(chance)
@@ -204,8 +194,7 @@ td_extend <- function(engine, state, t) {
   state
 }
 
-#' Probabilities of all moves: a row a particle, a column a move
-#' @noRd
+# Probabilities of all moves: a row a particle, a column a move
 td_probabilities <- function(moves, states, t, data) {
   n <- particle_count(states)
   chance <- vapply(names(moves), function(name) {
@@ -229,7 +218,6 @@ td_probabilities <- function(moves, states, t, data) {
   chance
 }
 
-#' @noRd
 choose_move <- function(chance) {
   moves <- ncol(chance)
   upper <- matrix(apply(chance, 1, cumsum), ncol = moves, byrow = TRUE)
@@ -238,7 +226,6 @@ choose_move <- function(chance) {
   as.integer(rowSums(u > upper)) + 1L
 }
 
-#' @noRd
 check_shapes <- function(new, names, t) {
   shapes <- vapply(new, particle_shape, "")
   odd <- which(shapes != shapes[[1]])
@@ -251,8 +238,7 @@ check_shapes <- function(new, names, t) {
   }
 }
 
-#' Log density of the states for which it is wanted and not yet known
-#' @noRd
+# Log density of the states for which it is wanted and not yet known
 td_log_density <- function(engine, states, t, known, wanted) {
   i <- which(wanted & is.na(known))
   if (length(i) > 0) {
@@ -264,7 +250,6 @@ td_log_density <- function(engine, states, t, known, wanted) {
   known
 }
 
-#' @noRd
 check_living <- function(log_density, t) {
   if (any(log_density == -Inf)) {
     refuse_value(
@@ -307,8 +292,7 @@ td_log_weight <- function(move, name, old, new, t, data, before, after,
   after + log(back) + reverse - before - log(chance) - forward
 }
 
-#' Normalise the weights and note what happened
-#' @noRd
+# Normalise the weights and note what happened
 td_record <- function(engine, state, t, resampled) {
   # The weights before are those of the log weights before, so that the sum of
   # the new ones over the old is the evidence's factor.

@@ -25,12 +25,10 @@ print.kb_tdsmc <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-#' @noRd
 percent <- function(v) {
   paste0(vapply(100 * v, format, "", digits = 2), "%")
 }
 
-#' @noRd
 move_line <- function(x) {
   total <- colSums(td_moves(x)$chosen)
   shorten(paste0(
@@ -39,7 +37,6 @@ move_line <- function(x) {
   ))
 }
 
-#' @noRd
 td_particle_line <- function(x) {
   times <- diagnostics(x)$resamplings
   paste0(
@@ -49,9 +46,8 @@ td_particle_line <- function(x) {
   )
 }
 
-#' How often moves were chosen, and what weight they then had: matrices with a
-#' row a step and a column a move, replicates pooled
-#' @noRd
+# How often moves were chosen, and what weight they then had: matrices with a
+# row a step and a column a move, replicates pooled
 td_moves <- function(fit) {
   runs <- fit_runs(fit)
   share <- evidence_share(runs)
@@ -133,7 +129,8 @@ ess.kb_tdsmc <- function(object, ...) {
   fraction <- total("ess") / total("particles")
   data.frame(
     step = seq_len(object$time), ess = total("ess"), fraction = fraction,
-    lowest = fraction, founders = total("founders"), resampled = total("resampled") > 0
+    lowest = fraction, founders = total("founders"),
+    resampled = total("resampled") > 0
   )
 }
 
@@ -213,7 +210,6 @@ model.frame.kb_tdsmc <- function(formula, ...) not_defined_td("model.frame")
 #' @export
 model.matrix.kb_tdsmc <- function(object, ...) not_defined_td("model.matrix")
 
-#' @noRd
 not_defined_td <- function(what, call = rlang::caller_env()) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn tdsmc}.",
@@ -295,13 +291,11 @@ predict.kb_tdsmc <- function(object, f,
   )
 }
 
-#' @noRd
 td_states <- function(fit) {
   particle_bind(lapply(fit_runs(fit), `[[`, "states"))
 }
 
-#' What a user's function of the states gives, as a matrix of numbers
-#' @noRd
+# What a user's function of the states gives, as a matrix of numbers
 td_values <- function(f, states, n, t) {
   values <- call_user(f, "`f()`", t, states)
   if (is.data.frame(values)) values <- as.matrix(values)
@@ -316,8 +310,7 @@ td_values <- function(f, states, n, t) {
   if (is.matrix(values)) values + 0 else matrix(as.double(values))
 }
 
-#' The same with names
-#' @noRd
+# The same with names
 td_columns <- function(fit, f, weights) {
   out <- td_values(f, td_states(fit), length(weights), fit$time)
   if (is.null(colnames(out))) {

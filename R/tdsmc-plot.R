@@ -37,7 +37,6 @@ autoplot.kb_tdsmc <- function(object, type = c("ess", "evidence", "moves"),
   gg_picture(tdsmc_picture(object, type), ...)
 }
 
-#' @noRd
 tdsmc_picture <- function(x, type, call = rlang::caller_env()) {
   x <- migrate_fit(x, call = call)
   type <- check_choice(type, c("ess", "evidence", "moves"), call = call)
@@ -54,7 +53,6 @@ tdsmc_picture <- function(x, type, call = rlang::caller_env()) {
   )
 }
 
-#' @noRd
 moves_picture <- function(x) {
   moves <- td_moves(x)
   names <- names(x$moves)

@@ -167,7 +167,6 @@ tdsmc <- function(target, moves, data = NULL, steps = NULL,
   run_fit(fit, check_progress(progress), started)
 }
 
-#' @noRd
 check_steps <- function(steps, data, lower = 1, call = rlang::caller_env()) {
   if (is.null(steps)) {
     if (NROW(data) < lower) {
@@ -181,8 +180,7 @@ check_steps <- function(steps, data, lower = 1, call = rlang::caller_env()) {
   check_count(steps, lower, arg = "steps", call = call)
 }
 
-#' Settings that would be ignored are refused
-#' @noRd
+# Settings that would be ignored are refused
 check_td_control <- function(control, call = rlang::caller_env()) {
   check_class(control, "kb_smc_control", "`smc_control()`",
     arg = "control", call = call

@@ -4,8 +4,7 @@
 #' @noRd
 NULL
 
-#' Draws of these quantities: parameters, or what else diagnostics watch
-#' @noRd
+# Draws of these quantities: parameters, or what else diagnostics watch
 traced <- function(fit, names) {
   chains <- chain_matrices(fit)
   if (!all(names %in% names(chains))) chains <- watched_matrices(fit)
@@ -32,7 +31,6 @@ chains_picture <- function(x, labels, densities = FALSE) {
   )
 }
 
-#' @noRd
 trace_panel <- function(at, values, label, first) {
   panel(
     "iteration after the warmup", label,
@@ -43,7 +41,6 @@ trace_panel <- function(at, values, label, first) {
   )
 }
 
-#' @noRd
 density_panel <- function(values) {
   curves <- chain_density(values)
   panel(
@@ -77,8 +74,7 @@ chain_density <- function(values) {
   do.call(rbind, lapply(seq_len(ncol(values)), of))
 }
 
-#' Counts; not the many values of a large one
-#' @noRd
+# Counts; not the many values of a large one
 are_whole <- function(values) {
   all(values == round(values)) && diff(range(values)) <= 1000
 }

@@ -90,7 +90,6 @@ new_transduction <- function(votes, complete, levels) {
   )
 }
 
-#' @noRd
 vote_shares <- function(votes, levels) {
   share <- vapply(seq_along(levels), function(c) rowMeans(votes == c),
     numeric(nrow(votes))
@@ -165,8 +164,7 @@ joint_function <- function(fit, x, pool, chosen, complement = TRUE) {
   })
 }
 
-#' Each point's own term
-#' @noRd
+# Each point's own term
 add_nugget <- function(fit, f) {
   nugget <- fit$settings$nugget
   if (nugget == 0) {
@@ -177,9 +175,8 @@ add_nugget <- function(fit, f) {
   })
 }
 
-#' A root of the covariance that training points leave of f, nugget apart:
-#' n x its rank
-#' @noRd
+# A root of the covariance that training points leave of f, nugget apart:
+# n x its rank
 complement_root <- function(fit, x, features) {
   settings <- fit$settings
   kernel <- settings$basis$kernel
@@ -206,9 +203,8 @@ complement_root <- function(fit, x, features) {
   root
 }
 
-#' The number of the class whose function is largest, n x S; of two classes
-#' the second is where the one function is positive
-#' @noRd
+# The number of the class whose function is largest, n x S; of two classes
+# the second is where the one function is positive
 largest_function <- function(f) {
   size <- dim(f)
   best <- if (size[[3]] == 1) {

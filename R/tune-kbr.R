@@ -97,7 +97,6 @@ tune_kbr.numeric <- tune_kbr.matrix
 #' @export
 tune_kbr.kb_pairs <- function(x, ...) tune_kbr.matrix(x$x, x$y, ...)
 
-#' @noRd
 tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
                        rank, tol, method, normalize, scale, seed, progress,
                        called, started = now(),
@@ -148,29 +147,25 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
   )
 }
 
-#' @noRd
 check_grid <- function(x, arg, call) {
   fine <- is.numeric(x) && length(x) > 0 && all(is.finite(x)) && all(x > 0)
   if (!isTRUE(fine)) bad_argument(x, arg, "positive finite numbers", call)
   sort(unique(as.double(x)))
 }
 
-#' Bandwidths are those of all pairs, in every fold
-#' @noRd
+# Bandwidths are those of all pairs, in every fold
 resolve_tuned <- function(kernel, x, scale, arg, call) {
   check_kernel(kernel, arg, call)
   check_kernel_dimension(kernel, ncol(x), call = call)
   kernel_resolve(kernel, scaling_x(scaling_learn(x, factor(), scale), x))
 }
 
-#' @noRd
 tuned_settings <- function(line, n, method) {
   eps <- line$c0 / n
   list(eps = eps, delta = if (method == "kbr") 2 * eps else 0.01 * line$c0)
 }
 
-#' One fold at one bandwidth: the losses of all c0, features computed once
-#' @noRd
+# One fold at one bandwidth: the losses of all c0, features computed once
 tune_cell <- function(task, shared) {
   held <- shared$block == task$fold
   widen <- function(kernel) kernel_widen(kernel, task$bandwidth)
@@ -202,9 +197,8 @@ tune_cell <- function(task, shared) {
   }, 0)
 }
 
-#' A fold that leaves much of a kernel unexplained, or the prior unmatched, says
-#' so by its loss
-#' @noRd
+# A fold that leaves much of a kernel unexplained, or the prior unmatched, says
+# so by its loss
 quietly_kbr <- function(expr) {
   muffle <- function(w) invokeRestart("muffleWarning")
   withCallingHandlers(expr,
@@ -240,8 +234,7 @@ kernel_losses <- function(fit, seen, states, features) {
     kernel_self(features$kernel, states)
 }
 
-#' The table of the bandwidths that are finished
-#' @noRd
+# The table of the bandwidths that are finished
 finished_table <- function(tasks, out, bandwidths, c0, call) {
   width <- vapply(tasks, `[[`, 0, "bandwidth")
   whole <- !bandwidths %in% width[!out$done]
@@ -252,7 +245,6 @@ finished_table <- function(tasks, out, bandwidths, c0, call) {
   tuning_table(tasks, out$values, bandwidths[whole], c0)
 }
 
-#' @noRd
 tuning_table <- function(tasks, losses, bandwidths, c0) {
   width <- vapply(tasks, `[[`, 0, "bandwidth")
   lines <- lapply(bandwidths, function(bandwidth) {
@@ -292,7 +284,6 @@ autoplot.kb_kbr_tuning <- function(object, ...) {
   gg_picture(tuning_picture(object), ...)
 }
 
-#' @noRd
 tuning_picture <- function(x) {
   finite <- x$table[is.finite(x$table$loss), ]
   lines <- data.frame(x = finite$c0, y = finite$loss, group = finite$bandwidth)

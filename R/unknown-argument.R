@@ -1,7 +1,6 @@
 # Arguments that a function does not have: what the user may have meant.
 
-#' `...` of an exported function must be empty: unknown arguments are errors
-#' @noRd
+# `...` of an exported function must be empty: unknown arguments are errors
 check_no_dots <- function(..., .call = rlang::caller_env(),
                           .fn = rlang::caller_fn()) {
   if (...length() == 0) {
@@ -30,7 +29,6 @@ unknown_argument_hints <- function(unknown, f) {
   if (length(hints) > 0) stats::setNames(hints, rep("i", length(hints)))
 }
 
-#' @noRd
 argument_hint <- function(name, known, makers) {
   near <- nearest_name(name, known)
   if (!is.null(near)) {
@@ -48,8 +46,7 @@ argument_hint <- function(name, known, makers) {
   NULL
 }
 
-#' The name that differs by little, `.` and `_` aside, or NULL
-#' @noRd
+# The name that differs by little, `.` and `_` aside, or NULL
 nearest_name <- function(name, known) {
   if (length(known) == 0) {
     return(NULL)
@@ -62,8 +59,7 @@ nearest_name <- function(name, known) {
   }
 }
 
-#' Functions of this package that make the arguments `control` and `prior`
-#' @noRd
+# Functions of this package that make the arguments `control` and `prior`
 argument_makers <- function(f) {
   defaults <- as.list(formals(f))
   defaults <- Filter(is.call, defaults[names(defaults) %in% maker_arguments])

@@ -1,25 +1,21 @@
 # What diagnostics of chains watch besides their parameters: what people read
 # off a fit, f at rows of the data, and the scales and inclusion of predictors.
 
-#' What diagnostics watch: named matrices, a row per draw and a column per chain
-#' @noRd
+# What diagnostics watch: named matrices, a row per draw and a column per chain
 watched_matrices <- function(fit) {
   c(chain_matrices(fit), watched_functions(fit), watched_scales(fit))
 }
 
-#' f at `watched_rows()`; of several classes the function or probability of each
-#' @noRd
+# f at `watched_rows()`; of several classes the function or probability of each
 watched_functions <- function(fit) UseMethod("watched_functions")
 
-#' Scales and inclusion of predictors, where kernels have them
-#' @noRd
+# Scales and inclusion of predictors, where kernels have them
 watched_scales <- function(fit) UseMethod("watched_scales")
 
 #' @export
 watched_scales.kb_mcmc <- function(fit) list()
 
-#' Names of quantities with what they are
-#' @noRd
+# Names of quantities with what they are
 watched_words <- function(fit, variable) {
   pattern <- "^([^[]+)\\[(?:(.*),)?([0-9]+)\\]$"
   part <- regmatches(variable, regexec(pattern, variable, perl = TRUE))
@@ -51,15 +47,14 @@ quantity_words <- function(fit, what, class, index) {
 
 # Rows -------------------------------------------------------------------------
 
-#' The training rows at which f is watched
-#'
-#' They depend on the predictors alone, so that every fit of the same data, a
-#' longer one too, watches the same. They are evenly apart in the order of the
-#' data along a direction in which they vary much: where the data are, and at
-#' both ends. Ten steps of the power method give the direction: it is near the
-#' first principal axis, costs little with many rows or columns, and does not
-#' jump where two axes are alike.
-#' @noRd
+# The training rows at which f is watched
+#
+# They depend on the predictors alone, so that every fit of the same data, a
+# longer one too, watches the same. They are evenly apart in the order of the
+# data along a direction in which they vary much: where the data are, and at
+# both ends. Ten steps of the power method give the direction: it is near the
+# first principal axis, costs little with many rows or columns, and does not
+# jump where two axes are alike.
 watched_rows <- function(x, most = 20) {
   first <- distinct_rows(x)$first
   x <- scale(x[first, , drop = FALSE], scale = FALSE)
@@ -75,7 +70,6 @@ watched_rows <- function(x, most = 20) {
   sort(first[order[spread_over(nrow(x), min(most, nrow(x)))]])
 }
 
-#' @noRd
 watched_x <- function(fit) {
   rows <- watched_rows(fit$data$x)
   list(rows = rows, x = fit$data$x[rows, , drop = FALSE])
@@ -188,18 +182,16 @@ watched_inputs <- function(fit, scales, included, class = "") {
   )
 }
 
-#' Scales below these change a kernel by a millionth over a standard deviation
-#' of the predictor: it makes no difference by how much they are below, nor
-#' whether the predictor is in the kernel
-#' @noRd
+# Scales below these change a kernel by a millionth over a standard deviation
+# of the predictor: it makes no difference by how much they are below, nor
+# whether the predictor is in the kernel
 least_scales <- function(x) {
   variance <- colMeans(sweep(x, 2, colMeans(x))^2)
   1e-6 / ifelse(variance > 0, variance, 1)
 }
 
-#' Directions have no numbers that mean something: their scales in total, and
-#' the share of each predictor
-#' @noRd
+# Directions have no numbers that mean something: their scales in total, and
+# the share of each predictor
 watched_directions <- function(fit, pool, included) {
   x <- scaling_x(fit$settings$scaling, fit$data$x)
   total <- pmax(rowSums(bark_scales(fit, pool)), min(least_scales(x)))

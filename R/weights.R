@@ -1,7 +1,6 @@
 # Weights of the rows, which some engines take.
 
-#' Weights of the rows: looked up in the data first, as by `lm()`
-#' @noRd
+# Weights of the rows: looked up in the data first, as by `lm()`
 evaluate_weights <- function(weights, data, call) {
   value <- tryCatch(rlang::eval_tidy(weights, data), error = function(error) {
     kb_abort(c(
@@ -12,8 +11,7 @@ evaluate_weights <- function(weights, data, call) {
   check_weights(value, nrow(data), "data", call = call)
 }
 
-#' NULL, or positive finite numbers, one a row; NA where they are missing
-#' @noRd
+# NULL, or positive finite numbers, one a row; NA where they are missing
 check_weights <- function(weights, n, rows_of, call = rlang::caller_env()) {
   if (is.null(weights)) {
     return(NULL)

@@ -2,14 +2,12 @@
 # workers of the future plan, and independent pieces of work that are no
 # samplers. Samplers have R/run.R.
 
-#' @noRd
 has_workers <- function() {
   requireNamespace("future", quietly = TRUE) &&
     !inherits(future::plan(), "sequential")
 }
 
-#' How many pieces of work can be done at the same time
-#' @noRd
+# How many pieces of work can be done at the same time
 worker_count <- function() if (has_workers()) future::nbrOfWorkers() else 1L
 
 #' Apply an internal function to each task
@@ -44,8 +42,7 @@ map_tasks <- function(tasks, name, shared, progress = FALSE,
   tasks_here(out, tasks, name, shared, bar)
 }
 
-#' The tasks that are not done, one after the other in this process
-#' @noRd
+# The tasks that are not done, one after the other in this process
 tasks_here <- function(out, tasks, name, shared, bar) {
   work <- get(name, asNamespace("kernelbayes"))
   suspendInterrupts(for (i in which(!out$done)) {
@@ -60,8 +57,7 @@ tasks_here <- function(out, tasks, name, shared, bar) {
   out
 }
 
-#' End the task of `map_tasks()` that is being worked at, as an interrupt does
-#' @noRd
+# End the task of `map_tasks()` that is being worked at, as an interrupt does
 stop_task <- function() {
   signalCondition(structure(list(), class = c("interrupt", "condition")))
 }
@@ -125,8 +121,7 @@ call_on_workers <- function(name, arguments, again = FALSE,
   )
 }
 
-#' Calls that wait for a worker, that run, and that are done: an environment
-#' @noRd
+# Calls that wait for a worker, that run, and that are done: an environment
 new_calls <- function(name, arguments, again, took, told) {
   n <- length(arguments)
   list2env(list(
@@ -137,8 +132,7 @@ new_calls <- function(name, arguments, again, took, told) {
   ))
 }
 
-#' Send what can be sent; is something running?
-#' @noRd
+# Send what can be sent; is something running?
 send_calls <- function(calls) {
   while (length(calls$waiting) > 0 && length(calls$running) < calls$workers) {
     i <- calls$waiting[[1]]
@@ -153,8 +147,7 @@ send_calls <- function(calls) {
   length(calls$running) > 0
 }
 
-#' Take what has come home
-#' @noRd
+# Take what has come home
 collect_calls <- function(calls) {
   home <- names(calls$running)[vapply(calls$running, is_home, NA)]
   for (key in home) {
@@ -173,8 +166,7 @@ collect_calls <- function(calls) {
   }
 }
 
-#' When as many calls in a row are lost as there are workers, none is left
-#' @noRd
+# When as many calls in a row are lost as there are workers, none is left
 lose_call <- function(calls, i, error) {
   if (!calls$told) warn_worker(conditionMessage(error))
   calls$told <- calls$lost <- TRUE
@@ -232,8 +224,7 @@ needed_by <- function(arguments) {
   )
 }
 
-#' Functions that do not belong to a package, however deep in lists
-#' @noRd
+# Functions that do not belong to a package, however deep in lists
 user_functions <- function(x) {
   if (is.function(x)) {
     own <- typeof(x) == "closure" && !isNamespace(topenv(environment(x)))
@@ -244,18 +235,16 @@ user_functions <- function(x) {
   }
 }
 
-#' Has a future come to its end? A worker that is lost has.
-#' @noRd
+# Has a future come to its end? A worker that is lost has.
 is_home <- function(task) {
   tryCatch(future::resolved(task), error = function(error) TRUE)
 }
 
-#' A list of the value, or the error of a worker that is lost
-#'
-#' An error of the work itself is the caller's: it is in the result, and
-#' signalled by `value()`. A scheduler may say that a job is gone a moment
-#' before its result is there.
-#' @noRd
+# A list of the value, or the error of a worker that is lost
+#
+# An error of the work itself is the caller's: it is in the result, and
+# signalled by `value()`. A scheduler may say that a job is gone a moment
+# before its result is there.
 value_from_worker <- function(task) {
   ask <- function() tryCatch(future::result(task), error = identity)
   result <- ask()
@@ -266,7 +255,6 @@ value_from_worker <- function(task) {
   if (inherits(result, "error")) result else list(future::value(task))
 }
 
-#' @noRd
 warn_worker <- function(problem) {
   kb_warn(c(
     "A worker of the future plan may be lost.",
@@ -277,7 +265,6 @@ warn_worker <- function(problem) {
   ), "worker", call = NULL)
 }
 
-#' @noRd
 task_bar <- function(total, progress, label) {
   if (!progress) {
     return(list(advance = function() NULL, close = function() NULL))
