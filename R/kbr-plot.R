@@ -129,7 +129,7 @@ marginals_picture <- function(fit, w, columns, level, n) {
         colour = "grey", alpha = 0.25, label = "prior"
       ),
       lines_layer(curves$at, curves$posterior, lwd = 2, label = "posterior"),
-      layer("spans", data.frame(xmin = ends$lower, xmax = ends$upper, y = 0),
+      lines_layer(c(ends$lower, ends$upper), 0,
         lwd = 5, colour = "sky", label = percent_label(level, "interval")
       ),
       points_layer(ends$mean, 0, size = 1, label = "mean")

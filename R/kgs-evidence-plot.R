@@ -30,12 +30,16 @@ evidence_kgs_picture <- function(x) {
   curve <- evidence_curve(x)
   learned <- x$noise$kind == "beta"
   # At the ends it may fall without bound.
-  shown <- curve$log_evidence > max(curve$log_evidence) - 20
+  high <- max(curve$log_evidence)
+  shown <- curve$log_evidence > high - 20
+  low <- min(curve$log_evidence[shown])
   new_picture(panel(
     "rate of wrong labels", "log evidence",
     if (learned) {
-      height <- 0.5 * curve$posterior / max(curve$posterior)
-      layer("area", data.frame(x = curve$q, height = height),
+      # Half as high as the curve.
+      share <- 0.5 * curve$posterior / max(curve$posterior)
+      layer("ribbon",
+        data.frame(x = curve$q, ymin = low, ymax = low + share * (high - low)),
         colour = "sky", alpha = 0.4, label = "posterior of q"
       )
     },

@@ -7,7 +7,7 @@
 #' @param .object What `plot()` returns, unless the picture has a value.
 #' @param ... Titles, limits and axes of the caller, see `check_plot_dots()`.
 #' @noRd
-draw_picture <- function(.picture, .object, ...) {
+draw_picture <- function(.picture, .object = NULL, ...) {
   dots <- list(...)
   # Before the picture, which is a promise, is made.
   check_plot_dots(dots, rlang::caller_env())
@@ -24,16 +24,14 @@ draw_picture <- function(.picture, .object, ...) {
     graphics::par(mar = c(4.2, 4.1, 1.6, if (columns > 1) 0.6 else 1))
   }
   for (panel in panels) {
-    do.call(draw_panel, c(
-      list(panel), dots[setdiff(names(dots), panel$shared)]
-    ))
+    draw_panel(panel, dots[setdiff(names(dots), panel$shared)])
   }
   invisible(if (is.null(.picture$value)) .object else .picture$value)
 }
 
+#' @param dots Arguments of the caller.
 #' @noRd
-draw_panel <- function(panel, ...) {
-  dots <- list(...)
+draw_panel <- function(panel, dots) {
   limits <- dots$ylim
   if (panel$root) {
     if (is.null(limits)) limits <- panel_limits(panel, "y")
@@ -112,13 +110,10 @@ base_kinds <- list(
     for (one in if (is.null(d$line)) list(d) else split(d, d$line)) {
       # A line needs two points: one is drawn as a point.
       type <- if (nrow(one) == 1) "p" else "l"
-      graphics::lines(one$x, one$y, type, lwd = look$lwd, lty = look$lty,
-        col = col
+      graphics::lines(one$x, one$y, type,
+        lwd = look$lwd, lty = look$lty, lend = 1, col = col
       )
     }
-  },
-  steps = function(d, look, col) {
-    graphics::lines(d$x, d$y, "s", lwd = look$lwd, lty = look$lty, col = col)
   },
   ribbon = function(d, look, col) {
     # Where the band is not known, it has a gap.
@@ -129,11 +124,6 @@ base_kinds <- list(
       )
     }
   },
-  area = function(d, look, col) {
-    height <- graphics::grconvertY(c(0, d$height, 0), "npc", "user")
-    at <- c(d$x[[1]], d$x, d$x[[nrow(d)]])
-    graphics::polygon(at, height, col = col, border = NA)
-  },
   points = function(d, look, col) {
     graphics::points(d$x, d$y,
       pch = look$shape, cex = if (is.null(d$size)) look$size else d$size,
@@ -142,11 +132,6 @@ base_kinds <- list(
   },
   ranges = function(d, look, col) {
     graphics::segments(d$x, d$ymin, d$x, d$ymax,
-      lwd = look$lwd, lend = 1, col = col
-    )
-  },
-  spans = function(d, look, col) {
-    graphics::segments(d$xmin, d$y, d$xmax, d$y,
       lwd = look$lwd, lend = 1, col = col
     )
   },
@@ -326,7 +311,7 @@ palette_key <- function(panel) {
 #' How the key shows a kind of layer: arguments of graphics::legend()
 #' @noRd
 base_mark <- function(mark) {
-  pale <- mark$kind %in% c("ribbon", "area")
+  pale <- mark$kind == "ribbon"
   col <- paint(mark$colour, if (pale) mark$alpha else 1)
   if (pale) {
     list(col = col, lwd = 8)

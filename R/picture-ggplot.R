@@ -121,19 +121,13 @@ gg_facets <- function(picture, panels) {
 # first of which groups have of their own.
 gg_kinds <- local({
   line <- c("colour", "linewidth", "linetype", "alpha")
-  band <- c("fill", "alpha")
   list(
     lines = list("path", c("x", "y"), line),
-    steps = list("step", c("x", "y"), line),
-    ribbon = list("ribbon", c("x", "ymin", "ymax"), band),
-    area = list("ribbon", c("x", ymin = "edge", ymax = "end"), band),
+    ribbon = list("ribbon", c("x", "ymin", "ymax"), c("fill", "alpha")),
     points = list(
       "point", c("x", "y"), c("colour", "shape", "alpha", "fill", "size")
     ),
     ranges = list("linerange", c("x", "ymin", "ymax"), line),
-    spans = list(
-      "segment", c("y", yend = "y", x = "xmin", xend = "xmax"), line
-    ),
     bars = list("col", c("x", "y"), c("fill", "width")),
     boxes = list(
       "boxplot",
@@ -192,7 +186,7 @@ gg_variant <- function(layer) {
     layer$kind <- "cells"
     layer$data[c("xmin", "xmax")] <- cell_edges(d$x)
     layer$data[c("ymin", "ymax")] <- cell_edges(d$y)
-  } else if (layer$kind %in% c("rug", "area")) {
+  } else if (layer$kind == "rug") {
     top <- identical(layer$look$side, "top")
     height <- if (is.null(d$height)) rep(0.03, nrow(d)) else d$height
     # Axes of numbers reach a twentieth further than their limits.
@@ -349,7 +343,7 @@ gg_mark <- function(mark, data, params, size) {
   data$size <- max(look$size, 1.5)
   data$stroke <- 0.5
   draw <- switch(mark$kind,
-    ribbon = , area = , bars = ggplot2::draw_key_rect,
+    ribbon = , bars = ggplot2::draw_key_rect,
     boxes = ggplot2::draw_key_boxplot,
     points = ggplot2::draw_key_point,
     ggplot2::draw_key_path

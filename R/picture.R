@@ -44,12 +44,9 @@ panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
 #' | kind | columns of its data |
 #' |---|---|
 #' | lines | x, y; `line` where there are several |
-#' | steps | x, y |
 #' | ribbon | x, ymin, ymax |
-#' | area | x, height: as a share of the panel |
 #' | points | x, y; perhaps size |
 #' | ranges | x, ymin, ymax: vertical lines |
-#' | spans | y, xmin, xmax: horizontal lines |
 #' | bars | x, y |
 #' | boxes | x, ymin, lower, middle, upper, ymax |
 #' | rules | x or y, or slope: lines across the panel |
@@ -205,11 +202,7 @@ present_groups <- function(layer) {
 #' The limits of a panel: all that its layers and its own limits reach
 #' @noRd
 panel_limits <- function(panel, axis) {
-  columns <- if (axis == "x") {
-    c("x", "xmin", "xmax")
-  } else {
-    c("y", "ymin", "lower", "middle", "upper", "ymax")
-  }
+  columns <- if (axis == "x") "x" else c("y", "ymin", "ymax")
   values <- lapply(panel$layers, function(layer) {
     unlist(layer$data[intersect(columns, names(layer$data))])
   })

@@ -140,7 +140,7 @@ ess_picture <- function(x, unit) {
     path_label(unit), "effective sample size",
     lines_layer(at, path$ess, lwd = 1.5, label = "ESS"),
     # update() may have changed the number of particles on the way.
-    layer("steps", data.frame(x = at, y = x$control$ess_threshold * size),
+    lines_layer(at, x$control$ess_threshold * size,
       lty = 2, colour = "grey", label = "threshold"
     ),
     layer("rug", data.frame(x = at[path$resampled]),
