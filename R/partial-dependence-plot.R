@@ -102,7 +102,7 @@ surface_picture <- function(x, variables, outcome) {
   new_picture(panel(
     variables[[1]], variables[[2]],
     if (!flat) {
-      surface_layer(cells, outcome, range(cells$z),
+      surface_layer(cells, outcome, range(cells$z, na.rm = TRUE),
         c("white", kb_colour("sky"), kb_colour("blue"))
       )
     },

@@ -84,22 +84,14 @@ refuse_infinite_plot <- function(settings) {
 
 # Layers -----------------------------------------------------------------------
 
-#' One call per group, with its look
 #' @noRd
 draw_layer <- function(layer) {
   draw <- base_kinds[[layer$kind]]
-  paint_of <- function(look) paint(look$colour, look$alpha)
   if (layer$kind == "tiles") {
     return(draw(layer$data, layer$look, tile_colours(layer)))
   }
-  if (is.null(layer$by)) {
-    return(draw(layer$data, layer$look, paint_of(layer$look)))
-  }
-  by <- present_groups(layer)
-  for (i in seq_along(by$levels)) {
-    rows <- as.character(layer$data$group) == by$levels[[i]]
-    look <- group_look(layer, by, i)
-    draw(layer$data[rows, , drop = FALSE], look, paint_of(look))
+  for (part in split_groups(layer)) {
+    draw(part$data, part$look, paint(part$look$colour, part$look$alpha))
   }
 }
 
