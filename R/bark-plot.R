@@ -52,13 +52,7 @@ plot.kb_bark <- function(x,
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_bark <- function(object,
-                             type = c(
-                               "fit", "importance", "k", "centres", "trace",
-                               "trace_density"
-                             ), level = 0.9, n = NULL, ...) {
-  gg_picture(bark_picture(object, type, level, n, !missing(level)), ...)
-}
+autoplot.kb_bark <- autoplot_of(plot.kb_bark)
 
 #' @param given Has the caller given the level?
 #' @noRd

@@ -371,9 +371,7 @@ plot.kb_cross_validation <- function(x, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_cross_validation <- function(object, ...) {
-  gg_picture(calibration_picture(object), ...)
-}
+autoplot.kb_cross_validation <- autoplot_of(plot.kb_cross_validation)
 
 #' A curve per model
 #' @noRd

@@ -303,7 +303,7 @@ plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_importance <- function(object, type = NULL, n = 30, ...) {
-  gg_picture(importance_picture(object, type, NULL, n), ...)
+  gg_picture(importance_picture(object, type, NULL, n), object, ...)
 }
 
 #' Boxes of scales, or rises, and bars of probabilities
@@ -328,15 +328,10 @@ importance_picture <- function(x, type = NULL, transform = NULL, n = 30,
 
 #' @noRd
 check_importance_type <- function(x, type, call = rlang::caller_env()) {
-  if (by_permutation(x)) {
-    return(if (is.null(type)) {
-      "rise"
-    } else {
-      check_choice(type, "rise", call = call)
-    })
-  }
-  if (is.null(type)) type <- if (tells_inclusion(x)) "both" else "scale"
-  check_choice(type, c("scale", "effect", "inclusion", "both"), call = call)
+  choices <- c("scale", "effect", "inclusion", "both")
+  usual <- if (tells_inclusion(x)) "both" else "scale"
+  if (by_permutation(x)) choices <- usual <- "rise"
+  check_choice(if (is.null(type)) usual else type, choices, "type", call)
 }
 
 #' @noRd

@@ -385,7 +385,7 @@ plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9,
                                  truth = NULL, ...) {
-  gg_picture(path_picture(object, truth, columns, level), ...)
+  gg_picture(path_picture(object, truth, columns, level), object, ...)
 }
 
 #' @noRd

@@ -40,14 +40,7 @@ plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kbr <- function(object, newdata,
-                            type = c("marginals", "joint", "weights"),
-                            columns = NULL, level = 0.9, n = NULL, ...) {
-  gg_picture(kbr_picture(
-    object, if (!missing(newdata)) newdata, type, columns, level, n,
-    !missing(level)
-  ), ...)
-}
+autoplot.kb_kbr <- autoplot_of(plot.kb_kbr)
 
 #' @param given Has the caller given the level?
 #' @noRd

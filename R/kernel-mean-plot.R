@@ -8,9 +8,7 @@ plot.kb_kernel_mean <- function(x, n = NULL, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kernel_mean <- function(object, n = NULL, ...) {
-  gg_picture(kernel_mean_picture(object, n), ...)
-}
+autoplot.kb_kernel_mean <- autoplot_of(plot.kb_kernel_mean)
 
 #' @noRd
 kernel_mean_picture <- function(x, n, call = rlang::caller_env()) {

@@ -21,9 +21,7 @@ plot.kb_evidence_kgs <- function(x, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_evidence_kgs <- function(object, ...) {
-  gg_picture(evidence_kgs_picture(object), ...)
-}
+autoplot.kb_evidence_kgs <- autoplot_of(plot.kb_evidence_kgs)
 
 #' @noRd
 evidence_kgs_picture <- function(x) {

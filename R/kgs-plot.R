@@ -55,18 +55,7 @@ plot.kb_kgs <- function(x,
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kgs <- function(object,
-                            type = c(
-                              "boundary", "reject", "noise", "trace", "f",
-                              "trace_density"
-                            ), variable = NULL, complement = TRUE,
-                            newdata = NULL, newy = NULL, level = 0.9,
-                            n = NULL, ...) {
-  gg_picture(kgs_picture(
-    object, type, variable, complement, newdata, newy, level, n,
-    c(complement = !missing(complement), level = !missing(level))
-  ), ...)
-}
+autoplot.kb_kgs <- autoplot_of(plot.kb_kgs)
 
 #' @param given Which of the arguments with defaults the caller has given.
 #' @noRd

@@ -101,9 +101,7 @@ plot.kb_label_flips <- function(x, n = 30, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_label_flips <- function(object, n = 30, ...) {
-  gg_picture(flips_picture(object, n), ...)
-}
+autoplot.kb_label_flips <- autoplot_of(plot.kb_label_flips)
 
 #' @noRd
 flips_picture <- function(x, n = 30, call = rlang::caller_env()) {

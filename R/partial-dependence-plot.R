@@ -29,9 +29,7 @@ plot.kb_partial_dependence <- function(x, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_partial_dependence <- function(object, ...) {
-  gg_picture(dependence_picture(object), ...)
-}
+autoplot.kb_partial_dependence <- autoplot_of(plot.kb_partial_dependence)
 
 #' A curve, or ranges of levels; a curve per level of a second variable; a
 #' surface over two numbers

@@ -5,9 +5,10 @@
 NULL
 
 #' The ggplot object of a picture
+#' @param .object Not used, as `draw_picture()` has it.
 #' @param ... Of the method: must be empty.
 #' @noRd
-gg_picture <- function(.picture, ...) {
+gg_picture <- function(.picture, .object = NULL, ...) {
   call <- rlang::caller_env()
   # Before the picture, which is a promise, is made.
   check_no_dots(..., .call = call, .fn = rlang::caller_fn())

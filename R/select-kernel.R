@@ -358,10 +358,7 @@ plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kernel_selection <- function(object,
-                                         type = c("evidence", "margin"), ...) {
-  gg_picture(selection_picture(object, type), ...)
-}
+autoplot.kb_kernel_selection <- autoplot_of(plot.kb_kernel_selection)
 
 #' Log evidence with two standard errors, or against the margin
 #' @noRd

@@ -266,9 +266,7 @@ plot.kb_order_spread <- function(x, ...) draw_picture(spread_picture(x), x, ...)
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_order_spread <- function(object, ...) {
-  gg_picture(spread_picture(object), ...)
-}
+autoplot.kb_order_spread <- autoplot_of(plot.kb_order_spread)
 
 #' @noRd
 spread_picture <- function(x) {

@@ -49,29 +49,18 @@ plot.kb_srvm <- function(x,
                            "kernels", "kernel_path", "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
-  draw_picture(srvm_picture(x, type, level, n, !missing(level), "plot"), x, ...)
+  draw_picture(srvm_picture(x, type, level, n, !missing(level)), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_srvm <- function(object,
-                             type = c(
-                               "fit", "ess", "k", "evidence", "centres",
-                               "trace", "kernels", "kernel_path",
-                               "trace_density"
-                             ), level = 0.9, n = NULL, ...) {
-  gg_picture(
-    srvm_picture(object, type, level, n, !missing(level), "autoplot"), ...
-  )
-}
+autoplot.kb_srvm <- autoplot_of(plot.kb_srvm)
 
 #' @param given Has the caller given the level?
-#' @param what The function that draws.
 #' @noRd
-srvm_picture <- function(x, type, level, n, given, what,
-                         call = rlang::caller_env()) {
+srvm_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
   x <- migrate_fit(x, call = call)
-  type <- check_srvm_plot(x, type, what, call)
+  type <- check_srvm_plot(x, type, call)
   refuse_ignored(
     type, "none", c(level = given, n = !is.null(n)),
     if (type == "fit") c("level", "n"), "plot.kb_srvm", call
@@ -96,9 +85,8 @@ srvm_picture <- function(x, type, level, n, given, what,
 }
 
 #' The type, which the fit must have
-#' @param what The function that draws.
 #' @noRd
-check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
+check_srvm_plot <- function(x, type, call) {
   type <- check_choice(type, eval(formals(plot.kb_srvm)$type), call = call)
   if (x$time == 0) {
     kb_abort("No row has been taken in: there is nothing to draw.",
@@ -110,13 +98,12 @@ check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
   if (has_dictionary(x)) refused <- setdiff(refused, "kernels")
   if (inherits(x, "kb_srvm_mcmc") && type %in% refused) {
     refuse_batch(
-      paste0(what, "(type = \"", type, "\")"),
-      "It shows the sequential sampler", call
+      paste0("type = \"", type, "\""), "It shows the sequential sampler", call
     )
   }
   if (!inherits(x, "kb_srvm_mcmc") && type == "trace_density") {
     kb_abort(c(
-      "{.code {what}(type = \"trace_density\")} is for fits by Markov chains.",
+      "{.code type = \"trace_density\"} is for fits by Markov chains.",
       i = "{.code type = \"trace\"} shows the sequential sampler."
     ), "not_defined", call = call)
   }

@@ -23,7 +23,7 @@ curve <- suppressWarnings(srvm(y ~ x, line,
 ))
 of_curve <- function(type) {
   fit <- type == "fit"
-  srvm_picture(curve, type, 0.8, if (fit) 7, fit, "plot")
+  srvm_picture(curve, type, 0.8, if (fit) 7, fit)
 }
 
 # Every kind of layer.
