@@ -250,12 +250,10 @@ function_picture <- function(x, level, n) {
   }
   grid <- curve_grid(x, at[, 1], n)
   bands <- function_bands(x, grid_points(x, grid), level)
-  rug <- function(class) {
-    rows <- as.integer(training_response(x)) == class
-    layer("rug",
-      data.frame(x = at[rows, 1], group = training_response(x)[rows]),
-      side = c("bottom", "top")[[class]], by = class_groups(x)
-    )
+  rug <- function(class, side) {
+    rows <- training_response(x) == x$mould$levels[[class]]
+    ends <- data.frame(x = at[rows, 1], group = training_response(x)[rows])
+    layer("rug", ends, side = side, by = class_groups(x))
   }
   new_picture(panel(
     colnames(at), "f",
@@ -264,6 +262,6 @@ function_picture <- function(x, level, n) {
     ),
     rule_layer(y = 0),
     lines_layer(grid, bands[, "fit"], lwd = 2, label = "median of f"),
-    rug(1), rug(2)
+    rug(1, "bottom"), rug(2, "top")
   ))
 }

@@ -303,22 +303,16 @@ palette_key <- function(panel) {
 #' How the key shows a kind of layer: arguments of graphics::legend()
 #' @noRd
 base_mark <- function(mark) {
-  pale <- mark$kind == "ribbon"
-  col <- paint(mark$colour, if (pale) mark$alpha else 1)
-  if (pale) {
-    list(col = col, lwd = 8)
-  } else if (mark$kind == "points") {
-    Filter(Negate(is.null), list(
-      pch = mark$shape, col = col, pt.bg = mark$fill
-    ))
-  } else if (mark$kind %in% c("tiles", "boxes")) {
-    fill <- if (is.null(mark$fill)) col else mark$fill
-    list(pch = 22, col = paint("grey"), pt.bg = fill, pt.cex = 1.3)
-  } else if (mark$kind %in% c("bars", "text")) {
-    list(pch = 15, col = col)
-  } else {
+  col <- paint(mark$colour, if (mark$kind == "ribbon") mark$alpha else 1)
+  out <- switch(mark$kind,
+    ribbon = list(col = col, lwd = 8),
+    bars = , text = list(pch = 15, col = col),
+    tiles = list(pch = 22, col = paint("grey"), pt.bg = col, pt.cex = 1.3),
+    boxes = list(pch = 22, col = col, pt.bg = mark$fill, pt.cex = 1.3),
+    points = list(pch = mark$shape, col = col, pt.bg = mark$fill),
     list(col = col, lwd = max(mark$lwd, 1.5), lty = mark$lty)
-  }
+  )
+  Filter(Negate(is.null), out)
 }
 
 #' A legend in one line above the plot, where it covers no data

@@ -23,8 +23,7 @@ gg_picture <- function(.picture, .object = NULL, ...) {
     ggplot2::theme_bw() +
     ggplot2::theme(panel.grid.minor = ggplot2::element_blank()) +
     lapply(layers, gg_layer) +
-    gg_tile_scales(layers) +
-    gg_group_scales(layers) +
+    gg_scales(layers) +
     gg_axes(panels) +
     gg_facets(.picture, panels) +
     gg_key(panels)
@@ -93,20 +92,17 @@ gg_facets <- function(picture, panels) {
   if (length(panels) == 1) {
     return(if (picture$apart) ggplot2::facet_wrap("group"))
   }
-  facets <- if (!is.null(picture$strips)) {
+  wide <- is.null(common_label(panels, "xlab"))
+  left <- is.null(common_label(panels, "ylab"))
+  facets <- if (is.null(picture$strips)) {
+    ggplot2::facet_wrap("panel",
+      ncol = picture$columns, scales = if (wide) "free" else "free_y",
+      strip.position = if (left) "left" else "bottom"
+    )
+  } else {
     ggplot2::facet_grid(
       ggplot2::vars(.data$row), ggplot2::vars(.data$column),
       scales = "free", switch = "both"
-    )
-  } else {
-    ggplot2::facet_wrap("panel",
-      ncol = picture$columns,
-      scales = if (is.null(common_label(panels, "xlab"))) "free" else "free_y",
-      strip.position = if (is.null(common_label(panels, "ylab"))) {
-        "left"
-      } else {
-        "bottom"
-      }
     )
   }
   list(facets, ggplot2::theme(
@@ -227,33 +223,15 @@ cell_edges <- function(at) {
 
 # Scales and axes --------------------------------------------------------------
 
-#' Scales of tiles, of which a picture has one layer
+#' Colours and symbols of the groups, and of tiles: a picture has one kind
 #' @noRd
-gg_tile_scales <- function(layers) {
-  tiles <- Filter(function(layer) layer$kind == "tiles", layers)
-  if (length(tiles) == 0) {
-    return(NULL)
-  }
-  look <- tiles[[1]]$look
-  if (is.null(look$palette)) {
-    return(ggplot2::scale_alpha_identity())
-  }
-  ggplot2::scale_fill_gradientn(tiles[[1]]$label,
-    colours = look$palette, limits = look$limits
-  )
-}
-
-#' Colours and symbols of the groups, of which a picture has one kind
-#' @noRd
-gg_group_scales <- function(layers) {
+gg_scales <- function(layers) {
+  palette <- Filter(function(layer) !is.null(layer$look$palette), layers)
   layers <- Filter(function(layer) !is.null(layer$by), layers)
-  if (length(layers) == 0) {
-    return(NULL)
-  }
-  by <- layers[[1]]$by
-  by$key <- any(vapply(layers, function(layer) layer$by$key, NA))
   kinds <- vapply(layers, `[[`, "", "kind")
   filled <- kinds %in% c("ribbon", "bars", "tiles")
+  by <- if (length(layers) > 0) layers[[1]]$by
+  keys <- vapply(layers, function(layer) layer$by$key, NA)
   # Thin lines would be too pale to tell them apart.
   bold <- ggplot2::guide_legend(override.aes = c(
     list(alpha = 1), if ("lines" %in% kinds) list(linewidth = 0.8)
@@ -261,7 +239,7 @@ gg_group_scales <- function(layers) {
   scale <- function(aesthetic, values, guide = bold) {
     ggplot2::scale_discrete_manual(aesthetic,
       name = by$name, values = stats::setNames(values, by$levels),
-      breaks = by$levels, guide = if (by$key) guide else "none"
+      breaks = by$levels, guide = if (any(keys)) guide else "none"
     )
   }
   list(
@@ -269,7 +247,14 @@ gg_group_scales <- function(layers) {
     if (any(filled)) {
       scale("fill", by$colours, if (all(filled)) bold else "none")
     },
-    if (!is.null(by$shapes)) scale("shape", by$shapes, "legend")
+    if (!is.null(by$shapes)) scale("shape", by$shapes, "legend"),
+    if ("tiles" %in% kinds) ggplot2::scale_alpha_identity(),
+    if (length(palette) > 0) {
+      look <- palette[[1]]$look
+      ggplot2::scale_fill_gradientn(palette[[1]]$label,
+        colours = look$palette, limits = look$limits
+      )
+    }
   )
 }
 
@@ -338,10 +323,9 @@ gg_key <- function(panels) {
 
 #' @noRd
 gg_mark <- function(mark, data, params, size) {
-  look <- gg_look(list(look = mark))
-  data[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")] <-
-    look[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")]
-  data$size <- max(look$size, 1.5)
+  look <- Filter(function(v) length(v) == 1, gg_look(list(look = mark)))
+  look$size <- max(look$size, 1.5)
+  data[names(look)] <- look
   data$stroke <- 0.5
   draw <- switch(mark$kind,
     ribbon = , bars = ggplot2::draw_key_rect,

@@ -380,9 +380,7 @@ selection_picture <- function(x, type, call = rlang::caller_env()) {
     x = at, y = table$log_evidence, text = rownames(table),
     group = ifelse(number == x$best, "best", "others")
   )
-  by <- groups(NULL, c("best", "others"),
-    c(kb_colour("orange"), kb_colour("blue"))
-  )
+  by <- groups(NULL, c("best", "others"), paint(c("orange", "blue")))
   if (type == "margin") {
     return(new_picture(panel(
       "margin of the Bayes point", "log evidence", layer("text", marks, by = by)
