@@ -105,7 +105,6 @@ bark_prior_k <- function(fit) {
 fields_picture <- function(x, n) {
   probability <- function(points) fields_drawn_probability(x, points)
   if (ncol(x$data$x) == 1) {
-    n <- if (is.null(n)) 200 else n
     return(class_curves_picture(x, n, probability, centre_ticks(x)))
   }
   plane <- unname(leading_of_fields(x)[1:2])

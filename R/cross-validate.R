@@ -388,7 +388,7 @@ calibration_picture <- function(x) {
   new_picture(panel(
     if (pit) "predictive probability of less" else "predicted probability",
     if (pit) "share of rows, less that" else "share of rows",
-    if (pit) layer("rules", data.frame(y = 0), colour = "grey"),
+    if (pit) rule_layer(y = 0, lty = 1),
     rule_layer(
       if (pit) data.frame(y = c(-bound, bound)) else data.frame(slope = 1)
     ),

@@ -339,9 +339,7 @@ check_importance_transform <- function(x, transform,
                                        call = rlang::caller_env()) {
   # A rise may be negative.
   choices <- c(if (!by_permutation(x)) "sqrt", "none")
-  if (is.null(transform)) {
-    return(choices[[1]])
-  }
+  if (is.null(transform)) transform <- choices[[1]]
   check_choice(transform, choices, call = call)
 }
 
@@ -383,7 +381,7 @@ scales_panel <- function(x, label, root) {
 probabilities_panel <- function(x, what, below = FALSE) {
   at <- seq_len(nrow(x))
   panel(
-    "", importance_column_label(what),
+    "", if (what == "effect") "P(effect)" else "P(included)",
     layer("bars", data.frame(x = at, y = x[[what]]), label = "posterior"),
     error_layer(at, x[[what]], x[[paste0(what, "_se")]], 0, 1),
     if (what == "effect") {
@@ -394,11 +392,6 @@ probabilities_panel <- function(x, what, below = FALSE) {
     xlim = range(at) + c(-0.6, 0.6), ylim = 0:1, ticks = x$variable,
     shared = if (below) c("main", "ylim")
   )
-}
-
-#' @noRd
-importance_column_label <- function(what) {
-  c(effect = "P(effect)", inclusion = "P(included)")[[what]]
 }
 
 #' Errors of 0, or unknown ones, have no line

@@ -115,17 +115,19 @@ state_columns <- function(fit, columns, most, exactly, call) {
 marginals_picture <- function(fit, w, columns, level, n) {
   drawn <- lapply(columns, marginal, fit, w, n)
   panels <- lapply(drawn, function(curves) {
-    ends <- marginal_summary(curves$state[[1]], fit, w, level)
+    v <- fit$data$x[, curves$state[[1]]]
+    order <- order(v)
+    ends <- signed_quantiles(v[order], w[order], interval_ends(level))
     panel(
       curves$state[[1]], "density",
       layer("ribbon", data.frame(x = curves$at, ymin = 0, ymax = curves$prior),
         colour = "grey", alpha = 0.25, label = "prior"
       ),
       lines_layer(curves$at, curves$posterior, lwd = 2, label = "posterior"),
-      lines_layer(c(ends$lower, ends$upper), 0,
+      lines_layer(as.vector(ends), 0,
         lwd = 5, colour = "sky", label = percent_label(level, "interval")
       ),
-      points_layer(ends$mean, 0, size = 1, label = "mean")
+      points_layer(sum(w * v), 0, size = 1, label = "mean")
     )
   })
   new_picture(panels,
@@ -150,17 +152,6 @@ marginal <- function(column, fit, w, n) {
       marginal_density(u, matrix(prior$weights, 1), at)
     },
     posterior = marginal_density(x, w, at)
-  )
-}
-
-#' Posterior mean and interval of one column of the states
-#' @noRd
-marginal_summary <- function(column, fit, w, level) {
-  x <- fit$data$x[, column]
-  order <- order(x)
-  ends <- signed_quantiles(x[order], w[order], interval_ends(level))
-  data.frame(
-    state = column, mean = sum(w * x), lower = ends[[1]], upper = ends[[2]]
   )
 }
 
@@ -217,7 +208,7 @@ weights_picture <- function(fit, w, column) {
       x = drawn$state, ymin = pmin(drawn$weight, 0),
       ymax = pmax(drawn$weight, 0)
     )),
-    layer("rules", data.frame(y = 0), colour = "grey")
+    rule_layer(y = 0, lty = 1)
   ))
 }
 

@@ -114,7 +114,6 @@ boundary_picture <- function(x, variable, complement, n, call) {
   at <- training_x(x)
   if (ncol(at) == 1 && is.null(variable)) {
     wrong <- wrong_labels(x, at[, 1], class_heights(x))
-    n <- if (is.null(n)) 200 else n
     return(class_curves_picture(x, n, probability, wrong))
   }
   plane <- check_plane(x, variable, call)

@@ -217,7 +217,7 @@ rows_picture <- function(x, bands, limits, level, xlab, ylab, label = NULL,
 #' @noRd
 class_curves_picture <- function(x, n, probability, ...) {
   at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, n)
+  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
   p <- probability(grid_points(x, grid))
   two <- ncol(p) == 2
   by <- class_groups(x)
@@ -253,11 +253,12 @@ k_picture <- function(x, prior, what) {
   posterior <- kernels(x)
   posterior <- posterior[posterior$probability > 0, ]
   near <- prior$k >= min(posterior$k) - 2 & prior$k <= max(posterior$k) + 2
-  columns <- function(d) data.frame(x = d$k, y = d$probability)
   new_picture(panel(
     paste("number of", what), "probability",
-    layer("bars", columns(posterior), label = "posterior"),
-    layer("points", columns(prior[near, ]),
+    layer("bars", columns(x = posterior$k, y = posterior$probability),
+      label = "posterior"
+    ),
+    points_layer(prior$k[near], prior$probability[near],
       shape = 21, size = 1, colour = "orange", fill = "white", label = "prior"
     ),
     xlim = range(prior$k[near]) + c(-0.5, 0.5), ylim = 0, ticks = "whole"

@@ -94,16 +94,15 @@ check_srvm_plot <- function(x, type, call) {
       call = call
     )
   }
-  refused <- c("ess", "evidence", "kernels", "kernel_path")
-  if (has_dictionary(x)) refused <- setdiff(refused, "kernels")
-  if (inherits(x, "kb_srvm_mcmc") && type %in% refused) {
-    refuse_batch(
-      paste0("type = \"", type, "\""), "It shows the sequential sampler", call
-    )
+  batch <- inherits(x, "kb_srvm_mcmc")
+  what <- paste0("type = \"", type, "\"")
+  refused <- c("ess", "evidence", "kernel_path", "kernels"[!has_dictionary(x)])
+  if (batch && type %in% refused) {
+    refuse_batch(what, "It shows the sequential sampler", call)
   }
-  if (!inherits(x, "kb_srvm_mcmc") && type == "trace_density") {
+  if (!batch && type == "trace_density") {
     kb_abort(c(
-      "{.code type = \"trace_density\"} is for fits by Markov chains.",
+      "{.code {what}} is for fits by Markov chains.",
       i = "{.code type = \"trace\"} shows the sequential sampler."
     ), "not_defined", call = call)
   }
