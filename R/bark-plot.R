@@ -68,11 +68,7 @@ bark_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
   level <- check_number(level, 0, 1, open = TRUE, call = call)
   if (!is.null(n)) n <- check_count(n, 2, call = call)
   switch(type,
-    fit = if (is_multinomial(x)) {
-      fields_picture(x, n)
-    } else {
-      fit_picture(x, level, if (is.null(n)) 200 else n)
-    },
+    fit = fit_picture(x, level, n),
     importance = importance_picture(importance(x, level = level)),
     k = k_picture(x, bark_prior_k(x), "kernels"),
     centres = centres_picture(x),

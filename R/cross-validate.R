@@ -389,9 +389,7 @@ calibration_picture <- function(x) {
     if (pit) "predictive probability of less" else "predicted probability",
     if (pit) "share of rows, less that" else "share of rows",
     if (pit) rule_layer(y = 0, lty = 1),
-    rule_layer(
-      if (pit) data.frame(y = c(-bound, bound)) else data.frame(slope = 1)
-    ),
+    if (pit) rule_layer(y = c(-bound, bound)) else rule_layer(slope = 1),
     layer("lines", lines, lwd = 1.5, by = by),
     if (!pit) layer("points", lines, by = by),
     xlim = 0:1, ylim = if (!pit) 0:1

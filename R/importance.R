@@ -319,15 +319,15 @@ importance_picture <- function(x, type = NULL, transform = NULL, n = 30,
     if (type %in% c("scale", "rise", "both")) {
       list(scales_panel(x, label, transform == "sqrt"))
     },
-    if (type %in% c("effect", "both")) {
-      list(probabilities_panel(x, "effect", type == "both"))
-    },
-    if (type == "inclusion") list(probabilities_panel(x, type))
+    if (type %in% c("effect", "inclusion", "both")) {
+      what <- if (type == "inclusion") type else "effect"
+      list(probabilities_panel(x, what, type == "both"))
+    }
   ))
 }
 
 #' @noRd
-check_importance_type <- function(x, type, call = rlang::caller_env()) {
+check_importance_type <- function(x, type, call) {
   choices <- c("scale", "effect", "inclusion", "both")
   usual <- if (tells_inclusion(x)) "both" else "scale"
   if (by_permutation(x)) choices <- usual <- "rise"
@@ -335,8 +335,7 @@ check_importance_type <- function(x, type, call = rlang::caller_env()) {
 }
 
 #' @noRd
-check_importance_transform <- function(x, transform,
-                                       call = rlang::caller_env()) {
+check_importance_transform <- function(x, transform, call) {
   # A rise may be negative.
   choices <- c(if (!by_permutation(x)) "sqrt", "none")
   if (is.null(transform)) transform <- choices[[1]]

@@ -403,9 +403,8 @@ path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
     time <- seq_along(band$centre)
     panel(
       "time", column,
-      layer("ribbon",
-        data.frame(x = time, ymin = band$lower, ymax = band$upper),
-        colour = "sky", alpha = 0.5, label = percent_label(level, "interval")
+      ribbon_layer(time, band$lower, band$upper,
+        alpha = 0.5, label = percent_label(level, "interval")
       ),
       lines_layer(time, band$centre, lwd = 2, label = "mean"),
       if (!is.null(truth)) {

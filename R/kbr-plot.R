@@ -120,7 +120,7 @@ marginals_picture <- function(fit, w, columns, level, n) {
     ends <- signed_quantiles(v[order], w[order], interval_ends(level))
     panel(
       curves$state[[1]], "density",
-      layer("ribbon", data.frame(x = curves$at, ymin = 0, ymax = curves$prior),
+      ribbon_layer(curves$at, 0, curves$prior,
         colour = "grey", alpha = 0.25, label = "prior"
       ),
       lines_layer(curves$at, curves$posterior, lwd = 2, label = "posterior"),

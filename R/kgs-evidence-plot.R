@@ -36,9 +36,8 @@ evidence_kgs_picture <- function(x) {
     if (learned) {
       # Half as high as the curve.
       share <- 0.5 * curve$posterior / max(curve$posterior)
-      layer("ribbon",
-        data.frame(x = curve$q, ymin = low, ymax = low + share * (high - low)),
-        colour = "sky", alpha = 0.4, label = "posterior of q"
+      ribbon_layer(curve$q, low, low + share * (high - low),
+        alpha = 0.4, label = "posterior of q"
       )
     },
     rule_layer(x = if (learned) x$rate_mode else x$noise$rate,

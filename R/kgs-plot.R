@@ -243,9 +243,8 @@ function_picture <- function(x, level, n) {
   at <- training_x(x)
   if (ncol(at) > 1 || kgs_functions(x) > 1) {
     of <- if (x$settings$classes > 2) paste(" of", x$mould$levels[[1]])
-    return(rows_picture(x, function_bands(x, at, level), 0, level,
-      "rows, by f", paste0("f", of)
-    ))
+    bands <- function_bands(x, at, level)
+    return(rows_picture(x, bands, 0, level, "f", paste0("f", of)))
   }
   grid <- curve_grid(x, at[, 1], n)
   bands <- function_bands(x, grid_points(x, grid), level)

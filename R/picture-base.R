@@ -216,21 +216,18 @@ draw_axes <- function(panel, limits, dots) {
     ticks <- root_ticks(limits)
     graphics::axis(2, sqrt(ticks), ticks, las = 1, mgp = c(3, 0.7, 0))
   }
-  if (is.null(panel$ticks) || !is.null(dots$xaxt)) {
-    return(invisible())
-  }
-  if (identical(panel$ticks, "whole")) {
+  ticks <- if (is.null(dots$xaxt)) panel$ticks
+  if (identical(ticks, "whole")) {
     xlim <- if (is.null(dots$xlim)) panel_limits(panel, "x") else dots$xlim
     graphics::axis(1, whole_ticks(xlim), mgp = c(3, 0.7, 0))
-  } else {
-    variable_axis(seq_along(panel$ticks), panel$ticks)
+  } else if (!is.null(ticks)) {
+    variable_axis(seq_along(ticks), ticks)
   }
 }
 
 #' @noRd
 whole_ticks <- function(limits) {
-  ticks <- pretty(limits)
-  ticks <- unique(round(ticks))
+  ticks <- unique(round(pretty(limits)))
   ticks[ticks >= limits[[1]] & ticks <= limits[[2]]]
 }
 

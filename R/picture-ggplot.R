@@ -15,10 +15,8 @@ gg_picture <- function(.picture, .object = NULL, ...) {
   need_package("ggplot2", "`autoplot()`", call = call)
   panels <- .picture$panels
   if (!is.null(.picture$strips)) panels <- relative_panels(panels)
-  layers <- unlist(
-    Map(placed_layers, panels, panel_names(panels, .picture$strips)),
-    recursive = FALSE
-  )
+  names <- panel_names(panels, .picture$strips)
+  layers <- unlist(Map(placed_layers, panels, names), recursive = FALSE)
   ggplot2::ggplot() +
     ggplot2::theme_bw() +
     ggplot2::theme(panel.grid.minor = ggplot2::element_blank()) +
@@ -63,7 +61,6 @@ relative_panels <- function(panels) {
       layer$data$x <- layer$data$x / highest
       layer
     })
-    panels[[i]]$xlim <- panels[[i]]$xlim / highest
   }
   panels
 }

@@ -110,13 +110,17 @@ ranges_layer <- function(x, ymin, ymax, ..., group = NULL) {
 #' @noRd
 columns <- function(...) as.data.frame(Filter(Negate(is.null), list(...)))
 
-#' @param bands Matrix with columns `lwr` and `upr`.
 #' @noRd
-band_layer <- function(at, bands, ..., colour = "sky") {
-  layer("ribbon",
-    data.frame(x = at, ymin = bands[, "lwr"], ymax = bands[, "upr"]),
+ribbon_layer <- function(x, ymin, ymax, ..., colour = "sky") {
+  layer("ribbon", columns(x = x, ymin = ymin, ymax = ymax),
     colour = colour, ...
   )
+}
+
+#' @param bands Matrix with columns `lwr` and `upr`.
+#' @noRd
+band_layer <- function(at, bands, ...) {
+  ribbon_layer(at, bands[, "lwr"], bands[, "upr"], ...)
 }
 
 #' Dashed lines across the panel
@@ -216,9 +220,7 @@ panel_limits <- function(panel, axis) {
     unlist(layer$data[intersect(columns, names(layer$data))])
   })
   out <- range(unlist(values), panel[[paste0(axis, "lim")]], na.rm = TRUE)
-  tall <- vapply(panel$layers, function(layer) {
-    layer$kind == "rug" && !is.null(layer$data$height)
-  }, NA)
+  tall <- vapply(panel$layers, function(l) !is.null(l$data$height), NA)
   # Room for the ticks below the rest.
   if (axis == "y" && any(tall)) out[[1]] <- out[[1]] - 0.08 * diff(out)
   out

@@ -387,11 +387,10 @@ selection_picture <- function(x, type, call = rlang::caller_env()) {
     )))
   }
   reach <- 2 * ifelse(is.finite(table$mc_se), table$mc_se, 0)
+  path <- marks[order(at), c("x", "y")]
   new_picture(panel(
     if (by_number) "kernel" else "bandwidth", "log evidence",
-    if (!by_number) {
-      layer("lines", marks[order(at), c("x", "y")], colour = "sky")
-    },
+    if (!by_number) layer("lines", path, colour = "sky"),
     ranges_layer(at, marks$y - reach, marks$y + reach,
       label = "two standard errors"
     ),

@@ -66,7 +66,9 @@ srvm_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
     if (type == "fit") c("level", "n"), "plot.kb_srvm", call
   )
   level <- check_number(level, 0, 1, open = TRUE, call = call)
-  n <- if (is.null(n)) 200 else check_count(n, 2, call = call)
+  if (!is.null(n)) n <- check_count(n, 2, call = call)
+  batch <- inherits(x, "kb_srvm_mcmc")
+  labels <- c(k = "k", sigma = "noise sd")
   switch(type,
     fit = fit_picture(x, level, n),
     ess = ess_picture(x, "row"),
@@ -75,12 +77,8 @@ srvm_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
     centres = centres_picture(x),
     kernels = kernels_picture(x),
     kernel_path = kernel_path_picture(x),
-    trace_density = chains_picture(x, srvm_trace_labels, TRUE),
-    trace = if (inherits(x, "kb_srvm_mcmc")) {
-      chains_picture(x, srvm_trace_labels)
-    } else {
-      path_means_picture(x)
-    }
+    trace_density = chains_picture(x, labels, TRUE),
+    trace = if (batch) chains_picture(x, labels) else path_means_picture(x)
   )
 }
 
@@ -108,8 +106,6 @@ check_srvm_plot <- function(x, type, call) {
   }
   type
 }
-
-srvm_trace_labels <- c(k = "k", sigma = "noise sd")
 
 #' @noRd
 path_label <- function(unit) if (unit == "row") "rows taken in" else unit
@@ -139,10 +135,9 @@ ess_picture <- function(x, unit) {
 
 #' @noRd
 evidence_picture <- function(x, unit) {
-  value <- evidence(x)$path$log_evidence
   new_picture(panel(
     path_label(unit), "log evidence",
-    lines_layer(recorded_steps(x), value, lwd = 1.5)
+    lines_layer(recorded_steps(x), evidence(x)$path$log_evidence, lwd = 1.5)
   ))
 }
 

@@ -37,7 +37,7 @@ test_that("autoplot() shows the draws, and densities to their highest", {
   skip_if_not_installed("ggplot2")
   fits <- list(batch, bark_fits()$plane, kgs_fits()$moons)
   labels <- list(
-    srvm_trace_labels, bark_trace_labels(fits[[2]]), kgs_trace_labels(fits[[3]])
+    c(k = "k", sigma = "noise sd"), bark_trace_labels(fits[[2]]), kgs_trace_labels(fits[[3]])
   )
   for (i in seq_along(fits)) {
     fit <- fits[[i]]
