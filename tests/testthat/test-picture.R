@@ -55,7 +55,9 @@ test_that("both renderers draw every kind of layer, alone and together", {
   expect_true(all(names(layers) %in% names(gg_kinds)))
   all <- do.call(panel, c(list("x", "y"), unname(layers)))
   pictures <- c(
-    lapply(layers, function(l) new_picture(panel("x", "y", l, xlim = 0:5, ylim = 0:5))),
+    lapply(layers, function(l) {
+      new_picture(panel("x", "y", l, xlim = 0:5, ylim = 0:5))
+    }),
     list(
       new_picture(all), new_picture(list(all, all)),
       new_picture(panel("x", "y", rule_layer(x = 2), rule_layer(slope = 1),
