@@ -39,3 +39,13 @@
 #' ggplot2::autoplot(fit, "ess")
 #' @name autoplot.kb_srvm
 NULL
+
+# The method of autoplot() that is like a method of plot(): it has the same
+# arguments, and gives its picture to ggplot2
+autoplot_of <- function(plot) {
+  names(formals(plot))[[1]] <- "object"
+  body(plot) <- do.call(substitute, list(body(plot), list(
+    x = quote(object), draw_picture = quote(gg_picture)
+  )))
+  plot
+}

@@ -52,13 +52,7 @@ plot.kb_bark <- function(x,
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_bark <- function(object,
-                             type = c(
-                               "fit", "importance", "k", "centres", "trace",
-                               "trace_density"
-                             ), level = 0.9, n = NULL, ...) {
-  gg_picture(bark_picture(object, type, level, n, !missing(level)), ...)
-}
+autoplot.kb_bark <- autoplot_of(plot.kb_bark)
 
 #' @param given Has the caller given the level?
 #' @noRd
@@ -74,11 +68,7 @@ bark_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
   level <- check_number(level, 0, 1, open = TRUE, call = call)
   if (!is.null(n)) n <- check_count(n, 2, call = call)
   switch(type,
-    fit = if (is_multinomial(x)) {
-      fields_picture(x, n)
-    } else {
-      fit_picture(x, level, if (is.null(n)) 200 else n)
-    },
+    fit = fit_picture(x, level, n),
     importance = importance_picture(importance(x, level = level)),
     k = k_picture(x, bark_prior_k(x), "kernels"),
     centres = centres_picture(x),
@@ -108,7 +98,6 @@ bark_prior_k <- function(fit) {
 fields_picture <- function(x, n) {
   probability <- function(points) fields_drawn_probability(x, points)
   if (ncol(x$data$x) == 1) {
-    n <- if (is.null(n)) 200 else n
     return(class_curves_picture(x, n, probability, centre_ticks(x)))
   }
   plane <- unname(leading_of_fields(x)[1:2])

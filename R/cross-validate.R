@@ -357,9 +357,7 @@ plot.kb_cross_validation <- function(x, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_cross_validation <- function(object, ...) {
-  gg_picture(calibration_picture(object), ...)
-}
+autoplot.kb_cross_validation <- autoplot_of(plot.kb_cross_validation)
 
 # A curve per model
 calibration_picture <- function(x) {
@@ -375,10 +373,8 @@ calibration_picture <- function(x) {
   new_picture(panel(
     if (pit) "predictive probability of less" else "predicted probability",
     if (pit) "share of rows, less that" else "share of rows",
-    if (pit) layer("rules", data.frame(y = 0), colour = "grey"),
-    rule_layer(
-      if (pit) data.frame(y = c(-bound, bound)) else data.frame(slope = 1)
-    ),
+    if (pit) rule_layer(y = 0, lty = 1),
+    if (pit) rule_layer(y = c(-bound, bound)) else rule_layer(slope = 1),
     layer("lines", lines, lwd = 1.5, by = by),
     if (!pit) layer("points", lines, by = by),
     xlim = 0:1, ylim = if (!pit) 0:1

@@ -292,7 +292,7 @@ plot.kb_importance <- function(x, type = NULL, transform = NULL, n = 30, ...) {
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_importance <- function(object, type = NULL, n = 30, ...) {
-  gg_picture(importance_picture(object, type, NULL, n), ...)
+  gg_picture(importance_picture(object, type, NULL, n), object, ...)
 }
 
 # Boxes of scales, or rises, and bars of probabilities
@@ -307,32 +307,24 @@ importance_picture <- function(x, type = NULL, transform = NULL, n = 30,
     if (type %in% c("scale", "rise", "both")) {
       list(scales_panel(x, label, transform == "sqrt"))
     },
-    if (type %in% c("effect", "both")) {
-      list(probabilities_panel(x, "effect", type == "both"))
-    },
-    if (type == "inclusion") list(probabilities_panel(x, type))
+    if (type %in% c("effect", "inclusion", "both")) {
+      what <- if (type == "inclusion") type else "effect"
+      list(probabilities_panel(x, what, type == "both"))
+    }
   ))
 }
 
-check_importance_type <- function(x, type, call = rlang::caller_env()) {
-  if (by_permutation(x)) {
-    return(if (is.null(type)) {
-      "rise"
-    } else {
-      check_choice(type, "rise", call = call)
-    })
-  }
-  if (is.null(type)) type <- if (tells_inclusion(x)) "both" else "scale"
-  check_choice(type, c("scale", "effect", "inclusion", "both"), call = call)
+check_importance_type <- function(x, type, call) {
+  choices <- c("scale", "effect", "inclusion", "both")
+  usual <- if (tells_inclusion(x)) "both" else "scale"
+  if (by_permutation(x)) choices <- usual <- "rise"
+  check_choice(if (is.null(type)) usual else type, choices, "type", call)
 }
 
-check_importance_transform <- function(x, transform,
-                                       call = rlang::caller_env()) {
+check_importance_transform <- function(x, transform, call) {
   # A rise may be negative.
   choices <- c(if (!by_permutation(x)) "sqrt", "none")
-  if (is.null(transform)) {
-    return(choices[[1]])
-  }
+  if (is.null(transform)) transform <- choices[[1]]
   check_choice(transform, choices, call = call)
 }
 
@@ -372,7 +364,7 @@ scales_panel <- function(x, label, root) {
 probabilities_panel <- function(x, what, below = FALSE) {
   at <- seq_len(nrow(x))
   panel(
-    "", importance_column_label(what),
+    "", if (what == "effect") "P(effect)" else "P(included)",
     layer("bars", data.frame(x = at, y = x[[what]]), label = "posterior"),
     error_layer(at, x[[what]], x[[paste0(what, "_se")]], 0, 1),
     if (what == "effect") {
@@ -383,10 +375,6 @@ probabilities_panel <- function(x, what, below = FALSE) {
     xlim = range(at) + c(-0.6, 0.6), ylim = 0:1, ticks = x$variable,
     shared = if (below) c("main", "ylim")
   )
-}
-
-importance_column_label <- function(what) {
-  c(effect = "P(effect)", inclusion = "P(included)")[[what]]
 }
 
 # Errors of 0, or unknown ones, have no line

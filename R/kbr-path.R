@@ -370,7 +370,7 @@ plot.kb_kbr_path <- function(x, truth = NULL, columns = NULL, level = 0.9,
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9,
                                  truth = NULL, ...) {
-  gg_picture(path_picture(object, truth, columns, level), ...)
+  gg_picture(path_picture(object, truth, columns, level), object, ...)
 }
 
 path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
@@ -387,9 +387,8 @@ path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
     time <- seq_along(band$centre)
     panel(
       "time", column,
-      layer("ribbon",
-        data.frame(x = time, ymin = band$lower, ymax = band$upper),
-        colour = "sky", alpha = 0.5, label = percent_label(level, "interval")
+      ribbon_layer(time, band$lower, band$upper,
+        alpha = 0.5, label = percent_label(level, "interval")
       ),
       lines_layer(time, band$centre, lwd = 2, label = "mean"),
       if (!is.null(truth)) {

@@ -40,14 +40,7 @@ plot.kb_kbr <- function(x, newdata, type = c("marginals", "joint", "weights"),
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kbr <- function(object, newdata,
-                            type = c("marginals", "joint", "weights"),
-                            columns = NULL, level = 0.9, n = NULL, ...) {
-  gg_picture(kbr_picture(
-    object, if (!missing(newdata)) newdata, type, columns, level, n,
-    !missing(level)
-  ), ...)
-}
+autoplot.kb_kbr <- autoplot_of(plot.kb_kbr)
 
 #' @param given Has the caller given the level?
 #' @noRd
@@ -119,17 +112,19 @@ state_columns <- function(fit, columns, most, exactly, call) {
 marginals_picture <- function(fit, w, columns, level, n) {
   drawn <- lapply(columns, marginal, fit, w, n)
   panels <- lapply(drawn, function(curves) {
-    ends <- marginal_summary(curves$state[[1]], fit, w, level)
+    v <- fit$data$states[, curves$state[[1]]]
+    order <- order(v)
+    ends <- signed_quantiles(v[order], w[order], interval_ends(level))
     panel(
       curves$state[[1]], "density",
-      layer("ribbon", data.frame(x = curves$at, ymin = 0, ymax = curves$prior),
+      ribbon_layer(curves$at, 0, curves$prior,
         colour = "grey", alpha = 0.25, label = "prior"
       ),
       lines_layer(curves$at, curves$posterior, lwd = 2, label = "posterior"),
-      layer("spans", data.frame(xmin = ends$lower, xmax = ends$upper, y = 0),
+      lines_layer(as.vector(ends), 0,
         lwd = 5, colour = "sky", label = percent_label(level, "interval")
       ),
-      points_layer(ends$mean, 0, size = 1, label = "mean")
+      points_layer(sum(w * v), 0, size = 1, label = "mean")
     )
   })
   new_picture(panels,
@@ -144,8 +139,7 @@ marginals_picture <- function(fit, w, columns, level, n) {
 marginal <- function(column, fit, w, n) {
   x <- fit$data$states[, column]
   prior <- prior_sample(fit)
-  here <- match(column, colnames(fit$data$states))
-  u <- if (!is.null(prior)) prior$points[, here]
+  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$states))]
   at <- seq(min(x, u), max(x, u), length.out = n)
   data.frame(
     state = column, at = at,
@@ -155,16 +149,6 @@ marginal <- function(column, fit, w, n) {
       marginal_density(u, matrix(prior$weights, 1), at)
     },
     posterior = marginal_density(x, w, at)
-  )
-}
-
-# Posterior mean and interval of one column of the states
-marginal_summary <- function(column, fit, w, level) {
-  x <- fit$data$states[, column]
-  order <- order(x)
-  ends <- signed_quantiles(x[order], w[order], interval_ends(level))
-  data.frame(
-    state = column, mean = sum(w * x), lower = ends[[1]], upper = ends[[2]]
   )
 }
 
@@ -217,7 +201,7 @@ weights_picture <- function(fit, w, column) {
       x = drawn$state, ymin = pmin(drawn$weight, 0),
       ymax = pmax(drawn$weight, 0)
     )),
-    layer("rules", data.frame(y = 0), colour = "grey")
+    rule_layer(y = 0, lty = 1)
   ))
 }
 

@@ -8,9 +8,7 @@ plot.kb_kernel_mean <- function(x, n = NULL, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kernel_mean <- function(object, n = NULL, ...) {
-  gg_picture(kernel_mean_picture(object, n), ...)
-}
+autoplot.kb_kernel_mean <- autoplot_of(plot.kb_kernel_mean)
 
 kernel_mean_picture <- function(x, n, call = rlang::caller_env()) {
   check_object(x, call = call)
@@ -22,11 +20,8 @@ kernel_mean_picture <- function(x, n, call = rlang::caller_env()) {
       x = "Its points have {d}."
     ), "not_defined", call = call)
   }
-  new_picture(if (d == 1) {
-    mean_curve_panel(x, if (is.null(n)) 200 else n)
-  } else {
-    mean_plane_panel(x, if (is.null(n)) 60 else n)
-  })
+  draw <- if (d == 1) mean_curve_panel else mean_plane_panel
+  new_picture(draw(x, if (is.null(n)) c(200, 60)[[d]] else n))
 }
 
 # The embedding, and the weights as ticks at its points, the longest a quarter

@@ -21,21 +21,22 @@ plot.kb_evidence_kgs <- function(x, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_evidence_kgs <- function(object, ...) {
-  gg_picture(evidence_kgs_picture(object), ...)
-}
+autoplot.kb_evidence_kgs <- autoplot_of(plot.kb_evidence_kgs)
 
 evidence_kgs_picture <- function(x) {
   curve <- evidence_curve(x)
   learned <- x$noise$kind == "beta"
   # At the ends it may fall without bound.
-  shown <- curve$log_evidence > max(curve$log_evidence) - 20
+  high <- max(curve$log_evidence)
+  shown <- curve$log_evidence > high - 20
+  low <- min(curve$log_evidence[shown])
   new_picture(panel(
     "rate of wrong labels", "log evidence",
     if (learned) {
-      height <- 0.5 * curve$posterior / max(curve$posterior)
-      layer("area", data.frame(x = curve$q, height = height),
-        colour = "sky", alpha = 0.4, label = "posterior of q"
+      # Half as high as the curve.
+      share <- 0.5 * curve$posterior / max(curve$posterior)
+      ribbon_layer(curve$q, low, low + share * (high - low),
+        alpha = 0.4, label = "posterior of q"
       )
     },
     rule_layer(x = if (learned) x$rate_mode else x$noise$rate,

@@ -55,18 +55,7 @@ plot.kb_kgs <- function(x,
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kgs <- function(object,
-                            type = c(
-                              "boundary", "reject", "noise", "trace", "f",
-                              "trace_density"
-                            ), variable = NULL, complement = TRUE,
-                            newdata = NULL, newy = NULL, level = 0.9,
-                            n = NULL, ...) {
-  gg_picture(kgs_picture(
-    object, type, variable, complement, newdata, newy, level, n,
-    c(complement = !missing(complement), level = !missing(level))
-  ), ...)
-}
+autoplot.kb_kgs <- autoplot_of(plot.kb_kgs)
 
 #' @param given Which of the arguments with defaults the caller has given.
 #' @noRd
@@ -122,7 +111,6 @@ boundary_picture <- function(x, variable, complement, n, call) {
   at <- training_x(x)
   if (ncol(at) == 1 && is.null(variable)) {
     wrong <- wrong_labels(x, at[, 1], class_heights(x))
-    n <- if (is.null(n)) 200 else n
     return(class_curves_picture(x, n, probability, wrong))
   }
   plane <- check_plane(x, variable, call)
@@ -244,18 +232,15 @@ function_picture <- function(x, level, n) {
   at <- training_x(x)
   if (ncol(at) > 1 || kgs_functions(x) > 1) {
     of <- if (x$settings$classes > 2) paste(" of", x$mould$levels[[1]])
-    return(rows_picture(x, function_bands(x, at, level), 0, level,
-      "rows, by f", paste0("f", of)
-    ))
+    bands <- function_bands(x, at, level)
+    return(rows_picture(x, bands, 0, level, "f", paste0("f", of)))
   }
   grid <- curve_grid(x, at[, 1], n)
   bands <- function_bands(x, grid_points(x, grid), level)
-  rug <- function(class) {
-    rows <- as.integer(training_response(x)) == class
-    layer("rug",
-      data.frame(x = at[rows, 1], group = training_response(x)[rows]),
-      side = c("bottom", "top")[[class]], by = class_groups(x)
-    )
+  rug <- function(class, side) {
+    rows <- training_response(x) == x$mould$levels[[class]]
+    ends <- data.frame(x = at[rows, 1], group = training_response(x)[rows])
+    layer("rug", ends, side = side, by = class_groups(x))
   }
   new_picture(panel(
     colnames(at), "f",
@@ -264,6 +249,6 @@ function_picture <- function(x, level, n) {
     ),
     rule_layer(y = 0),
     lines_layer(grid, bands[, "fit"], lwd = 2, label = "median of f"),
-    rug(1), rug(2)
+    rug(1, "bottom"), rug(2, "top")
   ))
 }

@@ -99,9 +99,7 @@ plot.kb_label_flips <- function(x, n = 30, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_label_flips <- function(object, n = 30, ...) {
-  gg_picture(flips_picture(object, n), ...)
-}
+autoplot.kb_label_flips <- autoplot_of(plot.kb_label_flips)
 
 flips_picture <- function(x, n = 30, call = rlang::caller_env()) {
   shown <- most_suspicious(x, check_count(n, 1, call = call))

@@ -29,9 +29,7 @@ plot.kb_partial_dependence <- function(x, ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_partial_dependence <- function(object, ...) {
-  gg_picture(dependence_picture(object), ...)
-}
+autoplot.kb_partial_dependence <- autoplot_of(plot.kb_partial_dependence)
 
 # A curve, or ranges of levels; a curve per level of a second variable; a
 # surface over two numbers
@@ -98,7 +96,7 @@ surface_picture <- function(x, variables, outcome) {
   new_picture(panel(
     variables[[1]], variables[[2]],
     if (!flat) {
-      surface_layer(cells, outcome, range(cells$z),
+      surface_layer(cells, outcome, range(cells$z, na.rm = TRUE),
         c("white", kb_colour("sky"), kb_colour("blue"))
       )
     },

@@ -7,7 +7,7 @@
 #' @param .object What `plot()` returns, unless the picture has a value.
 #' @param ... Titles, limits and axes of the caller, see `check_plot_dots()`.
 #' @noRd
-draw_picture <- function(.picture, .object, ...) {
+draw_picture <- function(.picture, .object = NULL, ...) {
   dots <- list(...)
   # Before the picture, which is a promise, is made.
   check_plot_dots(dots, rlang::caller_env())
@@ -24,15 +24,14 @@ draw_picture <- function(.picture, .object, ...) {
     graphics::par(mar = c(4.2, 4.1, 1.6, if (columns > 1) 0.6 else 1))
   }
   for (panel in panels) {
-    do.call(draw_panel, c(
-      list(panel), dots[setdiff(names(dots), panel$shared)]
-    ))
+    draw_panel(panel, dots[setdiff(names(dots), panel$shared)])
   }
   invisible(if (is.null(.picture$value)) .object else .picture$value)
 }
 
-draw_panel <- function(panel, ...) {
-  dots <- list(...)
+#' @param dots Arguments of the caller.
+#' @noRd
+draw_panel <- function(panel, dots) {
   limits <- dots$ylim
   if (panel$root) {
     if (is.null(limits)) limits <- panel_limits(panel, "y")
@@ -83,21 +82,13 @@ refuse_infinite_plot <- function(settings) {
 
 # Layers -----------------------------------------------------------------------
 
-# One call per group, with its look
 draw_layer <- function(layer) {
   draw <- base_kinds[[layer$kind]]
-  paint_of <- function(look) paint(look$colour, look$alpha)
   if (layer$kind == "tiles") {
     return(draw(layer$data, layer$look, tile_colours(layer)))
   }
-  if (is.null(layer$by)) {
-    return(draw(layer$data, layer$look, paint_of(layer$look)))
-  }
-  by <- present_groups(layer)
-  for (i in seq_along(by$levels)) {
-    rows <- as.character(layer$data$group) == by$levels[[i]]
-    look <- group_look(layer, by, i)
-    draw(layer$data[rows, , drop = FALSE], look, paint_of(look))
+  for (part in split_groups(layer)) {
+    draw(part$data, part$look, paint(part$look$colour, part$look$alpha))
   }
 }
 
@@ -108,13 +99,10 @@ base_kinds <- list(
     for (one in if (is.null(d$line)) list(d) else split(d, d$line)) {
       # A line needs two points: one is drawn as a point.
       type <- if (nrow(one) == 1) "p" else "l"
-      graphics::lines(one$x, one$y, type, lwd = look$lwd, lty = look$lty,
-        col = col
+      graphics::lines(one$x, one$y, type,
+        lwd = look$lwd, lty = look$lty, lend = 1, col = col
       )
     }
-  },
-  steps = function(d, look, col) {
-    graphics::lines(d$x, d$y, "s", lwd = look$lwd, lty = look$lty, col = col)
   },
   ribbon = function(d, look, col) {
     # Where the band is not known, it has a gap.
@@ -125,11 +113,6 @@ base_kinds <- list(
       )
     }
   },
-  area = function(d, look, col) {
-    height <- graphics::grconvertY(c(0, d$height, 0), "npc", "user")
-    at <- c(d$x[[1]], d$x, d$x[[nrow(d)]])
-    graphics::polygon(at, height, col = col, border = NA)
-  },
   points = function(d, look, col) {
     graphics::points(d$x, d$y,
       pch = look$shape, cex = if (is.null(d$size)) look$size else d$size,
@@ -138,11 +121,6 @@ base_kinds <- list(
   },
   ranges = function(d, look, col) {
     graphics::segments(d$x, d$ymin, d$x, d$ymax,
-      lwd = look$lwd, lend = 1, col = col
-    )
-  },
-  spans = function(d, look, col) {
-    graphics::segments(d$xmin, d$y, d$xmax, d$y,
       lwd = look$lwd, lend = 1, col = col
     )
   },
@@ -232,20 +210,17 @@ draw_axes <- function(panel, limits, dots) {
     ticks <- root_ticks(limits)
     graphics::axis(2, sqrt(ticks), ticks, las = 1, mgp = c(3, 0.7, 0))
   }
-  if (is.null(panel$ticks) || !is.null(dots$xaxt)) {
-    return(invisible())
-  }
-  if (identical(panel$ticks, "whole")) {
+  ticks <- if (is.null(dots$xaxt)) panel$ticks
+  if (identical(ticks, "whole")) {
     xlim <- if (is.null(dots$xlim)) panel_limits(panel, "x") else dots$xlim
     graphics::axis(1, whole_ticks(xlim), mgp = c(3, 0.7, 0))
-  } else {
-    variable_axis(seq_along(panel$ticks), panel$ticks)
+  } else if (!is.null(ticks)) {
+    variable_axis(seq_along(ticks), ticks)
   }
 }
 
 whole_ticks <- function(limits) {
-  ticks <- pretty(limits)
-  ticks <- unique(round(ticks))
+  ticks <- unique(round(pretty(limits)))
   ticks[ticks >= limits[[1]] & ticks <= limits[[2]]]
 }
 
@@ -312,22 +287,16 @@ palette_key <- function(panel) {
 
 # How the key shows a kind of layer: arguments of graphics::legend()
 base_mark <- function(mark) {
-  pale <- mark$kind %in% c("ribbon", "area")
-  col <- paint(mark$colour, if (pale) mark$alpha else 1)
-  if (pale) {
-    list(col = col, lwd = 8)
-  } else if (mark$kind == "points") {
-    Filter(Negate(is.null), list(
-      pch = mark$shape, col = col, pt.bg = mark$fill
-    ))
-  } else if (mark$kind %in% c("tiles", "boxes")) {
-    fill <- if (is.null(mark$fill)) col else mark$fill
-    list(pch = 22, col = paint("grey"), pt.bg = fill, pt.cex = 1.3)
-  } else if (mark$kind %in% c("bars", "text")) {
-    list(pch = 15, col = col)
-  } else {
+  col <- paint(mark$colour, if (mark$kind == "ribbon") mark$alpha else 1)
+  out <- switch(mark$kind,
+    ribbon = list(col = col, lwd = 8),
+    bars = , text = list(pch = 15, col = col),
+    tiles = list(pch = 22, col = paint("grey"), pt.bg = col, pt.cex = 1.3),
+    boxes = list(pch = 22, col = col, pt.bg = mark$fill, pt.cex = 1.3),
+    points = list(pch = mark$shape, col = col, pt.bg = mark$fill),
     list(col = col, lwd = max(mark$lwd, 1.5), lty = mark$lty)
-  }
+  )
+  Filter(Negate(is.null), out)
 }
 
 #' A legend in one line above the plot, where it covers no data

@@ -5,25 +5,23 @@
 NULL
 
 #' The ggplot object of a picture
+#' @param .object Not used, as `draw_picture()` has it.
 #' @param ... Of the method: must be empty.
 #' @noRd
-gg_picture <- function(.picture, ...) {
+gg_picture <- function(.picture, .object = NULL, ...) {
   call <- rlang::caller_env()
   # Before the picture, which is a promise, is made.
   check_no_dots(..., .call = call, .fn = rlang::caller_fn())
   need_package("ggplot2", "`autoplot()`", call = call)
   panels <- .picture$panels
   if (!is.null(.picture$strips)) panels <- relative_panels(panels)
-  layers <- unlist(
-    Map(placed_layers, panels, panel_names(panels, .picture$strips)),
-    recursive = FALSE
-  )
+  names <- panel_names(panels, .picture$strips)
+  layers <- unlist(Map(placed_layers, panels, names), recursive = FALSE)
   ggplot2::ggplot() +
     ggplot2::theme_bw() +
     ggplot2::theme(panel.grid.minor = ggplot2::element_blank()) +
     lapply(layers, gg_layer) +
-    gg_tile_scales(layers) +
-    gg_group_scales(layers) +
+    gg_scales(layers) +
     gg_axes(panels) +
     gg_facets(.picture, panels) +
     gg_key(panels)
@@ -60,7 +58,6 @@ relative_panels <- function(panels) {
       layer$data$x <- layer$data$x / highest
       layer
     })
-    panels[[i]]$xlim <- panels[[i]]$xlim / highest
   }
   panels
 }
@@ -87,20 +84,17 @@ gg_facets <- function(picture, panels) {
   if (length(panels) == 1) {
     return(if (picture$apart) ggplot2::facet_wrap("group"))
   }
-  facets <- if (!is.null(picture$strips)) {
+  wide <- is.null(common_label(panels, "xlab"))
+  left <- is.null(common_label(panels, "ylab"))
+  facets <- if (is.null(picture$strips)) {
+    ggplot2::facet_wrap("panel",
+      ncol = picture$columns, scales = if (wide) "free" else "free_y",
+      strip.position = if (left) "left" else "bottom"
+    )
+  } else {
     ggplot2::facet_grid(
       ggplot2::vars(.data$row), ggplot2::vars(.data$column),
       scales = "free", switch = "both"
-    )
-  } else {
-    ggplot2::facet_wrap("panel",
-      ncol = picture$columns,
-      scales = if (is.null(common_label(panels, "xlab"))) "free" else "free_y",
-      strip.position = if (is.null(common_label(panels, "ylab"))) {
-        "left"
-      } else {
-        "bottom"
-      }
     )
   }
   list(facets, ggplot2::theme(
@@ -116,19 +110,13 @@ gg_facets <- function(picture, panels) {
 # first of which groups have of their own.
 gg_kinds <- local({
   line <- c("colour", "linewidth", "linetype", "alpha")
-  band <- c("fill", "alpha")
   list(
     lines = list("path", c("x", "y"), line),
-    steps = list("step", c("x", "y"), line),
-    ribbon = list("ribbon", c("x", "ymin", "ymax"), band),
-    area = list("ribbon", c("x", ymin = "edge", ymax = "end"), band),
+    ribbon = list("ribbon", c("x", "ymin", "ymax"), c("fill", "alpha")),
     points = list(
       "point", c("x", "y"), c("colour", "shape", "alpha", "fill", "size")
     ),
     ranges = list("linerange", c("x", "ymin", "ymax"), line),
-    spans = list(
-      "segment", c("y", yend = "y", x = "xmin", xend = "xmax"), line
-    ),
     bars = list("col", c("x", "y"), c("fill", "width")),
     boxes = list(
       "boxplot",
@@ -185,7 +173,7 @@ gg_variant <- function(layer) {
     layer$kind <- "cells"
     layer$data[c("xmin", "xmax")] <- cell_edges(d$x)
     layer$data[c("ymin", "ymax")] <- cell_edges(d$y)
-  } else if (layer$kind %in% c("rug", "area")) {
+  } else if (layer$kind == "rug") {
     top <- identical(layer$look$side, "top")
     height <- if (is.null(d$height)) rep(0.03, nrow(d)) else d$height
     # Axes of numbers reach a twentieth further than their limits.
@@ -224,31 +212,14 @@ cell_edges <- function(at) {
 
 # Scales and axes --------------------------------------------------------------
 
-# Scales of tiles, of which a picture has one layer
-gg_tile_scales <- function(layers) {
-  tiles <- Filter(function(layer) layer$kind == "tiles", layers)
-  if (length(tiles) == 0) {
-    return(NULL)
-  }
-  look <- tiles[[1]]$look
-  if (is.null(look$palette)) {
-    return(ggplot2::scale_alpha_identity())
-  }
-  ggplot2::scale_fill_gradientn(tiles[[1]]$label,
-    colours = look$palette, limits = look$limits
-  )
-}
-
-# Colours and symbols of the groups, of which a picture has one kind
-gg_group_scales <- function(layers) {
+# Colours and symbols of the groups, and of tiles: a picture has one kind
+gg_scales <- function(layers) {
+  palette <- Filter(function(layer) !is.null(layer$look$palette), layers)
   layers <- Filter(function(layer) !is.null(layer$by), layers)
-  if (length(layers) == 0) {
-    return(NULL)
-  }
-  by <- layers[[1]]$by
-  by$key <- any(vapply(layers, function(layer) layer$by$key, NA))
   kinds <- vapply(layers, `[[`, "", "kind")
   filled <- kinds %in% c("ribbon", "bars", "tiles")
+  by <- if (length(layers) > 0) layers[[1]]$by
+  keys <- vapply(layers, function(layer) layer$by$key, NA)
   # Thin lines would be too pale to tell them apart.
   bold <- ggplot2::guide_legend(override.aes = c(
     list(alpha = 1), if ("lines" %in% kinds) list(linewidth = 0.8)
@@ -256,7 +227,7 @@ gg_group_scales <- function(layers) {
   scale <- function(aesthetic, values, guide = bold) {
     ggplot2::scale_discrete_manual(aesthetic,
       name = by$name, values = stats::setNames(values, by$levels),
-      breaks = by$levels, guide = if (by$key) guide else "none"
+      breaks = by$levels, guide = if (any(keys)) guide else "none"
     )
   }
   list(
@@ -264,7 +235,14 @@ gg_group_scales <- function(layers) {
     if (any(filled)) {
       scale("fill", by$colours, if (all(filled)) bold else "none")
     },
-    if (!is.null(by$shapes)) scale("shape", by$shapes, "legend")
+    if (!is.null(by$shapes)) scale("shape", by$shapes, "legend"),
+    if ("tiles" %in% kinds) ggplot2::scale_alpha_identity(),
+    if (length(palette) > 0) {
+      look <- palette[[1]]$look
+      ggplot2::scale_fill_gradientn(palette[[1]]$label,
+        colours = look$palette, limits = look$limits
+      )
+    }
   )
 }
 
@@ -330,13 +308,12 @@ gg_key <- function(panels) {
 }
 
 gg_mark <- function(mark, data, params, size) {
-  look <- gg_look(list(look = mark))
-  data[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")] <-
-    look[c("colour", "fill", "alpha", "linewidth", "linetype", "shape")]
-  data$size <- max(look$size, 1.5)
+  look <- Filter(function(v) length(v) == 1, gg_look(list(look = mark)))
+  look$size <- max(look$size, 1.5)
+  data[names(look)] <- look
   data$stroke <- 0.5
   draw <- switch(mark$kind,
-    ribbon = , area = , bars = ggplot2::draw_key_rect,
+    ribbon = , bars = ggplot2::draw_key_rect,
     boxes = ggplot2::draw_key_boxplot,
     points = ggplot2::draw_key_point,
     ggplot2::draw_key_path

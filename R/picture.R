@@ -44,12 +44,9 @@ panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
 #' | kind | columns of its data |
 #' |---|---|
 #' | lines | x, y; `line` where there are several |
-#' | steps | x, y |
 #' | ribbon | x, ymin, ymax |
-#' | area | x, height: as a share of the panel |
 #' | points | x, y; perhaps size |
 #' | ranges | x, ymin, ymax: vertical lines |
-#' | spans | y, xmin, xmax: horizontal lines |
 #' | bars | x, y |
 #' | boxes | x, ymin, lower, middle, upper, ymax |
 #' | rules | x or y, or slope: lines across the panel |
@@ -109,13 +106,16 @@ ranges_layer <- function(x, ymin, ymax, ..., group = NULL) {
 # A data frame of those that are not NULL
 columns <- function(...) as.data.frame(Filter(Negate(is.null), list(...)))
 
-#' @param bands Matrix with columns `lwr` and `upr`.
-#' @noRd
-band_layer <- function(at, bands, ..., colour = "sky") {
-  layer("ribbon",
-    data.frame(x = at, ymin = bands[, "lwr"], ymax = bands[, "upr"]),
+ribbon_layer <- function(x, ymin, ymax, ..., colour = "sky") {
+  layer("ribbon", columns(x = x, ymin = ymin, ymax = ymax),
     colour = colour, ...
   )
+}
+
+#' @param bands Matrix with columns `lwr` and `upr`.
+#' @noRd
+band_layer <- function(at, bands, ...) {
+  ribbon_layer(at, bands[, "lwr"], bands[, "upr"], ...)
 }
 
 #' Dashed lines across the panel
@@ -130,15 +130,16 @@ percent_label <- function(level, what) {
 }
 
 # Lines where a surface has these levels; NULL where it has none of them
-contour_layer <- function(grid, levels = pretty(range(grid$z), 10), ...) {
-  inside <- levels[levels > min(grid$z) & levels < max(grid$z)]
+contour_layer <- function(grid, levels = pretty(ends, 10), ...) {
+  ends <- range(grid$z, na.rm = TRUE)
+  inside <- levels[levels > ends[[1]] & levels < ends[[2]]]
   if (length(inside) == 0) {
     return(NULL)
   }
   layer("contours", grid, levels = inside, ...)
 }
 
-#' Many numbers in long form, a column a line
+#' Many numbers in long form, a line per column
 #' @param names Factor of the columns, or their names.
 #' @noRd
 matrix_lines <- function(at, values, names = seq_len(ncol(values))) {
@@ -180,30 +181,32 @@ paint <- function(colour, alpha = 1) {
 
 # What both renderers ask ------------------------------------------------------
 
-# Groups in the order of their levels, only those that are there
-present_groups <- function(layer) {
+# A layer as one layer per group that is there, with its look, labelled by its
+# level; others as they are
+split_groups <- function(layer) {
   by <- layer$by
-  here <- by$levels %in% as.character(layer$data$group)
-  keep <- function(v) if (!is.null(v)) v[here]
-  by[c("levels", "colours", "shapes")] <-
-    list(by$levels[here], keep(by$colours), keep(by$shapes))
-  by
+  if (is.null(by)) {
+    return(list(layer))
+  }
+  parts <- lapply(seq_along(by$levels), function(i) {
+    rows <- as.character(layer$data$group) == by$levels[[i]]
+    layer$data <- layer$data[rows, , drop = FALSE]
+    layer$look$colour <- by$colours[[i]]
+    if (!is.null(by$shapes)) layer$look$shape <- by$shapes[[i]]
+    layer$label <- if (by$key) by$levels[[i]]
+    c(layer, title = by$name)
+  })
+  Filter(function(part) nrow(part$data) > 0, parts)
 }
 
 # The limits of a panel: all that its layers and its own limits reach
 panel_limits <- function(panel, axis) {
-  columns <- if (axis == "x") {
-    c("x", "xmin", "xmax")
-  } else {
-    c("y", "ymin", "lower", "middle", "upper", "ymax")
-  }
+  columns <- if (axis == "x") "x" else c("y", "ymin", "ymax")
   values <- lapply(panel$layers, function(layer) {
     unlist(layer$data[intersect(columns, names(layer$data))])
   })
   out <- range(unlist(values), panel[[paste0(axis, "lim")]], na.rm = TRUE)
-  tall <- vapply(panel$layers, function(layer) {
-    layer$kind == "rug" && !is.null(layer$data$height)
-  }, NA)
+  tall <- vapply(panel$layers, function(l) !is.null(l$data$height), NA)
   # Room for the ticks below the rest.
   if (axis == "y" && any(tall)) out[[1]] <- out[[1]] - 0.08 * diff(out)
   out
@@ -214,37 +217,23 @@ panel_limits <- function(panel, axis) {
 #'   layers that it stands for, each their kind and look.
 #' @noRd
 panel_key <- function(panel) {
-  entries <- unlist(lapply(panel$layers, layer_entries), recursive = FALSE)
-  id <- vapply(entries, function(e) paste(e$group, e$label), "")
-  unname(lapply(split(entries, factor(id, unique(id))), function(same) {
-    same[[1]]$marks <- lapply(same, `[[`, "mark")
-    same[[1]]
-  }))
-}
-
-layer_entries <- function(layer) {
-  mark <- function(look) c(list(kind = layer$kind), look)
-  out <- list()
-  by <- layer$by
-  if (!is.null(by) && by$key) {
-    by <- present_groups(layer)
-    out <- lapply(seq_along(by$levels), function(i) list(
-      label = by$levels[[i]], title = by$name, group = TRUE,
-      mark = mark(group_look(layer, by, i))
+  named <- lapply(panel$layers, function(layer) {
+    if (is.null(layer$by)) {
+      return(list(layer))
+    }
+    # What its label says of all groups has no colour of theirs.
+    whole <- layer[names(layer) != "by"]
+    whole$look$colour <- "grey"
+    c(split_groups(layer), list(whole))
+  })
+  named <- Filter(function(layer) {
+    !is.null(layer$label) && is.null(layer$look$palette)
+  }, unlist(named, recursive = FALSE))
+  id <- vapply(named, function(l) paste(!is.null(l$by), l$label), "")
+  unname(lapply(split(named, factor(id, unique(id))), function(same) {
+    marks <- lapply(same, function(layer) c(layer["kind"], layer$look))
+    c(same[[1]][c("label", "title")], list(
+      group = !is.null(same[[1]]$by), marks = marks
     ))
-  }
-  if (is.null(layer$label) || !is.null(layer$look$palette)) {
-    return(out)
-  }
-  look <- layer$look
-  if (!is.null(by)) look$colour <- "grey"
-  c(out, list(list(label = layer$label, group = FALSE, mark = mark(look))))
-}
-
-# The look of one of the groups
-group_look <- function(layer, by, i) {
-  look <- layer$look
-  look$colour <- by$colours[[i]]
-  if (!is.null(by$shapes)) look$shape <- by$shapes[[i]]
-  look
+  }))
 }

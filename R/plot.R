@@ -45,10 +45,13 @@ check_plot_dots <- function(dots, call = rlang::caller_env()) {
 
 # Fitted values: along the only predictor, or observed against fitted
 fit_picture <- function(x, level, n) {
-  if (is_probit(x) || is_ordered(x)) {
-    return(classes_picture(x, level, n))
+  if (is_multinomial(x)) {
+    return(fields_picture(x, n))
   }
-  if (ncol(x$data$x) == 1) {
+  if (is.null(n)) n <- 200
+  if (is_probit(x) || is_ordered(x)) {
+    classes_picture(x, level, n)
+  } else if (ncol(x$data$x) == 1) {
     curve_picture(x, level, n)
   } else {
     observed_picture(x, level)
@@ -152,8 +155,8 @@ classes_picture <- function(x, level, n) {
   ylab <- if (ordered) "f" else probability_label(x)
   ylim <- if (!ordered) 0:1
   if (!one) {
-    xlab <- if (ordered) "rows, by f" else "rows, by probability"
-    return(rows_picture(x, bands, limits, level, xlab, ylab, label, ylim))
+    by <- if (ordered) "f" else "probability"
+    return(rows_picture(x, bands, limits, level, by, ylab, label, ylim))
   }
   y <- training_response(x)
   new_picture(panel(
@@ -183,11 +186,11 @@ probability_label <- function(x) {
 #' @param bands Matrix of `fit`, `lwr`, `upr`.
 #' @param limits What lies between classes, and the key's `label` of it.
 #' @noRd
-rows_picture <- function(x, bands, limits, level, xlab, ylab, label = NULL,
+rows_picture <- function(x, bands, limits, level, by, ylab, label = NULL,
                          ylim = NULL) {
   at <- rank(bands[, "fit"], ties.method = "first")
   new_picture(panel(
-    xlab, ylab,
+    paste("rows, by", by), ylab,
     ranges_layer(at, bands[, "lwr"], bands[, "upr"],
       colour = "sky", alpha = 0.5, lwd = 1.2,
       label = percent_label(level, "interval")
@@ -207,7 +210,7 @@ rows_picture <- function(x, bands, limits, level, xlab, ylab, label = NULL,
 #' @noRd
 class_curves_picture <- function(x, n, probability, ...) {
   at <- training_x(x)[, 1]
-  grid <- curve_grid(x, at, n)
+  grid <- curve_grid(x, at, if (is.null(n)) 200 else n)
   p <- probability(grid_points(x, grid))
   two <- ncol(p) == 2
   by <- class_groups(x)
@@ -242,11 +245,12 @@ k_picture <- function(x, prior, what) {
   posterior <- model_size(x)
   posterior <- posterior[posterior$probability > 0, ]
   near <- prior$k >= min(posterior$k) - 2 & prior$k <= max(posterior$k) + 2
-  columns <- function(d) data.frame(x = d$k, y = d$probability)
   new_picture(panel(
     paste("number of", what), "probability",
-    layer("bars", columns(posterior), label = "posterior"),
-    layer("points", columns(prior[near, ]),
+    layer("bars", columns(x = posterior$k, y = posterior$probability),
+      label = "posterior"
+    ),
+    points_layer(prior$k[near], prior$probability[near],
       shape = 21, size = 1, colour = "orange", fill = "white", label = "prior"
     ),
     xlim = range(prior$k[near]) + c(-0.5, 0.5), ylim = 0, ticks = "whole"
@@ -267,14 +271,13 @@ centres_picture <- function(x) {
     group = as.vector(col(values))
   )
   kernels <- seq_len(ncol(values))
+  by <- groups("kernel", kernels, ordered_colours(ncol(values)))
   new_picture(panel(
     if (single) colnames(x$data$x) else "row",
     if (several) "expected number of centres" else "probability to be a centre",
     layer("ranges", bars,
       lwd = if (nrow(used) > 100) 1 else 2,
-      by = if (several) {
-        groups("kernel", kernels, ordered_colours(ncol(values)))
-      }
+      by = if (several) by
     ),
     ylim = c(0, 0.1)
   ))

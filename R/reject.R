@@ -98,9 +98,7 @@ plot.kb_reject_curve <- function(x, ...) draw_picture(reject_picture(x), x, ...)
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_reject_curve <- function(object, ...) {
-  gg_picture(reject_picture(object), ...)
-}
+autoplot.kb_reject_curve <- autoplot_of(plot.kb_reject_curve)
 
 reject_picture <- function(x) {
   new_picture(panel(

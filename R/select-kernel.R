@@ -332,10 +332,7 @@ plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kernel_selection <- function(object,
-                                         type = c("evidence", "margin"), ...) {
-  gg_picture(selection_picture(object, type), ...)
-}
+autoplot.kb_kernel_selection <- autoplot_of(plot.kb_kernel_selection)
 
 # Log evidence with two standard errors, or against the margin
 selection_picture <- function(x, type, call = rlang::caller_env()) {
@@ -356,20 +353,17 @@ selection_picture <- function(x, type, call = rlang::caller_env()) {
     x = at, y = table$log_evidence, text = rownames(table),
     group = ifelse(number == x$best, "best", "others")
   )
-  by <- groups(NULL, c("best", "others"),
-    c(kb_colour("orange"), kb_colour("blue"))
-  )
+  by <- groups(NULL, c("best", "others"), paint(c("orange", "blue")))
   if (type == "margin") {
     return(new_picture(panel(
       "margin of the Bayes point", "log evidence", layer("text", marks, by = by)
     )))
   }
   reach <- 2 * ifelse(is.finite(table$mc_se), table$mc_se, 0)
+  path <- marks[order(at), c("x", "y")]
   new_picture(panel(
     if (by_number) "kernel" else "bandwidth", "log evidence",
-    if (!by_number) {
-      layer("lines", marks[order(at), c("x", "y")], colour = "sky")
-    },
+    if (!by_number) layer("lines", path, colour = "sky"),
     ranges_layer(at, marks$y - reach, marks$y + reach,
       label = "two standard errors"
     ),

@@ -375,13 +375,13 @@ kernels_picture <- function(x) {
   by_number <- shares || !differ_in_bandwidth(x)
   at <- if (by_number) seq_along(value) else table$bandwidth
   # The colours of a dictionary are those of its centres.
-  by <- if (shares) {
-    groups("kernel", at, ordered_colours(length(at)), key = FALSE)
-  }
+  by <- groups("kernel", at, ordered_colours(length(at)), key = FALSE)
   new_picture(panel(
     if (by_number) "kernel" else "bandwidth",
     if (shares) "share of the centres" else "probability",
-    ranges_layer(at, 0, value, colour = "sky", lwd = 6, group = at, by = by),
+    ranges_layer(at, 0, value, colour = "sky", lwd = 6, group = at,
+      by = if (shares) by
+    ),
     points_layer(at, value,
       size = 1, label = if (shares) "share" else "posterior"
     ),
@@ -401,7 +401,6 @@ kernels_picture <- function(x) {
 
 # Probabilities of the kernels against rows
 kernel_path_picture <- function(x) {
-  if (has_dictionary(x)) refuse_shares_by_row()
   path <- as.matrix(kernel_posterior(x, by_row = TRUE)[-1])
   kernels <- settings_kernels(x$settings)
   by_bandwidth <- differ_in_bandwidth(x)

@@ -259,9 +259,7 @@ plot.kb_order_spread <- function(x, ...) draw_picture(spread_picture(x), x, ...)
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_order_spread <- function(object, ...) {
-  gg_picture(spread_picture(object), ...)
-}
+autoplot.kb_order_spread <- autoplot_of(plot.kb_order_spread)
 
 spread_picture <- function(x) {
   z <- x$orders$log_evidence

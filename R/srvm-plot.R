@@ -49,35 +49,26 @@ plot.kb_srvm <- function(x,
                            "kernels", "kernel_path", "trace_density"
                          ),
                          level = 0.9, n = NULL, ...) {
-  draw_picture(srvm_picture(x, type, level, n, !missing(level), "plot"), x, ...)
+  draw_picture(srvm_picture(x, type, level, n, !missing(level)), x, ...)
 }
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_srvm <- function(object,
-                             type = c(
-                               "fit", "ess", "k", "evidence", "centres",
-                               "trace", "kernels", "kernel_path",
-                               "trace_density"
-                             ), level = 0.9, n = NULL, ...) {
-  gg_picture(
-    srvm_picture(object, type, level, n, !missing(level), "autoplot"), ...
-  )
-}
+autoplot.kb_srvm <- autoplot_of(plot.kb_srvm)
 
 #' @param given Has the caller given the level?
-#' @param what The function that draws.
 #' @noRd
-srvm_picture <- function(x, type, level, n, given, what,
-                         call = rlang::caller_env()) {
+srvm_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
   x <- migrate_fit(x, call = call)
-  type <- check_srvm_plot(x, type, what, call)
+  type <- check_srvm_plot(x, type, call)
   refuse_ignored(
     type, "none", c(level = given, n = !is.null(n)),
     if (type == "fit") c("level", "n"), "plot.kb_srvm", call
   )
   level <- check_number(level, 0, 1, open = TRUE, call = call)
-  n <- if (is.null(n)) 200 else check_count(n, 2, call = call)
+  if (!is.null(n)) n <- check_count(n, 2, call = call)
+  batch <- inherits(x, "kb_srvm_mcmc")
+  labels <- c(k = "k", sigma = "noise sd")
   switch(type,
     fit = fit_picture(x, level, n),
     ess = ess_picture(x, "row"),
@@ -86,19 +77,13 @@ srvm_picture <- function(x, type, level, n, given, what,
     centres = centres_picture(x),
     kernels = kernels_picture(x),
     kernel_path = kernel_path_picture(x),
-    trace_density = chains_picture(x, srvm_trace_labels, TRUE),
-    trace = if (inherits(x, "kb_srvm_mcmc")) {
-      chains_picture(x, srvm_trace_labels)
-    } else {
-      path_means_picture(x)
-    }
+    trace_density = chains_picture(x, labels, TRUE),
+    trace = if (batch) chains_picture(x, labels) else path_means_picture(x)
   )
 }
 
-#' The type, which the fit must have
-#' @param what The function that draws.
-#' @noRd
-check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
+# The type, which the fit must have
+check_srvm_plot <- function(x, type, call) {
   type <- check_choice(type, eval(formals(plot.kb_srvm)$type), call = call)
   if (x$time == 0) {
     kb_abort("No row has been taken in: there is nothing to draw.",
@@ -106,24 +91,20 @@ check_srvm_plot <- function(x, type, what, call = rlang::caller_env()) {
       call = call
     )
   }
-  refused <- c("ess", "evidence", "kernels", "kernel_path")
-  if (has_dictionary(x)) refused <- setdiff(refused, "kernels")
-  if (inherits(x, "kb_srvm_mcmc") && type %in% refused) {
-    refuse_batch(
-      paste0(what, "(type = \"", type, "\")"),
-      "It shows the sequential sampler", call
-    )
+  batch <- inherits(x, "kb_srvm_mcmc")
+  what <- paste0("type = \"", type, "\"")
+  refused <- c("ess", "evidence", "kernel_path", "kernels"[!has_dictionary(x)])
+  if (batch && type %in% refused) {
+    refuse_batch(what, "It shows the sequential sampler", call)
   }
-  if (!inherits(x, "kb_srvm_mcmc") && type == "trace_density") {
+  if (!batch && type == "trace_density") {
     kb_abort(c(
-      "{.code {what}(type = \"trace_density\")} is for fits by Markov chains.",
+      "{.code {what}} is for fits by Markov chains.",
       i = "{.code type = \"trace\"} shows the sequential sampler."
     ), "not_defined", call = call)
   }
   type
 }
-
-srvm_trace_labels <- c(k = "k", sigma = "noise sd")
 
 path_label <- function(unit) if (unit == "row") "rows taken in" else unit
 
@@ -139,7 +120,7 @@ ess_picture <- function(x, unit) {
     path_label(unit), "effective sample size",
     lines_layer(at, path$ess, lwd = 1.5, label = "ESS"),
     # update() may have changed the number of particles on the way.
-    layer("steps", data.frame(x = at, y = x$control$ess_threshold * size),
+    lines_layer(at, x$control$ess_threshold * size,
       lty = 2, colour = "grey", label = "threshold"
     ),
     layer("rug", data.frame(x = at[path$resampled]),
@@ -151,10 +132,9 @@ ess_picture <- function(x, unit) {
 }
 
 evidence_picture <- function(x, unit) {
-  value <- evidence(x)$path$log_evidence
   new_picture(panel(
     path_label(unit), "log evidence",
-    lines_layer(recorded_steps(x), value, lwd = 1.5)
+    lines_layer(recorded_steps(x), evidence(x)$path$log_evidence, lwd = 1.5)
   ))
 }
 

@@ -32,10 +32,7 @@ plot.kb_tdsmc <- function(x, type = c("ess", "evidence", "moves"), ...) {
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_tdsmc <- function(object, type = c("ess", "evidence", "moves"),
-                              ...) {
-  gg_picture(tdsmc_picture(object, type), ...)
-}
+autoplot.kb_tdsmc <- autoplot_of(plot.kb_tdsmc)
 
 tdsmc_picture <- function(x, type, call = rlang::caller_env()) {
   x <- migrate_fit(x, call = call)

@@ -280,9 +280,7 @@ plot.kb_kbr_tuning <- function(x, ...) draw_picture(tuning_picture(x), x, ...)
 
 #' @rdname autoplot.kb_srvm
 #' @exportS3Method ggplot2::autoplot
-autoplot.kb_kbr_tuning <- function(object, ...) {
-  gg_picture(tuning_picture(object), ...)
-}
+autoplot.kb_kbr_tuning <- autoplot_of(plot.kb_kbr_tuning)
 
 tuning_picture <- function(x) {
   finite <- x$table[is.finite(x$table$loss), ]

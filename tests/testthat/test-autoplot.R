@@ -116,7 +116,7 @@ test_that("densities of kernel Bayes' rule are those that plot() draws", {
     layers[[4]]$x, unname(predict(fit, t(new))[1, ]), tolerance = 1e-10
   )
   ends <- predict(fit, t(new), type = "quantile", probs = c(0.1, 0.9))
-  expect_equal(c(layers[[3]]$x, layers[[3]]$xend), as.vector(ends[1, , ]))
+  expect_equal(layers[[3]]$x, as.vector(ends[1, , ]))
   bars <- built(autoplot(fit, new, "weights"))[[1]]
   expect_equal(
     bars$ymin + bars$ymax, as.vector(predict(fit, t(new), type = "weights"))

@@ -23,14 +23,14 @@ curve <- suppressWarnings(srvm(y ~ x, line,
 ))
 of_curve <- function(type) {
   fit <- type == "fit"
-  srvm_picture(curve, type, 0.8, if (fit) 7, fit, "plot")
+  srvm_picture(curve, type, 0.8, if (fit) 7, fit)
 }
 
 # Every kind of layer.
 every_kind <- function() {
   at <- c(1, 2, 4)
   d <- data.frame(
-    x = at, y = at, ymin = at - 1, ymax = at + 1, xmin = at - 1, xmax = at + 1,
+    x = at, y = at, ymin = at - 1, ymax = at + 1,
     lower = at - 0.5, middle = at, upper = at + 0.5, height = 0.1, text = "a"
   )
   grid <- expand.grid(x = at, y = at)
@@ -40,10 +40,9 @@ every_kind <- function() {
       palette = c("white", "black"), limits = range(grid$z), label = "z"
     ),
     contours = contour_layer(grid, labels = TRUE),
-    ribbon = layer("ribbon", d), area = layer("area", d),
-    lines = layer("lines", d, label = "line"), steps = layer("steps", d),
+    ribbon = layer("ribbon", d), lines = layer("lines", d, label = "line"),
     points = layer("points", d, label = "point"), ranges = layer("ranges", d),
-    spans = layer("spans", d), bars = layer("bars", d, label = "bar"),
+    bars = layer("bars", d, label = "bar"),
     boxes = layer("boxes", d, fill = "white", label = "box"),
     rules = rule_layer(y = 1, label = "rule"), rug = layer("rug", d),
     text = layer("text", d)
@@ -56,7 +55,9 @@ test_that("both renderers draw every kind of layer, alone and together", {
   expect_true(all(names(layers) %in% names(gg_kinds)))
   all <- do.call(panel, c(list("x", "y"), unname(layers)))
   pictures <- c(
-    lapply(layers, function(l) new_picture(panel("x", "y", l, xlim = 0:5, ylim = 0:5))),
+    lapply(layers, function(l) {
+      new_picture(panel("x", "y", l, xlim = 0:5, ylim = 0:5))
+    }),
     list(
       new_picture(all), new_picture(list(all, all)),
       new_picture(panel("x", "y", rule_layer(x = 2), rule_layer(slope = 1),
@@ -220,9 +221,9 @@ test_that("a band that is unknown in the middle has a gap", {
 
 test_that("the title is that of the first panel, limits pass the root", {
   on_paper({
-    draw_panel(panel("x", "y", lines_layer(1:2, c(4, 9)), root = TRUE),
+    draw_panel(panel("x", "y", lines_layer(1:2, c(4, 9)), root = TRUE), list(
       ylim = c(0, 16), yaxs = "i"
-    )
+    ))
     expect_equal(graphics::par("usr")[3:4], c(0, 4))
   })
   expect_equal(of_curve("trace")$panels[[2]]$shared, "main")

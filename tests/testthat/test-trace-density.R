@@ -37,7 +37,8 @@ test_that("autoplot() shows the draws, and densities to their highest", {
   skip_if_not_installed("ggplot2")
   fits <- list(batch, bark_fits()$plane, kgs_fits()$moons)
   labels <- list(
-    srvm_trace_labels, bark_trace_labels(fits[[2]]), kgs_trace_labels(fits[[3]])
+    c(k = "k", sigma = "noise sd"), bark_trace_labels(fits[[2]]),
+    kgs_trace_labels(fits[[3]])
   )
   for (i in seq_along(fits)) {
     fit <- fits[[i]]
@@ -46,7 +47,9 @@ test_that("autoplot() shows the draws, and densities to their highest", {
     expect_identical(nlevels(built$layout$layout$PANEL), 4L)
     # A trace, a density, and what their axes reach, of each quantity.
     layers <- built$data[c(1, 3, 5, 7)]
-    panels <- vapply(layers, function(layer) unique(as.integer(layer$PANEL)), 0L)
+    panels <- vapply(layers, function(layer) {
+      unique(as.integer(layer$PANEL))
+    }, 0L)
     expect_identical(panels, 1:4)
     for (density in layers[c(2, 4)]) expect_equal(max(density$x), 1)
     chains <- traced(fit, names(labels[[i]]))
