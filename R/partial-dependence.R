@@ -58,7 +58,10 @@
 #' plot(slope)
 #'
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
-#' labels <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
+#' labels <- kgs(y ~ x1 + x2, moons,
+#'   kernel = kernel_gaussian(0.5), seed = 1,
+#'   control = mcmc_control(chains = 2, warmup = 200, iter = 500)
+#' )
 #' plot(partial_dependence(labels, "x2"))
 #' @export
 partial_dependence <- function(object, ...) UseMethod("partial_dependence")

@@ -30,14 +30,6 @@ accepted <- list(
       "^ +[^[:alnum:][:space:]][[:alnum:].]+[^[:alnum:]]"
     )
   ),
-  # Until the functions that tests alone call have left the library.
-  list(
-    check = "installed package size",
-    lines = c(
-      "installed size is +5[.][0-9]Mb", "sub-directories of 1Mb or more",
-      "^ +(doc|libs) +[0-9.]+Mb"
-    )
-  ),
   list(
     check = "for future file timestamps",
     lines = "unable to verify current time"

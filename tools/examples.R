@@ -1,13 +1,13 @@
 # Run the example of each help page and time it:
 #   Rscript tools/examples.R [--filter=regex]
 # Fails if a public page has none, one is in \dontrun or fails, or takes more
-# than 5 seconds of processor time.
+# than 2 seconds of processor time.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 source(file.path(dirname(script), "deps.R"))
 root <- dirname(dirname(script))
-limit <- 5
+limit <- 2
 
 # The code of an example, NULL if there is none or a part of it does not run.
 example_code <- function(page) {
