@@ -139,7 +139,8 @@ marginals_picture <- function(fit, w, columns, level, n) {
 marginal <- function(column, fit, w, n) {
   x <- fit$data$states[, column]
   prior <- prior_sample(fit)
-  u <- if (!is.null(prior)) prior$points[, match(column, colnames(fit$data$states))]
+  here <- match(column, colnames(fit$data$states))
+  u <- if (!is.null(prior)) prior$points[, here]
   at <- seq(min(x, u), max(x, u), length.out = n)
   data.frame(
     state = column, at = at,
