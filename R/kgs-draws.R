@@ -27,7 +27,8 @@ draws_in.kb_kgs <- function(fit) {
 #' @export
 head_draws.kb_kgs <- function(fit, run, n) {
   each <- c(
-    w = kgs_rank(fit) * kgs_functions(fit), rates = length(run$rates),
+    w = kgs_rank(fit) * kgs_functions(fit),
+    rates = if (fit$settings$noise$kind == "class") 2 else 1,
     wrong = fit$settings$classes
   )
   run$draws[names(each)] <- Map(
