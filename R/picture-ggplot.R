@@ -69,7 +69,7 @@ placed_layers <- function(panel, name) {
   )
   layers <- c(panel$layers, list(layer("blank", reach)))
   lapply(layers, function(layer) {
-    layer$data[names(name)] <- name
+    layer$data[names(name)] <- lapply(name, rep, nrow(layer$data))
     if (!is.null(layer$by)) {
       layer$data$group <- factor(layer$data$group, layer$by$levels)
     }

@@ -552,9 +552,6 @@ test_that("evidence says where it is none, and where it is noisy", {
   expect_output(print(diagnostics(few)), "2% at its lowest (row 7)",
     fixed = TRUE
   )
-  # Fits from before rows could come in by degrees.
-  few$runs[[1]]$path$ess_lowest <- NULL
-  expect_identical(ess(few)$lowest, ess(few)$fraction)
 })
 
 test_that("the limit of one update is not the fit's", {
