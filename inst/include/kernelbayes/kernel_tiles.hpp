@@ -7,7 +7,7 @@
 // compilers may contract it to fused multiply-adds differently.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <utility>
