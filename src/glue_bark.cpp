@@ -2,25 +2,14 @@
 
 #include "core/bark/fields_level.hpp"
 #include "core/bark/truncated_level.hpp"
-#include "glue/archive.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
 #include "glue/lists.hpp"
+#include "glue/tempered.hpp"
 
 namespace {
 
 using namespace kernelbayes;
-
-// A ladder where there are rungs.
-Schedule schedule(const Rcpp::List& config) {
-  Schedule out;
-  out.warmup = config["warmup"];
-  out.iterations = config["iter"];
-  out.ladder = config.containsElementNamed("rungs");
-  if (!out.ladder) out.thin = config["thin"];
-  out.seed = run_seed(config, "chain");
-  return out;
-}
 
 // The model of a chain or ladder; of a chain, neighbouring temperatures are
 // `step` apart.
@@ -49,9 +38,8 @@ bool truncated(const Rcpp::List& prior) {
 template <class Level>
 SEXP open(const Rcpp::List& config, bark::Model model,
           const Rcpp::Nullable<Rcpp::List>& state) {
-  return open_machine(
-      std::make_unique<Tempered<Level>>(schedule(config), std::move(model)),
-      state);
+  return open_tempered<Level>(schedule_from_r(config, "rungs"),
+                              std::move(model), state);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "core/kgs/level.hpp"
-#include "glue/archive.hpp"
 #include "glue/kgs_from_r.hpp"
 #include "glue/lists.hpp"
+#include "glue/tempered.hpp"
 
 using namespace kernelbayes;
 
@@ -61,27 +61,15 @@ kgs::Settings settings(const Rcpp::List& config) {
   return out;
 }
 
-template <class Level>
-SEXP open(const Schedule& schedule, kgs::Model model,
-          const Rcpp::Nullable<Rcpp::List>& state) {
-  return open_machine(
-      std::make_unique<Tempered<Level>>(schedule, std::move(model)), state);
-}
-
 }  // namespace
 
 // A ladder where there are costs `beta`, else a chain.
 // [[Rcpp::export(rng = false)]]
 SEXP kgs_open_cpp(Rcpp::List config, Rcpp::List data,
                   Rcpp::Nullable<Rcpp::List> state) {
-  Schedule schedule;
-  schedule.warmup = config["warmup"];
-  schedule.iterations = config["iter"];
-  schedule.ladder = config.containsElementNamed("beta");
-  if (!schedule.ladder) schedule.thin = config["thin"];
-  schedule.seed = run_seed(config, "chain");
+  const Schedule schedule = schedule_from_r(config, "beta");
   kgs::Model model(kgs_r::data(data), settings(config));
   return schedule.ladder
-             ? open<kgs::CostLevel>(schedule, std::move(model), state)
-             : open<kgs::Level>(schedule, std::move(model), state);
+             ? open_tempered<kgs::CostLevel>(schedule, std::move(model), state)
+             : open_tempered<kgs::Level>(schedule, std::move(model), state);
 }

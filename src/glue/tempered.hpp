@@ -1,0 +1,30 @@
+// Chains and ladders from R: what bark's and kgs's glue share.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "core/tempered.hpp"
+#include "glue/archive.hpp"
+#include "glue/lists.hpp"
+
+/// A ladder where the config has `rungs`, else a chain.
+inline kernelbayes::Schedule schedule_from_r(const Rcpp::List& config,
+                                             const char* rungs) {
+  kernelbayes::Schedule out;
+  out.warmup = config["warmup"];
+  out.iterations = config["iter"];
+  out.ladder = config.containsElementNamed(rungs);
+  if (!out.ladder) out.thin = config["thin"];
+  out.seed = run_seed(config, "chain");
+  return out;
+}
+
+template <class Level>
+SEXP open_tempered(const kernelbayes::Schedule& schedule,
+                   typename Level::Model model,
+                   const Rcpp::Nullable<Rcpp::List>& state) {
+  return open_machine(std::make_unique<kernelbayes::Tempered<Level>>(
+                          schedule, std::move(model)),
+                      state);
+}
