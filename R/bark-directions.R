@@ -27,7 +27,7 @@ direction_columns <- function(fit, pool) {
   out
 }
 
-# The part of each predictor in the exponent of the kernel: a row a draw,
+# The part of each predictor in the exponent of the kernel: one row per draw,
 # sum_l lambda_l u_il^2 / sum_l lambda_l; 0 where no direction is in the kernel
 predictor_shares <- function(fit, pool) {
   u <- bark_directions(fit, pool)

@@ -61,7 +61,8 @@ chain_matrices.kb_bark <- function(fit) {
 # The number of inputs in the kernel in each draw
 bark_n_included <- function(fit, pool) rowSums(bark_included(fit, pool))
 
-# Scales of the draws, a row a draw and a column a predictor or direction; 0 if
+# Scales of the draws, one row per draw and one column per predictor or
+# direction; 0 if
 # excluded; means over kernels where they have their own
 bark_scales <- function(fit, pool = bark_pool(fit)) {
   if (has_own_scales(fit)) {

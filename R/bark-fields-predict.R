@@ -93,7 +93,7 @@ in_field_blocks <- function(fit, x, pool, what, f,
   })
 }
 
-# Blocks of rows as one matrix with a column a class
+# Blocks of rows as one matrix with one column per class
 bind_classes <- function(fit, blocks) {
   levels <- fit$mould$levels
   out <- do.call(rbind, c(list(matrix(0, 0, length(levels))), blocks))

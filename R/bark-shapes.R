@@ -34,7 +34,8 @@ kernel_means <- function(pool, values) {
   sums(t(values) * weight) / ifelse(total > 0, total, 1)[, 1]
 }
 
-# Which inputs are in the kernel: a row a draw and a column a predictor or
+# Which inputs are in the kernel: one row per draw and one column per
+# predictor or
 # direction, a share of the kernels where they differ
 bark_included <- function(fit, pool) {
   p <- n_inputs(fit)

@@ -74,7 +74,7 @@ read_camera <- function(file, call = rlang::caller_env()) {
   stored
 }
 
-# Rotation matrices by columns, one a row: Rz(yaw) Ry(pitch) Rx(roll)
+# Rotation matrices by columns, one per row: Rz(yaw) Ry(pitch) Rx(roll)
 camera_rotations <- function(angles) {
   cosine <- cos(angles)
   sine <- sin(angles)

@@ -21,7 +21,7 @@ check_draws <- function(problem, tables, from, to, live, t) {
   })
 }
 
-# How often each state was drawn: a row a group, the last column for draws
+# How often each state was drawn: one row per group, the last column for draws
 # that are no states
 count_draws <- function(states, group, groups, to, problem, t) {
   cell <- match(state_keys(states, problem$key, t), to$keys,

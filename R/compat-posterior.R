@@ -185,7 +185,7 @@ as_draws.kb_kgs <- function(x, ...) {
   posterior::as_draws_df(draws)
 }
 
-# Rates of wrong labels, known ones as well: matrices with a column a chain
+# Rates of wrong labels, known ones as well: matrices with one column per chain
 kgs_rates <- function(fit, chains = chain_matrices(fit)) {
   known <- fit$settings$noise$rate
   if (!is.null(known)) {

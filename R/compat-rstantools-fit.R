@@ -104,7 +104,7 @@ bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
   explained / (explained + noise)
 }
 
-# Of the training rows, a number a draw
+# Of the training rows, one number per draw
 mean_noise_variance <- function(fit, ndraws, call = rlang::caller_env()) {
   df <- noise_df(fit)
   if (df <= 2) {
