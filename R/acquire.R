@@ -78,8 +78,7 @@ acquire.default <- function(fit, ...) not_defined("acquire", fit)
 acquire.kb_kgs <- function(fit, pool, n = 1,
                            criterion = c("bald", "entropy", "margin"),
                            diverse = TRUE, complement = TRUE, ...) {
-  check_no_dots(...)
-  fit <- migrate_fit(fit)
+  fit <- checked_fit(fit, ...)
   if (missing(pool)) {
     kb_abort("{.arg pool} must be given: the points to choose from.",
       "argument", argument = "pool"

@@ -44,13 +44,12 @@ centre_near_rows <- function(sd = 0.5, weights = NULL, intercept = NULL) {
   new_centres(weights, intercept, sd)
 }
 
-new_centres <- function(weights, intercept, sd = NULL,
-                        call = rlang::caller_env()) {
+new_centres <- function(weights, intercept, sd = NULL) {
   structure(
     list(
-      weights = if (!is.null(weights)) check_centre_weights(weights, call),
+      weights = if (!is.null(weights)) check_centre_weights(weights),
       intercept = if (!is.null(intercept)) {
-        check_number(intercept, 0, 1, arg = "intercept", call = call)
+        check_number(intercept, 0, 1, arg = "intercept")
       },
       sd = sd
     ),
@@ -58,14 +57,14 @@ new_centres <- function(weights, intercept, sd = NULL,
   )
 }
 
-check_centre_weights <- function(weights, call) {
+check_centre_weights <- function(weights) {
   fine <- is.numeric(weights) && is.null(dim(weights)) &&
     length(weights) > 0 && all(is.finite(weights)) && all(weights >= 0) &&
     sum(weights) > 0 && is.finite(sum(weights))
   if (!fine) {
     bad_argument(weights, "weights", paste(
       "numbers of at least 0, one a row, and not all of them 0"
-    ), call)
+    ))
   }
   as.double(weights)
 }
@@ -74,17 +73,14 @@ check_centre_weights <- function(weights, call) {
 #' @return List of none or some of `centre_weights` (of the intercept and the n
 #'   rows) and `centre_sd`.
 #' @noRd
-centres_resolve <- function(centres, n, call) {
-  if (is.null(centres)) {
-    return(NULL)
-  }
+centres_resolve <- function(centres, n) {
   rows <- centres$weights
   if (!is.null(rows) && length(rows) != n) {
     kb_abort(c(
       "{.arg weights} of {.arg centres} must be one a row of the data.",
       x = "There are {length(rows)} of them and {n} rows.",
       i = "Rows with missing values that are left out do not count."
-    ), "argument", argument = "centres", call = call)
+    ), "argument", argument = "centres")
   }
   out <- list()
   if (!is.null(rows) || !is.null(centres$intercept)) {

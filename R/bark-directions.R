@@ -54,12 +54,11 @@ directions_line <- function(x) {
 #' @param centres,own_scales Of the prior: kernels with shapes of their own
 #'   have them in terms of the predictors.
 #' @noRd
-check_directions <- function(directions, centres, own_scales,
-                             call = rlang::caller_env()) {
+check_directions <- function(directions, centres, own_scales) {
   if (is.null(directions)) {
     return(NULL)
   }
-  directions <- check_count(directions, 1, arg = "directions", call = call)
+  directions <- check_count(directions, 1, arg = "directions")
   near <- inherits(centres, "kb_centres") && !is.null(centres$sd)
   with <- c(
     "own_scales = TRUE"[own_scales], "centres = centre_near_rows()"[near]
@@ -68,24 +67,20 @@ check_directions <- function(directions, centres, own_scales,
     kb_abort(c(
       "{.arg directions} must be left out with {.code {with[[1]]}}.",
       i = "Centres and scales of kernels' own are in terms of the predictors."
-    ), c("not_defined", "argument"), argument = "directions", call = call)
+    ), c("not_defined", "argument"), argument = "directions")
   }
   directions
 }
 
 #' @param p The number of predictors.
 #' @noRd
-directions_resolve <- function(prior, p, call) {
-  d <- prior$directions
-  if (is.null(d)) {
-    return(NULL)
-  }
+directions_resolve <- function(d, p) {
   if (d > p) {
     kb_abort(c(
       "{.arg directions} of {.arg prior} must be at most the number of
        predictors, {p}.",
       x = "It is {d}."
-    ), "argument", argument = "directions", call = call)
+    ), "argument", argument = "directions")
   }
   list(directions = d)
 }

@@ -71,10 +71,8 @@
 #' @export
 evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
                              chains = 4, seed = NULL, progress = NULL, ...) {
-  check_no_dots(...)
-  call <- rlang::current_env()
-  object <- migrate_fit(object)
-  refuse_evidence(object, call)
+  object <- checked_fit(object, ...)
+  refuse_evidence(object)
   engine <- ladder_engine(
     object, check_count(n_temps, 1), check_count(warmup, 0),
     check_count(iter, 1), draw_seed(seed)
@@ -83,7 +81,7 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
   progress <- check_progress(progress)
   base <- log_base(object, engine)
   keep_run({
-    run <- run_ladder_engine(engine, chains, progress, call)
+    run <- run_ladder_engine(engine, chains, progress)
     out <- new_bark_evidence(run, engine$config$rungs, base)
   })
   if (engine$config$family %in% c("student", "ordered")) {
@@ -119,17 +117,17 @@ log_base <- function(fit, engine) {
   )
 }
 
-refuse_evidence <- function(fit, call) {
+refuse_evidence <- function(fit) {
   if (isTRUE(fit$settings$prior$improper)) {
     kb_abort(c(
       "There is no evidence under an improper prior.",
       x = "The noise has the prior 1 / phi.",
       i = "Use {.fn noise_gamma}, or the default."
-    ), c("improper", "not_defined"), call = call)
+    ), c("improper", "not_defined"))
   }
   if (fit$settings$prior_only) {
     kb_abort("A fit of the prior alone has no evidence: it has seen no data.",
-      "not_defined", call = call
+      "not_defined"
     )
   }
 }

@@ -12,8 +12,7 @@ describe_fields <- function(x, show) {
 #' @rdname coef.kb_bark
 #' @export
 coef.kb_bark_multinomial <- function(object, draw, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (missing(draw)) refuse_mean_coefficients()
   fields <- field_pools(object)
   draw <- check_count(draw, 1, length(fields[[1]]$m))
@@ -22,8 +21,7 @@ coef.kb_bark_multinomial <- function(object, draw, ...) {
 
 #' @export
 logLik.kb_bark_multinomial <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   df <- vapply(field_pools(object), function(pool) {
     mean(pool$m) + mean(bark_n_scales(object, pool))
   }, 0)
@@ -47,13 +45,11 @@ importance.kb_bark_multinomial <- function(object, level = 0.9,
   method <- check_choice(method, c("inclusion", "permutation"))
   if (method == "permutation") {
     if (!is.null(class)) {
-      call <- rlang::current_env()
-      bad_argument(class, "class", "NULL with permutations", call)
+      bad_argument(class, "class", "NULL with permutations")
     }
     return(bark_permutation(object, level, ndraws, ...))
   }
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   ndraws <- check_effect_draws(ndraws)
   fields <- field_pools(object)
@@ -86,8 +82,7 @@ leading_of_fields <- function(fit) {
 #' @rdname as_draws.kb_bark
 #' @export
 as_draws.kb_bark_multinomial <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   chains <- chain_matrices(x)
   fields <- field_pools(x)
   columns <- function(what, of) {
@@ -119,8 +114,7 @@ as_draws_df.kb_bark_multinomial <- as_draws.kb_bark_multinomial
 #' @rdname tidy.kb_bark
 #' @export
 tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   chains <- chain_matrices(x)
   draws <- lapply(chains[names(chains) != "log_lik"], as.vector)
@@ -134,8 +128,7 @@ tidy.kb_bark_multinomial <- function(x, level = 0.9, ...) {
 #' @rdname tidy.kb_bark
 #' @export
 augment.kb_bark_multinomial <- function(x, data = NULL, newdata = NULL, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   augment_classes(x, data, newdata, function(...) {
     stats::predict(x, ..., type = "prob")
   })

@@ -9,8 +9,7 @@ predict.kb_bark_multinomial <- function(object, newdata, type = NULL,
                                         ), level = 0.9, probs = NULL,
                                         newy = NULL, ndraws = NULL,
                                         weights = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   types <- c("class", "prob", "link", "draws", "log_score")
   type <- if (is.null(type)) types[[1]] else check_choice(type, types)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
@@ -35,8 +34,7 @@ predict.kb_bark_multinomial <- function(object, newdata, type = NULL,
 
 #' @param rows From `prediction_rows()`.
 #' @noRd
-predict_fields <- function(fit, rows, type, interval, level, ndraws,
-                           call = rlang::caller_env()) {
+predict_fields <- function(fit, rows, type, interval, level, ndraws) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- posterior_pool(fit)
   put <- function(out) spread_rows(out, rows$complete)
@@ -60,7 +58,7 @@ predict_fields <- function(fit, rows, type, interval, level, ndraws,
       with_limits(f, limits)
     },
     draws = {
-      chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+      chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
       fields_draws(fit, rows, pool, chosen)
     },
     log_score = put(fields_log_score(

@@ -5,8 +5,8 @@
 # The family ------------------------------------------------------------------
 
 # The families of `bark()`
-check_bark_family <- function(family, call = rlang::caller_env()) {
-  check_family(family, stored_families[-(1:2)], call)
+check_bark_family <- function(family) {
+  check_family(family, stored_families[-(1:2)])
 }
 
 #' The family of these responses
@@ -27,28 +27,24 @@ bark_family <- function(family, mould) {
 
 is_multinomial <- function(fit) identical(fit$settings$family, "multinomial")
 
-check_several_classes <- function(mould, call) {
-  check_classes_present(mould$y, mould$outcome_name, call)
+check_several_classes <- function(mould) {
+  check_classes_present(mould$y, mould$outcome_name)
 }
 
 # Fields have centres at rows, and scales of the predictors that their kernels
 # share
-refuse_shaped_fields <- function(prior, call) {
+refuse_shaped_fields <- function(prior) {
   if (!inherits(prior, "kb_bark_prior")) {
     return(invisible())
   }
-  given <- c(
-    centres = !is.null(prior$centres), own_scales = isTRUE(prior$own_scales),
-    directions = !is.null(prior$directions)
-  )
-  if (any(given)) {
+  used <- options_where(prior, "shapes", TRUE)
+  if (length(used) > 0) {
     kb_abort(c(
-      "{.arg {names(which(given))}} of {.fn bark_prior} must be left out in a
+      "{.arg {used}} of {.fn bark_prior} must be left out in a
        model of several classes without an order.",
       i = "Its kernels are at rows, all equally likely, and share their scales,
            one for each predictor."
-    ), c("not_defined", "argument"), argument = names(which(given))[[1]],
-    call = call)
+    ), c("not_defined", "argument"), argument = used[[1]])
   }
 }
 
@@ -59,7 +55,7 @@ given_outcome <- function(data, mould) {
 }
 
 # Classes without a row are left out, and said to be
-warn_empty_levels <- function(given, mould, call = rlang::caller_env()) {
+warn_empty_levels <- function(given, mould) {
   if (is.data.frame(given) && ncol(given) == 1) given <- given[[1]]
   empty <- if (is.factor(given)) setdiff(levels(given), mould$levels)
   if (length(empty) == 0 || length(mould$levels) < 3) {
@@ -69,7 +65,7 @@ warn_empty_levels <- function(given, mould, call = rlang::caller_env()) {
     "No row is of the {cli::qty(empty)}class{?es} {.val {empty}}.",
     i = "{cli::qty(empty)}{?It is/They are} left out of the model and have no
          probability."
-  ), "empty_level", levels = empty, call = call)
+  ), "empty_level", levels = empty)
 }
 
 # The sampler -----------------------------------------------------------------

@@ -63,8 +63,7 @@ bark_elicit <- function(alpha, n_kernels, discrepancy, approximation = NULL) {
 # Checks ---------------------------------------------------------------------
 
 # Whether n_kernels and discrepancy take the place of eps and gamma
-check_elicitation <- function(n_kernels, discrepancy, given,
-                              call = rlang::caller_env()) {
+check_elicitation <- function(n_kernels, discrepancy, given) {
   elicited <- c(
     n_kernels = !is.null(n_kernels), discrepancy = !is.null(discrepancy)
   )
@@ -77,7 +76,7 @@ check_elicitation <- function(n_kernels, discrepancy, given,
       "{.arg n_kernels} and {.arg discrepancy} take the place of
        {.arg gamma} and {.arg eps}: give one pair only.",
       x = "Given were {.arg {c(names(which(given)), came)}}."
-    ), "argument", argument = came[[1]], call = call)
+    ), "argument", argument = came[[1]])
   }
   if (!all(elicited)) {
     absent <- setdiff(names(elicited), came)
@@ -85,14 +84,13 @@ check_elicitation <- function(n_kernels, discrepancy, given,
       "{.arg n_kernels} and {.arg discrepancy} must be given together.",
       x = "{.arg {absent}} is missing.",
       i = "The two determine {.arg gamma} and {.arg eps}."
-    ), "argument", argument = absent, call = call)
+    ), "argument", argument = absent)
   }
   TRUE
 }
 
 # The expected number of kernels must be one that a sampler can hold
-check_levy <- function(alpha, levy, approximation = NULL,
-                       call = rlang::caller_env()) {
+check_levy <- function(alpha, levy, approximation = NULL) {
   implied <- levy_size(alpha, levy$gamma, levy$eps, approximation)
   nu <- implied$nu
   size <- c(levy$eps, levy$gamma, implied$discrepancy)
@@ -105,6 +103,6 @@ check_levy <- function(alpha, levy, approximation = NULL,
       x = "{.code alpha = {format(alpha)}}, {.code gamma = {format(levy$gamma)}}
            and {.code eps = {format(levy$eps)}} make them {format(nu)} and
            {format(size[[3]])}."
-    ), "argument", argument = "gamma", call = call)
+    ), "argument", argument = "gamma")
   }
 }

@@ -2,8 +2,7 @@
 
 #' @export
 print.kb_bark <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   kind <- c(
     probit = ", probit", ordered = ", probit of ordered classes",
     multinomial = ", multinomial probit"
@@ -146,8 +145,7 @@ inputs_line <- function(x, show, most = 4) {
 #' summary(fit)
 #' @export
 summary.kb_bark <- function(object, level = 0.9, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   structure(
     list(
@@ -196,8 +194,7 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #' sigma(fit) # the data have 0.1
 #' @export
 sigma.kb_bark <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (has_classes(object)) 1 else mean(chain_matrices(object)$sigma)
 }
 
@@ -224,20 +221,19 @@ sigma.kb_bark <- function(object, ...) {
 #' coef(fit, draw = 50)
 #' @export
 coef.kb_bark <- function(object, draw, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (missing(draw)) refuse_mean_coefficients()
   pool <- bark_pool(object)
   draw_coefficients(object, pool, check_count(draw, 1, length(pool$m)))
 }
 
-refuse_mean_coefficients <- function(call = rlang::caller_env()) {
+refuse_mean_coefficients <- function() {
   kb_abort(c(
     "{.fn coef} is not defined for the mean of a bark fit.",
     x = "The scales of the kernels differ from draw to draw.",
     i = "{.arg draw} chooses one; {.fn importance} and {.fn predict} average
          what has a mean."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 draw_coefficients <- function(object, pool, draw) {
@@ -276,8 +272,7 @@ draw_coefficients <- function(object, pool, draw) {
 #' logLik(fit)
 #' @export
 logLik.kb_bark <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   density <- if (has_classes(object)) {
     stats::predict(object, type = "log_score")
   } else {
@@ -329,8 +324,7 @@ bark_location_probability <- function(fit, pool = location_pool(fit)) {
 
 #' @export
 inclusion.kb_bark <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   refuse_own_centres(object, "inclusion")
   probability <- bark_location_probability(object)[-1]
   data.frame(row = seq_along(probability), probability = probability)
@@ -338,7 +332,7 @@ inclusion.kb_bark <- function(object, ...) {
 
 #' @export
 ancestry.kb_bark <- function(object, ...) {
-  object <- migrate_fit(object)
+  object <- checked_fit(object)
   kb_abort("{.fn ancestry} is not defined for chains: they have no genealogy.",
     "not_defined"
   )
@@ -346,8 +340,7 @@ ancestry.kb_bark <- function(object, ...) {
 
 #' @export
 model_size.kb_bark <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   copies <- chain_matrices(object)$J
   centres <- distinct_centres(object)
   k <- seq(min(centres), max(copies))

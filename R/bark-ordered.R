@@ -165,15 +165,14 @@ ordered_log_lik <- function(fit, f, y, pool, chosen) {
   matrix(log_p, nrow(f))
 }
 
-refuse_ordered_bands <- function(level_given, interval,
-                                 call = rlang::caller_env()) {
+refuse_ordered_bands <- function(level_given, interval) {
   given <- c("level", "interval")[c(level_given, !is.null(interval))]
   if (length(given) > 0) {
     kb_abort(c(
       "{.arg {given}} would have no effect for ordered classes.",
       i = "{.code predict(type = \"prob\", interval = \"credible\")} has the
            limits of their probabilities."
-    ), "argument", argument = given[[1]], call = call)
+    ), "argument", argument = given[[1]])
   }
 }
 

@@ -56,17 +56,17 @@ autoplot.kb_bark <- autoplot_of(plot.kb_bark)
 
 #' @param given Has the caller given the level?
 #' @noRd
-bark_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
-  x <- migrate_fit(x, call = call)
-  type <- check_choice(type, eval(formals(plot.kb_bark)$type), call = call)
+bark_picture <- function(x, type, level, n, given) {
+  x <- checked_fit(x)
+  type <- check_choice(type, eval(formals(plot.kb_bark)$type))
   used <- switch(type,
     fit = c(if (!is_multinomial(x)) "level", "n"),
     importance = "level"
   )
   given <- c(level = given, n = !is.null(n))
-  refuse_ignored(type, "none", given, used, "plot.kb_bark", call)
-  level <- check_number(level, 0, 1, open = TRUE, call = call)
-  if (!is.null(n)) n <- check_count(n, 2, call = call)
+  refuse_ignored(type, "none", given, used, "plot.kb_bark")
+  level <- check_number(level, 0, 1, open = TRUE)
+  if (!is.null(n)) n <- check_count(n, 2)
   switch(type,
     fit = fit_picture(x, level, n),
     importance = importance_picture(importance(x, level = level)),

@@ -189,14 +189,13 @@ bark_prior <- function(type = c(
                        directions = NULL,
                        approximation = c("continuous", "truncation")) {
   type <- check_choice(type, bark_types)
-  approximation <- check_choice(approximation, c("continuous", "truncation"))
+  options <- check_options(mget(names(bark_options), environment()))
   alpha <- check_number(alpha, 0, 2, open = TRUE)
-  own_scales <- check_flag(own_scales)
   given <- c(gamma = !missing(gamma), eps = !missing(eps))
   levy <- if (check_elicitation(n_kernels, discrepancy, given)) {
     bark_elicit(
       alpha, check_number(n_kernels, 0, open = TRUE),
-      check_number(discrepancy, 0, open = TRUE), approximation
+      check_number(discrepancy, 0, open = TRUE), options$approximation
     )
   } else {
     list(
@@ -204,34 +203,17 @@ bark_prior <- function(type = c(
       gamma = check_number(gamma, 0, open = TRUE)
     )
   }
-  check_levy(alpha, levy, approximation)
-  df <- check_df(df, FALSE)
-  if (approximation == "truncation") {
-    refuse_with_truncation(
-      c(
-        df = is.finite(df), centres = !is.null(centres),
-        own_scales = own_scales, directions = !is.null(directions)
-      )
-    )
-  }
+  check_levy(alpha, levy, options$approximation)
   structure(
-    list(
+    c(list(
       type = type, alpha = alpha, eps = levy$eps, gamma = levy$gamma,
       scales = check_pair(scales, c("shape", "rate")),
       selection = check_selection(
         type, if (!missing(selection)) selection, n_signals
       ),
       n_signals = check_n_signals(type, n_signals),
-      noise = if (!is.null(noise)) check_noise(noise),
-      df = df,
-      centres = if (!is.null(centres)) {
-        check_class(centres, "kb_centres", "`centre_rows()`")
-        centres
-      },
-      own_scales = own_scales,
-      directions = check_directions(directions, centres, own_scales),
-      approximation = approximation
-    ),
+      noise = if (!is.null(noise)) check_noise(noise)
+    ), options),
     class = "kb_bark_prior"
   )
 }
@@ -239,15 +221,14 @@ bark_prior <- function(type = c(
 # Checks ---------------------------------------------------------------------
 
 # Two positive numbers; names, if there are any, must say the same order
-check_pair <- function(x, names, arg = rlang::caller_arg(x),
-                       call = rlang::caller_env()) {
+check_pair <- function(x, names, arg = rlang::caller_arg(x)) {
   positive <- is.numeric(x) && length(x) == 2 && all(is.finite(x)) && all(x > 0)
   in_order <- is.null(names(x)) || identical(names(x), names)
   if (!(positive && in_order)) {
     bad_argument(x, arg, paste0(
       "two positive finite numbers, ", names[[1]], " and ", names[[2]],
       " in this order"
-    ), call)
+    ))
   }
   as.double(x)
 }
@@ -259,40 +240,39 @@ bark_selects <- function(type) {
 #' The parameters a and b of the inclusion probability; n_signals stands for b
 #' @param given What the user gave as `selection`, or NULL.
 #' @noRd
-check_selection <- function(type, given, n_signals,
-                            call = rlang::caller_env()) {
+check_selection <- function(type, given, n_signals) {
   if (is.null(given)) {
     return(c(1, if (is.null(n_signals)) 1 else NA))
   }
-  refuse_unused("selection", type, call)
+  refuse_unused("selection", type)
   if (is.null(n_signals)) {
-    return(check_pair(given, c("a", "b"), "selection", call))
+    return(check_pair(given, c("a", "b"), "selection"))
   }
   if (is.numeric(given) && length(given) == 2) {
     kb_abort(c(
       "{.arg selection} must be one number beside {.arg n_signals}, which
        determines the second parameter.",
       x = "It is {describe(given)}."
-    ), "argument", argument = "selection", call = call)
+    ), "argument", argument = "selection")
   }
-  c(check_number(given, 0, open = TRUE, arg = "selection", call = call), NA)
+  c(check_number(given, 0, open = TRUE, arg = "selection"), NA)
 }
 
-check_n_signals <- function(type, n_signals, call = rlang::caller_env()) {
+check_n_signals <- function(type, n_signals) {
   if (is.null(n_signals)) {
     return(NULL)
   }
-  refuse_unused("n_signals", type, call)
-  check_number(n_signals, 0, open = TRUE, call = call)
+  refuse_unused("n_signals", type)
+  check_number(n_signals, 0, open = TRUE)
 }
 
-refuse_unused <- function(arg, type, call) {
+refuse_unused <- function(arg, type) {
   if (!bark_selects(type)) {
     kb_abort(c(
       "{.arg {arg}} must be left out with {.code type = \"{type}\"}, where all
        predictors are in the kernel.",
       i = "It belongs to {.val select_equal} and {.val select_different}."
-    ), "argument", argument = arg, call = call)
+    ), "argument", argument = arg)
   }
 }
 
@@ -315,19 +295,19 @@ refuse_unused <- function(arg, type, call) {
 #'   `centres_resolve()` gives.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
-                               weights = NULL, call = rlang::caller_env()) {
-  check_class(prior, "kb_bark_prior", "`bark_prior()`", call = call)
+                               weights = NULL) {
+  check_class(prior, "kb_bark_prior", "`bark_prior()`")
   if (inherits(family, "family")) family <- family$family
-  check_choice(family, c("gaussian", "binomial"), call = call)
-  directions <- directions_resolve(prior, ncol(x), call)
-  selection <- selection_resolve(prior, ncol(x), call)
+  check_choice(family, c("gaussian", "binomial"))
+  told <- options_told(prior, nrow(x), ncol(x))
+  selection <- selection_resolve(prior, ncol(x))
   noise <- if (family == "binomial") {
-    refuse_class_df(prior, call)
-    noise_probit(prior$noise, call)
+    refuse_class_df(prior)
+    noise_probit(prior$noise)
   } else {
     noise_resolve(prior$noise, x, y, weights)
   }
-  if (noise$improper) warn_improper_noise(call)
+  if (noise$improper) warn_improper_noise()
   size <- levy_size(prior$alpha, prior$gamma, prior$eps, prior$approximation)
   c(
     list(
@@ -337,19 +317,12 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
       A = prior$scales[[1]], B = prior$scales[[2]],
       a_p = selection[[1]], b_p = selection[[2]]
     ),
-    noise, if (is_student_prior(prior)) prior["df"],
-    centres_resolve(prior$centres, nrow(x), call),
-    if (isTRUE(prior$own_scales)) list(own_scales = TRUE),
-    directions,
-    # As it was before there was a choice, else.
-    if (is_truncated_prior(prior)) {
-      list(approximation = "truncation")
-    }
+    noise, told
   )
 }
 
 # b from E[d] = p a / (a + b) (Ley and Steel, 2009)
-selection_resolve <- function(prior, p, call) {
+selection_resolve <- function(prior, p) {
   m <- prior$n_signals
   if (is.null(m)) {
     return(prior$selection)
@@ -366,7 +339,7 @@ selection_resolve <- function(prior, p, call) {
       x = "It is {format(m)}.",
       i = "{.code type = \"equal\"} and {.code type = \"different\"} have all
            {inputs} in the kernel."
-    ), "argument", argument = "n_signals", call = call)
+    ), "argument", argument = "n_signals")
   }
   a <- prior$selection[[1]]
   c(a, a * (p - m) / m)
@@ -385,9 +358,6 @@ print.kb_bark_prior <- function(x, ...) {
     "  type: ", x$type, "\n",
     "  stable process: alpha = ", number(x$alpha), ", gamma = ",
     number(x$gamma), ", eps = ", number(x$eps), "\n",
-    if (is_truncated_prior(x)) {
-      "  approximation: truncation, |beta| > eps\n"
-    },
     "  expected number of kernels: ", number(nu), "\n",
     "  expected squared discrepancy: ", number(d), " times |K|^2 (",
     number(100 * d), "%)\n",
@@ -396,18 +366,11 @@ print.kb_bark_prior <- function(x, ...) {
     if (bark_selects(x$type)) {
       paste0("  selection: ", format_selection(x), "\n")
     },
-    if (!is.null(x$centres)) paste0("  centres: ", format(x$centres), "\n"),
-    if (isTRUE(x$own_scales)) "  each kernel has scales of its own\n",
-    if (!is.null(x$directions)) {
-      paste0("  kernels see predictors along ", counted(
-        x$directions, "direction"
-      ), "\n")
-    },
     "  noise: ", if (is.null(x$noise)) {
       "noise_gamma(1.5, rate), P(sd < residual sd of lm) = 0.9"
     } else {
       format(x$noise)
-    }, "\n", student_line(x, "  law of the noise: ", "\n"),
+    }, "\n", option_lines(x),
     sep = ""
   )
   invisible(x)

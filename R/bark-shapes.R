@@ -65,11 +65,11 @@ own_numbers <- function(fit, pool) {
   as.double(tapply(each, draw, sum, default = 0))
 }
 
-refuse_own_centres <- function(fit, what, call = rlang::caller_env()) {
+refuse_own_centres <- function(fit, what) {
   if (has_own_centres(fit)) {
     kb_abort(c(
       "{.fn {what}} is not defined for kernels whose centres are no rows.",
       i = "{.fn centre_rows} puts them there."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
 }

@@ -5,13 +5,13 @@ is_student_prior <- function(prior) {
   !is.null(prior$df) && is.finite(prior$df)
 }
 
-refuse_class_df <- function(prior, call) {
+refuse_class_df <- function(prior) {
   if (is_student_prior(prior)) {
     kb_abort(c(
       "{.arg df} of {.arg prior} must be Inf where the response is a class.",
       x = "It is {format(prior$df)}.",
       i = "The noise of a latent response is normal, with variance 1."
-    ), "argument", argument = "df", call = call)
+    ), "argument", argument = "df")
   }
 }
 

@@ -7,37 +7,36 @@ is_truncated_prior <- function(prior) {
 }
 
 # There is one kind of sweep
-refuse_truncated <- function(prior, control, call) {
+refuse_truncated <- function(prior, control) {
   if (is_truncated_prior(prior) && control$sweep == "single") {
     kb_abort(c(
       "{.code sweep = \"single\"} is not defined for {.code approximation =
        \"truncation\"}.",
       i = "It is there to compare the sampler of the continuous approximation
            with that of other implementations. Use {.code sweep = \"full\"}."
-    ), c("not_defined", "argument"), argument = "sweep", call = call)
+    ), c("not_defined", "argument"), argument = "sweep")
   }
 }
 
 #' What its sampler does not know
 #' @param given Named flags.
 #' @noRd
-refuse_with_truncation <- function(given, call = rlang::caller_env()) {
-  if (any(given)) {
+refuse_with_truncation <- function(used) {
+  if (length(used) > 0) {
     kb_abort(c(
-      "{.arg {names(which(given))}} must be left out with {.code approximation =
+      "{.arg {used}} must be left out with {.code approximation =
        \"truncation\"}.",
       i = "It belongs to the continuous approximation."
-    ), c("not_defined", "argument"), argument = names(which(given))[[1]],
-    call = call)
+    ), c("not_defined", "argument"), argument = used[[1]])
   }
 }
 
-refuse_truncated_classes <- function(prior, family, call) {
+refuse_truncated_classes <- function(prior, family) {
   if (is_truncated_prior(prior) && !response_families[[family]]$truncation) {
     kb_abort(c(
       "{.code approximation = \"truncation\"} is not defined for more than two
        classes.",
       i = "Use the continuous approximation, the default."
-    ), c("not_defined", "argument"), argument = "approximation", call = call)
+    ), c("not_defined", "argument"), argument = "approximation")
   }
 }

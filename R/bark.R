@@ -241,19 +241,18 @@ bark_outcome <- function(family) {
 #' From a mould to a fit
 #' @param given Arguments as in `bark()`.
 #' @noRd
-bark_fit <- function(mould, given, called, started,
-                     call = rlang::caller_env()) {
+bark_fit <- function(mould, given, called, started) {
   control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
-    arg = "control", call = call
+    arg = "control"
   )
-  refuse_truncated(given$prior, control, call)
-  progress <- check_progress(given$progress, call = call)
-  seed <- draw_seed(given$seed, call = call)
+  refuse_truncated(given$prior, control)
+  progress <- check_progress(given$progress)
+  seed <- draw_seed(given$seed)
   fit <- structure(
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),
-      settings = call_with(bark_settings, given, mould = mould, call = call),
+      settings = call_with(bark_settings, given, mould = mould),
       request = fit_request(given),
       control = control,
       data = list(x = mould$x, y = mould$y, weights = mould$weights),
@@ -264,56 +263,55 @@ bark_fit <- function(mould, given, called, started,
     class = c("kb_bark", "kb_mcmc", "kb_fit")
   )
   if (is_multinomial(fit)) class(fit) <- c("kb_bark_multinomial", class(fit))
-  run_fit(fit, progress, started, call = call)
+  run_fit(fit, progress, started)
 }
 
 # All that the data determine at the first call
-bark_settings <- function(mould, family, prior, scale, prior_only, call) {
-  scale <- check_flag(scale, call = call)
-  prior_only <- check_flag(prior_only, call = call)
+bark_settings <- function(mould, family, prior, scale, prior_only) {
+  scale <- check_flag(scale)
+  prior_only <- check_flag(prior_only)
   classes <- mould$outcome == "factor"
   family <- bark_family(family, mould)
-  refuse_truncated_classes(prior, family, call)
+  refuse_truncated_classes(prior, family)
   if (classes) {
     if (family == "probit") {
-      check_two_classes(mould$y, mould$outcome_name, call)
+      check_two_classes(mould$y, mould$outcome_name)
     } else if (family == "multinomial") {
-      check_several_classes(mould, call)
-      refuse_shaped_fields(prior, call)
+      check_several_classes(mould)
+      refuse_shaped_fields(prior)
     }
-    refuse_class_weights(mould$weights, call)
+    refuse_class_weights(mould$weights)
   } else if (!scale) {
-    warn_offset(mould$y, call)
+    warn_offset(mould$y)
   }
   if (prior_only && inherits(prior$noise, "kb_noise_improper")) {
-    refuse_improper_draws(call)
+    refuse_improper_draws()
   }
   scaling <- scaling_learn(mould$x, mould$y, scale)
   list(
     family = family,
     prior = bark_prior_resolve(
       prior, scaling_x(scaling, mould$x), scaling_y(scaling, mould$y),
-      if (classes) "binomial" else "gaussian", mould$weights,
-      call = call
+      if (classes) "binomial" else "gaussian", mould$weights
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )
 }
 
-refuse_improper_draws <- function(call) {
+refuse_improper_draws <- function() {
   kb_abort(c(
     "An improper prior has no draws.",
     x = "{.arg prior_only} is {.code TRUE} and the noise {.fn noise_improper}.",
     i = "Use {.fn noise_gamma}, or the default."
-  ), c("improper", "not_defined"), call = call)
+  ), c("improper", "not_defined"))
 }
 
-refuse_class_weights <- function(weights, call) {
+refuse_class_weights <- function(weights) {
   if (!is.null(weights)) {
     kb_abort(c(
       "{.arg weights} must be NULL in a model of classes.",
       x = "The response is a factor.",
       i = "Weights divide the variance of the noise, which classes do not have."
-    ), "argument", argument = "weights", call = call)
+    ), "argument", argument = "weights")
   }
 }

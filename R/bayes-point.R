@@ -52,8 +52,7 @@ bayes_point.default <- function(object, ...) {
 #' @rdname bayes_point
 #' @export
 bayes_point.kb_kgs <- function(object, centres = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   basis <- object$settings$basis
   w <- bayes_point_direction(object)
   chosen <- seq_len(nrow(basis$factor))
@@ -118,8 +117,7 @@ nearest_centres <- function(factor, w, n) {
 #' @export
 predict.kb_bayes_point <- function(object, newdata, type = c("class", "link"),
                                    ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   type <- check_choice(type, c("class", "link"))
   if (missing(newdata)) {
     kb_abort(c(
@@ -149,8 +147,7 @@ centre_function <- function(point, x) {
 #' @rdname bayes_point
 #' @export
 coef.kb_bayes_point <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   alpha <- object$alpha
   if (ncol(alpha) > 1) colnames(alpha) <- object$levels
   drop_one(alpha)
@@ -158,8 +155,7 @@ coef.kb_bayes_point <- function(object, ...) {
 
 #' @export
 print.kb_bayes_point <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   cat(
     "Bayes point of ", counted(nrow(x$points), "centre"), "\n",
     "  classes:   ", shorten(toString(x$levels)), "\n",

@@ -60,7 +60,7 @@ camera_data <- function() {
 camera_levels <- 63
 
 # Bytes of the frames, frame after frame, and angles in microradians
-read_camera <- function(file, call = rlang::caller_env()) {
+read_camera <- function(file) {
   stored <- tryCatch(suppressWarnings(readRDS(file)), error = function(e) NULL)
   whole <- is.list(stored) && is.raw(stored$frames) &&
     is.integer(stored$angles) && identical(dim(stored$angles), c(3600L, 3L)) &&
@@ -69,7 +69,7 @@ read_camera <- function(file, call = rlang::caller_env()) {
     kb_abort(c(
       "The camera data cannot be read from {.file {file}}.",
       i = "Install the package again."
-    ), "file", call = call)
+    ), "file")
   }
   stored
 }

@@ -93,21 +93,23 @@ object_layout.kb_kernel_mean <- function(object) {
   list(layout = kernel_mean_layout)
 }
 
-#' Bring an object of an older version up to date, and check what it holds
+#' The fit of a method, once its version and what it holds have been checked
 #'
 #' The first call of every method: see fit-layout.R for what is checked. What
 #' runs go on from is checked where C++ reads it.
-#' @param file The file that it was read from, if it was.
+#' @param ... The method's, which must be empty.
+#' @param .file The file that it was read from, if it was.
 #' @noRd
-migrate_fit <- function(fit, file = NULL, call = rlang::caller_env()) {
-  holder <- if (is.null(file)) "fit" else "fit in the file"
-  if (!is.list(fit)) refuse_damage(fit, holder, "a list", call)
-  check_version(fit, file, call)
-  check_object(fit, holder, call)
+checked_fit <- function(fit, ..., .file = NULL) {
+  check_no_dots(..., .fn = rlang::caller_fn())
+  holder <- if (is.null(.file)) "fit" else "fit in the file"
+  if (!is.list(fit)) refuse_damage(fit, holder, "a list")
+  check_version(fit, .file)
+  check_object(fit, holder)
   fit
 }
 
-check_version <- function(fit, file, call) {
+check_version <- function(fit, file) {
   if (identical(fit$version, fit_version)) {
     return(invisible())
   }
@@ -115,11 +117,11 @@ check_version <- function(fit, file, call) {
   kb_abort(c(
     paste(holder, "has layout version {describe(fit$version)}."),
     i = "This version of the package reads version {fit_version}."
-  ), "version", call = call)
+  ), "version")
 }
 
 # Check what an object holds against the layout of its class
-check_object <- function(object, what = "object", call = rlang::caller_env()) {
+check_object <- function(object, what = "object") {
   if (was_checked(object)) {
     return(invisible())
   }
@@ -128,7 +130,7 @@ check_object <- function(object, what = "object", call = rlang::caller_env()) {
     return(invisible())
   }
   at <- c(list(fit = object), known$at)
-  check_layout(object, known$layout, at, what, call)
+  check_layout(object, known$layout, at, what)
   note_checked(object)
 }
 

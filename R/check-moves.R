@@ -124,12 +124,12 @@ check_moves <- function(target, moves, data = NULL, states, steps = NULL,
   new_check_moves(found, problem, steps)
 }
 
-check_step_numbers <- function(steps, data, call = rlang::caller_env()) {
+check_step_numbers <- function(steps, data) {
   if (is.null(steps)) steps <- seq_len(NROW(data))
   fine <- is.numeric(steps) && length(steps) > 0 && all(is.finite(steps)) &&
     all(steps >= 1 & steps == round(steps))
   if (!fine) {
-    bad_argument(steps, "steps", "whole numbers of at least 1", call)
+    bad_argument(steps, "steps", "whole numbers of at least 1")
   }
   sort(unique(as.integer(steps)))
 }

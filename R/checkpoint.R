@@ -82,7 +82,7 @@ is_process <- function(pid) {
 # Whose file it is -------------------------------------------------------------
 
 # Refuse to write over a file that is not this run's
-check_checkpoint <- function(fit, call) {
+check_checkpoint <- function(fit) {
   file <- fit$control$checkpoint
   remove_parts(file)
   if (!file.exists(file) || isTRUE(fit$control$overwrite)) {
@@ -97,7 +97,7 @@ check_checkpoint <- function(fit, call) {
     x = "It {problem$what}.",
     i = problem$hint,
     i = "{.code overwrite = TRUE} in the control function replaces it."
-  ), c("checkpoint_exists", "checkpoint"), file = file, call = call)
+  ), c("checkpoint_exists", "checkpoint"), file = file)
 }
 
 #' Why a file is not to be written over by a fit, or NULL
@@ -176,24 +176,23 @@ plain_functions <- function(x) {
 #' read_checkpoint(file)
 #' @export
 read_checkpoint <- function(file) {
-  call <- rlang::current_env()
   if (!(rlang::is_string(file) && file.exists(file))) {
     kb_abort(c(
       "{.arg file} must be the name of an existing file.",
       x = "It is {describe(file)}."
-    ), "checkpoint", call = call)
+    ), "checkpoint")
   }
   fit <- tryCatch(suppressWarnings(readRDS(file)), error = function(error) {
     kb_abort(c(
       "The checkpoint {.file {file}} cannot be read.",
       x = "It is damaged: {conditionMessage(error)}."
-    ), "checkpoint", call = call)
+    ), "checkpoint")
   })
   if (!inherits(fit, "kb_fit")) {
     kb_abort(c(
       "{.file {file}} is not a checkpoint of this package.",
       x = "It holds {describe(fit)}."
-    ), "checkpoint", call = call)
+    ), "checkpoint")
   }
-  migrate_fit(fit, file, call = call)
+  checked_fit(fit, .file = file)
 }

@@ -9,11 +9,11 @@
 #' @noRd
 NULL
 
-bad_argument <- function(x, arg, wanted, call) {
+bad_argument <- function(x, arg, wanted) {
   kb_abort(c(
     "{.arg {arg}} must be {wanted}.",
     x = "It is {describe(x)}."
-  ), "argument", argument = arg, value = x, call = call)
+  ), "argument", argument = arg, value = x)
 }
 
 # Describe a value in a few words for an error message
@@ -41,29 +41,27 @@ describe <- function(x) {
 
 # A single finite number in a range
 check_number <- function(x, lower = -Inf, upper = Inf, open = FALSE,
-                         arg = rlang::caller_arg(x),
-                         call = rlang::caller_env()) {
+                         arg = rlang::caller_arg(x)) {
   inside <- is.numeric(x) && length(x) == 1 && is.finite(x) &&
     if (open) x > lower && x < upper else x >= lower && x <= upper
   if (!isTRUE(inside)) {
     bad_argument(x, arg, number_range("a single finite number", lower, upper,
       open = open
-    ), call)
+    ))
   }
   as.double(x)
 }
 
 # A whole number in a range
 check_count <- function(x, lower = 0, upper = .Machine$integer.max,
-                        arg = rlang::caller_arg(x),
-                        call = rlang::caller_env()) {
+                        arg = rlang::caller_arg(x)) {
   inside <- is.numeric(x) && length(x) == 1 && is.finite(x) &&
     x == round(x) && x >= lower && x <= upper
   if (!isTRUE(inside)) {
     # The largest integer is worth a word only to those who went beyond it.
     beyond <- is.numeric(x) && isTRUE(x > upper)
     if (upper == .Machine$integer.max && !beyond) upper <- Inf
-    bad_argument(x, arg, number_range("a whole number", lower, upper), call)
+    bad_argument(x, arg, number_range("a whole number", lower, upper))
   }
   as.integer(x)
 }
@@ -81,40 +79,37 @@ number_range <- function(what, lower, upper, open = FALSE) {
   )
 }
 
-check_flag <- function(x, arg = rlang::caller_arg(x),
-                       call = rlang::caller_env()) {
+check_flag <- function(x, arg = rlang::caller_arg(x)) {
   if (!rlang::is_bool(x)) {
-    bad_argument(x, arg, "TRUE or FALSE", call)
+    bad_argument(x, arg, "TRUE or FALSE")
   }
   x
 }
 
 # One of a set of strings; the full set (a default) means its first element
-check_choice <- function(x, choices, arg = rlang::caller_arg(x),
-                         call = rlang::caller_env()) {
+check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   if (identical(x, choices)) {
     return(choices[[1]])
   }
   if (!(rlang::is_string(x) && x %in% choices)) {
     bad_argument(
-      x, arg, paste("one of", paste0('"', choices, '"', collapse = ", ")), call
+      x, arg, paste("one of", paste0('"', choices, '"', collapse = ", "))
     )
   }
   x
 }
 
 # An object of one of the package's classes; `wanted` says how to make one
-check_class <- function(x, class, wanted, arg = rlang::caller_arg(x),
-                        call = rlang::caller_env()) {
+check_class <- function(x, class, wanted, arg = rlang::caller_arg(x)) {
   if (!inherits(x, class)) {
-    bad_argument(x, arg, wanted, call)
+    bad_argument(x, arg, wanted)
   }
-  check_value(x, class, wanted, arg, call)
+  check_value(x, class, wanted, arg)
   x
 }
 
 # Lists with a class can be edited: are all parts as they were made?
-check_value <- function(x, class, wanted, arg, call) {
+check_value <- function(x, class, wanted, arg) {
   layout <- value_layout(class)
   if (is.null(layout)) {
     return(invisible())
@@ -123,7 +118,7 @@ check_value <- function(x, class, wanted, arg, call) {
     kb_abort(c(
       "{.arg {arg}} must be {wanted}, with all its parts.",
       x = "Its {.code {error$field}} is {describe(error$value)}."
-    ), "argument", argument = arg, value = x, parent = NULL, call = call)
+    ), "argument", argument = arg, value = x, parent = NULL)
   })
 }
 
@@ -142,13 +137,12 @@ value_layout <- function(class) {
 
 # A file name whose folder exists, or NULL; a later `setwd()` does not change
 # what it means
-check_file <- function(x, arg = rlang::caller_arg(x),
-                       call = rlang::caller_env()) {
+check_file <- function(x, arg = rlang::caller_arg(x)) {
   if (is.null(x)) {
     return(NULL)
   }
   if (!rlang::is_string(x) || !dir.exists(dirname(x))) {
-    bad_argument(x, arg, "NULL or a file name in an existing folder", call)
+    bad_argument(x, arg, "NULL or a file name in an existing folder")
   }
   absolute_path(x)
 }

@@ -29,7 +29,7 @@
 #' @exportS3Method bayesplot::pp_check
 pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
                             ...) {
-  object <- migrate_fit(object)
+  object <- checked_fit(object)
   need_likelihood(object, "pp_check")
   need_package("bayesplot", "`pp_check()`")
   need_package("rstantools", "`pp_check()`")
@@ -49,11 +49,11 @@ pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
   ppc(y, new, ...)
 }
 
-find_ppc <- function(type, call = rlang::caller_env()) {
+find_ppc <- function(type) {
   known <- sub("^ppc_", "", grep(
     "^ppc_(?!.*_data$)", getNamespaceExports("bayesplot"),
     perl = TRUE, value = TRUE
   ))
-  type <- check_choice(type, sort(known), call = call)
+  type <- check_choice(type, sort(known))
   utils::getFromNamespace(paste0("ppc_", type), "bayesplot")
 }

@@ -33,8 +33,7 @@ NULL
 #' @rdname tidy.kb_srvm
 #' @export
 tidy.kb_srvm <- function(x, level = 0.9, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
@@ -65,8 +64,7 @@ weighted_quantile <- function(v, weights, p) {
 #' @rdname tidy.kb_srvm
 #' @export
 glance.kb_srvm <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   z <- evidence(x)
   defined <- !is_no_evidence(z)
   k <- model_size(x)
@@ -82,22 +80,20 @@ glance.kb_srvm <- function(x, ...) {
 #' @export
 augment.kb_srvm <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = NULL, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   augment_regression(x, data, newdata, level, interval)
 }
 
 # Regression or two classes, which have no prediction interval
-augment_regression <- function(x, data, newdata, level, interval,
-                               call = rlang::caller_env()) {
+augment_regression <- function(x, data, newdata, level, interval) {
   kinds <- c("prediction", "credible")
   if (is_probit(x)) kinds <- "credible"
   interval <- if (is.null(interval)) {
     kinds[[1]]
   } else {
-    check_choice(interval, kinds, call = call)
+    check_choice(interval, kinds)
   }
-  out <- augment_fit(x, data, newdata, level, interval, call)
+  out <- augment_fit(x, data, newdata, level, interval)
   if (is_probit(x)) {
     levels <- x$mould$levels
     out$.class <- most_probable(both_classes(out$.fitted, levels), levels)
@@ -105,10 +101,9 @@ augment_regression <- function(x, data, newdata, level, interval,
   out
 }
 
-augment_fit <- function(x, data, newdata, level, interval,
-                        call = rlang::caller_env()) {
-  level <- check_number(level, 0, 1, open = TRUE, call = call)
-  new <- augment_rows(data, newdata, call)
+augment_fit <- function(x, data, newdata, level, interval) {
+  level <- check_number(level, 0, 1, open = TRUE)
+  new <- augment_rows(data, newdata)
   bands <- function(...) {
     stats::predict(x, ...,
       type = "response", interval = interval, level = level
@@ -133,10 +128,10 @@ augment_fit <- function(x, data, newdata, level, interval,
 }
 
 # The rows that were given under either name, or NULL
-augment_rows <- function(data, newdata, call = rlang::caller_env()) {
+augment_rows <- function(data, newdata) {
   if (!is.null(data) && !is.null(newdata)) {
     kb_abort("Give {.arg data} or {.arg newdata}, not both.", "argument",
-      argument = "newdata", call = call
+      argument = "newdata"
     )
   }
   if (is.null(newdata)) data else newdata
@@ -202,8 +197,7 @@ NULL
 #' @rdname tidy.kb_bark
 #' @export
 tidy.kb_bark <- function(x, level = 0.9, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   tidy_draws(bark_parameters(x), level)
 }
@@ -222,8 +216,7 @@ tidy_draws <- function(draws, level) {
 #' @rdname tidy.kb_bark
 #' @export
 glance.kb_bark <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   chains <- chain_matrices(x)
   mixing <- chain_mixing(x)
   data.frame(
@@ -237,8 +230,7 @@ glance.kb_bark <- function(x, ...) {
 #' @export
 augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
                             interval = NULL, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   if (is_ordered(x)) {
     refuse_ordered_bands(!missing(level), interval)
     return(augment_classes(x, data, newdata, function(...) {
@@ -280,8 +272,7 @@ NULL
 #' @rdname tidy.kb_kgs
 #' @export
 tidy.kb_kgs <- function(x, level = 0.9, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   chains <- chain_matrices(x)
   draws <- lapply(chains[c(kgs_rate_names(x), "errors")], as.vector)
@@ -291,8 +282,7 @@ tidy.kb_kgs <- function(x, level = 0.9, ...) {
 #' @rdname tidy.kb_kgs
 #' @export
 glance.kb_kgs <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   chains <- chain_matrices(x)
   mixing <- chain_mixing(x)
   data.frame(
@@ -307,8 +297,7 @@ glance.kb_kgs <- function(x, ...) {
 #' @export
 augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = TRUE,
                            ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   augment_classes(x, data, newdata, function(...) {
     stats::predict(x, ..., type = "prob", complement = complement)
   })
@@ -317,9 +306,8 @@ augment.kb_kgs <- function(x, data = NULL, newdata = NULL, complement = TRUE,
 #' Probabilities of more than two classes
 #' @param probability Of new data, or of the training rows.
 #' @noRd
-augment_classes <- function(x, data, newdata, probability,
-                            call = rlang::caller_env()) {
-  new <- augment_rows(data, newdata, call)
+augment_classes <- function(x, data, newdata, probability) {
+  new <- augment_rows(data, newdata)
   if (is.null(new)) {
     out <- training_frame(x)
     out$.response <- y <- training_response(x)
@@ -375,9 +363,8 @@ NULL
 #' @rdname tidy.kb_tdsmc
 #' @export
 tidy.kb_tdsmc <- function(x, f = identity, level = 0.9, ...) {
-  check_no_dots(...)
   level <- check_number(level, 0, 1, open = TRUE)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   w <- stats::weights(x)
   tidy_weighted(as.data.frame(td_columns(x, check_function(f), w)), w, level)
 }
@@ -385,8 +372,7 @@ tidy.kb_tdsmc <- function(x, f = identity, level = 0.9, ...) {
 #' @rdname tidy.kb_tdsmc
 #' @export
 glance.kb_tdsmc <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   z <- evidence(x)
   state <- diagnostics(x)
   data.frame(

@@ -32,7 +32,7 @@ NULL
 #' @rdname dalex_methods
 #' @exportS3Method DALEX::yhat
 yhat.kb_fit <- function(X.model, newdata, ...) { # nolint: object_name_linter.
-  fit <- migrate_fit(X.model)
+  fit <- checked_fit(X.model)
   if (is.null(fit$mould$levels)) {
     return(stats::predict(fit, newdata, ...))
   }
@@ -46,7 +46,7 @@ yhat.kb_fit <- function(X.model, newdata, ...) { # nolint: object_name_linter.
 #' @rdname dalex_methods
 #' @exportS3Method DALEX::model_info
 model_info.kb_fit <- function(model, is_multiclass = FALSE, ...) {
-  fit <- migrate_fit(model)
+  fit <- checked_fit(model)
   type <- switch(min(length(fit$mould$levels), 3) + 1,
     "regression", "regression", "classification", "multiclass"
   )

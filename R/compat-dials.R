@@ -30,9 +30,8 @@
 #' @name tuning_parameters
 NULL
 
-quant_param <- function(name, label, range, type = "double", log = FALSE,
-                        call = rlang::caller_env()) {
-  need_package("dials", paste0("`param_", name, "()`"), call = call)
+quant_param <- function(name, label, range, type = "double", log = FALSE) {
+  need_package("dials", paste0("`param_", name, "()`"))
   # The logarithm as dials itself has it.
   trans <- if (log) dials::penalty()$trans
   dials::new_quant_param(

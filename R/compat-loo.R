@@ -49,7 +49,7 @@ NULL
 #' @rdname loo.kb_fit
 #' @exportS3Method loo::loo
 loo.kb_fit <- function(x, ...) {
-  x <- migrate_fit(x)
+  x <- checked_fit(x)
   check_loo(x, "loo")
   log_lik <- if (is_conjugate(x)) {
     loo_log_density(x)
@@ -62,20 +62,20 @@ loo.kb_fit <- function(x, ...) {
 #' @rdname loo.kb_fit
 #' @exportS3Method loo::waic
 waic.kb_fit <- function(x, ...) {
-  x <- migrate_fit(x)
+  x <- checked_fit(x)
   check_loo(x, "waic")
   loo::waic(rstantools::log_lik(x), ...)
 }
 
-check_loo <- function(x, what, call = rlang::caller_env()) {
-  need_likelihood(x, what, call)
-  need_package("rstantools", paste0("`", what, "()`"), call = call)
+check_loo <- function(x, what) {
+  need_likelihood(x, what)
+  need_package("rstantools", paste0("`", what, "()`"))
   memory <- x$settings$memory
   if (!is.null(memory) && (memory$window < x$time || memory$forgetting < 1)) {
     kb_abort(c(
       "{.fn {what}} is not defined for a fit that has forgotten rows.",
       i = "{.fn prequential} scores the rows as they come."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
 }
 

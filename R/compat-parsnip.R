@@ -79,9 +79,8 @@ kgs_spec <- function(mode = "classification", engine = "kernelbayes",
   ), missing(mode), missing(engine))
 }
 
-new_spec <- function(class, mode, engine, args, mode_missing, engine_missing,
-                     call = rlang::caller_env()) {
-  need_package("parsnip", paste0("`", class, "()`"), call = call)
+new_spec <- function(class, mode, engine, args, mode_missing, engine_missing) {
+  need_package("parsnip", paste0("`", class, "()`"))
   parsnip::new_model_spec(class,
     args = unclass(args), eng_args = NULL, mode = mode,
     user_specified_mode = !mode_missing, method = NULL, engine = engine,

@@ -31,8 +31,7 @@
 #' tail(ess(fit), 1)
 #' @export
 as_draws.kb_srvm <- function(x, weighted = FALSE, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   weighted <- check_flag(weighted)
   pool <- srvm_pool(x)
   draws <- srvm_parameters(x, pool)
@@ -124,8 +123,7 @@ srvm_parameters <- function(fit, pool) {
 #' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
 #' @export
 as_draws.kb_bark <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   chains <- chain_matrices(x)
   pool <- bark_pool(x)
   scales <- bark_scales(x, pool)
@@ -173,8 +171,7 @@ as_draws_df.kb_bark <- as_draws.kb_bark
 #' posterior::summarise_draws(as_draws(fit), "mean", "sd", "rhat")
 #' @export
 as_draws.kb_kgs <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   chains <- chain_matrices(x)
   chains <- c(
     kgs_rates(x, chains), chains[c("errors", "log_lik")], first_function(x)

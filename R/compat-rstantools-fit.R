@@ -48,8 +48,7 @@ NULL
 #' @exportS3Method rstantools::posterior_linpred
 posterior_linpred.kb_fit <- function(object, transform = FALSE, newdata = NULL,
                                      ndraws = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   need_likelihood(object, "posterior_linpred")
   if (check_flag(transform)) {
     return(rstantools::posterior_epred(object, newdata, ndraws = ndraws))
@@ -63,8 +62,7 @@ posterior_linpred.kb_fit <- function(object, transform = FALSE, newdata = NULL,
 #' @exportS3Method rstantools::predictive_interval
 predictive_interval.kb_fit <- function(object, prob = 0.9, newdata = NULL,
                                        ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   need_likelihood(object, "predictive_interval")
   prob <- check_number(prob, 0, 1, open = TRUE)
   if (is.factor(training_response(object))) {
@@ -86,8 +84,7 @@ predictive_interval.kb_fit <- function(object, prob = 0.9, newdata = NULL,
 #' @rdname posterior_linpred.kb_fit
 #' @exportS3Method rstantools::bayes_R2
 bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   need_likelihood(object, "bayes_R2")
   epred <- rstantools::posterior_epred(object, ndraws = ndraws)
   if (length(dim(epred)) > 2) {
@@ -105,16 +102,16 @@ bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
 }
 
 # Of the training rows, one number per draw
-mean_noise_variance <- function(fit, ndraws, call = rlang::caller_env()) {
+mean_noise_variance <- function(fit, ndraws) {
   df <- noise_df(fit)
   if (df <= 2) {
     kb_abort(c(
       "{.fn bayes_R2} is not defined where the noise has no variance.",
       x = "It has a t distribution of {format(df)} degrees of freedom."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
   pool <- posterior_pool(fit)
-  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call = call))
+  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
   rows <- prediction_rows(fit, NULL, NULL, TRUE, FALSE)
   inflation <- if (is.finite(df)) df / (df - 2) else 1
   inflation * rowMeans(response_sd(fit, rows, pool, chosen)^2)
@@ -125,8 +122,7 @@ mean_noise_variance <- function(fit, ndraws, call = rlang::caller_env()) {
 #' @rdname posterior_linpred.kb_fit
 #' @exportS3Method rstantools::prior_summary
 prior_summary.kb_fit <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   need_likelihood(object, "prior_summary")
   structure(
     list(fit = class(object)[[1]], prior = resolved_prior(object)),
@@ -168,12 +164,12 @@ prior_text <- function(value) {
   toString(format(value))
 }
 
-need_likelihood <- function(fit, what, call = rlang::caller_env()) {
+need_likelihood <- function(fit, what) {
   if (!inherits(fit, c("kb_srvm", "kb_bark", "kb_kgs"))) {
     kb_abort(c(
       "{.fn {what}} is not defined for a fit of class
        {.cls {class(fit)[[1]]}}.",
       x = "It has no likelihood."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
 }

@@ -80,19 +80,17 @@ response_draws.default <- function(fit, rows, pool, chosen) {
 }
 
 # What `log_lik()` gives
-drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL,
-                          call = rlang::caller_env()) {
+drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL) {
   rows <- prediction_rows(
-    object, newdata, newy, is.null(newdata), TRUE, weights,
-    call = call
+    object, newdata, newy, is.null(newdata), TRUE, weights
   )
-  given_draws(object, rows, ndraws, response_log_lik, call)
+  given_draws(object, rows, ndraws, response_log_lik)
 }
 
 # What `f` says of rows given draws of equal weight
-given_draws <- function(object, rows, ndraws, f, call) {
+given_draws <- function(object, rows, ndraws, f) {
   pool <- posterior_pool(object)
-  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws, call))
+  chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
   f(object, rows, pool, chosen)
 }
 
@@ -114,13 +112,9 @@ expected_draws.default <- function(fit, rows, pool, chosen) {
 }
 
 # What `posterior_epred()` gives
-drawn_expectations <- function(object, newdata, ndraws,
-                               call = rlang::caller_env()) {
-  rows <- prediction_rows(
-    object, newdata, NULL, is.null(newdata), FALSE,
-    call = call
-  )
-  given_draws(object, rows, ndraws, expected_draws, call)
+drawn_expectations <- function(object, newdata, ndraws) {
+  rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
+  given_draws(object, rows, ndraws, expected_draws)
 }
 
 # Probabilities S x n x C; of two classes that of the second, S x n
@@ -145,15 +139,13 @@ as_classes <- function(fit, draws) {
 }
 
 # What `posterior_predict()` gives
-drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL,
-                            call = rlang::caller_env()) {
+drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL) {
   rows <- prediction_rows(
-    object, newdata, NULL, is.null(newdata), FALSE, weights,
-    call = call
+    object, newdata, NULL, is.null(newdata), FALSE, weights
   )
   given_draws(object, rows, ndraws, function(...) {
-    with_local_seed(seed, response_draws(...), call)
-  }, call)
+    with_local_seed(seed, response_draws(...))
+  })
 }
 
 # n draws of noise of scale 1
@@ -200,8 +192,7 @@ response_log_lik.default <- function(fit, rows, pool, chosen) {
 #' @exportS3Method rstantools::posterior_epred
 posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                     ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   drawn_expectations(object, newdata, ndraws)
 }
 
@@ -209,8 +200,7 @@ posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 #' @exportS3Method rstantools::posterior_predict
 posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   drawn_responses(object, newdata, ndraws, seed)
 }
 
@@ -218,8 +208,7 @@ posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 #' @exportS3Method rstantools::log_lik
 log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   drawn_log_lik(object, newdata, newy, ndraws)
 }
 
@@ -233,8 +222,7 @@ posterior_epred.kb_bark <- posterior_epred.kb_srvm
 #' @exportS3Method rstantools::posterior_predict
 posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
                                       seed = NULL, weights = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   refuse_probit_weights(object, weights)
   drawn_responses(object, newdata, ndraws, seed, weights)
 }
@@ -243,14 +231,13 @@ posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
 #' @exportS3Method rstantools::log_lik
 log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
                             ndraws = NULL, weights = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   refuse_probit_weights(object, weights)
   drawn_log_lik(object, newdata, newy, ndraws, weights)
 }
 
-refuse_probit_weights <- function(object, weights, call = rlang::caller_env()) {
-  if (has_classes(object)) refuse_class_weights(weights, call)
+refuse_probit_weights <- function(object, weights) {
+  if (has_classes(object)) refuse_class_weights(weights)
 }
 
 # kgs --------------------------------------------------------------------------

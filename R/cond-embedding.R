@@ -134,9 +134,7 @@ kernel_sum_rule <- function(object, prior) {
   check_class(object, "kb_cond_embedding", "a result of `cond_embedding()`")
   check_object(object)
   check_kernel_mean(prior)
-  check_same_kernel(
-    prior$kernel, object$kernel_x, c("prior", "object"), rlang::current_env()
-  )
+  check_same_kernel(prior$kernel, object$kernel_x, c("prior", "object"))
   check_points_like(prior$points, object$x, "prior")
   moments <- matrix(0, length(object$features$pivots), 1)
   for (rows in row_blocks(prior$points, nrow(moments))) {
@@ -208,20 +206,19 @@ row_means <- function(weights, object) {
 # Checks -----------------------------------------------------------------------
 
 # As many points y as points x
-check_paired <- function(x, y, call = rlang::caller_env()) {
+check_paired <- function(x, y) {
   if (nrow(x) != nrow(y)) {
     kb_abort(c(
       "{.arg x} and {.arg y} must be pairs, with the same number of rows.",
       x = "They have {nrow(x)} and {nrow(y)}."
-    ), "dimension", call = call)
+    ), "dimension")
   }
 }
 
 # f at points, as a matrix with a row for each
-check_function_values <- function(f, points, arg = rlang::caller_arg(f),
-                                  call = rlang::caller_env()) {
+check_function_values <- function(f, points, arg = rlang::caller_arg(f)) {
   if (!is.function(f)) {
-    bad_argument(f, arg, "NULL or a function of a matrix of points", call)
+    bad_argument(f, arg, "NULL or a function of a matrix of points")
   }
   n <- nrow(points)
   out <- f(points)
@@ -231,7 +228,7 @@ check_function_values <- function(f, points, arg = rlang::caller_arg(f),
     kb_abort(c(
       "{.arg {arg}} must return {n} finite number{?s}, or as many rows.",
       x = "It returned {describe(out)}."
-    ), "argument", argument = arg, value = out, call = call)
+    ), "argument", argument = arg, value = out)
   }
   out <- as.matrix(out)
   storage.mode(out) <- "double"

@@ -13,10 +13,10 @@ NULL
 #'   came and what was wanted.
 #' @param what The last part of the class `kb_error_<what>`.
 #' @param ... Data stored in the condition.
-#' @param call The environment of the user-facing function.
+#' @param call The frame, or the call, that the error is said to come from.
 #' @param .envir Where the glue in `message` is evaluated.
 #' @noRd
-kb_abort <- function(message, what, ..., call = rlang::caller_env(),
+kb_abort <- function(message, what, ..., call = user_frame(),
                      .envir = parent.frame()) {
   cli::cli_abort(message,
     class = c(paste0("kb_error_", what), "kb_error"),
@@ -25,7 +25,7 @@ kb_abort <- function(message, what, ..., call = rlang::caller_env(),
 }
 
 # Warn with a classed warning; arguments as in `kb_abort()`
-kb_warn <- function(message, what, ..., call = rlang::caller_env(),
+kb_warn <- function(message, what, ..., call = user_frame(),
                     .envir = parent.frame()) {
   cli::cli_warn(message,
     class = c(paste0("kb_warning_", what), "kb_warning"),
@@ -40,49 +40,64 @@ kb_inform <- function(message, what, .envir = parent.frame()) {
   )
 }
 
+# The frame of the function that the user called, which errors name: the
+# package's outermost one, back to the last function of the user's own.
+user_frame <- function() {
+  found <- NULL
+  for (i in rev(seq_len(sys.nframe() - 1))) {
+    home <- environment(sys.function(i))
+    if (identical(home, topenv())) {
+      found <- sys.frame(i)
+    } else if (!is.null(found) && identical(topenv(home), globalenv())) {
+      break
+    }
+  }
+  found
+}
+
 # A value of the C++ core, whose errors become conditions of the package
-core_value <- function(expr, call = rlang::caller_env()) {
+core_value <- function(expr) {
   tryCatch(expr, "C++Error" = function(error) {
-    if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
-    refuse_precision(conditionMessage(error), error, call)
+    if (inherits(error, "std::bad_alloc")) refuse_allocation(error)
+    refuse_precision(conditionMessage(error), error)
   })
 }
 
-refuse_precision <- function(problem, error, call) {
+refuse_precision <- function(problem, error) {
   problem <- paste0(toupper(substr(problem, 1, 1)), substring(problem, 2))
-  refuse_to_go_on("computation", problem, "precision", error, call)
+  refuse_to_go_on("computation", problem, "precision", error)
 }
 
 #' @param what What cannot go on.
 #' @param problem A sentence without its full stop.
 #' @param class The last part of the condition's class.
 #' @noRd
-refuse_to_go_on <- function(what, problem, class, error, call) {
+refuse_to_go_on <- function(what, problem, class, error) {
   kb_abort(c(
     "The {what} cannot go on.",
     x = "{problem}.",
     i = "Numbers beyond double precision are the usual cause: rescale the data
          (or use {.code scale = TRUE}), the kernel or the prior."
-  ), class, parent = error, call = call)
+  ), class, parent = error)
 }
 
 # The system gave no memory
-refuse_allocation <- function(error, call) {
+refuse_allocation <- function(error) {
   kb_abort(c(
     "There is not enough memory.",
     x = "The system refused what was asked for.",
     i = "Fewer rows, draws or chains at a time, or a smaller {.arg rank} where
          there is one, need less."
-  ), "memory", parent = error, call = call)
+  ), "memory", parent = error)
 }
 
 # Abort because a Suggests package is missing
-need_package <- function(package, purpose, call = rlang::caller_env()) {
+need_package <- function(package, purpose) {
   if (requireNamespace(package, quietly = TRUE)) {
     return(invisible())
   }
   kb_abort(c(
     "{purpose} needs the package {.pkg {package}}, which is not installed.",
     i = "Install it with {.code install.packages(\"{package}\")}."
-  ), "package", call = call)
+  ), "package")
 }

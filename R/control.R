@@ -198,46 +198,41 @@ smc_control <- function(particles = 250, n_moves = NULL,
   structure(c(control, run), class = "kb_smc_control")
 }
 
-check_move_fraction <- function(move_fraction, call = rlang::caller_env()) {
-  move_fraction <- check_number(move_fraction, 0, 0.5, call = call)
+check_move_fraction <- function(move_fraction) {
+  move_fraction <- check_number(move_fraction, 0, 0.5)
   if (move_fraction == 0) {
     bad_argument(
-      move_fraction, "move_fraction",
-      "a single number above 0 and at most 0.5", call
+      move_fraction, "move_fraction", "a single number above 0 and at most 0.5"
     )
   }
   move_fraction
 }
 
-check_powers <- function(powers, call = rlang::caller_env()) {
+check_powers <- function(powers) {
   if (is.null(powers)) {
     return(numeric())
   }
   rising <- is.numeric(powers) && length(powers) > 0 && !anyNA(powers) &&
     all(diff(c(0, powers)) > 0) && powers[[length(powers)]] == 1
   if (!rising) {
-    bad_argument(powers, "powers", "rising numbers above 0, the last of them 1",
-      call
-    )
+    bad_argument(powers, "powers", "rising numbers above 0, the last of them 1")
   }
   as.double(powers)
 }
 
-check_run <- function(checkpoint, checkpoint_every, overwrite, time_limit,
-                      call = rlang::caller_env()) {
+check_run <- function(checkpoint, checkpoint_every, overwrite, time_limit) {
   list(
-    checkpoint = check_file(checkpoint, call = call),
-    checkpoint_every = check_seconds(checkpoint_every, call = call),
-    overwrite = check_flag(overwrite, call = call),
-    time_limit = check_seconds(time_limit, call = call)
+    checkpoint = check_file(checkpoint),
+    checkpoint_every = check_seconds(checkpoint_every),
+    overwrite = check_flag(overwrite),
+    time_limit = check_seconds(time_limit)
   )
 }
 
-check_seconds <- function(x, arg = rlang::caller_arg(x),
-                          call = rlang::caller_env()) {
+check_seconds <- function(x, arg = rlang::caller_arg(x)) {
   positive <- is.numeric(x) && length(x) == 1 && !is.na(x) && x > 0
   if (!positive) {
-    bad_argument(x, arg, "a number of seconds above 0, or Inf", call)
+    bad_argument(x, arg, "a number of seconds above 0, or Inf")
   }
   as.double(x)
 }
@@ -394,11 +389,10 @@ fixed <- function(variance) {
   )
 }
 
-check_variance_prior <- function(x, arg = rlang::caller_arg(x),
-                                 call = rlang::caller_env()) {
+check_variance_prior <- function(x, arg = rlang::caller_arg(x)) {
   # Improper ones come from srvm_prior_paper() alone.
   if (!inherits(x, c("kb_ig", "kb_fixed"))) {
-    bad_argument(x, arg, "`ig(shape, scale)` or `fixed(variance)`", call)
+    bad_argument(x, arg, "`ig(shape, scale)` or `fixed(variance)`")
   }
   x
 }

@@ -87,9 +87,9 @@ print.kb_convergence <- function(x, ...) {
   invisible(x)
 }
 
-check_until <- function(until, call = rlang::caller_env()) {
+check_until <- function(until) {
   if (!is.null(until)) {
-    check_class(until, "kb_convergence", "NULL or `convergence()`", call = call)
+    check_class(until, "kb_convergence", "NULL or `convergence()`")
   }
   until
 }
@@ -100,15 +100,14 @@ check_until <- function(until, call = rlang::caller_env()) {
 #' length.
 #' @param n_iter Iterations between two looks, or NULL: as many as there were.
 #' @noRd
-run_until <- function(fit, until, n_iter, progress, started, time_limit,
-                      call = rlang::caller_env()) {
+run_until <- function(fit, until, n_iter, progress, started, time_limit) {
   if (is.null(time_limit)) time_limit <- fit$control$time_limit
   left <- function() time_limit - (now() - started)
   most <- min(until$max_iter, .Machine$integer.max - fit$control$warmup)
   since <- started
   repeat {
     run <- advance_fit(
-      fit, progress, since, max(time_limit - (since - started), 0), call
+      fit, progress, since, max(time_limit - (since - started), 0)
     )
     fit <- run$fit
     since <- now()
@@ -120,10 +119,10 @@ run_until <- function(fit, until, n_iter, progress, started, time_limit,
     longer <- as.double(fit$control$iter) + step
     fit$control$iter <- as.integer(min(longer, most))
   }
-  warn_status(fit, call)
-  warn_memory(fit, call)
+  warn_status(fit)
+  warn_memory(fit)
   if (nrow(unmet) > 0) {
-    warn_unmet(fit, until, unmet, run$interrupted, call)
+    warn_unmet(fit, until, unmet, run$interrupted)
   } else if (is_complete(fit)) {
     inform_short(fit)
   }
@@ -147,7 +146,7 @@ beyond_thresholds <- function(table, until) {
   table[beyond & (!table$constant | all(table$constant)), ]
 }
 
-warn_unmet <- function(fit, until, unmet, interrupted, call) {
+warn_unmet <- function(fit, until, unmet, interrupted) {
   why <- if (interrupted) {
     "interrupted"
   } else if (fit$control$iter >= until$max_iter && is_complete(fit)) {
@@ -167,5 +166,5 @@ warn_unmet <- function(fit, until, unmet, interrupted, call) {
          {until$ess}.",
     i = "{.code update(fit, until = )} goes on.",
     i = mixing_advice(fit, unmet$variable)
-  ), "convergence", variables = unmet$variable, call = call)
+  ), "convergence", variables = unmet$variable)
 }

@@ -74,11 +74,10 @@
 cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
                            ...) {
   check_no_dots(...)
-  call <- rlang::current_env()
-  fits <- check_fits(object, call)
+  fits <- check_fits(object)
   seed <- draw_seed(seed)
   y <- training_response(fits[[1]])
-  fold <- check_folds(folds, y, seed, call)
+  fold <- check_folds(folds, y, seed)
   tasks <- expand.grid(fold = sort(unique(fold)), model = seq_along(fits))
   tasks$seed <- with_local_seed(
     seed, sample.int(.Machine$integer.max, nrow(tasks))
@@ -92,12 +91,12 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
       split(tasks, seq_len(nrow(tasks))), "score_fold", shared, progress,
       "Refitting"
     )
-    new_cross_validation(out, tasks, names(fits), seed, call)
-  }, call)
+    new_cross_validation(out, tasks, names(fits), seed)
+  })
 }
 
-new_cross_validation <- function(out, tasks, names, seed, call) {
-  whole <- finished_folds(tasks$fold, out$done, call)
+new_cross_validation <- function(out, tasks, names, seed) {
+  whole <- finished_folds(tasks$fold, out$done)
   out <- do.call(rbind, out$values[whole])
   out <- out[order(out$model, out$row), ]
   out$model <- factor(names[out$model], names)
@@ -110,12 +109,12 @@ new_cross_validation <- function(out, tasks, names, seed, call) {
 # Arguments --------------------------------------------------------------------
 
 # A named list of fits to the same responses
-check_fits <- function(object, call) {
+check_fits <- function(object) {
   if (inherits(object, "kb_fit")) object <- list(model = object)
   if (!is.list(object) || length(object) == 0) {
-    bad_argument(object, "object", "a fit or a list of fits", call)
+    bad_argument(object, "object", "a fit or a list of fits")
   }
-  for (fit in object) check_refit(fit, call)
+  for (fit in object) check_refit(fit)
   same <- vapply(object, function(fit) {
     identical(
       unname(training_response(fit)), unname(training_response(object[[1]]))
@@ -125,27 +124,27 @@ check_fits <- function(object, call) {
     kb_abort(c(
       "{.arg object} must be fits to the same responses.",
       x = "Those of fit {which(!same)[[1]]} differ from those of the first."
-    ), "argument", argument = "object", call = call)
+    ), "argument", argument = "object")
   }
   names <- rlang::names2(object)
   names[names == ""] <- paste0("model", seq_along(object))[names == ""]
   stats::setNames(object, make.unique(names))
 }
 
-check_refit <- function(fit, call) {
+check_refit <- function(fit) {
   if (!inherits(fit, "kb_fit")) {
-    bad_argument(fit, "object", "a fit or a list of fits", call)
+    bad_argument(fit, "object", "a fit or a list of fits")
   }
-  migrate_fit(fit, call = call)
-  need_likelihood(fit, "cross_validate", call)
-  refuse_past(fit, "{.fn cross_validate}", call)
+  checked_fit(fit)
+  need_likelihood(fit, "cross_validate")
+  refuse_past(fit, "{.fn cross_validate}")
 }
 
 # The fold of each row
-check_folds <- function(folds, y, seed, call) {
+check_folds <- function(folds, y, seed) {
   n <- length(y)
   if (length(folds) == 1) {
-    folds <- check_count(folds, 2, n, call = call)
+    folds <- check_count(folds, 2, n)
     group <- if (is.factor(y)) as.integer(y) else rep(1, n)
     fold <- integer(n)
     with_local_seed(seed, {
@@ -157,15 +156,15 @@ check_folds <- function(folds, y, seed, call) {
     good <- length(folds) == n && !anyNA(folds) && length(unique(folds)) > 1
     if (!good) {
       wanted <- paste("a number, or the fold of each of the", n, "rows")
-      bad_argument(folds, "folds", wanted, call)
+      bad_argument(folds, "folds", wanted)
     }
     fold <- match(folds, unique(folds))
   }
-  refuse_lost_class(fold, y, call)
+  refuse_lost_class(fold, y)
   fold
 }
 
-refuse_lost_class <- function(fold, y, call) {
+refuse_lost_class <- function(fold, y) {
   if (!is.factor(y)) {
     return(invisible())
   }
@@ -176,18 +175,18 @@ refuse_lost_class <- function(fold, y, call) {
     kb_abort(c(
       "Every class needs rows outside of each fold of {.arg folds}.",
       x = "{.val {lost}} would have none."
-    ), "argument", argument = "folds", call = call)
+    ), "argument", argument = "folds")
   }
 }
 
 # Refits -----------------------------------------------------------------------
 
 # Tasks of folds that are finished for all models
-finished_folds <- function(fold, done, call) {
+finished_folds <- function(fold, done) {
   whole <- !fold %in% fold[!done]
   report_tasks(
     length(unique(fold[whole])), length(unique(fold)), "fold",
-    "Their rows are reported.", call
+    "Their rows are reported."
   )
   whole
 }
@@ -420,7 +419,7 @@ reliability_curve <- function(rows, bins = 10) {
 #' @exportS3Method loo::kfold
 kfold.kb_fit <- function(x, K = 10, # nolint: object_name_linter.
                          folds = NULL, seed = NULL, ...) {
-  x <- migrate_fit(x)
+  x <- checked_fit(x)
   if (is.null(folds)) folds <- K
   out <- cross_validate(x, folds, seed, ...)
   elpd <- out$log_score

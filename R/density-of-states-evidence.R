@@ -12,10 +12,9 @@
 #' @param classes Number C of classes, at least 2.
 #' @return A number for each q: `-Inf` at 0 if no state without errors was seen.
 #' @noRd
-log_evidence_rate <- function(log_g, m, q, classes = 2,
-                              call = rlang::caller_env()) {
-  check_log_density(log_g, m, call)
-  check_rates(q, check_count(classes, 2, call = call), call)
+log_evidence_rate <- function(log_g, m, q, classes = 2) {
+  check_log_density(log_g, m)
+  check_rates(q, check_count(classes, 2))
   e <- seen_states(log_g)
   vapply(q, function(q) {
     if (q == 0) {
@@ -36,12 +35,11 @@ log_evidence_rate <- function(log_g, m, q, classes = 2,
 #' @param a,b Positive numbers.
 #' @return A number.
 #' @noRd
-log_evidence_beta <- function(log_g, m, a = 1, b = 1, classes = 2,
-                              call = rlang::caller_env()) {
-  check_log_density(log_g, m, call)
-  a <- check_number(a, 0, open = TRUE, call = call)
-  b <- check_number(b, 0, open = TRUE, call = call)
-  classes <- check_count(classes, 2, call = call)
+log_evidence_beta <- function(log_g, m, a = 1, b = 1, classes = 2) {
+  check_log_density(log_g, m)
+  a <- check_number(a, 0, open = TRUE)
+  b <- check_number(b, 0, open = TRUE)
+  classes <- check_count(classes, 2)
   top <- (classes - 1) / classes
   e <- seen_states(log_g)
   log_sum_exp(
@@ -55,14 +53,13 @@ log_evidence_beta <- function(log_g, m, a = 1, b = 1, classes = 2,
 #' @inheritParams log_evidence_beta
 #' @return The density at each q, in one over the units of q.
 #' @noRd
-posterior_of_rate <- function(log_g, m, q, a = 1, b = 1, classes = 2,
-                              call = rlang::caller_env()) {
+posterior_of_rate <- function(log_g, m, q, a = 1, b = 1, classes = 2) {
   top <- (classes - 1) / classes
   log_prior <- stats::dbeta(q, a, b, log = TRUE) + lbeta(a, b) -
     log_incomplete_beta(top, a, b)
   exp(
-    log_prior + log_evidence_rate(log_g, m, q, classes, call) -
-      log_evidence_beta(log_g, m, a, b, classes, call)
+    log_prior + log_evidence_rate(log_g, m, q, classes) -
+      log_evidence_beta(log_g, m, a, b, classes)
   )
 }
 
@@ -103,23 +100,19 @@ log_beta_series <- function(t, a, b) {
 
 # Checks ----------------------------------------------------------------------
 
-check_log_density <- function(log_g, m, call) {
-  m <- check_count(m, 1, call = call)
+check_log_density <- function(log_g, m) {
+  m <- check_count(m, 1)
   valid <- is.numeric(log_g) && length(log_g) == m + 1 && !anyNA(log_g) &&
     all(log_g < Inf) && any(log_g > -Inf)
   if (!valid) {
-    bad_argument(
-      log_g, "log_g", paste(m + 1, "log probabilities, e = 0 to m"), call
-    )
+    bad_argument(log_g, "log_g", paste(m + 1, "log probabilities, e = 0 to m"))
   }
 }
 
-check_rates <- function(q, classes, call) {
+check_rates <- function(q, classes) {
   top <- (classes - 1) / classes
   # 1 - 1 / C may come out above (C - 1) / C.
   if (!is.numeric(q) || anyNA(q) || any(q < 0 | q > top + 1e-12)) {
-    bad_argument(
-      q, "q", paste("numbers from 0 to", format(top, digits = 3)), call
-    )
+    bad_argument(q, "q", paste("numbers from 0 to", format(top, digits = 3)))
   }
 }

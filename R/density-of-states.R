@@ -33,16 +33,16 @@
 #'   `kb_error_convergence` if the equations are not solved.
 #' @noRd
 density_of_states <- function(counts, beta, m, mirror = FALSE,
-                              inefficiency = 1, call = rlang::caller_env()) {
-  check_histograms(counts, beta, m, call)
-  check_flag(mirror, call = call)
-  check_inefficiency(inefficiency, beta, call)
+                              inefficiency = 1) {
+  check_histograms(counts, beta, m)
+  check_flag(mirror)
+  check_inefficiency(inefficiency, beta)
   levels <- pool_levels(counts / inefficiency, beta, mirror)
   levels$total <- colSums(levels$counts)
   levels$drawn <- rowSums(levels$counts)
   log_z <- start_levels(levels)
-  check_overlap(levels, level_shares(levels, log_z), call)
-  log_z <- solve_levels(levels, log_z, call)
+  check_overlap(levels, level_shares(levels, log_z))
+  log_z <- solve_levels(levels, log_z)
   log_g <- rep(-Inf, m + 1)
   log_g[levels$state + 1] <- log(levels$total) -
     log_row_sums(level_terms(levels, log_z))
@@ -51,36 +51,35 @@ density_of_states <- function(counts, beta, m, mirror = FALSE,
 
 # Input -----------------------------------------------------------------------
 
-check_histograms <- function(counts, beta, m, call) {
-  m <- check_count(m, 1, call = call)
+check_histograms <- function(counts, beta, m) {
+  m <- check_count(m, 1)
   valid <- is.matrix(counts) && is.numeric(counts) && ncol(counts) == m + 1 &&
     all(is.finite(counts)) && all(counts >= 0)
   if (!valid) {
     bad_argument(
       counts, "counts",
-      paste("a matrix of finite counts with", m + 1, "columns, e = 0 to m"),
-      call
+      paste("a matrix of finite counts with", m + 1, "columns, e = 0 to m")
     )
   }
   if (!is.numeric(beta) || length(beta) != nrow(counts) ||
     !all(is.finite(beta))) {
-    bad_argument(beta, "beta", "finite numbers, one a row of `counts`", call)
+    bad_argument(beta, "beta", "finite numbers, one a row of `counts`")
   }
   if (beta[[1]] != 0 || sum(counts[1, ]) == 0) {
     kb_abort(c(
       "The first of {.arg beta} must be 0, with draws there.",
       i = "Without draws of the prior the evidence has no scale."
-    ), "argument", argument = "beta", call = call)
+    ), "argument", argument = "beta")
   }
 }
 
-check_inefficiency <- function(inefficiency, beta, call) {
+check_inefficiency <- function(inefficiency, beta) {
   valid <- is.numeric(inefficiency) &&
     length(inefficiency) %in% c(1, length(beta)) &&
     all(is.finite(inefficiency)) && all(inefficiency > 0)
   if (!valid) {
     bad_argument(
-      inefficiency, "inefficiency", "positive: a number, or one a level", call
+      inefficiency, "inefficiency", "positive: a number, or one a level"
     )
   }
 }
@@ -125,7 +124,7 @@ level_shares <- function(levels, log_z) {
 # Newton's decrement is twice the distance to the minimum in units of the log
 # likelihood, so that 1e-10 is far below any Monte Carlo error; the last step
 # squares it.
-solve_levels <- function(levels, log_z, call, max_steps = 100) {
+solve_levels <- function(levels, log_z, max_steps = 100) {
   free <- levels$beta != 0
   if (!any(free)) {
     return(log_z)
@@ -134,7 +133,7 @@ solve_levels <- function(levels, log_z, call, max_steps = 100) {
     shares <- level_shares(levels, log_z)
     gradient <- levels$drawn - colSums(levels$total * shares)
     curvature <- level_curvature(levels, shares)
-    direction <- newton_direction(curvature, gradient, free, call)
+    direction <- newton_direction(curvature, gradient, free)
     decrement <- -sum(gradient * direction)
     log_z <- log_z + direction *
       newton_size(levels, shares, direction, decrement)
@@ -142,14 +141,14 @@ solve_levels <- function(levels, log_z, call, max_steps = 100) {
       return(log_z)
     }
   }
-  abort_unsolved(call)
+  abort_unsolved()
 }
 
-abort_unsolved <- function(call) {
+abort_unsolved <- function() {
   kb_abort(c(
     "The density of states was not found: the equations did not converge.",
     i = "More levels, or more draws of them, help."
-  ), "convergence", call = call)
+  ), "convergence")
 }
 
 # Second derivatives, (G29): a Laplacian, whose diagonal comes without
@@ -161,10 +160,10 @@ level_curvature <- function(levels, shares) {
 }
 
 # Newton's step; log Z of beta = 0 stays 0, which is sum g = 1
-newton_direction <- function(curvature, gradient, free, call) {
+newton_direction <- function(curvature, gradient, free) {
   root <- tryCatch(
     chol(curvature[free, free]),
-    error = function(e) abort_unsolved(call)
+    error = function(e) abort_unsolved()
   )
   direction <- 0 * gradient
   direction[free] <- -backsolve(
@@ -216,7 +215,7 @@ neighbour_ratio <- function(levels, l, k) {
 }
 
 # Levels below and above each gap must share at least one draw
-check_overlap <- function(levels, shares, call) {
+check_overlap <- function(levels, shares) {
   n <- length(levels$beta)
   if (n == 1) {
     return(invisible())
@@ -233,7 +232,7 @@ check_overlap <- function(levels, shares, call) {
       x = "Levels {.val {signif(levels$beta[at], 3)}} have in common what
            {signif(min(shared), 2)} draws tell.",
       i = "Put levels between them, or draw more."
-    ), "overlap", beta = levels$beta[at], shared = min(shared), call = call)
+    ), "overlap", beta = levels$beta[at], shared = min(shared))
   }
 }
 
@@ -250,22 +249,22 @@ check_overlap <- function(levels, shares, call) {
 #' @noRd
 density_of_states_se <- function(batches, beta, m, mirror = FALSE,
                                  inefficiency = 1, q = numeric(), a = 1, b = 1,
-                                 classes = 2, call = rlang::caller_env()) {
+                                 classes = 2) {
   se <- jackknife_se(batches, function(counts) {
-    log_g <- density_of_states(counts, beta, m, mirror, inefficiency, call)
+    log_g <- density_of_states(counts, beta, m, mirror, inefficiency)
     c(
-      log_evidence_rate(log_g, m, q, classes, call),
-      log_evidence_beta(log_g, m, a, b, classes, call)
+      log_evidence_rate(log_g, m, q, classes),
+      log_evidence_beta(log_g, m, a, b, classes)
     )
-  }, call)
+  })
   list(rate = se[seq_along(q)], beta = se[[length(q) + 1]])
 }
 
 # Jackknife standard errors of a function of the sum of batches: (G31)
-jackknife_se <- function(batches, statistic, call) {
+jackknife_se <- function(batches, statistic) {
   n <- length(batches)
   if (!is.list(batches) || n < 2) {
-    bad_argument(batches, "batches", "a list of at least two batches", call)
+    bad_argument(batches, "batches", "a list of at least two batches")
   }
   total <- Reduce(`+`, batches)
   values <- do.call(cbind, lapply(batches, function(batch) {

@@ -60,7 +60,7 @@ estimate_cost <- function(object, ...) UseMethod("estimate_cost")
 #' @rdname estimate_cost
 #' @export
 estimate_cost.default <- function(object, ...) {
-  bad_argument(object, "object", cost_wanted, rlang::current_env())
+  bad_argument(object, "object", cost_wanted)
 }
 
 #' @rdname estimate_cost
@@ -68,13 +68,12 @@ estimate_cost.default <- function(object, ...) {
 estimate_cost.call <- function(object, pilot = 2, env = parent.frame(), ...) {
   check_no_dots(...)
   force(env)
-  call <- rlang::current_env()
   pilot <- check_seconds(pilot)
-  engine <- cost_engine(object, env, call)
+  engine <- cost_engine(object, env)
   out <- if (engine == "kbr") {
     rows_cost(object, pilot, env)
   } else {
-    sampler_cost(object, engine, pilot, env, call)
+    sampler_cost(object, engine, pilot, env)
   }
   structure(c(list(engine = engine), out), class = "kb_cost")
 }
@@ -83,21 +82,21 @@ cost_wanted <- paste(
   "a quoted call of `srvm()`, `bark()`, `kgs()`, `tdsmc()` or `kbr()`"
 )
 
-cost_engine <- function(object, env, call) {
+cost_engine <- function(object, env) {
   known <- list(srvm = srvm, bark = bark, kgs = kgs, tdsmc = tdsmc, kbr = kbr)
   f <- tryCatch(eval(object[[1]], env), error = function(error) NULL)
   found <- names(Filter(function(g) identical(f, g), known))
   if (length(found) == 0) {
-    bad_argument(object, "object", cost_wanted, call)
+    bad_argument(object, "object", cost_wanted)
   }
   found
 }
 
 # Samplers ---------------------------------------------------------------------
 
-sampler_cost <- function(object, engine, pilot, env, call) {
+sampler_cost <- function(object, engine, pilot, env) {
   started <- now()
-  fit <- stopped_fit(object, engine, env, call)
+  fit <- stopped_fit(object, engine, env)
   setup <- now() - started
   # All kernels have as many particles as they are given on average.
   fit$settings$shares <- fit$sharing <- NULL
@@ -119,11 +118,11 @@ sampler_cost <- function(object, engine, pilot, env, call) {
 }
 
 # The call, stopped as soon as it can be, without what it writes and says
-stopped_fit <- function(object, engine, env, call) {
+stopped_fit <- function(object, engine, env) {
   control <- eval(object$control, env)
   if (is.null(control)) control <- default_control(object, engine, env)
   if (!inherits(control, c("kb_smc_control", "kb_mcmc_control"))) {
-    bad_argument(control, "control", "made by a control function", call)
+    bad_argument(control, "control", "made by a control function")
   }
   control$time_limit <- 1e-6
   control["checkpoint"] <- list(NULL)

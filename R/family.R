@@ -39,8 +39,7 @@ stored_families <- setdiff(names(response_families), "student")
 #' Family objects, the functions that make them, and the two names.
 #' @param more Further names that the engine knows.
 #' @noRd
-check_family <- function(family, more = character(),
-                         call = rlang::caller_env()) {
+check_family <- function(family, more = character()) {
   if (is.null(family)) {
     return(NULL)
   }
@@ -57,7 +56,7 @@ check_family <- function(family, more = character(),
       given, "family", paste0(
         "NULL, `gaussian()` or `binomial(\"probit\")`",
         if (length(more) > 0) paste0(", or \"", more, "\"", collapse = "")
-      ), call
+      )
     )
   }
   known <- c(gaussian = "identity", binomial = "probit")
@@ -70,7 +69,7 @@ check_family <- function(family, more = character(),
         "Write {.code family = binomial(\"probit\")}: the sampler is exact for
          the probit link only."
       }
-    ), "argument", argument = "family", call = call)
+    ), "argument", argument = "family")
   }
   if (family$family == "binomial") "probit" else "gaussian"
 }
@@ -111,7 +110,7 @@ response_numbers <- function(fit) {
 class_signs <- function(y) 2 * as.integer(y) - 3
 
 # A factor of two classes; `levels` are those that its rows have
-check_two_classes <- function(y, arg, call = rlang::caller_env()) {
+check_two_classes <- function(y, arg) {
   if (nlevels(y) != 2) {
     kb_abort(c(
       "The response {.arg {arg}} must have two classes.",
@@ -119,7 +118,7 @@ check_two_classes <- function(y, arg, call = rlang::caller_env()) {
       i = if (nlevels(y) > 2) {
         "{.fn kgs} and {.fn bark} take several classes."
       }
-    ), "outcome", argument = arg, levels = levels(y), call = call)
+    ), "outcome", argument = arg, levels = levels(y))
   }
   y
 }

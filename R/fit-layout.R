@@ -83,16 +83,21 @@ such_that <- function(test, wanted) {
   list(kind = "such_that", test = test, wanted = wanted)
 }
 
+degrees_of_freedom <- function() {
+  such_that(
+    function(df) is.double(df) && length(df) == 1 && isTRUE(df > 0),
+    "a positive number or Inf"
+  )
+}
+
 # Checks -----------------------------------------------------------------------
 
 #' Check an object against its layout, or abort with class `kb_error_fit`
 #' @param at List of what the layout's calls need to know.
 #' @param what How the object is called in messages.
 #' @noRd
-check_layout <- function(object, layout, at = list(), what = "fit",
-                         call = rlang::caller_env()) {
+check_layout <- function(object, layout, at = list(), what = "fit") {
   trail <- new.env(parent = emptyenv())
-  trail$call <- call
   trail$path <- what
   at <- list2env(at, parent = topenv())
   # A description that cannot be evaluated is damage further up.
@@ -102,7 +107,7 @@ check_layout <- function(object, layout, at = list(), what = "fit",
       if (inherits(error, "kb_error")) stop(error)
       broken <- inherits(error, "kb_broken_rule")
       refuse_damage(object, trail$path,
-        if (broken) conditionMessage(error) else "sound", call
+        if (broken) conditionMessage(error) else "sound"
       )
     }
   )
@@ -111,7 +116,7 @@ check_layout <- function(object, layout, at = list(), what = "fit",
 #' @param path Where the list stands, for messages.
 #' @noRd
 check_fields <- function(object, layout, within, path, trail) {
-  if (!is.list(object)) refuse_damage(object, path, "a list", trail$call)
+  if (!is.list(object)) refuse_damage(object, path, "a list")
   object <- unclass(object)
   here <- new.env(parent = within)
   here$.object <- object
@@ -136,7 +141,7 @@ check_fields <- function(object, layout, within, path, trail) {
 refuse_namesake <- function(object, name, wanted, trail) {
   if (wanted$kind != "anything" && !name %in% names(object) &&
     any(startsWith(names(object), name))) {
-    refuse_damage(NULL, trail$path, "there", trail$call)
+    refuse_damage(NULL, trail$path, "there")
   }
 }
 
@@ -159,13 +164,13 @@ check_described <- function(value, wanted, here, trail) {
     },
     holds = {
       if (!is.null(wanted$class) && !inherits(value, wanted$class)) {
-        refuse_damage(value, path, paste("of class", wanted$class), trail$call)
+        refuse_damage(value, path, paste("of class", wanted$class))
       }
       check_fields(value, wanted$layout, here, path, trail)
     },
     each = {
       if (!is.list(value) || !has_length(value, wanted$length)) {
-        refuse_damage(value, path, in_words(wanted), trail$call)
+        refuse_damage(value, path, in_words(wanted))
       }
       for (i in seq_along(value)) {
         trail$path <- c(path, i)
@@ -173,7 +178,7 @@ check_described <- function(value, wanted, here, trail) {
       }
     },
     if (!isTRUE(is_as_described(value, wanted))) {
-      refuse_damage(value, path, in_words(wanted), trail$call)
+      refuse_damage(value, path, in_words(wanted))
     }
   )
 }
@@ -257,23 +262,23 @@ in_words <- function(wanted) {
   paste(c(what, bounds), collapse = " ")
 }
 
-refuse_damage <- function(value, path, wanted, call) {
+refuse_damage <- function(value, path, wanted) {
   where <- path_in_words(path)
   kb_abort(c(
     "The {path[[1]]} is damaged: {.code {where}} must be {wanted}.",
     x = "It is {describe(value)}.",
     i = "Was it edited, cut short or written by another program?"
-  ), "fit", field = where, value = value, call = call)
+  ), "fit", field = where, value = value)
 }
 
 #' A state that C++ could not go on from
 #' @param error What it said.
 #' @noRd
-refuse_damaged_state <- function(error, call) {
+refuse_damaged_state <- function(error) {
   kb_abort(c(
     "The fit is damaged: {conditionMessage(error)}.",
     i = "Was it edited, cut short or written by another program?"
-  ), "fit", call = call)
+  ), "fit")
 }
 
 path_in_words <- function(path) {

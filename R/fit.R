@@ -188,13 +188,12 @@ diagnostics.default <- function(object, ...) {
 #' @export
 ancestry.default <- function(object, ...) not_defined("ancestry", object)
 
-not_defined <- function(what, object, of = c("srvm", "bark"),
-                        call = rlang::caller_env()) {
+not_defined <- function(what, object, of = c("srvm", "bark")) {
   kb_abort(c(
     "{.fn {what}} is not defined for this object.",
     x = "It is {describe(object)}.",
     i = "It wants a fit, for example of {.or {.fn {of}}}."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 #' @export
@@ -243,8 +242,7 @@ print_posterior <- function(x, digits) {
 
 #' @export
 fitted.kb_fit <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   stats::predict(object)
 }
 
@@ -267,8 +265,7 @@ fitted.kb_fit <- function(object, ...) {
 #' head(fitted(fit))
 #' @export
 residuals.kb_fit <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   y <- training_response(object)
   if (is.factor(y)) {
     out <- class_residuals(y, stats::predict(object, type = "prob"))
@@ -303,8 +300,7 @@ class_residuals <- function(y, p) {
 #' head(simulate(fit, nsim = 2, seed = 1))
 #' @export
 simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   nsim <- check_count(nsim, 1)
   pool <- posterior_pool(object)
   rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
@@ -321,7 +317,7 @@ simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
 }
 
 #' @export
-nobs.kb_fit <- function(object, ...) migrate_fit(object)$time
+nobs.kb_fit <- function(object, ...) checked_fit(object)$time
 
 # The response of the rows that were taken in, in the order given
 training_response <- function(object) {
@@ -351,12 +347,12 @@ generics::augment
 posterior::as_draws
 
 # `update(fit, . ~ . - x)`, as of lm()
-refuse_new_formula <- function(given, call = rlang::caller_env()) {
+refuse_new_formula <- function(given) {
   if (rlang::is_formula(given)) {
     kb_abort(c(
       "{.fn update} goes on with a fit and cannot change its formula.",
       x = "{.code {deparse1(given)}} was given.",
       i = "Fit again with the new formula."
-    ), "argument", argument = "formula", call = call)
+    ), "argument", argument = "formula")
   }
 }

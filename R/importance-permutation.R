@@ -6,12 +6,11 @@ importance.kb_fit <- function(object, level = 0.9, method = "permutation",
                               newdata = NULL, newy = NULL, loss = NULL,
                               permutations = 10, ndraws = 200, seed = NULL,
                               ...) {
-  check_no_dots(...)
-  call <- rlang::current_env()
+  object <- checked_fit(object, ...)
   method <- check_choice(method, "permutation")
   permutation_importance(
-    migrate_fit(object), check_number(level, 0, 1, open = TRUE), newdata, newy,
-    loss, check_count(permutations, 1), check_count(ndraws, 1), seed, call
+    object, check_number(level, 0, 1, open = TRUE), newdata, newy, loss,
+    check_count(permutations, 1), check_count(ndraws, 1), seed
   )
 }
 
@@ -30,16 +29,16 @@ importance.kb_tdsmc <- function(object, ...) not_defined_td("importance")
 
 # Arguments as in `importance()`, checked but for those of the data
 permutation_importance <- function(object, level, newdata, newy, loss,
-                                   permutations, ndraws, seed, call) {
-  loss <- check_loss(object, loss, call)
-  rows <- rows_with_response(object, newdata, newy, call)
+                                   permutations, ndraws, seed) {
+  loss <- check_loss(object, loss)
+  rows <- rows_with_response(object, newdata, newy)
   pool <- posterior_pool(object)
   weights <- drawn_weights(object, pool, ndraws)
   draws <- list(pool = pool, chosen = which(weights > 0))
   draws$weights <- weights[draws$chosen]
   n <- nrow(rows$x)
   orders <- with_local_seed(
-    seed, replicate(permutations, sample.int(n), simplify = FALSE), call
+    seed, replicate(permutations, sample.int(n), simplify = FALSE)
   )
   base <- draw_losses(object, rows, draws, loss)
   groups <- predictor_groups(object)
@@ -96,16 +95,12 @@ predictor_groups <- function(fit) {
 }
 
 # Complete rows with their responses, the training rows by default
-rows_with_response <- function(object, newdata, newy, call) {
-  rows <- prediction_rows(
-    object, newdata, newy, is.null(newdata), TRUE,
-    call = call
-  )
+rows_with_response <- function(object, newdata, newy) {
+  rows <- prediction_rows(object, newdata, newy, is.null(newdata), TRUE)
   complete <- which(rows$complete & !is.na(rows$y))
   if (length(complete) < 2) {
     bad_argument(
-      newdata, "newdata",
-      "data with at least two rows without missing values", call
+      newdata, "newdata", "data with at least two rows without missing values"
     )
   }
   complete_x(
@@ -115,19 +110,19 @@ rows_with_response <- function(object, newdata, newy, call) {
 
 # Losses -----------------------------------------------------------------------
 
-check_loss <- function(fit, loss, call) {
+check_loss <- function(fit, loss) {
   if (is.null(fit$mould$levels)) {
     return(if (is.null(loss)) {
       "squared"
     } else {
-      check_choice(loss, "squared", call = call)
+      check_choice(loss, "squared")
     })
   }
   if (is.null(loss)) {
     # Draws of kgs() may be certain of a class: their log loss is infinite.
     return(if (inherits(fit, "kb_kgs")) "squared" else "log")
   }
-  check_choice(loss, c("log", "squared"), call = call)
+  check_choice(loss, c("log", "squared"))
 }
 
 #' Mean loss over rows of each draw

@@ -143,8 +143,7 @@ importance.kb_bark <- function(object, level = 0.9,
   if (method == "permutation") {
     return(bark_permutation(object, level, ndraws, ...))
   }
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   ndraws <- check_effect_draws(ndraws)
   parts <- input_scales(object)
@@ -160,8 +159,8 @@ bark_permutation <- function(object, level, ndraws, ...) {
   importance.kb_fit(object, level, ndraws = ndraws, ...)
 }
 
-check_effect_draws <- function(ndraws, call = rlang::caller_env()) {
-  if (is.null(ndraws)) 400L else check_count(ndraws, 1, call = call)
+check_effect_draws <- function(ndraws) {
+  if (is.null(ndraws)) 400L else check_count(ndraws, 1)
 }
 
 # The scale of each predictor, or its share, and whether it is in the kernel:
@@ -296,12 +295,11 @@ autoplot.kb_importance <- function(object, type = NULL, n = 30, ...) {
 }
 
 # Boxes of scales, or rises, and bars of probabilities
-importance_picture <- function(x, type = NULL, transform = NULL, n = 30,
-                               call = rlang::caller_env()) {
-  type <- check_importance_type(x, type, call)
-  transform <- check_importance_transform(x, transform, call)
+importance_picture <- function(x, type = NULL, transform = NULL, n = 30) {
+  type <- check_importance_type(x, type)
+  transform <- check_importance_transform(x, transform)
   label <- importance_label(x)
-  n <- check_count(n, 1, call = call)
+  n <- check_count(n, 1)
   x <- as.data.frame(x[sort(most_important(x, n)), ])
   new_picture(c(
     if (type %in% c("scale", "rise", "both")) {
@@ -314,18 +312,18 @@ importance_picture <- function(x, type = NULL, transform = NULL, n = 30,
   ))
 }
 
-check_importance_type <- function(x, type, call) {
+check_importance_type <- function(x, type) {
   choices <- c("scale", "effect", "inclusion", "both")
   usual <- if (tells_inclusion(x)) "both" else "scale"
   if (by_permutation(x)) choices <- usual <- "rise"
-  check_choice(if (is.null(type)) usual else type, choices, "type", call)
+  check_choice(if (is.null(type)) usual else type, choices, "type")
 }
 
-check_importance_transform <- function(x, transform, call) {
+check_importance_transform <- function(x, transform) {
   # A rise may be negative.
   choices <- c(if (!by_permutation(x)) "sqrt", "none")
   if (is.null(transform)) transform <- choices[[1]]
-  check_choice(transform, choices, call = call)
+  check_choice(transform, choices)
 }
 
 # What the boxes show

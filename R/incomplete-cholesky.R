@@ -12,24 +12,23 @@
 #'   n x rank), `residual` (trace of G - R R'), `trace` (of G), and `kernel`
 #'   (resolved) and `points` (x at the pivots) for new points.
 #' @noRd
-incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8,
-                                call = rlang::caller_env()) {
-  check_kernel(kernel, call = call)
-  x <- check_points(x, call = call)
-  check_kernel_dimension(kernel, ncol(x), call = call)
-  rank <- largest_rank(rank, nrow(x), call)
-  tol <- check_number(tol, lower = 0, upper = 1, call = call)
+incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8) {
+  check_kernel(kernel)
+  x <- check_points(x)
+  check_kernel_dimension(kernel, ncol(x))
+  rank <- largest_rank(rank, nrow(x))
+  tol <- check_number(tol, lower = 0, upper = 1)
   kernel <- kernel_resolve(kernel, x)
   check_memory(
     as.double(nrow(x)) * min(rank, nrow(x)), "The features",
-    "A smaller {.arg rank} needs less.", call
+    "A smaller {.arg rank} needs less."
   )
   result <- if (kernel_is_builtin(kernel)) {
-    core_value(incomplete_cholesky_cpp(kernel, x, rank, tol), call)
+    core_value(incomplete_cholesky_cpp(kernel, x, rank, tol))
   } else {
     gram <- kernel_evaluate(kernel, x)
-    check_diagonal(gram, "kernel", call)
-    core_value(incomplete_cholesky_gram_cpp(gram, x, rank, tol), call)
+    check_diagonal(gram, "kernel")
+    core_value(incomplete_cholesky_gram_cpp(gram, x, rank, tol))
   }
   c(result, list(kernel = kernel, points = x[result$pivots, , drop = FALSE]))
 }
@@ -43,15 +42,12 @@ incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8,
 #' @param rank,tol As in `incomplete_cholesky()`.
 #' @return As `incomplete_cholesky()`, `kernel` and `points` NULL.
 #' @noRd
-incomplete_cholesky_gram <- function(gram, x = NULL, rank = NULL, tol = 1e-8,
-                                     call = rlang::caller_env()) {
-  gram <- check_gram(gram, call = call)
-  if (!is.null(x)) x <- check_gram_points(x, nrow(gram), call)
-  rank <- largest_rank(rank, nrow(gram), call)
-  tol <- check_number(tol, lower = 0, upper = 1, call = call)
-  result <- core_value(
-    incomplete_cholesky_gram_cpp(gram, x, rank, tol), call
-  )
+incomplete_cholesky_gram <- function(gram, x = NULL, rank = NULL, tol = 1e-8) {
+  gram <- check_gram(gram)
+  if (!is.null(x)) x <- check_gram_points(x, nrow(gram))
+  rank <- largest_rank(rank, nrow(gram))
+  tol <- check_number(tol, lower = 0, upper = 1)
+  result <- core_value(incomplete_cholesky_gram_cpp(gram, x, rank, tol))
   c(result, list(kernel = NULL, points = NULL))
 }
 
@@ -61,12 +57,12 @@ incomplete_cholesky_gram <- function(gram, x = NULL, rank = NULL, tol = 1e-8,
 #' @param z Points; of a Gram matrix their kernel values with all n points of
 #'   the sample, a column each.
 #' @noRd
-incomplete_cholesky_features <- function(ic, z, call = rlang::caller_env()) {
-  z <- check_points(z, call = call)
+incomplete_cholesky_features <- function(ic, z) {
+  z <- check_points(z)
   if (is.null(ic$kernel)) {
-    return(features_from_values(ic, pivot_values(ic, z, call)))
+    return(features_from_values(ic, pivot_values(ic, z)))
   }
-  check_same_columns(ic$points, z, call = call)
+  check_same_columns(ic$points, z)
   if (!kernel_is_builtin(ic$kernel)) {
     values <- kernel_evaluate(ic$kernel, z, ic$points)
     return(features_from_values(ic, values))
@@ -79,14 +75,14 @@ pivot_factor <- function(ic) {
 }
 
 # Columns of the pivots of kernel values with the whole sample
-pivot_values <- function(ic, z, call) {
+pivot_values <- function(ic, z) {
   n <- nrow(ic$factor)
   if (ncol(z) != n) {
     kb_abort(c(
       "Kernel values of new points need a column for each of the {n} points
        of the sample.",
       x = "They have {ncol(z)}."
-    ), "dimension", call = call)
+    ), "dimension")
   }
   z[, ic$pivots, drop = FALSE]
 }
@@ -100,8 +96,7 @@ features_from_values <- function(ic, values) {
 }
 
 # (gram + ridge I)^-1 moments: coefficients along features
-ridge_coefficients <- function(gram, moments, ridge,
-                               call = rlang::caller_env()) {
+ridge_coefficients <- function(gram, moments, ridge) {
   tryCatch(
     ridge_coefficients_cpp(gram, moments, ridge),
     "C++Error" = function(error) {
@@ -109,59 +104,58 @@ ridge_coefficients <- function(gram, moments, ridge,
         "The equations of the features cannot be solved.",
         x = "{conditionMessage(error)}.",
         i = "A larger {.arg eps} makes them regular."
-      ), "singular", parent = error, call = call)
+      ), "singular", parent = error)
     }
   )
 }
 
 # Checks ---------------------------------------------------------------------
 
-largest_rank <- function(rank, n, call) {
-  if (is.null(rank)) n else check_count(rank, 1, arg = "rank", call = call)
+largest_rank <- function(rank, n) {
+  if (is.null(rank)) n else check_count(rank, 1, arg = "rank")
 }
 
 # A Gram matrix: square, finite, symmetric, of no negative diagonal
 #
 # That it is positive semidefinite is not checked.
-check_gram <- function(gram, arg = rlang::caller_arg(gram),
-                       call = rlang::caller_env()) {
-  gram <- check_points(gram, arg = arg, call = call)
+check_gram <- function(gram, arg = rlang::caller_arg(gram)) {
+  gram <- check_points(gram, arg = arg)
   if (nrow(gram) != ncol(gram)) {
     kb_abort(c(
       "{.arg {arg}} must be square.",
       x = "It is {nrow(gram)} x {ncol(gram)}."
-    ), "dimension", argument = arg, call = call)
+    ), "dimension", argument = arg)
   }
   gap <- asymmetry_cpp(gram)
   if (gap > 1e-8 * max(abs(gram))) {
     kb_abort(c(
       "{.arg {arg}} must be symmetric.",
       x = "Entries that should agree differ by up to {signif(gap, 3)}."
-    ), "not_symmetric", argument = arg, call = call)
+    ), "not_symmetric", argument = arg)
   }
-  check_diagonal(gram, arg, call)
+  check_diagonal(gram, arg)
   gram
 }
 
 #' @param arg The argument that the matrix is or comes from.
 #' @noRd
-check_diagonal <- function(gram, arg, call) {
+check_diagonal <- function(gram, arg) {
   least <- min(diag(gram), Inf)
   if (least < 0) {
     kb_abort(c(
       "{.arg {arg}} must be positive semidefinite.",
       x = "The least value on the diagonal is {signif(least, 3)}."
-    ), "not_positive", argument = arg, call = call)
+    ), "not_positive", argument = arg)
   }
 }
 
-check_gram_points <- function(x, n, call) {
-  x <- check_points(x, arg = "x", call = call)
+check_gram_points <- function(x, n) {
+  x <- check_points(x, arg = "x")
   if (nrow(x) != n) {
     kb_abort(c(
       "{.arg x} must have a row for each row of the Gram matrix.",
       x = "They have {nrow(x)} and {n}."
-    ), "dimension", argument = "x", call = call)
+    ), "dimension", argument = "x")
   }
   x
 }

@@ -58,16 +58,15 @@
 #' @export
 kbr_chunks <- function(read, n_chunks = NULL, states = NULL,
                        observations = NULL) {
-  call <- rlang::current_env()
   if (inherits(read, "Dataset")) {
-    return(dataset_chunks(read, states, observations, call))
+    return(dataset_chunks(read, states, observations))
   }
   if (!is.function(read)) {
-    bad_argument(read, "read", "a function of a number, or a Dataset", call)
+    bad_argument(read, "read", "a function of a number, or a Dataset")
   }
   for (arg in c("states", "observations")) {
     if (!is.null(get(arg))) {
-      bad_argument(get(arg), arg, "NULL: `read` gives the pairs", call)
+      bad_argument(get(arg), arg, "NULL: `read` gives the pairs")
     }
   }
   structure(
@@ -76,17 +75,17 @@ kbr_chunks <- function(read, n_chunks = NULL, states = NULL,
   )
 }
 
-dataset_chunks <- function(dataset, states, observations, call) {
-  need_package("arrow", "A Dataset", call)
+dataset_chunks <- function(dataset, states, observations) {
+  need_package("arrow", "A Dataset")
   files <- dataset$files
   if (length(files) == 0) {
-    bad_argument(dataset, "read", "a Dataset of files", call)
+    bad_argument(dataset, "read", "a Dataset of files")
   }
   for (arg in c("states", "observations")) {
     columns <- get(arg)
     if (!is.character(columns) || !all(columns %in% names(dataset)) ||
       length(columns) == 0) {
-      bad_argument(columns, arg, "names of columns of the Dataset", call)
+      bad_argument(columns, arg, "names of columns of the Dataset")
     }
   }
   format <- dataset$format$type
@@ -121,45 +120,42 @@ kbr.kb_chunks <- function(x, kernel_x = kernel_gaussian(),
                           f = NULL, seed = NULL, progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  call <- rlang::current_env()
   progress <- check_progress(progress)
-  pool <- chunk_pool(x, check_count(pool, 1), call)
+  pool <- chunk_pool(x, check_count(pool, 1))
   method <- check_choice(method, c("kbr", "iw"))
   model <- chunk_model(
-    pool, landmarks, kernel_x, kernel_y, rank, tol, check_flag(scale), call
+    pool, landmarks, kernel_x, kernel_y, rank, tol, check_flag(scale)
   )
-  model$target <- check_states_function(f, call)
-  warn_unexplained(model$features$states, "kernel_x", call)
-  warn_unexplained(model$features$observations, "kernel_y", call)
+  model$target <- check_states_function(f)
+  warn_unexplained(model$features$states, "kernel_x")
+  warn_unexplained(model$features$observations, "kernel_y")
   first <- chunk_pass(x, "chunks_first", model, progress)
   n <- first$n
   settings <- c(
-    kbr_regularisation(eps, delta, n, method, call),
+    kbr_regularisation(eps, delta, n, method),
     list(
       rank = rank, tol = tol, method = method,
       normalize = check_flag(normalize), scale = scale, scaling = model$scaling
     )
   )
-  fit <- new_chunked(pool, settings, model, n, draw_seed(seed, call), call)
-  fit <- chunk_posterior(fit, x, model, first, prior, progress, call)
+  fit <- new_chunked(pool, settings, model, n, draw_seed(seed))
+  fit <- chunk_posterior(fit, x, model, first, prior, progress)
   fit$call <- plain_call(match.call())
   fit$seconds <- now() - started
   fit
 }
 
-check_states_function <- function(f, call) {
+check_states_function <- function(f) {
   if (is.null(f) || is.function(f)) {
     return(f)
   }
-  bad_argument(f, "f", "NULL or a function of the matrix of states", call)
+  bad_argument(f, "f", "NULL or a function of the matrix of states")
 }
 
 # A fit before its posterior. Its data are those of the pool's first row, for
 # the names of their columns.
-new_chunked <- function(pool, settings, model, n, seed, call) {
-  mould <- mould_xy(pool$y, pool$x, "fail", "matrix",
-    args = c("y", "x"), call = call
-  )
+new_chunked <- function(pool, settings, model, n, seed) {
+  mould <- mould_xy(pool$y, pool$x, "fail", "matrix", args = c("y", "x"))
   structure(
     list(
       version = fit_version, mould = mould_empty(mould, rows = FALSE),
@@ -176,8 +172,7 @@ new_chunked <- function(pool, settings, model, n, seed, call) {
 }
 
 # Scaling and features of landmarks
-chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
-                        call) {
+chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale) {
   scaling <- list(
     x = scaling_learn(pool$x, factor(), scale),
     y = scaling_learn(pool$y, factor(), scale)
@@ -185,23 +180,23 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
   if (is.null(landmarks)) {
     landmarks <- pool
   } else {
-    landmarks <- check_landmarks(landmarks, pool, call)
+    landmarks <- check_landmarks(landmarks, pool)
     if (!identical(rank, "auto") || !is.null(tol)) {
       arg <- if (is.null(tol)) "rank" else "tol"
       bad_argument(list(rank, tol)[[1 + !is.null(tol)]], arg,
-        "left out: there are as many features as landmarks", call
+        "left out: there are as many features as landmarks"
       )
     }
     rank <- "full"
   }
   build <- function(kernel, side, arg) {
-    check_kernel(kernel, arg, call)
-    refuse_scaled_rotations(kernel, scale, arg, call)
-    check_kernel_dimension(kernel, ncol(pool[[side]]), call = call)
-    refuse_no_rotations(kernel, pool[[side]], arg, call)
+    check_kernel(kernel, arg)
+    refuse_scaled_rotations(kernel, scale, arg)
+    check_kernel_dimension(kernel, ncol(pool[[side]]))
+    refuse_no_rotations(kernel, pool[[side]], arg)
     kernel <- kernel_resolve(kernel, scaling_x(scaling[[side]], pool[[side]]))
     found <- kernel_features(
-      kernel, scaling_x(scaling[[side]], landmarks[[side]]), rank, tol, call
+      kernel, scaling_x(scaling[[side]], landmarks[[side]]), rank, tol
     )
     # Of the factor nothing is needed but its rows at the pivots.
     found$factor <- found$factor[found$pivots, , drop = FALSE]
@@ -218,15 +213,15 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale,
   )
 }
 
-check_landmarks <- function(landmarks, pool, call) {
+check_landmarks <- function(landmarks, pool) {
   if (!is.list(landmarks) || !setequal(names(landmarks), c("x", "y")) ||
     length(landmarks) != 2) {
-    bad_argument(landmarks, "landmarks", "NULL or a list of `x` and `y`", call)
+    bad_argument(landmarks, "landmarks", "NULL or a list of `x` and `y`")
   }
   for (side in c("x", "y")) {
     arg <- paste0("landmarks$", side)
-    points <- check_some_points(landmarks[[side]], arg, call)
-    landmarks[[side]] <- check_points_like(points, pool[[side]], arg, call)
+    points <- check_some_points(landmarks[[side]], arg)
+    landmarks[[side]] <- check_points_like(points, pool[[side]], arg)
   }
   landmarks
 }
@@ -290,7 +285,7 @@ refuse_chunk <- function(i, side, problem) {
 }
 
 # Pairs from which landmarks are chosen
-chunk_pool <- function(chunks, size, call) {
+chunk_pool <- function(chunks, size) {
   chosen <- spread_over(chunks$n_chunks, min(chunks$n_chunks, 20))
   each <- ceiling(size / length(chosen))
   first <- NULL
@@ -308,8 +303,7 @@ chunk_pool <- function(chunks, size, call) {
 #' @param name Of a function of pairs and `model` that returns a list of
 #'   numeric arrays.
 #' @noRd
-chunk_pass <- function(chunks, name, model, progress,
-                       call = rlang::caller_env()) {
+chunk_pass <- function(chunks, name, model, progress) {
   pieces <- min(chunks$n_chunks, worker_count())
   groups <- if (pieces == 1) {
     as.list(seq_len(chunks$n_chunks))
@@ -324,7 +318,7 @@ chunk_pass <- function(chunks, name, model, progress,
     kb_abort(c(
       "Stopped before all chunks were read: interrupted.",
       i = "There is nothing to report."
-    ), "interrupted", call = call)
+    ), "interrupted")
   }
   add_up(out$values)
 }
@@ -397,15 +391,15 @@ chunks_second <- function(pairs, model) {
   )
 }
 
-chunk_posterior <- function(fit, chunks, model, first, prior, progress, call) {
-  fit["prior"] <- list(check_prior(prior, fit, call))
+chunk_posterior <- function(fit, chunks, model, first, prior, progress) {
+  fit["prior"] <- list(check_prior(prior, fit))
   if (!is.null(fit$prior) && is.null(fit$prior$points)) {
-    bad_argument(prior, "prior", "NULL or a list with `points`", call)
+    bad_argument(prior, "prior", "NULL or a list with `points`")
   }
   fit$prior_mean <- if (is.null(fit$prior)) {
     first$sum / first$n
   } else {
-    prior_features(fit, call)
+    prior_features(fit)
   }
   model$coef <- ridge_coefficients(
     first$gram, as.matrix(fit$prior_mean), first$n * fit$settings$eps
@@ -437,15 +431,15 @@ kernel_mean_points.kb_kbr_chunked <- function(fit, seen) {
 }
 
 #' @export
-function_moments.kb_kbr_chunked <- function(fit, f, call) {
+function_moments.kb_kbr_chunked <- function(fit, f) {
   if (!is.null(f)) {
-    bad_argument(f, "f", "NULL: it was given when the chunks were read", call)
+    bad_argument(f, "f", "NULL: it was given when the chunks were read")
   }
   if (nrow(fit$posterior$values) == 0) {
     kb_abort(c(
       "There is no function to take the expectation of.",
       i = "Fits of chunks take it as {.arg f} of {.fn kbr}."
-    ), "argument", argument = "f", call = call)
+    ), "argument", argument = "f")
   }
   fit$posterior$values
 }
@@ -475,12 +469,12 @@ model.matrix.kb_kbr_chunked <- function(object, ...) {
   chunked_has_no("model.matrix")
 }
 
-chunked_has_no <- function(what, call = rlang::caller_env()) {
+chunked_has_no <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for a fit of chunks.",
     x = "It needs the pairs, which were not kept.",
     i = "A fit of a part of the pairs in memory has it."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 # What the package arrow exports: it is not among the suggested packages,

@@ -1,7 +1,7 @@
 # Quantiles and densities of a state under a posterior of kbr().
 
-check_kbr_probs <- function(probs, call) {
-  check_probs(if (is.null(probs)) c(0.05, 0.5, 0.95) else probs, call)
+check_kbr_probs <- function(probs) {
+  check_probs(if (is.null(probs)) c(0.05, 0.5, 0.95) else probs)
 }
 
 kbr_quantiles <- function(fit, seen, probs) {
@@ -33,11 +33,11 @@ signed_quantiles <- function(x, w, probs) {
   x[pmin(at, length(x))]
 }
 
-kbr_density <- function(fit, seen, at, bandwidth, call) {
+kbr_density <- function(fit, seen, at, bandwidth) {
   x <- fit$data$states
-  at <- check_points_like(at, x, "at", call)
+  at <- check_points_like(at, x, "at")
   w <- weight_shares(fit, seen)
-  widths <- density_bandwidth(x, w, bandwidth, call)
+  widths <- density_bandwidth(x, w, bandwidth)
   out <- vapply(seq_len(nrow(w)), function(i) {
     if (anyNA(w[i, ])) {
       return(rep(NA_real_, nrow(at)))
@@ -50,14 +50,13 @@ kbr_density <- function(fit, seen, at, bandwidth, call) {
 }
 
 # Standard deviations of the smoothing, (K10), rows x d
-density_bandwidth <- function(x, w, bandwidth, call) {
+density_bandwidth <- function(x, w, bandwidth) {
   d <- ncol(x)
   if (!is.null(bandwidth)) {
     if (!is.numeric(bandwidth) || !length(bandwidth) %in% c(1, d) ||
       !all(is.finite(bandwidth) & bandwidth > 0)) {
       bad_argument(
-        bandwidth, "bandwidth", paste("a positive number, or", d, "of them"),
-        call
+        bandwidth, "bandwidth", paste("a positive number, or", d, "of them")
       )
     }
     return(matrix(bandwidth, nrow(w), d, byrow = TRUE))

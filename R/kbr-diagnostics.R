@@ -47,11 +47,9 @@
 #' @export
 diagnostics.kb_kbr <- function(object, newdata = NULL, sensitivity = TRUE,
                                ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  call <- rlang::current_env()
+  object <- checked_fit(object, ...)
   sensitivity <- check_flag(sensitivity)
-  seen <- diagnosed_observations(object, newdata, call)
+  seen <- diagnosed_observations(object, newdata)
   out <- structure(
     list(
       observations = weight_facts(object, seen),
@@ -62,20 +60,20 @@ diagnostics.kb_kbr <- function(object, newdata = NULL, sensitivity = TRUE,
       unexplained = vapply(object$features, unexplained, 0),
       effective_rank = effective_rank(object),
       mu = c(sum = sum(object$mu), negative = negative_mass(object$mu)),
-      sensitivity = if (sensitivity) prior_sensitivity(object, seen, call)
+      sensitivity = if (sensitivity) prior_sensitivity(object, seen)
     ),
     class = "kb_kbr_diagnostics"
   )
-  warn_kbr_quality(out, call)
+  warn_kbr_quality(out)
   out
 }
 
-diagnosed_observations <- function(fit, newdata, call) {
+diagnosed_observations <- function(fit, newdata) {
   if (is.null(newdata)) {
     rows <- spread_over(fit$time, min(fit$time, 50))
     return(c(observe_rows(fit, rows), list(rows = rows)))
   }
-  known <- kbr_rows(fit, newdata, call)
+  known <- kbr_rows(fit, newdata)
   rows <- which(known$complete)
   c(observe(fit, known$y[rows, , drop = FALSE]), list(rows = rows))
 }
@@ -105,7 +103,7 @@ effective_rank <- function(fit) {
 
 # Movement of the posterior mean under tilts of the prior, over what Bayes'
 # rule says it is, (K11); NULL where the prior's points are not known
-prior_sensitivity <- function(fit, seen, call) {
+prior_sensitivity <- function(fit, seen) {
   if (is.null(fit$features$states$kernel)) {
     return(NULL)
   }
@@ -124,7 +122,7 @@ prior_sensitivity <- function(fit, seen, call) {
       h <- 0.05 / spread
       shifted <- lapply(c(h, -h), function(h) {
         tilt <- weights * exp(h * (points[, j] - mean(points[, j])))
-        tilted <- set_prior(fit, list(points = points, weights = tilt), call)
+        tilted <- set_prior(fit, list(points = points, weights = tilt))
         kbr_mean_column(tilted, seen, j)
       })
       move <- (shifted[[1]] - shifted[[2]]) / (2 * h)
@@ -142,7 +140,7 @@ weighted_sd <- function(x, w) {
   sqrt(max(sum(w * (x - sum(w * x))^2), 0))
 }
 
-warn_kbr_quality <- function(d, call) {
+warn_kbr_quality <- function(d) {
   off <- which(d$sensitivity < 0.5 | d$sensitivity > 2)
   if (length(off) > 0) {
     percent <- format(100 * d$sensitivity[off], digits = 2, trim = TRUE)
@@ -153,7 +151,7 @@ warn_kbr_quality <- function(d, call) {
         "Where it is too little, a larger {.arg delta} helps."
       },
       i = "More pairs, or {.fn tune_kbr}, help."
-    ), "prior", call = call)
+    ), "prior")
   }
   negative <- stats::median(d$observations$negative)
   if (isTRUE(negative > 0.4)) {
@@ -161,7 +159,7 @@ warn_kbr_quality <- function(d, call) {
       "At the median observation {format(100 * negative, digits = 2)} percent
        of the weights' absolute mass is negative.",
       i = "A larger {.arg delta} helps."
-    ), "weights", call = call)
+    ), "weights")
   }
 }
 

@@ -1,11 +1,11 @@
 # What the embedding of a posterior of kbr() says: modes and draws.
 
-need_kernel_x <- function(fit, what, call) {
+need_kernel_x <- function(fit, what) {
   if (is.null(fit$features$states$kernel)) {
     kb_abort(c(
       "{.code type = \"{what}\"} needs the kernel of the states.",
       x = "{.arg kernel_x} is a matrix."
-    ), "argument", argument = "type", call = call)
+    ), "argument", argument = "type")
   }
 }
 
@@ -30,8 +30,8 @@ unscale <- function(scaling, x) {
   sweep(sweep(x, 2, scaling$x_scale, "*"), 2, scaling$x_center, "+")
 }
 
-kbr_map <- function(fit, seen, call) {
-  need_kernel_x(fit, "map", call)
+kbr_map <- function(fit, seen) {
+  need_kernel_x(fit, "map")
   moments <- kbr_moments(fit, seen, normalize = TRUE)
   centre <- scaling_x(
     fit$settings$scaling$states,
@@ -45,9 +45,9 @@ kbr_map <- function(fit, seen, call) {
   out
 }
 
-kbr_draws <- function(fit, seen, ndraws, call) {
-  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
-  need_kernel_x(fit, "draws", call)
+kbr_draws <- function(fit, seen, ndraws) {
+  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1)
+  need_kernel_x(fit, "draws")
   draws <- herded_points(
     kernel_mean_points(fit, seen), fit$features$states$kernel, ndraws
   )
@@ -55,8 +55,8 @@ kbr_draws <- function(fit, seen, ndraws, call) {
   structure(draws, rows = "last")
 }
 
-kbr_embeddings <- function(fit, seen, call) {
-  need_kernel_x(fit, "embedding", call)
+kbr_embeddings <- function(fit, seen) {
+  need_kernel_x(fit, "embedding")
   w <- kbr_weights(fit, seen)
   states <- scaled_states(fit)
   lapply(seq_len(nrow(w)), function(i) {

@@ -31,22 +31,20 @@
 #' @export
 kbr_filter <- function(object, observations, start = NULL, progress = NULL,
                        ...) {
-  check_no_dots(...)
-  call <- rlang::current_env()
   check_class(object, "kb_kbr_hmm", "a model of `kbr_hmm()`")
-  object <- migrate_fit(object)
-  rows <- hmm_rows(object, observations, call)
+  object <- checked_fit(object, ...)
+  rows <- hmm_rows(object, observations)
   path <- structure(
     list(
       version = fit_version, hmm = object, kind = character(),
       coef = matrix(0, ncol(object$pairs$from), 0),
       along = matrix(0, observation_rank(object), 0),
       features = matrix(0, ncol(object$pairs$from), 0), sum = numeric(),
-      observations = rows$given, start = check_start(start, object, call)
+      observations = rows$given, start = check_start(start, object)
     ),
     class = c("kb_kbr_filter", "kb_kbr_path")
   )
-  filter_rows(path, rows, check_progress(progress), call)
+  filter_rows(path, rows, check_progress(progress))
 }
 
 #' Take in further observations
@@ -63,24 +61,22 @@ kbr_filter <- function(object, observations, start = NULL, progress = NULL,
 #' predict(filtered)
 #' @export
 update.kb_kbr_filter <- function(object, observations, progress = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  call <- rlang::current_env()
-  rows <- hmm_rows(object$hmm, observations, call)
+  object <- checked_fit(object, ...)
+  rows <- hmm_rows(object$hmm, observations)
   object$observations <- rbind(object$observations, rows$given)
-  filter_rows(object, rows, check_progress(progress), call)
+  filter_rows(object, rows, check_progress(progress))
 }
 
 #' @return List of `given` (as moulded), `y` (as the kernel sees them, complete
 #'   rows) and `complete`.
 #' @noRd
-hmm_rows <- function(hmm, observations, call) {
+hmm_rows <- function(hmm, observations) {
   given <- if (is.null(hmm$log_likelihood)) {
     mould_forge(hmm$mould, observation_rows(hmm, observations),
-      arg = "observations", call = call
+      arg = "observations"
     )$x
   } else {
-    free_observations(observations, call)
+    free_observations(observations)
   }
   complete <- stats::complete.cases(given)
   y <- if (is.null(hmm$log_likelihood)) {
@@ -92,12 +88,10 @@ hmm_rows <- function(hmm, observations, call) {
 }
 
 # Observations whose model is a function
-free_observations <- function(observations, call) {
+free_observations <- function(observations) {
   if (is.data.frame(observations)) observations <- as.matrix(observations)
   if (!is.numeric(observations) || length(dim(observations)) > 2) {
-    bad_argument(
-      observations, "observations", "a numeric matrix or vector", call
-    )
+    bad_argument(observations, "observations", "a numeric matrix or vector")
   }
   as.matrix(observations)
 }
@@ -107,25 +101,23 @@ observation_rank <- function(hmm) {
 }
 
 # Features of the prior of the first state, or NULL
-check_start <- function(start, hmm, call) {
+check_start <- function(start, hmm) {
   if (is.null(start)) {
     return(NULL)
   }
   if (!is.list(start) || is.null(start$points) ||
     !all(names(start) %in% c("points", "weights"))) {
-    bad_argument(start, "start", "NULL or a list of `points` and `weights`",
-      call
-    )
+    bad_argument(start, "start", "NULL or a list of `points` and `weights`")
   }
-  points <- check_points(start$points, "start$points", call)
+  points <- check_points(start$points, "start$points")
   if (ncol(points) != length(hmm$space$names)) {
     kb_abort(c(
       "{.arg start$points} must have {length(hmm$space$names)} column{?s}, as
        the states.",
       x = "It has {ncol(points)}."
-    ), "dimension", argument = "start", call = call)
+    ), "dimension", argument = "start")
   }
-  weights <- prior_weights(start$weights, nrow(points), call)
+  weights <- prior_weights(start$weights, nrow(points))
   code <- space_encode(hmm$space, points)
   features <- incomplete_cholesky_features(
     hmm$basis_states, scaling_x(hmm$settings$scaling$states, code)
@@ -135,7 +127,7 @@ check_start <- function(start, hmm, call) {
 
 # Steps ------------------------------------------------------------------------
 
-filter_rows <- function(path, rows, progress, call) {
+filter_rows <- function(path, rows, progress) {
   hmm <- path$hmm
   total <- length(rows$complete)
   phi <- if (is.null(hmm$log_likelihood) && any(rows$complete)) {
@@ -154,11 +146,11 @@ filter_rows <- function(path, rows, progress, call) {
     } else {
       rows$given[t, ]
     }
-    steps[[t]] <- filter_step(hmm, s, seen, path$start, call)
+    steps[[t]] <- filter_step(hmm, s, seen, path$start)
     s <- steps[[t]]$features
     bar$advance()
   }
-  warn_cancelled_steps(steps, call)
+  warn_cancelled_steps(steps)
   add_steps(path, steps)
 }
 
@@ -171,16 +163,16 @@ filter_rows <- function(path, rows, progress, call) {
 #' @return List: `kind` says how weights are made of `coef`, `along` and `sum`,
 #'   see `step_weights()`; `features` of the posterior.
 #' @noRd
-filter_step <- function(hmm, s, seen, start, call) {
+filter_step <- function(hmm, s, seen, start) {
   prior <- if (is.null(s)) start else as.vector(hmm$model$transition %*% s)
   if (is.null(prior)) {
-    return(first_step(hmm, seen, call))
+    return(first_step(hmm, seen))
   }
   if (is.null(seen)) {
     return(blind_step(hmm, s, prior))
   }
   if (!is.null(hmm$log_likelihood)) {
-    return(likelihood_step(hmm, s, seen, call))
+    return(likelihood_step(hmm, s, seen))
   }
   coef <- as.vector(hmm$model$inverse_seen %*% prior)
   out <- observe_state(hmm, coef, seen)
@@ -215,9 +207,9 @@ is_sum <- function(sum, size) {
 
 # The first observation, without a prior: regression of states on observations,
 # before (K22)
-first_step <- function(hmm, seen, call) {
+first_step <- function(hmm, seen) {
   if (!is.null(hmm$log_likelihood)) {
-    return(first_likelihood_step(hmm, seen, call))
+    return(first_likelihood_step(hmm, seen))
   }
   p <- hmm$pairs$seen
   none <- numeric(ncol(p))
@@ -262,12 +254,12 @@ blind_step <- function(hmm, s, prior) {
 # A known observation model ---------------------------------------------------
 
 # Weights of the next states times their likelihood: (K23)
-likelihood_step <- function(hmm, s, seen, call) {
+likelihood_step <- function(hmm, s, seen) {
   if (is.null(s)) {
-    return(first_likelihood_step(hmm, seen, call))
+    return(first_likelihood_step(hmm, seen))
   }
   coef <- as.vector(hmm$model$inverse %*% s)
-  likelihood <- state_likelihood(hmm, seen, hmm$states$to, call)
+  likelihood <- state_likelihood(hmm, seen, hmm$states$to)
   raw <- as.vector(hmm$pairs$from %*% coef) * likelihood
   list(
     kind = "likelihood", coef = coef, along = numeric(),
@@ -276,11 +268,11 @@ likelihood_step <- function(hmm, s, seen, call) {
   )
 }
 
-first_likelihood_step <- function(hmm, seen, call) {
+first_likelihood_step <- function(hmm, seen) {
   raw <- if (is.null(seen)) {
     rep(1, nrow(hmm$pairs$seen))
   } else {
-    state_likelihood(hmm, seen, hmm$states$seen, call)
+    state_likelihood(hmm, seen, hmm$states$seen)
   }
   list(
     kind = if (is.null(seen)) "flat" else "first_likelihood",
@@ -291,7 +283,7 @@ first_likelihood_step <- function(hmm, seen, call) {
 }
 
 # Likelihood at states, relative to its largest value
-state_likelihood <- function(hmm, seen, states, call) {
+state_likelihood <- function(hmm, seen, states) {
   value <- hmm$log_likelihood(as.vector(seen), states)
   fine <- is.numeric(value) && length(value) == nrow(states) &&
     !anyNA(value) && all(value < Inf) && any(value > -Inf)
@@ -300,7 +292,7 @@ state_likelihood <- function(hmm, seen, states, call) {
       "{.arg log_likelihood} must return {nrow(states)} numbers, not all
        -Inf.",
       x = "It returned {describe(value)}."
-    ), "likelihood", call = call)
+    ), "likelihood")
   }
   exp(as.vector(value) - max(value))
 }
@@ -325,7 +317,7 @@ add_steps <- function(path, steps) {
   path
 }
 
-warn_cancelled_steps <- function(steps, call) {
+warn_cancelled_steps <- function(steps) {
   lost <- sum(vapply(steps, function(step) isTRUE(step$cancelled), NA))
   if (lost > 0) {
     kb_warn(c(
@@ -333,7 +325,7 @@ warn_cancelled_steps <- function(steps, call) {
        sum: they were taken as missing.",
       i = "They are far from the observations of the training stretch, or a
            larger {.arg delta} is needed."
-    ), "weights", call = call)
+    ), "weights")
   }
 }
 
@@ -369,6 +361,6 @@ filtered_weights <- function(hmm, coef, along) {
 
 likelihood_columns <- function(path, t, states) {
   vapply(t, function(at) {
-    state_likelihood(path$hmm, path$observations[at, ], states, NULL)
+    state_likelihood(path$hmm, path$observations[at, ], states)
   }, numeric(nrow(states)))
 }

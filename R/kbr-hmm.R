@@ -86,19 +86,18 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
                     progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
-  call <- rlang::current_env()
   check_progress(progress)
   seed <- draw_seed(seed)
   space <- check_choice(space, c("euclidean", "circle", "rotation"))
-  mould <- mould_hmm(states, observations, log_likelihood, call)
-  space <- check_space(space, mould$y, "states", call)
-  sets <- hmm_sets(mould, space, transitions, group, seed, call)
+  mould <- mould_hmm(states, observations, log_likelihood)
+  space <- check_space(space, mould$y, "states")
+  sets <- hmm_sets(mould, space, transitions, group, seed)
   n <- nrow(sets$from)
   method <- check_choice(method, c("kbr", "iw"))
   settings <- c(
-    kbr_regularisation(eps, delta, n, "kbr", call),
+    kbr_regularisation(eps, delta, n, "kbr"),
     list(
-      delta_smooth = check_positive(delta_smooth, "delta_smooth", call),
+      delta_smooth = check_positive(delta_smooth, "delta_smooth"),
       rank = rank, tol = tol, method = method, scale = check_flag(scale),
       scaling = list(
         states = scaling_learn(
@@ -118,27 +117,27 @@ kbr_hmm <- function(states, observations = NULL, transitions = NULL,
     ),
     class = "kb_kbr_hmm"
   )
-  hmm <- learn_hmm(hmm, sets, kernel_x, kernel_y, call)
+  hmm <- learn_hmm(hmm, sets, kernel_x, kernel_y)
   hmm$seconds <- now() - started
   hmm
 }
 
 # Observations are the mould's `x`, states its `y`
-mould_hmm <- function(states, observations, log_likelihood, call) {
+mould_hmm <- function(states, observations, log_likelihood) {
   if (!is.null(log_likelihood) && !is.function(log_likelihood)) {
-    bad_argument(log_likelihood, "log_likelihood", "NULL or a function", call)
+    bad_argument(log_likelihood, "log_likelihood", "NULL or a function")
   }
   if (is.null(observations) == is.null(log_likelihood)) {
     kb_abort(c(
       "Give either {.arg observations} or {.arg log_likelihood}.",
       i = "The one is what the other is learned from."
-    ), "argument", argument = "observations", call = call)
+    ), "argument", argument = "observations")
   }
   if (is.null(observations)) {
     observations <- matrix(0, NROW(states), 1)
   }
   mould_xy(observations, states, "fail", "matrix",
-    args = c("observations", "states"), call = call
+    args = c("observations", "states")
   )
 }
 
@@ -150,11 +149,11 @@ mould_hmm <- function(states, observations, log_likelihood, call) {
 #'   observations), `states` (the three as given), and `same`: are `from` and
 #'   `seen` the same rows?
 #' @noRd
-hmm_sets <- function(mould, space, transitions, group, seed, call) {
+hmm_sets <- function(mould, space, transitions, group, seed) {
   x <- mould$y
   encode <- function(x) space_encode(space, x)
   if (is.null(transitions)) {
-    first <- successive_rows(nrow(x), group, call)
+    first <- successive_rows(nrow(x), group)
     return(list(
       from = encode(x[first, , drop = FALSE]),
       to = encode(x[first + 1, , drop = FALSE]),
@@ -167,9 +166,9 @@ hmm_sets <- function(mould, space, transitions, group, seed, call) {
     ))
   }
   if (!is.null(group)) {
-    bad_argument(group, "group", "NULL where `transitions` is given", call)
+    bad_argument(group, "group", "NULL where `transitions` is given")
   }
-  pairs <- transition_pairs(x, space, transitions, seed, call)
+  pairs <- transition_pairs(x, space, transitions, seed)
   list(
     from = encode(pairs$from), to = encode(pairs$to), seen = encode(x),
     y = mould$x, states = c(pairs, list(seen = x)),
@@ -178,12 +177,12 @@ hmm_sets <- function(mould, space, transitions, group, seed, call) {
 }
 
 # Rows that have a next one in the same sequence
-successive_rows <- function(n, group, call) {
+successive_rows <- function(n, group) {
   group <- if (is.null(group)) rep(1, n) else group
   if (length(group) != n || anyNA(group)) {
     bad_argument(group, "group", paste0(
       "NULL or one known value a row of `states` (", n, ")"
-    ), call)
+    ))
   }
   group <- match(group, unique(group))
   first <- which(group[-n] == group[-1])
@@ -191,12 +190,12 @@ successive_rows <- function(n, group, call) {
     kb_abort(c(
       "{.arg states} must have two successive rows at least.",
       x = "There are {n} row{?s} in {length(unique(group))} sequence{?s}."
-    ), "rows", call = call)
+    ), "rows")
   }
   first
 }
 
-transition_pairs <- function(x, space, transitions, seed, call) {
+transition_pairs <- function(x, space, transitions, seed) {
   if (is.function(transitions)) {
     # Not `seed` itself: the states may have been simulated under it.
     other <- (seed + 982451653) %% .Machine$integer.max
@@ -206,19 +205,19 @@ transition_pairs <- function(x, space, transitions, seed, call) {
   fine <- is.list(transitions) && setequal(names(transitions), c("from", "to"))
   if (!fine) {
     bad_argument(transitions, "transitions",
-      "NULL, a list of `from` and `to`, or a function of states", call
+      "NULL, a list of `from` and `to`, or a function of states"
     )
   }
   out <- lapply(c(from = "from", to = "to"), function(side) {
     arg <- paste0("transitions$", side)
-    points <- check_points(transitions[[side]], arg, call)
+    points <- check_points(transitions[[side]], arg)
     if (ncol(points) != ncol(x)) {
       kb_abort(c(
         "{.arg {arg}} must have {ncol(x)} column{?s}, as {.arg states}.",
         x = "It has {ncol(points)}."
-      ), "dimension", argument = arg, call = call)
+      ), "dimension", argument = arg)
     }
-    if (space$type == "rotation") check_rotations(points, arg, call)
+    if (space$type == "rotation") check_rotations(points, arg)
     dimnames(points) <- list(NULL, colnames(x))
     points
   })
@@ -227,7 +226,7 @@ transition_pairs <- function(x, space, transitions, seed, call) {
       "{.arg transitions} must have as many states {.code to} as
        {.code from}.",
       x = "They are {nrow(out$to)} and {nrow(out$from)}."
-    ), "dimension", argument = "transitions", call = call)
+    ), "dimension", argument = "transitions")
   }
   out
 }
@@ -242,7 +241,7 @@ transition_pairs <- function(x, space, transitions, seed, call) {
 # `inverse_seen` that of `seen`; `transition` takes the features of a state's
 # posterior to those of the next state's prior, N'P (P'P + n eps I)^-1, (K18);
 # `size` is the mean of k(x, x).
-learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
+learn_hmm <- function(hmm, sets, kernel_x, kernel_y) {
   settings <- hmm$settings
   codes <- lapply(sets[c("from", "to", "seen")], function(code) {
     scaling_x(settings$scaling$states, code)
@@ -250,7 +249,7 @@ learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
   y <- scaling_x(settings$scaling$observations, sets$y)
   basis_states <- sample_features(
     hmm_kernel(kernel_x, codes$from, hmm$space), codes$from, settings,
-    "kernel_x", call
+    "kernel_x"
   )
   features_of <- function(code) incomplete_cholesky_features(basis_states, code)
   from <- basis_states$factor
@@ -274,7 +273,7 @@ learn_hmm <- function(hmm, sets, kernel_x, kernel_y, call) {
   if (is.null(hmm$log_likelihood)) {
     basis_observations <- sample_features(
       hmm_kernel(kernel_y, y, state_space("euclidean", NULL)), y, settings,
-      "kernel_y", call
+      "kernel_y"
     )
     hmm$pairs$observations <- basis_observations$factor
     hmm$basis_observations <- basis_at_pivots(basis_observations)
@@ -330,8 +329,7 @@ hmm_moments <- function(p, b, method) {
 
 #' @export
 print.kb_kbr_hmm <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   show <- function(v) format(v, digits = digits)
   basis_line <- function(basis) {
     left <- unexplained(basis)

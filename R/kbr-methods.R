@@ -2,8 +2,7 @@
 
 #' @export
 print.kb_kbr <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   show <- function(v) format(v, digits = digits)
   settings <- x$settings
   cat(
@@ -64,8 +63,7 @@ prior_line <- function(prior) {
 #' summary(fit)
 #' @export
 summary.kb_kbr <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   x <- object$data$states
   seen <- observe_rows(object, seq_len(object$time))
   variance <- kbr_variance(object, seen)
@@ -113,16 +111,14 @@ print.summary.kb_kbr <- function(x, digits = 3, ...) {
 
 #' @export
 fitted.kb_kbr <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   fitted <- kbr_mean(object, observe_rows(object, seq_len(object$time)))
   name_rows(fitted, object$mould$row_names)
 }
 
 #' @export
 residuals.kb_kbr <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   name_rows(object$data$states - stats::fitted(object), object$mould$row_names)
 }
 
@@ -135,12 +131,12 @@ sigma.kb_kbr <- function(object, ...) kbr_has_no("sigma")
 #' @export
 logLik.kb_kbr <- function(object, ...) kbr_has_no("logLik")
 
-kbr_has_no <- function(what, call = rlang::caller_env()) {
+kbr_has_no <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn kbr}.",
     i = "It has weights in place of parameters: see
          {.code predict(type = \"weights\")}."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 #' Draws of the posterior at observations
@@ -165,8 +161,7 @@ kbr_has_no <- function(what, call = rlang::caller_env()) {
 #' @export
 simulate.kb_kbr <- function(object, nsim = 1, seed = NULL, newdata = NULL,
                             ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   nsim <- check_count(nsim, 1)
   draws <- stats::predict(object, newdata,
     type = "draws", ndraws = max(1000, nsim)
@@ -182,8 +177,7 @@ simulate.kb_kbr <- function(object, nsim = 1, seed = NULL, newdata = NULL,
 #' @rdname simulate.kb_kbr
 #' @export
 as_draws.kb_kbr <- function(x, newdata = NULL, ndraws = 200, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   draws <- stats::predict(x, newdata, type = "draws", ndraws = ndraws)
   size <- dim(draws)
   names <- rep(colnames(x$data$states), size[[3]])
@@ -197,8 +191,7 @@ as_draws.kb_kbr <- function(x, newdata = NULL, ndraws = 200, ...) {
 
 #' @export
 timings.kb_kbr <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   list(total = object$seconds)
 }
 
@@ -229,9 +222,8 @@ NULL
 #' @rdname tidy.kb_kbr
 #' @export
 tidy.kb_kbr <- function(x, newdata = NULL, level = 0.9, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
-  bands <- state_bands(x, newdata, level, rlang::current_env())
+  x <- checked_fit(x, ...)
+  bands <- state_bands(x, newdata, level)
   n <- nrow(bands$mean)
   data.frame(
     row = rep(seq_len(n), ncol(bands$mean)),
@@ -241,8 +233,8 @@ tidy.kb_kbr <- function(x, newdata = NULL, level = 0.9, ...) {
   )
 }
 
-state_bands <- function(fit, newdata, level, call) {
-  level <- check_number(level, 0, 1, open = TRUE, call = call)
+state_bands <- function(fit, newdata, level) {
+  level <- check_number(level, 0, 1, open = TRUE)
   ends <- stats::predict(fit, newdata,
     type = "quantile", probs = interval_ends(level)
   )
@@ -257,8 +249,7 @@ state_bands <- function(fit, newdata, level, call) {
 #' @rdname tidy.kb_kbr
 #' @export
 glance.kb_kbr <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   data.frame(
     nobs = x$time, rank_x = ncol(x$features$states$factor),
     rank_y = ncol(x$features$observations$factor),
@@ -270,10 +261,9 @@ glance.kb_kbr <- function(x, ...) {
 #' @rdname tidy.kb_kbr
 #' @export
 augment.kb_kbr <- function(x, data = NULL, newdata = NULL, level = 0.9, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
-  new <- augment_rows(data, newdata, rlang::current_env())
-  bands <- state_bands(x, new, level, rlang::current_env())
+  x <- checked_fit(x, ...)
+  new <- augment_rows(data, newdata)
+  bands <- state_bands(x, new, level)
   out <- if (is.null(new)) {
     as.data.frame(x$data$observations)
   } else {

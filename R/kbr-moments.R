@@ -34,7 +34,7 @@ state_names <- function(values, fit) {
   values
 }
 
-kbr_sd <- function(fit, seen, call) {
+kbr_sd <- function(fit, seen) {
   variance <- kbr_variance(fit, seen)
   lost <- sum(variance < 0, na.rm = TRUE)
   if (lost > 0) {
@@ -43,7 +43,7 @@ kbr_sd <- function(fit, seen, call) {
        NA.",
       i = "Negative weights prevail there: {.code type = \"quantile\"} gives
            intervals all the same; a larger {.arg delta} makes fewer."
-    ), "weights", call = call)
+    ), "weights")
   }
   variance[variance < 0] <- NA
   state_names(sqrt(variance), fit)
@@ -66,16 +66,16 @@ kbr_weights <- function(fit, seen, normalize = fit$settings$normalize) {
 weight_shares <- function(fit, seen) kbr_weights(fit, seen, normalize = TRUE)
 
 # Functions of the states, weighted by mu, times features of observations
-function_moments <- function(fit, f, call) UseMethod("function_moments")
+function_moments <- function(fit, f) UseMethod("function_moments")
 
 #' @export
-function_moments.kb_kbr <- function(fit, f, call) {
-  values <- check_function_values(f, fit$data$states, call = call)
+function_moments.kb_kbr <- function(fit, f) {
+  values <- check_function_values(f, fit$data$states)
   crossprod(values * kbr_mu(fit), fit$features$observations$factor)
 }
 
-kbr_expectation <- function(fit, seen, f, call) {
-  moments <- function_moments(fit, f, call)
+kbr_expectation <- function(fit, seen, f) {
+  moments <- function_moments(fit, f)
   out <- t(moments %*% seen$coef) /
     weight_divisor(fit, seen, raw_moments(fit, seen)[1, ])
   dimnames(out) <- list(NULL, rownames(moments))

@@ -72,22 +72,20 @@ predict.kb_kbr_path <- function(object,
                                   "mean", "map", "sd", "quantile", "weights",
                                   "draws"
                                 ), probs = NULL, ndraws = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  call <- rlang::current_env()
+  object <- checked_fit(object, ...)
   type <- check_choice(type, c(
     "mean", "map", "sd", "quantile", "weights", "draws"
   ))
   refuse_type_arguments(list(probs = probs, ndraws = ndraws), type,
-    list(probs = "quantile", ndraws = "draws"), call
+    list(probs = "quantile", ndraws = "draws")
   )
   switch(type,
     mean = path_mean(object),
     map = path_map(object),
     sd = path_sd(object),
-    quantile = path_quantiles(object, check_kbr_probs(probs, call)),
+    quantile = path_quantiles(object, check_kbr_probs(probs)),
     weights = path_all_weights(object),
-    draws = path_draws(object, ndraws, call)
+    draws = path_draws(object, ndraws)
   )
 }
 
@@ -181,8 +179,8 @@ path_all_weights <- function(object) {
   )
 }
 
-path_draws <- function(object, ndraws, call) {
-  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1, call = call)
+path_draws <- function(object, ndraws) {
+  ndraws <- if (is.null(ndraws)) 200L else check_count(ndraws, 1)
   hmm <- object$hmm
   d <- length(hmm$space$names)
   draws <- for_path(object, function(w, location, t) {
@@ -199,8 +197,7 @@ path_draws <- function(object, ndraws, call) {
 
 #' @export
 print.kb_kbr_path <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   cat(path_title(x), "\n", sep = "")
   mean <- path_mean(x)
   shown <- utils::tail(data.frame(time = seq_len(nrow(mean)), mean), 5)
@@ -237,11 +234,10 @@ path_title.kb_kbr_filter <- function(x) {
 #' summary(filtered, truth = new$states)
 #' @export
 summary.kb_kbr_path <- function(object, truth = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   distance <- NULL
   if (!is.null(truth)) {
-    truth <- check_truth(object, truth, rlang::current_env())
+    truth <- check_truth(object, truth)
     distance <- space_distance(object$hmm$space, path_mean(object), truth)
   }
   negative <- unlist(for_path(object, function(w, location, t) {
@@ -257,15 +253,15 @@ summary.kb_kbr_path <- function(object, truth = NULL, ...) {
   )
 }
 
-check_truth <- function(object, truth, call) {
-  truth <- check_points(truth, "truth", call)
+check_truth <- function(object, truth) {
+  truth <- check_points(truth, "truth")
   wanted <- c(path_length(object), length(object$hmm$space$names))
   if (!all(dim(truth) == wanted)) {
     kb_abort(c(
       "{.arg truth} must have a state for each time: {wanted[[1]]} x
        {wanted[[2]]}.",
       x = "It is {nrow(truth)} x {ncol(truth)}."
-    ), "dimension", argument = "truth", call = call)
+    ), "dimension", argument = "truth")
   }
   truth
 }
@@ -290,12 +286,11 @@ print.summary.kb_kbr_path <- function(x, digits = 3, ...) {
 }
 
 #' @export
-nobs.kb_kbr_path <- function(object, ...) path_length(migrate_fit(object))
+nobs.kb_kbr_path <- function(object, ...) path_length(checked_fit(object))
 
 #' @export
 as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   draws <- stats::predict(x, type = "draws", ndraws = ndraws)
   size <- dim(draws)
   names <- paste0(
@@ -321,8 +316,7 @@ as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
 #' augment(kbr_filter(kbr_hmm(seen$states, seen$observations), c(0.3, 0.5)))
 #' @export
 augment.kb_kbr_path <- function(x, level = 0.9, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   out <- data.frame(time = seq_len(path_length(x)))
   if (!is.null(x$observations)) out <- cbind(out, x$observations)
@@ -373,15 +367,15 @@ autoplot.kb_kbr_path <- function(object, columns = NULL, level = 0.9,
   gg_picture(path_picture(object, truth, columns, level), object, ...)
 }
 
-path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
-  x <- migrate_fit(x, call = call)
-  level <- check_number(level, 0, 1, open = TRUE, call = call)
+path_picture <- function(x, truth, columns, level) {
+  x <- checked_fit(x)
+  level <- check_number(level, 0, 1, open = TRUE)
   bands <- path_bands(x, level)
   if (!is.null(truth)) {
-    truth <- space_coordinates(x$hmm$space, check_truth(x, truth, call))
+    truth <- space_coordinates(x$hmm$space, check_truth(x, truth))
   }
   names <- colnames(bands$centre)
-  columns <- path_columns(columns, names, call)
+  columns <- path_columns(columns, names)
   new_picture(lapply(columns, function(column) {
     band <- path_column(bands, match(column, names), truth)
     time <- seq_along(band$centre)
@@ -401,11 +395,11 @@ path_picture <- function(x, truth, columns, level, call = rlang::caller_env()) {
 }
 
 # Names of coordinates to draw: the first four, or those chosen
-path_columns <- function(columns, names, call) {
+path_columns <- function(columns, names) {
   if (is.null(columns)) columns <- utils::head(names, 4)
   if (is.numeric(columns)) columns <- names[columns]
   if (length(columns) == 0 || !all(columns %in% names)) {
-    bad_argument(columns, "columns", paste("some of", toString(names)), call)
+    bad_argument(columns, "columns", paste("some of", toString(names)))
   }
   columns
 }
@@ -453,10 +447,10 @@ fitted.kb_kbr_hmm <- fitted.kb_kbr_path
 #' @export
 residuals.kb_kbr_hmm <- residuals.kb_kbr_path
 
-path_has_no <- function(what, call = rlang::caller_env()) {
+path_has_no <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for state-space models.",
     i = "{.fn predict} of what {.fn kbr_filter}, {.fn kbr_forecast} and
          {.fn kbr_smooth} return has the states' means."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }

@@ -44,21 +44,20 @@ autoplot.kb_kbr <- autoplot_of(plot.kb_kbr)
 
 #' @param given Has the caller given the level?
 #' @noRd
-kbr_picture <- function(fit, newdata, type, columns, level, n, given,
-                        call = rlang::caller_env()) {
-  fit <- migrate_fit(fit, call = call)
-  type <- check_choice(type, c("marginals", "joint", "weights"), call = call)
+kbr_picture <- function(fit, newdata, type, columns, level, n, given) {
+  fit <- checked_fit(fit)
+  type <- check_choice(type, c("marginals", "joint", "weights"))
   used <- switch(type,
     marginals = c("level", "n"),
     joint = "n"
   )
   given <- c(level = given, n = !is.null(n))
-  refuse_ignored(type, "none", given, used, "plot.kb_kbr", call)
+  refuse_ignored(type, "none", given, used, "plot.kb_kbr")
   most <- c(marginals = 9, joint = 2, weights = 1)[[type]]
-  w <- one_observation(fit, newdata, call)
-  columns <- state_columns(fit, columns, most, type == "joint", call)
-  level <- check_number(level, 0, 1, open = TRUE, call = call)
-  if (!is.null(n)) n <- check_count(n, 10, call = call)
+  w <- one_observation(fit, newdata)
+  columns <- state_columns(fit, columns, most, type == "joint")
+  level <- check_number(level, 0, 1, open = TRUE)
+  if (!is.null(n)) n <- check_count(n, 10)
   switch(type,
     marginals = marginals_picture(
       fit, w, columns, level, if (is.null(n)) 200 else n
@@ -69,29 +68,26 @@ kbr_picture <- function(fit, newdata, type, columns, level, n, given,
 }
 
 # The weights of the states at the observation, which sum to one
-one_observation <- function(fit, newdata, call) {
+one_observation <- function(fit, newdata) {
   if (is.null(newdata)) {
-    bad_argument(newdata, "newdata", "one observation", call)
+    bad_argument(newdata, "newdata", "one observation")
   }
-  rows <- kbr_rows(fit, newdata, call)
+  rows <- kbr_rows(fit, newdata)
   if (length(rows$complete) != 1 || !rows$complete) {
-    bad_argument(newdata, "newdata", "one observation without missing values",
-      call
-    )
+    bad_argument(newdata, "newdata", "one observation without missing values")
   }
   seen <- observe(fit, rows$y)
-  warn_far(seen, call)
+  warn_far(seen)
   w <- weight_shares(fit, seen)
   if (!all(is.finite(w))) {
     kb_abort("The weights cancel in their sum: there is no posterior to draw.",
-      "weights",
-      call = call
+      "weights"
     )
   }
   w
 }
 
-state_columns <- function(fit, columns, most, exactly, call) {
+state_columns <- function(fit, columns, most, exactly) {
   names <- colnames(fit$data$states)
   if (is.null(columns)) {
     columns <- utils::head(names, most)
@@ -104,7 +100,7 @@ state_columns <- function(fit, columns, most, exactly, call) {
     bad_argument(columns, "columns", paste0(
       if (exactly) "" else "up to ", most, " of the states' columns (",
       toString(names, 60), ")"
-    ), call)
+    ))
   }
   columns
 }
@@ -155,7 +151,7 @@ marginal <- function(column, fit, w, n) {
 
 marginal_density <- function(x, w, at) {
   x <- matrix(x)
-  width <- density_bandwidth(x, w, NULL, rlang::caller_env())[[1]]
+  width <- density_bandwidth(x, w, NULL)[[1]]
   embedding_values(x, as.vector(w), kernel_gaussian(width), matrix(at)) /
     (sqrt(2 * pi) * width)
 }
@@ -166,7 +162,7 @@ joint_density <- function(x, w, n) {
     seq(min(x[, j]), max(x[, j]), length.out = n)
   })
   grid <- as.matrix(expand.grid(sides))
-  widths <- density_bandwidth(x, w, NULL, rlang::caller_env())
+  widths <- density_bandwidth(x, w, NULL)
   density <- embedding_values(
     x, as.vector(w), kernel_gaussian(as.vector(widths)), grid
   ) / (2 * pi * prod(widths))

@@ -3,11 +3,11 @@
 # the features of the observations: w = diag(mu) R_Y gain phi_Y(y).
 
 # Give a fit a prior: all that depends on it
-set_prior <- function(fit, prior, call) {
+set_prior <- function(fit, prior) {
   features <- fit$features
   # Not removed where NULL: `fit$prior` would match `fit$prior_mean` in part.
-  fit["prior"] <- list(check_prior(prior, fit, call))
-  fit$prior_mean <- prior_features(fit, call)
+  fit["prior"] <- list(check_prior(prior, fit))
+  fit$prior_mean <- prior_features(fit)
   coef <- ridge_coefficients(
     fit$gram_states, as.matrix(fit$prior_mean), fit$time * fit$settings$eps
   )
@@ -18,7 +18,7 @@ set_prior <- function(fit, prior, call) {
 
 # The prior's weights on the states sum to about 1 where the kernel has
 # constants among its functions, nearly, and the states cover the prior
-warn_prior_mass <- function(fit, call) {
+warn_prior_mass <- function(fit) {
   mass <- sum(fit$mu)
   if (abs(mass - 1) > 0.5) {
     kb_warn(c(
@@ -26,12 +26,12 @@ warn_prior_mass <- function(fit, call) {
       i = "Either the states do not cover the prior, or {.arg kernel_x} has no
            constants among its functions: {.code + kernel_constant()} adds them.
            A smaller {.arg eps} helps where it is the cause."
-    ), "prior", call = call)
+    ), "prior")
   }
 }
 
 # Features of the prior's kernel mean
-prior_features <- function(fit, call) {
+prior_features <- function(fit) {
   prior <- fit$prior
   features <- fit$features$states
   if (is.null(prior)) {
@@ -84,7 +84,7 @@ kbr_mu <- function(fit) {
 
 #' @return NULL, or a list of `points` or `gram` (or neither), and `weights`.
 #' @noRd
-check_prior <- function(prior, fit, call) {
+check_prior <- function(prior, fit) {
   if (is.null(prior)) {
     return(NULL)
   }
@@ -99,19 +99,19 @@ check_prior <- function(prior, fit, call) {
     !all(rlang::names2(prior) %in% known) || length(prior) == 0) {
     bad_argument(prior, "prior", paste0(
       "NULL, or a list of ", paste0("`", known, "`", collapse = " and ")
-    ), call)
+    ))
   }
   out <- if (by_gram) {
-    prior_gram(prior$gram, fit$time, call)
+    prior_gram(prior$gram, fit$time)
   } else {
-    prior_points(prior$points, fit, call)
+    prior_points(prior$points, fit)
   }
   size <- if (length(out) == 0) fit$time else NROW(out$points)
   if (!is.null(out$gram)) size <- ncol(out$gram)
-  c(out, list(weights = prior_weights(prior$weights, size, call)))
+  c(out, list(weights = prior_weights(prior$weights, size)))
 }
 
-prior_points <- function(points, fit, call) {
+prior_points <- function(points, fit) {
   if (is.null(points)) {
     return(list())
   }
@@ -119,27 +119,27 @@ prior_points <- function(points, fit, call) {
   if (length(dim(points)) == 2 && all(names %in% colnames(points))) {
     points <- points[, names, drop = FALSE]
   }
-  points <- check_some_points(points, "prior$points", call)
-  points <- check_points_like(points, fit$data$states, "prior$points", call)
+  points <- check_some_points(points, "prior$points")
+  points <- check_points_like(points, fit$data$states, "prior$points")
   list(points = points)
 }
 
-prior_gram <- function(gram, n, call) {
+prior_gram <- function(gram, n) {
   if (is.null(gram)) {
     return(list())
   }
-  gram <- check_points(gram, "prior$gram", call)
+  gram <- check_points(gram, "prior$gram")
   if (nrow(gram) != n || ncol(gram) == 0) {
     kb_abort(c(
       "{.arg prior$gram} must have a row for each state, {n}, and a column for
        each point of the prior.",
       x = "It is {nrow(gram)} x {ncol(gram)}."
-    ), "dimension", argument = "prior", call = call)
+    ), "dimension", argument = "prior")
   }
   list(gram = gram)
 }
 
-prior_weights <- function(weights, size, call) {
+prior_weights <- function(weights, size) {
   if (is.null(weights)) {
     return(rep(1 / size, size))
   }
@@ -149,7 +149,7 @@ prior_weights <- function(weights, size, call) {
     bad_argument(weights, "prior$weights", paste0(
       "finite numbers with a positive sum, one a point of the prior (", size,
       ")"
-    ), call)
+    ))
   }
   as.double(weights) / sum(weights)
 }

@@ -78,30 +78,28 @@ predict.kb_kbr <- function(object, newdata = NULL,
                              "expectation", "draws", "density", "embedding"
                            ), f = NULL, probs = NULL, ndraws = NULL,
                            at = NULL, bandwidth = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  call <- rlang::current_env()
+  object <- checked_fit(object, ...)
   type <- check_choice(type, kbr_types)
-  check_type_defined(object, type, call)
+  check_type_defined(object, type)
   given <- list(
     f = f, probs = probs, ndraws = ndraws, at = at, bandwidth = bandwidth
   )
-  refuse_type_arguments(given, type, kbr_type_arguments, call)
-  seen <- kbr_seen(object, newdata, call)
-  warn_far(seen, call)
+  refuse_type_arguments(given, type, kbr_type_arguments)
+  seen <- kbr_seen(object, newdata)
+  warn_far(seen)
   values <- switch(type,
     mean = kbr_mean(object, seen),
-    map = kbr_map(object, seen, call),
-    sd = kbr_sd(object, seen, call),
-    quantile = kbr_quantiles(object, seen, check_kbr_probs(probs, call)),
+    map = kbr_map(object, seen),
+    sd = kbr_sd(object, seen),
+    quantile = kbr_quantiles(object, seen, check_kbr_probs(probs)),
     weights = kbr_weights(object, seen),
-    expectation = kbr_expectation(object, seen, f, call),
-    draws = kbr_draws(object, seen, ndraws, call),
-    density = kbr_density(object, seen, at, bandwidth, call),
-    embedding = kbr_embeddings(object, seen, call)
+    expectation = kbr_expectation(object, seen, f),
+    draws = kbr_draws(object, seen, ndraws),
+    density = kbr_density(object, seen, at, bandwidth),
+    embedding = kbr_embeddings(object, seen)
   )
   raw <- !object$settings$normalize && type %in% kbr_raw_types
-  if (!raw) warn_cancelled(object, seen, call)
+  if (!raw) warn_cancelled(object, seen)
   out <- place_rows(values, seen$complete)
   names <- if (is.null(newdata)) {
     object$mould$row_names
@@ -111,14 +109,14 @@ predict.kb_kbr <- function(object, newdata = NULL,
   name_predictions(out, type, names)
 }
 
-check_type_defined <- function(fit, type, call) {
+check_type_defined <- function(fit, type) {
   kept <- c("mean", "sd", "expectation", "map", "draws")
   if (inherits(fit, "kb_kbr_chunked") && !type %in% kept) {
     kb_abort(c(
       "{.code type = \"{type}\"} is not defined for a fit of chunks.",
       x = "It needs the weights of all states, which were not kept.",
       i = "Defined are {.val {kept}}."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
 }
 
@@ -131,13 +129,13 @@ kbr_type_arguments <- list(
 )
 
 # Arguments that a type does not have are errors, not ignored
-refuse_type_arguments <- function(given, type, types, call) {
+refuse_type_arguments <- function(given, type, types) {
   for (name in names(given)) {
     if (!is.null(given[[name]]) && !type %in% types[[name]]) {
       kb_abort(c(
         "{.arg {name}} is for {.code type = \"{types[[name]]}\"}.",
         x = "The type is {.val {type}}."
-      ), "argument", argument = name, call = call)
+      ), "argument", argument = name)
     }
   }
 }

@@ -4,15 +4,15 @@
 #' The complete rows of newdata, or all of the fit
 #' @return As `observe()`, with `complete`: a logical for each row of newdata.
 #' @noRd
-kbr_seen <- function(fit, newdata, call) {
+kbr_seen <- function(fit, newdata) {
   if (is.null(newdata)) {
     n <- nrow(fit$data$observations)
     if (n == 0) {
-      bad_argument(newdata, "newdata", "given: the pairs were not kept", call)
+      bad_argument(newdata, "newdata", "given: the pairs were not kept")
     }
     return(c(observe_rows(fit, seq_len(n)), list(complete = rep(TRUE, n))))
   }
-  rows <- kbr_rows(fit, newdata, call)
+  rows <- kbr_rows(fit, newdata)
   c(
     observe(fit, rows$y[rows$complete, , drop = FALSE]),
     list(complete = rows$complete)
@@ -20,11 +20,11 @@ kbr_seen <- function(fit, newdata, call) {
 }
 
 # Observations as the kernel sees them, and which are complete
-kbr_rows <- function(fit, newdata, call) {
+kbr_rows <- function(fit, newdata) {
   if (is.null(fit$features$observations$kernel)) {
-    return(gram_rows(fit, newdata, call))
+    return(gram_rows(fit, newdata))
   }
-  y <- mould_forge(fit$mould, observation_rows(fit, newdata), call = call)$x
+  y <- mould_forge(fit$mould, observation_rows(fit, newdata))$x
   list(
     y = scaling_x(fit$settings$scaling$observations, y),
     complete = stats::complete.cases(y)
@@ -47,19 +47,19 @@ observation_rows <- function(fit, newdata) {
   newdata
 }
 
-gram_rows <- function(fit, newdata, call) {
+gram_rows <- function(fit, newdata) {
   if (is.null(dim(newdata)) && length(newdata) == fit$time) {
     newdata <- t(newdata)
   }
   complete <- stats::complete.cases(newdata)
   if (is.matrix(newdata)) newdata[!complete, ] <- 0
-  newdata <- check_points(newdata, "newdata", call)
+  newdata <- check_points(newdata, "newdata")
   if (ncol(newdata) != fit$time) {
     kb_abort(c(
       "{.arg newdata} must have a kernel value for each of the {fit$time}
        observations of the fit.",
       x = "It has {ncol(newdata)} column{?s}."
-    ), "columns", argument = "newdata", call = call)
+    ), "columns", argument = "newdata")
   }
   list(y = newdata, complete = complete)
 }
@@ -94,7 +94,7 @@ place_rows <- function(values, complete) {
 # Features explain less than this share of k(y, y): nothing near.
 far_share <- 1e-3
 
-warn_far <- function(seen, call) {
+warn_far <- function(seen) {
   far <- sum(seen$near < far_share)
   if (far > 0) {
     kb_warn(c(
@@ -102,11 +102,11 @@ warn_far <- function(seen, call) {
        observations of the fit.",
       x = "Their posterior is not determined by the data, or NA.",
       i = "A wider {.arg kernel_y}, or pairs from nearer to them, would help."
-    ), "far", call = call)
+    ), "far")
   }
 }
 
-warn_cancelled <- function(fit, seen, call) {
+warn_cancelled <- function(fit, seen) {
   lost <- sum(sum_is_noise(fit, seen, raw_moments(fit, seen)[1, ]) &
     seen$near >= far_share)
   if (lost > 0) {
@@ -114,6 +114,6 @@ warn_cancelled <- function(fit, seen, call) {
       "Weights of {lost} of {length(seen$near)} observation{?s} cancel in
        their sum: NA.",
       i = "A larger {.arg delta} keeps them apart."
-    ), "weights", call = call)
+    ), "weights")
   }
 }

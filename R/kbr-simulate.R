@@ -40,20 +40,19 @@
 kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL) {
   for (arg in c("prior_sampler", "simulator")) {
     if (!is.function(get(arg))) {
-      bad_argument(get(arg), arg, "a function", rlang::current_env())
+      bad_argument(get(arg), arg, "a function")
     }
   }
   n <- check_count(n, 1)
-  call <- rlang::current_env()
   with_local_seed(seed, {
     states <- prior_sampler(n)
-    x <- simulated_rows(states, n, "prior_sampler", call)
-    y <- simulated_rows(simulator(states), n, "simulator", call)
+    x <- simulated_rows(states, n, "prior_sampler")
+    y <- simulated_rows(simulator(states), n, "simulator")
   })
   structure(list(x = x, y = y), class = "kb_pairs")
 }
 
-simulated_rows <- function(value, n, arg, call) {
+simulated_rows <- function(value, n, arg) {
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
     value <- as.matrix(value)
   }
@@ -63,7 +62,7 @@ simulated_rows <- function(value, n, arg, call) {
     kb_abort(c(
       "{.arg {arg}} must return {n} row{?s} of finite numbers.",
       x = "It returned {describe(value)}."
-    ), "simulator", argument = arg, call = call)
+    ), "simulator", argument = arg)
   }
   out <- matrix(as.double(value), n)
   colnames(out) <- colnames(value)
@@ -74,8 +73,7 @@ simulated_rows <- function(value, n, arg, call) {
 #' @export
 kbr.kb_pairs <- function(x, ...) {
   if ("y" %in% ...names()) {
-    bad_argument(list(...)$y, "y", "left out: the pairs have it", call =
-      rlang::current_env())
+    bad_argument(list(...)$y, "y", "left out: the pairs have it")
   }
   out <- kbr.matrix(x$x, x$y, ...)
   out$call <- plain_call(match.call())

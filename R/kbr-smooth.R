@@ -53,9 +53,8 @@
 #' @export
 kbr_smooth <- function(object, lag = Inf, method = c("rts", "iw", "kbr"),
                        progress = NULL, ...) {
-  check_no_dots(...)
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   method <- check_choice(method, c("rts", "iw", "kbr"))
   if (!identical(lag, Inf)) lag <- check_count(lag, 0)
   bar <- task_bar(path_length(object), check_progress(progress), "Smoothing")
@@ -217,9 +216,8 @@ path_title.kb_kbr_smooth <- function(x) {
 #' predict(kbr_forecast(filtered, h = 3))
 #' @export
 kbr_forecast <- function(object, h = 1, ...) {
-  check_no_dots(...)
   check_class(object, "kb_kbr_filter", "a result of `kbr_filter()`")
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   h <- check_count(h, 1)
   hmm <- object$hmm
   s <- object$features[, ncol(object$features)]

@@ -25,9 +25,9 @@ space_distance <- function(space, a, b) UseMethod("space_distance")
 #' @noRd
 space_coordinates <- function(space, x) UseMethod("space_coordinates")
 
-check_space <- function(space, x, arg, call) {
+check_space <- function(space, x, arg) {
   space <- check_choice(space, c("euclidean", "circle", "rotation"),
-    arg = "space", call = call
+    arg = "space"
   )
   wanted <- c(euclidean = ncol(x), circle = 1, rotation = 9)[[space]]
   if (ncol(x) != wanted) {
@@ -35,19 +35,19 @@ check_space <- function(space, x, arg, call) {
       "With {.code space = \"{space}\"} {.arg {arg}} must have {wanted}
        column{?s}.",
       x = "It has {ncol(x)}."
-    ), "dimension", argument = arg, call = call)
+    ), "dimension", argument = arg)
   }
-  if (space == "rotation") check_rotations(x, arg, call)
+  if (space == "rotation") check_rotations(x, arg)
   state_space(space, colnames(x))
 }
 
-check_rotations <- function(x, arg, call) {
+check_rotations <- function(x, arg) {
   off <- rotation_errors(x)
   if (any(off > 1e-6)) {
     kb_abort(c(
       "Rows of {.arg {arg}} must be 3 x 3 rotation matrices, by columns.",
       x = "{sum(off > 1e-6)} of {length(off)} are not."
-    ), "argument", argument = arg, call = call)
+    ), "argument", argument = arg)
   }
 }
 

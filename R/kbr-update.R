@@ -19,25 +19,21 @@
 #' @export
 update.kb_kbr <- function(object, prior, eps = NULL, delta = NULL,
                           normalize = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
-  call <- rlang::current_env()
+  object <- checked_fit(object, ...)
   started <- now()
   prior <- if (missing(prior)) object$prior else prior
   settings <- object$settings
   if (inherits(eps, "kb_kbr_schedule")) {
-    changed <- kbr_regularisation(
-      eps, delta, object$time, settings$method, call
-    )
+    changed <- kbr_regularisation(eps, delta, object$time, settings$method)
     eps <- changed$eps
     delta <- changed$delta
   }
-  if (!is.null(eps)) settings$eps <- check_positive(eps, "eps", call)
-  if (!is.null(delta)) settings$delta <- check_positive(delta, "delta", call)
+  if (!is.null(eps)) settings$eps <- check_positive(eps, "eps")
+  if (!is.null(delta)) settings$delta <- check_positive(delta, "delta")
   if (!is.null(normalize)) settings$normalize <- check_flag(normalize)
   object$settings <- settings
-  object <- set_prior(object, prior, call)
-  warn_prior_mass(object, call)
+  object <- set_prior(object, prior)
+  warn_prior_mass(object)
   object$call <- plain_call(match.call())
   object$seconds <- now() - started
   object

@@ -165,10 +165,10 @@ kbr.numeric <- kbr.matrix
 #' From a mould (`x`: observations, `y`: states) to a fit
 #' @param given Arguments as in `kbr()`.
 #' @noRd
-kbr_fit <- function(mould, given, called, started, call = rlang::caller_env()) {
-  check_progress(given$progress, call = call)
-  seed <- draw_seed(given$seed, call = call)
-  settings <- call_with(kbr_settings, given, mould = mould, call = call)
+kbr_fit <- function(mould, given, called, started) {
+  check_progress(given$progress)
+  seed <- draw_seed(given$seed)
+  settings <- call_with(kbr_settings, given, mould = mould)
   fit <- structure(
     list(
       version = fit_version, call = plain_call(called),
@@ -179,32 +179,31 @@ kbr_fit <- function(mould, given, called, started, call = rlang::caller_env()) {
     ),
     class = c("kb_kbr", "kb_fit")
   )
-  fit$features <- kbr_features(fit, given$kernel_x, given$kernel_y, call)
+  fit$features <- kbr_features(fit, given$kernel_x, given$kernel_y)
   fit$gram_states <- features_gram_cpp(fit$features$states$factor, NULL)
-  fit <- set_prior(fit, given$prior, call)
-  warn_prior_mass(fit, call)
+  fit <- set_prior(fit, given$prior)
+  warn_prior_mass(fit)
   fit$seconds <- now() - started
   fit
 }
 
 # States and observations given apart; no observations with a kernel matrix
-mould_pairs <- function(x, y, kernel_y, na_action,
-                        call = rlang::caller_env()) {
+mould_pairs <- function(x, y, kernel_y, na_action) {
   if (is.null(y) && is.matrix(kernel_y)) {
     # A place for each row: the kernel matrix says all.
     y <- matrix(seq_len(NROW(x)), dimnames = list(NULL, "row"))
   } else if (is.null(y)) {
-    bad_argument(y, "y", "the observations, one a row of `x`", call)
+    bad_argument(y, "y", "the observations, one a row of `x`")
   }
-  mould_xy(y, x, na_action, "matrix", args = c("y", "x"), call = call)
+  mould_xy(y, x, na_action, "matrix", args = c("y", "x"))
 }
 
 kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
-                         scale, call) {
-  method <- check_choice(method, c("kbr", "iw"), call = call)
-  normalize <- check_flag(normalize, call = call)
-  scale <- check_flag(scale, call = call)
-  regularisation <- kbr_regularisation(eps, delta, nrow(mould$y), method, call)
+                         scale) {
+  method <- check_choice(method, c("kbr", "iw"))
+  normalize <- check_flag(normalize)
+  scale <- check_flag(scale)
+  regularisation <- kbr_regularisation(eps, delta, nrow(mould$y), method)
   c(regularisation, list(
     rank = rank, tol = tol, method = method, normalize = normalize,
     scale = scale,
@@ -215,88 +214,86 @@ kbr_settings <- function(mould, eps, delta, rank, tol, method, normalize,
   ))
 }
 
-kbr_regularisation <- function(eps, delta, n, method, call) {
+kbr_regularisation <- function(eps, delta, n, method) {
   if (inherits(eps, "kb_kbr_schedule")) {
     if (!is.null(delta)) {
-      bad_argument(delta, "delta", "NULL where `eps` is a schedule", call)
+      bad_argument(delta, "delta", "NULL where `eps` is a schedule")
     }
     return(schedule_at(eps, n))
   }
-  eps <- if (is.null(eps)) 0.1 / n else check_positive(eps, "eps", call)
+  eps <- if (is.null(eps)) 0.1 / n else check_positive(eps, "eps")
   if (is.null(delta)) {
     delta <- if (method == "kbr") 2 * eps else 1e-3
   }
-  list(eps = eps, delta = check_positive(delta, "delta", call))
+  list(eps = eps, delta = check_positive(delta, "delta"))
 }
 
-check_positive <- function(x, arg, call) {
-  check_number(x, 0, Inf, open = TRUE, arg = arg, call = call)
+check_positive <- function(x, arg) {
+  check_number(x, 0, Inf, open = TRUE, arg = arg)
 }
 
 # Factors of both kernels
-kbr_features <- function(fit, kernel_x, kernel_y, call) {
+kbr_features <- function(fit, kernel_x, kernel_y) {
   scaled <- Map(scaling_x, fit$settings$scaling, fit$data)
   list(
-    states = sample_features(
-      kernel_x, scaled$states, fit$settings, "kernel_x", call
-    ),
+    states = sample_features(kernel_x, scaled$states, fit$settings, "kernel_x"),
     observations = sample_features(
-      kernel_y, scaled$observations, fit$settings, "kernel_y", call
+      kernel_y, scaled$observations, fit$settings, "kernel_y"
     )
   )
 }
 
-sample_features <- function(kernel, x, settings, arg, call) {
+sample_features <- function(kernel, x, settings, arg) {
   if (is.matrix(kernel)) {
-    check_gram_size(kernel, nrow(x), arg, call)
-    kernel <- check_gram(kernel, arg, call)
-    found <- gram_features(kernel, settings$rank, settings$tol, call)
+    check_gram_size(kernel, nrow(x), arg)
+    kernel <- check_gram(kernel, arg)
+    found <- gram_features(kernel, settings$rank, settings$tol)
   } else {
-    check_kernel(kernel, arg, call)
-    refuse_scaled_rotations(kernel, settings$scale, arg, call)
-    refuse_no_rotations(kernel, x, arg, call)
-    found <- kernel_features(kernel, x, settings$rank, settings$tol, call)
+    check_kernel(kernel, arg)
+    refuse_scaled_rotations(kernel, settings$scale, arg)
+    refuse_no_rotations(kernel, x, arg)
+    found <- kernel_features(kernel, x, settings$rank, settings$tol)
   }
-  warn_unexplained(found, arg, call)
+  warn_unexplained(found, arg)
   found
 }
 
-check_gram_size <- function(gram, n, arg, call) {
+check_gram_size <- function(gram, n, arg) {
   if (nrow(gram) != n || ncol(gram) != n) {
     kb_abort(c(
       "{.arg {arg}} must be the kernel matrix of all pairs of rows:
        {n} x {n}.",
       x = "It is {nrow(gram)} x {ncol(gram)}."
-    ), "gram", argument = arg, call = call)
+    ), "gram", argument = arg)
   }
 }
 
-refuse_scaled_rotations <- function(kernel, scale, arg, call) {
+refuse_scaled_rotations <- function(kernel, scale, arg) {
   if (scale && is_rotation_kernel(kernel)) {
     kb_abort(c(
       "{.arg scale} must be FALSE where {.arg {arg}} is
        {.fn kernel_rotation}.",
       i = "Standardised rotations are no rotations."
-    ), "argument", argument = "scale", call = call)
+    ), "argument", argument = "scale")
   }
 }
 
-refuse_no_rotations <- function(kernel, x, arg, call) {
+refuse_no_rotations <- function(kernel, x, arg) {
   if (!is_rotation_kernel(kernel)) {
     return(invisible())
   }
-  check_kernel_dimension(kernel, ncol(x), call)
-  check_rotations(x, c(kernel_x = "x", kernel_y = "y")[[arg]], call)
+  check_kernel_dimension(kernel, ncol(x))
+  check_rotations(x, c(kernel_x = "x", kernel_y = "y")[[arg]])
 }
 
-warn_unexplained <- function(features, arg, call) {
+warn_unexplained <- function(features, arg) {
   share <- features$residual / features$trace
   if (isTRUE(share > 0.05)) {
     kb_warn(c(
       "Rank {ncol(features$factor)} leaves
        {format(100 * share, digits = 2)} percent of {.arg {arg}} unexplained.",
       i = "A larger {.arg rank}, or a wider kernel, helps."
-    ), "rank", argument = arg, call = call)
+    ), "rank", argument = arg)
   }
 }
 
@@ -327,17 +324,13 @@ warn_unexplained <- function(features, arg, call) {
 kbr_schedule <- function(alpha = 0.5, nu = 1, constant_eps = 1,
                          constant_delta = 1) {
   alpha <- check_number(alpha, 0, 0.5)
-  check_positive(alpha, "alpha", rlang::current_env())
+  check_positive(alpha, "alpha")
   structure(
     list(
       alpha = alpha,
-      nu = check_positive(nu, "nu", rlang::current_env()),
-      eps = check_positive(
-        constant_eps, "constant_eps", rlang::current_env()
-      ),
-      delta = check_positive(
-        constant_delta, "constant_delta", rlang::current_env()
-      )
+      nu = check_positive(nu, "nu"),
+      eps = check_positive(constant_eps, "constant_eps"),
+      delta = check_positive(constant_delta, "constant_delta")
     ),
     class = "kb_kbr_schedule"
   )

@@ -60,8 +60,7 @@ kernel_dictionary <- function(...) {
   if (!good) {
     wrong <- Find(function(x) !inherits(x, "kb_kernel"), kernels)
     bad_argument(
-      wrong, "...", "kernels, such as `kernel_gaussian()` (see `?kb_kernels`)",
-      rlang::current_env()
+      wrong, "...", "kernels, such as `kernel_gaussian()` (see `?kb_kernels`)"
     )
   }
   if (anyDuplicated(kernels)) {
@@ -98,10 +97,10 @@ print.kb_kernel_dictionary <- function(x, ...) {
   invisible(x)
 }
 
-refuse_operator <- function(call) {
+refuse_operator <- function() {
   kb_abort(c(
     "A dictionary has no operators.",
     i = "Combine its kernels, as in
          {.code kernel_dictionary(0.1 * k1, k1 + k2)}."
-  ), "operator", call = call)
+  ), "operator")
 }

@@ -11,28 +11,27 @@
 #'   full or given rank stops early at rounding error only.
 #' @return What `incomplete_cholesky()` returns.
 #' @noRd
-kernel_features <- function(kernel, x, rank = "auto", tol = NULL,
-                            call = rlang::caller_env()) {
-  x <- check_points(x, call = call)
-  limits <- feature_limits(nrow(x), rank, tol, call)
-  incomplete_cholesky(kernel, x, limits$rank, limits$tol, call = call)
+kernel_features <- function(kernel, x, rank = "auto", tol = NULL) {
+  x <- check_points(x)
+  limits <- feature_limits(nrow(x), rank, tol)
+  incomplete_cholesky(kernel, x, limits$rank, limits$tol)
 }
 
 # The largest rank and the tolerance for n points
-feature_limits <- function(n, rank, tol, call = rlang::caller_env()) {
+feature_limits <- function(n, rank, tol) {
   given <- !is.null(tol)
-  tol <- if (given) check_number(tol, 0, 1, call = call) else 0
+  tol <- if (given) check_number(tol, 0, 1) else 0
   if (is.numeric(rank)) {
-    return(list(rank = check_count(rank, 1, call = call), tol = tol))
+    return(list(rank = check_count(rank, 1), tol = tol))
   }
   if (!rlang::is_string(rank) || !rank %in% c("auto", "full")) {
-    bad_argument(rank, "rank", '"auto", "full" or a whole number', call)
+    bad_argument(rank, "rank", '"auto", "full" or a whole number')
   }
   if (given && rank == "full") {
     kb_abort(c(
       "{.arg tol} would have no effect with {.code rank = \"full\"}.",
       i = "{.code rank = \"auto\"} takes as many features as {.arg tol} needs."
-    ), "argument", argument = "tol", call = call)
+    ), "argument", argument = "tol")
   }
   if (given || rank == "full" || n <= 300) {
     return(list(rank = max(n, 1), tol = tol))
@@ -41,10 +40,7 @@ feature_limits <- function(n, rank, tol, call = rlang::caller_env()) {
 }
 
 # The same of a kernel matrix
-gram_features <- function(gram, rank = "auto", tol = NULL,
-                          call = rlang::caller_env()) {
-  limits <- feature_limits(nrow(gram), rank, tol, call)
-  incomplete_cholesky_gram(gram, rank = limits$rank, tol = limits$tol,
-    call = call
-  )
+gram_features <- function(gram, rank = "auto", tol = NULL) {
+  limits <- feature_limits(nrow(gram), rank, tol)
+  incomplete_cholesky_gram(gram, rank = limits$rank, tol = limits$tol)
 }

@@ -49,18 +49,18 @@ kernel_matrix <- function(kernel, x, y = NULL) {
 }
 
 # The matrix of a resolved kernel at checked points
-kernel_evaluate <- function(kernel, x, y = NULL, call = rlang::caller_env()) {
+kernel_evaluate <- function(kernel, x, y = NULL) {
   check_memory(
     as.double(nrow(x)) * nrow(if (is.null(y)) x else y), "The kernel matrix",
-    "Fewer rows, or an engine's {.arg rank}, need less.", call
+    "Fewer rows, or an engine's {.arg rank}, need less."
   )
   if (!kernel_is_builtin(kernel)) {
     return(kernel_evaluate_custom(kernel, x, y))
   }
   if (is.null(y)) {
-    return(core_value(kernel_gram_cpp(kernel, x), call))
+    return(core_value(kernel_gram_cpp(kernel, x)))
   }
-  core_value(kernel_matrix_cpp(kernel, x, y), call)
+  core_value(kernel_matrix_cpp(kernel, x, y))
 }
 
 kernel_evaluate_custom <- function(kernel, x, y) {
@@ -84,23 +84,22 @@ custom_value <- function(kernel, x, y) {
     kb_abort(c(
       "The function of a custom kernel failed.",
       x = "{conditionMessage(error)}"
-    ), "custom_kernel", parent = error, call = quote(kernel_custom()))
+    ), "custom_kernel", parent = error)
   })
 }
 
-check_custom_value <- function(out, n, m, call = quote(kernel_custom())) {
+check_custom_value <- function(out, n, m) {
   good <- is.numeric(out) && is.matrix(out) && all(dim(out) == c(n, m))
   if (!good) {
     kb_abort(c(
       "The function of a custom kernel must return a numeric {n} x {m} matrix.",
       x = "It returned {describe(out)}."
-    ), "custom_kernel", call = call)
+    ), "custom_kernel")
   }
   if (!all(is.finite(out))) {
     kb_abort(
       "The function of a custom kernel returned missing or infinite values.",
-      "custom_kernel",
-      call = call
+      "custom_kernel"
     )
   }
 }
@@ -145,25 +144,22 @@ bandwidth_median <- function(x, max_rows = 1000) {
 # Checks ---------------------------------------------------------------------
 
 # Points as a double matrix, rows named as given
-check_points <- function(x, arg = rlang::caller_arg(x),
-                         call = rlang::caller_env()) {
+check_points <- function(x, arg = rlang::caller_arg(x)) {
   if (is.data.frame(x) && all(vapply(x, is.numeric, NA))) {
     x <- as.matrix(x)
   }
   if (!is.numeric(x) || length(dim(x)) > 2 || (is.matrix(x) && ncol(x) == 0)) {
-    bad_argument(
-      x, arg, "a numeric matrix with a column or more, or a vector", call
-    )
+    bad_argument(x, arg, "a numeric matrix with a column or more, or a vector")
   }
   if (!is.matrix(x)) {
     x <- matrix(x, ncol = 1, dimnames = list(names(x), NULL))
   }
-  check_finite_points(x, arg, call)
+  check_finite_points(x, arg)
   if (!is.double(x)) storage.mode(x) <- "double"
   x
 }
 
-check_finite_points <- function(x, arg, call) {
+check_finite_points <- function(x, arg) {
   bad <- which(!is.finite(x))
   if (length(bad) > 0) {
     first <- arrayInd(bad[[1]], dim(x))
@@ -171,23 +167,23 @@ check_finite_points <- function(x, arg, call) {
       "{.arg {arg}} must not have missing or infinite values.",
       x = "It has {length(bad)}, the first ({x[bad[[1]]]}) in row {first[[1]]},
            column {first[[2]]}."
-    ), "not_finite", argument = arg, call = call)
+    ), "not_finite", argument = arg)
   }
 }
 
-check_same_columns <- function(x, y, call = rlang::caller_env()) {
+check_same_columns <- function(x, y) {
   if (ncol(x) != ncol(y)) {
     kb_abort(c(
       "{.arg x} and {.arg y} must have the same number of columns.",
       x = "They have {ncol(x)} and {ncol(y)}."
-    ), "dimension", call = call)
+    ), "dimension")
   }
 }
 
 # Can the kernel take points of d columns?
-check_kernel_dimension <- function(kernel, d, call = rlang::caller_env()) {
+check_kernel_dimension <- function(kernel, d) {
   if (is_combined(kernel)) {
-    for (part in kernel$parts) check_kernel_dimension(part, d, call)
+    for (part in kernel$parts) check_kernel_dimension(part, d)
     return(invisible())
   }
   wanted <- if (kernel$type == "rotation") 9L else length(kernel$bandwidth)
@@ -195,7 +191,7 @@ check_kernel_dimension <- function(kernel, d, call = rlang::caller_env()) {
     kb_abort(c(
       "{.code {format(kernel)}} is for points of {wanted} columns.",
       x = "The points have {d}."
-    ), "dimension", call = call)
+    ), "dimension")
   }
   invisible()
 }

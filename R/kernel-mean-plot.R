@@ -10,15 +10,15 @@ plot.kb_kernel_mean <- function(x, n = NULL, ...) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_kernel_mean <- autoplot_of(plot.kb_kernel_mean)
 
-kernel_mean_picture <- function(x, n, call = rlang::caller_env()) {
-  check_object(x, call = call)
-  if (!is.null(n)) n <- check_count(n, 2, call = call)
+kernel_mean_picture <- function(x, n) {
+  check_object(x)
+  if (!is.null(n)) n <- check_count(n, 2)
   d <- ncol(x$points)
   if (d > 2) {
     kb_abort(c(
       "A kernel mean can be drawn in one or two dimensions.",
       x = "Its points have {d}."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
   draw <- if (d == 1) mean_curve_panel else mean_plane_panel
   new_picture(draw(x, if (is.null(n)) c(200, 60)[[d]] else n))

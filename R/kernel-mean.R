@@ -206,29 +206,26 @@ merge_points <- function(points, weights) {
 # Checks -----------------------------------------------------------------------
 
 # Points, at least one
-check_some_points <- function(x, arg = rlang::caller_arg(x),
-                              call = rlang::caller_env()) {
-  points <- check_points(x, arg, call)
-  if (nrow(points) == 0) bad_argument(x, arg, "at least one point", call)
+check_some_points <- function(x, arg = rlang::caller_arg(x)) {
+  points <- check_points(x, arg)
+  if (nrow(points) == 0) bad_argument(x, arg, "at least one point")
   points
 }
 
 # Points with as many columns as others have
-check_points_like <- function(x, others, arg = rlang::caller_arg(x),
-                              call = rlang::caller_env()) {
-  points <- check_points(x, arg, call)
+check_points_like <- function(x, others, arg = rlang::caller_arg(x)) {
+  points <- check_points(x, arg)
   if (ncol(points) != ncol(others)) {
     kb_abort(c(
       "{.arg {arg}} must have {ncol(others)} column{?s}, as the points have.",
       x = "It has {ncol(points)}."
-    ), "dimension", argument = arg, call = call)
+    ), "dimension", argument = arg)
   }
   points
 }
 
 # Finite weights of any sign; NULL for 1 / n
-check_signed_weights <- function(weights, n, arg = rlang::caller_arg(weights),
-                                 call = rlang::caller_env()) {
+check_signed_weights <- function(weights, n, arg = rlang::caller_arg(weights)) {
   if (is.null(weights)) {
     return(rep(1 / n, n))
   }
@@ -237,37 +234,34 @@ check_signed_weights <- function(weights, n, arg = rlang::caller_arg(weights),
   if (!fine) {
     bad_argument(weights, arg, paste(
       "NULL or finite numbers, one for each of the", counted(n, "point")
-    ), call)
+    ))
   }
   as.double(weights)
 }
 
 # Two kernel means with the same kernel and points of the same dimension
-check_same_space <- function(a, b, call = rlang::caller_env()) {
-  check_kernel_mean(a, call = call)
-  check_kernel_mean(b, call = call)
-  check_same_kernel(a$kernel, b$kernel, c("a", "b"), call)
-  check_points_like(b$points, a$points, "b", call)
+check_same_space <- function(a, b) {
+  check_kernel_mean(a)
+  check_kernel_mean(b)
+  check_same_kernel(a$kernel, b$kernel, c("a", "b"))
+  check_points_like(b$points, a$points, "b")
 }
 
-check_kernel_mean <- function(x, arg = rlang::caller_arg(x),
-                              call = rlang::caller_env()) {
-  check_class(x, "kb_kernel_mean", "a kernel mean, see `?kernel_mean`", arg,
-    call
-  )
-  check_object(x, call = call)
+check_kernel_mean <- function(x, arg = rlang::caller_arg(x)) {
+  check_class(x, "kb_kernel_mean", "a kernel mean, see `?kernel_mean`", arg)
+  check_object(x)
   invisible(x)
 }
 
 #' @param of The arguments that have the kernels.
 #' @noRd
-check_same_kernel <- function(first, second, of, call = rlang::caller_env()) {
+check_same_kernel <- function(first, second, of) {
   if (!identical(first, second)) {
     kb_abort(c(
       "{.arg {of[[1]]}} and {.arg {of[[2]]}} must have the same kernel.",
       x = "They have {.code {format(first)}} and {.code {format(second)}}.",
       i = "A bandwidth \"median\" depends on the points: use the kernel of one
            for the other."
-    ), "kernel", call = call)
+    ), "kernel")
   }
 }

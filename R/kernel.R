@@ -109,7 +109,7 @@ kernel_laplace <- function(bandwidth = "median") {
 kernel_matern <- function(bandwidth = "median", nu = 5 / 2) {
   nu <- check_number(nu)
   if (!nu %in% c(0.5, 1.5, 2.5)) {
-    bad_argument(nu, "nu", "one of 0.5, 1.5 and 2.5", rlang::current_env())
+    bad_argument(nu, "nu", "one of 0.5, 1.5 and 2.5")
   }
   new_kernel("matern", bandwidth = check_bandwidth(bandwidth), nu = nu)
 }
@@ -163,13 +163,12 @@ kernel_constant <- function(value = 1) {
 #' @export
 kernel_custom <- function(f) {
   if (!is.function(f)) {
-    bad_argument(f, "f", "a function of two matrices", rlang::current_env())
+    bad_argument(f, "f", "a function of two matrices")
   }
   new_kernel("custom", f = f)
 }
 
-check_bandwidth <- function(bandwidth, median = TRUE,
-                            call = rlang::caller_env()) {
+check_bandwidth <- function(bandwidth, median = TRUE) {
   if (median && rlang::is_string(bandwidth, c("median", "learn"))) {
     return(bandwidth)
   }
@@ -178,27 +177,25 @@ check_bandwidth <- function(bandwidth, median = TRUE,
   if (!isTRUE(good)) {
     wanted <- "a positive finite number, or one for each column"
     if (median) wanted <- paste0(wanted, ", \"median\" or \"learn\"")
-    bad_argument(bandwidth, "bandwidth", wanted, call)
+    bad_argument(bandwidth, "bandwidth", wanted)
   }
   as.double(bandwidth)
 }
 
 # Is it a kernel?
-check_kernel <- function(x, arg = rlang::caller_arg(x),
-                         call = rlang::caller_env()) {
+check_kernel <- function(x, arg = rlang::caller_arg(x)) {
   if (!inherits(x, "kb_kernel") || !is_resolved(x, NULL)) {
     bad_argument(
-      x, arg, "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`)", call
+      x, arg, "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`)"
     )
   }
   x
 }
 
 # A list of kernels, or one as a list
-check_kernels <- function(x, arg = rlang::caller_arg(x),
-                          call = rlang::caller_env()) {
+check_kernels <- function(x, arg = rlang::caller_arg(x)) {
   if (inherits(x, "kb_kernel")) {
-    return(list(check_kernel(x, arg, call)))
+    return(list(check_kernel(x, arg)))
   }
   good <- is.list(x) && length(x) > 0 && all(vapply(x, is_resolved, NA, NULL))
   if (!good) {
@@ -206,7 +203,7 @@ check_kernels <- function(x, arg = rlang::caller_arg(x),
       x, arg, paste(
         "a kernel, such as `kernel_gaussian()` (see `?kb_kernels`), or a list",
         "of kernels"
-      ), call
+      )
     )
   }
   unname(x)
@@ -217,29 +214,33 @@ check_kernels <- function(x, arg = rlang::caller_arg(x),
 #' @export
 Ops.kb_kernel <- function(e1, e2) {
   type <- switch(.Generic, "+" = "sum", "*" = "product")
-  call <- rlang::call2(.Generic, quote(kernel), quote(kernel))
-  if (is.null(type) || missing(e2)) {
-    kb_abort(
-      "Kernels combine by {.code k1 + k2} and {.code k1 * k2} only.",
-      "operator",
-      call = call
-    )
-  }
-  new_kernel(type, parts = list(as_kernel(e1, call), as_kernel(e2, call)))
+  # The frame of an operator does not know its call.
+  tryCatch(
+    {
+      if (is.null(type) || missing(e2)) {
+        kb_abort("Kernels combine by {.code k1 + k2} and {.code k1 * k2} only.",
+          "operator"
+        )
+      }
+      new_kernel(type, parts = list(as_kernel(e1), as_kernel(e2)))
+    },
+    kb_error = function(error) {
+      error$call <- rlang::call2(.Generic, quote(kernel), quote(kernel))
+      stop(error)
+    }
+  )
 }
 
 # The same function, so that it finds its way where both are there.
 #' @export
 Ops.kb_kernel_dictionary <- Ops.kb_kernel
 
-as_kernel <- function(x, call) {
-  if (is_dictionary(x)) refuse_operator(call)
+as_kernel <- function(x) {
+  if (is_dictionary(x)) refuse_operator()
   if (inherits(x, "kb_kernel")) {
-    return(check_kernel(x, "kernel", call))
+    return(check_kernel(x, "kernel"))
   }
-  new_kernel("constant", value = check_number(x,
-    lower = 0, arg = "number", call = call
-  ))
+  new_kernel("constant", value = check_number(x, lower = 0, arg = "number"))
 }
 
 # Printing -------------------------------------------------------------------
@@ -307,16 +308,14 @@ is_rotation_kernel <- function(kernel) {
 }
 
 # Replace every bandwidth "median" by the number it is for the points x
-kernel_resolve <- function(kernel, x, call = rlang::caller_env()) {
-  refuse_learn(kernel, call)
+kernel_resolve <- function(kernel, x) {
+  refuse_learn(kernel)
   if (!kernel_has(kernel, "median")) {
     return(kernel)
   }
   bandwidth <- bandwidth_median(x)
   if (!is.finite(bandwidth)) {
-    refuse_precision("the median distance of the points is not finite", NULL,
-      call
-    )
+    refuse_precision("the median distance of the points is not finite", NULL)
   }
   kernel_fill(kernel, "median", bandwidth)
 }
@@ -339,13 +338,13 @@ kernel_fill <- function(kernel, word, bandwidth) {
 }
 
 # A bandwidth to learn is for `srvm()` alone
-refuse_learn <- function(kernel, call) {
+refuse_learn <- function(kernel) {
   if (kernel_has(kernel, "learn")) {
     kb_abort(c(
       "The bandwidth of {.code {format(kernel)}} cannot be learned here.",
       i = "{.code srvm(method = \"smc\")} averages over bandwidths. Elsewhere
            give a number or {.val median}."
-    ), "learn", call = call)
+    ), "learn")
   }
 }
 

@@ -14,17 +14,16 @@
 #'   (their lower triangular factor, r x r), `unexplained` (the share of the
 #'   kernel's trace that is not in the span).
 #' @noRd
-kgs_basis <- function(kernel, x, rank, tol = 1e-12,
-                      call = rlang::caller_env()) {
+kgs_basis <- function(kernel, x, rank, tol = 1e-12) {
   if (!kernel_is_builtin(kernel)) {
     return(extend_basis(empty_basis(kernel, x), x, tol, rank))
   }
   rank <- min(rank, nrow(x))
   check_memory(
     as.double(nrow(x)) * rank, "The features",
-    "A smaller {.arg rank} needs less.", call
+    "A smaller {.arg rank} needs less."
   )
-  found <- core_value(incomplete_cholesky_cpp(kernel, x, rank, tol), call)
+  found <- core_value(incomplete_cholesky_cpp(kernel, x, rank, tol))
   list(
     kernel = kernel, points = x[found$pivots, , drop = FALSE],
     factor = found$factor[found$pivots, , drop = FALSE],

@@ -91,76 +91,69 @@ evidence.kb_kgs <- function(object, n_temps = NULL, warmup = 100, iter = 500,
                             chains = 4, q = NULL, volume = TRUE, seed = NULL,
                             progress = NULL,
                             ...) {
-  check_no_dots(...)
-  call <- rlang::current_env()
-  object <- migrate_fit(object)
-  refuse_class_rates(object$settings$noise, call)
+  object <- checked_fit(object, ...)
+  refuse_class_rates(object$settings$noise)
   settings <- check_ladder(
     list(
       n_temps = n_temps, warmup = warmup, iter = iter, chains = chains,
       volume = volume
-    ), call
+    )
   )
-  q <- check_evidence_rates(q, object$settings$classes, call)
-  kgs_evidence(
-    object, settings, q, draw_seed(seed), check_progress(progress), call
-  )
+  q <- check_evidence_rates(q, object$settings$classes)
+  kgs_evidence(object, settings, q, draw_seed(seed), check_progress(progress))
 }
 
 #' @param settings List of `n_temps`, `warmup`, `iter`, `chains` and `volume`,
 #'   checked.
 #' @noRd
-kgs_evidence <- function(fit, settings, q, seed, progress, call) {
-  beta <- choose_costs(
-    fit, settings$n_temps, settings$volume, seed, call
-  )
+kgs_evidence <- function(fit, settings, q, seed, progress) {
+  beta <- choose_costs(fit, settings$n_temps, settings$volume, seed)
   keep_run({
     ladders <- run_ladders(
-      fit, beta, settings$warmup, settings$iter, settings$chains, seed,
-      progress, call
+      fit, beta, settings$warmup, settings$iter, settings$chains, seed, progress
     )
-    new_kgs_evidence(fit, beta, ladders, q, settings$volume, call)
-  }, call)
+    new_kgs_evidence(fit, beta, ladders, q, settings$volume)
+  })
 }
 
-refuse_class_rates <- function(noise, call) {
+refuse_class_rates <- function(noise) {
   if (inherits(noise, "kb_noise_class")) {
     kb_abort(c(
       "There is no evidence for a rate of wrong labels of each class.",
       x = "The noise has the prior {.fn noise_class}.",
       i = "Compare fits with {.fn noise_beta}."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
 }
 
-check_ladder <- function(x, call) {
+check_ladder <- function(x) {
   list(
     n_temps = if (!is.null(x$n_temps)) {
-      check_count(x$n_temps, 1, arg = "n_temps", call = call)
+      check_count(x$n_temps, 1, arg = "n_temps")
     },
-    warmup = check_count(x$warmup, 0, arg = "warmup", call = call),
-    iter = check_count(x$iter, 1, arg = "iter", call = call),
-    chains = check_count(x$chains, 1, arg = "chains", call = call),
-    volume = check_flag(x$volume, arg = "volume", call = call)
+    warmup = check_count(x$warmup, 0, arg = "warmup"),
+    iter = check_count(x$iter, 1, arg = "iter"),
+    chains = check_count(x$chains, 1, arg = "chains"),
+    volume = check_flag(x$volume, arg = "volume")
   )
 }
 
-check_evidence_rates <- function(q, classes, call) {
+check_evidence_rates <- function(q, classes) {
   top <- (classes - 1) / classes
   if (is.null(q)) {
     return(seq(0, top, length.out = 51))
   }
-  check_rates(q, classes, call)
+  check_rates(q, classes)
   as.double(q)
 }
 
 # From errors to the evidence --------------------------------------------------
 
-new_kgs_evidence <- function(fit, beta, ladders, q, volume, call) {
+new_kgs_evidence <- function(fit, beta, ladders, q, volume) {
   data <- list(
     m = nrow(fit$data$x), wrong = always_wrong(fit),
     classes = fit$settings$classes, noise = fit$settings$noise, beta = beta,
-    q = c(0, q), call = call
+    q = c(0, q)
   )
   batches <- lapply(ladders$errors, histogram_batches, data)
   total <- Reduce(`+`, unlist(batches, recursive = FALSE))
@@ -211,8 +204,7 @@ histogram_batches <- function(errors, data, batches = 5) {
 # log g(e), e = 0, ..., m
 ladder_density <- function(counts, data) {
   c(rep(-Inf, data$wrong), density_of_states(
-    counts, data$beta, data$m - data$wrong,
-    mirror = data$classes == 2, call = data$call
+    counts, data$beta, data$m - data$wrong, mirror = data$classes == 2
   ))
 }
 
@@ -236,7 +228,7 @@ evidence_se <- function(batches, data) {
   }
   jackknife_se(batches, function(counts) {
     evidence_values(ladder_density(counts, data), data)
-  }, data$call)
+  })
 }
 
 # The evidence by one ladder

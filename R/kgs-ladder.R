@@ -34,10 +34,9 @@ ladder_method <- function(fit) {
 #'   x iterations; `swapped`, in which share of the sweeps each level exchanged
 #'   its state with the next; `status`.
 #' @noRd
-run_ladders <- function(fit, beta, warmup, iter, chains, seed, progress,
-                        call) {
+run_ladders <- function(fit, beta, warmup, iter, chains, seed, progress) {
   engine <- kgs_ladder_engine(fit, beta, warmup, iter, seed)
-  run <- run_ladder_engine(engine, chains, progress, call)
+  run <- run_ladder_engine(engine, chains, progress)
   levels <- length(beta)
   swapped <- lapply(run$states, `[[`, "swapped")
   list(
@@ -54,16 +53,14 @@ run_ladders <- function(fit, beta, warmup, iter, chains, seed, progress,
 #' @param steps Number of costs above 0, or NULL.
 #' @param volume Up to where hardly any label is wrong?
 #' @noRd
-choose_costs <- function(fit, steps, volume, seed, call) {
+choose_costs <- function(fit, steps, volume, seed) {
   m <- nrow(fit$data$x)
   top <- largest_cost(m, fit$settings$classes)
   if (!volume) top <- min(top, likely_cost(fit))
   beta <- pilot_costs(m, top)
   # Numbers that the ladders of this seed do not use.
   pilot_seed <- if (seed < .Machine$integer.max) seed + 1L else 0L
-  pilot <- whole_pilot(
-    run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE, call)
-  )
+  pilot <- whole_pilot(run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE))
   spaced_costs(beta, rowMeans(pilot$errors[[1]]), steps)
 }
 

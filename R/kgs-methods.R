@@ -2,8 +2,7 @@
 
 #' @export
 print.kb_kgs <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   print_chains(x, "Bayesian kernel classification under label noise",
     function(x, show) paste0(describe_kgs(x, show), describe_noise(x, show)),
     digits, paste0(", ", x$settings$method)
@@ -61,8 +60,7 @@ describe_noise <- function(x, show) {
 #' summary(fit)
 #' @export
 summary.kb_kgs <- function(object, level = 0.9, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   structure(
     list(
@@ -109,8 +107,7 @@ print.summary.kb_kgs <- function(x, digits = 3, ...) {
 #' logLik(fit)
 #' @export
 logLik.kb_kgs <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   coordinates <- kgs_rank(object) * kgs_functions(object)
   structure(
     sum(stats::predict(object, type = "log_score")),
@@ -135,8 +132,7 @@ logLik.kb_kgs <- function(object, ...) {
 #' head(coef(fit))
 #' @export
 coef.kb_kgs <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   alpha <- stats::coef(bayes_point(object))
   x <- scaling_x(object$settings$scaling, object$data$x)
   rows <- order(which_pivot(object$settings$basis, x))
@@ -147,7 +143,7 @@ coef.kb_kgs <- function(object, ...) {
 
 #' @export
 sigma.kb_kgs <- function(object, ...) {
-  object <- migrate_fit(object)
+  object <- checked_fit(object)
   kb_abort(c(
     "{.fn sigma} is not defined for classes.",
     i = "{.fn tidy} has the rate of wrong labels."
@@ -213,17 +209,17 @@ inclusion.kb_kgs <- function(object, ...) no_sparse_centres("inclusion")
 #' @export
 model_size.kb_kgs <- function(object, ...) no_sparse_centres("model_size")
 
-no_sparse_centres <- function(what, call = rlang::caller_env()) {
+no_sparse_centres <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn kgs}.",
     x = "Every training point has its part in each of their draws.",
     i = "{.fn bayes_point} with {.arg centres} keeps a few."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 #' @export
 ancestry.kb_kgs <- function(object, ...) {
-  object <- migrate_fit(object)
+  object <- checked_fit(object)
   kb_abort("{.fn ancestry} is not defined for chains: they have no genealogy.",
     "not_defined"
   )

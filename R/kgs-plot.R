@@ -60,9 +60,9 @@ autoplot.kb_kgs <- autoplot_of(plot.kb_kgs)
 #' @param given Which of the arguments with defaults the caller has given.
 #' @noRd
 kgs_picture <- function(x, type, variable, complement, newdata, newy, level, n,
-                        given, call = rlang::caller_env()) {
-  x <- migrate_fit(x, call = call)
-  type <- check_choice(type, eval(formals(plot.kb_kgs)$type), call = call)
+                        given) {
+  x <- checked_fit(x)
+  type <- check_choice(type, eval(formals(plot.kb_kgs)$type))
   used <- switch(type,
     boundary = c("variable", "complement", "n"),
     reject = c("complement", "newdata", "newy"),
@@ -72,12 +72,12 @@ kgs_picture <- function(x, type, variable, complement, newdata, newy, level, n,
     given,
     variable = !is.null(variable), newdata = !is.null(newdata),
     newy = !is.null(newy), n = !is.null(n)
-  ), used, "plot.kb_kgs", call)
-  complement <- check_flag(complement, call = call)
-  level <- check_number(level, 0, 1, open = TRUE, call = call)
-  if (!is.null(n)) n <- check_count(n, 2, call = call)
+  ), used, "plot.kb_kgs")
+  complement <- check_flag(complement)
+  level <- check_number(level, 0, 1, open = TRUE)
+  if (!is.null(n)) n <- check_count(n, 2)
   switch(type,
-    boundary = boundary_picture(x, variable, complement, n, call),
+    boundary = boundary_picture(x, variable, complement, n),
     reject = reject_picture(plotted_rejects(x, newdata, newy, complement)),
     noise = flips_picture(label_noise(x)),
     trace = chains_picture(x, kgs_trace_labels(x)),
@@ -106,14 +106,14 @@ kgs_trace_labels <- function(x) {
 
 # Probabilities along the only predictor, or the boundaries in a plane of two,
 # with circles about the labels that are more likely wrong
-boundary_picture <- function(x, variable, complement, n, call) {
+boundary_picture <- function(x, variable, complement, n) {
   probability <- function(points) drawn_probability(x, points, complement)
   at <- training_x(x)
   if (ncol(at) == 1 && is.null(variable)) {
     wrong <- wrong_labels(x, at[, 1], class_heights(x))
     return(class_curves_picture(x, n, probability, wrong))
   }
-  plane <- check_plane(x, variable, call)
+  plane <- check_plane(x, variable)
   wrong <- wrong_labels(x, at[, plane[[1]]], at[, plane[[2]]])
   plane_picture(x, plane, if (is.null(n)) 70 else n, probability, wrong)
 }
@@ -197,7 +197,7 @@ plane_points <- function(x, plane, across, up) {
 }
 
 # Two different columns of the predictors, by number
-check_plane <- function(x, variable, call = rlang::caller_env()) {
+check_plane <- function(x, variable) {
   if (is.null(variable)) {
     return(1:2)
   }
@@ -208,7 +208,7 @@ check_plane <- function(x, variable, call = rlang::caller_env()) {
     some <- paste0('"', utils::head(names, 10), '"', collapse = ", ")
     if (length(names) > 10) some <- paste0(some, ", ...")
     wanted <- paste("two different ones of", some)
-    bad_argument(variable, "variable", wanted, call)
+    bad_argument(variable, "variable", wanted)
   }
   match(variable, names)
 }

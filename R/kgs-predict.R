@@ -65,8 +65,7 @@ predict.kb_kgs <- function(object, newdata,
                              "link", "draws", "log_score"
                            ), complement = TRUE, reject = NULL,
                            threshold = NULL, newy = NULL, ndraws = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   type <- check_choice(type, kgs_types)
   refuse_ignored(type, "none", c(
     complement = !missing(complement), reject = !is.null(reject),
@@ -234,10 +233,10 @@ bayes_point_direction <- function(fit) {
   colMeans(posterior_pool(fit)$w, dims = 1)
 }
 
-kgs_draws_at <- function(fit, x, complete, ndraws, call = rlang::caller_env()) {
+kgs_draws_at <- function(fit, x, complete, ndraws) {
   pool <- posterior_pool(fit)
-  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
-  check_draws_memory(length(chosen), nrow(x), kgs_functions(fit), call)
+  chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
+  check_draws_memory(length(chosen), nrow(x), kgs_functions(fit))
   f <- kgs_function(fit, kgs_features(fit, x), pool, chosen)
   size <- dim(f)
   f <- spread_rows(matrix(f, size[[1]]), complete)
@@ -259,16 +258,16 @@ decide <- function(p, levels, reject = list()) {
   out
 }
 
-check_reject <- function(reject, threshold, call = rlang::caller_env()) {
+check_reject <- function(reject, threshold) {
   if (!is.null(reject) && !is.null(threshold)) {
     kb_abort("Give {.arg reject} or {.arg threshold}, not both.", "argument",
-      argument = "threshold", call = call
+      argument = "threshold"
     )
   }
   list(
-    share = if (!is.null(reject)) check_number(reject, 0, 1, call = call),
+    share = if (!is.null(reject)) check_number(reject, 0, 1),
     threshold = if (!is.null(threshold)) {
-      check_number(threshold, 0, 1, call = call)
+      check_number(threshold, 0, 1)
     }
   )
 }

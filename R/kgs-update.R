@@ -66,8 +66,7 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                           progress = NULL, until = NULL, ...) {
   started <- now()
   refuse_new_formula(newdata)
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
@@ -88,33 +87,30 @@ update.kb_kgs <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   if (is.null(fit$first_warmup)) fit$first_warmup <- fit$control$warmup
   fit$control <- control
   if (!is.null(until)) {
-    call <- rlang::current_env()
-    return(keep_run(
-      run_until(fit, until, NULL, progress, started, time_limit, call), call
-    ))
+    return(keep_run(run_until(fit, until, NULL, progress, started, time_limit)))
   }
   run_fit(fit, progress, started, time_limit)
 }
 
-refuse_warmup <- function(warmup, call = rlang::caller_env()) {
+refuse_warmup <- function(warmup) {
   if (!is.null(warmup)) {
     kb_abort(c(
       "{.arg warmup} would have no effect without new rows.",
       i = "Chains that are continued have had theirs."
-    ), "argument", argument = "warmup", call = call)
+    ), "argument", argument = "warmup")
   }
 }
 
 # Lengths of the new chains
-extended_control <- function(fit, n_iter, warmup, call = rlang::caller_env()) {
+extended_control <- function(fit, n_iter, warmup) {
   control <- fit$control
   if (!is.null(n_iter)) {
-    control$iter <- check_count(n_iter, control$thin, call = call)
+    control$iter <- check_count(n_iter, control$thin)
   }
   # Not of the last update's: a tenth of a tenth is too short.
   first <- if (is.null(fit$first_warmup)) control$warmup else fit$first_warmup
   control$warmup <- if (!is.null(warmup)) {
-    check_count(warmup, 0, .Machine$integer.max - control$iter, call = call)
+    check_count(warmup, 0, .Machine$integer.max - control$iter)
   } else if (fit$settings$method == "coordinate") {
     first
   } else {
@@ -126,8 +122,7 @@ extended_control <- function(fit, n_iter, warmup, call = rlang::caller_env()) {
 #' A fit that has not begun, of old and new rows
 #' @param omitted Which of the `given` new rows were dropped.
 #' @noRd
-extended_fit <- function(old, rows, omitted, given,
-                         call = rlang::caller_env()) {
+extended_fit <- function(old, rows, omitted, given) {
   fit <- old
   fit$data <- list(
     x = rbind(old$data$x, rows$x),
@@ -143,7 +138,7 @@ extended_fit <- function(old, rows, omitted, given,
     fit$mould, seq_len(nrow(old$data$x)), rows$names,
     nrow(old$data$x) + seq_len(nrow(rows$x))
   )
-  fit$settings <- extended_settings(old$settings, fit$data$x, call)
+  fit$settings <- extended_settings(old$settings, fit$data$x)
   fit$seed <- next_seed(old$seed)
   fit$starts <- lifted_starts(old, fit)
   fit$runs <- vector("list", length(old$runs))
@@ -155,13 +150,13 @@ extended_fit <- function(old, rows, omitted, given,
 #' What was frozen, with a basis of the span of all points
 #' @param x All points, in their own units.
 #' @noRd
-extended_settings <- function(settings, x, call) {
+extended_settings <- function(settings, x) {
   x <- scaling_x(settings$scaling, x)
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
   new <- distinct[is.na(which_pivot(settings$basis, distinct)), , drop = FALSE]
   basis <- extend_basis(settings$basis, new, limit = settings$rank_limit)
   basis$unexplained <- unexplained_share(basis, distinct)
-  check_basis(basis, call)
+  check_basis(basis)
   settings$basis <- basis
   settings$explained <- nugget_explained(settings, x)
   settings

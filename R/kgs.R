@@ -171,26 +171,24 @@ kgs.logical <- kgs.matrix
 #' From a mould to a fit
 #' @param given Arguments as in `kgs()`.
 #' @noRd
-kgs_fit <- function(mould, given, called, started, call = rlang::caller_env()) {
+kgs_fit <- function(mould, given, called, started) {
   control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
-    arg = "control", call = call
+    arg = "control"
   )
-  progress <- check_progress(given$progress, call = call)
-  seed <- draw_seed(given$seed, call = call)
-  settings <- call_with(kgs_settings, given, mould = mould, call = call)
+  progress <- check_progress(given$progress)
+  seed <- draw_seed(given$seed)
+  settings <- call_with(kgs_settings, given, mould = mould)
   fit <- new_kgs(mould, settings, control, seed, started, called)
   check_memory(
     if (settings$method == "hmc") as.double(nrow(mould$x))^2 else 0,
-    "The products of all walls", "{.code method = \"coordinate\"} has none.",
-    call
+    "The products of all walls", "{.code method = \"coordinate\"} has none."
   )
   check_memory(
     kgs_draws_size(fit), "The draws",
-    "{.arg thin} in {.fn mcmc_control}, or a smaller {.arg rank}, needs less.",
-    call
+    "{.arg thin} in {.fn mcmc_control}, or a smaller {.arg rank}, needs less."
   )
   fit$request <- fit_request(given)
-  run_fit(fit, progress, started, call = call)
+  run_fit(fit, progress, started)
 }
 
 new_kgs <- function(mould, settings, control, seed, started, called) {
@@ -209,45 +207,45 @@ new_kgs <- function(mould, settings, control, seed, started, called) {
 
 # All that the data determine at the first call
 kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
-                         scale, call) {
-  scale <- check_flag(scale, call = call)
+                         scale) {
+  scale <- check_flag(scale)
   classes <- nlevels(mould$y)
-  check_classes_present(mould$y, mould$outcome_name, call)
-  noise <- check_label_noise(noise, classes, call)
-  bias <- check_number(bias, 0, call = call)
-  nugget <- check_number(nugget, 0, call = call)
+  check_classes_present(mould$y, mould$outcome_name)
+  noise <- check_label_noise(noise, classes)
+  bias <- check_number(bias, 0)
+  nugget <- check_number(nugget, 0)
   scaling <- scaling_learn(mould$x, mould$y, scale)
   x <- scaling_x(scaling, mould$x)
-  kernel <- resolve_kgs_kernel(kernel, x, call)
+  kernel <- resolve_kgs_kernel(kernel, x)
   with_bias <- if (bias > 0) kernel + kernel_constant(bias) else kernel
   distinct <- x[distinct_rows(x)$first, , drop = FALSE]
-  method <- check_kgs_method(method, classes, nugget, nrow(distinct), call)
-  rank <- check_rank(rank, nrow(distinct), kernel, call)
+  method <- check_kgs_method(method, classes, nugget, nrow(distinct))
+  rank <- check_rank(rank, nrow(distinct), kernel)
   settings <- list(
     kernel = kernel, noise = noise, bias = bias, nugget = nugget,
     method = method,
     scaling = scaling, scale = scale, classes = classes, rank_limit = rank,
-    basis = kgs_basis(with_bias, distinct, rank, call = call)
+    basis = kgs_basis(with_bias, distinct, rank)
   )
-  check_basis(settings$basis, call)
+  check_basis(settings$basis)
   settings$explained <- nugget_explained(settings, x)
   settings
 }
 
-check_classes_present <- function(y, arg, call) {
+check_classes_present <- function(y, arg) {
   if (nlevels(y) < 2) {
     kb_abort(c(
       "The response {.arg {arg}} must have at least two classes.",
       x = "It has {nlevels(y)}: {.val {levels(y)}}."
-    ), "outcome", argument = arg, levels = levels(y), call = call)
+    ), "outcome", argument = arg, levels = levels(y))
   }
 }
 
 # The kernel for scaled points, without the bias
-resolve_kgs_kernel <- function(kernel, x, call) {
-  check_kernel(kernel, call = call)
-  check_kernel_dimension(kernel, ncol(x), call = call)
-  kernel_resolve(kernel, x, call = call)
+resolve_kgs_kernel <- function(kernel, x) {
+  check_kernel(kernel)
+  check_kernel_dimension(kernel, ncol(x))
+  kernel_resolve(kernel, x)
 }
 
 kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
@@ -256,8 +254,8 @@ kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
 kgs_full_points <- 1500
 kgs_hmc_points <- 2500
 
-check_kgs_method <- function(method, classes, nugget, points, call) {
-  method <- check_choice(method, kgs_methods, call = call)
+check_kgs_method <- function(method, classes, nugget, points) {
+  method <- check_choice(method, kgs_methods)
   if (method == "auto") {
     if (nugget > 0 && classes == 2) {
       return("block")
@@ -270,32 +268,32 @@ check_kgs_method <- function(method, classes, nugget, points, call) {
        {.arg nugget}.",
       x = "There are {classes} classes and the nugget is {nugget}.",
       i = "{.code \"auto\"} chooses one that fits."
-    ), "argument", argument = "method", call = call)
+    ), "argument", argument = "method")
   }
   method
 }
 
 # The largest rank: of further rows, too
-check_rank <- function(rank, points, kernel, call) {
+check_rank <- function(rank, points, kernel) {
   if (is.null(rank)) {
     return(if (points <= kgs_full_points) Inf else 200L)
   }
-  rank <- check_count(rank, 1, call = call)
+  rank <- check_count(rank, 1)
   if (rank < points && !kernel_is_builtin(kernel)) {
     kb_abort(c(
       "{.arg rank} needs a built-in kernel.",
       x = "{.code {format(kernel)}} has a custom part."
-    ), "custom_kernel", call = call)
+    ), "custom_kernel")
   }
   rank
 }
 
-check_basis <- function(basis, call) {
+check_basis <- function(basis) {
   if (ncol(basis$factor) == 0) {
     kb_abort(c(
       "The kernel is zero at all points.",
       i = "A positive {.arg bias}, or another kernel, is needed."
-    ), "argument", argument = "kernel", call = call)
+    ), "argument", argument = "kernel")
   }
   if (basis$unexplained > 0.05) {
     kb_warn(c(
@@ -304,7 +302,7 @@ check_basis <- function(basis, call) {
        unexplained.",
       "*" = "The model is that of the pivots, not that of the kernel.",
       i = "A larger {.arg rank}, or a wider kernel, helps."
-    ), "rank", call = call)
+    ), "rank")
   }
 }
 
@@ -320,12 +318,12 @@ nugget_explained <- function(settings, x) {
   (out + t(out)) / 2
 }
 
-refuse_inseparable <- function(error, call) {
+refuse_inseparable <- function(error) {
   kb_abort(c(
     "No direction puts all labels right; {.code noise = 0} allows no other.",
     x = "The classes overlap under this kernel, or equal points have different
          labels.",
     i = "Learn the noise ({.fn noise_beta}, the default), give it a positive
          rate, or allow a {.arg nugget} or a narrower kernel."
-  ), "not_separable", parent = error, call = call)
+  ), "not_separable", parent = error)
 }

@@ -33,11 +33,11 @@ noise_beta <- function(a = 1, b = 1) new_label_noise(a, b, "beta")
 #' @export
 noise_class <- function(a = 1, b = 1) new_label_noise(a, b, "class")
 
-new_label_noise <- function(a, b, kind, call = rlang::caller_env()) {
+new_label_noise <- function(a, b, kind) {
   structure(
     list(
-      kind = kind, a = check_number(a, 0, open = TRUE, call = call),
-      b = check_number(b, 0, open = TRUE, call = call)
+      kind = kind, a = check_number(a, 0, open = TRUE),
+      b = check_number(b, 0, open = TRUE)
     ),
     class = c(paste0("kb_noise_", kind), "kb_label_noise")
   )
@@ -47,7 +47,7 @@ new_label_noise <- function(a, b, kind, call = rlang::caller_env()) {
 #' @param classes Their number.
 #' @return A list as the sampler reads it, with `kind`.
 #' @noRd
-check_label_noise <- function(noise, classes, call) {
+check_label_noise <- function(noise, classes) {
   guessing <- (classes - 1) / classes
   if (is.numeric(noise)) {
     known <- length(noise) == 1 && is.finite(noise) && noise >= 0 &&
@@ -56,21 +56,20 @@ check_label_noise <- function(noise, classes, call) {
       bad_argument(noise, "noise", paste0(
         "`noise_beta()`, `noise_class()` or a number from 0 to below ",
         format(guessing, digits = 3), ", the rate of guessing"
-      ), call)
+      ))
     }
     return(structure(list(kind = "fixed", rate = as.double(noise)),
       class = c("kb_noise_fixed", "kb_label_noise")
     ))
   }
   check_class(noise, "kb_label_noise",
-    "`noise_beta()`, `noise_class()` or a number",
-    call = call
+    "`noise_beta()`, `noise_class()` or a number"
   )
   if (noise$kind == "class" && classes > 2) {
     kb_abort(c(
       "{.fn noise_class} is for two classes.",
       x = "The response has {classes}.", i = "Use {.fn noise_beta}."
-    ), "argument", argument = "noise", call = call)
+    ), "argument", argument = "noise")
   }
   noise
 }

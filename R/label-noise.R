@@ -44,8 +44,7 @@ label_noise.default <- function(object, ...) {
 #' @rdname label_noise
 #' @export
 label_noise.kb_kgs <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   label <- training_response(object)
   structure(
     data.frame(
@@ -101,8 +100,8 @@ plot.kb_label_flips <- function(x, n = 30, ...) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_label_flips <- autoplot_of(plot.kb_label_flips)
 
-flips_picture <- function(x, n = 30, call = rlang::caller_env()) {
-  shown <- most_suspicious(x, check_count(n, 1, call = call))
+flips_picture <- function(x, n = 30) {
+  shown <- most_suspicious(x, check_count(n, 1))
   at <- seq_along(shown)
   new_picture(panel(
     "row, the most suspicious first", "P(label is wrong)",

@@ -12,19 +12,19 @@ is_ladder <- function(engine) inherits(engine, "kb_engine_ladder")
 #'   after the warmup each of them has, how many were `done` by each (what it
 #'   counted is of these), and the `status`.
 #' @noRd
-run_ladder_engine <- function(engine, chains, progress, call) {
+run_ladder_engine <- function(engine, chains, progress) {
   out <- tryCatch(
     run_engine(
       engine, vector("list", chains), list(time_limit = Inf), progress
     ),
-    "C++Error" = function(error) refuse_sampler(error, call)
+    "C++Error" = function(error) refuse_sampler(error)
   )
   time <- vapply(out$states, engine_done, 0, engine = engine)
   done <- pmax(time - engine$config$warmup, 0)
   kept <- done > 0 & done >= max(done) / 2
   sweeps <- if (any(kept)) min(done[kept]) else 0
   if (out$status != "complete") {
-    report_ladders(sweeps, engine$config$iter, sum(kept), out$status, call)
+    report_ladders(sweeps, engine$config$iter, sum(kept), out$status)
   }
   list(
     states = out$states[kept], sweeps = sweeps, done = done[kept],
@@ -33,25 +33,25 @@ run_ladder_engine <- function(engine, chains, progress, call) {
 }
 
 # Standard errors are from 20 batches
-report_ladders <- function(sweeps, iter, ladders, status, call) {
+report_ladders <- function(sweeps, iter, ladders, status) {
   if (sweeps < min(20, iter)) {
     kb_abort(c(
       "Stopped before the ladders had 20 sweeps after the warmup.",
       i = "There is nothing to report."
-    ), status, call = call)
+    ), status)
   }
   kb_warn(c(
     "Stopped after {sweeps} of {iter} sweeps of {ladders} ladder{?s}.",
     i = "The evidence is that by those."
-  ), status, call = call)
+  ), status)
 }
 
 # Evaluate what follows a run with interrupts held back: it takes a moment, and
 # an interrupt would lose the run
-keep_run <- function(expr, call = rlang::caller_env()) {
+keep_run <- function(expr) {
   suspendInterrupts({
     value <- expr
-    if (interrupt_pending()) warn_late_interrupt(call, "result")
+    if (interrupt_pending()) warn_late_interrupt("result")
   })
   value
 }

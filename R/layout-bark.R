@@ -24,28 +24,19 @@ bark_settings_layout <- layout(
   scale = flags(), prior_only = flags()
 )
 
-bark_prior_layout <- layout(
-  type = strings(1, c(
-    "equal", "different", "select_equal", "select_different"
-  )),
+bark_prior_layout <- c(layout(
+  type = strings(1, bark_types),
   alpha = positive(), eps = positive(), gamma = positive(),
   nu = numbers(1, .Machine$double.xmin, .Machine$integer.max),
   A = positive(), B = positive(), a_p = positive(), b_p = positive(),
   noise_fixed = maybe(flags()), improper = maybe(flags()),
   noise_shape = where(!isTRUE(noise_fixed), numbers(1, 0)),
   noise_rate = where(!isTRUE(noise_fixed), numbers(1, 0)),
-  noise_precision = where(isTRUE(noise_fixed), positive()),
-  df = maybe(such_that(
-    function(df) is.double(df) && length(df) == 1 && isTRUE(df > 0),
-    "a positive number or Inf"
-  )),
-  centre_weights = maybe(numbers(NULL, 0)), centre_sd = maybe(positive()),
-  own_scales = maybe(flags()), directions = maybe(counts(1, 1)),
-  approximation = maybe(strings(1, c("continuous", "truncation")))
-)
+  noise_precision = where(isTRUE(noise_fixed), positive())
+), unlist(unname(option_parts("told_layout")), recursive = FALSE))
 
 # As the user gives it
-bark_prior_given_layout <- layout(
+bark_prior_given_layout <- c(layout(
   type = strings(1, bark_types), alpha = positive(), eps = positive(),
   gamma = positive(), scales = positive(2), selection = maybe(such_that(
     function(v) is.double(v) && length(v) == 2 && all(is.na(v) | v > 0),
@@ -53,18 +44,8 @@ bark_prior_given_layout <- layout(
   )),
   n_signals = maybe(positive()), noise = maybe(such_that(
     is_noise_prior, "a prior of the noise"
-  )),
-  df = such_that(
-    function(df) is.double(df) && length(df) == 1 && isTRUE(df > 0),
-    "a positive number or Inf"
-  ),
-  centres = maybe(holds(layout(
-    weights = maybe(numbers(NULL, 0)), intercept = maybe(numbers(1, 0, 1)),
-    sd = maybe(positive())
-  ), "kb_centres")),
-  own_scales = flags(), directions = maybe(counts(1, 1)),
-  approximation = maybe(strings(1, c("continuous", "truncation")))
-)
+  ))
+), unlist(unname(option_parts("given_layout")), recursive = FALSE))
 
 is_noise_prior <- function(prior) {
   if (!inherits(prior, "kb_noise_prior")) {

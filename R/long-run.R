@@ -4,9 +4,7 @@
 long_run_rest <- function() {
   rest <- getOption("kernelbayes.long_run", 600)
   if (!(is.numeric(rest) && length(rest) == 1 && isTRUE(rest >= 0))) {
-    bad_argument(rest, "kernelbayes.long_run", "a number of seconds, or Inf",
-      rlang::current_env()
-    )
+    bad_argument(rest, "kernelbayes.long_run", "a number of seconds, or Inf")
   }
   rest
 }

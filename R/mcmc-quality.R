@@ -17,17 +17,17 @@
 NULL
 
 #' @export
-warn_quality.kb_mcmc <- function(fit, call, since = 0L) {
+warn_quality.kb_mcmc <- function(fit, since = 0L) {
   if (fit$status != "complete") {
     return(invisible())
   }
-  warn_memory(fit, call)
+  warn_memory(fit)
   inform_short(fit)
   if (has_few_draws(fit)) {
     return(invisible())
   }
   poor <- beyond_thresholds(chain_mixing(fit), trusted_mixing)
-  if (nrow(poor) > 0) warn_mixing(fit, poor, call)
+  if (nrow(poor) > 0) warn_mixing(fit, poor)
 }
 
 # From Vehtari and others (2021) R-hat is 1.01 and the size 400 at best: half of
@@ -37,7 +37,7 @@ trusted_mixing <- list(rhat = 1.05, ess = 100)
 #' Warn of quantities whose chains differ or have few independent draws
 #' @param poor Their rows of `chain_mixing()`.
 #' @noRd
-warn_mixing <- function(fit, poor, call) {
+warn_mixing <- function(fit, poor) {
   rhat <- worst(max, poor$rhat)
   size <- worst(min, least_size(poor))
   shown <- lapply(list(rhat = rhat, size = size), format, digits = 3)
@@ -56,7 +56,7 @@ warn_mixing <- function(fit, poor, call) {
     i = "{.code update(fit, n_iter = {more_iterations(fit, size)})} continues;
          {.code update(fit, until = convergence())} until converged.",
     i = mixing_advice(fit, poor$variable)
-  ), "convergence", variables = poor$variable, call = call)
+  ), "convergence", variables = poor$variable)
 }
 
 has_few_draws <- function(fit, least = 100) {
@@ -111,8 +111,7 @@ mixing_advice <- function(fit, poor) UseMethod("mixing_advice")
 
 #' @export
 ess.kb_mcmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   chain_mixing(object)[c("variable", "ess_bulk", "ess_tail", "rhat")]
 }
 

@@ -45,14 +45,14 @@ is_complete.kb_mcmc <- function(fit) {
 # Of a run that was stopped, chains with less than half as many draws as the
 # longest are left out: they would cost the others more than they give.
 #' @export
-fit_runs.kb_mcmc <- function(fit, call = rlang::caller_env()) {
+fit_runs.kb_mcmc <- function(fit) {
   draws <- draws_in(fit)
   kept <- draws > 0 & draws >= max(draws) / 2
   if (!any(kept)) {
     kb_abort(c(
       "The fit was stopped before its first draw: it has no posterior yet.",
       i = "{.code update(fit)} continues it."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
   n <- min(draws[kept])
   Map(
@@ -72,7 +72,7 @@ head_draws <- function(fit, run, n) UseMethod("head_draws")
 chain_matrices <- function(fit) UseMethod("chain_matrices")
 
 #' @export
-warn_status.kb_mcmc <- function(fit, call) {
+warn_status.kb_mcmc <- function(fit) {
   if (fit$status == "complete") {
     return(invisible())
   }
@@ -89,11 +89,11 @@ warn_status.kb_mcmc <- function(fit, call) {
     } else {
       "There are no draws yet: {.code update(fit)} continues."
     }
-  ), fit$status, call = call)
+  ), fit$status)
 }
 
 # Draws are never thinned silently
-warn_memory <- function(fit, call) {
+warn_memory <- function(fit) {
   bytes <- as.double(utils::object.size(fit$runs))
   if (bytes <= 1e9) {
     return(invisible())
@@ -101,7 +101,7 @@ warn_memory <- function(fit, call) {
   kb_warn(c(
     "The draws take {format(bytes / 1e9, digits = 2)} GB.",
     i = "{.arg thin} in {.fn mcmc_control} keeps fewer."
-  ), "memory", call = call)
+  ), "memory")
 }
 
 #' Continue Markov chains
@@ -144,8 +144,7 @@ update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
   started <- now()
   refuse_new_formula(n_iter)
   refuse_rows(...)
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   continue_chains(
     object, n_iter, check_progress(progress), started, time_limit,
@@ -154,25 +153,25 @@ update.kb_mcmc <- function(object, n_iter = NULL, time_limit = NULL,
 }
 
 continue_chains <- function(fit, n_iter, progress, started, time_limit,
-                            until = NULL, call = rlang::caller_env()) {
+                            until = NULL) {
   if (!is.null(until)) {
-    if (!is.null(n_iter)) n_iter <- check_count(n_iter, 1, call = call)
+    if (!is.null(n_iter)) n_iter <- check_count(n_iter, 1)
     return(keep_run(
-      run_until(fit, until, n_iter, progress, started, time_limit, call), call
+      run_until(fit, until, n_iter, progress, started, time_limit)
     ))
   }
   if (!is.null(n_iter)) {
     most <- .Machine$integer.max - chain_length(fit)
     fit$control$iter <- fit$control$iter +
-      check_count(n_iter, 0, most, call = call)
+      check_count(n_iter, 0, most)
   }
   if (is_complete(fit)) {
     return(fit)
   }
-  run_fit(fit, progress, started, time_limit, call)
+  run_fit(fit, progress, started, time_limit)
 }
 
-refuse_rows <- function(..., call = rlang::caller_env()) {
+refuse_rows <- function(...) {
   rows <- intersect(names(list(...)), c("newdata", "newx", "newy"))
   if (length(rows) > 0) {
     kb_abort(c(
@@ -180,7 +179,7 @@ refuse_rows <- function(..., call = rlang::caller_env()) {
       x = "{.arg {rows}} was given.",
       i = "Fit all rows again, or use {.fn srvm} with {.code method = \"smc\"},
            which takes them in one at a time."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
 }
 
@@ -188,8 +187,7 @@ refuse_rows <- function(..., call = rlang::caller_env()) {
 
 #' @export
 timings.kb_mcmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   seconds <- vapply(object$runs, function(run) {
     if (is.null(run)) 0 else run$seconds
   }, 0)
@@ -198,8 +196,7 @@ timings.kb_mcmc <- function(object, ...) {
 
 #' @export
 diagnostics.kb_mcmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   runs <- fit_runs(object)
   used <- object
   used$runs <- runs

@@ -7,14 +7,14 @@
 #' @param what What they are, for the message.
 #' @param hint What to do instead, or NULL.
 #' @noRd
-check_memory <- function(cells, what, hint = NULL, call = rlang::caller_env()) {
+check_memory <- function(cells, what, hint = NULL) {
   bytes <- 8 * cells
   own <- getOption("kernelbayes.memory_limit")
   # What is free need not be asked for each small matrix.
   if (is.null(own) && bytes < 2e8) {
     return(invisible())
   }
-  limit <- if (is.null(own)) free_memory() else check_limit(own, call)
+  limit <- if (is.null(own)) free_memory() else check_limit(own)
   if (bytes <= limit) {
     return(invisible())
   }
@@ -23,23 +23,22 @@ check_memory <- function(cells, what, hint = NULL, call = rlang::caller_env()) {
     x = "The limit is {format_bytes(limit)}, {.code
          options(kernelbayes.memory_limit = )} or what is free.",
     i = hint
-  ), "memory", bytes = bytes, limit = limit, call = call)
+  ), "memory", bytes = bytes, limit = limit)
 }
 
 # Draws of f at points, S x N for each function, and a copy on the way
-check_draws_memory <- function(draws, points, functions = 1,
-                               call = rlang::caller_env()) {
+check_draws_memory <- function(draws, points, functions = 1) {
   check_memory(
     2 * as.double(draws) * points * functions, "The draws of f",
-    "A smaller {.arg ndraws}, or {.arg newdata} in parts, needs less.", call
+    "A smaller {.arg ndraws}, or {.arg newdata} in parts, needs less."
   )
 }
 
-check_limit <- function(limit, call) {
+check_limit <- function(limit) {
   fine <- is.numeric(limit) && length(limit) == 1 && isTRUE(limit > 0)
   if (!fine) {
     bad_argument(limit, "kernelbayes.memory_limit",
-      "a number of bytes above 0, or Inf", call
+      "a number of bytes above 0, or Inf"
     )
   }
   limit

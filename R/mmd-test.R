@@ -93,9 +93,8 @@ mmd_statistics <- function(gram, order, sizes, unbiased) {
 }
 
 # Points, at least two
-check_sample <- function(x, arg = rlang::caller_arg(x),
-                         call = rlang::caller_env()) {
-  points <- check_points(x, arg, call)
-  if (nrow(points) < 2) bad_argument(x, arg, "at least two points", call)
+check_sample <- function(x, arg = rlang::caller_arg(x)) {
+  points <- check_points(x, arg)
+  if (nrow(points) < 2) bad_argument(x, arg, "at least two points")
   points
 }

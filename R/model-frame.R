@@ -47,8 +47,7 @@ NULL
 #' @rdname terms.kb_fit
 #' @export
 formula.kb_fit <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   refuse_no_formula(x)
   x$mould$formula
 }
@@ -56,8 +55,7 @@ formula.kb_fit <- function(x, ...) {
 #' @rdname terms.kb_fit
 #' @export
 terms.kb_fit <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   refuse_no_formula(x)
   x$mould$terms
 }
@@ -66,8 +64,7 @@ terms.kb_fit <- function(x, ...) {
 #' @importFrom stats model.matrix
 #' @export
 model.matrix.kb_fit <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   x <- name_rows(model_data(object)$x, training_names(object))
   attr(x, "assign") <- object$mould$assign
   x
@@ -77,8 +74,7 @@ model.matrix.kb_fit <- function(object, ...) {
 #' @importFrom stats model.frame
 #' @export
 model.frame.kb_fit <- function(formula, ...) {
-  check_no_dots(...)
-  fit <- migrate_fit(formula)
+  fit <- checked_fit(formula, ...)
   refuse_no_formula(fit)
   terms <- fit$mould$terms
   data <- model_data(fit)
@@ -98,7 +94,7 @@ model.frame.kb_fit <- function(formula, ...) {
 #' A variable of the formula, from the columns of the term that it is alone
 #' @param i Its number among the variables, the response included.
 #' @noRd
-frame_variable <- function(mould, i, name, x, call = rlang::caller_env(3)) {
+frame_variable <- function(mould, i, name, x) {
   factors <- attr(mould$terms, "factors") > 0
   term <- which(factors[i, ] & colSums(factors) == 1)
   if (length(term) == 0) {
@@ -106,7 +102,7 @@ frame_variable <- function(mould, i, name, x, call = rlang::caller_env(3)) {
       "The model frame cannot be found from what the fit keeps.",
       x = "{.code {name}} is in interactions only.",
       i = "{.fn model.matrix} gives the columns that the fit keeps."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
   columns <- x[, mould$assign == term, drop = FALSE]
   levels <- mould$xlevels[[name]]
@@ -128,11 +124,11 @@ model_data <- function(fit) {
   list(x = training_x(fit), y = training_response(fit))
 }
 
-refuse_no_formula <- function(fit, call = rlang::caller_env()) {
+refuse_no_formula <- function(fit) {
   if (is.null(fit$mould$formula)) {
     kb_abort(c(
       "The model was fitted to x and y: it has no formula.",
       i = "{.fn model.matrix} gives its predictors."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
 }

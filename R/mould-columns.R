@@ -17,13 +17,13 @@ NULL
 #'
 #' @param bare The columns that enter as they are; functions may take dates.
 #' @noRd
-check_columns <- function(x, bare, at) {
+check_columns <- function(x, bare, arg) {
   for (name in if (is.data.frame(x)) names(x)) {
     v <- x[[name]]
     known <- is.numeric(v) || NCOL(v) == 1 &&
       (is.logical(v) || is.factor(v) || is.character(v))
     if (!(known || is.atomic(v) && !name %in% bare)) {
-      refuse(at, "data", "has a column {.val {name}} that cannot be used.",
+      refuse(arg, "data", "has a column {.val {name}} that cannot be used.",
         "It is {describe(v)}: not numeric, logical, a factor or character.",
         "Convert it first, for instance with {.fun as.numeric}.", columns = name
       )
@@ -64,19 +64,18 @@ known_levels <- function(v) {
 }
 
 # Each level becomes a column: a level for most rows is an identifier
-check_levels <- function(columns, n, at) {
+check_levels <- function(columns, n, arg) {
   levels <- vapply(columns, function(column) length(column$levels), 1L)
   check_memory(as.double(n) * sum(levels), "The indicators of the factors",
-    "Leave out columns that have very many levels, or bin them.",
-    call = at$call
+    "Leave out columns that have very many levels, or bin them."
   )
   many <- which(levels > 50 & levels > n / 2)
   for (name in names(columns)[many]) {
     kb_warn(c(
-      "Column {.val {name}} of {.arg {at$arg}} has {levels[[name]]} levels in
+      "Column {.val {name}} of {.arg {arg}} has {levels[[name]]} levels in
        {n} rows, each of which becomes a predictor.",
       i = "If it identifies the rows, leave it out."
-    ), "levels", column = name, call = at$call)
+    ), "levels", column = name)
   }
 }
 
@@ -85,20 +84,20 @@ all_numeric <- function(columns) {
 }
 
 # Predictors as engines and formulas read them; other columns stay
-clean_columns <- function(x, columns, at) {
+clean_columns <- function(x, columns, arg) {
   if (is.matrix(x) && all_numeric(columns)) {
     return(x)
   }
   x <- as.data.frame(x)
   for (name in names(columns)) {
-    x[[name]] <- clean_column(x[[name]], columns[[name]], name, at)
+    x[[name]] <- clean_column(x[[name]], columns[[name]], name, arg)
   }
   x
 }
 
-clean_column <- function(v, column, name, at) {
+clean_column <- function(v, column, name, arg) {
   unknown <- is.logical(v) && all(is.na(v))
-  if (column$kind == "raw") v <- cast_column(v, column$like, name, at)
+  if (column$kind == "raw") v <- cast_column(v, column$like, name, arg)
   fits <- switch(column$kind,
     numeric = (is.numeric(v) || is.logical(v)) && NCOL(v) == 1,
     matrix = is.numeric(v) && identical(ncol(v), column$width),
@@ -110,7 +109,7 @@ clean_column <- function(v, column, name, at) {
       numeric = "numeric", matrix = paste(column$width, "numeric columns"),
       factor = "a factor or character", raw = describe(column$like)
     )
-    refuse(at, "columns",
+    refuse(arg, "columns",
       "has a column {.val {name}} that is not {wanted}, as in fitting.",
       "It is {describe(v)}.", columns = name
     )
@@ -118,16 +117,16 @@ clean_column <- function(v, column, name, at) {
   switch(column$kind,
     numeric = as.double(v),
     matrix = matrix(as.double(v), nrow(v), dimnames = list(NULL, column$names)),
-    factor = clean_factor(v, column$levels, name, at), raw = v
+    factor = clean_factor(v, column$levels, name, arg), raw = v
   )
 }
 
 # A column as functions of the formula had it in fitting: its type, its levels,
 # the unit of its times
-cast_column <- function(v, like, name, at) {
+cast_column <- function(v, like, name, arg) {
   if (is.factor(like) && (is.factor(v) || is.character(v))) {
     if (!identical(attributes(v), attributes(like))) {
-      warn_novel(v, levels(like), name, at)
+      warn_novel(v, levels(like), name, arg)
       v <- factor(as.character(v), levels(like), ordered = is.ordered(like))
     }
   } else if (is.character(like) && is.factor(v)) {
@@ -142,23 +141,23 @@ cast_column <- function(v, like, name, at) {
   v
 }
 
-clean_factor <- function(v, levels, name, at) {
+clean_factor <- function(v, levels, name, arg) {
   if (!identical(attributes(v), list(levels = levels, class = "factor"))) {
-    warn_novel(v, levels, name, at)
+    warn_novel(v, levels, name, arg)
     v <- factor(as.character(v), levels = levels)
   }
   # model.matrix() refuses a factor with one level: it is a constant.
   if (length(levels) > 1) v else ifelse(is.na(v), NA_real_, 1)
 }
 
-warn_novel <- function(v, levels, name, at) {
+warn_novel <- function(v, levels, name, arg) {
   novel <- setdiff(as.character(v), c(levels, NA))
   if (length(novel) > 0) {
     kb_warn(c(
-      "{.val {name}} of {.arg {at$arg}} has {length(novel)} level{?s} not seen
+      "{.val {name}} of {.arg {arg}} has {length(novel)} level{?s} not seen
        in fitting: {.val {novel}}.",
       i = "Rows with such a level give NA."
-    ), "novel_level", columns = name, levels = novel, call = at$call)
+    ), "novel_level", columns = name, levels = novel)
   }
 }
 

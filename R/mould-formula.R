@@ -13,10 +13,10 @@ NULL
 #'   that it needs), `bare` (predictors that enter as they are) and
 #'   `outcome_name`.
 #' @noRd
-read_formula <- function(formula, data, many, call) {
-  at <- list(arg = "formula", call = call)
+read_formula <- function(formula, data, many) {
+  arg <- "formula"
   if (!rlang::is_formula(formula, lhs = TRUE)) {
-    refuse(at, "formula", "must have a response, as in y ~ x.",
+    refuse(arg, "formula", "must have a response, as in y ~ x.",
       "It is {describe(formula)}."
     )
   }
@@ -27,11 +27,11 @@ read_formula <- function(formula, data, many, call) {
       stats::terms(full, data = data, simplify = TRUE)
     )),
     error = function(cnd) {
-      refuse(at, "formula", "cannot be read.", "{conditionMessage(cnd)}.")
+      refuse(arg, "formula", "cannot be read.", "{conditionMessage(cnd)}.")
     }
   )
   bare <- symbols_in(attr(terms, "variables")[-(1:2)])
-  check_terms(terms, if (many) symbols_in(terms[[2]][-1]), bare, at)
+  check_terms(terms, if (many) symbols_in(terms[[2]][-1]), bare, arg)
   out <- list(
     terms = terms, predictors = all.vars(terms[[3]]),
     outcomes = all.vars(terms[[2]]), bare = bare,
@@ -39,7 +39,7 @@ read_formula <- function(formula, data, many, call) {
   )
   lost <- setdiff(c(out$predictors, out$outcomes), names(data))
   if (length(lost) > 0) {
-    refuse(at, "formula",
+    refuse(arg, "formula",
       "needs {length(lost)} column{?s} that {.arg data} lacks: {.val {lost}}.",
       hint = "{.arg data} has {.val {names(data)}}.", columns = lost
     )
@@ -49,25 +49,25 @@ read_formula <- function(formula, data, many, call) {
 
 #' @param several Columns of a response of several, which terms() sees as one.
 #' @noRd
-check_terms <- function(terms, several, bare, at) {
+check_terms <- function(terms, several, bare, arg) {
   variables <- as.list(attr(terms, "variables"))[-1]
   if (attr(terms, "intercept") == 0) {
-    refuse(at, "formula",
+    refuse(arg, "formula",
       "cannot have -1 or +0: the intercept is not among the predictors.",
       hint = "{.fn srvm} has {.code intercept = FALSE}."
     )
   }
   if (!is.null(attr(terms, "offset"))) {
-    refuse(at, "formula", "cannot have offset().",
+    refuse(arg, "formula", "cannot have offset().",
       hint = "Subtract the offset from the response instead."
     )
   }
   if (length(attr(terms, "term.labels")) == 0) {
-    refuse(at, "formula", "must have predictors.")
+    refuse(arg, "formula", "must have predictors.")
   }
   bars <- Filter(function(v) rlang::is_call(v, c("|", "||")), variables)
   if (length(bars) > 0) {
-    refuse(at, "formula", "cannot have groups.",
+    refuse(arg, "formula", "cannot have groups.",
       "It has {.code {deparse1(bars[[1]])}}.",
       "Write {.code I(a | b)} for the logical operation."
     )
@@ -77,12 +77,12 @@ check_terms <- function(terms, several, bare, at) {
     if (shared) outcome_label(variables[[1]]), intersect(several, bare)
   )
   if (length(both) > 0) {
-    refuse(at, "formula", "cannot have its response as a predictor.",
+    refuse(arg, "formula", "cannot have its response as a predictor.",
       "{.code {both[[1]]}} is on both sides."
     )
   }
   if (length(all.vars(terms[[2]])) == 0) {
-    refuse(at, "formula", "must have a column of {.arg data} as response.")
+    refuse(arg, "formula", "must have a column of {.arg data} as response.")
   }
 }
 
@@ -155,7 +155,7 @@ formula_scope <- function() parent.env(globalenv())
 #'   the terms have no response), `terms` (with what transformations such as
 #'   `poly()` learned of these rows), `xlevels` and `assign`.
 #' @noRd
-evaluate_formula <- function(terms, data, xlevels, at) {
+evaluate_formula <- function(terms, data, xlevels, arg) {
   environment(terms) <- formula_scope()
   translate_errors({
     frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
@@ -169,7 +169,7 @@ evaluate_formula <- function(terms, data, xlevels, at) {
       v <- frame[[name]]
       if (is.factor(v) || is.character(v)) {
         if (is.null(xlevels[[name]])) xlevels[[name]] <- known_levels(v)
-        frame[[name]] <- clean_factor(v, xlevels[[name]], name, at)
+        frame[[name]] <- clean_factor(v, xlevels[[name]], name, arg)
       } else if (is.logical(v)) {
         storage.mode(frame[[name]]) <- "double"
       }
@@ -181,7 +181,7 @@ evaluate_formula <- function(terms, data, xlevels, at) {
       terms = plain_formula(terms), xlevels = xlevels,
       assign = attr(x, "assign")
     )
-  }, at)
+  }, arg)
 }
 
 # model.matrix() with a column for each level of each factor, no intercept
@@ -196,7 +196,7 @@ one_hot_matrix <- function(terms, frame, xlevels) {
 }
 
 # Errors of the functions in the formula
-translate_errors <- function(expr, at) {
+translate_errors <- function(expr, arg) {
   tryCatch(expr, error = function(cnd) {
     if (inherits(cnd, "kb_error")) {
       stop(cnd)
@@ -206,10 +206,8 @@ translate_errors <- function(expr, at) {
       "Name its package, as in {.code splines::ns(x, 3)}. What a function of
        your own gives must be a column of the data: a saved fit lacks it."
     }
-    rows <- at$arg
-    at$arg <- "formula"
-    refuse(at, "formula", "cannot be evaluated on {.arg {rows}}.", "{message}",
-      hint
+    refuse("formula", "formula", "cannot be evaluated on {.arg {arg}}.",
+      "{message}", hint
     )
   })
 }

@@ -30,12 +30,11 @@ single_column <- function(y) {
 }
 
 #' A numeric vector, a factor or a numeric matrix with one value a row
-#' @param arg What the user calls it; `at` is of its rows.
+#' @param arg What the user calls it.
+#' @param rows_of What the user calls the predictors.
 #' @param levels Levels of the fit; NULL in fitting.
 #' @noRd
-check_outcome <- function(y, outcome, arg, n, at, levels = NULL) {
-  rows_of <- at$arg
-  at$arg <- arg
+check_outcome <- function(y, outcome, arg, n, rows_of, levels = NULL) {
   value <- if (outcome == "matrix") y else single_column(y)
   if (is.data.frame(value) && all(vapply(value, is.numeric, NA))) {
     value <- as.matrix(value)
@@ -46,10 +45,10 @@ check_outcome <- function(y, outcome, arg, n, at, levels = NULL) {
   )
   most <- if (outcome == "matrix") 2 else 1
   if (!fits || length(dim(value)) > most || NCOL(value) == 0) {
-    refuse_outcome(y, outcome, at)
+    refuse_outcome(y, outcome, arg)
   }
   if (NROW(value) != n) {
-    refuse(at, "outcome",
+    refuse(arg, "outcome",
       "must have one value per row of {.arg {rows_of}}: {n}.",
       "It has {NROW(value)}."
     )
@@ -57,9 +56,9 @@ check_outcome <- function(y, outcome, arg, n, at, levels = NULL) {
   value <- switch(outcome,
     numeric = as.double(value), matrix = outcome_matrix(value, arg),
     ordered = factor(value, setdiff(levels(value), NA), ordered = TRUE),
-    factor = outcome_classes(value, levels, at)
+    factor = outcome_classes(value, levels, arg)
   )
-  refuse_infinite(value, at)
+  refuse_infinite(value, arg)
   value
 }
 
@@ -70,21 +69,21 @@ outcome_matrix <- function(y, arg) {
   matrix(as.double(y), NROW(y), NCOL(y), dimnames = list(NULL, names))
 }
 
-outcome_classes <- function(y, levels, at) {
+outcome_classes <- function(y, levels, arg) {
   if (is.null(levels)) {
     if (is.character(y)) y <- factor(y, known_levels(y))
     return(factor(y, ordered = FALSE))
   }
   novel <- setdiff(as.character(y), c(levels, NA))
   if (length(novel) > 0) {
-    refuse(at, "outcome", "must have the classes of the fit: {.val {levels}}.",
+    refuse(arg, "outcome", "must have the classes of the fit: {.val {levels}}.",
       "It also has {.val {novel}}.", levels = novel
     )
   }
   factor(as.character(y), levels = levels)
 }
 
-refuse_outcome <- function(y, outcome, at) {
+refuse_outcome <- function(y, outcome, arg) {
   wanted <- c(
     numeric = "a numeric vector",
     factor = "a factor (or a character or logical vector)",
@@ -97,7 +96,7 @@ refuse_outcome <- function(y, outcome, at) {
   } else if (outcome == "ordered") {
     "Use {.fun factor} with {.arg levels} and {.code ordered = TRUE}."
   }
-  refuse(at, "outcome", "is the response and must be {wanted}.",
+  refuse(arg, "outcome", "is the response and must be {wanted}.",
     "It is {describe(y)}{type}.", hint
   )
 }
@@ -105,16 +104,15 @@ refuse_outcome <- function(y, outcome, at) {
 #' Refuse what is no number: `cbind()` takes the codes of factors and dates
 #' @param response A call of `cbind()`.
 #' @noRd
-refuse_codes <- function(response, data, at) {
+refuse_codes <- function(response, data, arg) {
   for (term in as.list(response)[-1]) {
     if (rlang::is_call(term, "cbind")) {
-      refuse_codes(term, data, at)
+      refuse_codes(term, data, arg)
     } else {
-      value <- translate_errors(eval(term, data, formula_scope()), at)
+      value <- translate_errors(eval(term, data, formula_scope()), arg)
       if (is.data.frame(value)) value <- value[[1]]
       if (!is.numeric(value)) {
-        at$arg <- outcome_label(term)
-        refuse_outcome(value, "matrix", at)
+        refuse_outcome(value, "matrix", outcome_label(term))
       }
     }
   }

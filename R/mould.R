@@ -27,30 +27,29 @@ NULL
 #'   and `assign` (the term of each column of `x`).
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
-                          outcome = outcome_kinds, weights = NULL,
-                          call = rlang::caller_env()) {
-  na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  at <- list(arg = "data", call = call)
+                          outcome = outcome_kinds, weights = NULL) {
+  na_action <- check_choice(na_action, c("fail", "omit"))
+  arg <- "data"
   if (missing(data)) {
-    refuse(at, "data", "is missing.",
+    refuse(arg, "data", "is missing.",
       hint = "It must be a data frame with the columns of {.arg formula}."
     )
   }
-  data <- check_table(data, at)
+  data <- check_table(data, arg)
   names <- given_row_names(data)
-  given <- read_formula(formula, data, identical(outcome, "matrix"), call)
-  weights <- evaluate_weights(weights, data, call)
+  given <- read_formula(formula, data, identical(outcome, "matrix"))
+  weights <- evaluate_weights(weights, data)
   settled <- settle_rows(
     data[unique(c(given$outcomes, given$predictors))], given$predictors,
-    given$bare, list(weights = weights), na_action, at
+    given$bare, list(weights = weights), na_action, arg
   )
   if (identical(outcome, "matrix")) {
-    refuse_codes(given$terms[[2]], settled$data, at)
+    refuse_codes(given$terms[[2]], settled$data, arg)
   }
-  found <- evaluate_formula(given$terms, settled$data, NULL, at)
+  found <- evaluate_formula(given$terms, settled$data, NULL, arg)
   outcome <- outcome_kind(found$y, outcome[[1]])
-  y <- check_outcome(found$y, outcome, given$outcome_name, nrow(found$x), at)
-  new_mould(found$x, y, weights, settled, names, na_action, at,
+  y <- check_outcome(found$y, outcome, given$outcome_name, nrow(found$x), arg)
+  new_mould(found$x, y, weights, settled, names, na_action, arg,
     interface = "formula", positional = FALSE, outcome = outcome,
     outcome_name = given$outcome_name, outcome_columns = given$outcomes,
     formula = plain_formula(formula), terms = found$terms,
@@ -65,27 +64,27 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
 #' @noRd
 mould_xy <- function(x, y, na_action = c("fail", "omit"),
                      outcome = outcome_kinds, weights = NULL,
-                     args = c("x", "y"), call = rlang::caller_env()) {
-  na_action <- check_choice(na_action, c("fail", "omit"), call = call)
-  at <- list(arg = args[[1]], call = call)
+                     args = c("x", "y")) {
+  na_action <- check_choice(na_action, c("fail", "omit"))
+  arg <- args[[1]]
   if (missing(y)) {
-    refuse(list(arg = args[[2]], call = call), "outcome", "is missing.",
+    refuse(args[[2]], "outcome", "is missing.",
       hint = "It must have one value per row of {.arg {args[[1]]}}."
     )
   }
   names <- given_row_names(x)
   if (is.null(names)) names <- given_row_names(y)
-  x <- check_predictors(x, at)
+  x <- check_predictors(x, arg)
   positional <- is.null(colnames(x))
-  if (positional) colnames(x) <- position_names(ncol(x), at$arg)
+  if (positional) colnames(x) <- position_names(ncol(x), arg)
   outcome <- outcome_kind(y, outcome[[1]])
-  y <- check_outcome(y, outcome, args[[2]], nrow(x), at)
-  weights <- check_weights(weights, nrow(x), at$arg, call = call)
+  y <- check_outcome(y, outcome, args[[2]], nrow(x), arg)
+  weights <- check_weights(weights, nrow(x), arg)
   others <- stats::setNames(list(y, weights), c(args[[2]], "weights"))
-  settled <- settle_rows(x, colnames(x), colnames(x), others, na_action, at)
+  settled <- settle_rows(x, colnames(x), colnames(x), others, na_action, arg)
   new_mould(
     indicator_matrix(settled$data), pick_rows(y, settled$kept), weights,
-    settled, names, na_action, at,
+    settled, names, na_action, arg,
     interface = "xy", positional = positional, outcome = outcome,
     outcome_name = args[[2]]
   )
@@ -98,20 +97,19 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
 #'   (these rows, as engines and formulas read them) and `columns` (of the
 #'   predictors).
 #' @noRd
-settle_rows <- function(data, predictors, bare, others, na_action, at) {
-  check_columns(data, bare, at)
-  refuse_infinite(data, at)
-  kept <- rows_kept(data, na_action, at)
+settle_rows <- function(data, predictors, bare, others, na_action, arg) {
+  check_columns(data, bare, arg)
+  refuse_infinite(data, arg)
+  kept <- rows_kept(data, na_action, arg)
   for (name in names(others)) {
-    at_name <- list(arg = name, call = at$call)
-    kept <- kept & rows_kept(others[[name]], na_action, at_name)
+    kept <- kept & rows_kept(others[[name]], na_action, name)
   }
   out <- list(n = nrow(data), kept = which(kept))
   data <- pick_rows(data, out$kept)
-  refuse_no_rows(data, at)
+  refuse_no_rows(data, arg)
   out$columns <- learn_columns(data, predictors, bare)
-  check_levels(out$columns, nrow(data), at)
-  out$data <- clean_columns(data, out$columns, at)
+  check_levels(out$columns, nrow(data), arg)
+  out$data <- clean_columns(data, out$columns, arg)
   out
 }
 
@@ -120,13 +118,14 @@ settle_rows <- function(data, predictors, bare, others, na_action, at) {
 #' @param weights Of all rows given, as are their `names`.
 #' @param ... What else the mould holds.
 #' @noRd
-new_mould <- function(x, y, weights, settled, names, na_action, at, ...) {
+new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
   mould <- list(...)
-  at_y <- list(arg = mould$outcome_name, call = at$call)
-  refuse_infinite(x, at)
-  fine <- which(rows_kept(x, na_action, at) & rows_kept(y, na_action, at_y))
+  refuse_infinite(x, arg)
+  fine <- rows_kept(x, na_action, arg) &
+    rows_kept(y, na_action, mould$outcome_name)
+  fine <- which(fine)
   x <- pick_rows(x, fine)
-  refuse_no_rows(x, at)
+  refuse_no_rows(x, arg)
   dimnames(x) <- list(NULL, make.unique(colnames(x)))
   y <- pick_rows(y, fine)
   if (is.factor(y) && mould$outcome != "ordered") y <- droplevels(y)
@@ -158,18 +157,16 @@ mould_empty <- function(mould, rows = TRUE) {
 #'   missing value or a novel level is NA throughout), `y` (or NULL), `complete`
 #'   (logical, one per row) and `names` (of the rows, or NULL).
 #' @noRd
-mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
-                        call = rlang::caller_env()) {
-  at <- list(arg = arg, call = call)
+mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata") {
   if (outcome && mould$interface == "xy") {
-    refuse(at, "interface",
+    refuse(arg, "interface",
       "cannot hold the response: the model was fitted to x and y.",
       hint = "Give the new rows as {.arg newx} and {.arg newy}."
     )
   }
-  data <- new_table(mould, newdata, outcome, at)
+  data <- new_table(mould, newdata, outcome, arg)
   complete <- complete_cases(data)
-  known <- forge_complete(mould, pick_rows(data, which(complete)), outcome, at)
+  known <- forge_complete(mould, pick_rows(data, which(complete)), outcome, arg)
   places <- match(seq_along(complete), which(complete))
   x <- pick_rows(known$x, places)
   y <- if (outcome) pick_rows(known$y, places)
@@ -181,36 +178,36 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
 }
 
 # New rows given as predictors and response, for `update()`
-mould_forge_xy <- function(mould, newx, newy, call = rlang::caller_env()) {
+mould_forge_xy <- function(mould, newx, newy) {
   transformed <- mould$interface == "formula" &&
     !identical(mould$outcome_name, mould$outcome_columns)
   if (transformed) {
-    refuse(list(arg = "newy", call = call), "interface",
+    refuse("newy", "interface",
       "is ambiguous: the response is {.code {mould$outcome_name}}.",
       hint = "Give the new rows as {.arg newdata}, a data frame with the columns
               {.val {mould$outcome_columns}}."
     )
   }
-  forged <- mould_forge(mould, newx, arg = "newx", call = call)
+  forged <- mould_forge(mould, newx, arg = "newx")
   forged$y <- check_outcome(newy, mould$outcome, "newy", nrow(forged$x),
-    list(arg = "newx", call = call), mould$levels
+    "newx", mould$levels
   )
   forged$complete <- forged$complete & stats::complete.cases(forged$y)
   forged
 }
 
 # The columns of new data that a mould needs, as in fitting
-new_table <- function(mould, newdata, outcome, at) {
+new_table <- function(mould, newdata, outcome, arg) {
   needed <- names(mould$columns)
   if (mould$interface == "xy") {
-    data <- check_predictors(newdata, at)
+    data <- check_predictors(newdata, arg)
   } else {
     named <- is.matrix(newdata) && !is.null(colnames(newdata))
-    data <- check_table(if (named) as.data.frame(newdata) else newdata, at)
+    data <- check_table(if (named) as.data.frame(newdata) else newdata, arg)
   }
   if (mould$positional && !all(needed %in% colnames(data))) {
     if (ncol(data) != length(needed)) {
-      refuse(at, "columns",
+      refuse(arg, "columns",
         "must have {length(needed)} column{?s}, as in fitting.",
         "It has {ncol(data)}."
       )
@@ -218,14 +215,14 @@ new_table <- function(mould, newdata, outcome, at) {
     colnames(data) <- needed
   }
   wanted <- unique(c(needed, if (outcome) mould$outcome_columns))
-  data <- pick_columns(data, wanted, at)
-  check_columns(data, character(), at)
-  refuse_infinite(data, at)
-  clean_columns(data, mould$columns, at)
+  data <- pick_columns(data, wanted, arg)
+  check_columns(data, character(), arg)
+  refuse_infinite(data, arg)
+  clean_columns(data, mould$columns, arg)
 }
 
 # Predictors, and response if asked for, of rows without missing values
-forge_complete <- function(mould, data, outcome, at) {
+forge_complete <- function(mould, data, outcome, arg) {
   if (nrow(data) == 0) {
     names <- list(NULL, mould$x_names)
     return(list(
@@ -244,17 +241,18 @@ forge_complete <- function(mould, data, outcome, at) {
     return(list(x = x))
   }
   terms <- if (outcome) mould$terms else stats::delete.response(mould$terms)
-  found <- evaluate_formula(terms, data, mould$xlevels, at)
+  found <- evaluate_formula(terms, data, mould$xlevels, arg)
   colnames(found$x) <- make.unique(colnames(found$x))
   if (!identical(colnames(found$x), mould$x_names)) {
-    refuse(at, "columns", "gives other columns of the formula than in fitting.",
+    refuse(arg, "columns",
+      "gives other columns of the formula than in fitting.",
       "Now: {.val {colnames(found$x)}}.",
       "In fitting: {.val {mould$x_names}}."
     )
   }
-  refuse_infinite(found$x, at)
+  refuse_infinite(found$x, arg)
   y <- if (outcome) {
-    check_outcome(found$y, mould$outcome, mould$outcome_name, nrow(data), at,
+    check_outcome(found$y, mould$outcome, mould$outcome_name, nrow(data), arg,
       mould$levels
     )
   }

@@ -56,7 +56,7 @@ noise_improper <- function() {
   )
 }
 
-refuse_improper <- function(rate, call = rlang::caller_env()) {
+refuse_improper <- function(rate) {
   if (is.numeric(rate) && length(rate) == 1 && rate %in% 0) {
     kb_abort(c(
       "{.arg rate} must be above 0: with 0 the posterior is improper for any
@@ -64,15 +64,14 @@ refuse_improper <- function(rate, call = rlang::caller_env()) {
       x = "The number of kernels is unbounded, and with as many kernels as rows
            the likelihood does not vanish as the precision grows.",
       i = "For reproduction only, {.fn noise_improper} has the limit 1 / phi."
-    ), c("improper", "argument"), argument = "rate", call = call)
+    ), c("improper", "argument"), argument = "rate")
   }
 }
 
-check_noise <- function(x, arg = rlang::caller_arg(x),
-                        call = rlang::caller_env()) {
+check_noise <- function(x, arg = rlang::caller_arg(x)) {
   if (!inherits(x, c("kb_noise_prior", "kb_ig", "kb_fixed"))) {
     bad_argument(
-      x, arg, "NULL, `noise_gamma(shape, rate)` or `fixed(variance)`", call
+      x, arg, "NULL, `noise_gamma(shape, rate)` or `fixed(variance)`"
     )
   }
   x
@@ -121,14 +120,14 @@ noise_resolve <- function(noise, x, y, weights) {
 }
 
 # The latent response of a probit model has variance 1
-noise_probit <- function(noise, call) {
+noise_probit <- function(noise) {
   one <- is.null(noise) || inherits(noise, "kb_fixed") && noise$variance == 1
   if (!one) {
     kb_abort(c(
       "{.arg noise} of {.arg prior} must be NULL in a model of classes, which
        has no noise parameter.",
       x = "It is {.code {format(noise)}}."
-    ), "argument", argument = "noise", call = call)
+    ), "argument", argument = "noise")
   }
   noise_list(precision = 1)
 }
@@ -160,12 +159,12 @@ residual_sd <- function(x, y, weights = NULL) {
   if (is.finite(sd)) max(sd, 1e-4 * total) else total
 }
 
-warn_improper_noise <- function(call) {
+warn_improper_noise <- function() {
   kb_warn(c(
     "The prior of the noise is improper and so is the posterior, for any number
      of distinct rows.",
     x = "The evidence is not defined, and what is sampled depends on how long
          the chains run.",
     i = "It is for reproduction only: use {.fn noise_gamma}, or the default."
-  ), "improper", call = call)
+  ), "improper")
 }

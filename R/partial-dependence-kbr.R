@@ -44,22 +44,19 @@
 partial_dependence.kb_kbr <- function(object, variable, grid = NULL, n = NULL,
                                       level = 0.9, columns = NULL,
                                       others = c("median", "average"), ...) {
-  check_no_dots(...)
-  call <- rlang::current_env()
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   others <- check_choice(others, c("median", "average"))
-  if (is.null(object$features$observations$kernel)) refuse_gram_effects(call)
+  if (is.null(object$features$observations$kernel)) refuse_gram_effects()
   check_variables_known(object, variable)
   columns <- state_columns(
-    object, columns, ncol(object$data$states),
-    exactly = FALSE, call
+    object, columns, ncol(object$data$states), exactly = FALSE
   )
   if (length(variable) == 2 && length(columns) > 1) {
-    bad_argument(columns, "columns", "one of them with two variables", call)
+    bad_argument(columns, "columns", "one of them with two variables")
   }
   points <- partial_points(object, variable, grid, n, object$data$observations)
-  posterior <- kbr_effects(object, points, others, call)
+  posterior <- kbr_effects(object, points, others)
   bands <- lapply(columns, function(column) {
     state_table(object, posterior, column, level)
   })
@@ -85,17 +82,17 @@ partial_dependence.kb_kbr_hmm <- function(object, ...) {
   ), "not_defined")
 }
 
-refuse_gram_effects <- function(call) {
+refuse_gram_effects <- function() {
   kb_abort(c(
     "{.fn partial_dependence} needs the columns of the observations.",
     x = "{.arg kernel_y} is a matrix."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 #' Posterior at each point of the grid
 #' @return List of `weights` (points x n) and `mean` (points x d).
 #' @noRd
-kbr_effects <- function(fit, points, others, call) {
+kbr_effects <- function(fit, points, others) {
   y <- fit$data$observations
   if (others == "median") y <- t(apply(y, 2, stats::median))
   at <- partial_rows(fit, points, matrix(y, ncol = ncol(fit$data$observations),
@@ -104,7 +101,7 @@ kbr_effects <- function(fit, points, others, call) {
   seen <- lapply(at, function(y) {
     observe(fit, scaling_x(fit$settings$scaling$observations, y))
   })
-  warn_far(list(near = unlist(lapply(seen, `[[`, "near"))), call)
+  warn_far(list(near = unlist(lapply(seen, `[[`, "near"))))
   over_rows <- function(f) {
     do.call(rbind, lapply(seen, function(one) colMeans(f(fit, one))))
   }

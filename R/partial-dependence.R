@@ -82,8 +82,7 @@ partial_dependence.kb_fit <- function(object, variable, grid = NULL, n = NULL,
                                       level = 0.9, ndraws = NULL,
                                       type = c("response", "link"),
                                       class = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   type <- check_partial_type(object, type)
   classes <- if (has_several_functions(object)) object$mould$levels
@@ -344,7 +343,7 @@ indicator_columns <- function(fit, name) {
   if (all(columns %in% fit$mould$x_names)) columns
 }
 
-check_variables_known <- function(fit, variable, call = rlang::caller_env()) {
+check_variables_known <- function(fit, variable) {
   known <- fit$mould$x_names
   factors <- Filter(
     function(name) !is.null(indicator_columns(fit, name)),
@@ -357,51 +356,49 @@ check_variables_known <- function(fit, variable, call = rlang::caller_env()) {
     kb_abort(c(
       "{.arg variable} must be one or two of {.val {known}}.",
       x = "It is {.val {variable}}."
-    ), "argument", argument = "variable", call = call)
+    ), "argument", argument = "variable")
   }
 }
 
-check_partial_type <- function(fit, type, call = rlang::caller_env()) {
+check_partial_type <- function(fit, type) {
   types <- c("response", "link")
   if (is_ordered(fit)) {
     return(if (identical(type, types)) {
       "link"
     } else {
-      check_choice(type, "link", call = call)
+      check_choice(type, "link")
     })
   }
   if (!is.null(fit$mould$levels) || identical(type, types)) {
-    return(check_choice(type, types, call = call))
+    return(check_choice(type, types))
   }
-  check_choice(type, "response", call = call)
+  check_choice(type, "response")
 }
 
 #' @param classes The names of several, or NULL.
 #' @noRd
-check_partial_class <- function(classes, class, variable,
-                                call = rlang::caller_env()) {
+check_partial_class <- function(classes, class, variable) {
   if (!is.null(class)) {
     if (is.null(classes)) {
-      bad_argument(class, "class", "NULL: the fit has one function", call)
+      bad_argument(class, "class", "NULL: the fit has one function")
     }
-    return(check_choice(class, classes, call = call))
+    return(check_choice(class, classes))
   }
   if (!is.null(classes) && length(variable) == 2) {
     kb_abort(c(
       "{.arg class} must be given with two variables.",
       i = "It is one of {.val {classes}}."
-    ), "argument", argument = "class", call = call)
+    ), "argument", argument = "class")
   }
 }
 
 #' The points of the grid, a column a variable
 #' @param x The rows that were fitted, in their own units.
 #' @noRd
-partial_points <- function(fit, variable, grid, n, x,
-                           call = rlang::caller_env()) {
+partial_points <- function(fit, variable, grid, n, x) {
   if (is.null(n)) n <- if (length(variable) == 1) 25 else 10
-  n <- check_count(n, 2, call = call)
-  values <- partial_grid(fit, variable, grid, n, x, call)
+  n <- check_count(n, 2)
+  values <- partial_grid(fit, variable, grid, n, x)
   expand.grid(values, KEEP.OUT.ATTRS = FALSE)
 }
 
@@ -416,23 +413,23 @@ partial_rows <- function(fit, points, x = training_x(fit)) {
 }
 
 # Values of each variable
-partial_grid <- function(fit, variable, grid, n, x, call) {
+partial_grid <- function(fit, variable, grid, n, x) {
   if (!is.null(grid) && !is.list(grid)) grid <- list(grid)
   if (!is.null(grid) && length(grid) != length(variable)) {
-    bad_argument(grid, "grid", "NULL, or one vector a variable", call)
+    bad_argument(grid, "grid", "NULL, or one vector a variable")
   }
   if (!is.null(names(grid))) grid <- grid[variable]
   values <- lapply(seq_along(variable), function(i) {
     name <- variable[[i]]
     if (!is.null(indicator_columns(fit, name))) {
-      return(factor_grid(fit, name, grid[[i]], call))
+      return(factor_grid(fit, name, grid[[i]]))
     }
     if (is.null(grid)) {
       return(numeric_grid(x[, name], n))
     }
     fine <- is.numeric(grid[[i]]) && length(grid[[i]]) > 0 &&
       all(is.finite(grid[[i]]))
-    if (!fine) bad_argument(grid[[i]], "grid", "finite numbers", call)
+    if (!fine) bad_argument(grid[[i]], "grid", "finite numbers")
     as.double(grid[[i]])
   })
   stats::setNames(values, variable)
@@ -446,7 +443,7 @@ numeric_grid <- function(x, n) {
   seq(values[[1]], values[[length(values)]], length.out = n)
 }
 
-factor_grid <- function(fit, name, given, call) {
+factor_grid <- function(fit, name, given) {
   levels <- fit$mould$columns[[name]]$levels
   if (is.null(given)) given <- levels
   novel <- setdiff(as.character(given), levels)
@@ -454,7 +451,7 @@ factor_grid <- function(fit, name, given, call) {
     kb_abort(c(
       "{.arg grid} must have levels of {.val {name}}: {.val {levels}}.",
       x = "It has {.val {novel}}."
-    ), "argument", argument = "grid", call = call)
+    ), "argument", argument = "grid")
   }
   factor(as.character(given), levels)
 }

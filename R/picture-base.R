@@ -10,7 +10,7 @@
 draw_picture <- function(.picture, .object = NULL, ...) {
   dots <- list(...)
   # Before the picture, which is a promise, is made.
-  check_plot_dots(dots, rlang::caller_env())
+  check_plot_dots(dots)
   panels <- .picture$panels
   if (length(panels) > 1 && all(graphics::par("mfrow") == 1)) {
     old <- graphics::par("mar", "mfrow")

@@ -9,10 +9,9 @@ NULL
 #' @param ... Of the method: must be empty.
 #' @noRd
 gg_picture <- function(.picture, .object = NULL, ...) {
-  call <- rlang::caller_env()
   # Before the picture, which is a promise, is made.
-  check_no_dots(..., .call = call, .fn = rlang::caller_fn())
-  need_package("ggplot2", "`autoplot()`", call = call)
+  check_no_dots(..., .fn = rlang::caller_fn())
+  need_package("ggplot2", "`autoplot()`")
   panels <- .picture$panels
   if (!is.null(.picture$strips)) panels <- relative_panels(panels)
   names <- panel_names(panels, .picture$strips)

@@ -19,7 +19,7 @@ NULL
 # Arguments --------------------------------------------------------------------
 
 # Titles, limits and axes only: the others would be ignored by some types
-check_plot_dots <- function(dots, call = rlang::caller_env()) {
+check_plot_dots <- function(dots) {
   given <- rlang::names2(dots)
   known <- c(
     "main", "sub", "xlab", "ylab", "xlim", "ylim", "log", "axes", "ann",
@@ -37,7 +37,7 @@ check_plot_dots <- function(dots, call = rlang::caller_env()) {
       "Unknown argument{?s}: {.arg {unknown}}.",
       i = "Titles, limits and axes can be set, for example {.arg main},
            {.arg xlab} or {.arg ylim}."
-    ), "unknown_argument", argument = unknown, call = call)
+    ), "unknown_argument", argument = unknown)
   }
 }
 

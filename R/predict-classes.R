@@ -15,13 +15,12 @@ most_probable <- function(p, levels) {
 #' What `predict()` gives for two classes, or ordered ones
 #' @param rows From `prediction_rows()`.
 #' @noRd
-predict_classes <- function(fit, rows, type, interval, level, ndraws,
-                            call = rlang::caller_env()) {
+predict_classes <- function(fit, rows, type, interval, level, ndraws) {
   x <- rows$x[rows$complete, , drop = FALSE]
   pool <- posterior_pool(fit)
   put <- function(out) spread_rows(out, rows$complete)
   if (type == "draws") {
-    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+    chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
     return(function_draws(fit, rows, pool, chosen))
   }
   if (type == "link") {

@@ -27,7 +27,7 @@ noise_df.default <- function(fit) Inf
 
 # Types ----------------------------------------------------------------------
 
-check_prediction_type <- function(fit, type, call = rlang::caller_env()) {
+check_prediction_type <- function(fit, type) {
   types <- if (is_ordered(fit)) {
     c("class", "prob", "link", "draws", "log_score")
   } else if (is_probit(fit)) {
@@ -35,7 +35,7 @@ check_prediction_type <- function(fit, type, call = rlang::caller_env()) {
   } else {
     c("response", "quantile", "draws", "log_score")
   }
-  if (is.null(type)) types[[1]] else check_choice(type, types, call = call)
+  if (is.null(type)) types[[1]] else check_choice(type, types)
 }
 
 # The arguments that a type uses
@@ -60,19 +60,19 @@ prediction_arguments <- function(fit, type, interval) {
 #' @param rows From `prediction_rows()`.
 #' @noRd
 predict_regression <- function(fit, rows, type, interval, level, probs,
-                               ndraws, call = rlang::caller_env()) {
+                               ndraws) {
   x <- rows$x[rows$complete, , drop = FALSE]
   w <- rows$weights[rows$complete]
   pool <- posterior_pool(fit)
   out <- switch(type,
     response = regression_response(fit, x, interval, level, pool, w),
     quantile = regression_quantiles(
-      fit, x, check_probs(probs, call),
+      fit, x, check_probs(probs),
       if (interval == "none") "prediction" else interval, pool, w
     ),
     draws = t(posterior_draws(
       fit, x, pool,
-      equal_weight_draws(fit, pool, check_ndraws(ndraws, call))
+      equal_weight_draws(fit, pool, check_ndraws(ndraws))
     )),
     log_score = regression_log_score(fit, x, rows$y[rows$complete], pool, w)
   )
@@ -198,10 +198,10 @@ spread_over <- function(n, m) as.integer(ceiling((seq_len(m) - 0.5) * n / m))
 #'   `names` (or NULL).
 #' @noRd
 prediction_rows <- function(object, newdata, newy, training, outcome,
-                            weights = NULL, call = rlang::caller_env()) {
+                            weights = NULL) {
   if (training) {
     given <- c(newy = !is.null(newy), weights = !is.null(weights))
-    refuse_without_newdata(names(which(given)), call)
+    refuse_without_newdata(names(which(given)))
     rows <- training_rows(object)
     return(list(
       x = object$data$x[rows, , drop = FALSE],
@@ -210,28 +210,28 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
     ))
   }
   rows <- if (!outcome) {
-    mould_forge(object$mould, newdata, call = call)
+    mould_forge(object$mould, newdata)
   } else if (!is.null(newy)) {
-    mould_forge_xy(object$mould, newdata, newy, call = call)
+    mould_forge_xy(object$mould, newdata, newy)
   } else if (object$mould$interface == "xy") {
     kb_abort(c(
       "{.arg newy} must be given: the responses of {.arg newdata}.",
       i = "The model was fitted to x and y, not to a formula."
-    ), "argument", argument = "newy", call = call)
+    ), "argument", argument = "newy")
   } else {
-    mould_forge(object$mould, newdata, outcome = TRUE, call = call)
+    mould_forge(object$mould, newdata, outcome = TRUE)
   }
-  rows$weights <- check_weights(weights, nrow(rows$x), "newdata", call = call)
+  rows$weights <- check_weights(weights, nrow(rows$x), "newdata")
   if (!is.null(weights)) rows$complete <- rows$complete & !is.na(weights)
   rows
 }
 
-refuse_without_newdata <- function(given, call) {
+refuse_without_newdata <- function(given) {
   if (length(given) > 0) {
     kb_abort(c(
       "{.arg newdata} must be given with {.arg {given}}.",
       i = "Without it the training rows are used."
-    ), "argument", argument = given[[1]], call = call)
+    ), "argument", argument = given[[1]])
   }
 }
 
@@ -268,8 +268,7 @@ in_blocks <- function(fit, x, pool, f) {
 #' @param used The arguments that this type uses.
 #' @param page The help page.
 #' @noRd
-refuse_ignored <- function(type, interval, given, used, page,
-                           call = rlang::caller_env()) {
+refuse_ignored <- function(type, interval, given, used, page) {
   limits <- "interval" %in% used && !"probs" %in% used
   if (limits && interval != "none") used <- c(used, "level")
   ignored <- setdiff(names(given)[given], used)
@@ -281,21 +280,19 @@ refuse_ignored <- function(type, interval, given, used, page,
     kb_abort(c(
       "{.arg {ignored}} would have no effect with {.code {setting}}.",
       i = "{.code ?{page}} says what belongs to which {.arg type}."
-    ), "argument", argument = ignored, call = call)
+    ), "argument", argument = ignored)
   }
 }
 
-check_probs <- function(probs, call = rlang::caller_env()) {
+check_probs <- function(probs) {
   inside <- is.numeric(probs) && length(probs) > 0 && !anyNA(probs) &&
     all(probs > 0 & probs < 1)
   if (!inside) {
-    bad_argument(
-      probs, "probs", "numbers strictly between 0 and 1", call
-    )
+    bad_argument(probs, "probs", "numbers strictly between 0 and 1")
   }
   as.double(probs)
 }
 
-check_ndraws <- function(ndraws, call = rlang::caller_env()) {
-  if (is.null(ndraws)) NULL else check_count(ndraws, 1, call = call)
+check_ndraws <- function(ndraws) {
+  if (is.null(ndraws)) NULL else check_count(ndraws, 1)
 }

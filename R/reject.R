@@ -46,8 +46,7 @@ reject_curve.default <- function(object, ...) {
 #' @export
 reject_curve.kb_kgs <- function(object, newdata, newy = NULL,
                                 complement = TRUE, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   complement <- check_flag(complement)
   rows <- prediction_rows(object, newdata, newy, missing(newdata), TRUE)
   if (!any(rows$complete)) {

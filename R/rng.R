@@ -14,11 +14,11 @@ NULL
 # The kind of generator is pinned, so that a seed means the same numbers
 # whatever [RNGkind()] the session has chosen. With `seed = NULL` the
 # expression draws from the session's generator as usual.
-with_local_seed <- function(seed, expr, call = rlang::caller_env()) {
+with_local_seed <- function(seed, expr) {
   if (is.null(seed)) {
     return(expr)
   }
-  seed <- check_count(seed, arg = "seed", call = call)
+  seed <- check_count(seed, arg = "seed")
   state <- random_state()
   on.exit(restore_random_state(state))
   set.seed(seed,
@@ -50,9 +50,9 @@ restore_random_state <- function(state) {
 }
 
 # The seed that a fit stores: the one given, or one drawn from R's generator
-draw_seed <- function(seed = NULL, call = rlang::caller_env()) {
+draw_seed <- function(seed = NULL) {
   if (is.null(seed)) {
     return(sample.int(.Machine$integer.max, 1))
   }
-  check_count(seed, arg = "seed", call = call)
+  check_count(seed, arg = "seed")
 }

@@ -3,22 +3,21 @@
 # chain (NULL before it has begun).
 
 # An error of the C++ core as a condition of the package
-refuse_sampler <- function(error, call) {
+refuse_sampler <- function(error) {
   is_a <- function(type) grepl(type, class(error)[[1]], fixed = TRUE)
-  if (is_a("NotSeparable")) refuse_inseparable(error, call)
-  if (is_a("DamagedState")) refuse_damaged_state(error, call)
-  if (inherits(error, "std::bad_alloc")) refuse_allocation(error, call)
-  refuse_to_go_on("sampler", conditionMessage(error), "sampler", error, call)
+  if (is_a("NotSeparable")) refuse_inseparable(error)
+  if (is_a("DamagedState")) refuse_damaged_state(error)
+  if (inherits(error, "std::bad_alloc")) refuse_allocation(error)
+  refuse_to_go_on("sampler", conditionMessage(error), "sampler", error)
 }
 
 # Run a fit to the end of its data
-run_fit <- function(fit, progress, started = now(), time_limit = NULL,
-                     call = rlang::caller_env()) {
+run_fit <- function(fit, progress, started = now(), time_limit = NULL) {
   force(started)
   since <- fit$time
   suspendInterrupts({
-    fit <- advance_fit(fit, progress, started, time_limit, call)$fit
-    tell_of_fit(fit, call, since)
+    fit <- advance_fit(fit, progress, started, time_limit)$fit
+    tell_of_fit(fit, since)
   })
   fit
 }
@@ -27,11 +26,11 @@ run_fit <- function(fit, progress, started = now(), time_limit = NULL,
 #' the fit
 #' @param since Rows that were taken in before: they were told of.
 #' @noRd
-tell_of_fit <- function(fit, call, since = 0L) {
-  warn_status(fit, call)
+tell_of_fit <- function(fit, since = 0L) {
+  warn_status(fit)
   stopped <- tryCatch(
     {
-      allowInterrupts(warn_quality(fit, call, since))
+      allowInterrupts(warn_quality(fit, since))
       interrupt_pending()
     },
     interrupt = function(condition) TRUE
@@ -40,7 +39,7 @@ tell_of_fit <- function(fit, call, since = 0L) {
     kb_warn(c(
       "The interrupt came when the quality of the fit was being judged.",
       i = "The fit is as it was; {.fn diagnostics} judges it."
-    ), "interrupted", call = call)
+    ), "interrupted")
   }
 }
 
@@ -49,17 +48,17 @@ tell_of_fit <- function(fit, call, since = 0L) {
 #' @return List of the `fit` and whether the run was `interrupted`, be it at its
 #'   end.
 #' @noRd
-advance_fit <- function(fit, progress, started, time_limit, call) {
+advance_fit <- function(fit, progress, started, time_limit) {
   if (fit$status == "complete" && is_complete(fit)) {
     return(list(fit = fit, interrupted = FALSE))
   }
   control <- fit$control
   # One call's limit is not the fit's.
   if (!is.null(time_limit)) control$time_limit <- time_limit
-  if (!is.null(control$checkpoint)) check_checkpoint(fit, call)
+  if (!is.null(control$checkpoint)) check_checkpoint(fit)
   before <- fit$seconds - started
   repeat {
-    out <- advance_stage(fit, control, progress, started, before, call)
+    out <- advance_stage(fit, control, progress, started, before)
     fit <- out$fit
     if (fit$status != "complete" || !has_next_stage(fit)) break
     fit <- next_stage(fit)
@@ -72,7 +71,7 @@ advance_fit <- function(fit, progress, started, time_limit, call) {
 #' The runs of a fit, or of a stage of it
 #' @param before Seconds that it had taken, less when this call started.
 #' @noRd
-advance_stage <- function(fit, control, progress, started, before, call) {
+advance_stage <- function(fit, control, progress, started, before) {
   finish <- function(states) finish_fit(fit, states, before + now())
   save <- function(states) {
     write_checkpoint(finish(states), fit$control$checkpoint)
@@ -84,7 +83,7 @@ advance_stage <- function(fit, control, progress, started, before, call) {
     run_engine(engine, states_under_way(fit), control, progress, save, started,
       last = !has_next_stage(fit)
     ),
-    "C++Error" = function(error) refuse_sampler(error, call)
+    "C++Error" = function(error) refuse_sampler(error)
   )
   fit <- finish(out$states)
   fit$status <- out$status
@@ -92,12 +91,12 @@ advance_stage <- function(fit, control, progress, started, before, call) {
 }
 
 # What the generic of an engine says to anything but data or a formula
-refuse_data <- function(x, absent, call = rlang::caller_env()) {
+refuse_data <- function(x, absent) {
   came <- if (absent) "missing" else describe(x)
   kb_abort(c(
     "{.arg x} must be a formula, a matrix, a data frame or a numeric vector.",
     x = "It is {came}."
-  ), "argument", argument = "x", call = call)
+  ), "argument", argument = "x")
 }
 
 # The call without the objects and environments that `do.call()` puts in it
@@ -133,15 +132,15 @@ next_stage <- function(fit) UseMethod("next_stage")
 is_complete <- function(fit) UseMethod("is_complete")
 
 # The runs that the posterior is made of
-fit_runs <- function(fit, call = rlang::caller_env()) UseMethod("fit_runs")
+fit_runs <- function(fit) UseMethod("fit_runs")
 
 # Warn of a run that was stopped
-warn_status <- function(fit, call) UseMethod("warn_status")
+warn_status <- function(fit) UseMethod("warn_status")
 
 #' Warn of a posterior that cannot be trusted yet
 #' @param since As in `tell_of_fit()`.
 #' @noRd
-warn_quality <- function(fit, call, since = 0L) UseMethod("warn_quality")
+warn_quality <- function(fit, since = 0L) UseMethod("warn_quality")
 
 state_time <- function(state) {
   if (is.null(state)) 0L else state$time

@@ -66,8 +66,7 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #'   "time_limit") and whether it was `interrupted`, be it at its end.
 #' @noRd
 run_engine <- function(engine, states, control, progress, save = NULL,
-                       started = now(), last = TRUE,
-                       call = rlang::caller_env()) {
+                       started = now(), last = TRUE) {
   keep <- function(states) NULL
   every <- Inf
   # Set-up can be interrupted: nothing is lost.
@@ -77,7 +76,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
   suspendInterrupts({
     if (!is.null(control[["checkpoint"]])) {
       save(states)
-      keep <- save_or_warn(save, call)
+      keep <- save_or_warn(save)
       every <- control$checkpoint_every
     }
     clock <- run_clock(control$time_limit, every, started)
@@ -87,7 +86,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
   })
   if (last && length(which_pending(engine, out$states)) == 0) {
     out$status <- "complete"
-    if (interrupted) warn_late_interrupt(call)
+    if (interrupted) warn_late_interrupt()
   } else if (interrupted) {
     out$status <- "interrupted"
   }
@@ -243,22 +242,22 @@ run_clock <- function(time_limit, checkpoint_every = Inf, started = now(),
 }
 
 # A checkpoint that fails on the way must not end the run
-save_or_warn <- function(save, call) {
+save_or_warn <- function(save) {
   function(states) {
     tryCatch(save(states), kb_error_checkpoint = function(error) {
       kb_warn(c(
         "The run goes on without a new checkpoint.",
         x = "{conditionMessage(error)}"
-      ), "checkpoint", call = call)
+      ), "checkpoint")
     })
   }
 }
 
-warn_late_interrupt <- function(call, what = "fit") {
+warn_late_interrupt <- function(what = "fit") {
   kb_warn(c(
     "The interrupt came when the run had reached its end.",
     i = "The {what} is complete."
-  ), "interrupted", call = call)
+  ), "interrupted")
 }
 
 # Progress --------------------------------------------------------------------
@@ -293,9 +292,9 @@ progress_reporter <- function(engine, states, progress, workers = FALSE) {
 }
 
 # `progress = NULL` means: in an interactive session
-check_progress <- function(progress, call = rlang::caller_env()) {
+check_progress <- function(progress) {
   if (is.null(progress)) {
     return(interactive())
   }
-  check_flag(progress, call = call)
+  check_flag(progress)
 }

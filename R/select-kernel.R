@@ -108,42 +108,42 @@ select_kernel.logical <- select_kernel.matrix
 
 #' @param given Arguments as in `select_kernel()`.
 #' @noRd
-choose_kernel <- function(mould, given, call = rlang::caller_env()) {
-  refuse_class_rates(given$noise, call)
+choose_kernel <- function(mould, given) {
+  refuse_class_rates(given$noise)
   ladder <- check_ladder(
-    given[c("n_temps", "warmup", "iter", "chains", "volume")], call
+    given[c("n_temps", "warmup", "iter", "chains", "volume")]
   )
-  scale <- check_flag(given$scale, arg = "scale", call = call)
+  scale <- check_flag(given$scale, arg = "scale")
   x <- scaling_x(scaling_learn(mould$x, mould$y, scale), mould$x)
-  kernels <- kernel_grid(given$bandwidths, given$kernels, x, call)
-  seed <- draw_seed(given$seed, call = call)
-  progress <- check_progress(given$progress, call = call)
+  kernels <- kernel_grid(given$bandwidths, given$kernels, x)
+  seed <- draw_seed(given$seed)
+  progress <- check_progress(given$progress)
   keep_run({
-    tried <- try_kernels(kernels, progress, call, function(kernel) {
+    tried <- try_kernels(kernels, progress, function(kernel) {
       given$kernel <- kernel
-      try_kernel(mould, given, ladder, seed, progress, call)
+      try_kernel(mould, given, ladder, seed, progress)
     })
-    new_kernel_selection(tried, seed, call)
-  }, call)
+    new_kernel_selection(tried, seed)
+  })
 }
 
 #' The kernels to try
 #' @param x Points as scaled.
 #' @noRd
-kernel_grid <- function(bandwidths, kernels, x, call) {
+kernel_grid <- function(bandwidths, kernels, x) {
   if (!is.null(bandwidths) && !is.null(kernels)) {
     kb_abort("Give {.arg bandwidths} or {.arg kernels}, not both.", "argument",
-      argument = "kernels", call = call
+      argument = "kernels"
     )
   }
   if (!is.null(kernels)) {
-    return(check_kernels(kernels, "kernels", call))
+    return(check_kernels(kernels, "kernels"))
   }
   if (is.null(bandwidths)) bandwidths <- bandwidth_median(x) * 2^(-3:2)
   good <- is.numeric(bandwidths) && length(bandwidths) > 0 &&
     all(is.finite(bandwidths) & bandwidths > 0)
   if (!isTRUE(good)) {
-    bad_argument(bandwidths, "bandwidths", "positive finite numbers", call)
+    bad_argument(bandwidths, "bandwidths", "positive finite numbers")
   }
   lapply(as.double(bandwidths), kernel_gaussian)
 }
@@ -151,7 +151,7 @@ kernel_grid <- function(bandwidths, kernels, x, call) {
 #' One after the other, until one is interrupted
 #' @param one Function of a kernel, NULL if it was stopped.
 #' @noRd
-try_kernels <- function(kernels, progress, call, one) {
+try_kernels <- function(kernels, progress, one) {
   tried <- list()
   halted <- FALSE
   halt <- function(condition) {
@@ -175,52 +175,52 @@ try_kernels <- function(kernels, progress, call, one) {
     if (!is.null(out)) tried <- c(tried, list(out))
     if (halted || is.null(out) || out$evidence$status != "complete") break
   }
-  report_kernels(length(tried), length(kernels), halted, call)
+  report_kernels(length(tried), length(kernels), halted)
   tried
 }
 
 #' @param halted Was there an interrupt?
 #' @noRd
-report_kernels <- function(done, all, halted, call) {
+report_kernels <- function(done, all, halted) {
   if (done == 0) {
     kb_abort(c(
       "Stopped before the first kernel was finished.",
       i = "There is nothing to choose from."
-    ), "interrupted", call = call)
+    ), "interrupted")
   }
   if (halted || done < all) {
     kb_warn(c(
       "Stopped after {done} of {all} kernels.",
       i = "The choice is among those."
-    ), "interrupted", call = call)
+    ), "interrupted")
   }
 }
 
 # The kernel resolved, its evidence and the margin of its Bayes point
-try_kernel <- function(mould, given, ladder, seed, progress, call) {
-  settings <- call_with(kgs_settings, given, mould = mould, call = call)
+try_kernel <- function(mould, given, ladder, seed, progress) {
+  settings <- call_with(kgs_settings, given, mould = mould)
   control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
-    arg = "control", call = call
+    arg = "control"
   )
   # One file cannot hold the fits of several kernels.
   control["checkpoint"] <- list(NULL)
   fit <- new_kgs(mould, settings, control, seed, now(), quote(kgs()))
-  fit <- run_or_none(fit, progress, call)
+  fit <- run_or_none(fit, progress)
   if (!fit$status %in% c("complete", "none")) {
     return(NULL)
   }
   list(
     kernel = settings$kernel,
     margin = if (fit$status == "none") NA_real_ else bayes_point_margin(fit),
-    evidence = kgs_evidence(fit, ladder, numeric(), seed, progress, call)
+    evidence = kgs_evidence(fit, ladder, numeric(), seed, progress)
   )
 }
 
 # A run whose classes cannot be separated has the status "none"
-run_or_none <- function(fit, progress, call) {
+run_or_none <- function(fit, progress) {
   stopped <- function(warning) tryInvokeRestart("muffleWarning")
   tryCatch(
-    withCallingHandlers(run_fit(fit, progress, call = call),
+    withCallingHandlers(run_fit(fit, progress),
       kb_warning_time_limit = stopped,
       # The evidence has chains, and an error, of its own.
       kb_warning_convergence = stopped,
@@ -258,13 +258,13 @@ label_lead <- function(f, label) {
 
 # The value --------------------------------------------------------------------
 
-new_kernel_selection <- function(tried, seed, call) {
+new_kernel_selection <- function(tried, seed) {
   part <- function(name) lapply(tried, `[[`, name)
   kernels <- part("kernel")
   evidences <- part("evidence")
   each <- function(get) vapply(evidences, get, 0)
   log_evidence <- each(function(z) z$log_evidence)
-  if (all(log_evidence == -Inf)) refuse_inseparable(NULL, call)
+  if (all(log_evidence == -Inf)) refuse_inseparable(NULL)
   table <- data.frame(
     kernel = vapply(kernels, format, ""),
     bandwidth = vapply(kernels, single_bandwidth, 0),
@@ -335,16 +335,13 @@ plot.kb_kernel_selection <- function(x, type = c("evidence", "margin"), ...) {
 autoplot.kb_kernel_selection <- autoplot_of(plot.kb_kernel_selection)
 
 # Log evidence with two standard errors, or against the margin
-selection_picture <- function(x, type, call = rlang::caller_env()) {
-  type <- check_choice(type, c("evidence", "margin"), call = call)
+selection_picture <- function(x, type) {
+  type <- check_choice(type, c("evidence", "margin"))
   by_number <- anyNA(x$table$bandwidth)
   table <- x$table[x$table$log_evidence > -Inf, ]
   if (type == "margin") table <- table[!is.na(table$margin), ]
   if (nrow(table) == 0) {
-    kb_abort("No kernel has both an evidence and a Bayes point.",
-      "not_defined",
-      call = call
-    )
+    kb_abort("No kernel has both an evidence and a Bayes point.", "not_defined")
   }
   number <- as.integer(rownames(table))
   at <- if (by_number) number else table$bandwidth

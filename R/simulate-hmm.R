@@ -57,12 +57,11 @@ sim_oscillation <- function(n, step = 0.4, sd_state = 0.2,
   sim_plane_motion(n, step, radius, sd_state, sd_observation, seed)
 }
 
-sim_plane_motion <- function(n, step, radius, sd_state, sd_observation, seed,
-                             call = rlang::caller_env()) {
-  n <- check_count(n, 1, call = call)
-  step <- check_number(step, call = call)
-  sd_state <- check_number(sd_state, 0, call = call)
-  sd_observation <- check_number(sd_observation, 0, call = call)
+sim_plane_motion <- function(n, step, radius, sd_state, sd_observation, seed) {
+  n <- check_count(n, 1)
+  step <- check_number(step)
+  sd_state <- check_number(sd_state, 0)
+  sd_observation <- check_number(sd_observation, 0)
   on_curve <- function(theta) radius(theta) * c(cos(theta), sin(theta))
   with_local_seed(seed, {
     theta <- stats::runif(1, -pi, pi)
@@ -73,7 +72,7 @@ sim_plane_motion <- function(n, step, radius, sd_state, sd_observation, seed,
       states[t, ] <- states[t, ] + on_curve(theta)
     }
     observed_states(states, sd_observation)
-  }, call = call)
+  })
 }
 
 observed_states <- function(states, sd_observation) {

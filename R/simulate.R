@@ -45,12 +45,11 @@ sim_sinc <- function(n = 50, sd = 0.1, order = c("random", "given"),
   })
 }
 
-check_range <- function(x, arg = rlang::caller_arg(x),
-                        call = rlang::caller_env()) {
+check_range <- function(x, arg = rlang::caller_arg(x)) {
   increasing <- is.numeric(x) && length(x) == 2 && all(is.finite(x)) &&
     x[[1]] < x[[2]]
   if (!isTRUE(increasing)) {
-    bad_argument(x, arg, "two finite increasing numbers", call)
+    bad_argument(x, arg, "two finite increasing numbers")
   }
   as.double(x)
 }

@@ -3,8 +3,7 @@
 
 #' @export
 evidence.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   runs <- fit_runs(object)
   units <- log(object$settings$scaling$y_scale)
   log_prior <- run_log_prior(object, runs)
@@ -111,8 +110,7 @@ replicate_se <- function(share) {
 
 #' @export
 inclusion.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   pool <- srvm_pool(object)
   if (has_dictionary(object)) {
     return(dictionary_inclusion(object, pool))
@@ -127,8 +125,7 @@ inclusion.kb_srvm <- function(object, ...) {
 
 #' @export
 model_size.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   pool <- srvm_pool(object)
   sums <- rowsum(pool$weights, pool$k)
   data.frame(k = as.integer(rownames(sums)), probability = as.vector(sums))
@@ -136,8 +133,7 @@ model_size.kb_srvm <- function(object, ...) {
 
 #' @export
 ess.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   ess_path(object, fit_runs(object))
 }
 
@@ -168,8 +164,7 @@ particles_by_row <- function(fit, runs = fit_runs(fit)) {
 
 #' @export
 timings.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   total <- function(name) {
     sum(vapply(object$runs, function(run) {
       if (is.null(run)) 0 else run[[name]]
@@ -183,8 +178,7 @@ timings.kb_srvm <- function(object, ...) {
 
 #' @export
 diagnostics.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   runs <- fit_runs(object)
   moves <- function(name) {
     counts <- unlist(lapply(runs, function(run) {
@@ -204,19 +198,18 @@ diagnostics.kb_srvm <- function(object, ...) {
 
 #' @export
 ancestry.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   kept <- object$control$ancestry
   if (kept == "summary") refuse_no_ancestry()
   lapply(fit_runs(object), run_ancestry, object, kept == "full")
 }
 
-refuse_no_ancestry <- function(call = rlang::caller_env()) {
+refuse_no_ancestry <- function() {
   kb_abort(c(
     "The fit has kept no ancestry.",
     i = "Fit with {.code smc_control(ancestry = \"genealogy\")} or
          {.code \"full\"}."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 run_ancestry <- function(run, object, full) {

@@ -3,8 +3,8 @@
 # after the other.
 
 # The dictionary that a fit's model has: its points x known
-srvm_dictionary <- function(dictionary, x, call) {
-  kernels <- srvm_kernels(dictionary$parts, x, call)
+srvm_dictionary <- function(dictionary, x) {
+  kernels <- srvm_kernels(dictionary$parts, x)
   if (inherits(kernels, "kb_kernel")) kernels <- list(kernels)
   new_dictionary(unique(kernels))
 }
@@ -25,7 +25,7 @@ kernels_a_row <- function(settings) {
   if (is_dictionary(settings$kernel)) length(settings$kernel$parts) else 1L
 }
 
-refuse_dictionary <- function(settings, method, control, call) {
+refuse_dictionary <- function(settings, method, control) {
   if (!is_dictionary(settings$kernel) || method == "mcmc" ||
     control$proposal == "adapted") {
     return(invisible())
@@ -34,25 +34,25 @@ refuse_dictionary <- function(settings, method, control, call) {
     "{.arg kernel} must not be a dictionary here.",
     x = "{.code proposal = \"{control$proposal}\"} knows one kernel a row.",
     i = "Use {.code proposal = \"adapted\"}."
-  ), c("not_defined", "argument"), argument = "kernel", call = call)
+  ), c("not_defined", "argument"), argument = "kernel")
 }
 
 # A dictionary within a list
-refuse_mixed <- function(kernel, call) {
+refuse_mixed <- function(kernel) {
   if (is.list(kernel) && !inherits(kernel, "kb_kernel") &&
     any(vapply(kernel, is_dictionary, NA))) {
     kb_abort(c(
       "{.arg kernel} must be a dictionary or a list of kernels, not both.",
       i = "{.fn evidence} of fits with the one and the other compares them."
-    ), "argument", argument = "kernel", call = call)
+    ), "argument", argument = "kernel")
   }
 }
 
-refuse_shares_by_row <- function(call = rlang::caller_env()) {
+refuse_shares_by_row <- function() {
   kb_abort(c(
     "Shares of the kernels of a dictionary are those given all rows.",
     i = "{.code kernel_posterior(fit)} has them."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 # Answers ----------------------------------------------------------------------

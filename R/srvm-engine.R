@@ -124,7 +124,7 @@ is_complete.kb_srvm <- function(fit) {
 }
 
 #' @export
-warn_status.kb_srvm <- function(fit, call) {
+warn_status.kb_srvm <- function(fit) {
   if (fit$status == "complete") {
     return(invisible())
   }
@@ -143,5 +143,5 @@ warn_status.kb_srvm <- function(fit, call) {
       c("*" = "{done} of {length(runs)} replicates are done.")
     },
     i = "The fit of those rows can be used; {.code update(fit)} continues."
-  ), fit$status, call = call)
+  ), fit$status)
 }

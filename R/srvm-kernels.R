@@ -14,15 +14,15 @@ default_kernel <- function(prior, can_average) {
 #' @param kernel A kernel or a list of them.
 #' @param x Points as the model sees them.
 #' @noRd
-srvm_kernels <- function(kernel, x, call) {
+srvm_kernels <- function(kernel, x) {
   if (is_dictionary(kernel)) {
-    return(srvm_dictionary(kernel, x, call))
+    return(srvm_dictionary(kernel, x))
   }
-  refuse_mixed(kernel, call)
-  kernels <- check_kernels(kernel, call = call)
+  refuse_mixed(kernel)
+  kernels <- check_kernels(kernel)
   for (one in kernels) {
-    if (!kernel_is_builtin(one)) refuse_custom(call)
-    check_kernel_dimension(one, ncol(x), call = call)
+    if (!kernel_is_builtin(one)) refuse_custom()
+    check_kernel_dimension(one, ncol(x))
   }
   kernels <- do.call(c, lapply(kernels, kernel_learn, x))
   if (length(kernels) == 1) kernels[[1]] else kernels
@@ -42,16 +42,16 @@ kernel_learn <- function(kernel, x) {
 # less than half the range of the points
 learn_factors <- 2^(-3:1)
 
-refuse_custom <- function(call) {
+refuse_custom <- function() {
   kb_abort(c(
     "{.arg kernel} must be built in: {.fn srvm} evaluates it in C++ as the
      data come in.",
     x = "It has a part made by {.fn kernel_custom}."
-  ), "argument", argument = "kernel", call = call)
+  ), "argument", argument = "kernel")
 }
 
 # Several kernels need an evidence of each
-refuse_average <- function(settings, method, control, call) {
+refuse_average <- function(settings, method, control) {
   n <- n_kernels(settings)
   if (n == 1) {
     return(invisible())
@@ -70,28 +70,28 @@ refuse_average <- function(settings, method, control, call) {
       i = "{.code method = \"smc\"} with the default proposal and a proper prior
            averages over kernels; {.fn kernel_posterior} of such a fit says
            which of them is probable."
-    ), "argument", argument = "kernel", call = call)
+    ), "argument", argument = "kernel")
   }
 }
 
 # Weights of kernels in a prior
-check_kernel_weights <- function(kernels, call = rlang::caller_env()) {
+check_kernel_weights <- function(kernels) {
   good <- is.numeric(kernels) && length(kernels) > 0 &&
     all(is.finite(kernels) & kernels > 0)
   if (!isTRUE(good)) {
-    bad_argument(kernels, "kernels", "positive finite numbers", call)
+    bad_argument(kernels, "kernels", "positive finite numbers")
   }
   as.double(kernels)
 }
 
 # Prior probabilities of the kernels
-kernel_prior_resolve <- function(weights, n, call) {
+kernel_prior_resolve <- function(weights, n) {
   if (is.null(weights)) weights <- rep(1, n)
   if (length(weights) != n) {
     kb_abort(c(
       "{.arg kernels} of {.arg prior} must have a weight for each kernel.",
       x = "They are {length(weights)}, for {n} kernel{?s}."
-    ), "argument", argument = "prior", call = call)
+    ), "argument", argument = "prior")
   }
   weights / sum(weights)
 }
@@ -245,7 +245,7 @@ kernel_posterior.default <- function(object, ...) {
 
 #' @export
 kernel_posterior.kb_srvm_mcmc <- function(object, ...) {
-  object <- migrate_fit(object)
+  object <- checked_fit(object)
   if (has_dictionary(object)) {
     return(kernel_posterior.kb_srvm(object, ...))
   }
@@ -255,8 +255,7 @@ kernel_posterior.kb_srvm_mcmc <- function(object, ...) {
 #' @rdname kernel_posterior
 #' @export
 kernel_posterior.kb_srvm <- function(object, by_row = FALSE, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   by_row <- check_flag(by_row)
   if (has_dictionary(object)) {
     if (by_row) refuse_shares_by_row()

@@ -34,22 +34,22 @@ particle_weights.kb_srvm_mcmc <- function(fit, runs) {
 
 #' @export
 evidence.kb_srvm_mcmc <- function(object, ...) {
-  object <- migrate_fit(object)
+  object <- checked_fit(object)
   refuse_batch("evidence()", "A Markov chain does not estimate the evidence")
 }
 
 #' @export
 ancestry.kb_srvm_mcmc <- function(object, ...) {
-  object <- migrate_fit(object)
+  object <- checked_fit(object)
   refuse_batch("ancestry()", "Chains have no genealogy")
 }
 
-refuse_batch <- function(what, why, call = rlang::caller_env()) {
+refuse_batch <- function(what, why) {
   kb_abort(c(
     "{.code {what}} is not defined for batch fits.",
     x = "{why}.",
     i = "{.code method = \"smc\"} gives it."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 #' @export
@@ -92,8 +92,7 @@ batch_log_likelihood <- function(fit, run) {
 
 #' @export
 print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   print_chains(x, "Relevance vector machine, batch reversible jump",
     function(x, show) {
       paste0(
@@ -107,8 +106,7 @@ print.kb_srvm_mcmc <- function(x, digits = 3, ...) {
 
 #' @export
 glance.kb_srvm_mcmc <- function(x, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   k <- model_size(x)
   mixing <- chain_mixing(x)
   data.frame(
@@ -121,7 +119,7 @@ glance.kb_srvm_mcmc <- function(x, ...) {
 #' @rdname as_draws.kb_srvm
 #' @export
 as_draws.kb_srvm_mcmc <- function(x, ...) {
-  x <- migrate_fit(x)
+  x <- checked_fit(x)
   if ("weighted" %in% names(list(...))) {
     kb_abort("{.arg weighted} is for sequential fits: here draws have equal
              weight.", "unknown_argument", argument = "weighted")

@@ -75,12 +75,11 @@
 srvm_memory <- function(window = Inf, forgetting = 1, candidates = Inf,
                         keep_rows = 1000) {
   count <- function(x, arg) {
-    if (identical(x, Inf)) Inf else check_count(x, 1, arg = arg, call = call)
+    if (identical(x, Inf)) Inf else check_count(x, 1, arg = arg)
   }
-  call <- rlang::current_env()
   forgetting <- check_number(forgetting, 0, 1)
   if (forgetting == 0) {
-    bad_argument(forgetting, "forgetting", "above 0 and at most 1", call)
+    bad_argument(forgetting, "forgetting", "above 0 and at most 1")
   }
   structure(
     list(
@@ -98,7 +97,7 @@ is_bounded <- function(memory) {
 }
 
 # What a bounded memory needs
-refuse_memory <- function(settings, method, control, call) {
+refuse_memory <- function(settings, method, control) {
   memory <- settings$memory
   if (!is_bounded(memory)) {
     return(invisible())
@@ -114,12 +113,12 @@ refuse_memory <- function(settings, method, control, call) {
     kb_abort(c(
       "{.arg memory} must be unbounded here.",
       x = paste0("It is: ", format(memory), ". ", problem)
-    ), "argument", argument = "memory", call = call)
+    ), "argument", argument = "memory")
   }
 }
 
 # What a latent response needs
-refuse_latent <- function(settings, method, control, call) {
+refuse_latent <- function(settings, method, control) {
   response <- response_name(settings)
   if (response == "gaussian") {
     return(invisible())
@@ -133,7 +132,7 @@ refuse_latent <- function(settings, method, control, call) {
     kb_abort(c(
       paste0("A ", response, " model is not defined here: ", problem, "."),
       i = if (method == "mcmc") "Use {.code method = \"smc\"}."
-    ), c("not_defined", "argument"), argument = "control", call = call)
+    ), c("not_defined", "argument"), argument = "control")
   }
 }
 
@@ -183,7 +182,7 @@ print.kb_srvm_memory <- function(x, ...) {
 #' @export
 prequential <- function(object) {
   if (!inherits(object, "kb_srvm")) not_defined("prequential", object)
-  object <- migrate_fit(object)
+  object <- checked_fit(object)
   path <- evidence(object)$path
   data.frame(
     path[setdiff(names(path), "log_evidence")],

@@ -2,8 +2,7 @@
 
 #' @export
 print.kb_srvm <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   if (x$time == 0) {
     cat(
       "Sequential relevance vector machine\n  INCOMPLETE:   0 of ",
@@ -122,8 +121,7 @@ frequent_centres <- function(fit, most = 5) {
 #' summary(fit)
 #' @export
 summary.kb_srvm <- function(object, level = 0.9, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   level <- check_number(level, 0, 1, open = TRUE)
   structure(
     list(
@@ -236,8 +234,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                            rows = 1000, header = TRUE, ...) {
   started <- now()
   refuse_new_formula(newdata)
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
@@ -269,13 +266,12 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
 }
 
 # Change the sampler's settings and move every run's particles under them
-srvm_rejuvenate <- function(object, n_moves, particles,
-                            call = rlang::caller_env()) {
-  refuse_while_sharing(object, call)
+srvm_rejuvenate <- function(object, n_moves, particles) {
+  refuse_while_sharing(object)
   control <- object$control
-  if (!is.null(n_moves)) control$n_moves <- check_count(n_moves, 0, call = call)
+  if (!is.null(n_moves)) control$n_moves <- check_count(n_moves, 0)
   if (!is.null(particles)) {
-    control$particles <- check_count(particles, 1, call = call)
+    control$particles <- check_count(particles, 1)
   }
   if (control$particles != object$control$particles &&
     control$ancestry != "summary") {
@@ -284,7 +280,7 @@ srvm_rejuvenate <- function(object, n_moves, particles,
       x = "It is {describe(particles)}.",
       i = "The fit keeps its ancestry ({.val {control$ancestry}}), with a column
            for each particle."
-    ), "argument", argument = "particles", call = call)
+    ), "argument", argument = "particles")
   }
   object$control <- control
   engine <- fit_engine(object)
@@ -296,37 +292,36 @@ srvm_rejuvenate <- function(object, n_moves, particles,
     config <- run_config(engine$config, index)
     tryCatch(
       srvm_rejuvenate_cpp(config, engine$x, engine$y, state),
-      "C++Error" = function(error) refuse_sampler(error, call)
+      "C++Error" = function(error) refuse_sampler(error)
     )
   })
   object$runs <- keep_past(states, object$runs)
   object
 }
 
-update_rows <- function(object, newdata, newx, newy,
-                        call = rlang::caller_env()) {
+update_rows <- function(object, newdata, newx, newy) {
   if (!is.null(newdata)) {
     if (!is.null(newx) || !is.null(newy)) {
       kb_abort("Give {.arg newdata}, or {.arg newx} and {.arg newy}.",
-        "argument", argument = "newdata", call = call
+        "argument", argument = "newdata"
       )
     }
-    return(mould_forge(object$mould, newdata, outcome = TRUE, call = call))
+    return(mould_forge(object$mould, newdata, outcome = TRUE))
   }
   if (is.null(newx) && is.null(newy)) {
     return(NULL)
   }
-  mould_forge_xy(object$mould, newx, newy, call = call)
+  mould_forge_xy(object$mould, newx, newy)
 }
 
-complete_rows <- function(rows, na_action, call = rlang::caller_env()) {
+complete_rows <- function(rows, na_action) {
   if (na_action == "fail" && !all(rows$complete)) {
     kb_abort(c(
       "The new rows must be complete.",
       x = "{sum(!rows$complete)} of {length(rows$complete)} have missing
            values.",
       i = "{.code na_action = \"omit\"} drops them."
-    ), "missing", call = call)
+    ), "missing")
   }
   list(
     x = rows$x[rows$complete, , drop = FALSE], y = rows$y[rows$complete],
@@ -374,8 +369,7 @@ append_rows <- function(object, rows) {
 #' sigma(fit) # the data have 0.1
 #' @export
 sigma.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (is_probit(object)) {
     return(1)
   }
@@ -407,8 +401,7 @@ sigma.kb_srvm <- function(object, ...) {
 #' b[order(-abs(b))[1:3]]
 #' @export
 coef.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   pool <- srvm_pool(object)
   beta <- srvm_mean_coefficients(object, pool)
   scaling <- object$settings$scaling
@@ -442,8 +435,7 @@ coef.kb_srvm <- function(object, ...) {
 #' logLik(fit)
 #' @export
 logLik.kb_srvm <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   k <- model_size(object)
   density <- if (is_probit(object)) {
     stats::predict(object, type = "log_score")

@@ -72,10 +72,9 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   if (inherits(object, "kb_srvm_mcmc")) {
     refuse_batch("order_spread()", "The batch sampler takes all rows at once")
   }
-  call <- rlang::current_env()
-  object <- migrate_fit(object)
-  fit_runs(object, call = call)
-  refuse_past(object, "{.fn order_spread}", call)
+  object <- checked_fit(object)
+  fit_runs(object)
+  refuse_past(object, "{.fn order_spread}")
   orders <- check_count(orders, 2)
   progress <- check_progress(progress)
   at <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
@@ -85,19 +84,19 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   keep_run({
     out <- tryCatch(
       run_engine(engine, states, fit$control, progress),
-      "C++Error" = function(error) refuse_sampler(error, call)
+      "C++Error" = function(error) refuse_sampler(error)
     )
-    gather_orders(fit, engine, out, at, call)
-  }, call)
+    gather_orders(fit, engine, out, at)
+  })
 }
 
 # From what the loop returns to the spread over the orders that are finished
-gather_orders <- function(fit, engine, out, at, call) {
+gather_orders <- function(fit, engine, out, at) {
   fit$runs <- out$states
   done <- which(replicate_times(fit) == fit$time)
   groups <- run_groups(fit)
   asked <- length(groups)
-  report_orders(out$status, length(done), asked, call)
+  report_orders(out$status, length(done), asked)
   fits <- lapply(done, function(i) {
     fit$sequence <- engine$orders[[i]]
     fit$runs <- out$states[groups[[i]]]
@@ -145,7 +144,7 @@ engine_open.kb_engine_orders <- function(engine, index, state) {
 }
 
 # Say that only some orders are finished, or none
-report_orders <- function(status, done, orders, call) {
+report_orders <- function(status, done, orders) {
   if (status == "complete") {
     return(invisible())
   }
@@ -154,12 +153,12 @@ report_orders <- function(status, done, orders, call) {
     kb_abort(c(
       "Stopped before the first order was finished: {reason}.",
       i = "There is nothing to report."
-    ), status, call = call)
+    ), status)
   }
   kb_warn(c(
     "Stopped after {done} of {orders} orders: {reason}.",
     i = "Those are reported."
-  ), status, call = call)
+  ), status)
 }
 
 #' @param fits The fits of the orders that are finished.

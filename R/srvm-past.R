@@ -140,7 +140,7 @@ running_sums <- function(values, start = NULL, last = FALSE) {
 }
 
 # Refuse what needs the rows that are gone
-refuse_past <- function(fit, what, call = rlang::caller_env()) {
+refuse_past <- function(fit, what) {
   if (n_past(fit) == 0) {
     return(invisible())
   }
@@ -148,5 +148,5 @@ refuse_past <- function(fit, what, call = rlang::caller_env()) {
     paste0(what, " needs all {n_given(fit)} rows."),
     x = "The fit holds the last {nrow(fit$data$x)} of them.",
     i = "{.code srvm_memory(keep_rows = Inf)} keeps all."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }

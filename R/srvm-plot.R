@@ -58,15 +58,15 @@ autoplot.kb_srvm <- autoplot_of(plot.kb_srvm)
 
 #' @param given Has the caller given the level?
 #' @noRd
-srvm_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
-  x <- migrate_fit(x, call = call)
-  type <- check_srvm_plot(x, type, call)
+srvm_picture <- function(x, type, level, n, given) {
+  x <- checked_fit(x)
+  type <- check_srvm_plot(x, type)
   refuse_ignored(
     type, "none", c(level = given, n = !is.null(n)),
-    if (type == "fit") c("level", "n"), "plot.kb_srvm", call
+    if (type == "fit") c("level", "n"), "plot.kb_srvm"
   )
-  level <- check_number(level, 0, 1, open = TRUE, call = call)
-  if (!is.null(n)) n <- check_count(n, 2, call = call)
+  level <- check_number(level, 0, 1, open = TRUE)
+  if (!is.null(n)) n <- check_count(n, 2)
   batch <- inherits(x, "kb_srvm_mcmc")
   labels <- c(k = "k", sigma = "noise sd")
   switch(type,
@@ -83,25 +83,24 @@ srvm_picture <- function(x, type, level, n, given, call = rlang::caller_env()) {
 }
 
 # The type, which the fit must have
-check_srvm_plot <- function(x, type, call) {
-  type <- check_choice(type, eval(formals(plot.kb_srvm)$type), call = call)
+check_srvm_plot <- function(x, type) {
+  type <- check_choice(type, eval(formals(plot.kb_srvm)$type))
   if (x$time == 0) {
     kb_abort("No row has been taken in: there is nothing to draw.",
-      "not_defined",
-      call = call
+      "not_defined"
     )
   }
   batch <- inherits(x, "kb_srvm_mcmc")
   what <- paste0("type = \"", type, "\"")
   refused <- c("ess", "evidence", "kernel_path", "kernels"[!has_dictionary(x)])
   if (batch && type %in% refused) {
-    refuse_batch(what, "It shows the sequential sampler", call)
+    refuse_batch(what, "It shows the sequential sampler")
   }
   if (!batch && type == "trace_density") {
     kb_abort(c(
       "{.code {what}} is for fits by Markov chains.",
       i = "{.code type = \"trace\"} shows the sequential sampler."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
   type
 }

@@ -12,8 +12,8 @@
 #'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
 #'   number), `rows` (the row of the fit's data of each candidate).
 #' @noRd
-srvm_pool <- function(fit, call = rlang::caller_env()) {
-  runs <- fit_runs(fit, call = call)
+srvm_pool <- function(fit) {
+  runs <- fit_runs(fit)
   glue <- function(name) unlist(lapply(runs, `[[`, name), use.names = FALSE)
   draws <- lapply(runs, `[[`, "draws")
   draws <- list(
@@ -41,7 +41,7 @@ srvm_pool <- function(fit, call = rlang::caller_env()) {
 }
 
 #' @export
-fit_runs.kb_srvm <- function(fit, call = rlang::caller_env()) {
+fit_runs.kb_srvm <- function(fit) {
   at_time <- which(replicate_times(fit) == fit$time)
   if (length(at_time) == 0) {
     all <- if (is_averaged(fit)) " with every kernel" else ""
@@ -49,7 +49,7 @@ fit_runs.kb_srvm <- function(fit, call = rlang::caller_env()) {
       "The fit was stopped before it took in a row{all}: it has no posterior
        yet.",
       i = "{.code update(fit)} continues it."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
   fit$runs[unlist(run_groups(fit)[at_time])]
 }

@@ -63,8 +63,7 @@ predict.kb_srvm <- function(object, newdata,
                             interval = c("none", "credible", "prediction"),
                             level = 0.9, probs = c(0.05, 0.5, 0.95),
                             newy = NULL, ndraws = NULL, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
   refuse_ignored(type, interval, c(

@@ -118,7 +118,7 @@ evidence_doubts <- function(fit) {
 
 # Warn of particles that have collapsed in this call, or that nothing moves
 #' @export
-warn_quality.kb_srvm <- function(fit, call, since = 0L) {
+warn_quality.kb_srvm <- function(fit, since = 0L) {
   if (fit$time == 0) {
     return(invisible())
   }
@@ -126,20 +126,20 @@ warn_quality.kb_srvm <- function(fit, call, since = 0L) {
   lowest <- lowest_ess(fit, since, path)
   share <- utils::tail(path$fraction, 1)
   if (lowest$fraction < trusted_particles$lowest) {
-    warn_low_ess(fit, lowest, call)
+    warn_low_ess(fit, lowest)
   } else if (share < trusted_particles$final) {
     last <- list(fraction = share, at = utils::tail(path[[1]], 1))
-    warn_low_ess(fit, last, call)
+    warn_low_ess(fit, last)
   }
   if (is_unmoved(fit, path = path) && !is_unmoved(fit, since, path)) {
-    warn_unmoved(utils::tail(path, 1), call)
+    warn_unmoved(utils::tail(path, 1))
   }
 }
 
 #' @export
 warn_quality.kb_tdsmc <- warn_quality.kb_srvm
 
-warn_low_ess <- function(fit, lowest, call) {
+warn_low_ess <- function(fit, lowest) {
   kb_warn(c(
     "The effective sample size fell to
      {format(100 * lowest$fraction, digits = 2)}% of the particles at
@@ -147,7 +147,7 @@ warn_low_ess <- function(fit, lowest, call) {
     "*" = "Estimates are noisy, and the standard error of the evidence may be
            too small.",
     i = particle_advice(fit)
-  ), "low_ess", call = call)
+  ), "low_ess")
 }
 
 # What helps particles that have collapsed: a line
@@ -174,7 +174,7 @@ particle_advice.kb_tdsmc <- function(fit) {
   )
 }
 
-warn_unmoved <- function(last, call) {
+warn_unmoved <- function(last) {
   kb_warn(c(
     "The particles descend from {round(last$founders, 1)} of
      {round(particles_in(last))}, and no moves make them differ.",
@@ -182,5 +182,5 @@ warn_unmoved <- function(last, call) {
            error.",
     i = "Raise {.arg n_moves} in {.fn smc_control}, by default
          {smc_control()$n_moves}."
-  ), "no_moves", call = call)
+  ), "no_moves")
 }

@@ -4,29 +4,29 @@
 
 # All that the data freeze at the first call
 srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
-                          can_average, call) {
-  check_class(prior, "kb_srvm_prior", "`srvm_prior()`", call = call)
-  check_class(memory, "kb_srvm_memory", "`srvm_memory()`", call = call)
-  scale <- check_flag(scale, call = call)
-  intercept <- check_flag(intercept, call = call)
+                          can_average) {
+  check_class(prior, "kb_srvm_prior", "`srvm_prior()`")
+  check_class(memory, "kb_srvm_memory", "`srvm_memory()`")
+  scale <- check_flag(scale)
+  intercept <- check_flag(intercept)
   if (is.null(kernel)) kernel <- default_kernel(prior, can_average)
   classes <- mould$outcome == "factor"
   if (classes) {
-    check_two_classes(mould$y, mould$outcome_name, call)
-    prior <- probit_prior(prior, call)
+    check_two_classes(mould$y, mould$outcome_name)
+    prior <- probit_prior(prior)
   }
   scaling <- scaling_learn(mould$x, mould$y, scale)
   x <- scaling_x(scaling, mould$x)
   y <- if (classes) numeric() else scaling_y(scaling, mould$y)
-  if (!scale && !classes) warn_offset(y, call)
-  if (!classes) warn_no_spread(mould$y, prior, call)
-  kernel <- srvm_kernels(kernel, x, call)
+  if (!scale && !classes) warn_offset(y)
+  if (!classes) warn_no_spread(mould$y, prior)
+  kernel <- srvm_kernels(kernel, x)
   prior$kernels <- kernel_prior_resolve(
-    prior$kernels, n_kernels(list(kernel = kernel)), call
+    prior$kernels, n_kernels(list(kernel = kernel))
   )
   limits <- variance_limits(y, prior$scaled)
-  check_fixed(prior, "noise", limits, call)
-  check_fixed(prior, "coef", limits, call)
+  check_fixed(prior, "noise", limits)
+  check_fixed(prior, "coef", limits)
   structure(
     list(
       kernel = kernel, prior = prior_resolve(prior, y),
@@ -42,7 +42,7 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
 }
 
 # The prior where the latent response has noise of variance 1
-probit_prior <- function(prior, call) {
+probit_prior <- function(prior) {
   problem <- if (!is.null(prior$noise)) {
     "{.arg noise} of {.arg prior} must be NULL where the response is a class."
   } else if (prior$scaled) {
@@ -54,14 +54,14 @@ probit_prior <- function(prior, call) {
     kb_abort(c(
       problem,
       i = "The noise of a latent response has variance 1."
-    ), "argument", argument = "prior", call = call)
+    ), "argument", argument = "prior")
   }
   prior$noise <- fixed(1)
   prior
 }
 
 # Warn of a mean that the prior of f makes improbable
-warn_offset <- function(y, call) {
+warn_offset <- function(y) {
   offset <- abs(mean(y)) / sqrt(response_variance(y))
   if (offset <= 10) {
     return(invisible())
@@ -72,11 +72,11 @@ warn_offset <- function(y, call) {
     i = "The prior of the regression function, intercept included, is centred
          at 0 and the sampler starts from it: subtract a constant from the
          response or use {.code scale = TRUE}."
-  ), "offset", call = call)
+  ), "offset")
 }
 
 # Warn where nothing tells how far responses are apart
-warn_no_spread <- function(y, prior, call) {
+warn_no_spread <- function(y, prior) {
   known <- !is.null(prior$noise) && !is.null(prior$coef)
   if (known || any(y != y[[1]])) {
     return(invisible())
@@ -92,11 +92,10 @@ warn_no_spread <- function(y, prior, call) {
            rows: intervals are no guide.",
     i = "Begin with more rows, or give {.arg noise} and {.arg coef} of
          {.fn srvm_prior}, or {.arg reference}, a fit to such data."
-  ), "no_spread", call = call)
+  ), "no_spread")
 }
 
-refuse_with_reference <- function(reference, given,
-                                  call = rlang::caller_env()) {
+refuse_with_reference <- function(reference, given) {
   frozen <- intersect(given, c(
     "kernel", "prior", "scale", "intercept", "family", "memory"
   ))
@@ -104,7 +103,7 @@ refuse_with_reference <- function(reference, given,
     kb_abort(c(
       "{.arg reference} already determines {.arg {frozen}}.",
       i = "Leave out one of them."
-    ), "argument", argument = "reference", call = call)
+    ), "argument", argument = "reference")
   }
 }
 
@@ -113,24 +112,24 @@ settings_in <- function(reference) {
   if (inherits(reference, "kb_srvm")) reference$settings else reference
 }
 
-reference_settings <- function(reference, mould, call) {
+reference_settings <- function(reference, mould) {
   settings <- settings_in(reference)
   check_class(settings, "kb_srvm_settings", "a fit of `srvm()` or its settings",
-    arg = "reference", call = call
+    arg = "reference"
   )
   wanted <- names(settings$scaling$x_center)
   if (!identical(wanted, colnames(mould$x))) {
     kb_abort(c(
       "{.arg reference} must have the same predictors.",
       x = "It has {.val {wanted}}; here they are {.val {colnames(mould$x)}}."
-    ), "argument", argument = "reference", call = call)
+    ), "argument", argument = "reference")
   }
   if (!identical(settings$levels, mould$levels)) {
     kb_abort(c(
       "{.arg reference} must have the same classes.",
       x = "It has {.val {settings$levels}}; here they are
            {.val {mould$levels}}."
-    ), "argument", argument = "reference", call = call)
+    ), "argument", argument = "reference")
   }
   settings
 }
@@ -147,9 +146,9 @@ adopt_classes <- function(mould, reference) {
 }
 
 # The family asked for, or that of the reference
-srvm_family <- function(family, reference, call = rlang::caller_env()) {
+srvm_family <- function(family, reference) {
   if (is.null(reference)) {
-    return(check_family(family, call = call))
+    return(check_family(family))
   }
   settings <- settings_in(reference)
   if (is.list(settings) && identical(settings$family, "probit")) {
@@ -259,7 +258,7 @@ lambda_gamma <- function(shape, rate) {
   )
 }
 
-check_lambda <- function(lambda, call = rlang::caller_env()) {
+check_lambda <- function(lambda) {
   if (inherits(lambda, "kb_lambda_gamma")) {
     return(lambda)
   }
@@ -269,10 +268,10 @@ check_lambda <- function(lambda, call = rlang::caller_env()) {
   if (!is.numeric(lambda)) {
     bad_argument(
       lambda, "lambda",
-      "a positive number, \"learn\" or `lambda_gamma(shape, rate)`", call
+      "a positive number, \"learn\" or `lambda_gamma(shape, rate)`"
     )
   }
-  check_number(lambda, 0, open = TRUE, call = call)
+  check_number(lambda, 0, open = TRUE)
 }
 
 is_learned_lambda <- function(prior) inherits(prior$lambda, "kb_lambda_gamma")
@@ -333,10 +332,9 @@ srvm_prior_paper <- function(lambda = 1, kmax = 50, noise_start = NULL,
   prior
 }
 
-ig_improper <- function(start, multiple, arg = rlang::caller_arg(start),
-                        call = rlang::caller_env()) {
+ig_improper <- function(start, multiple, arg = rlang::caller_arg(start)) {
   if (!is.null(start)) {
-    start <- check_number(start, 0, open = TRUE, arg = arg, call = call)
+    start <- check_number(start, 0, open = TRUE, arg = arg)
   }
   structure(
     c(list(shape = 0, scale = 0, multiple = multiple), list(start = start)),
@@ -363,7 +361,7 @@ variance_limits <- function(y, scaled = FALSE) {
 }
 
 # A known or first variance must lie where the likelihood is accurate
-check_fixed <- function(prior, arg, limits, call) {
+check_fixed <- function(prior, arg, limits) {
   value <- prior[[arg]]
   limits <- limits[[arg]]
   # A known variance, or a given start.
@@ -381,7 +379,7 @@ check_fixed <- function(prior, arg, limits, call) {
        {ends[[2]]}.",
       x = "It is {.code {format(value)}}.",
       i = "It is in {unit}."
-    ), "argument", argument = "prior", call = call)
+    ), "argument", argument = "prior")
   }
 }
 

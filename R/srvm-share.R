@@ -123,7 +123,7 @@ finish_sharing <- function(fit, states, seconds) {
 }
 
 # Refuse to change the sampler while kernels are being tried
-refuse_while_sharing <- function(fit, call = rlang::caller_env()) {
+refuse_while_sharing <- function(fit) {
   if (is.null(fit[["sharing"]])) {
     return(invisible())
   }
@@ -131,7 +131,7 @@ refuse_while_sharing <- function(fit, call = rlang::caller_env()) {
     "{.arg particles} and {.arg n_moves} can change once the fit is complete.",
     x = "It was stopped while its kernels were being tried.",
     i = "{.code update(fit)} completes it."
-  ), "argument", argument = "particles", call = call)
+  ), "argument", argument = "particles")
 }
 
 # "250 x 2 x 5 kernels", or by how many kernels share them

@@ -8,22 +8,21 @@
 #' @param header TRUE where the first line has the names, or these names.
 #' @noRd
 update_from_connection <- function(object, connection, rows, header, na_action,
-                                   time_limit, progress,
-                                   call = rlang::caller_env()) {
+                                   time_limit, progress) {
   if (object$mould$interface == "xy") {
     kb_abort(c(
       "{.arg newdata} can be a connection for formula fits only.",
       x = "The model was fitted to x and y.",
       i = "Read the rows and give them as {.arg newx} and {.arg newy}."
-    ), "argument", argument = "newdata", call = call)
+    ), "argument", argument = "newdata")
   }
-  rows <- check_count(rows, 1, call = call)
+  rows <- check_count(rows, 1)
   if (!isOpen(connection)) {
     open(connection, "r")
     on.exit(close(connection))
   }
   if (!is.character(header)) {
-    header <- if (check_flag(header, call = call)) {
+    header <- if (check_flag(header)) {
       connection_names(readLines(connection, 1))
     } else {
       all.vars(object$mould$formula)
@@ -32,9 +31,9 @@ update_from_connection <- function(object, connection, rows, header, na_action,
   since <- object$time
   deadline <- now() + if (is.null(time_limit)) Inf else time_limit
   repeat {
-    batch <- read_batch(connection, rows, header, call)
+    batch <- read_batch(connection, rows, header)
     if (is.null(batch)) {
-      warn_quality(object, call, since)
+      warn_quality(object, since)
       return(object)
     }
     left <- if (!is.null(time_limit)) max(deadline - now(), 1e-3)
@@ -51,18 +50,18 @@ update_from_connection <- function(object, connection, rows, header, na_action,
       return(object)
     }
     if (now() > deadline) {
-      warn_stream_time(object, call)
+      warn_stream_time(object)
       return(object)
     }
   }
 }
 
-warn_stream_time <- function(object, call) {
+warn_stream_time <- function(object) {
   kb_warn(c(
     "Stopped after row {object$time}: out of time.",
     i = "All rows that were read are in the fit; {.code update(fit, connection)}
          reads on, where the connection was open before."
-  ), "time_limit", call = call)
+  ), "time_limit")
 }
 
 connection_names <- function(line) {
@@ -73,7 +72,7 @@ connection_names <- function(line) {
 }
 
 # The next rows as a data frame; NULL at the end
-read_batch <- function(connection, rows, header, call) {
+read_batch <- function(connection, rows, header) {
   lines <- readLines(connection, rows)
   lines <- lines[nzchar(trimws(lines))]
   if (length(lines) == 0) {
@@ -89,17 +88,17 @@ read_batch <- function(connection, rows, header, call) {
         "{.arg newdata} must give lines of comma-separated values, one for each
          of {length(header)} name{?s}.",
         x = conditionMessage(error)
-      ), "columns", call = call)
+      ), "columns")
     }
   )
 }
 
-refuse_without_connection <- function(given, call = rlang::caller_env()) {
+refuse_without_connection <- function(given) {
   given <- names(which(given))
   if (length(given) > 0) {
     kb_abort(c(
       "{.arg {given}} must not be given here.",
       i = "They say how a connection is read."
-    ), "argument", argument = given[[1]], call = call)
+    ), "argument", argument = given[[1]])
   }
 }

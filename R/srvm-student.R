@@ -1,21 +1,21 @@
 # Student's noise in srvm fits. Its sampler is in src/core/srvm; predictions
 # find it by noise_df().
 
-check_df <- function(df, scaled, call = rlang::caller_env()) {
-  if (!identical(df, Inf)) df <- check_number(df, 0, open = TRUE, call = call)
+check_df <- function(df, scaled) {
+  if (!identical(df, Inf)) df <- check_number(df, 0, open = TRUE)
   if (scaled && is.finite(df)) {
     kb_abort(c(
       "{.arg df} must be Inf in the scaled form, which integrates the noise
        variance out.",
       x = "It is {format(df)}.",
       i = "Use {.code scaled = FALSE}."
-    ), "argument", argument = "df", call = call)
+    ), "argument", argument = "df")
   }
   df
 }
 
 # What Student's noise cannot do without
-refuse_student <- function(settings, call) {
+refuse_student <- function(settings) {
   window <- settings$memory$window
   if (response_name(settings) == "student" && is.finite(window)) {
     kb_abort(c(
@@ -23,7 +23,7 @@ refuse_student <- function(settings, call) {
       x = "Its {.arg window} is {window}.",
       i = "{.code srvm_memory(candidates = )} bounds the number of centres;
            with {.code srvm_prior(df = Inf)} a window is possible."
-    ), c("not_defined", "argument"), argument = "memory", call = call)
+    ), c("not_defined", "argument"), argument = "memory")
   }
 }
 

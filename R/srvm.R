@@ -301,37 +301,32 @@ srvm.logical <- srvm.matrix
 #' From a mould to a fit
 #' @param given Arguments as in `srvm()`.
 #' @noRd
-srvm_fit <- function(mould, given, called, started,
-                     call = rlang::caller_env()) {
-  method <- check_choice(given$method, c("smc", "mcmc"),
-    arg = "method", call = call
-  )
-  control <- check_srvm_control(given$control, method, call)
-  order <- check_choice(given$order, c("given", "random"),
-    arg = "order", call = call
-  )
-  progress <- check_progress(given$progress, call = call)
-  seed <- draw_seed(given$seed, call = call)
+srvm_fit <- function(mould, given, called, started) {
+  method <- check_choice(given$method, c("smc", "mcmc"), arg = "method")
+  control <- check_srvm_control(given$control, method)
+  order <- check_choice(given$order, c("given", "random"), arg = "order")
+  progress <- check_progress(given$progress)
+  seed <- draw_seed(given$seed)
   batch <- method == "mcmc"
   settings <- if (is.null(given$reference)) {
     call_with(srvm_settings, given,
-      mould = mould, call = call,
+      mould = mould,
       can_average = !batch && control$proposal != "paper"
     )
   } else {
     mould <- adopt_classes(mould, given$reference)
-    reference_settings(given$reference, mould, call)
+    reference_settings(given$reference, mould)
   }
   # Of a part of the first row an improper prior makes no posterior.
   if (!batch && is_improper(settings$prior)) control$powers <- numeric()
-  check_printed_weights(control, settings$prior, call)
-  refuse_average(settings, method, control, call)
-  refuse_dictionary(settings, method, control, call)
-  refuse_memory(settings, method, control, call)
-  refuse_latent(settings, method, control, call)
-  refuse_student(settings, call)
-  warn_inexact(control, call)
-  warn_improper(settings$prior, call)
+  check_printed_weights(control, settings$prior)
+  refuse_average(settings, method, control)
+  refuse_dictionary(settings, method, control)
+  refuse_memory(settings, method, control)
+  refuse_latent(settings, method, control)
+  refuse_student(settings)
+  warn_inexact(control)
+  warn_improper(settings$prior)
   n <- nrow(mould$x)
   fit <- structure(
     list(
@@ -352,7 +347,7 @@ srvm_fit <- function(mould, given, called, started,
     class = c(if (batch) c("kb_srvm_mcmc", "kb_mcmc"), "kb_srvm", "kb_fit")
   )
   if (!batch && is.null(given$reference)) fit <- start_sharing(fit)
-  run_fit(fit, progress, started, call = call)
+  run_fit(fit, progress, started)
 }
 
 # The arguments with which the model can be fitted to other rows
@@ -366,7 +361,7 @@ srvm_request <- function(given, settings) {
 }
 
 # The control that belongs to the method
-check_srvm_control <- function(control, method, call) {
+check_srvm_control <- function(control, method) {
   if (is.null(control)) {
     return(if (method == "smc") smc_control() else mcmc_control())
   }
@@ -376,18 +371,18 @@ check_srvm_control <- function(control, method, call) {
       "{.arg control} must be made by {.fn {method}_control}.",
       x = "It is made by {.fn {other}_control}.",
       i = "For that sampler use {.code method = \"{other}\"}."
-    ), "argument", argument = "control", call = call)
+    ), "argument", argument = "control")
   }
   check_class(control, paste0("kb_", method, "_control"),
     paste0("`", method, "_control()`"),
-    arg = "control", call = call
+    arg = "control"
   )
   if (method == "mcmc" && control$n_temps > 1) {
     kb_abort(c(
       "{.arg n_temps} of {.arg control} must be 1.",
       x = "It is {control$n_temps}.",
       i = "{.fn srvm} has no parallel tempering."
-    ), "argument", argument = "control", call = call)
+    ), "argument", argument = "control")
   }
   control
 }
@@ -398,7 +393,7 @@ shuffle <- function(n, seed) {
 }
 
 # The printed weights are those of a known rate
-check_printed_weights <- function(control, prior, call) {
+check_printed_weights <- function(control, prior) {
   if (identical(control$proposal, "paper") && is_learned_lambda(prior)) {
     kb_abort(c(
       "{.arg lambda} of {.arg prior} must be a number under
@@ -406,29 +401,29 @@ check_printed_weights <- function(control, prior, call) {
       x = "It is {.code {format(prior$lambda)}}, and the printed weights have
            no form of it.",
       i = "Give {.code srvm_prior(lambda = )} or {.fn srvm_prior_paper}."
-    ), "argument", argument = "prior", call = call)
+    ), "argument", argument = "prior")
   }
 }
 
 # Warnings -------------------------------------------------------------------
 
-warn_inexact <- function(control, call) {
+warn_inexact <- function(control) {
   if (identical(control$proposal, "paper")) {
     kb_warn(c(
       "The weights of {.code proposal = \"paper\"} are the printed ones, which
        do not target the posterior.",
       i = "They are for reproduction only: use {.code \"adapted\"}."
-    ), "inexact", call = call)
+    ), "inexact")
   }
 }
 
-warn_improper <- function(prior, call) {
+warn_improper <- function(prior) {
   if (is_improper(prior)) {
     kb_warn(c(
       "The prior is improper and so is the posterior, whatever the data.",
       x = "The evidence is not defined, and what is sampled depends on where
            the variances are cut off.",
       i = "It is for reproduction only: use {.fn srvm_prior}."
-    ), "improper", call = call)
+    ), "improper")
   }
 }

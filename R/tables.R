@@ -25,44 +25,44 @@ NULL
 
 #' An error of what came: "`data` must have rows."
 #'
-#' @param at List of `arg`, what the user calls the thing, and `call`.
+#' @param arg What the user calls it.
 #' @param wanted The sentence without its subject.
 #' @noRd
-refuse <- function(at, class, wanted, came = NULL, hint = NULL, ...) {
-  frame <- rlang::env(rlang::caller_env(), subject = at$arg)
+refuse <- function(arg, class, wanted, came = NULL, hint = NULL, ...) {
+  frame <- rlang::env(rlang::caller_env(), subject = arg)
   kb_abort(c(paste("{.arg {subject}}", wanted), x = came, i = hint), class,
-    argument = at$arg, ..., call = at$call, .envir = frame
+    argument = arg, ..., .envir = frame
   )
 }
 
 # Tables ----------------------------------------------------------------------
 
 # A data frame with rows and distinct column names, as a plain data frame
-check_table <- function(data, at) {
+check_table <- function(data, arg) {
   if (!is.data.frame(data)) {
-    refuse(at, "data", "must be a data frame.", "It is {describe(data)}.")
+    refuse(arg, "data", "must be a data frame.", "It is {describe(data)}.")
   }
   # One that was put together by hand may have columns of any length.
   rows <- vapply(unclass(data), NROW, 1L)
   odd <- names(data)[rows != nrow(data)]
   if (length(odd) > 0) {
-    refuse(at, "data", "must have columns of {nrow(data)} rows each.",
+    refuse(arg, "data", "must have columns of {nrow(data)} rows each.",
       "Of another length: {.val {odd}}.", columns = odd
     )
   }
   data <- as.data.frame(data)
-  check_names(names(data), at)
-  refuse_no_rows(data, at)
+  check_names(names(data), arg)
+  refuse_no_rows(data, arg)
   data
 }
 
 # A data frame, or a numeric matrix
-check_predictors <- function(x, at) {
+check_predictors <- function(x, arg) {
   if (is.data.frame(x)) {
-    x <- check_table(x, at)
+    x <- check_table(x, arg)
   } else {
     if (!(is.numeric(x) || is.logical(x)) || length(dim(x)) > 2) {
-      refuse(at, "data",
+      refuse(arg, "data",
         "must be a numeric matrix, a data frame or a numeric vector.",
         "It is {describe(x)} of type {typeof(x)}.",
         "Give factors and characters as columns of a data frame."
@@ -71,19 +71,19 @@ check_predictors <- function(x, at) {
     names <- if (is.matrix(x)) colnames(x)
     x <- matrix(as.double(x), NROW(x), NCOL(x))
     if (!is.null(names)) {
-      check_names(names, at)
+      check_names(names, arg)
       colnames(x) <- names
     }
-    refuse_no_rows(x, at)
+    refuse_no_rows(x, arg)
   }
-  if (ncol(x) == 0) refuse(at, "data", "has no columns: no predictors.")
+  if (ncol(x) == 0) refuse(arg, "data", "has no columns: no predictors.")
   x
 }
 
-check_names <- function(names, at) {
+check_names <- function(names, arg) {
   bad <- unique(names[is.na(names) | names == "" | duplicated(names)])
   if (length(bad) > 0) {
-    refuse(at, "data", "must have distinct names of columns, or none at all.",
+    refuse(arg, "data", "must have distinct names of columns, or none at all.",
       "Missing, empty or there twice: {.val {bad}}.", columns = bad
     )
   }
@@ -94,10 +94,10 @@ position_names <- function(p, stem = "x") {
   if (p == 1) stem else paste0(stem, seq_len(p))
 }
 
-pick_columns <- function(data, wanted, at) {
+pick_columns <- function(data, wanted, arg) {
   lost <- setdiff(wanted, colnames(data))
   if (length(lost) > 0) {
-    refuse(at, "columns",
+    refuse(arg, "columns",
       "lacks {length(lost)} column{?s} of the fit: {.val {lost}}.",
       if (is.null(colnames(data))) "It is a table without column names." else
         "It has columns {.val {colnames(data)}}.",
@@ -117,33 +117,34 @@ pick_rows <- function(x, rows) {
   if (length(dim(x)) == 2) x[rows, , drop = FALSE] else x[rows]
 }
 
-refuse_no_rows <- function(x, at) {
+refuse_no_rows <- function(x, arg) {
   if (nrow(x) == 0) {
-    refuse(at, "rows", "must have at least one row to work with.",
+    refuse(arg, "rows", "must have at least one row to work with.",
       "It has none."
     )
   }
 }
 
-# Names of the columns of which something is true; `at` names a vector
-columns_where <- function(x, test, at) {
+# Names of the columns of which something is true; a vector has the
+# name `arg`
+columns_where <- function(x, test, arg) {
   if (is.data.frame(x)) {
     names(x)[vapply(x, test, NA)]
   } else if (is.matrix(x)) {
     at_all <- if (test(x)) seq_len(ncol(x))
     colnames(x)[vapply(at_all, function(j) test(x[, j]), NA)]
   } else {
-    at$arg[test(x)]
+    arg[test(x)]
   }
 }
 
-refuse_infinite <- function(x, at) {
+refuse_infinite <- function(x, arg) {
   columns <- columns_where(x, function(v) {
     (is.double(v) && !all_finite(v) || is.complex(v)) &&
       any(is.infinite(v) | is.nan(v))
-  }, at)
+  }, arg)
   if (length(columns) > 0) {
-    refuse(at, "infinite", "must be finite (NA marks a missing value).",
+    refuse(arg, "infinite", "must be finite (NA marks a missing value).",
       "Inf or NaN in {.val {columns}}.", columns = columns
     )
   }
@@ -158,12 +159,12 @@ complete_cases <- function(x) {
 #' Which rows stay: all (or an error) for "fail", the complete for "omit"
 #' @param x A table, a vector, or NULL.
 #' @noRd
-rows_kept <- function(x, na_action, at) {
+rows_kept <- function(x, na_action, arg) {
   complete <- if (is.null(x)) TRUE else complete_cases(x)
   if (na_action == "fail" && !all(complete)) {
-    columns <- columns_where(x, anyNA, at)
+    columns <- columns_where(x, anyNA, arg)
     rows <- which(!complete)
-    refuse(at, "missing",
+    refuse(arg, "missing",
       "has missing values in {length(rows)} of {NROW(x)} row{?s}.",
       "Missing in {.val {columns}}.",
       "Use {.code na_action = \"omit\"} to leave these rows out.",

@@ -129,22 +129,18 @@ td_move <- function(propose, log_forward, log_reverse = NULL, probability = 1,
   )
 }
 
-check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
-                           call = rlang::caller_env()) {
+check_function <- function(x, optional = FALSE, arg = rlang::caller_arg(x)) {
   if (is.function(x) || optional && is.null(x)) {
     return(x)
   }
-  bad_argument(x, arg, if (optional) "NULL or a function" else "a function",
-    call
-  )
+  bad_argument(x, arg, if (optional) "NULL or a function" else "a function")
 }
 
-check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x),
-                              call = rlang::caller_env()) {
+check_probability <- function(x, optional = FALSE, arg = rlang::caller_arg(x)) {
   if (is_move_probability(x) || optional && is.null(x)) {
     return(x)
   }
-  bad_argument(x, arg, "a function or a number between 0 and 1", call)
+  bad_argument(x, arg, "a function or a number between 0 and 1")
 }
 
 is_move_probability <- function(x) {
@@ -152,24 +148,21 @@ is_move_probability <- function(x) {
     is.numeric(x) && length(x) == 1 && isTRUE(x >= 0 && x <= 1)
 }
 
-check_td_moves <- function(moves, call = rlang::caller_env()) {
+check_td_moves <- function(moves) {
   if (inherits(moves, "kb_td_move")) moves <- list(move = moves)
   fine <- is.list(moves) && length(moves) > 0 && rlang::is_named(moves) &&
     !anyDuplicated(names(moves)) &&
     all(vapply(moves, inherits, TRUE, "kb_td_move"))
   if (!fine) {
     bad_argument(
-      moves, "moves", "a list of `td_move()`, with a name of its own each",
-      call
+      moves, "moves", "a list of `td_move()`, with a name of its own each"
     )
   }
   moves
 }
 
-check_td_target <- function(target, call = rlang::caller_env()) {
-  check_class(target, "kb_td_target", "made by `td_target()`",
-    arg = "target", call = call
-  )
+check_td_target <- function(target) {
+  check_class(target, "kb_td_target", "made by `td_target()`", arg = "target")
 }
 
 #' @export

@@ -2,8 +2,7 @@
 
 #' @export
 print.kb_tdsmc <- function(x, digits = 3, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   cat("Trans-dimensional sequential Monte Carlo\n")
   if (x$time > 0) {
     cat(
@@ -64,8 +63,7 @@ td_moves <- function(fit) {
 
 #' @export
 summary.kb_tdsmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   moves <- td_moves(object)
   structure(
     list(
@@ -97,8 +95,7 @@ print.summary.kb_tdsmc <- function(x, digits = 3, ...) {
 
 #' @export
 evidence.kb_tdsmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   runs <- fit_runs(object)
   log_z <- vapply(runs, `[[`, 0, "log_evidence")
   share <- evidence_share(runs)
@@ -120,8 +117,7 @@ evidence.kb_tdsmc <- function(object, ...) {
 
 #' @export
 ess.kb_tdsmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   runs <- fit_runs(object)
   total <- function(name) {
     Reduce(`+`, lapply(runs, function(run) run$path[[name]]))
@@ -136,8 +132,7 @@ ess.kb_tdsmc <- function(object, ...) {
 
 #' @export
 diagnostics.kb_tdsmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   structure(
     c(path_diagnostics(object), list(acceptance = numeric())),
     class = "kb_diagnostics"
@@ -146,8 +141,7 @@ diagnostics.kb_tdsmc <- function(object, ...) {
 
 #' @export
 timings.kb_tdsmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   list(
     sampler = sum(vapply(object$runs, function(run) {
       if (is.null(run)) 0 else run$seconds
@@ -158,8 +152,7 @@ timings.kb_tdsmc <- function(object, ...) {
 
 #' @export
 ancestry.kb_tdsmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (object$control$ancestry == "summary") refuse_no_ancestry()
   lapply(fit_runs(object), function(run) {
     out <- list(ancestors = matrix(
@@ -176,13 +169,12 @@ ancestry.kb_tdsmc <- function(object, ...) {
 #' @importFrom stats weights
 #' @export
 weights.kb_tdsmc <- function(object, ...) {
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   particle_weights(object, fit_runs(object))
 }
 
 #' @export
-nobs.kb_tdsmc <- function(object, ...) migrate_fit(object)$time
+nobs.kb_tdsmc <- function(object, ...) checked_fit(object)$time
 
 #' @export
 fitted.kb_tdsmc <- function(object, ...) not_defined_td("fitted")
@@ -210,12 +202,12 @@ model.frame.kb_tdsmc <- function(formula, ...) not_defined_td("model.frame")
 #' @export
 model.matrix.kb_tdsmc <- function(object, ...) not_defined_td("model.matrix")
 
-not_defined_td <- function(what, call = rlang::caller_env()) {
+not_defined_td <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn tdsmc}.",
     i = "{.code predict(fit, f)} gives expectations of any function of the
          states."
-  ), "not_defined", call = call)
+  ), "not_defined")
 }
 
 # Functions of the states -----------------------------------------------------
@@ -256,9 +248,8 @@ not_defined_td <- function(what, call = rlang::caller_env()) {
 predict.kb_tdsmc <- function(object, f,
                              type = c("expectation", "distribution", "states"),
                              ...) {
-  check_no_dots(...)
   type <- check_choice(type, c("expectation", "distribution", "states"))
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   states <- td_states(object)
   if (type == "states") {
     if (!missing(f)) {
@@ -348,8 +339,7 @@ td_columns <- function(fit, f, weights) {
 #' posterior::summarise_draws(as_draws(fit, identity), "mean", "sd")
 #' @export
 as_draws.kb_tdsmc <- function(x, f, weighted = FALSE, ...) {
-  check_no_dots(...)
-  x <- migrate_fit(x)
+  x <- checked_fit(x, ...)
   if (missing(f)) f <- NULL
   f <- check_function(f)
   weighted <- check_flag(weighted)

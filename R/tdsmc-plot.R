@@ -34,14 +34,11 @@ plot.kb_tdsmc <- function(x, type = c("ess", "evidence", "moves"), ...) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.kb_tdsmc <- autoplot_of(plot.kb_tdsmc)
 
-tdsmc_picture <- function(x, type, call = rlang::caller_env()) {
-  x <- migrate_fit(x, call = call)
-  type <- check_choice(type, c("ess", "evidence", "moves"), call = call)
+tdsmc_picture <- function(x, type) {
+  x <- checked_fit(x)
+  type <- check_choice(type, c("ess", "evidence", "moves"))
   if (x$time == 0) {
-    kb_abort("No step has been made: there is nothing to draw.",
-      "not_defined",
-      call = call
-    )
+    kb_abort("No step has been made: there is nothing to draw.", "not_defined")
   }
   switch(type,
     ess = ess_picture(x, "step"),

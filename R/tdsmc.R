@@ -167,24 +167,22 @@ tdsmc <- function(target, moves, data = NULL, steps = NULL,
   run_fit(fit, check_progress(progress), started)
 }
 
-check_steps <- function(steps, data, lower = 1, call = rlang::caller_env()) {
+check_steps <- function(steps, data, lower = 1) {
   if (is.null(steps)) {
     if (NROW(data) < lower) {
       bad_argument(NULL, "steps", paste(
         "given where", if (lower == 1) "`data` is empty" else
           "`data` has fewer rows than steps were done"
-      ), call)
+      ))
     }
     steps <- NROW(data)
   }
-  check_count(steps, lower, arg = "steps", call = call)
+  check_count(steps, lower, arg = "steps")
 }
 
 # Settings that would be ignored are refused
-check_td_control <- function(control, call = rlang::caller_env()) {
-  check_class(control, "kb_smc_control", "`smc_control()`",
-    arg = "control", call = call
-  )
+check_td_control <- function(control) {
+  check_class(control, "kb_smc_control", "`smc_control()`", arg = "control")
   default <- smc_control()
   idle <- c(
     "proposal", "n_moves", "move_fraction", "threads", "sweep_every"
@@ -196,7 +194,7 @@ check_td_control <- function(control, call = rlang::caller_env()) {
        {.arg {changed}}.",
       i = "Moves are given by {.arg moves}, and by {.arg rejuvenate} of the
            target; R functions run in one thread."
-    ), "argument", argument = "control", call = call)
+    ), "argument", argument = "control")
   }
   control
 }
@@ -212,13 +210,13 @@ is_complete.kb_tdsmc <- function(fit) {
 }
 
 #' @export
-fit_runs.kb_tdsmc <- function(fit, call = rlang::caller_env()) {
+fit_runs.kb_tdsmc <- function(fit) {
   runs <- Filter(function(run) state_time(run) == fit$time, fit$runs)
   if (fit$time == 0) {
     kb_abort(c(
       "The fit was stopped before its first step: it has no particles yet.",
       i = "{.code update(fit)} continues it."
-    ), "not_defined", call = call)
+    ), "not_defined")
   }
   runs
 }
@@ -227,7 +225,7 @@ fit_runs.kb_tdsmc <- function(fit, call = rlang::caller_env()) {
 particle_weights.kb_tdsmc <- particle_weights.kb_srvm
 
 #' @export
-warn_status.kb_tdsmc <- function(fit, call) {
+warn_status.kb_tdsmc <- function(fit) {
   if (fit$status == "complete") {
     return(invisible())
   }
@@ -235,7 +233,7 @@ warn_status.kb_tdsmc <- function(fit, call) {
   kb_warn(c(
     "Stopped after step {fit$time} of {fit$steps}: {reason[[fit$status]]}.",
     i = "The fit of those steps can be used; {.code update(fit)} continues."
-  ), fit$status, call = call)
+  ), fit$status)
 }
 
 #' Continue to later steps
@@ -274,8 +272,7 @@ warn_status.kb_tdsmc <- function(fit, call) {
 update.kb_tdsmc <- function(object, steps = NULL, data = NULL,
                             time_limit = NULL, progress = NULL, ...) {
   started <- now()
-  check_no_dots(...)
-  object <- migrate_fit(object)
+  object <- checked_fit(object, ...)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   progress <- check_progress(progress)
   lower <- max(object$time, 1)

@@ -57,8 +57,7 @@ transduce.default <- function(fit, ...) not_defined("transduce", fit)
 #' @rdname transduce
 #' @export
 transduce.kb_kgs <- function(fit, newdata, ndraws = NULL, ...) {
-  check_no_dots(...)
-  fit <- migrate_fit(fit)
+  fit <- checked_fit(fit, ...)
   if (missing(newdata)) {
     kb_abort("{.arg newdata} must be given: the points to label.", "argument",
       argument = "newdata"

@@ -99,24 +99,23 @@ tune_kbr.kb_pairs <- function(x, ...) tune_kbr.matrix(x$x, x$y, ...)
 
 tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
                        rank, tol, method, normalize, scale, seed, progress,
-                       called, started = now(),
-                       call = rlang::caller_env()) {
+                       called, started = now()) {
   force(started)
-  progress <- check_progress(progress, call)
-  loss <- check_choice(loss, c("mse", "kernel"), call = call)
-  method <- check_choice(method, c("kbr", "iw"), call = call)
-  normalize <- check_flag(normalize, call = call)
-  scale <- check_flag(scale, call = call)
-  bandwidths <- check_grid(bandwidths, "bandwidths", call)
-  c0 <- check_grid(c0, "c0", call)
+  progress <- check_progress(progress)
+  loss <- check_choice(loss, c("mse", "kernel"))
+  method <- check_choice(method, c("kbr", "iw"))
+  normalize <- check_flag(normalize)
+  scale <- check_flag(scale)
+  bandwidths <- check_grid(bandwidths, "bandwidths")
+  c0 <- check_grid(c0, "c0")
   n <- nrow(mould$y)
-  folds <- check_count(folds, 2, call = call)
+  folds <- check_count(folds, 2)
   if (n < folds) {
-    bad_argument(folds, "folds", "at most the number of pairs", call)
+    bad_argument(folds, "folds", "at most the number of pairs")
   }
   kernels <- list(
-    x = resolve_tuned(kernel_x, mould$y, scale, "kernel_x", call),
-    y = resolve_tuned(kernel_y, mould$x, scale, "kernel_y", call)
+    x = resolve_tuned(kernel_x, mould$y, scale, "kernel_x"),
+    y = resolve_tuned(kernel_y, mould$x, scale, "kernel_y")
   )
   shared <- list(
     x = unname(mould$y), y = unname(mould$x), kernels = kernels, c0 = c0,
@@ -132,7 +131,7 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
   )
   keep_run({
     out <- map_tasks(tasks, "tune_cell", shared, progress, "Tuning")
-    table <- finished_table(tasks, out, bandwidths, c0, call)
+    table <- finished_table(tasks, out, bandwidths, c0)
     best <- which.min(table$loss)
     chosen <- tuned_settings(table[best, ], n, method)
     given <- c(chosen[c("eps", "delta")], shared$options, list(
@@ -140,23 +139,23 @@ tune_mould <- function(mould, kernel_x, kernel_y, bandwidths, c0, folds, loss,
       kernel_y = kernel_widen(kernels$y, table$bandwidth[[best]]),
       prior = NULL, seed = seed, progress = FALSE
     ))
-    fit <- kbr_fit(mould, given, called, started, call)
-  }, call)
+    fit <- kbr_fit(mould, given, called, started)
+  })
   structure(list(fit = fit, table = table, best = best),
     class = "kb_kbr_tuning"
   )
 }
 
-check_grid <- function(x, arg, call) {
+check_grid <- function(x, arg) {
   fine <- is.numeric(x) && length(x) > 0 && all(is.finite(x)) && all(x > 0)
-  if (!isTRUE(fine)) bad_argument(x, arg, "positive finite numbers", call)
+  if (!isTRUE(fine)) bad_argument(x, arg, "positive finite numbers")
   sort(unique(as.double(x)))
 }
 
 # Bandwidths are those of all pairs, in every fold
-resolve_tuned <- function(kernel, x, scale, arg, call) {
-  check_kernel(kernel, arg, call)
-  check_kernel_dimension(kernel, ncol(x), call = call)
+resolve_tuned <- function(kernel, x, scale, arg) {
+  check_kernel(kernel, arg)
+  check_kernel_dimension(kernel, ncol(x))
   kernel_resolve(kernel, scaling_x(scaling_learn(x, factor(), scale), x))
 }
 
@@ -235,12 +234,11 @@ kernel_losses <- function(fit, seen, states, features) {
 }
 
 # The table of the bandwidths that are finished
-finished_table <- function(tasks, out, bandwidths, c0, call) {
+finished_table <- function(tasks, out, bandwidths, c0) {
   width <- vapply(tasks, `[[`, 0, "bandwidth")
   whole <- !bandwidths %in% width[!out$done]
   report_tasks(
-    sum(whole), length(bandwidths), "bandwidth", "The choice is among those.",
-    call
+    sum(whole), length(bandwidths), "bandwidth", "The choice is among those."
   )
   tuning_table(tasks, out$values, bandwidths[whole], c0)
 }

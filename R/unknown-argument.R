@@ -1,8 +1,7 @@
 # Arguments that a function does not have: what the user may have meant.
 
 # `...` of an exported function must be empty: unknown arguments are errors
-check_no_dots <- function(..., .call = rlang::caller_env(),
-                          .fn = rlang::caller_fn()) {
+check_no_dots <- function(..., .fn = rlang::caller_fn()) {
   if (...length() == 0) {
     return(invisible())
   }
@@ -12,7 +11,7 @@ check_no_dots <- function(..., .call = rlang::caller_env(),
   hints <- unknown_argument_hints(unknown, .fn)
   kb_abort(c(
     "Unknown argument{?s}: {.arg {unknown}}.", hints
-  ), "unknown_argument", argument = unknown, call = .call)
+  ), "unknown_argument", argument = unknown)
 }
 
 #' A hint for each argument that is near another or belongs elsewhere; else the

@@ -1,18 +1,18 @@
 # Weights of the rows, which some engines take.
 
 # Weights of the rows: looked up in the data first, as by `lm()`
-evaluate_weights <- function(weights, data, call) {
+evaluate_weights <- function(weights, data) {
   value <- tryCatch(rlang::eval_tidy(weights, data), error = function(error) {
     kb_abort(c(
       "{.arg weights} cannot be evaluated.",
       x = "{conditionMessage(error)}."
-    ), "argument", argument = "weights", call = call)
+    ), "argument", argument = "weights")
   })
-  check_weights(value, nrow(data), "data", call = call)
+  check_weights(value, nrow(data), "data")
 }
 
 # NULL, or positive finite numbers, one a row; NA where they are missing
-check_weights <- function(weights, n, rows_of, call = rlang::caller_env()) {
+check_weights <- function(weights, n, rows_of) {
   if (is.null(weights)) {
     return(NULL)
   }
@@ -23,7 +23,7 @@ check_weights <- function(weights, n, rows_of, call = rlang::caller_env()) {
   if (!fine) {
     bad_argument(weights, "weights", paste0(
       "positive finite numbers, one a row of `", rows_of, "` (", n, ")"
-    ), call)
+    ))
   }
   as.double(weights)
 }

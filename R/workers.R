@@ -66,7 +66,7 @@ stop_task <- function() {
 #' @param done,all Numbers of pieces.
 #' @param what What one is called; `made` says what is made of those done.
 #' @noRd
-report_tasks <- function(done, all, what, made, call) {
+report_tasks <- function(done, all, what, made) {
   if (done == all) {
     return(invisible())
   }
@@ -74,12 +74,12 @@ report_tasks <- function(done, all, what, made, call) {
     kb_abort(c(
       "Stopped before the first {what} was finished: interrupted.",
       i = "There is nothing to report."
-    ), "interrupted", call = call)
+    ), "interrupted")
   }
   kb_warn(c(
     "Stopped after {done} of {all} {what}s: interrupted.",
     i = made
-  ), "interrupted", call = call)
+  ), "interrupted")
 }
 
 # Futures ---------------------------------------------------------------------

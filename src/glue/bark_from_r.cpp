@@ -1,6 +1,6 @@
 #include "glue/bark_from_r.hpp"
 
-#include <stdexcept>
+#include <functional>
 
 #include "glue/lists.hpp"
 
@@ -19,6 +19,20 @@ const std::map<std::string, bark::Family> kFamilies{
     {"student", bark::Family::kStudent},
     {"probit", bark::Family::kProbit},
     {"ordered", bark::Family::kOrdered}};
+
+// Rows of `bark_options` in R/bark-options.R.
+const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
+    {"df", [](auto& prior, SEXP v) { prior.df = Rcpp::as<double>(v); }},
+    {"centre_weights",
+     [](auto& prior, SEXP v) {
+       prior.centres = bark::CentrePrior(Rcpp::as<std::vector<double>>(v));
+     }},
+    {"centre_sd",
+     [](auto& prior, SEXP v) { prior.centre_sd = Rcpp::as<double>(v); }},
+    {"own_scales",
+     [](auto& prior, SEXP v) { prior.own_scales = Rcpp::as<bool>(v); }},
+    {"directions",
+     [](auto& prior, SEXP v) { prior.directions = Rcpp::as<int>(v); }}};
 
 }  // namespace
 
@@ -40,18 +54,8 @@ bark::Prior prior(const Rcpp::List& list) {
     out.noise_fixed = list["noise_fixed"];
     if (out.noise_fixed) out.noise_precision = list["noise_precision"];
   }
-  if (list.containsElementNamed("df")) out.df = list["df"];
-  if (list.containsElementNamed("centre_weights")) {
-    out.centres = bark::CentrePrior(get<double>(list, "centre_weights"));
-  }
-  if (list.containsElementNamed("centre_sd")) {
-    out.centre_sd = list["centre_sd"];
-  }
-  if (list.containsElementNamed("own_scales")) {
-    out.own_scales = list["own_scales"];
-  }
-  if (list.containsElementNamed("directions")) {
-    out.directions = list["directions"];
+  for (const auto& [name, read] : kOptions) {
+    if (list.containsElementNamed(name)) read(out, list[name]);
   }
   return out;
 }

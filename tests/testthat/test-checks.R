@@ -16,11 +16,23 @@ test_that("kb_abort and kb_warn give classed conditions", {
   expect_identical(cnd$extra, 3)
 })
 
-test_that("errors point at the user-facing function", {
-  user_facing <- function(n) check_count(n)
-  cnd <- rlang::catch_cnd(user_facing("a"))
-  expect_identical(cnd$argument, "n")
-  expect_identical(as.character(cnd$call)[[1]], "user_facing")
+test_that("errors name the function that the user called", {
+  named <- function(expr) {
+    as.character(rlang::catch_cnd(expr, "error")$call)[[1]]
+  }
+  d <- data.frame(x = 1:20, y = sin(1:20))
+  expect_identical(named(kbr(y ~ x, d, rank = -1)), "kbr")
+  expect_identical(named(kernel_gaussian(-1)), "kernel_gaussian")
+  fit <- suppressWarnings(kbr(y ~ x, d))
+  expect_identical(named(predict(fit, type = "no")), "predict")
+  expect_identical(named(plot(fit, level = 2)), "plot")
+  expect_identical(named(kernel_gaussian() - 1), "-")
+  expect_identical(named(kernel_gaussian() + -1), "+")
+  # Between two functions of the user's own, the inner one.
+  own <- eval(quote(function(n) kernel_gaussian(-1)), globalenv())
+  expect_identical(
+    named(kbr_simulate(own, function(x) x, n = 5, seed = 1)), "kernel_gaussian"
+  )
 })
 
 test_that("need_package names the package", {

@@ -105,7 +105,7 @@ test_that("memory that is refused is no matter of precision", {
     class = c("std::bad_alloc", "C++Error", "error", "condition")
   )
   refusals <- expression(
-    core_value(stop(refused)), refuse_sampler(refused, NULL)
+    core_value(stop(refused)), refuse_sampler(refused)
   )
   for (refusal in refusals) {
     error <- expect_error(eval(refusal), class = "kb_error_memory")

@@ -146,7 +146,7 @@ test_that("with a poor start it is still found", {
   exact <- 1000 * log((1 + exp(-ladder)) / 2) + ladder * 500
   start <- function(off) exact + off * sin(seq_along(exact)) * (ladder > 0)
   solve <- function(off, ...) {
-    solve_levels(levels, start(off), quote(f()), ...)
+    solve_levels(levels, start(off), ...)
   }
   for (off in c(-2, 0, 3, 10)) {
     expect_equal(solve(off), exact, tolerance = 1e-9)

@@ -179,10 +179,10 @@ test_that("rotations in chunks have their mean and mode on the group", {
 })
 
 test_that("a pool smaller than the data takes from all chunks", {
-  pool <- chunk_pool(in_chunks(), 50, NULL)
+  pool <- chunk_pool(in_chunks(), 50)
   expect_identical(dim(pool$x), c(41L, 2L))
   expect_true(all(pool$x[, 1] %in% pairs$x[, 1]))
-  many <- chunk_pool(in_chunks(rep(10, 60)), 100, NULL)
+  many <- chunk_pool(in_chunks(rep(10, 60)), 100)
   expect_identical(dim(many$y), c(100L, 2L))
   chunked <- quietly(kbr(in_chunks(), rank = 40, pool = 300, eps = 1e-3))
   fit <- quietly(kbr(pairs$x, pairs$y, rank = 40, eps = 1e-3))

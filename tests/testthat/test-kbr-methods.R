@@ -201,7 +201,7 @@ test_that("weights that are half negative, and a prior ignored, are warnings", {
   quality <- function(negative) {
     warn_kbr_quality(list(
       observations = data.frame(negative = negative), sensitivity = c(a = 1)
-    ), NULL)
+    ))
   }
   expect_warning(quality(c(0, 0.45, 0.46)), class = "kb_warning_weights")
   expect_no_warning(quality(c(0, 0.39, 0.46)))

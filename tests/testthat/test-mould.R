@@ -201,9 +201,8 @@ test_that("bad formulas get a clear error", {
 })
 
 test_that("the error names the function that the user called", {
-  user_facing <- function(...) mould_formula(..., call = rlang::current_env())
-  cnd <- rlang::catch_cnd(user_facing(y ~ 1, d))
-  expect_identical(as.character(cnd$call)[[1]], "user_facing")
+  cnd <- rlang::catch_cnd(srvm(y ~ 1, d), "error")
+  expect_identical(as.character(cnd$call)[[1]], "srvm")
 })
 
 # Tables -----------------------------------------------------------------------

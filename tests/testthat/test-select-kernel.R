@@ -134,7 +134,7 @@ test_that("a stop leaves the kernels that are finished", {
   kernels <- list(1, 2, 3)
   run <- function(values) {
     i <- 0
-    try_kernels(kernels, FALSE, quote(f()), function(kernel) {
+    try_kernels(kernels, FALSE, function(kernel) {
       i <<- i + 1
       if (is.character(values[[i]])) kb_abort("stop", values[[i]])
       values[[i]]

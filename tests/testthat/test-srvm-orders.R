@@ -141,7 +141,7 @@ test_that("a run that is stopped reports the orders that are finished", {
   out$states[3] <- list(NULL)
   at <- prediction_rows(fit, NULL, NULL, TRUE, FALSE)
   expect_warning(
-    part <- gather_orders(unordered, engine, out, at, NULL), "1 of 3",
+    part <- gather_orders(unordered, engine, out, at), "1 of 3",
     class = "kb_warning_interrupted"
   )
   expect_identical(part$orders, all$orders[1, ])
@@ -150,7 +150,7 @@ test_that("a run that is stopped reports the orders that are finished", {
   expect_output(print(part), "1 random order \\(of 3 asked for\\)")
   expect_output(print(part), "cannot be compared")
   out$states[1] <- list(NULL)
-  expect_error(gather_orders(unordered, engine, out, at, NULL),
+  expect_error(gather_orders(unordered, engine, out, at),
     class = "kb_error_interrupted"
   )
 })

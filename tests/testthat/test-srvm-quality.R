@@ -17,7 +17,7 @@ test_that("a default fit is silent", {
   expect_null(evidence(fit)$note)
   # Few founders are no trouble where particles are moved.
   fit$runs[[1]]$path$founders[] <- 1L
-  expect_silent(warn_quality(fit, NULL))
+  expect_silent(warn_quality(fit))
 })
 
 test_that("a row in the middle that killed the particles is warned of", {
@@ -84,7 +84,7 @@ test_that("few founders without moves are warned of, once", {
   # With a bounded memory what is shared is forgotten.
   stream <- fit
   stream$settings$memory <- srvm_memory(window = 20)
-  expect_silent(warn_quality(stream, NULL))
+  expect_silent(warn_quality(stream))
   expect_silent(update(fit, newdata = sim_sinc(2, seed = 2)))
 })
 

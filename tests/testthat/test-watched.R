@@ -170,7 +170,7 @@ test_that("chains of which f is stuck warn, whatever the parameters do", {
   expect_true(all(table$rhat[!is_f] < 1.5, na.rm = TRUE))
   fit$status <- "complete"
   warning <- expect_warning(
-    warn_quality(fit, NULL), class = "kb_warning_convergence"
+    warn_quality(fit), class = "kb_warning_convergence"
   )
   expect_true(any(startsWith(warning$variables, "f[")))
   expect_match(conditionMessage(warning), "f at row", fixed = TRUE)
@@ -185,7 +185,7 @@ test_that("scales that do not mix warn where sigma, J and log_lik do", {
   swap <- function(v) as.vector(matrix(v, 2)[2:1, ])
   fit$runs[[2]]$draws$log_lambda <- swap(fit$runs[[1]]$draws$log_lambda) + 3
   warning <- expect_warning(
-    warn_quality(fit, NULL), class = "kb_warning_convergence"
+    warn_quality(fit), class = "kb_warning_convergence"
   )
   expect_true("log_lambda[1]" %in% warning$variables)
   expect_match(conditionMessage(warning), "log scale of x", fixed = TRUE)

@@ -1,0 +1,114 @@
+# Options of bark_prior() beyond the paper's prior, one row each; the sampler
+# reads them by the names in src/glue/bark_from_r.cpp.
+#
+# * `used`: does a value differ from the default? The sampler is told of no
+#   others.
+# * `check`: the value, cleaned; a function of it and of all options.
+# * `truncation`: is it defined for the truncation approximation?
+# * `shapes`: does it shape kernels? Several classes without an order have plain
+#   ones.
+# * `told`: list for the sampler; a function of the value and of the numbers of
+#   rows and predictors.
+# * `line`: how a prior prints it.
+# * `given_layout`, `told_layout`: see fit-layout.R.
+bark_options <- list(
+  df = list(
+    used = is.finite, check = function(df, options) check_df(df, FALSE),
+    truncation = FALSE, shapes = FALSE,
+    told = function(df, n, p) list(df = df),
+    line = function(df) paste("law of the noise: Student's t, df", format(df)),
+    given_layout = alist(df = degrees_of_freedom()),
+    told_layout = alist(df = maybe(degrees_of_freedom()))
+  ),
+  centres = list(
+    used = Negate(is.null), check = function(centres, options) {
+      if (!is.null(centres)) {
+        check_class(centres, "kb_centres", "`centre_rows()`", "centres")
+      }
+    },
+    truncation = FALSE, shapes = TRUE,
+    told = function(centres, n, p) centres_resolve(centres, n),
+    line = function(centres) paste0("centres: ", format(centres)),
+    given_layout = alist(centres = maybe(holds(layout(
+      weights = maybe(numbers(NULL, 0)), intercept = maybe(numbers(1, 0, 1)),
+      sd = maybe(positive())
+    ), "kb_centres"))),
+    told_layout = alist(
+      centre_weights = maybe(numbers(NULL, 0)), centre_sd = maybe(positive())
+    )
+  ),
+  own_scales = list(
+    used = isTRUE, check = function(own_scales, options) check_flag(own_scales),
+    truncation = FALSE, shapes = TRUE,
+    told = function(own_scales, n, p) list(own_scales = TRUE),
+    line = function(own_scales) "each kernel has scales of its own",
+    given_layout = alist(own_scales = flags()),
+    told_layout = alist(own_scales = maybe(flags()))
+  ),
+  directions = list(
+    used = Negate(is.null), check = function(directions, options) {
+      check_directions(directions, options$centres, options$own_scales)
+    },
+    truncation = FALSE, shapes = TRUE,
+    told = function(directions, n, p) directions_resolve(directions, p),
+    line = function(directions) {
+      paste("kernels see predictors along", counted(directions, "direction"))
+    },
+    given_layout = alist(directions = maybe(counts(1, 1))),
+    told_layout = alist(directions = maybe(counts(1, 1)))
+  ),
+  approximation = list(
+    used = function(approximation) identical(approximation, "truncation"),
+    check = function(approximation, options) {
+      check_choice(approximation, c("continuous", "truncation"))
+    },
+    truncation = TRUE, shapes = FALSE,
+    told = function(approximation, n, p) list(approximation = approximation),
+    line = function(approximation) "approximation: truncation, |beta| > eps",
+    given_layout = alist(
+      approximation = strings(1, c("continuous", "truncation"))
+    ),
+    told_layout = alist(approximation = maybe(strings(1, "truncation")))
+  )
+)
+
+# A column of the table
+option_parts <- function(part) lapply(bark_options, `[[`, part)
+
+# The options of a prior that differ from their defaults
+used_options <- function(prior) {
+  used <- Map(function(test, name) test(prior[[name]]), option_parts("used"),
+    names(bark_options)
+  )
+  names(bark_options)[unlist(used)]
+}
+
+# Those used for which a column of the table is `what`
+options_where <- function(prior, part, what) {
+  used <- used_options(prior)
+  used[vapply(bark_options[used], `[[`, NA, part) == what]
+}
+
+check_options <- function(options) {
+  for (name in names(options)) {
+    options[name] <- list(bark_options[[name]]$check(options[[name]], options))
+  }
+  if (options$approximation == "truncation") {
+    refuse_with_truncation(options_where(options, "truncation", FALSE))
+  }
+  options
+}
+
+# What the sampler is told of them
+options_told <- function(prior, n, p) {
+  told <- lapply(used_options(prior), function(name) {
+    bark_options[[name]]$told(prior[[name]], n, p)
+  })
+  unlist(unname(told), recursive = FALSE)
+}
+
+option_lines <- function(prior) {
+  vapply(used_options(prior), function(name) {
+    paste0("  ", bark_options[[name]]$line(prior[[name]]), "\n")
+  }, "")
+}
