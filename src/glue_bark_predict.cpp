@@ -52,7 +52,7 @@ class PooledDraws {
     }
     for (const int location : location_) {
       require(location >= (own_centre_ ? -1 : 0) && location <= rows,
-              "a kernel is at no row");
+              "a kernel is not at a row");
     }
     const std::size_t own = location_.size() * p, each = m_.size() * p;
     require(!projected_ || (each > 0 && directions_.size() % each == 0),

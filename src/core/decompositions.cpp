@@ -13,7 +13,7 @@ using Eigen::VectorXd;
 Spectrum spectrum(const MatrixXd& symmetric) {
   const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(symmetric);
   if (solver.info() != Eigen::Success) {
-    throw std::runtime_error("eigenvalues were not found");
+    throw std::runtime_error("the eigenvalues did not converge");
   }
   return {solver.eigenvalues(), solver.eigenvectors()};
 }

@@ -19,7 +19,7 @@ template <typename T>
 T named(const std::map<std::string, T>& table, const std::string& name) {
   const auto found = table.find(name);
   if (found == table.end()) {
-    throw std::invalid_argument("nothing has the name '" + name + "' here");
+    throw std::invalid_argument("nothing is named '" + name + "' here");
   }
   return found->second;
 }

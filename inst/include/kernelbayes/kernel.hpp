@@ -81,7 +81,7 @@ class Kernel {
                 Eigen::Ref<Eigen::VectorXd> out) const {
     node_->check_dimension(x.cols());
     if (out.size() != x.rows()) {
-      throw std::invalid_argument("the output needs one entry a point");
+      throw std::invalid_argument("the output needs one entry per point");
     }
     node_->diagonal(x, out);
   }

@@ -49,7 +49,7 @@ inline void check_bandwidth(const Eigen::VectorXd& bandwidth, Index d) {
   if (bandwidth.size() != 1 && bandwidth.size() != d) {
     throw std::invalid_argument(
         "a bandwidth must have length 1 or one entry "
-        "a column (" +
+        "per column (" +
         std::to_string(d) + ")");
   }
 }

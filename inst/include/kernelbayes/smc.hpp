@@ -185,7 +185,7 @@ class Smc {
     if (particles.size() != n || state.log_weights.size() != n ||
         state.genealogy.founders.size() != n) {
       throw std::invalid_argument(
-          "the state does not have the number of particles asked for");
+          "the state has a different number of particles");
     }
     time_ = state.time;
     log_evidence_ = state.log_evidence;
@@ -373,11 +373,11 @@ class Smc {
 
   void check_rejuvenation(int n) const {
     if (n < 1) throw std::invalid_argument("at least one particle is needed");
-    if (time_ < 1) throw std::invalid_argument("there is no step yet");
+    if (time_ < 1) throw std::invalid_argument("no step has been taken yet");
     if (settings_.history != History::kSummary &&
         n != static_cast<int>(particles_.size())) {
       throw std::invalid_argument(
-          "the number of particles is fixed where their ancestry is kept");
+          "the number of particles is fixed if their ancestry is kept");
     }
   }
 

@@ -175,7 +175,7 @@ class TransdimTarget {
 
   double log_density(const State& state, int t) const {
     static_assert(transdim::has_log_density<Model>,
-                  "this needs log_density(), log_increment() is not enough");
+                  "this needs log_density(); log_increment() is not enough");
     return valid_log<Model>(model_.log_density(state, t), "log_density", t);
   }
 
@@ -226,7 +226,7 @@ class TransdimTarget {
       const MoveChoice forward{alpha, move.log_forward(now, before, t)};
       if (!std::isfinite(forward.log_density)) {
         fail(member<Move>("log_forward") +
-                 " is not finite at a state that was proposed",
+                 " is not finite at a proposed state",
              t);
       }
       return log_general_weight(ratio, reverse, forward);
@@ -294,7 +294,7 @@ class TransdimTarget {
       if (std::isnan(log_before)) log_before = log_density(before, time_ - 1);
       if (!std::isfinite(log_before)) {
         fail(member<Model>("log_density") +
-                 " is not finite at a state that has a weight",
+                 " is not finite at a state with positive weight",
              time_ - 1);
       }
       particle.log_density = log_density(particle.state, time_);

@@ -145,7 +145,7 @@ constexpr bool check_move() {
   static_assert(!std::is_final<M>::value, "a move must not be final");
   static_assert(can<Propose, M, S>,
                 "a move needs:  void propose(State& state, int t, Rng& rng) "
-                "const, which changes the state in its place");
+                "const, which modifies the state in place");
   static_assert(can<LogForward, M, S>,
                 "a move needs:  double log_forward(const State& now, const "
                 "State& before, int t) const");

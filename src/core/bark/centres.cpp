@@ -15,7 +15,8 @@ CentrePrior::CentrePrior(std::vector<double> weights)
     cumulative_.push_back(sum += weight);
   }
   if (!(sum > 0) || !std::isfinite(sum)) {
-    throw std::invalid_argument("weights of locations have no sum");
+    throw std::invalid_argument(
+        "the weights of locations must have a positive, finite sum");
   }
   // The last is 1 then, and so is what those of weight 0 before it have.
   for (double& below : cumulative_) below /= sum;

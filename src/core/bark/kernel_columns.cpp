@@ -43,7 +43,7 @@ Eigen::VectorXd KernelColumns::project(const Eigen::VectorXd& direction) const {
 void KernelColumns::set_directions(const Eigen::MatrixXd& directions) {
   if (directions.rows() != data_->p() ||
       directions.cols() != prior_->directions) {
-    throw std::invalid_argument("directions are of another size");
+    throw std::invalid_argument("directions have the wrong size");
   }
   directions_ = directions;
   projected_.resize(data_->n(), directions.cols());

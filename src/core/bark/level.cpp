@@ -20,7 +20,7 @@ double chain_step(Family family) {
 
 std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family) {
   if (t.size() < 2 || t.front() != 0 || t.back() != 1) {
-    throw std::invalid_argument("a ladder goes from 0 to 1");
+    throw std::invalid_argument("a ladder must go from 0 to 1");
   }
   std::vector<Rung> out;
   for (const double rung : t) out.push_back(Rung::at(rung, family));

@@ -34,7 +34,8 @@ MatrixXd ridge_coefficients(const MatrixXd& gram, const MatrixXd& moments,
   regularised.diagonal().array() += ridge;
   const linalg::PositiveSolver factor(regularised);
   if (!factor.ok()) {
-    throw std::runtime_error("the regularised Gram matrix is not positive");
+    throw std::runtime_error(
+        "the regularised Gram matrix is not positive definite");
   }
   return factor.solve(moments);
 }

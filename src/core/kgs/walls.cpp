@@ -27,7 +27,7 @@ constexpr double kRootHalf = 0.70710678118654752440;
 
 Walls::Walls(const Data& data) : classes_(data.classes), label_(data.label) {
   if (data.classes < 2 || data.point.size() != data.label.size()) {
-    throw std::invalid_argument("labels and points do not fit");
+    throw std::invalid_argument("labels and points do not match");
   }
   group(data);
   build(data);
@@ -113,7 +113,7 @@ void Walls::build(const Data& data) {
   // Iterators past the end of no members.
   members_.push_back({-1, false});
   if (two_classes() && size() < normals_.rows()) {
-    throw std::invalid_argument("a point without a label");
+    throw std::invalid_argument("a point has no label");
   }
 }
 

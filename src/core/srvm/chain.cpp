@@ -48,7 +48,7 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
       scratch_(0),
       rng_(settings.seed) {
   if (x.rows() != y.size()) {
-    throw std::invalid_argument("x and y differ in their numbers of rows");
+    throw std::invalid_argument("x and y have different numbers of rows");
   }
   for (const Kernel& kernel : config_.model.kernels) {
     kernel.check_dimension(x.cols());
@@ -185,7 +185,7 @@ void Chain::transfer(Archive& archive) {
   std::vector<Particle> current{particle_};
   archive.within("current", [&](Archive& list) {
     srvm::transfer(list, current, config_.model.intercept);
-    list.require(current.size() == 1, "k", "of one particle");
+    list.require(current.size() == 1, "k", "for one particle");
   });
   transfer_moves(archive, current[0].moves);
   archive("rng", rng_);

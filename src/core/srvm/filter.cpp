@@ -53,7 +53,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
     rule_.emplace(config_.model.df);
   }
   if (x.rows() != y.size()) {
-    throw std::invalid_argument("x and y differ in their numbers of rows");
+    throw std::invalid_argument("x and y have different numbers of rows");
   }
 }
 

@@ -246,7 +246,7 @@ void CandidatePool::fill_on_demand(const Eigen::MatrixXd& x,
 void CandidatePool::require_known(const std::vector<int>& set) const {
   for (const int j : set) {
     if (j < 0 || j >= numbers() || row_of(j) < 0) {
-      throw DamagedState("a set has a centre that is no candidate");
+      throw DamagedState("a set has a centre that is not a candidate");
     }
   }
 }
