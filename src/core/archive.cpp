@@ -33,7 +33,7 @@ void Archive::check(const char* name, const Values& values,
       want.length < 0 || static_cast<std::size_t>(want.length) == values.size();
   if (!want.missing) {
     for (const double value : values) {
-      // Also false for what is not a number.
+      // Also false for NaN.
       fits = fits && value >= want.lower && value <= want.upper;
     }
   }

@@ -33,7 +33,7 @@ bool factorise(MatrixXd& matrix) {
   const VectorXd diagonal = matrix.diagonal();
   const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(matrix);
   const auto pivots = matrix.diagonal().array().square();
-  // Written so that a NaN fails it.
+  // Written so that NaN fails.
   return llt.info() == Eigen::Success && diagonal.allFinite() &&
          (pivots / diagonal.array()).minCoeff() >= kSmallestPivot;
 }

@@ -14,7 +14,8 @@ using Eigen::VectorXd;
 
 template <typename Function>
 Gain spectral_gain(const MatrixXd& gram, Function function) {
-  // No features: a kernel that is zero at all points. Eigen would read none.
+  // No features: a kernel that is zero at all points. Eigen would read past the
+  // end.
   if (gram.rows() == 0) return {gram, VectorXd(0)};
   const auto [eigenvalues, vectors] = linalg::spectrum(gram);
   const VectorXd values = eigenvalues.unaryExpr(function);
