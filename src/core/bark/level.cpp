@@ -54,7 +54,7 @@ Level::Level(const Model& model, int index, Rng& rng)
 }
 
 void Level::sweep(const Turn& turn, Counts& counts, Rng& rng) {
-  // What updates lose in accuracy is regained now and then.
+  // Now and then recovers the accuracy that updates lose.
   constexpr int kRefresh = 1000;
   if (model_->ladder && index_ == 0) {
     sweep_.lowest(state_, turn.adapts(), rng);

@@ -8,7 +8,7 @@ namespace bark {
 
 namespace {
 
-// Kernels' own centres and scales, p numbers per kernel.
+// Kernel-specific centres and scales, p numbers per kernel.
 void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
                      const Prior& prior, int p) {
   std::vector<Shape> shapes;
@@ -51,7 +51,7 @@ void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
   archive.require(copies <= 1e9, "copies", "at most 1e9 in total");
   if (archive.reading()) {
     const bool each = !prior_->collapsed();
-    // Before there is room for them, that they are there.
+    // Checks that they exist before memory is allocated.
     const double wanted = each ? copies : static_cast<double>(slots.size());
     archive.require(static_cast<double>(archive.size("varphi")) == wanted,
                     "varphi", "as long as the kernels require");
