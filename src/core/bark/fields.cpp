@@ -28,7 +28,7 @@ void Fields::set_responses(const Eigen::MatrixXd& z) {
   for (int k = 0; k < size(); ++k) fields_[k].set_response(z.col(k));
 }
 
-// Independent normals whose largest takes the place of the row's class.
+// Independent normals; the largest is that of the row's class.
 void draw_latent(Fields& fields, Rng& rng) {
   Eigen::MatrixXd z(fields.n(), fields.size());
   for (int i = 0; i < fields.n(); ++i) {

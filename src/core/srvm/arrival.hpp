@@ -76,9 +76,9 @@ struct Arrival {
 void score_row(Particle& particle, const Model& model,
                const CandidatePool& pool, Scratch& scratch, Arrival& arrival);
 
-/// A row on its way to its power in the pool. In Student's model its omega is
-/// drawn in the first increase, from a mixture q of its prior p and its
-/// posterior given the residual; the density includes p(omega) / q(omega),
+/// A row that is entering, up to its power in the pool. In Student's model its
+/// omega is drawn in the first increase, from a mixture q of its prior p and
+/// its posterior given the residual; the density includes p(omega) / q(omega),
 /// (S28).
 class EnteringRow {
  public:
