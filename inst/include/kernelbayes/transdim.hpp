@@ -356,10 +356,10 @@ struct TransdimFit {
   double log_evidence;          // log Z_t; the estimate of Z_t is unbiased
   double mc_se;                 // its standard error (Lee and Whiteley, 2018)
   SmcPath path;                 // a number per step: increments, ESS...
-  std::vector<int> chosen;      // how often each move was chosen, and the weight
+  std::vector<int> chosen;      // how often moves were chosen, and the weight
   std::vector<double> share;    // of the results: a number per move and step
-  std::vector<int> ancestors;   // N numbers per step from the second on, unless
-                                // History is kSummary
+  std::vector<int> ancestors;   // N numbers per step from the second on,
+                                // unless History is kSummary
 
   /// The expectation of f(state).
   template <typename F>
