@@ -13,7 +13,7 @@ namespace {
 void check_classes(const Data& data) {
   const auto y = data.y.array();
   if (data.family == Family::kProbit && (y.abs() != 1).any()) {
-    throw std::invalid_argument("in a probit model y must be -1 or 1");
+    throw std::invalid_argument("a probit model needs y of -1 and 1");
   }
   if (!data.ordered()) return;
   const bool whole = (y == y.round()).all();
@@ -31,7 +31,7 @@ Response::Response(const Data& data)
   }
   const bool weighted = (data.weights.array() != 1).any();
   if (data.latent() && weighted) {
-    throw std::invalid_argument("the weights of classes must be 1");
+    throw std::invalid_argument("models of classes need weights 1");
   }
   check_classes(data);
   if (data.latent()) {
