@@ -11,8 +11,7 @@ namespace {
 
 using namespace kernelbayes;
 
-// The model of a chain or ladder; of a chain, neighbouring temperatures are
-// `step` apart.
+// The model of a chain or ladder; the rungs of a chain are `step` apart.
 bark::Model model(const Rcpp::List& config, bark::Data data, double step) {
   bark::Model out;
   out.prior = bark_r::prior(config["prior"]);
@@ -61,7 +60,7 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                           const std::vector<int>& labels,
                           Rcpp::Nullable<Rcpp::List> state) {
   const bark::Classes classes = bark_r::classes(labels, config["classes"]);
-  // More fields, more that a swap must agree with.
+  // With more fields, an exchange must suit more of them.
   const double step = std::pow(bark::chain_step(bark::Family::kProbit),
                                1 / std::sqrt(classes.count));
   bark::Model shared = model(config, bark_r::field_data(x), step);

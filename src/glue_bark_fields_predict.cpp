@@ -1,4 +1,4 @@
-// Probabilities of classes from the fields of bark fits.
+// Class probabilities from the fields of bark fits.
 #include <RcppEigen.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 using Map = Eigen::Map<const Eigen::MatrixXd>;
 
-// A matrix a class: at the points (rows) for each draw (columns).
+// One matrix per class: points (rows) by draws (columns).
 std::vector<Map> matrices(const Rcpp::List& list) {
   std::vector<Map> out;
   for (const SEXP one : list) {
@@ -21,8 +21,8 @@ std::vector<Map> matrices(const Rcpp::List& list) {
   return out;
 }
 
-// Latent responses of a point in a draw: means, and standard deviations from
-// the variances of f; of f itself where these are empty.
+// Latent responses at a point for a draw: means, and standard deviations from
+// the variances of f, which are empty if f itself is given.
 class Responses {
  public:
   Responses(const Rcpp::List& mean, const Rcpp::List& variance)
@@ -53,8 +53,7 @@ class Responses {
 
 }  // namespace
 
-// Probabilities of the classes at points, the mean over draws: a column a
-// class.
+// Class probabilities at points, averaged over draws: a column per class.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd bark_class_probability_cpp(const Rcpp::List& mean,
                                            const Rcpp::List& variance) {
@@ -72,7 +71,7 @@ Eigen::MatrixXd bark_class_probability_cpp(const Rcpp::List& mean,
   return out / double(z.draws());
 }
 
-// The same of each draw: points x draws x classes.
+// The same for each draw: points x draws x classes.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector bark_class_draws_cpp(const Rcpp::List& f) {
   Responses z(f, Rcpp::List());
@@ -92,7 +91,7 @@ Rcpp::NumericVector bark_class_draws_cpp(const Rcpp::List& f) {
   return out;
 }
 
-// log probability of the class of each point (from 1) in each draw.
+// log probability of the class of each point (from 1) for each draw.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd bark_class_log_probability_cpp(const Rcpp::List& mean,
                                                const Rcpp::List& variance,

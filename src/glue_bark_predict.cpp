@@ -1,4 +1,4 @@
-// What predictions of bark fits are made of: f at points, draw by draw.
+// The parts of predictions from bark fits: f at points, draw by draw.
 #include <RcppEigen.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 
 using Rcpp::_;
 
-// The draws of all chains where R holds them, without a copy.
+// The draws of all chains in R's memory, without a copy.
 class PooledDraws {
  public:
   explicit PooledDraws(const Rcpp::List& list)
@@ -44,7 +44,7 @@ class PooledDraws {
             "the draws are incomplete");
   }
 
-  // Of draws, predictors and rows that are asked for.
+  // Checks requested draws, predictors and rows.
   void check(const Rcpp::IntegerVector& chosen, Eigen::Index p,
              Eigen::Index rows) const {
     for (const int draw : chosen) {
@@ -52,7 +52,7 @@ class PooledDraws {
     }
     for (const int location : location_) {
       require(location >= (own_centre_ ? -1 : 0) && location <= rows,
-              "a kernel is at no row");
+              "a kernel is not at a row");
     }
     const std::size_t own = location_.size() * p, each = m_.size() * p;
     require(!projected_ || (each > 0 && directions_.size() % each == 0),
@@ -79,16 +79,16 @@ class PooledDraws {
     return out;
   }
 
-  // Mean of the coefficients. Of the truncation approximation, which does not
-  // integrate them out, draws have no factor: f is then known.
+  // Mean of the coefficients. Draws of the truncation approximation, which does
+  // not integrate them out, have no factor: f is then known.
   bool conditional() const { return z_.size() == 0; }
   Eigen::VectorXd mean(int i) const {
     if (conditional()) return beta(i);
     return factor(i).triangularView<Eigen::Lower>().transpose().solve(z(i));
   }
 
-  // Mean and variance of the linear functions of the coefficients that are the
-  // rows of `columns`.
+  // Mean and variance of linear functions of the coefficients, the rows of
+  // `columns`.
   void moments(int i, const Eigen::MatrixXd& columns,
                Eigen::Ref<Eigen::VectorXd> mean,
                Eigen::Ref<Eigen::VectorXd> variance) const {
@@ -103,7 +103,7 @@ class PooledDraws {
     variance = h.colwise().squaredNorm().transpose();
   }
 
-  /// Do kernels see x along directions, and not as it is?
+  /// Do kernels depend on x along directions?
   bool projected() const { return projected_; }
 
   // Columns of the kernel at the rows of x for the slots of draw i.
@@ -114,7 +114,7 @@ class PooledDraws {
     return columns(i, x * u, train * u, nullptr);
   }
 
-  // The same of x as it is; over the predictors of `only` if it is given.
+  // The same for x itself; over the predictors in `only` if given.
   Eigen::MatrixXd columns(int i, const Eigen::MatrixXd& x,
                           const Eigen::MatrixXd& train,
                           const std::vector<bool>* only) const {
@@ -149,7 +149,7 @@ class PooledDraws {
     return included_[i * p + l] ? std::exp(log_lambda_[i * p + l]) : 0;
   }
 
-  // U of draw i, a column a direction.
+  // U of draw i, a column per direction.
   Eigen::Map<const Eigen::MatrixXd> directions(int i, Eigen::Index p) const {
     const Eigen::Index d = included_.size() / m_.size();
     return {directions_.begin() + i * p * d, p, d};
@@ -157,7 +157,7 @@ class PooledDraws {
 
   Rcpp::IntegerVector m_, location_, included_;
   Rcpp::NumericVector log_lambda_, beta_, factor_, z_;
-  // Kernels' own shapes, p numbers a slot.
+  // Kernel-specific shapes, p numbers per slot.
   bool own_centre_, own_scales_, projected_;
   Rcpp::NumericVector centre_, own_log_lambda_, directions_;
   Rcpp::IntegerVector own_included_;
@@ -175,9 +175,9 @@ Eigen::VectorXd probabilities(const Eigen::VectorXd& f) {
 
 }  // namespace
 
-// At the rows of x, a column a draw of `chosen` (from 1), by `what`: the mean
-// of f given all but the coefficients ("mean"), with its variance ("moments"),
-// or f with the coefficients drawn ("draw").
+// At the rows of x, a column per draw in `chosen` (from 1), depending on
+// `what`: the mean of f given all but the coefficients ("mean"), with its
+// variance ("moments"), or f with the coefficients drawn ("draw").
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
                            const Eigen::MatrixXd& train,
@@ -202,8 +202,8 @@ Rcpp::List bark_values_cpp(const Rcpp::List& draws, const Eigen::MatrixXd& x,
   return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }
 
-// Partial dependence where kernels see x along directions: all rows anew at
-// each point.
+// Partial dependence if kernels depend on x along directions: all rows are
+// recomputed at each point.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
                                       const Eigen::MatrixXd& points,
@@ -234,12 +234,12 @@ Rcpp::List bark_partial_projected_cpp(const Rcpp::List& draws,
   return Rcpp::List::create(_["mean"] = mean, _["variance"] = variance);
 }
 
-// The mean over the training rows x when each point's values are put into the
-// predictors `varied` (from 1), a row a point and a column a draw: of f with
-// its variance ("moments"), or of Phi(f) with the coefficients drawn
-// ("probability"). A kernel is the product of one over the predictors that
-// vary, the same for all rows, and one over the others, the same for all
-// points: no value is computed twice.
+// The mean over the training rows x when the values of each point replace the
+// predictors `varied` (from 1), a row per point and a column per draw: of f
+// with its variance ("moments"), or of Phi(f) with the coefficients drawn
+// ("probability"). A kernel is the product of one over the varied predictors,
+// the same for all rows, and one over the others, the same for all points: no
+// value is computed twice.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_partial_cpp(const Rcpp::List& draws,
                             const Eigen::MatrixXd& points,

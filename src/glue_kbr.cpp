@@ -52,7 +52,7 @@ Eigen::VectorXd isotonic_cpp(const Eigen::Map<Eigen::VectorXd>& values) {
   return kbr::isotonic(values);
 }
 
-// `squared`: S (S^2 + delta)^-1, else (S + delta)^-1.
+// `squared`: S (S^2 + delta)^-1, otherwise (S + delta)^-1.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List kbr_gain_cpp(const Eigen::MatrixXd& gram, double delta,
                         bool squared) {

@@ -16,8 +16,7 @@ Eigen::Map<Eigen::MatrixXd> as_eigen(Rcpp::NumericMatrix& matrix) {
   return {matrix.begin(), matrix.nrow(), matrix.ncol()};
 }
 
-Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result,
-                Eigen::Index n) {
+Rcpp::List to_r(const kernelbayes::IncompleteCholesky& result, Eigen::Index n) {
   const int rank = static_cast<int>(result.rank());
   Rcpp::IntegerVector pivots(rank);
   for (int i = 0; i < rank; ++i) {
@@ -74,7 +73,7 @@ Rcpp::List incomplete_cholesky_cpp(const Rcpp::List& kernel,
               x.rows());
 }
 
-// Ties are broken by the points x, if there are any.
+// The points x, if given, break ties.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List incomplete_cholesky_gram_cpp(
     const Eigen::Map<Eigen::MatrixXd>& gram,

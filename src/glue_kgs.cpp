@@ -9,7 +9,7 @@
 
 using namespace kernelbayes;
 
-// features: points x rank; point: of each datum, from 1; label: from 0.
+// features: points x rank; point: per datum, from 1; label: from 0.
 kgs::Data kgs_r::data(const Rcpp::List& list) {
   kgs::Data out;
   out.features = Rcpp::as<Eigen::MatrixXd>(list["features"]);
@@ -63,7 +63,7 @@ kgs::Settings settings(const Rcpp::List& config) {
 
 }  // namespace
 
-// A ladder where there are costs `beta`, else a chain.
+// A ladder if there are costs `beta`, otherwise a chain.
 // [[Rcpp::export(rng = false)]]
 SEXP kgs_open_cpp(Rcpp::List config, Rcpp::List data,
                   Rcpp::Nullable<Rcpp::List> state) {

@@ -1,4 +1,4 @@
-// What R/fit-layout.R asks of long vectors, in one pass and without copies.
+// Checks of long vectors for R/fit-layout.R, in one pass and without copies.
 #include <Rcpp.h>
 
 #include <cfloat>

@@ -1,7 +1,7 @@
-// All samplers from R, once their own glue has opened them.
+// Entry points for all samplers, after their own glue has opened them.
 #include "glue/archive.hpp"
 
-// The time that it has come to.
+// Returns the time reached.
 // [[Rcpp::export(rng = false)]]
 int machine_advance_cpp(SEXP handle, int n) {
   kernelbayes::Machine& machine = machine_of(handle);
@@ -16,7 +16,7 @@ Rcpp::List machine_snapshot_cpp(SEXP handle) {
   return writer.written();
 }
 
-// Frees the memory now: R's collector does not see how much there is.
+// Frees the memory now: R's garbage collector does not know its size.
 // [[Rcpp::export(rng = false)]]
 void machine_close_cpp(SEXP handle) {
   Rcpp::XPtr<kernelbayes::Machine>(handle).release();

@@ -18,7 +18,7 @@ kernelbayes::mixing::Chains column(const Rcpp::NumericMatrix& draws, int j,
 
 }  // namespace
 
-// Of each column of `draws`, chain after chain: bulk and tail effective sample
+// For each column of `draws`, chain after chain: bulk and tail effective sample
 // size and R-hat, a row each. `scores` are those of the ranks 1, 3/2, 2, ...
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix mixing_cpp(const Rcpp::NumericMatrix& draws, int chains,

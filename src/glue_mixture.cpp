@@ -21,7 +21,7 @@ void for_each_row(const Eigen::MatrixXd& means,
   }
 }
 
-// The same for mixtures of f + t, with one noise variance a column.
+// The same for mixtures of f + t, with one noise variance per column.
 template <typename Body>
 void for_each_student(const Eigen::MatrixXd& means,
                       const Eigen::MatrixXd& variances,
@@ -74,7 +74,7 @@ Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means,
   return out;
 }
 
-// Quantiles of f + e of each row, f normal and e Student's t with scale^2 =
+// Quantiles of f + e for each row, f normal and e Student-t with scale^2 =
 // noise.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,

@@ -37,7 +37,7 @@ std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
 
 }  // namespace
 
-// `pool`: NULL, or that of the very state.
+// `pool`: NULL, or that of exactly this state.
 // [[Rcpp::export(rng = false)]]
 SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                    const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state,
@@ -49,7 +49,7 @@ SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   return open_machine(std::move(machine), state);
 }
 
-// The pool of a run: a copy, or at its end the pool itself.
+// The pool of a run: a copy, or at the end of the run the pool itself.
 // [[Rcpp::export(rng = false)]]
 SEXP srvm_pool_cpp(SEXP handle, bool at_end) {
   srvm::Filter& run = filter_of(handle);
@@ -68,7 +68,7 @@ void srvm_free_pool_cpp(SEXP pool) {
   Rcpp::XPtr<CandidatePool>(pool).release();
 }
 
-// The state with as many particles as `config` has, moved afresh.
+// The state with as many particles as in `config`, moved again.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                const Eigen::VectorXd& y, Rcpp::List state) {
@@ -84,8 +84,8 @@ Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   return writer.written();
 }
 
-// Posterior means and variances of f, n points x N particles. `values` is
-// n x U; `column[j]` (from 1) its column for candidate j, or 0.
+// Posterior means and variances of f, n points x N particles. `values` is n x
+// U; `column[j]` (from 1) is its column for candidate j, or 0.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_moments_cpp(Rcpp::List state, bool intercept, double shift,
                             const Eigen::MatrixXd& values,
@@ -120,8 +120,8 @@ std::vector<double> srvm_coefficients_cpp(Rcpp::List state, bool intercept,
   return out;
 }
 
-// Sums of `start` and the values so far, one after the other: those of a part
-// go on from its start to the same bits.
+// Cumulative sums of `start` and the values, one by one: sums of a part
+// continue from its start with the same bits.
 // [[Rcpp::export(rng = false)]]
 std::vector<double> running_sums_cpp(std::vector<double> values, double start) {
   for (double& value : values) start = value += start;

@@ -18,14 +18,14 @@
 
 namespace kb = kernelbayes;
 
-// The model: yearly counts are Poisson with a rate that begins anew in any year
+// The model: yearly counts are Poisson with a rate that changes in any year
 // with probability p; rates are Gamma(shape, rate) and integrated out. A state
 // holds the years, from 1, in which a rate begins, in ascending order.
 struct ChangePoints {
   using State = std::vector<int>;
 
-  // Logarithms are tabulated: that is faster, and std::lgamma() is not for
-  // several threads.
+  // Logarithms are tabulated: this is faster, and std::lgamma() is not
+  // thread-safe.
   explicit ChangePoints(const std::vector<int>& counts)
       : sums{0}, log_factorials{0} {
     for (const int y : counts) {
@@ -57,8 +57,8 @@ struct ChangePoints {
     return total;
   }
 
-  // Two rounds of Metropolis' rule: a year after the first begins a rate or
-  // does not; a change comes a year earlier or later.
+  // Two rounds of Metropolis moves: whether a rate begins in a year after the
+  // first is flipped; a change moves to a year earlier or later.
   double rejuvenate(State& begins, int t, kb::Rng& rng) const {
     double log_gamma = log_density(begins, t);
     const auto metropolis = [&](State proposed) {
@@ -112,7 +112,7 @@ inline bool begins_at(const Years& begins, int t) {
 }
 
 // The moves: the rate stays, or it changes. A state has one possible ancestor,
-// the one without year t, so that the reverse choice is settled.
+// the one without year t, so the reverse choice is determined.
 struct Stay {
   static constexpr const char* name = "stay";
   void propose(Years&, int, kb::Rng&) const {}
@@ -144,7 +144,7 @@ struct Change {
   }
 };
 
-// A run, and what R wants to know of it.
+// A run, and the results for R.
 // [[Rcpp::export]]
 Rcpp::List count_changes(const std::vector<int>& counts, int particles,
                          double seed) {

@@ -33,7 +33,7 @@ void Archive::check(const char* name, const Values& values,
       want.length < 0 || static_cast<std::size_t>(want.length) == values.size();
   if (!want.missing) {
     for (const double value : values) {
-      // Also false for what is not a number.
+      // Also false for NaN.
       fits = fits && value >= want.lower && value <= want.upper;
     }
   }
@@ -106,7 +106,7 @@ void Archive::operator()(const char* name, Rng& rng) {
   if (!reading()) return;
   require(std::any_of(halves.begin(), halves.end(),
                       [](double half) { return half != 0; }),
-          name, "a state of a random stream: not all 0");
+          name, "a state of a random stream that is not all 0");
   for (std::size_t i = 0; i < words.size(); ++i) {
     words[i] = static_cast<std::uint64_t>(halves[2 * i]) << 32 |
                static_cast<std::uint64_t>(halves[2 * i + 1]);

@@ -12,13 +12,14 @@
 
 namespace kernelbayes {
 
-/// A stored state that no machine can have written, or not one of these
+/// A stored state that no machine can have written, or none with these
 /// settings.
 struct DamagedState : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// What stored numbers must be: `length` of them (-1: any), in [lower, upper].
+/// Requirements on stored numbers: `length` of them (-1: any), in [lower,
+/// upper].
 struct Want {
   Eigen::Index length = -1;
   double lower = -std::numeric_limits<double>::max();
@@ -33,7 +34,7 @@ struct Want {
     return between(std::numeric_limits<double>::min(),
                    std::numeric_limits<double>::max(), length);
   }
-  /// Counts that go on: far from where an integer overflows.
+  /// Counts that keep growing: far below integer overflow.
   static Want tally(Eigen::Index length = -1) {
     return between(0, 1e9, length);
   }
@@ -45,16 +46,16 @@ struct Want {
 };
 
 /// Carries states to or from named values. A state is described once, by a
-/// function that names what it holds: the archive then writes it, or reads it
-/// and checks what it reads.
+/// function that names its contents: the archive then writes it, or reads and
+/// checks it.
 class Archive {
  public:
   virtual ~Archive() = default;
   virtual bool reading() const = 0;
-  /// How many values of a name there are to read; 0 also where there is none.
+  /// The number of values to read under a name; 0 if there are none.
   virtual std::size_t size(const char* name) const = 0;
 
-  /// A list of named values within this one.
+  /// A list of named values inside this one.
   using Body = std::function<void(Archive&)>;
   virtual void within(const char* name, const Body& body) = 0;
   /// A list of `count` such lists.
@@ -77,7 +78,7 @@ class Archive {
   /// Names for values that were just written.
   virtual void label(const char*, const std::vector<std::string>&) {}
 
-  /// As above where the state has these values: `there` when it is written.
+  /// As above if the state has these values: `there` when it is written.
   template <class... Arguments>
   void optional(bool there, const char* name, Arguments&&... arguments) {
     if (reading() ? size(name) > 0 : there) {
@@ -85,7 +86,7 @@ class Archive {
     }
   }
 
-  /// One value of each item: `get` gives a reference to it.
+  /// One value per item: `get` returns a reference to it.
   template <class T, class Items, class Get>
   void each(const char* name, Items& items, Get get, Want want = {}) {
     std::vector<T> values;
@@ -99,8 +100,8 @@ class Archive {
     }
   }
 
-  /// The vectors of all items, one after the other; those that are read into
-  /// have their sizes already.
+  /// The vectors of all items, one after another; when reading, they must
+  /// already have their sizes.
   template <class Items, class Get>
   void ragged(const char* name, Items& items, Get get, Want want = {}) {
     typename std::decay<decltype(get(items[0]))>::type values;
@@ -122,14 +123,14 @@ class Archive {
     }
   }
 
-  /// For the reader: stops if a condition that binds several values fails.
+  /// For the reader: throws if a condition on several values fails.
   void require(bool holds, const char* name, const char* wanted) const;
 
  protected:
   virtual void carry(const char* name, std::vector<int>& values) = 0;
   virtual void carry(const char* name, std::vector<double>& values) = 0;
   virtual void carry(const char* name, Eigen::MatrixXd& matrix) = 0;
-  /// Where a name stands, for messages.
+  /// The location of a name, for messages.
   virtual std::string path(const char* name) const = 0;
 
  private:

@@ -13,7 +13,7 @@ using Eigen::VectorXd;
 Spectrum spectrum(const MatrixXd& symmetric) {
   const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(symmetric);
   if (solver.info() != Eigen::Success) {
-    throw std::runtime_error("eigenvalues were not found");
+    throw std::runtime_error("the eigenvalues did not converge");
   }
   return {solver.eigenvalues(), solver.eigenvectors()};
 }
@@ -33,7 +33,7 @@ bool factorise(MatrixXd& matrix) {
   const VectorXd diagonal = matrix.diagonal();
   const Eigen::LLT<Eigen::Ref<MatrixXd>> llt(matrix);
   const auto pivots = matrix.diagonal().array().square();
-  // Written so that a NaN fails it.
+  // Written so that NaN fails.
   return llt.info() == Eigen::Success && diagonal.allFinite() &&
          (pivots / diagonal.array()).minCoeff() >= kSmallestPivot;
 }

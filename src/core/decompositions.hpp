@@ -4,19 +4,19 @@
 
 #include "linalg.hpp"
 
-// Eigen's decompositions, compiled once. Of symmetric matrices the lower
+// Eigen's decompositions, compiled once. For symmetric matrices only the lower
 // triangle is read.
 
 namespace kernelbayes {
 namespace linalg {
 
-/// Eigenvalues, increasing, and eigenvectors by column.
+/// Eigenvalues in increasing order, and eigenvectors as columns.
 struct Spectrum {
   Eigen::VectorXd values;
   Eigen::MatrixXd vectors;
 };
 
-/// Throws std::runtime_error where it is not found.
+/// Throws std::runtime_error on failure.
 Spectrum spectrum(const Eigen::MatrixXd& symmetric);
 
 /// Equations with a positive definite matrix.
@@ -34,9 +34,9 @@ class PositiveSolver {
   Eigen::LLT<Eigen::MatrixXd> llt_;
 };
 
-/// The Cholesky factor in place of the lower triangle; false where the matrix
-/// is not positive definite, or so nearly singular that the factor has lost
-/// nine digits.
+/// Replaces the lower triangle by the Cholesky factor; false if the matrix is
+/// not positive definite, or so nearly singular that the factor has lost nine
+/// digits.
 bool factorise(Eigen::MatrixXd& matrix);
 
 /// The triangular factor R, its diagonal positive, and R'^-1 A'b.

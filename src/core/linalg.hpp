@@ -2,11 +2,11 @@
 
 #include <Eigen/Core>
 
-// Eigen's kernels of products are compiled once, in linalg.cpp; the compiler
-// clones them for each file otherwise. Headers of the core include this file
-// for Eigen; public headers, which others compile too, must not.
+// Eigen's product kernels are compiled once, in linalg.cpp; otherwise the
+// compiler clones them for each file. Headers of the core include this file for
+// Eigen; public headers, which others compile too, must not.
 //
-// The kernels are internals of Eigen: another version may name them otherwise.
+// The kernels are internal to Eigen: another version may use other names.
 #if EIGEN_WORLD_VERSION == 3 && EIGEN_MAJOR_VERSION == 4
 
 namespace kernelbayes {

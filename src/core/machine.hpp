@@ -4,8 +4,8 @@
 
 namespace kernelbayes {
 
-/// A sampler that can be stopped after any unit of its work and go on, in
-/// another process too, as if it had never been stopped.
+/// A sampler that can be stopped after any unit of work and continue, also in
+/// another process, as if it had never been stopped.
 class Machine {
  public:
   virtual ~Machine() = default;
@@ -16,9 +16,9 @@ class Machine {
 
   /// Units of work done so far.
   virtual int time() const = 0;
-  /// Does up to n further units, fewer where the work ends.
+  /// Does up to n further units, fewer if the work ends.
   virtual void advance(int n) = 0;
-  /// Writes all that it needs to go on, and what it has found; or takes it up.
+  /// Writes all that it needs to continue, and its results; or reads them.
   virtual void transfer(Archive& archive) = 0;
 };
 

@@ -16,8 +16,8 @@ double real(std::size_t n) { return static_cast<double>(n); }
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// The halves of chains as chains of a length; of an odd number of draws the one
-// in the middle is left out.
+// The halves of chains as chains; with an odd number of draws the middle one is
+// left out.
 struct Halves {
   std::vector<double> draws;
   std::size_t length, number;
@@ -35,8 +35,7 @@ Halves halves_of(const Chains& chains) {
   return out;
 }
 
-// Draws are replaced by the scores of their ranks, means of ranks where they
-// are equal.
+// Replaces draws by the scores of their ranks; ties get the mean rank.
 void to_scores(std::vector<double>& draws, const std::vector<double>& scores) {
   std::vector<std::size_t> order(draws.size());
   std::iota(order.begin(), order.end(), 0);
@@ -56,8 +55,7 @@ std::vector<double> centre(Halves& halves) {
   for (std::size_t k = 0; k < halves.number; ++k) {
     const auto first = halves.draws.begin() + k * halves.length;
     const auto last = first + halves.length;
-    const double mean =
-        std::accumulate(first, last, 0.0) / real(halves.length);
+    const double mean = std::accumulate(first, last, 0.0) / real(halves.length);
     for (auto at = first; at != last; ++at) *at -= mean;
     means.push_back(mean);
   }
@@ -72,7 +70,7 @@ double variance(const std::vector<double>& v) {
   return sum / (n - 1);
 }
 
-// Autocovariance at a lag of centred chains, the mean over chains.
+// Autocovariance of centred chains at a lag, averaged over chains.
 double autocovariance(const Halves& halves, std::size_t lag) {
   double sum = 0;
   for (std::size_t k = 0; k < halves.number; ++k) {
@@ -87,14 +85,14 @@ double rhat(Halves halves) {
   const double n = real(halves.length);
   const double between = n * variance(centre(halves));
   const double within = autocovariance(halves, 0) * n / (n - 1);
-  // Rounding makes the variance of equal numbers more than 0.
+  // Rounding makes the variance of equal numbers positive.
   if (within < 1e-12) return std::numeric_limits<double>::infinity();
   return std::sqrt((between / within + n - 1) / n);
 }
 
-// The sum of the autocorrelations by Geyer's initial monotone sequence: pairs
-// of neighbours count until their sum is not positive, each at most as much as
-// the one before; of the first that does not count, its first if that is
+// The sum of the autocorrelations by Geyer's initial monotone sequence:
+// neighbouring pairs are added until a sum is not positive, each bounded by the
+// one before; of the first excluded pair, the first term is added if it is
 // positive. (B77).
 double effective_size(Halves halves) {
   const std::size_t n = halves.length;
@@ -119,12 +117,12 @@ double effective_size(Halves halves) {
     least = std::min(least, pair);
     time += 2 * least;
   }
-  // Antithetic draws: a bound to what an estimate of it can say.
+  // For antithetic draws: a bound on what can be estimated.
   const double draws = real(n) * real(halves.number);
   return draws / std::max(time, 1 / std::log10(draws));
 }
 
-// A quantile between neighbours in order, as R's type 7.
+// A quantile interpolated between order statistics, as R's type 7.
 double quantile(const std::vector<double>& sorted, double probability) {
   constexpr double kFuzz = 4 * std::numeric_limits<double>::epsilon();
   const double at = real(sorted.size() - 1) * probability;
@@ -136,7 +134,7 @@ double quantile(const std::vector<double>& sorted, double probability) {
   return (1 - part) * sorted[below] + part * sorted[below + 1];
 }
 
-// Of the share of draws up to a quantile; none where it is 0 or 1.
+// For the share of draws up to a quantile; undefined if it is 0 or 1.
 double tail_size(Halves halves, double quantile) {
   std::size_t count = 0;
   for (double& draw : halves.draws) {
@@ -162,7 +160,7 @@ Summary summarise(const Chains& chains, const std::vector<double>& scores) {
   for (double& draw : folded.draws) draw = std::abs(draw - middle);
   to_scores(ranks.draws, scores);
   to_scores(folded.draws, scores);
-  // Distances may all be equal, but for rounding.
+  // Distances may all be equal, up to rounding.
   const bool flat = variance(folded.draws) < 1e-12;
   Summary out;
   out.rhat = flat ? rhat(ranks) : std::max(rhat(ranks), rhat(folded));

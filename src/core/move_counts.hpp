@@ -7,7 +7,7 @@
 namespace kernelbayes {
 
 /// How often each kind of move was tried and accepted; only the first `kinds`
-/// of them are there.
+/// exist.
 template <class Kind, int kKinds>
 struct MoveCounts {
   std::array<double, kKinds> tried{}, accepted{};

@@ -4,7 +4,7 @@
 
 namespace kernelbayes {
 
-/// Seconds since it was made.
+/// Seconds since it was created.
 class Stopwatch {
  public:
   double seconds() const {

@@ -18,15 +18,15 @@ struct Schedule {
   int total() const { return warmup + iterations; }
 };
 
-/// Where a level is in the schedule.
+/// The position of a level in the schedule.
 struct Turn {
   int time, warmup;
   bool adapts() const { return time < warmup; }
 };
 
 /// Metropolis-coupled chains. As a chain it keeps draws of its first level, at
-/// power 1; as a ladder, from prior to posterior, a number of each level (see
-/// Level::observe()), from which the evidence follows.
+/// power 1; as a ladder, from prior to posterior, one number per level and
+/// iteration (see Level::observe()), from which the evidence follows.
 ///
 /// A Level has the types Model (what levels share; levels refer to it), Draws
 /// and Counts, and
@@ -44,7 +44,7 @@ class Tempered : public Machine {
   Tempered(const Schedule& schedule, Model model)
       : schedule_(schedule),
         model_(std::move(model)),
-        // A ladder does not use the numbers of a chain of this seed.
+        // A ladder uses other random numbers than a chain with the same seed.
         rng_(schedule.seed, schedule.ladder ? 1 : 0),
         draws_(model_),
         counts_(model_) {
@@ -94,7 +94,7 @@ class Tempered : public Machine {
     for (std::size_t l = 0; l < levels_.size(); ++l) {
       levels_[l].sweep(turn, l == 0 ? counts_ : heated, rng_);
     }
-    // Neighbours, the even pairs and the odd ones in turn.
+    // Neighbours: even and odd pairs alternate.
     for (std::size_t l = time_ % 2; l + 1 < levels_.size(); l += 2) {
       const bool exchanged = exchange(levels_[l], levels_[l + 1], rng_);
       counts_.note_exchange(exchanged);
@@ -111,7 +111,7 @@ class Tempered : public Machine {
   const Schedule schedule_;
   const Model model_;
   Rng rng_;
-  std::vector<Level> levels_;      // of a chain the coldest first
+  std::vector<Level> levels_;      // of a chain, the coldest first
   typename Level::Draws draws_;    // of a chain
   typename Level::Counts counts_;  // moves of the first level after the warmup
   std::vector<double> exchanged_, observed_;  // of a ladder

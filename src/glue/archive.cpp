@@ -90,7 +90,7 @@ void ListReader::list(const char* name, std::size_t count,
                       const EachBody& body) {
   const Rcpp::List all(find(name, VECSXP, "a list"));
   require(static_cast<std::size_t>(all.size()) == count, name,
-          "as long as its settings say");
+          "as long as the settings imply");
   for (std::size_t i = 0; i < count; ++i) {
     const std::string where = path(name) + "[[" + std::to_string(i + 1) + "]]";
     SEXP one = all[i];

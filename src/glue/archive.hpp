@@ -33,11 +33,11 @@ class ListWriter : public kernelbayes::Archive {
   std::vector<std::pair<std::string, Rcpp::RObject>> values_;
 };
 
-/// Reads a state from a list that may come from a file that was edited: of what
-/// it does not have, or has of another type, it says so.
+/// Reads a state from a list that may come from an edited file: missing values
+/// and wrong types are errors.
 class ListReader : public kernelbayes::Archive {
  public:
-  /// `path`: what the list is called in messages.
+  /// `path`: the name of the list in messages.
   explicit ListReader(const Rcpp::List& list, std::string path = "state");
 
   bool reading() const override { return true; }
@@ -55,7 +55,7 @@ class ListReader : public kernelbayes::Archive {
 
  private:
   SEXP find(const char* name) const;
-  /// What has this type, or an error.
+  /// The value of this type, or an error.
   SEXP find(const char* name, SEXPTYPE type, const char* wanted) const;
 
   Rcpp::List list_;
@@ -63,7 +63,7 @@ class ListReader : public kernelbayes::Archive {
   std::string path_;
 };
 
-/// A machine that goes on from `state`, or from its start, behind a pointer.
+/// A pointer to a machine that continues from `state`, or from its start.
 SEXP open_machine(std::unique_ptr<kernelbayes::Machine> machine,
                   const Rcpp::Nullable<Rcpp::List>& state);
 kernelbayes::Machine& machine_of(SEXP handle);

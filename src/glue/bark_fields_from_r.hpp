@@ -1,4 +1,4 @@
-// Classes of bark and the data of their fields, from R.
+// Classes of multinomial bark models and the data of their fields, from R.
 #pragma once
 
 #include <RcppEigen.h>

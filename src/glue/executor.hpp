@@ -4,5 +4,5 @@
 #include <kernelbayes/parallel.hpp>
 
 /// Splits the range over the calling thread and `threads` - 1 more. It never
-/// looks for user interrupts: those are taken between two calls of the core.
+/// checks for user interrupts: these are handled between calls of the core.
 kernelbayes::Executor make_executor(int threads);

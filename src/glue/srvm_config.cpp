@@ -44,7 +44,7 @@ const std::map<std::string, History> kHistories{
 
 }  // namespace
 
-// A kernel, or those of a dictionary.
+// A kernel, or the kernels of a dictionary.
 std::vector<Kernel> kernels(const Rcpp::List& kernel) {
   if (Rcpp::as<std::string>(kernel["type"]) != "dictionary") {
     return {kernel_from_r(kernel)};
@@ -79,7 +79,7 @@ srvm::Memory memory(const Rcpp::List& config) {
   out.window = config["window"];
   out.candidates = config["candidates"];
   out.forgetting = config["forgetting"];
-  // Runs of one fit have the same candidates.
+  // All runs of a fit have the same candidates.
   out.seed =
       Rng::derive(static_cast<std::uint64_t>(Rcpp::as<int>(config["seed"])), 0);
   return out;

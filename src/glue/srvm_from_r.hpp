@@ -11,7 +11,7 @@ namespace srvm_r {
 
 using namespace kernelbayes;
 
-/// A kernel, or those of a dictionary.
+/// A kernel, or the kernels of a dictionary.
 std::vector<Kernel> kernels(const Rcpp::List& kernel);
 
 srvm::Model model(const Rcpp::List& config);

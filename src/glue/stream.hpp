@@ -1,4 +1,4 @@
-// Random streams as R names them.
+// Random streams as named in R.
 #pragma once
 
 #include <kernelbayes/rng.hpp>

@@ -1,4 +1,4 @@
-// Chains and ladders from R: what bark's and kgs's glue share.
+// Chains and ladders from R, shared by the glue of bark and kgs.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include "glue/archive.hpp"
 #include "glue/lists.hpp"
 
-/// A ladder where the config has `rungs`, else a chain.
+/// A ladder if the config has `rungs`, otherwise a chain.
 inline kernelbayes::Schedule schedule_from_r(const Rcpp::List& config,
                                              const char* rungs) {
   kernelbayes::Schedule out;

@@ -26,9 +26,9 @@ inline void subtract(int n, double a, const double* x, double* y) {
   }
 }
 
-/// (x, y) <- (c x + s y, c y - s x), a rotation. Two at a time: all is read
-/// before anything is written, so that compilers may use vector instructions
-/// although x and y could overlap.
+/// (x, y) <- (c x + s y, c y - s x), a rotation. Two at a time: everything is
+/// read before anything is written, so that compilers may use vector
+/// instructions although x and y could overlap.
 inline void rotate(int n, double c, double s, double* x, double* y) {
   int i = 0;
   for (; i + 2 <= n; i += 2) {
@@ -44,8 +44,8 @@ inline void rotate(int n, double c, double s, double* x, double* y) {
   y[i] = c * moved - s * kept;
 }
 
-/// x <- stretch (x - s y), then y <- c y - s x: a hyperbolic rotation where
-/// stretch is 1 / c and c^2 + s^2 = 1.
+/// x <- stretch (x - s y), then y <- c y - s x: a hyperbolic rotation, with
+/// stretch = 1 / c and c^2 + s^2 = 1.
 inline void rotate_less(int n, double c, double s, double stretch, double* x,
                         double* y) {
   int i = 0;
@@ -76,7 +76,7 @@ inline double dot(int n, const double* x, const double* y) {
 }  // namespace detail
 
 /// The lower triangle of a square matrix that grows and shrinks, its columns
-/// packed one after the other: what a particle holds is read in one stream.
+/// packed one after another: the data of a particle are read in one stream.
 class LowerTriangle {
  public:
   int size() const { return size_; }
@@ -89,7 +89,7 @@ class LowerTriangle {
 
   void prefetch() const { kernelbayes::prefetch(data_.data(), data_.size()); }
 
-  /// Changes the size; entries that both sizes have are kept.
+  /// Changes the size; keeps the entries that exist in both.
   void resize(int n) {
     if (n == size_) return;
     if (n > size_) data_.resize(entries(n));
@@ -119,7 +119,7 @@ class LowerTriangle {
     return static_cast<std::size_t>(n) * (n + 1) / 2;
   }
 
-  // Where column j of a triangle of size n starts, less j.
+  // Where column j of a triangle of size n starts, minus j.
   static std::ptrdiff_t offset(int j, int n) {
     return static_cast<std::ptrdiff_t>(j) * (2 * n - j - 1) / 2;
   }
@@ -209,9 +209,9 @@ class Cholesky {
     return {log_shrink, v};
   }
 
-  /// What taking a rank-one term away changed: log |L_new| - log |L_old| and
-  /// the residual of the row's response given the rows that are left. Where
-  /// the row alone determined a direction, digits are lost: not `stable`.
+  /// What removing a rank-one term changed: log |L_new| - log |L_old| and the
+  /// residual of the row's response given the remaining rows. If the row alone
+  /// determined a direction, digits are lost: not `stable`.
   struct Downdate {
     double log_shrink;
     double residual;
@@ -273,7 +273,7 @@ class Cholesky {
     rank_one(work, z, i);
   }
 
-  /// x <- L^-1 x; entries before `first` are known to be zero.
+  /// x <- L^-1 x; entries before `first` must be zero.
   void solve_lower(double* x, int first = 0) const {
     const int p = size();
     for (int j = first; j < p; ++j) {
@@ -315,7 +315,7 @@ class Cholesky {
     return worst;
   }
 
-  /// Appends the columns of L one after the other, and z: see restore().
+  /// Appends the columns of L one after another, and z: see restore().
   void save(std::vector<double>& columns, std::vector<double>& z) const {
     for (int j = 0; j < size(); ++j) {
       const double* column = factor_.column(j);
@@ -324,7 +324,7 @@ class Cholesky {
     z.insert(z.end(), z_.begin(), z_.end());
   }
 
-  /// Sets a factor computed before (its columns one after the other).
+  /// Sets a factor computed earlier (its columns one after another).
   void restore(int p, const double* columns, const double* z) {
     resize(p);
     ok_ = true;
@@ -349,8 +349,8 @@ class Cholesky {
       double* column = factor_.column(j);
       if (!std::isfinite(column[j]) || !std::isfinite(z_[j])) ok_ = false;
       if (column[j] < min_pivot) {
-        // Below the ridge all that is left of this column is rounding, which
-        // a division by the small pivot would let grow beyond bounds.
+        // Below the ridge only rounding is left of this column; division by the
+        // small pivot would blow it up.
         column[j] = min_pivot;
         std::fill(column + j + 1, column + p, 0.0);
         z_[j] = 0;

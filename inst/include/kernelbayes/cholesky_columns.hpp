@@ -1,8 +1,8 @@
-// Further columns of a Cholesky factor R, at all of its rows: entries of G less
-// what the columns before explain, over the pivot's root.
+// Further columns of a Cholesky factor R, at all of its rows: entries of G
+// minus the part that earlier columns explain, divided by the pivot's root.
 //
-// Entries have the same bits in whatever row, and with whatever others, they
-// are computed: columns of R are subtracted in order, every row on lanes.
+// Entries have the same bits whichever row they are in and whatever is computed
+// with them: columns of R are subtracted in order, every row on lanes.
 #pragma once
 
 #include "panel_matrix.hpp"
@@ -48,8 +48,8 @@ void solve_panels(PanelMatrix& factor, Index panel,
   }
 }
 
-// In the panels from `panel` on, of whose rows and n_columns columns or fewer
-// `values` are the entries of G.
+// In the panels from `panel` on; `values` are the entries of G for their rows
+// and at most n_columns columns.
 inline void solve(PanelMatrix& factor, Index panel,
                   const ConstMatrixRef& values, const Eigen::MatrixXd& pivots) {
   static_assert(tiles::n_columns == 4, "a case for each number of columns");

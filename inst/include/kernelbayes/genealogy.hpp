@@ -8,34 +8,33 @@
 
 namespace kernelbayes {
 
-/// Who descends from whom, and what that says about the variance of the
-/// evidence's estimate: particles without a common ancestor are independent
-/// (Lee and Whiteley, 2018, section 3.1), (T6).
+/// The genealogy of the particles, and what it says about the variance of the
+/// estimated evidence: particles without a common ancestor are independent (Lee
+/// and Whiteley, 2018, section 3.1), (T6).
 ///
-/// Over a long run all particles come to share one founder and the estimator
-/// has nothing left to compare. Families are therefore founded anew, at a
-/// resampling, once the youngest generation of them has lost half. What a
-/// resampling adds to the variance is told by how the families that it made
-/// fare until kGenerations further generations have been founded: contributions
-/// are cut off there, as for a sampler that forgets its past (Olsson and Douc,
-/// 2019, on fixed lags). With V_g(t) the variance that the families founded
-/// with generation g see at t, and e_g when it is the oldest to be closed, the
-/// sum is
+/// In a long run all particles eventually share one founder, and the estimator
+/// has nothing left to compare. New families are therefore founded, at a
+/// resampling, once the youngest generation of families has lost half of them.
+/// The contribution of a resampling to the variance is estimated from the
+/// families that it founded, until kGenerations further generations have been
+/// founded: later contributions are cut off, as for a sampler that forgets its
+/// past (Olsson and Douc, 2019, on fixed lags). With V_g(t) the variance
+/// estimated at t from the families of generation g, and e_g the time when it
+/// is the oldest to be closed, the sum is
 ///   sum_g [V_g(e_g) - V_{g+1}(e_g)] + V_oldest(t). (T8)
 ///
 /// The estimator counts pairs of particles from different families, and a pair
-/// that a resampling brings together by chance is no sign of variance. With
-/// counts n_a of expectation N W_a, pairs with different parents are on average
+/// that a resampling merges by chance does not indicate variance. With counts
+/// n_a of expectation N W_a, pairs with different parents are on average
 ///   sum_{a != b} E[n_a n_b] = N^2 (1 - sum W_a^2) - sum var(n_a)
-/// of the N^2 (1 - sum W_a^2) that there would be without chance: a factor
-/// N / (N - 1) for each multinomial resampling, as in Lee and Whiteley (2018),
-/// with which the estimator is unbiased whether or not N changes. Other schemes
-/// have smaller variances, for which (n_a - N W_a)^2 stands, (T7); with the
-/// factor of the multinomial one the estimator would be too small, and often
-/// negative.
+/// of the N^2 (1 - sum W_a^2) that there would be without chance: a factor N /
+/// (N - 1) for each multinomial resampling, as in Lee and Whiteley (2018), with
+/// which the estimator is unbiased whether or not N changes. Other schemes have
+/// smaller variances, estimated by (n_a - N W_a)^2, (T7); with the factor of
+/// the multinomial scheme the estimator would be too small, and often negative.
 class Genealogy {
  public:
-  /// Labels of the particles' families, and the product of the factors.
+  /// Family labels of the particles, and the product of the factors.
   struct Generation {
     std::vector<int> families;
     double correction = 1;
@@ -44,8 +43,8 @@ class Genealogy {
   explicit Genealogy(int particles = 0)
       : founders_(identity(particles)), generations_{found(particles)} {}
 
-  /// Particle i becomes a copy of ancestors[i]; survivors stay in place. The
-  /// weights are those before.
+  /// Particle i becomes a copy of ancestors[i]; survivors stay in place.
+  /// `weights` are those before resampling.
   void resample(const std::vector<int>& ancestors,
                 const std::vector<double>& weights, bool multinomial) {
     const int n = static_cast<int>(ancestors.size());
@@ -64,17 +63,17 @@ class Genealogy {
     if (due) generations_.push_back(found(n));
   }
 
-  /// Of the evidence's estimate; normalised weights.
+  /// Of the estimated evidence; normalised weights.
   double relative_variance(const std::vector<double>& weights) const {
     if (founders_.size() < 2) return std::numeric_limits<double>::quiet_NaN();
     return closed_ + variance(generations_.front(), weights);
   }
 
-  /// Distinct founders, of those at the start of the run.
+  /// Distinct founders among the particles at the start of the run.
   int founders() const { return distinct(founders_); }
   int resamplings() const { return resamplings_; }
 
-  /// Plain data for a snapshot: the generations from the oldest.
+  /// Plain data for a state: the generations, oldest first.
   struct State {
     std::vector<int> founders;
     std::vector<Generation> generations;
@@ -110,7 +109,7 @@ class Genealogy {
     double chance = 0;
     for (const double e : excess) chance += e * e;
     const double pairs = static_cast<double>(n) * n * (1 - same);
-    // Where one particle has nearly all the weight there are no pairs.
+    // If one particle has nearly all the weight there are no pairs.
     return chance < pairs / 2 ? 1 / (1 - chance / pairs) : factor(n);
   }
 
@@ -129,8 +128,8 @@ class Genealogy {
     return out;
   }
 
-  // Labels are below the number of particles when they were given, which may
-  // be larger than it is now.
+  // Labels are below the number of particles at the time they were given, which
+  // may be larger than it is now.
   static std::size_t range(const std::vector<int>& labels) {
     return labels.empty() ? 0
                           : *std::max_element(labels.begin(), labels.end()) + 1;
@@ -154,7 +153,7 @@ class Genealogy {
     }
     double same = 0;
     for (const double w : family) same += w * w;
-    // Where there once was a single particle, nothing can be compared.
+    // With a single particle at some time, nothing can be compared.
     if (!std::isfinite(generation.correction)) {
       return std::numeric_limits<double>::quiet_NaN();
     }
@@ -170,7 +169,7 @@ class Genealogy {
   std::vector<int> founders_;
   std::vector<Generation> generations_;
   int resamplings_ = 0;
-  double closed_ = 0;  // variance of what is older
+  double closed_ = 0;  // variance from older generations
 };
 
 }  // namespace kernelbayes

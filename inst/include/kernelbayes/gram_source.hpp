@@ -1,8 +1,8 @@
-// Where the entries of a kernel matrix come from: a kernel at points, or the
-// matrix itself. A source has size(), diagonal(out) and
+// Sources of the entries of a kernel matrix: a kernel at points, or the matrix
+// itself. A source has size(), diagonal(out) and
 //   block(first, columns, out)     rows from `first` on, as many as out has
 //   block(rows, columns, out)      rows at indices
-// with entries of the same bits in both.
+// whose entries have the same bits.
 #pragma once
 
 #include <vector>

@@ -2,9 +2,9 @@
 // residual: G ~ R R', columns of G evaluated only as they are chosen
 // (Fine and Scheinberg 2001; Bach and Jordan 2002).
 //
-// The result belongs to the data, not to their order: permuted points give the
+// The result depends on the data, not on their order: permuted points give the
 // permuted factor, bit by bit, because entries of the kernel and of the factor
-// are reproducible and ties go by tie_order.hpp.
+// are reproducible and tie_order.hpp breaks ties.
 #pragma once
 
 #include "gram_source.hpp"
@@ -44,7 +44,7 @@ class IncompleteCholesky {
   double residual_ = 0, trace_ = 0;
 };
 
-// As each pass over the factor costs the reading of it, columns come in blocks.
+// Each pass must read the whole factor, so columns come in blocks.
 template <class Source>
 class PivotedFactorisation {
  public:
@@ -66,9 +66,9 @@ class PivotedFactorisation {
   void run(Index max_rank, double tol) {
     const Index n = residual_.size();
     if (n == 0) return;
-    const double floor =
-        static_cast<double>(n) * std::numeric_limits<double>::epsilon() *
-        residual_.maxCoeff();
+    const double floor = static_cast<double>(n) *
+                         std::numeric_limits<double>::epsilon() *
+                         residual_.maxCoeff();
     const double enough = tol * result_.trace_;
     max_rank = std::min(max_rank, n);
     while (result_.rank() < max_rank && result_.residual_ > enough) {
@@ -98,7 +98,7 @@ class PivotedFactorisation {
     }
   }
 
-  // The columns, by strips of rows that stay in the cache. Returns the residual
+  // The columns, in strips of rows that stay in the cache. Returns the residual
   // trace after each.
   std::vector<double> extend(const pivoting::Block& block) {
     const Index n = residual_.size(), p = block.size();
@@ -149,9 +149,9 @@ class PivotedFactorisation {
   IncompleteCholesky result_;
 };
 
-// Stops at residual trace <= tol * trace, at max_rank columns, or when what is
-// left is rounding error (n eps max diagonal, as LAPACK's dpstrf). `order`: the
-// points by precedence in ties.
+// Stops at residual trace <= tol * trace, at max_rank columns, or when only
+// rounding error is left (n eps max diagonal, as in LAPACK's dpstrf). `order`:
+// the points by precedence in ties.
 template <class Source>
 IncompleteCholesky incomplete_cholesky(const Source& source,
                                        const std::vector<Eigen::Index>& order,
@@ -161,7 +161,7 @@ IncompleteCholesky incomplete_cholesky(const Source& source,
   return std::move(factorisation).result();
 }
 
-// Features phi(z) = L^-1 k(pivots, z), (K1), one row a point of z, with L the
+// Features phi(z) = L^-1 k(pivots, z), (K1), one row per point of z, with L the
 // rows of R at the pivots: at the points of the factorisation they are the rows
 // of R.
 inline Eigen::MatrixXd incomplete_cholesky_features(

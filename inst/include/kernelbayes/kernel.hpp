@@ -6,8 +6,9 @@
 //
 // Entrywise reproducible: k(x, y) has the same bits in a block of any shape,
 // k(x, y) = k(y, x) bit by bit, and k(x, x) = 1 for the stationary kernels.
-// Distances are summed directly: the tiles run at the speed of Eigen's matrix
-// product, whose form |x|^2 + |y|^2 - 2 x'y would lose both and cancel.
+// Distances are summed directly: the tiles are as fast as Eigen's matrix
+// product, and the form |x|^2 + |y|^2 - 2 x'y would cancel and lose both
+// properties.
 #pragma once
 
 #include "kernel_nodes.hpp"
@@ -57,7 +58,7 @@ class Kernel {
   static Kernel linear() { return make<kernels::InnerProduct>(1, 0.0); }
 
   // Tr[A B'] of 3 x 3 matrices flattened to 9 columns: positive definite,
-  // which Tr[A B] is not. Of rank 9, so not characteristic.
+  // unlike Tr[A B]. Of rank 9, so not characteristic.
   static Kernel rotation() { return make<kernels::InnerProduct>(1, 0.0, 9); }
 
   static Kernel constant(double value) {
@@ -81,12 +82,12 @@ class Kernel {
                 Eigen::Ref<Eigen::VectorXd> out) const {
     node_->check_dimension(x.cols());
     if (out.size() != x.rows()) {
-      throw std::invalid_argument("the output needs one entry a point");
+      throw std::invalid_argument("the output needs one entry per point");
     }
     node_->diagonal(x, out);
   }
 
-  // The kernel matrix of x with itself: half is computed, the rest mirrored.
+  // The kernel matrix of x with itself: half is computed and mirrored.
   void gram(const ConstMatrixRef& x, MatrixRef out) const {
     check_shapes(x, x, out);
     constexpr Index width = 128;

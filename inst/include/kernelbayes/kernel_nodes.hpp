@@ -1,8 +1,8 @@
-// The kernels behind the values of kernel.hpp, one class a family. A scalar
-// bandwidth b holds for all columns, a vector has one entry a column:
-// r^2 / b^2 stands for sum_c (x_c - y_c)^2 / b_c^2.
+// The kernels behind the values of kernel.hpp, one class per family. A scalar
+// bandwidth b applies to all columns, a vector has one entry per column: r^2 /
+// b^2 means sum_c (x_c - y_c)^2 / b_c^2.
 //
-// std::exp and the like only: the scalar tails of packet versions differ from
+// Only std::exp and the like: the scalar tails of packet versions differ from
 // their bodies by an ulp.
 #pragma once
 
@@ -49,12 +49,12 @@ inline void check_bandwidth(const Eigen::VectorXd& bandwidth, Index d) {
   if (bandwidth.size() != 1 && bandwidth.size() != d) {
     throw std::invalid_argument(
         "a bandwidth must have length 1 or one entry "
-        "a column (" +
+        "per column (" +
         std::to_string(d) + ")");
   }
 }
 
-// Finite, so that a distance of zero times it is zero.
+// Finite, so that zero distance times it is zero.
 inline Eigen::VectorXd finite_inverse(const Eigen::VectorXd& values) {
   return values.cwiseInverse().cwiseMin(std::numeric_limits<double>::max());
 }

@@ -1,9 +1,9 @@
 // Sums over columns, the inner loop of every kernel:
 //   out(i, j) = sum_c term(x(i, c), y(j, c), c).
 //
-// An entry has the same bits in whatever block it is computed: columns are
+// An entry has the same bits whichever block it is computed in: columns are
 // added in index order, and every row, also in a short last tile, goes through
-// the same arithmetic on a fixed number of lanes. A scalar tail would not do:
+// the same arithmetic on a fixed number of lanes. A scalar tail would not work:
 // compilers may contract it to fused multiply-adds differently.
 #pragma once
 

@@ -24,7 +24,7 @@ inline std::vector<double> squared_distances(
   return out;
 }
 
-/// The median distance from its square; of two in the middle their mean.
+/// The median distance from squared distances; the mean of the middle two.
 inline double root_median(std::vector<double> squares) {
   const auto middle = squares.begin() + squares.size() / 2;
   std::nth_element(squares.begin(), middle, squares.end());
@@ -33,7 +33,8 @@ inline double root_median(std::vector<double> squares) {
   return (std::sqrt(*std::max_element(squares.begin(), middle)) + upper) / 2;
 }
 
-/// Median distance of rows; if that is zero, of those that differ; 1 if none.
+/// Median distance of rows; if that is zero, of distinct rows; 1 if none
+/// differ.
 inline double median_distance(const Eigen::Ref<const Eigen::MatrixXd>& points) {
   std::vector<double> squares = squared_distances(points);
   if (squares.empty()) return 1;

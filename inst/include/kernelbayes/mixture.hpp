@@ -6,11 +6,11 @@
 
 namespace kernelbayes {
 
-/// Where the smaller tail (the lower one for sign = 1) has the probability
-/// `target`, between `lower` and `upper`: Newton steps on the tail's log,
-/// bisection where they leave the bracket or do not halve. Ends when the log
-/// is within `close`, after one more step. `density` is called after `tail`,
-/// at the same point.
+/// The point where the smaller tail (the lower one for sign = 1) has
+/// probability `target`, between `lower` and `upper`: Newton steps on the
+/// tail's log, bisection if they leave the bracket or do not halve it. Stops
+/// when the log is within `close`, after one more step. `density` is called
+/// after `tail`, at the same point.
 template <typename Tail, typename Density>
 double tail_quantile(double lower, double upper, double start, double target,
                      double sign, double close, Tail tail, Density density) {
@@ -28,7 +28,7 @@ double tail_quantile(double lower, double upper, double start, double target,
     }
     const double tolerance = 1e-12 * (std::abs(next) + upper - lower);
     if (upper - lower <= tolerance) return next;
-    // A short step is no proof: inside a point mass every step is short.
+    // A short step proves nothing: inside a point mass every step is short.
     if (std::abs(next - x) < tolerance) {
       next = x + std::copysign(tolerance, next - x);
     }
@@ -45,7 +45,7 @@ struct NormalMixture {
   const double* means;
   const double* sds;
 
-  /// P(X <= x), or P(X >= x) for sign = -1: no digit is lost in either tail.
+  /// P(X <= x), or P(X >= x) for sign = -1: no digits are lost in either tail.
   double tail(double x, double sign) const {
     double sum = 0;
     for (int i = 0; i < n; ++i) {
@@ -74,8 +74,8 @@ struct NormalMixture {
     return largest + std::log(sum * kInverseRootTwoPi);
   }
 
-  /// The p-quantile, where `z` is that of the standard normal: it lies
-  /// between the components' own.
+  /// The p-quantile; `z` is that of the standard normal. It lies between the
+  /// p-quantiles of the components.
   double quantile(double p, double z) const {
     const double sign = z < 0 ? 1 : -1, target = z < 0 ? p : 1 - p;
     double lower = std::numeric_limits<double>::infinity(), upper = -lower;

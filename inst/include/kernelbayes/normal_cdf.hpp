@@ -10,7 +10,7 @@ inline double log_normal_cdf(double x) {
   constexpr double kRootHalf = 0.70710678118654752440;
   constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   if (x > 0) return std::log1p(-0.5 * std::erfc(x * kRootHalf));
-  // Where erfc() underflows, the asymptotic series.
+  // The asymptotic series, if erfc() underflows.
   constexpr double kFar = -37;
   if (x > kFar) return std::log(0.5 * std::erfc(-x * kRootHalf));
   const double s = 1 / (x * x);
@@ -19,7 +19,7 @@ inline double log_normal_cdf(double x) {
 }
 
 /// log(Phi(to) - Phi(from)), one of them perhaps infinite, to about 1e-8, and
-/// 1e-13 if the interval has not both ends on one side, near to one another.
+/// to 1e-13 unless both ends are on one side and close together.
 inline double log_normal_between(double from, double to) {
   if (std::isinf(to)) return log_normal_cdf(-from);
   if (std::isinf(from)) return log_normal_cdf(to);

@@ -15,14 +15,14 @@ class PanelMatrix {
   static constexpr Index lanes = tiles::n_lanes;
   static constexpr Index width = 32;
 
-  // Rows that a number of rows takes, whole panels.
+  // The number of rows rounded up to whole panels.
   static Index padded(Index rows) { return (rows + lanes - 1) / lanes * lanes; }
 
   explicit PanelMatrix(Index rows) : rows_(rows) {}
 
   Index cols() const { return cols_; }
 
-  // Columns of zeros; what was there stays where it is.
+  // Adds columns of zeros; existing columns stay where they are.
   void add_columns(Index count) {
     cols_ += count;
     while (static_cast<Index>(slabs_.size()) * width < cols_) {
@@ -59,8 +59,8 @@ class PanelMatrix {
     return result;
   }
 
-  // values(i) less the square of column l at row first + i, but no less than
-  // zero; `first` is a multiple of the lanes.
+  // values(i) minus the square of column l at row first + i, but at least zero;
+  // `first` is a multiple of the lanes.
   void subtract_squares(Index l, Index first,
                         Eigen::Ref<Eigen::VectorXd> values) const {
     for (Index i = 0; i < values.size(); i += lanes) {

@@ -1,7 +1,8 @@
-// Several pivots of a Cholesky factor at once, the same as one by one: each is
-// the point of the largest residual, chosen among a few candidates. Residuals
-// only fall, so that as long as the largest among the candidates is above all
-// others at the outset it is the largest of all.
+// Several pivots of a Cholesky factor at once, with the same result as one by
+// one: each is the point with the largest residual, chosen among a few
+// candidates. Residuals only decrease, so the largest among the candidates is
+// the largest of all as long as it exceeds the initial residuals of all other
+// points.
 #pragma once
 
 #include <functional>
@@ -15,12 +16,12 @@ using Eigen::Index;
 using Eigen::VectorXd;
 using Indices = std::vector<Index>;
 
-// Residuals from this share of the largest on tie with it.
+// Residuals of at least this share of the largest tie with it.
 constexpr double tie = 1 - 1e-12;
-// What is larger than a number by this factor does not tie with it.
+// A number that is larger by this factor does not tie.
 constexpr double beyond_tie = 1 + 2e-12;
 
-// Of those that tie for the largest residual the first in precedence.
+// Among ties for the largest residual, the first in precedence.
 inline Index choose(const VectorXd& residual, const Indices& place) {
   const double least = residual.maxCoeff() * tie;
   Index best = -1;
@@ -31,7 +32,7 @@ inline Index choose(const VectorXd& residual, const Indices& place) {
 }
 
 // The first choice among the candidates is the choice among all points, and so
-// are the next as long as the largest residual left is at least `least`.
+// are later ones as long as the largest remaining residual is at least `least`.
 struct Candidates {
   Indices rows;
   VectorXd residual;
@@ -70,8 +71,8 @@ Indices rows_where(const VectorXd& values, const Condition& condition) {
   return rows;
 }
 
-// Those that tie for the largest residual, the first `wanted` in precedence: no
-// other point begins to tie as long as the largest stays what it is.
+// The ties for the largest residual, the first `wanted` in precedence: no other
+// point starts to tie as long as the largest does not change.
 inline Candidates nominate_tied(const VectorXd& residual, const Indices& place,
                                 Index wanted) {
   const double largest = residual.maxCoeff();

@@ -4,8 +4,8 @@
 
 namespace kernelbayes {
 
-/// Asks for n values to be brought into the cache ahead of their use; does
-/// nothing where the compiler has no word for it.
+/// Prefetches n values into the cache; does nothing if the compiler does not
+/// support it.
 template <typename T>
 inline void prefetch(const T* values, std::size_t n) {
 #if defined(__GNUC__) || defined(__clang__)

@@ -20,7 +20,7 @@ using ResamplingScheme = std::vector<int> (*)(const std::vector<double>&, int,
 namespace resampling {
 
 /// Counts from sorted points in [0, 1): point i falls in the cell of one
-/// particle. The last cell with weight takes what rounding leaves over.
+/// particle. The last cell with weight takes the points left over by rounding.
 template <typename Point>
 std::vector<int> invert(const std::vector<double>& weights, int n,
                         Point point) {
@@ -79,11 +79,11 @@ inline std::vector<int> residual(const std::vector<double>& weights, int n,
   return counts;
 }
 
-/// n w rounded up or down, with the least variance that is possible and as
-/// little randomness as leaves the expectation n w (Crisan and Lyons, 2002;
-/// Bain and Crisan, 2009, section 9.2.1). Particle after particle, what is left
-/// to hand out is divided between it and those that follow, to each the whole
-/// part of its expectation and at most one more: (T5).
+/// n w rounded up or down, with the least possible variance and as little
+/// randomness as the expectation n w allows (Crisan and Lyons, 2002; Bain and
+/// Crisan, 2009, section 9.2.1). Particle by particle, the remaining offspring
+/// are divided between it and the particles that follow, each side getting the
+/// whole part of its expectation and at most one more: (T5).
 inline std::vector<int> minimum_entropy(const std::vector<double>& weights,
                                         int n, Rng& rng) {
   const std::size_t size = weights.size();
@@ -131,9 +131,9 @@ inline ResamplingScheme scheme(const std::string& name) {
   return found->second;
 }
 
-/// Ancestors in an order that leaves every survivor where it is, so that only
-/// the copies move. There are as many as the counts sum to: where those are
-/// fewer than the particles, survivors beyond the last place move too.
+/// Ancestors in an order that leaves every survivor in place, so that only
+/// copies move. There are as many as the counts sum to: if that is fewer than
+/// the particles, survivors beyond the last place move too.
 inline std::vector<int> ancestors_in_place(std::vector<int> counts) {
   const int size = static_cast<int>(counts.size());
   const int n = std::accumulate(counts.begin(), counts.end(), 0);

@@ -13,9 +13,9 @@ namespace kernelbayes {
 /// One stream of random numbers: xoshiro256++ and Boost's distributions, so
 /// that a seed gives the same numbers on every platform.
 ///
-/// A stream is keyed on (seed, major, minor): chain and temperature for
-/// Markov chains, time and particle for sequential samplers. Work can then be
-/// split over threads and processes in any way without changing a result.
+/// A stream is keyed on (seed, major, minor): chain and temperature for Markov
+/// chains, time and particle for sequential samplers. Work can then be split
+/// over threads and processes in any way without changing results.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed, std::uint64_t major = 0,

@@ -30,8 +30,8 @@ namespace kernelbayes {
 ///
 /// Then Z_t = Z_{t-1} sum_i Wbar_i W_i estimates the normalising constant of
 /// gamma_t without bias: (T3) of derivations/srvm.md, W being (T1). Nothing
-/// after 3 changes a stored particle, so that a run that is cut and resumed
-/// between steps equals one that is not.
+/// after 3 changes a stored particle, so a run that is stopped and resumed
+/// between steps equals an uninterrupted run.
 ///
 /// Target must offer
 ///   using Particle = ...;              // copyable, with prefetch() const
@@ -45,18 +45,18 @@ namespace kernelbayes {
 ///                   const std::vector<double>& weights);   // records
 ///   void after_rejuvenation(const std::vector<Particle>&,
 ///                           const std::vector<double>& weights);
-///                                  // the same; only for rejuvenate()
-/// where the const methods may run at the same time on different particles.
+///                                  // the same, for rejuvenate() only
+/// where const methods may run at the same time on different particles.
 ///
-/// A target from which data leave offers also
+/// A target from which data leave must also offer
 ///   bool let_go(const Executor&);   // between 2 and 3: the oldest data go;
 ///                                   // whether any did
 ///   double retire(Particle&, Scratch&) const;   // log weight of having lost
 ///                                               // them, as W above
 ///   void retired();                 // all particles have
 ///
-/// A target whose data may come in by degrees has, in the place of extend(),
-///   using Arrival = ...;      // what a particle knows of the next increase
+/// A target whose data may enter gradually has, instead of extend(),
+///   using Arrival = ...;      // what a particle knows about the next increase
 ///   void score(Particle&, Scratch&, Arrival&) const;
 ///   double log_increase(const Arrival&, double to) const;  // log W, or about
 ///   double power() const;     // of datum t: 0 when it has been taken in
@@ -66,12 +66,13 @@ namespace kernelbayes {
 /// and refresh() leaves the target at that power invariant. The proposal of
 /// step 3 belongs to the first increase. An increase is as large as the
 /// conditional effective sample size (Zhou, Johansen and Aston, 2016, section
-/// 3.2.1) allows, (T4); between two, steps 1 and 2 are repeated. Powers that
-/// depend on the particles make Z consistent; fixed ones leave it without bias.
+/// 3.2.1) allows, (T4); between increases, steps 1 and 2 are repeated. With
+/// powers that depend on the particles Z is consistent; with fixed powers it is
+/// unbiased.
 ///
-/// The evidence's factor at t is the predictive density of datum t only where
-/// the prior stays as it is from one target to the next. A target may know that
-/// density apart:
+/// The factor of the evidence at t is the predictive density of datum t only if
+/// the prior is the same in both targets. A target may supply that density
+/// separately:
 ///   double log_predictive(const Particle&) const;   // of the latest datum,
 ///                                 // given the particle before it was extended
 template <typename Target>
@@ -131,9 +132,9 @@ class Smc {
   }
 
   /// Replaces the particles of step t by n of equal weight, each moved once by
-  /// the kernel that leaves gamma_t invariant. The estimate of the evidence
-  /// stays, and remains one without bias. All that is recorded of step t is
-  /// now said of the new particles.
+  /// the kernel that leaves gamma_t invariant. The estimate of the evidence is
+  /// kept and remains unbiased. The records of step t now refer to the new
+  /// particles.
   void rejuvenate(int n, const Executor& executor) {
     check_rejuvenation(n);
     ++rejuvenations_;
@@ -156,15 +157,15 @@ class Smc {
   const std::vector<int>& ancestors() const { return ancestors_; }
   double log_evidence() const { return log_evidence_; }
 
-  /// The relative variance of the evidence's estimate, from this one run.
+  /// The relative variance of the estimated evidence, from this run alone.
   double relative_variance() const {
     return genealogy_.relative_variance(weights_);
   }
 
-  /// The stream of particle i at step t for a purpose of the target's own.
+  /// The stream of particle i at step t for a purpose specific to the target.
   Rng output_stream(int i) const { return stream(time_ + 1, i, kOutput); }
 
-  /// All that `restore()` needs beside the target's own state.
+  /// All that `restore()` needs apart from the target's own state.
   struct State {
     int time = 0;
     double log_evidence = 0;
@@ -185,7 +186,7 @@ class Smc {
     if (particles.size() != n || state.log_weights.size() != n ||
         state.genealogy.founders.size() != n) {
       throw std::invalid_argument(
-          "the state does not have the number of particles asked for");
+          "the state has a different number of particles");
     }
     time_ = state.time;
     log_evidence_ = state.log_evidence;
@@ -207,8 +208,8 @@ class Smc {
     kOutput
   };
 
-  // A step that is rejuvenated draws again, and never the same numbers; so
-  // does each increase of a datum's power.
+  // Rejuvenating a step draws again, with new numbers; so does each increase of
+  // a datum's power.
   Rng stream(int t, int i, Purpose purpose) const {
     return Rng(settings_.seed,
                static_cast<std::uint64_t>(t) * 8 + purpose +
@@ -256,7 +257,7 @@ class Smc {
     return wanted;
   }
 
-  // Datum t takes its effect: the log of the factor of the evidence.
+  // Takes datum t into account; returns the log of the factor of the evidence.
   double bring_in(const Executor& executor) {
     if constexpr (Tempers<Target>::value) {
       double log_factor = 0;
@@ -302,8 +303,9 @@ class Smc {
     return reweight();
   }
 
-  // Where a datum stops on its way the particles are moved there, and not
-  // before: with a part of it they find what the whole of it will ask for.
+  // If a datum enters gradually, particles are moved at the intermediate powers
+  // and not before: with part of the datum they find what all of it will
+  // require.
   bool moves_on_the_way() const {
     return Tempers<Target>::value && settings_.stops();
   }
@@ -321,14 +323,15 @@ class Smc {
     if (wanted == 0) return most;
     const double whole = conditional_size(most);
     if (!(whole < wanted)) return most;
-    // Only rare particles foresee a datum that would take three increases or
-    // more: it takes smaller ones, between which moves find others.
+    // Only rare particles predict a datum that would take three or more
+    // increases: it gets smaller ones, between which moves find other
+    // particles.
     if (whole < wanted * wanted * wanted) wanted = std::cbrt(wanted);
     // On the log scale of the increase: the first may have to be tiny. None is
-    // less than a part of what there is, so that they come to an end.
+    // less than a fraction of the current power, so that they end.
     double lower = std::max(kLeastIncrease, power / 8), upper = most - power;
     if (lower >= upper) return most;
-    // What the change of the prior costs is lost anyway.
+    // The cost of the change of the prior cannot be avoided.
     wanted *= conditional_size(power + lower);
     for (int i = 0; i < 30 && upper > 1.02 * lower; ++i) {
       const double middle = std::sqrt(lower * upper);
@@ -373,11 +376,11 @@ class Smc {
 
   void check_rejuvenation(int n) const {
     if (n < 1) throw std::invalid_argument("at least one particle is needed");
-    if (time_ < 1) throw std::invalid_argument("there is no step yet");
+    if (time_ < 1) throw std::invalid_argument("no step has been taken yet");
     if (settings_.history != History::kSummary &&
         n != static_cast<int>(particles_.size())) {
       throw std::invalid_argument(
-          "the number of particles is fixed where their ancestry is kept");
+          "the number of particles is fixed if their ancestry is kept");
     }
   }
 
@@ -386,8 +389,8 @@ class Smc {
                        [&](double w) { return w == log_weights_[0]; });
   }
 
-  // Particles of step t that descend from others of that step have their
-  // parents in step t - 1.
+  // Particles of step t that descend from others of that step have parents in
+  // step t - 1.
   void adopt_parents(const std::vector<int>& ancestors) {
     if (settings_.history == History::kSummary || time_ < 2) return;
     const auto last = ancestors_.end() - ancestors.size();
@@ -412,7 +415,8 @@ class Smc {
     normalise();
   }
 
-  // Old data go: the log of the factor by which the evidence changes.
+  // Removes old data; returns the log of the factor by which the evidence
+  // changes.
   double retire(const Executor& executor) {
     if (!target_.let_go(executor)) return 0;
     increments_.resize(particles_.size());
@@ -423,7 +427,8 @@ class Smc {
     return reweight();
   }
 
-  // Multiplies the weights by the increments; the log of their mean, (T3).
+  // Multiplies the weights by the increments; returns the log of their mean,
+  // (T3).
   double reweight() {
     for (std::size_t i = 0; i < increments_.size(); ++i) {
       log_weights_[i] += increments_[i];
@@ -437,7 +442,7 @@ class Smc {
     return log_increment;
   }
 
-  // The mean of the particles' densities, with the weights that they had.
+  // The mean of the particles' densities, with the previous weights.
   void record_predictive() {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
     for (const Particle& particle : particles_) {
@@ -484,12 +489,12 @@ class Smc {
   Target& target_;
   int time_ = 0;
   int rejuvenations_ = 0;
-  bool resampled_ = false;  // on the way of the latest datum, or before
+  bool resampled_ = false;  // during or before the latest datum
   int increases_ = 0;       // of the latest datum's power
-  int increase_ = 0;        // that which is being made; 0 between two steps
-  double lowest_ = 0;       // effective size on its way
+  int increase_ = 0;        // the current one; 0 between steps
+  double lowest_ = 0;       // effective size while it entered
   double log_evidence_ = 0;
-  double log_total_ = 0;  // log of the sum of the log_weights_'s weights
+  double log_total_ = 0;  // log of the sum of the weights in log_weights_
   std::vector<Particle> particles_;
   std::vector<double> log_weights_, weights_, increments_;
   std::vector<typename Tempers<Target>::Arrival> arrivals_;

@@ -10,15 +10,15 @@
 namespace kernelbayes {
 
 /// The trapezoidal rule in u = log omega for omega ~ Gamma(df / 2, df / 2),
-/// which makes a normal variable of variance 1 / omega Student's t: (S35).
+/// which makes a normal variable with variance 1 / omega Student-t: (S35).
 ///
 /// For f ~ N(m, v) and a residual r the integrand in u behaves as the density
-/// of a gamma variable's logarithm, exp(a (u - e^u)), with df / 2 <= a <=
-/// (df + 1) / 2 and its mode moved to the left by up to log((df + (r^2 + v) /
-/// noise) / df). It is analytic for |Im u| < pi / 2, so that the error falls
-/// exponentially in 1 / h: as |Gamma(a + i y)| / Gamma(a) at y = 2 pi / h, to
-/// which h is fitted. What is cut off is of the same order. Nodes run from
-/// the top downwards, as far as a residual asks for.
+/// of a gamma variable's logarithm, exp(a (u - e^u)), with df / 2 <= a <= (df +
+/// 1) / 2 and its mode moved to the left by up to log((df + (r^2 + v) / noise)
+/// / df). It is analytic for |Im u| < pi / 2, so that the error falls
+/// exponentially in 1 / h: as |Gamma(a + i y)| / Gamma(a) at y = 2 pi / h, from
+/// which h is chosen. The truncation error is of the same order. Nodes run from
+/// the top downwards, as far as a residual requires.
 class StudentRule {
  public:
   /// `digits` is minus the natural logarithm of the relative error.
@@ -60,13 +60,13 @@ class StudentRule {
     return 2 + static_cast<int>((top_ - std::max(low, -700.0)) / step_);
   }
 
-  /// The weight of all nodes beyond a last one, in units of its own.
+  /// The weight of all nodes beyond a last one, relative to its weight.
   double rest() const { return rest_; }
 
   double df() const { return df_; }
 
  private:
-  // Where an increasing f is `target`, between 0 and `upper`.
+  // The point between 0 and `upper` where an increasing f equals `target`.
   template <typename Function>
   static double bisect(double upper, double target, Function f) {
     double lower = 0;
@@ -111,8 +111,8 @@ class StudentRule {
   std::vector<Node> table_;
 };
 
-/// A mixture of n variables f + e with f ~ N(mean, variance) and e Student's t
-/// of scale^2 = noise: new responses given the draws of a robust regression.
+/// A mixture of n variables f + e with f ~ N(mean, variance) and e Student-t
+/// with scale^2 = noise: new responses given the draws of a robust regression.
 struct StudentMixture {
   int n;
   const double* weights;  // sum to one
@@ -148,8 +148,8 @@ struct StudentMixture {
 
   /// The p-quantile. `z` and `t` are the quantiles of the standard normal and
   /// of Student's t at p, z_half and t_half those at half of the smaller tail:
-  /// X is beyond their sum only if one of the two terms is beyond its own.
-  /// Most of the way is gone by the rule `rough`.
+  /// X is beyond their sum only if one of the two terms is beyond its own
+  /// quantile. Most steps use the rule `rough`.
   double quantile(double p, double z, double t, double z_half, double t_half,
                   const StudentRule& rough) const {
     const double sign = z < 0 ? 1 : -1, target = z < 0 ? p : 1 - p;
@@ -217,8 +217,8 @@ struct StudentMixture {
       sum.probability += last;
       sum.density += node.weight / sd * std::exp(-0.5 * u * u);
     }
-    // Where the weights fall slowly the normal's sd is by now so large that
-    // half of it is below, as it is for all nodes beyond.
+    // If the weights decrease slowly, the normal's sd is now so large that half
+    // of its mass is below, as for all further nodes.
     sum.probability += last * by.rest();
     return {0.5 * sum.probability, kInverseRootTwoPi * sum.density};
   }

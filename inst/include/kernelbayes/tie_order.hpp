@@ -1,6 +1,5 @@
-// Orders of sample points that belong to the data and not to the index they
-// came with: what breaks the ties between pivots. Points that nothing
-// distinguishes come by index.
+// Orders of sample points that depend on the data and not on their index: they
+// break ties between pivots. Indistinguishable points are ordered by index.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +73,7 @@ inline std::vector<std::int64_t> row_sums(const ConstMatrixRef& gram) {
   return sums;
 }
 
-// A Gram matrix alone: the largest sum of the row first, a point amid others.
+// For a Gram matrix alone: the largest row sum first, a central point.
 inline std::vector<Index> of_gram(const ConstMatrixRef& gram) {
   const std::vector<std::int64_t> sums = row_sums(gram);
   return sorted_indices(gram.rows(), [&](Index a, Index b) {

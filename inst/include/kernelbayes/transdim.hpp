@@ -18,11 +18,11 @@
 
 namespace kernelbayes {
 
-/// Trans-dimensional sequential Monte Carlo for a model and moves of one's own:
-/// what `tdsmc()`, `td_target()` and `td_move()` are in R, under the same
-/// names. Models and moves are small structs; the loop, resampling, weights,
-/// evidence, ancestry, random streams and threads are those of `Smc`, and the
-/// weights follow from the law of transdim_law.hpp, (T1).
+/// Trans-dimensional sequential Monte Carlo for your own model and moves: the
+/// C++ form of `tdsmc()`, `td_target()` and `td_move()` in R, with the same
+/// names. Models and moves are small structs; `Smc` provides the loop,
+/// resampling, weights, evidence, ancestry, random streams and threads, and the
+/// weights follow from the formula in transdim_law.hpp, (T1).
 ///
 /// A model has
 ///
@@ -34,47 +34,47 @@ namespace kernelbayes {
 ///   // log gamma_t(state); normalised for t = 0.
 ///   double log_density(const State& state, int t) const;
 ///
-///   // In its place or beside it, if that is cheaper:
+///   // Instead of it or in addition, if that is cheaper:
 ///   // log gamma_t(now) / gamma_{t-1}(before).
 ///   double log_increment(const State& now, const State& before, int t) const;
 ///
-///   // May be missing: a Markov step that leaves gamma_t invariant. May return
-///   // log gamma_t of the new state (a double) where it knows it.
+///   // Optional: a Markov step that leaves gamma_t invariant. May return
+///   // log gamma_t of the new state (a double) if it knows it.
 ///   void rejuvenate(State& state, int t, Rng& rng) const;
 ///
-///   // May be missing: data of step t come in, for sums that states share.
+///   // Optional: takes in the data of step t, for sums that states share.
 ///   void take_in(int t, const Executor& executor);
 ///
-///   // May be missing: for records.
+///   // Optional: for records.
 ///   void after_step(int t,
 ///                   const std::vector<TransdimParticle<State>>& particles,
 ///                   const std::vector<double>& weights);
 ///
 /// and a move
 ///
-///   // From a state of t - 1 to one of t, in its place.
+///   // From a state of t - 1 to one of t, in place.
 ///   void propose(State& state, int t, Rng& rng) const;
 ///
 ///   // log q(now | before) and log q'(before | now).
 ///   double log_forward(const State& now, const State& before, int t) const;
 ///   double log_reverse(const State& before, const State& now, int t) const;
 ///
-///   // alpha and alpha'; 1 if missing, as they may be for a single move.
+///   // alpha and alpha'; 1 if missing, which is allowed for a single move.
 ///   double probability(const State& before, int t) const;
 ///   double reverse_probability(const State& now, int t) const;
 ///
-///   // In place of log_reverse() and reverse_probability(): log W itself.
+///   // Instead of log_reverse() and reverse_probability(): log W itself.
 ///   double log_weight(const State& now, const State& before, int t) const;
 ///
-///   // May be missing: for messages.
+///   // Optional: for messages.
 ///   static constexpr const char* name = "...";
 ///
 /// All densities of a step are with respect to the targets' reference measures:
 /// a move that maps (before, u) to `now` has the log density of u minus the log
 /// of the absolute Jacobian determinant. Data and parameters are members of the
-/// structs. Members that are const may run at the same time for different
-/// particles (std::lgamma(), which writes to a global in some C libraries,
-/// should then be tabulated). None but log_density() meets a state of density
+/// structs. Const members may run at the same time for different particles
+/// (std::lgamma() writes to a global variable in some C libraries and should
+/// then be tabulated). Only log_density() is called with states of density
 /// zero. `check_moves()` in transdim_check.hpp tests whether the weights are
 /// exact.
 template <typename Model, typename... Moves>
@@ -97,15 +97,15 @@ class TransdimTarget {
   const std::tuple<Moves...>& moves() const { return moves_; }
   int time() const { return time_; }
 
-  /// How often each move was chosen, and the weight of the particles that it
-  /// brought: kMoves numbers a step.
+  /// How often each move was chosen, and the weight of the resulting particles:
+  /// kMoves numbers per step.
   struct Path {
     std::vector<int> chosen;
     std::vector<double> share;
   };
   const Path& path() const { return path_; }
 
-  // What Smc asks for ---------------------------------------------------------
+  // Required by Smc -----------------------------------------------------------
 
   Scratch scratch() const { return {}; }
 
@@ -160,7 +160,7 @@ class TransdimTarget {
     }
   }
 
-  // Records are of the step as it was made.
+  // Records refer to the original step.
   void after_rejuvenation(const std::vector<Particle>&,
                           const std::vector<double>&) {}
 
@@ -171,11 +171,11 @@ class TransdimTarget {
     path_ = std::move(path);
   }
 
-  // The parts of the law ------------------------------------------------------
+  // Parts of the weight formula -----------------------------------------------
 
   double log_density(const State& state, int t) const {
     static_assert(transdim::has_log_density<Model>,
-                  "this needs log_density(), log_increment() is not enough");
+                  "this needs log_density(); log_increment() is not enough");
     return valid_log<Model>(model_.log_density(state, t), "log_density", t);
   }
 
@@ -207,9 +207,8 @@ class TransdimTarget {
     return 1;
   }
 
-  /// log W of a move that had the probability `alpha`.
-  /// @param log_ratio gives log gamma_t(now) / gamma_{t-1}(before), where it is
-  ///   wanted.
+  /// log W of a move that had probability `alpha`.
+  /// @param log_ratio gives log gamma_t(now) / gamma_{t-1}(before) if needed.
   template <typename Move, typename LogRatio>
   double log_weight(const Move& move, double alpha, const State& now,
                     const State& before, int t, LogRatio log_ratio) const {
@@ -225,8 +224,7 @@ class TransdimTarget {
           valid_log<Move>(move.log_reverse(before, now, t), "log_reverse", t);
       const MoveChoice forward{alpha, move.log_forward(now, before, t)};
       if (!std::isfinite(forward.log_density)) {
-        fail(member<Move>("log_forward") +
-                 " is not finite at a state that was proposed",
+        fail(member<Move>("log_forward") + " is not finite at a proposed state",
              t);
       }
       return log_general_weight(ratio, reverse, forward);
@@ -251,8 +249,8 @@ class TransdimTarget {
  private:
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-  // The compiler sees every move, so that the choice is a jump and not a
-  // virtual call.
+  // The compiler knows every move, so the choice is a jump and not a virtual
+  // call.
   template <typename Visit>
   void with_move(int which, Visit visit) const {
     int i = 0;
@@ -294,7 +292,7 @@ class TransdimTarget {
       if (std::isnan(log_before)) log_before = log_density(before, time_ - 1);
       if (!std::isfinite(log_before)) {
         fail(member<Model>("log_density") +
-                 " is not finite at a state that has a weight",
+                 " is not finite at a state with positive weight",
              time_ - 1);
       }
       particle.log_density = log_density(particle.state, time_);
@@ -350,18 +348,18 @@ class TransdimTarget {
   Path path_;
 };
 
-/// What a run has found. States of past steps are for after_step() to keep.
+/// The results of a run. after_step() must store states of past steps.
 template <typename State>
 struct TransdimFit {
   std::vector<State> states;    // particles of weight zero hold the state in
   std::vector<double> weights;  // which they lost it; the weights sum to 1
-  double log_evidence;          // log Z_t, of an estimate without bias
+  double log_evidence;          // log Z_t; the estimate of Z_t is unbiased
   double mc_se;                 // its standard error (Lee and Whiteley, 2018)
-  SmcPath path;                 // a number a step: increments, ESS, ...
+  SmcPath path;                 // a number per step: increments, ESS...
   std::vector<int> chosen;      // how often moves were chosen, and the weight
-  std::vector<double> share;    // that they brought: a number a move and step
-  std::vector<int> ancestors;   // N numbers a step from the second on, where
-                                // History is not kSummary
+  std::vector<double> share;    // of the results: a number per move and step
+  std::vector<int> ancestors;   // N numbers per step from the second on,
+                                // unless History is kSummary
 
   /// The expectation of f(state).
   template <typename F>
@@ -413,7 +411,7 @@ class TransdimSampler {
   }
 
   /// All that another sampler, with the same settings, model and moves, needs
-  /// to go on from here.
+  /// to continue from here.
   struct Snapshot {
     typename Smc<Target>::State smc;
     std::vector<typename Target::Particle> particles;
@@ -433,7 +431,7 @@ class TransdimSampler {
   Smc<Target> smc_;
 };
 
-/// A whole run of `steps` steps, in one thread.
+/// A complete run of `steps` steps, in one thread.
 template <typename Model, typename... Moves>
 TransdimFit<typename Model::State> tdsmc(SmcSettings settings, int steps,
                                          Model model, Moves... moves) {

@@ -10,9 +10,8 @@
 
 namespace kernelbayes {
 
-/// One line of `check_moves()`: what was checked of which move at step t, how
-/// far it is from what it should be, and at which of the listed states it is
-/// furthest.
+/// One line of `check_moves()`: what was checked for which move at step t, the
+/// error, and at which of the listed states it is largest.
 struct MoveFinding {
   std::string move, check;
   int t;
@@ -21,10 +20,10 @@ struct MoveFinding {
   bool ok;
 };
 
-/// Are the weights exact? For a model so small that all states of a step can
-/// be listed; `states(t)` lists them, t = 0 included (those of density zero may
-/// be left out if no move leads to them). As `check_moves()` in R, with
-/// reference to the law of transdim_law.hpp, for t = 1, ..., steps:
+/// Are the weights exact? For a model so small that all states of a step can be
+/// listed; `states(t)` lists them, t = 0 included (states of density zero may
+/// be left out if no move leads to them). Like `check_moves()` in R, it checks
+/// the formula of transdim_law.hpp for t = 1, ..., steps:
 ///
 ///   reverse_probability  sum_i alpha'_i(S) = 1
 ///   log_forward          sum_S q_i(S | S') = 1
@@ -40,19 +39,19 @@ struct MoveFinding {
 ///                        as it says
 ///   initial              gamma_0 sums to 1
 ///
-/// (That the alpha_i(S') sum to 1 is seen to in every run, by an exception.)
-/// The identity is what makes weights exact; where it holds, other shares of
-/// the moves (`weight`) are no fault, and where it does not, they say which
-/// move is wrong. Errors above 1e-8 are faults, of the identity relative to
-/// gamma_t(S); where gamma_t(S) = 0, to the largest gamma_t. For `propose` the
-/// error is that of a frequency. Under the null the draws of a state are
-/// binomial with probability p; a frequency f has, by Chernoff, a p-value of at
-/// most 2 exp(-n KL(f, p)), (T9), which is multiplied by the number of pairs of
-/// states that the step has: it is a fault below 1e-6. States are compared by
-/// == for that, and it is left out for `draws` = 0.
+/// (Every run throws an exception unless the alpha_i(S') sum to 1.) The
+/// identity makes the weights exact; if it holds, other shares of the moves
+/// (`weight`) are no fault, and if not, they show which move is wrong. Errors
+/// above 1e-8 are faults; the error of the identity is relative to gamma_t(S),
+/// or to the largest gamma_t if gamma_t(S) = 0. For `propose` the error is that
+/// of a frequency. Under the null the draws of a state are binomial with
+/// probability p; a frequency f has, by Chernoff, a p-value of at most 2 exp(-n
+/// KL(f, p)), (T9), which is multiplied by the number of pairs of states of the
+/// step: below 1e-6 it is a fault. This compares states by ==, and is skipped
+/// for `draws` = 0.
 ///
 /// log_forward() and log_reverse() are called with all pairs of states and must
-/// give -infinity for pairs that the move cannot connect. The model needs
+/// return -infinity for pairs that the move cannot connect. The model needs
 /// log_density().
 template <typename Model, typename... Moves>
 class MoveCheck {
@@ -105,7 +104,7 @@ class MoveCheck {
     if (t == 1) check_initial();
     Numbers alpha(from_.size() * Target::kMoves, 0.0);
     for (std::size_t a = 0; a < from_.size(); ++a) {
-      // Particles are where the target before has a density.
+      // Particles are where the previous target has a density.
       if (!from_.live(a)) continue;
       const auto row = target_.probabilities(from_.states[a], t);
       std::copy(row.begin(), row.end(), alpha.begin() + a * Target::kMoves);
@@ -142,7 +141,7 @@ class MoveCheck {
     report("(model)", "initial", {sum}, {true}, 1);
   }
 
-  // What is said of one move, summed over the states at its other end.
+  // Sums for one move over the states at its other end.
   struct Sums {
     Sums(std::size_t n, std::size_t m)
         : possible(n),
@@ -216,7 +215,7 @@ class MoveCheck {
     return 0;
   }
 
-  // Adds to `reached_` what a move from state a brings to state b, as a
+  // Adds to `reached_` the contribution of a move from state a to state b, as a
   // fraction of gamma_t(b).
   template <typename Move>
   void bring(const Move& move, double alpha, double q, std::size_t a,
@@ -245,7 +244,7 @@ class MoveCheck {
   void check_draws(const Move& move, const std::string& name, std::size_t a,
                    const Numbers& prob) {
     Rng rng(a, static_cast<std::uint64_t>(t_), draws_);
-    std::vector<int> count(to_.size() + 1, 0);  // the last: of no state
+    std::vector<int> count(to_.size() + 1, 0);  // the last: not a listed state
     for (int r = 0; r < draws_; ++r) {
       State state = from_.states[a];
       move.propose(state, t_, rng);
@@ -262,7 +261,7 @@ class MoveCheck {
     }
   }
 
-  // Kullback and Leibler's, of Bernoulli(f) from Bernoulli(p).
+  // Kullback-Leibler divergence of Bernoulli(f) from Bernoulli(p).
   static double divergence(double f, double p) {
     const auto part = [](double a, double b) {
       return a > 0 ? a * std::log(a / b) : 0;
@@ -291,7 +290,7 @@ class MoveCheck {
     note({move, check, t_, error, state, error <= kTolerance});
   }
 
-  // One line for a move, check and step: that of the worst state.
+  // One line per move, check and step: that of the worst state.
   void note(const MoveFinding& finding) {
     for (MoveFinding& old : found_) {
       if (old.t != finding.t || old.move != finding.move ||
@@ -320,7 +319,7 @@ std::vector<MoveFinding> check_moves(States states, int steps, int draws,
       .run(states, steps, draws);
 }
 
-/// No fault at all?
+/// Is there no fault?
 inline bool moves_are_exact(const std::vector<MoveFinding>& found) {
   return std::all_of(found.begin(), found.end(),
                      [](const MoveFinding& f) { return f.ok; });

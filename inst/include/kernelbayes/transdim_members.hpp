@@ -12,18 +12,18 @@
 
 namespace kernelbayes {
 
-/// A state with what the sampler must know of it.
+/// A state with what the sampler must know about it.
 template <typename State>
 struct TransdimParticle {
   State state;
-  double log_density = 0;  // log gamma_t(state); NaN where not yet known
-  int move = 0;            // that brought it here
-  bool alive = true;       // has it a weight above zero?
+  double log_density = 0;  // log gamma_t(state); NaN if not yet known
+  int move = 0;            // by which it got here
+  bool alive = true;       // is its weight above zero?
 
   void prefetch() const;
 };
 
-/// What models and moves have: which members, and whether they can be called.
+/// Which members models and moves have, and whether they can be called.
 namespace transdim {
 
 template <template <typename...> class Call, typename Void, typename... Args>
@@ -34,9 +34,9 @@ struct Detected<Call, std::void_t<Call<Args...>>, Args...> : std::true_type {};
 template <template <typename...> class Call, typename... Args>
 inline constexpr bool can = Detected<Call, void, Args...>::value;
 
-// A member of this name, callable or not: a name that is also inherited from
-// elsewhere is ambiguous. So that a member with a wrong signature is an error,
-// and not taken for one that is missing.
+// Is there a member with this name, callable or not? (A name that is also
+// inherited from elsewhere is ambiguous.) A member with a wrong signature is
+// thus an error, and is not mistaken for a missing one.
 #define KERNELBAYES_MEMBER(name)                                \
   struct Other_##name {                                         \
     int name;                                                   \
@@ -110,7 +110,7 @@ template <typename S>
 using Contiguous =
     decltype(kernelbayes::prefetch(of<S>().data(), of<S>().size()));
 
-/// Refuses, in words, a model that cannot be run.
+/// Rejects a model that cannot be run, with a message.
 template <typename M, typename S>
 constexpr bool check_model() {
   static_assert(!std::is_final<M>::value, "a model must not be final");
@@ -139,13 +139,13 @@ constexpr bool check_model() {
   return true;
 }
 
-/// Refuses, in words, a move that cannot be made.
+/// Rejects a move that cannot be made, with a message.
 template <typename M, typename S>
 constexpr bool check_move() {
   static_assert(!std::is_final<M>::value, "a move must not be final");
   static_assert(can<Propose, M, S>,
                 "a move needs:  void propose(State& state, int t, Rng& rng) "
-                "const, which changes the state in its place");
+                "const, which modifies the state in place");
   static_assert(can<LogForward, M, S>,
                 "a move needs:  double log_forward(const State& now, const "
                 "State& before, int t) const");
@@ -166,7 +166,7 @@ constexpr bool check_move() {
   return true;
 }
 
-/// Where there is a choice of moves, each must say its part in it.
+/// With a choice of moves, each must give its probability.
 template <typename... Moves>
 constexpr bool check_choice() {
   static_assert(sizeof...(Moves) > 0, "at least one move is needed");

@@ -7,12 +7,12 @@
 
 namespace kernelbayes {
 
-/// X - a of a standard normal X > a, for any finite a: what lies beyond the
-/// truncation keeps its digits where X itself is a to machine precision.
+/// X - a for a standard normal X > a, for any finite a: the excess keeps its
+/// digits even if X itself equals a to machine precision.
 ///
-/// In the tail by rejection from an exponential distribution of the best rate
+/// In the tail by rejection from an exponential distribution with the best rate
 /// (Robert, 1995, Statistics and Computing 5, 121-125), (B75); elsewhere from
-/// the normal one. At least 3 in 10 proposals are accepted.
+/// the normal distribution. At least 3 in 10 proposals are accepted.
 inline double normal_excess(double a, Rng& rng) {
   if (!std::isfinite(a)) throw std::domain_error("no finite truncation point");
   constexpr double kTail = 0.5;
@@ -32,17 +32,17 @@ inline double normal_excess(double a, Rng& rng) {
   }
 }
 
-/// A draw of N(mean, sd^2) that is positive.
+/// A draw from N(mean, sd^2) truncated to positive values.
 inline double positive_normal(double mean, double sd, Rng& rng) {
   return sd * normal_excess(-mean / sd, rng);
 }
 
-/// X - a of a standard normal X, a < X < a + width, both finite, and 2 a +
-/// width >= 0: the mean is on the left of the middle.
+/// X - a for a standard normal X with a < X < a + width, both finite, and 2 a +
+/// width >= 0: the mean is left of the middle.
 ///
-/// Proposals are normal, with what lies below a or beyond, where the interval
-/// holds much of it; elsewhere uniform, where the density falls at most by
-/// exp(1.5) in the tail, and by exp(3.2) about the mean, (B76). At least 1 in 5
+/// Proposals are from the normal truncated below at a, if the interval has much
+/// of its mass; otherwise uniform, and the density then falls by at most
+/// exp(1.5) in the tail, and exp(3.2) around the mean, (B76). At least 1 in 5
 /// are accepted.
 inline double normal_excess_within(double a, double width, Rng& rng) {
   constexpr double kNarrow = 2.5;
@@ -61,7 +61,7 @@ inline double normal_excess_within(double a, double width, Rng& rng) {
   }
 }
 
-/// A draw of N(mean, sd^2) between two points, one of which may be infinite.
+/// A draw from N(mean, sd^2) between two points, one of which may be infinite.
 inline double normal_between(double mean, double sd, double lower, double upper,
                              Rng& rng) {
   const double from = (lower - mean) / sd, to = (upper - mean) / sd;

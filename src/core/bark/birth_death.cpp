@@ -27,8 +27,8 @@ Slot without_copy(const Slot& slot, int which, bool collapsed) {
 
 namespace {
 
-// Where there is a kernel already, it gets one more copy, (B24); a new one gets
-// a varphi that the data have a say in, (B25).
+// If there is a kernel already, it gets one more copy, (B24); a new one gets a
+// varphi drawn from a data-informed proposal, (B25).
 bool birth(State& state, double power, Rng& rng) {
   const Prior& prior = state.prior();
   const bool collapsed = prior.collapsed();

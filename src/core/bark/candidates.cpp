@@ -8,9 +8,9 @@ namespace bark {
 
 namespace {
 
-// About the likelihood of a kernel against none, its variance integrated out:
-// that at the variance which the data ask for, times the prior's tail, (B31).
-// Its exponent and the rest apart, for sums that do not overflow.
+// Approximate likelihood of a kernel against none, its variance integrated out:
+// that at the variance that fits the data best, times the prior's tail, (B31).
+// The exponent is kept separate, so that sums do not overflow.
 struct Worth {
   double exponent, factor;
 };
@@ -24,8 +24,8 @@ Worth worth(const Prior& prior, double rate, const Information& data) {
           1 / std::sqrt(scaled * tail)};
 }
 
-// log of the prior of a slot at one location over that at another; places from
-// the prior have it in their own probability.
+// log of the prior of a slot at one location over that at another; for places
+// from the prior it is part of their probability.
 double log_prior_ratio(const State& state, const Slot& slot, int to) {
   const CentrePrior& centres = state.prior().centres;
   if (state.prior().shaped() || centres.uniform()) return 0;
@@ -61,7 +61,7 @@ void Candidates::choose(const State& state, int wanted, Rng& rng) {
   std::fill_n(occupied_.begin(), state.size(), 1);
 }
 
-// A uniform sample of the locations that are free.
+// A uniform sample of the free locations.
 void Candidates::choose_rows(const State& state, int wanted, Rng& rng) {
   const int n = state.data().n();
   const CentrePrior& centres = state.prior().centres;
@@ -86,7 +86,7 @@ Information Candidates::information(const State& state, int i,
                              phi * (response_[i] - fitted));
 }
 
-// Sets the weights of all candidates that are free, once a slot is out: (B31).
+// Sets the weights of all free candidates after a slot is removed: (B31).
 void Candidates::weigh(const State& state, const Change& out, double power) {
   const Slot& slot = state.slot(out.slot);
   const double rate = state.prior().varphi_rate() * slot.copies * slot.copies;
@@ -102,7 +102,7 @@ void Candidates::weigh(const State& state, const Change& out, double power) {
         power * w.exponent + log_prior_ratio(state, slot, location(i));
     weights_[i] = power == 1 ? w.factor : std::pow(w.factor, power);
   }
-  // No weight of a free one is 0: a slot there could never leave.
+  // No free candidate has weight 0: a slot there could never leave.
   constexpr double kLeast = -600;
   const double top = exponents_of_weights_.maxCoeff();
   for (int i = 0; i < size(); ++i) {
@@ -137,7 +137,7 @@ bool Candidates::relocate(State& state, int j, double power, Rng& rng) {
   return true;
 }
 
-// What State::remove() will do, for the candidates' products.
+// Does to the candidates' products what State::remove() will do.
 void Candidates::remove(const State& state, const Change& out) {
   const int m = state.size(), j = out.slot;
   const Eigen::VectorXd c = cross_.col(j);
@@ -159,7 +159,7 @@ void Candidates::add(State& state, int i, const Slot& slot) {
   const Column column{places_[i],   exponents_.col(i), values_.col(i),
                       gram_.row(i), own_[i],           response_[i]};
   const Eigen::VectorXd u = cross_.row(i);
-  // What of the column the slots do not explain, times each candidate.
+  // The part of the column that the slots do not explain, times each candidate.
   Eigen::VectorXd products = values_.transpose() * values_.col(i);
   gram_.conservativeResize(Eigen::NoChange, m + 1);
   gram_.col(m) = products;

@@ -5,28 +5,29 @@
 namespace kernelbayes {
 namespace bark {
 
-/// Places that kernels may go to, with all that is needed to know what each
-/// would be worth there: a uniform subset of the locations that holds the
-/// occupied ones or, for kernels with shapes of their own, their places and
-/// others from the prior. As part of the state it has the same probability
-/// wherever kernels are, as long as they occupy as many locations; together
-/// with places from the prior the state has the prior density of all of them.
-/// derivations/bark.md, section 3.5.
+/// Places to which kernels may move, with everything needed to weigh them: a
+/// uniform subset of the locations that contains the occupied ones or, for
+/// kernels with their own shapes, their places and others from the prior. As
+/// part of the state it has the same probability wherever kernels are, if the
+/// number of occupied locations is the same; together with places from the
+/// prior the state has the prior density of all of them. derivations/bark.md,
+/// section 3.5.
 class Candidates {
  public:
   static constexpr int kSize = 200;
 
-  /// `size` of them, more than are occupied; all locations if there are fewer.
+  /// `size` of them, more than the occupied ones; all locations if there are
+  /// fewer.
   Candidates(const State& state, int size, Rng& rng);
 
-  /// A slot with a single varphi goes to a candidate, chosen nearly as by its
-  /// distribution given all else, with a new varphi. True if it moved.
+  /// Moves a slot with a single varphi to a candidate, chosen nearly from its
+  /// full conditional distribution, with a new varphi. True if it moved.
   bool relocate(State& state, int slot, double power, Rng& rng);
 
   int size() const { return static_cast<int>(places_.size()); }
   int location(int i) const { return places_[i].location; }
 
-  /// Of a kernel at candidate i, once a slot is out.
+  /// For a kernel at candidate i, after a slot is removed.
   Information information(const State& state, int i, const Change& out) const;
 
  private:
@@ -39,10 +40,10 @@ class Candidates {
   std::vector<Place> places_;
   std::vector<int> candidate_;  // of each slot
   std::vector<char> occupied_;
-  Eigen::MatrixXd exponents_, values_;  // a column a candidate
+  Eigen::MatrixXd exponents_, values_;  // a column per candidate
   Eigen::VectorXd own_, response_;      // k'Wk, k'Wy
-  // With g = K'Wk of a candidate k: g', g' Sig (a row a candidate, a column a
-  // slot), g' Sig g and g' mu.
+  // With g = K'Wk of a candidate k: g', g' Sig (a row per candidate, a column
+  // per slot), g' Sig g and g' mu.
   Eigen::MatrixXd gram_, cross_;
   Eigen::VectorXd square_, fit_;
   Eigen::VectorXd weights_, exponents_of_weights_;  // see weigh()

@@ -15,9 +15,10 @@ CentrePrior::CentrePrior(std::vector<double> weights)
     cumulative_.push_back(sum += weight);
   }
   if (!(sum > 0) || !std::isfinite(sum)) {
-    throw std::invalid_argument("weights of locations have no sum");
+    throw std::invalid_argument(
+        "the weights of locations must have a positive, finite sum");
   }
-  // The last is 1 then, and so is what those of weight 0 before it have.
+  // The last is then 1, and so are those before it that have weight 0.
   for (double& below : cumulative_) below /= sum;
   for (double& probability : probability_) {
     probability /= sum;

@@ -7,10 +7,11 @@ namespace kernelbayes {
 namespace bark {
 
 /// Probabilities of the locations of kernels: the intercept, then the rows of
-/// x. With J ~ Po(nu) copies they hold independent numbers, Po(nu pi_i), (B6).
+/// x. With J ~ Po(nu) copies, their numbers of copies are independent, Po(nu
+/// pi_i), (B6).
 class CentrePrior {
  public:
-  /// All n + 1 locations alike.
+  /// Equal for all n + 1 locations.
   CentrePrior() = default;
   /// Proportional to n + 1 weights, some of which may be 0.
   explicit CentrePrior(std::vector<double> weights);
@@ -19,8 +20,8 @@ class CentrePrior {
   double probability(int location, int n) const {
     return uniform() ? 1.0 / (n + 1) : probability_[location];
   }
-  /// log of the probability of one location over that of another, at which
-  /// there can be a kernel.
+  /// log of the probability of one location over that of another whose
+  /// probability is positive.
   double log_ratio(int to, int from) const {
     return uniform() ? 0 : log_probability_[to] - log_probability_[from];
   }

@@ -5,8 +5,8 @@ namespace bark {
 
 namespace {
 
-// A uniform slot with a copy more or less, and the ratio of the priors of its
-// number, Po(nu pi_i), as in (B32).
+// A uniform slot with one copy more or less, and the ratio of the priors of
+// that number, Po(nu pi_i), as in (B32).
 struct Step {
   int slot;
   int copies;
@@ -42,7 +42,7 @@ bool copies_move(State& state, double power, Rng& rng) {
   return true;
 }
 
-// (B33): the likelihood stays.
+// (B33): the likelihood does not change.
 bool rescale_move(State& state, double, Rng& rng) {
   const Prior& prior = state.prior();
   if (!joins(prior) || state.size() == 0) return false;

@@ -1,4 +1,4 @@
-// Points between ordered classes: (B48), (B53).
+// Cut points between ordered classes: (B48), (B53).
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -19,8 +19,8 @@ void draw_prior_cuts(State& state, Rng& rng) {
 
 namespace {
 
-// The law of the gaps given f, latent responses integrated out: class
-// probabilities times the prior. What it is tried on is the state, the last
+// The distribution of the gaps given f, latent responses integrated out: class
+// probabilities times the prior. Proposals are tried on the state; the last
 // value is kept.
 class GapLaw {
  public:
@@ -50,8 +50,8 @@ class GapLaw {
   double log_density_;
 };
 
-// The point between two gaps a, b moves, by a step of logit(a / (a + b)): with
-// the sum fixed, d log a d log b = d logit / (a + b), and nothing is left.
+// Moves the point between two gaps a, b by a step of logit(a / (a + b)): with
+// the sum fixed, d log a d log b = d logit / (a + b), so there is no Jacobian.
 std::vector<double> with_point_moved(std::vector<double> gaps, std::size_t k,
                                      double step) {
   const double sum = log_add(gaps[k], gaps[k + 1]);

@@ -18,8 +18,8 @@ Eigen::VectorXd draw_direction(int p, Rng& rng) {
 }
 
 // By an angle along the great circle through u and a uniform direction that is
-// orthogonal to it. The way back is as likely: from there the same circle has
-// the same density.
+// orthogonal to it. The reverse move is as likely: from there the same circle
+// has the same density.
 Eigen::VectorXd turned(const Eigen::VectorXd& u, double angle, Rng& rng) {
   Eigen::VectorXd v = draw_normal(static_cast<int>(u.size()), rng);
   v -= u.dot(v) * u;
@@ -38,7 +38,7 @@ bool try_direction(State& state, int l, Eigen::VectorXd direction, double power,
 
 }  // namespace
 
-// On a line there are two directions, and kernels see the same along both.
+// On a line there are two directions, and kernels are the same along both.
 bool rotate_move(State& state, int l, double power, double step, Rng& rng) {
   if (state.data().p() < 2 || !state.included()[l]) return false;
   const double angle = step * rng.normal();

@@ -10,11 +10,11 @@ namespace bark {
 Fields::Fields(const Data& data, const Prior& prior, const Classes& classes)
     : classes_(&classes) {
   if (!data.latent() || classes.count < 2 || n() != data.n()) {
-    throw std::invalid_argument("fields want a class for each row");
+    throw std::invalid_argument("every row needs a class");
   }
   for (const int label : classes.of_row) {
     if (label < 0 || label >= classes.count) {
-      throw std::invalid_argument("there is no such class");
+      throw std::invalid_argument("no such class");
     }
   }
   fields_.assign(classes.count, State(data, prior));
@@ -28,7 +28,7 @@ void Fields::set_responses(const Eigen::MatrixXd& z) {
   for (int k = 0; k < size(); ++k) fields_[k].set_response(z.col(k));
 }
 
-// Independent normals whose largest takes the place of the row's class.
+// Independent normals; the largest is that of the row's class.
 void draw_latent(Fields& fields, Rng& rng) {
   Eigen::MatrixXd z(fields.n(), fields.size());
   for (int i = 0; i < fields.n(); ++i) {

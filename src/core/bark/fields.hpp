@@ -11,17 +11,17 @@ struct Classes {
   int count;
 };
 
-/// The state of a multinomial probit model: each class k has a function f_k
-/// with kernels and scales of its own, all with the same prior, and row i is of
-/// the class whose latent response z_ik = f_k(x_i) + N(0, 1) is the largest.
-/// Each field is the state of a probit model that is given its responses. A
-/// function added to all fields changes no class: the prior alone says how the
-/// fields lie, and treats the classes alike (against a base class it would not,
-/// as differences of two fields share that of the base). See
-/// derivations/bark.md, section 6.2.
+/// The state of a multinomial probit model: each class k has a function f_k,
+/// the field, with its own kernels and scales, all with the same prior, and the
+/// class of row i is the one with the largest latent response z_ik = f_k(x_i) +
+/// N(0, 1). Each field is the state of a probit model given its responses.
+/// Adding a function to all fields changes no class: only the prior determines
+/// it, and treats the classes equally (with a base class it would not, because
+/// differences of two fields share that of the base). See derivations/bark.md,
+/// section 6.2.
 class Fields {
  public:
-  /// `data` with any signs as y, of which nothing is used.
+  /// `data` with any signs as y, which are not used.
   Fields(const Data& data, const Prior& prior, const Classes& classes);
 
   int n() const { return static_cast<int>(classes_->of_row.size()); }
@@ -31,7 +31,7 @@ class Fields {
   const State& operator[](int k) const { return fields_[k]; }
 
   void set_amplitude(double amplitude);
-  /// Latent responses, a column a class.
+  /// Latent responses, a column per class.
   void set_responses(const Eigen::MatrixXd& z);
 
  private:
@@ -40,7 +40,7 @@ class Fields {
 };
 
 /// All latent responses given the kernels, coefficients integrated out: row by
-/// row each in turn, (B49), then those of the row by a common amount, (B54).
+/// row, each in turn, (B49), then all of the row by a common amount, (B54).
 void latent_move(Fields& fields, Rng& rng);
 
 /// All latent responses by one factor, or by a common multiple of one function
@@ -48,10 +48,10 @@ void latent_move(Fields& fields, Rng& rng);
 void latent_scale_move(Fields& fields, Rng& rng);
 void latent_shift_move(Fields& fields, Rng& rng);
 
-/// Latent responses as they are without kernels.
+/// Latent responses under the model without kernels.
 void draw_latent(Fields& fields, Rng& rng);
 
-/// log p(classes | f), f with a column a class.
+/// log p(classes | f), f with a column per class.
 double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f);
 
 }  // namespace bark

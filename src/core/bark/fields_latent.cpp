@@ -16,11 +16,11 @@ double normal_below(double bound, double mean, double sd, Rng& rng) {
   return bound - sd * normal_excess((mean - bound) / sd, rng);
 }
 
-// The latent responses of one field and what they say of each other. (B49),
-// Holmes and Held (2006): with H = K Sig K' = U'U, z_i given the others has
-// precision 1 - h_i and mean (f_i - h_i z_i) / (1 - h_i), f = U'q the fit to z;
-// q = Uz follows in O(m). Where that precision is rounding they are given a
-// draw of the coefficients instead: the choice rests on the kernels alone.
+// The latent responses of one field, each given the others. (B49), Holmes and
+// Held (2006): with H = K Sig K' = U'U, z_i given the others has precision 1 -
+// h_i and mean (f_i - h_i z_i) / (1 - h_i), f = U'q the fit to z; q = Uz
+// follows in O(m). If that precision is only rounding, they are drawn given a
+// draw of the coefficients instead: this depends on the kernels only.
 class Responses {
  public:
   Responses(const State& state, Rng& rng) : z_(state.response()) {

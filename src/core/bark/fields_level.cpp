@@ -50,7 +50,7 @@ double FieldsLevel::tempered(const Rung& rung) const {
 }
 
 void FieldsLevel::sweep(const Turn& turn, Counts& counts, Rng& rng) {
-  // What updates lose in accuracy is regained now and then.
+  // Now and then recovers the accuracy that updates lose.
   constexpr int kRefresh = 1000;
   if (model_->ladder && index_ == 0) {
     draw_prior(rng);
@@ -80,7 +80,7 @@ void FieldsLevel::latent(bool adapt, Counts& counts, Rng& rng) {
   latent_shift_move(fields_, rng);
   Magnitudes magnitudes(fields_, rng);
   if (!magnitudes.ok()) return;
-  constexpr int kTimes = 2;  // they cost little once there are coefficients
+  constexpr int kTimes = 2;  // cheap, given the coefficients
   for (int i = 0; i < kTimes; ++i) {
     for (int k = 0; k <= fields_.size(); ++k) {
       const int which = k < fields_.size() ? k : -1;

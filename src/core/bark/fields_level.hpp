@@ -5,7 +5,7 @@
 namespace kernelbayes {
 namespace bark {
 
-/// Of each class those of its field, and the log likelihood of all classes
+/// Draws of the field of each class, and the log likelihood of all classes
 /// given the coefficients.
 struct FieldsDraws {
   explicit FieldsDraws(const Model& model)
@@ -17,9 +17,9 @@ struct FieldsDraws {
   std::vector<double> log_likelihood;
 };
 
-/// The fields of a multinomial probit model at a rung, with the moves of each
-/// and those of all together; as Level is of other families. At the rung 0 of a
-/// ladder each of C classes has the probability 1 / C at each row.
+/// The fields of a multinomial probit model at a rung, with moves of each field
+/// and joint moves; the counterpart of Level for other families. At rung 0 of a
+/// ladder each of C classes has probability 1 / C at each row.
 class FieldsLevel {
  public:
   using Model = bark::Model;
@@ -36,10 +36,10 @@ class FieldsLevel {
   double observe() const;
   void transfer(Archive& archive);
 
-  /// Kernels, scales and responses where chains start; from the prior.
+  /// Kernels, scales and responses at the start of chains, or from the prior.
   void draw_start(Rng& rng);
   void draw_prior(Rng& rng);
-  /// log of the likelihood of the fields at a rung, to the rung's power.
+  /// log of the likelihood of the fields at a rung, raised to the rung's power.
   double tempered(const Rung& rung) const;
 
   const Rung& rung() const { return rung_; }
@@ -57,7 +57,7 @@ class FieldsLevel {
   std::vector<Steps::One> magnitude_;  // of each field, then of all
 };
 
-/// Exchanges the fields of two levels if that is accepted: (B61).
+/// Proposes to exchange the fields of two levels: (B61).
 bool exchange(FieldsLevel& one, FieldsLevel& other, Rng& rng);
 
 }  // namespace bark

@@ -5,22 +5,22 @@
 namespace kernelbayes {
 namespace bark {
 
-/// All coefficients of a field by one factor and every varphi with them, as
-/// magnitude_move() of two classes: latent responses are left out for a while,
-/// but that the noise of each row's own class is kept. Given it the probability
-/// that the other responses stay below is a product, without a quadrature.
-/// Between a draw of the coefficients and one of the responses there can be any
-/// number of moves.
+/// Multiplies all coefficients of a field by one factor, and every varphi with
+/// them, like magnitude_move() for two classes: latent responses are
+/// temporarily integrated out, except for the noise of each row's own class.
+/// Given that noise the probability that the other responses stay below is a
+/// product, without quadrature. Any number of moves may be made between a draw
+/// of the coefficients and a draw of the responses.
 class Magnitudes {
  public:
   Magnitudes(const Fields& fields, Rng& rng);
 
-  /// Whether there is a draw of the coefficients: that rests on the kernels
-  /// alone. If not there is nothing to do.
+  /// Is there a draw of the coefficients? This depends on the kernels only. If
+  /// not, there is nothing to do.
   bool ok() const { return ok_; }
-  /// Of field `which`, or of all fields together if it is negative.
+  /// For field `which`, or for all fields together if it is negative.
   bool move(int which, double step, Rng& rng);
-  /// To the fields that were given.
+  /// The fields passed in.
   void finish(Fields& fields, Rng& rng) const;
 
  private:

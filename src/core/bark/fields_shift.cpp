@@ -1,4 +1,4 @@
-// Moves of all latent responses together, coefficients integrated out: those of
+// Joint moves of all latent responses, coefficients integrated out: those of
 // field k have the density of N(0, A_k^-1), A_k^-1 = I + K V K'.
 #include "fields.hpp"
 
@@ -7,8 +7,8 @@ namespace bark {
 
 namespace {
 
-// Values at the rows as a fit and what it leaves, (B56). d'A e is the least
-// value of |d - K b|^2 + b'V^-1 b in its bilinear form: nothing cancels.
+// Values at the rows as a fit and its residual, (B56). d'A e is the least value
+// of |d - K b|^2 + b'V^-1 b in its bilinear form: nothing cancels.
 struct Projection {
   Eigen::VectorXd residual, coefficients;  // b / sqrt(v)
 
@@ -32,7 +32,8 @@ Projection project(const State& state, const Eigen::VectorXd& d) {
   return {state, d, state.covariance() * (state.columns().transpose() * d)};
 }
 
-// A constant, or a kernel of any field: the choice does not look at responses.
+// A constant, or a kernel of any field: the choice does not depend on
+// responses.
 Eigen::VectorXd choose_direction(const Fields& fields, Rng& rng) {
   const State& field = fields[static_cast<int>(rng.index(fields.size()))];
   if (field.size() == 0 || rng.uniform() < 0.5) {

@@ -10,10 +10,10 @@ namespace bark {
 
 namespace {
 
-/// What becomes of the scales as predictor l comes in (or goes out): the
-/// logarithm of its own, the shift of the others', and the log of the prior and
-/// proposal ratio of coming in from d included. A predictor that goes out has
-/// the inverse ratio, d being the smaller number both times.
+/// The effect on the scales of including (or excluding) predictor l: the
+/// logarithm of its own scale, the shift of the others', and the log of the
+/// prior and proposal ratio for inclusion when d are included. Exclusion has
+/// the inverse ratio, with d the smaller number in both cases.
 struct Flip {
   double log_scale, shift, log_ratio;
 };
@@ -27,7 +27,7 @@ double log_sum_others(const Scales& scales, int l) {
   return sum;
 }
 
-// An included predictor other than l: with equal scales any will do.
+// An included predictor other than l: with equal scales, any of them.
 int any_included(const Scales& scales, int l) {
   int j = 0;
   while (j == l || !scales.included[j]) ++j;
@@ -55,7 +55,7 @@ Flip flip_equal(const Scales& scales, int l, bool in, bool keep_sum, Rng& rng) {
   return out;
 }
 
-// Scales that differ, the others kept: the new one from its prior. (B42).
+// Different scales, the others kept: the new one from its prior. (B42).
 Flip flip_others_kept(const Scales& scales, int l, bool in, Rng& rng) {
   const Prior& prior = scales.prior;
   const int d = scales.n_included() - !in;
@@ -70,7 +70,7 @@ Flip flip_others_kept(const Scales& scales, int l, bool in, Rng& rng) {
   return out;
 }
 
-// Scales that differ, their sum kept: the new one takes a share. (B43).
+// Different scales, their sum kept: the new one takes a share. (B43).
 Flip flip_sum_kept(const Scales& scales, int l, bool in, Rng& rng) {
   const Prior& prior = scales.prior;
   const int d = scales.n_included() - !in;

@@ -32,8 +32,8 @@ void KernelColumns::include(std::vector<double> log_lambda,
 
 // Directions ------------------------------------------------------------------
 
-// One predictor after the other: the bits do not depend on the position of the
-// column, and those of x along an axis are its own.
+// One predictor after another: the bits do not depend on the position of the
+// column, and along an axis they are those of x.
 Eigen::VectorXd KernelColumns::project(const Eigen::VectorXd& direction) const {
   Eigen::VectorXd out = Eigen::VectorXd::Zero(data_->n());
   for (int i = 0; i < data_->p(); ++i) out += direction[i] * data_->x.col(i);
@@ -43,7 +43,7 @@ Eigen::VectorXd KernelColumns::project(const Eigen::VectorXd& direction) const {
 void KernelColumns::set_directions(const Eigen::MatrixXd& directions) {
   if (directions.rows() != data_->p() ||
       directions.cols() != prior_->directions) {
-    throw std::invalid_argument("directions are of another size");
+    throw std::invalid_argument("directions have the wrong size");
   }
   directions_ = directions;
   projected_.resize(data_->n(), directions.cols());
@@ -72,8 +72,8 @@ double KernelColumns::centre_of(const Place& place, int l) const {
   return inputs()(place.location - 1, l);
 }
 
-// (B7): sum_l lambda_l (x_il - c_l)^2 for all rows i, x what kernels see; the
-// intercept's are 0.
+// (B7): sum_l lambda_l (x_il - c_l)^2 for all rows i, x the input of the
+// kernels; 0 for the intercept.
 void KernelColumns::fill_exponents(const Place& place,
                                    Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
@@ -137,7 +137,7 @@ void KernelColumns::restore(const Eigen::MatrixXd& exponents,
 
 // Proposals -------------------------------------------------------------------
 
-// They start from what there is.
+// They start from the current values.
 void KernelColumns::begin_proposal() {
   next_.direction = -1;
   next_.log_lambda = log_lambda_;
@@ -146,7 +146,7 @@ void KernelColumns::begin_proposal() {
   next_.values.resize(values_.rows(), values_.cols());
 }
 
-// One predictor's part, added to all columns.
+// Adds the part of one predictor to all columns.
 void KernelColumns::add_exponents(const std::vector<Place>& places, int l,
                                   double scale) {
   const auto column = inputs().col(l).array();
@@ -157,7 +157,7 @@ void KernelColumns::add_exponents(const std::vector<Place>& places, int l,
   }
 }
 
-// The same of an input that is none of the state's; centres are rows.
+// The same for an input that is not in the state; centres are rows.
 void KernelColumns::add_exponents(const std::vector<Place>& places,
                                   const Eigen::VectorXd& input, double scale) {
   for (std::size_t j = 0; j < places.size(); ++j) {

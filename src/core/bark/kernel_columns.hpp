@@ -6,8 +6,8 @@
 namespace kernelbayes {
 namespace bark {
 
-/// A change of scales: all logarithms by `shift`, then some anew. What is left
-/// alone need not be computed again.
+/// A change of scales: all logarithms shift by `shift`, then some are replaced.
+/// Unchanged ones need not be recomputed.
 struct ScaleChange {
   struct One {
     int predictor;
@@ -19,10 +19,10 @@ struct ScaleChange {
 };
 
 /// The columns exp(-sum_l lambda_l (x_il - c_l)^2) of kernels at places, rows
-/// multiplied by sqrt(w), with the scales that they share and, where the prior
-/// has directions, those: kernels then see z = x U, the columns of U unit
-/// vectors, in place of x, and there is a scale for each column of z. Other
-/// scales, or another direction, are proposed and then accepted or left alone.
+/// multiplied by sqrt(w), with the shared scales and, if the prior has
+/// directions, those: the input of kernels is then z = x U, the columns of U
+/// unit vectors, instead of x, and there is a scale for each column of z. Other
+/// scales, or another direction, are proposed and then accepted or dropped.
 class KernelColumns {
  public:
   KernelColumns(const Data& data, const Prior& prior);
@@ -34,29 +34,29 @@ class KernelColumns {
   double total_scale() const;
   void include(std::vector<double> log_lambda, std::vector<char> included);
 
-  /// U, p x d; empty where kernels see x itself.
+  /// U, p x d; empty if the input of kernels is x itself.
   const Eigen::MatrixXd& directions() const { return directions_; }
-  /// What kernels see of the rows: x or x U.
+  /// The input of kernels: x or x U.
   const Eigen::MatrixXd& inputs() const {
     return directions_.size() > 0 ? projected_ : data_->x;
   }
-  /// U alone: columns that see it must be computed afresh then.
+  /// Sets U only: columns that depend on it must then be recomputed.
   void set_directions(const Eigen::MatrixXd& directions);
   void set_direction(int l, const Eigen::VectorXd& direction);
 
-  /// As many columns as there is room for, those in use first.
+  /// All columns in memory, those in use first.
   const Eigen::MatrixXd& exponents() const { return exponents_; }
   const Eigen::MatrixXd& values() const { return values_; }
   int capacity() const { return static_cast<int>(values_.cols()); }
   void reserve(int columns);
-  /// A column that may come.
+  /// A column that may be added.
   void fill(const Place& place, const Response& response,
             Eigen::Ref<Eigen::VectorXd> exponents,
             Eigen::Ref<Eigen::VectorXd> values) const;
   void put(int j, const Eigen::VectorXd& exponents,
            const Eigen::VectorXd& values);
   void move(int from, int to);
-  /// All of them afresh; or their values alone, from the exponents.
+  /// Recomputes all of them; or only their values, from the exponents.
   void compute(const std::vector<Place>& places, const Response& response);
   void compute_values(int columns, const Response& response);
   void restore(const Eigen::MatrixXd& exponents, const Response& response);
@@ -94,7 +94,7 @@ class KernelColumns {
   Eigen::MatrixXd exponents_, values_;
 
   struct Proposal {
-    int direction = -1;  // the one that changes, if any
+    int direction = -1;  // the changing one, if any
     Eigen::VectorXd along, input;
     std::vector<double> log_lambda;
     std::vector<char> included;

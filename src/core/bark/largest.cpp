@@ -2,7 +2,7 @@
 // integrand is a product of normal densities and their integrals: its Fourier
 // transform falls like that of a normal density whose variance is the inverse
 // of sum 1 / s_j^2, call it w^2, so that a sum over points a distance h apart
-// errs by exp(-2 pi^2 w^2 / h^2) (Trefethen and Weideman, 2014).
+// has error exp(-2 pi^2 w^2 / h^2) (Trefethen and Weideman, 2014).
 #include "largest.hpp"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ class Integrand {
     return sum;
   }
 
-  // Its derivative falls and is convex: from the left Newton's steps never go
-  // too far.
+  // Its derivative is decreasing and convex: from the left, Newton steps never
+  // go too far.
   double mode() const {
     double u = mean_[k_];
     for (int i = 0; i < 100; ++i) {
@@ -55,7 +55,7 @@ class Integrand {
     return u;
   }
 
-  // The width of the integrand where slope() was asked for last.
+  // The width of the integrand where slope() was last called.
   double width() const { return 1 / std::sqrt(-curvature_); }
 
  private:
@@ -80,7 +80,7 @@ class Integrand {
   mutable double curvature_ = -1;
 };
 
-// What is less than this of the largest term is left out.
+// Terms below this fraction of the largest are left out.
 constexpr double kLeastLog = -36;
 
 double log_by_steps(const Integrand& f, double mode, double step) {
@@ -96,7 +96,7 @@ double log_by_steps(const Integrand& f, double mode, double step) {
   return top + std::log(step * sum);
 }
 
-// Gauss and Legendre on (-1, 1), half of the 16 nodes.
+// Gauss-Legendre on (-1, 1), half of the 16 nodes.
 constexpr std::array<double, 8> kNodes = {
     0.0950125098376374402, 0.2816035507792589132, 0.4580167776572273863,
     0.6178762444026437484, 0.7554044083550030339, 0.8656312023878317439,
@@ -116,8 +116,8 @@ double panel(const Integrand& f, double from, double to, double top) {
   return half * sum;
 }
 
-// Where some are far wider than others: panels that grow away from the mode and
-// from the places where a factor of the integrand bends.
+// If some are far wider than others: panels that grow away from the mode and
+// from the points where a factor of the integrand bends.
 double log_by_panels(const Integrand& f, double mode, double width,
                      const std::vector<double>& mean,
                      const std::vector<double>& sd, int k) {

@@ -5,9 +5,9 @@
 namespace kernelbayes {
 namespace bark {
 
-/// Of independent normal variables with these means and standard deviations:
-/// log of the probability that number k is the largest, to 1e-8, relative, in
-/// the tails too.
+/// For independent normal variables with these means and standard deviations:
+/// log of the probability that number k is the largest, to a relative 1e-8,
+/// also in the tails.
 double log_largest(const std::vector<double>& mean,
                    const std::vector<double>& sd, int k);
 

@@ -39,8 +39,8 @@ void latent_move(State& state, Rng& rng) {
   const Eigen::MatrixXd u = factor.lower.triangularView<Eigen::Lower>().solve(
       state.columns().transpose());
   const Eigen::VectorXd h = u.colwise().squaredNorm().transpose();
-  // What the others leave of a response's variance is rounding below this. The
-  // choice rests on the kernels alone: either way they stay what they are.
+  // Below this, the conditional variance of a response is only rounding. The
+  // choice depends on the kernels only, which do not change here.
   constexpr double kLeastLeft = 1e-8;
   if (1 - h.maxCoeff() < kLeastLeft) {
     return latent_given_coefficients(state, rng);

@@ -3,10 +3,11 @@
 namespace kernelbayes {
 namespace bark {
 
-// z *= g and c *= g leave every z_i in its class. With the coefficients
+// z *= g and c *= g keep every z_i in its class. With the coefficients
 // integrated out and cut points fixed, g^2 ~ Ga(n / 2, Q / 2), Q = z'(I + K V
-// K')^-1 z (Liu and Sabatti, 2000): (B50). The gaps' logarithms move by log g,
-// without a Jacobian: their prior is left to an acceptance, (B51).
+// K')^-1 z (Liu and Sabatti, 2000): (B50). The logarithms of the gaps shift by
+// log g, without a Jacobian: an acceptance step accounts for their prior,
+// (B51).
 void latent_scale_move(State& state, Rng& rng) {
   if (!state.data().latent()) return;
   const Eigen::VectorXd& z = state.response();

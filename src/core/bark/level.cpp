@@ -20,7 +20,7 @@ double chain_step(Family family) {
 
 std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family) {
   if (t.size() < 2 || t.front() != 0 || t.back() != 1) {
-    throw std::invalid_argument("a ladder goes from 0 to 1");
+    throw std::invalid_argument("a ladder must go from 0 to 1");
   }
   std::vector<Rung> out;
   for (const double rung : t) out.push_back(Rung::at(rung, family));
@@ -54,7 +54,7 @@ Level::Level(const Model& model, int index, Rng& rng)
 }
 
 void Level::sweep(const Turn& turn, Counts& counts, Rng& rng) {
-  // What updates lose in accuracy is regained now and then.
+  // Now and then recovers the accuracy that updates lose.
   constexpr int kRefresh = 1000;
   if (model_->ladder && index_ == 0) {
     sweep_.lowest(state_, turn.adapts(), rng);

@@ -8,7 +8,7 @@
 namespace kernelbayes {
 namespace bark {
 
-/// What the levels of a chain or ladder share; they refer to it.
+/// Data shared by the levels of a chain or ladder, which refer to it.
 struct Model {
   Prior prior;
   Data data;
@@ -16,23 +16,22 @@ struct Model {
   bool ladder = false;
   bool prior_only = false;  // without the likelihood
   bool full = true;         // sweeps of all moves
-  Classes classes;          // of a field for each class
+  Classes classes;          // for a field per class
 
   int levels() const { return static_cast<int>(rungs.size()) - ladder; }
 };
 
-/// From 1 down, each `step` times the one before.
+/// From 1 downwards, each `step` times the previous one.
 std::vector<Rung> chain_rungs(int n_temps, double step, Family family,
                               bool prior_only);
-/// The step that makes neighbours swap about every second time.
+/// The step with which about half of the exchanges are accepted.
 double chain_step(Family family);
 /// At 0 < ... < 1.
 std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family);
 
-/// log_likelihood is that of the data: with the coefficients integrated out,
-/// or, where that is no closed form, of classes and of Student's noise, at the
-/// draw of the coefficients. cuts are the C - 1 finite points between ordered
-/// classes.
+/// log_likelihood is that of the data: with the coefficients integrated out or,
+/// if that has no closed form (classes, Student-t noise), at the draw of the
+/// coefficients. cuts are the C - 1 finite cut points between ordered classes.
 struct Draws {
   explicit Draws(const Model& model) : model(&model) {}
   void transfer(Archive& archive);
@@ -42,8 +41,8 @@ struct Draws {
   std::vector<double> noise, log_likelihood, cuts;
 };
 
-/// A sum of kernels at a rung, (B60). At the rung 0 of a ladder, where
-/// responses tell nothing of the kernels, these are drawn afresh in each sweep.
+/// A sum of kernels at a rung, (B60). At rung 0 of a ladder the responses
+/// contain no information about the kernels, and each sweep draws new ones.
 class Level {
  public:
   using Model = bark::Model;

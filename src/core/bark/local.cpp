@@ -25,8 +25,8 @@ int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng) {
   return last;
 }
 
-// (B27) with P of (B28): K is symmetric, so that only the sums of similarities
-// and the priors of the two rows are left.
+// (B27) with P of (B28): K is symmetric, so only the sums of similarities and
+// the priors of the two rows remain.
 bool local_move(State& state, double power, Rng& rng) {
   if (state.size() == 0) return false;
   const Prior& prior = state.prior();

@@ -15,10 +15,10 @@ double class_log_likelihood(const Data& data, const std::vector<double>& cuts,
   return sum;
 }
 
-// Classes that are well apart leave the size of f to its prior, but latent
-// responses hold it where it is: they are left out for a while. The density of
-// coefficients given varphi and the Jacobian of both cancel; that of the gaps'
-// logarithms, which move by a number, is 1. (B52).
+// If classes are well separated, only the prior determines the size of f, but
+// latent responses hold it fixed: they are temporarily integrated out. The
+// density of coefficients given varphi and the Jacobian of both cancel; that of
+// the logarithms of the gaps, which shift by a constant, is 1. (B52).
 bool magnitude_move(State& state, double step, Rng& rng) {
   if (!state.data().latent() || state.size() == 0) return false;
   const State::Factor factor = state.factor();

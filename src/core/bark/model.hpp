@@ -29,13 +29,13 @@ struct Prior {
   double noise_precision = 1;                           // if it is fixed
   double df = std::numeric_limits<double>::infinity();  // Student's noise
   CentrePrior centres;
-  double centre_sd = 0;     // above 0: kernels are around rows, not at them
-  bool own_scales = false;  // those of each kernel, not of all
-  int directions = 0;       // above 0: kernels see x along so many of them
+  double centre_sd = 0;     // above 0: kernels are near rows, not at them
+  bool own_scales = false;  // one set per kernel
+  int directions = 0;       // above 0: the number of them
 
   /// With alpha = 1 the copies at one location have one coefficient.
   bool collapsed() const { return alpha == 1; }
-  /// Kernels may differ in more than their row: no two copies are one then.
+  /// Kernels may differ in more than their row: then no two copies are equal.
   bool shaped() const { return centre_sd > 0 || own_scales; }
   bool selects() const {
     return type == ScaleType::kSelectEqual ||
@@ -45,7 +45,8 @@ struct Prior {
     return type == ScaleType::kEqual || type == ScaleType::kSelectEqual;
   }
 
-  /// What kernels see, each with a scale: the p predictors, or less.
+  /// The number of inputs of kernels, each with a scale: the p predictors, or
+  /// fewer.
   int n_inputs(int p) const { return directions > 0 ? directions : p; }
 
   /// The shape of each included lambda, d of them included, where they differ.
@@ -67,7 +68,7 @@ inline double log_gamma_draw(double shape, double rate, Rng& rng) {
   return std::log(rng.gamma(shape + 1)) + std::log(u) / shape - std::log(rate);
 }
 
-// Where alpha is tiny some underflow, and no longer have a variance.
+// If alpha is tiny some underflow, and their variance is infinite.
 inline double Prior::draw_varphi(Rng& rng) const {
   constexpr double kLeastLog = -600;
   const double log_draw = log_gamma_draw(alpha / 2, varphi_rate(), rng);
@@ -86,14 +87,14 @@ inline double log_gamma_density(double log_x, double shape, double rate) {
          rate * std::exp(log_x);
 }
 
-/// Gaussian: y = f + noise. Student: the noise of each row has a weight of its
-/// own, omega ~ Ga(df / 2, df / 2), part of the state. Probit: y, -1 or 1, is
-/// the sign of a latent response f + N(0, 1). Ordered: y, 1 to C, says between
-/// which of the points -inf < 0 = c_1 < ... < c_(C-1) < inf it lies; the
+/// Gaussian: y = f + noise. Student: the noise of each row has its own weight,
+/// omega ~ Ga(df / 2, df / 2), part of the state. Probit: y, -1 or 1, is the
+/// sign of a latent response f + N(0, 1). Ordered: y, 1 to C, says between
+/// which of the cut points -inf < 0 = c_1 < ... < c_(C-1) < inf it lies; the
 /// logarithms of the gaps are N(0, 1), (B48).
 enum class Family { kGaussian, kStudent, kProbit, kOrdered };
 
-/// Responses have precision phi times their weight (1 where they are latent).
+/// Responses have precision phi times their weight (1 if they are latent).
 struct Data {
   Eigen::MatrixXd x;  // standardised
   Eigen::VectorXd y, weights;

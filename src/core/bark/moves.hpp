@@ -7,43 +7,43 @@ namespace bark {
 
 /// Moves that leave pi(theta) p(y | theta)^power invariant, coefficients
 /// integrated out: derivations/bark.md, sections 3 to 6. Each tries once; true
-/// if the state changed. What cannot be done (a death without kernels) is a
+/// if the state changed. An impossible move (a death without kernels) is a
 /// rejection.
 ///
-/// A copy of a kernel is born at a place from the prior or dies, uniformly
-/// chosen.
+/// Birth of a copy of a kernel at a place from the prior, or death of a
+/// uniformly chosen copy.
 bool birth_death_move(State& state, double power, Rng& rng);
 
-/// A copy goes to a location from the prior.
+/// A copy moves to a location from the prior.
 bool relocate_move(State& state, double power, Rng& rng);
 
-/// A kernel of one copy goes to a row that is like its centre: row i of
-/// centre c is chosen with probability proportional to K(x_i, c)^s, s random.
+/// A kernel with one copy moves to a row that is similar to its centre c: row i
+/// is chosen with probability proportional to K(x_i, c)^s, s random.
 bool local_move(State& state, double power, Rng& rng);
 
-/// A centre that is no row takes a step of random length, as far as its kernel
-/// reaches at most.
+/// A centre that is not a row takes a step of random length, at most the width
+/// of its kernel.
 bool walk_move(State& state, double power, Rng& rng);
 
 /// Collapsed form: a slot gains or loses a copy.
 bool copies_move(State& state, double power, Rng& rng);
 
-/// Collapsed form: the same, varphi following so that n^2 / varphi stays.
+/// Collapsed form: the same, with varphi adjusted so that n^2 / varphi stays.
 bool rescale_move(State& state, double power, Rng& rng);
 
 /// One varphi: a step in its logarithm, or a draw from the prior.
 bool varphi_move(State& state, double power, double step, Rng& rng);
 
 /// Moves of scales and their inclusion are for a State or a TruncatedState, S.
-/// Where kernels have scales of their own they are those of one kernel,
-/// uniformly chosen; its varphi follows.
+/// If kernels have their own scales they concern one kernel, uniformly chosen;
+/// its varphi is updated too.
 ///
 /// All scales by one factor.
 template <class S>
 bool scale_all_move(S& state, double power, double step, Rng& rng);
 
-/// Scales that differ: that of one included predictor (given, or any), by a
-/// step or by a draw from the prior.
+/// Different scales: that of one included predictor (given, or any), by a step
+/// or by a draw from the prior.
 template <class S>
 bool scale_one_move(S& state, int predictor, double power, double step,
                     Rng& rng);
@@ -51,25 +51,25 @@ bool scale_any_move(State& state, double power, double step, Rng& rng);
 template <class S>
 bool scale_refresh_move(S& state, double power, Rng& rng);
 
-/// The shares of two, their sum staying.
+/// The shares of two, with fixed sum.
 template <class S>
 bool scale_pair_move(S& state, double power, Rng& rng);
 
-/// Selection: one predictor in or out; one in for one out.
+/// Selection: one predictor enters or leaves, or one replaces another.
 template <class S>
 bool flip_move(S& state, double power, Rng& rng);
 template <class S>
 bool swap_move(S& state, double power, Rng& rng);
 
-/// A direction, of a prior that has any, turns by a normal angle with standard
-/// deviation `step` towards another that is uniformly chosen; or is drawn from
-/// the prior. One that no kernel sees stays as it is, or is always drawn.
+/// If the prior has directions: one turns by a normal angle with standard
+/// deviation `step` towards a uniformly chosen one, or is drawn from the prior.
+/// A direction that no kernel uses stays as it is, or is always drawn.
 bool rotate_move(State& state, int direction, double power, double step,
                  Rng& rng);
 bool redirect_move(State& state, double power, Rng& rng);
 
-/// Directions from their prior, uniform and independent, for columns that are
-/// computed afresh then; nothing where there are none.
+/// Directions from their prior, uniform and independent; the columns must then
+/// be recomputed. Does nothing if there are none.
 void draw_prior_directions(State& state, Rng& rng);
 
 /// The noise precision: a step in its logarithm.
@@ -80,7 +80,7 @@ bool noise_gibbs(State& state, Rng& rng);
 
 /// Models of classes only: the latent responses given the kernels, one by one
 /// with the coefficients integrated out; all of them, and the cut points, by
-/// one factor; and what they are without kernels, to start from.
+/// one factor; and their values without kernels, as a start.
 void latent_move(State& state, Rng& rng);
 void latent_scale_move(State& state, Rng& rng);
 void draw_latent(State& state, Rng& rng);
@@ -88,22 +88,22 @@ void draw_latent(State& state, Rng& rng);
 /// The latent responses given f.
 void draw_latent(State& state, Eigen::VectorXd f, Rng& rng);
 
-/// The same law as that of latent_move, given a draw of the coefficients: for
-/// responses that all but determine one another.
+/// The same distribution as in latent_move, given a draw of the coefficients:
+/// for responses that almost determine each other.
 void latent_given_coefficients(State& state, Rng& rng);
 
 /// Models of classes only, for any amplitude: all coefficients and cut points
-/// by one factor and every varphi with them, latent responses drawn afresh.
+/// by one factor and every varphi with them; draws new latent responses.
 bool magnitude_move(State& state, double step, Rng& rng);
 
 /// Ordered classes only: the gaps between cut points, one by one, by steps in
-/// their logarithms, and in pairs, latent responses drawn afresh. For each gap:
+/// their logarithms, and in pairs; draws new latent responses. For each gap:
 /// was its step accepted?
 std::vector<char> cuts_move(State& state, const std::vector<double>& steps,
                             Rng& rng);
 
-/// The cut points from their prior, which leaves no latent response; nothing
-/// where there are none.
+/// The cut points from their prior, which invalidates latent responses. Does
+/// nothing if there are none.
 void draw_prior_cuts(State& state, Rng& rng);
 double log_prior_gaps(const std::vector<double>& log_gaps);
 
@@ -111,20 +111,20 @@ double log_prior_gaps(const std::vector<double>& log_gaps);
 void row_weights_move(State& state, Rng& rng);
 
 /// log p(y | f) given the noise, row weights integrated out, or given the cut
-/// points; of rows of sqrt(w) f.
+/// points; takes rows of sqrt(w) f.
 double response_log_likelihood(const State& state, const Eigen::VectorXd& fit);
 
-/// log p(y | f) of classes.
+/// log p(y | f) for classes.
 double class_log_likelihood(const Data& data, const std::vector<double>& cuts,
                             const Eigen::VectorXd& f);
 
-/// sqrt(w) f by a draw of the coefficients; false if it cannot be computed.
+/// sqrt(w) f from a draw of the coefficients; false if it cannot be computed.
 bool draw_fit(const State& state, Eigen::VectorXd& fit, Rng& rng);
 
 /// Kernels, scales, directions and noise from their prior.
 void draw_prior(State& state, Rng& rng);
 
-/// Where chains start.
+/// The start of chains.
 void draw_start(State& state, Rng& rng);
 
 inline bool accept(double log_ratio, Rng& rng) {
@@ -137,28 +137,29 @@ struct Copy {
 };
 Copy choose_copy(const State& state, Rng& rng);
 
-/// A kernel of one copy gives way to one elsewhere, with a varphi that the data
-/// have a say in; log_proposal is the ratio for the choice of the place.
+/// Replaces a kernel with one copy by one elsewhere, with varphi from a
+/// data-informed proposal; log_proposal is the ratio for the choice of the
+/// place.
 bool move_kernel(State& state, int j, Column column, double log_proposal,
                  double power, Rng& rng);
 
-/// An index chosen with probability proportional to its weight; -1 if there is
-/// none above 0. `total` is their sum.
+/// An index chosen with probability proportional to its weight; -1 if no weight
+/// is above 0. `total` is their sum.
 int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng);
 
-/// The rows' weights as places for a kernel to go to, K^sharpness; their sum,
+/// The weights of rows as new places for a kernel, K^sharpness; their sum,
 /// without the place itself.
 double similarities(const Eigen::VectorXd& exponents, int own, double sharpness,
                     Eigen::VectorXd& out);
 
-/// A uniform choice among the included predictors.
+/// A uniformly chosen included predictor.
 int choose_included(const State& state, Rng& rng);
 
-/// The slot with one copy more or less.
+/// Changes the slot to one copy more or less.
 Slot with_copy(const Slot& slot, double varphi, bool collapsed);
 Slot without_copy(const Slot& slot, int which, bool collapsed);
 
-/// Changes scales and inclusion if that is accepted.
+/// Proposes to change scales and inclusion.
 bool try_scales(State& state, const ScaleChange& change, double log_prior,
                 double power, Rng& rng);
 

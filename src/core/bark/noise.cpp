@@ -3,8 +3,8 @@
 namespace kernelbayes {
 namespace bark {
 
-// (B45): a symmetric step of log phi, whose prior density has a factor phi more
-// than that of phi.
+// (B45): a symmetric step of log phi; its prior density is that of phi times
+// phi.
 bool noise_move(State& state, double power, double step, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return false;
@@ -29,8 +29,8 @@ bool draw_fit(const State& state, Eigen::VectorXd& fit, Rng& rng) {
 }
 
 // (B46): phi given coefficients that are drawn and dropped, a Gibbs step on the
-// joint law. Only at power 1: a power of the likelihood is none of the joint
-// law's.
+// joint distribution. Only at power 1: a power of the integrated likelihood is
+// not that of a joint distribution.
 bool noise_gibbs(State& state, Rng& rng) {
   const Prior& prior = state.prior();
   if (prior.noise_fixed) return false;

@@ -26,7 +26,7 @@ Place draw_place(const State& state, Rng& rng) {
   return out;
 }
 
-// (B10): the row that a centre came from is summed out, it is no part of the
+// (B10): the row from which a centre came is summed out and is not part of the
 // state.
 double log_centre_density(const State& state,
                           const std::vector<double>& centre) {

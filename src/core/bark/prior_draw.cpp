@@ -37,10 +37,10 @@ void draw_prior(State& state, Rng& rng) {
   state.assign(std::move(slots), std::move(scales), std::move(included), phi);
 }
 
-// Kernels from the prior, but all inputs included with the scale 1 / p each, p
-// of them: from scales of 1 a chain in many dimensions never leaves the state
-// in which every kernel is that of its own row alone. Noise as if there were
-// nothing else: the prior may be improper.
+// Kernels from the prior, but with all p inputs included and scale 1 / p each:
+// from scales of 1, a chain in many dimensions never leaves the state in which
+// every kernel covers only its own row. Noise as if f were 0: the prior may be
+// improper.
 void draw_start(State& state, Rng& rng) {
   const Prior& prior = state.prior();
   draw_prior(state, rng);

@@ -6,7 +6,7 @@ namespace bark {
 
 namespace {
 
-// A copy's varphi anew where it is, unless others share it: (B26).
+// A new varphi for a copy in place, unless others share it: (B26).
 bool renew(State& state, const Copy& copy, double power, Rng& rng) {
   const Prior& prior = state.prior();
   const bool collapsed = prior.collapsed();
@@ -58,8 +58,9 @@ bool relocate_copy(State& state, const Copy& copy, int to, double power,
   return true;
 }
 
-// To a place from the prior, with the scales from there or half the time with
-// its own, which the intercept does not have: (B27) with P = 1 either way.
+// To a place from the prior, with the scales from there or, half the time, with
+// its own scales, which the intercept does not have: (B27) with P = 1 in both
+// cases.
 bool relocate_shape(State& state, const Copy& copy, double power, Rng& rng) {
   Place to = draw_place(state, rng);
   const Slot& slot = state.slot(copy.slot);

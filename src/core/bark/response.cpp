@@ -13,12 +13,12 @@ namespace {
 void check_classes(const Data& data) {
   const auto y = data.y.array();
   if (data.family == Family::kProbit && (y.abs() != 1).any()) {
-    throw std::invalid_argument("a probit model wants y of -1 and 1");
+    throw std::invalid_argument("a probit model needs y of -1 and 1");
   }
   if (!data.ordered()) return;
   const bool whole = (y == y.round()).all();
   if (data.classes < 2 || !whole || (y < 1).any() || (y > data.classes).any()) {
-    throw std::invalid_argument("ordered classes are numbers from 1");
+    throw std::invalid_argument("ordered classes must be numbers from 1");
   }
 }
 
@@ -31,7 +31,7 @@ Response::Response(const Data& data)
   }
   const bool weighted = (data.weights.array() != 1).any();
   if (data.latent() && weighted) {
-    throw std::invalid_argument("classes want weights 1");
+    throw std::invalid_argument("models of classes need weights 1");
   }
   check_classes(data);
   if (data.latent()) {

@@ -8,9 +8,9 @@ class Archive;
 
 namespace bark {
 
-/// What a sum of kernels is compared with: sqrt(w) y, w being the weights given
-/// times, with Student's noise, those of the state; in a model of classes the
-/// latent response, and the cut points between ordered ones.
+/// The response that a sum of kernels is fitted to: sqrt(w) y, with w the given
+/// weights, times those of the state for Student-t noise; in a model of classes
+/// the latent response, and the cut points between ordered classes.
 class Response {
  public:
   /// Latent responses begin at 0, Student's weights at 1.
@@ -21,7 +21,8 @@ class Response {
   double log_weights() const { return log_weights_; }  // sum of log w, halved
   /// omega; empty if the noise is not Student's.
   const Eigen::VectorXd& row_weights() const { return row_weights_; }
-  /// Of classes: -inf, 0, ..., inf, and the logarithms of the gaps after 0.
+  /// For ordered classes: -inf, 0, ..., inf, and the logarithms of the gaps
+  /// after 0.
   const std::vector<double>& cuts() const { return cuts_; }
   const std::vector<double>& log_gaps() const { return log_gaps_; }
 

@@ -7,7 +7,7 @@
 namespace kernelbayes {
 namespace bark {
 
-/// What one prior of scales is about: those of all kernels, or of one.
+/// Scales with one prior: those of all kernels, or of one.
 struct Scales {
   const Prior& prior;
   const std::vector<double>& log_lambda;
@@ -18,7 +18,7 @@ struct Scales {
   double total() const;
 };
 
-/// A change with the log of the ratio of priors and proposals, log P of (B35).
+/// A change, with the log of the ratio of priors and proposals, log P of (B35).
 struct ScaleProposal {
   ScaleChange change;
   double log_ratio = 0;
@@ -27,11 +27,12 @@ struct ScaleProposal {
 };
 using ProposeScales = std::function<ScaleProposal(const Scales&)>;
 
-/// A uniform choice among the included predictors, leaving out one.
+/// A uniformly chosen included predictor other than one.
 int choose_included(const Scales& scales, Rng& rng, int but = -1);
 
-/// Where kernels have scales of their own those of a uniformly chosen one,
-/// whose varphi follows, (B27); else those of all, (B35). True if they changed.
+/// If kernels have their own scales, those of a uniformly chosen one, whose
+/// varphi is updated too, (B27); otherwise those of all, (B35). True if they
+/// changed.
 bool change_scales(State& state, double power, Rng& rng,
                    const ProposeScales& propose);
 

@@ -52,7 +52,7 @@ Column State::make_column(const Place& place) const {
   return out;
 }
 
-// What follows from the columns that are proposed.
+// What follows from the proposed columns.
 double State::propose_columns() {
   next_.columns = true;
   next_.phi = phi_;

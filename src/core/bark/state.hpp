@@ -10,8 +10,8 @@ namespace bark {
 
 /// A location (0 is the intercept, i > 0 row i - 1 of x) that holds copies of
 /// its kernel. Its coefficient has variance n^2 / varphi (collapsed), or the
-/// sum of 1 / varphi over the copies, (B9). Where kernels have shapes of their
-/// own, every copy has a slot to itself.
+/// sum of 1 / varphi over the copies, (B9). If kernels have their own shapes,
+/// every copy has its own slot.
 struct Slot {
   int location = 0;
   int copies = 1;
@@ -26,9 +26,9 @@ struct Slot {
   }
 };
 
-/// What the data say of a coefficient given the other slots: its likelihood is
-/// that of one normal observation, exp(score beta - precision beta^2 / 2).
-/// State gives it in units in which the amplitude is 1. (B19).
+/// The information of the data on a coefficient given the other slots: its
+/// likelihood is that of one normal observation, exp(score beta - precision
+/// beta^2 / 2). State gives it in units in which the amplitude is 1. (B19).
 struct Information {
   double precision, score;
 
@@ -39,20 +39,21 @@ struct Information {
   }
 };
 
-/// What a change of one coefficient's variance does: v_j -> v (0 removes the
-/// slot). Sig becomes Sig - kappa Sig_:j Sig_j:, mu - kappa mu_j Sig_:j, (B21).
+/// The effect of changing the variance of one coefficient: v_j -> v (0 removes
+/// the slot). Sig becomes Sig - kappa Sig_:j Sig_j:, mu - kappa mu_j Sig_:j,
+/// (B21).
 struct Change {
   int slot;
   double kappa, log_ratio;
 };
 
-/// A column that may join: its products with those present.
+/// A column that may be added: its products with the existing columns.
 struct Column {
   Place place;
   Eigen::VectorXd exponents, values, gram;  // gram: K'Wk
   double own, response;                     // k'Wk, k'Wy
 
-  /// What State::remove() does to the slots.
+  /// Mirrors State::remove().
   void remove(int slot) {
     const Eigen::Index last = gram.size() - 1;
     gram[slot] = gram[last];
@@ -61,17 +62,17 @@ struct Column {
 };
 
 /// The kernel part of a state and its likelihood with the coefficients
-/// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns
-/// of K belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the
-/// posterior covariance and mean of beta, (B14) to (B16). Rows of K and y are
-/// held multiplied by sqrt(w), w with Student's noise being the weight given
-/// times that of the state. In a model of classes y here is the latent
-/// response, part of the state. The amplitude multiplies all v: rungs of
-/// tempered models of classes and of Student's noise differ in it.
+/// integrated out: y ~ N(K beta, 1 / (phi w)), beta_j ~ N(0, v_j). Columns of K
+/// belong to slots; Sig = (phi G + diag(1 / v))^-1 and mu are the posterior
+/// covariance and mean of beta, (B14) to (B16). Rows of K and y are stored
+/// multiplied by sqrt(w); for Student-t noise w is the given weight times that
+/// of the state. In a model of classes y is the latent response, part of the
+/// state. The amplitude multiplies all v: the rungs of tempered models of
+/// classes and of Student-t noise differ in it.
 ///
-/// Where the prior has directions these are part of the state too: kernels see
-/// z = x U, the columns of U unit vectors, in place of x, and there is a scale
-/// for each column of z.
+/// If the prior has directions, these are part of the state too: the input of
+/// kernels is z = x U, the columns of U unit vectors, instead of x, and there
+/// is a scale for each column of z.
 class State {
  public:
   State(const Data& data, const Prior& prior);
@@ -83,7 +84,7 @@ class State {
   const Slot& slot(int j) const { return slots_[j]; }
   /// The slot that a copy at a location would join, or -1.
   int find(int location) const { return prior_->shaped() ? -1 : at_[location]; }
-  /// Of the coefficient: what the slot says times the amplitude.
+  /// Of the coefficient: the slot's variance times the amplitude.
   double variance(int j) const { return variance_[j]; }
   /// log N(y; 0, K V K' + 1 / (phi w)), y the response of this state.
   double log_likelihood() const { return log_likelihood_; }
@@ -113,31 +114,31 @@ class State {
   int n_included() const { return columns_.n_included(); }
   double total_scale() const { return columns_.total_scale(); }
 
-  // Coefficient variances (as slots say), likelihood ratios in O(1), O(m^2) -
+  // Coefficient variances (without amplitude); ratios in O(1), O(m^2) --------
   Information information(int j) const;
   Information information(const Column& column) const;
   Information in_slot_units(double precision, double score) const;
-  /// The same once another change is made.
+  /// The same after another change.
   Information information(const Column& column, const Change& before) const;
   Change score_change(int j, double variance) const;
   /// The same after another change of a different slot.
   Change score_change(int j, double variance, const Change& before) const;
   Column make_column(const Place& place) const;
-  /// Exponents and values of columns, one a place.
+  /// Exponents and values of columns, one per place.
   void fill_columns(const std::vector<Place>& places,
                     Eigen::MatrixXd& exponents, Eigen::MatrixXd& values) const;
 
-  /// Carry out. set_slot() takes what the slot becomes; remove() moves the
-  /// last slot to its place; add() appends.
+  /// Apply a change. set_slot() takes the new slot; remove() moves the last
+  /// slot to its place; add() appends.
   void set_slot(const Change& change, Slot slot);
   void remove(const Change& change);
   void add(const Column& column, Slot slot);
-  /// Replaces a slot's copies and varphi without a change of variance but for
-  /// its rounding.
+  /// Replaces a slot's copies and varphi without changing its variance, up to
+  /// rounding.
   void relabel(int j, Slot slot);
 
-  // Scales, directions and noise: proposed, with the log likelihood that they
-  // would have, then accepted, or left alone ---------------------------------
+  // Scales, directions and noise: proposed, which gives the log likelihood, and
+  // then accepted or dropped ---------------------------------------------
   double propose_scales(const ScaleChange& change);
   double propose_direction(int l, Eigen::VectorXd direction);
   double propose_noise(double phi);
@@ -147,38 +148,37 @@ class State {
   void set_response(Eigen::VectorXd response);
   void set_amplitude(double amplitude);
   void scale_varphi(double factor);
-  /// omega, and all that follows from it afresh.
+  /// Sets omega and recomputes all that depends on it.
   void set_row_weights(Eigen::VectorXd weights);
-  /// The cut points alone: a latent response must be set that they allow.
+  /// Sets the cut points only: a compatible latent response must then be set.
   void set_log_gaps(std::vector<double> log_gaps) {
     response_.set_log_gaps(std::move(log_gaps));
   }
-  /// The log likelihood that another amplitude would give, 0 included (an
-  /// amplitude at which no coefficient can change).
+  /// The log likelihood at another amplitude, which may be 0 (at which no
+  /// coefficient can change).
   double log_likelihood_at(double amplitude) const;
 
-  /// U alone: columns of K that see it must be computed afresh then.
+  /// Sets U only: columns of K that depend on it must then be recomputed.
   void set_directions(const Eigen::MatrixXd& directions) {
     columns_.set_directions(directions);
   }
-  /// One that no kernel sees, its scale not being included.
+  /// A direction that no kernel uses, because its scale is not included.
   void set_idle_direction(int l, const Eigen::VectorXd& direction) {
     columns_.set_direction(l, direction);
   }
 
-  /// Sets all there is but response, row weights, cut points, directions and
+  /// Sets everything except response, row weights, cut points, directions and
   /// amplitude.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
 
-  /// Everything anew from slots, scales and noise: what updates have lost in
-  /// accuracy comes back. False if it cannot be computed; the likelihood is
-  /// then minus infinity.
+  /// Recomputes everything from slots, scales and noise, which restores the
+  /// accuracy that updates have lost. False if it cannot be computed; the
+  /// likelihood is then minus infinity.
   bool refresh();
 
-  /// `updates`: with what updates have left behind, which a run needs that is
-  /// to go on to the same bits without a refresh. To be read at the same
-  /// amplitude.
+  /// `updates`: includes the accumulated updates, which a run needs to continue
+  /// to the same bits without a refresh. Must be read at the same amplitude.
   void transfer(Archive& archive, bool updates);
 
   /// The factor L of Sig^-1 = LL' and z = L^-1 phi K'Wy: the mean of the
@@ -218,7 +218,7 @@ class State {
                              const Eigen::VectorXd& s, double phi) const;
   double log_likelihood_of(const Factor& scaled, double phi) const;
   bool take_factor(const Factor& scaled);
-  /// What follows from the sums that there are.
+  /// What follows from the current sums.
   bool refactor();
 
   const Data* data_;
@@ -231,7 +231,7 @@ class State {
   std::vector<double> variance_;
   int copies_ = 0;
   double phi_ = 1, amplitude_ = 1;
-  // As many rows and columns as there is room for.
+  // All rows and columns in memory.
   Eigen::MatrixXd gram_, covariance_;
   Eigen::VectorXd product_, mean_;  // K'Wy, mu
   double log_likelihood_ = 0;

@@ -1,5 +1,5 @@
-// The factor of the posterior precision of the coefficients, and what follows
-// from it afresh.
+// The factor of the posterior precision of the coefficients, and all that is
+// recomputed from it.
 #include "../decompositions.hpp"
 #include "state.hpp"
 
@@ -16,7 +16,7 @@ constexpr double kLogTwoPi = 1.8378770664093454836;
 
 namespace {
 
-// factor factor', half of it computed.
+// factor factor', computing one half.
 template <typename Derived>
 void square_into(const Eigen::MatrixBase<Derived>& factor,
                  Eigen::Block<Eigen::MatrixXd> out) {
@@ -60,9 +60,8 @@ State::Factor State::scaled_factor(const Eigen::MatrixXd& values,
   return out;
 }
 
-// (B18): the same from an orthogonal factor of [sqrt(phi) W^(1/2) K s; I]:
-// nearly collinear columns with huge variances lose all digits in the Gram
-// form.
+// (B18): the same from a QR factor of [sqrt(phi) W^(1/2) K s; I]: nearly
+// collinear columns with huge variances lose all digits in the Gram form.
 State::Factor State::scaled_factor_by_qr(const Eigen::MatrixXd& values,
                                          const Eigen::VectorXd& s,
                                          double phi) const {

@@ -1,5 +1,5 @@
-// One slot at a time: what a birth, a death or another variance does to the
-// likelihood and to the posterior of the coefficients. (B19) to (B22).
+// One slot at a time: how a birth, a death or a new variance changes the
+// likelihood and the posterior of the coefficients. (B19) to (B22).
 #include "state.hpp"
 
 namespace kernelbayes {
@@ -7,14 +7,14 @@ namespace bark {
 
 namespace {
 
-// From Sig_jj, mu_j and v_j: (B19). No precision is below 0, but its rounding.
+// From Sig_jj, mu_j and v_j: (B19). Precisions are below 0 only by rounding.
 Information information_of(double own, double mean, double variance) {
   return {std::max(1 / own - 1 / variance, 0.0), mean / own};
 }
 
 }  // namespace
 
-// Of a coefficient in units in which its variance is what the slot says.
+// Of a coefficient in units in which the slot has its variance.
 Information State::in_slot_units(double precision, double score) const {
   return {amplitude_ * precision, std::sqrt(amplitude_) * score};
 }
@@ -79,7 +79,7 @@ void State::set_slot(const Change& change, Slot slot) {
   relabel(change.slot, std::move(slot));
 }
 
-// The variance too: a restored state has it from the slot.
+// Also the variance: a restored state takes it from the slot.
 void State::relabel(int j, Slot slot) {
   copies_ += slot.copies - slots_[j].copies;
   variance_[j] = amplitude_ * slot.variance(prior_->collapsed());

@@ -8,7 +8,7 @@ namespace bark {
 
 namespace {
 
-// Kernels' own centres and scales, p numbers per kernel.
+// Kernel-specific centres and scales, p numbers per kernel.
 void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
                      const Prior& prior, int p) {
   std::vector<Shape> shapes;
@@ -48,13 +48,13 @@ void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
       Want::between(1, 1e9));
   double copies = 0;
   for (const Slot& slot : slots) copies += slot.copies;
-  archive.require(copies <= 1e9, "copies", "of a sum that can be counted");
+  archive.require(copies <= 1e9, "copies", "at most 1e9 in total");
   if (archive.reading()) {
     const bool each = !prior_->collapsed();
-    // Before there is room for them, that they are there.
+    // Checks that they exist before memory is allocated.
     const double wanted = each ? copies : static_cast<double>(slots.size());
     archive.require(static_cast<double>(archive.size("varphi")) == wanted,
-                    "varphi", "as many as its kernels have");
+                    "varphi", "as long as the kernels require");
     for (Slot& slot : slots) slot.varphi.resize(each ? slot.copies : 1);
   }
   archive.ragged(
@@ -66,7 +66,7 @@ void State::transfer_slots(Archive& archive, std::vector<Slot>& slots) const {
   }
   std::vector<char> taken(data_->n() + 1, 0);
   for (const Slot& slot : slots) {
-    archive.require(!taken[slot.location]++, "location", "without repetition");
+    archive.require(!taken[slot.location]++, "location", "distinct");
   }
 }
 

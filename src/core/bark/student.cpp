@@ -1,5 +1,5 @@
-// Student's noise: a normal one of precision phi w omega, omega ~ Ga(df / 2, df
-// / 2). (B47).
+// Student-t noise: normal with precision phi w omega, omega ~ Ga(df / 2, df /
+// 2). (B47).
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -21,8 +21,8 @@ void row_weights_move(State& state, Rng& rng) {
 
 namespace {
 
-// log(Gamma(a + 1 / 2) / Gamma(a)); by the asymptotic series where the
-// difference would cancel.
+// log(Gamma(a + 1 / 2) / Gamma(a)); by the asymptotic series if the difference
+// would cancel.
 double log_gamma_step(double a) {
   constexpr double kLarge = 1e4;
   if (a < kLarge) return std::lgamma(a + 0.5) - std::lgamma(a);

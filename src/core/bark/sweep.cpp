@@ -39,7 +39,7 @@ void Steps::transfer(Archive& archive, const char* name,
 }
 
 double tempered(const State& state, const Rung& rung) {
-  if (rung.power == 0) return 0;  // of an infinite one too
+  if (rung.power == 0) return 0;  // also if it is infinite
   return rung.power * state.log_likelihood_at(rung.amplitude);
 }
 
@@ -67,7 +67,7 @@ Sweep::Sweep(const Prior& prior, const Data& data)
 
 void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
                          Rng& rng) {
-  // What a sweep starts from is then a function of slots, scales and noise.
+  // The start of a sweep is then a function of slots, scales and noise.
   state.refresh();
   kernels(state, power, counts, rng);
   gather(state, power, counts, rng);
@@ -121,8 +121,8 @@ void Sweep::scales(State& state, double power, bool adapt, Counts& counts,
   counts.note(kSwap, swap_move(state, power, rng));
 }
 
-// Of one kernel each: cheap, and steps of a random length, as kernels differ in
-// how much the data tell of them.
+// Each of one kernel: cheap, with steps of random length, because the data are
+// informative about kernels to different degrees.
 void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
   const Prior& prior = state.prior();
   const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
@@ -184,7 +184,7 @@ void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
   if (adapt) steps_.noise.adapt(moved);
 }
 
-// What a model of the response has besides f and its noise.
+// Other parts of the response model than f and its noise.
 void Sweep::response(State& state, double power, bool adapt, Counts& counts,
                      Rng& rng) {
   if (power == 1) {
@@ -215,7 +215,8 @@ void Sweep::cuts(State& state, bool adapt, Counts& counts, Rng& rng) {
   }
 }
 
-// Without f, row weights and noise, or cut points, need few turns.
+// Without f, few iterations are enough for row weights and noise, or cut
+// points.
 void Sweep::lowest(State& state, bool adapt, Rng& rng) {
   constexpr int kTurns = 5;
   const double phi = state.noise();

@@ -24,7 +24,7 @@ enum MoveKind {
   kNoise,
   kMagnitude,
   kTemperature,
-  kCuts,  // from here on only where there are any
+  kCuts,  // from here on only if there are any
   kRotate,
   kRedirect,
   kMoveKinds
@@ -33,7 +33,7 @@ const char* move_name(int kind);
 
 struct Model;
 
-/// Those of cut points and directions only where a model has any.
+/// Those of cut points and directions only if the model has any.
 struct Counts : MoveCounts<MoveKind, kMoveKinds> {
   Counts() = default;
   explicit Counts(const Model& model);
@@ -41,8 +41,8 @@ struct Counts : MoveCounts<MoveKind, kMoveKinds> {
   void transfer(Archive& archive) { MoveCounts::transfer(archive, &move_name); }
 };
 
-/// Lengths of the steps that have one, on the log scale, adapted towards the
-/// best acceptance rate of a step in one dimension.
+/// Step lengths on the log scale, adapted towards the best acceptance rate in
+/// one dimension.
 struct Steps {
   /// A step and how often it was adapted.
   struct One {
@@ -64,10 +64,10 @@ struct Steps {
                        std::vector<One>& steps);
 };
 
-/// A place between prior and posterior: the likelihood raised to a power, or,
-/// for latent responses and row weights, the amplitude of the function lowered,
-/// which leaves a normalised model of the responses, (B60): they are drawn at
-/// all rungs as at the first.
+/// A point between prior and posterior: the likelihood raised to a power or,
+/// for latent responses and row weights, a reduced amplitude of the function,
+/// which leaves a normalised model of the responses, (B60), so that they are
+/// drawn in the same way at all rungs.
 struct Rung {
   double power = 1, amplitude = 1;
   static Rung at(double t, Family family) {
@@ -75,31 +75,32 @@ struct Rung {
   }
 };
 
-/// log of the likelihood of a state at a rung, to the rung's power.
+/// log of the likelihood of a state at a rung, raised to the rung's power.
 double tempered(const State& state, const Rung& rung);
 
-/// Exchanges the states of two rungs if that is accepted: (B61).
+/// Proposes to exchange the states of two rungs: (B61).
 bool exchange(State& one, const Rung& at_one, State& other,
               const Rung& at_other, Rng& rng);
 
-/// Orders of moves, for states whose amplitude is the rung's. How often each is
-/// tried must not depend on the state: such a mixture of moves that leave a law
-/// invariant does not.
+/// Sequences of moves, for states whose amplitude is the rung's. How often each
+/// is tried must not depend on the state: otherwise a mixture of moves that
+/// leave a distribution invariant does not.
 class Sweep {
  public:
   Sweep(const Prior& prior, const Data& data);
 
-  /// Every move, several times those that cost little. Starts with a refresh.
+  /// Every move, cheap ones several times. Starts with a refresh.
   void full(State& state, double power, bool adapt, Counts& counts, Rng& rng);
 
   /// One birth, death or varphi, the noise, and with probability 0.2 a scale
   /// (with selection also a flip).
   void single(State& state, double power, bool adapt, Counts& counts, Rng& rng);
 
-  /// A state at rung 0, where the response tells nothing of the kernels: they
-  /// are drawn from the prior, and the rest goes on from what it was.
+  /// A state at rung 0, where the response contains no information about the
+  /// kernels: they are drawn from the prior, and the rest continues from its
+  /// current values.
   void lowest(State& state, bool adapt, Rng& rng);
-  /// What the two do to kernels and scales: the response and the noise stay.
+  /// The part of both on kernels and scales: the response and the noise stay.
   void full_kernels(State& state, double power, bool adapt, Counts& counts,
                     Rng& rng);
   void single_kernels(State& state, double power, bool adapt, Counts& counts,
@@ -127,7 +128,7 @@ class Sweep {
   void response(State& state, double power, bool adapt, Counts& counts,
                 Rng& rng);
 
-  int kernels_;  // about as many as are expected
+  int kernels_;  // about as many as expected
   int scales_;   // moves of one scale
   int turns_;    // moves of one direction
   Steps steps_;

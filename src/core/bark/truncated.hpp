@@ -7,7 +7,7 @@ namespace bark {
 
 /// A kernel whose coefficient is part of the state.
 struct Kernel {
-  int location = 0;  // as a slot's
+  int location = 0;  // as in Slot
   double beta = 0;
 };
 
@@ -15,10 +15,11 @@ struct Kernel {
 /// coefficients are not integrated out: J ~ Po(nu) kernels at uniform
 /// locations, several of which may be the same, and |beta| > eps with the
 /// two-sided Pareto density alpha eps^alpha |beta|^(-1 - alpha) / 2, (B65). The
-/// likelihood is that of all of it, y ~ N(a K beta, 1 / (phi w)), where a^2 is
-/// the amplitude: as in State rungs of tempered probit models differ in it,
-/// and the response of such a model is latent. Rows of K and y are held
-/// multiplied by sqrt(w), and the residual is kept up to date: O(n) a kernel.
+/// likelihood is that of the complete state, y ~ N(a K beta, 1 / (phi w)),
+/// where a^2 is the amplitude: as in State, the rungs of tempered probit models
+/// differ in it, and the response of such a model is latent. Rows of K and y
+/// are stored multiplied by sqrt(w), and the residual is kept up to date: O(n)
+/// per kernel.
 class TruncatedState {
  public:
   TruncatedState(const Data& data, const Prior& prior);
@@ -36,7 +37,7 @@ class TruncatedState {
   int n_included() const { return columns_.n_included(); }
   double total_scale() const { return columns_.total_scale(); }
 
-  /// sqrt(w) times K, the response, and what f leaves of it.
+  /// sqrt(w) times K, the response, and the residual.
   Eigen::Ref<const Eigen::MatrixXd> columns() const {
     return columns_.values().leftCols(size());
   }
@@ -61,7 +62,7 @@ class TruncatedState {
     double own;  // k'Wk
   };
   Place make_place(int location) const;
-  /// What the data say of a coefficient given all others: (B66).
+  /// The information of the data on a coefficient given all others: (B66).
   Information information(int j) const;
 
   /// add() appends; remove() moves the last kernel to the place of j.
@@ -80,10 +81,10 @@ class TruncatedState {
   void set_amplitude(double amplitude);
   void assign(std::vector<Kernel> kernels, std::vector<double> log_lambda,
               std::vector<char> included, double phi);
-  /// Columns and residual anew.
+  /// Recomputes columns and residual.
   void refresh();
 
-  /// Updates are forgotten by a refresh: runs that go on are to begin with one.
+  /// A refresh discards accumulated updates: resumed runs must start with one.
   void transfer(Archive& archive);
 
  private:

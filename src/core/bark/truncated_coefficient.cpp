@@ -7,7 +7,7 @@
 namespace kernelbayes {
 namespace bark {
 
-// |beta| = eps U^(-1 / alpha). Where alpha is tiny some overflow.
+// |beta| = eps U^(-1 / alpha). If alpha is tiny some overflow.
 double draw_pareto(const Prior& prior, Rng& rng) {
   constexpr double kLargestLog = 230;
   const double x = -std::log1p(-rng.uniform()) / prior.alpha;
@@ -32,7 +32,7 @@ double log_likelihood(const Information& data, double beta) {
 CoefficientProposal::CoefficientProposal(const Prior& prior,
                                          const Information& information)
     : prior_(&prior), information_(information) {
-  // A normal law so wide that the prior has hardly any mass beyond it.
+  // A normal distribution so wide that the prior has hardly any mass beyond it.
   constexpr double kLeast = 1e-12;
   informed_ = information.precision * prior.eps * prior.eps > kLeast;
   if (!informed_) return;

@@ -35,7 +35,7 @@ double probit_log_likelihood(const TruncatedState& state,
 
 }  // namespace
 
-// Latent responses hold f where it is: they are left out for a while. g^J for
+// Latent responses hold f fixed: they are temporarily integrated out. g^J for
 // the Jacobian, g^-((1 + alpha) J) for the densities: (B74).
 bool magnitude_move(TruncatedState& state, double step, Rng& rng) {
   if (!state.data().latent() || state.size() == 0) return false;
@@ -84,7 +84,7 @@ void draw_prior(TruncatedState& state, Rng& rng) {
   state.assign(std::move(kernels), std::move(scales), std::move(included), phi);
 }
 
-// As of a State: small scales, noise as if there were nothing else.
+// As for a State: small scales, noise as if f were 0.
 void draw_start(TruncatedState& state, Rng& rng) {
   const Prior& prior = state.prior();
   const int n = state.data().n(), p = state.data().p();

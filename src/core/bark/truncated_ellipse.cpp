@@ -42,7 +42,8 @@ std::vector<int> choose_several(int m, int size, Rng& rng) {
 
 namespace {
 
-/// Coefficients of some kernels, with the law that the likelihood gives them.
+/// Coefficients of some kernels, with the normal distribution that the
+/// likelihood gives them.
 struct Block {
   Eigen::VectorXd beta;
   double spread;
@@ -66,7 +67,7 @@ Block make_block(const TruncatedState& state, const std::vector<int>& kernels,
   return out;
 }
 
-// log of prior times likelihood over the block's normal density.
+// log of prior times likelihood, divided by the normal density of the block.
 double log_excess(const Prior& prior, const Block& block,
                   const Eigen::VectorXd& beta) {
   double sum = 0;
@@ -80,10 +81,11 @@ double log_excess(const Prior& prior, const Block& block,
 
 }  // namespace
 
-// Elliptical slice sampling (Murray, Adams and MacKay, 2010) about the normal
-// law that the likelihood has, (B71); the rest is the Pareto prior. That law
-// may depend on all but the coefficients of the block, and so may its failure.
-// An ellipse can lead past the hole in the prior.
+// Elliptical slice sampling (Murray, Adams and MacKay, 2010) around the normal
+// distribution from the likelihood, (B71); the rest is the Pareto prior. That
+// distribution, and whether it can be computed, may depend on everything except
+// the coefficients of the block. An ellipse can jump over the hole in the
+// prior.
 bool ellipse_move(TruncatedState& state, int size, double power, Rng& rng) {
   if (state.size() == 0) return false;
   const Prior& prior = state.prior();

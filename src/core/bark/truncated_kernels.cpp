@@ -1,11 +1,12 @@
 // Births, deaths and relocations of kernels of the truncation approximation.
 //
-// A kernel seldom fits in where all others stay as they are: |beta| > eps is a
-// large step. So a few others, its company, make up for it. The column k of
-// the kernel is regressed on theirs, with coefficients c, and as the kernel
-// comes with beta theirs become b - beta c: a shear, whose Jacobian is 1. The
-// data then see beta times the rest k - K c. Company and c are the same for the
-// way back. Without company the others stay. Births and deaths: (B69).
+// A kernel is seldom accepted if all others stay the same: |beta| > eps is a
+// large step. So a few others, its company, compensate for it. The column k of
+// the kernel is regressed on theirs, with coefficients c, and when the kernel
+// enters with beta theirs become b - beta c: a shear, with Jacobian 1. The fit
+// then changes by beta times the residual k - K c. Company and c are the same
+// for the reverse move. Without company the others stay. Births and deaths:
+// (B69).
 #include "truncated_moves.hpp"
 
 namespace kernelbayes {
@@ -19,7 +20,7 @@ struct Company {
   double spread;
 };
 
-// Of kernels other than `but`.
+// From kernels other than `but`.
 Company choose_company(const TruncatedState& state, int but, Rng& rng) {
   constexpr int kSizes[] = {0, 4, 16};
   const int others = state.size() - (but >= 0);
@@ -34,7 +35,7 @@ Company choose_company(const TruncatedState& state, int but, Rng& rng) {
   return out;
 }
 
-/// c and k - K c, for a kernel in company.
+/// c and k - K c, for a kernel with company.
 struct Shear {
   Eigen::VectorXd shift, rest;
 
@@ -50,21 +51,21 @@ struct Shear {
     rest -= company.columns * shift;
   }
 
-  /// What the data say of beta, of which `residual` is free.
+  /// The information of the data on beta; `residual` does not contain it.
   Information information(const TruncatedState& state,
                           const Eigen::VectorXd& residual) const {
     return {state.noise() * state.amplitude() * rest.squaredNorm(),
             state.noise() * std::sqrt(state.amplitude()) * rest.dot(residual)};
   }
 
-  /// The residual without the kernel and what its company does for it.
+  /// The residual without the kernel and the compensation by its company.
   Eigen::VectorXd free_residual(const TruncatedState& state,
                                 double beta) const {
     return state.residual() + std::sqrt(state.amplitude()) * beta * rest;
   }
 };
 
-// log of the ratio of the company's priors as its coefficients change.
+// log of the ratio of the priors of the company's coefficients.
 double log_prior_ratio(const TruncatedState& state, const Company& company,
                        const Eigen::VectorXd& change) {
   const Prior& prior = state.prior();
@@ -165,8 +166,8 @@ bool relocate_move(TruncatedState& state, double power, Rng& rng) {
   return move_kernel(state, j, state.make_place(to), 0, power, rng);
 }
 
-// As local_move() of a State: row i is chosen with probability proportional to
-// K(x_i, c)^s.
+// Like local_move() for a State: row i is chosen with probability proportional
+// to K(x_i, c)^s.
 bool local_move(TruncatedState& state, double power, Rng& rng) {
   if (state.size() == 0) return false;
   const int j = static_cast<int>(rng.index(state.size()));

@@ -6,9 +6,9 @@
 namespace kernelbayes {
 namespace bark {
 
-/// Of each draw the m locations that have a kernel, with the number of kernels
-/// and the sum of their coefficients, on which alone f depends. log_likelihood
-/// is that of the data given the coefficients.
+/// For each draw the m locations that have a kernel, with the number of kernels
+/// and the sum of their coefficients, which determines f. log_likelihood is
+/// that of the data given the coefficients.
 struct TruncatedDraws {
   explicit TruncatedDraws(const Model& model) : model(&model) {}
   void transfer(Archive& archive);
@@ -18,9 +18,8 @@ struct TruncatedDraws {
   std::vector<double> noise, log_likelihood;
 };
 
-/// A state of the truncation approximation at a rung, as Level is of the
-/// continuous one; stepping stones are of the likelihood given the
-/// coefficients.
+/// A state of the truncation approximation at a rung, the counterpart of Level;
+/// stepping stones use the likelihood given the coefficients.
 class TruncatedLevel {
  public:
   using Model = bark::Model;

@@ -1,4 +1,4 @@
-// Scales of the truncation approximation, with the coefficients or without.
+// Scales of the truncation approximation, with or without the coefficients.
 #include "truncated_moves.hpp"
 
 namespace kernelbayes {
@@ -15,10 +15,10 @@ double log_prior_of(const Prior& prior, const Eigen::VectorXd& beta) {
   return sum;
 }
 
-// Coefficients are as many standard deviations from their mean as they were,
-// by the normal laws that the likelihood has before and after. Back again leads
-// where it came from; the Jacobian is |L| / |L'|, (B72). -infinity if there is
-// no way.
+// Coefficients keep their distance from the mean in standard deviations, under
+// the normal distributions from the likelihood before and after. The reverse
+// step leads back; the Jacobian is |L| / |L'|, (B72). -infinity if it is
+// impossible.
 double carry_coefficients(TruncatedState& state, double power, Rng& rng) {
   const double a = std::sqrt(state.amplitude());
   const double precision = power * state.noise();

@@ -62,8 +62,8 @@ void TruncatedSweep::kernels(TruncatedState& state, double power,
   }
 }
 
-// Steps of any length: none is best for all coefficients. Blocks of a few
-// kernels go far, those of all make f follow at once.
+// Steps of all lengths: none is best for all coefficients. Blocks of a few
+// kernels move far; the block of all adapts f at once.
 void TruncatedSweep::coefficients(TruncatedState& state, double power,
                                   TruncatedCounts& counts, Rng& rng) {
   const int m = state.size();

@@ -6,7 +6,8 @@
 namespace kernelbayes {
 namespace bark {
 
-/// The moves of a sweep of the truncation approximation, as they are counted.
+/// The moves of a sweep of the truncation approximation, in the order of their
+/// counts.
 enum TruncatedMove {
   kTruncatedBirthDeath,
   kTruncatedRelocate,
@@ -30,25 +31,23 @@ const char* truncated_move_name(int kind);
 struct TruncatedCounts : MoveCounts<TruncatedMove, kTruncatedMoves> {
   TruncatedCounts() = default;
   explicit TruncatedCounts(const Model&) {}
-  void note_exchange(bool exchanged) {
-    note(kTruncatedTemperature, exchanged);
-  }
+  void note_exchange(bool exchanged) { note(kTruncatedTemperature, exchanged); }
   void transfer(Archive& archive) {
     MoveCounts::transfer(archive, &truncated_move_name);
   }
 };
 
-/// log of the likelihood of a state at a rung, to the rung's power: of the data
-/// given the coefficients, latent responses left out.
+/// log of the likelihood of a state at a rung, raised to the rung's power: of
+/// the data given the coefficients, latent responses integrated out.
 double tempered(const TruncatedState& state, const Rung& rung);
 
-/// Exchanges the states of two rungs if that is accepted, (B61); latent
-/// responses are then drawn afresh.
+/// Proposes to exchange the states of two rungs, (B61), with new latent
+/// responses.
 bool exchange(TruncatedState& one, const Rung& at_one, TruncatedState& other,
               const Rung& at_other, Rng& rng);
 
-/// All moves in turn, starting with a refresh. How often those are tried that
-/// change the number of kernels does not depend on it.
+/// All moves in turn, starting with a refresh. How often moves that change the
+/// number of kernels are tried does not depend on that number.
 class TruncatedSweep {
  public:
   TruncatedSweep(const Prior& prior, int p);
@@ -69,7 +68,7 @@ class TruncatedSweep {
   void latent(TruncatedState& state, bool adapt, TruncatedCounts& counts,
               Rng& rng);
 
-  int kernels_;  // about as many as are expected
+  int kernels_;  // about as many as expected
   int scales_;   // moves of one scale
   Steps steps_;  // of the noise: not used
 };

@@ -11,7 +11,8 @@ VarianceProposal::VarianceProposal(const Prior& prior, int copies,
       squared_copies_(double(copies) * copies),
       information_(information),
       power_(power) {
-  // Below, varphi is beyond 5 times its rate's scale: the prior covers that.
+  // Below, varphi is more than 5 times the scale of its rate: the prior covers
+  // that.
   lower_ = std::log(prior.varphi_rate() * squared_copies_) - 1.6;
   log_top_ = -INFINITY;
   for (int bin = 0; bin <= kBins; ++bin) {
@@ -28,7 +29,7 @@ VarianceProposal::VarianceProposal(const Prior& prior, int copies,
   }
 }
 
-// Of x: varphi = copies^2 exp(-x) is Ga(alpha / 2, rate).
+// Density of x: varphi = copies^2 exp(-x) is Ga(alpha / 2, rate).
 double VarianceProposal::log_prior(double x) const {
   const double shape = 0.5 * prior_->alpha;
   const double rate = prior_->varphi_rate() * squared_copies_;

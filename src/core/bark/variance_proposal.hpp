@@ -7,11 +7,10 @@
 namespace kernelbayes {
 namespace bark {
 
-/// A proposal for the varphi of a slot that has a single one: nearly its
-/// distribution given all else, prior(varphi) L(v)^power with v = copies^2 /
-/// varphi.
-/// A histogram in x = log v with an exponential tail, and some of the prior,
-/// which covers what the histogram leaves out: Q of (B23).
+/// A proposal for the varphi of a slot with a single one: nearly its full
+/// conditional distribution, prior(varphi) L(v)^power with v = copies^2 /
+/// varphi. A histogram in x = log v with an exponential tail, mixed with the
+/// prior, which covers what the histogram misses: Q of (B23).
 class VarianceProposal {
  public:
   VarianceProposal(const Prior& prior, int copies,
@@ -20,8 +19,8 @@ class VarianceProposal {
   /// varphi.
   double draw(Rng& rng) const;
 
-  /// log of prior(varphi) L(v)^power / proposal(varphi), (B23): what a kernel
-  /// with this varphi weighs against none.
+  /// log of prior(varphi) L(v)^power / proposal(varphi), (B23): the weight of a
+  /// kernel with this varphi relative to none.
   double log_weight(double varphi) const;
 
  private:
@@ -37,9 +36,9 @@ class VarianceProposal {
   Information information_;
   double power_;
   double lower_, tail_rate_;
-  double log_top_;  // of the densities, which are relative to it
+  double log_top_;  // of the densities, which are scaled by it
   std::array<double, kBins + 1> density_;  // in each bin; at the tail's start
-  double total_;                           // what they integrate to
+  double total_;                           // their integral
 };
 
 }  // namespace bark

@@ -3,8 +3,8 @@
 namespace kernelbayes {
 namespace bark {
 
-// (B34): a draw from the prior, which its density cancels, or a symmetric step
-// of log varphi, whose prior density has a factor varphi more.
+// (B34): a draw from the prior, whose density cancels, or a symmetric step of
+// log varphi, whose prior density is that of varphi times varphi.
 bool varphi_move(State& state, double power, double step, Rng& rng) {
   if (state.size() == 0) return false;
   const Prior& prior = state.prior();

@@ -6,9 +6,9 @@ namespace bark {
 
 namespace {
 
-// How far a step may go along each predictor: where the kernel is narrow its
-// width, else some way through the prior. The centre has no part in it: steps
-// forth and back are alike.
+// The length of a step along each predictor: the width of the kernel if it is
+// narrow, otherwise part of the width of the prior. It does not depend on the
+// centre, so steps are symmetric.
 std::vector<double> reach(const State& state, const Shape& shape) {
   const bool own = !shape.included.empty();
   const auto& included = own ? shape.included : state.included();

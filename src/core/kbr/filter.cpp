@@ -53,7 +53,7 @@ VectorXd complex_solve(const MatrixXd& gram, double delta,
 VectorXd squared_solve(const MatrixXd& gram, double delta,
                        const VectorXd& phi) {
   if (phi.size() == 0) return phi;
-  // Refinement needs a factor with a digit or more.
+  // Refinement needs a factor with at least one correct digit.
   if (gram.squaredNorm() > 1e10 * delta) {
     return complex_solve(gram, delta, phi);
   }

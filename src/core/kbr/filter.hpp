@@ -6,13 +6,13 @@ namespace kernelbayes {
 namespace kbr {
 
 /// S (S^2 + delta I)^-1 phi for a symmetric S, (K21). By a Cholesky factor of
-/// the square, whose lost digits iterative refinement brings back; where they
-/// would be too many, as Re[(S + i sqrt(delta) I)^-1 phi].
+/// the square, with iterative refinement to recover lost digits; if too many
+/// are lost, as Re[(S + i sqrt(delta) I)^-1 phi].
 Eigen::VectorXd squared_solve(const Eigen::MatrixXd& gram, double delta,
                               const Eigen::VectorXd& phi);
 
-/// Third moments of features, sum_i left_ik right_ij right_il: a column for
-/// each k, the lower triangle of (j, l) by columns. (K20).
+/// Third moments of features, sum_i left_ik right_ij right_il: one column per
+/// k, the lower triangle of (j, l) by columns. (K20).
 Eigen::MatrixXd third_moments(const Features& left, const Features& right);
 
 /// A posterior of the state: weights (P c) * (B a) / sum on the sample.
@@ -27,21 +27,21 @@ struct Posterior {
 Posterior update(const Features& p, const Features& b, const Eigen::VectorXd& c,
                  const Eigen::VectorXd& phi, double delta, bool squared);
 
-/// The same (squared form) from moments of the sample, (K20), O(r^3) whatever
-/// n: `t` = third_moments(P, B), `u` = third_moments(B, P), `v` = P'B.
+/// The same (squared form) from moments of the sample, (K20), O(r^3) for any n:
+/// `t` = third_moments(P, B), `u` = third_moments(B, P), `v` = P'B.
 Posterior update_by_moments(const Eigen::Ref<const Eigen::MatrixXd>& t,
                             const Eigen::Ref<const Eigen::MatrixXd>& u,
                             const Eigen::Ref<const Eigen::MatrixXd>& v,
                             const Eigen::VectorXd& c,
                             const Eigen::VectorXd& phi, double delta);
 
-/// The state before, given features phi of the state after: pairs of features
+/// The previous state, given features phi of the next state: pairs of features
 /// P and N of successive states and weights mu = P e of the former. Weights are
 /// D (N z) / sum with D = max(mu, 0) over its sum, (K25), or mu (N z) / sum,
 /// (K26).
 struct Backward {
   Eigen::VectorXd z;
-  Eigen::VectorXd features;  // of the state before: P' weights
+  Eigen::VectorXd features;  // of the previous state: P' weights
   double sum;
 };
 
@@ -49,11 +49,11 @@ Backward backward(const Features& p, const Features& n,
                   const Eigen::VectorXd& e, const Eigen::VectorXd& phi,
                   double delta, bool squared);
 
-/// The state before, from its posterior without the later observations,
-/// features s and weights w (sum 1), and the change that these made to the
-/// features of the state after. Weights are w + D (N - 1 m') z with D = max(w,
-/// 0) over its sum, m = N'D1 and z = (N'DN - m m' + delta I)^-1 change, (K24):
-/// their sum is 1.
+/// The previous state, from its posterior without the later observations,
+/// features s and weights w (sum 1), and the change that these observations
+/// made to the features of the next state. Weights are w + D (N - 1 m') z with
+/// D = max(w, 0) over its sum, m = N'D1 and z = (N'DN - m m' + delta I)^-1
+/// change, (K24): their sum is 1.
 Backward correct(const Features& p, const Features& n, const Eigen::VectorXd& s,
                  const Eigen::VectorXd& w, const Eigen::VectorXd& change,
                  double delta);

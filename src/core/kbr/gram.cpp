@@ -12,13 +12,13 @@ using Eigen::MatrixXd;
 
 constexpr Index block_rows = 512;
 
-// Sum over blocks of rows of R_b' scaled(R_b), where `scaled` gives what stands
-// on the right; only the lower triangle is computed.
+// Sum over blocks of rows of R_b' scaled(R_b), where `scaled` returns the right
+// factor; only the lower triangle is computed.
 template <typename Scaled>
 MatrixXd sum_of_blocks(const Features& features, Scaled scaled) {
   const Index n = features.rows(), r = features.cols();
   MatrixXd sum = MatrixXd::Zero(r, r), right;
-  if (r == 0) return sum;  // Eigen's product would read it
+  if (r == 0) return sum;  // Eigen's product would read from it
   for (Index i = 0; i < n; i += block_rows) {
     const Index rows = std::min(block_rows, n - i);
     const auto block = features.middleRows(i, rows);

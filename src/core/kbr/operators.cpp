@@ -14,7 +14,8 @@ using Eigen::VectorXd;
 
 template <typename Function>
 Gain spectral_gain(const MatrixXd& gram, Function function) {
-  // No features: a kernel that is zero at all points. Eigen would read none.
+  // No features: a kernel that is zero at all points. Eigen would read past the
+  // end.
   if (gram.rows() == 0) return {gram, VectorXd(0)};
   const auto [eigenvalues, vectors] = linalg::spectrum(gram);
   const VectorXd values = eigenvalues.unaryExpr(function);
@@ -34,7 +35,8 @@ MatrixXd ridge_coefficients(const MatrixXd& gram, const MatrixXd& moments,
   regularised.diagonal().array() += ridge;
   const linalg::PositiveSolver factor(regularised);
   if (!factor.ok()) {
-    throw std::runtime_error("the regularised Gram matrix is not positive");
+    throw std::runtime_error(
+        "the regularised Gram matrix is not positive definite");
   }
   return factor.solve(moments);
 }

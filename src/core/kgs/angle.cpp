@@ -18,8 +18,8 @@ struct Event {
   int wall;
 };
 
-// Every component is a sinusoid with one zero in (0, pi), and another pi later:
-// (G6).
+// Every component is a sinusoid with one zero in (0, pi), and another at pi
+// more: (G6).
 std::vector<Event> events(const VectorXd& f, const VectorXd& b,
                           const VectorXd& sides) {
   constexpr double kTiny = 1e-300;
@@ -42,7 +42,8 @@ std::vector<double> energies(const Walls& walls,
   std::vector<double> out(2 * n + 1);
   out[0] = 0;
   if (walls.two_classes()) {
-    // No wall matters to another, and the antipode has all sides changed: (G7).
+    // Walls do not affect each other, and all sides differ at the antipode:
+    // (G7).
     for (std::size_t j = 0; j < n; ++j) {
       out[j + 1] = out[j] + ledger.change(order[j].wall, costs);
     }
@@ -67,7 +68,7 @@ double angle_of(const std::vector<Event>& order, std::size_t j) {
 void move_ledger(const std::vector<Event>& order, std::size_t arc,
                  Ledger& ledger) {
   const std::size_t n = order.size();
-  // Walls met twice are where they were.
+  // Walls that are crossed twice are unchanged.
   const std::size_t from = arc > n ? arc - n : 0, to = std::min(arc, n);
   for (std::size_t j = from; j < to; ++j) ledger.cross(order[j].wall);
 }
@@ -77,7 +78,7 @@ void rotate(double angle, const VectorXd& b, const VectorXd& z, State& state) {
   state.g = std::cos(angle) * state.g + std::sin(angle) * z;
 }
 
-// The sphere of one dimension is two points: half of the angles lead to each.
+// In one dimension the sphere is two points: half of the angles lead to each.
 void reverse_step(const Walls& walls, const Costs& costs, State& state,
                   Rng& rng) {
   const VectorXd none = VectorXd::Zero(walls.size());
@@ -115,7 +116,7 @@ void circle_step(const Walls& walls, const Costs& costs, State& state,
                  Rng& rng) {
   if (walls.dimension() == 1) return reverse_step(walls, costs, state, rng);
   VectorXd z = normal_vector(walls.dimension(), rng);
-  // Twice: what rounding leaves after the first time is removed.
+  // Twice, to remove the rounding error of the first time.
   const double squared = state.g.squaredNorm();
   for (int time = 0; time < 2; ++time) {
     z -= state.g.dot(z) / squared * state.g;

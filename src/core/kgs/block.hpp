@@ -6,23 +6,24 @@
 namespace kernelbayes {
 namespace kgs {
 
-/// Two classes with a nugget: what a label depends on is u = f + sqrt(nugget)
-/// e, e standard normal, and f = features v. Given f the u_i are independent,
-/// given u f is normal: two blocks.
+/// Two classes with a nugget: labels depend on u = f + sqrt(nugget) e, e
+/// standard normal, and f = features v. Given f the u_i are independent; given
+/// u, f is normal: two blocks.
 class Block {
  public:
   /// @param signs Labels, 1 or -1.
   Block(const Eigen::MatrixXd& features, const Eigen::VectorXd& signs,
         double nugget);
 
-  /// Rates of the label 1 where u < 0 and of the label -1 where u > 0.
+  /// Rates of label 1 if u < 0 and of label -1 if u > 0.
   void step(double below, double above, Rng& rng);
 
   const Eigen::VectorXd& latent() const { return u_; }
   void set_latent(const Eigen::VectorXd& u) { u_ = u; }
 
-  /// E(v | u) over the length of the vector whose components u are, which has
-  /// a standard normal prior: the part of its direction in the features' span.
+  /// E(v | u) divided by the length of the vector with components u, which has
+  /// a standard normal prior: the part of its direction in the span of the
+  /// features.
   Eigen::VectorXd direction() const;
 
  private:

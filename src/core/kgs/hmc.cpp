@@ -20,9 +20,9 @@ constexpr double kPi = 3.14159265358979323846;
 Hmc::Hmc(const Walls& walls)
     : walls_(&walls), kicks_(walls.size()), key_(walls.size()) {}
 
-// A component F > 0 on its side with velocity B leaves it at the zero of
-// F cos t + B sin t in (0, pi), (G6), where cot t = -B / F: no arctangent is
-// needed to find the first. F = 0 but for rounding leaves at once, or in pi.
+// A component F > 0 on its side with velocity B leaves it at the zero of F cos
+// t + B sin t in (0, pi), (G6), where cot t = -B / F: finding the first needs
+// no arctangent. F = 0 up to rounding leaves at once, or at pi.
 Hmc::Next Hmc::next(const State& state, int last) const {
   constexpr double kTiny = 1e-300;
   constexpr Index kBlock = 128;
@@ -62,8 +62,8 @@ void Hmc::rotate(double time, State& state) {
   }
 }
 
-// (G9): what the energy gains the velocity through the wall loses; where it has
-// not enough it is turned round.
+// (G9): the velocity through the wall loses the energy gained; if it has too
+// little, it is reflected.
 void Hmc::meet(int wall, double left, const Costs& costs, State& state) {
   const double speed = velocity_[wall];
   const double rise = state.ledger.change(wall, costs);
@@ -103,7 +103,7 @@ void Hmc::step(const Costs& costs, State& state, Rng& rng) {
     ++events_;
   }
   rotate(left, state);
-  // (G10): a kick acts on what follows as a velocity of that time would.
+  // (G10): a kick acts from then on like a velocity at that time.
   state.g = std::cos(length) * state.g + std::sin(length) * p +
             walls_->combine(kicks_);
 }

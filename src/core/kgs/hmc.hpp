@@ -6,10 +6,9 @@
 namespace kernelbayes {
 namespace kgs {
 
-/// Hamiltonian dynamics in the exact form that a normal prior and a piecewise
-/// constant likelihood allow: rotations between walls, where the velocity is
-/// refracted or reflected (Pakman and Paninski, 2014; Mohasel Afshar and Domke,
-/// 2015).
+/// Exact Hamiltonian dynamics for a normal prior and a piecewise constant
+/// likelihood: rotations between walls, at which the velocity is refracted or
+/// reflected (Pakman and Paninski, 2014; Mohasel Afshar and Domke, 2015).
 class Hmc {
  public:
   explicit Hmc(const Walls& walls);  // with a Gram matrix
@@ -17,8 +16,8 @@ class Hmc {
   /// A trajectory of length pi / 2 times a uniform factor in (.8, 1.2).
   void step(const Costs& costs, State& state, Rng& rng);
 
-  /// Events so far, and trajectories given up (the state then stays): their
-  /// events were more than the bound, as they would be in reverse.
+  /// Events so far, and abandoned trajectories (the state then stays): they had
+  /// more events than the bound, as they would in reverse.
   double events() const { return events_; }
   double capped() const { return capped_; }
 

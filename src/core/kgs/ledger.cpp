@@ -43,7 +43,7 @@ double Ledger::change(int k, const Costs& costs) const {
   for (auto m = walls_->begin(k); m != walls_->end(k); ++m) {
     const bool leaves = m->positive == (side_[k] > 0);
     const int off = off_[m->datum];
-    // The other walls of the datum decide whether this one matters.
+    // The datum's other walls decide whether this one matters.
     if (off == (leaves ? 0 : 1)) {
       out += leaves ? costs[walls_->label(m->datum)]
                     : -costs[walls_->label(m->datum)];

@@ -6,8 +6,8 @@
 namespace kernelbayes {
 namespace kgs {
 
-/// On which side of each wall a vector lies, and what follows: which labels
-/// are wrong. A datum is right if it is on the right side of all its walls.
+/// On which side of each wall a vector lies, and thus which labels are wrong. A
+/// label is right if the vector is on the right side of all walls of the datum.
 class Ledger {
  public:
   explicit Ledger(const Walls& walls);
@@ -17,13 +17,13 @@ class Ledger {
   /// From the sides themselves, 1 or -1.
   void restore(const Eigen::VectorXd& sides);
 
-  /// How the energy of (G4) changes, the cost of all wrong labels, when wall k
+  /// The change in the energy (G4), the cost of all wrong labels, when wall k
   /// is crossed.
   double change(int k, const Costs& costs) const;
   void cross(int k);
 
   const Eigen::VectorXd& sides() const { return side_; }
-  /// Wrong labels by class, and of one datum.
+  /// Wrong labels by class; whether one datum's label is wrong.
   const std::vector<int>& wrong() const { return wrong_; }
   bool is_wrong(int datum) const { return off_[datum] > 0; }
   int errors() const;
@@ -34,7 +34,7 @@ class Ledger {
 
   const Walls* walls_;
   Eigen::VectorXd side_;
-  std::vector<int> off_;  // walls of whose wrong side each datum is
+  std::vector<int> off_;  // for each datum, walls on the wrong side
   std::vector<int> wrong_;
 };
 

@@ -95,8 +95,8 @@ Level::Level(const Model& model, int, Rng& rng)
   separate_if_hard(rng);
 }
 
-// Far from each other and from the mode, where a draw of the prior would be so
-// far that lines take long to come back.
+// Far from each other and from the mode, but not as far as a draw from the
+// prior, from which lines return slowly.
 Eigen::VectorXd Level::start(Rng& rng) const {
   constexpr double kSpread = 0.3;
   Eigen::VectorXd g = normal_vector(model_->walls->dimension(), rng);

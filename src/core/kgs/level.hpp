@@ -17,11 +17,11 @@ struct Settings {
   // Of a chain:
   Noise noise;
   double nugget = 0;      // of Method::kBlock
-  int kept = 0;           // coordinates that draws hold, of each function
-  Eigen::VectorXd start;  // empty: a draw of the prior, separated if it must
+  int kept = 0;           // coordinates in draws, per function
+  Eigen::VectorXd start;  // empty: a draw from the prior, separating if needed
 };
 
-/// What the levels of a chain or ladder share; they refer to it.
+/// Data shared by the levels of a chain or ladder, which refer to it.
 struct Model {
   Model(Data data, Settings settings);
 
@@ -33,17 +33,17 @@ struct Model {
   Settings settings;
   std::vector<int> total;        // labels by class
   std::unique_ptr<Walls> walls;  // Method::kBlock has none
-  // Of Method::kCoordinate, near the posterior; else empty.
+  // For Method::kCoordinate, near the posterior; otherwise empty.
   Eigen::MatrixXd curvature;
   Eigen::VectorXd mode;
 };
 
-/// No vector without wrong labels was found, and none is allowed.
+/// No vector without wrong labels was found, and wrong labels are not allowed.
 struct NotSeparable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A vector and the moves of a method, which learn during the warmup.
+/// A vector and the moves of a method, which adapt during the warmup.
 class Walker {
  public:
   Walker(const Model& model, const Eigen::VectorXd& start);
@@ -58,8 +58,8 @@ class Walker {
   Mover mover_;
 };
 
-/// Kept draws, one after the other: of w of unit length the first coordinates
-/// (of each function), the rates, the wrong labels by class; and how often each
+/// Kept draws, one after another: the first coordinates of the unit vector w
+/// (per function), the rates, the wrong labels by class; and how often each
 /// label was wrong.
 struct Draws {
   explicit Draws(const Model& model) : flipped(model.data.label.size(), 0) {}
@@ -70,7 +70,7 @@ struct Draws {
   std::vector<double> flipped;
 };
 
-/// Moves are not counted: they reject nothing.
+/// Moves are not counted: they never reject.
 struct NoCounts {
   explicit NoCounts(const Model&) {}
   void note_exchange(bool) {}
@@ -104,9 +104,9 @@ class Level {
   std::optional<Walker> walker_;  // of all other methods
 };
 
-/// A direction under one cost of wrong labels, whose number a ladder observes:
-/// their distribution under the prior follows, (G27). Where the cost is 0 the
-/// direction is drawn from the prior afresh in each sweep.
+/// A direction under one cost per wrong label. A ladder observes the number of
+/// wrong labels, from which its distribution under the prior follows, (G27). If
+/// the cost is 0 each sweep draws a new direction from the prior.
 class CostLevel {
  public:
   using Model = kgs::Model;

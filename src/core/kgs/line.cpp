@@ -12,7 +12,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// From changes at places to sums up to them.
+// Turns changes at points into sums up to them.
 void accumulate(std::vector<std::pair<double, double>>& events) {
   std::sort(events.begin(), events.end());
   double sum = 0;
@@ -76,7 +76,7 @@ void Lines::note(const State& state) {
 }
 
 void Lines::learn() {
-  // Fewer states than axes say less than a first guess.
+  // With fewer states than axes, a first guess is better.
   if (learnt_.seen <= walls_->dimension()) return;
   const VectorXd mean = learnt_.sum / learnt_.seen;
   MatrixXd covariance = learnt_.squares / learnt_.seen;
@@ -91,8 +91,8 @@ VectorXd Lines::axis(int j) const {
              : VectorXd(VectorXd::Unit(walls_->dimension(), j));
 }
 
-// Where no wall matters to another, what the energy does near the state is a
-// sum over the few walls that are there.
+// If walls do not affect each other, the energy near the state is a sum over
+// the few walls there.
 void Lines::look(const Costs& costs, const State& state, const Line& line,
                  double reach) {
   near_.reach = reach;
@@ -138,7 +138,7 @@ double Lines::update(const Costs& costs, const Line& line, double width,
     const double t = low + (high - low) * rng.uniform();
     if (log_density(t) >= level) return t;
     (t < 0 ? low : high) = t;
-    // Nothing but the state itself is left.
+    // Only the state itself is left.
     if (high - low < 1e-15) return 0;
   }
 }
@@ -162,7 +162,7 @@ void Lines::step(int count, const Costs& costs, State& state, bool adapt,
       const double side = state.ledger.sides()[k];
       if ((state.f[k] > 0) != (side > 0)) state.ledger.cross(k);
     }
-    // The mean distance between draws is about that of a normal posterior.
+    // The mean distance between draws, about that for a normal posterior.
     if (adapt) width += 0.2 * (2.5 * std::abs(t) - width);
     width = std::max(width, 1e-12);
   }

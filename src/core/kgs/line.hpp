@@ -7,9 +7,9 @@ namespace kernelbayes {
 namespace kgs {
 
 /// Updates along lines: one component of the vector given the others, by slice
-/// sampling (Neal, 2003). The axes are the principal ones of the posterior, as
-/// far as it is known: from the walls near a first guess, then as it was seen.
-/// Between them little is left to be found step by step.
+/// sampling (Neal, 2003). The axes are estimated principal axes of the
+/// posterior: from the walls near a first guess, then from the draws. Along
+/// them components are nearly independent, so that few updates are needed.
 class Lines {
  public:
   explicit Lines(const Walls& walls);
@@ -17,10 +17,10 @@ class Lines {
   /// Updates along the next `count` axes, in turn.
   void step(int count, const Costs& costs, State& state, bool adapt, Rng& rng);
 
-  /// The principal axes of a positive definite matrix, in place of the
-  /// coordinates.
+  /// Replaces the coordinate axes by the principal axes of a positive definite
+  /// matrix.
   void precondition(const Eigen::MatrixXd& curvature);
-  /// Take the state into the covariance that learn() makes axes of.
+  /// Adds the state to the covariance from which learn() computes axes.
   void note(const State& state);
   void learn();
 
@@ -31,12 +31,12 @@ class Lines {
     const double* b;  // components of the axis along the walls
     double slope;     // of the log prior at 0
   };
-  /// Where walls are met at most `reach` away, and the energies up to there.
+  /// Where walls are met within `reach`, and the energies up to there.
   struct Near {
     double reach = 0;
     std::vector<std::pair<double, double>> ahead, behind;
   };
-  // What they have learnt.
+  // What they have learned.
   struct Learnt {
     int at = 0;
     Eigen::VectorXd width;

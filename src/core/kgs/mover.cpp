@@ -8,7 +8,7 @@ namespace kgs {
 Mover::Mover(const Walls& walls, Method method)
     : walls_(&walls), method_(method), hmc_(walls), lines_(walls) {}
 
-// All of few lines, a tenth of many.
+// All lines if they are few, otherwise a tenth.
 int Mover::lines_each() const {
   const int n = walls_->dimension();
   return n <= 10 ? n : std::max(10, n / 10);

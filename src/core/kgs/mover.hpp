@@ -8,14 +8,14 @@ namespace kgs {
 
 enum class Method { kCircle, kEllipse, kHmc, kCoordinate, kBlock };
 
-/// One iteration of a method, and what it learns during the warmup. All leave
-/// the same posterior invariant.
+/// One iteration of a method, and its adaptation during the warmup. All methods
+/// leave the same posterior invariant.
 class Mover {
  public:
   Mover(const Walls& walls, Method method);
 
   void step(const Costs& costs, State& state, Rng& rng);
-  /// The axes of lines; other methods have none.
+  /// The axes for lines; other methods have none.
   void precondition(const Eigen::MatrixXd& curvature) {
     if (method_ == Method::kCoordinate) lines_.precondition(curvature);
   }

@@ -13,8 +13,9 @@ Rates start_rates(const Noise& noise) {
   return {0.1, 0.1};
 }
 
-// (G2), (G3): with f of the class its label is right with probability 1 - rate
-// of that class; of the other, wrong with the other's rate.
+// (G2), (G3): if f is on the side of the label's class, the label is right with
+// probability 1 - rate of that class; otherwise it is wrong with the rate of
+// the other class.
 Costs costs_of(const Noise& noise, const Rates& rates, int classes) {
   if (noise.kind != Noise::kByClass) {
     return Costs(classes, cost_of_rate(rates[0], classes));
@@ -36,7 +37,7 @@ void draw_rates(const Noise& noise, const std::vector<int>& wrong,
     return;
   }
   for (int c = 0; c < 2; ++c) {
-    // Data whose f is of class c have its label, or wrongly the other's.
+    // Data with f of class c have its label or, wrongly, the other one.
     rates[c] =
         truncated_beta(noise.a + wrong[1 - c], noise.b + total[c] - wrong[c],
                        1 - rates[1 - c], rng);

@@ -7,8 +7,8 @@ namespace kernelbayes {
 namespace kgs {
 
 /// How labels become wrong: with a known rate, a rate with a Beta(a, b) prior
-/// (below that of guessing, (C - 1) / C), or, of two classes, each with its
-/// own, which sum to less than 1.
+/// (below the rate for guessing, (C - 1) / C), or, for two classes, one rate
+/// each, which sum to less than 1.
 struct Noise {
   enum Kind { kFixed, kRate, kByClass };
   Kind kind = kRate;
@@ -16,7 +16,8 @@ struct Noise {
   double a = 1, b = 1;  // of the prior
 };
 
-/// The rates: one, or that at which each class of two gets the other's label.
+/// The rates: one, or for two classes the rate at which each gets the other's
+/// label.
 using Rates = std::vector<double>;
 
 Rates start_rates(const Noise& noise);

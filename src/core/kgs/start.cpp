@@ -10,7 +10,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Sides that the labels ask for, times a margin; false where they disagree.
+// The sides that the labels require, times a margin; false if labels disagree.
 bool targets(const Walls& walls, VectorXd& out, Rng& rng) {
   out.resize(walls.size());
   for (int k = 0; k < walls.size(); ++k) {
@@ -22,8 +22,8 @@ bool targets(const Walls& walls, VectorXd& out, Rng& rng) {
   return true;
 }
 
-// The minimum of penalty |g|^2 + sum over short margins (target - f)^2 if
-// those that are short now are the ones that stay so.
+// The minimum of penalty |g|^2 + sum over short margins (target - f)^2, if the
+// same margins stay short.
 VectorXd newton(const MatrixXd& normals, const VectorXd& target,
                 const VectorXd& f, double penalty) {
   VectorXd active = VectorXd::Zero(f.size());

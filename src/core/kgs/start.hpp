@@ -6,9 +6,9 @@
 namespace kernelbayes {
 namespace kgs {
 
-/// A state without wrong labels, or false where none was found: Newton's method
+/// A state without wrong labels, or false if none was found: Newton's method
 /// for squared hinge losses with random margins and a vanishing penalty, which
-/// ends in one if labels can be separated at all (up to rounding).
+/// finds one if the labels can be separated (up to rounding).
 bool separate(const Walls& walls, State& state, Rng& rng);
 
 }  // namespace kgs

@@ -6,7 +6,7 @@ namespace kernelbayes {
 namespace kgs {
 
 /// A vector with a standard normal prior, (G1): its direction is uniform on the
-/// sphere, and the likelihood knows nothing but the direction.
+/// sphere, and the likelihood depends only on the direction.
 struct State {
   explicit State(const Walls& walls)
       : g(Eigen::VectorXd::Zero(walls.dimension())),
@@ -19,8 +19,9 @@ struct State {
     ledger.rebuild(f);
   }
 
-  /// The components are rotated and added to; what rounding does to them is
-  /// undone now and then. Sides stay: they are what the energy was paid for.
+  /// The components are updated by rotations and additions; their rounding
+  /// errors are removed now and then. Sides stay, because the energy was
+  /// computed from them.
   void refresh(const Walls& walls) { f = walls.project(g); }
 
   Eigen::VectorXd g;

@@ -12,7 +12,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// How many more labels ask for the positive side than for the other.
+// Labels that require the positive side minus those that require the other.
 VectorXd majorities(const Walls& walls) {
   VectorXd out = VectorXd::Zero(walls.size());
   for (int k = 0; k < walls.size(); ++k) {
@@ -23,7 +23,7 @@ VectorXd majorities(const Walls& walls) {
   return out;
 }
 
-// Of the fifth of the walls that are nearest.
+// From the nearest fifth of the walls.
 VectorXd near_walls(const VectorXd& f) {
   VectorXd distance = f.cwiseAbs();
   if (f.size() == 0) return f;

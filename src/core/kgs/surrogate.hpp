@@ -5,9 +5,9 @@
 namespace kernelbayes {
 namespace kgs {
 
-/// A guess at the posterior where data are many: the vector whose components
-/// along the walls fit the labels in least squares, of the length that the
-/// prior expects, and the second moments of the normals of the walls near it.
+/// A guess at the posterior for large data sets: the vector whose components
+/// along the walls fit the labels by least squares, with the expected length
+/// under the prior, and the second moments of the normals of the walls near it.
 struct Surrogate {
   Eigen::VectorXd mode;
   Eigen::MatrixXd curvature;

@@ -36,7 +36,7 @@ double truncated_beta(double a, double b, double upper, Rng& rng) {
     const double q = x / (x + y);
     if (q > 0 && q < upper) return q;
   }
-  // Where the second derivative is negative at `upper` it is so below it.
+  // If the second derivative is negative at `upper`, it is negative below.
   const bool concave =
       a >= 1 && (a - 1) * (1 - upper) * (1 - upper) >= (1 - b) * upper * upper;
   if (concave && upper < 1 && (a - 1) / upper > (b - 1) / (1 - upper) + 1) {

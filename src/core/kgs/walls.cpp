@@ -19,7 +19,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr Index kBlock = 64;
-// Unit vectors nearer than this are one direction.
+// Unit vectors closer than this are one direction.
 constexpr double kSame = 1e-10;
 constexpr double kRootHalf = 0.70710678118654752440;
 
@@ -27,14 +27,14 @@ constexpr double kRootHalf = 0.70710678118654752440;
 
 Walls::Walls(const Data& data) : classes_(data.classes), label_(data.label) {
   if (data.classes < 2 || data.point.size() != data.label.size()) {
-    throw std::invalid_argument("labels and points do not fit");
+    throw std::invalid_argument("labels and points do not match");
   }
   group(data);
   build(data);
 }
 
-// Equal directions have equal projections on any one vector, so that they are
-// neighbours in the order of these.
+// Equal directions have equal projections on any vector, so they are neighbours
+// when sorted by projection.
 void Walls::group(const Data& data) {
   const Index n = data.features.rows();
   MatrixXd unit = data.features;
@@ -87,7 +87,7 @@ void Walls::group(const Data& data) {
 }
 
 void Walls::build(const Data& data) {
-  // Of each direction and pair of classes; (0, 1) in two-class problems.
+  // Per direction and pair of classes; (0, 1) in two-class problems.
   std::map<std::array<int, 3>, std::vector<Member>> found;
   for (int i = 0; i < this->data(); ++i) {
     const int at = direction_[data.point[i]], own = data.label[i];
@@ -110,10 +110,10 @@ void Walls::build(const Data& data) {
     members_.insert(members_.end(), entry.second.begin(), entry.second.end());
     first_.push_back(static_cast<int>(members_.size()));
   }
-  // Iterators past the end of no members.
+  // So that iterators past the end are valid without members.
   members_.push_back({-1, false});
   if (two_classes() && size() < normals_.rows()) {
-    throw std::invalid_argument("a point without a label");
+    throw std::invalid_argument("a point has no label");
   }
 }
 

@@ -16,12 +16,13 @@ struct Data {
   int classes = 2;
 };
 
-/// Where a datum's label turns from right to wrong: hyperplanes through the
-/// origin. With two classes there is one function f, class 1 where it is
-/// positive, and each point has one wall; with more each class has a function,
-/// the largest wins, and a point has a wall for each pair of classes of which
-/// one is the label of a datum there. Points of the same direction (up to
-/// sign) share their walls: a trajectory meets them at the same time. (G5).
+/// Walls are hyperplanes through the origin at which a datum's label changes
+/// from right to wrong. With two classes there is one function f, with class 1
+/// where it is positive, and each point has one wall. With more, each class has
+/// a function, the largest wins, and a point has a wall for each pair of
+/// classes that contains the label of a datum there. Points of the same
+/// direction (up to sign) share their walls: a trajectory meets them at the
+/// same time. (G5).
 class Walls {
  public:
   explicit Walls(const Data& data);
@@ -30,7 +31,7 @@ class Walls {
   int data() const { return static_cast<int>(label_.size()); }
   int classes() const { return classes_; }
   bool two_classes() const { return classes_ == 2; }
-  /// Of the vectors w: rank, times the classes if they are more than two.
+  /// Of the vectors w: rank, times the number of classes if more than two.
   int dimension() const { return rank() * functions(); }
 
   /// Components of w along the unit normals of the walls.
@@ -44,10 +45,10 @@ class Walls {
   /// Inner products between the normals of points, for gram_column().
   void keep_gram();
   /// Inner products of the normal of wall k with all normals: in `buffer`, or
-  /// where they are kept.
+  /// where they are stored.
   const double* gram_column(int k, Eigen::VectorXd& buffer) const;
 
-  /// A datum whose label asks for a side of a wall.
+  /// A datum whose label requires a side of a wall.
   struct Member {
     int datum;
     bool positive;
@@ -57,7 +58,7 @@ class Walls {
     return begin(k) + first_[k + 1] - first_[k];
   }
   int label(int datum) const { return label_[datum]; }
-  /// Data at points without a direction: no function is positive there.
+  /// Data at points without a direction, where no function is positive.
   const std::vector<int>& always_wrong() const { return always_wrong_; }
 
  private:
@@ -74,7 +75,7 @@ class Walls {
   Eigen::MatrixXd normals_;  // of distinct directions, unit length
   Eigen::MatrixXd gram_;
   std::vector<int> direction_;  // of each point, -1 if it has none
-  std::vector<bool> opposite_;  // of each point: the direction reversed?
+  std::vector<bool> opposite_;  // of each point: is the direction reversed?
   std::vector<int> first_row_;  // of each block of columns: zero above it
   std::vector<Wall> walls_;
   std::vector<int> label_, first_;

@@ -20,15 +20,15 @@ AdaptedChoice adapted_choice(double log_stay, double log_join) {
 
 namespace {
 
-// What the prior of S and that of S + t are multiplied by: as t becomes a
-// candidate, (S5), or once all of the row's have, (S4).
+// The factors of the priors of S and S + t: when t becomes a candidate, (S5),
+// or after all candidates of the row have, (S4).
 struct PriorChange {
   double stay, join;
 };
 PriorChange prior_change(const Model& model, const CandidatePool& pool,
                          const std::vector<PriorStep>& steps, int h, int k,
                          bool first) {
-  // A repeated point is no new candidate: the prior does not change.
+  // A repeated point is not a new candidate: the prior does not change.
   if (!pool.latest_is_new()) return {1, 0};
   if (first) return {steps[h].stay(k), steps[h].join(k)};
   const int m = pool.size();
@@ -36,10 +36,10 @@ PriorChange prior_change(const Model& model, const CandidatePool& pool,
   return {1, full ? 0 : model.centres.odds(k, m)};
 }
 
-// What the latest row's candidate with the h-th kernel, which the set does not
-// hold, makes of it: logs of the prior's change for S, and of p(S + t) L(S + t)
-// / [p(S) L(S)] (-infinity if it cannot join), with the birth's gram entries
-// and row of the factor. `power` is that of the row in the particle's factor.
+// The latest row's candidate with the h-th kernel, which is not in the set:
+// logs of the change of the prior for S, and of p(S + t) L(S + t) / [p(S) L(S)]
+// (-infinity if it cannot join), with the gram entries and the row of the
+// factor for the birth. `power` is that of the row in the particle's factor.
 struct Entry {
   double log_stay, log_join;
   Birth birth;
@@ -100,7 +100,7 @@ void score_adapted(Particle& particle, const Model& model,
   arrival.log_join = entry.log_join;
   if (entry.log_join == -HUGE_VAL) return;
   arrival.birth = entry.birth;
-  // The design row gains an entry, and L^-1 of it (in scratch.a) another.
+  // Appends an entry to the design row, and one to L^-1 of it (in scratch.a).
   double last = pool.latest_value(pool.latest());
   for (int j = 0; j < p; ++j) last -= arrival.h[j] * scratch.a[j];
   last /= entry.birth.pivot;

@@ -5,9 +5,9 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// The adapted proposal: the new candidate joins the set or does not, with
-/// the probabilities that the target gives the two. Every set then has one
-/// possible ancestor and the weight is a0 + a1, whatever was drawn.
+/// The adapted proposal: the new candidate joins the set or not, with the
+/// probabilities under the target. Every set then has one possible ancestor,
+/// and the weight is a0 + a1, whatever was drawn.
 struct AdaptedChoice {
   double log_weight;        // log(a0 + a1)
   double join_probability;  // a1 / (a0 + a1)
@@ -23,25 +23,25 @@ void score_adapted(Particle& particle, const Model& model,
                    const std::vector<PriorStep>& steps, Scratch& scratch,
                    Arrival& arrival);
 
-/// Draws S or S + t and carries it out, the row being raised to its power in
-/// the pool; returns the log weight.
+/// Draws S or S + t and updates the particle, with the row raised to its power
+/// in the pool; returns the log weight.
 double extend_adapted(Particle& particle, const Model& model,
                       const CandidatePool& pool, const Arrival& arrival,
                       Rng& rng, Scratch& scratch);
 
-/// A row that is a candidate with several kernels comes in as that with the
-/// first, as above. Each of the others then has a choice of its own in which no
-/// data come in: the candidate joins or does not, given those before it, with
+/// A row that is a candidate with several kernels enters with the first, as
+/// above. Each of the others then gets a separate choice, in which no data
+/// enter: the candidate joins or not, given the earlier ones, with
 ///   a0 = stay(k),  a1 = w join(k) L_t(S + j) / L_t(S)
-/// of the step that makes one candidate more. `steps` are those of the prior by
+/// of the step that adds one candidate. `steps` are those of the prior by
 /// kernel; `from` is the power before. Returns the log weight.
 double extend_siblings(Particle& particle, const Model& model,
                        const CandidatePool& pool,
                        const std::vector<PriorStep>& steps, double from,
                        Rng& rng, Scratch& scratch);
 
-/// The prior's steps as the latest row becomes a candidate, by kernel; one that
-/// nobody uses where it does not.
+/// The steps of the prior when the latest row becomes a candidate, by kernel;
+/// one unused step if it does not.
 std::vector<PriorStep> arrival_steps(const CentrePrior& prior,
                                      const CandidatePool& pool);
 

@@ -23,7 +23,7 @@ double log_peak(double df, double noise) {
 
 double student_shape(double df, double power) { return power * (df + 1) / 2; }
 
-// The latent response of a row at a power, f being integrated out: (S26).
+// The latent response of a row at a power, f integrated out: (S26).
 double draw_side(double y, double power, const RowMoments& f, Rng& rng) {
   const double sd = std::sqrt(1 / power + f.variance);
   return y * positive_normal(y * f.mean, sd, rng);
@@ -45,8 +45,8 @@ double log_misfit(double omega, double noise, double y, const RowMoments& f) {
   return -0.5 * (std::log(scale) + precision * r * r / scale);
 }
 
-// The particle lets go of the row, which counts with its latent response z at
-// precision `power`, or with its weight omega.
+// Removes the row from the particle, which contains it with its latent response
+// z at precision `power`, or with its weight omega.
 void release_row(Particle& particle, const Model& model,
                  const CandidatePool& pool, Scratch& scratch) {
   double& latent = particle.latent[pool.latest_place()];
@@ -70,7 +70,7 @@ double Arrival::log_row(double to, const RowMoments& f,
     return likelihood.row(to - power, y - f.mean, f.variance, explained);
   }
   const double shape = student_shape(df, to);
-  // (S29): omega grows as the power does: its density, times omega.
+  // (S29): omega grows with the power: its density, times omega.
   if (!first()) {
     const double weight = omega * to / power;
     return to * log_peak(df, noise) + shape * std::log(weight * df / 2) -
@@ -132,9 +132,10 @@ bool EnteringRow::draws_omega() const {
 EnteringRow::EnteringRow(const Arrival& arrival, double power, Rng& rng)
     : arrival_(arrival), power_(power) {
   if (!draws_omega()) return;
-  // (S28): half from the prior Gamma(a, b), half from what a residual of this
-  // square (in units of the noise) makes of it: an outlier has next to no
-  // particle with a weight from the prior alone. The ratio is at most 2.
+  // (S28): half from the prior Gamma(a, b), half from the posterior given a
+  // residual with this square (in units of the noise): from the prior alone,
+  // hardly any particle would have a weight that suits an outlier. The ratio is
+  // at most 2.
   const RowMoments& f = arrival.stay;
   const double square =
       ((arrival.y - f.mean) * (arrival.y - f.mean) - f.variance) /

@@ -47,7 +47,7 @@ double reverse_probability(const Config& config, int k, CandidateCounts m,
 
 // (S32), as printed: DL lambda^(k - k') (k' - 1)! / (k - 1)! / q, (-1)! = 1.
 double log_printed_factor(const CentrePrior& centres, int k, int m, Kind kind) {
-  // lambda / k is the odds of one more centre; the last one's k is 0 or 1.
+  // lambda / k is the odds of one more centre; for the last one k is 0 or 1.
   if (kind == Kind::kBirth) {
     return std::log(centres.lambda() / std::max(k, 1) * (m - k));
   }
@@ -57,7 +57,7 @@ double log_printed_factor(const CentrePrior& centres, int k, int m, Kind kind) {
   return 0;
 }
 
-// Carries out a step at t; log L_t(S) - log L_t(S').
+// Carries out a step at t; returns log L_t(S) - log L_t(S').
 double carry_out(Particle& particle, const Config& config,
                  const CandidatePool& pool, const BirthDeathStep& step,
                  Scratch& scratch) {
@@ -106,7 +106,7 @@ double log_step_factor(const Config& config, const PriorStep& prior, int k,
   if (config.proposal == Proposal::kPaper) {
     return log_printed_factor(centres, k, m.now, step.kind);
   }
-  // Steps are finitely many: alpha q is one probability.
+  // There are finitely many steps: alpha q is a probability.
   const MoveChoice forward{step_probability(config, k, m.now, step)};
   const MoveChoice reverse{
       reverse_probability(config, size_after(k, step.kind), m, step)};
@@ -114,7 +114,7 @@ double log_step_factor(const Config& config, const PriorStep& prior, int k,
   return log_general_weight(prior_ratio, reverse, forward);
 }
 
-// A candidate outside the set, all with the same probability.
+// A uniformly chosen candidate outside the set.
 int draw_blindly(const std::vector<int>& set, const CandidatePool& pool,
                  Rng& rng) {
   for (;;) {

@@ -6,17 +6,17 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// The papers' proposal: the set stays as it is, or one of its neighbours is
-/// chosen, (S30). With m the candidates at t and m' those at t - 1, the weight
-/// is that of the general law for every choice of step (log_general_weight() in
+/// The papers' proposal: the set stays, or one of its neighbours is chosen,
+/// (S30). With m candidates at t and m' at t - 1, the weight is given by the
+/// general formula for every choice of step (log_general_weight() in
 /// kernelbayes/transdim_law.hpp),
 ///
 ///   W = [gamma_t(S) / gamma_{t-1}(S')] alpha'(S) q'(S' | S)
 ///                                      / [alpha(S') q(S | S')],
 ///
 /// where alpha and q are the move probabilities among m candidates, alpha' and
-/// q' those among m', and alpha' q' = 1 where S holds the new candidate: its
-/// one possible ancestor is S without it, (S31). Proposal::kPaper has the
+/// q' those among m', and alpha' q' = 1 if S contains the new candidate: its
+/// only possible ancestor is S without it, (S31). Proposal::kPaper uses the
 /// weights as printed, (S32), which are not exact.
 struct BirthDeathStep {
   enum class Kind { kZero, kBirth, kDeath };
@@ -45,8 +45,8 @@ MoveProbabilities forward_probabilities(const Config& config, int k, int m);
 double step_probability(const Config& config, int k, int m,
                         const BirthDeathStep& step);
 
-/// log W less the log likelihood ratio, for a step from a set of size k: the
-/// law with the prior's part of the targets' ratio.
+/// log W minus the log likelihood ratio, for a step from a set of size k: the
+/// formula with the prior's part of the ratio of targets.
 double log_step_factor(const Config& config, const PriorStep& prior, int k,
                        CandidateCounts m, const BirthDeathStep& step);
 

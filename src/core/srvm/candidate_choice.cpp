@@ -8,8 +8,8 @@ namespace srvm {
 
 namespace {
 
-// Of the choices, that of the newcomer: with half of them other moves are
-// missed where the newcomer is not what matters.
+// The share of choices for the newcomer: with half of them, other moves are too
+// rare if the newcomer does not matter.
 constexpr double kShare = 0.25;
 
 }  // namespace

@@ -64,7 +64,7 @@ int CandidateRows::add(const Eigen::MatrixXd& x, int row) {
   return candidate;
 }
 
-// The first of as many numbers as there are kernels.
+// The first of a block of numbers, one per kernel.
 int CandidateRows::free_number() {
   if (!free_.empty()) {
     const int number = free_.back();
@@ -141,8 +141,8 @@ bool CandidateRows::fits(const State& state) const {
          time_ - places() >= first_ && agree(state);
 }
 
-// Candidates have rows that x has, others none, and what a row or a number says
-// of its candidate is so.
+// Candidates have rows in x, other numbers have none, and the maps between
+// rows, numbers and candidates agree.
 bool CandidateRows::agree(const State& state) const {
   const std::size_t n = state.row_of.size();
   std::vector<int> uses(n, 0), times(n, 0);

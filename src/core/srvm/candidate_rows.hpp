@@ -11,9 +11,9 @@ namespace kernelbayes {
 namespace srvm {
 
 /// Which rows are candidate centres, and their numbers: the DISTINCT rows of x,
-/// numbered from 0 in order of first appearance; with H kernels each of them
-/// with each kernel, which have the numbers i, ..., i + H - 1. A bounded memory
-/// lets candidates go, which leave their numbers to later ones.
+/// numbered from 0 in order of first appearance; with H kernels, each row with
+/// each kernel, with numbers i, ..., i + H - 1. A bounded memory drops
+/// candidates, whose numbers are reused.
 class CandidateRows {
  public:
   CandidateRows(int kernels, const Memory& memory)
@@ -24,7 +24,7 @@ class CandidateRows {
   int first() const { return first_; }
   Eigen::Index line(int row) const { return row - first_; }
 
-  /// Rows taken in so far; their places, if rows leave those of the last.
+  /// Rows taken in so far; their places: if rows leave, those of the last rows.
   int time() const { return time_; }
   void set_time(int time) { time_ = time; }
   int horizon() const { return horizon_; }
@@ -42,23 +42,23 @@ class CandidateRows {
   int kernel_of(int candidate) const {
     return kernels_ == 1 ? 0 : candidate % kernels_;
   }
-  /// Numbers are below this; row_of() is -1 where there is no candidate of this
-  /// number, else a row where it appeared.
+  /// Numbers are below this; row_of() is -1 if no candidate has this number,
+  /// otherwise a row where it appeared.
   int numbers() const { return static_cast<int>(row_of_.size()); }
   int row_of(int candidate) const { return row_of_[candidate]; }
 
-  /// Whether the memory makes a candidate of a row.
+  /// Whether the memory makes a row a candidate.
   bool admits(int row) const;
   /// The candidate that a row is, or -1.
   int find(const Eigen::MatrixXd& x, int row) const;
-  /// A row is a candidate that is known, or none (-1).
+  /// Sets a row to a known candidate, or to none (-1).
   void note(int row, int known);
-  /// Makes a candidate of a row; its number with the first kernel.
+  /// Makes a row a candidate; returns its number with the first kernel.
   int add(const Eigen::MatrixXd& x, int row);
 
   /// The candidate that must go when `row` leaves the window, or -1.
   int leave_with(int row);
-  /// The candidate that makes place for `row` in a sample of all rows, or -1.
+  /// The candidate that `row` replaces in a sample of all rows, or -1.
   int make_place(const Eigen::MatrixXd& x, int row) const;
   void forget(int candidate);
 
@@ -66,7 +66,8 @@ class CandidateRows {
     std::vector<int> row_of, last_row, uses, alive, free, candidate_at;
   };
   State state() const;
-  /// `time` has been set; false if no memory can have left this state.
+  /// `time` must have been set; false if no memory can have produced this
+  /// state.
   bool restore(const Eigen::MatrixXd& x, const State& state);
 
  private:
@@ -82,8 +83,9 @@ class CandidateRows {
   int time_ = 0;
   std::vector<int> alive_;
   std::vector<int> row_of_;  // by candidate, as all below
-  // Of the first kernel's alone: where it appeared last, in how many rows it
-  // is a candidate, by place (-1 for rows that are none), and numbers to use.
+  // For the first kernel only: where it last appeared, in how many rows it is a
+  // candidate, candidates by place (-1 for rows that are none), and free
+  // numbers.
   std::vector<int> last_row_, uses_, candidate_at_, free_;
   std::unordered_multimap<std::size_t, int> by_hash_;
   std::vector<std::size_t> hash_of_;

@@ -6,8 +6,8 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// A prior of counts by its recursion, (S2): (k + 1) p(k + 1) / p(k) = base +
-/// slope k.
+/// A prior of counts given by its recursion, (S2): (k + 1) p(k + 1) / p(k) =
+/// base + slope k.
 struct CountPrior {
   double base = 10, slope = 0;
 
@@ -54,7 +54,8 @@ class CentrePrior {
   /// p_m(S) for |S| = k, normalised.
   double log_probability(int k, int m) const;
 
-  /// A number of centres among m candidates, by inversion of u in [0, 1).
+  /// A draw of the number of centres among m candidates, by inversion of u in
+  /// [0, 1).
   int quantile(double u, int m) const;
 
   /// log c_m or log d_m.
@@ -81,10 +82,10 @@ class PriorStep {
   PriorStep() = default;
   PriorStep(const CentrePrior& prior, int m);
 
-  /// p_m(S') / p_{m-1}(S'): what a set of size k gains if it stays.
+  /// p_m(S') / p_{m-1}(S'): the factor for a set of size k that stays.
   double stay(int k) const;
 
-  /// p_m(S' + m) / p_{m-1}(S'): if m joins; zero at kmax.
+  /// p_m(S' + m) / p_{m-1}(S'): the factor if m joins; zero at kmax.
   double join(int k) const;
 
  private:

@@ -27,7 +27,7 @@ void transfer_moves(Archive& archive, MoveCounts& moves) {
 
 namespace {
 
-// How many columns the on-demand pool holds: about 256 MB of them.
+// The number of columns that the on-demand pool holds: about 256 MB.
 std::size_t cache_size(const Config& config, int rows) {
   const std::size_t fit = (std::size_t{1} << 25) / std::max(rows, 1);
   const int most = rows * static_cast<int>(config.model.kernels.size());
@@ -48,7 +48,7 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
       scratch_(0),
       rng_(settings.seed) {
   if (x.rows() != y.size()) {
-    throw std::invalid_argument("x and y differ in their numbers of rows");
+    throw std::invalid_argument("x and y have different numbers of rows");
   }
   for (const Kernel& kernel : config_.model.kernels) {
     kernel.check_dimension(x.cols());
@@ -66,9 +66,9 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
   seconds_ = watch.seconds();
 }
 
-// Whether the Gram matrix of all rows is less work than the sums that the
-// moves will ask for (a guess of 30 centres), and done in about a second: it
-// cannot be interrupted, and a run that goes on computes it again.
+// Whether the Gram matrix of all rows is less work than the sums that the moves
+// will need (assuming 30 centres), and takes at most about a second: it cannot
+// be interrupted, and a resumed run computes it again.
 bool Chain::worth_all_pairs() const {
   constexpr double kMostWork = 2e9;  // multiplications
   const double n = static_cast<double>(x_.rows());
@@ -78,7 +78,7 @@ bool Chain::worth_all_pairs() const {
   return n * pairs <= kMostWork && pairs <= std::max(asked, 1e5);
 }
 
-// A draw from the prior: chains begin far apart.
+// A draw from the prior: chains start far apart.
 void Chain::start() {
   const Model& model = config_.model;
   constexpr int kTries = 100;
@@ -123,7 +123,7 @@ void Chain::iterate() {
   if (after == 0) particle_.moves = MoveCounts();
   refactor(particle_, config_.model);
   if (is_valid()) return;
-  // A psi beyond double precision is refused: the target ends there.
+  // A psi beyond double precision is rejected: the target is cut off there.
   particle_.noise = noise;
   particle_.coef = coef;
   refactor(particle_, config_.model);
@@ -142,7 +142,7 @@ void Chain::move_coef() {
   log_step_ += (accepted - kTarget) / std::sqrt(time_ + 1.0);
 }
 
-// Keeps the state and the Gibbs draw, whose coefficients are in the scratch;
+// Stores the state and the Gibbs draw, whose coefficients are in the scratch;
 // (noise, coef) are those of the factor.
 void Chain::record(double noise, double coef) {
   const Model& model = config_.model;
@@ -185,7 +185,7 @@ void Chain::transfer(Archive& archive) {
   std::vector<Particle> current{particle_};
   archive.within("current", [&](Archive& list) {
     srvm::transfer(list, current, config_.model.intercept);
-    list.require(current.size() == 1, "k", "of one particle");
+    list.require(current.size() == 1, "k", "for one particle");
   });
   transfer_moves(archive, current[0].moves);
   archive("rng", rng_);

@@ -14,8 +14,8 @@ struct ChainSettings {
   std::uint64_t seed = 0;
 };
 
-/// Kept draws, one after the other: the set with the psi that its factor
-/// belongs to, and a Gibbs draw of coefficients and psi given the set.
+/// Kept draws, one after another: the set with the psi of its factor, and a
+/// Gibbs draw of coefficients and psi given the set.
 struct ChainDraws {
   std::vector<int> k, sets;
   std::vector<double> noise, coef, factor, z;
@@ -26,7 +26,7 @@ struct ChainDraws {
 
 /// The batch sampler: reversible jump on the posterior of (S, psi) given all
 /// rows. An iteration is `n_moves` birth, death or swap moves, a step in coef
-/// given the set (its length adapts in the warmup) and one Gibbs sweep.
+/// given the set (its length adapts during the warmup) and one Gibbs sweep.
 class Chain : public Machine {
  public:
   Chain(const Config& config, const ChainSettings& settings,
@@ -50,7 +50,7 @@ class Chain : public Machine {
   Config config_;
   ChainSettings settings_;
   Eigen::MatrixXd x_;
-  Eigen::VectorXd y_;  // less the shift
+  Eigen::VectorXd y_;  // minus the shift
   CandidatePool pool_;
   Scratch scratch_;
   Rng rng_;

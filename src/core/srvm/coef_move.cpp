@@ -9,7 +9,7 @@ namespace srvm {
 
 namespace {
 
-// Prior of a variance's logarithm, as in (S18).
+// Prior of the logarithm of a variance, as in (S18).
 double log_prior(const VariancePrior& prior, double value) {
   if (value < prior.lower || value > prior.upper) return -HUGE_VAL;
   return -prior.shape * std::log(value) - prior.scale / value;

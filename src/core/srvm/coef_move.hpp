@@ -5,18 +5,19 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// log L(S | psi) of responses whose number (or sum of weights) is `rows` and
+/// log L(S | psi) for responses whose number (or sum of weights) is `rows` and
 /// whose squares sum to `squares`, up to a constant of the prior: (S7), (S8).
 double log_marginal(const Particle& particle, const Model& model, double rows,
                     double squares);
 
 /// A Metropolis step in log coef with the coefficients integrated out; the
-/// Gibbs draw of coef given coefficients moves slowly where kernels overlap.
+/// Gibbs draw of coef given coefficients mixes slowly if kernels overlap.
 /// (S18). True if it was accepted.
 bool coef_move(Particle& particle, const Model& model,
                const CandidatePool& pool, double step, Rng& rng);
 
-/// The same in log noise; not in the scaled form, which has none.
+/// The same for log noise; not in the scaled form, which has no noise
+/// parameter.
 bool noise_move(Particle& particle, const Model& model,
                 const CandidatePool& pool, double step, Rng& rng);
 

@@ -10,9 +10,9 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// Columns K(., x_i) of the kernel matrices of all rows of x, computed when
-/// asked for. The oldest are forgotten when there are more than `capacity`:
-/// that costs time and changes no result. Not for concurrent use.
+/// Columns K(., x_i) of the kernel matrices of all rows of x, computed on
+/// demand. The oldest are dropped when there are more than `capacity`, which
+/// costs time but changes no result. Not for concurrent use.
 class ColumnCache {
  public:
   /// `x` must outlive the cache.
@@ -20,7 +20,7 @@ class ColumnCache {
               std::size_t capacity)
       : kernels_(std::move(kernels)), x_(x), capacity_(capacity) {}
 
-  /// Of kernel h; valid until the next trim().
+  /// For kernel h; valid until the next trim().
   const double* column(int row, int h);
 
   void trim();

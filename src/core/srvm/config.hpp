@@ -12,12 +12,12 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// Inverse gamma (density proportional to v^(-shape-1) exp(-scale/v))
-/// truncated to [lower, upper], or a fixed value. The bounds keep the Gram
-/// form of the likelihood within double precision; where they hold nearly all
-/// of the mass they change nothing. Shape and scale 0 are the improper limit:
-/// nothing can be drawn from it, so that the variance starts at `value` and
-/// stays as it is where no square informs it.
+/// Inverse gamma (density proportional to v^(-shape-1) exp(-scale/v)) truncated
+/// to [lower, upper], or a fixed value. The bounds keep the Gram form of the
+/// likelihood within double precision; if they contain nearly all of the mass
+/// they change nothing. Shape and scale 0 are the improper limit, which cannot
+/// be sampled, so the variance starts at `value` and stays there if there are
+/// no squares.
 struct VariancePrior {
   bool fixed = false;
   double value = 1;  // if fixed, or the start
@@ -26,8 +26,8 @@ struct VariancePrior {
 
   double draw(Rng& rng) const { return draw_posterior(0, 0, value, rng); }
 
-  /// Given n squares that sum to `sum`, normal with this variance, which is
-  /// `now`.
+  /// A draw given n normal variables with this variance, currently `now`, whose
+  /// squares sum to `sum`.
   double draw_posterior(double n, double sum, double now, Rng& rng) const {
     if (fixed) return value;
     if (shape + n == 0) return now;
@@ -36,7 +36,7 @@ struct VariancePrior {
       v = rng.inverse_gamma(shape + n / 2, scale + sum / 2);
       if (v >= lower && v <= upper) return v;
     }
-    // So little mass inside that what there is lies at the bound.
+    // The little mass inside lies at the bound.
     return v < lower ? lower : upper;
   }
 
@@ -45,9 +45,9 @@ struct VariancePrior {
 };
 
 /// The distribution of a response given f: normal; Student's t, as normal with
-/// variance noise / omega, omega ~ Gamma(df / 2, df / 2); or a sign, that of
-/// f plus a standard normal variable. The last two have a latent variable a
-/// row, of which each particle has its own.
+/// variance noise / omega, omega ~ Gamma(df / 2, df / 2); or the sign of f plus
+/// a standard normal variable. The last two have a latent variable per row and
+/// particle.
 enum class Response { kNormal, kStudent, kProbit };
 
 /// The model of Vermaak, Godsill and Doucet (2003), (S1): y = beta_0 +
@@ -74,7 +74,7 @@ enum class Proposal { kAdapted, kBirthDeath, kPaper };
 struct Config {
   Model model;
   Memory memory;
-  int past = 0;  // rows taken in that the data no longer have
+  int past = 0;  // rows taken in that have been dropped since
   SmcSettings smc;
   Proposal proposal = Proposal::kAdapted;
   int n_moves = 0;

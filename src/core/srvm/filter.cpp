@@ -16,7 +16,7 @@ namespace srvm {
 
 namespace {
 
-// Posterior means over the particles, and how their latest moves went.
+// Posterior means over the particles, and counts of their latest moves.
 struct Summary {
   Summary(const std::vector<Particle>& particles,
           const std::vector<double>& weights, const Model& model,
@@ -53,7 +53,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
     rule_.emplace(config_.model.df);
   }
   if (x.rows() != y.size()) {
-    throw std::invalid_argument("x and y differ in their numbers of rows");
+    throw std::invalid_argument("x and y have different numbers of rows");
   }
 }
 
@@ -84,14 +84,14 @@ void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
   }
 }
 
-// Are these the moves that every row has: at its first stop, or before it?
+// Are these the moves that every row gets, at its first power or before?
 bool Target::is_regular() const {
   return rejuvenates_ ||
          pool_.power() == (config_.smc.stops() ? config_.smc.powers[0] : 1);
 }
 
-// The posterior changes most, and moves cost least, in the first rows; and
-// where a row asks for more stops.
+// The posterior changes most, and moves cost least, in the first rows, and at a
+// row that needs more powers.
 int Target::rounds() const {
   if (config_.proposal == Proposal::kPaper) return 1;
   if (!is_regular()) return 4;
@@ -102,7 +102,7 @@ void Target::sweep(Particle& particle, Rng& rng, Scratch& scratch) const {
   const Model& model = config_.model;
   gibbs_sweep(particle, model, pool_, rng, scratch);
   if (config_.proposal == Proposal::kPaper) return;
-  // Steps of all sizes: how far the variances can move is not known.
+  // Steps of all sizes, because the right size is not known.
   const auto step = [&] { return std::exp(4 * rng.uniform() - 3); };
   const bool informed = model.coef.shape > 0 || particle.factor.size() > 0;
   if (!model.coef.fixed && informed) {
@@ -159,7 +159,7 @@ double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
                             scratch);
 }
 
-// What has no weight must still have finite moments: 0 times NaN is NaN.
+// Particles without weight must have finite moments, too: 0 times NaN is NaN.
 void Target::empty(Particle& particle) const {
   const int p = config_.model.intercept;
   particle.set.clear();
@@ -171,7 +171,7 @@ void Target::empty(Particle& particle) const {
 double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
                       Scratch& scratch) const {
   const double log_weight = propose(particle, arrival, rng, scratch);
-  // A particle beyond double precision gets no weight; the run goes on as
+  // A particle beyond double precision gets no weight; the run continues as
   // long as one is left.
   if (!particle.factor.ok() || !std::isfinite(log_weight) ||
       !residual_is_valid(particle, config_.model, pool_)) {
@@ -179,7 +179,8 @@ double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
     return -std::numeric_limits<double>::infinity();
   }
   if (pool_.power() == 1 && !arrival.first() && sums_are_shared()) {
-    // Parts of a row are not what it is in one: these bits a resumed run has.
+    // A row in parts has other bits than a whole row: these are the bits of a
+    // resumed run.
     pool_.restore_sums(particle.set, config_.model.intercept, particle.gram,
                        particle.rhs);
   }
@@ -235,7 +236,7 @@ void Target::record_sets(const std::vector<Particle>& particles,
   }
 }
 
-// Forgets what record_sets() wrote last.
+// Removes what record_sets() wrote last.
 void Target::drop_sets(std::size_t particles) {
   auto& sizes = records_.set_sizes;
   const auto last = sizes.end() - particles;
@@ -256,7 +257,7 @@ void Target::restore(int t, const CandidatePool::State& state,
                      std::vector<Particle>& particles,
                      const CandidatePool* known, const Executor& executor) {
   const bool bounded = config_.memory.bounded();
-  // Candidates are fewer than rows.
+  // There are fewer candidates than rows.
   const std::size_t numbers =
       bounded ? state.rows.row_of.size()
               : static_cast<std::size_t>(t) * pool_.kernels();

@@ -13,13 +13,13 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// Posterior summaries recorded at each step, and where the time went.
+/// Posterior summaries recorded at each step, and timings.
 struct Records {
   std::vector<double> mean_k, mean_sigma;
-  std::vector<double> tried, accepted;  // 3 a step: birth, death, swap
+  std::vector<double> tried, accepted;  // 3 per step: birth, death, swap
   double seconds = 0;                   // in all steps
   double shared_seconds = 0;            // of these, in sums over the data
-  // With History::kFull: every step's weights and sets.
+  // With History::kFull: the weights and sets of every step.
   std::vector<double> weights;
   std::vector<int> set_sizes, sets;  // rows of x, from 0
 
@@ -51,7 +51,7 @@ class Target {
   }
   double power() const { return pool_.power(); }
   void raise(double to) {
-    // Below, particles take anew the sums of a row that came in by degrees.
+    // Particles will recompute the sums of a row that entered gradually.
     if (to == 1 && pool_.power() > 0 && sums_are_shared()) {
       pool_.share_pairs(serial_executor());
     }
@@ -71,20 +71,20 @@ class Target {
   /// leaves its factor. The intercept is in the scale of y.
   void draw(Particle& particle, Rng& rng, std::vector<double>& beta) const;
 
-  /// Rebuilds the shared sums of the first t rows and the particles' own
-  /// from their sets; `particles` hold sets, psi and factors. With a bounded
-  /// memory or latent variables they hold their sums too, and `state` those
-  /// that are shared. `known`, or null, is a pool of this very state.
+  /// Rebuilds the shared sums of the first t rows and the particles' own from
+  /// their sets; `particles` hold sets, psi and factors. With a bounded memory
+  /// or latent variables they also hold their sums, and `state` the shared
+  /// ones. `known`, or null, is a pool of exactly this state.
   void restore(int t, const CandidatePool::State& state,
                std::vector<Particle>& particles, const CandidatePool* known,
                const Executor& executor);
 
-  /// Whether particles are refreshed by request: with a sweep, at any row.
+  /// Whether particles are refreshed on request: with a sweep, at any row.
   void rejuvenates(bool on) { rejuvenates_ = on; }
 
   const CandidatePool& pool() const { return pool_; }
 
-  /// The pool, of a target that is used no more.
+  /// Moves the pool out of a target that is no longer used.
   CandidatePool release_pool() { return std::move(pool_); }
 
   /// Whether a state must hold sums.
@@ -97,7 +97,7 @@ class Target {
  private:
   static constexpr int kEarlyRows = 20;
 
-  // All rows count alike for all particles.
+  // Rows have the same weight for all particles.
   bool sums_are_shared() const {
     return !config_.model.latent() && !config_.memory.forgets();
   }
@@ -114,7 +114,7 @@ class Target {
 
   Config config_;
   Eigen::MatrixXd x_;
-  Eigen::VectorXd y_;  // less the shift
+  Eigen::VectorXd y_;  // minus the shift
   CandidatePool pool_;
   std::optional<StudentRule> rule_;
   std::vector<PriorStep> steps_, leaving_steps_;  // by kernel
@@ -133,14 +133,14 @@ class Filter : public Machine {
   void advance(int n) override;
   void transfer(Archive& archive) override;
 
-  /// Replaces the particles by `particles` of equal weight, moved afresh.
+  /// Replaces the particles by `particles` of equal weight, moved again.
   void rejuvenate(int particles);
 
   const CandidatePool& pool() const { return target_.pool(); }
-  /// The pool, of a filter that is used no more.
+  /// Moves the pool out of a filter that is no longer used.
   CandidatePool release_pool() { return target_.release_pool(); }
-  /// Null, or the pool of the very state that is to be read: it then need not
-  /// be computed.
+  /// Null, or the pool of exactly the state to be read, which then need not be
+  /// computed.
   void know(const CandidatePool* pool) { known_ = pool; }
 
  private:

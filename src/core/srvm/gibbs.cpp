@@ -83,7 +83,8 @@ void gibbs_draw(Particle& particle, const Model& model,
 
 void gibbs_sweep(Particle& particle, const Model& model,
                  const CandidatePool& pool, Rng& rng, Scratch& scratch) {
-  // Rounding is cleared on this schedule where no draw asks for a refactor.
+  // Rounding errors are cleared on this schedule if no draw requires a
+  // refactor.
   constexpr int kRefactorEvery = 64;
   const bool unchanged = !model.latent() && model.coef.fixed &&
                          (model.scaled || model.noise.fixed);

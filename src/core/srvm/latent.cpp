@@ -7,7 +7,8 @@ namespace srvm {
 
 namespace {
 
-// In an order that does not depend on addresses: a run that goes on repeats it.
+// In an order that does not depend on addresses, so that a resumed run repeats
+// it.
 double dot(int n, const double* a, const double* b) {
   double sum[4] = {0, 0, 0, 0};
   int s = 0;
@@ -40,9 +41,9 @@ std::vector<double> fitted(const Particle& particle, const Model& model,
   return f;
 }
 
-// By how much sums over all rows count too much of the latest row's latent
-// response, if its power is to be that: a factor of its values. Before anything
-// of the row has come in, it has none.
+// The excess of the latest row's latent response in sums over all rows, if its
+// power is to be that: a factor of its values. Before the row enters, it has
+// none.
 double excess_response(const Particle& particle, const CandidatePool& pool,
                        double power) {
   if (power == 1 || pool.power() == 0) return 0;

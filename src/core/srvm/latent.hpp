@@ -5,14 +5,14 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// Sums over the data of a candidate with a particle's set, in the form that
-/// its model has: shared ones, or with its own weights or responses.
+/// Sums over the data of a candidate with a particle's set, as the model
+/// requires: shared ones, or with the particle's weights or responses.
 CandidateSums candidate_sums(const Particle& particle, const Model& model,
                              const CandidatePool& pool, int candidate,
                              std::vector<double>& g);
 
 /// The same for a candidate whose sums over the data are `shared`, with the
-/// gram entries in `g`: what is a particle's own is put in their place. A
+/// gram entries in `g`: replaces them by particle-specific values if needed. A
 /// latent response of the latest row counts with `power`.
 CandidateSums own_sums(const Particle& particle, const Model& model,
                        const CandidatePool& pool, int candidate,
@@ -20,10 +20,10 @@ CandidateSums own_sums(const Particle& particle, const Model& model,
                        double power = 1);
 
 /// Draws all latent variables given coefficients `beta` and the noise, and
-/// computes the particle's sums anew; the factor is left as it is.
+/// recomputes the particle's sums; the factor is not changed.
 ///   probit:   z_s ~ N(f_s, 1 / w) on the side of y_s
 ///   Student:  omega_s ~ Gamma(w (df + 1) / 2, (df + r_s^2 / noise) / 2)
-/// where w is 1 but for a row that is on its way in (arrival.hpp): (S21).
+/// where w is 1 except for a row that is entering (arrival.hpp): (S21).
 void draw_latent(Particle& particle, const Model& model,
                  const CandidatePool& pool, const std::vector<double>& beta,
                  Rng& rng);

@@ -8,11 +8,11 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// The marginal likelihood of a set as a function of z'z, what its
+/// The marginal likelihood of a set as a function of z'z, the part that its
 /// coefficients explain. The factor is that of A = gain * G + ridge * I, (S6).
 ///
-/// Plain form: beta ~ N(0, coef I) given psi = (noise, coef); gain is
-/// 1 / noise and log L grows by half of what z'z gains, (S7).
+/// Plain form: beta ~ N(0, coef I) given psi = (noise, coef); gain is 1 / noise
+/// and log L grows by half of the gain of z'z, (S7).
 ///
 /// Scaled form: beta ~ N(0, noise coef I) with the noise integrated out,
 /// noise ~ IG(a, b); gain is 1 and, with R = y'y - z'z after n rows,
@@ -21,8 +21,8 @@ class Likelihood {
  public:
   Likelihood() = default;
 
-  /// Of a particle whose factor holds `rows` responses, the sum of their
-  /// squares being `squares`.
+  /// For a particle whose factor contains `rows` responses, with sum of squares
+  /// `squares`.
   Likelihood(const Particle& particle, const Model& model, double rows,
              double squares)
       : scaled_(model.scaled),
@@ -45,9 +45,9 @@ class Likelihood {
 
   /// The log of the integral of N(y | f, noise)^power over f, whose mean is
   /// `residual` away from y and whose variance is `variance` (in the scaled
-  /// form in units of the noise, which is integrated out), where the set
-  /// explains `more` than the particle's, (S13) or (S14): with power 1 the
-  /// predictive density of a response.
+  /// form in units of the noise, which is integrated out), if the set explains
+  /// `more` than the particle's, (S13) or (S14): with power 1 the predictive
+  /// density of a response.
   double row(double power, double residual, double variance,
              double more = 0) const {
     constexpr double kHalfLogTwoPi = 0.91893853320467274178;
@@ -65,7 +65,7 @@ class Likelihood {
            shape * std::log1p(misfit / spread);
   }
 
-  /// E[noise sd | S, coef, y]; in the plain form the noise is what it is.
+  /// E[noise sd | S, coef, y]; in the plain form, given the noise.
   static double noise_sd(const Particle& particle, const Model& model,
                          double rows, double squares) {
     if (!model.scaled) return std::sqrt(particle.noise);

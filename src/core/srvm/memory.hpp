@@ -8,13 +8,13 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// How the past counts. At time t the likelihood is that of the last `window`
-/// rows, a row of age a = 0, 1, ... to the power forgetting^a, and the
+/// How past rows count. At time t the likelihood is that of the last `window`
+/// rows, with a row of age a = 0, 1, ... raised to the power forgetting^a. The
 /// candidate centres are rows in the window, at most (about) `candidates` of
-/// them: with a window one row, drawn anew, of every window / candidates;
-/// without, a uniform sample of all rows (Vitter, 1985, algorithm R). Zero
-/// stands for no bound. Which rows are candidates depends on `seed` and t
-/// alone, never on the particles: what that changes is weighed by (S33), (S34).
+/// them: with a window, one random row of every window / candidates; without, a
+/// uniform sample of all rows (Vitter, 1985, algorithm R). Zero means no bound.
+/// Which rows are candidates depends only on `seed` and t, never on the
+/// particles: (S33), (S34) give the weights for changes.
 struct Memory {
   int window = 0, candidates = 0;
   double forgetting = 1;
@@ -23,8 +23,8 @@ struct Memory {
   bool forgets() const { return forgetting < 1; }
   bool bounded() const { return window > 0 || candidates > 0 || forgets(); }
 
-  /// Rows that count: the window, or those that forgetting leaves a weight
-  /// above rounding. Zero: all.
+  /// The number of rows that count: the window, or those whose weight after
+  /// forgetting is above rounding. Zero: all.
   int horizon() const {
     if (!forgets()) return window;
     const double last = std::ceil(std::log(1e-16) / std::log(forgetting));

@@ -7,9 +7,9 @@ namespace kernelbayes {
 namespace srvm {
 
 /// Posterior mean and variance of f at n points given one particle's set and
-/// psi (the coefficients integrated out). `values` is n x U: the kernel
-/// between the points and the candidates in use; `column[j]` is where
-/// candidate j stands in it.
+/// psi (the coefficients integrated out). `values` is n x U: the kernel between
+/// the points and the candidates in use; `column[j]` is the column of candidate
+/// j.
 void posterior_moments(const Particle& particle, const Model& model,
                        const Eigen::MatrixXd& values,
                        const std::vector<int>& column,

@@ -6,7 +6,7 @@ namespace kernelbayes {
 namespace srvm {
 
 /// Reversible-jump moves that leave p(S | psi, y_1..t) invariant, (S19) and
-/// (S20). Each tries once: it proposes, accepts or not, counts, and says
+/// (S20). Each tries once: it proposes, accepts or not, counts, and returns
 /// whether it accepted.
 bool birth_move(Particle& particle, const Config& config,
                 const CandidatePool& pool, const CandidateChoice& choice,
@@ -19,10 +19,10 @@ bool swap_move(Particle& particle, const Config& config,
                Rng& rng, Scratch& scratch);
 
 /// n moves. A particle has a direction, drawn at the first: births are tried
-/// while they are accepted, and deaths after one that is not, and so on; the
-/// size of the set then does not go back and forth (Gagnon and Doucet, 2021,
-/// on jumps that are not reversible; after (S19)). Of the tries 2 c are such, c
-/// being the papers'; the others are swaps.
+/// until one is rejected, then deaths until one is rejected, and so on; the
+/// size of the set then does not go back and forth (Gagnon and Doucet, 2021, on
+/// nonreversible jumps; after (S19)). A share 2 c of the tries are such jumps,
+/// with the papers' c; the others are swaps.
 void move_set(Particle& particle, const Config& config,
               const CandidatePool& pool, int n, Rng& rng, Scratch& scratch);
 
@@ -40,13 +40,13 @@ inline double death_probability(const Config& config, int k) {
          std::min(1.0, 1 / config.model.centres.next(k - 1));
 }
 
-/// log of the prior probability of one set of k + 1 centres out of m over that
-/// of one of k: (S4).
+/// log of the prior probability of a set of k + 1 centres out of m over that of
+/// a set of k: (S4).
 inline double log_prior_odds(const Config& config, int k, int m) {
   return std::log(config.model.centres.odds(k, m));
 }
 
-/// Scores the birth of candidate j: its gram entries with the set are left in
+/// Scores the birth of candidate j: leaves its gram entries with the set in
 /// scratch.a, its row of the factor in scratch.b.
 Birth propose_birth(const Particle& particle, const Config& config,
                     const CandidatePool& pool, const Likelihood& likelihood,

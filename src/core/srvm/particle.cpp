@@ -82,8 +82,8 @@ Birth score_birth(const Particle& particle, const Likelihood& likelihood,
     squares += h[j] * h[j];
     product += h[j] * particle.factor.z(j);
   }
-  // The Schur complement is at least the ridge; less is rounding, and so is
-  // then what is left of the right-hand side (as in Cholesky::factor).
+  // The Schur complement is at least the ridge; less is rounding, and then so
+  // is the rest of the right-hand side (as in Cholesky::factor).
   double schur = gain * sums.gram + ridge - squares;
   const bool rounding = schur < ridge;
   if (rounding) schur = ridge;

@@ -9,30 +9,30 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// How often a kind of move was tried and accepted in the latest refresh.
+/// How often each kind of move was tried and accepted in the latest refresh.
 struct MoveCounts {
   int tried[3] = {0, 0, 0};  // birth, death, swap
   int accepted[3] = {0, 0, 0};
 };
 
-/// One hypothesis: a set S of centres and psi = (noise, coef), with the
-/// factor of A = gain G_SS + I / coef and z = L^-1 gain Phi'y, where gain is
-/// 1 / noise, or 1 in the scaled form, (S6). Row 0 is the intercept, where the
-/// model has one; the centres follow in the order of `set`.
+/// One hypothesis: a set S of centres and psi = (noise, coef), with the factor
+/// of A = gain G_SS + I / coef and z = L^-1 gain Phi'y, where gain is 1 /
+/// noise, or 1 in the scaled form, (S6). Row 0 is the intercept, if the model
+/// has one; the centres follow in the order of `set`.
 ///
-/// The gram matrix and Phi'y of the set are the particle's own copies of
-/// shared sums, so that a refactor reads contiguous memory and costs nothing
-/// in t.
+/// The gram matrix and Phi'y of the set are the particle's own copies of shared
+/// sums, so that a refactor reads contiguous memory and its cost does not
+/// depend on t.
 struct Particle {
   std::vector<int> set;  // candidates
   double noise = 1, coef = 1;
   LowerTriangle gram;
   std::vector<double> rhs;
   Cholesky factor;
-  // With a latent variable a row: these by place, and y'y (weighted) or z'z.
+  // With a latent variable per row: these by place, and y'y (weighted) or z'z.
   std::vector<double> latent;
   double squares = 0;
-  double log_predictive = 0;  // of the latest response, before it came in
+  double log_predictive = 0;  // of the latest response, before it entered
   MoveCounts moves;
 
   int k() const { return static_cast<int>(set.size()); }
@@ -51,19 +51,19 @@ struct Scratch {
   std::vector<double> a, b, c, d;
 };
 
-/// Factors A anew from the gram matrix.
+/// Refactors A from the gram matrix.
 void refactor(Particle& particle, const Model& model);
 
 class Likelihood;
 
 /// Takes in one row of the design matrix, `u`, and its response, both times the
-/// root of the weight that they have.
+/// root of their weight.
 void assimilate(Particle& particle, const Model& model, Scratch& scratch,
                 const std::vector<double>& u, double y, double root = 1);
 
 /// Takes out a row, design `u` and response y. With f ~ N(m, v) at the row
-/// given those that are left and all in units of the noise: log_shrink is
-/// -log(1 + v) / 2 and the residual (y - m) / sqrt(1 + v).
+/// given the remaining rows, all in units of the noise: log_shrink is -log(1 +
+/// v) / 2 and the residual (y - m) / sqrt(1 + v).
 struct Released {
   double log_shrink, residual;
 };
@@ -85,9 +85,9 @@ double squared_responses(const Particle& particle, const Model& model,
 void latest_design(const Particle& particle, const Model& model,
                    const CandidatePool& pool, std::vector<double>& u);
 
-/// (S10): log L(S + j) - log L(S) = log_volume + what z^2 more explains, the
-/// row of the factor that j would add being left in `h`. On entry `g` holds
-/// gram entries of j with the set, in its order.
+/// (S10): log L(S + j) - log L(S) = log_volume + the gain from explaining z^2
+/// more; leaves the row of the factor that j would add in `h`. On entry `g`
+/// holds the gram entries of j with the set, in its order.
 struct Birth {
   int candidate;
   CandidateSums sums;
@@ -118,12 +118,12 @@ void erase(Particle& particle, int i, bool intercept,
 void gibbs_draw(Particle& particle, const Model& model,
                 const CandidatePool& pool, Rng& rng, std::vector<double>& beta);
 
-/// The same for its own sake: what only the output needs is left out, and the
-/// factor follows psi.
+/// The same as an update of the particle: omits what only the output needs, and
+/// updates the factor for the new psi.
 void gibbs_sweep(Particle& particle, const Model& model,
                  const CandidatePool& pool, Rng& rng, Scratch& scratch);
 
-/// y'y less what is explained is a sum of squares: it cannot be negative
+/// y'y minus the explained part is a sum of squares: it cannot be negative
 /// unless the particle is beyond double precision.
 bool residual_is_valid(const Particle& particle, const Model& model,
                        const CandidatePool& pool);

@@ -57,7 +57,7 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
     columns_[latest(h)].assign(from, from + places());
     add_sums(latest(h), executor);
   }
-  // Each has its sums with those that came before it, and with the others:
+  // Each has its sums with earlier ones, and with the others:
   for (int h = 0; h < kernels(); ++h) {
     latest_gram_[h].resize(numbers());
     for (int g = h + 1; g < kernels(); ++g) {
@@ -66,8 +66,8 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
   }
 }
 
-// K(x_s, x_t) for the rows s that count; where row t is no candidate only for
-// those at which it will be asked for.
+// K(x_s, x_t) for the rows s that count; if row t is not a candidate, only for
+// rows at which it will be needed.
 void CandidatePool::evaluate_latest(const Eigen::MatrixXd& x, int row) {
   latest_column_.resize(kernels() * places());
   for (int h = 0; h < kernels(); ++h) {
@@ -128,7 +128,7 @@ void CandidatePool::add_products(const std::vector<double>& values,
     const double value = factor * values[i];
     for (std::size_t j = 0; j <= i; ++j) row[j] += value * values[j];
   };
-  // A long row with a short one, so that equal ranges are equal work.
+  // Pairs long rows with short ones, so that equal ranges are equal work.
   const std::size_t n = values.size();
   executor((n + 1) / 2, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -146,7 +146,7 @@ int CandidatePool::add_candidate(const Eigen::MatrixXd& x, int row) {
   return candidate;
 }
 
-// A column times the weights that rows have when `newest` is the latest.
+// A column times the weights of the rows when `newest` is the latest.
 std::vector<double> CandidatePool::weighted(const double* column,
                                             int newest) const {
   const int n = places();
@@ -157,7 +157,7 @@ std::vector<double> CandidatePool::weighted(const double* column,
   return out;
 }
 
-// All sums over the rows so far of a candidate whose column is complete.
+// All sums over the rows so far, for a candidate with a complete column.
 void CandidatePool::add_sums(int candidate, const Executor& executor) {
   const double* own = columns_[candidate].data();
   std::vector<double> products;
@@ -246,7 +246,7 @@ void CandidatePool::fill_on_demand(const Eigen::MatrixXd& x,
 void CandidatePool::require_known(const std::vector<int>& set) const {
   for (const int j : set) {
     if (j < 0 || j >= numbers() || row_of(j) < 0) {
-      throw DamagedState("a set has a centre that is no candidate");
+      throw DamagedState("a set has a centre that is not a candidate");
     }
   }
 }
@@ -300,7 +300,7 @@ CandidateSums CandidatePool::gather(int candidate, const std::vector<int>& set,
   return sums;
 }
 
-// Takes a share of the latest row from a candidate's sums.
+// Subtracts a share of the latest row from a candidate's sums.
 void CandidatePool::withhold(double share, int candidate,
                              const std::vector<int>& set, bool intercept,
                              std::vector<double>& g,

@@ -13,7 +13,7 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// Kernel values by place. A copy has room for one more: rows come in.
+/// Kernel values by place. A copy reserves room for one more row.
 class Column : public std::vector<double> {
  public:
   Column() = default;
@@ -38,13 +38,13 @@ struct CandidateSums {
 /// depend on when a column was added: a run resumed from saved state continues
 /// exactly. CandidateRows says which rows are candidates.
 ///
-/// A bounded memory lets rows and candidates go before a new row comes in:
-/// sums are then of the rows that are left, each with its weight.
+/// A bounded memory drops rows and candidates before a new row enters: sums are
+/// then over the remaining rows, each with its weight.
 ///
 /// With `all_pairs` the Gram matrix of all candidates is kept (moves may
-/// propose any of them); without, only the columns that are in use, and the
-/// newest candidate's sums. For data at rest with too many pairs, sums can be
-/// computed when they are asked for.
+/// propose any of them); without, only the columns in use, and the newest
+/// candidate's sums. For fixed data with too many pairs, sums can be computed
+/// on demand.
 class CandidatePool {
  public:
   CandidatePool(std::vector<Kernel> kernels, bool all_pairs,
@@ -61,7 +61,7 @@ class CandidatePool {
   /// Rows are numbered from the first of all; x has those from `row` on.
   void begin_at(int row) { candidates_.begin_at(row); }
 
-  /// Room for this many rows in all.
+  /// Reserves room for this many rows in total.
   void reserve(int rows) { capacity_ = rows; }
 
   /// Takes in row `row` of x, response y.
@@ -71,8 +71,8 @@ class CandidatePool {
   /// Rows taken in so far.
   int time() const { return candidates_.time(); }
 
-  /// The power to which the likelihood of the latest row counts: 0 when it has
-  /// been added, until it is raised. Sums are given at that power.
+  /// The power to which the likelihood of the latest row is raised: 0 after it
+  /// has been added, until it is increased. Sums are given at that power.
   double power() const { return power_; }
   void raise(double power) { power_ = power; }
 
@@ -83,19 +83,18 @@ class CandidatePool {
   int size() const { return candidates_.size(); }
   int candidate(int rank) const { return candidates_.alive()[rank]; }
 
-  /// The number of kernels and the place of a candidate's own.
+  /// The number of kernels, and the index of a candidate's kernel.
   int kernels() const { return candidates_.kernels(); }
   int kernel_of(int candidate) const {
     return candidates_.kernel_of(candidate);
   }
 
-  /// Whether the latest row is a candidate that was not there before, and its
-  /// number with kernel h.
+  /// Whether the latest row is a new candidate, and its number with kernel h.
   bool latest_is_new() const { return latest_is_new_; }
   int latest(int h = 0) const { return latest_ + h; }
 
-  /// Whether a new candidate's prior odds are those of its row's power while
-  /// that comes in, (S22), and the log of what they are multiplied by.
+  /// Whether the prior odds of a new candidate are multiplied by the power of
+  /// its row while that enters, (S22), and the log of the factor.
   void candidates_by_degrees(bool on) { by_degrees_ = on; }
   double log_odds(int candidate) const {
     const bool arrives = by_degrees_ && latest_is_new_ &&
@@ -104,19 +103,19 @@ class CandidatePool {
     return power_ < 1 && arrives ? std::log(power_) : 0;
   }
 
-  /// Numbers of candidates are below this; row_of() is -1 where there is none
-  /// of this number, else a row of x where the candidate appeared.
+  /// Numbers of candidates are below this; row_of() is -1 if none has this
+  /// number, otherwise a row of x where the candidate appeared.
   int numbers() const { return candidates_.numbers(); }
   int row_of(int candidate) const { return candidates_.row_of(candidate); }
 
-  /// Throws where a set, which comes from elsewhere, has others.
+  /// Throws if a set that was read has others.
   void require_known(const std::vector<int>& set) const;
 
-  /// Places of rows in columns, and that of the latest.
+  /// Places of rows in columns, and the place of the latest row.
   int places() const { return candidates_.places(); }
   int latest_place() const { return place(time() - 1); }
 
-  /// K(., candidate) by place; 0 where there is no row. Must be kept.
+  /// K(., candidate) by place; 0 if there is no row. Must be kept.
   const double* column(int candidate) const {
     return columns_[candidate].data();
   }
@@ -134,8 +133,8 @@ class CandidatePool {
   double rhs(int candidate) const { return rhs_[candidate]; }
   double column_sum(int candidate) const { return column_sum_[candidate]; }
 
-  /// Gathers a candidate's gram entries with a set (the intercept's first)
-  /// into `g`; gives its own sums. Any candidate, if all pairs are kept.
+  /// Gathers a candidate's gram entries with a set (the intercept's first) into
+  /// `g`; returns its own sums. Any candidate, if all pairs are kept.
   CandidateSums gather(int candidate, const std::vector<int>& set,
                        bool intercept, std::vector<double>& g) const;
 
@@ -150,24 +149,24 @@ class CandidatePool {
     return squares_without_ + power_ * latest_response() * latest_response();
   }
 
-  // What leaves before the next row comes in ---------------------------------
+  // Leaving, before the next row enters --------------------------------------
 
-  /// Lets the oldest row and a candidate go, where the memory is full, and the
-  /// weights fall; whether anything of this happened.
+  /// Drops the oldest row and a candidate if the memory is full, and lowers the
+  /// weights; returns whether anything changed.
   bool let_go(const Eigen::MatrixXd& x, const Executor& executor);
 
-  /// Whether all sums over the window were computed anew, which clears what
-  /// rounding a row leaves behind that was far larger than the others: every
-  /// `window` rows. (Forgetting makes such remains smaller by itself.)
+  /// Whether all sums over the window were recomputed, every `window` rows.
+  /// This clears the rounding errors left by a row that was far larger than the
+  /// others. (Forgetting shrinks such errors by itself.)
   bool refreshed() const { return refreshed_; }
 
-  /// The sum of squared responses before, and the factor by which all weights
+  /// The previous sum of squared responses, and the factor by which all weights
   /// fell.
   double squares_before() const { return squares_before_; }
   double discount() const { return memory_.forgetting; }
 
-  /// The row that left: its place (-1: none did), weight when it did, response
-  /// and kernel values.
+  /// The row that left: its place (-1: none), its weight then, response and
+  /// kernel values.
   int leaving_place() const { return leaving_place_; }
   double leaving_weight() const { return weights_(horizon_); }
   double leaving_response() const { return leaving_response_; }
@@ -175,17 +174,17 @@ class CandidatePool {
     return leaving_values_[candidate];
   }
 
-  /// The candidate that leaves (-1: none does), by kernel, and its sums over
-  /// the rows that are left; it is there until forget_leaving().
+  /// The leaving candidate (-1: none), by kernel, and its sums over the
+  /// remaining rows; available until forget_leaving().
   int leaving(int h = 0) const { return leaving_ < 0 ? -1 : leaving_ + h; }
   CandidateSums gather_leaving(const std::vector<int>& set, bool intercept,
                                std::vector<double>& g, int h = 0) const;
   void forget_leaving();
 
-  /// The sums' weight over the rows that are left.
+  /// The weight of the sums over the remaining rows.
   double rows_left() const { return weights_.sum(left_, 1); }
 
-  /// What a bounded memory accumulates: it cannot be computed anew bit by bit.
+  /// What a bounded memory accumulates; it cannot be recomputed bit by bit.
   struct State {
     CandidateRows::State rows;
     std::vector<double> rhs, column_sum, gram;
@@ -193,12 +192,12 @@ class CandidatePool {
   };
   State state() const;
 
-  /// Forgets the columns of candidates that no particle holds; only without
+  /// Drops the columns of candidates that no particle uses; only without
   /// `all_pairs`. `used` has size() entries.
   void release_unused(const std::vector<char>& used);
 
-  /// Takes in all rows of y at once, in the state that as many add_row() and
-  /// release_unused(used) leave behind.
+  /// Takes in all rows of y at once, with the same result as that many
+  /// add_row() and release_unused(used).
   void rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                const std::vector<char>& used, const Executor& executor);
 
@@ -211,8 +210,8 @@ class CandidatePool {
   double bytes() const;
 
   /// Takes in all rows of y at once and keeps no sums: they are computed from
-  /// up to `columns` columns of the kernel matrix. No row can be added then.
-  /// `x` must outlive the pool.
+  /// up to `columns` columns of the kernel matrix. No row can be added
+  /// afterwards. `x` must outlive the pool.
   void fill_on_demand(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
                       std::size_t columns);
 
@@ -221,9 +220,9 @@ class CandidatePool {
   void restore_sums(const std::vector<int>& set, bool intercept,
                     LowerTriangle& gram, std::vector<double>& rhs) const;
 
-  /// Sums for all pairs of kept columns, from which restore_sums() takes the
-  /// same bits sooner for many sets, until drop_pairs(). With `all_pairs` they
-  /// are there anyway.
+  /// Sums for all pairs of kept columns, from which restore_sums() gets the
+  /// same bits faster for many sets, until drop_pairs(). With `all_pairs` they
+  /// exist anyway.
   void share_pairs(const Executor& executor);
   void drop_pairs() {
     if (!all_pairs_) gram_.clear();
@@ -231,7 +230,7 @@ class CandidatePool {
 
  private:
   static constexpr int kLanes = 8;  // columns in one pass
-  // With more columns than this, sets have but few of all pairs.
+  // With more columns than this, sets use only few of all pairs.
   static constexpr std::size_t kMostShared = 256;
 
   Eigen::Index line(int row) const { return candidates_.line(row); }

@@ -1,4 +1,4 @@
-// What leaves a pool of bounded memory, and its state.
+// Rows and candidates that leave a pool with bounded memory, and its state.
 
 #include <algorithm>
 #include <stdexcept>
@@ -50,7 +50,7 @@ void CandidatePool::remove_row(int row, const Executor& executor) {
   leaving_place_ = at;
   leaving_response_ = y;
   y_[at] = 0;
-  if (weights_.equal()) {  // a difference may have no digit left
+  if (weights_.equal()) {  // a difference may lose all digits
     y_squares_ = 0;
     for (const double other : y_) y_squares_ += other * other;
   } else {
@@ -90,7 +90,7 @@ void CandidatePool::share_pairs(const Executor& executor) {
   sum_pairs(executor);
 }
 
-// The Gram matrix of the kept columns, all rows counting alike.
+// The Gram matrix of the kept columns, with equal weights of rows.
 void CandidatePool::sum_pairs(const Executor& executor) {
   std::vector<int> list = kept_;
   std::sort(list.begin(), list.end());
@@ -197,7 +197,7 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
     columns_[j].reserve(horizon_ > 0 ? horizon_ : capacity_);
     columns_[j].resize(places());
     evaluate(x, row_of(j), kernel_of(j), columns_[j].data());
-    // Those of the state are put in their place below.
+    // Replaced by those of the state below.
     if (has_gram) {
       kept_.push_back(j);
     } else {
@@ -208,7 +208,7 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
   rhs_ = state.rhs;
   column_sum_ = state.column_sum;
   auto from = state.gram.begin();
-  // Numbers that no candidate has now have entries too.
+  // Unused numbers have entries too.
   while (all_pairs_ && gram_.size() < n) {
     gram_.emplace_back(gram_.size() + 1, 0.0);
   }

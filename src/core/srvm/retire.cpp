@@ -22,7 +22,7 @@ void leaving_design(const Particle& particle, const Model& model,
   }
 }
 
-// The weights fell and the oldest row may have left: log of the likelihood's
+// The weights fell and the oldest row may have left: log of the likelihood
 // ratio.
 double discount(Particle& particle, const Model& model,
                 const CandidatePool& pool, Scratch& scratch) {
@@ -44,7 +44,7 @@ double discount(Particle& particle, const Model& model,
     for (int i = j; i < p; ++i) column[i] = factor * column[i] - u[i] * u[j];
     particle.rhs[j] = factor * particle.rhs[j] - u[j] * y;
   }
-  if (pool.rows_left() == 0) {  // not what rounding leaves of the last row
+  if (pool.rows_left() == 0) {  // without rounding errors left by the last row
     for (int j = 0; j < p; ++j) {
       std::fill(particle.gram.column(j) + j, particle.gram.column(j) + p, 0.0);
       particle.rhs[j] = 0;
@@ -56,8 +56,8 @@ double discount(Particle& particle, const Model& model,
          before;
 }
 
-// (S33): the oldest row left, its predictive density given the others as a
-// divisor.
+// (S33): the oldest row left; divides by its predictive density given the
+// others.
 double lose_row(Particle& particle, const Model& model,
                 const CandidatePool& pool, Scratch& scratch) {
   leaving_design(particle, model, pool, 1, scratch.a);
@@ -87,7 +87,7 @@ void refresh_sums(Particle& particle, const Model& model,
 }
 
 // (S34), a candidate leaves: log of p_m(S') L(S') / [p_m(S') L(S') + ...] with
-// the prior's change.
+// the change of the prior.
 double lose_candidate(Particle& particle, const Model& model,
                       const CandidatePool& pool, const PriorStep& prior,
                       Scratch& scratch, int h) {

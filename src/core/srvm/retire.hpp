@@ -6,20 +6,18 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// A particle after what left the pool. A row that leaves, or weights that
-/// fall, divide the weight by the likelihood that is lost, (S33). A candidate j
-/// that
-/// leaves sends every set S to S' = S - j, of which S' and S' + j are the
-/// possible origins:
+/// Updates a particle for what left the pool. If a row leaves, or weights fall,
+/// the weight is divided by the lost likelihood, (S33). If a candidate j
+/// leaves, every set S becomes S' = S - j, with possible origins S' and S' + j:
 ///   W = gamma_t(S') / (gamma_{t-1}(S') + gamma_{t-1}(S' + j)), (S34),
-/// the second term 0 where S' is as large as a set may be. `steps` are those of
-/// the prior to as many candidates as there were, by kernel: candidates of one
-/// row leave one after the other. Returns log W.
+/// the second term 0 if S' has the largest size. `steps` are those of the prior
+/// to the previous number of candidates, by kernel: candidates of one row leave
+/// one after another. Returns log W.
 double retire(Particle& particle, const Config& config,
               const CandidatePool& pool, const std::vector<PriorStep>& steps,
               Scratch& scratch);
 
-/// The steps of the candidates that leave, all of which are still there.
+/// The steps of the leaving candidates, which all still exist.
 std::vector<PriorStep> steps_down(const CentrePrior& prior,
                                   const CandidatePool& pool);
 

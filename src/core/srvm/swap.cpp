@@ -42,8 +42,8 @@ bool swap_move(Particle& particle, const Config& config,
   if (particle.k() == 0 || particle.k() == pool.size()) return false;
   const bool intercept = config.model.intercept;
   const int i = choice.draw_place(particle.set, rng);
-  // Where there are several kernels, half of the time the same row with another
-  // of them takes the centre's place: few free choices are such.
+  // With several kernels, half of the time the same row with another kernel
+  // replaces the centre: free choices rarely propose this.
   const bool free = pool.kernels() == 1 || rng.uniform() < 0.5;
   const int j = free ? choice.draw_outside(particle.set, rng)
                      : draw_sibling(particle, pool, i, rng);

@@ -32,7 +32,8 @@ void transfer_sets(Archive& archive, std::vector<Particle>& particles) {
   double total = 0;
   for (const int count : k) total += count;
   if (archive.reading()) {
-    archive.require(total == static_cast<double>(archive.size("sets")), "sets", "as long as k says");
+    archive.require(total == static_cast<double>(archive.size("sets")), "sets",
+                    "as long as k implies");
     for (std::size_t i = 0; i < k.size(); ++i) particles[i].set.resize(k[i]);
   }
   std::vector<int> sets;
@@ -84,7 +85,7 @@ void transfer(Archive& archive, std::vector<Particle>& particles,
     const double* diagonal = columns.take(triangle(p));
     particle.factor.restore(p, diagonal, right.take(p));
     for (int j = 0; j < p; diagonal += p - j, ++j) {
-      archive.require(*diagonal > 0, "factor", "of Cholesky factors");
+      archive.require(*diagonal > 0, "factor", "entries of Cholesky factors");
     }
   }
 }
@@ -146,7 +147,7 @@ void transfer(Archive& archive, Genealogy::State& state, std::size_t n) {
   archive("closed", state.closed, Want::anything());
   if (archive.reading()) {
     archive.require(archive.size("correction") > 0, "correction",
-                    "of a generation at least");
+                    "of at least one generation");
     state.generations.resize(archive.size("correction"));
     for (auto& generation : state.generations) generation.families.resize(n);
   }

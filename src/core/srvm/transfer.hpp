@@ -12,16 +12,16 @@ namespace srvm {
 /// Sets (candidates counted from 1), variances and factors.
 void transfer(Archive& archive, std::vector<Particle>& particles,
               bool intercept);
-/// Sums that were accumulated and cannot be computed anew bit by bit; `latent`
-/// of them per particle.
+/// Accumulated sums that cannot be recomputed bit by bit; `latent` of them per
+/// particle.
 void transfer_sums(Archive& archive, std::vector<Particle>& particles,
                    std::size_t latent);
 void transfer(Archive& archive, CandidatePool::State& pool);
 void transfer(Archive& archive, Genealogy::State& genealogy, std::size_t n);
-/// `steps`: how many it has.
+/// `steps`: their number.
 void transfer(Archive& archive, SmcPath& path, int steps);
 
-/// Rows of candidates from 1 by their numbers, missing where there is none.
+/// Rows of candidates, from 1, by candidate number; missing if there is none.
 std::vector<int> candidate_rows(const CandidatePool& pool);
 
 }  // namespace srvm
