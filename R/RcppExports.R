@@ -129,8 +129,8 @@ machine_advance_cpp <- function(handle, n) {
     .Call(`_kernelbayes_machine_advance_cpp`, handle, n)
 }
 
-machine_snapshot_cpp <- function(handle) {
-    .Call(`_kernelbayes_machine_snapshot_cpp`, handle)
+machine_state_cpp <- function(handle) {
+    .Call(`_kernelbayes_machine_state_cpp`, handle)
 }
 
 machine_close_cpp <- function(handle) {

@@ -204,7 +204,7 @@ pilot_run <- function(engine, pilot, least = 0) {
   }
   list(
     total = total, open = opened - started, done = done, seconds = seconds,
-    state = engine_snapshot(engine, handle),
+    state = engine_state(engine, handle),
     grows = !inherits(engine, "kb_engine_chain")
   )
 }
@@ -309,7 +309,7 @@ bytes_at <- function(engine, run) {
   on.exit(engine_close(engine, handle))
   few <- 4
   engine_advance(engine, handle, few)
-  each <- (object_bytes(engine_snapshot(engine, handle)) - size) / few
+  each <- (object_bytes(engine_state(engine, handle)) - size) / few
   before <- max(last - kept$warmup, 0) %/% kept$thin
   size + max(each, 0) * (draws - before)
 }

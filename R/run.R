@@ -1,6 +1,6 @@
 # The one loop that runs samplers. An engine is a plain, serialisable list of
 # a class below `kb_engine`; it opens a run from saved state, advances it in
-# C++ and takes snapshots. Progress, interrupts, time limits and checkpoints are
+# C++ and takes their states. Progress, interrupts, time limits and checkpoints are
 # settled here, workers in run-workers.R, and nowhere else.
 
 #' @srrstats {BS2.12} `progress` shows a bar, by default in interactive
@@ -11,7 +11,7 @@ NULL
 
 #' Open a run: a handle that lives within one call
 #' @param index Which of the engine's independent runs.
-#' @param state A snapshot to go on from, or NULL.
+#' @param state A state to continue from, or NULL.
 #' @noRd
 engine_open <- function(engine, index, state) UseMethod("engine_open")
 
@@ -23,9 +23,9 @@ engine_advance.default <- function(engine, handle, n) {
 }
 
 # The state of a handle as plain R data
-engine_snapshot <- function(engine, handle) UseMethod("engine_snapshot")
+engine_state <- function(engine, handle) UseMethod("engine_state")
 #' @export
-engine_snapshot.default <- function(engine, handle) machine_snapshot_cpp(handle)
+engine_state.default <- function(engine, handle) machine_state_cpp(handle)
 
 # Free what a handle holds: at once, not when R collects its garbage
 engine_close <- function(engine, handle) UseMethod("engine_close")
@@ -55,7 +55,7 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #' state. A checkpoint is written before the first chunk (a file that cannot
 #' be written is an error then, not hours later), at intervals and at the end.
 #'
-#' @param states List, one a run: NULL or a snapshot.
+#' @param states List, one a run: NULL or a state.
 #' @param control For `time_limit` (seconds), `checkpoint` (file or NULL) and
 #'   `checkpoint_every` (seconds).
 #' @param progress TRUE or FALSE.
@@ -138,8 +138,8 @@ run_slice <- function(engine, group, states, clock, advance,
   for (j in seq_along(group)) {
     handles[[j]] <- engine_open(engine, group[[j]], states[[j]])
   }
-  snapshots <- function() {
-    lapply(handles, function(handle) engine_snapshot(engine, handle))
+  states_now <- function() {
+    lapply(handles, function(handle) engine_state(engine, handle))
   }
   status <- "complete"
   done <- vapply(states, engine_done, 0, engine = engine)
@@ -156,12 +156,12 @@ run_slice <- function(engine, group, states, clock, advance,
     chunk <- next_chunk(chunk, now() - started)
     advance(sum(done - before))
     if (min(done) < total && clock$checkpoint_due()) {
-      checkpoint(snapshots())
+      checkpoint(states_now())
       clock$checkpoint_done()
     }
     status <- reason_to_stop(clock)
   }
-  out <- snapshots()
+  out <- states_now()
   for (j in which(hold & !vapply(states, is.null, NA))) {
     engine_hold(engine, group[[j]], handles[[j]], out[[j]])
   }

@@ -32,7 +32,7 @@ engine_advance.kb_engine_tdsmc <- function(engine, handle, n) {
 }
 
 #' @export
-engine_snapshot.kb_engine_tdsmc <- function(engine, handle) handle$state
+engine_state.kb_engine_tdsmc <- function(engine, handle) handle$state
 
 #' @export
 engine_close.kb_engine_tdsmc <- function(engine, handle) {

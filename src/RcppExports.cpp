@@ -406,13 +406,13 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// machine_snapshot_cpp
-Rcpp::List machine_snapshot_cpp(SEXP handle);
-RcppExport SEXP _kernelbayes_machine_snapshot_cpp(SEXP handleSEXP) {
+// machine_state_cpp
+Rcpp::List machine_state_cpp(SEXP handle);
+RcppExport SEXP _kernelbayes_machine_state_cpp(SEXP handleSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
-    rcpp_result_gen = Rcpp::wrap(machine_snapshot_cpp(handle));
+    rcpp_result_gen = Rcpp::wrap(machine_state_cpp(handle));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -680,7 +680,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
     {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
     {"_kernelbayes_machine_advance_cpp", (DL_FUNC) &_kernelbayes_machine_advance_cpp, 2},
-    {"_kernelbayes_machine_snapshot_cpp", (DL_FUNC) &_kernelbayes_machine_snapshot_cpp, 1},
+    {"_kernelbayes_machine_state_cpp", (DL_FUNC) &_kernelbayes_machine_state_cpp, 1},
     {"_kernelbayes_machine_close_cpp", (DL_FUNC) &_kernelbayes_machine_close_cpp, 1},
     {"_kernelbayes_mixing_cpp", (DL_FUNC) &_kernelbayes_mixing_cpp, 3},
     {"_kernelbayes_mean_size_cpp", (DL_FUNC) &_kernelbayes_mean_size_cpp, 2},

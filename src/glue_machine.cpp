@@ -10,7 +10,7 @@ int machine_advance_cpp(SEXP handle, int n) {
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List machine_snapshot_cpp(SEXP handle) {
+Rcpp::List machine_state_cpp(SEXP handle) {
   ListWriter writer;
   machine_of(handle).transfer(writer);
   return writer.written();

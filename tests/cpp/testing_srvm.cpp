@@ -3,8 +3,8 @@
 
 #include "core/srvm/adapted.hpp"
 #include "core/srvm/birth_death.hpp"
+#include "core/srvm/drop.hpp"
 #include "core/srvm/likelihood.hpp"
-#include "core/srvm/retire.hpp"
 #include "factor_report.hpp"
 #include "glue/lists.hpp"
 #include "glue/srvm_from_r.hpp"
@@ -23,7 +23,7 @@ struct Scene {
     const Eigen::VectorXd shifted = y.array() - config.model.shift;
     const Executor serial = serial_executor();
     for (int t = 0; t < y.size(); ++t) pool.add_row(x, t, shifted[t], serial);
-    pool.raise(1);
+    pool.set_power(1);
     particle.set = get<int>(state, "set");
     particle.noise = state["noise"];
     particle.coef = state["coef"];
@@ -81,10 +81,10 @@ struct Stream {
         y(y.array() - config.model.shift),
         scratch(t * pool.kernels() + 3) {
     for (int s = 0; s + 1 < t; ++s) {
-      pool.let_go(x, serial);
+      pool.drop_rows(x, serial);
       pool.forget_leaving();
       pool.add_row(x, s, this->y[s], serial);
-      pool.raise(1);
+      pool.set_power(1);
     }
     particle.noise = noise;
     particle.coef = coef;
@@ -109,10 +109,10 @@ struct Stream {
 
   // Data leave: the log weight.
   double retire(const Eigen::MatrixXd& x) {
-    const bool any = pool.let_go(x, serial);
+    const bool any = pool.drop_rows(x, serial);
     const auto steps = srvm::steps_down(config.model.centres, pool);
     const double log_weight =
-        any ? srvm::retire(particle, config, pool, steps, scratch) : 0;
+        any ? srvm::drop(particle, config, pool, steps, scratch) : 0;
     pool.forget_leaving();
     return log_weight;
   }
@@ -321,7 +321,7 @@ Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   double drift = 0;
   srvm::Arrival row;
   srvm::score_adapted(a.particle, model, a.pool, steps, a.scratch, row);
-  a.pool.raise(1);
+  a.pool.set_power(1);
   for (int r = 0; r < repetitions; ++r) {
     a.particle = start;
     double weight =
@@ -358,7 +358,7 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   double drift = 0;
   srvm::Arrival row;
   srvm::score_row(a.particle, a.config.model, a.pool, a.scratch, row);
-  a.pool.raise(1);
+  a.pool.set_power(1);
   Rng rng = stream_from_r(from);
   for (const auto& step : steps) {
     a.particle = start;
@@ -429,7 +429,7 @@ Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   srvm::Arrival row;
   srvm::score_adapted(s.particle, s.config.model, s.pool, {step}, s.scratch,
                       row);
-  s.pool.raise(1);
+  s.pool.set_power(1);
   for (int r = 0; r < repetitions; ++r) {
     s.particle = start;
     log_weight.push_back(srvm::extend_adapted(s.particle, s.config.model,

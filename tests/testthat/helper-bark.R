@@ -122,7 +122,7 @@ run_parts <- function(engine, parts, index = 1) {
   for (n in parts) {
     handle <- engine_open(engine, index, state)
     engine_advance(engine, handle, n)
-    state <- engine_snapshot(engine, handle)
+    state <- engine_state(engine, handle)
     engine_close(engine, handle)
   }
   state[setdiff(names(state), "seconds")]

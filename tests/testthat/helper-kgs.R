@@ -39,7 +39,7 @@ kgs_chain <- function(data, method, ...) {
   engine <- kgs_engine(data, method, ...)
   handle <- engine_open(engine, 1L, NULL)
   engine_advance(engine, handle, engine$config$warmup + engine$config$iter)
-  state <- engine_snapshot(engine, handle)
+  state <- engine_state(engine, handle)
   draws <- state$draws
   wrong <- matrix(draws$wrong, ncol = data$classes, byrow = TRUE)
   by_draw <- function(v) matrix(v, nrow(wrong), byrow = TRUE)

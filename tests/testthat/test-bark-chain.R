@@ -108,7 +108,7 @@ test_that("a refresh forgets what updates have lost", {
     handle <- engine_open(engine, 1, state)
     on.exit(engine_close(engine, handle))
     engine_advance(engine, handle, 1)
-    after <- engine_snapshot(engine, handle)
+    after <- engine_state(engine, handle)
     after[setdiff(names(after), "seconds")]
   }
   # One is due after 1000 moves, none after 999.

@@ -354,7 +354,7 @@ test_that("the lowest rung has the law of cut points without a function", {
     rowMeans(vapply(1:80, function(i) {
       handle <- engine_open(engine, index, state)
       engine_advance(engine, handle, if (i == 1) 6 else 2)
-      state <<- engine_snapshot(engine, handle)
+      state <<- engine_state(engine, handle)
       engine_close(engine, handle)
       state$levels[[1]]$log_gaps^(1:2)
     }, exact))

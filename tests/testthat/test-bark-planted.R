@@ -249,7 +249,7 @@ test_that("chains do not start where every kernel is that of its own row", {
     stats::median(k[k < 1]) > 0.01
   }
   handle <- engine_open(engine, 1, NULL)
-  start <- engine_snapshot(engine, handle)
+  start <- engine_state(engine, handle)
   engine_close(engine, handle)
   expect_true(reaches(start))
   planted <- start

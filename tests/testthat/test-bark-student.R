@@ -210,7 +210,7 @@ test_that("the lowest rung has the law of the noise without a function", {
     rowMeans(vapply(1:80, function(i) {
       handle <- engine_open(engine, index, state)
       engine_advance(engine, handle, if (i == 1) 6 else 2)
-      state <<- engine_snapshot(engine, handle)
+      state <<- engine_state(engine, handle)
       engine_close(engine, handle)
       rung <- state$levels[[1]]
       answers(rung$phi, rung$row_weights[[3]])

@@ -23,7 +23,7 @@ ladder_parts <- function(engine, parts) {
   for (n in parts) {
     handle <- kgs_open_cpp(engine$config, engine$data, state)
     machine_advance_cpp(handle, n)
-    state <- machine_snapshot_cpp(handle)
+    state <- machine_state_cpp(handle)
     machine_close_cpp(handle)
   }
   state[names(state) != "seconds"]

@@ -6,7 +6,7 @@
 # have not) what it is asked; `seconds` is what a unit of work takes.
 toy <- function(total, seconds = 0, fails_at = Inf, at = NULL) {
   log <- new.env()
-  log$chunks <- log$runs <- log$snapshots <- log$closed <- numeric()
+  log$chunks <- log$runs <- log$states <- log$closed <- numeric()
   structure(
     list(
       total = total, seconds = seconds, fails_at = fails_at, at = at, log = log
@@ -35,8 +35,8 @@ local({
       handle$sum <- handle$sum + sum(handle$done + seq_len(n))
       handle$done <- handle$done + n
     },
-    engine_snapshot = function(engine, handle) {
-      engine$log$snapshots <- c(engine$log$snapshots, handle$done)
+    engine_state = function(engine, handle) {
+      engine$log$states <- c(engine$log$states, handle$done)
       list(done = handle$done, sum = handle$sum)
     },
     engine_close = function(engine, handle) {
@@ -296,7 +296,7 @@ test_that("nothing is saved without a checkpoint", {
   run_toy(engine, checkpoint_every = 1e-3, save = function(states) {
     stop("not wanted")
   })
-  expect_identical(engine$log$snapshots, 20)
+  expect_identical(engine$log$states, 20)
 })
 
 test_that("an error of the engine leaves the last checkpoint", {

@@ -149,7 +149,7 @@ test_that("a run that was stopped in the middle goes on as if it was not", {
     handle <- engine_open(engine, 1, state)
     on.exit(engine_close(engine, handle))
     engine_advance(engine, handle, n)
-    engine_snapshot(engine, handle)
+    engine_state(engine, handle)
   }
   part <- fit
   # In the warmup, and after it
@@ -354,7 +354,7 @@ stopped_at <- function(fit, times) {
     handle <- engine_open(engine, index, NULL)
     on.exit(engine_close(engine, handle))
     engine_advance(engine, handle, times[[index]])
-    engine_snapshot(engine, handle)
+    engine_state(engine, handle)
   })
   fit$status <- "interrupted"
   fit

@@ -188,7 +188,7 @@ test_that("an interrupt leaves the folds that are finished", {
 test_that("a fit that is interrupted is no fold's", {
   skip_on_os("windows")
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
-  local_interrupt_at("engine_snapshot.default", 5)
+  local_interrupt_at("engine_state.default", 5)
   part <- stopped(cross_validate(labels, folds = 3, seed = 3), "of 3 folds")
   expect_identical(unique(part$fold), 1L)
 })

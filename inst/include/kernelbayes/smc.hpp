@@ -24,7 +24,7 @@ namespace kernelbayes {
 ///
 ///   1. if ESS < ess_threshold * N: resample;
 ///   2. move every particle by a kernel that leaves gamma_{t-1} invariant;
-///   3. take in datum t; extend every particle by a proposal q and multiply
+///   3. add datum t; extend every particle by a proposal q and multiply
 ///      its weight by W = gamma_t(x) q'(x' | x) / (gamma_{t-1}(x') q(x | x')),
 ///      where q' is any normalised reverse kernel.
 ///
@@ -37,10 +37,10 @@ namespace kernelbayes {
 ///   using Particle = ...;              // copyable, with prefetch() const
 ///   using Scratch = ...;                       // per-thread work space
 ///   Scratch scratch() const;
-///   void start(Particle&, Rng&) const;         // a draw from gamma_0
-///   void refresh(Particle&, Rng&, Scratch&) const;   // step 2, at t - 1
-///   void take_in(int t, const Executor&);      // step 3, shared sums
-///   double extend(Particle&, Rng&, Scratch&) const;  // step 3, log W
+///   void initialise(Particle&, Rng&) const;          // a draw from gamma_0
+///   void move(Particle&, Rng&, Scratch&) const;      // step 2, at t - 1
+///   void add_datum(int t, const Executor&);          // step 3, shared sums
+///   double propose(Particle&, Rng&, Scratch&) const;       // step 3, log W
 ///   void after_step(int t, const std::vector<Particle>&,
 ///                   const std::vector<double>& weights);   // records
 ///   void after_rejuvenation(const std::vector<Particle>&,
@@ -49,21 +49,21 @@ namespace kernelbayes {
 /// where const methods may run at the same time on different particles.
 ///
 /// A target from which data leave must also offer
-///   bool let_go(const Executor&);   // between 2 and 3: the oldest data go;
-///                                   // whether any did
-///   double retire(Particle&, Scratch&) const;   // log weight of having lost
-///                                               // them, as W above
-///   void retired();                 // all particles have
+///   bool drop_data(const Executor&);  // between 2 and 3: drops the oldest
+///                                     // data; whether there were any
+///   double drop(Particle&, Scratch&) const;  // log weight for the loss, as W
+///   void data_dropped();                     // all particles have been
+///   weighted
 ///
-/// A target whose data may enter gradually has, instead of extend(),
+/// A target whose data may enter gradually has, instead of propose(),
 ///   using Arrival = ...;      // what a particle knows about the next increase
 ///   void score(Particle&, Scratch&, Arrival&) const;
-///   double log_increase(const Arrival&, double to) const;  // log W, or about
+///   double log_potential(const Arrival&, double to) const;  // log W, or about
 ///   double power() const;     // of datum t: 0 when it has been taken in
-///   void raise(double to);    // for all particles
-///   double extend(Particle&, const Arrival&, Rng&, Scratch&) const;
+///   void set_power(double to);    // for all particles
+///   double propose(Particle&, const Arrival&, Rng&, Scratch&) const;
 ///                             // to the power that it was raised to: log W
-/// and refresh() leaves the target at that power invariant. The proposal of
+/// and move() leaves the target at that power invariant. The proposal of
 /// step 3 belongs to the first increase. An increase is as large as the
 /// conditional effective sample size (Zhou, Johansen and Aston, 2016, section
 /// 3.2.1) allows, (T4); between increases, steps 1 and 2 are repeated. With
@@ -78,9 +78,9 @@ namespace kernelbayes {
 template <typename Target>
 class Smc {
   template <typename T, typename = void>
-  struct LetsGo : std::false_type {};
+  struct DropsData : std::false_type {};
   template <typename T>
-  struct LetsGo<T, std::void_t<decltype(&T::retire)>> : std::true_type {};
+  struct DropsData<T, std::void_t<decltype(&T::drop)>> : std::true_type {};
   template <typename T, typename = void>
   struct Predicts : std::false_type {};
   template <typename T>
@@ -110,7 +110,7 @@ class Smc {
     genealogy_ = Genealogy(n);
     for (int i = 0; i < n; ++i) {
       Rng rng = stream(0, i, kStart);
-      target_.start(particles_[i], rng);
+      target_.initialise(particles_[i], rng);
     }
   }
 
@@ -118,14 +118,14 @@ class Smc {
   void step(const Executor& executor) {
     const int t = time_ + 1;
     resampled_ = t > 1 && resample_if_needed(t);
-    if (t > 1 && !moves_on_the_way()) refresh(t, executor);
+    if (t > 1 && !moves_on_the_way()) move(t, executor);
     double log_lost = 0;
-    if constexpr (LetsGo<Target>::value) log_lost = retire(executor);
-    target_.take_in(t, executor);
+    if constexpr (DropsData<Target>::value) log_lost = drop(executor);
+    target_.add_datum(t, executor);
     time_ = t;
     lowest_ = static_cast<double>(particles_.size());
     increases_ = increase_ = 0;
-    const double log_gained = bring_in(executor);
+    const double log_gained = weigh(executor);
     record(log_gained + log_lost, log_lost);
     increase_ = 0;
     target_.after_step(t, particles_, weights_);
@@ -142,7 +142,7 @@ class Smc {
     if (n != static_cast<int>(particles_.size()) || !weights_are_equal()) {
       adopt_parents(resample(time_, n));
     }
-    refresh(time_, executor);
+    move(time_, executor);
     path_.ess.back() = effective_size(weights_);
     path_.founders.back() = genealogy_.founders();
     path_.particles.back() = n;
@@ -200,13 +200,7 @@ class Smc {
   }
 
  private:
-  enum Purpose : std::uint64_t {
-    kStart,
-    kRefresh,
-    kExtend,
-    kResample,
-    kOutput
-  };
+  enum Purpose : std::uint64_t { kStart, kMove, kExtend, kResample, kOutput };
 
   // Rejuvenating a step draws again, with new numbers; so does each increase of
   // a datum's power.
@@ -258,7 +252,7 @@ class Smc {
   }
 
   // Takes datum t into account; returns the log of the factor of the evidence.
-  double bring_in(const Executor& executor) {
+  double weigh(const Executor& executor) {
     if constexpr (Tempers<Target>::value) {
       double log_factor = 0;
       while (target_.power() < 1) {
@@ -267,7 +261,7 @@ class Smc {
             resampled_ = true;
             adopt_parents(resample(time_, settings_.particles));
           }
-          refresh(time_, executor);
+          move(time_, executor);
         }
         log_factor += increase(executor);
         increase_ = ++increases_;
@@ -277,7 +271,7 @@ class Smc {
       increments_.resize(particles_.size());
       for_each(executor, [&](int i, Scratch& scratch) {
         Rng rng = stream(time_, i, kExtend);
-        increments_[i] = target_.extend(particles_[i], rng, scratch);
+        increments_[i] = target_.propose(particles_[i], rng, scratch);
       });
       increases_ = 1;
       if constexpr (Predicts<Target>::value) record_predictive();
@@ -291,11 +285,11 @@ class Smc {
     for_each(executor, [&](int i, Scratch& scratch) {
       target_.score(particles_[i], scratch, arrivals_[i]);
     });
-    target_.raise(next_power());
+    target_.set_power(next_power());
     for_each(executor, [&](int i, Scratch& scratch) {
       Rng rng = stream(time_, i, kExtend);
       increments_[i] =
-          target_.extend(particles_[i], arrivals_[i], rng, scratch);
+          target_.propose(particles_[i], arrivals_[i], rng, scratch);
     });
     if constexpr (Predicts<Target>::value) {
       if (increases_ == 0) record_predictive();
@@ -344,7 +338,7 @@ class Smc {
   double conditional_size(double to) {
     double largest = -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < arrivals_.size(); ++i) {
-      increments_[i] = target_.log_increase(arrivals_[i], to);
+      increments_[i] = target_.log_potential(arrivals_[i], to);
       if (increments_[i] > largest) largest = increments_[i];
     }
     double sum = 0, squares = 0;
@@ -367,10 +361,10 @@ class Smc {
     return ancestors;
   }
 
-  void refresh(int t, const Executor& executor) {
+  void move(int t, const Executor& executor) {
     for_each(executor, [&](int i, Scratch& scratch) {
-      Rng rng = stream(t, i, kRefresh);
-      target_.refresh(particles_[i], rng, scratch);
+      Rng rng = stream(t, i, kMove);
+      target_.move(particles_[i], rng, scratch);
     });
   }
 
@@ -417,13 +411,13 @@ class Smc {
 
   // Removes old data; returns the log of the factor by which the evidence
   // changes.
-  double retire(const Executor& executor) {
-    if (!target_.let_go(executor)) return 0;
+  double drop(const Executor& executor) {
+    if (!target_.drop_data(executor)) return 0;
     increments_.resize(particles_.size());
     for_each(executor, [&](int i, Scratch& scratch) {
-      increments_[i] = target_.retire(particles_[i], scratch);
+      increments_[i] = target_.drop(particles_[i], scratch);
     });
-    target_.retired();
+    target_.data_dropped();
     return reweight();
   }
 
@@ -458,7 +452,7 @@ class Smc {
 
   void record(double log_increment, double log_lost) {
     path_.log_increment.push_back(log_increment);
-    if constexpr (LetsGo<Target>::value) path_.log_lost.push_back(log_lost);
+    if constexpr (DropsData<Target>::value) path_.log_lost.push_back(log_lost);
     path_.ess.push_back(effective_size(weights_));
     path_.ess_lowest.push_back(lowest_);
     path_.increases.push_back(increases_);

@@ -43,7 +43,7 @@ namespace kernelbayes {
 ///   void rejuvenate(State& state, int t, Rng& rng) const;
 ///
 ///   // Optional: takes in the data of step t, for sums that states share.
-///   void take_in(int t, const Executor& executor);
+///   void add_datum(int t, const Executor& executor);
 ///
 ///   // Optional: for records.
 ///   void after_step(int t,
@@ -109,13 +109,13 @@ class TransdimTarget {
 
   Scratch scratch() const { return {}; }
 
-  void start(Particle& particle, Rng& rng) const {
+  void initialise(Particle& particle, Rng& rng) const {
     particle = Particle();
     particle.state = model_.initial(rng);
     particle.log_density = kUnknown;
   }
 
-  void refresh(Particle& particle, Rng& rng, Scratch&) const {
+  void move(Particle& particle, Rng& rng, Scratch&) const {
     if constexpr (transdim::has_rejuvenate<Model>) {
       if (!particle.alive) return;
       if constexpr (std::is_void_v<transdim::Rejuvenated<Model, State>>) {
@@ -127,12 +127,12 @@ class TransdimTarget {
     }
   }
 
-  void take_in(int t, const Executor& executor) {
+  void add_datum(int t, const Executor& executor) {
     time_ = t;
-    if constexpr (transdim::has_take_in<Model>) model_.take_in(t, executor);
+    if constexpr (transdim::has_add_datum<Model>) model_.add_datum(t, executor);
   }
 
-  double extend(Particle& particle, Rng& rng, Scratch& scratch) const {
+  double propose(Particle& particle, Rng& rng, Scratch& scratch) const {
     constexpr double kNone = -std::numeric_limits<double>::infinity();
     if (!particle.alive) return kNone;
     const auto alpha = probabilities(particle.state, time_);
@@ -166,7 +166,7 @@ class TransdimTarget {
 
   /// Takes in the data of the first t steps again.
   void restore(int t, Path path, const Executor& executor) {
-    for (int s = 1; s <= t; ++s) take_in(s, executor);
+    for (int s = 1; s <= t; ++s) add_datum(s, executor);
     time_ = t;
     path_ = std::move(path);
   }
@@ -412,18 +412,18 @@ class TransdimSampler {
 
   /// All that another sampler, with the same settings, model and moves, needs
   /// to continue from here.
-  struct Snapshot {
+  struct RunState {
     typename Smc<Target>::State smc;
     std::vector<typename Target::Particle> particles;
     typename Target::Path path;
   };
-  Snapshot snapshot() const {
+  RunState run_state() const {
     return {smc_.state(), smc_.particles(), target_.path()};
   }
-  void restore(Snapshot snapshot,
+  void restore(RunState state,
                const Executor& executor = serial_executor()) {
-    target_.restore(snapshot.smc.time, std::move(snapshot.path), executor);
-    smc_.restore(std::move(snapshot.smc), std::move(snapshot.particles));
+    target_.restore(state.smc.time, std::move(state.path), executor);
+    smc_.restore(std::move(state.smc), std::move(state.particles));
   }
 
  private:

@@ -65,7 +65,7 @@ class MoveCheck {
   template <typename States>
   std::vector<MoveFinding> run(States states, int steps, int draws) {
     for (int t = 1; t <= steps; ++t) {
-      target_.take_in(t, serial_executor());
+      target_.add_datum(t, serial_executor());
       step(states(t - 1), states(t), t, draws);
     }
     return std::move(found_);

@@ -54,7 +54,7 @@ inline constexpr bool can = Detected<Call, void, Args...>::value;
 KERNELBAYES_MEMBER(log_density)
 KERNELBAYES_MEMBER(log_increment)
 KERNELBAYES_MEMBER(rejuvenate)
-KERNELBAYES_MEMBER(take_in)
+KERNELBAYES_MEMBER(add_datum)
 KERNELBAYES_MEMBER(after_step)
 KERNELBAYES_MEMBER(log_reverse)
 KERNELBAYES_MEMBER(probability)
@@ -82,7 +82,7 @@ using Rejuvenate =
     std::enable_if_t<std::is_void<Rejuvenated<M, S>>::value ||
                      std::is_same<Rejuvenated<M, S>, double>::value>;
 template <typename M>
-using TakeIn = decltype(at<M>().take_in(1, of<Executor>()));
+using AddDatum = decltype(at<M>().add_datum(1, of<Executor>()));
 template <typename M, typename S>
 using AfterStep = decltype(at<M>().after_step(
     1, of<std::vector<TransdimParticle<S>>>(), of<std::vector<double>>()));
@@ -130,8 +130,8 @@ constexpr bool check_model() {
   static_assert(!has_rejuvenate<M> || can<Rejuvenate, M, S>,
                 "must be:  void rejuvenate(State& state, int t, Rng& rng) "
                 "const, or return the double log gamma_t of the new state");
-  static_assert(!has_take_in<M> || can<TakeIn, M>,
-                "must be:  void take_in(int t, const Executor& executor)");
+  static_assert(!has_add_datum<M> || can<AddDatum, M>,
+                "must be:  void add_datum(int t, const Executor& executor)");
   static_assert(!has_after_step<M> || can<AfterStep, M, S>,
                 "must be:  void after_step(int t, const std::vector<"
                 "TransdimParticle<State>>& particles, const std::vector<"

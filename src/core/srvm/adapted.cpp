@@ -124,8 +124,8 @@ double extend_adapted(Particle& particle, const Model& model,
   }
   const bool joins = rng.uniform() < choice.join_probability;
   if (joins) append(particle, arrival.birth, arrival.g, arrival.h);
-  row.take_in(particle, model, pool, joins ? arrival.join : arrival.stay, rng,
-              scratch);
+  row.enter(particle, model, pool, joins ? arrival.join : arrival.stay, rng,
+            scratch);
   return choice.log_weight - arrival.log_before;
 }
 

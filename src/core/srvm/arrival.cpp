@@ -154,9 +154,9 @@ double EnteringRow::log_density(const RowMoments& f, double explained) const {
   return log_factor_ + log_misfit(omega_, arrival_.noise, arrival_.y, f);
 }
 
-void EnteringRow::take_in(Particle& particle, const Model& model,
-                          const CandidatePool& pool, const RowMoments& f,
-                          Rng& rng, Scratch& scratch) const {
+void EnteringRow::enter(Particle& particle, const Model& model,
+                        const CandidatePool& pool, const RowMoments& f,
+                        Rng& rng, Scratch& scratch) const {
   double value = arrival_.y, weight = power_ - arrival_.power;
   if (model.response == Response::kProbit) {
     value = draw_side(arrival_.y, power_, f, rng);

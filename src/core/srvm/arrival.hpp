@@ -88,9 +88,8 @@ class EnteringRow {
   double log_density(const RowMoments& f, double explained = 0) const;
 
   /// Takes it in, once the set, and with it f, is known.
-  void take_in(Particle& particle, const Model& model,
-               const CandidatePool& pool, const RowMoments& f, Rng& rng,
-               Scratch& scratch) const;
+  void enter(Particle& particle, const Model& model, const CandidatePool& pool,
+             const RowMoments& f, Rng& rng, Scratch& scratch) const;
 
  private:
   bool draws_omega() const;

@@ -144,7 +144,7 @@ double take_step(Particle& particle, const Config& config,
   const double factor = log_step_factor(config, prior, particle.k(),
                                         candidate_counts(pool), step);
   const EnteringRow row(arrival, pool.power(), rng);
-  row.take_in(particle, config.model, pool, arrival.stay, rng, scratch);
+  row.enter(particle, config.model, pool, arrival.stay, rng, scratch);
   return factor + row.log_density(arrival.stay) +
          carry_out(particle, config, pool, step, scratch);
 }
@@ -157,7 +157,7 @@ double extend_birth_death(Particle& particle, const Config& config,
                      draw_step(particle, config, pool, rng), rng, scratch);
   }
   const EnteringRow row(arrival, pool.power(), rng);
-  row.take_in(particle, config.model, pool, arrival.stay, rng, scratch);
+  row.enter(particle, config.model, pool, arrival.stay, rng, scratch);
   return row.log_density(arrival.stay) - arrival.log_before;
 }
 

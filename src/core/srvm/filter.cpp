@@ -8,8 +8,8 @@
 #include "coef_move.hpp"
 #include "core/archive.hpp"
 #include "core/stopwatch.hpp"
+#include "drop.hpp"
 #include "likelihood.hpp"
-#include "retire.hpp"
 
 namespace kernelbayes {
 namespace srvm {
@@ -61,7 +61,7 @@ Scratch Target::scratch() const {
   return Scratch(config_.model.centres.limit(pool_.size() + 1) + 3);
 }
 
-void Target::start(Particle& particle, Rng& rng) const {
+void Target::initialise(Particle& particle, Rng& rng) const {
   const Model& model = config_.model;
   particle.noise = model.noise.draw(rng);
   particle.coef = model.coef.draw(rng);
@@ -73,7 +73,7 @@ void Target::start(Particle& particle, Rng& rng) const {
   refactor(particle, model);
 }
 
-void Target::refresh(Particle& particle, Rng& rng, Scratch& scratch) const {
+void Target::move(Particle& particle, Rng& rng, Scratch& scratch) const {
   if (rejuvenates_ || (!config_.smc.stops() && is_regular()))
     particle.moves = MoveCounts();
   const bool sweeps =
@@ -113,9 +113,9 @@ void Target::sweep(Particle& particle, Rng& rng, Scratch& scratch) const {
   }
 }
 
-bool Target::let_go(const Executor& executor) {
+bool Target::drop_data(const Executor& executor) {
   const Stopwatch watch;
-  const bool any = pool_.let_go(x_, executor);
+  const bool any = pool_.drop_rows(x_, executor);
   if (pool_.leaving() >= 0) {
     leaving_steps_ = steps_down(config_.model.centres, pool_);
   }
@@ -123,11 +123,11 @@ bool Target::let_go(const Executor& executor) {
   return any;
 }
 
-double Target::retire(Particle& particle, Scratch& scratch) const {
-  return srvm::retire(particle, config_, pool_, leaving_steps_, scratch);
+double Target::drop(Particle& particle, Scratch& scratch) const {
+  return srvm::drop(particle, config_, pool_, leaving_steps_, scratch);
 }
 
-void Target::take_in(int t, const Executor& executor) {
+void Target::add_datum(int t, const Executor& executor) {
   const Stopwatch watch;
   pool_.add_row(x_, t - 1, y_[t - 1 - config_.past], executor);
   steps_ = arrival_steps(config_.model.centres, pool_);
@@ -143,8 +143,8 @@ void Target::score(Particle& particle, Scratch& scratch,
   }
 }
 
-double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
-                       Scratch& scratch) const {
+double Target::propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
+                           Scratch& scratch) const {
   if (arrival.first()) {
     particle.log_predictive = arrival.log_predictive(rule_ ? &*rule_ : nullptr);
     if (config_.smc.stops()) particle.moves = MoveCounts();
@@ -168,9 +168,9 @@ void Target::empty(Particle& particle) const {
   refactor(particle, config_.model);
 }
 
-double Target::extend(Particle& particle, const Arrival& arrival, Rng& rng,
-                      Scratch& scratch) const {
-  const double log_weight = propose(particle, arrival, rng, scratch);
+double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
+                       Scratch& scratch) const {
+  const double log_weight = propose_set(particle, arrival, rng, scratch);
   // A particle beyond double precision gets no weight; the run continues as
   // long as one is left.
   if (!particle.factor.ok() || !std::isfinite(log_weight) ||

@@ -39,26 +39,26 @@ class Target {
          const Eigen::VectorXd& y);
 
   Scratch scratch() const;
-  void start(Particle& particle, Rng& rng) const;
-  void refresh(Particle& particle, Rng& rng, Scratch& scratch) const;
-  bool let_go(const Executor& executor);
-  double retire(Particle& particle, Scratch& scratch) const;
-  void retired() { pool_.forget_leaving(); }
-  void take_in(int t, const Executor& executor);
+  void initialise(Particle& particle, Rng& rng) const;
+  void move(Particle& particle, Rng& rng, Scratch& scratch) const;
+  bool drop_data(const Executor& executor);
+  double drop(Particle& particle, Scratch& scratch) const;
+  void data_dropped() { pool_.forget_leaving(); }
+  void add_datum(int t, const Executor& executor);
   void score(Particle& particle, Scratch& scratch, Arrival& arrival) const;
-  double log_increase(const Arrival& arrival, double to) const {
+  double log_potential(const Arrival& arrival, double to) const {
     return arrival.log_weight(to);
   }
   double power() const { return pool_.power(); }
-  void raise(double to) {
+  void set_power(double to) {
     // Particles will recompute the sums of a row that entered gradually.
     if (to == 1 && pool_.power() > 0 && sums_are_shared()) {
       pool_.share_pairs(serial_executor());
     }
-    pool_.raise(to);
+    pool_.set_power(to);
   }
-  double extend(Particle& particle, const Arrival& arrival, Rng& rng,
-                Scratch& scratch) const;
+  double propose(Particle& particle, const Arrival& arrival, Rng& rng,
+                 Scratch& scratch) const;
   double log_predictive(const Particle& particle) const {
     return particle.log_predictive;
   }
@@ -105,8 +105,8 @@ class Target {
   int rounds() const;
   void empty(Particle& particle) const;
   void sweep(Particle& particle, Rng& rng, Scratch& scratch) const;
-  double propose(Particle& particle, const Arrival& arrival, Rng& rng,
-                 Scratch& scratch) const;
+  double propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
+                     Scratch& scratch) const;
   void release_unused(const std::vector<Particle>& particles);
   void record_sets(const std::vector<Particle>& particles,
                    const std::vector<double>& weights);

@@ -74,7 +74,7 @@ class CandidatePool {
   /// The power to which the likelihood of the latest row is raised: 0 after it
   /// has been added, until it is increased. Sums are given at that power.
   double power() const { return power_; }
-  void raise(double power) { power_ = power; }
+  void set_power(double power) { power_ = power; }
 
   /// The sum of the weights of the rows that count.
   double rows() const { return weights_.sum(places(), 0) - (1 - power_); }
@@ -153,7 +153,7 @@ class CandidatePool {
 
   /// Drops the oldest row and a candidate if the memory is full, and lowers the
   /// weights; returns whether anything changed.
-  bool let_go(const Eigen::MatrixXd& x, const Executor& executor);
+  bool drop_rows(const Eigen::MatrixXd& x, const Executor& executor);
 
   /// Whether all sums over the window were recomputed, every `window` rows.
   /// This clears the rounding errors left by a row that was far larger than the

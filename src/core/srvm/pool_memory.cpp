@@ -9,7 +9,8 @@
 namespace kernelbayes {
 namespace srvm {
 
-bool CandidatePool::let_go(const Eigen::MatrixXd& x, const Executor& executor) {
+bool CandidatePool::drop_rows(const Eigen::MatrixXd& x,
+                              const Executor& executor) {
   if (!memory_.bounded()) return false;
   admitted_ = candidates_.admits(time());
   leaving_place_ = leaving_ = -1;

@@ -13,9 +13,8 @@ namespace srvm {
 /// the second term 0 if S' has the largest size. `steps` are those of the prior
 /// to the previous number of candidates, by kernel: candidates of one row leave
 /// one after another. Returns log W.
-double retire(Particle& particle, const Config& config,
-              const CandidatePool& pool, const std::vector<PriorStep>& steps,
-              Scratch& scratch);
+double drop(Particle& particle, const Config& config, const CandidatePool& pool,
+            const std::vector<PriorStep>& steps, Scratch& scratch);
 
 /// The steps of the leaving candidates, which all still exist.
 std::vector<PriorStep> steps_down(const CentrePrior& prior,

@@ -1,4 +1,4 @@
-#include "retire.hpp"
+#include "drop.hpp"
 
 #include <kernelbayes/normal_cdf.hpp>
 
@@ -118,9 +118,8 @@ double lose_candidate(Particle& particle, const Model& model,
 
 }  // namespace
 
-double retire(Particle& particle, const Config& config,
-              const CandidatePool& pool, const std::vector<PriorStep>& steps,
-              Scratch& scratch) {
+double drop(Particle& particle, const Config& config, const CandidatePool& pool,
+            const std::vector<PriorStep>& steps, Scratch& scratch) {
   double log_weight = 0;
   if (config.memory.forgets()) {
     log_weight += discount(particle, config.model, pool, scratch);
