@@ -197,8 +197,8 @@ test_that("what each step did is recorded", {
   expect_equal(colSums(chosen), rep(50, 8))
   expect_identical(chosen[, 1], c(0L, 50L))
   expect_equal(colSums(matrix(run$share, 2)), rep(1, 8))
-  # take_in() was told of every step, after_step() had particles and weights.
-  expect_identical(run$taken_in, 1:8)
+  # add_datum() was told of every step, after_step() had particles and weights.
+  expect_identical(run$added, 1:8)
   expect_equal(run$mean_changes, sum(run$weights * run$changes))
   before <- cpp$run_in_parts(counts, 50, 7, 1)
   expect_equal(before$recorded, run$mean_changes)

@@ -68,7 +68,7 @@ struct Silent : ChangePoints {
 
 struct Recording : ChangePoints {
   using ChangePoints::ChangePoints;
-  void take_in(int t, const kb::Executor&) { taken_in.push_back(t); }
+  void add_datum(int t, const kb::Executor&) { added.push_back(t); }
   void after_step(int,
                   const std::vector<kb::TransdimParticle<Years>>& particles,
                   const std::vector<double>& weights) {
@@ -77,7 +77,7 @@ struct Recording : ChangePoints {
       mean_changes += weights[i] * (particles[i].state.size() - 1.0);
     }
   }
-  std::vector<int> taken_in;
+  std::vector<int> added;
   double mean_changes = 0;
 };
 
@@ -208,7 +208,7 @@ Rcpp::List run_in_parts(const std::vector<int>& counts, int particles, int cut,
   second.advance(n - cut, executor);
   Rcpp::List out = as_list(second.fit());
   const Recording& model = second.target().model();
-  out["taken_in"] = model.taken_in;
+  out["added"] = model.added;
   if (cut < n) out["recorded"] = model.mean_changes;
   return out;
 }
