@@ -6,18 +6,16 @@
 
 # The families of `bark()`
 check_bark_family <- function(family) {
-  check_family(family, stored_families[-(1:2)])
+  check_family(family, setdiff(stored_families, srvm_families))
 }
 
-#' The family of these responses
-#' @param family As it was given.
-#' @noRd
+# The family given, or that of the responses
 bark_family <- function(family, mould) {
+  if (!is.null(family)) {
+    return(family)
+  }
   if (mould$outcome != "factor") {
     return("gaussian")
-  }
-  if (identical(family, "multinomial") || identical(family, "probit")) {
-    return(family)
   }
   if (is.ordered(mould$y)) {
     return("ordered")
@@ -26,10 +24,6 @@ bark_family <- function(family, mould) {
 }
 
 is_multinomial <- function(fit) identical(fit$settings$family, "multinomial")
-
-check_several_classes <- function(mould) {
-  check_classes_present(mould$y, mould$outcome_name)
-}
 
 # Fields have centres at rows, and scales of the predictors that their kernels
 # share

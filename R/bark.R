@@ -274,12 +274,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
   family <- bark_family(family, mould)
   refuse_truncated_classes(prior, family)
   if (classes) {
-    if (family == "probit") {
-      check_two_classes(mould$y, mould$outcome_name)
-    } else if (family == "multinomial") {
-      check_several_classes(mould)
-      refuse_shaped_fields(prior)
-    }
+    response_families[[family]]$check(mould, prior)
     refuse_class_weights(mould$weights)
   } else if (!scale) {
     warn_offset(mould$y)

@@ -9,6 +9,7 @@
 # * `rung_power`: the exponent by which rungs of bark's ladder come near to 0.
 #   Where latent scales or several cut points let a few kernels of a tiny
 #   amplitude still find the data, they have to come nearer.
+# * `check`: of classes in bark(), a check of the response and the prior.
 response_families <- list(
   gaussian = list(
     outcome = "numeric", numbers = function(y, scaling) scaling_y(scaling, y),
@@ -18,21 +19,29 @@ response_families <- list(
   student = list(outcome = "numeric", truncation = FALSE, rung_power = 10),
   probit = list(
     outcome = "factor", numbers = function(y, scaling) class_signs(y),
-    truncation = TRUE, rung_power = 4
+    truncation = TRUE, rung_power = 4,
+    check = function(mould, prior) {
+      check_two_classes(mould$y, mould$outcome_name)
+    }
   ),
   ordered = list(
     outcome = "ordered",
     numbers = function(y, scaling) as.double(as.integer(y)),
-    truncation = FALSE, rung_power = 10
+    truncation = FALSE, rung_power = 10, check = function(mould, prior) NULL
   ),
   multinomial = list(
     outcome = "factor", numbers = function(y, scaling) as.integer(y),
-    truncation = FALSE, rung_power = 4
+    truncation = FALSE, rung_power = 4,
+    check = function(mould, prior) {
+      check_classes_present(mould$y, mould$outcome_name)
+      refuse_shaped_fields(prior)
+    }
   )
 )
 
-# Those that a fit can have: all of bark(), the first two of srvm()
+# Those that a fit of bark() can have, and those of srvm()
 stored_families <- setdiff(names(response_families), "student")
+srvm_families <- c("gaussian", "probit")
 
 #' "gaussian", "probit", or NULL where the response decides
 #'
@@ -98,7 +107,9 @@ is_probit <- function(fit) identical(fit$settings$family, "probit")
 
 is_ordered <- function(fit) identical(fit$settings$family, "ordered")
 
-has_classes <- function(fit) fit$settings$family != "gaussian"
+is_class_family <- function(name) response_families[[name]]$outcome != "numeric"
+
+has_classes <- function(fit) is_class_family(fit$settings$family)
 
 # The responses as the model sees them
 response_numbers <- function(fit) {

@@ -4,7 +4,7 @@ bark_layout <- c(layout(
   data = holds(layout(x = numeric_matrix())),
   .rows = nrow(data$x), .columns = ncol(data$x),
   control = holds(mcmc_control_layout), settings = holds(bark_settings_layout),
-  .classed = settings$family != "gaussian"
+  .classed = is_class_family(settings$family)
 ), fit_layout_of_data, layout(
   data = holds(layout(
     y = response_of(

@@ -49,7 +49,7 @@ srvm_settings_layout <- layout(
     noise = such_that(are_limits, "two limits"),
     coef = such_that(are_limits, "two limits")
   )),
-  shift = numbers(), family = strings(1, stored_families[1:2]),
+  shift = numbers(), family = strings(1, srvm_families),
   levels = where(family == "probit", strings(2)),
   memory = holds(srvm_memory_layout),
   shares = maybe(srvm_shares(n_kernels(list(kernel = kernel))))
