@@ -231,8 +231,8 @@ label_spread <- function(fit, x, complement, most = 1000) {
 
 #' Choose rows one after the other, given those before: (G22)
 #'
-#' A Cholesky factorisation of the labels' covariances, a column a chosen label:
-#' what is left on the diagonal is the variance given the labels chosen.
+#' A Cholesky factorisation of the labels' covariances, one column per chosen
+#' label: what is left on the diagonal is the variance given the labels chosen.
 #' @param kind Equal points have equal numbers.
 #' @return List of `row` and `score`.
 #' @noRd

@@ -13,7 +13,7 @@
 #' of mean nu \eqn{\pi_i}{pi_i}.
 #'
 #' @param weights `NULL` for rows that are equally likely, or numbers of at
-#'   least 0, one a row of the data (those with missing values left out):
+#'   least 0, one per row of the data (those with missing values left out):
 #'   probabilities but for a factor. With weights of 0 for all but some rows
 #'   there are kernels at those only.
 #' @param intercept Probability that a kernel is the intercept, a number between
@@ -24,7 +24,8 @@
 #'   units of those that the model sees (standardised if `scale = TRUE`).
 #' @return An object of class `kb_centres`, a list.
 #' @section Errors: Arguments outside their range are errors of class
-#'   `kb_error_argument`; so are, in the fit, `weights` that are not one a row.
+#'   `kb_error_argument`; so are, in the fit, `weights` that are not one per
+#'   row.
 #' @details
 #' Centres that are no rows help where the data are sparse or few predictors
 #' matter; with many predictors a centre has little to gain by being no row.
@@ -63,7 +64,7 @@ check_centre_weights <- function(weights) {
     sum(weights) > 0 && is.finite(sum(weights))
   if (!fine) {
     bad_argument(weights, "weights", paste(
-      "numbers of at least 0, one a row, and not all of them 0"
+      "numbers of at least 0, one per row, and not all of them 0"
     ))
   }
   as.double(weights)
@@ -77,7 +78,7 @@ centres_resolve <- function(centres, n) {
   rows <- centres$weights
   if (!is.null(rows) && length(rows) != n) {
     kb_abort(c(
-      "{.arg weights} of {.arg centres} must be one a row of the data.",
+      "{.arg weights} of {.arg centres} must be one per row of the data.",
       x = "There are {length(rows)} of them and {n} rows.",
       i = "Rows with missing values that are left out do not count."
     ), "argument", argument = "centres")

@@ -1,4 +1,4 @@
-# The sampler of bark() as an engine of run_engine(): one run a chain.
+# The sampler of bark() as an engine of run_engine(): one run per chain.
 
 #' @export
 fit_engine.kb_bark <- function(fit) {

@@ -42,13 +42,13 @@
 #' * `mc_se`: its Monte-Carlo standard error, by batch means over all rungs
 #'   together, 20 batches a ladder.
 #' * `replicates`: the estimate of each ladder alone.
-#' * `path`: data frame with one line a step: `from` and `to` (values of t),
+#' * `path`: data frame with one line per step: `from` and `to` (values of t),
 #'   `log_ratio` (their sum is the log evidence of the response in the units of
 #'   the model, less that of the response where f is 0 if that is the lowest
-#'   rung: of n coins in a probit model, of n dice with a side for each class
-#'   in a multinomial one) and `swapped`
-#'   (the fraction of sweeps in which the rung below exchanged its state with
-#'   the next; at best 1/2, and `NA` for the last step).
+#'   rung: of n coins in a probit model, of n dice with a side for each class in
+#'   a multinomial one) and `swapped` (the fraction of sweeps in which the rung
+#'   below exchanged its state with the next; at best 1/2, and `NA` for the last
+#'   step).
 #' * `note`: `NULL`, or warnings that the ladders differ by more than `mc_se`
 #'   says, or, with Student's noise and ordered classes, that neighbouring rungs
 #'   hardly exchange their states: then more sweeps or rungs are needed.

@@ -207,11 +207,11 @@ sigma.kb_bark <- function(object, ...) {
 #' @param draw Number of the draw, counted chain by chain as in
 #'   [as_draws()][as_draws.kb_bark], which has the scales of the same draw.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Named vector (with several unordered classes a list of them, one a
-#'   field) in units of the response (of f in models of classes):
-#'   `(Intercept)` and, for each training row that is a centre in this draw,
-#'   its number. f is the intercept plus the sum of coefficients times kernel.
-#'   Kernels whose centre is no row are named `kernel 1`, `kernel 2` and so on.
+#' @return Named vector (with several unordered classes a list of them, one per
+#'   field) in units of the response (of f in models of classes): `(Intercept)`
+#'   and, for each training row that is a centre in this draw, its number. f is
+#'   the intercept plus the sum of coefficients times kernel. Kernels whose
+#'   centre is no row are named `kernel 1`, `kernel 2` and so on.
 #' @section Errors: Without `draw`, `kb_error_not_defined`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]

@@ -61,7 +61,8 @@ log_normal_interval <- function(from, to) {
 
 #' log probabilities of one class, an element an element of f
 #' @param sd Of the latent response given f, or of f and its noise.
-#' @param cuts Matrix, a row a draw; `draw` says which belongs to an element.
+#' @param cuts Matrix, one row per draw; `draw` says which belongs to an
+#'   element.
 #' @noRd
 log_class_probability <- function(f, sd, cuts, draw, class) {
   edge <- cbind(-Inf, cuts, Inf)

@@ -15,8 +15,8 @@
 #' * `"centres"`: posterior probability of each row to be a centre (not
 #'   defined, as the ticks above, where centres are no rows).
 #' * `"trace"`: number of kernels and noise standard deviation (in models of
-#'   classes log likelihood) at each kept iteration, a line a chain. The warmup
-#'   is not kept; the axis begins after it.
+#'   classes log likelihood) at each kept iteration, one line per chain. The
+#'   warmup is not kept; the axis begins after it.
 #' * `"trace_density"`: the same, with the distribution of each chain's draws
 #'   beside it: shares of whole numbers, kernel density estimates of others.
 #'

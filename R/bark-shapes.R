@@ -15,7 +15,8 @@ shape_sizes <- function(fit, slots) {
   )
 }
 
-#' Means over the kernels of each draw, a row a draw and a column a predictor
+#' Means over the kernels of each draw, one row per draw and one column per
+#' predictor
 #'
 #' Kernels count by the size of their coefficients: those of nearly none, of
 #' which the data say nothing, hardly do. 0 without kernels.

@@ -4,7 +4,7 @@
 #'
 #' The mean of the posterior's directions is a direction itself, whose
 #' classifier is close to the vote of all draws (Herbrich, Graepel and Campbell,
-#' 2001). It needs a coefficient a centre and none of the draws.
+#' 2001). It needs one coefficient per centre and none of the draws.
 #'
 #' \eqn{f(x) = \sum_j \alpha_j k(x, c_j)}{f(x) = sum_j alpha_j k(x, c_j)}, the
 #' kernel's bias included; the centres are training points, standardised as
@@ -20,14 +20,14 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return `bayes_point()`: a list of class `kb_bayes_point`, plain R data:
-#'   `kernel` (with its bias), `points` (the centres, one a row, as the kernel
+#'   `kernel` (with its bias), `points` (the centres, one per row, as the kernel
 #'   sees them), `alpha` (coefficients: centres x functions, one function for
 #'   two classes), `explained` (share of the squared norm of f that the centres
 #'   keep), `scaling`, `levels`, `mould` (how new data are read) and `version`.
 #'
-#'   `predict()`: `"class"` a factor with one value a row; `"link"` a vector, f
-#'   (with more than two classes a matrix, a column a class). Rows with missing
-#'   values give `NA`. `coef()`: `alpha`, as a vector for two classes.
+#'   `predict()`: `"class"` a factor with one value per row; `"link"` a vector,
+#'   f (with more than two classes a matrix, one column per class). Rows with
+#'   missing values give `NA`. `coef()`: `alpha`, as a vector for two classes.
 #' @section Errors: `kb_error_not_defined` for other objects;
 #'   `kb_error_argument`, among others where `newdata` is missing; those of
 #'   [predict.kb_kgs()].

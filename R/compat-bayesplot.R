@@ -10,8 +10,8 @@
 #'   without the prefix `ppc_`, such as `"dens_overlay"`, `"ecdf_overlay"`,
 #'   `"stat"`, `"intervals"`, `"bars"`, `"loo_pit_qq"` (not all fit all
 #'   responses). `NULL`: `"dens_overlay"` for numbers, `"bars"` for classes.
-#' @param ndraws Number of draws. `NULL`: 50 for plots that draw a line a draw,
-#'   else 200.
+#' @param ndraws Number of draws. `NULL`: 50 for plots that draw one line per
+#'   draw, else 200.
 #' @param seed For the new responses, see [simulate()][simulate.kb_fit].
 #' @param ... Passed on to the plot, such as `stat`, `group` or `x`.
 #' @return A ggplot object. Classes are numbered from 1, in the order of their

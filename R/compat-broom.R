@@ -336,7 +336,7 @@ augment_classes <- function(x, data, newdata, probability) {
 #'   numbers.
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line a column of what f returns, with
+#' @return Data frames. `tidy()`: one line per column of what f returns, with
 #'   `term`, `estimate` (posterior mean), `std.error` (posterior sd), `conf.low`
 #'   and `conf.high`, quantiles of the weighted particles. `glance()`: one line
 #'   with `nobs` (steps), `log_evidence`, `mc_se`, `particles` (of all

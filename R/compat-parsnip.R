@@ -32,7 +32,7 @@ NULL
 #'
 #' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
 #' (credible intervals of the regression function, or of the probabilities),
-#' `"pred_int"` and `"raw"`. Factors become indicators, one column a level;
+#' `"pred_int"` and `"raw"`. Factors become indicators, one column per level;
 #' predictors are standardised by the fit function. Importance and frequency
 #' weights are taken as `weights` by `bark_spec()` in regression.
 #'

@@ -113,8 +113,8 @@ NULL
 #'   a birth and a death are each tried with probability at most c, in the
 #'   reversible-jump moves and in the proposals that have them.
 #' @param ancestry What to keep of the particles' history: a `"summary"` (their
-#'   number of distinct ancestors), the `"genealogy"` (indices of ancestors,
-#'   N integers a step) or the `"full"` states of every step.
+#'   number of distinct ancestors), the `"genealogy"` (indices of ancestors, N
+#'   integers per step) or the `"full"` states of every step.
 #' @param sweep_every Rows from one Gibbs sweep of coefficients and variances to
 #'   the next, at least 1. On a long stream the variances hardly change from row
 #'   to row, and a step without a sweep costs half or less.

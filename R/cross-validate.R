@@ -20,8 +20,8 @@
 #' @param ... Not used: unknown arguments are errors. For `plot()`: titles,
 #'   limits and axes, as in [graphics::plot.default()].
 #'
-#' @return A data frame of class `kb_cross_validation` with one line a model and
-#'   row: `model`, `row`, `fold`, `log_score` (log predictive density or
+#' @return A data frame of class `kb_cross_validation` with one line per model
+#'   and row: `model`, `row`, `fold`, `log_score` (log predictive density or
 #'   probability of the response), and
 #'   * of numeric responses `fit` (predictive mean), `error` (response less
 #'     that), `crps` (continuous ranked probability score, in units of the
@@ -29,11 +29,11 @@
 #'     value below the response, uniform where predictions are calibrated;
 #'   * of classes `class` (the most probable one), `wrong` (0 or 1), `brier`
 #'     (sum over classes of the squared error of the probability) and
-#'     `probability`, a matrix with a column a class. Of [kgs()] they are of
+#'     `probability`, a matrix with one column per class. Of [kgs()] they are of
 #'     labels as they are seen, wrong ones included.
 #'
-#'   `summary()` gives a data frame with one line a model: `model`, `elpd` (sum
-#'   of log scores) and its standard error, `difference` of the elpd to the
+#'   `summary()` gives a data frame with one line per model: `model`, `elpd`
+#'   (sum of log scores) and its standard error, `difference` of the elpd to the
 #'   best model with its standard error over rows, means of the other scores
 #'   (`rmse` and `crps`, or `error` and `brier`), and `weight`, the model's
 #'   weight in the mixture of predictive distributions whose log score over all
@@ -210,7 +210,7 @@ refit_recipe <- function(fit) {
   )
 }
 
-# One model without one fold: a line a row that was left out
+# One model without one fold: one line per row that was left out
 score_fold <- function(task, shared) {
   recipe <- shared$fits[[task$model]]
   out <- shared$fold == task$fold

@@ -17,8 +17,8 @@
 #' them, count e among the others, and `c(rep(-Inf, z), log_g)` is the density
 #' of states of all.
 #'
-#' @param counts H_l(e), a matrix with a row a level and the m + 1 columns
-#'   e = 0, ..., m. Levels of equal beta are pooled, levels without counts left
+#' @param counts H_l(e), a matrix with one row per level and the m + 1 columns e
+#'   = 0, ..., m. Levels of equal beta are pooled, levels without counts left
 #'   out.
 #' @param beta Finite inverse temperatures of the levels, the first of them 0:
 #'   draws of the prior are what Z is measured against.
@@ -26,8 +26,8 @@
 #' @param mirror Has each classifier an opposite one, as probable, that errs
 #'   where it does not? Then H_l(m - e) is a histogram at -beta_l, too. True of
 #'   two classes with one cost of all errors.
-#' @param inefficiency A number, or one a level: draws of a chain that are worth
-#'   one independent draw.
+#' @param inefficiency A number, or one per level: draws of a chain that are
+#'   worth one independent draw.
 #' @return log g(e), e = 0, ..., m: sum g = 1, `-Inf` where never seen.
 #' @section Errors: `kb_error_overlap` if levels have not seen the same e,
 #'   `kb_error_convergence` if the equations are not solved.
@@ -63,7 +63,7 @@ check_histograms <- function(counts, beta, m) {
   }
   if (!is.numeric(beta) || length(beta) != nrow(counts) ||
     !all(is.finite(beta))) {
-    bad_argument(beta, "beta", "finite numbers, one a row of `counts`")
+    bad_argument(beta, "beta", "finite numbers, one per row of `counts`")
   }
   if (beta[[1]] != 0 || sum(counts[1, ]) == 0) {
     kb_abort(c(
@@ -79,7 +79,7 @@ check_inefficiency <- function(inefficiency, beta) {
     all(is.finite(inefficiency)) && all(inefficiency > 0)
   if (!valid) {
     bad_argument(
-      inefficiency, "inefficiency", "positive: a number, or one a level"
+      inefficiency, "inefficiency", "positive: a number, or one per level"
     )
   }
 }
@@ -105,7 +105,7 @@ pool_levels <- function(counts, beta, mirror) {
 
 # The equations ---------------------------------------------------------------
 
-# log n_l exp(-beta_l e) / Z_l: a row a seen state, a column a level
+# log n_l exp(-beta_l e) / Z_l: one row per seen state, one column per level
 level_terms <- function(levels, log_z) {
   outer(levels$origin - levels$state, levels$beta) +
     rep(log(levels$drawn) - log_z, each = length(levels$state))

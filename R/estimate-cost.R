@@ -354,7 +354,7 @@ rows_of <- function(x, used, n) {
     return(x[used, , drop = FALSE])
   }
   if (is.matrix(x) && nrow(x) == n) {
-    # A kernel matrix has a row and a column a row of the data.
+    # A kernel matrix has a row and one column per row of the data.
     square <- ncol(x) == n && n > 1
     return(if (square) x[used, used, drop = FALSE] else
       x[used, , drop = FALSE])

@@ -36,31 +36,29 @@ NULL
 #'   marginal likelihood of the response in its own units, averaged over kernels
 #'   if there are several ([kernel_posterior()] has that of each); `mc_se` its
 #'   Monte-Carlo standard error from the genealogy of the particles (Lee and
-#'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NA`
-#'   for a single particle or where the estimate of the variance is negative.
-#'   It is a standard error while well below 1. Where the effective sample size
-#'   fell to a few particles it is too small and a single estimate is more often
-#'   too low than too high, by several `mc_se` at worst: the spread of
-#'   replicates, or [order_spread()], is the better guide. The same is true of
-#'   [srvm()] where few founders are left and no moves make their descendants
-#'   differ (`n_moves = 0`). `note` says so, or
-#'   that the number is no evidence at all (printed weights, improper prior);
-#'   it is `NULL` otherwise. `replicates` the estimate of
-#'   each replicate, in which case `mc_se_replicates` is the standard error
-#'   from their spread; `path` a data frame with one line a row of data in the
-#'   order they were taken in: `row`, `log_predictive` (the log density of the
-#'   response given those before it, see [prequential()]) and `log_evidence`,
-#'   for [tdsmc()] of steps, where the former is the change of the latter. Under
-#'   the improper prior of [srvm_prior_paper()] there is no evidence: the number
-#'   is then no estimate of anything. Nor is it with `proposal = "paper"`, whose
-#'   weights are not exact.
-#' * `inclusion()`: data frame with one line a training row in the order
-#'   given: `row` and `probability`, the posterior probability that the row is
-#'   a kernel centre (zeros included). [srvm()] counts duplicated rows at the
-#'   one that was taken in first; to [bark()] each is a location of its own.
-#'   With a [kernel_dictionary()] `probability` is that of a centre with any of
-#'   its kernels, and the columns `kernel1`, `kernel2` and so on have those of
-#'   each.
+#'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NA` for
+#'   a single particle or where the estimate of the variance is negative. It is
+#'   a standard error while well below 1. Where the effective sample size fell
+#'   to a few particles it is too small and a single estimate is more often too
+#'   low than too high, by several `mc_se` at worst: the spread of replicates,
+#'   or [order_spread()], is the better guide. The same is true of [srvm()]
+#'   where few founders are left and no moves make their descendants differ
+#'   (`n_moves = 0`). `note` says so, or that the number is no evidence at all
+#'   (printed weights, improper prior); it is `NULL` otherwise. `replicates` the
+#'   estimate of each replicate, in which case `mc_se_replicates` is the
+#'   standard error from their spread; `path` a data frame with one line per row
+#'   of data in the order they were taken in: `row`, `log_predictive` (the log
+#'   density of the response given those before it, see [prequential()]) and
+#'   `log_evidence`, for [tdsmc()] of steps, where the former is the change of
+#'   the latter. Under the improper prior of [srvm_prior_paper()] there is no
+#'   evidence: the number is then no estimate of anything. Nor is it with
+#'   `proposal = "paper"`, whose weights are not exact.
+#' * `inclusion()`: data frame with one line per training row in the order
+#'   given: `row` and `probability`, the posterior probability that the row is a
+#'   kernel centre (zeros included). [srvm()] counts duplicated rows at the one
+#'   that was taken in first; to [bark()] each is a location of its own. With a
+#'   [kernel_dictionary()] `probability` is that of a centre with any of its
+#'   kernels, and the columns `kernel1`, `kernel2` and so on have those of each.
 #'   Not defined where the centres of [bark()] are no rows.
 #' * `model_size()`: data frame `k`, `probability`: the posterior of the number of
 #'   centres. For [bark()] `probability` is that of the number of kernels J,
@@ -88,10 +86,10 @@ NULL
 #'   `ancestry()` is not defined for them, nor is `evidence()` but for fits of
 #'   [bark()] and [kgs()], see [evidence.kb_bark()] and [evidence.kb_kgs()].
 #' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
-#'   a replicate (with several kernels one for each kernel of the first
+#'   per replicate (with several kernels one for each kernel of the first
 #'   replicate, then of the second). With `"genealogy"`: `ancestors`, an integer
-#'   matrix with a row for each row of data from the second on and a column a
-#'   particle: the particle of the row before that it descends from. With
+#'   matrix with a row for each row of data from the second on and one column
+#'   per particle: the particle of the row before that it descends from. With
 #'   `"full"` also, for each row of data, the particles' `weights` (matrix),
 #'   number of centres `k` (matrix) and `sets` (list of lists of training rows;
 #'   with a dictionary a row is there once for each of its centres).
@@ -250,12 +248,12 @@ fitted.kb_fit <- function(object, ...) {
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return A vector, one number a training row: the response less the
+#' @return A vector, one number per training row: the response less the
 #'   posterior mean of f. For two classes 0 or 1 (the second level) less the
 #'   probability of the second level; for more, 1 less the probability of the
 #'   row's class. Probabilities are those of `predict(type = "prob")`, of
 #'   [kgs()] those of the class without noise. `fitted()` is `predict(object)`:
-#'   means of f, or classes. For fits of [kbr()] both have a column a state.
+#'   means of f, or classes. For fits of [kbr()] both have one column per state.
 #'   Rows of the data that have names, strings and not numbers, keep them in
 #'   both, and in what `predict()` gives for each row.
 #' @examples
@@ -275,7 +273,7 @@ residuals.kb_fit <- function(object, ...) {
   name_rows(out, training_names(object))
 }
 
-#' @param p Matrix, a column a class.
+#' @param p Matrix, one column per class.
 #' @noRd
 class_residuals <- function(y, p) {
   if (ncol(p) == 2) {

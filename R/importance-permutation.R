@@ -52,8 +52,8 @@ permutation_importance <- function(object, level, newdata, newy, loss,
   rise_table(rises, draws$weights, level, loss, sum(draws$weights * base))
 }
 
-#' @param rises Named by variables: matrices, a row a draw and a column a
-#'   permutation.
+#' @param rises Named by variables: matrices, one row per draw and one column
+#'   per permutation.
 #' @noRd
 rise_table <- function(rises, weights, level, loss, base) {
   ends <- interval_ends(level)

@@ -24,7 +24,7 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return List of class `kb_kbr_diagnostics`:
-#' * `observations`: data frame with one line a complete observation: `row`,
+#' * `observations`: data frame with one line per complete observation: `row`,
 #'   `sum` (of the raw weights), `negative` (share of the absolute mass that is
 #'   negative), `ess` (\eqn{(\sum w)^2 / \sum w^2}{(sum w)^2 / sum w^2}), `near`
 #'   (share of k(y, y) that the features explain; near 0 far from all
@@ -34,8 +34,8 @@
 #'   \delta)}{sum_k d_k^2 / (d_k^2 + delta)}, d the eigenvalues of R' diag(mu) R
 #'   (\eqn{\sum_k d_k / (d_k + \delta)}{sum_k d_k / (d_k + delta)} for `"iw"`).
 #' * `mu`: sum and share of negative mass of the prior's weights on the states.
-#' * `sensitivity`: one number a column of the states, `NA` where no variance is
-#'   positive, or `NULL`.
+#' * `sensitivity`: one number per column of the states, `NA` where no variance
+#'   is positive, or `NULL`.
 #'
 #' @section Warnings: `kb_warning_prior` where a sensitivity is outside 0.5 to
 #'   2, `kb_warning_weights` where more than 40 percent of the weights' mass is

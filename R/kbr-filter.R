@@ -5,7 +5,7 @@
 #' The posterior of the state at each time given the observations up to then.
 #'
 #' @param object A model of [kbr_hmm()].
-#' @param observations Observations in order of time, one a row, with the
+#' @param observations Observations in order of time, one per row, with the
 #'   columns of the model. A row with a missing value is a step without an
 #'   observation.
 #' @param start `NULL`: the state before the first observation is unknown (its

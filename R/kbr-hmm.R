@@ -30,7 +30,7 @@
 #'
 #' @param states States of the training stretch, in order of time: a numeric
 #'   matrix (T x d), a data frame or a vector.
-#' @param observations Observations, one a row of `states`, as in [kbr()];
+#' @param observations Observations, one per row of `states`, as in [kbr()];
 #'   `NULL` with `log_likelihood`.
 #' @param transitions `NULL`: successive rows of `states`. Or a list of `from`
 #'   and `to`, matrices of as many states each. Or a function of a matrix of
@@ -39,7 +39,7 @@
 #'   and a matrix of states that returns the observation's log likelihood at
 #'   each.
 #' @param group `NULL`, or what tells the sequences of `states` apart, one value
-#'   a row.
+#'   per row.
 #' @param space Where states live: `"euclidean"`; `"circle"`, one column of
 #'   angles in radians; `"rotation"`, 3 x 3 rotation matrices by columns.
 #' @param kernel_x,kernel_y Kernels, see [kb_kernels]. `NULL`: Gaussian with 0.6
@@ -181,7 +181,7 @@ successive_rows <- function(n, group) {
   group <- if (is.null(group)) rep(1, n) else group
   if (length(group) != n || anyNA(group)) {
     bad_argument(group, "group", paste0(
-      "NULL or one known value a row of `states` (", n, ")"
+      "NULL or one known value per row of `states` (", n, ")"
     ))
   }
   group <- match(group, unique(group))

@@ -307,7 +307,7 @@ as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
 #' @param x Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frame with one line a time: `time`, the observations (of
+#' @return Data frame with one line per time: `time`, the observations (of
 #'   filters), and for each coordinate of the states (see
 #'   [predict.kb_kbr_path()]) `.fitted_<name>`, `.lower_<name>` and
 #'   `.upper_<name>`.

@@ -8,7 +8,7 @@ kbr_types <- c(
 #' The posterior of the state at observations
 #'
 #' @param object A fit of [kbr()].
-#' @param newdata Observations, one a row: a matrix, a data frame or a vector
+#' @param newdata Observations, one per row: a matrix, a data frame or a vector
 #'   (of one column: several observations), with the columns of the fit. Where
 #'   `kernel_y` is a matrix: kernel values of observations (rows) and all n of
 #'   the sample (columns). `NULL`: those of the fit.
@@ -31,7 +31,7 @@ kbr_types <- c(
 #'   the mean is that on the group, nearest to the weighted mean of the
 #'   matrices.
 #' * `"map"`: N x d, the mode of the kernel mean, with the attribute `converged`
-#'   (logical, one a row).
+#'   (logical, one per row).
 #' * `"quantile"`: N x d x probabilities. As weights may be negative, their
 #'   cumulative sums are replaced by the nearest increasing function first.
 #' * `"weights"`: N x n. They sum to one with `normalize = TRUE`.

@@ -13,7 +13,7 @@ state_space <- function(type, names) {
 # Code of checked states
 space_encode <- function(space, x) UseMethod("space_encode")
 
-# The state nearest to a mean of codes, one a row
+# The state nearest to a mean of codes, one per row
 space_decode <- function(space, code) UseMethod("space_decode")
 
 # Distances of states, row by row, in the space's own measure

@@ -52,7 +52,7 @@
 #'   left side has the states and whose right side the observations, `x1 + x2 ~
 #'   y1 + y2`; or pairs that [kbr_simulate()] made. For data that do not fit
 #'   into memory see [kbr_chunks].
-#' @param y The observations, one a row of `x`: a numeric matrix, a data frame
+#' @param y The observations, one per row of `x`: a numeric matrix, a data frame
 #'   (factors become indicators) or a vector. May be left out where `kernel_y`
 #'   is a matrix.
 #' @param formula,data Formula as above and the data frame it is evaluated in.
@@ -193,7 +193,7 @@ mould_pairs <- function(x, y, kernel_y, na_action) {
     # A place for each row: the kernel matrix says all.
     y <- matrix(seq_len(NROW(x)), dimnames = list(NULL, "row"))
   } else if (is.null(y)) {
-    bad_argument(y, "y", "the observations, one a row of `x`")
+    bad_argument(y, "y", "the observations, one per row of `x`")
   }
   mould_xy(y, x, na_action, "matrix", args = c("y", "x"))
 }

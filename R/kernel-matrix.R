@@ -12,8 +12,9 @@
 #' A bandwidth `"median"` is [bandwidth_median()] of `x`.
 #'
 #' @param kernel A kernel, see [kb_kernels].
-#' @param x,y Points: numeric matrices with one point a row and the same number
-#'   of columns; a vector is a matrix of one column. `y = NULL` means `x`.
+#' @param x,y Points: numeric matrices with one point per row and the same
+#'   number of columns; a vector is a matrix of one column. `y = NULL` means
+#'   `x`.
 #'
 #' @return The matrix of `kernel(x[i, ], y[j, ])`, `nrow(x)` x `nrow(y)`, with
 #'   the row names of `x` and of `y`.
@@ -111,8 +112,8 @@ check_custom_value <- function(out, n, m) {
 #' the median over `max_rows` of them, taken at even steps in the order given;
 #' no random numbers are used.
 #'
-#' @param x Points: a numeric matrix with one point a row; a vector is a matrix
-#'   of one column.
+#' @param x Points: a numeric matrix with one point per row; a vector is a
+#'   matrix of one column.
 #' @param max_rows The largest number of points used, at least 2.
 #'
 #' @return A positive number in the units of `x`: the median; if that is zero,

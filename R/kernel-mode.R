@@ -10,7 +10,7 @@
 #' @param points n x d.
 #' @param weights n numbers of any sign.
 #' @param kernel Resolved.
-#' @param start `NULL` or points, one a row, to start from; the best of the
+#' @param start `NULL` or points, one per row, to start from; the best of the
 #'   maxima reached is returned. By default the point at which the embedding is
 #'   largest and the weighted mean.
 #' @return List: `x`, `value` (the embedding at x), `converged`, `iterations`.

@@ -1,4 +1,4 @@
-# The samplers of kgs() as an engine of run_engine(): one run a chain.
+# The samplers of kgs() as an engine of run_engine(): one run per chain.
 
 #' @export
 fit_engine.kb_kgs <- function(fit) {

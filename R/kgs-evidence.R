@@ -59,9 +59,9 @@
 #'   without `volume`) and `mc_se`.
 #' * `rate_mode`: the rate at which the labels are most probable.
 #' * `log_g`: log g(e) for e = 0, ..., m, `-Inf` where never seen.
-#' * `levels`: data frame with a row a cost: `beta`, the mean number of `errors`
-#'   there, and `swapped`, the fraction of iterations in which it exchanged its
-#'   state with the next (at best 1/2, `NA` for the last).
+#' * `levels`: data frame with one row per cost: `beta`, the mean number of
+#'   `errors` there, and `swapped`, the fraction of iterations in which it
+#'   exchanged its state with the next (at best 1/2, `NA` for the last).
 #' * `noise`, `classes`: the prior of q and the number of classes.
 #' * `status`: `"complete"` or `"interrupted"`.
 #' * `note`: `NULL`, or what to know: ladders that differ by more than `mc_se`

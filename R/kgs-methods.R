@@ -120,8 +120,8 @@ logLik.kb_kgs <- function(object, ...) {
 #'
 #' @param object A fit of [kgs()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return A vector named by training rows (with more than two classes a
-#'   matrix, a column a class): f at the Bayes point is the sum of coefficients
+#' @return A vector named by training rows (with more than two classes a matrix,
+#'   one column per class): f at the Bayes point is the sum of coefficients
 #'   times the kernel, its bias included, with these rows, see [bayes_point()].
 #'   The rows are those that span the features, of equal ones the first. They
 #'   are close to dependent if the rank is high: coefficients are large then,
@@ -225,7 +225,7 @@ ancestry.kb_kgs <- function(object, ...) {
   )
 }
 
-# Log likelihood of all labels given each draw, a column a chain
+# Log likelihood of all labels given each draw, one column per chain
 label_log_likelihood <- function(fit) {
   classes <- fit$settings$classes
   total <- as.vector(table(fit$data$y))

@@ -11,8 +11,8 @@
 #' * `"reject"`: error among the rows that are decided against their share, see
 #'   [reject_curve()].
 #' * `"noise"`: the labels most likely wrong, see [label_noise()].
-#' * `"trace"`: number and rate of wrong labels at each kept iteration, a line a
-#'   chain (the two rates of [noise_class()]; f at a row where the rate is
+#' * `"trace"`: number and rate of wrong labels at each kept iteration, one line
+#'   per chain (the two rates of [noise_class()]; f at a row where the rate is
 #'   known). The warmup is not kept; the axis begins after it.
 #' * `"trace_density"`: the same, with the distribution of each chain's draws
 #'   beside it: shares of whole numbers, kernel density estimates of others.

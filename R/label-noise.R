@@ -18,11 +18,11 @@
 #'   [graphics::plot.default()]; otherwise not used: unknown arguments are
 #'   errors.
 #'
-#' @return A data frame of class `kb_label_flips` with one line a training row,
-#'   in the order given (rows that were omitted do not count): `row`, `label`
-#'   (a factor) and `probability`, the share of the draws in which the label is
-#'   wrong. The sum over the rows is the posterior mean of the number of wrong
-#'   labels. `plot()` draws a bar a row and returns `x`, invisibly.
+#' @return A data frame of class `kb_label_flips` with one line per training
+#'   row, in the order given (rows that were omitted do not count): `row`,
+#'   `label` (a factor) and `probability`, the share of the draws in which the
+#'   label is wrong. The sum over the rows is the posterior mean of the number
+#'   of wrong labels. `plot()` draws one bar per row and returns `x`, invisibly.
 #' @section Errors: `kb_error_not_defined` for other objects, and for a fit that
 #'   was stopped before its first draw.
 #' @examples

@@ -214,7 +214,7 @@ kernel_layouts <- local({
     is.double(v) && length(v) > 0 &&
       (is.null(columns) || length(v) %in% c(1, columns)) &&
       is_within(v, list(lower = .Machine$double.xmin, upper = Inf))
-  }, "a positive number, or one a column"))
+  }, "a positive number, or one per column"))
   list(
     gaussian = bandwidth, laplace = bandwidth,
     matern = c(bandwidth, layout(nu = such_that(function(nu) {

@@ -78,7 +78,7 @@ mmd_test <- function(x, y, kernel = kernel_gaussian(), permutations = 999,
 #'
 #' (K15), from sums over pairs within and across the parts; only products of the
 #' Gram matrix with indicators of the first part are needed.
-#' @param order Permutations, one a column: the first part has the numbers up
+#' @param order Permutations, one per column: the first part has the numbers up
 #'   to `sizes[[1]]`.
 #' @noRd
 mmd_statistics <- function(gram, order, sizes, unbiased) {

@@ -29,7 +29,7 @@ single_column <- function(y) {
   if (length(dim(y)) == 2 && ncol(y) == 1) y[, 1] else y
 }
 
-#' A numeric vector, a factor or a numeric matrix with one value a row
+#' A numeric vector, a factor or a numeric matrix with one value per row
 #' @param arg What the user calls it.
 #' @param rows_of What the user calls the predictors.
 #' @param levels Levels of the fit; NULL in fitting.

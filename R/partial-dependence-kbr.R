@@ -22,9 +22,9 @@
 #'   posteriors, which is wider as the other columns vary in it.
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return As [partial_dependence()]: a column a variable, `mean`, `lower` and
-#'   `upper`, in units of the states; of several states a line a point and
-#'   `state`. `NA` where weights cancel.
+#' @return As [partial_dependence()]: one column per variable, `mean`, `lower`
+#'   and `upper`, in units of the states; of several states one line per point
+#'   and `state`. `NA` where weights cancel.
 #' @section Errors: `kb_error_argument` for names that the fit does not know;
 #'   `kb_error_not_defined` where the kernel of the observations is a matrix,
 #'   for fits of [kbr_chunks()] and for [kbr_hmm()]. Points far from all

@@ -10,10 +10,10 @@
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param variable One or two names: of columns of the predictors (as in
 #'   [importance()]), or of factors, whose levels are then the grid.
-#' @param grid `NULL`, a vector for one variable, or a list of one vector a
+#' @param grid `NULL`, a vector for one variable, or a list of one vector per
 #'   variable, in the units that the fit was given. By default `n` equally
-#'   spaced values over the range of the training rows, or their distinct
-#'   values if there are fewer.
+#'   spaced values over the range of the training rows, or their distinct values
+#'   if there are fewer.
 #' @param n Number of values of each variable in the default grid; `NULL`: 25
 #'   for one variable, 10 for two.
 #' @param level Probability inside the credible band.
@@ -24,23 +24,23 @@
 #'   the class without noise) or `"link"` for f. Of numbers `"response"`, of
 #'   ordered classes `"link"`.
 #' @param class For more than two classes without an order: that of the mean, a
-#'   name; `NULL` (for one variable): all, a line a point and class.
+#'   name; `NULL` (for one variable): all, one line per point and class.
 #' @param x An object of class `kb_partial_dependence`.
 #' @param digits Number of significant digits.
 #' @param ... For `plot()` titles, limits and axes, as in
 #'   [graphics::plot.default()]; otherwise not used: unknown arguments are
 #'   errors.
 #'
-#' @return A data frame of class `kb_partial_dependence` with one line a point
-#'   of the grid: a column a variable, `mean`, `lower` and `upper`, in units of
-#'   the response; with several classes a line a point and `class`, unless one
-#'   is chosen. Means of f and their limits are those of the mixture of normals
-#'   that the mean over rows is given the draws, exactly ([kgs()], which has no
-#'   such mixture: of its draws); those of probabilities are means and quantiles
-#'   of draws, weighted where draws have weights. `plot()` draws a curve with
-#'   its band (points with intervals for the levels of a factor), or for two
-#'   numeric variables the mean in colours with contours, and returns `x`,
-#'   invisibly; [ggplot2::autoplot()] draws the same.
+#' @return A data frame of class `kb_partial_dependence` with one line per point
+#'   of the grid: one column per variable, `mean`, `lower` and `upper`, in units
+#'   of the response; with several classes one line per point and `class`,
+#'   unless one is chosen. Means of f and their limits are those of the mixture
+#'   of normals that the mean over rows is given the draws, exactly ([kgs()],
+#'   which has no such mixture: of its draws); those of probabilities are means
+#'   and quantiles of draws, weighted where draws have weights. `plot()` draws a
+#'   curve with its band (points with intervals for the levels of a factor), or
+#'   for two numeric variables the mean in colours with contours, and returns
+#'   `x`, invisibly; [ggplot2::autoplot()] draws the same.
 #' @section Errors: `kb_error_argument` for names that the fit does not know;
 #'   `kb_error_not_defined` for other objects, among them those of [tdsmc()],
 #'   which has no predictors, and of [kbr_hmm()], whose states depend on all
@@ -105,7 +105,7 @@ has_several_functions <- function(fit) {
   !is_ordered(fit) && (length(fit$mould$levels) > 2 || is_multinomial(fit))
 }
 
-#' @param bands A list of data frames, one a function.
+#' @param bands A list of data frames, one per function.
 #' @param what The column with the names of the functions.
 #' @param wanted One of them, or NULL.
 #' @noRd
@@ -162,7 +162,7 @@ draw_quantiles <- function(values, weights, probs) {
 
 #' Mean over the training rows at each point, with its limits
 #' @param weights Of the draws in the pool, see `drawn_weights()`.
-#' @return List of data frames, one a function: `mean`, `lower`, `upper`.
+#' @return List of data frames, one per function: `mean`, `lower`, `upper`.
 #' @noRd
 partial_bands <- function(fit, points, pool, weights, type, level) {
   UseMethod("partial_bands")
@@ -246,7 +246,7 @@ mixture_table <- function(fit, moments, weights, level) {
   data.frame(mean = out[, 1], lower = out[, 2], upper = out[, 3])
 }
 
-#' @param draws A row a draw and a column a point.
+#' @param draws One row per draw and one column per point.
 #' @noRd
 draws_table <- function(draws, weights, level) {
   q <- apply(draws, 2, draw_quantiles, weights, interval_ends(level))
@@ -267,8 +267,8 @@ srvm_mean_moments <- function(x, fit, pool) {
   srvm_moments_of(fit, mean, candidates, pool)
 }
 
-# Means over rows of what `effect_draws()` gives, a row a draw and a column a
-# function
+# Means over rows of what `effect_draws()` gives, one row per draw and one
+# column per function
 mean_effects <- function(fit, x, pool, chosen, type) {
   blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
     draws <- effect_draws(fit, x[rows, , drop = FALSE], pool, chosen, type)
@@ -392,7 +392,7 @@ check_partial_class <- function(classes, class, variable) {
   }
 }
 
-#' The points of the grid, a column a variable
+#' The points of the grid, one column per variable
 #' @param x The rows that were fitted, in their own units.
 #' @noRd
 partial_points <- function(fit, variable, grid, n, x) {

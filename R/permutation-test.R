@@ -2,7 +2,7 @@
 
 #' The statistic at random permutations of n rows
 #'
-#' @param statistic A function of a matrix of permutations, one a column, that
+#' @param statistic A function of a matrix of permutations, one per column, that
 #'   returns the statistic of each. It costs n^2 a permutation: blocks bound
 #'   memory and the time between two interrupts. They do not change the draws.
 #' @noRd

@@ -1,4 +1,4 @@
-# R's generator: used for one number a fit (the seed of the C++ streams) and
+# R's generator: used for one number per fit (the seed of the C++ streams) and
 # for the simulators. Nothing else in the package draws from it.
 
 #' @srrstats {BS2.9} Each chain has a stream of its own, made from the seed and

@@ -55,7 +55,7 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #' state. A checkpoint is written before the first chunk (a file that cannot
 #' be written is an error then, not hours later), at intervals and at the end.
 #'
-#' @param states List, one a run: NULL or a snapshot.
+#' @param states List, one per run: NULL or a snapshot.
 #' @param control For `time_limit` (seconds), `checkpoint` (file or NULL) and
 #'   `checkpoint_every` (seconds).
 #' @param progress TRUE or FALSE.

@@ -34,15 +34,14 @@
 #' @return An object of class `kb_kernel_selection`, a list:
 #' * `kernel`: the kernel of highest evidence, without the bias, to give to
 #'   [kgs()]; its bandwidth is a number.
-#' * `table`: data frame with a row a kernel, in the order given: `kernel` (as
-#'   text), `bandwidth` (`NA` if it is not one number), `log_evidence` and
+#' * `table`: data frame with one row per kernel, in the order given: `kernel`
+#'   (as text), `bandwidth` (`NA` if it is not one number), `log_evidence` and
 #'   `mc_se` in nats, `probability` (of the kernel, if all were as probable
 #'   before the data), `rate_mode` (rate of wrong labels of highest evidence),
 #'   `log_volume` (of the version space, `-Inf` if it was not seen, `NA` without
-#'   `volume`) and `margin`
-#'   of the Bayes point (`NA` where there is none).
+#'   `volume`) and `margin` of the Bayes point (`NA` where there is none).
 #' * `best`: the row of `kernel`.
-#' * `kernels`, `evidences`: lists, one element a row.
+#' * `kernels`, `evidences`: lists, one element per row.
 #' * `seed`.
 #'
 #' The chains of each kernel, one kernel after the other, run at the same time

@@ -31,8 +31,8 @@
 #' @template args-seed
 #'
 #' @return A list of the matrices `states` (n x 2, columns u and v) and
-#'   `observations` (n x 2, columns y1 and y2), one row a time point. A further
-#'   sequence comes from another seed.
+#'   `observations` (n x 2, columns y1 and y2), one row per time point. A
+#'   further sequence comes from another seed.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @references
@@ -99,7 +99,7 @@ observed_states <- function(states, sd_observation) {
 #' @template args-seed
 #'
 #' @return A list of the matrices `states` (n x 1, column x) and `observations`
-#'   (n x 1, column y), one row a time point. A further sequence comes from
+#'   (n x 1, column y), one row per time point. A further sequence comes from
 #'   another seed.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.

@@ -65,7 +65,7 @@ centre_counts <- function(fit, pool) {
   unclass(unname(table(particle, kernel)))
 }
 
-# The line a kernel that kernel_posterior() has for a dictionary
+# The line per kernel that kernel_posterior() has for a dictionary
 dictionary_posterior <- function(fit) {
   pool <- srvm_pool(fit)
   counts <- centre_counts(fit, pool)

@@ -165,7 +165,7 @@ run_log_prior <- function(fit, runs) {
 
 #' Sums over replicates of numbers by row, averaged over kernels by their
 #' probabilities at that row
-#' @param values List, one vector a run.
+#' @param values List, one vector per run.
 #' @noRd
 average_over_kernels <- function(fit, runs, values) {
   if (is_averaged(fit)) {
@@ -205,8 +205,8 @@ kernel_path <- function(fit, runs) {
 #' @param by_row `TRUE`: the probabilities after each row.
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return A data frame with a line a kernel, in the order given: `kernel` (as
-#'   text), `bandwidth` (in the units of the standardised predictors if
+#' @return A data frame with one line per kernel, in the order given: `kernel`
+#'   (as text), `bandwidth` (in the units of the standardised predictors if
 #'   `scale = TRUE`; `NA` if it is not one number), `prior` (its probability
 #'   before the data), `log_evidence` (of the response in its own units) and its
 #'   Monte Carlo standard error `mc_se`, `probability` and its standard error
@@ -339,7 +339,7 @@ describe_kernels <- function(x, most = 3) {
   )
 }
 
-# The table without what tells nothing, on one line a kernel
+# The table without what tells nothing, on one line per kernel
 print_kernels <- function(fit, digits) {
   if (has_dictionary(fit)) {
     return(print_dictionary(fit, digits))

@@ -165,7 +165,7 @@ print.kb_srvm_memory <- function(x, ...) {
 #' rows so far, and changes when a row becomes a candidate.
 #'
 #' @param object A fit of [srvm()] by the sequential sampler.
-#' @return Data frame with one line a row of data in the order in which they
+#' @return Data frame with one line per row of data in the order in which they
 #'   were taken in: `row`, `log_predictive` (in the response's own units, with
 #'   several kernels of their average) and `cumulative`, its sum.
 #' @references

@@ -31,7 +31,7 @@
 #'   unknown arguments are errors.
 #'
 #' @return A list of class `kb_order_spread`:
-#' * `orders`: data frame with one line an order: `order` (its number),
+#' * `orders`: data frame with one line per order: `order` (its number),
 #'   `log_evidence` and `mc_se` (as in [evidence()]), posterior means `k` and
 #'   `sigma` (in units of the response), and `ess_fraction` at the last row.
 #' * `sd_log_evidence`: standard deviation of the log evidence over orders;

@@ -19,10 +19,10 @@
 #'   their prior, see [kernel_posterior()]; `"kernel_path"`: the same against
 #'   rows. Of a dictionary, `"kernels"` shows the mean share of the centres with
 #'   bars of two standard deviations, and there is no `"kernel_path"`.
-#' * `"trace"`: posterior means of k and of the noise standard deviation
-#'   against rows, a line each replicate and kernel. For batch fits: k and the
-#'   noise standard deviation at each kept iteration, a line a chain; the
-#'   warmup is not kept, and the axis begins after it.
+#' * `"trace"`: posterior means of k and of the noise standard deviation against
+#'   rows, a line each replicate and kernel. For batch fits: k and the noise
+#'   standard deviation at each kept iteration, one line per chain; the warmup
+#'   is not kept, and the axis begins after it.
 #' * `"trace_density"`, for batch fits only: the same, with the distribution of
 #'   each chain's draws beside it, shares of k and a kernel density estimate.
 #'

@@ -132,7 +132,7 @@ srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
 #' Kernel values between points and candidates
 #'
 #' @param x Moulded predictors in their own units.
-#' @return Matrix, a row a point, a column a candidate.
+#' @return Matrix, one row per point, one column per candidate.
 #' @noRd
 srvm_values <- function(fit, x, candidates, pool) {
   if (length(candidates) == 0 || nrow(x) == 0) {

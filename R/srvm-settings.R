@@ -182,7 +182,7 @@ srvm_family <- function(family, reference) {
 #'   every weight. It is another prior: its evidence is not that of the plain
 #'   form.
 #' @param kernels Prior weights of the kernels that [srvm()] averages over:
-#'   positive numbers, one a kernel, in any unit. `NULL`: all equal. Not for
+#'   positive numbers, one per kernel, in any unit. `NULL`: all equal. Not for
 #'   the kernels of a [kernel_dictionary()], which is one model.
 #' @param df Degrees of freedom of the noise, which is Student's t with a
 #'   scale \eqn{\sigma} whose square has the prior `noise`: a number above 0,

@@ -194,7 +194,7 @@ td_extend <- function(engine, state, t) {
   state
 }
 
-# Probabilities of all moves: a row a particle, a column a move
+# Probabilities of all moves: one row per particle, one column per move
 td_probabilities <- function(moves, states, t, data) {
   n <- particle_count(states)
   chance <- vapply(names(moves), function(name) {

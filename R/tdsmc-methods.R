@@ -45,8 +45,8 @@ td_particle_line <- function(x) {
   )
 }
 
-# How often moves were chosen, and what weight they then had: matrices with a
-# row a step and a column a move, replicates pooled
+# How often moves were chosen, and what weight they then had: matrices with one
+# row per step and one column per move, replicates pooled
 td_moves <- function(fit) {
   runs <- fit_runs(fit)
   share <- evidence_share(runs)

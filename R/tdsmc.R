@@ -67,20 +67,19 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return An object of class `kb_tdsmc` and `kb_fit`: a list with, among
-#'   others, `runs` (one state a replicate: `states`, `weights`,
+#'   others, `runs` (one state per replicate: `states`, `weights`,
 #'   `log_evidence`, `path`), `seed`, `status` and `time` (steps done). It can
 #'   be saved with [saveRDS()]; what your functions find in the global
 #'   environment must be there again where it is continued. Methods: `print`,
-#'   `summary`,
-#'   [`plot`][plot.kb_tdsmc], [`predict`][predict.kb_tdsmc] (expectations,
-#'   distributions, states), [`update`][update.kb_tdsmc], `weights` (of the
-#'   particles, normalised), [`as_draws`][as_draws.kb_tdsmc] and of the
-#'   [accessors][evidence] `evidence`, `ess`, `diagnostics`, `timings` and
-#'   `ancestry`. Replicates are pooled with weights proportional to their
-#'   estimates of the evidence. `ess()` and `evidence()$path` have a column
-#'   `step` in place of `row`; `ancestry()` gives, for
+#'   `summary`, [`plot`][plot.kb_tdsmc], [`predict`][predict.kb_tdsmc]
+#'   (expectations, distributions, states), [`update`][update.kb_tdsmc],
+#'   `weights` (of the particles, normalised), [`as_draws`][as_draws.kb_tdsmc]
+#'   and of the [accessors][evidence] `evidence`, `ess`, `diagnostics`,
+#'   `timings` and `ancestry`. Replicates are pooled with weights proportional
+#'   to their estimates of the evidence. `ess()` and `evidence()$path` have a
+#'   column `step` in place of `row`; `ancestry()` gives, for
 #'   `smc_control(ancestry = "full")`, the `states` of every step (a list) and
-#'   their `weights` (a matrix with a row a step).
+#'   their `weights` (a matrix with one row per step).
 #'
 #' @section Errors:
 #' `kb_error_user_function` where one of your functions fails or returns what

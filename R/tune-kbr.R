@@ -29,7 +29,7 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return List of class `kb_kbr_tuning`: `fit` ([kbr()] of all pairs with the
-#'   best setting), `table` (data frame with one line a setting: `bandwidth`,
+#'   best setting), `table` (data frame with one line per setting: `bandwidth`,
 #'   `c0`, `loss`, `se` (of its mean over folds)), `best` (number of the line).
 #'   `predict()` is that of the fit.
 #' @section Errors: As in [kbr()]. Fewer rows than folds are an error of class
