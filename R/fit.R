@@ -187,7 +187,7 @@ not_defined <- function(what, object, of = c("srvm", "bark")) {
   kb_abort(c(
     "{.fn {what}} is not defined for this object.",
     x = "It is {describe(object)}.",
-    i = "It wants a fit, for example of {.or {.fn {of}}}."
+    i = "Supply a fit, for example from {.or {.fn {of}}}."
   ), "not_defined")
 }
 

@@ -134,15 +134,15 @@ logLik.kb_kbr <- function(object, ...) kbr_has_no("logLik")
 kbr_has_no <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn kbr}.",
-    i = "It has weights in place of parameters: see
+    i = "Such a fit has weights instead of parameters: see
          {.code predict(type = \"weights\")}."
   ), "not_defined")
 }
 
 #' Draws of the posterior at observations
 #'
-#' `simulate()` takes states at random from 1000 herded ones (or `nsim`, if that
-#' is more), `as_draws()` gives the herded ones themselves: see
+#' `simulate()` samples from 1000 herded states (or `nsim`, if that is larger),
+#' `as_draws()` gives the herded states themselves: see
 #' [`predict(type = "draws")`][predict.kb_kbr].
 #'
 #' @param object,x A fit of [kbr()].
@@ -203,7 +203,7 @@ timings.kb_kbr <- function(object, ...) {
 #' @param newdata Observations, see [predict.kb_kbr()]; `NULL`: those of the
 #'   fit.
 #' @param data As `newdata`.
-#' @param level Probability of the intervals, whose ends are quantiles.
+#' @param level Probability of the intervals, whose limits are quantiles.
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line per observation and state, with
 #'   `row`, `term`, `estimate` (posterior mean), `std.error` (posterior sd),
