@@ -1,4 +1,4 @@
-# check_moves(): draws of moves against the densities that they state.
+# check_moves(): draws of moves against their stated densities.
 
 check_draws <- function(problem, tables, from, to, live, t) {
   if (problem$n == 0) {
