@@ -80,7 +80,7 @@ one_observation <- function(fit, newdata) {
   warn_far(seen)
   w <- weight_shares(fit, seen)
   if (!all(is.finite(w))) {
-    kb_abort("The weights cancel in their sum: there is no posterior to draw.",
+    kb_abort("The weights cancel in their sum: no posterior can be drawn.",
       "weights"
     )
   }

@@ -21,7 +21,7 @@ kgs_basis <- function(kernel, x, rank, tol = 1e-12) {
   rank <- min(rank, nrow(x))
   check_memory(
     as.double(nrow(x)) * rank, "The features",
-    "A smaller {.arg rank} needs less."
+    "Use a smaller {.arg rank}."
   )
   found <- core_value(incomplete_cholesky_cpp(kernel, x, rank, tol))
   list(
