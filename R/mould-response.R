@@ -9,7 +9,7 @@ NULL
 
 outcome_kinds <- c("numeric", "factor", "ordered", "either", "any", "matrix")
 
-# What a response is where the engine takes several kinds
+# The kind of response, for engines that accept several
 #
 # Ordered classes are the levels of an ordered factor, if more than two.
 outcome_kind <- function(y, outcome) {
@@ -30,8 +30,8 @@ single_column <- function(y) {
 }
 
 #' A numeric vector, a factor or a numeric matrix with one value per row
-#' @param arg What the user calls it.
-#' @param rows_of What the user calls the predictors.
+#' @param arg Its name for the user.
+#' @param rows_of The user's name for the predictors.
 #' @param levels Levels of the fit; NULL in fitting.
 #' @noRd
 check_outcome <- function(y, outcome, arg, n, rows_of, levels = NULL) {
@@ -101,7 +101,8 @@ refuse_outcome <- function(y, outcome, arg) {
   )
 }
 
-#' Refuse what is no number: `cbind()` takes the codes of factors and dates
+#' Refuse responses that are not numbers: `cbind()` takes the codes of factors
+#' and dates
 #' @param response A call of `cbind()`.
 #' @noRd
 refuse_codes <- function(response, data, arg) {
