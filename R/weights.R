@@ -1,4 +1,4 @@
-# Weights of the rows, which some engines take.
+# Weights of the rows, which some engines accept.
 
 # Weights of the rows: looked up in the data first, as by `lm()`
 evaluate_weights <- function(weights, data) {
