@@ -7,9 +7,9 @@
 #' `intercept`; otherwise a row of the data is chosen. With `centre_rows()` the
 #' row is the centre; with `centre_near_rows()` the centre is normal around the
 #' row, so that centres have the density
-#' \deqn{p(\chi) = \sum_i \pi_i N(\chi; x_i, s^2 I).}{p(chi) = sum_i pi_i N(chi;
-#' x_i, s^2 I).} The number of copies at location i is Poisson with mean nu
-#' \eqn{\pi_i}{pi_i}.
+#' \deqn{p(\chi) = \sum_i \pi_i N(\chi; x_i, s^2 I).}{p(chi) = sum_i pi_i
+#' N(chi; x_i, s^2 I).}
+#' The number of copies at location i is Poisson with mean nu \eqn{\pi_i}{pi_i}.
 #'
 #' @param weights `NULL` for equally likely rows, or numbers of at least 0, one
 #'   per row of the data (without rows with missing values), proportional to the

@@ -84,7 +84,7 @@ used_options <- function(prior) {
   names(bark_options)[unlist(used)]
 }
 
-# Those used for which a column of the table is `what`
+# Used options for which a column of the table is `what`
 options_where <- function(prior, part, what) {
   used <- used_options(prior)
   used[vapply(bark_options[used], `[[`, NA, part) == what]

@@ -60,7 +60,8 @@ log_normal_interval <- function(from, to) {
 }
 
 #' log probabilities of one class, one element per element of f
-#' @param sd Of the latent response given f, or of f and its noise.
+#' @param sd Standard deviation of the latent response given f, or of f plus
+#'   noise.
 #' @param cuts Matrix, one row per draw; `draw` is the row for each element.
 #' @noRd
 log_class_probability <- function(f, sd, cuts, draw, class) {

@@ -152,8 +152,8 @@ bark_pool <- function(fit) {
 }
 
 #' At the rows of x, for each chosen draw, in the units of the model
-#' @param what `"mean"` of f given all but the coefficients, `"moments"` (its
-#'   variance too) or `"draw"` (f with the coefficients drawn).
+#' @param what `"mean"` of f given everything except the coefficients,
+#'   `"moments"` (its variance too) or `"draw"` (f with the coefficients drawn).
 #' @noRd
 bark_values <- function(fit, x, pool, what, chosen = seq_along(pool$m)) {
   scaling <- fit$settings$scaling

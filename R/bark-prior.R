@@ -72,19 +72,21 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'
 #' @details
 #' The expected number of kernels is
-#' \deqn{\nu = \gamma (2 / \epsilon)^\alpha \alpha^{-\alpha / 2} \Gamma(1 +
-#' \alpha / 2) / \Gamma(1 - \alpha / 2).}{nu = gamma (2 / eps)^alpha
-#' alpha^(-alpha / 2) Gamma(1 + alpha / 2) / Gamma(1 - alpha / 2).} It counts
-#' copies: several kernels may share one centre, where they act as one.
+#' \deqn{\nu = \gamma (2 / \epsilon)^\alpha \alpha^{-\alpha / 2}
+#' \Gamma(1 + \alpha / 2) / \Gamma(1 - \alpha / 2).}{nu = gamma (2 / eps)^alpha
+#' alpha^(-alpha / 2) Gamma(1 + alpha / 2) / Gamma(1 - alpha / 2).}
+#' It counts copies: several kernels may share one centre, where they act as
+#' one.
 #'
 #' For the field \eqn{L} and its approximation \eqn{L_\epsilon}{L_eps},
 #' \eqn{E |L[g] - L_\epsilon[g]|^2 = D \|g\|^2}{E
 #' |L[g] - L_eps[g]|^2 = D |g|^2}, where exactly
-#' \deqn{D = \nu \alpha \epsilon^2 / (2 - \alpha).}{D = nu alpha eps^2 / (2 -
-#' alpha).} With `alpha = 1`, nu is `gamma / eps` and D is `gamma * eps`. The
-#' defaults, those of the paper's experiments, thus imply 20 expected kernels
-#' and a squared discrepancy of 5 times that of the kernel (not 5%): they define
-#' a finite sum of kernels, which is a model in its own right, not a close
+#' \deqn{D = \nu \alpha \epsilon^2 / (2 - \alpha).}{D = nu alpha eps^2 /
+#' (2 - alpha).}
+#' With `alpha = 1`, nu is `gamma / eps` and D is `gamma * eps`. The defaults,
+#' those of the paper's experiments, thus imply 20 expected kernels and a
+#' squared discrepancy of 5 times that of the kernel (not 5%): they define a
+#' finite sum of kernels, which is a model in its own right, not a close
 #' approximation of the stable field. The pair elicited in the paper,
 #' `bark_prior(n_kernels = 20, discrepancy = 0.05)`, is `gamma = 1`,
 #' `eps = 0.05`: the same number of kernels with coefficients ten times smaller.
@@ -288,10 +290,10 @@ refuse_unused <- function(arg, type) {
 #' @return List: `type`; `alpha`, `eps`, `gamma`, `nu`, `discrepancy`; `A`, `B`
 #'   of the sum of scales; `a_p`, `b_p` (1 where nothing is selected);
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
-#'   `noise_precision` (NA otherwise); `improper`, where there is neither a
-#'   draw from the prior nor an evidence; `df` if the noise is Student's; where
-#'   it is not the default `own_scales`, `directions`, `approximation` and what
-#'   `centres_resolve()` gives.
+#'   `noise_precision` (NA otherwise); `improper`, where there is neither a draw
+#'   from the prior nor an evidence; `df` for Student-t noise; if not the
+#'   default, `own_scales`, `directions`, `approximation` and the value of
+#'   `centres_resolve()`.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL) {

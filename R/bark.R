@@ -5,11 +5,11 @@
 #' `bark()` fits the regression and classification models of Ouyang, Clyde and
 #' Wolpert (2008): the function is a sum of Gaussian kernels whose number,
 #' centres, coefficients and widths are all unknown,
-#' \deqn{f(x) = \sum_{j = 1}^J \beta_j K(x, \chi_j), \qquad K(x, \chi) =
-#' \exp\Big(-\sum_l \lambda_l (x_l - \chi_l)^2\Big),}{f(x) = sum_j beta_j K(x,
-#' chi_j), K(x, chi) = exp(-sum_l lambda_l (x_l - chi_l)^2),} by reversible-jump
-#' Markov chains in which the coefficients are integrated out (but see
-#' `approximation` in [bark_prior()]). Each predictor has its own scale
+#' \deqn{f(x) = \sum_{j = 1}^J \beta_j K(x, \chi_j), \qquad
+#' K(x, \chi) = \exp\Big(-\sum_l \lambda_l (x_l - \chi_l)^2\Big),}{f(x) = sum_j
+#' beta_j K(x, chi_j), K(x, chi) = exp(-sum_l lambda_l (x_l - chi_l)^2),}
+#' by reversible-jump Markov chains in which the coefficients are integrated out
+#' (but see `approximation` in [bark_prior()]). Each predictor has its own scale
 #' \eqn{\lambda_l}, which measures how much it matters and may be exactly zero.
 #'
 #' @section The model:
@@ -46,9 +46,10 @@
 #' same prior. The response of row i is the class whose
 #' \eqn{z_{ik} = f_k(x_i) + N(0, 1)}{z_ik = f_k(x_i) + N(0, 1)} is the largest
 #' (multinomial probit; Albert and Chib, 1993), so that
-#' \deqn{P(y = k | x) = \int \phi(u) \prod_{j \ne k} \Phi(u + f_k(x) - f_j(x))
-#' du.}{P(y = k | x) = integral of phi(u) prod_{j != k} Phi(u + f_k(x) - f_j(x))
-#' du.} Adding the same function to all fields changes no probability: the data
+#' \deqn{P(y = k | x) = \int \phi(u) \prod_{j \ne k} \Phi(u + f_k(x) -
+#' f_j(x)) du.}{P(y = k | x) = integral of phi(u) prod_{j != k} Phi(u + f_k(x) -
+#' f_j(x)) du.}
+#' Adding the same function to all fields changes no probability: the data
 #' inform only differences of fields, and the prior, which is proper, identifies
 #' each field. Interpret only probabilities and differences of fields. C - 1
 #' fields against a base class would not have this freedom, but the results

@@ -22,7 +22,7 @@ check_draws <- function(problem, tables, from, to, live, t) {
 }
 
 # How often each state was drawn: one row per group, the last column for draws
-# that are no states
+# that are not states
 count_draws <- function(states, group, groups, to, problem, t) {
   cell <- match(state_keys(states, problem$key, t), to$keys,
     nomatch = to$n + 1

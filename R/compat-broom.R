@@ -335,11 +335,11 @@ augment_classes <- function(x, data, newdata, probability) {
 #'   numbers.
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line per column of what f returns, with
-#'   `term`, `estimate` (posterior mean), `std.error` (posterior sd), `conf.low`
-#'   and `conf.high`, quantiles of the weighted particles. `glance()`: one line
-#'   with `nobs` (steps), `log_evidence`, `mc_se`, `particles` (of all
-#'   replicates), `ess_fraction` (at the end), `resamplings`, `seconds`.
+#' @return Data frames. `tidy()`: one line per column of f's value, with `term`,
+#'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
+#'   `conf.high`, quantiles of the weighted particles. `glance()`: one line with
+#'   `nobs` (steps), `log_evidence`, `mc_se`, `particles` (of all replicates),
+#'   `ess_fraction` (at the end), `resamplings`, `seconds`.
 #' @section Errors: `kb_error_user_function` if f fails or returns something
 #'   else, `kb_error_not_defined` before the first step.
 #' @examples

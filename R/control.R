@@ -34,31 +34,31 @@ NULL
 #' is explained by rare particles only; while that is so, each of its increases
 #' keeps `cess_threshold`\eqn{^{1/3}}{^(1/3)}. At all stops particles are
 #' resampled if necessary. The weight of an increase from w to w' is
-#' \deqn{\frac{\gamma_{w'}(S) + \gamma_{w'}(S \cup \{t\})}{ \gamma_w(S) +
-#'   \gamma_w(S \cup \{t\})},}{ [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) +
-#'   gamma_w(S + t)],} where S is the particle's set without t. With fixed
-#'   `powers` alone (`cess_threshold = 0`) the estimate of the evidence is
-#'   unbiased. Adaptive stops leave it consistent, but too low on average: they
-#'   limit the weight of the rare particles that explain a row, which then no
-#'   longer compensates for the runs without such particles. On 50 rows of
-#'   [sim_sinc()] (seed 101, one kernel, 250 particles) the mean of 60 log
-#'   evidences was below that of 4000 particles with many stops by 1.1 with the
-#'   threshold alone, by 0.7 with the stop at 0.05, in the same time, by 0.3
-#'   with `powers = c(0.05, 0.2, 1), cess_threshold = 0.5` in 2.4 times that,
-#'   and by 0.2 with `powers = c(0.01, 0.1, 0.3, 1)` in 4 times that. A probit
-#'   row at power w is \eqn{\Phi(\sqrt{w} f)}, whose latent response has
-#'   variance 1/w.
+#' \deqn{\frac{\gamma_{w'}(S) + \gamma_{w'}(S \cup \{t\})}{
+#'   \gamma_w(S) + \gamma_w(S \cup \{t\})},}{
+#'   [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) + gamma_w(S + t)],}
+#' where S is the particle's set without t. With fixed `powers` alone
+#' (`cess_threshold = 0`) the estimate of the evidence is unbiased. Adaptive
+#' stops leave it consistent, but too low on average: they limit the weight of
+#' the rare particles that explain a row, which then no longer compensates for
+#' the runs without such particles. On 50 rows of [sim_sinc()] (seed 101, one
+#' kernel, 250 particles) the mean of 60 log evidences was below that of 4000
+#' particles with many stops by 1.1 with the threshold alone, by 0.7 with the
+#' stop at 0.05, in the same time, by 0.3 with
+#' `powers = c(0.05, 0.2, 1), cess_threshold = 0.5` in 2.4 times that, and by
+#' 0.2 with `powers = c(0.01, 0.1, 0.3, 1)` in 4 times that. A probit row at
+#' power w is \eqn{\Phi(\sqrt{w} f)}, whose latent response has variance 1/w.
 #'
 #' `"birth_death"` is the proposal of the papers: the set stays as it is, gains
 #' any candidate or loses a centre, without regard to the response, with
 #' probabilities \eqn{\alpha} bounded by `move_fraction`. Its weights are also
 #' exact, but vary much more:
-#' \deqn{\frac{\gamma_t(S)}{\gamma_{t-1}(S')} \frac{\alpha'(S) q'(S' |
-#'   S)}{\alpha(S') q(S | S')},}{ gamma_t(S) / gamma_(t-1)(S') alpha'(S) q'(S' |
-#'   S) / [alpha(S') q(S | S')],} where q chooses the candidate or the centre
-#'   uniformly and the primed probabilities are those of the reverse move among
-#'   the rows before t, or 1 if S holds the new row: then S without it is the
-#'   only possible ancestor.
+#' \deqn{\frac{\gamma_t(S)}{\gamma_{t-1}(S')}
+#'   \frac{\alpha'(S) q'(S' | S)}{\alpha(S') q(S | S')},}{
+#'   gamma_t(S) / gamma_(t-1)(S') alpha'(S) q'(S' | S) / [alpha(S') q(S | S')],}
+#' where q chooses the candidate or the centre uniformly and the primed
+#' probabilities are those of the reverse move among the rows before t, or 1 if
+#' S holds the new row: then S without it is the only possible ancestor.
 #'
 #' `"paper"` is only for reproducing the published results: the same proposal
 #' with the weights as printed, which do NOT target the posterior ([srvm()]

@@ -293,8 +293,8 @@ object_bytes <- function(object) as.double(utils::object.size(object))
 
 # Bytes of a run's state at its end
 #
-# Of chains it grows by the draws, of which a few more are made at once, after
-# the pilot; that of particles with the rows.
+# For chains it grows with the draws, a few more of which are made right after
+# the pilot; for particles with the rows.
 bytes_at <- function(engine, run) {
   size <- object_bytes(run$state)
   last <- max(run$done)

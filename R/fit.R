@@ -84,14 +84,15 @@ NULL
 #'   for [kgs()], whose moves reject nothing). `ancestry()` is not defined for
 #'   them; `evidence()` is defined only for [bark()] and [kgs()], see
 #'   [evidence.kb_bark()] and [evidence.kb_kgs()].
-#' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
-#'   per replicate (with several kernels one for each kernel of the first
-#'   replicate, then of the second). With `"genealogy"`: `ancestors`, an integer
-#'   matrix with a row for each row of data from the second on and one column
-#'   per particle: its ancestor among the particles at the previous row. With
-#'   `"full"` also, for each row of data, the particles' `weights` (matrix),
-#'   number of centres `k` (matrix) and `sets` (list of lists of training rows;
-#'   with a dictionary a row appears once for each of its centres).
+#' * `ancestry()`: the history kept by `smc_control(ancestry = )`, a list with
+#'   one element per replicate (with several kernels one for each kernel of the
+#'   first replicate, then of the second). With `"genealogy"`: `ancestors`, an
+#'   integer matrix with a row for each row of data from the second on and one
+#'   column per particle: its ancestor among the particles at the previous row.
+#'   With `"full"` also, for each row of data, the particles' `weights`
+#'   (matrix), number of centres `k` (matrix) and `sets` (list of lists of
+#'   training rows; with a dictionary a row appears once for each of its
+#'   centres).
 #' @section Monitored quantities:
 #' For Markov chains `ess()`, `diagnostics()`, `print()`, [convergence()] and
 #' the warning about chains that have not mixed look at

@@ -3,10 +3,11 @@
 #' Kernel herding
 #'
 #' Chooses points that represent a kernel mean, greedily: the t-th maximises
-#' \deqn{m(x) - \frac{1}{t} \sum_{s < t} k(x, x_s)}{m(x) - (1/t) sum_(s<t) k(x,
-#' x_s)} over the candidates, where m is the kernel mean. Averages over the
-#' points approach expectations under m; for distributions and bounded kernels
-#' they do so faster than averages over random draws.
+#' \deqn{m(x) - \frac{1}{t} \sum_{s < t} k(x, x_s)}{m(x) - (1/t) sum_(s<t)
+#' k(x, x_s)}
+#' over the candidates, where m is the kernel mean. Averages over the points
+#' approach expectations under m; for distributions and bounded kernels they do
+#' so faster than averages over random draws.
 #'
 #' The points approximate m without normalisation. If its weights do not sum to
 #' one, as in kernel Bayes' rule, divide them by their sum first to get points

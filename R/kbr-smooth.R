@@ -14,13 +14,15 @@
 #' the smoothed kernel mean of the next state and \eqn{f} its forecast by the
 #' filter, both evaluated at the next states \eqn{X'} of the training pairs. The
 #' smoother's weights are
-#' \deqn{w + Q (G_{X'} Q + \delta I)^{-1} (m - f), \quad Q = \mathrm{diag}(d) -
-#' d d'}{w + Q (G_X' Q + delta I)^-1 (m - f), Q = diag(d) - dd'} They sum to
-#' one, equal those of the filter if later observations add nothing, and tend to
-#' them as \eqn{\delta} grows, which is `delta_smooth` of [kbr_hmm()] times the
-#' mean of k(x, x). If the filter's weights do not belong to the transitions'
-#' earlier states (times without an observation, separate transitions, a known
-#' likelihood), \eqn{w} is its kernel mean regressed on these.
+#' \deqn{w + Q (G_{X'} Q + \delta I)^{-1} (m - f), \quad
+#' Q = \mathrm{diag}(d) - d d'}{w + Q (G_X' Q + delta I)^-1 (m - f),
+#' Q = diag(d) - dd'}
+#' They sum to one, equal those of the filter if later observations add nothing,
+#' and tend to them as \eqn{\delta} grows, which is `delta_smooth` of
+#' [kbr_hmm()] times the mean of k(x, x). If the filter's weights do not belong
+#' to the transitions' earlier states (times without an observation, separate
+#' transitions, a known likelihood), \eqn{w} is its kernel mean regressed on
+#' these.
 #'
 #' `"iw"` and `"kbr"` apply kernel Bayes' rule to pairs of successive states,
 #' importance-weighted or in the form of [kbr()]: the prior is the filter's

@@ -12,11 +12,12 @@
 #' With pairs \eqn{(X_i, Y_i)}, i = 1..n, a sample \eqn{U_j} from the prior with
 #' weights \eqn{\gamma_j}, and kernel matrices \eqn{G_X}, \eqn{G_Y} and
 #' \eqn{G_{XU}},
-#' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{XU} \gamma, \quad w(y) = L (L^2 +
-#' \delta I)^{-1} \Lambda k_Y(y), \quad L = \Lambda G_Y, \; \Lambda =
-#' \mathrm{diag}(\mu)}{mu = (G_X + n eps I)^-1 G_XU gamma, w(y) = L (L^2 + delta
-#' I)^-1 Lambda k_Y(y), L = Lambda G_Y, Lambda = diag(mu)} (Fukumizu, Song and
-#' Gretton, 2013). The posterior's kernel mean is
+#' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{XU} \gamma, \quad
+#' w(y) = L (L^2 + \delta I)^{-1} \Lambda k_Y(y), \quad
+#' L = \Lambda G_Y, \; \Lambda = \mathrm{diag}(\mu)}{mu = (G_X + n eps I)^-1
+#' G_XU gamma, w(y) = L (L^2 + delta I)^-1 Lambda k_Y(y), L = Lambda G_Y, Lambda
+#' = diag(mu)}
+#' (Fukumizu, Song and Gretton, 2013). The posterior's kernel mean is
 #' \eqn{\sum_i w_i(y) k_X(\cdot, X_i)}{sum_i w_i(y) k_X(., X_i)}. With
 #' `method = "iw"` (Xu, Chen, Doucet and Gretton, 2022) \eqn{D = \max(\mu, 0)}{D
 #' = max(mu, 0)} and \eqn{w = D R (R' D R + \delta I)^{-1} \phi_Y(y)}{w = D R

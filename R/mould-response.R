@@ -1,4 +1,4 @@
-# Responses of the rows: what is accepted, what is stored.
+# Responses of the rows: checks, and the stored form.
 
 #' @srrstats {G2.2} Several columns are an error where one is wanted.
 #' @srrstats {G2.5} Ordered factors are ordered classes to `bark()`, see

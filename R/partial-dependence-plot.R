@@ -106,7 +106,7 @@ surface_picture <- function(x, variables, outcome) {
 }
 
 #' Numbers over a grid in colours
-#' @param ends Colours of the limits, and of what is between.
+#' @param ends Colours of the limits, and of the middle.
 #' @noRd
 surface_layer <- function(cells, label, limits, ends) {
   layer("tiles", cells,

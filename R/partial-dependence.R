@@ -267,7 +267,7 @@ srvm_mean_moments <- function(x, fit, pool) {
   srvm_moments_of(fit, mean, candidates, pool)
 }
 
-# Means over rows of what `effect_draws()` gives, one row per draw and one
+# Means over rows of the value of `effect_draws()`, one row per draw and one
 # column per function
 mean_effects <- function(fit, x, pool, chosen, type) {
   blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {

@@ -73,7 +73,7 @@ curve_picture <- function(x, level, n) {
   ))
 }
 
-# Along a single predictor; at the rows where there is no grid
+# Along a single predictor; at the rows if there is no grid
 predicted <- function(x, grid, ...) {
   if (is.null(grid)) {
     return(stats::predict(x, ...))

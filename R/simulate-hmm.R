@@ -85,11 +85,12 @@ observed_states <- function(states, sd_observation) {
 #' Simulate a linear Gaussian hidden Markov model
 #'
 #' One state, an autoregression, and one observation of it with noise:
-#' \deqn{x_{t+1} = c x_t + z_t, \quad y_t = x_t + w_t,}{x' = c x + z, y = x +
-#'   w,} z and w independent Gaussian noise, c the `coef`. The start has the
-#'   stationary distribution, Gaussian with mean 0 and variance
-#'   `sd_state^2 / (1 - coef^2)`: 1 at the defaults. The Kalman filter and
-#'   smoother give exact results.
+#' \deqn{x_{t+1} = c x_t + z_t, \quad y_t = x_t + w_t,}{x' = c x + z,
+#'   y = x + w,}
+#' z and w independent Gaussian noise, c the `coef`. The start has the
+#' stationary distribution, Gaussian with mean 0 and variance
+#' `sd_state^2 / (1 - coef^2)`: 1 at the defaults. The Kalman filter and
+#' smoother give exact results.
 #'
 #' @inheritParams sim_rotation
 #' @param coef Coefficient of the autoregression, strictly between -1 and 1.

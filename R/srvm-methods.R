@@ -196,9 +196,9 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param n_moves,particles New settings of the sampler, as in
-#'   [smc_control()]; `NULL` keeps what the fit has. If one is given, the
-#'   particles are rejuvenated, see below.
+#' @param n_moves,particles New settings of the sampler, as in [smc_control()];
+#'   `NULL` keeps those of the fit. If one is given, the particles are
+#'   rejuvenated, see below.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return A fit of all rows. Without new rows, an interrupted fit is run to its

@@ -116,9 +116,10 @@ NULL
 #' When a row arrives, the likelihood of its response enters once, with the
 #' choice on the row's candidate with the first kernel. The other candidates
 #' follow one by one, each with the exact weight
-#' \deqn{p_{m+1}(S') / p_m(S') + p_{m+1}(S' \cup \{j\}) / p_m(S') \; L_t(S' \cup
-#'   \{j\}) / L_t(S')} for the choice whether candidate j joins the set S' out
-#'   of m candidates, where L is the marginal likelihood of all rows so far.
+#' \deqn{p_{m+1}(S') / p_m(S') + p_{m+1}(S' \cup \{j\}) / p_m(S') \;
+#'   L_t(S' \cup \{j\}) / L_t(S')}
+#' for the choice whether candidate j joins the set S' out of m candidates,
+#' where L is the marginal likelihood of all rows so far.
 #'
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
@@ -196,8 +197,8 @@ NULL
 #' Invalid input is an error of class `kb_error` and a more specific class, e.g.
 #' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
 #' `kb_error_outcome`. Several kernels, or a bandwidth to learn, are refused
-#' (`kb_error_argument`) where there is no evidence to weight them by. An
-#' interrupt or a time limit gives a warning (`kb_warning_interrupted`,
+#' (`kb_error_argument`) if there is no evidence for weights. An interrupt or a
+#' time limit gives a warning (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit of the rows or iterations so far, which
 #' `update()` continues. `proposal = "paper"` warns with class
 #' `kb_warning_inexact`, [srvm_prior_paper()] with `kb_warning_improper`.

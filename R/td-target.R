@@ -18,10 +18,11 @@
 #' S' takes move i with probability \eqn{\alpha_i(S')} (`probability`), goes to
 #' \eqn{S \sim q_i(\cdot | S')}{S ~ q_i(. | S')} (`propose`, whose log density
 #' is `log_forward`) and has the weight
-#' \deqn{W = \frac{\gamma_t(S)}{\gamma_{t-1}(S')} \frac{\alpha'_i(S) q'_i(S' |
-#'   S)}{\alpha_i(S') q_i(S | S')}.}{ W = gamma_t(S) alpha'_i(S) q'_i(S' | S) /
-#'   [gamma_(t-1)(S') alpha_i(S') q_i(S | S')].} The reverse choice is free, and
-#'   the weights are exact for any choice, if
+#' \deqn{W = \frac{\gamma_t(S)}{\gamma_{t-1}(S')}
+#'   \frac{\alpha'_i(S) q'_i(S' | S)}{\alpha_i(S') q_i(S | S')}.}{
+#'   W = gamma_t(S) alpha'_i(S) q'_i(S' | S) /
+#'   [gamma_(t-1)(S') alpha_i(S') q_i(S | S')].}
+#' The reverse choice is free, and the weights are exact for any choice, if
 #' * \eqn{\sum_i \alpha'_i(S) = 1}{sum_i alpha'_i(S) = 1} for every state S of
 #'   step t (`reverse_probability`);
 #' * \eqn{q'_i(\cdot | S)}{q'_i(. | S)} (`log_reverse`) is a normalised density

@@ -292,7 +292,7 @@ td_log_weight <- function(move, name, old, new, t, data, before, after,
   after + log(back) + reverse - before - log(chance) - forward
 }
 
-# Normalise the weights and note what happened
+# Normalise the weights and record the step
 td_record <- function(engine, state, t, resampled) {
   # The previous weights are computed from the previous log weights, so that the
   # sum of the new weights over that of the old is the factor of the evidence.

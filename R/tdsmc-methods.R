@@ -320,8 +320,8 @@ td_columns <- function(fit, f, weights) {
 #'   under the fit's seed. `TRUE`: every particle with its weight, see
 #'   [posterior::weight_draws()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return A [posterior::draws_df], its variables the columns of what f returns,
-#'   or `f`. Each particle is a chain of one iteration, so that R-hat and
+#' @return A [posterior::draws_df], whose variables are the columns of f's
+#'   value, or `f`. Each particle is a chain of one iteration, so that R-hat and
 #'   effective sample sizes of chains are `NA`; [ess()] gives the effective
 #'   sample size of the particles.
 #' @examples

@@ -77,7 +77,7 @@
 #'   and of the [accessors][evidence] `evidence`, `ess`, `diagnostics`,
 #'   `timings` and `ancestry`. Replicates are pooled with weights proportional
 #'   to their estimates of the evidence. `ess()` and `evidence()$path` have a
-#'   column `step` in place of `row`; `ancestry()` gives, for
+#'   column `step` instead of `row`; `ancestry()` gives, for
 #'   `smc_control(ancestry = "full")`, the `states` of every step (a list) and
 #'   their `weights` (a matrix with one row per step).
 #'
