@@ -1,47 +1,47 @@
-# Which points to label next: active learning.
+# Active learning: which points to label next.
 
 #' Choose points to label
 #'
-#' Scores the rows of a pool of unlabelled points by what their labels would
-#' tell, and chooses the best, one at a time.
+#' Scores the rows of a pool of unlabelled points by how informative their
+#' labels would be, and chooses the best, one at a time.
 #'
 #' @section The criteria:
-#' All are larger the more open a label is. With p the probabilities of a
+#' All increase with the uncertainty of a label. With p the probabilities of a
 #' point's noisy label and H the entropy, in nats:
-#' * `"bald"`: H(p) less the posterior mean of the entropy that the label has
-#'   where f is known, which is the information of the label about f there
-#'   (Houlsby and others, 2011). Wrong labels and the nugget are no information.
-#' * `"entropy"`: H(p), as in the paper but of the noisy label.
+#' * `"bald"`: H(p) minus the posterior mean of the entropy of the label given
+#'   f, which is the information of the label about f at that point (Houlsby and
+#'   others, 2011). Label noise and the nugget add no information.
+#' * `"entropy"`: H(p), as in the paper, but for the noisy label.
 #' * `"margin"`: 1 minus the difference of the probabilities of the two most
 #'   probable true classes.
 #'
-#' Without a nugget and with one rate of noise for all the first two differ by a
-#' constant and choose the same points.
+#' Without a nugget and with one noise rate for all classes, the first two
+#' differ by a constant and choose the same points.
 #'
 #' @section Diverse batches:
-#' With `diverse = TRUE` the labels already chosen are taken into account: of
-#' the score a point keeps the share of the variance of its label's probability
-#' that noisy labels of the chosen points would leave, in the Gaussian
-#' approximation to joint draws of all labels (as in [transduce()], of at most
-#' 1000 draws). This maximises, step by step, the determinant of the scores
-#' times the labels' correlations (Kulesza and Taskar, 2012), a cheap stand-in
-#' for the joint information of Kirsch and others (2019). A point that equals a
-#' chosen one has score 0. Only the `max(1000, n)` rows with the best scores of
-#' their own can be chosen.
+#' With `diverse = TRUE` the points already chosen are taken into account: a
+#' point's score is multiplied by the share of the variance of its label's
+#' probability that would remain given noisy labels of the chosen points, in the
+#' Gaussian approximation to joint draws of all labels (as in [transduce()],
+#' from at most 1000 draws). This maximises, step by step, the determinant of
+#' the scores times the labels' correlations (Kulesza and Taskar, 2012), a cheap
+#' substitute for the joint information of Kirsch and others (2019). A point
+#' that equals a chosen one has score 0. Only the `max(1000, n)` rows with the
+#' best individual scores can be chosen.
 #'
 #' @param fit A fit of [kgs()].
 #' @param pool Unlabelled points: predictors in the shape that the fit was
 #'   given. Rows with missing values are never chosen.
-#' @param n Number of rows to choose, at most the number of complete ones.
+#' @param n Number of rows to choose, at most the number of complete rows.
 #' @param criterion `"bald"`, `"entropy"` or `"margin"`.
-#' @param diverse Are labels that were chosen before taken into account?
-#' @param complement Does f at a new point have the variance that training
-#'   points leave it, see [predict.kb_kgs()]?
+#' @param diverse Take the points already chosen into account?
+#' @param complement Include the variance of f at a new point given its values
+#'   at training points, see [predict.kb_kgs()]?
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return A data frame with `n` rows in the order of choice: `row`, the number
-#'   of the row in `pool`, and `score`, which does not increase; with `diverse`
-#'   the score that was left when the row was chosen.
+#'   of the row in `pool`, and `score`, in non-increasing order; with `diverse`
+#'   the reduced score when the row was chosen.
 #' @section Errors:
 #' As in [`predict()`][predict.kb_kgs]; `kb_error_not_defined` for fits of other
 #' engines.
@@ -60,7 +60,7 @@
 #' Kirsch, A., van Amersfoort, J. and Gal, Y. (2019). BatchBALD: efficient and
 #' diverse batch acquisition for deep Bayesian active learning. *Advances in
 #' Neural Information Processing Systems* 32.
-#' @seealso [`update()`][update.kb_kgs] takes in the new labels.
+#' @seealso [`update()`][update.kb_kgs] to add the new labels.
 #' @examples
 #' moons <- sim_moons(100, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons[1:20, ],
@@ -124,7 +124,7 @@ margin_score <- function(p) {
   1 - (sorted[1, ] - sorted[2, ])
 }
 
-# Mean entropy of the noisy label where f is known
+# Mean entropy of the noisy label given f
 entropy_given_f <- function(fit, x, complement) {
   pool <- posterior_pool(fit)
   cells <- length(pool$weights) * fit$settings$classes
@@ -143,7 +143,7 @@ entropy_of <- function(p) {
   -rowSums(terms)
 }
 
-# Functions at points, each point for itself and without nugget: n x S x
+# Functions at points, separately for each point and without nugget: n x S x
 # functions
 marginal_function <- function(fit, x, pool, complement) {
   features <- kgs_features(fit, x)
@@ -160,8 +160,8 @@ marginal_function <- function(fit, x, pool, complement) {
   })
 }
 
-# Probabilities of classes where the functions are known, n x S x C: what is
-# open is each point's own term
+# Probabilities of classes given the functions, n x S x C: only each point's own
+# term is unknown
 class_given_f <- function(fit, f, complement) {
   nugget <- if (complement) fit$settings$nugget else 0
   if (nugget == 0) {
@@ -231,8 +231,8 @@ label_spread <- function(fit, x, complement, most = 1000) {
 
 #' Choose rows one after the other, given those before: (G22)
 #'
-#' A Cholesky factorisation of the labels' covariances, a column a chosen label:
-#' what is left on the diagonal is the variance given the labels chosen.
+#' A Cholesky factorisation of the labels' covariances, one column per chosen
+#' label: what is left on the diagonal is the variance given the labels chosen.
 #' @param kind Equal points have equal numbers.
 #' @return List of `row` and `score`.
 #' @noRd

@@ -1,34 +1,33 @@
-# Where the kernels of bark() are, a part of bark_prior().
+# Locations of the kernels of bark(), a part of bark_prior().
 
-#' Where kernels are
+#' Locations of kernels
 #'
-#' For the argument `centres` of [bark_prior()]: the prior of the places of
-#' kernels. Each kernel is the intercept (K = 1) with probability `intercept`,
-#' else a row of the data is chosen. `centre_rows()` puts the kernel there,
-#' `centre_near_rows()` somewhere near: its centre is normal around the row,
-#' so that centres have the density
+#' The prior of the locations of kernels, for the argument `centres` of
+#' [bark_prior()]. Each kernel is the intercept (K = 1) with probability
+#' `intercept`; otherwise a row of the data is chosen. With `centre_rows()` the
+#' row is the centre; with `centre_near_rows()` the centre is normal around the
+#' row, so that centres have the density
 #' \deqn{p(\chi) = \sum_i \pi_i N(\chi; x_i, s^2 I).}{p(chi) = sum_i pi_i
 #' N(chi; x_i, s^2 I).}
-#' Rows count one after the other: location i holds a Poisson number of copies
-#' of mean nu \eqn{\pi_i}{pi_i}.
+#' The number of copies at location i is Poisson with mean nu \eqn{\pi_i}{pi_i}.
 #'
-#' @param weights `NULL` for rows that are equally likely, or numbers of at
-#'   least 0, one a row of the data (those with missing values left out):
-#'   probabilities but for a factor. With weights of 0 for all but some rows
-#'   there are kernels at those only.
+#' @param weights `NULL` for equally likely rows, or numbers of at least 0, one
+#'   per row of the data (without rows with missing values), proportional to the
+#'   probabilities. Rows of weight 0 have no kernels.
 #' @param intercept Probability that a kernel is the intercept, a number between
-#'   0 and 1; `NULL` is 1 / (n + 1), that of a row where all are alike. With nu
-#'   kernels expected the intercept is in the model with prior probability 1 -
-#'   exp(-nu `intercept`).
+#'   0 and 1; `NULL` is 1 / (n + 1), as for a row when all are equally likely.
+#'   With nu expected kernels the intercept is in the model with prior
+#'   probability 1 - exp(-nu `intercept`).
 #' @param sd Standard deviation s, one positive number for all predictors, in
-#'   units of those that the model sees (standardised if `scale = TRUE`).
+#'   units of the predictors that the model sees (standardised if
+#'   `scale = TRUE`).
 #' @return An object of class `kb_centres`, a list.
 #' @section Errors: Arguments outside their range are errors of class
-#'   `kb_error_argument`; so are, in the fit, `weights` that are not one a row.
-#' @details
-#' Centres that are no rows help where the data are sparse or few predictors
-#' matter; with many predictors a centre has little to gain by being no row.
-#' Every kernel is then one of its own: no two have the same centre.
+#'   `kb_error_argument`; so are, in the fit, `weights` that are not one per
+#'   row.
+#' @details Centres that are not rows help if the data are sparse or few
+#' predictors matter; with many predictors they gain little. No two kernels then
+#' share a centre.
 #' @examples
 #' centre_rows(intercept = 0.1)
 #' bark_prior("equal", centres = centre_near_rows(sd = 0.3))
@@ -63,13 +62,13 @@ check_centre_weights <- function(weights) {
     sum(weights) > 0 && is.finite(sum(weights))
   if (!fine) {
     bad_argument(weights, "weights", paste(
-      "numbers of at least 0, one a row, and not all of them 0"
+      "numbers of at least 0, one per row, and not all of them 0"
     ))
   }
   as.double(weights)
 }
 
-#' What the sampler is told: only where it is not the default
+#' Arguments for the sampler, only if they differ from the default
 #' @return List of none or some of `centre_weights` (of the intercept and the n
 #'   rows) and `centre_sd`.
 #' @noRd
@@ -77,9 +76,9 @@ centres_resolve <- function(centres, n) {
   rows <- centres$weights
   if (!is.null(rows) && length(rows) != n) {
     kb_abort(c(
-      "{.arg weights} of {.arg centres} must be one a row of the data.",
-      x = "There are {length(rows)} of them and {n} rows.",
-      i = "Rows with missing values that are left out do not count."
+      "{.arg weights} of {.arg centres} must be one per row of the data.",
+      x = "There are {length(rows)} weights and {n} rows.",
+      i = "Rows dropped for missing values do not count."
     ), "argument", argument = "centres")
   }
   out <- list()

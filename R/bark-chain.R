@@ -1,4 +1,4 @@
-# The sampler of bark() as an engine of run_engine(): one run a chain.
+# The sampler of bark() as an engine of run_engine(): one run per chain.
 
 #' @export
 fit_engine.kb_bark <- function(fit) {
@@ -21,7 +21,7 @@ fit_engine.kb_bark <- function(fit) {
   )
 }
 
-# What the sampler calls the response's law
+# The sampler's name for the distribution of the response
 bark_response <- function(fit) {
   if (is.finite(noise_df(fit))) "student" else fit$settings$family
 }

@@ -1,4 +1,4 @@
-# Fits of bark() whose kernels see the predictors along a few directions.
+# Fits of bark() whose kernels use a few directions of the predictors.
 
 has_directions <- function(fit) !is.null(fit$settings$prior$directions)
 
@@ -51,8 +51,8 @@ directions_line <- function(x) {
 
 # Checks -----------------------------------------------------------------------
 
-#' @param centres,own_scales Of the prior: kernels with shapes of their own
-#'   have them in terms of the predictors.
+#' @param centres,own_scales Of the prior: kernel-specific shapes are defined in
+#'   terms of the predictors.
 #' @noRd
 check_directions <- function(directions, centres, own_scales) {
   if (is.null(directions)) {
@@ -66,7 +66,7 @@ check_directions <- function(directions, centres, own_scales) {
   if (length(with) > 0) {
     kb_abort(c(
       "{.arg directions} must be left out with {.code {with[[1]]}}.",
-      i = "Centres and scales of kernels' own are in terms of the predictors."
+      i = "Kernel-specific centres and scales are in terms of the predictors."
     ), c("not_defined", "argument"), argument = "directions")
   }
   directions

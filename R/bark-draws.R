@@ -30,7 +30,7 @@ head_draws.kb_bark <- function(fit, run, n) {
 mixing_advice.kb_bark <- function(fit, poor) {
   if (all(watched_kind(poor) %in% c("scale", "inclusion"))) {
     return("f mixes: predictions can be used. Scales and inclusion of predictors
-            do not; {.code importance(fit)} has their Monte Carlo errors.")
+            do not mix; {.code importance(fit)} has their Monte Carlo errors.")
   }
   "Until then intervals and {.code importance(fit)} may change with the seed."
 }
@@ -62,8 +62,7 @@ chain_matrices.kb_bark <- function(fit) {
 bark_n_included <- function(fit, pool) rowSums(bark_included(fit, pool))
 
 # Scales of the draws, one row per draw and one column per predictor or
-# direction; 0 if
-# excluded; means over kernels where they have their own
+# direction; 0 if excluded; means over kernels if scales are kernel-specific
 bark_scales <- function(fit, pool = bark_pool(fit)) {
   if (has_own_scales(fit)) {
     return(own_scales_of(fit, pool))
@@ -72,7 +71,7 @@ bark_scales <- function(fit, pool = bark_pool(fit)) {
   t(exp(matrix(pool$log_lambda, p)) * matrix(pool$included, p))
 }
 
-# What `tidy()` tells of each draw
+# The quantities of `tidy()` for each draw
 bark_parameters <- function(fit) {
   chains <- chain_matrices(fit)
   parameters <- setdiff(names(chains), c("log_lik", cut_names(fit)))

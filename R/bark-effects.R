@@ -1,18 +1,18 @@
 # Whether predictors have an effect on f: a scale that is not 0 may still be
 # too small to change anything.
 
-# f has to move by this share of the standard deviation of the response.
+# f has to change by this share of the standard deviation of the response.
 effect_least <- 0.01
 
 #' Whether each predictor has an effect in each draw
 #'
-#' Its values are permuted among rows, in an order of its own that the seed of
-#' the fit determines, and the root mean square of the change of f is compared
-#' with a share of the standard deviation of the response (of the latent one of
-#' classes). Of several classes the change is that of a field less the mean of
-#' all, which probabilities depend on.
+#' Its values are permuted among rows, in an order determined by the seed of the
+#' fit, and the root mean square of the change of f is compared with a share of
+#' the standard deviation of the response (for classes, of the latent response).
+#' For several classes f is a field minus the mean of all fields, on which
+#' probabilities depend.
 #' @param pools List of pools, one per field.
-#' @param class Number of the field that is asked; NULL: any of them.
+#' @param class Number of the field; NULL: any of them.
 #' @param chosen Draws by number; `inputs` predictors by number.
 #' @return Matrix, `chosen` x `inputs`, of 0 and 1.
 #' @noRd
@@ -35,7 +35,7 @@ bark_effects <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
   matrix(out, length(chosen))
 }
 
-# f of each draw, points x draws; of several fields less their mean
+# f of each draw, points x draws; for several fields minus their mean
 relative_fields <- function(fit, x, pools, chosen) {
   f <- lapply(pools, function(pool) {
     bark_values(fit, x, pool, "draw", chosen)$mean
@@ -90,7 +90,7 @@ effect_table <- function(fit, pools, class = NULL, ndraws = 400,
 }
 
 #' Standard errors of means over draws, from their effective sample sizes, after
-#' (B77); of equal draws they are unknown
+#' (B77); NA if all draws are equal
 #' @param draws Matrix, all draws chain by chain x quantities.
 #' @noRd
 monte_carlo_errors <- function(draws, chains) {
@@ -99,9 +99,8 @@ monte_carlo_errors <- function(draws, chains) {
   out
 }
 
-#' The predictors that matter most, those of the largest effect first: a quick
-#' look at few draws, and of many predictors only at those whose scales are
-#' large
+#' The predictors that matter most, those with the largest effect first: from
+#' few draws, and if there are many predictors only for those with large scales
 #' @return Numbers of predictors, named by the probability of an effect.
 #' @noRd
 leading_inputs <- function(fit, pools, scales, most = 12) {

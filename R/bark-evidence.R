@@ -1,63 +1,63 @@
-# The evidence of a bark() fit, from a ladder of its own between the prior and
-# the posterior.
+# The evidence of a bark() fit, from a separate ladder between the prior and the
+# posterior.
 
 #' Evidence of Bayesian additive regression kernels
 #'
-#' The log marginal likelihood of a fit's response, all parameters integrated
-#' out, by chains of their own: those of the fit do not tell it.
+#' Computes the log marginal likelihood of a fit's response, with all parameters
+#' integrated out. This needs new chains: those of the fit do not determine it.
 #'
 #' Chains run at `n_temps` rungs between the prior and the posterior, and
 #' neighbours exchange their states. With y the response and \eqn{\theta}{theta}
 #' all parameters but the coefficients, which are integrated out exactly, the
 #' rungs of a Gaussian model are \eqn{p(\theta) p(y | \theta)^t}{p(theta) p(y |
-#' theta)^t}. In a model of classes, or of Student's noise, the prior variances
-#' of the coefficients are multiplied by t: each rung is a model of the
-#' responses, latent or given row weights, where powers of their likelihood
-#' would be none. The lowest rung is t = 0, where f is 0 and the kernels are
-#' drawn from their prior; the density of the response there is computed by
-#' quadrature where it has noise or cut points. The evidence is the product over
-#' rungs of the mean of the likelihood ratio of the next rung (stepping stones;
-#' Xie and others, 2011).
+#' theta)^t}. For classes and Student-t noise the prior variances of the
+#' coefficients are multiplied by t instead, because powers of the likelihood of
+#' latent responses (or responses given row weights) do not define a model. The
+#' lowest rung is t = 0, where f is 0 and the kernels are drawn from their
+#' prior; the density of the response there is computed by quadrature if there
+#' is noise or there are cut points. The evidence is the product over rungs of
+#' the mean of the likelihood ratio of the next rung (stepping stones; Xie and
+#' others, 2011).
 #'
-#' With `approximation = "truncation"` in [bark_prior()] \eqn{\theta}{theta} has
-#' the coefficients too. In a probit model they are multiplied by the root of t,
-#' and the likelihood is that of the classes given f. Ratios of that likelihood
-#' vary more, so that more rungs or sweeps are needed.
+#' With `approximation = "truncation"` in [bark_prior()] \eqn{\theta}{theta}
+#' also includes the coefficients. In a probit model they are multiplied by the
+#' square root of t, and the likelihood is that of the classes given f. Its
+#' ratios vary more, so that more rungs or sweeps are needed.
 #'
 #' @param object A fit of [bark()].
 #' @param n_temps Number of steps from the prior to the posterior, at least 1;
-#'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4, with Student's
+#'   rung k of 0, ..., `n_temps` is at t = (k / `n_temps`)^4, with Student-t
 #'   noise and ordered classes at t = (k / `n_temps`)^10.
-#' @param warmup,iter Numbers of sweeps of every rung before those that are
-#'   used, and of those.
+#' @param warmup,iter Number of sweeps of every rung that are discarded, and
+#'   number that are used.
 #' @param chains Number of independent ladders.
 #' @param seed Whole number that determines the chains; `NULL` takes one from
 #'   R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return A list of class `kb_evidence`, as of [evidence()]:
+#' @return A list of class `kb_evidence`, as from [evidence()]:
 #' * `log_evidence`: log density of the response in its own units, at the rows
-#'   of the fit (of a factor, its log probability).
+#'   of the fit (for a factor, its log probability).
 #' * `mc_se`: its Monte-Carlo standard error, by batch means over all rungs
-#'   together, 20 batches a ladder.
+#'   together, 20 batches per ladder.
 #' * `replicates`: the estimate of each ladder alone.
-#' * `path`: data frame with one line a step: `from` and `to` (values of t),
+#' * `path`: data frame with one line per step: `from` and `to` (values of t),
 #'   `log_ratio` (their sum is the log evidence of the response in the units of
-#'   the model, less that of the response where f is 0 if that is the lowest
-#'   rung: of n coins in a probit model, of n dice with a side for each class
-#'   in a multinomial one) and `swapped`
-#'   (the fraction of sweeps in which the rung below exchanged its state with
-#'   the next; at best 1/2, and `NA` for the last step).
+#'   the model, minus that of the response with f = 0 if that is the lowest
+#'   rung: of n coin flips in a probit model, of n rolls of a C-sided die in a
+#'   multinomial one) and `swapped` (the fraction of sweeps in which the rung
+#'   below exchanged its state with the next; at best 1/2, and `NA` for the last
+#'   step).
 #' * `note`: `NULL`, or warnings that the ladders differ by more than `mc_se`
-#'   says, or, with Student's noise and ordered classes, that neighbouring rungs
-#'   hardly exchange their states: then more sweeps or rungs are needed.
-#' @section Errors: A fit whose prior of the noise is improper has no evidence
-#'   (`kb_error_improper`), nor has one of the prior alone
+#'   suggests, or, with Student-t noise and ordered classes, that neighbouring
+#'   rungs hardly exchange their states: then more sweeps or rungs are needed.
+#' @section Errors: A fit with an improper prior of the noise has no evidence
+#'   (`kb_error_improper`), nor has a fit with `prior_only`
 #'   (`kb_error_not_defined`). An interrupt gives a warning
-#'   (`kb_warning_interrupted`) and the evidence by the sweeps so far: ladders
-#'   advance in turn. If they are fewer than 20 after the warmup, it is an error
-#'   (`kb_error_interrupted`).
+#'   (`kb_warning_interrupted`) and the evidence from the sweeps so far, since
+#'   ladders advance in turn. If there are fewer than 20 after the warmup, it is
+#'   an error (`kb_error_interrupted`).
 #' @references
 #' Xie, W., Lewis, P. O., Fan, Y., Kuo, L. and Chen, M.-H. (2011). Improving
 #' marginal likelihood estimation for Bayesian phylogenetic model selection.
@@ -90,8 +90,8 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
   out
 }
 
-# A note where neighbours hardly exchange their states: between rungs at which
-# f is nearly 0 and those at which the data ask for it
+# A note if neighbours hardly exchange their states: between rungs at which f is
+# nearly 0 and those at which the data require it
 rungs_apart <- function(swapped, least = 0.02) {
   if (all(is.na(swapped) | swapped >= least)) {
     return(NULL)
@@ -99,13 +99,13 @@ rungs_apart <- function(swapped, least = 0.02) {
   paste0(
     "Neighbouring rungs exchanged their states in ",
     format(100 * min(swapped, na.rm = TRUE), digits = 2),
-    "% of the sweeps only: they are too far apart, and the estimate may be ",
-    "off by more than mc_se says. More `n_temps` is needed."
+    "% of the sweeps only: they are too far apart, and the error of the ",
+    "estimate may exceed mc_se. Use a larger `n_temps`."
   )
 }
 
-# What the ratios leave out: the units of y, and the density of the response
-# at a lowest rung where f is 0, Z_0 of (B62)
+# The terms missing from the ratios: the units of y, and the density of the
+# response at a lowest rung with f = 0, Z_0 of (B62)
 log_base <- function(fit, engine) {
   n <- length(engine$y)
   units <- -n * log(fit$settings$scaling$y_scale)
@@ -126,7 +126,7 @@ refuse_evidence <- function(fit) {
     ), c("improper", "not_defined"))
   }
   if (fit$settings$prior_only) {
-    kb_abort("A fit of the prior alone has no evidence: it has seen no data.",
+    kb_abort("A fit with {.code prior_only = TRUE} has no evidence.",
       "not_defined"
     )
   }
@@ -148,7 +148,7 @@ ladder_engine <- function(fit, n_temps, warmup, iter, seed) {
 # Stepping stones -------------------------------------------------------------
 
 #' @param run As of `run_ladder_engine()`.
-#' @param base What is added to the sum of the log ratios.
+#' @param base Added to the sum of the log ratios.
 #' @noRd
 new_bark_evidence <- function(run, rungs, base) {
   steps <- length(rungs) - 1
@@ -177,9 +177,9 @@ new_bark_evidence <- function(run, rungs, base) {
 #' The log mean ratio of each step, their sum, and its standard error: (B62)
 #' and (B64)
 #'
-#' Batches hold the same sweeps of all steps, whose errors depend on each other
-#' through the exchanges: the error of the sum is the spread over batches of the
-#' sum of relative errors.
+#' Batches hold the same sweeps of all steps, because exchanges make the errors
+#' of the steps dependent: the error of the sum is the spread over batches of
+#' the sum of relative errors.
 #' @param ratios A list of matrices of log ratios, steps x iterations.
 #' @noRd
 stepping_stones <- function(ratios, batches = 20) {
@@ -202,7 +202,7 @@ stepping_stones <- function(ratios, batches = 20) {
   )
 }
 
-# A note where the ladders differ by more than the standard error of all says
+# A note if the ladders differ by more than the standard error of all suggests
 #
 # Under it, (n - 1) times the variance of the estimates over n mc_se^2 is
 # nearly chi-square: after (B64).
@@ -214,8 +214,8 @@ ladders_differ <- function(each, se) {
     return(NULL)
   }
   paste0(
-    "The ladders differ by more than mc_se says (standard error from their ",
+    "The ladders differ by more than mc_se (standard error from their ",
     "spread: ", format(stats::sd(each) / sqrt(n), digits = 2), "): they have ",
-    "not mixed. More `iter`, or more `n_temps`, is needed."
+    "not mixed. Use a larger `iter` or `n_temps`."
   )
 }

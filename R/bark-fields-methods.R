@@ -32,9 +32,9 @@ logLik.kb_bark_multinomial <- function(object, ...) {
 
 # Accessors --------------------------------------------------------------------
 
-#' @param class For scales of several classes: the class whose field is asked, a
-#'   name; `NULL`: the largest scale of each predictor over the fields, and
-#'   whether it is in any of them.
+#' @param class For scales with several classes: the name of a class, whose
+#'   field is used; `NULL`: the largest scale of each predictor over the fields,
+#'   and whether it is in any of them.
 #' @rdname importance
 #' @export
 importance.kb_bark_multinomial <- function(object, level = 0.9,
@@ -77,7 +77,8 @@ leading_of_fields <- function(fit) {
   leading_inputs(fit, unname(fields), fields_scales(fit, fields)$scales)
 }
 
-# Neighbours -------------------------------------------------------------------
+# Methods for other packages
+# -------------------------------------------------------------------
 
 #' @rdname as_draws.kb_bark
 #' @export

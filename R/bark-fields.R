@@ -1,6 +1,7 @@
-# bark() with more than two classes: a field (a sum of kernels) for each class,
-# the class that of the largest latent response. Fits have the class
-# kb_bark_multinomial before kb_bark; what differs is in the files bark-fields*.
+# bark() with more than two classes: a field (a sum of kernels) for each class;
+# the class is that of the largest latent response. Fits have the class
+# kb_bark_multinomial before kb_bark; their own methods are in the files
+# bark-fields*.
 
 # The family ------------------------------------------------------------------
 
@@ -25,8 +26,8 @@ bark_family <- function(family, mould) {
 
 is_multinomial <- function(fit) identical(fit$settings$family, "multinomial")
 
-# Fields have centres at rows, and scales of the predictors that their kernels
-# share
+# Fields have centres at rows, and scales of the predictors common to all
+# kernels
 refuse_shaped_fields <- function(prior) {
   if (!inherits(prior, "kb_bark_prior")) {
     return(invisible())
@@ -34,10 +35,10 @@ refuse_shaped_fields <- function(prior) {
   used <- options_where(prior, "shapes", TRUE)
   if (length(used) > 0) {
     kb_abort(c(
-      "{.arg {used}} of {.fn bark_prior} must be left out in a
-       model of several classes without an order.",
-      i = "Its kernels are at rows, all equally likely, and share their scales,
-           one for each predictor."
+      "{.arg {used}} of {.fn bark_prior} must be left out for several
+       unordered classes.",
+      i = "Their kernels are at rows, all equally likely, and share one scale
+           per predictor."
     ), c("not_defined", "argument"), argument = used[[1]])
   }
 }
@@ -48,7 +49,7 @@ given_outcome <- function(data, mould) {
   if (is.data.frame(data) && name %in% names(data)) data[[name]]
 }
 
-# Classes without a row are left out, and said to be
+# Classes without a row are dropped with a warning
 warn_empty_levels <- function(given, mould) {
   if (is.data.frame(given) && ncol(given) == 1) given <- given[[1]]
   empty <- if (is.factor(given)) setdiff(levels(given), mould$levels)
@@ -56,7 +57,7 @@ warn_empty_levels <- function(given, mould) {
     return(invisible())
   }
   kb_warn(c(
-    "No row is of the {cli::qty(empty)}class{?es} {.val {empty}}.",
+    "No row has the {cli::qty(empty)}class{?es} {.val {empty}}.",
     i = "{cli::qty(empty)}{?It is/They are} left out of the model and have no
          probability."
   ), "empty_level", levels = empty)
@@ -156,7 +157,7 @@ chain_matrices.kb_bark_multinomial <- function(fit) {
 }
 
 # The locations that hold a kernel of any field in each draw, in the form that
-# `bark_location_probability()` wants
+# `bark_location_probability()` needs
 fields_locations <- function(fields) {
   n <- length(fields[[1]]$m)
   used <- do.call(rbind, lapply(fields, function(pool) {

@@ -1,5 +1,5 @@
-# The Levy measure behind bark(): what its parameters imply, and which are
-# implied by a number of kernels and a discrepancy.
+# The Levy measure of bark(): quantities implied by its parameters, and the
+# parameters implied by a number of kernels and a discrepancy.
 
 # Expected number of kernels: (B2), eq. 8 of the paper
 #
@@ -13,7 +13,7 @@ bark_nu <- function(alpha, gamma, eps) {
 # Expected squared discrepancy of the continuous approximation over |g|^2
 #
 # The integral of b^2 (|b|^(-1 - alpha) - (b^2 + alpha eps^2)^(-(1 + alpha) /
-# 2)) gamma c_alpha, of which the paper's eq. 12 means to be a bound: (B4).
+# 2)) gamma c_alpha, for which eq. 12 of the paper is intended as a bound: (B4).
 bark_discrepancy <- function(alpha, gamma, eps) {
   bark_nu(alpha, gamma, eps) * discrepancy_ratio(alpha, eps)
 }
@@ -62,7 +62,7 @@ bark_elicit <- function(alpha, n_kernels, discrepancy, approximation = NULL) {
 
 # Checks ---------------------------------------------------------------------
 
-# Whether n_kernels and discrepancy take the place of eps and gamma
+# Do n_kernels and discrepancy replace eps and gamma?
 check_elicitation <- function(n_kernels, discrepancy, given) {
   elicited <- c(
     n_kernels = !is.null(n_kernels), discrepancy = !is.null(discrepancy)
@@ -73,9 +73,9 @@ check_elicitation <- function(n_kernels, discrepancy, given) {
   came <- names(which(elicited))
   if (any(given)) {
     kb_abort(c(
-      "{.arg n_kernels} and {.arg discrepancy} take the place of
-       {.arg gamma} and {.arg eps}: give one pair only.",
-      x = "Given were {.arg {c(names(which(given)), came)}}."
+      "{.arg n_kernels} and {.arg discrepancy} replace {.arg gamma} and
+       {.arg eps}: give one pair only.",
+      x = "You gave {.arg {c(names(which(given)), came)}}."
     ), "argument", argument = came[[1]])
   }
   if (!all(elicited)) {

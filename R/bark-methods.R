@@ -73,7 +73,7 @@ describe_posterior <- function(x, show) {
   )
 }
 
-# Where kernels are, if not simply at rows
+# The locations of kernels, if not the default
 centres_line <- function(x, show) {
   prior <- x$settings$prior
   plain <- is.null(prior$centre_weights) && !has_own_centres(x)
@@ -93,7 +93,7 @@ centres_line <- function(x, show) {
 }
 
 # The predictors that matter most: with the probability of an effect on f for
-# priors that select, else with their scale or share
+# priors that select, otherwise with their scale or share
 inputs_line <- function(x, show, most = 4) {
   prior <- x$settings$prior
   fields <- is_multinomial(x)
@@ -103,7 +103,7 @@ inputs_line <- function(x, show, most = 4) {
     input_scales(x)
   }
   mean <- colMeans(parts$scales)
-  # Equal scales without selection tell no predictor from another.
+  # Equal scales without selection do not distinguish predictors.
   if (!has_directions(x) && prior$type == "equal") {
     return(paste("equal scales of", show(mean[[1]])))
   }
@@ -135,9 +135,9 @@ inputs_line <- function(x, show, most = 4) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_bark`: `fit`, `parameters` (as
 #'   [tidy()][tidy.kb_bark]), `importance` (of the predictors, see
-#'   [importance()]), `centres` (the rows most often used; `NULL` where centres
-#'   are no rows), `intercept` (the
-#'   probability that the intercept is among the kernels), `diagnostics`.
+#'   [importance()]), `centres` (the rows most often used; `NULL` if centres are
+#'   not rows), `intercept` (the probability that the intercept is among the
+#'   kernels), `diagnostics`.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
@@ -184,9 +184,9 @@ print.summary.kb_bark <- function(x, digits = 3, ...) {
 #'
 #' @param object A fit of [bark()].
 #' @param ... Not used.
-#' @return A number in units of the response: that of a row of weight 1. Of
-#'   Student's noise it is the scale. In a model of classes the latent response
-#'   has standard deviation 1.
+#' @return A number in units of the response, for a row of weight 1. For
+#'   Student-t noise it is the scale. In classification it is 1, the standard
+#'   deviation of the latent response.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
@@ -200,18 +200,18 @@ sigma.kb_bark <- function(object, ...) {
 
 #' Coefficients of a draw
 #'
-#' The scales of the kernels differ from draw to draw, so that coefficients
-#' averaged over draws belong to no function. Those of a single draw do.
+#' The scales of the kernels differ between draws, so only the coefficients of a
+#' single draw define a function; their averages over draws do not.
 #'
 #' @param object A fit of [bark()].
 #' @param draw Number of the draw, counted chain by chain as in
 #'   [as_draws()][as_draws.kb_bark], which has the scales of the same draw.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Named vector (with several unordered classes a list of them, one a
-#'   field) in units of the response (of f in models of classes):
-#'   `(Intercept)` and, for each training row that is a centre in this draw,
-#'   its number. f is the intercept plus the sum of coefficients times kernel.
-#'   Kernels whose centre is no row are named `kernel 1`, `kernel 2` and so on.
+#' @return Named vector (with several unordered classes a list of them, one per
+#'   field) in units of the response (of f in classification): `(Intercept)`
+#'   and, for each training row that is a centre in this draw, its number. f is
+#'   the intercept plus the sum of coefficients times kernel. Kernels whose
+#'   centre is not a row are named `kernel 1`, `kernel 2` and so on.
 #' @section Errors: Without `draw`, `kb_error_not_defined`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
@@ -229,10 +229,10 @@ coef.kb_bark <- function(object, draw, ...) {
 
 refuse_mean_coefficients <- function() {
   kb_abort(c(
-    "{.fn coef} is not defined for the mean of a bark fit.",
-    x = "The scales of the kernels differ from draw to draw.",
-    i = "{.arg draw} chooses one; {.fn importance} and {.fn predict} average
-         what has a mean."
+    "{.fn coef} of a bark fit needs the argument {.arg draw}.",
+    x = "The scales of the kernels differ between draws, so mean coefficients
+         are not defined.",
+    i = "{.fn importance} and {.fn predict} give means over all draws."
   ), "not_defined")
 }
 
@@ -255,10 +255,10 @@ draw_coefficients <- function(object, pool, draw) {
 
 #' Log likelihood at the posterior mean
 #'
-#' Of the training responses given the posterior mean of f and of the noise
-#' standard deviation (of Student's noise its scale); in models of classes
-#' given the posterior predictive probabilities. That of each draw is `log_lik`
-#' in [as_draws()][as_draws.kb_bark].
+#' The log likelihood of the training responses given the posterior mean of f
+#' and of the noise standard deviation (for Student-t noise its scale); in
+#' classification given the posterior predictive probabilities. The log
+#' likelihood of each draw is `log_lik` in [as_draws()][as_draws.kb_bark].
 #'
 #' @param object A fit of [bark()].
 #' @param ... Not used: unknown arguments are errors.
@@ -310,8 +310,8 @@ location_pool <- function(fit) {
   fields_locations(field_pools(fit))
 }
 
-# Posterior probability that each location holds a kernel: the intercept,
-# then the rows (0 where kernels are at none)
+# Posterior probability that each location holds a kernel: the intercept, then
+# the rows (0 if no kernel is at a row)
 bark_location_probability <- function(fit, pool = location_pool(fit)) {
   location <- pool$location
   if (has_own_scales(fit) || has_own_centres(fit)) {

@@ -1,22 +1,23 @@
 # Options of bark_prior() beyond the paper's prior, one row each; the sampler
 # reads them by the names in src/glue/bark_from_r.cpp.
 #
-# * `used`: does a value differ from the default? The sampler is told of no
+# * `used`: does a value differ from the default? The sampler receives no
 #   others.
-# * `check`: the value, cleaned; a function of it and of all options.
+# * `check`: a function of the value and of all options that returns the cleaned
+#   value.
 # * `truncation`: is it defined for the truncation approximation?
-# * `shapes`: does it shape kernels? Several classes without an order have plain
-#   ones.
-# * `told`: list for the sampler; a function of the value and of the numbers of
-#   rows and predictors.
-# * `line`: how a prior prints it.
+# * `shapes`: does it shape kernels? Fits of several unordered classes have
+#   plain kernels.
+# * `told`: a function of the value and of the numbers of rows and predictors
+#   that returns the list for the sampler.
+# * `line`: the line that print() shows.
 # * `given_layout`, `told_layout`: see fit-layout.R.
 bark_options <- list(
   df = list(
     used = is.finite, check = function(df, options) check_df(df, FALSE),
     truncation = FALSE, shapes = FALSE,
     told = function(df, n, p) list(df = df),
-    line = function(df) paste("law of the noise: Student's t, df", format(df)),
+    line = function(df) paste("noise: Student's t, df", format(df)),
     given_layout = alist(df = degrees_of_freedom()),
     told_layout = alist(df = maybe(degrees_of_freedom()))
   ),
@@ -41,7 +42,7 @@ bark_options <- list(
     used = isTRUE, check = function(own_scales, options) check_flag(own_scales),
     truncation = FALSE, shapes = TRUE,
     told = function(own_scales, n, p) list(own_scales = TRUE),
-    line = function(own_scales) "each kernel has scales of its own",
+    line = function(own_scales) "each kernel has its own scales",
     given_layout = alist(own_scales = flags()),
     told_layout = alist(own_scales = maybe(flags()))
   ),
@@ -52,7 +53,7 @@ bark_options <- list(
     truncation = FALSE, shapes = TRUE,
     told = function(directions, n, p) directions_resolve(directions, p),
     line = function(directions) {
-      paste("kernels see predictors along", counted(directions, "direction"))
+      paste("kernels use predictors along", counted(directions, "direction"))
     },
     given_layout = alist(directions = maybe(counts(1, 1))),
     told_layout = alist(directions = maybe(counts(1, 1)))
@@ -83,7 +84,7 @@ used_options <- function(prior) {
   names(bark_options)[unlist(used)]
 }
 
-# Those used for which a column of the table is `what`
+# Used options for which a column of the table is `what`
 options_where <- function(prior, part, what) {
   used <- used_options(prior)
   used[vapply(bark_options[used], `[[`, NA, part) == what]
@@ -99,7 +100,7 @@ check_options <- function(options) {
   options
 }
 
-# What the sampler is told of them
+# The options as the sampler receives them
 options_told <- function(prior, n, p) {
   told <- lapply(used_options(prior), function(name) {
     bark_options[[name]]$told(prior[[name]], n, p)

@@ -11,7 +11,7 @@ ordered_class <- function(class, fit) {
 
 # Cut points -------------------------------------------------------------------
 
-# Of the C - 1 cut points; nothing where there are none
+# Names of the C - 1 cut points; none for other families
 cut_names <- function(fit) {
   if (!is_ordered(fit)) {
     return(character())
@@ -59,9 +59,10 @@ log_normal_interval <- function(from, to) {
   most + log(-expm1(stats::pnorm(a, log.p = TRUE) - most))
 }
 
-#' log probabilities of one class, an element an element of f
-#' @param sd Of the latent response given f, or of f and its noise.
-#' @param cuts Matrix, a row a draw; `draw` says which belongs to an element.
+#' log probabilities of one class, one element per element of f
+#' @param sd Standard deviation of the latent response given f, or of f plus
+#'   noise.
+#' @param cuts Matrix, one row per draw; `draw` is the row for each element.
 #' @noRd
 log_class_probability <- function(f, sd, cuts, draw, class) {
   edge <- cbind(-Inf, cuts, Inf)
@@ -119,7 +120,7 @@ ordered_bands <- function(fit, x, pool, p, level) {
 
 #' The types of `predict_classes()` that are probabilities
 #' @param x Complete rows.
-#' @param put Puts results in the places of complete rows.
+#' @param put Puts results in the positions of complete rows.
 #' @noRd
 predict_ordered <- function(fit, rows, x, type, interval, level, pool, put) {
   if (type == "log_score") {
@@ -217,8 +218,8 @@ upper_log <- function(c) stats::pnorm(c, lower.tail = FALSE, log.p = TRUE)
 # n x, 0 for n = 0 whatever x is
 power_log <- function(n, x) if (n == 0) 0 * seq_along(x) else n * x
 
-# L(c), of n rows beyond c, by a spline in log(1 + c); beyond 15, where it is
-# below -110 and does not matter, about what Mills' ratio says
+# L(c), for n rows beyond c, by a spline in log(1 + c); beyond 15, where it is
+# below -110 and negligible, approximated by Mills' ratio
 tabled <- function(f, n, points = 300, most = 15) {
   at <- seq(0, log1p(most), length.out = points)
   smooth <- stats::splinefun(at, vapply(expm1(at), f, 0))

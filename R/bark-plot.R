@@ -4,31 +4,31 @@
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
 #'   and the prediction band (in probit models the probability of the second
-#'   level with its credible band), the data and, as ticks of that height, the
-#'   probability of each row to be a centre; with several predictors observed
-#'   against fitted responses with prediction intervals (the probabilities of
-#'   the rows in increasing order with credible intervals). Of ordered classes
-#'   the posterior mean of f with its credible band, or of the rows in
-#'   increasing order with credible intervals, and the mean cut points.
+#'   level with its credible band), the data and, as the height of ticks, the
+#'   probability that each row is a centre; with several predictors observed
+#'   against fitted responses with prediction intervals (in probit models the
+#'   probabilities of the rows in increasing order with credible intervals). For
+#'   ordered classes the posterior mean of f with its credible band, or at the
+#'   rows in increasing order with credible intervals, and the mean cut points.
 #' * `"importance"`: the scales of the predictors, see [importance()].
 #' * `"k"`: posterior of the number of kernels, and its prior.
-#' * `"centres"`: posterior probability of each row to be a centre (not
-#'   defined, as the ticks above, where centres are no rows).
-#' * `"trace"`: number of kernels and noise standard deviation (in models of
-#'   classes log likelihood) at each kept iteration, a line a chain. The warmup
-#'   is not kept; the axis begins after it.
+#' * `"centres"`: posterior probability that each row is a centre (like the
+#'   ticks above not defined if centres are not rows).
+#' * `"trace"`: number of kernels and noise standard deviation (for classes log
+#'   likelihood) at each kept iteration, one line per chain. The warmup is not
+#'   kept; the axis begins after it.
 #' * `"trace_density"`: the same, with the distribution of each chain's draws
 #'   beside it: shares of whole numbers, kernel density estimates of others.
 #'
 #' With several unordered classes `"fit"` shows the probability of each class
-#' along the only predictor, or over the plane of the two that matter most (all
-#' others at their median) the most probable class and its boundaries, both
-#' averaged over 400 draws at most; `"k"` counts the kernels of all fields, and
-#' `"centres"` the rows that are a centre in any of them.
-#' @param level Probability inside bands and intervals, for `"fit"` (but not of
+#' along the only predictor, or the most probable class and its boundaries over
+#' the plane of the two predictors that matter most (all others at their
+#' median), averaged over at most 400 draws; `"k"` counts the kernels of all
+#' fields, and `"centres"` the rows that are a centre in any of them.
+#' @param level Probability inside bands and intervals, for `"fit"` (except with
 #'   several unordered classes) and `"importance"`.
 #' @param n For `"fit"`: number of points of a curve, `NULL`: 200; for a plane
-#'   that of each side, `NULL`: 50.
+#'   along each side, `NULL`: 50.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
 #'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
 #'
@@ -84,8 +84,8 @@ bark_trace_labels <- function(x) {
   )
 }
 
-# The Poisson prior of the number of kernels, of several classes that of all
-# fields, as far as a plot may need it
+# The Poisson prior of the number of kernels (with several classes of all
+# fields), up to the largest number that a plot may need
 bark_prior_k <- function(fit) {
   fields <- if (is_multinomial(fit)) length(fit$mould$levels) else 1
   nu <- fit$settings$prior$nu * fields

@@ -7,19 +7,19 @@
 #'   with missing values give `NA`.
 #' @param type What to return, see Value; `NULL` is `"response"` for gaussian
 #'   fits and `"class"` for classes.
-#' @param interval Adds the limits of an equal-tailed interval: `"credible"`
-#'   for f or for the probability of a class, `"prediction"` for a new numeric
-#'   response. With `"quantile"`, whose quantiles are returned (then
-#'   `"prediction"` unless given).
+#' @param interval Adds the limits of an equal-tailed interval: `"credible"` for
+#'   f or for the probability of a class, `"prediction"` for a new numeric
+#'   response. With `"quantile"`: return quantiles of f or of a new response (by
+#'   default `"prediction"`)?
 #' @param level Probability inside the interval.
 #' @param probs Probabilities of `"quantile"`.
-#' @param newy For `"log_score"`: the responses. Formula fits find them in
+#' @param newy For `"log_score"`: the responses. Formula fits take them from
 #'   `newdata`.
-#' @param ndraws For `"draws"`: the number of draws S, chosen evenly; by
-#'   default all that were kept.
+#' @param ndraws For `"draws"`: the number of draws S, evenly spaced; by default
+#'   all kept draws.
 #' @param weights For predictions of new numeric responses: the weights of the
-#'   rows of `newdata`, as in [bark()]. `NULL`: 1, but those of the fit for the
-#'   training rows.
+#'   rows of `newdata`, as in [bark()]. `NULL`: 1, or the weights of the fit for
+#'   the training rows.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With n the rows of `newdata`, for gaussian fits in units of the
@@ -68,15 +68,15 @@
 #' * `"draws"`: draws of the fields, an array S x n x C.
 #' * `"log_score"`: log probabilities of the classes given.
 #'
-#' Means, quantiles and densities integrate over the coefficients exactly
-#' given the other parameters, which leaves less Monte Carlo error than means
-#' over draws. The probability of the second level is the mean of
+#' Means, quantiles and densities integrate over the coefficients exactly given
+#' the other parameters, which gives less Monte Carlo error than averaging
+#' draws. The probability of the second level is the mean of
 #' \eqn{\Phi(m / \sqrt{1 + v})}{Phi(m / sqrt(1 + v))} over the means m and
-#' variances v of f given each draw, and so is not that of the mean of f; those
-#' of ordered classes follow likewise; those of several unordered classes are
-#' means of integrals of one dimension, by quadrature to 1e-6, and their limits
-#' are quantiles over draws of the fields. Where
-#' the posterior is very skewed a mean can lie outside of its interval.
+#' variances v of f given each draw, and so differs from the probability at the
+#' mean of f; those of ordered classes are computed likewise. Those of several
+#' unordered classes are means of one-dimensional integrals, by quadrature to
+#' 1e-6, and their limits are quantiles over draws of the fields. If the
+#' posterior is very skewed, a mean can lie outside its interval.
 #'
 #' With `approximation = "truncation"` in [bark_prior()] coefficients are not
 #' integrated out, and all of this is computed from draws of f: v is 0.
@@ -152,8 +152,8 @@ bark_pool <- function(fit) {
 }
 
 #' At the rows of x, for each chosen draw, in the units of the model
-#' @param what `"mean"` of f given all but the coefficients, `"moments"` (its
-#'   variance too) or `"draw"` (f with the coefficients drawn).
+#' @param what `"mean"` of f given everything except the coefficients,
+#'   `"moments"` (its variance too) or `"draw"` (f with the coefficients drawn).
 #' @noRd
 bark_values <- function(fit, x, pool, what, chosen = seq_along(pool$m)) {
   scaling <- fit$settings$scaling

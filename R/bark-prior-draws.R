@@ -63,6 +63,6 @@ draw_prior_scales <- function(prior, p, size) {
   } else {
     stats::rgamma(p * size, rep(prior$A / d, each = p), prior$B)
   }
-  # What underflows has no effect.
+  # Scales that underflow have no effect.
   list(included = as.integer(included), log_lambda = log(pmax(lambda, 1e-300)))
 }

@@ -1,5 +1,5 @@
-# The prior of bark(): what the user says, and what the sampler is told once
-# the data are known.
+# The prior of bark(): as the user specifies it, and as the sampler needs it
+# once the data are known.
 
 #' @srrstats {BS2.2} Priors are checked by their constructors, before any chain
 #'   begins; `srvm_prior()` and `noise_beta()` do the same.
@@ -22,9 +22,9 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' distributions with `alpha` degrees of freedom and scale `eps`: a finite
 #' approximation of a symmetric alpha-stable Levy random field.
 #'
-#' @param type Prior of the kernels' scales \eqn{\lambda_1, \ldots,
-#'   \lambda_p}{lambda_1, ..., lambda_p}, whose sum S has the same prior in all
-#'   four.
+#' @param type Prior of the kernels' scales
+#'   \eqn{\lambda_1, \ldots, \lambda_p}{lambda_1, ..., lambda_p}, whose sum S
+#'   has the same prior under all four types.
 #'   * `"equal"`: all are S / p.
 #'   * `"different"`: independent gamma variables of shape A / p, rate B.
 #'   * `"select_equal"`: d of the p predictors are in the kernel, each with
@@ -38,60 +38,60 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   response that the model sees (standardised if `scale = TRUE`).
 #' @param gamma Intensity of the stable process, a positive number.
 #' @param n_kernels,discrepancy The expected number of kernels nu and the
-#'   expected squared discrepancy D (see Details), positive numbers. Both
-#'   together stand for `eps` and `gamma`, which are solved for.
+#'   expected squared discrepancy D (see Details), positive numbers. Together
+#'   they replace `eps` and `gamma`, which are computed from them.
 #' @param scales Shape A and rate B of the gamma prior of S, two positive
-#'   numbers; wider by default where each kernel has its own.
-#' @param selection Parameters a and b of the beta prior of the probability
-#'   that a predictor is in the kernel, two positive numbers; a alone if
-#'   `n_signals` is given. For the types that select only.
+#'   numbers; wider by default with kernel-specific scales.
+#' @param selection Parameters a and b of the beta prior of the probability that
+#'   a predictor is in the kernel, two positive numbers; only a if `n_signals`
+#'   is given. Only for the types that select.
 #' @param n_signals `NULL`, or the expected number of predictors in the kernel,
 #'   a number between 0 and p: it determines b by p a / (a + b) = `n_signals`
-#'   once p is known (Ley and Steel, 2009). For the types that select only.
+#'   once p is known (Ley and Steel, 2009). Only for the types that select.
 #' @param noise Prior of the noise, in squared units of the response that the
-#'   model sees: [noise_gamma()], [fixed()], or [ig()], which is the same law
-#'   as `noise_gamma()`. `NULL` is `noise_gamma(1.5, rate)`, with the rate at
-#'   which the noise has probability 0.9 of being less than the residuals of
-#'   the linear regression of the response on the predictors (the rule of
-#'   Chipman, George and McCulloch, 2010). Models of classes have no such
-#'   parameter.
+#'   model sees: [noise_gamma()], [fixed()], or [ig()], which is the same
+#'   distribution as `noise_gamma()`. `NULL` is `noise_gamma(1.5, rate)`, with
+#'   the rate at which the noise standard deviation has probability 0.9 of being
+#'   less than the residual standard deviation of the linear regression of the
+#'   response on the predictors (the rule of Chipman, George and McCulloch,
+#'   2010). Classification has no such parameter.
 #' @param df Degrees of freedom of the noise, which is Student's t with a scale
 #'   \eqn{\sigma} whose square has the prior `noise`: a number above 0, taken as
 #'   known, or `Inf` for normal noise. For numeric responses.
-#' @param centres Where kernels are: [centre_rows()], at rows of the data or the
-#'   intercept, all equally likely unless it says otherwise, or
-#'   [centre_near_rows()]. `NULL` is `centre_rows()`.
+#' @param centres Locations of the kernels: [centre_rows()], at rows of the data
+#'   or the intercept, equally likely by default, or [centre_near_rows()].
+#'   `NULL` is `centre_rows()`.
 #' @param own_scales `FALSE`: all kernels have the same scales. `TRUE`: each has
-#'   its own, see the section on it.
-#' @param directions `NULL`: kernels see the predictors as they are. A whole
-#'   number d, from 1 to p: they see them along d unknown directions, see the
-#'   section on it.
-#' @param approximation How the stable process is made finite: `"continuous"`,
-#'   by t distributed coefficients, or `"truncation"`, by leaving out those of
-#'   size `eps` or less. See Details.
+#'   its own, see the section below.
+#' @param directions `NULL`: kernels use the predictors as they are. A whole
+#'   number d, from 1 to p: they use d unknown linear combinations of them, see
+#'   the section below.
+#' @param approximation Finite approximation of the stable process:
+#'   `"continuous"`, with t distributed coefficients, or `"truncation"`, without
+#'   coefficients of size `eps` or less. See Details.
 #'
 #' @details
 #' The expected number of kernels is
 #' \deqn{\nu = \gamma (2 / \epsilon)^\alpha \alpha^{-\alpha / 2}
 #' \Gamma(1 + \alpha / 2) / \Gamma(1 - \alpha / 2).}{nu = gamma (2 / eps)^alpha
 #' alpha^(-alpha / 2) Gamma(1 + alpha / 2) / Gamma(1 - alpha / 2).}
-#' It counts the copies: several may sit on one centre, where they act as one
-#' kernel.
+#' It counts copies: several kernels may share one centre, where they act as
+#' one.
 #'
-#' Approximation comes at a price. For the field \eqn{L} and its approximation
-#' \eqn{L_\epsilon}{L_eps}, \eqn{E |L[g] - L_\epsilon[g]|^2 = D \|g\|^2}{E
+#' For the field \eqn{L} and its approximation \eqn{L_\epsilon}{L_eps},
+#' \eqn{E |L[g] - L_\epsilon[g]|^2 = D \|g\|^2}{E
 #' |L[g] - L_eps[g]|^2 = D |g|^2}, where exactly
 #' \deqn{D = \nu \alpha \epsilon^2 / (2 - \alpha).}{D = nu alpha eps^2 /
 #' (2 - alpha).}
 #' With `alpha = 1`, nu is `gamma / eps` and D is `gamma * eps`. The defaults,
-#' those of the paper's experiments, thus expect 20 kernels and a squared
-#' discrepancy of 5 times that of the kernel (not 5%): they describe the finite
-#' sum of kernels, which is a model in its own right, and no close
-#' approximation of the stable field. The pair that the paper elicits,
+#' those of the paper's experiments, thus imply 20 expected kernels and a
+#' squared discrepancy of 5 times that of the kernel (not 5%): they define a
+#' finite sum of kernels, which is a model in its own right, not a close
+#' approximation of the stable field. The pair elicited in the paper,
 #' `bark_prior(n_kernels = 20, discrepancy = 0.05)`, is `gamma = 1`,
-#' `eps = 0.05`: the same number of kernels with coefficients ten times
-#' smaller. The paper's general inequality for D is no bound for `alpha` below
-#' 0.52 and is not used.
+#' `eps = 0.05`: the same number of kernels with coefficients ten times smaller.
+#' The paper's general inequality for D does not hold for `alpha` below 0.52 and
+#' is not used.
 #'
 #' With `approximation = "truncation"` coefficients have the density
 #' \eqn{\alpha \epsilon^\alpha |\beta|^{-1 - \alpha} / 2}{alpha eps^alpha
@@ -99,61 +99,61 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' the stable process itself, and the expected number of kernels is
 #' \deqn{\nu = \gamma (2 / \epsilon)^\alpha \pi^{-1/2} \Gamma((1 + \alpha) / 2)
 #' / \Gamma(1 - \alpha / 2),}{nu = gamma (2 / eps)^alpha pi^(-1/2) Gamma((1 +
-#' alpha) / 2) / Gamma(1 - alpha / 2),}
-#' which is `2 * gamma / (pi * eps)` with `alpha = 1`; D follows from nu as
-#' above. Both approximations tend to the same process as `eps` tends to 0 with
-#' `gamma` fixed. The continuous one is the better model to sample from: its
-#' coefficients can be integrated out. Those of the other are part of the
-#' Markov chain's state, which takes more iterations to explore.
+#' alpha) / 2) / Gamma(1 - alpha / 2),} which is `2 * gamma / (pi * eps)` with
+#' `alpha = 1`; D follows from nu as above. Both approximations tend to the same
+#' process as `eps` tends to 0 with `gamma` fixed. The continuous one is easier
+#' to sample from, because its coefficients can be integrated out. With
+#' truncation they are part of the Markov chain's state, which needs more
+#' iterations.
 #'
 #' With `selection = c(1, 1)` the number d of predictors in the kernel is
 #' uniform on 0, ..., p. The expected d is p a / (a + b).
 #'
-#' @section Scales of each kernel's own:
-#' With `own_scales = TRUE` (the outlook of the paper's section 5) the inclusion
-#' and the scales of each kernel are an independent draw of the prior that
-#' `type` names; with a `type` that selects, a kernel depends on some of the
-#' predictors only. The function is then a sum of terms in few predictors each,
-#' nearly additive where that fits the data, and may be rough here and smooth
-#' there. Each kernel pays for its own scales: Ga(1, 1), by which S has
-#' probability 0.05 of being above 3, would hold back those that are narrow. The
-#' default is Ga(0.5, 0.05) therefore, of mean 10, with a seventh of its mass
-#' below 0.3. Chains mix more slowly than with common scales: look at R-hat.
+#' @section Kernel-specific scales:
+#' With `own_scales = TRUE` (suggested in section 5 of the paper) the inclusion
+#' and the scales of each kernel are an independent draw from the prior given by
+#' `type`; with a `type` that selects, each kernel depends on only some of the
+#' predictors. The function is then a sum of terms in few predictors each,
+#' nearly additive if that fits the data, and may be rough in one place and
+#' smooth in another. Ga(1, 1), under which S is above 3 with probability 0.05,
+#' would penalise narrow kernels. The default is therefore Ga(0.5, 0.05), with
+#' mean 10 and a seventh of its mass below 0.3. Chains mix more slowly than with
+#' common scales: look at R-hat.
 #'
-#' [importance()] then counts kernels by the absolute size of their
-#' coefficients. No two kernels are at one centre: copies are kernels.
+#' [importance()] then weights kernels by the absolute size of their
+#' coefficients. Kernels at the same centre are separate kernels, not copies.
 #'
 #' @section Directions:
-#' With `directions = d` kernels of low rank, which the paper suggests for data
-#' that few linear combinations explain (as Cook and Lee, 1999, do), take the
-#' place of those with a scale for each predictor: all of them see
-#' \eqn{z = U^T x}{z = U'x}, where the d columns of U (p x d) are unit vectors,
+#' With `directions = d` the kernels have low rank, which the paper suggests for
+#' data that few linear combinations explain (as Cook and Lee, 1999, do),
+#' instead of a scale for each predictor: all of them use \eqn{z = U^T x}{z =
+#' U'x}, where the d columns of U (p x d) are unit vectors,
 #' \deqn{K(x, \chi) = \exp\Big(-\sum_{l = 1}^d \lambda_l (u_l^T (x -
 #' \chi))^2\Big),}{K(x, chi) = exp(-sum_{l <= d} lambda_l (u_l'(x - chi))^2),}
-#' so that the function changes along d directions only, each of them a
-#' combination of all predictors. A priori the \eqn{u_l}{u_l} are independent of
-#' all else and of each other, and uniform on the sphere; they need not be
-#' orthogonal. `type` says how the scales of the d directions are distributed,
-#' with d for p: a `type` that selects chooses among the directions, and
-#' `n_signals` must be less than d. With `directions = 1` and such a type the
-#' function is a constant with prior probability b / (a + b). Directions are in
-#' terms of the predictors that the model sees, standardised if `scale = TRUE`.
-#' Those of d = p directions still turn: this is not the model of `NULL`.
+#' so that the function changes only along d directions, each a combination of
+#' all predictors. A priori the \eqn{u_l}{u_l} are independent of each other and
+#' of everything else, and uniform on the sphere; they need not be orthogonal.
+#' `type` says how the scales of the d directions are distributed, with d for p:
+#' a `type` that selects chooses among the directions, and `n_signals` must be
+#' less than d. With `directions = 1` and such a type the function is a constant
+#' with prior probability b / (a + b). Directions are in terms of the predictors
+#' that the model sees, standardised if `scale = TRUE`. With d = p the
+#' directions are still unknown, so this is not the model of `NULL`.
 #'
 #' The data determine neither the sign of a direction nor which of them is the
-#' first: means of columns of U over draws say little. [importance()] has the
-#' share of each predictor. The chains turn one direction at a time; with two or
-#' more of them look at R-hat. Not defined with `own_scales`,
+#' first: so means of columns of U over draws are not meaningful. [importance()]
+#' has the share of each predictor. The chains update one direction at a time;
+#' with two or more directions look at R-hat. Not defined with `own_scales`,
 #' [centre_near_rows()], `approximation = "truncation"` and for several classes
 #' without an order.
 #'
-#' @return An object of class `kb_bark_prior`, a list. What depends on the data
-#'   (the default noise, `n_signals`) is filled in by the fit.
+#' @return An object of class `kb_bark_prior`, a list. Settings that depend on
+#'   the data (the default noise, `n_signals`) are filled in by the fit.
 #' @section Errors: An argument outside its range, one that does not apply to
-#'   the `type`, and an incomplete or doubled choice of `eps` and `gamma` are
+#'   the `type`, and an incomplete or redundant choice of `eps` and `gamma` are
 #'   errors of class `kb_error_argument`; so are, in the fit, more `directions`
-#'   than predictors. Options that do not go together are of class
-#'   `kb_error_not_defined` too.
+#'   than predictors. Incompatible options also have the class
+#'   `kb_error_not_defined`.
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
 #' regression kernels*. Department of Statistical Science, Duke University.
@@ -220,7 +220,7 @@ bark_prior <- function(type = c(
 
 # Checks ---------------------------------------------------------------------
 
-# Two positive numbers; names, if there are any, must say the same order
+# Two positive numbers; names, if any, must be in the same order
 check_pair <- function(x, names, arg = rlang::caller_arg(x)) {
   positive <- is.numeric(x) && length(x) == 2 && all(is.finite(x)) && all(x > 0)
   in_order <- is.null(names(x)) || identical(names(x), names)
@@ -237,8 +237,8 @@ bark_selects <- function(type) {
   type %in% c("select_equal", "select_different")
 }
 
-#' The parameters a and b of the inclusion probability; n_signals stands for b
-#' @param given What the user gave as `selection`, or NULL.
+#' The parameters a and b of the inclusion probability; n_signals replaces b
+#' @param given `selection` as given by the user, or NULL.
 #' @noRd
 check_selection <- function(type, given, n_signals) {
   if (is.null(given)) {
@@ -250,7 +250,7 @@ check_selection <- function(type, given, n_signals) {
   }
   if (is.numeric(given) && length(given) == 2) {
     kb_abort(c(
-      "{.arg selection} must be one number beside {.arg n_signals}, which
+      "{.arg selection} must be one number if {.arg n_signals} is given, which
        determines the second parameter.",
       x = "It is {describe(given)}."
     ), "argument", argument = "selection")
@@ -276,23 +276,24 @@ refuse_unused <- function(arg, type) {
   }
 }
 
-# What the data determine ----------------------------------------------------
+# Settings that depend on the data
+# ----------------------------------------------------
 
 #' The prior as the sampler needs it: plain numbers, no NULL
 #'
 #' @param prior From `bark_prior()`.
-#' @param x,y What the model sees: matrix of p columns, and the response, which
-#'   only a gaussian model looks at.
+#' @param x,y The scaled data: matrix of p columns, and the response, used only
+#'   by a gaussian model.
 #' @param family A family object or its name.
 #' @param weights NULL or positive weights of the rows: the noise variance of
 #'   a row is that of weight 1 over its weight.
 #' @return List: `type`; `alpha`, `eps`, `gamma`, `nu`, `discrepancy`; `A`, `B`
 #'   of the sum of scales; `a_p`, `b_p` (1 where nothing is selected);
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
-#'   `noise_precision` (NA otherwise); `improper`, where there is neither a
-#'   draw from the prior nor an evidence; `df` if the noise is Student's; where
-#'   it is not the default `own_scales`, `directions`, `approximation` and what
-#'   `centres_resolve()` gives.
+#'   `noise_precision` (NA otherwise); `improper`, where there is neither a draw
+#'   from the prior nor an evidence; `df` for Student-t noise; if not the
+#'   default, `own_scales`, `directions`, `approximation` and the value of
+#'   `centres_resolve()`.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL) {

@@ -1,4 +1,4 @@
-# Fits of bark() whose kernels have a centre or scales of their own.
+# Fits of bark() with kernel-specific centres or scales.
 
 has_own_centres <- function(fit) !is.null(fit$settings$prior$centre_sd)
 
@@ -15,10 +15,12 @@ shape_sizes <- function(fit, slots) {
   )
 }
 
-#' Means over the kernels of each draw, a row a draw and a column a predictor
+#' Means over the kernels of each draw, one row per draw and one column per
+#' predictor
 #'
-#' Kernels count by the size of their coefficients: those of nearly none, of
-#' which the data say nothing, hardly do. 0 without kernels.
+#' Kernels are weighted by the size of their coefficients: those with tiny
+#' coefficients, which the data do not determine, hardly count. 0 without
+#' kernels.
 #' @param values p x slots.
 #' @noRd
 kernel_means <- function(pool, values) {
@@ -51,7 +53,7 @@ own_scales_of <- function(fit, pool) {
   kernel_means(pool, scales)
 }
 
-# The number of scales and coordinates that are kernels' own, in each draw
+# The number of kernel-specific scales and coordinates in each draw
 own_numbers <- function(fit, pool) {
   draw <- factor(rep(seq_along(pool$m), pool$m), seq_along(pool$m))
   kernel <- pool$location != 0
@@ -68,8 +70,8 @@ own_numbers <- function(fit, pool) {
 refuse_own_centres <- function(fit, what) {
   if (has_own_centres(fit)) {
     kb_abort(c(
-      "{.fn {what}} is not defined for kernels whose centres are no rows.",
-      i = "{.fn centre_rows} puts them there."
+      "{.fn {what}} is not defined for kernels whose centres are not rows.",
+      i = "{.fn centre_rows} puts them at rows."
     ), "not_defined")
   }
 }

@@ -1,5 +1,5 @@
-# Student's noise in bark fits. Its sampler is in src/core/bark/student.cpp;
-# predictions find it by noise_df().
+# Student-t noise in bark fits. Its sampler is in src/core/bark/student.cpp;
+# predictions use noise_df().
 
 is_student_prior <- function(prior) {
   !is.null(prior$df) && is.finite(prior$df)
@@ -8,14 +8,14 @@ is_student_prior <- function(prior) {
 refuse_class_df <- function(prior) {
   if (is_student_prior(prior)) {
     kb_abort(c(
-      "{.arg df} of {.arg prior} must be Inf where the response is a class.",
+      "{.arg df} of {.arg prior} must be Inf for classification.",
       x = "It is {format(prior$df)}.",
       i = "The noise of a latent response is normal, with variance 1."
     ), "argument", argument = "df")
   }
 }
 
-# log of the density of the response where f is 0, the noise integrated out
+# log of the density of the response with f = 0 and the noise integrated out
 #
 # Over the logarithm of its precision, where the integrand has one mode: Z_0 of
 # (B62).

@@ -6,19 +6,19 @@ is_truncated_prior <- function(prior) {
   is.list(prior) && identical(prior$approximation, "truncation")
 }
 
-# There is one kind of sweep
+# Truncation has only one kind of sweep
 refuse_truncated <- function(prior, control) {
   if (is_truncated_prior(prior) && control$sweep == "single") {
     kb_abort(c(
       "{.code sweep = \"single\"} is not defined for {.code approximation =
        \"truncation\"}.",
-      i = "It is there to compare the sampler of the continuous approximation
-           with that of other implementations. Use {.code sweep = \"full\"}."
+      i = "Use {.code sweep = \"full\"}; {.val single} is only for comparing
+           the continuous approximation with other implementations."
     ), c("not_defined", "argument"), argument = "sweep")
   }
 }
 
-#' What its sampler does not know
+#' Refuse options that its sampler does not have
 #' @param given Named flags.
 #' @noRd
 refuse_with_truncation <- function(used) {

@@ -2,42 +2,41 @@
 
 #' Bayesian additive regression kernels
 #'
-#' `bark()` fits the regression and classification of Ouyang, Clyde and
+#' `bark()` fits the regression and classification models of Ouyang, Clyde and
 #' Wolpert (2008): the function is a sum of Gaussian kernels whose number,
 #' centres, coefficients and widths are all unknown,
 #' \deqn{f(x) = \sum_{j = 1}^J \beta_j K(x, \chi_j), \qquad
 #' K(x, \chi) = \exp\Big(-\sum_l \lambda_l (x_l - \chi_l)^2\Big),}{f(x) = sum_j
 #' beta_j K(x, chi_j), K(x, chi) = exp(-sum_l lambda_l (x_l - chi_l)^2),}
-#' by reversible-jump Markov chains in which the coefficients are integrated
-#' out (but see `approximation` in [bark_prior()]). Each predictor has a scale
-#' \eqn{\lambda_l} of its own, which says how much it matters and may be exactly
-#' zero.
+#' by reversible-jump Markov chains in which the coefficients are integrated out
+#' (but see `approximation` in [bark_prior()]). Each predictor has its own scale
+#' \eqn{\lambda_l}, which measures how much it matters and may be exactly zero.
 #'
 #' @section The model:
 #' `family = gaussian()`: \eqn{y_i \sim N(f(x_i), \sigma^2 / w_i)}{y_i ~
 #' N(f(x_i), sigma^2 / w_i)} with `weights` w; with `bark_prior(df = )` the
 #' noise is Student's t with that many degrees of freedom and the scale
 #' \eqn{\sigma / \sqrt{w_i}}{sigma / sqrt(w_i)}, and outliers move f little.
-#' `family = binomial("probit")`: the response is the second of two classes
-#' with probability \eqn{\Phi(f(x_i))}{Phi(f(x_i))}. `family = "ordered"`: the
+#' `family = binomial("probit")`: the response is the second of two classes with
+#' probability \eqn{\Phi(f(x_i))}{Phi(f(x_i))}. `family = "ordered"`: the
 #' response is at most the k-th of C ordered classes with probability
 #' \eqn{\Phi(c_k - f(x_i))}{Phi(c_k - f(x_i))}; of the cut points
 #' \eqn{c_1 < \ldots < c_{C - 1}}{c_1 < ... < c_(C - 1)} the first is 0, and the
 #' logarithms of the gaps between them have independent standard normal priors.
-#' Classes without rows are allowed: the prior speaks for them.
+#' Classes without rows are allowed; only the prior informs them.
 #' `family = "multinomial"`, for classes without an order: see the next section.
 #'
 #' The centres \eqn{\chi_j} are rows of the data or the intercept (K = 1), each
 #' equally likely; a row may be chosen several times. J is a Poisson variable,
-#' coefficients are heavy-tailed, see [bark_prior()], which has options for
-#' locations that are not equally likely, for centres that are no rows
-#' ([centre_near_rows()]), for scales that differ from kernel to kernel
-#' (`own_scales`) and for kernels that see the predictors along a few
-#' `directions`. The scales have one of four priors:
+#' and coefficients are heavy-tailed. [bark_prior()] has options for unequal
+#' probabilities of locations, for centres that are not rows
+#' ([centre_near_rows()]), for scales that differ between kernels (`own_scales`)
+#' and for kernels that depend on the predictors through a few `directions`. The
+#' scales have one of four priors:
 #' * `"select_different"` (the default): an unknown subset of the predictors is
-#'   in the kernel, each of them with a scale of its own;
+#'   in the kernel, each with its own scale;
 #' * `"select_equal"`: an unknown subset with one common scale;
-#' * `"different"`: all predictors, each with a scale of its own;
+#' * `"different"`: all predictors, each with its own scale;
 #' * `"equal"`: all predictors with one common scale.
 #'
 #' @section Several classes:
@@ -50,78 +49,78 @@
 #' \deqn{P(y = k | x) = \int \phi(u) \prod_{j \ne k} \Phi(u + f_k(x) -
 #' f_j(x)) du.}{P(y = k | x) = integral of phi(u) prod_{j != k} Phi(u + f_k(x) -
 #' f_j(x)) du.}
-#' A function added to all fields changes no probability: the data speak of
-#' differences of the fields alone, and a single field is held in its place by
-#' the prior, which is proper. Probabilities, and differences of fields, are
-#' what there is to interpret. With C - 1 fields against a base class there
-#' would be no such freedom, but the answer would depend on which class is the
-#' base, and the other classes would share all that is particular to it; with C
-#' fields the prior treats all classes alike. With two classes the multinomial
-#' model is a probit model whose f, the difference of two fields over
-#' \eqn{\sqrt 2}{sqrt(2)}, has two sets of scales.
+#' Adding the same function to all fields changes no probability: the data
+#' inform only differences of fields, and the prior, which is proper, identifies
+#' each field. Interpret only probabilities and differences of fields. C - 1
+#' fields against a base class would not have this freedom, but the results
+#' would depend on the choice of the base class; with C fields the prior treats
+#' all classes alike. With two classes the multinomial model is a probit model
+#' whose f, the difference of two fields over \eqn{\sqrt 2}{sqrt(2)}, has two
+#' sets of scales.
 #'
 #' @section The sampler:
 #' Each iteration is a sweep of all moves: births and deaths of kernels, new
 #' places and multiplicities, precisions of the coefficients, scales of all
 #' predictors together, one by one and in pairs, predictors into and out of the
-#' kernel, and the noise. Student's noise is normal given a weight of each row,
-#' which is drawn too; classes have latent responses, drawn with the
-#' coefficients integrated out, and cut points, moved without them. What is born
-#' or goes elsewhere gets a coefficient whose size the data have a say in; most
-#' places are chosen among 200 candidates by what the kernel would be worth
-#' there. Steps adapt during the warmup only. Chains start at draws from the
-#' prior with small scales. With `mcmc_control(n_temps = )` above 1 each chain
-#' is helped by others at higher temperatures.
+#' kernel, and the noise. Student-t noise is normal given a weight for each row,
+#' which is also drawn. Classes have latent responses, drawn with the
+#' coefficients integrated out, and cut points, moved without them. Kernels that
+#' are born or relocated get a coefficient from a data-informed proposal; most
+#' locations are chosen among 200 candidates by how much the kernel would
+#' contribute there. Step sizes adapt during the warmup only. Chains start at
+#' draws from the prior with small scales. With `mcmc_control(n_temps = )` above
+#' 1 each chain is coupled with others at higher temperatures.
 #'
 #' The posterior of the scales is narrow given the kernels: an effective draw
 #' costs hundreds of sweeps, and the default keeps every 15th of 15 000. With
-#' 200 rows that takes about 25 seconds a chain. For a first look
-#' `mcmc_control(iter = 1000)` will do; `plan()` of the package future runs
-#' chains side by side.
+#' 200 rows that takes about 25 seconds per chain. For a first look
+#' `mcmc_control(iter = 1000)` is enough; with `future::plan()` chains run in
+#' parallel.
 #'
 #' [diagnostics()] has R-hat and effective sample sizes of sigma, J, the log
-#' likelihood, f (of several classes their probabilities) at 20 training rows,
-#' and the scales and inclusion of all predictors; `print` names the worst. A
-#' fit of which any has not mixed warns with class `kb_warning_convergence`.
-#' [`update(n_iter = )`][update.kb_mcmc] continues, and gives what a run of that
-#' length would have given. Scales and inclusion take the longest to mix: f may
-#' have mixed where they have not.
+#' likelihood, f (for several classes their probabilities) at 20 training rows,
+#' and the scales and inclusion of all predictors; `print` names the worst. If
+#' any has not mixed, the fit warns with class `kb_warning_convergence`.
+#' [`update(n_iter = )`][update.kb_mcmc] continues a fit; the result is the same
+#' as from one run of that total length. Scales and inclusion take the longest
+#' to mix: f may have mixed where they have not.
 #'
 #' @section Defaults:
 #' `alpha = 1`, `gamma = 10` and `eps = 0.5`, those of the paper's experiments:
 #' 20 kernels are expected. They are in units of the response that the model
-#' sees, and fit one that is standardised (`scale = TRUE`).
+#' sees, and suit a standardised response (`scale = TRUE`).
 #'
 #' @param x A numeric matrix (rows are points), a data frame, a numeric vector
 #'   (one column) or, as `formula`, a formula. Factors become indicators, one
-#'   column a level.
-#' @param y Response, one value a row of `x`: a numeric vector, or classes as a
-#'   factor, character or logical vector, in order if it is an ordered factor.
+#'   column per level.
+#' @param y Response, one value per row of `x`: a numeric vector, or classes as
+#'   a factor, character or logical vector; an ordered factor has ordered
+#'   classes.
 #' @param formula,data A formula such as `y ~ .` and the data frame it is
 #'   evaluated in.
 #' @param family `gaussian()` or `binomial("probit")`, or their names
 #'   `"gaussian"` and `"probit"`; `"ordered"` for a factor whose levels are in
 #'   order; or `"multinomial"`. `NULL`: gaussian for a numeric response (0 and 1
 #'   too, with a message), ordered for an ordered factor of three levels or more
-#'   (all its levels, whether or not they have rows), else probit for two
-#'   classes, multinomial for more. Two ordered levels are a probit model. In it
-#'   the second level of the factor (`TRUE`, the last string) is the one whose
-#'   probability is modelled.
+#'   (all its levels, whether or not they have rows), otherwise probit for two
+#'   classes, multinomial for more. Two ordered levels give a probit model, in
+#'   which the second level of the factor (`TRUE`, the last string) is the class
+#'   whose probability is modelled.
 #' @param prior Prior, see [bark_prior()].
-#' @param control Settings of the sampler, see [mcmc_control()]; the defaults
-#'   here are its own but for `warmup`, `iter` and `thin`.
-#' @param weights `NULL`, or positive numbers, one a row: the variance of the
+#' @param control Settings of the sampler, see [mcmc_control()]; its defaults
+#'   apply except for `warmup`, `iter` and `thin`.
+#' @param weights `NULL`, or positive numbers, one per row: the variance of the
 #'   response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}. Gaussian
-#'   responses only. In the formula interface columns of `data` are found
+#'   responses only. In the formula interface they are looked up in `data`
 #'   first.
-#' @param scale Standardise predictors and (gaussian) response? Undone in
-#'   everything that is reported but the scales \eqn{\lambda_l}, which belong
-#'   to the standardised predictors. `FALSE` leaves both untouched; the mean of
-#'   the response should then not be far from 0 (`kb_warning_offset`).
-#' @param prior_only Draw from the prior: the likelihood is left out. The
-#'   default noise prior and the scaling still come from the data.
+#' @param scale Standardise predictors and (gaussian) response? Results are
+#'   reported in the original units, except the scales \eqn{\lambda_l}, which
+#'   belong to the standardised predictors. `FALSE` leaves both untouched; the
+#'   mean of the response should then not be far from 0 (`kb_warning_offset`).
+#' @param prior_only Draw from the prior, without the likelihood? The default
+#'   noise prior and the scaling still come from the data.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
-#'   missing weights among them.
+#'   including missing weights.
 #' @param seed Whole number that determines every draw; `NULL` takes one from
 #'   R's generator. The result does not depend on the workers that run the
 #'   chains.
@@ -129,32 +128,30 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return An object of class `kb_bark`, `kb_mcmc` and `kb_fit`: a list of plain
-#'   R data with, among others, `settings` (all that was frozen), `runs` (one
-#'   state a chain, with its draws), `seed` and `status` (`"complete"`,
+#'   R data with, among others, `settings` (the frozen settings), `runs` (one
+#'   state per chain, with its draws), `seed` and `status` (`"complete"`,
 #'   `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()] and
-#'   used in another session, after `library(kernelbayes)`. Chains run at the
-#'   same time where the future plan has workers. Methods: `print`,
-#'   [`summary`][summary.kb_bark],
+#'   used in another session, after `library(kernelbayes)`. With a future plan
+#'   chains run in parallel. Methods: `print`, [`summary`][summary.kb_bark],
 #'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
-#'   [`update`][update.kb_mcmc], `fitted`, `residuals`,
-#'   [`coef`][coef.kb_bark], `sigma`, `nobs`, `formula`,
-#'   [`terms`][terms.kb_fit] and the model frame, `logLik`, `simulate`,
-#'   [`as_draws`][as_draws.kb_bark], [`tidy`][tidy.kb_bark], `glance`,
-#'   `augment`, [importance()], [partial_dependence()],
-#'   [evidence()][evidence.kb_bark] and the other [accessors][evidence].
+#'   [`update`][update.kb_mcmc], `fitted`, `residuals`, [`coef`][coef.kb_bark],
+#'   `sigma`, `nobs`, `formula`, [`terms`][terms.kb_fit] and the model frame,
+#'   `logLik`, `simulate`, [`as_draws`][as_draws.kb_bark],
+#'   [`tidy`][tidy.kb_bark], `glance`, `augment`, [importance()],
+#'   [partial_dependence()], [evidence()][evidence.kb_bark] and the other
+#'   [accessors][evidence].
 #'
 #' @section Errors:
-#' Bad input is refused with a condition of class `kb_error` and a class of
-#' its own, e.g. `kb_error_argument` (also for other families),
-#' `kb_error_missing`, `kb_error_infinite`, `kb_error_outcome` (a response of
-#' the wrong type, or of a single class). Levels of a factor of several classes
-#' without an order that no row has are left out with a warning
-#' (`kb_warning_empty_level`); a predictor with a level for most rows, which may
-#' be their name, warns, too (`kb_warning_levels`). An interrupt or a time limit
-#' gives a warning
-#' (`kb_warning_interrupted`,
-#' `kb_warning_time_limit`) and a fit with the draws so far, which `update()`
-#' continues. [noise_improper()] warns with `kb_warning_improper`.
+#' Invalid input is an error of class `kb_error` and a more specific class, e.g.
+#' `kb_error_argument` (also for other families), `kb_error_missing`,
+#' `kb_error_infinite`, `kb_error_outcome` (a response of the wrong type, or of
+#' a single class). For several unordered classes, levels without rows are
+#' dropped with a warning (`kb_warning_empty_level`). A predictor that is nearly
+#' unique per row, possibly an identifier, gives a warning, too
+#' (`kb_warning_levels`). An interrupt or a time limit gives a warning
+#' (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit with the draws
+#' so far, which `update()` continues. [noise_improper()] warns with
+#' `kb_warning_improper`.
 #'
 #' @references
 #' Ouyang, Z., Clyde, M. A. and Wolpert, R. L. (2008). *Bayesian additive
@@ -233,7 +230,7 @@ bark.numeric <- bark.matrix
 #' @export
 bark.logical <- bark.matrix
 
-# The kinds of response that a family models
+# The kinds of response for a family
 bark_outcome <- function(family) {
   if (is.null(family)) "any" else family_outcome(family)
 }
@@ -266,7 +263,7 @@ bark_fit <- function(mould, given, called, started) {
   run_fit(fit, progress, started)
 }
 
-# All that the data determine at the first call
+# Settings that are determined by the data at the first call
 bark_settings <- function(mould, family, prior, scale, prior_only) {
   scale <- check_flag(scale)
   prior_only <- check_flag(prior_only)
@@ -296,7 +293,8 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
 refuse_improper_draws <- function() {
   kb_abort(c(
     "An improper prior has no draws.",
-    x = "{.arg prior_only} is {.code TRUE} and the noise {.fn noise_improper}.",
+    x = "{.arg prior_only} is {.code TRUE}, and the prior of the noise is
+         {.fn noise_improper}.",
     i = "Use {.fn noise_gamma}, or the default."
   ), c("improper", "not_defined"))
 }
@@ -304,7 +302,7 @@ refuse_improper_draws <- function() {
 refuse_class_weights <- function(weights) {
   if (!is.null(weights)) {
     kb_abort(c(
-      "{.arg weights} must be NULL in a model of classes.",
+      "{.arg weights} must be NULL for classification.",
       x = "The response is a factor.",
       i = "Weights divide the variance of the noise, which classes do not have."
     ), "argument", argument = "weights")

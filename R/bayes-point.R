@@ -1,16 +1,16 @@
-# The Bayes point: one function in place of all draws, for deployment.
+# The Bayes point: one function instead of all draws, for deployment.
 
 #' The Bayes point of a fit
 #'
-#' The mean of the posterior's directions is a direction itself, whose
-#' classifier is close to the vote of all draws (Herbrich, Graepel and Campbell,
-#' 2001). It needs a coefficient a centre and none of the draws.
+#' The Bayes point is the mean of the posterior's directions. Its classifier is
+#' close to the vote of all draws (Herbrich, Graepel and Campbell, 2001) and
+#' needs one coefficient per centre instead of the draws.
 #'
 #' \eqn{f(x) = \sum_j \alpha_j k(x, c_j)}{f(x) = sum_j alpha_j k(x, c_j)}, the
 #' kernel's bias included; the centres are training points, standardised as
-#' `object` does. All of them give the f of `type = "link"` in
-#' [predict.kb_kgs()]. Fewer are chosen one at a time, each so that the
-#' projection of f on the span of those chosen comes nearest to f in the
+#' `object` does. With all of them f is that of `type = "link"` in
+#' [predict.kb_kgs()]. A smaller number is chosen greedily, so that the
+#' projection of f on the span of the chosen centres is closest to f in the
 #' kernel's norm (with several classes, summed over their functions).
 #'
 #' @param object A fit of [kgs()]; for `predict()` a Bayes point.
@@ -20,16 +20,17 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return `bayes_point()`: a list of class `kb_bayes_point`, plain R data:
-#'   `kernel` (with its bias), `points` (the centres, one a row, as the kernel
+#'   `kernel` (with its bias), `points` (the centres, one per row, as the kernel
 #'   sees them), `alpha` (coefficients: centres x functions, one function for
 #'   two classes), `explained` (share of the squared norm of f that the centres
-#'   keep), `scaling`, `levels`, `mould` (how new data are read) and `version`.
+#'   retain), `scaling`, `levels`, `mould` (how new data are read) and
+#'   `version`.
 #'
-#'   `predict()`: `"class"` a factor with one value a row; `"link"` a vector, f
-#'   (with more than two classes a matrix, a column a class). Rows with missing
-#'   values give `NA`. `coef()`: `alpha`, as a vector for two classes.
+#'   `predict()`: `"class"` a factor with one value per row; `"link"` a vector,
+#'   f (with more than two classes a matrix, one column per class). Rows with
+#'   missing values give `NA`. `coef()`: `alpha`, as a vector for two classes.
 #' @section Errors: `kb_error_not_defined` for other objects;
-#'   `kb_error_argument`, among others where `newdata` is missing; those of
+#'   `kb_error_argument`, for example if `newdata` is missing; and those of
 #'   [predict.kb_kgs()].
 #' @references
 #' Herbrich, R., Graepel, T. and Campbell, C. (2001). Bayes point machines.
@@ -90,7 +91,8 @@ centre_coefficients <- function(factor, w, chosen) {
   )
 }
 
-#' Orthogonal least squares: the rows whose span comes nearest to w, greedily
+#' Orthogonal least squares: the rows whose span is closest to w, chosen
+#' greedily
 #' @return Row numbers in increasing order.
 #' @noRd
 nearest_centres <- function(factor, w, n) {
@@ -100,7 +102,7 @@ nearest_centres <- function(factor, w, n) {
   while (length(chosen) < n) {
     norm <- rowSums(left^2)
     gain <- rowSums((left %*% w)^2) / norm
-    # What is left of a row in the span is rounding.
+    # The residual of a row in the span is rounding error.
     gain[norm < 1e-10 * size] <- -1
     gain[chosen] <- -1
     best <- which.max(gain)
@@ -122,7 +124,7 @@ predict.kb_bayes_point <- function(object, newdata, type = c("class", "link"),
   if (missing(newdata)) {
     kb_abort(c(
       "{.arg newdata} must be given.",
-      i = "A Bayes point keeps no training rows but its centres."
+      i = "A Bayes point keeps only its centres, not the training rows."
     ), "argument", argument = "newdata")
   }
   rows <- prediction_rows(object, newdata, NULL, FALSE, FALSE)

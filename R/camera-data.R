@@ -1,19 +1,18 @@
-# The camera data: frames of a room, and the directions they were seen from.
+# The camera data: frames of a room, and the camera's direction for each.
 
 #' Frames of a turning camera
 #'
 #' 3600 small colour frames of a room, from a camera that stays in one place and
-#' turns on a smooth path, with the direction of each: states to be filtered
-#' from images.
+#' turns on a smooth path, with the direction of each: an example of filtering
+#' states from images.
 #'
 #' The room was rendered with POV-Ray 3.7 for this package, after the experiment
-#' of Fukumizu, Song and Gretton, of which the room and the path are not
-#' published. Frames are 20 x 20 pixels, each the mean of 16 rays or more, in
-#' 64 levels of the colour space sRGB. Each angle is the sum of two sine waves
-#' with periods between 97 and 419 frames; the second half of the path passes
-#' near, not through, the directions of the first. There is no noise: the
-#' experiments add independent Gaussian noise of variance 1e-4 and 1e-3 to the
-#' frames.
+#' of Fukumizu, Song and Gretton, whose room and path are not published. Frames
+#' are 20 x 20 pixels, each the mean of 16 rays or more, in 64 levels of the
+#' colour space sRGB. Each angle is the sum of two sine waves with periods
+#' between 97 and 419 frames; the second half of the path passes near, not
+#' through, the directions of the first. There is no noise: the experiments add
+#' independent Gaussian noise of variance 1e-4 and 1e-3 to the frames.
 #'
 #' A rotation matrix is R = Rz(yaw) Ry(pitch) Rx(roll), as in
 #' [plot.kb_kbr_path()]: yaw about the vertical axis z, positive to the left,
@@ -22,15 +21,16 @@
 #' and up in the room.
 #'
 #' @return A list:
-#' * `frames`: matrix, 3600 x 1200, numbers in \[0, 1\]. A row is a frame: red,
-#'   green and blue of a pixel, pixels from left to right, rows from above.
-#' * `rotations`: matrix, 3600 x 9, a rotation matrix a row, by columns, as
-#'   [kernel_rotation()] takes them.
+#' * `frames`: matrix, 3600 x 1200, numbers in \[0, 1\]. Each row is a frame:
+#'   red, green and blue of each pixel, from left to right and from top to
+#'   bottom.
+#' * `rotations`: matrix, 3600 x 9, one rotation matrix per row, by columns, as
+#'   for [kernel_rotation()].
 #' * `angles`: matrix, 3600 x 3, columns yaw, pitch and roll in radians, whole
 #'   multiples of 1e-6.
 #' * `train`: logical, `TRUE` for the first 1800 frames.
-#' @section Errors: A file that is missing or is not what the package brought is
-#'   an error of class `kb_error_file`.
+#' @section Errors: A missing or changed file is an error of class
+#'   `kb_error_file`.
 #' @source Own work, rendered by `data-raw/camera/render.R` of the package's
 #'   sources from the scene `data-raw/camera/room.pov`.
 #' @references

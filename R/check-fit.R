@@ -1,8 +1,8 @@
-# The door that every method of an object with draws goes through, because the
-# object may come from a file: the layout of its version, and of its class.
+# Check of an object at the start of every method, because the object may come
+# from a file: its version, and the layout of its class.
 
 #' The layout of an object
-#' @return List of `layout` and `at`, what its calls need to know; or NULL.
+#' @return List of `layout` and `at`, the values that its calls need; or NULL.
 #' @noRd
 object_layout <- function(object) UseMethod("object_layout")
 
@@ -93,11 +93,11 @@ object_layout.kb_kernel_mean <- function(object) {
   list(layout = kernel_mean_layout)
 }
 
-#' The fit of a method, once its version and what it holds have been checked
+#' The fit of a method, after a check of its version and contents
 #'
-#' The first call of every method: see fit-layout.R for what is checked. What
-#' runs go on from is checked where C++ reads it.
-#' @param ... The method's, which must be empty.
+#' The first call of every method: see fit-layout.R. States from which runs
+#' continue are checked where C++ reads them.
+#' @param ... The dots of the method, which must be empty.
 #' @param .file The file that it was read from, if it was.
 #' @noRd
 checked_fit <- function(fit, ..., .file = NULL) {
@@ -134,15 +134,15 @@ check_object <- function(object, what = "object") {
   note_checked(object)
 }
 
-# The last objects that were found whole. One that is equal to one of them need
-# not be looked through again: identical() of the same object costs nothing, so
-# that methods called in a loop, or by each other, pay for one check.
+# The last objects that passed the check. An object identical to one of them is
+# not checked again: identical() of the same object costs nothing, so that
+# methods called in a loop, or by each other, are checked once.
 checked <- new.env(parent = emptyenv())
 checked$objects <- list()
 
 was_checked <- function(object) {
   for (known in checked$objects) {
-    # Refits differ soonest in their runs.
+    # Compare the runs first: there refits differ.
     if (identical(known[["runs"]], object[["runs"]]) &&
       identical(known, object)) {
       return(TRUE)
@@ -151,7 +151,8 @@ was_checked <- function(object) {
   FALSE
 }
 
-# Large ones are not kept alive: their methods take long beside the check
+# Large objects are not kept alive: the check is cheap compared with their
+# methods
 note_checked <- function(object, most = 4, bytes = 2e7) {
   if (utils::object.size(object) > bytes) {
     return(invisible())

@@ -1,4 +1,4 @@
-# check_moves(): draws of moves against the densities that they state.
+# check_moves(): draws of moves against their stated densities.
 
 check_draws <- function(problem, tables, from, to, live, t) {
   if (problem$n == 0) {
@@ -22,7 +22,7 @@ check_draws <- function(problem, tables, from, to, live, t) {
 }
 
 # How often each state was drawn: one row per group, the last column for draws
-# that are no states
+# that are not states
 count_draws <- function(states, group, groups, to, problem, t) {
   cell <- match(state_keys(states, problem$key, t), to$keys,
     nomatch = to$n + 1

@@ -2,11 +2,11 @@
 
 new_check_moves <- function(found, problem, steps) {
   found <- Filter(Negate(is.null), unname(found))
-  # A draw of a state that must not be has p-value 0 whatever the number.
+  # A draw of an impossible state has p-value 0 whatever the number of tests.
   tests <- sum(lengths(lapply(found, `[[`, "p")))
   found <- lapply(found, judge, tests, problem$level)
   table <- do.call(rbind, lapply(found, `[[`, "line"))
-  # Shares are a matter of the moves alone where the identity holds.
+  # If the identity holds, the shares of the moves may be chosen freely.
   holds <- table$t[table$check == "identity" & table$ok]
   table$ok <- table$ok | table$check == "weight" & table$t %in% holds
   worst <- do.call(rbind, lapply(found[!table$ok], worst_states))

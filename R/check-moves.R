@@ -3,76 +3,78 @@
 
 #' Are the weights of moves exact?
 #'
-#' Tests the target and the moves of a [tdsmc()] problem on a version of it so
-#' small that all states can be listed, and names the move that is wrong.
+#' Tests the target and the moves of a [tdsmc()] problem on a version small
+#' enough to list all states, and names the move that is wrong.
 #'
 #' @section What is tested:
 #' For each step t, with S' the states of step t - 1 and S those of step t, up
 #' to a relative error of 1e-8:
 #' * `probability`: the probabilities of the moves sum to 1 at every S';
-#' * `reverse_probability`: those of the reverse choice sum to 1 at every S;
+#' * `reverse_probability`: the probabilities of the reverse choice sum to 1 at
+#'   every S;
 #' * `log_forward`: \eqn{q_i(\cdot | S')}{q_i(. | S')} sums to 1 over S,
 #'   wherever the move is possible;
 #' * `log_reverse`: \eqn{q'_i(\cdot | S)}{q'_i(. | S)} sums to 1 over S',
 #'   wherever the reverse choice has a probability;
-#' * `support`: all that the reverse choice can give can be reached forward;
+#' * `support`: all states that the reverse choice can give can be reached
+#'   forward;
 #' * `weight`: the weights that move i brings to S sum to its share,
 #'   \deqn{\sum_{S'} \gamma_{t-1}(S') \alpha_i(S') q_i(S | S') W_i(S', S) =
 #'     \gamma_t(S) \alpha'_i(S);}{
 #'     sum_S' gamma_(t-1)(S') alpha_i(S') q_i(S | S') W_i(S', S) =
 #'     gamma_t(S) alpha'_i(S);}
-#' * `identity`: summed over all moves they give \eqn{\gamma_t(S)}, which is
-#'   what makes weights exact. Where this holds, other shares of the moves
-#'   (`weight`) are no fault. A state of density zero must get nothing.
+#' * `identity`: summed over all moves they give \eqn{\gamma_t(S)}, which makes
+#'   the weights exact. If this holds, other shares of the moves (`weight`) are
+#'   not a fault. A state of density zero must get no weight.
 #'
 #' Then, by simulation:
-#' * `propose`: draws of `propose()` have the distribution that `log_forward`
-#'   says, from each S';
+#' * `propose`: draws of `propose()` have the distribution given by
+#'   `log_forward`, from each S';
 #' * `initial`: \eqn{\gamma_0} sums to 1 and `initial()` draws from it (if step
 #'   1 is among `steps`);
 #' * `rejuvenate`: states drawn from \eqn{\gamma_t} still have that
 #'   distribution after one call of `rejuvenate()`.
 #'
 #' For these the null hypothesis is that the number of draws of each state is
-#' binomial with the probability stated. The p-values of all states, moves and
-#' steps are exact binomial ones (two-sided, twice the smaller tail) and
+#' binomial with the stated probability. The p-values of all states, moves and
+#' steps are exact binomial p-values (two-sided, twice the smaller tail),
 #' multiplied by their number, so that the probability of any false alarm is at
 #' most `level`. A draw that has probability zero, or that is not among the
 #' states, is always a fault.
 #'
-#' `log_forward` and `log_reverse` are called with all pairs of states here:
-#' they must give `-Inf` for pairs that the move cannot connect. (A run calls
-#' them with possible pairs only.) `log_weight` is called for possible pairs.
-#' Moves with a `log_weight` and without `log_reverse` or `reverse_probability`
-#' are tested as far as possible.
+#' `log_forward` and `log_reverse` are called with all pairs of states: they
+#' must give `-Inf` for pairs that the move cannot connect. (A run calls them
+#' with possible pairs only, as it does `log_weight`, also here.) Moves with a
+#' `log_weight` and without `log_reverse` or `reverse_probability` are tested as
+#' far as possible.
 #'
 #' @param target,moves,data As in [tdsmc()].
 #' @param states `function(t)`: all states of step t, t = 0 included, in the
-#'   shape that the other functions have them. States of density zero may be
-#'   left out if no move leads to them.
+#'   form used by the other functions. States of density zero may be omitted if
+#'   no move leads to them.
 #' @param steps The steps to test, whole numbers; `NULL`: all rows of `data`.
 #' @param n Number of draws for each state in the simulations; 0: none.
 #' @param level Probability of a false alarm in the simulations.
 #' @param key `NULL`, or `function(states)`: a string for each state, equal for
-#'   equal states, by which draws are recognised and states named. The default
-#'   writes out the numbers to 15 digits.
-#' @param seed Whole number that determines the draws, with R's generator left
-#'   untouched; `NULL`: they come from R's generator.
+#'   equal states, which identifies draws and names states. The default writes
+#'   the numbers with 15 digits.
+#' @param seed Whole number that determines the draws and leaves R's generator
+#'   untouched; `NULL`: draws come from R's generator.
 #' @param x An object of class `kb_check_moves`.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return A list of class `kb_check_moves`: `ok`; `wrong`, the names of the
-#'   moves at fault (`"(target)"` for what is not of a move, `"(all moves)"`
-#'   for sums over moves); `table`, a data frame with a line for each `move`,
+#'   moves at fault (`"(target)"` for faults of the target, `"(all moves)"` for
+#'   sums over moves); `table`, a data frame with a line for each `move`,
 #'   `check` and step `t`: `discrepancy`, the largest relative error (in
 #'   simulations, of a probability), `p_value` (of simulations, corrected),
 #'   `ok`, and the `state` where it is worst; `worst`, a data frame of the
-#'   states with the largest errors of each check that fails, with the value
-#'   that is (`is`) and the one that should be (`should_be`), as fractions of
+#'   states with the largest errors of each check that fails, with the actual
+#'   value (`is`) and the correct one (`should_be`), as fractions of
 #'   \eqn{\gamma_t(S)} for `weight` and `identity`.
-#' @section Errors: As in [tdsmc()]; `kb_error_argument` where different states
-#'   have one key.
-#' @seealso [td_target()] for the law of the weights
+#' @section Errors: As in [tdsmc()]; `kb_error_argument` if different states
+#'   have the same key.
+#' @seealso [td_target()] for the formula of the weights
 #' @examples
 #' # Two coins; a state is the number of heads so far, and a move adds one.
 #' target <- td_target(
@@ -158,7 +160,7 @@ enumerated <- function(problem, t) {
       "{.arg states} must list different states, at step {t}.",
       x = if (n == 0) "There are none." else
         "Two have the key {.val {keys[anyDuplicated(keys)]}}.",
-      i = "{.arg key} tells {.fn check_moves} how to tell states apart."
+      i = "Use {.arg key} to distinguish states."
     ), "argument", argument = "states", call = NULL)
   }
   list(
@@ -186,7 +188,7 @@ state_keys <- function(states, key, t) {
 check_step <- function(t, problem) {
   from <- enumerated(problem, t - 1)
   to <- enumerated(problem, t)
-  # Particles are where the target before has a density, and nowhere else.
+  # Particles are only where the previous target has positive density.
   live <- from$log_density > -Inf
   tables <- lapply(names(problem$moves), function(name) {
     move_table(problem, name, from, to, live, t)
@@ -201,7 +203,7 @@ check_step <- function(t, problem) {
   )
 }
 
-# All that a move says of all pairs of states: matrices S' x S
+# The densities and weights of a move for all pairs of states: matrices S' x S
 move_table <- function(problem, name, from, to, live, t) {
   move <- problem$moves[[name]]
   data <- problem$data
@@ -291,7 +293,7 @@ check_back <- function(tables, to, t) {
   )
 }
 
-# Sums of forward and reverse densities, and what cannot be reached
+# Sums of forward and reverse densities, and states that cannot be reached
 check_move <- function(table, from, to, live, t) {
   on <- table$on
   found <- list(finding(table$name, "log_forward", t,
@@ -325,7 +327,7 @@ check_shares <- function(tables, to, t) {
     lapply(Filter(function(table) !is.null(table$back), tables), function(m) {
       share <- ifelse(live, m$back, 0)
       finding(m$name, "weight", t, sums[[m$name]], share, to$keys,
-        # Relative to the state: a small share may be far off and no matter.
+        # Relative to the state: large errors of small shares do not matter.
         error = abs(sums[[m$name]] - share)
       )
     }),

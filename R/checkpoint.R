@@ -3,10 +3,10 @@
 # The version of the layout of a fit; raised when a field changes meaning
 fit_version <- 2L
 
-# Write a file so that it is either the old one or the new one, never a part
+# Write a file so that it is always either the old one or the complete new one
 #
-# R does not report a full disk when it closes a file, so the bytes are
-# counted. They are not compressed: draws hardly shrink, and the run waits.
+# R does not report a full disk when it closes a file, so the bytes are counted.
+# They are not compressed: draws hardly shrink, and the run would wait.
 write_checkpoint <- function(fit, file) {
   target <- link_target(file)
   temporary <- file.path(dirname(target), part_name(target))
@@ -31,15 +31,15 @@ write_checkpoint <- function(fit, file) {
   invisible(file)
 }
 
-# `writeBin()` of a name leaves the file open where it fails
+# `writeBin()` to a file name leaves the file open if it fails
 write_bytes <- function(bytes, file) {
   connection <- file(file, "wb")
-  # A full disk may show when the rest is written, too.
+  # A full disk may only be noticed when the rest is written.
   on.exit(try(close(connection), silent = TRUE))
   writeBin(bytes, connection)
 }
 
-# The file that links lead to, there or not
+# The file that links point to, whether or not it exists
 link_target <- function(file) {
   for (step in 1:40) {
     link <- Sys.readlink(file)
@@ -51,13 +51,13 @@ link_target <- function(file) {
 
 # Parts -----------------------------------------------------------------------
 
-# The name of a file that is being written: whose it is can be seen
+# The name of a file that is being written, with the id of the process
 part_name <- function(file, pid = Sys.getpid()) {
   host <- gsub("[^[:alnum:].]", "", Sys.info()[["nodename"]])
   paste0(basename(file), "-", host, "-", pid, ".part")
 }
 
-# Remove what killed runs of this machine were writing
+# Remove files that killed runs on this machine were writing
 remove_parts <- function(file) {
   target <- link_target(file)
   start <- sub("[0-9]+[.]part$", "", part_name(target))
@@ -74,14 +74,15 @@ is_process <- function(pid) {
     if (.Platform$OS.type != "unix" || is.na(one)) {
       return(TRUE)
     }
-    # Signal 0 only asks, and is not allowed to ask of other users' processes.
+    # Signal 0 only tests whether the process exists, and not for other users'
+    # processes.
     isTRUE(tools::pskill(one, 0L)) || dir.exists(file.path("/proc", one))
   }, NA)
 }
 
 # Whose file it is -------------------------------------------------------------
 
-# Refuse to write over a file that is not this run's
+# Refuse to overwrite a file that does not belong to this run
 check_checkpoint <- function(fit) {
   file <- fit$control$checkpoint
   remove_parts(file)
@@ -96,11 +97,11 @@ check_checkpoint <- function(fit) {
     "The checkpoint {.file {file}} exists and would be lost.",
     x = "It {problem$what}.",
     i = problem$hint,
-    i = "{.code overwrite = TRUE} in the control function replaces it."
+    i = "Set {.code overwrite = TRUE} in the control function to replace it."
   ), c("checkpoint_exists", "checkpoint"), file = file)
 }
 
-#' Why a file is not to be written over by a fit, or NULL
+#' Why a file must not be overwritten by a fit, or NULL
 #' @return NULL, or `what` it is and a `hint`.
 #' @noRd
 other_run <- function(file, fit) {
@@ -151,10 +152,9 @@ plain_functions <- function(x) {
 
 #' Read a checkpoint
 #'
-#' A fit function that was given `checkpoint = file` in its control saves its
-#' state there at intervals and at its end. `read_checkpoint()` returns that
-#' state as a fit that can be used as it is; `update()` without new data runs
-#' it to the end.
+#' With `checkpoint = file` in the control, a fit function saves its state there
+#' at intervals and at its end. `read_checkpoint()` returns that state as a fit,
+#' which can be used directly; `update()` without new data runs it to the end.
 #'
 #' @param file The file's name.
 #'
@@ -163,9 +163,9 @@ plain_functions <- function(x) {
 #'
 #' @section Errors:
 #' `kb_error_checkpoint` if the file does not exist, is damaged (for example
-#' truncated) or holds something else; `kb_error_version` if another version
-#' of the package wrote it; `kb_error_fit`, which names the field, if the fit in
-#' it is not whole.
+#' truncated) or holds something else; `kb_error_version` if another version of
+#' the package wrote it; `kb_error_fit`, which names the field, if the fit in it
+#' is incomplete.
 #'
 #' @examples
 #' file <- tempfile(fileext = ".rds")

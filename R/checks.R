@@ -1,5 +1,5 @@
-# Checks of arguments. Each returns its argument, cleaned, or aborts with
-# class `kb_error_argument`: the argument's name, what came, what was wanted.
+# Checks of arguments. Each returns its argument, cleaned, or aborts with class
+# `kb_error_argument`: the argument's name, its value, and what it must be.
 
 #' @srrstats {G2.0} Each argument is checked for its length by one of these
 #'   functions, which name the argument, what came and what was wanted.
@@ -58,7 +58,7 @@ check_count <- function(x, lower = 0, upper = .Machine$integer.max,
   inside <- is.numeric(x) && length(x) == 1 && is.finite(x) &&
     x == round(x) && x >= lower && x <= upper
   if (!isTRUE(inside)) {
-    # The largest integer is worth a word only to those who went beyond it.
+    # Mention the largest integer only if it was exceeded.
     beyond <- is.numeric(x) && isTRUE(x > upper)
     if (upper == .Machine$integer.max && !beyond) upper <- Inf
     bad_argument(x, arg, number_range("a whole number", lower, upper))
@@ -108,7 +108,7 @@ check_class <- function(x, class, wanted, arg = rlang::caller_arg(x)) {
   x
 }
 
-# Lists with a class can be edited: are all parts as they were made?
+# Lists with a class can be edited: are all parts still valid?
 check_value <- function(x, class, wanted, arg) {
   layout <- value_layout(class)
   if (is.null(layout)) {

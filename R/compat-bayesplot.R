@@ -2,16 +2,17 @@
 
 #' Posterior predictive checks
 #'
-#' The training responses beside draws of new ones from the same rows
-#' (`rstantools::posterior_predict()`), by a plot of bayesplot.
+#' Compares the training responses with draws of new responses for the same rows
+#' (`rstantools::posterior_predict()`) in a plot from bayesplot.
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param type The name of a plot of [bayesplot](https://mc-stan.org/bayesplot/)
 #'   without the prefix `ppc_`, such as `"dens_overlay"`, `"ecdf_overlay"`,
-#'   `"stat"`, `"intervals"`, `"bars"`, `"loo_pit_qq"` (not all fit all
-#'   responses). `NULL`: `"dens_overlay"` for numbers, `"bars"` for classes.
-#' @param ndraws Number of draws. `NULL`: 50 for plots that draw a line a draw,
-#'   else 200.
+#'   `"stat"`, `"intervals"`, `"bars"`, `"loo_pit_qq"` (not every plot suits
+#'   every response). `NULL`: `"dens_overlay"` for numbers, `"bars"` for
+#'   classes.
+#' @param ndraws Number of draws. `NULL`: 50 for plots that draw one line per
+#'   draw, otherwise 200.
 #' @param seed For the new responses, see [simulate()][simulate.kb_fit].
 #' @param ... Passed on to the plot, such as `stat`, `group` or `x`.
 #' @return A ggplot object. Classes are numbered from 1, in the order of their
@@ -42,7 +43,7 @@ pp_check.kb_fit <- function(object, type = NULL, ndraws = NULL, seed = NULL,
     ndraws = min(check_ndraws(ndraws), available), seed = seed
   )
   if (is.factor(y)) {
-    # Of two classes they are 0 and 1.
+    # Two classes are 0 and 1.
     if (nlevels(y) == 2 && !is_ordered(object)) new <- new + 1L
     y <- as.integer(y)
   }

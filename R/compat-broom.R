@@ -127,7 +127,7 @@ augment_fit <- function(x, data, newdata, level, interval) {
   out
 }
 
-# The rows that were given under either name, or NULL
+# The rows given under either name, or NULL
 augment_rows <- function(data, newdata) {
   if (!is.null(data) && !is.null(newdata)) {
     kb_abort("Give {.arg data} or {.arg newdata}, not both.", "argument",
@@ -166,23 +166,22 @@ augment_response <- function(x, new) {
 #'   before scaling).
 #' @param level Probability of the intervals.
 #' @param interval For `augment()`: `"prediction"` (for responses, the default
-#'   of gaussian fits) or `"credible"` (for f or the probability, the default of
-#'   probit fits and the only one they have).
+#'   of gaussian fits) or `"credible"` (for f or the probability, the only
+#'   choice for probit fits).
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; of
-#'   Student's noise its scale), `J` (number of kernels), for priors that select
-#'   `d` (number of predictors in the kernel), and of ordered classes the cut
-#'   points `cut[low|high]` between neighbouring levels, the first of which is
-#'   0, with `estimate` (posterior mean), `std.error` (posterior
-#'   sd), `conf.low` and `conf.high`; [importance()] has the predictors.
-#'   `glance()`: one line with `nobs`, `J`, `sigma`, `rhat` (the largest),
-#'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
-#'   `.fitted` (mean of f, or probability of the second level), `.lower`,
-#'   `.upper` (rows of `newdata` have weight 1), in probit fits `.class`, and,
-#'   where the response is known, `.resid` (see [residuals.kb_fit()]). Of more
-#'   than two classes `.class` and `.prob_<level>` for each class in place of
-#'   `.fitted`, `.lower`, `.upper`; without an order `tidy()` has `J`,
-#'   `J[class]` and `d[class]`.
+#' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; for
+#'   Student-t noise its scale), `J` (number of kernels), for priors that select
+#'   `d` (number of predictors in the kernel), and for ordered classes the cut
+#'   points `cut[low|high]` between neighbouring levels (the first is 0), with
+#'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
+#'   `conf.high`; [importance()] has the predictors. `glance()`: one line with
+#'   `nobs`, `J`, `sigma`, `rhat` (the largest), `ess_bulk` (the smallest),
+#'   `draws`, `seconds`. `augment()`: the data with `.fitted` (mean of f, or
+#'   probability of the second level), `.lower`, `.upper` (rows of `newdata`
+#'   have weight 1), in probit fits `.class`, and, where the response is known,
+#'   `.resid` (see [residuals.kb_fit()]). For more than two classes `.class` and
+#'   `.prob_<level>` for each class instead of `.fitted`, `.lower`, `.upper`;
+#'   for unordered classes `tidy()` has `J`, `J[class]` and `d[class]`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,
@@ -251,15 +250,15 @@ augment.kb_bark <- function(x, data = NULL, newdata = NULL, level = 0.9,
 #' @param level Probability of the intervals.
 #' @param complement See [predict.kb_kgs()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line each for the rates of wrong labels
-#'   that were learned (`q`, or `q[class]` with [noise_class()]) and `errors`,
-#'   their number, with `estimate` (posterior mean), `std.error` (posterior sd),
-#'   `conf.low` and `conf.high`. `glance()`: one line with `nobs`, `classes`,
-#'   `rank`, `q` (posterior mean, or the known rate; of [noise_class()] the mean
-#'   of the two), `errors`, `rhat` (the largest), `ess_bulk` (the smallest),
-#'   `draws`, `seconds`. `augment()`: the data with `.class` (the most probable
-#'   class), `.prob_<level>` for each class, and, where the label is known,
-#'   `.resid` (see [residuals.kb_fit()]).
+#' @return Data frames. `tidy()`: one line each for the learned rates of wrong
+#'   labels (`q`, or `q[class]` with [noise_class()]) and `errors`, the number
+#'   of wrong labels, with `estimate` (posterior mean), `std.error` (posterior
+#'   sd), `conf.low` and `conf.high`. `glance()`: one line with `nobs`,
+#'   `classes`, `rank`, `q` (posterior mean, or the known rate; with
+#'   [noise_class()] the mean of the two), `errors`, `rhat` (the largest),
+#'   `ess_bulk` (the smallest), `draws`, `seconds`. `augment()`: the data with
+#'   `.class` (the most probable class), `.prob_<level>` for each class, and,
+#'   where the label is known, `.resid` (see [residuals.kb_fit()]).
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -336,12 +335,12 @@ augment_classes <- function(x, data, newdata, probability) {
 #'   numbers.
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line a column of what f returns, with
-#'   `term`, `estimate` (posterior mean), `std.error` (posterior sd), `conf.low`
-#'   and `conf.high`, quantiles of the weighted particles. `glance()`: one line
-#'   with `nobs` (steps), `log_evidence`, `mc_se`, `particles` (of all
-#'   replicates), `ess_fraction` (at the end), `resamplings`, `seconds`.
-#' @section Errors: `kb_error_user_function` where f fails or returns something
+#' @return Data frames. `tidy()`: one line per column of f's value, with `term`,
+#'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
+#'   `conf.high`, quantiles of the weighted particles. `glance()`: one line with
+#'   `nobs` (steps), `log_evidence`, `mc_se`, `particles` (of all replicates),
+#'   `ess_fraction` (at the end), `resamplings`, `seconds`.
+#' @section Errors: `kb_error_user_function` if f fails or returns something
 #'   else, `kb_error_not_defined` before the first step.
 #' @examples
 #' target <- td_target(

@@ -1,23 +1,23 @@
-# DALEX: what its explainers ask of a model, registered when it is loaded.
+# DALEX: methods that its explainers need, registered when it is loaded.
 
 #' Explainers of DALEX
 #'
-#' What [DALEX](https://modeloriented.github.io/DALEX/) asks of a model:
-#' `DALEX::explain()` of a fit needs the predictors and the response, no
-#' function that predicts. Its plots of break-down, Shapley values, importance
-#' by permutation and profiles are of the posterior mean, or of the predictive
-#' probabilities of classes; [importance()] and [partial_dependence()] have
-#' those with their uncertainty.
+#' Methods for [DALEX](https://modeloriented.github.io/DALEX/):
+#' `DALEX::explain()` needs a fit, the predictors and the response, but no
+#' prediction function. Its break-down plots, Shapley values, permutation
+#' importance and profiles refer to the posterior mean, or the predictive
+#' probabilities of classes; [importance()] and [partial_dependence()] also give
+#' their uncertainty.
 #'
 #' @param X.model,model A fit of [srvm()], [bark()] or [kgs()].
 #' @param newdata A data frame of predictors, or a matrix.
-#' @param is_multiclass Not used: the fit knows.
+#' @param is_multiclass Not used: taken from the fit.
 #' @param ... Passed on to [predict()][predict.kb_srvm].
-#' @return `yhat()`: of a numeric response means, in its units; of two classes
+#' @return `yhat()`: for a numeric response means, in its units; for two classes
 #'   the probability of the second, so that `y` is 0 and 1 in
-#'   `DALEX::explain()`, or of the one that its
-#'   `predict_function_target_column` names; of more classes, ordered ones, too,
-#'   a matrix of probabilities with a column for each. `model_info()`: a list of
+#'   `DALEX::explain()`, or of the class given as
+#'   `predict_function_target_column`; for more classes, also ordered ones, a
+#'   matrix of probabilities with a column for each. `model_info()`: a list of
 #'   class `model_info`: `package`, `ver` and `type`, `"regression"`,
 #'   `"classification"` or `"multiclass"`.
 #' @section Errors: Those of `predict()`.
@@ -37,7 +37,7 @@ yhat.kb_fit <- function(X.model, newdata, ...) { # nolint: object_name_linter.
     return(stats::predict(fit, newdata, ...))
   }
   p <- stats::predict(fit, newdata, type = "prob", ...)
-  # Where explain() leaves what it was told.
+  # explain() stores its arguments here.
   column <- attr(X.model, "predict_function_target_column")
   if (is.null(column) && ncol(p) == 2) column <- 2
   if (is.null(column)) p else p[, column]

@@ -1,26 +1,24 @@
 # dials: ranges of the arguments of model specifications, for tuning.
 
-#' Ranges of the parameters that are tuned
+#' Ranges of tuning parameters
 #'
-#' What `tune::tune_grid()` and other functions of tidymodels take as the range
-#' of an argument of [parsnip_specs] that is marked by `tune::tune()`; each can
-#' be replaced there by `update()` of the set of parameters, with another
-#' `range`.
+#' The ranges that `tune::tune_grid()` and other functions of tidymodels use for
+#' arguments of [parsnip_specs] marked by `tune::tune()`. To change one,
+#' `update()` the set of parameters with another `range`.
 #'
-#' @param range Two numbers: the lowest and the highest value; of those on a
-#'   logarithmic scale their logarithms to base 10.
+#' @param range Two numbers: the lowest and the highest value; on a logarithmic
+#'   scale their logarithms to base 10.
 #' @param values The types, see [bark_prior()].
 #'
-#' @details
-#' On a logarithmic scale are `param_bandwidth()` (in units of the predictors as
-#' scaled), `param_lambda()`, `param_gamma()`, `param_bias()` and
-#' `param_nugget()`; on their own scale `param_alpha()` and `param_eps()`;
-#' whole numbers are `param_particles()` and `param_iter()`. More particles and
-#' iterations cost time and make no other model: rather than tune them, set
+#' @details `param_bandwidth()` (in units of the scaled predictors),
+#' `param_lambda()`, `param_gamma()`, `param_bias()` and `param_nugget()` are on
+#' a logarithmic scale, `param_alpha()` and `param_eps()` on their own scale;
+#' `param_particles()` and `param_iter()` are whole numbers. More particles and
+#' iterations cost time but do not change the model: set them rather than tune
 #' them.
 #'
-#' Within their ranges `alpha`, `eps` and `gamma` make the expected number of
-#' kernels of [bark()] one that is between .5 and 190.
+#' Within the ranges of `alpha`, `eps` and `gamma` the expected number of
+#' kernels of [bark()] is between .5 and 190.
 #'
 #' @return An object of class `param` of the package dials.
 #' @section Errors: `kb_error_package` without dials.

@@ -5,28 +5,27 @@
 #'
 #' Methods of [loo::loo()] and [loo::waic()] for fits with a likelihood.
 #'
-#' Where the noise is normal, `loo()` integrates over the coefficients of the
-#' kernels exactly: it weighs the draws of all other parameters \eqn{\theta}{
-#' theta} by the inverse of \eqn{p(y_i | y_{-i}, \theta)}{p(y_i | y_-i, theta)},
-#' which follows from the mean m and variance v of f at row i given
-#' \eqn{\theta}{theta} and the noise variance s: a normal density of mean
-#' (m - h y) / (1 - h) and variance s / (1 - h), h = v / s. Rows that are the
-#' centre of a kernel would otherwise give weights that are dominated by few
-#' draws. For classes, for t noise, and for `waic()` the log likelihood given
-#' each draw of the coefficients is used, `rstantools::log_lik()`. Where Pareto
-#' k is above 0.7, `loo()` warns that its estimate is not to be trusted.
+#' With normal noise `loo()` integrates over the coefficients of the kernels
+#' exactly: it weights the draws of all other parameters \eqn{\theta}{ theta} by
+#' the inverse of \eqn{p(y_i | y_{-i}, \theta)}{p(y_i | y_-i, theta)}, which
+#' follows from the mean m and variance v of f at row i given
+#' \eqn{\theta}{theta} and the noise variance s: a normal density of mean (m - h
+#' y) / (1 - h) and variance s / (1 - h), h = v / s. Otherwise few draws would
+#' dominate the weights of rows that are centres of kernels. For classes, for t
+#' noise, and for `waic()` the log likelihood given each draw of the
+#' coefficients is used, `rstantools::log_lik()`. If Pareto k is above 0.7,
+#' `loo()` warns that its estimate is unreliable.
 #'
-#' The relative efficiency of the draws, which the smoothing of the largest
-#' weights and the standard errors take into account, is by their chains, and
-#' in sequential fits the effective number of particles over their number.
+#' The relative efficiency of the draws, which enters the smoothing of the
+#' largest weights and the standard errors, is computed from the chains; in
+#' sequential fits it is the effective number of particles over their number.
 #'
 #' @param x A fit of [srvm()], [bark()] or [kgs()].
 #' @param ... Passed on to [loo::loo.matrix()] or [loo::waic.matrix()], such as
 #'   `cores`.
-#' @return An object of class `loo` (`psis_loo`, or `waic`), which
-#'   [loo::loo_compare()] and [loo::loo_model_weights()] take. Of models with
-#'   different responses, or responses on different scales, no comparison is
-#'   meaningful.
+#' @return An object of class `loo` (`psis_loo`, or `waic`), for
+#'   [loo::loo_compare()] and [loo::loo_model_weights()]. Compare only models of
+#'   the same response on the same scale.
 #' @section Errors: `kb_error_not_defined` for fits without a likelihood
 #'   ([kbr()], [kbr_hmm()]) and for those that have forgotten rows
 #'   ([srvm_memory()]).
@@ -74,7 +73,7 @@ check_loo <- function(x, what) {
   if (!is.null(memory) && (memory$window < x$time || memory$forgetting < 1)) {
     kb_abort(c(
       "{.fn {what}} is not defined for a fit that has forgotten rows.",
-      i = "{.fn prequential} scores the rows as they come."
+      i = "{.fn prequential} scores each row before it is used."
     ), "not_defined")
   }
 }

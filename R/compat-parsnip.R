@@ -1,4 +1,4 @@
-# parsnip: model specifications, which it knows from the moment it is loaded.
+# parsnip: model specifications, registered when it is loaded.
 
 #' @srrstats {RE4.1} `bark_spec()` and the others are models without a fit;
 #'   `estimate_cost()` takes a call that has not been run.
@@ -15,8 +15,8 @@ NULL
 #'   classification only.
 #' @param engine `"kernelbayes"`, the only one.
 #' @param type,alpha,eps,gamma See [bark_prior()].
-#' @param bandwidth Bandwidth of a Gaussian kernel, in units of the predictors
-#'   as scaled. `NULL`: the default kernel of the function, see [srvm()] and
+#' @param bandwidth Bandwidth of a Gaussian kernel, in units of the scaled
+#'   predictors. `NULL`: the default kernel of the function, see [srvm()] and
 #'   [kgs()].
 #' @param lambda Expected number of kernels, see [srvm_prior()].
 #' @param bias,nugget See [kgs()].
@@ -24,23 +24,22 @@ NULL
 #' @param iter Number of iterations of each chain after the warmup, see
 #'   [mcmc_control()].
 #'
-#' @details
-#' Everything else goes to `parsnip::set_engine()`: `kernel`, `prior` and
-#' `control` (which replace what the main arguments say of the same), and the
+#' @details Everything else goes to `parsnip::set_engine()`: `kernel`, `prior`
+#' and `control` (which override the corresponding main arguments), and the
 #' other arguments of the fit function, such as `seed`. Without a seed one is
-#' drawn from R's generator, so that `set.seed()` before `fit()` is honoured.
+#' drawn from R's generator, so that `set.seed()` before `fit()` takes effect.
 #'
 #' Predictions are of the types `"numeric"`, `"class"`, `"prob"`, `"conf_int"`
 #' (credible intervals of the regression function, or of the probabilities),
-#' `"pred_int"` and `"raw"`. Factors become indicators, one column a level;
-#' predictors are standardised by the fit function. Importance and frequency
-#' weights are taken as `weights` by `bark_spec()` in regression.
+#' `"pred_int"` and `"raw"`. Factors become indicators, one column per level;
+#' predictors are standardised by the fit function. In regression `bark_spec()`
+#' uses importance and frequency weights as `weights`.
 #'
 #' All main arguments can be tuned, over the ranges of [tuning_parameters].
 #'
-#' @return A specification of a model, of class `model_spec`. The fit that
-#'   it leads to holds the fit of this package in `$fit`:
-#'   `parsnip::extract_fit_engine()`.
+#' @return A model specification of class `model_spec`. Use
+#'   `parsnip::extract_fit_engine()` to get the fit of this package from a
+#'   fitted specification.
 #' @examplesIf requireNamespace("parsnip", quietly = TRUE)
 #' spec <- srvm_spec("regression", bandwidth = 0.3)
 #' spec <- parsnip::set_engine(spec, "kernelbayes", seed = 1)
@@ -115,16 +114,17 @@ update.srvm_spec <- update_of_spec("srvm_spec")
 #' @export
 update.kgs_spec <- update_of_spec("kgs_spec")
 
-# What parsnip calls ----------------------------------------------------------
+# Functions that parsnip calls
+# ----------------------------------------------------------
 
-#' What parsnip calls to fit
+#' Fit functions for parsnip
 #'
 #' The fit functions with the arguments of [parsnip_specs]; not for direct use.
 #'
 #' @param x,y,weights As in the fit functions.
 #' @param type,alpha,eps,gamma,bandwidth,lambda,particles,bias,nugget,iter See
 #'   [parsnip_specs].
-#' @param prior,kernel,control Instead of what these say.
+#' @param prior,kernel,control Override these.
 #' @param ... To [bark()], [srvm()] or [kgs()].
 #' @return A fit.
 #' @keywords internal
@@ -136,7 +136,7 @@ bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
     prior <- do.call(bark_prior, given_only(type, alpha, eps, gamma))
   }
   if (is.null(control) && !is.null(iter)) {
-    # As many draws as by default.
+    # The default number of draws.
     control <- mcmc_control(
       warmup = 2000, iter = iter, thin = max(1, iter %/% 1000)
     )
@@ -176,7 +176,7 @@ kgs_train <- function(x, y, bandwidth = NULL, bias = NULL, nugget = NULL,
   ))
 }
 
-# Numbers are meant as such: the mode says so
+# The mode says that numbers are meant as numbers
 with_mode <- function(y, ...) {
   given <- list(...)
   if (is.numeric(y) && !any(c("family", "reference") %in% names(given))) {
@@ -199,7 +199,7 @@ spec_modes <- list(
   srvm_spec = c("regression", "classification"), kgs_spec = "classification"
 )
 
-# Tell parsnip of the models: now if it is loaded, else when it will be
+# Register the models with parsnip: now if it is loaded, otherwise when it is
 register_specs_when_loaded <- function() {
   if (isNamespaceLoaded("parsnip")) {
     return(register_specs())
@@ -209,7 +209,7 @@ register_specs_when_loaded <- function() {
 
 register_specs <- function() {
   for (spec in names(spec_modes)) {
-    # Loaded a second time in this session.
+    # The package was loaded a second time in this session.
     if (spec %in% parsnip::get_from_env("models")) next
     parsnip::set_new_model(spec)
     for (mode in spec_modes[[spec]]) register_mode(spec, mode)

@@ -10,17 +10,17 @@
 #' @return A [posterior::draws_df] (for batch fits with the chains and
 #'   iterations they come from) with the variables `sigma` (noise standard
 #'   deviation), `tau` (standard deviation of the coefficients), `k` (number of
-#'   centres), in models with one `Intercept`, `lambda` (rate of the number of
-#'   centres) where it is learned and, where kernels are averaged, `kernel` (its
-#'   number, as in [kernel_posterior()]), with a [kernel_dictionary()]
-#'   `k_kernel[h]` (number of centres with its kernel h); `sigma`, `tau` and
-#'   `Intercept` in units of the response.
+#'   centres), `Intercept` if the model has one, `lambda` (rate of the number of
+#'   centres) if it is learned, `kernel` (its number, as in
+#'   [kernel_posterior()]) if kernels are averaged, and with a
+#'   [kernel_dictionary()] `k_kernel[h]` (number of centres with its kernel h);
+#'   `sigma`, `tau` and `Intercept` in units of the response.
 #'
-#'   Each particle is a chain of its own, of one iteration: particles have no
-#'   order in which they depend on each other. R-hat, `ess_bulk` and `ess_tail`
-#'   of posterior, which are for chains, are therefore `NA`; what particles are
-#'   worth is in [ess()] and [diagnostics()].
-#'   [posterior::merge_chains()] makes one chain of them.
+#'   Each particle is stored as a chain of one iteration, since particles are
+#'   not in the order of a chain. R-hat, `ess_bulk` and `ess_tail` of posterior,
+#'   which are for chains, are therefore `NA`; for the effective sample size of
+#'   particles see [ess()] and [diagnostics()]. [posterior::merge_chains()]
+#'   combines them into one chain.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -94,27 +94,26 @@ srvm_parameters <- function(fit, pool) {
 #' @return A [posterior::draws_df] with the chains and iterations that the draws
 #'   come from and the variables
 #'   * `sigma`: noise standard deviation of a row of weight 1, in units of the
-#'     response (of Student's noise its scale; 1 in models of classes);
+#'     response (for Student-t noise its scale; 1 in classification);
 #'   * `J`: number of kernels, with their multiplicity;
 #'   * `log_lik`: log likelihood of all responses, in their units, with the
-#'     coefficients integrated out; in models of classes, of Student's noise and
-#'     under the truncation approximation given the coefficients;
-#'   * `cut[low|high]`: of ordered classes the point between the neighbouring
-#'     levels `low` and `high`; the first is 0;
+#'     coefficients integrated out; for classes, Student-t noise and the
+#'     truncation approximation given the coefficients;
+#'   * `cut[low|high]`: for ordered classes the cut point between the
+#'     neighbouring levels `low` and `high`; the first is 0;
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.
 #'
-#'   With `bark_prior(directions = )` `lambda[l]` and `delta[l]` are of
-#'   direction l, and `directions[i,l]` is its part along column i of the
-#'   predictors (standardised ones if `scale = TRUE`). The signs of directions
-#'   are not determined, and their numbers in part only: no R-hat of theirs is
-#'   to be expected near 1.
-#'   Where kernels have scales of their own, `lambda[l]` is their mean and
+#'   With `bark_prior(directions = )` `lambda[l]` and `delta[l]` belong to
+#'   direction l, and `directions[i,l]` is its component along column i of the
+#'   predictors (standardised if `scale = TRUE`). The signs of directions are
+#'   not identified, and their numbering only in part, so do not expect an R-hat
+#'   near 1 for them. With kernel-specific scales `lambda[l]` is their mean and
 #'   `delta[l]` the share of kernels with the predictor, both weighted by the
-#'   absolute coefficients.
-#'   With several classes `J` counts the kernels of all fields and `J[class]`
-#'   those of one; the others are `lambda[class,l]` and `delta[class,l]`.
+#'   absolute coefficients. With several classes `J` counts the kernels of all
+#'   fields and `J[class]` those of one; the others are `lambda[class,l]` and
+#'   `delta[class,l]`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,
@@ -162,9 +161,9 @@ as_draws_df.kb_bark <- as_draws.kb_bark
 #'     [noise_class()] `q[class]`, one for each class;
 #'   * `errors`: number of wrong labels;
 #'   * `log_lik`: log likelihood of all labels given f and the rate;
-#'   * `f[i]`: f at row i for a direction of unit length, for ten training rows
-#'     at most (with more than two classes that of the first class);
-#'     [`predict(type = "draws")`][predict.kb_kgs] has all.
+#'   * `f[i]`: f at row i for a direction of unit length, for at most ten
+#'     training rows (with more than two classes f of the first class);
+#'     [`predict(type = "draws")`][predict.kb_kgs] gives all.
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)

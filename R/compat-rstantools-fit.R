@@ -1,5 +1,5 @@
-# rstantools: what it asks of a fit besides predictions (these are in
-# compat-rstantools.R), registered when that package is loaded.
+# rstantools: methods other than predictions (which are in compat-rstantools.R),
+# registered when that package is loaded.
 
 #' Linear predictor, predictive intervals, R squared and prior of a fit
 #'
@@ -9,25 +9,26 @@
 #' @param transform For `posterior_linpred()`: on the scale of the response?
 #'   That is `rstantools::posterior_epred()`.
 #' @param newdata New predictors; `NULL`: the training rows.
-#' @param ndraws Number of draws S; by default that of the particles, or all
-#'   that the chains kept.
+#' @param ndraws Number of draws S; by default the number of particles, or all
+#'   kept draws of the chains.
 #' @param prob For `predictive_interval()`: the probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
 #' @return
 #' * `posterior_linpred()`: draws of the latent function f, a matrix S x n (an
-#'   array where f has several parts): `predict(type = "draws")`.
+#'   array if f has several components): `predict(type = "draws")`.
 #' * `predictive_interval()`: for numeric responses, a matrix n x 2 of
 #'   equal-tailed limits for new responses.
 #' * `bayes_R2()`: a vector of S draws of \eqn{v_f / (v_f + v_e)}{v_f / (v_f +
-#'   v_e)}, the variance over the training rows of the expected responses over
-#'   that plus the variance of the noise, which is sigma^2 (averaged over the
-#'   weights; with t noise times df / (df - 2)), or for two classes the mean of
-#'   p (1 - p) (Gelman and others, 2019).
-#' * `prior_summary()`: the prior as the fit has it, all numbers resolved, a
-#'   list of class `kb_prior_summary` that prints itself.
-#' @section Errors: `kb_error_not_defined` where a fit has no such thing:
-#'   `predictive_interval()` of classes, `bayes_R2()` of more than two classes
-#'   and of t noise without a variance, all of them for [kbr()].
+#'   v_e)}, where v_f is the variance over the training rows of the expected
+#'   responses and v_e that of the noise: sigma^2 (averaged over the weights;
+#'   with t noise times df / (df - 2)), or for two classes the mean of p (1 - p)
+#'   (Gelman and others, 2019).
+#' * `prior_summary()`: the prior of the fit with all numbers resolved, a list
+#'   of class `kb_prior_summary` with a print method.
+#' @section Errors:
+#'   `kb_error_not_defined` for `predictive_interval()` with classes,
+#'   `bayes_R2()` with more than two classes or with t noise without a variance,
+#'   and all of them for [kbr()].
 #' @references
 #' Gelman, A., Goodrich, B., Gabry, J. and Vehtari, A. (2019). R-squared for
 #' Bayesian regression models. *The American Statistician* 73, 307-309.
@@ -107,7 +108,7 @@ mean_noise_variance <- function(fit, ndraws) {
   if (df <= 2) {
     kb_abort(c(
       "{.fn bayes_R2} is not defined where the noise has no variance.",
-      x = "It has a t distribution of {format(df)} degrees of freedom."
+      x = "It has a t distribution with {format(df)} degrees of freedom."
     ), "not_defined")
   }
   pool <- posterior_pool(fit)

@@ -8,8 +8,8 @@
 #' @param newy For `log_lik()` of an x/y fit with `newdata`: the responses.
 #' @param weights For numeric responses of [bark()]: weights of the rows of
 #'   `newdata`, see [predict.kb_bark()].
-#' @param ndraws Number of draws S; by default that of the particles, or all
-#'   that the chains kept.
+#' @param ndraws Number of draws S; by default the number of particles, or all
+#'   kept draws of the chains.
 #' @param seed For `posterior_predict()`: see [simulate()][simulate.kb_fit].
 #' @param ... Not used: unknown arguments are errors.
 #' @return Matrices S x n: `posterior_epred()` draws of the expected response
@@ -18,7 +18,7 @@
 #'   classes of [bark()] their number from 1, and `posterior_epred()` is then an
 #'   array S x n x C of their probabilities with the levels as names),
 #'   `log_lik()` log densities or probabilities of the responses given each
-#'   draw. Draws have equal weight; those of chains come chain by chain.
+#'   draw. Draws have equal weight and are ordered chain by chain.
 #' @examplesIf requireNamespace("rstantools", quietly = TRUE)
 #' data <- sim_sinc(30, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -29,7 +29,7 @@
 #' @name posterior_predict.kb_srvm
 NULL
 
-# What the methods share -------------------------------------------------------
+# Shared by the methods -------------------------------------------------------
 
 # Noise scales (where it is normal, standard deviations) of draws, in the
 # response's units
@@ -79,7 +79,7 @@ response_draws.default <- function(fit, rows, pool, chosen) {
     standard_noise(length(f), noise_df(fit))
 }
 
-# What `log_lik()` gives
+# The value of `log_lik()`
 drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL) {
   rows <- prediction_rows(
     object, newdata, newy, is.null(newdata), TRUE, weights
@@ -87,7 +87,7 @@ drawn_log_lik <- function(object, newdata, newy, ndraws, weights = NULL) {
   given_draws(object, rows, ndraws, response_log_lik)
 }
 
-# What `f` says of rows given draws of equal weight
+# `f` of rows, given draws of equal weight
 given_draws <- function(object, rows, ndraws, f) {
   pool <- posterior_pool(object)
   chosen <- equal_weight_draws(object, pool, check_ndraws(ndraws))
@@ -111,7 +111,7 @@ expected_draws.default <- function(fit, rows, pool, chosen) {
   if (is_probit(fit)) stats::pnorm(f) else f
 }
 
-# What `posterior_epred()` gives
+# The value of `posterior_epred()`
 drawn_expectations <- function(object, newdata, ndraws) {
   rows <- prediction_rows(object, newdata, NULL, is.null(newdata), FALSE)
   given_draws(object, rows, ndraws, expected_draws)
@@ -126,7 +126,7 @@ second_or_all <- function(p, levels) {
   p
 }
 
-# What `response_draws()` gives as classes; numbers as they are
+# Values of `response_draws()` as classes; numbers as they are
 as_classes <- function(fit, draws) {
   levels <- fit$mould$levels
   if (is_ordered(fit)) {
@@ -138,7 +138,7 @@ as_classes <- function(fit, draws) {
   draws
 }
 
-# What `posterior_predict()` gives
+# The value of `posterior_predict()`
 drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL) {
   rows <- prediction_rows(
     object, newdata, NULL, is.null(newdata), FALSE, weights
@@ -248,14 +248,13 @@ refuse_probit_weights <- function(object, weights) {
 #' @param newdata New predictors as for [predict()][predict.kb_kgs]; for
 #'   `log_lik()` of a formula fit with the labels. `NULL`: the training rows.
 #' @param newy For `log_lik()` of an x/y fit with `newdata`: the labels.
-#' @param ndraws Number of draws S, chosen evenly; by default all that the
-#'   chains kept.
+#' @param ndraws Number of draws S, chosen evenly; by default all kept draws.
 #' @param seed For `posterior_predict()`: a whole number, or `NULL` to draw from
 #'   R's generator.
 #' @param ... Not used: unknown arguments are errors.
-#' @return All speak of labels as they are seen, wrong ones included; the draws
-#'   come chain by chain. For two classes matrices S x n: `posterior_epred()`
-#'   the probability of the second level given each draw, `posterior_predict()`
+#' @return All refer to the observed labels, right or wrong; draws are ordered
+#'   chain by chain. For two classes matrices S x n: `posterior_epred()` the
+#'   probability of the second level given each draw, `posterior_predict()`
 #'   labels (1 for the second level, 0 for the first), `log_lik()` log
 #'   probabilities of the labels. For C classes `posterior_epred()` is an array
 #'   S x n x C with the levels as names, `posterior_predict()` the numbers of

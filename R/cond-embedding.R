@@ -3,7 +3,7 @@
 
 #' Conditional mean embedding
 #'
-#' The kernel mean of Y given X = x, learnt from pairs: weights
+#' The kernel mean of Y given X = x, learned from pairs: weights
 #' \deqn{w(x) = (G_X + n \epsilon I)^{-1} k_X(x)}{w(x) = (G_X + n eps I)^-1
 #' k_X(x)}
 #' on the \eqn{y_i}, so that E\[f(Y) | x\] is estimated by
@@ -14,30 +14,28 @@
 #' it gives the kernel mean of Y, with weights
 #' \eqn{(G_X + n \epsilon I)^{-1} G_{XU} \gamma}{(G_X + n eps I)^-1 G_XU gamma}.
 #'
-#' Weights may be negative and do not sum to one; those at points far from the
-#' \eqn{x_i} go to zero, and conditional means with them. They are used as they
-#' are.
+#' Weights may be negative and do not sum to one; far from the \eqn{x_i} they go
+#' to zero, and so do conditional means. They are not modified.
 #'
 #' \eqn{G_X} is replaced by \eqn{R R'}, its pivoted incomplete Cholesky factor
-#' with r columns, and \eqn{k_X(x)} by \eqn{R \phi(x)}{R phi(x)}, with
-#' \eqn{\phi(x)}{phi(x)} the r features of x. At full rank that is exact. Time
-#' is O(n r^2 + r^3) once, memory O(n r).
+#' with r columns, and \eqn{k_X(x)} by \eqn{R \phi(x)}{R phi(x)}, where
+#' \eqn{\phi(x)}{phi(x)} are the r features of x. At full rank this is exact.
+#' Time is O(n r^2 + r^3) once, memory O(n r).
 #'
-#' @param x,y Pairs: numeric matrices n x d_x and n x d_y, a pair in a row; a
+#' @param x,y Pairs: numeric matrices n x d_x and n x d_y, one pair per row; a
 #'   vector is a matrix of one column.
-#' @param kernel_x,kernel_y Kernels, see [kb_kernels]; a bandwidth `"median"`
-#'   is [bandwidth_median()] of the points. `kernel_x` must be built in.
-#'   `kernel_y` is the kernel of the kernel means of Y and has no part in the
-#'   weights.
+#' @param kernel_x,kernel_y Kernels, see [kb_kernels]; a bandwidth `"median"` is
+#'   [bandwidth_median()] of the points. `kernel_x` must be built in. `kernel_y`
+#'   is the kernel of the kernel means of Y and does not affect the weights.
 #' @param eps The regularisation, a positive number, as in
 #'   \eqn{n \epsilon}{n eps}; `NULL`: 0.1 / n.
 #' @param rank `"auto"`, `"full"`, or the largest rank r. `"auto"` is full up
 #'   to 300 pairs; beyond, r is at most 500 and the trace of
 #'   \eqn{G_X - R R'}{G_X - R R'} at most 1e-6 of that of \eqn{G_X}.
 #' @param tol `NULL`, or the share of the trace that may be left out, between 0
-#'   and 1; with `rank = "auto"` r then has no limit but n.
+#'   and 1; with `rank = "auto"` r is then limited only by n.
 #' @param object A conditional embedding.
-#' @param newdata Points x, N x d_x; by default those of the pairs.
+#' @param newdata Points x, N x d_x; by default the points of the pairs.
 #' @param type `"mean"`, `"weights"` or `"embedding"`.
 #' @param f For `"mean"`: `NULL`, or a function of the matrix of the
 #'   \eqn{y_i} (n x d_y) that returns n numbers or a numeric matrix of n rows.
@@ -50,8 +48,8 @@
 #'   `y`, `kernel_x` and `kernel_y` (their bandwidths numbers) and `eps`.
 #'
 #'   `predict()`: `"mean"` the conditional mean of y, N x d_y in units of y, or
-#'   that of f(y), a column for each of f's; `"weights"` N x n; `"embedding"` a
-#'   list of N kernel means of Y.
+#'   of f(y), with one column per column of f; `"weights"` N x n; `"embedding"`
+#'   a list of N kernel means of Y.
 #'
 #'   `kernel_sum_rule()`: a kernel mean of Y.
 #' @section Errors:
@@ -80,7 +78,7 @@
 #' # P(waiting > 60 | eruption)
 #' predict(geyser, c(2, 3, 4.5), f = function(y) y > 60)
 #'
-#' # waiting, if eruptions were all long
+#' # waiting, if all eruptions were long
 #' prior <- kernel_mean(c(4, 4.2, 4.4), geyser$kernel_x)
 #' waiting <- kernel_sum_rule(geyser, prior)
 #' waiting
@@ -178,7 +176,7 @@ cond_coefficients <- function(object, moments) {
 
 # Conditional means of values at the pairs, N x m
 #
-# Contracted with the values first: no N x n matrix.
+# Multiplied by the values first, which avoids an N x n matrix.
 cond_mean <- function(object, newdata, values) {
   slopes <- cond_coefficients(
     object, crossprod(object$features$factor, values)
@@ -210,7 +208,7 @@ check_paired <- function(x, y) {
   if (nrow(x) != nrow(y)) {
     kb_abort(c(
       "{.arg x} and {.arg y} must be pairs, with the same number of rows.",
-      x = "They have {nrow(x)} and {nrow(y)}."
+      x = "They have {nrow(x)} and {nrow(y)} rows."
     ), "dimension")
   }
 }

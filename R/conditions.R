@@ -1,5 +1,5 @@
-# One way to signal: every condition of the package has a class of its own
-# below `kb_error` or `kb_warning`, so that callers can handle it by class.
+# All conditions of the package are signalled here. Each has its own class below
+# `kb_error` or `kb_warning`, so that callers can handle it by class.
 
 #' @srrstats {BS2.14} Warnings have classes, by which they are muffled one by
 #'   one.
@@ -9,12 +9,12 @@ NULL
 
 #' Abort with a classed error
 #'
-#' @param message Bullets for [cli::cli_abort()]: name the argument, say what
-#'   came and what was wanted.
+#' @param message Bullets for [cli::cli_abort()]: name the argument, its value
+#'   and what it must be.
 #' @param what The last part of the class `kb_error_<what>`.
 #' @param ... Data stored in the condition.
-#' @param call The frame, or the call, that the error is said to come from.
-#' @param .envir Where the glue in `message` is evaluated.
+#' @param call The frame, or the call, that the error names.
+#' @param .envir Environment in which the glue in `message` is evaluated.
 #' @noRd
 kb_abort <- function(message, what, ..., call = user_frame(),
                      .envir = parent.frame()) {
@@ -68,26 +68,26 @@ refuse_precision <- function(problem, error) {
   refuse_to_go_on("computation", problem, "precision", error)
 }
 
-#' @param what What cannot go on.
+#' @param what What cannot continue.
 #' @param problem A sentence without its full stop.
 #' @param class The last part of the condition's class.
 #' @noRd
 refuse_to_go_on <- function(what, problem, class, error) {
   kb_abort(c(
-    "The {what} cannot go on.",
+    "The {what} cannot continue.",
     x = "{problem}.",
-    i = "Numbers beyond double precision are the usual cause: rescale the data
+    i = "Numerical overflow or underflow is the usual cause: rescale the data
          (or use {.code scale = TRUE}), the kernel or the prior."
   ), class, parent = error)
 }
 
-# The system gave no memory
+# The system refused an allocation
 refuse_allocation <- function(error) {
   kb_abort(c(
     "There is not enough memory.",
-    x = "The system refused what was asked for.",
-    i = "Fewer rows, draws or chains at a time, or a smaller {.arg rank} where
-         there is one, need less."
+    x = "The system refused an allocation.",
+    i = "Use fewer rows, draws or chains at a time, or a smaller {.arg rank} if
+         there is one."
   ), "memory", parent = error)
 }
 

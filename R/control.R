@@ -13,96 +13,94 @@ NULL
 #' Settings of the sequential Monte Carlo sampler
 #'
 #' Number of particles, moves, resampling and running time of a sequential
-#' sampler, as in [srvm()].
+#' sampler such as [srvm()].
 #'
-#' The default proposal, `"adapted"`, decides for every particle whether the
-#' new point becomes a centre, with its posterior probability. With
+#' The default proposal, `"adapted"`, decides for every particle whether the new
+#' point becomes a centre, with its posterior probability. With
 #' \eqn{\gamma_t(S) = p_t(S) L_t(S)}, the prior of the set S among the rows so
 #' far times its marginal likelihood, and S' the particle's set, the weight is
 #' \deqn{\frac{\gamma_t(S') + \gamma_t(S' \cup \{t\})}{\gamma_{t-1}(S')},}{
-#'   [gamma_t(S') + gamma_t(S' + t)] / gamma_(t-1)(S'),}
-#' which is exact: every set has one possible ancestor.
+#'   [gamma_t(S') + gamma_t(S' + t)] / gamma_(t-1)(S'),} which is exact because
+#'   every set has only one possible ancestor.
 #'
-#' Rows come in by degrees: the likelihood of a row to the power w, and the prior
-#' odds of its centre times w, with w rising from 0 to 1. Every row stops at
-#' `powers`, by default at 0.05, and there the particles are moved: with a little
-#' of the row they find what the whole of it will ask for. A quarter of these
-#' moves turn to the row's own centre. A row that few particles explain would
-#' still leave few of them alive: where an increase would take the conditional
-#' effective sample size (Zhou, Johansen and Aston, 2016) below `cess_threshold`
-#' the row stops there too. A row that would take it below
-#' `cess_threshold`\eqn{^3}{^3} is foreseen by rare particles alone: as long as
-#' that is so each of its increases keeps `cess_threshold`\eqn{^{1/3}}{^(1/3)}.
-#' At all stops particles are resampled where they must be. The weight of an
-#' increase from w to w' is
+#' Rows enter gradually: the likelihood of a row is raised to the power w, and
+#' the prior odds of its centre are multiplied by w, with w rising from 0 to 1.
+#' Every row stops at `powers`, by default at 0.05, where the particles are
+#' moved to prepare for the full row. A quarter of these moves concern the row's
+#' own centre. A row that few particles explain would still leave few of them
+#' alive. So a row also stops where an increase would take the conditional
+#' effective sample size (Zhou, Johansen and Aston, 2016) below
+#' `cess_threshold`. A row that would take it below `cess_threshold`\eqn{^3}{^3}
+#' is explained by rare particles only; while that is so, each of its increases
+#' keeps `cess_threshold`\eqn{^{1/3}}{^(1/3)}. At all stops particles are
+#' resampled if necessary. The weight of an increase from w to w' is
 #' \deqn{\frac{\gamma_{w'}(S) + \gamma_{w'}(S \cup \{t\})}{
 #'   \gamma_w(S) + \gamma_w(S \cup \{t\})},}{
 #'   [gamma_w'(S) + gamma_w'(S + t)] / [gamma_w(S) + gamma_w(S + t)],}
 #' where S is the particle's set without t. With fixed `powers` alone
-#' (`cess_threshold = 0`) the estimate of the evidence is unbiased. Stops that
-#' the particles choose leave it consistent, but too low on average: they tame
-#' the rare particles that foresee a row, and nothing makes up for the runs that
-#' have none. On 50 rows of [sim_sinc()] (seed 101, one kernel, 250 particles)
-#' the mean of 60 log evidences was below that of 4000 particles with many stops
-#' by 1.1 with the threshold alone, by 0.7 with the stop at 0.05, in the same
-#' time, by 0.3 with `powers = c(0.05, 0.2, 1), cess_threshold = 0.5` in 2.4 times
-#' that, and by 0.2 with `powers = c(0.01, 0.1, 0.3, 1)` in 4 times that. A
-#' probit row at power w is \eqn{\Phi(\sqrt{w} f)}, whose latent response has
-#' variance 1/w.
+#' (`cess_threshold = 0`) the estimate of the evidence is unbiased. Adaptive
+#' stops leave it consistent, but too low on average: they limit the weight of
+#' the rare particles that explain a row, which then no longer compensates for
+#' the runs without such particles. On 50 rows of [sim_sinc()] (seed 101, one
+#' kernel, 250 particles) the mean of 60 log evidences was below that of 4000
+#' particles with many stops by 1.1 with the threshold alone, by 0.7 with the
+#' stop at 0.05, in the same time, by 0.3 with
+#' `powers = c(0.05, 0.2, 1), cess_threshold = 0.5` in 2.4 times that, and by
+#' 0.2 with `powers = c(0.01, 0.1, 0.3, 1)` in 4 times that. A probit row at
+#' power w is \eqn{\Phi(\sqrt{w} f)}, whose latent response has variance 1/w.
 #'
-#' `"birth_death"` is the papers': the set stays as it is, takes in any
-#' candidate or loses a centre, blindly, with probabilities \eqn{\alpha} that
-#' `move_fraction` bounds. Its weights are exact too, but vary much more:
+#' `"birth_death"` is the proposal of the papers: the set stays as it is, gains
+#' any candidate or loses a centre, without regard to the response, with
+#' probabilities \eqn{\alpha} bounded by `move_fraction`. Its weights are also
+#' exact, but vary much more:
 #' \deqn{\frac{\gamma_t(S)}{\gamma_{t-1}(S')}
 #'   \frac{\alpha'(S) q'(S' | S)}{\alpha(S') q(S | S')},}{
 #'   gamma_t(S) / gamma_(t-1)(S') alpha'(S) q'(S' | S) / [alpha(S') q(S | S')],}
 #' where q chooses the candidate or the centre uniformly and the primed
-#' probabilities are those of the move back among the rows before t, or 1
-#' where S holds the new row: then S without it is the one possible ancestor.
+#' probabilities are those of the reverse move among the rows before t, or 1 if
+#' S holds the new row: then S without it is the only possible ancestor.
 #'
-#' `"paper"` is there to reproduce what was published, and for nothing else:
-#' the same proposal with the weights as printed, which do NOT target the
-#' posterior ([srvm()] warns with class `kb_warning_inexact`). In our reading of
-#' them a move from a set of k' centres to one of k has the weight
-#' \deqn{\frac{L_t(S)}{L_{t-1}(S')} \lambda^{k - k'}
-#'   \frac{(k' - 1)!}{(k - 1)!} \frac{1}{q}, \quad (-1)! := 1,}{
-#'   L_t(S) / L_(t-1)(S') lambda^(k - k') [(k' - 1)! / (k - 1)!] / q,
-#'   (-1)! := 1,}
-#' where L is the marginal likelihood and q is 1 for no move, 1/(m - k') for a
-#' birth among m distinct rows and 1/k' for a death. The probabilities of the
-#' kinds of moves do not enter, nor does `centres` of the prior. A birth is
-#' forced at k' = 0. By default particles are then resampled at every step, and
-#' there are no reversible-jump moves.
+#' `"paper"` is only for reproducing the published results: the same proposal
+#' with the weights as printed, which do NOT target the posterior ([srvm()]
+#' warns with class `kb_warning_inexact`). As we read them, a move from a set of
+#' k' centres to one of k has the weight
+#' \deqn{\frac{L_t(S)}{L_{t-1}(S')} \lambda^{k - k'} \frac{(k' - 1)!}{(k - 1)!}
+#'   \frac{1}{q}, \quad (-1)! := 1,}{ L_t(S) / L_(t-1)(S') lambda^(k - k') [(k'
+#'   - 1)! / (k - 1)!] / q, (-1)! := 1,} where L is the marginal likelihood and
+#'   q is 1 for no move, 1/(m - k') for a birth among m distinct rows and 1/k'
+#'   for a death. The probabilities of the types of moves do not enter, nor does
+#'   `centres` of the prior. A birth is forced at k' = 0. By default particles
+#'   are then resampled at every step, and there are no reversible-jump moves.
 #'
-#' @param particles Number of particles N, at least 1; of each kernel where
-#'   [srvm()] averages over several. The Monte Carlo error falls as the square
-#'   root of N.
+#' @param particles Number of particles N, at least 1; per kernel if [srvm()]
+#'   averages over several. The Monte Carlo error is proportional to 1 /
+#'   sqrt(N).
 #' @param n_moves Number of jump moves (birth, death or swap) for each particle
-#'   and round, at least 0. They keep the particles diverse. Births are tried
-#'   while they are accepted, then deaths, and so on: the number of centres does
-#'   not go back and forth (Gagnon and Doucet, 2021). A step has one round, but
-#'   20 / t at an early row t, and 4 at each further stop of a row on its way in
-#'   (see Details). `NULL`: 10, but 0 under `"paper"`.
+#'   and round, at least 0. They keep the particles diverse. Births are tried as
+#'   long as they are accepted, then deaths, and so on, which prevents the
+#'   number of centres from oscillating (Gagnon and Doucet, 2021). A step has
+#'   one round, but 20 / t at an early row t, and 4 at each further stop of a
+#'   row (see Details). `NULL`: 10, but 0 under `"paper"`.
 #' @param proposal How the set of centres is extended: `"adapted"`,
 #'   `"birth_death"` or `"paper"`, see Details.
 #' @param resampling Resampling scheme: `"systematic"`, `"stratified"`,
 #'   `"residual"`, `"multinomial"` or `"minimum-entropy"`. A particle of weight
 #'   w has N w copies on average. Systematic and minimum-entropy resampling
-#'   round N w up or down, which is the least possible variance; the former
-#'   draws one number for all particles, the latter decides particle by particle
-#'   (Crisan and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).
+#'   round N w up or down, which gives the smallest possible variance; the
+#'   former draws one number for all particles, the latter decides particle by
+#'   particle (Crisan and Lyons, 2002; Bain and Crisan, 2009, section 9.2.1).
 #' @param ess_threshold Particles are resampled when their effective sample
 #'   size falls below this fraction of N, between 0 (never) and 1.
-#' @param cess_threshold A row stops on its way in where the conditional
-#'   effective sample size of its weights would fall below this fraction of N,
-#'   between 0 (never) and 1, see Details. `NULL`: 0.5, but 0 under `"paper"` or
-#'   where `powers` are given.
-#' @param powers The powers by which every row comes in, whatever its weights:
-#'   rising numbers above 0, the last of them 1. `NULL`: 0.05 and 1, but 1 alone
+#' @param cess_threshold A row stops where the conditional effective sample size
+#'   of its weights would fall below this fraction of N, between 0 (never) and
+#'   1, see Details. `NULL`: 0.5, but 0 under `"paper"` or where `powers` are
+#'   given.
+#' @param powers The powers at which every row stops, whatever its weights:
+#'   increasing numbers above 0 that end with 1. `NULL`: 0.05 and 1, but only 1
 #'   without moves or where `cess_threshold` is 0.
-#' @param pilot Where [srvm()] averages over several kernels: the fraction of the
-#'   particles, but at least 50 of them, with which each is tried before those
-#'   that are left go to the probable ones; see [srvm()], section Several
+#' @param pilot If [srvm()] averages over several kernels: the fraction of the
+#'   particles (but at least 50 particles) with which each is tried before the
+#'   remaining ones go to the probable kernels; see [srvm()], section Several
 #'   kernels. 0: all kernels have `particles` particles.
 #' @param replicates Number of independent runs, at least 1, pooled with
 #'   weights proportional to their estimates of the evidence.
@@ -112,12 +110,12 @@ NULL
 #' @param move_fraction The constant c of the papers, above 0 and at most 1/2:
 #'   a birth and a death are each tried with probability at most c, in the
 #'   reversible-jump moves and in the proposals that have them.
-#' @param ancestry What to keep of the particles' history: a `"summary"` (their
-#'   number of distinct ancestors), the `"genealogy"` (indices of ancestors,
-#'   N integers a step) or the `"full"` states of every step.
-#' @param sweep_every Rows from one Gibbs sweep of coefficients and variances to
-#'   the next, at least 1. On a long stream the variances hardly change from row
-#'   to row, and a step without a sweep costs half or less.
+#' @param ancestry How much of the particles' history to keep: a `"summary"`
+#'   (their number of distinct ancestors), the `"genealogy"` (indices of
+#'   ancestors, N integers per step) or the `"full"` states of every step.
+#' @param sweep_every Number of rows between Gibbs sweeps of coefficients and
+#'   variances, at least 1. On a long stream the variances hardly change from
+#'   row to row, and a step without a sweep costs half or less.
 #'
 #' @return A list of class `kb_smc_control`.
 #' @section Errors: A setting outside its range is an error of class
@@ -162,7 +160,7 @@ smc_control <- function(particles = 250, n_moves = NULL,
                         checkpoint_every = 60, overwrite = FALSE,
                         time_limit = Inf) {
   proposal <- check_choice(proposal, c("adapted", "birth_death", "paper"))
-  # The papers resample at every step and move particles in no other way.
+  # The papers resample at every step and have no other moves.
   if (is.null(n_moves)) n_moves <- if (proposal == "paper") 0 else 10
   if (is.null(resample_every_step)) resample_every_step <- proposal == "paper"
   powers <- check_powers(powers)
@@ -257,7 +255,7 @@ print.kb_smc_control <- function(x, ...) {
   invisible(x)
 }
 
-# The settings of the run that are not the defaults
+# The settings of the run that differ from the defaults
 format_run <- function(x) {
   c(
     if (!is.null(x$checkpoint)) {
@@ -285,15 +283,15 @@ format_run <- function(x) {
 #' @param n_moves For [srvm()]: number of reversible-jump moves (birth, death or
 #'   swap) in each iteration, at least 0.
 #' @param move_fraction For [srvm()]: the constant c of the papers, above 0 and
-#'   at most 1/2: a birth and a death are each tried with probability at most
-#'   c, else a swap.
+#'   at most 1/2: a birth and a death are each tried with probability at most c,
+#'   otherwise a swap.
 #' @param n_temps For [bark()]: number of temperatures of parallel tempering,
 #'   at least 1; 1 means no tempering.
-#' @param sweep For [bark()]: what an iteration is. `"full"`: every move, those
-#'   that are cheap several times. `"single"`: one birth, death or change of a
+#' @param sweep For [bark()]: the moves of one iteration. `"full"`: every move,
+#'   cheap ones several times. `"single"`: one birth, death or change of a
 #'   kernel's precision, the noise, and with probability 0.2 one scale, as in
-#'   other implementations; for comparisons with them. Not with `approximation =
-#'   "truncation"` in [bark_prior()].
+#'   other implementations; for comparisons with them. Not with
+#'   `approximation = "truncation"` in [bark_prior()].
 #' @template args-run
 #'
 #' @return A list of class `kb_mcmc_control`.
@@ -351,9 +349,8 @@ print.kb_mcmc_control <- function(x, ...) {
 #' `scale / (shape + 1)`. Both numbers must be positive: the limit
 #' `ig(0, 0)` makes the posterior of kernel regression improper.
 #'
-#' The variances are in squared units of the response that the model sees:
-#' where the response is standardised (`scale = TRUE`), in units of its
-#' variance.
+#' The variances are in squared units of the response that the model sees: with
+#' `scale = TRUE` in units of the variance of the response.
 #'
 #' @param shape,scale Positive numbers.
 #' @param variance The known variance, a positive number.

@@ -1,5 +1,5 @@
-# Chains that go on until they have converged: the thresholds, and the loop of
-# update(until = ).
+# Chains that continue until they have converged: the thresholds, and the loop
+# of update(until = ).
 
 #' @srrstats {BS4.4} `update(until = convergence())` stops when chains have
 #'   converged.
@@ -10,7 +10,7 @@
 #' @noRd
 NULL
 
-#' When chains have converged
+#' Criteria for convergence of chains
 #'
 #' Thresholds for `update(fit, until = convergence())`, see
 #' [update.kb_mcmc()]. Chains have converged when R-hat of every quantity of
@@ -18,22 +18,22 @@ NULL
 #' sample sizes, of the bulk and of the tails, are at least `ess`.
 #'
 #' The defaults are those of Vehtari and others (2021), who take 400 for four
-#' chains. The lower `rhat` and the larger `ess`, the longer the chains get: the
-#' Monte Carlo error of a mean is about the posterior standard deviation divided
-#' by the square root of `ess`. Quantities of which all draws are equal say
-#' nothing about convergence and do not count, unless all are so.
+#' chains. A lower `rhat` and a larger `ess` need longer chains: the Monte Carlo
+#' error of a mean is about the posterior standard deviation divided by the
+#' square root of `ess`. Quantities whose draws are all equal are ignored,
+#' unless this is true of all quantities.
 #'
-#' A run that is stopped because its diagnostics look good is a little biased:
-#' it is more likely to end where the chains happen to agree (Cowles, Roberts
-#' and Rosenthal, 1999). The bias vanishes as the required effective sample size
-#' grows (Glynn and Whitt, 1992), and few looks make it smaller: by default the
-#' run is doubled between two of them. A long run of fixed length has no such
-#' bias.
+#' A run that is stopped because its diagnostics look good is slightly biased:
+#' it is more likely to end when the chains happen to agree (Cowles, Roberts and
+#' Rosenthal, 1999). The bias vanishes as the required effective sample size
+#' grows (Glynn and Whitt, 1992), and is smaller with few checks: by default the
+#' length of the run doubles between checks. A long run of fixed length has no
+#' such bias.
 #'
 #' @param rhat Largest R-hat, above 1.
 #' @param ess Smallest effective sample size of all chains together, above 0.
-#' @param max_iter Iterations of each chain after the warmup at which the run
-#'   ends all the same, at least 1. Those that the fit has count.
+#' @param max_iter Largest number of iterations of each chain after the warmup,
+#'   including those that the fit has, at least 1.
 #' @return A list of class `kb_convergence`.
 #' @section Errors: A number outside its range is an error of class
 #'   `kb_error_argument`.
@@ -94,11 +94,12 @@ check_until <- function(until) {
   until
 }
 
-#' Run chains to their end, and on until they have converged
+#' Run chains to their end, and then until they have converged
 #'
 #' Chains are resumable, so that the draws are those of one run of the same
 #' length.
-#' @param n_iter Iterations between two looks, or NULL: as many as there were.
+#' @param n_iter Iterations between checks, or NULL: as many as there are
+#'   already.
 #' @noRd
 run_until <- function(fit, until, n_iter, progress, started, time_limit) {
   if (is.null(time_limit)) time_limit <- fit$control$time_limit
@@ -129,7 +130,7 @@ run_until <- function(fit, until, n_iter, progress, started, time_limit) {
   fit
 }
 
-# The rows of `chain_mixing()` that do not keep to the thresholds
+# The rows of `chain_mixing()` that do not meet the thresholds
 unmet_convergence <- function(fit, until) {
   if (all(draws_in(fit) == 0)) {
     return(data.frame())
@@ -137,8 +138,8 @@ unmet_convergence <- function(fit, until) {
   beyond_thresholds(chain_mixing(fit), until)
 }
 
-# The tails of a discrete quantity may be one value, of which there is no
-# effective sample size. Of few draws there is no R-hat.
+# The tails of a discrete quantity may be a single value, which has no effective
+# sample size. Few draws have no R-hat.
 beyond_thresholds <- function(table, until) {
   beyond <- is.na(table$rhat) | table$rhat > until$rhat |
     is.na(table$ess_bulk) | table$ess_bulk < until$ess |
@@ -162,9 +163,9 @@ warn_unmet <- function(fit, until, unmet, interrupted) {
   kb_warn(c(
     paste0("The chains have not converged after {done} iterations, ", why, "."),
     lines,
-    i = "Wanted: R-hat at most {until$rhat}, effective sample sizes of at least
-         {until$ess}.",
-    i = "{.code update(fit, until = )} goes on.",
+    i = "Required: R-hat at most {until$rhat}, effective sample sizes of at
+         least {until$ess}.",
+    i = "{.code update(fit, until = )} continues.",
     i = mixing_advice(fit, unmet$variable)
   ), "convergence", variables = unmet$variable)
 }

@@ -3,15 +3,16 @@
 #' Cross-validation, and comparison of fits
 #'
 #' Refits each model without one fold of its rows at a time, with the settings
-#' of the first call, and scores the predictions of the rows that were left out.
-#' Scaling, median bandwidths and priors that depend on the data are found anew
-#' from the rows that are left.
+#' of the first call, and scores the predictions of the omitted rows. Scaling,
+#' median bandwidths and priors that depend on the data are recomputed from the
+#' remaining rows.
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()], or a list of fits to
-#'   the same responses, which may be of different engines and have different
-#'   predictors. Names of the list name the models.
-#' @param folds The number of folds, at least 2, or a vector of the fold of each
-#'   training row. Rows are put into folds at random, each class by itself.
+#'   the same responses, possibly from different engines and with different
+#'   predictors. The names of the list are the names of the models.
+#' @param folds The number of folds, at least 2, or a vector with the fold of
+#'   each training row. Rows are assigned to folds at random, separately for
+#'   each class.
 #' @param seed Whole number that determines folds and refits; `NULL` takes one
 #'   from R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -20,35 +21,33 @@
 #' @param ... Not used: unknown arguments are errors. For `plot()`: titles,
 #'   limits and axes, as in [graphics::plot.default()].
 #'
-#' @return A data frame of class `kb_cross_validation` with one line a model and
-#'   row: `model`, `row`, `fold`, `log_score` (log predictive density or
+#' @return A data frame of class `kb_cross_validation` with one line per model
+#'   and row: `model`, `row`, `fold`, `log_score` (log predictive density or
 #'   probability of the response), and
-#'   * of numeric responses `fit` (predictive mean), `error` (response less
-#'     that), `crps` (continuous ranked probability score, in units of the
+#'   * for numeric responses `fit` (predictive mean), `error` (response minus
+#'     `fit`), `crps` (continuous ranked probability score, in units of the
 #'     response: smaller is better) and `pit`, the predictive probability of a
-#'     value below the response, uniform where predictions are calibrated;
-#'   * of classes `class` (the most probable one), `wrong` (0 or 1), `brier`
+#'     value below the response, uniform if predictions are calibrated;
+#'   * for classes `class` (the most probable one), `wrong` (0 or 1), `brier`
 #'     (sum over classes of the squared error of the probability) and
-#'     `probability`, a matrix with a column a class. Of [kgs()] they are of
-#'     labels as they are seen, wrong ones included.
+#'     `probability`, a matrix with one column per class. For [kgs()] they refer
+#'     to the observed labels, right or wrong.
 #'
-#'   `summary()` gives a data frame with one line a model: `model`, `elpd` (sum
-#'   of log scores) and its standard error, `difference` of the elpd to the
-#'   best model with its standard error over rows, means of the other scores
+#'   `summary()` gives a data frame with one line per model: `model`, `elpd`
+#'   (sum of log scores) and its standard error, the `difference` in elpd from
+#'   the best model with its standard error over rows, means of the other scores
 #'   (`rmse` and `crps`, or `error` and `brier`), and `weight`, the model's
 #'   weight in the mixture of predictive distributions whose log score over all
-#'   rows is highest (stacking). `print()` shows it. `plot()` draws calibration:
-#'   the distribution function of `pit` less the diagonal, or the share of the
-#'   second class (of all classes, where there are more) against its predicted
-#'   probability.
+#'   rows is highest (stacking). `print()` shows it. `plot()` shows calibration:
+#'   the distribution function of `pit` minus the diagonal, or the share of the
+#'   second class (with more classes, of all) against its predicted probability.
 #'
-#'   Refits run on the workers of the future plan. What a lost worker had to do
-#'   is done again (`kb_warning_worker`). An interrupt leaves the folds that are
-#'   finished for all models (`kb_warning_interrupted`).
-#' @section Errors: `kb_error_argument` for fits to different responses, or a
-#'   fold that leaves a class without rows; `kb_error_not_defined` for fits of
-#'   [kbr()] (see [tune_kbr()]);
-#'   `kb_error_interrupted` if no fold was finished.
+#'   Refits run on the workers of the future plan. The tasks of a lost worker
+#'   are repeated (`kb_warning_worker`). After an interrupt the result has the
+#'   folds that are finished for all models (`kb_warning_interrupted`).
+#' @section Errors: `kb_error_argument` for fits to different responses, or if a
+#'   class has rows in one fold only; `kb_error_not_defined` for fits of [kbr()]
+#'   (see [tune_kbr()]); `kb_error_interrupted` if no fold was finished.
 #' @references
 #' Yao, Y., Vehtari, A., Simpson, D. and Gelman, A. (2018). Using stacking to
 #' average Bayesian predictive distributions. *Bayesian Analysis* 13, 917-1007.
@@ -82,7 +81,8 @@ cross_validate <- function(object, folds = 10, seed = NULL, progress = NULL,
   tasks$seed <- with_local_seed(
     seed, sample.int(.Machine$integer.max, nrow(tasks))
   )
-  # A fold of all models before the next: stopped, they can be compared.
+  # Each fold is finished for all models before the next, so that models can be
+  # compared after an interrupt.
   tasks <- tasks[order(tasks$fold), ]
   shared <- list(fits = lapply(fits, refit_recipe), fold = fold)
   progress <- check_progress(progress)
@@ -123,7 +123,8 @@ check_fits <- function(object) {
   if (!all(same)) {
     kb_abort(c(
       "{.arg object} must be fits to the same responses.",
-      x = "Those of fit {which(!same)[[1]]} differ from those of the first."
+      x = "The responses of fit {which(!same)[[1]]} differ from those of the
+           first."
     ), "argument", argument = "object")
   }
   names <- rlang::names2(object)
@@ -149,7 +150,8 @@ check_folds <- function(folds, y, seed) {
     fold <- integer(n)
     with_local_seed(seed, {
       order <- order(group, stats::runif(n))
-      # One after the other through all classes: no fold is short of rows.
+      # Deal rows one after the other through all classes, so that folds have
+      # equal sizes.
       fold[order] <- rep_len(sample(folds), n)
     })
   } else {
@@ -169,7 +171,8 @@ refuse_lost_class <- function(fold, y) {
     return(invisible())
   }
   folds <- tapply(fold, y, function(v) length(unique(v)))
-  # A class that has all of its rows in one fold; none of a level without rows.
+  # A class that has all of its rows in one fold; levels without rows do not
+  # count.
   lost <- names(folds)[!is.na(folds) & folds == 1]
   if (length(lost) > 0) {
     kb_abort(c(
@@ -191,7 +194,7 @@ finished_folds <- function(fold, done) {
   whole
 }
 
-# What a refit needs: no draws
+# The parts of a fit that a refit needs, without draws
 refit_recipe <- function(fit) {
   rows <- training_rows(fit)
   list(
@@ -210,7 +213,7 @@ refit_recipe <- function(fit) {
   )
 }
 
-# One model without one fold: a line a row that was left out
+# One model without one fold: one line per row that was left out
 score_fold <- function(task, shared) {
   recipe <- shared$fits[[task$model]]
   out <- shared$fold == task$fold
@@ -222,7 +225,7 @@ score_fold <- function(task, shared) {
   arguments$weights <- pick(recipe$weights, !out)
   arguments$control["checkpoint"] <- list(NULL)
   fit <- withCallingHandlers(do.call(recipe$fit, arguments),
-    # What is left of an interrupted fit is none of this fold.
+    # An interrupted fit does not count as a result of this fold.
     kb_warning_interrupted = function(w) stop_task(),
     kb_warning = function(w) invokeRestart("muffleWarning"),
     kb_message = function(m) invokeRestart("muffleMessage")
@@ -370,8 +373,8 @@ calibration_picture <- function(x) {
   # Kolmogorov: exceeded by chance in one of ten.
   bound <- 1.22 / sqrt(nrow(models[[1]]))
   new_picture(panel(
-    if (pit) "predictive probability of less" else "predicted probability",
-    if (pit) "share of rows, less that" else "share of rows",
+    if (pit) "PIT" else "predicted probability",
+    if (pit) "ECDF - uniform" else "share of rows",
     if (pit) rule_layer(y = 0, lty = 1),
     if (pit) rule_layer(y = c(-bound, bound)) else rule_layer(slope = 1),
     layer("lines", lines, lwd = 1.5, by = by),
@@ -385,8 +388,8 @@ pit_curve <- function(rows) {
   list(x = at, y = stats::ecdf(rows$pit)(at) - at)
 }
 
-# Of two classes the second, else all: mean probability and share of rows in
-# ten bins of equal size
+# For two classes the second, otherwise all: mean probability and share of rows
+# in ten bins of equal size
 reliability_curve <- function(rows, bins = 10) {
   p <- rows$probability
   hit <- diag(ncol(p))[as.integer(rows$response), , drop = FALSE]

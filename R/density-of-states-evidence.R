@@ -51,7 +51,7 @@ log_evidence_beta <- function(log_g, m, a = 1, b = 1, classes = 2) {
 #' Posterior density of the rate of label errors under a truncated Beta prior
 #'
 #' @inheritParams log_evidence_beta
-#' @return The density at each q, in one over the units of q.
+#' @return The density at each q.
 #' @noRd
 posterior_of_rate <- function(log_g, m, q, a = 1, b = 1, classes = 2) {
   top <- (classes - 1) / classes

@@ -13,23 +13,23 @@
 #' (Ferrenberg and Swendsen, 1989; Vardi, 1985), (G27). It is found as the
 #' minimum of a convex function of the log Z_l, by Newton's method.
 #'
-#' Data that no classifier gets right have no place in the histograms: with z of
+#' The histograms must not include data that no classifier gets right: with z of
 #' them, count e among the others, and `c(rep(-Inf, z), log_g)` is the density
 #' of states of all.
 #'
-#' @param counts H_l(e), a matrix with a row a level and the m + 1 columns
-#'   e = 0, ..., m. Levels of equal beta are pooled, levels without counts left
-#'   out.
-#' @param beta Finite inverse temperatures of the levels, the first of them 0:
-#'   draws of the prior are what Z is measured against.
+#' @param counts H_l(e), a matrix with one row per level and the m + 1 columns e
+#'   = 0, ..., m. Levels of equal beta are pooled, levels without counts
+#'   dropped.
+#' @param beta Finite inverse temperatures of the levels, the first of them 0: Z
+#'   is relative to draws from the prior.
 #' @param m Number of data.
-#' @param mirror Has each classifier an opposite one, as probable, that errs
-#'   where it does not? Then H_l(m - e) is a histogram at -beta_l, too. True of
-#'   two classes with one cost of all errors.
-#' @param inefficiency A number, or one a level: draws of a chain that are worth
-#'   one independent draw.
+#' @param mirror Does each classifier have an equally probable opposite that
+#'   errs exactly where it does not? Then H_l(m - e) is also a histogram at
+#'   -beta_l. True for two classes with equal costs of errors.
+#' @param inefficiency A number, or one per level: number of draws of a chain
+#'   equivalent to one independent draw.
 #' @return log g(e), e = 0, ..., m: sum g = 1, `-Inf` where never seen.
-#' @section Errors: `kb_error_overlap` if levels have not seen the same e,
+#' @section Errors: `kb_error_overlap` if levels have no e in common,
 #'   `kb_error_convergence` if the equations are not solved.
 #' @noRd
 density_of_states <- function(counts, beta, m, mirror = FALSE,
@@ -63,12 +63,13 @@ check_histograms <- function(counts, beta, m) {
   }
   if (!is.numeric(beta) || length(beta) != nrow(counts) ||
     !all(is.finite(beta))) {
-    bad_argument(beta, "beta", "finite numbers, one a row of `counts`")
+    bad_argument(beta, "beta", "finite numbers, one per row of `counts`")
   }
   if (beta[[1]] != 0 || sum(counts[1, ]) == 0) {
     kb_abort(c(
-      "The first of {.arg beta} must be 0, with draws there.",
-      i = "Without draws of the prior the evidence has no scale."
+      "The first element of {.arg beta} must be 0, and that level must have
+       draws.",
+      i = "Without draws from the prior the evidence has no scale."
     ), "argument", argument = "beta")
   }
 }
@@ -79,15 +80,15 @@ check_inefficiency <- function(inefficiency, beta) {
     all(is.finite(inefficiency)) && all(inefficiency > 0)
   if (!valid) {
     bad_argument(
-      inefficiency, "inefficiency", "positive: a number, or one a level"
+      inefficiency, "inefficiency", "positive: a number, or one per level"
     )
   }
 }
 
 # Levels with their mirrors, of increasing beta, and the states that were seen
 #
-# The origin of e is m / 2, which makes a level and its mirror alike and the
-# numbers of large m smaller: Z is that of exp(-beta (e - m / 2)).
+# The origin of e is m / 2, which makes a level and its mirror symmetric and
+# keeps numbers small for large m: Z is that of exp(-beta (e - m / 2)).
 pool_levels <- function(counts, beta, mirror) {
   if (mirror) {
     counts <- rbind(counts, counts[, rev(seq_len(ncol(counts))), drop = FALSE])
@@ -105,7 +106,7 @@ pool_levels <- function(counts, beta, mirror) {
 
 # The equations ---------------------------------------------------------------
 
-# log n_l exp(-beta_l e) / Z_l: a row a seen state, a column a level
+# log n_l exp(-beta_l e) / Z_l: one row per seen state, one column per level
 level_terms <- function(levels, log_z) {
   outer(levels$origin - levels$state, levels$beta) +
     rep(log(levels$drawn) - log_z, each = length(levels$state))
@@ -147,7 +148,7 @@ solve_levels <- function(levels, log_z, max_steps = 100) {
 abort_unsolved <- function() {
   kb_abort(c(
     "The density of states was not found: the equations did not converge.",
-    i = "More levels, or more draws of them, help."
+    i = "Use more levels, or more draws per level."
   ), "convergence")
 }
 
@@ -227,11 +228,10 @@ check_overlap <- function(levels, shares) {
   if (min(shared) < 1) {
     at <- which.min(shared) + 0:1
     kb_abort(c(
-      "The levels of beta do not overlap: the evidence cannot be carried from
-       one to the next.",
-      x = "Levels {.val {signif(levels$beta[at], 3)}} have in common what
-           {signif(min(shared), 2)} draws tell.",
-      i = "Put levels between them, or draw more."
+      "The levels of beta do not overlap, so the evidence cannot be computed.",
+      x = "Levels {.val {signif(levels$beta[at], 3)}} overlap by
+           {signif(min(shared), 2)} effective draws.",
+      i = "Add levels between them, or draw more."
     ), "overlap", beta = levels$beta[at], shared = min(shared))
   }
 }
@@ -240,12 +240,11 @@ check_overlap <- function(levels, shares) {
 
 #' Standard errors of the log evidence, by jackknife over batches
 #'
-#' @param batches A list of at least two matrices `counts`, of chains or of
-#'   stretches of them that are long enough to be independent, and of one
-#'   length.
+#' @param batches A list of at least two matrices `counts`, from chains or from
+#'   segments of equal length that are long enough to be independent.
 #' @param q,a,b,classes As in [log_evidence_rate()] and [log_evidence_beta()].
 #' @return A list of `rate`, one number for each q, and `beta`, a number: in
-#'   nats, infinite where a batch alone has seen what the evidence rests on.
+#'   nats, infinite if the evidence depends on states found in a single batch.
 #' @noRd
 density_of_states_se <- function(batches, beta, m, mirror = FALSE,
                                  inefficiency = 1, q = numeric(), a = 1, b = 1,

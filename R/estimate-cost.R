@@ -1,51 +1,51 @@
-# What a call will cost, from a short run of the same code.
+# Cost of a call, estimated from a short run of the same code.
 
-#' Estimate what a fit costs
+#' Estimate the cost of a fit
 #'
-#' Runs the call for about `pilot` seconds and says how long all of it would
-#' take, and how large the fit would be. The samplers take the way of the fit
-#' itself: data, settings and the first steps are those of the call.
+#' Runs the call for about `pilot` seconds and estimates how long all of it
+#' would take, and how large the fit would be. Data, settings and the first
+#' steps are those of the call itself.
 #'
-#' Sequential samplers take longer for each further row: the cost of a row is
-#' continued by a law of the number of rows, which all rows follow until the
-#' [memory][srvm_memory()] is full. With moves, half of the pilot goes to what
-#' the particles of [srvm()] share, the sums over the data for all pairs of
-#' candidates: next to nothing in the first rows, they take most of the time of
-#' ten thousand. A pilot that stops at a few per cent of the rows may be wrong
-#' by a half; a longer one knows better. Iterations of chains cost what those in
-#' the second half of the pilot did; where chains start far from where they end,
-#' as [bark()] with many kernels, a longer pilot knows better, too. [kbr()] is
-#' run on more and more of its rows, and continued by the power of the number of
-#' rows that they show.
+#' In sequential samplers each further row takes longer: the cost per row is
+#' extrapolated as a function of the number of rows, until the
+#' [memory][srvm_memory()] is full. With moves, half of the pilot is spent on
+#' the quantities shared by the particles of [srvm()], the sums over the data
+#' for all pairs of candidates: negligible for the first rows, they take most of
+#' the time for ten thousand. A pilot that stops at a few per cent of the rows
+#' may be wrong by a half; use a longer one. Iterations of chains are assumed to
+#' cost as much as those in the second half of the pilot; if chains start far
+#' from equilibrium, as [bark()] with many kernels, a longer pilot is also
+#' better. [kbr()] is run on increasing numbers of rows, and extrapolated by a
+#' power of the number of rows.
 #'
 #' @param object A quoted call of [srvm()], [bark()], [kgs()], [tdsmc()] or
-#'   [kbr()], as `quote(bark(y ~ x, data))`. Its arguments are evaluated in
+#'   [kbr()], such as `quote(bark(y ~ x, data))`. Its arguments are evaluated in
 #'   `env`.
 #' @param pilot Seconds that the pilot may take (a single row, iteration or fit
 #'   is always finished).
-#' @param env Where the arguments of the call are found.
+#' @param env Environment of the arguments of the call.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return A list of class `kb_cost`: `seconds`, of the whole call in this
 #'   process (with a plan of `future`, divide by the number of workers);
-#'   `bytes`, of the fit; `units`, how many rows, steps or iterations each run
-#'   has, `runs` and `unit`, their name; `pilot`, a list of `units` and
-#'   `seconds` of the pilot.
+#'   `bytes`, of the fit; `units`, the number of rows, steps or iterations per
+#'   run; `runs`; `unit`, their name; `pilot`, a list of `units` and `seconds`
+#'   of the pilot.
 #'
 #' @section Memory:
 #' Kernel matrices, features and draws of functions that cannot fit into memory
-#' are refused by `kb_error_memory` before they are allocated. The limit is
-#' what the system says is free (Linux; elsewhere there is none), or
+#' are refused by `kb_error_memory` before they are allocated. The limit is the
+#' free memory reported by the system (on Linux; none elsewhere), or
 #' `options(kernelbayes.memory_limit = )`, a number of bytes.
 #'
 #' @section Long runs:
-#' A run that has more than ten minutes to go after its first seconds says so,
-#' once, by a message of class `kb_message_long_run`, unless a `time_limit` ends
-#' it before that. `options(kernelbayes.long_run = )` sets another number of
-#' seconds; `Inf` is never.
+#' If a run is expected to take more than ten further minutes after its first
+#' seconds, a message of class `kb_message_long_run` says so once, unless a
+#' `time_limit` ends it earlier. `options(kernelbayes.long_run = )` sets another
+#' number of seconds; `Inf` means never.
 #'
 #' @section Errors:
-#' `kb_error_argument` if the call is not one of these functions; and the
+#' `kb_error_argument` if the call is not of one of these functions; and the
 #' errors of the call itself.
 #'
 #' @examples
@@ -98,7 +98,7 @@ sampler_cost <- function(object, engine, pilot, env) {
   started <- now()
   fit <- stopped_fit(object, engine, env)
   setup <- now() - started
-  # All kernels have as many particles as they are given on average.
+  # All kernels have the average number of particles.
   fit$settings$shares <- fit$sharing <- NULL
   laws <- cost_laws(fit_engine(fit))
   each <- pilot / (1 + !is.null(laws$share))
@@ -117,7 +117,7 @@ sampler_cost <- function(object, engine, pilot, env) {
   )
 }
 
-# The call, stopped as soon as it can be, without what it writes and says
+# The call, stopped as soon as possible, without its output and messages
 stopped_fit <- function(object, engine, env) {
   control <- eval(object$control, env)
   if (is.null(control)) control <- default_control(object, engine, env)
@@ -139,10 +139,11 @@ default_control <- function(object, engine, env) {
   )
 }
 
-#' How the cost of a unit grows with the units before it
-#' @return List of `powers`, of the terms of their sum, and `full`, from which
-#'   on it grows no more; the same of what all particles `share`, or NULL, and
-#'   the `engine` that does next to nothing but this.
+#' How the cost of a unit grows with the number of earlier units
+#' @return List of `powers`, the exponents of the terms, and `full`, the number
+#'   of units at which growth ends; the same for the quantities that all
+#'   particles `share`, or NULL, and the `engine` that computes almost only
+#'   these.
 #' @noRd
 cost_laws <- function(engine) UseMethod("cost_laws")
 #' @export
@@ -183,7 +184,7 @@ rows_that_count <- function(config) {
   min(window, ceiling(log(1e-16) / log(config$forgetting)))
 }
 
-#' Advance a fresh run for some seconds, and by so many units at least
+#' Advance a new run for some seconds, but at least by some units
 #' @return List of `total` units, seconds to `open` it, and after each chunk the
 #'   units `done` and the `seconds` since it was open; its last state, `state`.
 #' @noRd
@@ -211,8 +212,8 @@ pilot_run <- function(engine, pilot, least = 0) {
 
 #' The seconds that all units of a run take
 #' @param laws Of [cost_laws()].
-#' @param shared The pilot of what all particles share, as far as `run` at
-#'   least, or NULL.
+#' @param shared The pilot for the shared quantities, at least as far as `run`,
+#'   or NULL.
 #' @noRd
 seconds_at <- function(run, laws, shared = NULL) {
   last <- length(run$done)
@@ -242,7 +243,7 @@ seconds_at <- function(run, laws, shared = NULL) {
 #
 # Their sum is one of powers of n up to n = `full`, and then a straight line of
 # `after` times the slope there; no coefficient is negative. The first quarter
-# has costs of its own: of them only the sum counts.
+# has additional costs: only its sum is used.
 growth_at <- function(n, seconds, at, powers = 1:2, full = Inf,
                       after = 1) {
   last <- length(n)
@@ -292,8 +293,8 @@ object_bytes <- function(object) as.double(utils::object.size(object))
 
 # Bytes of a run's state at its end
 #
-# Of chains it grows by the draws, of which a few more are made at once, after
-# the pilot; that of particles with the rows.
+# For chains it grows with the draws, a few more of which are made right after
+# the pilot; for particles with the rows.
 bytes_at <- function(engine, run) {
   size <- object_bytes(run$state)
   last <- max(run$done)
@@ -354,7 +355,7 @@ rows_of <- function(x, used, n) {
     return(x[used, , drop = FALSE])
   }
   if (is.matrix(x) && nrow(x) == n) {
-    # A kernel matrix has a row and a column a row of the data.
+    # A kernel matrix has a row and one column per row of the data.
     square <- ncol(x) == n && n > 1
     return(if (square) x[used, used, drop = FALSE] else
       x[used, , drop = FALSE])
@@ -362,7 +363,7 @@ rows_of <- function(x, used, n) {
   if (is.atomic(x) && length(x) == n && n > 1) x[used] else x
 }
 
-# By the power of n that the last two show, from 1 to `most`
+# Extrapolated by the power of n fitted to the last two, from 1 to `most`
 power_at <- function(n, value, at, most) {
   last <- length(n)
   if (n[[last]] == at || last == 1) {

@@ -1,21 +1,21 @@
-# Families of responses: what the user may say, and the name that is stored.
+# Families of responses: the forms a user may give, and the name that is stored.
 
-# The families, a row each
+# The families, one row each
 #
 # * `outcome`: the kind of response, see `mould_formula()`.
 # * `numbers`: the responses as the sampler sees them, a function of the
 #   response and the scaling.
-# * `truncation`: does bark's truncation approximation know it?
-# * `rung_power`: the exponent by which rungs of bark's ladder come near to 0.
-#   Where latent scales or several cut points let a few kernels of a tiny
-#   amplitude still find the data, they have to come nearer.
+# * `truncation`: does bark's truncation approximation support it?
+# * `rung_power`: the exponent by which rungs of bark's ladder approach 0. With
+#   latent scales or several cut points even kernels of tiny amplitude fit the
+#   data, so the rungs must be closer to 0.
 # * `check`: of classes in bark(), a check of the response and the prior.
 response_families <- list(
   gaussian = list(
     outcome = "numeric", numbers = function(y, scaling) scaling_y(scaling, y),
     truncation = TRUE, rung_power = 4
   ),
-  # Of the gaussian family with finite degrees of freedom: never stored.
+  # The gaussian family with finite degrees of freedom: never stored.
   student = list(outcome = "numeric", truncation = FALSE, rung_power = 10),
   probit = list(
     outcome = "factor", numbers = function(y, scaling) class_signs(y),
@@ -83,7 +83,7 @@ check_family <- function(family, more = character()) {
   if (family$family == "binomial") "probit" else "gaussian"
 }
 
-# The kind of response that a family models
+# The kind of response of a family
 family_outcome <- function(family) {
   if (is.null(family)) {
     return("either")
@@ -96,9 +96,9 @@ note_numbers <- function(family, mould) {
   if (is.null(family) && mould$outcome == "numeric" && setequal(mould$y, 0:1)) {
     name <- mould$outcome_name
     kb_inform(c(
-      "All responses are 0 or 1, and modelled as numbers.",
-      i = "{.code factor({name})} would make them two classes;
-           {.code family = gaussian()} says that numbers are meant."
+      "All responses are 0 or 1 and are modelled as numbers.",
+      i = "Use {.code factor({name})} for two classes, or
+           {.code family = gaussian()} to confirm numbers."
     ), "numbers")
   }
 }

@@ -1,12 +1,13 @@
-# The doors of the fit functions: what their methods for formulas, and for x and
-# y, share. The list of an engine's arguments stands once, in its method for
-# formulas; the method for x and y takes it from there.
+# Code that the methods of the fit functions for formulas and for x and y share.
+# The arguments of an engine are listed once, in its method for formulas; the
+# method for x and y takes them from there.
 
-# Those that the data are moulded with, and those of a run, not of a model.
+# Arguments that describe the data, and arguments of a run rather than of the
+# model.
 data_arguments <- c("formula", "data", "x", "y", "weights", "na_action", "...")
 run_arguments <- c("control", "seed", "progress")
 
-#' The arguments of the calling method, but for those of the data
+#' The arguments of the calling method, except those of the data
 #' @return Named list of their values, given or by default.
 #' @noRd
 given_arguments <- function() {
@@ -22,5 +23,5 @@ call_with <- function(f, given, ...) {
   do.call(f, c(given[intersect(names(given), names(formals(f)))], list(...)))
 }
 
-# What a fit keeps of its arguments: all that a fit to other rows needs
+# The arguments that a fit keeps: all that a fit to other rows needs
 fit_request <- function(given) given[setdiff(names(given), run_arguments)]

@@ -1,12 +1,12 @@
-# What objects of the package hold, described once and checked before methods
-# and C++ rely on it: an object may come from a file that was edited, cut short
-# or written by something else.
+# The contents of the package's objects, described once and checked before
+# methods and C++ rely on them: an object may come from a file that was edited,
+# truncated or written by something else.
 #
 # A layout names the fields of a list in an order in which each description can
-# speak of those before it: `layout(m = integers(NULL, 0), beta =
-# numbers(sum(m)))`. Its calls are evaluated when an object is checked, within
-# the fields found so far and what the caller knows (`at`). Fields that a layout
-# does not name are not looked at.
+# refer to earlier fields:
+# `layout(m = integers(NULL, 0), beta = numbers(sum(m)))`. Its calls are
+# evaluated when an object is checked, with the fields found so far and the
+# values of the caller (`at`). Fields that a layout does not name are ignored.
 
 #' @param ... Descriptions, unevaluated; a name that starts with a dot is not a
 #'   field but a value that later descriptions use.
@@ -34,7 +34,7 @@ counts <- function(length = 1, lower = 0, upper = Inf) {
   integers(length, lower, upper)
 }
 
-# Counts that go on in C++: far from where an integer overflows
+# Counts that C++ continues: far from integer overflow
 tallies <- function(length = 1, lower = 0) counts(length, lower, 1e9)
 
 #' Finite numbers
@@ -46,7 +46,7 @@ numeric_matrix <- function(rows = NULL, columns = NULL) {
 
 flags <- function(length = 1) list(kind = "flags", length = length)
 
-#' @param among What they may be, or NULL.
+#' @param among The possible values, or NULL.
 #' @noRd
 strings <- function(length = 1, among = NULL) {
   list(kind = "strings", length = length, among = among)
@@ -63,20 +63,20 @@ holds <- function(layout, class = NULL) {
   list(kind = "holds", layout = layout, class = class)
 }
 
-# A list of equal things
+# A list whose elements have the same description
 each <- function(of, length = NULL) {
   list(kind = "each", of = of, length = length)
 }
 
-# NULL, or what is described
+# NULL, or a value as described
 maybe <- function(of) list(kind = "maybe", of = of)
 
-# What is described where `condition` holds; else it is not looked at
+# A value as described if `condition` holds; otherwise it is not checked
 where <- function(condition, of) if (isTRUE(condition)) of else anything()
 
 anything <- function() list(kind = "anything")
 
-#' Whatever a function of the value says yes to
+#' A value for which a function returns TRUE
 #' @param wanted In words, for the message.
 #' @noRd
 such_that <- function(test, wanted) {
@@ -93,14 +93,14 @@ degrees_of_freedom <- function() {
 # Checks -----------------------------------------------------------------------
 
 #' Check an object against its layout, or abort with class `kb_error_fit`
-#' @param at List of what the layout's calls need to know.
-#' @param what How the object is called in messages.
+#' @param at List of values that the layout's calls need.
+#' @param what Name of the object in messages.
 #' @noRd
 check_layout <- function(object, layout, at = list(), what = "fit") {
   trail <- new.env(parent = emptyenv())
   trail$path <- what
   at <- list2env(at, parent = topenv())
-  # A description that cannot be evaluated is damage further up.
+  # If a description cannot be evaluated, an earlier field is damaged.
   tryCatch(
     check_fields(object, layout, at, what, trail),
     error = function(error) {
@@ -113,7 +113,7 @@ check_layout <- function(object, layout, at = list(), what = "fit") {
   )
 }
 
-#' @param path Where the list stands, for messages.
+#' @param path Position of the list, for messages.
 #' @noRd
 check_fields <- function(object, layout, within, path, trail) {
   if (!is.list(object)) refuse_damage(object, path, "a list")
@@ -137,7 +137,7 @@ check_fields <- function(object, layout, within, path, trail) {
   }
 }
 
-# A field that is not there, which `$` would take another for
+# A missing field, for which `$` would return another by partial matching
 refuse_namesake <- function(object, name, wanted, trail) {
   if (wanted$kind != "anything" && !name %in% names(object) &&
     any(startsWith(names(object), name))) {
@@ -145,7 +145,7 @@ refuse_namesake <- function(object, name, wanted, trail) {
   }
 }
 
-# What must hold between fields
+# Conditions between fields
 rule <- function(condition, wanted) {
   if (!isTRUE(condition)) {
     stop(structure(
@@ -271,8 +271,8 @@ refuse_damage <- function(value, path, wanted) {
   ), "fit", field = where, value = value)
 }
 
-#' A state that C++ could not go on from
-#' @param error What it said.
+#' A state from which C++ could not continue
+#' @param error The error from C++.
 #' @noRd
 refuse_damaged_state <- function(error) {
   kb_abort(c(

@@ -1,5 +1,4 @@
-# What every engine gives its user: generics and methods that need nothing of
-# the engine.
+# Generics and methods that all engines share.
 
 #' @srrstats {BS5.1} The mould in the fit has columns, kinds, levels and numbers
 #'   of rows.
@@ -23,10 +22,9 @@
 #' @noRd
 NULL
 
-#' Ask a fit
+#' Extract results from a fit
 #'
-#' Accessors that every sampler of the package answers where they have a
-#' meaning.
+#' Accessors for the fits of all samplers, as far as they apply.
 #'
 #' @param object A fit, see [srvm()], [tdsmc()], [bark()] and [kgs()].
 #' @param ... Not used: unknown arguments are errors.
@@ -34,94 +32,92 @@ NULL
 #' @return
 #' * `evidence()`: list of class `kb_evidence`. `log_evidence` is the log
 #'   marginal likelihood of the response in its own units, averaged over kernels
-#'   if there are several ([kernel_posterior()] has that of each); `mc_se` its
-#'   Monte-Carlo standard error from the genealogy of the particles (Lee and
-#'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NA`
-#'   for a single particle or where the estimate of the variance is negative.
-#'   It is a standard error while well below 1. Where the effective sample size
-#'   fell to a few particles it is too small and a single estimate is more often
-#'   too low than too high, by several `mc_se` at worst: the spread of
-#'   replicates, or [order_spread()], is the better guide. The same is true of
-#'   [srvm()] where few founders are left and no moves make their descendants
-#'   differ (`n_moves = 0`). `note` says so, or
-#'   that the number is no evidence at all (printed weights, improper prior);
-#'   it is `NULL` otherwise. `replicates` the estimate of
-#'   each replicate, in which case `mc_se_replicates` is the standard error
-#'   from their spread; `path` a data frame with one line a row of data in the
-#'   order they were taken in: `row`, `log_predictive` (the log density of the
-#'   response given those before it, see [prequential()]) and `log_evidence`,
-#'   for [tdsmc()] of steps, where the former is the change of the latter. Under
-#'   the improper prior of [srvm_prior_paper()] there is no evidence: the number
-#'   is then no estimate of anything. Nor is it with `proposal = "paper"`, whose
-#'   weights are not exact.
-#' * `inclusion()`: data frame with one line a training row in the order
-#'   given: `row` and `probability`, the posterior probability that the row is
-#'   a kernel centre (zeros included). [srvm()] counts duplicated rows at the
-#'   one that was taken in first; to [bark()] each is a location of its own.
-#'   With a [kernel_dictionary()] `probability` is that of a centre with any of
-#'   its kernels, and the columns `kernel1`, `kernel2` and so on have those of
-#'   each.
-#'   Not defined where the centres of [bark()] are no rows.
-#' * `model_size()`: data frame `k`, `probability`: the posterior of the number of
-#'   centres. For [bark()] `probability` is that of the number of kernels J,
-#'   which counts those with the same centre apart, and the column `centres`
-#'   that of the number of different centres (the intercept is one).
+#'   if there are several ([kernel_posterior()] has that of each). `mc_se` is
+#'   its Monte-Carlo standard error from the genealogy of the particles (Lee and
+#'   Whiteley, 2018; over stretches of the run, Olsson and Douc, 2019), `NA` for
+#'   a single particle or where the estimate of the variance is negative. It is
+#'   reliable only if well below 1. Where the effective sample size fell to a
+#'   few particles it is too small, and a single estimate is more often too low
+#'   than too high, by several `mc_se` at worst: the spread of replicates, or
+#'   [order_spread()], is the better guide. The same is true of [srvm()] where
+#'   few founders are left and no moves make their descendants differ
+#'   (`n_moves = 0`). `note` says so, or that the number is not an evidence
+#'   (printed weights, improper prior); otherwise it is `NULL`. With several
+#'   replicates, `replicates` has the estimate of each and `mc_se_replicates`
+#'   the standard error from their spread. `path` is a data frame with one line
+#'   per row of data in the order of processing: `row`, `log_predictive` (the
+#'   log density of the response given those before it, see [prequential()]) and
+#'   `log_evidence`; for [tdsmc()] with one line per step, where the former is
+#'   the change in the latter. Under the improper prior of [srvm_prior_paper()]
+#'   and with `proposal = "paper"`, whose weights are not exact, the number does
+#'   not estimate an evidence.
+#' * `inclusion()`: data frame with one line per training row in the order
+#'   given: `row` and `probability`, the posterior probability that the row is a
+#'   kernel centre (zeros included). [srvm()] counts duplicated rows at the one
+#'   that was processed first; in [bark()] each is a separate location. With a
+#'   [kernel_dictionary()] `probability` is that of a centre with any of its
+#'   kernels, and the columns `kernel1`, `kernel2` and so on have those of each.
+#'   Not defined if the centres of [bark()] are not rows.
+#' * `model_size()`: data frame `k`, `probability`: the posterior of the number
+#'   of centres. For [bark()] `probability` is that of the number of kernels J,
+#'   which counts kernels with the same centre separately, and the column
+#'   `centres` that of the number of different centres (the intercept is one).
 #' * `ess()`: data frame with one line per row of data: `row`, `ess` (effective
 #'   sample size before resampling), `fraction` (of the particles at that row),
-#'   `lowest` (the same at its lowest while the row came in by degrees),
-#'   `founders` (distinct ancestors at the start) and `resampled` (before the
-#'   row was taken in). Replicates are summed. With several kernels the numbers
-#'   are averages over them, by their probability after that row, and
-#'   `resampled` says whether any of their filters was.
-#'   For Markov chains one row per quantity: `variable`, `ess_bulk`, `ess_tail`,
-#'   `rhat`, see the section on what is watched.
-#' * `timings()`: list of seconds: `sampler` (in the C++ sampler), `shared` (of
-#'   these, in sums over the data that all particles share), `total` (the whole
-#'   call). For batch fits `sampler`, `chains` (of each) and `total`.
+#'   `lowest` (its minimum while the row entered gradually), `founders`
+#'   (distinct ancestors at the start) and `resampled` (before the row entered).
+#'   Replicates are summed. With several kernels the numbers are averages over
+#'   them, weighted by their probability after that row, and `resampled` says
+#'   whether any of their filters was. For Markov chains one row per quantity:
+#'   `variable`, `ess_bulk`, `ess_tail`, `rhat`, see the section on monitored
+#'   quantities.
+#' * `timings()`: list of seconds: `sampler` (in the C++ sampler), `shared` (the
+#'   part of these spent on sums over the data that all particles share),
+#'   `total` (the whole call). For batch fits `sampler`, `chains` (of each) and
+#'   `total`.
 #' * `diagnostics()`: list of class `kb_diagnostics`: `ess_min`, the lowest
-#'   effective size of the whole run, and `ess_final`, the last (fractions of the
-#'   particles), `ess_min_row` (of [tdsmc()] `ess_min_step`), where the lowest
-#'   was, `resamplings`, `founders`, and `acceptance` (birth, death, swap; `NaN`
-#'   if none was tried). For batch fits
-#'   `convergence` (as `ess()`), `chains`, `draws` of each, and `acceptance`
-#'   after the warmup (of length 0 for [kgs()], whose moves reject nothing).
-#'   `ancestry()` is not defined for them, nor is `evidence()` but for fits of
-#'   [bark()] and [kgs()], see [evidence.kb_bark()] and [evidence.kb_kgs()].
-#' * `ancestry()`: what `smc_control(ancestry = )` kept, a list with one element
-#'   a replicate (with several kernels one for each kernel of the first
-#'   replicate, then of the second). With `"genealogy"`: `ancestors`, an integer
-#'   matrix with a row for each row of data from the second on and a column a
-#'   particle: the particle of the row before that it descends from. With
-#'   `"full"` also, for each row of data, the particles' `weights` (matrix),
-#'   number of centres `k` (matrix) and `sets` (list of lists of training rows;
-#'   with a dictionary a row is there once for each of its centres).
-#' @section What is watched:
-#' Of Markov chains `ess()`, `diagnostics()`, `print()`, the warning of chains
-#' that have not mixed and [convergence()] look at
+#'   effective size of the whole run, and `ess_final`, the last (fractions of
+#'   the particles), `ess_min_row` (of [tdsmc()] `ess_min_step`), the row of the
+#'   lowest, `resamplings`, `founders`, and `acceptance` (birth, death, swap;
+#'   `NaN` if none was tried). For batch fits `convergence` (as `ess()`),
+#'   `chains`, `draws` of each, and `acceptance` after the warmup (of length 0
+#'   for [kgs()], whose moves reject nothing). `ancestry()` is not defined for
+#'   them; `evidence()` is defined only for [bark()] and [kgs()], see
+#'   [evidence.kb_bark()] and [evidence.kb_kgs()].
+#' * `ancestry()`: the history kept by `smc_control(ancestry = )`, a list with
+#'   one element per replicate (with several kernels one for each kernel of the
+#'   first replicate, then of the second). With `"genealogy"`: `ancestors`, an
+#'   integer matrix with a row for each row of data from the second on and one
+#'   column per particle: its ancestor among the particles at the previous row.
+#'   With `"full"` also, for each row of data, the particles' `weights`
+#'   (matrix), number of centres `k` (matrix) and `sets` (list of lists of
+#'   training rows; with a dictionary a row appears once for each of its
+#'   centres).
+#' @section Monitored quantities:
+#' For Markov chains `ess()`, `diagnostics()`, `print()`, [convergence()] and
+#' the warning about chains that have not mixed look at
 #' * the parameters: `sigma`, `J`, `log_lik` and cut points of [bark()];
 #'   `sigma`, `tau`, `k` and `log_lik` of [srvm()]; the number of wrong
 #'   labels, their rates and `log_lik` of [kgs()];
-#' * `f[i]`, f at training row i, for 20 rows; of several classes `p[class,i]`,
+#' * `f[i]`, f at training row i, for 20 rows; for several classes `p[class,i]`,
 #'   the probability of each, and for [kgs()] `f[class,i]`, the function of
 #'   each;
-#' * of [bark()] `log_lambda[l]`, the logarithm of the scale of predictor l (of
-#'   several classes without an order `log_lambda[class,l]`), and `delta[l]`,
-#'   whether it is in the kernel, for priors that select. Scales below 1e-6
-#'   (per variance of the predictor) and those of predictors that are not in
-#'   the kernel count as 1e-6: they do not change f. Where kernels have their
-#'   own scales these are means over the kernels, as in
-#'   [as_draws()][as_draws.kb_bark]. Directions have `log_lambda`, that of the
-#'   sum of their scales, `share[l]` of each predictor, and `d`, the number of
-#'   directions in the kernel.
+#' * for [bark()] `log_lambda[l]`, the logarithm of the scale of predictor l
+#'   (for several unordered classes `log_lambda[class,l]`), and `delta[l]`,
+#'   whether it is in the kernel, for priors that select. Scales below 1e-6 (per
+#'   variance of the predictor) and those of predictors that are not in the
+#'   kernel count as 1e-6: they do not change f. With kernel-specific scales
+#'   these are means over the kernels, as in [as_draws()][as_draws.kb_bark].
+#'   With directions they are `log_lambda` of the sum of their scales,
+#'   `share[l]` of each predictor, and `d`, the number of directions in the
+#'   kernel.
 #'
-#' The rows are chosen from the predictors alone, so that a fit that was updated
-#' has the same: evenly in the order of the rows along the main direction in
-#' which they vary, so that the middle and both ends are looked at. A warning
-#' (`kb_warning_convergence`) follows where an R-hat is above 1.05 or an
-#' effective sample size below 100. Quantities of which all draws are equal do
-#' not count. Of fewer than 100 draws per chain, and of a single chain, a
-#' message (`kb_message_few_draws`) says that this cannot tell whether chains
-#' mix.
+#' The rows are chosen from the predictors alone, so that an updated fit keeps
+#' the same rows: they are evenly spaced along the first principal direction of
+#' the predictors. A warning (`kb_warning_convergence`) is given where an R-hat
+#' is above 1.05 or an effective sample size below 100. Quantities whose draws
+#' are all equal do not count. With fewer than 100 draws per chain, or a single
+#' chain, a message (`kb_message_few_draws`) says that mixing cannot be judged.
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.
@@ -192,7 +188,7 @@ not_defined <- function(what, object, of = c("srvm", "bark")) {
   kb_abort(c(
     "{.fn {what}} is not defined for this object.",
     x = "It is {describe(object)}.",
-    i = "It wants a fit, for example of {.or {.fn {of}}}."
+    i = "Supply a fit, for example from {.or {.fn {of}}}."
   ), "not_defined")
 }
 
@@ -238,7 +234,7 @@ print_posterior <- function(x, digits) {
   print(x$parameters, digits = digits, row.names = FALSE)
 }
 
-# Methods from what an engine's predict() gives --------------------------------
+# Methods based on an engine's predict() --------------------------------
 
 #' @export
 fitted.kb_fit <- function(object, ...) {
@@ -250,14 +246,14 @@ fitted.kb_fit <- function(object, ...) {
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return A vector, one number a training row: the response less the
-#'   posterior mean of f. For two classes 0 or 1 (the second level) less the
-#'   probability of the second level; for more, 1 less the probability of the
-#'   row's class. Probabilities are those of `predict(type = "prob")`, of
-#'   [kgs()] those of the class without noise. `fitted()` is `predict(object)`:
-#'   means of f, or classes. For fits of [kbr()] both have a column a state.
-#'   Rows of the data that have names, strings and not numbers, keep them in
-#'   both, and in what `predict()` gives for each row.
+#' @return A vector, one number per training row: the response minus the
+#'   posterior mean of f. For two classes 0 or 1 (the second level) minus the
+#'   probability of the second level; for more, 1 minus the probability of the
+#'   row's class. Probabilities are those of `predict(type = "prob")`; for
+#'   [kgs()] those of the true class, without label noise. `fitted()` is
+#'   `predict(object)`: means of f, or classes. For fits of [kbr()] both have
+#'   one column per state. Character row names are kept in both and in the
+#'   results of `predict()`.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' fit <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
@@ -275,7 +271,7 @@ residuals.kb_fit <- function(object, ...) {
   name_rows(out, training_names(object))
 }
 
-#' @param p Matrix, a column a class.
+#' @param p Matrix, one column per class.
 #' @noRd
 class_residuals <- function(y, p) {
   if (ncol(p) == 2) {
@@ -291,8 +287,8 @@ class_residuals <- function(y, p) {
 #' @param seed A whole number, or `NULL` to draw from R's generator.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A data frame with a row for each training row and the columns
-#'   `sim_1`, ...: numbers, or factors of classes (of [kgs()] labels, wrong ones
-#'   included). Each set is under a draw from the posterior, given which
+#'   `sim_1`, ...: numbers, or factors of classes (for [kgs()] labels, including
+#'   wrong ones). Each set is simulated from one posterior draw, given which
 #'   responses are independent.
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
@@ -304,7 +300,7 @@ simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
   nsim <- check_count(nsim, 1)
   pool <- posterior_pool(object)
   rows <- prediction_rows(object, NULL, NULL, TRUE, FALSE)
-  # Draws of chains have equal weight.
+  # Draws from chains have equal weight.
   share <- if (!inherits(object, "kb_mcmc")) pool$weights
   y <- with_local_seed(seed, {
     chosen <- sample.int(length(pool$weights), nsim, TRUE, share)
@@ -319,7 +315,7 @@ simulate.kb_fit <- function(object, nsim = 1, seed = NULL, ...) {
 #' @export
 nobs.kb_fit <- function(object, ...) checked_fit(object)$time
 
-# The response of the rows that were taken in, in the order given
+# The response of the rows processed so far, in the order given
 training_response <- function(object) {
   unname(object$data$y[training_rows(object)])
 }
@@ -328,7 +324,8 @@ training_rows <- function(object) {
   sort(rows_taken_in(object))
 }
 
-# Generics of neighbours -------------------------------------------------------
+# Generics of other packages
+# -------------------------------------------------------
 
 #' @importFrom generics tidy
 #' @export
@@ -350,7 +347,7 @@ posterior::as_draws
 refuse_new_formula <- function(given) {
   if (rlang::is_formula(given)) {
     kb_abort(c(
-      "{.fn update} goes on with a fit and cannot change its formula.",
+      "{.fn update} continues a fit and cannot change its formula.",
       x = "{.code {deparse1(given)}} was given.",
       i = "Fit again with the new formula."
     ), "argument", argument = "formula")

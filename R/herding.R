@@ -2,19 +2,19 @@
 
 #' Kernel herding
 #'
-#' Points that stand for a kernel mean, chosen greedily: the t-th maximises
+#' Chooses points that represent a kernel mean, greedily: the t-th maximises
 #' \deqn{m(x) - \frac{1}{t} \sum_{s < t} k(x, x_s)}{m(x) - (1/t) sum_(s<t)
 #' k(x, x_s)}
-#' over the candidates, m the kernel mean. Averages over the points approach
-#' expectations under m, for distributions and bounded kernels faster than
-#' averages over random draws do.
+#' over the candidates, where m is the kernel mean. Averages over the points
+#' approach expectations under m; for distributions and bounded kernels they do
+#' so faster than averages over random draws.
 #'
-#' The points aim at m as it is. Where weights do not sum to one, as those of
-#' kernel Bayes' rule, divide them by their sum first to have points from the
-#' distribution that they stand for.
+#' The points approximate m without normalisation. If its weights do not sum to
+#' one, as in kernel Bayes' rule, divide them by their sum first to get points
+#' from the distribution that they represent.
 #'
-#' No random numbers are used; of candidates that are equally good the first is
-#' taken. With N candidates and n points time is O((n + M) N), M the number of
+#' No random numbers are used; the first of equally good candidates is taken.
+#' With N candidates and n points time is O((n + M) N), where M is the number of
 #' points of the kernel mean.
 #'
 #' @param object A kernel mean, from [kernel_mean()].
@@ -25,8 +25,8 @@
 #' @return A matrix n x d: the points in the order of choice. The same
 #'   candidate can be chosen again.
 #' @section Errors:
-#' `kb_error_argument` where `object` is no kernel mean, `n` no positive whole
-#' number or `candidates` empty; otherwise as for [kernel_mean()].
+#' `kb_error_argument` if `object` is not a kernel mean, `n` not a positive
+#' whole number or `candidates` empty; otherwise as for [kernel_mean()].
 #' @references
 #' Chen, Y., Welling, M. and Smola, A. (2010). Super-samples from kernel
 #' herding. *Proceedings of the 26th Conference on Uncertainty in Artificial

@@ -3,24 +3,23 @@
 
 #' Kernel test of independence
 #'
-#' Tests whether the columns of x and those of y are independent, by the
+#' Tests whether the columns of x and those of y are independent, using the
 #' Hilbert-Schmidt independence criterion of pairs,
-#' \deqn{\frac{1}{n^2} \mathrm{Tr}(K H L H),}{Tr(K H L H) / n^2,}
-#' the squared distance between the kernel means of the joint distribution and
-#' of the product of its margins; K and L are the kernel matrices of x and y and
-#' H = I - 1 1' / n. The p-value is that of `permutations` random pairings of
-#' the rows,
+#' \deqn{\frac{1}{n^2} \mathrm{Tr}(K H L H),}{Tr(K H L H) / n^2,} the squared
+#' distance between the kernel means of the joint distribution and of the
+#' product of its margins; K and L are the kernel matrices of x and y and H = I
+#' - 1 1' / n. The p-value is computed from B = `permutations` random pairings
+#' of the rows,
 #' \deqn{p = \frac{1 + \#\{T_b \ge T\}}{1 + B},}{p = (1 + #(T_b >= T)) / (1 +
-#' B),}
-#' so that \eqn{P(p \le \alpha) \le \alpha}{P(p <= alpha) <= alpha} at any n
-#' under independence.
+#' B),} so that \eqn{P(p \le \alpha) \le \alpha}{P(p <= alpha) <= alpha} for any
+#' n under independence.
 #'
-#' With characteristic kernels, such as the Gaussian, the test finds any
-#' dependence if n is large enough; linear kernels find correlation only.
+#' With characteristic kernels, such as the Gaussian, the test detects any
+#' dependence if n is large enough; linear kernels detect only correlation.
 #'
-#' Memory is O(n^2), time O(n^2) a permutation.
+#' Memory is O(n^2), time O(n^2) per permutation.
 #'
-#' @param x,y Pairs: numeric matrices n x d_x and n x d_y, a pair in a row; a
+#' @param x,y Pairs: numeric matrices n x d_x and n x d_y, one pair per row; a
 #'   vector is a matrix of one column. At least two rows.
 #' @param kernel_x,kernel_y Kernels, see [kb_kernels]; a bandwidth `"median"`
 #'   is [bandwidth_median()] of x or of y.
@@ -34,8 +33,8 @@
 #' @section Errors:
 #' `kb_error_argument` for arguments outside their range and fewer than two
 #' rows; `kb_error_not_finite` for missing or infinite values;
-#' `kb_error_dimension` where x and y have different numbers of rows, or
-#' columns are not those of a kernel.
+#' `kb_error_dimension` if x and y have different numbers of rows, or a number
+#' of columns does not suit its kernel.
 #' @references
 #' Gretton, A., Fukumizu, K., Teo, C. H., Song, L., Schölkopf, B. and Smola, A.
 #' (2008). A kernel statistical test of independence. *Advances in Neural

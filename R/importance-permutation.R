@@ -1,4 +1,4 @@
-# Permutation importance: how much the loss rises when a predictor is permuted.
+# Permutation importance: the increase in the loss when a predictor is permuted.
 
 #' @rdname importance
 #' @export
@@ -18,16 +18,16 @@ importance.kb_fit <- function(object, level = 0.9, method = "permutation",
 importance.kb_kbr <- function(object, ...) {
   kb_abort(c(
     "{.fn importance} is not defined for fits of {.fn kbr}.",
-    x = "They have no draws of a function, and so no loss of each.",
-    i = "{.fn partial_dependence} shows what each column of the observations
-         does; {.code diagnostics(fit)} what the kernels see of them."
+    x = "They have no draws of a function.",
+    i = "{.fn partial_dependence} shows the effect of each column of the
+         observations."
   ), "not_defined")
 }
 
 #' @export
 importance.kb_tdsmc <- function(object, ...) not_defined_td("importance")
 
-# Arguments as in `importance()`, checked but for those of the data
+# Arguments as in `importance()`, checked except those of the data
 permutation_importance <- function(object, level, newdata, newy, loss,
                                    permutations, ndraws, seed) {
   loss <- check_loss(object, loss)
@@ -52,8 +52,8 @@ permutation_importance <- function(object, level, newdata, newy, loss,
   rise_table(rises, draws$weights, level, loss, sum(draws$weights * base))
 }
 
-#' @param rises Named by variables: matrices, a row a draw and a column a
-#'   permutation.
+#' @param rises Named by variables: matrices, one row per draw and one column
+#'   per permutation.
 #' @noRd
 rise_table <- function(rises, weights, level, loss, base) {
   ends <- interval_ends(level)
@@ -119,7 +119,8 @@ check_loss <- function(fit, loss) {
     })
   }
   if (is.null(loss)) {
-    # Draws of kgs() may be certain of a class: their log loss is infinite.
+    # Draws of kgs() may give the observed class probability 0: their log loss
+    # is infinite.
     return(if (inherits(fit, "kb_kgs")) "squared" else "log")
   }
   check_choice(loss, c("log", "squared"))
@@ -163,6 +164,6 @@ squared_loss <- function(expected, y) {
     rep(seq_len(size[[2]]), each = size[[1]]),
     rep(as.integer(y), each = size[[1]])
   )
-  # (p - 1)^2 for the own class, p^2 for the others.
+  # (p - 1)^2 for the observed class, p^2 for the others.
   rowSums(expected^2, dims = 2) + 1 - 2 * matrix(expected[own], size[[1]])
 }

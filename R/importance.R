@@ -1,38 +1,38 @@
-# Which predictors matter.
+# Importance of predictors.
 
-#' Which predictors matter
+#' Importance of predictors
 #'
-#' @description
-#' For fits of [bark()] the scales of the predictors and the probability that
-#' they have an effect; for all fits with draws of a function (also of [srvm()]
-#' and [kgs()]) permutation importance.
+#' @description For fits of [bark()], the scales of the predictors and the
+#' probability that they have an effect; for fits of [bark()], [srvm()] and
+#' [kgs()], permutation importance.
 #'
 #' The scale \eqn{\lambda_l}{lambda_l} of a predictor in the kernel
 #' \eqn{\exp(-\sum_l \lambda_l (x_l - c_l)^2)}{exp(-sum_l lambda_l (x_l -
-#' c_l)^2)} of `bark()` says how fast the function changes along it: one of
-#' scale 0 has no effect. Scales belong to the predictors as the model sees
-#' them; standardised ones (`scale = TRUE`) can be compared.
+#' c_l)^2)} of `bark()` measures how fast the function changes along it: a
+#' predictor with scale 0 has no effect. Scales refer to the predictors as the
+#' model sees them; they are comparable if these are standardised
+#' (`scale = TRUE`).
 #'
 #' A predictor may be in the kernel with a scale that is too small to change
-#' anything. The column `effect` therefore is the posterior probability that it
-#' has an effect on f: that f moves by more than 0.01 standard deviations of the
-#' response when the predictor's values are permuted among the rows, in root
-#' mean square over 100 training rows at most, chosen evenly. For classes it is
-#' 0.01 standard deviations of the noise of the latent response, for several
-#' classes without an order of any field less the mean of the fields. There is
-#' one permutation per predictor, which the seed of the fit determines.
-#' `effect_prior` is the same probability under the prior, by independent draws:
-#' what the data say is the difference between the two.
+#' anything. The column `effect` is therefore the posterior probability that it
+#' has an effect on f: that f changes by more than 0.01 standard deviations of
+#' the response when the predictor's values are permuted among the rows (root
+#' mean square over at most 100 evenly spaced training rows). For classes the
+#' unit is the standard deviation of the noise of the latent response; for
+#' several unordered classes f is any field minus the mean of the fields. There
+#' is one permutation per predictor, determined by the seed of the fit.
+#' `effect_prior` is the same probability under the prior, from independent
+#' draws: compare the two to see what the data contribute.
 #'
-#' Permutation importance is the rise in the expected loss when the values of
-#' one predictor are permuted among the rows, which takes from it all that it
-#' tells of the response (Breiman, 2001; the *model reliance* of Fisher, Rudin
-#' and Dominici, 2019, as a difference). Each draw of the function has a loss
-#' and a rise, the mean over permutations, and so the importance has a posterior
-#' distribution. It is that of the *fitted function* on these rows: predictors
-#' that can stand in for each other share it, and rows are made of values that
-#' may never occur together. On the training rows it is larger than on new ones,
-#' which `newdata` gives.
+#' Permutation importance is the increase in the expected loss when the values
+#' of one predictor are permuted among the rows, which removes all its
+#' information about the response (Breiman, 2001; the *model reliance* of
+#' Fisher, Rudin and Dominici, 2019, as a difference). Each draw of the function
+#' has a loss and an increase, the mean over permutations, and so the importance
+#' has a posterior distribution. It describes the *fitted function* on these
+#' rows: predictors that can replace each other share it, and permuted rows
+#' combine values that may never occur together. It is larger on the training
+#' rows than on new rows (`newdata`).
 #'
 #' @param object A fit of [bark()], [srvm()] or [kgs()].
 #' @param level Probability inside the equal-tailed intervals.
@@ -41,15 +41,15 @@
 #' @param newdata,newy For permutations: rows with their responses, as for
 #'   `predict(type = "log_score")`; `NULL`: the training rows. Rows with missing
 #'   values are left out.
-#' @param loss For permutations: `"squared"` error, of classes that of their
-#'   probabilities, summed over classes (the score of Brier), or for classes
+#' @param loss For permutations: `"squared"` error, for classes the Brier score
+#'   (squared error of the probabilities, summed over classes), or for classes
 #'   `"log"`, minus the log probability. `NULL`: `"squared"` for numbers and for
-#'   [kgs()], whose draws may be certain of a class, which has an infinite log
-#'   loss where they are wrong; else `"log"`.
-#' @param permutations Number of permutations, the same ones for each predictor.
-#' @param ndraws Number of draws at most, chosen evenly (particles by their
-#'   weights). Of [bark()] `NULL`: 400 for the probabilities of effects, of the
-#'   posterior and of the prior each, and 200 for permutations.
+#'   [kgs()], whose draws may have probability 0 for the observed class and then
+#'   an infinite log loss; otherwise `"log"`.
+#' @param permutations Number of permutations, the same for each predictor.
+#' @param ndraws Largest number of draws, evenly spaced (particles by their
+#'   weights). For [bark()] `NULL` is 400 for the probabilities of effects (from
+#'   the posterior and from the prior), and 200 for permutations.
 #' @param seed For permutations: a whole number, which leaves R's generator as
 #'   it is, or `NULL` to draw from it.
 #' @param x An object of class `kb_importance`.
@@ -57,54 +57,53 @@
 #'   quartiles, and whiskers at the ends of the interval), the probability of
 #'   its `"effect"` as a bar with a mark at that of the prior, `"both"`, one
 #'   above the other, or the probability of `"inclusion"` as a bar. `NULL`: both
-#'   for priors that select and where an effect is in doubt, else the scales. Of
-#'   permutations there is `"rise"`, as a box. Orange lines reach two Monte
-#'   Carlo standard errors to either side of means and probabilities.
-#' @param transform The axis of the scales: `"sqrt"`, or `"none"`, which is that
-#'   of permutations.
-#' @param n The number of predictors shown, those of the largest probability of
-#'   an effect and mean, in the order of the columns.
+#'   for priors that select and if an effect is in doubt, otherwise the scales.
+#'   For permutations the type is `"rise"`, as a box. Orange lines extend two
+#'   Monte Carlo standard errors to either side of means and probabilities.
+#' @param transform The axis of the scales: `"sqrt"` or `"none"`; always
+#'   `"none"` for permutations.
+#' @param n The number of predictors shown: those with the largest probability
+#'   of an effect and mean, in the order of the columns.
 #' @param digits Number of significant digits.
 #' @param ... For `plot()` titles, limits and axes, as in
-#'   [graphics::plot.default()]; of fits of `bark()` the arguments of
+#'   [graphics::plot.default()]; for fits of `bark()` the arguments of
 #'   permutations; otherwise not used: unknown arguments are errors.
 #'
-#' @return A data frame of class `kb_importance`. By scales one row per column
-#'   of the predictors (an indicator for each level of a factor), in their order:
-#'   `variable`, `mean` of the scale, its Monte Carlo standard error `mc_se`,
-#'   `lower`, `q25`, `median`, `q75`, `upper`; `inclusion`, the posterior
-#'   probability that the predictor is in the kernel (1 for priors that do not
-#'   select), however small its scale, with `inclusion_se`; `effect`, the
-#'   posterior probability of an effect on f, with `effect_se`, and
-#'   `effect_prior`. Standard errors follow from the effective sample sizes of
-#'   the chains, those of effects from the draws that were chosen; they are `NA`
-#'   where all draws are equal. Where a predictor is not in the
-#'   kernel its scale counts as 0. With `bark_prior(own_scales = TRUE)` the
-#'   scale is the mean over the kernels, and `inclusion` the posterior mean of
-#'   the share of kernels that the predictor is in; kernels (but the intercept)
-#'   count by the size of their coefficients.
+#' @return A data frame of class `kb_importance`. For scales one row per column
+#'   of the predictors (an indicator for each level of a factor), in their
+#'   order: `variable`, `mean` of the scale, its Monte Carlo standard error
+#'   `mc_se`, `lower`, `q25`, `median`, `q75`, `upper`; `inclusion`, the
+#'   posterior probability that the predictor is in the kernel (1 for priors
+#'   that do not select), however small its scale, with `inclusion_se`;
+#'   `effect`, the posterior probability of an effect on f, with `effect_se`,
+#'   and `effect_prior`. Standard errors follow from the effective sample sizes
+#'   of the chains, those of effects from the draws used; they are `NA` if all
+#'   draws are equal. The scale of a predictor that is not in the kernel counts
+#'   as 0. With `bark_prior(own_scales = TRUE)` the scale is the mean over the
+#'   kernels, and `inclusion` the posterior mean of the share of kernels that
+#'   contain the predictor; kernels (except the intercept) are weighted by the
+#'   absolute size of their coefficients.
 #'
-#'   With `bark_prior(directions = )` scales belong to directions, and a share
-#'   takes the place of the scale of predictor i:
-#'   \eqn{\sum_l \lambda_l u_{il}^2 / \sum_l \lambda_l}{sum_l lambda_l u_il^2 /
-#'   sum_l lambda_l}, over the directions l. It is the predictor's part of the
-#'   exponent of the kernel, averaged over steps in all directions. Shares of a
-#'   draw sum to 1, or are 0 where no direction is in the kernel; `inclusion` is
-#'   the probability that any is, the same for all predictors.
+#'   With `bark_prior(directions = )` scales belong to directions, and the scale
+#'   of predictor i is replaced by a share: \eqn{\sum_l \lambda_l u_{il}^2 /
+#'   \sum_l \lambda_l}{sum_l lambda_l u_il^2 / sum_l lambda_l}, over the
+#'   directions l. It is the predictor's part of the exponent of the kernel,
+#'   averaged over steps in all directions. The shares of a draw sum to 1, or
+#'   are 0 if no direction is in the kernel; `inclusion` is the probability that
+#'   any direction is, the same for all predictors.
 #'
-#'   By permutations one row per column of the predictors, or factor, whose
-#'   indicators are permuted together: the same columns up to `upper` of the
-#'   rise of the loss, in squared units of the response for its squared error.
+#'   For permutations one row per column of the predictors or per factor, whose
+#'   indicators are permuted together: the same columns up to `upper`, for the
+#'   increase in the loss (for squared error in squared units of the response).
 #'   `mc_se` is the Monte Carlo standard error of the mean from the spread of
-#'   permutations, `NA` for a single one. The attribute `base` is the
-#'   posterior mean of the loss without permutation. Rows of weighted responses
-#'   count by their weights. For [kgs()] the response is the label as it is
-#'   seen, wrong ones included.
+#'   permutations, `NA` for a single one. The attribute `base` is the posterior
+#'   mean of the loss without permutation. With `weights` rows count by their
+#'   weights. For [kgs()] the response is the observed label, right or wrong.
 #'
 #'   `print()` shows the `n` that matter most; `plot()` returns `x`, invisibly.
-#' @section Errors: `kb_error_not_defined` for other objects, among them fits of
-#'   [kbr()] and [tdsmc()]; `kb_error_argument` for a loss that the response
-#'   does not have and for fewer than two complete rows.
+#' @section Errors: `kb_error_not_defined` for other objects, including fits of
+#'   [kbr()] and [tdsmc()]; `kb_error_argument` for a loss that does not apply
+#'   to the response and for fewer than two complete rows.
 #' @references
 #' Breiman, L. (2001). Random forests. *Machine Learning* 45, 5-32.
 #' \doi{10.1023/A:1010933404324}
@@ -214,7 +213,7 @@ most_important <- function(x, n) {
 
 by_permutation <- function(x) identical(attr(x, "method"), "permutation")
 
-# Does the prior select? Parts of the table no longer know
+# Does the prior select? Subsets of the table have lost the attribute
 tells_inclusion <- function(x) {
   isTRUE(attr(x, "selects")) || any(x$effect < 1)
 }
@@ -254,7 +253,7 @@ importance_title <- function(x, digits) {
     ))
   }
   paste0(
-    "Rise of the ", loss_words(x), " from ",
+    "Increase in ", loss_words(x), " when permuted, from a baseline of ",
     format(attr(x, "base"), digits = digits)
   )
 }
@@ -263,7 +262,7 @@ loss_words <- function(x) {
   c(squared = "squared error", log = "log loss")[[attr(x, "loss")]]
 }
 
-# What print() says of a table with intervals
+# The words of print() for a table with intervals
 intervals_words <- function(x) {
   if (!is.null(attr(x, "level"))) {
     paste0(" (", 100 * attr(x, "level"), "% intervals)")
@@ -320,16 +319,16 @@ check_importance_type <- function(x, type) {
 }
 
 check_importance_transform <- function(x, transform) {
-  # A rise may be negative.
+  # An increase may be negative.
   choices <- c(if (!by_permutation(x)) "sqrt", "none")
   if (is.null(transform)) transform <- choices[[1]]
   check_choice(transform, choices)
 }
 
-# What the boxes show
+# The axis label of the boxes
 importance_label <- function(x) {
   if (by_permutation(x)) {
-    return(paste("rise of the", loss_words(x)))
+    return(paste("increase in", loss_words(x)))
   }
   if (is_share(x)) "share" else "scale lambda"
 }

@@ -1,8 +1,8 @@
 #' Pivoted incomplete Cholesky factor of a kernel matrix
 #'
-#' G ~ R R' with columns of G evaluated only for the pivots; of a custom kernel
-#' all of G is. Ties between residuals are broken by the data, so permuted
-#' points give the permuted result.
+#' G ~ R R'. Only the columns of the pivots are evaluated, except for custom
+#' kernels, which need all of G. Ties between residuals are broken by the data,
+#' so permuted points give the permuted result.
 #'
 #' @param kernel A kernel.
 #' @param x Points, n x d.
@@ -21,7 +21,7 @@ incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8) {
   kernel <- kernel_resolve(kernel, x)
   check_memory(
     as.double(nrow(x)) * min(rank, nrow(x)), "The features",
-    "A smaller {.arg rank} needs less."
+    "Use a smaller {.arg rank}."
   )
   result <- if (kernel_is_builtin(kernel)) {
     core_value(incomplete_cholesky_cpp(kernel, x, rank, tol))
@@ -33,12 +33,12 @@ incomplete_cholesky <- function(kernel, x, rank = NULL, tol = 1e-8) {
   c(result, list(kernel = kernel, points = x[result$pivots, , drop = FALSE]))
 }
 
-#' The same of a Gram matrix
+#' The same for a Gram matrix
 #'
 #' @param gram G: n x n, symmetric, positive semidefinite.
-#' @param x The points it belongs to, or something that tells them apart, to
-#'   break ties by; without them the largest sum of a row goes first, and points
-#'   that this does not tell apart go by their index.
+#' @param x The points it belongs to, or something else that distinguishes them,
+#'   to break ties; without them the largest row sum goes first, and remaining
+#'   ties are broken by index.
 #' @param rank,tol As in `incomplete_cholesky()`.
 #' @return As `incomplete_cholesky()`, `kernel` and `points` NULL.
 #' @noRd
@@ -54,8 +54,8 @@ incomplete_cholesky_gram <- function(gram, x = NULL, rank = NULL, tol = 1e-8) {
 #' Features of new points, phi(z) = L^-1 k(pivots, z), in rows
 #'
 #' @param ic From `incomplete_cholesky()` or `incomplete_cholesky_gram()`.
-#' @param z Points; of a Gram matrix their kernel values with all n points of
-#'   the sample, a column each.
+#' @param z Points; for a Gram matrix their kernel values with all n points of
+#'   the sample, one column per point.
 #' @noRd
 incomplete_cholesky_features <- function(ic, z) {
   z <- check_points(z)
@@ -79,8 +79,8 @@ pivot_values <- function(ic, z) {
   n <- nrow(ic$factor)
   if (ncol(z) != n) {
     kb_abort(c(
-      "Kernel values of new points need a column for each of the {n} points
-       of the sample.",
+      "Kernel values of new points must have {n} columns, one per point of the
+       sample.",
       x = "They have {ncol(z)}."
     ), "dimension")
   }
@@ -103,7 +103,7 @@ ridge_coefficients <- function(gram, moments, ridge) {
       kb_abort(c(
         "The equations of the features cannot be solved.",
         x = "{conditionMessage(error)}.",
-        i = "A larger {.arg eps} makes them regular."
+        i = "Use a larger {.arg eps}."
       ), "singular", parent = error)
     }
   )
@@ -115,7 +115,7 @@ largest_rank <- function(rank, n) {
   if (is.null(rank)) n else check_count(rank, 1, arg = "rank")
 }
 
-# A Gram matrix: square, finite, symmetric, of no negative diagonal
+# A Gram matrix: square, finite, symmetric, without negative diagonal elements
 #
 # That it is positive semidefinite is not checked.
 check_gram <- function(gram, arg = rlang::caller_arg(gram)) {
@@ -144,7 +144,7 @@ check_diagonal <- function(gram, arg) {
   if (least < 0) {
     kb_abort(c(
       "{.arg {arg}} must be positive semidefinite.",
-      x = "The least value on the diagonal is {signif(least, 3)}."
+      x = "The smallest value on the diagonal is {signif(least, 3)}."
     ), "not_positive", argument = arg)
   }
 }

@@ -1,50 +1,49 @@
-# kbr() of data that do not fit into memory: pairs come in chunks, which are
-# read twice and added up to matrices of the size of the features.
+# kbr() for data that do not fit into memory: pairs are read in chunks, twice,
+# and summed to matrices of the size of the features.
 
 #' Kernel Bayes' rule in chunks
 #'
-#' `kbr_chunks()` says how to read pairs piece by piece; [kbr()] of it reads
-#' them twice and keeps sums only, of the size of the features squared. The
-#' posterior means are those of [kbr()] in memory with the same pivots.
+#' `kbr_chunks()` describes how to read pairs in chunks; [kbr()] reads them
+#' twice and keeps only sums, of the size of the features squared. The posterior
+#' means equal those of [kbr()] in memory with the same pivots.
 #'
-#' The features are those of fixed landmarks: pivots of an incomplete Cholesky
-#' factorisation of up to `pool` pairs, taken at even steps from up to 20
-#' chunks. If that is all of the data, they are those of [kbr()] in memory. The
-#' first pass over the chunks adds up the states' features, which with the
-#' prior gives the weights mu of the states; the second adds up what
-#' observations need. Passes are divided among the workers of the future plan,
-#' where there are some; a chunk is all that a worker holds.
+#' The features belong to fixed landmarks: pivots of an incomplete Cholesky
+#' factorisation of up to `pool` pairs, evenly spaced in up to 20 chunks. If
+#' these are all of the data, the features are those of [kbr()] in memory. The
+#' first pass over the chunks sums the states' features, which with the prior
+#' gives the weights mu of the states; the second computes the sums needed for
+#' observations. Passes are divided among the workers of a future plan; each
+#' worker holds one chunk at a time.
 #'
 #' @param read A function of the number of a chunk that returns its pairs: a
 #'   list of `x` (states) and `y` (observations), each a numeric matrix or a
 #'   vector, or pairs of [kbr_simulate()]. It is called several times for each
-#'   chunk, on any worker, and must return the same each time. Or a Dataset of
-#'   the package arrow, of which each file is a chunk.
+#'   chunk, on any worker, and must return the same pairs each time. Or a
+#'   Dataset of the package arrow, each file of which is a chunk.
 #' @param n_chunks The number of chunks, at least 1. Not for Datasets.
 #' @param states,observations For Datasets: names of the columns.
-#' @param x What `kbr_chunks()` returned.
+#' @param x The result of `kbr_chunks()`.
 #' @param kernel_x,kernel_y,prior,eps,delta,method,normalize,scale,seed As in
 #'   [kbr()]. A bandwidth `"median"` and the scaling are those of the pool.
 #' @param rank,tol As in [kbr()], for the pool.
 #' @param landmarks `NULL`, or a list of matrices `x` and `y` of points whose
-#'   features are used in place of the pool's; `rank` and `tol` have no meaning
-#'   then.
+#'   features are used instead of the pool's; `rank` and `tol` then do not
+#'   apply.
 #' @param pool The largest number of pairs from which landmarks are chosen, at
 #'   least 1.
 #' @param f `NULL`, or a function of a matrix of states that returns a vector or
-#'   matrix of as many rows: `predict(type = "expectation")` then gives its
-#'   posterior expectation.
+#'   matrix with the same number of rows, for `predict(type = "expectation")`.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return `kbr_chunks()`: an object of class `kb_chunks`. `kbr()` of it: a fit
-#'   as of [kbr()], also of class `kb_kbr_chunked`. Its `predict()` gives
+#'   as from [kbr()], also of class `kb_kbr_chunked`. Its `predict()` gives
 #'   `"mean"`, `"sd"`, `"expectation"`, `"map"` and `"draws"`; the latter two
 #'   from the posterior's kernel mean on the landmarks. Types that need all
 #'   weights are errors of class `kb_error_not_defined`, as are `update()` and
 #'   [diagnostics()].
-#' @section Errors: Chunks that are no pairs of finite numbers, or do not have
-#'   the same columns (by name, where they have names), are errors of class
+#' @section Errors: Chunks that are not pairs of finite numbers, or do not have
+#'   the same columns (by name, if they have names), are errors of class
 #'   `kb_error_chunk` that name the chunk. Otherwise as for [kbr()].
 #' @examples
 #' read <- function(i) {
@@ -152,8 +151,8 @@ check_states_function <- function(f) {
   bad_argument(f, "f", "NULL or a function of the matrix of states")
 }
 
-# A fit before its posterior. Its data are those of the pool's first row, for
-# the names of their columns.
+# A fit before its posterior. Its data are the first row of the pool, for the
+# column names.
 new_chunked <- function(pool, settings, model, n, seed) {
   mould <- mould_xy(pool$y, pool$x, "fail", "matrix", args = c("y", "x"))
   structure(
@@ -198,7 +197,7 @@ chunk_model <- function(pool, landmarks, kernel_x, kernel_y, rank, tol, scale) {
     found <- kernel_features(
       kernel, scaling_x(scaling[[side]], landmarks[[side]]), rank, tol
     )
-    # Of the factor nothing is needed but its rows at the pivots.
+    # Only the rows of the factor at the pivots are needed.
     found$factor <- found$factor[found$pivots, , drop = FALSE]
     found$pivots <- seq_along(found$pivots)
     found
@@ -299,8 +298,8 @@ chunk_pool <- function(chunks, size) {
   list(x = bind("x"), y = bind("y"))
 }
 
-#' Add up what a function makes of the chunks, in their order
-#' @param name Of a function of pairs and `model` that returns a list of
+#' Sum the values of a function over the chunks, in their order
+#' @param name Name of a function of pairs and `model` that returns a list of
 #'   numeric arrays.
 #' @noRd
 chunk_pass <- function(chunks, name, model, progress) {
@@ -317,14 +316,14 @@ chunk_pass <- function(chunks, name, model, progress) {
   if (!all(out$done)) {
     kb_abort(c(
       "Stopped before all chunks were read: interrupted.",
-      i = "There is nothing to report."
+      i = "No result is available."
     ), "interrupted")
   }
   add_up(out$values)
 }
 
-# What a worker does: its chunks, one after the other, in blocks of rows whose
-# features (1.6 MB) stay in the cache
+# The work of one worker: its chunks, one after the other, in blocks of rows
+# whose features (1.6 MB) stay in the cache
 chunk_group <- function(numbers, shared) {
   work <- get(shared$name, asNamespace("kernelbayes"))
   rank <- max(vapply(shared$model$features, function(side) {
@@ -355,7 +354,7 @@ scaled_features <- function(model, points, side) {
   )
 }
 
-# First pass: what the sum rule needs
+# First pass: sums for the sum rule
 chunks_first <- function(pairs, model) {
   phi <- scaled_features(model, pairs$x, "states")
   list(
@@ -364,7 +363,7 @@ chunks_first <- function(pairs, model) {
   )
 }
 
-#' Second pass: what observations need
+#' Second pass: sums for observations
 #' @param model With `coef` (of mu along the features of the states), `center`
 #'   (of the states) and `positive`: is mu clipped at 0 (the importance-weighted
 #'   form)?
@@ -437,8 +436,8 @@ function_moments.kb_kbr_chunked <- function(fit, f) {
   }
   if (nrow(fit$posterior$values) == 0) {
     kb_abort(c(
-      "There is no function to take the expectation of.",
-      i = "Fits of chunks take it as {.arg f} of {.fn kbr}."
+      "{.code type = \"expectation\"} needs a function.",
+      i = "For chunks give it as {.arg f} of {.fn kbr}."
     ), "argument", argument = "f")
   }
   fit$posterior$values
@@ -473,10 +472,10 @@ chunked_has_no <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for a fit of chunks.",
     x = "It needs the pairs, which were not kept.",
-    i = "A fit of a part of the pairs in memory has it."
+    i = "Fit part of the pairs in memory."
   ), "not_defined")
 }
 
-# What the package arrow exports: it is not among the suggested packages,
-# because it is too hard to install for most
+# Exports of the package arrow, which is not suggested because it is hard to
+# install
 arrow_export <- function(name) getExportedValue("arrow", name)

@@ -75,7 +75,7 @@ density_bandwidth <- function(x, w, bandwidth) {
   sqrt(variance) * (4 / ((d + 2) * pmax(m, 1)))^(1 / (d + 4))
 }
 
-# Where signed weights give no variance: that of a normal distribution with the
+# If signed weights give no variance: that of a normal distribution with the
 # same central interval; `usual` if the interval is a point
 quantile_variance <- function(x, w, usual) {
   order <- order(x)

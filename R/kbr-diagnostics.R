@@ -1,30 +1,29 @@
-# Can weights of kbr() be trusted?
+# Diagnostics of the weights of kbr().
 
 #' Diagnostics of kernel Bayes' rule
 #'
-#' Weights of kernel Bayes' rule are signed, and regularisation decides how much
-#' prior and observation count. These numbers say how far that has gone.
+#' Weights of kernel Bayes' rule are signed, and regularisation affects how much
+#' prior and observation count. These numbers measure both effects.
 #'
 #' @section Prior sensitivity:
 #' If a prior is tilted, \eqn{\pi_h(x) \propto \pi(x) \exp(h x)}{pi_h(x) ~ pi(x)
 #' exp(h x)}, then Bayes' rule moves the posterior mean by the posterior
 #' variance times h, whatever the likelihood. `sensitivity` is the movement of
-#' the estimate over h times its own posterior variance, summed over the
-#' observations: 1 where the prior counts as it should, 0 where it is ignored,
-#' which is what a small `delta` does (with all features kept, the weights do
-#' not depend on the prior as `delta` goes to 0). Observations at which the
-#' estimate of the variance is not positive are left out. Outside 0.5 to 2
-#' there is a warning.
+#' the estimate divided by h times its own posterior variance, summed over the
+#' observations: 1 if the prior has the correct influence, 0 if it is ignored,
+#' as happens with a small `delta` (with all features kept, the weights do not
+#' depend on the prior as `delta` goes to 0). Observations with a non-positive
+#' estimate of the variance are omitted. Outside 0.5 to 2 there is a warning.
 #'
 #' @param object A fit of [kbr()].
 #' @param newdata Observations as in [`predict()`][predict.kb_kbr]; `NULL`: up
 #'   to 50 of the fit at even steps.
-#' @param sensitivity Compute the prior's? It takes two updates of the prior a
-#'   column of the states. Not defined where `kernel_x` is a matrix.
+#' @param sensitivity Compute the prior sensitivity? It takes two updates of the
+#'   prior per column of the states. Not defined if `kernel_x` is a matrix.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return List of class `kb_kbr_diagnostics`:
-#' * `observations`: data frame with one line a complete observation: `row`,
+#' * `observations`: data frame with one line per complete observation: `row`,
 #'   `sum` (of the raw weights), `negative` (share of the absolute mass that is
 #'   negative), `ess` (\eqn{(\sum w)^2 / \sum w^2}{(sum w)^2 / sum w^2}), `near`
 #'   (share of k(y, y) that the features explain; near 0 far from all
@@ -34,8 +33,8 @@
 #'   \delta)}{sum_k d_k^2 / (d_k^2 + delta)}, d the eigenvalues of R' diag(mu) R
 #'   (\eqn{\sum_k d_k / (d_k + \delta)}{sum_k d_k / (d_k + delta)} for `"iw"`).
 #' * `mu`: sum and share of negative mass of the prior's weights on the states.
-#' * `sensitivity`: one number a column of the states, `NA` where no variance is
-#'   positive, or `NULL`.
+#' * `sensitivity`: one number per column of the states, `NA` where no variance
+#'   is positive, or `NULL`.
 #'
 #' @section Warnings: `kb_warning_prior` where a sensitivity is outside 0.5 to
 #'   2, `kb_warning_weights` where more than 40 percent of the weights' mass is
@@ -101,8 +100,8 @@ effective_rank <- function(fit) {
   sum(d / (d + delta))
 }
 
-# Movement of the posterior mean under tilts of the prior, over what Bayes'
-# rule says it is, (K11); NULL where the prior's points are not known
+# Movement of the posterior mean under tilts of the prior, divided by its value
+# under Bayes' rule, (K11); NULL if the prior's points are not known
 prior_sensitivity <- function(fit, seen) {
   if (is.null(fit$features$states$kernel)) {
     return(NULL)
@@ -114,7 +113,7 @@ prior_sensitivity <- function(fit, seen) {
   variance[which(variance <= 0)] <- NA
   vapply(stats::setNames(seq_len(ncol(points)), colnames(fit$data$states)),
     function(j) {
-      # Of signed weights the variance may be negative.
+      # The variance under signed weights may be negative.
       spread <- weighted_sd(points[, j], abs(weights) / sum(abs(weights)))
       if (spread == 0 || all(is.na(variance[, j]))) {
         return(NA_real_)
@@ -146,11 +145,11 @@ warn_kbr_quality <- function(d) {
     percent <- format(100 * d$sensitivity[off], digits = 2, trim = TRUE)
     kb_warn(c(
       "The prior moves the posterior of {.val {names(off)}} by {percent}
-       percent of what Bayes' rule says.",
+       percent of its effect under Bayes' rule.",
       i = if (any(d$sensitivity[off] < 0.5)) {
-        "Where it is too little, a larger {.arg delta} helps."
+        "If that is too little, use a larger {.arg delta}."
       },
-      i = "More pairs, or {.fn tune_kbr}, help."
+      i = "Use more pairs, or {.fn tune_kbr}."
     ), "prior")
   }
   negative <- stats::median(d$observations$negative)
@@ -158,7 +157,7 @@ warn_kbr_quality <- function(d) {
     kb_warn(c(
       "At the median observation {format(100 * negative, digits = 2)} percent
        of the weights' absolute mass is negative.",
-      i = "A larger {.arg delta} helps."
+      i = "Use a larger {.arg delta}."
     ), "weights")
   }
 }

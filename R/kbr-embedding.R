@@ -1,4 +1,4 @@
-# What the embedding of a posterior of kbr() says: modes and draws.
+# Modes and draws from the embedding of a posterior of kbr().
 
 need_kernel_x <- function(fit, what) {
   if (is.null(fit$features$states$kernel)) {
@@ -64,7 +64,8 @@ kbr_embeddings <- function(fit, seen) {
       return(NULL)
     }
     out <- kernel_mean(states, fit$features$states$kernel, w[i, ])
-    # As a prior its points are turned back to the units of the states.
+    # When used as a prior, its points are converted back to the units of the
+    # states.
     if (fit$settings$scale) out$scaling <- fit$settings$scaling$states
     out
   })

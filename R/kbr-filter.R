@@ -2,10 +2,11 @@
 
 #' Filter observations
 #'
-#' The posterior of the state at each time given the observations up to then.
+#' Computes the posterior of the state at each time given the observations up to
+#' that time.
 #'
 #' @param object A model of [kbr_hmm()].
-#' @param observations Observations in order of time, one a row, with the
+#' @param observations Observations in order of time, one per row, with the
 #'   columns of the model. A row with a missing value is a step without an
 #'   observation.
 #' @param start `NULL`: the state before the first observation is unknown (its
@@ -18,8 +19,9 @@
 #'   data: [`predict()`][predict.kb_kbr_path], [`plot()`][plot.kb_kbr_path],
 #'   `summary()`, `augment()`, `as_draws()`, [`update()`][update.kb_kbr_filter]
 #'   with further observations, [kbr_forecast()] and [kbr_smooth()].
-#' @section Warnings: `kb_warning_weights` where weights cancelled in their sum:
-#'   the observation was then taken as missing.
+#' @section Warnings:
+#'   `kb_warning_weights` if the sum of the weights cancelled: the observation
+#'   was then treated as missing.
 #' @section Errors: As in [predict.kb_kbr()].
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
@@ -47,13 +49,13 @@ kbr_filter <- function(object, observations, start = NULL, progress = NULL,
   filter_rows(path, rows, check_progress(progress))
 }
 
-#' Take in further observations
+#' Add observations to a filter
 #'
-#' @param object Of [kbr_filter()].
-#' @param observations Further observations, those that follow.
+#' @param object A result of [kbr_filter()].
+#' @param observations The observations that follow.
 #' @param progress As in [kbr_filter()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return As of [kbr_filter()] with all observations.
+#' @return As from [kbr_filter()] with all observations.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' filtered <- kbr_filter(kbr_hmm(seen$states, seen$observations), 0.5)
@@ -87,7 +89,7 @@ hmm_rows <- function(hmm, observations) {
   list(given = given, y = y, complete = complete)
 }
 
-# Observations whose model is a function
+# Observations with a log likelihood given as a function
 free_observations <- function(observations) {
   if (is.data.frame(observations)) observations <- as.matrix(observations)
   if (!is.numeric(observations) || length(dim(observations)) > 2) {
@@ -176,7 +178,7 @@ filter_step <- function(hmm, s, seen, start) {
   }
   coef <- as.vector(hmm$model$inverse_seen %*% prior)
   out <- observe_state(hmm, coef, seen)
-  # Weights that cancel: as if nothing had been seen.
+  # Weights that cancel: as without an observation.
   if (!is_sum(out$sum, sqrt(sum(coef^2) * sum(out$a^2)))) {
     return(c(blind_step(hmm, s, prior), list(cancelled = TRUE)))
   }
@@ -322,14 +324,14 @@ warn_cancelled_steps <- function(steps) {
   if (lost > 0) {
     kb_warn(c(
       "Weights of {lost} of {length(steps)} observation{?s} cancelled in their
-       sum: they were taken as missing.",
-      i = "They are far from the observations of the training stretch, or a
-           larger {.arg delta} is needed."
+       sum: they were treated as missing.",
+      i = "They are far from the training observations, or a larger
+           {.arg delta} is needed."
     ), "weights")
   }
 }
 
-#' Weights of the states at times, times x states, and where they live
+#' Weights of the states at times, times x states, and the states they belong to
 #'
 #' @return List of `weights` and `location`, "seen" (states of the observation
 #'   pairs) or "to" (next states of the transition pairs).

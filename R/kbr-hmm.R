@@ -3,45 +3,45 @@
 
 #' Nonparametric state-space model by kernel Bayes' rule
 #'
-#' Learns transition and observation of a state-space model from a stretch in
-#' which states were seen, for use where only observations are:
-#' [kbr_filter()], [kbr_forecast()] and [kbr_smooth()]. No form of either is
-#' assumed.
+#' Learns the transition and the observation model of a state-space model from a
+#' training period in which states were observed. [kbr_filter()],
+#' [kbr_forecast()] and [kbr_smooth()] then need observations only. No
+#' parametric form is assumed.
 #'
 #' @section The recursion:
 #' From pairs of states \eqn{X_i}, next states \eqn{X'_i} and observations
-#' \eqn{Y_i} of the training stretch, with weights \eqn{\alpha} of the states
-#' given observations so far,
+#' \eqn{Y_i} of the training period, and from the weights \eqn{\alpha} of the
+#' states given the observations so far,
 #' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{X X'} (G_X + n \epsilon I)^{-1} G_X
-#' \alpha}{mu = (G_X + n eps I)^-1 G_XX' (G_X + n eps I)^-1 G_X alpha}
-#' are those of the next state (Fukumizu, Song and Gretton, 2010), on which the
-#' next observation acts as in [kbr()]. Weights are normalised at every step;
-#' without that they die out or explode. A row of missing observations is a step
-#' without an observation. With features of rank r a step costs O(r^3), whatever
-#' the length of the training stretch, where that is much longer than r (third
-#' moments of the features are computed once), and O(n r^2) else.
+#' \alpha}{mu = (G_X + n eps I)^-1 G_XX' (G_X + n eps I)^-1 G_X alpha} are those
+#' of the next state (Fukumizu, Song and Gretton, 2010), which are updated by
+#' the next observation as in [kbr()]. Weights are normalised at every step;
+#' otherwise they would vanish or explode. A row of missing observations is a
+#' step without an observation. With features of rank r a step costs O(r^3),
+#' whatever the length of the training period, if that is much longer than r
+#' (third moments of the features are computed once), and O(n r^2) otherwise.
 #'
 #' @section Other data:
-#' Several sequences are told apart by `group`. Where transitions and
-#' observations were seen apart, `transitions` gives pairs of states, and
-#' `states`, `observations` are pairs in any order. A known transition is given
-#' as a function that simulates it, a known observation as a log likelihood;
-#' each with the other learned.
+#' `group` identifies several sequences. If transitions and observations come
+#' from different data, `transitions` gives pairs of states, and `states`,
+#' `observations` are pairs in any order. A known transition can be given as a
+#' function that simulates it, a known observation model as a log likelihood;
+#' the other one is learned.
 #'
-#' @param states States of the training stretch, in order of time: a numeric
+#' @param states States of the training period, in order of time: a numeric
 #'   matrix (T x d), a data frame or a vector.
-#' @param observations Observations, one a row of `states`, as in [kbr()];
+#' @param observations Observations, one per row of `states`, as in [kbr()];
 #'   `NULL` with `log_likelihood`.
 #' @param transitions `NULL`: successive rows of `states`. Or a list of `from`
-#'   and `to`, matrices of as many states each. Or a function of a matrix of
-#'   states that returns a simulated next state of each.
+#'   and `to`, matrices with the same number of states. Or a function of a
+#'   matrix of states that returns a simulated next state for each.
 #' @param log_likelihood `NULL`, or a function of one observation (as a vector)
 #'   and a matrix of states that returns the observation's log likelihood at
 #'   each.
-#' @param group `NULL`, or what tells the sequences of `states` apart, one value
-#'   a row.
-#' @param space Where states live: `"euclidean"`; `"circle"`, one column of
-#'   angles in radians; `"rotation"`, 3 x 3 rotation matrices by columns.
+#' @param group `NULL`, or the sequence to which each row of `states` belongs,
+#'   one value per row.
+#' @param space The space of the states: `"euclidean"`; `"circle"`, one column
+#'   of angles in radians; `"rotation"`, 3 x 3 rotation matrices by columns.
 #' @param kernel_x,kernel_y Kernels, see [kb_kernels]. `NULL`: Gaussian with 0.6
 #'   times the median bandwidth; for rotations
 #'   `kernel_rotation() + kernel_constant()`. The kernel of angles acts on their
@@ -50,13 +50,13 @@
 #'   `0.1 / n` and `2 * eps`.
 #' @param delta_smooth Regularisation of [kbr_smooth()], a positive number,
 #'   relative to the mean of k(x, x) over the training states. The default
-#'   served linear, rotating and oscillating models and rotations alike; with
-#'   larger values the smoother stays nearer to the filter, with smaller ones it
-#'   can be worse where T is small.
+#'   worked well for linear, rotating and oscillating models and for rotations;
+#'   with larger values the smoother stays closer to the filter, with smaller
+#'   ones it can be worse if T is small.
 #' @param rank,tol As in [kbr()].
 #' @param method `"kbr"`, or `"iw"` for importance-weighted updates.
-#' @param scale Standardise states (in the plane: no angles or rotations) and
-#'   observations before the kernels see them?
+#' @param scale Standardise states (not angles or rotations) and observations
+#'   before the kernels see them?
 #' @param seed Whole number that determines simulated transitions; `NULL` takes
 #'   one from R's generator.
 #' @param progress As in other fits; the model is learned in one step.
@@ -64,8 +64,8 @@
 #'
 #' @return An object of class `kb_kbr_hmm`: a list of plain R data that can be
 #'   saved.
-#' @section Errors: As in [kbr()]; no two successive states are an error of
-#'   class `kb_error_rows`.
+#' @section Errors: As in [kbr()]; data without two successive states are an
+#'   error of class `kb_error_rows`.
 #' @references
 #' Fukumizu, K., Song, L. and Gretton, A. (2010). Kernel method for Bayesian
 #' inference. Slides, *Asian Conference on Machine Learning*.
@@ -130,7 +130,7 @@ mould_hmm <- function(states, observations, log_likelihood) {
   if (is.null(observations) == is.null(log_likelihood)) {
     kb_abort(c(
       "Give either {.arg observations} or {.arg log_likelihood}.",
-      i = "The one is what the other is learned from."
+      i = "The likelihood is learned from observations."
     ), "argument", argument = "observations")
   }
   if (is.null(observations)) {
@@ -176,19 +176,19 @@ hmm_sets <- function(mould, space, transitions, group, seed) {
   )
 }
 
-# Rows that have a next one in the same sequence
+# Rows that are followed by another of the same sequence
 successive_rows <- function(n, group) {
   group <- if (is.null(group)) rep(1, n) else group
   if (length(group) != n || anyNA(group)) {
     bad_argument(group, "group", paste0(
-      "NULL or one known value a row of `states` (", n, ")"
+      "NULL or one known value per row of `states` (", n, ")"
     ))
   }
   group <- match(group, unique(group))
   first <- which(group[-n] == group[-1])
   if (length(first) == 0) {
     kb_abort(c(
-      "{.arg states} must have two successive rows at least.",
+      "{.arg states} must have at least two successive rows.",
       x = "There are {n} row{?s} in {length(unique(group))} sequence{?s}."
     ), "rows")
   }
@@ -223,9 +223,9 @@ transition_pairs <- function(x, space, transitions, seed) {
   })
   if (nrow(out$from) != nrow(out$to)) {
     kb_abort(c(
-      "{.arg transitions} must have as many states {.code to} as
-       {.code from}.",
-      x = "They are {nrow(out$to)} and {nrow(out$from)}."
+      "{.code to} and {.code from} of {.arg transitions} must have the same
+       number of states.",
+      x = "They have {nrow(out$to)} and {nrow(out$from)}."
     ), "dimension", argument = "transitions")
   }
   out
@@ -233,7 +233,7 @@ transition_pairs <- function(x, space, transitions, seed) {
 
 # Learning ---------------------------------------------------------------------
 
-# Features of the training pairs and what the recursion needs of them
+# Features of the training pairs and the matrices that the recursion needs
 #
 # `from`, `to` and `seen` are features of states on the pivots of `from`;
 # `observations` those of observations. `inverse` is (P'P + n eps I)^-1 of
@@ -294,7 +294,8 @@ hmm_kernel <- function(kernel, code, space) {
     return(kernel)
   }
   if (space$type == "rotation") {
-    # With constants, without which the weights of a prior have no sum to keep.
+    # With a constant: without it the sum of the prior's weights is not
+    # preserved.
     return(kernel_rotation() + kernel_constant())
   }
   kernel_gaussian(0.6 * bandwidth_median(code))
@@ -310,7 +311,7 @@ ridge_inverse <- function(features, eps) {
 # Third moments are held up to this many numbers (400 MB).
 moments_limit <- 5e7
 
-# Third moments, where a step with them is cheaper than without; else NULL
+# Third moments if they make a step cheaper; otherwise NULL
 hmm_moments <- function(p, b, method) {
   n <- nrow(p)
   rx <- ncol(p)

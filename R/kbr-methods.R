@@ -50,7 +50,7 @@ prior_line <- function(prior) {
 #' @param object A fit of [kbr()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return A list of class `summary.kb_kbr`: `fit`, `states` (a data frame with
-#'   one line a column of states: `prior_mean` and `prior_sd`, `NA` where only
+#'   one line per column of states: `prior_mean` and `prior_sd`, `NA` where only
 #'   kernel values of the prior are known, `rmse` of the posterior means at the
 #'   fit's own observations and `posterior_sd`, the root of their mean variance)
 #'   and `diagnostics`, see [diagnostics()][diagnostics.kb_kbr].
@@ -134,15 +134,15 @@ logLik.kb_kbr <- function(object, ...) kbr_has_no("logLik")
 kbr_has_no <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn kbr}.",
-    i = "It has weights in place of parameters: see
+    i = "Such a fit has weights instead of parameters: see
          {.code predict(type = \"weights\")}."
   ), "not_defined")
 }
 
 #' Draws of the posterior at observations
 #'
-#' `simulate()` takes states at random from 1000 herded ones (or `nsim`, if that
-#' is more), `as_draws()` gives the herded ones themselves: see
+#' `simulate()` samples from 1000 herded states (or `nsim`, if that is larger),
+#' `as_draws()` gives the herded states themselves: see
 #' [`predict(type = "draws")`][predict.kb_kbr].
 #'
 #' @param object,x A fit of [kbr()].
@@ -203,13 +203,13 @@ timings.kb_kbr <- function(object, ...) {
 #' @param newdata Observations, see [predict.kb_kbr()]; `NULL`: those of the
 #'   fit.
 #' @param data As `newdata`.
-#' @param level Probability of the intervals, whose ends are quantiles.
+#' @param level Probability of the intervals, whose limits are quantiles.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frames. `tidy()`: one line an observation and state, with `row`,
-#'   `term`, `estimate` (posterior mean), `std.error` (posterior sd), `conf.low`
-#'   and `conf.high`. `glance()`: one line with `nobs`, `rank_x`, `rank_y`,
-#'   `effective_rank`, `eps`, `delta`, `seconds`. `augment()`: the observations
-#'   with `.fitted_<state>`, `.lower_<state>` and `.upper_<state>`.
+#' @return Data frames. `tidy()`: one line per observation and state, with
+#'   `row`, `term`, `estimate` (posterior mean), `std.error` (posterior sd),
+#'   `conf.low` and `conf.high`. `glance()`: one line with `nobs`, `rank_x`,
+#'   `rank_y`, `effective_rank`, `eps`, `delta`, `seconds`. `augment()`: the
+#'   observations with `.fitted_<state>`, `.lower_<state>` and `.upper_<state>`.
 #' @examples
 #' x <- rnorm(300)
 #' fit <- kbr(x, x + 0.5 * rnorm(300))

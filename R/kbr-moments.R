@@ -41,15 +41,15 @@ kbr_sd <- function(fit, seen) {
     kb_warn(c(
       "{lost} of {length(variance)} posterior variance{?s} {?is/are} negative:
        NA.",
-      i = "Negative weights prevail there: {.code type = \"quantile\"} gives
-           intervals all the same; a larger {.arg delta} makes fewer."
+      i = "Negative weights dominate there: {.code type = \"quantile\"} still
+           gives intervals; a larger {.arg delta} reduces negative weights."
     ), "weights")
   }
   variance[variance < 0] <- NA
   state_names(sqrt(variance), fit)
 }
 
-# Variances of the states, rows x d; what is rounding error only is zero
+# Variances of the states, rows x d; zero if only rounding error
 kbr_variance <- function(fit, seen) {
   moments <- kbr_moments(fit, seen, normalize = TRUE)
   variance <- moments$second - moments$first^2
@@ -62,7 +62,7 @@ kbr_weights <- function(fit, seen, normalize = fit$settings$normalize) {
   w / weight_divisor(fit, seen, raw_moments(fit, seen)[1, ], normalize)
 }
 
-# Weights that sum to one, whatever `normalize` says
+# Weights that sum to one, regardless of `normalize`
 weight_shares <- function(fit, seen) kbr_weights(fit, seen, normalize = TRUE)
 
 # Functions of the states, weighted by mu, times features of observations

@@ -1,8 +1,7 @@
-# Paths of states: what filters, forecasts and smoothers have in common. Weights
-# of the training states at each time are made from coefficients when they are
-# asked for.
+# Paths of states: code shared by filters, forecasts and smoothers. Weights of
+# the training states at each time are computed from coefficients when needed.
 
-#' Weights at times, in runs of the same kind so that memory is bounded
+#' Weights at times, in blocks of the same kind so that memory is bounded
 #' @param use Function of `weights` (times x states), `location` and `t`.
 #' @noRd
 for_path <- function(object, use, times = seq_len(path_length(object))) {
@@ -34,7 +33,7 @@ path_states <- function(object, location) {
   object$hmm$states[[location]]
 }
 
-# Their codes as the kernel sees them
+# Their codes, the input of the kernel
 path_codes <- function(object, location) {
   object$hmm$codes[[location]]
 }
@@ -43,23 +42,23 @@ path_codes <- function(object, location) {
 #'
 #' @param object Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
 #' @param type `"mean"`, `"map"`, `"sd"`, `"quantile"`, `"weights"` or
-#'   `"draws"`, as in [predict.kb_kbr()], in the states' own space: means and
-#'   modes of angles are angles, of rotations rotations. `"sd"` of angles is the
-#'   circular standard deviation, of rotations the root of the expected squared
-#'   Frobenius distance from the mean. Quantiles are those of the states'
-#'   coordinates: their columns, the angle, or yaw, pitch and roll, about the
-#'   mean.
+#'   `"draws"`, as in [predict.kb_kbr()], in the space of the states: means and
+#'   modes of angles are angles, those of rotations are rotations. `"sd"` is the
+#'   circular standard deviation for angles, and for rotations the square root
+#'   of the expected squared Frobenius distance from the mean. Quantiles are
+#'   those of the states' coordinates: their columns, the angle, or yaw, pitch
+#'   and roll, about the mean.
 #' @param probs For `"quantile"`: probabilities between 0 and 1.
 #' @param ndraws For `"draws"`: how many, at least 1.
 #' @param ... Not used: unknown arguments are errors.
 #' @return With T times, d columns of states and n training states: `"mean"` and
-#'   `"map"` T x d (the latter with the attribute `converged`), `"sd"` T x d
-#'   (T x 1 for angles and rotations), `"quantile"` T x coordinates x
-#'   probabilities, `"weights"` T x n with the attribute `locations`: at each
+#'   `"map"` T x d (the latter with the attribute `converged`), `"sd"` T x d (T
+#'   x 1 for angles and rotations), `"quantile"` T x coordinates x
+#'   probabilities, `"weights"` T x n with the attribute `locations`: for each
 #'   time whether they are weights of the states that were `"seen"` with an
-#'   observation, or of the transitions' states `"from"` or `"to"` (n is the
-#'   larger number where they differ, and `NA` fills the rest); `"draws"` draws
-#'   x d x T.
+#'   observation, or of the transitions' states `"from"` or `"to"` (if their
+#'   numbers differ, n is the larger one and `NA` fills the rest); `"draws"`
+#'   draws x d x T.
 #' @examples
 #' seen <- sim_linear_hmm(200, seed = 1)
 #' hmm <- kbr_hmm(seen$states, seen$observations)
@@ -99,7 +98,7 @@ path_mean <- function(object) {
   out
 }
 
-# Of circles and rotations (K27)
+# For circles and rotations (K27)
 path_sd <- function(object) {
   space <- object$hmm$space
   out <- do.call(rbind, for_path(object, function(w, location, t) {
@@ -307,7 +306,7 @@ as_draws.kb_kbr_path <- function(x, ndraws = 200, ...) {
 #' @param x Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
 #' @param level Probability of the intervals.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Data frame with one line a time: `time`, the observations (of
+#' @return Data frame with one line per time: `time`, the observations (of
 #'   filters), and for each coordinate of the states (see
 #'   [predict.kb_kbr_path()]) `.fitted_<name>`, `.lower_<name>` and
 #'   `.upper_<name>`.
@@ -339,8 +338,8 @@ path_bands <- function(object, level) {
 
 #' Plot a path of states
 #'
-#' Means and intervals along time, in the states' coordinates: their columns,
-#' the angle, or yaw, pitch and roll.
+#' Means and intervals over time, in the states' coordinates: their columns, the
+#' angle, or yaw, pitch and roll.
 #'
 #' @param x Of [kbr_filter()], [kbr_forecast()] or [kbr_smooth()].
 #' @param truth `NULL`, or the true states at these times.
@@ -424,10 +423,10 @@ path_column <- function(bands, j, truth) {
   out
 }
 
-# Angles without jumps of a turn
+# Angles without jumps by a full turn
 follow_angle <- function(a) cumsum(c(a[[1]], wrap_angle(diff(a))))
 
-# Of stats, where their defaults would answer with NULL.
+# Generics of stats whose default methods would return NULL.
 
 #' @export
 coef.kb_kbr_path <- function(object, ...) path_has_no("coef")
@@ -450,7 +449,7 @@ residuals.kb_kbr_hmm <- residuals.kb_kbr_path
 path_has_no <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for state-space models.",
-    i = "{.fn predict} of what {.fn kbr_filter}, {.fn kbr_forecast} and
-         {.fn kbr_smooth} return has the states' means."
+    i = "{.fn predict} on the result of {.fn kbr_filter}, {.fn kbr_forecast} or
+         {.fn kbr_smooth} gives the means of the states."
   ), "not_defined")
 }

@@ -15,7 +15,7 @@
 #'   `"joint"`; at least 10. `NULL`: 200, or 50.
 #' @param ... Titles, limits and axes, see [graphics::plot.default()].
 #'
-#' @return Invisibly a data frame of what was drawn: `state`, `at`, `prior`,
+#' @return Invisibly a data frame of the plotted values: `state`, `at`, `prior`,
 #'   `posterior`; for `"joint"` `at_1`, `at_2`, `posterior`; for `"weights"`
 #'   `state`, `weight`.
 #' @section Errors: As in [predict.kb_kbr()]; more than one observation is an
@@ -80,7 +80,7 @@ one_observation <- function(fit, newdata) {
   warn_far(seen)
   w <- weight_shares(fit, seen)
   if (!all(is.finite(w))) {
-    kb_abort("The weights cancel in their sum: there is no posterior to draw.",
+    kb_abort("The weights cancel in their sum: no posterior can be drawn.",
       "weights"
     )
   }

@@ -1,11 +1,12 @@
-# From a prior to what each observation needs: weights mu of the states by the
-# kernel sum rule, (K3), the gain of (K5) or (K6), and moments contracted with
-# the features of the observations: w = diag(mu) R_Y gain phi_Y(y).
+# From a prior to the quantities used for every observation: weights mu of the
+# states by the kernel sum rule, (K3), the gain of (K5) or (K6), and moments
+# contracted with the features of the observations: w = diag(mu) R_Y gain
+# phi_Y(y).
 
-# Give a fit a prior: all that depends on it
+# Give a fit a prior, and compute all that depends on it
 set_prior <- function(fit, prior) {
   features <- fit$features
-  # Not removed where NULL: `fit$prior` would match `fit$prior_mean` in part.
+  # Not removed if NULL: `fit$prior` would partially match `fit$prior_mean`.
   fit["prior"] <- list(check_prior(prior, fit))
   fit$prior_mean <- prior_features(fit)
   coef <- ridge_coefficients(
@@ -16,16 +17,16 @@ set_prior <- function(fit, prior) {
   fit
 }
 
-# The prior's weights on the states sum to about 1 where the kernel has
-# constants among its functions, nearly, and the states cover the prior
+# The prior's weights on the states sum to about 1 if the kernel's functions
+# include constants, at least approximately, and the states cover the prior
 warn_prior_mass <- function(fit) {
   mass <- sum(fit$mu)
   if (abs(mass - 1) > 0.5) {
     kb_warn(c(
       "The prior's weights on the states sum to {signif(mass, 2)}, not to 1.",
-      i = "Either the states do not cover the prior, or {.arg kernel_x} has no
-           constants among its functions: {.code + kernel_constant()} adds them.
-           A smaller {.arg eps} helps where it is the cause."
+      i = "Perhaps the states do not cover the prior; or the functions of
+           {.arg kernel_x} lack constants (add {.code + kernel_constant()}); or
+           {.arg eps} is too large."
     ), "prior")
   }
 }
@@ -131,7 +132,7 @@ prior_gram <- function(gram, n) {
   gram <- check_points(gram, "prior$gram")
   if (nrow(gram) != n || ncol(gram) == 0) {
     kb_abort(c(
-      "{.arg prior$gram} must have a row for each state, {n}, and a column for
+      "{.arg prior$gram} must have {n} rows, one per state, and a column for
        each point of the prior.",
       x = "It is {nrow(gram)} x {ncol(gram)}."
     ), "dimension", argument = "prior")
@@ -147,7 +148,7 @@ prior_weights <- function(weights, size) {
     all(is.finite(weights)) && sum(weights) > 0
   if (!isTRUE(fine)) {
     bad_argument(weights, "prior$weights", paste0(
-      "finite numbers with a positive sum, one a point of the prior (", size,
+      "finite numbers with a positive sum, one per point of the prior (", size,
       ")"
     ))
   }
@@ -183,12 +184,12 @@ observe <- function(fit, y) {
   )
 }
 
-# All of it where k(y, y) is 0: there is nothing to explain
+# 1 if k(y, y) is 0: then there is nothing to explain
 explained_share <- function(phi, self) {
   ifelse(self > 0, rowSums(phi^2) / self, 1)
 }
 
-# The same of rows of the fit, whose features are known
+# The same for rows of the fit, whose features are known
 observe_rows <- function(fit, rows) {
   phi <- fit$features$observations$factor[rows, , drop = FALSE]
   list(
@@ -199,7 +200,7 @@ observe_rows <- function(fit, rows) {
 
 self_kernel <- function(features, y) {
   if (is.null(features$kernel)) {
-    # The kernel at new points is not known: that of the sample stands for it.
+    # The kernel at new points is not known: that of the sample is used instead.
     return(rep(features$trace / nrow(features$factor), nrow(y)))
   }
   kernel_self(features$kernel, y)
@@ -220,7 +221,7 @@ sum_is_noise <- function(fit, seen, sums) {
   abs(sums) <= 1e-10 * bound
 }
 
-# What weights are divided by: their sums, NA where these are noise, or 1
+# The divisor of weights: their sums, NA if these are noise, or 1
 weight_divisor <- function(fit, seen, sums,
                            normalize = fit$settings$normalize) {
   if (!normalize) {

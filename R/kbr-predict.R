@@ -8,15 +8,15 @@ kbr_types <- c(
 #' The posterior of the state at observations
 #'
 #' @param object A fit of [kbr()].
-#' @param newdata Observations, one a row: a matrix, a data frame or a vector
+#' @param newdata Observations, one per row: a matrix, a data frame or a vector
 #'   (of one column: several observations), with the columns of the fit. Where
 #'   `kernel_y` is a matrix: kernel values of observations (rows) and all n of
 #'   the sample (columns). `NULL`: those of the fit.
-#' @param type What is wanted, see below.
+#' @param type What to return, see below.
 #' @param f For `"expectation"`: a function of the matrix of states, n x d,
 #'   that returns a vector of length n or a matrix of n rows.
 #' @param probs For `"quantile"`: probabilities between 0 and 1.
-#' @param ndraws For `"draws"`: how many, at least 1.
+#' @param ndraws For `"draws"`: number of draws, at least 1.
 #' @param at For `"density"`: points, M x d.
 #' @param bandwidth For `"density"`: standard deviations of the smoothing
 #'   kernel, one or d positive numbers in the units of the states. `NULL`:
@@ -26,39 +26,36 @@ kbr_types <- c(
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With N rows of `newdata`, d columns of states and n pairs:
-#' * `"mean"`, `"sd"`: N x d. Where weights make a variance negative, `"sd"` is
+#' * `"mean"`, `"sd"`: N x d. If weights make a variance negative, `"sd"` is
 #'   `NA` with a warning of class `kb_warning_weights`. With the rotation kernel
-#'   the mean is that on the group, nearest to the weighted mean of the
-#'   matrices.
+#'   the mean is the rotation nearest to the weighted mean of the matrices.
 #' * `"map"`: N x d, the mode of the kernel mean, with the attribute `converged`
-#'   (logical, one a row).
-#' * `"quantile"`: N x d x probabilities. As weights may be negative, their
-#'   cumulative sums are replaced by the nearest increasing function first.
+#'   (logical, one per row).
+#' * `"quantile"`: N x d x probabilities. Because weights may be negative, their
+#'   cumulative sums are first replaced by the nearest increasing function.
 #' * `"weights"`: N x n. They sum to one with `normalize = TRUE`.
 #' * `"expectation"`: N x columns of f: sums of weights times f at the states.
 #' * `"draws"`: `ndraws` x d x N, states chosen by kernel herding, see [herd()]:
-#'   equally weighted and never of negative weight. Not random. They follow the
-#'   kernel mean, of which they are the nearest equal weights: their own mean
-#'   can be off that of `"mean"`, by half a standard deviation where negative
-#'   weights prevail.
+#'   equally weighted and not random. They approximate the kernel mean by equal
+#'   weights: their mean can differ from `"mean"`, by half a standard deviation
+#'   if negative weights dominate.
 #' * `"density"`: N x M, weights times a Gaussian density about each state. It
-#'   may be negative where negative weights prevail.
+#'   may be negative where negative weights dominate.
 #' * `"embedding"`: a list of N [kernel means][kernel_mean], whose points are
 #'   as `kernel_x` sees them: standardised with `scale = TRUE`.
 #'
 #' `normalize = FALSE` applies to `"mean"`, `"weights"`, `"expectation"` and
-#' `"embedding"`; the other types have no meaning without weights that sum to
-#' one.
+#' `"embedding"`; the other types always use weights that sum to one.
 #'
-#' Rows that have names keep them, but in `"draws"`.
-#' Rows of missing values give `NA` (`NULL` in lists). An observation so far
-#' from all others that its kernel says nothing is a warning of class
-#' `kb_warning_far`; any other whose weights cancel in their sum, one of class
-#' `kb_warning_weights`. Where weights cancel, results are `NA`.
+#' Row names are kept, except in `"draws"`. Rows with missing values give `NA`
+#' (`NULL` in lists). An observation too far from all others for its kernel
+#' gives a warning of class `kb_warning_far`; any other whose weights cancel in
+#' their sum, one of class `kb_warning_weights`. If weights cancel, results are
+#' `NA`.
 #'
 #' @section Errors: Columns that are not those of the fit are an error of class
 #'   `kb_error_columns`, infinite values `kb_error_infinite`, arguments of
-#'   another type than asked for `kb_error_argument`.
+#'   another `type` `kb_error_argument`.
 #' @examples
 #' pairs <- kbr_simulate(
 #'   function(n) matrix(rnorm(2 * n), n),

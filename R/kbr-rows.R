@@ -1,5 +1,5 @@
-# The rows that kbr() predicts at, in coordinates of the kernel, and warnings of
-# rows that it cannot say much about.
+# The rows at which kbr() predicts, in coordinates of the kernel, and warnings
+# about rows far from the data.
 
 #' The complete rows of newdata, or all of the fit
 #' @return As `observe()`, with `complete`: a logical for each row of newdata.
@@ -64,7 +64,7 @@ gram_rows <- function(fit, newdata) {
   list(y = newdata, complete = complete)
 }
 
-# Results of complete rows in their places: the first dimension, or the last
+# Results of complete rows in their positions: the first dimension, or the last
 # of three
 place_rows <- function(values, complete) {
   last <- identical(attr(values, "rows"), "last")
@@ -101,7 +101,7 @@ warn_far <- function(seen) {
       "{far} of {length(seen$near)} observation{?s} {?is/are} far from all
        observations of the fit.",
       x = "Their posterior is not determined by the data, or NA.",
-      i = "A wider {.arg kernel_y}, or pairs from nearer to them, would help."
+      i = "Use a wider {.arg kernel_y}, or add pairs closer to them."
     ), "far")
   }
 }
@@ -113,7 +113,7 @@ warn_cancelled <- function(fit, seen) {
     kb_warn(c(
       "Weights of {lost} of {length(seen$near)} observation{?s} cancel in
        their sum: NA.",
-      i = "A larger {.arg delta} keeps them apart."
+      i = "A larger {.arg delta} prevents cancellation."
     ), "weights")
   }
 }

@@ -3,24 +3,24 @@
 
 #' Simulate pairs of states and observations
 #'
-#' Draws states from the prior and an observation from each: what [kbr()] needs
-#' where the likelihood cannot be evaluated but simulated, as in approximate
-#' Bayesian computation. The prior of the posterior is then that of the
+#' Draws states from the prior and an observation given each state, for [kbr()]
+#' with a likelihood that can be simulated but not evaluated, as in approximate
+#' Bayesian computation. The prior of the fit is then the prior of the
 #' simulation.
 #'
 #' @param prior_sampler A function of the number n that returns n states: a
 #'   numeric vector, or a matrix or data frame of n rows.
-#' @param simulator A function of all states, in the form that `prior_sampler`
-#'   gave them, that returns an observation of each: a vector of length n or a
-#'   matrix or data frame of n rows. Summaries of raw data are computed here.
+#' @param simulator A function of all states, in the form returned by
+#'   `prior_sampler`, that returns an observation for each: a vector of length n
+#'   or a matrix or data frame of n rows. Summaries of raw data are computed
+#'   here.
 #' @param n Number of pairs, at least 1.
 #' @param seed A whole number, or `NULL`. With a number the result is the same
 #'   in every session and R's own generator is left untouched; with `NULL` the
 #'   random numbers come from R's generator.
 #'
 #' @return An object of class `kb_pairs`, for [kbr()]: a list of the numeric
-#'   matrices `x` (n x d) and `y` (n x d_y). `as.data.frame()` puts them side by
-#'   side.
+#'   matrices `x` (n x d) and `y` (n x d_y). `as.data.frame()` combines them.
 #' @section Errors: A function that does not return n finite rows is an error of
 #'   class `kb_error_simulator`.
 #' @examples

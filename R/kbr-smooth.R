@@ -2,31 +2,33 @@
 
 #' Smooth a filtered path
 #'
-#' The posterior of the state at each time given all observations, or those up
-#' to `lag` times later: a backward pass over the filter's posteriors.
+#' Computes the posterior of the state at each time given all observations, or
+#' those up to `lag` times later, by a backward pass over the filter's
+#' posteriors.
 #'
 #' @section Methods:
-#' `"rts"`, after Rauch, Tung and Striebel, corrects the filter: what later
-#' observations change in the kernel mean of the next state is passed on to the
-#' state before, by regression on the next state. With the filter's weights
-#' \eqn{w}, their positive part \eqn{d}, scaled to the sum one, and the kernel
-#' mean of the next state, smoothed, \eqn{m}, and forecast by the filter,
-#' \eqn{f}, both as values at the next states \eqn{X'} of the training pairs,
-#' the smoother's weights are
+#' `"rts"`, after Rauch, Tung and Striebel, corrects the filter: the change that
+#' later observations make to the kernel mean of the next state is propagated to
+#' the previous state by regression on the next state. Let \eqn{w} be the
+#' filter's weights, \eqn{d} their positive part, scaled to sum to one, \eqn{m}
+#' the smoothed kernel mean of the next state and \eqn{f} its forecast by the
+#' filter, both evaluated at the next states \eqn{X'} of the training pairs. The
+#' smoother's weights are
 #' \deqn{w + Q (G_{X'} Q + \delta I)^{-1} (m - f), \quad
 #' Q = \mathrm{diag}(d) - d d'}{w + Q (G_X' Q + delta I)^-1 (m - f),
 #' Q = diag(d) - dd'}
-#' They sum to one, are those of the filter where later observations change
-#' nothing, and tend to them as \eqn{\delta}, `delta_smooth` of [kbr_hmm()]
-#' times the mean of k(x, x), grows. Where the filter's weights are not of the
-#' transitions' earlier states (times without an observation, transitions given
-#' apart, a known likelihood), \eqn{w} is its kernel mean regressed on these.
+#' They sum to one, equal those of the filter if later observations add nothing,
+#' and tend to them as \eqn{\delta} grows, which is `delta_smooth` of
+#' [kbr_hmm()] times the mean of k(x, x). If the filter's weights do not belong
+#' to the transitions' earlier states (times without an observation, separate
+#' transitions, a known likelihood), \eqn{w} is its kernel mean regressed on
+#' these.
 #'
 #' `"iw"` and `"kbr"` apply kernel Bayes' rule to pairs of successive states,
 #' importance-weighted or in the form of [kbr()]: the prior is the filter's
-#' posterior and the smoothed kernel mean of the next state takes the place of
-#' an observation. They can be worse than the filter, and weights of `"kbr"` can
-#' grow without bound where regularisation is weak.
+#' posterior, and the smoothed kernel mean of the next state replaces an
+#' observation. They can be worse than the filter, and weights of `"kbr"` can
+#' grow without bound if regularisation is weak.
 #'
 #' @param object Of [kbr_filter()].
 #' @param lag `Inf`: all later observations. Or a whole number of at least 0.
@@ -103,8 +105,8 @@ backward_step <- function(path, t, features, method) {
   )
 }
 
-# Features of the state after time t as the filter forecast it: normalised
-# where its weights are of the next states
+# Features of the state after time t as forecast by the filter: normalised if
+# its weights belong to the next states
 forecast_features <- function(path, t, coef) {
   prior <- as.vector(path$hmm$model$transition %*% path$features[, t])
   if (on_next_states(path$kind[[t + 1]])) {
@@ -129,7 +131,7 @@ earlier_weights <- function(path, t, coef) {
 
 columns_to_one <- function(w) sweep(w, 2, colSums(w), "/")
 
-# At its last time a smoother is the filter
+# At the last time the smoother equals the filter
 no_step <- function(path, t) {
   none <- numeric(nrow(path$features))
   list(
@@ -203,7 +205,7 @@ path_title.kb_kbr_smooth <- function(x) {
 #' Forecast the states after a filtered path
 #'
 #' @param object Of [kbr_filter()].
-#' @param h How many steps after the last observation, at least 1.
+#' @param h Number of steps after the last observation, at least 1.
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `kb_kbr_forecast` and `kb_kbr_path` of `h` times,
 #'   see [predict.kb_kbr_path()].

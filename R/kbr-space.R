@@ -1,4 +1,4 @@
-# Where states live: vectors, angles on a circle, rotations. Kernels see a
+# Spaces of states: vectors, angles on a circle, rotations. Kernels use a
 # numeric matrix (the code), users see states.
 
 #' @return List: `type`, `encode` (states to code) and `names` of the states.
@@ -13,13 +13,13 @@ state_space <- function(type, names) {
 # Code of checked states
 space_encode <- function(space, x) UseMethod("space_encode")
 
-# The state nearest to a mean of codes, one a row
+# The state nearest to a mean of codes, one per row
 space_decode <- function(space, code) UseMethod("space_decode")
 
-# Distances of states, row by row, in the space's own measure
+# Distances of states, row by row, in the metric of the space
 space_distance <- function(space, a, b) UseMethod("space_distance")
 
-#' What is drawn of states: columns, angles in radians
+#' Coordinates for plots: columns, angles in radians
 #' @return Matrix with column names; its attribute `circular` says which
 #'   columns are angles.
 #' @noRd
@@ -46,7 +46,7 @@ check_rotations <- function(x, arg) {
   if (any(off > 1e-6)) {
     kb_abort(c(
       "Rows of {.arg {arg}} must be 3 x 3 rotation matrices, by columns.",
-      x = "{sum(off > 1e-6)} of {length(off)} are not."
+      x = "{sum(off > 1e-6)} of {length(off)} are not rotation matrices."
     ), "argument", argument = arg)
   }
 }

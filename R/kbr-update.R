@@ -2,12 +2,12 @@
 
 #' Another prior, without new factors
 #'
-#' The factors of both kernels are those of the fit; only what depends on the
-#' prior is computed anew, in O(n r^2 + r^3).
+#' The factors of both kernels are kept; only quantities that depend on the
+#' prior are recomputed, in O(n r^2 + r^3).
 #'
 #' @param object A fit of [kbr()].
-#' @param prior,eps,delta,normalize As in [kbr()]; arguments that are left out
-#'   stay as they are.
+#' @param prior,eps,delta,normalize As in [kbr()]; omitted arguments keep their
+#'   values.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A fit of [kbr()].
 #' @section Errors: As in [kbr()].

@@ -2,14 +2,14 @@
 
 #' Kernel Bayes' rule
 #'
-#' The posterior of a state given an observation where prior and likelihood are
-#' known by samples only: pairs of states and observations, and a sample of the
-#' prior. The result is a weighted sample of the states, from which means,
-#' quantiles, modes and draws follow. Nothing is simulated and no density is
-#' needed.
+#' Computes the posterior of a state given an observation when prior and
+#' likelihood are known only through samples: pairs of states and observations,
+#' and a sample from the prior. The result is a weighted sample of the states,
+#' which gives means, quantiles, modes and draws. It needs no simulation and no
+#' density.
 #'
 #' @section The rule:
-#' With pairs \eqn{(X_i, Y_i)}, i = 1..n, the prior's sample \eqn{U_j} of
+#' With pairs \eqn{(X_i, Y_i)}, i = 1..n, a sample \eqn{U_j} from the prior with
 #' weights \eqn{\gamma_j}, and kernel matrices \eqn{G_X}, \eqn{G_Y} and
 #' \eqn{G_{XU}},
 #' \deqn{\mu = (G_X + n \epsilon I)^{-1} G_{XU} \gamma, \quad
@@ -21,57 +21,56 @@
 #' \eqn{\sum_i w_i(y) k_X(\cdot, X_i)}{sum_i w_i(y) k_X(., X_i)}. With
 #' `method = "iw"` (Xu, Chen, Doucet and Gretton, 2022) \eqn{D = \max(\mu, 0)}{D
 #' = max(mu, 0)} and \eqn{w = D R (R' D R + \delta I)^{-1} \phi_Y(y)}{w = D R
-#' (R'DR + delta I)^-1 phi_Y(y)}, R the features of the observations.
+#' (R'DR + delta I)^-1 phi_Y(y)}, where R holds the features of the
+#' observations.
 #'
-#' **Weights may be negative**: about half of them usually are, with a quarter
+#' **Weights may be negative**: usually about half of them are, with a quarter
 #' of the absolute mass, and this does not vanish with n. They are never clipped
-#' without being asked. Moments use weights that are divided by their sum.
-#' [diagnostics()][diagnostics.kb_kbr] says how much is negative, and whether
-#' the prior matters as much as it should.
+#' unless you ask for it. Moments use weights divided by their sum.
+#' [diagnostics()][diagnostics.kb_kbr] reports the negative share, and whether
+#' the prior has as much influence as it should.
 #'
 #' @section Rank and cost:
-#' `rank = "full"` keeps all of both kernels, in O(n^3). Otherwise kernels are
-#' replaced by features of pivoted incomplete Cholesky factors, G ~ RR', of at
-#' most `rank` columns: O(n r^2) once, O(r^2) for each further observation
-#' where means and standard deviations are wanted, O(n r) where weights are.
-#' The prior's kernel mean is projected on the features. `"auto"` is full up to
-#' n = 300, and above that stops where `tol` = 1e-6 of the kernel's trace is
-#' left, or at 500 columns. A `tol` that is given stops there, with no bound on
-#' the rank.
+#' `rank = "full"` keeps both kernels exactly, in O(n^3). Otherwise kernels are
+#' replaced by features from pivoted incomplete Cholesky factors, G ~ RR', with
+#' at most `rank` columns: O(n r^2) once, then O(r^2) per observation for means
+#' and standard deviations, O(n r) for weights. The prior's kernel mean is
+#' projected on the features. `"auto"` is full up to n = 300; above that it
+#' stops when `tol` = 1e-6 of the kernel's trace is left, or at 500 columns. If
+#' you give `tol`, it alone decides, with no bound on the rank.
 #'
 #' @section Regularisation:
 #' `eps` and `delta` are as in the formula above, where `eps` is multiplied by
 #' n. The defaults are `eps` = 0.1 / n, `delta` = 2 `eps`, and 1e-3 for
-#' `method = "iw"`. With all features kept, the weights no longer depend on the
+#' `method = "iw"`. With all features kept, the weights stop depending on the
 #' prior as `delta` goes to 0: see the diagnostics. [kbr_schedule()] has the
-#' rates for which consistency was proved, [tune_kbr()] chooses by
-#' cross-validation.
+#' rates with a proof of consistency; [tune_kbr()] chooses by cross-validation.
 #'
-#' @param x The states that are to be inferred, rows are pairs: a numeric
-#'   matrix, a data frame of numeric columns or a vector; or a formula whose
-#'   left side has the states and whose right side the observations, `x1 + x2 ~
-#'   y1 + y2`; or pairs that [kbr_simulate()] made. For data that do not fit
-#'   into memory see [kbr_chunks].
-#' @param y The observations, one a row of `x`: a numeric matrix, a data frame
-#'   (factors become indicators) or a vector. May be left out where `kernel_y`
-#'   is a matrix.
+#' @param x The states to be inferred, one row per pair: a numeric matrix, a
+#'   data frame of numeric columns or a vector; or a formula with states on the
+#'   left and observations on the right, `x1 + x2 ~ y1 + y2`; or pairs from
+#'   [kbr_simulate()]. For data that do not fit into memory see [kbr_chunks].
+#' @param y The observations, one per row of `x`: a numeric matrix, a data frame
+#'   (factors become indicators) or a vector. Optional if `kernel_y` is a
+#'   matrix.
 #' @param formula,data Formula as above and the data frame it is evaluated in.
 #' @param kernel_x,kernel_y Kernels of states and observations, see
-#'   [kb_kernels], or their n x n kernel matrices. For rotations as states,
-#'   `x` has 9 columns, the matrices by columns, and `kernel_x` is
+#'   [kb_kernels], or their n x n kernel matrices. For rotations as states, `x`
+#'   has 9 columns (the matrix, column by column) and `kernel_x` is
 #'   [kernel_rotation()].
-#' @param prior `NULL`: the states' own distribution. Else a list of `points`
-#'   (J x d, as `x`) and `weights` (J numbers, divided by their sum; `NULL`:
-#'   all equal), or a [kernel_mean()]. Where `kernel_x` is a matrix: a list of
-#'   `gram`, the n x J kernel matrix of states and prior points (`NULL`: the
-#'   states themselves), and `weights`.
+#' @param prior `NULL`: the distribution of the states themselves. Otherwise a
+#'   list of `points` (J x d, as `x`) and `weights` (J numbers, divided by their
+#'   sum; `NULL`: all equal), or a [kernel_mean()]. If `kernel_x` is a matrix: a
+#'   list of `gram`, the n x J kernel matrix of states and prior points (`NULL`:
+#'   the states themselves), and `weights`.
 #' @param eps,delta Regularisation, positive numbers; or [kbr_schedule()] as
 #'   `eps`, which gives both.
 #' @param rank `"auto"`, `"full"` or the largest rank.
-#' @param tol `NULL`, or where the factorisation stops: the share of the
-#'   kernel's trace, from 0 to 1, that may be left unexplained.
+#' @param tol `NULL`, or the share of the kernel's trace, from 0 to 1, that the
+#'   factorisation may leave unexplained.
 #' @param method `"kbr"` or `"iw"`.
-#' @param normalize Divide weights by their sum? `FALSE` leaves moments raw.
+#' @param normalize Divide weights by their sum? `FALSE` leaves moments
+#'   unnormalised.
 #' @param scale Standardise states and observations before the kernels see
 #'   them? Results are in the units of `x`.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
@@ -82,9 +81,9 @@
 #'
 #' @return An object of class `kb_kbr` and `kb_fit`: a list of plain R data with
 #'   `settings`, `data` (`x` and `y`), `prior`, `features` (factors of both
-#'   kernels), `mu`, and `posterior` (what each observation needs). It can be
-#'   saved and used in another session, after `library(kernelbayes)`. Its memory
-#'   is O(n r).
+#'   kernels), `mu`, and `posterior` (quantities used for every observation). It
+#'   can be saved and used in another session, after `library(kernelbayes)`. Its
+#'   memory is O(n r).
 #'
 #'   Methods: [`predict()`][predict.kb_kbr], [`plot()`][plot.kb_kbr],
 #'   [`update()`][update.kb_kbr] (another prior, without new factors),
@@ -94,10 +93,10 @@
 #'   `augment()`, `nobs()`, `formula()`, [timings()].
 #'
 #' @section Errors:
-#' Bad input is refused with a condition of class `kb_error` and a class of its
-#' own, e.g. `kb_error_argument`, `kb_error_outcome`, `kb_error_dimension`,
+#' Invalid input is an error of class `kb_error` and a more specific class, e.g.
+#' `kb_error_argument`, `kb_error_outcome`, `kb_error_dimension`,
 #' `kb_error_missing`, `kb_error_infinite`, `kb_error_gram`. A rank that leaves
-#' more than 5 percent of a kernel unexplained is a warning of class
+#' more than 5 percent of a kernel unexplained gives a warning of class
 #' `kb_warning_rank`.
 #'
 #' @references
@@ -187,13 +186,14 @@ kbr_fit <- function(mould, given, called, started) {
   fit
 }
 
-# States and observations given apart; no observations with a kernel matrix
+# States and observations as separate arguments; no observations with a kernel
+# matrix
 mould_pairs <- function(x, y, kernel_y, na_action) {
   if (is.null(y) && is.matrix(kernel_y)) {
-    # A place for each row: the kernel matrix says all.
+    # A placeholder for each row: the kernel matrix has all the information.
     y <- matrix(seq_len(NROW(x)), dimnames = list(NULL, "row"))
   } else if (is.null(y)) {
-    bad_argument(y, "y", "the observations, one a row of `x`")
+    bad_argument(y, "y", "the observations, one per row of `x`")
   }
   mould_xy(y, x, na_action, "matrix", args = c("y", "x"))
 }
@@ -273,7 +273,7 @@ refuse_scaled_rotations <- function(kernel, scale, arg) {
     kb_abort(c(
       "{.arg scale} must be FALSE where {.arg {arg}} is
        {.fn kernel_rotation}.",
-      i = "Standardised rotations are no rotations."
+      i = "Standardised rotation matrices are not rotations."
     ), "argument", argument = "scale")
   }
 }
@@ -292,18 +292,18 @@ warn_unexplained <- function(features, arg) {
     kb_warn(c(
       "Rank {ncol(features$factor)} leaves
        {format(100 * share, digits = 2)} percent of {.arg {arg}} unexplained.",
-      i = "A larger {.arg rank}, or a wider kernel, helps."
+      i = "Use a larger {.arg rank} or a wider kernel."
     ), "rank", argument = arg)
   }
 }
 
-#' Rates of regularisation for which consistency was proved
+#' Rates of regularisation with a proof of consistency
 #'
 #' The theorem of Fukumizu, Song and Gretton (2010): with a prior mean that is
 #' estimated at the rate n^-alpha, `eps` = n^(-2 alpha / 3) and `delta` =
-#' n^(-max(4 alpha / 15, 4 alpha / (3 (nu + 3)))). With the constant of 1 these
-#' are far too strong at any sample size in use: the posterior stays near the
-#' prior. They are here to be looked at, with smaller constants.
+#' n^(-max(4 alpha / 15, 4 alpha / (3 (nu + 3)))). With constants of 1 these are
+#' far too strong at practical sample sizes: the posterior stays near the prior.
+#' Use them to study the theory, with smaller constants.
 #'
 #' @param alpha Rate of the prior's kernel mean, above 0, at most 1/2.
 #' @param nu Smoothness of the conditional expectation, above 0.

@@ -1,44 +1,41 @@
-# Dictionaries: several kernels in one model. See srvm-dictionary.R for the
-# answers of fits that have one.
+# Dictionaries: several kernels in one model. See srvm-dictionary.R for results
+# of fits that have one.
 
 #' Several kernels in one model
 #'
 #' A dictionary of kernels for [srvm()]: each centre of the model has one of
-#' them, so that one function can be smooth here and wiggly there, or a line
-#' plus bumps.
+#' them, so that one function can be smooth in one place and wiggly in another,
+#' or a line plus bumps.
 #'
 #' With kernels \eqn{K_1, \dots, K_H} a candidate is a pair of a row and a
 #' kernel, and the model is
 #' \deqn{y_s = \beta_0 + \sum_{(j, h) \in S} \beta_{jh} K_h(x_s, x_j) +
-#'   \epsilon_s.}
-#' All else is as with one kernel, see [srvm()]: in [srvm_prior()] the number of
-#' candidates is H times that of distinct rows, every set of k of them is
-#' equally likely, and all coefficients have the same variance. Kernels that
-#' differ much in their values, such as [kernel_polynomial()] far from 0 beside
-#' [kernel_gaussian()], should therefore be brought to one scale, as in
-#' `0.1 * kernel_polynomial()`.
+#'   \epsilon_s.} Everything else is as with one kernel, see [srvm()]: in
+#'   [srvm_prior()] the number of candidates is H times that of distinct rows,
+#'   every set of k of them is equally likely, and all coefficients have the
+#'   same variance. So bring kernels with very different values, such as
+#'   [kernel_polynomial()] far from 0 and [kernel_gaussian()], to one scale, as
+#'   in `0.1 * kernel_polynomial()`.
 #'
-#' It is not the same as a list of kernels, `kernel = list(k1, k2)`, which
-#' averages over models with one kernel each: there every function is made of
-#' one kernel, and the data tell which; here a single function may be made of
-#' both. Nor is it the sum `k1 + k2`, where both have the same centres and
-#' coefficients. [evidence()] compares the three.
+#' By contrast, a list of kernels, `kernel = list(k1, k2)`, averages over models
+#' with one kernel each, so that every function uses only one kernel; with a
+#' dictionary a single function may use both. In the sum `k1 + k2` both kernels
+#' have the same centres and coefficients. [evidence()] compares the three.
 #'
-#' When a row comes in its H candidates come in one after the other, each with
-#' the choice to join or not; a step costs about H times as much as with one
-#' kernel. Dictionaries work with the `"adapted"` proposal and with
-#' `method = "mcmc"`, with every response and every memory
-#' (`srvm_memory(candidates = )` counts rows).
+#' When a row arrives, its H candidates are considered one after the other, each
+#' joining or not; a step costs about H times as much as with one kernel.
+#' Dictionaries work with the `"adapted"` proposal and with `method = "mcmc"`,
+#' with every response and every memory (`srvm_memory(candidates = )` counts
+#' rows).
 #'
-#' @param ... Kernels, see [kb_kernels], at least one; built-in ones. A
-#'   bandwidth `"learn"` stands for the five kernels that [srvm()] says, all of
-#'   which enter. Of kernels that are the same once the bandwidths are known
-#'   only one enters.
-#' @return An object of class `kb_kernel_dictionary`: a list of plain R data.
-#'   It is no kernel: only `srvm(kernel = )` accepts it.
-#' @section Errors: `kb_error_argument` for what is no kernel, for two equal
-#'   ones, and in [srvm()] for a dictionary in a list of kernels or with another
-#'   proposal.
+#' @param ... Kernels, see [kb_kernels], at least one, all built in. A bandwidth
+#'   `"learn"` means the five kernels described in [srvm()], all of which enter.
+#'   Kernels that are identical once the bandwidths are known enter only once.
+#' @return An object of class `kb_kernel_dictionary`: a list of plain R data. It
+#'   is not a kernel: only `srvm(kernel = )` accepts it.
+#' @section Errors: `kb_error_argument` for arguments that are not kernels, for
+#'   two equal kernels, and in [srvm()] for a dictionary in a list of kernels or
+#'   with another proposal.
 #' @seealso [kernel_posterior()] for the share of each kernel, [inclusion()].
 #' @examples
 #' kernel_dictionary(kernel_gaussian(0.1), kernel_gaussian(1), kernel_linear())
@@ -67,7 +64,7 @@ kernel_dictionary <- function(...) {
     twice <- format(kernels[[anyDuplicated(kernels)]])
     kb_abort(c(
       "{.arg ...} must be different kernels.",
-      x = "{.code {twice}} is there twice."
+      x = "{.code {twice}} appears twice."
     ), "argument", argument = "...")
   }
   new_dictionary(kernels)
@@ -99,8 +96,8 @@ print.kb_kernel_dictionary <- function(x, ...) {
 
 refuse_operator <- function() {
   kb_abort(c(
-    "A dictionary has no operators.",
-    i = "Combine its kernels, as in
+    "Operators are not defined for dictionaries.",
+    i = "Combine the kernels first, as in
          {.code kernel_dictionary(0.1 * k1, k1 + k2)}."
   ), "operator")
 }

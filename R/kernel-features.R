@@ -1,5 +1,5 @@
-# How many features stand for a kernel: the one place that knows what `rank`
-# and `tol` mean.
+# The number of features of a kernel: the only code that interprets `rank` and
+# `tol`.
 
 #' Features of points under a kernel, G ~ R R'
 #'
@@ -7,9 +7,9 @@
 #'   is full up to 300 points; beyond, at most 500 features at the tolerance
 #'   1e-6.
 #' @param tol `NULL`, or the share of the trace of G that may be left out; with
-#'   `rank = "auto"` it alone says how many features there are. Without it a
-#'   full or given rank stops early at rounding error only.
-#' @return What `incomplete_cholesky()` returns.
+#'   `rank = "auto"` it alone determines the number of features. Without it a
+#'   full or given rank stops early only at rounding error.
+#' @return The value of `incomplete_cholesky()`.
 #' @noRd
 kernel_features <- function(kernel, x, rank = "auto", tol = NULL) {
   x <- check_points(x)
@@ -39,7 +39,7 @@ feature_limits <- function(n, rank, tol) {
   list(rank = 500, tol = 1e-6)
 }
 
-# The same of a kernel matrix
+# The same for a kernel matrix
 gram_features <- function(gram, rank = "auto", tol = NULL) {
   limits <- feature_limits(nrow(gram), rank, tol)
   incomplete_cholesky_gram(gram, rank = limits$rank, tol = limits$tol)

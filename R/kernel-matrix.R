@@ -1,30 +1,30 @@
-# Kernels evaluated: kernel_matrix(), bandwidth_median() and their checks.
+# Evaluation of kernels: kernel_matrix(), bandwidth_median() and their checks.
 
 #' Kernel matrix
 #'
 #' The values of a kernel between two sets of points.
 #'
-#' Built-in kernels are evaluated in C++. Their entries are reproducible: an
-#' entry has the same bits whatever other points it is computed with, and the
-#' same with its two points exchanged. With `y = NULL` the matrix is exactly
-#' symmetric and only half of it is computed.
+#' Built-in kernels are evaluated in C++. Their entries are bitwise
+#' reproducible: an entry does not depend on the other points it is computed
+#' with, nor on the order of its two points. With `y = NULL` the matrix is
+#' exactly symmetric and only half of it is computed.
 #'
 #' A bandwidth `"median"` is [bandwidth_median()] of `x`.
 #'
 #' @param kernel A kernel, see [kb_kernels].
-#' @param x,y Points: numeric matrices with one point a row and the same number
-#'   of columns; a vector is a matrix of one column. `y = NULL` means `x`.
+#' @param x,y Points: numeric matrices with one point per row and the same
+#'   number of columns; a vector is a matrix of one column. `y = NULL` means
+#'   `x`.
 #'
 #' @return The matrix of `kernel(x[i, ], y[j, ])`, `nrow(x)` x `nrow(y)`, with
 #'   the row names of `x` and of `y`.
 #'
 #' @section Errors:
 #' Points that are not numeric are an error of class `kb_error_argument`,
-#' missing or infinite ones `kb_error_not_finite`, numbers of columns that
+#' missing or infinite points `kb_error_not_finite`, numbers of columns that
 #' disagree with each other or with the kernel `kb_error_dimension`, a custom
-#' kernel that fails or does not return the matrix it should
-#' `kb_error_custom_kernel`, and values beyond double precision
-#' `kb_error_precision`.
+#' kernel that fails or does not return the correct matrix
+#' `kb_error_custom_kernel`, and numerical overflow `kb_error_precision`.
 #'
 #' @examples
 #' kernel_matrix(kernel_gaussian(1), c(a = 0, b = 1), c(0, 0.5, 1))
@@ -52,7 +52,7 @@ kernel_matrix <- function(kernel, x, y = NULL) {
 kernel_evaluate <- function(kernel, x, y = NULL) {
   check_memory(
     as.double(nrow(x)) * nrow(if (is.null(y)) x else y), "The kernel matrix",
-    "Fewer rows, or an engine's {.arg rank}, need less."
+    "Use fewer rows, or a smaller {.arg rank}."
   )
   if (!kernel_is_builtin(kernel)) {
     return(kernel_evaluate_custom(kernel, x, y))
@@ -78,7 +78,7 @@ kernel_evaluate_custom <- function(kernel, x, y) {
   out
 }
 
-# An error of the user's function says whose it is
+# Errors of the user's function are reported as such
 custom_value <- function(kernel, x, y) {
   tryCatch(kernel$f(x, y), error = function(error) {
     kb_abort(c(
@@ -108,16 +108,16 @@ check_custom_value <- function(out, n, m) {
 #'
 #' The median of the Euclidean distances between pairs of points, a common
 #' choice of the bandwidth of a kernel. With more than `max_rows` points it is
-#' the median over `max_rows` of them, taken at even steps in the order given;
-#' no random numbers are used.
+#' the median over `max_rows` evenly spaced points in the order given; no random
+#' numbers are used.
 #'
-#' @param x Points: a numeric matrix with one point a row; a vector is a matrix
-#'   of one column.
+#' @param x Points: a numeric matrix with one point per row; a vector is a
+#'   matrix of one column.
 #' @param max_rows The largest number of points used, at least 2.
 #'
 #' @return A positive number in the units of `x`: the median; if that is zero,
-#'   the median of the distances that are not; if there are none (one point, or
-#'   all points the same), 1.
+#'   the median of the nonzero distances; if there are none (one point, or all
+#'   points equal), 1.
 #'
 #' @section Errors:
 #' As for [kernel_matrix()].

@@ -1,4 +1,4 @@
-# Pictures of kernel means in one and two dimensions.
+# Plots of kernel means in one and two dimensions.
 
 #' @rdname kernel_mean
 #' @export
@@ -41,8 +41,8 @@ mean_curve_panel <- function(x, n) {
   )
 }
 
-# The embedding in colours, blue above zero and orange below, and the points
-# in the size of their weights
+# The embedding in colours, blue above zero and orange below, and points sized
+# by their weights
 mean_plane_panel <- function(x, n) {
   across <- embedding_grid(x$points[, 1], n)
   up <- embedding_grid(x$points[, 2], n)

@@ -1,5 +1,5 @@
-# Several kernel means on the same points: their modes and draws. All that
-# predicts states by kernel Bayes' rule goes through here.
+# Several kernel means on the same points: their modes and draws. All
+# predictions of states by kernel Bayes' rule use this file.
 
 #' Points whose weighted kernels are posteriors' kernel means
 #'

@@ -2,36 +2,35 @@
 
 #' Kernel mean
 #'
-#' The embedding of a distribution, known by weighted points, in the Hilbert
-#' space of a kernel: the function \eqn{m = \sum_i w_i k(\cdot, x_i)}{m =
-#' sum_i w_i k(., x_i)}. With the default weights 1 / n it is the mean of the
-#' kernel over a sample. Weights may be negative and need not sum to one, as
-#' those of conditional embeddings and of kernel Bayes' rule.
+#' The embedding of a distribution, given by weighted points, in the Hilbert
+#' space of a kernel: the function \eqn{m = \sum_i w_i k(\cdot, x_i)}{m = sum_i
+#' w_i k(., x_i)}. With the default weights 1 / n it is the mean of the kernel
+#' over a sample. Weights may be negative and need not sum to one, as in
+#' conditional embeddings and kernel Bayes' rule.
 #'
-#' `inner_product()` is that of the Hilbert space,
-#' \eqn{\sum_{ij} v_i w_j k(x_i, y_j)}{sum_ij v_i w_j k(x_i, y_j)}. `mmd()` is
-#' the distance of two kernel means, the maximum mean discrepancy: the largest
-#' difference of two expectations of a function of norm one. It is the root of
-#' the quadratic form of the differences of weights, points that both have
-#' taken together first; so it is exactly zero between equal means. Its error is
-#' about the root of the rounding error of that form: distances below some
-#' 1e-8 of the norms are not told from zero.
+#' `inner_product()` is the inner product of the Hilbert space, \eqn{\sum_{ij}
+#' v_i w_j k(x_i, y_j)}{sum_ij v_i w_j k(x_i, y_j)}. `mmd()` is the distance of
+#' two kernel means, the maximum mean discrepancy: the largest difference
+#' between the two expectations of a function of norm one. It is the square root
+#' of the quadratic form in the differences of weights, after points in both
+#' means are combined, so it is exactly zero for equal means. Its error is about
+#' the square root of the rounding error of that form: distances below about
+#' 1e-8 of the norms cannot be distinguished from zero.
 #'
 #' Two kernel means belong to one space only if they have the same kernel. A
-#' bandwidth `"median"` is found from the points, so differs between samples:
+#' bandwidth `"median"` depends on the points and so differs between samples:
 #' give the second mean the kernel of the first, as in the example.
 #'
 #' Kernel matrices are evaluated by blocks of rows: memory is O(n).
 #'
-#' @param x For `kernel_mean()` the points: a numeric matrix (n x d), a point
-#'   in a row; a vector is a matrix of one column. For the methods a kernel
-#'   mean.
+#' @param x For `kernel_mean()` the points: a numeric matrix (n x d), one point
+#'   per row; a vector is a matrix of one column. For the methods a kernel mean.
 #' @param kernel A kernel, see [kb_kernels]; a bandwidth `"median"` is
 #'   [bandwidth_median()] of the points.
 #' @param weights `NULL` for 1 / n, or n finite numbers.
 #' @param object,a,b Kernel means.
-#' @param newdata Points, m x d, where the embedding is evaluated; by default
-#'   its own.
+#' @param newdata Points, m x d, at which the embedding is evaluated; by default
+#'   its own points.
 #' @param digits Significant digits.
 #' @param n Number of points of the curve, or of each side of the plane;
 #'   `NULL`: 200 or 60.
@@ -43,10 +42,11 @@
 #'   `points` (n x d), `weights` and `kernel` (its bandwidth a number).
 #'
 #'   `predict()`: a vector, the embedding at each row of `newdata`, in units of
-#'   the kernel. `mean()`: the weighted mean of the points, a vector of length
-#'   d in their units; weights are divided by their sum. `inner_product()` and
-#'   `mmd()`: a number, in units of the kernel and of its root. `plot()` draws
-#'   the embedding of points of one or two columns, and returns `x`, invisibly.
+#'   the kernel. `mean()`: the weighted mean of the points, a vector of length d
+#'   in their units; weights are divided by their sum. `inner_product()` and
+#'   `mmd()`: a number, in units of the kernel and of its square root. `plot()`
+#'   draws the embedding of points of one or two columns, and returns `x`,
+#'   invisibly.
 #' @section Errors:
 #' Points that are not numeric, no points, and weights that are not n finite
 #' numbers are errors of class `kb_error_argument`; missing or infinite points
@@ -189,7 +189,8 @@ mmd <- function(a, b) {
   sqrt(max(0, sum(both$weights * values)))
 }
 
-# Equal points once, with the sum of their weights; none of weight zero
+# Equal points combined, with the sum of their weights; without points of weight
+# zero
 merge_points <- function(points, weights) {
   order <- do.call(order, unname(as.list(as.data.frame(points))))
   points <- points[order, , drop = FALSE]
@@ -217,7 +218,7 @@ check_points_like <- function(x, others, arg = rlang::caller_arg(x)) {
   points <- check_points(x, arg)
   if (ncol(points) != ncol(others)) {
     kb_abort(c(
-      "{.arg {arg}} must have {ncol(others)} column{?s}, as the points have.",
+      "{.arg {arg}} must have {ncol(others)} column{?s}, like the points.",
       x = "It has {ncol(points)}."
     ), "dimension", argument = arg)
   }
@@ -261,7 +262,7 @@ check_same_kernel <- function(first, second, of) {
       "{.arg {of[[1]]}} and {.arg {of[[2]]}} must have the same kernel.",
       x = "They have {.code {format(first)}} and {.code {format(second)}}.",
       i = "A bandwidth \"median\" depends on the points: use the kernel of one
-           for the other."
+           mean for the other."
     ), "kernel")
   }
 }

@@ -1,5 +1,5 @@
-# Where an embedding is largest: maximum a posteriori points, and the rotation
-# nearest to a weighted mean of rotations.
+# Maxima of embeddings: maximum a posteriori points, and the rotation nearest to
+# a weighted mean of rotations.
 
 #' The maximiser of an embedding, sum_i w_i k(x, x_i)
 #'
@@ -10,7 +10,7 @@
 #' @param points n x d.
 #' @param weights n numbers of any sign.
 #' @param kernel Resolved.
-#' @param start `NULL` or points, one a row, to start from; the best of the
+#' @param start `NULL` or points, one per row, to start from; the best of the
 #'   maxima reached is returned. By default the point at which the embedding is
 #'   largest and the weighted mean.
 #' @return List: `x`, `value` (the embedding at x), `converged`, `iterations`.
@@ -115,7 +115,7 @@ compass <- function(x, step) {
   sweep(rbind(moves, -moves), 2, x, "+")
 }
 
-#' Move along an axis while that helps, else halve the step
+#' Move along an axis while that increases the value, otherwise halve the step
 #' @return As `embedding_mode()`; `converged` if the step became small inside
 #'   the box.
 #' @noRd
@@ -169,7 +169,7 @@ rotation_mean <- function(points, weights) {
 #' (K13)
 #'
 #' @param m 3 x 3, flattened by columns.
-#' @return List: `x`, flattened, and `unique`, is it the only nearest one?
+#' @return List: `x`, flattened, and `unique`: is it the only nearest rotation?
 #' @noRd
 nearest_rotation <- function(m) {
   parts <- svd(matrix(m, 3))

@@ -1,11 +1,11 @@
-# Kernels are values: plain lists of class `kb_kernel`, evaluated by
-# kernel_matrix() (R/kernel-matrix.R) and, the built-in ones, in C++.
+# Kernels are plain lists of class `kb_kernel`, evaluated by kernel_matrix()
+# (R/kernel-matrix.R) and, the built-in ones, in C++.
 
 #' Kernels
 #'
-#' Positive semidefinite functions of two points, as values that print, save
-#' and combine. `k1 + k2` and `k1 * k2` are the sum and the product of two
-#' kernels; a number stands for the constant kernel, as in `2 * k + 1`.
+#' Positive semidefinite functions of two points, as values that print, save and
+#' combine. `k1 + k2` and `k1 * k2` are the sum and the product of two kernels;
+#' a number means the constant kernel, as in `2 * k + 1`.
 #'
 #' With \eqn{r_c = x_c - y_c} and \eqn{s^2 = \sum_c r_c^2 / b_c^2}, \eqn{b} the
 #' bandwidth,
@@ -30,19 +30,21 @@
 #'
 #' `kernel_rotation()` is for rotations: each point is a 3 x 3 rotation matrix,
 #' flattened by columns to 9 columns. It is the linear kernel of the flattened
-#' matrices, so of rank 9 and not characteristic: an embedding with it keeps
-#' the mean of the matrices only. It is \eqn{\mathrm{Tr}(A B')}{Tr(A B')};
-#' \eqn{\mathrm{Tr}(A B)}{Tr(A B)}, sometimes printed, is not positive definite.
+#' matrices, so it has rank 9 and is not characteristic: an embedding with it
+#' keeps only the mean of the matrices. It is \eqn{\mathrm{Tr}(A B')}{Tr(A B')};
+#' \eqn{\mathrm{Tr}(A B)}{Tr(A B)}, sometimes given instead, is not positive
+#' definite.
 #'
-#' `kernel_custom()` evaluates an R function by block. It must be positive
-#' semidefinite, which is not checked. [srvm()] and [bark()] accept built-in
-#' kernels only, and say so.
+#' `kernel_custom()` evaluates an R function by block. The function must be
+#' positive semidefinite, which is not checked. [srvm()] accepts built-in
+#' kernels only; [bark()] has no argument `kernel`.
 #'
 #' @param bandwidth The bandwidth \eqn{b}, in the units of the points: a
-#'   positive number for all columns, a vector with one positive number for
-#'   each column, or, except in `kernel_periodic()`, where it has no unit,
-#'   `"median"`: [bandwidth_median()] of the points, found when the data come.
-#'   For [srvm()] also `"learn"`: an average over bandwidths around that median.
+#'   positive number for all columns, a vector with one positive number for each
+#'   column, or, except in `kernel_periodic()`, where it has no unit,
+#'   `"median"`: [bandwidth_median()] of the points, computed when the data are
+#'   known. For [srvm()] also `"learn"`: an average over bandwidths around that
+#'   median.
 #' @param nu The smoothness, 1/2, 3/2 or 5/2.
 #' @param alpha The shape \eqn{\alpha}, a positive number; the Gaussian kernel
 #'   is its limit at infinity.
@@ -60,7 +62,8 @@
 #' @section Errors:
 #' An argument outside its range is an error of class `kb_error_argument`;
 #' operators other than `+` and `*` are errors of class `kb_error_operator`;
-#' `bandwidth = "learn"` anywhere but in [srvm()] one of `kb_error_learn`.
+#' `bandwidth = "learn"` anywhere but in [srvm()] is an error of class
+#' `kb_error_learn`.
 #'
 #' @references
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for
@@ -79,7 +82,7 @@
 #' x <- cbind(a = c(0, 1, 2), b = c(1, 0, 1))
 #' kernel_matrix(k, x)
 #'
-#' # a kernel of one's own, here of sets coded as indicators
+#' # a custom kernel, here for sets coded as indicators
 #' overlap <- kernel_custom(function(x, y) x %*% t(y))
 #' kernel_matrix(1 + overlap, x)
 #' @name kb_kernels
@@ -218,7 +221,7 @@ Ops.kb_kernel <- function(e1, e2) {
   tryCatch(
     {
       if (is.null(type) || missing(e2)) {
-        kb_abort("Kernels combine by {.code k1 + k2} and {.code k1 * k2} only.",
+        kb_abort("Combine kernels with {.code k1 + k2} or {.code k1 * k2}.",
           "operator"
         )
       }
@@ -231,7 +234,8 @@ Ops.kb_kernel <- function(e1, e2) {
   )
 }
 
-# The same function, so that it finds its way where both are there.
+# The same function for both, so that dispatch works where both operands are
+# kernels.
 #' @export
 Ops.kb_kernel_dictionary <- Ops.kb_kernel
 
@@ -283,7 +287,8 @@ print.kb_kernel <- function(x, ...) {
   invisible(x)
 }
 
-# What engines ask -----------------------------------------------------------
+# Properties that engines use
+# -----------------------------------------------------------
 
 is_combined <- function(kernel) kernel$type %in% c("sum", "product")
 
@@ -307,7 +312,7 @@ is_rotation_kernel <- function(kernel) {
     if (kernel$type == "sum") any(rotation) else sum(rotation) == 1
 }
 
-# Replace every bandwidth "median" by the number it is for the points x
+# Replace every bandwidth "median" by its value for the points x
 kernel_resolve <- function(kernel, x) {
   refuse_learn(kernel)
   if (!kernel_has(kernel, "median")) {
@@ -320,7 +325,7 @@ kernel_resolve <- function(kernel, x) {
   kernel_fill(kernel, "median", bandwidth)
 }
 
-# Has a part of the kernel this word as its bandwidth?
+# Does a part of the kernel have this word as its bandwidth?
 kernel_has <- function(kernel, word) {
   if (is_combined(kernel)) {
     return(any(vapply(kernel$parts, kernel_has, NA, word)))
@@ -337,7 +342,7 @@ kernel_fill <- function(kernel, word, bandwidth) {
   kernel
 }
 
-# A bandwidth to learn is for `srvm()` alone
+# Only `srvm()` learns a bandwidth
 refuse_learn <- function(kernel) {
   if (kernel_has(kernel, "learn")) {
     kb_abort(c(

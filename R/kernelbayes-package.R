@@ -5,8 +5,7 @@
 #' `summary`, `plot`, `predict` and `update` methods.
 #'
 #' * [srvm()]: sequential Bayesian kernel regression, `vignette("srvm")`;
-#' * [tdsmc()]: its sampler for targets and moves of your own,
-#'   `vignette("tdsmc")`;
+#' * [tdsmc()]: its sampler for your own targets and moves, `vignette("tdsmc")`;
 #' * [bark()]: additive kernels with a scale for each predictor, for regression
 #'   and classes, `vignette("bark")` and `vignette("bark-more")`;
 #' * [kgs()]: classification under label noise, `vignette("kgs")`;
@@ -18,30 +17,29 @@
 #'
 #' @section Data:
 #' Predictors are columns of numbers, logicals, factors or strings; strings and
-#' factors become an indicator for each level, to which novel levels in new data
-#' cannot add (they give `NA` and a warning). Columns of a matrix without names
-#' are called `x1`, `x2` and so on. Columns with a class of their own, such as
-#' those of package units, are read as the numbers that they are. Dates, times
-#' and columns of lists are errors: convert them, for example with
-#' `as.numeric()`, in the formula if you like.
+#' factors become an indicator for each level; novel levels in new data give
+#' `NA` and a warning. Columns of a matrix without names are called `x1`, `x2`
+#' and so on. Columns of other numeric classes, such as those of package units,
+#' are read as plain numbers. Dates, times and columns of lists are errors:
+#' convert them, for example with `as.numeric()` in the formula.
 #'
-#' Rows of a data frame or matrix that have names (numbers are no names) keep
-#' them in `fitted()`, `residuals()` and `predict()`, but in draws, and in
-#' `augment()`. Other tables tell rows by their numbers.
+#' Character row names of a data frame or matrix are kept in `fitted()`,
+#' `residuals()`, `predict()` (except in draws) and `augment()`. Other tables
+#' identify rows by number.
 #'
 #' @section Strings:
-#' Arguments that are one of several strings, such as `type`, and names of
-#' columns and levels are case sensitive.
+#' Arguments with a choice of strings, such as `type`, and names of columns and
+#' levels are case sensitive.
 #'
 #' @section Far from the data:
-#' Intervals are wider where there are no rows. Kernels that end, as the
-#' gaussian one does, leave only the intercept there: the intervals of [srvm()]
-#' grow up to what is not known of it, those of [bark()], whose kernels may be
-#' wide, grow at first and then fall to the same. They are intervals under the
-#' model, and do not know of what it has no kernels for. [kgs()] goes to equal
-#' probabilities with `complement = TRUE`; [kbr()] warns and gives `NA` where
-#' its kernel says nothing; forecasts of [kbr_forecast()] become wider towards
-#' the stationary distribution.
+#' Intervals are wider where there are no data. Kernels that vanish at large
+#' distances, such as the Gaussian, leave only the intercept there: the
+#' intervals of [srvm()] grow to the uncertainty of the intercept; those of
+#' [bark()], whose kernels may be wide, first grow and then shrink to it. These
+#' intervals assume the model and ignore effects that it cannot represent.
+#' Probabilities of [kgs()] with `complement = TRUE` become equal; [kbr()] warns
+#' and gives `NA` where its kernel vanishes; forecasts of [kbr_forecast()] widen
+#' towards the stationary distribution.
 #'
 #' @keywords internal
 #' @importFrom Rcpp sourceCpp

@@ -4,8 +4,8 @@
 #' A basis of the span of points
 #'
 #' Any square root of G gives the same model: the prior is the same in all
-#' orthonormal bases of the span. That of a pivoted Cholesky factor needs no
-#' more than the kernel at the pivots, and grows when points are added.
+#' orthonormal bases of the span. The root from a pivoted Cholesky factor needs
+#' only the kernel at the pivots, and can be extended by further points.
 #'
 #' @param kernel A resolved kernel, bias included.
 #' @param x Distinct points.
@@ -21,7 +21,7 @@ kgs_basis <- function(kernel, x, rank, tol = 1e-12) {
   rank <- min(rank, nrow(x))
   check_memory(
     as.double(nrow(x)) * rank, "The features",
-    "A smaller {.arg rank} needs less."
+    "Use a smaller {.arg rank}."
   )
   found <- core_value(incomplete_cholesky_cpp(kernel, x, rank, tol))
   list(
@@ -35,7 +35,7 @@ empty_basis <- function(kernel, x) {
   list(kernel = kernel, points = x[0, , drop = FALSE], factor = matrix(0, 0, 0))
 }
 
-#' The basis with further points: coordinates along what was there stay
+#' The basis extended by further points: existing coordinates do not change
 #'
 #' In blocks of points, so that memory is bounded.
 #' @param limit The largest rank.
@@ -56,7 +56,7 @@ extend_by_block <- function(basis, x, tol, limit) {
   old <- basis_features(basis, x)
   residual <- kernel_evaluate(basis$kernel, x) - tcrossprod(old)
   least <- tol * sum(kernel_self(basis$kernel, x))
-  # chol() takes its first pivot whatever that is.
+  # chol() always accepts the first pivot.
   if (max(diag(residual)) <= least) {
     return(basis)
   }

@@ -1,4 +1,4 @@
-# The samplers of kgs() as an engine of run_engine(): one run a chain.
+# The samplers of kgs() as an engine of run_engine(): one run per chain.
 
 #' @export
 fit_engine.kb_kgs <- function(fit) {
@@ -22,8 +22,9 @@ fit_engine.kb_kgs <- function(fit) {
 
 # Features, pivots first, and labels from 0
 #
-# The nugget of a row is a feature of its own, so that rows with one are
-# distinct whatever their predictors are; the block sampler integrates it out.
+# The nugget of a row is a separate feature, so that rows with a nugget are
+# distinct even if their predictors are equal; the block sampler integrates it
+# out.
 kgs_data <- function(fit) {
   settings <- fit$settings
   x <- scaling_x(settings$scaling, fit$data$x)
@@ -34,7 +35,7 @@ kgs_data <- function(fit) {
     points <- x
   }
   features <- basis_features(settings$basis, points)
-  # Pivots first and exactly triangular, which the sampler makes use of.
+  # Pivots first and exactly triangular, which the sampler exploits.
   pivot <- which_pivot(settings$basis, points)
   is_pivot <- !is.na(pivot)
   features[is_pivot, ] <- settings$basis$factor[pivot[is_pivot], ]
@@ -73,8 +74,8 @@ engine_grown.kb_engine_kgs <- function(engine) {
   lapply(c("w", "rates", "wrong"), function(name) c("draws", name))
 }
 
-# In turn, unless the walls' products of all chains (or rungs) would fill the
-# memory: then one follows the other
+# In turn, unless the products of all chains (or rungs) would fill the memory:
+# then one after the other
 #' @export
 engine_groups.kb_engine_kgs <- function(engine, n_runs) {
   if (walls_fit(engine, n_runs * max(1, length(engine$config$beta)))) {

@@ -7,7 +7,7 @@ kgs_functions <- function(fit) {
 
 kgs_rank <- function(fit) ncol(fit$settings$basis$factor)
 
-# Dimension of the sphere: what the nugget adds to the span included
+# Dimension of the sphere, including what the nugget adds to the span
 kgs_dimension <- function(fit) {
   settings <- fit$settings
   n <- nrow(fit$data$x)
@@ -37,7 +37,7 @@ head_draws.kb_kgs <- function(fit, run, n) {
   run
 }
 
-# Numbers that the draws of all chains will be
+# Number of values that the draws of all chains will hold
 kgs_draws_size <- function(fit) {
   control <- fit$control
   as.double(control$chains) * (control$iter %/% control$thin) *
@@ -71,7 +71,7 @@ chain_matrices.kb_kgs <- function(fit) {
   out
 }
 
-# The rates that were learned
+# The names of the learned rates
 kgs_rate_names <- function(fit) {
   switch(fit$settings$noise$kind,
     fixed = character(),

@@ -1,44 +1,45 @@
-# The evidence of a kgs() fit for every rate of wrong labels, from ladders of
-# their own between the prior and the version space.
+# The evidence of a kgs() fit for every rate of wrong labels, from separate
+# ladders between the prior and the version space.
 
 #' Evidence of Bayesian kernel classification
 #'
-#' The log probability of a fit's labels with the direction integrated out: for
-#' every rate q of wrong labels, and with q integrated out. It compares kernels,
-#' biases and nuggets, see [select_kernel()].
+#' Computes the log probability of a fit's labels with the direction integrated
+#' out: for every rate q of wrong labels, and with q integrated out. Use it to
+#' compare kernels, biases and nuggets, see [select_kernel()].
 #'
-#' The likelihood of a direction depends on it through the number e of wrong
-#' labels alone. With g(e) the prior probability of directions that make e
-#' errors among m labels,
+#' The likelihood of a direction depends only on the number e of wrong labels.
+#' With g(e) the prior probability of directions that make e errors among m
+#' labels,
 #' \deqn{p(D | q) = \sum_e g(e) (q / (C - 1))^e (1 - q)^{m - e}}{p(D | q) =
-#' sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e)}
-#' with C classes: one density of states tells the evidence for all q. At q = 0
-#' it is g(0), the volume of the version space as a share of the sphere.
+#' sum_e g(e) (q / (C - 1))^e (1 - q)^(m - e)} with C classes: one density of
+#' states gives the evidence for all q. At q = 0 it is g(0), the volume of the
+#' version space as a share of the sphere.
 #'
-#' It is found by chains at several costs of an error, from 0, where directions
-#' are drawn from the prior, to so much that hardly any avoidable error is left;
-#' neighbours exchange their states. The multi-histogram equations (Ferrenberg
-#' and Swendsen, 1989) make one density of states of all their numbers of
-#' errors. With two classes the opposite of each direction is used, too. A short
-#' run chooses the costs such that neighbours overlap.
+#' The density is estimated from chains at several costs of an error, from 0,
+#' where directions are drawn from the prior, to a cost at which hardly any
+#' avoidable error is left; neighbours exchange their states. The
+#' multi-histogram equations (Ferrenberg and Swendsen, 1989) combine all their
+#' numbers of errors into one density of states. With two classes the opposite
+#' of each direction is also used. A short run chooses the costs such that
+#' neighbours overlap.
 #'
-#' The chains are those of the fit's sampler, but for `"block"`, in whose place
-#' `"hmc"` (above 2500 rows `"coordinate"`) draws the nugget's features as well.
+#' The chains use the fit's sampler, but `"hmc"` (above 2500 rows
+#' `"coordinate"`) instead of `"block"`, which also draws the nugget's features.
 #'
-#' @param object A fit of [kgs()]. Its own chains are not used (without
-#'   `volume`, for the range of costs alone).
-#' @param n_temps Number of costs above 0, at least 1. `NULL`: as many as
-#'   neighbours need to overlap well, about the square root of the number of
-#'   rows and more.
-#' @param warmup,iter Numbers of iterations at every cost before those that are
-#'   used, and of those.
+#' @param object A fit of [kgs()]. Its own chains are not used, except without
+#'   `volume` for the range of costs.
+#' @param n_temps Number of costs above 0, at least 1. `NULL`: enough for
+#'   neighbours to overlap well, at least about the square root of the number of
+#'   rows.
+#' @param warmup,iter Number of iterations at every cost that are discarded, and
+#'   number that are used.
 #' @param chains Number of independent ladders.
-#' @param q Rates from 0 to (C - 1) / C at which `path` tells the evidence.
-#'   `NULL`: 51 of them, evenly.
-#' @param volume Also find the volume of the version space (q = 0)? Where
-#'   classes overlap, chains at the high costs that it needs take most of the
-#'   time. `FALSE`: costs end where rates of wrong labels are too small to be
-#'   likely under the fit.
+#' @param q Rates from 0 to (C - 1) / C at which `path` gives the evidence.
+#'   `NULL`: 51 evenly spaced rates.
+#' @param volume Also find the volume of the version space (q = 0)? If classes
+#'   overlap, chains at the high costs needed for it take most of the time.
+#'   `FALSE`: costs end where rates of wrong labels are too small to be likely
+#'   under the fit.
 #' @param seed Whole number that determines the chains; `NULL` takes one from
 #'   R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -46,32 +47,32 @@
 #'
 #' @return A list of class `kb_evidence_kgs` and `kb_evidence`, as of
 #'   [evidence()]:
-#' * `log_evidence`: log probability of the labels at the rows of the fit, q
-#'   integrated over the fit's prior, or at the rate that is known.
+#' * `log_evidence`: log probability of the labels at the rows of the fit, with
+#'   q integrated over the fit's prior, or at the known rate.
 #' * `mc_se`: its Monte-Carlo standard error in nats, by jackknife over 5
-#'   stretches of each ladder.
-#' * `replicates`: the estimate of each ladder alone, `NA` where it is too short
-#'   for one.
-#' * `path`: data frame of `q`, `log_evidence` and `mc_se` (infinite where it
-#'   rests on states that one stretch alone has seen).
+#'   segments of each ladder.
+#' * `replicates`: the estimate of each ladder alone, `NA` if it is too short.
+#' * `path`: data frame of `q`, `log_evidence` and `mc_se` (infinite if the
+#'   estimate depends on states found in a single segment).
 #' * `version_space`: data frame of one row, `log_volume` (of the directions
-#'   without errors, as a share of the sphere; `-Inf` if none was seen, `NA`
+#'   without errors, as a share of the sphere; `-Inf` if none was found, `NA`
 #'   without `volume`) and `mc_se`.
 #' * `rate_mode`: the rate at which the labels are most probable.
 #' * `log_g`: log g(e) for e = 0, ..., m, `-Inf` where never seen.
-#' * `levels`: data frame with a row a cost: `beta`, the mean number of `errors`
-#'   there, and `swapped`, the fraction of iterations in which it exchanged its
-#'   state with the next (at best 1/2, `NA` for the last).
+#' * `levels`: data frame with one row per cost: `beta`, the mean number of
+#'   `errors` there, and `swapped`, the fraction of iterations in which it
+#'   exchanged its state with the next (at best 1/2, `NA` for the last).
 #' * `noise`, `classes`: the prior of q and the number of classes.
 #' * `status`: `"complete"` or `"interrupted"`.
-#' * `note`: `NULL`, or what to know: ladders that differ by more than `mc_se`
-#'   says, or no direction without errors.
+#' * `note`: `NULL`, or a caution: ladders that differ by more than `mc_se`
+#'   suggests, or no direction without errors.
 #' @section Errors: With a rate for each class, [noise_class()], the likelihood
 #'   is not one of the number of errors: `kb_error_not_defined`. If ladders are
 #'   too short or costs too few to tell (`kb_error_overlap`), more of them are
 #'   needed. An interrupt gives a warning (`kb_warning_interrupted`) and the
-#'   evidence by the iterations so far: ladders advance in turn. If they are
-#'   fewer than 20 after the warmup, it is an error (`kb_error_interrupted`).
+#'   evidence from the iterations so far, since ladders advance in turn. If
+#'   there are fewer than 20 after the warmup, it is an error
+#'   (`kb_error_interrupted`).
 #' @references
 #' Ferrenberg, A. M. and Swendsen, R. H. (1989). Optimized Monte Carlo data
 #' analysis. *Physical Review Letters* 63, 1195-1198.
@@ -119,7 +120,7 @@ kgs_evidence <- function(fit, settings, q, seed, progress) {
 refuse_class_rates <- function(noise) {
   if (inherits(noise, "kb_noise_class")) {
     kb_abort(c(
-      "There is no evidence for a rate of wrong labels of each class.",
+      "The evidence is not defined for separate rates of wrong labels.",
       x = "The noise has the prior {.fn noise_class}.",
       i = "Compare fits with {.fn noise_beta}."
     ), "not_defined")
@@ -160,7 +161,7 @@ new_kgs_evidence <- function(fit, beta, ladders, q, volume) {
   log_g <- ladder_density(total, data)
   value <- evidence_values(log_g, data)
   se <- evidence_se(unlist(batches, recursive = FALSE), data)
-  # Costs that stop before it say nothing of q = 0.
+  # Costs that end earlier do not determine the evidence at q = 0.
   if (!volume) value[[2]] <- NA
   se[is.na(value) | value == -Inf] <- NA
   each <- vapply(batches, replicate_evidence, 0, data)
@@ -179,14 +180,14 @@ new_kgs_evidence <- function(fit, beta, ladders, q, volume) {
   )
 }
 
-# The number of rows without features, whose labels count as wrong always
+# The number of rows without features, whose labels always count as wrong
 always_wrong <- function(fit) {
   fit$settings$method <- ladder_method(fit)
   data <- kgs_data(fit)
   sum(rowSums(data$features^2)[data$point] == 0)
 }
 
-#' Histograms of errors, levels x (m + 1), of stretches of a ladder: 5, or as
+#' Histograms of errors, levels x (m + 1), of segments of a ladder: 5, or as
 #' many as there are iterations
 #' @param errors Levels x iterations.
 #' @noRd
@@ -264,14 +265,14 @@ kgs_evidence_note <- function(each, se, value) {
   notes <- c(
     ladders_differ(each[is.finite(each)], se),
     if (identical(value[[2]], -Inf)) {
-      "No direction without wrong labels was seen: the classes cannot be
-       separated, or the version space is too small to be found."
+      "No direction without wrong labels was found: the classes cannot be
+       separated, or the version space is too small."
     }
   )
   if (length(notes) > 0) gsub("\\s+", " ", paste(notes, collapse = " "))
 }
 
-# What it says -----------------------------------------------------------------
+# Printing -----------------------------------------------------------------
 
 #' @export
 print.kb_evidence_kgs <- function(x, digits = 4, ...) {

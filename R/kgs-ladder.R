@@ -19,8 +19,8 @@ kgs_ladder_engine <- function(fit, beta, warmup, iter, seed) {
   )
 }
 
-# The fit's own sampler; "block" has no state on the sphere, and is replaced
-# by what "auto" takes without a nugget
+# The fit's own sampler; "block" has no state on the sphere, and is replaced by
+# the choice of "auto" without a nugget
 ladder_method <- function(fit) {
   method <- fit$settings$method
   if (method != "block") {
@@ -29,7 +29,7 @@ ladder_method <- function(fit) {
   if (nrow(fit$data$x) <= kgs_hmc_points) "hmc" else "coordinate"
 }
 
-#' Run independent ladders, or what an interrupt leaves of them
+#' Run independent ladders, to the end or to an interrupt
 #' @return List of `errors`, for each ladder the numbers of wrong labels, levels
 #'   x iterations; `swapped`, in which share of the sweeps each level exchanged
 #'   its state with the next; `status`.
@@ -58,18 +58,18 @@ choose_costs <- function(fit, steps, volume, seed) {
   top <- largest_cost(m, fit$settings$classes)
   if (!volume) top <- min(top, likely_cost(fit))
   beta <- pilot_costs(m, top)
-  # Numbers that the ladders of this seed do not use.
+  # Random numbers that the ladders of this seed do not use.
   pilot_seed <- if (seed < .Machine$integer.max) seed + 1L else 0L
   pilot <- whole_pilot(run_ladders(fit, beta, 50L, 100L, 1L, pilot_seed, FALSE))
   spaced_costs(beta, rowMeans(pilot$errors[[1]]), steps)
 }
 
-# A stop of the pilot run is a stop of all
+# An interrupt of the pilot run ends everything
 whole_pilot <- function(expr) {
   withCallingHandlers(expr, kb_warning_interrupted = function(warning) {
     kb_abort(c(
       "Stopped in the pilot run.",
-      i = "There is nothing to report."
+      i = "No result is available."
     ), "interrupted", call = NULL)
   })
 }
@@ -77,12 +77,12 @@ whole_pilot <- function(expr) {
 # The largest cost: at it 0.01 of m labels would be wrong on average, if each
 # were so independently of the others
 #
-# Where directions without errors can be found at all, most have none then.
-# Far above, chains in narrow cells do nothing but bounce.
+# If directions without errors exist, most draws then have none. At much larger
+# costs chains only bounce in narrow cells.
 largest_cost <- function(m, classes) log(100 * m * (classes - 1))
 
-# The cost under half of the smallest rate that the fit finds likely: what has
-# fewer wrong labels adds nothing to the evidence
+# The cost under half of the smallest rate that the fit finds likely: states
+# with fewer wrong labels add nothing to the evidence
 likely_cost <- function(fit) {
   q <- fit$settings$noise$rate
   if (is.null(q)) {
@@ -99,19 +99,20 @@ pilot_costs <- function(m, top, steps = 30) {
 #' Costs at equal distances
 #'
 #' Levels at beta and beta + d have a symmetric Kullback-Leibler divergence of d
-#' times the difference of their mean numbers of errors, (G32). Its root is
-#' about d times the standard deviation of the errors, so that it adds up along
-#' the ladder; at a distance of 0.7 neighbours accept 60 percent of exchanges.
+#' times the difference of their mean numbers of errors, (G32). Its square root
+#' is about d times the standard deviation of the errors, so that it adds up
+#' along the ladder; at a distance of 0.7 neighbours accept 60 percent of
+#' exchanges.
 #'
 #' @param beta,errors Costs of a pilot run, increasing, and its mean errors.
 #' @param steps Number of steps, or NULL: as many as make each at most `step`.
 #' @noRd
 spaced_costs <- function(beta, errors, steps = NULL, step = 0.7) {
-  # Means fall as beta rises, but for noise.
+  # Means decrease as beta increases, except for noise.
   step_lengths <- sqrt(diff(beta) * -diff(cummin(errors)))
   length <- sum(step_lengths)
   if (is.null(steps)) steps <- max(ceiling(length / step), 4)
-  # Where no errors are left to avoid, costs still have to rise.
+  # Costs must increase even where no avoidable errors are left.
   far <- c(0, cumsum(step_lengths)) + 1e-6 * beta
   at <- seq(0, far[[length(far)]], length.out = steps + 1)
   stats::approx(far, beta, at, rule = 2)$y

@@ -92,15 +92,15 @@ print.summary.kb_kgs <- function(x, digits = 3, ...) {
 
 #' Log likelihood of the labels
 #'
-#' That of the training labels under the posterior predictive probabilities,
-#' wrong labels included; that of each draw is `log_lik` in
-#' [as_draws()][as_draws.kb_kgs].
+#' The log likelihood of the training labels, including wrong ones, under the
+#' posterior predictive probabilities. The log likelihood of each draw is
+#' `log_lik` in [as_draws()][as_draws.kb_kgs].
 #'
 #' @param object A fit of [kgs()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return An object of class `logLik`; `df` is the dimension of the span's
-#'   sphere plus the number of rates that were learned. Neither counts what the
-#'   prior takes from its freedom: `evidence()` compares models, this does not.
+#'   sphere plus the number of learned rates, without allowance for the prior.
+#'   To compare models use `evidence()`.
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -120,12 +120,12 @@ logLik.kb_kgs <- function(object, ...) {
 #'
 #' @param object A fit of [kgs()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return A vector named by training rows (with more than two classes a
-#'   matrix, a column a class): f at the Bayes point is the sum of coefficients
+#' @return A vector named by training rows (with more than two classes a matrix,
+#'   one column per class): f at the Bayes point is the sum of coefficients
 #'   times the kernel, its bias included, with these rows, see [bayes_point()].
-#'   The rows are those that span the features, of equal ones the first. They
-#'   are close to dependent if the rank is high: coefficients are large then,
-#'   and only their sum has a meaning.
+#'   The rows are those that span the features (the first of equal rows). At
+#'   high rank they are nearly collinear: individual coefficients are then
+#'   large, and only their sum is meaningful.
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)
@@ -212,8 +212,8 @@ model_size.kb_kgs <- function(object, ...) no_sparse_centres("model_size")
 no_sparse_centres <- function(what) {
   kb_abort(c(
     "{.fn {what}} is not defined for fits of {.fn kgs}.",
-    x = "Every training point has its part in each of their draws.",
-    i = "{.fn bayes_point} with {.arg centres} keeps a few."
+    x = "Every training point contributes to each draw.",
+    i = "{.fn bayes_point} with {.arg centres} keeps a few points."
   ), "not_defined")
 }
 
@@ -225,7 +225,7 @@ ancestry.kb_kgs <- function(object, ...) {
   )
 }
 
-# Log likelihood of all labels given each draw, a column a chain
+# Log likelihood of all labels given each draw, one column per chain
 label_log_likelihood <- function(fit) {
   classes <- fit$settings$classes
   total <- as.vector(table(fit$data$y))
@@ -247,5 +247,5 @@ label_log_likelihood <- function(fit) {
   matrix(vapply(draws, of_chain, numeric(n)), n)
 }
 
-# n log p, of which 0 log 0 is 0
+# n log p, with 0 log 0 = 0
 count_log <- function(n, p) ifelse(n == 0, 0, n * log(p))

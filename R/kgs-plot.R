@@ -2,36 +2,36 @@
 #'
 #' @param x A fit of [kgs()].
 #' @param type What to draw:
-#' * `"boundary"`: with one predictor the class probabilities along it; else
-#'   over the plane of two predictors, all others at their median, the most
-#'   probable class in its colour, the fainter the less certain, and the line
-#'   where it changes (for two classes dotted lines at 0.1 and 0.9). Points
-#'   are the training rows, those with a circle more likely labelled wrongly
-#'   than not.
-#' * `"reject"`: error among the rows that are decided against their share, see
+#' * `"boundary"`: with one predictor the class probabilities along it;
+#'   otherwise, over the plane of two predictors (all others at their median),
+#'   the most probable class in its colour, fainter if less certain, and the
+#'   boundary between classes (for two classes with dotted lines at 0.1 and
+#'   0.9). Points are the training rows; a circle marks labels that are more
+#'   likely wrong than right.
+#' * `"reject"`: error rate among the decided rows against their share, see
 #'   [reject_curve()].
 #' * `"noise"`: the labels most likely wrong, see [label_noise()].
-#' * `"trace"`: number and rate of wrong labels at each kept iteration, a line a
-#'   chain (the two rates of [noise_class()]; f at a row where the rate is
+#' * `"trace"`: number and rate of wrong labels at each kept iteration, one line
+#'   per chain (with [noise_class()] both rates; f at a row if the rate is
 #'   known). The warmup is not kept; the axis begins after it.
 #' * `"trace_density"`: the same, with the distribution of each chain's draws
 #'   beside it: shares of whole numbers, kernel density estimates of others.
 #' * `"f"`: f with a credible band along a single predictor, for two classes; f
-#'   at the training rows in increasing order with credible intervals
-#'   otherwise, with more than two classes that of the first.
+#'   at the training rows in increasing order with credible intervals otherwise,
+#'   with more than two classes f of the first.
 #' @param variable For `"boundary"`: the names of two columns of the predictors
-#'   (of factors an indicator, such as `colourred`); `NULL`: the first two.
+#'   (for factors an indicator, such as `colourred`); `NULL`: the first two.
 #' @param complement For `"boundary"` and `"reject"`: see [predict.kb_kgs()];
 #'   `FALSE` draws the votes, as in the paper.
 #' @param newdata,newy For `"reject"`: the rows, see [reject_curve()]; `NULL`:
 #'   the training rows.
 #' @param level Probability inside bands and intervals, for `"f"`.
-#' @param n Number of points of a curve; `NULL`: 200. For a plane that of each
+#' @param n Number of points of a curve; `NULL`: 200. For a plane along each
 #'   side; `NULL`: 70.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()], for
 #'   example `main`, `xlab`, `ylim` or `cex.axis`; others are errors.
 #'
-#' @details Curves and planes average over 400 draws at most.
+#' @details Curves and planes average over at most 400 draws.
 #' @return `x`, invisibly.
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)

@@ -6,43 +6,43 @@
 #'   vector otherwise. Missing: the training rows, in the order given. Rows
 #'   with missing values give `NA`.
 #' @param type What to return, see Value.
-#' @param complement Does f at a new point have the variance that training
-#'   points leave it? `TRUE`: the direction is uniform on the sphere of the span
-#'   of training and new points, as in Gaussian process classification.
-#'   `FALSE`: f at a new point is what the training points' span says, as in the
-#'   paper, which is overconfident far from them. For `"class"`, `"prob"`,
-#'   `"noisy_prob"` and `"log_score"`.
-#' @param reject For `"class"`: the share of the rows to leave undecided, those
-#'   of the least certain class, from 0 to 1.
+#' @param complement Include the variance of f at a new point given its values
+#'   at training points? `TRUE`: the direction is uniform on the sphere of the
+#'   span of training and new points, as in Gaussian process classification.
+#'   `FALSE`: f at a new point is determined by the span of the training points,
+#'   as in the paper, which is overconfident far from them. For `"class"`,
+#'   `"prob"`, `"noisy_prob"` and `"log_score"`.
+#' @param reject For `"class"`: the share of the rows to leave undecided (those
+#'   with the least certain class), from 0 to 1.
 #' @param threshold For `"class"`: rows whose class is less probable than this
 #'   are left undecided.
-#' @param newy For `"log_score"`: the classes. Formula fits find them in
+#' @param newy For `"log_score"`: the classes. Formula fits take them from
 #'   `newdata`.
-#' @param ndraws For `"draws"`: the number of draws S, chosen evenly; by
-#'   default all that were kept.
+#' @param ndraws For `"draws"`: the number of draws S, evenly spaced; by default
+#'   all kept draws.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With n the rows of `newdata` and C classes:
 #' * `"class"`: a factor of length n, the most probable class; `NA` where
 #'   undecided.
 #' * `"prob"`: probabilities of the true class, n x C with the levels as names.
-#' * `"noisy_prob"`: probabilities of the label that would be seen, wrong
-#'   labels included, n x C.
+#' * `"noisy_prob"`: probabilities of the observed label, which may be wrong, n
+#'   x C.
 #' * `"vote"`: the share of the draws that vote for each class, n x C.
 #' * `"bpm"`: a factor, the class under the Bayes point, the mean of the
 #'   directions, see [bayes_point()].
-#' * `"link"`: f at the Bayes point, a vector of length n, with more than two
+#' * `"link"`: f at the Bayes point, a vector of length n; with more than two
 #'   classes n x C.
 #' * `"draws"`: draws of f for directions of unit length, S x n, chain by chain;
 #'   with more than two classes S x n x C.
-#' * `"log_score"`: log probabilities of the labels given, wrong labels
-#'   included, a vector of length n.
+#' * `"log_score"`: log probabilities of the given labels, which may be wrong, a
+#'   vector of length n.
 #'
 #' With two classes and `complement = TRUE` the probability is exact given each
 #' draw: \eqn{T_D(\sqrt{D} f / s)}{T_D(sqrt(D) f / s)} with the distribution
-#' function of Student's t, D the dimension of the sphere and s^2 the variance
-#' that the training points leave. With more classes one value of what they
-#' leave is drawn for each draw of the posterior, under the fit's seed.
+#' function of Student's t, where D is the dimension of the sphere and s^2 the
+#' variance given the training points. With more classes this remainder is
+#' simulated once per posterior draw, under the fit's seed.
 #'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,
@@ -126,7 +126,7 @@ kgs_features <- function(fit, x) {
   basis_features(fit$settings$basis, scaling_x(fit$settings$scaling, x))
 }
 
-# Variance of f at points that their place in the span leaves: (G18)
+# Variance of f at points given its projection on the span: (G18)
 complement_variance <- function(fit, x, features) {
   settings <- fit$settings
   kernel <- settings$basis$kernel
@@ -137,7 +137,7 @@ complement_variance <- function(fit, x, features) {
     rowSums((features %*% settings$explained) * features)
   }
   left <- self - known
-  # What is left of a training point is rounding.
+  # The remainder of a training point is rounding error.
   left[left < 1e-8 * self] <- 0
   left + settings$nugget
 }
@@ -179,11 +179,11 @@ class_draws <- function(fit, x, pool, complement) {
   array(c(1 - p, p), c(dim(p), 2))
 }
 
-# Which function is largest, as 0 and 1; with what training points leave of
-# them drawn for each draw
+# Which function is largest, as 0 and 1; with the remainder given training
+# points simulated for each draw
 #
-# All points share the draws, so that the answer at one of them does not
-# depend on the others that are asked for.
+# All points share the draws, so that the result at one point does not depend on
+# the other points.
 largest_draws <- function(fit, f, sd) {
   size <- dim(f)
   if (any(sd > 0)) {

@@ -1,51 +1,49 @@
-# New rows for fits of kgs(): its chains go on from where they were, in the
+# New rows for fits of kgs(): its chains continue from their last states, in the
 # span of more points.
 
-#' Take in further rows, or continue the chains
+#' Add rows, or continue the chains
 #'
 #' With new rows the posterior is that of old and new rows together, under the
-#' scaling, the kernel (its median bandwidth, if that was asked for), the noise
-#' prior and the sampler of the first fit. The chains start from their last
-#' states, lifted into the span of all rows by draws of the prior along the new
-#' directions: near the new posterior where the new rows are few. After a short
-#' warmup they are run anew.
+#' scaling, the kernel (including a median bandwidth), the noise prior and the
+#' sampler of the first fit. The chains start from their last states, extended
+#' to the span of all rows by draws from the prior along the new directions;
+#' with few new rows this is close to the new posterior. After a short warmup
+#' new draws are made.
 #'
-#' Where the fit has all distinct points as its features, or fewer than `rank`
-#' allows, new points become features, too; where `rank` is reached they do
-#' not, and what they leave unexplained counts in the warning of
-#' [kgs()][kgs]. The seed of the new chains is made from the fit's: the same
-#' calls have the same result. Draws of the old posterior are not kept.
+#' New points also become features until `rank` is reached; beyond that they do
+#' not, and their unexplained part counts in the warning of [kgs()][kgs]. The
+#' seed of the new chains is derived from that of the fit: the same calls give
+#' the same result. Draws of the old posterior are not kept.
 #'
 #' @param object A fit of [kgs()].
 #' @param newdata For formula fits: a data frame with predictors and response.
 #' @param newx,newy For x/y fits: predictors and response.
 #' @param n_iter Without new rows: number of further iterations of each chain;
-#'   the result is identical to that of a run that was as long from the start.
-#'   `NULL`: an interrupted fit is run to its end, a complete one is returned
-#'   as it is. With new rows: iterations of each chain after the warmup; `NULL`:
-#'   as many as the fit has. With `until` and without new rows: iterations
-#'   between two looks, see [update.kb_mcmc()].
+#'   the result is identical to one run of the total length. `NULL`: an
+#'   interrupted fit is run to its end, a complete fit is returned unchanged.
+#'   With new rows: iterations of each chain after the warmup; `NULL`: as many
+#'   as the fit has. With `until` and without new rows: iterations between
+#'   checks, see [update.kb_mcmc()].
 #' @param warmup With new rows: iterations before draws are kept, at least 0.
-#'   `NULL`: a tenth of the first fit's warmup but not below 20, and all of it
-#'   for `method = "coordinate"`, which learns its axes then.
+#'   `NULL`: a tenth of the first fit's warmup but at least 20; for
+#'   `method = "coordinate"`, which learns its axes in the warmup, all of it.
 #' @param na_action `"fail"`, or `"omit"` to drop new rows with missing values.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param until `NULL`, or [convergence()]: the chains, those of a fit with new
-#'   rows, too, go on until they have converged, see [update.kb_mcmc()].
+#' @param until `NULL`, or [convergence()]: the chains (also after new rows)
+#'   continue until they have converged, see [update.kb_mcmc()].
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return A fit of all rows, with the new ones after the old.
+#' @return A fit of all rows, with the new rows after the old.
 #'
 #' @section Errors:
-#' As in [kgs()]. A class that the fit does not have is an error of class
-#' `kb_error_outcome`; `warmup` without new rows one of class
-#' `kb_error_argument`.
+#' As in [kgs()]. A new class is an error of class `kb_error_outcome`; `warmup`
+#' without new rows is an error of class `kb_error_argument`.
 #'
-#' @seealso [acquire()] says which rows are worth a label.
+#' @seealso [acquire()] to choose rows to label.
 #' @examples
-#' # Active learning: labels are asked for where they are worth most.
+#' # Active learning: label the most informative rows.
 #' moons <- sim_moons(200, flips = 0.1, seed = 1)
 #' pool <- moons[-(1:10), ]
 #' control <- mcmc_control(chains = 2, iter = 500)
@@ -96,7 +94,7 @@ refuse_warmup <- function(warmup) {
   if (!is.null(warmup)) {
     kb_abort(c(
       "{.arg warmup} would have no effect without new rows.",
-      i = "Chains that are continued have had theirs."
+      i = "Continued chains have already had their warmup."
     ), "argument", argument = "warmup")
   }
 }
@@ -107,7 +105,7 @@ extended_control <- function(fit, n_iter, warmup) {
   if (!is.null(n_iter)) {
     control$iter <- check_count(n_iter, control$thin)
   }
-  # Not of the last update's: a tenth of a tenth is too short.
+  # Not a tenth of the last update's warmup: a tenth of a tenth is too short.
   first <- if (is.null(fit$first_warmup)) control$warmup else fit$first_warmup
   control$warmup <- if (!is.null(warmup)) {
     check_count(warmup, 0, .Machine$integer.max - control$iter)
@@ -147,7 +145,7 @@ extended_fit <- function(old, rows, omitted, given) {
   fit
 }
 
-#' What was frozen, with a basis of the span of all points
+#' The frozen settings, with a basis of the span of all points
 #' @param x All points, in their own units.
 #' @noRd
 extended_settings <- function(settings, x) {
@@ -168,10 +166,10 @@ next_seed <- function(seed) {
 
 # Lifted states ----------------------------------------------------------------
 
-# Where the chains of a further fit begin: their last states and, along the
-# new axes, draws of the prior
+# Starting points of the chains of a further fit: their last states and, along
+# the new axes, draws from the prior
 #
-# The block sampler has no state in these coordinates: it begins at the labels.
+# The block sampler has no state in these coordinates: it starts at the labels.
 lifted_starts <- function(old, new) {
   if (old$settings$method == "block") {
     return(NULL)
@@ -187,10 +185,10 @@ lifted_starts <- function(old, new) {
   })
 }
 
-# A vector of a function after the other, with new axes
+# The vectors of the functions one after the other, with new axes
 #
-# Of a standard normal vector direction and length are independent. The
-# circle's has a length that says nothing, so that it is drawn anew.
+# Direction and length of a standard normal vector are independent. The length
+# in the circle sampler is arbitrary, so it is drawn again.
 lift <- function(g, axes, functions) {
   g <- g * sqrt(stats::rchisq(1, length(g)) / sum(g^2))
   g <- matrix(g, ncol = functions)
@@ -201,8 +199,8 @@ lift <- function(g, axes, functions) {
 
 #' The axes of the old features among the new
 #'
-#' Those of the span keep their numbers. Those that rows have of their own, from
-#' the nugget, follow them in the order of the points.
+#' The axes of the span keep their numbers. The axes of single rows, from the
+#' nugget, follow them in the order of the points.
 #' @return List: `from` and `to` of the old axes, and the new `size`.
 #' @noRd
 common_axes <- function(old, new) {

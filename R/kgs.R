@@ -2,65 +2,65 @@
 
 #' Bayesian kernel classification under label noise
 #'
-#' `kgs()` fits the classifier of Graepel and Herbrich (2001): a direction in
-#' feature space, uniform on the sphere before data were seen, of labels of
-#' which some are wrong. The Kernel Gibbs Sampler and faster samplers of the
-#' same posterior draw from it.
+#' `kgs()` fits the classifier of Graepel and Herbrich (2001): it classifies
+#' when some training labels are wrong. The prior is uniform over directions in
+#' feature space; the Kernel Gibbs Sampler or a faster sampler draws from the
+#' posterior.
 #'
 #' @section The model:
 #' A point's class is the sign of \eqn{f(x) = \langle w, \phi(x) \rangle}{f(x) =
 #' <w, phi(x)>}, w uniform on the unit sphere of the span of the training
 #' points' features. Each label is wrong with probability q, independently, so
-#' that with e wrong ones among m the likelihood is
-#' \deqn{q^e (1 - q)^{m - e}.}{q^e (1 - q)^(m - e).}
-#' It depends on signs only: f has no scale, and the classifier no margin. The
-#' rate q has a prior, [noise_beta()], and is learned; or each class has its own
-#' rate, [noise_class()]; or it is known. With q = 0 the posterior is uniform on
-#' the version space, all directions that make no error.
+#' that with e wrong labels among m the likelihood is
+#' \deqn{q^e (1 - q)^{m - e}.}{q^e (1 - q)^(m - e).} It depends on signs only: f
+#' has no scale, and the classifier no margin. The rate q may be learned, with
+#' the prior [noise_beta()] or with one rate per class, [noise_class()]; or it
+#' is known. With q = 0 the posterior is uniform on the version space, the set
+#' of directions that make no error.
 #'
-#' With C > 2 classes each has a function of its own, all independent before
-#' data were seen, and the largest wins; a wrong label is any of the other
-#' classes with the same probability, q / (C - 1).
+#' With C > 2 classes each has its own function, independent a priori, and a
+#' point belongs to the class whose function is largest. A wrong label is any of
+#' the other classes with the same probability, q / (C - 1).
 #'
-#' Features are those of `kernel` plus the constant `bias`. A `nugget` adds its
-#' value to the diagonal of the training points' kernel matrix, which softens
-#' the classes' boundary: labels then are signs of f plus independent noise.
+#' Features are those of `kernel` plus the constant `bias`. A `nugget` is added
+#' to the diagonal of the training points' kernel matrix, which softens the
+#' boundary between classes: labels are then signs of f plus independent noise.
 #'
 #' @section The samplers:
 #' All leave the same posterior invariant.
-#' * `"hmc"`: trajectories that are refracted or reflected where a label turns
-#'   from right to wrong, free of step sizes and exact. By far the fastest per
-#'   effective draw up to a few thousand points.
-#' * `"circle"`: the paper's, along great circles in random directions;
+#' * `"hmc"`: exact trajectories that are refracted or reflected where a label
+#'   turns from right to wrong, with no step size to tune. By far the fastest
+#'   per effective draw up to a few thousand points.
+#' * `"circle"`: the paper's sampler, along great circles in random directions;
 #'   `"ellipse"`: along ellipses through a draw from the prior. An iteration
 #'   costs O(m r + m log m) with m points and rank r.
-#' * `"coordinate"`: along lines, whose directions are the principal axes of the
-#'   posterior as seen during the warmup; an iteration takes a tenth of them.
+#' * `"coordinate"`: along lines in the directions of the principal axes of the
+#'   posterior, estimated during the warmup; an iteration uses a tenth of them.
 #' * `"block"`: for two classes with a nugget, alternates f and the noise.
 #'
-#' `"auto"` takes `"block"` with a nugget and two classes, `"hmc"` up to 2500
+#' `"auto"` is `"block"` with a nugget and two classes, `"hmc"` up to 2500
 #' distinct points, and above that `"coordinate"`.
 #'
 #' @section Many points:
 #' The features are spanned by `rank` of the points, chosen by pivoted Cholesky
-#' factorisation: time and memory are O(m rank). What the span does not explain
-#' of the kernel is printed; where it is more than 5 percent a warning of class
-#' `kb_warning_rank` says that the model is another one than that of the kernel.
-#' R-hat of f at 20 training rows, q, the number of errors and the log
-#' likelihood, in [diagnostics()], says whether the chains agree, and with it
-#' whether probabilities can be trusted. With many more points than `rank` the posterior is rugged, and lines take
-#' very many iterations to cross it: expect the warning
-#' (`kb_warning_convergence`), take the classes as those of good classifiers
-#' and the probabilities as too certain. `method = "hmc"` mixes within a hundred
-#' iterations there too, but keeps a Gram matrix of all points (8 m^2 bytes) and
-#' takes time of order m^2 an iteration: a second at m = 10 000.
+#' factorisation: time and memory are O(m rank). `print()` shows the share of
+#' the kernel that the span leaves unexplained; above 5 percent a warning of
+#' class `kb_warning_rank` says that the fitted model differs from that of the
+#' kernel. [diagnostics()] has R-hat of f at 20 training rows, q, the number of
+#' errors and the log likelihood: if the chains do not agree, do not trust the
+#' probabilities. With many more points than `rank` the posterior is rugged, and
+#' `"coordinate"` needs very many iterations to cross it: expect the warning
+#' (`kb_warning_convergence`). The classes are then those of good classifiers,
+#' but the probabilities are too extreme. `method = "hmc"` mixes within a
+#' hundred iterations even then, but stores a Gram matrix of all points (8 m^2
+#' bytes) and takes time of order m^2 per iteration: a second at m = 10 000.
 #'
 #' @param x A numeric matrix (rows are points), a data frame, a numeric vector
 #'   (one column) or, as `formula`, a formula. Factors become indicators, one
-#'   column a level.
-#' @param y Classes: a factor, character or logical vector, one value a row of
-#'   `x`. Of two, the second level (`TRUE`, the last string) is where f is
-#'   positive.
+#'   column per level.
+#' @param y Classes: a factor, character or logical vector, one value per row of
+#'   `x`. With two classes f is positive for the second level (`TRUE`, the last
+#'   string).
 #' @param formula,data A formula such as `class ~ .` and the data frame it is
 #'   evaluated in.
 #' @param kernel A kernel, see [kb_kernels].
@@ -71,8 +71,8 @@
 #' @param nugget Added to the diagonal of the training points' kernel matrix,
 #'   at least 0.
 #' @param method Sampler, see below.
-#' @param rank Largest rank of the features: a whole number, or `NULL` for all
-#'   of up to 1500 distinct points and 200 of more.
+#' @param rank Largest rank of the features: a whole number, or `NULL`: full
+#'   rank for up to 1500 distinct points, 200 for more.
 #' @param control Settings of the sampler, see [mcmc_control()].
 #' @param scale Standardise the predictors?
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
@@ -83,11 +83,11 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return An object of class `kb_kgs`, `kb_mcmc` and `kb_fit`: a list of plain
-#'   R data with, among others, `settings` (all that was frozen: scaling,
-#'   kernel, basis), `runs` (one state a chain, with its draws), `seed` and
+#'   R data with, among others, `settings` (the frozen settings: scaling,
+#'   kernel, basis), `runs` (one state per chain, with its draws), `seed` and
 #'   `status` (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved
 #'   with [saveRDS()] and used in another session, after `library(kernelbayes)`.
-#'   Chains run at the same time where the future plan has workers.
+#'   With a future plan chains run in parallel.
 #'
 #'   Methods: [`predict()`][predict.kb_kgs], [`plot()`][plot.kb_kgs],
 #'   [`summary()`][summary.kb_kgs], [label_noise()], [bayes_point()],
@@ -99,13 +99,13 @@
 #'   [rstantools][posterior_predict.kb_kgs].
 #'
 #' @section Errors:
-#' Bad input is refused with a condition of class `kb_error` and a class of
-#' its own, e.g. `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
-#' `kb_error_outcome`; `kb_error_not_separable` where `noise = 0` and no
-#' direction makes no error. A predictor with a level for most rows, which may
-#' be their name, warns (`kb_warning_levels`). An interrupt or a time limit
-#' gives a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit
-#' with the draws so far, which [`update()`][update.kb_kgs] continues.
+#' Invalid input is an error of class `kb_error` and a more specific class, e.g.
+#' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
+#' `kb_error_outcome`; `kb_error_not_separable` where `noise = 0` and every
+#' direction makes an error. A predictor that is nearly unique per row, possibly
+#' an identifier, gives a warning (`kb_warning_levels`). An interrupt or a time
+#' limit gives a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and
+#' a fit with the draws so far, which [`update()`][update.kb_kgs] continues.
 #'
 #' @references
 #' Graepel, T. and Herbrich, R. (2001). The kernel Gibbs sampler. *Advances in
@@ -181,11 +181,12 @@ kgs_fit <- function(mould, given, called, started) {
   fit <- new_kgs(mould, settings, control, seed, started, called)
   check_memory(
     if (settings$method == "hmc") as.double(nrow(mould$x))^2 else 0,
-    "The products of all walls", "{.code method = \"coordinate\"} has none."
+    "The Gram matrix of all points",
+    "{.code method = \"coordinate\"} does not need it."
   )
   check_memory(
     kgs_draws_size(fit), "The draws",
-    "{.arg thin} in {.fn mcmc_control}, or a smaller {.arg rank}, needs less."
+    "Set {.arg thin} in {.fn mcmc_control}, or a smaller {.arg rank}."
   )
   fit$request <- fit_request(given)
   run_fit(fit, progress, started)
@@ -205,7 +206,7 @@ new_kgs <- function(mould, settings, control, seed, started, called) {
   )
 }
 
-# All that the data determine at the first call
+# Settings that are determined by the data at the first call
 kgs_settings <- function(mould, kernel, noise, bias, nugget, method, rank,
                          scale) {
   scale <- check_flag(scale)
@@ -250,7 +251,7 @@ resolve_kgs_kernel <- function(kernel, x) {
 
 kgs_methods <- c("auto", "circle", "ellipse", "hmc", "block", "coordinate")
 
-# Above these the full rank, and the trajectories of hmc, take long.
+# Above these sizes the full rank, and "hmc", take long.
 kgs_full_points <- 1500
 kgs_hmc_points <- 2500
 
@@ -267,13 +268,13 @@ check_kgs_method <- function(method, classes, nugget, points) {
       "{.code method = \"block\"} is for two classes and a positive
        {.arg nugget}.",
       x = "There are {classes} classes and the nugget is {nugget}.",
-      i = "{.code \"auto\"} chooses one that fits."
+      i = "{.code \"auto\"} chooses a suitable one."
     ), "argument", argument = "method")
   }
   method
 }
 
-# The largest rank: of further rows, too
+# The largest rank, also for rows added later
 check_rank <- function(rank, points, kernel) {
   if (is.null(rank)) {
     return(if (points <= kgs_full_points) Inf else 200L)
@@ -292,7 +293,7 @@ check_basis <- function(basis) {
   if (ncol(basis$factor) == 0) {
     kb_abort(c(
       "The kernel is zero at all points.",
-      i = "A positive {.arg bias}, or another kernel, is needed."
+      i = "Use a positive {.arg bias}, or another kernel."
     ), "argument", argument = "kernel")
   }
   if (basis$unexplained > 0.05) {
@@ -301,13 +302,13 @@ check_basis <- function(basis) {
        {format(100 * basis$unexplained, digits = 2)} percent of the kernel
        unexplained.",
       "*" = "The model is that of the pivots, not that of the kernel.",
-      i = "A larger {.arg rank}, or a wider kernel, helps."
+      i = "Use a larger {.arg rank} or a wider kernel."
     ), "rank")
   }
 }
 
-# What data with a nugget explain of the features' variance, r x r, after
-# (G18): NULL for samplers that draw the features themselves
+# The part of the features' variance that data with a nugget explain, r x r,
+# after (G18). NULL for samplers that draw the features themselves
 nugget_explained <- function(settings, x) {
   if (settings$method != "block") {
     return(NULL)
@@ -320,7 +321,8 @@ nugget_explained <- function(settings, x) {
 
 refuse_inseparable <- function(error) {
   kb_abort(c(
-    "No direction puts all labels right; {.code noise = 0} allows no other.",
+    "No direction classifies all points correctly, as {.code noise = 0}
+     requires.",
     x = "The classes overlap under this kernel, or equal points have different
          labels.",
     i = "Learn the noise ({.fn noise_beta}, the default), give it a positive

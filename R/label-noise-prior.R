@@ -2,15 +2,15 @@
 
 #' Priors of the rate of wrong labels
 #'
-#' How often, and of which class, [kgs()] believes labels to be wrong.
+#' Priors for [kgs()]: how often labels are wrong, overall or by class.
 #'
 #' `noise_beta()`: any label is wrong with the same unknown probability q, and
-#' then each of the other classes is equally likely; the prior of q is a
-#' Beta(a, b) distribution below (C - 1) / C, the rate of guessing among C
-#' classes. `noise_class()`: of two classes each has a rate of its own, the
-#' probabilities that a point of the first class is labelled as the second and
-#' the reverse; both have Beta(a, b) priors, and their sum is below 1. A number
-#' in place of a prior is a known q.
+#' then each of the other classes is equally likely; the prior of q is a Beta(a,
+#' b) distribution below (C - 1) / C, the rate of guessing among C classes.
+#' `noise_class()`: each of two classes has its own rate, the probability that a
+#' point of the first class is labelled as the second, and the reverse; both
+#' have Beta(a, b) priors, and their sum is below 1. A number instead of a prior
+#' is a known q.
 #'
 #' @param a,b Positive numbers, the parameters of the Beta distribution. The
 #'   defaults are uniform.
@@ -68,7 +68,7 @@ check_label_noise <- function(noise, classes) {
   if (noise$kind == "class" && classes > 2) {
     kb_abort(c(
       "{.fn noise_class} is for two classes.",
-      x = "The response has {classes}.", i = "Use {.fn noise_beta}."
+      x = "The response has {classes} classes.", i = "Use {.fn noise_beta}."
     ), "argument", argument = "noise")
   }
   noise

@@ -1,14 +1,14 @@
-# Which training labels are wrong.
+# Probabilities that training labels are wrong.
 
-#' Which labels are wrong
+#' Probability that each label is wrong
 #'
-#' The posterior probability that each training label is flipped: that the
-#' label seen is not the class that f gives the row.
+#' The posterior probability that each training label is flipped, i.e. that the
+#' observed label is not the class given by f.
 #'
-#' Labels deep in the other class have a probability near 1, labels far from
-#' all others near 0; near the boundary a label says little. With a `nugget` the
-#' class of a row is the sign of f plus the row's own term, so that a label may
-#' be surprising without being wrong.
+#' Labels deep in the other class have a probability near 1, labels far from all
+#' others near 0; near the boundary a label is uncertain evidence. With a
+#' `nugget` the class of a row is the sign of f plus a term specific to the row,
+#' so that a label may be surprising without being wrong.
 #'
 #' @param object A fit of [kgs()].
 #' @param x An object of class `kb_label_flips`.
@@ -18,11 +18,11 @@
 #'   [graphics::plot.default()]; otherwise not used: unknown arguments are
 #'   errors.
 #'
-#' @return A data frame of class `kb_label_flips` with one line a training row,
-#'   in the order given (rows that were omitted do not count): `row`, `label`
-#'   (a factor) and `probability`, the share of the draws in which the label is
-#'   wrong. The sum over the rows is the posterior mean of the number of wrong
-#'   labels. `plot()` draws a bar a row and returns `x`, invisibly.
+#' @return A data frame of class `kb_label_flips` with one line per training
+#'   row, in the order given (without omitted rows): `row`, `label` (a factor)
+#'   and `probability`, the share of the draws in which the label is wrong. The
+#'   sum over the rows is the posterior mean of the number of wrong labels.
+#'   `plot()` draws one bar per row and returns `x`, invisibly.
 #' @section Errors: `kb_error_not_defined` for other objects, and for a fit that
 #'   was stopped before its first draw.
 #' @examples
@@ -31,7 +31,7 @@
 #' flips <- label_noise(fit)
 #' flips
 #' plot(flips)
-#' # Those that the simulator flipped:
+#' # The labels that the simulator flipped:
 #' which(moons$y != moons$clean)
 #' @export
 label_noise <- function(object, ...) UseMethod("label_noise")
@@ -55,7 +55,8 @@ label_noise.kb_kgs <- function(object, ...) {
   )
 }
 
-# Chains that were stopped early are not cut here: each counts its own draws
+# Chains that were stopped early are not truncated here: each counts its own
+# draws
 flip_probability <- function(fit) {
   fit_runs(fit)
   begun <- draws_in(fit) > 0

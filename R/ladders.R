@@ -1,16 +1,15 @@
-# Ladders of chains between the prior and the posterior, from which the evidence
-# is: what those of all engines share.
+# Ladders of chains between the prior and the posterior, for the evidence: code
+# shared by all engines.
 
 is_ladder <- function(engine) inherits(engine, "kb_engine_ladder")
 
 #' Run independent ladders, in turn
 #'
-#' Each sweep of all rungs is as good as the next, so that of ladders that were
-#' stopped the sweeps so far are used. A ladder with less than half as many as
-#' the longest is left out.
+#' All sweeps are equivalent, so stopped ladders contribute the sweeps so far. A
+#' ladder with less than half as many as the longest is omitted.
 #' @return List of `states` of the ladders that are used, how many `sweeps`
-#'   after the warmup each of them has, how many were `done` by each (what it
-#'   counted is of these), and the `status`.
+#'   after the warmup each of them has, how many were `done` by each (its counts
+#'   refer to these), and the `status`.
 #' @noRd
 run_ladder_engine <- function(engine, chains, progress) {
   out <- tryCatch(
@@ -37,17 +36,17 @@ report_ladders <- function(sweeps, iter, ladders, status) {
   if (sweeps < min(20, iter)) {
     kb_abort(c(
       "Stopped before the ladders had 20 sweeps after the warmup.",
-      i = "There is nothing to report."
+      i = "No result is available."
     ), status)
   }
   kb_warn(c(
     "Stopped after {sweeps} of {iter} sweeps of {ladders} ladder{?s}.",
-    i = "The evidence is that by those."
+    i = "The evidence uses only those sweeps."
   ), status)
 }
 
-# Evaluate what follows a run with interrupts held back: it takes a moment, and
-# an interrupt would lose the run
+# Evaluate the code after a run with interrupts held back: it is short, and an
+# interrupt would lose the run
 keep_run <- function(expr) {
   suspendInterrupts({
     value <- expr

@@ -1,4 +1,4 @@
-# Layouts of what fits of several engines hold: see fit-layout.R.
+# Layouts of the parts of fits that several engines share: see fit-layout.R.
 
 # Known to all of them: `rows` and `columns` of the predictors.
 
@@ -30,7 +30,7 @@ mould_layout <- layout(
   ))
 )
 
-# Terms as model.frame() gives them: what they say of their formula is so
+# Terms as from model.frame(), consistent with their formula
 is_mould_terms <- function(x) {
   again <- stats::terms(stats::formula(x))
   said <- c(
@@ -45,7 +45,7 @@ is_mould_terms <- function(x) {
     is.character(classes) && length(names(classes)) == length(learned) - 1
 }
 
-# How many columns of numbers each column becomes
+# The number of numeric columns for each column
 column_widths <- function(columns) {
   vapply(columns, function(column) {
     switch(column$kind,
@@ -70,7 +70,7 @@ column_layout <- layout(
   }, "no value of a type"))
 )
 
-# How a run is stopped and saved: part of every control
+# Settings for stopping and saving a run, part of every control
 stopping_layout <- layout(
   checkpoint = maybe(strings()),
   checkpoint_every = such_that(is_seconds, "a number of seconds"),
@@ -105,7 +105,7 @@ convergence_layout <- layout(
   rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
 )
 
-# What is known of rows that are gone, see srvm-past.R
+# Summaries of dropped rows, see srvm-past.R
 past_layout <- layout(
   .held = rows, rows = counts(1, 1, 1e9), .last = rows + held,
   numbers = such_that(function(v) {
@@ -118,7 +118,7 @@ past_layout <- layout(
   ))
 )
 
-# Every fit: the parts that all methods use
+# The parts of every fit that all methods use
 fit_layout_of_data <- layout(
   .columns_x = columns,
   mould = holds(mould_layout, "kb_mould"),
@@ -141,7 +141,7 @@ is_seed <- function(seed) {
     isTRUE(seed == round(seed) & abs(seed) <= .Machine$integer.max)
 }
 
-# A response as its mould says
+# A response as described by its mould
 response_of <- function(outcome, rows, levels) {
   if (outcome == "factor") classes(rows, levels) else numbers(rows)
 }
@@ -175,8 +175,7 @@ resolved_kernel <- function(columns) {
   ))
 }
 
-#' @param columns NULL: a kernel that was given, whose words have no numbers
-#'   yet.
+#' @param columns NULL: a kernel as given, whose words have no numbers yet.
 #' @noRd
 is_resolved <- function(kernel, columns) {
   if (!inherits(kernel, "kb_kernel") || !is.list(kernel)) {
@@ -214,7 +213,7 @@ kernel_layouts <- local({
     is.double(v) && length(v) > 0 &&
       (is.null(columns) || length(v) %in% c(1, columns)) &&
       is_within(v, list(lower = .Machine$double.xmin, upper = Inf))
-  }, "a positive number, or one a column"))
+  }, "a positive number, or one per column"))
   list(
     gaussian = bandwidth, laplace = bandwidth,
     matern = c(bandwidth, layout(nu = such_that(function(nu) {
@@ -232,7 +231,7 @@ kernel_layouts <- local({
 is_triangular <- function(v) all(diag(v) > 0) && all(v[upper.tri(v)] == 0)
 
 #' Pivots, factor and kernel of incomplete_cholesky()
-#' @param points Of how many points the factor has rows.
+#' @param points The number of points, i.e. rows of the factor.
 #' @noRd
 basis_layout <- layout(
   factor = numeric_matrix(points), .rank = ncol(factor),

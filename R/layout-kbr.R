@@ -1,5 +1,5 @@
 # Layouts of kbr fits, of kbr_hmm() and its paths, and of embeddings: see
-# layout.R.
+# fit-layout.R.
 
 kbr_layout <- c(layout(
   data = holds(layout(
@@ -42,7 +42,7 @@ kbr_settings_layout <- layout(
   ))
 )
 
-# Features of a sample, or of landmarks alone
+# Features of a sample, or only of landmarks
 features_layout <- c(
   layout(.points = if (chunked) NULL else rows), basis_layout
 )

@@ -53,7 +53,7 @@ kgs_run_layout <- layout(
     wrong = counts(draws_kept * settings$classes, 0, rows),
     flipped = numbers(rows, 0)
   )),
-  # Further rows go on from it.
+  # Further rows continue from it.
   levels = where(settings$method != "block", each(holds(layout(
     g = numbers(kgs_dimension(fit))
   )), 1)),

@@ -91,7 +91,7 @@ srvm_prior_layout <- layout(
   }, "a positive number or Inf")
 )
 
-# As the user gives it: what depends on the data is open
+# As given by the user: values that depend on the data are open
 srvm_prior_given_layout <- local({
   given <- utils::modifyList(srvm_prior_layout, layout(scaled = flags()))
   given[c("noise", "coef")] <- rep(layout(such_that(
@@ -108,7 +108,7 @@ is_count_prior <- function(lambda) {
     is_within(lambda, list(lower = .Machine$double.xmin, upper = Inf))
 }
 
-#' @param given May its start be open?
+#' @param given May its starting value be open?
 #' @noRd
 is_variance_prior <- function(prior, given = FALSE) {
   if (!inherits(prior, "kb_variance_prior") || !is.list(prior)) {
@@ -141,7 +141,7 @@ is_bound <- function(n) {
 
 # Runs -------------------------------------------------------------------------
 
-# Particles or draws; `candidates` numbers may be centres
+# Particles or draws; numbers up to `candidates` may be centres
 srvm_particles_layout <- layout(
   k = counts(NULL), .n = length(k), .p = k + intercept, .total = sum(p),
   sets = counts(sum(k), 1, candidates),
@@ -154,7 +154,7 @@ srvm_draws_layout <- layout(
 )
 
 #' Training rows by number of candidate, NA where it is free
-#' @param past The last row that is gone.
+#' @param past The last dropped row.
 #' @noRd
 candidate_rows_up_to <- function(last, past = 0L) {
   such_that(function(v) {
@@ -209,13 +209,13 @@ srvm_chain_run_layout <- c(layout(
   candidate_rows = candidate_rows_up_to(rows),
   .candidates = length(candidate_rows)
 ), srvm_particles_layout, layout(
-  .kept = rule(n == draws_after(time, control), "of all draws"),
+  .kept = rule(n == draws_after(time, control), "a run with every kept draw"),
   .living = rule(!anyNA(candidate_rows[sets]), "of centres that there are"),
   tried = tallies(3), accepted = tallies(3), seconds = numbers(1, 0),
   draws = holds(srvm_draws_layout)
 ))
 
-# How many draws a chain has kept by then
+# The number of draws that a chain has kept by then
 draws_after <- function(time, control) {
   max(time - control$warmup, 0) %/% control$thin
 }

@@ -1,5 +1,5 @@
 # Layouts of tdsmc fits: see fit-layout.R. States have any form that the user's
-# functions give them; there are as many as particles.
+# functions give them; there is one per particle.
 
 tdsmc_layout <- layout(
   control = holds(smc_control_layout), steps = counts(1, 1),

@@ -1,6 +1,6 @@
-# What is said, once, of a run that will take long.
+# A message, given once, about a run that will take long.
 
-# From how many seconds on the rest of a run is long
+# The number of seconds from which the rest of a run is long
 long_run_rest <- function() {
   rest <- getOption("kernelbayes.long_run", 600)
   if (!(is.numeric(rest) && length(rest) == 1 && isTRUE(rest >= 0))) {
@@ -12,7 +12,7 @@ long_run_rest <- function() {
 #' A function that takes the units of work done since it was last called, and
 #' says how long the rest will take if that is long
 #'
-#' A time limit that comes first is known to the user.
+#' Not if a time limit comes first: the user knows it.
 #' @param time Function that gives the time in seconds.
 #' @noRd
 long_run_notice <- function(engine, states, clock, time = now,
@@ -22,7 +22,7 @@ long_run_notice <- function(engine, states, clock, time = now,
   done <- before
   started <- time()
   said <- FALSE
-  # Of a fit one expects that it takes time.
+  # Users expect a fit to take some time.
   if (is_ladder(engine)) rest <- rest / 10
   function(n) {
     done <<- done + n
@@ -42,15 +42,15 @@ inform_long_run <- function(seconds, engine) {
   grows <- !inherits(engine, "kb_engine_chain")
   about <- paste(if (grows) "At least" else "About", format_seconds(seconds))
   kb_inform(c(
-    "{about} to go at the speed so far.",
+    "{about} to go at the current speed.",
     i = if (is_ladder(engine)) {
-      "Ctrl-C ends it with the evidence by the sweeps so far."
+      "Ctrl-C stops it and returns the evidence from the sweeps so far."
     } else {
-      "{.arg time_limit} of the control function, or Ctrl-C, ends it with what
-       is there, and {.fn update} goes on."
+      "{.arg time_limit} of the control function, or Ctrl-C, stops it and
+       returns the results so far, which {.fn update} continues."
     },
     i = if (!is_ladder(engine)) {
-      "{.fn estimate_cost} says beforehand what a call takes."
+      "{.fn estimate_cost} estimates the time of a call beforehand."
     }
   ), "long_run")
 }

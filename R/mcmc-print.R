@@ -2,8 +2,8 @@
 
 #' print() of a fit of chains
 #' @param title The first line.
-#' @param describe Function of the fit and of what shows a number: the lines
-#'   on data and posterior.
+#' @param describe Function of the fit and of a function that formats numbers:
+#'   the lines on data and posterior.
 #' @param iterations More on the iterations.
 #' @noRd
 print_chains <- function(x, title, describe, digits, iterations = NULL) {
@@ -41,7 +41,7 @@ classes_line <- function(x) {
   )), "\n")
 }
 
-# The lines of print() on mixing and on chains that were stopped
+# The lines of print() on mixing and on stopped chains
 mixing_line <- function(x, show) {
   table <- chain_mixing(x)
   short <- short_words(x)

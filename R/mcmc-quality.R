@@ -1,4 +1,4 @@
-# Have chains mixed? What is watched, the worst of it, and the warning.
+# Have chains mixed? Monitored quantities, the worst of them, and the warning.
 
 #' @srrstats {BS4.3} R-hat and effective sample sizes after Vehtari and others
 #'   (2021), equal to those of package posterior.
@@ -30,8 +30,8 @@ warn_quality.kb_mcmc <- function(fit, since = 0L) {
   if (nrow(poor) > 0) warn_mixing(fit, poor)
 }
 
-# From Vehtari and others (2021) R-hat is 1.01 and the size 400 at best: half of
-# that is no reason to warn.
+# Vehtari and others (2021) recommend R-hat below 1.01 and a size above 400:
+# missing these by a little is no reason to warn.
 trusted_mixing <- list(rhat = 1.05, ess = 100)
 
 #' Warn of quantities whose chains differ or have few independent draws
@@ -47,8 +47,8 @@ warn_mixing <- function(fit, poor) {
       "The chains have not mixed well: R-hat is up to {shown$rhat}, the
        effective sample size down to {shown$size}."
     } else {
-      "There are few independent draws: the effective sample size is down to
-       {shown$size} (R-hat is up to {shown$rhat})."
+      "The effective sample size is low: down to {shown$size} (R-hat is up to
+       {shown$rhat})."
     },
     "*" = "{nrow(poor)} of {all} quantities are affected. The worst of each
            kind:",
@@ -63,13 +63,13 @@ has_few_draws <- function(fit, least = 100) {
   fit$control$iter %/% fit$control$thin < least
 }
 
-# What keeps diagnostics from telling whether chains have mixed: words, or none
+# Why mixing cannot be judged: words, or none
 short_words <- function(fit) {
   n <- fit$control$iter %/% fit$control$thin
   c(
     if (has_few_draws(fit)) {
       paste(
-        counted(n, "draw"), "per chain: too few to tell whether chains mix"
+        counted(n, "draw"), "per chain: too few to judge mixing"
       )
     },
     if (length(fit$runs) == 1) "one chain: only its halves can be compared"
@@ -83,14 +83,14 @@ inform_short <- function(fit) {
       paste0("There ", if (grepl("^1 |^one", words[[1]])) "is " else "are ",
         paste(words, collapse = ", and "), "."
       ),
-      i = "{.arg chains} and {.arg iter} of {.fn mcmc_control} set their
-           numbers; {.code update(fit, n_iter = )} continues."
+      i = "Set {.arg chains} and {.arg iter} in {.fn mcmc_control};
+           {.code update(fit, n_iter = )} continues."
     ), "few_draws")
   }
 }
 
-# How far to go on: to an effective sample size of 400 (Vehtari et al., 2021),
-# from the size so far, which a fit that has not mixed overstates
+# Number of iterations for an effective sample size of 400 (Vehtari et al.,
+# 2021), from the size so far, which a fit that has not mixed overstates
 more_iterations <- function(fit, size) {
   iter <- as.double(fit$control$iter)
   wanted <- if (is.na(size)) Inf else iter * (400 / size - 1)
@@ -102,7 +102,7 @@ worst <- function(of, x) {
   if (length(x) == 0) NA_real_ else of(x)
 }
 
-#' What else helps chains of this engine: a line, or NULL
+#' Further advice for chains of this engine: a line, or NULL
 #' @param poor Names of the quantities that do not mix.
 #' @noRd
 mixing_advice <- function(fit, poor) UseMethod("mixing_advice")
@@ -115,9 +115,9 @@ ess.kb_mcmc <- function(object, ...) {
   chain_mixing(object)[c("variable", "ess_bulk", "ess_tail", "rhat")]
 }
 
-# `mixing_table()` of all that is watched
+# `mixing_table()` of all monitored quantities
 #
-# The tables of the last fits are kept: print() and the warning want the same.
+# The tables of the last fits are kept: print() and the warning use the same.
 chain_mixing <- function(fit) {
   key <- rlang::hash(list(class(fit), fit$data, fit$runs, fit$mould$levels))
   table <- mixing_memory$tables[[key]]

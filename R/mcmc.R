@@ -1,4 +1,5 @@
-# What fits of Markov chains share (class kb_mcmc): the run, mixing, update().
+# Code shared by fits of Markov chains (class kb_mcmc): the run, mixing,
+# update().
 
 #' @srrstats {BS1.4} `?convergence` has an example with and one without a check
 #'   of convergence.
@@ -19,7 +20,7 @@ engine_total.kb_engine_chain <- function(engine) {
 #' @export
 engine_done.kb_engine_chain <- function(engine, state) state_time(state)
 
-# Chains advance in turn: stopped, they have the same number of draws
+# Chains advance in turn, so that stopped chains have the same number of draws
 #' @export
 engine_groups.kb_engine_chain <- function(engine, n_runs) {
   list(seq_len(n_runs))
@@ -40,17 +41,17 @@ is_complete.kb_mcmc <- function(fit) {
   all(vapply(fit$runs, state_time, 0L) == chain_length(fit))
 }
 
-# The chains that have come far enough, cut to the shortest of them
+# The chains that are long enough, truncated to the shortest of them
 #
-# Of a run that was stopped, chains with less than half as many draws as the
-# longest are left out: they would cost the others more than they give.
+# Of a stopped run, chains with less than half as many draws as the longest are
+# omitted: truncating the others to their length would lose more.
 #' @export
 fit_runs.kb_mcmc <- function(fit) {
   draws <- draws_in(fit)
   kept <- draws > 0 & draws >= max(draws) / 2
   if (!any(kept)) {
     kb_abort(c(
-      "The fit was stopped before its first draw: it has no posterior yet.",
+      "The fit was stopped before its first draw, so it has no posterior yet.",
       i = "{.code update(fit)} continues it."
     ), "not_defined")
   }
@@ -83,9 +84,9 @@ warn_status.kb_mcmc <- function(fit) {
   kb_warn(c(
     "Stopped after {toString(done)} of {chain_length(fit)} iterations of the
      chains: {reason[[fit$status]]}.",
-    "*" = "{used} of {length(done)} ha{?s/ve} come far enough to be used.",
+    "*" = "{used} of {length(done)} {?is/are} long enough to be used.",
     i = if (used > 0) {
-      "The draws so far can be used; {.code update(fit)} continues."
+      "You can use the draws so far; {.code update(fit)} continues."
     } else {
       "There are no draws yet: {.code update(fit)} continues."
     }
@@ -107,29 +108,28 @@ warn_memory <- function(fit) {
 #' Continue Markov chains
 #'
 #' @param object A fit by Markov chains: of [bark()], or of [srvm()] with
-#'   `method = "mcmc"`. Fits of [kgs()] have [a method of their
-#'   own][update.kb_kgs].
+#'   `method = "mcmc"`. Fits of [kgs()] have [their own method][update.kb_kgs].
 #' @param n_iter Number of further iterations of each chain, after the warmup;
-#'   the result is identical to that of a run that was as long from the start.
-#'   `NULL`: an interrupted fit is run to its end, a complete one is returned
-#'   as it is. With `until` the number of iterations between two looks at the
-#'   diagnostics; `NULL`: as many as the chains have, which doubles them.
+#'   the result is identical to one run of the total length. `NULL`: an
+#'   interrupted fit is run to its end, a complete fit is returned unchanged.
+#'   With `until` the number of iterations between checks of the diagnostics;
+#'   `NULL`: as many as the chains have, which doubles them.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param until `NULL`, or [convergence()]: the chains go on until all
+#' @param until `NULL`, or [convergence()]: the chains continue until all
 #'   quantities of `diagnostics(object)$convergence` are within its thresholds,
 #'   or `max_iter` iterations or the time limit are reached.
-#' @param ... Not used: unknown arguments are errors. Chains take in no further
-#'   rows; [sequential fits][update.kb_srvm] do.
-#' @return A fit with all draws. With `until` they are identical to those of a
-#'   run that was as long from the start.
+#' @param ... Not used: unknown arguments are errors. Rows can be added only to
+#'   [sequential fits][update.kb_srvm].
+#' @return A fit with all draws. With `until` they are identical to those of one
+#'   run of the same length.
 #' @section Warnings: `kb_warning_convergence` names the quantities of chains
 #'   that have not converged, `kb_warning_time_limit` and
-#'   `kb_warning_interrupted` tell of chains that were stopped,
-#'   `kb_warning_memory` of draws beyond 1 GB. A message of class
-#'   `kb_message_few_draws` says that there are fewer than 100 draws per chain,
-#'   or one chain.
+#'   `kb_warning_interrupted` report chains that were stopped,
+#'   `kb_warning_memory` draws of more than 1 GB. A message of class
+#'   `kb_message_few_draws` reports fewer than 100 draws per chain, or a single
+#'   chain.
 #' @examples
 #' data <- sim_sinc(50, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -175,10 +175,10 @@ refuse_rows <- function(...) {
   rows <- intersect(names(list(...)), c("newdata", "newx", "newy"))
   if (length(rows) > 0) {
     kb_abort(c(
-      "Markov chains take in no further rows.",
+      "Rows cannot be added to Markov chains.",
       x = "{.arg {rows}} was given.",
       i = "Fit all rows again, or use {.fn srvm} with {.code method = \"smc\"},
-           which takes them in one at a time."
+           which adds them one at a time."
     ), "not_defined")
   }
 }

@@ -1,16 +1,16 @@
 # Allocations that cannot fit are refused before they are tried: R's own error
 # comes late, or the system ends the process.
 
-#' Refuse an array of so many numbers where it is beyond the limit
+#' Refuse an array with more numbers than the limit allows
 #'
 #' @param cells Numbers of 8 bytes, as a double.
-#' @param what What they are, for the message.
+#' @param what Their name, for the message.
 #' @param hint What to do instead, or NULL.
 #' @noRd
 check_memory <- function(cells, what, hint = NULL) {
   bytes <- 8 * cells
   own <- getOption("kernelbayes.memory_limit")
-  # What is free need not be asked for each small matrix.
+  # No need to query the free memory for each small matrix.
   if (is.null(own) && bytes < 2e8) {
     return(invisible())
   }
@@ -21,7 +21,7 @@ check_memory <- function(cells, what, hint = NULL) {
   kb_abort(c(
     "{what} would take {format_bytes(bytes)}.",
     x = "The limit is {format_bytes(limit)}, {.code
-         options(kernelbayes.memory_limit = )} or what is free.",
+         options(kernelbayes.memory_limit = )} or the free memory.",
     i = hint
   ), "memory", bytes = bytes, limit = limit)
 }
@@ -30,7 +30,7 @@ check_memory <- function(cells, what, hint = NULL) {
 check_draws_memory <- function(draws, points, functions = 1) {
   check_memory(
     2 * as.double(draws) * points * functions, "The draws of f",
-    "A smaller {.arg ndraws}, or {.arg newdata} in parts, needs less."
+    "Use a smaller {.arg ndraws}, or {.arg newdata} in parts."
   )
 }
 
@@ -44,7 +44,7 @@ check_limit <- function(limit) {
   limit
 }
 
-# Bytes that the system says it can give, Inf where it does not say
+# Bytes of available memory reported by the system, Inf if unknown
 free_memory <- function(file = "/proc/meminfo") {
   lines <- tryCatch(
     suppressWarnings(readLines(file, 10)),

@@ -1,11 +1,11 @@
 # R-hat and effective sample sizes of many quantities at once, after Vehtari and
-# others (2021), see ?convergence. Package posterior has them one by one, which
-# takes far longer.
+# others (2021), see ?convergence. Package posterior computes them one by one,
+# which takes far longer.
 
 #' R-hat and effective sample sizes
 #'
-#' Of equal draws, and of few, there are none. A quantity that is stuck at
-#' another value in each half of a chain has an infinite R-hat.
+#' They are NA if all draws are equal, or if there are few. A quantity stuck at
+#' a different value in each half of a chain has an infinite R-hat.
 #' @param chains Named list of matrices, a row per draw and a column per chain.
 #' @return Data frame with a row per quantity: `variable`, `ess_bulk`,
 #'   `ess_tail`, `rhat`, and whether it is `constant`.

@@ -2,22 +2,21 @@
 
 #' Kernel two-sample test
 #'
-#' Tests whether two samples come from one distribution, by the squared distance
-#' of their kernel means. The p-value is that of `permutations` random
-#' exchanges of the rows between the samples,
+#' Tests whether two samples come from the same distribution, using the squared
+#' distance between their kernel means. The p-value is computed from B =
+#' `permutations` random exchanges of the rows between the samples,
 #' \deqn{p = \frac{1 + \#\{T_b \ge T\}}{1 + B},}{p = (1 + #(T_b >= T)) / (1 +
-#' B),}
-#' so that \eqn{P(p \le \alpha) \le \alpha}{P(p <= alpha) <= alpha} at any
-#' sample sizes where the distributions are equal.
+#' B),} so that \eqn{P(p \le \alpha) \le \alpha}{P(p <= alpha) <= alpha} for any
+#' sample sizes if the distributions are equal.
 #'
-#' With characteristic kernels, such as the Gaussian, the test finds any
-#' difference if the samples are large enough; others compare certain moments
-#' only (the linear kernel: means).
+#' With characteristic kernels, such as the Gaussian, the test detects any
+#' difference if the samples are large enough; other kernels compare only
+#' certain moments (the linear kernel: means).
 #'
 #' The kernel matrix of both samples, with N rows together, is computed once:
-#' memory is O(N^2), time O(N^2) a permutation.
+#' memory is O(N^2), time O(N^2) per permutation.
 #'
-#' @param x,y Samples: numeric matrices n x d and m x d, an observation in a
+#' @param x,y Samples: numeric matrices n x d and m x d, one observation per
 #'   row; a vector is a matrix of one column. At least two rows each.
 #' @param kernel A kernel, see [kb_kernels]; a bandwidth `"median"` is
 #'   [bandwidth_median()] of both samples together.
@@ -78,7 +77,7 @@ mmd_test <- function(x, y, kernel = kernel_gaussian(), permutations = 999,
 #'
 #' (K15), from sums over pairs within and across the parts; only products of the
 #' Gram matrix with indicators of the first part are needed.
-#' @param order Permutations, one a column: the first part has the numbers up
+#' @param order Permutations, one per column: the first part has the numbers up
 #'   to `sizes[[1]]`.
 #' @noRd
 mmd_statistics <- function(gram, order, sizes, unbiased) {

@@ -1,4 +1,4 @@
-# What a formula made of the training rows: terms, model frame, model matrix.
+# The training rows as evaluated by a formula: terms, model frame, model matrix.
 
 #' @srrstats {RE4.4} `formula()` and `terms()`.
 #' @srrstats {RE4.13} `model.frame()` and `model.matrix()`; the mould has kinds
@@ -12,11 +12,10 @@ NULL
 #' @param ... Not used: unknown arguments are errors.
 #' @return
 #' * `formula()`: the formula as it was given.
-#' * `terms()`: its terms as [stats::terms()] has them, dots expanded and
-#'   constants written in. The attribute `predvars` has what `poly()`,
-#'   `scale()`, `splines::ns()` and the like learned of the training rows, which
-#'   `predict()` uses again. Responses of [kbr()] are one matrix,
-#'   `cbind(a = a, b = b)`.
+#' * `terms()`: its terms as from [stats::terms()], with dots expanded and
+#'   constants inserted. The attribute `predvars` holds what `poly()`,
+#'   `scale()`, `splines::ns()` and the like learned from the training rows, for
+#'   `predict()`. Responses of [kbr()] are one matrix, `cbind(a = a, b = b)`.
 #' * `model.frame()`: the response and the variables of the formula, evaluated
 #'   on the training rows, a data frame with the terms as an attribute. Strings
 #'   are factors and logicals are 0 and 1, as the model sees them; weights are
@@ -25,12 +24,12 @@ NULL
 #'   each level of a factor, and no intercept. Its attribute `assign` has the
 #'   term of each column, for fits to a formula.
 #'
-#' Training rows are those that were taken in and that the fit holds, in the
-#' order given, as in `fitted()`.
-#' @section Errors: `kb_error_not_defined` for the first three where the fit is
-#'   one to `x` and `y`, for `model.frame()` where a variable is in interactions
-#'   only (a fit keeps the columns of its matrix, which do not tell what was
-#'   multiplied), and where there are no rows: [tdsmc()], [kbr_chunks()].
+#' Training rows are the processed rows that the fit holds, in the order given,
+#' as in `fitted()`.
+#' @section Errors: `kb_error_not_defined` for the first three if the fit was
+#'   given `x` and `y`; for `model.frame()` if a variable appears only in
+#'   interactions (a fit keeps only the columns of its matrix); and for fits
+#'   without rows, [tdsmc()] and [kbr_chunks()].
 #' @examples
 #' data <- data.frame(x = 1:20, g = rep(c("a", "b"), 10))
 #' data$y <- sin(data$x / 4) + (data$g == "b")
@@ -99,8 +98,8 @@ frame_variable <- function(mould, i, name, x) {
   term <- which(factors[i, ] & colSums(factors) == 1)
   if (length(term) == 0) {
     kb_abort(c(
-      "The model frame cannot be found from what the fit keeps.",
-      x = "{.code {name}} is in interactions only.",
+      "The fit does not keep all variables of the model frame.",
+      x = "{.code {name}} appears only in interactions.",
       i = "{.fn model.matrix} gives the columns that the fit keeps."
     ), "not_defined")
   }

@@ -1,5 +1,5 @@
-# Columns of the mould: what is learned of each predictor in fitting, and how
-# new data are read by it.
+# Columns of the mould: what fitting records about each predictor, for reading
+# new data.
 
 #' @srrstats {G2.4} Columns become numbers, by what they are.
 #' @srrstats {G2.4a} Counts become integers in `check_count()`.
@@ -13,7 +13,7 @@
 #' @noRd
 NULL
 
-#' Refuse columns that are no predictors: dates, lists, complex numbers
+#' Refuse columns that cannot be predictors: dates, lists, complex numbers
 #'
 #' @param bare The columns that enter as they are; functions may take dates.
 #' @noRd
@@ -31,7 +31,7 @@ check_columns <- function(x, bare, arg) {
   }
 }
 
-# What each predictor is, so that new data can be read the same way
+# The kind of each predictor, so that new data can be read the same way
 learn_columns <- function(x, predictors, bare) {
   if (is.matrix(x)) {
     numeric <- list(list(kind = "numeric"))
@@ -40,7 +40,7 @@ learn_columns <- function(x, predictors, bare) {
   Map(learn_column, x[predictors], predictors %in% bare)
 }
 
-#' @param bare If not, functions of the formula want it with the type it has.
+#' @param bare If not, functions of the formula need it with its own type.
 #' @return List of `kind` ("numeric", "factor", "matrix", "raw"), and `levels`,
 #'   `width` and `names`, or `like` (no value of the type) where they apply.
 #' @noRd
@@ -63,18 +63,19 @@ known_levels <- function(v) {
     sort(unique(as.vector(v)), method = "radix")
 }
 
-# Each level becomes a column: a level for most rows is an identifier
+# Each level becomes a column: a factor with a level for most rows is an
+# identifier
 check_levels <- function(columns, n, arg) {
   levels <- vapply(columns, function(column) length(column$levels), 1L)
   check_memory(as.double(n) * sum(levels), "The indicators of the factors",
-    "Leave out columns that have very many levels, or bin them."
+    "Drop columns with very many levels, or bin them."
   )
   many <- which(levels > 50 & levels > n / 2)
   for (name in names(columns)[many]) {
     kb_warn(c(
       "Column {.val {name}} of {.arg {arg}} has {levels[[name]]} levels in
        {n} rows, each of which becomes a predictor.",
-      i = "If it identifies the rows, leave it out."
+      i = "If it identifies the rows, drop it."
     ), "levels", column = name)
   }
 }
@@ -121,8 +122,8 @@ clean_column <- function(v, column, name, arg) {
   )
 }
 
-# A column as functions of the formula had it in fitting: its type, its levels,
-# the unit of its times
+# A column in the form that functions of the formula had in fitting: its type,
+# its levels, the unit of its times
 cast_column <- function(v, like, name, arg) {
   if (is.factor(like) && (is.factor(v) || is.character(v))) {
     if (!identical(attributes(v), attributes(like))) {
@@ -156,7 +157,7 @@ warn_novel <- function(v, levels, name, arg) {
     kb_warn(c(
       "{.val {name}} of {.arg {arg}} has {length(novel)} level{?s} not seen
        in fitting: {.val {novel}}.",
-      i = "Rows with such a level give NA."
+      i = "Predictions for these rows are NA."
     ), "novel_level", columns = name, levels = novel)
   }
 }

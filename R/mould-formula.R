@@ -10,7 +10,7 @@ NULL
 #' @param many May the response have several columns, `a + b ~ x`?
 #' @return List of `terms` (of the formula with dots expanded, `- x` carried out
 #'   and constants written in), `predictors` and `outcomes` (columns of `data`
-#'   that it needs), `bare` (predictors that enter as they are) and
+#'   that it needs), `bare` (predictors that enter without a function) and
 #'   `outcome_name`.
 #' @noRd
 read_formula <- function(formula, data, many) {
@@ -22,7 +22,7 @@ read_formula <- function(formula, data, many) {
   }
   full <- inline_constants(if (many) bind_outcomes(formula) else formula, data)
   terms <- tryCatch(
-    # Once more, as the first still evaluates the x of `. - x`.
+    # A second time, because the first still evaluates the x of `. - x`.
     stats::terms(stats::formula(
       stats::terms(full, data = data, simplify = TRUE)
     )),
@@ -53,7 +53,7 @@ check_terms <- function(terms, several, bare, arg) {
   variables <- as.list(attr(terms, "variables"))[-1]
   if (attr(terms, "intercept") == 0) {
     refuse(arg, "formula",
-      "cannot have -1 or +0: the intercept is not among the predictors.",
+      "cannot have -1 or +0: the intercept is not a predictor.",
       hint = "{.fn srvm} has {.code intercept = FALSE}."
     )
   }
@@ -67,7 +67,7 @@ check_terms <- function(terms, several, bare, arg) {
   }
   bars <- Filter(function(v) rlang::is_call(v, c("|", "||")), variables)
   if (length(bars) > 0) {
-    refuse(arg, "formula", "cannot have groups.",
+    refuse(arg, "formula", "cannot have random effects.",
       "It has {.code {deparse1(bars[[1]])}}.",
       "Write {.code I(a | b)} for the logical operation."
     )
@@ -114,14 +114,14 @@ bind_outcomes <- function(formula) {
   formula
 }
 
-# Put constants (pi, or a degree held in a variable) into the formula
+# Insert constants (pi, or a degree held in a variable) into the formula
 #
-# They leave nothing to look up when a saved fit predicts elsewhere. Only
-# arguments of functions qualify: a lone name must be a column.
+# Then nothing has to be looked up when a saved fit predicts elsewhere. Only
+# arguments of functions qualify: a name on its own must be a column.
 inline_constants <- function(formula, data) {
   env <- rlang::f_env(formula)
   known <- c(names(data), ".", "")
-  # Their meaning at the top of a formula is another.
+  # They have another meaning at the top of a formula.
   operators <- c("+", "-", "*", "/", "^", ":", "(", "%in%")
   replace <- function(e, inside) {
     if (is.call(e)) {
@@ -143,9 +143,9 @@ inline_constants <- function(formula, data) {
 
 # Evaluation ------------------------------------------------------------------
 
-# Where the functions of a formula are looked up: in attached packages
+# The scope for functions of a formula: attached packages
 #
-# Not in the workspace, which a saved fit will not find elsewhere.
+# Not the workspace, which is not available to a saved fit elsewhere.
 formula_scope <- function() parent.env(globalenv())
 
 #' Evaluate a formula on the rows of a table
@@ -153,7 +153,7 @@ formula_scope <- function() parent.env(globalenv())
 #' @param xlevels Levels of the factors among its variables; NULL in fitting.
 #' @return List of `x` (a column for each level of a factor), `y` (NULL where
 #'   the terms have no response), `terms` (with what transformations such as
-#'   `poly()` learned of these rows), `xlevels` and `assign`.
+#'   `poly()` learned from these rows), `xlevels` and `assign`.
 #' @noRd
 evaluate_formula <- function(terms, data, xlevels, arg) {
   environment(terms) <- formula_scope()
@@ -203,8 +203,8 @@ translate_errors <- function(expr, arg) {
     }
     message <- cli::ansi_strip(conditionMessage(cnd))
     hint <- if (grepl("could not find function", message, fixed = TRUE)) {
-      "Name its package, as in {.code splines::ns(x, 3)}. What a function of
-       your own gives must be a column of the data: a saved fit lacks it."
+      "Name its package, as in {.code splines::ns(x, 3)}. Store the values of
+       your own functions in a column of the data."
     }
     refuse("formula", "formula", "cannot be evaluated on {.arg {arg}}.",
       "{message}", hint

@@ -1,4 +1,4 @@
-# Responses of the rows: what is accepted, what is stored.
+# Responses of the rows: checks, and the stored form.
 
 #' @srrstats {G2.2} Several columns are an error where one is wanted.
 #' @srrstats {G2.5} Ordered factors are ordered classes to `bark()`, see
@@ -9,7 +9,7 @@ NULL
 
 outcome_kinds <- c("numeric", "factor", "ordered", "either", "any", "matrix")
 
-# What a response is where the engine takes several kinds
+# The kind of response, for engines that accept several
 #
 # Ordered classes are the levels of an ordered factor, if more than two.
 outcome_kind <- function(y, outcome) {
@@ -29,9 +29,9 @@ single_column <- function(y) {
   if (length(dim(y)) == 2 && ncol(y) == 1) y[, 1] else y
 }
 
-#' A numeric vector, a factor or a numeric matrix with one value a row
-#' @param arg What the user calls it.
-#' @param rows_of What the user calls the predictors.
+#' A numeric vector, a factor or a numeric matrix with one value per row
+#' @param arg Its name for the user.
+#' @param rows_of The user's name for the predictors.
 #' @param levels Levels of the fit; NULL in fitting.
 #' @noRd
 check_outcome <- function(y, outcome, arg, n, rows_of, levels = NULL) {
@@ -101,7 +101,8 @@ refuse_outcome <- function(y, outcome, arg) {
   )
 }
 
-#' Refuse what is no number: `cbind()` takes the codes of factors and dates
+#' Refuse responses that are not numbers: `cbind()` takes the codes of factors
+#' and dates
 #' @param response A call of `cbind()`.
 #' @noRd
 refuse_codes <- function(response, data, arg) {

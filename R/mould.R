@@ -1,8 +1,8 @@
 # From a formula and a data frame, or from x and y, to a numeric matrix and a
 # response; and the same way for new data. Formulas go through base R's terms(),
-# model.frame() and model.matrix(), in mould-formula.R; what these leave open
-# (missing and infinite values, levels, matching by position) is settled the
-# same for every engine, in tables.R, mould-columns.R and mould-response.R.
+# model.frame() and model.matrix(), in mould-formula.R; the rest (missing and
+# infinite values, levels, matching by position) is handled in the same way for
+# every engine, in tables.R, mould-columns.R and mould-response.R.
 
 #' @srrstats {G2.8} Formulas, matrices, data frames and vectors go this one way.
 #' @srrstats {BS2.1} Predictors, response and weights must have as many rows.
@@ -13,17 +13,17 @@ NULL
 
 #' Mould a formula and a data frame
 #'
-#' @param outcome What the engine models, "numeric", "factor" or "ordered",
-#'   "any" of the three, or "either" of the first two: the mould then says which
-#'   it is; or "matrix": numeric columns, in a formula `a + b ~ x`.
+#' @param outcome The response of the engine, "numeric", "factor" or "ordered",
+#'   "any" of the three, or "either" of the first two (the mould then records
+#'   which); or "matrix": numeric columns, in a formula `a + b ~ x`.
 #' @param weights NULL, or a quosure that gives the rows' weights from `data`.
 #' @return List of class `kb_mould`, plain data only: `x` (numeric matrix, named
 #'   columns, no intercept), `y` (numeric, factor or matrix), `weights` (or
-#'   NULL), `interface`, `columns` (what each predictor given is, see
+#'   NULL), `interface`, `columns` (the kind of each predictor, see
 #'   `learn_column()`), `x_names`, `positional`, `n_rows` (given), `omitted`
 #'   (their numbers), `row_names` (of `x`, or NULL), `outcome`, `outcome_name`,
-#'   `outcome_columns`, `levels`. Of formulas also `formula`, `terms` (with what
-#'   transformations learned), `xlevels` (of the factors among their variables)
+#'   `outcome_columns`, `levels`. For formulas also `formula`, `terms` (with
+#'   what transformations learned), `xlevels` (of factors among the variables)
 #'   and `assign` (the term of each column of `x`).
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
@@ -60,7 +60,7 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
 #' Mould predictors and a response
 #'
 #' `x` is a numeric matrix, a data frame, or a numeric vector for one column.
-#' @param args What the user calls predictors and response.
+#' @param args The user's names for predictors and response.
 #' @noRd
 mould_xy <- function(x, y, na_action = c("fail", "omit"),
                      outcome = outcome_kinds, weights = NULL,
@@ -90,9 +90,9 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
   )
 }
 
-#' The rows that can be used, and what their columns are
+#' The usable rows, and the kinds of their columns
 #'
-#' @param others What else these rows have, by name: vectors, matrices or NULL.
+#' @param others Other data of these rows, by name: vectors, matrices or NULL.
 #' @return List of `n` (how many rows were given), `kept` (which stay), `data`
 #'   (these rows, as engines and formulas read them) and `columns` (of the
 #'   predictors).
@@ -116,7 +116,7 @@ settle_rows <- function(data, predictors, bare, others, na_action, arg) {
 #' The mould of evaluated rows, which a formula can make missing or infinite
 #'
 #' @param weights Of all rows given, as are their `names`.
-#' @param ... What else the mould holds.
+#' @param ... Other elements of the mould.
 #' @noRd
 new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
   mould <- list(...)
@@ -140,10 +140,10 @@ new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
 }
 
 #' The mould without its rows: all that `mould_forge()` needs
-#' @param rows Does the fit hold these rows, whose names are kept then?
+#' @param rows Does the fit hold these rows, and so their names?
 #' @noRd
 mould_empty <- function(mould, rows = TRUE) {
-  # Not removed: `mould$x` would then match `mould$x_names` in part.
+  # Not removed: `mould$x` would then partially match `mould$x_names`.
   mould[c("x", "y", "weights", if (!rows) "row_names")] <- list(NULL)
   mould
 }
@@ -171,7 +171,7 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata") {
   x <- pick_rows(known$x, places)
   y <- if (outcome) pick_rows(known$y, places)
   complete <- stats::complete.cases(x)
-  # A row is known or it is not.
+  # A row is either complete or NA throughout.
   if (!all(complete)) x[!complete, ] <- NA_real_
   if (outcome) complete <- complete & stats::complete.cases(y)
   list(x = x, y = y, complete = complete, names = given_row_names(newdata))
@@ -245,7 +245,7 @@ forge_complete <- function(mould, data, outcome, arg) {
   colnames(found$x) <- make.unique(colnames(found$x))
   if (!identical(colnames(found$x), mould$x_names)) {
     refuse(arg, "columns",
-      "gives other columns of the formula than in fitting.",
+      "gives different columns for the formula than in fitting.",
       "Now: {.val {colnames(found$x)}}.",
       "In fitting: {.val {mould$x_names}}."
     )

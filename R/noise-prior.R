@@ -1,4 +1,4 @@
-# Priors of the noise precision, and what the data make of them.
+# Priors of the noise precision, and their values given the data.
 
 #' Priors of the noise precision
 #'
@@ -7,18 +7,18 @@
 #'
 #' The density of `noise_gamma(shape, rate)` at the precision phi is
 #' proportional to \eqn{\phi^{shape - 1} \exp(-rate \phi)}{phi^(shape - 1)
-#' exp(-rate phi)}. It is the same law as `ig(shape, rate)` for the variance.
-#' Precisions are in one over squared units of the response that the model
-#' sees: where the response is standardised (`scale = TRUE`), in units of one
-#' over its variance.
+#' exp(-rate phi)}. It is the same distribution as `ig(shape, rate)` for the
+#' variance. Precisions are in inverse squared units of the response that the
+#' model sees: with `scale = TRUE` in units of the inverse variance of the
+#' response.
 #'
-#' `noise_improper()` is the density 1 / phi that the paper on Bayesian
-#' additive regression kernels recommends as giving a proper posterior. It does
-#' not, for any number of distinct rows: the number of kernels is unbounded, and
-#' with as many different kernels as rows the likelihood tends to a positive
+#' `noise_improper()` is the density 1 / phi that the paper on Bayesian additive
+#' regression kernels recommends, stating that the posterior is proper. It is
+#' improper for any number of distinct rows: the number of kernels is unbounded,
+#' and with as many different kernels as rows the likelihood tends to a positive
 #' constant as phi grows, so that the integral of the posterior diverges. (Only
-#' rows that have equal predictors and different responses bound phi.) What a
-#' sampler gives depends on how long it runs, and no evidence is defined. A fit
+#' rows with equal predictors and different responses bound phi.) The results of
+#' a sampler depend on how long it runs, and the evidence is not defined. A fit
 #' under it warns with class `kb_warning_improper`.
 #'
 #' @param shape,rate Positive numbers.
@@ -26,8 +26,8 @@
 #' @return An object of class `kb_noise_gamma` or `kb_noise_improper`, and
 #'   `kb_noise_prior`.
 #' @section Errors: Numbers that are not positive and finite are an error of
-#'   class `kb_error_argument`; a rate of 0 is one of class
-#'   `kb_error_improper` as well.
+#'   class `kb_error_argument`; a rate of 0 also has the class
+#'   `kb_error_improper`.
 #' @seealso [bark_prior()], which uses them; [fixed()] for a known variance.
 #' @examples
 #' noise_gamma(1.5, 0.1)
@@ -63,7 +63,7 @@ refuse_improper <- function(rate) {
        number of distinct rows.",
       x = "The number of kernels is unbounded, and with as many kernels as rows
            the likelihood does not vanish as the precision grows.",
-      i = "For reproduction only, {.fn noise_improper} has the limit 1 / phi."
+      i = "For reproduction only, {.fn noise_improper} is the limit 1 / phi."
     ), c("improper", "argument"), argument = "rate")
   }
 }
@@ -96,7 +96,7 @@ print.kb_noise_prior <- function(x, ...) {
   invisible(x)
 }
 
-# What the data determine ----------------------------------------------------
+# Values given the data ----------------------------------------------------
 
 noise_list <- function(shape = NA_real_, rate = NA_real_,
                        precision = NA_real_, improper = FALSE) {
@@ -124,8 +124,8 @@ noise_probit <- function(noise) {
   one <- is.null(noise) || inherits(noise, "kb_fixed") && noise$variance == 1
   if (!one) {
     kb_abort(c(
-      "{.arg noise} of {.arg prior} must be NULL in a model of classes, which
-       has no noise parameter.",
+      "{.arg noise} of {.arg prior} must be NULL for classification, which has
+       no noise parameter.",
       x = "It is {.code {format(noise)}}."
     ), "argument", argument = "noise")
   }
@@ -138,9 +138,9 @@ noise_rate <- function(sd, shape = 1.5, probability = 0.9) {
   sd^2 * stats::qgamma(1 - probability, shape)
 }
 
-# Residual sd of the linear regression, or the sd of y where it has none
+# Residual sd of the linear regression, or the sd of y if there are none
 #
-# 1 for a constant y. At least 1e-4 of the sd of y, below which noise is not
+# 1 for a constant y. At least 1e-4 of the sd of y, below which noise cannot be
 # resolved: y may be linear in x, and the rate must not be 0.
 residual_sd <- function(x, y, weights = NULL) {
   if (is.null(weights)) weights <- rep(1, length(y))
@@ -161,10 +161,10 @@ residual_sd <- function(x, y, weights = NULL) {
 
 warn_improper_noise <- function() {
   kb_warn(c(
-    "The prior of the noise is improper and so is the posterior, for any number
-     of distinct rows.",
-    x = "The evidence is not defined, and what is sampled depends on how long
-         the chains run.",
+    "The prior of the noise is improper, and so is the posterior, for any
+     number of distinct rows.",
+    x = "The evidence is not defined, and the draws depend on how long the
+         chains run.",
     i = "It is for reproduction only: use {.fn noise_gamma}, or the default."
   ), "improper")
 }

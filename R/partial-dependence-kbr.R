@@ -4,10 +4,9 @@
 #' Partial dependence of the states on the observations
 #'
 #' The posterior mean of the states as a function of one or two columns of the
-#' observations. There are no draws of this function, and its own uncertainty is
-#' not known: the intervals are those of the *state* given the observation, as
-#' `predict(type = "quantile")` has them, and do not shrink to zero with more
-#' pairs.
+#' observations. There are no draws of this function, so its uncertainty is not
+#' known: the intervals are those of the *state* given the observation, as in
+#' `predict(type = "quantile")`, and do not shrink to zero with more pairs.
 #'
 #' @param object A fit of [kbr()].
 #' @param variable One or two names of columns of the observations, or of
@@ -16,21 +15,21 @@
 #' @param columns Which columns of the states: names or numbers; `NULL`: all
 #'   for one variable.
 #' @param others The other columns of the observations: `"median"` sets them to
-#'   the medians of the fit's (factors to their indicators' medians);
-#'   `"average"` takes every row's, as for other engines. The mean is then the
-#'   mean over rows, and the interval that of the mixture of the rows'
-#'   posteriors, which is wider as the other columns vary in it.
+#'   their medians in the fit (for factors, to the medians of the indicators);
+#'   `"average"` uses the values of every row, as for other engines. The mean is
+#'   then the mean over rows, and the interval that of the mixture of the rows'
+#'   posteriors, which is wider because the other columns vary.
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return As [partial_dependence()]: a column a variable, `mean`, `lower` and
-#'   `upper`, in units of the states; of several states a line a point and
-#'   `state`. `NA` where weights cancel.
-#' @section Errors: `kb_error_argument` for names that the fit does not know;
-#'   `kb_error_not_defined` where the kernel of the observations is a matrix,
-#'   for fits of [kbr_chunks()] and for [kbr_hmm()]. Points far from all
-#'   observations are a warning of class `kb_warning_far`: columns that depend
-#'   on each other have no observations at the medians of the others, and
-#'   `"average"` goes further yet.
+#' @return As [partial_dependence()]: one column per variable, `mean`, `lower`
+#'   and `upper`, in units of the states; for several states one line per point
+#'   and `state`. `NA` where weights cancel.
+#' @section Errors: `kb_error_argument` for unknown names;
+#'   `kb_error_not_defined` if the kernel of the observations is a matrix, for
+#'   fits of [kbr_chunks()] and for [kbr_hmm()]. Points far from all
+#'   observations give a warning of class `kb_warning_far`: if columns are
+#'   dependent, there may be no observations near the medians of the others, and
+#'   even fewer with `"average"`.
 #' @references
 #' Friedman, J. H. (2001). Greedy function approximation: a gradient boosting
 #' machine. *Annals of Statistics* 29, 1189-1232. \doi{10.1214/aos/1013203451}
@@ -77,8 +76,8 @@ partial_dependence.kb_kbr_hmm <- function(object, ...) {
   kb_abort(c(
     "{.fn partial_dependence} is not defined for models of {.fn kbr_hmm}.",
     x = "Their states depend on all observations so far, not on one.",
-    i = "{.code kbr(states, observations)} has a function of one observation;
-         {.fn kbr_filter} of a changed series shows what the change does."
+    i = "{.code kbr(states, observations)} has a function of one observation.
+         Or compare {.fn kbr_filter} of the original and a changed series."
   ), "not_defined")
 }
 

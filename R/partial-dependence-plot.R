@@ -39,7 +39,7 @@ dependence_picture <- function(x) {
   if (is.null(outcome)) outcome <- "mean"
   x <- as.data.frame(unclass(x))
   numeric <- vapply(x[variables], is.numeric, NA)
-  # Along numbers, if there are some.
+  # Along a numeric variable, if there is one.
   variables <- variables[order(!numeric)]
   if (length(variables) == 2 && all(numeric)) {
     return(surface_picture(x, variables, outcome))
@@ -50,7 +50,7 @@ dependence_picture <- function(x) {
       apart = length(variables) == 2
     ))
   }
-  # States have units of their own.
+  # Each state has its own units.
   states <- split(x, x$state, drop = TRUE)
   new_picture(lapply(names(states), function(state) {
     effect_panel(states[[state]], variables[[1]], paste("mean", state))
@@ -106,7 +106,7 @@ surface_picture <- function(x, variables, outcome) {
 }
 
 #' Numbers over a grid in colours
-#' @param ends Colours of the limits, and of what is between.
+#' @param ends Colours of the limits, and of the middle.
 #' @noRd
 surface_layer <- function(cells, label, limits, ends) {
   layer("tiles", cells,

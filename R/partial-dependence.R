@@ -1,48 +1,48 @@
-# The function of one or two predictors, averaged over the others.
+# Dependence on one or two predictors, averaged over the others.
 
 #' Partial dependence
 #'
-#' The function as it depends on one or two predictors, averaged over the
-#' training rows with regard to all others: at each point of the grid every row
-#' is given the point's values and the mean of f over the rows is taken, draw
+#' The dependence of the function on one or two predictors, averaged over the
+#' training rows for all others: at each point of the grid these predictors are
+#' set to the point's values in every row, and f is averaged over the rows, draw
 #' by draw. For fits of [kbr()] see [partial_dependence.kb_kbr()].
 #'
 #' @param object A fit of [srvm()], [bark()] or [kgs()].
 #' @param variable One or two names: of columns of the predictors (as in
-#'   [importance()]), or of factors, whose levels are then the grid.
-#' @param grid `NULL`, a vector for one variable, or a list of one vector a
-#'   variable, in the units that the fit was given. By default `n` equally
-#'   spaced values over the range of the training rows, or their distinct
-#'   values if there are fewer.
+#'   [importance()]), or of factors, whose levels then form the grid.
+#' @param grid `NULL`, a vector for one variable, or a list of one vector per
+#'   variable, in the original units. By default `n` equally spaced values over
+#'   the range of the training rows, or their distinct values if there are
+#'   fewer.
 #' @param n Number of values of each variable in the default grid; `NULL`: 25
 #'   for one variable, 10 for two.
 #' @param level Probability inside the credible band.
-#' @param ndraws Number of draws, chosen evenly, of particles by their weights;
-#'   `NULL`: all, but 500 at most for probabilities of more than two classes.
-#' @param type For classes the scale of the mean: `"response"` for
-#'   probabilities (of two classes that of the second level; of [kgs()] those of
-#'   the class without noise) or `"link"` for f. Of numbers `"response"`, of
+#' @param ndraws Number of draws, evenly spaced (particles by their weights);
+#'   `NULL`: all, but at most 500 for probabilities of more than two classes.
+#' @param type For classes the scale of the mean: `"response"` for probabilities
+#'   (with two classes of the second level; for [kgs()] of the true class,
+#'   without label noise) or `"link"` for f. For numbers `"response"`, for
 #'   ordered classes `"link"`.
-#' @param class For more than two classes without an order: that of the mean, a
-#'   name; `NULL` (for one variable): all, a line a point and class.
+#' @param class For more than two unordered classes: the name of a class; `NULL`
+#'   (for one variable): all, one line per point and class.
 #' @param x An object of class `kb_partial_dependence`.
 #' @param digits Number of significant digits.
 #' @param ... For `plot()` titles, limits and axes, as in
 #'   [graphics::plot.default()]; otherwise not used: unknown arguments are
 #'   errors.
 #'
-#' @return A data frame of class `kb_partial_dependence` with one line a point
-#'   of the grid: a column a variable, `mean`, `lower` and `upper`, in units of
-#'   the response; with several classes a line a point and `class`, unless one
-#'   is chosen. Means of f and their limits are those of the mixture of normals
-#'   that the mean over rows is given the draws, exactly ([kgs()], which has no
-#'   such mixture: of its draws); those of probabilities are means and quantiles
-#'   of draws, weighted where draws have weights. `plot()` draws a curve with
-#'   its band (points with intervals for the levels of a factor), or for two
-#'   numeric variables the mean in colours with contours, and returns `x`,
-#'   invisibly; [ggplot2::autoplot()] draws the same.
-#' @section Errors: `kb_error_argument` for names that the fit does not know;
-#'   `kb_error_not_defined` for other objects, among them those of [tdsmc()],
+#' @return A data frame of class `kb_partial_dependence` with one line per point
+#'   of the grid: one column per variable, `mean`, `lower` and `upper`, in units
+#'   of the response; with several classes one line per point and `class`,
+#'   unless one is chosen. The mean of f over rows is a mixture of normals over
+#'   the draws; means and limits are computed exactly from it (for [kgs()],
+#'   which has no such mixture, from draws); those of probabilities are means
+#'   and quantiles of draws, weighted where draws have weights. `plot()` draws a
+#'   curve with its band (points with intervals for the levels of a factor), or
+#'   for two numeric variables the mean in colours with contours, and returns
+#'   `x`, invisibly; [ggplot2::autoplot()] draws the same.
+#' @section Errors: `kb_error_argument` for unknown names;
+#'   `kb_error_not_defined` for other objects, including fits of [tdsmc()],
 #'   which has no predictors, and of [kbr_hmm()], whose states depend on all
 #'   observations so far.
 #' @references
@@ -100,12 +100,12 @@ partial_dependence.kb_fit <- function(object, variable, grid = NULL, n = NULL,
   )
 }
 
-# Is the model one of more than two classes without an order?
+# Does the model have more than two unordered classes?
 has_several_functions <- function(fit) {
   !is_ordered(fit) && (length(fit$mould$levels) > 2 || is_multinomial(fit))
 }
 
-#' @param bands A list of data frames, one a function.
+#' @param bands A list of data frames, one per function.
 #' @param what The column with the names of the functions.
 #' @param wanted One of them, or NULL.
 #' @noRd
@@ -141,7 +141,7 @@ partial_label <- function(fit, type, class) {
 
 # Draws ------------------------------------------------------------------------
 
-# Weights of the draws in a pool: those they have, or of some only
+# Weights of the draws in a pool, or of some of them
 drawn_weights <- function(fit, pool, ndraws) {
   all <- length(pool$weights)
   if (is.null(ndraws) || ndraws >= all) {
@@ -150,7 +150,7 @@ drawn_weights <- function(fit, pool, ndraws) {
   tabulate(equal_weight_draws(fit, pool, ndraws), all) / ndraws
 }
 
-# Quantiles of weighted draws; of equal weights as `stats::quantile()`
+# Quantiles of weighted draws; for equal weights as `stats::quantile()`
 draw_quantiles <- function(values, weights, probs) {
   if (diff(range(weights)) <= 1e-12 * max(weights)) {
     return(stats::quantile(values, probs, names = FALSE))
@@ -162,7 +162,7 @@ draw_quantiles <- function(values, weights, probs) {
 
 #' Mean over the training rows at each point, with its limits
 #' @param weights Of the draws in the pool, see `drawn_weights()`.
-#' @return List of data frames, one a function: `mean`, `lower`, `upper`.
+#' @return List of data frames, one per function: `mean`, `lower`, `upper`.
 #' @noRd
 partial_bands <- function(fit, points, pool, weights, type, level) {
   UseMethod("partial_bands")
@@ -222,7 +222,7 @@ partial_values <- function(fit, points, pool, what, chosen) {
   scaling <- fit$settings$scaling
   at <- sweep(at, 2, scaling$x_center[varied])
   at <- sweep(at, 2, scaling$x_scale[varied], "/")
-  # Kernels along directions are no products over predictors.
+  # Kernels along directions are not products over predictors.
   values <- if (has_directions(fit)) {
     bark_partial_projected_cpp
   } else {
@@ -231,8 +231,8 @@ partial_values <- function(fit, points, pool, what, chosen) {
   values(pool, at, varied, scaling_x(scaling, x), what, chosen)
 }
 
-#' The mean over rows is one more linear function of the coefficients, and so
-#' normal given all else: quantiles of the mixture are exact
+#' The mean over rows is a linear function of the coefficients, and so normal
+#' given everything else: quantiles of the mixture are exact
 #' @param moments List of `mean` and `variance`: points x draws.
 #' @noRd
 mixture_table <- function(fit, moments, weights, level) {
@@ -246,7 +246,7 @@ mixture_table <- function(fit, moments, weights, level) {
   data.frame(mean = out[, 1], lower = out[, 2], upper = out[, 3])
 }
 
-#' @param draws A row a draw and a column a point.
+#' @param draws One row per draw and one column per point.
 #' @noRd
 draws_table <- function(draws, weights, level) {
   q <- apply(draws, 2, draw_quantiles, weights, interval_ends(level))
@@ -267,8 +267,8 @@ srvm_mean_moments <- function(x, fit, pool) {
   srvm_moments_of(fit, mean, candidates, pool)
 }
 
-# Means over rows of what `effect_draws()` gives, a row a draw and a column a
-# function
+# Means over rows of the value of `effect_draws()`, one row per draw and one
+# column per function
 mean_effects <- function(fit, x, pool, chosen, type) {
   blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
     draws <- effect_draws(fit, x[rows, , drop = FALSE], pool, chosen, type)
@@ -277,7 +277,7 @@ mean_effects <- function(fit, x, pool, chosen, type) {
   Reduce(`+`, blocks) / nrow(x)
 }
 
-#' Draws of the function at rows whose effects are asked for
+#' Draws of the function at the rows of the grid
 #' @param type `"response"` or `"link"`.
 #' @return S x n, or S x n x C.
 #' @noRd
@@ -305,7 +305,7 @@ effect_draws.kb_kgs <- function(fit, x, pool, chosen, type) {
     class_draws(fit, x, pool, TRUE)
   }
   draws <- aperm(draws, c(2, 1, 3))
-  # Of two classes one function, or the probability of the second.
+  # For two classes one function, or the probability of the second.
   if (has_several_functions(fit)) draws else last_slice(draws)
 }
 
@@ -392,7 +392,7 @@ check_partial_class <- function(classes, class, variable) {
   }
 }
 
-#' The points of the grid, a column a variable
+#' The points of the grid, one column per variable
 #' @param x The rows that were fitted, in their own units.
 #' @noRd
 partial_points <- function(fit, variable, grid, n, x) {
@@ -416,7 +416,7 @@ partial_rows <- function(fit, points, x = training_x(fit)) {
 partial_grid <- function(fit, variable, grid, n, x) {
   if (!is.null(grid) && !is.list(grid)) grid <- list(grid)
   if (!is.null(grid) && length(grid) != length(variable)) {
-    bad_argument(grid, "grid", "NULL, or one vector a variable")
+    bad_argument(grid, "grid", "NULL, or one vector per variable")
   }
   if (!is.null(names(grid))) grid <- grid[variable]
   values <- lapply(seq_along(variable), function(i) {

@@ -1,10 +1,11 @@
-# What permutation tests with kernels share.
+# Code shared by permutation tests with kernels.
 
 #' The statistic at random permutations of n rows
 #'
-#' @param statistic A function of a matrix of permutations, one a column, that
-#'   returns the statistic of each. It costs n^2 a permutation: blocks bound
-#'   memory and the time between two interrupts. They do not change the draws.
+#' @param statistic A function of a matrix of permutations, one per column, that
+#'   returns the statistic of each. It costs n^2 per permutation: blocks bound
+#'   memory and the time between checks for interrupts. They do not change the
+#'   draws.
 #' @noRd
 permuted_statistics <- function(n, permutations, statistic) {
   size <- max(1, floor(min(5e6 / n, 5e8 / n^2)))
@@ -16,7 +17,7 @@ permuted_statistics <- function(n, permutations, statistic) {
   unlist(values, use.names = FALSE)
 }
 
-# HGH, H the projection on vectors that sum to zero: the Gram matrix of
+# HGH, with H the projection on vectors that sum to zero: the Gram matrix of
 # features whose mean is zero. Statistics that do not depend on the mean lose
 # fewer digits with it.
 centre_gram <- function(gram) {
@@ -29,8 +30,8 @@ centre_gram <- function(gram) {
 #' The p-value is (K17).
 #' @param statistic Named: the observed value.
 #' @param permuted Its values at random permutations.
-#' @param scale The size of the terms of the statistic: what differs by
-#'   rounding error only counts as equal.
+#' @param scale The size of the terms of the statistic: values that differ only
+#'   by rounding error count as equal.
 #' @param ... Other elements.
 #' @noRd
 new_permutation_test <- function(statistic, permuted, scale, ...) {

@@ -1,15 +1,15 @@
-# Pictures by base graphics: one function per kind of layer, limits, axes and
-# the key.
+# Plots with base graphics: one function per kind of layer, limits, axes and the
+# legend.
 
 #' Draw a picture
 #'
-#' In a page that the caller has divided, panels take the next fields.
-#' @param .object What `plot()` returns, unless the picture has a value.
+#' On a page divided by the caller, panels use the next fields.
+#' @param .object The value of `plot()`, unless the picture has its own.
 #' @param ... Titles, limits and axes of the caller, see `check_plot_dots()`.
 #' @noRd
 draw_picture <- function(.picture, .object = NULL, ...) {
   dots <- list(...)
-  # Before the picture, which is a promise, is made.
+  # Before the picture, which is a promise, is evaluated.
   check_plot_dots(dots)
   panels <- .picture$panels
   if (length(panels) > 1 && all(graphics::par("mfrow") == 1)) {
@@ -45,7 +45,7 @@ draw_panel <- function(panel, dots) {
   if (panel$key) key_above(base_key(panel))
 }
 
-# An empty panel; what the caller has given replaces its settings
+# An empty panel; arguments of the caller replace its settings
 open_panel <- function(panel, dots) {
   xlim <- panel_limits(panel, "x")
   ylim <- panel_limits(panel, "y")
@@ -67,7 +67,7 @@ open_panel <- function(panel, dots) {
 }
 
 refuse_infinite_plot <- function(settings) {
-  # The width counts, too.
+  # The width must be finite, too.
   finite <- vapply(settings[c("xlim", "ylim")], function(limits) {
     !is.numeric(limits) || is.finite(diff(range(limits, na.rm = TRUE)))
   }, NA)
@@ -92,8 +92,7 @@ draw_layer <- function(layer) {
   }
 }
 
-# How each kind of layer is drawn: functions of its data, its look and its
-# colour.
+# Functions that draw each kind of layer, of its data, its style and its colour.
 base_kinds <- list(
   lines = function(d, look, col) {
     for (one in if (is.null(d$line)) list(d) else split(d, d$line)) {
@@ -105,7 +104,7 @@ base_kinds <- list(
     }
   },
   ribbon = function(d, look, col) {
-    # Where the band is not known, it has a gap.
+    # The band has a gap where it is not known.
     known <- !is.na(d$ymin + d$ymax)
     for (one in split(d[known, ], cumsum(!known)[known])) {
       graphics::polygon(c(one$x, rev(one$x)), c(one$ymin, rev(one$ymax)),
@@ -182,8 +181,8 @@ as_grid <- function(d, z) {
   list(x = x, y = y, z = out)
 }
 
-# The colour of each tile: along the palette, or of its group and the paler
-# the less its `alpha`
+# The colour of each tile: along the palette, or of its group, paler for smaller
+# `alpha`
 tile_colours <- function(layer, z = layer$data$z) {
   look <- layer$look
   if (is.null(look$palette)) {
@@ -202,8 +201,8 @@ evenly_apart <- function(at) {
 
 # Axes -------------------------------------------------------------------------
 
-#' Those that plot() has left out because the panel has ticks of its own
-#' @param limits Of y, before the root.
+#' Axes that plot() omitted because the panel has its own ticks
+#' @param limits Of y, before the square root.
 #' @noRd
 draw_axes <- function(panel, limits, dots) {
   if (panel$root && is.null(dots$yaxt)) {
@@ -224,7 +223,7 @@ whole_ticks <- function(limits) {
   ticks[ticks >= limits[[1]] & ticks <= limits[[2]]]
 }
 
-# Names; upright where they would run into each other
+# Names; vertical where they would overlap
 variable_axis <- function(at, names) {
   names <- ifelse(nchar(names) > 12, paste0(substr(names, 1, 10), ".."), names)
   room <- graphics::par("pin")[[1]] / length(at)
@@ -246,7 +245,7 @@ root_panel <- function(panel) {
   panel
 }
 
-# Ticks that are round numbers and evenly apart after the root
+# Ticks at round numbers that are evenly spaced after the square root
 root_ticks <- function(limits) {
   roots <- seq(sqrt(max(limits[[1]], 0)), sqrt(limits[[2]]), length.out = 6)
   unique(signif(roots^2, 1))
@@ -254,7 +253,7 @@ root_ticks <- function(limits) {
 
 # Key --------------------------------------------------------------------------
 
-# The entries of `key_above()`; before groups, or colours, their name
+# The entries of `key_above()`; the name of groups, or colours, comes first
 base_key <- function(panel) {
   out <- list()
   title <- NULL
@@ -285,7 +284,7 @@ palette_key <- function(panel) {
   }))
 }
 
-# How the key shows a kind of layer: arguments of graphics::legend()
+# The legend's mark for a kind of layer: arguments of graphics::legend()
 base_mark <- function(mark) {
   col <- paint(mark$colour, if (mark$kind == "ribbon") mark$alpha else 1)
   out <- switch(mark$kind,
@@ -301,7 +300,7 @@ base_mark <- function(mark) {
 
 #' A legend in one line above the plot, where it covers no data
 #'
-#' In a narrow panel it is smaller, so as not to run into the next one.
+#' In a narrow panel it is smaller, to avoid overlapping the next one.
 #' @param entries Named: a list of arguments of [graphics::legend()] each.
 #' @noRd
 key_above <- function(entries) {
@@ -315,7 +314,7 @@ key_above <- function(entries) {
   for (i in seq_along(entries)) key_entry(entries[i], at[[i]], cex)
 }
 
-# One entry that begins at a fraction of the plot's width; its own width
+# Draws one entry at a fraction of the plot's width; returns its width
 key_entry <- function(entry, at, cex, ...) {
   box <- do.call(graphics::legend, c(
     list(

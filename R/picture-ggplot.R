@@ -1,15 +1,15 @@
-# Pictures by ggplot2: one function per kind of layer, scales, facets and the
-# key.
+# Plots with ggplot2: one function per kind of layer, scales, facets and the
+# legend.
 
 #' @importFrom rlang .data
 NULL
 
 #' The ggplot object of a picture
-#' @param .object Not used, as `draw_picture()` has it.
-#' @param ... Of the method: must be empty.
+#' @param .object Not used; an argument of `draw_picture()`.
+#' @param ... The dots of the method, which must be empty.
 #' @noRd
 gg_picture <- function(.picture, .object = NULL, ...) {
-  # Before the picture, which is a promise, is made.
+  # Before the picture, which is a promise, is evaluated.
   check_no_dots(..., .fn = rlang::caller_fn())
   need_package("ggplot2", "`autoplot()`")
   panels <- .picture$panels
@@ -34,7 +34,7 @@ common_label <- function(panels, axis) {
   if (length(labels) == 1 && labels != "") labels
 }
 
-# The columns of data that say in which panel they are; one alone needs none
+# The columns of data that give their panel; none for a single panel
 panel_names <- function(panels, strips) {
   if (length(panels) == 1) {
     return(list(list()))
@@ -48,8 +48,8 @@ panel_names <- function(panels, strips) {
   lapply(labels, function(l) list(panel = factor(l, unique(labels))))
 }
 
-# Panels of a column share their axis: those of the second, whose units differ,
-# are relative to their highest
+# Panels of a column share their axis: values of the second column, whose units
+# differ, are relative to their maximum
 relative_panels <- function(panels) {
   for (i in seq(2, length(panels), by = 2)) {
     highest <- panel_limits(panels[[i]], "x")[[2]]
@@ -61,7 +61,7 @@ relative_panels <- function(panels) {
   panels
 }
 
-# The layers of a panel, with what its axes reach besides
+# The layers of a panel, and the further range of its axes
 placed_layers <- function(panel, name) {
   reach <- data.frame(
     x = panel_limits(panel, "x"), y = panel_limits(panel, "y")
@@ -78,7 +78,7 @@ placed_layers <- function(panel, name) {
   })
 }
 
-# Strips stand where the labels of the axes would
+# Strips replace the labels of the axes
 gg_facets <- function(picture, panels) {
   if (length(panels) == 1) {
     return(if (picture$apart) ggplot2::facet_wrap("group"))
@@ -105,8 +105,8 @@ gg_facets <- function(picture, panels) {
 # Layers -----------------------------------------------------------------------
 
 # How each kind of layer is drawn: the geom, the columns of the data (named by
-# aesthetics where these have other names), and the aesthetics of the look, the
-# first of which groups have of their own.
+# aesthetics if these have other names), and the aesthetics of the style, the
+# first of which varies between groups.
 gg_kinds <- local({
   line <- c("colour", "linewidth", "linetype", "alpha")
   list(
@@ -157,7 +157,7 @@ gg_layer <- function(layer) {
   ))
 }
 
-# Kinds that are different geoms by their data
+# Kinds whose geom depends on the data
 gg_variant <- function(layer) {
   d <- layer$data
   if (layer$kind == "rules") {
@@ -175,7 +175,7 @@ gg_variant <- function(layer) {
   } else if (layer$kind == "rug") {
     top <- identical(layer$look$side, "top")
     height <- if (is.null(d$height)) rep(0.03, nrow(d)) else d$height
-    # Axes of numbers reach a twentieth further than their limits.
+    # Numeric axes extend a twentieth beyond their limits.
     share <- if (top) 1.05 - 1.1 * height else 1.1 * height - 0.05
     layer$data$end <- layer$bottom + share * layer$height
     layer$data$edge <- rep(if (top) Inf else -Inf, nrow(d))
@@ -183,7 +183,7 @@ gg_variant <- function(layer) {
   layer
 }
 
-# The look in the terms of ggplot2
+# The style in terms of ggplot2
 gg_look <- function(layer) {
   look <- layer$look
   colour <- paint(look$colour)
@@ -196,7 +196,7 @@ gg_look <- function(layer) {
   )
 }
 
-#' Cells reach half the way to the next
+#' Cells extend half the way to the next
 #' @return Data frame of lower and upper ends.
 #' @noRd
 cell_edges <- function(at) {
@@ -219,7 +219,7 @@ gg_scales <- function(layers) {
   filled <- kinds %in% c("ribbon", "bars", "tiles")
   by <- if (length(layers) > 0) layers[[1]]$by
   keys <- vapply(layers, function(layer) layer$by$key, NA)
-  # Thin lines would be too pale to tell them apart.
+  # Thin lines would be too pale to distinguish.
   bold <- ggplot2::guide_legend(override.aes = c(
     list(alpha = 1), if ("lines" %in% kinds) list(linewidth = 0.8)
   ))
@@ -271,10 +271,10 @@ gg_axes <- function(panels) {
 
 # Key --------------------------------------------------------------------------
 
-# What single layers are called, as a legend of their marks
+# The names of single layers, as a legend of their marks
 #
-# The layers have no aesthetic in which they differ: the legend is that of one
-# that draws nothing, whose `stroke` is the number of the entry.
+# No aesthetic differs between the layers: the legend belongs to an empty layer,
+# whose `stroke` is the number of the entry.
 gg_key <- function(panels) {
   key <- unlist(lapply(panels, panel_key), recursive = FALSE)
   labels <- vapply(key, `[[`, "", "label")

@@ -1,5 +1,6 @@
-# Pictures as plain data. Each is made by one function, which knows the engine;
-# R/picture-base.R and R/picture-ggplot.R draw it and know no engine.
+# Pictures as plain data. Each is made by one function, which depends on the
+# engine; R/picture-base.R and R/picture-ggplot.R draw it and are independent of
+# engines.
 
 #' A picture: panels of layers
 #' @param panels List of `panel()`, or one of them.
@@ -8,7 +9,7 @@
 #'   share y and those of a column x: names of its `rows` and `columns`. The
 #'   first column is three times as wide.
 #' @param apart Does ggplot2 show the groups in facets?
-#' @param value What `plot()` returns in place of its object.
+#' @param value The value of `plot()` instead of its object.
 #' @noRd
 new_picture <- function(panels, columns = 1, strips = NULL, apart = FALSE,
                         value = NULL) {
@@ -21,13 +22,14 @@ new_picture <- function(panels, columns = 1, strips = NULL, apart = FALSE,
 
 #' A panel
 #' @param ... Layers in the order in which they are drawn; NULL is none.
-#' @param xlim,ylim Values that the axes reach besides those of the layers.
+#' @param xlim,ylim Values that the axes include in addition to those of the
+#'   layers.
 #' @param log `"x"` or `"xy"`; `root` for the square root of y.
 #' @param ticks Labels of x = 1, 2, ..., or `"whole"`: at whole numbers only.
 #' @param tight Do the axes end where the layers do?
-#' @param shared Titles and limits in the `...` of `plot()` that are meant for
-#'   the first panel alone: this one goes without.
-#' @param key Does the panel have a key, or is it that of the panel before?
+#' @param shared Titles and limits in the `...` of `plot()` that apply to the
+#'   first panel only, not to this one.
+#' @param key Does the panel have a legend, or share that of the previous panel?
 #' @noRd
 panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
                   root = FALSE, ticks = NULL, tight = FALSE, shared = NULL,
@@ -56,10 +58,10 @@ panel <- function(xlab, ylab, ..., xlim = NULL, ylim = NULL, log = "",
 #' | text | x, y, text |
 #'
 #' @param data Data frame of these columns and, with `by`, of `group`.
-#' @param ... The look: `colour` (of `kb_colour()`, or any), `alpha`, `lwd`,
+#' @param ... The style: `colour` (of `kb_colour()`, or any), `alpha`, `lwd`,
 #'   `lty`, `shape`, `size`, `fill`, `side`, `levels`, `palette`, `limits`.
-#' @param by `groups()` that have looks of their own.
-#' @param label What the key calls the layer; NULL: nothing.
+#' @param by `groups()` with different styles.
+#' @param label Name of the layer in the legend; NULL: none.
 #' @noRd
 layer <- function(kind, data, ..., by = NULL, label = NULL) {
   look <- utils::modifyList(list(
@@ -68,10 +70,10 @@ layer <- function(kind, data, ..., by = NULL, label = NULL) {
   list(kind = kind, data = data, look = look, by = by, label = label)
 }
 
-#' Groups with colours, and symbols, of their own
-#' @param name Of what the levels are; NULL where they speak for themselves.
+#' Groups with different colours and symbols
+#' @param name Title of the levels; NULL if they need none.
 #' @param shapes NULL: all alike.
-#' @param key Does the key name the levels?
+#' @param key Does the legend name the levels?
 #' @noRd
 groups <- function(name, levels, colours = class_colours(length(levels)),
                    shapes = NULL, key = TRUE) {
@@ -87,7 +89,7 @@ class_groups <- function(x) {
   groups(x$mould$outcome_name, levels, shapes = class_symbols(length(levels)))
 }
 
-# Layers that many pictures have ----------------------------------------------
+# Layers of many pictures ----------------------------------------------
 
 #' @param group With `by`, the group of each point.
 #' @noRd
@@ -103,7 +105,7 @@ ranges_layer <- function(x, ymin, ymax, ..., group = NULL) {
   layer("ranges", columns(x = x, ymin = ymin, ymax = ymax, group = group), ...)
 }
 
-# A data frame of those that are not NULL
+# A data frame of the arguments that are not NULL
 columns <- function(...) as.data.frame(Filter(Negate(is.null), list(...)))
 
 ribbon_layer <- function(x, ymin, ymax, ..., colour = "sky") {
@@ -139,7 +141,7 @@ contour_layer <- function(grid, levels = pretty(ends, 10), ...) {
   layer("contours", grid, levels = inside, ...)
 }
 
-#' Many numbers in long form, a line per column
+#' A matrix of numbers in long form, one line per column
 #' @param names Factor of the columns, or their names.
 #' @noRd
 matrix_lines <- function(at, values, names = seq_len(ncol(values))) {
@@ -151,7 +153,7 @@ matrix_lines <- function(at, values, names = seq_len(ncol(values))) {
 
 # Colours ----------------------------------------------------------------------
 
-# Colours that colour-blind readers tell apart (Okabe and Ito, 2008).
+# Colours that colour-blind readers can distinguish (Okabe and Ito, 2008).
 kb_colour <- function(name, alpha = 1) {
   colour <- c(
     blue = "#0072B2", orange = "#D55E00", green = "#009E73", sky = "#56B4E9",
@@ -167,7 +169,7 @@ class_colours <- function(n) {
 
 class_symbols <- function(n) rep_len(c(16, 17, 15, 18, 3, 4, 8), n)
 
-# Of kernels and the like, in an order; the last is no bright yellow
+# Colours of ordered groups such as kernels; the last is not bright yellow
 ordered_colours <- function(n) {
   grDevices::hcl.colors(n + 1, "viridis")[seq_len(n)]
 }
@@ -179,10 +181,11 @@ paint <- function(colour, alpha = 1) {
   grDevices::adjustcolor(colour, alpha)
 }
 
-# What both renderers ask ------------------------------------------------------
+# Functions for both renderers
+# ------------------------------------------------------
 
-# A layer as one layer per group that is there, with its look, labelled by its
-# level; others as they are
+# A layer as one layer per present group, with its style, labelled by its level;
+# layers without groups unchanged
 split_groups <- function(layer) {
   by <- layer$by
   if (is.null(by)) {
@@ -199,7 +202,7 @@ split_groups <- function(layer) {
   Filter(function(part) nrow(part$data) > 0, parts)
 }
 
-# The limits of a panel: all that its layers and its own limits reach
+# The limits of a panel: the range of its layers and its own limits
 panel_limits <- function(panel, axis) {
   columns <- if (axis == "x") "x" else c("y", "ymin", "ymax")
   values <- lapply(panel$layers, function(layer) {
@@ -212,16 +215,16 @@ panel_limits <- function(panel, axis) {
   out
 }
 
-#' What a panel's key names
-#' @return List of entries: `label`, `title` (of groups), and the `marks` of the
-#'   layers that it stands for, each their kind and look.
+#' The entries of a panel's legend
+#' @return List of entries: `label`, `title` (of groups), and the `marks` of its
+#'   layers, each with kind and style.
 #' @noRd
 panel_key <- function(panel) {
   named <- lapply(panel$layers, function(layer) {
     if (is.null(layer$by)) {
       return(list(layer))
     }
-    # What its label says of all groups has no colour of theirs.
+    # A label for all groups has no group's colour.
     whole <- layer[names(layer) != "by"]
     whole$look$colour <- "grey"
     c(split_groups(layer), list(whole))

@@ -1,5 +1,5 @@
-# What the plots of engines share: arguments, and pictures that several engines
-# have.
+# Code shared by the plots of engines: arguments, and pictures of several
+# engines.
 
 #' @srrstats {BS6.1} `plot()` of each engine.
 #' @srrstats {BS6.2} `plot(type = "trace")`: the warmup is not kept, and the
@@ -35,7 +35,7 @@ check_plot_dots <- function(dots) {
     unknown[unknown == ""] <- "(unnamed)"
     kb_abort(c(
       "Unknown argument{?s}: {.arg {unknown}}.",
-      i = "Titles, limits and axes can be set, for example {.arg main},
+      i = "You can set titles, limits and axes, for example {.arg main},
            {.arg xlab} or {.arg ylim}."
     ), "unknown_argument", argument = unknown)
   }
@@ -73,7 +73,7 @@ curve_picture <- function(x, level, n) {
   ))
 }
 
-# Along a single predictor; at the rows where there is no grid
+# Along a single predictor; at the rows if there is no grid
 predicted <- function(x, grid, ...) {
   if (is.null(grid)) {
     return(stats::predict(x, ...))
@@ -85,8 +85,8 @@ grid_points <- function(x, grid) {
   matrix(grid, dimnames = list(NULL, colnames(x$data$x)))
 }
 
-#' Points of the curve; about the data where they have no range, or one in which
-#' numbers of this size cannot be told apart
+#' Points of the curve; around the data if they have no range, or a range too
+#' small for numbers of this size
 #' @param column The predictor.
 #' @noRd
 curve_grid <- function(x, at, n, column = 1) {
@@ -97,15 +97,15 @@ curve_grid <- function(x, at, n, column = 1) {
   apart_grid(ends, n)
 }
 
-# n points that are all different
+# n different points
 apart_grid <- function(ends, n) {
   least <- 2 * n * .Machine$double.eps * max(abs(ends))
   if (diff(ends) < least) ends <- mean(ends) + c(-0.5, 0.5) * least
   seq(ends[[1]], ends[[2]], length.out = n)
 }
 
-# Ticks at the bottom as high as each row's probability to be a centre; NULL
-# for kernels of bark() whose centres are no rows
+# Ticks at the bottom as high as each row's probability of being a centre; NULL
+# for kernels of bark() whose centres are not rows
 centre_ticks <- function(x) {
   if (inherits(x, "kb_bark") && has_own_centres(x)) {
     return(NULL)
@@ -139,8 +139,8 @@ observed_picture <- function(x, level) {
   ))
 }
 
-# Of two classes the probability of the second, of ordered ones f: along the
-# only predictor, or of the rows in increasing order
+# For two classes the probability of the second, for ordered classes f: along
+# the only predictor, or at the rows in increasing order
 classes_picture <- function(x, level, n) {
   one <- ncol(x$data$x) == 1
   at <- training_x(x)[, 1]
@@ -184,7 +184,7 @@ probability_label <- function(x) {
 
 #' The rows in increasing order with their intervals, coloured by their class
 #' @param bands Matrix of `fit`, `lwr`, `upr`.
-#' @param limits What lies between classes, and the key's `label` of it.
+#' @param limits The limits between classes, and their `label` in the legend.
 #' @noRd
 rows_picture <- function(x, bands, limits, level, by, ylab, label = NULL,
                          ylim = NULL) {
@@ -203,8 +203,8 @@ rows_picture <- function(x, bands, limits, level, by, ylab, label = NULL,
   ))
 }
 
-#' Probabilities of classes along the only predictor, of two that of the second,
-#' with the rows at their class
+#' Probabilities of classes along the only predictor (with two classes of the
+#' second), with the rows at their class
 #' @param probability Function of points.
 #' @param ... Further layers.
 #' @noRd
@@ -230,7 +230,7 @@ class_curves_picture <- function(x, n, probability, ...) {
   ))
 }
 
-# Above the probabilities; of two classes the first below
+# Above the probabilities; with two classes the first below
 class_heights <- function(x) {
   first <- as.integer(training_response(x)) == 1
   ifelse(first & length(x$mould$levels) == 2, -0.04, 1.04)
@@ -257,8 +257,8 @@ k_picture <- function(x, prior, what) {
   ))
 }
 
-# Posterior probability of each row to be a centre; of a dictionary the
-# expected number of centres, the kernels' one upon the other
+# Posterior probability that each row is a centre; for a dictionary the expected
+# number of centres, stacked by kernel
 centres_picture <- function(x) {
   used <- inclusion(x)
   single <- ncol(x$data$x) == 1
@@ -274,7 +274,7 @@ centres_picture <- function(x) {
   by <- groups("kernel", kernels, ordered_colours(ncol(values)))
   new_picture(panel(
     if (single) colnames(x$data$x) else "row",
-    if (several) "expected number of centres" else "probability to be a centre",
+    if (several) "expected number of centres" else "P(row is a centre)",
     layer("ranges", bars,
       lwd = if (nrow(used) > 100) 1 else 2,
       by = if (several) by

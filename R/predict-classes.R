@@ -1,4 +1,4 @@
-# Predictions of classes: what all share, and those of two classes under the
+# Predictions of classes: shared code, and predictions of two classes under the
 # probit link, from the normal mixture of f over draws. The second level is +1.
 
 # The class of the largest column; the first of equal ones. One column is the
@@ -12,7 +12,7 @@ most_probable <- function(p, levels) {
   factor(levels[best], levels)
 }
 
-#' What `predict()` gives for two classes, or ordered ones
+#' The value of `predict()` for two classes, or ordered classes
 #' @param rows From `prediction_rows()`.
 #' @noRd
 predict_classes <- function(fit, rows, type, interval, level, ndraws) {
@@ -56,13 +56,13 @@ predict_classes <- function(fit, rows, type, interval, level, ndraws) {
 class_probability <- function(fit, x, pool) {
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     p <- stats::pnorm(moments$mean / sqrt(1 + moments$variance))
-    # Weights that sum to 1 but for rounding: no probability is above 1.
+    # Weights sum to 1 up to rounding, but no probability may be above 1.
     pmin(drop(p %*% pool$weights), 1)
   })
   as.double(unlist(blocks))
 }
 
-# Log predictive probability of the classes that these signs are
+# Log predictive probability of the classes with these signs
 class_log_score <- function(fit, x, signs, pool) {
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
     at <- signs[rows] * moments$mean / sqrt(1 + moments$variance)

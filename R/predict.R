@@ -1,6 +1,7 @@
-# Predictions: what engines share. Given all parameters but the coefficients f
-# is normal, so that an engine's posterior of f(x) is a mixture of normals over
-# its pool of weighted draws; means, quantiles and densities are exact for it.
+# Predictions: code shared by engines. Given all parameters but the coefficients
+# f is normal, so that an engine's posterior of f(x) is a mixture of normals
+# over its pool of weighted draws; means, quantiles and densities are exact for
+# it.
 
 # The draws (particles) of all runs: a list with, among others, `weights`
 posterior_pool <- function(fit) UseMethod("posterior_pool")
@@ -13,14 +14,14 @@ posterior_mean <- function(fit, x, pool) UseMethod("posterior_mean")
 posterior_moments <- function(fit, x, pool) UseMethod("posterior_moments")
 
 #' Draws of f, S x n, in the response's units
-#' @param chosen The draws that are wanted, by number.
+#' @param chosen Numbers of the draws.
 #' @noRd
 posterior_draws <- function(fit, x, pool, chosen) UseMethod("posterior_draws")
 
 # Variance of the noise of each draw, in the units that the model sees
 noise_variance <- function(fit, pool) UseMethod("noise_variance")
 
-# Degrees of freedom of the noise, Inf where it is normal
+# Degrees of freedom of the noise, Inf if it is normal
 noise_df <- function(fit) UseMethod("noise_df")
 #' @export
 noise_df.default <- function(fit) Inf
@@ -41,7 +42,7 @@ check_prediction_type <- function(fit, type) {
 # The arguments that a type uses
 prediction_arguments <- function(fit, type, interval) {
   if (has_classes(fit)) {
-    # There is no noise whose variance a prediction interval could add.
+    # There is no noise variance that a prediction interval could add.
     banded <- if (interval != "prediction") "interval"
     return(list(
       prob = banded, response = banded, link = banded, draws = "ndraws",
@@ -56,7 +57,7 @@ prediction_arguments <- function(fit, type, interval) {
 
 # Regression -------------------------------------------------------------------
 
-#' What `predict()` gives for a numeric response
+#' The value of `predict()` for a numeric response
 #' @param rows From `prediction_rows()`.
 #' @noRd
 predict_regression <- function(fit, rows, type, interval, level, probs,
@@ -97,7 +98,7 @@ interval_ends <- function(level) c((1 - level) / 2, 1 - (1 - level) / 2)
 
 #' Quantiles of f ("credible") or of a new response ("prediction"): exact
 #' quantiles of the mixture of normals, or of normals plus Student's t
-#' @param weights NULL, or what divides the noise variance of each row.
+#' @param weights NULL, or divisors of the noise variance of each row.
 #' @return Matrix, rows x `probs`, in the response's units.
 #' @noRd
 regression_quantiles <- function(fit, x, probs, interval, pool,
@@ -117,8 +118,8 @@ regression_quantiles <- function(fit, x, probs, interval, pool,
   unscale_mean(fit$settings$scaling, out)
 }
 
-# The same of rows of the model with Student's noise: in units in which the
-# noise of each has the scale of weight 1
+# The same for rows of the model with Student-t noise: in units in which the
+# noise of each row has the scale of weight 1
 student_quantiles <- function(fit, moments, pool, df, probs, weights = NULL) {
   root <- if (is.null(weights)) 1 else sqrt(weights)
   student_quantiles_cpp(
@@ -170,9 +171,9 @@ predictive_variance <- function(fit, moments, interval, pool, weights = NULL) {
 
 # Draws with equal weight, by number
 #
-# Particles: systematic resampling under the fit's seed, in an order that
-# tells nothing (copies are not neighbours). Chains have equal weight already:
-# in their order, or evenly chosen.
+# Particles: systematic resampling under the fit's seed, in random order (copies
+# are not neighbours). Draws of chains already have equal weight: all in their
+# order, or evenly spaced.
 equal_weight_draws <- function(fit, pool, ndraws = NULL) {
   n <- length(pool$weights)
   if (inherits(fit, "kb_mcmc")) {
@@ -186,16 +187,17 @@ equal_weight_draws <- function(fit, pool, ndraws = NULL) {
   })
 }
 
-# `m` of 1..n in order, as evenly as can be
+# `m` of 1..n in increasing order, as evenly spaced as possible
 spread_over <- function(n, m) as.integer(ceiling((seq_len(m) - 0.5) * n / m))
 
 # Rows -------------------------------------------------------------------------
 
 #' The rows to predict: moulded new data or the training rows
-#' @param outcome Is the response wanted?
-#' @param weights NULL, or weights of the rows of `newdata`: they are 1 else.
-#' @return List of `x`, `complete`, `y` (where it is wanted), `weights` and
-#'   `names` (or NULL).
+#' @param outcome Is the response needed?
+#' @param weights NULL, or weights of the rows of `newdata`; otherwise they are
+#'   1.
+#' @return List of `x`, `complete`, `y` (if needed), `weights` and `names` (or
+#'   NULL).
 #' @noRd
 prediction_rows <- function(object, newdata, newy, training, outcome,
                             weights = NULL) {
@@ -215,7 +217,7 @@ prediction_rows <- function(object, newdata, newy, training, outcome,
     mould_forge_xy(object$mould, newdata, newy)
   } else if (object$mould$interface == "xy") {
     kb_abort(c(
-      "{.arg newy} must be given: the responses of {.arg newdata}.",
+      "{.arg newy}, the responses of {.arg newdata}, must be given.",
       i = "The model was fitted to x and y, not to a formula."
     ), "argument", argument = "newy")
   } else {
@@ -235,7 +237,7 @@ refuse_without_newdata <- function(given) {
   }
 }
 
-# Put the results of complete rows in their places, NA elsewhere
+# Put the results of complete rows in their positions, NA elsewhere
 spread_rows <- function(out, complete) {
   if (all(complete)) {
     return(out)
@@ -264,7 +266,7 @@ in_blocks <- function(fit, x, pool, f) {
 # Arguments --------------------------------------------------------------------
 
 #' No argument is silently ignored
-#' @param given Named: which arguments the caller gave.
+#' @param given Named: did the caller give the argument?
 #' @param used The arguments that this type uses.
 #' @param page The help page.
 #' @noRd
@@ -279,7 +281,7 @@ refuse_ignored <- function(type, interval, given, used, page) {
     }
     kb_abort(c(
       "{.arg {ignored}} would have no effect with {.code {setting}}.",
-      i = "{.code ?{page}} says what belongs to which {.arg type}."
+      i = "See {.code ?{page}} for the arguments of each {.arg type}."
     ), "argument", argument = ignored)
   }
 }

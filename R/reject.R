@@ -1,17 +1,16 @@
 # The reject option: error against coverage.
 
-#' Error among the rows that are decided
+#' Error rate among decided rows
 #'
-#' A classifier that may leave rows undecided errs less on the others. The
-#' curve goes through all thresholds of the largest class probability: rows
-#' whose most probable class is less probable than the threshold are left
-#' undecided, see `threshold` of [predict.kb_kgs()].
+#' A classifier that may leave rows undecided makes fewer errors on the others.
+#' The curve covers all thresholds for the largest class probability: rows below
+#' the threshold are left undecided, see `threshold` of [predict.kb_kgs()].
 #'
 #' @param object A fit of [kgs()].
-#' @param newdata New rows, in the shape that the fit was given. Missing: the
-#'   training rows, whose labels the fit has seen.
-#' @param newy The classes of `newdata`; formula fits find them in it. Rows with
-#'   missing values are left out.
+#' @param newdata New rows, in the form given to the fit. Missing: the training
+#'   rows, whose labels the fit has already used.
+#' @param newy The classes of `newdata`; formula fits take them from `newdata`.
+#'   Rows with missing values are dropped.
 #' @param complement See [predict.kb_kgs()].
 #' @param x An object of class `kb_reject_curve`.
 #' @param digits Number of significant digits.
@@ -19,14 +18,14 @@
 #'   [graphics::plot.default()]; otherwise not used: unknown arguments are
 #'   errors.
 #'
-#' @return A data frame of class `kb_reject_curve` with one line for each
-#'   value that the largest class probability takes among the rows, from the
-#'   most certain on: `coverage`, the share of the rows that are decided;
-#'   `error`, the share of these whose class is not the label; `threshold`.
-#'   `print()` shows the coverages next above 10%, 20%, ...; `plot()` draws the
-#'   curve and returns `x`, invisibly.
+#' @return A data frame of class `kb_reject_curve` with one line for each value
+#'   of the largest class probability among the rows, starting with the most
+#'   certain: `coverage`, the share of the rows that are decided; `error`, the
+#'   share of these whose class differs from the label; `threshold`. `print()`
+#'   shows the coverages just above 10%, 20%, ...; `plot()` draws the curve and
+#'   returns `x`, invisibly.
 #' @section Errors: `kb_error_not_defined` for other objects; `kb_error_outcome`
-#'   where there is no complete row; those of [predict.kb_kgs()].
+#'   if there is no complete row; and those of [predict.kb_kgs()].
 #' @examples
 #' moons <- sim_moons(80, flips = 0.1, seed = 1)
 #' fit <- kgs(y ~ x1 + x2, moons, kernel = kernel_gaussian(0.5), seed = 1)

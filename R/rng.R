@@ -1,4 +1,4 @@
-# R's generator: used for one number a fit (the seed of the C++ streams) and
+# R's generator: used for one number per fit (the seed of the C++ streams) and
 # for the simulators. Nothing else in the package draws from it.
 
 #' @srrstats {BS2.9} Each chain has a stream of its own, made from the seed and
@@ -11,9 +11,9 @@ NULL
 
 # Evaluate an expression under a seed, leaving the caller's generator alone
 #
-# The kind of generator is pinned, so that a seed means the same numbers
-# whatever [RNGkind()] the session has chosen. With `seed = NULL` the
-# expression draws from the session's generator as usual.
+# The kind of generator is pinned, so that a seed gives the same numbers
+# regardless of the session's [RNGkind()]. With `seed = NULL` the expression
+# draws from the session's generator as usual.
 with_local_seed <- function(seed, expr) {
   if (is.null(seed)) {
     return(expr)

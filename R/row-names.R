@@ -1,15 +1,15 @@
-# Names of rows: from the data to what is computed of their rows.
+# Row names: from the data to results.
 
 #' @srrstats {RE1.3} Names of rows, columns and levels go from the data to
 #'   results.
 #' @noRd
 NULL
 
-# The names that rows were given, or NULL
+# The row names of the data, or NULL
 #
-# Numbers are no names: they are what is left of the order of a table ("5.1" of
-# a row that is there twice). Those of a vector do not count either, it may be
-# one row.
+# Numbers do not count as names: they come from the order of a table ("5.1" from
+# a repeated row). Names of a vector do not count either, since it may be one
+# row.
 given_row_names <- function(x) {
   names <- if (is.data.frame(x)) {
     attr(x, "row.names")
@@ -22,13 +22,12 @@ given_row_names <- function(x) {
   ifelse(is.na(names), "", names)
 }
 
-# Names of the training rows that were taken in, or NULL
+# Names of the training rows processed so far, or NULL
 training_names <- function(fit) fit$mould$row_names[training_rows(fit)]
 
-#' The mould with the names of further rows, as `rbind()` makes them: rows
-#' without a name have their number
-#' @param numbers,more Numbers of the rows that there are and of the further
-#'   ones.
+#' The mould with the names of further rows, as in `rbind()`: rows without a
+#' name get their number
+#' @param numbers,more Numbers of the existing and of the further rows.
 #' @param new Names of the further rows, or NULL.
 #' @noRd
 append_row_names <- function(mould, numbers, new, more) {
@@ -59,7 +58,7 @@ name_rows <- function(out, names) {
   out
 }
 
-# Name the rows of what `predict()` gives; draws have rows for draws
+# Name the rows of a value of `predict()`; in draws, rows are draws
 name_predictions <- function(out, type, names) {
   if (type == "draws") out else name_rows(out, names)
 }

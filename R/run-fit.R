@@ -1,6 +1,6 @@
-# From a fit to a further fit: the run that all engines share, and what each
-# does in its own way. A fit holds `runs`, one state for each replicate or
-# chain (NULL before it has begun).
+# The run of a fit: code shared by all engines, and the generics that engines
+# implement. A fit holds `runs`, one state for each replicate or chain (NULL
+# before it has begun).
 
 # An error of the C++ core as a condition of the package
 refuse_sampler <- function(error) {
@@ -22,9 +22,9 @@ run_fit <- function(fit, progress, started = now(), time_limit = NULL) {
   fit
 }
 
-#' The warnings of a fit; an interrupt while its quality is being judged leaves
-#' the fit
-#' @param since Rows that were taken in before: they were told of.
+#' The warnings of a fit; an interrupt during the check of its quality does not
+#' lose the fit
+#' @param since Rows processed before, which were already reported.
 #' @noRd
 tell_of_fit <- function(fit, since = 0L) {
   warn_status(fit)
@@ -37,15 +37,15 @@ tell_of_fit <- function(fit, since = 0L) {
   )
   if (stopped) {
     kb_warn(c(
-      "The interrupt came when the quality of the fit was being judged.",
-      i = "The fit is as it was; {.fn diagnostics} judges it."
+      "The interrupt came during the check of the fit's quality.",
+      i = "The fit is complete; check it with {.fn diagnostics}."
     ), "interrupted")
   }
 }
 
 #' A run without its warnings
-#' @param started When the time limit, or that of the control, began.
-#' @return List of the `fit` and whether the run was `interrupted`, be it at its
+#' @param started When the time limit began.
+#' @return List of the `fit` and whether the run was `interrupted`, even at its
 #'   end.
 #' @noRd
 advance_fit <- function(fit, progress, started, time_limit) {
@@ -53,7 +53,7 @@ advance_fit <- function(fit, progress, started, time_limit) {
     return(list(fit = fit, interrupted = FALSE))
   }
   control <- fit$control
-  # One call's limit is not the fit's.
+  # The limit of one call is not stored in the fit.
   if (!is.null(time_limit)) control$time_limit <- time_limit
   if (!is.null(control$checkpoint)) check_checkpoint(fit)
   before <- fit$seconds - started
@@ -63,13 +63,13 @@ advance_fit <- function(fit, progress, started, time_limit) {
     if (fit$status != "complete" || !has_next_stage(fit)) break
     fit <- next_stage(fit)
   }
-  # Its methods need not look through what was just made.
+  # Its methods need not check an object that was just made.
   note_checked(fit)
   out
 }
 
 #' The runs of a fit, or of a stage of it
-#' @param before Seconds that it had taken, less when this call started.
+#' @param before Seconds that it had taken, minus the start of this call.
 #' @noRd
 advance_stage <- function(fit, control, progress, started, before) {
   finish <- function(states) finish_fit(fit, states, before + now())
@@ -90,7 +90,7 @@ advance_stage <- function(fit, control, progress, started, before) {
   list(fit = fit, interrupted = out$interrupted)
 }
 
-# What the generic of an engine says to anything but data or a formula
+# The error of an engine's generic for anything but data or a formula
 refuse_data <- function(x, absent) {
   came <- if (absent) "missing" else describe(x)
   kb_abort(c(
@@ -99,7 +99,7 @@ refuse_data <- function(x, absent) {
   ), "argument", argument = "x")
 }
 
-# The call without the objects and environments that `do.call()` puts in it
+# The call without the objects and environments that `do.call()` inserts
 plain_call <- function(call) {
   call[] <- lapply(call, function(argument) {
     if (inherits(argument, "formula")) {
@@ -114,7 +114,7 @@ plain_call <- function(call) {
   call
 }
 
-# What engines do in their own way --------------------------------------------
+# Generics of engines --------------------------------------------
 
 # The engine of `run_engine()`: plain data, so that workers can have it
 fit_engine <- function(fit) UseMethod("fit_engine")
@@ -122,19 +122,19 @@ fit_engine <- function(fit) UseMethod("fit_engine")
 # Put states into a fit
 finish_fit <- function(fit, states, seconds) UseMethod("finish_fit")
 
-# Does another stage follow the one under way, and the fit at its start
+# Does another stage follow the current one, and the fit at its start
 has_next_stage <- function(fit) UseMethod("has_next_stage")
 #' @export
 has_next_stage.default <- function(fit) FALSE
 next_stage <- function(fit) UseMethod("next_stage")
 
-# Has every run come to its end?
+# Is every run finished?
 is_complete <- function(fit) UseMethod("is_complete")
 
-# The runs that the posterior is made of
+# The runs that form the posterior
 fit_runs <- function(fit) UseMethod("fit_runs")
 
-# Warn of a run that was stopped
+# Warn of a stopped run
 warn_status <- function(fit) UseMethod("warn_status")
 
 #' Warn of a posterior that cannot be trusted yet

@@ -1,9 +1,9 @@
-# Runs of an engine on the workers of the future plan. What goes out is the
-# engine and the state without the draws that have come home; what comes back
-# is the state and the draws that are new.
+# Runs of an engine on the workers of the future plan. The engine and the state
+# are sent without the draws already received; the state and the new draws come
+# back.
 
-# What of a state only grows: the paths of elements to which a run appends, and
-# which it never reads
+# The parts of a state that only grow: the paths of elements to which a run
+# appends, and which it never reads
 engine_grown <- function(engine) UseMethod("engine_grown")
 #' @export
 engine_grown.default <- function(engine) list()
@@ -14,12 +14,12 @@ engine_grown.kb_engine_chain <- function(engine) {
 
 # Runs at the same time, in rounds
 #
-# Each round takes a run for each worker some seconds further and brings its
-# state home: an interrupt or a lost worker costs at most one round. Runs of a
-# group work towards one goal and wait there for each other; a stop, or a
-# checkpoint, gives the states at which they have met. What a lost worker had
-# is sent again; when two rounds in a row have brought nothing home, the work
-# goes on in this process.
+# Each round advances a run on each worker by some seconds and returns its
+# state: an interrupt or a lost worker costs at most one round. Runs of a group
+# work towards one goal and wait there for each other; a stop, or a checkpoint,
+# gives the states at the last common goal. The work of a lost worker is sent
+# again; if two rounds in a row return nothing, the work continues in this
+# process.
 run_on_workers <- function(engine, states, clock, progress, save) {
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
   on.exit(reporter$close())
@@ -34,7 +34,7 @@ run_on_workers <- function(engine, states, clock, progress, save) {
     runs <- which(laps$done < laps$goal)
     if (stops(status, laps) || length(runs) == 0) break
     runs <- utils::head(runs, min(worker_count(), length(runs)))
-    # What takes long to start (a queued job) works longer.
+    # Workers that take long to start (queued jobs) work longer.
     seconds <- min(
       5 + 9 * overhead, clock$checkpoint_every, clock$left() - overhead
     )
@@ -71,17 +71,17 @@ first_laps <- function(engine, states) {
   )
 }
 
-# However short the time, runs go on until they meet for the first time: called
-# again and again, they come to their end
+# However short the time, runs continue until they meet for the first time, so
+# that repeated calls reach the end
 stops <- function(status, laps) {
   status == "interrupted" || status == "time_limit" && laps$moved
 }
 
-#' Where runs are, and how far they shall go before they wait for each other
+#' The positions of runs, and how far they go before they wait for each other
 #'
-#' A run that is alone goes to its end. A group that has met goes on together
-#' for `step` units, which shall take `wanted` seconds, and less than what is
-#' `left`: work on the way to where runs have not met is lost at a stop.
+#' A single run goes to its end. A group that has met continues together for
+#' `step` units, which should take `wanted` seconds, and less than the time
+#' `left`: a stop loses work beyond the last common point.
 #' @param laps List of `groups`, `met` (states), `goal` and `done` (of each
 #'   run), `step`, the seconds that were `worked` since they met, and whether
 #'   runs have `moved` from where they began.
@@ -93,7 +93,7 @@ next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
     length(group) == 1 || all(laps$done[group] >= laps$goal[group])
   }, NA)
   if (any(arrived & lengths(laps$groups) > 1)) {
-    # What it takes to start is no measure of what the steps take.
+    # The time to start does not measure the time of the steps.
     seconds <- max(laps$worked, 1e-3)
     longer <- min(wanted / seconds, 0.8 * left / seconds, 16)
     if (laps$worked > 0) {
@@ -125,8 +125,8 @@ next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
 
 #' One round: a call for each run
 #' @param goals The units at which the runs stop.
-#' @param told Has a lost worker been warned of?
-#' @return As of `call_on_workers()`, with `states` in place of values, and the
+#' @param told Was there already a warning of a lost worker?
+#' @return As from `call_on_workers()`, with `states` instead of values, and the
 #'   seconds that were `worked` between opening and closing.
 #' @noRd
 run_round <- function(engine, runs, states, goals, seconds, deadline, signal,
@@ -148,8 +148,8 @@ run_round <- function(engine, runs, states, goals, seconds, deadline, signal,
   round
 }
 
-#' What a worker does
-#' @param deadline As of `run_clock()`.
+#' The work of a worker
+#' @param deadline As in `run_clock()`.
 #' @param signal progressr's progressor, or NULL.
 #' @noRd
 worker_slice <- function(engine, index, state, goal, seconds, deadline,
@@ -177,7 +177,7 @@ without_grown <- function(engine, state) {
   state
 }
 
-# The state after a slice, with what was there before it
+# The state after a slice, together with the earlier elements
 with_grown <- function(engine, before, after) {
   if (is.null(before) || is.null(after)) {
     return(after)

@@ -1,7 +1,7 @@
-# The one loop that runs samplers. An engine is a plain, serialisable list of
-# a class below `kb_engine`; it opens a run from saved state, advances it in
-# C++ and takes their states. Progress, interrupts, time limits and checkpoints are
-# settled here, workers in run-workers.R, and nowhere else.
+# The one loop that runs samplers. An engine is a plain, serialisable list of a
+# class below `kb_engine`; it opens a run from saved state, advances it in C++
+# and takes its state. Progress, interrupts, time limits and checkpoints are
+# handled only here, workers only in run-workers.R.
 
 #' @srrstats {BS2.12} `progress` shows a bar, by default in interactive
 #'   sessions.
@@ -15,7 +15,7 @@ NULL
 #' @noRd
 engine_open <- function(engine, index, state) UseMethod("engine_open")
 
-# Advance a handle by up to `n` units of work; units done so far
+# Advance a handle by up to `n` units of work; returns the units done so far
 engine_advance <- function(engine, handle, n) UseMethod("engine_advance")
 #' @export
 engine_advance.default <- function(engine, handle, n) {
@@ -27,13 +27,13 @@ engine_state <- function(engine, handle) UseMethod("engine_state")
 #' @export
 engine_state.default <- function(engine, handle) machine_state_cpp(handle)
 
-# Free what a handle holds: at once, not when R collects its garbage
+# Free the memory of a handle at once, not at R's next garbage collection
 engine_close <- function(engine, handle) UseMethod("engine_close")
 #' @export
 engine_close.default <- function(engine, handle) machine_close_cpp(handle)
 
-# Hold for the next call what would take long to compute from a state; the
-# handle is only closed after this
+# Keep for the next call quantities that are expensive to compute from a state;
+# the handle is closed afterwards
 engine_hold <- function(engine, index, handle, state) UseMethod("engine_hold")
 #' @export
 engine_hold.default <- function(engine, index, handle, state) NULL
@@ -42,7 +42,7 @@ engine_hold.default <- function(engine, index, handle, state) NULL
 engine_total <- function(engine) UseMethod("engine_total")
 engine_done <- function(engine, state) UseMethod("engine_done")
 
-# Runs whose answers belong together advance in turn, so that a stop finds them
+# Runs whose results belong together advance in turn, so that a stop finds them
 # at the same unit of work: a list of their indices
 engine_groups <- function(engine, n_runs) UseMethod("engine_groups")
 #' @export
@@ -50,20 +50,20 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 
 #' Run an engine's independent runs to the end, or as far as allowed
 #'
-#' Interrupts are held back all the way and taken at one place, between two
-#' chunks of work, where every state is whole: none is lost and none loses a
-#' state. A checkpoint is written before the first chunk (a file that cannot
-#' be written is an error then, not hours later), at intervals and at the end.
+#' Interrupts are suspended and taken at one place only, between chunks of work,
+#' where every state is complete: no interrupt is lost, and none loses a state.
+#' A checkpoint is written before the first chunk (so that a file that cannot be
+#' written is an error at once, not hours later), at intervals and at the end.
 #'
-#' @param states List, one a run: NULL or a state.
+#' @param states List, one per run: NULL or a state.
 #' @param control For `time_limit` (seconds), `checkpoint` (file or NULL) and
 #'   `checkpoint_every` (seconds).
 #' @param progress TRUE or FALSE.
 #' @param save Function of the states that writes the checkpoint.
-#' @param started When the time limit began: set-up counts.
-#' @param last Does nothing follow these runs?
+#' @param started When the time limit began; set-up time counts.
+#' @param last Are these the last runs of the call?
 #' @return List of `states`, `status` ("complete", "interrupted" or
-#'   "time_limit") and whether it was `interrupted`, be it at its end.
+#'   "time_limit") and whether it was `interrupted`, even at its end.
 #' @noRd
 run_engine <- function(engine, states, control, progress, save = NULL,
                        started = now(), last = TRUE) {
@@ -122,13 +122,13 @@ run_serially <- function(engine, states, clock, progress, save) {
   list(states = states, status = status)
 }
 
-#' A group of runs in chunks of some 20 ms or more, so that the loop costs
-#' nothing and answers at once
+#' A group of runs in chunks of about 20 ms or more, so that the loop costs
+#' nothing and responds at once
 #'
-#' Those that are behind go first, up to the next one, and then all together.
-#' @param hold Is the next call likely to go on in this process?
-#' @return List of `states` and `status`, the reason to stop that was found
-#'   after the last chunk, even if that was the end: other runs may wait.
+#' Runs that are behind go first, up to the next one, and then all together.
+#' @param hold Is the next call likely to continue in this process?
+#' @return List of `states` and `status`, the reason to stop found after the
+#'   last chunk, even at the end: other runs may wait.
 #' @noRd
 run_slice <- function(engine, group, states, clock, advance,
                       checkpoint = function(states) NULL,
@@ -168,8 +168,8 @@ run_slice <- function(engine, group, states, clock, advance,
   list(states = out, status = status)
 }
 
-# The next chunk, from the seconds that this one took: work may get slower on
-# the way
+# The size of the next chunk, from the seconds that this one took: work may
+# become slower
 next_chunk <- function(chunk, seconds) {
   if (seconds < 0.02) {
     2 * chunk
@@ -197,7 +197,7 @@ reason_to_stop <- function(clock) {
   }
 }
 
-# Take an interrupt that came while they were suspended
+# Take an interrupt that arrived while interrupts were suspended
 interrupt_pending <- function() {
   tryCatch(
     {
@@ -212,9 +212,9 @@ now <- function() proc.time()[["elapsed"]]
 
 #' When to stop and when to save
 #' @param started When the time began.
-#' @param wait Does it begin with the first run, when it is open?
+#' @param wait Does the time begin only when the first run is open?
 #' @param until NULL, or the `deadline()` of the clock of the whole run, which
-#'   only means something on the same machine.
+#'   is meaningful only on the same machine.
 #' @noRd
 run_clock <- function(time_limit, checkpoint_every = Inf, started = now(),
                       wait = FALSE, until = NULL) {
@@ -241,12 +241,12 @@ run_clock <- function(time_limit, checkpoint_every = Inf, started = now(),
   )
 }
 
-# A checkpoint that fails on the way must not end the run
+# A checkpoint that fails during the run must not end it
 save_or_warn <- function(save) {
   function(states) {
     tryCatch(save(states), kb_error_checkpoint = function(error) {
       kb_warn(c(
-        "The run goes on without a new checkpoint.",
+        "The run continues without a new checkpoint.",
         x = "{conditionMessage(error)}"
       ), "checkpoint")
     })
@@ -255,15 +255,14 @@ save_or_warn <- function(save) {
 
 warn_late_interrupt <- function(what = "fit") {
   kb_warn(c(
-    "The interrupt came when the run had reached its end.",
+    "The interrupt came after the run had finished.",
     i = "The {what} is complete."
   ), "interrupted")
 }
 
 # Progress --------------------------------------------------------------------
 
-#' A progress bar (cli), or progressr's signals where the work is done by
-#' other processes
+#' A progress bar (cli), or progressr's signals if other processes do the work
 #'
 #' @return List of functions: `advance(n)` and `close()`; for workers `signal`
 #'   (or NULL) instead of `advance`.

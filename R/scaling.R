@@ -1,5 +1,5 @@
-# Standardisation of predictors and response. It is learned once, at the first
-# call, and stored in the fit: rows that arrive later use the same numbers.
+# Standardisation of predictors and response, learned once, at the first call,
+# and stored in the fit: later rows use the same numbers.
 
 #' @srrstats {RE2.3} `scale` and `intercept` of the fit functions.
 #' @srrstats {RE4.12} The scaling is part of the fit and undone in all it gives.
@@ -60,12 +60,12 @@ scaling_y <- function(s, y) {
   (y - s$y_center) / s$y_scale
 }
 
-# Bring means, quantiles or draws back to the units of the response
+# Convert means, quantiles or draws to the units of the response
 unscale_mean <- function(s, v) {
   s$y_center + s$y_scale * v
 }
 
-# Bring standard deviations (or differences) back to those units
+# Convert standard deviations (or differences) to those units
 unscale_sd <- function(s, v) {
   s$y_scale * v
 }

@@ -1,19 +1,19 @@
-# The choice of a kernel for kgs() by the evidence.
+# Choice of a kernel for kgs() by the evidence.
 
 #' Choose a kernel by its evidence
 #'
-#' The evidence of [kgs()] for each of a set of kernels, or of bandwidths of the
-#' Gaussian kernel, and the kernel under which the labels are most probable. It
-#' needs no data put aside: a kernel so narrow that it could give any labels
-#' gives none of them much probability.
+#' Computes the evidence of [kgs()] for each of several kernels, or bandwidths
+#' of the Gaussian kernel, and chooses the kernel under which the labels are
+#' most probable. No hold-out data are needed: a kernel so narrow that it can
+#' produce any labels gives none of them much probability.
 #'
-#' The margin of the Bayes point, which the table tells beside the evidence, is
-#' the smallest \eqn{y_i f(x_i) / (|w| \sqrt{k(x_i, x_i)})}{y_i f(x_i) / (|w|
-#' sqrt(k(x_i, x_i)))}: the sine of the angle by which its direction is on the
-#' right side of all labels, negative where it contradicts one. With more
-#' classes \eqn{y_i f(x_i)} is the lead of the label's function over the largest
-#' other, over the root of 2. A large margin means a large version space, but
-#' with wrong labels only the evidence has a meaning.
+#' The margin of the Bayes point, which the table also reports, is the smallest
+#' \eqn{y_i f(x_i) / (|w| \sqrt{k(x_i, x_i)})}{y_i f(x_i) / (|w| sqrt(k(x_i,
+#' x_i)))}: the sine of the angle by which its direction is on the right side of
+#' all labels, negative where it contradicts one. With more classes
+#' \eqn{y_i f(x_i)} is the difference between the label's function and the
+#' largest other, divided by sqrt(2). A large margin means a large version
+#' space, but with wrong labels only the evidence is meaningful.
 #'
 #' @inheritParams kgs
 #' @inheritParams evidence.kb_kgs
@@ -22,36 +22,36 @@
 #' @param bandwidths Bandwidths of [kernel_gaussian()], positive numbers in the
 #'   units of the scaled predictors. `NULL`, without `kernels`: the median
 #'   distance times 1/8, 1/4, 1/2, 1, 2 and 4.
-#' @param kernels A list of kernels, see [kb_kernels], in place of `bandwidths`.
+#' @param kernels A list of kernels, see [kb_kernels], instead of `bandwidths`.
 #' @param method Sampler, see [kgs()].
 #' @param control Settings of the chains that find each kernel's Bayes point,
-#'   see [mcmc_control()]; its `checkpoint` is left aside. What they find of
-#'   the noise sets the range of costs of the evidence.
-#' @param warmup,iter,chains,volume As of [`evidence()`][evidence.kb_kgs].
+#'   see [mcmc_control()]; its `checkpoint` is ignored. Their estimate of the
+#'   noise sets the range of costs for the evidence.
+#' @param warmup,iter,chains,volume As in [`evidence()`][evidence.kb_kgs].
 #' @param seed Whole number that determines all chains; `NULL` takes one from
 #'   R's generator.
 #'
 #' @return An object of class `kb_kernel_selection`, a list:
 #' * `kernel`: the kernel of highest evidence, without the bias, to give to
 #'   [kgs()]; its bandwidth is a number.
-#' * `table`: data frame with a row a kernel, in the order given: `kernel` (as
-#'   text), `bandwidth` (`NA` if it is not one number), `log_evidence` and
-#'   `mc_se` in nats, `probability` (of the kernel, if all were as probable
-#'   before the data), `rate_mode` (rate of wrong labels of highest evidence),
-#'   `log_volume` (of the version space, `-Inf` if it was not seen, `NA` without
-#'   `volume`) and `margin`
-#'   of the Bayes point (`NA` where there is none).
+#' * `table`: data frame with one row per kernel, in the order given: `kernel`
+#'   (as text), `bandwidth` (`NA` if it is not one number), `log_evidence` and
+#'   `mc_se` in nats, `probability` (of the kernel, with equal prior
+#'   probabilities), `rate_mode` (rate of wrong labels with the highest
+#'   evidence), `log_volume` (of the version space, `-Inf` if no draw reached
+#'   it, `NA` without `volume`) and `margin` of the Bayes point (`NA` if there
+#'   is none).
 #' * `best`: the row of `kernel`.
-#' * `kernels`, `evidences`: lists, one element a row.
+#' * `kernels`, `evidences`: lists, one element per row.
 #' * `seed`.
 #'
-#' The chains of each kernel, one kernel after the other, run at the same time
-#' where the future plan has workers.
-#' @section Errors: As of [kgs()] and [`evidence()`][evidence.kb_kgs];
-#'   `kb_error_not_separable` if no label can be wrong (`noise = 0`) and under
-#'   no kernel a direction without errors was found. An interrupt gives a
-#'   warning (`kb_warning_interrupted`) and the choice among the kernels that
-#'   are finished; if none is, an error (`kb_error_interrupted`).
+#' With a future plan the chains of each kernel run in parallel; kernels follow
+#' one after the other.
+#' @section Errors: As in [kgs()] and [`evidence()`][evidence.kb_kgs];
+#'   `kb_error_not_separable` if no label can be wrong (`noise = 0`) and no
+#'   kernel has a direction without errors. An interrupt gives a warning
+#'   (`kb_warning_interrupted`) and the choice among the finished kernels; if
+#'   there is none, an error (`kb_error_interrupted`).
 #' @examples
 #' moons <- sim_moons(40, flips = 0.1, seed = 1)
 #' chosen <- select_kernel(y ~ x1 + x2, moons,
@@ -185,13 +185,13 @@ report_kernels <- function(done, all, halted) {
   if (done == 0) {
     kb_abort(c(
       "Stopped before the first kernel was finished.",
-      i = "There is nothing to choose from."
+      i = "No choice is possible."
     ), "interrupted")
   }
   if (halted || done < all) {
     kb_warn(c(
       "Stopped after {done} of {all} kernels.",
-      i = "The choice is among those."
+      i = "The choice is among these kernels."
     ), "interrupted")
   }
 }
@@ -222,7 +222,7 @@ run_or_none <- function(fit, progress) {
   tryCatch(
     withCallingHandlers(run_fit(fit, progress),
       kb_warning_time_limit = stopped,
-      # The evidence has chains, and an error, of its own.
+      # The evidence has its own chains, and its own error.
       kb_warning_convergence = stopped,
       kb_message_few_draws = function(m) tryInvokeRestart("muffleMessage")
     ),
@@ -243,7 +243,8 @@ bayes_point_margin <- function(fit) {
   min(ifelse(size > 0, label_lead(f, as.integer(fit$data$y)) / size, 0))
 }
 
-#' By how much labels win: y f, or the distance to where another class does
+#' The margin of each label: y f, or the distance to the boundary with another
+#' class
 #' @param f n x functions.
 #' @noRd
 label_lead <- function(f, label) {

@@ -35,13 +35,13 @@ sim_circle <- function(n, p = 2, seed = NULL) {
   })
 }
 
-# Both levels, also where only one of them occurs
+# Both levels, even if only one of them occurs
 two_classes <- function(positive) {
   factor(as.integer(positive), levels = c("0", "1"))
 }
 
-# Labels and what they were before the flips, which are drawn last: one seed
-# has the same predictors, and nested sets of flips, whatever `flips` is
+# Labels before and after the flips, which are drawn last: a seed gives the same
+# predictors, and nested sets of flips, whatever `flips` is
 flip_labels <- function(positive, flips) {
   flipped <- stats::runif(length(positive)) < flips
   data.frame(

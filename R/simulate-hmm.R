@@ -1,11 +1,11 @@
 # Simulated hidden Markov models with known noise, for examples, tests and
-# experiments. Noise is drawn in one order: start, states, observations; one
-# seed has the same path of states whatever `sd_observation` is.
+# experiments. Noise is drawn in one order: start, states, observations; a seed
+# gives the same path of states whatever `sd_observation` is.
 
 #' Simulate noisy motion around the origin
 #'
-#' Hidden Markov models of Fukumizu, Song and Gretton: a point (u, v) goes round
-#' the origin and is observed with noise.
+#' Hidden Markov models of Fukumizu, Song and Gretton: a point (u, v) moves
+#' around the origin and is observed with noise.
 #'
 #' \deqn{(u_{t+1}, v_{t+1}) = r(\theta_{t+1}) (\cos \theta_{t+1},
 #'   \sin \theta_{t+1}) + z_t, \quad
@@ -18,21 +18,21 @@
 #' - `sim_rotation()`: r = 1, s = 0.3.
 #' - `sim_oscillation()`: r = 1 + 0.4 sin(8 theta), s = 0.4.
 #'
-#' The start is of the same form with theta uniform on the circle, which makes
-#' the rotation stationary. Where the authors print arctan(v / u), which knows
-#' half of the circle only, it is atan2 here. The defaults are theirs, but for
-#' the start, of which they say nothing.
+#' The first state has the same form with theta uniform on the circle, which
+#' makes the rotation stationary. The authors print arctan(v / u), which covers
+#' only half of the circle; atan2 is used here. The defaults are theirs, except
+#' for the first state, which they do not describe.
 #'
 #' @param n Number of time points, at least 1.
 #' @param step Angle from one time point to the next, in radians.
 #' @param sd_state Standard deviation of each component of the noise of the
 #'   states, at least 0, in units of u and v.
-#' @param sd_observation That of the observations.
+#' @param sd_observation The same for the observations.
 #' @template args-seed
 #'
 #' @return A list of the matrices `states` (n x 2, columns u and v) and
-#'   `observations` (n x 2, columns y1 and y2), one row a time point. A further
-#'   sequence comes from another seed.
+#'   `observations` (n x 2, columns y1 and y2), one row per time point. A
+#'   further sequence comes from another seed.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.
 #' @references
@@ -88,9 +88,9 @@ observed_states <- function(states, sd_observation) {
 #' \deqn{x_{t+1} = c x_t + z_t, \quad y_t = x_t + w_t,}{x' = c x + z,
 #'   y = x + w,}
 #' z and w independent Gaussian noise, c the `coef`. The start has the
-#' stationary distribution, Gaussian with mean 0 and variance `sd_state^2 / (1 -
-#' coef^2)`: 1 at the defaults. The Kalman filter and its smoother know the
-#' exact answers.
+#' stationary distribution, Gaussian with mean 0 and variance
+#' `sd_state^2 / (1 - coef^2)`: 1 at the defaults. The Kalman filter and
+#' smoother give exact results.
 #'
 #' @inheritParams sim_rotation
 #' @param coef Coefficient of the autoregression, strictly between -1 and 1.
@@ -99,7 +99,7 @@ observed_states <- function(states, sd_observation) {
 #' @template args-seed
 #'
 #' @return A list of the matrices `states` (n x 1, column x) and `observations`
-#'   (n x 1, column y), one row a time point. A further sequence comes from
+#'   (n x 1, column y), one row per time point. A further sequence comes from
 #'   another seed.
 #' @section Errors: An argument outside its range is an error of class
 #'   `kb_error_argument`.

@@ -1,4 +1,4 @@
-# What an srvm fit answers: evidence(), inclusion(), model_size(), ess(),
+# Accessors of srvm fits: evidence(), inclusion(), model_size(), ess(),
 # timings(), diagnostics(), ancestry().
 
 #' @export
@@ -28,15 +28,15 @@ evidence.kb_srvm <- function(object, ...) {
   )
 }
 
-# How many rows the evidence is of, at each step or the last
+# The number of rows that the evidence covers, at each step or the last
 rows_counted <- function(object, time = object$time) {
   pmin(time, object$settings$memory$window)
 }
 
 # Log predictive densities and log evidence by row, averaged over runs
 #
-# Runs have the weights of their evidence before the row comes in, which is
-# that without the rows that have left.
+# Runs are weighted by their evidence before the row enters, without the rows
+# that have left.
 predictive_path <- function(object, runs) {
   steps <- recorded_steps(object)
   n <- length(steps)
@@ -57,7 +57,8 @@ predictive_path <- function(object, runs) {
   )
 }
 
-# Why the number is no evidence, or not a good estimate of it: NULL or a line
+# Why the number is not an evidence, or not a good estimate of it: NULL or a
+# line
 evidence_note <- function(object) {
   if (is_improper(object$settings$prior)) {
     return("no evidence: the prior is improper")
@@ -71,12 +72,12 @@ evidence_note <- function(object) {
   evidence_doubts(object)
 }
 
-# Is the number of evidence() none at all?
+# Is the number of evidence() not an evidence?
 is_no_evidence <- function(z) {
   !is.null(z$note) && startsWith(z$note, "no evidence")
 }
 
-# An unbiased estimate of a variance may be negative: it says nothing then
+# An unbiased estimate of a variance may be negative, and is then useless
 standard_error <- function(variance) {
   if (is.na(variance) || variance < 0) NA_real_ else sqrt(variance)
 }
@@ -90,7 +91,7 @@ evidence_paths <- function(runs, time) {
   }, numeric(time)), time)
 }
 
-# What runs recorded at each step, a column each
+# Records of runs at each step, one column per run
 run_paths <- function(runs, name, time) {
   matrix(vapply(runs, function(run) run$path[[name]], numeric(time)), time)
 }
@@ -137,7 +138,7 @@ ess.kb_srvm <- function(object, ...) {
   ess_path(object, fit_runs(object))
 }
 
-# What ess() gives, of these runs
+# The value of ess() for these runs
 ess_path <- function(object, runs) {
   total <- function(what) {
     average_over_kernels(object, runs, lapply(runs, what))
@@ -157,7 +158,7 @@ ess_path <- function(object, runs) {
 particles_by_row <- function(fit, runs = fit_runs(fit)) {
   average_over_kernels(fit, runs, lapply(runs, function(run) {
     n <- run$path$particles
-    # Fits of before it could change have no record.
+    # Older fits, in which it could not change, have no record.
     if (is.null(n)) rep(length(run$k), length(run$path$ess)) else n
   }))
 }
@@ -206,7 +207,7 @@ ancestry.kb_srvm <- function(object, ...) {
 
 refuse_no_ancestry <- function() {
   kb_abort(c(
-    "The fit has kept no ancestry.",
+    "The fit has not kept its ancestry.",
     i = "Fit with {.code smc_control(ancestry = \"genealogy\")} or
          {.code \"full\"}."
   ), "not_defined")

@@ -1,4 +1,4 @@
-# The batch sampler of srvm() as an engine of run_engine(): one run a chain.
+# The batch sampler of srvm() as an engine of run_engine(): one run per chain.
 
 #' @export
 fit_engine.kb_srvm_mcmc <- function(fit) {

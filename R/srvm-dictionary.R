@@ -1,8 +1,8 @@
 # Fits of srvm() whose one model has several kernels (kernel_dictionary()): a
-# candidate is a pair of a row and a kernel. The core numbers those of a row one
-# after the other.
+# candidate is a pair of a row and a kernel. The core numbers the candidates of
+# a row consecutively.
 
-# The dictionary that a fit's model has: its points x known
+# The dictionary of a fit's model, given the points x
 srvm_dictionary <- function(dictionary, x) {
   kernels <- srvm_kernels(dictionary$parts, x)
   if (inherits(kernels, "kb_kernel")) kernels <- list(kernels)
@@ -20,7 +20,7 @@ candidate_kernel_list <- function(settings) {
 # Do the candidates of a fit differ in their kernels?
 names_kernels <- function(fit) is_averaged(fit) || has_dictionary(fit)
 
-# Candidates a row
+# Candidates per row
 kernels_a_row <- function(settings) {
   if (is_dictionary(settings$kernel)) length(settings$kernel$parts) else 1L
 }
@@ -32,7 +32,8 @@ refuse_dictionary <- function(settings, method, control) {
   }
   kb_abort(c(
     "{.arg kernel} must not be a dictionary here.",
-    x = "{.code proposal = \"{control$proposal}\"} knows one kernel a row.",
+    x = "{.code proposal = \"{control$proposal}\"} supports only one kernel per
+         row.",
     i = "Use {.code proposal = \"adapted\"}."
   ), c("not_defined", "argument"), argument = "kernel")
 }
@@ -43,19 +44,19 @@ refuse_mixed <- function(kernel) {
     any(vapply(kernel, is_dictionary, NA))) {
     kb_abort(c(
       "{.arg kernel} must be a dictionary or a list of kernels, not both.",
-      i = "{.fn evidence} of fits with the one and the other compares them."
+      i = "Compare fits with each by {.fn evidence}."
     ), "argument", argument = "kernel")
   }
 }
 
 refuse_shares_by_row <- function() {
   kb_abort(c(
-    "Shares of the kernels of a dictionary are those given all rows.",
-    i = "{.code kernel_posterior(fit)} has them."
+    "Shares of the kernels of a dictionary are not available by row.",
+    i = "{.code kernel_posterior(fit)} has them given all rows."
   ), "not_defined")
 }
 
-# Answers ----------------------------------------------------------------------
+# Results ----------------------------------------------------------------------
 
 # Numbers of centres: particles x kernels
 centre_counts <- function(fit, pool) {
@@ -65,7 +66,7 @@ centre_counts <- function(fit, pool) {
   unclass(unname(table(particle, kernel)))
 }
 
-# The line a kernel that kernel_posterior() has for a dictionary
+# The value of kernel_posterior() for a dictionary
 dictionary_posterior <- function(fit) {
   pool <- srvm_pool(fit)
   counts <- centre_counts(fit, pool)
@@ -91,7 +92,7 @@ dictionary_posterior <- function(fit) {
   )
 }
 
-# Probability of each row to be a centre with any kernel and with each
+# Probability that each row is a centre with any kernel and with each
 dictionary_inclusion <- function(fit, pool) {
   particle <- rep(seq_along(pool$k), pool$k)
   row <- pool$rows[pool$sets]
@@ -122,7 +123,7 @@ dictionary_parameters <- function(fit, pool) {
   counts
 }
 
-# Showing it -------------------------------------------------------------------
+# Printing -------------------------------------------------------------------
 
 describe_dictionary <- function(x, most = 3) {
   table <- dictionary_posterior(x)

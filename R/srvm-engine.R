@@ -22,7 +22,7 @@ fit_engine.kb_srvm <- function(fit) {
   )
 }
 
-# The model as the core wants it
+# The model in the form that the core needs
 model_config <- function(settings) {
   prior <- settings$prior
   memory <- settings$memory
@@ -36,7 +36,7 @@ model_config <- function(settings) {
     intercept = settings$intercept, scaled = is_scaled(settings),
     shift = settings$shift, response = response_name(settings),
     df = if (is_student(settings)) prior$df else 0,
-    # No bound is 0 in the core.
+    # In the core 0 means no bound.
     window = if (is.finite(memory$window)) memory$window else 0L,
     candidates = if (is.finite(memory$candidates)) memory$candidates else 0L,
     forgetting = memory$forgetting
@@ -74,7 +74,7 @@ engine_open.kb_engine_srvm <- function(engine, index, state) {
   handle <- srvm_open_cpp(
     run_config(engine$config, index), engine$x, engine$y, state, pool
   )
-  # The same fit may take in other rows.
+  # The same fit may add different rows.
   if (is.null(pool) && !is.null(key)) hold_pool(key, handle)
   handle
 }
@@ -98,9 +98,9 @@ engine_total.kb_engine_srvm <- function(engine) {
 #' @export
 engine_done.kb_engine_srvm <- function(engine, state) state_time(state)
 
-# What the sequential sampler does in its own way ------------------------------
+# Methods of the sequential sampler ------------------------------
 
-# Its time is that of the replicates that went furthest
+# Its time is that of the most advanced replicates
 #' @export
 finish_fit.kb_srvm <- function(fit, states, seconds) {
   if (is_running_again(fit)) {
@@ -140,8 +140,8 @@ warn_status.kb_srvm <- function(fit) {
        {reason[[fit$status]]}."
     },
     if (length(runs) > 1 && fit$time < n_given(fit)) {
-      c("*" = "{done} of {length(runs)} replicates are done.")
+      c("*" = "{done} of {length(runs)} replicates are finished.")
     },
-    i = "The fit of those rows can be used; {.code update(fit)} continues."
+    i = "You can use the fit of those rows; {.code update(fit)} continues it."
   ), fit$status)
 }

@@ -1,16 +1,16 @@
-# Several kernels in one srvm fit: each is a filter of its own (as many runs as
-# there are replicates), and answers are averages with weights p(h) Z-hat(h).
+# Several kernels in one srvm fit: each has its own filter (as many runs as
+# there are replicates), and results are averages with weights p(h) Z-hat(h).
 
 # The grid ---------------------------------------------------------------------
 
-#' What `kernel = NULL` stands for: an average where there is an evidence
+#' The meaning of `kernel = NULL`: an average if there is an evidence
 #' @param can_average Does the sampler estimate it?
 #' @noRd
 default_kernel <- function(prior, can_average) {
   kernel_gaussian(if (can_average && !is_improper(prior)) "learn" else "median")
 }
 
-#' The kernel of a fit, or the list of those to average over
+#' The kernel of a fit, or the list of kernels to average over
 #' @param kernel A kernel or a list of them.
 #' @param x Points as the model sees them.
 #' @noRd
@@ -45,12 +45,12 @@ learn_factors <- 2^(-3:1)
 refuse_custom <- function() {
   kb_abort(c(
     "{.arg kernel} must be built in: {.fn srvm} evaluates it in C++ as the
-     data come in.",
+     data arrive.",
     x = "It has a part made by {.fn kernel_custom}."
   ), "argument", argument = "kernel")
 }
 
-# Several kernels need an evidence of each
+# Averaging over kernels needs the evidence of each
 refuse_average <- function(settings, method, control) {
   n <- n_kernels(settings)
   if (n == 1) {
@@ -66,10 +66,10 @@ refuse_average <- function(settings, method, control) {
   if (!is.null(problem)) {
     kb_abort(c(
       "{.arg kernel} must be a single kernel without a bandwidth to learn.",
-      x = paste("It stands for {n} kernels.", problem),
+      x = paste("It means {n} kernels.", problem),
       i = "{.code method = \"smc\"} with the default proposal and a proper prior
-           averages over kernels; {.fn kernel_posterior} of such a fit says
-           which of them is probable."
+           averages over kernels; {.fn kernel_posterior} then gives their
+           probabilities."
     ), "argument", argument = "kernel")
   }
 }
@@ -90,13 +90,13 @@ kernel_prior_resolve <- function(weights, n) {
   if (length(weights) != n) {
     kb_abort(c(
       "{.arg kernels} of {.arg prior} must have a weight for each kernel.",
-      x = "They are {length(weights)}, for {n} kernel{?s}."
+      x = "It has {length(weights)} weights for {n} kernel{?s}."
     ), "argument", argument = "prior")
   }
   weights / sum(weights)
 }
 
-# The kernels of a fit: a list, of one where they are not averaged
+# The kernels of a fit: a list, with one element if they are not averaged
 settings_kernels <- function(settings) {
   kernel <- settings$kernel
   one <- is.null(kernel) || inherits(kernel, "kb_kernel") ||
@@ -112,7 +112,8 @@ is_averaged <- function(fit) n_kernels(fit$settings) > 1
 
 # A replicate is one run for each kernel, in the order of the kernels: run i is
 # of kernel (i - 1) %% n + 1. Only replicates whose runs are all at the fit's
-# time count, as an average that lacks kernels would be of another posterior.
+# time count, since an average over some of the kernels would be a different
+# posterior.
 
 #' The indices of the runs of each replicate: a list
 #' @param runs Runs of whole replicates.
@@ -165,7 +166,7 @@ run_log_prior <- function(fit, runs) {
 
 #' Sums over replicates of numbers by row, averaged over kernels by their
 #' probabilities at that row
-#' @param values List, one vector a run.
+#' @param values List, one vector per run.
 #' @noRd
 average_over_kernels <- function(fit, runs, values) {
   if (is_averaged(fit)) {
@@ -191,40 +192,39 @@ kernel_path <- function(fit, runs) {
 #'
 #' A fit of [srvm()] with several kernels, or with a bandwidth to learn, is an
 #' average over them. Kernel h has the weight
-#' \deqn{p(h | y) \propto p(h) \hat{Z}_h,}
-#' its prior probability (see [srvm_prior()]) times the estimate of its evidence
-#' by its own particles. The estimate is unbiased, so that the probabilities
-#' converge to the exact ones as the number of particles grows; their Monte
-#' Carlo error is reported.
+#' \deqn{p(h | y) \propto p(h) \hat{Z}_h,} its prior probability (see
+#' [srvm_prior()]) times the estimate of its evidence from its own particles.
+#' The estimate is unbiased, so that the probabilities converge to the exact
+#' values as the number of particles grows; their Monte Carlo error is reported.
 #'
 #' A fit with a [dictionary][kernel_dictionary] is one model in which each
-#' centre has a kernel of its own: there it is the share of the centres that
+#' centre has its own kernel; the result is then the share of the centres that
 #' each kernel has.
 #'
 #' @param object A fit of [srvm()].
 #' @param by_row `TRUE`: the probabilities after each row.
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return A data frame with a line a kernel, in the order given: `kernel` (as
-#'   text), `bandwidth` (in the units of the standardised predictors if
+#' @return A data frame with one line per kernel, in the order given: `kernel`
+#'   (as text), `bandwidth` (in the units of the standardised predictors if
 #'   `scale = TRUE`; `NA` if it is not one number), `prior` (its probability
 #'   before the data), `log_evidence` (of the response in its own units) and its
 #'   Monte Carlo standard error `mc_se`, `probability` and its standard error
 #'   `probability_se`, to first order from those of the evidences (`NA` where
-#'   the estimate of a variance is negative). Standard errors are as good as
-#'   those of [evidence()], see there. A fit with one kernel has one line.
+#'   the estimate of a variance is negative). Standard errors have the same
+#'   limitations as in [evidence()]. A fit with one kernel has one line.
 #'
-#'   Of a dictionary: `kernel`, `bandwidth`, the posterior mean `centres` of the
-#'   number of centres with this kernel and its standard deviation `centres_sd`,
-#'   the `probability` that there is one, and the posterior mean `share` and
-#'   standard deviation `share_sd` of its share of the centres, given that
-#'   there are some (`NA` where no particle has any).
+#'   For a dictionary: `kernel`, `bandwidth`, the posterior mean `centres` of
+#'   the number of centres with this kernel and its standard deviation
+#'   `centres_sd`, the `probability` that there is at least one, and the
+#'   posterior mean `share` and standard deviation `share_sd` of its share of
+#'   the centres, given that there are any (`NA` if no particle has any).
 #'
 #'   With `by_row = TRUE` a data frame with a line for each row of data in the
-#'   order they were taken in: `row`, and the probability of each kernel given
-#'   the rows up to this one in the columns `kernel1`, `kernel2` and so on.
-#' @section Errors: `kb_error_not_defined` for other objects, for fits whose
-#'   runs estimate no evidence, and for `by_row` of a dictionary.
+#'   order of processing: `row`, and the probability of each kernel given the
+#'   rows up to this one in the columns `kernel1`, `kernel2` and so on.
+#' @section Errors: `kb_error_not_defined` for other objects, for fits that do
+#'   not estimate an evidence, and for `by_row` with a dictionary.
 #' @seealso [evidence()] for the evidence of the average.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
@@ -316,7 +316,7 @@ probability_se <- function(p, v) {
   vapply(p^2 * ((1 - p)^2 * v + others), standard_error, 0)
 }
 
-# Showing it -------------------------------------------------------------------
+# Printing -------------------------------------------------------------------
 
 # The lines of print() on the kernel, or on the most probable ones
 describe_kernels <- function(x, most = 3) {
@@ -339,7 +339,7 @@ describe_kernels <- function(x, most = 3) {
   )
 }
 
-# The table without what tells nothing, on one line a kernel
+# The table without uninformative columns, on one line per kernel
 print_kernels <- function(fit, digits) {
   if (has_dictionary(fit)) {
     return(print_dictionary(fit, digits))
@@ -355,7 +355,7 @@ print_kernels <- function(fit, digits) {
   print(table[shown], digits = digits, row.names = FALSE)
 }
 
-# Do the kernels of a fit differ in nothing but one bandwidth each?
+# Do the kernels of a fit differ only in one bandwidth each?
 differ_in_bandwidth <- function(fit) {
   kernels <- settings_kernels(fit$settings)
   bandwidths <- vapply(kernels, single_bandwidth, 0)
@@ -363,7 +363,7 @@ differ_in_bandwidth <- function(fit) {
   !anyNA(bandwidths) && !anyDuplicated(bandwidths) && length(unique(rest)) == 1
 }
 
-# Probabilities of the kernels with bars of two standard errors; of a
+# Probabilities of the kernels with bars of two standard errors; for a
 # dictionary shares of the centres with two standard deviations
 kernels_picture <- function(x) {
   table <- kernel_posterior(x)

@@ -1,4 +1,5 @@
-# Fits of srvm(method = "mcmc"): what differs from the sequential ones.
+# Fits of srvm(method = "mcmc"): methods that differ from those of sequential
+# fits.
 
 #' @export
 draws_in.kb_srvm_mcmc <- function(fit) lengths(lapply(fit$runs, `[[`, "k"))
@@ -20,7 +21,7 @@ head_draws.kb_srvm_mcmc <- function(fit, run, n) {
 
 #' @export
 mixing_advice.kb_srvm_mcmc <- function(fit, poor) {
-  "A larger {.arg n_moves} in {.fn mcmc_control} makes each iteration move
+  "With a larger {.arg n_moves} in {.fn mcmc_control} each iteration moves
    further."
 }
 
@@ -30,7 +31,7 @@ particle_weights.kb_srvm_mcmc <- function(fit, runs) {
   rep(1 / draws, draws)
 }
 
-# Answers ---------------------------------------------------------------------
+# Results ---------------------------------------------------------------------
 
 #' @export
 evidence.kb_srvm_mcmc <- function(object, ...) {
@@ -74,7 +75,7 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
 batch_log_likelihood <- function(fit, run) {
   settings <- fit$settings
   y <- scaling_y(settings$scaling, fit$data$y) - settings$shift
-  # The scaled form integrates the noise out: a state has none of its own.
+  # The scaled form integrates the noise out: a state does not contain it.
   noise <- if (is_scaled(settings)) run$draws$noise else run$noise
   p <- run$k + settings$intercept
   draw <- factor(rep(seq_along(p), p), seq_along(p))
@@ -82,7 +83,7 @@ batch_log_likelihood <- function(fit, run) {
   column <- sequence(p, from = p, by = -1)
   diagonal <- run$factor[cumsum(c(1, column))[seq_along(column)]]
   sums <- function(v) as.double(tapply(v, draw, sum, default = 0))
-  # An intercept of mean 0 has mean -shift for what is left of the response.
+  # An intercept of mean 0 has mean -shift for the centred response.
   pull <- settings$shift^2 / run$coef
   explained <- (sums(run$z^2) - pull) / if (is_scaled(settings)) noise else 1
   -length(y) / 2 * log(2 * pi * noise * settings$scaling$y_scale^2) -

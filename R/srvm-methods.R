@@ -89,7 +89,7 @@ shorten <- function(text, most = 62) {
   if (nchar(text) > most) paste0(substr(text, 1, most - 3), "...") else text
 }
 
-# Items on one line: a number that is cut short would be another
+# As many whole items as fit on one line: a truncated number would be wrong
 as_many_as_fit <- function(items, what = "", most = 62) {
   fits <- nchar(what) + cumsum(nchar(items) + 2) - 2 <= most
   shorten(paste0(what, paste(items[fits | !any(fits)], collapse = ", ")), most)
@@ -152,14 +152,13 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 
 # Updating -------------------------------------------------------------------
 
-#' Take in further rows, or change the sampler's settings
+#' Add rows, or change the sampler's settings
 #'
-#' The rows are assimilated one at a time, at the cost that they would have
-#' had in the first call. Before that, the sums that the particles share are
-#' rebuilt from the rows so far, unless an earlier `update()` of the same
-#' session has left them in memory (up to 200 MB;
-#' `options(kernelbayes.held_memory = )` sets the number of bytes). Fits never
-#' hold them. With settings frozen by the first call and
+#' The rows are processed one at a time, at the same cost as in the first call.
+#' First, the sums that the particles share are rebuilt from the rows so far,
+#' unless an earlier `update()` in the same session left them in memory (up to
+#' 200 MB; `options(kernelbayes.held_memory = )` sets the number of bytes). They
+#' are not stored in fits. With settings frozen by the first call and
 #' `order = "given"`, the result is identical to one call with all rows.
 #'
 #' @section Changed settings:
@@ -167,49 +166,47 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' first: resampled to `particles` (if their weights differ or their number
 #' changes) and then moved once, by a Gibbs sweep of coefficients and variances
 #' and `n_moves` reversible-jump moves each. All of these leave the posterior of
-#' the rows so far as it is, so that more moves bring the particles closer to
-#' it, and more particles lower the error of what comes after. Copies of a
-#' particle are alike until they have moved: a run with few particles that is
-#' given many needs moves as well. With `n_moves = 0` only the variances and
+#' the rows so far invariant: more moves bring the particles closer to it, and
+#' more particles reduce the error from later rows. Copies of a particle are
+#' identical until they have moved, so a run that changes from few to many
+#' particles also needs moves. With `n_moves = 0` only the variances and
 #' coefficients are drawn anew.
 #'
-#' The log evidence so far is kept. Its standard error is computed from the
-#' new particles, with a factor for each number of particles that there was
-#' (Lee and Whiteley, 2018), and is noisy if they are few. What [ess()],
-#' [diagnostics()] and [ancestry()] say of the last row is said of the new
-#' particles; their effective size does not know of copies. The new settings
-#' hold for the rows that come later, those of the same call included, and are
-#' stored in `control`. Random numbers are new for every such call, and the
-#' result depends on the seed and the calls alone, never on `threads`. Fits
-#' with `proposal = "paper"` or an improper prior have no posterior that the
-#' moves could leave as it is.
+#' The log evidence so far is kept. Its standard error is computed from the new
+#' particles, with a factor for each number of particles used so far (Lee and
+#' Whiteley, 2018), and is noisy if they are few. For the last row [ess()],
+#' [diagnostics()] and [ancestry()] describe the new particles; their effective
+#' size ignores that some are copies. The new settings apply to all later rows,
+#' including those of the same call, and are stored in `control`. Each such call
+#' uses new random numbers, and the result depends only on the seed and the
+#' calls, never on `threads`. Fits with `proposal = "paper"` or an improper
+#' prior have no posterior that the moves could leave invariant.
 #'
 #' @param object A fit of [srvm()].
 #' @param newdata For formula fits: a data frame with predictors and response,
 #'   or a [connection][base::connections] that gives them as lines of
 #'   comma-separated values.
-#' @param rows,header For connections: how many rows to read and take in at a
+#' @param rows,header For connections: how many rows to read and process at a
 #'   time; whether the first line has the names of the columns (`FALSE`: they
-#'   are the variables of the formula, in its order), or these names. An
-#'   interrupt or a time limit leaves an open connection at the first row that
-#'   is not in the fit.
+#'   are the variables of the formula, in its order), or these names. After an
+#'   interrupt or a time limit an open connection is at the first row that is
+#'   not in the fit.
 #' @param newx,newy For x/y fits: predictors and response.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
-#' @param n_moves,particles New settings of the sampler, as in
-#'   [smc_control()]; `NULL` keeps what the fit has. If one is given, the
-#'   particles are rejuvenated, see below.
+#' @param n_moves,particles New settings of the sampler, as in [smc_control()];
+#'   `NULL` keeps those of the fit. If one is given, the particles are
+#'   rejuvenated, see below.
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return A fit of all rows. Without new rows, an interrupted fit is run to
-#'   its end and a complete one is returned as it is, or rejuvenated.
+#' @return A fit of all rows. Without new rows, an interrupted fit is run to its
+#'   end and a complete fit is returned unchanged, or rejuvenated.
 #'
 #' @section Errors:
-#' As in [srvm()]. A change of `particles` is refused
-#' (`kb_error_argument`) where the fit keeps its `ancestry`, whose matrices
-#' have a column for each particle.
+#' As in [srvm()]. A change of `particles` is refused (`kb_error_argument`) if
+#' the fit keeps its `ancestry`, whose matrices have a column for each particle.
 #'
 #' @references
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
@@ -265,7 +262,7 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
   object
 }
 
-# Change the sampler's settings and move every run's particles under them
+# Change the sampler's settings and move the particles of every run
 srvm_rejuvenate <- function(object, n_moves, particles) {
   refuse_while_sharing(object)
   control <- object$control
@@ -353,13 +350,13 @@ append_rows <- function(object, rows) {
 
 #' Posterior mean of the noise standard deviation
 #'
-#' Where the noise is Student's t, of its scale, which is less than the standard
-#' deviation.
+#' For Student-t noise, the posterior mean of its scale, which is less than the
+#' standard deviation.
 #'
 #' @param object A fit of [srvm()].
 #' @param ... Not used.
-#' @return A number in units of the response; 1, that of the latent response,
-#'   for two classes.
+#' @return A number in units of the response; for two classes 1, the standard
+#'   deviation of the latent response.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' fit <- srvm(y ~ x, data,
@@ -381,22 +378,23 @@ sigma.kb_srvm <- function(object, ...) {
 
 #' Posterior mean coefficients
 #'
-#' Averaged over sets: a row that is rarely a centre has a small coefficient.
+#' Coefficients are averaged over sets: a row that is rarely a centre has a
+#' small coefficient.
 #'
 #' @param object A fit of [srvm()].
 #' @param ... Not used: unknown arguments are errors.
 #' @return Named vector in units of the response: `(Intercept)` and, for each
 #'   training row that is a centre of some particle, its number. The posterior
-#'   mean of f is the intercept plus the sum of coefficients times kernel. Where
-#'   several kernels are averaged, or in a dictionary, each has coefficients of
-#'   its own, with names such as `"2:14"`: kernel 2 at row 14.
+#'   mean of f is the intercept plus the sum of coefficients times kernel. With
+#'   several kernels each has its own coefficients, with names such as `"2:14"`:
+#'   kernel 2 at row 14.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
 #' fit <- srvm(y ~ x, data,
 #'   kernel = kernel_gaussian(0.3), control = smc_control(particles = 100),
 #'   seed = 1
 #' )
-#' # The three rows of largest coefficients
+#' # The three rows with the largest coefficients
 #' b <- coef(fit)[-1]
 #' b[order(-abs(b))[1:3]]
 #' @export
@@ -418,9 +416,9 @@ coef.kb_srvm <- function(object, ...) {
 
 #' Log likelihood at the posterior mean
 #'
-#' Of the training responses given the posterior mean of f and of the noise
-#' standard deviation (of Student's noise its scale). For comparing models use
-#' [evidence()].
+#' The log likelihood of the training responses given the posterior mean of f
+#' and of the noise standard deviation (for Student-t noise its scale). To
+#' compare models use [evidence()].
 #'
 #' @param object A fit of [srvm()].
 #' @param ... Not used: unknown arguments are errors.

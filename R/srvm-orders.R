@@ -1,26 +1,25 @@
-# What the order of the rows changes: order_spread().
+# Effect of the order of the rows: order_spread().
 
-#' Spread of the answers over the order of the rows
+#' Spread of the results over orders of the rows
 #'
-#' The posterior and the evidence do not depend on the order in which the rows
-#' are taken in, but the sampler's path to them does. `order_spread()` runs a
-#' fit's rows again in random orders: what differs between the orders is Monte
-#' Carlo error, including that which a single run does not see.
+#' The posterior and the evidence do not depend on the order of the rows, but
+#' the sampler's path to them does. `order_spread()` processes a fit's rows
+#' again in random orders: differences between orders are Monte Carlo error,
+#' including error that a single run cannot detect.
 #'
 #' Every order is one run with the fit's frozen settings and its control, with
-#' random numbers of its own. The runs go through the same loop as those of
-#' [srvm()]: they show their progress, can be interrupted, and are shared out
-#' to the workers of a future plan. The control's `time_limit` holds for all
-#' of them together; its `checkpoint` and `ancestry` are left aside.
+#' its own random numbers. Runs show their progress, can be interrupted, and use
+#' the workers of a future plan, as in [srvm()]. The control's `time_limit`
+#' applies to all of them together; its `checkpoint` and `ancestry` are ignored.
 #'
 #' The squared standard deviation of the log evidence over orders is compared
 #' with the mean of the squared `mc_se`: if `mc_se` is right and well below 1,
-#' their ratio times the number of orders less one is about chi-square. The
-#' printed range of the ratio of standard deviations is the central 95%.
+#' their ratio times the number of orders minus one is approximately chi-square.
+#' The printed range of the ratio of standard deviations is the central 95%.
 #'
 #' @param object A fit of [srvm()].
 #' @param orders Number of random orders, at least 2.
-#' @param newdata New predictors in the shape that the fit was given, as in
+#' @param newdata New predictors in the form given to the fit, as in
 #'   [`predict()`][predict.kb_srvm]; `NULL`: the training rows.
 #' @param seed Whole number that determines the orders and every draw; `NULL`
 #'   takes one from R's generator.
@@ -31,7 +30,7 @@
 #'   unknown arguments are errors.
 #'
 #' @return A list of class `kb_order_spread`:
-#' * `orders`: data frame with one line an order: `order` (its number),
+#' * `orders`: data frame with one line per order: `order` (its number),
 #'   `log_evidence` and `mc_se` (as in [evidence()]), posterior means `k` and
 #'   `sigma` (in units of the response), and `ess_fraction` at the last row.
 #' * `sd_log_evidence`: standard deviation of the log evidence over orders;
@@ -41,19 +40,19 @@
 #'   the response (`NA` for rows of `newdata` with missing values);
 #'   `rms_spread`: root mean square over rows of their standard deviation over
 #'   orders.
-#' * `n` (rows), `asked` (orders asked for), `seed` and `status`
-#'   (`"complete"`, `"interrupted"` or `"time_limit"`).
+#' * `n` (rows), `asked` (orders requested), `seed` and `status` (`"complete"`,
+#'   `"interrupted"` or `"time_limit"`).
 #'
 #' `plot()` draws the log evidence of each order with bars of one `mc_se`, and
-#' returns its argument invisibly, as `print()` does.
+#' returns its argument invisibly, like `print()`.
 #'
 #' @section Errors:
 #' An interrupt or the time limit gives a warning (`kb_warning_interrupted`,
-#' `kb_warning_time_limit`) and a report on the orders that are finished; if
-#' none is, an error (`kb_error_interrupted`, `kb_error_time_limit`). A fit
-#' that has taken in no row is refused (`kb_error_not_defined`).
+#' `kb_warning_time_limit`) and the result for the finished orders; if there are
+#' none, an error (`kb_error_interrupted`, `kb_error_time_limit`). A fit without
+#' processed rows is refused (`kb_error_not_defined`).
 #'
-#' @seealso [evidence()] for the error seen by one run, and
+#' @seealso [evidence()] for the error estimated by one run, and
 #'   `smc_control(replicates = )` for independent runs in one order.
 #' @examples
 #' data <- sim_sinc(30, seed = 1)
@@ -70,7 +69,7 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   check_no_dots(...)
   if (!inherits(object, "kb_srvm")) not_defined("order_spread", object)
   if (inherits(object, "kb_srvm_mcmc")) {
-    refuse_batch("order_spread()", "The batch sampler takes all rows at once")
+    refuse_batch("order_spread()", "The batch sampler uses all rows at once")
   }
   object <- checked_fit(object)
   fit_runs(object)
@@ -90,7 +89,7 @@ order_spread <- function(object, orders = 10, newdata = NULL, seed = NULL,
   })
 }
 
-# From what the loop returns to the spread over the orders that are finished
+# From the value of the loop to the spread over the finished orders
 gather_orders <- function(fit, engine, out, at) {
   fit$runs <- out$states
   done <- which(replicate_times(fit) == fit$time)
@@ -105,7 +104,8 @@ gather_orders <- function(fit, engine, out, at) {
   new_order_spread(fits, done, at, asked, out$status)
 }
 
-# The fit whose rows are run again: those taken in, without their order
+# The fit whose rows are processed again: the processed rows, without their
+# order
 unordered_fit <- function(fit, seed) {
   rows <- training_rows(fit)
   fit$data <- list(
@@ -143,7 +143,7 @@ engine_open.kb_engine_orders <- function(engine, index, state) {
   engine_open.kb_engine_srvm(engine, index, state)
 }
 
-# Say that only some orders are finished, or none
+# Report that only some orders are finished, or none
 report_orders <- function(status, done, orders) {
   if (status == "complete") {
     return(invisible())
@@ -152,16 +152,16 @@ report_orders <- function(status, done, orders) {
   if (done == 0) {
     kb_abort(c(
       "Stopped before the first order was finished: {reason}.",
-      i = "There is nothing to report."
+      i = "No result is available."
     ), status)
   }
   kb_warn(c(
     "Stopped after {done} of {orders} orders: {reason}.",
-    i = "Those are reported."
+    i = "The result uses only these."
   ), status)
 }
 
-#' @param fits The fits of the orders that are finished.
+#' @param fits The fits of the finished orders.
 #' @param at The rows at which to predict, from `prediction_rows()`.
 #' @noRd
 new_order_spread <- function(fits, done, at, asked, status) {
@@ -209,7 +209,7 @@ print.kb_order_spread <- function(x, digits = 3, ...) {
   m <- nrow(x$orders)
   cat(
     "Spread over ", m, " random ", if (m == 1) "order" else "orders",
-    if (m < x$asked) paste0(" (of ", x$asked, " asked for)"), " of ", x$n,
+    if (m < x$asked) paste0(" (of ", x$asked, " requested)"), " of ", x$n,
     if (x$n == 1) " row" else " rows", "\n",
     "  log evidence: ", range_of(x$orders$log_evidence), ", sd ",
     show(x$sd_log_evidence), " (mc_se ", show(x$rms_mc_se), ")\n",
@@ -224,7 +224,7 @@ print.kb_order_spread <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-# Is the spread of log evidence what mc_se says? (S39)
+# Does the spread of log evidence agree with mc_se? (S39)
 spread_in_words <- function(x) {
   ratio <- x$sd_log_evidence / x$rms_mc_se
   if (is.na(ratio)) {
@@ -236,9 +236,9 @@ spread_in_words <- function(x) {
   df <- nrow(x$orders) - 1
   limits <- sqrt(stats::qchisq(c(0.025, 0.975), df) / df)
   verdict <- if (ratio > limits[[2]]) {
-    "is larger than mc_se says"
+    "is larger than mc_se"
   } else if (ratio < limits[[1]]) {
-    "is smaller than mc_se says"
+    "is smaller than mc_se"
   } else {
     "is in line with mc_se"
   }

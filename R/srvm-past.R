@@ -1,19 +1,19 @@
-# Rows that a stream has let go. Where memory is bounded a fit keeps the last
-# rows and what was recorded of them; of those before it `past` has the sums and
-# extremes that answers about the whole run need.
+# Rows dropped from a stream. With bounded memory a fit keeps the last rows and
+# their records; for earlier rows `past` has the sums and extremes that results
+# about the whole run need.
 #
-# `fit$past` is NULL, or a list: `rows`, how many rows were taken in and let go;
-# `numbers`, of the rows of `fit$data` in the order given; `cumulative`, the sum
-# of their log predictive densities; `lowest`, see lowest_ess(). A run's own
-# `past` has sums over the same rows.
+# `fit$past` is NULL, or a list: `rows`, the number of rows processed and
+# dropped; `numbers`, of the rows of `fit$data` in the order given;
+# `cumulative`, the sum of their log predictive densities; `lowest`, see
+# lowest_ess(). A run's own `past` has sums over the same rows.
 
-# Rows that were taken in and let go
+# Number of rows processed and dropped
 n_past <- function(fit) {
   past <- fit[["past"]]
   if (is.null(past)) 0L else past$rows
 }
 
-# All rows that a fit was given
+# Number of all rows given to a fit
 n_given <- function(fit) nrow(fit$data$x) + n_past(fit)
 
 # The numbers, in the order given, of the rows that a fit holds
@@ -22,17 +22,17 @@ row_numbers <- function(fit) {
   if (is.null(past)) seq_len(nrow(fit$data$x)) else past$numbers
 }
 
-# Rows taken in that the fit still holds, in the order in which they were
+# Processed rows that the fit still holds, in the order of processing
 rows_taken_in <- function(fit) {
   utils::head(fit$sequence, fit$time - n_past(fit))
 }
 
-# The steps of which a fit has a record
+# The steps that a fit has records of
 recorded_steps <- function(fit) {
   n_past(fit) + seq_len(fit$time - n_past(fit))
 }
 
-# How many of the last rows a fit holds: all that count, or more
+# Number of last rows that a fit holds: all that count, or more
 rows_to_hold <- function(fit) {
   memory <- fit$settings$memory
   asked <- if (is.null(memory$keep_rows)) Inf else memory$keep_rows
@@ -40,7 +40,7 @@ rows_to_hold <- function(fit) {
   max(asked, n_remembered(memory))
 }
 
-# Rows that count; one more than the core's where rounding may tell
+# Number of rows that count; one more than in the core where rounding matters
 n_remembered <- function(memory) {
   if (memory$forgetting == 1) {
     return(memory$window)
@@ -48,10 +48,11 @@ n_remembered <- function(memory) {
   min(memory$window, ceiling(log(1e-16) / log(memory$forgetting)) + 1)
 }
 
-# Let go of the rows that no run needs
+# Drop the rows that no run needs
 #
-# Some at a time, as it takes longer than a row does; how many are gone depends
-# on the time alone, not on how rows were split over calls.
+# Several at a time, because dropping takes longer than processing a row. The
+# number dropped depends only on the time, not on how rows were split over
+# calls.
 let_rows_go <- function(fit) {
   hold <- rows_to_hold(fit)
   together <- ceiling(hold / 10)
@@ -73,7 +74,7 @@ let_rows_go <- function(fit) {
   fit
 }
 
-# What a fit will know of the first steps that it has a record of
+# Summaries of the first steps that a fit has records of
 past_of_rows <- function(fit, gone) {
   fit$time <- n_past(fit) + length(gone)
   fit$runs <- lapply(fit$runs, function(run) {
@@ -108,8 +109,7 @@ let_steps_go <- function(run, gone) {
   run
 }
 
-# States with what was known of the past of the runs that they continue: the
-# core does not need it
+# States with the past of the runs that they continue: the core does not need it
 keep_past <- function(states, runs) {
   for (i in seq_along(states)) {
     past <- runs[[i]][["past"]]
@@ -118,8 +118,7 @@ keep_past <- function(states, runs) {
   states
 }
 
-# Steps of what a run recorded: tried and accepted moves have three numbers
-# each
+# Steps of a run's records: tried and accepted moves have three numbers each
 pick_steps <- function(path, steps) {
   lapply(path, function(values) {
     if (length(values) == length(path$log_increment)) {
@@ -130,8 +129,8 @@ pick_steps <- function(path, steps) {
   })
 }
 
-#' Sums up to each number, one after the other in double precision: those of a
-#' part go on from its start to the same bits
+#' Cumulative sums in double precision, bitwise identical when continued from a
+#' start
 #' @param start NULL: 0.
 #' @noRd
 running_sums <- function(values, start = NULL, last = FALSE) {
@@ -139,7 +138,7 @@ running_sums <- function(values, start = NULL, last = FALSE) {
   if (last) sums[[length(sums)]] else sums
 }
 
-# Refuse what needs the rows that are gone
+# Refuse methods that need dropped rows
 refuse_past <- function(fit, what) {
   if (n_past(fit) == 0) {
     return(invisible())

@@ -3,30 +3,30 @@
 #' @param x A fit of [srvm()].
 #' @param type What to draw:
 #' * `"fit"`: with one predictor the posterior mean of f with its credible band
-#'   and the prediction band, the data and, as ticks of that height, the
-#'   probability of each row to be a centre; with several predictors, observed
+#'   and the prediction band, the data and, as the height of ticks, the
+#'   probability that each row is a centre; with several predictors, observed
 #'   against fitted responses with prediction intervals. For two classes the
 #'   probability of the second level, against the predictor or by rank.
-#' * `"ess"`: effective sample size against rows taken in, with the rows at
+#' * `"ess"`: effective sample size against processed rows, with the rows at
 #'   which particles were resampled.
-#' * `"k"`: posterior of the number of centres, and its prior given as many
+#' * `"k"`: posterior of the number of centres, and its prior for this number of
 #'   rows.
 #' * `"evidence"`: log evidence against rows.
-#' * `"centres"`: posterior probability of each row to be a centre; of a
+#' * `"centres"`: posterior probability that each row is a centre; for a
 #'   [dictionary][kernel_dictionary] the expected number of centres at the row,
-#'   a colour for each kernel.
+#'   with a colour for each kernel.
 #' * `"kernels"`: posterior over kernels, with bars of two standard errors, and
 #'   their prior, see [kernel_posterior()]; `"kernel_path"`: the same against
-#'   rows. Of a dictionary, `"kernels"` shows the mean share of the centres with
-#'   bars of two standard deviations, and there is no `"kernel_path"`.
-#' * `"trace"`: posterior means of k and of the noise standard deviation
-#'   against rows, a line each replicate and kernel. For batch fits: k and the
-#'   noise standard deviation at each kept iteration, a line a chain; the
-#'   warmup is not kept, and the axis begins after it.
+#'   rows. For a dictionary, `"kernels"` shows the mean share of the centres
+#'   with bars of two standard deviations, and there is no `"kernel_path"`.
+#' * `"trace"`: posterior means of k and of the noise standard deviation against
+#'   rows, one line per replicate and kernel. For batch fits: k and the noise
+#'   standard deviation at each kept iteration, one line per chain; the warmup
+#'   is not kept, and the axis begins after it.
 #' * `"trace_density"`, for batch fits only: the same, with the distribution of
 #'   each chain's draws beside it, shares of k and a kernel density estimate.
 #'
-#' `"ess"`, `"evidence"`, `"kernels"` (but for a dictionary) and
+#' `"ess"`, `"evidence"`, `"kernels"` (except with a dictionary) and
 #' `"kernel_path"` are not defined for batch fits.
 #' @param level Probability inside bands and intervals, for `"fit"`.
 #' @param n Number of points of a curve, for `"fit"`; `NULL`: 200.
@@ -82,11 +82,11 @@ srvm_picture <- function(x, type, level, n, given) {
   )
 }
 
-# The type, which the fit must have
+# The type, which must be defined for the fit
 check_srvm_plot <- function(x, type) {
   type <- check_choice(type, eval(formals(plot.kb_srvm)$type))
   if (x$time == 0) {
-    kb_abort("No row has been taken in: there is nothing to draw.",
+    kb_abort("No row has been processed: there is nothing to draw.",
       "not_defined"
     )
   }
@@ -109,7 +109,7 @@ path_label <- function(unit) if (unit == "row") "rows taken in" else unit
 
 # Types ------------------------------------------------------------------------
 
-#' @param unit What the sampler takes in: rows or steps.
+#' @param unit The unit of the sampler: row or step.
 #' @noRd
 ess_picture <- function(x, unit) {
   path <- ess(x)
@@ -118,7 +118,7 @@ ess_picture <- function(x, unit) {
   new_picture(panel(
     path_label(unit), "effective sample size",
     lines_layer(at, path$ess, lwd = 1.5, label = "ESS"),
-    # update() may have changed the number of particles on the way.
+    # update() may have changed the number of particles during the run.
     lines_layer(at, x$control$ess_threshold * size,
       lty = 2, colour = "grey", label = "threshold"
     ),
@@ -137,7 +137,7 @@ evidence_picture <- function(x, unit) {
   ))
 }
 
-# Posterior means of k and of the noise, a line per run
+# Posterior means of k and of the noise, one line per run
 path_means_picture <- function(x) {
   runs <- fit_runs(x)
   steps <- recorded_steps(x)
@@ -155,7 +155,8 @@ path_means_picture <- function(x) {
     return(new_picture(k))
   }
   sigma <- unscale_sd(x$settings$scaling, path("mean_sigma"))
-  # The first rows leave the prior's heavy tail; they would set the scale.
+  # The first rows still show the prior's heavy tail, which would determine the
+  # scale.
   late <- if (x$time > 20) sigma[steps > 10, ] else sigma
   sigma[sigma > max(late)] <- NA
   new_picture(list(k, panel(

@@ -1,13 +1,14 @@
 # The sums over the data that a run's particles share take long to compute from
 # a state: O(t^3) at row t where moves may propose any candidate. So the last of
-# them are held from one update() to the next, in this process: a fit has none
-# of it, and a run that finds none computes them, to the same bits.
+# them are kept from one update() to the next, in this process. They are not
+# part of a fit; a run that finds none computes them with bitwise identical
+# results.
 
 pools <- new.env(parent = emptyenv())
 pools$held <- list()
 
-# What the shared sums follow from; NULL for a state of few rows, from which
-# they are computed at once
+# The key of the shared sums; NULL for a state of few rows, for which they are
+# computed quickly
 pool_key <- function(engine, index, state, fewest = 100) {
   done <- state_time(state) - engine$config$past
   if (done < fewest) {
@@ -27,7 +28,7 @@ held_pool <- function(key) {
   for (i in seq_along(pools$held)) {
     entry <- pools$held[[i]]
     if (!is.null(key) && identical(entry$key, key)) {
-      # What is used is the last to go.
+      # Used pools are dropped last.
       pools$held <- c(pools$held[i], pools$held[-i])
       return(entry$pool)
     }
@@ -35,7 +36,7 @@ held_pool <- function(key) {
   NULL
 }
 
-#' Hold the pool of a run, the latest first, as far as the memory goes
+#' Keep the pool of a run, the latest first, as far as memory allows
 #' @param at_end Is the run at its end? Then its pool is taken.
 #' @noRd
 hold_pool <- function(key, handle, at_end = FALSE) {
@@ -45,7 +46,7 @@ hold_pool <- function(key, handle, at_end = FALSE) {
     return(invisible())
   }
   keep_pools(limit - bytes, key)
-  # Where there is no memory for it the run goes on without.
+  # Without memory for it the run continues without the pool.
   pool <- tryCatch(srvm_pool_cpp(handle, at_end), error = function(error) NULL)
   if (!is.null(pool)) {
     entry <- list(key = key, pool = pool, bytes = bytes)
@@ -53,8 +54,8 @@ hold_pool <- function(key, handle, at_end = FALSE) {
   }
 }
 
-# Hold no more than this, and of a run only the last but one, beside which its
-# last will be; R's collector does not see how much there is
+# Keep at most this much, and only the last but one pool of a run, to which its
+# last will be added; R's garbage collector does not see their size
 keep_pools <- function(limit, key) {
   run <- function(key) key$config[names(key$config) != "past"]
   own <- vapply(pools$held, function(entry) {

@@ -1,12 +1,12 @@
 # The posterior that an srvm fit holds: particles of all replicates, their
 # weights and coefficients.
 
-#' The particles of the runs that went furthest, pooled with weights
-#' proportional to their evidence
+#' The particles of the most advanced runs, pooled with weights proportional to
+#' their evidence
 #'
-#' With several kernels a candidate is a point with a kernel: those of the first
-#' kernel come first, then those of the second. Those of a dictionary go row by
-#' row.
+#' With several kernels a candidate is a point with a kernel: candidates of the
+#' first kernel come first, then those of the second. For a dictionary they are
+#' ordered by row.
 #'
 #' @return List: `k`, `sets` (candidates), `noise`, `coef`, `factor`, `z` (as
 #'   in a state), `draws`, `weights` (sum to 1), `kernel` (of each particle, by
@@ -21,7 +21,7 @@ srvm_pool <- function(fit) {
     noise = unlist(lapply(draws, `[[`, "noise")),
     coef = unlist(lapply(draws, `[[`, "coef"))
   )
-  # The scaled form integrates the noise out: a state has none of its own.
+  # The scaled form integrates the noise out: a state does not contain it.
   scaled <- is_scaled(fit$settings)
   rows <- fit$sequence[runs[[1]]$candidate_rows - n_past(fit)]
   k <- glue("k")
@@ -46,7 +46,7 @@ fit_runs.kb_srvm <- function(fit) {
   if (length(at_time) == 0) {
     all <- if (is_averaged(fit)) " with every kernel" else ""
     kb_abort(c(
-      "The fit was stopped before it took in a row{all}: it has no posterior
+      "The fit was stopped before it processed a row{all}: it has no posterior
        yet.",
       i = "{.code update(fit)} continues it."
     ), "not_defined")
@@ -98,8 +98,8 @@ log_prior_count <- function(k, lambda) {
   }
 }
 
-# Where each coefficient of a flat vector belongs: its particle, and its
-# candidate (0: the intercept)
+# The particle and the candidate (0: the intercept) of each coefficient of a
+# flat vector
 coefficient_index <- function(pool, intercept) {
   n <- length(pool$k)
   particle <- rep(seq_len(n), pool$k + intercept)
@@ -132,7 +132,7 @@ srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
 #' Kernel values between points and candidates
 #'
 #' @param x Moulded predictors in their own units.
-#' @return Matrix, a row a point, a column a candidate.
+#' @return Matrix, one row per point, one column per candidate.
 #' @noRd
 srvm_values <- function(fit, x, candidates, pool) {
   if (length(candidates) == 0 || nrow(x) == 0) {
@@ -186,7 +186,7 @@ srvm_moments <- function(fit, x, pool) {
   srvm_moments_of(fit, values, candidates, pool)
 }
 
-# The same from kernel values, points x candidates
+# The same, given kernel values, points x candidates
 srvm_moments_of <- function(fit, values, candidates, pool) {
   settings <- fit$settings
   column <- integer(length(pool$rows))
@@ -201,7 +201,7 @@ srvm_moments_of <- function(fit, values, candidates, pool) {
 }
 
 #' Draws of f, S x n, in the response's units
-#' @param chosen The particles whose draws are wanted.
+#' @param chosen Numbers of the particles.
 #' @noRd
 srvm_draws <- function(fit, x, pool,
                        chosen = equal_weight_draws(fit, pool)) {
@@ -223,7 +223,7 @@ srvm_sigma_draws <- function(fit, pool,
   unscale_sd(fit$settings$scaling, sqrt(pool$draws$noise[chosen]))
 }
 
-# As the generics of predictions know them -------------------------------------
+# Methods of the generics for predictions -------------------------------------
 
 #' @export
 posterior_pool.kb_srvm <- function(fit) srvm_pool(fit)

@@ -8,13 +8,13 @@
 #' @param type What to return, see Value; `NULL`: `"response"`, for two classes
 #'   `"class"`.
 #' @param interval Adds to `"response"` the limits of an equal-tailed interval:
-#'   `"credible"` for f, `"prediction"` for a new response. For `"quantile"`,
-#'   whose quantiles are returned (then `"prediction"` unless given).
+#'   `"credible"` for f, `"prediction"` for a new response. For `"quantile"`:
+#'   return quantiles of f or of a new response (by default `"prediction"`)?
 #' @param level Probability inside the interval.
 #' @param probs Probabilities of `"quantile"`.
-#' @param newy For `"log_score"`: the responses. Formula fits find them in
+#' @param newy For `"log_score"`: the responses. Formula fits take them from
 #'   `newdata`.
-#' @param ndraws For `"draws"`: the number of draws S; by default that of the
+#' @param ndraws For `"draws"`: the number of draws S; by default the number of
 #'   particles.
 #' @param ... Not used: unknown arguments are errors.
 #'
@@ -34,10 +34,10 @@
 #' predictive probabilities of the classes. There are no prediction intervals
 #' and no `"quantile"`.
 #'
-#' Means, quantiles and densities integrate over the coefficients exactly
-#' given each particle; only sets and variances are Monte Carlo. Where the noise
-#' is Student's t a new response is f plus such noise, whose density and
-#' quantiles come from quadrature with a relative error below 1e-6.
+#' Means, quantiles and densities integrate over the coefficients exactly given
+#' each particle; only sets and variances are Monte Carlo. With Student-t noise
+#' the density and quantiles of a new response come from quadrature with a
+#' relative error below 1e-6.
 #'
 #' @section Errors:
 #' `kb_error_columns` if `newdata` lacks columns, `kb_error_infinite`,

@@ -1,14 +1,14 @@
-# Can particles be trusted? The lowest effective size and the founders of the
-# whole run: what print(), diagnostics(), evidence() and warnings say of them.
+# Quality of particles: the lowest effective size and the founders of the whole
+# run, for print(), diagnostics(), evidence() and warnings.
 
-# Below these shares of the particles estimates were seen to be off: see ?srvm,
+# Below these shares of the particles estimates are unreliable: see ?srvm,
 # section Warnings of the particles.
 trusted_particles <- list(lowest = 0.05, final = 0.1, founders = 0.1)
 
-# The lowest effective size of a run's particles while each row came in
+# The lowest effective size of a run's particles while each row entered
 run_lowest <- function(run) {
   lowest <- run$path$ess_lowest
-  # No record: rows that come in at once.
+  # No record: rows that enter at once.
   if (is.null(lowest)) run$path$ess else lowest
 }
 
@@ -22,7 +22,7 @@ lowest_ess <- function(fit, since = 0, path = ess(fit)) {
   if (length(at) == 1) {
     lowest <- list(fraction = path$lowest[[at]], at = path[[1]][[at]])
   }
-  # Of the rows that a bounded memory has let go.
+  # For the rows dropped by a bounded memory.
   before <- fit[["past"]]$lowest
   counts <- !is.null(before) && isTRUE(before$at > since)
   if (counts && before$fraction <= lowest$fraction) before else lowest
@@ -51,7 +51,7 @@ path_diagnostics <- function(fit) {
 
 path_unit <- function(fit) if (inherits(fit, "kb_tdsmc")) "step" else "row"
 
-# " (row 7)": where the size in diagnostics() was lowest
+# " (row 7)": the position of the lowest size in diagnostics()
 lowest_words <- function(x, before = " (", after = ")") {
   at <- x[grepl("^ess_min_", names(x))]
   if (length(at) == 1 && !is.na(at)) {
@@ -59,7 +59,7 @@ lowest_words <- function(x, before = " (", after = ")") {
   }
 }
 
-# What print() says of the effective size
+# The words of print() for the effective size
 ess_words <- function(fit) {
   found <- path_diagnostics(fit)
   paste0(
@@ -68,11 +68,11 @@ ess_words <- function(fit) {
   )
 }
 
-#' Does nothing revise what few founders have left?
+#' Are there few founders, and no moves that revise their descendants?
 #'
-#' Copies then never become different, and the evidence is too low: more
-#' particles were seen to help little.
-#' @param time Rows or steps taken in.
+#' Copies then stay identical, and the evidence is too low: more particles help
+#' little.
+#' @param time Number of rows or steps.
 #' @noRd
 is_unmoved <- function(fit, time = fit$time, path = ess(fit)) {
   if (time == 0 || !lacks_moves(fit)) {
@@ -82,9 +82,9 @@ is_unmoved <- function(fit, time = fit$time, path = ess(fit)) {
   share[[time]] < trusted_particles$founders
 }
 
-# Has the fit no moves that revise what its particles share?
+# Does the fit lack moves that revise what its particles share?
 #
-# Printed weights are no evidence anyway; with a bounded memory what was shared
+# Printed weights give no evidence anyway; with a bounded memory shared history
 # is forgotten, as it may be under the targets of tdsmc().
 lacks_moves <- function(fit) {
   inherits(fit, "kb_srvm") && fit$control$n_moves == 0 &&
@@ -116,7 +116,7 @@ evidence_doubts <- function(fit) {
 
 # Warnings -------------------------------------------------------------------
 
-# Warn of particles that have collapsed in this call, or that nothing moves
+# Warn of particles that have collapsed in this call, or that are never moved
 #' @export
 warn_quality.kb_srvm <- function(fit, since = 0L) {
   if (fit$time == 0) {
@@ -150,7 +150,7 @@ warn_low_ess <- function(fit, lowest) {
   ), "low_ess")
 }
 
-# What helps particles that have collapsed: a line
+# Advice for particles that have collapsed: a line
 particle_advice <- function(fit) UseMethod("particle_advice")
 
 #' @export
@@ -159,7 +159,7 @@ particle_advice.kb_srvm <- function(fit) {
   if (fit$control$cess_threshold < usual && fit$control$proposal != "paper") {
     paste0(
       "Raise {.arg cess_threshold} in {.fn smc_control} (by default ", usual,
-      "): such rows then come in by degrees."
+      "): such rows then enter gradually."
     )
   } else {
     "Raise {.arg particles} in {.fn smc_control}."
@@ -170,7 +170,7 @@ particle_advice.kb_srvm <- function(fit) {
 particle_advice.kb_tdsmc <- function(fit) {
   paste(
     "Raise {.arg particles} in {.fn smc_control}, or find moves that come",
-    "nearer to the target."
+    "closer to the target."
   )
 }
 

@@ -1,8 +1,8 @@
-# What the first call of srvm() fixes: settings and prior.
+# Settings and prior, which the first call of srvm() fixes.
 
 # Settings -------------------------------------------------------------------
 
-# All that the data freeze at the first call
+# Settings that are determined by the data at the first call
 srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
                           can_average) {
   check_class(prior, "kb_srvm_prior", "`srvm_prior()`")
@@ -41,14 +41,14 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   )
 }
 
-# The prior where the latent response has noise of variance 1
+# The prior for a latent response with noise of variance 1
 probit_prior <- function(prior) {
   problem <- if (!is.null(prior$noise)) {
-    "{.arg noise} of {.arg prior} must be NULL where the response is a class."
+    "{.arg noise} of {.arg prior} must be NULL for classification."
   } else if (prior$scaled) {
-    "{.arg scaled} of {.arg prior} must be FALSE where the response is a class."
+    "{.arg scaled} of {.arg prior} must be FALSE for classification."
   } else if (is_student(list(prior = prior))) {
-    "{.arg df} of {.arg prior} must be Inf where the response is a class."
+    "{.arg df} of {.arg prior} must be Inf for classification."
   }
   if (!is.null(problem)) {
     kb_abort(c(
@@ -60,7 +60,7 @@ probit_prior <- function(prior) {
   prior
 }
 
-# Warn of a mean that the prior of f makes improbable
+# Warn of a mean that is improbable under the prior of f
 warn_offset <- function(y) {
   offset <- abs(mean(y)) / sqrt(response_variance(y))
   if (offset <= 10) {
@@ -69,13 +69,13 @@ warn_offset <- function(y) {
   kb_warn(c(
     "The mean of the response is {format(offset, digits = 2)} standard
      deviations away from 0.",
-    i = "The prior of the regression function, intercept included, is centred
-         at 0 and the sampler starts from it: subtract a constant from the
-         response or use {.code scale = TRUE}."
+    i = "The prior of the regression function, including the intercept, is
+         centred at 0: subtract a constant from the response or use
+         {.code scale = TRUE}."
   ), "offset")
 }
 
-# Warn where nothing tells how far responses are apart
+# Warn if the data do not determine the spread of responses
 warn_no_spread <- function(y, prior) {
   known <- !is.null(prior$noise) && !is.null(prior$coef)
   if (known || any(y != y[[1]])) {
@@ -83,15 +83,15 @@ warn_no_spread <- function(y, prior) {
   }
   kb_warn(c(
     if (length(y) == 1) {
-      "One row does not say how far responses are apart."
+      "One row does not determine the scale of the response."
     } else {
-      "All {length(y)} responses are equal: they do not say how far responses
-       are apart."
+      "All {length(y)} responses are equal: they do not determine the scale of
+       the response."
     },
-    "*" = "Priors are for a standard deviation of 1, and stay so with further
-           rows: intervals are no guide.",
-    i = "Begin with more rows, or give {.arg noise} and {.arg coef} of
-         {.fn srvm_prior}, or {.arg reference}, a fit to such data."
+    "*" = "Priors assume a standard deviation of 1, also for later rows:
+           intervals are unreliable.",
+    i = "Start with more rows, or set {.arg noise} and {.arg coef} of
+         {.fn srvm_prior}, or {.arg reference}, a fit to similar data."
   ), "no_spread")
 }
 
@@ -102,12 +102,12 @@ refuse_with_reference <- function(reference, given) {
   if (!is.null(reference) && length(frozen) > 0) {
     kb_abort(c(
       "{.arg reference} already determines {.arg {frozen}}.",
-      i = "Leave out one of them."
+      i = "Omit one of them."
     ), "argument", argument = "reference")
   }
 }
 
-# The settings that a reference has, or is: not checked
+# The settings of a reference, which may be the settings themselves; not checked
 settings_in <- function(reference) {
   if (inherits(reference, "kb_srvm")) reference$settings else reference
 }
@@ -134,7 +134,7 @@ reference_settings <- function(reference, mould) {
   settings
 }
 
-# Rows need not show both classes of the reference
+# Rows need not contain both classes of the reference
 adopt_classes <- function(mould, reference) {
   settings <- settings_in(reference)
   levels <- if (is.list(settings)) settings$levels
@@ -168,21 +168,21 @@ srvm_family <- function(family, reference) {
 #' @param kmax Largest number of centres, a whole number; 0 leaves only the
 #'   intercept.
 #' @param centres Given k, `"subset"` makes every subset of k distinct rows
-#'   equally likely, \eqn{p(S) = p(k) / {t \choose k}}; `"iid"` is the papers'
-#'   form, \eqn{p(S) \propto p(k) k! / t^k}. With a [kernel_dictionary()] of H
-#'   kernels, H t stands for t.
+#'   equally likely, \eqn{p(S) = p(k) / {t \choose k}}; `"iid"` is the form in
+#'   the papers, \eqn{p(S) \propto p(k) k! / t^k}. With a [kernel_dictionary()]
+#'   of H kernels, H t replaces t.
 #' @param noise,coef Priors of the noise variance and of the coefficients'
 #'   variance, each [ig()] or [fixed()], in squared units of the response that
 #'   the model sees (standardised if `scale = TRUE`). `NULL`: `ig(1, 0.01 v)`
 #'   and `ig(1, 0.5 v)`, where v is the variance of that response at the first
 #'   call (1 if it is undefined or 0).
 #' @param scaled `TRUE` for the scaled form: coefficients have the noise
-#'   variance times a ratio as their variance, `coef` is the prior of that
-#'   ratio (default `ig(1, 50)`), and the noise variance is integrated out of
-#'   every weight. It is another prior: its evidence is not that of the plain
-#'   form.
+#'   variance times a ratio as their variance, `coef` is the prior of that ratio
+#'   (default `ig(1, 50)`), and the noise variance is integrated out of every
+#'   weight. This is a different prior: its evidence differs from that of the
+#'   plain form.
 #' @param kernels Prior weights of the kernels that [srvm()] averages over:
-#'   positive numbers, one a kernel, in any unit. `NULL`: all equal. Not for
+#'   positive numbers, one per kernel, in any unit. `NULL`: all equal. Not for
 #'   the kernels of a [kernel_dictionary()], which is one model.
 #' @param df Degrees of freedom of the noise, which is Student's t with a
 #'   scale \eqn{\sigma} whose square has the prior `noise`: a number above 0,
@@ -190,22 +190,20 @@ srvm_family <- function(family, reference) {
 #'   sequential sampler and the `"adapted"` proposal; not in the scaled form,
 #'   nor with a window or forgetting (`kb_error_argument`). See [srvm()].
 #'
-#' @details
-#' A rate with a gamma prior is integrated out exactly: p(k) is then negative
-#' binomial of size `shape` and probability `rate / (rate + 1)`, for
+#' @details A rate with a gamma prior is integrated out exactly: p(k) is then
+#' negative binomial with size `shape` and probability `rate / (rate + 1)`, for
 #' `"learn"` geometric with mean 10. [`as_draws()`][as_draws.kb_srvm] has its
 #' posterior, the mixture of Gamma(shape + k, rate + 1) over k.
 #'
-#' p(k) is truncated to k at most `kmax` and the number of distinct rows so
-#' far, and normalised. The inverse gammas are truncated to \eqn{[10^{-8} v,
-#' 10^8 v]} for the noise and \eqn{[10^{-8} v, 10^4 w]} for the coefficients
-#' (w is the larger of v and the square of the response's mean), within which
-#' the likelihood is computed accurately; noise below a ten-thousandth of the
-#' response's standard deviation is not resolved. In the scaled form the noise
-#' is not truncated and the ratio lies in \eqn{[10^{-8}, 10^{12}]}. The
-#' papers' choice of inverse gammas with parameters 0 makes the posterior
-#' improper for every amount of data and is refused here; [srvm_prior_paper()]
-#' has it.
+#' p(k) is truncated to k at most `kmax` and the number of distinct rows so far,
+#' and normalised. The inverse gammas are truncated to \eqn{[10^{-8} v, 10^8 v]}
+#' for the noise and \eqn{[10^{-8} v, 10^4 w]} for the coefficients (w is the
+#' larger of v and the square of the response's mean), within which the
+#' likelihood is computed accurately; noise below a ten-thousandth of the
+#' response's standard deviation cannot be resolved. In the scaled form the
+#' noise is not truncated and the ratio is in \eqn{[10^{-8}, 10^{12}]}. Inverse
+#' gammas with parameters 0, as in the papers, make the posterior improper for
+#' any amount of data and are refused here; [srvm_prior_paper()] has them.
 #'
 #' @return An object of class `kb_srvm_prior`.
 #' @source Vermaak, Godsill and Doucet (2003), section 2; see [srvm()].
@@ -225,7 +223,7 @@ srvm_prior <- function(lambda = 10, kmax = 100,
       "{.arg noise} must be {.fn ig} in the scaled form, which integrates it
        out.",
       x = "It is {.code {format(noise)}}.",
-      i = "With known noise the two forms are the same up to the unit of
+      i = "With known noise the two forms differ only in the unit of
            {.arg coef}: use {.code scaled = FALSE}."
     ), "argument", argument = "noise")
   }
@@ -290,26 +288,25 @@ print.kb_lambda_gamma <- function(x, ...) {
 #' The papers' prior of a sequential relevance vector machine
 #'
 #' The values printed in the papers, for reproduction only: i.i.d. centres and
-#' inverse gammas with shape and scale 0 for both variances. It gives no
-#' posterior: see Details.
+#' inverse gammas with shape and scale 0 for both variances. The posterior is
+#' improper: see Details.
 #'
-#' @details
-#' The papers print \eqn{\sigma^2, \tau^2 \sim IG(0, 0)}, \eqn{\lambda = 1}
-#' and a largest number of centres of 50. The density \eqn{1 / v} of a variance
-#' v is not a probability density, and \eqn{1 / \tau^2} makes the posterior
-#' improper for every amount of data: the likelihood does not vanish as
-#' \eqn{\tau^2} tends to 0. No evidence is defined under it. Samplers stay
-#' within the bounds of [srvm_prior()], so that what a long run converges to
-#' depends on these bounds. That is why the defaults of [srvm_prior()] are
-#' proper, if weak. [srvm()] warns with class `kb_warning_improper`.
+#' @details The papers print \eqn{\sigma^2, \tau^2 \sim IG(0, 0)},
+#' \eqn{\lambda = 1} and a largest number of centres of 50. The density
+#' \eqn{1 / v} of a variance v is not a probability density, and
+#' \eqn{1 / \tau^2} makes the posterior improper for any amount of data: the
+#' likelihood does not vanish as \eqn{\tau^2} tends to 0. The evidence is not
+#' defined. Samplers stay within the bounds of [srvm_prior()], so the limit of a
+#' long run depends on these bounds. The defaults of [srvm_prior()] are
+#' therefore proper, but weak. [srvm()] warns with class `kb_warning_improper`.
 #'
 #' Nothing can be drawn from such a prior before the first row, and the papers
 #' do not say how their particles start. Here all start from the same two
-#' values; from the second row on they are drawn given the data. Where there is
-#' no coefficient (no intercept, no centre) the coefficients' variance stays as
-#' it is.
+#' values; from the second row on they are drawn given the data. Without any
+#' coefficient (no intercept, no centre) the coefficients' variance keeps its
+#' value.
 #'
-#' There is no scaled form of this prior.
+#' This prior has no scaled form.
 #'
 #' @inheritParams srvm_prior
 #' @param noise_start,coef_start Noise and coefficients' variance of every
@@ -351,7 +348,7 @@ response_variance <- function(y) {
 # Bounds of the two variances: their inverse gammas are truncated to them
 variance_limits <- function(y, scaled = FALSE) {
   if (scaled) {
-    # The noise is integrated out, which bounds would not allow in closed form.
+    # The noise is integrated out; with bounds this would have no closed form.
     return(list(noise = c(0, Inf), coef = c(1e-8, 1e12)))
   }
   v <- response_variance(y)
@@ -360,11 +357,12 @@ variance_limits <- function(y, scaled = FALSE) {
   list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
 }
 
-# A known or first variance must lie where the likelihood is accurate
+# A known or initial variance must be in the range where the likelihood is
+# accurate
 check_fixed <- function(prior, arg, limits) {
   value <- prior[[arg]]
   limits <- limits[[arg]]
-  # A known variance, or a given start.
+  # A known variance, or a given starting value.
   number <- if (inherits(value, "kb_fixed")) value$variance else value$start
   inside <- is.null(number) || number >= limits[[1]] && number <= limits[[2]]
   if (!inside) {

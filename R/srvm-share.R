@@ -1,15 +1,15 @@
-# Where several kernels are averaged, an error in the evidence of one that has
-# no weight does no harm. So each is tried with few particles first, the pilot;
-# those that may be probable run again with the particles that are left.
+# When several kernels are averaged, an error in the evidence of one with no
+# weight does no harm. So each is first tried with few particles, the pilot;
+# those that may be probable run again with the remaining particles.
 #
 # `settings$shares` has the particles of each kernel relative to those of the
 # control (NULL: all 1), fixed at the first call like the kernels themselves.
-# While it is being found a fit has `sharing`: `shares` and `runs` are NULL as
-# long as the pilot runs, and then those of the runs that will take its place.
-# `runs` of the fit are the pilot's until then; `replaced_seconds` is what those
-# of them took that were replaced.
+# Until then a fit has `sharing`: `shares` and `runs` are NULL while the pilot
+# runs, and then belong to the runs that will replace it. Until then the fit's
+# `runs` are those of the pilot; `replaced_seconds` is the time of the replaced
+# runs.
 
-# Fewer rows hardly tell kernels apart, nor do fewer particles.
+# Fewer rows, or fewer particles, hardly distinguish kernels.
 least_to_share <- list(rows = 50, particles = 50)
 
 #' The number of particles of a kernel
@@ -30,7 +30,7 @@ kernel_particles <- function(fit, shares = fit$settings$shares) {
   }, 0L)
 }
 
-# A new fit, to begin with the pilot if that is worth it
+# A new fit, which starts with the pilot if worthwhile
 #
 # Bounded memory is for streams, whose later rows may favour other kernels.
 start_sharing <- function(fit) {
@@ -46,10 +46,10 @@ start_sharing <- function(fit) {
   fit
 }
 
-# Has the pilot come to its end, but not what follows from it?
+# Is the pilot finished, but not the runs that follow it?
 is_running_again <- function(fit) !is.null(fit[["sharing"]]$shares)
 
-# The states that are to advance, and the shares that they have
+# The states to advance, and their shares
 states_under_way <- function(fit) {
   if (is_running_again(fit)) fit$sharing$runs else fit$runs
 }
@@ -62,8 +62,8 @@ has_next_stage.kb_srvm <- function(fit) {
   !is.null(fit[["sharing"]]) && !is_running_again(fit)
 }
 
-# From the pilot to the runs that take its place; where a kernel has no more
-# particles than before, they are what they would be
+# From the pilot to the runs that replace it; runs of a kernel whose number of
+# particles does not change are kept, as they would be identical
 #' @export
 next_stage.kb_srvm <- function(fit) {
   shares <- pilot_shares(fit)
@@ -75,7 +75,7 @@ next_stage.kb_srvm <- function(fit) {
   fit
 }
 
-# Which runs of the pilot have the particles that they are to have?
+# Which runs of the pilot already have their final number of particles?
 stays_from_pilot <- function(fit, shares) {
   rep_len(shares == fit$settings$shares, length(fit$runs))
 }
@@ -90,20 +90,20 @@ pilot_shares <- function(fit) {
 }
 
 #' To first order the variance of the log evidence is sum p_h^2 v_h / N_h,
-#' least, where the v_h are alike, for N_h proportional to p_h: after (S38). The
-#' pilot's errors are large: p_h is its mean over them.
-#' @param log_p,variance Of each kernel, by a pilot with the share `pilot`.
+#' minimal, if the v_h are similar, for N_h proportional to p_h: after (S38).
+#' The pilot's errors are large: p_h is its mean over them.
+#' @param log_p,variance Of each kernel, from a pilot with the share `pilot`.
 #' @noRd
 shares_by_evidence <- function(log_p, variance, pilot, draws = 1000) {
-  # Few particles know too little of their errors: the spread of their log
-  # evidence is up to twice their standard errors.
+  # With few particles standard errors are too small: the spread of the log
+  # evidence is up to twice as large.
   se <- sqrt(pmin(pmax(4 * variance, 1, na.rm = TRUE), 16))
   logs <- log_p + se * matrix(stats::rnorm(draws * length(se)), length(se))
   p <- rowMeans(apply(logs, 2, function(l) exp(l - log_sum_exp(l))))
   left <- length(p) * (1 - pilot)
   again <- p * left > pilot
   shares <- ifelse(again, left * p / sum(p[again]), pilot)
-  # Nothing stands out: all kernels as if none had been tried.
+  # No kernel stands out: continue as without a pilot.
   if (max(shares) <= 1) rep(1, length(p)) else shares
 }
 
@@ -122,13 +122,14 @@ finish_sharing <- function(fit, states, seconds) {
   finish_steps(fit, fit$runs, seconds)
 }
 
-# Refuse to change the sampler while kernels are being tried
+# Refuse to change the sampler during the pilot
 refuse_while_sharing <- function(fit) {
   if (is.null(fit[["sharing"]])) {
     return(invisible())
   }
   kb_abort(c(
-    "{.arg particles} and {.arg n_moves} can change once the fit is complete.",
+    "{.arg particles} and {.arg n_moves} can only be changed once the fit is
+     complete.",
     x = "It was stopped while its kernels were being tried.",
     i = "{.code update(fit)} completes it."
   ), "argument", argument = "particles")

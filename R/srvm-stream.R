@@ -1,9 +1,9 @@
-# Rows that come in over a connection.
+# Rows that arrive over a connection.
 
-#' Take in the rows that a connection gives, in batches
+#' Process the rows from a connection in batches
 #'
-#' What was read is in the fit, also when it stops early: an open connection
-#' stands at the next row.
+#' All rows read are in the fit, even when it stops early: an open connection is
+#' then at the next row.
 #' @param rows Rows in a batch.
 #' @param header TRUE where the first line has the names, or these names.
 #' @noRd
@@ -37,7 +37,7 @@ update_from_connection <- function(object, connection, rows, header, na_action,
       return(object)
     }
     left <- if (!is.null(time_limit)) max(deadline - now(), 1e-3)
-    # Of the quality once is enough: at the end.
+    # The quality is checked only once, at the end.
     object <- withCallingHandlers(
       stats::update(object,
         newdata = batch, na_action = na_action, time_limit = left,
@@ -59,8 +59,8 @@ update_from_connection <- function(object, connection, rows, header, na_action,
 warn_stream_time <- function(object) {
   kb_warn(c(
     "Stopped after row {object$time}: out of time.",
-    i = "All rows that were read are in the fit; {.code update(fit, connection)}
-         reads on, where the connection was open before."
+    i = "All rows read so far are in the fit; {.code update(fit, connection)}
+         continues if the connection was opened before the first call."
   ), "time_limit")
 }
 

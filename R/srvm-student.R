@@ -1,5 +1,5 @@
-# Student's noise in srvm fits. Its sampler is in src/core/srvm; predictions
-# find it by noise_df().
+# Student-t noise in srvm fits. Its sampler is in src/core/srvm; predictions use
+# noise_df().
 
 check_df <- function(df, scaled) {
   if (!identical(df, Inf)) df <- check_number(df, 0, open = TRUE)
@@ -14,12 +14,12 @@ check_df <- function(df, scaled) {
   df
 }
 
-# What Student's noise cannot do without
+# Requirements of Student-t noise
 refuse_student <- function(settings) {
   window <- settings$memory$window
   if (response_name(settings) == "student" && is.finite(window)) {
     kb_abort(c(
-      "{.arg memory} must have no window where the noise is Student's.",
+      "{.arg window} of {.arg memory} must be Inf with Student-t noise.",
       x = "Its {.arg window} is {window}.",
       i = "{.code srvm_memory(candidates = )} bounds the number of centres;
            with {.code srvm_prior(df = Inf)} a window is possible."
@@ -27,7 +27,7 @@ refuse_student <- function(settings) {
   }
 }
 
-# NULL where the noise is normal
+# NULL if the noise is normal
 student_line <- function(prior, before, after = NULL) {
   if (is.null(prior$df) || is.infinite(prior$df)) {
     return(NULL)

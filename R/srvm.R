@@ -10,12 +10,12 @@ NULL
 #'
 #' `srvm()` fits the sparse kernel regression of Vermaak, Godsill and Doucet
 #' (2003),
-#' \deqn{y_s = \beta_0 + \sum_{j \in S} \beta_j K(x_s, x_j) + \epsilon_s,}
-#' by trans-dimensional sequential Monte Carlo: rows are taken in one at a
-#' time and every particle is a hypothesis about the set \eqn{S} of kernel
-#' centres, a subset of the rows seen so far. The number of centres, the noise
-#' and the scale of the coefficients are learned. The coefficients are
-#' integrated out of every weight.
+#' \deqn{y_s = \beta_0 + \sum_{j \in S} \beta_j K(x_s, x_j) + \epsilon_s,} by
+#' trans-dimensional sequential Monte Carlo: rows are processed one at a time,
+#' and each particle is a hypothesis about the set \eqn{S} of kernel centres, a
+#' subset of the rows seen so far. The number of centres, the noise and the
+#' scale of the coefficients are learned. The coefficients are integrated out of
+#' every weight.
 #'
 #' @section The model:
 #' \eqn{\epsilon_s \sim N(0, \sigma^2)} (or Student's t, see below),
@@ -25,24 +25,24 @@ NULL
 #'
 #' @section Two classes:
 #' With a factor of two classes the model is probit regression: the second level
-#' has probability \eqn{\Phi(f(x))}, with the same prior of f and no noise to
+#' has probability \eqn{\Phi(f(x))}, with the same prior on f and no noise to
 #' learn. Every particle holds a latent normal response for each row; a row's
 #' weight is the predictive probability of its class, with the latent response
-#' integrated out (and drawn afterwards), and before every step all latent
-#' responses are refreshed. A step therefore costs O(N t k) at row t, unless
-#' `memory` bounds it.
+#' integrated out (and drawn afterwards), and all latent responses are refreshed
+#' before every step. A step therefore costs O(N t k) at row t, unless `memory`
+#' bounds it.
 #'
 #' @section Outliers:
 #' With `srvm_prior(df = )` the noise is Student's t with that many degrees of
 #' freedom, as \eqn{\epsilon_s \sim N(0, \sigma^2 / \omega_s)},
-#' \eqn{\omega_s \sim Gamma(\nu / 2, \nu / 2)}: \eqn{\sigma} is then its scale;
-#' its standard deviation is \eqn{\sigma \sqrt{\nu / (\nu - 2)}} where
-#' \eqn{\nu > 2} and does not exist else. The weights \eqn{\omega} are
+#' \eqn{\omega_s \sim Gamma(\nu / 2, \nu / 2)}: \eqn{\sigma} is then its scale,
+#' and its standard deviation is \eqn{\sigma \sqrt{\nu / (\nu - 2)}} where
+#' \eqn{\nu > 2} and is undefined otherwise. The weights \eqn{\omega} are
 #' integrated by simulation: when a row arrives each particle draws its own,
 #' with probability 1/2 each from the prior and given the row's residual (the
-#' particle's weight accounts for that), and before every step all are
-#' refreshed by a Gibbs step. A step costs O(N t k^2) at row t. New responses
-#' (prediction intervals, densities, simulations) have Student's noise.
+#' particle's weight accounts for that), and all are refreshed by a Gibbs step
+#' before every step. A step costs O(N t k^2) at row t. New responses
+#' (prediction intervals, densities, simulations) have Student-t noise.
 #'
 #' In 20 data sets of [sim_sinc()] with 5 of 50 responses moved by 1 to 3 (the
 #' noise has standard deviation 0.1), the mean root mean squared error of f was
@@ -50,77 +50,76 @@ NULL
 #' outliers it was 0.038 with normal noise and 0.040 with `df = 4`.
 #'
 #' @section The sampler:
-#' At row t each particle's set stays as it is or takes in the new row, with
-#' the probabilities of the target itself; its weight
-#' is then exact: averaged over particles, it estimates
-#' \eqn{p(y_t | y_1, \dots, y_{t-1})} without bias. Particles are resampled
-#' when their effective sample size falls below a threshold. A row comes in by
-#' degrees ([smc_control()], Details): it stops when a twentieth of it is in, and
-#' there each particle is refreshed by one Gibbs sweep of coefficients and
-#' variances and by `n_moves` reversible-jump moves (birth, death, swap of a
-#' centre), which leave the posterior of the rows so far invariant.
+#' At row t each particle's set stays as it is or gains the new row, with the
+#' probabilities of the target itself. Its weight is then exact: averaged over
+#' particles, it estimates \eqn{p(y_t | y_1, \dots, y_{t-1})} without bias.
+#' Particles are resampled when their effective sample size falls below a
+#' threshold. A row enters gradually ([smc_control()], Details): it pauses when
+#' its likelihood has the power 0.05, and there each particle is refreshed by
+#' one Gibbs sweep of coefficients and variances and by `n_moves`
+#' reversible-jump moves (birth, death, swap of a centre), which leave the
+#' posterior of the rows so far invariant.
 #'
 #' [smc_control()] also offers the papers' own proposal (no change, birth or
 #' death), with exact weights (`proposal = "birth_death"`) or with the weights
-#' that the papers print (`"paper"`). The printed weights do not target the
-#' posterior, however many particles there are: on small problems the
+#' printed in the papers (`"paper"`). The printed weights do not target the
+#' posterior, even with infinitely many particles: on small problems the
 #' probabilities of sets are off by .1 to .5 in total variation.
 #'
 #' @section Several kernels:
-#' A list of kernels is averaged over: each has a filter of its own, and all see
-#' the same rows in the same order. The
-#' estimates of their evidence give the posterior \eqn{p(h | y) \propto p(h)
-#' \hat{Z}_h} over kernels, row by row ([kernel_posterior()]), and everything
-#' that the fit answers is an average with these weights: predictions, densities
-#' and draws of the mixture, `evidence()` of the average, whose path holds the
-#' log densities of the averaged one-step predictions. What converges to the
-#' exact posterior as `particles` grows is the average; its Monte Carlo error
-#' includes that of the weights. The prior weights p(h) are equal unless
-#' `srvm_prior(kernels = )` gives others.
+#' Given a list of kernels, `srvm()` averages over them: each has its own
+#' filter, and all see the same rows in the same order. The estimates of their
+#' evidence give the posterior \eqn{p(h | y) \propto p(h) \hat{Z}_h} over
+#' kernels, row by row ([kernel_posterior()]), and every result of the fit is an
+#' average with these weights: predictions, densities and draws are those of the
+#' mixture, and the path of `evidence()` holds the log densities of the averaged
+#' one-step predictions. The average converges to the exact posterior as
+#' `particles` grows; its Monte Carlo error includes that of the weights. The
+#' prior weights p(h) are equal unless `srvm_prior(kernels = )` gives others.
 #'
 #' An error in the evidence of an improbable kernel does no harm. So each kernel
-#' is tried with a fraction `pilot` of the `particles` first (see
-#' [smc_control()]), and those that may be probable run again with the particles
-#' that are left: if one alone is probable, and there are five, with 3.7 times as
-#' many as `particles` says. The others keep what they have from the pilot. With
-#' the same number of particles in all, the standard deviation of the log
-#' evidence over 20 seeds fell from 0.27 to 0.13 (`MASS::GAGurine`), from 0.43 to
-#' 0.18 (`MASS::Boston` with outliers), from 0.41 to 0.31 ([sim_friedman()], 200
-#' rows) and from 0.28 to 0.22 ([sim_sinc()], 50 rows), but did not in
+#' is first tried with a fraction `pilot` of the `particles` (see
+#' [smc_control()]), and those that may be probable run again with the remaining
+#' particles: with 3.7 times `particles` if only one of five is probable. The
+#' others keep their results from the pilot. With the same total number of
+#' particles, the standard deviation of the log evidence over 20 seeds fell from
+#' 0.27 to 0.13 (`MASS::GAGurine`), from 0.43 to 0.18 (`MASS::Boston` with
+#' outliers), from 0.41 to 0.31 ([sim_friedman()], 200 rows) and from 0.28 to
+#' 0.22 ([sim_sinc()], 50 rows), but did not in
 #' [airquality][datasets::airquality], where three kernels are probable. The
-#' shares are fixed at the first call, as are scaling and priors; all kernels
-#' have `particles` particles where the first call has fewer than 50 rows, memory
-#' is bounded, or `pilot = 0`, which suits streams whose later rows may favour
-#' another kernel. A fit that is stopped while kernels run again is that of the
-#' pilot, until `update()` completes it.
+#' shares are fixed at the first call. All kernels have `particles` particles if
+#' the first call has fewer than 50 rows, memory is bounded, or `pilot = 0`,
+#' which suits streams whose later rows may favour another kernel. A fit that is
+#' stopped while kernels run again holds the results of the pilot until
+#' `update()` completes it.
 #'
 #' A bandwidth `"learn"`, as in `kernel_gaussian("learn")` or
-#' `kernel_matern("learn") + 1`, stands for five kernels with 1/8, 1/4, 1/2, 1
-#' and 2 times the median distance ([bandwidth_median()]) as their bandwidth.
-#' The list is fixed at the first call, as are scaling and priors. Time and
-#' memory grow with the number of kernels; on the workers of a future plan the
-#' kernels run at the same time.
+#' `kernel_matern("learn") + 1`, means five kernels, with bandwidths of 1/8,
+#' 1/4, 1/2, 1 and 2 times the median distance ([bandwidth_median()]). The list
+#' is fixed at the first call. Time and memory grow with the number of kernels;
+#' with a future plan the kernels run in parallel.
 #'
 #' A replicate of `smc_control(replicates = )` is one filter for each kernel.
-#' They advance in turn, so that an interrupt or a time limit finds all of them
-#' at the same row; only replicates whose filters are at the same row count, as
-#' an average over some of the kernels would be another posterior. On workers
-#' they meet every few seconds, and a stop goes back to where they last met.
+#' The filters advance in turn, so that an interrupt or a time limit finds all
+#' of them at the same row. Only replicates whose filters are at the same row
+#' are used, since an average over some of the kernels would be a different
+#' posterior. On workers they synchronise every few seconds, and a stop returns
+#' to the last such point.
 #'
 #' @section Several kernels in one model:
-#' A list of kernels averages over models of one kernel each. With a
-#' [kernel_dictionary()] there is one model, each centre of which has a kernel
-#' of the dictionary: a function may be smooth here and wiggly there.
-#' [kernel_posterior()] is then the share of centres that each kernel has, and
-#' [inclusion()] has a column for each kernel.
+#' A list of kernels averages over models of one kernel each. A
+#' [kernel_dictionary()] gives one model, in which each centre has a kernel from
+#' the dictionary: the function may be smooth in one place and wiggly in
+#' another. [kernel_posterior()] is then the share of centres that each kernel
+#' has, and [inclusion()] has a column for each kernel.
 #'
-#' When a row comes in the likelihood of its response enters once, with the
-#' choice on the row's candidate with the first kernel; the others come in one
-#' after the other, each with the exact weight
+#' When a row arrives, the likelihood of its response enters once, with the
+#' choice on the row's candidate with the first kernel. The other candidates
+#' follow one by one, each with the exact weight
 #' \deqn{p_{m+1}(S') / p_m(S') + p_{m+1}(S' \cup \{j\}) / p_m(S') \;
 #'   L_t(S' \cup \{j\}) / L_t(S')}
-#' of the choice whether candidate j joins the set S' out of m candidates, L
-#' being the marginal likelihood of all rows so far.
+#' for the choice whether candidate j joins the set S' out of m candidates,
+#' where L is the marginal likelihood of all rows so far.
 #'
 #' @section The batch sampler:
 #' `method = "mcmc"` draws from the same posterior, given all rows at once, by
@@ -128,50 +127,50 @@ NULL
 #' or swaps of a centre, makes a Metropolis step in the logarithm of the
 #' coefficients' variance (coefficients integrated out; its length adapts during
 #' the warmup) and refreshes coefficients and variances by a Gibbs sweep. Chains
-#' start at draws from the prior. For data at rest it is often
-#' the better value, and it is the standard that the sequential sampler is
-#' measured against. It gives no evidence and takes in no further rows;
-#' [`update(n_iter = )`][update.kb_mcmc] goes on. [diagnostics()] gives
+#' start at draws from the prior. For a fixed data set it is often the more
+#' efficient choice, and it is the reference for tests of the sequential
+#' sampler. It gives no evidence and cannot add rows;
+#' [`update(n_iter = )`][update.kb_mcmc] continues it. [diagnostics()] gives
 #' R-hat and effective sample sizes.
 #'
-#' @section Order, scaling and what is frozen:
-#' All that is computed from the data (the scaling, the bandwidths, the default
-#' priors) is computed at the first call and kept by `update()`. Fits
-#' that share these settings through `reference` and take rows in the order
-#' given are identical however the rows are split over calls.
+#' @section Order, scaling and frozen settings:
+#' Settings computed from the data (the scaling, the bandwidths, the default
+#' priors) are computed at the first call and kept by `update()`. Fits that
+#' share these settings through `reference` and take rows in the order given are
+#' identical however the rows are split over calls.
 #'
 #' @param x A numeric matrix (rows are points), a data frame, a numeric vector
 #'   (one column) or, as `formula`, a formula. Factors become indicators, one
-#'   column a level.
-#' @param y Response, one value a row of `x`: numbers, or a factor (or text, or
-#'   logical) of two classes.
+#'   column per level.
+#' @param y Response, one value per row of `x`: numbers, or a factor (or text,
+#'   or logical) of two classes.
 #' @param formula,data A formula such as `y ~ .` and the data frame it is
 #'   evaluated in.
-#' @param kernel A kernel, see [kb_kernels], a list of kernels to average
-#'   over, or a [kernel_dictionary()] of kernels in one model, see below;
-#'   bandwidths are in the units of the standardised predictors
-#'   if `scale = TRUE`. `NULL`: `kernel_gaussian("learn")`, an average over five
-#'   bandwidths, or `kernel_gaussian("median")` where kernels cannot be averaged
+#' @param kernel A kernel, see [kb_kernels], a list of kernels to average over,
+#'   or a [kernel_dictionary()] of kernels in one model, see below. Bandwidths
+#'   are in the units of the standardised predictors if `scale = TRUE`. `NULL`:
+#'   `kernel_gaussian("learn")`, an average over five bandwidths, or
+#'   `kernel_gaussian("median")` where kernels cannot be averaged
 #'   (`method = "mcmc"`, `proposal = "paper"`, improper priors). Custom kernels
-#'   cannot be used here: columns are evaluated as the data come in.
+#'   cannot be used here, since kernel columns are evaluated as the data arrive.
 #' @param prior Prior, see [srvm_prior()].
 #' @param method `"smc"`, the sequential sampler, or `"mcmc"`, the batch
 #'   sampler.
 #' @param control Settings of the sampler, from [smc_control()] or
 #'   [mcmc_control()]; `NULL`: their defaults.
-#' @param order `"given"`, or `"random"` to take the rows in an order drawn
-#'   from `seed`.
-#' @param scale Standardise predictors and response? Undone in everything
-#'   that is reported. `FALSE` leaves both untouched; the mean of the response
+#' @param order `"given"`, or `"random"` for an order of the rows drawn from
+#'   `seed`.
+#' @param scale Standardise predictors and response? Results are reported in the
+#'   original units. `FALSE` leaves both untouched; the mean of the response
 #'   should then not be far from 0 (`kb_warning_offset`), since the intercept
 #'   has the same prior as the coefficients.
 #' @param intercept Include the intercept?
 #' @param family `gaussian()` or `binomial("probit")`, or their names
 #'   `"gaussian"`, `"probit"`. `NULL`: probit where the response is a factor,
-#'   text or logical with two classes, else gaussian (0 and 1 are numbers, too,
-#'   which a message says).
-#' @param memory What a stream forgets, from [srvm_memory()]; by default
-#'   nothing.
+#'   text or logical with two classes, otherwise gaussian (also for the numbers
+#'   0 and 1, with a message).
+#' @param memory Which rows of a stream to forget, from [srvm_memory()]; by
+#'   default none.
 #' @param reference A fit (or its `settings`) whose kernel, prior, scaling,
 #'   intercept, family and memory are used as they are.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
@@ -181,57 +180,58 @@ NULL
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return An object of class `kb_srvm` and `kb_fit`: a list of plain R data
-#'   with, among others, `settings` (all that was frozen), `runs` (one state a
+#'   with, among others, `settings` (the frozen settings), `runs` (one state per
 #'   replicate or chain; with several kernels one for each kernel of the first
 #'   replicate, then of the second), `seed`, `status` (`"complete"`,
-#'   `"interrupted"` or `"time_limit"`) and `time` (rows taken in). It can be
+#'   `"interrupted"` or `"time_limit"`) and `time` (rows processed). It can be
 #'   saved with [saveRDS()] and used in another session, after
 #'   `library(kernelbayes)`. Methods: `print`, `summary`,
 #'   [`plot`][plot.kb_srvm], [`predict`][predict.kb_srvm],
-#'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`,
-#'   `nobs`, `formula`, [`terms`][terms.kb_fit] and the model frame, `logLik`,
-#'   `simulate`, `as_draws`, `tidy`, `glance`,
-#'   `augment` and the [accessors][evidence]. Batch fits have the class
-#'   `kb_srvm_mcmc` and `kb_mcmc` before these.
+#'   [`update`][update.kb_srvm], `fitted`, `residuals`, `coef`, `sigma`, `nobs`,
+#'   `formula`, [`terms`][terms.kb_fit] and the model frame, `logLik`,
+#'   `simulate`, `as_draws`, `tidy`, `glance`, `augment` and the
+#'   [accessors][evidence]. Batch fits have the class `kb_srvm_mcmc` and
+#'   `kb_mcmc` before these.
 #'
 #' @section Errors:
-#' Bad input is refused with a condition of class `kb_error` and a class of
-#' its own, e.g. `kb_error_argument`, `kb_error_missing`,
-#' `kb_error_infinite`, `kb_error_outcome`. Several kernels, or one to learn,
-#' are refused (`kb_error_argument`) where there is no evidence to weight them
-#' by. An interrupt or a time limit gives
-#' a warning (`kb_warning_interrupted`, `kb_warning_time_limit`) and a fit of
-#' the rows or iterations so far, which `update()` continues.
-#' `proposal = "paper"` warns with class `kb_warning_inexact`,
-#' [srvm_prior_paper()] with `kb_warning_improper`.
+#' Invalid input is an error of class `kb_error` and a more specific class, e.g.
+#' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
+#' `kb_error_outcome`. Several kernels, or a bandwidth to learn, are refused
+#' (`kb_error_argument`) if there is no evidence for weights. An interrupt or a
+#' time limit gives a warning (`kb_warning_interrupted`,
+#' `kb_warning_time_limit`) and a fit of the rows or iterations so far, which
+#' `update()` continues. `proposal = "paper"` warns with class
+#' `kb_warning_inexact`, [srvm_prior_paper()] with `kb_warning_improper`.
 #'
 #' @section Warnings of the particles:
 #' `kb_warning_low_ess`: the effective sample size was below 5% of the particles
 #' at some row of this call, or is below 10% at the last. Estimates are then
-#' noisy, and the standard error of the evidence may be too small. What helps is
-#' `cess_threshold` of [smc_control()], if it is lower than by default: with 0.5
-#' in place of 0 the standard deviation of the log evidence over 20 seeds fell
+#' noisy, and the standard error of the evidence may be too small. Raise
+#' `cess_threshold` of [smc_control()] if it is below its default: with 0.5
+#' instead of 0 the standard deviation of the log evidence over 20 seeds fell
 #' from 0.30 to 0.21 ([sim_sinc()], 50 rows), from 0.95 to 0.42
 #' ([sim_friedman()], 200 rows) and from 0.69 to 0.51 in
-#' [airquality][datasets::airquality], and its mean rose by 0.2, 1.1 and 0.8. Else
-#' more particles help, and more stops (`powers`); more moves were not seen to.
+#' [airquality][datasets::airquality], and its mean rose by 0.2, 1.1 and 0.8.
+#' Otherwise use more particles or more stops (`powers`); more moves did not
+#' help in our experiments.
 #'
-#' Where the standard error of the evidence holds (its ratio to the spread over
-#' seeds is near 1 for `MASS::mcycle`, `MASS::Boston` and the simulated data
-#' above) it tells of the spread alone: rare particles that would have foreseen
-#' some row are missing from most runs, so that the log evidence is rather too
-#' low than too high (Details of [smc_control()]). With predictors or responses
-#' of long tails (`MASS::cpus`, `airquality`) the spread over seeds was 1.3 to 1.7
-#' times the standard error, and that of the kernels' probabilities up to 2.7
-#' times: there fits with other seeds tell more.
+#' Where the standard error of the evidence is accurate (its ratio to the spread
+#' over seeds is near 1 for `MASS::mcycle`, `MASS::Boston` and the simulated
+#' data above) it measures the spread only, not the bias: rare particles that
+#' would have foreseen some row are missing from most runs, so that the log
+#' evidence is more often too low than too high (Details of [smc_control()]).
+#' With long-tailed predictors or responses (`MASS::cpus`, `airquality`) the
+#' spread over seeds was 1.3 to 1.7 times the standard error, and that of the
+#' kernels' probabilities up to 2.7 times: repeat such fits with other seeds.
 #'
 #' `kb_warning_no_moves`: with `n_moves = 0` the particles descend from fewer
-#' than 10% of those at the start. They share centres among the early rows that
-#' nothing revises, and the log evidence is too low: by 3.5, 7 and 13 on average
-#' in these data, and in the first by 2.8 with four times as many particles.
+#' than 10% of those at the start. They share centres among the early rows,
+#' which are never revised, and the log evidence is too low: by 3.5, 7 and 13 on
+#' average in these data, and in the first by 2.8 with four times as many
+#' particles.
 #'
-#' `kb_warning_no_spread`: one row, or responses that are all equal, say nothing
-#' on the scale of the response, for which 1 is taken.
+#' `kb_warning_no_spread`: one row, or responses that are all equal, do not
+#' determine the scale of the response, so 1 is used.
 #'
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Sequential Bayesian
@@ -317,7 +317,7 @@ srvm_fit <- function(mould, given, called, started) {
     mould <- adopt_classes(mould, given$reference)
     reference_settings(given$reference, mould)
   }
-  # Of a part of the first row an improper prior makes no posterior.
+  # With an improper prior, part of the first row gives no proper posterior.
   if (!batch && is_improper(settings$prior)) control$powers <- numeric()
   check_printed_weights(control, settings$prior)
   refuse_average(settings, method, control)
@@ -369,7 +369,7 @@ check_srvm_control <- function(control, method) {
   if (inherits(control, paste0("kb_", other, "_control"))) {
     kb_abort(c(
       "{.arg control} must be made by {.fn {method}_control}.",
-      x = "It is made by {.fn {other}_control}.",
+      x = "It was made by {.fn {other}_control}.",
       i = "For that sampler use {.code method = \"{other}\"}."
     ), "argument", argument = "control")
   }
@@ -392,14 +392,14 @@ shuffle <- function(n, seed) {
   with_local_seed(seed, sample.int(n))
 }
 
-# The printed weights are those of a known rate
+# The printed weights assume a known rate
 check_printed_weights <- function(control, prior) {
   if (identical(control$proposal, "paper") && is_learned_lambda(prior)) {
     kb_abort(c(
       "{.arg lambda} of {.arg prior} must be a number under
        {.code proposal = \"paper\"}.",
-      x = "It is {.code {format(prior$lambda)}}, and the printed weights have
-           no form of it.",
+      x = "It is {.code {format(prior$lambda)}}, for which the papers print no
+           weights.",
       i = "Give {.code srvm_prior(lambda = )} or {.fn srvm_prior_paper}."
     ), "argument", argument = "prior")
   }
@@ -410,8 +410,8 @@ check_printed_weights <- function(control, prior) {
 warn_inexact <- function(control) {
   if (identical(control$proposal, "paper")) {
     kb_warn(c(
-      "The weights of {.code proposal = \"paper\"} are the printed ones, which
-       do not target the posterior.",
+      "{.code proposal = \"paper\"} uses the printed weights, which do not
+       target the posterior.",
       i = "They are for reproduction only: use {.code \"adapted\"}."
     ), "inexact")
   }
@@ -420,9 +420,9 @@ warn_inexact <- function(control) {
 warn_improper <- function(prior) {
   if (is_improper(prior)) {
     kb_warn(c(
-      "The prior is improper and so is the posterior, whatever the data.",
-      x = "The evidence is not defined, and what is sampled depends on where
-           the variances are cut off.",
+      "The prior is improper, and so is the posterior, whatever the data.",
+      x = "The evidence is not defined, and the draws depend on where the
+           variances are cut off.",
       i = "It is for reproduction only: use {.fn srvm_prior}."
     ), "improper")
   }

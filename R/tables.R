@@ -1,6 +1,6 @@
-# Tables of data, a data frame or a numeric matrix: what is accepted, what is
-# refused, and which rows are complete. Vectors that belong to the rows, a
-# response or weights, are looked at in the same way.
+# Checks of tables of data (a data frame or a numeric matrix) and of their rows.
+# Vectors that belong to the rows, a response or weights, are checked in the
+# same way.
 #
 # Classes of the errors: kb_error_data (not a table, names, types),
 # kb_error_formula, kb_error_outcome, kb_error_columns (new data do not have
@@ -23,9 +23,9 @@
 #' @noRd
 NULL
 
-#' An error of what came: "`data` must have rows."
+#' An error about an argument: "`data` must have rows."
 #'
-#' @param arg What the user calls it.
+#' @param arg Its name for the user.
 #' @param wanted The sentence without its subject.
 #' @noRd
 refuse <- function(arg, class, wanted, came = NULL, hint = NULL, ...) {
@@ -42,7 +42,7 @@ check_table <- function(data, arg) {
   if (!is.data.frame(data)) {
     refuse(arg, "data", "must be a data frame.", "It is {describe(data)}.")
   }
-  # One that was put together by hand may have columns of any length.
+  # A data frame made by hand may have columns of any length.
   rows <- vapply(unclass(data), NROW, 1L)
   odd <- names(data)[rows != nrow(data)]
   if (length(odd) > 0) {
@@ -83,8 +83,8 @@ check_predictors <- function(x, arg) {
 check_names <- function(names, arg) {
   bad <- unique(names[is.na(names) | names == "" | duplicated(names)])
   if (length(bad) > 0) {
-    refuse(arg, "data", "must have distinct names of columns, or none at all.",
-      "Missing, empty or there twice: {.val {bad}}.", columns = bad
+    refuse(arg, "data", "must have distinct column names, or none at all.",
+      "Missing, empty or duplicate: {.val {bad}}.", columns = bad
     )
   }
 }
@@ -119,14 +119,13 @@ pick_rows <- function(x, rows) {
 
 refuse_no_rows <- function(x, arg) {
   if (nrow(x) == 0) {
-    refuse(arg, "rows", "must have at least one row to work with.",
+    refuse(arg, "rows", "must have at least one row.",
       "It has none."
     )
   }
 }
 
-# Names of the columns of which something is true; a vector has the
-# name `arg`
+# Names of the columns for which a test is true; a vector has the name `arg`
 columns_where <- function(x, test, arg) {
   if (is.data.frame(x)) {
     names(x)[vapply(x, test, NA)]
@@ -150,7 +149,7 @@ refuse_infinite <- function(x, arg) {
   }
 }
 
-# Raw vectors, which functions of a formula may want, have no missing values
+# Raw vectors, which functions of a formula may need, have no missing values
 complete_cases <- function(x) {
   if (is.data.frame(x)) x <- x[!vapply(x, is.raw, NA)]
   if (length(x) == 0) rep(TRUE, NROW(x)) else stats::complete.cases(x)
@@ -167,7 +166,7 @@ rows_kept <- function(x, na_action, arg) {
     refuse(arg, "missing",
       "has missing values in {length(rows)} of {NROW(x)} row{?s}.",
       "Missing in {.val {columns}}.",
-      "Use {.code na_action = \"omit\"} to leave these rows out.",
+      "Use {.code na_action = \"omit\"} to drop these rows.",
       columns = columns, rows = rows
     )
   }

@@ -1,6 +1,6 @@
-# Who descends from whom, for the standard error of the evidence: as class
+# Genealogy of the particles, for the standard error of the evidence: as class
 # Genealogy of the C++ core (inst/include/kernelbayes/genealogy.hpp), for a
-# number of particles that never changes.
+# constant number of particles.
 
 new_genealogy <- function(n) {
   list(
@@ -12,7 +12,7 @@ new_genealogy <- function(n) {
 #' Families are founded anew once the youngest generation of them has lost half;
 #' the oldest of four is closed (Olsson and Douc, 2019, on fixed lags): (T8)
 #' @param weights Normalised, before resampling.
-#' @param multinomial Whether that was the scheme.
+#' @param multinomial Was that the scheme?
 #' @noRd
 genealogy_resample <- function(g, ancestors, weights, multinomial) {
   n <- length(weights)
@@ -33,8 +33,8 @@ genealogy_resample <- function(g, ancestors, weights, multinomial) {
 
 generation <- function(g, which, n) g$families[(which - 1) * n + seq_len(n)]
 
-# By how much chance, and not weights, made pairs of particles from different
-# families fewer: (T7)
+# The factor by which chance, rather than weights, reduced pairs of particles
+# from different families: (T7)
 pair_factor <- function(ancestors, weights) {
   n <- length(weights)
   chance <- sum((tabulate(ancestors, n) - n * weights)^2)

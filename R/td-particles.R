@@ -1,5 +1,5 @@
-# States of particles, in whatever form a user holds them, and the calls of the
-# user's functions with checks of what comes back.
+# States of particles, in any form chosen by the user, and calls of the user's
+# functions with checks of their values.
 
 # Containers ------------------------------------------------------------------
 
@@ -14,7 +14,7 @@ particle_subset <- function(states, i) {
     return(states[i])
   }
   out <- states[i, , drop = FALSE]
-  # Copies of a row would get names made unique, at great cost.
+  # Copies of a row would get unique names, at great cost.
   if (is.data.frame(out)) attr(out, "row.names") <- seq_len(nrow(out))
   out
 }
@@ -28,7 +28,7 @@ particle_bind <- function(parts) {
   do.call(if (has_rows(parts[[1]])) rbind else c, parts)
 }
 
-# What states must have in common to stand side by side
+# The properties that states must share to be combined
 particle_shape <- function(states) {
   if (is.data.frame(states)) {
     paste("a data frame with columns", paste(names(states), collapse = ", "))
@@ -41,8 +41,8 @@ particle_shape <- function(states) {
   }
 }
 
-# One string a state, equal for equal states: integers and whole numbers,
-# and names, make no difference
+# One string per state, equal for equal states, regardless of names and of
+# integer or double type
 particle_keys <- function(states) {
   if (has_rows(states)) {
     columns <- lapply(seq_len(ncol(states)), function(j) {

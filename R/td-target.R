@@ -1,5 +1,5 @@
-# The problem that tdsmc() is given: a sequence of targets and the moves that
-# extend a state of one to a state of the next.
+# The problem for tdsmc(): a sequence of targets and the moves that extend a
+# state of one to a state of the next.
 
 #' A sequence of targets, and moves between them
 #'
@@ -8,21 +8,21 @@
 #'
 #' @section States:
 #' The states of N particles are a list or a vector of length N, or a matrix or
-#' data frame with N rows. They may change their shape from step to step (a
-#' matrix may grow by a column), but not from move to move. States of varying
-#' dimension are lists.
+#' data frame with N rows. Their form may change between steps (a matrix may
+#' grow by a column), but not between moves. Use a list for states of varying
+#' dimension.
 #'
-#' @section The law of the weights:
+#' @section Formula of the weights:
 #' Let \eqn{\gamma_t} be the target of step t, a density with respect to some
-#' measure that need not be normalised but for t = 0. At step t a particle S'
-#' takes move i with probability \eqn{\alpha_i(S')} (`probability`), goes to
+#' measure that need not be normalised, except for t = 0. At step t a particle
+#' S' takes move i with probability \eqn{\alpha_i(S')} (`probability`), goes to
 #' \eqn{S \sim q_i(\cdot | S')}{S ~ q_i(. | S')} (`propose`, whose log density
 #' is `log_forward`) and has the weight
 #' \deqn{W = \frac{\gamma_t(S)}{\gamma_{t-1}(S')}
 #'   \frac{\alpha'_i(S) q'_i(S' | S)}{\alpha_i(S') q_i(S | S')}.}{
 #'   W = gamma_t(S) alpha'_i(S) q'_i(S' | S) /
 #'   [gamma_(t-1)(S') alpha_i(S') q_i(S | S')].}
-#' The reverse choice is free, and the weights are exact whatever it is, if
+#' The reverse choice is free, and the weights are exact for any choice, if
 #' * \eqn{\sum_i \alpha'_i(S) = 1}{sum_i alpha'_i(S) = 1} for every state S of
 #'   step t (`reverse_probability`);
 #' * \eqn{q'_i(\cdot | S)}{q'_i(. | S)} (`log_reverse`) is a normalised density
@@ -33,16 +33,15 @@
 #'   \eqn{\gamma_t(S) \alpha'_i(S) q'_i(S' | S) > 0}{gamma_t(S) alpha'_i(S)
 #'   q'_i(S' | S) > 0}.
 #'
-#' The nearer the reverse choice is to the true distribution of ancestors, the
+#' The closer the reverse choice is to the true distribution of ancestors, the
 #' less the weights vary. All densities of a step are with respect to the
 #' targets' reference measures: a move that maps (S', u) to S deterministically
 #' has the log density of u minus the log of the absolute Jacobian determinant
-#' as its `log_forward`. [check_moves()] tests all this where states can be
-#' listed.
+#' as its `log_forward`. [check_moves()] tests all this if states can be listed.
 #'
 #' @param log_density `function(states, t, data)`: the logarithm of
 #'   \eqn{\gamma_t} at each state, N numbers; `-Inf` where it is 0. At t = 0 it
-#'   is that of the normalised distribution that `initial` draws from.
+#'   is the normalised density of the distribution that `initial` draws from.
 #' @param initial `function(n, data)`: n independent draws from
 #'   \eqn{\gamma_0}.
 #' @param rejuvenate `NULL`, or `function(states, t, data)`: the states after
@@ -52,15 +51,17 @@
 #' @param log_forward `function(new, old, t, data)`: the log density
 #'   \eqn{\log q(new | old)}, for N pairs of states.
 #' @param log_reverse `function(old, new, t, data)`: the log density
-#'   \eqn{\log q'(old | new)}. May be missing where there is `log_weight`.
+#'   \eqn{\log q'(old | new)}. May be missing if `log_weight` is given.
 #' @param probability `function(states, t, data)`, the probability of the move
-#'   at states of step t - 1, or a number. Those of all moves must sum to 1.
+#'   at states of step t - 1, or a number. The probabilities of all moves must
+#'   sum to 1.
 #' @param reverse_probability `function(new, t, data)`, the probability
 #'   \eqn{\alpha'} of the reverse choice at states of step t, or a number. May
-#'   be `NULL` where there is `log_weight`.
-#' @param log_weight `NULL` for the law above, or `function(new, old, t, data)`:
-#'   the log weight itself, where it is cheaper to write down, or to try out
-#'   weights found elsewhere. [check_moves()] then compares it with the law.
+#'   be `NULL` if `log_weight` is given.
+#' @param log_weight `NULL` for the formula above, or
+#'   `function(new, old, t, data)`: the log weight itself, if it is cheaper to
+#'   compute, or to try out published weights. [check_moves()] then compares it
+#'   with the formula.
 #'
 #' @return Lists of class `kb_td_target` and `kb_td_move`.
 #' @section Errors: Arguments that are not of these kinds are errors of class
@@ -75,8 +76,9 @@
 #' samplers. Journal of the Royal Statistical Society B 68, 411-436.
 #' @seealso [tdsmc()], [check_moves()]
 #' @examples
-#' # A random walk on the line seen with noise: states are paths, a column a
-#' # step, and the one possible ancestor of a path is the path without its end.
+#' # A random walk on the line observed with noise: states are paths, one
+#' # column per step; the only possible ancestor of a path is the path without
+#' # its end.
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
 #'     steps <- states[, 1]^2
@@ -155,7 +157,7 @@ check_td_moves <- function(moves) {
     all(vapply(moves, inherits, TRUE, "kb_td_move"))
   if (!fine) {
     bad_argument(
-      moves, "moves", "a list of `td_move()`, with a name of its own each"
+      moves, "moves", "a list of `td_move()` with distinct names"
     )
   }
   moves
@@ -176,7 +178,7 @@ print.kb_td_target <- function(x, ...) {
 #' @export
 print.kb_td_move <- function(x, ...) {
   cat("<td_move> weights ",
-    if (is.null(x$log_weight)) "by the general law" else "by `log_weight`",
+    if (is.null(x$log_weight)) "by the general formula" else "by `log_weight`",
     "\n",
     sep = ""
   )

@@ -52,8 +52,8 @@ td_key <- function(engine, index, t, purpose) {
   sprintf("%.0f", c(engine$seed, 8 * t + purpose, index))
 }
 
-# A seed for R's generator at each step, so that a run that is cut and
-# continued equals one that is not
+# A seed for R's generator at each step, so that an interrupted and continued
+# run equals an uninterrupted one
 td_seed <- function(engine, index, t) {
   u <- stream_uniform_cpp(td_key(engine, index, t, 0))
   floor(u * .Machine$integer.max)
@@ -127,8 +127,8 @@ td_adopt <- function(state, ancestors, control) {
   state
 }
 
-# Particles of weight zero get the state of one that lives, and keep their
-# weight: the user's functions never meet a state of density zero
+# Particles of weight zero get the state of a particle with positive weight, and
+# keep their weight: the user's functions never see a state of density zero
 td_bury <- function(state) {
   dead <- state$log_weights == -Inf
   if (any(dead)) {
@@ -154,7 +154,7 @@ td_rejuvenate <- function(engine, state, t) {
   state
 }
 
-# Extend every particle by a move of its own and weight it
+# Extend every particle by its chosen move and weight it
 td_extend <- function(engine, state, t) {
   chance <- td_probabilities(engine$moves, state$states, t, engine$data)
   move <- choose_move(chance)
@@ -194,7 +194,7 @@ td_extend <- function(engine, state, t) {
   state
 }
 
-# Probabilities of all moves: a row a particle, a column a move
+# Probabilities of all moves: one row per particle, one column per move
 td_probabilities <- function(moves, states, t, data) {
   n <- particle_count(states)
   chance <- vapply(names(moves), function(name) {
@@ -238,7 +238,7 @@ check_shapes <- function(new, names, t) {
   }
 }
 
-# Log density of the states for which it is wanted and not yet known
+# Log density of the states for which it is needed and not yet known
 td_log_density <- function(engine, states, t, known, wanted) {
   i <- which(wanted & is.na(known))
   if (length(i) > 0) {
@@ -262,7 +262,7 @@ check_living <- function(log_density, t) {
   }
 }
 
-#' The weight of a move, by its own formula or by the general law, (T1)
+#' The weight of a move, by `log_weight` or by the general formula, (T1)
 #' @param before,after,chance log gamma_{t-1}(old), log gamma_t(new) and alpha.
 #' @noRd
 td_log_weight <- function(move, name, old, new, t, data, before, after,
@@ -292,16 +292,16 @@ td_log_weight <- function(move, name, old, new, t, data, before, after,
   after + log(back) + reverse - before - log(chance) - forward
 }
 
-# Normalise the weights and note what happened
+# Normalise the weights and record the step
 td_record <- function(engine, state, t, resampled) {
-  # The weights before are those of the log weights before, so that the sum of
-  # the new ones over the old is the evidence's factor.
+  # The previous weights are computed from the previous log weights, so that the
+  # sum of the new weights over that of the old is the factor of the evidence.
   n <- length(state$log_weights)
   top <- max(state$log_weights)
   if (top == -Inf) {
     kb_abort(c(
       "All {n} particles have weight zero at step {t}.",
-      i = "More particles or moves that come nearer to the target may help;
+      i = "Use more particles, or moves that come closer to the target;
            {.fn check_moves} finds moves that cannot reach it."
     ), "weights", step = t, call = NULL)
   }

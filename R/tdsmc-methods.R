@@ -45,8 +45,8 @@ td_particle_line <- function(x) {
   )
 }
 
-# How often moves were chosen, and what weight they then had: matrices with a
-# row a step and a column a move, replicates pooled
+# How often moves were chosen, and their weights afterwards: matrices with one
+# row per step and one column per move, replicates pooled
 td_moves <- function(fit) {
   runs <- fit_runs(fit)
   share <- evidence_share(runs)
@@ -220,15 +220,15 @@ not_defined_td <- function(what) {
 #'   frame of numbers with a row for each; for `"distribution"` a vector of
 #'   any values.
 #' @param type `"expectation"` of f; `"distribution"`, the probability of each
-#'   value that f takes; `"states"`, the particles themselves, of all
-#'   replicates, whose weights [weights()] gives.
+#'   value that f takes; `"states"`, the particles of all replicates;
+#'   [weights()] gives their weights.
 #' @param ... Not used: unknown arguments are errors.
-#' @return `"expectation"`: a number, or a vector with the columns' names.
+#' @return `"expectation"`: a number, or a vector named by the columns.
 #'   `"distribution"`: a data frame of `value`, sorted, and `probability`.
-#'   `"states"`: states in the shape that your functions gave them.
-#' @section Errors: `kb_error_user_function` where f fails or returns something
+#'   `"states"`: states in the form used by your functions.
+#' @section Errors: `kb_error_user_function` if f fails or returns something
 #'   else.
-#' @seealso [as_draws.kb_tdsmc()] for draws, and through them quantiles.
+#' @seealso [as_draws.kb_tdsmc()] for draws, e.g. to compute quantiles.
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {
@@ -253,7 +253,7 @@ predict.kb_tdsmc <- function(object, f,
   states <- td_states(object)
   if (type == "states") {
     if (!missing(f)) {
-      kb_abort("{.arg f} has no meaning for {.code type = \"states\"}.",
+      kb_abort("{.arg f} would have no effect with {.code type = \"states\"}.",
         "argument", argument = "f"
       )
     }
@@ -286,7 +286,7 @@ td_states <- function(fit) {
   particle_bind(lapply(fit_runs(fit), `[[`, "states"))
 }
 
-# What a user's function of the states gives, as a matrix of numbers
+# The value of a user's function of the states, as a matrix of numbers
 td_values <- function(f, states, n, t) {
   values <- call_user(f, "`f()`", t, states)
   if (is.data.frame(values)) values <- as.matrix(values)
@@ -320,10 +320,10 @@ td_columns <- function(fit, f, weights) {
 #'   under the fit's seed. `TRUE`: every particle with its weight, see
 #'   [posterior::weight_draws()].
 #' @param ... Not used: unknown arguments are errors.
-#' @return A [posterior::draws_df], its variables the columns of what f
-#'   returns, or `f`. Each particle is a chain of one iteration, so that R-hat
-#'   and effective sample sizes of chains are `NA`: [ess()] is that of the
-#'   particles.
+#' @return A [posterior::draws_df], whose variables are the columns of f's
+#'   value, or `f`. Each particle is a chain of one iteration, so that R-hat and
+#'   effective sample sizes of chains are `NA`; [ess()] gives the effective
+#'   sample size of the particles.
 #' @examples
 #' target <- td_target(
 #'   log_density = function(states, t, data) {

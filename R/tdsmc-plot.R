@@ -6,8 +6,8 @@
 #'   resampled;
 #' * `"evidence"`: log evidence;
 #' * `"moves"`: the share of particles that have chosen each move, dashed, and
-#'   their share of the weight, solid. Where the two are far apart the move is
-#'   proposed too often or too seldom.
+#'   their share of the weight, solid. If the two differ much, the move is
+#'   proposed too often or too rarely.
 #' @param ... Titles, limits and axes, as in [graphics::plot.default()]; others
 #'   are errors.
 #' @return `x`, invisibly.
@@ -38,7 +38,7 @@ tdsmc_picture <- function(x, type) {
   x <- checked_fit(x)
   type <- check_choice(type, c("ess", "evidence", "moves"))
   if (x$time == 0) {
-    kb_abort("No step has been made: there is nothing to draw.", "not_defined")
+    kb_abort("No step has been done: there is nothing to draw.", "not_defined")
   }
   switch(type,
     ess = ess_picture(x, "step"),

@@ -4,93 +4,92 @@
 #' Trans-dimensional sequential Monte Carlo
 #'
 #' Draws from a sequence of distributions on spaces of varying dimension, and
-#' estimates their normalising constants: the general form of the sampler
-#' behind [srvm()], after Vermaak, Godsill and Doucet (2003), for a target and
-#' moves that you write as R functions. The weights follow from what you give;
+#' estimates their normalising constants: the general form of the sampler in
+#' [srvm()], after Vermaak, Godsill and Doucet (2003), for a target and moves
+#' that you write as R functions. The weights are computed from your functions;
 #' [check_moves()] tests on small problems that they are exact.
 #'
 #' @section A step:
 #' 1. If the effective sample size of the weights of step t - 1 is low,
 #'    particles are resampled.
-#' 2. Resampled or not, each is moved by the target's `rejuvenate`, if there is
-#'    one, at step t - 1 (from the second step on).
-#' 3. Each chooses a move, is extended by it and weighted as said in
-#'    [td_target()].
+#' 2. Resampled or not, all particles are moved by the target's `rejuvenate`, if
+#'    there is one, at step t - 1 (from the second step on).
+#' 3. Each particle chooses a move, is extended by it and weighted as described
+#'    in [td_target()].
 #'
 #' Nothing after the weight changes a particle. The evidence of step t is
 #' estimated without bias by the product of the weighted means of the weights.
 #'
-#' Only the move that a particle has chosen is evaluated for it: each function
-#' of a move is called once a step, with the particles that have chosen it.
-#' `log_density` is called with all particles, unless their move has a
-#' `log_weight` of its own. A particle of weight zero is replaced by a copy of
-#' another, of weight zero again, before it is extended.
+#' A move is evaluated only for the particles that chose it: each function of a
+#' move is called once per step, with those particles. `log_density` is called
+#' with all particles, except those whose move has its own `log_weight`. A
+#' particle of weight zero is replaced by a copy of another, again with weight
+#' zero, before it is extended.
 #'
 #' @section Settings:
 #' Of [smc_control()], `particles`, `resampling`, `ess_threshold`,
 #' `resample_every_step`, `replicates`, `ancestry`, `checkpoint`,
 #' `checkpoint_every` and `time_limit` apply. `proposal`, `n_moves`,
-#' `move_fraction` and `threads` do not and are refused if they differ from
-#' their defaults: moves and `rejuvenate` are yours. Replicates run on the
-#' workers of a future plan, if there is one. Objects of your workspace that
-#' your functions need are sent there, and packages are loaded.
+#' `move_fraction` and `threads` do not apply and are refused if they differ
+#' from their defaults. Replicates run on the workers of a future plan, if there
+#' is one. The objects of your workspace that your functions need are sent to
+#' the workers, and packages are loaded.
 #'
 #' @section Random numbers:
-#' Your functions draw from R's generator, which is seeded for them at each
-#' step by a number that depends on `seed`, replicate and step alone. A run that
-#' is stopped and continued is identical to one that is not.
+#' Your functions draw from R's generator, which is seeded at each step by a
+#' number that depends only on `seed`, replicate and step. A run that is stopped
+#' and continued is identical to an uninterrupted run.
 #'
 #' @section From C++:
-#' The sampler is a header-only C++17 library too, for packages that have
+#' The sampler is also a header-only C++17 library, for packages with
 #' `LinkingTo: kernelbayes, BH` and for [Rcpp::sourceCpp()]. A model and its
 #' moves are structs whose members have the names of the functions of
 #' [td_target()] and [td_move()] (`log_density`, `initial`, `rejuvenate`;
 #' `propose`, `log_forward`, `log_reverse`, `probability`,
-#' `reverse_probability`, `log_weight`), and weights follow from the same law.
-#' `kernelbayes/transdim.hpp`, in `system.file("include", package =
-#' "kernelbayes")`, describes them and has `tdsmc()`, and `TransdimSampler` for
-#' runs that are stopped, continued or divided among threads;
-#' `kernelbayes/transdim_check.hpp` has `check_moves()`. The change points of
-#' `vignette("tdsmc")` are worked out in
+#' `reverse_probability`, `log_weight`), and weights follow the same rule.
+#' `kernelbayes/transdim.hpp`, in
+#' `system.file("include", package = "kernelbayes")`, documents them and has
+#' `tdsmc()`, and `TransdimSampler` for runs that are stopped, continued or
+#' divided among threads; `kernelbayes/transdim_check.hpp` has `check_moves()`.
+#' The change-point example of `vignette("tdsmc")` is written in C++ in
 #' `system.file("examples", "coal-changepoints.cpp", package = "kernelbayes")`.
 #'
 #' @param target From [td_target()].
 #' @param moves A named list of [td_move()], or a single one.
-#' @param data Whatever your functions want as `data`. For [update.kb_tdsmc()]
-#'   to make sense, what they do at step t should depend on no more than the
-#'   first t pieces of it.
+#' @param data The argument `data` of your functions, any object. For
+#'   [update.kb_tdsmc()] to make sense, they should use only its first t
+#'   elements or rows at step t.
 #' @param steps Number of steps; `NULL`: `NROW(data)`.
 #' @param control Settings, from [smc_control()].
-#' @param seed Whole number that determines every draw, and R's generator is
-#'   left untouched; `NULL` takes one from R's generator.
+#' @param seed Whole number that determines every draw and leaves R's generator
+#'   untouched; `NULL` takes one from R's generator.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return An object of class `kb_tdsmc` and `kb_fit`: a list with, among
-#'   others, `runs` (one state a replicate: `states`, `weights`,
+#'   others, `runs` (one state per replicate: `states`, `weights`,
 #'   `log_evidence`, `path`), `seed`, `status` and `time` (steps done). It can
-#'   be saved with [saveRDS()]; what your functions find in the global
-#'   environment must be there again where it is continued. Methods: `print`,
-#'   `summary`,
-#'   [`plot`][plot.kb_tdsmc], [`predict`][predict.kb_tdsmc] (expectations,
-#'   distributions, states), [`update`][update.kb_tdsmc], `weights` (of the
-#'   particles, normalised), [`as_draws`][as_draws.kb_tdsmc] and of the
-#'   [accessors][evidence] `evidence`, `ess`, `diagnostics`, `timings` and
-#'   `ancestry`. Replicates are pooled with weights proportional to their
-#'   estimates of the evidence. `ess()` and `evidence()$path` have a column
-#'   `step` in place of `row`; `ancestry()` gives, for
+#'   be saved with [saveRDS()]; to continue it, the global environment must
+#'   again hold the objects that your functions use. Methods: `print`,
+#'   `summary`, [`plot`][plot.kb_tdsmc], [`predict`][predict.kb_tdsmc]
+#'   (expectations, distributions, states), [`update`][update.kb_tdsmc],
+#'   `weights` (of the particles, normalised), [`as_draws`][as_draws.kb_tdsmc]
+#'   and of the [accessors][evidence] `evidence`, `ess`, `diagnostics`,
+#'   `timings` and `ancestry`. Replicates are pooled with weights proportional
+#'   to their estimates of the evidence. `ess()` and `evidence()$path` have a
+#'   column `step` instead of `row`; `ancestry()` gives, for
 #'   `smc_control(ancestry = "full")`, the `states` of every step (a list) and
-#'   their `weights` (a matrix with a row a step).
+#'   their `weights` (a matrix with one row per step).
 #'
 #' @section Errors:
-#' `kb_error_user_function` where one of your functions fails or returns what
-#' it should not: the message names the function, the move and the step, and
-#' says what came. `kb_error_weights` if all particles have weight zero.
-#' `kb_error_argument` for bad arguments. An interrupt (taken between two
+#' `kb_error_user_function` if one of your functions fails or returns an invalid
+#' value: the message names the function, the move and the step, and describes
+#' the value. `kb_error_weights` if all particles have weight zero.
+#' `kb_error_argument` for invalid arguments. An interrupt (taken between two
 #' steps) or a time limit gives a warning (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit of the steps so far, which `update()`
-#' continues. `kb_warning_low_ess`: the effective sample size was below 5% of the
-#' particles at some step of this call, or is below 10% at the last.
+#' continues. `kb_warning_low_ess`: the effective sample size was below 5% of
+#' the particles at some step of this call, or is below 10% at the last.
 #'
 #' @references
 #' Vermaak, J., Godsill, S. J. and Doucet, A. (2003). Radial basis function
@@ -99,7 +98,7 @@
 #'
 #' Lee, A. and Whiteley, N. (2018). Variance estimation in the particle filter.
 #' Biometrika 105, 609-625.
-#' @seealso [td_target()] for the law of the weights, [check_moves()],
+#' @seealso [td_target()] for the formula of the weights, [check_moves()],
 #'   `vignette("tdsmc")`
 #' @examples
 #' # Counts whose rate may change: a state is the set of rows at which a new
@@ -192,14 +191,15 @@ check_td_control <- function(control) {
     kb_abort(c(
       "{.arg control} has settings that do not apply to {.fn tdsmc}:
        {.arg {changed}}.",
-      i = "Moves are given by {.arg moves}, and by {.arg rejuvenate} of the
-           target; R functions run in one thread."
+      i = "Define moves in {.arg moves} and in {.arg rejuvenate} of the target;
+           R functions run in one thread."
     ), "argument", argument = "control")
   }
   control
 }
 
-# What run_fit() asks of an engine ---------------------------------------------
+# Methods that run_fit() needs
+# ---------------------------------------------------
 
 #' @export
 finish_fit.kb_tdsmc <- finish_steps
@@ -214,7 +214,7 @@ fit_runs.kb_tdsmc <- function(fit) {
   runs <- Filter(function(run) state_time(run) == fit$time, fit$runs)
   if (fit$time == 0) {
     kb_abort(c(
-      "The fit was stopped before its first step: it has no particles yet.",
+      "The fit was stopped before its first step, so it has no particles yet.",
       i = "{.code update(fit)} continues it."
     ), "not_defined")
   }
@@ -232,25 +232,25 @@ warn_status.kb_tdsmc <- function(fit) {
   reason <- c(interrupted = "interrupted", time_limit = "out of time")
   kb_warn(c(
     "Stopped after step {fit$time} of {fit$steps}: {reason[[fit$status]]}.",
-    i = "The fit of those steps can be used; {.code update(fit)} continues."
+    i = "You can use the fit of those steps; {.code update(fit)} continues it."
   ), fit$status)
 }
 
 #' Continue to later steps
 #'
-#' The result is identical to one run with as many steps, if your functions
-#' have no use for later data at earlier steps.
+#' The result is identical to one run with as many steps, if your functions do
+#' not use later data at earlier steps.
 #'
 #' @param object A fit of [tdsmc()].
-#' @param steps The number of steps in all, at least those done; `NULL`:
+#' @param steps Total number of steps, at least those already done; `NULL`:
 #'   `NROW(data)` if `data` is given, otherwise as before.
-#' @param data All data, those so far and the new; `NULL`: as before.
+#' @param data All data, both old and new; `NULL`: as before.
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
 #' @param ... Not used: unknown arguments are errors.
 #' @return A fit. Without `steps` and `data` an interrupted fit is run to its
-#'   end and a complete one is returned as it is.
+#'   end and a complete fit is returned unchanged.
 #' @section Errors: As in [tdsmc()].
 #' @examples
 #' target <- td_target(

@@ -4,14 +4,14 @@
 #' @noRd
 NULL
 
-# Draws of these quantities: parameters, or what else diagnostics watch
+# Draws of these quantities: parameters, or other monitored quantities
 traced <- function(fit, names) {
   chains <- chain_matrices(fit)
   if (!all(names %in% names(chains))) chains <- watched_matrices(fit)
   chains[names]
 }
 
-#' Traces of quantities, a line per chain
+#' Traces of quantities, one line per chain
 #' @param labels Named by the quantities of `traced()`.
 #' @param densities Are their densities beside them?
 #' @noRd
@@ -55,7 +55,7 @@ density_panel <- function(values) {
 
 #' The draws of each chain as a distribution
 #'
-#' Of whole numbers the share of each, of others a kernel density estimate.
+#' For whole numbers the share of each, for others a kernel density estimate.
 #' @param values Matrix, a column per chain.
 #' @return Data frame of `chain`, `value` and `density`.
 #' @noRd
@@ -74,7 +74,7 @@ chain_density <- function(values) {
   do.call(rbind, lapply(seq_len(ncol(values)), of))
 }
 
-# Counts; not the many values of a large one
+# Are they counts with few distinct values?
 are_whole <- function(values) {
   all(values == round(values)) && diff(range(values)) <= 1000
 }

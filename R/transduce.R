@@ -1,26 +1,25 @@
-# Labels of a working set, jointly: transduction.
+# Transduction: joint labels of a working set.
 
 #' Label a working set jointly
 #'
-#' Draws of the true classes of a set of new points from their joint posterior,
-#' with the labels that follow: each point's by majority vote, and the set's as
-#' a whole.
+#' Draws the true classes of a set of new points from their joint posterior, and
+#' derives labels: for each point by majority vote, and for the set as a whole.
 #'
-#' Each draw of the posterior labels the set by a direction, uniform before data
-#' were seen on the sphere of the span of training and new points: f at the new
-#' points has what the training points leave of it drawn jointly, once for each
-#' draw, under the fit's seed. Points that are alike have the same label in most
-#' draws, whatever that label is. With a nugget each point has its own term, as
-#' the training points have.
+#' Each posterior draw labels the set by a direction whose prior is uniform on
+#' the sphere of the span of training and new points: the part of f at the new
+#' points that the training points do not determine is drawn jointly, once per
+#' posterior draw, under the fit's seed. Similar points have the same label in
+#' most draws, even if that label is uncertain. With a nugget each point has its
+#' own term, like the training points.
 #'
-#' With N points time is O(N^3 + S N^2) and memory O(N (N + S)), S the number of
-#' draws.
+#' With N points time is O(N^3 + S N^2) and memory O(N (N + S)), where S is the
+#' number of draws.
 #'
 #' @param fit A fit of [kgs()].
-#' @param newdata The working set: predictors in the shape that the fit was
-#'   given. Rows with missing values give `NA`.
-#' @param ndraws The number of draws S, chosen evenly; by default all that were
-#'   kept.
+#' @param newdata The working set: predictors in the form given to the fit. Rows
+#'   with missing values give `NA`.
+#' @param ndraws The number of draws S, evenly spaced; by default all kept
+#'   draws.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return A list of class `kb_transduction`, with N the rows of `newdata`:
@@ -29,10 +28,10 @@
 #'   they estimate [`predict(type = "prob")`][predict.kb_kgs];
 #' * `labels`: the draws, an integer matrix S x N of numbers of `levels`;
 #' * `most_probable`: a factor of length N, the most frequent joint labelling
-#'   among the draws, and of equally frequent ones the one with the smallest sum
-#'   of Hamming distances to all draws;
-#' * `frequency`: its share of the draws. Where that is 1 / S all draws are
-#'   different, and `most_probable` is the central one;
+#'   among the draws; ties are broken by the smallest sum of Hamming distances
+#'   to all draws;
+#' * `frequency`: its share of the draws. If it is 1 / S, all draws differ, and
+#'   `most_probable` is the most central one;
 #' * `levels`.
 #' @section Errors:
 #' As in [`predict()`][predict.kb_kgs]; `kb_error_not_defined` for fits of other
@@ -96,10 +95,10 @@ vote_shares <- function(votes, levels) {
   matrix(share, nrow(votes), length(levels), dimnames = list(NULL, levels))
 }
 
-#' The most frequent of the draws; of equals the one nearest to all
+#' The most frequent of the draws; ties are broken by the distance to all draws
 #'
-#' The Hamming distances from a labelling to all draws have a sum that the
-#' shares of the votes determine.
+#' The shares of the votes determine the sum of Hamming distances from a
+#' labelling to all draws.
 #' @return List: `draw`, its number, and `frequency`.
 #' @noRd
 central_labelling <- function(votes, share) {
@@ -144,7 +143,7 @@ print.kb_transduction <- function(x, digits = 3, ...) {
 
 #' Functions at points, jointly and without nugget: draws for directions times
 #' chi lengths
-#' @param chosen The draws that are wanted, by number.
+#' @param chosen Numbers of the draws.
 #' @return Array n x S x functions.
 #' @noRd
 joint_function <- function(fit, x, pool, chosen, complement = TRUE) {
@@ -174,8 +173,8 @@ add_nugget <- function(fit, f) {
   })
 }
 
-# A root of the covariance that training points leave of f, nugget apart:
-# n x its rank
+# A square root of the covariance of f given training points, without nugget: n
+# x its rank
 complement_root <- function(fit, x, features) {
   settings <- fit$settings
   kernel <- settings$basis$kernel
@@ -186,7 +185,7 @@ complement_root <- function(fit, x, features) {
   }
   gram <- kernel_evaluate(kernel, scaling_x(settings$scaling, x))
   left <- gram - known
-  # What is left of a training point is rounding.
+  # The remainder of a training point is rounding error.
   open <- which(diag(left) >= 1e-8 * diag(gram) & diag(left) > 0)
   if (length(open) == 0) {
     return(matrix(0, nrow(x), 0))
@@ -202,8 +201,8 @@ complement_root <- function(fit, x, features) {
   root
 }
 
-# The number of the class whose function is largest, n x S; of two classes
-# the second is where the one function is positive
+# The number of the class whose function is largest, n x S; for two classes the
+# second if the function is positive
 largest_function <- function(f) {
   size <- dim(f)
   best <- if (size[[3]] == 1) {

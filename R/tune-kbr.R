@@ -2,26 +2,25 @@
 
 #' Choose bandwidths and regularisation of kernel Bayes' rule
 #'
-#' Blocked cross-validation over a grid: pairs are cut into `folds` stretches
-#' in the order given, each is predicted from the others, and the setting of the
-#' smallest mean loss is fitted to all pairs. Stretches and not random rows, so
-#' that neighbours in time do not predict each other; several of them, because
-#' the loss of one is noisy.
+#' Blocked cross-validation over a grid: pairs are divided into `folds` blocks
+#' in the order given, each block is predicted from the others, and the setting
+#' with the smallest mean loss is fitted to all pairs. Folds are blocks, not
+#' random rows, so that neighbours in time do not predict each other.
 #'
 #' @param x,y Pairs, as in [kbr()]; or a formula and `data`; or pairs of
 #'   [kbr_simulate()].
 #' @param formula,data A formula `x1 + x2 ~ y1` and the data frame it is
 #'   evaluated in.
-#' @param kernel_x,kernel_y Kernels whose bandwidths are multiplied, the same
-#'   factor for both.
+#' @param kernel_x,kernel_y Kernels whose bandwidths are multiplied by the same
+#'   factor.
 #' @param bandwidths Factors, positive numbers.
 #' @param c0 Regularisation: positive numbers; `eps` = c0 / n and, for `method
 #'   = "kbr"`, `delta` = 2 `eps`. For `"iw"` `delta` is 0.01 c0.
-#' @param folds Number of stretches, at least 2.
+#' @param folds Number of blocks, at least 2.
 #' @param loss `"mse"`: squared distance of the posterior mean from the state,
 #'   in units of the states' variances, averaged over columns. `"kernel"`:
-#'   squared distance of the posterior's kernel mean from that of the state,
-#'   under `kernel_x` itself for all bandwidths.
+#'   squared distance between the posterior's kernel mean and that of the state,
+#'   under the original `kernel_x` for all bandwidths.
 #' @param rank,tol,method,normalize,scale As in [kbr()].
 #' @param seed As in [kbr()]; recorded.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions. The
@@ -29,12 +28,12 @@
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return List of class `kb_kbr_tuning`: `fit` ([kbr()] of all pairs with the
-#'   best setting), `table` (data frame with one line a setting: `bandwidth`,
+#'   best setting), `table` (data frame with one line per setting: `bandwidth`,
 #'   `c0`, `loss`, `se` (of its mean over folds)), `best` (number of the line).
-#'   `predict()` is that of the fit.
+#'   `predict()` uses the fit.
 #' @section Errors: As in [kbr()]. Fewer rows than folds are an error of class
-#'   `kb_error_argument`. An interrupt leaves the choice among the bandwidths
-#'   that are finished (`kb_warning_interrupted`); if none is, it is an error
+#'   `kb_error_argument`. After an interrupt the choice is among the finished
+#'   bandwidths (`kb_warning_interrupted`); if there are none, it is an error
 #'   (`kb_error_interrupted`).
 #' @examples
 #' pairs <- kbr_simulate(
@@ -196,8 +195,8 @@ tune_cell <- function(task, shared) {
   }, 0)
 }
 
-# A fold that leaves much of a kernel unexplained, or the prior unmatched, says
-# so by its loss
+# No warnings: a fold that leaves much of a kernel unexplained, or the prior
+# unmatched, has a large loss
 quietly_kbr <- function(expr) {
   muffle <- function(w) invokeRestart("muffleWarning")
   withCallingHandlers(expr,
@@ -205,9 +204,9 @@ quietly_kbr <- function(expr) {
   )
 }
 
-#' @param yard What losses are measured by: the standard deviations of the
-#'   states, or their features under the kernel that is not widened, so that
-#'   losses of all bandwidths can be compared.
+#' @param yard The scale of losses: the standard deviations of the states, or
+#'   their features under the original kernel, so that losses of all bandwidths
+#'   are comparable.
 #' @noRd
 held_out_loss <- function(fit, x, y, loss, yard) {
   seen <- observe(fit, scaling_x(fit$settings$scaling$observations, y))
@@ -217,8 +216,8 @@ held_out_loss <- function(fit, x, y, loss, yard) {
       fit, seen, scaling_x(fit$settings$scaling$states, x), yard
     )
   )
-  # Weights that cancel, or an observation far from all others, are worse than
-  # any prior.
+  # Weights that cancel, or an observation far from all others, count as worse
+  # than any prior.
   losses[!is.finite(losses)] <- Inf
   mean(losses)
 }
@@ -233,12 +232,12 @@ kernel_losses <- function(fit, seen, states, features) {
     kernel_self(features$kernel, states)
 }
 
-# The table of the bandwidths that are finished
+# The table of the finished bandwidths
 finished_table <- function(tasks, out, bandwidths, c0) {
   width <- vapply(tasks, `[[`, 0, "bandwidth")
   whole <- !bandwidths %in% width[!out$done]
   report_tasks(
-    sum(whole), length(bandwidths), "bandwidth", "The choice is among those."
+    sum(whole), length(bandwidths), "bandwidth", "The choice is among these."
   )
   tuning_table(tasks, out$values, bandwidths[whole], c0)
 }

@@ -1,4 +1,4 @@
-# Arguments that a function does not have: what the user may have meant.
+# Unknown arguments: hints on what the user may have meant.
 
 # `...` of an exported function must be empty: unknown arguments are errors
 check_no_dots <- function(..., .fn = rlang::caller_fn()) {
@@ -14,8 +14,8 @@ check_no_dots <- function(..., .fn = rlang::caller_fn()) {
   ), "unknown_argument", argument = unknown)
 }
 
-#' A hint for each argument that is near another or belongs elsewhere; else the
-#' arguments that there are
+#' A hint for each argument that resembles another or belongs elsewhere;
+#' otherwise the list of arguments
 #' @param f The function that was called, or NULL.
 #' @noRd
 unknown_argument_hints <- function(unknown, f) {
@@ -45,14 +45,14 @@ argument_hint <- function(name, known, makers) {
   NULL
 }
 
-# The name that differs by little, `.` and `_` aside, or NULL
+# The most similar name, ignoring `.` and `_`, or NULL
 nearest_name <- function(name, known) {
   if (length(known) == 0) {
     return(NULL)
   }
   plain <- function(s) tolower(gsub("[._]", "", s))
   distance <- utils::adist(plain(name), plain(known))[1, ]
-  # A short name is near too many others.
+  # A short name resembles too many others.
   if (min(distance) <= (nchar(name) >= 4) + (nchar(name) >= 8)) {
     known[[which.min(distance)]]
   }
@@ -63,7 +63,7 @@ argument_makers <- function(f) {
   defaults <- as.list(formals(f))
   defaults <- Filter(is.call, defaults[names(defaults) %in% maker_arguments])
   makers <- lapply(defaults, function(default) as.character(default[[1]]))
-  # srvm() chooses by its method.
+  # For srvm() it depends on the method.
   if ("method" %in% names(formals(f)) && is.null(makers$control)) {
     makers$control <- "smc_control"
   }

@@ -1,21 +1,21 @@
-# What diagnostics of chains watch besides their parameters: what people read
-# off a fit, f at rows of the data, and the scales and inclusion of predictors.
+# Quantities that diagnostics of chains monitor besides parameters: results that
+# people use, f at rows of the data, and the scales and inclusion of predictors.
 
 # What diagnostics watch: named matrices, a row per draw and a column per chain
 watched_matrices <- function(fit) {
   c(chain_matrices(fit), watched_functions(fit), watched_scales(fit))
 }
 
-# f at `watched_rows()`; of several classes the function or probability of each
+# f at `watched_rows()`; for several classes the function or probability of each
 watched_functions <- function(fit) UseMethod("watched_functions")
 
-# Scales and inclusion of predictors, where kernels have them
+# Scales and inclusion of predictors, if kernels have them
 watched_scales <- function(fit) UseMethod("watched_scales")
 
 #' @export
 watched_scales.kb_mcmc <- function(fit) list()
 
-# Names of quantities with what they are
+# Names of quantities in words
 watched_words <- function(fit, variable) {
   pattern <- "^([^[]+)\\[(?:(.*),)?([0-9]+)\\]$"
   part <- regmatches(variable, regexec(pattern, variable, perl = TRUE))
@@ -49,12 +49,12 @@ quantity_words <- function(fit, what, class, index) {
 
 # The training rows at which f is watched
 #
-# They depend on the predictors alone, so that every fit of the same data, a
-# longer one too, watches the same. They are evenly apart in the order of the
-# data along a direction in which they vary much: where the data are, and at
-# both ends. Ten steps of the power method give the direction: it is near the
-# first principal axis, costs little with many rows or columns, and does not
-# jump where two axes are alike.
+# They depend only on the predictors, so that every fit of the same data,
+# including a longer one, monitors the same rows. They are evenly spaced in the
+# order of the data along a direction of large variance, including both ends.
+# Ten steps of the power method give the direction: it is close to the first
+# principal axis, cheap with many rows or columns, and stable if two axes are
+# similar.
 watched_rows <- function(x, most = 20) {
   first <- distinct_rows(x)$first
   x <- scale(x[first, , drop = FALSE], scale = FALSE)
@@ -86,7 +86,7 @@ by_chain <- function(fit, draws, names) {
   stats::setNames(out, names)
 }
 
-#' The same of each class
+#' The same for each class
 #' @param draws Array, draws x rows x classes.
 #' @noRd
 classes_by_chain <- function(fit, draws, rows, what) {
@@ -161,7 +161,7 @@ watched_scales.kb_bark_multinomial <- function(fit) {
 }
 
 #' @param scales,included Draws x predictors.
-#' @param class Before the numbers in names.
+#' @param class Prefix of the numbers in names.
 #' @noRd
 watched_inputs <- function(fit, scales, included, class = "") {
   type <- fit$settings$prior$type
@@ -182,16 +182,16 @@ watched_inputs <- function(fit, scales, included, class = "") {
   )
 }
 
-# Scales below these change a kernel by a millionth over a standard deviation
-# of the predictor: it makes no difference by how much they are below, nor
-# whether the predictor is in the kernel
+# Scales below these change a kernel by a millionth over a standard deviation of
+# the predictor: smaller values make no difference, nor does it matter whether
+# the predictor is in the kernel
 least_scales <- function(x) {
   variance <- colMeans(sweep(x, 2, colMeans(x))^2)
   1e-6 / ifelse(variance > 0, variance, 1)
 }
 
-# Directions have no numbers that mean something: their scales in total, and
-# the share of each predictor
+# The numbering of directions is arbitrary: use the sum of their scales, and the
+# share of each predictor
 watched_directions <- function(fit, pool, included) {
   x <- scaling_x(fit$settings$scaling, fit$data$x)
   total <- pmax(rowSums(bark_scales(fit, pool)), min(least_scales(x)))

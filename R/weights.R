@@ -1,4 +1,4 @@
-# Weights of the rows, which some engines take.
+# Weights of the rows, which some engines accept.
 
 # Weights of the rows: looked up in the data first, as by `lm()`
 evaluate_weights <- function(weights, data) {
@@ -11,7 +11,7 @@ evaluate_weights <- function(weights, data) {
   check_weights(value, nrow(data), "data")
 }
 
-# NULL, or positive finite numbers, one a row; NA where they are missing
+# NULL, or positive finite numbers, one per row; NA where they are missing
 check_weights <- function(weights, n, rows_of) {
   if (is.null(weights)) {
     return(NULL)
@@ -22,7 +22,7 @@ check_weights <- function(weights, n, rows_of) {
     !any(is.nan(weights))
   if (!fine) {
     bad_argument(weights, "weights", paste0(
-      "positive finite numbers, one a row of `", rows_of, "` (", n, ")"
+      "positive finite numbers, one per row of `", rows_of, "` (", n, ")"
     ))
   }
   as.double(weights)

@@ -1,24 +1,24 @@
-# What is done by other processes: functions of the package called on the
-# workers of the future plan, and independent pieces of work that are no
-# samplers. Samplers have R/run.R.
+# Work in other processes: functions of the package called on the workers of the
+# future plan, and independent tasks other than samplers. For samplers see
+# R/run.R.
 
 has_workers <- function() {
   requireNamespace("future", quietly = TRUE) &&
     !inherits(future::plan(), "sequential")
 }
 
-# How many pieces of work can be done at the same time
+# The number of tasks that can run in parallel
 worker_count <- function() if (has_workers()) future::nbrOfWorkers() else 1L
 
 #' Apply an internal function to each task
 #'
-#' What a lost worker had is done again. An interrupt ends the tasks that are
-#' being worked at; those that are finished are kept.
+#' The task of a lost worker is repeated. An interrupt ends the current tasks;
+#' finished tasks are kept.
 #'
 #' @param tasks List; only these and `shared` are sent to workers.
 #' @param name Name of an internal function of a task and `shared`.
-#' @param shared What all tasks need.
-#' @param progress TRUE or FALSE; `label` stands before the bar.
+#' @param shared Data that all tasks need.
+#' @param progress TRUE or FALSE; `label` precedes the bar.
 #' @return List of `values`, in the order of the tasks, and which of them are
 #'   `done`: all, unless there was an interrupt.
 #' @noRd
@@ -42,7 +42,7 @@ map_tasks <- function(tasks, name, shared, progress = FALSE,
   tasks_here(out, tasks, name, shared, bar)
 }
 
-# The tasks that are not done, one after the other in this process
+# The unfinished tasks, one after the other in this process
 tasks_here <- function(out, tasks, name, shared, bar) {
   work <- get(name, asNamespace("kernelbayes"))
   suspendInterrupts(for (i in which(!out$done)) {
@@ -57,14 +57,14 @@ tasks_here <- function(out, tasks, name, shared, bar) {
   out
 }
 
-# End the task of `map_tasks()` that is being worked at, as an interrupt does
+# End the current task of `map_tasks()`, as an interrupt does
 stop_task <- function() {
   signalCondition(structure(list(), class = c("interrupt", "condition")))
 }
 
-#' Say that an interrupt came, if it did
+#' Report an interrupt, if there was one
 #' @param done,all Numbers of pieces.
-#' @param what What one is called; `made` says what is made of those done.
+#' @param what Name of a piece; `made` says how the finished ones are used.
 #' @noRd
 report_tasks <- function(done, all, what, made) {
   if (done == all) {
@@ -73,7 +73,7 @@ report_tasks <- function(done, all, what, made) {
   if (done == 0) {
     kb_abort(c(
       "Stopped before the first {what} was finished: interrupted.",
-      i = "There is nothing to report."
+      i = "No result is available."
     ), "interrupted")
   }
   kb_warn(c(
@@ -84,14 +84,15 @@ report_tasks <- function(done, all, what, made) {
 
 # Futures ---------------------------------------------------------------------
 
-#' Call an internal function on workers, as many times at once as there are
+#' Call an internal function on workers, once per worker at a time
 #'
-#' R takes interrupts whenever it waits, held back or not. Here it waits asleep
-#' and not for messages, because half a message leaves a worker useless.
+#' R takes interrupts whenever it waits, even if they are suspended. So it
+#' sleeps instead of waiting for messages, because half a message makes a worker
+#' useless.
 #' @param arguments List of lists of arguments, one for each call.
-#' @param again Is what was lost sent again, as long as some workers are left?
-#' @param took Function that is called when a value has come home.
-#' @param told Has a lost worker been warned of?
+#' @param again Are lost calls sent again, as long as some workers are left?
+#' @param took Function called when a value is received.
+#' @param told Was there already a warning of a lost worker?
 #' @return List of `values`, which of them are `done`, whether there was an
 #'   interrupt (`interrupted`), and whether a worker was `lost`.
 #' @noRd
@@ -121,7 +122,7 @@ call_on_workers <- function(name, arguments, again = FALSE,
   )
 }
 
-# Calls that wait for a worker, that run, and that are done: an environment
+# Waiting, running and finished calls: an environment
 new_calls <- function(name, arguments, again, took, told) {
   n <- length(arguments)
   list2env(list(
@@ -132,7 +133,7 @@ new_calls <- function(name, arguments, again, took, told) {
   ))
 }
 
-# Send what can be sent; is something running?
+# Send as many calls as possible; is any running?
 send_calls <- function(calls) {
   while (length(calls$waiting) > 0 && length(calls$running) < calls$workers) {
     i <- calls$waiting[[1]]
@@ -147,7 +148,7 @@ send_calls <- function(calls) {
   length(calls$running) > 0
 }
 
-# Take what has come home
+# Collect finished calls
 collect_calls <- function(calls) {
   home <- names(calls$running)[vapply(calls$running, is_home, NA)]
   for (key in home) {
@@ -166,7 +167,7 @@ collect_calls <- function(calls) {
   }
 }
 
-# When as many calls in a row are lost as there are workers, none is left
+# When as many calls in a row are lost as there are workers, no worker is left
 lose_call <- function(calls, i, error) {
   if (!calls$told) warn_worker(conditionMessage(error))
   calls$told <- calls$lost <- TRUE
@@ -179,11 +180,11 @@ lose_call <- function(calls, i, error) {
 
 #' Call an internal function on a worker
 #'
-#' Data are all that is sent: the package is loaded when the work begins, not
-#' while this process waits for the message to be read.
+#' Only data are sent: the package is loaded when the work begins, not while
+#' this process waits for the message to be read.
 #' @param needed As of `needed_by()`.
-#' @return The future, or the error of a worker that is lost or of a scheduler
-#'   that takes no jobs.
+#' @return The future, or the error of a lost worker or of a scheduler that
+#'   accepts no jobs.
 #' @noRd
 start_on_worker <- function(name, arguments, needed) {
   globals <- c(
@@ -200,11 +201,11 @@ start_on_worker <- function(name, arguments, needed) {
   )
 }
 
-# Names of what is sent with a future.
+# Names of the objects sent with a future.
 utils::globalVariables(c(".kb_name", ".kb_arguments"))
 
-#' What users' functions among the arguments need: objects of the user's
-#' workspace, and packages that are attached
+#' The requirements of users' functions among the arguments: objects of the
+#' workspace, and attached packages
 #' @return List of `globals`, a named list, and `packages`.
 #' @noRd
 needed_by <- function(arguments) {
@@ -235,16 +236,16 @@ user_functions <- function(x) {
   }
 }
 
-# Has a future come to its end? A worker that is lost has.
+# Is a future finished? That of a lost worker is.
 is_home <- function(task) {
   tryCatch(future::resolved(task), error = function(error) TRUE)
 }
 
-# A list of the value, or the error of a worker that is lost
+# A list with the value, or the error of a lost worker
 #
-# An error of the work itself is the caller's: it is in the result, and
-# signalled by `value()`. A scheduler may say that a job is gone a moment
-# before its result is there.
+# An error of the task itself belongs to the caller: it is in the result, and
+# `value()` signals it. A scheduler may report that a job has disappeared a
+# moment before its result is there.
 value_from_worker <- function(task) {
   ask <- function() tryCatch(future::result(task), error = identity)
   result <- ask()
@@ -259,9 +260,8 @@ warn_worker <- function(problem) {
   kb_warn(c(
     "A worker of the future plan may be lost.",
     x = "{problem}",
-    i = "Its work is done again, with the same result. Set the plan again, for
-         example {.code future::plan(\"multisession\")}, before it is used
-         again."
+    i = "Its work is repeated, with the same result. Set the plan again, for
+         example {.code future::plan(\"multisession\")}, before the next use."
   ), "worker", call = NULL)
 }
 

@@ -176,7 +176,7 @@ test_that("it is printed and drawn", {
   shown <- capture.output(value <- withVisible(print(out)))
   expect_identical(value$value, out)
   expect_false(value$visible)
-  expect_match(shown[[1]], "Rise of the squared error")
+  expect_match(shown[[1]], "Increase in squared error")
   expect_match(shown[[2]], "mc_se")
   expect_no_match(shown, "-0.0 ", fixed = TRUE)
   grDevices::pdf(NULL)

@@ -371,7 +371,7 @@ test_that("chains without draws are not said to be of use", {
     class = "kb_warning_time_limit"
   )
   expect_match(conditionMessage(warning), "no draws yet")
-  expect_no_match(conditionMessage(warning), "can be used")
+  expect_no_match(conditionMessage(warning), "can use")
 })
 
 test_that("an interrupt gives a partial fit that update() completes", {

@@ -108,6 +108,6 @@ test_that("a ladder says it from a minute on, and what Ctrl-C would leave", {
   expect_length(said(10, 100, class = "kb_engine_chain"), 0)
   out <- said(10, 100, class = ladder)
   expect_match(out, "About 90 s")
-  expect_match(out, "evidence by the sweeps so far")
+  expect_match(out, "evidence from the sweeps so far")
   expect_length(said(10, 300, class = ladder), 0)
 })

@@ -29,8 +29,8 @@ warn <- warn_quality.kb_mcmc
 
 test_that("chains that disagree and few draws are told apart", {
   expect_match(warned(1.2, 50), "not mixed well")
-  expect_match(warned(1.01, 50), "few independent draws")
-  expect_match(warned(1.01, 500, tail = 50), "few independent draws")
+  expect_match(warned(1.01, 50), "effective sample size is low")
+  expect_match(warned(1.01, 500, tail = 50), "effective sample size is low")
   expect_no_match(warned(1.01, 50), "not mixed")
   expect_identical(warned(1.01, 100), "")
 })

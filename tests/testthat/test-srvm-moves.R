@@ -359,7 +359,7 @@ test_that("a model beyond double precision gives no nonsense", {
           kernel = kernel_polynomial(3, 1), prior = prior, scale = FALSE,
           control = smc_control(particles = 30, n_moves = 5), seed = 1
         )),
-        error = function(e) expect_match(conditionMessage(e), "cannot go on")
+        error = function(e) expect_match(conditionMessage(e), "cannot continue")
       )
       if (inherits(fit, "kb_srvm")) {
         bound <- -30 * log(2 * pi * noise * v)

@@ -210,8 +210,8 @@ test_that("print() says in words whether the spread is that of mc_se", {
   }
   spread$rms_mc_se <- 0.1
   expect_match(said(1), "is in line with mc_se: their ratio is 1, where")
-  expect_match(said(3), "is larger than mc_se says.*raise `particles`")
-  expect_match(said(0.1), "is smaller than mc_se says")
+  expect_match(said(3), "is larger than mc_se.*raise `particles`")
+  expect_match(said(0.1), "is smaller than mc_se")
   spread$rms_mc_se <- NA
   expect_match(said(1), "there is no mc_se")
 })
