@@ -108,7 +108,7 @@ struct Stream {
   }
 
   // Data leave: the log weight.
-  double retire(const Eigen::MatrixXd& x) {
+  double drop_row(const Eigen::MatrixXd& x) {
     const bool any = pool.drop_rows(x, serial);
     const auto steps = srvm::steps_down(config.model.centres, pool);
     const double log_weight =
@@ -388,7 +388,7 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
 // t comes in: the weight, the set, its candidates, its sums, and how far its
 // factor is from them.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List srvm_retire_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
+Rcpp::List srvm_drop_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& y, int t,
                            std::vector<int> previous, double noise, double coef,
                            std::vector<double> z) {
@@ -397,7 +397,7 @@ Rcpp::List srvm_retire_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   for (int i = 0; i < s.pool.size(); ++i) {
     before.push_back(s.code(s.pool.candidate(i)));
   }
-  const double log_weight = s.retire(x);
+  const double log_weight = s.drop_row(x);
   for (int i = 0; i < s.pool.size(); ++i) {
     after.push_back(s.code(s.pool.candidate(i)));
   }
@@ -418,7 +418,7 @@ Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                            const std::vector<std::string>& from,
                            int repetitions) {
   Stream s(config, x, y, t, previous, 1, coef, z);
-  s.retire(x);
+  s.drop_row(x);
   s.pool.add_row(x, t - 1, s.y[t - 1], s.serial);
   const srvm::PriorStep step(s.config.model.centres, s.pool.size());
   const srvm::Particle start = s.particle;

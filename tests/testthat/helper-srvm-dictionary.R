@@ -126,16 +126,16 @@ pair_step <- function(config, x, y, S, t, model, repetitions, seed = 1) {
   )
 }
 
-#' retire_defect() of pairs: those of row r with kernel h have the number
+#' drop_defect() of pairs: those of row r with kernel h have the number
 #' r + (h - 1) n
 #' @noRd
-pair_retire_defect <- function(x, y, t, model, memory, n_moves, seed = 1) {
+pair_drop_defect <- function(x, y, t, model, memory, n_moves, seed = 1) {
   config <- stream_config(x, y, model, memory, n_moves, seed = seed)
   config$kernel <- pair_dictionary(model$h)
   n <- length(y)
   noise <- if (model$scaled) 7 else model$sigma2
-  retire <- function(S) {
-    srvm_retire_cpp(config, as.matrix(x), y, t, S, noise, model$tau2, numeric())
+  drop_row <- function(S) {
+    srvm_drop_cpp(config, as.matrix(x), y, t, S, noise, model$tau2, numeric())
   }
   row <- function(S) (S - 1) %% n + 1
   kernel <- function(S) (S - 1) %/% n + 1
@@ -148,7 +148,7 @@ pair_retire_defect <- function(x, y, t, model, memory, n_moves, seed = 1) {
     pair_log_prior(length(S), length(candidates), model) +
       weighted_log_ml(y, phi, w, model$sigma2, model$tau2, model$scaled)
   }
-  frame <- retire(integer())
+  frame <- drop_row(integer())
   age <- t - 1 - seq_len(n)
   weight <- function(more) {
     memory$forgetting^(age + more) * (age >= 0 & age + more < memory$window)
@@ -159,7 +159,7 @@ pair_retire_defect <- function(x, y, t, model, memory, n_moves, seed = 1) {
   flow <- 0 * gamma
   drift <- 0
   for (S in row_subsets(frame$before, model$kmax)) {
-    out <- retire(rev(S))
+    out <- drop_row(rev(S))
     to <- match(key_of(out$set), key)
     flow[[to]] <- flow[[to]] +
       exp(out$log_weight + log_gamma(S, weight(0), frame$before))

@@ -303,13 +303,13 @@ point_key <- function(x, rows) paste(sort(x[rows]), collapse = " ")
 #' The identity sum_S gamma_{t-1}(S) W(S -> S') = gamma(S') when data leave
 #' before row t: the largest relative error, and that of sums and factors
 #' @noRd
-retire_defect <- function(x, y, t, model, memory, ...) {
+drop_defect <- function(x, y, t, model, memory, ...) {
   config <- stream_config(x, y, model, memory, ...)
   noise <- if (model$scaled) 7 else model$sigma2
-  retire <- function(S) {
-    srvm_retire_cpp(config, as.matrix(x), y, t, S, noise, model$tau2, numeric())
+  drop_row <- function(S) {
+    srvm_drop_cpp(config, as.matrix(x), y, t, S, noise, model$tau2, numeric())
   }
-  frame <- retire(integer())
+  frame <- drop_row(integer())
   age <- t - 1 - seq_along(y)
   phi <- memory$forgetting
   before <- phi^age * (age >= 0 & age < memory$window)
@@ -322,7 +322,7 @@ retire_defect <- function(x, y, t, model, memory, ...) {
   key <- vapply(targets, function(S) point_key(x, S), "")
   drift <- 0
   for (S in row_subsets(frame$before, model$kmax)) {
-    out <- retire(rev(S))
+    out <- drop_row(rev(S))
     to <- match(point_key(x, out$set), key)
     flow[[to]] <- flow[[to]] + exp(out$log_weight +
       stream_log_gamma(S, x, y, before, frame$before, model))
@@ -364,21 +364,21 @@ by_place <- function(z, rows, window) {
   z[rows[order((rows - 1) %% window)]]
 }
 
-#' retire_defect() where the responses are signs and the latent ones are z
+#' drop_defect() where the responses are signs and the latent ones are z
 #' @noRd
-retire_probit_defect <- function(x, y, z, t, model, memory, n_moves, seed = 1) {
+drop_probit_defect <- function(x, y, z, t, model, memory, n_moves, seed = 1) {
   config <- stream_config(x, y, model, memory, n_moves,
     seed = seed, response = "probit"
   )
   now <- last_rows(t - 1, memory$window)
   left <- now[now > t - memory$window]
   out <- setdiff(now, left)
-  retire <- function(S) {
-    srvm_retire_cpp(config, as.matrix(x), y, t, S, 1, model$tau2,
+  drop_row <- function(S) {
+    srvm_drop_cpp(config, as.matrix(x), y, t, S, 1, model$tau2,
       by_place(z, now, memory$window)
     )
   }
-  frame <- retire(integer())
+  frame <- drop_row(integer())
   log_gamma <- function(S, candidates) {
     oracle_log_prior_set(length(S), length(candidates), model$lambda,
       model$kmax, model$centres
@@ -390,7 +390,7 @@ retire_probit_defect <- function(x, y, z, t, model, memory, n_moves, seed = 1) {
   flow <- 0 * gamma
   drift <- 0
   for (S in row_subsets(frame$before, model$kmax)) {
-    result <- retire(rev(S))
+    result <- drop_row(rev(S))
     start <- log_gamma(S, frame$before)
     if (length(out) > 0) {
       f <- probit_predictive(S, x, z, out, left, model$tau2, model$intercept)

@@ -38,7 +38,7 @@ test_entries <- c(
   "srvm_moves_cpp",
   "srvm_probit_cpp",
   "srvm_ratios_cpp",
-  "srvm_retire_cpp"
+  "srvm_drop_cpp"
 )
 
 for (entry in test_entries) {

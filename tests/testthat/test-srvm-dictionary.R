@@ -79,7 +79,7 @@ test_that("the weights of pairs that leave are exact for every set", {
         if (scaled) list(shape = 1.5, scale = 0.2) else 0.15, 0.6,
         scaled = scaled
       )
-      worst <- pair_retire_defect(x, y, t, model, memories[[i]], n_moves)
+      worst <- pair_drop_defect(x, y, t, model, memories[[i]], n_moves)
       expect_lt(max(worst), 1e-10, label = paste(i, n_moves, kmax, t))
     }
   }

@@ -39,7 +39,7 @@ test_that("the weights of what leaves are exact for every set", {
         0.6,
         intercept = odd, scaled = scaled
       )
-      worst <- retire_defect(at, y, t, model, memories[[case$memory]], n_moves,
+      worst <- drop_defect(at, y, t, model, memories[[case$memory]], n_moves,
         shift = if (odd) 0.7 else 0, seed = i
       )
       label <- paste(c(unlist(case), t, n_moves), collapse = " ")
@@ -57,7 +57,7 @@ test_that("a point that is repeated leaves with its last copy", {
     ), srvm_memory(window = 4), 1
   )
   at <- function(t) {
-    srvm_retire_cpp(
+    srvm_drop_cpp(
       config, as.matrix(x_repeated), y, t, integer(), 0.15, 0.6, numeric()
     )
   }

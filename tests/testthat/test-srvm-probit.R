@@ -49,7 +49,7 @@ test_that("the weight is that of both branches, the draw of the one taken", {
       left <- setdiff(last_rows(t, window), t)
       # Candidates that are left when row t comes in, by their first row.
       points <- left[!duplicated(x_repeated[left])]
-      known <- srvm_retire_cpp(config, as.matrix(x_repeated), y_repeated, t,
+      known <- srvm_drop_cpp(config, as.matrix(x_repeated), y_repeated, t,
         integer(), 1, 0.8, by_place(z_at, now, window)
       )$after
       expect_setequal(x_repeated[known], x_repeated[points])
@@ -92,7 +92,7 @@ test_that("the weights of what leaves are exact for every set", {
     for (t in 2:6) {
       # Without rows there is nothing to condition on.
       if (memory$window == 1) next
-      worst <- retire_probit_defect(
+      worst <- drop_probit_defect(
         x_repeated, y_repeated, z_at, t, model, memory, n_moves
       )
       expect_lt(max(worst), 1e-10)
