@@ -10,8 +10,11 @@ check_bark_family <- function(family) {
   check_family(family, setdiff(stored_families, srvm_families))
 }
 
-# The family given, or that of the responses
+# The family given, or that of the responses; two ordered classes are probit
 bark_family <- function(family, mould) {
+  if (identical(family, "ordered") && nlevels(mould$y) == 2) {
+    return("probit")
+  }
   if (!is.null(family)) {
     return(family)
   }

@@ -238,28 +238,13 @@ check_overlap <- function(levels, shares) {
 
 # Monte Carlo error -----------------------------------------------------------
 
-#' Standard errors of the log evidence, by jackknife over batches
+#' Jackknife standard errors of a function of the sum of batches: (G31)
 #'
 #' @param batches A list of at least two matrices `counts`, from chains or from
 #'   segments of equal length that are long enough to be independent.
-#' @param q,a,b,classes As in [log_evidence_rate()] and [log_evidence_beta()].
-#' @return A list of `rate`, one number for each q, and `beta`, a number: in
-#'   nats, infinite if the evidence depends on states found in a single batch.
+#' @return In nats; infinite where a value depends on states found in a single
+#'   batch.
 #' @noRd
-density_of_states_se <- function(batches, beta, m, mirror = FALSE,
-                                 inefficiency = 1, q = numeric(), a = 1, b = 1,
-                                 classes = 2) {
-  se <- jackknife_se(batches, function(counts) {
-    log_g <- density_of_states(counts, beta, m, mirror, inefficiency)
-    c(
-      log_evidence_rate(log_g, m, q, classes),
-      log_evidence_beta(log_g, m, a, b, classes)
-    )
-  })
-  list(rate = se[seq_along(q)], beta = se[[length(q) + 1]])
-}
-
-# Jackknife standard errors of a function of the sum of batches: (G31)
 jackknife_se <- function(batches, statistic) {
   n <- length(batches)
   if (!is.list(batches) || n < 2) {

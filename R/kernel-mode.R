@@ -155,16 +155,6 @@ rotation_mode <- function(points, weights, kernel) {
   )
 }
 
-#' Mean of rotations: the weighted mean of the matrices, projected on SO(3)
-#'
-#' @param points n x 9, 3 x 3 rotation matrices flattened by columns.
-#' @param weights n numbers with a positive sum.
-#' @return A rotation matrix flattened by columns.
-#' @noRd
-rotation_mean <- function(points, weights) {
-  nearest_rotation(colSums(weights * points))$x
-}
-
 #' The rotation nearest to a 3 x 3 matrix M = U D V': U diag(1, 1, det(UV')) V',
 #' (K13)
 #'

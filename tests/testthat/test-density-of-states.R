@@ -173,8 +173,10 @@ run_scores <- function(g, mirror, runs = 60, batches = 10, n = 200) {
   out <- replicate(runs, {
     parts <- draw_batches(batches, g, beta, n)
     log_g <- density_of_states(Reduce(`+`, parts), beta, m, mirror)
-    se <- density_of_states_se(parts, beta, m, mirror, q = q)
-    c(evidences(log_g, m), se$rate, se$beta)
+    se <- jackknife_se(parts, function(counts) {
+      evidences(density_of_states(counts, beta, m, mirror), m)
+    })
+    c(evidences(log_g, m), se)
   })
   value <- out[1:5, ]
   sd <- apply(value, 1, stats::sd)
@@ -210,22 +212,25 @@ test_that("noisy histograms are right within their standard errors", {
 test_that("the standard error is the jackknife's", {
   withr::local_seed(2)
   batches <- draw_batches(4, lopsided, beta, 100)
-  se <- density_of_states_se(batches, beta, 40, q = 0.1, a = 2, b = 5)
-  left <- vapply(1:4, function(i) {
-    log_g <- density_of_states(Reduce(`+`, batches[-i]), beta, 40)
+  of_counts <- function(counts) {
+    log_g <- density_of_states(counts, beta, 40)
     c(log_evidence_rate(log_g, 40, 0.1), log_evidence_beta(log_g, 40, 2, 5))
-  }, c(0, 0))
+  }
+  se <- jackknife_se(batches, of_counts)
+  left <- vapply(1:4, function(i) of_counts(Reduce(`+`, batches[-i])), c(0, 0))
   by_hand <- sqrt(3 / 4 * rowSums((left - rowMeans(left))^2))
-  expect_equal(c(se$rate, se$beta), by_hand)
+  expect_equal(se, by_hand)
 })
 
 test_that("what one batch alone has seen has no finite standard error", {
   first <- rbind(c(1, 60, 40), c(30, 70, 0))
   second <- rbind(c(0, 61, 40), c(0, 99, 1))
-  se <- density_of_states_se(list(first, second), c(0, 3), 2, q = c(0, 0.4))
-  expect_identical(se$rate[[1]], Inf)
-  expect_lt(se$rate[[2]], 1)
-  expect_lt(se$beta, 1)
+  se <- jackknife_se(list(first, second), function(counts) {
+    log_g <- density_of_states(counts, c(0, 3), 2)
+    c(log_evidence_rate(log_g, 2, c(0, 0.4)), log_evidence_beta(log_g, 2))
+  })
+  expect_identical(se[[1]], Inf)
+  expect_lt(max(se[-1]), 1)
 })
 
 # Errors -----------------------------------------------------------------------
@@ -279,7 +284,5 @@ test_that("arguments are checked", {
   bad(counts, beta, 40, NA)
   bad(counts, beta, 40, inefficiency = 0)
   bad(counts, beta, 40, inefficiency = c(1, 2))
-  expect_error(density_of_states_se(list(counts), beta, 40),
-    class = "kb_error_argument"
-  )
+  expect_error(jackknife_se(list(counts), sum), class = "kb_error_argument")
 })

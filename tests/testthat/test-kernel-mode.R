@@ -203,9 +203,11 @@ test_that("the mean rotation of turns about an axis is the middle turn", {
   x <- t(vapply(c(0.1, 0.5, 0.9), function(a) {
     as.double(turn(axis, a))
   }, numeric(9)))
-  expect_equal(rotation_mean(x, rep(1 / 3, 3)), as.double(turn(axis, 0.5)))
-  expect_equal(rotation_mean(x, c(1, 0, 1)), as.double(turn(axis, 0.5)))
-  expect_equal(rotation_mean(x[1, , drop = FALSE], 2), x[1, ])
+  expect_equal(nearest_rotation(colMeans(x))$x, as.double(turn(axis, 0.5)))
+  expect_equal(
+    nearest_rotation(colSums(c(1, 0, 1) * x))$x, as.double(turn(axis, 0.5))
+  )
+  expect_equal(nearest_rotation(2 * x[1, ])$x, x[1, ])
 })
 
 test_that("where no rotation is nearest, that is said", {

@@ -147,7 +147,7 @@ test_that("a run that is stopped reports the orders that are finished", {
   expect_identical(part$orders, all$orders[1, ])
   expect_identical(part$predictions, all$predictions[, 1, drop = FALSE])
   expect_identical(part$status, "interrupted")
-  expect_output(print(part), "1 random order \\(of 3 asked for\\)")
+  expect_output(print(part), "1 random order \\(of 3 requested\\)")
   expect_output(print(part), "cannot be compared")
   out$states[1] <- list(NULL)
   expect_error(gather_orders(unordered, engine, out, at),

@@ -408,7 +408,7 @@ test_that("print and summary are short, plots draw", {
   expect_output(print(fit), "zero .*birth .*death")
   expect_output(print(summary(fit)), "times chosen")
   expect_output(print(fit$target), "log_density")
-  expect_output(print(fit$moves[[1]]), "general law")
+  expect_output(print(fit$moves[[1]]), "general formula")
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
   for (type in c("ess", "evidence", "moves")) {
