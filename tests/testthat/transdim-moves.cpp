@@ -204,7 +204,7 @@ Rcpp::List run_in_parts(const std::vector<int>& counts, int particles, int cut,
   kb::TransdimSampler first(settings, Recording(counts), Stay(), Change());
   first.advance(cut, executor);
   kb::TransdimSampler second(settings, Recording(counts), Stay(), Change());
-  second.restore(first.snapshot(), executor);
+  second.restore(first.run_state(), executor);
   second.advance(n - cut, executor);
   Rcpp::List out = as_list(second.fit());
   const Recording& model = second.target().model();
