@@ -1,5 +1,5 @@
-# Many draws from the prior of bark() at once, and what importance sampling with
-# them says: a matrix has a draw a row. In base R, by the definitions.
+# Many draws from the prior of bark() at once, and importance sampling with
+# them: matrices have one row per draw. In base R, from the definitions.
 
 #' Numbers of included predictors and scales, 0 of those that are excluded
 draw_scales <- function(prior, p, n) {

@@ -1,5 +1,5 @@
-# Bugs that an earlier implementation of the model had, planted anew: each check
-# of bark() in test-bark-planted.R is put to them too, and must see them.
+# Bugs of an earlier implementation of the model, planted anew: each check of
+# bark() in test-bark-planted.R is also applied to them and must detect them.
 
 # Coefficients ----------------------------------------------------------------
 

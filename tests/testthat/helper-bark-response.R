@@ -1,5 +1,5 @@
-# What tests of bark() with Student's noise and of ordered classes share: an
-# engine without a fit around it, and its answers beside importance sampling.
+# Shared by tests of bark() with Student's noise and with ordered classes: an
+# engine without a fit around it, and its results next to importance sampling.
 
 response_engine <- function(family, x, y, prior, warmup = 20, iter = 40,
                             n_temps = 1, thin = 1, prior_only = FALSE,

@@ -1,5 +1,5 @@
-# Scores of draws of bark() against what they must be: nearly standard normal
-# if they are right. The same checks are put to planted bugs.
+# Scores of draws of bark() against their known values: nearly standard normal
+# if the draws are right. The same checks are applied to planted bugs.
 
 #' The mean of draws (a column a chain) less what it must be, in Monte Carlo
 #' standard errors; 0 if the draws are all that value
@@ -77,7 +77,7 @@ kernel_prior_scores <- function(fit) {
     slot_sums(fit, function(d) d$copies * (d$location == at))
   }
   count <- slot_sums(fit, function(d) d$copies)
-  # Collapsed, n^2 / v has the law of one varphi; else slots of one copy.
+  # Collapsed, n^2 / v has the law of one varphi; otherwise slots have one copy.
   collapsed <- prior$alpha == 1
   varphi <- function(d) {
     u <- stats::pgamma(

@@ -1,4 +1,4 @@
-# Kernels with centres or scales of their own, in plain R.
+# Kernels with their own centres or scales, in plain R.
 
 #' One draw of the parameters from the prior: a kernel a column of `centre`,
 #' `lambda` and `included` (the intercept's are not used)

@@ -1,4 +1,4 @@
-# Dense algebra for states of bark(), by the definitions.
+# Dense algebra for states of bark(), from the definitions.
 
 #' Coefficient variances of a state's slots
 slot_variances <- function(state, alpha) {
@@ -79,7 +79,7 @@ five_rows <- matrix(c(
   0.2
 ), 5)
 
-# Fits that several files of tests ask; short, so that mixing is no question.
+# Fits shared by several test files; short, since mixing does not matter.
 bark_quick <- function(..., chains = 2, iter = 40, warmup = 60) {
   suppressWarnings(
     bark(..., control = mcmc_control(chains, warmup, iter), seed = 1),

@@ -139,8 +139,8 @@ oracle_log_ml_scaled <- function(y, K, S, noise, ratio, intercept = TRUE) {
     sum(log(diag(R))) - (a + n / 2) * log1p(sum(z^2) / (2 * a))
 }
 
-# Values of log ml by what they depend on: models with other priors have them in
-# common.
+# Memoised values of log ml, by what they depend on: models with different
+# priors share them.
 oracle_memos <- new.env()
 
 #' A problem at fixed psi = (sigma2, tau2): data, prior and a memo of log ml.
@@ -225,7 +225,7 @@ oracle_grid <- function(y, noise, coef, refine, tail, scaled = FALSE,
   from_shape <- function(a, extra) max(a + extra - 1, min(a + extra, .5))
   s <- oracle_nodes(noise, noise$shape + half,
     from_shape(noise$shape, half), top, refine, tail)
-  # A ratio is large where it is beyond that of y to the smallest noise.
+  # The largest ratio is relative to the smallest noise.
   if (scaled) top <- top - log(min(s$v))
   v <- oracle_nodes(coef, coef$shape + half,
     from_shape(coef$shape, 1 / 2), top, refine, tail)
@@ -366,8 +366,8 @@ oracle_predict_one <- function(h, sp, s, v, w, value) {
 }
 
 # Transitions from t - 1 to t at fixed psi -----------------------------------
-# Each returns all next states of S_prev: `set`, `log_prob` (move and choice)
-# and `log_weight` (incremental weight).
+# Each returns all possible next states of S_prev: `set`, `log_prob` (move and
+# choice) and `log_weight` (incremental weight).
 
 oracle_states <- function(set, log_prob, log_weight) {
   ok <- log_prob > -Inf

@@ -1,5 +1,4 @@
-# Small fits of every engine with questions to ask them, and valid calls: see
-# helper-fuzz.R.
+# Small fits of every engine with queries, and valid calls: see helper-fuzz.R.
 
 tiny_chains <- function(...) {
   mcmc_control(chains = 2, warmup = 6, iter = 12, ...)

@@ -1,4 +1,4 @@
-# Random edits of valid arguments and fits, and what may come of them: a value,
+# Random edits of valid arguments and fits, and the permitted outcomes: a value,
 # or a condition with a class that callers can handle.
 
 #' Where the leaves of a list are: a list of paths
@@ -112,7 +112,7 @@ fuzz_size <- function(fast = 40, full = 2000) {
 fuzz_fit <- function(fit, questions, n, seed, note = function(what) NULL) {
   set.seed(seed)
   paths <- leaves(fit)
-  # What a call looked like, and what it was asked for, says nothing to methods.
+  # The call and the request of a fit do not matter to methods.
   paths <- Filter(function(path) {
     !path[[1]] %in% c("call", "request")
   }, paths)
@@ -121,7 +121,7 @@ fuzz_fit <- function(fit, questions, n, seed, note = function(what) NULL) {
     path <- pick(paths)
     damage <- sample(names(damages), 1)
     question <- sample(names(questions), 1)
-    # A step of that many moves would be right, and long.
+    # A step with that many moves would be valid, but long.
     if (damage == "large" && "n_moves" %in% unlist(path)) next
     what <- paste(damage, paste(path, collapse = "$"), question)
     note(what)
@@ -148,7 +148,7 @@ fuzz_call <- function(f, arguments, n, seed, note = function(what) NULL) {
     whole <- stats::runif(1) < 0.5 || !is.list(value) || length(value) == 0
     if (whole) {
       k <- sample.int(length(hostile), 1)
-      # So many moves, particles or iterations are right, and take for ever.
+      # So many moves, particles or iterations are valid, but take for ever.
       huge <- is.numeric(hostile[[k]]) && isTRUE(any(hostile[[k]] > 1e6))
       if (huge && name %in% amounts) next
       spoilt[at] <- hostile[k]

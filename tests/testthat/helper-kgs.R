@@ -184,7 +184,7 @@ batch_limit <- function(k, batches = 50) {
 #' `tests` calls.
 expect_patterns <- function(wrong, exact, tests = 1, label = NULL) {
   index <- c(wrong %*% 2^(seq_len(ncol(wrong)) - 1)) + 1
-  # Batch means of what hardly ever happens are not normal.
+  # Batch means of very rare events are not normal.
   often <- which(exact > 0.005 & exact < 1)
   z <- vapply(often, function(k) batch_z(index == k, exact[[k]]), 0)
   z <- max(0, abs(z))

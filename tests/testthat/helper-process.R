@@ -1,5 +1,4 @@
-# Fits that are compared, and R processes that tests start, interrupt and
-# kill.
+# Compares fits, and starts, interrupts and kills R processes.
 
 #' A fit without what may differ between equal runs: the arguments, the rows,
 #' seconds, and settings that do not touch the result
@@ -61,7 +60,7 @@ local_workers <- local({
     skip_without_workers()
     if (is.null(cluster)) {
       cluster <<- parallel::makePSOCKcluster(2)
-      # .libPaths itself would take its own list of libraries along.
+      # .libPaths itself would carry its own list of libraries along.
       set <- function(paths) .libPaths(paths)
       environment(set) <- globalenv()
       parallel::clusterCall(cluster, set, .libPaths())

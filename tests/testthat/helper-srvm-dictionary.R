@@ -1,6 +1,6 @@
-# Dictionaries beside the oracles: a candidate is a pair of a row and a kernel,
-# those of a row one after the other. The kernels are written in base R here and
-# made by the package there.
+# Dictionaries against the oracles: a candidate is a pair of a row and a kernel;
+# the candidates of a row are adjacent. The kernels are written in base R here
+# and built by the package in the fits.
 
 pair_kernels <- list(
   kernel_gaussian(0.9), kernel_laplace(0.4), 0.5 * kernel_linear()
@@ -49,7 +49,7 @@ pair_model <- function(x, y, h, ...) {
   model$K <- pair_kern(h)(x, as.matrix(x)[rows, , drop = FALSE])
   model$m <- h * model$m
   model$h <- h
-  # Not those of the sets of single columns.
+  # A new memo: single columns have other sets.
   model$memo <- new.env()
   model
 }
@@ -221,7 +221,7 @@ pairs_against_oracle <- function(x, y, h, control, kmax = 3,
   fits <- lapply(seq_len(runs), function(r) {
     pair_fit(x, y, h, prior, control, memory = memory, seed = 1000 + r, ...)
   })
-  # Which rows are candidates is the fits' word.
+  # The fits say which rows are candidates.
   rows <- lapply(fits, function(fit) unique(candidates_of_fit(fit)))
   kind <- vapply(rows, paste, "", collapse = " ")
   z <- lapply(unique(kind), function(one) {

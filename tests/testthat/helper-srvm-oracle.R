@@ -1,5 +1,5 @@
-# The package's sampler beside the oracle (helper-enumerate.R): its proposals
-# as pure functions, and whole runs. The kernel is kern() in both.
+# The package's sampler against the oracle (helper-enumerate.R): its proposals
+# as pure functions, and whole runs. Both use the kernel kern().
 
 kern <- oracle_kernel_gaussian(0.9)
 
@@ -54,7 +54,7 @@ package_transition <- function(x, y, model, proposal = "adapted", shift = 0,
   control <- smc_control(proposal = proposal, move_fraction = move_fraction)
   config <- core_config(x, y, model, control, shift)
   newest <- oracle_candidates(x)$m
-  # In the scaled form the noise of a state plays no part.
+  # In the scaled form the noise of a state does not matter.
   noise <- if (model$scaled) 7 else model$sigma2
   function(previous, t) {
     # Nothing may depend on the order of a set.
@@ -105,7 +105,7 @@ answers_of_fit <- function(fit, at, value, rows) {
     drop((moments$variance + moments$mean^2) %*% w),
     exp(predict(fit, at, "log_score", newy = value)),
     below("prediction"), below("credible"),
-    # What is drawn for output.
+    # Statistics that are drawn for output.
     drop(w %*% f), drop(w %*% f^2), sum(w * pool$draws$noise),
     sum(w * pool$draws$coef)
   )
@@ -137,7 +137,7 @@ run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
     scaled = scaled
   )
   at <- as.matrix(c(-1, 0.5))
-  # Where f is likely: rare events have no nearly normal estimates.
+  # Values where f is likely: estimates for rare events are not nearly normal.
   value <- mean(y) + c(-0.3, 0.1)
   truth <- answers_of_oracle(exact, at, value)
   estimates <- vapply(seq_len(runs), function(r) {
@@ -152,6 +152,6 @@ run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
     c(ratio, ratio * (answers_of_fit(fit, at, value, exact$rows) - truth))
   }, numeric(1 + length(truth)))
   se <- apply(estimates, 1, stats::sd) / sqrt(runs)
-  # Fixed variances are exact but for rounding.
+  # Fixed variances are exact up to rounding.
   mc_z(rowMeans(estimates), pmax(se, 1e-14), c(1, rep(0, length(truth))))
 }

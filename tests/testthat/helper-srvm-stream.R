@@ -1,6 +1,6 @@
-# Exact answers for fits that forget and for two classes, beside
+# Exact answers for fits that forget and for two classes, in addition to
 # helper-enumerate.R: the posterior given the rows that count, with the
-# candidates that a fit has; and probit models by quadrature over f.
+# candidates of a fit; and probit models by quadrature over f.
 
 # Bounded memory -------------------------------------------------------------
 
@@ -66,8 +66,8 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
     rows <- candidates_of_fit(fit)
     exact <- solve(rows)
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
-    # The candidates in use differ from seed to seed where their number is
-    # bounded: their inclusion probabilities are averaged.
+    # If the number of candidates is bounded, those in use differ between seeds:
+    # their inclusion probabilities are averaged.
     own <- 3:(2 + length(rows))
     answers <- answers_of_fit(fit, at, value, rows)
     answers[own] <- inclusion_at(fit, x[rows])
@@ -207,7 +207,7 @@ answers_of_probit_fit <- function(fit, at, points) {
     sum(k$k * k$probability), sum(k$probability[k$k == 0]),
     inclusion_at(fit, points), predict(fit, at, type = "link"),
     drop((moments$variance + moments$mean^2) %*% w), p,
-    # What is drawn for output.
+    # Statistics that are drawn for output.
     drop(w %*% f), drop(w %*% f^2), drop(w %*% stats::pnorm(f)),
     sum(w * pool$draws$coef)
   )
@@ -394,7 +394,7 @@ drop_probit_defect <- function(x, y, z, t, model, memory, n_moves, seed = 1) {
     start <- log_gamma(S, frame$before)
     if (length(out) > 0) {
       f <- probit_predictive(S, x, z, out, left, model$tau2, model$intercept)
-      # What is gone is summed over.
+      # Rows that have left are summed over.
       start <- start + stats::pnorm(y[out] * f$mean / f$sd, log.p = TRUE)
     }
     to <- match(point_key(x, result$set), key)

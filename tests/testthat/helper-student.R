@@ -84,7 +84,7 @@ oracle_student <- function(x, y, df, noise, tau2, at, value, lambda = 1.3,
   weight <- Reduce(`*`, lapply(seq_len(n), function(s) {
     rule$weight[grid[, s]]
   }))
-  # The corners of the grid carry nothing.
+  # The corners of the grid contribute nothing.
   keep <- weight > 1e-7 / refine^10 * max(weight)
   D <- matrix(1 / rule$omega[grid[keep, ]], ncol = n)
   weight <- weight[keep]
@@ -172,6 +172,6 @@ student_scores <- function(exact, x, y, at, value, control, prior,
     c(ratio, ratio * (answers - truth$answers))
   }, numeric(1 + length(exact(NULL)$answers)))
   se <- apply(estimates, 1, stats::sd) / sqrt(runs)
-  # Fixed variances are exact but for rounding.
+  # Fixed variances are exact up to rounding.
   mc_z(rowMeans(estimates), pmax(se, 1e-12), c(1, numeric(nrow(estimates) - 1)))
 }

@@ -1,7 +1,7 @@
-# Problems for tdsmc() whose exact answers are known: sets of kernel centres
-# (by the oracle of helper-enumerate.R), change points of counts, and a linear
-# Gaussian state-space model. `broken` spoils a problem, to show that the tests
-# see it.
+# Problems for tdsmc() with known exact answers: sets of kernel centres (by the
+# oracle of helper-enumerate.R), change points of counts, and a linear Gaussian
+# state-space model. `broken` spoils a problem, to show that the tests detect
+# it.
 
 #' Expand a function of one pair or state over particles: few of the sets that
 #' particles have differ
@@ -149,7 +149,7 @@ centre_weight <- function(name, broken, model, alpha, c) {
     dl(new, old, t) + (length(new) - length(old)) * log(model$lambda) +
       fact(length(old)) - fact(length(new)) + log(choices[[name]])
   }
-  # The corrected weights, as they come out when the law is worked out.
+  # The corrected weights, as derived.
   exact <- function(new, old, t) {
     k <- length(new)
     out <- dl(new, old, t)

@@ -1,6 +1,6 @@
-# What runs on CRAN of each engine (README.md): an exact answer, bad input, and
-# a fit that is read from a file. The cases, with their null distributions, are
-# in helper-cran.R.
+# The tests of each engine on CRAN (README.md): an exact answer, bad input, and
+# a fit read from a file. The cases, with their null distributions, are in
+# helper-cran.R.
 
 cases <- cran_cases()
 
