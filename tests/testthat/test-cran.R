@@ -20,7 +20,7 @@ for (name in names(cases)) {
     }
   })
 
-  test_that(paste(name, "goes on from a file as if it had not stopped"), {
+  test_that(paste(name, "continues from a file as if it had not stopped"), {
     file <- tempfile(fileext = ".rds")
     on.exit(unlink(file))
     fit <- case$fit()
