@@ -9,7 +9,7 @@ slot_variances <- function(state, alpha) {
   as.vector(tapply(1 / state$varphi, slot, sum))
 }
 
-#' K, one column a slot, by its definition
+#' K, one column per slot, from its definition
 slot_columns <- function(state, x) {
   lambda <- exp(state$log_lambda) * state$included
   vapply(state$location, function(location) {
@@ -115,7 +115,7 @@ bark_fits <- local({
 
 is_class_fit <- function(fit) fit$settings$family == "probit"
 
-#' The state of a run of an engine after parts of these lengths, each from where
+#' The state of an engine's run after parts of these lengths, each from where
 #' the last one stopped
 run_parts <- function(engine, parts, index = 1) {
   state <- NULL

@@ -3,8 +3,8 @@
 # The known answers are computed in base R, from the definitions, or by the
 # oracles of other helpers.
 
-#' The largest distance of means from the truth in standard errors, each chain
-#' one draw
+#' The largest distance of means from the truth in standard errors, counting
+#' each chain as one draw
 chain_score <- function(fit, answers, truth) {
   one <- rbind(vapply(fit$runs, function(run) {
     fit$runs <- list(run)
@@ -40,7 +40,7 @@ sizes_of <- function(fit) {
   c(sum(k$k * k$probability), sum(k$probability[k$k == 0]))
 }
 
-# bark() with kernels at the first row alone -----------------------------------
+# bark() with kernels only at the first row ------------------------------------
 #
 # f(x) = b K(x, x_1): J kernels, a Poisson number, share one scale, and b is a
 # Cauchy variable of scale J eps. Enumerates J, with quadrature over b, over the
@@ -55,7 +55,7 @@ cran_nu <- 1.5
 parts <- function(quantile, n = 40) quantile((seq_len(n) - 0.5) / n)
 
 #' Trapezoid rule on a stretched line: b with its weight and its weight times J;
-#' J = 0 is an atom, what is beyond the ends is put there
+#' J = 0 is an atom, and the mass beyond the ends is put there
 cauchy_sums <- function(step = 0.1, to = 10, copies = 1:20) {
   t <- seq(-to, to, by = step)
   b <- sinh(t)
@@ -72,8 +72,8 @@ cauchy_sums <- function(step = 0.1, to = 10, copies = 1:20) {
 }
 
 #' Expectations given y of J, of J = 0 and of functions of f at `cran_at`
-#' @param likelihood,at Of values of f at the rows and at `cran_at`, a node a
-#'   row, and of the gap; the second one gives a matrix.
+#' @param likelihood,at Functions of values of f at the rows and at `cran_at`,
+#'   one row per node, and of the gap; the second one returns a matrix.
 bark_by_quadrature <- function(likelihood, at, gaps = 1) {
   prior <- cauchy_sums()
   scales <- parts(function(p) stats::qgamma(p, 2, 1.5))
@@ -319,18 +319,18 @@ exact_kbr_hmm <- function() {
   max(abs(found - w)) / max(abs(w))
 }
 
-# All of them ------------------------------------------------------------------
+# All cases --------------------------------------------------------------------
 
 #' A case: `exact()` is at most `limit`; `fit()` was stopped early and `go_on()`
-#' makes it `whole()`; `ask()` gives all that a fit answers; `refused` are
+#' turns it into `whole()`; `ask()` returns all results of a fit; `refused` are
 #' calls, named by the class of their error
 cran_case <- function(exact, limit, fit, go_on, whole, ask, refused) {
   as.list(environment())
 }
 
-#' Of an engine whose runs are chains
+#' For an engine whose runs are chains
 #' @param fit_of Function of the control.
-#' @param x,y Data that `engine()` takes.
+#' @param x,y Data for `engine()`.
 chains_case <- function(exact, fit_of, engine, x, y) {
   fit <- function() fit_of(short_chains(20))
   damaged <- function() {
@@ -503,7 +503,7 @@ kbr_hmm_case <- function() {
   )
 }
 
-#' A case of each engine
+#' One case per engine
 cran_cases <- function() {
   list(
     srvm = srvm_case(),

@@ -320,7 +320,7 @@ oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
   )
 }
 
-#' Mean and variance of f(x*), variance of y*, and, at `value` (one a row of
+#' Mean and variance of f(x*), variance of y*, and, at `value` (one per row of
 #' xnew), density and cdf of y* (`density`, `cdf`) and cdf of f (`cdf_f`).
 #' @noRd
 oracle_predict <- function(post, xnew, value = NULL) {
@@ -446,7 +446,7 @@ oracle_neighbours <- function(S_prev, t, model, move_fraction, forced) {
 }
 
 #' log alpha'(S) q'(S' given S). A set with the new candidate has one possible
-#' ancestor; any other was left alone, or a birth (death) is undone by the
+#' ancestor; any other was left unchanged, or a birth (death) is undone by the
 #' death (birth) among the states of t - 1.
 #' @noRd
 oracle_log_reverse <- function(S, move, t, model, move_fraction) {

@@ -12,8 +12,8 @@ pair_functions <- list(
   function(a, b) 0.5 * tcrossprod(as.matrix(a), as.matrix(b))
 )
 
-#' The kernel between points and candidates, for points that are repeated once
-#' a kernel
+#' The kernel between points and candidates, with points repeated once per
+#' kernel
 #' @noRd
 pair_kern <- function(h) {
   function(a, b) {
@@ -32,7 +32,7 @@ pair_dictionary <- function(h) {
   do.call(kernel_dictionary, pair_kernels[seq_len(h)])
 }
 
-#' An oracle whose kern() is that of pairs
+#' An oracle whose kern() is for pairs
 #' @noRd
 with_pairs <- function(oracle, h) {
   environment(oracle) <- list2env(
@@ -41,7 +41,7 @@ with_pairs <- function(oracle, h) {
   oracle
 }
 
-#' oracle_model() of pairs
+#' oracle_model() for pairs
 #' @noRd
 pair_model <- function(x, y, h, ...) {
   model <- oracle_model(x, y, kern, ...)
@@ -66,7 +66,7 @@ pair_log_prior <- function(k, m, model) {
   oracle_log_prior_set(k, m, model$lambda, model$kmax, model$centres)
 }
 
-#' All sets that row t may lead to from S: their probabilities. The row comes in
+#' All sets that row t may lead to from S: their probabilities. The row enters
 #' with the first choice.
 #' @noRd
 pair_paths <- function(S, t, model) {
@@ -126,8 +126,8 @@ pair_step <- function(config, x, y, S, t, model, repetitions, seed = 1) {
   )
 }
 
-#' drop_defect() of pairs: those of row r with kernel h have the number
-#' r + (h - 1) n
+#' drop_defect() for pairs: the pair of row r and kernel h has the number r + (h
+#' - 1) n
 #' @noRd
 pair_drop_defect <- function(x, y, t, model, memory, n_moves, seed = 1) {
   config <- stream_config(x, y, model, memory, n_moves, seed = seed)

@@ -4,7 +4,7 @@
 kern <- oracle_kernel_gaussian(0.9)
 
 #' log p(k) of a Poisson rate with a gamma prior, by quadrature over the rate;
-#' the package's form of it goes with it
+#' includes the package's form of it
 #' @noRd
 oracle_learned_lambda <- function(shape, rate) {
   at <- function(one) {
@@ -47,7 +47,7 @@ core_config <- function(x, y, model, control, shift = 0) {
   c(config, list(replicate = 1L))
 }
 
-#' The package's proposal in the form that the oracle checks
+#' The package's proposal in the form used by the oracle
 #' @noRd
 package_transition <- function(x, y, model, proposal = "adapted", shift = 0,
                                move_fraction = 0.25) {
@@ -86,8 +86,9 @@ for_oracle <- function(prior) {
   }
 }
 
-#' What a fit says and quadrature knows, at the points `at`: expectations, so
-#' that a particle filter's estimate times Z-hat / Z is unbiased
+#' Results of a fit that quadrature also gives, at the points `at`:
+#' expectations, so that a particle filter's estimate times Z-hat / Z is
+#' unbiased
 #' @noRd
 answers_of_fit <- function(fit, at, value, rows) {
   pool <- srvm_pool(fit)

@@ -2,7 +2,7 @@
 # drawn from the model, and the posterior's distribution function at the truth
 # must be uniform.
 
-#' Places of the truth in the posterior, from one data set
+#' Positions of the truth in the posterior, from one data set
 bark_place <- function(type, alpha, family, seed) {
   x <- matrix(c(
     0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6, 0.1, 1.6, -0.8, 0.5, 1.3, -1.5,

@@ -163,7 +163,7 @@ test_that("predictions agree with dense algebra, draw by draw", {
 
 # Importance sampling from the prior -------------------------------------------
 
-#' Weights and answers of draws from the prior
+#' Weights and results of draws from the prior
 importance_sample <- function(prior, x, y, at, n) {
   draws <- draw_bark_densities(prior, x, y, at, n)
   answers <- rbind(draws$J, draws$d, 1 / sqrt(draws$noise), draws$mean)

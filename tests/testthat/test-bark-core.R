@@ -153,12 +153,12 @@ test_that("collinear columns of huge variance lose no digits", {
 
 # Moves -----------------------------------------------------------------------
 
-#' Scores of means and mean products of the statistics after some moves, less
+#' Scores of means and mean products of the statistics after some moves, minus
 #' those before, over independent draws of parameters and data
 #'
-#' Null: each is nearly standard normal. There are at most 77 scores a call
+#' Null: each is nearly standard normal. There are at most 77 scores per call
 #' and 184 calls: |z| > 6 somewhere has a probability of about 3e-5. The seed is
-#' fixed: a failure is one of the code.
+#' fixed, so a failure is an error in the code.
 invariance <- function(move, prior, pairs, power = 1, repeats = 4) {
   out <- bark_invariance_cpp(
     prior, five_rows, weights, move, repeats, pairs, power, 7
@@ -261,7 +261,7 @@ test_that("every predictor is chosen equally often", {
   expect_lt(abs(mean(to_last) - 0.5) * 2 * sqrt(sum(first)), 6)
 })
 
-#' Log posterior, but for a constant, of each row of `places` (copies at the
+#' Log posterior, up to a constant, of each row of `places` (copies at the
 #' locations, the intercept first), alpha = 1: likelihoods by dense algebra,
 #' varphi by quadrature in u = log(varphi)
 place_log_posterior <- function(places, prior, x, y, lambda, noise) {

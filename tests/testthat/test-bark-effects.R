@@ -14,7 +14,7 @@ effect_fit <- function(..., prior = bark_prior(), iter = 150) {
   ), classes = "kb_warning_convergence")
 }
 
-#' How much f moves in each draw when a predictor is permuted
+#' How much f changes in each draw when a predictor is permuted
 moved <- function(fit, data, column, order) {
   other <- data
   other[[column]] <- other[[column]][order]

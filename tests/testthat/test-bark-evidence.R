@@ -21,7 +21,7 @@ evidence_fit <- function(type = "different", alpha = 1, y = evidence_y,
   ))
 }
 
-#' A fit of a Gaussian model as one of a probit model
+#' A fit of a Gaussian model turned into one of a probit model
 as_probit <- function(fit, classes) {
   fit$data$y <- factor(classes)
   fit$mould$levels <- levels(fit$data$y)
@@ -34,7 +34,7 @@ as_probit <- function(fit, classes) {
 
 #' log of the mean likelihood over draws from the prior, and its standard error
 #'
-#' In a probit model with the coefficients drawn: a product of bounded factors.
+#' In a probit model the coefficients are drawn: a product of bounded factors.
 evidence_by_importance <- function(fit, n) {
   prior <- fit$settings$prior
   y <- fit_engine(fit)$y

@@ -42,7 +42,7 @@ run_fields <- function(engine, index = 1) {
 
 # Probabilities ---------------------------------------------------------------
 
-#' P(number k is the largest) by adaptive quadrature between the places where
+#' P(number k is the largest) by adaptive quadrature between the points where
 #' the integrand bends
 largest_by_integrate <- function(mean, sd, k) {
   f <- function(u) {
@@ -160,7 +160,7 @@ test_that("exchanges of levels leave the law of both invariant", {
   }
 })
 
-#' Draws of responses (rows x fields of each) whose largest are of the classes
+#' Draws of responses (rows x fields each) whose largest agree with the classes
 #' y, by rejection
 reject_responses <- function(cov, y, n) {
   out <- NULL
@@ -294,7 +294,7 @@ fields_importance <- function(prior, x, y, at, classes, n) {
   list(weight = weight, answers = answers)
 }
 
-#' The same of a run: numbers of kernels of the first and the last class, of
+#' The same for a run: numbers of kernels of the first and the last class, of
 #' predictors of the first, the likelihood, probabilities of two classes
 fields_answers <- function(run, x, at) {
   fields <- run$draws$fields

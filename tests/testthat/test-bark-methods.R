@@ -3,7 +3,7 @@
 data <- bark_data()
 fits <- bark_fits()
 
-#' What is computed from the draws by hand: the slots of draw i
+#' Parts of the draws for computations by hand: the slots of draw i
 slots_of <- function(pool, i) {
   sum(pool$m[seq_len(i - 1)]) + seq_len(pool$m[[i]])
 }

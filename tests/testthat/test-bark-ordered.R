@@ -16,7 +16,7 @@
 
 ordered_setting <- function(...) bark_setting(..., noise_fixed = TRUE)
 
-#' Cut points, -Inf and Inf among them
+#' Cut points, including -Inf and Inf
 cut_points <- function(log_gaps) c(-Inf, 0, cumsum(exp(log_gaps)), Inf)
 
 test_that("updates agree with dense algebra, and keep classes", {
@@ -204,7 +204,7 @@ test_that("the stored log likelihood is for the draws", {
   expect_equal(draws$log_likelihood, colSums(log(p)), tolerance = 1e-8)
 })
 
-#' log P(y | f) and statistics of drawn cut points, a draw a row
+#' log P(y | f) and statistics of drawn cut points, one row per draw
 ordered_likelihood <- function(y, classes) {
   function(f, draws) {
     g <- matrix(stats::rnorm(nrow(f) * (classes - 2)), nrow(f))

@@ -17,7 +17,7 @@ peer_data <- function(n = 60) {
   })
 }
 
-#' What is compared: matrices with a column a chain
+#' Quantities that are compared: matrices with one column per chain
 compared <- function(count, m, phi, lambda) {
   list(
     J = count, J2 = count^2, m = m, log_phi = log(phi), log_phi2 = log(phi)^2,

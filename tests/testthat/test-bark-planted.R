@@ -83,7 +83,7 @@ test_that("draws of f vary like f, not like its conditional means", {
 })
 
 #' How often f at a new point is in the 90% intervals of draws, and in those of
-#' conditional means: parameters and data drawn from the model
+#' conditional means, with parameters and data drawn from the model
 interval_coverage <- function(sets) {
   x <- planted_data(8)$x
   at <- matrix(c(0.2, -0.4), 1)

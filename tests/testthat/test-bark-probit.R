@@ -239,7 +239,7 @@ probit_importance <- function(prior, x, y, at, n) {
   list(weight = weight, answers = rbind(draws$J, draws$d, weight, at_point))
 }
 
-#' The same of a run: numbers of kernels and of predictors, the likelihood of
+#' The same for a run: numbers of kernels and of predictors, the likelihood of
 #' the drawn coefficients, P(y = 1) at a point
 probit_answers <- function(run, x, at) {
   draws <- run$draws

@@ -135,7 +135,7 @@ test_that("chains agree with importance sampling from the prior", {
 
 # Evidence ---------------------------------------------------------------------
 
-#' The density of y where f is 0, as a function of the noise precision
+#' The density of y if f is 0, as a function of the noise precision
 without_function <- function(phi, prior, y, w) {
   vapply(phi, function(phi) {
     scale <- 1 / sqrt(phi * w)

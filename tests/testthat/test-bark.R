@@ -2,7 +2,7 @@
 
 data <- bark_data()
 
-#' All that a chain drew
+#' Everything that a chain drew
 runs_of <- function(fit) {
   lapply(fit$runs, function(run) run[setdiff(names(run), "seconds")])
 }

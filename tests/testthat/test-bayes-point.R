@@ -63,8 +63,8 @@ test_that("coefficients times kernel give f", {
   )
 })
 
-#' Squared norm of the projection of f on centres, by normal equations: for
-#' sets of few centres
+#' Squared norm of the projection of f on centres, by normal equations: for sets
+#' of few centres
 projection_by_hand <- function(fit, chosen) {
   basis <- fit$settings$basis
   w <- bayes_point_direction(fit)

@@ -13,12 +13,12 @@ checkpointed <- function(file, ..., rows = 30, progress = FALSE) {
   )
 }
 
-#' The files that a run leaves beside its checkpoint
+#' The files that a run leaves next to its checkpoint
 expect_clean <- function(file) {
   expect_identical(dir(dirname(file), all.files = TRUE, no.. = TRUE), "fit.rds")
 }
 
-#' A message that names the file; cli breaks lines where it likes
+#' A message that names the file; cli breaks lines anywhere
 expect_names_file <- function(error, file) {
   squeeze <- function(x) gsub("[[:space:]]", "", x)
   message <- squeeze(conditionMessage(error))
@@ -291,9 +291,9 @@ test_that("compressed copies of a checkpoint can be read too", {
 
 # kill -9 ---------------------------------------------------------------------
 
-#' Fit in a new process, kill it half way, and look at what is left
+#' Fit in a new process, kill it half way, and examine what is left
 #'
-#' A run that ends before the signal comes is repeated, twice at most.
+#' If a run ends before the signal, it is repeated, at most twice.
 kill_half_way <- function(file, replicates, plan = NULL, attempts = 3) {
   process <- in_process(
     function(control, plan) {

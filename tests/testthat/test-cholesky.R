@@ -27,8 +27,8 @@ dense_problem <- function(phi, y, shift, gain, ridge) {
   )
 }
 
-#' A script whose sizes wander through 0..size, with the dense problem that
-#' each operation leads to
+#' A script whose sizes vary within 0..size, with the dense problem after each
+#' operation
 random_script <- function(n, size, gain, ridge, columns) {
   phi <- matrix(0, 25, 0)
   y <- stats::rnorm(25)
@@ -88,8 +88,8 @@ error_of <- function(got, truth) {
   max(abs(got - truth)) / max(abs(truth), .Machine$double.xmin)
 }
 
-#' Errors of one reported state: of the factor itself (backward) and of what
-#' is solved with it (forward)
+#' Errors of one reported state: of the factor itself (backward) and of the
+#' solutions by it (forward)
 state_errors <- function(state, dense) {
   p <- nrow(dense$a)
   l <- dense_factor(dense$a)

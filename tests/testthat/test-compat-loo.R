@@ -6,7 +6,7 @@ skip_if_not_installed("rstantools")
 
 quiet_loo <- function(...) suppressWarnings(loo::loo(...))
 
-#' log N(y_i; given all other y), covariance as it stands
+#' log N(y_i; given all other y), from the covariance as it is
 conditional_density <- function(i, y, cov) {
   weights <- solve(cov[-i, -i], cov[-i, i])
   mean <- sum(weights * y[-i])

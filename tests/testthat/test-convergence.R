@@ -17,7 +17,7 @@ batch <- function(iter, chains = 2, ...) {
   ), classes = "kb_warning_convergence")
 }
 
-#' What the sampler made, without the time that it took
+#' The result of the sampler, without its time
 made <- function(fit) {
   lapply(fit$runs, function(run) run[setdiff(names(run), "seconds")])
 }

@@ -11,7 +11,7 @@
 # fixed, which only shifts log Z_l before g is normalised.
 # fast, which only shifts log Z_l before g is normalised.
 
-#' n_l g(e) exp(-beta_l e) / Z_l: a row a level
+#' n_l g(e) exp(-beta_l e) / Z_l: one row per level
 expected_counts <- function(g, beta, n) {
   e <- seq_along(g) - 1
   t(vapply(beta, function(beta) {
@@ -30,8 +30,8 @@ draw_batches <- function(batches, ...) {
   lapply(seq_len(batches), function(i) draw_counts(...))
 }
 
-#' Probabilities of errors of directions on a circle, from the arcs that m
-#' labelled points of the plane leave
+#' Probabilities of errors of directions on a circle, from the arcs between the
+#' walls of m labelled points of the plane
 circle_density <- function(x, y) {
   roots <- sort((atan2(x[, 2], x[, 1]) + pi / 2) %% pi)
   roots <- c(roots, roots + pi)
@@ -158,7 +158,7 @@ test_that("the solution is found from a poor start", {
 
 # Monte Carlo ------------------------------------------------------------------
 
-#' What the evidence functions say of a density, for comparison
+#' Results of the evidence functions for a density, for comparison
 evidences <- function(log_g, m) {
   c(
     log_evidence_rate(log_g, m, c(0.001, 0.05, 0.2, 0.4)),

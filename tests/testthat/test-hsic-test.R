@@ -4,7 +4,7 @@ sample_of <- function(n, d = 1, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
 }
 
-#' The criterion by its sums over pairs, triples and quadruples
+#' The criterion from its sums over pairs, triples and quadruples
 plain_hsic <- function(k, l) {
   n <- nrow(k)
   sum(k * l) / n^2 + sum(k) * sum(l) / n^4 -

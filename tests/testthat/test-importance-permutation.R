@@ -12,7 +12,7 @@ fit <- quiet(srvm(y ~ a + b, rows,
   kernel = kernel_linear(), control = smc_control(particles = 60), seed = 1
 ))
 
-#' Coefficients of the particles' linear functions, a row each
+#' Coefficients of the particles' linear functions, one row each
 linear_draws <- function(fit) {
   pool <- posterior_pool(fit)
   at <- rbind(c(0, 0), c(1, 0), c(0, 1))
@@ -23,7 +23,7 @@ linear_draws <- function(fit) {
   )
 }
 
-#' Mean of v^2 about its mean, and of v w
+#' Mean of v^2 around its mean, and of v w
 spread <- function(v, w = v) mean((v - mean(v)) * (w - mean(w)))
 
 test_that("the rise of a linear function is 2 beta^2 var(x) in expectation", {

@@ -4,7 +4,7 @@ points <- function(n, d, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
 }
 
-#' Greedy pivoting on a dense matrix, by its definition
+#' Greedy pivoting on a dense matrix, from its definition
 #'
 #' @param order The points by precedence in ties.
 reference <- function(g, order, rank = nrow(g), tol = 0) {

@@ -29,7 +29,7 @@ quietly <- function(expr) {
   })
 }
 
-#' Settings in all of which chunks must give what memory gives
+#' Settings for which chunks must agree with memory
 settings <- list(
   plain = list(rank = 40),
   prior = list(rank = 40, prior = prior),

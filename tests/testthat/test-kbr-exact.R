@@ -116,7 +116,7 @@ test_that("the importance-weighted form is the thresholded one", {
   }
 })
 
-# The same said in another way -------------------------------------------------
+# Equivalent forms -------------------------------------------------------------
 
 test_that("no prior means the states' own sample", {
   for (rank in list("full", 15)) {
@@ -433,7 +433,7 @@ test_that("prior sensitivity is the derivative under a tilt of the prior", {
   }
 })
 
-# What is told of a posterior --------------------------------------------------
+# Summaries of a posterior -----------------------------------------------------
 
 fits <- list(
   kbr = kbr(pairs$x, pairs$y, eps = 0.01, delta = 0.05),
@@ -615,7 +615,7 @@ turn <- function(axis, angle) {
   as.double(diag(3) + sin(angle) * cross + (1 - cos(angle)) * cross %*% cross)
 }
 
-#' The rotation that maximises f: random starts, then ever smaller turns
+#' The rotation that maximises f: random starts, then smaller and smaller turns
 search_rotations <- function(f, starts) {
   best <- starts[which.max(apply(starts, 1, f)), ]
   withr::with_seed(1, for (angle in 0.5 * 0.6^(0:24)) {

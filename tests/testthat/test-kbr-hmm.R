@@ -13,7 +13,7 @@ hmm_data <- local({
   }
 })
 
-#' The recursion in n x n matrices, on Gram matrices made of features F F'
+#' The recursion in n x n matrices, on Gram matrices of features, F F'
 dense_hmm <- function(hmm) {
   p <- hmm$pairs$from
   list(

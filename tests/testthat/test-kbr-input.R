@@ -28,7 +28,7 @@ quietly <- function(expr) {
   })
 }
 
-#' Any type, with the arguments that it needs
+#' Any type, with its required arguments
 predict_as <- function(fit, newdata, type) {
   needs <- list(
     expectation = list(f = identity), draws = list(ndraws = 10),
@@ -37,12 +37,12 @@ predict_as <- function(fit, newdata, type) {
   do.call(predict, c(list(fit, newdata, type = type), needs))
 }
 
-#' What a prediction says of one observation
+#' The prediction for one observation
 observation <- function(out, i, type) {
   switch(type, draws = out[, , i], quantile = out[i, , ], out[i, ])
 }
 
-#' A fit that answers every question, with finite means at its observations
+#' A fit that answers every query, with finite means at its observations
 expect_sound <- function(fit, n, d) {
   expect_s3_class(fit, c("kb_kbr", "kb_fit"), exact = TRUE)
   expect_identical(nobs(fit), as.integer(n))

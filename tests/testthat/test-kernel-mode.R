@@ -16,7 +16,7 @@ rotations <- function(n, seed = 1) {
   }))
 }
 
-#' Ever finer grids about the best point
+#' Finer and finer grids around the best point
 grid_search <- function(f, lower, upper, n = 41, rounds = 8) {
   for (round in seq_len(rounds)) {
     axes <- Map(function(a, b) seq(a, b, length.out = n), lower, upper)
@@ -161,7 +161,7 @@ turn <- function(axis, angle) {
   diag(3) + sin(angle) * cross + (1 - cos(angle)) * cross %*% cross
 }
 
-#' Random starts, then random turns by ever smaller angles
+#' Random starts, then random turns by smaller and smaller angles
 search_rotations <- function(f, seed = 1) {
   starts <- rotations(2000, seed)
   best <- matrix(starts[which.max(apply(starts, 1, f)), ], 3)

@@ -23,7 +23,7 @@ draw_prior_rates <- function(noise, classes) {
   }
 }
 
-#' Labels that are wrong at the rates
+#' Labels made wrong at the given rates
 flip_labels <- function(true, rates, classes) {
   rate <- if (length(rates) == 1) rates else rates[true]
   flip <- stats::runif(length(true)) < rate
@@ -32,8 +32,8 @@ flip_labels <- function(true, rates, classes) {
 }
 
 #' A vector, its true classes, and those of the new point
-#' @param features Of training points and the new one, without what the
-#'   complement and the nugget add.
+#' @param features Of training points and the new one, without the parts that
+#'   the complement and the nugget add.
 draw_truth <- function(features, own, classes) {
   functions <- if (classes == 2) 1 else classes
   w <- matrix(stats::rnorm(ncol(features) * functions), ncol(features))
@@ -43,7 +43,7 @@ draw_truth <- function(features, own, classes) {
   list(w = w / sqrt(sum(w^2)), f = f, class = class)
 }
 
-#' Places of the truth in the posterior, from one data set
+#' Positions of the truth in the posterior, from one data set
 kgs_place <- function(classes, noise, nugget, method, seed) {
   x <- calibration_x
   m <- nrow(x)

@@ -12,7 +12,7 @@ evidence_points <- matrix(c(
 ), 6)
 evidence_classes <- c("a", "b", "b", "a", "b", "b")
 
-#' A fit whose own chains do not matter, on points as they are
+#' A fit whose own chains do not matter, on unscaled points
 evidence_fit_kgs <- function(x = evidence_points, y = evidence_classes, ...) {
   suppressWarnings(kgs(x, y, ...,
     scale = FALSE, control = mcmc_control(1, 1, 2), seed = 1
@@ -20,7 +20,7 @@ evidence_fit_kgs <- function(x = evidence_points, y = evidence_classes, ...) {
 }
 
 #' Probabilities of numbers of errors on the circle of directions in the plane,
-#' from the arcs that labelled points leave
+#' from the arcs between the walls of labelled points
 arc_density <- function(x, sign) {
   roots <- sort((atan2(x[, 2], x[, 1]) + pi / 2) %% pi)
   roots <- c(roots, roots + pi)
@@ -30,8 +30,8 @@ arc_density <- function(x, sign) {
   vapply(0:nrow(x), function(e) sum(arcs[errors == e]), 0) / (2 * pi)
 }
 
-#' The same of draws from the prior
-#' @param gram Of the points, the nugget included.
+#' The same for draws from the prior
+#' @param gram Gram matrix of the points, including the nugget.
 drawn_density <- function(gram, label, classes, n) {
   m <- nrow(gram)
   root <- t(chol(gram))
@@ -53,9 +53,9 @@ rate_likelihood <- function(e, m, q, classes = 2) {
   (q / (classes - 1))^e * (1 - q)^(m - e)
 }
 
-#' How many standard errors an evidence is off: by the spread of its ladders, of
-#' which there are 20 (t with 19 degrees of freedom at worst, |t| > 8 has
-#' probability 2e-7), and that of the truth
+#' By how many standard errors an evidence is off: from the spread of its
+#' ladders, of which there are 20 (t with 19 degrees of freedom at worst, |t| >
+#' 8 has probability 2e-7), and from that of the truth
 expect_evidence <- function(z, truth, se = 0, label = NULL) {
   own <- stats::sd(z$replicates) / sqrt(length(z$replicates))
   score <- (z$log_evidence - truth) / sqrt(own^2 + se^2)
@@ -259,7 +259,7 @@ test_that("a ladder cut anywhere continues unchanged", {
   }
 })
 
-# What it holds and refuses ----------------------------------------------------
+# Results and refused input ----------------------------------------------------
 
 test_that("the evidence of a fit of kgs() holds and prints its results", {
   fit <- evidence_fit_kgs(kernel = kernel_gaussian(0.3))

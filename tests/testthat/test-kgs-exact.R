@@ -48,7 +48,7 @@ test_that("orthants agree with quadrature over a common factor", {
 
 # Ledger and angles ------------------------------------------------------------
 
-#' Points with copies, opposites, one of no direction, and any labels
+#' Points with copies, opposites, one without direction, and any labels
 mixed_points <- function(classes) {
   x <- matrix(c(1, 0.3, -1, 0.7, 0, -0.5, 0.4, 1, -0.4, 0.2, 0, 0.9), 6)
   x[3, ] <- -2 * x[1, ]
@@ -76,7 +76,7 @@ test_that("the ledger counts as defined, wall by wall", {
   }
 })
 
-#' Energies at the middles of arcs between all places where labels may turn
+#' Energies at the middles of arcs between all points where labels may change
 brute_arcs <- function(data, g, z, costs) {
   at <- function(v) {
     f <- data$features %*% matrix(v, ncol(data$features))
@@ -384,7 +384,7 @@ test_that("labels that cannot be separated are refused with q = 0", {
 
 # Nugget -----------------------------------------------------------------------
 
-#' Features with one of each row's own, as kgs() gives them to walkers
+#' Features with an extra one per row, as kgs() gives them to walkers
 with_own <- function(data, nugget) {
   data$features <- cbind(
     data$features, diag(sqrt(nugget), nrow(data$features))
@@ -478,8 +478,8 @@ test_that("rates by class make labels of both kinds wrong", {
 
 # More classes -----------------------------------------------------------------
 
-#' Posterior means by draws of the prior, with standard errors
-#' @param value Function of vectors: a matrix with a row each.
+#' Posterior means from draws of the prior, with standard errors
+#' @param value Function of vectors: a matrix with one row each.
 by_importance <- function(data, dimension, log_likelihood, value, n = 2e5) {
   w <- matrix(stats::rnorm(n * dimension), n)
   errors <- rowSums(kgs_wrong(data, w))

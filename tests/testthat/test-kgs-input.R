@@ -11,7 +11,7 @@ refuse <- function(expr, argument, class = "kb_error_argument") {
   expect_match(conditionMessage(cnd), argument, fixed = TRUE)
 }
 
-#' A fit whose every answer is finite and of the right size
+#' A fit whose results are all finite and of the right size
 expect_sound <- function(fit, n, levels) {
   expect_s3_class(fit, c("kb_kgs", "kb_mcmc", "kb_fit"), exact = TRUE)
   expect_identical(nobs(fit), as.integer(n))

@@ -17,7 +17,7 @@ ladder_engine <- function(data, method, beta, warmup = 0, iter = 1000,
   )
 }
 
-#' The state after parts of a run, each from the state of the one before
+#' The state after parts of a run, each continued from the one before
 ladder_parts <- function(engine, parts) {
   state <- NULL
   for (n in parts) {

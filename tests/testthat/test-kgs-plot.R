@@ -11,7 +11,7 @@ on_paper <- function(expr) {
   force(expr)
 }
 
-#' As coarse as is possible where a type has a grid
+#' As coarse as possible, if a type has a grid
 coarse <- function(fit, type, ...) {
   if (type == "boundary") plot(fit, type, n = 8, ...) else plot(fit, type, ...)
 }

@@ -9,7 +9,7 @@ fits <- kgs_fits()
 new <- sim_moons(12, sd = 1, seed = 9)
 new$g <- rep(c("a", "c", "b"), 4)
 
-#' New rows in the shape that a fit wants
+#' New rows in the shape that a fit requires
 rows_for <- function(fit, rows = new) {
   if (fit$mould$interface == "formula") {
     return(rows)
@@ -131,7 +131,7 @@ test_that("without the complement probabilities are votes", {
   }
 })
 
-#' Variance that f at the training points leaves of f at new ones, dense
+#' Dense variance of f at new points given f at the training points
 left_by_hand <- function(fit, at) {
   x <- fit$data$x
   pivots <- fit$settings$basis$points

@@ -3,7 +3,7 @@
 # Seen to fail: a tangent without b, every proposal under it accepted, b < 1
 # never treated as concave.
 
-#' Places of draws in the truncated distribution, uniform on (0, 1)
+#' Positions of draws in the truncated distribution, uniform on (0, 1)
 beta_place <- function(q, a, b, upper) {
   exp(stats::pbeta(q, a, b, log.p = TRUE) -
     stats::pbeta(upper, a, b, log.p = TRUE))

@@ -31,10 +31,10 @@ add_rows <- function(fit, rows = new, ..., data = moons) {
   quiet(update(fit, newdata = data[rows, ], ..., progress = FALSE))
 }
 
-#' Draws at a few points and of the noise: a matrix each, a column a chain
+#' Draws at a few points and of the noise: one matrix each, one column per chain
 #'
-#' Probabilities; of three classes, whose draws are 0 or 1 and may be rare, the
-#' first function less the second.
+#' Probabilities; for three classes, whose draws are 0 or 1 and may be rare, the
+#' first function minus the second.
 watched_draws <- function(fit) {
   x <- cbind(x1 = c(0, 1, 2, -1), x2 = c(0, 0.5, -1, 1))
   pool <- posterior_pool(fit)

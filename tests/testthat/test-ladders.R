@@ -4,7 +4,7 @@ moons <- sim_moons(30, flips = 0.1, seed = 1)
 short <- mcmc_control(chains = 1, warmup = 10, iter = 20)
 quiet <- function(expr) suppressWarnings(expr, classes = "kb_warning")
 
-#' Evidence whose ladders are interrupted when the slowest has `at` sweeps
+#' Evidence from ladders interrupted when the slowest has `at` sweeps
 stop_at <- function(at, ask) {
   advance <- run_slice
   cut <- function(engine, group, states, clock, advance, checkpoint,

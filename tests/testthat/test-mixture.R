@@ -1,7 +1,7 @@
 # Mixtures of normals: quantiles against root finding on the distribution
 # function, log densities against base R.
 
-#' A mixture as one row, the way predictions come
+#' A mixture as one row, in the form of predictions
 mixture <- function(mean, sd, weight = rep(1, length(mean))) {
   list(mean = mean, sd = sd, weight = weight / sum(weight))
 }
@@ -23,12 +23,12 @@ log_mean <- function(log_terms, weight) {
   log_sum_exp(log_terms[keep] + log(weight[keep]))
 }
 
-#' log cdf, or of the upper tail: no digit is lost in either
+#' log cdf, or log of the upper tail: no digit is lost in either
 log_cdf <- function(mix, x, lower = TRUE) {
   log_mean(stats::pnorm(x, mix$mean, mix$sd, lower, TRUE), mix$weight)
 }
 
-#' The p-quantile by root finding, from the tail that is smaller
+#' The p-quantile by root finding, from the smaller tail
 root <- function(mix, p) {
   ends <- range(mix$mean + stats::qnorm(p) * mix$sd)
   if (diff(ends) == 0) {

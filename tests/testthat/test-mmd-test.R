@@ -4,7 +4,7 @@ sample_of <- function(n, d = 1, shift = 0, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d, shift), n, d))
 }
 
-#' The statistic by its double sums
+#' The statistic from its double sums
 plain_mmd <- function(kernel, x, y, unbiased) {
   average <- function(a) {
     k <- kernel_matrix(kernel, a)

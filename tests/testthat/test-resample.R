@@ -157,9 +157,9 @@ test_that("multinomial and residual counts have their distributions", {
   expect_gt(min(p) * length(p), 1e-4)
 })
 
-#' All counts of minimum-entropy resampling, a column each, and their
-#' probabilities: what is left goes to a particle and to those after it by the
-#' joint law of two numbers whose sum too is rounded without bias
+#' All counts of minimum-entropy resampling, one column each, and their
+#' probabilities: the remainder goes to a particle and to those after it by the
+#' joint law of two numbers whose sum is also rounded without bias
 enumerate_minimum_entropy <- function(weights, n) {
   counts <- matrix(0, 0, 1)
   prob <- 1

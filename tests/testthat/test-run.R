@@ -254,7 +254,7 @@ test_that("an error of the engine reaches the caller, nothing stays open", {
 
 # Checkpoints of the toy ------------------------------------------------------
 
-#' Notes what is saved
+#' Records what is saved
 recorder <- function() {
   saved <- list()
   list(
@@ -488,8 +488,8 @@ test_that("workers keep the time limit with more runs than workers", {
 
 #' Start `srvm()` on many rows in a new R process
 #'
-#' When it has returned it creates the file `returned` and waits for one more
-#' interrupt: the session must be as before.
+#' On return it creates the file `returned` and waits for one more interrupt:
+#' the session must be as before.
 start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
   in_process(
     function(returned, arguments, plan, continue, n) {
@@ -528,7 +528,7 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
   )
 }
 
-#' Interrupt it when `ready()`, and once more when it has returned
+#' Interrupt it when `ready()`, and once more after its return
 interrupt_twice <- function(process, returned, ready) {
   withr::defer(process$kill_tree())
   wait_until(ready, process)
@@ -543,8 +543,8 @@ interrupt_twice <- function(process, returned, ready) {
 
 #' A fit that was interrupted when its checkpoint was `ready(file)()`
 #'
-#' On a machine that is very fast or very busy a run may end before the
-#' interrupt comes: it is repeated then, twice at most.
+#' On a very fast or very busy machine a run may end before the interrupt comes:
+#' it is then repeated, at most twice.
 interrupted_fit <- function(ready, control, ..., attempts = 3) {
   folder <- local_folder()
   file <- control$checkpoint <- file.path(folder, "fit.rds")
@@ -566,7 +566,7 @@ interrupted_fit <- function(ready, control, ..., attempts = 3) {
   out
 }
 
-#' The first checkpoint is written right before the first chunk
+#' The first checkpoint is written just before the first chunk
 begun <- function(file) {
   function() file.exists(file)
 }

@@ -6,7 +6,7 @@
 
 selection_moons <- sim_moons(40, flips = 0.1, seed = 1)
 
-#' A quick choice, with warnings of chains too short for a Bayes point aside
+#' A quick choice, without warnings of chains too short for a Bayes point
 quick_selection <- function(x = y ~ x1 + x2, data = selection_moons, ...,
                             iter = 60) {
   suppressWarnings(select_kernel(x, data, ...,

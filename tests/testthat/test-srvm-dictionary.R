@@ -220,7 +220,7 @@ test_that("the batch sampler has the posterior of pairs", {
   )
 })
 
-# What must make no difference ------------------------------------------------
+# Invariances -----------------------------------------------------------------
 
 data <- sim_sinc(24, seed = 3)
 wide_x <- as.matrix(data$x)[c(1:5, 5:1, 3, 3, 6:9, 7, 10, 1, 1), , drop = FALSE]
@@ -333,7 +333,7 @@ test_that("sums on demand equal those of all pairs", {
   )
 })
 
-# Answers ----------------------------------------------------------------------
+# Results ----------------------------------------------------------------------
 
 test_that("predictions agree with dense algebra", {
   prior <- srvm_prior(3, noise = fixed(0.05), coef = fixed(0.7))
@@ -430,7 +430,7 @@ test_that("fits with a dictionary are printed as such", {
   expect_error(plot(batch, type = "ess"), class = "kb_error_not_defined")
 })
 
-# The constructor and what is refused -----------------------------------------
+# The constructor and refused input -------------------------------------------
 
 test_that("a dictionary is a value that prints", {
   some <- kernel_dictionary(a = kernel_gaussian(0.5), kernel_linear())

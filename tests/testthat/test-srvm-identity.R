@@ -35,7 +35,7 @@ test_that("the result does not depend on the number of threads", {
 
 # update() --------------------------------------------------------------------
 
-#' Fit the first block, take in the others with update()
+#' Fit the first block, add the others with update()
 #' @param ends The last rows of the blocks.
 fit_in_blocks <- function(x, y, ends, all, control) {
   first <- seq_len(ends[[1]])
@@ -51,8 +51,8 @@ fit_in_blocks <- function(x, y, ends, all, control) {
   fit
 }
 
-#' A fit in blocks is the one-shot fit: the first and the last row alone, one in
-#' the middle, several at once; or `ends = 1:n`, row by row
+#' A fit in blocks is the one-shot fit: the first and the last row separately,
+#' one in the middle, several at once; or `ends = 1:n`, row by row
 expect_splits <- function(x, y, control = small(), ..., n = 20,
                           ends = c(1, 7, 8, n - 1, n)) {
   x <- as.matrix(x)[1:n, , drop = FALSE]
@@ -263,7 +263,7 @@ test_that("replicates on a cluster's workers equal those in this process", {
 
 # A fit is plain data ---------------------------------------------------------
 
-#' Types that do not live on in a file, and where they are
+#' Types that do not survive in a file, and their positions
 find_handles <- function(x, path = "fit") {
   own <- if (typeof(x) %in% c("externalptr", "weakref", "environment")) {
     dead <- !identical(x, globalenv()) && !isNamespace(x) &&

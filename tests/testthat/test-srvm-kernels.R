@@ -28,7 +28,7 @@ oracle_average <- function(x, y, noise, coef, at, value) {
 }
 
 #' z-scores of an averaged fit's answers. Each kernel's evidence times its
-#' answer is unbiased, so that the average times its evidence is; see
+#' answer is unbiased, and so is the average times its evidence; see
 #' run_against_oracle().
 #' @noRd
 average_against_oracle <- function(x, y, noise, coef, control, runs = 40,
@@ -273,13 +273,13 @@ test_that("without averaging a bandwidth cannot be learned", {
   refused(mmd_test(x, x, kernel = learn))
 })
 
-# Answers ----------------------------------------------------------------------
+# Results ----------------------------------------------------------------------
 
 both <- fit_quick(y ~ x, data, kernel = grid, control = smc_control(
   particles = 30, n_moves = 2, replicates = 2
 ))
 
-#' The fit of one kernel alone, from the runs of an average
+#' The fit of only one kernel, from the runs of an average
 #' @noRd
 part_of <- function(fit, h) {
   n <- length(fit$settings$kernel)

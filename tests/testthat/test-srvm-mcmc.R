@@ -196,7 +196,7 @@ test_that("chains on a cluster's workers equal those in this process", {
   expect_same_draws(batch(sinc$x, sinc$y, seed = 5), here)
 })
 
-# What a batch fit answers ----------------------------------------------------
+# Results of a batch fit ------------------------------------------------------
 
 fit <- batch(sinc$x, sinc$y, chains = 3, seed = 7)
 
@@ -347,7 +347,7 @@ test_that("extremes have a defined answer", {
 
 # Stopped and unequal chains --------------------------------------------------
 
-#' The fit with each chain stopped after so many iterations
+#' The fit with each chain stopped after the given number of iterations
 stopped_at <- function(fit, times) {
   engine <- fit_engine(fit)
   fit$runs <- lapply(seq_along(times), function(index) {

@@ -169,7 +169,7 @@ test_that("the candidates depend only on the seed", {
   expect_identical(rows[[3]], rows[[1]])
 })
 
-# What must make no difference -------------------------------------------------
+# Invariances ------------------------------------------------------------------
 
 test_that("bounds that are never reached change nothing", {
   free <- fit_stream(srvm_memory(), 40, n_moves = 2)
@@ -209,7 +209,7 @@ stream_x <- withr::with_seed(1, as.matrix(round(stats::runif(60, -3, 3), 1)))
 stream_y <- sin(stream_x[, 1]) +
   withr::with_seed(2, stats::rnorm(60, 0, 0.3))
 
-#' A fit in blocks, from a file each time, and one with two threads, are the
+#' A fit in blocks, from a file each time, and one with two threads, equal the
 #' one-shot fit
 expect_same_stream <- function(y, memory, control, ...,
                                ends = c(1, 7, 8, 30, 44, 45, 59, 60)) {
@@ -330,7 +330,7 @@ test_that("prequential scores are per row, runs weighted by their evidence", {
   expect_error(prequential(1), class = "kb_error_not_defined")
 })
 
-#' A fit with one set, so without Monte Carlo error
+#' A fit with one set, so there is no Monte Carlo error
 known_fit <- function(memory, y, noise = 0.1, coef = 0.5, scale = FALSE) {
   srvm(as.matrix(x), y,
     kernel = kernel_gaussian(0.9), scale = scale, memory = memory,
@@ -418,7 +418,7 @@ test_that("scores keep their digits next to a huge log evidence", {
   )
 })
 
-# What is refused, what is shown -----------------------------------------------
+# Refused input and printing ---------------------------------------------------
 
 test_that("bad bounds are refused", {
   expect_bad <- function(expr, what = "kb_error_argument") {

@@ -523,7 +523,7 @@ test_that("update() can set another time limit", {
   expect_error(update(short, time_limit = -1), class = "kb_error_argument")
 })
 
-# What stands beside the evidence ---------------------------------------------
+# Notes on the evidence -------------------------------------------------------
 
 test_that("evidence reports when it is undefined or noisy", {
   data <- sim_sinc(30, seed = 1)

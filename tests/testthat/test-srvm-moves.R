@@ -46,13 +46,13 @@ ig_prior <- function(shape, scale, lower = 0, upper = Inf) {
   list(type = "ig", shape = shape, scale = scale, lower = lower, upper = upper)
 }
 
-#' A state for the package: candidates count from 0 there. They are put in
+#' A state for the package: candidates count from 0 there. They are in
 #' decreasing order, since nothing may depend on it.
 state_of <- function(set) {
   list(set = rev(set) - 1L, noise = noise, coef = coef)
 }
 
-#' What the moves compute at `set` for its member i and candidate j
+#' The numbers that the moves compute at `set` for its member i and candidate j
 ratios <- function(p, set, i = NULL, j = NULL) {
   k <- length(set)
   # Places count in the decreasing order of state_of().
@@ -68,7 +68,7 @@ ratios <- function(p, set, i = NULL, j = NULL) {
 log_ml <- function(p, set) oracle_model_log_ml(sort(set), nrow(p$x), p$model)
 
 #' All sets, their exact probabilities, and the transition matrix of one random
-#' move put together from the package's own numbers. States are sets with the
+#' move assembled from the package's own numbers. States are sets with the
 #' direction up, then the same with the direction down.
 transition <- function(p) {
   m <- max(p$model$m)
@@ -119,7 +119,7 @@ transition <- function(p) {
   list(sets = sets, pi = pi, prob = prob)
 }
 
-#' The law of the set after moves whose first has a direction drawn at random
+#' The law of the set after moves, with a random direction of the first one
 law_of_sets <- function(chain, s, moves = 1) {
   n <- length(chain$sets)
   law <- numeric(2 * n)
@@ -200,8 +200,8 @@ test_that("a random move and its reverse are in balance with the posterior", {
 
 # The code that proposes and accepts -----------------------------------------
 
-#' Chi-square of counts against probabilities. The rarest cells are taken
-#' together up to an expectation of 100, so that its tail is that of chi-square.
+#' Chi-square of counts against probabilities. The rarest cells are merged up to
+#' an expectation of 100, so that the tail is that of chi-square.
 chi_square <- function(observed, prob) {
   expect_true(all(observed[prob == 0] == 0))
   expected <- sum(observed) * prob
@@ -373,9 +373,8 @@ test_that("a model beyond double precision gives valid numbers", {
 
 # Gibbs ----------------------------------------------------------------------
 
-#' Draws of a Gibbs sweep and what they should be distributed as. The shift is
-#' the core's affair: here y is in its own scale, and the intercept is put back
-#' into it.
+#' Draws of a Gibbs sweep and their distributions. The shift is internal to the
+#' core: here y is on its own scale, and the intercept includes the shift.
 gibbs <- function(set, n, intercept, shift, priors, repeated = TRUE,
                   scaled = FALSE) {
   p <- problem(9, "subset", intercept, repeated, shift, scaled = scaled)

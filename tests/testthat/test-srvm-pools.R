@@ -13,7 +13,7 @@ pools_fit <- function(formula, rows, ...) {
   few_particles(srvm(formula, pools_data[rows, ], seed = 1, ...))
 }
 
-#' Rows one by one, with or without what is held
+#' Rows one by one, with or without held sums
 one_by_one <- function(fit, rows, hold) {
   for (i in rows) {
     if (!hold) pools$held <- list()

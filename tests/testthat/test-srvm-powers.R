@@ -179,7 +179,7 @@ test_that("the evidence is unbiased with 20 particles", {
   )
 })
 
-# What must make no difference -------------------------------------------------
+# Invariances ------------------------------------------------------------------
 
 test_that("update() in any split, from files and with threads, is one fit", {
   data <- withr::with_seed(3, {

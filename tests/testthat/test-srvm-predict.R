@@ -20,7 +20,7 @@ dense_particle <- function(K, y, set, noise, coef, intercept) {
 }
 
 #' Mean and variance of f given each particle, points x particles, in the
-#' units that the model sees; from the fit's stored sets and variances only
+#' model's units; only from the fit's stored sets and variances
 dense_moments <- function(fit, x, kernel_fun) {
   settings <- fit$settings
   pool <- srvm_pool(fit)
@@ -61,7 +61,7 @@ expect_close <- function(object, expected, tolerance) {
   testthat::expect_lt(max(abs(object - expected)), tolerance)
 }
 
-# The intercept alone, in closed form ------------------------------------------
+# Only the intercept, in closed form -------------------------------------------
 
 #' A fit in which nothing is random: no centres, both variances known
 intercept_only <- function(y, noise, coef, ...) {

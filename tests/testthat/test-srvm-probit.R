@@ -230,7 +230,7 @@ test_that("update() takes factors, text, and rows of one class", {
   )
 })
 
-# What fits answer -------------------------------------------------------------
+# Results of fits --------------------------------------------------------------
 
 test_that("predictions of every type agree with each other", {
   fit <- fit_classes(particles = 200)

@@ -210,7 +210,7 @@ rows_of_many <- seq_along(many$y)
 
 estimates <- new.env()
 
-#' Estimates of Z from independent runs; those of one setting are made once
+#' Estimates of Z from independent runs; computed once per setting
 z_hat <- function(proposal, scaled, rows = rows_of_many, centres = "subset",
                   particles = 500, n_moves = 0, runs = 60, seed = 1, ...) {
   key <- rlang::hash(list(
@@ -324,7 +324,7 @@ tiny <- function(x, y, proposal, particles = 20, n_moves = NULL, ...,
   ))
 }
 
-#' A defined answer: numbers that fit together
+#' A defined answer: consistent numbers
 expect_sane <- function(fit, kmax) {
   k <- model_size(fit)
   expect_true(is.finite(evidence(fit)$log_evidence))

@@ -10,7 +10,7 @@ quantiles_one <- function(p, m, v, noise, df) {
   student_quantiles_cpp(matrix(m), matrix(v), noise, 1, df, p)[1, ]
 }
 
-#' Integral of f over pieces that see each of two scales
+#' Integral of f over pieces that resolve each of two scales
 #' @noRd
 over_normal <- function(f, sd, at) {
   scales <- c(0.5, 1, 2, 3, 5, 10, 30, 100, 1e3, 1e4)

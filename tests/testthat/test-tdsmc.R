@@ -323,7 +323,7 @@ test_that("moves that are not chosen are not called", {
   expect_no_error(run_problem(p))
 })
 
-# Questions to a fit ----------------------------------------------------------
+# Queries of a fit ------------------------------------------------------------
 
 test_that("predict() gives expectations, distributions and states", {
   fit <- run_problem(change_problem())

@@ -42,7 +42,7 @@ prior_labels <- function(x, y, new, nugget, noise, functions, draws = 1e5) {
   )
 }
 
-#' Is the share of draws that `what` is true of that of the prior's?
+#' Does the share of draws for which `what` is true agree with the prior's?
 joint_z <- function(out, prior, what) {
   drawn <- what(out$labels)
   wanted <- what(prior$labels)
@@ -131,7 +131,7 @@ test_that("training points keep their draws", {
   expect_lt(mean(far$labels[, 1] == far$labels[, 3]), 0.95)
 })
 
-# What is made of the draws ----------------------------------------------------
+# Results from the draws -------------------------------------------------------
 
 test_that("the central labelling is found by counting and by distances", {
   votes <- cbind(c(1, 1, 2), c(1, 2, 2), c(2, 2, 2), c(1, 2, 1), c(1, 2, 1))

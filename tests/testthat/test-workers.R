@@ -8,7 +8,7 @@ short <- mcmc_control(chains = 3, warmup = 20, iter = 20)
 
 quiet <- function(expr) suppressWarnings(expr, classes = "kb_warning")
 
-#' The fits of all engines of chains
+#' The fits of all engines with chains
 chain_fits <- function(progress = FALSE) {
   quiet(list(
     bark = bark(x1 ~ x2, moons, control = short, seed = 1, progress = progress),
@@ -65,7 +65,7 @@ test_that("so do ladders of their evidence, and folds", {
 
 # Lost workers ----------------------------------------------------------------
 
-#' `ask()` gives the same with a worker that is killed, which is told
+#' `ask()` gives the same with a killed worker, and a warning
 expect_survives <- function(ask, frame = parent.frame()) {
   here <- quiet(ask())
   local_lethal_worker(frame)
@@ -152,7 +152,7 @@ test_that("an error in the work does not mean a lost worker", {
 
 # Interrupts ------------------------------------------------------------------
 
-#' The value of what must warn of an interrupt, `said`
+#' The value of a call that must warn of an interrupt, `said`
 stopped <- function(expr, said) {
   told <- "nothing"
   value <- withCallingHandlers(expr, kb_warning_interrupted = function(w) {
@@ -222,7 +222,7 @@ test_that("sums of only some chunks are not used", {
   )
 })
 
-# What is sent ----------------------------------------------------------------
+# What is sent to workers -----------------------------------------------------
 
 test_that("users' functions on workers find objects of their workspace", {
   local_workers()
