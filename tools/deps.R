@@ -124,7 +124,7 @@ show_log <- function(log, lines = 60) {
   }
 }
 
-# ---- what is wanted, what is there -----------------------------------------
+# ---- requirements and installed packages -----------------------------------
 
 # "a, b (>= 1.2)" as c(a = "0", b = "1.2")
 parse_needs <- function(text) {
@@ -180,7 +180,7 @@ satisfied <- function(name, version) {
   }
 }
 
-# Needs that are unmet, including those of the packages installed.
+# Needs that are unmet, including those of installed packages.
 unmet <- function(needs) {
   seen <- character()
   bad <- character()
@@ -205,7 +205,7 @@ unmet <- function(needs) {
   bad
 }
 
-# ---- where it comes from: Debian -------------------------------------------
+# ---- packages from Debian --------------------------------------------------
 
 deb_name <- function(names) paste0("r-cran-", tolower(names))
 
@@ -285,7 +285,7 @@ apt_install <- function(debs) {
   status == 0
 }
 
-# ---- where it comes from: CRAN ---------------------------------------------
+# ---- packages from CRAN ----------------------------------------------------
 
 cran_repos <- function() {
   repos <- getOption("repos")

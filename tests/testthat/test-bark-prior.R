@@ -307,7 +307,7 @@ test_that("a rate of 0 is refused with the reason", {
   }
 })
 
-test_that("a prior of the precision is not one of a variance", {
+test_that("a prior of the precision is not a prior of a variance", {
   expect_error(srvm_prior(noise = noise_gamma(1, 1)), "noise", class = error)
   expect_error(bark_prior(noise = srvm_prior_paper()$noise), class = error)
 })

@@ -77,7 +77,7 @@ test_that("arguments without effect are refused", {
   )
 })
 
-test_that("the drawn rejects are among the given rows", {
+test_that("the rejects drawn are for the given rows", {
   fit <- fits$low_rank
   x <- as.matrix(data[1:9, c("x1", "x2")])
   expect_identical(

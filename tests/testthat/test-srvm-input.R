@@ -557,7 +557,7 @@ test_that("numbers beyond double precision give a classed error", {
   }
 })
 
-test_that("missing arguments, and arguments named like internal ones", {
+test_that("missing x, and arguments named like internal ones, are refused", {
   refuse(srvm(), "`x`")
   expect_sound(small(data$x > 0, data$y), 25)
   class <- "kb_error_unknown_argument"

@@ -365,7 +365,7 @@ test_that("ess() follows the weights", {
     utils::tail(ess(line)$ess, 1), sum(weights)^2 / sum(weights^2)
   )
   # A row is preceded by resampling if the ESS had fallen below half; there may
-  # be more if the row enters gradually.
+  # be more resampling if it enters gradually.
   path <- ess(line)
   low <- c(FALSE, path$fraction[-30] < 0.5)
   at_once <- line$runs[[1]]$path$increases == 1

@@ -169,7 +169,8 @@ update_costs <- function(bounded, unbounded) {
 }
 
 curve <- stream_curve(if (quick) 2e4 else 2e5)
-cat("Stream, one line per twentieth; ", round(sum(curve$seconds), 1), " s\n\n",
+cat("Stream, one line per twentieth; ", round(sum(curve$seconds), 1),
+  " s in all\n\n",
   sep = ""
 )
 markdown(curve)
