@@ -106,10 +106,10 @@ const std::map<std::string, Move>& moves() {
 
 }  // namespace
 
-// Independent pairs: theta from the prior, responses given theta, the classes of
-// these responses, then `repeats` of one move. Statistics of each field before
-// and after, one column per pair; and whether the largest response always
-// belonged to the class.
+// Independent pairs: theta from the prior, responses given theta, the classes
+// of these responses, then `repeats` of one move. Statistics of each field
+// before and after, one column per pair; and whether the largest response
+// always belonged to the class.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_fields_invariance_cpp(Rcpp::List prior,
                                       const Eigen::MatrixXd& x, int count,
