@@ -2,8 +2,8 @@
 #
 # The values come from the data set `basketball` of the CRAN package Clustering
 # (1.7.10; GPL, version 2 or later), which names the KEEL repository as its
-# source. Only the archive is read: the package itself needs many others.
-# See README.md in this folder for what is known of their history.
+# source. Only the archive is read, since the package itself needs many others.
+# README.md in this folder says what is known about their history.
 
 archive <- utils::download.packages("Clustering", tempdir(),
   repos = "https://cloud.r-project.org", type = "source", quiet = TRUE

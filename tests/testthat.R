@@ -1,8 +1,8 @@
 library(testthat)
 library(kernelbayes)
 
-# All files run where NOT_CRAN is "true". Elsewhere, as on CRAN, only these do:
-# quick ones, in which every engine has its part (README.md).
+# All files run if NOT_CRAN is "true". Otherwise, as on CRAN, only these run:
+# quick ones, which together cover every engine (README.md).
 quick <- c(
   "checks", "cond-embedding", "conditions", "cran", "family", "fit-layout",
   "hsic-test", "incomplete-cholesky", "kbr-exact", "kernel", "kernel-mean",

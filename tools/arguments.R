@@ -11,8 +11,8 @@ option <- function(name, default = NULL) {
   if (length(hit) == 0) default else substring(hit[[1]], nchar(start) + 1)
 }
 
-# "a,b" as c("a", "b"), each of them known or hidden; all that are known where
-# the option is not given.
+# "a,b" as c("a", "b"), each of them known or hidden; all known ones if the
+# option is missing.
 several <- function(name, known, hidden = character()) {
   value <- option(name)
   if (is.null(value)) {

@@ -2,10 +2,10 @@
 #   Rscript tools/check.R [--no-manual] [--remote] [--no-suggests]
 #     [--keep=folder]
 # Fails on an ERROR, a WARNING, or a NOTE that is not accepted below. The PDF
-# manual is built where LaTeX is installed, unless --no-manual is given.
+# manual is built if LaTeX is installed, unless --no-manual is given.
 # --remote also asks CRAN (new submission, URLs) and the clock server.
-# --no-suggests runs examples, tests and vignettes with what the package imports
-# alone (and testthat and knitr, which run them).
+# --no-suggests runs examples, tests and vignettes with only the imported
+# packages (and testthat and knitr, which run them).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -13,8 +13,8 @@ source(file.path(dirname(script), "deps.R"))
 source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
 
-# What each accepted NOTE may say: its check, and the lines allowed in it.
-# CONTRIBUTING.md says why.
+# Accepted NOTEs: the check, and the lines allowed in it. CONTRIBUTING.md says
+# why.
 accepted <- list(
   list(
     check = "CRAN incoming feasibility",
@@ -30,7 +30,7 @@ accepted <- list(
       "^ +[^[:alnum:][:space:]][[:alnum:].]+[^[:alnum:]]"
     )
   ),
-  # Slow on a busy machine, but not in processor time.
+  # High elapsed time on a busy machine, but not processor time.
   list(
     check = "examples",
     lines = c(
@@ -69,8 +69,8 @@ check_environment <- function() {
     Sys.setenv(MAKEFLAGS = "-j2")
   }
   # The installed size is measured without debugging information, which
-  # Debian's flags add, and local symbols; global ones stay for the check of
-  # compiled code.
+  # Debian's flags add, and without local symbols; global symbols are kept for
+  # the check of compiled code.
   if (Sys.info()[["sysname"]] == "Linux") {
     Sys.setenv(
       "_R_SHLIB_STRIP_" = "true",
@@ -88,8 +88,8 @@ check_environment <- function() {
   }
 }
 
-# R CMD check --as-cran asks CRAN who maintains the suggested packages that are
-# not installed, and ends if there is no answer: a list without any is one.
+# R CMD check --as-cran asks CRAN who maintains suggested packages that are not
+# installed, and stops without an answer: an empty list is an answer.
 empty_cran <- function() {
   dir <- tempfile("cran")
   packages <- file.path(dir, "web", "packages")
@@ -102,7 +102,7 @@ empty_cran <- function() {
   paste0("file://", normalizePath(dir, winslash = "/"))
 }
 
-# The findings of a check log, and how many of them are not accepted.
+# The findings of a check log, and the number that are not accepted.
 judge <- function(log) {
   if (!any(grepl("^Status: ", readLines(log, warn = FALSE)))) {
     fail("the check did not finish; see ", log)

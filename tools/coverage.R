@@ -11,12 +11,12 @@ root <- dirname(dirname(script))
 main <- function() {
   install_needs(root, c("tests", "coverage"))
   html <- option("html")
-  # One process: the counters of another would be lost if it were killed.
+  # One process: if another were killed, its counters would be lost.
   Sys.setenv(NOT_CRAN = "true", TESTTHAT_PARALLEL = "false")
   if (flag("extended")) {
     Sys.setenv(KERNELBAYES_EXTENDED_TESTS = "true")
   }
-  # A copy, so that no object or coverage files are left in the checkout.
+  # A copy, so that no object or coverage files remain in the checkout.
   dir <- tempfile("coverage")
   dir.create(dir)
   copy <- test_copy(root, dir)

@@ -1,12 +1,13 @@
-# What the other scripts in this folder share: finding the checkout, installing
-# missing packages, and building and installing this package from a clean copy.
+# Functions shared by the scripts in this folder: finding the checkout,
+# installing missing packages, and building and installing this package from a
+# clean copy.
 #
-# Sourced by the other scripts, or run by itself:
+# Sourced by the other scripts, or run on its own:
 #   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
 #     [site] [coverage] [reproduce] [reproduce_bark] [reproduce_bark_classes]
 #     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
 #     [reproduce_kbr_hmm]
-# Only base R is used, because a loaded package cannot be replaced.
+# Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
 # required one the purpose fails; a useful one is skipped with a message.
@@ -31,7 +32,7 @@ extras <- list(
     )
   ),
   # Neighbours whose dependencies take long to compile: their tests are skipped
-  # where they are missing.
+  # if they are missing.
   neighbours = list(
     required = c(
       "bayesplot", "DALEX", "dials", "dplyr", "ggplot2", "loo", "parsnip",
@@ -78,7 +79,7 @@ debian_library <- "/usr/lib/R/site-library"
 
 say <- function(...) message(paste0(...))
 
-# A script may have something to say before it ends with a failure.
+# Called before a script ends with a failure; a script may replace it.
 at_failure <- function() NULL
 
 fail <- function(...) {
@@ -106,7 +107,7 @@ is_root <- function() identical(Sys.info()[["effective_user"]], "root")
 
 has_apt <- function() is_root() && all(nzchar(Sys.which(c("apt-get", "dpkg"))))
 
-# Run a program with its output in a log file; gives the exit status.
+# Run a program with its output in a log file; returns the exit status.
 run_logged <- function(program, args, log, dir = getwd()) {
   old <- setwd(dir)
   on.exit(setwd(old))
@@ -123,7 +124,7 @@ show_log <- function(log, lines = 60) {
   }
 }
 
-# ---- what is wanted, what is there -----------------------------------------
+# ---- requirements and installed packages -----------------------------------
 
 # "a, b (>= 1.2)" as c(a = "0", b = "1.2")
 parse_needs <- function(text) {
@@ -179,7 +180,7 @@ satisfied <- function(name, version) {
   }
 }
 
-# Needs that are unmet, looking through the dependencies of what is installed.
+# Needs that are unmet, including those of installed packages.
 unmet <- function(needs) {
   seen <- character()
   bad <- character()
@@ -204,7 +205,7 @@ unmet <- function(needs) {
   bad
 }
 
-# ---- where it comes from: Debian -------------------------------------------
+# ---- packages from Debian --------------------------------------------------
 
 deb_name <- function(names) paste0("r-cran-", tolower(names))
 
@@ -223,7 +224,7 @@ apt_get <- function(args) {
   ), apt_state$log)
 }
 
-# Refresh the package lists once, when there are none or they are a week old.
+# Refresh the package lists once, if there are none or they are a week old.
 apt_refresh <- function(force = FALSE) {
   lists <- Sys.glob("/var/lib/apt/lists/*Packages*")
   age <- difftime(Sys.time(), file.mtime("/var/lib/apt/lists"), units = "days")
@@ -256,7 +257,7 @@ apt_versions <- function(names) {
   version[match(deb_name(names), package)]
 }
 
-# An older copy in a library ahead of Debian's would hide the new one.
+# An older copy in a library before Debian's would hide the new one.
 hidden_from_apt <- function(name) {
   libs <- normalizePath(.libPaths())
   ahead <- libs[seq_len(match(debian_library, libs) - 1)]
@@ -284,7 +285,7 @@ apt_install <- function(debs) {
   status == 0
 }
 
-# ---- where it comes from: CRAN ---------------------------------------------
+# ---- packages from CRAN ----------------------------------------------------
 
 cran_repos <- function() {
   repos <- getOption("repos")
@@ -331,7 +332,7 @@ writable_library <- function() {
 
 cran_install <- function(names) {
   lib <- writable_library()
-  # The package fs brings its own copy of libuv, if it is told to use it.
+  # The package fs builds its own copy of libuv if told to.
   if (!nzchar(Sys.getenv("USE_BUNDLED_LIBUV"))) {
     Sys.setenv(USE_BUNDLED_LIBUV = "1")
   }
@@ -341,7 +342,7 @@ cran_install <- function(names) {
   )
   old <- options(timeout = max(600, getOption("timeout")))
   on.exit(options(old))
-  # R shows the output of failures itself, except when it installs just one.
+  # R shows the output of failures itself, except when it installs only one.
   logs <- tempfile("logs")
   dir.create(logs)
   alone <- length(names) == 1
@@ -365,9 +366,9 @@ cran_install <- function(names) {
 
 # ---- the installer ---------------------------------------------------------
 
-# Where to take each unmet need from: "apt", "cran" or "none". A package from
-# CRAN may need newer versions of what is there already, so the needs grow
-# until they hold together.
+# The source of each unmet need: "apt", "cran" or "none". A package from CRAN
+# may need newer versions of installed packages, so needs are added until all
+# are consistent.
 make_plan <- function(needs) {
   repeat {
     wanted <- unmet(needs)
@@ -393,7 +394,7 @@ make_plan <- function(needs) {
   }
 }
 
-# Load every package in a fresh process; gives the messages of failures.
+# Load every package in a fresh process; returns the messages of failures.
 load_failures <- function(names) {
   out <- tempfile(fileext = ".rds")
   code <- tempfile(fileext = ".R")
@@ -415,7 +416,7 @@ load_failures <- function(names) {
 }
 
 # Debian's binaries may not fit newer packages from CRAN: replace those that
-# the failing packages use and that CRAN has in a newer version.
+# the failing packages use and for which CRAN has a newer version.
 replace_old <- function(names) {
   queue <- names
   all <- character()
@@ -475,8 +476,8 @@ describe_unmet <- function(needs) {
   }, ""), collapse = ", ")
 }
 
-# Install what the package and the named purposes need. Ends R with a message
-# and a non-zero status when that is impossible.
+# Install the packages needed by the package and the named purposes. Ends R with
+# a message and a non-zero status if that is impossible.
 install_needs <- function(root, purposes = character()) {
   about <- read.dcf(file.path(root, "DESCRIPTION"))[1, ]
   check_r_version(about[["Depends"]])
@@ -508,7 +509,7 @@ install_needs <- function(root, purposes = character()) {
   }
   lost <- Filter(function(n) length(unmet(optional[n])) > 0, names(optional))
   if (length(lost) > 0) {
-    say("Going on without the optional packages: ", toString(lost))
+    say("Continuing without the optional packages: ", toString(lost))
   }
   check_loads(names(needs), setdiff(names(optional), lost))
 }
@@ -534,8 +535,8 @@ check_loads <- function(needs, optional) {
   }
 }
 
-# Programs that are not R packages, by the name of their Debian package.
-# Gives the names of those that are missing and could not be installed.
+# Programs other than R packages, by the name of their Debian package. Returns
+# the names of those that are missing and could not be installed.
 install_programs <- function(programs) {
   missing <- programs[!nzchar(Sys.which(names(programs)))]
   if (length(missing) > 0 && has_apt()) {
@@ -570,7 +571,7 @@ build_tarball <- function(root, dir, vignettes = FALSE) {
 
 # Install a tarball or a folder of sources into `lib`; two compiler jobs unless
 # MAKEFLAGS is set. Debugging information, which R's flags may add, is 100 MB:
-# it stays only where `symbols` are asked for.
+# it is kept only if `symbols` is true.
 install_sources <- function(sources, lib, flags = character(),
                             symbols = FALSE) {
   log <- paste0(sources, ".log")

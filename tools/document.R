@@ -1,16 +1,16 @@
 # Write RcppExports, NAMESPACE and man/ from the comments, and STANDARDS.md
 # from their tags:
 #   Rscript tools/document.R [--installed]
-# --installed: read the package from the library, not from the source, which
-# spares R to compile it. Where package srr is installed (from
-# https://github.com/ropensci-review-tools/srr), it prints its report, too.
+# --installed: read the package from the library, not from the source, so that R
+# need not compile it. If package srr is installed (from
+# https://github.com/ropensci-review-tools/srr), prints its report, too.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 root <- dirname(dirname(script))
 source(file.path(dirname(script), "standards.R"))
 
-# Where srr is not installed, roxygen2 does not know its tags.
+# Without srr, roxygen2 does not know its tags.
 know_tags <- function() {
   for (tag in paste0("roxy_tag_", c("srrstats", "srrstatsNA"))) {
     registerS3method("roxy_tag_parse", tag, roxygen2::tag_markdown,

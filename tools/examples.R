@@ -9,7 +9,7 @@ source(file.path(dirname(script), "deps.R"))
 root <- dirname(dirname(script))
 limit <- 2
 
-# The code of an example, NULL if there is none or a part of it does not run.
+# The code of an example; NULL if there is none or part of it does not run.
 example_code <- function(page) {
   file <- tempfile(fileext = ".R")
   on.exit(unlink(file))

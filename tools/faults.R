@@ -1,12 +1,12 @@
-# Interrupts (SIGINT) at random moments, and what is left:
+# Interrupts (SIGINT) calls at random moments and checks what is left:
 #   Rscript tools/faults.R [--trials=40] [--filter=regex] [--workers]
 #     [--installed]
-# Each call runs again and again in a process of its own, which is interrupted
-# at a random moment between the beginning of the call and 1.1 times what it
-# takes. `--workers`: with two workers of a future plan; `--installed`: the copy
-# that is installed. It fails unless every call ends with a value or a condition
-# of the package, the process lives, and going on gives the same bits: update()
-# of a fit, the same call again of others, whose partial result must agree.
+# Each call runs repeatedly in its own process, which is interrupted at a random
+# moment between the start of the call and 1.1 times its duration. `--workers`:
+# with two workers of a future plan; `--installed`: uses the installed copy.
+# Fails unless every call ends with a value or a condition of the package, the
+# process survives, and continuing gives identical bits: by update() of a fit,
+# or for others by the same call again, with which a partial result must agree.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -14,11 +14,11 @@ source(file.path(dirname(script), "deps.R"))
 source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
 
-# In the process --------------------------------------------------------------
+# In the child process --------------------------------------------------------
 
-# A list of calls: each has `run`, a function; `on`, which goes on from a value
-# that is not whole; and `part`, of a value and the whole one, whether the first
-# is a part of the second.
+# A list of calls. Each has `run`, a function; `on`, which continues from an
+# incomplete value; and `part`, a function of a value and the complete one: is
+# the first a part of the second?
 calls <- function() {
   moons <- sim_moons(60, flips = 0.1, seed = 1)
   line <- sim_sinc(60, seed = 1)
@@ -47,7 +47,7 @@ calls <- function() {
         seed = 1
       )
     }),
-    # A pilot of the kernels, and then the probable ones again.
+    # A pilot of all kernels, and then the probable ones again.
     srvm_average = fit(function() {
       srvm(y ~ x, sim_sinc(120, seed = 1),
         control = smc_control(particles = 100), seed = 1
@@ -88,7 +88,7 @@ calls <- function() {
         )
       },
       function(value, whole) {
-        # The last evidence may be by fewer sweeps.
+        # The last evidence may come from fewer sweeps.
         done <- seq_len(max(nrow(value$table) - 1, 0))
         identical(value$table$kernel[done], whole$table$kernel[done]) &&
           identical(
@@ -99,7 +99,7 @@ calls <- function() {
   )
 }
 
-# Without what may differ between equal runs.
+# Removes what may differ between equal runs.
 plain <- function(x) {
   if (inherits(x, "kb_fit")) {
     x[c("call", "seconds", "replaced_seconds")] <- NULL
@@ -137,7 +137,7 @@ observe_call <- function(run) {
   out
 }
 
-# Wait for a file, whatever else comes.
+# Wait for a file, ignoring interrupts.
 await <- function(file) {
   sleep <- function(seconds) {
     tryCatch(allowInterrupts(Sys.sleep(seconds)),
@@ -148,7 +148,7 @@ await <- function(file) {
   sleep(0.1)
 }
 
-# All trials of one call, in a process that is interrupted by another.
+# All trials of one call, in a process that another one interrupts.
 trials <- function(name, n, folder, workers) {
   library(kernelbayes)
   plan <- function() {
@@ -194,9 +194,9 @@ trials <- function(name, n, folder, workers) {
   out
 }
 
-# In this process -------------------------------------------------------------
+# In the parent process -------------------------------------------------------
 
-# Interrupt each trial at a random moment; what the process saw.
+# Interrupt each trial at a random moment; returns the child's observations.
 interrupt_trials <- function(name, n, libraries, workers) {
   folder <- tempfile("faults")
   dir.create(folder)
@@ -237,7 +237,7 @@ interrupt_trials <- function(name, n, libraries, workers) {
   list(seconds = seconds, moments = moments, seen = result)
 }
 
-# A line of figures.
+# A row of figures.
 summarise_trials <- function(name, out, n) {
   seen <- out$seen
   of <- function(f) sum(vapply(seen, function(s) isTRUE(f(s)), NA))

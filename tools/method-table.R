@@ -1,5 +1,5 @@
-# The table of engines and methods in README.md, which tools/readme.R writes
-# between its markers. Each cell is tried out on a small fit. A test compares
+# Makes the table of engines and methods in README.md, which tools/readme.R
+# writes between its markers. Each cell is tried on a small fit. A test compares
 # README.md with it, and looks for methods that have no row.
 
 columns <- c(
@@ -8,9 +8,9 @@ columns <- c(
   bark = "`bark()`", fields = "`bark()`, several classes"
 )
 
-# A row is true of a fit where all its calls are defined, false where none is.
-# `fit`, `new` (rows that were not fitted) and `variable` (a predictor) are
-# those of the column, as are the functions below, where an engine has its own.
+# A row is true of a fit if all its calls are defined, false if none is. `fit`,
+# `new` (new rows) and `variable` (a predictor) belong to the column, as do the
+# functions below if an engine has its own.
 rows <- alist(
   "`print()`, `summary()`, `plot()`" = {
     print(fit)
@@ -108,8 +108,8 @@ usual <- list(
   more_rows = function(fit, new) update(fit, newdata = new)
 )
 
-# What every fit has, or every fit to a formula, generics whose methods are for other objects, and those
-# of DALEX, which few have installed.
+# Generics that every fit has, or every fit to a formula; generics whose methods
+# are for other objects; and those of DALEX, which few users have installed.
 without_row <- c(
   "nobs", "formula", "terms", "model.frame", "as_draws_df", "weights", "yhat",
   "model_info"
@@ -117,7 +117,7 @@ without_row <- c(
 
 # ---- the fits ----------------------------------------------------------------
 
-# Numbers and classes, where an engine takes both: their cells may differ.
+# Numbers and classes, if an engine takes both: their cells may differ.
 small_fits <- function() {
   sinc <- sim_sinc(24, seed = 1)
   moons <- sim_moons(40, flips = 0.1, seed = 1)
@@ -168,7 +168,7 @@ small_fits <- function() {
   )
 }
 
-# The evidence of a few rungs is wrong, but defined.
+# With a few rungs the evidence is wrong, but defined.
 bark_functions <- list(
   coefficients_of = function(fit) coef(fit, draw = 1),
   marginal = function(fit) {
@@ -200,7 +200,7 @@ tdsmc_case <- function() {
   fit <- tdsmc(target, list(stay = stay), c(1.2, 0.7),
     control = smc_control(particles = 20, ancestry = "genealogy"), seed = 1
   )
-  # Its predictions are of functions of the state.
+  # It predicts functions of the state.
   fit_case(fit, identity, "tdsmc", functions = list(
     draws = function(fit, new) as_draws(fit, f = new),
     more_rows = function(fit, new) update(fit, data = c(1.2, 0.7, 0.9))
@@ -226,7 +226,7 @@ filter_case <- function() {
     kbr_hmm(seen$states, seen$observations, seed = 1), c(0.3, 0.9)
   )
   fit_case(filtered, 0.5, "kbr_hmm", functions = list(
-    # The observations are those that it was given.
+    # It predicts for the observations it was given.
     predict = function(fit, new, ...) predict(fit, ...),
     more_rows = function(fit, new) update(fit, new)
   ))
@@ -234,7 +234,7 @@ filter_case <- function() {
 
 # ---- the cells ---------------------------------------------------------------
 
-# TRUE or FALSE; an error that does not say "not defined" is one of this script.
+# TRUE or FALSE; any error other than "not defined" is an error of this script.
 is_defined <- function(call, case, label) {
   if (!has_method(call, case$fit)) {
     return(FALSE)
@@ -255,7 +255,7 @@ is_defined <- function(call, case, label) {
   )
 }
 
-# The default of another package may answer with NULL, or not be told apart.
+# A default method of another package may return NULL, or look like ours.
 has_method <- function(call, fit) {
   generic <- utils::tail(as.character(call[[1]]), 1)
   registered <- getNamespaceInfo("kernelbayes", "S3methods")
@@ -312,7 +312,7 @@ method_table <- function() {
   )
 }
 
-# Public generics with a method for fits, of which no row speaks.
+# Public generics that have a method for fits but no row.
 generics_without_row <- function() {
   registered <- getNamespaceInfo("kernelbayes", "S3methods")
   classes <- c(

@@ -1,13 +1,13 @@
-# Regression and classification by other packages, chosen as a careful user
+# Regression and classification by other packages, tuned as a careful user
 # would: sourced by tools/reproduce/bark.R and tools/bench/bark.R.
 #
 # Each takes a numeric matrix `x` with its rows in random order, a response `y`
 # (numbers, or a factor of two levels), the rows `new` and a seed. Predictors,
-# and a numeric response, are standardised by the rows of `x`. The answer is a
+# and a numeric response, are standardised by the rows of `x`. The result is a
 # list: `mean`, an estimate for each row of `new`, for classes the probability
-# of the second level (0 or 1 where the method gives classes only); `f` and
-# `y`, matrices with the limits `lwr` and `upr` of 90% intervals for the
-# regression function and for new responses, NULL where the method has none.
+# of the second level (0 or 1 if the method gives only classes); `f` and `y`,
+# matrices with the limits `lwr` and `upr` of 90% intervals for the regression
+# function and for new responses, NULL if the method has none.
 #
 #   ksvm      kernlab::ksvm, radial kernel. Tuned: width, and C of 1, 10 and
 #             100, by five-fold cross-validation; or the package's defaults
@@ -15,13 +15,13 @@
 #             noise variance that maximise the marginal likelihood. Classes:
 #             width and amplitude by the log score of five-fold
 #             cross-validation
-#   dbarts    dbarts::bart, its defaults but for 1000 iterations of burn-in
+#   dbarts    dbarts::bart, its defaults except 1000 iterations of burn-in
 #   ranger    ranger::ranger, its defaults
 #   bark_*    bark::bark (CRAN), its defaults: 10 000 iterations of burn-in,
-#             then 10 000 of which each 100th is kept
+#             then 10 000 of which every 100th is kept
 #
 # The radial kernel is exp(-rate r^2). For cross-validation, its rates are
-# `tuning_rates` over the number of predictors.
+# `tuning_rates` divided by the number of predictors.
 
 tuning_rates <- 4^(-3:1)
 tuning_costs <- c(1, 10, 100)
@@ -39,14 +39,14 @@ apply_scale <- function(x, by) {
   sweep(sweep(x, 2, by$centre), 2, by$spread, "/")
 }
 
-# Undoes the scaling of a numeric response; `answer` is in its units.
+# Undoes the scaling of a numeric response; `answer` is in the scaled units.
 unscale_answer <- function(answer, by) {
   back <- function(v) if (!is.null(v)) by$centre + by$spread * v
   lapply(answer, back)
 }
 
-# A method for standardised predictors and response as one for data in their
-# own units.
+# Turns a method for standardised predictors and response into one for data in
+# their own units.
 on_standard_scale <- function(method) {
   function(x, y, new, seed, ...) {
     by <- column_scale(x)
@@ -61,7 +61,7 @@ on_standard_scale <- function(method) {
   }
 }
 
-# Rows are in random order: the folds need no random numbers.
+# Rows are in random order, so the folds need no random numbers.
 cv_loss <- function(x, y, fit, loss) {
   fold <- rep_len(1:5, nrow(x))
   sum(vapply(1:5, function(i) {
@@ -116,7 +116,7 @@ default_ksvm <- on_standard_scale(function(x, y, new, seed) {
 # ---- Gaussian processes -----------------------------------------------------
 
 # kernlab's radial kernel has amplitude 1, which is far too low for classes. Its
-# class is found only where kernlab is attached: last, so that it masks nothing.
+# class is found only if kernlab is attached: last, so that it masks nothing.
 library(kernlab, pos = length(search()), warn.conflicts = FALSE)
 methods::setClass("amplified_rbf",
   contains = "rbfkernel",
@@ -141,8 +141,8 @@ amplified_rbf <- function(rate, amplitude) {
   methods::new("amplified_rbf", kernlab::rbfdot(rate), amplitude = amplitude)
 }
 
-# y ~ N(0, a (K + u I)): the amplitude a has a closed form, the ratio u is
-# searched. `misfit` is -2 log likelihood but for a constant.
+# y ~ N(0, a (K + u I)): the amplitude a has a closed form, the ratio u is found
+# by search. `misfit` is -2 log likelihood up to a constant.
 gp_profile <- function(x, y, rate) {
   gram <- exp(-rate * as.matrix(stats::dist(x))^2)
   parts <- eigen(gram, symmetric = TRUE)
@@ -166,8 +166,8 @@ gp_choice <- function(x, y) {
   profile[which.min(profile$misfit), ]
 }
 
-# kernlab refuses noise variances below 0.001: the response is taken ten times
-# as large.
+# kernlab refuses noise variances below 0.001, so the response is multiplied by
+# ten.
 gausspr_regression <- function(x, y, new) {
   best <- gp_choice(x, y)
   noise <- max(best$noise, 1.001e-5)
@@ -196,7 +196,7 @@ gausspr_log_loss <- function(fit, x, y) {
   -sum(log(pmax(p[cbind(seq_along(y), as.integer(y))], 1e-12)))
 }
 
-# The rate at amplitude 10 first, then the amplitude: a full grid takes long.
+# The rate at amplitude 10 first, then the amplitude: a full grid is slow.
 gausspr_classes <- function(x, y, new) {
   loss <- function(rate, amplitude) {
     fit <- function(x, y) fit_gausspr_classes(x, y, rate, amplitude)
@@ -219,8 +219,8 @@ tuned_gausspr <- on_standard_scale(function(x, y, new, seed) {
 
 # ---- trees ------------------------------------------------------------------
 
-# `f`: draws x rows, of the probit for classes; `sigma`: one a draw. New
-# responses are drawn: the caller sets the seed.
+# `f`: draws x rows, on the probit scale for classes; `sigma`: one per draw. New
+# responses are drawn, with the caller's seed.
 draws_answer <- function(f, sigma, classes) {
   if (classes) {
     return(list(mean = colMeans(stats::pnorm(f))))
@@ -271,7 +271,7 @@ fit_cran_bark <- function(x, y, new, seed, type, ...) {
   )
 }
 
-# Its draws are in units of the standardised response, which is what it gets.
+# Its draws are in units of the standardised response that it is given.
 default_cran_bark <- function(type) {
   on_standard_scale(function(x, y, new, seed) {
     fit <- fit_cran_bark(x, y, new, seed, type)

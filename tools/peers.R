@@ -1,8 +1,8 @@
-# Regression methods of other packages, with the settings that the experiments
-# and the benchmarks use: sourced by tools/reproduce and tools/bench.
+# Regression methods of other packages, with the settings of the experiments and
+# benchmarks: sourced by tools/reproduce and tools/bench.
 #
-# Each takes a numeric matrix `x`, a response `y` with a mean near 0, and
-# `rate`, the kernel's exp(-rate r^2); gives the package's own fit.
+# Each takes a numeric matrix `x`, a response `y` with a mean near 0, and `rate`
+# of the kernel exp(-rate r^2), and returns the package's own fit.
 #
 #   rvm      kernlab::rvm, its defaults (no intercept)
 #   ksvm     kernlab::ksvm, epsilon regression, epsilon 0.1 and C 1 (its
@@ -22,7 +22,7 @@ peer_ksvm <- function(x, y, rate, cost = 1) {
   )
 }
 
-# Rows are in random order: the folds need no random numbers.
+# Rows are in random order, so the folds need no random numbers.
 peer_ksvm_cv <- function(x, y, rate, costs = c(1, 10, 100)) {
   fold <- rep_len(1:5, length(y))
   errors <- vapply(costs, function(cost) {
@@ -64,7 +64,7 @@ peer_gam <- function(x, y, k) {
 }
 
 # Means at the rows of `new`, with the limits of a 90% interval for the
-# regression function where the package gives its standard deviation.
+# regression function if the package gives its standard deviation.
 peer_predict <- function(fit, new) {
   spread <- NA_real_
   if (inherits(fit, "gam")) {
@@ -81,8 +81,8 @@ peer_predict <- function(fit, new) {
   cbind(fit = mean, lwr = mean - half, upr = mean + half)
 }
 
-# Kernels (relevance or support vectors) and noise standard deviation, where
-# they have a meaning.
+# Kernels (relevance or support vectors) and noise standard deviation, if
+# meaningful.
 peer_facts <- function(fit) {
   if (inherits(fit, "rvm")) {
     return(c(

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Check by proxy that the C++ code compiles where this machine is not:
+# Check by proxy that the C++ code compiles on systems other than this machine:
 #   tools/portable.sh
 # macOS: core, headers and glue with clang++ and libc++. Windows: the core with
-# MinGW's g++. As C++17 and C++20, without a warning of ours from -Wall, -Wextra
-# and -Wconversion; nothing is linked. Debian's packages clang, libc++-dev,
-# libc++abi-dev and g++-mingw-w64-x86-64-posix are needed.
+# MinGW's g++. Compiles as C++17 and C++20, without warnings in our code from
+# -Wall, -Wextra and -Wconversion; nothing is linked. Needs Debian's packages
+# clang, libc++-dev, libc++abi-dev and g++-mingw-w64-x86-64-posix.
 set -euo pipefail
 cd "$(dirname "$0")/../src"
 
@@ -15,14 +15,14 @@ headers() {
   cat("-isystem", R.home("include"), "")'
 }
 
-# Jobs that xargs runs at the same time.
+# Number of jobs that xargs runs at a time.
 jobs=${JOBS:-2}
 system=$(headers)
-# What g++ means by -Wconversion: vectors are indexed by int.
+# As g++ understands -Wconversion: vectors are indexed by int.
 flags="-fsyntax-only -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror"
 flags="$flags -I../inst/include -I."
 flags="$flags -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES $system"
-# Rcpp 1.0.10, Debian's, uses std::result_of, which C++20 took away.
+# Debian's Rcpp, 1.0.10, uses std::result_of, which C++20 removed.
 libcxx="-stdlib=libc++ -D_LIBCPP_ENABLE_CXX20_REMOVED_TYPE_TRAITS"
 everything=$(ls ./*.cpp glue/*.cpp core/*.cpp core/*/*.cpp | grep -v RcppExports)
 core=$(ls core/*.cpp core/*/*.cpp)

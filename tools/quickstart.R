@@ -1,6 +1,6 @@
-# See what the package does: Rscript tools/quickstart.R
-# Installs what is missing and the package, fits real data, compares its
-# intervals with held-out rows and draws pictures.
+# A tour of the package: Rscript tools/quickstart.R
+# Installs the package and what it needs, fits real data, compares its intervals
+# with held-out rows and draws pictures.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -10,7 +10,7 @@ install_needs(root, "quickstart")
 lib <- install_checkout(root)
 library(kernelbayes, lib.loc = c(lib, .libPaths()))
 
-# Next to the temporary folder of this process, which goes when it ends.
+# Next to the temporary folder of this process, which is deleted at the end.
 folder <- tempfile("kernelbayes-quickstart-", dirname(tempdir()))
 dir.create(folder)
 picture <- function(name, draw) {
@@ -73,7 +73,7 @@ picture("diagnostics.png", function() {
   }
 })
 
-# ---- The same rows, a scale for each predictor ------------------------------
+# ---- The same rows, one scale per predictor ---------------------------------
 
 seconds <- system.time(
   additive <- bark(medv ~ .,
@@ -97,7 +97,7 @@ cat(sprintf(
 
 picture("importance.png", function() plot(importance(additive)))
 
-# ---- Classes of which some are wrong: sonar echoes of mines and rocks -------
+# ---- Classes, some of them wrong: sonar echoes of mines and rocks ------------
 
 sonar <- get(data("Sonar", package = "mlbench"))
 rows <- sample(nrow(sonar))
@@ -119,10 +119,10 @@ cat(sprintf(
   100 * mean(predict(classes, test) != test$Class), -mean(log(chosen))
 ))
 
-# ---- A likelihood that is not written down: the level of Lake Huron ----------
+# ---- A likelihood without a formula: the level of Lake Huron -----------------
 
-# An autoregression of 98 years, known by simulations alone: coefficient and
-# standard deviation of the noise from three summaries of a series.
+# An autoregression over 98 years, known only through simulations: coefficient
+# and standard deviation of the noise from three summaries of a series.
 summaries <- function(level) {
   level <- level - mean(level)
   lagged <- function(k) {
@@ -163,7 +163,7 @@ cat(sprintf(
 
 picture("lake.png", function() plot(lake, observed))
 
-# ---- Where does the camera look? 1800 pictures with the answer, 200 without --
+# ---- Where does the camera point? 1800 pictures with answers, 200 without ----
 
 camera <- camera_data()
 learn <- which(camera$train)

@@ -1,6 +1,6 @@
-# Renew what README.md shows of the package itself:
+# Update what README.md shows of the package itself:
 #   Rscript tools/readme.R
-# the output in its first example, its pictures in man/figures, and the table of
+# the output of its first example, its pictures in man/figures, and the table of
 # engines and methods (tools/method-table.R).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
@@ -13,7 +13,7 @@ root <- dirname(dirname(script))
 
 example_markers <- c("<!-- example: start -->", "<!-- example: end -->")
 
-# Code as it is, and after each expression what it prints. Plots and times are
+# The code, and after each expression its printed output. Plots and times are
 # not shown: times differ from run to run.
 run_example <- function(code) {
   expressions <- parse(text = code, keep.source = TRUE)
@@ -52,7 +52,7 @@ without_prefix <- function(lines, prefixes) {
 
 # ---- the pictures ------------------------------------------------------------
 
-# Small, at the size at which README.md shows them: they are installed too.
+# Small, at the size shown in README.md, since they are installed too.
 picture <- function(name, draw, width = 480, height = 400) {
   folder <- file.path(root, "man", "figures")
   dir.create(folder, showWarnings = FALSE)

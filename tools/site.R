@@ -1,7 +1,7 @@
-# The site of help pages, vignettes and derivations, without the network:
+# Build the site of help pages, vignettes and derivations, without the network:
 #   Rscript tools/site.R [--to=folder] [--quick]
-# into `docs`, which is not committed, unless another folder is given. --quick
-# leaves out the vignettes and what examples print.
+# The site goes to `docs`, which is not committed, unless another folder is
+# given. --quick leaves out the vignettes and the output of examples.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -9,17 +9,17 @@ source(file.path(dirname(script), "deps.R"))
 source(file.path(dirname(script), "arguments.R"))
 root <- dirname(dirname(script))
 
-# Links of README.md to files of the checkout, as pages of the site.
+# Turns links of README.md to files of the checkout into pages of the site.
 site_links <- function(html) {
   html <- gsub(
     'href="vignettes/([^"]*)[.]Rmd"', 'href="articles/\\1.html"', html
   )
   html <- gsub('href="NEWS[.]html"', 'href="news/index.html"', html)
-  # Its pages are those of the package; notes on tests are not among them.
+  # The site has pages for the package only, not for notes on tests.
   gsub('<a href="tests/README[.]html">([^<]*)</a>', "\\1", html)
 }
 
-# Local links of a page whose file does not exist.
+# Local links of a page to files that do not exist.
 lost_links <- function(page) {
   html <- paste(readLines(page, warn = FALSE), collapse = "\n")
   links <- regmatches(html, gregexpr('(href|src)="[^"#]+', html))[[1]]
@@ -28,7 +28,7 @@ lost_links <- function(page) {
   links[!file.exists(file.path(dirname(page), sub("[?].*", "", links)))]
 }
 
-# derivations/*.md as pages among the articles: pkgdown has none but vignettes.
+# Adds derivations/*.md to the articles: pkgdown only knows vignettes.
 render_derivations <- function(pkg, root, to) {
   dir.create(file.path(to, "articles"), showWarnings = FALSE)
   files <- list.files(
@@ -41,7 +41,7 @@ render_derivations <- function(pkg, root, to) {
       options = c("--mathjax", "--shift-heading-level-by=1")
     )
     html <- readLines(out, encoding = "UTF-8", warn = FALSE)
-    # The page has the title.
+    # The page template already shows the title.
     html <- sub(
       "(?s)<h2[^>]*>.*?</h2>", "", paste(html, collapse = "\n"), perl = TRUE
     )
@@ -62,7 +62,7 @@ to <- option("to", file.path(root, "docs"))
 dir.create(to, showWarnings = FALSE, recursive = TRUE)
 to <- normalizePath(to)
 quick <- flag("quick")
-# Elsewhere pkgdown asks CRAN for the package and its dependencies.
+# Otherwise pkgdown asks CRAN about the package and its dependencies.
 options(pkgdown.internet = FALSE)
 pkg <- pkgdown::as_pkgdown(root, list(destination = to))
 pkgdown::init_site(pkg)

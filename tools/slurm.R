@@ -1,5 +1,5 @@
-# What tools/slurm.sh runs: fits and folds as jobs of Slurm, some of which are
-# cancelled, against the same in this process.
+# Run by tools/slurm.sh: fits and folds as Slurm jobs, some of which are
+# cancelled, compared with the same work in this process.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -13,7 +13,7 @@ template <- c(
   "Rscript -e 'batchtools::doJobCollection(\"<%= uri %>\")'"
 )
 
-# Cancels a job that runs, every few seconds, `n` times; a file notes each.
+# Cancels a running job every few seconds, `n` times; a file notes each.
 canceller <- function(n, file) {
   callr::r_bg(
     function(n, file) {
@@ -41,7 +41,7 @@ plain <- function(x) {
   x
 }
 
-# A line of figures.
+# A row of figures.
 compare <- function(name, run, cancel) {
   future::plan("sequential")
   here <- system.time(wanted <- suppressWarnings(run()))[["elapsed"]]

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Cancelled jobs of a cluster: a Slurm of one node on this machine (Debian, as
-# root: slurm-wlm, munge, r-cran-future.batchtools), and tools/slurm.R on it:
+# Test cancelled cluster jobs: starts a Slurm of one node on this machine
+# (Debian, as root: slurm-wlm, munge, r-cran-future.batchtools) and runs
+# tools/slurm.R on it:
 #   tools/slurm.sh [--installed] [--cancel=3] [--iter=4000]
-# The daemons run in a folder of their own and end with the script; nothing in
-# /etc is changed.
+# The daemons run in their own folder and end with the script; /etc is not
+# changed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 for program in munged slurmctld slurmd sbatch; do
@@ -32,7 +33,7 @@ stop() {
 }
 trap stop EXIT INT TERM
 
-# Munge, by which the parts of Slurm know each other.
+# Munge authenticates the parts of Slurm to each other.
 dd if=/dev/urandom of="$folder/munge/key" bs=1024 count=1 2> /dev/null
 chmod 400 "$folder/munge/key"
 chmod 700 "$folder/munge"

@@ -1,6 +1,6 @@
 # The standards of rOpenSci's statistical software review (general, Bayesian,
 # regression) and the tags in R/ and tests/testthat/ that say where each is met,
-# or why it is not applicable. STANDARDS.md is the list of the tags.
+# or why it is not applicable. STANDARDS.md lists the tags.
 
 # https://stats-devguide.ropensci.org, March 2026.
 standards <- list(
@@ -40,7 +40,7 @@ read_tags <- function(root) {
   ))
 }
 
-#' A tag goes on in the lines that are indented below it
+#' A tag continues in the indented lines below it
 tags_in <- function(path, file) {
   lines <- readLines(path, encoding = "UTF-8")
   start <- grep("^#' @srrstats", lines)
@@ -58,7 +58,7 @@ tags_in <- function(path, file) {
   )
 }
 
-#' What is wrong with the tags: strings, none if all is well
+#' Problems with the tags: strings, none if all is well
 tag_problems <- function(tags, known = unlist(standards, use.names = FALSE)) {
   say <- function(what, which) {
     if (length(which) > 0) paste0(what, ": ", toString(which))

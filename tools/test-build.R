@@ -1,10 +1,10 @@
 # The test build: the package with the C++ entries of tests/cpp, which only
-# tests call and which the library that users install does not hold.
+# tests call. The library that users install does not contain them.
 #
-# Sourced by test.R and coverage.R after deps.R, or run by itself to install it:
+# Sourced by test.R and coverage.R after deps.R, or run on its own to install:
 #   Rscript tools/test-build.R library
 
-# A copy of the sources with those of tests/cpp among them; its path.
+# Copies the sources, with those of tests/cpp added; returns the path.
 test_copy <- function(root, dir) {
   utils::untar(build_tarball(root, dir), exdir = dir)
   copy <- file.path(dir, package_name(root))

@@ -4,10 +4,10 @@
 #     [--assertions]
 # The last line is `N passed, N failed, N skipped`: expectations that passed,
 # failures and errors, skipped tests. The exit status is 0 only if nothing
-# failed and at least one expectation passed. Test files are shared out to two
+# failed and at least one expectation passed. Test files are divided between two
 # processes (TESTTHAT_CPUS), or run in one if TESTTHAT_PARALLEL is false.
-# --assertions compiles with those of libstdc++, as Fedora does: an index beyond
-# its vector ends the process.
+# --assertions compiles with the assertions of libstdc++, as Fedora does: an
+# index outside its vector ends the process.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -16,7 +16,7 @@ source(file.path(dirname(script), "arguments.R"))
 source(file.path(dirname(script), "test-build.R"))
 root <- dirname(dirname(script))
 
-# In a process of its own: run the suite and save the three counts.
+# In a separate process: run the suite and save the three counts.
 run_suite <- function(filter, file) {
   path <- file.path(root, "tests", "testthat")
   package <- package_name(root)
@@ -41,7 +41,7 @@ run_suite <- function(filter, file) {
   ), file)
 }
 
-# valgrind follows one process, and a sanitizer that ends one must be seen.
+# valgrind follows one process, and an abort by a sanitizer must be noticed.
 set_processes <- function() {
   if (flag("valgrind") || nzchar(Sys.getenv("KERNELBAYES_PRELOAD"))) {
     Sys.setenv(TESTTHAT_PARALLEL = "false")
@@ -51,7 +51,7 @@ set_processes <- function() {
   }
 }
 
-# A Makevars file of the user's, with the assertions.
+# The user's Makevars file, with the assertions added.
 compile_with_assertions <- function() {
   makevars <- tempfile("Makevars")
   own <- unlist(lapply(tools::makevars_user(), readLines))

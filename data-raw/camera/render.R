@@ -9,8 +9,8 @@ side <- 20
 
 # ---- the path ---------------------------------------------------------------
 
-# Two waves an angle; their periods, in frames, are primes. Whole microradians,
-# so that the file has the angles exactly.
+# Two waves per angle; their periods, in frames, are primes. Angles are whole
+# microradians, so that the file stores them exactly.
 wave <- function(t, amplitude, period, phase) {
   rowSums(mapply(function(a, p, f) a * sin(2 * pi * (t / p + f)),
     amplitude, period, phase
@@ -38,8 +38,8 @@ write_poses <- function(rotations, file) {
   ), file)
 }
 
-# One sample in each of 4 x 4 parts of a pixel, all averaged (-J: no jitter).
-# +KFF is the last frame of the animation, +SF and +EF are those to render.
+# One sample in each of 4 x 4 parts of a pixel, averaged (-J: no jitter). +KFF
+# is the last frame of the animation, +SF and +EF the first and last to render.
 render <- function(from, to, program = "povray") {
   log <- sprintf("log-%04d", from)
   status <- system2(program, c(
@@ -52,7 +52,7 @@ render <- function(from, to, program = "povray") {
   }
 }
 
-# povray waits more than it works: several processes share one core well.
+# povray mostly waits, so several processes share one core well.
 render_all <- function(processes = 6) {
   last <- round(n_frames * seq_len(processes) / processes)
   from <- c(1, utils::head(last, -1) + 1)
@@ -64,7 +64,7 @@ render_all <- function(processes = 6) {
 }
 
 # The 3 x 20 x 20 bytes of a binary PPM file after its header: red, green and
-# blue of the pixels, by rows from above, each from left to right.
+# blue of the pixels, by rows from the top, each from left to right.
 read_ppm <- function(file) {
   size <- file.size(file)
   bytes <- readBin(file, "raw", size)
@@ -88,8 +88,8 @@ render_frames <- function(rotations, folder, here) {
   )
 }
 
-# Fewer levels than a byte has: half the size, and steps far below the noise
-# that the experiments add.
+# Fewer levels than a byte: half the size, and steps far below the noise that
+# the experiments add.
 in_levels <- function(bytes) as.raw(round(as.integer(bytes) * 63 / 255))
 
 main <- function() {

@@ -1,11 +1,11 @@
 // A room, seen from a camera that stays in one place and turns. z is up;
-// lengths are metres. No two directions look alike: every wall, the floor and
-// the ceiling have their own colour and their own things.
+// lengths are in metres. No two directions look alike: every wall, the floor
+// and the ceiling have their own colour and objects.
 //
-// `poses.inc`, written by render.R, has the array Pose: nine numbers a frame,
-// the camera's rotation matrix by columns. The columns are where the camera's
-// axes forward, left and up point to. All vectors of the camera are given, so
-// that nothing depends on POV-Ray's left-handed defaults.
+// `poses.inc`, written by render.R, has the array Pose: nine numbers per
+// frame, the camera's rotation matrix by columns. The columns are the
+// directions of the camera's axes forward, left and up. All vectors of the
+// camera are given, so nothing depends on POV-Ray's left-handed defaults.
 
 #version 3.7;
 global_settings { assumed_gamma 1.0 }

@@ -15,8 +15,8 @@ using Move = std::function<void(State&, double power, kernelbayes::Rng&)>;
 template <typename State>
 using Moves = std::map<std::string, Move<State>>;
 
-/// Those of one kind of state, and the moves of inclusion and scales that all
-/// kinds have; steps have a fixed size.
+/// The moves of one kind of state, and the moves of inclusion and scales that
+/// all kinds have; steps have a fixed size.
 template <typename State>
 Moves<State> with_scale_moves(Moves<State> moves) {
   using kernelbayes::Rng;

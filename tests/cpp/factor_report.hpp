@@ -31,7 +31,7 @@ Eigen::MatrixXd dense(const Triangle& from) {
       [&](int i, int j) { return i < j ? 0.0 : from(i, j); });
 }
 
-/// What a factor says: L, z, L^-1 column by column, A^-1 b.
+/// The contents of a factor: L, z, L^-1 column by column, A^-1 b.
 inline Rcpp::List report(const Cholesky& factor) {
   const int p = factor.size();
   Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(p, p);

@@ -30,8 +30,8 @@ Rcpp::List state_to_r(State state) {
 
 }  // namespace
 
-// A walk through all moves from a draw of the prior; every state with its
-// covariance and mean as the updates left them.
+// A walk through all moves from a draw of the prior; returns every state with
+// the covariance and mean left by the updates.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                          const Eigen::VectorXd& y,
@@ -63,9 +63,9 @@ Rcpp::List bark_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
-// A state of one copy a location, set afresh: its likelihood, covariance and
-// mean, draws of its coefficients, and how many slots it has after a move,
-// tried again and again from that state.
+// A state with one copy per location, set afresh: its likelihood, covariance
+// and mean, draws of its coefficients, and its number of slots after a move,
+// which is tried repeatedly from that state.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                           const Eigen::VectorXd& y,
@@ -102,8 +102,8 @@ Rcpp::List bark_state_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
-// Latent responses, then the cut points, of classes, whose slots stay, one copy
-// each: a column a sweep of the moves named, in turn.
+// Sweeps of the named moves, for classes and fixed slots with one copy each.
+// Returns latent responses, then cut points, one column per sweep.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                 const Eigen::VectorXd& y,
@@ -137,8 +137,8 @@ Eigen::MatrixXd bark_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
-// From a state of one copy a location, one move again and again: the number of
-// copies at each location (a row), a column a step.
+// Repeats one move, starting from a state with one copy per location. Returns
+// the number of copies at each location (rows) after each step (columns).
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXi bark_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                 const Eigen::VectorXd& y,
@@ -162,8 +162,8 @@ Eigen::MatrixXi bark_places_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
-// From a state of one copy a location, with directions along the axes, one move
-// again and again: the directions, a column a step.
+// Repeats one move, starting from a state with one copy per location and
+// directions along the axes. Returns the directions, one column per step.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd bark_turns_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                const Eigen::VectorXd& y,
@@ -185,9 +185,9 @@ Eigen::MatrixXd bark_turns_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
-// Relocations among `size` candidates, from a draw of the prior: the state they
-// lead to, and what the candidates then say of kernels at their locations once
-// the first slot is out.
+// Relocations among `size` candidates, from a draw of the prior: the resulting
+// state, and what the candidates then say about kernels at their locations
+// after the first slot is removed.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_candidates_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                const Eigen::VectorXd& y,

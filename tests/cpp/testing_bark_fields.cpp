@@ -19,7 +19,7 @@ using bark::FieldsLevel;
 using bark::State;
 using testing_r::squash;
 
-// Of each field.
+// Per field.
 constexpr int kStatistics = 7;
 
 void statistics(const Fields& fields, double* out) {
@@ -59,7 +59,7 @@ Eigen::MatrixXd simulate(const Fields& fields, bool again, Rng& rng) {
   return out;
 }
 
-// The classes that these are of; then the fields are given them.
+// Sets the classes to those of the responses, and gives these to the fields.
 void see(Fields& fields, bark::Classes& classes, const Eigen::MatrixXd& z) {
   for (int i = 0; i < fields.n(); ++i) z.row(i).maxCoeff(&classes.of_row[i]);
   fields.set_responses(z);
@@ -96,7 +96,7 @@ const std::map<std::string, Move>& moves() {
        }},
       {"sweep", [sweep](Level& l, Classes&, Rng& r) { sweep(l, true, r); }},
       {"single", [sweep](Level& l, Classes&, Rng& r) { sweep(l, false, r); }},
-      // The turns of Geweke's test: data given parameters, then a sweep.
+      // Geweke's test alternates: data given parameters, then a sweep.
       {"geweke", [sweep](Level& l, Classes& c, Rng& r) {
          see(l.fields(), c, simulate(l.fields(), true, r));
          sweep(l, true, r);
@@ -106,10 +106,10 @@ const std::map<std::string, Move>& moves() {
 
 }  // namespace
 
-// Independent pairs: theta from the prior, responses given theta and the
-// classes that these are of, then `repeats` of one move. Statistics of each
-// field before and after, a column a pair; and whether the largest response
-// always was that of the class.
+// Independent pairs: theta from the prior, responses given theta, the classes
+// of these responses, then `repeats` of one move. Statistics of each field
+// before and after, one column per pair; and whether the largest response
+// always belonged to the class.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_fields_invariance_cpp(Rcpp::List prior,
                                       const Eigen::MatrixXd& x, int count,
@@ -141,8 +141,8 @@ Rcpp::List bark_fields_invariance_cpp(Rcpp::List prior,
                             Rcpp::_["consistent"] = consistent);
 }
 
-// Pairs of levels at the amplitudes 1 and t of the same classes, exchanged
-// once: the second is drawn until its classes are those of the first.
+// Pairs of levels at the amplitudes 1 and t with the same classes, exchanged
+// once: the second is drawn until its classes agree with the first.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_fields_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                     int count, double t, int pairs, int seed) {
@@ -172,8 +172,8 @@ Rcpp::List bark_fields_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                             Rcpp::_["after"] = after);
 }
 
-// Latent responses of two or more fields whose slots stay, one copy each at
-// `location` in all of them: rows x fields of each sweep of the moves named.
+// Latent responses of two or more fields with fixed slots, one copy each at
+// `location` in all fields: rows x fields for each sweep of the named moves.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_fields_latent_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                   const std::vector<int>& labels, int count,

@@ -1,5 +1,5 @@
-// Through these entries tests compare the law of bark's states before and after
-// a move, or a sweep, that must leave it alone.
+// With these entries tests compare the distribution of bark's states before and
+// after a move or sweep that must leave it invariant.
 #include <RcppEigen.h>
 
 #include "bark_moves.hpp"
@@ -15,13 +15,14 @@ using testing_r::squash;
 
 constexpr int kStatistics = 14;
 
-// Of shapes, where the prior has any: sums over the kernels.
+// For shapes, if the prior has any: sums over the kernels.
 constexpr int kShapeStatistics = 6;
 
-// Of directions, where the prior has any.
+// For directions, if the prior has any.
 constexpr int kDirectionStatistics = 4;
 
-// Of all states, those of these data, of kernels' shapes and of directions.
+// Sum over statistics of all states, of the kind of data, of shapes and of
+// directions.
 int n_statistics(const bark::Prior& prior, const bark::Data& data) {
   return kStatistics +
          (data.student()     ? 2
@@ -60,7 +61,7 @@ void shape_statistics(const State& state, double* out) {
   }
 }
 
-// Latent responses that are not between the cut points of their class.
+// Number of latent responses outside the cut points of their class.
 int misplaced(const State& state) {
   int count = 0;
   for (Eigen::Index i = 0; i < state.response().size(); ++i) {
@@ -82,7 +83,7 @@ void statistics(const State& state, double* out) {
   const auto scale = [&state](int l) {
     return state.included()[l] ? state.log_lambda()[l] : -INFINITY;
   };
-  // In logarithms too: the law of small scales. 0 if not included.
+  // Logarithms too, to see the law of small scales. 0 if not included.
   const auto squash_log = [](double x) {
     return x > -INFINITY ? squash(x) : 0;
   };
@@ -121,7 +122,7 @@ void statistics(const State& state, double* out) {
   }
 }
 
-// All that is drawn but y.
+// Draws everything except y.
 void draw_theta(State& state, Rng& rng) {
   bark::draw_prior(state, rng);
   bark::draw_prior_cuts(state, rng);
@@ -132,7 +133,7 @@ void draw_theta(State& state, Rng& rng) {
   state.set_row_weights(std::move(weights));
 }
 
-// The response, latent or not, from sqrt(w) f.
+// The response, latent or not, given sqrt(w) f.
 Eigen::VectorXd with_noise(const State& state, Eigen::VectorXd fit, Rng& rng) {
   for (double& value : fit) value += rng.normal() / std::sqrt(state.noise());
   if (state.data().student()) {
@@ -141,7 +142,7 @@ Eigen::VectorXd with_noise(const State& state, Eigen::VectorXd fit, Rng& rng) {
   return fit.array() / state.data().weights.array().sqrt();
 }
 
-// y of the classes in which latent responses are.
+// The classes y in which the latent responses lie.
 Eigen::VectorXd classes_of(const State& state, const Eigen::VectorXd& z) {
   if (!state.data().ordered()) return z.cwiseSign();
   return z.unaryExpr([&state](double value) {
@@ -151,7 +152,7 @@ Eigen::VectorXd classes_of(const State& state, const Eigen::VectorXd& z) {
   });
 }
 
-// The response given all else, coefficients from their prior.
+// The response given everything else, coefficients from their prior.
 Eigen::VectorXd simulate(const State& state, Rng& rng) {
   Eigen::VectorXd fit = Eigen::VectorXd::Zero(state.data().n());
   for (int j = 0; j < state.size(); ++j) {
@@ -175,7 +176,7 @@ Eigen::VectorXd simulate_again(const State& state, Rng& rng) {
   return with_noise(state, std::move(fit), rng);
 }
 
-// The state with other data, which are those of a response.
+// The state with other data: those of a response.
 State seeing(const State& state, bark::Data& data,
              const Eigen::VectorXd& response) {
   data.y = data.latent() ? classes_of(state, response) : response;
@@ -193,8 +194,9 @@ State seeing(const State& state, bark::Data& data,
 }  // namespace
 
 // Independent pairs: theta from the prior and y given theta, then `repeats` of
-// one move. Statistics before and after, a column a pair. With power 0, y is
-// not used. Of a probit model the latent response is drawn, and y its sign.
+// one move. Statistics before and after, one column per pair. With power 0, y
+// is not used. In a probit model the latent response is drawn, and y is its
+// sign.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                const Eigen::VectorXd& weights, std::string move,
@@ -221,10 +223,10 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                             Rcpp::_["after"] = after);
 }
 
-// Pairs of states at the rungs 1 and t of the same data, exchanged once: the
-// statistics of both before and after, a column a pair. Of a probit model,
-// or ordered model, whose data are few, the second is drawn until its classes
-// are those of the first; of a Gaussian one t is 0, where it is a draw from the
+// Pairs of states at the rungs 1 and t for the same data, exchanged once: the
+// statistics of both before and after, one column per pair. In a probit or
+// ordered model, with few data, the second state is drawn until its classes
+// agree with the first; in a Gaussian model t is 0, where it is a draw from the
 // prior.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
@@ -261,9 +263,10 @@ Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                             Rcpp::_["after"] = after);
 }
 
-// Independent pairs: theta from the prior and y given theta, then turns of y
-// given theta and a draw of the coefficients from their posterior, and of theta
-// by a sweep. Statistics before and after, a column a pair. Steps do not adapt.
+// Independent pairs: theta from the prior and y given theta. Then alternates: y
+// given theta and a draw of the coefficients from their posterior, and theta by
+// a sweep. Statistics before and after, one column per pair. Steps do not
+// adapt.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& weights, int turns, int pairs,

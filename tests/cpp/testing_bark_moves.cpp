@@ -11,7 +11,7 @@ namespace {
 using namespace kernelbayes;
 using bark::State;
 
-// Of the locations, or of a part of them, for one slot several times.
+// Relocates slots several times among all locations, or some of them.
 void gather(State& state, int size, double power, Rng& rng) {
   const int m = state.size();
   if (state.prior().shaped()) size = m + 4;  // others are drawn from the prior

@@ -17,7 +17,7 @@ using State = bark::TruncatedState;
 
 using Move = bark_r::Move<State>;
 
-// A move of one coefficient, at random.
+// A move of one coefficient, chosen at random.
 template <typename Of>
 Move of_one(Of of) {
   return [of](State& state, double power, Rng& rng) {
@@ -69,7 +69,7 @@ void statistics(const State& state, double* out) {
   const auto scale = [&state](int l) {
     return state.included()[l] ? state.log_lambda()[l] : -INFINITY;
   };
-  // In logarithms too: the law of small scales. 0 if not included.
+  // Logarithms too, to see the law of small scales. 0 if not included.
   const auto squash_log = [](double x) {
     return x > -INFINITY ? squash(x) : 0;
   };
@@ -94,7 +94,7 @@ void statistics(const State& state, double* out) {
   std::copy(values, values + kStatistics, out);
 }
 
-// The response given all else, or one that is `power` times as precise.
+// The response given everything else, or one `power` times as precise.
 Eigen::VectorXd simulate(const State& state, double power, Rng& rng) {
   Eigen::VectorXd out = state.response() - state.residual();
   for (double& value : out) {
@@ -103,7 +103,7 @@ Eigen::VectorXd simulate(const State& state, double power, Rng& rng) {
   return out.array() / state.data().weights.array().sqrt();
 }
 
-// Other data, those of a response.
+// Replaces the data by those of a response.
 void see(State& state, bark::Data& data, Eigen::VectorXd response) {
   data.y = data.latent() ? response.cwiseSign() : response;
   state.set_response(std::move(response));
@@ -112,9 +112,9 @@ void see(State& state, bark::Data& data, Eigen::VectorXd response) {
 }  // namespace
 
 // Independent pairs: theta from the prior and y given theta, then `repeats` of
-// one move. Statistics before and after, a column a pair. The likelihood is
-// that to a power, but for its factor of the noise; with power 0, y is not
-// used. Of a probit model the latent response is drawn, and y its sign.
+// one move. Statistics before and after, one column per pair. The likelihood is
+// raised to a power, except for its factor of the noise; with power 0, y is not
+// used. In a probit model the latent response is drawn, and y is its sign.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_truncated_invariance_cpp(
     Rcpp::List prior, const Eigen::MatrixXd& x, const Eigen::VectorXd& weights,
@@ -139,9 +139,9 @@ Rcpp::List bark_truncated_invariance_cpp(
                             Rcpp::_["after"] = after);
 }
 
-// Independent pairs: theta from the prior and y given theta, then turns of y
-// given theta, and of theta by a sweep. Statistics before and after, a column a
-// pair. Steps do not adapt.
+// Independent pairs: theta from the prior and y given theta. Then alternates: y
+// given theta, and theta by a sweep. Statistics before and after, one column
+// per pair. Steps do not adapt.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_truncated_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                      const Eigen::VectorXd& weights, int turns,
@@ -169,8 +169,8 @@ Rcpp::List bark_truncated_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                             Rcpp::_["after"] = after);
 }
 
-// A walk through all moves from a draw of the prior: every state with its
-// residual and likelihood as the updates left them.
+// A walk through all moves from a draw of the prior; returns every state with
+// the residual and likelihood left by the updates.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_truncated_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                    const Eigen::VectorXd& y,
@@ -209,8 +209,8 @@ Rcpp::List bark_truncated_walk_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out;
 }
 
-// Pairs of states at the rungs 1 and t of the same data, exchanged once, as
-// bark_exchange_cpp() does.
+// Pairs of states at the rungs 1 and t for the same data, exchanged once, as in
+// bark_exchange_cpp().
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_truncated_exchange_cpp(Rcpp::List prior,
                                        const Eigen::MatrixXd& x,
@@ -245,7 +245,7 @@ Rcpp::List bark_truncated_exchange_cpp(Rcpp::List prior,
                             Rcpp::_["after"] = after);
 }
 
-// Draws of a coefficient that the data say something of, and their weights.
+// Draws of a coefficient about which the data say something, and their weights.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_truncated_proposal_cpp(Rcpp::List prior, double precision,
                                        double score, int draws, int seed) {

@@ -21,8 +21,8 @@ std::vector<double> kgs_truncated_beta_cpp(int n, double a, double b,
   return out;
 }
 
-// Angles on the ellipse through g and z, and the data that are wrong there as
-// the ledger has it (n x data).
+// Angles on the ellipse through g and z, and the data that are wrong there
+// according to the ledger (n x data).
 // [[Rcpp::export(rng = false)]]
 Rcpp::List kgs_angles_cpp(Rcpp::List data, Eigen::VectorXd g, Eigen::VectorXd z,
                           std::vector<double> costs, int n, int seed) {
@@ -42,8 +42,8 @@ Rcpp::List kgs_angles_cpp(Rcpp::List data, Eigen::VectorXd g, Eigen::VectorXd z,
   return Rcpp::List::create(Rcpp::_["angle"] = angle, Rcpp::_["wrong"] = wrong);
 }
 
-// What the ledger says at the columns of w, of every wall: the change of the
-// energy that it announces, and the energy after it was crossed.
+// The ledger at the columns of w, for every wall: the change of energy that it
+// announces, and the energy after crossing the wall.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List kgs_ledger_cpp(Rcpp::List data, Eigen::MatrixXd w,
                           std::vector<double> costs) {

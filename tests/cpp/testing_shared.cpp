@@ -1,5 +1,5 @@
-// Internal entries through which tests reach parts of the core that have no
-// R function of their own and that engines share.
+// Internal entries through which tests reach parts of the core that engines
+// share and that have no R function of their own.
 #include <RcppEigen.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 using namespace testing_r;
 
-// Carries out a script of operations on the factor of gain * gram + ridge * I
-// and reports after each; an operation comes with the gram matrix it leads to.
+// Applies a script of operations to the factor of gain * gram + ridge * I and
+// reports after each; an operation comes with the resulting gram matrix.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge) {
   Cholesky factor;
@@ -51,7 +51,7 @@ Rcpp::List cholesky_script_cpp(Rcpp::List script, double gain, double ridge) {
   return out;
 }
 
-// n numbers of a stream and the state that they leave.
+// n numbers from a stream, and its state afterwards.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List rng_draws_cpp(const std::vector<std::string>& from, std::string what,
                          int n, double a, double b) {

@@ -38,7 +38,7 @@ struct Scene {
   srvm::Scratch scratch;
 };
 
-// A particle of the rows before t, when row t has come into the pool.
+// A particle of the rows before t, after row t has entered the pool.
 struct Arrival {
   Arrival(const Rcpp::List& list, const Eigen::MatrixXd& x,
           const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
@@ -71,7 +71,7 @@ struct Arrival {
 
 // A particle of the rows before t in a pool of bounded memory: its sums are
 // computed row by row. `previous` are rows of x (plus h n for those of n with
-// kernel h, from 0); `z` latent responses by place.
+// kernel h, from 0); `z` are latent responses by place.
 struct Stream {
   Stream(const Rcpp::List& list, const Eigen::MatrixXd& x,
          const Eigen::VectorXd& y, int t, const std::vector<int>& previous,
@@ -107,7 +107,7 @@ struct Stream {
     if (!config.any_candidate()) pool.release_unused(used);
   }
 
-  // Data leave: the log weight.
+  // Data leave; returns the log weight.
   double drop_row(const Eigen::MatrixXd& x) {
     const bool any = pool.drop_rows(x, serial);
     const auto steps = srvm::steps_down(config.model.centres, pool);
@@ -117,7 +117,7 @@ struct Stream {
     return log_weight;
   }
 
-  // gram and rhs of the set over the rows that count.
+  // Computes gram and rhs of the set over the rows that count.
   void sum() {
     const srvm::RowWeights weights(config.memory);
     const bool intercept = config.model.intercept;
@@ -146,7 +146,7 @@ struct Stream {
     }
   }
 
-  // How far the factor and its right-hand side are from the sums.
+  // Distance of the factor and its right-hand side from the sums.
   double drift() const {
     srvm::Particle fresh = particle;
     srvm::refactor(fresh, config.model);
@@ -201,9 +201,9 @@ std::vector<srvm::BirthDeathStep> all_steps(const Arrival& a) {
 
 }  // namespace
 
-// What the moves compute at one state for place i of its k centres (k: none)
-// and candidate j (-1: none): log likelihood ratios of birth, death and swap,
-// log odds of a birth into the set and of the one that a death undoes.
+// Results of the moves at one state for place i of its k centres (k: none) and
+// candidate j (-1: none): log likelihood ratios of birth, death and swap, log
+// odds of a birth into the set and of the birth that a death undoes.
 // [[Rcpp::export(rng = false)]]
 std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                     const Eigen::VectorXd& y, Rcpp::List state,
@@ -228,7 +228,7 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   if (j >= 0 && i < k) {
     swap = log_swap_ratio(birth, death, likelihood, k + intercept, h, w);
   }
-  // With all candidates as probable.
+  // With equally probable candidates.
   const double into =
       log_prior_odds(s.config, k, m) + std::log((m - k) / (k + 1.0));
   const double undone =
@@ -236,8 +236,8 @@ std::vector<double> srvm_ratios_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   return {birth.log_ratio, death.log_ratio, swap, into, undone};
 }
 
-// `moves` random moves from one state, again and again: the sets reached, each
-// the sum of 2^candidate, and the particle at the end of the last run.
+// `moves` random moves, repeatedly from the same state: the sets reached, each
+// as the sum of 2^candidate, and the particle at the end of the last run.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_moves_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                           const Eigen::VectorXd& y, Rcpp::List state,
@@ -263,7 +263,7 @@ Rcpp::List srvm_moves_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   return out;
 }
 
-// n draws, a column each: of the coefficients (the intercept less the shift)
+// n draws, one column each: of the coefficients (the intercept minus the shift)
 // given the variances of `state`, and of the two variances given them.
 // [[Rcpp::export(rng = false)]]
 Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
@@ -275,7 +275,7 @@ Eigen::MatrixXd srvm_gibbs_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   std::vector<double> draw(p + 2);
   Eigen::MatrixXd out(p + 2, n);
   const double noise = s.particle.noise, coef = s.particle.coef;
-  for (int i = 0; i < n; ++i) {  // the factor is left as it is
+  for (int i = 0; i < n; ++i) {  // the factor does not change
     s.particle.noise = noise;
     s.particle.coef = coef;
     srvm::gibbs_draw(s.particle, s.config.model, s.pool, rng, draw);
@@ -302,8 +302,8 @@ Rcpp::NumericVector srvm_adapted_cpp(Rcpp::List config,
       _["log_weight"] = row.log_weight(1));
 }
 
-// The whole step to row t from the set `previous`, again and again: the set and
-// the weight of each repetition, and the worst error of a factor.
+// The whole step to row t, repeatedly from the set `previous`: the set and the
+// weight of each repetition, and the worst error of a factor.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& y, int t,
@@ -340,8 +340,8 @@ Rcpp::List srvm_extend_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
 }
 
 // The birth/death proposal at row t from the set `previous`: every next set
-// with its probability and weight, and the worst error of a factor that was
-// carried there. With `draws` above 0, also how often each was drawn.
+// with its probability and weight, and the worst error of an updated factor.
+// With `draws` above 0, also how often each set was drawn.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                 const Eigen::VectorXd& y, int t,
@@ -384,9 +384,9 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                             _["count"] = count);
 }
 
-// What the particle of set `previous` (rows) becomes when data leave before row
-// t comes in: the weight, the set, its candidates, its sums, and how far its
-// factor is from them.
+// The particle of set `previous` (rows) after data leave, before row t comes
+// in: the weight, the set, its candidates, its sums, and the distance of its
+// factor from them.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_drop_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& y, int t,
@@ -408,8 +408,8 @@ Rcpp::List srvm_drop_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
       _["drift"] = s.drift());
 }
 
-// The step to row t of a particle with latent responses, again and again: its
-// weight, and of each repetition whether row t joined and its latent response.
+// The step to row t of a particle with latent responses, repeatedly: its
+// weight, and for each repetition whether row t joined and its latent response.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_probit_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& y, int t,

@@ -1,7 +1,7 @@
-# Many draws from the prior of bark() at once, and what importance sampling with
-# them says: a matrix has a draw a row. In base R, by the definitions.
+# Many draws from the prior of bark() at once, and importance sampling with
+# them: matrices have one row per draw. In base R, from the definitions.
 
-#' Numbers of included predictors and scales, 0 of those that are excluded
+#' Numbers of included predictors and scales, 0 for excluded ones
 draw_scales <- function(prior, p, n) {
   probability <- stats::rbeta(n, prior$a_p, prior$b_p)
   included <- matrix(
@@ -24,8 +24,8 @@ draw_noise <- function(prior, n) {
   stats::rgamma(n, prior$noise_shape, prior$noise_rate)
 }
 
-#' Variances of the coefficients, a location a column (the intercept first), 0
-#' where no kernel is; the number `J` of copies, `d`, `lambda`, `noise`
+#' Variances of the coefficients, one column per location (the intercept first),
+#' 0 without a kernel; the number `J` of copies, `d`, `lambda`, `noise`
 draw_bark_priors <- function(prior, locations, p, n) {
   copies <- matrix(stats::rpois(n * locations, prior$nu / locations), n)
   rate <- prior$alpha * prior$eps^2 / 2
@@ -81,9 +81,9 @@ draw_bark_densities <- function(prior, x, y, at, n) {
   draws
 }
 
-#' Weights and answers of draws of everything from the prior
-#' @param likelihood Of f at the rows and the draws: log likelihood, further
-#'   answers, a draw a row.
+#' Weights and results of draws of everything from the prior
+#' @param likelihood Function of f at the rows and the draws: log likelihood,
+#'   further results, one row per draw.
 response_importance <- function(prior, x, at, n, likelihood) {
   draws <- draw_bark_functions(prior, x, at, n)
   of <- likelihood(draws$f[, seq_len(nrow(x)), drop = FALSE], draws)

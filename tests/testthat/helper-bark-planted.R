@@ -1,10 +1,10 @@
-# Bugs that an earlier implementation of the model had, planted anew: each check
-# of bark() in test-bark-planted.R is put to them too, and must see them.
+# Bugs of an earlier implementation of the model, planted anew: each check of
+# bark() in test-bark-planted.R is also applied to them and must detect them.
 
 # Coefficients ----------------------------------------------------------------
 
 #' The posterior of coefficients with the prior precisions 1 / v added to the
-#' eigenvalues of phi K'K, in place of its diagonal
+#' eigenvalues of phi K'K instead of its diagonal
 planted_posterior <- function(k, y, v, phi) {
   parts <- eigen(phi * crossprod(k), symmetric = TRUE)
   covariance <- parts$vectors %*%
@@ -14,7 +14,7 @@ planted_posterior <- function(k, y, v, phi) {
   )
 }
 
-#' Draws of a multivariate normal vector, one a column
+#' Draws of a multivariate normal vector, one per column
 draw_normal <- function(n, mean, covariance) {
   r <- chol(covariance)
   mean + t(r) %*% matrix(stats::rnorm(n * length(mean)), length(mean))
@@ -24,10 +24,12 @@ draw_normal <- function(n, mean, covariance) {
 
 #' A chain of the prior of inclusion and scales, by flips; d is returned
 #'
-#' A flip takes one of p predictors, each as likely, and puts it in or out.
-#' @param propose Of a list of `included`, `lambda` and the predictor l: a list
-#'   of the new scales and of `log_ratio`, that of the acceptance.
-#' @param refresh Of the number d: new scales of the included ones given d.
+#' A flip takes one of p predictors with equal probabilities, and includes or
+#' excludes it.
+#' @param propose Function of a list of `included`, `lambda` and the predictor
+#'   l: a list of the new scales and of `log_ratio`, the log acceptance ratio.
+#' @param refresh Function of the number d: new scales of the included ones
+#'   given d.
 flip_chain <- function(propose, refresh, p, n) {
   included <- rep(TRUE, p)
   lambda <- refresh(p) * included
@@ -47,8 +49,8 @@ flip_chain <- function(propose, refresh, p, n) {
 #' log pi(delta with one more) - log pi(delta), d of p included
 log_include <- function(d, p, a = 1, b = 1) log((a + d) / (b + p - d - 1))
 
-#' Scales that differ: out of the full set one goes too rarely, by the square of
-#' p (`leave_full = p^2`), as when 1 / p stands for p in the number of ways
+#' Scales that differ: a flip leaves the full set too rarely, by the square of p
+#' (`leave_full = p^2`), as when 1 / p stands for p in the number of ways
 differing_flip <- function(shape, rate, leave_full = 1) {
   function(included, lambda, l) {
     p <- length(included)
@@ -69,8 +71,8 @@ differing_flip <- function(shape, rate, leave_full = 1) {
   }
 }
 
-#' Equal scales, kept as they are: `late` takes the densities of d and d + 1 on
-#' the way down from d, where those of d - 1 and d belong
+#' Equal scales, kept as they are: `late` uses the densities of d and d + 1 on
+#' the way down from d, instead of those of d - 1 and d
 equal_flip <- function(shape, rate, late = FALSE) {
   function(included, lambda, l) {
     p <- length(included)
@@ -90,7 +92,7 @@ equal_flip <- function(shape, rate, late = FALSE) {
   }
 }
 
-#' Numbers of included predictors, of either kind of flip, a column a chain
+#' Numbers of included predictors, for either kind of flip, one column per chain
 planted_inclusion <- function(flip, equal, p, n = 20000, shape = 1, rate = 1) {
   refresh <- if (equal) {
     function(d) rep(stats::rgamma(1, shape, d * rate), d)
@@ -104,7 +106,7 @@ planted_inclusion <- function(flip, equal, p, n = 20000, shape = 1, rate = 1) {
 
 # Elicitation -----------------------------------------------------------------
 
-#' Expected number of kernels, pi times too large where alpha is not 1
+#' Expected number of kernels, pi times too large unless alpha is 1
 planted_nu <- function(alpha, gamma, eps) {
   bark_nu(alpha, gamma, eps) * if (alpha == 1) 1 else pi
 }

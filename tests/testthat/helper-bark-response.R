@@ -1,5 +1,5 @@
-# What tests of bark() with Student's noise and of ordered classes share: an
-# engine without a fit around it, and its answers beside importance sampling.
+# Shared by tests of bark() with Student's noise and with ordered classes: an
+# engine without a fit around it, and its results next to importance sampling.
 
 response_engine <- function(family, x, y, prior, warmup = 20, iter = 40,
                             n_temps = 1, thin = 1, prior_only = FALSE,
@@ -22,17 +22,17 @@ run_to_end <- function(engine, index = 1) {
   run_parts(engine, engine_total(engine), index)
 }
 
-#' The sampler of the evidence, of one rung below 1 or more
+#' The sampler of the evidence, with at least one rung below 1
 as_ladder <- function(engine, rungs) {
   engine$config$rungs <- rungs
   class(engine) <- c(class(engine), "kb_engine_ladder")
   engine
 }
 
-#' The real line in (-1, 1): heavy tails have no mean
+#' Maps the real line to (-1, 1): heavy tails have no mean
 squashed <- function(x) x / (1 + abs(x))
 
-#' The answers of a run, as of response_importance()
+#' The results of a run, in the form of response_importance()
 response_answers <- function(run, x, at, further) {
   draws <- run$draws
   f <- bark_values_cpp(draws, at, x, "draw", seq_along(draws$m))$mean

@@ -1,8 +1,8 @@
-# Scores of draws of bark() against what they must be: nearly standard normal
-# if they are right. The same checks are put to planted bugs.
+# Scores of draws of bark() against their known values: nearly standard normal
+# if the draws are right. The same checks are applied to planted bugs.
 
-#' The mean of draws (a column a chain) less what it must be, in Monte Carlo
-#' standard errors; 0 if the draws are all that value
+#' The mean of draws (one column per chain) minus its known value, in Monte
+#' Carlo standard errors; 0 if all draws equal that value
 mean_score <- function(draws, expected = 0) {
   draws <- as.matrix(draws)
   if (all(draws == expected)) {
@@ -27,8 +27,8 @@ uniform_scores <- function(u, there = TRUE) {
   c(mean = mean_score(u * there), spread = mean_score((u^2 - 1 / 12) * there))
 }
 
-#' Mean and covariance of independent draws (one a column) of a normal vector
-#' with the precision r'r, turned so that the variance of each product is known
+#' Mean and covariance of independent draws (one per column) of a normal vector
+#' with the precision r'r, rotated so that the variance of each product is known
 normal_scores <- function(draws, mean, r) {
   n <- ncol(draws)
   z <- r %*% (draws - mean)
@@ -37,7 +37,7 @@ normal_scores <- function(draws, mean, r) {
   c(rowMeans(z) * sqrt(n), product[upper.tri(one, TRUE)])
 }
 
-# A chain of the prior alone -----------------------------------------------
+# A chain of the prior only ------------------------------------------------
 
 prior_only_fit <- function(prior, n = 20, p = 3, iter = 4000, seed = 1,
                            warmup = 200, chains = 2) {
@@ -48,7 +48,7 @@ prior_only_fit <- function(prior, n = 20, p = 3, iter = 4000, seed = 1,
   )
 }
 
-#' The number of included predictors, a column a chain
+#' The number of included predictors, one column per chain
 n_included <- function(fit) {
   p <- ncol(fit$data$x)
   vapply(fit$runs, function(run) {
@@ -57,7 +57,7 @@ n_included <- function(fit) {
 }
 
 #' Sums over the slots of each draw of `values` (a function of the draws of a
-#' chain, one value a slot), a column a chain
+#' chain, one value per slot), one column per chain
 slot_sums <- function(fit, values) {
   vapply(fit$runs, function(run) {
     d <- run$draws
@@ -77,7 +77,7 @@ kernel_prior_scores <- function(fit) {
     slot_sums(fit, function(d) d$copies * (d$location == at))
   }
   count <- slot_sums(fit, function(d) d$copies)
-  # Collapsed, n^2 / v has the law of one varphi; else slots of one copy.
+  # Collapsed, n^2 / v has the law of one varphi; otherwise slots have one copy.
   collapsed <- prior$alpha == 1
   varphi <- function(d) {
     u <- stats::pgamma(
@@ -151,7 +151,7 @@ scale_prior_scores <- function(fit) {
 
 # Draws given the parameters --------------------------------------------------
 
-#' The parameters of each draw of a pool, as the dense algebra has them
+#' The parameters of each draw of a pool, in the form for dense algebra
 pool_states <- function(pool, p) {
   last <- cumsum(pool$m)
   lapply(seq_along(pool$m), function(i) {
@@ -180,7 +180,7 @@ dense_posterior <- function(state, x, y) {
 }
 
 #' Whether coefficients are independent draws from the posteriors given each
-#' draw's own parameters: scores of their turned mean and spread
+#' draw's own parameters: scores of their rotated mean and spread
 coefficient_scores <- function(states, x, y) {
   z <- unlist(lapply(states, function(state) {
     if (length(state$v) == 0) {
@@ -195,7 +195,7 @@ coefficient_scores <- function(states, x, y) {
   )
 }
 
-#' Whether draws of f (a column a draw) have the normal laws of `moments`:
+#' Whether draws of f (one column per draw) have the normal laws of `moments`:
 #' mean, spread, and how often they are below the mixture's quantiles
 prediction_scores <- function(f, moments, probs = c(0.05, 0.25, 0.75, 0.95)) {
   sd <- sqrt(moments$variance)
@@ -217,12 +217,12 @@ prediction_scores <- function(f, moments, probs = c(0.05, 0.25, 0.75, 0.95)) {
 
 # Pairs -----------------------------------------------------------------------
 
-#' Scores of means and mean products of statistics (a column a pair) after less
-#' before, the pairs being independent
+#' Scores of means and mean products of statistics (one column per pair) after
+#' minus before; the pairs are independent
 #'
 #' With d = a - b and s = a + b, a_i a_j - b_i b_j = (d_i s_j + s_i d_j) / 2:
 #' its sums and sums of squares over the pairs are products of matrices, exactly
-#' 0 for what a move cannot change. That is left out.
+#' 0 for statistics that a move cannot change. These are left out.
 paired_scores <- function(out, rows = seq_len(nrow(out$before))) {
   d <- out$after[rows, ] - out$before[rows, ]
   s <- out$after[rows, ] + out$before[rows, ]

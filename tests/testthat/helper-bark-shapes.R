@@ -1,6 +1,6 @@
-# Kernels with centres or scales of their own, in plain R.
+# Kernels with their own centres or scales, in plain R.
 
-#' One draw of the parameters from the prior: a kernel a column of `centre`,
+#' One draw of the parameters from the prior: one kernel per column of `centre`,
 #' `lambda` and `included` (the intercept's are not used)
 draw_shaped_prior <- function(prior, x) {
   n <- nrow(x)
@@ -25,7 +25,7 @@ draw_shaped_prior <- function(prior, x) {
   )
 }
 
-#' K at the rows of x, one column a kernel
+#' K at the rows of x, one column per kernel
 shaped_columns <- function(state, x) {
   out <- vapply(seq_along(state$location), function(j) {
     if (state$location[[j]] == 0) {
@@ -36,7 +36,7 @@ shaped_columns <- function(state, x) {
   matrix(out, nrow(x))
 }
 
-#' A state of the core in this form: what kernels share and what is their own
+#' A state of the core in this form: shared parameters and each kernel's own
 shaped_state <- function(state, x) {
   p <- ncol(x)
   m <- length(state$location)

@@ -1,7 +1,7 @@
-# Draws from the prior of bark() under the truncation approximation, many at
-# once, and what importance sampling with them says.
+# Many draws at once from the prior of bark() under the truncation
+# approximation, and importance sampling with them.
 
-#' @param at Rows at which f is wanted, besides those of x.
+#' @param at Rows at which f is requested, besides those of x.
 #' @return `f` (draws x rows of x, then of `at`), `J`, `d`, `noise`.
 draw_truncated_prior <- function(prior, x, at, n) {
   p <- ncol(x)

@@ -1,4 +1,4 @@
-# Dense algebra for states of bark(), by the definitions.
+# Dense algebra for states of bark(), from the definitions.
 
 #' Coefficient variances of a state's slots
 slot_variances <- function(state, alpha) {
@@ -9,7 +9,7 @@ slot_variances <- function(state, alpha) {
   as.vector(tapply(1 / state$varphi, slot, sum))
 }
 
-#' K, one column a slot, by its definition
+#' K, one column per slot, from its definition
 slot_columns <- function(state, x) {
   lambda <- exp(state$log_lambda) * state$included
   vapply(state$location, function(location) {
@@ -79,7 +79,7 @@ five_rows <- matrix(c(
   0.2
 ), 5)
 
-# Fits that several files of tests ask; short, so that mixing is no question.
+# Fits shared by several test files; short, since mixing does not matter.
 bark_quick <- function(..., chains = 2, iter = 40, warmup = 60) {
   suppressWarnings(
     bark(..., control = mcmc_control(chains, warmup, iter), seed = 1),
@@ -115,7 +115,7 @@ bark_fits <- local({
 
 is_class_fit <- function(fit) fit$settings$family == "probit"
 
-#' The state of a run of an engine after parts of these lengths, each from where
+#' The state of an engine's run after parts of these lengths, each from where
 #' the last one stopped
 run_parts <- function(engine, parts, index = 1) {
   state <- NULL

@@ -1,10 +1,10 @@
-# What test-cran.R asks of each engine: fits of small problems whose answers are
-# known, the same fit stopped early and gone on with, and input that it refuses.
-# What is known is computed in base R, by the definitions, or by the oracles of
-# other helpers.
+# Cases of test-cran.R for each engine: fits of small problems with known
+# answers, the same fit stopped early and continued, and input that it refuses.
+# The known answers are computed in base R, from the definitions, or by the
+# oracles of other helpers.
 
-#' The largest distance of means from the truth in standard errors, each chain
-#' one draw
+#' The largest distance of means from the truth in standard errors, counting
+#' each chain as one draw
 chain_score <- function(fit, answers, truth) {
   one <- rbind(vapply(fit$runs, function(run) {
     fit$runs <- list(run)
@@ -17,10 +17,10 @@ chain_score <- function(fit, answers, truth) {
 # Null: chains (replicates, runs) are independent and, after the warmup,
 # stationary, so that scores are nearly t with 19 degrees of freedom. |t| > 7
 # has probability 1.2e-6; there are fewer than 80 scores. Seen to fail with
-# these in the fit, not in the answer: `gamma` of bark() a fifth larger, the
-# rate of its scales 1 for 1.5, its noise .33 for .3; a rate of wrong labels .25
-# for .2; srvm() with `lambda` 1.6 for 1.3, or the scale of coefficients 1.6 for
-# 2; a wrong density of the proposal of tdsmc().
+# these changes to the fit, not to the answer: `gamma` of bark() a fifth larger,
+# the rate of its scales 1 for 1.5, its noise .33 for .3; a rate of wrong labels
+# .25 for .2; srvm() with `lambda` 1.6 for 1.3, or the scale of coefficients 1.6
+# for 2; a wrong density of the proposal of tdsmc().
 exact_limit <- 7
 
 exact_chains <- function(iter = 1600) {
@@ -40,10 +40,10 @@ sizes_of <- function(fit) {
   c(sum(k$k * k$probability), sum(k$probability[k$k == 0]))
 }
 
-# bark() with kernels at the first row alone -----------------------------------
+# bark() with kernels only at the first row ------------------------------------
 #
-# f(x) = b K(x, x_1): J kernels, a Poisson number, have one scale, and b is a
-# Cauchy variable of scale J eps. Enumeration of J, quadrature over b, over the
+# f(x) = b K(x, x_1): J kernels, a Poisson number, share one scale, and b is a
+# Cauchy variable of scale J eps. Enumerates J, with quadrature over b, over the
 # scale, and over the logarithm of the gap of cut points.
 
 cran_x <- as.matrix(c(0.2, -0.9, 1.1, 0.6))
@@ -55,7 +55,7 @@ cran_nu <- 1.5
 parts <- function(quantile, n = 40) quantile((seq_len(n) - 0.5) / n)
 
 #' Trapezoid rule on a stretched line: b with its weight and its weight times J;
-#' J = 0 is an atom, what is beyond the ends is put there
+#' J = 0 is an atom, and the mass beyond the ends is put there
 cauchy_sums <- function(step = 0.1, to = 10, copies = 1:20) {
   t <- seq(-to, to, by = step)
   b <- sinh(t)
@@ -72,8 +72,8 @@ cauchy_sums <- function(step = 0.1, to = 10, copies = 1:20) {
 }
 
 #' Expectations given y of J, of J = 0 and of functions of f at `cran_at`
-#' @param likelihood,at Of values of f at the rows and at `cran_at`, a node a
-#'   row, and of the gap; the second one gives a matrix.
+#' @param likelihood,at Functions of values of f at the rows and at `cran_at`,
+#'   one row per node, and of the gap; the second one returns a matrix.
 bark_by_quadrature <- function(likelihood, at, gaps = 1) {
   prior <- cauchy_sums()
   scales <- parts(function(p) stats::qgamma(p, 2, 1.5))
@@ -151,7 +151,7 @@ exact_ordered <- function() {
 
 # bark() of three classes, all at one point ------------------------------------
 #
-# Kernels are 1 wherever they are: three independent sums of Cauchy variables.
+# All kernels are 1: three independent sums of Cauchy variables.
 
 #' Probabilities that number 1 of N(b_1, 1), N(b_2, 1), N(b_3, 1) is the largest
 first_is_largest <- function(b) {
@@ -194,7 +194,7 @@ exact_classes <- function() {
 srvm_x <- as.matrix(c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8))
 srvm_y <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 
-# Without a learned kernel or variances in units of the data.
+# Without a learned kernel, and without variances in units of the data.
 fit_srvm <- function(control, rows = 1:6, ...) {
   few_draws(few_particles(srvm(srvm_x[rows, , drop = FALSE], srvm_y[rows],
     kernel = kernel_gaussian(0.9), prior = srvm_prior(1.3, 4,
@@ -203,7 +203,7 @@ fit_srvm <- function(control, rows = 1:6, ...) {
   )))
 }
 
-# Enumeration of sets, quadrature over both variances.
+# Enumerates sets, with quadrature over both variances.
 exact_srvm <- function() {
   max(abs(run_against_oracle(srvm_x, srvm_y, smc_control(400, n_moves = 2),
     kmax = 4, runs = 20
@@ -251,7 +251,7 @@ fit_kgs <- function(control) {
   ))
 }
 
-# Orthants of four normal variables, over all patterns of wrong labels.
+# Orthants of four normal variables, summed over all patterns of wrong labels.
 exact_kgs <- function() {
   gram <- exp(-as.matrix(stats::dist(rbind(kgs_x, kgs_at)))^2 / 2) + 0.5
   prior <- orthant_prior(gram)
@@ -269,7 +269,7 @@ exact_kgs <- function() {
 
 fit_kbr <- function() kbr(x ~ y, pairs_of(), seed = 1)
 
-# Discrete states and observations: kernel Bayes' rule is that of Bayes.
+# With discrete states and observations, kernel Bayes' rule is Bayes' rule.
 exact_kbr <- function() {
   equal <- kernel_custom(function(x, y) outer(x[, 1], y[, 1], "==") + 0)
   counts <- rbind(c(5, 1, 2), c(2, 7, 3), c(4, 4, 1), c(1, 3, 9))
@@ -319,18 +319,18 @@ exact_kbr_hmm <- function() {
   max(abs(found - w)) / max(abs(w))
 }
 
-# All of them ------------------------------------------------------------------
+# All cases --------------------------------------------------------------------
 
 #' A case: `exact()` is at most `limit`; `fit()` was stopped early and `go_on()`
-#' makes it `whole()`; `ask()` gives all that a fit answers; `refused` are
+#' turns it into `whole()`; `ask()` returns all results of a fit; `refused` are
 #' calls, named by the class of their error
 cran_case <- function(exact, limit, fit, go_on, whole, ask, refused) {
   as.list(environment())
 }
 
-#' Of an engine whose runs are chains
+#' For an engine whose runs are chains
 #' @param fit_of Function of the control.
-#' @param x,y Data that `engine()` takes.
+#' @param x,y Data for `engine()`.
 chains_case <- function(exact, fit_of, engine, x, y) {
   fit <- function() fit_of(short_chains(20))
   damaged <- function() {
@@ -503,7 +503,7 @@ kbr_hmm_case <- function() {
   )
 }
 
-#' A case of each engine
+#' One case per engine
 cran_cases <- function() {
   list(
     srvm = srvm_case(),

@@ -139,8 +139,8 @@ oracle_log_ml_scaled <- function(y, K, S, noise, ratio, intercept = TRUE) {
     sum(log(diag(R))) - (a + n / 2) * log1p(sum(z^2) / (2 * a))
 }
 
-# Values of log ml by what they depend on: models with other priors have them in
-# common.
+# Memoised values of log ml, by what they depend on: models with different
+# priors share them.
 oracle_memos <- new.env()
 
 #' A problem at fixed psi = (sigma2, tau2): data, prior and a memo of log ml.
@@ -225,7 +225,7 @@ oracle_grid <- function(y, noise, coef, refine, tail, scaled = FALSE,
   from_shape <- function(a, extra) max(a + extra - 1, min(a + extra, .5))
   s <- oracle_nodes(noise, noise$shape + half,
     from_shape(noise$shape, half), top, refine, tail)
-  # A ratio is large where it is beyond that of y to the smallest noise.
+  # The largest ratio is relative to the smallest noise.
   if (scaled) top <- top - log(min(s$v))
   v <- oracle_nodes(coef, coef$shape + half,
     from_shape(coef$shape, 1 / 2), top, refine, tail)
@@ -320,7 +320,7 @@ oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
   )
 }
 
-#' Mean and variance of f(x*), variance of y*, and, at `value` (one a row of
+#' Mean and variance of f(x*), variance of y*, and, at `value` (one per row of
 #' xnew), density and cdf of y* (`density`, `cdf`) and cdf of f (`cdf_f`).
 #' @noRd
 oracle_predict <- function(post, xnew, value = NULL) {
@@ -366,8 +366,8 @@ oracle_predict_one <- function(h, sp, s, v, w, value) {
 }
 
 # Transitions from t - 1 to t at fixed psi -----------------------------------
-# Each returns all next states of S_prev: `set`, `log_prob` (move and choice)
-# and `log_weight` (incremental weight).
+# Each returns all possible next states of S_prev: `set`, `log_prob` (move and
+# choice) and `log_weight` (incremental weight).
 
 oracle_states <- function(set, log_prob, log_weight) {
   ok <- log_prob > -Inf
@@ -446,7 +446,7 @@ oracle_neighbours <- function(S_prev, t, model, move_fraction, forced) {
 }
 
 #' log alpha'(S) q'(S' given S). A set with the new candidate has one possible
-#' ancestor; any other was left alone, or a birth (death) is undone by the
+#' ancestor; any other was left unchanged, or a birth (death) is undone by the
 #' death (birth) among the states of t - 1.
 #' @noRd
 oracle_log_reverse <- function(S, move, t, model, move_fraction) {

@@ -1,4 +1,4 @@
-# The extended suite: README.md says what belongs to it.
+# The extended suite, described in README.md.
 extended <- function() {
   identical(Sys.getenv("KERNELBAYES_EXTENDED_TESTS"), "true")
 }

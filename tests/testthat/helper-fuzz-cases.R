@@ -1,5 +1,4 @@
-# Small fits of every engine with questions to ask them, and valid calls: see
-# helper-fuzz.R.
+# Small fits of every engine with queries, and valid calls: see helper-fuzz.R.
 
 tiny_chains <- function(...) {
   mcmc_control(chains = 2, warmup = 6, iter = 12, ...)
@@ -23,7 +22,7 @@ pairs_of <- function(n = 25) {
   data.frame(x = x, y = x + rnorm(n, sd = 0.3))
 }
 
-#' What every fit is asked
+#' The queries for every fit
 common_questions <- function(newdata) {
   list(
     predict = function(fit) predict(fit, newdata),
@@ -139,7 +138,7 @@ hmm_pairs <- function() {
 
 a_hmm <- function() do.call(kbr_hmm, c(hmm_pairs(), list(seed = 1)))
 
-#' Each makes a fit with questions, or a function with valid arguments
+#' Each makes a fit with queries, or a function with valid arguments
 fuzz_cases <- function() {
   quiet <- function(expr) suppressWarnings(expr)
   sinc <- sim_sinc(20, seed = 1)
@@ -378,7 +377,7 @@ update_case <- function(fit, ...) {
   }
 }
 
-#' Sums of normals whose number grows with the steps
+#' Sums of a growing number of normals, one more per step
 a_tdsmc <- function() {
   add <- td_move(
     propose = function(states, t, data) {

@@ -1,7 +1,7 @@
-# Random edits of valid arguments and fits, and what may come of them: a value,
+# Random edits of valid arguments and fits, and the permitted outcomes: a value,
 # or a condition with a class that callers can handle.
 
-#' Where the leaves of a list are: a list of paths
+#' Positions of the leaves of a list: a list of paths
 leaves <- function(x, path = list()) {
   inner <- is.list(x) && length(x) > 0 && !is.data.frame(x)
   if (!inner) {
@@ -13,7 +13,7 @@ leaves <- function(x, path = list()) {
   }), recursive = FALSE)
 }
 
-#' A copy with another value at a path, or without it
+#' A copy with another value at a path, or without the path
 put_leaf <- function(x, path, change) {
   kind <- oldClass(x)
   x <- unclass(x)
@@ -38,7 +38,7 @@ one_place <- function(v, value) {
   v
 }
 
-#' Ways to spoil a leaf
+#' Ways to damage a leaf
 damages <- list(
   drop = function(v) NULL,
   truncate = function(v) utils::head(v, length(v) %/% 2),
@@ -70,7 +70,7 @@ hostile <- list(
   quote(a + b), y ~ x, 1i, as.raw(1), Sys.Date(), new.env(), NULL
 )
 
-#' Run `f()`: "" where it ends well, else what went wrong
+#' Run `f()`: returns "" if it ends well, otherwise the error
 outcome_of <- function(f) {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
@@ -97,7 +97,7 @@ amounts <- c(
   "replicates", "n_temps"
 )
 
-#' How many inputs: few in the fast tests
+#' Number of inputs: few in the fast tests
 fuzz_size <- function(fast = 40, full = 2000) {
   size <- Sys.getenv("KERNELBAYES_FUZZ_SIZE")
   if (nzchar(size)) {
@@ -106,13 +106,13 @@ fuzz_size <- function(fast = 40, full = 2000) {
   if (extended()) full else fast
 }
 
-#' Spoil one leaf of a fit, ask it one question, many times
+#' Damage one leaf of a fit and run one query, many times
 #' @param questions Functions of a fit.
-#' @return What went wrong, by path, damage and question.
+#' @return The errors found, by path, damage and question.
 fuzz_fit <- function(fit, questions, n, seed, note = function(what) NULL) {
   set.seed(seed)
   paths <- leaves(fit)
-  # What a call looked like, and what it was asked for, says nothing to methods.
+  # The call and the request of a fit do not matter to methods.
   paths <- Filter(function(path) {
     !path[[1]] %in% c("call", "request")
   }, paths)
@@ -121,7 +121,7 @@ fuzz_fit <- function(fit, questions, n, seed, note = function(what) NULL) {
     path <- pick(paths)
     damage <- sample(names(damages), 1)
     question <- sample(names(questions), 1)
-    # A step of that many moves would be right, and long.
+    # A step with that many moves would be valid, but long.
     if (damage == "large" && "n_moves" %in% unlist(path)) next
     what <- paste(damage, paste(path, collapse = "$"), question)
     note(what)
@@ -135,7 +135,7 @@ fuzz_fit <- function(fit, questions, n, seed, note = function(what) NULL) {
   found
 }
 
-#' Replace one argument of a valid call, or spoil a leaf of it
+#' Replace one argument of a valid call, or damage a leaf of it
 fuzz_call <- function(f, arguments, n, seed, note = function(what) NULL) {
   set.seed(seed)
   found <- character()
@@ -148,7 +148,7 @@ fuzz_call <- function(f, arguments, n, seed, note = function(what) NULL) {
     whole <- stats::runif(1) < 0.5 || !is.list(value) || length(value) == 0
     if (whole) {
       k <- sample.int(length(hostile), 1)
-      # So many moves, particles or iterations are right, and take for ever.
+      # So many moves, particles or iterations are valid, but take for ever.
       huge <- is.numeric(hostile[[k]]) && isTRUE(any(hostile[[k]] > 1e6))
       if (huge && name %in% amounts) next
       spoilt[at] <- hostile[k]

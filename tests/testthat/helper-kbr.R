@@ -4,7 +4,7 @@ normal_points <- function(n, d, seed = 1) {
   withr::with_seed(seed, matrix(stats::rnorm(n * d), n, d))
 }
 
-#' Two states that an observation of two columns tells in part
+#' Two states, partly determined by an observation of two columns
 kbr_pairs <- function(n, seed = 1) {
   x <- normal_points(n, 2, seed)
   y <- cbind(x[, 1] + 0.5 * x[, 2]^2, x[, 2]) +
@@ -12,9 +12,9 @@ kbr_pairs <- function(n, seed = 1) {
   list(x = x, y = y)
 }
 
-#' @param gx,gy Kernel matrices of the pairs; `gxu` of states and prior points.
-#' @param ky Kernel of the pairs' observations and new ones, one a column.
-#' @return List of `mu` and `w`, raw weights, one column an observation.
+#' @param gx,gy Kernel matrices of the pairs; `gxu` for states and prior points.
+#' @param ky Kernel of the pairs' observations and new ones, one per column.
+#' @return List of `mu` and `w`, raw weights, one column per observation.
 dense_kbr <- function(gx, gy, gxu, gamma, ky, eps, delta) {
   n <- nrow(gx)
   one <- diag(n)

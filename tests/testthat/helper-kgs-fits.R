@@ -1,5 +1,5 @@
-# Fits of kgs() that several files of tests ask; short, so that mixing is no
-# question.
+# Fits of kgs() shared by several test files; short, since mixing does not
+# matter.
 
 kgs_quick <- function(..., chains = 2, iter = 40, warmup = 40, seed = 1) {
   muffle <- function(w) invokeRestart("muffleWarning")

@@ -49,7 +49,7 @@ kgs_chain <- function(data, method, ...) {
   )
 }
 
-#' Which labels are wrong at vectors w, by the definition
+#' Which labels are wrong at vectors w, from the definition
 #' @param w Vectors x coordinates (function by function).
 #' @return Vectors x data.
 kgs_wrong <- function(data, w) {
@@ -109,8 +109,8 @@ known_rate <- function(q) {
 #' P(all z_i > 0) of up to four normal variables of correlation R
 #'
 #' Plackett: along R(t) = I + t (R - I) the probability changes by r_ij times
-#' the density of (z_i, z_j) at 0 times the probability of the others given
-#' z_i = z_j = 0, an arcsine.
+#' the density of (z_i, z_j) at 0 times the probability of the others given z_i
+#' = z_j = 0, an arcsine.
 orthant <- function(r) {
   r <- stats::cov2cor(r)
   m <- nrow(r)
@@ -173,7 +173,7 @@ batch_z <- function(x, value = 0, batches = 50) {
   (mean(means) - value) / (stats::sd(means) / sqrt(batches))
 }
 
-#' What |z| of `k` such numbers exceeds with a probability of 1e-4
+#' The limit that |z| of `k` such numbers exceeds with probability 1e-4
 batch_limit <- function(k, batches = 50) {
   stats::qt(1 - 1e-4 / (2 * k), batches - 1)
 }
@@ -184,7 +184,7 @@ batch_limit <- function(k, batches = 50) {
 #' `tests` calls.
 expect_patterns <- function(wrong, exact, tests = 1, label = NULL) {
   index <- c(wrong %*% 2^(seq_len(ncol(wrong)) - 1)) + 1
-  # Batch means of what hardly ever happens are not normal.
+  # Batch means of very rare events are not normal.
   often <- which(exact > 0.005 & exact < 1)
   z <- vapply(often, function(k) batch_z(index == k, exact[[k]]), 0)
   z <- max(0, abs(z))

@@ -1,8 +1,7 @@
-# Fits that are compared, and R processes that tests start, interrupt and
-# kill.
+# Compares fits, and starts, interrupts and kills R processes.
 
-#' A fit without what may differ between equal runs: the arguments, the rows,
-#' seconds, and settings that do not touch the result
+#' A fit without the parts that may differ between equal runs: the arguments,
+#' the rows, seconds, and settings that do not affect the result
 plain_fit <- function(fit) {
   fit[c("call", "request", "seconds")] <- NULL
   fit$mould[c("n_rows", "omitted")] <- NULL
@@ -14,13 +13,13 @@ plain_fit <- function(fit) {
   fit
 }
 
-#' Bit by bit
+#' Compared bit by bit
 expect_same_fit <- function(fit, wanted) {
   testthat::expect_identical(plain_fit(fit), plain_fit(wanted))
 }
 
-#' Fits of few particles, or with printed weights, warn: that is not what these
-#' tests are about
+#' Fits with few particles, or with printed weights, warn; these tests are not
+#' about that
 few_particles <- function(expr) {
   muffle <- function(w) invokeRestart("muffleWarning")
   withCallingHandlers(expr,
@@ -36,7 +35,7 @@ long_control <- function(..., particles = 120) {
   smc_control(particles = particles, n_moves = 10, ...)
 }
 
-#' What the same run gives when nobody cuts it; fitted once
+#' The result of the same run without interruption; fitted once
 long_fit <- local({
   fits <- list()
   function(replicates = 1) {
@@ -61,7 +60,7 @@ local_workers <- local({
     skip_without_workers()
     if (is.null(cluster)) {
       cluster <<- parallel::makePSOCKcluster(2)
-      # .libPaths itself would take its own list of libraries along.
+      # .libPaths itself would carry its own list of libraries along.
       set <- function(paths) .libPaths(paths)
       environment(set) <- globalenv()
       parallel::clusterCall(cluster, set, .libPaths())
@@ -78,7 +77,7 @@ local_workers <- local({
   }
 })
 
-#' Use two workers, one of which is killed by its first piece of work
+#' Use two workers, one of which dies on its first piece of work
 local_lethal_worker <- function(frame = parent.frame()) {
   local_workers(frame)
   cluster <- parallel::makePSOCKcluster(1)
@@ -103,7 +102,7 @@ local_lethal_worker <- function(frame = parent.frame()) {
 
 #' Skip unless the workers of a future plan can do the work
 #'
-#' Under covr, future sends messages of its own, which get in the way.
+#' Under covr, future sends its own messages, which interfere.
 skip_without_workers <- function() {
   skip_without_processes()
   testthat::skip_if_not_installed("future")
@@ -143,7 +142,7 @@ wait_until <- function(holds, process = NULL, seconds = 120) {
   }
 }
 
-#' The value of a process that must end by itself
+#' The value of a process that must end on its own
 value_of <- function(process, seconds = 120) {
   process$wait(seconds * 1000)
   if (process$is_alive()) {
@@ -153,7 +152,7 @@ value_of <- function(process, seconds = 120) {
   process$get_result()
 }
 
-#' Does a checkpoint show a run that has begun and not ended?
+#' Does a checkpoint show a run that has begun but not ended?
 half_way <- function(file) {
   function() {
     if (!file.exists(file)) {
@@ -164,7 +163,7 @@ half_way <- function(file) {
   }
 }
 
-#' An empty folder that goes away with the caller
+#' An empty folder that is deleted with the caller
 local_folder <- function(frame = parent.frame()) {
   withr::local_tempdir("kb-", .local_envir = frame)
 }

@@ -1,4 +1,4 @@
-# A state to come back to: the tests play with R's generator.
+# Restores the state of R's generator after a test.
 keep_random_state <- function(env = parent.frame()) {
   state <- random_state()
   withr::defer(restore_random_state(state), envir = env)

@@ -1,6 +1,6 @@
-# Dictionaries beside the oracles: a candidate is a pair of a row and a kernel,
-# those of a row one after the other. The kernels are written in base R here and
-# made by the package there.
+# Dictionaries against the oracles: a candidate is a pair of a row and a kernel;
+# the candidates of a row are adjacent. The kernels are written in base R here
+# and built by the package in the fits.
 
 pair_kernels <- list(
   kernel_gaussian(0.9), kernel_laplace(0.4), 0.5 * kernel_linear()
@@ -12,8 +12,8 @@ pair_functions <- list(
   function(a, b) 0.5 * tcrossprod(as.matrix(a), as.matrix(b))
 )
 
-#' The kernel between points and candidates, for points that are repeated once
-#' a kernel
+#' The kernel between points and candidates, with points repeated once per
+#' kernel
 #' @noRd
 pair_kern <- function(h) {
   function(a, b) {
@@ -32,7 +32,7 @@ pair_dictionary <- function(h) {
   do.call(kernel_dictionary, pair_kernels[seq_len(h)])
 }
 
-#' An oracle whose kern() is that of pairs
+#' An oracle whose kern() is for pairs
 #' @noRd
 with_pairs <- function(oracle, h) {
   environment(oracle) <- list2env(
@@ -41,7 +41,7 @@ with_pairs <- function(oracle, h) {
   oracle
 }
 
-#' oracle_model() of pairs
+#' oracle_model() for pairs
 #' @noRd
 pair_model <- function(x, y, h, ...) {
   model <- oracle_model(x, y, kern, ...)
@@ -49,7 +49,7 @@ pair_model <- function(x, y, h, ...) {
   model$K <- pair_kern(h)(x, as.matrix(x)[rows, , drop = FALSE])
   model$m <- h * model$m
   model$h <- h
-  # Not those of the sets of single columns.
+  # A new memo: single columns have other sets.
   model$memo <- new.env()
   model
 }
@@ -66,7 +66,7 @@ pair_log_prior <- function(k, m, model) {
   oracle_log_prior_set(k, m, model$lambda, model$kmax, model$centres)
 }
 
-#' All sets that row t may lead to from S: their probabilities. The row comes in
+#' All sets that row t may lead to from S: their probabilities. The row enters
 #' with the first choice.
 #' @noRd
 pair_paths <- function(S, t, model) {
@@ -126,8 +126,8 @@ pair_step <- function(config, x, y, S, t, model, repetitions, seed = 1) {
   )
 }
 
-#' drop_defect() of pairs: those of row r with kernel h have the number
-#' r + (h - 1) n
+#' drop_defect() for pairs: the pair of row r and kernel h has the number r + (h
+#' - 1) n
 #' @noRd
 pair_drop_defect <- function(x, y, t, model, memory, n_moves, seed = 1) {
   config <- stream_config(x, y, model, memory, n_moves, seed = seed)
@@ -221,7 +221,7 @@ pairs_against_oracle <- function(x, y, h, control, kmax = 3,
   fits <- lapply(seq_len(runs), function(r) {
     pair_fit(x, y, h, prior, control, memory = memory, seed = 1000 + r, ...)
   })
-  # Which rows are candidates is the fits' word.
+  # The fits say which rows are candidates.
   rows <- lapply(fits, function(fit) unique(candidates_of_fit(fit)))
   kind <- vapply(rows, paste, "", collapse = " ")
   z <- lapply(unique(kind), function(one) {

@@ -1,10 +1,10 @@
-# The package's sampler beside the oracle (helper-enumerate.R): its proposals
-# as pure functions, and whole runs. The kernel is kern() in both.
+# The package's sampler against the oracle (helper-enumerate.R): its proposals
+# as pure functions, and whole runs. Both use the kernel kern().
 
 kern <- oracle_kernel_gaussian(0.9)
 
 #' log p(k) of a Poisson rate with a gamma prior, by quadrature over the rate;
-#' the package's form of it goes with it
+#' includes the package's form of it
 #' @noRd
 oracle_learned_lambda <- function(shape, rate) {
   at <- function(one) {
@@ -47,14 +47,14 @@ core_config <- function(x, y, model, control, shift = 0) {
   c(config, list(replicate = 1L))
 }
 
-#' The package's proposal in the form that the oracle checks
+#' The package's proposal in the form used by the oracle
 #' @noRd
 package_transition <- function(x, y, model, proposal = "adapted", shift = 0,
                                move_fraction = 0.25) {
   control <- smc_control(proposal = proposal, move_fraction = move_fraction)
   config <- core_config(x, y, model, control, shift)
   newest <- oracle_candidates(x)$m
-  # In the scaled form the noise of a state plays no part.
+  # In the scaled form the noise of a state does not matter.
   noise <- if (model$scaled) 7 else model$sigma2
   function(previous, t) {
     # Nothing may depend on the order of a set.
@@ -86,8 +86,9 @@ for_oracle <- function(prior) {
   }
 }
 
-#' What a fit says and quadrature knows, at the points `at`: expectations, so
-#' that a particle filter's estimate times Z-hat / Z is unbiased
+#' Results of a fit that quadrature also gives, at the points `at`:
+#' expectations, so that a particle filter's estimate times Z-hat / Z is
+#' unbiased
 #' @noRd
 answers_of_fit <- function(fit, at, value, rows) {
   pool <- srvm_pool(fit)
@@ -105,7 +106,7 @@ answers_of_fit <- function(fit, at, value, rows) {
     drop((moments$variance + moments$mean^2) %*% w),
     exp(predict(fit, at, "log_score", newy = value)),
     below("prediction"), below("credible"),
-    # What is drawn for output.
+    # Statistics that are drawn for output.
     drop(w %*% f), drop(w %*% f^2), sum(w * pool$draws$noise),
     sum(w * pool$draws$coef)
   )
@@ -137,7 +138,7 @@ run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
     scaled = scaled
   )
   at <- as.matrix(c(-1, 0.5))
-  # Where f is likely: rare events have no nearly normal estimates.
+  # Values where f is likely: estimates for rare events are not nearly normal.
   value <- mean(y) + c(-0.3, 0.1)
   truth <- answers_of_oracle(exact, at, value)
   estimates <- vapply(seq_len(runs), function(r) {
@@ -152,6 +153,6 @@ run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
     c(ratio, ratio * (answers_of_fit(fit, at, value, exact$rows) - truth))
   }, numeric(1 + length(truth)))
   se <- apply(estimates, 1, stats::sd) / sqrt(runs)
-  # Fixed variances are exact but for rounding.
+  # Fixed variances are exact up to rounding.
   mc_z(rowMeans(estimates), pmax(se, 1e-14), c(1, rep(0, length(truth))))
 }

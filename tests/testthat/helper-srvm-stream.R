@@ -1,6 +1,6 @@
-# Exact answers for fits that forget and for two classes, beside
+# Exact answers for fits that forget and for two classes, in addition to
 # helper-enumerate.R: the posterior given the rows that count, with the
-# candidates that a fit has; and probit models by quadrature over f.
+# candidates of a fit; and probit models by quadrature over f.
 
 # Bounded memory -------------------------------------------------------------
 
@@ -8,15 +8,15 @@
 #' @noRd
 last_rows <- function(t, window) seq(max(1, t - window + 1), t)
 
-#' The rows that are candidates of a fit's only run
+#' The candidate rows of a fit's only run
 #' @noRd
 candidates_of_fit <- function(fit) {
   rows <- fit$runs[[1]]$candidate_rows
   fit$sequence[sort(rows[!is.na(rows)])]
 }
 
-#' Inclusion probabilities of points: a point that is repeated belongs to one of
-#' its rows
+#' Inclusion probabilities of points: a repeated point belongs to one of its
+#' rows
 #' @noRd
 inclusion_at <- function(fit, points) {
   x <- drop(fit$data$x)
@@ -27,7 +27,7 @@ inclusion_at <- function(fit, points) {
 #' z-scores of srvm's answers given the last rows, against quadrature over psi
 #' and all sets: run_against_oracle() for a bounded memory
 #'
-#' Which rows are candidates is the fit's word: their posterior is the oracle's.
+#' The fit says which rows are candidates; the oracle gives their posterior.
 #' @noRd
 stream_against_oracle <- function(x, y, control, memory, kmax = 5,
                                   centres = "subset", noise = ig(3, 0.3),
@@ -66,8 +66,8 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
     rows <- candidates_of_fit(fit)
     exact <- solve(rows)
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
-    # The candidates in use differ from seed to seed where their number is
-    # bounded: their inclusion probabilities are averaged.
+    # If the number of candidates is bounded, those in use differ between seeds:
+    # their inclusion probabilities are averaged.
     own <- 3:(2 + length(rows))
     answers <- answers_of_fit(fit, at, value, rows)
     answers[own] <- inclusion_at(fit, x[rows])
@@ -113,7 +113,7 @@ normal_grid <- function(r, n) {
 #' Integrals of g(f) P(y | f) for f = phi beta, beta ~ N(0, coef I): of 1, and
 #' for each row of `phi_new` of f, f^2 and Phi(f)
 #'
-#' Only the row space of phi meets the data: the rest of f is normal.
+#' Only the row space of phi affects the data: the rest of f is normal.
 #' @param y Signs.
 #' @noRd
 probit_integrals <- function(y, phi, coef, phi_new = NULL, nodes = 20) {
@@ -140,7 +140,7 @@ probit_integrals <- function(y, phi, coef, phi_new = NULL, nodes = 20) {
 }
 
 #' The exact posterior of a probit model: all subsets, product quadrature over
-#' f, and over the coefficients' variance where it is not fixed
+#' f, and over the coefficients' variance unless it is fixed
 #'
 #' @return List: `log_evidence`, `k` (mean), `p_0`, `inclusion`, `coef` (mean)
 #'   and, at the points `at`, `f`, `square`, `p`.
@@ -207,7 +207,7 @@ answers_of_probit_fit <- function(fit, at, points) {
     sum(k$k * k$probability), sum(k$probability[k$k == 0]),
     inclusion_at(fit, points), predict(fit, at, type = "link"),
     drop((moments$variance + moments$mean^2) %*% w), p,
-    # What is drawn for output.
+    # Statistics that are drawn for output.
     drop(w %*% f), drop(w %*% f^2), drop(w %*% stats::pnorm(f)),
     sum(w * pool$draws$coef)
   )
@@ -296,12 +296,12 @@ stream_log_gamma <- function(S, x, y, w, candidates, model) {
   ) + weighted_log_ml(y, phi, w, model$sigma2, model$tau2, model$scaled)
 }
 
-#' Rows as points: a point that is repeated belongs to one of its rows
+#' Rows as points: a repeated point belongs to one of its rows
 #' @noRd
 point_key <- function(x, rows) paste(sort(x[rows]), collapse = " ")
 
 #' The identity sum_S gamma_{t-1}(S) W(S -> S') = gamma(S') when data leave
-#' before row t: the largest relative error, and that of sums and factors
+#' before row t: the largest relative error, and the error of sums and factors
 #' @noRd
 drop_defect <- function(x, y, t, model, memory, ...) {
   config <- stream_config(x, y, model, memory, ...)
@@ -364,7 +364,7 @@ by_place <- function(z, rows, window) {
   z[rows[order((rows - 1) %% window)]]
 }
 
-#' drop_defect() where the responses are signs and the latent ones are z
+#' drop_defect() if the responses are signs and the latent ones are z
 #' @noRd
 drop_probit_defect <- function(x, y, z, t, model, memory, n_moves, seed = 1) {
   config <- stream_config(x, y, model, memory, n_moves,
@@ -394,7 +394,7 @@ drop_probit_defect <- function(x, y, z, t, model, memory, n_moves, seed = 1) {
     start <- log_gamma(S, frame$before)
     if (length(out) > 0) {
       f <- probit_predictive(S, x, z, out, left, model$tau2, model$intercept)
-      # What is gone is summed over.
+      # Rows that have left are summed over.
       start <- start + stats::pnorm(y[out] * f$mean / f$sd, log.p = TRUE)
     }
     to <- match(point_key(x, result$set), key)
@@ -405,7 +405,7 @@ drop_probit_defect <- function(x, y, z, t, model, memory, n_moves, seed = 1) {
 }
 
 #' The two branches of a probit step from the set S (rows) of the candidates
-#' before: log of what joining and staying multiply gamma by
+#' before: log of the factors by which joining and staying multiply gamma
 #' @noRd
 probit_branches <- function(S, x, y, z, t, candidates, model, window) {
   rows <- setdiff(last_rows(t, window), t)

@@ -16,7 +16,8 @@ student_nodes <- function(df, refine = 1) {
 }
 
 #' The Cholesky factors of many matrices C + diag(D[i, ]), entry by entry
-#' @param C One matrix, or one whose entries are vectors, a matrix an element.
+#' @param C One matrix, or one whose entries are vectors, one element per
+#'   matrix.
 #' @noRd
 factor_many <- function(C, D) {
   n <- ncol(D)
@@ -44,7 +45,8 @@ solve_many <- function(L, b) {
 dot_many <- function(a, b) Reduce(`+`, Map(`*`, a, b))
 
 #' Given one set and one noise variance: sums over the grid of omega of the
-#' likelihood, and with f, f^2 and the density of a new response at each point
+#' likelihood, alone and times f, f^2 and the density of a new response at each
+#' point
 #' @noRd
 student_sums <- function(y, phi, phi_at, D, weight, sigma2, tau2, new,
                          value) {
@@ -84,7 +86,7 @@ oracle_student <- function(x, y, df, noise, tau2, at, value, lambda = 1.3,
   weight <- Reduce(`*`, lapply(seq_len(n), function(s) {
     rule$weight[grid[, s]]
   }))
-  # The corners of the grid carry nothing.
+  # The corners of the grid contribute nothing.
   keep <- weight > 1e-7 / refine^10 * max(weight)
   D <- matrix(1 / rule$omega[grid[keep, ]], ncol = n)
   weight <- weight[keep]
@@ -128,7 +130,7 @@ oracle_student <- function(x, y, df, noise, tau2, at, value, lambda = 1.3,
   )
 }
 
-#' In one order, for the oracle and for fits
+#' Results in one order, for the oracle and for fits
 #' @param other Means of sigma, sigma^2 and tau^2.
 #' @param moments Of f, f^2 and the density of a response: points x 3.
 #' @noRd
@@ -136,7 +138,7 @@ student_answers <- function(k, none, inclusion, other, moments) {
   c(k, none, inclusion, other, moments, moments[, 1:2])
 }
 
-#' The same of a fit; the last moments from the coefficients drawn for output
+#' The same for a fit; the last moments from the coefficients drawn for output
 #' @noRd
 student_answers_of_fit <- function(fit, at, value, rows) {
   pool <- srvm_pool(fit)
@@ -172,6 +174,6 @@ student_scores <- function(exact, x, y, at, value, control, prior,
     c(ratio, ratio * (answers - truth$answers))
   }, numeric(1 + length(exact(NULL)$answers)))
   se <- apply(estimates, 1, stats::sd) / sqrt(runs)
-  # Fixed variances are exact but for rounding.
+  # Fixed variances are exact up to rounding.
   mc_z(rowMeans(estimates), pmax(se, 1e-12), c(1, numeric(nrow(estimates) - 1)))
 }

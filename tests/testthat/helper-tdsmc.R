@@ -1,10 +1,10 @@
-# Problems for tdsmc() whose exact answers are known: sets of kernel centres
-# (by the oracle of helper-enumerate.R), change points of counts, and a linear
-# Gaussian state-space model. `broken` spoils a problem, to show that the tests
-# see it.
+# Problems for tdsmc() with known exact answers: sets of kernel centres (by the
+# oracle of helper-enumerate.R), change points of counts, and a linear Gaussian
+# state-space model. `broken` spoils a problem, to show that the tests detect
+# it.
 
-#' Expand a function of one pair or state over particles: few of the sets that
-#' particles have differ
+#' Expand a function of one pair or state over particles: few of the particles'
+#' sets differ
 each <- function(f) {
   function(a, b, t, data) {
     key <- paste(sets_of(a), sets_of(b), sep = "|")
@@ -41,9 +41,10 @@ centre_model <- function(rows = 4, kmax = 3, lambda = 1.3) {
 #'
 #' `broken`: "printed" has the papers' weights (and their forced births);
 #' "uniform_death" undoes the birth of the new row by the death of any centre;
-#' "no_c" has weights without c_{t-1}/c_t; "choice" forgets the probability of
-#' a death in its weight; "alpha" gives births too much at kmax; "propose"
-#' favours old rows in births; "zero" is as though a set stayed by itself.
+#' "no_c" has weights without c_{t-1}/c_t; "choice" forgets the probability of a
+#' death in its weight; "alpha" makes births too probable at kmax; "propose"
+#' favours old rows in births; "zero" acts as if a set could only stay
+#' unchanged.
 centre_problem <- function(broken = "none", rows = 4, kmax = 3,
                            move_fraction = 0.25) {
   model <- centre_model(rows, kmax)
@@ -137,7 +138,7 @@ centre_target <- function(model, rejuvenate = NULL) {
   )
 }
 
-#' The weight as a formula of its own: NULL for the general law
+#' The weight as a separate formula: NULL for the general law
 centre_weight <- function(name, broken, model, alpha, c) {
   norm <- function(t) {
     oracle_log_norm(oracle_m(t, model), model$lambda, model$kmax, "subset")
@@ -149,7 +150,7 @@ centre_weight <- function(name, broken, model, alpha, c) {
     dl(new, old, t) + (length(new) - length(old)) * log(model$lambda) +
       fact(length(old)) - fact(length(new)) + log(choices[[name]])
   }
-  # The corrected weights, as they come out when the law is worked out.
+  # The corrected weights, as derived.
   exact <- function(new, old, t) {
     k <- length(new)
     out <- dl(new, old, t)
@@ -219,7 +220,7 @@ exact_sets <- function(problem, t = length(problem$data)) {
 
 change_counts <- c(2, 1, 0, 6, 5, 7)
 
-#' States are rows of 0 and 1: does a segment begin at s? (a column a row of
+#' States are rows of 0 and 1: does a segment begin at s? (one column per row of
 #' data). Rates are Gamma(1, 0.5), each row begins one with probability 0.3.
 change_log_density <- function(states, t, data) {
   n <- nrow(states)
@@ -317,7 +318,7 @@ kalman_log_evidence <- function(m = kalman) {
   list(log_evidence = total, mean = mean, variance = variance)
 }
 
-#' Paths, a column a step; "density" gives the proposal's density a wrong sd
+#' Paths, one column per step; "density" gives the proposal's density a wrong sd
 kalman_problem <- function(broken = "none", m = kalman) {
   log_normal <- function(x, mean, v) stats::dnorm(x, mean, sqrt(v), log = TRUE)
   proposal <- function(old, t, data) (m$a * old[, t] + data[[t]]) / 2
@@ -366,8 +367,9 @@ check_problem <- function(p, ..., n = 200, seed = 1) {
 #' each group of states are means of independent unbiased estimates. The
 #' smallest of the t-test's p-values, times their number.
 #' @param exact log gamma of all states, named by key.
-#' @param groups A matrix of 0 and 1, a row a state and a column a group; NULL:
-#'   each state by itself. Groups of probability below .05 are left out.
+#' @param groups A matrix of 0 and 1, one row per state and one column per
+#'   group; NULL: each state separately. Groups of probability below .05 are
+#'   left out.
 replicate_p <- function(fit, exact, key = NULL, groups = NULL) {
   z <- exp(evidence(fit)$replicates - log_sum_exp(exact))
   values <- matrix(z)

@@ -1,5 +1,5 @@
-# C++ entries of tests/cpp, which are in test builds only (tools/test.R makes
-# one): elsewhere tests that call them are skipped.
+# C++ entries of tests/cpp exist only in test builds (made by tools/test.R):
+# elsewhere, tests that call them are skipped.
 
 test_entries <- c(
   "bark_candidates_cpp",

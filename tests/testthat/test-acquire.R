@@ -2,7 +2,7 @@
 #
 # Seen to fail, one mutant at a time: the entropy of the clean label; BALD
 # without its second term, or with the nugget as information; the margin of the
-# smallest; the quadrature without its nodes; what is left not updated, or
+# smallest; the quadrature without its nodes; the remainder not updated, or
 # updated without the noise, or without the labels before; clean labels'
 # covariances; equal points chosen twice.
 
@@ -29,7 +29,7 @@ binary_entropy <- function(p) -p * log(p) - (1 - p) * log(1 - p)
 
 # Scores -----------------------------------------------------------------------
 
-test_that("entropy and margin are those of the predicted probabilities", {
+test_that("entropy and margin follow from the predicted probabilities", {
   for (fit in list(
     fit_moons(), fit_moons(nugget = 0.3), fit_moons(noise = noise_class(1, 4))
   )) {
@@ -49,7 +49,7 @@ test_that("entropy and margin are those of the predicted probabilities", {
 })
 
 test_that("BALD is the information of a label about f", {
-  # What wrong labels and the nugget leave open is subtracted.
+  # The uncertainty due to wrong labels and the nugget is subtracted.
   fit <- fit_moons(noise = 0.1)
   for (complement in c(TRUE, FALSE)) {
     expect_equal(
@@ -71,9 +71,9 @@ test_that("BALD is the information of a label about f", {
   )
 })
 
-test_that("BALD does not count what the nugget leaves open", {
+test_that("BALD does not count uncertainty due to the nugget", {
   # Null: with fixed draws, the mean over one draw of the rest of f for each
-  # has the mean of 200; normal z, 1e-4 over all points (Bonferroni).
+  # equals the mean of 200; normal z, 1e-4 over all points (Bonferroni).
   fit <- fit_moons(nugget = 0.5, noise = 0.1, iter = 500)
   x <- as.matrix(pool[1:20, c("x1", "x2")])
   features <- kgs_features(fit, x)
@@ -90,7 +90,7 @@ test_that("BALD does not count what the nugget leaves open", {
   expect_lt(max(abs(z)), qnorm(1e-4 / 20 / 2, lower.tail = FALSE))
 })
 
-test_that("a point that training says all of tells nothing", {
+test_that("a point determined by the training data is uninformative", {
   separable <- moons
   separable$y <- factor(moons$x1 > 0.5)
   fit <- fit_moons(noise = 0, data = separable)
@@ -98,8 +98,8 @@ test_that("a point that training says all of tells nothing", {
 })
 
 test_that("the largest of several functions has its probability", {
-  # Null: 2e5 independent draws of which is largest; normal z, 1e-4 over all
-  # probabilities (Bonferroni).
+  # Null: 2e5 independent draws of the index of the largest; normal z, 1e-4 over
+  # all probabilities (Bonferroni).
   mean <- array(c(0.3, -1, 0, 2, 0.1, 1, -0.4, 0, 2), c(3, 1, 3))
   p <- largest_given_mean(mean, 0.7)[, 1, ]
   expect_equal(rowSums(p), rep(1, 3))
@@ -146,7 +146,7 @@ test_that("the best rows are chosen in order", {
   expect_identical(acquire(fit, pool), acquire(fit, pool, n = 4)[1, ])
 })
 
-test_that("what chosen labels leave is a conditional variance", {
+test_that("conditional variances remain after chosen labels", {
   fit <- fit_moons()
   x <- as.matrix(pool[c("x1", "x2")])
   spread <- label_spread(fit, x, TRUE)
@@ -169,19 +169,19 @@ test_that("what chosen labels leave is a conditional variance", {
   }
 })
 
-test_that("the labels' covariances are those of joint labels", {
+test_that("the labels' covariances agree with joint labels", {
   fit <- fit_moons(noise = 0.2, iter = 500)
   x <- as.matrix(pool[1:4, c("x1", "x2")])
   spread <- label_spread(fit, x, TRUE)
   labels <- transduce(fit, pool[1:4, ])$labels
   p <- 0.2 + 0.6 * (labels == 2)
-  # Both classes have the same; divisor S.
+  # Both classes have the same covariance; divisor S.
   wanted <- 2 * cov(p) * (nrow(p) - 1) / nrow(p)
   expect_equal(tcrossprod(spread$deviation), unname(wanted))
   expect_equal(spread$noise, rep(2 * 0.2 * 0.8, 4))
 })
 
-test_that("batches are diverse and no point comes twice", {
+test_that("batches are diverse and contain no point twice", {
   fit <- fit_moons()
   best <- acquire(fit, pool)$row
   twins <- rbind(pool[best, ], pool[best, ], pool)
@@ -190,14 +190,14 @@ test_that("batches are diverse and no point comes twice", {
   diverse <- acquire(fit, twins, n = 10)
   expect_identical(anyDuplicated(twins[diverse$row, c("x1", "x2")]), 0L)
   expect_false(is.unsorted(-diverse$score))
-  # All there are: copies come last.
+  # All points: copies come last.
   all <- acquire(fit, twins, n = 62)
   expect_identical(sort(all$row), 1:62)
   expect_identical(sort(all$row[61:62]), sort(c(2L, 2L + best)))
   expect_identical(all$score[61:62], c(0, 0))
 })
 
-test_that("far from the data a second label at the same place tells little", {
+test_that("far from the data a second label at the same place adds little", {
   fit <- fit_moons(noise = 0.05)
   far <- data.frame(
     x1 = c(20, 20.01, 20.02, -20), x2 = c(20, 20.01, 20, -20)
@@ -227,7 +227,7 @@ test_that("the choice is determined by the fit", {
   expect_identical(.Random.seed, before)
 })
 
-test_that("what it cannot choose from is refused", {
+test_that("input without points to choose from is refused", {
   fit <- fit_moons()
   expect_error(acquire(fit), class = "kb_error_argument")
   expect_error(acquire(fit, pool, n = 0), class = "kb_error_argument")

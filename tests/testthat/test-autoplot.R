@@ -1,5 +1,5 @@
-# autoplot(): each picture can be built, and shows the numbers that predict()
-# and the accessors give. The looks were checked by eye.
+# autoplot(): each picture can be built, and shows the numbers of predict() and
+# the accessors. The looks were checked by eye.
 
 skip_if_not_installed("ggplot2")
 
@@ -16,7 +16,7 @@ curve <- suppressWarnings(srvm(y ~ x, line,
   seed = 1
 ))
 
-test_that("curves are those of predict()", {
+test_that("curves agree with predict()", {
   layers <- built(autoplot(curve, n = 5, level = 0.8))
   grid <- seq(min(line$x), max(line$x), length.out = 5)
   exact <- predict(curve, data.frame(x = grid), interval = "credible",
@@ -64,7 +64,7 @@ test_that("importance is drawn with its errors and the prior's share", {
   expect_equal(
     boxes[[2]]$ymax^2, out$mean + 2 * out$mc_se
   )
-  # Boxes, errors and means; bars, errors and the prior; without what is blank.
+  # Boxes, errors and means; bars, errors and the prior; without blank layers.
   both <- built(autoplot(out))[c(1:3, 5:7)]
   expect_identical(lengths(lapply(both, `[[`, "x")), c(2L, 2L, 2L, 2L, 1L, 2L))
   panel <- vapply(both, function(layer) unique(as.integer(layer$PANEL)), 0L)
@@ -102,7 +102,7 @@ test_that("kernel Bayes' rule and its filters are drawn", {
   expect_error(autoplot(path, columns = "no"), class = "kb_error_argument")
 })
 
-test_that("densities of kernel Bayes' rule are those that plot() draws", {
+test_that("densities of kernel Bayes' rule agree with plot()", {
   seen <- sim_linear_hmm(60, seed = 1)
   fit <- kbr(seen$states, seen$observations)
   new <- seen$observations[1, ]
@@ -131,7 +131,7 @@ test_that("densities of kernel Bayes' rule are those that plot() draws", {
   expect_identical(grDevices::dev.list(), devices)
 })
 
-test_that("each type of plot() is one of autoplot()", {
+test_that("each type of plot() is a type of autoplot()", {
   engines <- c("srvm", "bark", "kgs", "kbr", "tdsmc")
   for (engine in engines) {
     types <- lapply(c("plot", "autoplot"), function(f) {
@@ -171,7 +171,7 @@ test_that("the types of sequential samplers and centres are drawn", {
   built(autoplot(steps, "moves"))
 })
 
-test_that("the types of kgs fits are those of plot()", {
+test_that("the types of kgs fits agree with plot()", {
   for (name in c("moons", "line", "three")) {
     fit <- kgs_fits()[[name]]
     for (type in c("boundary", "reject", "noise", "f")) {
@@ -203,7 +203,7 @@ test_that("arguments that a type does not use are refused, as in plot()", {
   refused(fit, 0, "joint", level = 0.5)
 })
 
-test_that("what plot() refuses is refused", {
+test_that("input that plot() refuses is refused", {
   expect_error(autoplot(curve, "none"), class = "kb_error_argument")
   expect_error(autoplot(curve, levle = 0.5), class = "kb_error_unknown_argument")
   batch <- suppressWarnings(srvm(y ~ x, line,
@@ -214,7 +214,7 @@ test_that("what plot() refuses is refused", {
   built(autoplot(batch, "trace"))
 })
 
-test_that("several classes are drawn, with an order and without", {
+test_that("several classes are drawn, with and without an order", {
   set.seed(1)
   x <- matrix(rnorm(60), 30, dimnames = list(NULL, c("a", "b")))
   y <- cut(x[, 1], c(-Inf, -0.5, 0.5, Inf), c("low", "mid", "high"))

@@ -2,7 +2,7 @@
 # drawn from the model, and the posterior's distribution function at the truth
 # must be uniform.
 
-#' Places of the truth in the posterior, from one data set
+#' Positions of the truth in the posterior, from one data set
 bark_place <- function(type, alpha, family, seed) {
   x <- matrix(c(
     0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6, 0.1, 1.6, -0.8, 0.5, 1.3, -1.5,
@@ -39,8 +39,8 @@ bark_place <- function(type, alpha, family, seed) {
   } else {
     f(x) + stats::rnorm(8, 0, 1 / sqrt(truth$noise))
   }
-  # One class alone is refused. To draw all again leaves the law given y as it
-  # is.
+  # One class alone is refused. Drawing everything again leaves the law given y
+  # unchanged.
   if (is.factor(y) && length(unique(y)) == 1) {
     return(bark_place(type, alpha, family, seed))
   }
@@ -51,11 +51,11 @@ bark_place <- function(type, alpha, family, seed) {
   chains <- chain_matrices(fit)
   pool <- bark_pool(fit)
   moments <- bark_moments(fit, at, pool)
-  # Ties (no kernels, or as many) are broken at random.
+  # Ties (no kernels, or equal numbers) are broken at random.
   place <- function(draws, value) {
     mean(draws < value) + stats::runif(1) * mean(draws == value)
   }
-  # At f = 0 a draw without kernels has variance 0.
+  # A draw without kernels has f = 0 and variance 0.
   below <- ifelse(moments$variance > 0,
     stats::pnorm(f(at), moments$mean, sqrt(moments$variance)),
     (f(at) > 0) + stats::runif(1) * (f(at) == 0)
@@ -70,7 +70,7 @@ bark_place <- function(type, alpha, family, seed) {
 
 test_that("bark() is calibrated for J, sigma, d and f", {
   skip_unless_extended()
-  # Null: 400 independent uniform numbers in 10 bins, but for the error of the
+  # Null: 400 independent uniform numbers in 10 bins, up to the error of the
   # chains; chi-square, 1e-4 over all settings and quantities (Bonferroni).
   settings <- expand.grid(
     type = c("equal", "different", "select_equal", "select_different"),

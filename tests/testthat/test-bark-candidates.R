@@ -1,5 +1,5 @@
-# The candidates of bark()'s relocations: what they say of kernels elsewhere
-# after many relocations, against dense algebra without the slot that is out.
+# The candidates of bark()'s relocations: their information on kernels elsewhere
+# after many relocations, against dense algebra without the removed slot.
 #
 # Seen to fail, one mutant at a time: each of the updates of remove() and add()
 # left out, the last slot not moved, the amplitude left out.
@@ -21,7 +21,7 @@ dense_information <- function(state, x, y, weights, location, alpha,
   c(amplitude, sqrt(amplitude)) * drop(crossprod(solved, column))
 }
 
-test_that("candidates know what kernels are worth after many relocations", {
+test_that("candidates know the value of kernels after many relocations", {
   withr::local_seed(4)
   n <- 14
   x <- matrix(stats::rnorm(2 * n), n)

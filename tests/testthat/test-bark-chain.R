@@ -1,7 +1,7 @@
 # Chains of bark(): identity, prediction against dense algebra, and the
 # posterior of tiny problems against importance sampling from the prior.
 #
-# Seen to fail: a rescaled slot that keeps its variance of before; single moves
+# Seen to fail: a rescaled slot that keeps its old variance; single moves
 # without the noise, resumed without updates or without K'Wy, never refreshed;
 # steps that adapt after the warmup, or one step for all predictors.
 
@@ -27,7 +27,7 @@ strip_time <- function(fit) {
   lapply(fit$runs, function(run) run[setdiff(names(run), "seconds")])
 }
 
-test_that("update(n_iter =) equals a run as long from the start", {
+test_that("update(n_iter =) equals a run of full length from the start", {
   for (alpha in c(1, 1.5)) {
     for (n_temps in c(1, 3)) {
       withr::local_seed(2)
@@ -45,14 +45,14 @@ test_that("update(n_iter =) equals a run as long from the start", {
   }
 })
 
-test_that("a chain cut in the warmup and in the middle goes on as it was", {
+test_that("a chain cut in the warmup and later continues unchanged", {
   fit <- bark_tiny("select_equal", n_temps = 2)
   cut <- run_parts(fit_engine(fit), c(13, 30, 20, 37))
   expect_identical(cut, strip_time(fit)[[1]])
 })
 
-test_that("a chain of many copies cut each time goes on as it was", {
-  # n^2 / varphi after a rescaling is what it was but for its rounding.
+test_that("a chain of many copies, cut repeatedly, continues unchanged", {
+  # After a rescaling n^2 / varphi is unchanged up to rounding.
   withr::local_seed(2)
   x <- matrix(stats::rnorm(80), 40)
   y <- sin(x[, 1]) + 0.2 * stats::rnorm(40)
@@ -65,9 +65,8 @@ test_that("a chain of many copies cut each time goes on as it was", {
   }
 })
 
-test_that("single moves go on as they were, before and after a refresh", {
-  # Refreshes are due at 1000 and 2000: to be made where they are due, and
-  # nowhere else.
+test_that("single moves continue unchanged, before and after a refresh", {
+  # Refreshes are due at 1000 and 2000, and nowhere else.
   lengths <- c(7, 32, 1, 1, 458, 500, 1, 1, 499, 500, 1, 99)
   for (family in c("gaussian", "probit")) {
     for (n_temps in 1:2) {
@@ -87,7 +86,7 @@ test_that("single moves go on as they were, before and after a refresh", {
   }
 })
 
-test_that("steps adapt in the warmup, each predictor's, and not after it", {
+test_that("steps adapt per predictor in the warmup, and not after it", {
   for (sweep in c("full", "single")) {
     engine <- fit_engine(bark_tiny("different", chains = 1))
     engine$config[c("sweep", "warmup")] <- list(sweep, 80)
@@ -100,7 +99,7 @@ test_that("steps adapt in the warmup, each predictor's, and not after it", {
   }
 })
 
-test_that("a refresh forgets what updates have lost", {
+test_that("a refresh removes the rounding errors of updates", {
   engine <- fit_engine(bark_tiny(chains = 1))
   engine$config[c("sweep", "iter")] <- list("single", 1960)
   engine$config$prior$nu <- 12
@@ -115,7 +114,7 @@ test_that("a refresh forgets what updates have lost", {
   for (time in c(999, 1000)) {
     state <- c(run_parts(engine, time), list(seconds = 0))
     worn <- state
-    # What a draw of the noise does not compute anew.
+    # The parts that a draw of the noise does not recompute.
     worn$levels[[1]]$gram <- 1.5 * state$levels[[1]]$gram
     expect_identical(
       identical(one_more(worn), one_more(state)), time == 1000,
@@ -124,7 +123,7 @@ test_that("a refresh forgets what updates have lost", {
   }
 })
 
-test_that("predictions are those of dense algebra, draw by draw", {
+test_that("predictions agree with dense algebra, draw by draw", {
   fit <- bark_tiny("select_different", chains = 1, iter = 30)
   at <- matrix(c(0, 0.5, -1, 0.3, -0.7, 2), 3)
   pool <- bark_pool(fit)
@@ -164,7 +163,7 @@ test_that("predictions are those of dense algebra, draw by draw", {
 
 # Importance sampling from the prior -------------------------------------------
 
-#' Weights and answers of draws from the prior
+#' Weights and results of draws from the prior
 importance_sample <- function(prior, x, y, at, n) {
   draws <- draw_bark_densities(prior, x, y, at, n)
   answers <- rbind(draws$J, draws$d, 1 / sqrt(draws$noise), draws$mean)
@@ -174,7 +173,7 @@ importance_sample <- function(prior, x, y, at, n) {
 #' Scores of the chains' means against importance sampling
 chains_against_importance <- function(type, alpha, n_temps, sweep = "full",
                                       chains = 24) {
-  # Single moves are many times shorter than a full sweep.
+  # Single moves are much shorter than a full sweep.
   each <- if (sweep == "full") 1 else 10
   fit <- bark_tiny(type, alpha, chains,
     iter = 600 * each, warmup = 100 * each,
@@ -199,7 +198,7 @@ chains_against_importance <- function(type, alpha, n_temps, sweep = "full",
     )
   }, numeric(4))
   own <- apply(estimates, 1, stats::sd) / sqrt(chains)
-  # Where all predictors are included, nothing varies.
+  # If all predictors are included, nothing varies.
   (rowMeans(estimates) - mean) / pmax(sqrt(own^2 + se^2), 1e-9)
 }
 
@@ -219,7 +218,7 @@ test_that("chains agree with importance sampling from the prior", {
   }
 })
 
-test_that("what a fit of bark() prints and gives", {
+test_that("a fit of bark() prints and returns its results", {
   fit <- bark_tiny("select_different", chains = 3)
   expect_output(print(fit), "additive regression kernels")
   draws <- as_draws(fit)

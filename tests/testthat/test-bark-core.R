@@ -3,11 +3,11 @@
 #
 # Seen to fail, one mutant at a time:
 # - birth and death: J for J + 1 either way, unequal halves, no birth at J = 0,
-#   intercept left out, a slot in place of a copy chosen, the first copy taken
-#   out in place of the chosen one (6.5: per copy, shared slots, power 1 only);
+#   intercept left out, a slot chosen instead of a copy, the first copy removed
+#   instead of the chosen one (6.5: per copy, shared slots, power 1 only);
 # - relocate: no cross term (to a new slot: "kernels are where"; to an occupied
 #   one: "two slots become one"; neither disturbs invariance enough), one term
-#   of it, the column of before a removal, the removal's ratio left out, varphi
+#   of it, the column before a removal, the removal's ratio left out, varphi
 #   carried along;
 # - copies and rescale: n for n + 1 (of copies, of locations), n - 1 on the way
 #   down, no Jacobian, no exponential factor, the ratio not squared;
@@ -20,15 +20,15 @@
 #   dropped, shares of the larger state, Beta shapes swapped, others not
 #   rescaled, kind of flip or predictor chosen unevenly; swap: scale left, the
 #   next predictor always;
-# - noise: shape less 1, n - 1, weights left out, the mean or a wrong factor in
-#   place of draws; prior: shapes, a_p for b_p, fixed inclusion, no intercept;
+# - noise: shape minus 1, n - 1, weights left out, the mean or a wrong factor
+#   instead of draws; prior: shapes, a_p for b_p, fixed inclusion, no intercept;
 # - state: kappa, a removal that leaves gram row, products or values, undo that
 #   forgets values, gram, products, covariance or what it kept, excluded
-#   predictors in the kernel, QR left out, used only where Cholesky fails, its
+#   predictors in the kernel, QR left out, used only if Cholesky fails, its
 #   signs, its weights, the volume's sign, Sig from the wrong factor.
-# Not to be seen, being right: varphi of a shared slot, or of another of its
+# Not visible, because right: varphi of a shared slot, or of another of its
 # copies, redrawn when a copy is relocated to its own place. Exponents that are
-# not moved or not brought back: nothing reads them.
+# not moved or not restored: nothing reads them.
 
 weights <- c(1, 0.1, 5, 1, 2.5)
 
@@ -49,7 +49,7 @@ test_that("updates keep the likelihood, covariance and mean of dense algebra", {
         k <- slot_columns(state, x)
         v <- slot_variances(state, alpha)
         precision <- state$noise * crossprod(k, w * k) + diag(1 / v, length(v))
-        # In units of the prior, whose variances are of any size.
+        # In units of the prior, whose variances can have any size.
         unit <- sqrt(outer(v, v))
         expect_lt(
           max(abs(state$covariance - solve(precision, tol = 0)) / unit), 1e-7
@@ -86,8 +86,9 @@ singular_reference <- function(state, x, y, weights) {
 }
 
 test_that("collinear columns of huge variance lose no digits", {
-  # Columns that are equal (no predictor included) or nearly so, and one that is
-  # not: the Gram form is wrong or fails, and the QR factor takes over.
+  # Columns that are equal (no predictor included) or nearly so, and one
+  # different column: the Gram form is wrong or fails, and the QR factor takes
+  # over.
   y <- c(0.4, -1.1, 0.7, 1.9, -0.3)
   gram_error <- c()
   for (v in 10^c(6, 8, 10, 12, 14, 20)) {
@@ -104,8 +105,9 @@ test_that("collinear columns of huge variance lose no digits", {
         case$log_lambda, case$included, 1.7, "none", 0, 1
       )
       exact <- singular_reference(state, five_rows, y, weights)
-      # Against 80 digits, core and reference: to 1e8 (Gram form) 3e-7; beyond,
-      # likelihood 2e-15 (1e10), 1e-11 (1e14), 2e-6 (1e20), means 5e-9 (1e14).
+      # Compared with 80 digits, core and reference: up to 1e8 (Gram form) 3e-7;
+      # beyond, likelihood 2e-15 (1e10), 1e-11 (1e14), 2e-6 (1e20), means 5e-9
+      # (1e14).
       tol <- if (v <= 1e8) 1e-6 else 1e-14 * sqrt(v)
       expect_lt(abs(state$log_likelihood - exact$log_likelihood), tol)
       unit <- sqrt(slot_variances(state, 1))
@@ -145,23 +147,23 @@ test_that("collinear columns of huge variance lose no digits", {
     expect_lt(abs(mean(z)) * sqrt(20000), 6)
     expect_lt(abs(mean(z^2) - 1) * sqrt(20000 / 2), 6)
   }
-  # What is tested is not what the Gram form would have got right.
+  # The tested cases are not ones that the Gram form would get right.
   expect_gt(sum(gram_error > 1e-4), 8)
 })
 
 # Moves -----------------------------------------------------------------------
 
-#' Scores of means and mean products of the statistics after some moves, less
+#' Scores of means and mean products of the statistics after some moves, minus
 #' those before, over independent draws of parameters and data
 #'
-#' Null: each is nearly standard normal. There are at most 77 scores a call
+#' Null: each is nearly standard normal. There are at most 77 scores per call
 #' and 184 calls: |z| > 6 somewhere has a probability of about 3e-5. The seed is
-#' fixed: a failure is one of the code.
+#' fixed, so a failure is an error in the code.
 invariance <- function(move, prior, pairs, power = 1, repeats = 4) {
   out <- bark_invariance_cpp(
     prior, five_rows, weights, move, repeats, pairs, power, 7
   )
-  # At power 0 the data are not looked at: neither is their likelihood.
+  # At power 0 the data are not used, nor is their likelihood.
   paired_scores(out, if (power == 0) 1:10 else 1:11)
 }
 
@@ -200,7 +202,7 @@ test_that("at power 0 every move leaves the prior invariant", {
 })
 
 test_that("slots of many copies leave the prior and joint law invariant", {
-  # Numbers of 2 and more at a location are rare where nu is 3.
+  # Numbers of 2 and more at a location are rare if nu is 3.
   for (alpha in c(1, 1.5)) {
     for (move in slot_moves) {
       for (power in 0:1) {
@@ -211,9 +213,9 @@ test_that("slots of many copies leave the prior and joint law invariant", {
   }
 })
 
-test_that("moves of scales leave their prior invariant, at length", {
-  # Hardly any kernels, for speed. The two shapes are those in which flips that
-  # lack a factor are most easily seen: S small, and shares far from even.
+test_that("moves of scales leave their prior invariant in long runs", {
+  # Hardly any kernels, for speed. The two shapes best reveal flips that lack a
+  # factor: S small, and shares far from even.
   moves <- c("flip", "swap", "scale_all", "scale_one", "scale_pair")
   for (type in bark_types) {
     none <- c(
@@ -230,8 +232,8 @@ test_that("moves of scales leave their prior invariant, at length", {
   }
 })
 
-test_that("every predictor has its turn", {
-  # Invariance does not ask for that. Null: the first and the last predictor's
+test_that("every predictor is chosen equally often", {
+  # Invariance does not require that. Null: the first and the last predictor's
   # scales change equally often; a standard normal score, |z| > 6 in 6 of them.
   moves <- list(
     c("scale_one", "different"), c("scale_pair", "different"),
@@ -248,7 +250,7 @@ test_that("every predictor has its turn", {
     z <- mean(d) / stats::sd(d) * sqrt(length(d))
     expect_lt(abs(z), 6, label = paste(move, collapse = " "))
   }
-  # The only predictor is swapped for either of two others (the last of them).
+  # The only predictor is swapped with either of two others (the last of them).
   out <- bark_invariance_cpp(
     bark_setting("select_different", 1, 0.1), five_rows, weights, "swap", 1,
     5000, 0, 7
@@ -259,7 +261,7 @@ test_that("every predictor has its turn", {
   expect_lt(abs(mean(to_last) - 0.5) * 2 * sqrt(sum(first)), 6)
 })
 
-#' Log posterior, but for a constant, of each row of `places` (copies at the
+#' Log posterior, up to a constant, of each row of `places` (copies at the
 #' locations, the intercept first), alpha = 1: likelihoods by dense algebra,
 #' varphi by quadrature in u = log(varphi)
 place_log_posterior <- function(places, prior, x, y, lambda, noise) {
@@ -283,16 +285,16 @@ place_log_posterior <- function(places, prior, x, y, lambda, noise) {
 }
 
 test_that("kernels are where the posterior wants them", {
-  # Two copies, the rest fixed; one kind of move alone. A ratio that takes the
-  # two steps of a move as independent is far off where columns are alike and
-  # the signal is strong, but leaves the joint law of parameters and data nearly
+  # Two copies, the rest fixed; only one kind of move. A ratio that treats the
+  # two steps of a move as independent is far off if columns are alike and the
+  # signal is strong, but leaves the joint law of parameters and data nearly
   # invariant. Null: nearly standard normal scores; |z| > 6 in 33.
   x <- matrix(c(0, 0.3, 1.2), 3)
   prior <- bark_setting("equal")
   pairs <- t(utils::combn(4, 2, function(at) tabulate(at, 4)))
   places <- rbind(pairs, 2 * diag(4))
   keys <- apply(places, 1, paste, collapse = " ")
-  # What each kind of move can reach.
+  # The states that each kind of move can reach.
   reached <- list(
     relocate = 1:10, gather = 1:6, local = which(pairs[, 1] == 0)
   )
@@ -317,10 +319,10 @@ test_that("kernels are where the posterior wants them", {
 })
 
 test_that("two slots become one as often as by dense densities", {
-  # One copy each at the two rows: which one leaves, and whether for the
-  # other's place, is 1 in 2 and 1 in 3. Their columns are nearly equal: the
-  # steps taken as independent are far off. Null: scores of 20 000 tries from
-  # the same state, |z| > 6 in 12 of them.
+  # One copy each at the two rows: which one leaves has probability 1 in 2, and
+  # whether for the other's place 1 in 3. Their columns are nearly equal:
+  # treating the steps as independent is far off. Null: scores of 20 000 tries
+  # from the same state, |z| > 6 in 12 of them.
   x <- matrix(c(0, 0.2), 2)
   prior <- bark_setting("equal")
   for (case in list(c(0.5, 1), c(3, 1), c(8, 1), c(0.5, 9), c(3, 9), c(8, 9))) {
@@ -363,8 +365,8 @@ test_that("draws from the prior have its moments", {
       expect_lt(abs(z(draws[2, ], locations * (1 - exp(-3 / locations)))), 6)
       expect_lt(abs(z(draws[4, ], 3 / locations)), 6)
       expect_lt(abs(z((draws[1, ] - 3)^2, 3)), 6)
-      # Sums over all varphi ~ Ga(alpha / 2, alpha eps^2 / 2), one a slot or one
-      # a copy; the noise precision ~ Ga(3, 1).
+      # Sums over all varphi ~ Ga(alpha / 2, alpha eps^2 / 2), one per slot or
+      # per copy; the noise precision ~ Ga(3, 1).
       squashed_log <- function(shape, rate) {
         stats::integrate(function(u) {
           u / (1 + abs(u)) * stats::dgamma(exp(u), shape, rate) * exp(u)

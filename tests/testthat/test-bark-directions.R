@@ -2,23 +2,24 @@
 #
 # Seen to fail, one mutant at a time:
 # - moves: the ratio inverted, its power left out, steps along a vector that is
-#   not orthogonal and a direction that is no unit vector then, columns left as
-#   they were, the old direction not taken out of the exponents, angles that
-#   depend on where a direction points, steps that adapt after the warmup;
-# - prior: normal numbers replaced by uniform ones, all directions alike, none
+#   not orthogonal, so that the direction is not a unit vector, columns left
+#   unchanged, the old direction not removed from the exponents, angles that
+#   depend on the sign of a direction, steps that adapt after the warmup;
+# - prior: normal numbers replaced by uniform ones, all directions equal, none
 #   drawn;
-# - state: directions or their steps forgotten in what is saved, no projection
-#   along one that was idle;
-# - predictions: predictors as they are, centres along another draw's
+# - state: directions or their steps missing from the saved state, no projection
+#   along a direction that was idle;
+# - predictions: predictors not projected, centres along another draw's
 #   directions; partial dependence: the first point for all.
-# Not to be seen, being right: steps along a vector that is not orthogonal, made
+# Not visible, because right: steps along a vector that is not orthogonal,
+# normalised again; at power 0, one-step invariance with another power.
 # a unit vector again; at power 0, one-step invariance with another power.
 
 direction_setting <- function(d = 1, ...) bark_setting(..., directions = d)
 
 direction_w <- c(1, 0.1, 5, 1, 2.5)
 
-# What bark() sees of x along the directions of a draw.
+# The projections of x along the directions of a draw.
 projected <- function(fit, i, x, pool = bark_pool(fit)) {
   u <- bark_directions(fit, pool)[, , i]
   scaling_x(fit$settings$scaling, x) %*% matrix(u, ncol(fit$data$x))
@@ -79,7 +80,7 @@ test_that("updates keep the likelihood of dense algebra", {
   }
 })
 
-test_that("along the axes kernels are those of the predictors", {
+test_that("along the axes kernels are functions of the predictors", {
   y <- c(0.4, -1.1, 0.7, 1.9, -0.3)
   plain <- direction_setting(type = "select_different")
   plain$directions <- NULL
@@ -104,7 +105,7 @@ test_that("along the axes kernels are those of the predictors", {
 })
 
 test_that("moves leave the joint law of parameters and data invariant", {
-  # Null: nearly standard normal scores, at most 135 a call and 16 calls; |z|
+  # Null: nearly standard normal scores, at most 135 per call and 16 calls; |z|
   # above 6 somewhere has a probability of 4e-6.
   pairs <- if (extended()) 60000 else 3000
   score <- function(move, prior, pairs, power = 1, repeats = 4, ...) {
@@ -126,8 +127,8 @@ test_that("moves leave the joint law of parameters and data invariant", {
   }
 })
 
-test_that("with latent responses and row weights too", {
-  # Null: as above, at most 171 scores a call and 4 calls.
+test_that("moves do so with latent responses and row weights, too", {
+  # Null: as above, at most 171 scores per call and 4 calls.
   pairs <- if (extended()) 40000 else 2000
   for (family in c("probit", "student")) {
     prior <- direction_setting(2, df = 3,
@@ -145,8 +146,8 @@ test_that("with latent responses and row weights too", {
 })
 
 test_that("a direction in the plane has the density of its angle", {
-  # All else fixed: the posterior of the angle is its likelihood, by quadrature.
-  # Null: nearly standard normal scores, |z| > 6 in 32 of them.
+  # Everything else is fixed: the posterior of the angle is its likelihood, by
+  # quadrature. Null: nearly standard normal scores, |z| > 6 in 32 of them.
   x <- matrix(c(0, 1.2, -0.7, 0.4, 0.9, -1, 0.3, -1.4), 4)
   y <- c(1.2, -0.8, 0.9, -0.2)
   angle <- (seq_len(400) - 0.5) * pi / 400
@@ -159,7 +160,7 @@ test_that("a direction in the plane has the density of its angle", {
   }, 0)
   part <- cut(angle, seq(0, pi, length.out = 9), labels = FALSE)
   exact <- drop(rowsum(density, part)) / sum(density)
-  # Far from flat: what is tested is more than the prior.
+  # The density is far from flat, so that more than the prior is tested.
   expect_gt(max(exact) / min(exact), 10)
   for (move in c("rotate", "redirect")) {
     u <- bark_turns_cpp(
@@ -168,7 +169,7 @@ test_that("a direction in the plane has the density of its angle", {
     drawn <- findInterval(atan2(u[2, ], u[1, ]) %% pi, (1:7) * pi / 8) + 1
     z <- vapply(1:8, function(k) mean_score(drawn == k, exact[[k]]), 0)
     expect_lt(max(abs(z)), 6, label = paste(move, toString(round(z, 1))))
-    # Either sign, and no way longer than the other.
+    # Both signs are equally likely, and so are both ways.
     z <- c(mean_score(u[1, ] > 0, 0.5), mean_score(u[2, ] > 0, 0.5))
     if (move == "redirect") expect_lt(max(abs(z)), 6)
   }
@@ -197,7 +198,7 @@ sphere_scores <- function(fit) {
 }
 
 test_that("chains of the prior alone have directions uniform on the sphere", {
-  # Null: nearly standard normal scores, 30 a setting, 3 settings: |z| > 5.5
+  # Null: nearly standard normal scores, 30 per setting, 3 settings: |z| > 5.5
   # somewhere has probability 4e-6.
   for (type in c("equal", "different", "select_different")) {
     fit <- prior_only_fit(
@@ -294,7 +295,7 @@ test_that("chains and evidence agree with importance sampling", {
 
 # Runs and fits ----------------------------------------------------------------
 
-test_that("runs in parts are those in one go", {
+test_that("runs in parts equal runs in one go", {
   for (sweep in c("full", "single")) {
     for (fit in direction_fits()) {
       engine <- fit_engine(fit)
@@ -312,7 +313,7 @@ test_that("runs in parts are those in one go", {
   expect_identical(bark_pool(more), bark_pool(long))
 })
 
-test_that("directions turn, and their steps adapt in the warmup only", {
+test_that("directions turn, and their steps adapt only in the warmup", {
   engine <- fit_engine(direction_fits()$two)
   states <- lapply(c(30, 60, 100), function(n) run_parts(engine, n))
   times <- lapply(states, function(s) s$levels[[1]]$steps$directions$times)
@@ -327,7 +328,7 @@ test_that("directions turn, and their steps adapt in the warmup only", {
   expect_null(plain$draws$directions)
 })
 
-test_that("predictions and partial dependence are those of plain R", {
+test_that("predictions and partial dependence agree with plain R", {
   at <- data.frame(x1 = c(0, 0.4, 1), x2 = c(0.3, 0.7, 0.2), x4 = c(1, 0, 0.5))
   for (fit in direction_fits()) {
     new <- at[colnames(fit$data$x)]
@@ -353,13 +354,13 @@ test_that("predictions and partial dependence are those of plain R", {
       f <- predict(fit, x, type = "draws")
       mean <- mean(if (is_class_fit(fit)) stats::pnorm(f) else f)
     }
-    # Of ordered classes the coefficients are integrated out here, not there.
+    # For ordered classes the coefficients are integrated out here, not there.
     if (is_ordered(fit)) mean <- mean(predict(fit, x, type = "link"))
     expect_equal(pd$mean[[2]], mean, tolerance = 1e-8)
   }
 })
 
-test_that("methods know of directions", {
+test_that("methods handle directions", {
   for (fit in direction_fits()) {
     p <- ncol(fit$data$x)
     d <- n_inputs(fit)
@@ -403,7 +404,7 @@ test_that("methods know of directions", {
   expect_equal(attr(logLik(fit), "df"), mean(bark_pool(fit)$m) + 1 + 2 + 1)
 })
 
-test_that("what does not go together is refused, the rest has an answer", {
+test_that("invalid combinations are refused, all others give a result", {
   refused <- function(...) {
     expect_error(bark_prior(...), class = "kb_error_not_defined")
   }

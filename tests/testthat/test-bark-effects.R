@@ -1,5 +1,4 @@
-# The probability that a predictor has an effect on f, of the posterior and of
-# the prior.
+# The posterior and prior probability that a predictor has an effect on f.
 #
 # Seen to fail: a threshold without the standard deviation, no permutation,
 # precisions of coefficients without eps, scales without their number.
@@ -15,7 +14,7 @@ effect_fit <- function(..., prior = bark_prior(), iter = 150) {
   ), classes = "kb_warning_convergence")
 }
 
-#' How much f moves in each draw when a predictor is permuted
+#' How much f changes in each draw when a predictor is permuted
 moved <- function(fit, data, column, order) {
   other <- data
   other[[column]] <- other[[column]][order]
@@ -27,7 +26,7 @@ orders_of <- function(fit, n, p) {
   with_local_seed(fit$seed, lapply(seq_len(p), function(l) sample.int(n)))
 }
 
-test_that("effects are those of predictions for permuted rows", {
+test_that("effects agree with predictions for permuted rows", {
   for (scale in c(TRUE, FALSE)) {
     data <- transform(effect_data, y = 10 * (y - mean(y)))
     fit <- effect_fit(y ~ ., data, scale = scale)
@@ -50,7 +49,7 @@ test_that("effects are those of predictions for permuted rows", {
 
 test_that("predictors in the kernel without an effect do not count", {
   fit <- effect_fit(y ~ ., effect_data, iter = 400)
-  # Scales of x6 that are not 0 but tiny, as of many draws of longer chains.
+  # Scales of x6 that are not 0 but tiny, as in many draws of longer chains.
   for (chain in 1:2) {
     draws <- fit$runs[[chain]]$draws
     fit$runs[[chain]]$draws$log_lambda[seq(3, 1200, 3)] <- log(1e-13)
@@ -65,7 +64,7 @@ test_that("predictors in the kernel without an effect do not count", {
   )
 })
 
-test_that("fields count by what probabilities depend on", {
+test_that("fields count only by their effect on probabilities", {
   flowers <- iris[seq(1, 150, 5), c(1, 3, 5)]
   fit <- effect_fit(Species ~ ., flowers)
   orders <- orders_of(fit, 30, 2)
@@ -153,7 +152,7 @@ test_that("draws from the prior have its laws", {
       J = stats::poisson.test(sum(pool$m), 2000, known$nu)$p.value,
       intercept = stats::binom.test(sum(none), 2000, expected)$p.value,
       included = if (!is.null(share)) {
-        # Predictors of a draw are not independent: the first.
+        # Predictors of a draw are dependent, so only the first is tested.
         stats::binom.test(sum(included[1, ]), ncol(included), share)$p.value
       }
     )
@@ -166,11 +165,11 @@ test_that("draws from the prior have its laws", {
   }
 })
 
-test_that("the prior's share is that of chains without data", {
+test_that("the prior's share agrees with chains without data", {
   skip_unless_extended()
-  # Null: differences of two means over their standard errors, one of them from
-  # an effective sample size of some hundreds: |z| > 5.5 in one of 3 predictors
-  # has a probability below 1e-5.
+  # Null: differences of two means divided by their standard errors, one of them
+  # from an effective sample size of some hundreds: |z| > 5.5 in one of 3
+  # predictors has a probability below 1e-5.
   alone <- suppressWarnings(bark(y ~ ., effect_data,
     prior_only = TRUE, seed = 1,
     control = mcmc_control(4, 500, 40000, thin = 10)

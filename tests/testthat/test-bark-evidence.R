@@ -2,7 +2,7 @@
 #
 # Seen to fail, one mutant at a time: the ratio's denominator left out, the
 # state of the next rung in it, the probability of the classes at rung 0 left
-# out, a wrong standard error. Not to be seen, being right: rungs at other
+# out, a wrong standard error. Not visible, because right: rungs at other
 # places, and latent responses of the lowest rung left as exchanges brought
 # them.
 
@@ -21,7 +21,7 @@ evidence_fit <- function(type = "different", alpha = 1, y = evidence_y,
   ))
 }
 
-#' A fit of a Gaussian model as one of a probit model
+#' A fit of a Gaussian model turned into one of a probit model
 as_probit <- function(fit, classes) {
   fit$data$y <- factor(classes)
   fit$mould$levels <- levels(fit$data$y)
@@ -34,7 +34,7 @@ as_probit <- function(fit, classes) {
 
 #' log of the mean likelihood over draws from the prior, and its standard error
 #'
-#' In a probit model with the coefficients drawn: a product of bounded factors.
+#' In a probit model the coefficients are drawn: a product of bounded factors.
 evidence_by_importance <- function(fit, n) {
   prior <- fit$settings$prior
   y <- fit_engine(fit)$y
@@ -48,10 +48,10 @@ evidence_by_importance <- function(fit, n) {
   c(log(mean(w)), stats::sd(w) / mean(w) / sqrt(n))
 }
 
-test_that("the evidence is that by importance sampling from the prior", {
+test_that("the evidence agrees with importance sampling from the prior", {
   # Null: both estimates are nearly normal, their errors 1% to 2%; the ladders'
-  # by the spread of 20 of them, t with 19 degrees of freedom at worst: |t| > 8
-  # has probability 2e-7.
+  # errors from the spread of 20 of them, t with 19 degrees of freedom at worst:
+  # |t| > 8 has probability 2e-7.
   classes <- c("a", "b", "b", "a", "b", "b")
   fits <- list(
     gaussian = evidence_fit("select_different"),
@@ -73,14 +73,14 @@ test_that("the evidence is that by importance sampling from the prior", {
     score <- (z$log_evidence - exact[[1]]) / sqrt(own^2 + exact[[2]]^2)
     expect_lt(abs(score), 8, label = name)
     expect_lt(z$mc_se, 0.05)
-    # Chi-square with 19 degrees of freedom: 1e-5 either way.
+    # Chi-square with 19 degrees of freedom: 1e-5 on either side.
     ratio <- 19 * (own / z$mc_se)^2
     expect_gt(ratio, 0.7 * stats::qchisq(1e-5, 19), label = name)
     expect_lt(ratio, 1.5 * stats::qchisq(1 - 1e-5, 19), label = name)
   }
 })
 
-test_that("the evidence is of the response in its own units", {
+test_that("the evidence is for the response in its own units", {
   first <- evidence(evidence_fit(scale = TRUE, noise = NULL),
     n_temps = 3, warmup = 5, iter = 20, chains = 2, seed = 1
   )
@@ -109,7 +109,7 @@ test_that("one coin has the evidence of a coin", {
   expect_lt(abs(z$log_evidence + log(2)) / own, 14)
 })
 
-test_that("a ladder cut anywhere goes on as it was", {
+test_that("a ladder cut anywhere continues unchanged", {
   fits <- list(
     evidence_fit("select_different"),
     as_probit(
@@ -124,7 +124,7 @@ test_that("a ladder cut anywhere goes on as it was", {
   }
 })
 
-test_that("stepping stones are sums of log means, whatever their size", {
+test_that("stepping stones are sums of log means of any size", {
   # Two steps, ratios 1, 2, 3 ... and their reciprocals, far from 1.
   r <- rbind(log(1:40) + 2000, -log(1:40) - 2000)
   out <- stepping_stones(list(r[, 1:20], r[, 21:40]))
@@ -139,7 +139,7 @@ test_that("stepping stones are sums of log means, whatever their size", {
   expect_identical(stepping_stones(list(matrix(1, 1, 1)))$se, NA_real_)
 })
 
-test_that("ladders that differ are noted, and fits without evidence refused", {
+test_that("differing ladders are noted, fits without evidence refused", {
   expect_null(ladders_differ(c(-1.1, -0.9, -1), 0.06))
   expect_null(ladders_differ(-1, 0.06))
   expect_match(ladders_differ(c(-1, -3, -2), 0.06), "not mixed")
@@ -156,7 +156,7 @@ test_that("ladders that differ are noted, and fits without evidence refused", {
   )
 })
 
-test_that("what the evidence of a fit of bark() prints and holds", {
+test_that("the evidence of a fit of bark() prints and stores its results", {
   z <- evidence(evidence_fit(),
     n_temps = 3, warmup = 5, iter = 20, chains = 2, seed = 1
   )

@@ -1,4 +1,4 @@
-# Fits of bark() to more than two classes: what a user sees.
+# Fits of bark() to more than two classes, as seen by users.
 
 species <- local({
   fits <- NULL
@@ -86,9 +86,9 @@ test_that("levels without rows are left out with a warning", {
   expect_identical(predict(other, type = "prob"), predict(fit, type = "prob"))
 })
 
-test_that("the order of the levels names the classes and no more", {
-  # The prior treats classes alike: another order is another seed. Null: t score
-  # of 8 + 8 chains' mean log scores, |t| > 8.
+test_that("the order of the levels only names the classes", {
+  # The prior treats classes alike: another order acts like another seed. Null:
+  # t score of 8 + 8 chains' mean log scores, |t| > 8.
   data <- species()$data
   turned <- data
   turned$Species <- factor(turned$Species, rev(levels3))
@@ -136,7 +136,7 @@ test_that("predictions have their shapes and agree with each other", {
       interval = "credible"
     )
     expect_equal(one[1, , ], link[2, , ])
-    # Probabilities given the draws, whose mean over coefficients is p.
+    # Probabilities given the draws, with mean p over coefficients.
     given <- bark_class_draws_cpp(lapply(1:3, function(k) t(f[, 1:3, k])))
     expect_lt(max(abs(apply(given, c(1, 3), mean) - p[1:3, ])), 0.2)
     expect_equal(
@@ -160,9 +160,9 @@ test_that("predictions have their shapes and agree with each other", {
   )
 })
 
-test_that("a mean over coefficients is one over many draws of them", {
-  # Coefficients of a draw anew from its factor, 4000 times; null: normal score
-  # of the probabilities of three classes, |z| > 6.
+test_that("a mean over coefficients equals one over many draws of them", {
+  # Redraws the coefficients of a draw from its factor, 4000 times; null: normal
+  # score of the probabilities of three classes, |z| > 6.
   fit <- species()$line
   at <- matrix(1.65)
   pool <- posterior_pool(fit)
@@ -176,7 +176,7 @@ test_that("a mean over coefficients is one over many draws of them", {
   expect_lt(max(abs(z), na.rm = TRUE), 6)
 })
 
-test_that("what a type would ignore is refused", {
+test_that("arguments that a type would ignore are refused", {
   fit <- species()$plane
   refused <- function(...) {
     expect_error(predict(fit, ...), class = "kb_error_argument")
@@ -209,7 +209,7 @@ test_that("two classes by two fields are a probit model of their difference", {
   )
 })
 
-test_that("printing and summaries tell of every class", {
+test_that("printing and summaries report every class", {
   fits <- species()
   printed <- utils::capture.output(print(fits$plane))
   expect_lte(length(printed), 15)
@@ -244,7 +244,7 @@ test_that("printing and summaries tell of every class", {
   expect_identical(attr(logLik(fits$line), "nobs"), 42L)
 })
 
-test_that("importance is that of a class or the largest over the fields", {
+test_that("importance is for a class or the largest over the fields", {
   fit <- species()$plane
   all <- importance(fit)
   each <- lapply(levels3, function(class) importance(fit, class = class))
@@ -296,7 +296,7 @@ test_that("new classes are drawn with their probabilities", {
   expect_equal(apply(p, 1:2, sum), matrix(1, 80, 3), ignore_attr = TRUE)
   y <- rstantools::posterior_predict(fit, new, seed = 1)
   expect_true(all(y %in% 1:3))
-  # Null: a sum of 720 indicators less their probabilities, |z| > 6.
+  # Null: a sum of 720 indicators minus their probabilities, |z| > 6.
   z <- vapply(1:3, function(k) {
     sum((y == k) - p[, , k]) / sqrt(sum(p[, , k] * (1 - p[, , k])))
   }, 0)
@@ -305,7 +305,7 @@ test_that("new classes are drawn with their probabilities", {
   expect_equal(exp(log_p), vapply(1:3, function(i) p[, i, i], numeric(80)),
     tolerance = 1e-6, ignore_attr = TRUE
   )
-  # log_lik of as_draws() is that of all rows.
+  # log_lik of as_draws() is for all rows.
   expect_equal(
     rowSums(rstantools::log_lik(fit)), as.vector(chain_matrices(fit)$log_lik),
     tolerance = 1e-6
@@ -330,7 +330,7 @@ test_that("augment() adds classes and probabilities", {
   expect_identical(nrow(augment(fit)), 42L)
 })
 
-test_that("a run goes on as it was: update, files, checkpoints", {
+test_that("a run continues unchanged: update, files, checkpoints", {
   data <- species()$data
   fit <- function(iter, ...) {
     bark(Species ~ Petal.Width, data,
@@ -351,7 +351,7 @@ test_that("a run goes on as it was: update, files, checkpoints", {
   suppressWarnings(fit(11, checkpoint = checkpoint))
   again <- suppressWarnings(update(readRDS(checkpoint), n_iter = 19))
   expect_identical(same(again), same(whole))
-  # Chains that were cut to the shortest.
+  # Chains are cut to the shortest.
   cut <- head_draws(whole, whole$runs[[1]], 4)$draws
   for (k in 1:3) {
     all <- whole$runs[[1]]$draws$fields[[k]]
@@ -363,7 +363,7 @@ test_that("a run goes on as it was: update, files, checkpoints", {
   expect_equal(rowSums(predict(single, type = "prob")), rep(1, 42))
 })
 
-test_that("evidence speaks of classes", {
+test_that("evidence is for classes", {
   fit <- species()$line
   out <- evidence(fit,
     n_temps = 4, warmup = 10, iter = 40, chains = 2, seed = 1
@@ -372,7 +372,7 @@ test_that("evidence speaks of classes", {
   expect_equal(out$log_evidence,
     sum(out$path$log_ratio) - 42 * log(3)
   )
-  # A predictor tells the classes apart.
+  # A predictor separates the classes.
   expect_gt(out$log_evidence, -42 * log(3))
   prior <- bark_quick(species()$data["Petal.Width"], species()$data$Species,
     prior_only = TRUE

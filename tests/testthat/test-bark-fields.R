@@ -6,9 +6,9 @@
 # - responses: z_ik left in its own mean, variance 1, q not updated, the largest
 #   response above the last of the others only, a row's shift of variance 1 / C;
 # - scale: n degrees of freedom, the prior left out of Q; shift: the prior left
-#   out, the mean that of no data, half of its deviation;
+#   out, the mean without data, half of its deviation;
 # - magnitude: alpha left out of the power, the exponent's factor g for g^2,
-#   responses not redrawn, a noise that is not the row's, varphi not scaled;
+#   responses not redrawn, another row's noise, varphi not scaled;
 # - exchange: always accepted, half of its ratio, the amplitude not handed over,
 #   the first field left out; the likelihood kept at the mean of the
 #   coefficients.
@@ -42,7 +42,7 @@ run_fields <- function(engine, index = 1) {
 
 # Probabilities ---------------------------------------------------------------
 
-#' P(number k is the largest) by adaptive quadrature between the places where
+#' P(number k is the largest) by adaptive quadrature between the points where
 #' the integrand bends
 largest_by_integrate <- function(mean, sd, k) {
   f <- function(u) {
@@ -61,7 +61,7 @@ largest_by_integrate <- function(mean, sd, k) {
   }, 0))
 }
 
-test_that("probabilities of the largest are those of quadrature", {
+test_that("probabilities of the largest agree with quadrature", {
   cases <- withr::with_seed(1, lapply(1:60, function(i) {
     size <- sample(2:5, 1)
     spread <- c(1, 4, 40, 2000)[1 + i %% 4]
@@ -94,7 +94,7 @@ test_that("probabilities of the largest are those of quadrature", {
   }
 })
 
-test_that("two classes are those of the probit link, far in the tails too", {
+test_that("two classes agree with the probit link, also far in the tails", {
   at <- cbind(
     mean = c(0, 1, -3, -40, -400, 5, -1e4), sd1 = c(1, 2, 1, 1, 7, 1e5, 1),
     sd2 = c(1, 1, 3, 2, 1, 1, 1e3)
@@ -108,7 +108,7 @@ test_that("two classes are those of the probit link, far in the tails too", {
     list(matrix(at[, "sd1"]^2 - 1), matrix(at[, "sd2"]^2 - 1)), rep(1, 7)
   ))
   expect_equal(log_p, exact, tolerance = 1e-8)
-  # Classes that nothing tells apart, as many as there are.
+  # Indistinguishable classes, of any number, are equally probable.
   for (size in c(2, 3, 10, 50)) {
     p <- bark_class_probability_cpp(
       rep(list(matrix(3)), size), rep(list(matrix(0.5)), size)
@@ -120,8 +120,8 @@ test_that("two classes are those of the probit link, far in the tails too", {
 # Moves -----------------------------------------------------------------------
 
 test_that("moves of several fields leave their joint law invariant", {
-  # Null: 252 nearly standard normal scores a call, 24 calls: |z| > 6 somewhere
-  # has probability 1.2e-5.
+  # Null: 252 nearly standard normal scores per call, 24 calls: |z| > 6
+  # somewhere has probability 1.2e-5.
   moves <- c(
     "latent", "latent_scale", "latent_shift", "magnitude", "magnitude_all",
     "sweep", "single", "geweke"
@@ -148,7 +148,7 @@ test_that("moves of several fields leave their joint law invariant", {
 })
 
 test_that("exchanges of levels leave the law of both invariant", {
-  # Null: 56 scores a case, nearly standard normal, 2 cases; |z| > 6.
+  # Null: 56 scores per case, nearly standard normal, 2 cases; |z| > 6.
   for (t in c(0.1, 0)) {
     out <- bark_fields_exchange_cpp(
       fields_setting("different"), fields_x[1:2, ], 2, t, 20000, 4
@@ -160,7 +160,7 @@ test_that("exchanges of levels leave the law of both invariant", {
   }
 })
 
-#' Draws of responses (rows x fields of each) whose largest are of the classes
+#' Draws of responses (rows x fields each) whose largest agree with the classes
 #' y, by rejection
 reject_responses <- function(cov, y, n) {
   out <- NULL
@@ -176,7 +176,7 @@ reject_responses <- function(cov, y, n) {
 }
 
 test_that("latent responses have the moments of exact rejection", {
-  # Two rows of classes 1 and 3. 200 independent runs against 40000 draws by
+  # Two rows, of classes 1 and 3. 200 independent runs against 40000 draws by
   # rejection; null: nearly t scores with 199 degrees of freedom, |t| > 6.5 has
   # probability 6e-10 each; 5 cases of 27 scores.
   x <- matrix(c(0, 0.8), 2)
@@ -211,7 +211,7 @@ test_that("latent responses have the moments of exact rejection", {
     score <- (rowMeans(means) - rowMeans(exact)) / error
     expect_lt(max(abs(score)), 6.5, label = toString(case[[1]]))
   }
-  # A field whose responses determine one another: from N(0, 1e14).
+  # A field whose responses determine one another, drawn from N(0, 1e14).
   z <- bark_fields_latent_cpp(
     fields_setting("different"), matrix(0.4), 1, 2, 0, cbind(1e-14, 1), 0,
     c("latent", "latent_scale"), 4000, 3
@@ -222,8 +222,8 @@ test_that("latent responses have the moments of exact rejection", {
 })
 
 test_that("responses without kernels are normal, the largest in its place", {
-  # Of three standard normals the largest has mean 3 / (2 sqrt(pi)), the others
-  # half of that below 0. Null: normal scores of 3000 rows, |z| > 6.
+  # The largest of three standard normals has mean 3 / (2 sqrt(pi)), the others
+  # have minus half of that. Null: normal scores of 3000 rows, |z| > 6.
   y <- rep(1:3, 1000)
   z <- bark_fields_latent_cpp(
     fields_setting("different"), matrix(0, 3000, 1), y, 3, integer(),
@@ -238,7 +238,7 @@ test_that("responses without kernels are normal, the largest in its place", {
 
 # Chains ----------------------------------------------------------------------
 
-test_that("a chain of fields cut anywhere goes on as it was", {
+test_that("a chain of fields cut anywhere continues unchanged", {
   y <- c(1, 3, 2, 1, 3)
   for (sweep in c("full", "single")) {
     for (n_temps in c(1, 3)) {
@@ -266,7 +266,7 @@ class_shares <- function(f) {
   matrix(out, nrow(f))
 }
 
-test_that("the log likelihood kept is that of the drawn coefficients", {
+test_that("the stored log likelihood is for the drawn coefficients", {
   y <- c(1, 3, 2, 1, 3)
   draws <- run_fields(fields_engine(fields_x, y, iter = 20))$draws
   f <- vapply(draws$fields, function(field) {
@@ -294,7 +294,7 @@ fields_importance <- function(prior, x, y, at, classes, n) {
   list(weight = weight, answers = answers)
 }
 
-#' The same of a run: numbers of kernels of the first and the last class, of
+#' The same for a run: numbers of kernels of the first and the last class, of
 #' predictors of the first, the likelihood, probabilities of two classes
 fields_answers <- function(run, x, at) {
   fields <- run$draws$fields
@@ -375,9 +375,9 @@ test_that("chains of fields agree with importance sampling from the prior", {
   }
 })
 
-test_that("the evidence of fields is that of importance sampling", {
-  # Null: nearly a normal score of 12 ladders' mean, |z| > 8; and the standard
-  # error that is reported is not too small: their chi-square below 60.
+test_that("the evidence of fields agrees with importance sampling", {
+  # Null: nearly a normal score of 12 ladders' mean, |z| > 8; and the reported
+  # standard error is not too small: their chi-square is below 60.
   tiny <- fields_tiny()
   for (i in if (extended()) seq_along(tiny) else c(1, 2)) {
     case <- tiny[[i]]
@@ -402,7 +402,7 @@ test_that("the evidence of fields is that of importance sampling", {
   expect_identical(run_parts(engine, c(5, 100, 15)), states[[1]])
 })
 
-test_that("a chain of the prior alone has nothing of the classes", {
+test_that("a chain of the prior alone does not depend on the classes", {
   # Null: 30 independent chains; J ~ Poisson(3) in each field, t scores of 29
   # degrees of freedom, |t| > 8.
   engine <- fields_engine(fields_x, rep(1, 5), prior_only = TRUE, iter = 60)
@@ -414,7 +414,7 @@ test_that("a chain of the prior alone has nothing of the classes", {
   expect_true(all(runs[[1]]$levels[[1]]$fields[[1]]$latent == 0))
 })
 
-test_that("problems at the edge have finite answers", {
+test_that("extreme problems have finite answers", {
   edges <- list(
     list(fields_x, rep(2, 5), 3), list(matrix(0.5), 1, 3),
     list(matrix(0, 6, 2), c(1, 2, 3, 1, 2, 3), 3),

@@ -1,14 +1,14 @@
-# Geweke's joint distribution test of whole sweeps: data given parameters and
-# coefficients, coefficients and parameters given data, by turns, must leave the
-# joint law as it is. Many short chains, each from an independent draw of that
-# law, in place of a long one, which mixes so slowly (coefficients are Cauchy)
-# that its errors are not known.
+# Geweke's joint distribution test of whole sweeps: alternating draws of data
+# given parameters and coefficients, and of coefficients and parameters given
+# data, must leave the joint law invariant. Many short chains, each from an
+# independent draw of that law, replace a long one, which mixes so slowly
+# (coefficients are Cauchy) that its errors are unknown.
 #
 # Seen to fail: sweeps with as many moves as the state has slots; flips that
-# leave the full set p^2 times too rarely, or take the densities of d and d + 1
-# on the way down from d; a_p for b_p; coefficients without noise, or of a wrong
-# factor; the shape of the noise's draw less 1/2; births with J for J + 1 (per
-# copy only).
+# leave the full set p^2 times too rarely, or use the densities of d and d + 1
+# on the way down from d; a_p for b_p; coefficients without noise, or from a
+# wrong factor; the shape of the noise's draw minus 1/2; births with J for J + 1
+# (per copy only).
 
 geweke_scores <- function(type, alpha, turns, pairs, family = "gaussian",
                           single = FALSE) {
@@ -27,8 +27,8 @@ geweke_scores <- function(type, alpha, turns, pairs, family = "gaussian",
   )
 }
 
-test_that("sweeps leave the joint law of parameters and data as it is", {
-  # Null: nearly standard normal scores, 77 a setting, 8 settings: |z| > 6
+test_that("sweeps leave the joint law of parameters and data invariant", {
+  # Null: nearly standard normal scores, 77 per setting, 8 settings: |z| > 6
   # somewhere has probability 1e-6.
   for (type in bark_types) {
     for (alpha in c(1, 1.5)) {
@@ -42,7 +42,7 @@ test_that("sweeps leave the joint law of parameters and data as it is", {
   }
 })
 
-test_that("sweeps of a probit model do, and single moves", {
+test_that("sweeps and single moves of a probit model do so, too", {
   # Null: as above, 6 settings.
   pairs <- if (extended()) 20000 else 2000
   for (type in bark_types) {

@@ -3,12 +3,12 @@
 data <- bark_data()
 fits <- bark_fits()
 
-#' What is computed from the draws by hand: the slots of draw i
+#' Parts of the draws for computations by hand: the slots of draw i
 slots_of <- function(pool, i) {
   sum(pool$m[seq_len(i - 1)]) + seq_len(pool$m[[i]])
 }
 
-test_that("what does not fit on a line is left out whole", {
+test_that("items that do not fit on a line are left out whole", {
   items <- paste0("predictor", 1:4, " 0.25")
   expect_identical(
     as_many_as_fit(items, "P(included): ", 62),
@@ -21,7 +21,7 @@ test_that("what does not fit on a line is left out whole", {
   expect_match(as_many_as_fit(items, "", 10), "^predict\\.\\.\\.$")
 })
 
-test_that("print is short, and says what both families have", {
+test_that("print is short, and shows what both families have", {
   for (fit in fits) {
     out <- capture.output(value <- withVisible(print(fit)))
     expect_lte(length(out), 15)
@@ -142,7 +142,7 @@ test_that("kernels and inclusion count the draws", {
   }
 })
 
-test_that("draws of parameters are those of the chains, in the user's units", {
+test_that("draws of parameters agree with the chains, in the user's units", {
   for (fit in fits) {
     draws <- as_draws(fit)
     expect_s3_class(draws, "draws_df")
@@ -172,8 +172,8 @@ test_that("draws of parameters are those of the chains, in the user's units", {
 })
 
 test_that("the log likelihood of a draw is in units of the response", {
-  # The same chain on the response in other units: the density changes by
-  # n log of the factor (a power of two, which rounds nothing).
+  # The same chain for the response in other units: the density changes by n log
+  # of the factor (a power of two, for which nothing is rounded).
   twice <- bark_quick(y ~ x1 + x2 + x4, transform(data, y = 8 * y))
   expect_equal(
     as_draws(twice)$log_lik, as_draws(fits$plane)$log_lik - 30 * log(8),
@@ -182,7 +182,7 @@ test_that("the log likelihood of a draw is in units of the response", {
   expect_equal(as_draws(twice)$sigma, 8 * as_draws(fits$plane)$sigma)
 })
 
-test_that("diagnostics cover what a user looks at", {
+test_that("diagnostics cover the quantities that users look at", {
   rows <- watched_rows(data[c("x1", "x2", "x4")])
   watched <- c(
     paste0("f[", rows, "]"), paste0("log_lambda[", 1:3, "]"),
@@ -255,10 +255,10 @@ test_that("draws of the expected and of new responses", {
     y <- rstantools::posterior_predict(fit, seed = 3, ndraws = 20)
     expect_identical(dim(y), c(20L, 30L))
   }
-  # Null: given the draws of f, new responses are independent; their
-  # standardised residuals sum up to a chi-square of 2400 degrees of freedom
-  # (gaussian, 1e-5 in each tail), and to nearly N(0, 2400) for both families
-  # (|z| < 5: 6e-7).
+  # Null: given the draws of f, new responses are independent; their squared
+  # standardised residuals sum to a chi-square with 2400 degrees of freedom
+  # (gaussian, 1e-5 in each tail), and the residuals to nearly N(0, 2400) for
+  # both families (|z| < 5: 6e-7).
   fit <- fits$weighted
   z <- (rstantools::posterior_predict(fit, seed = 4) - epred(fit)) /
     outer(as_draws(fit)$sigma, 1 / sqrt(data$w))
@@ -271,8 +271,8 @@ test_that("draws of the expected and of new responses", {
   expect_true(all(y %in% 0:1))
   p <- epred(fit)
   expect_lt(abs(sum(y - p)) / sqrt(sum(p * (1 - p))), 5)
-  # (y - p)^2 has mean p (1 - p) and variance p (1 - p) (1 - 2 p)^2: signs of f
-  # alone would vary less.
+  # (y - p)^2 has mean p (1 - p) and variance p (1 - p) (1 - 2 p)^2: the signs
+  # of f on their own would vary less.
   excess <- sum((y - p)^2 - p * (1 - p))
   expect_lt(abs(excess) / sqrt(sum(p * (1 - p) * (1 - 2 * p)^2)), 5)
 })

@@ -6,20 +6,20 @@
 # - cut points: without prior or class probabilities, twice the exponent of the
 #   prior, a pair that does not keep its sum, latent responses redrawn at f = 0
 #   or not at all (misplaced ones);
-# - scale: accepted whatever the prior of the gaps says, gaps left alone
+# - scale: accepted regardless of the prior of the gaps, gaps left alone
 #   (misplaced responses only);
-# - magnitude: without the prior of the gaps, gaps left alone, cut points of
-#   before in the likelihood;
+# - magnitude: without the prior of the gaps, gaps left alone, the old cut
+#   points in the likelihood;
 # - responses of a middle class without an upper bound; gaps not restored;
-# - the lowest rung without moves of cut points; of the prior alone, cut points
-#   that are not drawn, or with a standard deviation of 1.3.
+# - the lowest rung without moves of cut points; with the prior alone, cut
+#   points that are not drawn, or with a standard deviation of 1.3.
 
 ordered_setting <- function(...) bark_setting(..., noise_fixed = TRUE)
 
-#' Cut points, -Inf and Inf among them
+#' Cut points, including -Inf and Inf
 cut_points <- function(log_gaps) c(-Inf, 0, cumsum(exp(log_gaps)), Inf)
 
-test_that("updates keep what dense algebra says, and classes", {
+test_that("updates agree with dense algebra, and keep classes", {
   y <- c(1, 3, 2, 4, 1)
   for (type in bark_types) {
     for (amplitude in c(1, 0.1)) {
@@ -76,7 +76,7 @@ ordered_statistics <- function(z, g) {
   c(both, outer(both, both)[upper.tri(diag(length(both)), TRUE)])
 }
 
-test_that("latent responses and cut points are those of exact rejection", {
+test_that("latent responses and cut points agree with exact rejection", {
   # Three rows, classes 1 to 4 with the third empty, kernels fixed. 40
   # independent runs against rejection; null: t scores with at least 39 degrees
   # of freedom, |t| > 7 has probability 2e-8; 20 scores of 2 cases (3 in the
@@ -116,8 +116,8 @@ test_that("latent responses and cut points are those of exact rejection", {
 # Moves -----------------------------------------------------------------------
 
 test_that("every move leaves the joint law with cut points invariant", {
-  # Null: at most 189 scores a call, each nearly standard normal; 42 calls (168
-  # in the extended suite): |z| > 6 somewhere has probability 5e-5 at most.
+  # Null: at most 189 scores per call, each nearly standard normal; 42 calls
+  # (168 in the extended suite): |z| > 6 somewhere has probability 5e-5 at most.
   moves <- setdiff(bark_moves_cpp(), c("none", "noise", "noise_gibbs"))
   types <- if (extended()) bark_types else "select_different"
   own <- c("cuts", "latent", "latent_scale", "magnitude",
@@ -138,8 +138,8 @@ test_that("every move leaves the joint law with cut points invariant", {
   }
 })
 
-test_that("sweeps leave the joint law invariant, whole and of single moves", {
-  # Null: 189 nearly standard normal scores a setting.
+test_that("full sweeps and single moves leave the joint law invariant", {
+  # Null: 189 nearly standard normal scores per setting.
   pairs <- if (extended()) 20000 else 1500
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   for (single in c(FALSE, TRUE)) {
@@ -165,7 +165,7 @@ test_that("exchanges of rungs leave the law of both states invariant", {
 
 # Chains ----------------------------------------------------------------------
 
-test_that("a chain cut anywhere goes on as it was", {
+test_that("a chain cut anywhere continues unchanged", {
   y <- c(1, 3, 2, 4, 1)
   for (n_temps in c(1, 3)) {
     for (sweep in c("full", "single")) {
@@ -190,7 +190,7 @@ test_that("steps of cut points adapt in the warmup, and not after it", {
   expect_identical(steps[[2]], steps[[3]])
 })
 
-test_that("the log likelihood kept is that of the draws", {
+test_that("the stored log likelihood is for the draws", {
   y <- c(1, 3, 2, 4, 1)
   engine <- response_engine("ordered", five_rows, y,
     ordered_setting("select_different"), classes = 4
@@ -204,7 +204,7 @@ test_that("the log likelihood kept is that of the draws", {
   expect_equal(draws$log_likelihood, colSums(log(p)), tolerance = 1e-8)
 })
 
-#' log P(y | f) and statistics of drawn cut points, a draw a row
+#' log P(y | f) and statistics of drawn cut points, one row per draw
 ordered_likelihood <- function(y, classes) {
   function(f, draws) {
     g <- matrix(stats::rnorm(nrow(f) * (classes - 2)), nrow(f))
@@ -220,7 +220,7 @@ ordered_likelihood <- function(y, classes) {
 test_that("chains agree with importance sampling from the prior", {
   # Null: t scores with 19 degrees of freedom at worst; |t| > 8 has probability
   # 2e-7; 6 scores of 2 chains (6 in the extended suite). Classes without rows:
-  # the first, one between, the last.
+  # the first, one in the middle, the last.
   cases <- list(
     list("select_different", 1, 1, c(1, 3, 2, 3), 3),
     list("different", 1.5, 2, c(3, 5, 3, 2), 5),
@@ -269,7 +269,7 @@ test_that("a chain of the prior alone has the prior's cut points", {
   }
 })
 
-test_that("problems at the edge have finite answers", {
+test_that("extreme problems have finite answers", {
   edges <- list(
     list(five_rows, rep(2, 5)), # one class, in the middle
     list(matrix(c(-2, -1, 1, 2)), c(1, 1, 4, 4)), # separated
@@ -290,7 +290,7 @@ test_that("problems at the edge have finite answers", {
   }
 })
 
-test_that("the core refuses what is no class, and weights", {
+test_that("the core refuses weights, and values that are not classes", {
   for (y in list(c(0, 1, 2, 1, 1), c(1, 2, 2.5, 1, 1), c(1, 2, 5, 1, 1))) {
     engine <- response_engine("ordered", five_rows, y, ordered_setting(),
       classes = 4
@@ -305,8 +305,8 @@ test_that("the core refuses what is no class, and weights", {
 
 # Evidence ---------------------------------------------------------------------
 
-test_that("the base of the evidence is that over the prior of cut points", {
-  # Three classes: one integral. More: means over draws of the prior, nearly
+test_that("the base of the evidence averages over the prior of cut points", {
+  # Three classes: one integral. More: means over draws from the prior, nearly
   # normal, |z| > 6; and sums over all classes of one row are 1.
   for (counts in list(c(2, 3, 1), c(0, 4, 0), c(5, 0, 2), c(40, 30, 100))) {
     exact <- stats::integrate(function(g) {
@@ -335,8 +335,8 @@ test_that("the base of the evidence is that over the prior of cut points", {
 })
 
 test_that("the lowest rung has the law of cut points without a function", {
-  # A ladder of this rung alone. Null: t scores of 20 independent ladders,
-  # |t| > 8 has probability 2e-7; 2 of them.
+  # A ladder of this rung only. Null: t scores of 20 independent ladders, |t| >
+  # 8 has probability 2e-7; 2 of them.
   y <- c(1, 2, 2, 3, 3)
   engine <- as_ladder(response_engine("ordered", five_rows, y,
     ordered_setting(), 5, 1000, classes = 3
@@ -372,7 +372,7 @@ ordered_data <- function() {
   out[setdiff(names(out), "y")]
 }
 
-test_that("the evidence is that by importance sampling from the prior", {
+test_that("the evidence agrees with importance sampling from the prior", {
   # Null: as in test-bark-evidence.R; |t| > 8 has probability 2e-7.
   y <- c(1, 3, 4, 1, 3, 4)
   x <- matrix(c(
@@ -415,7 +415,7 @@ ordered_fit <- local({
   }
 })
 
-test_that("an ordered factor is a model of ordered classes, empty ones too", {
+test_that("an ordered factor means ordered classes, also empty ones", {
   data <- ordered_data()
   fit <- ordered_fit()
   levels <- levels(data$class)
@@ -437,7 +437,7 @@ test_that("an ordered factor is a model of ordered classes, empty ones too", {
   )
 })
 
-test_that("a fit of ordered classes says what it knows", {
+test_that("a fit of ordered classes reports its results", {
   fit <- ordered_fit()
   expect_output(print(fit), "ordered classes")
   expect_output(print(fit), "cut points: +none\\|low 0, low\\|mid ")
@@ -457,7 +457,7 @@ test_that("a fit of ordered classes says what it knows", {
   expect_identical(glance(fit)$sigma, 1)
 })
 
-test_that("predictions of ordered classes are those of their definition", {
+test_that("predictions of ordered classes agree with their definition", {
   fit <- ordered_fit()
   data <- ordered_data()[c(1, 7, 20), ]
   pool <- bark_pool(fit)
@@ -511,7 +511,7 @@ test_that("rows with missing values are NA in each type", {
   expect_identical(unname(none), matrix(NA_real_, 1, 5))
 })
 
-test_that("methods of ordered classes", {
+test_that("methods handle ordered classes", {
   fit <- ordered_fit()
   data <- ordered_data()
   p <- predict(fit, type = "prob")
@@ -545,7 +545,7 @@ test_that("draws of classes in the form of rstantools", {
   p <- rstantools::posterior_epred(fit, data)
   expect_identical(dim(p), c(80L, 30L, 5L))
   expect_equal(unname(apply(p, 1:2, sum)), matrix(1, 80, 30))
-  # Means over draws of f against the exact means: nearly normal, |z| > 6 of
+  # Means over draws of f against the exact means: nearly normal, |z| > 6 for
   # 120 positive ones.
   off <- apply(p, 2:3, mean) - predict(fit, data, type = "prob")
   spread <- apply(p, 2:3, stats::sd) / sqrt(80)
@@ -562,7 +562,7 @@ test_that("draws of classes in the form of rstantools", {
   expect_equal(l, matrix(log(p[pick]), 80), tolerance = 1e-8)
 })
 
-test_that("a fit goes on and is read back as it was", {
+test_that("a fit continues and is read back unchanged", {
   data <- ordered_data()
   short <- bark_quick(class ~ x1 + x4, data, iter = 20)
   long <- bark_quick(class ~ x1 + x4, data, iter = 50)
@@ -572,14 +572,14 @@ test_that("a fit goes on and is read back as it was", {
   expect_identical(
     lapply(on$runs, `[[`, "draws"), lapply(long$runs, `[[`, "draws")
   )
-  # Chains that were stopped are cut to the shortest.
+  # Stopped chains are cut to the shortest.
   cut <- long
   cut$runs[[2]]$draws <- short$runs[[2]]$draws
   cut$runs[[1]] <- head_draws(long, long$runs[[1]], 20)
   expect_length(cut$runs[[1]]$draws$cuts, 80)
 })
 
-test_that("what has no meaning for ordered classes is refused", {
+test_that("requests without meaning for ordered classes are refused", {
   data <- ordered_data()
   fit <- ordered_fit()
   refused <- "kb_error_argument"

@@ -1,7 +1,7 @@
-# Chains against those of the package bark 1.0.5, whose moves are right where
-# nothing is selected (extended). It cannot do without kernels: J >= 1. Its
-# prior of the noise precision phi is 1 / phi; here it is Ga(0.5, 0.05), and its
-# draws get weights phi^0.5 exp(-0.05 phi). Both packages standardise x and y.
+# Chains against the package bark 1.0.5, whose moves are right without selection
+# (extended). It always has a kernel: J >= 1. Its prior of the noise precision
+# phi is 1 / phi; here it is Ga(0.5, 0.05), and the peer's draws get weights
+# phi^0.5 exp(-0.05 phi). Both packages standardise x and y.
 
 #' @srrstats {G5.4b} The package bark; kernlab in `test-kernel.R`.
 #' @noRd
@@ -17,7 +17,7 @@ peer_data <- function(n = 60) {
   })
 }
 
-#' What is compared: matrices with a column a chain
+#' Quantities that are compared: matrices with one column per chain
 compared <- function(count, m, phi, lambda) {
   list(
     J = count, J2 = count^2, m = m, log_phi = log(phi), log_phi2 = log(phi)^2,
@@ -74,11 +74,11 @@ weighted_estimate <- function(values, weights) {
   c(mean, posterior::mcse_mean(excess))
 }
 
-test_that("posteriors without selection are those of the package bark", {
+test_that("posteriors without selection agree with the package bark", {
   skip_unless_extended()
   skip_if_not_installed("bark", "1.0.5")
-  # Null: nearly standard normal scores, 18 of them, with errors known from 500
-  # effective draws of the peer or more: |z| > 5.5 has probability 7e-7.
+  # Null: nearly standard normal scores, 18 of them, with errors known from at
+  # least 500 effective draws of the peer: |z| > 5.5 has probability 7e-7.
   data <- peer_data()
   for (type in c("equal", "different")) {
     theirs <- peer_draws(type, data, 40000)

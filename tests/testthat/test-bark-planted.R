@@ -1,7 +1,8 @@
-# What an earlier implementation of this model got wrong: each check passes here
-# and sees the bug where it is planted (helper-bark-planted.R).
+# Errors of an earlier implementation of this model: each check passes here and
+# detects the bug if it is planted (helper-bark-planted.R).
 #
-# Null, if nothing else is said: nearly standard normal scores. There are fewer
+# Null, unless stated otherwise: nearly standard normal scores. There are fewer
+# than 200 in this file: |z| > 6 somewhere has probability 4e-7.
 # than 200 in this file: |z| > 6 somewhere has probability 4e-7.
 
 passes <- function(z) max(abs(z)) < 6
@@ -43,11 +44,11 @@ test_that("coefficients have the posterior covariance, and its mean", {
   wrong <- planted_posterior(exact$columns, data$y, state$v, 2.5)
   wrong <- draw_normal(20000, wrong$mean, wrong$covariance)
   expect_false(passes(scores(wrong)))
-  # Its mean alone.
+  # Its mean only.
   expect_false(passes(scores(wrong)[1:4]))
 })
 
-test_that("coefficients belong to the parameters they are kept with", {
+test_that("coefficients belong to the parameters stored with them", {
   withr::local_seed(2)
   data <- planted_data()
   for (alpha in c(1, 1.5)) {
@@ -72,7 +73,7 @@ test_that("coefficients belong to the parameters they are kept with", {
   }
 })
 
-test_that("draws of f spread as f does, not as its conditional means", {
+test_that("draws of f vary like f, not like its conditional means", {
   at <- matrix(c(0, 0.5, -1, 0.3, -0.7, 2), 3)
   fit <- planted_fit("select_different")
   moments <- bark_moments(fit, at, bark_pool(fit))
@@ -82,7 +83,7 @@ test_that("draws of f spread as f does, not as its conditional means", {
 })
 
 #' How often f at a new point is in the 90% intervals of draws, and in those of
-#' conditional means: parameters and data drawn from the model
+#' conditional means, with parameters and data drawn from the model
 interval_coverage <- function(sets) {
   x <- planted_data(8)$x
   at <- matrix(c(0.2, -0.4), 1)
@@ -97,7 +98,7 @@ interval_coverage <- function(sets) {
     if (length(v) == 0) k <- matrix(0, 8, 0)
     beta <- stats::rnorm(length(v), 0, sqrt(v))
     scale <- exp(truth$log_lambda)
-    # A little noise, here and below, for f = 0 where there are no kernels.
+    # A little noise, here and below, because f = 0 without kernels.
     f <- sum(beta * vapply(truth$location, function(l) {
       if (l == 0) 1 else exp(-sum(scale * (at - x[l, ])^2))
     }, 0)) + stats::rnorm(1, 0, 1e-6)
@@ -116,9 +117,9 @@ interval_coverage <- function(sets) {
   }, c(draws = TRUE, means = TRUE)))
 }
 
-test_that("intervals of draws cover, those of conditional means do not", {
+test_that("intervals from draws cover, those from conditional means do not", {
   # Null: 150 independent chances of 0.9; a score above 4.5 has probability
-  # 7e-6, and somewhat more for the error of the short chains.
+  # 7e-6, slightly more because of the error of the short chains.
   withr::local_seed(3)
   sets <- 150
   z <- (interval_coverage(sets) - 0.9) / sqrt(0.9 * 0.1 / sets)
@@ -209,7 +210,7 @@ test_that("levels of a factor are matched by name", {
   }
   expect_true(same(ours))
   expect_false(same(planted))
-  # A factor of which only one level comes.
+  # A factor with only one level present.
   few <- data[data$g == "c", ]
   few$g <- droplevels(few$g)
   expect_equal(ours(few), ours(data)[data$g == "c"])
@@ -234,7 +235,7 @@ test_that("rows with missing predictors are kept, as missing", {
 
 # Start -----------------------------------------------------------------------
 
-test_that("chains do not start where every kernel is that of its own row", {
+test_that("chains do not start with each row's own kernel", {
   data <- sim_friedman(200, 100, seed = 2)
   fit <- suppressWarnings(bark(y ~ ., data,
     prior = bark_prior("different"), seed = 1,

@@ -27,7 +27,7 @@ test_that("every type draws for every kind of fit, and returns the fit", {
   }
 })
 
-test_that("titles, limits and axes are the caller's, the rest is refused", {
+test_that("titles, limits and axes are passed on, other arguments refused", {
   for (fit in fits[c("plane", "line", "class_line", "classes")]) {
     on_paper(for (type in types) {
       expect_silent(plot(fit, type,

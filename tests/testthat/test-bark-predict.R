@@ -1,5 +1,5 @@
-# predict() of bark fits: each answer against the normal mixture computed here
-# from the means and variances of f given each draw (which are those of dense
+# predict() of bark fits: each result against the normal mixture computed here
+# from the means and variances of f given each draw (which agree with dense
 # algebra: test-bark-chain.R, test-bark.R), and against draws.
 
 data <- bark_data()
@@ -33,7 +33,7 @@ test_that("without newdata the training rows are predicted", {
 
 # Regression -------------------------------------------------------------------
 
-test_that("means are those of the mixture, whatever the block", {
+test_that("means agree with the mixture, for any block size", {
   for (fit in gaussian) {
     expect_equal(predict(fit), rowMeans(mixture_of(fit)$mean),
       tolerance = 1e-10
@@ -88,11 +88,11 @@ test_that("the log score is the mixture's density", {
 })
 
 test_that("draws have the mean and variance of the mixture", {
-  # Null: each row's draws are one normal number a draw with the mean and
-  # variance of the mixture, independent given the rest; the standardised
-  # residuals over 80 draws are N(0, 1), their mean times sqrt(80) too.
-  # 150 rows, two-sided: |z| < 5 fails with probability 9e-5 by Bonferroni,
-  # the sum of squares (80 degrees) outside [26, 170] with 2e-6 at most each.
+  # Null: each row's draws are independent given the rest, one normal number per
+  # draw with the mean and variance of the mixture; the standardised residuals
+  # over 80 draws are N(0, 1), and so is their mean times sqrt(80). 150 rows,
+  # two-sided: |z| < 5 fails with probability 9e-5 by Bonferroni, the sum of
+  # squares (80 degrees) is outside [26, 170] with 2e-6 at most each.
   for (fit in fits) {
     mixture <- mixture_of(fit)
     f <- t(predict(fit, type = "draws"))
@@ -104,7 +104,7 @@ test_that("draws have the mean and variance of the mixture", {
   }
 })
 
-test_that("draws come chain by chain, fewer ones evenly chosen", {
+test_that("draws are ordered by chain, fewer ones evenly chosen", {
   fit <- fits$plane
   all <- predict(fit, data[1:3, ], type = "draws")
   one <- fit
@@ -156,7 +156,7 @@ registerS3method("posterior_moments", "kb_known", function(fit, x, pool) {
   list(mean = f, variance = 0 * f)
 }, namespace)
 
-test_that("the class goes by the probability, not by the mean of f", {
+test_that("the class follows the probability, not the mean of f", {
   # The mean of f, 0.2 * 9 - 0.8 * 0.5, is positive.
   fit <- known(c(9, -0.5), c(0.2, 0.8))
   rows <- list(x = matrix(0, 1, 3), complete = TRUE, y = factor("down",
@@ -228,7 +228,7 @@ test_that("rows with missing values keep their place", {
   expect_identical(which(is.na(bands[, 1])), 3L)
 })
 
-test_that("no complete row at all gives NA or nothing", {
+test_that("without any complete row the result is NA or empty", {
   none <- transform(data[1:2, ], x1 = NA_real_)
   expect_identical(predict(fits$plane, none), c(NA_real_, NA_real_))
   expect_identical(
@@ -242,7 +242,7 @@ test_that("no complete row at all gives NA or nothing", {
   )
 })
 
-test_that("levels are matched by name; new ones are warned of", {
+test_that("levels are matched by name; new ones give a warning", {
   fit <- fits$factor
   turned <- transform(data, g = factor(as.character(g), c("c", "a", "b")))
   expect_identical(predict(fit, turned), predict(fit))

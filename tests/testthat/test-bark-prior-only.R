@@ -1,7 +1,7 @@
 # Chains of bark() without data must give back the prior.
 #
 # Seen to fail: sweeps with as many moves as the state has slots (z -7 to -10
-# for J; every move alone is right, and fewer than 4 slots hide it), flips that
+# for J; every single move is right, and fewer than 4 slots hide it), flips that
 # leave the full set too rarely, without their densities or with a_p for b_p,
 # births with J for J + 1; moves to near rows without the ratio of proposals.
 
@@ -21,8 +21,8 @@ prior_only_scores <- function(type, alpha) {
 }
 
 test_that("chains of the prior alone have its laws", {
-  # Null: nearly standard normal scores, at most 29 a setting, 8 settings:
-  # |z| > 5.5 somewhere has probability 1e-5.
+  # Null: nearly standard normal scores, at most 29 per setting, 8 settings: |z|
+  # > 5.5 somewhere has probability 1e-5.
   for (type in bark_types) {
     for (alpha in c(1, 1.5)) {
       z <- prior_only_scores(type, alpha)
@@ -33,9 +33,9 @@ test_that("chains of the prior alone have its laws", {
   }
 })
 
-test_that("kernels have no liking for rows that have others near", {
-  # Five rows close together and one apart. Null: a score a location, |z| > 5.5
-  # in 14 of them.
+test_that("kernels do not prefer rows with near neighbours", {
+  # Five rows close together and one apart. Null: one score per location, |z| >
+  # 5.5 in 14 of them.
   x <- matrix(c(-2.5, -0.3, -0.1, 0, 0.1, 0.3))
   for (alpha in c(1, 1.5)) {
     fit <- bark(x, sin(x[, 1]),

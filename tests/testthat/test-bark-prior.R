@@ -1,7 +1,7 @@
 error <- "kb_error_argument"
 types <- c("select_different", "equal", "different", "select_equal")
 
-# Oracles: the Levy measure by quadrature in log |b|, where its tails are
+# Oracles: the Levy measure by quadrature in log |b|, in which its tails are
 # exponential. c_alpha is that of eq. 6.
 levy_constant <- function(alpha) alpha / pi * gamma(alpha) * sin(pi * alpha / 2)
 
@@ -91,7 +91,7 @@ test_that("nu and D are integrals of the Levy measure", {
   }
 })
 
-test_that("the short forms are those of eqs. 7 and 8", {
+test_that("the short forms agree with eqs. 7 and 8", {
   for (alpha in c(0.1, 0.3, 0.7, 1, 1.4, 1.9)) {
     expect_equal(
       bark_nu(alpha, 2, 0.3),
@@ -121,7 +121,7 @@ test_that("near the ends of alpha nu and D are finite, and have their limits", {
     expect_true(all(is.finite(f(ends, 3, 0.5)) & f(ends, 3, 0.5) > 0))
   }
   # alpha = 0: nu is gamma. alpha = 2: a Brownian field of variance 2 gamma,
-  # all of which is lost.
+  # which is lost entirely.
   expect_equal(bark_nu(1e-12, 3, 0.5), 3, tolerance = 1e-9)
   expect_equal(bark_nu_truncated(1e-12, 3, 0.5), 3, tolerance = 1e-9)
   expect_equal(bark_discrepancy(2 - 1e-12, 3, 0.5), 6, tolerance = 1e-9)
@@ -130,7 +130,7 @@ test_that("near the ends of alpha nu and D are finite, and have their limits", {
   )
 })
 
-test_that("eq. 12 is no bound of the discrepancy for small alpha", {
+test_that("eq. 12 does not bound the discrepancy for small alpha", {
   expect_equal(round(paper_bound(c(0.5, 0.3), 10, 0.5), 4), c(1.4487, 0.6020))
   expect_equal(
     round(bark_discrepancy(c(0.5, 0.3), 10, 0.5), 4), c(1.4660, 0.6718)
@@ -156,7 +156,7 @@ test_that("the number of kernels and the discrepancy give gamma and eps", {
   expect_equal(c(prior$gamma, prior$eps), sqrt(c(2.1, 0.3 / 7)))
 })
 
-test_that("elicitation goes there and back for every alpha", {
+test_that("elicitation can be inverted for every alpha", {
   for (alpha in c(1e-6, 0.3, 0.5, 1, 1.5, 1.9, 2 - 1e-6)) {
     prior <- bark_prior(alpha = alpha, n_kernels = 15, discrepancy = 0.2)
     expect_equal(bark_nu(alpha, prior$gamma, prior$eps), 15, tolerance = 1e-12)
@@ -170,7 +170,7 @@ test_that("elicitation goes there and back for every alpha", {
   }
 })
 
-test_that("half of a pair and both pairs are refused", {
+test_that("half of a pair, or both pairs, are refused", {
   expect_error(bark_prior(n_kernels = 20), "discrepancy` is missing",
     class = error
   )
@@ -196,7 +196,7 @@ test_that("half of a pair and both pairs are refused", {
 
 # The prior ------------------------------------------------------------------
 
-test_that("the defaults are those of the paper's experiments", {
+test_that("the defaults agree with the paper's experiments", {
   prior <- bark_prior()
   expect_s3_class(prior, "kb_bark_prior")
   expect_identical(prior[c("type", "alpha", "eps", "gamma")], list(
@@ -231,14 +231,14 @@ test_that("bad arguments are named", {
   }
 })
 
-test_that("names of a pair must say its order", {
+test_that("names of a pair must agree with its order", {
   expect_identical(bark_prior(scales = c(shape = 2, rate = 3))$scales, c(2, 3))
   expect_error(bark_prior(scales = c(rate = 3, shape = 2)), "in this order",
     class = error
   )
 })
 
-test_that("a number of kernels that no sampler can hold is refused", {
+test_that("a number of kernels too large for any sampler is refused", {
   expect_error(bark_prior(eps = 1e-10), "expected number", class = error)
   expect_error(bark_prior(alpha = 1.9, eps = 1e-200), class = error)
   expect_error(bark_prior(alpha = 1.9, eps = 1e200, gamma = 1e-50),
@@ -246,7 +246,7 @@ test_that("a number of kernels that no sampler can hold is refused", {
   )
 })
 
-test_that("what a type does not use is refused", {
+test_that("arguments that a type does not use are refused", {
   for (type in c("equal", "different")) {
     expect_error(bark_prior(type, selection = c(1, 2)), "selection",
       class = error
@@ -258,7 +258,7 @@ test_that("what a type does not use is refused", {
   )
 })
 
-test_that("print says what the prior implies", {
+test_that("print shows the implications of the prior", {
   print_has <- function(prior, ...) {
     for (text in c(...)) expect_output(print(prior), text, fixed = TRUE)
   }
@@ -307,7 +307,7 @@ test_that("a rate of 0 is refused with the reason", {
   }
 })
 
-test_that("a prior of the precision is none of a variance", {
+test_that("a prior of the precision is not a prior of a variance", {
   expect_error(srvm_prior(noise = noise_gamma(1, 1)), "noise", class = error)
   expect_error(bark_prior(noise = srvm_prior_paper()$noise), class = error)
 })
@@ -357,14 +357,14 @@ test_that("the default noise is below the residual sd with probability .9", {
   expect_equal(resolve(x = cbind(plane, plane[, 1], 1)), out)
 })
 
-test_that("with weights the rule is that of the weighted regression", {
+test_that("with weights the rule uses the weighted regression", {
   w <- rep(c(0.5, 2), 16)
   s <- summary(stats::lm(mpg ~ plane, weights = w))$sigma
   expect_equal(below(resolve(weights = w), s), 0.9, tolerance = 1e-12)
   expect_equal(resolve(weights = rep(1, 32)), resolve())
 })
 
-test_that("without residual degrees of freedom the rule takes the sd of y", {
+test_that("without residual degrees of freedom the rule uses the sd of y", {
   for (rows in list(1:4, 3:4)) {
     out <- resolve(x = plane[rows, ], y = mpg[rows])
     expect_equal(below(out, stats::sd(mpg[rows])), 0.9, tolerance = 1e-12)
@@ -374,7 +374,7 @@ test_that("without residual degrees of freedom the rule takes the sd of y", {
   expect_equal(below(out, stats::sd(mpg[1:8])), 0.9, tolerance = 1e-12)
 })
 
-test_that("a constant response counts as one of sd 1", {
+test_that("a constant response counts as one with sd 1", {
   for (y in list(rep(0, 32), rep(0.1, 32), rep(1e5 / 3, 32))) {
     expect_equal(below(resolve(y = y), 1), 0.9, tolerance = 1e-12)
   }
@@ -397,12 +397,12 @@ test_that("a given noise is passed on", {
     )], use.names = FALSE)
   }
   expect_identical(noise(noise_gamma(2, 3)), c(2, 3, 0, NA))
-  # The precision of an inverse gamma variance is gamma, its scale the rate.
+  # The precision of an inverse gamma variance is gamma; its scale is the rate.
   expect_identical(noise(ig(2, 3)), c(2, 3, 0, NA))
   expect_identical(noise(fixed(0.25)), c(NA, NA, 1, 4))
 })
 
-test_that("the improper noise warns at the fit and says so", {
+test_that("the improper noise gives a warning at the fit", {
   prior <- bark_prior(noise = noise_improper())
   expect_warning(out <- resolve(prior), class = "kb_warning_improper")
   expect_true(out$improper)
@@ -427,7 +427,7 @@ test_that("n_signals is the expected number of predictors in the kernel", {
   }
 })
 
-test_that("probit models have a noise precision of 1 and take no other", {
+test_that("probit models have noise precision 1 and refuse others", {
   y <- factor(mpg > 0)
   for (family in list("binomial", stats::binomial("probit"))) {
     out <- resolve(y = y, family = family)

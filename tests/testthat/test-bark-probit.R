@@ -3,11 +3,11 @@
 #
 # Seen to fail, one mutant at a time:
 # - Holmes and Held: z_i left in its own mean, variance 1, q not updated; given
-#   the coefficients: their mean in place of a draw;
+#   the coefficients: their mean instead of a draw;
 # - scale: n + 1 degrees of freedom, the prior left out of Q;
 # - magnitude: alpha left out of the power, no power, the exponent's factor g
-#   for g^2, latent responses not redrawn, or redrawn at the f of before;
-# - amplitude: left out where slots are placed, added, scored, or scored after
+#   for g^2, latent responses not redrawn, or redrawn at the old f;
+# - amplitude: left out when slots are placed, added, scored, or scored after
 #   another change (test-bark-core.R: "two slots become one"); not handed over
 #   in an exchange; exchanges always accepted, or with half of their ratio;
 # - latent responses not restored; the likelihood kept at the mean of the
@@ -36,7 +36,7 @@ run_whole <- function(engine, index = 1) {
 
 # Likelihood ------------------------------------------------------------------
 
-test_that("updates keep what dense algebra says of the latent responses", {
+test_that("updates agree with dense algebra of the latent responses", {
   y <- c(1, -1, 1, 1, -1)
   for (type in bark_types) {
     for (amplitude in c(1, 0.1)) {
@@ -88,7 +88,7 @@ quadrant_moment <- function(cov, a, b) {
 }
 
 test_that("latent responses have the exact moments of a truncated normal", {
-  # Two rows of the classes 1, -1: z y is a normal on the positive quadrant. 200
+  # Two rows of the classes 1, -1: z y is normal on the positive quadrant. 200
   # independent runs; null: t scores with 199 degrees of freedom, |t| > 6.5 has
   # probability 6e-10 each; 4 cases of 5 scores.
   x <- matrix(c(0, 0.8), 2)
@@ -116,9 +116,10 @@ test_that("latent responses have the exact moments of a truncated normal", {
   }
 })
 
-test_that("the scale of latent responses is drawn exactly, of any variance", {
-  # z'(I + K V K')^-1 z of n rows is chi-square with n degrees of freedom after
-  # the move, whatever was before: independent draws, |score| > 6 in 12.
+test_that("the scale of latent responses is drawn exactly, at any variance", {
+  # After the move z'(I + K V K')^-1 z of n rows is chi-square with n degrees of
+  # freedom, regardless of the state before: independent draws, |score| > 6 in
+  # 12.
   y <- c(1, -1, 1, 1, -1)
   for (varphi in c(1, 1e-6, 1e-10)) {
     location <- c(0, 3)
@@ -128,7 +129,7 @@ test_that("the scale of latent responses is drawn exactly, of any variance", {
     )
     lambda <- rep(exp(-1), 3)
     k <- cbind(1, exp(-colSums(lambda * (t(five_rows) - five_rows[3, ])^2)))
-    # By the formula of Woodbury, whose inverse is of a matrix of two rows.
+    # By Woodbury's formula, which inverts a matrix of two rows.
     rest <- qr.resid(qr(rbind(k, diag(sqrt(varphi), 2))), rbind(z, 0, 0))
     q <- colSums(rest^2)
     expect_lt(abs(mean(q) - 5) / sqrt(10) * sqrt(4000), 6)
@@ -138,9 +139,9 @@ test_that("the scale of latent responses is drawn exactly, of any variance", {
   }
 })
 
-test_that("responses that determine one another are drawn all the same", {
-  # v = 1e6: independent draws of a half normal for one row. v = 1e12, where
-  # 1 - H is rounding: given the coefficients, and by the exact scale.
+test_that("responses that determine one another are drawn correctly", {
+  # v = 1e6: independent draws of a half normal for one row. v = 1e12, where 1 -
+  # H is rounding: given the coefficients, and by the exact scale.
   for (v in c(1e6, 1e12, 1e18)) {
     moves <- c("latent", if (v > 1e6) "latent_scale")
     z <- drop(bark_latent_cpp(
@@ -155,10 +156,11 @@ test_that("responses that determine one another are drawn all the same", {
 # Moves -----------------------------------------------------------------------
 
 test_that("every move leaves the joint law with latent responses invariant", {
-  # Null: at most 119 scores a call, each nearly standard normal, 76 calls (224
-  # in the extended suite): |z| > 6 somewhere has a probability of 5e-5 at most.
+  # Null: at most 119 scores per call, each nearly standard normal, 76 calls
+  # (224 in the extended suite): |z| > 6 somewhere has a probability of 5e-5 at
+  # most.
   moves <- setdiff(bark_moves_cpp(), c("none", "noise", "noise_gibbs"))
-  # What the latent responses do to the others does not depend on the scales.
+  # The effect of latent responses on the others does not depend on scales.
   own <- c(
     "latent", "latent_scale", "latent_given_coefficients", "magnitude"
   )
@@ -179,7 +181,7 @@ test_that("every move leaves the joint law with latent responses invariant", {
 })
 
 test_that("exchanges of rungs leave the law of both states invariant", {
-  # Null: at most 56 scores a case, nearly standard normal; |z| > 6.
+  # Null: at most 56 scores per case, nearly standard normal; |z| > 6.
   cases <- list(
     list("probit", 0.1, probit_setting("select_different")),
     list("probit", 0, probit_setting("equal", 1.5)),
@@ -189,7 +191,7 @@ test_that("exchanges of rungs leave the law of both states invariant", {
     out <- bark_exchange_cpp(
       case[[3]], five_rows[1:3, ], case[[1]], case[[2]], 20000, 4
     )
-    # Where the likelihood is not used, nor is the response.
+    # If the likelihood is not used, neither is the response.
     rows <- if (case[[1]] == "gaussian") c(1:11, 15:24) else 1:28
     before <- out$before[rows, ]
     after <- out$after[rows, ]
@@ -202,7 +204,7 @@ test_that("exchanges of rungs leave the law of both states invariant", {
 
 # Chains ----------------------------------------------------------------------
 
-test_that("a probit chain cut anywhere goes on as it was", {
+test_that("a probit chain cut anywhere continues unchanged", {
   y <- c(1, -1, 1, 1, -1)
   for (n_temps in c(1, 3)) {
     for (alpha in c(1, 1.5)) {
@@ -214,7 +216,7 @@ test_that("a probit chain cut anywhere goes on as it was", {
   }
 })
 
-test_that("the log likelihood kept is that of the drawn coefficients", {
+test_that("the stored log likelihood is for the drawn coefficients", {
   y <- c(1, -1, 1, 1, -1)
   engine <- probit_engine(five_rows, y, probit_setting("select_different"))
   draws <- run_whole(engine)$draws
@@ -237,7 +239,7 @@ probit_importance <- function(prior, x, y, at, n) {
   list(weight = weight, answers = rbind(draws$J, draws$d, weight, at_point))
 }
 
-#' The same of a run: numbers of kernels and of predictors, the likelihood of
+#' The same for a run: numbers of kernels and of predictors, the likelihood of
 #' the drawn coefficients, P(y = 1) at a point
 probit_answers <- function(run, x, at) {
   draws <- run$draws
@@ -285,7 +287,7 @@ test_that("probit chains agree with importance sampling from the prior", {
   }
 })
 
-test_that("a probit chain of the prior alone has nothing of the data", {
+test_that("a probit chain of the prior alone does not depend on the data", {
   # Null: 30 independent chains; J ~ Poisson(3) and the coefficient at the
   # intercept symmetric; t scores, |t| > 8.
   y <- c(1, 1, 1, 1, 1)
@@ -303,7 +305,7 @@ test_that("a probit chain of the prior alone has nothing of the data", {
   expect_true(all(runs[[1]]$levels[[1]]$latent == 0))
 })
 
-test_that("problems at the edge have finite answers", {
+test_that("extreme problems have finite answers", {
   edges <- list(
     list(five_rows, rep(1, 5)), # one class
     list(matrix(c(-2, -1, 1, 2)), c(-1, -1, 1, 1)), # separated

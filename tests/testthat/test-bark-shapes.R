@@ -1,20 +1,21 @@
-# Kernels of bark() whose centres or scales are their own, and locations that
-# are not equally likely.
+# Kernels of bark() with their own centres or scales, and locations that are not
+# equally likely.
 #
 # Seen to fail, one mutant at a time:
 # - locations: drawn evenly, Po(nu / (n + 1)) copies, no ratio of probabilities
-#   in local moves or among candidates, that of one copy for several, another
-#   intercept at the start (birth and death);
-# - candidates: a slot's that is not kept up to date, a place not marked as
-#   taken (both: chains of the prior), half of them copies of another;
+#   in local moves or among candidates, the ratio of one copy for several,
+#   another intercept at the start (birth and death);
+# - candidates: a slot's candidate not updated, a place not marked as taken
+#   (both: chains of the prior), half of them copies of another;
 # - centres: no ratio of densities, a density with the variance halved or with
-#   rows alike, draws 1.5 times as far, steps that depend on the centre;
+#   equally likely rows, draws 1.5 times as far, steps that depend on the
+#   centre;
 # - scales: no ratio of priors, changes or shifts that are not made, all
-#   predictors in what is born;
+#   predictors included at birth;
 # - state: a kernel's own centre or scales ignored; runs: the shape of the first
 #   kernel given to all; draws: nothing recorded of the intercept; predictions
 #   with common scales.
-# Not to be seen, being right: a new place with its own scales or with new ones.
+# Not visible, because right: a new place with its own scales or with new ones.
 
 shape_w <- c(1, 0.1, 5, 1, 2.5)
 uneven <- c(0.35, 0.05, 0.1, 0, 0.2, 0.3)
@@ -49,9 +50,9 @@ own_moves <- c(
   "scale_all", "scale_any", "scale_refresh", "scale_pair", "flip", "swap"
 )
 
-test_that("moves leave the joint law invariant, whatever the kernels' shapes", {
-  # Null: nearly standard normal scores, at most 153 a call and 90 calls; |z| >
-  # 6.2 somewhere has a probability of 8e-6.
+test_that("moves leave the joint law invariant, for all shapes of kernels", {
+  # Null: nearly standard normal scores, at most 153 per call and 90 calls; |z|
+  # > 6.2 somewhere has a probability of 8e-6.
   for (name in names(shape_settings)) {
     more <- shape_settings[[name]]
     shaped <- !is.null(more$centre_sd) || !is.null(more$own_scales)
@@ -72,9 +73,9 @@ test_that("moves leave the joint law invariant, whatever the kernels' shapes", {
   }
 })
 
-test_that("moves of places and shapes leave the prior invariant, at length", {
-  # Null: as above; 11 calls. Without the data moves are quick, and what they
-  # lack is seen best.
+test_that("moves of places and shapes leave the prior invariant in long runs", {
+  # Null: as above; 11 calls. Without the data, moves are quick and their errors
+  # are most visible.
   heavy <- list(centre_sd = 0.6, centre_weights = c(1, 12, 1, 1, 1, 4))
   cases <- list(
     list("local", shape_settings$near, 10000, 40),
@@ -174,7 +175,7 @@ test_that("chains of the prior alone have its laws of places and shapes", {
       function(d) kernel(d) * (centre(d, 1) > 0 & centre(d, 1) < 1),
       2.1 * inside
     ),
-    # d is uniform on 0, 1, 2, and S ~ Ga(1, 1) where it is not 0.
+    # d is uniform on 0, 1, 2, and S ~ Ga(1, 1) unless it is 0.
     list(function(d) number(d) == 2, 0.7),
     list(function(d) kernel(d) * (number(d) == 0), 0.7),
     list(function(d) exp(-lambda(d)) * (number(d) > 0), 1.4 / 2)
@@ -259,9 +260,9 @@ test_that("chains agree with importance sampling from the prior", {
   }
 })
 
-test_that("the evidence is that by importance sampling", {
-  # Null: as in test-bark-evidence.R, t with 19 degrees of freedom at worst:
-  # |t| > 8 has probability 2e-7.
+test_that("the evidence agrees with importance sampling", {
+  # Null: as in test-bark-evidence.R, t with 19 degrees of freedom at worst: |t|
+  # > 8 has probability 2e-7.
   fit <- shape_fit(shape_cases[[3]], chains = 1, iter = 2, warmup = 1)
   w <- exp(shape_exact(3, fit)$log_l)
   z <- evidence(fit,
@@ -273,7 +274,7 @@ test_that("the evidence is that by importance sampling", {
   expect_lt(abs(t), 8)
 })
 
-test_that("probit models too", {
+test_that("probit models do so, too", {
   for (more in shape_settings[c("near", "own", "both")]) {
     prior <- do.call(bark_setting, c(
       list("select_different", noise_fixed = TRUE, noise_precision = 1), more
@@ -282,7 +283,7 @@ test_that("probit models too", {
       "birth_death", "relocate", "local", "gather", "latent", "magnitude",
       if (isTRUE(more$own_scales)) "flip"
     )
-    # Null: at most 190 scores a call and 19 calls; |z| > 6 has probability
+    # Null: at most 190 scores per call and 19 calls; |z| > 6 has probability
     # 7e-6.
     for (move in moves) {
       out <- bark_invariance_cpp(
@@ -320,7 +321,7 @@ shape_fits <- local({
   }
 })
 
-test_that("runs in parts are those in one go", {
+test_that("runs in parts equal runs in one go", {
   for (sweep in c("full", "single")) {
     for (fit in shape_fits()) {
       engine <- fit_engine(fit)
@@ -340,7 +341,7 @@ test_that("runs in parts are those in one go", {
   expect_identical(bark_pool(more), bark_pool(long))
 })
 
-test_that("predictions and partial dependence are those of plain R", {
+test_that("predictions and partial dependence agree with plain R", {
   at <- matrix(c(0, 0.4, 1, 0.3, 0.7, 0.2), 3, dimnames = list(
     NULL, c("x1", "x2")
   ))
@@ -366,7 +367,7 @@ test_that("predictions and partial dependence are those of plain R", {
   }
 })
 
-test_that("methods know of shapes", {
+test_that("methods handle shapes", {
   fits <- shape_fits()
   for (fit in fits) {
     out <- utils::capture.output(print(fit))
@@ -389,7 +390,7 @@ test_that("methods know of shapes", {
     pool <- bark_pool(fit)
     if (has_own_centres(fit)) expect_length(pool$centre, 2 * sum(pool$m))
     if (has_own_scales(fit)) expect_length(pool$own_included, 2 * sum(pool$m))
-    # What a run that is stopped leaves.
+    # What a stopped run leaves.
     cut <- head_draws(fit, fit$runs[[1]], 7)$draws
     m <- sum(cut$m)
     expect_identical(cut$beta, fit$runs[[1]]$draws$beta[seq_len(m)])
@@ -422,7 +423,7 @@ test_that("the share of kernels counts them by their coefficients", {
   )
 })
 
-test_that("degenerate settings have an answer or an error", {
+test_that("degenerate settings give an answer or an error", {
   only <- shaped_tiny(centres = centre_near_rows(0.5, intercept = 1))
   expect_true(all(bark_pool(only)$location == 0))
   expect_true(all(is.finite(predict(only))))

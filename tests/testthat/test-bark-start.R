@@ -1,4 +1,4 @@
-# Chains of bark() start somewhere, and go on from there, whatever the prior.
+# Chains of bark() start and move under any prior.
 
 start_fit <- function(prior) {
   data <- withr::with_seed(8, {
@@ -19,12 +19,12 @@ expect_moving <- function(fit) {
 }
 
 test_that("chains under an improper prior of the noise have a start", {
-  # There is no draw from it to start from.
+  # There are no draws from the prior to start from.
   expect_moving(start_fit(bark_prior("different", noise = noise_improper())))
 })
 
 test_that("priors of the noise that underflow give a start", {
-  # Draws from Ga(1e-4, 1) are 0 in double precision, more often than not.
+  # Most draws from Ga(1e-4, 1) are 0 in double precision.
   expect_moving(start_fit(
     bark_prior("different", noise = noise_gamma(1e-4, 1))
   ))

@@ -3,10 +3,10 @@
 # evidence against quadrature.
 #
 # Seen to fail, one mutant at a time:
-# - row weights: df / 2 for (df + 1) / 2, the residual left out, that of the
-#   weighted row, the mean of the coefficients in place of a draw;
-# - state: K'WK of before, the given weights or the determinant of the row
-#   weights left out; row weights not restored;
+# - row weights: df / 2 for (df + 1) / 2, the residual left out or taken from
+#   the weighted row, the mean of the coefficients instead of a draw;
+# - state: an old K'WK, the given weights or the determinant of the row weights
+#   left out; row weights not restored;
 # - the log likelihood kept without the given weights;
 # - the lowest rung: noise from its prior, row weights or noise left alone.
 
@@ -14,7 +14,7 @@ student_setting <- function(...) bark_setting(..., df = 3)
 student_y <- c(0.8, -0.9, 4, 0.1, 1.2)
 student_w <- c(1, 0.5, 3, 1, 2)
 
-test_that("updates keep what dense algebra says given row weights", {
+test_that("updates agree with dense algebra given row weights", {
   for (type in bark_types) {
     for (amplitude in c(1, 0.1)) {
       alpha <- if (amplitude == 1) 1 else 1.5
@@ -38,8 +38,8 @@ test_that("updates keep what dense algebra says given row weights", {
 })
 
 test_that("every move leaves the joint law with row weights invariant", {
-  # Null: at most 152 scores a call, each nearly standard normal; 30 calls (152
-  # in the extended suite): |z| > 6 somewhere has probability 5e-5 at most.
+  # Null: at most 152 scores per call, each nearly standard normal; 30 calls
+  # (152 in the extended suite): |z| > 6 somewhere has probability 5e-5 at most.
   moves <- setdiff(bark_moves_cpp(), "none")
   types <- if (extended()) bark_types else "select_different"
   for (type in types) {
@@ -57,8 +57,8 @@ test_that("every move leaves the joint law with row weights invariant", {
   }
 })
 
-test_that("sweeps leave the joint law invariant, whole and of single moves", {
-  # Null: 152 nearly standard normal scores a setting.
+test_that("full sweeps and single moves leave the joint law invariant", {
+  # Null: 152 nearly standard normal scores per setting.
   pairs <- if (extended()) 20000 else 1500
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   for (single in c(FALSE, TRUE)) {
@@ -70,7 +70,7 @@ test_that("sweeps leave the joint law invariant, whole and of single moves", {
   }
 })
 
-test_that("a chain cut anywhere goes on as it was", {
+test_that("a chain cut anywhere continues unchanged", {
   for (n_temps in c(1, 3)) {
     for (sweep in c("full", "single")) {
       engine <- response_engine("student", five_rows, student_y,
@@ -82,7 +82,7 @@ test_that("a chain cut anywhere goes on as it was", {
   }
 })
 
-test_that("the log likelihood kept is that of the drawn coefficients", {
+test_that("the stored log likelihood is for the drawn coefficients", {
   engine <- response_engine("student", five_rows, student_y,
     student_setting("select_different"), weights = student_w
   )
@@ -135,7 +135,7 @@ test_that("chains agree with importance sampling from the prior", {
 
 # Evidence ---------------------------------------------------------------------
 
-#' The density of y where f is 0, as a function of the noise precision
+#' The density of y if f is 0, as a function of the noise precision
 without_function <- function(phi, prior, y, w) {
   vapply(phi, function(phi) {
     scale <- 1 / sqrt(phi * w)
@@ -144,7 +144,7 @@ without_function <- function(phi, prior, y, w) {
   }, 0)
 }
 
-test_that("the base of the evidence is that of quadrature", {
+test_that("the base of the evidence agrees with quadrature", {
   prior <- student_setting()
   engine <- list(y = student_y, weights = student_w, config = list(
     prior = prior, family = "student"
@@ -154,8 +154,8 @@ test_that("the base of the evidence is that of quadrature", {
     rel.tol = 1e-10
   )$value
   expect_equal(student_base(engine), log(exact), tolerance = 1e-7)
-  # Far from 1, and of many rows, by the known density for two rows as many
-  # times: the integrand is that of one row, to a power.
+  # Far from 1, and for many rows, from the known density of two rows raised to
+  # a power: the integrand is that of one row, raised to a power.
   engine$y <- 1e4 * student_y
   scaled <- engine
   scaled$config$prior$noise_rate <- 1e8
@@ -171,8 +171,8 @@ test_that("the base of the evidence is that of quadrature", {
 })
 
 test_that("the lowest rung has the law of the noise without a function", {
-  # A ladder of this rung alone. Null: t scores of 20 independent ladders,
-  # |t| > 8 has probability 2e-7; 4 of them.
+  # A ladder of this rung only. Null: t scores of 20 independent ladders, |t| >
+  # 8 has probability 2e-7; 4 of them.
   prior <- student_setting()
   engine <- as_ladder(
     response_engine("student", five_rows, student_y, prior, 5, 1000,
@@ -191,7 +191,7 @@ test_that("the lowest rung has the law of the noise without a function", {
       g(phi) * without_function(phi, prior, student_y, student_w)
     }, 0, Inf, rel.tol = 1e-8)$value / total
   }
-  # omega of the outlier given phi is a gamma variable.
+  # The outlier's omega given phi is a gamma variable.
   of_omega <- function(phi) {
     vapply(phi, function(phi) {
       stats::integrate(function(omega) {
@@ -240,7 +240,7 @@ student_fit <- function(..., type = "different", alpha = 1, df = 3,
   ))
 }
 
-test_that("the evidence is that by importance sampling from the prior", {
+test_that("the evidence agrees with importance sampling from the prior", {
   # Null: as in test-bark-evidence.R; |t| > 8 has probability 2e-7.
   w <- c(1, 0.5, 3, 1, 2, 1)
   fits <- list(
@@ -270,13 +270,13 @@ test_that("the evidence is that by importance sampling from the prior", {
   }
 })
 
-test_that("rungs that hardly exchange their states are noted", {
+test_that("rungs that rarely exchange their states are noted", {
   expect_null(rungs_apart(c(0.4, 0.02, NA)))
   expect_null(rungs_apart(NA_real_))
   expect_match(rungs_apart(c(0.4, 0.001, NA)), "too far apart")
 })
 
-test_that("a ladder cut anywhere goes on as it was", {
+test_that("a ladder cut anywhere continues unchanged", {
   engine <- ladder_engine(student_fit(), 3, 10, 30, 5)
   expect_identical(
     run_parts(engine, c(7, 3, 1, 29)), run_parts(engine, 40)
@@ -327,7 +327,7 @@ test_that("predictions have Student's noise, with weights", {
   expect_true(all(wide[, "upr"] > narrow[, "upr"]))
 })
 
-test_that("a fit says its degrees of freedom, and updates as it ran", {
+test_that("a fit reports its degrees of freedom, and update() keeps them", {
   control <- mcmc_control(2, 50, 40)
   fit <- student_fit(scale = TRUE, control = control)
   expect_output(print(fit), "Student's t, df 3")
@@ -346,7 +346,7 @@ test_that("a fit says its degrees of freedom, and updates as it ran", {
   expect_identical(dim(simulate(fit, 3, seed = 1)), c(6L, 3L))
 })
 
-test_that("new responses are Student's t variables about f", {
+test_that("new responses are Student-t variables around f", {
   skip_if_not_installed("rstantools")
   fit <- student_fit(control = mcmc_control(2, 50, 400))
   w <- c(0.25, 4)

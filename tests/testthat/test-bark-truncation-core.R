@@ -3,22 +3,22 @@
 #
 # Seen to fail, one mutant at a time:
 # - kernels: J for J + 1, the company's prior left out of births or of deaths,
-#   the residual of before a death, a company's shift of the wrong sign, of
-#   kernels that include the one that goes, or without what is left of the
-#   column; the weight of the old coefficient, the ratio for the choice of a
-#   row, the power or the amplitude left out;
+#   the residual before a death, a company's shift of the wrong sign, of kernels
+#   that include the removed one, or without the remainder of the column; the
+#   weight of the old coefficient, the ratio for the choice of a row, the power
+#   or the amplitude left out;
 # - coefficients: the halves of the mixture, its sides unweighted, alpha for 1 +
-#   alpha, a step's density as of |beta| and not its logarithm, one times the
+#   alpha, a step's density for |beta| instead of its logarithm, one times the
 #   score for two;
-# - ellipse: the spread, the hole, the power, the level's logarithm left out,
-#   a mean that depends on the coefficients, L for its transpose;
-# - scales: no Jacobian, no prior, a power of 1, the likelihood of before, the
-#   hole left out, excluded predictors in the kernel;
-# - noise: n - 1, twice the squares; magnitudes: 1 + alpha for alpha, latent
-#   responses of before; latent responses about 0; no intercept in the prior;
+# - ellipse: the spread, the hole, the power, the level's logarithm left out, a
+#   mean that depends on the coefficients, L for its transpose;
+# - scales: no Jacobian, no prior, a power of 1, the old likelihood, the hole
+#   left out, excluded predictors in the kernel;
+# - noise: n - 1, twice the squares; magnitudes: 1 + alpha for alpha, old latent
+#   responses; latent responses around 0; no intercept in the prior;
 # - state: a removal that leaves k'k or values, accepted scales without k'k or
 #   coefficients, weights left out; exchanges without amplitude or latent
-#   responses, and of a wrong ratio.
+#   responses, and with a wrong ratio.
 
 weights <- c(1, 0.1, 5, 1, 2.5)
 
@@ -76,9 +76,10 @@ test_that("updates keep residual and likelihood of dense algebra", {
   }
 })
 
-test_that("draws of a coefficient are weighted right", {
-  # Null: the mean weight is the integral of prior times likelihood, that of
-  # weight times a function the integral with it: 24 scores, |z| > 6.
+test_that("draws of a coefficient have the right weights", {
+  # Null: the mean weight is the integral of prior times likelihood, and the
+  # mean of weight times a function is the integral with that function: 24
+  # scores, |z| > 6.
   cases <- list(
     c(0, 0), c(0.5, 1), c(4, -6), c(400, 300), c(400, 20), c(1e4, -4800),
     c(1e-13, 0), c(3, 0)
@@ -118,12 +119,12 @@ invariance <- function(move, prior, power = 1, repeats = 6, n = pairs,
   out <- bark_truncated_invariance_cpp(
     prior, x, weights, move, repeats, n, power, 7
   )
-  # At power 0 the data are not looked at.
+  # At power 0 the data are not used.
   paired_scores(out, if (power == 0) 1:11 else 1:13)
 }
 
-# Null in what follows: nearly standard normal scores, at most 152 a setting,
-# some 150 settings: |z| > 6 somewhere has probability 5e-5.
+# Null below: nearly standard normal scores, at most 152 per setting, about 150
+# settings: |z| > 6 somewhere has probability 5e-5.
 
 test_that("every move leaves the joint law of parameters and data invariant", {
   for (type in bark_types) {
@@ -137,7 +138,7 @@ test_that("every move leaves the joint law of parameters and data invariant", {
   }
 })
 
-test_that("so they do at powers below 1, and many kernels at a location", {
+test_that("moves do so at powers below 1, with many kernels per location", {
   for (move in kernel_moves) {
     for (power in c(0, 0.3)) {
       z <- invariance(move, bark_setting(), power)
@@ -154,9 +155,9 @@ test_that("so they do at powers below 1, and many kernels at a location", {
   expect_lt(max(abs(c(z, 0))), 6, label = "noise")
 })
 
-test_that("moves in which coefficients follow do, where they are well known", {
-  # Little noise and columns that are alike; else hardly anything hangs on the
-  # Jacobian, or on what is left of a column.
+test_that("moves with adjusted coefficients do so when these are well known", {
+  # Little noise and similar columns; otherwise the Jacobian, or the remainder
+  # of a column, hardly matters.
   known <- function(...) {
     bark_setting("equal", ...,
       A = 2, B = 0.7, noise_shape = 20, noise_rate = 0.02
@@ -202,7 +203,7 @@ test_that("exchanges leave both laws invariant", {
   expect_gt(mean(out$before[2, ] != out$after[2, ]), 0.1)
 })
 
-test_that("sweeps leave the joint law of parameters and data as it is", {
+test_that("sweeps leave the joint law of parameters and data invariant", {
   for (type in bark_types) {
     for (family in c("gaussian", "probit")) {
       alpha <- if (type == "equal") 1.5 else 1

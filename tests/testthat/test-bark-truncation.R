@@ -1,11 +1,11 @@
 # bark() under the truncation approximation: its chains against the prior, and
-# against importance sampling from it; and what its fits give.
+# against importance sampling from it; and the results of its fits.
 #
 # Seen to fail, one mutant at a time: as many births as there are kernels, no
 # refresh, latent responses or amplitudes lost on the way, steps that adapt
-# after the warmup, a coefficient in place of the sum of those at a location,
-# the density of latent responses for that of classes, the ratio of stepping
-# stones without its denominator, a lowest rung that stays.
+# after the warmup, one coefficient instead of the sum at a location, the
+# density of latent responses for that of classes, the ratio of stepping stones
+# without its denominator, a lowest rung that does not move.
 
 truncated_x <- matrix(c(0.3, -1.2, 1.1, -0.2, 0.9, 0.4, -1, -0.6), 4)
 truncated_y <- c(0.8, -0.9, 0.4, 0.1)
@@ -30,7 +30,7 @@ without_seconds <- function(fit) {
 # Laws -------------------------------------------------------------------------
 
 test_that("chains of the prior alone have its laws", {
-  # Null: nearly standard normal scores, at most 25 a setting: |z| > 6.
+  # Null: nearly standard normal scores, at most 25 per setting: |z| > 6.
   for (type in bark_types) {
     for (alpha in c(1, 1.5)) {
       fit <- prior_only_fit(truncated_prior(type,
@@ -119,8 +119,8 @@ test_that("chains agree with importance sampling from the prior", {
   }
 })
 
-test_that("the evidence is that by importance sampling from the prior", {
-  # Null: as above, by the spread of 20 ladders: |t| > 8 has probability 2e-7.
+test_that("the evidence agrees with importance sampling from the prior", {
+  # Null: as above, from the spread of 20 ladders: |t| > 8 has probability 2e-7.
   classes <- factor(c("b", "a", "b", "b"))
   for (y in list(truncated_y, classes)) {
     fit <- truncated_tiny("select_different", iter = 2, y = y)
@@ -143,7 +143,7 @@ test_that("the evidence is that by importance sampling from the prior", {
   }
 })
 
-test_that("one coin is a coin, and without kernels f is 0", {
+test_that("one coin has probability 1/2, and without kernels f is 0", {
   x <- matrix(0.3)
   fit <- truncated_tiny("equal", x = x, y = 1.5, iter = 200)
   expect_true(all(is.finite(predict(fit, type = "draws"))))
@@ -167,7 +167,7 @@ test_that("one coin is a coin, and without kernels f is 0", {
 
 # Runs -------------------------------------------------------------------------
 
-test_that("update(n_iter =) equals a run as long from the start", {
+test_that("update(n_iter =) equals a run of full length from the start", {
   withr::local_seed(2)
   x <- matrix(stats::rnorm(63), 21)
   y <- sin(x[, 1]) + 0.2 * stats::rnorm(21)
@@ -242,7 +242,7 @@ test_that("predictions come from the draws of f", {
     predict(fit, at, type = "log_score", newy = rep(0.2, 3)), exact,
     tolerance = 1e-9
   )
-  # Locations are told apart, however many kernels they have.
+  # Locations are distinguished, regardless of their numbers of kernels.
   first <- rep(seq_along(pool$m), pool$m)
   expect_false(anyDuplicated(data.frame(first, pool$location)) > 0)
   expect_equal(chain_matrices(fit)$log_lik[1, 1], sum(stats::dnorm(
@@ -296,7 +296,7 @@ test_that("methods of fits work", {
   expect_true(all(curve$lower <= curve$mean & curve$mean <= curve$upper))
 })
 
-test_that("the prior says which approximation it is, and elicits by it", {
+test_that("the prior names its approximation, and is elicited for it", {
   for (alpha in c(0.5, 1, 1.6)) {
     prior <- truncated_prior(alpha = alpha, n_kernels = 20, discrepancy = 0.05)
     expect_equal(bark_nu_truncated(alpha, prior$gamma, prior$eps), 20)
@@ -310,7 +310,7 @@ test_that("the prior says which approximation it is, and elicits by it", {
   expect_error(bark_prior(approximation = "none"), class = "kb_error_argument")
 })
 
-test_that("what is not defined is refused", {
+test_that("undefined requests are refused", {
   expect_error(
     bark(truncated_x, truncated_y,
       prior = truncated_prior(), control = mcmc_control(sweep = "single")
@@ -325,7 +325,7 @@ test_that("what is not defined is refused", {
   expect_error(evidence(fit), class = "kb_error_not_defined")
 })
 
-test_that("what belongs to the continuous approximation is refused", {
+test_that("arguments of the continuous approximation are refused", {
   refused <- function(...) {
     expect_error(
       bark_prior(approximation = "truncation", ...),

@@ -1,8 +1,8 @@
-# bark(): what goes in. Interfaces, families, weights and unusual data.
+# Input of bark(): interfaces, families, weights and unusual data.
 
 data <- bark_data()
 
-#' All that a chain drew
+#' Everything that a chain drew
 runs_of <- function(fit) {
   lapply(fit$runs, function(run) run[setdiff(names(run), "seconds")])
 }
@@ -18,7 +18,7 @@ test_that("formula, matrix, data frame and vector are one model", {
   expect_identical(dim(flag$data$x), c(30L, 1L))
 })
 
-test_that("what is not data is refused", {
+test_that("input that is not data is refused", {
   expect_error(bark("y ~ x"), "`x`", class = "kb_error_argument")
   expect_error(bark(), "missing", class = "kb_error_argument")
   expect_error(bark(y ~ x1, data, colour = 1), "colour",
@@ -63,7 +63,7 @@ test_that("the response decides the family, unless it is given", {
   )
 })
 
-test_that("two classes it must be; levels without rows do not count", {
+test_that("two classes are required; levels without rows do not count", {
   expect_error(bark(data["x1"], rep("a", 30)), "two classes",
     class = "kb_error_outcome"
   )
@@ -77,7 +77,7 @@ test_that("two classes it must be; levels without rows do not count", {
   expect_equal(fit_engine(fit)$y, ifelse(data$class == "down", 1, -1))
 })
 
-test_that("the signs of the classes are those of the levels", {
+test_that("the signs of the classes follow the levels", {
   expect_identical(class_signs(factor(c("b", "a", "b"))), c(1, -1, 1))
   expect_equal(
     fit_engine(bark_fits()$classes)$y, ifelse(data$class == "up", 1, -1)
@@ -98,7 +98,7 @@ test_that("a probit model has neither weights nor a noise prior", {
 # Weights ----------------------------------------------------------------------
 
 test_that("a weight of 4 is a quarter of the variance, to the last bit", {
-  # Powers of two round nothing.
+  # Powers of two cause no rounding.
   x <- as.matrix(data[c("x1", "x4")])
   y <- data$y - mean(data$y)
   fit <- function(variance, weights = NULL) {
@@ -118,7 +118,7 @@ test_that("a weight of 4 is a quarter of the variance, to the last bit", {
   }
   expect_equal(predict(weighted), predict(plain), tolerance = 1e-9)
   expect_equal(2 * sigma(plain), sigma(weighted))
-  # New rows have weight 1; rows of the fit, and those that say so, have 4.
+  # New rows have weight 1, unless given; rows of the fit have weight 4.
   bands <- function(fit, ...) predict(fit, ..., interval = "prediction")
   expect_equal(bands(weighted), bands(plain), tolerance = 1e-9)
   expect_equal(bands(weighted, x, weights = rep(4, 30)), bands(plain),
@@ -128,7 +128,7 @@ test_that("a weight of 4 is a quarter of the variance, to the last bit", {
   expect_true(all(wider[, "upr"] > bands(plain)[, "upr"]))
 })
 
-test_that("unequal weights: predictions are those of dense algebra", {
+test_that("unequal weights: predictions agree with dense algebra", {
   fit <- bark_fits()$weighted
   scaling <- fit$settings$scaling
   x <- scaling_x(scaling, fit$data$x)
@@ -151,7 +151,7 @@ test_that("unequal weights: predictions are those of dense algebra", {
   }
 })
 
-test_that("weights are found in the data, and go with their rows", {
+test_that("weights are found in the data, and stay with their rows", {
   outside <- data$w
   expect_identical(bark_fits()$weighted$data$weights, data$w)
   fit <- bark_quick(y ~ x1 + x4, data, weights = outside)
@@ -175,7 +175,7 @@ test_that("weights are found in the data, and go with their rows", {
   expect_identical(fit$data$weights, data$w[-c(2, 5)])
 })
 
-test_that("weights must be positive numbers, one a row", {
+test_that("weights must be positive numbers, one per row", {
   for (w in list(1, rep(0, 30), rep(-1, 30), c(Inf, rep(1, 29)), rep("1", 30),
     matrix(1, 30, 1), c(NaN, rep(1, 29)), TRUE
   )) {
@@ -210,7 +210,7 @@ test_that("unusual data have an answer", {
   finite(bark_quick(c(-1e8, 0, 1e8, 5), 1e9 * (1:4)))
 })
 
-test_that("a mean far from 0 that nothing subtracts is warned of", {
+test_that("a mean far from 0 that is not subtracted gives a warning", {
   expect_warning(
     bark_quick(data["x1"], data$y + 1e4, scale = FALSE), "standard",
     class = "kb_warning_offset"
@@ -218,7 +218,7 @@ test_that("a mean far from 0 that nothing subtracts is warned of", {
   expect_no_warning(bark_quick(data["x1"], data$class, scale = FALSE))
 })
 
-test_that("set.seed() is honoured, and a seed leaves it alone", {
+test_that("set.seed() is honoured, and a seed leaves the generator alone", {
   fit <- function(...) {
     bark(data["x1"], data$y, control = mcmc_control(1, 5, 5), ...)
   }
@@ -231,7 +231,7 @@ test_that("set.seed() is honoured, and a seed leaves it alone", {
   expect_identical(.Random.seed, before)
 })
 
-test_that("prior_only leaves the data out, and print says so", {
+test_that("prior_only leaves the data out, and print shows it", {
   fit <- bark_quick(y ~ x1 + x4, data, prior_only = TRUE)
   other <- bark_quick(y ~ x1 + x4, transform(data, y = rev(y)),
     prior_only = TRUE, prior = bark_prior(noise = noise_gamma(2, 1))

@@ -1,7 +1,7 @@
-# bayes_point(): the fit's own Bayes point from a coefficient a centre.
+# bayes_point(): the fit's own Bayes point, from one coefficient per centre.
 #
-# Seen to fail: coefficients from the factor itself for its transpose, a single
-# draw for the mean, centres by the size of f alone or without deflation.
+# Seen to fail: coefficients from the factor instead of its transpose, a single
+# draw for the mean, centres only by the size of f or without deflation.
 
 data <- kgs_example()
 fits <- kgs_fits()
@@ -44,7 +44,7 @@ test_that("it is the mean of the unit directions", {
   )
 })
 
-test_that("coefficients times kernel are f", {
+test_that("coefficients times kernel give f", {
   fit <- fits$moons
   alpha <- coef(fit)
   expect_identical(unname(alpha), coef(bayes_point(fit)))
@@ -63,8 +63,8 @@ test_that("coefficients times kernel are f", {
   )
 })
 
-#' Squared norm of the projection of f on centres, by normal equations: for
-#' sets of few centres
+#' Squared norm of the projection of f on centres, by normal equations: for sets
+#' of few centres
 projection_by_hand <- function(fit, chosen) {
   basis <- fit$settings$basis
   w <- bayes_point_direction(fit)
@@ -104,7 +104,7 @@ test_that("fewer centres are the projection, chosen greedily", {
   expect_identical(bayes_point(fit, centres = 500), bayes_point(fit))
 })
 
-test_that("each centre is the best to add to those before", {
+test_that("each centre is the best addition to those before", {
   # Rows of very different size and direction, for one function and for three.
   for (seed in 1:6) {
     withr::local_seed(seed)
@@ -120,13 +120,13 @@ test_that("each centre is the best to add to those before", {
       chosen <- c(chosen, others[[which.max(gain)]])
       expect_identical(nearest_centres(rows, w, n), sort(chosen))
     }
-    # Rows in the span of others are never taken.
+    # Rows in the span of others are never chosen.
     twice <- rbind(rows[1:3, ], 2 * rows[1:3, ])
     expect_length(nearest_centres(twice, w, 5), 3)
   }
 })
 
-test_that("more centres explain more, up to all of it", {
+test_that("more centres explain more, up to everything", {
   for (fit in fits[c("moons", "three", "nugget")]) {
     share <- vapply(c(1, 2, 5, 10, 20), function(n) {
       bayes_point(fit, centres = n)$explained
@@ -136,7 +136,7 @@ test_that("more centres explain more, up to all of it", {
   }
 })
 
-test_that("it is small, plain and lives in another process", {
+test_that("it is small, plain and works in another process", {
   big <- kgs_quick(clean ~ x1 + x2, sim_moons(150, seed = 1), iter = 200)
   point <- bayes_point(big, centres = 10)
   expect_lt(as.double(object.size(point)), 40000)
@@ -165,7 +165,7 @@ test_that("new data are read as the fit reads them", {
   expect_error(predict(point, data, 1, 2), class = "kb_error_unknown_argument")
 })
 
-test_that("print, and what is refused", {
+test_that("it prints, and refuses bad input", {
   expect_output(print(bayes_point(fits$moons)), "40 centres")
   expect_output(print(bayes_point(fits$moons, centres = 1)), "1 centre\n")
   expect_output(print(bayes_point(fits$moons, centres = 9)), "explained")
@@ -178,7 +178,7 @@ test_that("print, and what is refused", {
   expect_error(bayes_point(1), class = "kb_error_not_defined")
 })
 
-test_that("a kernel of the user's own", {
+test_that("a user's own kernel works", {
   kernel <- kernel_custom(function(x, y) exp(-abs(outer(x[, 1], y[, 1], "-"))))
   fit <- kgs_quick(data$x1, data$y, kernel = kernel)
   at <- seq(-2, 3, 0.5)

@@ -8,7 +8,7 @@ turn <- function(axis, angle) {
   out
 }
 
-test_that("the camera data have the sizes and ranges that are documented", {
+test_that("the camera data have the documented sizes and ranges", {
   expect_named(camera, c("frames", "rotations", "angles", "train"))
   expect_identical(dim(camera$frames), c(3600L, 1200L))
   expect_identical(dim(camera$rotations), c(3600L, 9L))
@@ -20,7 +20,7 @@ test_that("the camera data have the sizes and ranges that are documented", {
   expect_equal(camera$angles * 1e6, round(camera$angles * 1e6))
 })
 
-test_that("rotations are those of the angles, Rz(yaw) Ry(pitch) Rx(roll)", {
+test_that("rotations match the angles, Rz(yaw) Ry(pitch) Rx(roll)", {
   for (i in c(1, 77, 1800, 3333)) {
     a <- camera$angles[i, ]
     rotation <- turn(3, a[[1]]) %*% turn(2, a[[2]]) %*% turn(1, a[[3]])
@@ -49,13 +49,13 @@ test_that("the path is smooth and bounded", {
   expect_lt(max(abs(camera$angles[, c("pitch", "roll")])), 0.61)
 })
 
-test_that("frames tell the direction", {
+test_that("frames show the direction", {
   # The left wall is red, the right one green.
   redness <- rowMeans(camera$frames[, seq(1, 1200, 3)]) -
     rowMeans(camera$frames[, seq(2, 1200, 3)])
   yaw <- camera$angles[, "yaw"]
   expect_gt(min(redness[yaw > 1.2]), max(redness[yaw < -1.2]))
-  # Rows from above: the ceiling, seen well above the horizon, is grey.
+  # Rows are from the top: the ceiling, seen well above the horizon, is grey.
   above <- which.min(camera$angles[, "pitch"])
   colour <- matrix(camera$frames[above, 1:60], 3)
   expect_lt(max(apply(colour, 2, function(p) diff(range(p)))), 0.15)
@@ -64,7 +64,7 @@ test_that("frames tell the direction", {
   expect_gt(cor(change, turned, method = "spearman"), 0.5)
 })
 
-test_that("the bytes are those that were rendered", {
+test_that("the bytes are as rendered", {
   file <- system.file("extdata", "camera.rds", package = "kernelbayes")
   expect_lt(file.size(file), 1.8e6)
   bytes <- withr::local_tempfile()

@@ -1,6 +1,6 @@
 # check_moves() on the problems of helper-tdsmc.R: it passes right ones and
-# names what is wrong in broken ones. Its own simulations state their null in
-# its help; their seeds are fixed here.
+# names the errors of broken ones. Its help states the null of its simulations;
+# their seeds are fixed here.
 
 wrong_checks <- function(result, move) {
   table <- result$table
@@ -31,9 +31,9 @@ test_that("the papers' printed weights are caught", {
     unique(result$table$check[!result$table$ok]),
     c("support", "weight", "identity")
   )
-  # Forced births leave no way to stay empty.
+  # With forced births the set cannot stay empty.
   expect_identical(wrong_checks(result, "zero"), c("support", "weight"))
-  # Moves without a reverse choice are tested as far as that goes.
+  # Moves without a reverse choice are tested as far as possible.
   p <- centre_problem("printed")
   for (name in names(p$moves)) {
     p$moves[[name]][c("log_reverse", "reverse_probability")] <- list(NULL)
@@ -43,7 +43,7 @@ test_that("the papers' printed weights are caught", {
   expect_identical(wrong_checks(result, "(all moves)"), "identity")
 })
 
-test_that("the printed weights are off as the oracle says", {
+test_that("the printed weights are off by as much as the oracle says", {
   p <- centre_problem("printed")
   result <- check_problem(p, steps = 4, n = 0)
   ancestors <- p$states(3)
@@ -77,7 +77,7 @@ test_that("a uniform death as the reverse of every birth is caught", {
 test_that("a forgotten c_{t-1}/c_t is caught, in all moves", {
   result <- check_problem(centre_problem("no_c"))
   expect_setequal(result$wrong, c("zero", "birth", "death", "(all moves)"))
-  # At kmax = 3 all c are different up to step 3, and equal from then on.
+  # At kmax = 3 all c differ up to step 3, and are equal from then on.
   fault <- result$table[!result$table$ok & result$table$check == "identity", ]
   expect_identical(fault$t, 1:3)
 })
@@ -96,12 +96,12 @@ test_that("wrong probabilities are caught", {
   expect_true("reverse_probability" %in% wrong_checks(result, "(all moves)"))
 })
 
-test_that("a proposal that does not draw what it says is caught", {
+test_that("a proposal that does not draw what it states is caught", {
   result <- check_problem(centre_problem("propose"), n = 1000)
   expect_identical(result$wrong, "birth")
   expect_identical(wrong_checks(result, "birth"), "propose")
   expect_true(check_problem(centre_problem("propose"), n = 0)$ok)
-  # A draw that has probability zero, and one that is no state.
+  # A draw of probability zero, and a draw that is not a state.
   p <- change_problem()
   p$moves$change$propose <- p$moves$stay$propose
   expect_identical(check_problem(p, n = 1)$wrong, "change")
@@ -125,7 +125,7 @@ test_that("faults of the target are caught", {
   expect_identical(wrong_checks(check_problem(p), "(target)"), "initial")
 })
 
-test_that("what cannot be reached is caught", {
+test_that("unreachable states are caught", {
   p <- change_problem()
   p$moves$change$probability <- 0
   p$moves$stay$probability <- 1
@@ -140,8 +140,8 @@ test_that("what cannot be reached is caught", {
   )
 })
 
-test_that("weights of other shares are right if they are so in sum", {
-  # Both moves do the same here, so that their shares are free.
+test_that("weights with other shares are right if their sum is", {
+  # Both moves do the same here, so their shares are free.
   target <- td_target(
     function(states, t, data) stats::dbinom(states, 1, 0.3, log = TRUE),
     function(n, data) stats::rbinom(n, 1, 0.3)
@@ -169,8 +169,8 @@ test_that("weights of other shares are right if they are so in sum", {
 
 test_that("false alarms of the simulations are as rare as stated", {
   # Null: at level .2 at most 20% of 100 checks of a right problem alarm; the
-  # number is below the binomial's 1 - 1e-4 quantile.
-  # Without the correction for their number more than 90% alarm.
+  # number is below the binomial's 1 - 1e-4 quantile. Without the correction for
+  # multiple tests more than 90% alarm.
   p <- centre_problem()
   results <- lapply(1:100, function(seed) {
     check_problem(p, steps = 3, n = 50, level = 0.2, seed = seed)
@@ -180,7 +180,7 @@ test_that("false alarms of the simulations are as rare as stated", {
   expect_gt(alarms, 0)
 })
 
-test_that("the seed decides, and leaves R's generator alone", {
+test_that("the seed decides, and R's generator is left alone", {
   withr::local_preserve_seed()
   set.seed(2)
   before <- .Random.seed
@@ -218,7 +218,7 @@ test_that("bad arguments are refused", {
   )
 })
 
-test_that("states have keys in every shape", {
+test_that("states of every shape have keys", {
   expect_identical(particle_keys(c(a = 1, b = 2)), c("1", "2"))
   expect_identical(
     particle_keys(list(1:2, c(1, 2), list(c(1, 2), 3), list(1, c(2, 3)))),

@@ -13,12 +13,12 @@ checkpointed <- function(file, ..., rows = 30, progress = FALSE) {
   )
 }
 
-#' The files that a run leaves beside its checkpoint
+#' The files that a run leaves next to its checkpoint
 expect_clean <- function(file) {
   expect_identical(dir(dirname(file), all.files = TRUE, no.. = TRUE), "fit.rds")
 }
 
-#' A message that names the file; cli breaks lines where it likes
+#' A message that names the file; cli breaks lines anywhere
 expect_names_file <- function(error, file) {
   squeeze <- function(x) gsub("[[:space:]]", "", x)
   message <- squeeze(conditionMessage(error))
@@ -50,7 +50,7 @@ test_that("replicates write one checkpoint", {
   expect_clean(file)
 })
 
-test_that("update() writes on to the checkpoint", {
+test_that("update() continues the checkpoint", {
   file <- new_file()
   fit <- checkpointed(file)
   fit <- update(fit, newdata = sim_sinc(5, seed = 2), progress = FALSE)
@@ -77,7 +77,7 @@ test_that("checkpoints appear at intervals and lead to the same end", {
   expect_same_fit(update(middle, progress = FALSE), fit)
 })
 
-test_that("a file of something else is refused, and kept", {
+test_that("a file of another kind is refused, and kept", {
   file <- new_file()
   writeLines("a diary", file)
   error <- expect_error(checkpointed(file), class = "kb_error_checkpoint")
@@ -91,7 +91,7 @@ test_that("a file of something else is refused, and kept", {
   expect_clean(file)
 })
 
-test_that("so is the checkpoint of another run", {
+test_that("the checkpoint of another run is refused, too", {
   file <- new_file()
   fit <- checkpointed(file)
   again <- function(..., data = sim_sinc(30, seed = 1), seed = 1,
@@ -114,7 +114,7 @@ test_that("so is the checkpoint of another run", {
   refused(again(data = edited), "other data")
   refused(again(seed = 2), "another run")
   refused(again(kernel = kernel_gaussian(0.3)), "another run")
-  # What is not finished is worth more than a new beginning.
+  # An unfinished fit is worth more than a new start.
   fit$status <- "interrupted"
   saveRDS(fit, file)
   refused(again(), "unfinished")
@@ -138,7 +138,7 @@ test_that("a link is followed, and stays", {
   expect_identical(dir(inner), "fit.rds")
 })
 
-test_that("a relative name means the folder of the call", {
+test_that("a relative name refers to the folder of the call", {
   first <- local_folder()
   withr::with_dir(first, {
     control <- smc_control(50, 2, checkpoint = "fit.rds")
@@ -153,7 +153,7 @@ test_that("a relative name means the folder of the call", {
   expect_identical(dir(second), character())
 })
 
-test_that("what a killed run was writing is removed by the next", {
+test_that("the next run removes what a killed run was writing", {
   skip_on_os("windows")
   file <- new_file()
   dead <- callr::r(Sys.getpid)
@@ -162,7 +162,7 @@ test_that("what a killed run was writing is removed by the next", {
   ))
   file.create(parts)
   checkpointed(file)
-  # The first process lives; the other file is not of this checkpoint.
+  # The first process is alive; the other file is not of this checkpoint.
   expect_setequal(dir(dirname(file)), c("fit.rds", basename(parts[2:3])))
 })
 
@@ -174,10 +174,10 @@ test_that("a full disk is an error, and leaves nothing open", {
   expect_identical(nrow(showConnections()), before)
 })
 
-test_that("an old checkpoint stays whole while the new one is written", {
+test_that("an old checkpoint stays complete while the new one is written", {
   file <- new_file()
   write_checkpoint("old", file)
-  # No file can take the place of a folder that is not empty.
+  # A file cannot replace a folder that is not empty.
   blocked <- file.path(dirname(file), "blocked")
   dir.create(file.path(blocked, "full"), recursive = TRUE)
   error <- expect_error(
@@ -190,10 +190,10 @@ test_that("an old checkpoint stays whole while the new one is written", {
   expect_setequal(dir(dirname(file)), c("blocked", "fit.rds"))
 })
 
-test_that("a new checkpoint takes the place of the old in one step", {
+test_that("a new checkpoint replaces the old one in one step", {
   file <- new_file()
   write_checkpoint("old", file)
-  # Written over, the old bytes would change under their other name too.
+  # If the file were overwritten, its other name would change too.
   other <- paste0(file, "-link")
   skip_if_not(suppressWarnings(file.link(file, other)))
   write_checkpoint("new", file)
@@ -204,7 +204,7 @@ test_that("a new checkpoint takes the place of the old in one step", {
 test_that("a checkpoint in a folder that does not exist is refused", {
   file <- file.path(local_folder(), "nowhere", "fit.rds")
   expect_error(smc_control(checkpoint = file), class = "kb_error_argument")
-  # It may have gone since.
+  # The folder may have disappeared since.
   gone <- new_file()
   control <- smc_control(particles = 10, checkpoint = gone)
   unlink(dirname(gone), recursive = TRUE)
@@ -215,7 +215,7 @@ test_that("a checkpoint in a folder that does not exist is refused", {
   expect_names_file(error, gone)
 })
 
-test_that("a folder that goes away during the run does not end it", {
+test_that("a folder that disappears during the run does not end it", {
   file <- new_file()
   engine <- fit_engine(long_fit())
   save <- function(states) {
@@ -237,7 +237,7 @@ expect_refused <- function(file, class = "kb_error_checkpoint") {
   expect_names_file(error, file)
 }
 
-test_that("a truncated checkpoint is refused, however long", {
+test_that("a truncated checkpoint is refused, at any length", {
   file <- new_file()
   checkpointed(file, rows = 5)
   bytes <- readBin(file, "raw", file.size(file))
@@ -250,7 +250,7 @@ test_that("a truncated checkpoint is refused, however long", {
   expect_s3_class(read_checkpoint(file), "kb_srvm")
 })
 
-test_that("files that are no checkpoints are refused", {
+test_that("files that are not checkpoints are refused", {
   file <- new_file()
   for (object in list(1:3, NULL, mtcars, structure(list(), class = "lm"))) {
     saveRDS(object, file)
@@ -264,14 +264,14 @@ test_that("files that are no checkpoints are refused", {
   expect_refused(dirname(file))
 })
 
-test_that("a file that is not there is refused", {
+test_that("a missing file is refused", {
   expect_refused(file.path(local_folder(), "no such {file}.rds"))
   for (file in list(NULL, 1, NA_character_, c("a", "b"), character(), mtcars)) {
     expect_error(read_checkpoint(file), class = "kb_error_checkpoint")
   }
 })
 
-test_that("a fit of another version is refused, by name of its file", {
+test_that("a fit of another version is refused, with its file's name", {
   file <- new_file()
   fit <- checkpointed(file)
   for (version in list(fit_version + 1L, 0L, "x", NULL)) {
@@ -291,9 +291,9 @@ test_that("compressed copies of a checkpoint can be read too", {
 
 # kill -9 ---------------------------------------------------------------------
 
-#' Fit in a new process, kill it half way, and look at what is left
+#' Fit in a new process, kill it half way, and examine what is left
 #'
-#' A run that ends before the signal comes is repeated, twice at most.
+#' If a run ends before the signal, it is repeated, at most twice.
 kill_half_way <- function(file, replicates, plan = NULL, attempts = 3) {
   process <- in_process(
     function(control, plan) {

@@ -28,7 +28,7 @@ test_that("errors name the function that the user called", {
   expect_identical(named(plot(fit, level = 2)), "plot")
   expect_identical(named(kernel_gaussian() - 1), "-")
   expect_identical(named(kernel_gaussian() + -1), "+")
-  # Between two functions of the user's own, the inner one.
+  # Between two functions of the user's own: the inner one.
   own <- eval(quote(function(n) kernel_gaussian(-1)), globalenv())
   expect_identical(
     named(kbr_simulate(own, function(x) x, n = 5, seed = 1)), "kernel_gaussian"
@@ -52,7 +52,7 @@ test_that("check_number accepts its range and nothing else", {
   expect_error(check_number(2, 0, 1), class = "kb_error_argument")
 })
 
-test_that("check_count accepts whole numbers only", {
+test_that("check_count accepts only whole numbers", {
   expect_identical(check_count(3), 3L)
   for (bad in list(1.5, -1, "1", NA, Inf, 1:2, NULL, 1e10)) {
     expect_error(check_count(bad), "bad", class = "kb_error_argument")
@@ -78,7 +78,7 @@ test_that("check_flag, check_choice and check_file", {
   expect_error(check_file(lost), "lost", class = "kb_error_argument")
 })
 
-test_that("a number beyond the integers is told their largest", {
+test_that("a number beyond the integers gives an error with the largest one", {
   error <- expect_error(check_count(3e9), class = "kb_error_argument")
   expect_match(conditionMessage(error), "2147483647")
   error <- expect_error(check_count(-1), class = "kb_error_argument")

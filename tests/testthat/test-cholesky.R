@@ -1,9 +1,9 @@
 # The growing and shrinking Cholesky factor against dense algebra in base R.
 #
-# A script works on A = gain * Phi'Phi + ridge * I with right-hand side
-# b = gain * Phi'y + shift * e_1, the way a sampler does: columns of Phi come
-# and go, rows are taken in one at a time. R keeps Phi, y and what is left of
-# the shift; nothing of the factor's own arithmetic is used to check it.
+# A script works on A = gain * Phi'Phi + ridge * I with right-hand side b = gain
+# * Phi'y + shift * e_1, as a sampler does: columns of Phi come and go, rows are
+# added one at a time. R keeps Phi, y and the remaining shift; the check uses
+# nothing of the factor's own arithmetic.
 
 #' Dense L, lower triangular, with no pivot below the root of the ridge
 dense_factor <- function(a, ridge = 0) {
@@ -27,8 +27,8 @@ dense_problem <- function(phi, y, shift, gain, ridge) {
   )
 }
 
-#' A script whose sizes wander through 0..size, with the dense problem that
-#' each operation leads to
+#' A script whose sizes vary within 0..size, with the dense problem after each
+#' operation
 random_script <- function(n, size, gain, ridge, columns) {
   phi <- matrix(0, 25, 0)
   y <- stats::rnorm(25)
@@ -88,8 +88,8 @@ error_of <- function(got, truth) {
   max(abs(got - truth)) / max(abs(truth), .Machine$double.xmin)
 }
 
-#' Errors of one reported state: of the factor itself (backward) and of what
-#' is solved with it (forward)
+#' Errors of one reported state: of the factor itself (backward) and of the
+#' solutions by it (forward)
 state_errors <- function(state, dense) {
   p <- nrow(dense$a)
   l <- dense_factor(dense$a)
@@ -220,8 +220,8 @@ test_that("no pivot of a new factor is below the ridge", {
 })
 
 test_that("a singular gram matrix does not let rounding grow", {
-  # Rounding is 20 times the ridge: what it leaves of a dependent column must
-  # not be divided by a small pivot again and again.
+  # Rounding is 20 times the ridge: its remainder in a dependent column must not
+  # be divided repeatedly by a small pivot.
   ridge <- 1e-6
   run <- withr::with_seed(4, smooth_script(150, 1e8, ridge))
   states <- cholesky_script_cpp(run$factors, 1e8, ridge)
@@ -229,7 +229,7 @@ test_that("a singular gram matrix does not let rounding grow", {
   expect_true(all(vapply(states, `[[`, NA, "ok")))
   expect_gte(min(pivots), sqrt(ridge) * (1 - 1e-12))
   expect_lt(max(vapply(states, `[[`, 0, "drift")), 1e-12)
-  # z'z explains no more than there is of y'y = sum(sin(1:25)^2).
+  # z'z explains no more than the total y'y = sum(sin(1:25)^2).
   explained <- vapply(states, function(s) sum(s$z^2), 0)
   expect_lte(max(explained), 1e8 * sum(sin(1:25)^2) * (1 + 1e-8))
 })
@@ -280,7 +280,7 @@ test_that("a restored factor continues bit by bit", {
   )
 })
 
-test_that("drift() sees a factor that is off", {
+test_that("drift() detects an inaccurate factor", {
   phi <- withr::with_seed(7, matrix(rnorm(60), 12))
   dense <- dense_problem(phi, cos(1:12), 0, 2, 0.5)
   l <- dense_factor(dense$a)
@@ -299,7 +299,7 @@ test_that("drift() sees a factor that is off", {
   expect_gt(states[[2]]$drift, 1e-8)
 })
 
-test_that("a determinant that leaves the range of doubles is still logged", {
+test_that("a determinant beyond the range of doubles still has its logarithm", {
   gram <- diag(0, 3)
   u <- c(1e151, 1, 1)
   script <- list(

@@ -1,8 +1,8 @@
-# pp_check(): that the plots get the responses and new ones in the same units.
+# pp_check(): the plots get responses and new responses in the same units.
 
 skip_if_not_installed("bayesplot")
 skip_if_not_installed("rstantools")
-# Older ones do not work with newer versions of vctrs.
+# Older versions do not work with newer versions of vctrs.
 skip_if_not_installed("dplyr", "1.1.0")
 
 drawn <- function(plot) range(ggplot2::ggplot_build(plot)$data[[1]]$x)
@@ -22,7 +22,7 @@ test_that("classes are numbered from 1", {
   fit <- bark_fits()$classes
   plot <- bayesplot::pp_check(fit, seed = 1)
   expect_setequal(round(ggplot2::ggplot_build(plot)$data[[1]]$x), 1:2)
-  # So are two classes in an order.
+  # So are two ordered classes.
   x <- seq(-1, 1, length.out = 40)
   y <- factor(x + rep(c(-0.6, 0.6), 20) > 0, labels = c("low", "high"),
     ordered = TRUE

@@ -1,10 +1,10 @@
-# Explainers of DALEX are given what our own functions compute.
+# Explainers of DALEX get what our own functions compute.
 
 skip_if_not_installed("DALEX")
 
 predictors <- c("x1", "x2", "x4")
 
-test_that("numbers are explained without a function that predicts", {
+test_that("numbers are explained without a prediction function", {
   fit <- bark_fits()$plane
   data <- bark_data()
   explainer <- DALEX::explain(fit, data[predictors], data$y, verbose = FALSE)
@@ -17,7 +17,7 @@ test_that("numbers are explained without a function that predicts", {
   )
 })
 
-test_that("profiles are our partial dependence", {
+test_that("profiles equal our partial dependence", {
   fit <- bark_fits()$plane
   data <- bark_data()
   explainer <- DALEX::explain(fit, data[predictors], data$y, verbose = FALSE)
@@ -32,7 +32,7 @@ test_that("profiles are our partial dependence", {
   expect_equal(profile$agr_profiles$`_yhat_`, own)
 })
 
-test_that("of two classes the second is explained, or the one asked for", {
+test_that("of two classes the second is explained, or the requested one", {
   fit <- bark_fits()$classes
   data <- bark_data()
   y <- as.integer(data$class) - 1
@@ -46,7 +46,7 @@ test_that("of two classes the second is explained, or the one asked for", {
   expect_equal(first$y_hat, unname(p[, 1]))
 })
 
-test_that("more classes have a column each", {
+test_that("more classes have one column each", {
   fit <- suppressWarnings(bark(Species ~ ., iris,
     control = mcmc_control(chains = 1, warmup = 20, iter = 20), seed = 1
   ))

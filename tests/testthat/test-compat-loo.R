@@ -1,12 +1,12 @@
-# loo() and waic(): against dense algebra, and against models that are fitted
-# without the row.
+# loo() and waic(): against dense algebra, and against models fitted without the
+# row.
 
 skip_if_not_installed("loo")
 skip_if_not_installed("rstantools")
 
 quiet_loo <- function(...) suppressWarnings(loo::loo(...))
 
-#' log N(y_i; given all other y), covariance as it stands
+#' log N(y_i; given all other y), from the covariance as it is
 conditional_density <- function(i, y, cov) {
   weights <- solve(cov[-i, -i], cov[-i, i])
   mean <- sum(weights * y[-i])
@@ -16,7 +16,7 @@ conditional_density <- function(i, y, cov) {
   )
 }
 
-test_that("densities without the row are those of dense algebra (bark)", {
+test_that("densities without the row agree with dense algebra (bark)", {
   fit <- bark_fits()$weighted
   pool <- bark_pool(fit)
   scaling <- fit$settings$scaling
@@ -41,9 +41,9 @@ test_that("densities without the row are those of dense algebra (bark)", {
   }
 })
 
-test_that("elpd is that of fits without the row (srvm)", {
-  # Noise and amplitude known: what is left is the Monte Carlo error of both,
-  # and that the prior is over subsets of candidates, which are one less.
+test_that("elpd agrees with fits without the row (srvm)", {
+  # Noise and amplitude are known. What remains is the Monte Carlo error of
+  # both, and the prior, which is over subsets of one candidate fewer.
   data <- sim_sinc(12, seed = 3)
   settings <- function() {
     list(
@@ -62,14 +62,14 @@ test_that("elpd is that of fits without the row (srvm)", {
   expect_equal(unname(out[c(2, 6, 9)]), exact, tolerance = 0.15)
 })
 
-test_that("a kernel that is too wide is worse, whatever the engine", {
+test_that("a kernel that is too wide is worse, for every engine", {
   data <- sim_sinc(30, seed = 1)
   narrow <- srvm(y ~ x, data, kernel = kernel_gaussian(0.3), seed = 1)
   wide <- srvm(y ~ x, data, kernel = kernel_gaussian(3), seed = 1)
   compared <- loo::loo_compare(
     list(narrow = quiet_loo(narrow), wide = quiet_loo(wide))
   )
-  # Where the names are depends on the version of loo.
+  # The position of the names depends on the version of loo.
   best <- compared[1, ]
   name <- if ("model" %in% names(best)) best$model else rownames(compared)[[1]]
   expect_identical(as.character(name), "narrow")
@@ -90,7 +90,7 @@ test_that("integrating over the coefficients leaves fewer bad rows", {
   expect_lt(bad(quiet_loo(fit)), bad(plain))
 })
 
-test_that("what has no likelihood, or has forgotten it, says so", {
+test_that("fits without a likelihood, or a forgotten one, are refused", {
   data <- sim_sinc(30, seed = 1)
   fit <- kbr(data$x, data$y)
   expect_error(loo::loo(fit), class = "kb_error_not_defined")

@@ -2,7 +2,7 @@
 
 skip_if_not_installed("parsnip")
 
-# The package as it is installed: parsnip looks for its functions there.
+# The installed package: parsnip looks for its functions there.
 short <- mcmc_control(chains = 2, warmup = 50, iter = 50)
 
 engine <- function(spec, ...) {
@@ -16,7 +16,7 @@ quietly <- function(expr) {
 line <- sim_sinc(30, seed = 1)
 moons <- sim_moons(40, flips = 0.1, seed = 1)
 
-test_that("regression is that of the fit functions", {
+test_that("regression agrees with the fit functions", {
   specs <- list(
     bark = engine(bark_spec("regression", type = "equal"), control = short),
     srvm = engine(srvm_spec("regression", bandwidth = 0.3, particles = 50))
@@ -48,7 +48,7 @@ test_that("regression is that of the fit functions", {
   }
 })
 
-test_that("classification is that of the fit functions", {
+test_that("classification agrees with the fit functions", {
   specs <- list(
     bark = engine(bark_spec("classification"), control = short),
     srvm = engine(srvm_spec("classification",
@@ -111,7 +111,7 @@ test_that("a workflow with a recipe is resampled and tuned", {
     skip_if_not_installed(package)
   }
   data <- sim_sinc(60, seed = 2)[c("x", "y")]
-  # Too many columns for the kernel, if the recipe did not take one out.
+  # Too many columns for the kernel, unless the recipe removes one.
   data$z <- rep(c(-1, 1), 30)
   recipe <- recipes::step_rm(recipes::recipe(y ~ ., data), "z")
   spec <- engine(srvm_spec("regression",
@@ -132,7 +132,7 @@ test_that("a workflow with a recipe is resampled and tuned", {
   expect_equal(predict(fit, data)$.pred, predict(ours, data))
 })
 
-test_that("arguments that are tuned have ranges", {
+test_that("tuned arguments have ranges", {
   skip_if_not_installed("dials")
   specs <- list(
     bark = bark_spec("regression",
@@ -156,7 +156,7 @@ test_that("arguments that are tuned have ranges", {
     expect_identical(sort(names(grid)), sort(names(spec$args)))
     expect_false(anyNA(grid))
   }
-  # Values in their own units, and ranges that the prior accepts.
+  # Values are in their own units, and the prior accepts the ranges.
   grid <- dials::grid_regular(param_bandwidth(), levels = 3)
   expect_equal(grid$bandwidth, c(0.1, 1, 10))
   corners <- expand.grid(
@@ -169,7 +169,7 @@ test_that("arguments that are tuned have ranges", {
   expect_setequal(param_type()$values, bark_types)
 })
 
-test_that("a grid is made of the ranges where none is given", {
+test_that("a grid is made of the ranges if none is given", {
   for (package in c("dials", "workflows", "rsample", "tune")) {
     skip_if_not_installed(package)
   }

@@ -1,4 +1,4 @@
-# What rstantools asks of a fit besides predictions.
+# What rstantools requires of a fit besides predictions.
 
 skip_if_not_installed("rstantools")
 
@@ -37,7 +37,7 @@ test_that("predictive intervals are quantiles of new responses", {
   )
 })
 
-test_that("R squared is by its definition", {
+test_that("R squared follows its definition", {
   fit <- bark_fits()$weighted
   f <- rstantools::posterior_epred(fit)
   explained <- apply(f, 1, var)

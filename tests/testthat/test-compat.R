@@ -60,7 +60,7 @@ test_that("posterior summarises them", {
     expect_true(all(is.na(as.matrix(chain))))
   }
   s <- posterior::summarise_draws(as_draws(line))
-  # R-hat and effective sample sizes are of chains, which particles are not.
+  # R-hat and effective sample sizes are for chains, not for particles.
   laws <- c("mean", "median", "sd", "mad", "q5", "q95")
   expect_true(all(is.finite(as.matrix(s[, laws]))))
   # Older versions of posterior have a class for printing numbers.
@@ -82,7 +82,7 @@ test_that("weighted draws carry the particles' weights", {
     expect_equal(
       sum(pool$weights * draws$k), sum(k$k * k$probability)
     )
-    # Equal-weight draws are these, each within one of its share.
+    # Equal-weight draws repeat these; each count is within one of its share.
     equal <- as_draws(fit)
     expect_true(all(equal$sigma %in% draws$sigma))
     n <- nrow(draws)
@@ -103,7 +103,7 @@ test_that("weighted draws carry the particles' weights", {
   )
 })
 
-test_that("the intercept's draws are those of f without centres", {
+test_that("the intercept's draws equal f without centres", {
   expect_equal(
     as_draws(none)$Intercept, predict(none, data.frame(x = 1), "draws")[, 1]
   )
@@ -146,7 +146,7 @@ test_that("tidy has means, standard deviations and intervals", {
   )
 })
 
-test_that("weighted quantiles are those of the weighted distribution", {
+test_that("weighted quantiles agree with the weighted distribution", {
   v <- c(3, 1, 2, 2)
   w <- c(0.1, 0.2, 0.3, 0.4)
   expect_identical(weighted_quantile(v, w, 0.2), 1)
@@ -156,7 +156,7 @@ test_that("weighted quantiles are those of the weighted distribution", {
   expect_identical(weighted_quantile(v, w, 1), 3)
   expect_identical(weighted_quantile(v, w, 1e-9), 1)
   expect_identical(weighted_quantile(5, 1, 0.5), 5)
-  # With equal weights, R's quantiles of type 1.
+  # With equal weights they are R's quantiles of type 1.
   v <- data$y
   for (p in c(0.05, 0.3, 0.5, 0.777)) {
     expect_identical(
@@ -164,11 +164,11 @@ test_that("weighted quantiles are those of the weighted distribution", {
       stats::quantile(v, p, type = 1, names = FALSE)
     )
   }
-  # No weight, no say.
+  # Without weight, a value does not count.
   expect_identical(weighted_quantile(c(1, 9, 2), c(0.5, 0, 0.5), 0.99), 2)
 })
 
-test_that("glance is one line", {
+test_that("glance is one row", {
   for (fit in c(fits, list(single))) {
     out <- glance(fit)
     expect_s3_class(out, "data.frame", exact = TRUE)
@@ -259,7 +259,7 @@ test_that("augment checks its arguments", {
 
 # rstantools and loo -----------------------------------------------------------
 
-test_that("posterior_epred is predict's draws", {
+test_that("posterior_epred equals predict's draws", {
   skip_if_not_installed("rstantools")
   for (fit in fits) {
     f <- rstantools::posterior_epred(fit)
@@ -349,7 +349,7 @@ test_that("rows with missing values are NA in all three", {
   expect_identical(ll[, 1], rstantools::log_lik(line, holes[1, ])[, 1])
 })
 
-test_that("log_lik asks for the responses that it needs", {
+test_that("log_lik requires the responses", {
   skip_if_not_installed("rstantools")
   expect_error(rstantools::log_lik(xy, 1:3), "`newy`",
     class = "kb_error_argument"
@@ -376,7 +376,7 @@ test_that("loo works on log_lik", {
   expect_s3_class(out, "psis_loo")
   expect_identical(dim(out), c(500L, 30L))
   expect_true(all(is.finite(out$pointwise)))
-  # Better than the width that is far too large.
+  # The right width is better than one that is far too large.
   wide <- srvm(y ~ x, data,
     kernel = kernel_gaussian(3), seed = 1,
     control = smc_control(particles = 500)

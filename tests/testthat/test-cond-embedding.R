@@ -9,7 +9,7 @@ pairs <- function(n, seed = 1) {
   list(x = x, y = cbind(a = x[, 1]^2, b = x[, 2]) + 0.3 * points(n, 2, -seed))
 }
 
-test_that("at full rank everything is dense algebra", {
+test_that("at full rank everything agrees with dense algebra", {
   d <- pairs(80)
   z <- points(9, 2, seed = 5)
   kernel <- kernel_laplace(1.5)
@@ -98,7 +98,7 @@ test_that("the sum rule is dense algebra with the prior's mean projected", {
   )
 })
 
-test_that("a conditional mean that is known comes out", {
+test_that("a known conditional mean is recovered", {
   # Y = X^2 + e: E[Y | x] = x^2, and E[Y] = 1 + 4 s^2 for X ~ N(1, (2 s)^2).
   n <- 1000
   draw <- withr::with_seed(1, list(x = rnorm(n, 0, 2), e = rnorm(n)))
@@ -130,7 +130,7 @@ test_that("permuted pairs give the same answer", {
   }
 })
 
-test_that("one pair, equal pairs", {
+test_that("one pair and equal pairs work", {
   one <- cond_embedding(2, 5)
   expect_equal(predict(one, 2)[1, 1], 5 / 1.1)
   same <- cond_embedding(rep(2, 10), rep(5, 10))
@@ -147,7 +147,7 @@ test_that("it survives saveRDS() and prints", {
   expect_output(print(fit), "rank 30")
 })
 
-test_that("a custom kernel is as good as a built-in one", {
+test_that("a custom kernel agrees with a built-in one", {
   x <- points(5, 2)
   linear <- function(x, y) x %*% t(y) + 1
   expect_equal(
@@ -156,7 +156,7 @@ test_that("a custom kernel is as good as a built-in one", {
   )
 })
 
-test_that("bad input", {
+test_that("bad input is refused", {
   x <- points(5, 2)
   bad <- function(class, ...) {
     expect_error(cond_embedding(...), class = paste0("kb_error_", class))

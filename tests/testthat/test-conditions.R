@@ -1,5 +1,5 @@
-# Numbers at the ends of double precision, users' functions that fail and memory
-# that is refused: errors with a class.
+# Numbers at the limits of double precision, users' functions that fail and
+# memory that is refused: errors with a class.
 
 d <- data.frame(x1 = sin(1:30), x2 = cos(1:30))
 d$y <- d$x1 + d$x2
@@ -8,7 +8,7 @@ quiet <- function(expr) suppressWarnings(expr, classes = "kb_warning")
 short <- mcmc_control(chains = 1, warmup = 5, iter = 10)
 few <- smc_control(particles = 20, n_moves = 1)
 
-test_that("distances beyond double precision have a class", {
+test_that("distances beyond double precision give an error with a class", {
   big <- 1e200 * d$x1
   refused <- function(expr) expect_error(expr, class = "kb_error_precision")
   refused(kbr(y ~ x1, transform(d, x1 = big)))
@@ -20,11 +20,11 @@ test_that("distances beyond double precision have a class", {
   refused(hsic_test(big, d$y))
   refused(kgs(big, d$class, scale = FALSE, control = short))
   refused(kbr(kbr_chunks(function(i) list(x = big, y = d$y), 2), rank = 5))
-  # Scaled, they are as good as any others.
+  # Once scaled, they are as good as any others.
   expect_s3_class(quiet(kbr(big, d$y, scale = TRUE)), "kb_kbr")
 })
 
-test_that("a custom kernel that fails says so in the user's words", {
+test_that("a failing custom kernel is reported in the user's words", {
   broken <- kernel_custom(function(x, y) stop("my {own} trouble"))
   failed <- function(expr) {
     error <- expect_error(expr, "my {own} trouble",
@@ -44,7 +44,7 @@ test_that("a custom kernel that fails says so in the user's words", {
   failed(kgs(d$x1, d$class,
     kernel = kernel_gaussian() + broken, control = short
   ))
-  # Later, too.
+  # Failures later in the run, too.
   calls <- 0
   late <- kernel_custom(function(x, y) {
     calls <<- calls + 1
@@ -56,7 +56,7 @@ test_that("a custom kernel that fails says so in the user's words", {
   failed(predict(fit, d$x1))
 })
 
-test_that("raw vectors in a formula have a class", {
+test_that("raw vectors in a formula give an error with a class", {
   d$r <- as.raw(1:30)
   refused <- function(formula, class = "kb_error_formula") {
     expect_error(srvm(formula, d, control = few), class = class)
@@ -67,12 +67,12 @@ test_that("raw vectors in a formula have a class", {
   refused(y ~ x1 + as.raw(x1))
   refused(y ~ r, "kb_error_data")
   expect_error(kbr(r ~ x1, d), class = "kb_error_outcome")
-  # A function may make numbers of them.
+  # A function may turn them into numbers.
   fit <- quiet(srvm(y ~ as.integer(r), d, control = few, seed = 1))
   expect_equal(fit$data$x[, 1], 1:30, ignore_attr = TRUE)
 })
 
-test_that("warnings of a formula's functions come as they are", {
+test_that("warnings of a formula's functions are passed on unchanged", {
   d$f <- factor(rep(1:3, 10))
   d$above <- d$x1 + 2
   told <- function(expr) {
@@ -99,7 +99,7 @@ test_that("warnings of a formula's functions come as they are", {
   expect_identical(told(predict(good, data.frame(above = -1))), told(log(-1)))
 })
 
-test_that("memory that is refused is no matter of precision", {
+test_that("refused memory is not reported as a matter of precision", {
   refused <- structure(
     list(message = "std::bad_alloc", call = NULL),
     class = c("std::bad_alloc", "C++Error", "error", "condition")
@@ -116,7 +116,7 @@ test_that("memory that is refused is no matter of precision", {
 
 # Plots -----------------------------------------------------------------------
 
-test_that("a plane whose numbers can hardly be told apart can be drawn", {
+test_that("a plane with nearly equal numbers can be drawn", {
   withr::local_pdf(NULL)
   far <- transform(d, x1 = 1e15 + x1, x2 = 1e15 + x2)
   fit <- quiet(kgs(class ~ x1 + x2, far, control = short, seed = 1))
@@ -126,7 +126,7 @@ test_that("a plane whose numbers can hardly be told apart can be drawn", {
   expect_identical(apart_grid(c(0, 1), 3), c(0, 0.5, 1))
 })
 
-test_that("an axis goes about a constant predictor by its own scale", {
+test_that("an axis around a constant predictor uses the predictor's scale", {
   data <- transform(d, constant = 200, wide = 1000 * x1)
   fit <- quiet(kgs(class ~ constant + wide, data, control = short, seed = 1))
   ends <- range(plane_grid(fit, 1, 70))
@@ -134,7 +134,7 @@ test_that("an axis goes about a constant predictor by its own scale", {
   expect_equal(ends, 200 + c(-3.3, 3.3) * scale)
 })
 
-test_that("a plot beyond double precision has a class", {
+test_that("a plot beyond double precision gives an error with a class", {
   withr::local_pdf(NULL)
   data <- data.frame(x = d$x1, y = 8e307 * d$y)
   fit <- quiet(srvm(y ~ x, data,

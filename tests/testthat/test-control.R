@@ -16,7 +16,7 @@ test_that("smc_control has the documented defaults", {
   expect_identical(control$time_limit, Inf)
 })
 
-test_that("every element is there, also the NULL one", {
+test_that("every element is present, also the NULL one", {
   expect_setequal(names(smc_control()), names(formals(smc_control)))
   expect_setequal(names(mcmc_control()), names(formals(mcmc_control)))
 })
@@ -48,7 +48,7 @@ test_that("smc_control refuses bad settings and names them", {
   }
 })
 
-test_that("the error about proposals says what is available", {
+test_that("the error about proposals says which are available", {
   expect_error(smc_control(proposal = "printed"), "birth_death")
 })
 
@@ -104,7 +104,7 @@ test_that("mcmc_control has defaults and refuses bad settings", {
   expect_identical(mcmc_control(warmup = 0)$warmup, 0L)
 })
 
-test_that("controls print a few lines that name the settings", {
+test_that("controls print in a few lines that name the settings", {
   out <- capture.output(print(smc_control(resampling = "residual")))
   expect_lte(length(out), 6)
   expect_match(out, "residual", all = FALSE)
@@ -120,7 +120,7 @@ test_that("controls print a few lines that name the settings", {
   expect_match(out, "9 draws", all = FALSE)
 })
 
-test_that("printing gives the object back, invisibly", {
+test_that("printing returns the object invisibly", {
   for (x in list(smc_control(), mcmc_control(), ig(1, 2), fixed(3))) {
     capture.output(back <- withVisible(print(x)))
     expect_identical(back$value, x)
@@ -147,7 +147,7 @@ test_that("priors format and print", {
   expect_output(print(fixed(3)), "fixed(3)", fixed = TRUE)
 })
 
-test_that("check_variance_prior names what it wants", {
+test_that("check_variance_prior names what it requires", {
   expect_identical(check_variance_prior(ig(1, 2)), ig(1, 2))
   noise <- 3
   expect_error(check_variance_prior(noise), "noise",

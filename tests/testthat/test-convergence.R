@@ -1,4 +1,4 @@
-# Chains that go on until they have converged.
+# Chains that run until they have converged.
 
 #' @srrstats {BS1.5} R-hat and effective sample sizes end runs apart from each
 #'   other.
@@ -17,7 +17,7 @@ batch <- function(iter, chains = 2, ...) {
   ), classes = "kb_warning_convergence")
 }
 
-#' What the sampler made, without the time that it took
+#' The result of the sampler, without its time
 made <- function(fit) {
   lapply(fit$runs, function(run) run[setdiff(names(run), "seconds")])
 }
@@ -48,7 +48,7 @@ test_that("chains of every engine end within the thresholds, doubled", {
     looks <- log2(long$control$iter / 20)
     expect_gt(looks, 0)
     expect_identical(looks, round(looks))
-    # The look before was not the last.
+    # The check before was not the last.
     half <- suppressWarnings(update(fit, n_iter = long$control$iter / 2 - 20))
     expect_false(within(half, until))
     # The draws are those of a run of that length.
@@ -59,7 +59,7 @@ test_that("chains of every engine end within the thresholds, doubled", {
   }
 })
 
-test_that("harder thresholds make longer runs", {
+test_that("stricter thresholds make longer runs", {
   lengths <- function(...) {
     vapply(list(...), function(until) {
       update(batch(20), until = until, n_iter = 20)$control$iter
@@ -75,11 +75,11 @@ test_that("harder thresholds make longer runs", {
   expect_true(all(diff(rhat) > 0))
 })
 
-test_that("posterior means agree with those of a run of fixed length", {
+test_that("posterior means agree with a run of fixed length", {
   skip_unless_extended()
-  # Null: means of 20 pairs of independent runs differ by chance alone, so that
-  # the paired t has 19 degrees of freedom, but for the bias of stopping, which
-  # is far below the spread here. |t| > 6 has probability 9e-6.
+  # Null: means of 20 pairs of independent runs differ only by chance, so that
+  # the paired t has 19 degrees of freedom, except for the bias of stopping,
+  # which is far below the spread here. |t| > 6 has probability 9e-6.
   pairs <- vapply(1:20, function(seed) {
     fit <- function(iter, seed) {
       suppressWarnings(srvm(y ~ x, line,
@@ -105,7 +105,7 @@ test_that("max_iter ends a run that has not converged, and says so", {
   expect_match(conditionMessage(warning), "70 iterations.*max_iter")
   expect_setequal(warning$variables, diagnostics(long)$convergence$variable)
   expect_identical(made(long), made(batch(70)))
-  # A fit that is longer stays as it is.
+  # A longer fit stays as it is.
   expect_warning(
     same <- update(long, until = convergence(ess = 1e6, max_iter = 10)),
     class = "kb_warning_convergence"
@@ -128,7 +128,7 @@ test_that("the time limit ends a run, which can be continued", {
   expect_identical(made(ended), made(batch(ended$control$iter)))
 })
 
-test_that("kgs fits with new rows go on, too", {
+test_that("kgs fits with new rows continue, too", {
   moons <- sim_moons(50, flips = 0.1, seed = 1)
   fit <- suppressWarnings(kgs(y ~ x1 + x2, moons[1:40, ],
     kernel = kernel_gaussian(0.5), seed = 1,
@@ -144,7 +144,7 @@ test_that("kgs fits with new rows go on, too", {
   expect_identical(made(long), made(same))
 })
 
-test_that("what does not vary does not count, unless nothing does", {
+test_that("constant quantities do not count, unless all are constant", {
   until <- convergence(1.05, 100)
   table <- data.frame(
     variable = c("good", "tails", "rhat", "bulk", "discrete", "few", "same"),

@@ -1,4 +1,4 @@
-# What runs on CRAN, by tests/testthat.R and helper-cran.R.
+# The tests that run on CRAN, by tests/testthat.R and helper-cran.R.
 
 quick_files <- function() {
   script <- as.list(parse(test_path("..", "testthat.R")))
@@ -9,7 +9,7 @@ quick_files <- function() {
   eval(script[is_list][[1]][[3]])
 }
 
-test_that("the files that run on CRAN exist, and call nothing of tests/cpp", {
+test_that("the files that run on CRAN exist, and do not use tests/cpp", {
   skip_if_not(file.exists(test_path("..", "testthat.R")))
   files <- paste0("test-", quick_files(), ".R")
   expect_identical(files[!file.exists(test_path(files))], character())
@@ -24,7 +24,7 @@ test_that("the files that run on CRAN exist, and call nothing of tests/cpp", {
 
 test_that("every kind of fit runs on CRAN", {
   cases <- cran_cases()
-  # Methods of fits and of what is made of them.
+  # Methods of fits and of objects made from them.
   kinds <- sub("^object_layout[.]", "", ls(
     asNamespace("kernelbayes"), pattern = "^object_layout[.]"
   ))
@@ -34,7 +34,7 @@ test_that("every kind of fit runs on CRAN", {
   )
   fits <- lapply(cases, function(case) case$fit())
   found <- unlist(lapply(fits, class))
-  # A path holds the model that it is of.
+  # A path contains its model.
   found <- c(found, class(fits$kbr_hmm$hmm))
   expect_identical(setdiff(kinds, c(derived, found)), character())
   barks <- fits[startsWith(names(fits), "bark")]
@@ -44,7 +44,7 @@ test_that("every kind of fit runs on CRAN", {
   )
 })
 
-test_that("every case has an answer, bad input and a way on", {
+test_that("every case has an answer, bad input and a continuation", {
   for (case in cran_cases()) {
     expect_named(
       case,

@@ -1,6 +1,6 @@
-# What runs on CRAN of each engine (README.md): an exact answer, bad input, and
-# a fit that is read from a file. The cases, with their null distributions, are
-# in helper-cran.R.
+# The tests of each engine on CRAN (README.md): an exact answer, bad input, and
+# a fit read from a file. The cases, with their null distributions, are in
+# helper-cran.R.
 
 cases <- cran_cases()
 
@@ -20,7 +20,7 @@ for (name in names(cases)) {
     }
   })
 
-  test_that(paste(name, "goes on from a file as if it had not stopped"), {
+  test_that(paste(name, "continues from a file as if it had not stopped"), {
     file <- tempfile(fileext = ".rds")
     on.exit(unlink(file))
     fit <- case$fit()

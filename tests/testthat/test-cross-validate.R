@@ -1,5 +1,5 @@
-# Cross-validation: against fits that are made by hand, stacking against loo,
-# scores against their definitions.
+# Cross-validation: against fits made by hand, stacking against loo, scores
+# against their definitions.
 
 line <- sim_sinc(30, seed = 1)
 moons <- sim_moons(40, flips = 0.1, seed = 1)
@@ -27,7 +27,7 @@ fits <- local({
   }
 })
 
-test_that("scores are those of fits without the fold", {
+test_that("scores agree with fits without the fold", {
   fold <- rep(1:3, 10)
   out <- cross_validate(fits(), fold, seed = 5)
   expect_identical(
@@ -37,7 +37,7 @@ test_that("scores are those of fits without the fold", {
   expect_identical(levels(out$model), c("srvm", "bark", "batch"))
   expect_identical(out$row, rep(1:30, 3))
   expect_identical(out$fold, rep(fold, 3))
-  # A fold's fit is that of the fit function with the seed that it was given.
+  # A fold's fit equals that of the fit function with the fold's seed.
   seeds <- with_local_seed(5, sample.int(.Machine$integer.max, 9))
   part <- line[fold != 2, ]
   by_hand <- quiet_fit(srvm(y ~ x, part, kernel_gaussian(0.3),
@@ -61,7 +61,7 @@ test_that("scores are those of fits without the fold", {
   ))
 })
 
-test_that("the ranked score and the probability of less are by definition", {
+test_that("the ranked score and its cumulative probabilities are as defined", {
   fit <- fits()$srvm
   x <- matrix(c(-3, 0.5, 8), dimnames = list(NULL, "x"))
   y <- c(0.2, 1, -0.3)
@@ -89,7 +89,7 @@ test_that("the ranked score and the probability of less are by definition", {
   }
 })
 
-test_that("classes are scored as labels are seen", {
+test_that("classes are scored by their observed labels", {
   models <- quiet_fit(list(
     kgs(y ~ x1 + x2, moons, control = short, seed = 1),
     bark(y ~ x1 + x2, moons, control = short, seed = 1),
@@ -104,7 +104,7 @@ test_that("classes are scored as labels are seen", {
   expect_equal(out$log_score, log(given), tolerance = 1e-6)
   expect_identical(out$wrong, as.integer(out$class != out$response))
   expect_equal(out$brier, 2 * (1 - given)^2)
-  # Each class is in each fold as often as can be.
+  # Each class is spread over the folds as evenly as possible.
   counts <- table(moons$y, out$fold[1:40])
   expect_true(all(apply(counts, 1, function(v) diff(range(v))) <= 1))
 })

@@ -1,6 +1,6 @@
-# How answers change with properties of the data, the same for all engines:
-# noise of the size of rounding, none at all, predictors that copy each other,
-# more rows, places far from the rows.
+# How results change with properties of the data, equally for all engines: noise
+# of the size of rounding, none at all, predictors that copy each other, more
+# rows, places far from the rows.
 
 #' @srrstats {G5.7} Errors fall as rows are added.
 #' @srrstats {G5.9} Rounding here, seeds in the tests of calibration.
@@ -56,9 +56,9 @@ test_that("noise of the size of rounding does not change results", {
   }
   means <- function(data) predict(kbr(data$y, data$x), cbind(c(-2, 0, 2)))
   expect_equal(means(other), means(gap), tolerance = 1e-5)
-  # Where a trajectory bounces a bit tells its future: the chains of kgs() part,
-  # and their probabilities agree up to Monte Carlo error: 2000 draws, .5 / sqrt
-  # of an effective sample size of 200 at worst, times 5.
+  # A trajectory's bounce depends on the last bits, so the chains of kgs()
+  # diverge, and their probabilities agree up to Monte Carlo error: 2000 draws,
+  # .5 / sqrt of an effective sample size of 200 at worst, times 5.
   p <- function(data) {
     fit <- quiet(kgs(cbind(data$x), factor(gap$y > 0),
       kernel = kernel_gaussian(0.5), seed = 1,
@@ -97,8 +97,9 @@ test_that("a predictor given twice counts as one in a kernel twice as wide", {
 })
 
 test_that("errors fall as rows are added", {
-  # The noise is .1, that of a mean of n rows .1 / sqrt(n): from 16 to 256 rows
-  # a quarter, were all parameters regular. Half is asked for.
+  # The noise is .1, in a mean of n rows .1 / sqrt(n): from 16 to 256 rows the
+  # error would fall to a quarter if all parameters were regular. The test
+  # requires a half.
   truth <- function(x) ifelse(x == 0, 1, sin(x) / x)
   at <- cbind(seq(-5, 5, length.out = 50))
   for (engine in regressions) {
@@ -123,14 +124,14 @@ test_that("bands are wider where there are no rows", {
     expect_gt(width(fit, 0), 2 * stats::median(near))
     expect_gt(width(fit, 4), 2 * stats::median(near))
   }
-  # The farther the wider: to the uncertainty of what no kernel reaches.
+  # Bands widen with distance, up to the uncertainty beyond all kernels.
   for (engine in regressions[c("smc", "batch")]) {
     fit <- quiet(engine(cbind(gap$x), gap$y))
     expect_true(all(diff(width(fit, c(3, 3.5, 4, 5, 6))) > 0))
   }
 })
 
-test_that("classes are the less certain the farther the rows", {
+test_that("classes are less certain farther from the rows", {
   fit <- quiet(kgs(cbind(gap$x), factor(gap$y > 0),
     kernel = kernel_gaussian(0.5), control = control, seed = 1
   ))
@@ -139,7 +140,7 @@ test_that("classes are the less certain the farther the rows", {
   expect_equal(p[[5]], 0.5, tolerance = 0.1)
 })
 
-test_that("forecasts are the less certain the later", {
+test_that("forecasts are less certain at later times", {
   seen <- sim_linear_hmm(100, seed = 1)
   filtered <- kbr_filter(
     kbr_hmm(seen$states, seen$observations), seen$observations[1:20, ]
@@ -149,7 +150,7 @@ test_that("forecasts are the less certain the later", {
   expect_true(all(diff(c(now, sd)) > 0))
 })
 
-test_that("rows whose response is missing are predicted", {
+test_that("rows with missing responses are predicted", {
   some <- gap
   some$y[c(2, 30)] <- NA
   fit <- srvm(y ~ x, some,
@@ -164,10 +165,10 @@ test_that("rows whose response is missing are predicted", {
   expect_identical(which(is.na(predict(fit, some))), 3L)
 })
 
-test_that("work and memory grow with the rows as the help pages say", {
+test_that("work and memory grow with the rows as the help pages state", {
   n <- c(200, 400, 800)
   power <- function(work) diff(log(work)) / diff(log(n))
-  # How many values of a kernel are asked for: work that is no time.
+  # Counts the kernel values requested, which measures work without times.
   count <- 0
   counted <- kernel_custom(function(x, y) {
     count <<- count + nrow(x) * nrow(y)
@@ -188,7 +189,7 @@ test_that("work and memory grow with the rows as the help pages say", {
     values(kbr(sin(pairs(n)), pairs(n), kernel_y = counted, rank = 10))
   }, 0)
   expect_equal(power(whole), c(2, 2), tolerance = 0.1)
-  # Each new row is looked at once.
+  # Each new row is read once.
   fit <- kbr(sin(pairs(50)), pairs(50), kernel_y = counted, rank = 10)
   new <- vapply(n, function(n) values(predict(fit, cbind(pairs(n)))), 0)
   expect_equal(power(new), c(1, 1))

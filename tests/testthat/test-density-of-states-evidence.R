@@ -43,7 +43,7 @@ test_that("the evidence at a rate is the plain sum", {
 test_that("at the ends it is version space, and chance", {
   expect_identical(log_evidence_rate(log(humps), 12, 0), log(humps[[1]]))
   expect_identical(log_evidence_rate(log(gaps), 12, 0), -Inf)
-  # All patterns of labels are as likely at q = (C - 1) / C.
+  # At q = (C - 1) / C all patterns of labels are equally likely.
   expect_equal(log_evidence_rate(log(humps), 12, 0.5), -12 * log(2))
   expect_equal(log_evidence_rate(log(gaps), 12, 0.75, 4), -12 * log(4))
   expect_identical(log_evidence_rate(log(humps), 12, numeric()), numeric())
@@ -63,7 +63,7 @@ test_that("the evidence under a prior of the rate is the integral", {
   }
 })
 
-test_that("a narrow prior is a rate that is known", {
+test_that("a narrow prior acts like a known rate", {
   expect_equal(
     log_evidence_beta(log(humps), 12, 2e6, 8e6),
     log_evidence_rate(log(humps), 12, 0.2),
@@ -71,7 +71,7 @@ test_that("a narrow prior is a rate that is known", {
   )
 })
 
-test_that("the posterior of the rate is a density, and Bayes' rule", {
+test_that("the posterior of the rate is a density, and follows Bayes' rule", {
   for (classes in c(2, 3)) {
     top <- (classes - 1) / classes
     density <- function(q) {
@@ -117,7 +117,7 @@ test_that("the incomplete beta function is right in its tails", {
   expect_equal(log_incomplete_beta(0.5, 41, 2.5), log(by_integral))
 })
 
-test_that("100 000 data: the integral of the rates is the prior's", {
+test_that("with 100 000 data the integral over the rates gives the prior's", {
   m <- 1e5
   log_g <- stats::dnorm(0:m, m / 2, m / 20, log = TRUE)
   log_g <- log_g - log_sum_exp(log_g)

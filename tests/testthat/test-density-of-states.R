@@ -1,16 +1,17 @@
-# The density of states against densities that are known: histograms without
-# noise give them back, those with noise within their Monte Carlo error.
+# The density of states against known densities: histograms without noise return
+# them exactly, those with noise within their Monte Carlo error.
 #
-# Seen to fail, one mutant at a time: mirrors not turned round, or at +beta; the
+# Seen to fail, one mutant at a time: mirrors not reversed, or at +beta; the
 # start taken for the solution, or found between wrong bounds; a loose stopping
 # rule; no halving of steps; all levels given the mean number of draws; one
 # level's histogram in the curvature; levels not sorted with their histograms;
-# exp() before the largest term is taken off; inefficiency ignored; other
-# factors in the jackknife; no check of beta = 0 or of overlap. Not to be seen,
-# being right: n_l left out of the terms, or another level than beta = 0 held
+# exp() before the largest term is subtracted; inefficiency ignored; other
+# factors in the jackknife; no check of beta = 0 or of overlap. Not visible,
+# because right: n_l left out of the terms, or another level than beta = 0 held
+# fixed, which only shifts log Z_l before g is normalised.
 # fast, which only shifts log Z_l before g is normalised.
 
-#' n_l g(e) exp(-beta_l e) / Z_l: a row a level
+#' n_l g(e) exp(-beta_l e) / Z_l: one row per level
 expected_counts <- function(g, beta, n) {
   e <- seq_along(g) - 1
   t(vapply(beta, function(beta) {
@@ -29,8 +30,8 @@ draw_batches <- function(batches, ...) {
   lapply(seq_len(batches), function(i) draw_counts(...))
 }
 
-#' Probabilities of errors of directions on a circle, from the arcs that m
-#' labelled points of the plane leave
+#' Probabilities of errors of directions on a circle, from the arcs between the
+#' walls of m labelled points of the plane
 circle_density <- function(x, y) {
   roots <- sort((atan2(x[, 2], x[, 1]) + pi / 2) %% pi)
   roots <- c(roots, roots + pi)
@@ -47,7 +48,7 @@ beta <- c(0, 0.2, 0.5, 1, 2, log((1 - 1e-4) / 1e-4))
 
 # Exact ------------------------------------------------------------------------
 
-test_that("histograms without noise give the density back", {
+test_that("histograms without noise return the density", {
   binomial <- stats::dbinom(0:60, 60, 0.5)
   for (mirror in c(FALSE, TRUE)) {
     for (g in list(binomial, two_humps)) {
@@ -62,7 +63,7 @@ test_that("histograms without noise give the density back", {
   )
 })
 
-test_that("levels may have any size, order, double, or no draws", {
+test_that("levels may have any size, any order, duplicates, or no draws", {
   n <- c(10, 4000, 0, 300, 50, 7)
   levels <- c(0, 2, 1, 0.5, 0.2, 0.5)
   counts <- expected_counts(lopsided, levels, 1) * n
@@ -79,11 +80,11 @@ test_that("one level gives its histogram, and its mirror", {
   )
 })
 
-test_that("only states that were seen count, at whatever level", {
-  # Everything at e = 0, as of data that all classifiers get right.
+test_that("only observed states count, at whatever level", {
+  # Everything at e = 0, as in data that all classifiers get right.
   counts <- rbind(c(50, 0, 0), c(80, 0, 0))
   expect_identical(density_of_states(counts, c(0, 3), 2), c(0, -Inf, -Inf))
-  # e = 0 is seen by the second level alone: by hand, u = exp(-3) / Z.
+  # Only the second level sees e = 0: by hand, u = exp(-3) / Z.
   counts <- rbind(c(0, 60, 40), c(30, 70, 0))
   out <- exp(density_of_states(counts, c(0, 3), 2))
   z <- sum(out * exp(-3 * (0:2)))
@@ -93,7 +94,7 @@ test_that("only states that were seen count, at whatever level", {
   expect_equal(sum(out), 1)
 })
 
-test_that("the mirror adds what the opposite classifiers tell", {
+test_that("the mirror adds the information of the opposite classifiers", {
   counts <- rbind(c(1, 5, 9, 6, 2), c(20, 14, 3, 0, 0))
   both <- rbind(counts, counts[, 5:1])
   out <- density_of_states(counts, c(0, 1), 4, TRUE)
@@ -102,9 +103,9 @@ test_that("the mirror adds what the opposite classifiers tell", {
   expect_gt(max(abs(out - density_of_states(counts, c(0, 1), 4))), 0.1)
 })
 
-test_that("dependent draws count for fewer", {
+test_that("dependent draws count as fewer draws", {
   counts <- expected_counts(lopsided, beta[1:3], 600)
-  # A wrong middle level: the more it is discounted, the less it spoils.
+  # A wrong middle level: the more it is discounted, the less it harms.
   counts[2, ] <- rev(counts[2, ])
   all <- density_of_states(counts, beta[1:3], 40)
   expect_equal(
@@ -135,8 +136,8 @@ test_that("100 000 data neither overflow nor lose digits", {
   }
 })
 
-test_that("with a poor start it is still found", {
-  # From errors of many nats, where full steps go astray.
+test_that("the solution is found from a poor start", {
+  # From errors of many nats, for which full steps diverge.
   g <- stats::dbinom(0:1000, 1000, 0.5)
   ladder <- seq(0, 9, 0.18)
   counts <- expected_counts(g, ladder, 1e5)
@@ -157,7 +158,7 @@ test_that("with a poor start it is still found", {
 
 # Monte Carlo ------------------------------------------------------------------
 
-#' What the evidence functions say of a density, for comparison
+#' Results of the evidence functions for a density, for comparison
 evidences <- function(log_g, m) {
   c(
     log_evidence_rate(log_g, m, c(0.001, 0.05, 0.2, 0.4)),
@@ -187,9 +188,9 @@ run_scores <- function(g, mirror, runs = 60, batches = 10, n = 200) {
 }
 
 test_that("noisy histograms are right within their standard errors", {
-  # Null: means of 60 nearly normal numbers (t with 59 degrees of freedom:
-  # |t| > 5 has probability 6e-6, of 15 scores 8e-5 at most). The ratio of
-  # standard deviations has a relative error of 0.1 at most, 0.65 is 4 of them.
+  # Null: means of 60 nearly normal numbers (t with 59 degrees of freedom: |t| >
+  # 5 has probability 6e-6, of 15 scores 8e-5 at most). The ratio of standard
+  # deviations has a relative error of 0.1 at most, 0.65 is 4 of them.
   withr::local_seed(1)
   angle <- stats::runif(30, 0, 2 * pi)
   x <- cbind(cos(angle), sin(angle))
@@ -222,7 +223,7 @@ test_that("the standard error is the jackknife's", {
   expect_equal(se, by_hand)
 })
 
-test_that("what one batch alone has seen has no finite standard error", {
+test_that("states seen by only one batch have no finite standard error", {
   first <- rbind(c(1, 60, 40), c(30, 70, 0))
   second <- rbind(c(0, 61, 40), c(0, 99, 1))
   se <- jackknife_se(list(first, second), function(counts) {
@@ -235,30 +236,30 @@ test_that("what one batch alone has seen has no finite standard error", {
 
 # Errors -----------------------------------------------------------------------
 
-test_that("a ladder without the prior is refused, for it is off", {
+test_that("a ladder without the prior is refused, because it is wrong", {
   counts <- expected_counts(two_humps, beta, 1000)
   expect_error(density_of_states(counts[-1, ], beta[-1], 40),
     class = "kb_error_argument"
   )
-  # Passed off as one with it, it would be wrong by nats.
+  # Treated as one with the prior, it would be wrong by nats.
   planted <- density_of_states(counts[-1, ], beta[-1] - beta[[2]], 40)
   off <- log_evidence_rate(planted, 40, 0.1) -
     log_evidence_rate(log(two_humps), 40, 0.1)
   expect_gt(abs(off), 1)
-  # Nor do levels without draws serve.
+  # Levels without draws do not help.
   counts[1, ] <- 0
   expect_error(density_of_states(counts, beta, 40),
     class = "kb_error_argument"
   )
 })
 
-test_that("a mirror where there is none is wrong, and is seen", {
+test_that("a mirror that does not hold gives wrong results, and is noticed", {
   counts <- expected_counts(lopsided, beta, 1000)
   planted <- density_of_states(counts, beta, 40, TRUE)
   expect_gt(max(abs(planted - log(lopsided))), 1)
 })
 
-test_that("levels that share no states are an error that names them", {
+test_that("levels that share no states give an error that names them", {
   counts <- matrix(0, 3, 21)
   counts[1, 15:20] <- 50
   counts[2, 12:16] <- 50

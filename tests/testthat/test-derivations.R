@@ -1,5 +1,5 @@
-# Numbers of equations that comments cite, (B14) and so on, against those of
-# derivations/, from the source tree alone: an installed package has neither.
+# Checks the numbers of equations that comments cite, (B14) and so on, against
+# derivations/. Needs the source tree: an installed package has neither.
 
 root <- normalizePath(file.path("..", ".."))
 folder <- file.path(root, "derivations")
@@ -14,12 +14,12 @@ all_matches <- function(pattern, text) {
   unlist(regmatches(text, gregexpr(pattern, text, perl = TRUE)))
 }
 
-# The numbers that a file of derivations/ defines, in order.
+# The equation numbers defined in a file of derivations/, in order.
 tags_of <- function(text) {
   sub(".*[{](.*)[}]", "\\1", all_matches("\\\\tag[{][^}]*[}]", text))
 }
 
-# Those that a text cites.
+# The equation numbers cited in a text.
 cited_in <- function(text) {
   gsub("[()]", "", all_matches("\\([BSTGK][0-9]+\\)", text))
 }
@@ -39,12 +39,12 @@ sources <- function() {
     file.path(root, below), "[.](R|cpp|hpp)$",
     recursive = TRUE, full.names = TRUE
   )
-  # The numbers in this file need not be there.
+  # The numbers in this file need not exist.
   here <- here[basename(here) != "test-derivations.R"]
   c(here, file.path(root, "src", glue))
 }
 
-# "number in file" of each citation of what is no equation.
+# "number in file" for each citation without an equation.
 lost_citations <- function(texts, tags) {
   lost <- lapply(names(texts), function(name) {
     off <- setdiff(cited_in(texts[[name]]), tags)
@@ -57,7 +57,7 @@ all_tags <- function(texts = derivations()) {
   unlist(lapply(texts, tags_of), use.names = FALSE)
 }
 
-test_that("equations have numbers of their file, each one equation", {
+test_that("equations have numbers of their file, each used once", {
   texts <- derivations()
   expect_setequal(names(texts), files)
   for (name in names(texts)) {
@@ -72,7 +72,7 @@ test_that("equations have numbers of their file, each one equation", {
   expect_identical(tags[duplicated(tags)], character())
 })
 
-test_that("every number that sources and derivations cite is an equation", {
+test_that("every number cited in sources and derivations is an equation", {
   at <- sources()
   texts <- lapply(at, read_text)
   names(texts) <- sub(paste0(root, "/"), "", at, fixed = TRUE)
@@ -81,7 +81,7 @@ test_that("every number that sources and derivations cite is an equation", {
   expect_identical(lost_citations(texts, all_tags()), character())
 })
 
-test_that("a wrong number, and one that is there twice, are noticed", {
+test_that("wrong numbers and duplicate numbers are noticed", {
   text <- "// Acceptance: (B1), and (K9999) but not f(x1) or (B)."
   expect_identical(
     lost_citations(list(a.cpp = text), all_tags()), "(K9999) in a.cpp"
@@ -91,7 +91,7 @@ test_that("a wrong number, and one that is there twice, are noticed", {
   )
 })
 
-test_that("files that derivations name are there", {
+test_that("files named in derivations exist", {
   engine <- sub("[.]md$", "", list.files(folder, "[.]md$"))
   for (name in engine) {
     text <- paste(derivations()[[paste0(name, ".md")]], collapse = "\n")

@@ -1,12 +1,12 @@
-# The site's index and the examples, from the source tree alone: what is
-# installed has neither _pkgdown.yml nor man/.
+# The site's index and the examples. Needs the source tree: an installed package
+# has neither _pkgdown.yml nor man/.
 
 root <- normalizePath(file.path("..", ".."))
 skip_if_not(
   file.exists(file.path(root, "_pkgdown.yml")), "no source tree"
 )
 
-# The items below `section:` of _pkgdown.yml, one a line.
+# The items below `section:` of _pkgdown.yml, one per line.
 listed <- function(section) {
   text <- readLines(file.path(root, "_pkgdown.yml"))
   starts <- grep("^[a-z]+:", text)
@@ -38,7 +38,7 @@ test_that("every vignette is in the site's index, once", {
 test_that("every export has a public help page, or is re-exported", {
   alias <- unlist(lapply(topics(), grep, pattern = "^.alias[{]", value = TRUE))
   alias <- sub("^.alias[{](.*)[}]$", "\\1", alias)
-  # Called by parsnip, on behalf of the specifications.
+  # Called by parsnip, for the specifications.
   hidden <- c("bark_train", "kgs_train", "srvm_train")
   passed_on <- c("as_draws", "augment", "glance", "tidy")
   expect_identical(

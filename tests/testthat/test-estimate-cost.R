@@ -1,8 +1,7 @@
-# Times differ from machine to machine and from moment to moment: what is
-# tested is arithmetic and form, and sizes, which do not. tools/bench/cost.R
-# compares the times.
+# Times differ between machines and moments, so tests cover arithmetic, form and
+# sizes, which do not. tools/bench/cost.R compares the times.
 
-test_that("the law of growing costs is found again", {
+test_that("the law of growing costs is recovered", {
   n <- c(0, 2, 5, 9, 14, 20)
   expect_equal(growth_at(n, 3 * n + 0.5 * n^2, 100), 300 + 5000)
   expect_equal(growth_at(n, 3 * n, 100), 300)
@@ -10,9 +9,9 @@ test_that("the law of growing costs is found again", {
   expect_equal(
     growth_at(n, 2 * n + 0.1 * n^3, 100, c(1, 3)), 200 + 1e5
   )
-  # What the first quarter costs is a sum, not a law.
+  # The cost of the first quarter is a sum, not a law.
   expect_equal(growth_at(n, 50 * (n > 0) + 2 * n + n^2, 100), 50 + 200 + 1e4)
-  # Costs that fall are no law: what the last three quarters cost per unit.
+  # Falling costs follow no law: the cost per unit of the last three quarters.
   expect_equal(
     growth_at(n, 3 * n - 0.05 * n^2, 40), 40 + 20 * (40 - 13.75) / 15
   )
@@ -53,7 +52,7 @@ test_that("costs grow until the memory is full", {
   expect_equal(moves$share$powers, c(1, 3))
 })
 
-test_that("what particles share is continued by a law of its own", {
+test_that("the cost of sums that particles share has its own law", {
   n <- c(0, 10, 20, 30, 40)
   common <- function(n) n + 0.01 * n^3
   far <- seq(0, 100, 10)
@@ -72,19 +71,19 @@ test_that("what particles share is continued by a law of its own", {
   expect_equal(seconds_at(run, laws, shared), run$seconds[[5]])
 })
 
-test_that("chains cost what the second half of the pilot did", {
+test_that("chains cost as much as in the second half of the pilot", {
   run <- list(
     total = 100, done = c(0, 1, 2, 4, 8), grows = FALSE,
     seconds = c(0, 4, 5, 6, 10)
   )
   laws <- list(powers = 1:2, full = Inf)
-  # From 2 iterations and 5 seconds on: 6 iterations in 5 seconds.
+  # After 2 iterations and 5 seconds: 6 iterations in 5 seconds.
   expect_equal(seconds_at(run, laws), 10 + 92 * 5 / 6)
   run$done[[5]] <- 100
   expect_equal(seconds_at(run, laws), 10)
 })
 
-test_that("powers of the number of rows are found again", {
+test_that("powers of the number of rows are recovered", {
   n <- c(50, 100, 200)
   expect_equal(power_at(n, 2 * n^2, 1000, 3), 2e6)
   expect_equal(power_at(n, 2 * n^4, 400, 3), 2 * 200^4 * 8)
@@ -120,7 +119,7 @@ test_that("sizes of fits are estimated", {
   }
 })
 
-test_that("checkpoints are not written, the random numbers are left alone", {
+test_that("checkpoints are not written, random numbers are left alone", {
   folder <- local_folder()
   file <- file.path(folder, "fit.rds")
   data <- sim_sinc(20, seed = 1)
@@ -135,7 +134,7 @@ test_that("checkpoints are not written, the random numbers are left alone", {
   expect_s3_class(cost, "kb_cost")
 })
 
-test_that("what is no call of an engine is refused", {
+test_that("calls other than of engines are refused", {
   expect_error(estimate_cost(3), class = "kb_error_argument")
   expect_error(estimate_cost(quote(mean(1))), class = "kb_error_argument")
   expect_error(estimate_cost(quote(nothing(1))), class = "kb_error_argument")

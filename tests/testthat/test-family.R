@@ -1,4 +1,4 @@
-# Families: what is accepted, what is refused.
+# Families that are accepted or refused.
 
 test_that("family objects, their makers and the two names are accepted", {
   for (family in list("gaussian", stats::gaussian, stats::gaussian())) {
@@ -25,7 +25,7 @@ test_that("other families and links are refused, the logit with a hint", {
   }
 })
 
-test_that("0 and 1 are modelled as numbers, which is said unless it was", {
+test_that("0 and 1 are modelled as numbers, with a message unless requested", {
   data <- data.frame(x = 1:12, y = rep(0:1, 6))
   few <- smc_control(particles = 5)
   short <- mcmc_control(chains = 1, warmup = 5, iter = 5)
@@ -52,6 +52,6 @@ test_that("0 and 1 are modelled as numbers, which is said unless it was", {
   expect_quiet(cross_validate(fit, folds = 2, seed = 1))
 })
 
-test_that("three classes are sent elsewhere", {
+test_that("three classes are referred to other engines", {
   expect_error(srvm(Species ~ ., iris), "bark", class = "kb_error_outcome")
 })

@@ -6,7 +6,7 @@ a_fit <- local({
   }
 })
 
-test_that("fits of every engine are as their layout says", {
+test_that("fits of every engine agree with their layout", {
   cases <- names(Filter(is.function, fuzz_cases()))
   cases <- grep("call$|predict$|(kgs|bark|kbr|srvm)_update$", cases,
     value = TRUE, invert = TRUE
@@ -18,7 +18,7 @@ test_that("fits of every engine are as their layout says", {
   }
 })
 
-test_that("a layout speaks of the fields before it", {
+test_that("a layout refers to the fields before it", {
   described <- layout(
     n = counts(), .twice = 2 * n, v = numbers(twice, 0), w = maybe(strings())
   )
@@ -37,7 +37,7 @@ test_that("a layout speaks of the fields before it", {
   refused(3, "fit")
 })
 
-test_that("bounds of integers, diagonals and nested lists are looked at", {
+test_that("bounds of integers, diagonals and nested lists are checked", {
   expect_error(
     check_layout(list(i = c(1L, NA)), layout(i = counts(2))),
     class = "kb_error_fit"
@@ -62,12 +62,12 @@ test_that("bounds of integers, diagonals and nested lists are looked at", {
   expect_identical(error$field, "fit$parts[[2]]$x")
 })
 
-test_that("numbers that overflow in their sum are still finite", {
+test_that("numbers whose sum overflows are still finite", {
   expect_true(all_finite(rep(1e308, 3)))
   expect_false(all_finite(c(1e308, Inf)))
 })
 
-test_that("the message names the field, what came and what was wanted", {
+test_that("the message names the field, what was given and what is required", {
   fit <- a_fit("bark")
   fit$runs[[2]]$draws$location[[3]] <- 1000L
   error <- expect_error(predict(fit), class = "kb_error_fit")
@@ -77,7 +77,7 @@ test_that("the message names the field, what came and what was wanted", {
   expect_match(conditionMessage(error), "up to 20")
 })
 
-test_that("an edit after a call is seen by the next one", {
+test_that("an edit after a call is noticed by the next one", {
   fit <- a_fit("srvm")
   predict(fit)
   fit$runs[[1]]$sets[[1]] <- 2000L
@@ -88,7 +88,7 @@ test_that("an edit after a call is seen by the next one", {
   expect_error(predict(fit), class = "kb_error_fit")
 })
 
-test_that("every method of a fit refuses one that is damaged", {
+test_that("every method of a fit refuses a damaged one", {
   table <- getNamespaceInfo("kernelbayes", "S3methods")
   inner <- c(
     "object_layout", "finish_fit", "warn_status", "warn_quality", "is_complete",
@@ -111,13 +111,13 @@ test_that("every method of a fit refuses one that is damaged", {
   )
   asked <- 0
   for (i in seq_len(nrow(table))) {
-    # Methods that other tests registered are functions, not names.
+    # Methods registered by other tests are functions, not names.
     class <- as.character(table[i, 2])
     method <- table[[i, 3]]
     if (!is.character(method)) next
     if (!class %in% names(classes) || table[i, 1] %in% inner) next
     fit <- a_fit(classes[[class]])
-    # What all layouts look at.
+    # Fields that all layouts check.
     fit[intersect(names(fit), c("mould", "moves", "hmm", "gram"))] <- list(3)
     call <- get(method, asNamespace("kernelbayes"))
     expect_error(call(fit), class = "kb_error", info = method)
@@ -126,7 +126,7 @@ test_that("every method of a fit refuses one that is damaged", {
   expect_gt(asked, 150)
 })
 
-test_that("states that runs go on from are checked before they do", {
+test_that("states are checked before runs continue from them", {
   spoil <- function(name, change, class = "kb_error_fit") {
     fit <- a_fit(name)
     fit$runs[[1]] <- change(fit$runs[[1]])
@@ -167,7 +167,7 @@ test_that("states that runs go on from are checked before they do", {
   spoil("srvm_mcmc", set("current", "sets", function(v) v + 1000L))
 })
 
-test_that("states that only C++ can see through come back as errors", {
+test_that("states that only C++ can check come back as errors", {
   fit <- a_fit("bark")
   state <- fit$runs[[1]]$levels[[1]]
   twice <- rep(state$location[[1]], length(state$location))
@@ -184,7 +184,7 @@ test_that("states that only C++ can see through come back as errors", {
   )
 })
 
-test_that("controls, priors and kernels that were edited are refused", {
+test_that("edited controls, priors and kernels are refused", {
   refused <- function(expr) {
     expect_error(expr, class = "kb_error_argument")
   }
@@ -204,7 +204,7 @@ test_that("controls, priors and kernels that were edited are refused", {
   refused(srvm(y ~ x, data, prior = prior))
 })
 
-test_that("vectors have no dimensions, and no field is taken for another", {
+test_that("vectors have no dimensions, and fields match by full name", {
   refused <- function(x, described) {
     expect_error(check_layout(x, described), class = "kb_error_fit")
   }
@@ -220,12 +220,12 @@ test_that("vectors have no dimensions, and no field is taken for another", {
   refused(list(n = .Machine$integer.max), layout(n = tallies()))
 })
 
-test_that("what random edits have found is refused", {
+test_that("damage found by random edits is refused", {
   refused <- function(fit, f) {
     expect_error(suppressWarnings(f(fit)), class = "kb_error")
   }
   fit <- a_fit("srvm_mcmc")
-  # All rows are one point then: centres that there are no more.
+  # All rows are one point then: some centres no longer exist.
   fit$settings$scaling$x_center <- 1e300
   refused(fit, function(fit) update(fit, n_iter = 2))
   fit <- a_fit("srvm")
@@ -278,7 +278,7 @@ test_that("what random edits have found is refused", {
   refused(fit, importance)
 })
 
-test_that("what is not known is missing", {
+test_that("unknown values are missing", {
   fit <- a_fit("kbr_filter")
   fit$sum[[1]] <- 0
   expect_silent(quantiles <- predict(fit, type = "quantile"))

@@ -1,6 +1,6 @@
-# Whatever is put into a function or a fit, a value or an error with a class
-# comes out. Each case runs in a process of its own, so that a crash is found
-# and named. Extended: 2000 inputs a case, else 40 for some of them.
+# Any input to a function or a fit gives a value or an error with a class. Each
+# case runs in its own process, so that a crash is found and named. Extended:
+# 2000 inputs per case; otherwise 40 for some cases.
 
 fuzz_in_process <- function(names, size, seed) {
   skip_without_processes()
@@ -11,7 +11,7 @@ fuzz_in_process <- function(names, size, seed) {
     for (file in c("helper-fuzz.R", "helper-fuzz-cases.R")) {
       sys.source(file.path(folder, file), globalenv())
     }
-    # A name put in for that of a checkpoint is a file there.
+    # If a random name becomes that of a checkpoint, its file is here.
     setwd(tempdir())
     note <- function(what) cat(what, "\n", file = log)
     unlist(lapply(names, function(name) {
@@ -33,21 +33,21 @@ fuzz_in_process <- function(names, size, seed) {
   )
 }
 
-test_that("spoilt fits give a value or a classed error", {
+test_that("damaged fits give a value or a classed error", {
   cases <- c("srvm_bounded", "srvm_mcmc", "bark", "kgs", "kbr_filter")
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 11), NULL
   )
 })
 
-test_that("spoilt arguments give a value or a classed error", {
+test_that("damaged arguments give a value or a classed error", {
   cases <- c("srvm_call", "bark_call", "kgs_call", "kbr_call", "srvm_update")
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 12), NULL
   )
 })
 
-test_that("all cases do, many times", {
+test_that("all cases do so, many times", {
   skip_unless_extended()
   for (name in names(fuzz_cases())) {
     expect_identical(fuzz_in_process(name, fuzz_size(), 13), NULL, info = name)

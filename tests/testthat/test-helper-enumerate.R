@@ -119,13 +119,13 @@ test_that("the adapted proposal is exact and its broken variants are not", {
       } else {
         expect_gt(res[["defect"]], 1e-3, label = paste(broken, label))
       }
-      # a constant factor is seen by the defect (and by log Z) alone
+      # a constant factor is visible only in the defect (and in log Z)
       if (broken == "no_c") expect_lt(res[["tv"]], 1e-12, label = label)
     }
   }, cases)
 })
 
-test_that("birth/death with corrected weights is exact, as printed it is not", {
+test_that("birth/death is exact with corrected weights, not as printed", {
   each_case(function(model, label, case) {
     for (c in c(.25, .5)) {
       res <- worst(function(S_prev, t, model) {
@@ -228,7 +228,7 @@ test_that("on a repeated x birth/death loses the factors in t", {
   }
 })
 
-test_that("in the scaled form log ml is the noise integrated out", {
+test_that("in the scaled form the noise is integrated out of log ml", {
   K <- kern(x7, x7)
   noise <- list(shape = 1.5, scale = 0.2)
   ratio <- 4
@@ -466,7 +466,7 @@ test_that("the predictive density, cdf and moments belong together", {
   expect_equal(ends$var_y - ends$var_f, rep(post$sigma2, 2))
 })
 
-test_that("no data give back the prior", {
+test_that("without data the prior is returned", {
   post <- posterior(matrix(0, 0, 1), numeric(0))
   expect_equal(post$log_evidence, 0, tolerance = 1e-9)
   expect_equal(unname(post$p_k), 1, tolerance = 1e-9)
@@ -495,7 +495,7 @@ test_that("the scaled form of the spec is a one-dimensional integral", {
   }
 })
 
-test_that("in the scaled form quadrature over both variances is one over one", {
+test_that("in the scaled form the quadrature reduces to one dimension", {
   # The noise integrated out in closed form, the ratio by integrate().
   noise <- list(shape = 2, scale = 0.2)
   coef <- list(shape = 1.5, scale = 3)

@@ -53,7 +53,7 @@ test_that("herding comes nearer to the mean than random draws", {
   expect_lt(gap(herd(m, 200)), gap(herd(m, 20)) / 5)
 })
 
-test_that("a column is asked for once, unless there is no room", {
+test_that("a column is requested once, unless memory is limited", {
   x <- c(0, 1, 4)
   m <- kernel_mean(x, kernel_gaussian(1))
   asked <- integer()
@@ -74,7 +74,7 @@ test_that("columns keep their names", {
   expect_identical(colnames(herd(m, 2)), c("a", "b"))
 })
 
-test_that("bad input", {
+test_that("bad input is refused", {
   m <- kernel_mean(points(5, 2))
   expect_error(herd(points(5, 2), 3), class = "kb_error_argument")
   expect_error(herd(m, 0), class = "kb_error_argument")

@@ -4,7 +4,7 @@ sample_of <- function(n, d = 1, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
 }
 
-#' The criterion by its sums over pairs, triples and quadruples
+#' The criterion from its sums over pairs, triples and quadruples
 plain_hsic <- function(k, l) {
   n <- nrow(k)
   sum(k * l) / n^2 + sum(k) * sum(l) / n^4 -
@@ -21,7 +21,7 @@ all_orders <- function(n) {
   }))
 }
 
-test_that("the statistic is its sums", {
+test_that("the statistic is as defined by its sums", {
   x <- sample_of(15, 2)
   y <- cbind(x[, 1]^2, sample_of(15, seed = 2))
   for (kernel in list(
@@ -51,7 +51,7 @@ test_that("it is the distance of the joint mean and the product of margins", {
   expect_equal(test$statistic[[1]], distance^2, tolerance = 1e-11)
 })
 
-test_that("each permuted value is the statistic of the pairs so permuted", {
+test_that("each permuted value is the statistic of the permuted pairs", {
   x <- sample_of(14, 2)
   y <- sample_of(14, 3, seed = 2)
   test <- hsic_test(x, y, kernel_laplace(1), kernel_gaussian(1), 25, seed = 3)
@@ -93,7 +93,7 @@ test_that("for tiny samples the p-value is that of all pairings", {
   expect_lte(count, qbinom(1 - 5e-5, permutations, exact))
 })
 
-test_that("the order of the pairs, x and y exchanged, scaled kernels", {
+test_that("order of pairs, exchange of x and y, and scale do not matter", {
   x <- sample_of(13, 2)
   y <- x[, 1]^2 + sample_of(13, seed = 2)
   k <- kernel_laplace(1)
@@ -144,7 +144,7 @@ test_that("the power against a known correlation is that of a good test", {
   expect_gte(sum(p <= 0.05), 90)
 })
 
-test_that("seeds, and a test as R's others", {
+test_that("it is seeded, and in the form of R's other tests", {
   keep_random_state()
   first <- sample_of(10)
   second <- sample_of(10, seed = 2)
@@ -163,7 +163,7 @@ test_that("seeds, and a test as R's others", {
   expect_identical(hsic_test(first, second), drawn)
 })
 
-test_that("bad input", {
+test_that("bad input is refused", {
   bad <- function(class, ...) {
     expect_error(hsic_test(...), class = paste0("kb_error_", class))
   }

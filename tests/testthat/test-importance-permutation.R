@@ -1,5 +1,5 @@
 # Permutation importance: against expectations over all permutations of linear
-# functions, and for predictors that the function does not know.
+# functions, and for predictors on which the function does not depend.
 
 quiet <- function(expr) suppressWarnings(expr)
 
@@ -12,7 +12,7 @@ fit <- quiet(srvm(y ~ a + b, rows,
   kernel = kernel_linear(), control = smc_control(particles = 60), seed = 1
 ))
 
-#' Coefficients of the particles' linear functions, a row each
+#' Coefficients of the particles' linear functions, one row each
 linear_draws <- function(fit) {
   pool <- posterior_pool(fit)
   at <- rbind(c(0, 0), c(1, 0), c(0, 1))
@@ -23,12 +23,12 @@ linear_draws <- function(fit) {
   )
 }
 
-#' Mean of v^2 about its mean, and of v w
+#' Mean of v^2 around its mean, and of v w
 spread <- function(v, w = v) mean((v - mean(v)) * (w - mean(w)))
 
 test_that("the rise of a linear function is 2 beta^2 var(x) in expectation", {
   draws <- linear_draws(fit)
-  # A response of which the residuals tell nothing: that of the mean function.
+  # A response whose residuals carry no information: the mean function.
   x <- as.matrix(rows[c("a", "b")])
   beta <- colSums(draws$weights * draws$beta)
   y <- sum(draws$weights * draws$base) + drop(x %*% beta)
@@ -36,8 +36,8 @@ test_that("the rise of a linear function is 2 beta^2 var(x) in expectation", {
     newdata = data.frame(x, y = y), permutations = 400, ndraws = 1000, seed = 1
   )
   expect_identical(out$variable, c("a", "b"))
-  # Over all permutations of one column, of each draw: with residuals
-  # r = y - f, 2 beta^2 var(x) + 2 beta cov(r, x).
+  # Over all permutations of one column, for each draw: with residuals r = y -
+  # f, 2 beta^2 var(x) + 2 beta cov(r, x).
   f <- draws$base + draws$beta %*% t(x)
   for (j in 1:2) {
     expected <- vapply(seq_along(draws$weights), function(s) {
@@ -48,7 +48,7 @@ test_that("the rise of a linear function is 2 beta^2 var(x) in expectation", {
     # A normal mean of 400: beyond 5 standard errors once in two million.
     expect_lt(abs(out$mean[[j]] - mean), 5 * out$mc_se[[j]])
     expect_lt(out$mc_se[[j]] / mean, 0.05)
-    # The residuals of the mean function are none: only draws about it are left.
+    # The mean function has no residuals, only draws around it.
     expect_equal(mean, 2 * beta[[j]]^2 * spread(x[, j]), tolerance = 0.1)
     shares <- draws$weights[order(expected)]
     ends <- sort(expected)[vapply(c(0.05, 0.95), function(p) {
@@ -61,7 +61,7 @@ test_that("the rise of a linear function is 2 beta^2 var(x) in expectation", {
   )))
 })
 
-test_that("one permutation is what it says", {
+test_that("one permutation is as defined", {
   out <- importance(fit, permutations = 1, ndraws = 1000, seed = 4)
   shuffled <- with_local_seed(4, sample.int(20))
   draws <- linear_draws(fit)
@@ -79,7 +79,7 @@ test_that("one permutation is what it says", {
   expect_identical(out$mc_se, c(NA_real_, NA_real_))
 })
 
-test_that("a predictor that the function does not know has no importance", {
+test_that("a predictor without effect on the function has no importance", {
   data <- rows
   data$b <- 1
   data$y <- 2 * data$a + 0.1 * data$y
@@ -91,7 +91,7 @@ test_that("a predictor that the function does not know has no importance", {
     use.names = FALSE
   ), c(0, 0, 0))
   expect_gt(out$lower[[1]], 1)
-  # A noise predictor, on rows that were not fitted.
+  # A noise predictor, on new rows.
   new <- withr::with_seed(5, {
     a <- stats::rnorm(200)
     data.frame(a = a, b = stats::rnorm(200), y = 2 * a)
@@ -105,7 +105,7 @@ test_that("a predictor that the function does not know has no importance", {
   expect_gte(out$upper[[2]], 0)
 })
 
-test_that("factors are permuted whole, log losses are those of log_lik()", {
+test_that("factors are permuted whole, log losses agree with log_lik()", {
   fits <- bark_fits()
   out <- importance(fits$factor,
     method = "permutation", permutations = 2, seed = 1
@@ -131,7 +131,7 @@ test_that("factors are permuted whole, log losses are those of log_lik()", {
   expect_equal(attr(brier, "base"), mean(2 * (1 - p)^2))
 })
 
-test_that("of several classes the losses are those of their probabilities", {
+test_that("with several classes the losses use their probabilities", {
   fit <- kgs_fits()$three
   pool <- posterior_pool(fit)
   n <- nrow(fit$data$x)
@@ -161,7 +161,7 @@ test_that("weighted rows count by their weights", {
   expect_equal(attr(out, "base"), mean(loss))
 })
 
-test_that("a seed leaves R's generator alone, none draws from it", {
+test_that("a seed leaves R's generator alone, no seed draws from it", {
   state <- random_state()
   one <- importance(fit, permutations = 2, seed = 1)
   expect_identical(random_state(), state)
@@ -190,7 +190,7 @@ test_that("it is printed and drawn", {
   expect_equal(boxes$ymax, out$upper)
 })
 
-test_that("what it cannot be asked is refused", {
+test_that("requests without an answer are refused", {
   refused <- function(...) {
     expect_error(importance(...), class = "kb_error_argument")
   }

@@ -8,7 +8,7 @@ on_paper <- function(expr) {
   force(expr)
 }
 
-test_that("scales and inclusion are those of the draws", {
+test_that("scales and inclusion agree with the draws", {
   for (fit in fits) {
     out <- importance(fit, level = 0.8)
     draws <- as.data.frame(as_draws(fit))
@@ -29,7 +29,7 @@ test_that("scales and inclusion are those of the draws", {
   }
 })
 
-test_that("one predictor that matters is told from one that does not", {
+test_that("a predictor that matters is distinguished from one that does not", {
   withr::local_seed(3)
   x <- cbind(a = stats::rnorm(60), b = stats::rnorm(60))
   fit <- bark_quick(x, sin(2 * x[, "b"]), prior = bark_prior("select_equal"))
@@ -38,7 +38,7 @@ test_that("one predictor that matters is told from one that does not", {
   expect_lt(out$mean[[1]], out$mean[[2]])
 })
 
-test_that("print shows what matters most, in at most 15 lines", {
+test_that("print shows the most important predictors in at most 15 lines", {
   out <- importance(fits$plane)
   shown <- capture.output(value <- withVisible(print(out)))
   expect_identical(value$value, out)

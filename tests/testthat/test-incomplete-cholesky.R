@@ -4,7 +4,7 @@ points <- function(n, d, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
 }
 
-#' Greedy pivoting on a dense matrix, by its definition
+#' Greedy pivoting on a dense matrix, from its definition
 #'
 #' @param order The points by precedence in ties.
 reference <- function(g, order, rank = nrow(g), tol = 0) {
@@ -70,7 +70,7 @@ test_that("it stops at the rank of the kernel", {
   expect_identical(dim(zero$factor), c(50L, 0L))
 })
 
-test_that("blocks of pivots are those of greedy pivoting one by one", {
+test_that("blocks of pivots agree with greedy pivoting one by one", {
   x <- points(700, 3)
   lattice <- unname(as.matrix(expand.grid(1:9, 1:9, 1:9)))
   cases <- list(
@@ -99,7 +99,7 @@ test_that("blocks of pivots are those of greedy pivoting one by one", {
   }
 })
 
-test_that("a point that begins to tie amid a block is not passed over", {
+test_that("a point that starts to tie within a block is not passed over", {
   x <- (-1)^(1:700) * 1:700
   # The first ties with the rest, not with the second and third.
   d <- c(1 - 1.2e-12, 1, 1, rep(1 - 0.5e-12, 697))
@@ -125,7 +125,7 @@ test_that("the residual is the trace of the Schur complement", {
   }
 })
 
-test_that("it stops at the tolerance, not before and not after", {
+test_that("it stops exactly at the tolerance", {
   x <- points(100, 2)
   for (tol in c(0.5, 1e-2, 1e-6)) {
     ic <- incomplete_cholesky(kernel_gaussian(1), x, tol = tol)
@@ -172,7 +172,7 @@ test_that("permuted points give the permuted factor, bit by bit", {
   }
 })
 
-test_that("a custom kernel gives what the same built-in one gives", {
+test_that("a custom kernel agrees with the same built-in one", {
   x <- points(70, 2)
   z <- points(9, 2, seed = 2)
   custom <- custom_gaussian()
@@ -197,7 +197,7 @@ test_that("a custom kernel gives what the same built-in one gives", {
   )
 })
 
-test_that("a Gram matrix gives what its kernel gives", {
+test_that("a Gram matrix agrees with its kernel", {
   x <- points(70, 2)
   z <- points(9, 2, seed = 2)
   kernel <- kernel_laplace(1)
@@ -253,7 +253,7 @@ test_that("features extend the rows of the factor to new points", {
   expect_equal(one, phi[1, , drop = FALSE])
 })
 
-test_that("edge cases and bad input", {
+test_that("edge cases work, and bad input is refused", {
   one <- incomplete_cholesky(kernel_gaussian(), 3)
   expect_identical(one$factor, matrix(1))
   expect_identical(one$residual, 0)
@@ -285,7 +285,7 @@ test_that("edge cases and bad input", {
   )
 })
 
-test_that("errors of custom kernels and of Gram matrices", {
+test_that("errors of custom kernels and of Gram matrices are reported", {
   fails <- function(class, gram, ...) {
     expect_error(incomplete_cholesky_gram(gram, ...),
       class = paste0("kb_error_", class)
@@ -319,7 +319,7 @@ test_that("errors of custom kernels and of Gram matrices", {
   )
 })
 
-test_that("it is greedy pivoting by its definition", {
+test_that("it is greedy pivoting as defined", {
   x <- points(90, 2)
   repeated <- x[c(1:40, 1:40, 7, 7, 7), ]
   grid <- unname(as.matrix(expand.grid(1:6, 1:6)))

@@ -1,4 +1,4 @@
-# kbr() of chunks against kbr() in memory, here and on two workers.
+# kbr() on chunks against kbr() in memory, here and on two workers.
 
 pairs <- kbr_pairs(600)
 new <- normal_points(9, 2, 5)
@@ -29,7 +29,7 @@ quietly <- function(expr) {
   })
 }
 
-#' Settings in all of which chunks must give what memory gives
+#' Settings for which chunks must agree with memory
 settings <- list(
   plain = list(rank = 40),
   prior = list(rank = 40, prior = prior),
@@ -55,7 +55,7 @@ expect_same_posterior <- function(chunked, fit) {
   )
 }
 
-test_that("chunks give what memory gives", {
+test_that("chunks agree with memory", {
   for (setting in settings) {
     fit <- quietly(do.call(kbr, c(list(pairs$x, pairs$y), setting)))
     chunked <- quietly(do.call(kbr, c(list(in_chunks()), f = f, setting)))
@@ -69,7 +69,7 @@ test_that("chunks give what memory gives", {
   expect_same_posterior(one, quietly(kbr(pairs$x, pairs$y, rank = 40)))
 })
 
-test_that("spread is about the mean: states far from 0", {
+test_that("spread is around the mean: states far from 0", {
   moved <- list(x = pairs$x + 1e7, y = pairs$y)
   chunked <- quietly(kbr(in_chunks(data = moved), rank = 40))
   fit <- quietly(kbr(pairs$x, pairs$y, rank = 40))
@@ -77,7 +77,7 @@ test_that("spread is about the mean: states far from 0", {
   expect_equal(variance(chunked), variance(fit), tolerance = 1e-6)
 })
 
-test_that("two workers give what one process gives", {
+test_that("two workers agree with one process", {
   here <- lapply(settings[c("prior", "iw", "scaled")], function(setting) {
     quietly(do.call(kbr, c(list(in_chunks()), f = f, setting)))
   })
@@ -93,7 +93,7 @@ test_that("two workers give what one process gives", {
       predict(there[[name]], new), predict(here[[name]], new), 1e-10
     )
   }
-  # That the chunks were read there, and not here.
+  # Chunks must be read there, not here.
   read <- function(i) {
     list(x = Sys.getpid() + (1:20) / 20, y = (1:20) / 20)
   }
@@ -103,7 +103,7 @@ test_that("two workers give what one process gives", {
   expect_gt(abs(pids - Sys.getpid()), 0.5)
 })
 
-test_that("errors of chunks come home from workers", {
+test_that("errors in chunks come back from workers", {
   local_workers()
   chunks <- in_chunks(rep(100, 6))
   environment(chunks$read)$data$y[450, 1] <- NA
@@ -189,7 +189,7 @@ test_that("a pool smaller than the data takes from all chunks", {
   expect_equal(predict(chunked, new), predict(fit, new), tolerance = 0.1)
 })
 
-test_that("rows that are missing, and vectors, are as in memory", {
+test_that("missing rows, and vectors, are treated as in memory", {
   read <- function(i) list(x = pairs$x[, 1] + i, y = pairs$y[, 1] + i)
   chunked <- kbr(kbr_chunks(read, 2), rank = 20)
   expect_identical(dim(predict(chunked, c(0, NA, 1))), c(3L, 1L))
@@ -272,7 +272,7 @@ test_that("bad arguments are refused", {
   )
 })
 
-test_that("what needs the pairs is not defined", {
+test_that("requests that need the pairs are not defined", {
   fit <- quietly(kbr(in_chunks(), rank = 10))
   not_defined <- "kb_error_not_defined"
   for (type in c("weights", "quantile", "embedding")) {
@@ -297,7 +297,7 @@ test_that("what needs the pairs is not defined", {
   expect_identical(dim(simulate(fit, 3, newdata = new)), c(3L, 2L, 9L))
 })
 
-test_that("a pool that is not explained is a warning", {
+test_that("a pool that the landmarks do not explain gives a warning", {
   expect_warning(
     expect_warning(kbr(in_chunks(), rank = 3), class = "kb_warning_rank"),
     class = "kb_warning_rank"

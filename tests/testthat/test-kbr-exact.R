@@ -1,5 +1,5 @@
 # kbr() against dense linear algebra, against Bayes' rule where it is known, and
-# against itself where it must agree.
+# against itself where different forms must agree.
 
 pairs <- kbr_pairs(100)
 new <- normal_points(7, 2, 5)
@@ -32,7 +32,7 @@ test_that("those tests have indefinite matrices, and mu of both signs", {
   }
 })
 
-test_that("where the raw sum is negative, weights still sum to one", {
+test_that("if the raw sum is negative, weights still sum to one", {
   prior <- kbr_priors(pairs$x)$sample
   fit <- suppressWarnings(
     kbr(pairs$x, pairs$y, prior = prior$given, rank = 15, delta = 1e-8)
@@ -46,8 +46,8 @@ test_that("where the raw sum is negative, weights still sum to one", {
   expect_close(w, t(dense) / sum(dense), 1e-6)
 })
 
-test_that("moments are those of the dense weights", {
-  # Squares are about the states' mean, which does not matter to the result.
+test_that("moments agree with the dense weights", {
+  # Squares are around the states' mean, which does not affect the result.
   x <- sweep(pairs$x, 2, c(3, -20), "+")
   f <- function(x) cbind(a = x[, 1] * x[, 2], b = x[, 1] > 3)
   for (prior in kbr_priors(x)) {
@@ -116,9 +116,9 @@ test_that("the importance-weighted form is the thresholded one", {
   }
 })
 
-# The same said in another way -------------------------------------------------
+# Equivalent forms -------------------------------------------------------------
 
-test_that("no prior is the states' own sample", {
+test_that("no prior means the states' own sample", {
   for (rank in list("full", 15)) {
     fits <- lapply(
       list(NULL, list(points = pairs$x), list(weights = rep(2, 100))),
@@ -133,7 +133,7 @@ test_that("no prior is the states' own sample", {
   }
 })
 
-test_that("a prior is its points, whatever names and order", {
+test_that("a prior is its points, regardless of names and order", {
   x <- pairs$x
   colnames(x) <- c("a", "b")
   u <- normal_points(20, 2, 3)
@@ -150,7 +150,7 @@ test_that("a prior is its points, whatever names and order", {
   expect_identical(update(fit, prior = mean)$mu, fit$mu)
 })
 
-test_that("kernel matrices give what their kernels give", {
+test_that("kernel matrices agree with their kernels", {
   k_x <- kernel_laplace(1)
   k_y <- kernel_gaussian(0.8)
   gram_x <- kernel_matrix(k_x, pairs$x)
@@ -176,7 +176,7 @@ test_that("kernel matrices give what their kernels give", {
   )
 })
 
-test_that("a custom kernel gives what the built-in gives", {
+test_that("a custom kernel agrees with the built-in one", {
   same <- function(bandwidth) {
     kernel_custom(function(x, y) {
       kernel_matrix(kernel_gaussian(bandwidth), x, y)
@@ -221,7 +221,7 @@ test_that("the order of the pairs does not matter", {
   }
 })
 
-test_that("update() of the prior is a new fit", {
+test_that("update() of the prior equals a new fit", {
   prior <- list(points = normal_points(30, 2, 3), weights = 1:30)
   for (method in c("kbr", "iw")) {
     fit <- kbr(pairs$x, pairs$y, method = method)
@@ -243,7 +243,7 @@ test_that("update() of the prior is a new fit", {
   }
 })
 
-test_that("scaling is that of the data, and undone", {
+test_that("scaling follows the data, and is undone", {
   x <- sweep(pairs$x, 2, c(100, 0.01), "*")
   y <- sweep(pairs$y, 2, c(3, 50), "+")
   u <- normal_points(30, 2, 3) %*% diag(c(100, 0.01))
@@ -293,8 +293,8 @@ test_that("sums over blocks of rows are sums over all rows", {
 # Bayes' rule ------------------------------------------------------------------
 
 test_that("with discrete states and observations it is Bayes' rule", {
-  # Kernels that tell values apart, and no more. Then mu has the prior's share
-  # of each state, and weights are those of its pairs with that observation.
+  # Kernels that only tell values apart. Then mu has the prior's share of each
+  # state, and weights are those of its pairs with that observation.
   equal <- kernel_custom(function(x, y) outer(x[, 1], y[, 1], "==") + 0)
   counts <- rbind(c(5, 1, 2), c(2, 7, 3), c(4, 4, 1), c(1, 3, 9))
   cells <- which(counts > 0, arr.ind = TRUE)
@@ -375,7 +375,7 @@ embedding_error <- function(n, seed) {
 test_that("the error in the Hilbert space falls as the root of n", {
   # Slopes of single seeds have mean -.48 and standard deviation .13, their mean
   # over 20 seeds .03: the bounds are at five of these. An embedding that does
-  # not converge has the slope 0.
+  # not converge has slope 0.
   n <- c(100, 200, 400, 800, 1600)
   errors <- vapply(1:20, function(seed) {
     vapply(n, embedding_error, 0, seed)
@@ -386,7 +386,7 @@ test_that("the error in the Hilbert space falls as the root of n", {
   expect_lt(mean(errors[5, ]), 0.03)
 })
 
-test_that("the prior counts as it should with many pairs, not as delta -> 0", {
+test_that("the prior has its right weight with many pairs, not as delta -> 0", {
   # Tilts of the prior move the mean by the posterior variance times the tilt.
   x <- normal_points(3000, 1, 1)
   y <- x + 0.7 * normal_points(3000, 1, 2)
@@ -395,7 +395,7 @@ test_that("the prior counts as it should with many pairs, not as delta -> 0", {
   )
   at <- c(-1, 0, 1)
   expect_equal(diagnostics(fit, at)$sensitivity[[1]], 1, tolerance = 0.1)
-  # Of full rank, the weights interpolate without regularisation. A Gaussian
+  # At full rank the weights interpolate without regularisation. A Gaussian
   # kernel on the line never has full rank in double precision.
   full <- kbr(x[1:100, ], y[1:100, ], kernel_gaussian(0.7), kernel_laplace(0.5))
   expect_identical(ncol(full$features$observations$factor), 100L)
@@ -433,7 +433,7 @@ test_that("prior sensitivity is the derivative under a tilt of the prior", {
   }
 })
 
-# What is told of a posterior --------------------------------------------------
+# Summaries of a posterior -----------------------------------------------------
 
 fits <- list(
   kbr = kbr(pairs$x, pairs$y, eps = 0.01, delta = 0.05),
@@ -441,7 +441,7 @@ fits <- list(
   low = suppressWarnings(kbr(pairs$x, pairs$y, rank = 20, eps = 0.01))
 )
 
-test_that("means without the weights are means by the weights", {
+test_that("means without the weights equal means by the weights", {
   for (fit in fits) {
     w <- predict(fit, new, type = "weights")
     expect_equal(rowSums(w), rep(1, 7))
@@ -460,12 +460,12 @@ test_that("an RKHS function's expectation is f' G_X w", {
     w <- predict(fit, new, type = "weights")
     found <- predict(fit, new, type = "expectation", f = f)
     expect_close(found, w %*% gram %*% coef, 1e-11)
-    # And not f' w, which is what the slides print.
+    # And not f' w, as printed in the slides.
     expect_gt(gap(found, w %*% coef), 0.1)
   }
 })
 
-test_that("quantiles are those of the increasing function nearest to F", {
+test_that("quantiles use the increasing function nearest to F", {
   probs <- c(0.01, 0.2, 0.5, 0.77, 0.99)
   for (fit in fits) {
     w <- predict(fit, new, type = "weights")
@@ -503,7 +503,7 @@ test_that("quantiles of ties do not depend on their order", {
   )
 })
 
-test_that("the nearest increasing sequence is that of isoreg()", {
+test_that("the nearest increasing sequence agrees with isoreg()", {
   for (seed in 1:5) {
     v <- normal_points(50, 1, seed)[, 1] + seq_len(50) / 20
     expect_equal(isotonic_cpp(v), stats::isoreg(v)$yf, tolerance = 1e-14)
@@ -525,7 +525,7 @@ test_that("the density is a weighted sum of normal densities", {
     }, numeric(7))
     expect_close(found, wanted, 1e-10)
   }
-  # Far from 0 too.
+  # The same far from 0.
   moved <- kbr(pairs$x + 1e7, pairs$y, method = "iw")
   expect_close(
     predict(moved, new, type = "density", at = at + 1e7),
@@ -535,7 +535,7 @@ test_that("the density is a weighted sum of normal densities", {
   fit <- fits$iw
   w <- predict(fit, new, type = "weights")
   variance <- w %*% pairs$x^2 - (w %*% pairs$x)^2
-  # A negative variance gives way to that of the central 68 percent.
+  # A negative variance is replaced by that of the central 68 percent.
   ends <- predict(fit, new, type = "quantile", probs = pnorm(c(-1, 1)))
   spread <- (ends[, , 2] - ends[, , 1]) / 2
   expect_gt(sum(variance < 0), 0)
@@ -561,7 +561,7 @@ test_that("draws are herded from the posterior's kernel mean", {
       expect_lt(max(abs(colMeans(draws[, , i]) - mean[i, ])), 0.08)
     }
   }
-  # On low rank the kernel mean is that of the features.
+  # At low rank the kernel mean is that of the features.
   draws <- predict(fits$low, new, type = "draws", ndraws = 400)
   expect_lt(max(abs(t(apply(draws, 2:3, mean)) - predict(fits$low, new))), 0.1)
 })
@@ -582,8 +582,8 @@ test_that("the mode is the highest point of the embedding", {
 })
 
 test_that("of several modes the highest is found, in any order of the pairs", {
-  # Three modes, at -2, 0 and 2, of which the middle one, where the mean leads,
-  # is the lowest. The prior says which of the others is highest.
+  # Three modes, at -2, 0 and 2. The middle one, to which the mean leads, is the
+  # lowest. The prior decides which of the others is highest.
   x <- seq(-3, 3, length.out = 301)
   y <- cos(pi * x) + 0.1 * normal_points(301, 1, 2)[, 1]
   kernel <- kernel_gaussian(0.3)
@@ -615,7 +615,7 @@ turn <- function(axis, angle) {
   as.double(diag(3) + sin(angle) * cross + (1 - cos(angle)) * cross %*% cross)
 }
 
-#' The rotation that maximises f: random starts, then ever smaller turns
+#' The rotation that maximises f: random starts, then smaller and smaller turns
 search_rotations <- function(f, starts) {
   best <- starts[which.max(apply(starts, 1, f)), ]
   withr::with_seed(1, for (angle in 0.5 * 0.6^(0:24)) {
@@ -652,7 +652,7 @@ test_that("rotations: mean and mode against a search over the group", {
   angles <- normal_points(60, 3, 2)
   states <- t(apply(angles, 1, function(a) turn(a, sqrt(sum(a^2)))))
   seen <- states[, 1:3] + 0.1 * normal_points(60, 3, 3)
-  # Constants are no functions of the kernel of rotations: it is said.
+  # Constants are not functions of the kernel of rotations, hence a warning.
   expect_warning(
     plain <- kbr(states, seen, kernel_x = kernel_rotation()),
     "kernel_constant",

@@ -13,7 +13,7 @@ hmm_data <- local({
   }
 })
 
-#' The recursion in n x n matrices, on Gram matrices made of features F F'
+#' The recursion in n x n matrices, on Gram matrices of features, F F'
 dense_hmm <- function(hmm) {
   p <- hmm$pairs$from
   list(
@@ -48,7 +48,7 @@ dense_filter <- function(d, hmm, y) {
   alpha
 }
 
-test_that("the filter is that of the n x n matrices, with and without moments", {
+test_that("the filter agrees with n x n matrices, with and without moments", {
   seen <- hmm_data(80, 1)
   new <- hmm_data(12, 2)
   hmm <- kbr_hmm(seen$x, seen$y, rank = 12)
@@ -99,11 +99,11 @@ test_that("filter and smoother are near the exact ones of the linear model", {
   expect_lt(
     summary(smooth, truth = new$x)$mse, summary(filtered, truth = new$x)$mse
   )
-  # Far from what the observations alone say.
+  # Far from what the observations on their own say.
   expect_gt(mean((new$y - exact$filter)^2), 0.1)
 })
 
-test_that("kernel Bayes' rule backwards is that of the n x n matrices", {
+test_that("kernel Bayes' rule backwards agrees with n x n matrices", {
   seen <- hmm_data(60, 7)
   y <- hmm_data(8, 8)$y
   hmm <- kbr_hmm(seen$x, seen$y, rank = 10)
@@ -132,7 +132,7 @@ test_that("kernel Bayes' rule backwards is that of the n x n matrices", {
   }
 })
 
-test_that("the smoother is that of the n x n matrices", {
+test_that("the smoother agrees with n x n matrices", {
   seen <- hmm_data(60, 7)
   hmm <- kbr_hmm(seen$x, seen$y, rank = 10)
   d <- dense_hmm(hmm)
@@ -180,7 +180,7 @@ test_that("without news, or with much regularisation, a smoother is the filter",
     predict(kbr_smooth(quiet))[1:6, ],
     predict(kbr_smooth(kbr_filter(hmm, y)))[, 1]
   )
-  # The same kernel means, on the transitions' earlier states
+  # The same kernel means, at the transitions' earlier states
   expect_lt(
     max(abs(predict(kbr_smooth(quiet))[7:8, ] - predict(quiet)[7:8, ])), 0.05
   )
@@ -202,7 +202,7 @@ test_that("the smoother is nearer to the truth than the filter", {
   expect_gt(gain(sim_oscillation, 1) + gain(sim_oscillation, 2), 0)
 })
 
-test_that("the smoother of rotations keeps to where the filter is", {
+test_that("the smoother of rotations stays where the filter is", {
   turn <- function(a) {
     cbind(cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, rep(1, length(a)))
   }
@@ -216,7 +216,7 @@ test_that("the smoother of rotations keeps to where the filter is", {
     summary(kbr_smooth(filtered), truth = truth)$mse,
     summary(filtered, truth = truth)$mse
   )
-  # The kernel's size is no matter. (It is in the first update.)
+  # The size of the kernel does not matter. (It does in the first update.)
   scaled <- kbr_hmm(turn(angles[train]), y[train, ],
     space = "rotation", kernel_x = 0.25 * (kernel_rotation() + 1),
     eps = hmm$settings$eps / 4, delta = hmm$settings$delta
@@ -230,7 +230,7 @@ test_that("the smoother of rotations keeps to where the filter is", {
   }
 })
 
-test_that("a lag is a backward pass from so many steps later", {
+test_that("a lag is a backward pass from that many steps later", {
   seen <- hmm_data(60, 7)
   y <- hmm_data(9, 8)$y
   hmm <- kbr_hmm(seen$x, seen$y)
@@ -264,12 +264,12 @@ test_that("without observations the filter is a forecast", {
   expect_lt(max(abs(got[3, ] - w)) / max(abs(w)), 1e-9)
   # Far ahead the chain forgets: the mean of the stationary distribution.
   expect_lt(abs(predict(kbr_forecast(filtered, 60))[60, ] - mean(seen$x)), 0.2)
-  # A path that begins unseen: all training states alike.
+  # A path that begins unobserved: all training states are alike.
   first <- kbr_filter(hmm, c(NA, NA))
   expect_equal(predict(first)[1, ], mean(seen$x[1:79]), ignore_attr = TRUE)
 })
 
-test_that("observations one by one are the filter of all", {
+test_that("observations one by one give the filter of all", {
   seen <- hmm_data(80, 1)
   hmm <- kbr_hmm(seen$x, seen$y)
   y <- c(0.5, 1, NA, -1)
@@ -294,7 +294,7 @@ test_that("the order of training pairs changes nothing", {
     predict(kbr_filter(other, y)), predict(kbr_filter(first, y)),
     tolerance = 1e-8
   )
-  # Pairs given apart are those of the sequence.
+  # Pairs given separately equal those of the sequence.
   expect_equal(
     predict(kbr_smooth(kbr_filter(first, y))),
     predict(kbr_smooth(kbr_filter(kbr_hmm(seen$x, seen$y), y))),
@@ -359,7 +359,7 @@ test_that("a start is the prior of the first state", {
   expect_lt(abs(blind[[1]] - mean(points)), 0.05)
 })
 
-test_that("angles and rotations stay what they are", {
+test_that("angles and rotations keep their form", {
   turn <- function(a) {
     t(vapply(a, function(a) {
       c(cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, 1)
@@ -425,7 +425,7 @@ test_that("predictions of all types agree with the weights", {
   expect_lt(max(abs(map[1:5, 1] - best[1:5])), 0.02)
 })
 
-test_that("methods of paths", {
+test_that("methods of paths work", {
   seen <- hmm_data(80, 1)
   filtered <- kbr_filter(kbr_hmm(seen$x, seen$y), c(0.5, NA, 1))
   expect_output(print(filtered$hmm), "State-space model")
@@ -502,7 +502,7 @@ test_that("bad input is refused", {
   expect_error(kbr_filter(flat, 1), class = "kb_error_likelihood")
 })
 
-test_that("an observation far from all others is taken as missing", {
+test_that("an observation far from all others is treated as missing", {
   seen <- hmm_data(60, 1)
   hmm <- kbr_hmm(seen$x, seen$y)
   expect_warning(
@@ -532,7 +532,7 @@ test_that("S (S^2 + delta)^-1 phi keeps its digits for any delta", {
   }
 })
 
-# States that were seen and transitions of different numbers.
+# Different numbers of observed states and of transitions.
 apart <- function(...) {
   seen <- hmm_data(50, 1)
   moves <- hmm_data(71, 2)
@@ -541,7 +541,7 @@ apart <- function(...) {
   )
 }
 
-test_that("transitions apart: the filter is that of the matrices of both sets", {
+test_that("with separate transitions the filter uses both sets' matrices", {
   hmm <- apart()
   expect_identical(vapply(hmm$pairs[1:3], nrow, 1L), c(
     from = 70L, to = 70L, seen = 50L
@@ -576,7 +576,7 @@ test_that("transitions apart: the filter is that of the matrices of both sets", 
   expect_true(all(is.na(all[c(1, 3), 51:70])))
 })
 
-test_that("features of a path are those of its weights", {
+test_that("features of a path agree with its weights", {
   hmm <- kbr_hmm(hmm_data(60, 1)$x, hmm_data(60, 1)$y, rank = 10)
   likely <- kbr_hmm(hmm_data(60, 1)$x,
     log_likelihood = function(y, x) dnorm(y, x[, 1], 0.7, log = TRUE), rank = 10
@@ -594,7 +594,7 @@ test_that("features of a path are those of its weights", {
   }
 })
 
-test_that("gaps leave later observations where they are", {
+test_that("gaps leave later observations in place", {
   hmm <- kbr_hmm(hmm_data(60, 1)$x, hmm_data(60, 1)$y)
   y <- c(0.5, NA, -0.7, 1.1, NA, 0.2)
   path <- kbr_filter(hmm, y[[1]])
@@ -608,7 +608,7 @@ test_that("starts are in the states' units and have weights", {
   weights <- ifelse(points > 1, 3, 1)
   y <- 0.5
   for (scale in c(FALSE, TRUE)) {
-    # States of another size and place.
+    # States of another scale and position.
     x <- 5 * seen$x + 20
     hmm <- kbr_hmm(x, seen$y, scale = scale)
     start <- list(points = 5 * points + 20, weights = weights)
@@ -627,7 +627,7 @@ test_that("starts are in the states' units and have weights", {
   }
 })
 
-test_that("log likelihoods may be of any size", {
+test_that("log likelihoods may have any size", {
   x <- hmm_data(60, 1)$x
   at <- function(shift) {
     predict(kbr_filter(kbr_hmm(x, log_likelihood = function(y, x) {
@@ -648,7 +648,7 @@ test_that("simulated transitions do not repeat the data's random numbers", {
   expect_lt(abs(cor(moved - draws, draws)), 0.5)
 })
 
-test_that("spread on the circle and of rotations", {
+test_that("spread on the circle and for rotations", {
   turn <- function(a) {
     t(vapply(a, function(a) {
       c(cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, 1)
@@ -696,7 +696,7 @@ test_that("modes of standardised states are in their units", {
   )
 })
 
-test_that("what stats would answer with NULL is refused", {
+test_that("requests that stats would answer with NULL are refused", {
   seen <- sim_linear_hmm(40, seed = 1)
   hmm <- kbr_hmm(seen$states, seen$observations, seed = 1)
   for (fit in list(hmm, kbr_filter(hmm, 0.3))) {

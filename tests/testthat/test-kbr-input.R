@@ -28,7 +28,7 @@ quietly <- function(expr) {
   })
 }
 
-#' Any type, with the arguments that it needs
+#' Any type, with its required arguments
 predict_as <- function(fit, newdata, type) {
   needs <- list(
     expectation = list(f = identity), draws = list(ndraws = 10),
@@ -37,12 +37,12 @@ predict_as <- function(fit, newdata, type) {
   do.call(predict, c(list(fit, newdata, type = type), needs))
 }
 
-#' What a prediction says of one observation
+#' The prediction for one observation
 observation <- function(out, i, type) {
   switch(type, draws = out[, , i], quantile = out[i, , ], out[i, ])
 }
 
-#' A fit that answers every question, with finite means at its observations
+#' A fit that answers every query, with finite means at its observations
 expect_sound <- function(fit, n, d) {
   expect_s3_class(fit, c("kb_kbr", "kb_fit"), exact = TRUE)
   expect_identical(nobs(fit), as.integer(n))
@@ -241,7 +241,7 @@ test_that("rows of missing values are NA in their place, of every type", {
   }
 })
 
-test_that("observations that the data say nothing of are NA, with warnings", {
+test_that("observations without information from the data are NA", {
   at <- rbind(new[1, ], 1e6)
   for (fit in list(kbr(x, y), kbr(x, y, normalize = FALSE))) {
     full <- lapply(types, function(type) {
@@ -263,12 +263,12 @@ test_that("observations that the data say nothing of are NA, with warnings", {
         expect_equal(
           observation(out, 1, type), observation(full[[k]], 1, type)
         )
-        # Raw weights are zero, and so is what they add up to.
+        # Raw weights are zero, and so is their sum.
         far <- observation(out, 2, type)
         expect_true(all(if (raw) far == 0 else is.na(far)))
       }
     }
-    # One warning says it.
+    # There is a single warning.
     quiet <- function(expr) suppressWarnings(expr, "kb_warning_far")
     expect_no_warning(quiet(predict(fit, at, type = "quantile")))
   }
@@ -284,7 +284,7 @@ test_that("observations that the data say nothing of are NA, with warnings", {
   )
 })
 
-test_that("states that are no rotations are refused", {
+test_that("states that are not rotations are refused", {
   turns <- t(vapply(1:20, function(i) {
     c(cos(i), sin(i), 0, -sin(i), cos(i), 0, 0, 0, 1)
   }, numeric(9)))
@@ -294,7 +294,7 @@ test_that("states that are no rotations are refused", {
   refuse(
     kbr(off, cos(1:20), kernel_rotation() + 1), "Rows of `x` must be 3 x 3"
   )
-  # Of determinant -1.
+  # Determinant -1.
   refuse(kbr(-turns, cos(1:20), kernel_rotation()), "20 of 20 are not")
   refuse(kbr(cos(1:20), off, kernel_y = kernel_rotation()), "Rows of `y`")
   refuse(
@@ -303,7 +303,7 @@ test_that("states that are no rotations are refused", {
   )
 })
 
-test_that("a prior of which the states know nothing is said", {
+test_that("a prior far from all states gives a warning", {
   quiet <- function(expr) suppressWarnings(expr, "kb_warning_prior")
   expect_warning(
     fit <- kbr(x, y, prior = list(points = x + 100)),
@@ -453,13 +453,13 @@ test_that("kernel matrices are checked", {
     "kb_error_not_positive"
   )
   refuse(kbr(x, y, kernel_y = array("a", c(40, 40))), "kernel_y")
-  # Rows that are left out would have to be left out of the matrix too.
+  # Rows that are omitted would have to be omitted from the matrix too.
   refuse(kbr(replace(x, 3, NA), kernel_y = k, na_action = "omit"), "kernel_y",
     gram
   )
 })
 
-test_that("a fit to a kernel matrix of observations answers by kernel values", {
+test_that("a fit to a Gram matrix of observations predicts by kernel values", {
   kernel <- kernel_gaussian(1)
   k <- kernel_matrix(kernel, y)
   fit <- kbr(x, kernel_y = k)
@@ -514,14 +514,14 @@ test_that("rotations are not standardised", {
 })
 
 test_that("a rank that explains little is a warning", {
-  # Of both kernels.
+  # Warnings for both kernels.
   expect_warning(
     expect_warning(kbr(x, y, rank = 2), class = "kb_warning_rank"),
     class = "kb_warning_rank"
   )
   fit <- quietly(kbr(x, y, rank = 2))
   expect_identical(glance(fit)$rank_x, 2L)
-  # A tolerance has no bound on the rank; a rank given has no tolerance.
+  # A tolerance does not bound the rank; a given rank has no tolerance.
   large <- kbr_pairs(400)
   auto <- kbr(large$x, large$y, kernel_gaussian(0.05), kernel_gaussian(0.05),
     tol = 0

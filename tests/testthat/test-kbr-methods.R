@@ -56,7 +56,7 @@ test_that("summary() is about prior, errors and spread of each state", {
   variance <- w %*% pairs$x^2 - (w %*% pairs$x)^2
   expect_equal(s$states$posterior_sd, unname(sqrt(colMeans(variance))))
   expect_output(print(s), "States, at the observations of the fit")
-  # Of the prior that was given, of any kind.
+  # For a given prior of any kind.
   u <- prior$points
   v <- prior$weights / sum(prior$weights)
   given <- quietly(summary(update(fit, prior = prior)))$states
@@ -67,7 +67,7 @@ test_that("summary() is about prior, errors and spread of each state", {
   expect_error(summary(fit, 1), class = "kb_error_unknown_argument")
 })
 
-test_that("what has no meaning is said to have none", {
+test_that("requests without meaning are refused", {
   for (ask in list(coef, sigma, logLik, evidence, inclusion, model_size, ess)) {
     expect_error(ask(fit), class = "kb_error_not_defined")
   }
@@ -78,7 +78,7 @@ test_that("what has no meaning is said to have none", {
   expect_identical(nobs(fit), 60L)
 })
 
-test_that("tidy() has a line for each observation and state", {
+test_that("tidy() has one row per observation and state", {
   t <- quietly(tidy(fit, new, level = 0.8))
   expect_named(t, c(
     "row", "term", "estimate", "std.error", "conf.low", "conf.high"
@@ -98,7 +98,7 @@ test_that("tidy() has a line for each observation and state", {
   expect_error(tidy(fit, level = 1), class = "kb_error_argument")
 })
 
-test_that("glance() is one line", {
+test_that("glance() is one row", {
   g <- glance(fit)
   expect_identical(nrow(g), 1L)
   expect_identical(g$nobs, 60L)
@@ -112,7 +112,7 @@ test_that("glance() is one line", {
   )
 })
 
-test_that("augment() puts means and intervals beside the observations", {
+test_that("augment() adds means and intervals to the observations", {
   out <- quietly(augment(fit, newdata = new))
   expect_named(out, c(
     "y1", "y2", ".fitted_a", ".lower_a", ".upper_a", ".fitted_b", ".lower_b",
@@ -132,7 +132,7 @@ test_that("augment() puts means and intervals beside the observations", {
   )
 })
 
-test_that("simulate() takes herded states at random, by seed", {
+test_that("simulate() picks herded states at random, by seed", {
   set.seed(2)
   before <- .Random.seed
   draws <- simulate(fit, 5, seed = 3, newdata = new)
@@ -171,7 +171,7 @@ test_that("as_draws() names states, and observations if there are several", {
   expect_equal(as.vector(all[, "b[2]"]), draws[, "b", 2])
 })
 
-test_that("diagnostics() are those of the raw weights", {
+test_that("diagnostics() are for the raw weights", {
   plain <- kbr(pairs$x, pairs$y, prior = prior, delta = 1e-3)
   d <- quietly(diagnostics(plain, rbind(new[1, ], NA, new[2:3, ])))
   raw <- predict(update(plain, normalize = FALSE), new, type = "weights")
@@ -195,7 +195,7 @@ test_that("diagnostics() are those of the raw weights", {
   expect_error(diagnostics(fit, sensitivity = 1), class = "kb_error_argument")
 })
 
-test_that("weights that are half negative, and a prior ignored, are warnings", {
+test_that("half-negative weights and an ignored prior give warnings", {
   rough <- kbr(pairs$x, pairs$y, kernel_y = kernel_laplace(0.3), delta = 1e-14)
   expect_warning(diagnostics(rough, new), class = "kb_warning_prior")
   quality <- function(negative) {
@@ -243,7 +243,7 @@ test_that("the marginal plot shows prior and posterior density", {
   }, 0))
 })
 
-test_that("all types draw, of all kinds of fits", {
+test_that("all types draw, for all kinds of fits", {
   scaled <- kbr(pairs$x, pairs$y, scale = TRUE, prior = prior)
   line <- kbr(pairs$x[, 1], pairs$y[, 1])
   equal <- kbr(rep(1, 9), 1:9)

@@ -8,7 +8,7 @@ unname_rows <- function(m) {
   m
 }
 
-test_that("the simulator sees the states that the sampler gave", {
+test_that("the simulator gets the states that the sampler returned", {
   seen <- NULL
   pairs <- kbr_simulate(
     function(n) data.frame(a = stats::runif(n), b = seq_len(n)),
@@ -110,7 +110,7 @@ test_that("functions that do not return n finite rows are refused", {
   expect_error(kbr_simulate(normal_states, noisy, 5, seed = "a"),
     class = "kb_error_argument"
   )
-  # What goes wrong inside is told as it is, and the generator comes back.
+  # Errors inside are passed on as they are, and the generator is restored.
   set.seed(5)
   before <- .Random.seed
   expect_error(

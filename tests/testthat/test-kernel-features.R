@@ -1,4 +1,4 @@
-# Rank and tolerance: who decides how many features there are.
+# Rank and tolerance: which decides the number of features.
 
 points <- function(n, d, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d), n, d))
@@ -25,7 +25,7 @@ test_that("many points have at most 500, at the tolerance 1e-6", {
   expect_lt(length(smooth$pivots), 100)
 })
 
-test_that("a tolerance lifts the cap, a rank alone is kept", {
+test_that("a tolerance lifts the cap, a rank on its own is kept", {
   x <- points(600, 2)
   kernel <- kernel_laplace(1)
   fine <- kernel_features(kernel, x, tol = 1e-4)
@@ -36,7 +36,7 @@ test_that("a tolerance lifts the cap, a rank alone is kept", {
   expect_lt(length(both$pivots), 40)
 })
 
-test_that("bad arguments", {
+test_that("bad arguments are refused", {
   bad <- function(...) {
     expect_error(kernel_features(kernel_gaussian(1), 1:3, ...),
       class = "kb_error_argument"

@@ -58,7 +58,7 @@ test_that("mean() divides by the sum of the weights", {
   expect_error(mean(zero), class = "kb_error_not_defined")
 })
 
-test_that("inner product and distance are their double sums", {
+test_that("inner product and distance equal their double sums", {
   x <- points(20, 2)
   y <- points(15, 2, seed = 3) + 0.5
   v <- signed(20)
@@ -92,15 +92,15 @@ test_that("equal means have distance zero, near ones a small one", {
   expect_identical(mmd(a, again), 0)
   twice <- kernel_mean(rbind(x, x), kernel_gaussian(1))
   expect_lt(mmd(a, twice), 1e-15)
-  # One point moved by h: about h / n, the kernel being of bandwidth 1. The
-  # three inner products have lost all digits of it.
+  # One point moved by h: about h / n, with a kernel of bandwidth 1. The three
+  # inner products have lost all its digits.
   moved <- x
   moved[1, 1] <- moved[1, 1] + 1e-6
   near <- kernel_mean(moved, kernel_gaussian(1))
   expect_equal(mmd(a, near), 1e-6 / 200, tolerance = 1e-3)
 })
 
-test_that("equal points are taken together", {
+test_that("equal points are merged", {
   both <- merge_points(cbind(c(1, 2, 1, 0, 2), c(3, 1, 3, 0, 2)), 1:5 + 0)
   expect_identical(both$points, cbind(c(0, 1, 2, 2), c(0, 3, 1, 2)))
   expect_identical(both$weights, c(4, 4, 2, 5))
@@ -108,7 +108,7 @@ test_that("equal points are taken together", {
   expect_identical(dim(none$points), c(0L, 1L))
 })
 
-test_that("means of different spaces do not meet", {
+test_that("means of different spaces cannot be combined", {
   a <- kernel_mean(points(5, 2), kernel_gaussian(1))
   expect_error(mmd(a, kernel_mean(points(5, 2), kernel_gaussian(2))),
     class = "kb_error_kernel"
@@ -120,7 +120,7 @@ test_that("means of different spaces do not meet", {
   expect_error(inner_product(NULL, a), class = "kb_error_argument")
 })
 
-test_that("bad input", {
+test_that("bad input is refused", {
   bad <- function(class, ...) {
     expect_error(kernel_mean(...), class = paste0("kb_error_", class))
   }
@@ -141,7 +141,7 @@ test_that("bad input", {
   expect_error(predict(m, 1, 2), class = "kb_error_unknown_argument")
 })
 
-test_that("print says what it is", {
+test_that("print names the object", {
   expect_output(print(kernel_mean(1:3, kernel_gaussian(1))), "3 points")
   expect_output(print(kernel_mean(1:3)), "none negative")
   m <- kernel_mean(cbind(1:4, 1), weights = c(1, 1, 1, -1))

@@ -16,7 +16,7 @@ rotations <- function(n, seed = 1) {
   }))
 }
 
-#' Ever finer grids about the best point
+#' Finer and finer grids around the best point
 grid_search <- function(f, lower, upper, n = 41, rounds = 8) {
   for (round in seq_len(rounds)) {
     axes <- Map(function(a, b) seq(a, b, length.out = n), lower, upper)
@@ -35,7 +35,7 @@ expect_mode <- function(x, w, kernel, tolerance = 1e-5) {
   true <- grid_search(f, apply(x, 2, min) - 1, apply(x, 2, max) + 1)
   expect_true(found$converged)
   expect_equal(found$value, f(matrix(found$x, 1)), tolerance = 1e-12)
-  # The grid can sit on another maximum; never on a higher one.
+  # The grid may find another maximum, but never a higher one.
   expect_gte(found$value, f(matrix(true, 1)) * (1 - 1e-9))
   expect_lt(max(abs(found$x - true)), tolerance)
 }
@@ -51,7 +51,7 @@ test_that("Gaussian kernel: the fixed point is the highest maximum", {
   }
 })
 
-test_that("other kernels: numeric ascent finds it too", {
+test_that("other kernels: numeric ascent finds it, too", {
   for (seed in 1:2) {
     line <- points(40, 1, seed)
     plane <- points(60, 2, seed)
@@ -66,7 +66,7 @@ test_that("other kernels: numeric ascent finds it too", {
   }
 })
 
-test_that("embeddings without a maximum are said to have none", {
+test_that("embeddings without a maximum are reported as such", {
   x <- points(30, 2)
   w <- signed(30)
   for (kernel in list(kernel_linear(), kernel_polynomial(2))) {
@@ -85,9 +85,9 @@ test_that("embeddings without a maximum are said to have none", {
   expect_equal(few$iterations, 3)
 })
 
-test_that("the step is halved where the embedding would fall", {
-  # Negative weights: the full step from 0 goes to where the embedding is
-  # negative.
+test_that("the step is halved if the embedding would fall", {
+  # Negative weights: the full step from 0 reaches a point where the embedding
+  # is negative.
   x <- matrix(c(-1.7, 2.8, -2.5, 0.1))
   w <- c(2, -0.3, -0.2, -0.3)
   kernel <- kernel_gaussian(1)
@@ -101,7 +101,7 @@ test_that("the step is halved where the embedding would fall", {
   }
 })
 
-test_that("the weighted mean is a start as well", {
+test_that("the weighted mean is also a starting point", {
   # From the best sample point the ascent ends at a lower maximum.
   x <- matrix(c(-0.6, -1.3, 1.4, 1.9, 1.7, -2.3))
   w <- c(1, 0.9, 0.8, 0.3, 0.8, 0.4)
@@ -114,8 +114,8 @@ test_that("the weighted mean is a start as well", {
   expect_gt(best$value, first$value + 0.01)
 })
 
-test_that("numeric ascent comes to cusps", {
-  # In one dimension maxima of a Laplace embedding are sample points.
+test_that("numeric ascent reaches cusps", {
+  # In one dimension, maxima of a Laplace embedding are sample points.
   x <- points(12, 1)
   for (start in seq(-2, 2, by = 0.37)) {
     found <- numeric_ascent(x, rep(1 / 12, 12), kernel_laplace(0.3), start)
@@ -124,7 +124,7 @@ test_that("numeric ascent comes to cusps", {
   }
 })
 
-test_that("the gradient of numeric ascent is the gradient", {
+test_that("the gradient of numeric ascent is correct", {
   x <- points(20, 2)
   w <- signed(20)
   z <- c(0.3, -0.4)
@@ -137,7 +137,7 @@ test_that("the gradient of numeric ascent is the gradient", {
   )
 })
 
-test_that("one point, equal points, zero weights", {
+test_that("one point, equal points and zero weights work", {
   kernel <- kernel_gaussian(1)
   expect_equal(embedding_mode(matrix(3), 1, kernel)$x, 3)
   for (k in list(kernel, kernel_laplace(1))) {
@@ -161,7 +161,7 @@ turn <- function(axis, angle) {
   diag(3) + sin(angle) * cross + (1 - cos(angle)) * cross %*% cross
 }
 
-#' Random starts, then random turns by ever smaller angles
+#' Random starts, then random turns by smaller and smaller angles
 search_rotations <- function(f, seed = 1) {
   starts <- rotations(2000, seed)
   best <- matrix(starts[which.max(apply(starts, 1, f)), ], 3)
@@ -174,7 +174,7 @@ search_rotations <- function(f, seed = 1) {
   as.double(best)
 }
 
-test_that("the mode on SO(3) is the best that a search finds", {
+test_that("the mode on SO(3) agrees with the best of a search", {
   for (seed in 1:4) {
     x <- rotations(12, seed)
     w <- withr::with_seed(seed, rnorm(12))
@@ -210,7 +210,7 @@ test_that("the mean rotation of turns about an axis is the middle turn", {
   expect_equal(nearest_rotation(2 * x[1, ])$x, x[1, ])
 })
 
-test_that("where no rotation is nearest, that is said", {
+test_that("an input without a nearest rotation is reported", {
   half_turns <- rbind(as.double(diag(3)), as.double(turn(c(0, 0, 1), pi)))
   expect_false(
     embedding_mode(half_turns, c(1, 1), kernel_rotation())$converged

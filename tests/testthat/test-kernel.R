@@ -60,7 +60,7 @@ all_kernels <- c(
   )
 )
 
-test_that("every kernel is its formula", {
+test_that("every kernel agrees with its formula", {
   for (d in c(1, 3)) {
     x <- points(7, d)
     y <- points(9, d, seed = 2)
@@ -114,7 +114,7 @@ test_that("an entry has the same bits in every block", {
   }
 })
 
-test_that("the matrix of x with itself is exact, symmetric and the same", {
+test_that("the matrix of x with itself is exact and symmetric", {
   for (n in c(1, 2, 31, 128, 129, 300)) {
     x <- points(n, 5)
     for (kernel in all_kernels) {
@@ -142,7 +142,7 @@ test_that("extreme bandwidths and points give limits, not NaN", {
   expect_identical(kernel_matrix(kernel_gaussian(1e300), 0:1), matrix(1, 2, 2))
 })
 
-test_that("sums and products are those of the matrices", {
+test_that("sums and products agree with those of the matrices", {
   x <- points(150, 2)
   y <- points(11, 2, seed = 2)
   a <- kernel_gaussian(1.2)
@@ -252,7 +252,7 @@ test_that("arguments out of range are classed errors", {
   }
 })
 
-test_that("points that are not finite or of the wrong width are refused", {
+test_that("infinite points, and points of the wrong width, are refused", {
   k <- kernel_gaussian(1)
   for (x in list(NA_real_, c(1, Inf), NaN, NA_integer_)) {
     expect_error(kernel_matrix(k, x), class = "kb_error_not_finite")

@@ -23,7 +23,7 @@ draw_prior_rates <- function(noise, classes) {
   }
 }
 
-#' Labels that are wrong at the rates
+#' Labels made wrong at the given rates
 flip_labels <- function(true, rates, classes) {
   rate <- if (length(rates) == 1) rates else rates[true]
   flip <- stats::runif(length(true)) < rate
@@ -32,8 +32,8 @@ flip_labels <- function(true, rates, classes) {
 }
 
 #' A vector, its true classes, and those of the new point
-#' @param features Of training points and the new one, without what the
-#'   complement and the nugget add.
+#' @param features Of training points and the new one, without the parts that
+#'   the complement and the nugget add.
 draw_truth <- function(features, own, classes) {
   functions <- if (classes == 2) 1 else classes
   w <- matrix(stats::rnorm(ncol(features) * functions), ncol(features))
@@ -43,20 +43,20 @@ draw_truth <- function(features, own, classes) {
   list(w = w / sqrt(sum(w^2)), f = f, class = class)
 }
 
-#' Places of the truth in the posterior, from one data set
+#' Positions of the truth in the posterior, from one data set
 kgs_place <- function(classes, noise, nugget, method, seed) {
   x <- calibration_x
   m <- nrow(x)
   kernel <- kernel_gaussian(0.8)
   basis <- kgs_basis(kernel + kernel_constant(1), x, m)
   features <- basis_features(basis, rbind(x, calibration_new))
-  # What training points leave of the new one's variance.
+  # The part of the new point's variance that training points leave.
   own <- c(rep(0, m), 2 - sum(features[m + 1, ]^2)) + nugget
   truth <- draw_truth(features, own, classes)
   rates <- draw_prior_rates(noise, classes)
   label <- flip_labels(truth$class[seq_len(m)], rates, classes)
-  # A class alone is refused. To draw all again leaves the law given y as it
-  # is.
+  # A single class is refused. Drawing everything again leaves the law given y
+  # unchanged.
   if (length(unique(label)) < classes) {
     return(kgs_place(classes, noise, nugget, method, seed))
   }
@@ -78,7 +78,7 @@ kgs_place <- function(classes, noise, nugget, method, seed) {
     class = sum(p[seq_len(class - 1)]) + stats::runif(1) * p[[class]]
   )
   if (length(rates) == 2) out["q2"] <- place(pool$rates[, 2], rates[[2]])
-  # With a nugget draws hold a part of the direction alone.
+  # With a nugget, draws hold only a part of the direction.
   if (nugget == 0) {
     f <- pool$w[, , 1] %*% features[m + 1, ]
     out["f"] <- place(f, sum(features[m + 1, ] * truth$w[, 1]))
@@ -88,7 +88,7 @@ kgs_place <- function(classes, noise, nugget, method, seed) {
 
 test_that("kgs() is calibrated for rates, wrong labels, f and classes", {
   skip_unless_extended()
-  # Null: 400 independent uniform numbers in 10 bins, but for the error of the
+  # Null: 400 independent uniform numbers in 10 bins, up to the error of the
   # chains; chi-square, 1e-4 over all settings and quantities (Bonferroni).
   settings <- list(
     list(2, noise_beta(1, 2), 0, "hmc"),

@@ -2,17 +2,17 @@
 #
 # Seen to fail, one mutant at a time: a mirror for three classes, costs 1.1
 # times too large, the number of classes or the prior of the rate left out, rows
-# without features among those that can be right, the nugget left out, a path
-# shifted by one rate, a standard error of a quarter and four times its size,
-# costs spaced by the divergence and not by its root, means of errors that rise,
-# the least for the most probable rate.
+# without features counted among those that can be right, the nugget left out, a
+# path shifted by one rate, a standard error of a quarter and four times its
+# size, costs spaced by the divergence instead of its root, means of errors that
+# rise, the least for the most probable rate.
 
 evidence_points <- matrix(c(
   0.3, -1.2, 1.1, -0.2, 0.9, 0.1, 0.4, -1, -0.6, 1.3, -0.5, 0.7
 ), 6)
 evidence_classes <- c("a", "b", "b", "a", "b", "b")
 
-#' A fit whose own chains do not matter, on points as they are
+#' A fit whose own chains do not matter, on unscaled points
 evidence_fit_kgs <- function(x = evidence_points, y = evidence_classes, ...) {
   suppressWarnings(kgs(x, y, ...,
     scale = FALSE, control = mcmc_control(1, 1, 2), seed = 1
@@ -20,7 +20,7 @@ evidence_fit_kgs <- function(x = evidence_points, y = evidence_classes, ...) {
 }
 
 #' Probabilities of numbers of errors on the circle of directions in the plane,
-#' from the arcs that labelled points leave
+#' from the arcs between the walls of labelled points
 arc_density <- function(x, sign) {
   roots <- sort((atan2(x[, 2], x[, 1]) + pi / 2) %% pi)
   roots <- c(roots, roots + pi)
@@ -30,8 +30,8 @@ arc_density <- function(x, sign) {
   vapply(0:nrow(x), function(e) sum(arcs[errors == e]), 0) / (2 * pi)
 }
 
-#' The same of draws from the prior
-#' @param gram Of the points, the nugget included.
+#' The same for draws from the prior
+#' @param gram Gram matrix of the points, including the nugget.
 drawn_density <- function(gram, label, classes, n) {
   m <- nrow(gram)
   root <- t(chol(gram))
@@ -53,9 +53,9 @@ rate_likelihood <- function(e, m, q, classes = 2) {
   (q / (classes - 1))^e * (1 - q)^(m - e)
 }
 
-#' How many standard errors an evidence is off: by the spread of its ladders, of
-#' which there are 20 (t with 19 degrees of freedom at worst, |t| > 8 has
-#' probability 2e-7), and that of the truth
+#' By how many standard errors an evidence is off: from the spread of its
+#' ladders, of which there are 20 (t with 19 degrees of freedom at worst, |t| >
+#' 8 has probability 2e-7), and from that of the truth
 expect_evidence <- function(z, truth, se = 0, label = NULL) {
   own <- stats::sd(z$replicates) / sqrt(length(z$replicates))
   score <- (z$log_evidence - truth) / sqrt(own^2 + se^2)
@@ -92,7 +92,7 @@ test_that("in the plane it is a sum over arcs", {
   inside <- 2:4
   score <- (z$path$log_evidence - exact)[inside] / z$path$mc_se[inside]
   expect_lt(max(abs(score)), 6)
-  # No direction is without errors; and all labels are as likely at 1/2.
+  # No direction is without errors; at 1/2 all labels are equally likely.
   expect_identical(z$version_space$log_volume, exact[[1]])
   expect_identical(z$version_space$mc_se, NA_real_)
   expect_match(z$note, "No direction")
@@ -102,7 +102,7 @@ test_that("in the plane it is a sum over arcs", {
   best <- stats::optimise(at, c(0, 0.5), maximum = TRUE, tol = 1e-8)$maximum
   expect_lt(abs(z$rate_mode - best), 0.02)
 
-  # Other priors of the rate, and a rate that is known.
+  # Other priors of the rate, and a known rate.
   prior <- evidence_fit_kgs(x, y,
     kernel = kernel_linear(), bias = 0, noise = noise_beta(2, 9)
   )
@@ -133,16 +133,16 @@ test_that("without noise it is the volume of an orthant", {
   expect_null(z$note)
 })
 
-test_that("a label alone, or one that is wrong always", {
+test_that("a single label, or one that is always wrong, has known evidence", {
   one <- evidence_fit_kgs(
     rbind(1, 2), factor(c("a", "b")), kernel = kernel_linear(), bias = 0
   )
-  # Opposite labels in one direction: an error in any case.
+  # Opposite labels in one direction: one is always an error.
   z <- many_ladders(one, iter = 20)
   expect_equal(z$log_g, c(-Inf, 0, -Inf))
   expect_equal(z$log_evidence, log(2 * (1 / 8 - 1 / 24)))
 
-  # A point without features has no right label, whatever it is.
+  # A point without features has no right label, whichever it is.
   x <- rbind(evidence_points, 0)
   y <- c(evidence_classes, "a")
   fit <- evidence_fit_kgs(x, y, kernel = kernel_linear(), bias = 0)
@@ -155,7 +155,7 @@ test_that("a label alone, or one that is wrong always", {
 
 # Draws from the prior ---------------------------------------------------------
 
-test_that("it is that of a million draws from the prior", {
+test_that("it agrees with a million draws from the prior", {
   kernel <- kernel_gaussian(1)
   gram <- kernel_matrix(kernel + 1, evidence_points)
   three <- c("a", "b", "c", "a", "c", "b")
@@ -193,10 +193,10 @@ test_that("it is that of a million draws from the prior", {
   }
 })
 
-test_that("samplers agree, and the standard error is that of 20 seeds", {
-  # Null: the ratio of variances is nearly chi-square with 19 degrees of
-  # freedom over 19, with probability 1e-5 outside (0.21, 3.1); the bounds allow
-  # the jackknife a factor of 1.5 in the standard error.
+test_that("samplers agree, and the standard error matches 20 seeds", {
+  # Null: the ratio of variances is nearly chi-square with 19 degrees of freedom
+  # over 19, with probability 1e-5 outside (0.21, 3.1); the bounds allow the
+  # jackknife a factor of 1.5 in the standard error.
   moons <- sim_moons(40, flips = 0.1, seed = 1)
   fit <- suppressWarnings(kgs(y ~ x1 + x2, moons,
     kernel = kernel_gaussian(0.5), control = mcmc_control(1, 1, 2), seed = 1
@@ -222,12 +222,12 @@ test_that("samplers agree, and the standard error is that of 20 seeds", {
 
 # The ladder -------------------------------------------------------------------
 
-test_that("costs are spaced where errors spread", {
+test_that("costs are spaced according to the spread of errors", {
   beta <- pilot_costs(100, largest_cost(100, 2))
   expect_identical(beta[[1]], 0)
   expect_equal(utils::tail(beta, 1), log(1e4))
   expect_false(is.unsorted(beta, strictly = TRUE))
-  # Independent labels: sd sqrt(m) / (2 cosh(beta / 2)), which adds up to
+  # Independent labels: sd sqrt(m) / (2 cosh(beta / 2)), which integrates to
   # sqrt(m) pi / 2.
   errors <- 100 * stats::plogis(-beta)
   out <- spaced_costs(beta, errors)
@@ -245,7 +245,7 @@ test_that("costs are spaced where errors spread", {
   expect_false(is.unsorted(noisy, strictly = TRUE))
 })
 
-test_that("a ladder cut anywhere goes on as it was", {
+test_that("a ladder cut anywhere continues unchanged", {
   fits <- list(
     evidence_fit_kgs(), evidence_fit_kgs(nugget = 0.2),
     evidence_fit_kgs(method = "coordinate"),
@@ -259,9 +259,9 @@ test_that("a ladder cut anywhere goes on as it was", {
   }
 })
 
-# What it holds and refuses ----------------------------------------------------
+# Results and refused input ----------------------------------------------------
 
-test_that("what the evidence of a fit of kgs() holds and prints", {
+test_that("the evidence of a fit of kgs() holds and prints its results", {
   fit <- evidence_fit_kgs(kernel = kernel_gaussian(0.3))
   z <- evidence(fit, n_temps = 6, iter = 50, chains = 3, seed = 1)
   expect_s3_class(z, c("kb_evidence_kgs", "kb_evidence"), exact = TRUE)
@@ -276,7 +276,7 @@ test_that("what the evidence of a fit of kgs() holds and prints", {
   expect_identical(again, z)
   other <- evidence(fit, n_temps = 6, iter = 50, chains = 3, seed = 2)
   expect_false(other$log_evidence == z$log_evidence)
-  # One stretch alone tells no error.
+  # A single stretch gives no error estimate.
   expect_identical(evidence_se(list(1), list(q = 0)), c(NA_real_, NA_real_))
   expect_identical(evidence(fit, q = numeric(), iter = 20)$path$q, numeric())
 })
@@ -292,7 +292,7 @@ test_that("it is plotted against the rate", {
   expect_error(plot(z, pch = 3), class = "kb_error_unknown_argument")
 })
 
-test_that("what has no such evidence, and bad arguments, are refused", {
+test_that("fits without such evidence, and bad arguments, are refused", {
   classed <- evidence_fit_kgs(noise = noise_class())
   expect_error(evidence(classed), class = "kb_error_not_defined")
   fit <- evidence_fit_kgs()
@@ -309,7 +309,7 @@ test_that("what has no such evidence, and bad arguments, are refused", {
   bad(seed = -1)
 })
 
-test_that("too short a ladder is an error of overlap", {
+test_that("too short a ladder gives an error about overlap", {
   moons <- sim_moons(60, flips = 0.1, seed = 1)
   fit <- suppressWarnings(
     kgs(y ~ x1 + x2, moons, control = mcmc_control(1, 1, 2), seed = 1)

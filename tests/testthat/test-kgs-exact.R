@@ -1,18 +1,18 @@
 # Chains of kgs() against exact posteriors: arcs of the circle, orthants, and
-# importance sampling from the prior where there is no formula.
+# importance sampling from the prior if there is no formula.
 #
 # Seen to fail, one mutant of src/core/kgs at a time:
-# - walls: equal directions not merged, opposite ones not or not reversed,
-#   points without features forgotten;
+# - walls: equal directions not merged, opposite ones not merged or not
+#   reversed, points without features forgotten;
 # - ledger: the cost of the wrong class, always-wrong data right at first;
 # - circle: a direction of another length, a state that shrinks in one
 #   dimension;
 # - line: a slice that is not placed at random;
 # - block: a standard deviation without its root, rates exchanged, too small a
-#   nugget in the mean, the length of u alone;
+#   nugget in the mean, the length of u on its own;
 # - rates: counts of the other class, rates exchanged in the costs, a sum above
 #   1, a rate below 1/2 with three classes;
-# - chain: wrong labels of block counted for one class alone.
+# - chain: wrong labels of block counted for only one class.
 
 exact_x <- matrix(c(0.2, -1, 0.7, 1.3, 0.5, 0.1, -0.9, 0.4), 4)
 exact_gram <- exp(-as.matrix(stats::dist(exact_x))^2 / 2) + 0.5
@@ -48,7 +48,7 @@ test_that("orthants agree with quadrature over a common factor", {
 
 # Ledger and angles ------------------------------------------------------------
 
-#' Points with copies, opposites, one of no direction, and any labels
+#' Points with copies, opposites, one without direction, and any labels
 mixed_points <- function(classes) {
   x <- matrix(c(1, 0.3, -1, 0.7, 0, -0.5, 0.4, 1, -0.4, 0.2, 0, 0.9), 6)
   x[3, ] <- -2 * x[1, ]
@@ -58,7 +58,7 @@ mixed_points <- function(classes) {
   )
 }
 
-test_that("the ledger counts as the definition does, wall by wall", {
+test_that("the ledger counts as defined, wall by wall", {
   costs <- c(0.7, 1.9, 3.1)
   for (classes in 2:3) {
     data <- mixed_points(classes)
@@ -76,7 +76,7 @@ test_that("the ledger counts as the definition does, wall by wall", {
   }
 })
 
-#' Energies at the middles of arcs between all places where labels may turn
+#' Energies at the middles of arcs between all points where labels may change
 brute_arcs <- function(data, g, z, costs) {
   at <- function(v) {
     f <- data$features %*% matrix(v, ncol(data$features))
@@ -97,7 +97,7 @@ brute_arcs <- function(data, g, z, costs) {
 }
 
 test_that("angles have their density, and their labels are counted right", {
-  # Null: independent draws, places in the distribution function uniform;
+  # Null: independent draws, positions in the distribution function uniform;
   # chi-square in 25 bins, 1e-4 over 8 curves.
   costs <- c(0.7, 1.9, 1.2)
   for (classes in 2:3) {
@@ -138,7 +138,7 @@ test_that("patterns of 2, 3 and 4 labels have orthant probabilities", {
   }
 })
 
-test_that("copies, contradictions and opposite points have one wall each", {
+test_that("copies, contradictions and opposite points share one wall", {
   x <- t(chol(exact_gram[1:2, 1:2]))
   data <- kgs_points(rbind(x, -1.7 * x[1, ], 0.4 * x[2, ]),
     label = c(1, 1, 0, 1, 0, 0, 1), point = c(1, 1, 2, 2, 3, 4, 2)
@@ -191,7 +191,7 @@ test_that("one class, one point and one dimension have their probabilities", {
     one <- kgs_points(matrix(c(1, -2, 0.5), 1), 1)
     out <- kgs_chain(one, method, kgs_known(0.2), iter = 30000)
     expect_patterns(kgs_wrong(one, out$w), c(0.8, 0.2), 16, method)
-    # One dimension: two vectors, of which one has 1 and the other 2 errors.
+    # One dimension: two vectors, one with 1 error and one with 2.
     line <- kgs_points(matrix(c(1, 2, -1)), c(1, 1, 1))
     out <- kgs_chain(line, method, kgs_known(0.2), iter = 30000)
     expect_equal(abs(out$w), matrix(1, 30000, 1), tolerance = 1e-12)
@@ -215,7 +215,7 @@ test_that("a point without features is always wrong and moves nothing", {
     expect_patterns(kgs_wrong(data, out$w), exact, 4, method)
     expect_identical(out$flipped[3:4], c(1, 1))
   }
-  # All without features: nothing but the prior is left.
+  # All without features: only the prior remains.
   none <- kgs_points(matrix(0, 2, 2), c(1, 0))
   for (method in kgs_walkers) {
     out <- kgs_chain(none, method, list(kind = "beta", a = 1, b = 1),
@@ -248,7 +248,7 @@ test_that("in the plane one circle is exact, and all samplers have its arcs", {
   arcs <- plane_arcs(data)
   exact <- arc_probability(arcs, known_rate(0.2))
   cost <- log(0.8 / 0.2)
-  # Independent of where it begins: chi-square, two starts.
+  # Independent of the start: chi-square, two starts.
   for (g in list(c(1, 0), c(-0.6, -0.8))) {
     z <- c(-g[[2]], g[[1]])
     angle <- kgs_angles_cpp(data, g, z, rep(cost, 2), 20000L, 1L)$angle
@@ -271,7 +271,7 @@ log_beta_below <- function(a, b, upper) {
   lbeta(a, b) + stats::pbeta(upper, a, b, log.p = TRUE)
 }
 
-test_that("a learned rate has the law that quadrature gives", {
+test_that("a learned rate has the law given by quadrature", {
   data <- plane_data()
   arcs <- plane_arcs(data)
   m <- length(data$label)
@@ -305,12 +305,12 @@ class_integral <- function(shape, up_to = 1) {
   stats::integrate(first, 0, up_to, rel.tol = 1e-9)$value
 }
 
-test_that("rates by class have the law that quadrature gives", {
+test_that("rates by class have the law given by quadrature", {
   data <- plane_data()
   arcs <- plane_arcs(data)
   total <- tabulate(data$label + 1, 2)
   noise <- list(kind = "class", a = 1.5, b = 2)
-  # First rate: f of class 0, label 1; its others are class 0's right ones.
+  # First rate: f of class 0, label 1; its others are class 0's right labels.
   shapes <- apply(arcs$wrong, 1, function(e) {
     wrong <- c(sum(e[data$label == 0]), sum(e[data$label == 1]))
     c(
@@ -375,7 +375,7 @@ test_that("with q = 0 new points have ratios of orthants", {
   }
 })
 
-test_that("what cannot be separated is refused with q = 0", {
+test_that("labels that cannot be separated are refused with q = 0", {
   data <- kgs_points(diag(2), c(1, 0, 1), point = c(1, 1, 2))
   for (method in kgs_walkers) {
     expect_error(kgs_chain(data, method, kgs_known(0)), "separated")
@@ -384,7 +384,7 @@ test_that("what cannot be separated is refused with q = 0", {
 
 # Nugget -----------------------------------------------------------------------
 
-#' Features with one of each row's own, as kgs() gives them to walkers
+#' Features with an extra one per row, as kgs() gives them to walkers
 with_own <- function(data, nugget) {
   data$features <- cbind(
     data$features, diag(sqrt(nugget), nrow(data$features))
@@ -428,7 +428,7 @@ test_that("with a nugget block and walkers have orthants of G + nugget I", {
 
 # Predictions ------------------------------------------------------------------
 
-test_that("the complement makes predictions those of joint orthants", {
+test_that("the complement makes predictions agree with joint orthants", {
   # Three points and a new one: P(label up there) from four orthants.
   x <- exact_x[1:3, ]
   for (nugget in c(0, 0.4)) {
@@ -478,8 +478,8 @@ test_that("rates by class make labels of both kinds wrong", {
 
 # More classes -----------------------------------------------------------------
 
-#' Posterior means by draws of the prior, with standard errors
-#' @param value Function of vectors: a matrix with a row each.
+#' Posterior means from draws of the prior, with standard errors
+#' @param value Function of vectors: a matrix with one row each.
 by_importance <- function(data, dimension, log_likelihood, value, n = 2e5) {
   w <- matrix(stats::rnorm(n * dimension), n)
   errors <- rowSums(kgs_wrong(data, w))
@@ -490,7 +490,7 @@ by_importance <- function(data, dimension, log_likelihood, value, n = 2e5) {
   list(mean = mean, se = apply(gap, 2, stats::sd) / sqrt(n))
 }
 
-test_that("three classes agree with draws of the prior, copies included", {
+test_that("three classes agree with draws from the prior, copies included", {
   withr::local_seed(5)
   x <- t(chol(exact_gram[1:3, 1:3]))
   new <- c(0.4, -0.6, 0.3)
@@ -537,7 +537,7 @@ test_that("three classes agree with draws of the prior, copies included", {
   }
 })
 
-test_that("with three classes the complement is that of joint draws", {
+test_that("with three classes the complement agrees with joint draws", {
   withr::local_seed(6)
   root <- t(chol(exact_gram + 0.5))
   label <- c(0, 2, 1)

@@ -11,7 +11,7 @@ refuse <- function(expr, argument, class = "kb_error_argument") {
   expect_match(conditionMessage(cnd), argument, fixed = TRUE)
 }
 
-#' A fit whose every answer is finite and of the right size
+#' A fit whose results are all finite and of the right size
 expect_sound <- function(fit, n, levels) {
   expect_s3_class(fit, c("kb_kgs", "kb_mcmc", "kb_fit"), exact = TRUE)
   expect_identical(nobs(fit), as.integer(n))
@@ -87,7 +87,7 @@ test_that("the response is a factor, a string or a logical", {
 
 # Rows and columns -------------------------------------------------------------
 
-test_that("few rows, one of each class", {
+test_that("few rows, one of each class, can be fitted", {
   two <- kgs_quick(c(0, 1), c("b", "a"))
   expect_sound(two, 2, c("a", "b"))
   three <- kgs_quick(matrix(1:3), c("a", "b", "c"))
@@ -100,7 +100,7 @@ test_that("few rows, one of each class", {
   refuse(kgs_quick(numeric(), character()), "x", "kb_error")
 })
 
-test_that("more columns than rows, and constant ones", {
+test_that("more columns than rows, and constant columns, can be fitted", {
   wide <- with_local_seed(1, matrix(stats::rnorm(10 * 50), 10))
   y <- rep(c("a", "b"), 5)
   expect_sound(kgs_quick(wide, y), 10, c("a", "b"))
@@ -108,7 +108,7 @@ test_that("more columns than rows, and constant ones", {
   expect_identical(
     constant$runs[[1]]$draws, kgs_quick(data$x1, data$side)$runs[[1]]$draws
   )
-  # No predictor tells a row from another: rank one.
+  # No predictor distinguishes rows: rank one.
   none <- kgs_quick(rep(2, 40), data$side, kernel = kernel_gaussian(1))
   expect_sound(none, 40, c("left", "right"))
   expect_identical(kgs_rank(none), 1L)
@@ -116,8 +116,8 @@ test_that("more columns than rows, and constant ones", {
   expect_true(all(p[, 1] == p[1, 1]))
 })
 
-test_that("duplicated rows, agreeing and contradicting", {
-  # A point with both labels: one of them is wrong whatever f is.
+test_that("duplicated rows may agree or contradict", {
+  # A point with both labels: one of them is wrong for any f.
   x <- c(0, 0, 1, 1, 1)
   y <- c("a", "b", "b", "b", "b")
   for (method in c("hmc", "circle", "ellipse", "coordinate")) {
@@ -208,7 +208,7 @@ test_that("noise is below the rate of guessing among the classes", {
   refuse(kgs_quick(three ~ x1, data, noise = noise_class()), "noise_class")
 })
 
-test_that("block wants a nugget and two classes", {
+test_that("block requires a nugget and two classes", {
   refuse(kgs_quick(side ~ x1, data, method = "block"), "nugget")
   refuse(kgs_quick(three ~ x1, data, method = "block", nugget = 1), "classes")
   expect_identical(
@@ -216,7 +216,7 @@ test_that("block wants a nugget and two classes", {
   )
 })
 
-test_that("no direction for the labels is an error that says what to do", {
+test_that("labels without a possible direction give a helpful error", {
   linear <- kernel_linear()
   refuse(
     kgs_quick(side ~ x1, data, noise = 0, kernel = linear), "noise_beta",
@@ -226,7 +226,7 @@ test_that("no direction for the labels is an error that says what to do", {
   expect_sound(fit, 40, c("left", "right"))
 })
 
-test_that("a low rank, and one that leaves too much, which warns", {
+test_that("a low rank works, and one that leaves too much gives a warning", {
   expect_warning(
     fit <- kgs_quick(side ~ x1 + x2, data,
       rank = 2, kernel = kernel_gaussian(0.2)
@@ -244,7 +244,7 @@ test_that("a low rank, and one that leaves too much, which warns", {
   )
 })
 
-test_that("many points have a low rank by default, and a fit that is whole", {
+test_that("many points have a low rank by default, and a complete fit", {
   points <- kgs_full_points + 1
   x <- seq(-3, 3, length.out = points)
   fit <- kgs(x, x > 0.1, seed = 1, control = mcmc_control(1, 5, 5))
@@ -253,7 +253,7 @@ test_that("many points have a low rank by default, and a fit that is whole", {
   expect_output(print(fit), "rank:")
 })
 
-test_that("a bandwidth to learn is refused in the name of kgs()", {
+test_that("refusing a bandwidth to learn names kgs()", {
   error <- expect_error(
     kgs(c(1, 2, 3), c("a", "b", "a"), kernel = kernel_gaussian("learn")),
     class = "kb_error_learn"
@@ -266,7 +266,7 @@ test_that("a kernel that is zero is refused", {
   refuse(kgs_quick(side ~ x1, data, kernel = zero, bias = 0), "bias")
 })
 
-test_that("names like internal ones are no trouble", {
+test_that("names like internal ones cause no trouble", {
   odd <- stats::setNames(
     data[c("x1", "x2", "side")], c("call", "fit", "levels")
   )
@@ -340,7 +340,7 @@ test_that("a time limit gives a partial fit that update() completes", {
   }
 })
 
-test_that("a chain cut anywhere goes on as it was", {
+test_that("a chain cut anywhere continues unchanged", {
   for (method in c("hmc", "circle", "ellipse", "coordinate", "block")) {
     fit <- suppressWarnings(kgs(side ~ x1 + x2, data,
       method = method, nugget = if (method == "block") 0.2 else 0,
@@ -362,7 +362,7 @@ test_that("a chain cut anywhere goes on as it was", {
   }
 })
 
-test_that("chains without draws are not said to be of use", {
+test_that("chains without draws are not called usable", {
   data <- sim_moons(40, seed = 1)
   warning <- expect_warning(
     kgs(y ~ x1 + x2, data,
@@ -387,7 +387,7 @@ test_that("an interrupt gives a partial fit that update() completes", {
   file <- file.path(local_folder(), "begun")
   process <- in_process(function(run, file, iter) {
     environment(run) <- globalenv()
-    # Loaded before the file says so: the interrupt must find the sampler.
+    # Loaded before the file is written: the interrupt must hit the sampler.
     requireNamespace("kernelbayes")
     file.create(file)
     tryCatch(
@@ -406,7 +406,7 @@ test_that("an interrupt gives a partial fit that update() completes", {
   expect_identical(fit$status, "interrupted")
   done <- fit$runs[[1]]$time
   expect_lt(done, 31000)
-  # A little more is enough to compare.
+  # A few more are enough for the comparison.
   target <- max(done, 1000) + 50
   fit$control$iter <- as.integer(target - 1000)
   suppressWarnings(expect_same_fit(update(fit), run(target - 1000)))

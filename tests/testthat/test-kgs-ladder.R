@@ -1,7 +1,7 @@
 # The ladder of kgs(): every level against orthants, and resuming.
 #
-# Seen to fail: neighbours exchanged with the inverse ratio, the first level
-# not drawn afresh.
+# Seen to fail: neighbours exchanged with the inverse ratio, the first level not
+# drawn afresh.
 
 ladder_engine <- function(data, method, beta, warmup = 0, iter = 1000,
                           seed = 1) {
@@ -17,7 +17,7 @@ ladder_engine <- function(data, method, beta, warmup = 0, iter = 1000,
   )
 }
 
-#' The state after parts of a run, each from the state of the one before
+#' The state after parts of a run, each continued from the one before
 ladder_parts <- function(engine, parts) {
   state <- NULL
   for (n in parts) {
@@ -55,7 +55,7 @@ test_that("each level has its own posterior of wrong labels", {
       )
     }, numeric(3))
     expect_lt(max(abs(z)), batch_limit(4 * length(z)))
-    # How often neighbours change places, from the levels' own laws.
+    # How often neighbours trade places, from the levels' own laws.
     law <- function(l) {
       p <- pattern_posterior(
         2 * data$label - 1, orthant_prior(g), \(e) -beta[[l]] * sum(e)
@@ -82,7 +82,7 @@ test_that("the first level is drawn from the prior afresh each time", {
   expect_gt(stats::chisq.test(count, p = law)$p.value, 1e-4)
 })
 
-test_that("a ladder cut anywhere goes on bit by bit", {
+test_that("a ladder cut anywhere continues bit by bit", {
   for (method in kgs_walkers) {
     engine <- ladder_engine(ladder_data(), method, c(0, 1, 3), 60, 150)
     whole <- ladder_parts(engine, 210)

@@ -1,7 +1,7 @@
-# Methods of kgs fits, against what the draws say by hand.
+# Methods of kgs fits, against values computed by hand from the draws.
 #
-# Seen to fail: rates of the label's own class for wrong labels, q in place of
-# q / (C - 1), labels drawn without noise, residuals of the other class.
+# Seen to fail: rates of the label's own class for wrong labels, q instead of q
+# / (C - 1), labels drawn without noise, residuals of the other class.
 
 data <- kgs_example()
 fits <- kgs_fits()
@@ -59,7 +59,7 @@ test_that("fitted, residuals, nobs, formula", {
   expect_error(formula(fits$line), class = "kb_error_not_defined")
 })
 
-test_that("logLik is that of the labels as seen", {
+test_that("logLik is for the observed labels", {
   for (fit in fits) {
     p <- predict(fit, type = "noisy_prob")
     exact <- sum(log(p[cbind(1:40, as.integer(fit$data$y))]))
@@ -71,7 +71,7 @@ test_that("logLik is that of the labels as seen", {
   expect_identical(attr(logLik(fits$three), "df"), 120)
 })
 
-test_that("what has no meaning says so", {
+test_that("requests without meaning are refused", {
   fit <- fits$moons
   for (f in list(sigma, inclusion, model_size, ancestry)) {
     expect_error(f(fit), class = "kb_error_not_defined")
@@ -80,7 +80,7 @@ test_that("what has no meaning says so", {
 
 # Draws ------------------------------------------------------------------------
 
-test_that("draws are those of the chains", {
+test_that("draws agree with the chains", {
   for (fit in fits) {
     draws <- as_draws(fit)
     expect_s3_class(draws, "draws_df")
@@ -104,7 +104,7 @@ test_that("draws are those of the chains", {
 })
 
 test_that("log_lik of a draw is the log likelihood of its labels", {
-  # Where the span holds all training points f decides each label.
+  # If the span holds all training points, f decides each label.
   for (name in c("moons", "line", "factor", "three", "hard")) {
     fit <- fits[[name]]
     f <- predict(fit, type = "draws")
@@ -212,8 +212,8 @@ test_that("simulate draws labels, wrong ones included", {
   # Without noise every draw has all labels right.
   hard <- simulate(fits$hard, 5, seed = 3)
   expect_true(all(vapply(hard, identical, NA, data$clean)))
-  # Null: given the posterior the share of the second label at each row is
-  # that of noisy_prob; |z| < 5 at 40 rows: 2e-5.
+  # Null: given the posterior, the share of the second label at each row has
+  # probability noisy_prob; |z| < 5 at 40 rows: 2e-5.
   sims <- simulate(fits$moons, 2000, seed = 4)
   share <- rowMeans(vapply(sims, function(v) v == "right", logical(40)))
   p <- predict(fits$moons, type = "noisy_prob")[, "right"]
@@ -231,7 +231,7 @@ test_that("draws of labels follow their probabilities", {
   expect_identical(which(is.na(draw_labels(p))), 1L)
 })
 
-test_that("rstantools: means are those of noisy_prob", {
+test_that("rstantools: means agree with noisy_prob", {
   skip_if_not_installed("rstantools")
   epred <- rstantools::posterior_epred
   new <- sim_moons(7, seed = 8)

@@ -11,7 +11,7 @@ on_paper <- function(expr) {
   force(expr)
 }
 
-#' As coarse as is possible where a type has a grid
+#' As coarse as possible, if a type has a grid
 coarse <- function(fit, type, ...) {
   if (type == "boundary") plot(fit, type, n = 8, ...) else plot(fit, type, ...)
 }
@@ -34,7 +34,7 @@ test_that("every type draws for every kind of fit, and returns the fit", {
   }
 })
 
-test_that("titles, limits and axes are the caller's, the rest is refused", {
+test_that("titles, limits and axes are passed on, other arguments refused", {
   for (fit in fits[c("moons", "line", "three")]) {
     on_paper(for (type in types) {
       expect_silent(coarse(fit, type,
@@ -77,7 +77,7 @@ test_that("arguments without effect are refused", {
   )
 })
 
-test_that("the rejects drawn are those of the rows given", {
+test_that("the rejects drawn are for the given rows", {
   fit <- fits$low_rank
   x <- as.matrix(data[1:9, c("x1", "x2")])
   expect_identical(
@@ -101,7 +101,7 @@ test_that("the plane has the other predictors at their median", {
   on_paper(expect_silent(plot(fit, variable = c("gb", "x1"), n = 5)))
 })
 
-test_that("what is drawn are the probabilities of predict()", {
+test_that("the probabilities drawn agree with predict()", {
   new <- as.matrix(data[1:6, c("x1", "x2")])
   for (complement in c(TRUE, FALSE)) {
     # All 80 draws are among the 400.
@@ -119,7 +119,7 @@ test_that("what is drawn are the probabilities of predict()", {
   )
 })
 
-test_that("traces are of what was learned", {
+test_that("traces show the learned parameters", {
   expect_identical(names(kgs_trace_labels(fits$moons)), c("errors", "q"))
   expect_identical(names(kgs_trace_labels(fits$line)), c("q[0]", "q[1]"))
   expect_identical(names(kgs_trace_labels(fits$hard)), c("errors", "f[1]"))

@@ -1,7 +1,7 @@
 # predict() of kgs fits, by hand from the draws; shapes, rows and arguments.
 #
 # Seen to fail: the complement's noise drawn row by row; rates of the other
-# class in noisy probabilities; no nugget in the variance left; a sphere of
+# class in noisy probabilities; no nugget in the remaining variance; a sphere of
 # another dimension; the most certain rows left undecided.
 
 data <- kgs_example()
@@ -9,7 +9,7 @@ fits <- kgs_fits()
 new <- sim_moons(12, sd = 1, seed = 9)
 new$g <- rep(c("a", "c", "b"), 4)
 
-#' New rows in the shape that a fit wants
+#' New rows in the shape that a fit requires
 rows_for <- function(fit, rows = new) {
   if (fit$mould$interface == "formula") {
     return(rows)
@@ -28,7 +28,7 @@ dense_kernel <- function(fit, x, y) {
 
 # Shapes -----------------------------------------------------------------------
 
-test_that("types have the shapes that the help page says", {
+test_that("types have the shapes given on the help page", {
   for (fit in fits) {
     at <- rows_for(fit)
     classes <- fit$settings$classes
@@ -96,7 +96,7 @@ test_that("training rows, one row, and rows with missing values", {
   }
 })
 
-test_that("an answer does not depend on the batch it is in", {
+test_that("a prediction does not depend on its batch", {
   for (fit in fits) {
     at <- rows_for(fit)
     for (type in c("class", "prob", "noisy_prob", "vote", "link")) {
@@ -131,7 +131,7 @@ test_that("without the complement probabilities are votes", {
   }
 })
 
-#' Variance that f at the training points leaves of f at new ones, dense
+#' Dense variance of f at new points given f at the training points
 left_by_hand <- function(fit, at) {
   x <- fit$data$x
   pivots <- fit$settings$basis$points
@@ -146,7 +146,7 @@ left_by_hand <- function(fit, at) {
   1 + fit$settings$bias + nugget - rowSums(k * t(solved))
 }
 
-test_that("the complement is what training points leave of the variance", {
+test_that("the complement is the variance that training points leave", {
   # The factor's kernel is too smooth for a dense inverse.
   for (name in c("moons", "nugget", "low_rank", "hard")) {
     fit <- fits[[name]]
@@ -165,7 +165,7 @@ test_that("the complement is what training points leave of the variance", {
   }
 })
 
-test_that("far from all points the classes are as the bias says", {
+test_that("far from all points the bias decides the classes", {
   far <- data.frame(x1 = c(-1e3, 1e3), x2 = 0)
   p <- predict(fits$moons, far, type = "prob")
   expect_equal(p[1, ], p[2, ])
@@ -179,8 +179,8 @@ test_that("far from all points the classes are as the bias says", {
   expect_lt(max(abs(p - 1 / 3)) / sqrt(2 / 9 / 1000), 5)
 })
 
-test_that("of several functions the largest is found with what is left", {
-  # Two of three compete: their difference is Student's t as for two classes.
+test_that("with several functions the largest accounts for the complement", {
+  # Two of three compete: as for two classes, their difference is Student-t.
   f <- array(rep(c(0.2, 0.1, -1e9), each = 2 * 20000), c(2, 20000, 3))
   sd <- c(0.15, 0.4)
   p <- apply(largest_draws(fits$three, f, sd), c(1, 3), mean)
@@ -223,7 +223,7 @@ test_that("noisy probabilities mix labels with the rates of each draw", {
 
 # Decisions --------------------------------------------------------------------
 
-test_that("the class is the most probable, the first of equal ones", {
+test_that("the class is the most probable one, the first in a tie", {
   for (fit in fits) {
     p <- predict(fit, rows_for(fit), type = "prob")
     expect_identical(
@@ -254,7 +254,7 @@ test_that("reject leaves the least certain share undecided", {
       expect_identical(out[!is.na(out)], class[certain >= threshold])
     }
   }
-  # Rows with missing values are no part of the share.
+  # Rows with missing values do not count in the share.
   holes <- transform(new, x1 = replace(x1, 1:2, NA))
   expect_identical(sum(is.na(predict(fits$moons, holes, reject = 0.5))), 7L)
 })

@@ -1,20 +1,20 @@
 # The samplers of kgs(): prior moments, agreement, arithmetic, resuming.
 #
 # Seen to fail, one mutant of src/core/kgs at a time:
-# - walls: projections of pairs of classes without 1/sqrt(2), their sum with
-#   the wrong sign, their inner products twice as large or without the losing
-#   class, axes without sign, blocks of columns that begin a row late;
+# - walls: projections of pairs of classes without 1/sqrt(2), their sum with the
+#   wrong sign, their inner products twice as large or without the losing class,
+#   axes without sign, blocks of columns that begin a row late;
 # - ledger: changes blind to a datum's other walls, each wall counted;
-# - angle: arcs without length, their middle, the second half as the first or
+# - angle: arcs without length, their middle, the second half like the first or
 #   without pi, events at the wrong half, the ledger moved too far;
 # - circle: directions not tangent; ellipse: states of unit length;
 # - hmc: energy without 1/2, refraction at the old speed, no kick to other
-#   walls, kicks for the time left, the first block of walls alone;
-# - line: the prior's mean or variance forgotten, energies not kept up to date,
-#   widths adapted after the warmup;
+#   walls, kicks for the time left, only the first block of walls;
+# - line: the prior's mean or variance forgotten, energies not updated, widths
+#   adapted after the warmup;
 # - chain: sides not restored.
-# To leave out the wall just met (its component is 0 and grows), or a second
-# projection on the tangent space, changes nothing but rounding.
+# Leaving out the wall just met (its component is 0 and grows), or a second
+# projection on the tangent space, changes nothing except rounding.
 
 # Moments of the uniform direction ---------------------------------------------
 
@@ -48,7 +48,8 @@ plain_circle <- function(r, n, draw_direction) {
 }
 
 test_that("with q = .5 directions are uniform on the sphere", {
-  # Null: batch means, t; the spec's 4 standard errors are passed as well.
+  # Null: batch means, t; the 4 standard errors of the specification hold as
+  # well.
   data <- kgs_points(sphere_features(), c(1, 0, 1, 1, 0))
   z <- vapply(kgs_walkers, function(method) {
     moments_z(kgs_chain(data, method, kgs_known(0.5), iter = 40000)$w)
@@ -61,7 +62,7 @@ test_that("with q = .5 directions are uniform on the sphere", {
   expect_lt(max(z), batch_limit(4 * 12))
 })
 
-test_that("the test of moments refuses directions of iid coefficients", {
+test_that("the test of moments rejects directions of iid coefficients", {
   features <- sphere_features()
   withr::local_seed(1)
   right <- plain_circle(5, 20000, \() stats::rnorm(5))
@@ -72,14 +73,14 @@ test_that("the test of moments refuses directions of iid coefficients", {
   expect_gt(moments_z(wrong), 2 * batch_limit(10))
 })
 
-test_that("with a nugget and q = .5 block draws signs of the prior", {
+test_that("with a nugget and q = .5 block draws signs from the prior", {
   features <- sphere_features(3)
   data <- kgs_points(features, c(1, 0, 1))
   draws <- kgs_chain(data, "block", kgs_known(0.5), iter = 1e5, nugget = 0.4)
   sign <- c(1, -1, 1)
   prior <- orthant_prior(tcrossprod(features) + diag(0.4, 3))
-  # P(label i is wrong) = 1/2, P(i and j) by arcsine: here the mean number
-  # squared of wrong labels.
+  # P(label i is wrong) = 1/2, P(i and j) by arcsine: here the mean squared
+  # number of wrong labels.
   wrong <- rowSums(draws$wrong)
   second <- sum(apply(all_patterns(3), 1, function(e) {
     sum(e)^2 * prior(ifelse(e, -sign, sign))
@@ -160,8 +161,8 @@ test_that("|w| = 1 and f = Phi w to 1e-10 after many steps", {
   }
 })
 
-test_that("triangular features of many blocks are products by the book", {
-  # More rows and columns than any block of the arithmetic has.
+test_that("triangular features of many blocks are correct products", {
+  # More rows and columns than any block of the arithmetic.
   x <- withr::with_seed(8, matrix(stats::rnorm(600), 300))
   root <- t(chol(tcrossprod(x) + exp(-as.matrix(stats::dist(x))) + diag(300)))
   root <- rbind(unname(root), root[5, ] + root[290, ])
@@ -192,9 +193,9 @@ test_that("triangular features of many blocks are products by the book", {
 
 # Resuming ---------------------------------------------------------------------
 
-test_that("a chain cut anywhere goes on bit by bit", {
-  # The warmup's thirds, at which lines are learned, and the refreshment at
-  # 200 lie between cuts.
+test_that("a chain cut anywhere continues bit by bit", {
+  # The thirds of the warmup, at which lines are learned, and the refresh at 200
+  # lie between cuts.
   cases <- list(
     list(data = agreement_data(2), noise = list(kind = "class", a = 1, b = 2)),
     list(data = agreement_data(3), noise = list(kind = "beta", a = 1, b = 2))
@@ -215,8 +216,8 @@ test_that("a chain cut anywhere goes on bit by bit", {
   }
 })
 
-test_that("lines are learned in the warmup alone", {
-  # A chain that went on adapting would have another law, by little.
+test_that("lines are learned only in the warmup", {
+  # A chain that continued to adapt would have a slightly different law.
   engine <- kgs_engine(agreement_data(2), "coordinate", warmup = 60, iter = 40)
   keep <- c("width", "axes", "seen", "sum", "squares")
   warm <- run_parts(engine, 60)$levels[[1]]$lines
@@ -226,7 +227,7 @@ test_that("lines are learned in the warmup alone", {
   expect_false(identical(run_parts(engine, 59)$levels[[1]]$lines$width, warm$width))
 })
 
-test_that("a chain starts where it is told", {
+test_that("a chain starts at the given state", {
   data <- agreement_data(2)
   start <- seq_len(ncol(data$features)) / 10
   state <- run_parts(kgs_engine(data, "hmc", start = start), 0)$levels[[1]]

@@ -1,16 +1,16 @@
 # Draws of a truncated Beta variable against its distribution function.
 #
-# Seen to fail: a tangent without b, every proposal under it taken, b < 1 never
-# taken as concave.
+# Seen to fail: a tangent without b, every proposal under it accepted, b < 1
+# never treated as concave.
 
-#' Places of draws in the truncated distribution, uniform on (0, 1)
+#' Positions of draws in the truncated distribution, uniform on (0, 1)
 beta_place <- function(q, a, b, upper) {
   exp(stats::pbeta(q, a, b, log.p = TRUE) -
     stats::pbeta(upper, a, b, log.p = TRUE))
 }
 
 test_that("draws follow the truncated distribution, far tails included", {
-  # Null: uniform places, chi-square in 20 bins; 1e-4 over all (Bonferroni).
+  # Null: uniform positions, chi-square in 20 bins; 1e-4 over all (Bonferroni).
   settings <- rbind(
     c(1, 1, 0.5), c(3, 9, 0.5), c(9, 3, 0.5), c(0.5, 0.5, 0.5),
     c(0.2, 4, 0.5), c(4, 0.2, 0.5), c(60, 40, 0.5), c(400, 200, 0.5),
@@ -30,7 +30,7 @@ test_that("draws follow the truncated distribution, far tails included", {
   }
 })
 
-test_that("the distance from the bound is right where no float tells tails", {
+test_that("the distance to the bound is right beyond double precision", {
   # Near `upper` the density is exponential with the slope of its logarithm.
   a <- 60001
   b <- 40001

@@ -1,12 +1,12 @@
 # update() of kgs() fits: further rows, and more of the same chains.
 #
 # Seen to fail, one mutant at a time:
-# - posterior: new labels in the wrong order; what a nugget leaves known of the
-#   old features alone;
+# - posterior: new labels in the wrong order; with a nugget, only the
+#   information on the old features;
 # - lifted states: axes of rows in the order of the rows; old axes last, or
 #   reversed; the old length kept;
-# - basis: coordinates of new pivots in the wrong order; a first pivot taken
-#   that is rounding; no limit of the rank.
+# - basis: coordinates of new pivots in the wrong order; a first pivot that is
+#   only rounding; no limit of the rank.
 
 moons <- sim_moons(60, flips = 0.1, seed = 1)
 old <- 1:40
@@ -31,10 +31,10 @@ add_rows <- function(fit, rows = new, ..., data = moons) {
   quiet(update(fit, newdata = data[rows, ], ..., progress = FALSE))
 }
 
-#' Draws at a few points and of the noise: a matrix each, a column a chain
+#' Draws at a few points and of the noise: one matrix each, one column per chain
 #'
-#' Probabilities; of three classes, whose draws are 0 or 1 and may be rare, the
-#' first function less the second.
+#' Probabilities; for three classes, whose draws are 0 or 1 and may be rare, the
+#' first function minus the second.
 watched_draws <- function(fit) {
   x <- cbind(x1 = c(0, 1, 2, -1), x2 = c(0, 0.5, -1, 1))
   pool <- posterior_pool(fit)
@@ -59,9 +59,9 @@ z_scores <- function(a, b) {
 
 # The posterior ----------------------------------------------------------------
 
-test_that("the posterior is that of all rows at once", {
-  # Null: means of two long runs of the same posterior; normal z, 1e-4 over all
-  # settings and quantities (Bonferroni).
+test_that("the posterior equals that of all rows at once", {
+  # Null: means of two long runs with the same posterior; normal z, 1e-4 over
+  # all settings and quantities (Bonferroni).
   long <- mcmc_control(chains = 4, warmup = 300, iter = 3000)
   start <- mcmc_control(chains = 4, warmup = 300, iter = 10)
   spheres <- sim_sphere(60, flips = 0.1, seed = 2)[c("x1", "x2", "x3")]
@@ -86,7 +86,7 @@ test_that("the posterior is that of all rows at once", {
   }
 })
 
-test_that("the fit is one of old and new rows under frozen settings", {
+test_that("the fit has old and new rows, under frozen settings", {
   fit <- quiet(kgs(y ~ x1 + x2, moons[old, ],
     kernel = kernel_gaussian("median"), control = quick, seed = 1,
     progress = FALSE
@@ -121,7 +121,7 @@ test_that("the basis keeps its axes and spans the new points", {
   expect_lt(abs(basis$unexplained), 1e-10)
 })
 
-test_that("points that are in the span give no axes", {
+test_that("points in the span add no axes", {
   fit <- fit_moons()
   for (copies in list(3, c(5, 5, 7), old)) {
     expect_identical(kgs_rank(add_rows(fit, copies)), kgs_rank(fit))
@@ -136,7 +136,7 @@ test_that("points that are in the span give no axes", {
   for (row in 1:20) expect_identical(kgs_rank(add_rows(full, row)), 3L)
 })
 
-test_that("the rank asked for is the limit of later rows", {
+test_that("the requested rank limits later rows", {
   reached <- fit_moons(rank = 10)
   expect_identical(
     add_rows(reached)$settings$basis$factor, reached$settings$basis$factor
@@ -155,7 +155,7 @@ test_that("the rank asked for is the limit of later rows", {
   expect_identical(kgs_rank(add_rows(fit_moons())), 60L)
 })
 
-test_that("custom kernels take in rows, too", {
+test_that("custom kernels can add rows, too", {
   custom <- kernel_custom(function(x, y) {
     exp(-abs(outer(x[, 1], y[, 1], "-")) - abs(outer(x[, 2], y[, 2], "-")))
   })
@@ -194,7 +194,7 @@ test_that("chains start from their last states on the old rows", {
   }
 })
 
-test_that("new axes of a start are draws of the prior", {
+test_that("new axes of a start are draws from the prior", {
   # Null: 2000 standard normal numbers, and 200 chi-squared lengths with 5
   # degrees of freedom; each fails with probability 1e-5.
   axes <- list(from = 1:5, to = c(2, 1, 3:5), size = 15)
@@ -222,7 +222,7 @@ test_that("updates are determined by the first seed and the calls", {
   expect_identical(kgs_rank(twice), kgs_rank(once))
 })
 
-test_that("x and y give what a formula gives", {
+test_that("x and y give the same as a formula", {
   x <- as.matrix(moons[c("x1", "x2")])
   fit <- quiet(kgs(x[old, ], moons$y[old],
     kernel = kernel_gaussian(0.7), control = quick, scale = FALSE, seed = 1,
@@ -248,7 +248,7 @@ test_that("iterations and warmup are the first fit's unless given", {
   expect_identical(add_rows(lines)$control$warmup, 50L)
 })
 
-test_that("more iterations are those of a longer run", {
+test_that("more iterations agree with a longer run", {
   longer <- mcmc_control(chains = 2, warmup = 50, iter = 160)
   fit <- fit_moons()
   expect_same_fit(
@@ -262,7 +262,7 @@ test_that("more iterations are those of a longer run", {
   expect_identical(update(fit), fit)
 })
 
-test_that("an update that was stopped can be continued", {
+test_that("a stopped update can be continued", {
   fit <- fit_moons(control = mcmc_control(chains = 2, warmup = 50, iter = 8000))
   whole <- add_rows(fit)
   expect_warning(

@@ -1,6 +1,6 @@
 # label_noise(): which labels are wrong, counted from the draws.
 #
-# Seen to fail: shares of draws that were cut to the shortest chain.
+# Seen to fail: shares of draws cut to the shortest chain.
 
 fits <- kgs_fits()
 
@@ -26,13 +26,13 @@ test_that("probabilities are shares of the draws", {
     expect_equal(out$probability, rowMeans(wrong), label = name)
     expect_equal(sum(out$probability), mean(as_draws(fit)$errors))
   }
-  # With a nugget labels are those of f plus the row's own term.
+  # With a nugget, labels are those of f plus the row's own term.
   out <- label_noise(fits$nugget)
   expect_equal(sum(out$probability), mean(as_draws(fits$nugget)$errors))
 })
 
-test_that("labels that were flipped are found", {
-  # A tight bunch of each class, one label flipped in each.
+test_that("flipped labels are found", {
+  # A tight cluster per class, with one flipped label in each.
   x <- matrix(c(rep(-2, 10), rep(2, 10)) + (1:10) / 100)
   y <- rep(c("a", "b"), each = 10)
   y[c(3, 14)] <- c("b", "a")
@@ -45,7 +45,7 @@ test_that("chains of different lengths count their own draws", {
   fit <- fits$moons
   short <- fit
   run <- head_draws(fit, fit$runs[[2]], 25L)
-  # Of 25 draws every label was wrong in five.
+  # Every label was wrong in five of 25 draws.
   run$draws$flipped[] <- 5
   short$runs[[2]] <- run
   expect_equal(
@@ -54,7 +54,7 @@ test_that("chains of different lengths count their own draws", {
   )
 })
 
-test_that("print shows the most suspicious, plot draws them", {
+test_that("print shows the most suspicious labels, plot draws them", {
   out <- label_noise(fits$moons)
   text <- capture.output(value <- withVisible(print(out, n = 3)))
   expect_false(value$visible)

@@ -1,10 +1,10 @@
-# Ladders that are stopped: what they leave is what shorter ladders would give.
+# Stopped ladders: they leave what shorter ladders would give.
 
 moons <- sim_moons(30, flips = 0.1, seed = 1)
 short <- mcmc_control(chains = 1, warmup = 10, iter = 20)
 quiet <- function(expr) suppressWarnings(expr, classes = "kb_warning")
 
-#' Evidence whose ladders are interrupted when the slowest has `at` sweeps
+#' Evidence from ladders interrupted when the slowest has `at` sweeps
 stop_at <- function(at, ask) {
   advance <- run_slice
   cut <- function(engine, group, states, clock, advance, checkpoint,
@@ -22,7 +22,7 @@ stop_at <- function(at, ask) {
   ask()
 }
 
-test_that("an interrupt leaves the evidence by the sweeps so far", {
+test_that("an interrupt leaves the evidence from the sweeps so far", {
   line <- quiet(bark(x1 ~ x2, moons, control = short, seed = 1))
   several <- quiet(bark(cut(x1, 3) ~ x2, moons, control = short, seed = 1))
   for (fit in list(line, several)) {
@@ -44,7 +44,7 @@ test_that("an interrupt leaves the evidence by the sweeps so far", {
   }
 })
 
-test_that("so does that of kgs(), after a whole pilot run", {
+test_that("so does an interrupt of kgs(), after a full pilot run", {
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
   ask <- function(iter) {
     quiet(evidence(labels,
@@ -62,7 +62,7 @@ test_that("so does that of kgs(), after a whole pilot run", {
   )
 })
 
-test_that("an interrupt when the quality is being judged leaves the fit", {
+test_that("an interrupt while the quality is assessed leaves the fit", {
   skip_on_os("windows")
   wanted <- quiet(bark(x1 ~ x2, moons, control = short, seed = 1))
   slow <- function(fit, call) {

@@ -1,4 +1,4 @@
-# What is said of a run that will take long.
+# Messages about a run that will take long.
 
 units <- function(total) {
   structure(list(total = total), class = c("kb_engine_units", "kb_engine"))
@@ -16,7 +16,7 @@ local({
   }
 })
 
-# The messages of a notice whose clock shows `seconds` when `n` more are done.
+# The messages of a notice when the clock shows `seconds` and `n` more are done.
 said <- function(seconds, n, time_limit = Inf, total = 1000,
                  states = list(NULL), class = NULL) {
   time <- 100
@@ -38,7 +38,7 @@ said <- function(seconds, n, time_limit = Inf, total = 1000,
   out
 }
 
-test_that("a run that has long to go says so, once", {
+test_that("a run with a long time to go says so, once", {
   # 10 of 1000 units in 10 seconds: 990 seconds to go.
   out <- said(c(10, 20), c(10, 10))
   expect_length(out, 1)
@@ -46,7 +46,7 @@ test_that("a run that has long to go says so, once", {
   expect_match(said(10, 10, class = "kb_engine_chain"), "About 16 min to go")
 })
 
-test_that("nothing is said of short runs, too early, or for nothing", {
+test_that("nothing is said for short runs, too early, or without need", {
   expect_length(said(10, 20), 0)
   expect_length(said(4, 1), 0)
   expect_length(said(10, 0), 0)
@@ -54,22 +54,22 @@ test_that("nothing is said of short runs, too early, or for nothing", {
   expect_length(said(c(10, 100), c(20, 1)), 1)
 })
 
-test_that("a time limit that comes first is known to the user", {
+test_that("a time limit that comes first is already known to the user", {
   expect_length(said(10, 10, time_limit = 500), 0)
   expect_length(said(10, 10, time_limit = 5000), 1)
 })
 
-test_that("all runs count, and what was done before counts as done", {
+test_that("all runs count, and earlier work counts as done", {
   expect_match(
     said(10, 10, states = list(NULL, NULL)), "At least 33 min"
   )
-  # 910 units were there: 80 of the other 90 are left after 10 seconds.
+  # 910 units were there: 80 of the other 90 remain after 10 seconds.
   expect_length(said(10, 10, states = list(910)), 0)
-  # 100 were there: 890 are left, at one a second.
+  # 100 were there: 890 remain, at one per second.
   expect_match(said(10, 10, states = list(100)), "At least 15 min")
 })
 
-test_that("fits say it, by an option of any run; the option is checked", {
+test_that("every fit can say so, by an option that is checked", {
   run <- function(...) {
     srvm(y ~ x, sim_sinc(12, seed = 1),
       kernel = kernel_gaussian(0.2), seed = 1,
@@ -102,7 +102,7 @@ test_that("a run on workers says it, too", {
   )
 })
 
-test_that("a ladder says it from a minute on, and what Ctrl-C would leave", {
+test_that("a ladder says so from a minute on, and what Ctrl-C would leave", {
   ladder <- c("kb_engine_chain", "kb_engine_ladder")
   # 100 of 1000 units in 10 seconds: 90 seconds to go.
   expect_length(said(10, 100, class = "kb_engine_chain"), 0)

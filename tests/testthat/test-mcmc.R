@@ -1,6 +1,6 @@
-# Chains: what is said when they have not come far enough.
+# Warnings and advice about chains that are too short.
 
-# A fit of whose chains only the table of mixing is made up.
+# A fit with an invented table of mixing.
 warned <- function(rhat, size, iter = 1000, variable = "sigma", tail = size) {
   fit <- structure(
     list(
@@ -27,7 +27,7 @@ warned <- function(rhat, size, iter = 1000, variable = "sigma", tail = size) {
 }
 warn <- warn_quality.kb_mcmc
 
-test_that("chains that disagree and few draws are told apart", {
+test_that("chains that disagree are distinguished from few draws", {
   expect_match(warned(1.2, 50), "not mixed well")
   expect_match(warned(1.01, 50), "effective sample size is low")
   expect_match(warned(1.01, 500, tail = 50), "effective sample size is low")
@@ -35,8 +35,8 @@ test_that("chains that disagree and few draws are told apart", {
   expect_identical(warned(1.01, 100), "")
 })
 
-test_that("the iterations that are advised lead to some 400 draws", {
-  # 1000 gave 50, so that 7000 more give 350 more.
+test_that("the recommended iterations lead to about 400 draws", {
+  # 1000 gave 50, so 7000 more give 350 more.
   expect_match(warned(1.01, 50), "n_iter = 7000)", fixed = TRUE)
   # At least as many again, at most ten times as many.
   expect_match(warned(1.2, 900), "n_iter = 1000)", fixed = TRUE)
@@ -88,7 +88,7 @@ test_that("so have chains on workers, however short the time", {
   }
 })
 
-test_that("the time limit begins with the call", {
+test_that("the time limit starts with the call", {
   moons <- sim_moons(30, seed = 1)
   fit <- cut_short(kgs(y ~ x1, moons,
     control = endless(time_limit = 1e-9), seed = 1
@@ -100,7 +100,7 @@ test_that("the time limit begins with the call", {
   )
 })
 
-test_that("the worst of each kind is named, and what that means", {
+test_that("the worst of each kind is named, with its meaning", {
   names <- c("f[3]", "f[7]", "log_lambda[2]", "delta[1]", "sigma")
   said <- warned(c(1.2, 1.3, 1.8, 1.1, 1), c(50, 60, 9, 40, 500),
     variable = names

@@ -47,7 +47,7 @@ test_that("the limit must be a number of bytes", {
   expect_silent(limited(Inf, kernel_matrix(kernel_gaussian(1), 1)))
 })
 
-test_that("what is free is read where the system says it", {
+test_that("free memory is read if the system reports it", {
   file <- withr::local_tempfile(lines = c(
     "MemTotal:       16000000 kB", "MemAvailable:    2000000 kB"
   ))
@@ -60,7 +60,7 @@ test_that("what is free is read where the system says it", {
   expect_silent(check_memory(10, "It"))
 })
 
-test_that("bytes are said in a unit that suits them", {
+test_that("bytes are given in a suitable unit", {
   expect_identical(
     vapply(c(1, 1500, 2e6, 3.21e9), format_bytes, ""),
     c("1 bytes", "1.5 kB", "2 MB", "3.2 GB")

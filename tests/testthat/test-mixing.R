@@ -7,9 +7,9 @@ autoregression <- function(n, chains, phi) {
   }), n)
 }
 
-test_that("they are those of package posterior", {
+test_that("they agree with package posterior", {
   withr::local_seed(1)
-  # The first is more precise than independent draws, which has a bound.
+  # The first is more precise than independent draws, which is bounded.
   for (n in c(13, 100, 501)) {
     for (chains in c(1, 2, 4)) {
       ar <- function(phi) autoregression(n, chains, phi)
@@ -29,7 +29,7 @@ test_that("they are those of package posterior", {
   }
 })
 
-test_that("chains that are stuck are told from what does not vary", {
+test_that("stuck chains are distinguished from constant quantities", {
   table <- mixing_table(list(
     same = matrix(1, 100, 2), stuck = cbind(rep(0, 100), rep(1, 100)),
     infinite = matrix(c(-Inf, 1:199), 100)

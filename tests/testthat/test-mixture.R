@@ -1,7 +1,7 @@
 # Mixtures of normals: quantiles against root finding on the distribution
 # function, log densities against base R.
 
-#' A mixture as one row, the way predictions come
+#' A mixture as one row, in the form of predictions
 mixture <- function(mean, sd, weight = rep(1, length(mean))) {
   list(mean = mean, sd = sd, weight = weight / sum(weight))
 }
@@ -23,12 +23,12 @@ log_mean <- function(log_terms, weight) {
   log_sum_exp(log_terms[keep] + log(weight[keep]))
 }
 
-#' log cdf, or of the upper tail: no digit is lost in either
+#' log cdf, or log of the upper tail: no digit is lost in either
 log_cdf <- function(mix, x, lower = TRUE) {
   log_mean(stats::pnorm(x, mix$mean, mix$sd, lower, TRUE), mix$weight)
 }
 
-#' The p-quantile by root finding, from the tail that is smaller
+#' The p-quantile by root finding, from the smaller tail
 root <- function(mix, p) {
   ends <- range(mix$mean + stats::qnorm(p) * mix$sd)
   if (diff(ends) == 0) {
@@ -72,9 +72,9 @@ test_that("quantiles are the roots of the distribution function", {
   })
 })
 
-test_that("steps that go to and fro are broken off", {
-  # Found among 10000 such mixtures: plain Newton steps jump between the two
-  # sides of a narrow component for ever.
+test_that("steps that go to and fro are stopped", {
+  # Found among 10000 such mixtures: plain Newton steps jump for ever between
+  # the two sides of a narrow component.
   for (seed in c(3648, 3668, 3817, 6095, 8724)) {
     mix <- withr::with_seed(seed, random_mixture(20, 1))
     mix$sd <- mix$sd^3
@@ -83,20 +83,20 @@ test_that("steps that go to and fro are broken off", {
   }
 })
 
-test_that("two well separated modes each have their quantiles", {
+test_that("two well separated modes have their own quantiles", {
   for (distance in c(5, 50, 5000)) {
     mix <- mixture(c(0, distance), c(1, 2), c(0.3, 0.7))
     p <- setdiff(seq(0.01, 0.99, 0.01), 0.3)
     exact <- vapply(p, function(p) root(mix, p), 0)
     expect_lt(max(abs(quantiles(mix, p) - exact)), 1e-10 * distance)
     # Between the modes the distribution function is flat at 0.3: any point
-    # there will do.
+    # there is valid.
     at <- quantiles(mix, 0.3)
     expect_lt(abs(exp(log_cdf(mix, at)) - 0.3), 1e-12)
   }
 })
 
-test_that("a component that is nearly a point holds its jump of probability", {
+test_that("a nearly degenerate component keeps its jump of probability", {
   # 0.35 below 0.5, 0.3 at it, 0.35 above.
   for (sd in c(0, 1e-150, 1e-100, 1e-13)) {
     mix <- mixture(c(0.5, 0.5), c(1, sd), c(0.7, 0.3))
@@ -106,7 +106,7 @@ test_that("a component that is nearly a point holds its jump of probability", {
     exact <- stats::qnorm(ifelse(p < 0.5, p, p - 0.3) / 0.7, 0.5)
     expect_lt(max(abs(quantiles(mix, p) - exact)), 1e-10)
   }
-  # Points only: steps of the empirical distribution function.
+  # Only points: steps of the empirical distribution function.
   points <- mixture(c(-1, 0.25, 3), c(0, 0, 0), c(0.2, 0.5, 0.3))
   expect_equal(
     quantiles(points, c(0.1, 0.19, 0.21, 0.69, 0.71, 0.9)),
@@ -115,7 +115,7 @@ test_that("a component that is nearly a point holds its jump of probability", {
   )
 })
 
-test_that("an iterate that falls on a point mass goes on from there", {
+test_that("an iterate that lands on a point mass continues from there", {
   # Started in the middle, every Newton step within a point mass is short.
   for (sd in c(0, 1e-100, 1e-13)) {
     points <- mixture(c(-1, 0, 1), rep(sd, 3), c(0.4, 0.2, 0.4))
@@ -145,7 +145,7 @@ test_that("extreme tails are as exact as the rest", {
   })
 })
 
-test_that("quantiles rise with their probability", {
+test_that("quantiles increase with their probability", {
   p <- seq(0.0005, 0.9995, 0.0005)
   withr::with_seed(3, {
     mixes <- c(
@@ -172,7 +172,7 @@ test_that("quantiles follow a change of scale and of origin", {
   }
 })
 
-test_that("components without weight have no part", {
+test_that("components without weight have no influence", {
   mix <- mixture(c(0, 2, -100), c(1, 0.5, 1), c(0.4, 0.6, 0))
   without <- mixture(c(0, 2), c(1, 0.5), c(0.4, 0.6))
   p <- c(0.01, 0.3, 0.5, 0.99)
@@ -193,7 +193,7 @@ test_that("rows are independent, and a missing row stays missing", {
   expect_equal(q[3, ], q[1, ] + 1, tolerance = 1e-12)
 })
 
-test_that("log densities are those of base R", {
+test_that("log densities agree with base R", {
   withr::with_seed(6, {
     for (n in c(1, 2, 10, 250)) {
       mix <- random_mixture(n)

@@ -4,7 +4,7 @@ sample_of <- function(n, d = 1, shift = 0, seed = 1) {
   withr::with_seed(seed, matrix(rnorm(n * d, shift), n, d))
 }
 
-#' The statistic by its double sums
+#' The statistic from its double sums
 plain_mmd <- function(kernel, x, y, unbiased) {
   average <- function(a) {
     k <- kernel_matrix(kernel, a)
@@ -92,7 +92,7 @@ test_that("relabelling the samples or their rows changes no statistic", {
 })
 
 test_that("equal values count as at least as large", {
-  # All points the same; or all exchanges alike, seen through rounding.
+  # All points equal; or all exchanges alike up to rounding.
   same <- mmd_test(rep(0.3, 5), rep(0.3, 5), permutations = 50)
   expect_identical(same$p.value, 1)
   corners <- cbind(0.1, diag(6) / 3)
@@ -113,12 +113,12 @@ test_that("the size is right and p-values are uniform", {
   }
 })
 
-test_that("differences in mean and in spread alone are found", {
+test_that("differences in only mean or spread are found", {
   x <- sample_of(60, 2)
   expect_lte(mmd_test(x, sample_of(60, 2, 1, 2), seed = 1)$p.value, 0.001)
   wide <- 3 * sample_of(60, 2, seed = 3)
   expect_lte(mmd_test(x, wide, seed = 1)$p.value, 0.001)
-  # The linear kernel sees means only.
+  # The linear kernel sees only means.
   expect_gt(mmd_test(x, wide, kernel_linear(), seed = 1)$p.value, 0.01)
 })
 
@@ -131,7 +131,7 @@ test_that("the power at a known shift is that of a good test", {
   expect_gte(sum(p <= 0.05), 75)
 })
 
-test_that("seeds", {
+test_that("seeds determine the result", {
   keep_random_state()
   x <- sample_of(10)
   y <- sample_of(10, seed = 2)
@@ -145,7 +145,7 @@ test_that("seeds", {
   expect_identical(mmd_test(x, y), drawn)
 })
 
-test_that("it is a test as R's others", {
+test_that("it has the form of R's other tests", {
   first <- sample_of(10)
   second <- sample_of(10, seed = 2)
   test <- mmd_test(first, second, permutations = 19, seed = 1)
@@ -167,7 +167,7 @@ test_that("blocks do not change the draws", {
   expect_identical(all, plain)
 })
 
-test_that("bad input", {
+test_that("bad input is refused", {
   bad <- function(class, ...) {
     expect_error(mmd_test(...), class = paste0("kb_error_", class))
   }

@@ -1,4 +1,4 @@
-# Terms, model frame and model matrix of fits; bases that are kept at predict.
+# Terms, model frame and model matrix of fits; bases kept for predictions.
 
 set.seed(1)
 data <- data.frame(
@@ -28,7 +28,7 @@ engines <- list(
   kbr = function(...) kbr(..., seed = 1)
 )
 
-test_that("transformations keep what they learned of the training rows", {
+test_that("transformations keep what they learned from the training rows", {
   degree <- 2
   knots <- c(1.5, 2)
   formulas <- list(
@@ -49,7 +49,7 @@ test_that("transformations keep what they learned of the training rows", {
       )
     }
   }
-  # Of several variables poly() wants more rows than one.
+  # With several variables poly() needs more than one row.
   m <- mould_formula(y ~ poly(v, w, degree = 2), data)
   expect_equal(mould_forge(m, data[rows, ])$x, m$x[rows, ], tolerance = 1e-12)
   m <- mould_formula(scale(y) ~ v, data)
@@ -57,7 +57,7 @@ test_that("transformations keep what they learned of the training rows", {
   expect_equal(forged$y, m$y[rows], tolerance = 1e-12)
 })
 
-test_that("a saved fit predicts by the same basis in another process", {
+test_that("a saved fit predicts with the same basis in another process", {
   skip_without_processes()
   fit <- fit_srvm(y ~ splines::ns(v, 3) + poly(w, 2) + s)
   file <- withr::local_tempfile(fileext = ".rds")
@@ -72,7 +72,7 @@ test_that("a saved fit predicts by the same basis in another process", {
   expect_identical(elsewhere[[3]], attr(terms(fit), "predvars"))
 })
 
-test_that("terms() are those of the formula, with nothing of the workspace", {
+test_that("terms() agree with the formula, without the workspace", {
   fit <- local({
     big <- rnorm(1e5)
     degree <- 2
@@ -89,7 +89,7 @@ test_that("terms() are those of the formula, with nothing of the workspace", {
   expect_match(deparse1(attr(terms, "predvars")), "coefs")
 })
 
-test_that("model.frame() is what base R's is", {
+test_that("model.frame() agrees with base R", {
   formula <- log(y + 1) ~ v + poly(w, 2) + f + s + I(v^2) + factor(w) + m +
     scale(v):f
   expected <- stats::model.frame(
@@ -114,7 +114,7 @@ test_that("model.frame() is what base R's is", {
   }
 })
 
-test_that("logicals are numbers, classes and weights are there", {
+test_that("logicals are numbers, classes and weights are present", {
   fit <- quiet(bark(y ~ b + I(v > 2), data,
     weights = w, control = chains, seed = 1
   ))
@@ -136,7 +136,7 @@ test_that("responses of several columns are one matrix", {
   expect_identical(colnames(model.matrix(fit)), c("w", "fa", "fb"))
 })
 
-test_that("training rows are those that were taken in, with their names", {
+test_that("training rows are those used, with their names", {
   rows <- data
   rownames(rows) <- paste("row", letters[1:24])
   rows$v[[2]] <- NA
@@ -149,7 +149,7 @@ test_that("training rows are those that were taken in, with their names", {
   expect_identical(nrow(model.matrix(more)), nobs(more))
 })
 
-test_that("what a fit does not keep is said", {
+test_that("requests for what a fit does not keep are refused", {
   fit <- fit_srvm(y ~ v:f)
   error <- expect_error(model.frame(fit), class = "kb_error_not_defined")
   expect_match(conditionMessage(error), "interactions")

@@ -16,7 +16,7 @@ d <- data.frame(
   stringsAsFactors = FALSE
 )
 
-# Rows given again come out as in fitting.
+# Given again, rows of the training data come out as in fitting.
 expect_same_rows <- function(mould, data, rows = c(3, 1)) {
   forged <- mould_forge(mould, data[rows, , drop = FALSE])
   expect_identical(forged$x, mould$x[rows, , drop = FALSE])
@@ -52,7 +52,7 @@ test_that("both interfaces give the same matrix", {
   expect_same_rows(b, d)
 })
 
-test_that("matrices keep their names, and give them if they have none", {
+test_that("matrices keep their names, or get some if they have none", {
   named <- cbind(b = 1:3, a = 4:6)
   m <- mould_xy(named, 1:3)
   expect_identical(colnames(m$x), c("b", "a"))
@@ -72,7 +72,7 @@ test_that("without names columns match by position, and are counted", {
   expect_identical(
     unname(mould_forge(m, data.frame(p = 7, q = 8))$x), cbind(7, 8)
   )
-  # The names given in fitting are honoured where they are all there.
+  # Names given in fitting are used if all are present.
   expect_identical(unname(mould_forge(m, cbind(x2 = 8, x1 = 7))$x), cbind(7, 8))
   for (bad in list(1:3, matrix(1:3, 1), matrix(1, 1))) {
     expect_error(mould_forge(m, bad), "newdata", class = "kb_error_columns")
@@ -87,7 +87,7 @@ test_that("a vector is one column", {
   expect_error(mould_forge(m, matrix(1:4, 2)), class = "kb_error_columns")
 })
 
-test_that("tibbles and one-column responses are fine", {
+test_that("tibbles and one-column responses work", {
   skip_if_not_installed("tibble")
   t <- tibble::as_tibble(d)
   expect_identical(mould_formula(y ~ ., t)$x, mould_formula(y ~ ., d)$x)
@@ -95,7 +95,7 @@ test_that("tibbles and one-column responses are fine", {
   expect_identical(mould_xy(1:3, matrix(c(2, 4, 5)))$y, c(2, 4, 5))
 })
 
-test_that("one row, constant columns and wide data are fine", {
+test_that("one row, constant columns and wide data work", {
   expect_identical(dim(mould_formula(y ~ ., d[1, ])$x), c(1L, 10L - 1L))
   expect_identical(dim(mould_xy(matrix(1, 1, 1), 1)$x), c(1L, 1L))
   same <- data.frame(y = 1:3, k = 5, g = "only")
@@ -109,7 +109,7 @@ test_that("one row, constant columns and wide data are fine", {
   expect_same_rows(m, wide)
 })
 
-test_that("matrix columns and names that are no R names work", {
+test_that("matrix columns and names that are not R names work", {
   e <- data.frame(y = 1:4)
   e$m <- matrix(c(1, 2, 5, 3, 9, 8, 7, 2), 4)
   e[["a b"]] <- c(1, 0, 2, 4)
@@ -123,7 +123,7 @@ test_that("matrix columns and names that are no R names work", {
   expect_error(mould_forge(m, e), "m", class = "kb_error_columns")
 })
 
-test_that("integer columns do not stop fractions later", {
+test_that("integer columns do not prevent fractions later", {
   expect_identical(
     mould_forge(mould_formula(y ~ w, d), data.frame(w = 1.5))$x[[1]], 1.5
   )
@@ -155,7 +155,7 @@ test_that("transformations work in fitting and on new rows", {
   }
 })
 
-test_that("the numbers are those of the formula", {
+test_that("the numbers agree with the formula", {
   m <- mould_formula(log(y) ~ I(v - 1) + b, d)
   expect_identical(m$y, log(d$y))
   expect_identical(unname(m$x[, "I(v - 1)"]), d$v - 1)
@@ -175,7 +175,7 @@ test_that("`. - x` does not need x afterwards", {
   expect_silent(mould_forge(m, d[setdiff(names(d), "f")]))
 })
 
-test_that("bad formulas get a clear error", {
+test_that("bad formulas give a clear error", {
   z <- 1:5
   e <- "kb_error_formula"
   expect_error(mould_formula(~v, d), "response", class = e)
@@ -226,7 +226,7 @@ test_that("data must be a data frame with rows and distinct names", {
   )
 })
 
-test_that("x must be numeric, or a data frame of columns we know", {
+test_that("x must be numeric, or a data frame of known column types", {
   bad <- list(
     NULL, list(1, 2), "a", letters[1:2], factor(1:2), matrix("a", 2, 2),
     mean, array(1, c(2, 2, 2)), 1i, Sys.Date(), quote(a)
@@ -297,7 +297,7 @@ test_that("new classes are refused, known ones are coded as in fitting", {
 
 # Missing and infinite ---------------------------------------------------------
 
-test_that("missing values fail by default and say where", {
+test_that("missing values fail by default, with their position", {
   e <- d
   e$v[2] <- NA
   e$f[4] <- NA
@@ -355,7 +355,7 @@ test_that("infinite values are refused, in fitting and later", {
   }
 })
 
-test_that("infinite values made by the formula are refused as well", {
+test_that("infinite values made by the formula are refused, too", {
   e <- transform(d, v = v - 1)
   expect_error(mould_formula(y ~ log(v), e), "log(v)", fixed = TRUE,
     class = "kb_error_infinite")
@@ -370,7 +370,7 @@ test_that("infinite values made by the formula are refused as well", {
 
 # New data ---------------------------------------------------------------------
 
-test_that("columns may come in any order and with extras", {
+test_that("columns may be in any order and have extras", {
   m <- mould_formula(y ~ v + f, d)
   shuffled <- cbind(extra = "q", d[rev(names(d))])
   expect_identical(mould_forge(m, shuffled)$x, m$x)
@@ -427,7 +427,7 @@ test_that("rows with missing values are kept as NA", {
   }
 })
 
-test_that("novel levels are warned about and give NA", {
+test_that("novel levels give NA and a warning", {
   new <- data.frame(v = 1, f = c("a", "zz"), s = c("u", "v"))
   for (m in list(
     mould_formula(y ~ v + f + s, d), mould_xy(d[c("v", "f", "s")], d$y)
@@ -445,7 +445,7 @@ test_that("novel levels are warned about and give NA", {
     class = "kb_warning_novel_level")
 })
 
-test_that("novel levels of a factor made by the formula are warned about", {
+test_that("novel levels of a factor made by the formula give a warning", {
   m <- mould_formula(y ~ factor(w) + v, d)
   new <- data.frame(w = c(2, 9), v = 1)
   expect_warning(mould_forge(m, new), "factor(w)", fixed = TRUE,
@@ -455,7 +455,7 @@ test_that("novel levels of a factor made by the formula are warned about", {
   expect_true(all(is.na(forged$x[2, ])))
 })
 
-test_that("levels known but in another order, or as characters, are fine", {
+test_that("known levels in another order, or as characters, work", {
   m <- mould_formula(y ~ f, d)
   for (f in list(factor(c("c", "a"), c("c", "a")), c("c", "a"))) {
     x <- mould_forge(m, data.frame(f = f))$x
@@ -535,7 +535,7 @@ test_that("a mould needs nothing from where its formula was written", {
 
 # Responses of several columns -------------------------------------------------
 
-test_that("a sum on the left is columns, each as it is written", {
+test_that("a sum on the left gives columns, each as written", {
   data <- data.frame(a = c(1, 2, 4), b = c(3, 1, 2), x = 1:3, z = c(2, 2, 5))
   m <- mould_formula(a + b ~ x, data, outcome = "matrix")
   expect_identical(m$y, cbind(a = data$a, b = data$b))
@@ -551,7 +551,7 @@ test_that("a sum on the left is columns, each as it is written", {
     mould_formula(b + a + z ~ x, data, outcome = "matrix")$y,
     cbind(b = data$b, a = data$a, z = data$z)
   )
-  # A sum that is meant is in brackets, or in I().
+  # An actual sum is in brackets, or in I().
   for (formula in list((a + b) ~ x, I(a + b) ~ x)) {
     y <- mould_formula(formula, data, outcome = "matrix")$y
     expect_equal(unname(y), matrix(data$a + data$b))
@@ -614,7 +614,7 @@ test_that("rows of a response matrix may be missing, not infinite", {
   y <- as.matrix(data[c("a", "b")])
   expect_identical(mould_xy(data$x, y, "omit", "matrix")$y, m$y)
   expect_error(mould_xy(1:4, y, outcome = "matrix"), class = "kb_error_missing")
-  # A transformation can make them so.
+  # A transformation can make them infinite.
   expect_error(
     mould_formula(a + log(b) ~ x, data[c(1, 3, 4), ], "omit", "matrix"),
     NA
@@ -628,7 +628,7 @@ test_that("rows of a response matrix may be missing, not infinite", {
   )
 })
 
-test_that("response matrices have distinct names, else those of y", {
+test_that("response matrices have distinct names, otherwise those of y", {
   named <- function(y) colnames(mould_xy(1:2, y, outcome = "matrix")$y)
   expect_identical(named(1:2), "y")
   expect_identical(named(matrix(1:4, 2)), c("y1", "y2"))
@@ -662,7 +662,7 @@ test_that("new rows of a response matrix are read as in fitting", {
   )
 })
 
-test_that("a level for most rows is an identifier; too many are refused", {
+test_that("a level for most rows gives a warning, too many an error", {
   n <- 120
   d <- data.frame(
     y = seq_len(n), id = sprintf("no %03d", seq_len(n)), x = rep(1:2, n / 2),
@@ -673,7 +673,7 @@ test_that("a level for most rows is an identifier; too many are refused", {
   )
   expect_identical(warning$column, "id")
   expect_warning(mould_xy(d["id"], d$y), class = "kb_warning_levels")
-  # Half of the rows; few levels, of few rows.
+  # Half of the rows; few levels, in few rows.
   expect_no_warning(mould_formula(y ~ pair + x, d))
   expect_no_warning(mould_formula(y ~ id + x, d[1:50, ]))
   old <- options(kernelbayes.memory_limit = 8 * n * 180 - 1)
@@ -683,8 +683,8 @@ test_that("a level for most rows is an identifier; too many are refused", {
   expect_warning(mould_formula(y ~ id + pair, d), class = "kb_warning_levels")
 })
 
-test_that("columns with a class of their own are read by their type", {
-  # As package units has them: numbers with a class that is not a vector's.
+test_that("columns with their own class are read by their type", {
+  # As in package units: numbers with a class that is not a vector's.
   y <- c(1, 3, 2)
   of_units <- structure(c(1, 2, 4), units = "m", class = "units")
   data <- data.frame(y = y)
@@ -697,7 +697,7 @@ test_that("columns with a class of their own are read by their type", {
   labelled <- structure(c(1, 2, 4), label = "length", class = "labelled")
   data$x <- labelled
   expect_identical(mould_formula(y ~ x, data)$x[, "x"], c(1, 2, 4))
-  # Times have an origin or a unit that the number alone would not say.
+  # Times have an origin or a unit that the number on its own does not show.
   for (v in list(as.Date("2020-01-01") + 0:2, as.difftime(1:3, units = "mins"),
     as.POSIXct("2020-01-01", tz = "UTC") + 0:2
   )) {

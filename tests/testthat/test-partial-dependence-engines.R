@@ -1,5 +1,5 @@
 # partial_dependence() of engines other than bark(): against predictions with
-# the values put in, and functions whose average is known.
+# the values inserted, and functions with a known average.
 
 quiet <- function(expr) suppressWarnings(expr)
 
@@ -19,7 +19,7 @@ linear <- list(
   ))
 )
 
-test_that("means of linear functions and their limits are those at mean rows", {
+test_that("means of linear functions and their limits match mean rows", {
   grid <- c(-1, 0.3, 2)
   for (fit in linear) {
     out <- partial_dependence(fit, "a", grid, level = 0.8)
@@ -33,7 +33,7 @@ test_that("means of linear functions and their limits are those at mean rows", {
   }
 })
 
-test_that("some particles are chosen by their weights", {
+test_that("a subset of particles is chosen by weight", {
   fit <- linear$smc
   pool <- posterior_pool(fit)
   weights <- drawn_weights(fit, pool, 20)
@@ -88,7 +88,7 @@ test_that("probabilities of particles are averaged by their weights", {
   )
 })
 
-test_that("of kgs fits they are clean probabilities and f", {
+test_that("for kgs fits they are clean probabilities and f", {
   fits <- kgs_fits()
   data <- kgs_example()
   rows <- transform(data, x1 = 0.4)
@@ -109,7 +109,7 @@ test_that("of kgs fits they are clean probabilities and f", {
   expect_identical(nrow(partial_dependence(fit, "g", ndraws = 10)), 3L)
 })
 
-test_that("several classes have a line each", {
+test_that("several classes have one line each", {
   fit <- kgs_fits()$three
   rows <- transform(kgs_example(), x1 = 0.4)
   out <- partial_dependence(fit, "x1", c(0.4, 1), ndraws = 80)
@@ -134,7 +134,7 @@ pairs <- withr::with_seed(2, {
 })
 bayes <- quiet(kbr(pairs$x, pairs$y))
 
-test_that("of kernel Bayes' rule they are posteriors at medians", {
+test_that("for kernel Bayes' rule they are posteriors at medians", {
   out <- partial_dependence(bayes, "a", c(-1, 0, 1), columns = "v", level = 0.8)
   middle <- cbind(a = c(-1, 0, 1), b = stats::median(pairs$y[, "b"]))
   expect_equal(out$mean, predict(bayes, middle)[, "v"])
@@ -148,7 +148,7 @@ test_that("of kernel Bayes' rule they are posteriors at medians", {
   expect_identical(levels(all$state), c("u", "v"))
 })
 
-test_that("or averages over rows, whose interval is that of the mixture", {
+test_that("or averages over rows, with the interval of the mixture", {
   out <- partial_dependence(bayes, "a", 0.5, others = "average")
   rows <- pairs$y
   rows[, "a"] <- 0.5
@@ -167,7 +167,7 @@ test_that("or averages over rows, whose interval is that of the mixture", {
   expect_equal(both[[1]], both[[2]])
 })
 
-test_that("what has no such function is refused", {
+test_that("fits without such a function are refused", {
   undefined <- function(...) {
     expect_error(partial_dependence(...), class = "kb_error_not_defined")
   }

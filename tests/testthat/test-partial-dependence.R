@@ -11,7 +11,7 @@ at_value <- function(fit, type, ...) {
   predict(fit, rows, type = type)
 }
 
-test_that("means are those of predictions with the values put in", {
+test_that("means agree with predictions with the values inserted", {
   grid <- c(0.1, 0.5, 1.2)
   out <- partial_dependence(fits$plane, "x4", grid)
   expect_s3_class(out, "data.frame")
@@ -41,7 +41,7 @@ test_that("means are those of predictions with the values put in", {
 })
 
 test_that("limits are quantiles of the mean over rows", {
-  # Its variance given a draw is that of an average of correlated values: from
+  # Given a draw, its variance is that of an average of correlated values: from
   # the draw's covariance matrix, by the kernel's dense algebra.
   fit <- fits$plane
   pool <- bark_pool(fit)
@@ -82,7 +82,7 @@ test_that("limits are quantiles of the mean over rows", {
   expect_equal(below(out$upper), 0.9, tolerance = 1e-4)
 })
 
-test_that("factors are set by all of their indicators", {
+test_that("factors are set through all of their indicators", {
   out <- partial_dependence(fits$factor, "g")
   expect_identical(out$g, factor(c("a", "b", "c")))
   for (i in 1:3) {
@@ -113,7 +113,7 @@ test_that("two variables make a grid", {
   expect_identical(own$x4, c(0.5, 0.5))
 })
 
-test_that("fewer draws are evenly chosen, more than all are all", {
+test_that("fewer draws are evenly chosen, a larger number means all", {
   all <- partial_dependence(fits$plane, "x4", 0.5)
   expect_identical(
     partial_dependence(fits$plane, "x4", 0.5, ndraws = 1000), all
@@ -131,7 +131,7 @@ test_that("the grid covers the data", {
   expect_identical(nrow(partial_dependence(fits$plane, "x4", n = 40)), 30L)
 })
 
-test_that("what the fit does not know is refused", {
+test_that("variables unknown to the fit are refused", {
   fit <- fits$plane
   refused <- function(...) {
     expect_error(partial_dependence(...), class = "kb_error_argument")

@@ -49,7 +49,7 @@ every_kind <- function() {
   )
 }
 
-test_that("both renderers draw every kind of layer, alone and together", {
+test_that("both renderers draw every kind of layer, singly and together", {
   layers <- every_kind()
   expect_setequal(names(layers), names(base_kinds))
   expect_true(all(names(layers) %in% names(gg_kinds)))
@@ -72,7 +72,7 @@ test_that("both renderers draw every kind of layer, alone and together", {
   }
 })
 
-test_that("limits are those of layers and of the panel", {
+test_that("limits follow the layers and the panel", {
   one <- panel("x", "y",
     lines_layer(1:3, c(5, NA, 7)), ranges_layer(2, -1, 2),
     rule_layer(y = 9), layer("rug", data.frame(x = 4)),
@@ -80,7 +80,7 @@ test_that("limits are those of layers and of the panel", {
   )
   expect_equal(panel_limits(one, "x"), c(0, 4))
   expect_equal(panel_limits(one, "y"), c(-1, 9))
-  # Room for ticks that are shares of the panel.
+  # Space for ticks given as shares of the panel.
   one$layers[[4]]$data$height <- 0.1
   expect_equal(panel_limits(one, "y"), c(-1.8, 9))
 })
@@ -98,7 +98,7 @@ test_that("the key names layers and groups once", {
     vapply(key[[1]]$marks, `[[`, "", "kind"), c("lines", "points")
   )
   expect_identical(names(base_key(one)), c("class:", "a", "b", "mean"))
-  # A colour each, and the mark of both layers.
+  # One colour each, and the mark of both layers.
   expect_identical(base_key(one)$b$col, kb_colour("orange"))
   expect_identical(base_key(one)$b$pch, 16)
 })
@@ -129,7 +129,7 @@ test_that("curves have the bands, rows and centres of the fit", {
   expect_equal(shown(picture, 5)$height, 0.1 * p[p > 0])
 })
 
-test_that("paths of a sampler are those of its accessors", {
+test_that("paths of a sampler agree with its accessors", {
   expect_equal(shown(of_curve("ess"), 1)$y, ess(curve)$ess)
   expect_equal(shown(of_curve("ess"), 3)$x, which(ess(curve)$resampled))
   expect_equal(
@@ -139,7 +139,7 @@ test_that("paths of a sampler are those of its accessors", {
   expect_equal(prior$y, srvm_prior_k(curve)$probability[prior$x + 1])
   trace <- of_curve("trace")
   expect_equal(shown(trace, 1)$y, curve$runs[[1]]$path$mean_k)
-  # The first rows do not set the scale of the noise.
+  # The first rows do not determine the scale of the noise.
   sigma <- shown(trace, 1, 2)$y
   expect_lte(max(sigma, na.rm = TRUE), max(sigma[11:30]))
 })
@@ -155,7 +155,7 @@ test_that("rows are in the order of their values, with their classes", {
   expect_equal(shown(picture, 1)$ymax, unname(p[, "upr"]))
 })
 
-test_that("planes show the most probable class and how certain it is", {
+test_that("planes show the most probable class and its certainty", {
   fit <- kgs_fits()$three
   at <- function(points) {
     cbind(0.2, rep(c(0.5, 0.1), length.out = nrow(points)), 0.3)
@@ -219,7 +219,7 @@ test_that("a band that is unknown in the middle has a gap", {
   expect_identical(sum(calls == "C_polygon"), 2L)
 })
 
-test_that("the title is that of the first panel, limits pass the root", {
+test_that("the title is the first panel's, limits pass the root", {
   on_paper({
     draw_panel(panel("x", "y", lines_layer(1:2, c(4, 9)), root = TRUE), list(
       ylim = c(0, 16), yaxs = "i"
@@ -229,7 +229,7 @@ test_that("the title is that of the first panel, limits pass the root", {
   expect_equal(of_curve("trace")$panels[[2]]$shared, "main")
 })
 
-test_that("arguments that are none of a picture's are refused", {
+test_that("arguments that no picture takes are refused", {
   for (argument in c("picture", "call", "panel")) {
     given <- stats::setNames(list(1), argument)
     expect_error(
@@ -245,7 +245,7 @@ test_that("arguments that are none of a picture's are refused", {
   }
 })
 
-test_that("pictures that plot() alone had are drawn by ggplot2, too", {
+test_that("pictures specific to plot() are drawn by ggplot2, too", {
   skip_if_not_installed("ggplot2")
   weights <- c(1, -0.5, 0.3)
   objects <- list(

@@ -1,11 +1,11 @@
-# What the plots of all engines share.
+# Shared parts of the plots of all engines.
 
-test_that("a legend is no wider than its panel, whole where there is room", {
+test_that("a legend is no wider than its panel, and whole if there is room", {
   entries <- list(
     prior = list(pch = 15), posterior = list(lwd = 2),
     "mean and interval" = list(lwd = 5)
   )
-  # Right ends of the entries over that of the panel, for some panels.
+  # Right ends of the entries divided by that of the panel, for some panels.
   ends <- function(panels) {
     grDevices::pdf(NULL, width = 6, height = 4)
     on.exit(grDevices::dev.off())

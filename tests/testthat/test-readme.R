@@ -1,5 +1,5 @@
-# README.md and its table of engines and methods, from the source tree alone:
-# an installed package has neither README.md nor tools/.
+# README.md and its table of engines and methods. Needs the source tree: an
+# installed package has neither README.md nor tools/.
 
 readme <- file.path("..", "..", "README.md")
 script <- file.path("..", "..", "tools", "method-table.R")
@@ -20,14 +20,14 @@ test_that("a generic without a row is noticed", {
   expect_setequal(less$generics_without_row(), c("autoplot", "bayes_point"))
 })
 
-test_that("the table in README.md is what the methods do", {
+test_that("the table in README.md agrees with the methods", {
   for (package in c("bayesplot", "ggplot2", "loo", "rstantools")) {
     skip_if_not_installed(package)
   }
   expect_identical(tools$read_table(readme), tools$method_table())
 })
 
-test_that("the pictures of README.md are there, and small", {
+test_that("the pictures of README.md exist, and are small", {
   text <- paste(readLines(readme), collapse = "\n")
   pictures <- regmatches(text, gregexpr("man/figures/[-a-z]+[.]png", text,
     ignore.case = TRUE

@@ -1,11 +1,11 @@
-# reject_curve(): error against coverage, by its definition.
+# reject_curve(): error against coverage, as defined.
 #
 # Seen to fail: rows that are equally certain decided one after the other.
 
 data <- kgs_example()
 fits <- kgs_fits()
 
-test_that("each line is what predict(threshold =) gives", {
+test_that("each row agrees with predict(threshold =)", {
   for (name in c("moons", "three", "nugget")) {
     fit <- fits[[name]]
     new <- sim_moons(60, seed = 4)

@@ -1,5 +1,5 @@
-# Resampling schemes. What holds for any unbiased scheme is tested for all in
-# the registry, also for those that are added to it.
+# Resampling schemes. Properties of any unbiased scheme are tested for all in
+# the registry, including schemes added to it.
 #
 # Keys are fixed; each test_that() on random numbers fails with probability
 # below 1e-4 under the null distribution stated there (Bonferroni).
@@ -43,14 +43,14 @@ test_that("counts sum to n, and zero weights are never chosen", {
     expect_true(all(ends[c(1, 2, 5, 6), ] == 0))
     expect_identical(counts_of(scheme, 1, 4), matrix(4L))
   }
-  # A uniform of exactly 0 falls into the first cell that is not empty.
+  # A uniform of exactly 0 falls into the first nonempty cell.
   zero <- c("0", "1", "2", "0")
   expect_identical(rng_draws_cpp(zero, "uniform", 1, 0, 0)$draws, 0)
   counts <- resample_cpp("systematic", c(0, 0.5, 0.5), 2, zero, 1)
   expect_identical(counts[, 1], c(0L, 1L, 1L))
 })
 
-test_that("what rounding leaves over falls on a particle with weight", {
+test_that("a remainder from rounding falls on a particle with weight", {
   # The first uniform of this state is the largest, 1 - 2^-53, and
   # (10 + u) / 11 is 1 in double precision.
   last <- c("0", "1", "2", "fff001ffffffffff")
@@ -72,9 +72,9 @@ test_that("one particle with all the weight is copied n times", {
 })
 
 test_that("E[N_i] = n w_i", {
-  # Null: the mean of 20000 counts is normal about n w_i with the empirical
-  # standard error; counts that never vary must be exact. Each weight that is
-  # not zero is chosen at least 100 times, so that the limit holds in the tail.
+  # Null: the mean of 20000 counts is normal around n w_i with the empirical
+  # standard error; counts that never vary must be exact. Each nonzero weight is
+  # chosen at least 100 times, so that the limit holds in the tail.
   repetitions <- 20000
   z <- unlist(lapply(schemes, function(scheme) {
     lapply(weight_cases, function(case) {
@@ -103,7 +103,7 @@ test_that("counts stay within a scheme's bounds", {
   }
 })
 
-test_that("equal weights give each once, except multinomially", {
+test_that("equal weights give each particle once, except multinomially", {
   for (scheme in setdiff(schemes, "multinomial")) {
     # 49 * (1 / 49) is not 1.
     for (n in c(1, 2, 8, 10, 49, 64, 250)) {
@@ -157,9 +157,9 @@ test_that("multinomial and residual counts have their distributions", {
   expect_gt(min(p) * length(p), 1e-4)
 })
 
-#' All counts of minimum-entropy resampling, a column each, and their
-#' probabilities: what is left goes to a particle and to those after it by the
-#' joint law of two numbers whose sum too is rounded without bias
+#' All counts of minimum-entropy resampling, one column each, and their
+#' probabilities: the remainder goes to a particle and to those after it by the
+#' joint law of two numbers whose sum is also rounded without bias
 enumerate_minimum_entropy <- function(weights, n) {
   counts <- matrix(0, 0, 1)
   prob <- 1
@@ -202,7 +202,7 @@ test_that("minimum-entropy counts have their distribution", {
     mean <- drop(exact$counts %*% exact$prob)
     expect_equal(sum(exact$prob), 1)
     expect_equal(mean, expected)
-    # The least variance that whole numbers of that mean can have.
+    # The least variance that integers with that mean can have.
     variance <- drop((exact$counts - mean)^2 %*% exact$prob)
     expect_equal(variance, expected %% 1 * (1 - expected %% 1))
     counts <- counts_of("minimum-entropy", case$w, case$n, 20000, "9")
@@ -253,7 +253,7 @@ test_that("multinomial counts vary most, those of finer schemes less", {
   }
 })
 
-test_that("ancestors have the counts asked for and survivors stay", {
+test_that("ancestors have the requested counts, and survivors stay", {
   expect_identical(ancestors_in_place_cpp(c(0L, 3L, 0L)), c(1L, 1L, 1L))
   expect_identical(ancestors_in_place_cpp(1L), 0L)
   expect_identical(ancestors_in_place_cpp(rep(1L, 5)), 0:4)

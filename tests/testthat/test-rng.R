@@ -1,7 +1,7 @@
 # The streams of random numbers.
 #
 # Keys are fixed. Each test_that() on random numbers fails with probability
-# below 1e-4 under the null distribution stated there, p-values being corrected
+# below 1e-4 under the null distribution stated there, with p-values corrected
 # for their number (Bonferroni).
 
 #' Whole numbers below 2^31 as the words of a key: (seed, major, minor), or
@@ -30,14 +30,14 @@ mean_p <- function(sample, mean, variance) {
 # Golden values --------------------------------------------------------------
 
 # The definition: mix is splitmix64's finaliser; key = mix(mix(mix(seed) ^
-# major) ^ minor); word i of the state is mix(key + i * 0x9e3779b97f4a7c15),
-# i = 1..4; then xoshiro256++ (Blackman and Vigna); uniform() is the output
-# times 2^-64. All of it is integer arithmetic, so that every platform must
-# give these values. They were computed by a separate implementation in Python,
-# whose xoshiro256++ gives the published sequence 41943041, 58720359,
+# major) ^ minor); word i of the state is mix(key + i * 0x9e3779b97f4a7c15), i =
+# 1..4; then xoshiro256++ (Blackman and Vigna); uniform() is the output times
+# 2^-64. All of it is integer arithmetic, so that every platform must give these
+# values. They were computed by a separate implementation in Python, whose
+# xoshiro256++ gives the published sequence 41943041, 58720359,
 # 3588806011781223, ... from the state (1, 2, 3, 4).
 
-test_that("a key gives the state that the definition says", {
+test_that("a key gives the state of the definition", {
   expect_identical(state_after(words(0, 0, 0)), c(
     "e220a8397b1dcdaf", "6e789e6aa1b965f4", "6c45d188009454f",
     "f88bb8a8724c81ec"
@@ -51,7 +51,7 @@ test_that("a key gives the state that the definition says", {
     "8c38e42b21c46f4c", "a88891ccf0f0d6b", "dd1b7a0816c65050",
     "521cef5ca7b5d149"
   ))
-  # derive(2026, 3) = mix(mix(2026 ^ G) + 3 G), G the constant above.
+  # derive(2026, 3) = mix(mix(2026 ^ G) + 3 G), where G is the constant above.
   expect_identical(state_after(words(2026, 3)), c(
     "499df7ad4d6d4349", "214eb677d8a54c19", "a0e727383b74fb64",
     "6a9a0e4040d877a8"
@@ -86,10 +86,10 @@ test_that("index() is Lemire's method on the high words", {
   ))
 })
 
-test_that("normals and gammas are those of Boost 1.90", {
+test_that("normals and gammas agree with Boost 1.90", {
   # These follow from the uniforms by Boost.Random's algorithms (a ziggurat;
-  # rejection), the last digits also by the C library's exp, log and tan. A
-  # change here changes every fit of a given seed.
+  # rejection); the last digits also depend on the C library's exp, log and tan.
+  # A change here changes every fit with a given seed.
   key <- words(2026, 7, 42)
   near <- function(got, golden) expect_lt(max(abs(got / golden - 1)), 1e-13)
   near(draws(key, "normal", 4), c(
@@ -115,7 +115,7 @@ test_that("a stream is determined by its key and continues from its state", {
     key <- words(11, 2, 5)
     whole <- draws(key, what, 40, 2.5, 3)
     expect_identical(draws(key, what, 40, 2.5, 3), whole)
-    # An odd number first: no distribution keeps a number back.
+    # An odd number first: no distribution stores a number.
     part <- rng_draws_cpp(key, what, 7, 2.5, 3)
     state <- strsplit(part$state, " ")[[1]]
     expect_identical(draws(state, what, 33, 2.5, 3), whole[8:40])
@@ -123,7 +123,7 @@ test_that("a stream is determined by its key and continues from its state", {
 })
 
 test_that("uniforms lie in [0, 1) and are uniform", {
-  # The word of all ones rounds to 1 and is passed over.
+  # The word of all ones rounds to 1 and is skipped.
   ones <- c("0", "1", "2", strrep("f", 16))
   expect_lt(draws(ones, "uniform", 1), 1)
   zero <- c("0", "1", "2", "0")
@@ -144,8 +144,8 @@ test_that("uniforms lie in [0, 1) and are uniform", {
 
 test_that("normals are standard normal", {
   z <- draws(words(2, 0, 0), "normal", 2e5)
-  # Null: N(0, 1); mean, variance (that of z^2 is 2), fourth moment (96),
-  # the shape, and the tail beyond 3.6, which a ziggurat treats apart.
+  # Null: N(0, 1); mean, variance (that of z^2 is 2), fourth moment (96), the
+  # shape, and the tail beyond 3.6, which a ziggurat treats separately.
   tail <- 2 * stats::pnorm(-3.6)
   p <- c(
     ks(z, "pnorm"), mean_p(z, 0, 1), mean_p(z^2, 1, 2), mean_p(z^4, 3, 96),
@@ -173,7 +173,7 @@ test_that("gammas have their shape", {
 
 test_that("inverse gammas have their shape and scale", {
   # Null: the reciprocal is Gamma(shape, rate = scale). Mean scale/(shape - 1)
-  # and variance mean^2/(shape - 2) where they exist and are well behaved.
+  # and variance mean^2/(shape - 2), if they exist and are well behaved.
   cases <- list(c(0.1, 2), c(1, 0.01), c(3, 5), c(12, 3), c(100, 1e-6))
   p <- vapply(seq_along(cases), function(i) {
     shape <- cases[[i]][[1]]
@@ -196,7 +196,7 @@ test_that("index() is uniform", {
     expect_true(all(j >= 0 & j < n & j == floor(j)))
     stats::chisq.test(tabulate(j + 1, n))$p.value
   }, 0)
-  # Where n is of the order of 2^32, a word too many would fall on every third
+  # If n is of the order of 2^32, a surplus word would fall on every third
   # number: multiplying without rejection gives residues (1/2, 1/4, 1/4).
   j <- draws(words(5, 0, 1), "index", 1e5, 3 * 2^30)
   expect_true(all(j >= 0 & j < 3 * 2^30))
@@ -218,7 +218,7 @@ test_that("distinct keys give distinct streams", {
     paste(state_after(words(i %% 4, i %/% 4)), collapse = " ")
   }, "")
   expect_identical(anyDuplicated(c(states, derived)), 0L)
-  # The three numbers of a key do not stand in for one another.
+  # The three numbers of a key are not interchangeable.
   orders <- list(
     c(1, 2, 3), c(1, 3, 2), c(2, 1, 3), c(2, 3, 1), c(3, 1, 2), c(3, 2, 1)
   )
@@ -228,7 +228,7 @@ test_that("distinct keys give distinct streams", {
 
 test_that("the first numbers of neighbouring streams are uniform", {
   # Null: independent U(0, 1) over keys; in the order of the keys, neighbours
-  # are uncorrelated. Streams of one step differ in the minor number only.
+  # are uncorrelated. Streams of one step differ only in the minor number.
   first <- function(n, ...) {
     vapply(seq_len(n) - 1, function(i) draws(words(..., i), "uniform", 1), 0)
   }

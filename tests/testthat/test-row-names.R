@@ -90,18 +90,18 @@ test_that("results of several columns have names of rows, draws have none", {
   expect_null(dimnames(predict(kbr_fit, type = "draws", ndraws = 3))[[3]])
 })
 
-test_that("matrices have them, too, and omitted rows take theirs along", {
+test_that("matrices have them, too, and omitted rows lose theirs", {
   x <- as.matrix(named["x"])
   y <- named$y
   x[c(2, 5)] <- NA
   fit <- quiet(bark(x, y, control = control, seed = 1, na_action = "omit"))
   expect_identical(names(fitted(fit)), names_of[-c(2, 5)])
-  # States alone may be named.
+  # Only the states may be named.
   pairs <- kbr(as.matrix(named["y"]), named$x)
   expect_identical(rownames(residuals(pairs)), names_of)
 })
 
-test_that("numbers that an order left are no names, nor are those of tibbles", {
+test_that("numbers left by reordering, or from tibbles, are not names", {
   fit <- quiet(engines$bark(plain[24:1, ]))
   expect_null(names(fitted(fit)))
   x <- as.matrix(plain[24:1, ])
@@ -141,7 +141,7 @@ test_that("rows in another order keep their names", {
   expect_equal(unname(residuals(fit)), named$y - unname(fitted(fit)))
 })
 
-test_that("names that are there twice do no harm", {
+test_that("duplicate names do no harm", {
   x <- as.matrix(named["x"])
   rownames(x)[2] <- rownames(x)[1]
   fit <- quiet(bark(x, named$y, control = control, seed = 1))
@@ -154,7 +154,7 @@ test_that("names that are there twice do no harm", {
   expect_no_error(plot(fit))
 })
 
-test_that("a fit whose names were cut is not whole", {
+test_that("a fit with truncated names is damaged", {
   fit <- engines$smc(named)
   fit$mould$row_names <- fit$mould$row_names[-1]
   expect_error(fitted(fit), class = "kb_error_fit")

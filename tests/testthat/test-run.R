@@ -2,8 +2,8 @@
 
 # A toy engine ----------------------------------------------------------------
 
-# Sums 1, 2, ..., total. It notes in `log` (an environment, which real engines
-# have not) what it is asked; `seconds` is what a unit of work takes.
+# Sums 1, 2, ..., total. It notes its requests in `log` (an environment, which
+# real engines do not have); `seconds` is the duration of a unit of work.
 toy <- function(total, seconds = 0, fails_at = Inf, at = NULL) {
   log <- new.env()
   log$chunks <- log$runs <- log$states <- log$closed <- numeric()
@@ -28,7 +28,7 @@ local({
     engine_advance = function(engine, handle, n) {
       engine$log$chunks <- c(engine$log$chunks, n)
       if (handle$done + n >= engine$fails_at) stop("the toy is broken")
-      # Busy, not asleep: C++ does not look for interrupts either.
+      # Busy, not asleep: C++ does not check for interrupts either.
       end <- now() + engine$seconds * n
       while (now() < end) NULL
       if (!is.null(engine$at)) engine$at(handle)
@@ -90,11 +90,11 @@ test_that("chunks grow from one unit to about 20 ms, and no further", {
   expect_gt(max(chunks), 30)
   slow <- toy(60, seconds = 0.005)
   run_toy(slow)
-  # 8 units take 40 ms, however fast the machine.
+  # 8 units take 40 ms on any machine.
   expect_lte(max(slow$log$chunks), 8)
 })
 
-test_that("the last chunk is what is left", {
+test_that("the last chunk is the remainder", {
   for (total in c(6, 10, 100)) {
     engine <- toy(total)
     run_toy(engine)
@@ -118,7 +118,7 @@ test_that("runs follow one another in order, each to its end", {
   expect_identical(out$states, lapply(1:3, toy_end, total = 10))
 })
 
-test_that("runs of a group advance in turn, those that are behind first", {
+test_that("runs of a group advance in turn, the ones behind first", {
   grouped <- function(...) {
     engine <- toy(...)
     class(engine) <- c("kb_engine_toy_pairs", class(engine))
@@ -130,7 +130,7 @@ test_that("runs of a group advance in turn, those that are behind first", {
   out <- run_toy(grouped(50), 4)
   expect_identical(out$states, lapply(1:4, toy_end, total = 50))
   expect_identical(out$status, "complete")
-  # Out of time both runs of a pair are at one place; the next has not begun.
+  # Out of time, both runs of a pair are at one place; the next has not begun.
   out <- run_toy(grouped(1e5, 0.001), 4, time_limit = 0.1)
   expect_identical(out$status, "time_limit")
   expect_identical(out$states[[1]]$done, out$states[[2]]$done)
@@ -144,7 +144,7 @@ test_that("runs of a group advance in turn, those that are behind first", {
   chunks <- cumsum(engine$log$chunks)
   expect_identical(chunks[[which(chunks >= 23)[[1]]]], 23)
   expect_identical(engine$log$closed, c(1, 2, 3, 4))
-  # Checkpoints have all runs.
+  # Checkpoints contain all runs.
   seen <- list()
   save <- function(states) seen[[length(seen) + 1]] <<- states
   run_toy(grouped(100, 0.001), 4,
@@ -158,7 +158,7 @@ test_that("runs of a group advance in turn, those that are behind first", {
   expect_gt(ncol(done), 4)
 })
 
-test_that("on workers the runs of a group meet and go on together", {
+test_that("on workers the runs of a group meet and continue together", {
   engine <- toy(100)
   at <- function(...) lapply(c(...), toy_end)
   lap <- function(laps, states) next_laps(laps, engine, states)
@@ -168,7 +168,7 @@ test_that("on workers the runs of a group meet and go on together", {
   ), vector("list", 3))
   expect_identical(laps$goal, c(10, 10, 100))
   expect_false(laps$moved)
-  # One has arrived: it waits, and what was done by the other is not shown.
+  # One has arrived: it waits, and the other's work is not shown.
   laps <- lap(laps, at(10, 5, 50))
   expect_identical(laps$done < laps$goal, c(FALSE, TRUE, TRUE))
   expect_identical(laps$met, list(NULL, NULL, toy_end(50)))
@@ -183,11 +183,11 @@ test_that("on workers the runs of a group meet and go on together", {
   laps$worked <- 100
   laps <- lap(laps, at(30, 30, 100))
   expect_identical(laps$goal, c(60, 60, 100))
-  # Out of time it would be lost.
+  # Out of time, it would be lost.
   laps$worked <- 1
   laps <- next_laps(laps, engine, at(60, 60, 100), left = 0.01)
   expect_identical(laps$step, 15)
-  # Those that were apart when the work began keep what they do.
+  # Runs that were apart when the work began keep their work.
   laps <- lap(list(
     groups = list(1:2), met = at(10, 40), goal = numeric(2), step = 10,
     worked = 0
@@ -197,7 +197,7 @@ test_that("on workers the runs of a group meet and go on together", {
   expect_identical(laps$met, at(30, 40))
 })
 
-test_that("runs that are complete are left as they are", {
+test_that("complete runs are left as they are", {
   engine <- toy(10)
   states <- list(toy_end(10, 1), NULL, toy_end(10, 3))
   out <- run_toy(engine, states = states)
@@ -215,7 +215,7 @@ test_that("an engine without work is complete", {
   ))
 })
 
-test_that("a run goes on from its state", {
+test_that("a run continues from its state", {
   first <- run_toy(toy(10))
   longer <- run_toy(toy(25), states = first$states)
   expect_identical(longer$states, list(toy_end(25)))
@@ -226,7 +226,7 @@ test_that("the smallest time limit lets one chunk pass, and is kept", {
   out <- run_toy(slow(), 2, time_limit = 1e-9)
   expect_identical(out$status, "time_limit")
   expect_identical(out$states, list(list(done = 1, sum = 101), NULL))
-  # Called again and again, it comes to the end.
+  # Called repeatedly, it reaches the end.
   calls <- 1
   while (out$status != "complete" && calls < 100) {
     out <- run_toy(slow(), states = out$states, time_limit = 1e-9)
@@ -245,7 +245,7 @@ test_that("a time limit stops a run, and holds for all runs together", {
   expect_identical(done[[200]], 0)
 })
 
-test_that("an error of the engine is the caller's, and nothing stays open", {
+test_that("an error of the engine reaches the caller, nothing stays open", {
   engine <- toy(10, fails_at = 5)
   expect_error(run_toy(engine), "the toy is broken")
   expect_identical(engine$log$closed, engine$log$runs)
@@ -254,7 +254,7 @@ test_that("an error of the engine is the caller's, and nothing stays open", {
 
 # Checkpoints of the toy ------------------------------------------------------
 
-#' Notes what is saved
+#' Records what is saved
 recorder <- function() {
   saved <- list()
   list(
@@ -279,7 +279,7 @@ test_that("a checkpoint is written first, at intervals and at the end", {
   expect_identical(saved[[length(saved)]], out$states)
 })
 
-test_that("a checkpoint holds the runs before and not those after", {
+test_that("a checkpoint holds earlier runs but not later ones", {
   record <- recorder()
   run_toy(toy(5, seconds = 0.03), 3,
     checkpoint = "file", checkpoint_every = 1e-3, save = record$save
@@ -310,7 +310,7 @@ test_that("an error of the engine leaves the last checkpoint", {
   expect_gt(last$done, 0)
 })
 
-test_that("a checkpoint that cannot be written ends no run that has begun", {
+test_that("a checkpoint that cannot be written does not end a started run", {
   refuse <- function(states) kb_abort("no room", "checkpoint")
   expect_error(
     run_toy(toy(10), checkpoint = "file", save = refuse),
@@ -330,7 +330,7 @@ test_that("a checkpoint that cannot be written ends no run that has begun", {
 
 # Interrupts of the toy -------------------------------------------------------
 
-# This process interrupts itself: the signal comes while the engine works.
+# This process interrupts itself: the signal arrives while the engine works.
 interrupt_at <- function(when) {
   function(handle) {
     if (handle$done %in% when) {
@@ -345,7 +345,7 @@ test_that("an interrupt stops the run between two chunks", {
   out <- run_toy(engine)
   expect_identical(out$status, "interrupted")
   expect_identical(out$states[[1]]$sum, toy_end(6)$sum)
-  # And goes on.
+  # And it continues.
   out <- run_toy(toy(100), states = out$states)
   expect_identical(out$states, list(toy_end(100)))
 })
@@ -415,12 +415,12 @@ test_that("srvm() out of time gives a fit that can be used and continued", {
   expect_true(all(is.finite(predict(part, long_data()))))
   expect_output(print(part), "INCOMPLETE")
   expect_identical(nobs(part), part$time)
-  # What is there is the fit of those rows; stopped there, its ESS may be low.
+  # The result is the fit of those rows; stopped there, its ESS may be low.
   first <- suppressWarnings(srvm(y ~ x, long_data()[seq_len(part$time), ],
     control = long_control(), seed = 1, reference = part, progress = FALSE
   ), classes = "kb_warning_low_ess")
   expect_identical(plain_fit(first)$runs, plain_fit(part)$runs)
-  # On to the end, in as many goes as it takes.
+  # To the end, in as many calls as necessary.
   part$control$time_limit <- 0.2
   stuck <- FALSE
   while (part$status != "complete" && !stuck) {
@@ -433,7 +433,7 @@ test_that("srvm() out of time gives a fit that can be used and continued", {
   expect_same_fit(part, long_fit())
 })
 
-test_that("replicates out of time are continued, each from where it was", {
+test_that("replicates out of time are continued, each from its state", {
   cut <- function(expr) {
     withCallingHandlers(few_particles(expr),
       kb_warning_time_limit = function(w) invokeRestart("muffleWarning")
@@ -446,7 +446,7 @@ test_that("replicates out of time are continued, each from where it was", {
     ))
   }
   all <- fit(Inf)
-  # One chunk in each go: it is cut in every replicate, and between them.
+  # One chunk per call: it is cut in every replicate, and between them.
   part <- fit(1e-9)
   finished <- 0
   while (part$status != "complete" && finished < 1000) {
@@ -468,7 +468,7 @@ test_that("a fit whose first replicate is complete is not a complete fit", {
   expect_same_fit(update(part, progress = FALSE), all)
 })
 
-test_that("workers keep the time limit when there are more runs than workers", {
+test_that("workers keep the time limit with more runs than workers", {
   local_workers()
   expect_warning(
     part <- srvm(y ~ x, long_data(3000),
@@ -488,8 +488,8 @@ test_that("workers keep the time limit when there are more runs than workers", {
 
 #' Start `srvm()` on many rows in a new R process
 #'
-#' When it has returned it creates the file `returned` and waits for one more
-#' interrupt: the session must be as before.
+#' On return it creates the file `returned` and waits for one more interrupt:
+#' the session must be as before.
 start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
   in_process(
     function(returned, arguments, plan, continue, n) {
@@ -507,7 +507,7 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
       )
       out <- list(fit = fit, warnings = seen, returned = Sys.time())
       if (continue) {
-        # As that warning says.
+        # As stated in that warning.
         lost <- "kb_warning_worker" %in% seen
         if (lost) future::plan(plan, workers = 2)
         out$continued <- update(fit)
@@ -528,7 +528,7 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
   )
 }
 
-#' Interrupt it when `ready()`, and once more when it has returned
+#' Interrupt it when `ready()`, and once more after its return
 interrupt_twice <- function(process, returned, ready) {
   withr::defer(process$kill_tree())
   wait_until(ready, process)
@@ -543,8 +543,8 @@ interrupt_twice <- function(process, returned, ready) {
 
 #' A fit that was interrupted when its checkpoint was `ready(file)()`
 #'
-#' On a machine that is very fast or very busy a run may end before the
-#' interrupt comes: it is repeated then, twice at most.
+#' On a very fast or very busy machine a run may end before the interrupt comes:
+#' it is then repeated, at most twice.
 interrupted_fit <- function(ready, control, ..., attempts = 3) {
   folder <- local_folder()
   file <- control$checkpoint <- file.path(folder, "fit.rds")
@@ -561,12 +561,12 @@ interrupted_fit <- function(ready, control, ..., attempts = 3) {
   if (inherits(out, "error")) stop(out)
   out$kept <- read_checkpoint(file)
   out$files <- dir(folder)
-  # What follows in this process writes no checkpoints.
+  # Later work in this process writes no checkpoints.
   out$fit$control["checkpoint"] <- list(NULL)
   out
 }
 
-#' The first checkpoint is written right before the first chunk
+#' The first checkpoint is written just before the first chunk
 begun <- function(file) {
   function() file.exists(file)
 }
@@ -576,7 +576,7 @@ test_that("Ctrl-C gives a fit that can be used and continued", {
   skip_without_processes()
   out <- interrupted_fit(half_way, long_control(checkpoint_every = 0.05))
   fit <- out$fit
-  # The row that it stops at may have a low ESS.
+  # The row at which it stops may have a low ESS.
   told <- setdiff(out$warnings, "kb_warning_low_ess")
   expect_identical(told, "kb_warning_interrupted")
   expect_identical(fit$status, "interrupted")
@@ -585,13 +585,13 @@ test_that("Ctrl-C gives a fit that can be used and continued", {
   expect_identical(out$again, "interrupt")
   expect_true(all(is.finite(predict(fit, long_data()))))
   expect_output(print(fit), "INCOMPLETE")
-  # The checkpoint is that fit, and no other file is there.
+  # The checkpoint is that fit, and no other file exists.
   expect_same_fit(out$kept, fit)
   expect_setequal(out$files, c("fit.rds", "returned"))
   expect_same_fit(update(fit, progress = FALSE), long_fit())
 })
 
-test_that("Ctrl-C is answered at once, with a progress bar as without", {
+test_that("Ctrl-C is answered at once, with or without a progress bar", {
   skip_on_os("windows")
   skip_without_processes()
   # Uninterrupted, this takes minutes.
@@ -604,7 +604,7 @@ test_that("Ctrl-C is answered at once, with a progress bar as without", {
   expect_identical(out$again, "interrupt")
 })
 
-test_that("Ctrl-C keeps the replicates that are done and the one at work", {
+test_that("Ctrl-C keeps finished replicates and the current one", {
   skip_on_os("windows")
   skip_without_processes()
   in_second <- function(file) {
@@ -620,12 +620,12 @@ test_that("Ctrl-C keeps the replicates that are done and the one at work", {
   expect_identical(fit$status, "interrupted")
   expect_identical(out$kept$status, "interrupted")
   expect_output(print(fit), "INCOMPLETE")
-  # Meanwhile the first replicate is the fit.
+  # Until then the first replicate is the fit.
   expect_identical(predict(fit), predict(long_fit()))
   expect_same_fit(update(fit, progress = FALSE), long_fit(2))
 })
 
-test_that("Ctrl-C keeps what came home from workers", {
+test_that("Ctrl-C keeps what came back from workers", {
   skip_on_os("windows")
   skip_without_workers()
   out <- interrupted_fit(half_way,
@@ -643,10 +643,10 @@ test_that("Ctrl-C keeps what came home from workers", {
   expect_same_fit(out$continued, long_fit(2))
 })
 
-test_that("an interrupt while work goes out to workers loses nothing", {
+test_that("an interrupt while work is sent to workers loses nothing", {
   skip_on_os("windows")
   skip_without_workers()
-  # The workers load packages then: this mostly cuts the connection.
+  # The workers load packages at that time: this mostly cuts the connection.
   out <- interrupted_fit(begun, long_control(replicates = 2),
     plan = "multisession", continue = TRUE
   )
@@ -664,7 +664,7 @@ quick_fit <- function(progress, replicates = 1) {
   )
 }
 
-test_that("the runs of a lost worker are finished without it, which is told", {
+test_that("the runs of a lost worker are finished without it, with a warning", {
   skip_on_os("windows")
   skip_without_workers()
   cluster <- parallel::makePSOCKcluster(2)
@@ -730,7 +730,7 @@ test_that("progress = TRUE does no harm in any terminal", {
 })
 
 test_that("the progress bar goes from nothing to the end", {
-  # cli redraws a bar when a timer says so; its logger notes every change.
+  # cli redraws a bar on a timer; its logger records every change.
   withr::local_options(cli.progress_handlers_force = "logger")
   log <- function(progress) {
     lines <- capture.output(
@@ -744,7 +744,7 @@ test_that("the progress bar goes from nothing to the end", {
   expect_identical(log(FALSE), character())
 })
 
-test_that("progress = NULL shows a bar in interactive sessions only", {
+test_that("progress = NULL shows a bar only in interactive sessions", {
   rlang::with_interactive(value = FALSE, expect_false(check_progress(NULL)))
   expect_true(check_progress(TRUE))
   expect_false(check_progress(FALSE))
@@ -760,7 +760,7 @@ test_that("an error in the sampler closes the progress bar", {
   expect_identical(cli::cli_progress_num(), bars)
 })
 
-test_that("progressr's signals come home from workers", {
+test_that("progressr's signals come back from workers", {
   skip_if_not_installed("progressr")
   local_workers()
   amounts <- numeric()

@@ -1,12 +1,12 @@
 # select_kernel(): the evidence is tested in test-kgs-evidence.R.
 #
 # Seen to fail, one mutant at a time: the lowest evidence chosen, the median
-# distance of points as they came, margins of the other class, without the
-# length of the direction or of the points, or without the root of 2.
+# distance of unscaled points, margins of the other class, without the length of
+# the direction or of the points, or without the root of 2.
 
 selection_moons <- sim_moons(40, flips = 0.1, seed = 1)
 
-#' A quick choice, with warnings of chains too short for a Bayes point aside
+#' A quick choice, without warnings of chains too short for a Bayes point
 quick_selection <- function(x = y ~ x1 + x2, data = selection_moons, ...,
                             iter = 60) {
   suppressWarnings(select_kernel(x, data, ...,
@@ -15,7 +15,7 @@ quick_selection <- function(x = y ~ x1 + x2, data = selection_moons, ...,
   ))
 }
 
-test_that("the kernel of highest evidence is chosen, by evidence()", {
+test_that("the kernel with the highest evidence() is chosen", {
   z <- quick_selection(bandwidths = c(0.02, 0.5))
   expect_identical(z$best, 2L)
   expect_identical(z$kernel, kernel_gaussian(0.5))
@@ -34,7 +34,7 @@ test_that("the kernel of highest evidence is chosen, by evidence()", {
   expect_identical(z$evidences[[2]], alone)
   expect_identical(z$table$log_evidence[[2]], alone$log_evidence)
   expect_identical(z$table$mc_se[[2]], alone$mc_se)
-  # The ranges of costs differ, the evidence does not.
+  # The ranges of costs differ, but the evidence does not.
   whole <- evidence(fit, seed = 1)
   expect_identical(alone$version_space$log_volume, NA_real_)
   expect_lt(
@@ -45,15 +45,15 @@ test_that("the kernel of highest evidence is chosen, by evidence()", {
   expect_identical(again, z)
 })
 
-test_that("the default are multiples of the median distance, as scaled", {
+test_that("the default grid has multiples of the median scaled distance", {
   x <- scale(as.matrix(selection_moons[c("x1", "x2")]))
   z <- quick_selection(iter = 40)
   expect_equal(z$table$bandwidth, bandwidth_median(x) * 2^(-3:2))
-  # By longer runs 3.6 nats; here with standard errors of 0.3 at most.
+  # In longer runs 3.6 nats; here with standard errors of 0.3 at most.
   expect_lt(z$table$log_evidence[[1]], max(z$table$log_evidence) - 2)
 })
 
-test_that("kernels of any kind, classes and interfaces", {
+test_that("kernels of any kind, classes and interfaces work", {
   kernels <- list(kernel_laplace("median"), kernel_linear() + 0.5)
   x <- as.matrix(selection_moons[c("x1", "x2")])
   z <- quick_selection(x, selection_moons$y, kernels = kernels)
@@ -94,7 +94,7 @@ test_that("margins are the sines of the angles to the walls", {
   expect_equal(label_lead(cbind(c(1, 2)), c(2, 1)), c(1, -2))
 })
 
-test_that("where labels cannot be wrong, kernels that fail have no evidence", {
+test_that("if labels cannot be wrong, kernels that fail have no evidence", {
   x <- rbind(-1, 0, 1)
   y <- c("a", "b", "a")
   z <- quick_selection(x, y,
@@ -128,7 +128,7 @@ test_that("it prints and plots", {
   expect_error(plot(z, pch = 1), class = "kb_error_unknown_argument")
 })
 
-test_that("a stop leaves the kernels that are finished", {
+test_that("a stop leaves the finished kernels", {
   done <- list(evidence = list(status = "complete"))
   partial <- list(evidence = list(status = "interrupted"))
   kernels <- list(1, 2, 3)
@@ -182,7 +182,7 @@ test_that("bad arguments are refused", {
   )
 })
 
-test_that("a checkpoint of the control is left aside", {
+test_that("a checkpoint of the control is ignored", {
   file <- file.path(local_folder(), "fit.rds")
   control <- mcmc_control(chains = 1, warmup = 10, iter = 20, checkpoint = file)
   suppressWarnings(select_kernel(y ~ x1 + x2, sim_moons(30, seed = 1),

@@ -38,7 +38,7 @@ test_that("sim_circle has uniform predictors and balanced classes", {
   }
 })
 
-test_that("simulated classes have both levels, y and what it was", {
+test_that("simulated classes have both levels, y and the true class", {
   predictors <- list(moons = 2, quadratic = 10, sphere = 3)
   for (name in names(flipping)) {
     for (n in c(1, 7)) {
@@ -70,7 +70,7 @@ test_that("a seed of simulated classes leaves the generator alone", {
   expect_false(identical(a, b))
 })
 
-test_that("labels of both classes are flipped at the rate asked for", {
+test_that("labels of both classes are flipped at the requested rate", {
   # Null: the flips of each class are binomial with its size and the rate.
   for (sim in flipping) {
     d <- sim(6000, flips = 0.05, seed = 21)
@@ -80,7 +80,7 @@ test_that("labels of both classes are flipped at the rate asked for", {
   }
 })
 
-test_that("flips change labels alone, and more flips include fewer", {
+test_that("flips change only labels, and more flips include fewer", {
   for (sim in flipping) {
     none <- sim(300, seed = 2)
     few <- sim(300, flips = 0.1, seed = 2)
@@ -100,7 +100,7 @@ test_that("without noise the moons are half-circles, uniformly covered", {
   d <- sim_moons(2001, sd = 0, scale = 3, seed = 3)
   k <- as.integer(d$clean == "1")
   expect_identical(sum(k), 1000L)
-  # Away from the moon's centre, with the second moon turned to the first.
+  # Relative to the moon's centre, with the second moon turned to the first.
   x1 <- (1 - 2 * k) * (d$x1 / 3 - k)
   x2 <- (1 - 2 * k) * (d$x2 / 3 - k / 2)
   expect_equal(x1^2 + x2^2, rep(1, 2001))
@@ -108,11 +108,11 @@ test_that("without noise the moons are half-circles, uniformly covered", {
   for (t in split(atan2(x2, x1), k)) {
     expect_follows(t, "punif", 0, pi)
   }
-  # Random order: by chance as many changes of class as without memory.
+  # Random order: as many changes of class as without memory.
   expect_binomial(sum(k[2 * 1:1000] != k[2 * 1:1000 - 1]), 1000, 1001 / 2001)
 })
 
-test_that("the moons' noise is Gaussian with its sd, whatever the scale", {
+test_that("the moons' noise is Gaussian with its sd, for any scale", {
   exact <- sim_moons(3000, sd = 0, seed = 4)
   noisy <- sim_moons(3000, seed = 4)
   for (x in c("x1", "x2")) {
@@ -124,7 +124,7 @@ test_that("the moons' noise is Gaussian with its sd, whatever the scale", {
   expect_equal(wide$x1 - noisy$x1, exact$x1)
 })
 
-test_that("the moons' best classifier is as wrong as the help page says", {
+test_that("the moons' best classifier has the documented error", {
   # Null: its errors are binomial; densities by the midpoint rule over t.
   d <- sim_moons(4000, seed = 5)
   t <- pi * (seq_len(100) - 0.5) / 100
@@ -145,7 +145,7 @@ test_that("sim_quadratic classifies by the quadratic function", {
   for (x in d[1:5]) {
     expect_follows(x, "pnorm")
   }
-  # Given x3 and x4 the function is Gaussian: two dimensions are left.
+  # Given x3 and x4 the function is Gaussian: two dimensions remain.
   given_x4 <- function(x4) {
     vapply(x4, function(x4) {
       stats::integrate(function(x3) {
@@ -169,8 +169,8 @@ test_that("sim_sphere has points on the sphere and its southern half", {
 })
 
 test_that("sim_sphere has the paper's shapes by default", {
-  # Null: binomial counts of points near the poles, of southern ones, and of
-  # those in the middle quarter of longitudes.
+  # Null: binomial counts of points near the poles, of southern points, and of
+  # points in the middle quarter of longitudes.
   d <- sim_sphere(3000, seed = 8)
   expect_equal(rowSums(d[1:3]^2), rep(1, 3000), tolerance = 1e-14)
   near <- abs(d$x3) > cos(pi / 10)

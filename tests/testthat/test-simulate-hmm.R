@@ -16,7 +16,7 @@ expect_sd <- function(e, sd) {
 one <- function(theta) 1
 wave <- function(theta) 1 + 0.4 * sin(8 * theta)
 
-test_that("without noise the states go round on their curve", {
+test_that("without noise the states move around on their curve", {
   for (model in list(
     list(sim = sim_rotation, step = 0.3, radius = one),
     list(sim = sim_oscillation, step = 0.4, radius = wave)
@@ -30,12 +30,12 @@ test_that("without noise the states go round on their curve", {
     expect_equal(d$states[-1, ], following, ignore_attr = TRUE)
     theta <- atan2(d$states[, 2], d$states[, 1])
     expect_equal(sqrt(rowSums(d$states^2)), rep_len(model$radius(theta), 60))
-    # All the way round, not over the half that arctan(v / u) knows.
+    # The full circle, not only the half that arctan(v / u) covers.
     expect_true(all(table(cut(theta, pi * c(-1, -0.5, 0, 0.5, 1))) > 5))
   }
 })
 
-test_that("the noise of motion around the origin has the sd asked for", {
+test_that("the noise of motion around the origin has the requested sd", {
   for (model in list(
     list(sim = sim_rotation, step = 0.3, radius = one),
     list(sim = sim_oscillation, step = 0.4, radius = wave)
@@ -70,7 +70,7 @@ test_that("the start of the rotation is uniform on the circle", {
   expect_lt(max(abs(rowMeans(centre))), 0.05)
 })
 
-test_that("the linear model is an autoregression, stationary from its start", {
+test_that("the linear model is an autoregression, stationary from the start", {
   d <- sim_linear_hmm(4000, seed = 3)
   expect_identical(dimnames(d$states), list(NULL, "x"))
   expect_identical(dimnames(d$observations), list(NULL, "y"))
@@ -85,7 +85,7 @@ test_that("the linear model is an autoregression, stationary from its start", {
   expect_lt(max(abs(x)), 1e-6)
 })
 
-test_that("a seed gives the same data, its states whatever the observations", {
+test_that("a seed gives the same data, and states for any observations", {
   keep_random_state()
   for (sim in list(sim_rotation, sim_oscillation, sim_linear_hmm)) {
     set.seed(99)

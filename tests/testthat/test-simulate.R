@@ -19,7 +19,7 @@ test_that("seed = NULL follows set.seed", {
   expect_false(identical(a, b))
 })
 
-test_that("a seed means the same whatever RNGkind the session has", {
+test_that("a seed means the same for any RNGkind of the session", {
   keep_random_state()
   a <- sim_sinc(seed = 3)
   suppressWarnings(RNGkind("Wichmann-Hill", "Box-Muller", "Rounding"))
@@ -30,7 +30,7 @@ test_that("a seed means the same whatever RNGkind the session has", {
   expect_identical(.Random.seed, before)
 })
 
-test_that("a generator that was never used stays unused", {
+test_that("an unused generator stays unused", {
   keep_random_state()
   if (exists(".Random.seed", globalenv(), inherits = FALSE)) {
     rm(".Random.seed", envir = globalenv())
@@ -54,7 +54,7 @@ test_that("known numbers: the simulators are reproducible across sessions", {
   expect_equal(sim_friedman(1, seed = 1)$x1, 0.2655086631)
 })
 
-test_that("draw_seed stores what was given, or one number drawn", {
+test_that("draw_seed stores the given number, or one that it draws", {
   keep_random_state()
   expect_identical(draw_seed(7), 7L)
   set.seed(2)
@@ -85,7 +85,7 @@ test_that("sim_sinc is the sinc function plus noise", {
   expect_equal(range(sim_sinc(9, range = c(-1, 2))$x), c(-1, 2))
 })
 
-test_that("the noise has the sd asked for", {
+test_that("the noise has the requested sd", {
   # (n - 1) s^2 / sd^2 is chi-squared on n - 1 degrees of freedom.
   e <- with(sim_sinc(4000, sd = 0.3, seed = 11), y - f)
   p <- stats::pchisq(3999 * stats::var(e) / 0.09, 3999)

@@ -1,5 +1,5 @@
-# The tags of standards, from the source tree alone: an installed package has
-# neither comments nor tools/.
+# The tags of standards. Needs the source tree: an installed package has neither
+# comments nor tools/.
 
 #' @srrstats {G3.0} Numbers are compared for equality only where they are copies
 #'   of each other (duplicated rows).
@@ -19,14 +19,14 @@ skip_if_not(file.exists(script), "no source tree")
 tools <- new.env()
 sys.source(script, tools)
 
-test_that("every standard has one tag, and no tag another standard", {
+test_that("every standard has one tag, and every tag is a standard", {
   expect_identical(lengths(tools$standards), c(
     General = 68L, Bayesian = 56L, Regression = 48L
   ))
   expect_null(tools$tag_problems(tools$read_tags(root)))
 })
 
-test_that("a tag that is missing, there twice or of nothing is noticed", {
+test_that("missing, duplicate and unknown tags are noticed", {
   tags <- tools$read_tags(root)
   expect_match(tools$tag_problems(tags[tags$standard != "G5.9a", ]), "G5.9a")
   twice <- rbind(tags, tags[tags$standard == "BS4.4", ])
@@ -51,14 +51,14 @@ test_that("tags are read to the end of their lines", {
   expect_error(tools$tags_in(file, "R/a.R"), "no tag of a standard")
 })
 
-test_that("STANDARDS.md is what the tags say", {
+test_that("STANDARDS.md agrees with the tags", {
   expect_identical(
     readLines(file.path(root, "STANDARDS.md"), encoding = "UTF-8"),
     tools$standards_page(tools$read_tags(root))
   )
 })
 
-test_that("what is not applicable stands in one block that says so", {
+test_that("standards that do not apply are in one block that says so", {
   tags <- tools$read_tags(root)
   expect_identical(unique(tags$file[!tags$met]), "R/srr-standards.R")
   lines <- readLines(file.path(root, "R", "srr-standards.R"))

@@ -35,7 +35,7 @@ test_that("the full history holds every step's weighted sets", {
   )
   expect_identical(lengths(history$sets[[20]]), history$k[20, ])
   for (t in 1:20) expect_true(all(unlist(history$sets[[t]]) <= t))
-  # Without moves a set is its ancestor's, or that and the newest row.
+  # Without moves a set is its ancestor's, possibly with the newest row.
   for (t in 2:20) {
     parent <- history$sets[[t - 1]][history$ancestors[t - 1, ]]
     kept <- Map(function(set, old) set[set != t], history$sets[[t]], parent)

@@ -1,6 +1,6 @@
 # Simulation-based calibration (extended tests): parameters and data are drawn
-# from the model, and the posterior's distribution function at what was drawn
-# must be uniform. Every sampler is one line of `samplers`.
+# from the model, and the posterior's distribution function at the drawn values
+# must be uniform. Every sampler is one row of `samplers`.
 #
 # Seen to fail with a birth/death proposal without its reverse probability, or
 # with a uniform death as the reverse where the new candidate joined, with the
@@ -118,7 +118,7 @@ calibrate <- function(setting, n, bins = 12) {
 
 test_that("every sampler is calibrated for k, sigma and f", {
   skip_unless_extended()
-  # Null: 1000 independent uniform numbers in 12 bins, but for the error of the
+  # Null: 1000 independent uniform numbers in 12 bins, up to the error of the
   # particles, which is of the order of 1/1000; chi-square, 1e-4 over all
   # settings and quantities (Bonferroni).
   for (i in seq_len(nrow(settings))) {

@@ -1,10 +1,11 @@
 # Dictionaries of kernels: the step of a row as a pure function, whole runs
-# against enumeration of all sets of pairs, then what does not depend on chance.
+# against enumeration of all sets of pairs, then properties that do not depend
+# on chance.
 #
 # Seen to fail with the prior's step of another number of candidates, the weight
 # of a row's second candidate left out, its sums those of the first, columns
-# rebuilt with the first kernel, only the first candidate of a row leaving, and a
-# swap of kernels that is more probable one way than the other.
+# rebuilt with the first kernel, only the first candidate of a row leaving, and
+# a swap of kernels that is more probable in one direction.
 
 x_plain <- c(0.3, -1.7, 2.1, -0.4)
 x_repeated <- c(0.3, -1.7, 0.3, 2.1)
@@ -29,7 +30,7 @@ case_model <- function(case, lambda = 1.3, intercept = TRUE) {
 
 test_that("the weights of a row's pairs are exact for every set", {
   learned <- oracle_learned_lambda(1, 0.3)
-  # A third of the cases has all values of each.
+  # A third of the cases contains all values of each setting.
   chosen <- seq_len(nrow(cases))
   if (!extended()) chosen <- chosen[chosen %% 7 %in% c(1, 4)]
   for (i in chosen) {
@@ -50,9 +51,9 @@ test_that("the weights of a row's pairs are exact for every set", {
   }
 })
 
-# Null: multinomial counts, of which those expected below 5 are together;
-# p < 1e-7 is rarer than 1e-5 over all of them even where chi-square is rough.
-test_that("a row's pairs join with the probabilities that the weights want", {
+# Null: multinomial counts, with those expected below 5 merged; over all of them
+# p < 1e-7 is rarer than 1e-5 even if chi-square is rough.
+test_that("a row's pairs join with the probabilities of their weights", {
   for (h in 2:3) {
     model <- case_model(list(
       h = h, kmax = 4, centres = "subset", repeated = FALSE, scaled = FALSE
@@ -65,7 +66,7 @@ test_that("a row's pairs join with the probabilities that the weights want", {
   }
 })
 
-test_that("the weights of pairs that leave are exact for every set", {
+test_that("the weights of leaving pairs are exact for every set", {
   memories <- list(
     srvm_memory(window = 3), srvm_memory(candidates = 2),
     srvm_memory(window = 2, forgetting = 0.8)
@@ -89,8 +90,8 @@ test_that("the weights of pairs that leave are exact for every set", {
 
 # Null: the sampler is unbiased on the natural scale, so that each z-score is
 # nearly t with 39 degrees of freedom: |z| > 6.5 has probability 1e-7, with
-# fewer than 500 scores in this file. Where the rows that are candidates depend
-# on the seed, the scores are t with fewer degrees of freedom: few such runs.
+# fewer than 500 scores in this file. If the candidate rows depend on the seed,
+# the scores are t with fewer degrees of freedom: there are few such runs.
 limit <- 6.5
 
 expect_pairs <- function(control, ..., x = x_plain, y = ys, h = 2) {
@@ -126,9 +127,9 @@ test_that("runs of a window agree: the pairs of a row leave with it", {
   )
 })
 
-test_that("runs with few candidates agree, whichever these are", {
+test_that("runs with few candidates agree, for any candidates", {
   skip_unless_extended()
-  # Groups of runs with the same candidates, some 25 each.
+  # Groups of runs with the same candidates, about 25 each.
   for (n_moves in c(0, 3)) {
     z <- pairs_against_oracle(x_plain[1:3], ys[1:3], 2, control_of(n_moves),
       memory = srvm_memory(candidates = 2), runs = 90
@@ -193,7 +194,7 @@ test_that("runs with Student's noise agree", {
   }
 })
 
-# Null: |z| > 5 has probability 6e-7 where the central limit theorem holds.
+# Null: |z| > 5 has probability 6e-7 if the central limit theorem holds.
 test_that("the batch sampler has the posterior of pairs", {
   exact <- oracle_posterior(
     x_plain, ys, pair_kern(2), 1.3, 3, "subset", for_oracle(ig(3, 0.3)),
@@ -208,7 +209,7 @@ test_that("the batch sampler has the posterior of pairs", {
   pool <- srvm_pool(fit)
   particle <- rep(seq_along(pool$k), pool$k)
   for (j in 1:8) {
-    # Candidates of the pool are in the order of the oracle's.
+    # Candidates of the pool are in the oracle's order.
     held <- matrix(0 + seq_along(pool$k) %in% particle[pool$sets == j], 4000)
     z <- (mean(held) - exact$inclusion[[j]]) / posterior::mcse_mean(held)
     expect_lt(abs(z), 5)
@@ -219,7 +220,7 @@ test_that("the batch sampler has the posterior of pairs", {
   )
 })
 
-# What must make no difference ------------------------------------------------
+# Invariances -----------------------------------------------------------------
 
 data <- sim_sinc(24, seed = 3)
 wide_x <- as.matrix(data$x)[c(1:5, 5:1, 3, 3, 6:9, 7, 10, 1, 1), , drop = FALSE]
@@ -299,7 +300,7 @@ test_that("a dictionary of one kernel is that kernel, bit by bit", {
   )
 })
 
-test_that("a batch that goes on is one run", {
+test_that("a continued batch is one run", {
   batch <- function(iter) {
     srvm(wide_x, wide_y,
       kernel = wide_dictionary, method = "mcmc", seed = 2,
@@ -313,8 +314,8 @@ test_that("a batch that goes on is one run", {
   expect_equal(sum(kernel_posterior(all)$share), 1)
 })
 
-test_that("sums on demand are those of all pairs", {
-  # Few moves are not worth the Gram matrix of all candidates.
+test_that("sums on demand equal those of all pairs", {
+  # Few moves do not justify the Gram matrix of all candidates.
   data <- sim_sinc(150, seed = 1)
   fit <- function(iter) {
     suppressWarnings(srvm(as.matrix(data$x), data$y,
@@ -332,9 +333,9 @@ test_that("sums on demand are those of all pairs", {
   )
 })
 
-# Answers ----------------------------------------------------------------------
+# Results ----------------------------------------------------------------------
 
-test_that("predictions are those of dense algebra", {
+test_that("predictions agree with dense algebra", {
   prior <- srvm_prior(3, noise = fixed(0.05), coef = fixed(0.7))
   fit <- pair_fit(x_repeated, ys, 3, prior, smc_control(30, n_moves = 5))
   expect_identical(n_candidates(fit$runs[[1]]), 9L)
@@ -371,7 +372,7 @@ test_that("predictions are those of dense algebra", {
   expect_equal(dim(draws), c(4000, 3))
 })
 
-test_that("shares, inclusions and numbers of centres belong together", {
+test_that("shares, inclusions and numbers of centres are consistent", {
   fit <- wide_fit(1:20, smc_control(60, n_moves = 3), kernel = wide_dictionary)
   table <- kernel_posterior(fit)
   expect_named(table, c(
@@ -404,7 +405,7 @@ test_that("shares, inclusions and numbers of centres belong together", {
   expect_output(print(none), "dictionary of 3")
 })
 
-test_that("fits with a dictionary say what they are", {
+test_that("fits with a dictionary are printed as such", {
   fit <- wide_fit(1:20, smc_control(60, n_moves = 1), kernel = wide_dictionary)
   expect_output(print(fit), "dictionary of 3, by share of centres")
   expect_output(print(fit), "20 (10 distinct)", fixed = TRUE)
@@ -429,7 +430,7 @@ test_that("fits with a dictionary say what they are", {
   expect_error(plot(batch, type = "ess"), class = "kb_error_not_defined")
 })
 
-# The constructor and what is refused -----------------------------------------
+# The constructor and refused input -------------------------------------------
 
 test_that("a dictionary is a value that prints", {
   some <- kernel_dictionary(a = kernel_gaussian(0.5), kernel_linear())
@@ -454,7 +455,7 @@ test_that("bandwidths of a dictionary are found with the data", {
   )
 })
 
-test_that("what is no dictionary, and where there can be none, is refused", {
+test_that("invalid dictionaries, and invalid uses of one, are refused", {
   expect_bad <- function(expr, what = "kb_error_argument") {
     expect_error(expr, class = what)
   }

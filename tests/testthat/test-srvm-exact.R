@@ -1,6 +1,6 @@
-# The sampler against enumeration of all sets (tests 1 and 2 of its
-# derivation): first its proposal and weight as pure functions, then whole
-# runs at Monte-Carlo level.
+# The sampler against enumeration of all sets (tests 1 and 2 of its derivation):
+# first its proposal and weight as pure functions, then whole runs at Monte
+# Carlo level.
 
 #' @srrstats {G5.3} Tests of predictions and draws compare all values with exact
 #'   ones.

@@ -1,4 +1,4 @@
-# One seed, one result: whatever the threads, workers, splits and processes.
+# One seed, one result: for any threads, workers, splits and processes.
 
 data <- sim_sinc(24, seed = 3)
 small <- function(...) {
@@ -35,7 +35,7 @@ test_that("the result does not depend on the number of threads", {
 
 # update() --------------------------------------------------------------------
 
-#' Fit the first block, take in the others with update()
+#' Fit the first block, add the others with update()
 #' @param ends The last rows of the blocks.
 fit_in_blocks <- function(x, y, ends, all, control) {
   first <- seq_len(ends[[1]])
@@ -51,8 +51,8 @@ fit_in_blocks <- function(x, y, ends, all, control) {
   fit
 }
 
-#' A fit in blocks is the one-shot fit: the first and the last row alone, one in
-#' the middle, several at once; or `ends = 1:n`, row by row
+#' A fit in blocks is the one-shot fit: the first and the last row separately,
+#' one in the middle, several at once; or `ends = 1:n`, row by row
 expect_splits <- function(x, y, control = small(), ..., n = 20,
                           ends = c(1, 7, 8, n - 1, n)) {
   x <- as.matrix(x)[1:n, , drop = FALSE]
@@ -108,7 +108,7 @@ test_that("update() equals one fit with other priors and models", {
   expect_splits(x, y, small(n_moves = 0), intercept = FALSE)
 })
 
-test_that("update() equals one fit whatever the resampling and ancestry", {
+test_that("update() equals one fit for any resampling and ancestry", {
   expect_splits(x, y, small(resample_every_step = TRUE))
   expect_splits(x, y, small(ess_threshold = 0))
   for (scheme in setdiff(resampling_schemes_cpp(), "systematic")) {
@@ -120,7 +120,7 @@ test_that("update() equals one fit whatever the resampling and ancestry", {
   }
 })
 
-test_that("every proposal repeats itself: seed, threads, splits, files", {
+test_that("every proposal is reproducible: seed, threads, splits, files", {
   for (proposal in c("birth_death", "paper")) {
     for (n_moves in c(0, 3)) {
       control <- function(...) {
@@ -202,7 +202,7 @@ test_that("update() without new rows returns a complete fit as it is", {
 
 # Seeds -----------------------------------------------------------------------
 
-test_that("seed = NULL honours set.seed() and stores what it drew", {
+test_that("seed = NULL honours set.seed() and stores the seed drawn", {
   withr::local_preserve_seed()
   set.seed(11)
   one <- fit_sinc(seed = NULL)
@@ -263,14 +263,14 @@ test_that("replicates on a cluster's workers equal those in this process", {
 
 # A fit is plain data ---------------------------------------------------------
 
-#' Types that do not live on in a file, and where they are
+#' Types that do not survive in a file, and their positions
 find_handles <- function(x, path = "fit") {
   own <- if (typeof(x) %in% c("externalptr", "weakref", "environment")) {
     dead <- !identical(x, globalenv()) && !isNamespace(x) &&
       !identical(x, baseenv()) && !identical(x, emptyenv())
     if (!is.environment(x) || dead) path
   }
-  # Those of the global environment are of what runs in it.
+  # Attributes of the global environment belong to other code.
   kept <- if (!is.environment(x)) attributes(x)
   inside <- if (is.recursive(x) && !is.environment(x)) as.list(x)
   if (is.function(x) && !is.primitive(x)) {
@@ -286,9 +286,9 @@ test_that("a fit holds no pointers and no environments", {
   expect_identical(
     find_handles(srvm(x, y, control = small(replicates = 2), seed = 1)), NULL
   )
-  # Nor does what is sent to workers.
+  # Nor does the state sent to workers.
   expect_identical(find_handles(fit_engine(fit_sinc())), NULL)
-  # The check finds what it looks for.
+  # The check finds a pointer if there is one.
   pointer <- srvm_open_cpp(
     run_config(fit_engine(fit_sinc())$config, 1L),
     as.matrix(x), y, NULL
@@ -297,7 +297,7 @@ test_that("a fit holds no pointers and no environments", {
   expect_true(length(find_handles(list(function() NULL))) > 0)
 })
 
-test_that("a fit does not drag along what surrounds the call", {
+test_that("a fit does not carry along the environment of the call", {
   inside <- function(junk) {
     force(junk)
     fit_sinc(control = small(particles = 5))
@@ -313,7 +313,7 @@ test_that("a fit does not drag along what surrounds the call", {
   expect_lt(size(computed(numeric(1e6))), 1e5)
 })
 
-test_that("a fit that was saved works in a new process", {
+test_that("a saved fit works in a new process", {
   skip_without_processes()
   ask <- function(fit, data) {
     new <- list(newdata = data)

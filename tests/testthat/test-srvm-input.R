@@ -1,5 +1,5 @@
-# Bad and unusual input: a defined answer, or an error whose class says what
-# was wrong and whose message names the argument.
+# Bad and unusual input: a defined answer, or an error whose class says what was
+# wrong and whose message names the argument.
 
 data <- sim_sinc(25, seed = 21)
 quick <- smc_control(particles = 30, n_moves = 2)
@@ -20,7 +20,7 @@ refuse <- function(expr, argument, class = "kb_error_argument") {
   expect_match(conditionMessage(cnd), argument, fixed = TRUE)
 }
 
-#' A fit whose every answer is finite and of the right size
+#' A fit whose results are all finite and of the right size
 expect_sound <- function(fit, n) {
   expect_s3_class(fit, c("kb_srvm", "kb_fit"), exact = TRUE)
   expect_identical(nobs(fit), as.integer(n))
@@ -93,7 +93,7 @@ test_that("integers, logicals, characters and factors are predictors", {
   expect_true(all(inclusion(fit)$probability[duplicated(table$side)] == 0))
 })
 
-test_that("novel levels are warned about and predicted as NA", {
+test_that("novel levels give a warning and are predicted as NA", {
   table <- data.frame(y = data$y, f = factor(rep(letters[1:5], 5)))
   fit <- small(y ~ f, table)
   new <- data.frame(f = c("a", "z", "b"))
@@ -143,7 +143,7 @@ test_that("missing values are refused or left out", {
     expect_identical(predict(fit), predict(kept))
     expect_identical(fit$mould$omitted, c(3L, 7L))
   }
-  # A column that is not used may have holes.
+  # An unused column may have gaps.
   expect_identical(
     predict(small(y ~ x, transform(data, f = NA))),
     predict(small(y ~ x, data))
@@ -178,7 +178,7 @@ test_that("zero rows and zero columns are refused", {
   refuse(small(y ~ 1, data), "`formula`", "kb_error_formula")
 })
 
-test_that("one row, and then more", {
+test_that("one row can be fitted, and then more", {
   fit <- small(y ~ x, data[1, ])
   expect_sound(fit, 1)
   expect_identical(fit$settings$scaling$y_scale, 1)
@@ -187,7 +187,7 @@ test_that("one row, and then more", {
   expect_sound(small(3, 4), 1)
 })
 
-test_that("constant columns change nothing but the kernel's bandwidth", {
+test_that("constant columns change only the kernel's bandwidth", {
   fit <- small(y ~ x + a, transform(data, a = 7))
   expect_equal(predict(fit), predict(small(y ~ x, data)))
   expect_sound(small(y ~ a, transform(data, a = 7)), 25)
@@ -216,7 +216,7 @@ test_that("duplicated rows are one candidate, at their first occurrence", {
   expect_sound(small(y ~ x, both), 25)
 })
 
-test_that("wide data are fine", {
+test_that("wide data work", {
   set.seed(3)
   x <- matrix(stats::rnorm(8 * 60), 8)
   fit <- small(x, 1:8, kernel = kernel_gaussian())
@@ -256,7 +256,7 @@ test_that("extremes of the prior and of the sampler are defined", {
   }
 })
 
-test_that("replicates are runs of their own, pooled", {
+test_that("replicates are separate runs, pooled", {
   fit <- small(y ~ x, data,
     kernel = kernel_gaussian(),
     control = smc_control(particles = 20, n_moves = 2, replicates = 3)
@@ -284,7 +284,7 @@ test_that("the size of y does not matter", {
   }
 })
 
-test_that("the units of x do not matter where x is standardised", {
+test_that("the units of x do not matter if x is standardised", {
   fit <- small(y ~ x, data)
   for (unit in c(1e-200, 1e-3, 1e200)) {
     expect_same_posterior(small(y ~ x, transform(data, x = x * unit)), fit)
@@ -292,7 +292,7 @@ test_that("the units of x do not matter where x is standardised", {
   expect_same_posterior(small(y ~ x, transform(data, x = x + 1e4)), fit)
 })
 
-test_that("the offset of y does not matter where y is standardised", {
+test_that("the offset of y does not matter if y is standardised", {
   fit <- small(y ~ x, data)
   far <- small(y ~ x, transform(data, y = y + 1e8))
   expect_same_posterior(far, fit, offset = 1e8, tolerance = 1e-5)
@@ -367,7 +367,7 @@ test_that("each argument is checked by name", {
   }
 })
 
-test_that("srvm() takes built-in kernels of the right size only", {
+test_that("srvm() takes only built-in kernels of the right size", {
   custom <- kernel_custom(function(x, y) x %*% t(y))
   refuse(small(y ~ x, data, kernel = custom), "`kernel`")
   refuse(small(y ~ x, data, kernel = kernel_gaussian(1) + custom), "`kernel`")
@@ -383,7 +383,7 @@ test_that("srvm() takes built-in kernels of the right size only", {
   )
 })
 
-test_that("unknown arguments are errors, misspelt ones too", {
+test_that("unknown arguments are errors, also misspelt ones", {
   class <- "kb_error_unknown_argument"
   refuse(small(y ~ x, data, kernal = 1), "`kernal`", class)
   refuse(small(y ~ x, data, particles = 10), "`particles`", class)
@@ -397,7 +397,7 @@ test_that("unknown arguments are errors, misspelt ones too", {
   expect_error(srvm_prior(lamda = 3), "lamda")
 })
 
-test_that("a reference settles what it holds", {
+test_that("a reference fixes the settings that it holds", {
   fit <- small(y ~ x, data)
   for (reference in list(fit, fit$settings)) {
     again <- small(y ~ x, data, reference = reference)
@@ -455,7 +455,7 @@ test_that("a seed determines the fit and leaves the generator alone", {
   expect_sound(small(y ~ x, data, seed = .Machine$integer.max), 25)
 })
 
-test_that("without a seed the fit follows set.seed() and says its own", {
+test_that("without a seed the fit follows set.seed() and reports its own", {
   fit <- function() srvm(y ~ x, data, control = quick)
   set.seed(8)
   a <- fit()
@@ -468,7 +468,7 @@ test_that("without a seed the fit follows set.seed() and says its own", {
 
 # update() ---------------------------------------------------------------------
 
-test_that("update() refuses what does not fit", {
+test_that("update() refuses rows that do not fit", {
   fit <- small(y ~ x, data)
   xy <- small(cbind(data$x, data$f), data$y)
   refuse(update(fit, newdata = data, newx = 1), "`newdata`")
@@ -500,7 +500,7 @@ test_that("update() refuses what does not fit", {
   refuse(predict(old), "version", "kb_error_version")
 })
 
-test_that("update() takes what the fit function took", {
+test_that("update() accepts what the fit function accepted", {
   vector <- small(data$x[1:20], data$y[1:20])
   formula <- small(y ~ x, data[1:20, ])
   a <- update(vector, newx = data$x[21:25], newy = data$y[21:25])
@@ -533,7 +533,7 @@ test_that("plot() checks its arguments", {
 
 # Numbers that the sampler refuses ---------------------------------------------
 
-test_that("what double precision cannot hold is a classed error", {
+test_that("numbers beyond double precision give a classed error", {
   class <- "kb_error_sampler"
   expect_error(
     small(y ~ x, data, kernel = kernel_constant(1e300)), "rescale",
@@ -557,7 +557,7 @@ test_that("what double precision cannot hold is a classed error", {
   }
 })
 
-test_that("no argument at all, and arguments named like internal ones", {
+test_that("missing x, and arguments named like internal ones, are refused", {
   refuse(srvm(), "`x`")
   expect_sound(small(data$x > 0, data$y), 25)
   class <- "kb_error_unknown_argument"

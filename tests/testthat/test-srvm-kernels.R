@@ -1,5 +1,5 @@
-# Several kernels in one fit: the average against enumeration, and what a fit
-# does with its grid.
+# Several kernels in one fit: the average against enumeration, and the fit's
+# handling of its grid.
 
 three <- c(0.5, 0.9, 2)
 weights <- c(1, 3, 2)
@@ -28,7 +28,7 @@ oracle_average <- function(x, y, noise, coef, at, value) {
 }
 
 #' z-scores of an averaged fit's answers. Each kernel's evidence times its
-#' answer is unbiased, so that the average times its evidence is; see
+#' answer is unbiased, and so is the average times its evidence; see
 #' run_against_oracle().
 #' @noRd
 average_against_oracle <- function(x, y, noise, coef, control, runs = 40,
@@ -53,25 +53,25 @@ average_against_oracle <- function(x, y, noise, coef, control, runs = 40,
   }, numeric(1 + length(truth)))
   se <- apply(estimates, 1, stats::sd) / sqrt(runs)
   z <- mc_z(rowMeans(estimates), pmax(se, 1e-14), c(1, rep(0, length(truth))))
-  # What next to no particle of a run sees has no normal mean over the runs.
+  # Quantities that few particles see have no normal mean over the runs.
   z[c(1, abs(truth)) > 0.005]
 }
 
 # Null: each z-score is nearly t with 39 degrees of freedom. |z| > 6.5 has
-# probability 1.0e-7; with some 80 scores a false alarm is rarer than 1e-4.
+# probability 1.0e-7; with about 80 scores a false alarm is rarer than 1e-4.
 limit <- 6.5
 
 xs <- c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8)
 ys <- c(1.05, 0.21, -0.32, 0.86, 0.55, 0.71)
 
 test_that("the average over kernels agrees with enumeration", {
-  # The null needs an estimate without bias: no powers chosen by the particles.
+  # The null needs an unbiased estimate: particles may not choose the powers.
   z <- average_against_oracle(
     xs, ys, fixed(0.05), fixed(0.5),
     smc_control(300, n_moves = 2, cess_threshold = 0)
   )
   expect_lt(max(abs(z)), limit)
-  # Points that come twice; replicates; unknown variances.
+  # Repeated points; replicates; unknown variances.
   z <- average_against_oracle(
     c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7), ys, ig(3, 0.3), ig(3, 2),
     smc_control(200, n_moves = 3, replicates = 2, powers = c(0.3, 1))
@@ -81,8 +81,8 @@ test_that("the average over kernels agrees with enumeration", {
 
 test_that("so does the average of kernels that share the particles", {
   local_mocked(least_to_share = list(rows = 1, particles = 1))
-  # What a kernel has from the pilot is chosen for being small, a bias of the
-  # order of its variance: below a tenth of the error of the mean over runs.
+  # Pilot results are kept for being small, which gives a bias of the order of
+  # their variance: below a tenth of the error of the mean over runs.
   z <- average_against_oracle(
     xs, ys, fixed(0.05), fixed(0.5),
     smc_control(2000, n_moves = 2, cess_threshold = 0, pilot = 0.25)
@@ -111,7 +111,7 @@ test_that("the kernels' posterior after each row agrees with enumeration", {
   # With 4000 particles standard errors are below 0.01: 6 of them.
   expect_lt(max(kernel_posterior(fit)$probability_se), 0.01)
   expect_lt(max(abs(path - exact)), 0.06)
-  # The weights matter here, and the evidence.
+  # The weights and the evidence both matter here.
   expect_gt(max(abs(exact[6, ] - weights / 6)), 0.1)
 })
 
@@ -126,11 +126,11 @@ fit_quick <- function(..., control = quick, seed = 1) {
   )
 }
 
-test_that("two equal kernels are equally probable, with the error told", {
+test_that("two equal kernels are equally probable, with the right error", {
   # Null: the mean of 40 independent probabilities is 1/2; its z-score is nearly
   # t with 39 degrees of freedom. The two standard deviations agree within a
-  # factor 2: chi-square with 39 degrees of freedom beyond it is rarer than
-  # 1e-5.
+  # factor 2: chi-square with 39 degrees of freedom exceeds it with probability
+  # below 1e-5.
   p <- vapply(1:40, function(seed) {
     fit <- fit_quick(y ~ x, data,
       kernel = list(kernel_gaussian(0.3), kernel_gaussian(0.3)),
@@ -152,7 +152,7 @@ test_that("a list of one kernel is that kernel", {
   expect_same_fit(
     fit_quick(y ~ x, data, kernel = list(kernel_gaussian(0.2))), alone
   )
-  # Nor does the company of others change a kernel's runs.
+  # Other kernels in the list do not change a kernel's runs either.
   both <- fit_quick(y ~ x, data, kernel = grid)
   expect_identical(plain_fit(both)$runs[[1]], plain_fit(alone)$runs[[1]])
   table <- kernel_posterior(alone)
@@ -163,7 +163,7 @@ test_that("a list of one kernel is that kernel", {
   expect_true(all(kernel_posterior(alone, by_row = TRUE)$kernel1 == 1))
 })
 
-test_that("fits that were saved before kernels had weights still answer", {
+test_that("fits saved before kernels had weights still answer", {
   old <- fit_quick(y ~ x, data, kernel = kernel_gaussian(0.2))
   new <- old
   old$settings$prior$kernels <- NULL
@@ -195,7 +195,7 @@ test_that("a bandwidth to learn stands for five around the median", {
     b <- kernel_posterior(fit)$bandwidth
     expect_identical(fit$settings$kernel, lapply(b, make))
   }
-  # In sums, and beside other kernels.
+  # In sums, and next to other kernels.
   fit <- fit_quick(y ~ x, data[1:5, ], kernel = list(
     kernel_linear(), kernel_gaussian("learn") + kernel_laplace()
   ))
@@ -207,7 +207,7 @@ test_that("a bandwidth to learn stands for five around the median", {
   expect_true(all(is.na(kernel_posterior(fit)$bandwidth)))
 })
 
-test_that("the default averages where there is an evidence", {
+test_that("the default averages if there is an evidence", {
   median <- function(fit) inherits(fit$settings$kernel, "kb_kernel")
   expect_false(median(fit_quick(y ~ x, data[1:4, ])))
   short <- mcmc_control(chains = 1, warmup = 2, iter = 4)
@@ -225,7 +225,7 @@ test_that("the default averages where there is an evidence", {
   )))
 })
 
-test_that("what cannot be averaged is refused", {
+test_that("kernels that cannot be averaged are refused", {
   refused <- function(..., class = "kb_error_argument") {
     expect_error(suppressWarnings(srvm(y ~ x, data, seed = 1, ...)),
       class = class
@@ -262,7 +262,7 @@ test_that("what cannot be averaged is refused", {
   expect_error(kernel_posterior(average, 3), class = "kb_error_argument")
 })
 
-test_that("elsewhere a bandwidth cannot be learned", {
+test_that("without averaging a bandwidth cannot be learned", {
   learn <- kernel_gaussian("learn")
   x <- as.matrix(data$x)
   refused <- function(expr) expect_error(expr, class = "kb_error_learn")
@@ -273,13 +273,13 @@ test_that("elsewhere a bandwidth cannot be learned", {
   refused(mmd_test(x, x, kernel = learn))
 })
 
-# Answers ----------------------------------------------------------------------
+# Results ----------------------------------------------------------------------
 
 both <- fit_quick(y ~ x, data, kernel = grid, control = smc_control(
   particles = 30, n_moves = 2, replicates = 2
 ))
 
-#' The fit of one kernel alone, from the runs of an average
+#' The fit of only one kernel, from the runs of an average
 #' @noRd
 part_of <- function(fit, h) {
   n <- length(fit$settings$kernel)
@@ -289,7 +289,7 @@ part_of <- function(fit, h) {
   fit
 }
 
-test_that("answers are averages over the fits of each kernel", {
+test_that("results are averages over the fits of each kernel", {
   parts <- lapply(1:3, part_of, fit = both)
   table <- kernel_posterior(both)
   p <- table$probability
@@ -362,7 +362,7 @@ test_that("draws come from the average", {
   expect_identical(dim(simulate(both, 2, seed = 1)), c(30L, 2L))
 })
 
-test_that("every method takes an average", {
+test_that("every method accepts an average", {
   out <- capture.output(print(both))
   expect_lte(length(out), 15)
   expect_lte(max(nchar(out)), 80)
@@ -393,7 +393,7 @@ test_that("every method takes an average", {
   expect_identical(predict(readRDS(file)), predict(both))
 })
 
-test_that("every plot takes an average, and one kernel", {
+test_that("every plot accepts an average, and one kernel", {
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
   one <- suppressWarnings(
@@ -425,7 +425,7 @@ test_that("rows may come in any split", {
   }
 })
 
-test_that("a fit that was stopped has all kernels at one row", {
+test_that("a stopped fit has all kernels at one row", {
   whole <- fit_quick(y ~ x, data, kernel = grid)
   stopped <- suppressWarnings(fit_quick(y ~ x, data,
     kernel = grid,
@@ -446,7 +446,7 @@ test_that("a fit that was stopped has all kernels at one row", {
   )
 })
 
-test_that("kernels at different rows are no posterior, until all are there", {
+test_that("kernels at different rows give no posterior until all are there", {
   whole <- fit_quick(y ~ x, data, kernel = grid)
   part <- fit_quick(y ~ x, data[1:10, ], reference = whole)
   uneven <- whole
@@ -457,7 +457,7 @@ test_that("kernels at different rows are no posterior, until all are there", {
   expect_error(predict(uneven), class = "kb_error_not_defined")
   expect_output(print(uneven), "INCOMPLETE")
   expect_identical(plain_fit(update(uneven))$runs, plain_fit(whole)$runs)
-  # Another replicate that is whole is used alone.
+  # Another complete replicate is used on its own.
   pair <- fit_quick(y ~ x, data, kernel = grid, control = smc_control(
     particles = 40, n_moves = 2, replicates = 2
   ))
@@ -481,11 +481,11 @@ test_that("settings of the sampler may change", {
   )
 })
 
-test_that("kernels run at the same time on workers", {
+test_that("kernels run in parallel on workers", {
   serial <- fit_quick(y ~ x, data, kernel = grid)
   local_workers()
   expect_same_fit(fit_quick(y ~ x, data, kernel = grid), serial)
-  # A stop finds them at one row there too.
+  # A stop finds them at one row there, too.
   stopped <- suppressWarnings(srvm(y ~ x, long_data(3000),
     kernel = grid, seed = 1, control = long_control(time_limit = 3)
   ))

@@ -56,7 +56,7 @@ test_that("the batch sampler has the same posterior of k", {
   draws <- posterior::as_draws_matrix(as_draws(fit))
   at_k <- posterior::extract_variable_matrix(as_draws(fit), "k")
   for (size in k$k) {
-    # |z| > 5 has probability 6e-7 where the central limit theorem holds.
+    # |z| > 5 has probability 6e-7 if the central limit theorem holds.
     share <- 1 * (at_k == size)
     z <- (mean(share) - exact$p_k[[size + 1]]) / posterior::mcse_mean(share)
     expect_lt(abs(z), 5)
@@ -96,7 +96,7 @@ test_that("a learned rate is a prior like others", {
   expect_equal(sum(srvm_prior_k(fit)$probability), 1)
 })
 
-test_that("the printed weights want a known rate", {
+test_that("the printed weights require a known rate", {
   expect_error(
     srvm(as.matrix(x), y,
       prior = srvm_prior("learn"),

@@ -2,12 +2,12 @@
 # (helper-enumerate.R).
 #
 # Null of the runs below: chains are independent and, after the warmup,
-# stationary, so that each score is nearly t with 39 degrees of freedom.
-# |z| > 6 has probability 5e-7; with fewer than 120 scores a false alarm is
-# rarer than 1e-4. Seen to fail with the moves broken on purpose: coef_move
-# without the Jacobian of the log, with the prior of coef left out, or with
-# the likelihood's volume at the old coef; Gibbs draws of the noise with one
-# degree of freedom too many; a swap accepted always.
+# stationary, so that each score is nearly t with 39 degrees of freedom. |z| > 6
+# has probability 5e-7; with fewer than 120 scores a false alarm is rarer than
+# 1e-4. Seen to fail with the moves broken on purpose: coef_move without the
+# Jacobian of the log, with the prior of coef left out, or with the likelihood's
+# volume at the old coef; Gibbs draws of the noise with one degree of freedom
+# too many; a swap that is always accepted.
 
 limit <- 6
 kern <- oracle_kernel_gaussian(0.9)
@@ -131,7 +131,7 @@ test_that("a seed determines every draw, threads change nothing", {
   expect_false(identical(a$runs[[1]]$k, a$runs[[2]]$k))
 })
 
-test_that("update(n_iter =) equals a run as long from the start", {
+test_that("update(n_iter =) equals a run of full length from the start", {
   long <- batch(sinc$x, sinc$y, iter = 300, thin = 3, seed = 5)
   short <- batch(sinc$x, sinc$y, iter = 100, thin = 3, seed = 5)
   expect_identical(length(short$runs[[1]]$k), 33L)
@@ -142,7 +142,7 @@ test_that("update(n_iter =) equals a run as long from the start", {
   expect_identical(update(long), long)
 })
 
-test_that("a run that was stopped in the middle goes on as if it was not", {
+test_that("a run stopped in the middle continues as if it had not stopped", {
   fit <- batch(sinc$x, sinc$y, seed = 5)
   engine <- fit_engine(fit)
   at <- function(n, state = NULL) {
@@ -178,7 +178,7 @@ test_that("a time limit gives a fit that can be continued", {
 
 test_that("sums on demand give the same draws as all pairs", {
   data <- sim_sinc(500, seed = 3)
-  # 20 iterations are not worth the Gram matrix; 2000 are.
+  # 20 iterations do not justify the Gram matrix; 2000 do.
   few <- batch(data$x, data$y, chains = 1, warmup = 0, iter = 20, seed = 5)
   many <- batch(data$x, data$y, chains = 1, warmup = 0, iter = 2000, seed = 5)
   expect_identical(few$runs[[1]]$k, many$runs[[1]]$k[1:20])
@@ -196,7 +196,7 @@ test_that("chains on a cluster's workers equal those in this process", {
   expect_same_draws(batch(sinc$x, sinc$y, seed = 5), here)
 })
 
-# What a batch fit answers ----------------------------------------------------
+# Results of a batch fit ------------------------------------------------------
 
 fit <- batch(sinc$x, sinc$y, chains = 3, seed = 7)
 
@@ -208,14 +208,14 @@ test_that("predictions have the shapes of all fits", {
   expect_true(all(bands[, "lwr"] < bands[, "fit"]))
   draws <- predict(fit, at, type = "draws")
   expect_identical(dim(draws), c(600L, 3L))
-  # Rows run chain by chain.
+  # Rows are ordered by chain.
   one <- fit
   one$runs <- fit$runs[2]
   expect_identical(draws[201:400, ], predict(one, at, type = "draws"))
   expect_identical(
     predict(fit, at, type = "draws", ndraws = 3), draws[c(100, 300, 500), ]
   )
-  # The mean of draws given sets and variances is the mean of the draws.
+  # The mean of draws given sets and variances equals the mean of the draws.
   gap <- colMeans(draws) - predict(fit, at)
   expect_lt(max(abs(gap) / (apply(draws, 2, sd) / sqrt(600))), 6)
   expect_true(all(is.finite(predict(fit, at, type = "log_score", newy = 1:3))))
@@ -279,7 +279,7 @@ test_that("print, summary, tidy, glance and timings work", {
   expect_identical(nobs(fit), 40L)
 })
 
-test_that("plots of every type that has a meaning are drawn", {
+test_that("plots of every meaningful type are drawn", {
   withr::local_pdf(NULL)
   for (type in c("fit", "k", "centres", "trace")) {
     expect_identical(plot(fit, type = type), fit)
@@ -289,7 +289,7 @@ test_that("plots of every type that has a meaning are drawn", {
   }
 })
 
-test_that("what a chain cannot give is refused", {
+test_that("requests that a chain cannot answer are refused", {
   expect_error(evidence(fit), class = "kb_error_not_defined")
   expect_error(ancestry(fit), class = "kb_error_not_defined")
   expect_error(order_spread(fit), class = "kb_error_not_defined")
@@ -317,7 +317,7 @@ test_that("control and method must fit together", {
   expect_error(mcmc_control(move_fraction = 0.7), class = "kb_error_argument")
 })
 
-test_that("chains that have not mixed are told", {
+test_that("chains that have not mixed are reported", {
   expect_warning(
     srvm(medv ~ ., MASS::Boston,
       method = "mcmc", seed = 1,
@@ -347,7 +347,7 @@ test_that("extremes have a defined answer", {
 
 # Stopped and unequal chains --------------------------------------------------
 
-#' The fit with each chain stopped after so many iterations
+#' The fit with each chain stopped after the given number of iterations
 stopped_at <- function(fit, times) {
   engine <- fit_engine(fit)
   fit$runs <- lapply(seq_along(times), function(index) {
@@ -360,7 +360,7 @@ stopped_at <- function(fit, times) {
   fit
 }
 
-test_that("chains that have hardly begun are left out, the others cut alike", {
+test_that("chains with almost no draws are left out, others cut alike", {
   fit <- batch(sinc$x, sinc$y, chains = 3, seed = 5)
   part <- stopped_at(fit, c(300, 250, 110))
   expect_identical(diagnostics(part)$draws, c(150L, 150L))
@@ -369,7 +369,7 @@ test_that("chains that have hardly begun are left out, the others cut alike", {
   at <- as.matrix(c(-1, 2))
   f <- predict(part, at, type = "draws")
   expect_identical(dim(f), c(300L, 2L))
-  # Both accessors speak of the same draws, those of the whole chains.
+  # Both accessors use the same draws, those of the whole chains.
   all <- predict(fit, at, type = "draws")
   expect_identical(f, all[c(1:150, 201:350), ])
   expect_identical(draws$k, as_draws(fit)$k[c(1:150, 201:350)])
@@ -377,14 +377,14 @@ test_that("chains that have hardly begun are left out, the others cut alike", {
   expect_same_draws(resume(part), fit)
 })
 
-test_that("a limit of one call is not the fit's", {
+test_that("a limit of one call is not stored in the fit", {
   fit <- batch(sinc$x, sinc$y, chains = 1, seed = 5)
   later <- suppressWarnings(update(fit, n_iter = 1e5, time_limit = 0.05))
   expect_identical(later$status, "time_limit")
   expect_identical(later$control$time_limit, Inf)
 })
 
-test_that("a time limit holds where the sums of all pairs would take long", {
+test_that("a time limit holds if the sums of all pairs would take long", {
   data <- sim_sinc(3000, seed = 3)
   took <- system.time(part <- suppressWarnings(srvm(y ~ x, data,
     method = "mcmc", kernel = kernel_gaussian(0.2), seed = 1,
@@ -395,7 +395,7 @@ test_that("a time limit holds where the sums of all pairs would take long", {
   expect_gt(state_time(part$runs[[1]]), 1)
 })
 
-test_that("the papers' prior leaves a variance alone that nothing informs", {
+test_that("the papers' prior leaves an uninformed variance unchanged", {
   fit <- suppressWarnings(srvm(as.matrix(xs), ys,
     kernel = kernel_gaussian(0.9), prior = srvm_prior_paper(kmax = 0),
     scale = FALSE, intercept = FALSE, method = "mcmc", seed = 1,

@@ -1,6 +1,6 @@
-# Bounded memory: weights of what leaves as pure functions, then whole runs
-# against quadrature given the rows that count, then what does not depend on
-# chance.
+# Bounded memory: weights of leaving data as pure functions, then whole runs
+# against quadrature given the rows that count, then properties that do not
+# depend on chance.
 
 x <- c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8, -1.1, 0.5)
 x_repeated <- c(0.3, -1.7, 0.3, 2.1, -0.4, 0.3, -1.7, 1.2)
@@ -19,7 +19,7 @@ memories <- list(
 
 # Weights ----------------------------------------------------------------------
 
-test_that("the weights of what leaves are exact for every set", {
+test_that("the weights of leaving data are exact for every set", {
   cases <- expand.grid(
     memory = names(memories), kmax = c(5, 2, 0), centres = c("subset", "iid"),
     stringsAsFactors = FALSE
@@ -27,13 +27,13 @@ test_that("the weights of what leaves are exact for every set", {
   for (i in seq_len(nrow(cases))) {
     case <- cases[i, ]
     odd <- i %% 2 == 1
-    # Half of the cases with each of: the scaled form, no shared Gram matrix,
+    # Half of the cases have each of: the scaled form, no shared Gram matrix,
     # repeated points, an intercept and a shift.
     scaled <- i %% 4 > 1
     at <- if (i %% 3 == 0) x_repeated else x
     noise <- if (scaled) list(shape = 1.5, scale = 0.2) else 0.15
     for (t in c(2, 5, 6, 8)) {
-      # With moves as well as without at every step and for every memory.
+      # With and without moves at every step and for every memory.
       n_moves <- (i %/% length(memories) + t) %% 2
       model <- oracle_model(at, y, kern, 1.3, case$kmax, case$centres, noise,
         0.6,
@@ -49,7 +49,7 @@ test_that("the weights of what leaves are exact for every set", {
   }
 })
 
-test_that("a point that is repeated leaves with its last copy", {
+test_that("a repeated point leaves with its last copy", {
   # Row 1 leaves the window of 4 before row 5 comes; rows 3 and 6 repeat it.
   config <- stream_config(
     x_repeated, y, oracle_model(x_repeated, y, kern, 1.3, 5, sigma2 = 0.15,
@@ -116,7 +116,7 @@ test_that("runs that forget agree with powers of the likelihood", {
   expect_stream(memories$both, control_of(4))
 })
 
-test_that("runs with few candidates agree, whichever these are", {
+test_that("runs with few candidates agree, for any candidates", {
   expect_stream(memories$sample, control_of(0))
   expect_stream(memories$sample, control_of(4), at = x_repeated)
   expect_stream(memories$thinned, control_of(0))
@@ -157,7 +157,7 @@ test_that("candidates are rows in the window, or a sample of all rows", {
   expect_setequal(unlist(sampled), 1:40)
 })
 
-test_that("the candidates depend on the seed alone", {
+test_that("the candidates depend only on the seed", {
   memory <- srvm_memory(candidates = 6)
   a <- candidates_of_fit(fit_stream(memory, 60))
   b <- candidates_of_fit(fit_stream(memory, 60, particles = 50, n_moves = 3))
@@ -169,9 +169,9 @@ test_that("the candidates depend on the seed alone", {
   expect_identical(rows[[3]], rows[[1]])
 })
 
-# What must make no difference -------------------------------------------------
+# Invariances ------------------------------------------------------------------
 
-test_that("bounds that nothing reaches change nothing", {
+test_that("bounds that are never reached change nothing", {
   free <- fit_stream(srvm_memory(), 40, n_moves = 2)
   for (memory in list(
     srvm_memory(window = 40), srvm_memory(window = 1000),
@@ -204,12 +204,12 @@ test_that("rows whose weight is below rounding make no difference", {
 
 # update() ---------------------------------------------------------------------
 
-# Values with one decimal: points leave and come again.
+# Values with one decimal: points leave and return.
 stream_x <- withr::with_seed(1, as.matrix(round(stats::runif(60, -3, 3), 1)))
 stream_y <- sin(stream_x[, 1]) +
   withr::with_seed(2, stats::rnorm(60, 0, 0.3))
 
-#' A fit in blocks, from a file each time, and one with two threads, are the
+#' A fit in blocks, from a file each time, and one with two threads, equal the
 #' one-shot fit
 expect_same_stream <- function(y, memory, control, ...,
                                ends = c(1, 7, 8, 30, 44, 45, 59, 60)) {
@@ -248,7 +248,7 @@ test_that("update() in any split equals one fit", {
     expect_same_stream(stream_y, memory, without)
     expect_same_stream(stream_y, memory, with, prior = scaled)
   }
-  # Row by row, where most leaves.
+  # Row by row, when most data leave.
   for (memory in memories[c("both", "all", "few")]) {
     expect_same_stream(stream_y, memory, without, ends = 1:60)
     expect_same_stream(stream_y, memory, with, prior = scaled, ends = 1:60)
@@ -256,7 +256,7 @@ test_that("update() in any split equals one fit", {
 })
 
 test_that("a pool whose last number is free is restored", {
-  # The only candidate has left, and nothing has come for it.
+  # The only candidate has left, and none has replaced it.
   memory <- srvm_memory(window = 6, candidates = 1)
   control <- smc_control(10, n_moves = 2)
   data <- sim_sinc(60, seed = 2)
@@ -277,7 +277,7 @@ test_that("a pool whose last number is free is restored", {
   expect_gt(empty, 0)
 })
 
-test_that("rejuvenated fits of a window go on", {
+test_that("rejuvenated fits of a window continue", {
   # Null as above.
   z <- vapply(1:40, function(r) {
     start <- few_particles(srvm(as.matrix(x[1:6]), y[1:6],
@@ -302,7 +302,7 @@ test_that("rejuvenated fits of a window go on", {
 
 # Prequential scores -----------------------------------------------------------
 
-test_that("prequential scores are those of rows, each run by its evidence", {
+test_that("prequential scores are per row, runs weighted by their evidence", {
   fit <- fit_stream(srvm_memory(), 30, particles = 60)
   score <- prequential(fit)
   expect_named(score, c("row", "log_predictive", "cumulative"))
@@ -330,7 +330,7 @@ test_that("prequential scores are those of rows, each run by its evidence", {
   expect_error(prequential(1), class = "kb_error_not_defined")
 })
 
-#' A fit with one set, so without Monte Carlo error
+#' A fit with one set, so there is no Monte Carlo error
 known_fit <- function(memory, y, noise = 0.1, coef = 0.5, scale = FALSE) {
   srvm(as.matrix(x), y,
     kernel = kernel_gaussian(0.9), scale = scale, memory = memory,
@@ -343,7 +343,7 @@ exact_window <- function(y) {
   weighted_log_ml(y, matrix(1, length(y)), rep(1, length(y)), 0.1, 0.5)
 }
 
-test_that("scores in a window are those given its other rows", {
+test_that("scores in a window are given its other rows", {
   exact <- function(y, w, noise = 0.1, coef = 0.5) {
     now <- w > 0
     past <- now & seq_along(w) < max(which(now))
@@ -406,7 +406,7 @@ test_that("evidence before and after each row of a window is unbiased", {
   expect_lt(max(abs(mc_z(rowMeans(ratios), se, 1))), 6.5)
 })
 
-test_that("scores keep their digits beside a huge log evidence", {
+test_that("scores keep their digits next to a huge log evidence", {
   near <- known_fit(srvm_memory(window = 2), y)
   far <- srvm(as.matrix(x), y + c(0, 0, 1e6, 0, 0, 0, 0, 0),
     reference = near, control = near$control, seed = 1
@@ -418,7 +418,7 @@ test_that("scores keep their digits beside a huge log evidence", {
   )
 })
 
-# What is refused, what is shown -----------------------------------------------
+# Refused input and printing ---------------------------------------------------
 
 test_that("bad bounds are refused", {
   expect_bad <- function(expr, what = "kb_error_argument") {
@@ -459,7 +459,7 @@ with_null_device <- function(expr) {
   force(expr)
 }
 
-test_that("a memory and fits with one say what they are", {
+test_that("a memory, and fits with one, print as such", {
   expect_output(print(srvm_memory()), "all rows")
   expect_output(
     print(srvm_memory(9, 0.9, 3)),
@@ -481,9 +481,9 @@ test_that("a memory and fits with one say what they are", {
   expect_true(all(is.finite(prequential(forgets)$log_predictive)))
 })
 
-# A density, whatever the prior of the next row's set: the evidence's ratio is
-# none. Null: an average over particles is exact given them, so that both
-# integrals are 1 but for the quadrature.
+# Scores are densities for any prior of the next row's set; the evidence's ratio
+# is not. Null: an average over particles is exact given them, so that both
+# integrals are 1 up to the quadrature.
 test_that("prequential scores come from normalised densities", {
   memories <- list(srvm_memory(), srvm_memory(4), srvm_memory(forgetting = 0.8))
   for (memory in memories) {
@@ -499,8 +499,8 @@ test_that("prequential scores come from normalised densities", {
         exp(prequential(fit_with(v))$log_predictive[[8]])
       }, 0)
     }
-    # No part of the mixture has a standard deviation below 0.3: for steps of
-    # 0.2 the trapezoid rule is exact but for exp(-49).
+    # No component of the mixture has a standard deviation below 0.3: for steps
+    # of 0.2 the trapezoid rule is exact up to exp(-49).
     at <- seq(-6, 6, by = 0.2)
     expect_equal(sum(density(at)) * 0.2, 1, tolerance = 1e-6)
   }
@@ -519,11 +519,11 @@ go_on <- function(x, y, ...) {
   })
 }
 
-# Seen to fail where the sums are never computed anew.
+# Seen to fail if the sums are never recomputed.
 test_that("sums forget an outlier of 1e8 once it has left the window", {
   at <- c(stream_x[1:24, 1])
   y <- stream_y[1:24]
-  # A point that is always there: other candidates do not live long enough.
+  # A point that is always present: other candidates do not live long enough.
   at[seq(2, 24, by = 4)] <- 0.7
   at[[7]] <- 1e4
   y[[7]] <- 1e8
@@ -563,12 +563,12 @@ test_that("sums forget an outlier of 1e8 once it has left the window", {
   }
 })
 
-test_that("scores after an outlier has left are those without it", {
+test_that("after an outlier has left, scores equal those without it", {
   fit <- function(outlier) {
     go_on(stream_x[1:30, ], replace(stream_y[1:30], 9, outlier),
       kernel = kernel_gaussian(0.7), memory = srvm_memory(window = 6),
       control = smc_control(2),
-      # One set, so without Monte Carlo error; the noise is integrated out.
+      # One set, so there is no Monte Carlo error; the noise is integrated out.
       prior = srvm_prior(1, 0, noise = ig(2, 0.1), coef = fixed(2),
         scaled = TRUE
       )

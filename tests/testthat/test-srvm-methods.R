@@ -1,4 +1,4 @@
-# The methods of a fit: shapes, units, and the numbers behind them by hand.
+# The methods of a fit: shapes, units, and their numbers computed by hand.
 
 #' @srrstats {RE7.3} Accessors, here and in `test-bark-methods.R`,
 #'   `test-kgs-methods.R` and `test-kbr-methods.R`.
@@ -43,7 +43,7 @@ pool_log <- function(v) max(v) + log(mean(exp(v - max(v))))
 
 # Printing ---------------------------------------------------------------------
 
-test_that("print is short and says what matters", {
+test_that("print is short and shows what matters", {
   wide <- fit_small(y ~ ., sim_friedman(20, p = 30, seed = 1))
   for (fit in c(everything, list(wide))) {
     out <- capture.output(shown <- withVisible(print(fit)))
@@ -73,7 +73,7 @@ test_that("print fits the console", {
   expect_output(print(empty), "0 of 30 rows", fixed = TRUE)
 })
 
-test_that("one number for sigma, whoever is asked", {
+test_that("sigma is the same number from every accessor", {
   for (fit in everything) {
     expect_equal(tidy(fit)$estimate[[1]], sigma(fit))
     expect_identical(glance(fit)$sigma, sigma(fit))
@@ -95,11 +95,11 @@ test_that("summary adds parameters, centres and diagnostics", {
   }
 })
 
-test_that("accessors print in a line or three", {
+test_that("accessors print in one to three lines", {
   expect_output(print(evidence(line)), "^log evidence: .* \\(Monte-Carlo se")
   expect_output(print(evidence(everything$single)), "NA|NaN")
   expect_length(capture.output(print(diagnostics(line))), 3)
-  # Without moves nothing was tried, with one centre at most nothing swapped.
+  # Without moves nothing was tried; with at most one centre nothing swapped.
   still <- fit_small(y ~ x, data, control = smc_control(20, n_moves = 0))
   expect_length(capture.output(print(diagnostics(still))), 2)
   some <- diagnostics(line)
@@ -111,7 +111,7 @@ test_that("accessors print in a line or three", {
 
 # Fitted values and coefficients -----------------------------------------------
 
-test_that("fitted, residuals and nobs are about the rows taken in", {
+test_that("fitted, residuals and nobs are for the processed rows", {
   for (fit in everything) {
     n <- fit$time
     expect_identical(nobs(fit), n)
@@ -126,7 +126,7 @@ test_that("fitted, residuals and nobs are about the rows taken in", {
   expect_lt(nobs(stopped), 30)
 })
 
-test_that("formula() gives the formula, where there is one", {
+test_that("formula() gives the formula, if there is one", {
   expect_equal(formula(line), y ~ x, ignore_formula_env = TRUE)
   expect_equal(formula(fit_small(log(y + 2) ~ I(x^2), data)),
     log(y + 2) ~ I(x^2),
@@ -137,7 +137,7 @@ test_that("formula() gives the formula, where there is one", {
   )
 })
 
-test_that("coef() and the kernel give predict() back", {
+test_that("coef() and the kernel reproduce predict()", {
   at <- data.frame(x = c(-8, -1.3, 0.1, 6))
   for (fit in everything[c(
     "line", "random", "pooled", "stopped", "repeated", "plain", "none"
@@ -169,8 +169,8 @@ test_that("sigma is the posterior mean of the noise's standard deviation", {
   expect_equal(sigma(fixed_noise), 0.3, tolerance = 1e-14)
   scaled <- fit_small(y ~ x, data, prior = srvm_prior(noise = fixed(0.09)))
   expect_equal(sigma(scaled), 0.3 * stats::sd(data$y), tolerance = 1e-12)
-  # Stored particles and their refreshed draws have the same mean, up to
-  # Monte-Carlo error.
+  # Stored particles and their refreshed draws have the same mean, up to Monte
+  # Carlo error.
   many <- fit_small(y ~ x, data, control = smc_control(particles = 3000))
   pool <- srvm_pool(many)
   stored <- stats::sd(data$y) * sum(pool$weights * sqrt(pool$noise))
@@ -194,7 +194,7 @@ test_that("logLik is the plug-in likelihood, with its degrees of freedom", {
 
 # Units ------------------------------------------------------------------------
 
-test_that("another unit of y scales all answers and shifts the evidence", {
+test_that("another unit of y scales all results and shifts the evidence", {
   unit <- 250
   n <- 30
   for (scale in c(TRUE, FALSE)) {
@@ -260,7 +260,7 @@ test_that("replicates are pooled with weights proportional to Z", {
   )
   variance <- vapply(pooled$runs, `[[`, 0, "relative_variance")
   expect_equal(z$mc_se, sqrt(sum(share^2 * variance)))
-  # Every answer is the mean of the runs' own answers, weighted by Z.
+  # Every result is the mean of the runs' own results, weighted by Z.
   alone <- lapply(pooled$runs, function(run) {
     fit <- pooled
     fit$runs <- list(run)
@@ -284,7 +284,7 @@ test_that("replicates are pooled with weights proportional to Z", {
     own <- model_size(fit)
     ifelse(p$k %in% own$k, own$probability[match(p$k, own$k)], 0)
   }))
-  # The first replicate is the run that srvm() makes without replicates.
+  # The first replicate equals srvm() without replicates.
   first <- fit_small(y ~ x, data, control = smc_control(15, n_moves = 2))
   expect_identical(evidence(first)$log_evidence, z$replicates[[1]])
   expect_identical(evidence(line)$mc_se_replicates, NA_real_)
@@ -304,7 +304,7 @@ test_that("a run that is behind the others is left out", {
   expect_identical(model_size(behind), model_size(alone))
 })
 
-test_that("inclusion has one line a row, duplicates at the first", {
+test_that("inclusion has one line per row, duplicates at the first", {
   for (fit in everything) {
     used <- inclusion(fit)
     expect_identical(used$row, seq_len(nrow(fit$data$x)))
@@ -328,7 +328,7 @@ test_that("inclusion has one line a row, duplicates at the first", {
   )
 })
 
-test_that("with order = 'random' the first of equal rows is the first taken", {
+test_that("with order = 'random' the first equal row is the first processed", {
   twice <- data[c(1:10, 1:10), ]
   fit <- fit_small(y ~ x, twice, order = "random")
   used <- inclusion(fit)$probability
@@ -364,8 +364,8 @@ test_that("ess() follows the weights", {
   expect_equal(
     utils::tail(ess(line)$ess, 1), sum(weights)^2 / sum(weights^2)
   )
-  # A row is preceded by resampling where the ESS had fallen below half; there
-  # may be more where it comes in by degrees.
+  # A row is preceded by resampling if the ESS had fallen below half; there may
+  # be more resampling if it enters gradually.
   path <- ess(line)
   low <- c(FALSE, path$fraction[-30] < 0.5)
   at_once <- line$runs[[1]]$path$increases == 1
@@ -373,7 +373,7 @@ test_that("ess() follows the weights", {
   expect_true(all(path$resampled[low]))
 })
 
-test_that("diagnostics sum up the run", {
+test_that("diagnostics summarise the run", {
   for (fit in everything) {
     d <- diagnostics(fit)
     path <- ess(fit)
@@ -397,7 +397,7 @@ test_that("timings are seconds", {
   }
 })
 
-test_that("accessors want a fit", {
+test_that("accessors require a fit", {
   for (f in list(evidence, inclusion, model_size, ess, timings, diagnostics)) {
     for (object in list(1, NULL, stats::lm(y ~ x, data))) {
       expect_error(f(object), "not defined", class = "kb_error_not_defined")
@@ -406,7 +406,7 @@ test_that("accessors want a fit", {
   }
 })
 
-test_that("a fit that took in no row says so", {
+test_that("a fit without any row is reported", {
   fit <- line
   fit$runs <- list(NULL)
   fit$time <- 0L
@@ -455,7 +455,7 @@ test_that("simulate() follows set.seed() or its own seed", {
   expect_false(identical(simulate(line, seed = 1), simulate(line, seed = 2)))
 })
 
-test_that("simulated responses have the moments of the posterior predictive", {
+test_that("simulated responses have posterior predictive moments", {
   n <- 4000
   y <- as.matrix(simulate(line, n, seed = 6))
   pool <- srvm_pool(line)
@@ -473,7 +473,7 @@ test_that("simulated responses have the moments of the posterior predictive", {
 
 # update() ---------------------------------------------------------------------
 
-test_that("update() in any split equals one shot", {
+test_that("update() in any split equals one fit", {
   for (order in list(c(30), c(10, 20), c(1, 1, 28), rep(6, 5))) {
     ends <- cumsum(order)
     fit <- srvm(y ~ x, data[seq_len(ends[[1]]), ],
@@ -492,7 +492,7 @@ test_that("update() in any split equals one shot", {
 
 test_that("update() of a stopped fit runs it to its end", {
   whole <- stopped
-  # The time limit holds for each call: this goes on row by row.
+  # The time limit holds per call: this continues row by row.
   for (i in seq_len(30)) {
     if (whole$status == "complete") break
     whole <- suppressWarnings(update(whole), classes = "kb_warning")
@@ -502,7 +502,7 @@ test_that("update() of a stopped fit runs it to its end", {
   expect_identical(evidence(whole), evidence(random))
 })
 
-test_that("a saved fit is the fit", {
+test_that("a saved fit equals the fit", {
   file <- withr::local_tempfile(fileext = ".rds")
   saveRDS(pooled, file)
   back <- readRDS(file)
@@ -523,9 +523,9 @@ test_that("update() can set another time limit", {
   expect_error(update(short, time_limit = -1), class = "kb_error_argument")
 })
 
-# What stands beside the evidence ---------------------------------------------
+# Notes on the evidence -------------------------------------------------------
 
-test_that("evidence says where it is none, and where it is noisy", {
+test_that("evidence reports when it is undefined or noisy", {
   data <- sim_sinc(30, seed = 1)
   fit_with <- function(...) {
     suppressWarnings(srvm(y ~ x, data,
@@ -554,7 +554,7 @@ test_that("evidence says where it is none, and where it is noisy", {
   )
 })
 
-test_that("the limit of one update is not the fit's", {
+test_that("the limit of one update is not stored in the fit", {
   data <- sim_sinc(400, seed = 1)
   fit <- suppressWarnings(srvm(y ~ x, data[1:20, ], seed = 1))
   later <- suppressWarnings(
@@ -565,7 +565,7 @@ test_that("the limit of one update is not the fit's", {
 })
 
 test_that("the trace of the scaled form is the posterior mean at each row", {
-  # Nothing but the intercept: the posterior mean of sigma is that of a t fit.
+  # Only the intercept: the posterior mean of sigma is that of a t fit.
   y <- c(0.3, -0.2, 0.1, 0.4, -0.1, 0.2, 0.1, 5)
   fit <- suppressWarnings(srvm(as.matrix(seq_along(y)), y,
     kernel = kernel_gaussian(1), scale = FALSE, seed = 1,

@@ -1,14 +1,15 @@
 # The reversible-jump moves and Gibbs draws of srvm() on problems small enough
-# to enumerate: test 5 of its derivation. The target is the oracle's
-# gamma_t(S) (helper-enumerate.R), computed by dense algebra.
+# to enumerate: test 5 of its derivation. The target is the oracle's gamma_t(S)
+# (helper-enumerate.R), computed by dense algebra.
 #
-# Statistical tests have fixed keys, state their null distribution and fail
-# with probability below 1e-4 under it. Seen to fail with the moves broken on
-# purpose: birth odds without 1/(k + 1) or without m - k, k in place of m - k,
-# a direction that is kept where a birth or a death is refused, the subset prior's odds in the iid prior and the reverse, a
-# death with the odds of k instead of k - 1, a swap without the product h'w or
-# accepted by the birth's ratio alone, a birth at kmax, a candidate drawn
-# unevenly, acceptance 3% too often, and the Gibbs breaks named below.
+# Statistical tests have fixed keys, state their null distribution and fail with
+# probability below 1e-4 under it. Seen to fail with the moves broken on
+# purpose: birth odds without 1/(k + 1) or without m - k, k instead of m - k, a
+# direction that is kept if a birth or a death is refused, the subset prior's
+# odds in the iid prior and the reverse, a death with the odds of k instead of k
+# - 1, a swap without the product h'w or accepted only by the birth's ratio, a
+# birth at kmax, a candidate drawn unevenly, acceptance 3% too often, and the
+# Gibbs breaks named below.
 
 noise <- 0.15
 coef <- 0.6
@@ -45,13 +46,13 @@ ig_prior <- function(shape, scale, lower = 0, upper = Inf) {
   list(type = "ig", shape = shape, scale = scale, lower = lower, upper = upper)
 }
 
-#' A state for the package: candidates count from 0 there. They are put in
+#' A state for the package: candidates count from 0 there. They are in
 #' decreasing order, since nothing may depend on it.
 state_of <- function(set) {
   list(set = rev(set) - 1L, noise = noise, coef = coef)
 }
 
-#' What the moves compute at `set` for its member i and candidate j
+#' The numbers that the moves compute at `set` for its member i and candidate j
 ratios <- function(p, set, i = NULL, j = NULL) {
   k <- length(set)
   # Places count in the decreasing order of state_of().
@@ -67,7 +68,7 @@ ratios <- function(p, set, i = NULL, j = NULL) {
 log_ml <- function(p, set) oracle_model_log_ml(sort(set), nrow(p$x), p$model)
 
 #' All sets, their exact probabilities, and the transition matrix of one random
-#' move put together from the package's own numbers. States are sets with the
+#' move assembled from the package's own numbers. States are sets with the
 #' direction up, then the same with the direction down.
 transition <- function(p) {
   m <- max(p$model$m)
@@ -106,7 +107,7 @@ transition <- function(p) {
         }
       }
     }
-    # A birth or a death that is refused turns round; a swap does not.
+    # A refused birth or death reverses the direction; a swap does not.
     sizes <- lengths(sets)[(seq_len(2 * n) - 1) %% n + 1]
     for (from in c(s, n + s)) {
       turned <- if (from == s) n + s else s
@@ -118,7 +119,7 @@ transition <- function(p) {
   list(sets = sets, pi = pi, prob = prob)
 }
 
-#' The law of the set after moves whose first has a direction drawn at random
+#' The law of the set after moves, with a random direction of the first one
 law_of_sets <- function(chain, s, moves = 1) {
   n <- length(chain$sets)
   law <- numeric(2 * n)
@@ -164,7 +165,7 @@ test_that("likelihood ratios of births, deaths and swaps are exact", {
   }
 })
 
-test_that("a random move is in balance with the posterior, turned round", {
+test_that("a random move and its reverse are in balance with the posterior", {
   for (i in seq_len(nrow(cases))) {
     # p(k + 1)/p(k) is below 1, above it, and crosses it; 3 and the lengths of
     # the grid have no common factor.
@@ -177,16 +178,16 @@ test_that("a random move is in balance with the posterior, turned round", {
     flow <- rep(chain$pi, 2) / 2 * chain$prob
     expect_lt(max(abs(rowSums(chain$prob) - 1)), 1e-12)
     expect_gte(min(chain$prob), -1e-12)
-    # As much goes from one state to another as comes back with both turned.
+    # The flow from one state to another equals the flow back, both reversed.
     turned <- c(n + seq_len(n), seq_len(n))
     back <- t(flow)[turned, turned]
     expect_lt(max(abs(flow - back)), 1e-12)
-    # Also for sets that are improbable.
+    # Also for improbable sets.
     moves <- flow > 1e-300
     moves[cbind(seq_along(turned), turned)] <- FALSE
     diag(moves) <- FALSE
     expect_lt(max(abs(flow / back - 1)[moves], 0), 1e-10)
-    # Every set is reached from every other.
+    # Every set can be reached from every other.
     moves <- flow > 1e-300
     reach <- diag(nrow(flow))
     for (step in 1:20) reach <- (reach %*% (diag(nrow(flow)) + moves) > 0) * 1
@@ -199,8 +200,8 @@ test_that("a random move is in balance with the posterior, turned round", {
 
 # The code that proposes and accepts -----------------------------------------
 
-#' Chi-square of counts against probabilities. The rarest cells are taken
-#' together up to an expectation of 100, so that its tail is that of chi-square.
+#' Chi-square of counts against probabilities. The rarest cells are merged up to
+#' an expectation of 100, so that the tail is that of chi-square.
 chi_square <- function(observed, prob) {
   expect_true(all(observed[prob == 0] == 0))
   expected <- sum(observed) * prob
@@ -222,9 +223,9 @@ chi_square_p <- function(fit) {
   stats::pchisq(fit[[1]], fit[[2]], lower.tail = FALSE)
 }
 
-test_that("the moves made have the transition matrix of their formulas", {
+test_that("the actual moves have the transition matrix of their formulas", {
   # Null: 40000 moves from each state are multinomial with the state's row of
-  # the transition matrix; chi-square, the largest of a problem's states and
+  # the transition matrix; chi-square, the largest over a problem's states and
   # their sum; 1e-4 over all (Bonferroni).
   problems <- c(
     lapply(c("subset", "iid"), function(centres) {
@@ -346,9 +347,9 @@ test_that("after 1000 moves a particle equals one built from scratch", {
   }
 })
 
-test_that("a model beyond double precision gives no nonsense", {
-  # Rounding is up to 1e5 times the ridge here. The density of n responses is
-  # at most (2 pi sigma^2)^(-n/2), and f cannot be far from them.
+test_that("a model beyond double precision gives valid numbers", {
+  # Rounding is up to 1e5 times the ridge here. The density of n responses is at
+  # most (2 pi sigma^2)^(-n/2), and f cannot be far from them.
   data <- sim_sinc(60, seed = 1)
   v <- stats::var(data$y)
   for (noise in c(1e-2, 1e-4, 1e-6)) {
@@ -372,9 +373,8 @@ test_that("a model beyond double precision gives no nonsense", {
 
 # Gibbs ----------------------------------------------------------------------
 
-#' Draws of a Gibbs sweep and what they should be distributed as. The shift is
-#' the core's affair: here y is in its own scale, and the intercept is put back
-#' into it.
+#' Draws of a Gibbs sweep and their distributions. The shift is internal to the
+#' core: here y is on its own scale, and the intercept includes the shift.
 gibbs <- function(set, n, intercept, shift, priors, repeated = TRUE,
                   scaled = FALSE) {
   p <- problem(9, "subset", intercept, repeated, shift, scaled = scaled)
@@ -409,17 +409,17 @@ gibbs_cases <- list(
 )
 gibbs_n <- 20000
 gibbs_priors <- list(ig_prior(2, 0.3), ig_prior(1.5, 0.8))
-# Bounds that cut off a good part of each conditional.
+# Bounds that cut off a large part of each conditional.
 bounded_priors <- list(
   ig_prior(2, 0.3, 0.1, 0.3), ig_prior(1.5, 0.8, 0.4, 0.9)
 )
 
 test_that("coefficients are drawn from their normal conditional", {
-  # Null: L'(beta - A^-1 b) are independent N(0, 1), A = Phi'Phi / noise +
-  # I / coef = LL', b = Phi'y / noise. Kolmogorov-Smirnov for all of them, the
-  # mean of each by z and all products of two by z (variance 1 + [same]); 1e-4
-  # over all comparisons. Fails with L for L', without z, with a standard
-  # deviation 3% too large, and without the prior mean that the shift brings.
+  # Null: L'(beta - A^-1 b) are independent N(0, 1), A = Phi'Phi / noise + I /
+  # coef = LL', b = Phi'y / noise. Kolmogorov-Smirnov for all of them, the mean
+  # of each by z and all products of two by z (variance 1 + [same]); 1e-4 over
+  # all comparisons. Fails with L for L', without z, with a standard deviation
+  # 3% too large, and without the prior mean from the shift.
   for (case in gibbs_cases) {
     draw <- gibbs(
       case$set, gibbs_n, case$intercept, case$shift, gibbs_priors
@@ -442,13 +442,13 @@ test_that("coefficients are drawn from their normal conditional", {
 })
 
 test_that("variances are drawn from their inverse-gamma conditionals", {
-  # Null: the distribution functions of IG(a + t/2, b + RSS/2) and of
-  # IG(a + p/2, b + beta'beta/2), for the coefficients drawn with them, are
-  # uniform at each draw, and independent of each other and of the
-  # coefficients; Kolmogorov-Smirnov and rank correlations, 1e-4 over all.
-  # Fails if a shape has n for n/2 or one row too few, if the shift is left out
-  # of beta'beta, if RSS has a wrong cross term, if p counts the set without
-  # the intercept, and if a draw outside the bounds is moved to the nearer one.
+  # Null: the distribution functions of IG(a + t/2, b + RSS/2) and of IG(a +
+  # p/2, b + beta'beta/2), for the coefficients drawn with them, are uniform at
+  # each draw, and independent of each other and of the coefficients;
+  # Kolmogorov-Smirnov and rank correlations, 1e-4 over all. Fails if a shape
+  # has n for n/2 or one row too few, if the shift is left out of beta'beta, if
+  # RSS has a wrong cross term, if p counts the set without the intercept, and
+  # if a draw outside the bounds is moved to the nearer one.
   p <- lapply(gibbs_cases, function(case) {
     lapply(list(gibbs_priors, bounded_priors), function(priors) {
       draw <- gibbs(case$set, gibbs_n, case$intercept, case$shift, priors)
@@ -523,8 +523,8 @@ test_that("a fixed variance stays, and the other is still drawn", {
 })
 
 test_that("the shift changes the arithmetic, not the draws", {
-  # Centring is for accuracy only: the same stream gives the same
-  # coefficients and variances but for rounding.
+  # Centring is only for accuracy: the same stream gives the same coefficients
+  # and variances up to rounding.
   plain <- gibbs(c(1L, 4L), 100, TRUE, 0, gibbs_priors)
   for (shift in c(-3, 0.5, 100)) {
     shifted <- gibbs(c(1L, 4L), 100, TRUE, shift, gibbs_priors)

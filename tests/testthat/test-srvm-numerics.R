@@ -1,6 +1,6 @@
-# Data at the edge of double precision: an answer, not a crash.
+# Data at the limits of double precision: an answer, not a crash.
 
-test_that("data without noise, or nearly, are fitted", {
+test_that("data with little or no noise are fitted", {
   for (sd in c(0, 1e-6)) {
     fit <- srvm(y ~ x, sim_sinc(200, sd = sd, seed = 1), seed = 1)
     expect_identical(fit$status, "complete")
@@ -56,7 +56,7 @@ test_that("the log likelihood of the particles stays accurate", {
   expect_equal(moments$mean[, 1], drop(phi[1:5, ] %*% beta), tolerance = 1e-6)
 })
 
-test_that("a mean far from zero without scaling is warned of", {
+test_that("a mean far from zero without scaling gives a warning", {
   data <- sim_sinc(20, seed = 1)
   data$y <- data$y + 100
   expect_warning(

@@ -1,4 +1,4 @@
-# order_spread(): runs in random orders, and what they say together.
+# order_spread(): runs in random orders, and their joint results.
 
 data <- sim_sinc(20, seed = 3)
 small <- smc_control(particles = 40, n_moves = 2)
@@ -31,7 +31,7 @@ test_that("every order is a fit of the rows in that order", {
   expect_identical(spread$orders$sigma[[1]], sigma(same))
   expect_identical(spread$orders$ess_fraction[[1]], tail(ess(same)$fraction, 1))
   expect_equal(spread$predictions[, 1], predict(same, data))
-  # What is said of all of them.
+  # Summaries over all of them.
   expect_equal(spread$sd_log_evidence, sd(spread$orders$log_evidence))
   expect_equal(
     spread$rms_spread, sqrt(mean(apply(spread$predictions, 1, var)))
@@ -40,11 +40,11 @@ test_that("every order is a fit of the rows in that order", {
   if (!anyNA(se)) expect_equal(spread$rms_mc_se, sqrt(mean(se^2)))
 })
 
-test_that("one seed gives one result, NULL one of R's generator", {
+test_that("one seed gives one result, NULL one from R's generator", {
   fit <- fit_small()
   spread <- order_spread(fit, orders = 3, seed = 7)
   expect_identical(order_spread(fit, orders = 3, seed = 7), spread)
-  # More orders add to those that there are.
+  # More orders extend the existing ones.
   more <- order_spread(fit, orders = 4, seed = 7)
   expect_identical(more$orders[1:3, ], spread$orders)
   expect_false(identical(
@@ -92,7 +92,7 @@ test_that("newdata is predicted, NA for rows with missing values", {
   expect_equal(one$predictions, spread$predictions[1, , drop = FALSE])
 })
 
-test_that("only the rows that were taken in are used", {
+test_that("only the processed rows are used", {
   fit <- fit_small()
   part <- few_particles(srvm(y ~ x, data[1:12, ],
     control = small, reference = fit, seed = 5
@@ -124,14 +124,14 @@ test_that("bad input is refused by class", {
   expect_error(order_spread(unborn), class = "kb_error_not_defined")
 })
 
-test_that("a run that is stopped reports the orders that are finished", {
+test_that("a stopped run reports the finished orders", {
   fit <- fit_small()
   stopped <- fit
   stopped$control$time_limit <- 1e-9
   expect_error(order_spread(stopped, 3, seed = 7),
     class = "kb_error_time_limit"
   )
-  # What run_engine() returns when it is stopped within the second order.
+  # What run_engine() returns if it is stopped within the second order.
   all <- order_spread(fit, 3, seed = 7)
   unordered <- unordered_fit(fit, 7)
   engine <- orders_engine(unordered, 3)
@@ -155,20 +155,20 @@ test_that("a run that is stopped reports the orders that are finished", {
   )
 })
 
-test_that("workers give what this process gives", {
+test_that("workers agree with this process", {
   fit <- fit_small()
   serial <- order_spread(fit, 3, seed = 7)
   local_workers()
   expect_identical(order_spread(fit, 3, seed = 7), serial)
 })
 
-# Null: every order's Z-hat is an unbiased estimate of the same Z, which is
-# known by enumeration, and Z-hat times the posterior mean of f one of Z times
-# that. Means over 60 orders are nearly normal and 28 z-scores are looked at:
-# |z| > 6 has probability 1.3e-7 by t with 59 degrees of freedom. The variance
-# of log Z-hat over orders, divided by the mean of the variances that the runs
-# state, is nearly chi-square over 59: a factor of 4 (2 in standard deviations)
-# has probability below 1e-6.
+# Null: every order's Z-hat is an unbiased estimate of the same Z, known by
+# enumeration, and Z-hat times the posterior mean of f is one of Z times that
+# mean. Means over 60 orders are nearly normal and there are 28 z-scores: |z| >
+# 6 has probability 1.3e-7 by t with 59 degrees of freedom. The variance of log
+# Z-hat over orders, divided by the mean of the variances that the runs report,
+# is nearly chi-square over 59: a factor of 4 (2 in standard deviations) has
+# probability below 1e-6.
 test_that("log evidence does not depend on the order", {
   x <- as.matrix(c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8))
   y <- c(1.05, 0.21, -0.32, 0.86, 0.55, -0.17)
@@ -197,7 +197,7 @@ test_that("log evidence does not depend on the order", {
 
 # Printing and drawing ---------------------------------------------------------
 
-test_that("print() says in words whether the spread is that of mc_se", {
+test_that("print() says in words whether the spread agrees with mc_se", {
   spread <- order_spread(fit_small(), 4, seed = 7)
   lines <- capture.output(returned <- withVisible(print(spread)))
   expect_lte(length(lines), 15)

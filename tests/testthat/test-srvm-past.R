@@ -1,4 +1,4 @@
-# Streams with bounded memory keep the last rows and what was recorded of them.
+# Streams with bounded memory keep the last rows and a record of the others.
 
 past_data <- function(n) {
   withr::with_seed(1, {
@@ -19,7 +19,7 @@ past_fit <- function(data, keep_rows = 60, ..., replicates = 1,
 
 two_kernels <- list(kernel_gaussian(0.15), kernel_gaussian(0.4))
 
-test_that("the size of a fit does not grow by rows", {
+test_that("the size of a fit does not grow with rows", {
   data <- past_data(5000)
   control <- smc_control(10, n_moves = 0, sweep_every = 20)
   fit <- function(n, memory) {
@@ -41,11 +41,11 @@ test_that("the size of a fit does not grow by rows", {
   }
 })
 
-test_that("a fit that let rows go answers as one that kept them", {
+test_that("a fit that dropped rows answers as one that kept them", {
   data <- past_data(250)
   fit <- past_fit(data, 60, kernel = two_kernels, replicates = 2)
   all <- past_fit(data, Inf, kernel = two_kernels, replicates = 2)
-  # Six rows go together.
+  # Six rows are dropped at once.
   last <- 187:250
   expect_identical(nrow(fit$data$x), 64L)
   for (name in c("log_evidence", "mc_se", "mc_se_replicates", "note")) {
@@ -72,7 +72,7 @@ test_that("a fit that let rows go answers as one that kept them", {
   expect_identical(shown(fit), shown(all))
 })
 
-test_that("update() lets go of the same rows as one call", {
+test_that("update() drops the same rows as one call", {
   data <- past_data(160)
   rownames(data) <- paste0("r", 1:160)
   for (settings in list(
@@ -112,7 +112,7 @@ test_that("rows in a random order have their own numbers", {
   expect_identical(unname(fit$data$x[, 1]), data$x[own$row])
 })
 
-test_that("classes and rejuvenated fits let rows go, too", {
+test_that("classes and rejuvenated fits drop rows, too", {
   data <- past_data(130)
   data$y <- factor(data$y > 0)
   all <- past_fit(data, Inf, kernel = kernel_gaussian(0.3))
@@ -128,7 +128,7 @@ test_that("classes and rejuvenated fits let rows go, too", {
   )
 })
 
-test_that("an interrupted stream keeps what it has not taken in", {
+test_that("an interrupted stream keeps rows that are not yet processed", {
   data <- past_data(400)
   fit <- suppressWarnings(past_fit(data, 50,
     kernel = kernel_gaussian(0.3),
@@ -139,7 +139,7 @@ test_that("an interrupted stream keeps what it has not taken in", {
   expect_same_fit(fit, past_fit(data, 50, kernel = kernel_gaussian(0.3)))
 })
 
-test_that("an ancestry and candidates alone keep all rows", {
+test_that("an ancestry, or a bound on candidates only, keeps all rows", {
   data <- past_data(120)
   fit <- past_fit(data, 50,
     kernel = kernel_gaussian(0.3),
@@ -154,7 +154,7 @@ test_that("an ancestry and candidates alone keep all rows", {
   expect_identical(nrow(fit$data$x), 120L)
 })
 
-test_that("fits from before rows could go keep theirs", {
+test_that("fits from before rows could be dropped keep theirs", {
   data <- past_data(120)
   all <- past_fit(data, Inf, kernel = kernel_gaussian(0.3))
   fit <- few_particles(srvm(y ~ x, data[1:100, ],
@@ -166,14 +166,14 @@ test_that("fits from before rows could go keep theirs", {
   expect_identical(fit$data, all$data)
 })
 
-test_that("what needs the rows that are gone is refused", {
+test_that("requests that need dropped rows are refused", {
   fit <- past_fit(past_data(120), 50, kernel = kernel_gaussian(0.3))
   expect_error(order_spread(fit), class = "kb_error_not_defined")
   expect_error(cross_validate(fit), class = "kb_error_not_defined")
   expect_error(srvm_memory(keep_rows = 0), class = "kb_error_argument")
 })
 
-test_that("a past that was edited is refused", {
+test_that("an edited past is refused", {
   fit <- past_fit(past_data(120), 50, kernel = kernel_gaussian(0.3))
   row <- data.frame(x = 1, y = 1)
   edits <- list(
@@ -200,7 +200,7 @@ test_that("a past that was edited is refused", {
   for (edit in edits) {
     expect_error(update(edit(fit), newdata = row), class = "kb_error_fit")
   }
-  # Only the core knows where these must be.
+  # Only the core knows the right values of these.
   fit$runs[[1]]$pool$last_row[] <- 3L
   expect_error(update(fit, newdata = row), class = "kb_error_fit")
 })

@@ -1,5 +1,5 @@
-# plot(): every type draws for every kind of fit; what is drawn is checked by
-# the numbers behind it, the looks were checked by eye (PNG of 480 x 480).
+# plot(): every type draws for every kind of fit; its content is checked by the
+# numbers behind it, the looks were checked by eye (PNG of 480 x 480).
 
 data <- sim_sinc(25, seed = 31)
 quick <- smc_control(particles = 30, n_moves = 2)
@@ -71,7 +71,7 @@ test_that("every type draws for every kind of fit, and returns the fit", {
   expect_identical(file.exists("Rplots.pdf"), before)
 })
 
-test_that("titles, limits and axes are the caller's", {
+test_that("titles, limits and axes are passed on", {
   line <- fit_small(y ~ x, data)
   plane <- fit_small(y ~ x + f, data)
   for (fit in list(line, plane)) {
@@ -122,7 +122,7 @@ test_that("a fit without rows has nothing to draw", {
   }
 })
 
-test_that("the page's settings are as before", {
+test_that("the page's settings are restored", {
   fit <- fit_small(y ~ x, data)
   on_paper({
     graphics::par(mar = c(5, 5, 3, 1))
@@ -164,7 +164,7 @@ test_that("one can draw on top of the curve", {
   })
 })
 
-test_that("what is drawn is what the type says", {
+test_that("each type draws what it says", {
   fit <- fit_small(y ~ x, data)
   curve <- drawn(plot(fit))
   expect_identical(sum(curve == "C_polygon"), 2L)
@@ -178,14 +178,14 @@ test_that("what is drawn is what the type says", {
     kernel = kernel_gaussian(),
     control = smc_control(particles = 10, n_moves = 2, replicates = 3)
   )
-  # A line a replicate in each of the two panels.
+  # One line per replicate in each of the two panels.
   expect_identical(
     sum(drawn(plot(three, "trace")) == "C_plotXY") -
       sum(trace == "C_plotXY"), 4L
   )
 })
 
-test_that("the curve has a range where the data have none", {
+test_that("the curve has a range even if the data have none", {
   fit <- fit_small(y ~ x, data[rep(1, 5), ])
   grid <- curve_grid(fit, rep(data$x[[1]], 5), 7)
   expect_length(grid, 7)
@@ -213,7 +213,7 @@ test_that("the prior of k is that of sets", {
   }
 })
 
-test_that("colours are told apart by colour-blind readers", {
+test_that("colours can be distinguished by colour-blind readers", {
   # Okabe and Ito's palette; the alpha of a band is kept.
   expect_identical(kb_colour("blue"), "#0072B2FF")
   expect_identical(kb_colour("orange"), "#D55E00FF")

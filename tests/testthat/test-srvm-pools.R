@@ -1,4 +1,4 @@
-# Shared sums that are held between calls of update() change nothing.
+# Shared sums held between calls of update() change nothing.
 
 held <- function(name) {
   vapply(pools$held, function(entry) {
@@ -13,7 +13,7 @@ pools_fit <- function(formula, rows, ...) {
   few_particles(srvm(formula, pools_data[rows, ], seed = 1, ...))
 }
 
-#' Rows one by one, with or without what is held
+#' Rows one by one, with or without held sums
 one_by_one <- function(fit, rows, hold) {
   for (i in rows) {
     if (!hold) pools$held <- list()
@@ -56,14 +56,14 @@ test_that("rows one by one equal one call, whatever is held", {
   }
 })
 
-test_that("a fit may take in other rows, and its copies as well", {
+test_that("a fit may add other rows, and so may its copies", {
   pools$held <- list()
   fit <- pools_fit(y ~ x, 1:120,
     kernel = kernel_gaussian(0.3), control = smc_control(20, n_moves = 2)
   )
   expect_length(pools$held, 0)
   wanted <- one_by_one(fit, 121, TRUE)
-  # The fit's and that with another row.
+  # The fit's sums, and those with another row.
   expect_setequal(held("time"), 120:121)
   other <- one_by_one(fit, 150, TRUE)
   expect_same_fit(one_by_one(fit, 121, TRUE), wanted)
@@ -79,14 +79,14 @@ test_that("a fit may take in other rows, and its copies as well", {
   )
 })
 
-test_that("what is held has a bound", {
+test_that("the held sums have a bound", {
   fit <- pools_fit(y ~ x, 1:130,
     kernel = list(kernel_gaussian(0.2), kernel_gaussian(0.6)),
     control = smc_control(10, n_moves = 1)
   )
   pools$held <- list()
   fit <- one_by_one(fit, 131:135, TRUE)
-  # Of each run the last and the last but one.
+  # Of each run the last two.
   expect_identical(sort(held("time")), c(134, 134, 135, 135))
   withr::local_options(kernelbayes.held_memory = 5e5)
   fit <- one_by_one(fit, 136:138, TRUE)

@@ -1,7 +1,8 @@
-# Rows that come in by degrees: every row is made to, in whole runs beside
-# enumeration and quadrature, then what does not depend on chance.
+# Rows that enter gradually: every row is made to do so, in whole runs against
+# enumeration and quadrature, then properties that do not depend on chance.
 #
-# Seen to fail (|z| > 40) where the weights of a row's second candidate forget
+# Seen to fail (|z| > 40) if the weights of a row's second candidate ignore its
+# power.
 # the power that it had.
 
 x <- c(0.3, -1.7, 2.1, -0.4, 1.2, 0.8)
@@ -14,7 +15,7 @@ by_degrees <- function(n_moves, particles = 200, ...) {
 
 # Whole runs -------------------------------------------------------------------
 
-# Null: fixed powers leave estimates without bias on the natural scale, so each
+# Null: with fixed powers, estimates are unbiased on the natural scale, so each
 # z-score is nearly t with 39 degrees of freedom: |z| > 6.5 has probability
 # 1.0e-7, and there are fewer than 600 scores.
 expect_scores <- function(z) expect_lt(max(abs(z)), 6.5)
@@ -178,7 +179,7 @@ test_that("the evidence is unbiased with 20 particles", {
   )
 })
 
-# What must make no difference -------------------------------------------------
+# Invariances ------------------------------------------------------------------
 
 test_that("update() in any split, from files and with threads, is one fit", {
   data <- withr::with_seed(3, {
@@ -239,7 +240,7 @@ quick <- function(y, ..., at = x, seed = 1, prior = srvm_prior(),
   ))
 }
 
-test_that("one power of 1 is none", {
+test_that("a single power of 1 has no effect", {
   plain <- function(fit) {
     fit <- plain_fit(fit)
     fit$control[c("powers", "cess_threshold")] <- NULL
@@ -258,16 +259,16 @@ test_that("one power of 1 is none", {
   expect_none(y, memory = srvm_memory(window = 3))
 })
 
-test_that("rows come in as the powers say", {
+test_that("rows enter at the given powers", {
   increases <- function(...) quick(y, ...)$runs[[1]]$path$increases
   expect_identical(increases(powers = c(0.25, 0.5, 1)), rep(3L, 6))
   expect_identical(increases(powers = seq(0.1, 1, by = 0.1)), rep(10L, 6))
-  # The threshold adds what it asks for.
+  # The threshold adds as many as it needs.
   expect_true(any(increases(powers = 1, cess_threshold = 0.999) > 1))
   expect_true(any(increases(powers = c(0.5, 1), cess_threshold = 0.999) > 2))
 })
 
-test_that("a row that rare particles foresee comes in by smaller increases", {
+test_that("a row that few particles foresee enters in smaller increments", {
   data <- sim_sinc(40, seed = 3)
   data$y[30] <- data$y[30] + 3
   increases <- function(seed) {
@@ -277,13 +278,13 @@ test_that("a row that rare particles foresee comes in by smaller increases", {
     fit$runs[[1]]$path$increases
   }
   by_row <- vapply(1:3, increases, integer(40))
-  # Increases that keep half of the particles are 13 to 15 for row 30, those
+  # Increments that keep half of the particles are 13 to 15 for row 30, those
   # that keep .5^(1/3) of them 20 to 22 (8 seeds each). Other rows have no more.
   expect_true(all(by_row[30, ] > 17))
   expect_lte(max(by_row[c(11:29, 31:40), ]), 4)
 })
 
-test_that("every row stops by default where moves use the stop", {
+test_that("by default every row enters gradually if moves use it", {
   expect_identical(smc_control()$powers, c(0.05, 1))
   expect_identical(smc_control(proposal = "birth_death")$powers, c(0.05, 1))
   expect_identical(smc_control(proposal = "paper")$powers, numeric())
@@ -291,16 +292,17 @@ test_that("every row stops by default where moves use the stop", {
   expect_identical(smc_control(cess_threshold = 0)$powers, numeric())
   expect_identical(smc_control(powers = c(0.5, 1))$cess_threshold, 0)
   expect_true(all(quick(y)$runs[[1]]$path$increases >= 2))
-  # Of a part of a row an improper prior makes no posterior.
+  # With an improper prior, part of a row gives no proper posterior.
   improper <- suppressWarnings(quick(y, prior = srvm_prior_paper(1, 3)))
   expect_identical(improper$control$powers, numeric())
 })
 
-# A row far off: few particles foresee it, and their weights have so long a tail
-# that the mean of some runs misses most of the evidence. Where all rows stop the
-# ratio has mean 1, and over 60 runs of 500 particles a standard deviation of
-# 0.02: five of them (seen: 0.80 with rows at once or by the threshold alone).
-test_that("stops find what rare particles alone would", {
+# A row far off: few particles foresee it, and their weights have such a long
+# tail that the mean of some runs misses most of the evidence. If all rows enter
+# gradually the ratio has mean 1, and over 60 runs of 500 particles a standard
+# deviation of 0.02: five of them (seen: 0.80 with rows at once or only by the
+# threshold).
+test_that("gradual rows find what only rare particles would find", {
   data <- sim_sinc(50, seed = 101)
   rows <- c(1:7, 23)
   x <- scale(data$x)[rows, 1]
@@ -320,7 +322,7 @@ test_that("stops find what rare particles alone would", {
   expect_lt(abs(mean(ratio) - 1), 0.1)
 })
 
-test_that("the papers' weights know no degrees", {
+test_that("the papers' weights do not allow gradual rows", {
   expect_identical(smc_control(proposal = "paper")$cess_threshold, 0)
   fit <- quick(c(y[1:5], 30), proposal = "paper")
   expect_identical(fit$runs[[1]]$path$increases, rep(1L, 6))
@@ -346,7 +348,7 @@ test_that("settings outside their range are refused", {
 
 # The standard error -----------------------------------------------------------
 
-test_that("it exists where every step is resampled at least entropy", {
+test_that("it exists if every step is resampled at least entropy", {
   data <- sim_sinc(30, seed = 2)
   for (seed in 1:3) {
     fit <- quick(data$y,
@@ -358,11 +360,10 @@ test_that("it exists where every step is resampled at least entropy", {
   }
 })
 
-# Null: 59 times the variance of log Z-hat over the mean of mc_se^2, which is
-# right, is nearly chi-square with 59 degrees of freedom. The ratio of the
-# standard deviations is below 0.6 with probability 1.4e-6 and above 1.6 with
-# 5e-10.
-test_that("it is the spread of independent runs", {
+# Null: if mc_se^2 is right, 59 times the variance of log Z-hat over its mean is
+# nearly chi-square with 59 degrees of freedom. The ratio of the standard
+# deviations is below 0.6 with probability 1.4e-6 and above 1.6 with 5e-10.
+test_that("it agrees with the spread of independent runs", {
   data <- sim_sinc(20, seed = 2)
   for (scheme in c("systematic", "minimum-entropy")) {
     runs <- vapply(1:60, function(seed) {
@@ -379,7 +380,7 @@ test_that("it is the spread of independent runs", {
 
 # An outlier -------------------------------------------------------------------
 
-# One seed, which is fixed: nothing is left to chance.
+# One fixed seed: nothing is left to chance.
 test_that("an outlier does not kill the particles", {
   data <- withr::with_seed(7, {
     x <- stats::runif(40, -10, 10)

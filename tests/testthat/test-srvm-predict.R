@@ -1,5 +1,5 @@
-# predict(): against closed forms where everything is deterministic, and
-# against dense formulas in plain R given a fit's own particles.
+# predict(): against closed forms if everything is deterministic, and against
+# dense formulas in plain R given a fit's own particles.
 
 data <- sim_sinc(30, seed = 11)
 new <- data.frame(x = c(-7.5, -0.3, 0, 4.1, 25), y = c(0, 1, 0.9, -0.2, 2))
@@ -20,7 +20,7 @@ dense_particle <- function(K, y, set, noise, coef, intercept) {
 }
 
 #' Mean and variance of f given each particle, points x particles, in the
-#' units that the model sees; from the fit's stored sets and variances only
+#' model's units; only from the fit's stored sets and variances
 dense_moments <- function(fit, x, kernel_fun) {
   settings <- fit$settings
   pool <- srvm_pool(fit)
@@ -61,7 +61,7 @@ expect_close <- function(object, expected, tolerance) {
   testthat::expect_lt(max(abs(object - expected)), tolerance)
 }
 
-# The intercept alone, in closed form ------------------------------------------
+# Only the intercept, in closed form -------------------------------------------
 
 #' A fit in which nothing is random: no centres, both variances known
 intercept_only <- function(y, noise, coef, ...) {
@@ -193,7 +193,7 @@ cases <- function() {
   )
 }
 
-test_that("moments, means, quantiles and scores are those of the particles", {
+test_that("moments, means, quantiles and scores agree with the particles", {
   for (case in cases()) {
     fit <- case[[1]]
     x <- case[[2]]
@@ -244,7 +244,7 @@ test_that("intervals are quantiles and contain their level", {
   credible <- predict(fit, new, interval = "credible")
   prediction <- predict(fit, new, interval = "prediction")
   expect_true(all(prediction[, "upr"] > credible[, "upr"]))
-  # The default level is .9, the default quantiles are those of new responses.
+  # The default level is .9, the default quantiles are for new responses.
   expect_identical(
     predict(fit, new, interval = "credible", level = 0.9), credible
   )
@@ -286,12 +286,12 @@ test_that("draws are S x n, of the particles' posteriors", {
   sd <- scaling$y_scale * sqrt(drop(moments$variance %*% pool$weights^2))
   z <- (drop(pool$weights %*% draws) - predict(fit, new)) / sd
   expect_lt(max(abs(z)), stats::qnorm(1 - 1e-6))
-  # Draws of equal weight are these, resampled.
+  # Equal-weight draws are these draws, resampled.
   chosen <- equal_weight_draws(fit, pool)
   expect_identical(predict(fit, new, "draws"), draws[chosen, ])
 })
 
-test_that("draws repeat under the fit's seed and any number can be asked", {
+test_that("draws are reproducible by the seed, in any number", {
   fit <- srvm(y ~ x, data,
     kernel = kernel_gaussian(), control = quick, seed = 5
   )
@@ -305,7 +305,7 @@ test_that("draws repeat under the fit's seed and any number can be asked", {
   pool <- srvm_pool(fit)
   distinct <- srvm_draws(fit, as.matrix(new["x"]), pool, 1:40)
   expect_true(all(many[, 1] %in% distinct[, 1]))
-  # Systematic resampling: each particle comes within one of its share.
+  # Systematic resampling: each particle's count is within one of its share.
   chosen <- tabulate(equal_weight_draws(fit, pool, 400), 40)
   expect_lt(max(abs(chosen - 400 * pool$weights)), 1 + 1e-9)
   set.seed(1)
@@ -316,7 +316,7 @@ test_that("draws repeat under the fit's seed and any number can be asked", {
 
 # Rows -------------------------------------------------------------------------
 
-test_that("rows with missing values are kept as NA, whatever the type", {
+test_that("rows with missing values are kept as NA, for every type", {
   fit <- srvm(y ~ x, data,
     kernel = kernel_gaussian(), control = quick, seed = 1
   )
@@ -358,7 +358,7 @@ test_that("new rows may all be missing", {
   })
 })
 
-test_that("without newdata the training rows come in the order given", {
+test_that("without newdata the training rows are in the order given", {
   given <- srvm(y ~ x, data, control = quick, seed = 1)
   random <- srvm(y ~ x, data, control = quick, seed = 1, order = "random")
   expect_false(identical(random$sequence, seq_len(30)))
@@ -375,7 +375,7 @@ test_that("without newdata the training rows come in the order given", {
   }
 })
 
-test_that("a stopped fit predicts the rows that it took in", {
+test_that("a stopped fit predicts the rows that it processed", {
   expect_warning(
     fit <- srvm(y ~ x, data, seed = 1, order = "random",
       control = smc_control(particles = 40, n_moves = 2, time_limit = 1e-9)
@@ -390,7 +390,7 @@ test_that("a stopped fit predicts the rows that it took in", {
   )
 })
 
-test_that("columns match by name, or by position where x had no names", {
+test_that("columns match by name, or by position if x had no names", {
   x <- as.matrix(plane[c("x1", "x4")])
   named <- srvm(x, plane$y, control = quick, seed = 1)
   bare <- srvm(unname(x), plane$y, control = quick, seed = 1)
@@ -438,12 +438,12 @@ test_that("blocks of rows cover each row once", {
   }
 })
 
-test_that("many rows give what each gives alone", {
+test_that("many rows give the same as each on its own", {
   fit <- srvm(y ~ x, data,
     kernel = kernel_gaussian(0.3), seed = 1,
     control = smc_control(particles = 1000, n_moves = 1)
   )
-  # 5e6 / 1000 rows a block: these are two blocks.
+  # 5e6 / 1000 rows per block: these are two blocks.
   many <- data.frame(x = seq(-9, 9, length.out = 5100), y = 0)
   some <- c(1, 2500, 5000, 5001, 5100)
   expect_equal(
@@ -459,7 +459,7 @@ test_that("many rows give what each gives alone", {
 
 # Arguments --------------------------------------------------------------------
 
-test_that("a wrong argument is named, and none is silently ignored", {
+test_that("a wrong argument is named, and none is ignored silently", {
   fit <- srvm(y ~ x, data, control = quick, seed = 1)
   refused <- function(expr, argument, class = "kb_error_argument") {
     cnd <- rlang::catch_cnd(expr, "error")

@@ -1,5 +1,5 @@
 # Two classes by probit: the proposal as a pure function, whole runs against
-# orthant probabilities of all sets, then what fits answer.
+# orthant probabilities of all sets, then the results of fits.
 
 x <- c(0.3, -1.7, 2.1, -0.4, 1.2)
 x_repeated <- c(0.3, -1.7, 0.3, 2.1, -0.4, -1.7)
@@ -8,7 +8,7 @@ y_repeated <- c(1, -1, 1, 1, -1, 1)
 
 # The oracle -------------------------------------------------------------------
 
-test_that("the oracle's probabilities are those known in closed form", {
+test_that("the oracle's probabilities agree with closed forms", {
   phi <- cbind(1, kern(x[1:3], x[2:3]))
   orthant <- function(n) {
     v <- diag(n) + 0.8 * tcrossprod(phi[1:n, ])
@@ -32,9 +32,9 @@ test_that("the oracle's probabilities are those known in closed form", {
 
 z_at <- c(0.4, -1.1, 0.7, -0.2, 1.3, 0.6)
 
-test_that("the weight is that of both branches, the draw of the one taken", {
+test_that("the weight uses both branches, the draw only the one taken", {
   # Null: each p-value is uniform; below 1e-8 with probability 1e-8, and there
-  # are less than 1000 of them.
+  # are fewer than 1000 of them.
   least <- 1
   for (window in c(Inf, 3)) for (centres in c("subset", "iid")) {
     for (intercept in c(TRUE, FALSE)) for (t in c(2, 4, 6)) {
@@ -47,7 +47,7 @@ test_that("the weight is that of both branches, the draw of the one taken", {
       )
       now <- last_rows(t - 1, window)
       left <- setdiff(last_rows(t, window), t)
-      # Candidates that are left when row t comes in, by their first row.
+      # Remaining candidates when row t comes in, by their first row.
       points <- left[!duplicated(x_repeated[left])]
       known <- srvm_drop_cpp(config, as.matrix(x_repeated), y_repeated, t,
         integer(), 1, 0.8, by_place(z_at, now, window)
@@ -80,7 +80,7 @@ test_that("the weight is that of both branches, the draw of the one taken", {
   expect_gt(least, 1e-8)
 })
 
-test_that("the weights of what leaves are exact for every set", {
+test_that("the weights of leaving data are exact for every set", {
   for (memory in list(
     srvm_memory(window = 3), srvm_memory(window = 2), srvm_memory(window = 1),
     srvm_memory(candidates = 2), srvm_memory(window = 4, candidates = 2)
@@ -159,7 +159,7 @@ test_that("prequential scores are probabilities of both classes", {
     exp(prequential(fit)$log_predictive[[5]])
   }, 0)
   expect_equal(sum(p), 1)
-  # An intercept alone: the first row is a coin.
+  # Only an intercept: the first row is a coin.
   known <- srvm(as.matrix(x), factor(y),
     kernel = kernel_gaussian(0.9), control = smc_control(2, n_moves = 0),
     prior = srvm_prior(1, 0, coef = fixed(1)), seed = 1
@@ -195,7 +195,7 @@ test_that("update() in any split equals one fit", {
       control = control, seed = 3, memory = memory,
       kernel = kernel_gaussian(0.7)
     ))
-    # The first row has one class only.
+    # The first row has only one class.
     for (ends in list(c(1, 7, 30, 60), 1:60)) {
       part <- few_particles(srvm(x[1, , drop = FALSE], data$class[1],
         control = control, reference = all, seed = 3
@@ -230,7 +230,7 @@ test_that("update() takes factors, text, and rows of one class", {
   )
 })
 
-# What fits answer -------------------------------------------------------------
+# Results of fits --------------------------------------------------------------
 
 test_that("predictions of every type agree with each other", {
   fit <- fit_classes(particles = 200)
@@ -289,7 +289,7 @@ test_that("classes have no scale and no noise", {
   }
 })
 
-test_that("simulations and other packages' generics know classes", {
+test_that("simulations and other packages' generics handle classes", {
   fit <- fit_classes()
   sims <- simulate(fit, 3, seed = 1)
   expect_identical(dim(sims), c(60L, 3L))
@@ -303,14 +303,14 @@ test_that("simulations and other packages' generics know classes", {
   new <- rstantools::posterior_predict(fit, data[1:3, ], seed = 1)
   expect_true(all(new %in% 0:1))
   expect_equal(dim(rstantools::log_lik(fit)), c(60L, 60L))
-  # Draws of equal weight average to the predictive probability.
+  # Equal-weight draws average to the predictive probability.
   expect_equal(
     colMeans(p), predict(fit, data[1:3, ], type = "response"),
     tolerance = 0.2
   )
 })
 
-test_that("what two classes do not have is refused", {
+test_that("requests without meaning for two classes are refused", {
   bad <- function(..., class = "kb_error_argument", y = data$class) {
     expect_error(srvm(as.matrix(data$x), y, seed = 1, ...), class = class)
   }
@@ -364,7 +364,7 @@ test_that("text and logical responses are classes", {
 
 test_that("f and k are calibrated", {
   skip_unless_extended()
-  # Null: 600 independent uniform numbers in 12 bins, but for the error of the
+  # Null: 600 independent uniform numbers in 12 bins, up to the error of the
   # particles; chi-square, 1e-4 over both (Bonferroni).
   at <- withr::with_seed(1, stats::runif(30, -3, 3))
   u <- withr::with_seed(21, vapply(1:600, function(r) {

@@ -1,20 +1,19 @@
-# The papers' proposal beside the adapted one: its weights against enumeration
+# The papers' proposal next to the adapted one: its weights against enumeration
 # (test 1 of the derivation) and whole runs against quadrature (test 2); for
 # every exact proposal the evidence's invariances (tests 3, 4 and 6) and the
-# limiting cases (test 7). How the same runs repeat is in
+# limiting cases (test 7). Reproducibility of the same runs is in
 # test-srvm-identity.R.
 #
-# Statistical tests have fixed seeds, state their null and fail with
-# probability below 1e-4 under it. Seen to fail with the core broken on
-# purpose: without the reverse probability, with m for m' in it (in its births
-# or in its choice), with the size before the birth in it, with a uniform death
-# as the reverse where the new candidate joined, with m' for m in the prior's
-# odds, without c_{t-1}/c_t, without alpha in the forward probability, with a
-# repeated row taken for a new candidate, with the first centre always the one
-# that dies, with a death's likelihood ratio 2% off; printed weights without
-# the forced birth or with k for k - 1; the scaled likelihood without a row in
-# its shape, with z^2/2 as in the plain form, without the shift or with b for
-# 2b.
+# Statistical tests have fixed seeds, state their null and fail with probability
+# below 1e-4 under it. Seen to fail with the core broken on purpose: without the
+# reverse probability, with m for m' in it (in its births or in its choice),
+# with the size before the birth in it, with a uniform death as the reverse
+# where the new candidate joined, with m' for m in the prior's odds, without
+# c_{t-1}/c_t, without alpha in the forward probability, with a repeated row
+# taken for a new candidate, with the first centre always the one that dies,
+# with a death's likelihood ratio 2% off; printed weights without the forced
+# birth or with k for k - 1; the scaled likelihood without a row in its shape,
+# with z^2/2 as in the plain form, without the shift or with b for 2b.
 
 x_plain <- c(0.3, -1.7, 2.1, -0.4, 1.2, -2.6, 0.8)
 x_repeated <- c(0.3, -1.7, 0.3, 2.1, -0.4, 1.2, -1.7)
@@ -91,7 +90,7 @@ transition_error <- function(transition, oracle, t, model) {
   max(error)
 }
 
-test_that("birth/death and printed transitions are those of the oracle", {
+test_that("birth/death and printed transitions agree with the oracle", {
   for (i in seq_len(nrow(cases))) {
     case <- cases[i, ]
     model <- do.call(model_of, case[names(case) != "shift"])
@@ -126,7 +125,7 @@ test_that("the printed weights do not target the posterior", {
   expect_gt(min(found["defect", ]), 0.5)
 })
 
-test_that("steps are drawn with the probabilities that weigh them", {
+test_that("steps are drawn with the probabilities in their weights", {
   # Null: 40000 draws from each of 8 states and 2 proposals are multinomial;
   # chi-square each, 1e-4 over all (Bonferroni).
   n <- 40000
@@ -197,21 +196,21 @@ test_that("birth/death runs agree in the scaled form", {
 })
 
 test_that("runs with the printed weights do not agree", {
-  # The null of the tests above is far from true here: their power.
+  # The null of the tests above is far from true here: this shows their power.
   z <- run_against_oracle(xs, ys, smc_control(800, proposal = "paper"))
   expect_gt(max(abs(z)), 20)
 })
 
 # Evidence: order of the rows, resampling, expectation -----------------------
 
-# Noisy and short: from a blind proposal, estimates of Z for informative data
-# have no nearly normal mean. The point 0.3 comes twice.
+# Noisy and short: with a blind proposal, estimates of Z for informative data
+# have no nearly normal mean. The point 0.3 occurs twice.
 many <- list(x = c(x_plain, 0.3, 1.7), y = c(y, 0.6, 0.4))
 rows_of_many <- seq_along(many$y)
 
 estimates <- new.env()
 
-#' Estimates of Z from independent runs; those of one setting are made once
+#' Estimates of Z from independent runs; computed once per setting
 z_hat <- function(proposal, scaled, rows = rows_of_many, centres = "subset",
                   particles = 500, n_moves = 0, runs = 60, seed = 1, ...) {
   key <- rlang::hash(list(
@@ -252,7 +251,7 @@ test_that("the evidence does not depend on the order of the rows", {
   # The repeated point comes early or late.
   orders <- list(rev(rows_of_many), c(1, 8, 3, 5, 2, 9, 4, 7, 6))
   for (proposal in exact) for (scaled in c(FALSE, TRUE)) {
-    # The kind of centres and the form have nothing to do with each other.
+    # The kind of centres and the form are unrelated.
     both <- c("subset", "iid")
     for (centres in if (extended()) both else both[scaled + 1]) {
       given <- z_hat(proposal, scaled, centres = centres)
@@ -290,7 +289,7 @@ test_that("nor on the proposal or the number of particles, in the mean", {
 
 test_that("Z is unbiased on the natural scale", {
   # Null: t with 399 degrees of freedom; |z| > 5.5 has probability 7e-8, and
-  # there are 8 scores. Few particles, so that a biased Z would show.
+  # there are 8 scores. Few particles, so that a biased Z would be visible.
   for (form in list(
     list(scaled = FALSE, coef = ig(3, 2)), list(scaled = TRUE, coef = ig(3, 12))
   )) {
@@ -325,7 +324,7 @@ tiny <- function(x, y, proposal, particles = 20, n_moves = NULL, ...,
   ))
 }
 
-#' A defined answer: numbers that fit together
+#' A defined answer: consistent numbers
 expect_sane <- function(fit, kmax) {
   k <- model_size(fit)
   expect_true(is.finite(evidence(fit)$log_evidence))
@@ -380,8 +379,8 @@ test_that("without centres the evidence is known and has no variance", {
   }
 })
 
-test_that("sets fill up when every row is wanted", {
-  # k = t at each step: the blind proposal gets there by births alone.
+test_that("sets fill up if every row is wanted", {
+  # k = t at each step: the blind proposal gets there only by births.
   for (proposal in exact) {
     fit <- tiny(xs, ys, proposal, 200, lambda = 1e8, kmax = 6)
     expect_gt(sum(inclusion(fit)$probability), 5.9)
@@ -409,7 +408,7 @@ test_that("the papers' settings are resolved and shown", {
   }
 })
 
-test_that("the printed weights are used with a warning, once a fit", {
+test_that("the printed weights are used with a warning, once per fit", {
   fit <- function(proposal, n = 6) {
     srvm(as.matrix(xs[1:n]), ys[1:n],
       prior = srvm_prior(10),
@@ -480,7 +479,7 @@ test_that("every proposal runs under the papers' prior, with a warning", {
     }
     expect_warning(one <- fit(6), class = "kb_warning_improper")
     expect_sane(one, 6)
-    # Before the first row all particles are alike.
+    # Before the first row all particles are equal.
     expect_warning(first <- fit(1), class = "kb_warning_improper")
     expect_identical(first$runs[[1]]$noise, rep(0.1, 30))
     expect_identical(first$runs[[1]]$coef, rep(1, 30))
@@ -516,7 +515,7 @@ test_that("given coefficients the improper prior's variances are known", {
     stats::ks.test(colSums(draws[1:3, ]^2) / draws[5, ], "pchisq", 3)$p.value
   )
   expect_gt(2 * min(p), 1e-4)
-  # Nothing to learn from: the variance stays.
+  # Nothing to learn from: the variance does not change.
   config$intercept <- FALSE
   still <- srvm_gibbs_cpp(
     config, as.matrix(x_plain), y,

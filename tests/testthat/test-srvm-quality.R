@@ -1,5 +1,5 @@
-# What is warned about: collapsed particles, founders without moves, responses
-# without spread.
+# Warnings: collapsed particles, founders without moves, responses without
+# spread.
 
 fit_line <- function(..., data = sim_sinc(30, seed = 1), seed = 1) {
   srvm(y ~ x, data,
@@ -8,19 +8,19 @@ fit_line <- function(..., data = sim_sinc(30, seed = 1), seed = 1) {
   )
 }
 
-# An outlier late, and rows after it among which the last ESS recovers.
+# A late outlier, with rows after it over which the last ESS recovers.
 surprise <- transform(sim_sinc(40, seed = 1), y = y + 3 * (seq_along(y) == 30))
 at_once <- smc_control(particles = 100, cess_threshold = 0)
 
 test_that("a default fit is silent", {
   expect_silent(fit <- fit_line(data = sim_sinc(50, seed = 1)))
   expect_null(evidence(fit)$note)
-  # Few founders are no trouble where particles are moved.
+  # Few founders do not matter if particles are moved.
   fit$runs[[1]]$path$founders[] <- 1L
   expect_silent(warn_quality(fit))
 })
 
-test_that("a row in the middle that killed the particles is warned of", {
+test_that("a row in the middle that killed the particles gives a warning", {
   warning <- rlang::catch_cnd(
     fit <- srvm(y ~ x, surprise,
       kernel = kernel_gaussian(0.2), control = at_once, seed = 1
@@ -42,7 +42,7 @@ test_that("a row in the middle that killed the particles is warned of", {
   )
 })
 
-test_that("what was warned of is not said again for later rows", {
+test_that("a warning is not repeated for later rows", {
   part <- suppressWarnings(srvm(y ~ x, surprise[1:35, ],
     kernel = kernel_gaussian(0.2), control = at_once, seed = 1
   ))
@@ -51,7 +51,7 @@ test_that("what was warned of is not said again for later rows", {
   expect_match(evidence(both)$note, "ESS fell")
 })
 
-test_that("the advice is what the settings leave to do", {
+test_that("the advice depends on the settings", {
   fit <- fit_line(data = sim_sinc(10, seed = 1))
   advice <- function(...) {
     fit$control <- smc_control(particles = 100, ...)
@@ -70,7 +70,7 @@ test_that("the advice is what the settings leave to do", {
   )
 })
 
-test_that("few founders without moves are warned of, once", {
+test_that("few founders without moves give a warning, once", {
   warning <- rlang::catch_cnd(
     fit <- fit_line(n_moves = 0, data = sim_sinc(50, seed = 1)), "kb_warning"
   )
@@ -81,14 +81,14 @@ test_that("few founders without moves are warned of, once", {
   )
   expect_lt(diagnostics(fit)$founders, 10)
   expect_match(evidence(fit)$note, "no moves")
-  # With a bounded memory what is shared is forgotten.
+  # With a bounded memory the shared centres are forgotten.
   stream <- fit
   stream$settings$memory <- srvm_memory(window = 20)
   expect_silent(warn_quality(stream))
   expect_silent(update(fit, newdata = sim_sinc(2, seed = 2)))
 })
 
-test_that("responses without spread are warned of where priors depend on it", {
+test_that("responses without spread give a warning if priors depend on it", {
   expect_warning(srvm(4, 4271, seed = 1), "One row",
     class = "kb_warning_no_spread"
   )

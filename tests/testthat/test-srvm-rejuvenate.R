@@ -13,7 +13,7 @@ fit_rows <- function(rows = 1:16, control = small(), ...) {
   ))
 }
 
-test_that("the particles are as many as asked for, with equal weights", {
+test_that("there are as many particles as requested, with equal weights", {
   fit <- fit_rows()
   expect_gt(diff(range(fit$runs[[1]]$weights)), 0)
   for (n in c(1, 10, 40, 41, 300)) {
@@ -29,7 +29,7 @@ test_that("the particles are as many as asked for, with equal weights", {
       evidence(changed)$log_evidence, evidence(fit)$log_evidence
     )
     expect_identical(evidence(changed)$path, evidence(fit)$path)
-    # They are as many hypotheses, not copies: the variances differ.
+    # They are separate hypotheses, not copies: the variances differ.
     expect_identical(anyDuplicated(run$noise), 0L)
     expect_identical(
       model_size(changed)$k, sort(unique(run$k))
@@ -38,7 +38,7 @@ test_that("the particles are as many as asked for, with equal weights", {
   }
 })
 
-test_that("what is recorded of the last row is that of the new particles", {
+test_that("the record of the last row is that of the new particles", {
   fit <- fit_rows()
   changed <- update(fit, particles = 100, n_moves = 5)
   expect_identical(changed$control$n_moves, 5L)
@@ -71,7 +71,7 @@ test_that("what is recorded of the last row is that of the new particles", {
   expect_silent(plot(later, type = "ess"))
 })
 
-test_that("weights that are equal need no resampling", {
+test_that("equal weights need no resampling", {
   changed <- update(fit_rows(), n_moves = 2)
   again <- update(changed, n_moves = 2)
   resamplings <- function(fit) diagnostics(fit)$resamplings
@@ -80,7 +80,7 @@ test_that("weights that are equal need no resampling", {
   expect_false(identical(again$runs[[1]]$noise, changed$runs[[1]]$noise))
 })
 
-test_that("the result is that of the seed and the calls", {
+test_that("the result depends only on the seed and the calls", {
   grow <- function(fit, ...) update(fit, particles = 200, n_moves = 4, ...)
   one <- grow(fit_rows())
   expect_same_fit(grow(fit_rows()), one)
@@ -146,8 +146,8 @@ test_that("the scaled form is rejuvenated as well", {
   expect_equal(predict(changed), predict(fit), tolerance = 0.2)
 })
 
-test_that("an interrupted fit goes on under the new settings", {
-  # Two replicates: one at row 10, one that has not begun.
+test_that("an interrupted fit continues under the new settings", {
+  # Two replicates: one at row 10, one not begun.
   fit <- fit_rows(control = small(replicates = 2))
   part <- few_particles(srvm(y ~ x, data[1:10, ],
     control = small(), reference = fit, seed = 5
@@ -247,9 +247,9 @@ fit_exact <- function(seed, control, rows = 1:6) {
 }
 
 # Null: the sampler is unbiased on the natural scale, before and after the
-# particles are rejuvenated, so that each z-score is nearly t with 99 degrees
-# of freedom: |z| > 6 has probability 3e-8, times 36 scores.
-test_that("rejuvenation from few to many particles leaves the posterior", {
+# particles are rejuvenated, so that each z-score is nearly t with 99 degrees of
+# freedom: |z| > 6 has probability 3e-8, times 36 scores.
+test_that("rejuvenation from few to many particles keeps the posterior", {
   at <- as.matrix(c(-1, 0.5))
   truth <- c(
     sum(as.numeric(names(exact$p_k)) * exact$p_k), exact$p_k[["0"]],
@@ -271,7 +271,7 @@ test_that("rejuvenation from few to many particles leaves the posterior", {
     }, numeric(1 + length(truth)))
     rowMeans(errors) / (apply(errors, 1, stats::sd) / 10)
   }
-  # The weights are uneven: what follows has to see to them.
+  # The weights are uneven, and the next steps must account for that.
   uneven <- fit_exact(1, smc_control(60, 0, ess_threshold = 0))
   expect_lt(ess(uneven)$fraction[[6]], 0.8)
   z <- c(
@@ -282,10 +282,10 @@ test_that("rejuvenation from few to many particles leaves the posterior", {
   expect_lt(max(abs(z)), 6)
 })
 
-# Null: given the particles before it, multinomial resampling leaves the mean
-# of the variance's estimate as it is, whatever the numbers (Lee and Whiteley,
-# 2018): the mean over 400 resamplings of one state is nearly normal. |z| > 6
-# has probability 2e-9 for each of 6 scores.
+# Null: given the particles before it, multinomial resampling leaves the mean of
+# the variance's estimate unchanged, for any numbers (Lee and Whiteley, 2018):
+# the mean over 400 resamplings of one state is nearly normal. |z| > 6 has
+# probability 2e-9 for each of 6 scores.
 test_that("the standard error is right when the number changes", {
   change <- function(state, particles, count) {
     state$rejuvenations <- as.integer(count)

@@ -17,13 +17,13 @@ state_of <- function(fit) {
   })
 }
 
-test_that("probable kernels have the particles, and the others what they had", {
+test_that("probable kernels get the particles, others keep the pilot's", {
   fit <- fit_shared()
   n <- lengths(lapply(fit$runs, `[[`, "k"))
   expect_identical(n, kernel_particles(fit))
   p <- kernel_posterior(fit)$probability
   expect_identical(which.max(n), which.max(p))
-  # 5 x 100 in all, of which half went into the pilot.
+  # 5 x 100 in all, half of which went into the pilot.
   expect_identical(min(n), 50L)
   again <- n > 50
   expect_lte(abs(sum(n[again]) - 250), 2)
@@ -33,7 +33,7 @@ test_that("probable kernels have the particles, and the others what they had", {
     paste0(sum(n), " for 5 kernels \\(50 to ", max(n), "\\)"),
     all = FALSE
   )
-  # What is left of the pilot is what a run with its particles gives.
+  # The remainder of the pilot equals a run with its particles.
   alone <- fit_shared(control = smc_control(50, n_moves = 2, pilot = 0))
   expect_identical(state_of(fit)[!again], state_of(alone)[!again])
 })
@@ -44,7 +44,8 @@ test_that("a kernel runs again if only bad luck made it improbable", {
       shares_by_evidence(c(-difference, 0, -80), rep(se^2, 3), 0.25)
     })
   }
-  # Standard errors of 1.2 are as good as ones of 2.4: two in ten pilots in which
+  # Standard errors of 1.2 are as good as ones of 2.4: two in ten pilots in
+  # which kernels of equal evidence are at least 4.5 apart.
   # kernels of equal evidence are 4.5 apart or more.
   expect_identical(shares(4.5, 1.2) > 0.25, c(TRUE, TRUE, FALSE))
   expect_identical(shares(15, 1.2) > 0.25, c(FALSE, TRUE, FALSE))
@@ -61,7 +62,7 @@ test_that("`pilot = 0`, few rows or particles, bounded memory share none", {
   expect_length(shares(), 5)
 })
 
-test_that("kernels that cannot be told apart have equal numbers", {
+test_that("indistinguishable kernels have equal numbers", {
   noise <- data.frame(x = data$x, y = rep(c(-1, 1), 30))
   fit <- fit_shared(
     rows = noise, kernel = list(kernel_gaussian(5), kernel_gaussian(5.1))
@@ -76,7 +77,7 @@ test_that("kernels that cannot be told apart have equal numbers", {
   )
 })
 
-test_that("a fit that is stopped again and again is the one that is not", {
+test_that("a repeatedly stopped fit equals an uninterrupted one", {
   whole <- fit_shared()
   fit <- fit_shared(control = smc_control(100, n_moves = 2, time_limit = 1e-6))
   expect_identical(fit$status, "time_limit")
@@ -112,7 +113,7 @@ test_that("while kernels run again the pilot answers, and says so", {
     "once the fit is complete",
     class = "kb_error_argument"
   )
-  # It can be saved and read, and rows can come.
+  # It can be saved and read, and rows can be added.
   file <- withr::local_tempfile(fileext = ".rds")
   saveRDS(fit, file)
   expect_identical(
@@ -124,7 +125,7 @@ test_that("while kernels run again the pilot answers, and says so", {
   expect_identical(longer$status, "complete")
 })
 
-test_that("checkpoints of both stages go on", {
+test_that("checkpoints of both stages continue", {
   file <- withr::local_tempfile(fileext = ".rds")
   fit <- fit_shared(control = smc_control(100,
     n_moves = 2, checkpoint = file, checkpoint_every = 1e-6, time_limit = 1e-6

@@ -2,7 +2,7 @@
 
 data <- sim_sinc(40, seed = 1)[c("x", "y")]
 settings <- smc_control(particles = 30, n_moves = 2)
-# Few particles are enough to compare bits, and warn.
+# Few particles are enough to compare bits, but give warnings.
 few <- function(...) suppressWarnings(srvm(..., control = settings, seed = 1))
 take_in <- function(...) suppressWarnings(update(...))
 one <- few(y ~ x, data,
@@ -14,7 +14,7 @@ lines_of <- function(data) {
   out <- character()
   connection <- textConnection("out", "w", local = TRUE)
   on.exit(close(connection))
-  # Seventeen digits say which number it is.
+  # Seventeen digits identify the number.
   text <- lapply(data, formatC, digits = 17, format = "g")
   utils::write.csv(as.data.frame(text), connection,
     row.names = FALSE, quote = FALSE
@@ -24,7 +24,7 @@ lines_of <- function(data) {
 
 rest <- lines_of(data[11:40, ])
 
-test_that("a connection gives what all rows give at once", {
+test_that("a connection gives the same as all rows at once", {
   for (rows in c(1, 7, 1000)) {
     fit <- take_in(first, textConnection(rest), rows = rows)
     expect_same_fit(fit, one)
@@ -44,7 +44,7 @@ test_that("files are opened and closed", {
   expect_error(isOpen(connection))
 })
 
-test_that("a stream that stops goes on", {
+test_that("a stopped stream continues", {
   file <- withr::local_tempfile(lines = rest)
   connection <- file(file, "r")
   on.exit(close(connection))
@@ -57,7 +57,7 @@ test_that("a stream that stops goes on", {
   expect_same_fit(take_in(part, connection, header = c("x", "y")), one)
 })
 
-test_that("what is no table of rows is refused", {
+test_that("input that is not a table of rows is refused", {
   expect_error(update(first, textConnection(c("x", "1"))),
     class = "kb_error_columns"
   )

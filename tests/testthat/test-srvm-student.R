@@ -1,5 +1,5 @@
 # Student's noise: the sampler against enumeration of sets with quadrature over
-# the latent weights (helper-student.R), and what depends on the noise.
+# the latent weights (helper-student.R), and results that depend on the noise.
 
 # Null: the sampler is unbiased on the natural scale, so each z-score below is
 # nearly t with 39 degrees of freedom. |z| > 6.5 has probability 1.0e-7; with
@@ -8,8 +8,8 @@ limit <- 6.5
 
 xs <- c(0.3, -1.7, 2.1, -0.4)
 ys <- c(1.05, 0.21, -0.32, 0.86)
-# For known variances: where they are learned, a surprise gives weights whose
-# mean is too far from normal for the null, with normal noise as well.
+# For known variances: if they are learned, a surprise gives weights whose mean
+# is too far from normal for the null, with normal noise as well.
 surprise <- c(1.05, 0.21, -1.32, 0.86)
 at <- as.matrix(c(-1, 0.5))
 
@@ -41,7 +41,7 @@ expect_student <- function(control, df = 5, x = xs, y = ys, n = length(x),
   expect_lt(max(abs(z)), limit)
 }
 
-test_that("the oracle is right where nothing but the noise is left", {
+test_that("the oracle is right if only the noise remains", {
   none <- oracle_student(
     xs, ys, 5, list(fixed = 0.1), 0.6, at, c(0, 1), kmax = 0,
     intercept = FALSE
@@ -100,7 +100,7 @@ test_that("runs agree with repeated points", {
 test_that("runs agree with a bounded number of candidates", {
   value <- mean(ys) + c(-0.3, 0.4)
   known <- new.env()
-  # Which rows are candidates depends on the seed.
+  # The candidate rows depend on the seed.
   exact <- function(fit) {
     rows <- if (is.null(fit)) 1:2 else srvm_pool(fit)$rows
     key <- set_key(rows)
@@ -189,7 +189,7 @@ test_that("the result depends on neither threads nor the split", {
   expect_identical(predict(more, new), predict(again, new))
 })
 
-test_that("the response's unit is only that", {
+test_that("the response's unit does not matter", {
   other <- data
   other$y <- 1024 * other$y - 512
   same <- robust(other)
@@ -223,7 +223,7 @@ test_that("densities, quantiles and draws of responses have the same law", {
   expect_lt(abs(mass - 0.65), 1e-4)
 })
 
-test_that("log_lik() and draws of responses are those of Student's t", {
+test_that("log_lik() and draws of responses follow Student's t", {
   skip_if_not_installed("rstantools")
   pool <- srvm_pool(fit)
   f <- predict(fit, new, type = "draws")
@@ -291,7 +291,7 @@ refuse <- function(expr, argument, class = "kb_error_argument") {
   expect_match(conditionMessage(cnd), argument, fixed = TRUE)
 }
 
-test_that("what Student's noise does not go with is refused", {
+test_that("settings incompatible with Student's noise are refused", {
   for (bad in list(0, -1, NA, "4", c(3, 4), -Inf, NULL)) {
     refuse(srvm_prior(df = bad), "`df`")
   }
@@ -322,7 +322,7 @@ test_that("what Student's noise does not go with is refused", {
   refuse(srvm(factor(y > 0) ~ x, data, prior = prior), "`df`")
 })
 
-test_that("prior and fit say what the noise is", {
+test_that("prior and fit report the noise", {
   expect_output(print(srvm_prior(df = 4)), "Student's t, df 4")
   expect_output(print(fit), "noise scale: .*Student's t, df 4")
   expect_identical(srvm_prior(df = Inf), srvm_prior())

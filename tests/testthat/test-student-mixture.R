@@ -10,7 +10,7 @@ quantiles_one <- function(p, m, v, noise, df) {
   student_quantiles_cpp(matrix(m), matrix(v), noise, 1, df, p)[1, ]
 }
 
-#' Integral of f over pieces that see each of two scales
+#' Integral of f over pieces that resolve each of two scales
 #' @noRd
 over_normal <- function(f, sd, at) {
   scales <- c(0.5, 1, 2, 3, 5, 10, 30, 100, 1e3, 1e4)
@@ -26,7 +26,7 @@ over_normal <- function(f, sd, at) {
 
 degrees <- c(0.1, 0.5, 1, 1.5, 2, 4, 10, 30, 150, 1e3, 1e6)
 
-test_that("where f is known they are those of Student's t", {
+test_that("if f is known they are those of Student's t", {
   y <- c(0, 0.01, 0.3, 1, 2, 5, 10, 50, 1e3, 1e6)
   for (df in degrees) {
     exact <- stats::dt(y / 2, df, log = TRUE) - log(2)
@@ -42,7 +42,7 @@ test_that("where f is known they are those of Student's t", {
   )
 })
 
-test_that("they are right whichever of f and the noise is wider", {
+test_that("they are right whether f or the noise is wider", {
   for (df in c(0.5, 1.5, 4, 20, 1000)) {
     for (v in c(1e-8, 1e-3, 0.25, 1, 10, 1e4, 1e8)) {
       sd <- sqrt(v)

@@ -1,19 +1,19 @@
-# tdsmc() on problems with exact answers (helper-tdsmc.R), and what it promises
+# tdsmc() on problems with exact answers (helper-tdsmc.R), and its promises
 # about seeds, continued runs, replicates, ancestry and errors.
 #
 # Statistical tests: replicates are independent, and Zhat and Zhat times the
 # estimated probability of a group of states are unbiased. Null: their means
-# over replicates are about t-distributed about the exact values. They are skew,
-# which makes the tail heavier: among 20000 bootstrap samples of 500 to 2000
-# replicates of births and deaths of centres, of change points and of the
+# over replicates are about t-distributed around the exact values. They are
+# skew, which makes the tail heavier: among 20000 bootstrap samples of 500 to
+# 2000 replicates of births and deaths of centres, of change points and of the
 # Kalman problem each, at most one had a p-value (with Bonferroni over groups)
 # below 1e-6, so that at this limit a right sampler fails with probability below
-# 1e-4. Seen to fail for every break of helper-tdsmc.R that
-# leaves the run without an error, and with tdsmc() itself broken: a factor left
-# out of the law of the weights, the evidence not divided by N after resampling,
-# weights kept at resampling, log densities not taken along or kept after
-# rejuvenation, particles put back in the order of their moves, one seed for all
-# steps or replicates, rejuvenation at t instead of t - 1.
+# 1e-4. Seen to fail for every break of helper-tdsmc.R that leaves the run
+# without an error, and with tdsmc() itself broken: a factor left out of the law
+# of the weights, the evidence not divided by N after resampling, weights kept
+# at resampling, log densities not carried along or kept after rejuvenation,
+# particles put back in the order of their moves, one seed for all steps or
+# replicates, rejuvenation at t instead of t - 1.
 
 limit <- 1e-6
 many <- smc_control(particles = 60, replicates = 40)
@@ -45,7 +45,7 @@ test_that("the adapted proposal gives the enumerated posterior", {
   p <- adapted_problem()
   fit <- run_problem(p, control = many)
   expect_gt(replicate_p(fit, exact_sets(p), sets_of), limit)
-  # Its weights depend on the old state alone: the evidence of one row is exact.
+  # Its weights depend only on the old state: one row's evidence is exact.
   one <- run_problem(p, steps = 1)
   expect_equal(evidence(one)$log_evidence, log_sum_exp(exact_sets(p, 1)))
   expect_equal(ess(one)$fraction, 1)
@@ -93,10 +93,10 @@ test_that("a linear Gaussian model has the evidence of the Kalman filter", {
   expect_lt(replicate_p(wrong, exact$log_evidence), limit)
 })
 
-test_that("the standard error of the evidence is that of replicates", {
-  # Null, for multinomial resampling and where families were never founded
-  # anew: Zhat^2 times the estimated relative variance is an unbiased estimate
-  # of the variance of Zhat (Lee and Whiteley, 2018); t-test of differences.
+test_that("the standard error of the evidence agrees with replicates", {
+  # Null, for multinomial resampling and if families were never founded anew:
+  # Zhat^2 times the estimated relative variance is an unbiased estimate of the
+  # variance of Zhat (Lee and Whiteley, 2018); t-test of differences.
   exact <- kalman_log_evidence()$log_evidence
   fit <- run_problem(kalman_problem(),
     steps = 8, control = smc_control(200,
@@ -110,16 +110,16 @@ test_that("the standard error of the evidence is that of replicates", {
   v <- vapply(fit$runs, `[[`, 0, "relative_variance")
   difference <- z^2 * v - (z - 1)^2
   expect_gt(stats::t.test(difference)$p.value, limit)
-  # Of the right size: the covariance that the estimate leaves out where they
-  # were makes it .6 of the variance here, and that of 40 replicates has a
-  # relative standard deviation of .22.
+  # Of the right size: if families were founded anew, the covariance that the
+  # estimate leaves out makes it .6 of the variance here, and the variance over
+  # 40 replicates has a relative standard deviation of .22.
   fit <- run_problem(kalman_problem(), control = many)
   e <- evidence(fit)
   expect_lt(abs(log(e$mc_se / e$mc_se_replicates)), log(2))
 })
 
 test_that("the genealogy is counted as in the core", {
-  # srvm() records the ancestors and what the core makes of them.
+  # srvm() records the ancestors and the core's counts of them.
   fit <- few_particles(srvm(y ~ x, sim_sinc(40, seed = 1),
     kernel = kernel_gaussian(),
     control = smc_control(40,
@@ -194,7 +194,7 @@ test_that("replicates are independent runs, pooled by their evidence", {
 
 test_that("replicates on workers equal those in this process", {
   local_workers()
-  # Functions that are found nowhere else come along with their environment.
+  # Functions that exist nowhere else travel with their environment.
   p <- kalman_problem()
   control <- smc_control(particles = 20, replicates = 3)
   there <- run_problem(p, control = control)
@@ -221,7 +221,7 @@ test_that("a time limit and an interrupt give a fit that update() completes", {
   )
 })
 
-test_that("an interrupt is taken between two steps", {
+test_that("an interrupt takes effect between two steps", {
   skip_on_cran()
   skip_on_os("windows")
   p <- kalman_problem()
@@ -242,7 +242,7 @@ test_that("an interrupt is taken between two steps", {
   expect_identical(plain_fit(done)$runs, plain_fit(all)$runs)
 })
 
-test_that("a checkpoint can be continued, in a file too", {
+test_that("a checkpoint can be continued, also in a file", {
   p <- kalman_problem()
   file <- file.path(withr::local_tempdir(), "fit.rds")
   fit <- run_problem(p,
@@ -323,7 +323,7 @@ test_that("moves that are not chosen are not called", {
   expect_no_error(run_problem(p))
 })
 
-# Questions to a fit ----------------------------------------------------------
+# Queries of a fit ------------------------------------------------------------
 
 test_that("predict() gives expectations, distributions and states", {
   fit <- run_problem(change_problem())
@@ -340,7 +340,7 @@ test_that("predict() gives expectations, distributions and states", {
   expect_equal(sum(table$value * table$probability), sum(w * k))
   draws <- as_draws(fit, function(s) data.frame(k = rowSums(s) - 1))
   expect_s3_class(draws, "draws_df")
-  # Systematic draws of equal weight: within 1/60 of each probability.
+  # Systematic equal-weight draws: within 1/60 of each probability.
   expect_lt(abs(mean(draws$k) - sum(w * k)), 6 / 60)
   weighted <- as_draws(fit, function(s) rowSums(s), weighted = TRUE)
   expect_equal(stats::weights(weighted), w)
@@ -359,11 +359,11 @@ test_that("predict() gives expectations, distributions and states", {
   expect_identical(nobs(fit), 6L)
 })
 
-test_that("tidy() and glance() are those of weighted particles", {
+test_that("tidy() and glance() use the weighted particles", {
   fit <- run_problem(change_problem())
   w <- weights(fit)
   expect_gt(diff(range(w)), 0)
-  # Numbers that are distinct, so that each weight matters to a quantile.
+  # Distinct numbers, so that each weight matters to a quantile.
   own <- seq_along(w) + rowSums(predict(fit, type = "states")) / 100
   f <- function(s) cbind(own = seq_len(nrow(s)) + rowSums(s) / 100, one = 1)
   out <- tidy(fit, f, level = 0.5)
@@ -465,7 +465,7 @@ message_with <- function(part, f, move = "stay", p = change_problem()) {
   gsub("[[:space:]]+", " ", conditionMessage(error))
 }
 
-test_that("what a user's function does wrong is named", {
+test_that("errors of a user's function are named", {
   const <- function(x) function(...) x
   expect_match(message_with("log_density", const(1:3)), "log_density.*60 numb")
   expect_match(message_with("log_density", const("a")), "\"a\"")
@@ -513,8 +513,8 @@ test_that("particles that all have weight zero are an error", {
 })
 
 test_that("particles of weight zero do no harm", {
-  # States that begin a segment at row 2 are impossible from then on, and the
-  # functions never meet them again.
+  # States that begin a segment at row 2 are impossible from then on, and are
+  # never passed to the functions again.
   p <- change_problem(rejuvenate = NULL)
   p$target$log_density <- function(states, t, data) {
     if (t > 2) stopifnot(all(states[, 2] == 0))
@@ -538,7 +538,7 @@ test_that("few effective particles give a warning", {
     ),
     class = "kb_warning_low_ess"
   )
-  # Also where they were few on the way.
+  # Also if they were few on the way.
   surprise <- function(...) {
     tdsmc(p$target, p$moves, c(0, 0, 30, 26, 24, 22),
       control = smc_control(particles = 60), seed = 1

@@ -1,9 +1,9 @@
-# Traces with densities: the numbers that are drawn; that every fit of chains
-# draws them is tested with the other types. The looks were checked by eye.
+# Traces with densities: the numbers that are drawn. Other tests draw them for
+# every fit of chains. The looks were checked by eye.
 
 values <- cbind(c(1, 1, 2, 4), c(2, 2, 2, 2))
 
-test_that("whole numbers have shares, those that no draw has are 0", {
+test_that("whole numbers have shares, those without draws have 0", {
   shares <- chain_density(values)
   expect_identical(shares$chain, rep(1:2, each = 4))
   expect_equal(shares$value, rep(1:4, 2))
@@ -23,7 +23,7 @@ test_that("other numbers have densities of area 1, within the draws", {
   }
 })
 
-test_that("one draw, and draws that are all the same, are drawn", {
+test_that("one draw, and draws that are all equal, are drawn", {
   expect_equal(chain_density(matrix(0.5, 1, 2))$density, c(1, 1))
   expect_true(all(is.finite(chain_density(matrix(0.5, 9, 1))$density)))
 })
@@ -33,7 +33,7 @@ batch <- suppressWarnings(srvm(y ~ x, sim_sinc(30, seed = 1),
   control = mcmc_control(2, 20, 40, thin = 2), seed = 1
 ))
 
-test_that("autoplot() shows the draws, and densities to their highest", {
+test_that("autoplot() shows the draws, and densities up to their highest", {
   skip_if_not_installed("ggplot2")
   fits <- list(batch, bark_fits()$plane, kgs_fits()$moons)
   labels <- list(
@@ -45,7 +45,7 @@ test_that("autoplot() shows the draws, and densities to their highest", {
     plot <- ggplot2::autoplot(fit, "trace_density")
     built <- ggplot2::ggplot_build(plot)
     expect_identical(nlevels(built$layout$layout$PANEL), 4L)
-    # A trace, a density, and what their axes reach, of each quantity.
+    # Per quantity: a trace, a density, and the ranges of their axes.
     layers <- built$data[c(1, 3, 5, 7)]
     panels <- vapply(layers, function(layer) {
       unique(as.integer(layer$PANEL))
@@ -66,7 +66,7 @@ test_that("autoplot() shows the draws, and densities to their highest", {
   expect_equal(sort(unique(k$x)), 2 * 1:20)
 })
 
-test_that("plot() draws two traces and two densities, a line a chain", {
+test_that("plot() draws two traces and two densities, one line per chain", {
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
   grDevices::dev.control("enable")

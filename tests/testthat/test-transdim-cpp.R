@@ -1,5 +1,5 @@
-# tdsmc() from C++: inst/include/kernelbayes/transdim*.hpp, by the example that
-# is shipped, compiled once with what the tests need beside it.
+# tdsmc() from C++: inst/include/kernelbayes/transdim*.hpp, by the shipped
+# example, compiled once together with the additions that tests need.
 
 #' Skip unless C++ can be compiled against the installed package
 skip_without_compiler <- function() {
@@ -35,7 +35,7 @@ compiled <- local({
     if (is.null(env)) {
       code <- c(readLines(example_file()), readLines("transdim-moves.cpp"))
       made <- new.env()
-      # Half the time of -O2; sanitizers have flags of their own.
+      # Half the time of -O2; sanitizers have their own flags.
       if (!nzchar(Sys.getenv("R_MAKEVARS_USER"))) {
         withr::local_envvar(MAKEFLAGS = "CXX17FLAGS=-O1")
       }
@@ -97,7 +97,7 @@ runs_p <- function(runs, exact) {
 }
 
 test_that("change points of the coal data have their exact posterior", {
-  # Null: as in test-tdsmc.R, means over runs are about t-distributed about the
+  # Null: as in test-tdsmc.R, means over runs are about t-distributed around the
   # exact values. Among 20000 bootstrap samples of 60 out of 1500 runs the least
   # p-value was 6e-6, so that a right sampler fails with probability below 1e-4
   # (the mean of those 1500 Zhat was 1.005 Z, standard error .005).
@@ -107,13 +107,13 @@ test_that("change points of the coal data have their exact posterior", {
   runs <- lapply(1:60, function(seed) cpp$count_changes(counts, 400, seed))
   expect_gt(runs_p(runs, exact), 1e-6)
   # Over the 1500, log Zhat has sd .187 and its standard error a mean of .132
-  # (too low as families were founded anew); the log ratio has an sd of .1 with
-  # 60: the limit is more than four of these away.
+  # (too low because families were founded anew); the log ratio has an sd of .1
+  # with 60: the limit is more than four of these away.
   spread <- stats::sd(vapply(runs, `[[`, 0, "log_evidence"))
   se <- mean(vapply(runs, `[[`, 0, "mc_se"))
   expect_lt(abs(log(se / spread)), log(2.2))
-  # Broken: half of the reverse choice is forgotten, or draws are not those that
-  # the density is of (p-values of 1e-37 and less).
+  # Broken: half of the reverse choice is forgotten, or draws do not come from
+  # their stated density (p-values of 1e-37 and less).
   for (fault in c("forgotten", "draws")) {
     runs <- lapply(1:30, function(seed) {
       cpp$count_wrongly(counts, 400, seed, fault)
@@ -144,13 +144,13 @@ test_that("broken moves are found, and named", {
   expect_identical(faults("none"), character())
   both <- c("(all moves) identity", "(all moves) reverse_probability")
   expect_setequal(faults("forgotten"), both)
-  # A death that is uniform goes to sets that never were.
+  # A uniform death goes to sets that never existed.
   expect_setequal(
     faults("uniform_death"),
     c("change log_reverse", "change weight", "(all moves) identity")
   )
   expect_setequal(faults("draws"), "stay propose")
-  # The identity is about densities alone, whether anything is drawn by them.
+  # The identity is only about densities, whether or not these are drawn from.
   expect_setequal(
     faults("density"), c("change log_forward", "change propose")
   )
@@ -189,7 +189,7 @@ test_that("densities may be given in other ways", {
   }
 })
 
-test_that("what each step did is recorded", {
+test_that("each step is recorded", {
   cpp <- compiled()
   counts <- c(4, 5, 0, 1, 0, 3, 2, 7)
   run <- cpp$run_in_parts(counts, 50, 8, 1)
@@ -197,7 +197,7 @@ test_that("what each step did is recorded", {
   expect_equal(colSums(chosen), rep(50, 8))
   expect_identical(chosen[, 1], c(0L, 50L))
   expect_equal(colSums(matrix(run$share, 2)), rep(1, 8))
-  # add_datum() was told of every step, after_step() had particles and weights.
+  # add_datum() was called at each step, after_step() had particles and weights.
   expect_identical(run$added, 1:8)
   expect_equal(run$mean_changes, sum(run$weights * run$changes))
   before <- cpp$run_in_parts(counts, 50, 7, 1)
@@ -206,18 +206,19 @@ test_that("what each step did is recorded", {
 
 test_that("particles of weight zero do no harm, and none alive is an error", {
   cpp <- compiled()
-  # Years 2 to 4 cannot begin a rate, as is said only at step 4.
+  # Years 2 to 4 cannot begin a rate, but this shows only at step 4.
   counts <- c(2, 1, 0, 6, 5)
   run <- cpp$run_with_zeros(counts, 2000, 4, 1)
   expect_equal(sum(run$weights), 1)
   expect_true(all(run$states[run$weights > 0] %in% list(1L, c(1L, 5L))))
   exact <- cpp$log_gamma(list(1L, c(1L, 5L)), counts)
-  # Null: Zhat is about normal about Z, and log Zhat has sd .009 over 200 seeds.
+  # Null: Zhat is about normal around Z, and log Zhat has sd .009 over 200
+  # seeds.
   expect_lt(abs(run$log_evidence - log_sum_exp(exact)), 0.05)
   expect_error(cpp$run_with_zeros(counts, 20, 0, 1), "step 1")
 })
 
-test_that("what user's functions should not return is named", {
+test_that("invalid values from users' functions are named", {
   cpp <- compiled()
   wrong <- function(what) cpp$run_with_fault(c(1, 2, 3), what)
   expect_error(wrong("log_density"), "log_density.*nan.*step 2")
@@ -227,7 +228,7 @@ test_that("what user's functions should not return is named", {
   expect_error(wrong("reverse_probability"), "reverse_probability.*2.*step 2")
 })
 
-test_that("a model or a move that lacks something is refused in words", {
+test_that("an incomplete model or move is refused in words", {
   skip_without_compiler()
   command <- compiler()
   messages <- suppressWarnings(system2(

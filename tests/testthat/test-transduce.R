@@ -1,10 +1,10 @@
 # transduce(): joint labels of new points.
 #
-# Seen to fail, one mutant at a time: what training points leave drawn for each
-# point alone, or not at all; a length of 1; the nugget left out, or shared;
-# several functions with the same complement; the class with the smallest f;
-# f that is not known taken as known under a nugget; a rare labelling that is
-# central.
+# Seen to fail, one mutant at a time: the complement of the training points
+# drawn for each point separately, or not at all; a length of 1; the nugget left
+# out, or shared; several functions with the same complement; the class with the
+# smallest f; unknown f treated as known under a nugget; a rare labelling that
+# is central.
 
 moons <- sim_moons(30, flips = 0.1, seed = 3)
 new_moons <- sim_moons(25, seed = 4)
@@ -42,13 +42,13 @@ prior_labels <- function(x, y, new, nugget, noise, functions, draws = 1e5) {
   )
 }
 
-#' Is the share of draws that `what` is true of that of the prior's?
+#' Does the share of draws for which `what` is true agree with the prior's?
 joint_z <- function(out, prior, what) {
   drawn <- what(out$labels)
   wanted <- what(prior$labels)
   w <- prior$weights / sum(prior$weights)
   share <- sum(w * wanted)
-  # Draws of one chain, in order: posterior's standard error knows.
+  # Draws of one chain, in order, as posterior's standard error requires.
   error <- posterior::mcse_mean(matrix(as.double(drawn), ncol = 2))
   (mean(drawn) - share) / sqrt(error^2 + sum(w^2 * (wanted - share)^2))
 }
@@ -91,8 +91,8 @@ test_that("joint labels have the probabilities of the model", {
   }
 })
 
-test_that("marginals are those of predict()", {
-  # Null: given the posterior draws votes are Bernoulli numbers whose mean is
+test_that("marginals agree with predict()", {
+  # Null: given the posterior draws, votes are Bernoulli numbers whose mean is
   # predict()'s (with three classes at most twice their variance); normal z,
   # 1e-4 over all settings and points (Bonferroni).
   limit <- stats::qnorm(1e-4 / (3 * 25 * 3) / 2, lower.tail = FALSE)
@@ -108,7 +108,7 @@ test_that("marginals are those of predict()", {
   }
 })
 
-test_that("what training points leave has predict()'s variance", {
+test_that("the complement of the training points has predict()'s variance", {
   x <- as.matrix(new_moons[c("x1", "x2")])
   for (fit in list(
     fit_moons(iter = 50), fit_moons(iter = 50, nugget = 0.3),
@@ -131,7 +131,7 @@ test_that("training points keep their draws", {
   expect_lt(mean(far$labels[, 1] == far$labels[, 3]), 0.95)
 })
 
-# What is made of the draws ----------------------------------------------------
+# Results from the draws -------------------------------------------------------
 
 test_that("the central labelling is found by counting and by distances", {
   votes <- cbind(c(1, 1, 2), c(1, 2, 2), c(2, 2, 2), c(1, 2, 1), c(1, 2, 1))
@@ -149,7 +149,7 @@ test_that("the central labelling is found by counting and by distances", {
   expect_identical(as.integer(out$most_probable), best)
 })
 
-test_that("the result has the shapes that the page gives", {
+test_that("the result has the documented shapes", {
   fit <- fit_moons(iter = 50)
   out <- transduce(fit, new_moons)
   expect_s3_class(out, "kb_transduction")
@@ -182,7 +182,7 @@ test_that("the generator of the session is left alone", {
   expect_identical(.Random.seed, before)
 })
 
-test_that("it prints how sure it is", {
+test_that("it prints its certainty", {
   fit <- fit_moons(iter = 50)
   shown <- capture.output(print(transduce(fit, new_moons)))
   expect_match(shown[[1]], "25 points, 100 draws", fixed = TRUE)
@@ -190,7 +190,7 @@ test_that("it prints how sure it is", {
   expect_true(any(grepl("labellings:", shown)))
 })
 
-test_that("what it cannot label is refused", {
+test_that("input that it cannot label is refused", {
   fit <- fit_moons(iter = 50)
   expect_error(transduce(fit), class = "kb_error_argument")
   expect_error(transduce(fit, new_moons["x1"]), class = "kb_error_columns")

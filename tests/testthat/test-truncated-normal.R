@@ -1,13 +1,13 @@
 # Truncated normals and log Phi (inst/include/kernelbayes), in both tails.
 #
-# Seen to fail, one mutant at a time: the rate a in place of the best one, all
+# Seen to fail, one mutant at a time: the rate a instead of the best one, all
 # proposals of the tail accepted, the centre of acceptance at 0, log(erfc / 2)
 # in the upper tail, the last term of the series dropped.
 
 test_that("draws beyond any truncation have the exact moments", {
   # Null: 1e5 independent draws; nearly standard normal scores of mean and
   # second moment, |z| > 6 in 20 of them. Moments of X - a from the hazard, by
-  # its asymptotic series where the difference would cancel.
+  # its asymptotic series if the difference would cancel.
   for (a in c(-1e6, -8, -1, 0, 0.3, 0.5, 0.7, 2, 8, 20, 40, 1e4)) {
     u <- normal_excess_cpp(a, 1e5, 5)
     expect_gt(min(u), 0)
@@ -27,7 +27,7 @@ test_that("draws beyond any truncation have the exact moments", {
       }, 0, Inf, rel.tol = 1e-10)$value / a^2
     }
     sd <- sqrt(second - first^2)
-    # In units of the sd: at -1e6 the second moment is that of the shift alone.
+    # In units of the sd: at -1e6 the second moment is only that of the shift.
     expect_lt(abs(mean(u) - first) / sd * sqrt(1e5), 6, label = paste(a))
     square <- ((u - first) / sd)^2
     expect_lt(abs(mean(square) - 1) / stats::sd(square) * sqrt(1e5), 6,
@@ -36,7 +36,7 @@ test_that("draws beyond any truncation have the exact moments", {
   }
 })
 
-test_that("what cannot be drawn is an error, not an endless loop", {
+test_that("an impossible draw is an error, not an endless loop", {
   for (a in c(NaN, Inf, -Inf)) {
     expect_error(normal_excess_cpp(a, 1, 1), class = "C++Error")
   }
@@ -50,8 +50,8 @@ test_that("log Phi keeps its digits in both tails", {
 })
 
 test_that("draws between two points have the exact distribution", {
-  # Null: 2e4 independent draws a case; the scores of the mean and of the second
-  # moment of uniform variables, |z| > 6 in 32 of them.
+  # Null: 2e4 independent draws per case; the scores of the mean and of the
+  # second moment of uniform variables, |z| > 6 in 32 of them.
   cases <- list(
     c(0, 1, -1, 0.5), c(0, 1, -0.2, 3), c(0, 1, -3, 2.9), c(0, 1, 0.1, 0.2),
     c(0, 1, 0.3, 4), c(0, 1, 6, 7), c(0, 1, -7, -6), c(0, 1, 6, 6.01),
@@ -61,7 +61,7 @@ test_that("draws between two points have the exact distribution", {
   for (case in cases) {
     draws <- normal_between_cpp(case[1], case[2], case[3], case[4], 2e4, 3)
     expect_true(all(draws >= case[3] & draws <= case[4]))
-    # On the side of the interval where the tail has its digits.
+    # On the side of the interval on which the tail keeps its digits.
     side <- if (sum(case[3:4]) > 2 * case[1]) -1 else 1
     z <- sort(side * (case[3:4] - case[1]) / case[2])
     at <- stats::pnorm(side * (draws - case[1]) / case[2], log.p = TRUE)
@@ -82,7 +82,7 @@ test_that("log probabilities of intervals keep their digits", {
   from <- c(-1, -40, 5, -8, 1e-3, 30, -2, -Inf, 2, -30.001, 0, -6)
   to <- c(2, 40, 6, -7.5, 2e-3, 31, -1.9999, -3, Inf, -30, 1e-9, 6)
   exact <- log(mapply(function(from, to) {
-    # Of the density over its largest value, in tails.
+    # The density relative to its largest value, in tails.
     at <- if (from > 0) from else if (to < 0) to else 0
     ends <- pmin(pmax(c(from, to), at - 40), at + 40)
     pieces <- seq(ends[1], ends[2], length.out = 161)

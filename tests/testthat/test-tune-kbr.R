@@ -6,7 +6,7 @@ noisy_pairs <- function(n, seed = 1) {
   )
 }
 
-test_that("losses are those of fits without the held-out stretch", {
+test_that("losses agree with fits without the held-out stretch", {
   pairs <- noisy_pairs(60)
   width <- c(x = bandwidth_median(pairs$x), y = bandwidth_median(pairs$y))
   tuned <- tune_kbr(pairs, bandwidths = c(0.5, 2), c0 = c(0.1, 1), folds = 3)

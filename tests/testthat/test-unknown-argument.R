@@ -12,7 +12,7 @@ hint_of <- function(call) {
   gsub("\\s+", " ", cli::ansi_strip(conditionMessage(error)))
 }
 
-test_that("an argument that is spelt otherwise is named", {
+test_that("a misspelt argument is named", {
   data <- sim_sinc(10, seed = 1)
   expect_match(hint_of(srvm(y ~ x, data, seeed = 1)), "Did you mean `seed`?",
     fixed = TRUE
@@ -27,7 +27,7 @@ test_that("an argument that is spelt otherwise is named", {
   )
 })
 
-test_that("settings of the sampler and of the prior are shown their place", {
+test_that("settings of the sampler and the prior are referred to their place", {
   data <- sim_sinc(10, seed = 1)
   expect_match(hint_of(bark(y ~ x, data, iter = 10)),
     "Write `control = mcmc_control(iter = )`",
@@ -42,7 +42,7 @@ test_that("settings of the sampler and of the prior are shown their place", {
   expect_match(both, "`prior = bark_prior(n_kernels = )`", fixed = TRUE)
 })
 
-test_that("where nothing is near, the arguments are listed", {
+test_that("if nothing is near, the arguments are listed", {
   data <- sim_sinc(10, seed = 1)
   fit <- srvm(y ~ x, data,
     kernel = kernel_gaussian(0.2), seed = 1,
@@ -54,7 +54,7 @@ test_that("where nothing is near, the arguments are listed", {
   expect_no_match(listed, "Did you mean")
 })
 
-test_that("nearest_name wants more likeness of shorter names", {
+test_that("nearest_name requires more similarity of shorter names", {
   known <- c("seed", "na_action", "k", "probability")
   expect_identical(nearest_name("NA.action", known), "na_action")
   expect_identical(nearest_name("probabilty", known), "probability")

@@ -50,7 +50,7 @@ watched_fits <- local({
   }
 })
 
-test_that("rows are chosen from the predictors alone, over all their range", {
+test_that("rows are chosen only by the predictors, over their full range", {
   withr::local_seed(2)
   x <- cbind(stats::rnorm(300), 0.01 * stats::rnorm(300))
   rows <- watched_rows(x)
@@ -58,7 +58,7 @@ test_that("rows are chosen from the predictors alone, over all their range", {
   expect_identical(watched_rows(x), rows)
   expect_identical(.Random.seed, before)
   expect_length(unique(rows), 20)
-  # In units of each predictor, here two that are nearly the same.
+  # In units of each predictor, here two that are nearly equal.
   wide <- cbind(x[, 1], x[, 1] + x[, 2], 3)
   place <- rank(wide[, 1])[watched_rows(wide)]
   expect_true(all(abs(sort(place) - (300 * (1:20 - 0.5) / 20)) < 8))
@@ -66,7 +66,7 @@ test_that("rows are chosen from the predictors alone, over all their range", {
   expect_identical(watched_rows(matrix(0, 9, 2)), 1L)
 })
 
-test_that("f is that of the draws of predict(), at the same rows in any fit", {
+test_that("f agrees with draws of predict(), at the same rows in any fit", {
   for (name in c("gaussian", "student", "probit", "truncated", "srvm")) {
     fit <- watched_fits()[[name]]
     expect_identical(
@@ -85,7 +85,7 @@ test_that("f is that of the draws of predict(), at the same rows in any fit", {
   expect_false(identical(ess(longer), ess(fit)))
 })
 
-test_that("of several classes the probability of each is watched", {
+test_that("with several classes the probability of each is watched", {
   for (name in c("ordered", "fields")) {
     fit <- watched_fits()[[name]]
     found <- watched_functions(fit)
@@ -97,8 +97,8 @@ test_that("of several classes the probability of each is watched", {
     p <- vapply(found, mean, 0)
     exact <- stats::predict(fit, type = "prob")[rows, ]
     # predict() has the exact mean over the coefficients, which are drawn here.
-    # Null: differences of a standard deviation of at most .5 / sqrt(240) = .032,
-    # also if draws are the same in both, 20 x 3 of them: 5.5 of these.
+    # Null: differences have a standard deviation of at most .5 / sqrt(240) =
+    # .032, also if draws are the same in both, 20 x 3 of them: 5.5 of these.
     expect_lt(max(abs(p - exact)), 0.18)
     total <- Reduce(`+`, split(p, rep(seq_along(levels), each = length(rows))))
     expect_equal(unname(total), rep(1, length(rows)), tolerance = 1e-5)
@@ -110,7 +110,7 @@ test_that("of several classes the probability of each is watched", {
   )
 })
 
-test_that("scales are logarithms, those too small to matter alike", {
+test_that("scales are logarithms, those too small to matter are equal", {
   fit <- watched_fits()$probit
   found <- watched_scales(fit)
   expect_identical(names(found), c(
@@ -156,16 +156,16 @@ test_that("print names the worst quantity, with its R-hat and its size", {
   }
 })
 
-test_that("chains of which f is stuck warn, whatever the parameters do", {
-  # The second chain is the first with f upside down: all parameters that are
-  # watched are the same.
+test_that("chains with a stuck f give a warning, whatever the parameters", {
+  # The second chain is the first with f upside down: all watched parameters are
+  # equal.
   fit <- watched_fits()$gaussian
   fit$runs[[2]] <- fit$runs[[1]]
   draws <- fit$runs[[2]]$draws
   fit$runs[[2]]$draws$beta <- -draws$beta
   table <- ess(fit)
   is_f <- startsWith(table$variable, "f[")
-  # Halves of which all ranks differ have an R-hat near 1.8.
+  # Halves whose ranks all differ have an R-hat near 1.8.
   expect_gt(max(table$rhat[is_f]), 1.7)
   expect_true(all(table$rhat[!is_f] < 1.5, na.rm = TRUE))
   fit$status <- "complete"
@@ -179,8 +179,8 @@ test_that("chains of which f is stuck warn, whatever the parameters do", {
   expect_true(nrow(unmet) > 0 && all(startsWith(unmet$variable, "f[")))
 })
 
-test_that("scales that do not mix warn where sigma, J and log_lik do", {
-  # A second chain that has the first one's with larger scales, swapped.
+test_that("scales that do not mix warn even if sigma, J and log_lik do", {
+  # The second chain has the first one's scales, swapped and enlarged.
   fit <- watched_fits()$probit
   swap <- function(v) as.vector(matrix(v, 2)[2:1, ])
   fit$runs[[2]]$draws$log_lambda <- swap(fit$runs[[1]]$draws$log_lambda) + 3
@@ -191,7 +191,7 @@ test_that("scales that do not mix warn where sigma, J and log_lik do", {
   expect_match(conditionMessage(warning), "log scale of x", fixed = TRUE)
 })
 
-test_that("few draws and one chain are said", {
+test_that("few draws and one chain are reported", {
   settings <- mcmc_control(chains = 1, warmup = 20, iter = 99)
   expect_message(
     few <- bark(y ~ x, line, control = settings, seed = 1),
@@ -208,7 +208,7 @@ test_that("few draws and one chain are said", {
     ),
     "50 draws per chain", class = "kb_message_few_draws"
   )
-  # Of a single draw nothing is known.
+  # Nothing is known from a single draw.
   one <- suppressMessages(bark(y ~ x, line, seed = 1,
     control = mcmc_control(chains = 1, warmup = 1, iter = 1)
   ))

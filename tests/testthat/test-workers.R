@@ -1,6 +1,6 @@
-# Chains of bark() and kgs() on two PSOCK workers: the draws of this process,
-# and progress that comes home. srvm(), tdsmc() and kbr_chunks() have such tests
-# in their own files.
+# Chains of bark() and kgs() on two PSOCK workers: the draws agree with this
+# process, and progress comes back. srvm(), tdsmc() and kbr_chunks() have such
+# tests in their own files.
 
 moons <- sim_moons(30, flips = 0.1, seed = 1)
 moons$three <- cut(moons$x1, c(-Inf, 0, 1.5, Inf), c("low", "mid", "high"))
@@ -8,7 +8,7 @@ short <- mcmc_control(chains = 3, warmup = 20, iter = 20)
 
 quiet <- function(expr) suppressWarnings(expr, classes = "kb_warning")
 
-#' The fits of all engines of chains
+#' The fits of all engines with chains
 chain_fits <- function(progress = FALSE) {
   quiet(list(
     bark = bark(x1 ~ x2, moons, control = short, seed = 1, progress = progress),
@@ -27,7 +27,7 @@ chain_fits <- function(progress = FALSE) {
   ))
 }
 
-test_that("chains on workers are those of this process", {
+test_that("chains on workers agree with this process", {
   skip_without_workers()
   here <- chain_fits()
   local_workers()
@@ -42,7 +42,7 @@ test_that("chains on workers are those of this process", {
   }
 })
 
-test_that("so are the ladders of their evidence, and folds", {
+test_that("so do ladders of their evidence, and folds", {
   skip_without_workers()
   short <- mcmc_control(chains = 2, warmup = 20, iter = 20)
   ask <- function() {
@@ -65,7 +65,7 @@ test_that("so are the ladders of their evidence, and folds", {
 
 # Lost workers ----------------------------------------------------------------
 
-#' `ask()` gives the same with a worker that is killed, which is told
+#' `ask()` gives the same with a killed worker, and a warning
 expect_survives <- function(ask, frame = parent.frame()) {
   here <- quiet(ask())
   local_lethal_worker(frame)
@@ -81,13 +81,13 @@ expect_survives <- function(ask, frame = parent.frame()) {
   expect_identical(there, here)
 }
 
-test_that("folds of a worker that is killed are done again", {
+test_that("folds of a killed worker are done again", {
   skip_on_os("windows")
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
   expect_survives(function() cross_validate(labels, folds = 3, seed = 3))
 })
 
-test_that("settings that a killed worker was to try are tried again", {
+test_that("settings assigned to a killed worker are tried again", {
   skip_on_os("windows")
   expect_survives(function() {
     tune_kbr(moons$x1, moons$x2,
@@ -104,7 +104,7 @@ test_that("chunks of a killed worker are read again", {
   })
 })
 
-test_that("chains of a killed worker go on elsewhere", {
+test_that("chains of a killed worker continue elsewhere", {
   skip_on_os("windows")
   expect_survives(function() {
     bark(x1 ~ x2, moons, control = short, seed = 1)
@@ -121,7 +121,7 @@ test_that("so do orders of the rows", {
   })
 })
 
-test_that("ladders of a killed worker go on elsewhere", {
+test_that("ladders of a killed worker continue elsewhere", {
   skip_on_os("windows")
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
   expect_survives(function() {
@@ -141,7 +141,7 @@ test_that("work that cannot be sent is done here", {
   expect_identical(here, there)
 })
 
-test_that("an error of the work is no lost worker", {
+test_that("an error in the work does not mean a lost worker", {
   local_workers()
   read <- function(i) {
     if (i == 2) stop("the file is gone")
@@ -152,7 +152,7 @@ test_that("an error of the work is no lost worker", {
 
 # Interrupts ------------------------------------------------------------------
 
-#' The value of what must warn of an interrupt, `said`
+#' The value of a call that must warn of an interrupt, `said`
 stopped <- function(expr, said) {
   told <- "nothing"
   value <- withCallingHandlers(expr, kb_warning_interrupted = function(w) {
@@ -163,13 +163,13 @@ stopped <- function(expr, said) {
   value
 }
 
-test_that("an interrupt leaves the folds that are finished", {
+test_that("an interrupt leaves the finished folds", {
   skip_on_os("windows")
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
   fits <- list(a = labels, b = labels)
   ask <- function() cross_validate(fits, folds = 3, seed = 3)
   whole <- ask()
-  # The fifth task of two a fold.
+  # Two tasks per fold: the fifth one.
   part <- local({
     local_interrupt_at("score_fold", 5)
     stopped(ask(), "2 of 3 folds")
@@ -185,7 +185,7 @@ test_that("an interrupt leaves the folds that are finished", {
   expect_identical(ask(), whole)
 })
 
-test_that("a fit that is interrupted is no fold's", {
+test_that("an interrupted fit is not used for a fold", {
   skip_on_os("windows")
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
   local_interrupt_at("engine_state.default", 5)
@@ -193,7 +193,7 @@ test_that("a fit that is interrupted is no fold's", {
   expect_identical(unique(part$fold), 1L)
 })
 
-test_that("an interrupt leaves the bandwidths that are finished", {
+test_that("an interrupt leaves the finished bandwidths", {
   skip_on_os("windows")
   ask <- function() {
     tune_kbr(moons$x1, moons$x2,
@@ -213,7 +213,7 @@ test_that("an interrupt leaves the bandwidths that are finished", {
   })
 })
 
-test_that("sums of some chunks are nothing", {
+test_that("sums of only some chunks are not used", {
   skip_on_os("windows")
   read <- function(i) list(x = sin(i * 1:20), y = cos(i * 1:20))
   local_interrupt_at("chunk_group", 2)
@@ -222,9 +222,9 @@ test_that("sums of some chunks are nothing", {
   )
 })
 
-# What is sent ----------------------------------------------------------------
+# What is sent to workers -----------------------------------------------------
 
-test_that("users' functions on workers find what is in their workspace", {
+test_that("users' functions on workers find objects of their workspace", {
   local_workers()
   ask <- function() {
     read <- function(i) {
@@ -265,7 +265,7 @@ test_that("each draw travels once", {
     }
     half <- slice(NULL, 25)
     sent <- without_grown(engine, half)
-    # Nothing that goes out or comes back has the draws before.
+    # Nothing that is sent or returned contains the earlier draws.
     expect_identical(sum(draws_in(finish_fit(fit, list(sent), 0))), 0L)
     back <- slice(sent, 45)
     expect_identical(draws_in(finish_fit(fit, list(back), 0)), 20L)
@@ -274,7 +274,7 @@ test_that("each draw travels once", {
   }
 })
 
-test_that("progress of chains comes home from workers", {
+test_that("progress of chains comes back from workers", {
   skip_if_not_installed("progressr")
   local_workers()
   heard <- 0

@@ -1,4 +1,4 @@
-// What test-transdim-cpp.R wants beside the example, which is put before this.
+// Additions of test-transdim-cpp.R to the example, which is put before this.
 
 // Wrong in one way, by name.
 struct Fault {
@@ -81,8 +81,8 @@ struct Recording : ChangePoints {
   double mean_changes = 0;
 };
 
-// From step `from` on no year from 2 to 4 begins a rate, or, if it is 0,
-// nothing is possible; no function meets a state of density zero.
+// From step `from` on no year from 2 to 4 begins a rate or, if `from` is 0,
+// nothing is possible; no function is called with a state of density zero.
 struct Sparse : ChangePoints {
   Sparse(const std::vector<int>& counts, int f)
       : ChangePoints(counts), from(f) {}
@@ -188,7 +188,7 @@ Rcpp::DataFrame check_wrong_moves(const std::vector<int>& counts, int draws,
                                   FaultyChange(fault)));
 }
 
-// A run that another sampler takes over at step `cut`, with particles in
+// A run that another sampler continues at step `cut`, with particles in
 // `chunks` ranges, the last first.
 // [[Rcpp::export]]
 Rcpp::List run_in_parts(const std::vector<int>& counts, int particles, int cut,

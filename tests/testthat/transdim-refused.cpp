@@ -1,4 +1,4 @@
-// Nothing of this compiles: test-transdim-cpp.R reads what the compiler says.
+// None of this compiles: test-transdim-cpp.R reads the compiler's messages.
 
 #include <kernelbayes/transdim.hpp>
 

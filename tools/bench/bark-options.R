@@ -1,17 +1,17 @@
-# The responses and kernels that bark() has beside the plain ones: what a sweep
-# costs and how it mixes, one core:
+# The response types and kernel options of bark(), compared with plain bark():
+# cost and mixing of a sweep, one core:
 #
-#   Rscript tools/bench/bark-options.R              all of it
+#   Rscript tools/bench/bark-options.R              everything
 #   Rscript tools/bench/bark-options.R --quick      shorter runs
-#   Rscript tools/bench/bark-options.R --only=a,b   of the names in the table
+#   Rscript tools/bench/bark-options.R --only=a,b   names from the table
 #
-# Prints markdown: seconds for 1000 sweeps of one chain at temperature 1 and
-# their ratio to those of plain bark() in the same run; and for two chains of
-# the default call's length at the default number of temperatures the smallest
-# bulk effective sample size of sigma, J and the log likelihood, the same for each
-# second of the sampler, and the largest R-hat, which says whether it means
-# anything. Data: Friedman 1 with 200 rows and 5 predictors; classes are its
-# response cut at quantiles.
+# Prints markdown: seconds for 1000 sweeps of one chain at temperature 1, and
+# their ratio to plain bark() in the same run. For two chains of the default
+# length with the default number of temperatures: the smallest bulk effective
+# sample size of sigma, J and the log likelihood, the same per second of the
+# sampler, and the largest R-hat, which shows whether these mean anything. Data:
+# Friedman 1 with 200 rows and 5 predictors; classes are its response cut at
+# quantiles.
 
 library(kernelbayes)
 

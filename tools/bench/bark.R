@@ -1,31 +1,33 @@
-# Speed and mixing of bark(), one core, beside the CRAN package of that name and
-# dbarts on the same data:
+# Speed and mixing of bark(), one core, compared with the CRAN package of that
+# name and dbarts on the same data:
 #
-#   Rscript tools/bench/bark.R              all of it
+#   Rscript tools/bench/bark.R              everything
 #   Rscript tools/bench/bark.R --quick      shorter runs, fewer sizes
 #   Rscript tools/bench/bark.R --part=a,b   of iteration, mixing, default,
 #                                           memory
 #
 # Prints markdown. The peers must be installed
-# (Rscript tools/deps.R reproduce_bark). Data: Friedman 1 with p = 10, if
-# nothing else is said. Machines are shared and noisy: compare within one run.
+# (Rscript tools/deps.R reproduce_bark). Data: Friedman 1 with p = 10, unless
+# stated otherwise. Machines are shared and noisy: compare within one run.
 #
-# iteration: microseconds for each iteration, prior "different", gamma 10 and
-#    eps 0.5 in both. An iteration is that of the CRAN package: one birth, death
-#    or update, the noise, and with probability 0.2 the scales, which is
-#    mcmc_control(sweep = "single", n_temps = 1); few are kept. To reach: 7, 13, 35, 90 and
-#    220 at n = 100, 200, 500, 1000 and 2000. Both are timed after a warmup, as
-#    the difference of a longer and a shorter run; medians of runs in turn.
-# mixing: effective sample size (bulk) for each second of the whole call,
-#    burn-in included, of two chains; R-hat says whether it means anything. Of
-#    the five signals' lambdas and of f at 20 test points the worst counts. f is
-#    the conditional mean given all but the coefficients: noise in wrong
-#    coefficients would look like mixing. The CRAN
-#    package's conditional means and log likelihood are computed here from what
-#    it saves. For dbarts f(x*) is its draws, which is all there is.
-# default: the default call of bark() with two workers. To reach: R-hat below
-#    1.05 and effective sample sizes above 400 for all of them within 60 s.
-# memory: size of a saved fit with n = 2000 and 4000 kept draws (to reach: below
+# iteration: microseconds per iteration, prior "different", gamma 10 and eps 0.5
+#    in both. An iteration is as in the CRAN package: one birth, death or
+#    update, the noise, and with probability 0.2 the scales, i.e.
+#    mcmc_control(sweep = "single", n_temps = 1); few are kept. Target: 7, 13,
+#    35, 90 and 220 at n = 100, 200, 500, 1000 and 2000. Both are timed after a
+#    warmup, as the difference between a longer and a shorter run; medians of
+#    alternating runs.
+# mixing: effective sample size (bulk) per second of the whole call, including
+#    burn-in, of two chains; R-hat shows whether it means anything. The worst of
+#    the five signals' lambdas and of f at 20 test points is reported. f is the
+#    conditional mean given everything except the coefficients: noise in wrong
+#    coefficients would look like mixing. For the CRAN package the conditional
+#    means and log likelihood are computed here from its output. For dbarts
+#    f(x*) is its draws, since there is nothing else.
+# default: the default call of bark() with two workers. Target: R-hat below 1.05
+#    and effective sample sizes above 400 for all of them within 60 s.
+# memory: size of a saved fit with n = 2000 and 4000 kept draws (target: below
+#    50 MB), and peak memory of a process that fits n = 20 000.
 #    50 MB), and peak memory of a process that fits n = 20 000.
 
 library(kernelbayes)
@@ -66,7 +68,7 @@ microseconds_ours <- function(data, iterations) {
   1e6 * (timings(later)$sampler - before) / iterations
 }
 
-# Two and three times as many iterations: the first of them are burn-in.
+# Two and three times as many iterations: the first ones are burn-in.
 microseconds_cran <- function(data, iterations) {
   run <- function(nkeep) {
     seconds_of(fit_cran_bark(data$x, data$y, data$x[1:2, ], 1, "different",
@@ -99,7 +101,7 @@ bench_iteration <- function() {
 
 # ---- mixing -----------------------------------------------------------------
 
-# Matrices draws x chains by name as one line.
+# Summarises named matrices draws x chains in one row.
 mixing_line <- function(chains, seconds, ...) {
   size <- vapply(chains, posterior::ess_bulk, 0)
   rhat <- vapply(chains, posterior::rhat, 0)
@@ -112,8 +114,8 @@ mixing_line <- function(chains, seconds, ...) {
   )
 }
 
-# One matrix draws x chains for each quantity. `each`, `f` and `lambda` are lists
-# with an element a chain: vectors by name, and matrices with a column for each
+# One matrix draws x chains per quantity. `each`, `f` and `lambda` are lists
+# with one element per chain: named vectors, and matrices with one column per
 # test point or predictor.
 as_chains <- function(each, f, lambda, signals) {
   draws <- numeric(nrow(f[[1]]))
@@ -128,8 +130,8 @@ as_chains <- function(each, f, lambda, signals) {
   c(common, scales, points)
 }
 
-# Conditional means, draws x points: what the package computes its intervals
-# from.
+# Conditional means, draws x points, from which the package computes its
+# intervals.
 conditional_means <- function(fit, new) {
   internal <- asNamespace("kernelbayes")
   t(internal$bark_values(fit, new, internal$bark_pool(fit), "mean")$mean)
@@ -150,8 +152,8 @@ chains_ours <- function(fit, new, signals) {
   }), signals)
 }
 
-# Given a draw of the CRAN package, the conditional mean at `new` and the log
-# likelihood without the coefficients: all standardised.
+# For a draw of the CRAN package: the conditional mean at `new`, and the log
+# likelihood without the coefficients, both standardised.
 cran_state <- function(fit, i, x, y, new) {
   at <- which(fit$theta.nvec[i, ] > 0)
   lambda <- fit$theta.lambda[i, ]
@@ -278,7 +280,7 @@ fit_memory <- function(n, ...) {
   ))
 }
 
-# In a process of its own, whose memory nothing else has used.
+# In its own process, so that no other work counts towards its memory.
 show_peak <- function() {
   before <- peak_megabytes()
   fit <- fit_memory(20000, chains = 1, warmup = 10, iter = 10)

@@ -1,9 +1,9 @@
-# Is estimate_cost() right about time? Estimated and real seconds of calls:
+# Does estimate_cost() predict time well? Estimated and real seconds of calls:
 #
 #   Rscript tools/bench/cost.R            with srvm() at 1e4 rows (half an hour)
-#   Rscript tools/bench/cost.R --quick    calls of some seconds
+#   Rscript tools/bench/cost.R --quick    calls of a few seconds
 #
-# To reach: within a factor of 1.5 for srvm() at 1e4 rows, of 2 for the others.
+# Target: within a factor of 1.5 for srvm() at 1e4 rows, of 2 for the others.
 # Estimates follow from pilots of 2 seconds. Machines are shared and noisy.
 
 library(kernelbayes)

@@ -1,14 +1,14 @@
-# What diagnostics of bark() see on data on which its chains stick:
+# What do diagnostics of bark() show for data on which its chains stick?
 #
 #   Rscript tools/bench/diagnostics.R            the runs below, a minute or two
 #   Rscript tools/bench/diagnostics.R --quick    a quarter of the sweeps
 #
-# Prints markdown. Needs the installed package, MASS and mlbench. For each set
+# Prints markdown. Needs the installed package, MASS and mlbench. For each set:
 # the largest R-hat and the least effective sample size (of bulk and tails) of
 # sigma, J and the log likelihood, of f at 20 rows, of the log scales and of
-# inclusion, and whether the fit warned of f and of scales. What diagnostics
-# must show: chains that the parameters alone pass as mixed and f or scales do
-# not. To reach: every set warns of f and of scales.
+# inclusion, and whether the fit warned about f and about scales. The sets show
+# whether diagnostics find chains that look mixed in the parameters but not in f
+# or the scales. Target: every set warns about f and about scales.
 
 library(kernelbayes)
 
@@ -26,7 +26,7 @@ sonar <- function() {
   data$Sonar
 }
 
-# Formula, data, chains and sweeps after as many of the warmup.
+# Formula, data, chains and sweeps; the warmup is as long as the sweeps.
 sets <- list(
   Boston = list(medv ~ ., MASS::Boston, 6, 240),
   "Sonar, probit" = list(Class ~ ., sonar(), 8, 300),

@@ -1,21 +1,21 @@
-# Speed and memory of kbr(), one core, beside the same algebra in plain R and
-# package abc:
+# Speed and memory of kbr(), one core, compared with the same algebra in plain R
+# and with package abc:
 #
-#   Rscript tools/bench/kbr.R              all of it
+#   Rscript tools/bench/kbr.R              everything
 #   Rscript tools/bench/kbr.R --quick      smaller
 #   Rscript tools/bench/kbr.R --part=a,b   of low_rank, dense, abc, chunks
 #
 # Prints markdown. Needs the installed package, and abc for its part. Times are
-# seconds, the smallest of several runs of the whole: kernels, factors, and the
-# posterior mean at one observation. "ten": those of ten further observations.
-# Machines are shared and noisy: compare within one run.
+# seconds, the smallest over several runs of the whole: kernels, factors, and
+# the posterior mean at one observation. "ten": seconds for ten further
+# observations. Machines are shared and noisy: compare within one run.
 #
 # The pairs: X ~ N(0, V / 2), Y given X ~ N(X, V), V = A'A + 2 I, A uniform on
 # (-1, 1). Bandwidths and regularisation are the defaults. "error" is the
 # distance to the exact posterior mean, y / 3, root mean square over
-# coordinates: of one observation, so only to see that all compute the same.
+# coordinates: for one observation, only to see that all compute the same.
 #
-# To reach: n = 10^4, d = 2, rank 100: 0.05 s; d = 6, rank 400: 0.7 s; dense,
+# Target: n = 10^4, d = 2, rank 100: 0.05 s; d = 6, rank 400: 0.7 s; dense,
 # n = 2000: 1.2 s; n = 10^6, rank 100, in chunks: 10 s and below 2 GB.
 
 library(kernelbayes)
@@ -49,7 +49,7 @@ draw_pairs <- function(n, d, seed) {
 
 new_observations <- function(n, d) draw_pairs(n, d, 1000)$y
 
-# ---- one line ---------------------------------------------------------------
+# ---- one row ----------------------------------------------------------------
 
 runs <- if (quick) 2 else 5
 
@@ -97,8 +97,8 @@ gauss <- function(a, b, width) {
   exp(-squares / (2 * width^2))
 }
 
-# The formulas of ?kbr as they stand; 0.1 / n and twice that are its defaults.
-# A further observation would need the last line again.
+# The formulas of ?kbr as written; 0.1 / n and twice that are its defaults. A
+# further observation would need the last line again.
 plain_kbr <- function(pairs, y) {
   n <- nrow(pairs$x)
   eps <- 0.1 / n
@@ -165,9 +165,9 @@ bench_abc <- function() {
 
 chunk_size <- 5e4
 
-# In a process of its own, whose memory nothing else has used. Chunks are
-# simulated as they are read, once for the pool (up to 20 of them) and once in
-# either pass; "reading": two passes of simulations alone.
+# In its own process, so that no other work counts towards its memory. Chunks
+# are simulated as they are read, once for the pool (up to 20 of them) and once
+# in each pass; "reading": two passes of simulations only.
 bench_one_chunked <- function() {
   n <- if (quick) 1e5 else 1e6
   read <- function(i) draw_pairs(chunk_size, 2, i)

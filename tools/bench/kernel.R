@@ -1,10 +1,10 @@
-# Times of kernel_matrix() against kernlab and against the arithmetic lower
-# bound of a Gaussian kernel matrix: a matrix product and one exponential an
-# entry, with the BLAS that R runs on.
+# Times of kernel_matrix(), compared with kernlab and with the arithmetic lower
+# bound of a Gaussian kernel matrix: a matrix product and one exponential per
+# entry, with the BLAS that R uses.
 #
 #   Rscript tools/bench/kernel.R
 #
-# Each ratio is of the smallest times of five runs, taken in turn.
+# Each ratio is of the smallest times over five alternating runs.
 
 library(kernelbayes)
 

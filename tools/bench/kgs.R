@@ -1,25 +1,26 @@
-# Speed and mixing of kgs(), one core, beside the paper's sampler coded plainly:
+# Speed and mixing of kgs(), one core, compared with a plain implementation of
+# the paper's sampler:
 #
-#   Rscript tools/bench/kgs.R              all of it
+#   Rscript tools/bench/kgs.R              everything
 #   Rscript tools/bench/kgs.R --quick      shorter runs, fewer sizes
 #   Rscript tools/bench/kgs.R --part=a,b   of samplers, scale
 #
 # Prints markdown. Needs the installed package and a compiler. Machines are
 # shared and noisy: compare within one run.
 #
-# samplers: milliseconds a step, and effective draws a second (bulk, median
+# samplers: milliseconds per step, and effective draws per second (bulk, median
 #    over f at 60 fresh points; two chains, without the warmup), q known, 0.1.
-#    R-hat, the largest over the points, says whether they mean anything. Set A:
-#    sim_moons, bandwidth 1. Set B: sim_quadratic, bandwidth 3. Both with 5% of
-#    the labels flipped, bias 0, predictors as they are. "block" is of another
-#    posterior: it has a nugget of 0.5. "ratio": effective draws a second over
-#    those of the paper's sampler (plain-circle.cpp) in the same run.
-#    To reach, set B: hmc 8000 effective draws a second at m = 100, 440 at 500,
-#    100 at 1000; 0.2 ms a circle step at m = 1000; a ratio of 20 at m = 100 and
-#    50 at 500.
-# scale: rank 100 and the coordinate sampler, in a process of its own: the
-#    seconds to set up, those of the default call, peak memory. To reach at
-#    m = 10^5: 2 s to set up, 60 s for the default call.
+#    R-hat, the largest over the points, shows whether they mean anything. Set
+#    A: sim_moons, bandwidth 1. Set B: sim_quadratic, bandwidth 3. Both have 5%
+#    of the labels flipped, bias 0, unscaled predictors. "block" has another
+#    posterior, with a nugget of 0.5. "ratio": effective draws per second
+#    divided by those of the paper's sampler (plain-circle.cpp) in the same run.
+#    Target, set B: hmc 8000 effective draws per second at m = 100, 440 at 500,
+#    100 at 1000; 0.2 ms per circle step at m = 1000; a ratio of 20 at m = 100
+#    and 50 at 500.
+# scale: rank 100 and the coordinate sampler, in its own process: seconds to set
+#    up, seconds of the default call, peak memory. Target at m = 10^5: 2 s to
+#    set up, 60 s for the default call.
 
 library(kernelbayes)
 
@@ -73,8 +74,8 @@ budget <- if (quick) 1 else 20 # seconds for the draws of a sampler
 most_draws <- 4000 # of each chain
 least_steps <- 100
 
-# The two lengths of a run, steps to warm up and to draw from, that fill the
-# budget when a step takes `seconds`; and how many to thin by.
+# The lengths of a run, warmup and further steps, that fill the budget if a step
+# takes `seconds`; and the thinning.
 plan_steps <- function(seconds) {
   iter <- floor(min(max(budget / 2 / seconds, least_steps), 1e5))
   list(
@@ -83,7 +84,7 @@ plan_steps <- function(seconds) {
   )
 }
 
-# `f`: list of matrices draws x points, one a chain.
+# `f`: list of matrices draws x points, one per chain.
 mixing <- function(f) {
   at <- lapply(seq_len(ncol(f[[1]])), function(j) {
     vapply(f, function(v) v[, j], numeric(nrow(f[[1]])))
@@ -103,8 +104,8 @@ line_of <- function(set, m, rank, method, steps, seconds, f) {
   )
 }
 
-# Seconds of the sampler but for its warmup: of the whole less those of a run
-# with the same seed that ends with the warmup.
+# Seconds of the sampler without its warmup: the time of the whole run minus
+# that of a run with the same seed that ends with the warmup.
 bench_method <- function(set, m, method, new) {
   short <- fit_set(set, m, method,
     control = mcmc_control(chains = 1, warmup = 10, iter = 50)
@@ -124,19 +125,19 @@ bench_method <- function(set, m, method, new) {
     )
   }
   line <- measure(control$iter, control$thin)
-  # Draws that are independent when thinned tell nothing of those between.
+  # Thinned draws that are independent say nothing about those in between.
   independent <- line$ESS > 0.8 * 2 * control$iter / control$thin
   if (independent && control$thin > 1) line <- measure(most_draws, 1)
   line
 }
 
-# Draws come chain by chain.
+# Draws are ordered by chain.
 split_chains <- function(f, chains) {
   rows <- split(seq_len(nrow(f)), rep(seq_len(chains), each = nrow(f) / chains))
   lapply(rows, function(r) f[r, , drop = FALSE])
 }
 
-# The paper's sampler on the features of the same span.
+# The paper's sampler on features that span the same space.
 bench_plain <- function(set, m, new) {
   data <- sets[[set]]$sample(m, 1)
   features <- plain_features(sets[[set]]$kernel, data, new)
@@ -196,7 +197,7 @@ bench_samplers <- function() {
 
 # ---- many points ------------------------------------------------------------
 
-# In a process of its own, whose memory nothing else has used.
+# In its own process, so that no other work counts towards its memory.
 bench_fit <- function() {
   m <- as.numeric(sub("[AB]", "", size))
   set <- substr(size, 1, 1)

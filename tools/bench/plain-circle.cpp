@@ -1,7 +1,7 @@
 // The sampler of Graepel and Herbrich (2001) as printed, for tools/bench/kgs.R:
-// 2m angles a step, and the errors on each of the 2m arcs counted afresh,
-// O(m^2). What the paper gets wrong is put right: directions are isotropic, and
-// the middle of the last arc is that of its two ends.
+// 2m angles per step, and the errors on each of the 2m arcs counted afresh,
+// O(m^2). Two errors of the paper are corrected: directions are isotropic, and
+// the middle of the last arc is the middle of its two ends.
 
 #include <Rcpp.h>
 
@@ -42,7 +42,7 @@ Vector tangent_direction(const Vector& w) {
   return v;
 }
 
-// The angles at which a label turns, in order, and the first again.
+// The angles at which a label changes, in order, and the first again.
 Vector turning_angles(const Vector& f, const Vector& b) {
   Vector out;
   for (std::size_t i = 0; i < f.size(); ++i) {
@@ -102,8 +102,8 @@ void step(const Rcpp::NumericMatrix& phi, const Rcpp::NumericVector& sign,
 
 }  // namespace
 
-// phi: features, m x r; sign: -1 or 1. Directions after `warmup` steps, each
-// `thin`-th of the `iter` that follow, r x (iter / thin).
+// phi: features, m x r; sign: -1 or 1. Returns directions after `warmup` steps,
+// every `thin`-th of the next `iter`, as r x (iter / thin).
 // [[Rcpp::export]]
 Rcpp::NumericMatrix plain_circle(Rcpp::NumericMatrix phi,
                                  Rcpp::NumericVector sign, double q, int warmup,

@@ -1,4 +1,4 @@
-# What the benchmarks measure and print: sourced by the scripts of this folder.
+# Measuring and printing for the benchmarks: sourced by scripts of this folder.
 
 seconds_of <- function(expr) {
   started <- Sys.time() # finer than system.time()
@@ -21,7 +21,7 @@ markdown <- function(table) {
   cat("\n")
 }
 
-# Of this process; NA where the system does not tell.
+# Peak memory of this process; NA if the system does not report it.
 peak_megabytes <- function() {
   status <- "/proc/self/status"
   if (!file.exists(status)) {

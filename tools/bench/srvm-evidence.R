@@ -1,5 +1,5 @@
-# Is what srvm() says about its own error true? The default call over many
-# seeds of the sampler, the data being fixed:
+# Does srvm() report its own error correctly? The default call over many seeds
+# of the sampler, on fixed data:
 #
 #   Rscript tools/bench/srvm-evidence.R            the report sets, 100 seeds
 #   Rscript tools/bench/srvm-evidence.R --quick    20 seeds
@@ -7,11 +7,11 @@
 #   Rscript tools/bench/srvm-evidence.R --only=sinc,mcycle --seeds=30 --out=file
 #
 # Per data set: the standard deviation of log Z over seeds; the root mean
-# square of the standard error that each fit reports; their ratio (to reach:
-# .8 to 1.25); the same of the most probable kernel's probability; the lowest
-# effective sample size; CPU seconds per fit. To reach: sd of log Z at most .5
+# square of the standard error that each fit reports; their ratio (target: .8
+# to 1.25); the same for the most probable kernel's probability; the lowest
+# effective sample size; CPU seconds per fit. Target: sd of log Z at most .5
 # (Boston with outliers: 1), sd of the kernel's probability at most 1.5 times
-# what is reported.
+# the reported one.
 #
 # Settings are chosen on the tuning sets and reported on the others.
 
@@ -36,7 +36,7 @@ friedman <- function(seed) {
   list(formula = y ~ ., data = sim_friedman(200, p = 5, seed = seed))
 }
 
-# Predictors and response with long tails, as prices, sizes and speeds have.
+# Long-tailed predictors and response, like prices, sizes and speeds.
 skewed <- function(seed) {
   set.seed(seed)
   common <- stats::rnorm(200)
@@ -90,7 +90,7 @@ one_fit <- function(set, seed) {
 
 rms <- function(x) sqrt(mean(x^2, na.rm = TRUE))
 
-# The kernel whose mean probability is largest stands for all.
+# The kernel with the largest mean probability represents all.
 summarise_set <- function(name, fits) {
   get <- function(field) vapply(fits, `[[`, 0, field)
   probability <- vapply(fits, `[[`, fits[[1]]$probability, "probability")

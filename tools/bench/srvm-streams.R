@@ -1,19 +1,20 @@
 # srvm() on streams, one core:
 #
-#   Rscript tools/bench/srvm-streams.R           all of it: some minutes
+#   Rscript tools/bench/srvm-streams.R           everything: some minutes
 #   Rscript tools/bench/srvm-streams.R --quick   a tenth of the rows
 #
-# 1. Two classes (probit, each particle with latent responses of its own)
-#    beside the normal model: 300 rows, 250 particles, 10 moves. To reach: a
-#    ratio of 5 or less.
-# 2. 200 000 rows, 250 particles of some 30 kernels, the last 1000 rows
-#    remembered, up to 100 of them candidates; no moves, a Gibbs sweep every 20
-#    rows. To reach: 120 s or less; a fit below 3 MB that grows by less than
-#    .1 MB from 10 000 rows on, and a process that does not grow. Rows come in
-#    batches of a twentieth: a line each.
-# 3. update() with a single row after so many: median CPU milliseconds of a
-#    call, those of its sampler among them, of calls in a chain and of calls of
-#    the same fit; one kernel and the default's five. To reach: 5 ms where
+# 1. Two classes (probit, with separate latent responses in each particle)
+#    compared with the normal model: 300 rows, 250 particles, 10 moves. Target:
+#    a ratio of 5 or less.
+# 2. 200 000 rows, 250 particles with about 30 kernels, a memory of the last
+#    1000 rows, up to 100 of them candidates; no moves, a Gibbs sweep every 20
+#    rows. Target: 120 s or less; a fit below 3 MB that grows by less than .1 MB
+#    after row 10 000, and a process that does not grow. Rows come in batches of
+#    a twentieth, with one line per batch.
+# 3. update() with a single row after so many: median CPU milliseconds per call,
+#    and the sampler's part of them, for successive calls and for repeated calls
+#    with the same fit; one kernel and the default's five. Target: 5 ms with
+#    bounded memory.
 #    memory is bounded.
 
 library(kernelbayes)
@@ -72,7 +73,7 @@ in_batches <- function(fit, data, size = 500) {
   fit
 }
 
-# Of the process as it is, on Linux.
+# Current memory of the process, on Linux.
 resident_megabytes <- function() {
   file <- "/proc/self/status"
   if (!file.exists(file)) {
@@ -82,7 +83,7 @@ resident_megabytes <- function() {
   as.numeric(gsub("[^0-9]", "", line)) / 1024
 }
 
-# Rows are made as they come: a process that had them all could not be flat.
+# Rows are made as needed: storing them all would itself take memory.
 stream_curve <- function(n, parts = 20) {
   batches <- split(seq_len(n), rep(seq_len(parts), each = n / parts))
   out <- NULL
@@ -168,7 +169,8 @@ update_costs <- function(bounded, unbounded) {
 }
 
 curve <- stream_curve(if (quick) 2e4 else 2e5)
-cat("Stream, a line a twentieth; ", round(sum(curve$seconds), 1), " s in all\n\n",
+cat("Stream, one line per twentieth; ", round(sum(curve$seconds), 1),
+  " s in all\n\n",
   sep = ""
 )
 markdown(curve)

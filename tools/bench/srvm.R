@@ -1,20 +1,20 @@
-# Speed of srvm(), one core, beside other packages on the same data:
+# Speed of srvm(), one core, compared with other packages on the same data:
 #
-#   Rscript tools/bench/srvm.R             all of it
+#   Rscript tools/bench/srvm.R             everything
 #   Rscript tools/bench/srvm.R --quick     fewer repetitions, shorter streams
 #   Rscript tools/bench/srvm.R --readme    only the comparison, as markdown
 #
 # 1. sinc, 50 points, and 300 rows of the Boston housing data: srvm() and the
 #    packages of tools/peers.R, which must be installed
-#    (Rscript tools/deps.R reproduce). Sampler time, timings(fit)$sampler,
-#    and the time of the whole call apart, each over that of kernlab::rvm.
-# 2. The cost of a step for each particle as rows come in; time and peak
-#    memory at 3000 rows.
+#    (Rscript tools/deps.R reproduce). Sampler time, timings(fit)$sampler, and
+#    the time of the whole call, each divided by that of kernlab::rvm.
+# 2. The cost of a step per particle as rows come in; time and peak memory at
+#    3000 rows.
 #
-# To reach: sinc without moves 9 ms of sampler, Boston without moves 0.27 s;
-# the cost for each particle must not grow with t but through the number of
-# centres. Medians over repetitions in which the methods take turns. Machines
-# are shared and noisy: compare within one run.
+# Target: sinc without moves 9 ms of sampler, Boston without moves 0.27 s; the
+# cost per particle must not grow with t except through the number of centres.
+# Medians over repetitions in which the methods take turns. Machines are shared
+# and noisy: compare within one run.
 
 library(kernelbayes)
 
@@ -40,8 +40,8 @@ time_once <- function(fit_it) {
   c(sampler = if (ours) timings(fit)$sampler else NA, whole = whole)
 }
 
-# Each repetition, on data of its own, runs every method once; the first is
-# not counted. A method takes the data and gives its fit.
+# Each repetition runs every method once on its own data; the first is not
+# counted. A method takes the data and returns its fit.
 time_in_turn <- function(methods, simulate, runs) {
   times <- lapply(seq_len(runs + 1), function(run) {
     data <- simulate(run)
@@ -64,7 +64,7 @@ adapted <- function(n_moves) {
 
 sinc_kernel <- kernel_gaussian(1.6 / sqrt(2)) # exp(-r^2 / 1.6^2)
 
-# Data as the package takes them (`frame`) and as peers do (`x`, `y`).
+# Data in the form for the package (`frame`) and for peers (`x`, `y`).
 sinc_data <- function(run) {
   frame <- sim_sinc(50, seed = run)
   list(frame = frame, x = matrix(frame$x), y = frame$y, run = run)
@@ -174,7 +174,7 @@ show_plain <- function(table) {
 
 # ---- the cost of a step -----------------------------------------------------
 
-# A filter stopped at increasing t: what the last rows cost.
+# Cost of the last rows for a filter stopped at increasing t.
 curve <- function(times, n_moves, particles = 250) {
   data <- sim_sinc(max(times), seed = 1)
   fit <- srvm(y ~ x, data[1:times[[1]], ],
@@ -217,7 +217,7 @@ show_curves <- function() {
   }
 }
 
-# The curves come first: they report the peak memory of the process.
+# The curves come first, since they report the peak memory of the process.
 if (!readme) {
   show_curves()
   cat("\n")

@@ -1,8 +1,8 @@
 # The experiments of tools/reproduce/bark.R as cells, see cells.R: one method on
 # one fold of one repeat of one data set, or one fit for the figures.
 
-# `named`: were the methods asked for by name? If not, the CRAN package has only
-# its default prior on real data, where a fit of it takes a minute or more.
+# `named`: were the methods requested by name? If not, the CRAN package runs
+# only its default prior on real data, where each fit takes a minute or more.
 cells_for <- function(name, repeats, methods, named = TRUE) {
   if (!named && !is.null(bark_sets[[name]]$read)) {
     methods <- setdiff(methods, c(

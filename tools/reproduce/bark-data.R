@@ -1,12 +1,12 @@
-# The data sets of Ouyang, Clyde and Wolpert (2008), split as in the paper:
-# sourced by tools/reproduce/bark.R and tools/bench/bark.R.
+# The data sets of Ouyang, Clyde and Wolpert (2008), split as in the paper.
+# Sourced by tools/reproduce/bark.R and tools/bench/bark.R.
 #
-# Simulated: 200 rows to fit and 1000 more to test; repeat r has the seeds r
-# and 1000 + r. The paper gives 200 rows for Friedman 2 and 3 only. Friedman's
+# Simulated: 200 rows to fit and 1000 more to test; repeat r uses seeds r and
+# 1000 + r. The paper states 200 rows only for Friedman 2 and 3. Friedman's
 # second predictor is uniform on [40 pi, 560 pi], as in his article; the paper
-# leaves out pi.
-# Real: five folds; repeat r puts the rows in the order sample(n) after
-# set.seed(r), which stays the order of the rows to fit.
+# omits pi.
+# Real: five folds. Repeat r shuffles the rows by sample(n) after set.seed(r);
+# the rows to fit stay in that order.
 
 simulated_rows <- c(fit = 200, test = 1000)
 
@@ -24,12 +24,12 @@ circle_set <- function(p) {
   )
 }
 
-# `read` gives a list: `x`, a numeric matrix, and `y`.
+# `read` returns a list: `x`, a numeric matrix, and `y`.
 real_set <- function(family, read) {
   list(family = family, folds = 5, read = read)
 }
 
-# The columns of a data frame but for those in `drop` and the response.
+# The columns of a data frame except the response and those in `drop`.
 split_response <- function(data, response, drop = character()) {
   x <- data[setdiff(names(data), c(response, drop))]
   list(
@@ -37,7 +37,7 @@ split_response <- function(data, response, drop = character()) {
   )
 }
 
-# Indicators that are stored as factors with the levels "0" and "1".
+# Indicators stored as factors with levels "0" and "1".
 as_numbers <- function(v) {
   if (is.factor(v)) as.numeric(as.character(v)) else as.numeric(v)
 }
@@ -59,7 +59,7 @@ read_ionosphere <- function() {
   split_response(from_package("Ionosphere", "mlbench"), "Class", "V2")
 }
 
-# With the density, from which the response was computed.
+# Keeps the density, from which the response was computed.
 read_bodyfat <- function() {
   split_response(
     from_package("bodyfat", "mfp"), "siri", c("case", "brozek")
@@ -92,7 +92,7 @@ predictors <- function(data) {
 }
 
 # `x`, `y`: rows to fit; `new`, `y_new`: rows to test, with their mean `f_new`
-# where it is known.
+# if known.
 simulated_split <- function(set, r) {
   fit <- set$sample(simulated_rows[["fit"]], r)
   test <- set$sample(simulated_rows[["test"]], 1000 + r)

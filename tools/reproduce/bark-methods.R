@@ -6,14 +6,14 @@ papers_methods <- c(bark_types, "ksvm", "dbarts")
 
 # ---- bark() -----------------------------------------------------------------
 
-# Results carry R-hat and the effective sample size: no need of the warning.
+# Results carry R-hat and the effective sample size: no warning is needed.
 without_convergence_warning <- function(expr) {
   withCallingHandlers(expr, kb_warning_convergence = function(w) {
     invokeRestart("muffleWarning")
   })
 }
 
-# `control`: arguments of mcmc_control(), the rest are its defaults.
+# `control`: arguments of mcmc_control(); the rest are its defaults.
 run_bark <- function(x, y, type, control, seed) {
   without_convergence_warning(bark(x, y,
     prior = bark_prior(type), control = do.call(mcmc_control, control),
@@ -56,8 +56,7 @@ peer_package <- function(methods) {
   ifelse(package %in% c("ksvm", "gausspr"), "kernlab", package)
 }
 
-# Functions of (x, y, new, seed) by name; those whose package is missing are
-# left out.
+# Functions of (x, y, new, seed) by name, except those whose package is missing.
 all_methods <- function(control) {
   ours <- lapply(stats::setNames(nm = bark_types), answer_bark, control)
   there <- !is.na(package_versions(peer_package(names(tuned_peers))))
@@ -66,7 +65,7 @@ all_methods <- function(control) {
 
 # ---- scores -----------------------------------------------------------------
 
-# How many of `values` are inside; NA where there are no limits or values.
+# How many `values` are inside; NA if there are no limits or values.
 hits <- function(limits, values) {
   if (is.null(limits) || is.null(values)) {
     return(NA_real_)
@@ -74,8 +73,8 @@ hits <- function(limits, values) {
   sum(values >= limits[, "lwr"] & values <= limits[, "upr"])
 }
 
-# Sums over the test rows. `loss`: squared errors, to the noiseless function
-# where it is known, or the number of rows that get the wrong class.
+# Sums over the test rows. `loss`: squared errors, relative to the noiseless
+# function if known, or the number of misclassified rows.
 score <- function(answer, split) {
   truth <- if (is.null(split$f_new)) split$y_new else split$f_new
   loss <- if (is.factor(truth)) {
@@ -92,7 +91,7 @@ score <- function(answer, split) {
   )
 }
 
-# `seconds`: of the whole call, with tuning and prediction.
+# `seconds`: time of the whole call, with tuning and prediction.
 run_method <- function(method, split, seed) {
   started <- Sys.time()
   silent <- utils::capture.output({
@@ -102,9 +101,9 @@ run_method <- function(method, split, seed) {
   cbind(score(answer, split), seconds = seconds)
 }
 
-# ---- what the figures show --------------------------------------------------
+# ---- results for the figures ------------------------------------------------
 
-# importance() with what says how far to trust it.
+# importance() with its diagnostics.
 lambda_summary <- function(x, y, type, control, seed) {
   fit <- run_bark(x, y, type, control, seed)
   table <- as.data.frame(importance(fit, level = 0.9))

@@ -1,38 +1,38 @@
-# The experiments of Ouyang, Clyde and Wolpert (2008), again, with peers:
+# Repeats the experiments of Ouyang, Clyde and Wolpert (2008), with peers:
 #
-#   Rscript tools/reproduce/bark.R            all of it: many hours
-#   Rscript tools/reproduce/bark.R --quick    two repeats, short chains: to see
-#                                             it run
-#   --cache=folder    where finished fits are kept; a run that was stopped goes
-#                     on from there. Default: a folder that goes with R
-#   --workers=2       processes (of the package future)
+#   Rscript tools/reproduce/bark.R            everything: many hours
+#   Rscript tools/reproduce/bark.R --quick    two repeats, short chains: a trial
+#   --cache=folder    where finished fits are kept, so that a stopped run can
+#                     continue. Default: a temporary folder
+#   --workers=2       number of processes (package future)
 #   --repeats=20      repeats of each simulated data set
 #   --real-repeats=20 repeats of five folds of each real data set
-#   --cached          no new fits: tables of those that are finished
+#   --cached          no new fits: tables of the finished ones
 #   --data=a,b        which data sets, see bark-data.R; also figure1, figure2,
 #                     figure3, circle20_scales
 #   --methods=a,b     which methods: equal, different, select_equal,
 #                     select_different (bark() with that prior) and the peers
-#                     of tools/peers-tuned.R. Default: all, but of the CRAN
-#                     package's priors only its default on real data
+#                     of tools/peers-tuned.R. Default: all, except that on real
+#                     data only the default prior of the CRAN package is run
 #   --chains= --warmup= --iter= --n_temps= --thin=
-#                     settings of bark(); else those of mcmc_control()
+#                     settings of bark(); default: those of mcmc_control()
 #   --output=file     instead of vignettes/precomputed/bark.rds
 #
 # Prints the tables and writes the file from which vignettes/bark.Rmd is built.
-# The version to commit is that of a full run. Installs the package and its
-# peers first; those that cannot be had are left out.
+# Commit the file from a full run only. Installs the package and its peers
+# first; unavailable peers are left out.
 #
-# Protocol: 20 repeats, in which all methods get the same rows. A run's error
-# is the mean squared distance to the noiseless function on 1000 further points
-# (simulated), or the mean squared error or the share of wrong classes over the
-# rows held out in five-fold cross-validation (real data). In table 1 it is
-# divided by the smallest error among the paper's six methods in that run: four
-# priors, support vector machine, BART. Intervals are 90%. Seeds: see
+# Protocol: 20 repeats, in which all methods get the same rows. The error of a
+# run is the mean squared distance to the noiseless function at 1000 further
+# points (simulated), or the mean squared error or the share of wrong classes
+# over the rows held out in five-fold cross-validation (real data). In table 1
+# it is divided by the smallest error among the paper's six methods in that run:
+# four priors, support vector machine, BART. Intervals are 90%. Seeds: see
+# bark-data.R; a fit of repeat r and fold k has the seed 100 r + k.
 # bark-data.R; a fit of repeat r and fold k has the seed 100 r + k.
 
-# What the paper prints: its tables 1 and 2 (per cent), and what it says of the
-# probability that a lambda is above 0.
+# The paper's tables 1 and 2 (per cent), and what it reports on the probability
+# that a lambda is above 0.
 paper_table <- function(...) {
   out <- rbind(...)
   colnames(out) <- c(
@@ -58,12 +58,12 @@ published <- list(
     wdbc = c(2.70, 4.02, 2.49, 6.09, 2.70, 3.36),
     ionosphere = c(5.33, 8.59, 5.78, 10.87, 5.17, 7.34)
   ),
-  # Probabilities that lambda is above 0, in the order of the columns.
+  # Probabilities that lambda is above 0, in column order.
   bank_included = c(0.14, 0.252, 0.302, 0.776, 0.278, 0.962),
   circle20_included = c(1, 0.996)
 )
 
-# Fits to all rows, with each of the priors.
+# Fits to all rows, with each prior.
 figure_sets <- c(
   figure1 = "boston", figure2 = "bodyfat", figure3 = "bank",
   circle20_scales = "circle20"
@@ -90,8 +90,8 @@ labels <- list(
 
 # ---- from cells to tables ---------------------------------------------------
 
-# One line a run (data set, repeat, method): sums over folds as means over
-# rows. Runs without all of their folds are left out.
+# One row per run (data set, repeat, method): sums over folds become means over
+# rows. Runs with missing folds are left out.
 as_runs <- function(cells) {
   key <- do.call(paste, cells[c("data", "set", "method")])
   runs <- lapply(split(cells, factor(key, unique(key))), function(run) {
@@ -109,7 +109,7 @@ as_runs <- function(cells) {
   runs[runs$folds == wanted, ]
 }
 
-# Each run's error over the smallest among the paper's methods.
+# The error of each run divided by the smallest among the paper's methods.
 add_ratio <- function(runs) {
   key <- paste(runs$data, runs$set)
   six <- runs$method %in% papers_methods
@@ -132,7 +132,7 @@ result_table <- function(runs, data) {
 }
 
 # bark() against a peer on the same splits: the ratio of errors, or for classes
-# their difference in per cent.
+# their difference in percentage points.
 versus <- function(runs, ours, peer) {
   a <- runs[runs$method == ours, ]
   b <- runs[runs$method == peer, ]
@@ -167,8 +167,8 @@ all_versus <- function(runs) {
   do.call(rbind, unname(out))
 }
 
-# Does the order of the six methods agree with the paper's? Share of pairs of
-# methods in the same order (or tied in either), and the best of each.
+# Does the order of the six methods agree with the paper's? The share of pairs
+# of methods in the same order (or tied in either), and the best of each.
 patterns <- function(table, paper, measure) {
   lines <- lapply(paper$data, function(name) {
     here <- table[table$data == name & table$method %in% papers_methods, ]
@@ -188,7 +188,7 @@ patterns <- function(table, paper, measure) {
   do.call(rbind, lines)
 }
 
-# ---- all of it --------------------------------------------------------------
+# ---- everything -------------------------------------------------------------
 
 known_options <- c(
   "cache", "workers", "repeats", "real-repeats", "data", "methods", "chains",

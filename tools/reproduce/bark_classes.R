@@ -1,18 +1,18 @@
-# bark() with more than two classes beside other methods:
+# bark() with more than two classes, compared with other methods:
 #
-#   Rscript tools/reproduce/bark_classes.R          all of it: about two hours
+#   Rscript tools/reproduce/bark_classes.R          everything: about two hours
 #   Rscript tools/reproduce/bark_classes.R --quick  two splits, short chains
-#   --cache=folder    where finished fits are kept; a run that was stopped goes
-#                     on from there. Default: a folder that goes with R
-#   --workers=1       processes (of the package future)
+#   --cache=folder    where finished fits are kept, so that a stopped run can
+#                     continue. Default: a temporary folder
+#   --workers=1       number of processes (package future)
 #   --repeats=20      splits of each data set
 #   --data=a,b        of wine, housing, iris, vehicle
-#   --cached          no new fits: tables of those that are finished
+#   --cached          no new fits: tables of the finished ones
 #   --output=file     instead of vignettes/precomputed/bark_classes.rds
 #
 # Prints the tables and writes the file from which vignettes/bark-more.Rmd is
-# built. The version there is of --data=wine,housing,iris: vehicle takes longer
-# than the others together.
+# built. The committed version is from --data=wine,housing,iris: vehicle takes
+# longer than the others together.
 #
 # wine      ordinal::wine: 72 ratings of bitterness in five ordered classes, by
 #           temperature, contact and judge
@@ -22,22 +22,22 @@
 # vehicle   mlbench::Vehicle: four kinds of silhouettes by 18 measurements; 450
 #           of its 846 rows in each split
 #
-# Split s puts the rows in the order sample(n) after set.seed(s); two thirds of
-# those that are used are learned from. Fits of split s have the seed s.
+# Split s shuffles the rows by sample(n) after set.seed(s); two thirds of the
+# rows used are for training. Fits of split s have the seed s.
 #
-# Methods, all with their defaults unless said:
+# Methods, all with their defaults unless stated otherwise:
 #   ordered   bark(), ordered classes
-#   unordered bark() that is told nothing of the order: one function a class
+#   unordered bark(), which is not told the order: one function per class
 #   polr      MASS::polr, probit link
 #   multinom  nnet::multinom
 #   ranger    ranger::ranger, probabilities
-#   dbarts    dbarts::bart with a probit for each class against the others;
-#             probabilities are scaled to have the sum 1
+#   dbarts    dbarts::bart with one probit per class against the others;
+#             probabilities are scaled to sum to 1
 #
-# Scores on the test rows: the share of wrong classes, minus the mean log
-# probability of the class (no probability is taken to be below 1e-6), and for
-# ordered classes the ranked probability score, the sum over the cut points of
-# the squared error of the probability to be below.
+# Scores on the test rows: the share of wrong classes; minus the mean log
+# probability of the class (probabilities are at least 1e-6); and for ordered
+# classes the ranked probability score, the sum over cut points of the squared
+# error of the probability of being below.
 
 # ---- data -------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ split_classes <- function(name, s) {
   )
 }
 
-# ---- methods: probabilities of the classes, a column each, and facts --------
+# ---- methods: class probabilities, one column per class, and facts ----------
 
 with_response <- function(split) data.frame(split$x, response = split$y)
 
@@ -189,7 +189,7 @@ fit_cell <- function(cell, control) {
   score_classes(cell$method, split, cell$set, control)
 }
 
-# ---- all of it --------------------------------------------------------------
+# ---- everything -------------------------------------------------------------
 
 plan_for <- function(options, fail) {
   quick <- "quick" %in% names(options)
@@ -213,7 +213,7 @@ class_measures <- c(
   "error", "log_loss", "ranked", "rhat", "ess", "sampler", "seconds"
 )
 
-# Ours less a peer's, on the same splits.
+# Our score minus a peer's, on the same splits.
 paired_differences <- function(runs, ours, measure) {
   value <- split(runs[[measure]], runs$method)
   peers <- setdiff(names(value), ours)

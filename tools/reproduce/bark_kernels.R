@@ -1,25 +1,25 @@
-# Does bark() gain from kernels whose centres are no rows, or that have scales
-# of their own (the outlook of Ouyang, Clyde and Wolpert, 2008, section 5), or
-# that see the predictors along a few directions?
+# Does bark() gain from kernels whose centres are not rows, that have their own
+# scales (the outlook of Ouyang, Clyde and Wolpert, 2008, section 5), or that
+# see the predictors along a few directions?
 #
 #   Rscript tools/reproduce/bark_kernels.R            20 splits: half an hour
-#   Rscript tools/reproduce/bark_kernels.R --quick    two splits: to see it run
+#   Rscript tools/reproduce/bark_kernels.R --quick    two splits: a trial run
 #   --sets=20         splits of each data set
-#   --sweeps=1500     iterations after a third as many
+#   --sweeps=1500     iterations, after a third as many of warmup
 #   --data=a,b        which of mcycle, doppler, bumps, surface, friedman, bank,
 #                     bank_more (two thirds of the rows to fit, not half)
 #   --methods=a,b     which of the priors below
 #   --output=file     instead of vignettes/precomputed/bark_kernels.rds
-#   --library=folder  where kernelbayes is installed; else it is built anew
+#   --library=folder  where kernelbayes is installed; otherwise it is built
 #
 # Prints the tables and writes the file. All methods see the same rows of a
-# split, whose seed is its number r (1000 + r of the noiseless points). `loss`
-# is the root mean squared distance to the function where it is known, to the
-# responses held out otherwise, or the per cent of wrong classes; `log_loss` is
-# minus the mean log predictive density (probability) of held-out responses.
-# `ratio` is the loss over that of the default in the same split (of classes:
+# split; its seed is its number r (1000 + r for the noiseless points). `loss` is
+# the root mean squared distance to the function if known, otherwise to the
+# held-out responses, or the percentage of wrong classes. `log_loss` is minus
+# the mean log predictive density (probability) of held-out responses. `ratio`
+# is the loss divided by that of the default in the same split (for classes:
 # the difference). One chain of 500 + 1500 sweeps; `ess_s` is the smallest
-# effective sample size of sigma, J and the log likelihood a second.
+# effective sample size per second of sigma, J and the log likelihood.
 
 methods <- list(
   default = function(types, ...) bark_prior(types, ...),
@@ -39,7 +39,7 @@ methods <- list(
   directions = function(types, ...) {
     bark_prior("different", directions = 2, ...)
   },
-  # The prior of common scales, which holds back single narrow kernels.
+  # The prior of common scales, which discourages single narrow kernels.
   own_ga11 = function(types, ...) {
     bark_prior(types, own_scales = TRUE, scales = c(1, 1), ...)
   }
@@ -58,7 +58,7 @@ bumps <- function(x) {
     height)
 }
 
-# A plain slope, a narrow hill, and waves in one corner.
+# A constant slope, a narrow hill, and waves in one corner.
 surface <- function(x) {
   one <- x[, 1]
   two <- x[, 2]
@@ -66,7 +66,7 @@ surface <- function(x) {
     sin(25 * two) * (one > 0.6)
 }
 
-# Noise of a fifth of the function's standard deviation.
+# The noise is a fifth of the function's standard deviation.
 simulated <- function(f, p, n) {
   function(r) {
     rows <- function(n, seed) {
@@ -93,7 +93,7 @@ friedman_split <- function(r) {
   )
 }
 
-# `share` of the rows to fit, the others to test.
+# A proportion `share` of the rows to fit, the others to test.
 held_out <- function(x, y, share) {
   function(r) {
     set.seed(r)
@@ -158,7 +158,7 @@ run_all <- function(plan) {
     method = plan$methods, set = seq_len(plan$sets), data = plan$data,
     stringsAsFactors = FALSE
   )
-  # With one predictor there is nothing to select or to combine.
+  # With one predictor there is nothing to select or combine.
   plain <- !cells$method %in% c("select_equal", "direction", "directions")
   cells <- cells[plain | !cells$data %in% c("mcycle", "doppler", "bumps"), ]
   lines <- lapply(seq_len(nrow(cells)), function(i) {
@@ -187,7 +187,7 @@ add_ratio <- function(runs) {
   runs
 }
 
-# ---- all of it --------------------------------------------------------------
+# ---- everything -------------------------------------------------------------
 
 plan_for <- function(options, fail) {
   quick <- "quick" %in% names(options)

@@ -1,25 +1,25 @@
-# The two finite approximations of the stable Levy field of bark(), side by
-# side: continuous (coefficients integrated out) and truncation (coefficients
+# Compares the two finite approximations of the stable Levy field of bark():
+# continuous (coefficients integrated out) and truncation (coefficients
 # sampled), Ouyang, Clyde and Wolpert (2008), section 2.1:
 #
 #   Rscript tools/reproduce/bark_truncation.R            about 10 minutes
-#   Rscript tools/reproduce/bark_truncation.R --quick    short: to see it run
+#   Rscript tools/reproduce/bark_truncation.R --quick    a short trial run
 #   --repeats=2       repeats of each data set
 #   --output=file     instead of vignettes/precomputed/bark_truncation.rds
 #
 # With alpha = 1, gamma fixed and eps falling, both tend to the same Cauchy
-# field. Do their posteriors approach each other, and at what price?
+# field. Do their posteriors approach each other, and at what cost?
 #
-# Protocol: repeat r of "curve" is sim_sinc(50, seed = r) with f at 101 points,
-# of "friedman1" sim_friedman(100, seed = r) with f at 200 further points (seed
-# 1000 + r). The responses are standardised, in whose units gamma and eps are.
-# Both approximations run the same number of chains and iterations. `rmse` is
-# that of the posterior mean of f over the standard deviation of the noise,
-# `apart` the root mean squared difference of the two posterior means in the
-# same units, and `noise_floor` what the Monte-Carlo errors of both make of it.
-# Times are those of the processor.
-# Effective draws are the bulk sizes of draws of f at 10 of the points (their
-# median) and of sigma.
+# Protocol: repeat r of "curve" is sim_sinc(50, seed = r) with f at 101 points;
+# repeat r of "friedman1" is sim_friedman(100, seed = r) with f at 200 further
+# points (seed 1000 + r). The responses are standardised; gamma and eps are in
+# those units. Both approximations run the same number of chains and iterations.
+# `rmse` is the error of the posterior mean of f divided by the standard
+# deviation of the noise, `apart` the root mean squared difference of the two
+# posterior means in the same units, and `noise_floor` the difference expected
+# from Monte Carlo error only. Times are processor times. Effective draws are
+# the bulk effective sample sizes of f at 10 of the points (their median) and
+# of sigma.
 
 sets <- list(
   curve = list(
@@ -61,8 +61,8 @@ effective <- function(draws, chains) {
   posterior::ess_bulk(matrix(draws, ncol = chains))
 }
 
-# What one fit tells, with the posterior mean of f and its Monte-Carlo variance
-# at the points, the latter by the spread of the chains.
+# Summary of one fit, with the posterior mean of f at the points and its Monte
+# Carlo variance, estimated from the spread of the chains.
 describe_fit <- function(fit, seconds, set, points, r) {
   chains <- fit$control$chains
   f <- predict(fit, predictors(points), type = "draws")

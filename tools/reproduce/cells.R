@@ -1,13 +1,13 @@
 # Experiments as cells: one method on one fold of one repeat of one data set.
-# Each is saved when it is done, so that a run which was stopped goes on from
-# there, and a further method or repeat costs only itself. Sourced by bark.R,
-# kgs.R and kbr.R, which have for their methods
+# Each cell is saved when it is done, so that a stopped run can continue, and a
+# further method or repeat costs only itself. Sourced by bark.R, kgs.R and
+# kbr.R, which provide
 #
-#   fit_cell(cell, control)        one line or several, as a data frame
-#   cell_settings(cell, control)   what a saved result depends on, besides the
-#                                  code: delete the folder when that has changed
+#   fit_cell(cell, control)        one or more rows, as a data frame
+#   cell_settings(cell, control)   what a saved result depends on besides the
+#                                  code: delete the folder when the code changes
 #
-# `cell` is a data frame of one line with `data`, `set`, `fold` and `method`.
+# `cell` is a data frame of one row with `data`, `set`, `fold` and `method`.
 # `plan` has `control`, `cache` (a folder) and `cached` (finished cells only?).
 
 # ---- saved results ----------------------------------------------------------
@@ -27,7 +27,7 @@ saved_cell <- function(cell, control, cache) {
   if (identical(saved$settings, cell_settings(cell, control))) saved$result
 }
 
-# A file that is half written is never read.
+# A half-written file is never read.
 save_cell <- function(result, cell, control, cache) {
   file <- cell_file(cell, cache)
   draft <- tempfile("draft", cache)
@@ -65,7 +65,7 @@ run_cell <- function(cell, control, cache) {
 
 # ---- many -------------------------------------------------------------------
 
-# In a worker process the scripts have to be read first.
+# A worker process has to source the scripts first.
 run_cell_there <- function(cell, control, cache, scripts) {
   if (!exists("run_cell", globalenv())) {
     library(kernelbayes)
@@ -74,8 +74,8 @@ run_cell_there <- function(cell, control, cache, scripts) {
   get("run_cell", globalenv())(cell, control, cache)
 }
 
-# All cells, in the processes of the current plan; one at a time to each, as
-# they take very different times. Cells set their own seeds: those of future
+# All cells, in the processes of the current plan; handed out one at a time,
+# since their times differ greatly. Cells set their own seeds: future's seeds
 # would change the kind of generator.
 run_cells <- function(cells, plan, scripts) {
   started <- Sys.time()

@@ -1,5 +1,5 @@
-# The experiments of tools/reproduce/kbr.R as cells, see cells.R: all that one
-# method gives on one repeat of a model, a line a size and setting.
+# The experiments of tools/reproduce/kbr.R as cells, see cells.R: all results of
+# one method on one repeat of a model, one row per size and setting.
 
 rate_dimensions <- c(1, 2, 6, 10)
 rank_dimensions <- c(2, 6)
@@ -15,7 +15,7 @@ kbr_cells_for <- function(data, repeats) {
   )
 }
 
-# Numbers of pairs and, for abc(), of simulations.
+# Numbers of pairs or, for abc(), of simulations.
 kbr_sizes <- function(data, method, quick) {
   if (data %in% models && method == "abc") {
     if (quick) {

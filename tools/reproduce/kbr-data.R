@@ -1,13 +1,13 @@
-# The models of the experiments on kbr(), whose posterior means are known:
-# sourced by tools/reproduce/kbr.R.
+# The models of the experiments on kbr(), with known posterior means. Sourced by
+# tools/reproduce/kbr.R.
 #
-# gauss_<d>: that of the slides. X ~ N(0, V / 2) in d dimensions, Y given X ~
-#   N(X, V), V = A'A + 2 I, A uniform on (-1, 1): E[X | y] = y / 3.
-# two_<d>: the same likelihood, a prior of two halves, N(-m, V / 2) and
-#   N(m, V / 2), m of length 3 and equal in all coordinates. The posterior mean
-#   is no longer linear in y.
+# gauss_<d>: the model of the slides. X ~ N(0, V / 2) in d dimensions, Y given
+#   X ~ N(X, V), V = A'A + 2 I, A uniform on (-1, 1): E[X | y] = y / 3.
+# two_<d>: the same likelihood, and as prior an equal mixture of N(-m, V / 2)
+#   and N(m, V / 2), m of length 3 and equal in all coordinates. The posterior
+#   mean is no longer linear in y.
 #
-# Repeat r has its own V, and 10 observations that are drawn from the model.
+# Repeat r has its own V, and 10 observations drawn from the model.
 
 models <- c("gauss_2", "gauss_6", "two_2", "two_6")
 
@@ -22,7 +22,7 @@ draw_model <- function(name, r) {
   list(d = d, v = v, root = chol(v), shift = shift)
 }
 
-# n pairs; parameters and summaries have names because abc() asks for them.
+# n pairs; parameters and summaries have names because abc() requires them.
 draw_pairs <- function(model, n) {
   d <- model$d
   noise <- function() matrix(stats::rnorm(n * d), n) %*% model$root
@@ -36,8 +36,8 @@ draw_pairs <- function(model, n) {
   list(x = x, y = y)
 }
 
-# E[X | y], a row a row of y. Each half is Gaussian: its mean is that of the
-# prior plus a third of the way to y, its weight the density of y under
+# E[X | y], one row per row of y. Each component is Gaussian: its mean is its
+# prior mean plus a third of the way to y, its weight the density of y under
 # N(+-m, 3 V / 2).
 posterior_mean <- function(model, y) {
   m <- model$shift

@@ -1,15 +1,15 @@
-# What is compared in the experiments on kbr(), each on one repeat of a model
-# of kbr-data.R: sourced by tools/reproduce/kbr.R.
+# The methods compared in the experiments on kbr(), each on one repeat of a
+# model of kbr-data.R. Sourced by tools/reproduce/kbr.R.
 #
 # The error is the squared distance of the posterior mean from the truth,
-# averaged over the 10 observations and the d coordinates. Times are of the
-# processor, user and system:
+# averaged over the 10 observations and the d coordinates. Times are processor
+# times, user and system:
 #
-#   seconds   simulations, what is done once, and all 10 posterior means
+#   seconds   simulations, work done once, and all 10 posterior means
 #   one       the same for a single observation
 #
-# Simulations are shared by the 10 observations in all methods: kbr() serves
-# them from one fit, abc() from one table.
+# In all methods the 10 observations share simulations: kbr() uses one fit for
+# them, abc() one table.
 
 cpu_seconds <- function(expr) {
   started <- proc.time()
@@ -19,7 +19,7 @@ cpu_seconds <- function(expr) {
 
 squared_error <- function(guess, truth) mean((guess - truth)^2)
 
-# A line of results. `once`: seconds of what is shared; `each`: those of an
+# A row of results. `once`: seconds of shared work; `each`: seconds per
 # observation.
 line_of <- function(method, size, setting, error, once, each, count) {
   data.frame(
@@ -28,7 +28,7 @@ line_of <- function(method, size, setting, error, once, each, count) {
   )
 }
 
-# Ranks and bandwidths are part of what is compared.
+# Ranks and bandwidths are part of the comparison: no warnings about them.
 quietly <- function(expr) {
   muffle <- function(w) invokeRestart("muffleWarning")
   withCallingHandlers(expr, kb_warning_rank = muffle, kb_warning_far = muffle)
@@ -36,10 +36,10 @@ quietly <- function(expr) {
 
 # ---- kbr() ------------------------------------------------------------------
 
-# default: kbr() of the pairs, nothing else said. rank_100: at most so many
-# features. tuned: bandwidths and c0 by tune_kbr() of at most 1000 of the pairs,
-# whose time is counted, then all of them; rank 100. best: the setting of that
-# grid whose error turned out to be the smallest, which nobody can know.
+# default: kbr() of the pairs, with its defaults. rank_100: at most 100
+# features. tuned: bandwidths and c0 by tune_kbr() on at most 1000 of the pairs,
+# whose time is counted, then a fit to all pairs; rank 100. best: the setting of
+# that grid with the smallest error, which is unknown in practice.
 kbr_grid <- list(bandwidths = c(0.3, 0.5, 1, 2, 3, 5), c0 = 10^(-3:1))
 
 kbr_variants <- list(
@@ -59,7 +59,7 @@ kbr_variants <- list(
   }
 )
 
-# Largest number of pairs of a variant.
+# Largest number of pairs for each variant.
 kbr_most <- c(default = 1e4, rank_100 = 3e4, tuned = 3e4, best = 1e4)
 
 kbr_widened <- function(pairs, factor, c0) {
@@ -82,7 +82,7 @@ kbr_line <- function(variant, n, task, pairs, simulation) {
   )
 }
 
-# Errors of all settings of the grid. Only one of them is reported: in kbr.R.
+# Errors of all settings of the grid. kbr.R reports only one of them.
 kbr_grid_lines <- function(n, task, pairs) {
   lines <- lapply(kbr_grid$bandwidths, function(factor) {
     fit <- quietly(kbr_widened(pairs, factor, 1))
@@ -100,7 +100,7 @@ kbr_grid_lines <- function(n, task, pairs) {
 
 kbr_scores <- function(name, r, sizes) {
   task <- draw_task(name, r)
-  # The first call in a process reads code: not to be counted.
+  # The first call in a process loads code, which should not be timed.
   stats::predict(kbr(task$truth, task$y), task$y)
   lines <- lapply(sizes, function(n) {
     set.seed(2e6 + r)
@@ -121,7 +121,7 @@ kbr_scores <- function(name, r, sizes) {
 # One call of abc() at the largest tolerance gives the distances, from which all
 # smaller tolerances follow: the same draws that abc() would accept. So does the
 # local linear regression, by the same weights as abc(method = "loclinear",
-# hcorr = FALSE). A call takes as long whatever its tolerance.
+# hcorr = FALSE). The time of a call does not depend on its tolerance.
 abc_tolerances <- c(1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3)
 abc_least <- 20
 
@@ -164,8 +164,8 @@ abc_kept <- function(n) {
   kept[kept >= abc_least]
 }
 
-# Rejection in plain R, without what else abc() does: how much of the time is
-# the method's own.
+# Rejection in plain R, without abc()'s other work: shows how much of the time
+# is the method's own.
 plain_rejection <- function(y, pairs, k) {
   spread <- apply(pairs$y, 2, stats::mad)
   distance <- colSums(((t(pairs$y) - y) / spread)^2)
@@ -203,7 +203,7 @@ abc_table_lines <- function(sweeps, n, task, pairs, simulation) {
 
 abc_scores <- function(name, r, sizes) {
   task <- draw_task(name, r)
-  # The first call in a process reads code: not to be counted.
+  # The first call in a process loads code, which should not be timed.
   abc_sweep(task$y[1, ], draw_pairs(task$model, 100))
   lines <- lapply(sizes, function(n) {
     set.seed(2e6 + r)
@@ -217,9 +217,9 @@ abc_scores <- function(name, r, sizes) {
   do.call(rbind, lines)
 }
 
-# The tolerance by cross-validation, as cv4abc() does it: 25 pairs of the table
-# as observations, the squared distance of the mean from their states. These
-# leave the table. Its time is counted.
+# The tolerance by cross-validation, as in cv4abc(): 25 pairs of the table serve
+# as observations and leave the table; the loss is the squared distance of the
+# mean from their states. The time is counted.
 abc_chosen_lines <- function(sweeps, n, task, pairs, simulation, held = 25) {
   rows <- seq_len(held)
   rest <- lapply(pairs, function(part) part[-rows, , drop = FALSE])
@@ -248,7 +248,7 @@ abc_chosen_lines <- function(sweeps, n, task, pairs, simulation, held = 25) {
 
 # ---- consistency ------------------------------------------------------------
 
-# Regularisation as in the call, `kbr(pairs, rank = 100)`; by the slides' rates
+# Regularisation as in the call, `kbr(pairs, rank = 100)`; at the slides' rates
 # with their constant of 1; the same rates with smaller constants.
 rate_settings <- list(
   default = NULL, schedule = function() kbr_schedule(),

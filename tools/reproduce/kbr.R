@@ -1,35 +1,36 @@
-# The experiments on kernel Bayes' rule of Fukumizu, Song and Gretton (2010)
-# that need no hidden Markov model, with package abc:
+# Repeats the experiments on kernel Bayes' rule of Fukumizu, Song and Gretton
+# (2010) that need no hidden Markov model, with package abc:
 #
-#   Rscript tools/reproduce/kbr.R            all of it: about 13 minutes
-#   Rscript tools/reproduce/kbr.R --quick    two repeats, small: to see it run
+#   Rscript tools/reproduce/kbr.R            everything: about 13 minutes
+#   Rscript tools/reproduce/kbr.R --quick    two repeats, small: a trial run
 #
-#   --cache=folder    where finished runs are kept; a run that was stopped goes
-#                     on from there. Default: a folder that goes with R
-#   --workers=1       processes (of the package future); times are of the
-#                     processor, but workers that share one are slower
+#   --cache=folder    where finished runs are kept, so that a stopped run can
+#                     continue. Default: a temporary folder
+#   --workers=1       number of processes (package future). Times are processor
+#                     times, but workers that share a processor are slower
 #   --repeats=10      repeats of everything
-#   --cached          no new runs: tables of those that are finished
+#   --cached          no new runs: tables of the finished ones
 #   --data=a,b        which experiments: gauss_2, gauss_6, two_2, two_6, rate_1,
 #                     rate_2, rate_6, rate_10, rank_2, rank_6
 #   --output=file     instead of vignettes/precomputed/kbr.rds
 #
 # Prints the tables and writes the file from which vignettes/kbr.Rmd is built.
-# The version to commit is that of a full run. Installs the package and its
-# peers first.
+# Commit the file from a full run only. Installs the package and its peers
+# first.
 #
-# Protocol. gauss and two: the models of kbr-data.R, kbr() and abc() as in
+# Protocol. gauss and two: the models of kbr-data.R, with kbr() and abc() as in
 # kbr-methods.R. Repeat r has the model of seed r, the observations of seed
-# 1e6 + r, and the simulations of seed 2e6 + r. Nothing is chosen by the truth
-# but what is called "best". rate: errors against n and d. rank: low against
+# 1e6 + r, and the simulations of seed 2e6 + r. Only methods called "best" use
+# the truth to choose settings. rate: errors against n and d. rank: low against
+# full rank at n = 1000.
 # full rank at n = 1000.
 
 measures <- c("error", "seconds", "one")
 
 # ---- tables -----------------------------------------------------------------
 
-# Means over repeats of what can be had without the truth. What tuning chose
-# differs between repeats: it is counted in `chosen`.
+# Means over repeats of methods that do not use the truth. Tuning makes
+# different choices in different repeats: they are counted in `chosen`.
 honest_table <- function(runs) {
   tuned <- runs$variant %in% c("tuned", "rejection_cv", "loclinear_cv")
   runs$setting[tuned] <- ""
@@ -37,7 +38,7 @@ honest_table <- function(runs) {
   mean_table(runs, c("data", "variant", "size", "setting"), measures)
 }
 
-# The smallest mean error over the settings of a variant.
+# The smallest mean error over the settings of each variant.
 best_table <- function(runs, variants) {
   runs <- runs[runs$variant %in% variants, ]
   all <- mean_table(runs, c("data", "variant", "size", "setting"), measures)
@@ -57,9 +58,9 @@ chosen_table <- function(runs) {
   counts[order(counts$data, counts$variant, counts$size, -counts$times), ]
 }
 
-# kbr() at one size beside the best tolerance of abc(): the smallest error that
-# it has in as much time, and the time that it needs for as small an error; NA
-# where none of its tables does.
+# kbr() at one size against the best tolerance of abc(): abc()'s smallest error
+# in the same time, and its time for an error as small; NA if none of its tables
+# reaches it.
 equal_time <- function(table, best, size) {
   ours <- table[table$variant %in% c("rank_100", "tuned") &
     table$size == size, ]
@@ -83,7 +84,7 @@ equal_time <- function(table, best, size) {
   do.call(rbind, lines)
 }
 
-# Slopes of log error on log n, of each repeat.
+# Slopes of log error on log n, per repeat.
 slope_table <- function(runs) {
   key <- paste(runs$data, runs$setting, runs$set)
   groups <- split(runs, factor(key, unique(key)))
@@ -96,7 +97,7 @@ slope_table <- function(runs) {
   mean_table(slopes, c("data", "setting"), "slope")
 }
 
-# ---- all of it --------------------------------------------------------------
+# ---- everything -------------------------------------------------------------
 
 known_options <- c("cache", "workers", "repeats", "data", "output")
 flags <- c("quick", "cached")
@@ -180,7 +181,7 @@ run_all <- function(plan, scripts) {
   Filter(Negate(is.null), results)
 }
 
-# All but what abc() gives at each tolerance.
+# Everything except abc()'s results at each tolerance.
 show_results <- function(results) {
   swept <- results$errors$variant %in% c("rejection", "plain", "loclinear")
   results$errors <- results$errors[!swept, ]

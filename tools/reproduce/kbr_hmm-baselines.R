@@ -1,9 +1,9 @@
-# What kbr_hmm() is compared with, in plain R. Sourced by kbr_hmm.R.
+# Methods that kbr_hmm() is compared with, in plain R. Sourced by kbr_hmm.R.
 #
 # Filters that know the model (of sim_rotation(), sim_oscillation() and
 # sim_linear_hmm()):
 #   extended Kalman filter
-#   unscented Kalman filter, scaled form, the settings of `ukf_settings`
+#   unscented Kalman filter, scaled form, with the settings of `ukf_settings`
 #   bootstrap particle filter, systematic resampling at every step
 #   Kalman filter and Rauch-Tung-Striebel smoother
 # All start from the model's own distribution of the first state, the Gaussian
@@ -11,22 +11,22 @@
 #
 # Methods that learn from a training stretch, as kbr_hmm() does:
 #   linear Gaussian model by least squares, then the Kalman filter; states are
-#     the nine numbers of rotation matrices or quaternions. With the covariance
-#     of all pixels' residuals, or with their variances alone: that filter takes
-#     every pixel for independent news of the state
+#     the nine numbers of rotation matrices, or quaternions. Either with the
+#     covariance of all pixels' residuals, or with their variances only: that
+#     filter treats the pixels as independent given the state
 #   nearest neighbour
 #   kernel ridge regression of the states on the observations
 # Ridges and bandwidths are chosen on the training stretch, by cross-validation
-# over blocks of consecutive rows. Nothing is reduced by principal components:
-# the Kalman filter has the 1200 x 1200 covariance of the residuals.
+# over blocks of consecutive rows. No principal components are used: the Kalman
+# filter has the 1200 x 1200 covariance of the residuals.
 #
-# Observations are matrices, one row a time point; estimates are matrices of
-# the same number of rows.
+# Observations are matrices with one row per time point; estimates are matrices
+# with the same number of rows.
 
 # ---- the models -------------------------------------------------------------
 
-# x' = f(x) + noise, y = x + noise. `f` takes and gives a point a row; the
-# angle is atan2, so that it is right on the whole circle.
+# x' = f(x) + noise, y = x + noise. `f` takes and returns one point per row; the
+# angle is atan2, which is right on the whole circle.
 motion_model <- function(name, sd_state = 0.2, sd_observation = 0.2) {
   wave <- if (name == "oscillation") 0.4 else 0
   step <- if (name == "oscillation") 0.4 else 0.3
@@ -51,7 +51,7 @@ on_curve <- function(model, theta) {
 
 motion <- function(model, x) on_curve(model, angle_after(model, x))
 
-# Of motion() at one point: 2 x 2, a row an output.
+# Jacobian of motion() at one point: 2 x 2, one row per output.
 motion_jacobian <- function(model, x) {
   theta <- angle_after(model, rbind(x))
   along <- model$slope(theta) * c(cos(theta), sin(theta)) +
@@ -61,8 +61,9 @@ motion_jacobian <- function(model, x) {
 
 # ---- extended and unscented -------------------------------------------------
 
-# `predict(mean, cov)` gives a list of `mean` and `cov` of the next state less
-# its noise. Observations are states with noise: that update is exact.
+# `predict(mean, cov)` returns a list with the `mean` and `cov` of the next
+# state without its noise. Observations are states with noise: that update is
+# exact.
 gaussian_filter <- function(model, y, predict) {
   now <- list(mean = model$start_mean, cov = model$start_cov)
   out <- y
@@ -90,8 +91,8 @@ extended_filter <- function(model, y) {
 }
 
 # Julier and Uhlmann's original form has alpha = 1 and beta = 0; alpha = 1e-3,
-# beta = 2, kappa = 0 is the usual choice of the scaled form. kappa = 1 for two
-# dimensions has n + kappa = 3.
+# beta = 2, kappa = 0 is the usual choice in the scaled form. In two dimensions
+# kappa = 1 gives n + kappa = 3.
 ukf_settings <- list(
   ukf_kappa1 = c(alpha = 1, beta = 0, kappa = 1),
   ukf_alpha0.001 = c(alpha = 1e-3, beta = 2, kappa = 0)
@@ -113,7 +114,7 @@ unscented_filter <- function(model, y, settings) {
     root <- chol(weights$spread * cov)
     points <- sweep(rbind(0, root, -root), 2, mean, "+")
     after <- motion(model, points)
-    # Differences from the first point: weights of 1e6 lose no digits.
+    # Differences from the first point, so that weights of 1e6 lose no digits.
     apart <- sweep(after, 2, after[1, ])
     shift <- colSums(weights$mean * apart)
     apart <- sweep(apart, 2, shift)
@@ -129,7 +130,7 @@ systematic <- function(weight) {
   pmin(findInterval(at, cumsum(weight) / sum(weight)) + 1, n)
 }
 
-# The start is drawn from the simulators' own. Uses R's generator.
+# Starts are drawn as in the simulators. Uses R's generator.
 particle_filter <- function(model, y, particles = 5000) {
   theta <- stats::runif(particles, -pi, pi)
   noise <- function() {
@@ -150,7 +151,7 @@ particle_filter <- function(model, y, particles = 5000) {
 # ---- linear -----------------------------------------------------------------
 
 # x' = A x + a + noise of covariance Q, y = C x + c + noise of covariance R.
-# Only C' R^-1 C and C' R^-1 (y - c) are needed of long observations.
+# Long observations enter only through C' R^-1 C and C' R^-1 (y - c).
 linear_model <- function(A, Q, C, R, a = 0, c = 0, start_mean, start_cov) {
   whitened <- solve(R, C)
   list(
@@ -200,7 +201,7 @@ kalman_smoother <- function(model, filtered) {
   out
 }
 
-# That of sim_linear_hmm().
+# The model of sim_linear_hmm().
 autoregression <- function(coef = 0.8, sd_state = 0.6, sd_observation = 0.7) {
   linear_model(
     A = matrix(coef), Q = matrix(sd_state^2), C = matrix(1),
@@ -209,7 +210,7 @@ autoregression <- function(coef = 0.8, sd_state = 0.6, sd_observation = 0.7) {
   )
 }
 
-# Largest differences from KFAS, means and variances; NULL without KFAS.
+# Largest differences from KFAS in means and variances; NULL without KFAS.
 differ_from_kfas <- function(y) {
   if (is.na(package_versions("KFAS"))) {
     return(NULL)
@@ -237,7 +238,7 @@ differ_from_kfas <- function(y) {
 # Residual covariance of least squares, plus `ridge` times its mean variance.
 least_squares <- function(x, y, ridge) {
   fit <- stats::lm.fit(cbind(1, x), y)
-  # Constraints among the states leave some coefficients undefined.
+  # Constraints among the states make some coefficients undefined.
   coef <- fit$coefficients
   coef[is.na(coef)] <- 0
   cov <- crossprod(as.matrix(fit$residuals)) / nrow(x)
@@ -245,7 +246,7 @@ least_squares <- function(x, y, ridge) {
   list(offset = coef[1, ], slope = t(coef[-1, , drop = FALSE]), cov = cov)
 }
 
-# `group` says which rows are of one unbroken stretch.
+# `group` marks unbroken stretches: rows of one stretch have the same value.
 learn_linear <- function(states, y, ridge, group = rep(1, nrow(states)),
                          diagonal = FALSE) {
   last <- nrow(states)
@@ -263,7 +264,8 @@ learn_linear <- function(states, y, ridge, group = rep(1, nrow(states)),
 
 linear_ridges <- 10^(-3:2)
 
-# Ridge of the observations' covariance by blocks, then the filter on `new`.
+# Chooses the ridge of the observations' covariance by blocks, then filters
+# `new`.
 learned_kalman <- function(states, y, new) {
   loss <- block_losses(states, linear_ridges, function(rows, held, ridge) {
     model <- learn_linear(states[rows, ], y[rows, ], ridge, rows > held[[1]])
@@ -281,8 +283,8 @@ diagonal_kalman <- function(states, y, new) {
 
 # ---- blocks -----------------------------------------------------------------
 
-# Mean squared error of each of `settings` (a list or vector) over blocks of
-# consecutive rows. `estimate(rows, held, setting)` learns from `rows`.
+# Mean squared error over blocks of consecutive rows, for each of `settings` (a
+# list or vector). `estimate(rows, held, setting)` learns from `rows`.
 block_losses <- function(states, settings, estimate, blocks = 5) {
   n <- nrow(states)
   block <- ceiling(seq_len(n) * blocks / n)
@@ -314,8 +316,8 @@ krr_grid <- function() {
   split(grid, seq_len(nrow(grid)))
 }
 
-# Gaussian kernel of bandwidth `factor` times the median distance, ridge times
-# the number of rows; the mean of the states is taken off.
+# Gaussian kernel with bandwidth `factor` times the median distance, ridge times
+# the number of rows; the mean of the states is subtracted.
 kernel_ridge <- function(states, y, new, factor, ridge) {
   kernel <- kernel_gaussian(factor * bandwidth_median(y))
   n <- nrow(y)
@@ -327,7 +329,7 @@ kernel_ridge <- function(states, y, new, factor, ridge) {
   sweep(kernel_matrix(kernel, new, y) %*% coef, 2, centre, "+")
 }
 
-# Tuned on at most 900 rows at even steps.
+# Tuned on at most 900 evenly spaced rows.
 tuned_kernel_ridge <- function(states, y, new) {
   grid <- krr_grid()
   some <- unique(round(seq(1, nrow(y), length.out = min(nrow(y), 900))))
@@ -345,7 +347,7 @@ tuned_kernel_ridge <- function(states, y, new) {
 
 # ---- rotations --------------------------------------------------------------
 
-# Rows of nine numbers, a matrix by columns, to the nearest rotations.
+# From rows of nine numbers, a matrix by columns, to the nearest rotations.
 nearest_rotations <- function(x) {
   t(apply(x, 1, function(m) {
     s <- svd(matrix(m, 3))
@@ -354,7 +356,7 @@ nearest_rotations <- function(x) {
   }))
 }
 
-# Unit quaternions (w, x, y, z), one a row, without jumps of sign from row to
+# Unit quaternions (w, x, y, z), one per row, without jumps of sign from row to
 # row. The eigenvector form is accurate for all angles.
 to_quaternions <- function(rotations) {
   q <- t(apply(rotations, 1, function(r) {

@@ -1,10 +1,11 @@
 # The experiments of tools/reproduce/kbr_hmm.R as cells, see cells.R: one method
-# on one repeat, a line an estimate.
+# on one repeat, one row per estimate.
 
 motion_sizes <- c(100, 200, 400, 1000)
 camera_noises <- c("1e-04", "1e-03")
 
-# Known models have no training stretch: their data are "rotation" and so on.
+# Peers that know the model need no training stretch: their data are "rotation"
+# and so on.
 hmm_experiments <- c(
   paste0("rotation_", motion_sizes), "rotation",
   paste0("oscillation_", motion_sizes), "oscillation",
@@ -40,7 +41,7 @@ cell_settings <- function(cell, control) {
 # ---- data -------------------------------------------------------------------
 
 # Repeat r learns from seed r and filters 1000 observations of seed 1000 + r,
-# the same whatever was learned from.
+# the same for all training data.
 simulated_task <- function(data, set, quick) {
   model <- hmm_model(data)
   simulate <- list(
@@ -64,7 +65,7 @@ pin_seed <- function(seed) {
   set.seed(seed, "Mersenne-Twister", "Inversion", "Rejection")
 }
 
-# Noise of repeat r, on all frames, has the seed r.
+# In repeat r the noise, on all frames, has seed r.
 frames_with_noise <- function(frames, variance, seed) {
   pin_seed(seed)
   frames + sqrt(variance) * stats::rnorm(length(frames))
@@ -91,8 +92,8 @@ noisy_camera_task <- function(data, set, quick) {
 
 mean_squares <- function(estimate, truth) mean(rowSums((estimate - truth)^2))
 
-# `error` is of the estimates as they are, `rotation` of the nearest rotations,
-# `quaternion` of theirs, whose sign is free.
+# `error` is for the estimates as they are, `rotation` for the nearest
+# rotations, `quaternion` for their quaternions, whose sign is free.
 camera_scores <- function(estimate, truth) {
   rotation <- nearest_rotations(estimate)
   apart <- abs(rowSums(to_quaternions(rotation) * to_quaternions(truth)))

@@ -1,19 +1,19 @@
-# kbr_hmm() and its peers as methods of one form, for kbr_hmm.R: functions of
+# kbr_hmm() and its peers with a common interface, for kbr_hmm.R: functions of
 # `task`, a list of
 #
-#   states, y, new    of the training stretch, and observations to filter
-#   model             the true one, for those who know it
+#   states, y, new    training stretch, and observations to filter
+#   model             the true model, for methods that know it
 #   space, grid       of kbr_hmm()
 #   quick
 #
-# that give a list of `estimates`, a named list of matrices, one row a row of
-# `new`, and `setting`, a string that says what was chosen.
+# They return a list of `estimates`, a named list of matrices with one row per
+# row of `new`, and `setting`, a string with the settings chosen.
 
 # ---- kbr_hmm() --------------------------------------------------------------
 
 # Bandwidths are factors of the median distances; eps = c0 / n, delta = 2 eps.
-# For rotations the kernel of states is the trace, without a bandwidth. These
-# are the defaults of kbr_hmm().
+# For rotations the kernel of states is the trace kernel, without a bandwidth.
+# These are the defaults of kbr_hmm().
 hmm_default <- data.frame(
   factor_x = 0.6, factor_y = 0.6, c0 = 0.1,
   delta_smooth = formals(kbr_hmm)$delta_smooth
@@ -40,8 +40,8 @@ learn_hmm_by <- function(task, rows, setting, rank = "auto") {
   )
 }
 
-# Squared error over blocks of consecutive rows of the training stretch, of each
-# line of `settings`; `estimate` is made of a filtered path. Low ranks warn.
+# Squared error over blocks of consecutive training rows, for each row of
+# `settings`; `estimate` is a function of a filtered path. Low ranks warn.
 hmm_losses <- function(task, settings, estimate) {
   lines <- split(settings, seq_len(nrow(settings)))
   block_losses(task$states, lines, function(rows, held, setting) {
@@ -53,8 +53,8 @@ hmm_losses <- function(task, settings, estimate) {
   }, blocks = if (task$quick) 2 else task$blocks)
 }
 
-# First what the filter needs, by its means; then the smoother's delta, by the
-# smoother's.
+# First the filter's settings, by the error of its means; then the smoother's
+# delta, by the error of the smoothed means.
 choose_hmm <- function(task) {
   grid <- task$grid
   settings <- data.frame(
@@ -77,7 +77,7 @@ describe_setting <- function(setting) {
   paste(names(setting), vapply(setting, format, ""), collapse = ", ")
 }
 
-# `smooth` is the mean given all observations, `filter` and `map` those given
+# `smooth` is the mean given all observations; `filter` and `map` are given
 # observations so far.
 answer_hmm <- function(choose) {
   function(task) {
@@ -115,8 +115,8 @@ facts_of <- function(answer) {
   )
 }
 
-# These know the model. The particle filter draws from R's generator, whose
-# seed is that of the cell.
+# These know the model. The particle filter uses R's generator with the seed of
+# the cell.
 motion_peers <- list(
   ekf = estimate_only(function(task) extended_filter(task$model, task$new)),
   ukf_kappa1 = estimate_only(function(task) {
@@ -140,7 +140,7 @@ linear_peers <- list(kalman = function(task) {
   )
 })
 
-# These learn, from the same stretch. Quaternions are turned into matrices.
+# These learn from the same stretch. Quaternions are turned into matrices.
 answer_quaternions <- function(kalman) {
   function(task) {
     answer <- facts_of(
@@ -170,8 +170,8 @@ camera_peers <- list(
 
 # ---- kbr_hmm() on the camera ------------------------------------------------
 
-# The bandwidth of states is 0.6 medians: the grid is that of frames. Tuning is
-# at a lower rank than the answer.
+# The bandwidth of states is 0.6 medians: the grid is for the frames. Tuning
+# uses a lower rank than the answer.
 camera_task <- function(task, space) {
   task$space <- space
   task$factor_x <- 0.6

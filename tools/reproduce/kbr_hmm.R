@@ -1,14 +1,14 @@
-# The experiments on nonparametric filtering of Fukumizu, Song and Gretton
-# (2010), again, with smoothing and with more peers:
+# Repeats the experiments on nonparametric filtering of Fukumizu, Song and
+# Gretton (2010), with smoothing and more peers:
 #
-#   Rscript tools/reproduce/kbr_hmm.R          all of it: hours
-#   Rscript tools/reproduce/kbr_hmm.R --quick  two repeats, short: to see it run
+#   Rscript tools/reproduce/kbr_hmm.R          everything: hours
+#   Rscript tools/reproduce/kbr_hmm.R --quick  two repeats, short: a trial run
 #
-#   --cache=folder    where finished runs are kept; a run that was stopped goes
-#                     on from there. Default: a folder that goes with R
-#   --workers=1       processes (of the package future)
+#   --cache=folder    where finished runs are kept, so that a stopped run can
+#                     continue. Default: a temporary folder
+#   --workers=1       number of processes (package future)
 #   --repeats=10      repeats of everything
-#   --cached          no new runs: tables of those that are finished
+#   --cached          no new runs: tables of the finished ones
 #   --data=a,b        which experiments: rotation_100 and so on for 200, 400 and
 #                     1000 rows to learn from, rotation for filters that know
 #                     the model; oscillation likewise; linear_500 and linear;
@@ -17,24 +17,23 @@
 #   --output=file     instead of vignettes/precomputed/kbr_hmm.rds
 #
 # Prints the tables and writes the file from which vignettes/kbr-hmm.Rmd is
-# built. The version to commit is that of a full run. Installs the package and
-# its peers first; KFAS, which checks our Kalman filter, is left out if it
-# cannot be had.
+# built. Commit the file from a full run only. Installs the package and its
+# peers first; KFAS, which checks our Kalman filter, is left out if unavailable.
 #
 # Protocol. Simulated models: repeat r learns from the stretch of seed r and
 # filters 1000 observations of seed 1000 + r; filters that know the model get
 # the same ones. Camera: 1800 frames to learn from and the following 1800 to
-# filter, noise of seed r on all of them. Errors are mean squared distances, the
-# sums over coordinates. Bandwidths and regularisation are the defaults or chosen
-# on the training stretch: no setting is chosen by the error on test rows. Quick
-# runs learn from 600 frames of the camera, a third of its path: their errors
-# say little.
+# filter, with noise of seed r on all of them. Errors are mean squared
+# distances, summed over coordinates. Bandwidths and regularisation are the
+# defaults or chosen on the training stretch, never by the error on test rows.
+# Quick runs learn from 600 frames of the camera, a third of its path: their
+# errors are not informative.
 
 measures <- c("error", "rotation", "quaternion", "seconds")
 
-# What the authors report of the camera; they had another room and path, and
-# pictures but no numbers for rotation and oscillation. Standard errors below 0.01
-# are given as 0.01.
+# The authors' results on the camera. They had another room and path, and show
+# pictures but no numbers for rotation and oscillation. Standard errors below
+# 0.01 are given as 0.01.
 slides <- data.frame(
   data = rep(c("camera_1e-04", "camera_1e-03"), each = 4),
   method = rep(
@@ -50,7 +49,7 @@ error_table <- function(runs, measures) {
   mean_table(runs, c("data", "method", "estimate"), measures)
 }
 
-# Our filter's errors less those of a peer on the same observations.
+# Our filter's errors minus those of a peer on the same observations.
 versus_table <- function(runs) {
   runs <- runs[runs$estimate == "filter", ]
   ours <- runs[startsWith(runs$method, "kbr"), ]
@@ -70,12 +69,12 @@ versus_table <- function(runs) {
   )
 }
 
-# What the peers' errors are filed under: the model, or the camera's noise.
+# The key of the peers' errors: the model, or the camera's noise.
 shared_data <- function(data) {
   ifelse(hmm_model(data) == "camera", data, hmm_model(data))
 }
 
-# The smoother's error less the filter's, on the same observations.
+# The smoother's error minus the filter's, on the same observations.
 smoother_table <- function(runs) {
   pick <- function(estimate) runs[runs$estimate == estimate, ]
   both <- merge(pick("smooth"), pick("filter"),
@@ -96,8 +95,8 @@ chosen_table <- function(runs) {
   counts[order(counts$data, counts$method, -counts$times), ]
 }
 
-# A stretch of the camera for a figure: angles of the filter with their bands,
-# and the true rotations.
+# A stretch of the camera for a figure: the filter's angles with bands, and the
+# true rotations.
 camera_picture <- function(quick) {
   task <- noisy_camera_task("camera_1e-03", 1, quick)
   task$space <- "rotation"
@@ -110,7 +109,7 @@ camera_picture <- function(quick) {
   )
 }
 
-# ---- all of it --------------------------------------------------------------
+# ---- everything -------------------------------------------------------------
 
 known_options <- c("cache", "workers", "repeats", "data", "methods", "output")
 flags <- c("quick", "cached")

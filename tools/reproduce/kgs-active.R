@@ -1,19 +1,19 @@
-# Active learning with kgs(): labels needed on two moons with 10% of them wrong.
+# Active learning with kgs(): labels needed on two moons with 10% wrong labels.
 #
 #   Rscript tools/reproduce/kgs-active.R            20 replicates
 #   Rscript tools/reproduce/kgs-active.R --quick    3 replicates
 #
-# Functions for tools/reproduce/kgs.R, which sources this file; run by itself it
-# prints its tables, for the known rate of 0.1 and for a learned one. Needs the
-# installed package.
+# Functions for tools/reproduce/kgs.R, which sources this file. When run on its
+# own, the script prints its tables, for the known rate of 0.1 and for a learned
+# rate. Needs the installed package.
 #
 # Replicate s: a pool of 300 points sim_moons(flips = 0.1, seed = s), of which
 # the first two of each class have labels at the start, and 2000 test points
-# (seed 1000 + s) with their classes before flips. One label is asked for at a
-# time: of a random point of the pool, or of what acquire() chooses. Kernel
-# exp(-|x - x'|^2 / 2), bias 1, predictors as they are. The error is that of the
-# Bayes point. "span" is the paper's entropy, of directions in the span of the
-# labelled points; with one rate of noise and no nugget "bald" and "entropy"
+# (seed 1000 + s) with their classes before flips. Labels are requested one at a
+# time, for a random point of the pool or for the one chosen by acquire().
+# Kernel exp(-|x - x'|^2 / 2), bias 1, unscaled predictors. The error is that of
+# the Bayes point. "span" is the paper's entropy, of directions in the span of
+# the labelled points; with one noise rate and no nugget, "bald" and "entropy"
 # choose the same points.
 
 active_plan <- function(quick) {
@@ -63,14 +63,14 @@ next_label <- function(fit, pool, criterion) {
   )$row
 }
 
-# Short chains on few points: R-hat is not the point here.
+# Short chains on few points: R-hat does not matter here.
 quietly <- function(expr) {
   withCallingHandlers(expr, kb_warning_convergence = function(w) {
     invokeRestart("muffleWarning")
   })
 }
 
-# All curves under one prior of the noise, or known rate.
+# All curves under one prior of the noise, or one known rate.
 active_curves <- function(plan, noise) {
   cells <- expand.grid(
     criterion = plan$criteria, seed = seq_len(plan$replicates),
@@ -81,14 +81,14 @@ active_curves <- function(plan, noise) {
   }, cells$seed, cells$criterion))
 }
 
-# Mean errors: a row a criterion, a column a number of labels.
+# Mean errors: one row per criterion, one column per number of labels.
 active_errors <- function(curves, at = c(4, 10, 13, 20, 30, 39, 50)) {
   curves <- curves[curves$labels %in% at, ]
   with(curves, tapply(error, list(criterion, labels), mean))
 }
 
-# How many labels each criterion needs until its mean error is, and stays, no
-# larger than random's mean error at `reference` labels.
+# The number of labels that each criterion needs until its mean error is, and
+# stays, no larger than random's mean error at `reference` labels.
 labels_needed <- function(curves, reference = 39) {
   error <- with(curves, tapply(error, list(labels, criterion), mean))
   aim <- error[as.character(reference), "random"]
@@ -106,7 +106,7 @@ if (sys.nframe() == 0) {
     curves <- active_curves(plan, plan$noise[[name]])
     cat("\nMean error, noise ", name, "\n", sep = "")
     print(active_errors(curves), digits = 3)
-    cat("Labels until it stays at or below random's at 39:\n")
+    cat("Labels until the error stays at or below random's at 39:\n")
     print(labels_needed(curves))
   }
 }

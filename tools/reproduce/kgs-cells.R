@@ -5,7 +5,7 @@ kgs_experiments <- c(
   "figure3", "figure4", names(learned_flips), names(kgs_sets)
 )
 
-# Methods of an experiment; on real data those that are asked for.
+# Methods of an experiment; on real data only the requested ones.
 methods_of <- function(data, methods) {
   if (data == "figure3") {
     return(paste0("q_", figure3_rates))

@@ -1,10 +1,9 @@
-# The real data of the experiments on kgs(), split into rows to learn from and
-# to test, and labels that are flipped: sourced by tools/reproduce/kgs.R after
-# bark-data.R.
+# The real data of the experiments on kgs(), split into training and test rows,
+# with flipped labels. Sourced by tools/reproduce/kgs.R after bark-data.R.
 #
-# Two thirds of the rows are learned from; repeat r puts them in the order
-# sample(n) after set.seed(r), and then flips `flips` of the labels to learn
-# from, a whole number of them. Labels to test are never flipped. So repeat r
+# Two thirds of the rows are for training. Repeat r shuffles the rows by
+# sample(n) after set.seed(r), and then flips a share `flips` of the training
+# labels, rounded to a whole number. Test labels are never flipped. So repeat r
 # has the same rows with and without flips, and for all methods.
 #
 # Pima is MASS::Pima.tr and Pima.te together: 532 women without missing values.
@@ -33,7 +32,7 @@ flip_some <- function(y, share) {
   y
 }
 
-# `x`, `y`: rows to learn from; `new`, `y_new`: rows to test.
+# `x`, `y`: training rows; `new`, `y_new`: test rows.
 noisy_split <- function(name, r) {
   set <- kgs_sets[[name]]
   data <- set$read()

@@ -1,9 +1,9 @@
 # The paper's experiments on simulated data, for tools/reproduce/kgs.R: figures
 # 1, 3 and 4, and learned noise. One replicate of each is a cell, see cells.R.
 #
-# Kernels, bias and scale are the paper's: bias 0, predictors as they are.
+# Kernels, bias and scale are the paper's: bias 0, unscaled predictors.
 
-# `control` of short runs that keep `draws` draws.
+# `control` for short runs that keep `draws` draws.
 sampled <- function(draws, thin, quick) {
   warmup <- if (quick) 100 else 500
   list(chains = 1, warmup = warmup, iter = draws * thin, thin = thin)
@@ -39,7 +39,7 @@ as_direction <- function(longitude, polar) {
   )
 }
 
-# Errors of each direction of the grid, columns x rows.
+# Number of errors at each direction of the grid, columns x rows.
 sphere_errors <- function(data, columns, rows) {
   grid <- sphere_grid(columns, rows)
   w <- as_direction(grid$longitude, grid$polar)
@@ -48,9 +48,9 @@ sphere_errors <- function(data, columns, rows) {
   matrix(as.integer(rowSums(margins <= 0)), columns)
 }
 
-# Local maxima of the posterior: connected regions of cells with equal errors
-# next to which no cell has fewer. The grid misses regions smaller than a cell,
-# or cuts them. Longitudes meet; above the poles there is nothing.
+# Local maxima of the posterior: connected regions of cells with equal errors,
+# without a neighbouring cell that has fewer. The grid misses or cuts regions
+# smaller than a cell. Longitudes wrap around; nothing lies beyond the poles.
 count_modes <- function(errors) {
   region <- matrix(seq_along(errors), nrow(errors))
   repeat {
@@ -88,7 +88,7 @@ sphere_posterior <- function(m, seed, columns = 180, rows = 90) {
   )
 }
 
-# The picture is of repeat 1.
+# The picture shows repeat 1.
 figure1 <- function(repeats = 20) {
   lapply(figure1_rows, function(m) {
     all <- lapply(seq_len(repeats), sphere_posterior, m = m)
@@ -118,16 +118,16 @@ picture_grid <- function(n) {
   )
 }
 
-# Shares of the pairs of draws that differ, averaged over the columns of a
-# matrix draws x points of signs.
+# Share of pairs of draws that differ, averaged over the columns of a matrix
+# draws x points of signs.
 disagreement <- function(positive) {
   draws <- nrow(positive)
   yes <- colSums(positive)
   mean(2 * yes * (draws - yes) / (draws * (draws - 1)))
 }
 
-# Errors are against labels before flips; none are flipped here. Rejection is by
-# votes, of those of the test rows that are least certain.
+# Errors are relative to labels before flips; none are flipped here. Rejection
+# is by votes, of those test rows that are least certain.
 figure3_scores <- function(data, q, seed) {
   fit <- figure3_fit(data, q, seed)
   test <- sim_moons(2000, seed = 1000 + seed)
@@ -181,12 +181,12 @@ sphere_matrix <- function(data) as.matrix(data[c("x1", "x2", "x3")])
 # The machine with quadratic slacks and no bias: a hard margin in the kernel
 # K + lambda I. Its dual is: minimise a' Q a / 2 - sum(a), a >= 0, with
 # Q = y y' (K + lambda I). At the minimum sum(a) is the squared length of the
-# weights, at most n / lambda, so that no bound that ipop() wants is felt.
-# `gap`: how far a is from the conditions of optimality, in units of the margin.
+# weights, at most n / lambda, so the bound that ipop() requires never matters.
+# `gap`: violation of the optimality conditions, in units of the margin.
 slack_machine <- function(x, sign, lambda) {
   n <- nrow(x)
   q <- tcrossprod(x * sign) + diag(lambda, n)
-  # Of lambda a, whose size depends on lambda less.
+  # Solved for lambda a, whose size depends less on lambda.
   solution <- kernlab::ipop(
     c = rep(-1, n), H = q / lambda, A = matrix(1, 1, n), b = 0, r = n,
     l = rep(0, n), u = rep(n, n), maxiter = 200
@@ -199,7 +199,7 @@ slack_machine <- function(x, sign, lambda) {
   )
 }
 
-# `error`: of labels with flips, as in the paper; `clean`: of those before.
+# `error`: for labels with flips, as in the paper; `clean`: before flips.
 sphere_scores <- function(guess, test) {
   data.frame(
     error = share_wrong(guess, test$y), clean = share_wrong(guess, test$clean)
@@ -246,7 +246,7 @@ learned_methods <- c("learned", paste0("q_", fixed_rates))
 # Moons that overlap less than in figure 3: the noise is in the labels.
 learned_sd <- 0.35
 
-# The errors are against labels before flips.
+# The errors are relative to labels before flips.
 learned_scores <- function(name, method, seed, quick) {
   fit <- sim_moons(
     120,

@@ -1,17 +1,17 @@
 # One method on one split of real data, for tools/reproduce/kgs.R.
 #
 # Each method takes a numeric matrix `x` with its rows in random order, a factor
-# `y` of two levels, the rows `new` and a seed. The answer is a list: `class`, a
-# factor; `p`, the probability that the label is the second level, NULL where
-# the method has none; `p_true`, for kgs() that of the true class, which differs
-# where labels are wrong; `facts`, numbers by name.
+# `y` of two levels, the rows `new` and a seed. It returns a list: `class`, a
+# factor; `p`, the probability that the label is the second level, NULL if the
+# method has none; `p_true`, for kgs() the probability for the true class, which
+# differs if labels are wrong; `facts`, named numbers.
 #
 #   kgs          the default call: median bandwidth, learned noise
-#   kgs_width    the bandwidth among multiples of the median by select_kernel()
+#   kgs_width    bandwidth, among multiples of the median, by select_kernel()
 #   kgs_average  the average over kernels of several kinds and widths, with and
 #                without standardised predictors, weighted by their evidence
-#   kgs_stacked  a mixture of the same, with the complement's variance and
-#                without, whose weights are by the log score of five-fold
+#   kgs_stacked  a mixture of the same, with and without the complement's
+#                variance; the weights maximise the log score of five-fold
 #                cross-validation
 #   ksvm         kernlab::ksvm, tuned as in tools/peers-tuned.R: width and C by
 #                five-fold cross-validation; probabilities are Platt's, from a
@@ -22,32 +22,32 @@
 #                the error of five-fold cross-validation. No probabilities
 #   dbarts, ranger  as there
 #
-# There is no kernlab::rvm() among them: it does regression only (version
-# 0.9-32 refuses a factor).
+# kernlab::rvm() is missing, since it does only regression (version 0.9-32
+# refuses a factor).
 
 library(kernlab, pos = length(search()), warn.conflicts = FALSE)
 
 # ---- kgs() ------------------------------------------------------------------
 
-# Results carry R-hat and the effective sample size: no need of the warning.
+# Results carry R-hat and the effective sample size: no warning is needed.
 without_mixing_warning <- function(expr) {
   withCallingHandlers(expr, kb_warning_convergence = function(w) {
     invokeRestart("muffleWarning")
   })
 }
 
-# `control`: arguments of mcmc_control(), the rest are its defaults.
+# `control`: arguments of mcmc_control(); the rest are its defaults.
 run_kgs <- function(x, y, control, seed, ...) {
   without_mixing_warning(kgs(x, y,
     control = do.call(mcmc_control, control), seed = seed, progress = FALSE, ...
   ))
 }
 
-# ---- choices by evidence, of all training labels: no rows are put aside -----
+# ---- choices by evidence, from all training labels: no rows are held out ----
 
 bandwidth_steps <- 2^seq(-2, 1, by = 0.5)
 
-# That of kernel_gaussian("median").
+# The bandwidth of kernel_gaussian("median").
 median_bandwidth <- function(x) {
   stats::median(stats::dist(apply_scale(x, column_scale(x))))
 }
@@ -60,8 +60,8 @@ log_evidence <- function(x, y, kernels, scale, seed, ladder) {
   chosen$table$log_evidence
 }
 
-# Kernels of several kinds, for predictors as scaled; all are equally probable
-# before the data.
+# Kernels of several kinds, for predictors as scaled; all have the same prior
+# probability.
 kernel_family <- function(x) {
   bandwidth <- stats::median(stats::dist(x))
   offset <- mean(rowSums(sweep(x, 2, colMeans(x))^2))
@@ -72,8 +72,8 @@ kernel_family <- function(x) {
   )
 }
 
-# The family with standardised predictors, and as they are: lists of `kernel`
-# and `scale`.
+# The family with standardised predictors and with unscaled ones: lists of
+# `kernel` and `scale`.
 kernel_candidates <- function(x) {
   of_scale <- function(scale) {
     seen <- if (scale) apply_scale(x, column_scale(x)) else x
@@ -105,9 +105,8 @@ run_candidate <- function(candidate, x, y, control, seed) {
 
 short_runs <- list(chains = 2, warmup = 300, iter = 500)
 
-# Probabilities that candidates give the labels of the rows when they are held
-# out: rows x 2 candidates, with the complement and without. Rows are in random
-# order.
+# Probabilities that the candidates assign to held-out labels: rows x 2
+# candidates, with and without the complement. Rows are in random order.
 held_out_probabilities <- function(candidates, x, y, seed) {
   fold <- rep_len(1:5, nrow(x))
   out <- matrix(0, nrow(x), 2 * length(candidates))
@@ -129,9 +128,9 @@ held_out_probabilities <- function(candidates, x, y, seed) {
   out
 }
 
-# Weights of a mixture that gives the rows the highest probability: stacking of
-# predictive distributions (Yao, Vehtari, Simpson and Gelman, 2018), by the EM
-# algorithm.
+# Weights of the mixture that gives the rows the highest probability: stacking
+# of predictive distributions (Yao, Vehtari, Simpson and Gelman, 2018), by the
+# EM algorithm.
 stacking_weights <- function(p, steps = 1000) {
   p <- pmax(p, least_probability)
   weight <- rep(1 / ncol(p), ncol(p))
@@ -172,7 +171,7 @@ answer_kgs <- function(control) {
   function(x, y, new, seed) kgs_answer(run_kgs(x, y, control, seed), new, 1)
 }
 
-# `ladder`: arguments of select_kernel(), the rest are its defaults.
+# `ladder`: arguments of select_kernel(); the rest are its defaults.
 answer_width <- function(control, ladder) {
   function(x, y, new, seed) {
     kernels <- lapply(median_bandwidth(x) * bandwidth_steps, kernel_gaussian)
@@ -182,8 +181,8 @@ answer_width <- function(control, ladder) {
   }
 }
 
-# Mixtures of candidates: those of weights below 1% are left out. Facts are
-# those of the largest weight.
+# Mixtures of candidates, without those of weight below 1%. Facts are those of
+# the candidate with the largest weight.
 mixture <- function(answers, weight, y) {
   mix <- function(name) {
     p <- vapply(answers, `[[`, answers[[1]][[name]], name)
@@ -236,7 +235,7 @@ ksvm_classes <- on_standard_scale(function(x, y, new, seed) {
 })
 
 # kernlab's Newton iteration has no bound, and on some data it never ends. A fit
-# takes a fraction of a second: after ten it counts as failed.
+# takes a fraction of a second, so after ten seconds it counts as failed.
 within_seconds <- function(expr, seconds = 10) {
   setTimeLimit(cpu = seconds)
   on.exit(setTimeLimit(cpu = Inf))
@@ -249,8 +248,8 @@ gausspr_loss <- function(x, y, rate, amplitude) {
   if (is.null(loss)) Inf else loss
 }
 
-# The rate at amplitude 10 first, then the amplitude, as in tools/peers-tuned.R:
-# settings in the order of their losses.
+# Chooses the rate at amplitude 10 first, then the amplitude, as in
+# tools/peers-tuned.R. Returns settings ordered by their losses.
 gausspr_order <- function(x, y) {
   grid <- data.frame(rate = tuning_rates / ncol(x), amplitude = 10)
   loss <- mapply(gausspr_loss, list(x), list(y), grid$rate, grid$amplitude)
@@ -262,7 +261,7 @@ gausspr_order <- function(x, y) {
   grid[order(loss), ]
 }
 
-# The first fit that does not fail, of settings in the order of their losses.
+# The first fit that does not fail, for settings ordered by their losses.
 first_fit <- function(settings, fit) {
   for (i in seq_len(nrow(settings))) {
     made <- within_seconds(fit(settings[i, ]))
@@ -288,7 +287,7 @@ fit_lssvm <- function(x, y, rate, tau) {
   )
 }
 
-# Where its equations are singular, a setting counts as failed.
+# A setting with singular equations counts as failed.
 lssvm_loss <- function(x, y, rate, tau) {
   fit <- function(x, y) fit_lssvm(x, y, rate, tau)
   loss <- function(fit, x, y) sum(kernlab::predict(fit, x) != y)
@@ -304,7 +303,7 @@ lssvm_classes <- on_standard_scale(function(x, y, new, seed) {
   list(class = kernlab::predict(fit, new))
 })
 
-# A method of tools/peers-tuned.R, whose mean is the probability.
+# A method of tools/peers-tuned.R whose mean is the probability.
 with_class <- function(method) {
   function(x, y, new, seed) {
     p <- method(x, y, new, seed)$mean
@@ -325,8 +324,7 @@ peer_package_kgs <- function(methods) {
   ifelse(methods %in% of_kernlab, "kernlab", methods)
 }
 
-# Functions of (x, y, new, seed) by name; those whose package is missing are
-# left out.
+# Functions of (x, y, new, seed) by name, except those whose package is missing.
 kgs_all_methods <- function(control, ladder = list()) {
   there <- !is.na(package_versions(peer_package_kgs(names(kgs_peers))))
   c(
@@ -342,11 +340,11 @@ kgs_all_methods <- function(control, ladder = list()) {
 # ---- scores -----------------------------------------------------------------
 
 calibration_bins <- 10
-# No probability is taken to be below this, or above 1 less this.
+# Probabilities are at least this, and at most 1 minus this.
 least_probability <- 1e-6
 
-# Counts of the rows whose probability of the second level is in each tenth of
-# (0, 1), how many of them are of that class, and the sum of the probabilities.
+# For each tenth of (0, 1): the number of rows whose probability of the second
+# level is in it, how many are of that class, and the sum of the probabilities.
 calibration <- function(p, second) {
   bin <- factor(
     pmin(1 + floor(calibration_bins * p), calibration_bins),
@@ -373,8 +371,8 @@ log_loss <- function(p, second) {
   -mean(log(ifelse(second, p, 1 - p)))
 }
 
-# Means over the test rows. `log_loss_true` is by the probability of the true
-# class, for methods that tell it from that of the label.
+# Means over the test rows. `log_loss_true` uses the probability of the true
+# class, for methods that distinguish it from the label's.
 class_scores <- function(answer, truth) {
   second <- as.integer(truth) == 2
   p <- answer$p
@@ -386,7 +384,7 @@ class_scores <- function(answer, truth) {
   )
 }
 
-# `seconds`: of the whole call, with tuning and prediction.
+# `seconds`: time of the whole call, with tuning and prediction.
 score_method <- function(method, split, seed) {
   started <- Sys.time()
   silent <- utils::capture.output({

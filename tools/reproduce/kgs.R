@@ -1,36 +1,35 @@
-# The experiments of Graepel and Herbrich (2001), again, with peers:
+# Repeats the experiments of Graepel and Herbrich (2001), with peers:
 #
-#   Rscript tools/reproduce/kgs.R            all of it: hours
-#   Rscript tools/reproduce/kgs.R --quick    two repeats, short chains: to see
-#                                            it run
+#   Rscript tools/reproduce/kgs.R            everything: hours
+#   Rscript tools/reproduce/kgs.R --quick    two repeats, short chains: a trial
 #
-#   --cache=folder    where finished runs are kept; a run that was stopped goes
-#                     on from there. Default: a folder that goes with R
-#   --workers=2       processes (of the package future)
-#   --repeats=20      repeats of each real data set, and of the simulated ones
-#                     but for figure 4
+#   --cache=folder    where finished runs are kept, so that a stopped run can
+#                     continue. Default: a temporary folder
+#   --workers=2       number of processes (package future)
+#   --repeats=20      repeats of each real data set, and of the simulated
+#                     experiments except figure 4
 #   --figure4-repeats=100
-#   --cached          no new fits: tables of those that are finished
+#   --cached          no new fits: tables of the finished ones
 #   --data=a,b        which experiments: figure1, figure3, figure4, learned_0,
 #                     learned_10, learned_20, active, and the real data sets of
 #                     kgs-data.R
 #   --methods=a,b     which methods on real data, see kgs-methods.R
 #   --chains= --warmup= --iter= --thin=
-#                     settings of kgs() on real data; else those of
+#                     settings of kgs() on real data; default: those of
 #                     mcmc_control()
 #   --output=file     instead of vignettes/precomputed/kgs.rds
 #
 # Prints the tables and writes the file from which vignettes/kgs.Rmd is built.
-# The version to commit is that of a full run. Installs the package and its
-# peers first; those that cannot be had are left out.
+# Commit the file from a full run only. Installs the package and its peers
+# first; unavailable peers are left out.
 #
 # Protocol. Figure 1: log posterior on a grid of directions, flips and q of 0.2.
 # Figure 3: sim_moons(76), Gaussian kernel of bandwidth 1, q of 0, 0.1 and 0.2,
-# 50 draws; errors on 2000 further points. Figure 4: sim_sphere, 100 rows to
-# learn from and 1000 to test, 5% of both flipped, Bayes points of 100 draws
-# against machines with quadratic slacks. Learned noise: sim_moons(120, 0.35)
-# with flips. Repeat r has the seeds r and 1000 + r. Real data: see kgs-data.R;
-# all methods get the same splits, and differences are of pairs.
+# 50 draws; errors on 2000 further points. Figure 4: sim_sphere, 100 training
+# and 1000 test rows, 5% of both flipped, Bayes points of 100 draws against
+# machines with quadratic slacks. Learned noise: sim_moons(120, 0.35) with
+# flips. Repeat r has the seeds r and 1000 + r. Real data: see kgs-data.R; all
+# methods get the same splits, and differences are paired.
 
 labels <- list(
   data = c(
@@ -60,7 +59,7 @@ class_measures <- c(
   "seconds"
 )
 
-# Ours against a peer on the same splits: means of differences.
+# Our scores against a peer's on the same splits: means of differences.
 class_versus <- function(runs, ours, peer) {
   both <- merge(
     runs[runs$method == ours, ], runs[runs$method == peer, ],
@@ -85,7 +84,7 @@ all_class_versus <- function(runs) {
   do.call(rbind, Map(class_versus, list(runs), pairs$ours, pairs$peer))
 }
 
-# Sums over the repeats of what calibration() counts, one line a bin.
+# Sums over the repeats of the counts of calibration(), one row per bin.
 calibration_table <- function(runs) {
   key <- paste(runs$data, runs$method)
   groups <- split(runs, factor(key, unique(key)))
@@ -104,12 +103,12 @@ calibration_table <- function(runs) {
   out[out$rows > 0, ]
 }
 
-# The smallest mean error over the fixed rates, beside that of the learned one.
+# The smallest mean error over the fixed rates, next to that of the learned one.
 learned_table <- function(runs) {
   mean_table(runs, c("data", "method"), c("error", "log_loss", "q"))
 }
 
-# ---- all of it --------------------------------------------------------------
+# ---- everything -------------------------------------------------------------
 
 known_options <- c(
   "cache", "workers", "repeats", "figure4-repeats", "data", "methods", "chains",
@@ -177,7 +176,7 @@ class_results <- function(plan, scripts) {
   )
 }
 
-# The experiment has a script of its own, kgs-active.R, and no cells.
+# This experiment has its own script, kgs-active.R, and no cells.
 active_results <- function(plan) {
   wanted <- "active" %in% plan$data && !plan$cached
   if (!wanted || !exists("active_curves")) {

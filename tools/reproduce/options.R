@@ -1,5 +1,5 @@
-# Options of the scripts of this folder: sourced by them. `fail` ends the script
-# with a message.
+# Options of the scripts in this folder, which source this file. `fail` ends the
+# script with a message.
 
 # "--a=b" as list(a = "b"), "--quick" as list(quick = "").
 parse_options <- function(args, known, flags, fail) {

@@ -1,26 +1,26 @@
-# The experiments of Vermaak, Godsill and Doucet (2003), again, with peers:
+# Repeats the experiments of Vermaak, Godsill and Doucet (2003), with peers:
 #
-#   Rscript tools/reproduce/srvm.R            all of it: about 20 minutes
-#   Rscript tools/reproduce/srvm.R --quick    few data sets, short chains:
-#                                             a few minutes, to see it run
+#   Rscript tools/reproduce/srvm.R            everything: about 20 minutes
+#   Rscript tools/reproduce/srvm.R --quick    few data sets, short chains: a
+#                                             trial of a few minutes
 #
 # Writes vignettes/precomputed/srvm.rds, from which vignettes/srvm.Rmd is
-# built, and prints its tables. Installs the package and its peers first. The
-# version to commit is that of the full run.
+# built, and prints its tables. Installs the package and its peers first. Commit
+# the file from a full run only.
 #
 # Data sets and fits are seeded: number s has sim_sinc(50, seed = s) and
 # seed = s. Results do not depend on the machine, except for seconds and for
 # the batch runs of compare_sizes(), whose length is set by the clock.
 #
-# sinc: predictors and response as they are (scale = FALSE), kernel
-# exp(-r^2 / 1.6^2), error on 1000 points against the noiseless function.
+# sinc: unscaled predictors and response (scale = FALSE), kernel
+# exp(-r^2 / 1.6^2), error at 1000 points against the noiseless function.
 # Boston: predictors and response standardised by the training rows, kernel
 # exp(-r^2 / 5^2). "No moves" still has the Gibbs sweep of each step. Priors
 # are the package's defaults with lambda 1 and kmax 50, unless stated:
 # ig(1, 0.01 var(y)) for the noise and ig(1, 0.5 var(y)) for the coefficients.
-# "Absolute" is ig(1, 0.01) and ig(1, 0.5) whatever var(y). The papers' improper
-# prior starts from a noise variance of 0.1 var(y) and a coefficients' variance
-# of var(y). Peers: see tools/peers.R; their seconds are those of the whole
+# "Absolute" is ig(1, 0.01) and ig(1, 0.5), regardless of var(y). The papers'
+# improper prior starts from a noise variance of 0.1 var(y) and a coefficients'
+# variance of var(y). Peers: see tools/peers.R; their seconds are for the whole
 # call, with the choice of C or of the noise variance.
 
 sinc_kernel <- function() kernelbayes::kernel_gaussian(1.6 / sqrt(2))
@@ -29,7 +29,7 @@ boston_kernel <- function() kernelbayes::kernel_gaussian(5 / sqrt(2))
 boston_rate <- 1 / 5^2
 level <- 0.9
 
-# What the papers print.
+# Results printed in the papers.
 published <- list(
   sinc = data.frame(
     method = c("Figueiredo", "SVM", "RVM", "VRVM", "MCMC", "Sequential RVM"),
@@ -65,7 +65,7 @@ labels <- c(
   mean = "Mean of the training rows"
 )
 
-# How much of everything: full and quick.
+# Sizes of the full and the quick run.
 plan_for <- function(quick) {
   if (quick) {
     return(list(
@@ -80,7 +80,7 @@ plan_for <- function(quick) {
     curve_sizes = c(25, 50, 100, 250, 1000),
     sizes = c("1000" = 5, "10000" = 2),
     batch = list(iter = 20000, warmup = 4000, thin = 20),
-    # The coefficients' variance mixes slowly there.
+    # The coefficients' variance mixes slowly in these data.
     boston_batch = list(iter = 100000, warmup = 20000, thin = 200)
   )
 }
@@ -104,11 +104,11 @@ printed_weights <- function(particles = 250) {
   sequential("paper", 0, particles)
 }
 
-# ---- one fit, and what is asked of it ---------------------------------------
+# ---- one fit, and its summaries ---------------------------------------------
 
 expected <- c("kb_warning_improper", "kb_warning_inexact", "kb_warning_low_ess")
 
-# These warnings are what the experiments are about; others are shown.
+# These warnings are the subject of the experiments; others are shown.
 without_expected_warnings <- function(expr) {
   withCallingHandlers(expr, warning = function(w) {
     if (inherits(w, expected)) invokeRestart("muffleWarning")
@@ -138,8 +138,8 @@ papers_prior <- function(lambda, v) {
   ))
 }
 
-# The particles that the fit is worth at the end, or the smallest effective
-# sample size of the parameters that all draws share, and their largest R-hat.
+# The effective number of particles at the end, or the smallest effective sample
+# size of the parameters that all draws share, and their largest R-hat.
 fit_health <- function(fit) {
   if (inherits(fit$control, "kb_smc_control")) {
     return(c(ess = utils::tail(kernelbayes::ess(fit)$ess, 1), rhat = NA))
@@ -157,7 +157,7 @@ mean_kernels <- function(fit) {
   sum(k$k * k$probability)
 }
 
-# An answer: bands (matrix fit, lwr, upr) and a data frame of one row.
+# Returns bands (matrix fit, lwr, upr) and a data frame of one row.
 answer_srvm <- function(fit, new, interval = "credible") {
   health <- fit_health(fit)
   list(
@@ -170,7 +170,7 @@ answer_srvm <- function(fit, new, interval = "credible") {
   )
 }
 
-# `seconds` of peers are those of the whole call.
+# `seconds` of peers are for the whole call.
 answer_peer <- function(fit_it, new) {
   silent <- utils::capture.output({
     started <- Sys.time() # finer than system.time()
@@ -198,7 +198,7 @@ sinc_grid <- function(points = 1000) {
   data.frame(x = x, f = ifelse(x == 0, 1, sin(x) / x))
 }
 
-# Answers on the grid as a data frame, one row a method.
+# Results on the grid as a data frame, one row per method.
 sinc_scores <- function(answers, grid, ...) {
   rows <- lapply(answers, function(answer) {
     data.frame(
@@ -213,7 +213,7 @@ sinc_scores <- function(answers, grid, ...) {
 
 # ---- means over data sets ---------------------------------------------------
 
-# Each measure over that of method `base` on the same data set.
+# Each measure divided by that of method `base` on the same data set.
 paired_ratio <- function(runs, measure, base) {
   reference <- runs[runs$method == base, ]
   runs[[measure]] / reference[[measure]][match(runs$set, reference$set)]
@@ -252,13 +252,13 @@ sinc_peers <- function(data) {
   )
 }
 
-# Methods whose target is that of the batch run at lambda 1.
+# Methods with the same target as the batch run at lambda 1.
 same_target <- c(
   "printed", "birth_death_0", "birth_death_10", "adapted_0", "adapted_10"
 )
 
-# `distance`: root mean square between predictive means, to that of the batch
-# run at lambda 1; for that run itself, to a second one, i.e. its own error.
+# `distance`: root mean square difference of predictive means from the batch run
+# at lambda 1; for that run itself, from a second one, i.e. its own error.
 table1_set <- function(set, plan, samplers = table1_samplers) {
   data <- sim_sinc(50, seed = set)
   grid <- sinc_grid()
@@ -329,7 +329,7 @@ error_curve <- function(plan, methods = curve_methods) {
   do.call(rbind, out)
 }
 
-# Data set 1, not chosen: the estimate and its 90% bands on a grid of 101
+# Data set 1, not selected: the estimate and its 90% bands on a grid of 101
 # points, and the noisy data.
 example_fit <- function() {
   data <- sim_sinc(50, seed = 1)
@@ -361,7 +361,7 @@ boston_samplers <- function(plan) {
   )
 }
 
-# Rows come in the random order of the split.
+# Rows are in the random order of the split.
 boston_split <- function(set) {
   set.seed(set)
   rows <- sample(nrow(MASS::Boston))
@@ -370,7 +370,7 @@ boston_split <- function(set) {
   )
 }
 
-# Peers see what srvm() sees: standardised by the training rows.
+# Peers get the same data as srvm(): standardised by the training rows.
 boston_peers <- function(train, test) {
   predictors <- setdiff(names(train), "medv")
   x <- scale(as.matrix(train[predictors]))
@@ -389,7 +389,7 @@ boston_peers <- function(train, test) {
   })
 }
 
-# Coverage is that of the 90% prediction intervals; peers give none.
+# Coverage of the 90% prediction intervals; peers give none.
 boston_score <- function(answer, truth, intervals) {
   data.frame(
     mse = mean((answer$bands[, "fit"] - truth)^2),
@@ -504,7 +504,7 @@ sensitivity_run <- function(s, set, plan) {
 }
 
 sensitivity <- function(plan, settings = sensitivity_settings()) {
-  # The same fit under two names is made once.
+  # A fit that occurs under two names is made once.
   fields <- setdiff(names(settings), c("what", "value"))
   key <- do.call(paste, unname(settings[fields]))
   out <- lapply(seq_len(plan$sensitivity), function(set) {
@@ -522,19 +522,19 @@ sensitivity <- function(plan, settings = sensitivity_settings()) {
 
 # ---- sequential or batch ----------------------------------------------------
 
-# Iterations of a batch run, in 4 chains, that take about `seconds` in all; a
-# third of them is warmup.
+# Settings of a batch run of 4 chains that takes about `seconds` in total; a
+# third of the iterations is warmup.
 batch_lasting <- function(seconds, data, prior, seed) {
   pilot <- sinc_fit(data, prior, batch(iter = 25, warmup = 25), seed)
   each <- kernelbayes::timings(pilot)$sampler / (4 * 50)
   iterations <- max(60, round(seconds / each / 4))
   warmup <- iterations %/% 3
   iter <- iterations - warmup
-  # At most 500 draws a chain are kept.
+  # At most 500 draws per chain are kept.
   batch(iter = iter, warmup = warmup, thin = max(1, iter %/% 500))
 }
 
-# Sampler seconds for each of 100 rows that come after the others.
+# Sampler seconds for each of 100 rows added after the others.
 seconds_per_new_row <- function(fit, seed) {
   before <- kernelbayes::timings(fit)$sampler
   later <- stats::update(fit,
@@ -558,7 +558,7 @@ compare_size <- function(n, set, batch_too = TRUE) {
       kernelbayes::timings(fits$adapted_0)$sampler, data, prior, set
     )
     fits$batch <- sinc_fit(data, prior, control, set)
-    # A batch run has to be made again.
+    # A batch run has to start afresh.
     new_row[["batch"]] <- kernelbayes::timings(fits$batch)$sampler
   }
   grid <- sinc_grid()
@@ -584,7 +584,7 @@ compare_sizes <- function(plan, ...) {
   do.call(rbind, out)
 }
 
-# ---- all of it --------------------------------------------------------------
+# ---- everything -------------------------------------------------------------
 
 sinc_measures <- c(
   "rmse", "ratio", "kernels", "sigma", "coverage", "distance", "ess", "rhat",
@@ -610,7 +610,7 @@ about_run <- function(quick, plan) {
   )
 }
 
-# The first call of a package is slower: it is not timed.
+# The first call of a package is slower, so it is not timed.
 warm_up <- function() {
   grid <- as.matrix(sinc_grid(10)["x"])
   invisible(lapply(sinc_peers(sim_sinc(50, seed = 1)), answer_peer, grid))

@@ -1,13 +1,13 @@
-# srvm() with all that it learns, and on streams, beside peers:
+# srvm() with everything learned, and on streams, compared with peers:
 #
-#   Rscript tools/reproduce/srvm_streams.R            all of it: about an hour
+#   Rscript tools/reproduce/srvm_streams.R            everything: about an hour
 #   Rscript tools/reproduce/srvm_streams.R --quick    few data sets, short
-#                                                     streams: to see it run
+#                                                     streams: a trial run
 #
-#   --cache=folder    where finished runs are kept; a run that was stopped goes
-#                     on from there. Default: a folder that goes with R
-#   --workers=2       processes (of the package future)
-#   --cached          no new fits: tables of those that are finished
+#   --cache=folder    where finished runs are kept, so that a stopped run can
+#                     continue. Default: a temporary folder
+#   --workers=2       number of processes (package future)
+#   --cached          no new fits: tables of the finished ones
 #   --data=a,b        which experiments: sinc, boston, outliers, drift, classes
 #   --output=file     instead of vignettes/precomputed/srvm_streams.rds
 #
@@ -16,11 +16,11 @@
 #
 # sinc: sim_sinc(50, seed = s), s = 1 to 200; srvm() with learned rate and
 # bandwidth in random order, mgcv::gam and kernlab::rvm with theirs.
-# Boston: 20 splits of 300 and 206 rows; srvm() with the same, tuned peers
-# of tools/peers-tuned.R. Outliers: the same sinc data, a tenth of the responses
-# off by a normal error of sd 2, 25 sets. Drift: 2000 rows whose function
-# changes slowly and, at row 1001, at once; the score is that of each row given
-# those before it. Classes: 1000 rows of two classes whose boundary turns.
+# Boston: 20 splits of 300 and 206 rows; srvm() with the same settings, tuned
+# peers of tools/peers-tuned.R. Outliers: the same sinc data, with a tenth of
+# the responses off by a normal error of sd 2, 25 sets. Drift: 2000 rows whose
+# function changes slowly and, at row 1001, abruptly; each row is scored given
+# the rows before it. Classes: 1000 rows of two classes with a turning boundary.
 
 measures <- list(
   sinc = c("rmse", "coverage", "kernels", "seconds"),
@@ -73,7 +73,7 @@ boston_split <- function(seed) {
 # ---- methods ----------------------------------------------------------------
 
 stream_memories <- function(n) {
-  # Scores of all rows are wanted.
+  # All rows are needed for their scores.
   last <- function(...) srvm_memory(..., keep_rows = Inf)
   list(
     all = srvm_memory(), window_400 = last(window = n / 5),
@@ -161,7 +161,7 @@ score_boston <- function(method, seed) {
   )
 }
 
-# Known kernels: what differs is what is remembered.
+# The kernel is known: methods differ in what they remember.
 score_drift <- function(method, seed, n) {
   data <- drifting_stream(seed, n)
   seconds <- system.time(fit <- quietly(srvm(y ~ x, data,
@@ -222,7 +222,7 @@ fit_cell <- function(cell, control) {
   )
 }
 
-# ---- all of it --------------------------------------------------------------
+# ---- everything -------------------------------------------------------------
 
 plan_for <- function(options, fail) {
   quick <- "quick" %in% names(options)

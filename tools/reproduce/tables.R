@@ -1,9 +1,9 @@
-# Tables that the scripts of this folder share: sourced by them.
+# Tables shared by the scripts of this folder, which source this file.
 
 standard_error <- function(x) stats::sd(x) / sqrt(length(x))
 
-# Means and standard errors of `measures` over the rows of each group, groups
-# in the order in which they first come.
+# Means and standard errors of `measures` over the rows of each group; groups
+# are in order of first appearance.
 mean_table <- function(runs, by, measures) {
   key <- do.call(paste, c(unname(runs[by]), sep = "\r"))
   groups <- split(runs[measures], factor(key, unique(key)))
@@ -25,7 +25,7 @@ show_table <- function(title, table) {
   print(format(table, digits = 3), row.names = FALSE)
 }
 
-# NA for what is not installed.
+# NA for packages that are not installed.
 package_versions <- function(packages) {
   vapply(packages, function(name) {
     if (nzchar(system.file(package = name))) {
