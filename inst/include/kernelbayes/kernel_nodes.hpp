@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "constants.hpp"
 #include "kernel_tiles.hpp"
 
 namespace kernelbayes {
@@ -156,7 +157,7 @@ class Periodic final : public Node {
     check_positive(bandwidth, "bandwidth");
     check_positive(period, "period");
     factor_ = finite_inverse(bandwidth.cwiseAbs2());
-    frequency_ = std::min(3.14159265358979323846 / period,
+    frequency_ = std::min(kPi / period,
                           std::numeric_limits<double>::max());
   }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "constants.hpp"
 #include "mixture.hpp"
 
 namespace kernelbayes {
@@ -182,7 +183,6 @@ struct StudentMixture {
  private:
   static constexpr double kInverseRootTwo = 0.70710678118654752440;
   static constexpr double kInverseRootTwoPi = 0.39894228040143267794;
-  static constexpr double kHalfLogTwoPi = 0.91893853320467274178;
 
   // The logarithm of a sum of terms that may all underflow.
   struct LogSum {

@@ -1,18 +1,13 @@
 // The factor of the posterior precision of the coefficients, and all that is
 // recomputed from it.
-#include "../decompositions.hpp"
-#include "state.hpp"
-
 #include <limits>
+
+#include "../decompositions.hpp"
+#include "kernelbayes/constants.hpp"
+#include "state.hpp"
 
 namespace kernelbayes {
 namespace bark {
-
-namespace {
-
-constexpr double kLogTwoPi = 1.8378770664093454836;
-
-}  // namespace
 
 namespace {
 

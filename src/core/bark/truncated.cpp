@@ -1,6 +1,7 @@
 #include "truncated.hpp"
 
 #include "core/archive.hpp"
+#include "kernelbayes/constants.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -26,7 +27,6 @@ Eigen::VectorXd TruncatedState::coefficients() const {
 }
 
 double TruncatedState::log_density(double squares) const {
-  constexpr double kLogTwoPi = 1.8378770664093454836;
   return 0.5 * data_->n() * (std::log(phi_) - kLogTwoPi) +
          response_.log_weights() - 0.5 * phi_ * squares;
 }

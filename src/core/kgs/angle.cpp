@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernelbayes/constants.hpp"
 #include "normal_vector.hpp"
 
 namespace kernelbayes {
@@ -10,8 +11,6 @@ namespace kgs {
 namespace {
 
 using Eigen::VectorXd;
-
-constexpr double kPi = 3.14159265358979323846;
 
 struct Event {
   double angle;

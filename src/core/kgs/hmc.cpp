@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kernelbayes/constants.hpp"
 #include "normal_vector.hpp"
 
 namespace kernelbayes {
@@ -13,7 +14,6 @@ using Eigen::Index;
 using Eigen::VectorXd;
 
 constexpr double kMaxEvents = 1e6;
-constexpr double kPi = 3.14159265358979323846;
 
 }  // namespace
 

@@ -44,7 +44,6 @@ bool move_variance(Particle& particle, double Particle::*which,
 
 double log_marginal(const Particle& particle, const Model& model, double rows,
                     double squares) {
-  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   const Cholesky& factor = particle.factor;
   const double log_volume = -factor.half_log_determinant() -
                             0.5 * factor.size() * std::log(particle.coef) -

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernelbayes/constants.hpp"
 #include "particle.hpp"
 
 namespace kernelbayes {
@@ -50,7 +51,6 @@ class Likelihood {
   /// density of a response.
   double row(double power, double residual, double variance,
              double more = 0) const {
-    constexpr double kHalfLogTwoPi = 0.91893853320467274178;
     const double spread = std::max(spread_ - more, least_);
     const double precision = power * gain_;
     const double scale = 1 + precision * variance;

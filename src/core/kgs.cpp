@@ -1,0 +1,13 @@
+// One translation unit, see Makevars. Each file also compiles by itself.
+#include "kgs/angle.cpp"
+#include "kgs/block.cpp"
+#include "kgs/hmc.cpp"
+#include "kgs/ledger.cpp"
+#include "kgs/level.cpp"
+#include "kgs/line.cpp"
+#include "kgs/mover.cpp"
+#include "kgs/noise.cpp"
+#include "kgs/start.cpp"
+#include "kgs/surrogate.cpp"
+#include "kgs/truncated_beta.cpp"
+#include "kgs/walls.cpp"
