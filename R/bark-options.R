@@ -73,15 +73,16 @@ bark_options <- list(
   )
 )
 
-# A column of the table
-option_parts <- function(part) lapply(bark_options, `[[`, part)
+# The layouts in a column of the table, as one list
+option_layouts <- function(part) {
+  unlist(unname(lapply(bark_options, `[[`, part)), recursive = FALSE)
+}
 
 # The options of a prior that differ from their defaults
 used_options <- function(prior) {
-  used <- Map(function(test, name) test(prior[[name]]), option_parts("used"),
-    names(bark_options)
-  )
-  names(bark_options)[unlist(used)]
+  Filter(function(name) {
+    isTRUE(bark_options[[name]]$used(prior[[name]]))
+  }, names(bark_options))
 }
 
 # Used options for which a column of the table is `what`

@@ -33,7 +33,7 @@ bark_prior_layout <- c(layout(
   noise_shape = where(!isTRUE(noise_fixed), numbers(1, 0)),
   noise_rate = where(!isTRUE(noise_fixed), numbers(1, 0)),
   noise_precision = where(isTRUE(noise_fixed), positive())
-), unlist(unname(option_parts("told_layout")), recursive = FALSE))
+), option_layouts("told_layout"))
 
 # As the user gives it
 bark_prior_given_layout <- c(layout(
@@ -45,7 +45,7 @@ bark_prior_given_layout <- c(layout(
   n_signals = maybe(positive()), noise = maybe(such_that(
     is_noise_prior, "a prior of the noise"
   ))
-), unlist(unname(option_parts("given_layout")), recursive = FALSE))
+), option_layouts("given_layout"))
 
 is_noise_prior <- function(prior) {
   if (!inherits(prior, "kb_noise_prior")) {

@@ -20,8 +20,8 @@ class Candidates {
   /// fewer.
   Candidates(const State& state, int size, Rng& rng);
 
-  /// Moves a slot with a single varphi to a candidate, chosen nearly from its
-  /// full conditional distribution, with a new varphi. True if it moved.
+  /// Moves a slot that has one varphi to a candidate, drawn approximately from
+  /// its full conditional distribution, and draws a new varphi. True if moved.
   bool relocate(State& state, int slot, double power, Rng& rng);
 
   int size() const { return static_cast<int>(places_.size()); }
