@@ -125,8 +125,8 @@ triangles_sound_cpp <- function(entries, sizes) {
     .Call(`_kernelbayes_triangles_sound_cpp`, entries, sizes)
 }
 
-machine_advance_cpp <- function(handle, n) {
-    .Call(`_kernelbayes_machine_advance_cpp`, handle, n)
+machines_advance_cpp <- function(handles, n, threads) {
+    .Call(`_kernelbayes_machines_advance_cpp`, handles, n, threads)
 }
 
 machine_state_cpp <- function(handle) {

@@ -56,7 +56,7 @@
 #'   (`kb_error_improper`), nor has a fit with `prior_only`
 #'   (`kb_error_not_defined`). An interrupt gives a warning
 #'   (`kb_warning_interrupted`) and the evidence from the sweeps so far, since
-#'   ladders advance in turn. If there are fewer than 20 after the warmup, it is
+#'   ladders advance together. If there are fewer than 20 after the warmup, it is
 #'   an error (`kb_error_interrupted`).
 #' @references
 #' Xie, W., Lewis, P. O., Fan, Y., Kuo, L. and Chen, M.-H. (2011). Improving

@@ -104,6 +104,8 @@ NULL
 #'   kernels. 0: all kernels have `particles` particles.
 #' @param replicates Number of independent runs, at least 1, pooled with
 #'   weights proportional to their estimates of the evidence.
+#' @param threads Number of threads inside this process, at least 1. Never
+#'   more are used, and the result does not depend on it.
 #' @template args-run
 #' @param resample_every_step `TRUE` to resample at every step, whatever the
 #'   effective sample size. `NULL`: `FALSE`, but `TRUE` under `"paper"`.
@@ -292,6 +294,11 @@ format_run <- function(x) {
 #'   kernel's precision, the noise, and with probability 0.2 one scale, as in
 #'   other implementations; for comparisons with them. Not with
 #'   `approximation = "truncation"` in [bark_prior()].
+#' @param threads Number of chains that run at the same time in threads of this
+#'   process, at least 1; the draws do not depend on it. `NULL`: two, or
+#'   `getOption("mc.cores")` if it is set; one on a worker (see
+#'   [kb_workers]). For [srvm()], threads beyond one per chain speed up each
+#'   chain.
 #' @template args-run
 #'
 #' @return A list of class `kb_mcmc_control`.
@@ -304,7 +311,7 @@ format_run <- function(x) {
 #' @export
 mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
                          n_moves = 50, move_fraction = 0.25, n_temps = 1,
-                         sweep = c("full", "single"), threads = 1,
+                         sweep = c("full", "single"), threads = NULL,
                          checkpoint = NULL, checkpoint_every = 60,
                          overwrite = FALSE, time_limit = Inf) {
   iter <- check_count(iter, 1)
@@ -317,7 +324,7 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
     move_fraction = check_move_fraction(move_fraction),
     n_temps = check_count(n_temps, 1),
     sweep = check_choice(sweep, c("full", "single")),
-    threads = check_count(threads, 1)
+    threads = if (!is.null(threads)) check_count(threads, 1)
   )
   run <- check_run(checkpoint, checkpoint_every, overwrite, time_limit)
   structure(c(control, run), class = "kb_mcmc_control")
@@ -330,7 +337,7 @@ print.kb_mcmc_control <- function(x, ...) {
     "  chains: ", x$chains, ", warmup: ", x$warmup, ", iter: ", x$iter,
     ", thin: ", x$thin, " (", x$chains * (x$iter %/% x$thin), " draws)\n",
     "  moves: ", x$n_moves, ", temperatures: ", x$n_temps, ", threads: ",
-    x$threads, "\n",
+    if (is.null(x$threads)) "default" else x$threads, "\n",
     format_run(x),
     sep = ""
   )

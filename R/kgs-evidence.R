@@ -70,7 +70,7 @@
 #'   is not one of the number of errors: `kb_error_not_defined`. If ladders are
 #'   too short or costs too few to tell (`kb_error_overlap`), more of them are
 #'   needed. An interrupt gives a warning (`kb_warning_interrupted`) and the
-#'   evidence from the iterations so far, since ladders advance in turn. If
+#'   evidence from the iterations so far, since ladders advance together. If
 #'   there are fewer than 20 after the warmup, it is an error
 #'   (`kb_error_interrupted`).
 #' @references

@@ -3,7 +3,7 @@
 
 is_ladder <- function(engine) inherits(engine, "kb_engine_ladder")
 
-#' Run independent ladders, in turn
+#' Run independent ladders, together
 #'
 #' All sweeps are equivalent, so stopped ladders contribute the sweeps so far. A
 #' ladder with less than half as many as the longest is omitted.

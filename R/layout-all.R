@@ -98,7 +98,7 @@ mcmc_control_layout <- c(layout(
   iter = counts(1, 1, .Machine$integer.max - warmup),
   thin = counts(1, 1, iter), n_moves = counts(),
   move_fraction = numbers(1, 1e-300, 0.5), n_temps = counts(1, 1),
-  sweep = strings(1, c("full", "single")), threads = counts(1, 1)
+  sweep = strings(1, c("full", "single")), threads = maybe(counts(1, 1))
 ), stopping_layout)
 
 convergence_layout <- layout(

@@ -20,7 +20,12 @@ engine_total.kb_engine_chain <- function(engine) {
 #' @export
 engine_done.kb_engine_chain <- function(engine, state) state_time(state)
 
-# Chains advance in turn, so that stopped chains have the same number of draws
+#' @export
+engine_advance_all.kb_engine_chain <- function(engine, handles, n, threads) {
+  machines_advance_cpp(handles, n, min(threads, length(handles)))
+}
+
+# Chains advance together, so that stopped chains have the same number of draws
 #' @export
 engine_groups.kb_engine_chain <- function(engine, n_runs) {
   list(seq_len(n_runs))

@@ -20,7 +20,7 @@ engine_grown.kb_engine_chain <- function(engine) {
 # gives the states at the last common goal. The work of a lost worker is sent
 # again; if two rounds in a row return nothing, the work continues in this
 # process.
-run_on_workers <- function(engine, states, clock, progress, save) {
+run_on_workers <- function(engine, states, clock, progress, save, threads) {
   reporter <- progress_reporter(engine, states, progress, workers = TRUE)
   on.exit(reporter$close())
   worked <- 0
@@ -58,7 +58,7 @@ run_on_workers <- function(engine, states, clock, progress, save) {
     told <- told || round$lost
     losses <- if (round$lost && !any(round$done)) losses + 1 else 0
     if (losses == 2 && status == "complete") {
-      return(run_serially(engine, states, clock, progress, save))
+      return(run_serially(engine, states, clock, progress, save, threads))
     }
   }
   list(states = laps$met, status = status)

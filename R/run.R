@@ -19,7 +19,17 @@ engine_open <- function(engine, index, state) UseMethod("engine_open")
 engine_advance <- function(engine, handle, n) UseMethod("engine_advance")
 #' @export
 engine_advance.default <- function(engine, handle, n) {
-  machine_advance_cpp(handle, n)
+  machines_advance_cpp(list(handle), n, 1)
+}
+
+# The same for handles that do not depend on each other, up to `threads` of them
+# at a time
+engine_advance_all <- function(engine, handles, n, threads) {
+  UseMethod("engine_advance_all")
+}
+#' @export
+engine_advance_all.default <- function(engine, handles, n, threads) {
+  vapply(handles, function(handle) engine_advance(engine, handle, n), 0)
 }
 
 # The state of a handle as plain R data
@@ -56,8 +66,8 @@ engine_groups.default <- function(engine, n_runs) as.list(seq_len(n_runs))
 #' written is an error at once, not hours later), at intervals and at the end.
 #'
 #' @param states List, one per run: NULL or a state.
-#' @param control For `time_limit` (seconds), `checkpoint` (file or NULL) and
-#'   `checkpoint_every` (seconds).
+#' @param control For `time_limit` (seconds), `checkpoint` (file or NULL),
+#'   `checkpoint_every` (seconds) and `threads`.
 #' @param progress TRUE or FALSE.
 #' @param save Function of the states that writes the checkpoint.
 #' @param started When the time limit began; set-up time counts.
@@ -71,6 +81,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
   every <- Inf
   # Set-up can be interrupted: nothing is lost.
   force(engine)
+  threads <- threads_at_once(control$threads)
   run <- run_serially
   if (length(states) > 1 && has_workers()) run <- run_on_workers
   suspendInterrupts({
@@ -80,7 +91,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
       every <- control$checkpoint_every
     }
     clock <- run_clock(control$time_limit, every, started)
-    out <- run(engine, states, clock, progress, keep)
+    out <- run(engine, states, clock, progress, keep, threads)
     keep(out$states)
     interrupted <- interrupt_pending() || out$status == "interrupted"
   })
@@ -94,8 +105,9 @@ run_engine <- function(engine, states, control, progress, save = NULL,
   out
 }
 
-# Groups of runs one after the other in this process
-run_serially <- function(engine, states, clock, progress, save) {
+# Groups of runs one after the other in this process; the runs of a group in
+# threads
+run_serially <- function(engine, states, clock, progress, save, threads) {
   reporter <- progress_reporter(engine, states, progress)
   on.exit(reporter$close())
   notice <- long_run_notice(engine, states, clock)
@@ -113,7 +125,7 @@ run_serially <- function(engine, states, clock, progress, save) {
     }
     run <- run_slice(
       engine, group, states[group], clock, advance, checkpoint,
-      hold = TRUE
+      hold = TRUE, threads = threads
     )
     states[group] <- run$states
     status <- run$status
@@ -127,12 +139,14 @@ run_serially <- function(engine, states, clock, progress, save) {
 #'
 #' Runs that are behind go first, up to the next one, and then all together.
 #' @param hold Is the next call likely to continue in this process?
+#' @param threads The number of runs that advance at a time.
 #' @return List of `states` and `status`, the reason to stop found after the
 #'   last chunk, even at the end: other runs may wait.
 #' @noRd
 run_slice <- function(engine, group, states, clock, advance,
                       checkpoint = function(states) NULL,
-                      total = engine_total(engine), hold = FALSE) {
+                      total = engine_total(engine), hold = FALSE,
+                      threads = 1) {
   handles <- list()
   on.exit(for (handle in handles) engine_close(engine, handle))
   for (j in seq_along(group)) {
@@ -150,9 +164,8 @@ run_slice <- function(engine, group, states, clock, advance,
     before <- done
     lowest <- min(done)
     n <- min(chunk, c(total, done[done > lowest]) - lowest)
-    for (j in which(done == lowest)) {
-      done[[j]] <- engine_advance(engine, handles[[j]], n)
-    }
+    behind <- done == lowest
+    done[behind] <- engine_advance_all(engine, handles[behind], n, threads)
     chunk <- next_chunk(chunk, now() - started)
     advance(sum(done - before))
     if (min(done) < total && clock$checkpoint_due()) {

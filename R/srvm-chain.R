@@ -6,9 +6,10 @@ fit_engine.kb_srvm_mcmc <- function(fit) {
   structure(
     list(
       config = c(
-        model_config(fit$settings), list(seed = fit$seed),
+        model_config(fit$settings),
+        list(seed = fit$seed, threads = chain_threads(fit)),
         fit$control[c(
-          "warmup", "iter", "thin", "n_moves", "move_fraction", "threads"
+          "warmup", "iter", "thin", "n_moves", "move_fraction"
         )]
       ),
       x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
@@ -16,6 +17,11 @@ fit_engine.kb_srvm_mcmc <- function(fit) {
     ),
     class = c("kb_engine_srvm_chain", "kb_engine_chain", "kb_engine")
   )
+}
+
+# Threads of one chain: those asked for beyond one per chain
+chain_threads <- function(fit) {
+  max(1, fit$control$threads %/% length(fit$runs))
 }
 
 #' @export

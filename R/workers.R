@@ -10,6 +10,28 @@ has_workers <- function() {
 # The number of tasks that can run in parallel
 worker_count <- function() if (has_workers()) future::nbrOfWorkers() else 1L
 
+#' The number of chains that run at the same time in threads of this process
+#' @param asked A number, or NULL: two by default. A worker has one core.
+#' @noRd
+threads_at_once <- function(asked) {
+  if (!is.null(asked)) {
+    return(asked)
+  }
+  if (is_worker()) {
+    return(1)
+  }
+  cores <- getOption("mc.cores", 2)
+  fine <- is.numeric(cores) && length(cores) == 1 && isTRUE(cores >= 1)
+  if (!fine) bad_argument(cores, "mc.cores", "a number of threads")
+  cores
+}
+
+# Does another process wait for this one?
+is_worker <- function() isTRUE(this_process$is_worker)
+
+# What this process knows of itself
+this_process <- new.env(parent = emptyenv())
+
 #' Apply an internal function to each task
 #'
 #' The task of a lost worker is repeated. An interrupt ends the current tasks;

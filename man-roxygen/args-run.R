@@ -1,5 +1,3 @@
-#' @param threads Number of threads inside this process, at least 1. Never
-#'   more are used, and the result does not depend on it.
 #' @param checkpoint `NULL`, or the name of a file in an existing folder: the
 #'   state of the sampler is saved there while it runs, so that a run that was
 #'   killed can be resumed. A link is followed. A file that exists is refused
@@ -10,4 +8,4 @@
 #' @param time_limit Seconds after which the run stops and gives back a
 #'   partial fit that can be resumed, above 0; `Inf` for no limit. They begin
 #'   with the call: what is done before the first iteration counts. Chains
-#'   advance in turn and have the same number of draws.
+#'   advance together and have the same number of draws.

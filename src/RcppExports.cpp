@@ -395,14 +395,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// machine_advance_cpp
-int machine_advance_cpp(SEXP handle, int n);
-RcppExport SEXP _kernelbayes_machine_advance_cpp(SEXP handleSEXP, SEXP nSEXP) {
+// machines_advance_cpp
+Rcpp::IntegerVector machines_advance_cpp(const Rcpp::List& handles, int n, int threads);
+RcppExport SEXP _kernelbayes_machines_advance_cpp(SEXP handlesSEXP, SEXP nSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type handle(handleSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type handles(handlesSEXP);
     Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(machine_advance_cpp(handle, n));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(machines_advance_cpp(handles, n, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -679,7 +680,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_kgs_open_cpp", (DL_FUNC) &_kernelbayes_kgs_open_cpp, 3},
     {"_kernelbayes_numbers_within_cpp", (DL_FUNC) &_kernelbayes_numbers_within_cpp, 3},
     {"_kernelbayes_triangles_sound_cpp", (DL_FUNC) &_kernelbayes_triangles_sound_cpp, 2},
-    {"_kernelbayes_machine_advance_cpp", (DL_FUNC) &_kernelbayes_machine_advance_cpp, 2},
+    {"_kernelbayes_machines_advance_cpp", (DL_FUNC) &_kernelbayes_machines_advance_cpp, 3},
     {"_kernelbayes_machine_state_cpp", (DL_FUNC) &_kernelbayes_machine_state_cpp, 1},
     {"_kernelbayes_machine_close_cpp", (DL_FUNC) &_kernelbayes_machine_close_cpp, 1},
     {"_kernelbayes_mixing_cpp", (DL_FUNC) &_kernelbayes_mixing_cpp, 3},

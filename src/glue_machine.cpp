@@ -1,12 +1,21 @@
 // Entry points for all samplers, after their own glue has opened them.
-#include "glue/archive.hpp"
+#include <vector>
 
-// Returns the time reached.
+#include "core/machines.hpp"
+#include "glue/archive.hpp"
+#include "glue/executor.hpp"
+
+// Advances independent samplers, `threads` at a time; returns the times reached.
 // [[Rcpp::export(rng = false)]]
-int machine_advance_cpp(SEXP handle, int n) {
-  kernelbayes::Machine& machine = machine_of(handle);
-  machine.advance(n);
-  return machine.time();
+Rcpp::IntegerVector machines_advance_cpp(const Rcpp::List& handles, int n,
+                                         int threads) {
+  std::vector<kernelbayes::Machine*> machines;
+  for (SEXP handle : handles) machines.push_back(&machine_of(handle));
+  kernelbayes::advance_machines(machines, n, threads,
+                                make_executor(threads, 1));
+  Rcpp::IntegerVector times;
+  for (const auto* machine : machines) times.push_back(machine->time());
+  return times;
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -8,13 +8,12 @@
 #include <memory>
 #include <vector>
 
-kernelbayes::Executor make_executor(int threads) {
+kernelbayes::Executor make_executor(int threads, std::size_t worth_splitting) {
   if (threads <= 1) return kernelbayes::serial_executor();
   auto pool = std::make_shared<RcppThread::ThreadPool>(threads - 1);
-  return [pool, threads](std::size_t n, const auto& body) {
-    constexpr std::size_t kWorthSplitting = 16;
+  return [pool, threads, worth_splitting](std::size_t n, const auto& body) {
     const std::size_t parts = std::min<std::size_t>(
-        threads, std::max<std::size_t>(n / kWorthSplitting, 1));
+        threads, std::max<std::size_t>(n / worth_splitting, 1));
     std::vector<std::future<void>> others;
     for (std::size_t part = 1; part < parts; ++part) {
       const std::size_t begin = n * part / parts;

@@ -22,7 +22,7 @@ ladder_parts <- function(engine, parts) {
   state <- NULL
   for (n in parts) {
     handle <- kgs_open_cpp(engine$config, engine$data, state)
-    machine_advance_cpp(handle, n)
+    machines_advance_cpp(list(handle), n, 1)
     state <- machine_state_cpp(handle)
     machine_close_cpp(handle)
   }
