@@ -1,6 +1,5 @@
-# Runs of an engine on the workers of the future plan. The engine and the state
-# are sent without the draws already received; the state and the new draws come
-# back.
+# Runs of an engine on workers. The engine is sent once to each worker, a state
+# without the draws already received; the state and the new draws come back.
 
 # The parts of a state that only grow: the paths of elements to which a run
 # appends, and which it never reads
@@ -20,28 +19,32 @@ engine_grown.kb_engine_chain <- function(engine) {
 # gives the states at the last common goal. The work of a lost worker is sent
 # again; if two rounds in a row return nothing, the work continues in this
 # process.
-run_on_workers <- function(engine, states, clock, progress, save, threads) {
-  reporter <- progress_reporter(engine, states, progress, workers = TRUE)
+run_on_workers <- function(engine, states, clock, progress, save, threads,
+                           backend) {
+  reporter <- progress_reporter(engine, states, progress)
   on.exit(reporter$close())
+  crew <- list(
+    backend = backend, parcel = new_parcel(list(engine = engine)), told = FALSE
+  )
   worked <- 0
   notice <- long_run_notice(engine, states, clock, time = function() worked)
   status <- "complete"
-  told <- FALSE
-  overhead <- losses <- 0
+  overhead <- 0
+  lost <- numeric(length(states))
   laps <- first_laps(engine, states)
   repeat {
     laps <- next_laps(laps, engine, states, clock$left(), 5 + 9 * overhead)
     runs <- which(laps$done < laps$goal)
     if (stops(status, laps) || length(runs) == 0) break
-    runs <- utils::head(runs, min(worker_count(), length(runs)))
+    runs <- utils::head(runs, min(max(backend$workers(), 1), length(runs)))
     # Workers that take long to start (queued jobs) work longer.
     seconds <- min(
       5 + 9 * overhead, clock$checkpoint_every, clock$left() - overhead
     )
     started <- now()
     round <- run_round(
-      engine, runs, states[runs], laps$goal[runs], seconds, clock$deadline(),
-      reporter$signal, told
+      engine, crew, runs, states[runs], laps$goal[runs], seconds,
+      clock$deadline()
     )
     came <- runs[round$done]
     states[came] <- round$states[round$done]
@@ -49,20 +52,24 @@ run_on_workers <- function(engine, states, clock, progress, save, threads) {
     laps$worked <- laps$worked + round$worked
     worked <- worked + round$worked
     after <- vapply(states[came], engine_done, 0, engine = engine)
+    reporter$advance(sum(after - laps$done[came]))
     notice(sum(after - laps$done[came]))
     if (clock$checkpoint_due()) {
       save(next_laps(laps, engine, states)$met)
       clock$checkpoint_done()
     }
     status <- if (round$interrupted) "interrupted" else reason_to_stop(clock)
-    told <- told || round$lost
-    losses <- if (round$lost && !any(round$done)) losses + 1 else 0
-    if (losses == 2 && status == "complete") {
+    crew$told <- crew$told || round$lost
+    lost[runs] <- ifelse(round$done, 0, lost[runs] + 1)
+    if (status == "complete" && no_use(lost[runs])) {
       return(run_serially(engine, states, clock, progress, save, threads))
     }
   }
   list(states = laps$met, status = status)
 }
+
+# Do workers return nothing twice in a row, or does a run not survive there?
+no_use <- function(lost) all(lost >= 2) || any(lost >= 3)
 
 first_laps <- function(engine, states) {
   list(
@@ -124,22 +131,24 @@ next_laps <- function(laps, engine, states, left = Inf, wanted = 5) {
 }
 
 #' One round: a call for each run
+#' @param crew List of the `backend`, the `parcel` with the engine, and whether
+#'   there was already a warning of a lost worker (`told`).
 #' @param goals The units at which the runs stop.
-#' @param told Was there already a warning of a lost worker?
 #' @return As from `call_on_workers()`, with `states` instead of values, and the
 #'   seconds that were `worked` between opening and closing.
 #' @noRd
-run_round <- function(engine, runs, states, goals, seconds, deadline, signal,
-                      told = FALSE) {
+run_round <- function(engine, crew, runs, states, goals, seconds, deadline) {
   arguments <- Map(
     function(run, state, goal) {
       list(
-        engine, run, without_grown(engine, state), goal, seconds, deadline,
-        signal
+        index = run, state = without_grown(engine, state), goal = goal,
+        seconds = seconds, deadline = deadline
       )
     }, runs, states, goals
   )
-  round <- call_on_workers("worker_slice", arguments, told = told)
+  round <- call_on_workers(
+    crew$backend, "worker_slice", arguments, crew$parcel, told = crew$told
+  )
   round$states <- Map(
     function(before, after) with_grown(engine, before, after$state),
     states, round$values
@@ -150,13 +159,11 @@ run_round <- function(engine, runs, states, goals, seconds, deadline, signal,
 
 #' The work of a worker
 #' @param deadline As in `run_clock()`.
-#' @param signal progressr's progressor, or NULL.
 #' @noRd
-worker_slice <- function(engine, index, state, goal, seconds, deadline,
-                         signal) {
+worker_slice <- function(engine, index, state, goal, seconds, deadline) {
   started <- now()
   clock <- run_clock(seconds, wait = TRUE, until = deadline)
-  advance <- function(n) if (!is.null(signal)) signal(amount = n)
+  advance <- function(n) NULL
   suspendInterrupts({
     state <- run_slice(
       engine, index, list(state), clock, advance,

@@ -82,8 +82,7 @@ run_engine <- function(engine, states, control, progress, save = NULL,
   # Set-up can be interrupted: nothing is lost.
   force(engine)
   threads <- threads_at_once(control$threads)
-  run <- run_serially
-  if (length(states) > 1 && has_workers()) run <- run_on_workers
+  backend <- if (length(states) > 1) find_backend()
   suspendInterrupts({
     if (!is.null(control[["checkpoint"]])) {
       save(states)
@@ -91,7 +90,11 @@ run_engine <- function(engine, states, control, progress, save = NULL,
       every <- control$checkpoint_every
     }
     clock <- run_clock(control$time_limit, every, started)
-    out <- run(engine, states, clock, progress, keep, threads)
+    out <- if (is.null(backend)) {
+      run_serially(engine, states, clock, progress, keep, threads)
+    } else {
+      run_on_workers(engine, states, clock, progress, keep, threads, backend)
+    }
     keep(out$states)
     interrupted <- interrupt_pending() || out$status == "interrupted"
   })
@@ -275,23 +278,14 @@ warn_late_interrupt <- function(what = "fit") {
 
 # Progress --------------------------------------------------------------------
 
-#' A progress bar (cli), or progressr's signals if other processes do the work
-#'
-#' @return List of functions: `advance(n)` and `close()`; for workers `signal`
-#'   (or NULL) instead of `advance`.
+#' A progress bar
+#' @return List of functions: `advance(n)` and `close()`.
 #' @noRd
-progress_reporter <- function(engine, states, progress, workers = FALSE) {
+progress_reporter <- function(engine, states, progress) {
   total <- length(states) * engine_total(engine)
   done <- sum(vapply(states, engine_done, 0, engine = engine))
-  silent <- list(advance = function(n) NULL, close = function() NULL)
   if (!progress || total == 0) {
-    return(silent)
-  }
-  if (workers) {
-    if (requireNamespace("progressr", quietly = TRUE)) {
-      silent$signal <- progressr::progressor(total - done, enable = TRUE)
-    }
-    return(silent)
+    return(list(advance = function(n) NULL, close = function() NULL))
   }
   bar <- cli::cli_progress_bar("Sampling",
     total = total, clear = TRUE, .auto_close = FALSE

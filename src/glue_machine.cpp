@@ -5,7 +5,7 @@
 #include "glue/archive.hpp"
 #include "glue/executor.hpp"
 
-// Advances independent samplers, `threads` at a time; returns the times reached.
+// Advances independent samplers, `threads` at a time; returns their times.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector machines_advance_cpp(const Rcpp::List& handles, int n,
                                          int threads) {

@@ -15,7 +15,7 @@ extras <- list(
   tests = list(
     required = "testthat",
     useful = c(
-      "callr", "future", "kernlab", "loo", "MASS", "progressr", "rstantools",
+      "callr", "future", "kernlab", "loo", "MASS", "rstantools",
       "withr"
     )
   ),
@@ -27,7 +27,7 @@ extras <- list(
   check = list(
     required = c("testthat", "knitr", "rmarkdown", "MASS"),
     useful = c(
-      "callr", "future", "kernlab", "loo", "mlbench", "progressr", "rstantools",
+      "callr", "future", "kernlab", "loo", "mlbench", "rstantools",
       "withr"
     )
   ),

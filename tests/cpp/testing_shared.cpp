@@ -6,11 +6,16 @@
 #include <kernelbayes/normal_cdf.hpp>
 #include <kernelbayes/resample.hpp>
 #include <kernelbayes/truncated_normal.hpp>
+#include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/machines.hpp"
+#include "core/stopwatch.hpp"
 #include "factor_report.hpp"
+#include "glue/executor.hpp"
 #include "glue/lists.hpp"
 
 using namespace testing_r;
@@ -108,5 +113,52 @@ std::vector<double> log_normal_between_cpp(const std::vector<double>& from,
 std::vector<std::string> resampling_schemes_cpp() {
   std::vector<std::string> out;
   for (const auto& entry : resampling::registry()) out.push_back(entry.first);
+  return out;
+}
+
+namespace {
+
+// Counts its units, each of which takes some microseconds of work; fails after
+// `fails_after` of them, if that is not negative.
+class Counter : public kernelbayes::Machine {
+ public:
+  Counter(double microseconds, int fails_after)
+      : seconds_(microseconds * 1e-6), fails_after_(fails_after) {}
+  int time() const override { return time_; }
+  void advance(int n) override {
+    for (; n > 0; --n) {
+      const kernelbayes::Stopwatch watch;
+      while (watch.seconds() < seconds_) {
+      }
+      if (time_ == fails_after_) {
+        throw std::runtime_error("machine " + std::to_string(time_));
+      }
+      ++time_;
+    }
+  }
+  void transfer(kernelbayes::Archive&) override {}
+
+ private:
+  const double seconds_;
+  const int fails_after_;
+  int time_ = 0;
+};
+
+}  // namespace
+
+// The units done by machines with these durations of a unit.
+// [[Rcpp::export(rng = false)]]
+std::vector<int> advance_counters_cpp(const std::vector<double>& microseconds,
+                                      int n, int threads, int fails_after) {
+  std::vector<std::unique_ptr<Counter>> counters;
+  std::vector<kernelbayes::Machine*> machines;
+  for (const double each : microseconds) {
+    counters.push_back(std::make_unique<Counter>(each, fails_after));
+    machines.push_back(counters.back().get());
+  }
+  kernelbayes::advance_machines(machines, n, threads,
+                                make_executor(threads, 1));
+  std::vector<int> out;
+  for (const auto* machine : machines) out.push_back(machine->time());
   return out;
 }

@@ -51,13 +51,35 @@ long_fit <- local({
   }
 })
 
-#' Use the workers of a future plan until the caller returns
-#'
+#' The backends that can be tested here
+backends_here <- function() {
+  Filter(
+    function(name) requireNamespace(name, quietly = TRUE), c("mirai", "future")
+  )
+}
+
+#' Use two workers of a backend until the caller returns
+local_workers <- function(backend = "future", frame = parent.frame()) {
+  skip_without_workers(backend)
+  switch(backend,
+    mirai = local_daemons(2, frame), future = local_cluster(frame)
+  )
+}
+
+local_daemons <- function(n, frame = parent.frame()) {
+  mirai <- asNamespace("mirai")
+  withr::with_envvar(
+    c(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)),
+    mirai$daemons(n)
+  )
+  withr::defer(mirai$daemons(0), frame)
+  wait_until(function() mirai$status()$connections == n)
+}
+
 #' One cluster serves all tests of a session: starting it takes a second.
-local_workers <- local({
+local_cluster <- local({
   cluster <- NULL
   function(frame = parent.frame()) {
-    skip_without_workers()
     if (is.null(cluster)) {
       cluster <<- parallel::makePSOCKcluster(2)
       # .libPaths itself would carry its own list of libraries along.
@@ -78,12 +100,9 @@ local_workers <- local({
 })
 
 #' Use two workers, one of which dies on its first piece of work
-local_lethal_worker <- function(frame = parent.frame()) {
-  local_workers(frame)
-  cluster <- parallel::makePSOCKcluster(1)
-  withr::defer(try(close(cluster[[1]]$con), silent = TRUE), frame)
-  arm <- function(paths) {
-    .libPaths(paths)
+local_lethal_worker <- function(backend = "future", frame = parent.frame()) {
+  local_workers(backend, frame)
+  arm <- function() {
     home <- loadNamespace("kernelbayes")
     die <- function(...) tools::pskill(Sys.getpid(), tools::SIGKILL)
     work <- c("worker_slice", "score_fold", "tune_cell", "chunk_group")
@@ -93,19 +112,32 @@ local_lethal_worker <- function(frame = parent.frame()) {
     }
   }
   environment(arm) <- globalenv()
-  parallel::clusterCall(cluster, arm, .libPaths())
-  healthy <- environment(local_workers)$cluster
+  if (backend == "mirai") {
+    # The other daemon is busy meanwhile.
+    mirai <- asNamespace("mirai")
+    busy <- mirai$mirai(Sys.sleep(1))
+    mirai$mirai(arm(), arm = arm)[]
+    mirai$call_mirai(busy)
+    return(invisible())
+  }
+  cluster <- parallel::makePSOCKcluster(1)
+  withr::defer(try(close(cluster[[1]]$con), silent = TRUE), frame)
+  set <- function(paths) .libPaths(paths)
+  environment(set) <- globalenv()
+  parallel::clusterCall(cluster, set, .libPaths())
+  parallel::clusterCall(cluster, arm)
+  healthy <- environment(local_cluster)$cluster
   workers <- structure(c(cluster, healthy[1]), class = class(healthy))
   old <- future::plan(future::cluster, workers = workers)
   withr::defer(future::plan(old), envir = frame)
 }
 
-#' Skip unless the workers of a future plan can do the work
+#' Skip unless the workers of a backend can do the work
 #'
 #' Under covr, future sends its own messages, which interfere.
-skip_without_workers <- function() {
+skip_without_workers <- function(backend = "future") {
   skip_without_processes()
-  testthat::skip_if_not_installed("future")
+  testthat::skip_if_not_installed(backend)
   testthat::skip_on_covr()
 }
 

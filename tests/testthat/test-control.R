@@ -80,12 +80,13 @@ test_that("mcmc_control has defaults and refuses bad settings", {
   control <- mcmc_control()
   expect_s3_class(control, "kb_mcmc_control")
   expect_identical(
-    unlist(unclass(control)[c(1:5, 7, 9)]),
+    unlist(unclass(control)[c(1:5, 7)]),
     c(
       chains = 4L, warmup = 1000L, iter = 1000L, thin = 1L, n_moves = 50L,
-      n_temps = 1L, threads = 1L
+      n_temps = 1L
     )
   )
+  expect_null(control$threads)
   expect_identical(control$move_fraction, 0.25)
   bad <- list(
     chains = list(0, 1.5, "a"), warmup = list(-1, NA), iter = list(0, Inf),

@@ -57,7 +57,7 @@ cut_short <- function(expr) {
 
 test_that("chains that are out of time have the same number of draws", {
   moons <- sim_moons(30, seed = 1)
-  control <- endless(time_limit = 0.4)
+  control <- endless(time_limit = 1)
   fits <- cut_short(list(
     bark(x1 ~ x2, moons, control = control, seed = 1),
     kgs(y ~ x1 + x2, moons, control = control, seed = 1),

@@ -759,20 +759,3 @@ test_that("an error in the sampler closes the progress bar", {
   )
   expect_identical(cli::cli_progress_num(), bars)
 })
-
-test_that("progressr's signals come back from workers", {
-  skip_if_not_installed("progressr")
-  local_workers()
-  amounts <- numeric()
-  steps <- NULL
-  withCallingHandlers(
-    fit <- quick_fit(TRUE, replicates = 2),
-    progression = function(p) {
-      if (p$type == "initiate") steps <<- p$steps
-      if (p$type == "update") amounts <<- c(amounts, p$amount)
-    }
-  )
-  expect_equal(sum(amounts), 120)
-  expect_gt(length(amounts), 1)
-  expect_same_fit(fit, quick_fit(FALSE, replicates = 2))
-})

@@ -1,6 +1,6 @@
-# Chains of bark() and kgs() on two PSOCK workers: the draws agree with this
-# process, and progress comes back. srvm(), tdsmc() and kbr_chunks() have such
-# tests in their own files.
+# Chains of bark() and kgs() on two workers of each backend: the draws agree
+# with this process, and progress comes back. srvm(), tdsmc() and kbr_chunks()
+# have such tests in their own files.
 
 moons <- sim_moons(30, flips = 0.1, seed = 1)
 moons$three <- cut(moons$x1, c(-Inf, 0, 1.5, Inf), c("low", "mid", "high"))
@@ -27,10 +27,16 @@ chain_fits <- function(progress = FALSE) {
   ))
 }
 
-test_that("chains on workers agree with this process", {
-  skip_without_workers()
+#' A test on each backend
+test_on_each <- function(what, test) {
+  for (backend in backends_here()) {
+    test_that(paste0(what, " (", backend, ")"), test(backend))
+  }
+}
+
+test_on_each("chains on workers agree with this process", function(backend) {
   here <- chain_fits()
-  local_workers()
+  local_workers(backend)
   expect_identical(worker_count(), 2L)
   there <- chain_fits()
   for (name in names(here)) {
@@ -42,8 +48,7 @@ test_that("chains on workers agree with this process", {
   }
 })
 
-test_that("so do ladders of their evidence, and folds", {
-  skip_without_workers()
+test_on_each("so do ladders of their evidence, and folds", function(backend) {
   short <- mcmc_control(chains = 2, warmup = 20, iter = 20)
   ask <- function() {
     line <- quiet(bark(x1 ~ x2, moons, control = short, seed = 1))
@@ -59,16 +64,16 @@ test_that("so do ladders of their evidence, and folds", {
     ))
   }
   here <- ask()
-  local_workers()
+  local_workers(backend)
   expect_identical(ask(), here)
 })
 
 # Lost workers ----------------------------------------------------------------
 
 #' `ask()` gives the same with a killed worker, and a warning
-expect_survives <- function(ask, frame = parent.frame()) {
+expect_survives <- function(ask, backend, frame = parent.frame()) {
   here <- quiet(ask())
-  local_lethal_worker(frame)
+  local_lethal_worker(backend, frame)
   told <- character()
   there <- withCallingHandlers(ask(), kb_warning = function(w) {
     told <<- c(told, class(w)[[1]])
@@ -81,54 +86,56 @@ expect_survives <- function(ask, frame = parent.frame()) {
   expect_identical(there, here)
 }
 
-test_that("folds of a killed worker are done again", {
+test_on_each("folds of a killed worker are done again", function(backend) {
   skip_on_os("windows")
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
-  expect_survives(function() cross_validate(labels, folds = 3, seed = 3))
+  expect_survives(
+    function() cross_validate(labels, folds = 3, seed = 3), backend
+  )
 })
 
-test_that("settings assigned to a killed worker are tried again", {
+test_on_each("settings of a killed worker are tried again", function(backend) {
   skip_on_os("windows")
   expect_survives(function() {
     tune_kbr(moons$x1, moons$x2,
       bandwidths = c(1, 2), c0 = c(0.01, 0.1), folds = 2, seed = 1
     )$table
-  })
+  }, backend)
 })
 
-test_that("chunks of a killed worker are read again", {
+test_on_each("chunks of a killed worker are read again", function(backend) {
   skip_on_os("windows")
   read <- function(i) list(x = sin(i * 1:20), y = cos(i * 1:20))
   expect_survives(function() {
     predict(kbr(kbr_chunks(read, 3), rank = 5, seed = 1), c(-1, 1))
-  })
+  }, backend)
 })
 
-test_that("chains of a killed worker continue elsewhere", {
+test_on_each("chains of a killed worker continue elsewhere", function(backend) {
   skip_on_os("windows")
   expect_survives(function() {
     bark(x1 ~ x2, moons, control = short, seed = 1)
-  })
+  }, backend)
 })
 
-test_that("so do orders of the rows", {
+test_on_each("so do orders of the rows", function(backend) {
   skip_on_os("windows")
   fit <- few_particles(srvm(x1 ~ x2, moons,
     kernel = kernel_gaussian(), control = smc_control(particles = 20), seed = 1
   ))
   expect_survives(function() {
     order_spread(fit, orders = 3, seed = 2)[c("log_evidence", "summary")]
-  })
+  }, backend)
 })
 
-test_that("ladders of a killed worker continue elsewhere", {
+test_on_each("ladders of a killed worker go on elsewhere", function(backend) {
   skip_on_os("windows")
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
   expect_survives(function() {
     evidence(labels,
       n_temps = 3, warmup = 20, iter = 20, chains = 2, seed = 2
     )[c("log_evidence", "mc_se")]
-  })
+  }, backend)
 })
 
 test_that("work that cannot be sent is done here", {
@@ -141,8 +148,8 @@ test_that("work that cannot be sent is done here", {
   expect_identical(here, there)
 })
 
-test_that("an error in the work does not mean a lost worker", {
-  local_workers()
+test_on_each("an error in the work is not a lost worker", function(backend) {
+  local_workers(backend)
   read <- function(i) {
     if (i == 2) stop("the file is gone")
     list(x = i, y = 2)
@@ -224,8 +231,7 @@ test_that("sums of only some chunks are not used", {
 
 # What is sent to workers -----------------------------------------------------
 
-test_that("users' functions on workers find objects of their workspace", {
-  local_workers()
+test_on_each("users' functions find their objects", function(backend) {
   ask <- function() {
     read <- function(i) {
       kbr_simulate(
@@ -238,9 +244,9 @@ test_that("users' functions on workers find objects of their workspace", {
   }
   assign("half", 0.5, globalenv())
   withr::defer(rm("half", envir = globalenv()))
-  there <- ask()
-  future::plan("sequential")
-  expect_equal(there, ask(), tolerance = 1e-10)
+  here <- ask()
+  local_workers(backend)
+  expect_equal(ask(), here, tolerance = 1e-10)
 })
 
 test_that("each draw travels once", {
@@ -261,7 +267,7 @@ test_that("each draw travels once", {
   for (fit in fits) {
     engine <- fit_engine(fit)
     slice <- function(state, goal) {
-      worker_slice(engine, 1, state, goal, Inf, NULL, NULL)$state
+      worker_slice(engine, 1, state, goal, Inf, NULL)$state
     }
     half <- slice(NULL, 25)
     sent <- without_grown(engine, half)
@@ -274,19 +280,16 @@ test_that("each draw travels once", {
   }
 })
 
-test_that("progress of chains comes back from workers", {
-  skip_if_not_installed("progressr")
-  local_workers()
-  heard <- 0
-  steps <- 0
-  withCallingHandlers(
-    chain_fits(TRUE),
-    progression = function(p) {
-      if (p$type == "initiate") steps <<- steps + p$steps
-      if (p$type == "update") heard <<- heard + p$amount
-    }
-  )
+test_on_each("progress of chains comes back from workers", function(backend) {
+  local_workers(backend)
+  units <- numeric()
+  local_mocked(progress_reporter = function(engine, states, progress) {
+    list(
+      advance = function(n) units <<- c(units, n), close = function() NULL
+    )
+  })
+  chain_fits(TRUE)
   # Five fits of three chains of 40 iterations.
-  expect_equal(steps, 5 * 3 * 40)
-  expect_equal(heard, steps)
+  expect_equal(sum(units), 5 * 3 * 40)
+  expect_gt(length(units), 5)
 })
