@@ -74,8 +74,8 @@
 #' The posterior of the scales is narrow given the kernels: an effective draw
 #' costs hundreds of sweeps, and the default keeps every 15th of 15 000. With
 #' 200 rows that takes about 25 seconds per chain. For a first look
-#' `mcmc_control(iter = 1000)` is enough; with `future::plan()` chains run in
-#' parallel.
+#' `mcmc_control(iter = 1000)` is enough. Two chains run at a time in threads,
+#' or more on [workers][kb_workers].
 #'
 #' [diagnostics()] has R-hat and effective sample sizes of sigma, J, the log
 #' likelihood, f (for several classes their probabilities) at 20 training rows,
@@ -131,8 +131,7 @@
 #'   R data with, among others, `settings` (the frozen settings), `runs` (one
 #'   state per chain, with its draws), `seed` and `status` (`"complete"`,
 #'   `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()] and
-#'   used in another session, after `library(kernelbayes)`. With a future plan
-#'   chains run in parallel. Methods: `print`, [`summary`][summary.kb_bark],
+#'   used in another session, after `library(kernelbayes)`. Methods: `print`, [`summary`][summary.kb_bark],
 #'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
 #'   [`update`][update.kb_mcmc], `fitted`, `residuals`, [`coef`][coef.kb_bark],
 #'   `sigma`, `nobs`, `formula`, [`terms`][terms.kb_fit] and the model frame,

@@ -42,8 +42,8 @@
 #'   the distribution function of `pit` minus the diagonal, or the share of the
 #'   second class (with more classes, of all) against its predicted probability.
 #'
-#'   Refits run on the workers of the future plan. The tasks of a lost worker
-#'   are repeated (`kb_warning_worker`). After an interrupt the result has the
+#'   Refits run on [workers][kb_workers], if there are any. The tasks of a lost
+#'   worker are repeated (`kb_warning_worker`). After an interrupt the result has the
 #'   folds that are finished for all models (`kb_warning_interrupted`).
 #' @section Errors: `kb_error_argument` for fits to different responses, or if a
 #'   class has rows in one fold only; `kb_error_not_defined` for fits of [kbr()]

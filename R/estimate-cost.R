@@ -26,11 +26,11 @@
 #' @param env Environment of the arguments of the call.
 #' @param ... Not used: unknown arguments are errors.
 #'
-#' @return A list of class `kb_cost`: `seconds`, of the whole call in this
-#'   process (with a plan of `future`, divide by the number of workers);
-#'   `bytes`, of the fit; `units`, the number of rows, steps or iterations per
-#'   run; `runs`; `unit`, their name; `pilot`, a list of `units` and `seconds`
-#'   of the pilot.
+#' @return A list of class `kb_cost`: `seconds`, of the whole call with the
+#'   threads or [workers][kb_workers] that it would use now; `bytes`, of the
+#'   fit; `units`, the number of rows, steps or iterations per run; `runs`, and
+#'   how many of them run `at_once`; `unit`, their name; `pilot`, a list of
+#'   `units` and `seconds` of the pilot.
 #'
 #' @section Memory:
 #' Kernel matrices, features and draws of functions that cannot fit into memory
@@ -107,14 +107,28 @@ sampler_cost <- function(object, engine, pilot, env) {
     pilot_run(laws$share$engine, each, max(run$done))
   }
   runs <- length(fit$runs)
+  at_once <- runs_at_once(fit)
+  each <- run$open + seconds_at(run, laws, shared)
   list(
-    seconds = setup + runs * (run$open + seconds_at(run, laws, shared)),
+    seconds = setup + runs / at_once * each,
     bytes = object_bytes(fit[setdiff(names(fit), "runs")]) +
       runs * bytes_at(fit_engine(fit), run),
-    units = run$total, runs = runs,
+    units = run$total, runs = runs, at_once = at_once,
     unit = if (inherits(fit, "kb_mcmc")) "iteration" else "step",
     pilot = list(units = max(run$done), seconds = now() - started)
   )
+}
+
+# The number of a fit's runs that threads or workers can do at a time
+runs_at_once <- function(fit) {
+  most <- if (has_workers()) {
+    worker_count()
+  } else if (inherits(fit, "kb_mcmc")) {
+    threads_at_once(fit$control$threads)
+  } else {
+    1
+  }
+  min(most, length(fit$runs))
 }
 
 # The call, stopped as soon as possible, without its output and messages
@@ -337,7 +351,7 @@ rows_cost <- function(object, pilot, env) {
   list(
     seconds = power_at(rows, seconds, n, 3),
     bytes = power_at(rows, bytes, n, 2),
-    units = n, runs = 1, unit = "row",
+    units = n, runs = 1, at_once = 1, unit = "row",
     pilot = list(units = size, seconds = now() - started)
   )
 }
@@ -380,6 +394,7 @@ print.kb_cost <- function(x, digits = 2, ...) {
     "Cost of ", x$engine, "(): about ", format_seconds(x$seconds, digits), ", ",
     format_bytes(x$bytes), "\n",
     "  ", counted(x$runs, "run"), " of ", counted(x$units, x$unit),
+    if (x$at_once > 1) paste0(", ", x$at_once, " at a time"),
     "; the pilot made ", format(x$pilot$units), " in ",
     format_seconds(x$pilot$seconds, digits), "\n",
     sep = ""

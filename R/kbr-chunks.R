@@ -12,8 +12,8 @@
 #' these are all of the data, the features are those of [kbr()] in memory. The
 #' first pass over the chunks sums the states' features, which with the prior
 #' gives the weights mu of the states; the second computes the sums needed for
-#' observations. Passes are divided among the workers of a future plan; each
-#' worker holds one chunk at a time.
+#' observations. Passes are divided among [workers][kb_workers], if there
+#' are any; each holds one chunk at a time.
 #'
 #' @param read A function of the number of a chunk that returns its pairs: a
 #'   list of `x` (states) and `y` (observations), each a numeric matrix or a

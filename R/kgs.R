@@ -87,7 +87,7 @@
 #'   kernel, basis), `runs` (one state per chain, with its draws), `seed` and
 #'   `status` (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved
 #'   with [saveRDS()] and used in another session, after `library(kernelbayes)`.
-#'   With a future plan chains run in parallel.
+#'   Chains run in threads, or on [workers][kb_workers].
 #'
 #'   Methods: [`predict()`][predict.kb_kgs], [`plot()`][plot.kb_kgs],
 #'   [`summary()`][summary.kb_kgs], [label_noise()], [bayes_point()],

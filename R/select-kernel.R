@@ -45,8 +45,8 @@
 #' * `kernels`, `evidences`: lists, one element per row.
 #' * `seed`.
 #'
-#' With a future plan the chains of each kernel run in parallel; kernels follow
-#' one after the other.
+#' The chains of each kernel run in threads, or on [workers][kb_workers];
+#' kernels follow one after the other.
 #' @section Errors: As in [kgs()] and [`evidence()`][evidence.kb_kgs];
 #'   `kb_error_not_separable` if no label can be wrong (`noise = 0`) and no
 #'   kernel has a direction without errors. An interrupt gives a warning

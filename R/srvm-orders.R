@@ -9,7 +9,7 @@
 #'
 #' Every order is one run with the fit's frozen settings and its control, with
 #' its own random numbers. Runs show their progress, can be interrupted, and use
-#' the workers of a future plan, as in [srvm()]. The control's `time_limit`
+#' [workers][kb_workers], as in [srvm()]. The control's `time_limit`
 #' applies to all of them together; its `checkpoint` and `ancestry` are ignored.
 #'
 #' The squared standard deviation of the log evidence over orders is compared

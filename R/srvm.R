@@ -97,7 +97,7 @@ NULL
 #' `kernel_matern("learn") + 1`, means five kernels, with bandwidths of 1/8,
 #' 1/4, 1/2, 1 and 2 times the median distance ([bandwidth_median()]). The list
 #' is fixed at the first call. Time and memory grow with the number of kernels;
-#' with a future plan the kernels run in parallel.
+#' with [workers][kb_workers] the kernels run in parallel.
 #'
 #' A replicate of `smc_control(replicates = )` is one filter for each kernel.
 #' The filters advance in turn, so that an interrupt or a time limit finds all

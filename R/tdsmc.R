@@ -31,9 +31,9 @@
 #' `resample_every_step`, `replicates`, `ancestry`, `checkpoint`,
 #' `checkpoint_every` and `time_limit` apply. `proposal`, `n_moves`,
 #' `move_fraction` and `threads` do not apply and are refused if they differ
-#' from their defaults. Replicates run on the workers of a future plan, if there
-#' is one. The objects of your workspace that your functions need are sent to
-#' the workers, and packages are loaded.
+#' from their defaults. Replicates run on [workers][kb_workers], if there are
+#' any. The objects of your workspace that your functions need are sent to them,
+#' and packages are loaded.
 #'
 #' @section Random numbers:
 #' Your functions draw from R's generator, which is seeded at each step by a

@@ -24,7 +24,7 @@
 #' @param rank,tol,method,normalize,scale As in [kbr()].
 #' @param seed As in [kbr()]; recorded.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions. The
-#'   folds and bandwidths are divided among the workers of the future plan.
+#'   folds and bandwidths are divided among [workers][kb_workers].
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return List of class `kb_kbr_tuning`: `fit` ([kbr()] of all pairs with the

@@ -1,6 +1,63 @@
 # Work in other processes and threads: the choice among them, and independent
 # tasks other than samplers. For samplers see R/run.R.
 
+#' Threads and workers
+#'
+#' Independent parts of a computation run at the same time, in threads of this
+#' process or on workers, which are other R processes on this machine or others.
+#' The result is the same to the last bit, whichever are used and however many.
+#'
+#' @section Threads:
+#' Without workers, two chains at a time run in threads of this process:
+#' `mcmc_control(threads = )`, or `options(mc.cores = )` for all calls, sets
+#' another number. Particles of [srvm()] use `smc_control(threads = )`, by
+#' default 1.
+#'
+#' @section Workers:
+#' You choose workers with the packages mirai or future, once for all calls:
+#' ```r
+#' mirai::daemons(2)
+#' future::plan("multisession", workers = 2)
+#' ```
+#' If at least two daemons of mirai are connected, they are used; otherwise the
+#' plan of future, if it has at least two workers; otherwise this process. The
+#' package tune has the same rule. The package must be installed on workers.
+#'
+#' | parts | of |
+#' |---|---|
+#' | chains | [bark()], [kgs()], `srvm(method = "mcmc")`, [select_kernel()] |
+#' | ladders | [`evidence()`][evidence.kb_bark] |
+#' | replicates, kernels, orders | [srvm()], [tdsmc()], [order_spread()] |
+#' | folds, settings | [cross_validate()], [tune_kbr()] |
+#' | chunks | [kbr_chunks()] |
+#'
+#' Data are sent once to each worker. Chains and replicates work in rounds of
+#' about five seconds, longer where workers take long to start, and each draw
+#' comes back once. The progress bar shows finished rounds and tasks.
+#'
+#' @section Interrupts and lost workers:
+#' Ctrl-C and time limits end a call as they do without workers: the draws and
+#' tasks that have come back are kept. Checkpoints are written by this process.
+#' The work of a worker that is lost (killed, out of memory, a cancelled job) is
+#' repeated elsewhere with the same result and a warning of class
+#' `kb_warning_worker`: a lost chain costs at most one round. This process does
+#' the work itself if no worker is left, or if three in a row did not survive
+#' it.
+#' @examples
+#' data <- sim_sinc(40, seed = 1)
+#' control <- mcmc_control(chains = 2, warmup = 50, iter = 50)
+#' one <- bark(y ~ x, data, control = control, seed = 1)
+#' \donttest{
+#' if (requireNamespace("mirai", quietly = TRUE)) {
+#'   mirai::daemons(2)
+#'   two <- bark(y ~ x, data, control = control, seed = 1)
+#'   mirai::daemons(0)
+#'   identical(fitted(one), fitted(two))
+#' }
+#' }
+#' @name kb_workers
+NULL
+
 #' The number of chains that run at the same time in threads of this process
 #' @param asked A number, or NULL: two by default. A worker has one core.
 #' @noRd

@@ -15,7 +15,7 @@ extras <- list(
   tests = list(
     required = "testthat",
     useful = c(
-      "callr", "future", "kernlab", "loo", "MASS", "rstantools",
+      "callr", "future", "kernlab", "loo", "MASS", "mirai", "rstantools",
       "withr"
     )
   ),
@@ -27,7 +27,7 @@ extras <- list(
   check = list(
     required = c("testthat", "knitr", "rmarkdown", "MASS"),
     useful = c(
-      "callr", "future", "kernlab", "loo", "mlbench", "rstantools",
+      "callr", "future", "kernlab", "loo", "mirai", "mlbench", "rstantools",
       "withr"
     )
   ),
