@@ -115,6 +115,7 @@ test_that("sizes of fits are estimated", {
     expect_lt(ratio, 3)
     expect_gt(cost$seconds, 0)
     expect_equal(cost$runs, max(length(fit$runs), 1))
+    expect_equal(cost$at_once, if (inherits(fit, "kb_mcmc")) 2 else 1)
     expect_output(print(cost), "Cost of")
   }
 })

@@ -68,6 +68,24 @@ test_on_each("so do ladders of their evidence, and folds", function(backend) {
   expect_identical(ask(), here)
 })
 
+# The choice -------------------------------------------------------------------
+
+test_that("daemons of mirai come before a plan of future, if there are two", {
+  rule <- function(mirai, future) {
+    backend <- function(name, n) list(name = name, workers = function() n)
+    local_mocked(
+      mirai_backend = backend("mirai", mirai),
+      future_backend = backend("future", future)
+    )
+    find_backend()$name
+  }
+  expect_null(rule(0, 0))
+  expect_null(rule(1, 1))
+  expect_identical(rule(2, 0), "mirai")
+  expect_identical(rule(3, 4), "mirai")
+  expect_identical(rule(1, 2), "future")
+})
+
 # Lost workers ----------------------------------------------------------------
 
 #' `ask()` gives the same with a killed worker, and a warning
@@ -136,6 +154,56 @@ test_on_each("ladders of a killed worker go on elsewhere", function(backend) {
       n_temps = 3, warmup = 20, iter = 20, chains = 2, seed = 2
     )[c("log_evidence", "mc_se")]
   }, backend)
+})
+
+test_that("work that no worker will ever finish is done here", {
+  left <- 2
+  cancelled <- 0
+  gone <- list(
+    name = "toy", workers = function() left, keeps = function() TRUE,
+    start = function(message, needed) {
+      left <<- 0
+      message
+    },
+    is_home = function(task) FALSE,
+    cancel = function(tasks) cancelled <<- cancelled + length(tasks)
+  )
+  give_up <- give_up_lost
+  local_mocked(
+    find_backend = function() gone,
+    give_up_lost = function(calls) give_up(calls, patience = 1.5)
+  )
+  expect_warning(
+    out <- map_tasks(list(1, 2, 3), "max", shared = 0),
+    "No worker is connected", class = "kb_warning_worker"
+  )
+  expect_identical(cancelled, 2)
+  expect_identical(out$values, list(1, 2, 3))
+})
+
+test_that("a task that three workers do not survive is done here", {
+  tried <- 0
+  fatal <- list(
+    name = "toy", workers = function() 100, keeps = function() TRUE,
+    start = function(message, needed) {
+      tried <<- tried + (message$arguments[[1]] == 2)
+      message
+    },
+    is_home = function(task) TRUE, cancel = function(tasks) NULL,
+    value = function(task) {
+      if (task$arguments[[1]] == 2) {
+        return(simpleError("killed"))
+      }
+      answer_message(task)
+    }
+  )
+  local_mocked(find_backend = function() fatal)
+  expect_warning(
+    out <- map_tasks(list(1, 2, 3), "max", shared = 0),
+    class = "kb_warning_worker"
+  )
+  expect_identical(tried, 3)
+  expect_identical(out$values, list(1, 2, 3))
 })
 
 test_that("work that cannot be sent is done here", {
@@ -247,6 +315,55 @@ test_on_each("users' functions find their objects", function(backend) {
   here <- ask()
   local_workers(backend)
   expect_equal(ask(), here, tolerance = 1e-10)
+})
+
+test_on_each("data are sent to each worker once", function(backend) {
+  local_workers(backend)
+  sent <- 0
+  real <- find_backend()
+  counting <- real
+  counting$start <- function(message, needed) {
+    sent <<- sent + !is.null(message$parcel$data)
+    real$start(message, needed)
+  }
+  local_mocked(find_backend = function() counting)
+  out <- map_tasks(as.list(1:20), "max", shared = 0)
+  expect_identical(out$values, as.list(1:20 + 0))
+  # Some tasks find a worker that has had none yet.
+  expect_gte(sent, 2)
+  expect_lte(sent, 6)
+})
+
+test_that("a worker without the data asks for them", {
+  message <- function(parcel) {
+    list(name = "sum", arguments = list(1), parcel = parcel)
+  }
+  whole <- list(key = "b", data = list(2))
+  expect_identical(answer_message(message(list(key = "c")))$missing, TRUE)
+  expect_identical(answer_message(message(whole))$value, 3)
+  expect_identical(answer_message(message(list(key = "b")))$value, 3)
+})
+
+test_on_each("warnings and messages of a task come back", function(backend) {
+  local_workers(backend)
+  read <- function(i) {
+    if (i == 2) warning("careful")
+    if (i == 3) message("done")
+    list(x = sin(i * 1:20), y = cos(i * 1:20))
+  }
+  environment(read) <- globalenv()
+  said <- character()
+  withCallingHandlers(kbr(kbr_chunks(read, 3), rank = 5, seed = 1),
+    warning = function(w) {
+      said <<- c(said, conditionMessage(w))
+      invokeRestart("muffleWarning")
+    },
+    message = function(m) {
+      said <<- c(said, conditionMessage(m))
+      invokeRestart("muffleMessage")
+    }
+  )
+  expect_true(all(c("careful", "done\n") %in% said))
 })
 
 test_that("each draw travels once", {
