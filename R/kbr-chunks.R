@@ -18,10 +18,12 @@
 #' @param read A function of the number of a chunk that returns its pairs: a
 #'   list of `x` (states) and `y` (observations), each a numeric matrix or a
 #'   vector, or pairs of [kbr_simulate()]. It is called several times for each
-#'   chunk, on any worker, and must return the same pairs each time. Or a
-#'   Dataset of the package arrow, each file of which is a chunk.
-#' @param n_chunks The number of chunks, at least 1. Not for Datasets.
-#' @param states,observations For Datasets: names of the columns.
+#'   chunk, on any worker, and must return the same pairs each time. Or names
+#'   of files, each of which is a chunk: parquet (read by the package
+#'   nanoparquet), csv, or rds with a data frame. Or a Dataset of the package
+#'   arrow, each file of which is a chunk.
+#' @param n_chunks The number of chunks, at least 1. Not for files.
+#' @param states,observations For files and Datasets: names of the columns.
 #' @param x The result of `kbr_chunks()`.
 #' @param kernel_x,kernel_y,prior,eps,delta,method,normalize,scale,seed As in
 #'   [kbr()]. A bandwidth `"median"` and the scaling are those of the pool.
@@ -42,6 +44,19 @@
 #'   from the posterior's kernel mean on the landmarks. Types that need all
 #'   weights are errors of class `kb_error_not_defined`, as are `update()` and
 #'   [diagnostics()].
+#' @section Databases:
+#' A connection cannot be sent to workers: the function opens one for each chunk.
+#' ```r
+#' read <- function(i) {
+#'   db <- DBI::dbConnect(duckdb::duckdb(), "pairs.duckdb", read_only = TRUE)
+#'   on.exit(DBI::dbDisconnect(db, shutdown = TRUE))
+#'   pairs <- DBI::dbGetQuery(db,
+#'     "SELECT x, y FROM pairs WHERE id BETWEEN ? AND ?",
+#'     params = list(1e5 * (i - 1) + 1, 1e5 * i)
+#'   )
+#'   list(x = pairs$x, y = pairs$y)
+#' }
+#' ```
 #' @section Errors: Chunks that are not pairs of finite numbers, or do not have
 #'   the same columns (by name, if they have names), are errors of class
 #'   `kb_error_chunk` that name the chunk. Otherwise as for [kbr()].
@@ -60,8 +75,16 @@ kbr_chunks <- function(read, n_chunks = NULL, states = NULL,
   if (inherits(read, "Dataset")) {
     return(dataset_chunks(read, states, observations))
   }
+  if (is.character(read)) {
+    if (!is.null(n_chunks)) {
+      bad_argument(n_chunks, "n_chunks", "NULL: each file is a chunk")
+    }
+    return(file_chunks(read, states, observations))
+  }
   if (!is.function(read)) {
-    bad_argument(read, "read", "a function of a number, or a Dataset")
+    bad_argument(
+      read, "read", "a function of a number, names of files, or a Dataset"
+    )
   }
   for (arg in c("states", "observations")) {
     if (!is.null(get(arg))) {
@@ -81,11 +104,7 @@ dataset_chunks <- function(dataset, states, observations) {
     bad_argument(dataset, "read", "a Dataset of files")
   }
   for (arg in c("states", "observations")) {
-    columns <- get(arg)
-    if (!is.character(columns) || !all(columns %in% names(dataset)) ||
-      length(columns) == 0) {
-      bad_argument(columns, arg, "names of columns of the Dataset")
-    }
+    check_column_names(get(arg), arg, names(dataset), "names of columns")
   }
   format <- dataset$format$type
   read <- function(i) {
@@ -93,12 +112,62 @@ dataset_chunks <- function(dataset, states, observations) {
     table <- arrow_export("Scanner")$create(table,
       projection = c(states, observations)
     )$ToTable()
-    table <- as.matrix(as.data.frame(table))
-    list(
-      x = table[, states, drop = FALSE], y = table[, observations, drop = FALSE]
-    )
+    pairs_in(as.data.frame(table), states, observations)
   }
   structure(list(read = read, n_chunks = length(files)), class = "kb_chunks")
+}
+
+check_column_names <- function(columns, arg, there = columns, wanted) {
+  fine <- is.character(columns) && length(columns) > 0 && !anyNA(columns) &&
+    all(columns %in% there)
+  if (!isTRUE(fine)) bad_argument(columns, arg, wanted)
+}
+
+# Files that workers can find from their own folders
+file_chunks <- function(files, states, observations) {
+  check_column_names(states, "states", wanted = "names of columns of the files")
+  check_column_names(observations, "observations",
+    wanted = "names of columns of the files"
+  )
+  lost <- !file.exists(files)
+  if (length(files) == 0 || any(lost)) {
+    bad_argument(files[lost], "read", "names of files that exist")
+  }
+  types <- tolower(tools::file_ext(files))
+  other <- setdiff(types, names(table_readers))
+  if (length(other) > 0) {
+    bad_argument(other, "read", "names of parquet, csv or rds files")
+  }
+  if ("parquet" %in% types) need_package("nanoparquet", "A parquet file")
+  files <- normalizePath(files)
+  read <- function(i) {
+    table <- table_readers[[types[[i]]]](files[[i]], c(states, observations))
+    absent <- setdiff(c(states, observations), names(table))
+    if (length(absent) > 0) {
+      side <- if (any(states %in% absent)) "x" else "y"
+      refuse_chunk(i, side, paste("lacks the columns", toString(absent, 60)))
+    }
+    pairs_in(table, states, observations)
+  }
+  structure(list(read = read, n_chunks = length(files)), class = "kb_chunks")
+}
+
+# Functions of a file and the names of the columns that are needed
+table_readers <- list(
+  parquet = function(file, columns) {
+    there <- getExportedValue("nanoparquet", "read_parquet_schema")(file)$name
+    getExportedValue("nanoparquet", "read_parquet")(
+      file, col_select = intersect(columns, there)
+    )
+  },
+  csv = function(file, columns) utils::read.csv(file, check.names = FALSE),
+  rds = function(file, columns) readRDS(file)
+)
+
+pairs_in <- function(table, states, observations) {
+  list(
+    x = as.matrix(table[states]), y = as.matrix(table[observations])
+  )
 }
 
 #' @export
@@ -303,14 +372,11 @@ chunk_pool <- function(chunks, size) {
 #'   numeric arrays.
 #' @noRd
 chunk_pass <- function(chunks, name, model, progress) {
-  pieces <- min(chunks$n_chunks, worker_count())
-  groups <- if (pieces == 1) {
-    as.list(seq_len(chunks$n_chunks))
-  } else {
-    split(seq_len(chunks$n_chunks), sort(rep_len(
-      seq_len(pieces), chunks$n_chunks
-    )))
-  }
+  # The groups, and so the order of the sums, do not depend on the workers.
+  pieces <- min(chunks$n_chunks, 64)
+  groups <- split(
+    seq_len(chunks$n_chunks), sort(rep_len(seq_len(pieces), chunks$n_chunks))
+  )
   shared <- list(chunks = chunks, name = name, model = model)
   out <- map_tasks(groups, "chunk_group", shared, progress, "Chunks")
   if (!all(out$done)) {
@@ -322,8 +388,7 @@ chunk_pass <- function(chunks, name, model, progress) {
   add_up(out$values)
 }
 
-# The work of one worker: its chunks, one after the other, in blocks of rows
-# whose features (1.6 MB) stay in the cache
+# A group of chunks, one after the other, in blocks of rows whose features (1.6 MB) stay in the cache
 chunk_group <- function(numbers, shared) {
   work <- get(shared$name, asNamespace("kernelbayes"))
   rank <- max(vapply(shared$model$features, function(side) {

@@ -15,6 +15,9 @@
 #'   or a matrix or data frame of n rows. Summaries of raw data are computed
 #'   here.
 #' @param n Number of pairs, at least 1.
+#' @param batches Number of parts, at most n, that are simulated independently,
+#'   on [workers][kb_workers] if there are any. The pairs depend on it, and not
+#'   on the workers.
 #' @param seed A whole number, or `NULL`. With a number the result is the same
 #'   in every session and R's own generator is left untouched; with `NULL` the
 #'   random numbers come from R's generator.
@@ -22,7 +25,8 @@
 #' @return An object of class `kb_pairs`, for [kbr()]: a list of the numeric
 #'   matrices `x` (n x d) and `y` (n x d_y). `as.data.frame()` combines them.
 #' @section Errors: A function that does not return n finite rows is an error of
-#'   class `kb_error_simulator`.
+#'   class `kb_error_simulator`. After an interrupt the result has the finished
+#'   batches (`kb_warning_interrupted`); `kb_error_interrupted` if there is none.
 #' @examples
 #' # the rate of a Poisson process from three summaries of its gaps
 #' pairs <- kbr_simulate(
@@ -37,19 +41,43 @@
 #' fit <- kbr(pairs, scale = TRUE)
 #' predict(fit, c(mean = 0.5, max = 1.9, sd = 0.5), type = "quantile")
 #' @export
-kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL) {
+kbr_simulate <- function(prior_sampler, simulator, n, seed = NULL,
+                         batches = 1) {
   for (arg in c("prior_sampler", "simulator")) {
     if (!is.function(get(arg))) {
       bad_argument(get(arg), arg, "a function")
     }
   }
   n <- check_count(n, 1)
-  with_local_seed(seed, {
-    states <- prior_sampler(n)
-    x <- simulated_rows(states, n, "prior_sampler")
-    y <- simulated_rows(simulator(states), n, "simulator")
+  batches <- check_count(batches, 1, n)
+  shared <- list(prior_sampler = prior_sampler, simulator = simulator)
+  pairs <- if (batches == 1) {
+    simulate_batch(list(n = n, seed = seed), shared)
+  } else {
+    simulate_batches(n, seed, batches, shared)
+  }
+  structure(pairs, class = "kb_pairs")
+}
+
+simulate_batch <- function(task, shared) {
+  with_local_seed(task$seed, {
+    states <- shared$prior_sampler(task$n)
+    x <- simulated_rows(states, task$n, "prior_sampler")
+    y <- simulated_rows(shared$simulator(states), task$n, "simulator")
   })
-  structure(list(x = x, y = y), class = "kb_pairs")
+  list(x = x, y = y)
+}
+
+simulate_batches <- function(n, seed, batches, shared) {
+  sizes <- as.list(tabulate(rep_len(seq_len(batches), n), batches))
+  seeds <- with_local_seed(seed, sample.int(.Machine$integer.max, batches))
+  tasks <- Map(function(n, seed) list(n = n, seed = seed), sizes, seeds)
+  out <- map_tasks(tasks, "simulate_batch", shared)
+  report_tasks(
+    sum(out$done), batches, "part", "Their pairs are returned."
+  )
+  bind <- function(side) do.call(rbind, lapply(out$values[out$done], `[[`, side))
+  list(x = bind("x"), y = bind("y"))
 }
 
 simulated_rows <- function(value, n, arg) {

@@ -5,17 +5,33 @@
 #' @param statistic A function of a matrix of permutations, one per column, that
 #'   returns the statistic of each. It costs n^2 per permutation: blocks bound
 #'   memory and the time between checks for interrupts. They do not change the
-#'   draws.
+#'   draws, and are divided among workers.
 #' @noRd
 permuted_statistics <- function(n, permutations, statistic) {
   size <- max(1, floor(min(5e6 / n, 5e8 / n^2)))
   drawn <- seq_len(permutations)
   blocks <- split(drawn, (drawn - 1) %/% size)
-  values <- lapply(blocks, function(block) {
-    statistic(vapply(block, function(i) sample.int(n), integer(n)))
-  })
+  draw <- function(block) vapply(block, function(i) sample.int(n), integer(n))
+  values <- if (has_workers()) {
+    on_workers(lapply(blocks, draw), statistic)
+  } else {
+    lapply(blocks, function(block) statistic(draw(block)))
+  }
   unlist(values, use.names = FALSE)
 }
+
+on_workers <- function(blocks, statistic) {
+  out <- map_tasks(blocks, "permuted_block", list(statistic = statistic))
+  if (!all(out$done)) {
+    kb_abort(c(
+      "Stopped before all permutations were done: interrupted.",
+      i = "No result is available."
+    ), "interrupted")
+  }
+  out$values
+}
+
+permuted_block <- function(orders, shared) shared$statistic(orders)
 
 # HGH, with H the projection on vectors that sum to zero: the Gram matrix of
 # features whose mean is zero. Statistics that do not depend on the mean lose

@@ -329,11 +329,98 @@ test_that("files of an arrow Dataset are chunks", {
   )
   expect_identical(chunks$n_chunks, 3L)
   fit <- quietly(kbr(pairs$x, pairs$y, rank = 40))
-  expect_same_posterior(quietly(kbr(chunks, rank = 40, f = f)), fit)
+  expect_same <- function() {
+    named <- `colnames<-`(new, c("y1", "y2"))
+    expect_equal(
+      unname(predict(quietly(kbr(chunks, rank = 40)), named)),
+      unname(predict(fit, new)),
+      tolerance = 1e-9
+    )
+  }
+  expect_same()
   refuse(kbr_chunks(dataset, states = "a"), "observations", "kb_error_argument")
   refuse(kbr_chunks(dataset, states = "z", observations = "y1"), "states",
     "kb_error_argument"
   )
   local_workers()
-  expect_same_posterior(quietly(kbr(chunks, rank = 40, f = f)), fit)
+  expect_same()
+})
+
+# Files and workers ------------------------------------------------------------
+
+pairs_table <- data.frame(
+  a = pairs$x[, 1], y1 = pairs$y[, 1], b = pairs$x[, 2], y2 = pairs$y[, 2],
+  note = "text"
+)
+
+#' Names of three files with 200 pairs each
+pairs_files <- function(folder, type, write) {
+  vapply(1:3, function(i) {
+    file <- file.path(folder, paste0(i, ".", type))
+    write(pairs_table[200 * (i - 1) + 1:200, ], file)
+    file
+  }, "")
+}
+
+test_that("files are chunks", {
+  fit <- quietly(kbr(pairs$x, pairs$y, rank = 40))
+  named <- `colnames<-`(new, c("y1", "y2"))
+  writers <- list(
+    rds = saveRDS,
+    csv = function(table, file) {
+      # All digits, so that the pairs are the same.
+      table[] <- lapply(table, format, digits = 17, trim = TRUE)
+      utils::write.csv(table, file, row.names = FALSE, quote = FALSE)
+    }
+  )
+  if (requireNamespace("nanoparquet", quietly = TRUE)) {
+    writers$parquet <- getExportedValue("nanoparquet", "write_parquet")
+  }
+  for (type in names(writers)) {
+    files <- pairs_files(local_folder(), type, writers[[type]])
+    chunks <- kbr_chunks(files, states = c("a", "b"),
+      observations = c("y1", "y2")
+    )
+    expect_identical(chunks$n_chunks, 3L)
+    chunked <- quietly(kbr(chunks, rank = 40))
+    expect_equal(
+      unname(predict(chunked, named)), unname(predict(fit, new)),
+      tolerance = 1e-9
+    )
+  }
+})
+
+test_that("files that cannot be read are refused", {
+  folder <- local_folder()
+  files <- pairs_files(folder, "rds", saveRDS)
+  argument <- "kb_error_argument"
+  chunks <- function(files, states = "a", observations = "y1", ...) {
+    kbr_chunks(files, ..., states = states, observations = observations)
+  }
+  refuse(kbr_chunks(files), "states", argument)
+  refuse(chunks(files, "a", character()), "observations", argument)
+  refuse(chunks(files, n_chunks = 3), "n_chunks", argument)
+  refuse(chunks(c(files, "no.csv")), "no.csv", argument)
+  refuse(chunks(character()), "read", argument)
+  other <- file.path(folder, "pairs.xls")
+  file.create(other)
+  refuse(chunks(other), "xls", argument)
+  refuse(
+    kbr(chunks(files, "a", "y3")), "Chunk 1.*y.*lacks.*y3", "kb_error_chunk"
+  )
+  refuse(kbr(chunks(files, "note")), "Chunk 1.*x", "kb_error_chunk")
+})
+
+test_that("sums of chunks are the same to the last bit on workers", {
+  chunks <- kbr_chunks(function(i) {
+    list(x = sin(i * 1:30 / 7), y = cos(i * 1:30 / 9))
+  }, 70)
+  ask <- function() predict(quietly(kbr(chunks, rank = 10)), c(-1, 0.3, 1))
+  here <- ask()
+  for (backend in backends_here()) {
+    local({
+      local_workers(backend)
+      expect_identical(ask(), here)
+    })
+  }
 })

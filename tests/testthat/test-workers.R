@@ -410,3 +410,38 @@ test_on_each("progress of chains comes back from workers", function(backend) {
   expect_equal(sum(units), 5 * 3 * 40)
   expect_gt(length(units), 5)
 })
+
+# Tasks of other functions ------------------------------------------------------
+
+test_on_each("permutations and simulations are the same", function(backend) {
+  set.seed(1)
+  x <- matrix(rnorm(2400), ncol = 2)
+  y <- x[, 1]^2 + rnorm(1200)
+  ask <- function() {
+    list(
+      hsic_test(x, y, permutations = 700, seed = 1)$p.value,
+      mmd_test(x[1:600, ], x[601:1200, ], permutations = 700, seed = 1)$p.value,
+      kbr_simulate(rnorm, function(x) x + rnorm(length(x)), 101,
+        seed = 1, batches = 4
+      )
+    )
+  }
+  here <- ask()
+  local_workers(backend)
+  expect_identical(ask(), here)
+})
+
+test_that("batches of a simulation have sizes and random numbers of their own", {
+  draw <- function(n) matrix(rep(n, n))
+  ask <- function(...) {
+    kbr_simulate(draw, function(x) rnorm(nrow(x)), 10, seed = 1, ...)
+  }
+  pairs <- ask(batches = 3)
+  expect_identical(pairs$x[, 1], rep(c(4, 3, 3), c(4, 3, 3)))
+  expect_identical(anyDuplicated(pairs$y), 0L)
+  expect_identical(ask(batches = 1), ask())
+  expect_error(ask(batches = 11), class = "kb_error_argument")
+  before <- globalenv()$.Random.seed
+  ask(batches = 3)
+  expect_identical(globalenv()$.Random.seed, before)
+})
