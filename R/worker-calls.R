@@ -9,13 +9,13 @@
 #' @param arguments List of lists of arguments, one for each call.
 #' @param parcel Of `new_parcel()`; the calls of a run share it.
 #' @param again Are lost calls sent again, as long as some workers are left?
-#' @param took Function called when a value is received.
+#' @param took Function of the number of a call whose value was received.
 #' @param told Was there already a warning of a lost worker?
 #' @return List of `values`, which of them are `done`, whether there was an
 #'   interrupt (`interrupted`), and whether a worker was `lost`.
 #' @noRd
 call_on_workers <- function(backend, name, arguments, parcel, again = FALSE,
-                            took = function() NULL, told = FALSE) {
+                            took = function(i) NULL, told = FALSE) {
   old <- options(future.resolved.timeout = 0)
   on.exit(options(old))
   calls <- new_calls(backend, name, arguments, parcel, again, took, told)
@@ -111,7 +111,7 @@ take_answer <- function(calls, i, answer) {
   calls$losses <- 0
   calls$values[i] <- list(answer$value)
   calls$done[[i]] <- TRUE
-  calls$took()
+  calls$took(i)
 }
 
 # When as many calls in a row are lost as there are workers, no worker is left;

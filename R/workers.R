@@ -96,16 +96,38 @@ map_tasks <- function(tasks, name, shared, progress = FALSE,
   backend <- if (length(tasks) > 1) find_backend()
   if (!is.null(backend)) {
     suspendInterrupts({
-      out <- call_on_workers(
-        backend, name, lapply(tasks, list), new_parcel(list(shared = shared)),
-        again = TRUE, took = bar$advance
-      )
+      out <- tasks_there(backend, tasks, name, shared, bar)
     })
     if (out$interrupted) {
       return(out)
     }
   }
   tasks_here(out, tasks, name, shared, bar)
+}
+
+# Tasks on workers: one per call, but several if a new process does each call
+tasks_there <- function(backend, tasks, name, shared, bar) {
+  n <- length(tasks)
+  calls <- if (backend$keeps()) n else min(n, 2 * backend$workers())
+  bundles <- unname(split(seq_len(n), sort(rep_len(seq_len(calls), n))))
+  out <- call_on_workers(
+    backend, "do_tasks",
+    lapply(bundles, function(i) list(tasks = tasks[i], name = name)),
+    new_parcel(list(shared = shared)),
+    again = TRUE, took = function(i) bar$advance(length(bundles[[i]]))
+  )
+  out$values <- unlist(
+    Map(function(i, values) {
+      if (is.null(values)) vector("list", length(i)) else values
+    }, bundles, out$values),
+    recursive = FALSE
+  )
+  out$done <- rep(out$done, lengths(bundles))
+  out
+}
+
+do_tasks <- function(tasks, name, shared) {
+  unname(lapply(tasks, get(name, asNamespace("kernelbayes")), shared))
 }
 
 # The unfinished tasks, one after the other in this process
@@ -150,13 +172,13 @@ report_tasks <- function(done, all, what, made) {
 
 task_bar <- function(total, progress, label) {
   if (!progress) {
-    return(list(advance = function() NULL, close = function() NULL))
+    return(list(advance = function(n = 1) NULL, close = function() NULL))
   }
   bar <- cli::cli_progress_bar(label,
     total = total, clear = TRUE, .auto_close = FALSE
   )
   list(
-    advance = function() cli::cli_progress_update(id = bar),
+    advance = function(n = 1) cli::cli_progress_update(inc = n, id = bar),
     close = function() cli::cli_progress_done(id = bar)
   )
 }

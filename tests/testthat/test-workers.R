@@ -186,12 +186,12 @@ test_that("a task that three workers do not survive is done here", {
   fatal <- list(
     name = "toy", workers = function() 100, keeps = function() TRUE,
     start = function(message, needed) {
-      tried <<- tried + (message$arguments[[1]] == 2)
+      tried <<- tried + (message$arguments$tasks[[1]] == 2)
       message
     },
     is_home = function(task) TRUE, cancel = function(tasks) NULL,
     value = function(task) {
-      if (task$arguments[[1]] == 2) {
+      if (task$arguments$tasks[[1]] == 2) {
         return(simpleError("killed"))
       }
       answer_message(task)
@@ -332,6 +332,28 @@ test_on_each("data are sent to each worker once", function(backend) {
   # Some tasks find a worker that has had none yet.
   expect_gte(sent, 2)
   expect_lte(sent, 6)
+})
+
+test_that("workers that are new processes get several tasks at once", {
+  messages <- list()
+  jobs <- list(
+    name = "toy", workers = function() 2, keeps = function() FALSE,
+    start = function(message, needed) {
+      messages <<- c(messages, list(message))
+      message
+    },
+    is_home = function(task) TRUE, cancel = function(tasks) NULL,
+    value = answer_message
+  )
+  local_mocked(find_backend = function() jobs)
+  out <- map_tasks(as.list(1:9), "max", shared = 0)
+  expect_identical(out$values, as.list(1:9 + 0))
+  expect_identical(out$done, rep(TRUE, 9))
+  expect_identical(
+    lengths(lapply(messages, function(m) m$arguments$tasks)), c(3L, 2L, 2L, 2L)
+  )
+  whole <- vapply(messages, function(m) !is.null(m$parcel$data), NA)
+  expect_true(all(whole))
 })
 
 test_that("a worker without the data asks for them", {

@@ -1,19 +1,16 @@
 #!/bin/sh
-# Test cancelled cluster jobs: starts a Slurm of one node on this machine
-# (Debian, as root: slurm-wlm, munge, r-cran-future.batchtools) and runs
-# tools/slurm.R on it:
-#   tools/slurm.sh [--installed] [--cancel=3] [--iter=4000]
-# The daemons run in their own folder and end with the script; /etc is not
+# Run a command with a Slurm of one node on this machine (Debian, as root:
+# slurm-wlm, munge):
+#   tools/cluster/slurm.sh Rscript tools/cluster/run.R
+# The daemons run in their own folder and end with the command; /etc is not
 # changed.
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
 for program in munged slurmctld slurmd sbatch; do
   command -v "$program" > /dev/null || PATH="$PATH:/usr/sbin"
 done
 for program in munged slurmctld slurmd sbatch; do
   command -v "$program" > /dev/null || {
-    echo "missing: $program (apt-get install slurm-wlm munge" \
-      "r-cran-future.batchtools)" >&2
+    echo "missing: $program (apt-get install slurm-wlm munge)" >&2
     exit 1
   }
 done
@@ -80,4 +77,4 @@ for wait in 1 2 3 4 5 6 7 8 9 10; do
   sleep 1
 done
 sinfo || { tail "$folder"/*.log; exit 1; }
-KB_SLURM_FOLDER=$folder Rscript "$here/slurm.R" "$@"
+"$@"
