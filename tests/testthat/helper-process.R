@@ -58,6 +58,13 @@ backends_here <- function() {
   )
 }
 
+#' A test on each backend
+test_on_each <- function(what, test) {
+  for (backend in backends_here()) {
+    testthat::test_that(paste0(what, " (", backend, ")"), test(backend))
+  }
+}
+
 #' Use two workers of a backend until the caller returns
 local_workers <- function(backend = "future", frame = parent.frame()) {
   skip_without_workers(backend)
@@ -150,6 +157,21 @@ skip_without_processes <- function() {
     "the package is not installed"
   )
 }
+
+#' Start two workers in this process; `kind` is "mirai", a plan of future or
+#' NULL. It also runs in other processes.
+start_workers <- function(kind) {
+  if (identical(kind, "mirai")) {
+    getExportedValue("mirai", "daemons")(0)
+    getExportedValue("mirai", "daemons")(2)
+  } else if (!is.null(kind)) {
+    future::plan(kind, workers = 2)
+  }
+}
+environment(start_workers) <- globalenv()
+
+#' The kinds of workers of `start_workers()` for each backend
+worker_kinds <- c(mirai = "mirai", future = "multisession")
 
 #' Call `run(...)` in a new R process with this session's libraries
 #' @param background TRUE returns the process, FALSE the value.

@@ -296,9 +296,9 @@ test_that("compressed copies of a checkpoint can be read too", {
 #' If a run ends before the signal, it is repeated, at most twice.
 kill_half_way <- function(file, replicates, plan = NULL, attempts = 3) {
   process <- in_process(
-    function(control, plan) {
+    function(control, start_workers, plan) {
       library(kernelbayes)
-      if (!is.null(plan)) future::plan(plan, workers = 2)
+      start_workers(plan)
       srvm(y ~ x, sim_sinc(400, seed = 1),
         kernel = kernel_gaussian(), control = control, seed = 1
       )
@@ -306,7 +306,7 @@ kill_half_way <- function(file, replicates, plan = NULL, attempts = 3) {
     long_control(
       replicates = replicates, checkpoint = file, checkpoint_every = 0.05
     ),
-    plan,
+    start_workers, plan,
     background = TRUE
   )
   withr::defer(process$kill_tree())
@@ -332,10 +332,10 @@ test_that("kill -9 loses nothing since the last checkpoint", {
   expect_same_fit(read_checkpoint(file), whole)
 })
 
-test_that("kill -9 loses nothing of workers since the last checkpoint", {
-  skip_without_workers()
+test_on_each("kill -9 loses nothing of workers", function(backend) {
+  skip_without_workers(backend)
   file <- new_file()
-  fit <- kill_half_way(file, 2, plan = "multisession")
+  fit <- kill_half_way(file, 2, plan = worker_kinds[[backend]])
   expect_true(all(vapply(fit$runs, state_time, 0L) > 0))
   expect_same_fit(update(fit, progress = FALSE), long_fit(2))
 })

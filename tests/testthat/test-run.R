@@ -468,8 +468,8 @@ test_that("a fit whose first replicate is complete is not a complete fit", {
   expect_same_fit(update(part, progress = FALSE), all)
 })
 
-test_that("workers keep the time limit with more runs than workers", {
-  local_workers()
+test_on_each("more runs than workers keep the time limit", function(backend) {
+  local_workers(backend)
   expect_warning(
     part <- srvm(y ~ x, long_data(3000),
       kernel = kernel_gaussian(), seed = 1,
@@ -492,9 +492,9 @@ test_that("workers keep the time limit with more runs than workers", {
 #' the session must be as before.
 start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
   in_process(
-    function(returned, arguments, plan, continue, n) {
+    function(returned, arguments, start_workers, plan, continue, n) {
       library(kernelbayes)
-      if (!is.null(plan)) future::plan(plan, workers = 2)
+      start_workers(plan)
       seen <- NULL
       fit <- withCallingHandlers(
         do.call(srvm, c(list(quote(y ~ x), quote(sim_sinc(n, seed = 1))),
@@ -509,7 +509,7 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
       if (continue) {
         # As stated in that warning.
         lost <- "kb_warning_worker" %in% seen
-        if (lost) future::plan(plan, workers = 2)
+        if (lost) start_workers(plan)
         out$continued <- update(fit)
       }
       out$again <- tryCatch(
@@ -522,8 +522,8 @@ start_fit <- function(returned, ..., plan = NULL, continue = FALSE, n = 400) {
       )
       out
     },
-    returned, list(kernel = kernel_gaussian(), seed = 1, ...), plan, continue,
-    n,
+    returned, list(kernel = kernel_gaussian(), seed = 1, ...), start_workers,
+    plan, continue, n,
     background = TRUE
   )
 }
@@ -625,12 +625,12 @@ test_that("Ctrl-C keeps finished replicates and the current one", {
   expect_same_fit(update(fit, progress = FALSE), long_fit(2))
 })
 
-test_that("Ctrl-C keeps what came back from workers", {
+test_on_each("Ctrl-C keeps what came back from workers", function(backend) {
   skip_on_os("windows")
-  skip_without_workers()
+  skip_without_workers(backend)
   out <- interrupted_fit(half_way,
     long_control(replicates = 2, checkpoint_every = 0.1),
-    plan = "multisession", continue = TRUE
+    plan = worker_kinds[[backend]], continue = TRUE
   )
   times <- vapply(out$fit$runs, state_time, 0L)
   expect_identical(out$fit$status, "interrupted")
@@ -643,12 +643,12 @@ test_that("Ctrl-C keeps what came back from workers", {
   expect_same_fit(out$continued, long_fit(2))
 })
 
-test_that("an interrupt while work is sent to workers loses nothing", {
+test_on_each("an interrupt while work is sent loses nothing", function(backend) {
   skip_on_os("windows")
-  skip_without_workers()
+  skip_without_workers(backend)
   # The workers load packages at that time: this mostly cuts the connection.
   out <- interrupted_fit(begun, long_control(replicates = 2),
-    plan = "multisession", continue = TRUE
+    plan = worker_kinds[[backend]], continue = TRUE
   )
   expect_identical(out$fit$status, "interrupted")
   expect_same_fit(out$continued, long_fit(2))

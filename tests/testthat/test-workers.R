@@ -27,13 +27,6 @@ chain_fits <- function(progress = FALSE) {
   ))
 }
 
-#' A test on each backend
-test_on_each <- function(what, test) {
-  for (backend in backends_here()) {
-    test_that(paste0(what, " (", backend, ")"), test(backend))
-  }
-}
-
 test_on_each("chains on workers agree with this process", function(backend) {
   here <- chain_fits()
   local_workers(backend)
