@@ -224,7 +224,7 @@ score_fold <- function(task, shared) {
   )
   arguments$weights <- pick(recipe$weights, !out)
   arguments$control["checkpoint"] <- list(NULL)
-  fit <- withCallingHandlers(do.call(recipe$fit, arguments),
+  fit <- withCallingHandlers(do.call(recipe$fit, arguments, quote = TRUE),
     # An interrupted fit does not count as a result of this fold.
     kb_warning_interrupted = function(w) stop_task(),
     kb_warning = function(w) invokeRestart("muffleWarning"),

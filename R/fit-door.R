@@ -20,7 +20,8 @@ given_arguments <- function() {
 #' @param ... Further arguments, by name.
 #' @noRd
 call_with <- function(f, given, ...) {
-  do.call(f, c(given[intersect(names(given), names(formals(f)))], list(...)))
+  used <- c(given[intersect(names(given), names(formals(f)))], list(...))
+  do.call(f, used, quote = TRUE)
 }
 
 # The arguments that a fit keeps: all that a fit to other rows needs

@@ -131,7 +131,9 @@ fit_layout_of_data <- layout(
   }, "an order of the rows"),
   seed = such_that(is_seed, "a whole number"),
   past = maybe(holds(past_layout)), .past = n_past(.object),
-  time = counts(1, past, rows + past),
+  # All rows are in the model of a chain from the first iteration on.
+  .least = if (inherits(fit, "kb_mcmc")) rows else past,
+  time = counts(1, least, rows + past),
   status = strings(1, c("started", "complete", "interrupted", "time_limit")),
   seconds = numbers(1, 0)
 )

@@ -285,3 +285,11 @@ test_that("unknown values are missing", {
   expect_silent(quantiles <- predict(fit, type = "quantile"))
   expect_true(anyNA(quantiles))
 })
+
+test_that("a fit of chains has all rows", {
+  fit <- suppressWarnings(bark(y ~ x, sim_sinc(20, seed = 1),
+    control = mcmc_control(chains = 1, warmup = 5, iter = 5), seed = 1
+  ))
+  fit$time <- 0L
+  expect_error(plot(fit), "time", class = "kb_error_fit")
+})
