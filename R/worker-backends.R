@@ -90,6 +90,21 @@ find_backend <- function() {
       return(backend)
     }
   }
+  tell_of_daemons()
+  NULL
+}
+
+# Daemons in a queue, of which the user expects the work
+tell_of_daemons <- function() {
+  if (!isNamespaceLoaded("mirai") || !mirai_export("daemons_set")() ||
+    mirai_backend$workers() > 0) {
+    return(invisible())
+  }
+  kb_inform(c(
+    "No daemon of mirai is connected: this process does the work.",
+    i = "Daemons connect when they have started; {.code mirai::status()} counts
+         them."
+  ), "workers")
 }
 
 has_workers <- function() !is.null(find_backend())

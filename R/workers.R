@@ -21,7 +21,9 @@
 #' ```
 #' If at least two daemons of mirai are connected, they are used; otherwise the
 #' plan of future, if it has at least two workers; otherwise this process. The
-#' package tune has the same rule. The package must be installed on workers.
+#' package tune has the same rule. The package must be installed on workers. If
+#' daemons are set but none is connected, a message (`kb_message_workers`) says
+#' that this process does the work.
 #'
 #' | parts | of |
 #' |---|---|

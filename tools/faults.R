@@ -1,9 +1,9 @@
 # Interrupts (SIGINT) calls at random moments and checks what is left:
-#   Rscript tools/faults.R [--trials=40] [--filter=regex] [--workers]
-#     [--installed]
+#   Rscript tools/faults.R [--trials=40] [--filter=regex]
+#     [--workers=mirai|future] [--installed]
 # Each call runs repeatedly in its own process, which is interrupted at a random
 # moment between the start of the call and 1.1 times its duration. `--workers`:
-# with two workers of a future plan; `--installed`: uses the installed copy.
+# with two workers; `--installed`: uses the installed copy.
 # Fails unless every call ends with a value or a condition of the package, the
 # process survives, and continuing gives identical bits: by update() of a fit,
 # or for others by the same call again, with which a partial result must agree.
@@ -152,7 +152,11 @@ await <- function(file) {
 trials <- function(name, n, folder, workers) {
   library(kernelbayes)
   plan <- function() {
-    if (workers) future::plan("multisession", workers = 2)
+    if (workers == "future") future::plan("multisession", workers = 2)
+    if (workers == "mirai") {
+      getExportedValue("mirai", "daemons")(0)
+      getExportedValue("mirai", "daemons")(2)
+    }
   }
   call <- suppressWarnings(calls())[[name]]
   plan()
@@ -264,11 +268,12 @@ main <- function() {
   .libPaths(libraries)
   library(kernelbayes)
   n <- as.integer(option("trials", "40"))
+  workers <- option("workers", "none")
   set.seed(1)
   options(width = 120)
   names <- grep(option("filter", "."), names(calls()), value = TRUE)
   table <- do.call(rbind, lapply(names, function(name) {
-    out <- interrupt_trials(name, n, libraries, flag("workers"))
+    out <- interrupt_trials(name, n, libraries, workers)
     line <- summarise_trials(name, out, n)
     print(line, row.names = FALSE)
     for (s in out$seen) if (!is.null(s$message)) message(s$message)

@@ -79,6 +79,15 @@ test_that("daemons of mirai come before a plan of future, if there are two", {
   expect_identical(rule(1, 2), "future")
 })
 
+test_that("daemons that have not come are told", {
+  skip_without_workers("mirai")
+  mirai <- asNamespace("mirai")
+  mirai$daemons(url = mirai$local_url())
+  withr::defer(mirai$daemons(0))
+  expect_message(found <- find_backend(), class = "kb_message_workers")
+  expect_null(found)
+})
+
 # Lost workers ----------------------------------------------------------------
 
 #' `ask()` gives the same with a killed worker, and a warning
