@@ -3,7 +3,8 @@
 #
 #   Rscript tools/bench/kbr.R              everything
 #   Rscript tools/bench/kbr.R --quick      smaller
-#   Rscript tools/bench/kbr.R --part=a,b   of low_rank, dense, abc, chunks
+#   Rscript tools/bench/kbr.R --part=a,b   of low_rank, dense, abc, chunks,
+#                                          files (needs mirai, nanoparquet)
 #
 # Prints markdown. Needs the installed package, and abc for its part. Times are
 # seconds, the smallest over several runs of the whole: kernels, factors, and
@@ -16,7 +17,8 @@
 # coordinates: for one observation, only to see that all compute the same.
 #
 # Target: n = 10^4, d = 2, rank 100: 0.05 s; d = 6, rank 400: 0.7 s; dense,
-# n = 2000: 1.2 s; n = 10^6, rank 100, in chunks: 10 s and below 2 GB.
+# n = 2000: 1.2 s; n = 10^6, rank 100, in chunks: 10 s and below 2 GB; n = 10^7
+# from files: two daemons .6 of the time of one, below 500 MB each.
 
 library(kernelbayes)
 
@@ -27,7 +29,9 @@ source(file.path(dirname(script), "report.R"))
 
 refuse_unknown("quick", "part")
 quick <- flag("quick")
-chosen <- several("part", c("low_rank", "dense", "abc", "chunks"), "one_chunked")
+chosen <- several(
+  "part", c("low_rank", "dense", "abc", "chunks", "files"), "one_chunked"
+)
 
 # ---- data -------------------------------------------------------------------
 
@@ -198,8 +202,56 @@ bench_chunks <- function() {
   )
 }
 
+# ---- files ------------------------------------------------------------------
+
+# Files of 1e5 pairs, read by one daemon of mirai and by two: times of the whole
+# fit, and the largest memory of a daemon. More daemons than one are needed for
+# the package to use them, so one of the two is kept busy.
+bench_files <- function() {
+  cat("\n## Files, on daemons\n\n")
+  files <- write_files(if (quick) 10 else 100)
+  on.exit(unlink(dirname(files[[1]]), recursive = TRUE))
+  chunks <- kbr_chunks(files,
+    states = c("x1", "x2"), observations = c("y1", "y2")
+  )
+  markdown(do.call(rbind, lapply(1:2, on_daemons, chunks)))
+}
+
+write_files <- function(n) {
+  folder <- tempfile("pairs")
+  dir.create(folder)
+  vapply(seq_len(n), function(i) {
+    pairs <- draw_pairs(1e5, 2, i)
+    file <- file.path(folder, sprintf("%03d.parquet", i))
+    nanoparquet::write_parquet(
+      data.frame(pairs$x, pairs$y), file
+    )
+    file
+  }, "")
+}
+
+on_daemons <- function(used, chunks) {
+  mirai::daemons(0)
+  mirai::daemons(2)
+  if (used == 1) {
+    busy <- mirai::mirai(Sys.sleep(3600))
+    on.exit(mirai::stop_mirai(busy))
+  }
+  seconds <- seconds_of(
+    fit <- without_rank_warning(kbr(chunks, rank = 100, seed = 1))
+  )
+  peak <- vapply(seq_len(4), function(i) {
+    mirai::mirai(peak(), peak = peak_megabytes)[]
+  }, 0)
+  mirai::daemons(0)
+  data.frame(
+    daemons = used, pairs = fit$time, seconds = seconds, "peak MB" = max(peak),
+    check.names = FALSE
+  )
+}
+
 bench <- list(
   low_rank = bench_low_rank, dense = bench_dense, abc = bench_abc,
-  chunks = bench_chunks, one_chunked = bench_one_chunked
+  chunks = bench_chunks, files = bench_files, one_chunked = bench_one_chunked
 )
 for (name in chosen) bench[[name]]()
