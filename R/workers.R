@@ -8,9 +8,9 @@
 #' The result is the same to the last bit, whichever are used and however many.
 #'
 #' @section Threads:
-#' Without workers, two chains at a time run in threads of this process:
-#' `mcmc_control(threads = )`, or `options(mc.cores = )` for all calls, sets
-#' another number. Particles of [srvm()] use `smc_control(threads = )`, by
+#' Without workers, two chains or ladders at a time run in threads of this
+#' process. Set another number by `mcmc_control(threads = )`, or for all calls by
+#' `options(mc.cores = )`. Particles of [srvm()] use `smc_control(threads = )`, by
 #' default 1.
 #'
 #' @section Workers:
@@ -31,7 +31,8 @@
 #' | ladders | [`evidence()`][evidence.kb_bark] |
 #' | replicates, kernels, orders | [srvm()], [tdsmc()], [order_spread()] |
 #' | folds, settings | [cross_validate()], [tune_kbr()] |
-#' | chunks | [kbr_chunks()] |
+#' | chunks, batches | [kbr_chunks()], [kbr_simulate()] |
+#' | permutations | [hsic_test()], [mmd_test()] |
 #'
 #' Data are sent once to each worker. Chains and replicates work in rounds of
 #' about five seconds, longer where workers take long to start, and each draw
