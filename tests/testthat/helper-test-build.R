@@ -2,6 +2,7 @@
 # elsewhere, tests that call them are skipped.
 
 test_entries <- c(
+  "advance_counters_cpp",
   "bark_candidates_cpp",
   "bark_exchange_cpp",
   "bark_fields_exchange_cpp",

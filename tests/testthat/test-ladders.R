@@ -8,7 +8,7 @@ quiet <- function(expr) suppressWarnings(expr, classes = "kb_warning")
 stop_at <- function(at, ask) {
   advance <- run_slice
   cut <- function(engine, group, states, clock, advance, checkpoint,
-                  total = engine_total(engine), hold = FALSE) {
+                  total = engine_total(engine), ...) {
     out <- advance_slice(
       engine, group, states, clock, advance, checkpoint, min(at, total)
     )
