@@ -61,7 +61,9 @@ backends_here <- function() {
 #' A test on each backend
 test_on_each <- function(what, test) {
   for (backend in backends_here()) {
-    testthat::test_that(paste0(what, " (", backend, ")"), test(backend))
+    testthat::test_that(paste0(what, " (", backend, ")"), {
+      test(backend)
+    })
   }
 }
 
