@@ -48,16 +48,15 @@
 #' it.
 #' @examples
 #' data <- sim_sinc(40, seed = 1)
-#' control <- mcmc_control(chains = 2, warmup = 50, iter = 50)
-#' one <- bark(y ~ x, data, control = control, seed = 1)
-#' \donttest{
-#' if (requireNamespace("mirai", quietly = TRUE)) {
-#'   mirai::daemons(2)
-#'   two <- bark(y ~ x, data, control = control, seed = 1)
-#'   mirai::daemons(0)
-#'   identical(fitted(one), fitted(two))
+#' fit <- function(threads) {
+#'   bark(y ~ x, data,
+#'     control = mcmc_control(
+#'       chains = 2, warmup = 100, iter = 100, threads = threads
+#'     ),
+#'     seed = 1
+#'   )
 #' }
-#' }
+#' identical(fitted(fit(1)), fitted(fit(2)))
 #' @name kb_workers
 NULL
 

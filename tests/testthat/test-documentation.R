@@ -31,7 +31,9 @@ test_that("every public help page is in the site's index, once", {
 })
 
 test_that("every vignette is in the site's index, once", {
-  files <- list.files(file.path(root, "vignettes"), "[.]Rmd$")
+  files <- list.files(
+    file.path(root, "vignettes"), "[.]Rmd$", recursive = TRUE
+  )
   expect_identical(sort(listed("articles")), sort(sub("[.]Rmd$", "", files)))
 })
 
