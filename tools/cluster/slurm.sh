@@ -64,7 +64,7 @@ ReturnToService=2
 SchedulerType=sched/builtin
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-MinJobAge=30
+MinJobAge=300
 KillWait=2
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
 PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP
@@ -77,4 +77,18 @@ for wait in 1 2 3 4 5 6 7 8 9 10; do
   sleep 1
 done
 sinfo || { tail "$folder"/*.log; exit 1; }
-"$@"
+
+# future.batchtools asks sacct for the state of a job, which needs a database
+# of accounts: here the controller answers, which knows jobs for MinJobAge
+# seconds after their end.
+mkdir "$folder/bin"
+cat > "$folder/bin/sacct" << 'END'
+#!/bin/sh
+for word; do
+  case "$word" in --jobs=*) job=${word#--jobs=} ;; esac
+done
+scontrol --oneliner show job "$job" 2> /dev/null |
+  sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'
+END
+chmod 755 "$folder/bin/sacct"
+PATH="$folder/bin:$PATH" "$@"
