@@ -119,7 +119,8 @@ read_package_set <- function(name) {
   data <- stats::na.omit(data[setdiff(names(data), set$drop)])
   x <- data[setdiff(names(data), set$response)]
   x[] <- lapply(x, function(v) if (is.ordered(v)) as.integer(v) else v)
-  list(x = x, y = data[[set$response]])
+  y <- data[[set$response]]
+  list(x = x, y = if (is.factor(y)) y else as.double(y))
 }
 
 package_rows <- function(n, split, group) {
