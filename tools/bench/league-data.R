@@ -1,5 +1,5 @@
-# The data of the league: sets, splits and training rows. Sourced by league.R
-# and data-raw/bench/uci.R.
+# The data of the league: sets, splits and training rows. Sourced by league.R,
+# after tools/reproduce/bark-data.R, and by data-raw/bench/uci.R.
 #
 # Settings of this package are chosen on the sets of `tuning` only. The other
 # groups are for reports: nothing is ever chosen on them, and a set does not
@@ -48,12 +48,6 @@ most_test_rows <- c(tuning = 2000, uci = 2000, packages = 1000, classes = 1000)
 seen <- c("concrete", "Auto", "Servo", "cpus")
 
 # ---- sets of packages -------------------------------------------------------
-
-from_package <- function(name, package) {
-  space <- new.env()
-  utils::data(list = name, package = package, envir = space)
-  as.data.frame(space[[name]])
-}
 
 league_set <- function(package, response, drop = character(), name = NULL,
                        change = identity) {
@@ -115,7 +109,7 @@ package_sets <- list(
 read_package_set <- function(name) {
   set <- package_sets[[name]]
   source <- if (is.null(set$name)) name else set$name
-  data <- set$change(from_package(source, set$package))
+  data <- set$change(as.data.frame(from_package(source, set$package)))
   data <- stats::na.omit(data[setdiff(names(data), set$drop)])
   x <- data[setdiff(names(data), set$response)]
   x[] <- lapply(x, function(v) if (is.ordered(v)) as.integer(v) else v)
