@@ -7,12 +7,14 @@
 # 90% prediction interval; NULL if the method has no such distribution. For
 # classes: `prob`, a matrix with one column per level.
 #
-# Calls are the packages' defaults, with these exceptions: predictors without a
-# kind of standardisation in the package are standardised (laGP), km() estimates
-# a nugget, because its default interpolates, and gam() is told its terms:
-# smooths of numeric predictors with three or more degrees of freedom left
-# for each (at most 10, mgcv's own), otherwise linear terms. xgboost has no
-# default number of rounds: 100. One thread where a package lets us say so.
+# Calls are the packages' defaults, one thread. What has no default, or not a
+# sensible one:
+#   km       estimates a nugget: its default interpolates
+#   laGP     standardised predictors, separate widths
+#   gam      smooths of numeric predictors, 10 functions each (mgcv's default),
+#            or fewer, so that there are two rows per function; terms with fewer
+#            than 3 are linear
+#   xgboost  100 rounds
 
 tails <- c(0.05, 0.95)
 
@@ -137,7 +139,9 @@ by_gausspr <- function(x, y, new, y_new, seed) {
   list(mean = as.vector(kernlab::predict(fit, columns$new)))
 }
 
-# The standard deviation includes the nugget.
+# predict() takes a test row that equals a training row for the same
+# observation, without noise. So the nugget, which is the noise, is switched off
+# there and added to the variance.
 by_km <- function(x, y, new, y_new, seed) {
   columns <- as_columns(x, new)
   set.seed(seed)
@@ -145,8 +149,10 @@ by_km <- function(x, y, new, y_new, seed) {
     design = as.data.frame(columns$x), response = y, nugget.estim = TRUE,
     control = list(trace = FALSE)
   )
+  noise <- fit@covariance@nugget
+  fit@covariance@nugget.flag <- FALSE
   out <- DiceKriging::predict(fit, as.data.frame(columns$new), type = "UK")
-  normal_answer(out$mean, out$sd, y_new)
+  normal_answer(out$mean, sqrt(out$sd^2 + noise), y_new)
 }
 
 by_lagp <- function(x, y, new, y_new, seed) {

@@ -37,8 +37,8 @@ as_text <- function(v, digits) {
   paste0(number(v[["mean"]]), " (", number(v[["se"]]), ")")
 }
 
-# A line per set and a column per method, from `rows$value`; the last lines are
-# means of the sets' means.
+# A line per set and a column per method, from `rows$value`; then means of the
+# sets' means, and the number of sets, which can differ between methods.
 print_by_set <- function(title, rows, digits) {
   rows <- rows[!is.na(rows$value), ]
   if (nrow(rows) == 0) {
@@ -56,11 +56,11 @@ print_by_set <- function(title, rows, digits) {
     })
     means <- stats::setNames(vapply(sets, `[[`, 0, "mean"), names)
     totals <- lapply(lines, function(used) mean_and_se(means[used]))
-    vapply(c(sets, totals), as_text, "", digits = digits)
+    c(vapply(c(sets, totals), as_text, "", digits), sum(!is.na(means)))
   })
   cat("\n###", title, "\n\n")
   markdown(data.frame(
-    set = c(names, names(lines)), columns, check.names = FALSE
+    set = c(names, names(lines), "sets"), columns, check.names = FALSE
   ))
 }
 
