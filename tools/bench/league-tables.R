@@ -76,11 +76,14 @@ report_group <- function(group, rows) {
     print_by_set(paste(title, other), loss, 3)
     print_by_set(paste("Log density minus that of", other), nats, 3)
   }
-  print_by_set(if (classes) "Error" else "RMSE", plain(rows, "loss"), 3)
+  level <- if (classes) "Error" else "RMSE / standard deviation"
+  print_by_set(level, plain(rows, "loss"), 3)
   if (classes) {
     rows$log_loss <- -rows$log_density
     print_by_set("Log loss", plain(rows, "log_loss"), 3)
   }
   print_by_set("Cover of 90% intervals", plain(rows, "cover"), 3)
   print_by_set("CPU seconds", plain(rows, "cpu"), 1)
+  rows$warned <- as.numeric(!is.na(rows$warning))
+  print_by_set("Share of fits with a warning", plain(rows, "warned"), 2)
 }

@@ -19,16 +19,18 @@
 # --methods.
 #
 # Numbers in parentheses are standard errors: over splits for a set, over sets
-# for the means of all sets (last lines). A split in which a method fails is
-# left out of its line.
+# for the means of all sets. A split in which a method fails is left out of its
+# column.
 #
-# RMSE: mean log ratio of the root mean squared errors on the test rows.
+# RMSE: root mean squared error on the test rows, by the standard deviation of
+#    the training responses; mean log ratio of two of them.
 # log density: of a test row, in nats, minus that of the other method; the mean
 #    difference in a split is clipped to +-1, since a few rows can decide it.
 # cover: share of test rows in 90% prediction intervals.
 # error: share of wrong classes.
 # CPU: seconds of the processor for the call and its predictions, children
-#    included; processes that did not start here are not counted.
+#    included; processes that were not started by the call are not counted.
+# warnings: share of fits with one; the first is in the saved result.
 
 library(kernelbayes)
 
@@ -56,7 +58,8 @@ cell_settings <- function(cell, control) control
 cpu_seconds <- function() sum(proc.time()[c(1, 2, 4, 5)])
 
 # Probabilities are at least 1e-6.
-score_classes <- function(answer, y) {
+score_classes <- function(answer, split) {
+  y <- split$y_new
   p <- answer$prob[cbind(seq_along(y), as.integer(y))]
   data.frame(
     loss = mean(max.col(answer$prob, "first") != as.integer(y)),
@@ -64,10 +67,10 @@ score_classes <- function(answer, y) {
   )
 }
 
-score_numbers <- function(answer, y) {
+score_numbers <- function(answer, split) {
   or_missing <- function(v) if (is.null(v)) NA_real_ else mean(v)
   data.frame(
-    loss = sqrt(mean((answer$mean - y)^2)),
+    loss = sqrt(mean((answer$mean - split$y_new)^2)) / stats::sd(split$y),
     log_density = or_missing(answer$log_density),
     cover = or_missing(answer$cover)
   )
@@ -97,7 +100,7 @@ fit_cell <- function(cell, control) {
   })
   cpu <- cpu_seconds() - started
   score <- if (is.factor(split$y)) score_classes else score_numbers
-  result <- score(answer$value, split$y_new)
+  result <- score(answer$value, split)
   if (is.na(result$loss)) stop("some predictions are missing.")
   cbind(result, cpu = cpu, warning = answer$warning)
 }
@@ -146,7 +149,8 @@ finished_rows <- function(cells, plan) {
 
 methods <- with_variants(league_methods, option("variants"))
 chosen <- several("methods", names(methods))
-methods <- installed_methods(methods)
+compare_with <- c("dbarts", "km")
+methods <- installed_methods(methods[union(chosen, compare_with)])
 groups <- several("sets", report_groups, "tuning")
 sets <- several("only", unique(unlist(league_groups[groups])))
 splits <- if (quick) 1 else as.integer(option("splits", most_splits))
@@ -161,7 +165,7 @@ for (group in groups) {
   names <- intersect(league_groups[[group]], sets)
   if (length(names) == 0) next
   to_run <- methods[intersect(chosen, names(methods))]
-  others <- methods[setdiff(c("dbarts", "km"), names(to_run))]
+  others <- methods[setdiff(intersect(compare_with, names(methods)), chosen)]
   rows <- rbind(
     run_group(cells_of(group, names, to_run, splits), plan),
     finished_rows(cells_of(group, names, others, splits), plan)
