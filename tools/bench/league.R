@@ -7,9 +7,9 @@
 #   --methods=a,b      of league-methods.R, or of the file of variants
 #   --splits=5         the first ones of five
 #   --results=league   folder for finished fits, so that a stopped run can
-#                      continue, and a further method costs only itself; for
-#                      --quick a temporary one. Delete the files of a method
-#                      when its code changes
+#                      continue, and a further method costs only itself. Delete
+#                      the files of a method when its code changes. --quick
+#                      keeps none
 #   --variants=file.R  further methods: an R file that defines `variants`, a
 #                      named list of functions as in league-methods.R
 #
@@ -157,7 +157,10 @@ splits <- if (quick) 1 else as.integer(option("splits", most_splits))
 if (is.na(splits) || splits < 1 || splits > most_splits) {
   refuse_arguments(paste0("--splits is a number from 1 to ", most_splits, "."))
 }
-results <- option("results", if (quick) tempfile("league") else "league")
+if (quick && !is.null(option("results"))) {
+  refuse_arguments("--quick keeps no results.")
+}
+results <- if (quick) tempfile("league") else option("results", "league")
 dir.create(results, showWarnings = FALSE, recursive = TRUE)
 plan <- list(control = list(most = if (quick) 60 else Inf), cache = results)
 
