@@ -4,9 +4,9 @@
 #
 # Sourced by the other scripts, or run on its own:
 #   Rscript tools/deps.R [tests] [neighbours] [quickstart] [readme] [check]
-#     [site] [coverage] [reproduce] [reproduce_bark] [reproduce_bark_classes]
-#     [reproduce_srvm_streams] [reproduce_kgs] [reproduce_kbr]
-#     [reproduce_kbr_hmm]
+#     [site] [coverage] [league] [reproduce] [reproduce_bark]
+#     [reproduce_bark_classes] [reproduce_srvm_streams] [reproduce_kgs]
+#     [reproduce_kbr] [reproduce_kbr_hmm]
 # Uses only base R, because a loaded package cannot be replaced.
 
 # Packages from Suggests (or beyond) that each purpose needs. Without a
@@ -46,6 +46,13 @@ extras <- list(
   ),
   coverage = list(required = c("testthat", "covr"), useful = "withr"),
   # Experiments and benchmarks against other packages.
+  league = list(
+    required = c(
+      "dbarts", "ISLR", "kernlab", "MASS", "mgcv", "mlbench", "modeldata",
+      "ranger"
+    ),
+    useful = c("BART", "DiceKriging", "laGP", "xgboost")
+  ),
   reproduce = list(
     required = c("kernlab", "mgcv", "MASS"), useful = character()
   ),
