@@ -263,7 +263,7 @@ count_bytes <- function() {
 
 plain <- function(x) {
   if (inherits(x, "kb_fit")) {
-    x[c("call", "request", "seconds")] <- NULL
+    x[c("call", "request", "seconds", "replaced_seconds")] <- NULL
     x$runs <- lapply(x$runs, function(run) {
       run[setdiff(names(run), c("seconds", "shared_seconds"))]
     })
