@@ -68,24 +68,21 @@ warm <- function(warmup) {
 
 friedman <- function(n, p) sim_friedman(n, p, seed = 1)
 
-# Rows around row n, with new random numbers until they have taken long enough
+# The mean over the rows within a tenth of row n
 row_seconds <- function(n, p) {
-  more <- max(n %/% 10, 2)
+  more <- max(n %/% 5, 20)
   first <- n - more %/% 2
   data <- friedman(first + more, p)
-  spent <- numeric()
-  while (length(spent) == 0 || (sum(spent) < enough && length(spent) < 5)) {
-    fit <- quiet(srvm(y ~ ., data[seq_len(first), ],
-      kernel = kernel_gaussian(), control = smc_control(threads = 1),
-      seed = length(spent) + 1, progress = FALSE
-    ))
-    add <- function(m) {
+  fit <- quiet(srvm(y ~ ., data[seq_len(first), ],
+    kernel = kernel_gaussian(), control = smc_control(threads = 1), seed = 1,
+    progress = FALSE
+  ))
+  spent <- function(m) {
+    min(replicate(3, cpu_seconds(
       update(fit, newdata = data[first + seq_len(m), ], progress = FALSE)
-    }
-    fixed <- cpu_seconds(add(1))
-    spent <- c(spent, cpu_seconds(add(more)) - fixed)
+    )))
   }
-  min(spent) / (more - 1)
+  (spent(more) - spent(1)) / (more - 1)
 }
 
 call_seconds <- function(n, p, rank) {
@@ -119,7 +116,7 @@ step_seconds <- function(n, p) {
 # `unit` of work, values of n at p[[2]], and of p at n[[2]]; seconds per unit.
 engines <- list(
   srvm = list(
-    unit = "row", n = c(100, 200, 500, 1000), p = c(5, 10, 20, 40),
+    unit = "row", n = c(100, 300, 1000, 3000), p = c(5, 10, 20, 40),
     seconds = row_seconds
   ),
   srvm_mcmc = list(
@@ -154,7 +151,7 @@ engines <- list(
     seconds = function(n, p) call_seconds(n, p, "full")
   ),
   kbr_rank_100 = list(
-    unit = "call", n = c(1000, 3000, 10000, 30000), p = c(5, 10, 20, 40),
+    unit = "call", n = c(3000, 10000, 30000, 1e5), p = c(5, 10, 20, 40),
     seconds = function(n, p) call_seconds(n, p, 100)
   ),
   kbr_filter = list(
@@ -215,7 +212,7 @@ exchange_cost <- function(n) {
   rungs <- 8
   fit <- quiet(bark(y ~ ., friedman(n, 10),
     control = mcmc_control(
-      chains = 1, warmup = 200, iter = 1, n_temps = rungs, threads = 1
+      chains = 1, warmup = 100, iter = 1, n_temps = rungs, threads = 1
     ),
     seed = 1, progress = FALSE
   ))
