@@ -28,7 +28,7 @@
 #' | parts | of |
 #' |---|---|
 #' | chains | [bark()], [kgs()], `srvm(method = "mcmc")`, [select_kernel()] |
-#' | ladders | [`evidence()`][evidence.kb_bark] |
+#' | ladders | [evidence()] of [bark()] and [kgs()], [select_kernel()] |
 #' | replicates, kernels, orders | [srvm()], [tdsmc()], [order_spread()] |
 #' | folds, settings | [cross_validate()], [tune_kbr()] |
 #' | chunks, batches | [kbr_chunks()], [kbr_simulate()] |
