@@ -12,7 +12,9 @@ permuted_statistics <- function(n, permutations, statistic) {
   drawn <- seq_len(permutations)
   blocks <- split(drawn, (drawn - 1) %/% size)
   draw <- function(block) vapply(block, function(i) sample.int(n), integer(n))
-  values <- if (has_workers()) {
+  # Each worker is sent the kernel matrices, which takes as long as some 400
+  # permutations.
+  values <- if (has_workers() && permutations >= 500 * worker_count()) {
     on_workers(lapply(blocks, draw), statistic)
   } else {
     lapply(blocks, function(block) statistic(draw(block)))

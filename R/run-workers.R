@@ -13,8 +13,8 @@ engine_grown.kb_engine_chain <- function(engine) {
 
 # Runs at the same time, in rounds
 #
-# Each round advances a run on each worker by some seconds and returns its
-# state: an interrupt or a lost worker costs at most one round. Runs of a group
+# Each round advances some runs by some seconds and returns their states: an
+# interrupt or a lost worker costs at most one round. Runs of a group
 # work towards one goal and wait there for each other; a stop, or a checkpoint,
 # gives the states at the last common goal. The work of a lost worker is sent
 # again; if two rounds in a row return nothing, the work continues in this
@@ -36,10 +36,14 @@ run_on_workers <- function(engine, states, clock, progress, save, threads,
     laps <- next_laps(laps, engine, states, clock$left(), 5 + 9 * overhead)
     runs <- which(laps$done < laps$goal)
     if (stops(status, laps) || length(runs) == 0) break
-    runs <- utils::head(runs, min(max(backend$workers(), 1), length(runs)))
+    # Runs with a common goal: workers that are ready early take the next one.
+    workers <- max(backend$workers(), 1)
+    turns <- if (any(lengths(laps$groups) > 1)) 4 else 1
+    runs <- utils::head(runs, turns * workers)
     # Workers that take long to start (queued jobs) work longer.
     seconds <- min(
-      5 + 9 * overhead, clock$checkpoint_every, clock$left() - overhead
+      5 + 9 * overhead, clock$left() - overhead,
+      clock$checkpoint_every / ceiling(length(runs) / workers)
     )
     started <- now()
     round <- run_round(
@@ -153,7 +157,8 @@ run_round <- function(engine, crew, runs, states, goals, seconds, deadline) {
     function(before, after) with_grown(engine, before, after$state),
     states, round$values
   )
-  round$worked <- max(0, unlist(lapply(round$values, `[[`, "seconds")))
+  each <- as.double(unlist(lapply(round$values, `[[`, "seconds")))
+  round$worked <- max(0, each, sum(each) / max(crew$backend$workers(), 1))
   round
 }
 

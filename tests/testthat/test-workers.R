@@ -443,8 +443,8 @@ test_on_each("permutations and simulations are the same", function(backend) {
   y <- x[, 1]^2 + rnorm(1200)
   ask <- function() {
     list(
-      hsic_test(x, y, permutations = 700, seed = 1)$p.value,
-      mmd_test(x[1:600, ], x[601:1200, ], permutations = 700, seed = 1)$p.value,
+      hsic_test(x, y, permutations = 1000, seed = 1)$p.value,
+      mmd_test(x[1:600, ], x[601:1200, ], permutations = 1000, seed = 1)$p.value,
       kbr_simulate(rnorm, function(x) x + rnorm(length(x)), 101,
         seed = 1, batches = 4
       )

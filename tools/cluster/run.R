@@ -131,8 +131,8 @@ calls <- list(
     )
   },
   permutations = function() {
-    x <- sin(seq_len(2000))
-    hsic_test(x, cos(x * 7), permutations = ceiling(500 * size), seed = 1)
+    x <- sin(seq_len(1000))
+    hsic_test(x, cos(x * 7), permutations = ceiling(1500 * size), seed = 1)
   }
 )
 
