@@ -71,11 +71,7 @@
 #' draws from the prior with small scales. With `mcmc_control(n_temps = )` above
 #' 1 each chain is coupled with others at higher temperatures.
 #'
-#' The posterior of the scales is narrow given the kernels: an effective draw
-#' costs hundreds of sweeps, and the default keeps every 15th of 15 000. With
-#' 200 rows that takes about 25 seconds per chain. For a first look
-#' `mcmc_control(iter = 1000)` is enough. Two chains run at a time in threads,
-#' or more on [workers][kb_workers].
+#' Two chains run at a time in threads, or more on [workers][kb_workers].
 #'
 #' [diagnostics()] has R-hat and effective sample sizes of sigma, J, the log
 #' likelihood, f (for several classes their probabilities) at 20 training rows,
@@ -84,6 +80,23 @@
 #' [`update(n_iter = )`][update.kb_mcmc] continues a fit; the result is the same
 #' as from one run of that total length. Scales and inclusion take the longest
 #' to mix: f may have mixed where they have not.
+#'
+#' @section Length:
+#' Where `control` leaves the length open, as by default, four chains run until
+#' R-hat is at most 1.05 and effective sample sizes are at least 100 for all
+#' monitored quantities, within a budget of at most \eqn{m = 600
+#' (300/n)^{0.7}}{m = 600 (300 / n)^0.7} iterations after the warmup, between 200
+#' and 600. The warmup has m / 3 iterations, at least 100; convergence is judged
+#' after m / 2 and, if there is none, after m. Every second iteration is kept.
+#' The numbers depend on n alone, so that a seed gives the same draws on every
+#' machine. With 300 rows and 10 predictors the budget takes about 8 seconds of
+#' processor time.
+#'
+#' That is enough for predictions. The posterior of the scales is narrow given
+#' the kernels, and an effective draw of scales and inclusion may cost hundreds
+#' of iterations: if a warning says that chains have not mixed,
+#' `update(fit, until = convergence())` continues them. A length in
+#' [mcmc_control()] is used as it is.
 #'
 #' @section Defaults:
 #' `alpha = 1`, `gamma = 10` and `eps = 0.5`, those of the paper's experiments:
@@ -188,7 +201,7 @@ bark.default <- function(x, ...) refuse_data(x, missing(x))
 #' @export
 bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          control = mcmc_control(
-                           warmup = 2000, iter = 15000, thin = 15
+                           warmup = NULL, iter = NULL, thin = NULL
                          ), weights = NULL,
                          scale = TRUE, prior_only = FALSE,
                          na_action = c("fail", "omit"), seed = NULL,
@@ -229,6 +242,18 @@ bark.numeric <- bark.matrix
 #' @export
 bark.logical <- bark.matrix
 
+# The length of chains that the user leaves open. Fewer iterations for more rows,
+# so that a call takes about ten times as long as dbarts::bart(), whose time
+# grows more slowly with n (tools/bench/league.R). Chains with the most iterations
+# keep half of their draws.
+bark_length <- function(n) {
+  most <- as.integer(max(600 * min(1, (300 / n)^0.7), 200))
+  list(
+    warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L, thin = 2L,
+    until = convergence(trusted_mixing$rhat, trusted_mixing$ess, most)
+  )
+}
+
 # The kinds of response for a family
 bark_outcome <- function(family) {
   if (is.null(family)) "any" else family_outcome(family)
@@ -238,9 +263,7 @@ bark_outcome <- function(family) {
 #' @param given Arguments as in `bark()`.
 #' @noRd
 bark_fit <- function(mould, given, called, started) {
-  control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
-    arg = "control"
-  )
+  control <- settled_control(given$control, bark_length(nrow(mould$x)))
   refuse_truncated(given$prior, control)
   progress <- check_progress(given$progress)
   seed <- draw_seed(given$seed)

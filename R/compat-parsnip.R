@@ -136,9 +136,8 @@ bark_train <- function(x, y, weights = NULL, type = NULL, alpha = NULL,
     prior <- do.call(bark_prior, given_only(type, alpha, eps, gamma))
   }
   if (is.null(control) && !is.null(iter)) {
-    # The default number of draws.
     control <- mcmc_control(
-      warmup = 2000, iter = iter, thin = max(1, iter %/% 1000)
+      warmup = max(iter %/% 3, 1), iter = iter, thin = max(1, iter %/% 1000)
     )
   }
   if (!is.null(weights)) weights <- as.double(weights)

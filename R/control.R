@@ -281,7 +281,13 @@ format_run <- function(x) {
 #'   at least 0.
 #' @param iter Iterations per chain after the warmup, at least 1.
 #' @param thin Every `thin`-th iteration after the warmup is kept, so that a
-#'   chain gives `floor(iter / thin)` draws; at most `iter`.
+#'   chain gives `floor(iter / thin)` draws; at most `iter`. `NULL` for any of
+#'   these three leaves it to the fit function: see the section on length in
+#'   [bark()]; other functions use the defaults above.
+#' @param until `NULL`, or [convergence()]: chains that have not converged after
+#'   `iter` iterations are continued, to twice their length and so on, until
+#'   they have, or until `max_iter` iterations. The draws are those of one run
+#'   of that length.
 #' @param n_moves For [srvm()]: number of reversible-jump moves (birth, death or
 #'   swap) in each iteration, at least 0.
 #' @param move_fraction For [srvm()]: the constant c of the papers, above 0 and
@@ -313,13 +319,15 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
                          n_moves = 50, move_fraction = 0.25, n_temps = 1,
                          sweep = c("full", "single"), threads = NULL,
                          checkpoint = NULL, checkpoint_every = 60,
-                         overwrite = FALSE, time_limit = Inf) {
-  iter <- check_count(iter, 1)
+                         overwrite = FALSE, time_limit = Inf, until = NULL) {
+  if (!is.null(iter)) iter <- check_count(iter, 1)
   control <- list(
     chains = check_count(chains, 1),
-    warmup = check_count(warmup, 0),
+    warmup = if (!is.null(warmup)) check_count(warmup, 0),
     iter = iter,
-    thin = check_count(thin, 1, iter),
+    thin = if (!is.null(thin)) {
+      check_count(thin, 1, if (is.null(iter)) Inf else iter)
+    },
     n_moves = check_count(n_moves, 0),
     move_fraction = check_move_fraction(move_fraction),
     n_temps = check_count(n_temps, 1),
@@ -327,15 +335,42 @@ mcmc_control <- function(chains = 4, warmup = 1000, iter = 1000, thin = 1,
     threads = if (!is.null(threads)) check_count(threads, 1)
   )
   run <- check_run(checkpoint, checkpoint_every, overwrite, time_limit)
-  structure(c(control, run), class = "kb_mcmc_control")
+  structure(
+    c(control, run, list(until = check_until(until))),
+    class = "kb_mcmc_control"
+  )
+}
+
+# The control of a fit: lengths that the user left open are filled in
+settled_control <- function(control,
+                            length = list(
+                              warmup = 1000L, iter = 1000L, thin = 1L
+                            )) {
+  check_class(control, "kb_mcmc_control", "`mcmc_control()`")
+  # A goal belongs to an open length.
+  if (!is.null(control$iter)) length$until <- NULL
+  open <- names(length)[lengths(control[names(length)]) == 0]
+  control[open] <- length[open]
+  control$thin <- min(control$thin, control$iter)
+  control
 }
 
 #' @export
 print.kb_mcmc_control <- function(x, ...) {
+  shown <- function(length) if (is.null(length)) "as needed" else length
+  known <- !is.null(x$iter) && !is.null(x$thin)
   cat(
     "<mcmc_control>\n",
-    "  chains: ", x$chains, ", warmup: ", x$warmup, ", iter: ", x$iter,
-    ", thin: ", x$thin, " (", x$chains * (x$iter %/% x$thin), " draws)\n",
+    "  chains: ", x$chains, ", warmup: ", shown(x$warmup), ", iter: ",
+    shown(x$iter), ", thin: ", shown(x$thin),
+    if (known) paste0(" (", x$chains * (x$iter %/% x$thin), " draws)"), "\n",
+    if (!is.null(x$until)) {
+      paste0(
+        "  until R-hat is at most ", format(x$until$rhat),
+        " and effective sample sizes at least ", format(x$until$ess), ", or ",
+        format(x$until$max_iter, big.mark = ","), " iterations\n"
+      )
+    },
     "  moves: ", x$n_moves, ", temperatures: ", x$n_temps, ", threads: ",
     if (is.null(x$threads)) "default" else x$threads, "\n",
     format_run(x),

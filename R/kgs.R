@@ -172,9 +172,7 @@ kgs.logical <- kgs.matrix
 #' @param given Arguments as in `kgs()`.
 #' @noRd
 kgs_fit <- function(mould, given, called, started) {
-  control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
-    arg = "control"
-  )
+  control <- settled_control(given$control)
   progress <- check_progress(given$progress)
   seed <- draw_seed(given$seed)
   settings <- call_with(kgs_settings, given, mould = mould)

@@ -93,17 +93,28 @@ smc_control_layout <- c(layout(
   sweep_every = counts(1, 1), pilot = numbers(1, 0, 1)
 ), stopping_layout)
 
-mcmc_control_layout <- c(layout(
-  chains = counts(1, 1), warmup = counts(),
-  iter = counts(1, 1, .Machine$integer.max - warmup),
-  thin = counts(1, 1, iter), n_moves = counts(),
-  move_fraction = numbers(1, 1e-300, 0.5), n_temps = counts(1, 1),
-  sweep = strings(1, c("full", "single")), threads = maybe(counts(1, 1))
-), stopping_layout)
-
 convergence_layout <- layout(
   rhat = numbers(1, 1), ess = positive(1), max_iter = counts(1, 1)
 )
+
+mcmc_settings_layout <- c(layout(
+  chains = counts(1, 1), n_moves = counts(),
+  move_fraction = numbers(1, 1e-300, 0.5), n_temps = counts(1, 1),
+  sweep = strings(1, c("full", "single")), threads = maybe(counts(1, 1)),
+  until = maybe(holds(convergence_layout, "kb_convergence"))
+), stopping_layout)
+
+mcmc_control_layout <- c(layout(
+  warmup = counts(), iter = counts(1, 1, .Machine$integer.max - warmup),
+  thin = counts(1, 1, iter)
+), mcmc_settings_layout)
+
+# As the user gives it: lengths may be left open
+mcmc_control_given_layout <- c(layout(
+  warmup = maybe(counts()), iter = maybe(counts(1, 1)),
+  thin = maybe(counts(1, 1))
+), mcmc_settings_layout)
+
 
 # Summaries of dropped rows, see srvm-past.R
 past_layout <- layout(

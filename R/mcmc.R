@@ -42,6 +42,23 @@ finish_fit.kb_mcmc <- function(fit, states, seconds) {
 }
 
 #' @export
+has_next_stage.kb_mcmc <- function(fit) {
+  until <- fit$control$until
+  if (is.null(until) || fit$control$iter >= until$max_iter) {
+    return(FALSE)
+  }
+  # Before the end of a stage nobody knows.
+  !is_complete(fit) || nrow(unmet_convergence(fit, until)) > 0
+}
+
+#' @export
+next_stage.kb_mcmc <- function(fit) {
+  longer <- min(2 * as.double(fit$control$iter), fit$control$until$max_iter)
+  fit$control$iter <- as.integer(longer)
+  fit
+}
+
+#' @export
 is_complete.kb_mcmc <- function(fit) {
   all(vapply(fit$runs, state_time, 0L) == chain_length(fit))
 }
@@ -166,6 +183,8 @@ continue_chains <- function(fit, n_iter, progress, started, time_limit,
     ))
   }
   if (!is.null(n_iter)) {
+    # As many as asked for.
+    fit$control["until"] <- list(NULL)
     most <- .Machine$integer.max - chain_length(fit)
     fit$control$iter <- fit$control$iter +
       check_count(n_iter, 0, most)

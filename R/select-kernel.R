@@ -199,9 +199,7 @@ report_kernels <- function(done, all, halted) {
 # The kernel resolved, its evidence and the margin of its Bayes point
 try_kernel <- function(mould, given, ladder, seed, progress) {
   settings <- call_with(kgs_settings, given, mould = mould)
-  control <- check_class(given$control, "kb_mcmc_control", "`mcmc_control()`",
-    arg = "control"
-  )
+  control <- settled_control(given$control)
   # One file cannot hold the fits of several kernels.
   control["checkpoint"] <- list(NULL)
   fit <- new_kgs(mould, settings, control, seed, now(), quote(kgs()))

@@ -384,7 +384,7 @@ check_srvm_control <- function(control, method) {
       i = "{.fn srvm} has no parallel tempering."
     ), "argument", argument = "control")
   }
-  control
+  if (method == "mcmc") settled_control(control) else control
 }
 
 # A random order drawn from the seed

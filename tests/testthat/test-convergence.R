@@ -180,3 +180,87 @@ test_that("thresholds are checked and printed", {
     class = "kb_error_argument"
   )
 })
+
+# In the control ---------------------------------------------------------------
+
+test_that("a goal in the control continues chains as update() does", {
+  until <- convergence(rhat = 1.05, ess = 100)
+  moons <- sim_moons(40, flips = 0.1, seed = 1)
+  control <- mcmc_control(2, 50, 20, until = until)
+  plain <- mcmc_control(2, 50, 20)
+  fits <- function(control) {
+    suppressWarnings(list(
+      batch(20, until = control$until),
+      bark(y ~ x, line, control = control, seed = 1),
+      kgs(y ~ x1 + x2, moons,
+        kernel = kernel_gaussian(0.5), control = control, seed = 1
+      )
+    ))
+  }
+  Map(function(fit, short) {
+    expect_true(within(fit, until))
+    expect_identical(made(fit), made(update(short, until = until)))
+    # A number of iterations is taken as it is.
+    longer <- suppressWarnings(update(fit, n_iter = 1))
+    expect_identical(longer$control$iter, fit$control$iter + 1L)
+  }, fits(control), fits(plain))
+})
+
+test_that("a budget ends chains, with the usual warning", {
+  until <- convergence(rhat = 1.001, ess = 1e5, max_iter = 130)
+  expect_warning(
+    fit <- bark(y ~ x, line,
+      control = mcmc_control(2, 20, 50, until = until), seed = 1
+    ),
+    class = "kb_warning_convergence"
+  )
+  expect_identical(fit$control$iter, 130L)
+  expect_identical(fit$status, "complete")
+})
+
+test_that("a call that is stopped early continues towards its goal", {
+  until <- convergence(rhat = 1.05, ess = 100)
+  control <- function(...) mcmc_control(2, 50, 20, until = until, ...)
+  whole <- suppressWarnings(
+    bark(y ~ x, line, control = control(), seed = 1)
+  )
+  part <- suppressWarnings(
+    bark(y ~ x, line, control = control(time_limit = 1e-6), seed = 1)
+  )
+  expect_identical(part$status, "time_limit")
+  rest <- suppressWarnings(update(part, time_limit = Inf))
+  expect_identical(made(rest), made(whole))
+})
+
+test_that("bark() chooses the length that is left open, by n alone", {
+  lengths <- vapply(c(10, 300, 1000, 1e5), function(n) {
+    length <- bark_length(n)
+    c(length$warmup, length$iter, length$until$max_iter)
+  }, c(0L, 0L, 0L))
+  expect_identical(lengths[, 1], c(200L, 300L, 600L))
+  expect_identical(lengths[, 1], lengths[, 2])
+  expect_true(all(diff(lengths[3, ]) <= 0))
+  expect_identical(lengths[, 4], c(100L, 100L, 200L))
+  open <- mcmc_control(1, warmup = NULL, iter = NULL, thin = NULL)
+  expect_output(print(open), "as needed")
+  fit <- suppressWarnings(
+    bark(y ~ x, line[1:10, ], control = open, seed = 1)
+  )
+  expect_identical(fit$control$warmup, 200L)
+  expect_true(fit$control$iter %in% c(300L, 600L))
+  expect_identical(fit$control$thin, 2L)
+  # A length that is given is used.
+  fit <- suppressWarnings(bark(y ~ x, line,
+    control = mcmc_control(1, warmup = NULL, iter = 7, thin = NULL), seed = 1
+  ))
+  expect_identical(
+    unlist(fit$control[c("warmup", "iter", "thin")]),
+    c(warmup = 200L, iter = 7L, thin = 2L)
+  )
+  expect_null(fit$control$until)
+  # Elsewhere open lengths are 1000.
+  expect_identical(
+    settled_control(open)[c("warmup", "iter", "thin")],
+    list(warmup = 1000L, iter = 1000L, thin = 1L)
+  )
+})
