@@ -23,7 +23,7 @@ fit_engine.kb_bark <- function(fit) {
 
 # The sampler's name for the distribution of the response
 bark_response <- function(fit) {
-  if (is.finite(noise_df(fit))) "student" else fit$settings$family
+  if (is_student_prior(fit$settings$prior)) "student" else fit$settings$family
 }
 
 bark_weights <- function(fit) {

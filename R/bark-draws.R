@@ -16,6 +16,7 @@ head_draws.kb_bark <- function(fit, run, n) {
     log_lambda = shared, noise = n, log_likelihood = n, variance = slots,
     beta = slots, factor = sum(m * (m + 1) / 2), z = slots
   )
+  if (learns_df(fit)) sizes[["df"]] <- n
   if (is_ordered(fit)) sizes[["cuts"]] <- n * length(cut_names(fit))
   if (has_directions(fit)) sizes[["directions"]] <- n * p * ncol(fit$data$x)
   sizes <- c(sizes, shape_sizes(fit, slots))
@@ -51,6 +52,7 @@ chain_matrices.kb_bark <- function(fit) {
     }),
     log_lik = column(function(d) d$log_likelihood) - units
   )
+  if (learns_df(fit)) out$df <- column(function(d) d$df)
   # The noise of a latent response is known.
   if (!has_classes(fit)) {
     return(out)

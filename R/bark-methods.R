@@ -65,7 +65,7 @@ describe_posterior <- function(x, show) {
       paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
     } else {
       paste0(
-        "  noise ", if (is.finite(noise_df(x))) "scale:  " else "sd:     ",
+        "  noise ", if (is_student_prior(x$settings$prior)) "scale:  " else "sd:     ",
         show(mean(chains$sigma)), " ", range(chains$sigma),
         "\n"
       )
@@ -273,15 +273,17 @@ draw_coefficients <- function(object, pool, draw) {
 #' @export
 logLik.kb_bark <- function(object, ...) {
   object <- checked_fit(object, ...)
+  pool <- bark_pool(object)
   density <- if (has_classes(object)) {
     stats::predict(object, type = "log_score")
   } else {
+    # At means, of 1 / df too.
     log_noise_density(
       stats::residuals(object),
-      stats::sigma(object) / sqrt(bark_weights(object)), noise_df(object)
+      stats::sigma(object) / sqrt(bark_weights(object)),
+      1 / mean(1 / noise_df(object, pool))
     )
   }
-  pool <- bark_pool(object)
   structure(sum(density),
     df = mean(pool$m) + mean(bark_n_scales(object, pool)) +
       !has_classes(object) + max(length(cut_names(object)) - 1, 0),

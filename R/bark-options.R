@@ -14,12 +14,19 @@
 # * `given_layout`, `told_layout`: see fit-layout.R.
 bark_options <- list(
   df = list(
-    used = is.finite, check = function(df, options) check_df(df, FALSE),
+    used = function(df) !identical(df, Inf), check = function(df, options) {
+      if (identical(df, "learned")) df else check_df(df, FALSE)
+    },
     truncation = FALSE, shapes = FALSE,
-    told = function(df, n, p) list(df = df),
+    told = function(df, n, p) {
+      list(df = if (identical(df, "learned")) learned_df else df)
+    },
     line = function(df) paste("noise: Student's t, df", format(df)),
-    given_layout = alist(df = degrees_of_freedom()),
-    told_layout = alist(df = maybe(degrees_of_freedom()))
+    given_layout = alist(df = such_that(
+      function(v) identical(v, "learned") || is_positive_number(v),
+      "degrees of freedom"
+    )),
+    told_layout = alist(df = maybe(positive(NULL)))
   ),
   centres = list(
     used = Negate(is.null), check = function(centres, options) {
@@ -39,12 +46,29 @@ bark_options <- list(
     )
   ),
   own_scales = list(
-    used = isTRUE, check = function(own_scales, options) check_flag(own_scales),
+    used = Negate(isFALSE), check = function(own_scales, options) {
+      check_own_scales(own_scales)
+    },
     truncation = FALSE, shapes = TRUE,
-    told = function(own_scales, n, p) list(own_scales = TRUE),
-    line = function(own_scales) "each kernel has its own scales",
-    given_layout = alist(own_scales = flags()),
-    told_layout = alist(own_scales = maybe(flags()))
+    told = function(own_scales, n, p) {
+      c(
+        list(own_scales = TRUE),
+        if (identical(own_scales, "pooled")) list(pool = pool_prior)
+      )
+    },
+    line = function(own_scales) {
+      paste0(
+        "each kernel has its own scales",
+        if (!isTRUE(own_scales)) ", around common ones"
+      )
+    },
+    given_layout = alist(own_scales = such_that(
+      function(v) isTRUE(v) || isFALSE(v) || identical(v, "pooled"),
+      "TRUE, FALSE or \"pooled\""
+    )),
+    told_layout = alist(
+      own_scales = maybe(flags()), pool = maybe(numbers(4))
+    )
   ),
   directions = list(
     used = Negate(is.null), check = function(directions, options) {

@@ -192,7 +192,7 @@ posterior_draws.kb_bark <- function(fit, x, pool,
 noise_variance.kb_bark <- function(fit, pool) 1 / pool$noise
 
 #' @export
-noise_df.kb_bark <- function(fit) {
+noise_df.kb_bark <- function(fit, pool) {
   df <- fit$settings$prior$df
-  if (is.null(df)) Inf else df
+  if (is.null(df)) Inf else if (length(df) > 1) pool$df else df
 }

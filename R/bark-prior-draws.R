@@ -13,7 +13,11 @@ draw_bark_pool <- function(fit, n) {
     factor = numeric(), z = numeric(), weights = rep(1 / n, n)
   )
   own <- has_own_scales(fit)
-  scales <- draw_prior_scales(prior, n_inputs(fit), if (own) sum(m) else n)
+  scales <- if (!is.null(prior$pool)) {
+    draw_pooled_scales(prior, n_inputs(fit), m)
+  } else {
+    draw_prior_scales(prior, n_inputs(fit), if (own) sum(m) else n)
+  }
   names(scales) <- paste0(if (own) "own_", names(scales))
   out[c("included", "log_lambda")] <- list(integer(), numeric())
   out[names(scales)] <- scales
@@ -48,6 +52,27 @@ draw_coefficients_of <- function(prior, size) {
     size, prior$alpha / 2, prior$alpha * prior$eps^2 / 2
   )
   stats::rnorm(size) / sqrt(precision)
+}
+
+# Pooled scales of the m kernels of each draw, (B79) and (B80)
+draw_pooled_scales <- function(prior, p, m) {
+  pool <- prior$pool
+  n <- length(m)
+  draw <- rep(seq_len(n), m)
+  level <- stats::rnorm(n, pool[[1]], pool[[2]])
+  spread <- pool[[4]] * abs(stats::rnorm(n))
+  centre <- matrix(stats::rnorm(p * n, rep(level, each = p), pool[[3]]), p)
+  included <- matrix(1L, p, length(draw))
+  if (bark_selects(prior$type)) {
+    share <- matrix(stats::rbeta(p * n, prior$a_p, prior$b_p), p)
+    included[] <- stats::rbinom(length(included), 1, share[, draw])
+  }
+  list(
+    included = as.integer(included),
+    log_lambda = stats::rnorm(
+      length(included), centre[, draw], rep(spread[draw], each = p)
+    )
+  )
 }
 
 # Sets of scales, one after the other

@@ -57,12 +57,14 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   2010). Classification has no such parameter.
 #' @param df Degrees of freedom of the noise, which is Student's t with a scale
 #'   \eqn{\sigma} whose square has the prior `noise`: a number above 0, taken as
-#'   known, or `Inf` for normal noise. For numeric responses.
+#'   known, `Inf` for normal noise, or `"learned"`, see Details. For numeric
+#'   responses.
 #' @param centres Locations of the kernels: [centre_rows()], at rows of the data
 #'   or the intercept, equally likely by default, or [centre_near_rows()].
 #'   `NULL` is `centre_rows()`.
 #' @param own_scales `FALSE`: all kernels have the same scales. `TRUE`: each has
-#'   its own, see the section below.
+#'   its own. `"pooled"`: each has its own, which vary around common ones. See
+#'   the section below.
 #' @param directions `NULL`: kernels use the predictors as they are. A whole
 #'   number d, from 1 to p: they use d unknown linear combinations of them, see
 #'   the section below.
@@ -106,6 +108,11 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' truncation they are part of the Markov chain's state, which needs more
 #' iterations.
 #'
+#' With `df = "learned"` the degrees of freedom are 2.5, 3, 4, 5, 6, 8, 11, 16,
+#' 32, 64 or 1000, with equal prior probabilities; 1000 is nearly normal noise.
+#' Each draw has its own value, `df` in [as_draws()][as_draws.kb_fit()], and
+#' predictions average over them.
+#'
 #' With `selection = c(1, 1)` the number d of predictors in the kernel is
 #' uniform on 0, ..., p. The expected d is p a / (a + b).
 #'
@@ -119,6 +126,15 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' would penalise narrow kernels. The default is therefore Ga(0.5, 0.05), with
 #' mean 10 and a seventh of its mass below 0.3. Chains mix more slowly than with
 #' common scales: look at R-hat.
+#'
+#' With `own_scales = "pooled"` kernels share what they have in common: predictor
+#' l is in a kernel with probability \eqn{w_l}{w[l]}, and its log scale there is
+#' normal with mean \eqn{\mu_l}{mu[l]} and standard deviation s. All are learned:
+#' \eqn{w_l}{w[l]} has the beta distribution given by `selection`;
+#' \eqn{\mu_l}{mu[l]} is normal with standard deviation 1 around a level that is
+#' N(-2, 1.5^2); s is the absolute value of a standard normal variable. Small s
+#' and \eqn{w_l}{w[l]} near 0 or 1 give the common scales of `own_scales = FALSE`.
+#' For the types `"select_different"` and `"different"`; `scales` is not used.
 #'
 #' [importance()] then weights kernels by the absolute size of their
 #' coefficients. Kernels at the same centre are separate kernels, not copies.
@@ -183,13 +199,14 @@ bark_prior <- function(type = c(
                          "select_equal"
                        ), alpha = 1, eps = 0.5, gamma = 10, n_kernels = NULL,
                        discrepancy = NULL,
-                       scales = if (own_scales) c(0.5, 0.05) else c(1, 1),
+                       scales = if (isFALSE(own_scales)) c(1, 1) else c(0.5, 0.05),
                        selection = c(1, 1), n_signals = NULL, noise = NULL,
                        df = Inf, centres = NULL, own_scales = FALSE,
                        directions = NULL,
                        approximation = c("continuous", "truncation")) {
   type <- check_choice(type, bark_types)
   options <- check_options(mget(names(bark_options), environment()))
+  check_pooled(type, options$own_scales, !missing(scales))
   alpha <- check_number(alpha, 0, 2, open = TRUE)
   given <- c(gamma = !missing(gamma), eps = !missing(eps))
   levy <- if (check_elicitation(n_kernels, discrepancy, given)) {
@@ -219,6 +236,36 @@ bark_prior <- function(type = c(
 }
 
 # Checks ---------------------------------------------------------------------
+
+check_own_scales <- function(own_scales) {
+  if (isTRUE(own_scales) || isFALSE(own_scales)) {
+    return(own_scales)
+  }
+  if (!identical(own_scales, "pooled")) {
+    bad_argument(own_scales, "own_scales", "TRUE, FALSE or \"pooled\"")
+  }
+  own_scales
+}
+
+# Pooled scales of a kernel differ between predictors, and have another prior
+check_pooled <- function(type, own_scales, scales_given) {
+  if (!identical(own_scales, "pooled")) {
+    return(invisible())
+  }
+  if (endsWith(type, "equal")) {
+    kb_abort(c(
+      "{.arg type} must be {.val select_different} or {.val different} with
+       {.code own_scales = \"pooled\"}.",
+      x = "It is {.val {type}}."
+    ), "argument", argument = "type")
+  }
+  if (scales_given) {
+    kb_abort(c(
+      "{.arg scales} must be left out with {.code own_scales = \"pooled\"}.",
+      i = "The prior of pooled scales is in {.help bark_prior}."
+    ), "argument", argument = "scales")
+  }
+}
 
 # Two positive numbers; names, if any, must be in the same order
 check_pair <- function(x, names, arg = rlang::caller_arg(x)) {

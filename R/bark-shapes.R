@@ -2,6 +2,11 @@
 
 has_own_centres <- function(fit) !is.null(fit$settings$prior$centre_sd)
 
+# The prior (B80) of pooled scales: mean and standard deviation of the level of
+# log lambda, and the standard deviations of common scales around it and of
+# kernels around these
+pool_prior <- c(-2, 1.5, 1, 1)
+
 has_own_scales <- function(fit) isTRUE(fit$settings$prior$own_scales)
 
 # How many numbers draws of shapes have, of p a slot

@@ -1,9 +1,15 @@
 # Student-t noise in bark fits. Its sampler is in src/core/bark/student.cpp;
 # predictions use noise_df().
 
+# Degrees of freedom with equal probabilities, if they are learned. A chain
+# starts with the first; the last is nearly the normal distribution.
+learned_df <- c(8, 2.5, 3, 4, 5, 6, 11, 16, 32, 64, 1000)
+
 is_student_prior <- function(prior) {
-  !is.null(prior$df) && is.finite(prior$df)
+  !is.null(prior$df) && !identical(prior$df, Inf)
 }
+
+learns_df <- function(fit) length(fit$settings$prior$df) > 1
 
 refuse_class_df <- function(prior) {
   if (is_student_prior(prior)) {
@@ -20,12 +26,17 @@ refuse_class_df <- function(prior) {
 # Over the logarithm of its precision, where the integrand has one mode: Z_0 of
 # (B62).
 student_base <- function(engine) {
+  dfs <- engine$config$prior$df
+  each <- vapply(dfs, function(df) student_base_at(engine, df), 0)
+  log_mean_exp(each)
+}
+
+student_base_at <- function(engine, df) {
   prior <- engine$config$prior
   log_density <- function(log_phi) {
     vapply(log_phi, function(l) {
-      sum(log_noise_density(engine$y, exp(-l / 2) / sqrt(engine$weights),
-        prior$df
-      ))
+      scale <- exp(-l / 2) / sqrt(engine$weights)
+      sum(log_noise_density(engine$y, scale, df))
     }, 0)
   }
   if (prior$noise_fixed) {

@@ -80,7 +80,8 @@ check_loo <- function(x, what) {
 
 # Is f normal at a row given all but the coefficients and the other rows?
 is_conjugate <- function(fit) {
-  inherits(fit, c("kb_srvm", "kb_bark")) && noise_df(fit) == Inf &&
+  inherits(fit, c("kb_srvm", "kb_bark")) &&
+    !has_student_noise(noise_df(fit, posterior_pool(fit))) &&
     is.numeric(training_response(fit))
 }
 

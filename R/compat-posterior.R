@@ -99,6 +99,7 @@ srvm_parameters <- function(fit, pool) {
 #'   * `log_lik`: log likelihood of all responses, in their units, with the
 #'     coefficients integrated out; for classes, Student-t noise and the
 #'     truncation approximation given the coefficients;
+#'   * `df`: degrees of freedom of the noise, with `bark_prior(df = "learned")`;
 #'   * `cut[low|high]`: for ordered classes the cut point between the
 #'     neighbouring levels `low` and `high`; the first is 0;
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised
@@ -136,6 +137,7 @@ as_draws.kb_bark <- function(x, ...) {
   if (has_directions(x)) scales <- cbind(scales, direction_columns(x, pool))
   if (is_ordered(x)) scales <- cbind(bark_cuts(x, pool), scales)
   sigma <- if (has_classes(x)) 1 + 0 * chains$J else chains$sigma
+  if (learns_df(x)) scales <- cbind(df = pool$df, scales)
   draws <- data.frame(
     sigma = as.vector(sigma), J = as.vector(chains$J),
     log_lik = as.vector(chains$log_lik), scales, check.names = FALSE

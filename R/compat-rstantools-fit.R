@@ -104,17 +104,17 @@ bayes_R2.kb_fit <- function(object, ndraws = NULL, ...) {
 
 # Of the training rows, one number per draw
 mean_noise_variance <- function(fit, ndraws) {
-  df <- noise_df(fit)
-  if (df <= 2) {
-    kb_abort(c(
-      "{.fn bayes_R2} is not defined where the noise has no variance.",
-      x = "It has a t distribution with {format(df)} degrees of freedom."
-    ), "not_defined")
-  }
   pool <- posterior_pool(fit)
   chosen <- equal_weight_draws(fit, pool, check_ndraws(ndraws))
+  df <- chosen_df(fit, pool, chosen)
+  if (min(df) <= 2) {
+    kb_abort(c(
+      "{.fn bayes_R2} is not defined where the noise has no variance.",
+      x = "It has a t distribution with {format(min(df))} degrees of freedom."
+    ), "not_defined")
+  }
   rows <- prediction_rows(fit, NULL, NULL, TRUE, FALSE)
-  inflation <- if (is.finite(df)) df / (df - 2) else 1
+  inflation <- ifelse(is.finite(df), df / (df - 2), 1)
   inflation * rowMeans(response_sd(fit, rows, pool, chosen)^2)
 }
 

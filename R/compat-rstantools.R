@@ -76,7 +76,7 @@ response_draws.default <- function(fit, rows, pool, chosen) {
     return(matrix(as.integer(f + stats::rnorm(length(f)) > 0), nrow(f)))
   }
   f + response_sd(fit, rows, pool, chosen) *
-    standard_noise(length(f), noise_df(fit))
+    standard_noise(length(f), chosen_df(fit, pool, chosen))
 }
 
 # The value of `log_lik()`
@@ -148,14 +148,20 @@ drawn_responses <- function(object, newdata, ndraws, seed, weights = NULL) {
   })
 }
 
+# Degrees of freedom of the noise of these draws; or one number
+chosen_df <- function(fit, pool, chosen) {
+  df <- noise_df(fit, pool)
+  if (length(df) > 1) df[chosen] else df
+}
+
 # n draws of noise of scale 1
 standard_noise <- function(n, df) {
-  if (is.finite(df)) stats::rt(n, df) else stats::rnorm(n)
+  if (has_student_noise(df)) stats::rt(n, df) else stats::rnorm(n)
 }
 
 # Log density of noise of this scale
 log_noise_density <- function(residual, scale, df) {
-  if (is.finite(df)) {
+  if (has_student_noise(df)) {
     stats::dt(residual / scale, df, log = TRUE) - log(scale)
   } else {
     stats::dnorm(residual, 0, scale, log = TRUE)
@@ -180,7 +186,8 @@ response_log_lik.default <- function(fit, rows, pool, chosen) {
     stats::pnorm(class_signs(y) * f, log.p = TRUE)
   } else {
     log_noise_density(
-      y - f, response_sd(fit, rows, pool, chosen), noise_df(fit)
+      y - f, response_sd(fit, rows, pool, chosen),
+      chosen_df(fit, pool, chosen)
     )
   }
   matrix(density, nrow(f))

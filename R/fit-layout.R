@@ -83,10 +83,13 @@ such_that <- function(test, wanted) {
   list(kind = "such_that", test = test, wanted = wanted)
 }
 
+is_positive_number <- function(v) {
+  is.double(v) && length(v) == 1 && isTRUE(v > 0)
+}
+
 degrees_of_freedom <- function() {
   such_that(
-    function(df) is.double(df) && length(df) == 1 && isTRUE(df > 0),
-    "a positive number or Inf"
+    is_positive_number, "a positive number or Inf"
   )
 }
 

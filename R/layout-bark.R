@@ -84,6 +84,7 @@ bark_draws_layout <- layout(
 )
 
 bark_noise_layout <- layout(
+  df = where(length(settings$prior$df) > 1, positive(draws_kept)),
   noise = positive(draws_kept), log_likelihood = any_numbers(draws_kept),
   cuts = where(settings$family == "ordered", numbers(
     draws_kept * (length(mould$levels) - 1)

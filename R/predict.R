@@ -21,10 +21,14 @@ posterior_draws <- function(fit, x, pool, chosen) UseMethod("posterior_draws")
 # Variance of the noise of each draw, in the units that the model sees
 noise_variance <- function(fit, pool) UseMethod("noise_variance")
 
-# Degrees of freedom of the noise, Inf if it is normal
-noise_df <- function(fit) UseMethod("noise_df")
+# Degrees of freedom of the noise, Inf if it is normal; one number per draw of
+# the pool if they are learned
+noise_df <- function(fit, pool) UseMethod("noise_df")
+
+has_student_noise <- function(df) !identical(df, Inf)
+
 #' @export
-noise_df.default <- function(fit) Inf
+noise_df.default <- function(fit, pool) Inf
 
 # Types ----------------------------------------------------------------------
 
@@ -103,9 +107,9 @@ interval_ends <- function(level) c((1 - level) / 2, 1 - (1 - level) / 2)
 #' @noRd
 regression_quantiles <- function(fit, x, probs, interval, pool,
                                  weights = NULL) {
-  df <- if (interval == "prediction") noise_df(fit) else Inf
+  df <- if (interval == "prediction") noise_df(fit, pool) else Inf
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
-    if (is.finite(df)) {
+    if (has_student_noise(df)) {
       return(student_quantiles(fit, moments, pool, df, probs, weights[rows]))
     }
     mixture_quantiles_cpp(
@@ -140,9 +144,9 @@ student_log_density <- function(fit, moments, pool, df, y, weights = NULL) {
 regression_log_score <- function(fit, x, y, pool, weights = NULL) {
   scaling <- fit$settings$scaling
   y <- scaling_y(scaling, y)
-  df <- noise_df(fit)
+  df <- noise_df(fit, pool)
   blocks <- in_blocks(fit, x, pool, function(rows, moments) {
-    if (is.finite(df)) {
+    if (has_student_noise(df)) {
       return(student_log_density(fit, moments, pool, df, y[rows],
         weights[rows]
       ))

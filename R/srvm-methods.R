@@ -439,7 +439,7 @@ logLik.kb_srvm <- function(object, ...) {
     stats::predict(object, type = "log_score")
   } else {
     log_noise_density(
-      stats::residuals(object), stats::sigma(object), noise_df(object)
+      stats::residuals(object), stats::sigma(object), noise_df(object, NULL)
     )
   }
   structure(sum(density),

@@ -236,6 +236,6 @@ posterior_draws.kb_srvm <- srvm_draws
 #' @export
 noise_variance.kb_srvm <- function(fit, pool) pool$noise
 #' @export
-noise_df.kb_srvm <- function(fit) {
+noise_df.kb_srvm <- function(fit, pool) {
   if (is_student(fit$settings)) fit$settings$prior$df else Inf
 }

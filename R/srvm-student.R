@@ -29,6 +29,9 @@ refuse_student <- function(settings) {
 
 # NULL if the noise is normal
 student_line <- function(prior, before, after = NULL) {
+  if (length(prior$df) > 1) {
+    return(paste0(before, "Student's t, df learned", after))
+  }
   if (is.null(prior$df) || is.infinite(prior$df)) {
     return(NULL)
   }

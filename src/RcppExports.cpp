@@ -477,7 +477,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // student_quantiles_cpp
-Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& noise, const Eigen::VectorXd& weights, double df, const Eigen::VectorXd& probabilities);
+Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& probabilities);
 RcppExport SEXP _kernelbayes_student_quantiles_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP probabilitiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -485,14 +485,14 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type probabilities(probabilitiesSEXP);
     rcpp_result_gen = Rcpp::wrap(student_quantiles_cpp(means, variances, noise, weights, df, probabilities));
     return rcpp_result_gen;
 END_RCPP
 }
 // student_log_density_cpp
-Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& noise, const Eigen::VectorXd& weights, double df, const Eigen::VectorXd& y);
+Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means, const Eigen::MatrixXd& variances, const Eigen::VectorXd& noise, const Eigen::VectorXd& weights, const std::vector<double>& df, const Eigen::VectorXd& y);
 RcppExport SEXP _kernelbayes_student_log_density_cpp(SEXP meansSEXP, SEXP variancesSEXP, SEXP noiseSEXP, SEXP weightsSEXP, SEXP dfSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -500,7 +500,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type variances(variancesSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type noise(noiseSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< const std::vector<double>& >::type df(dfSEXP);
     Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
     rcpp_result_gen = Rcpp::wrap(student_log_density_cpp(means, variances, noise, weights, df, y));
     return rcpp_result_gen;

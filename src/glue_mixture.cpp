@@ -21,20 +21,21 @@ void for_each_row(const Eigen::MatrixXd& means,
   }
 }
 
-// The same for mixtures of f + t, with one noise variance per column.
+// The same for mixtures of f + t, with one noise variance per column; degrees
+// of freedom too, or one number for all.
 template <typename Body>
 void for_each_student(const Eigen::MatrixXd& means,
                       const Eigen::MatrixXd& variances,
                       const Eigen::VectorXd& noise,
-                      const Eigen::VectorXd& weights, double df, Body body) {
-  const kernelbayes::StudentRule rule(df);
+                      const Eigen::VectorXd& weights,
+                      const kernelbayes::StudentRules& rules, Body body) {
   Eigen::VectorXd m(means.cols()), v(means.cols());
   for (Eigen::Index i = 0; i < means.rows(); ++i) {
     m = means.row(i);
     v = variances.row(i);
     body(i,
          kernelbayes::StudentMixture{static_cast<int>(m.size()), weights.data(),
-                                     m.data(), v.data(), noise.data(), rule});
+                                     m.data(), v.data(), noise.data(), rules});
   }
 }
 
@@ -80,20 +81,22 @@ Eigen::VectorXd mixture_log_density_cpp(const Eigen::MatrixXd& means,
 Eigen::MatrixXd student_quantiles_cpp(const Eigen::MatrixXd& means,
                                       const Eigen::MatrixXd& variances,
                                       const Eigen::VectorXd& noise,
-                                      const Eigen::VectorXd& weights, double df,
+                                      const Eigen::VectorXd& weights,
+                                      const std::vector<double>& df,
                                       const Eigen::VectorXd& probabilities) {
   Eigen::MatrixXd out(means.rows(), probabilities.size());
-  const kernelbayes::StudentRule rough(df, 6);
+  const kernelbayes::StudentRules rules(df), rough(df, 6);
+  const double least = rules.least_df();
   for_each_student(
-      means, variances, noise, weights, df,
+      means, variances, noise, weights, rules,
       [&](Eigen::Index i, const kernelbayes::StudentMixture& mixture) {
         for (Eigen::Index j = 0; j < probabilities.size(); ++j) {
           const double p = probabilities[j], half = std::min(p, 1 - p) / 2;
           out(i, j) = std::isfinite(mixture.means[0])
                           ? mixture.quantile(p, R::qnorm(p, 0, 1, 1, 0),
-                                             R::qt(p, df, 1, 0),
+                                             R::qt(p, least, 1, 0),
                                              R::qnorm(half, 0, 1, 1, 0),
-                                             R::qt(half, df, 1, 0), rough)
+                                             R::qt(half, least, 1, 0), rough)
                           : NA_REAL;
         }
       });
@@ -106,10 +109,11 @@ Eigen::VectorXd student_log_density_cpp(const Eigen::MatrixXd& means,
                                         const Eigen::MatrixXd& variances,
                                         const Eigen::VectorXd& noise,
                                         const Eigen::VectorXd& weights,
-                                        double df, const Eigen::VectorXd& y) {
+                                        const std::vector<double>& df,
+                                        const Eigen::VectorXd& y) {
   Eigen::VectorXd out(means.rows());
   for_each_student(
-      means, variances, noise, weights, df,
+      means, variances, noise, weights, kernelbayes::StudentRules(df),
       [&](Eigen::Index i, const kernelbayes::StudentMixture& mixture) {
         out[i] = mixture.log_density(y[i]);
       });

@@ -16,6 +16,7 @@
 #include "bark/magnitude.cpp"
 #include "bark/noise.cpp"
 #include "bark/places.cpp"
+#include "bark/pool.cpp"
 #include "bark/prior_draw.cpp"
 #include "bark/relocate.cpp"
 #include "bark/response.cpp"

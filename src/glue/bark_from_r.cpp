@@ -22,7 +22,10 @@ const std::map<std::string, bark::Family> kFamilies{
 
 // Rows of `bark_options` in R/bark-options.R.
 const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
-    {"df", [](auto& prior, SEXP v) { prior.df = Rcpp::as<double>(v); }},
+    {"df",
+     [](auto& prior, SEXP v) {
+       prior.df = Rcpp::as<std::vector<double>>(v);
+     }},
     {"centre_weights",
      [](auto& prior, SEXP v) {
        prior.centres = bark::CentrePrior(Rcpp::as<std::vector<double>>(v));
@@ -31,6 +34,12 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
      [](auto& prior, SEXP v) { prior.centre_sd = Rcpp::as<double>(v); }},
     {"own_scales",
      [](auto& prior, SEXP v) { prior.own_scales = Rcpp::as<bool>(v); }},
+    {"pool",
+     [](auto& prior, SEXP v) {
+       prior.pooled = true;
+       const auto of = Rcpp::as<std::vector<double>>(v);
+       prior.pool = {of.at(0), of.at(1), of.at(2), of.at(3)};
+     }},
     {"directions",
      [](auto& prior, SEXP v) { prior.directions = Rcpp::as<int>(v); }}};
 

@@ -18,6 +18,9 @@ constexpr int kStatistics = 14;
 // For shapes, if the prior has any: sums over the kernels.
 constexpr int kShapeStatistics = 6;
 
+// For the pool, if scales are pooled.
+constexpr int kPoolStatistics = 7;
+
 // For directions, if the prior has any.
 constexpr int kDirectionStatistics = 4;
 
@@ -25,10 +28,11 @@ constexpr int kDirectionStatistics = 4;
 // directions.
 int n_statistics(const bark::Prior& prior, const bark::Data& data) {
   return kStatistics +
-         (data.student()     ? 2
+         (data.student()     ? 3
           : data.classes > 2 ? 4
                              : 0) +
          (prior.shaped() ? kShapeStatistics : 0) +
+         (prior.pooled ? kPoolStatistics : 0) +
          (prior.directions > 0 ? kDirectionStatistics : 0);
 }
 
@@ -72,6 +76,15 @@ int misplaced(const State& state) {
   return count;
 }
 
+void pool_statistics(const bark::Pool& pool, double* out) {
+  const double values[kPoolStatistics] = {
+      pool.inclusion.front(),      pool.inclusion.back(),
+      squash(pool.centre.front()), squash(pool.centre.back()),
+      squash(pool.level),          squash(std::log(pool.spread)),
+      pool.spread < 1 ? squash(pool.centre.front() - pool.level) : 0};
+  std::copy(values, values + kPoolStatistics, out);
+}
+
 void statistics(const State& state, double* out) {
   double varphi = 0, at_intercept = 0;
   for (int j = 0; j < state.size(); ++j) {
@@ -107,6 +120,7 @@ void statistics(const State& state, double* out) {
   if (state.data().student()) {
     *out++ = squash(std::log(state.row_weights()[0]));
     *out++ = squash(state.row_weights().sum());
+    *out++ = state.df();
   } else if (state.data().classes > 2) {
     *out++ = state.log_gaps().front();
     *out++ = squash(state.log_gaps().back() - state.response()[0]);
@@ -116,6 +130,10 @@ void statistics(const State& state, double* out) {
   if (state.prior().shaped()) {
     shape_statistics(state, out);
     out += kShapeStatistics;
+  }
+  if (state.prior().pooled) {
+    pool_statistics(state.pool(), out);
+    out += kPoolStatistics;
   }
   if (state.prior().directions > 0) {
     direction_statistics(state.directions(), out);
@@ -127,8 +145,9 @@ void draw_theta(State& state, Rng& rng) {
   bark::draw_prior(state, rng);
   bark::draw_prior_cuts(state, rng);
   if (!state.data().student()) return;
+  bark::draw_prior_df(state, rng);
   Eigen::VectorXd weights(state.data().n());
-  const double shape = state.prior().df / 2;
+  const double shape = state.df() / 2;
   for (double& value : weights) value = rng.gamma(shape) / shape;
   state.set_row_weights(std::move(weights));
 }
@@ -182,7 +201,11 @@ State seeing(const State& state, bark::Data& data,
   data.y = data.latent() ? classes_of(state, response) : response;
   State out(data, state.prior());
   if (data.latent()) out.set_log_gaps(state.log_gaps());
-  if (data.student()) out.set_row_weights(state.row_weights());
+  if (data.student()) {
+    out.set_df(state.df());
+    out.set_row_weights(state.row_weights());
+  }
+  if (state.prior().pooled) out.set_pool(state.pool());
   out.set_amplitude(state.amplitude());
   if (state.prior().directions > 0) out.set_directions(state.directions());
   out.assign(slots_of(state), state.log_lambda(), state.included(),

@@ -66,6 +66,13 @@ const Moves<State>& moves() {
             bark::rotate_move(s, static_cast<int>(r.index(d)), t, 0.8, r);
         }},
        {"redirect", bark::redirect_move},
+       {"pool", [](State& s, double, Rng& r) { bark::pool_move(s, r); }},
+       {"pool_shift",
+        [](State& s, double t, Rng& r) { bark::pool_shift_move(s, t, 0.8, r); }},
+       {"pool_stretch",
+        [](State& s, double t, Rng& r) {
+          bark::pool_stretch_move(s, t, 0.8, r);
+        }},
        {"none", [](State&, double, Rng&) {}}});
   return all;
 }

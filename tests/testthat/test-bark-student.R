@@ -8,7 +8,9 @@
 # - state: an old K'WK, the given weights or the determinant of the row weights
 #   left out; row weights not restored;
 # - the log likelihood kept without the given weights;
-# - the lowest rung: noise from its prior, row weights or noise left alone.
+# - the lowest rung: noise from its prior, row weights or noise left alone;
+# - learned df: the precision kept, its prior or the matching factor left out,
+#   row weights not integrated out.
 
 student_setting <- function(...) bark_setting(..., df = 3)
 student_y <- c(0.8, -0.9, 4, 0.1, 1.2)
@@ -270,6 +272,62 @@ test_that("the evidence agrees with importance sampling from the prior", {
   }
 })
 
+test_that("learned degrees of freedom leave the joint law invariant", {
+  # Null: at most 170 nearly standard normal scores per call, 9 calls: |z| > 6
+  # somewhere has probability 3e-6.
+  setting <- bark_setting("select_different", df = c(8, 2.5, 4, 40))
+  for (move in c("row_weights", "noise", "noise_gibbs", "birth_death")) {
+    pairs <- if (extended()) 60000 else if (move == "row_weights") 20000 else 2000
+    z <- paired_scores(bark_invariance_cpp(
+      setting, five_rows, student_w, move, 4, pairs, 1, 7, "student", 1
+    ))
+    expect_lt(max(abs(z)), 6, label = move)
+  }
+  fixed <- utils::modifyList(setting, list(noise_fixed = TRUE))
+  z <- paired_scores(bark_invariance_cpp(
+    fixed, five_rows, student_w, "row_weights", 4, 4000, 1, 7, "student", 0.3
+  ))
+  expect_lt(max(abs(z)), 6)
+  x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
+  z <- paired_scores(bark_geweke_cpp(
+    utils::modifyList(setting, list(nu = 8)), x, rep(c(1, 0.5, 3), 4), 3,
+    if (extended()) 20000 else 1500, 1, "student", FALSE
+  ))
+  expect_lt(max(abs(z)), 6)
+})
+
+test_that("chains that learn the degrees of freedom agree with importance
+           sampling, and so does the evidence", {
+  # Null: t scores with 19 degrees of freedom at worst, 7 of them: |t| > 8 has
+  # probability 2e-7 each.
+  rows <- 1:4
+  y <- student_y[rows]
+  w <- student_w[rows]
+  df <- c(4, 1.5, 20)
+  prior <- bark_setting("select_different", df = df)
+  x <- five_rows[rows, 1:2]
+  n <- if (extended()) 20000 else 6000
+  exact <- withr::with_seed(6, response_importance(
+    prior, x, c(0.2, -0.4), n, function(f, draws) {
+      nu <- sample(df, n, TRUE)
+      scale <- 1 / sqrt(outer(draws$noise, w))
+      off <- rep(y, each = n) - f
+      density <- stats::dt(off / scale, nu, log = TRUE) - log(scale)
+      cbind(rowSums(density), squashed(log(draws$noise)), 1 / nu)
+    }
+  ))
+  engine <- response_engine("student", x, y, prior, 100, 400, weights = w)
+  z <- response_scores(engine, exact, matrix(c(0.2, -0.4), 1), function(draws) {
+    c(mean(squashed(log(draws$noise))), mean(1 / draws$df))
+  })
+  expect_lt(max(abs(z)), 8)
+  base <- function(df) {
+    engine$config$prior$df <- df
+    student_base(engine)
+  }
+  expect_equal(base(df), log(mean(exp(vapply(df, base, 0)))))
+})
+
 test_that("rungs that rarely exchange their states are noted", {
   expect_null(rungs_apart(c(0.4, 0.02, NA)))
   expect_null(rungs_apart(NA_real_))
@@ -380,6 +438,47 @@ test_that("an outlier moves f less, and normal noise is the default", {
   }, 0)
   expect_lt(error[[1]], error[[2]] / 2)
   expect_null(fit(Inf)$settings$prior$df)
+})
+
+test_that("a fit averages over the degrees of freedom that it learns", {
+  fit <- suppressWarnings(bark(y ~ x1 + x2, student_data(),
+    prior = bark_prior(df = "learned"), seed = 1,
+    control = mcmc_control(2, 50, 60)
+  ))
+  pool <- bark_pool(fit)
+  expect_true(all(pool$df %in% learned_df))
+  expect_equal(as_draws(fit)$df, pool$df)
+  expect_output(print(fit), "df learned")
+  expect_true(is.finite(logLik(fit)))
+  # Draws of one value of df predict as a fit with that value does.
+  new <- student_data()[1:2, ]
+  x <- as.matrix(new[1:2])
+  values <- unique(pool$df)
+  moments <- bark_moments(fit, x, pool)
+  scaling <- fit$settings$scaling
+  parts <- vapply(values, function(df) {
+    these <- pool$df == df
+    of <- list(
+      mean = moments$mean[, these, drop = FALSE],
+      variance = moments$variance[, these, drop = FALSE]
+    )
+    own <- list(
+      noise = pool$noise[these], weights = rep(1 / sum(these), sum(these))
+    )
+    exp(student_log_density(fit, of, own, df, scaling_y(scaling, new$y))) *
+      mean(these)
+  }, c(0, 0))
+  expect_equal(
+    predict(fit, new, type = "log_score"),
+    log(rowSums(parts)) - log(scaling$y_scale),
+    tolerance = 1e-10
+  )
+  q <- predict(fit, new, type = "quantile", probs = c(0.05, 0.5))
+  expect_true(all(q[, 1] < q[, 2]))
+  longer <- suppressWarnings(update(fit, n_iter = 10))
+  expect_identical(head_draws(longer, longer$runs[[1]], 60)$draws$df,
+    fit$runs[[1]]$draws$df
+  )
 })
 
 test_that("wrong degrees of freedom are refused", {

@@ -112,6 +112,36 @@ class StudentRule {
   std::vector<Node> table_;
 };
 
+/// One rule per component of a mixture; components with equal degrees of
+/// freedom share one.
+class StudentRules {
+ public:
+  /// `df`: of each component, or one number for all.
+  explicit StudentRules(const std::vector<double>& df, double digits = 18) {
+    for (const double value : df) {
+      const auto known = std::find_if(
+          rules_.begin(), rules_.end(),
+          [value](const StudentRule& rule) { return rule.df() == value; });
+      of_.push_back(static_cast<std::size_t>(known - rules_.begin()));
+      if (known == rules_.end()) rules_.emplace_back(value, digits);
+    }
+  }
+  explicit StudentRules(double df, double digits = 18)
+      : StudentRules(std::vector<double>{df}, digits) {}
+  const StudentRule& of(int component) const {
+    return rules_[of_.size() == 1 ? of_[0] : of_[component]];
+  }
+  double least_df() const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const StudentRule& rule : rules_) least = std::min(least, rule.df());
+    return least;
+  }
+
+ private:
+  std::vector<StudentRule> rules_;
+  std::vector<std::size_t> of_;
+};
+
 /// A mixture of n variables f + e with f ~ N(mean, variance) and e Student-t
 /// with scale^2 = noise: new responses given the draws of a robust regression.
 struct StudentMixture {
@@ -120,19 +150,19 @@ struct StudentMixture {
   const double* means;
   const double* variances;
   const double* noise;
-  const StudentRule& rule;
+  const StudentRules& rules;
 
   struct Tail {
     double probability, density;
   };
 
   /// P(X <= x), or P(X >= x) for sign = -1, and the density.
-  Tail tail(double x, double sign) const { return tail(x, sign, rule); }
-  Tail tail(double x, double sign, const StudentRule& by) const {
+  Tail tail(double x, double sign) const { return tail(x, sign, rules); }
+  Tail tail(double x, double sign, const StudentRules& by) const {
     Tail sum{0, 0};
     for (int i = 0; i < n; ++i) {
       if (weights[i] == 0) continue;
-      const Tail own = tail_of(i, sign * (means[i] - x), by);
+      const Tail own = tail_of(i, sign * (means[i] - x), by.of(i));
       sum.probability += weights[i] * own.probability;
       sum.density += weights[i] * own.density;
     }
@@ -148,11 +178,11 @@ struct StudentMixture {
   }
 
   /// The p-quantile. `z` and `t` are the quantiles of the standard normal and
-  /// of Student's t at p, z_half and t_half those at half of the smaller tail:
-  /// X is beyond their sum only if one of the two terms is beyond its own
-  /// quantile. Most steps use the rule `rough`.
+  /// of Student's t with the least degrees of freedom at p, z_half and t_half
+  /// those at half of the smaller tail: X is beyond their sum only if one of the
+  /// two terms is beyond its own quantile. Most steps use the rules `rough`.
   double quantile(double p, double z, double t, double z_half, double t_half,
-                  const StudentRule& rough) const {
+                  const StudentRules& rough) const {
     const double sign = z < 0 ? 1 : -1, target = z < 0 ? p : 1 - p;
     double lower = std::numeric_limits<double>::infinity(), upper = -lower;
     double start = 0;
@@ -165,7 +195,7 @@ struct StudentMixture {
       upper = std::max({upper, means[i], far});
       start += weights[i] * (means[i] - sign * std::hypot(z * sd, t * scale));
     }
-    const auto solve = [&](const StudentRule& by, double close) {
+    const auto solve = [&](const StudentRules& by, double close) {
       double density = 0;
       return tail_quantile(
           lower, upper, start, target, sign, close,
@@ -177,7 +207,7 @@ struct StudentMixture {
           [&](double) { return density; });
     };
     start = solve(rough, 1e-2);
-    return solve(rule, 1e-5);
+    return solve(rules, 1e-5);
   }
 
  private:
@@ -224,6 +254,7 @@ struct StudentMixture {
   }
 
   void add_log_density(int i, double r, LogSum& sum) const {
+    const StudentRule& rule = rules.of(i);
     const int size = nodes(i, r, rule);
     const double log_weight = std::log(weights[i]);
     for (int j = 0; j < size; ++j) {

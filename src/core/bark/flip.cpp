@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "moves.hpp"
+#include "pool.hpp"
 #include "scale_proposals.hpp"
 #include "truncated_moves.hpp"
 
@@ -98,6 +99,7 @@ Flip flip_sum_kept(const Scales& scales, int l, bool in, Rng& rng) {
 
 ScaleProposal flip(const Scales& scales, Rng& rng) {
   if (!scales.prior.selects()) return ScaleProposal::none();
+  if (scales.pool) return pooled_flip(scales, rng);
   const int l = static_cast<int>(rng.index(scales.p()));
   const bool in = !scales.included[l];
   const bool keep_sum = rng.uniform() < 0.5;
@@ -116,6 +118,7 @@ ScaleProposal swap(const Scales& scales, Rng& rng) {
   if (!scales.prior.selects() || d == 0 || d == p) {
     return ScaleProposal::none();
   }
+  if (scales.pool) return pooled_swap(scales, rng);
   int i, j;
   do i = static_cast<int>(rng.index(p));
   while (!scales.included[i]);

@@ -202,6 +202,20 @@ void KernelColumns::propose_direction(int l, Eigen::VectorXd direction,
   fill_values(next_.exponents.leftCols(m), next_.values.leftCols(m), response);
 }
 
+void KernelColumns::propose_places(const std::vector<Place>& places,
+                                   const std::vector<char>& changed,
+                                   const Response& response) {
+  begin_proposal();
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    if (changed[j]) {
+      fill(places[j], response, next_.exponents.col(j), next_.values.col(j));
+    } else {
+      next_.exponents.col(j) = exponents_.col(j);
+      next_.values.col(j) = values_.col(j);
+    }
+  }
+}
+
 void KernelColumns::accept_proposal() {
   if (next_.direction >= 0) {
     directions_.col(next_.direction) = next_.along;

@@ -68,6 +68,10 @@ class KernelColumns {
   void propose_direction(int l, Eigen::VectorXd direction,
                          const std::vector<Place>& places,
                          const Response& response);
+  /// Other places of some columns.
+  void propose_places(const std::vector<Place>& places,
+                      const std::vector<char>& changed,
+                      const Response& response);
   const Eigen::MatrixXd& proposed_values() const { return next_.values; }
   void accept_proposal();
 

@@ -28,6 +28,8 @@ std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family) {
 }
 
 Counts::Counts(const Model& model) {
+  if (model.prior.pooled) return;
+  kinds = kPoolShift;
   if (model.prior.directions > 0) return;
   kinds = model.data.ordered() && model.data.classes > 2 ? kRotate : kCuts;
 }
@@ -37,6 +39,7 @@ void Draws::transfer(Archive& archive) {
   archive("noise", noise);
   archive("log_likelihood", log_likelihood, Want::anything());
   if (model->data.ordered()) archive("cuts", cuts);
+  if (model->prior.df.size() > 1) archive("df", df);
 }
 
 Level::Level(const Model& model, int index, Rng& rng)
@@ -48,6 +51,7 @@ Level::Level(const Model& model, int index, Rng& rng)
   if (model.prior_only) {
     draw_prior(state_, rng);
     draw_prior_cuts(state_, rng);
+    draw_prior_df(state_, rng);
   } else {
     draw_start(state_, rng);
   }
@@ -71,6 +75,7 @@ void Level::record(Draws& draws, Rng& rng) const {
   const Eigen::VectorXd beta =
       draws.kernels.record(state_, model_->prior_only, rng);
   draws.noise.push_back(state_.noise());
+  if (model_->prior.df.size() > 1) draws.df.push_back(state_.df());
   draws.log_likelihood.push_back(
       data.family == Family::kGaussian
           ? state_.log_likelihood()

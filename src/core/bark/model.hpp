@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <kernelbayes/rng.hpp>
-#include <limits>
 #include <vector>
 
 #include "../linalg.hpp"
@@ -16,6 +15,12 @@ namespace bark {
 /// S = sum lambda ~ Ga(a, b) given that any predictor is included.
 enum class ScaleType { kEqual, kDifferent, kSelectEqual, kSelectDifferent };
 
+/// Of pooled scales, in logarithms: the level, common scales around it, and how
+/// far those of kernels are from them, (B80).
+struct PoolPrior {
+  double level_mean = -2, level_sd = 1.5, centre_sd = 1, spread_sd = 1;
+};
+
 /// The prior of Ouyang, Clyde and Wolpert (2008), with the corrections of
 /// derivations/bark.md, section 10. Gammas have a shape and a RATE.
 struct Prior {
@@ -27,10 +32,14 @@ struct Prior {
   double noise_shape = 1.5, noise_rate = 1;  // of the noise precision
   bool noise_fixed = false;
   double noise_precision = 1;                           // if it is fixed
-  double df = std::numeric_limits<double>::infinity();  // Student's noise
+  /// Degrees of freedom of the noise, if they are finite or learned: equally
+  /// probable values, the first of which starts a chain.
+  std::vector<double> df;
   CentrePrior centres;
   double centre_sd = 0;     // above 0: kernels are near rows, not at them
   bool own_scales = false;  // one set per kernel
+  bool pooled = false;      // own scales are pooled: A and B are not used
+  PoolPrior pool;
   int directions = 0;       // above 0: the number of them
 
   /// With alpha = 1 the copies at one location have one coefficient.

@@ -61,6 +61,13 @@ bool flip_move(S& state, double power, Rng& rng);
 template <class S>
 bool swap_move(S& state, double power, Rng& rng);
 
+/// If scales are pooled: the pool given the scales of the kernels; a common
+/// scale, or all of them, shifted with those of the kernels; and the spread,
+/// with the distances of the kernels' scales from the common ones.
+void pool_move(State& state, Rng& rng);
+bool pool_shift_move(State& state, double power, double step, Rng& rng);
+bool pool_stretch_move(State& state, double power, double step, Rng& rng);
+
 /// If the prior has directions: one turns by a normal angle with standard
 /// deviation `step` towards a uniformly chosen one, or is drawn from the prior.
 /// A direction that no kernel uses stays as it is, or is always drawn.
@@ -105,9 +112,13 @@ std::vector<char> cuts_move(State& state, const std::vector<double>& steps,
 /// The cut points from their prior, which invalidates latent responses. Does
 /// nothing if there are none.
 void draw_prior_cuts(State& state, Rng& rng);
+
+/// The same for Student's degrees of freedom and row weights.
+void draw_prior_df(State& state, Rng& rng);
 double log_prior_gaps(const std::vector<double>& log_gaps);
 
-/// Student's noise only: the row weights given a draw of the coefficients.
+/// Student's noise only: the degrees of freedom, if they are learned, and the
+/// row weights, given a draw of the coefficients.
 void row_weights_move(State& state, Rng& rng);
 
 /// log p(y | f) given the noise, row weights integrated out, or given the cut

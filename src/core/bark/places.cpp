@@ -1,5 +1,6 @@
 #include "places.hpp"
 
+#include "pool.hpp"
 #include "state.hpp"
 
 namespace kernelbayes {
@@ -18,7 +19,9 @@ Place draw_place(const State& state, Rng& rng) {
     }
     out.location = kElsewhere;
   }
-  if (prior.own_scales) {
+  if (prior.pooled) {
+    draw_pooled_scales(prior, state.pool(), *shape, rng);
+  } else if (prior.own_scales) {
     shape->included = draw_included(prior, data.p(), rng);
     shape->log_lambda = draw_scales(prior, shape->included, rng);
   }

@@ -19,6 +19,14 @@ struct Shape {
 };
 using ShapePointer = std::shared_ptr<const Shape>;
 
+/// The common part of the scales of kernels, if they are pooled: how probable a
+/// predictor is in a kernel, the mean of its log scale there, what these means
+/// have in common, and the standard deviation of kernels around them.
+struct Pool {
+  std::vector<double> inclusion, centre;
+  double level = 0, spread = 1;
+};
+
 /// The location of a kernel whose centre is not a row.
 constexpr int kElsewhere = -1;
 

@@ -1,4 +1,5 @@
 #include "moves.hpp"
+#include "pool.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -6,6 +7,8 @@ namespace bark {
 // (B6), (B8), (B11), (B12).
 void draw_prior(State& state, Rng& rng) {
   const Prior& prior = state.prior();
+  const int inputs = prior.n_inputs(state.data().p());
+  if (prior.pooled) state.set_pool(draw_pool(prior, inputs, rng));
   std::vector<Slot> slots;
   std::vector<int> at(state.data().n() + 1, -1);
   const int copies = rng.poisson(prior.nu);
@@ -24,11 +27,10 @@ void draw_prior(State& state, Rng& rng) {
     }
   }
   draw_prior_directions(state, rng);
-  const int p = prior.n_inputs(state.data().p());
-  std::vector<char> included(p, 1);
-  std::vector<double> scales(p, 0.0);
+  std::vector<char> included(inputs, 1);
+  std::vector<double> scales(inputs, 0.0);
   if (!prior.own_scales) {
-    included = draw_included(prior, p, rng);
+    included = draw_included(prior, inputs, rng);
     scales = draw_scales(prior, included, rng);
   }
   const double phi = prior.noise_fixed
@@ -55,6 +57,10 @@ void draw_start(State& state, Rng& rng) {
       slot.shape =
           std::make_shared<Shape>(Shape{slot.shape->centre, scales, included});
     }
+  }
+  if (prior.pooled) {
+    const std::vector<double> half(p, prior.selects() ? 0.5 : 1);
+    state.set_pool({half, scales, scales[0], prior.pool.spread_sd});
   }
   const double phi =
       prior.noise_fixed

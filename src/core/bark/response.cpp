@@ -88,6 +88,7 @@ void Response::transfer(Archive& archive) {
     Eigen::VectorXd weights = row_weights_;
     archive("row_weights", weights, Want::positive(n));
     if (archive.reading()) set_row_weights(std::move(weights));
+    archive("df", df_, Want::positive());
   }
 }
 

@@ -21,6 +21,9 @@ class Response {
   double log_weights() const { return log_weights_; }  // sum of log w, halved
   /// omega; empty if the noise is not Student's.
   const Eigen::VectorXd& row_weights() const { return row_weights_; }
+  /// Of Student's noise.
+  double df() const { return df_; }
+  void set_df(double df) { df_ = df; }
   /// For ordered classes: -inf, 0, ..., inf, and the logarithms of the gaps
   /// after 0.
   const std::vector<double>& cuts() const { return cuts_; }
@@ -40,7 +43,7 @@ class Response {
   Eigen::VectorXd root_weights_;  // empty if all are 1
   Eigen::VectorXd row_weights_;
   std::vector<double> log_gaps_, cuts_;
-  double squares_ = 0, log_weights_;
+  double squares_ = 0, log_weights_, df_ = 0;
 };
 
 }  // namespace bark

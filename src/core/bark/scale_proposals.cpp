@@ -55,7 +55,9 @@ bool change_scales(State& state, double power, Rng& rng,
   const Slot& slot = state.slot(j);
   if (slot.location == 0) return false;
   const Shape& own = *slot.shape;
-  const ScaleProposal next = propose({prior, own.log_lambda, own.included});
+  const ScaleProposal next =
+      propose({prior, own.log_lambda, own.included,
+               prior.pooled ? &state.pool() : nullptr});
   if (!next.possible) return false;
   const Place place{slot.location, changed(own, next.change)};
   return move_kernel(state, j, state.make_column(place), next.log_ratio, power,

@@ -12,6 +12,7 @@ struct Scales {
   const Prior& prior;
   const std::vector<double>& log_lambda;
   const std::vector<char>& included;
+  const Pool* pool = nullptr;  // if they are pooled
 
   int p() const { return static_cast<int>(included.size()); }
   int n_included() const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "moves.hpp"
+#include "pool.hpp"
 #include "scale_proposals.hpp"
 #include "truncated_moves.hpp"
 
@@ -26,6 +27,7 @@ namespace {
 // (B36): S has the density of Ga(a, b) whatever the shares are.
 ScaleProposal scale_all(const Scales& scales, double step, Rng& rng) {
   if (scales.n_included() == 0) return ScaleProposal::none();
+  if (scales.pool) return pooled_scale_all(scales, step, rng);
   const Prior& prior = scales.prior;
   const double move = step * rng.normal();
   return {{move, {}},
@@ -35,6 +37,7 @@ ScaleProposal scale_all(const Scales& scales, double step, Rng& rng) {
 // (B37), a step of the logarithm.
 ScaleProposal scale_one(const Scales& scales, int predictor, double step,
                         Rng& rng) {
+  if (scales.pool) return pooled_scale_one(scales, predictor, step, rng);
   const Prior& prior = scales.prior;
   const double shape = prior.share_shape(scales.n_included());
   const double log_from = scales.log_lambda[predictor];
@@ -45,6 +48,7 @@ ScaleProposal scale_one(const Scales& scales, int predictor, double step,
 
 // (B37), from the prior.
 ScaleProposal scale_refresh(const Scales& scales, Rng& rng) {
+  if (scales.pool) return pooled_scale_refresh(scales, rng);
   const Prior& prior = scales.prior;
   if (prior.equal() || scales.n_included() == 0) return ScaleProposal::none();
   const int predictor = choose_included(scales, rng);
@@ -56,7 +60,9 @@ ScaleProposal scale_refresh(const Scales& scales, Rng& rng) {
 // (B38): the share is from its prior given the sum.
 ScaleProposal scale_pair(const Scales& scales, Rng& rng) {
   const Prior& prior = scales.prior;
-  if (prior.equal() || scales.n_included() < 2) return ScaleProposal::none();
+  if (prior.equal() || scales.pool || scales.n_included() < 2) {
+    return ScaleProposal::none();
+  }
   const double shape = prior.share_shape(scales.n_included());
   const int i = choose_included(scales, rng);
   const int j = choose_included(scales, rng, i);

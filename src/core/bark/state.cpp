@@ -9,6 +9,7 @@ State::State(const Data& data, const Prior& prior)
       response_(data),
       columns_(data, prior),
       at_(data.n() + 1, -1) {
+  if (!prior.df.empty()) set_df(prior.df.front());
   reserve(8);
   refresh();
 }
@@ -55,6 +56,7 @@ Column State::make_column(const Place& place) const {
 // What follows from the proposed columns.
 double State::propose_columns() {
   next_.columns = true;
+  next_.shapes.clear();
   next_.phi = phi_;
   next_.gram.resize(gram_.rows(), gram_.cols());
   next_.product.resize(product_.size());
@@ -75,8 +77,22 @@ double State::propose_direction(int l, Eigen::VectorXd direction) {
   return propose_columns();
 }
 
+double State::propose_shapes(std::vector<ShapePointer> shapes) {
+  std::vector<Place> to = places();
+  std::vector<char> changed(to.size());
+  for (std::size_t j = 0; j < to.size(); ++j) {
+    changed[j] = to[j].shape != shapes[j];
+    to[j].shape = shapes[j];
+  }
+  columns_.propose_places(to, changed, response_);
+  const double log_likelihood = propose_columns();
+  next_.shapes = std::move(shapes);
+  return log_likelihood;
+}
+
 double State::propose_noise(double phi) {
   next_.columns = false;
+  next_.shapes.clear();
   next_.phi = phi;
   next_.factor =
       scaled_factor(columns_.values(), gram_, product_, phi, deviations());
@@ -89,6 +105,9 @@ void State::accept_proposal() {
     columns_.accept_proposal();
     gram_.swap(next_.gram);
     product_.swap(next_.product);
+  }
+  for (std::size_t j = 0; j < next_.shapes.size(); ++j) {
+    slots_[j].shape = std::move(next_.shapes[j]);
   }
   take_factor(next_.factor);
 }

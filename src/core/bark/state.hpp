@@ -102,6 +102,7 @@ class State {
   // See Response.
   const Eigen::VectorXd& response() const { return response_.values(); }
   const Eigen::VectorXd& row_weights() const { return response_.row_weights(); }
+  double df() const { return response_.df(); }
   const std::vector<double>& cuts() const { return response_.cuts(); }
   const std::vector<double>& log_gaps() const { return response_.log_gaps(); }
   // See KernelColumns.
@@ -113,6 +114,9 @@ class State {
   const std::vector<char>& included() const { return columns_.included(); }
   int n_included() const { return columns_.n_included(); }
   double total_scale() const { return columns_.total_scale(); }
+  /// If scales are pooled.
+  const Pool& pool() const { return pool_; }
+  void set_pool(Pool pool) { pool_ = std::move(pool); }
 
   // Coefficient variances (without amplitude); ratios in O(1), O(m^2) --------
   Information information(int j) const;
@@ -142,13 +146,19 @@ class State {
   double propose_scales(const ScaleChange& change);
   double propose_direction(int l, Eigen::VectorXd direction);
   double propose_noise(double phi);
+  /// Other shapes of the kernels at the same locations; columns of those that
+  /// are the same objects are kept.
+  double propose_shapes(std::vector<ShapePointer> shapes);
   void accept_proposal();
 
   /// Sets the response, the amplitude, or all varphi.
   void set_response(Eigen::VectorXd response);
   void set_amplitude(double amplitude);
   void scale_varphi(double factor);
-  /// Sets omega and recomputes all that depends on it.
+  /// Row weights must then be set.
+  void set_df(double df) { response_.set_df(df); }
+  void set_noise(double phi) { phi_ = phi; }
+  /// Sets omega and recomputes all that depends on it and on the noise.
   void set_row_weights(Eigen::VectorXd weights);
   /// Sets the cut points only: a compatible latent response must then be set.
   void set_log_gaps(std::vector<double> log_gaps) {
@@ -197,6 +207,7 @@ class State {
 
  private:
   void transfer_slots(Archive& archive, std::vector<Slot>& slots) const;
+  void transfer_pool(Archive& archive);
   void transfer_updates(Archive& archive);
   void reserve(int slots);
   std::vector<Place> places() const;
@@ -225,6 +236,7 @@ class State {
   const Prior* prior_;
   Response response_;
   KernelColumns columns_;
+  Pool pool_;
 
   std::vector<Slot> slots_;
   std::vector<int> at_;
@@ -239,6 +251,7 @@ class State {
   struct Proposal {
     bool columns = false;
     double phi = 1;
+    std::vector<ShapePointer> shapes;  // empty if they stay
     Eigen::MatrixXd gram;
     Eigen::VectorXd product;
     Factor factor;

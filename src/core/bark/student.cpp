@@ -5,20 +5,6 @@
 namespace kernelbayes {
 namespace bark {
 
-void row_weights_move(State& state, Rng& rng) {
-  if (!state.data().student()) return;
-  Eigen::VectorXd fit;
-  if (!draw_fit(state, fit, rng)) return;
-  const double df = state.prior().df;
-  Eigen::VectorXd weights = state.row_weights();
-  for (Eigen::Index i = 0; i < weights.size(); ++i) {
-    const double residual = state.response()[i] - fit[i];
-    const double square = state.noise() * residual * residual / weights[i];
-    weights[i] = rng.gamma((df + 1) / 2) / ((df + square) / 2);
-  }
-  state.set_row_weights(std::move(weights));
-}
-
 namespace {
 
 // log(Gamma(a + 1 / 2) / Gamma(a)); by the asymptotic series if the difference
@@ -35,24 +21,81 @@ double log_student_density(double x, double df) {
          (df + 1) / 2 * std::log1p(x * x / df);
 }
 
-double student_log_likelihood(const State& state, const Eigen::VectorXd& fit) {
+// y - f for rows of weight 1.
+Eigen::VectorXd residuals(const State& state, const Eigen::VectorXd& fit) {
+  return (state.response() - fit).cwiseQuotient(
+      state.row_weights().cwiseSqrt());
+}
+
+// Row weights integrated out.
+double student_log_likelihood(const State& state,
+                              const Eigen::VectorXd& residuals, double phi,
+                              double df) {
   const Data& data = state.data();
   double sum = 0;
-  for (Eigen::Index i = 0; i < fit.size(); ++i) {
-    const double precision = state.noise() * data.weights[i];
-    const double square = state.noise() / state.row_weights()[i];
-    const double x = (state.response()[i] - fit[i]) * std::sqrt(square);
-    sum += log_student_density(x, state.prior().df) + 0.5 * std::log(precision);
+  for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+    sum += log_student_density(residuals[i] * std::sqrt(phi), df) +
+           0.5 * std::log(phi * data.weights[i]);
   }
   return sum;
 }
 
+// The noise precision with which the middle of the noise has the same width at
+// other degrees of freedom, up to a factor.
+double matching_precision(double df) { return 1 + 0.8 / df; }
+
+// (B78): degrees of freedom with the precision that matches, given f, row
+// weights integrated out.
+void draw_df(State& state, const Eigen::VectorXd& residuals, Rng& rng) {
+  const Prior& prior = state.prior();
+  const int count = static_cast<int>(prior.df.size());
+  if (count == 1) return;
+  Eigen::VectorXd log_weights(count), phi(count);
+  for (int k = 0; k < count; ++k) {
+    phi[k] = state.noise();
+    if (!prior.noise_fixed) {
+      phi[k] *= matching_precision(prior.df[k]) / matching_precision(state.df());
+    }
+    log_weights[k] =
+        student_log_likelihood(state, residuals, phi[k], prior.df[k]) +
+        prior.noise_shape * std::log(phi[k]) - prior.noise_rate * phi[k];
+  }
+  const Eigen::VectorXd weights =
+      (log_weights.array() - log_weights.maxCoeff()).exp();
+  const int k = choose_weighted(weights, weights.sum(), rng);
+  if (k < 0) return;
+  state.set_df(prior.df[k]);
+  state.set_noise(phi[k]);
+}
+
 }  // namespace
+
+void draw_prior_df(State& state, Rng& rng) {
+  const std::vector<double>& df = state.prior().df;
+  const auto count = static_cast<std::uint32_t>(df.size());
+  if (state.data().student()) state.set_df(df[rng.index(count)]);
+}
+
+void row_weights_move(State& state, Rng& rng) {
+  if (!state.data().student()) return;
+  Eigen::VectorXd fit;
+  if (!draw_fit(state, fit, rng)) return;
+  const Eigen::VectorXd distances = residuals(state, fit);
+  draw_df(state, distances, rng);
+  const double df = state.df();
+  Eigen::VectorXd weights = distances;
+  for (double& value : weights) {
+    const double square = state.noise() * value * value;
+    value = rng.gamma((df + 1) / 2) / ((df + square) / 2);
+  }
+  state.set_row_weights(std::move(weights));
+}
 
 double response_log_likelihood(const State& state, const Eigen::VectorXd& fit) {
   return state.data().latent()
              ? class_log_likelihood(state.data(), state.cuts(), fit)
-             : student_log_likelihood(state, fit);
+             : student_log_likelihood(state, residuals(state, fit),
+                                      state.noise(), state.df());
 }
 
 }  // namespace bark

@@ -12,7 +12,8 @@ const char* move_name(int kind) {
       "birth_death", "relocate", "local",     "gather",    "copies",
       "rescale",     "varphi",   "scale_all", "scale_one", "scale_refresh",
       "scale_pair",  "flip",     "swap",      "noise",     "magnitude",
-      "temperature", "cuts",     "rotate",    "redirect"};
+      "temperature", "cuts",     "rotate",    "redirect",
+      "pool_shift", "pool_stretch"};
   return names[kind];
 }
 
@@ -137,6 +138,16 @@ void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
     counts.note(kFlip, flip_move(state, power, rng));
     counts.note(kSwap, swap_move(state, power, rng));
   }
+  if (prior.pooled) pool(state, power, counts, rng);
+}
+
+void Sweep::pool(State& state, double power, Counts& counts, Rng& rng) {
+  const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
+  for (int i = 0; i < 2; ++i) {
+    counts.note(kPoolShift, pool_shift_move(state, power, step(), rng));
+    pool_move(state, rng);
+  }
+  counts.note(kPoolStretch, pool_stretch_move(state, power, step(), rng));
 }
 
 void Sweep::scale_all(State& state, double power, bool adapt, Counts& counts,
@@ -192,6 +203,7 @@ void Sweep::response(State& state, double power, bool adapt, Counts& counts,
     latent(state, adapt, counts, rng);
   } else if (power == 0) {
     draw_prior_cuts(state, rng);
+    draw_prior_df(state, rng);
   }
 }
 

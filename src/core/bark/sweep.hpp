@@ -27,6 +27,8 @@ enum MoveKind {
   kCuts,  // from here on only if there are any
   kRotate,
   kRedirect,
+  kPoolShift,
+  kPoolStretch,
   kMoveKinds
 };
 const char* move_name(int kind);
@@ -115,6 +117,7 @@ class Sweep {
   void gather(State& state, double power, Counts& counts, Rng& rng);
   void scales(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void own_scales(State& state, double power, Counts& counts, Rng& rng);
+  void pool(State& state, double power, Counts& counts, Rng& rng);
   void scale_all(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng);
   void scale_one(State& state, double power, bool adapt, Counts& counts,

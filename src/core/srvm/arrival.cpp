@@ -95,11 +95,11 @@ double Arrival::log_both(double to) const {
   return log_add(stays, joins);
 }
 
-double Arrival::log_predictive(const StudentRule* rule) const {
+double Arrival::log_predictive(const StudentRules* rules) const {
   if (response != Response::kStudent) return log_row(1, stay);
   const double one = 1;
   const StudentMixture density{1,      &one, &stay.mean, &stay.variance,
-                               &noise, *rule};
+                               &noise, *rules};
   return density.log_density(y);
 }
 

@@ -65,7 +65,7 @@ struct Arrival {
 
   /// The log predictive density of y before the row enters; `rule` is for
   /// Student's model.
-  double log_predictive(const StudentRule* rule) const;
+  double log_predictive(const StudentRules* rules) const;
 };
 
 /// Scores the latest row of the pool, at its power there, without a candidate.

@@ -50,7 +50,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
   pool_.begin_at(config.past);
   pool_.reserve(static_cast<int>(x.rows()));
   if (config_.model.response == Response::kStudent) {
-    rule_.emplace(config_.model.df);
+    rules_.emplace(config_.model.df);
   }
   if (x.rows() != y.size()) {
     throw std::invalid_argument("x and y have different numbers of rows");
@@ -146,7 +146,7 @@ void Target::score(Particle& particle, Scratch& scratch,
 double Target::propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
                            Scratch& scratch) const {
   if (arrival.first()) {
-    particle.log_predictive = arrival.log_predictive(rule_ ? &*rule_ : nullptr);
+    particle.log_predictive = arrival.log_predictive(rules_ ? &*rules_ : nullptr);
     if (config_.smc.stops()) particle.moves = MoveCounts();
   }
   if (config_.proposal == Proposal::kAdapted) {

@@ -116,7 +116,7 @@ class Target {
   Eigen::MatrixXd x_;
   Eigen::VectorXd y_;  // minus the shift
   CandidatePool pool_;
-  std::optional<StudentRule> rule_;
+  std::optional<StudentRules> rules_;
   std::vector<PriorStep> steps_, leaving_steps_;  // by kernel
   Records records_;
   bool rejuvenates_ = false;
