@@ -19,7 +19,7 @@ constexpr int kStatistics = 14;
 constexpr int kShapeStatistics = 6;
 
 // For the pool, if scales are pooled.
-constexpr int kPoolStatistics = 7;
+constexpr int kPoolStatistics = 8;
 
 // For directions, if the prior has any.
 constexpr int kDirectionStatistics = 4;
@@ -76,12 +76,23 @@ int misplaced(const State& state) {
   return count;
 }
 
-void pool_statistics(const bark::Pool& pool, double* out) {
+void pool_statistics(const State& state, double* out) {
+  const bark::Pool& pool = state.pool();
+  // Kernels that have the first predictor, where it is probable.
+  double first = 0;
+  for (int j = 0; j < state.size(); ++j) {
+    const bark::ShapePointer& own = state.slot(j).shape;
+    if (own && own->included[0]) first += pool.inclusion.front();
+  }
   const double values[kPoolStatistics] = {
-      pool.inclusion.front(),      pool.inclusion.back(),
-      squash(pool.centre.front()), squash(pool.centre.back()),
-      squash(pool.level),          squash(std::log(pool.spread)),
-      pool.spread < 1 ? squash(pool.centre.front() - pool.level) : 0};
+      pool.inclusion.front(),
+      pool.inclusion.back(),
+      squash(pool.centre.front()),
+      squash(pool.centre.back()),
+      squash(pool.level),
+      squash(std::log(pool.spread)),
+      pool.spread < 1 ? squash(pool.centre.front() - pool.level) : 0,
+      first};
   std::copy(values, values + kPoolStatistics, out);
 }
 
@@ -132,7 +143,7 @@ void statistics(const State& state, double* out) {
     out += kShapeStatistics;
   }
   if (state.prior().pooled) {
-    pool_statistics(state.pool(), out);
+    pool_statistics(state, out);
     out += kPoolStatistics;
   }
   if (state.prior().directions > 0) {

@@ -67,12 +67,10 @@ const Moves<State>& moves() {
         }},
        {"redirect", bark::redirect_move},
        {"pool", [](State& s, double, Rng& r) { bark::pool_move(s, r); }},
-       {"pool_shift",
-        [](State& s, double t, Rng& r) { bark::pool_shift_move(s, t, 0.8, r); }},
-       {"pool_stretch",
-        [](State& s, double t, Rng& r) {
-          bark::pool_stretch_move(s, t, 0.8, r);
-        }},
+       {"pool_shift", [](State& s, double t,
+                         Rng& r) { bark::pool_shift_move(s, t, 0.8, r); }},
+       {"pool_stretch", [](State& s, double t,
+                           Rng& r) { bark::pool_stretch_move(s, t, 0.8, r); }},
        {"none", [](State&, double, Rng&) {}}});
   return all;
 }

@@ -81,9 +81,9 @@ test_that("a fit with pooled scales predicts, continues and can be saved", {
 
 test_that("chains of the prior alone have the law of independent draws", {
   # Null: 6 nearly standard normal scores, |z| > 5.5 with probability 2e-7.
-  fit <- pool_fit(prior_only = TRUE, iter = 4000)
+  fit <- pool_fit(prior_only = TRUE, iter = 1500)
   pool <- bark_pool(fit)
-  drawn <- withr::with_seed(2, draw_bark_pool(fit, 4000))
+  drawn <- withr::with_seed(2, draw_bark_pool(fit, 3000))
   laws <- function(pool) {
     kernel <- rep(pool$location != 0, each = 5)
     included <- pool$own_included == 1 & kernel
@@ -101,7 +101,7 @@ test_that("chains of the prior alone have the law of independent draws", {
     stats::sd(v) / sqrt(posterior::ess_mean(matrix(v, ncol = 2)))
   })
   z <- (colMeans(chain) - colMeans(exact)) /
-    sqrt(se^2 + apply(exact, 2, stats::var) / 4000)
+    sqrt(se^2 + apply(exact, 2, stats::var) / 3000)
   expect_lt(max(abs(z)), 5.5)
 })
 

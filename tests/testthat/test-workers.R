@@ -209,13 +209,14 @@ test_that("a task that three workers do not survive is done here", {
 })
 
 test_that("work that cannot be sent is done here", {
-  local_workers()
   labels <- quiet(kgs(y ~ x1, moons, control = short, seed = 1))
   ask <- function() cross_validate(labels, folds = 3, seed = 3)
-  there <- ask()
+  without <- ask()
+  # Current versions of future read the option when the plan is made.
   withr::local_options(future.globals.maxSize = 10)
+  local_workers()
   expect_warning(here <- ask(), class = "kb_warning_worker")
-  expect_identical(here, there)
+  expect_identical(here, without)
 })
 
 test_on_each("an error in the work is not a lost worker", function(backend) {

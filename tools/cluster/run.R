@@ -205,10 +205,14 @@ available <- Filter(function(name) {
 
 # Losses -----------------------------------------------------------------------
 
+# Workers inherit this variable.
+mark <- paste0("KERNELBAYES_CLUSTER=", Sys.getpid())
+Sys.setenv(KERNELBAYES_CLUSTER = Sys.getpid())
+
 # A process that ends one of the workers after a while.
 thief <- function(on, seconds) {
   callr::r_bg(
-    function(slurm, parent, seconds) {
+    function(slurm, mark, seconds) {
       Sys.sleep(seconds)
       if (slurm) {
         jobs <- system2("squeue", c("-h", "-t", "RUNNING", "-o", "%i"),
@@ -216,15 +220,19 @@ thief <- function(on, seconds) {
         )
         if (length(jobs) > 0) system2("scancel", c("-s", "KILL", jobs[[1]]))
       } else {
-        # Workers name the library of the call among their arguments.
         lines <- system2("ps", c("-eo", "pid,args"), stdout = TRUE)
         lines <- grep("mirai::daemon|workRSOCK", lines, value = TRUE)
         lines <- grep("exec/R", lines, value = TRUE)
         pids <- as.integer(sub("^ *([0-9]+) .*", "\\1", lines))
-        if (length(pids) > 0) tools::pskill(pids[[1]], tools::SIGKILL)
+        # Not those of other processes.
+        ours <- Filter(function(pid) {
+          file <- file.path("/proc", pid, "environ")
+          any(grepl(mark, readLines(file, warn = FALSE, skipNul = TRUE)))
+        }, pids)
+        if (length(ours) > 0) tools::pskill(ours[[1]], tools::SIGKILL)
       }
     },
-    list(grepl("slurm", on), Sys.getpid(), seconds)
+    list(grepl("slurm", on), mark, seconds)
   )
 }
 

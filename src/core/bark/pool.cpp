@@ -42,8 +42,8 @@ Pool draw_pool(const Prior& prior, int p, Rng& rng) {
   out.spread = pool.spread_sd * std::abs(rng.normal());
   for (int l = 0; l < p; ++l) {
     out.centre.push_back(out.level + pool.centre_sd * rng.normal());
-    out.inclusion.push_back(
-        prior.selects() ? draw_beta(prior.ap, prior.bp, rng) : 1);
+    out.inclusion.push_back(prior.selects() ? draw_beta(prior.ap, prior.bp, rng)
+                                            : 1);
   }
   return out;
 }
@@ -70,9 +70,9 @@ ScaleProposal pooled_scale_all(const Scales& scales, double step, Rng& rng) {
   for (int l = 0; l < scales.p(); ++l) {
     if (!scales.included[l]) continue;
     const double from = scales.log_lambda[l];
-    out.log_ratio += log_normal(from + out.change.shift, pool.centre[l],
-                                pool.spread) -
-                     log_normal(from, pool.centre[l], pool.spread);
+    out.log_ratio +=
+        log_normal(from + out.change.shift, pool.centre[l], pool.spread) -
+        log_normal(from, pool.centre[l], pool.spread);
   }
   return out;
 }
@@ -188,9 +188,9 @@ void pool_move(State& state, Rng& rng) {
   double centres = 0;
   for (std::size_t l = 0; l < p; ++l) {
     if (prior.selects()) {
-      pool.inclusion[l] = draw_beta(
-          prior.ap + sums.count[l], prior.bp + sums.kernels - sums.count[l],
-          rng);
+      pool.inclusion[l] =
+          draw_beta(prior.ap + sums.count[l],
+                    prior.bp + sums.kernels - sums.count[l], rng);
     }
     pool.centre[l] = draw_mean(pool.level, prior.pool.centre_sd, sums.sum[l],
                                sums.count[l], pool.spread, rng);
@@ -248,15 +248,18 @@ bool pool_shift_move(State& state, double power, double step, Rng& rng) {
     centre += shift;
     log_prior += log_normal(centre, pool.level, prior.centre_sd);
   }
-  return try_pool(state, pool, log_prior, power, [&](Shape& shape) {
-    bool changed = false;
-    for (int l = 0; l < p; ++l) {
-      if ((only >= 0 && l != only) || !shape.included[l]) continue;
-      shape.log_lambda[l] += shift;
-      changed = true;
-    }
-    return changed;
-  }, rng);
+  return try_pool(
+      state, pool, log_prior, power,
+      [&](Shape& shape) {
+        bool changed = false;
+        for (int l = 0; l < p; ++l) {
+          if ((only >= 0 && l != only) || !shape.included[l]) continue;
+          shape.log_lambda[l] += shift;
+          changed = true;
+        }
+        return changed;
+      },
+      rng);
 }
 
 // (B86): the spread, with the distances of all scales from the common ones.
@@ -269,16 +272,19 @@ bool pool_stretch_move(State& state, double power, double step, Rng& rng) {
   pool.spread *= factor;
   const double log_prior = move + 0.5 * (square(from / prior.spread_sd) -
                                          square(pool.spread / prior.spread_sd));
-  return try_pool(state, pool, log_prior, power, [&](Shape& shape) {
-    bool changed = false;
-    for (std::size_t l = 0; l < shape.included.size(); ++l) {
-      if (!shape.included[l]) continue;
-      shape.log_lambda[l] =
-          pool.centre[l] + factor * (shape.log_lambda[l] - pool.centre[l]);
-      changed = true;
-    }
-    return changed;
-  }, rng);
+  return try_pool(
+      state, pool, log_prior, power,
+      [&](Shape& shape) {
+        bool changed = false;
+        for (std::size_t l = 0; l < shape.included.size(); ++l) {
+          if (!shape.included[l]) continue;
+          shape.log_lambda[l] =
+              pool.centre[l] + factor * (shape.log_lambda[l] - pool.centre[l]);
+          changed = true;
+        }
+        return changed;
+      },
+      rng);
 }
 
 }  // namespace bark

@@ -23,8 +23,8 @@ double log_student_density(double x, double df) {
 
 // y - f for rows of weight 1.
 Eigen::VectorXd residuals(const State& state, const Eigen::VectorXd& fit) {
-  return (state.response() - fit).cwiseQuotient(
-      state.row_weights().cwiseSqrt());
+  return (state.response() - fit)
+      .cwiseQuotient(state.row_weights().cwiseSqrt());
 }
 
 // Row weights integrated out.
@@ -54,7 +54,8 @@ void draw_df(State& state, const Eigen::VectorXd& residuals, Rng& rng) {
   for (int k = 0; k < count; ++k) {
     phi[k] = state.noise();
     if (!prior.noise_fixed) {
-      phi[k] *= matching_precision(prior.df[k]) / matching_precision(state.df());
+      phi[k] *=
+          matching_precision(prior.df[k]) / matching_precision(state.df());
     }
     log_weights[k] =
         student_log_likelihood(state, residuals, phi[k], prior.df[k]) +

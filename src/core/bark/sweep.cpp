@@ -12,8 +12,8 @@ const char* move_name(int kind) {
       "birth_death", "relocate", "local",     "gather",    "copies",
       "rescale",     "varphi",   "scale_all", "scale_one", "scale_refresh",
       "scale_pair",  "flip",     "swap",      "noise",     "magnitude",
-      "temperature", "cuts",     "rotate",    "redirect",
-      "pool_shift", "pool_stretch"};
+      "temperature", "cuts",     "rotate",    "redirect",  "pool_shift",
+      "pool_stretch"};
   return names[kind];
 }
 
