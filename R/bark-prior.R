@@ -110,7 +110,7 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'
 #' With `df = "learned"` the degrees of freedom are 2.5, 3, 4, 5, 6, 8, 11, 16,
 #' 32, 64 or 1000, with equal prior probabilities; 1000 is nearly normal noise.
-#' Each draw has its own value, `df` in [as_draws()][as_draws.kb_fit()], and
+#' Each draw has its own value, `df` in [as_draws()][as_draws.kb_bark()], and
 #' predictions average over them.
 #'
 #' With `selection = c(1, 1)` the number d of predictors in the kernel is
