@@ -87,12 +87,6 @@ is_positive_number <- function(v) {
   is.double(v) && length(v) == 1 && isTRUE(v > 0)
 }
 
-degrees_of_freedom <- function() {
-  such_that(
-    is_positive_number, "a positive number or Inf"
-  )
-}
-
 # Checks -----------------------------------------------------------------------
 
 #' Check an object against its layout, or abort with class `kb_error_fit`
