@@ -61,7 +61,7 @@ check_directions <- function(directions, centres, own_scales) {
   directions <- check_count(directions, 1, arg = "directions")
   near <- inherits(centres, "kb_centres") && !is.null(centres$sd)
   with <- c(
-    "own_scales = TRUE"[own_scales], "centres = centre_near_rows()"[near]
+    "own_scales"[!is.null(own_scales) && !isFALSE(own_scales)], "centres = centre_near_rows()"[near]
   )
   if (length(with) > 0) {
     kb_abort(c(

@@ -67,10 +67,26 @@ describe_posterior <- function(x, show) {
       paste0(
         "  noise ", if (is_student_prior(x$settings$prior)) "scale:  " else "sd:     ",
         show(mean(chains$sigma)), " ", range(chains$sigma),
-        "\n"
+        if (learns_df(x)) df_part(x, show), "\n"
       )
-    }
+    },
+    logs_line(x)
   )
+}
+
+df_part <- function(fit, show) {
+  paste0(", Student's t with df ", show(stats::median(bark_pool(fit)$df)))
+}
+
+# Predictors that the model sees as logarithms
+logs_line <- function(fit, most = 5) {
+  names <- logged(fit$settings$scaling)
+  if (length(names) == 0) {
+    return(NULL)
+  }
+  more <- length(names) - most
+  if (more > 0) names <- c(utils::head(names, most), paste(more, "more"))
+  paste0("  logarithms:   ", toString(names), "\n")
 }
 
 # The locations of kernels, if not the default

@@ -14,18 +14,19 @@
 # * `given_layout`, `told_layout`: see fit-layout.R.
 bark_options <- list(
   df = list(
-    used = function(df) !identical(df, Inf), check = function(df, options) {
-      if (identical(df, "learned")) df else check_df(df, FALSE)
+    used = function(df) !(is.null(df) || identical(df, Inf)),
+    check = function(df, options) {
+      if (is.null(df) || identical(df, "learned")) df else check_df(df, FALSE)
     },
     truncation = FALSE, shapes = FALSE,
     told = function(df, n, p) {
       list(df = if (identical(df, "learned")) learned_df else df)
     },
     line = function(df) paste("noise: Student's t, df", format(df)),
-    given_layout = alist(df = such_that(
+    given_layout = alist(df = maybe(such_that(
       function(v) identical(v, "learned") || is_positive_number(v),
       "degrees of freedom"
-    )),
+    ))),
     told_layout = alist(df = maybe(positive(NULL)))
   ),
   centres = list(
@@ -46,8 +47,9 @@ bark_options <- list(
     )
   ),
   own_scales = list(
-    used = Negate(isFALSE), check = function(own_scales, options) {
-      check_own_scales(own_scales)
+    used = function(own_scales) !(is.null(own_scales) || isFALSE(own_scales)),
+    check = function(own_scales, options) {
+      if (!is.null(own_scales)) check_own_scales(own_scales)
     },
     truncation = FALSE, shapes = TRUE,
     told = function(own_scales, n, p) {
@@ -62,10 +64,10 @@ bark_options <- list(
         if (!isTRUE(own_scales)) ", around common ones"
       )
     },
-    given_layout = alist(own_scales = such_that(
+    given_layout = alist(own_scales = maybe(such_that(
       function(v) isTRUE(v) || isFALSE(v) || identical(v, "pooled"),
       "TRUE, FALSE or \"pooled\""
-    )),
+    ))),
     told_layout = alist(
       own_scales = maybe(flags()), pool = maybe(numbers(4))
     )

@@ -10,7 +10,9 @@
 #' beta_j K(x, chi_j), K(x, chi) = exp(-sum_l lambda_l (x_l - chi_l)^2),}
 #' by reversible-jump Markov chains in which the coefficients are integrated out
 #' (but see `approximation` in [bark_prior()]). Each predictor has its own scale
-#' \eqn{\lambda_l}, which measures how much it matters and may be exactly zero.
+#' \eqn{\lambda_l}, which measures how much it matters and may be exactly zero;
+#' kernels share their scales or, by default for numeric responses, have their
+#' own.
 #'
 #' @section The model:
 #' `family = gaussian()`: \eqn{y_i \sim N(f(x_i), \sigma^2 / w_i)}{y_i ~
@@ -30,7 +32,7 @@
 #' equally likely; a row may be chosen several times. J is a Poisson variable,
 #' and coefficients are heavy-tailed. [bark_prior()] has options for unequal
 #' probabilities of locations, for centres that are not rows
-#' ([centre_near_rows()]), for scales that differ between kernels (`own_scales`)
+#' ([centre_near_rows()]), for scales that kernels share or not (`own_scales`)
 #' and for kernels that depend on the predictors through a few `directions`. The
 #' scales have one of four priors:
 #' * `"select_different"` (the default): an unknown subset of the predictors is
@@ -57,6 +59,11 @@
 #' all classes alike. With two classes the multinomial model is a probit model
 #' whose f, the difference of two fields over \eqn{\sqrt 2}{sqrt(2)}, has two
 #' sets of scales.
+#'
+#' By default each kernel of a numeric response has its own scales, and the noise
+#' is Student's t with unknown degrees of freedom; classes have common scales.
+#' `prior = bark_prior_paper()` with `scale = "linear"` is the model of the paper
+#' throughout: common scales and normal noise.
 #'
 #' @section The sampler:
 #' Each iteration is a sweep of all moves: births and deaths of kernels, new
@@ -126,10 +133,15 @@
 #'   response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}. Gaussian
 #'   responses only. In the formula interface they are looked up in `data`
 #'   first.
-#' @param scale Standardise predictors and (gaussian) response? Results are
-#'   reported in the original units, except the scales \eqn{\lambda_l}, which
-#'   belong to the standardised predictors. `FALSE` leaves both untouched; the
-#'   mean of the response should then not be far from 0 (`kb_warning_offset`).
+#' @param scale `TRUE`: the predictors and a numeric response are standardised,
+#'   predictors with a long tail (an absolute skewness above 1, and six values or
+#'   more) after their logarithm is taken: with d the distance from the
+#'   smallest value (from the largest if the tail is to the left) and m its
+#'   median, log(1 + d / m). `print()` names them. `"linear"`: standardised
+#'   without logarithms. Results are reported in the original units, except the
+#'   scales \eqn{\lambda_l}, which belong to the predictors that the model sees.
+#'   `FALSE` leaves both untouched; the mean of the response should then not be
+#'   far from 0 (`kb_warning_offset`).
 #' @param prior_only Draw from the prior, without the likelihood? The default
 #'   noise prior and the scaling still come from the data.
 #' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
@@ -287,7 +299,7 @@ bark_fit <- function(mould, given, called, started) {
 
 # Settings that are determined by the data at the first call
 bark_settings <- function(mould, family, prior, scale, prior_only) {
-  scale <- check_flag(scale)
+  scale <- check_bark_scale(scale)
   prior_only <- check_flag(prior_only)
   classes <- mould$outcome == "factor"
   family <- bark_family(family, mould)
@@ -295,13 +307,15 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
   if (classes) {
     response_families[[family]]$check(mould, prior)
     refuse_class_weights(mould$weights)
-  } else if (!scale) {
+  } else if (isFALSE(scale)) {
     warn_offset(mould$y)
   }
   if (prior_only && inherits(prior$noise, "kb_noise_improper")) {
     refuse_improper_draws()
   }
-  scaling <- scaling_learn(mould$x, mould$y, scale)
+  scaling <- scaling_learn(
+    mould$x, mould$y, !isFALSE(scale), isTRUE(scale)
+  )
   list(
     family = family,
     prior = bark_prior_resolve(
@@ -310,6 +324,13 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )
+}
+
+check_bark_scale <- function(scale) {
+  if (!(isTRUE(scale) || isFALSE(scale) || identical(scale, "linear"))) {
+    bad_argument(scale, "scale", "TRUE, FALSE or \"linear\"")
+  }
+  scale
 }
 
 refuse_improper_draws <- function() {

@@ -4,7 +4,10 @@
 
 scaling_layout <- layout(
   x_center = numbers(columns), x_scale = positive(columns),
-  y_center = numbers(), y_scale = positive()
+  y_center = numbers(), y_scale = positive(), x_log = maybe(holds(layout(
+    side = numbers(columns, -1, 1), from = numbers(columns),
+    unit = positive(columns)
+  )))
 )
 
 mould_layout <- layout(

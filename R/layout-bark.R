@@ -21,8 +21,14 @@ bark_layout <- c(layout(
 bark_settings_layout <- layout(
   family = strings(1, stored_families),
   prior = holds(bark_prior_layout), scaling = holds(scaling_layout),
-  scale = flags(), prior_only = flags()
+  scale = bark_scale(), prior_only = flags()
 )
+
+bark_scale <- function() {
+  such_that(function(v) {
+    isTRUE(v) || isFALSE(v) || identical(v, "linear")
+  }, "TRUE, FALSE or \"linear\"")
+}
 
 bark_prior_layout <- c(layout(
   type = strings(1, bark_types),
@@ -38,7 +44,7 @@ bark_prior_layout <- c(layout(
 # As the user gives it
 bark_prior_given_layout <- c(layout(
   type = strings(1, bark_types), alpha = positive(), eps = positive(),
-  gamma = positive(), scales = positive(2), selection = maybe(such_that(
+  gamma = positive(), scales = maybe(positive(2)), selection = maybe(such_that(
     function(v) is.double(v) && length(v) == 2 && all(is.na(v) | v > 0),
     "two positive numbers"
   )),

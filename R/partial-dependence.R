@@ -220,8 +220,7 @@ partial_values <- function(fit, points, pool, what, chosen) {
   x <- training_x(fit)
   varied <- match(colnames(at), colnames(x))
   scaling <- fit$settings$scaling
-  at <- sweep(at, 2, scaling$x_center[varied])
-  at <- sweep(at, 2, scaling$x_scale[varied], "/")
+  at <- scaling_x(scaling, at, varied)
   # Kernels along directions are not products over predictors.
   values <- if (has_directions(fit)) {
     bark_partial_projected_cpp

@@ -10,14 +10,18 @@ NULL
 #'
 #' @param x Numeric matrix, n x p; `y` numeric vector or factor of length n.
 #' @param scale `FALSE` leaves x and y untouched: no centring either.
-#' @return List of `x_center`, `x_scale` (length p), `y_center`, `y_scale`.
+#' @param logs Take logarithms of skewed predictors first?
+#' @return List of `x_center`, `x_scale` (length p), `y_center`, `y_scale` and,
+#'   if there are any logarithms, `x_log`.
 #' @noRd
-scaling_learn <- function(x, y, scale = TRUE) {
+scaling_learn <- function(x, y, scale = TRUE, logs = FALSE) {
   s <- list(
     x_center = rep(0, ncol(x)), x_scale = rep(1, ncol(x)),
     y_center = 0, y_scale = 1
   )
   if (scale) {
+    if (logs) s$x_log <- logs_learn(x)
+    x <- take_logs(s$x_log, x, seq_len(ncol(x)))
     moments <- column_moments(x)
     s$x_center <- moments$center
     s$x_scale <- moments$scale
@@ -49,9 +53,64 @@ column_moments <- function(x) {
   )
 }
 
-scaling_x <- function(s, x) {
-  sweep(sweep(x, 2, s$x_center), 2, s$x_scale, "/")
+#' @param columns The predictors in x, if it has not all of them.
+#' @noRd
+scaling_x <- function(s, x, columns = seq_len(ncol(x))) {
+  x <- take_logs(s$x_log, x, columns)
+  sweep(sweep(x, 2, s$x_center[columns]), 2, s$x_scale[columns], "/")
 }
+
+# Logarithms of skewed predictors ------------------------------------------
+
+# A predictor with a long tail, to the right (side 1) or to the left (-1),
+# becomes side log(1 + u) with u = (side x - from) / unit: the distance from the
+# other end of the data, relative to its median, so that the map is the same
+# in any units. Beyond that end it continues as a straight line.
+#
+# Few values and moderate skewness are left alone.
+logs_learn <- function(x) {
+  each <- lapply(seq_len(ncol(x)), function(l) log_of(x[, l]))
+  out <- list(
+    side = vapply(each, `[[`, 0, 1), from = vapply(each, `[[`, 0, 2),
+    unit = vapply(each, `[[`, 0, 3)
+  )
+  if (any(out$side != 0)) out
+}
+
+log_of <- function(v, least = 1, values = 6) {
+  none <- c(0, 0, 1)
+  if (length(unique(v)) < values || !is.finite(diff(range(v)))) {
+    return(none)
+  }
+  before <- skewness(v)
+  if (abs(before) <= least) {
+    return(none)
+  }
+  side <- sign(before)
+  from <- min(side * v)
+  unit <- stats::median(side * v - from)
+  if (unit == 0) unit <- mean(side * v - from)
+  after <- skewness(log1p((side * v - from) / unit))
+  if (abs(after) < abs(before)) c(side, from, unit) else none
+}
+
+skewness <- function(v) {
+  v <- v - mean(v)
+  v <- v / max(abs(v))
+  mean(v^3) / mean(v^2)^1.5
+}
+
+take_logs <- function(logs, x, columns) {
+  for (i in which(logs$side[columns] != 0)) {
+    l <- columns[[i]]
+    u <- (logs$side[[l]] * x[, i] - logs$from[[l]]) / logs$unit[[l]]
+    x[, i] <- logs$side[[l]] * ifelse(u > 0, log1p(pmax(u, 0)), u)
+  }
+  x
+}
+
+# The predictors of which logarithms are taken
+logged <- function(s) names(s$x_center)[which(s$x_log$side != 0)]
 
 scaling_y <- function(s, y) {
   if (is.factor(y)) {
