@@ -96,7 +96,7 @@ shaped_tiny <- function(type = "select_different", alpha = 1, centres = NULL,
                         warmup = 40, ..., x = tiny_shape_x,
                         y = c(0.8, -0.9, 0.4, 0.1), prior_only = FALSE) {
   suppressWarnings(bark(x, y,
-    prior = bark_prior(type,
+    prior = bark_prior_paper(type,
       alpha = alpha, eps = 0.5, gamma = 1.5,
       centres = centres, own_scales = own_scales, scales = c(1, 1),
       noise = if (!is.factor(y)) noise_gamma(3, 1)

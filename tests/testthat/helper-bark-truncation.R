@@ -39,4 +39,4 @@ truncated_log_likelihood <- function(draws, y, weights, probit) {
   }))
 }
 
-truncated_prior <- function(...) bark_prior(..., approximation = "truncation")
+truncated_prior <- function(...) bark_prior_paper(..., approximation = "truncation")

@@ -80,9 +80,10 @@ five_rows <- matrix(c(
 ), 5)
 
 # Fits shared by several test files; short, since mixing does not matter.
-bark_quick <- function(..., chains = 2, iter = 40, warmup = 60) {
+bark_quick <- function(..., prior = bark_prior_paper(), chains = 2, iter = 40,
+                       warmup = 60) {
   suppressWarnings(
-    bark(..., control = mcmc_control(chains, warmup, iter), seed = 1),
+    bark(..., prior = prior, control = mcmc_control(chains, warmup, iter), seed = 1),
     classes = "kb_warning_convergence"
   )
 }
@@ -102,8 +103,8 @@ bark_fits <- local({
       data <- bark_data()
       fits <<- list(
         plane = bark_quick(y ~ x1 + x2 + x4, data),
-        line = bark_quick(data$x4, data$y, prior = bark_prior("equal")),
-        factor = bark_quick(y ~ x4 + g, data, prior = bark_prior("different")),
+        line = bark_quick(data$x4, data$y, prior = bark_prior_paper("equal")),
+        factor = bark_quick(y ~ x4 + g, data, prior = bark_prior_paper("different")),
         weighted = bark_quick(y ~ x1 + x4, data, weights = w),
         classes = bark_quick(class ~ x1 + x2 + x4, data),
         class_line = bark_quick(data["x4"], data$class)

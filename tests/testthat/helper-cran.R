@@ -96,7 +96,7 @@ bark_by_quadrature <- function(likelihood, at, gaps = 1) {
 
 fit_one_row <- function(y, control, ...) {
   few_draws(bark(cran_x, y,
-    prior = bark_prior("equal",
+    prior = bark_prior_paper("equal",
       alpha = 1, eps = cran_eps, gamma = cran_nu * cran_eps,
       scales = c(2, 1.5), ...,
       centres = centre_rows(c(1, 0, 0, 0), intercept = 0)
@@ -180,7 +180,7 @@ exact_classes <- function() {
   ) / over(l, w, w, w)
   x <- matrix(0.3, 5)
   fit <- few_draws(bark(x, y,
-    prior = bark_prior("equal",
+    prior = bark_prior_paper("equal",
       alpha = 1, eps = cran_eps, gamma = cran_nu * cran_eps
     ), scale = FALSE, control = exact_chains(), seed = 1
   ))

@@ -207,13 +207,13 @@ fuzz_cases <- function() {
       }, bark_questions(new)),
       bark_student = fit_case(function() {
         bark(y ~ x, sinc,
-          prior = bark_prior(df = 4, own_scales = TRUE),
+          prior = bark_prior_paper(df = 4, own_scales = TRUE),
           control = tiny_chains(), seed = 1
         )
       }, bark_questions(new)),
       bark_truncated = fit_case(function() {
         bark(y ~ x, sinc,
-          prior = bark_prior(approximation = "truncation"),
+          prior = bark_prior_paper(approximation = "truncation"),
           control = tiny_chains(), seed = 1
         )
       }, bark_questions(new)),
@@ -296,12 +296,12 @@ fuzz_cases <- function() {
         seed = 1, progress = FALSE, method = "smc"
       ),
       bark_call = call_case(bark, y ~ x,
-        data = sinc, family = NULL, prior = bark_prior(),
+        data = sinc, family = NULL, prior = bark_prior_paper(),
         control = tiny_chains(), weights = NULL, scale = TRUE,
         prior_only = FALSE, na_action = "fail", seed = 1, progress = FALSE
       ),
       bark_xy_call = call_case(bark, as.matrix(three[1:2]),
-        y = three$y, family = NULL, prior = bark_prior(),
+        y = three$y, family = NULL, prior = bark_prior_paper(),
         control = tiny_chains(), scale = TRUE, seed = 1
       ),
       kgs_call = call_case(kgs, y ~ .,

@@ -10,12 +10,12 @@ bark_place <- function(type, alpha, family, seed) {
   ), 8)
   at <- matrix(c(0.2, -0.4), 1)
   noise <- noise_gamma(3, 0.3)
-  with_noise <- bark_prior(type,
+  with_noise <- bark_prior_paper(type,
     alpha = alpha, eps = 0.5, gamma = 1.5, noise = noise
   )
   prior <- bark_prior_resolve(with_noise, x, rep(0, 8))
   given <- if (family == "probit") {
-    bark_prior(type, alpha = alpha, eps = 0.5, gamma = 1.5)
+    bark_prior_paper(type, alpha = alpha, eps = 0.5, gamma = 1.5)
   } else {
     with_noise
   }

@@ -12,7 +12,7 @@ bark_tiny <- function(type = "different", alpha = 1, chains = 2, iter = 60,
                       warmup = 40, n_temps = 1, seed = 1, x = tiny_x,
                       y = tiny_y, thin = 1, sweep = "full", ...) {
   suppressWarnings(bark(x, y,
-    prior = bark_prior(type,
+    prior = bark_prior_paper(type,
       alpha = alpha, eps = 0.5, gamma = 1.5, noise = noise_gamma(3, 1), ...
     ),
     control = mcmc_control(

@@ -31,7 +31,7 @@ direction_fits <- local({
     if (is.null(fits)) {
       data <- bark_data()
       data$grade <- cut(data$y, c(-Inf, 10, 16, Inf), ordered_result = TRUE)
-      prior <- function(d, ...) bark_prior(..., directions = d)
+      prior <- function(d, ...) bark_prior_paper(..., directions = d)
       fits <<- list(
         one = bark_quick(y ~ x1 + x2 + x4, data,
           prior = prior(1, "different")
@@ -202,7 +202,7 @@ test_that("chains of the prior alone have directions uniform on the sphere", {
   # somewhere has probability 4e-6.
   for (type in c("equal", "different", "select_different")) {
     fit <- prior_only_fit(
-      bark_prior(type,
+      bark_prior_paper(type,
         n_kernels = 6, discrepancy = 3, noise = noise_gamma(3, 0.5),
         directions = 2
       ),
@@ -248,7 +248,7 @@ direction_y <- c(1.4, -1.2, 0.9, -0.2)
 
 direction_tiny <- function(d, type, chains, iter, warmup = 40, ...) {
   suppressWarnings(bark(tiny_shape_x, direction_y,
-    prior = bark_prior(type,
+    prior = bark_prior_paper(type,
       eps = 0.5, gamma = 1.5, noise = noise_gamma(6, 0.5), directions = d
     ),
     control = mcmc_control(chains, warmup, iter, ...), scale = FALSE, seed = 1
@@ -308,7 +308,7 @@ test_that("runs in parts equal runs in one go", {
   }
   more <- suppressWarnings(update(direction_fits()$two, n_iter = 10))
   long <- bark_quick(y ~ x1 + x2 + x4, bark_data(),
-    prior = bark_prior(directions = 2), iter = 50
+    prior = bark_prior_paper(directions = 2), iter = 50
   )
   expect_identical(bark_pool(more), bark_pool(long))
 })
@@ -406,34 +406,34 @@ test_that("methods handle directions", {
 
 test_that("invalid combinations are refused, all others give a result", {
   refused <- function(...) {
-    expect_error(bark_prior(...), class = "kb_error_not_defined")
+    expect_error(bark_prior_paper(...), class = "kb_error_not_defined")
   }
   refused(directions = 1, own_scales = TRUE)
   refused(directions = 1, centres = centre_near_rows(0.5))
   refused(directions = 1, approximation = "truncation")
   for (bad in list(0, 1.5, -1, NA, "two", c(1, 2))) {
-    expect_error(bark_prior(directions = bad), class = "kb_error_argument")
+    expect_error(bark_prior_paper(directions = bad), class = "kb_error_argument")
   }
   data <- bark_data()
   fit <- function(formula, ...) bark_quick(formula, data, ...)
   expect_error(
-    fit(y ~ x1 + x2, prior = bark_prior(directions = 3)),
+    fit(y ~ x1 + x2, prior = bark_prior_paper(directions = 3)),
     class = "kb_error_argument"
   )
   expect_error(
-    fit(y ~ x1 + x2 + x4, prior = bark_prior(directions = 2, n_signals = 2)),
+    fit(y ~ x1 + x2 + x4, prior = bark_prior_paper(directions = 2, n_signals = 2)),
     "directions, 2", class = "kb_error_argument"
   )
   expect_error(
-    fit(g ~ x1 + x2, prior = bark_prior(directions = 1)),
+    fit(g ~ x1 + x2, prior = bark_prior_paper(directions = 1)),
     class = "kb_error_not_defined"
   )
-  expect_output(print(bark_prior(directions = 2)), "along 2 directions")
+  expect_output(print(bark_prior_paper(directions = 2)), "along 2 directions")
   # One predictor, whose direction is 1 or -1; no kernels at all; one row.
-  line <- fit(y ~ x1, prior = bark_prior("different", directions = 1))
+  line <- fit(y ~ x1, prior = bark_prior_paper("different", directions = 1))
   expect_true(all(abs(bark_pool(line)$directions) == 1))
   expect_true(all(is.finite(predict(line))))
-  none <- fit(y ~ x1 + x2, prior = bark_prior(
+  none <- fit(y ~ x1 + x2, prior = bark_prior_paper(
     "different",
     n_kernels = 0.01, discrepancy = 0.01, directions = 1
   ), iter = 20)
@@ -443,7 +443,7 @@ test_that("invalid combinations are refused, all others give a result", {
   )))
   expect_true(all(is.finite(as.matrix(table[numbers]))))
   one_row <- bark_quick(matrix(c(1, 2), 1), 0.3,
-    prior = bark_prior("different", directions = 2), iter = 20
+    prior = bark_prior_paper("different", directions = 2), iter = 20
   )
   expect_true(all(is.finite(predict(one_row, matrix(1:4, 2)))))
 })

@@ -8,7 +8,7 @@ effect_data <- local({
   out[c("y", "x1", "x4", "x6")]
 })
 
-effect_fit <- function(..., prior = bark_prior(), iter = 150) {
+effect_fit <- function(..., prior = bark_prior_paper(), iter = 150) {
   suppressWarnings(bark(..., prior = prior, seed = 1,
     control = mcmc_control(2, 100, iter)
   ), classes = "kb_warning_convergence")
@@ -104,7 +104,7 @@ test_that("Monte Carlo errors follow from the effective sample sizes", {
   expect_match(capture.output(print(out)), "mc_se", all = FALSE)
   # Draws that are all equal say nothing about their error.
   plain <- importance(effect_fit(y ~ ., effect_data,
-    prior = bark_prior("different")
+    prior = bark_prior_paper("different")
   ))
   expect_true(all(is.na(plain$inclusion_se)))
 })
@@ -116,11 +116,11 @@ test_that("draws from the prior have its laws", {
   y <- sin(x[, 1])
   ks <- function(...) suppressWarnings(stats::ks.test(...))$p.value
   priors <- list(
-    bark_prior(), bark_prior("equal", alpha = 1.5),
-    bark_prior("select_equal", own_scales = TRUE, selection = c(2, 1)),
-    bark_prior("different", centres = centre_near_rows(0.3, intercept = 0.4)),
-    bark_prior("select_different", directions = 2),
-    bark_prior("different", approximation = "truncation",
+    bark_prior_paper(), bark_prior_paper("equal", alpha = 1.5),
+    bark_prior_paper("select_equal", own_scales = TRUE, selection = c(2, 1)),
+    bark_prior_paper("different", centres = centre_near_rows(0.3, intercept = 0.4)),
+    bark_prior_paper("select_different", directions = 2),
+    bark_prior_paper("different", approximation = "truncation",
       n_kernels = 20, discrepancy = 0.1
     )
   )

@@ -14,7 +14,7 @@ evidence_y <- c(0.8, -0.9, 0.4, 0.1, 1.2, -0.3)
 evidence_fit <- function(type = "different", alpha = 1, y = evidence_y,
                          noise = noise_gamma(3, 1), scale = FALSE) {
   suppressWarnings(bark(evidence_x, y,
-    prior = bark_prior(type,
+    prior = bark_prior_paper(type,
       alpha = alpha, eps = 0.5, gamma = 1.5, noise = noise
     ),
     control = mcmc_control(1, 1, 2), scale = scale, seed = 1

@@ -13,7 +13,7 @@ species <- local({
           Species ~ Sepal.Length + Petal.Width + site, flowers
         ),
         line = bark_quick(flowers["Petal.Width"], flowers$Species,
-          prior = bark_prior("different")
+          prior = bark_prior_paper("different")
         ),
         two = bark_quick(flowers[15:42, c(1, 4)], droplevels(
           flowers$Species[15:42]
@@ -60,7 +60,7 @@ test_that("classes choose the family", {
     class = "kb_error_argument"
   )
   expect_error(
-    bark(Species ~ Petal.Width, data, prior = bark_prior(noise = noise_gamma(
+    bark(Species ~ Petal.Width, data, prior = bark_prior_paper(noise = noise_gamma(
       1, 1
     ))),
     class = "kb_error"

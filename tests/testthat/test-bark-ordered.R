@@ -381,7 +381,7 @@ test_that("the evidence agrees with importance sampling from the prior", {
   cases <- list(list("select_equal", 1), list("different", 1.5))
   for (case in cases[seq_len(1 + extended())]) {
     fit <- suppressWarnings(bark(x, ordered(y, 1:4),
-      prior = bark_prior(case[[1]], alpha = case[[2]], eps = 0.5, gamma = 1.5),
+      prior = bark_prior_paper(case[[1]], alpha = case[[2]], eps = 0.5, gamma = 1.5),
       control = mcmc_control(1, 1, 2), scale = FALSE, seed = 1
     ))
     prior <- fit$settings$prior
@@ -590,10 +590,10 @@ test_that("requests without meaning for ordered classes are refused", {
     class = refused
   )
   expect_error(bark(class ~ x1, data, weights = rep(1, 30)), class = refused)
-  expect_error(bark(class ~ x1, data, prior = bark_prior(noise = fixed(2))),
+  expect_error(bark(class ~ x1, data, prior = bark_prior_paper(noise = fixed(2))),
     class = refused
   )
-  expect_error(bark(class ~ x1, data, prior = bark_prior(df = 3)),
+  expect_error(bark(class ~ x1, data, prior = bark_prior_paper(df = 3)),
     class = refused
   )
   expect_error(bark(x1 ~ x2, data, family = "ordered"),

@@ -48,7 +48,7 @@ peer_draws <- function(type, data, iter, thin = 10) {
 
 own_draws <- function(type, data) {
   fit <- bark(y ~ ., data,
-    prior = bark_prior(type,
+    prior = bark_prior_paper(type,
       eps = 0.5, gamma = 2.5, noise = noise_gamma(0.5, 0.05)
     ), seed = 3, control = mcmc_control(4, 500, 10000, 1)
   )

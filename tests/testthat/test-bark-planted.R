@@ -17,7 +17,7 @@ planted_data <- function(n = 20, p = 2) {
 planted_fit <- function(..., iter = 600, chains = 2) {
   data <- planted_data()
   suppressWarnings(bark(data$x, data$y,
-    prior = bark_prior(...,
+    prior = bark_prior_paper(...,
       n_kernels = 6, discrepancy = 3, noise = noise_gamma(3, 0.3)
     ), scale = FALSE, seed = 2, control = mcmc_control(chains, 200, iter, 2)
   ))
@@ -30,7 +30,7 @@ test_that("coefficients have the posterior covariance, and its mean", {
   data <- planted_data()
   location <- c(0, 3, 7, 12)
   varphi <- c(0.05, 0.4, 2, 9)
-  prior <- bark_prior_resolve(bark_prior("different"), data$x, data$y)
+  prior <- bark_prior_resolve(bark_prior_paper("different"), data$x, data$y)
   state <- bark_state_cpp(
     prior, data$x, data$y, rep(1, 20), location, varphi, c(-0.5, -1.5),
     c(1L, 1L), 2.5, "none", 20000, 1
@@ -87,7 +87,7 @@ test_that("draws of f vary like f, not like its conditional means", {
 interval_coverage <- function(sets) {
   x <- planted_data(8)$x
   at <- matrix(c(0.2, -0.4), 1)
-  given <- bark_prior("different",
+  given <- bark_prior_paper("different",
     n_kernels = 2, discrepancy = 1, noise = noise_gamma(3, 1)
   )
   prior <- bark_prior_resolve(given, x, rep(0, 8))
@@ -133,7 +133,7 @@ test_that("with selection by Be(1, 1), the number included is uniform", {
   withr::local_seed(4)
   for (p in c(3, 10)) {
     for (type in c("select_equal", "select_different")) {
-      prior <- bark_prior(type, scales = c(4, 8), n_kernels = 0.1,
+      prior <- bark_prior_paper(type, scales = c(4, 8), n_kernels = 0.1,
         discrepancy = 1
       )
       d <- n_included(prior_only_fit(prior, p = p, n = 5, iter = 8000))
@@ -152,7 +152,7 @@ test_that("with selection by Be(1, 1), the number included is uniform", {
 test_that("the parameters of the inclusion probability are not swapped", {
   for (type in c("select_equal", "select_different")) {
     score <- function(selection) {
-      prior <- bark_prior(type,
+      prior <- bark_prior_paper(type,
         selection = selection, n_kernels = 0.1, discrepancy = 1
       )
       d <- n_included(prior_only_fit(prior, p = 5, n = 5, iter = 3000))
@@ -238,7 +238,7 @@ test_that("rows with missing predictors are kept, as missing", {
 test_that("chains do not start with each row's own kernel", {
   data <- sim_friedman(200, 100, seed = 2)
   fit <- suppressWarnings(bark(y ~ ., data,
-    prior = bark_prior("different"), seed = 1,
+    prior = bark_prior_paper("different"), seed = 1,
     control = mcmc_control(2, 0, 150)
   ))
   sigma <- chain_matrices(fit)$sigma / fit$settings$scaling$y_scale

@@ -114,7 +114,7 @@ test_that("priors that pooled scales do not have are refused", {
   expect_error(bark_prior(own_scales = "pooled", scales = c(1, 1)),
     class = "kb_error_argument"
   )
-  for (wrong in list("own", NA, c(TRUE, FALSE), NULL)) {
+  for (wrong in list("own", NA, c(TRUE, FALSE), 1)) {
     expect_error(bark_prior(own_scales = wrong), class = "kb_error_argument")
   }
 })

@@ -12,7 +12,7 @@ NULL
 
 prior_only_scores <- function(type, alpha) {
   more <- if (bark_selects(type)) list(selection = c(1.5, 1))
-  prior <- do.call(bark_prior, c(list(type,
+  prior <- do.call(bark_prior_paper, c(list(type,
     alpha = alpha, n_kernels = 12, discrepancy = 3, scales = c(1.2, 0.8),
     noise = noise_gamma(3, 0.5)
   ), more))
@@ -39,7 +39,7 @@ test_that("kernels do not prefer rows with near neighbours", {
   x <- matrix(c(-2.5, -0.3, -0.1, 0, 0.1, 0.3))
   for (alpha in c(1, 1.5)) {
     fit <- bark(x, sin(x[, 1]),
-      prior = bark_prior("equal",
+      prior = bark_prior_paper("equal",
         alpha = alpha, n_kernels = 2, discrepancy = 1, scales = c(20, 20)
       ),
       prior_only = TRUE, scale = FALSE, seed = 1,

@@ -197,12 +197,14 @@ test_that("half of a pair, or both pairs, are refused", {
 # The prior ------------------------------------------------------------------
 
 test_that("the defaults agree with the paper's experiments", {
-  prior <- bark_prior()
+  prior <- bark_prior_paper()
   expect_s3_class(prior, "kb_bark_prior")
   expect_identical(prior[c("type", "alpha", "eps", "gamma")], list(
     type = "select_different", alpha = 1, eps = 0.5, gamma = 10
   ))
-  expect_identical(prior$scales, c(1, 1))
+  expect_identical(prior$df, Inf)
+  expect_false(prior$own_scales)
+  expect_identical(prior_for(prior, "gaussian")$scales, c(1, 1))
   expect_identical(prior$selection, c(1, 1))
   for (type in types) expect_identical(bark_prior(type)$type, type)
 })
@@ -216,7 +218,7 @@ test_that("bad arguments are named", {
     expect_error(bark_prior(eps = bad), "eps", class = error)
     expect_error(bark_prior(gamma = bad), "gamma", class = error)
   }
-  for (bad in list(1, c(1, 0), c(1, NA), c(1, Inf), "a", 1:3, NULL)) {
+  for (bad in list(1, c(1, 0), c(1, NA), c(1, Inf), "a", 1:3)) {
     expect_error(bark_prior(scales = bad), "scales", class = error)
   }
   for (bad in list(1, c(1, 0), c(1, NA), c(1, Inf), "a", 1:3)) {
@@ -264,7 +266,8 @@ test_that("print shows the implications of the prior", {
   }
   print_has(
     bark_prior(), "select_different", "alpha = 1, gamma = 10, eps = 0.5",
-    "number of kernels: 20", "5 times |K|^2 (500%)", "lambda ~ Ga(1, 1)",
+    "number of kernels: 20", "5 times |K|^2 (500%)",
+    "numeric responses: each kernel has its own scales", "df learned",
     "Be(1, 1), E[d] = 0.5 p", "P(sd < residual sd of lm) = 0.9"
   )
   print_has(
@@ -317,13 +320,13 @@ test_that("a prior of the precision is not a prior of a variance", {
 plane <- scale(as.matrix(datasets::mtcars[c("wt", "hp", "qsec")]))
 mpg <- as.vector(scale(datasets::mtcars$mpg))
 
-resolve <- function(prior = bark_prior(), x = plane, y = mpg, ...) {
+resolve <- function(prior = bark_prior_paper(), x = plane, y = mpg, ...) {
   bark_prior_resolve(prior, x, y, ...)
 }
 
 test_that("a resolved prior is a plain list of numbers", {
   for (type in types) {
-    out <- resolve(bark_prior(type, alpha = 1.5, scales = c(2, 3)))
+    out <- resolve(bark_prior_paper(type, alpha = 1.5, scales = c(2, 3)))
     expect_identical(class(out), "list")
     expect_identical(names(out), c(
       "type", "alpha", "eps", "gamma", "nu", "discrepancy", "A", "B", "a_p",

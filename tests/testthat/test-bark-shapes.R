@@ -302,7 +302,7 @@ shape_fits <- local({
   function() {
     if (is.null(fits)) {
       data <- bark_data()
-      prior <- function(...) bark_prior("select_different", ...)
+      prior <- function(...) bark_prior_paper("select_different", ...)
       fits <<- list(
         uneven = bark_quick(y ~ x1 + x2, data,
           prior = prior(centres = centre_rows(1:30, 0.2))
@@ -311,7 +311,7 @@ shape_fits <- local({
           prior = prior(centres = centre_near_rows(0.4))
         ),
         own = bark_quick(y ~ x1 + x2, data, prior = prior(own_scales = TRUE)),
-        both = bark_quick(class ~ x1 + x2, data, prior = bark_prior(
+        both = bark_quick(class ~ x1 + x2, data, prior = bark_prior_paper(
           "different",
           centres = centre_near_rows(0.4, intercept = 0.1), own_scales = TRUE
         ))
@@ -334,7 +334,7 @@ test_that("runs in parts equal runs in one go", {
   }
   fit <- shape_fits()$both
   more <- suppressWarnings(update(fit, n_iter = 10))
-  long <- bark_quick(class ~ x1 + x2, bark_data(), prior = bark_prior(
+  long <- bark_quick(class ~ x1 + x2, bark_data(), prior = bark_prior_paper(
     "different",
     centres = centre_near_rows(0.4, intercept = 0.1), own_scales = TRUE
   ), iter = 50)
@@ -443,15 +443,16 @@ test_that("degenerate settings give an answer or an error", {
   expect_error(centre_rows(c(1, NA)), class = "kb_error_argument")
   expect_error(centre_rows(intercept = 1.2), class = "kb_error_argument")
   expect_error(centre_near_rows(0), class = "kb_error_argument")
-  expect_error(bark_prior(centres = "rows"), class = "kb_error_argument")
-  expect_error(bark_prior(own_scales = 1), class = "kb_error_argument")
+  expect_error(bark_prior_paper(centres = "rows"), class = "kb_error_argument")
+  expect_error(bark_prior_paper(own_scales = 1), class = "kb_error_argument")
   expect_error(
     shaped_tiny(centres = centre_rows(1:3)), class = "kb_error_argument"
   )
-  expect_identical(bark_prior(own_scales = TRUE)$scales, c(0.5, 0.05))
-  expect_identical(bark_prior(scales = 1:2, own_scales = TRUE)$scales, c(1, 2))
+  own <- prior_for(bark_prior_paper(own_scales = TRUE), "gaussian")
+  expect_identical(own$scales, c(0.5, 0.05))
+  expect_identical(bark_prior_paper(scales = 1:2, own_scales = TRUE)$scales, c(1, 2))
   expect_output(print(centre_near_rows(0.2, intercept = 0.1)), "sd 0.2")
-  expect_output(print(bark_prior(
+  expect_output(print(bark_prior_paper(
     centres = centre_rows(1:3), own_scales = TRUE
   )), "weighted")
 })

@@ -20,20 +20,20 @@ expect_moving <- function(fit) {
 
 test_that("chains under an improper prior of the noise have a start", {
   # There are no draws from the prior to start from.
-  expect_moving(start_fit(bark_prior("different", noise = noise_improper())))
+  expect_moving(start_fit(bark_prior_paper("different", noise = noise_improper())))
 })
 
 test_that("priors of the noise that underflow give a start", {
   # Most draws from Ga(1e-4, 1) are 0 in double precision.
   expect_moving(start_fit(
-    bark_prior("different", noise = noise_gamma(1e-4, 1))
+    bark_prior_paper("different", noise = noise_gamma(1e-4, 1))
   ))
 })
 
 test_that("an improper prior has no draws", {
   expect_error(
     bark(matrix(1:5), c(1, 3, 2, 5, 4),
-      prior = bark_prior(noise = noise_improper()), prior_only = TRUE
+      prior = bark_prior_paper(noise = noise_improper()), prior_only = TRUE
     ),
     class = "kb_error_improper"
   )

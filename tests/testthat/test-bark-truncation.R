@@ -306,8 +306,8 @@ test_that("the prior names its approximation, and is elicited for it", {
   }
   expect_output(print(prior), "truncation")
   expect_output(print(truncated_prior(gamma = 10, eps = 0.5)), "12.73")
-  expect_false(any(grepl("truncation", utils::capture.output(bark_prior()))))
-  expect_error(bark_prior(approximation = "none"), class = "kb_error_argument")
+  expect_false(any(grepl("truncation", utils::capture.output(bark_prior_paper()))))
+  expect_error(bark_prior_paper(approximation = "none"), class = "kb_error_argument")
 })
 
 test_that("undefined requests are refused", {
@@ -328,7 +328,7 @@ test_that("undefined requests are refused", {
 test_that("arguments of the continuous approximation are refused", {
   refused <- function(...) {
     expect_error(
-      bark_prior(approximation = "truncation", ...),
+      bark_prior_paper(approximation = "truncation", ...),
       class = "kb_error_not_defined"
     )
   }
@@ -339,7 +339,7 @@ test_that("arguments of the continuous approximation are refused", {
     ordered = TRUE
   )
   expect_error(
-    bark(truncated_x, y, prior = bark_prior(approximation = "truncation")),
+    bark(truncated_x, y, prior = bark_prior_paper(approximation = "truncation")),
     class = "kb_error_not_defined"
   )
 })

@@ -89,7 +89,7 @@ test_that("a probit model has neither weights nor a noise prior", {
     class = "kb_error_argument"
   )
   expect_error(
-    bark(class ~ x1, data, prior = bark_prior(noise = noise_gamma(1, 1))),
+    bark(class ~ x1, data, prior = bark_prior_paper(noise = noise_gamma(1, 1))),
     "noise",
     class = "kb_error_argument"
   )
@@ -104,7 +104,7 @@ test_that("a weight of 4 is a quarter of the variance, to the last bit", {
   fit <- function(variance, weights = NULL) {
     bark_quick(x, y,
       weights = weights, scale = FALSE,
-      prior = bark_prior(noise = fixed(variance))
+      prior = bark_prior_paper(noise = fixed(variance))
     )
   }
   weighted <- fit(2, rep(4, 30))
@@ -234,10 +234,10 @@ test_that("set.seed() is honoured, and a seed leaves the generator alone", {
 test_that("prior_only leaves the data out, and print shows it", {
   fit <- bark_quick(y ~ x1 + x4, data, prior_only = TRUE)
   other <- bark_quick(y ~ x1 + x4, transform(data, y = rev(y)),
-    prior_only = TRUE, prior = bark_prior(noise = noise_gamma(2, 1))
+    prior_only = TRUE, prior = bark_prior_paper(noise = noise_gamma(2, 1))
   )
   again <- bark_quick(y ~ x1 + x4, data,
-    prior_only = TRUE, prior = bark_prior(noise = noise_gamma(2, 1))
+    prior_only = TRUE, prior = bark_prior_paper(noise = noise_gamma(2, 1))
   )
   expect_identical(chain_matrices(other)$J, chain_matrices(again)$J)
   expect_output(print(fit), "PRIOR ONLY")
@@ -245,7 +245,7 @@ test_that("prior_only leaves the data out, and print shows it", {
 
 test_that("a stopped fit can be used and continued", {
   expect_warning(
-    stopped <- bark(y ~ x1, data,
+    stopped <- bark(y ~ x1, data, prior = bark_prior_paper(),
       control = mcmc_control(2, 60, 40, time_limit = 1e-9), seed = 1
     ),
     class = "kb_warning_time_limit"

@@ -193,7 +193,7 @@ test_that("edited controls, priors and kernels are refused", {
   control <- tiny_chains()
   control$iter <- "ten"
   refused(bark(y ~ x, data, control = control))
-  prior <- bark_prior()
+  prior <- bark_prior_paper()
   prior$eps <- NaN
   refused(bark(y ~ x, data, prior = prior))
   kernel <- kernel_gaussian(1)
@@ -269,7 +269,7 @@ test_that("damage found by random edits is refused", {
   fit$gram[2, 1] <- -100
   refused(fit, function(fit) predict(fit, fit$x))
   fit <- bark(y ~ x, sim_sinc(12, seed = 1),
-    prior = bark_prior(approximation = "truncation"),
+    prior = bark_prior_paper(approximation = "truncation"),
     control = tiny_chains(), seed = 1
   )
   fit$runs[[1]]$draws["z"] <- NULL

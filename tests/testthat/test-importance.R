@@ -32,7 +32,7 @@ test_that("scales and inclusion agree with the draws", {
 test_that("a predictor that matters is distinguished from one that does not", {
   withr::local_seed(3)
   x <- cbind(a = stats::rnorm(60), b = stats::rnorm(60))
-  fit <- bark_quick(x, sin(2 * x[, "b"]), prior = bark_prior("select_equal"))
+  fit <- bark_quick(x, sin(2 * x[, "b"]), prior = bark_prior_paper("select_equal"))
   out <- importance(fit)
   expect_gt(out$inclusion[[2]], 0.99)
   expect_lt(out$mean[[1]], out$mean[[2]])

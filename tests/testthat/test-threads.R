@@ -15,10 +15,10 @@ chain_fits <- function(threads) {
   quiet(list(
     bark = bark(x1 ~ x2, moons, control = control, seed = 1),
     student = bark(x1 ~ x2, moons,
-      prior = bark_prior(df = 4), control = control, seed = 1
+      prior = bark_prior_paper(df = 4), control = control, seed = 1
     ),
     truncated = bark(x1 ~ x2, moons,
-      prior = bark_prior(approximation = "truncation"), control = control,
+      prior = bark_prior_paper(approximation = "truncation"), control = control,
       seed = 1
     ),
     probit = bark(y ~ x1 + x2, moons, control = control, seed = 1),

@@ -20,19 +20,19 @@ watched_fits <- local({
       ))
       fits <<- list(
         gaussian = watched_fit(y ~ x, line),
-        student = watched_fit(y ~ x, line, prior = bark_prior(df = 4)),
+        student = watched_fit(y ~ x, line, prior = bark_prior_paper(df = 4)),
         probit = watched_fit(y ~ x1 + x2, circle),
-        truncated = watched_fit(y ~ x, line, prior = bark_prior(
+        truncated = watched_fit(y ~ x, line, prior = bark_prior_paper(
           n_kernels = 10, discrepancy = 0.05, approximation = "truncation"
         )),
         ordered = watched_fit(grade ~ x1 + x2, grades),
         fields = watched_fit(Species ~ ., flowers),
         own = watched_fit(y ~ x1 + x2, circle,
-          prior = bark_prior(own_scales = TRUE)
+          prior = bark_prior_paper(own_scales = TRUE)
         ),
-        equal = watched_fit(y ~ x1 + x2, circle, prior = bark_prior("equal")),
+        equal = watched_fit(y ~ x1 + x2, circle, prior = bark_prior_paper("equal")),
         directions = watched_fit(y ~ x1 + x2, circle,
-          prior = bark_prior(directions = 2)
+          prior = bark_prior_paper(directions = 2)
         ),
         kgs = suppressWarnings(kgs(y ~ x1 + x2, circle,
           control = control, seed = 1

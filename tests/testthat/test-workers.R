@@ -397,7 +397,7 @@ test_that("each draw travels once", {
     bark(x1 ~ x2, moons, control = control, seed = 1),
     bark(three ~ x2, moons, control = control, seed = 1),
     bark(x1 ~ x2, moons,
-      prior = bark_prior(approximation = "truncation"), control = control,
+      prior = bark_prior_paper(approximation = "truncation"), control = control,
       seed = 1
     ),
     kgs(three ~ x1, moons, control = control, method = "hmc", seed = 1),
