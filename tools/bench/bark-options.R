@@ -35,13 +35,13 @@ cut_in <- function(classes, ordered = FALSE) {
 
 options <- list(
   plain = list(y = data$y),
-  "Student, df 4" = list(y = data$y, prior = bark_prior(df = 4)),
-  "own scales" = list(y = data$y, prior = bark_prior(own_scales = TRUE)),
+  "Student, df 4" = list(y = data$y, prior = bark_prior_paper(df = 4)),
+  "own scales" = list(y = data$y, prior = bark_prior_paper(own_scales = TRUE)),
   "centres near rows" = list(
-    y = data$y, prior = bark_prior(centres = centre_near_rows())
+    y = data$y, prior = bark_prior_paper(centres = centre_near_rows())
   ),
   "2 directions" = list(
-    y = data$y, prior = bark_prior("different", directions = 2)
+    y = data$y, prior = bark_prior_paper("different", directions = 2)
   ),
   "two classes" = list(y = cut_in(2)),
   "5 ordered classes" = list(y = cut_in(5, TRUE)),

@@ -58,7 +58,7 @@ microseconds_ours <- function(data, iterations) {
     n_temps = 1
   )
   fit <- without_convergence_warning(bark(data$x, data$y,
-    prior = bark_prior("different"), control = control, seed = 1,
+    prior = bark_prior_paper("different"), control = control, seed = 1,
     progress = FALSE
   ))
   before <- timings(fit)$sampler
@@ -203,7 +203,7 @@ chains_cran <- function(fits, data, new, signals) {
 
 mixing_ours <- function(data, new, p) {
   seconds <- seconds_of(fit <- without_convergence_warning(bark(data$x, data$y,
-    prior = bark_prior("different"), seed = 1, progress = FALSE,
+    prior = bark_prior_paper("different"), seed = 1, progress = FALSE,
     control = mcmc_control(chains = 2, iter = if (quick) 500 else 4000)
   )))
   mixing_line(chains_ours(fit, new, 1:5), seconds,

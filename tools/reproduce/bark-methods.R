@@ -16,8 +16,8 @@ without_convergence_warning <- function(expr) {
 # `control`: arguments of mcmc_control(); the rest are its defaults.
 run_bark <- function(x, y, type, control, seed) {
   without_convergence_warning(bark(x, y,
-    prior = bark_prior(type), control = do.call(mcmc_control, control),
-    seed = seed, progress = FALSE
+    prior = bark_prior_paper(type), scale = "linear",
+    control = do.call(mcmc_control, control), seed = seed, progress = FALSE
   ))
 }
 

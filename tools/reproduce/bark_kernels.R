@@ -22,26 +22,26 @@
 # effective sample size per second of sigma, J and the log likelihood.
 
 methods <- list(
-  default = function(types, ...) bark_prior(types, ...),
+  default = function(types, ...) bark_prior_paper(types, ...),
   near = function(types, ...) {
-    bark_prior(types, centres = centre_near_rows(0.5), ...)
+    bark_prior_paper(types, centres = centre_near_rows(0.5), ...)
   },
-  own = function(types, ...) bark_prior(types, own_scales = TRUE, ...),
+  own = function(types, ...) bark_prior_paper(types, own_scales = TRUE, ...),
   near_own = function(types, ...) {
-    bark_prior(types,
+    bark_prior_paper(types,
       centres = centre_near_rows(0.5), own_scales = TRUE, ...
     )
   },
-  select_equal = function(types, ...) bark_prior("select_equal", ...),
+  select_equal = function(types, ...) bark_prior_paper("select_equal", ...),
   direction = function(types, ...) {
-    bark_prior("different", directions = 1, ...)
+    bark_prior_paper("different", directions = 1, ...)
   },
   directions = function(types, ...) {
-    bark_prior("different", directions = 2, ...)
+    bark_prior_paper("different", directions = 2, ...)
   },
   # The prior of common scales, which discourages single narrow kernels.
   own_ga11 = function(types, ...) {
-    bark_prior(types, own_scales = TRUE, scales = c(1, 1), ...)
+    bark_prior_paper(types, own_scales = TRUE, scales = c(1, 1), ...)
   }
 )
 
@@ -128,7 +128,7 @@ read_sets <- function() {
 run_one <- function(split, prior, r, control) {
   fit <- withCallingHandlers(
     bark(split$x, split$y,
-      prior = prior, control = control, seed = r, progress = FALSE
+      prior = prior, scale = "linear", control = control, seed = r, progress = FALSE
     ),
     kb_warning_convergence = function(w) invokeRestart("muffleWarning")
   )

@@ -45,15 +45,15 @@ predictors <- function(data) {
 }
 
 prior_of <- function(set, eps, approximation) {
-  bark_prior(set$type,
+  bark_prior_paper(set$type,
     gamma = set$gamma, eps = eps, approximation = approximation
   )
 }
 
 fit_one <- function(set, data, eps, approximation, plan, seed) {
   suppressWarnings(bark(predictors(data), data$y,
-    prior = prior_of(set, eps, approximation), control = plan$control,
-    seed = seed
+    prior = prior_of(set, eps, approximation), scale = "linear",
+    control = plan$control, seed = seed
   ))
 }
 
