@@ -95,6 +95,8 @@
 #' (300/n)^{0.7}}{m = 600 (300 / n)^0.7} iterations after the warmup, between 200
 #' and 600. The warmup has m / 3 iterations, at least 100; convergence is judged
 #' after m / 2 and, if there is none, after m. Every second iteration is kept.
+#' With `progress` a message (`kb_message_budget`) announces the budget, and
+#' `print()` says whether the chains have converged.
 #' The numbers depend on n alone, so that a seed gives the same draws on every
 #' machine. With 300 rows and 10 predictors the budget takes about 8 seconds of
 #' processor time.
@@ -278,6 +280,7 @@ bark_fit <- function(mould, given, called, started) {
   control <- settled_control(given$control, bark_length(nrow(mould$x)))
   refuse_truncated(given$prior, control)
   progress <- check_progress(given$progress)
+  if (progress) announce_budget(control)
   seed <- draw_seed(given$seed)
   fit <- structure(
     list(

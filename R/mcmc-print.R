@@ -17,13 +17,39 @@ print_chains <- function(x, title, describe, digits, iterations = NULL) {
     describe(x, show),
     "  chains:       ", length(x$runs), ", ",
     counted(x$control$iter, "iteration"), " after ", x$control$warmup,
-    iterations, "\n",
+    iterations, budget_words(x), "\n",
     mixing_line(x, show),
     "  time:         ", format(round(timings(x)$sampler, 3)), " s\n",
     incomplete_line(x),
     sep = ""
   )
   invisible(x)
+}
+
+# How a run that goes on until it has converged ended
+budget_words <- function(fit) {
+  until <- fit$control$until
+  if (is.null(until) || fit$status != "complete") {
+    return(NULL)
+  }
+  if (nrow(unmet_convergence(fit, until)) == 0) {
+    return(": converged")
+  }
+  ": budget used up, not converged"
+}
+
+# Says in advance how long such a run may take
+announce_budget <- function(control) {
+  until <- control$until
+  if (is.null(until)) {
+    return(invisible())
+  }
+  kb_inform(c(
+    "{counted(control$chains, 'chain')} run until R-hat is at most {until$rhat}
+     and effective sample sizes are at least {until$ess}.",
+    i = "Their budget: {until$max_iter} iterations each after a warmup of
+         {control$warmup}. {.fn mcmc_control} sets another."
+  ), "budget")
 }
 
 formula_line <- function(x) {

@@ -64,6 +64,22 @@ test_that("the default fit has every method", {
   expect_equal(curve$mean[[3]], mean(predict(fit, moved)), tolerance = 1e-8)
 })
 
+test_that("the budget is said before, and its end after", {
+  data <- tailed(20)
+  expect_message(
+    fit <- suppressWarnings(bark(y ~ ., data,
+      control = mcmc_control(chains = 2, warmup = NULL, iter = NULL),
+      seed = 1, progress = TRUE
+    )),
+    "600 iterations each", class = "kb_message_budget"
+  )
+  expect_output(print(fit), "after 200: (converged|budget used up)")
+  fit$control$until$rhat <- 1
+  expect_output(print(fit), "after 200: budget used up, not converged")
+  fit$control$until[c("rhat", "ess")] <- list(100, 1)
+  expect_output(print(fit), "after 200: converged")
+})
+
 test_that("a long tail is known by its skewness", {
   data <- tailed()
   fit <- function(...) {
