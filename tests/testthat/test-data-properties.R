@@ -30,7 +30,11 @@ regressions <- list(
       seed = 1
     )
   },
-  bark = function(x, y) bark(x, y, control = control, seed = 1)
+  # Kernels with scales of their own may be nearly equal, which magnifies
+  # rounding until a decision differs.
+  bark = function(x, y) {
+    bark(x, y, prior = bark_prior_paper(), control = control, seed = 1)
+  }
 )
 
 #' Rows on both sides of a gap from -1 to 1
