@@ -74,7 +74,8 @@
 #' coefficients integrated out, and cut points, moved without them. Kernels that
 #' are born or relocated get a coefficient from a data-informed proposal; most
 #' locations are chosen among 200 candidates by how much the kernel would
-#' contribute there. Step sizes adapt during the warmup only. Chains start at
+#' contribute there. Kernels with their own scales are also born as relatives of
+#' existing ones, with a few differences. Step sizes adapt during the warmup only. Chains start at
 #' draws from the prior with small scales. With `mcmc_control(n_temps = )` above
 #' 1 each chain is coupled with others at higher temperatures.
 #'

@@ -37,6 +37,7 @@ const Moves<State>& moves() {
         [](State& s, double t, Rng& r) { bark::varphi_move(s, t, 1.5, r); }},
        {"scale_any",
         [](State& s, double t, Rng& r) { bark::scale_any_move(s, t, 1.2, r); }},
+       {"birth_near", bark::birth_near_move},
        {"gather", [](State& s, double t, Rng& r) { gather(s, 1000, t, r); }},
        {"gather_some",
         [](State& s, double t, Rng& r) { gather(s, s.data().n() / 2, t, r); }},

@@ -4,6 +4,7 @@
 # Seen to fail, one mutant at a time:
 # - one kernel: the ratio of densities, or of w, left out; a swapped scale that
 #   keeps its value;
+# - births near kernels: the probability of entering for leaving;
 # - pool: one kernel too many, means with the wrong precision, no Jacobian or no
 #   prior of the spread; shift or stretch without the prior or the Jacobian.
 
@@ -24,7 +25,7 @@ pool_invariance <- function(move, prior, pairs, power = 1, repeats = 4, ...) {
 }
 
 pool_moves <- c(
-  "birth_death", "relocate", "local", "gather", "varphi", "scale_all",
+  "birth_death", "birth_near", "relocate", "local", "gather", "varphi", "scale_all",
   "scale_any", "scale_refresh", "flip", "swap", "pool", "pool_shift",
   "pool_stretch"
 )

@@ -12,6 +12,8 @@
 #   centre;
 # - scales: no ratio of priors, changes or shifts that are not made, all
 #   predictors included at birth;
+# - births near kernels: J + 1 for k + 1, the sum for the mean of T, no 1 / n,
+#   T from the dying kernel itself, no Jacobian of log scales;
 # - state: a kernel's own centre or scales ignored; runs: the shape of the first
 #   kernel given to all; draws: nothing recorded of the intercept; predictions
 #   with common scales.
@@ -47,7 +49,7 @@ place_moves <- c(
   "birth_death", "relocate", "local", "gather", "varphi"
 )
 own_moves <- c(
-  "scale_all", "scale_any", "scale_refresh", "scale_pair", "flip", "swap"
+  "birth_near", "scale_all", "scale_any", "scale_refresh", "scale_pair", "flip", "swap"
 )
 
 test_that("moves leave the joint law invariant, for all shapes of kernels", {
@@ -74,7 +76,7 @@ test_that("moves leave the joint law invariant, for all shapes of kernels", {
 })
 
 test_that("moves of places and shapes leave the prior invariant in long runs", {
-  # Null: as above; 11 calls. Without the data, moves are quick and their errors
+  # Null: as above; 12 calls. Without the data, moves are quick and their errors
   # are most visible.
   heavy <- list(centre_sd = 0.6, centre_weights = c(1, 12, 1, 1, 1, 4))
   cases <- list(
@@ -83,6 +85,7 @@ test_that("moves of places and shapes leave the prior invariant in long runs", {
     list("gather", shape_settings$near, 2500, 16),
     list("gather", shape_settings$own, 2500, 16),
     list("gather", shape_settings$uneven, 5000, 16),
+    list("birth_near", shape_settings$own, 10000, 40),
     list("flip", shape_settings$own, 6000, 16),
     list("swap", shape_settings$own, 3000, 16),
     list("scale_all", shape_settings$own, 6000, 16),

@@ -30,6 +30,8 @@ std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family) {
 Counts::Counts(const Model& model) {
   if (model.prior.pooled) return;
   kinds = kPoolShift;
+  if (model.prior.copies_vary()) return;
+  kinds = kBirthNear;
   if (model.prior.directions > 0) return;
   kinds = model.data.ordered() && model.data.classes > 2 ? kRotate : kCuts;
 }

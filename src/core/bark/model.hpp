@@ -31,7 +31,7 @@ struct Prior {
   double ap = 1, bp = 1;  // inclusion probability ~ Be(ap, bp)
   double noise_shape = 1.5, noise_rate = 1;  // of the noise precision
   bool noise_fixed = false;
-  double noise_precision = 1;                           // if it is fixed
+  double noise_precision = 1;  // if it is fixed
   /// Degrees of freedom of the noise, if they are finite or learned: equally
   /// probable values, the first of which starts a chain.
   std::vector<double> df;
@@ -40,12 +40,15 @@ struct Prior {
   bool own_scales = false;  // one set per kernel
   bool pooled = false;      // own scales are pooled: A and B are not used
   PoolPrior pool;
-  int directions = 0;       // above 0: the number of them
+  int directions = 0;  // above 0: the number of them
 
   /// With alpha = 1 the copies at one location have one coefficient.
   bool collapsed() const { return alpha == 1; }
   /// Kernels may differ in more than their row: then no two copies are equal.
   bool shaped() const { return centre_sd > 0 || own_scales; }
+  /// Do kernels at rows have different scales? Then births near them are
+  /// defined, (B87).
+  bool copies_vary() const { return own_scales && centre_sd == 0 && !equal(); }
   bool selects() const {
     return type == ScaleType::kSelectEqual ||
            type == ScaleType::kSelectDifferent;

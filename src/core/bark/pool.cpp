@@ -1,5 +1,6 @@
 #include "pool.hpp"
 
+#include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -59,6 +60,19 @@ void draw_pooled_scales(const Prior& prior, const Pool& pool, Shape& shape,
     if (!shape.included[l]) continue;
     shape.log_lambda[l] = pool.centre[l] + pool.spread * rng.normal();
   }
+}
+
+double log_pooled_density(const Prior& prior, const Pool& pool,
+                          const Shape& shape) {
+  double out = 0;
+  for (std::size_t l = 0; l < shape.included.size(); ++l) {
+    const double w = pool.inclusion[l];
+    if (prior.selects()) out += std::log(shape.included[l] ? w : 1 - w);
+    if (!shape.included[l]) continue;
+    out += log_normal(shape.log_lambda[l], pool.centre[l], pool.spread) -
+           0.5 * kLogTwoPi;
+  }
+  return out;
 }
 
 // Proposals for one kernel ----------------------------------------------------

@@ -9,11 +9,11 @@ namespace bark {
 
 const char* move_name(int kind) {
   static const char* const names[kMoveKinds] = {
-      "birth_death", "relocate", "local",     "gather",    "copies",
-      "rescale",     "varphi",   "scale_all", "scale_one", "scale_refresh",
-      "scale_pair",  "flip",     "swap",      "noise",     "magnitude",
-      "temperature", "cuts",     "rotate",    "redirect",  "pool_shift",
-      "pool_stretch"};
+      "birth_death", "relocate",    "local",     "gather",    "copies",
+      "rescale",     "varphi",      "scale_all", "scale_one", "scale_refresh",
+      "scale_pair",  "flip",        "swap",      "noise",     "magnitude",
+      "temperature", "cuts",        "rotate",    "redirect",  "birth_near",
+      "pool_shift",  "pool_stretch"};
   return names[kind];
 }
 
@@ -127,6 +127,9 @@ void Sweep::scales(State& state, double power, bool adapt, Counts& counts,
 void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
   const Prior& prior = state.prior();
   const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
+  for (int i = 0; prior.copies_vary() && i < kernels_; ++i) {
+    counts.note(kBirthNear, birth_near_move(state, power, rng));
+  }
   for (int i = 0; i < kernels_ / 2; ++i) {
     counts.note(kScaleAll, scale_all_move(state, power, step(), rng));
     if (!prior.equal()) {

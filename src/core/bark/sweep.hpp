@@ -27,6 +27,7 @@ enum MoveKind {
   kCuts,  // from here on only if there are any
   kRotate,
   kRedirect,
+  kBirthNear,
   kPoolShift,
   kPoolStretch,
   kMoveKinds
