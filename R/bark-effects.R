@@ -4,35 +4,44 @@
 # f has to change by this share of the standard deviation of the response.
 effect_least <- 0.01
 
-#' Whether each predictor has an effect in each draw
+#' How much f changes with each predictor in each draw
 #'
 #' Its values are permuted among rows, in an order determined by the seed of the
-#' fit, and the root mean square of the change of f is compared with a share of
-#' the standard deviation of the response (for classes, of the latent response).
-#' For several classes f is a field minus the mean of all fields, on which
-#' probabilities depend.
+#' fit; the change is the root mean square over rows. For several classes f is a
+#' field minus the mean of all fields, on which probabilities depend.
 #' @param pools List of pools, one per field.
 #' @param class Number of the field; NULL: any of them.
 #' @param chosen Draws by number; `inputs` predictors by number.
-#' @return Matrix, `chosen` x `inputs`, of 0 and 1.
+#' @return Matrix, `chosen` x `inputs`.
 #' @noRd
-bark_effects <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
+bark_changes <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
   n <- nrow(fit$data$x)
   x <- fit$data$x[spread_over(n, min(n, most_rows)), , drop = FALSE]
   orders <- with_local_seed(fit$seed, lapply(seq_len(ncol(x)), function(l) {
     sample.int(nrow(x))
   }))
   of <- if (is.null(class)) seq_along(pools) else class
-  least <- effect_least * response_spread(fit)
   base <- relative_fields(fit, x, pools, chosen)
   out <- vapply(inputs, function(l) {
     permuted <- x
     permuted[, l] <- x[orders[[l]], l]
     moved <- relative_fields(fit, permuted, pools, chosen)
     change <- lapply(of, function(k) sqrt(colMeans((moved[[k]] - base[[k]])^2)))
-    (do.call(pmax, change) > least) + 0
+    do.call(pmax, change)
   }, numeric(length(chosen)))
   matrix(out, length(chosen))
+}
+
+# Whether a change is an effect: compared with a share of the standard deviation
+# of the response (for classes, of the latent response)
+has_effect <- function(fit, changes) {
+  (changes > effect_least * response_spread(fit)) + 0
+}
+
+# Each predictor's part of the sum of squared changes; 0 if f is constant
+change_shares <- function(changes) {
+  total <- rowSums(changes^2)
+  changes^2 / ifelse(total > 0, total, 1)
 }
 
 # f of each draw, points x draws; for several fields minus their mean
@@ -66,25 +75,28 @@ spread_draws <- function(fit, ndraws) {
 }
 
 #' The probabilities of an effect, their Monte Carlo errors, and those of the
-#' prior
+#' prior; and shares of the change of f
 #' @param prior_draws 0: none.
 #' @noRd
 effect_table <- function(fit, pools, class = NULL, ndraws = 400,
                          inputs = seq_len(ncol(fit$data$x)),
                          prior_draws = ndraws) {
   chosen <- spread_draws(fit, ndraws)
-  effect <- bark_effects(fit, pools, class, chosen, inputs)
+  changes <- bark_changes(fit, pools, class, chosen, inputs)
+  effect <- has_effect(fit, changes)
+  share <- change_shares(changes)
+  chains <- length(fit_runs(fit))
   out <- data.frame(
-    effect = colMeans(effect),
-    effect_se = monte_carlo_errors(effect, length(fit_runs(fit)))
+    share = colMeans(share), share_se = monte_carlo_errors(share, chains),
+    effect = colMeans(effect), effect_se = monte_carlo_errors(effect, chains)
   )
   if (prior_draws > 0) {
     prior <- with_local_seed(fit$seed, {
       lapply(pools, function(pool) draw_bark_pool(fit, prior_draws))
     })
-    out$effect_prior <- colMeans(
-      bark_effects(fit, prior, class, seq_len(prior_draws), inputs)
-    )
+    out$effect_prior <- colMeans(has_effect(
+      fit, bark_changes(fit, prior, class, seq_len(prior_draws), inputs)
+    ))
   }
   out
 }
@@ -99,19 +111,22 @@ monte_carlo_errors <- function(draws, chains) {
   out
 }
 
-#' The predictors that matter most, those with the largest effect first: from
-#' few draws, and if there are many predictors only for those with large scales
-#' @return Numbers of predictors, named by the probability of an effect.
+#' The predictors that matter most: from few draws, and if there are many
+#' predictors only for those with large scales
+#' @param by `"effect"` or, where most kernels contain something of every
+#'   predictor, `"share"`.
+#' @return Numbers of predictors, the first first, named by the probability of an
+#'   effect, or the share.
 #' @noRd
-leading_inputs <- function(fit, pools, scales, most = 12) {
+leading_inputs <- function(fit, pools, scales, by = "effect", most = 12) {
   x <- scaling_x(fit$settings$scaling, fit$data$x)
   variance <- colMeans(sweep(x, 2, colMeans(x))^2)
   size <- colMeans(1 - exp(-scales * rep(variance, each = nrow(scales))))
   inputs <- utils::head(order(-size), most)
-  effect <- effect_table(
+  value <- effect_table(
     fit, pools,
     ndraws = 100, inputs = inputs, prior_draws = 0
-  )$effect
-  order <- order(-effect, -size[inputs])
-  stats::setNames(inputs[order], effect[order])
+  )[[by]]
+  order <- order(-value, -size[inputs])
+  stats::setNames(inputs[order], value[order])
 }

@@ -108,7 +108,8 @@ centres_line <- function(x, show) {
   )
 }
 
-# The predictors that matter most: with the probability of an effect on f for
+# The predictors that matter most: with their share of the change of f where
+# kernels have their own scales, the probability of an effect on f for other
 # priors that select, otherwise with their scale or share
 inputs_line <- function(x, show, most = 4) {
   prior <- x$settings$prior
@@ -123,7 +124,11 @@ inputs_line <- function(x, show, most = 4) {
   if (!has_directions(x) && prior$type == "equal") {
     return(paste("equal scales of", show(mean[[1]])))
   }
-  if (bark_selects(prior$type)) {
+  if (has_own_scales(x)) {
+    first <- leading_inputs(x, list(parts$pool), parts$scales, "share")
+    value <- as.double(names(first))
+    what <- "share of change: "
+  } else if (bark_selects(prior$type)) {
     first <- if (fields) {
       leading_of_fields(x)
     } else {

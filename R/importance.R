@@ -75,14 +75,18 @@
 #'   `mc_se`, `lower`, `q25`, `median`, `q75`, `upper`; `inclusion`, the
 #'   posterior probability that the predictor is in the kernel (1 for priors
 #'   that do not select), however small its scale, with `inclusion_se`;
-#'   `effect`, the posterior probability of an effect on f, with `effect_se`,
+#'   `share`, the posterior mean of its share of the change of f (the mean squared
+#'   change when its values are permuted among rows, over the sum for all
+#'   predictors), with `share_se`; `effect`, the posterior probability of an effect on f, with `effect_se`,
 #'   and `effect_prior`. Standard errors follow from the effective sample sizes
 #'   of the chains, those of effects from the draws used; they are `NA` if all
 #'   draws are equal. The scale of a predictor that is not in the kernel counts
 #'   as 0. With `bark_prior(own_scales = TRUE)` the scale is the mean over the
 #'   kernels, and `inclusion` the posterior mean of the share of kernels that
 #'   contain the predictor; kernels (except the intercept) are weighted by the
-#'   absolute size of their coefficients.
+#'   absolute size of their coefficients. Some kernel nearly always contains a
+#'   given predictor then, and probabilities of an effect are close to 1 under
+#'   the prior too: look at `share`, by which the table is ordered.
 #'
 #'   With `bark_prior(directions = )` scales belong to directions, and the scale
 #'   of predictor i is replaced by a share: \eqn{\sum_l \lambda_l u_{il}^2 /
@@ -197,6 +201,7 @@ scale_table <- function(object, parts, level, effects) {
     level = level, method = "inclusion",
     selects = bark_selects(object$settings$prior$type),
     shares = if (has_directions(object)) TRUE,
+    by_share = if (has_own_scales(object)) TRUE,
     class = c("kb_importance", "data.frame")
   )
 }
@@ -205,6 +210,8 @@ scale_table <- function(object, parts, level, effects) {
 most_important <- function(x, n) {
   order <- if (by_permutation(x)) {
     order(-x$mean)
+  } else if (isTRUE(attr(x, "by_share"))) {
+    order(-x$share)
   } else {
     order(-x$effect, -x$mean)
   }
@@ -226,7 +233,7 @@ print.kb_importance <- function(x, n = 10, digits = 3, ...) {
   check_no_dots(...)
   columns <- c(
     "variable", "mean", "mc_se", "lower", "median", "upper",
-    if (!by_permutation(x)) c("effect", "effect_se", "effect_prior")
+    if (!by_permutation(x)) c("share", "effect", "effect_se", "effect_prior")
   )
   if (!all(columns %in% names(x))) {
     # Columns were taken out of it.
@@ -249,7 +256,7 @@ importance_title <- function(x, digits) {
   if (!by_permutation(x)) {
     return(paste0(
       if (is_share(x)) "Shares" else "Scales",
-      " of the predictors, and P(effect on f)"
+      " of the predictors, their share of the change of f, and P(effect on f)"
     ))
   }
   paste0(

@@ -1,7 +1,8 @@
 # The posterior and prior probability that a predictor has an effect on f.
 #
 # Seen to fail: a threshold without the standard deviation, no permutation,
-# precisions of coefficients without eps, scales without their number.
+# precisions of coefficients without eps, scales without their number, shares of
+# changes that are not squared.
 
 effect_data <- local({
   out <- sim_friedman(60, p = 6, seed = 1)[c("y", paste0("x", 1:6))]
@@ -32,11 +33,14 @@ test_that("effects agree with predictions for permuted rows", {
     fit <- effect_fit(y ~ ., data, scale = scale)
     orders <- orders_of(fit, 60, 3)
     out <- importance(fit, ndraws = 1000)
-    for (l in 1:3) {
-      change <- moved(fit, data, out$variable[[l]], orders[[l]])
-      moves <- change > 0.01 * stats::sd(data$y)
-      expect_equal(out$effect[[l]], mean(moves))
-    }
+    change <- vapply(1:3, function(l) {
+      moved(fit, data, out$variable[[l]], orders[[l]])
+    }, numeric(300))
+    moves <- change > 0.01 * stats::sd(data$y)
+    expect_equal(out$effect, colMeans(moves))
+    share <- change^2 / rowSums(change^2)
+    expect_equal(out$share, colMeans(share))
+    expect_equal(sum(out$share), 1)
   }
   classes <- transform(effect_data, y = factor(y > 14))
   fit <- effect_fit(y ~ ., classes)
@@ -45,6 +49,17 @@ test_that("effects agree with predictions for permuted rows", {
     change <- moved(fit, classes, out$variable[[l]], orders_of(fit, 60, 3)[[l]])
     expect_equal(out$effect[[l]], mean(change > 0.01))
   }
+})
+
+test_that("with own scales shares of the change come first", {
+  fit <- effect_fit(y ~ ., effect_data, prior = bark_prior())
+  out <- importance(fit)
+  expect_output(print(fit), "share of change: x4 0")
+  shown <- capture.output(print(out))
+  expect_match(shown[[1]], "share of the change of f")
+  first <- out$variable[order(-out$share)]
+  expect_match(shown[[3]], paste0("^ +", first[[1]], " "))
+  expect_true(all(out$share > 0 & out$share_se > 0))
 })
 
 test_that("predictors in the kernel without an effect do not count", {
