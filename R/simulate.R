@@ -64,8 +64,8 @@ check_range <- function(x, arg = rlang::caller_arg(x)) {
 #' 2. `sqrt(x1^2 + (x2 x3 - 1 / (x2 x4))^2)`, noise 125.
 #' 3. `atan((x2 x3 - 1 / (x2 x4)) / x1)`, noise 0.1.
 #'
-#' In 2 and 3 the predictors are uniform on \[0, 100\], \[40 pi, 560 pi\],
-#' \[0, 1\] and \[1, 11\]. All predictors beyond those in the function are
+#' In 2 and 3 the predictors are uniform on \[0, 100\], `range`, \[0, 1\] and
+#' \[1, 11\]. All predictors beyond those in the function are
 #' uniform on \[0, 1\] and have no effect.
 #'
 #' @param n Number of rows, at least 1.
@@ -73,6 +73,9 @@ check_range <- function(x, arg = rlang::caller_arg(x)) {
 #'   least 4 for functions 2 and 3 (default 4).
 #' @param which Which function: 1, 2 or 3.
 #' @param sd Standard deviation of the noise, at least 0, in units of y.
+#' @param range Of x2 in functions 2 and 3, where it is an angular frequency: two
+#'   increasing numbers. Ouyang, Clyde and Wolpert (2008) print 40 and 560, the
+#'   frequency itself.
 #' @template args-seed
 #'
 #' @return A data frame of `n` rows with the columns `x1`, ..., `xp`, `y` and
@@ -87,16 +90,18 @@ check_range <- function(x, arg = rlang::caller_arg(x)) {
 #' str(d)
 #' @export
 sim_friedman <- function(n, p = if (which == 1) 10 else 4, which = 1,
-                         sd = c(1, 125, 0.1)[[which]], seed = NULL) {
+                         sd = c(1, 125, 0.1)[[which]],
+                         range = c(40, 560) * pi, seed = NULL) {
   n <- check_count(n, 1)
   which <- check_count(which, 1, 3)
   p <- check_count(p, if (which == 1) 5 else 4)
   sd <- check_number(sd, 0)
+  range <- check_range(range)
   with_local_seed(seed, {
     x <- matrix(stats::runif(n * p), n, p)
     if (which > 1) {
       x[, 1] <- 100 * x[, 1]
-      x[, 2] <- pi * (40 + 520 * x[, 2])
+      x[, 2] <- range[[1]] + diff(range) * x[, 2]
       x[, 4] <- 1 + 10 * x[, 4]
     }
     colnames(x) <- paste0("x", seq_len(p))

@@ -98,6 +98,19 @@ test_that("the noise has the requested sd", {
   }
 })
 
+test_that("the range of the second predictor can be the paper's", {
+  a <- sim_friedman(50, which = 2, seed = 1)
+  b <- sim_friedman(50, which = 2, range = c(40, 560), seed = 1)
+  expect_equal(a$x2, pi * b$x2)
+  expect_true(all(b$x2 >= 40 & b$x2 <= 560))
+  expect_identical(a[c("x1", "x3", "x4")], b[c("x1", "x3", "x4")])
+  for (wrong in list(1, c(2, 1), c(0, NA), "a")) {
+    expect_error(sim_friedman(5, which = 3, range = wrong), "`range`",
+      class = "kb_error_argument"
+    )
+  }
+})
+
 test_that("sim_friedman computes Friedman's functions", {
   d <- sim_friedman(20, which = 1, sd = 0, seed = 1)
   expect_identical(names(d), c(paste0("x", 1:10), "y", "f"))
