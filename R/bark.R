@@ -71,13 +71,18 @@
 #' predictors together, one by one and in pairs, predictors into and out of the
 #' kernel, and the noise. Student-t noise is normal given a weight for each row,
 #' which is also drawn. Classes have latent responses, drawn with the
-#' coefficients integrated out, and cut points, moved without them. Kernels that
+#' coefficients integrated out, and cut points, moved without them. With
+#' `alpha = 1` each sweep also drops the latent responses and moves kernels and
+#' scales with their coefficients: one by one, all of them by Hamiltonian
+#' dynamics and elliptical slices, and scales with coefficients that follow. So
+#' chains mix where classes are well separated. Kernels that
 #' are born or relocated get a coefficient from a data-informed proposal; most
 #' locations are chosen among 200 candidates by how much the kernel would
 #' contribute there. Kernels with their own scales are also born as relatives of
-#' existing ones, with a few differences. Step sizes adapt during the warmup only. Chains start at
-#' draws from the prior with small scales. With `mcmc_control(n_temps = )` above
-#' 1 each chain is coupled with others at higher temperatures.
+#' existing ones, with a few differences. Step sizes adapt during the warmup only.
+#' Chains start at draws from the prior with small scales. With
+#' `mcmc_control(n_temps = )` above 1 each chain is coupled with others at higher
+#' temperatures.
 #'
 #' Two chains run at a time in threads, or more on [workers][kb_workers].
 #'
@@ -94,7 +99,7 @@
 #' R-hat is at most 1.05 and effective sample sizes are at least 100 for all
 #' monitored quantities, within a budget of at most \eqn{m = 600
 #' (300/n)^{0.7}}{m = 600 (300 / n)^0.7} iterations after the warmup, between 200
-#' and 600. The warmup has m / 3 iterations, at least 100; convergence is judged
+#' and 600 (for classes two thirds of that). The warmup has m / 3 iterations, at least 100; convergence is judged
 #' after m / 2 and, if there is none, after m. Every second iteration is kept.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged.
@@ -259,10 +264,11 @@ bark.logical <- bark.matrix
 
 # The length of chains that the user leaves open. Fewer iterations for more rows,
 # so that a call takes about ten times as long as dbarts::bart(), whose time
-# grows more slowly with n (tools/bench/league.R). Chains with the most iterations
-# keep half of their draws.
-bark_length <- function(n) {
-  most <- as.integer(max(600 * min(1, (300 / n)^0.7), 200))
+# grows more slowly with n (tools/bench/league.R). Sweeps of classes take longer,
+# and mix better. Chains with the most iterations keep half of their draws.
+bark_length <- function(n, classes) {
+  most <- max(600 * min(1, (300 / n)^0.7), 200) * if (classes) 2 / 3 else 1
+  most <- as.integer(most)
   list(
     warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L, thin = 2L,
     until = convergence(trusted_mixing$rhat, trusted_mixing$ess, most)
@@ -278,7 +284,9 @@ bark_outcome <- function(family) {
 #' @param given Arguments as in `bark()`.
 #' @noRd
 bark_fit <- function(mould, given, called, started) {
-  control <- settled_control(given$control, bark_length(nrow(mould$x)))
+  control <- settled_control(
+    given$control, bark_length(nrow(mould$x), mould$outcome == "factor")
+  )
   refuse_truncated(given$prior, control)
   progress <- check_progress(given$progress)
   if (progress) announce_budget(control)

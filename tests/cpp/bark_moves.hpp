@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/bark/moves.hpp"
+#include "core/bark/open.hpp"
 #include "core/bark/state.hpp"
 
 namespace bark_r {
@@ -39,5 +40,11 @@ Moves<State> with_scale_moves(Moves<State> moves) {
 
 /// All moves of a state whose coefficients are integrated out.
 const Moves<kernelbayes::bark::State>& moves();
+
+/// Moves of classes with the coefficients in the state, latent responses
+/// integrated out; some of them hold varphi.
+using OpenMove =
+    std::function<void(kernelbayes::bark::OpenState&, kernelbayes::Rng&)>;
+const std::map<std::string, OpenMove>& open_moves();
 
 }  // namespace bark_r

@@ -205,6 +205,12 @@ fuzz_cases <- function() {
       bark = fit_case(function() {
         bark(y ~ x, sinc, control = tiny_chains(n_temps = 2), seed = 1)
       }, bark_questions(new)),
+      bark_paper = fit_case(function() {
+        bark(y ~ x, sinc,
+          prior = bark_prior_paper(), control = tiny_chains(n_temps = 2),
+          seed = 1
+        )
+      }, bark_questions(new)),
       bark_student = fit_case(function() {
         bark(y ~ x, sinc,
           prior = bark_prior_paper(df = 4, own_scales = TRUE),

@@ -232,15 +232,16 @@ test_that("a call that is stopped early continues towards its goal", {
   expect_identical(made(rest), made(whole))
 })
 
-test_that("bark() chooses the length that is left open, by n alone", {
+test_that("bark() chooses the length that is left open, by n and classes", {
   lengths <- vapply(c(10, 300, 1000, 1e5), function(n) {
-    length <- bark_length(n)
+    length <- bark_length(n, FALSE)
     c(length$warmup, length$iter, length$until$max_iter)
   }, c(0L, 0L, 0L))
   expect_identical(lengths[, 1], c(200L, 300L, 600L))
   expect_identical(lengths[, 1], lengths[, 2])
   expect_true(all(diff(lengths[3, ]) <= 0))
   expect_identical(lengths[, 4], c(100L, 100L, 200L))
+  expect_identical(bark_length(10, TRUE)$until$max_iter, 400L)
   open <- mcmc_control(1, warmup = NULL, iter = NULL, thin = NULL)
   expect_output(print(open), "as needed")
   fit <- suppressWarnings(

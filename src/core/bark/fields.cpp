@@ -1,5 +1,6 @@
 #include "fields.hpp"
 
+#include <limits>
 #include <stdexcept>
 
 #include "largest.hpp"
@@ -18,6 +19,23 @@ Fields::Fields(const Data& data, const Prior& prior, const Classes& classes)
     }
   }
   fields_.assign(classes.count, State(data, prior));
+}
+
+Intervals Fields::intervals(int k) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Intervals out{Eigen::VectorXd::Constant(n(), -kInfinity),
+                Eigen::VectorXd::Constant(n(), kInfinity)};
+  for (int i = 0; i < n(); ++i) {
+    if (label(i) != k) {
+      out.upper[i] = fields_[label(i)].response()[i];
+      continue;
+    }
+    for (int other = 0; other < size(); ++other) {
+      if (other == k) continue;
+      out.lower[i] = std::max(out.lower[i], fields_[other].response()[i]);
+    }
+  }
+  return out;
 }
 
 void Fields::set_amplitude(double amplitude) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moves.hpp"
+#include "open.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -29,6 +29,9 @@ class Fields {
   int label(int row) const { return classes_->of_row[row]; }
   State& operator[](int k) { return fields_[k]; }
   const State& operator[](int k) const { return fields_[k]; }
+
+  /// Where the responses of field k may be, given the others.
+  Intervals intervals(int k) const;
 
   void set_amplitude(double amplitude);
   /// Latent responses, a column per class.

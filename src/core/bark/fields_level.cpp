@@ -71,7 +71,11 @@ void FieldsLevel::sweep(bool full, bool adapt, Counts& counts, Rng& rng) {
       sweeps_[k].single_kernels(fields_[k], rung_.power, adapt, counts, rng);
     }
   }
-  if (rung_.power == 1) latent(adapt, counts, rng);
+  if (rung_.power != 1) return;
+  latent(adapt, counts, rng);
+  for (int k = 0; full && k < fields_.size(); ++k) {
+    sweeps_[k].open(fields_[k], fields_.intervals(k), adapt, counts, rng);
+  }
 }
 
 void FieldsLevel::latent(bool adapt, Counts& counts, Rng& rng) {

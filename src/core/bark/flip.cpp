@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "moves.hpp"
+#include "open.hpp"
 #include "pool.hpp"
 #include "scale_proposals.hpp"
 #include "truncated_moves.hpp"
@@ -145,6 +146,9 @@ template bool flip_move(State&, double, Rng&);
 template bool swap_move(State&, double, Rng&);
 template bool flip_move(TruncatedState&, double, Rng&);
 template bool swap_move(TruncatedState&, double, Rng&);
+
+template bool flip_move(OpenState&, double, Rng&);
+template bool swap_move(OpenState&, double, Rng&);
 
 }  // namespace bark
 }  // namespace kernelbayes

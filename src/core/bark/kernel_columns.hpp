@@ -44,6 +44,9 @@ class KernelColumns {
   void set_directions(const Eigen::MatrixXd& directions);
   void set_direction(int l, const Eigen::VectorXd& direction);
 
+  /// Input l at the centre of a kernel.
+  double centre_of(const Place& place, int l) const;
+
   /// All columns in memory, those in use first.
   const Eigen::MatrixXd& exponents() const { return exponents_; }
   const Eigen::MatrixXd& values() const { return values_; }
@@ -82,7 +85,6 @@ class KernelColumns {
                       Eigen::Ref<Eigen::VectorXd> out) const;
   void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents, Matrix out,
                    const Response& response) const;
-  double centre_of(const Place& place, int l) const;
   void add_exponents(const std::vector<Place>& places, int l, double scale);
   void add_exponents(const std::vector<Place>& places,
                      const Eigen::VectorXd& input, double scale);

@@ -28,12 +28,17 @@ std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family) {
 }
 
 Counts::Counts(const Model& model) {
-  if (model.prior.pooled) return;
-  kinds = kPoolShift;
-  if (model.prior.copies_vary()) return;
-  kinds = kBirthNear;
-  if (model.prior.directions > 0) return;
-  kinds = model.data.ordered() && model.data.classes > 2 ? kRotate : kCuts;
+  const Prior& prior = model.prior;
+  const auto none = [this](MoveKind first, MoveKind last) {
+    std::fill(exists.begin() + first, exists.begin() + last + 1, false);
+  };
+  if (!model.data.ordered() || model.data.classes < 3) none(kCuts, kCuts);
+  if (prior.directions == 0) none(kRotate, kRedirect);
+  if (!prior.copies_vary()) none(kBirthNear, kBirthNear);
+  if (!prior.pooled) none(kPoolShift, kPoolStretch);
+  const bool open = model.data.latent() && prior.collapsed() && model.full;
+  if (!open) none(kOpenCoefficient, kCoefficientEllipse);
+  if (!prior.selects()) none(kOpenFlip, kOpenFlip);
 }
 
 void Draws::transfer(Archive& archive) {

@@ -38,7 +38,8 @@ bool rescale_move(State& state, double power, Rng& rng);
 /// One varphi: a step in its logarithm, or a draw from the prior.
 bool varphi_move(State& state, double power, double step, Rng& rng);
 
-/// Moves of scales and their inclusion are for a State or a TruncatedState, S.
+/// Moves of scales and their inclusion are for a State, an OpenState or a
+/// TruncatedState, S.
 /// If kernels have their own scales they concern one kernel, uniformly chosen;
 /// its varphi is updated too.
 ///
@@ -51,7 +52,8 @@ bool scale_all_move(S& state, double power, double step, Rng& rng);
 template <class S>
 bool scale_one_move(S& state, int predictor, double power, double step,
                     Rng& rng);
-bool scale_any_move(State& state, double power, double step, Rng& rng);
+template <class S>
+bool scale_any_move(S& state, double power, double step, Rng& rng);
 template <class S>
 bool scale_refresh_move(S& state, double power, Rng& rng);
 

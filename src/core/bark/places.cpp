@@ -7,8 +7,11 @@ namespace kernelbayes {
 namespace bark {
 
 Place draw_place(const State& state, Rng& rng) {
-  const Prior& prior = state.prior();
-  const Data& data = state.data();
+  return draw_place(state.prior(), state.data(), state.pool(), rng);
+}
+
+Place draw_place(const Prior& prior, const Data& data, const Pool& pool,
+                 Rng& rng) {
   Place out{prior.centres.draw(data.n(), rng), nullptr};
   if (out.location == 0 || !prior.shaped()) return out;
   auto shape = std::make_shared<Shape>();
@@ -20,7 +23,7 @@ Place draw_place(const State& state, Rng& rng) {
     out.location = kElsewhere;
   }
   if (prior.pooled) {
-    draw_pooled_scales(prior, state.pool(), *shape, rng);
+    draw_pooled_scales(prior, pool, *shape, rng);
   } else if (prior.own_scales) {
     shape->included = draw_included(prior, data.p(), rng);
     shape->log_lambda = draw_scales(prior, shape->included, rng);

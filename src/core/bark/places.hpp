@@ -40,6 +40,8 @@ struct Place {
 /// A place from its prior: a location, around which a kernel-specific centre is
 /// normal; kernel-specific scales come from the prior of scales.
 Place draw_place(const State& state, Rng& rng);
+Place draw_place(const Prior& prior, const Data& data, const Pool& pool,
+                 Rng& rng);
 
 /// log of the prior density of a kernel-specific centre, a mixture of normals
 /// around the rows, up to a constant.

@@ -27,8 +27,6 @@ int choose_included(const Scales& scales, Rng& rng, int but) {
   }
 }
 
-namespace {
-
 ShapePointer changed(const Shape& shape, const ScaleChange& change) {
   auto out = std::make_shared<Shape>(shape);
   for (double& scale : out->log_lambda) scale += change.shift;
@@ -38,8 +36,6 @@ ShapePointer changed(const Shape& shape, const ScaleChange& change) {
   }
   return out;
 }
-
-}  // namespace
 
 bool change_scales(State& state, double power, Rng& rng,
                    const ProposeScales& propose) {
@@ -55,9 +51,8 @@ bool change_scales(State& state, double power, Rng& rng,
   const Slot& slot = state.slot(j);
   if (slot.location == 0) return false;
   const Shape& own = *slot.shape;
-  const ScaleProposal next =
-      propose({prior, own.log_lambda, own.included,
-               prior.pooled ? &state.pool() : nullptr});
+  const ScaleProposal next = propose({prior, own.log_lambda, own.included,
+                                      prior.pooled ? &state.pool() : nullptr});
   if (!next.possible) return false;
   const Place place{slot.location, changed(own, next.change)};
   return move_kernel(state, j, state.make_column(place), next.log_ratio, power,

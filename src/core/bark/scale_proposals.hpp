@@ -31,6 +31,8 @@ using ProposeScales = std::function<ScaleProposal(const Scales&)>;
 /// A uniformly chosen included predictor other than one.
 int choose_included(const Scales& scales, Rng& rng, int but = -1);
 
+ShapePointer changed(const Shape& shape, const ScaleChange& change);
+
 /// If kernels have their own scales, those of a uniformly chosen one, whose
 /// varphi is updated too, (B27); otherwise those of all, (B35). True if they
 /// changed.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "moves.hpp"
+#include "open.hpp"
 #include "pool.hpp"
 #include "scale_proposals.hpp"
 #include "truncated_moves.hpp"
@@ -90,7 +91,8 @@ bool scale_one_move(S& state, int predictor, double power, double step,
   });
 }
 
-bool scale_any_move(State& state, double power, double step, Rng& rng) {
+template <class S>
+bool scale_any_move(S& state, double power, double step, Rng& rng) {
   return change_scales(state, power, rng, [&](const Scales& scales) {
     if (scales.prior.equal() || scales.n_included() == 0) {
       return ScaleProposal::none();
@@ -115,6 +117,7 @@ bool scale_pair_move(S& state, double power, Rng& rng) {
 
 template bool scale_all_move(State&, double, double, Rng&);
 template bool scale_one_move(State&, int, double, double, Rng&);
+template bool scale_any_move(State&, double, double, Rng&);
 template bool scale_refresh_move(State&, double, Rng&);
 template bool scale_pair_move(State&, double, Rng&);
 
@@ -122,6 +125,12 @@ template bool scale_all_move(TruncatedState&, double, double, Rng&);
 template bool scale_one_move(TruncatedState&, int, double, double, Rng&);
 template bool scale_refresh_move(TruncatedState&, double, Rng&);
 template bool scale_pair_move(TruncatedState&, double, Rng&);
+
+template bool scale_all_move(OpenState&, double, double, Rng&);
+template bool scale_one_move(OpenState&, int, double, double, Rng&);
+template bool scale_any_move(OpenState&, double, double, Rng&);
+template bool scale_refresh_move(OpenState&, double, Rng&);
+template bool scale_pair_move(OpenState&, double, Rng&);
 
 }  // namespace bark
 }  // namespace kernelbayes

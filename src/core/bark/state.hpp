@@ -105,7 +105,9 @@ class State {
   double df() const { return response_.df(); }
   const std::vector<double>& cuts() const { return response_.cuts(); }
   const std::vector<double>& log_gaps() const { return response_.log_gaps(); }
+  const Response& response_model() const { return response_; }
   // See KernelColumns.
+  const KernelColumns& kernel_columns() const { return columns_; }
   const Eigen::MatrixXd& directions() const { return columns_.directions(); }
   const Eigen::MatrixXd& inputs() const { return columns_.inputs(); }
   const std::vector<double>& log_lambda() const {

@@ -8,21 +8,46 @@ namespace kernelbayes {
 namespace bark {
 
 const char* move_name(int kind) {
-  static const char* const names[kMoveKinds] = {
-      "birth_death", "relocate",    "local",     "gather",    "copies",
-      "rescale",     "varphi",      "scale_all", "scale_one", "scale_refresh",
-      "scale_pair",  "flip",        "swap",      "noise",     "magnitude",
-      "temperature", "cuts",        "rotate",    "redirect",  "birth_near",
-      "pool_shift",  "pool_stretch"};
+  static const char* const names[kMoveKinds] = {"birth_death",
+                                                "relocate",
+                                                "local",
+                                                "gather",
+                                                "copies",
+                                                "rescale",
+                                                "varphi",
+                                                "scale_all",
+                                                "scale_one",
+                                                "scale_refresh",
+                                                "scale_pair",
+                                                "flip",
+                                                "swap",
+                                                "noise",
+                                                "magnitude",
+                                                "temperature",
+                                                "cuts",
+                                                "rotate",
+                                                "redirect",
+                                                "birth_near",
+                                                "pool_shift",
+                                                "pool_stretch",
+                                                "open_coefficient",
+                                                "open_birth_death",
+                                                "open_relocate",
+                                                "open_local",
+                                                "open_scale",
+                                                "open_flip",
+                                                "trajectory",
+                                                "ellipse"};
   return names[kind];
 }
 
 void Steps::transfer(Archive& archive) {
-  std::vector<One> shared{all, noise, magnitude};
+  std::vector<One> shared{all, noise, magnitude, trajectory};
   transfer(archive, "shared", shared);
   all = shared[0];
   noise = shared[1];
   magnitude = shared[2];
+  trajectory = shared[3];
   transfer(archive, "scales", scales);
   transfer(archive, "cuts", cuts);
   transfer(archive, "directions", directions);
@@ -82,6 +107,9 @@ void Sweep::full(State& state, double power, bool adapt, Counts& counts,
   noise(state, power, adapt, counts, rng);
   if (power == 1) noise_gibbs(state, rng);
   response(state, power, adapt, counts, rng);
+  if (power == 1 && state.data().latent()) {
+    open(state, class_intervals(state), adapt, counts, rng);
+  }
 }
 
 void Sweep::kernels(State& state, double power, Counts& counts, Rng& rng) {

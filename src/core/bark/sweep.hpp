@@ -2,6 +2,7 @@
 
 #include "core/move_counts.hpp"
 #include "moves.hpp"
+#include "open.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -24,19 +25,27 @@ enum MoveKind {
   kNoise,
   kMagnitude,
   kTemperature,
-  kCuts,  // from here on only if there are any
+  kCuts,
   kRotate,
   kRedirect,
   kBirthNear,
   kPoolShift,
   kPoolStretch,
+  kOpenCoefficient,
+  kOpenBirthDeath,
+  kOpenRelocate,
+  kOpenLocal,
+  kOpenScale,
+  kOpenFlip,
+  kTrajectory,
+  kCoefficientEllipse,
   kMoveKinds
 };
 const char* move_name(int kind);
 
 struct Model;
 
-/// Those of cut points and directions only if the model has any.
+/// Of the moves that a model has.
 struct Counts : MoveCounts<MoveKind, kMoveKinds> {
   Counts() = default;
   explicit Counts(const Model& model);
@@ -54,10 +63,13 @@ struct Steps {
     double length() const { return std::exp(log_length); }
     void adapt(bool accepted) {
       constexpr double kTarget = 0.44;
-      log_length += ((accepted ? 1 : 0) - kTarget) / std::sqrt(++times);
+      adapt(accepted ? 1 : 0, kTarget);
+    }
+    void adapt(double probability, double target) {
+      log_length += (probability - target) / std::sqrt(++times);
     }
   };
-  One all{-0.5}, noise{-1}, magnitude{-1};
+  One all{-0.5}, noise{-1}, magnitude{-1}, trajectory{-2};
   std::vector<One> scales;      // of each predictor
   std::vector<One> cuts;        // of each gap between cut points
   std::vector<One> directions;  // angles
@@ -109,6 +121,10 @@ class Sweep {
   void single_kernels(State& state, double power, bool adapt, Counts& counts,
                       Rng& rng);
 
+  /// For classes, with alpha = 1: moves of the kernels with their coefficients,
+  /// latent responses integrated out, and new latent responses.
+  void open(State& state, Intervals rows, bool adapt, Counts& counts, Rng& rng);
+
   void transfer(Archive& archive) { steps_.transfer(archive); }
 
  private:
@@ -117,6 +133,9 @@ class Sweep {
   void kernels(State& state, double power, Counts& counts, Rng& rng);
   void gather(State& state, double power, Counts& counts, Rng& rng);
   void scales(State& state, double power, bool adapt, Counts& counts, Rng& rng);
+  void kernels(OpenState& open, Counts& counts, Rng& rng);
+  void scales(OpenState& open, bool flip, Counts& counts, Rng& rng);
+  void trajectory(OpenState& open, bool adapt, Counts& counts, Rng& rng);
   void own_scales(State& state, double power, Counts& counts, Rng& rng);
   void pool(State& state, double power, Counts& counts, Rng& rng);
   void scale_all(State& state, double power, bool adapt, Counts& counts,
