@@ -67,7 +67,7 @@
 #' settings <- mcmc_control(chains = 2, warmup = 100, iter = 90)
 #' fit <- bark(y ~ x, data, control = settings, seed = 1)
 #' # Few rungs and sweeps: a first look.
-#' evidence(fit, n_temps = 10, warmup = 50, iter = 200, chains = 2, seed = 1)
+#' evidence(fit, n_temps = 6, warmup = 50, iter = 100, chains = 2, seed = 1)
 #' @export
 evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
                              chains = 4, seed = NULL, progress = NULL, ...) {

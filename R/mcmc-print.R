@@ -86,6 +86,8 @@ mixing_line <- function(x, show) {
     },
     short
   )
+  # Names of scales may be long: the end then goes into another line.
+  lines <- unlist(lapply(lines, strwrap, width = 64))
   paste0("  mixing:       ", paste(
     lines, collapse = "\n                "
   ), "\n")

@@ -5,6 +5,17 @@
 # test-bark-ordered.R and test-bark-fields.R.
 #
 # Seen to fail, one mutant at a time:
+# - coefficient: no Jacobian; birth: J + 2 for J + 1; copies: no ratio of priors
+#   on the way up; relocate, local: no ratio of centre priors; local: no reverse;
+# - carried scales: no determinant, no prior of the coefficients, a mode that
+#   depends on the state, varphi without copies; ellipse: without the normal
+#   distribution in its level;
+# - trajectory: no prior of t, the rate of one of several equal scales; its
+#   gradient without the amplitude, or with half of a term (energy only);
+# - return: varphi without copies, latent responses at f / 2; amplitude left out
+#   of a step;
+# - fields: the response of the last other class for the largest, an upper end
+#   that is off by 0.3 (test-bark-fields.R).
 
 open_moves <- function() bark_open_moves_cpp()
 
