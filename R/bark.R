@@ -99,8 +99,8 @@
 #' R-hat is at most 1.05 and effective sample sizes are at least 100 for all
 #' monitored quantities, within a budget of at most \eqn{m = 600
 #' (300/n)^{0.7}}{m = 600 (300 / n)^0.7} iterations after the warmup, between 200
-#' and 600 (for classes two thirds of that). The warmup has m / 3 iterations, at least 100; convergence is judged
-#' after m / 2 and, if there is none, after m. Every second iteration is kept.
+#' and 600 (for classes two thirds of that). The warmup has m / 3 iterations, at
+#' least 100; convergence is judged after m / 2 and, if there is none, after m. Every second iteration is kept.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged.
 #' The numbers depend on n alone, so that a seed gives the same draws on every

@@ -1,6 +1,7 @@
 // Moves given varphi: changes of scales that carry the coefficients along, and
 // new coefficients.
 #include "../decompositions.hpp"
+#include "ellipse_slice.hpp"
 #include "moves.hpp"
 #include "open.hpp"
 
@@ -109,8 +110,6 @@ bool OpenState::carry(double log_ratio, Rng& rng) {
 // Elliptical slice sampling (Murray, Adams and MacKay, 2010) around the normal
 // distribution at the mode, (B97), in units in which that is standard.
 bool OpenState::ellipse(Rng& rng) {
-  constexpr double kTwoPi = 6.28318530717958647692;
-  constexpr int kTries = 60;
   const Mode& mode = held_->mode;
   if (size() == 0 || !mode.ok) return false;
   const auto upper = mode.lower.transpose().triangularView<Eigen::Upper>();
@@ -121,23 +120,21 @@ bool OpenState::ellipse(Rng& rng) {
   for (double& value : other) value = rng.normal();
   const double level = log_likelihood_ - 0.5 * w.squaredNorm() +
                        0.5 * off.squaredNorm() + std::log(1 - rng.uniform());
-  double angle = kTwoPi * rng.uniform(), low = angle - kTwoPi, high = angle;
-  for (int i = 0; i < kTries; ++i) {
-    const Eigen::VectorXd z = std::cos(angle) * off + std::sin(angle) * other;
+  const auto take = [&](double cosine, double sine) {
+    const Eigen::VectorXd z = cosine * off + sine * other;
     const Eigen::VectorXd next = mode.at + upper.solve(z);
     Eigen::VectorXd fit = a * next;
     const double log_likelihood = rows_.log_likelihood(fit);
-    if (log_likelihood - 0.5 * next.squaredNorm() + 0.5 * z.squaredNorm() >
-        level) {
-      take_standardised(next);
-      fit_ = std::move(fit);
-      log_likelihood_ = log_likelihood;
-      return true;
+    if (!(log_likelihood - 0.5 * next.squaredNorm() + 0.5 * z.squaredNorm() >
+          level)) {
+      return false;
     }
-    (angle < 0 ? low : high) = angle;
-    angle = low + (high - low) * rng.uniform();
-  }
-  return false;
+    take_standardised(next);
+    fit_ = std::move(fit);
+    log_likelihood_ = log_likelihood;
+    return true;
+  };
+  return slice_ellipse(take, rng);
 }
 
 }  // namespace bark

@@ -127,7 +127,6 @@ template bool scale_refresh_move(TruncatedState&, double, Rng&);
 template bool scale_pair_move(TruncatedState&, double, Rng&);
 
 template bool scale_all_move(OpenState&, double, double, Rng&);
-template bool scale_one_move(OpenState&, int, double, double, Rng&);
 template bool scale_any_move(OpenState&, double, double, Rng&);
 template bool scale_refresh_move(OpenState&, double, Rng&);
 template bool scale_pair_move(OpenState&, double, Rng&);

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "../decompositions.hpp"
+#include "ellipse_slice.hpp"
 #include "truncated_moves.hpp"
 
 namespace kernelbayes {
@@ -99,22 +100,15 @@ bool ellipse_move(TruncatedState& state, int size, double power, Rng& rng) {
   const Eigen::VectorXd off = block.beta - block.law.mean;
   const double level =
       log_excess(prior, block, block.beta) + std::log(1 - rng.uniform());
-  constexpr double kTwoPi = 6.28318530717958647692;
-  constexpr int kTries = 60;
-  double angle = kTwoPi * rng.uniform(), low = angle - kTwoPi, high = angle;
-  for (int i = 0; i < kTries; ++i) {
-    const Eigen::VectorXd beta =
-        block.law.mean + std::cos(angle) * off + std::sin(angle) * other;
-    if (log_excess(prior, block, beta) > level) {
-      Eigen::VectorXd all = state.coefficients();
-      for (int k = 0; k < beta.size(); ++k) all[kernels[k]] = beta[k];
-      state.set_coefficients(all);
-      return true;
-    }
-    (angle < 0 ? low : high) = angle;
-    angle = low + (high - low) * rng.uniform();
-  }
-  return false;
+  const auto take = [&](double cosine, double sine) {
+    const Eigen::VectorXd beta = block.law.mean + cosine * off + sine * other;
+    if (!(log_excess(prior, block, beta) > level)) return false;
+    Eigen::VectorXd all = state.coefficients();
+    for (int k = 0; k < beta.size(); ++k) all[kernels[k]] = beta[k];
+    state.set_coefficients(all);
+    return true;
+  };
+  return slice_ellipse(take, rng);
 }
 
 }  // namespace bark
