@@ -23,11 +23,13 @@ run_bark <- function(x, y, type, control, seed) {
 
 worst_of <- function(v, of) if (all(is.na(v))) NA_real_ else of(v, na.rm = TRUE)
 
+# Mixing of f at the 20 rows that `diagnostics()` follows.
 bark_facts <- function(fit) {
-  mixing <- subset(ess(fit), variable %in% c("sigma", "J", "log_lik"))
+  mixing <- diagnostics(fit)$convergence
+  f <- mixing[startsWith(mixing$variable, "f["), ]
   c(
     kernels = mean(posterior::extract_variable(as_draws(fit), "J")),
-    rhat = worst_of(mixing$rhat, max), ess = worst_of(mixing$ess_bulk, min)
+    rhat = worst_of(f$rhat, max), ess = worst_of(f$ess_bulk, min)
   )
 }
 
