@@ -173,6 +173,10 @@ ancestors_in_place_cpp <- function(counts) {
     .Call(`_kernelbayes_ancestors_in_place_cpp`, counts)
 }
 
+simd_cpp <- function(widest) {
+    .Call(`_kernelbayes_simd_cpp`, widest)
+}
+
 srvm_open_cpp <- function(config, x, y, state, pool = NULL) {
     .Call(`_kernelbayes_srvm_open_cpp`, config, x, y, state, pool)
 }

@@ -7,7 +7,7 @@ fit_engine.kb_bark <- function(fit) {
     list(
       config = c(
         list(
-          prior = settings$prior, seed = fit$seed,
+          prior = settings$prior, seed = fit$seed, simd = fit$simd,
           prior_only = settings$prior_only, family = bark_response(fit)
         ),
         if (is_ordered(fit)) list(classes = nlevels(fit$data$y)),

@@ -75,7 +75,7 @@ fit_engine.kb_bark_multinomial <- function(fit) {
     list(
       config = c(
         list(
-          prior = settings$prior, seed = fit$seed,
+          prior = settings$prior, seed = fit$seed, simd = fit$simd,
           prior_only = settings$prior_only, family = settings$family,
           classes = length(fit$mould$levels)
         ),

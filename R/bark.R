@@ -113,6 +113,15 @@
 #' `update(fit, until = convergence())` continues them. A length in
 #' [mcmc_control()] is used as it is.
 #'
+#' @section Instruction sets:
+#' The sampler uses the widest registers of the processor: `fit$simd` is
+#' `"avx512"`, `"avx2"` or `"portable"` (any processor, and Windows). The same
+#' seed gives the same draws wherever this set is the same; with another the sums
+#' are rounded in another way, and draws agree in distribution only.
+#' `options(kernelbayes.simd = "portable")`, or `"avx2"`, limits it, to draw the
+#' same on all machines. `update()` keeps the set of the fit if the processor has
+#' it.
+#'
 #' @section Defaults:
 #' `alpha = 1`, `gamma = 10` and `eps = 0.5`, those of the paper's experiments:
 #' 20 kernels are expected. They are in units of the response that the model
@@ -162,8 +171,8 @@
 #'
 #' @return An object of class `kb_bark`, `kb_mcmc` and `kb_fit`: a list of plain
 #'   R data with, among others, `settings` (the frozen settings), `runs` (one
-#'   state per chain, with its draws), `seed` and `status` (`"complete"`,
-#'   `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()] and
+#'   state per chain, with its draws), `seed`, `simd` and `status`
+#'   (`"complete"`, `"interrupted"` or `"time_limit"`). It can be saved with [saveRDS()] and
 #'   used in another session, after `library(kernelbayes)`. Methods: `print`, [`summary`][summary.kb_bark],
 #'   [`plot`][plot.kb_bark], [`predict`][predict.kb_bark],
 #'   [`update`][update.kb_mcmc], `fitted`, `residuals`, [`coef`][coef.kb_bark],
@@ -299,7 +308,7 @@ bark_fit <- function(mould, given, called, started) {
       request = fit_request(given),
       control = control,
       data = list(x = mould$x, y = mould$y, weights = mould$weights),
-      sequence = seq_len(nrow(mould$x)), seed = seed,
+      sequence = seq_len(nrow(mould$x)), seed = seed, simd = choose_simd(),
       runs = vector("list", control$chains), time = 0L, status = "started",
       seconds = 0
     ),

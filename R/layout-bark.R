@@ -6,6 +6,7 @@ bark_layout <- c(layout(
   control = holds(mcmc_control_layout), settings = holds(bark_settings_layout),
   .classed = is_class_family(settings$family)
 ), fit_layout_of_data, layout(
+  simd = strings(1, simd_sets),
   data = holds(layout(
     y = response_of(
       if (classed) "factor" else "numeric", rows, mould$levels

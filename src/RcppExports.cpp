@@ -540,6 +540,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// simd_cpp
+std::string simd_cpp(const std::string& widest);
+RcppExport SEXP _kernelbayes_simd_cpp(SEXP widestSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const std::string& >::type widest(widestSEXP);
+    rcpp_result_gen = Rcpp::wrap(simd_cpp(widest));
+    return rcpp_result_gen;
+END_RCPP
+}
 // srvm_open_cpp
 SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state, SEXP pool);
 RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP poolSEXP) {
@@ -692,6 +702,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernelbayes_stream_uniform_cpp", (DL_FUNC) &_kernelbayes_stream_uniform_cpp, 1},
     {"_kernelbayes_resample_cpp", (DL_FUNC) &_kernelbayes_resample_cpp, 5},
     {"_kernelbayes_ancestors_in_place_cpp", (DL_FUNC) &_kernelbayes_ancestors_in_place_cpp, 1},
+    {"_kernelbayes_simd_cpp", (DL_FUNC) &_kernelbayes_simd_cpp, 1},
     {"_kernelbayes_srvm_open_cpp", (DL_FUNC) &_kernelbayes_srvm_open_cpp, 5},
     {"_kernelbayes_srvm_pool_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_cpp, 2},
     {"_kernelbayes_srvm_pool_bytes_cpp", (DL_FUNC) &_kernelbayes_srvm_pool_bytes_cpp, 1},

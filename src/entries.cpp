@@ -12,5 +12,6 @@
 #include "glue_mixing.cpp"
 #include "glue_mixture.cpp"
 #include "glue_random.cpp"
+#include "glue_simd.cpp"
 #include "glue_srvm.cpp"
 #include "glue_srvm_chain.cpp"

@@ -63,7 +63,9 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
   // With more fields, an exchange must suit more of them.
   const double step = std::pow(bark::chain_step(bark::Family::kProbit),
                                1 / std::sqrt(classes.count));
-  bark::Model shared = model(config, bark_r::field_data(x), step);
+  bark::Data data = bark_r::field_data(x);
+  data.arithmetic = &bark_r::arithmetic(config);
+  bark::Model shared = model(config, std::move(data), step);
   shared.classes = classes;
   return open<bark::FieldsLevel>(config, std::move(shared), state);
 }

@@ -69,9 +69,15 @@ bark::Prior prior(const Rcpp::List& list) {
   return out;
 }
 
+const Arithmetic& arithmetic(const Rcpp::List& config) {
+  if (!config.containsElementNamed("simd")) return Arithmetic::best();
+  return Arithmetic::at_most(config["simd"]);
+}
+
 bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
                 const Eigen::VectorXd& y, const Eigen::VectorXd& weights) {
   bark::Data out{x, y, weights, family(config["family"])};
+  out.arithmetic = &arithmetic(config);
   if (config.containsElementNamed("classes")) out.classes = config["classes"];
   return out;
 }

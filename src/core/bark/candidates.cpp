@@ -36,10 +36,11 @@ double log_prior_ratio(const State& state, const Slot& slot, int to) {
 
 Candidates::Candidates(const State& state, int size, Rng& rng) {
   choose(state, size, rng);
+  const Arithmetic& arithmetic = *state.data().arithmetic;
   state.fill_columns(places_, exponents_, values_);
   own_ = values_.colwise().squaredNorm();
-  response_.noalias() = values_.transpose() * state.response();
-  gram_.noalias() = values_.transpose() * state.columns();
+  response_ = arithmetic.product(values_, state.response());
+  gram_ = arithmetic.products(values_, state.columns());
   cross_.noalias() = gram_ * state.covariance();
   square_ = cross_.cwiseProduct(gram_).rowwise().sum();
   fit_.noalias() = gram_ * state.mean();
@@ -160,7 +161,8 @@ void Candidates::add(State& state, int i, const Slot& slot) {
                       gram_.row(i), own_[i],           response_[i]};
   const Eigen::VectorXd u = cross_.row(i);
   // The part of the column that the slots do not explain, times each candidate.
-  Eigen::VectorXd products = values_.transpose() * values_.col(i);
+  Eigen::VectorXd products =
+      state.data().arithmetic->product(values_, values_.col(i));
   gram_.conservativeResize(Eigen::NoChange, m + 1);
   gram_.col(m) = products;
   products.noalias() -= phi * (gram_.leftCols(m) * u);

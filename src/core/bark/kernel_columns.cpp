@@ -83,17 +83,14 @@ void KernelColumns::fill_exponents(const Place& place,
   const auto& log_lambda = own ? place.shape->log_lambda : log_lambda_;
   for (int l = 0; l < static_cast<int>(included.size()); ++l) {
     if (!included[l]) continue;
-    const double lambda = std::exp(log_lambda[l]);
-    const auto column = inputs().col(l).array();
-    out.array() += lambda * (column - centre_of(place, l)).square();
+    data_->arithmetic->add_squares(std::exp(log_lambda[l]), inputs().col(l),
+                                   centre_of(place, l), out);
   }
 }
 
-// One number at a time: the C library's exponential is at least as fast as
-// vectors without wide registers, and its bits do not depend on the position.
 void KernelColumns::fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
                                 Matrix out, const Response& response) const {
-  out = exponents.unaryExpr([](double e) { return std::exp(-e); });
+  data_->arithmetic->exp_minus(exponents, out);
   response.weigh(out);
 }
 
@@ -149,11 +146,11 @@ void KernelColumns::begin_proposal() {
 // Adds the part of one predictor to all columns.
 void KernelColumns::add_exponents(const std::vector<Place>& places, int l,
                                   double scale) {
-  const auto column = inputs().col(l).array();
   for (std::size_t j = 0; j < places.size(); ++j) {
     if (places[j].location == 0) continue;
-    const double centre = centre_of(places[j], l);
-    next_.exponents.col(j).array() += scale * (column - centre).square();
+    data_->arithmetic->add_squares(scale, inputs().col(l),
+                                   centre_of(places[j], l),
+                                   next_.exponents.col(j));
   }
 }
 
@@ -162,8 +159,8 @@ void KernelColumns::add_exponents(const std::vector<Place>& places,
                                   const Eigen::VectorXd& input, double scale) {
   for (std::size_t j = 0; j < places.size(); ++j) {
     if (places[j].location == 0) continue;
-    const double centre = input[places[j].location - 1];
-    next_.exponents.col(j).array() += scale * (input.array() - centre).square();
+    data_->arithmetic->add_squares(scale, input, input[places[j].location - 1],
+                                   next_.exponents.col(j));
   }
 }
 

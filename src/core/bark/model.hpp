@@ -5,6 +5,7 @@
 #include <kernelbayes/rng.hpp>
 #include <vector>
 
+#include "../arithmetic.hpp"
 #include "../linalg.hpp"
 #include "centres.hpp"
 
@@ -112,6 +113,7 @@ struct Data {
   Eigen::VectorXd y, weights;
   Family family = Family::kGaussian;
   int classes = 2;  // of an ordered response
+  const Arithmetic* arithmetic = &Arithmetic::best();
   bool student() const { return family == Family::kStudent; }
   bool ordered() const { return family == Family::kOrdered; }
   /// Is there a latent response?

@@ -47,7 +47,7 @@ Column State::make_column(const Place& place) const {
   out.exponents.resize(data_->n());
   out.values.resize(data_->n());
   columns_.fill(place, response_, out.exponents, out.values);
-  out.gram.noalias() = columns().transpose() * out.values;
+  out.gram = data_->arithmetic->product(columns(), out.values);
   out.own = out.values.squaredNorm();
   out.response = out.values.dot(response());
   return out;
@@ -114,7 +114,8 @@ void State::accept_proposal() {
 
 void State::set_response(Eigen::VectorXd response) {
   response_.set(std::move(response));
-  product_.head(size()).noalias() = columns().transpose() * this->response();
+  product_.head(size()) =
+      data_->arithmetic->product(columns(), this->response());
   refactor();
 }
 

@@ -26,8 +26,8 @@ void State::sum_up(const Eigen::MatrixXd& values, Eigen::MatrixXd& gram,
                    Eigen::VectorXd& product) const {
   const int m = size();
   const auto columns = values.leftCols(m);
-  square_into(columns.transpose(), gram.topLeftCorner(m, m));
-  product.head(m).noalias() = columns.transpose() * response();
+  gram.topLeftCorner(m, m) = data_->arithmetic->squares(columns);
+  product.head(m) = data_->arithmetic->product(columns, response());
 }
 
 Eigen::VectorXd State::deviations() const {

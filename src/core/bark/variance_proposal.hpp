@@ -27,14 +27,16 @@ class VarianceProposal {
   static constexpr int kBins = 32;
   static constexpr double kWidth = 0.6, kPriorShare = 0.1;
 
-  double log_prior(double x) const;
-  double log_target(double x) const;
+  // Of x, with v = exp(x).
+  double log_prior(double x, double v) const;
+  double log_target(double x, double v) const;
   double upper() const { return lower_ + kBins * kWidth; }
 
   const Prior* prior_;
   double squared_copies_;
   Information information_;
   double power_;
+  double shape_, rate_, log_constant_;  // the density of x
   double lower_, tail_rate_;
   double log_top_;  // of the densities, which are scaled by it
   std::array<double, kBins + 1> density_;  // in each bin; at the tail's start

@@ -1,0 +1,248 @@
+#include "arithmetic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// Not on Windows: its compiler does not align the stack for wide registers.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+#define KERNELBAYES_WIDE
+#include <immintrin.h>
+#endif
+
+// What follows is compiled for more instructions than the rest of the file.
+#if defined(__clang__)
+#define KERNELBAYES_PRAGMA(text) _Pragma(#text)
+#define KERNELBAYES_FOR(set) \
+  KERNELBAYES_PRAGMA(        \
+      clang attribute push(__attribute__((target(set))), apply_to = function))
+#define KERNELBAYES_END _Pragma("clang attribute pop")
+#else
+#define KERNELBAYES_PRAGMA(text) _Pragma(#text)
+#define KERNELBAYES_FOR(set) \
+  _Pragma("GCC push_options") KERNELBAYES_PRAGMA(GCC target(set))
+#define KERNELBAYES_END _Pragma("GCC pop_options")
+#endif
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+namespace kernelbayes {
+
+namespace portable {
+namespace {
+
+using Block = Arithmetic::Block;
+using Map = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
+
+Map as_matrix(Block block) {
+  return {block.first, block.n, block.columns,
+          Eigen::OuterStride<>(block.stride)};
+}
+
+// One number at a time: the exponential of the C library is at least as fast as
+// one with registers of two numbers.
+void exp_minus(const double* x, double* out, Eigen::Index n) {
+  for (Eigen::Index i = 0; i < n; ++i) out[i] = std::exp(-x[i]);
+}
+
+void add_squares(double scale, const double* x, double centre, double* out,
+                 Eigen::Index n) {
+  const Eigen::Map<const Eigen::ArrayXd> from(x, n);
+  Eigen::Map<Eigen::ArrayXd>(out, n) += scale * (from - centre).square();
+}
+
+void products(Block a, Block b, double* out, Eigen::Index stride) {
+  Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> to(
+      out, a.columns, b.columns, Eigen::OuterStride<>(stride));
+  if (b.columns == 1) {
+    to.col(0).noalias() = as_matrix(a).transpose() * as_matrix(b).col(0);
+  } else {
+    to.noalias() = as_matrix(a).transpose() * as_matrix(b);
+  }
+}
+
+constexpr Arithmetic::Loops kLoops{"portable", exp_minus, add_squares,
+                                   products};
+
+}  // namespace
+}  // namespace portable
+
+#ifdef KERNELBAYES_WIDE
+
+KERNELBAYES_FOR("avx2,fma")
+namespace avx2 {
+namespace {
+
+struct Pack {
+  static constexpr int kSize = 4, kTile = 2;
+  __m256d v;
+  static Pack all(double x) { return {_mm256_set1_pd(x)}; }
+  static Pack load(const double* x) { return {_mm256_loadu_pd(x)}; }
+  static Pack load(const double* x, Eigen::Index left) {
+    return {_mm256_maskload_pd(x, first(left))};
+  }
+  void store(double* to) const { _mm256_storeu_pd(to, v); }
+  void store(double* to, Eigen::Index left) const {
+    _mm256_maskstore_pd(to, first(left), v);
+  }
+  static __m256i first(Eigen::Index left) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(left),
+                              _mm256_set_epi64x(3, 2, 1, 0));
+  }
+};
+inline Pack operator+(Pack a, Pack b) { return {_mm256_add_pd(a.v, b.v)}; }
+inline Pack operator-(Pack a, Pack b) { return {_mm256_sub_pd(a.v, b.v)}; }
+inline Pack operator*(Pack a, Pack b) { return {_mm256_mul_pd(a.v, b.v)}; }
+inline Pack operator-(Pack a) { return Pack::all(-0.0) - a; }
+inline Pack multiply_add(Pack a, Pack b, Pack c) {
+  return {_mm256_fmadd_pd(a.v, b.v, c.v)};
+}
+inline Pack least(Pack a, Pack b) { return {_mm256_min_pd(a.v, b.v)}; }
+inline Pack nearest(Pack a) {
+  return {_mm256_round_pd(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+// 2^-k for k up to 1022, from the bits of the exponent.
+inline Pack half_to(Pack k) {
+  const __m128i power =
+      _mm_sub_epi32(_mm_set1_epi32(1023), _mm256_cvtpd_epi32(k.v));
+  return {
+      _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_cvtepi32_epi64(power), 52))};
+}
+// a / 2^k in two steps: 2^-k alone may be 0.
+inline Pack halve(Pack a, Pack k) {
+  const Pack part = nearest(k * Pack::all(0.5));
+  return a * half_to(part) * half_to(k - part);
+}
+inline double total(Pack a) {
+  double of[4];
+  a.store(of);
+  return (of[0] + of[1]) + (of[2] + of[3]);
+}
+
+#include "arithmetic_loops.inc"
+
+constexpr Arithmetic::Loops kLoops{"avx2", exp_minus, add_squares, products};
+
+}  // namespace
+}  // namespace avx2
+KERNELBAYES_END
+
+KERNELBAYES_FOR("avx512f,avx2,fma")
+namespace avx512 {
+namespace {
+
+struct Pack {
+  static constexpr int kSize = 8, kTile = 4;
+  __m512d v;
+  static Pack all(double x) { return {_mm512_set1_pd(x)}; }
+  static Pack load(const double* x) { return {_mm512_loadu_pd(x)}; }
+  static Pack load(const double* x, Eigen::Index left) {
+    return {_mm512_maskz_loadu_pd(first(left), x)};
+  }
+  void store(double* to) const { _mm512_storeu_pd(to, v); }
+  void store(double* to, Eigen::Index left) const {
+    _mm512_mask_storeu_pd(to, first(left), v);
+  }
+  static __mmask8 first(Eigen::Index left) {
+    return static_cast<__mmask8>((1 << left) - 1);
+  }
+};
+inline Pack operator+(Pack a, Pack b) { return {_mm512_add_pd(a.v, b.v)}; }
+inline Pack operator-(Pack a, Pack b) { return {_mm512_sub_pd(a.v, b.v)}; }
+inline Pack operator*(Pack a, Pack b) { return {_mm512_mul_pd(a.v, b.v)}; }
+inline Pack operator-(Pack a) { return Pack::all(-0.0) - a; }
+inline Pack multiply_add(Pack a, Pack b, Pack c) {
+  return {_mm512_fmadd_pd(a.v, b.v, c.v)};
+}
+inline Pack least(Pack a, Pack b) { return {_mm512_min_pd(a.v, b.v)}; }
+inline Pack nearest(Pack a) {
+  return {
+      _mm512_roundscale_pd(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+inline Pack halve(Pack a, Pack k) { return {_mm512_scalef_pd(a.v, (-k).v)}; }
+inline double total(Pack a) { return _mm512_reduce_add_pd(a.v); }
+
+#include "arithmetic_loops.inc"
+
+constexpr Arithmetic::Loops kLoops{"avx512", exp_minus, add_squares, products};
+
+}  // namespace
+}  // namespace avx512
+KERNELBAYES_END
+
+#endif
+
+namespace {
+
+enum Width { kPortable, kAvx2, kAvx512 };
+
+Width widest() {
+#ifdef KERNELBAYES_WIDE
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
+  }
+#endif
+  return kPortable;
+}
+
+}  // namespace
+
+const Arithmetic& Arithmetic::best() {
+  static const Arithmetic& chosen = at_most("avx512");
+  return chosen;
+}
+
+const Arithmetic& Arithmetic::at_most(const std::string& name) {
+  static const Arithmetic narrow(portable::kLoops);
+#ifdef KERNELBAYES_WIDE
+  static const Arithmetic wide(avx2::kLoops), wider(avx512::kLoops);
+  static const Width top = widest();
+  if (name == "avx512" && top == kAvx512) return wider;
+  if (name != "portable" && top != kPortable) return wide;
+#endif
+  return narrow;
+}
+
+void Arithmetic::exp_minus(Columns x, Eigen::Ref<Eigen::MatrixXd> out) const {
+  for (Eigen::Index j = 0; j < x.cols(); ++j) {
+    loops_->exp_minus(x.col(j).data(), out.col(j).data(), x.rows());
+  }
+}
+
+void Arithmetic::add_squares(double scale, Vector x, double centre,
+                             Eigen::Ref<Eigen::VectorXd> out) const {
+  loops_->add_squares(scale, x.data(), centre, out.data(), x.size());
+}
+
+Eigen::MatrixXd Arithmetic::products(Columns a, Columns b) const {
+  Eigen::MatrixXd out(a.cols(), b.cols());
+  loops_->products({a.data(), a.outerStride(), a.cols(), a.rows()},
+                   {b.data(), b.outerStride(), b.cols(), b.rows()}, out.data(),
+                   out.rows());
+  return out;
+}
+
+Eigen::VectorXd Arithmetic::product(Columns a, Vector b) const {
+  Eigen::VectorXd out(a.cols());
+  loops_->products({a.data(), a.outerStride(), a.cols(), a.rows()},
+                   {b.data(), b.size(), 1, b.size()}, out.data(), out.size());
+  return out;
+}
+
+// The lower half, by blocks of columns, and its mirror image.
+Eigen::MatrixXd Arithmetic::squares(Columns a) const {
+  constexpr Eigen::Index kBlock = 8;
+  const Eigen::Index m = a.cols();
+  Eigen::MatrixXd out(m, m);
+  for (Eigen::Index j = 0; j < m; j += kBlock) {
+    const Eigen::Index width = std::min(kBlock, m - j);
+    const double* from = a.data() + j * a.outerStride();
+    loops_->products({from, a.outerStride(), m - j, a.rows()},
+                     {from, a.outerStride(), width, a.rows()},
+                     out.data() + j + j * m, m);
+  }
+  out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+  return out;
+}
+
+}  // namespace kernelbayes

@@ -1,0 +1,56 @@
+// Loops that take most of the time of samplers with kernels. They exist for
+// several instruction sets, and the widest that the processor has is chosen
+// when the program runs: a package is compiled for the oldest processor. Sums
+// are added in the order of one set, so results of two sets differ by rounding.
+#pragma once
+
+#include <string>
+
+#include "linalg.hpp"
+
+namespace kernelbayes {
+
+/// exp_minus() and add_squares() give a number the same bits at any position.
+class Arithmetic {
+ public:
+  using Columns = Eigen::Ref<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
+  using Vector = Eigen::Ref<const Eigen::VectorXd>;
+
+  /// That of the widest set.
+  static const Arithmetic& best();
+  /// "avx512", "avx2" or "portable"; if the processor does not have it, the
+  /// widest that it has.
+  static const Arithmetic& at_most(const std::string& name);
+
+  const char* name() const { return loops_->name; }
+  /// out = exp(-x), to 1 unit in the last place.
+  void exp_minus(Columns x, Eigen::Ref<Eigen::MatrixXd> out) const;
+  /// out += scale (x - centre)^2.
+  void add_squares(double scale, Vector x, double centre,
+                   Eigen::Ref<Eigen::VectorXd> out) const;
+  /// a'b.
+  Eigen::MatrixXd products(Columns a, Columns b) const;
+  Eigen::VectorXd product(Columns a, Vector b) const;
+  /// a'a.
+  Eigen::MatrixXd squares(Columns a) const;
+
+  /// Pointers to columns of n numbers, each column `stride` after the last.
+  struct Block {
+    const double* first;
+    Eigen::Index stride, columns, n;
+  };
+  /// The loops of one set; `out` of products is stored by column.
+  struct Loops {
+    const char* name;
+    void (*exp_minus)(const double* x, double* out, Eigen::Index n);
+    void (*add_squares)(double scale, const double* x, double centre,
+                        double* out, Eigen::Index n);
+    void (*products)(Block a, Block b, double* out, Eigen::Index stride);
+  };
+
+ private:
+  explicit constexpr Arithmetic(const Loops& loops) : loops_(&loops) {}
+  const Loops* loops_;
+};
+
+}  // namespace kernelbayes
