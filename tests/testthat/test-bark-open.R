@@ -79,6 +79,17 @@ test_that("trajectories with short steps keep their energy", {
   }
 })
 
+test_that("without kernels there is no trajectory, and its step stays", {
+  fit <- bark_quick(class ~ x1 + x2, bark_data(),
+    prior = bark_prior_paper("equal", gamma = 1e-9)
+  )
+  for (run in fit$runs) {
+    expect_identical(run$tried[["trajectory"]], 0)
+    step <- lapply(run$levels[[1]]$steps$shared, `[[`, 4)
+    expect_identical(step, list(log_length = -2, times = 0L))
+  }
+})
+
 # Moves -----------------------------------------------------------------------
 
 test_that("every move leaves the joint law of two classes invariant", {

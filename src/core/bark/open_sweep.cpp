@@ -34,6 +34,7 @@ void Sweep::trajectory(OpenState& open, bool adapt, Counts& counts, Rng& rng) {
   Steps::One& step = steps_.trajectory;
   const double length = step.length() * (0.6 + 0.8 * rng.uniform());
   const auto followed = open.follow(length, kSteps, rng);
+  if (open.size() == 0) return;  // there was nothing to follow
   counts.note(kTrajectory, followed.moved);
   if (adapt) step.adapt(followed.probability, kTarget);
 }
