@@ -72,6 +72,8 @@ struct Prior {
 
   /// (B8).
   double draw_varphi(Rng& rng) const;
+  /// Given a coefficient over its number of copies, if alpha is 1: (B95).
+  double draw_varphi(double scaled, Rng& rng) const;
   double varphi_rate() const { return alpha * eps * eps / 2; }
 };
 
@@ -81,11 +83,21 @@ inline double log_gamma_draw(double shape, double rate, Rng& rng) {
   return std::log(rng.gamma(shape + 1)) + std::log(u) / shape - std::log(rate);
 }
 
-// If alpha is tiny some underflow, and their variance is infinite.
-inline double Prior::draw_varphi(Rng& rng) const {
+// If alpha is tiny, or a coefficient huge, varphi may underflow; its variance
+// would be infinite.
+inline double at_least_tiny(double varphi) {
   constexpr double kLeastLog = -600;
+  return std::max(varphi, std::exp(kLeastLog));
+}
+
+inline double Prior::draw_varphi(Rng& rng) const {
   const double log_draw = log_gamma_draw(alpha / 2, varphi_rate(), rng);
-  return std::exp(std::max(log_draw, kLeastLog));
+  return at_least_tiny(std::exp(log_draw));
+}
+
+inline double Prior::draw_varphi(double scaled, Rng& rng) const {
+  const double rate = varphi_rate() + 0.5 * scaled * scaled;
+  return at_least_tiny(rng.gamma(1.0) / rate);
 }
 
 /// log(e^a + e^b); one of them may be minus infinity.

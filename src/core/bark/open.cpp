@@ -86,13 +86,10 @@ OpenState::OpenState(const State& state, Intervals rows, Rng& rng)
   log_likelihood_ = rows_.log_likelihood(fit_);
 }
 
-// (B95).
 void OpenState::give(State& state, Rng& rng) const {
   std::vector<Slot> slots = slots_;
   for (int j = 0; j < size(); ++j) {
-    const double scaled = beta_[j] / slots[j].copies;
-    const double rate = prior_->varphi_rate() + 0.5 * scaled * scaled;
-    slots[j].varphi = {rng.gamma(1.0) / rate};
+    slots[j].varphi = {prior_->draw_varphi(beta_[j] / slots[j].copies, rng)};
   }
   state.assign(std::move(slots), log_lambda(), included(), state.noise());
   state.set_response(rows_.draw(fit_, rng));

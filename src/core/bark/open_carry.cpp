@@ -24,10 +24,9 @@ Eigen::MatrixXd information(const Eigen::MatrixXd& a,
 void OpenState::hold(Rng& rng) {
   Held held{Eigen::VectorXd(size()), {}};
   for (int j = 0; j < size(); ++j) {
-    const double scaled = beta_[j] / slots_[j].copies;
-    const double rate = prior_->varphi_rate() + 0.5 * scaled * scaled;
-    held.s[j] =
-        root_amplitude_ * slots_[j].copies / std::sqrt(rng.gamma(1.0) / rate);
+    const int copies = slots_[j].copies;
+    const double varphi = prior_->draw_varphi(beta_[j] / copies, rng);
+    held.s[j] = root_amplitude_ * copies / std::sqrt(varphi);
   }
   held.mode = find_mode(columns(), held.s);
   held_ = std::move(held);
