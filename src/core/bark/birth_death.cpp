@@ -4,13 +4,6 @@
 namespace kernelbayes {
 namespace bark {
 
-Copy choose_copy(const State& state, Rng& rng) {
-  int which = static_cast<int>(rng.index(state.copies()));
-  int j = 0;
-  while (which >= state.slot(j).copies) which -= state.slot(j++).copies;
-  return {j, which};
-}
-
 Slot with_copy(const Slot& slot, double varphi, bool collapsed) {
   Slot out = slot;
   ++out.copies;

@@ -148,11 +148,18 @@ inline bool accept(double log_ratio, Rng& rng) {
   return log_ratio >= 0 || rng.uniform() < std::exp(log_ratio);
 }
 
-/// A uniformly chosen copy: its slot, and its number there.
+/// A uniformly chosen copy: its slot, and its number there. S is a State or an
+/// OpenState.
 struct Copy {
   int slot, which;
 };
-Copy choose_copy(const State& state, Rng& rng);
+template <class S>
+Copy choose_copy(const S& state, Rng& rng) {
+  int which = static_cast<int>(rng.index(state.copies()));
+  int j = 0;
+  while (which >= state.slot(j).copies) which -= state.slot(j++).copies;
+  return {j, which};
+}
 
 /// Replaces a kernel with one copy by one elsewhere, with varphi from a
 /// data-informed proposal; log_proposal is the ratio for the choice of the

@@ -55,8 +55,7 @@ bool death(OpenState& state, Rng& rng) {
   if (state.copies() == 0) return false;
   const Prior& prior = state.prior();
   const double log_odds = std::log(state.copies() / prior.nu);
-  int which = static_cast<int>(rng.index(state.copies())), j = 0;
-  while (which >= state.slot(j).copies) which -= state.slot(j++).copies;
+  const int j = choose_copy(state, rng).slot;
   const int copies = state.slot(j).copies;
   if (copies == 1) return state.remove(j, log_odds, rng);
   const double width = state.width(j);
