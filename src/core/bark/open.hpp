@@ -155,9 +155,13 @@ bool birth_death_move(OpenState& state, Rng& rng);
 /// A slot moves, with all its copies and its coefficient.
 bool relocate_move(OpenState& state, Rng& rng);
 bool local_move(OpenState& state, Rng& rng);
-/// Those of scales are in moves.hpp.
-bool change_scales(OpenState& state, double power, Rng& rng,
-                   const ProposeScales& propose);
+/// Those of scales are in moves.hpp. They end in one of these, for all kernels
+/// or for one: (B35), with the coefficients kept or, while varphi is held,
+/// carried along. The power is not used.
+bool try_scales(OpenState& state, const ScaleChange& change, double log_ratio,
+                double power, Rng& rng);
+bool move_kernel(OpenState& state, int j, OpenState::NewColumn column,
+                 double log_ratio, double power, Rng& rng);
 
 }  // namespace bark
 }  // namespace kernelbayes

@@ -104,25 +104,14 @@ bool local_move(OpenState& state, Rng& rng) {
                     rng);
 }
 
-// (B35), with the coefficients kept or, while varphi is held, carried along.
-bool change_scales(OpenState& state, double, Rng& rng,
-                   const ProposeScales& propose) {
-  const Prior& prior = state.prior();
-  if (!prior.own_scales) {
-    const ScaleProposal next =
-        propose({prior, state.log_lambda(), state.included()});
-    return next.possible && state.change(next.change, next.log_ratio, rng);
-  }
-  if (state.size() == 0) return false;
-  const int j = static_cast<int>(rng.index(state.size()));
-  const Slot& slot = state.slot(j);
-  if (slot.location == 0) return false;
-  const ScaleProposal next =
-      propose({prior, slot.shape->log_lambda, slot.shape->included,
-               prior.pooled ? &state.pool() : nullptr});
-  if (!next.possible) return false;
-  const Place place{slot.location, changed(*slot.shape, next.change)};
-  return state.move(j, state.make_column(place), next.log_ratio, rng);
+bool try_scales(OpenState& state, const ScaleChange& change, double log_ratio,
+                double, Rng& rng) {
+  return state.change(change, log_ratio, rng);
+}
+
+bool move_kernel(OpenState& state, int j, OpenState::NewColumn column,
+                 double log_ratio, double, Rng& rng) {
+  return state.move(j, std::move(column), log_ratio, rng);
 }
 
 }  // namespace bark

@@ -1,6 +1,7 @@
 #include "scale_proposals.hpp"
 
 #include "moves.hpp"
+#include "open.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -37,7 +38,8 @@ ShapePointer changed(const Shape& shape, const ScaleChange& change) {
   return out;
 }
 
-bool change_scales(State& state, double power, Rng& rng,
+template <class S>
+bool change_scales(S& state, double power, Rng& rng,
                    const ProposeScales& propose) {
   const Prior& prior = state.prior();
   if (!prior.own_scales) {
@@ -58,6 +60,9 @@ bool change_scales(State& state, double power, Rng& rng,
   return move_kernel(state, j, state.make_column(place), next.log_ratio, power,
                      rng);
 }
+
+template bool change_scales(State&, double, Rng&, const ProposeScales&);
+template bool change_scales(OpenState&, double, Rng&, const ProposeScales&);
 
 }  // namespace bark
 }  // namespace kernelbayes

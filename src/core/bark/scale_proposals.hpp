@@ -34,9 +34,10 @@ int choose_included(const Scales& scales, Rng& rng, int but = -1);
 ShapePointer changed(const Shape& shape, const ScaleChange& change);
 
 /// If kernels have their own scales, those of a uniformly chosen one, whose
-/// varphi is updated too, (B27); otherwise those of all, (B35). True if they
-/// changed.
-bool change_scales(State& state, double power, Rng& rng,
+/// varphi is updated too if it is part of the state, (B27); otherwise those of
+/// all, (B35). True if they changed. S is a State or an OpenState.
+template <class S>
+bool change_scales(S& state, double power, Rng& rng,
                    const ProposeScales& propose);
 
 }  // namespace bark
