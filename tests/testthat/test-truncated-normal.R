@@ -96,4 +96,9 @@ test_that("log probabilities of intervals keep their digits", {
   exact <- exact - at^2 / 2 - log(2 * pi) / 2
   expect_lt(max(abs(log_normal_between_cpp(from, to) - exact)), 1e-8)
   expect_identical(log_normal_between_cpp(1, 1), -Inf)
+  # Infinite ends: nothing on either side, and everything.
+  expect_identical(
+    log_normal_between_cpp(c(-Inf, Inf, -Inf), c(-Inf, Inf, Inf)),
+    c(-Inf, -Inf, 0)
+  )
 })

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kernelbayes {
 
@@ -18,11 +19,12 @@ inline double log_normal_cdf(double x) {
          std::log1p(-s * (1 - 3 * s * (1 - 5 * s)));
 }
 
-/// log(Phi(to) - Phi(from)), one of them perhaps infinite, to about 1e-8, and
-/// to 1e-13 unless both ends are on one side and close together.
+/// log(Phi(to) - Phi(from)) for from <= to, which may be infinite, to about
+/// 1e-8, and to 1e-13 unless both are on one side and close together.
 inline double log_normal_between(double from, double to) {
-  if (std::isinf(to)) return log_normal_cdf(-from);
-  if (std::isinf(from)) return log_normal_cdf(to);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (to == kInfinity) return log_normal_cdf(-from);
+  if (from == -kInfinity) return log_normal_cdf(to);
   constexpr double kRootHalf = 0.70710678118654752440;
   constexpr double kHalfLogTwoPi = 0.91893853320467274178;
   if (from <= 0 && to >= 0) {  // a sum of two positive numbers
