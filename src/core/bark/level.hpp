@@ -31,8 +31,8 @@ std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family);
 
 /// log_likelihood is that of the data: with the coefficients integrated out or,
 /// if that has no closed form (classes, Student-t noise), at the draw of the
-/// coefficients. cuts are the C - 1 finite cut points between ordered classes; df is kept if it is
-/// learned.
+/// coefficients. cuts are the C - 1 finite cut points between ordered classes;
+/// df is kept if it is learned.
 struct Draws {
   explicit Draws(const Model& model) : model(&model) {}
   void transfer(Archive& archive);

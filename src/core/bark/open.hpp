@@ -37,8 +37,8 @@ Intervals class_intervals(const State& state);
 
 /// A state with its coefficients, and without latent responses and varphi:
 /// beta_j of a slot with n_j copies has the Cauchy density of width n_j eps
-/// (alpha = 1), f = a K beta with a^2 the amplitude, and the classes have the
-/// probabilities of Intervals. Latent responses hold each f_i to within a
+/// (alpha = 1), f = sqrt(a) K beta with a the amplitude, and the classes have
+/// the probabilities of Intervals. Latent responses hold each f_i to within a
 /// standard deviation or so, even where classes are well separated and f may be
 /// anything large; without them it is free. A change of one kernel costs O(n).
 ///
@@ -46,6 +46,9 @@ Intervals class_intervals(const State& state);
 /// along.
 class OpenState {
  public:
+  /// The largest |asinh(beta / width)|: (beta / width)^2 overflows beyond 355.
+  static constexpr double kLargest = 300;
+
   /// Draws the coefficients; ok() is false if they cannot be computed, which
   /// depends on the kernels only.
   OpenState(const State& state, Intervals rows, Rng& rng);
@@ -104,12 +107,14 @@ class OpenState {
   bool ellipse(Rng& rng);
 
  private:
-  /// The mode of the standardised coefficients w = beta / s given varphi, s^2 =
-  /// n^2 / varphi, and the factor LL' of minus the second derivative there.
+  /// The mode of the standardised coefficients w = sqrt(a) beta / s given
+  /// varphi, s^2 = a n^2 / varphi, and the Cholesky factor of minus the second
+  /// derivative there; ok is false if that cannot be computed, which depends on
+  /// the columns and s only.
   struct Mode {
     Eigen::VectorXd at;
     Eigen::MatrixXd lower;
-    double log_determinant = 0;  // of L
+    double log_determinant = 0;  // of the factor
     bool ok = true;
   };
   class Path;

@@ -83,7 +83,7 @@ void OpenState::take_standardised(const Eigen::VectorXd& w) {
   }
 }
 
-// (B96).
+// (B96). A mode that cannot be computed, on either side, is a rejection.
 bool OpenState::carry(double log_ratio, Rng& rng) {
   const Mode& from = held_->mode;
   const auto proposed = columns_.proposed_values().leftCols(size());

@@ -19,14 +19,13 @@ double log_cauchy(double beta, double width) {
 
 // (B91).
 bool coefficient_move(OpenState& state, Rng& rng) {
-  constexpr double kLargest = 300;  // beyond it sinh() overflows
   if (state.size() == 0) return false;
   const int j = static_cast<int>(rng.index(state.size()));
   const double width = state.width(j);
   const double from = std::asinh(state.beta(j) / width);
   const double length = std::exp2(1 - 6 * rng.uniform());
   const double to = from + length * rng.normal();
-  if (std::abs(to) > kLargest) return false;
+  if (std::abs(to) > OpenState::kLargest) return false;
   return state.set_coefficient(j, width * std::sinh(to),
                                log_cosh(from) - log_cosh(to), rng);
 }

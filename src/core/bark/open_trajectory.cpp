@@ -50,7 +50,6 @@ OpenState::Path::Path(OpenState& state)
 }
 
 bool OpenState::Path::evaluate() {
-  constexpr double kLargest = 300;  // beyond it sinh() overflows
   if (!(q.head(m_).cwiseAbs().maxCoeff() < kLargest)) return false;
   ScaleChange change;
   for (std::size_t c = 0; c < predictors_.size(); ++c) {
