@@ -90,6 +90,23 @@ test_that("without kernels there is no trajectory, and its step stays", {
   }
 })
 
+test_that("only moves that a model has are counted", {
+  counted <- function(...) {
+    fit <- bark_quick(class ~ x1 + x2, bark_data(),
+      prior = bark_prior_paper(...), iter = 5, warmup = 5
+    )
+    grep("^open_", names(fit$runs[[1]]$tried), value = TRUE)
+  }
+  common <- paste0("open_", c(
+    "coefficient", "birth_death", "relocate", "scale"
+  ))
+  expect_setequal(
+    counted("select_equal"), c(common, "open_local", "open_flip")
+  )
+  expect_setequal(counted("equal"), c(common, "open_local"))
+  expect_setequal(counted("equal", centres = centre_near_rows(0.5)), common)
+})
+
 # Moves -----------------------------------------------------------------------
 
 test_that("every move leaves the joint law of two classes invariant", {

@@ -38,6 +38,7 @@ Counts::Counts(const Model& model) {
   if (!prior.pooled) none(kPoolShift, kPoolStretch);
   const bool open = model.data.latent() && prior.collapsed() && model.full;
   if (!open) none(kOpenCoefficient, kCoefficientEllipse);
+  if (prior.centre_sd > 0) none(kOpenLocal, kOpenLocal);
   if (!prior.selects()) none(kOpenFlip, kOpenFlip);
 }
 
