@@ -97,14 +97,16 @@
 #' @section Length:
 #' Where `control` leaves the length open, as by default, four chains run until
 #' R-hat is at most 1.05 and effective sample sizes are at least 100 for all
-#' monitored quantities, within a budget of at most \eqn{m = 600
-#' (300/n)^{0.7}}{m = 600 (300 / n)^0.7} iterations after the warmup, between 200
-#' and 600 (for classes two thirds of that). The warmup has m / 3 iterations, at
-#' least 100; convergence is judged after m / 2 and, if there is none, after m. Every second iteration is kept.
+#' monitored quantities, within a budget of m iterations after the warmup: 1200
+#' for numeric responses, beyond n = 2000 \eqn{1200 (2000/n)^{0.7}}{1200 (2000 /
+#' n)^0.7}; 400 for classes, beyond n = 300 \eqn{400 (300/n)^{0.7}}{400 (300 /
+#' n)^0.7}; at least 200. The warmup has m / 3 iterations, at least 100;
+#' convergence is judged after m / 2 and, if there is none, after m. Every fourth
+#' iteration is kept, for classes every second.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged.
 #' The numbers depend on n alone, so that a seed gives the same draws on every
-#' machine. With 300 rows and 10 predictors the budget takes about 8 seconds of
+#' machine. With 300 rows and 10 predictors the budget takes about 5 seconds of
 #' processor time.
 #'
 #' That is enough for predictions. The posterior of the scales is narrow given
@@ -271,15 +273,19 @@ bark.numeric <- bark.matrix
 #' @export
 bark.logical <- bark.matrix
 
-# The length of chains that the user leaves open. Fewer iterations for more rows,
-# so that a call takes about ten times as long as dbarts::bart(), whose time
-# grows more slowly with n (tools/bench/league.R). Sweeps of classes take longer,
-# and mix better. Chains with the most iterations keep half of their draws.
+# The length of chains that the user leaves open: at most ten times as long as
+# dbarts::bart() takes (tools/bench/league.R). Sweeps of classes take longer, and
+# mix better. Draws of numbers are kept more rarely: they depend on each other.
 bark_length <- function(n, classes) {
-  most <- max(600 * min(1, (300 / n)^0.7), 200) * if (classes) 2 / 3 else 1
-  most <- as.integer(most)
+  most <- if (classes) {
+    400 * (300 / max(n, 300))^0.7
+  } else {
+    1200 * (2000 / max(n, 2000))^0.7
+  }
+  most <- as.integer(max(most, 200))
   list(
-    warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L, thin = 2L,
+    warmup = as.integer(max(most %/% 3, 100)), iter = most %/% 2L,
+    thin = if (classes) 2L else 4L,
     until = convergence(trusted_mixing$rhat, trusted_mixing$ess, most)
   )
 }

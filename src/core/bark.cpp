@@ -1,6 +1,5 @@
 // One translation unit, see Makevars. Each file also compiles by itself.
 #include "bark/birth_death.cpp"
-#include "bark/birth_near.cpp"
 #include "bark/candidates.cpp"
 #include "bark/centres.cpp"
 #include "bark/copies.cpp"

@@ -115,8 +115,6 @@ const Moves<State>& moves() {
                                                   bark::scale_any_move(s, t,
                                                                        1.2, r);
                                                 }},
-                                               {"birth_near",
-                                                bark::birth_near_move},
                                                {"gather",
                                                 [](State& s, double t, Rng& r) {
                                                   gather(s, 1000, t, r);

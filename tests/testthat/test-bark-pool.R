@@ -25,9 +25,8 @@ pool_invariance <- function(move, prior, pairs, power = 1, repeats = 4, ...) {
 }
 
 pool_moves <- c(
-  "birth_death", "birth_near", "relocate", "local", "gather", "varphi", "scale_all",
-  "scale_any", "scale_refresh", "flip", "swap", "pool", "pool_shift",
-  "pool_stretch"
+  "birth_death", "relocate", "local", "varphi", "scale_all", "scale_any",
+  "scale_refresh", "flip", "swap", "pool", "pool_shift", "pool_stretch"
 )
 
 test_that("moves leave the joint law with a pool invariant", {

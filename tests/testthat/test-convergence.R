@@ -233,30 +233,31 @@ test_that("a call that is stopped early continues towards its goal", {
 })
 
 test_that("bark() chooses the length that is left open, by n and classes", {
-  lengths <- vapply(c(10, 300, 1000, 1e5), function(n) {
+  lengths <- vapply(c(10, 2000, 5000, 1e5), function(n) {
     length <- bark_length(n, FALSE)
     c(length$warmup, length$iter, length$until$max_iter)
   }, c(0L, 0L, 0L))
-  expect_identical(lengths[, 1], c(200L, 300L, 600L))
+  expect_identical(lengths[, 1], c(400L, 600L, 1200L))
   expect_identical(lengths[, 1], lengths[, 2])
   expect_true(all(diff(lengths[3, ]) <= 0))
   expect_identical(lengths[, 4], c(100L, 100L, 200L))
   expect_identical(bark_length(10, TRUE)$until$max_iter, 400L)
+  expect_identical(bark_length(1e4, TRUE)$until$max_iter, 200L)
   open <- mcmc_control(1, warmup = NULL, iter = NULL, thin = NULL)
   expect_output(print(open), "as needed")
   fit <- suppressWarnings(
     bark(y ~ x, line[1:10, ], control = open, seed = 1)
   )
-  expect_identical(fit$control$warmup, 200L)
-  expect_true(fit$control$iter %in% c(300L, 600L))
-  expect_identical(fit$control$thin, 2L)
+  expect_identical(fit$control$warmup, 400L)
+  expect_true(fit$control$iter %in% c(600L, 1200L))
+  expect_identical(fit$control$thin, 4L)
   # A length that is given is used.
   fit <- suppressWarnings(bark(y ~ x, line,
     control = mcmc_control(1, warmup = NULL, iter = 7, thin = NULL), seed = 1
   ))
   expect_identical(
     unlist(fit$control[c("warmup", "iter", "thin")]),
-    c(warmup = 200L, iter = 7L, thin = 2L)
+    c(warmup = 400L, iter = 7L, thin = 4L)
   )
   expect_null(fit$control$until)
   # Elsewhere open lengths are 1000.

@@ -34,7 +34,7 @@ Counts::Counts(const Model& model) {
   };
   if (!model.data.ordered() || model.data.classes < 3) none(kCuts, kCuts);
   if (prior.directions == 0) none(kRotate, kRedirect);
-  if (!prior.copies_vary()) none(kBirthNear, kBirthNear);
+  if (prior.own_scales) none(kGather, kGather);
   if (!prior.pooled) none(kPoolShift, kPoolStretch);
   const bool open = model.data.latent() && prior.collapsed() && model.full;
   if (!open) none(kOpenCoefficient, kCoefficientEllipse);

@@ -47,9 +47,6 @@ struct Prior {
   bool collapsed() const { return alpha == 1; }
   /// Kernels may differ in more than their row: then no two copies are equal.
   bool shaped() const { return centre_sd > 0 || own_scales; }
-  /// Do kernels at rows have different scales? Then births near them are
-  /// defined, (B87).
-  bool copies_vary() const { return own_scales && centre_sd == 0 && !equal(); }
   bool selects() const {
     return type == ScaleType::kSelectEqual ||
            type == ScaleType::kSelectDifferent;

@@ -16,7 +16,6 @@ bool birth_death_move(State& state, double power, Rng& rng);
 
 /// Kernels with their own scales at rows: birth of a kernel like an existing
 /// one, or death.
-bool birth_near_move(State& state, double power, Rng& rng);
 
 /// A copy moves to a location from the prior.
 bool relocate_move(State& state, double power, Rng& rng);

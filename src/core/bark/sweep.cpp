@@ -27,7 +27,6 @@ const char* move_name(int kind) {
                                                 "cuts",
                                                 "rotate",
                                                 "redirect",
-                                                "birth_near",
                                                 "pool_shift",
                                                 "pool_stretch",
                                                 "open_coefficient",
@@ -96,7 +95,8 @@ void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
   // The start of a sweep is then a function of slots, scales and noise.
   state.refresh();
   kernels(state, power, counts, rng);
-  gather(state, power, counts, rng);
+  // With their own scales most candidates are far from what the data want.
+  if (!state.prior().own_scales) gather(state, power, counts, rng);
   scales(state, power, adapt, counts, rng);
   directions(state, power, adapt, counts, rng);
 }
@@ -155,10 +155,7 @@ void Sweep::scales(State& state, double power, bool adapt, Counts& counts,
 void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
   const Prior& prior = state.prior();
   const auto step = [&rng] { return std::exp2(1 - 3 * rng.uniform()); };
-  for (int i = 0; prior.copies_vary() && i < kernels_; ++i) {
-    counts.note(kBirthNear, birth_near_move(state, power, rng));
-  }
-  for (int i = 0; i < kernels_ / 2; ++i) {
+  for (int i = 0; i < kernels_; ++i) {
     counts.note(kScaleAll, scale_all_move(state, power, step(), rng));
     if (!prior.equal()) {
       counts.note(kScaleOne, scale_any_move(state, power, step(), rng));
@@ -242,9 +239,11 @@ void Sweep::latent(State& state, bool adapt, Counts& counts, Rng& rng) {
   if (!state.data().latent()) return;
   latent_move(state, rng);
   latent_scale_move(state, rng);
-  const bool moved = magnitude_move(state, steps_.magnitude.length(), rng);
-  counts.note(kMagnitude, moved);
-  if (adapt) steps_.magnitude.adapt(moved);
+  if (state.size() > 0) {
+    const bool moved = magnitude_move(state, steps_.magnitude.length(), rng);
+    counts.note(kMagnitude, moved);
+    if (adapt) steps_.magnitude.adapt(moved);
+  }
   cuts(state, adapt, counts, rng);
 }
 

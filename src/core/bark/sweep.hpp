@@ -28,7 +28,6 @@ enum MoveKind {
   kCuts,
   kRotate,
   kRedirect,
-  kBirthNear,
   kPoolShift,
   kPoolStretch,
   kOpenCoefficient,
