@@ -71,13 +71,13 @@ test_that("the budget is said before, and its end after", {
       control = mcmc_control(chains = 2, warmup = NULL, iter = NULL),
       seed = 1, progress = TRUE
     )),
-    "600 iterations each", class = "kb_message_budget"
+    "1200 iterations each", class = "kb_message_budget"
   )
-  expect_output(print(fit), "after 200: (converged|budget used up)")
+  expect_output(print(fit), "after 400: (converged|budget used up)")
   fit$control$until$rhat <- 1
-  expect_output(print(fit), "after 200: budget used up, not converged")
+  expect_output(print(fit), "after 400: budget used up, not converged")
   fit$control$until[c("rhat", "ess")] <- list(100, 1)
-  expect_output(print(fit), "after 200: converged")
+  expect_output(print(fit), "after 400: converged")
 })
 
 test_that("a long tail is known by its skewness", {

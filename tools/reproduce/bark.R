@@ -226,7 +226,8 @@ run_sets <- function(plan, scripts) {
     cells <- cells_for(name, repeats, plan$methods, plan$named)
     run_cells(cells, plan, scripts)
   })
-  as_runs(do.call(rbind, results))
+  cells <- do.call(rbind, results)
+  if (is.null(cells)) NULL else as_runs(cells)
 }
 
 run_figures <- function(plan, scripts) {
