@@ -167,9 +167,18 @@ all_versus <- function(runs) {
   do.call(rbind, unname(out))
 }
 
+# How far the method that is best in the paper is behind the best one here: the
+# mean over the runs of the difference in `measure`, and its standard error.
+behind_best <- function(runs, data, best, paper_best, measure) {
+  of <- function(method) runs[runs$data == data & runs$method == method, ]
+  both <- merge(of(paper_best), of(best), by = "set", suffixes = c("", "_best"))
+  behind <- both[[measure]] - both[[paste0(measure, "_best")]]
+  data.frame(behind = mean(behind), behind_se = standard_error(behind))
+}
+
 # Does the order of the six methods agree with the paper's? The share of pairs
 # of methods in the same order (or tied in either), and the best of each.
-patterns <- function(table, paper, measure) {
+patterns <- function(table, paper, measure, runs) {
   lines <- lapply(paper$data, function(name) {
     here <- table[table$data == name & table$method %in% papers_methods, ]
     if (length(here) == 0 || nrow(here) < 2) {
@@ -179,10 +188,12 @@ patterns <- function(table, paper, measure) {
     theirs <- unlist(paper[paper$data == name, here$method])
     pairs <- utils::combn(length(ours), 2)
     step <- function(v) sign(v[pairs[1, ]] - v[pairs[2, ]])
+    best <- here$method[which.min(ours)]
+    paper_best <- here$method[which.min(theirs)]
     data.frame(
-      data = name, best = here$method[which.min(ours)],
-      paper_best = here$method[which.min(theirs)], pairs = ncol(pairs),
-      same_order = mean(step(ours) * step(theirs) >= 0)
+      data = name, best = best, paper_best = paper_best, pairs = ncol(pairs),
+      same_order = mean(step(ours) * step(theirs) >= 0),
+      behind_best(runs, name, best, paper_best, measure)
     )
   })
   do.call(rbind, lines)
@@ -274,8 +285,8 @@ run_tables <- function(runs) {
   list(
     table1 = table1, table2 = table2, versus = all_versus(runs),
     patterns = rbind(
-      patterns(table1, published$table1, "ratio"),
-      patterns(table2, published$table2, "error")
+      patterns(table1, published$table1, "ratio", runs),
+      patterns(table2, published$table2, "error", runs)
     ),
     runs = runs[c("data", "set", "method", "error")]
   )
