@@ -76,10 +76,10 @@
 #' scales with their coefficients: one by one, all of them by Hamiltonian
 #' dynamics and elliptical slices, and scales with coefficients that follow. So
 #' chains mix where classes are well separated. Kernels that
-#' are born or relocated get a coefficient from a data-informed proposal; most
-#' locations are chosen among 200 candidates by how much the kernel would
-#' contribute there. Kernels with their own scales are also born as relatives of
-#' existing ones, with a few differences. Step sizes adapt during the warmup only.
+#' are born or relocated get a coefficient from a data-informed proposal; where
+#' kernels share their scales, most locations are chosen among 200 candidates by
+#' how much the kernel would contribute there. Step sizes adapt during the warmup
+#' only.
 #' Chains start at draws from the prior with small scales. With
 #' `mcmc_control(n_temps = )` above 1 each chain is coupled with others at higher
 #' temperatures.
@@ -105,8 +105,7 @@
 #' iteration is kept, for classes every second.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged.
-#' The numbers depend on n alone, so that a seed gives the same draws on every
-#' machine. With 300 rows and 10 predictors the budget takes about 5 seconds of
+#' The numbers depend on n alone, not on the speed of the machine. With 300 rows and 10 predictors the budget takes about 5 seconds of
 #' processor time.
 #'
 #' That is enough for predictions. The posterior of the scales is narrow given
@@ -117,12 +116,13 @@
 #'
 #' @section Instruction sets:
 #' The sampler uses the widest registers of the processor: `fit$simd` is
-#' `"avx512"`, `"avx2"` or `"portable"` (any processor, and Windows). The same
-#' seed gives the same draws wherever this set is the same; with another the sums
-#' are rounded in another way, and draws agree in distribution only.
-#' `options(kernelbayes.simd = "portable")`, or `"avx2"`, limits it, to draw the
-#' same on all machines. `update()` keeps the set of the fit if the processor has
-#' it.
+#' `"avx512"`, `"avx2"` or `"portable"` (any processor, and Windows). With the
+#' same build of the package and the same libraries, a seed gives the same draws
+#' on processors with the same set; with another set sums are rounded in another
+#' way, and draws agree in distribution only. `options(kernelbayes.simd =
+#' "portable")`, or `"avx2"`, limits the set, so that different x86-64 processors
+#' give the same draws. `update()` and workers use the set of the fit if their
+#' processor has it, otherwise the widest that it has.
 #'
 #' @section Defaults:
 #' `alpha = 1`, `gamma = 10` and `eps = 0.5`, those of the paper's experiments:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 // Not on Windows: its compiler does not align the stack for wide registers.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
@@ -97,6 +98,7 @@ inline Pack multiply_add(Pack a, Pack b, Pack c) {
   return {_mm256_fmadd_pd(a.v, b.v, c.v)};
 }
 inline Pack least(Pack a, Pack b) { return {_mm256_min_pd(a.v, b.v)}; }
+inline Pack most(Pack a, Pack b) { return {_mm256_max_pd(a.v, b.v)}; }
 inline Pack nearest(Pack a) {
   return {_mm256_round_pd(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
@@ -154,12 +156,18 @@ inline Pack multiply_add(Pack a, Pack b, Pack c) {
   return {_mm512_fmadd_pd(a.v, b.v, c.v)};
 }
 inline Pack least(Pack a, Pack b) { return {_mm512_min_pd(a.v, b.v)}; }
+inline Pack most(Pack a, Pack b) { return {_mm512_max_pd(a.v, b.v)}; }
 inline Pack nearest(Pack a) {
   return {
       _mm512_roundscale_pd(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 inline Pack halve(Pack a, Pack k) { return {_mm512_scalef_pd(a.v, (-k).v)}; }
-inline double total(Pack a) { return _mm512_reduce_add_pd(a.v); }
+inline double total(Pack a) {
+  double of[8];
+  a.store(of);
+  return ((of[0] + of[1]) + (of[2] + of[3])) +
+         ((of[4] + of[5]) + (of[6] + of[7]));
+}
 
 #include "arithmetic_loops.inc"
 
@@ -169,23 +177,21 @@ constexpr Arithmetic::Loops kLoops{"avx512", exp_minus, add_squares, products};
 }  // namespace avx512
 KERNELBAYES_END
 
-#endif
-
 namespace {
 
 enum Width { kPortable, kAvx2, kAvx512 };
 
 Width widest() {
-#ifdef KERNELBAYES_WIDE
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+    return kPortable;
   }
-#endif
-  return kPortable;
+  return __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
 }
 
 }  // namespace
+
+#endif
 
 const Arithmetic& Arithmetic::best() {
   static const Arithmetic& chosen = at_most("avx512");
@@ -194,6 +200,9 @@ const Arithmetic& Arithmetic::best() {
 
 const Arithmetic& Arithmetic::at_most(const std::string& name) {
   static const Arithmetic narrow(portable::kLoops);
+  if (name != "avx512" && name != "avx2" && name != "portable") {
+    throw std::invalid_argument("no such instruction set: " + name);
+  }
 #ifdef KERNELBAYES_WIDE
   static const Arithmetic wide(avx2::kLoops), wider(avx512::kLoops);
   static const Width top = widest();

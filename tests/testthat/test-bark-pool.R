@@ -4,7 +4,6 @@
 # Seen to fail, one mutant at a time:
 # - one kernel: the ratio of densities, or of w, left out; a swapped scale that
 #   keeps its value;
-# - births near kernels: the probability of entering for leaving;
 # - pool: one kernel too many, means with the wrong precision, no Jacobian or no
 #   prior of the spread; shift or stretch without the prior or the Jacobian.
 

@@ -12,8 +12,6 @@
 #   centre;
 # - scales: no ratio of priors, changes or shifts that are not made, all
 #   predictors included at birth;
-# - births near kernels: J + 1 for k + 1, the sum for the mean of T, no 1 / n,
-#   T from the dying kernel itself, no Jacobian of log scales;
 # - state: a kernel's own centre or scales ignored; runs: the shape of the first
 #   kernel given to all; draws: nothing recorded of the intercept; predictions
 #   with common scales.

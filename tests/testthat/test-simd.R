@@ -20,21 +20,23 @@ numbers_for <- function(n, p, q) {
 }
 
 test_that("each set has its name, the widest that the processor has", {
-  expect_true("portable" %in% sets_here())
+  expect_identical(sets_here(), utils::tail(simd_sets, length(sets_here())))
   for (name in sets_here()) expect_identical(simd_cpp(name), name)
-  expect_identical(simd_cpp("avx512"), sets_here()[[1]])
+  expect_error(simd_cpp("sse"), "no such instruction set")
 })
 
 test_that("exp(-x) is right to an ulp or two, also where it is tiny", {
   x <- c(
-    10^seq(-300, 2.8, length.out = 4001), 0, -3, -600, 700:745, 746, 1e5, Inf
+    10^seq(-300, 2.8, length.out = 4001), 0, -3, -600, 700:745, 746, 1e5, Inf,
+    -0, -1500, -1e5, -1e300, -Inf
   )
   for (name in sets_here()) {
     out <- with_set(name, x, diag(1), diag(1), 1)$exp
-    normal <- exp(-x) > 1e-307
+    normal <- exp(-x) > 1e-307 & x > -700
     error <- abs(out / exp(-x) - 1)[normal]
     expect_lt(max(error), 2 * .Machine$double.eps)
-    expect_lt(max(abs(out - exp(-x))[!normal]), 1e-322)
+    expect_lt(max(abs(out - exp(-x))[x > 700]), 1e-322)
+    expect_true(all(out[x < -800] == Inf))
     expect_identical(out[x == 0], 1)
     expect_identical(with_set(name, c(NaN, 1), diag(1), diag(1), 1)$exp[1], NaN)
   }
@@ -83,7 +85,9 @@ test_that("a fit records its set, which an option limits", {
   for (name in sets_here()) {
     fit <- draw(name)
     expect_identical(fit$simd, name)
-    expect_identical(sigma(fit) == sigma(usual), name == usual$simd)
+    expect_identical(
+      identical(as_draws(fit), as_draws(usual)), name == usual$simd
+    )
   }
   # A fit continues with its own set.
   fit <- draw("portable")

@@ -14,9 +14,6 @@ namespace bark {
 /// uniformly chosen copy.
 bool birth_death_move(State& state, double power, Rng& rng);
 
-/// Kernels with their own scales at rows: birth of a kernel like an existing
-/// one, or death.
-
 /// A copy moves to a location from the prior.
 bool relocate_move(State& state, double power, Rng& rng);
 

@@ -78,27 +78,5 @@ std::vector<double> draw_scales(const Prior& prior,
   return out;
 }
 
-// (B11) with (B12), or (B79).
-double log_shape_density(const State& state, const Shape& shape) {
-  const Prior& prior = state.prior();
-  if (prior.pooled) return log_pooled_density(prior, state.pool(), shape);
-  const int p = static_cast<int>(shape.included.size());
-  int d = 0;
-  for (const char in : shape.included) d += in;
-  double out = 0;
-  if (prior.selects()) {
-    for (int i = 0; i < d; ++i) out += std::log(prior.ap + i);
-    for (int i = 0; i < p - d; ++i) out += std::log(prior.bp + i);
-    for (int i = 0; i < p; ++i) out -= std::log(prior.ap + prior.bp + i);
-  }
-  for (int l = 0; l < p; ++l) {
-    if (!shape.included[l]) continue;
-    const double log_lambda = shape.log_lambda[l];
-    out += log_gamma_density(log_lambda, prior.share_shape(d), prior.b) +
-           log_lambda;
-  }
-  return out;
-}
-
 }  // namespace bark
 }  // namespace kernelbayes

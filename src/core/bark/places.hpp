@@ -48,10 +48,6 @@ Place draw_place(const Prior& prior, const Data& data, const Pool& pool,
 double log_centre_density(const State& state,
                           const std::vector<double>& centre);
 
-/// log of the prior density of kernel-specific scales, in their logarithms,
-/// where they differ between predictors.
-double log_shape_density(const State& state, const Shape& shape);
-
 /// Which of p inputs are in the kernel, and their scales, from their prior.
 std::vector<char> draw_included(const Prior& prior, int p, Rng& rng);
 std::vector<double> draw_scales(const Prior& prior,

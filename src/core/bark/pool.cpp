@@ -62,19 +62,6 @@ void draw_pooled_scales(const Prior& prior, const Pool& pool, Shape& shape,
   }
 }
 
-double log_pooled_density(const Prior& prior, const Pool& pool,
-                          const Shape& shape) {
-  double out = 0;
-  for (std::size_t l = 0; l < shape.included.size(); ++l) {
-    const double w = pool.inclusion[l];
-    if (prior.selects()) out += std::log(shape.included[l] ? w : 1 - w);
-    if (!shape.included[l]) continue;
-    out += log_normal(shape.log_lambda[l], pool.centre[l], pool.spread) -
-           0.5 * kLogTwoPi;
-  }
-  return out;
-}
-
 // Proposals for one kernel ----------------------------------------------------
 
 // (B81), all included scales by one factor.

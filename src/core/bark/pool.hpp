@@ -15,10 +15,6 @@ Pool draw_pool(const Prior& prior, int p, Rng& rng);
 void draw_pooled_scales(const Prior& prior, const Pool& pool, Shape& shape,
                         Rng& rng);
 
-/// log of the density of the scales of a kernel given the pool, (B79).
-double log_pooled_density(const Prior& prior, const Pool& pool,
-                          const Shape& shape);
-
 // Proposals for the scales of one kernel, (B81) to (B83); see scales.cpp and
 // flip.cpp for the moves of the same name under other priors.
 ScaleProposal pooled_scale_all(const Scales& scales, double step, Rng& rng);

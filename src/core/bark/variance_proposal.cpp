@@ -19,7 +19,6 @@ VarianceProposal::VarianceProposal(const Prior& prior, int copies,
   // Below, varphi is more than 5 times the scale of its rate: the prior covers
   // that.
   lower_ = log_rate - 1.6;
-  log_top_ = -INFINITY;
   const double step = std::exp(kWidth);
   double v = std::exp(lower_ + 0.5 * kWidth);
   for (int bin = 0; bin < kBins; ++bin, v *= step) {
