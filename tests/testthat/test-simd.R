@@ -35,7 +35,7 @@ test_that("exp(-x) is right to an ulp or two, also where it is tiny", {
     normal <- exp(-x) > 1e-307 & x > -700
     error <- abs(out / exp(-x) - 1)[normal]
     expect_lt(max(error), 2 * .Machine$double.eps)
-    expect_lt(max(abs(out - exp(-x))[x > 700]), 1e-322)
+    expect_lt(max(abs(out - exp(-x))[!normal & x > 0]), 1e-322)
     expect_true(all(out[x < -800] == Inf))
     expect_identical(out[x == 0], 1)
     expect_identical(with_set(name, c(NaN, 1), diag(1), diag(1), 1)$exp[1], NaN)
