@@ -105,8 +105,8 @@
 #' iteration is kept, for classes every second.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged.
-#' The numbers depend on n alone, not on the speed of the machine. With 300 rows and 10 predictors the budget takes about 5 seconds of
-#' processor time.
+#' The numbers depend on n alone, not on the speed of the machine. With 300 rows
+#' and 10 predictors the budget takes about 5 seconds of processor time.
 #'
 #' That is enough for predictions. The posterior of the scales is narrow given
 #' the kernels, and an effective draw of scales and inclusion may cost hundreds

@@ -11,14 +11,13 @@
 #endif
 
 // What follows is compiled for more instructions than the rest of the file.
-#if defined(__clang__)
 #define KERNELBAYES_PRAGMA(text) _Pragma(#text)
+#if defined(__clang__)
 #define KERNELBAYES_FOR(set) \
   KERNELBAYES_PRAGMA(        \
       clang attribute push(__attribute__((target(set))), apply_to = function))
 #define KERNELBAYES_END _Pragma("clang attribute pop")
 #else
-#define KERNELBAYES_PRAGMA(text) _Pragma(#text)
 #define KERNELBAYES_FOR(set) \
   _Pragma("GCC push_options") KERNELBAYES_PRAGMA(GCC target(set))
 #define KERNELBAYES_END _Pragma("GCC pop_options")
