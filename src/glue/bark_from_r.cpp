@@ -69,6 +69,23 @@ bark::Prior prior(const Rcpp::List& list) {
   return out;
 }
 
+bark::TermData terms(const Rcpp::List& list) {
+  bark::TermData out;
+  out.linear = Rcpp::as<Eigen::MatrixXd>(list["linear"]);
+  out.linear_sd = Rcpp::as<Eigen::VectorXd>(list["linear_sd"]);
+  const Rcpp::List groupings = list["groupings"];
+  for (const Rcpp::List grouping : groupings) {
+    bark::Grouping one;
+    one.group = Rcpp::as<std::vector<int>>(grouping["group"]);
+    for (int& group : one.group) --group;  // from 1
+    one.count = grouping["count"];
+    one.z = Rcpp::as<Eigen::MatrixXd>(grouping["z"]);
+    one.scale = Rcpp::as<Eigen::VectorXd>(grouping["scale"]);
+    out.groupings.push_back(std::move(one));
+  }
+  return out;
+}
+
 const Arithmetic& arithmetic(const Rcpp::List& config) {
   if (!config.containsElementNamed("simd")) return Arithmetic::best();
   return Arithmetic::at_most(config["simd"]);
@@ -79,6 +96,7 @@ bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,
   bark::Data out{x, y, weights, family(config["family"])};
   out.arithmetic = &arithmetic(config);
   if (config.containsElementNamed("classes")) out.classes = config["classes"];
+  if (config.containsElementNamed("terms")) out.terms = terms(config["terms"]);
   return out;
 }
 

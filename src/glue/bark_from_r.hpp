@@ -15,6 +15,8 @@ bark::Family family(const std::string& name);
 
 bark::Prior prior(const Rcpp::List& list);
 
+bark::TermData terms(const Rcpp::List& list);
+
 const Arithmetic& arithmetic(const Rcpp::List& config);
 
 bark::Data data(const Rcpp::List& config, const Eigen::MatrixXd& x,

@@ -33,6 +33,7 @@ Counts::Counts(const Model& model) {
     std::fill(exists.begin() + first, exists.begin() + last + 1, false);
   };
   if (!model.data.ordered() || model.data.classes < 3) none(kCuts, kCuts);
+  if (model.data.terms.any()) none(kNoise, kNoise);
   if (prior.directions == 0) none(kRotate, kRedirect);
   if (prior.own_scales) none(kGather, kGather);
   if (!prior.pooled) none(kPoolShift, kPoolStretch);
@@ -48,6 +49,10 @@ void Draws::transfer(Archive& archive) {
   archive("log_likelihood", log_likelihood, Want::anything());
   if (model->data.ordered()) archive("cuts", cuts);
   if (model->prior.df.size() > 1) archive("df", df);
+  if (!model->data.terms.any()) return;
+  archive("gamma", gamma);
+  archive("effects", effects);
+  archive("covariances", covariances);
 }
 
 Level::Level(const Model& model, int index, Rng& rng)
@@ -60,6 +65,7 @@ Level::Level(const Model& model, int index, Rng& rng)
     draw_prior(state_, rng);
     draw_prior_cuts(state_, rng);
     draw_prior_df(state_, rng);
+    draw_prior_terms(state_, rng);
   } else {
     draw_start(state_, rng);
   }
@@ -84,6 +90,7 @@ void Level::record(Draws& draws, Rng& rng) const {
       draws.kernels.record(state_, model_->prior_only, rng);
   draws.noise.push_back(state_.noise());
   if (model_->prior.df.size() > 1) draws.df.push_back(state_.df());
+  if (data.terms.any()) return record_terms(draws, beta, rng);
   draws.log_likelihood.push_back(
       data.family == Family::kGaussian
           ? state_.log_likelihood()
@@ -91,6 +98,28 @@ void Level::record(Draws& draws, Rng& rng) const {
   if (data.ordered()) {
     draws.cuts.insert(draws.cuts.end(), state_.cuts().begin() + 1,
                       state_.cuts().end() - 1);
+  }
+}
+
+// Those of the state are from before the last move of the kernels.
+void Level::record_terms(Draws& draws, const Eigen::VectorXd& beta,
+                         Rng& rng) const {
+  const Response& response = state_.response_model();
+  Eigen::VectorXd residuals = response.residuals(state_.columns() * beta);
+  TermValues values = response.terms().values();
+  if (model_->prior_only) {
+    response.terms().subtract_active(values, residuals);
+  } else {
+    values = draw_terms(state_, residuals, rng);
+  }
+  draws.log_likelihood.push_back(noise_log_likelihood(state_, residuals));
+  const auto append = [](std::vector<double>& to, const auto& from) {
+    to.insert(to.end(), from.data(), from.data() + from.size());
+  };
+  append(draws.gamma, values.gamma);
+  for (const TermValues::Factor& factor : values.factors) {
+    append(draws.effects, factor.b);
+    append(draws.covariances, factor.sigma);
   }
 }
 

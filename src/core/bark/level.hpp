@@ -32,7 +32,8 @@ std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family);
 /// log_likelihood is that of the data: with the coefficients integrated out or,
 /// if that has no closed form (classes, Student-t noise), at the draw of the
 /// coefficients. cuts are the C - 1 finite cut points between ordered classes;
-/// df is kept if it is learned.
+/// df is kept if it is learned. Of terms: gamma, b of all factors, and their
+/// covariances, draw by draw.
 struct Draws {
   explicit Draws(const Model& model) : model(&model) {}
   void transfer(Archive& archive);
@@ -40,6 +41,7 @@ struct Draws {
   const Model* model;
   KernelDraws kernels;
   std::vector<double> noise, log_likelihood, cuts, df;
+  std::vector<double> gamma, effects, covariances;
 };
 
 /// A sum of kernels at a rung, (B60). At rung 0 of a ladder the responses
@@ -62,6 +64,7 @@ class Level {
   friend bool exchange(Level& one, Level& other, Rng& rng);
 
  private:
+  void record_terms(Draws& draws, const Eigen::VectorXd& beta, Rng& rng) const;
   const Rung& rung() const { return model_->rungs[index_]; }
 
   const Model* model_;

@@ -8,6 +8,7 @@
 #include "../arithmetic.hpp"
 #include "../linalg.hpp"
 #include "centres.hpp"
+#include "terms_data.hpp"
 
 namespace kernelbayes {
 namespace bark {
@@ -122,6 +123,7 @@ struct Data {
   Eigen::VectorXd y, weights;
   Family family = Family::kGaussian;
   int classes = 2;  // of an ordered response
+  TermData terms;
   const Arithmetic* arithmetic = &Arithmetic::best();
   bool student() const { return family == Family::kStudent; }
   bool ordered() const { return family == Family::kOrdered; }

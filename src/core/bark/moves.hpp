@@ -122,10 +122,28 @@ double log_prior_gaps(const std::vector<double>& log_gaps);
 /// Student's noise only: the degrees of freedom, if they are learned, and the
 /// row weights, given a draw of the coefficients.
 void row_weights_move(State& state, Rng& rng);
+/// The same for residuals sqrt(w) (y - f), w the given weights: returns the row
+/// weights, and sets the degrees of freedom and the noise only.
+Eigen::VectorXd draw_row_weights(State& state, Eigen::VectorXd residuals,
+                                 Rng& rng);
+/// Residuals without the row weights of the state.
+Eigen::VectorXd unweighted(const State& state,
+                           const Eigen::VectorXd& residuals);
+
+/// If there are terms beside the kernels: their coefficients, the covariances
+/// of groups, the noise and the row weights, given a draw of the coefficients
+/// of kernels; or all of them from the prior.
+void terms_move(State& state, Rng& rng);
+void draw_prior_terms(State& state, Rng& rng);
+/// Terms given sqrt(w) (y - f), which becomes sqrt(w) (y - terms - f).
+TermValues draw_terms(const State& state, Eigen::VectorXd& residuals, Rng& rng);
 
 /// log p(y | f) given the noise, row weights integrated out, or given the cut
 /// points; takes rows of sqrt(w) f.
 double response_log_likelihood(const State& state, const Eigen::VectorXd& fit);
+/// The same for residuals sqrt(w) (y - f).
+double noise_log_likelihood(const State& state,
+                            const Eigen::VectorXd& residuals);
 
 /// log p(y | f) for classes.
 double class_log_likelihood(const Data& data, const std::vector<double>& cuts,

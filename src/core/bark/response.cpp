@@ -25,7 +25,9 @@ void check_classes(const Data& data) {
 }  // namespace
 
 Response::Response(const Data& data)
-    : data_(&data), log_weights_(0.5 * data.weights.array().log().sum()) {
+    : data_(&data),
+      terms_(data.terms),
+      log_weights_(0.5 * data.weights.array().log().sum()) {
   if (data.y.size() != data.x.rows() || data.weights.size() != data.x.rows()) {
     throw std::invalid_argument("x, y and weights differ in length");
   }
@@ -46,9 +48,46 @@ Response::Response(const Data& data)
 }
 
 void Response::set(Eigen::VectorXd values) {
+  if (terms_.any()) {
+    plain_ = std::move(values);
+    return update();
+  }
   values_ = std::move(values);
   if (root_weights_.size() > 0) values_.array() *= root_weights_.array();
   squares_ = values_.squaredNorm();
+}
+
+// (B101): T, and what follows from it.
+void Response::update() {
+  terms_.build(root_weights_, noise_);
+  values_ = plain_ - terms_.shift();
+  weigh(values_);
+  squares_ = values_.squaredNorm();
+  log_weights_ = -0.5 * terms_.log_determinant();
+  if (root_weights_.size() > 0) {
+    log_weights_ += root_weights_.array().log().sum();
+  }
+}
+
+void Response::set_terms(TermValues values, bool turn, double noise,
+                         Eigen::VectorXd row_weights) {
+  terms_.set(std::move(values));
+  if (turn) terms_.turn();
+  noise_ = noise;
+  if (row_weights.size() > 0) return set_row_weights(std::move(row_weights));
+  update();
+}
+
+void Response::set_noise(double noise) {
+  if (!terms_.any() || noise == noise_) return;
+  noise_ = noise;
+  update();
+}
+
+Eigen::VectorXd Response::residuals(const Eigen::VectorXd& fit) const {
+  Eigen::VectorXd out = values_ - fit;
+  terms_.undo(out);
+  return out;
 }
 
 void Response::set_row_weights(Eigen::VectorXd row_weights) {
@@ -69,12 +108,17 @@ void Response::set_log_gaps(std::vector<double> log_gaps) {
 }
 
 void Response::weigh(Eigen::Ref<Eigen::MatrixXd> columns) const {
-  if (root_weights_.size() == 0) return;
-  columns.array().colwise() *= root_weights_.array();
+  if (root_weights_.size() > 0) {
+    columns.array().colwise() *= root_weights_.array();
+  }
+  terms_.apply(columns);
 }
 
 void Response::transfer(Archive& archive) {
   const int n = data_->n();
+  if (terms_.any()) {
+    archive.within("terms", [this](Archive& list) { terms_.transfer(list); });
+  }
   if (data_->latent()) {
     std::vector<double> gaps = log_gaps_;
     if (!gaps.empty()) archive("log_gaps", gaps, Want::of(gaps.size()));
@@ -90,6 +134,7 @@ void Response::transfer(Archive& archive) {
     if (archive.reading()) set_row_weights(std::move(weights));
     archive("df", df_, Want::positive());
   }
+  if (terms_.any() && archive.reading()) update();
 }
 
 }  // namespace bark

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model.hpp"
+#include "terms.hpp"
 
 namespace kernelbayes {
 
@@ -18,7 +19,7 @@ class Response {
 
   const Eigen::VectorXd& values() const { return values_; }
   double squares() const { return squares_; }          // y'Wy
-  double log_weights() const { return log_weights_; }  // sum of log w, halved
+  double log_weights() const { return log_weights_; }  // log |T sqrt(w)|
   /// omega; empty if the noise is not Student's.
   const Eigen::VectorXd& row_weights() const { return row_weights_; }
   /// Of Student's noise.
@@ -33,12 +34,25 @@ class Response {
   void set(Eigen::VectorXd values);
   void set_row_weights(Eigen::VectorXd row_weights);
   void set_log_gaps(std::vector<double> log_gaps);
-  /// Multiplies rows by sqrt(w).
+  /// Multiplies rows by sqrt(w), then by T.
   void weigh(Eigen::Ref<Eigen::MatrixXd> columns) const;
+
+  const Terms& terms() const { return terms_; }
+  /// What depends on terms and the noise must then be recomputed.
+  void set_terms(TermValues values, bool turn, double noise,
+                 Eigen::VectorXd row_weights);
+  void set_noise(double noise);
+  /// sqrt(w) times the response without fixed terms and f; takes T sqrt(w) f.
+  Eigen::VectorXd residuals(const Eigen::VectorXd& fit) const;
   void transfer(Archive& archive);
 
  private:
+  void update();
+
   const Data* data_;
+  Terms terms_;
+  double noise_ = 1;
+  Eigen::VectorXd plain_;  // y, if there are terms
   Eigen::VectorXd values_;
   Eigen::VectorXd root_weights_;  // empty if all are 1
   Eigen::VectorXd row_weights_;

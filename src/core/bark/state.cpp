@@ -119,8 +119,19 @@ void State::set_response(Eigen::VectorXd response) {
   refactor();
 }
 
+void State::set_terms(TermValues values, bool turn, double phi,
+                      Eigen::VectorXd weights) {
+  phi_ = phi;
+  response_.set_terms(std::move(values), turn, phi, std::move(weights));
+  recompute_values();
+}
+
 void State::set_row_weights(Eigen::VectorXd weights) {
   response_.set_row_weights(std::move(weights));
+  recompute_values();
+}
+
+void State::recompute_values() {
   columns_.compute_values(size(), response_);
   sum_up(columns_.values(), gram_, product_);
   refactor();
@@ -172,6 +183,7 @@ void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
                    std::vector<char> included, double phi) {
   place(std::move(slots));
   phi_ = phi;
+  response_.set_noise(phi);
   columns_.include(std::move(log_lambda), std::move(included));
   refresh();
 }

@@ -160,6 +160,11 @@ class State {
   /// Row weights must then be set.
   void set_df(double df) { response_.set_df(df); }
   void set_noise(double phi) { phi_ = phi; }
+  /// Sets the coefficients of terms, the noise and (if they are not empty) row
+  /// weights, and recomputes all that depends on them. `turn`: the next factor
+  /// of groups becomes active.
+  void set_terms(TermValues values, bool turn, double phi,
+                 Eigen::VectorXd weights);
   /// Sets omega and recomputes all that depends on it and on the noise.
   void set_row_weights(Eigen::VectorXd weights);
   /// Sets the cut points only: a compatible latent response must then be set.
@@ -231,7 +236,8 @@ class State {
                              const Eigen::VectorXd& s, double phi) const;
   double log_likelihood_of(const Factor& scaled, double phi) const;
   bool take_factor(const Factor& scaled);
-  /// What follows from the current sums.
+  /// What follows from the current exponents, or from the current sums.
+  void recompute_values();
   bool refactor();
 
   const Data* data_;

@@ -1,5 +1,6 @@
 // Student-t noise: normal with precision phi w omega, omega ~ Ga(df / 2, df /
 // 2). (B47).
+#include "kernelbayes/constants.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -13,12 +14,6 @@ double log_gamma_step(double a) {
   constexpr double kLarge = 1e4;
   if (a < kLarge) return std::lgamma(a + 0.5) - std::lgamma(a);
   return 0.5 * std::log(a) - 1 / (8 * a);
-}
-
-// y - f for rows of weight 1.
-Eigen::VectorXd residuals(const State& state, const Eigen::VectorXd& fit) {
-  return (state.response() - fit)
-      .cwiseQuotient(state.row_weights().cwiseSqrt());
 }
 
 // Row weights integrated out.
@@ -71,26 +66,45 @@ void draw_prior_df(State& state, Rng& rng) {
   if (state.data().student()) state.set_df(df[rng.index(count)]);
 }
 
+Eigen::VectorXd unweighted(const State& state,
+                           const Eigen::VectorXd& residuals) {
+  return residuals.cwiseQuotient(state.row_weights().cwiseSqrt());
+}
+
+Eigen::VectorXd draw_row_weights(State& state, Eigen::VectorXd residuals,
+                                 Rng& rng) {
+  draw_df(state, residuals, rng);
+  const double df = state.df();
+  for (double& value : residuals) {
+    const double square = state.noise() * value * value;
+    value = rng.gamma((df + 1) / 2) / ((df + square) / 2);
+  }
+  return residuals;
+}
+
 void row_weights_move(State& state, Rng& rng) {
   if (!state.data().student()) return;
   Eigen::VectorXd fit;
   if (!draw_fit(state, fit, rng)) return;
-  const Eigen::VectorXd distances = residuals(state, fit);
-  draw_df(state, distances, rng);
-  const double df = state.df();
-  Eigen::VectorXd weights = distances;
-  for (double& value : weights) {
-    const double square = state.noise() * value * value;
-    value = rng.gamma((df + 1) / 2) / ((df + square) / 2);
+  state.set_row_weights(draw_row_weights(
+      state, unweighted(state, state.response() - fit), rng));
+}
+
+double noise_log_likelihood(const State& state,
+                            const Eigen::VectorXd& residuals) {
+  if (state.data().student()) {
+    return student_log_likelihood(state, unweighted(state, residuals),
+                                  state.noise(), state.df());
   }
-  state.set_row_weights(std::move(weights));
+  return 0.5 * state.data().n() * (std::log(state.noise()) - kLogTwoPi) +
+         0.5 * state.data().weights.array().log().sum() -
+         0.5 * state.noise() * residuals.squaredNorm();
 }
 
 double response_log_likelihood(const State& state, const Eigen::VectorXd& fit) {
   return state.data().latent()
              ? class_log_likelihood(state.data(), state.cuts(), fit)
-             : student_log_likelihood(state, residuals(state, fit),
-                                      state.noise(), state.df());
+             : noise_log_likelihood(state, state.response() - fit);
 }
 
 }  // namespace bark

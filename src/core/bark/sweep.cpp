@@ -104,6 +104,7 @@ void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
 void Sweep::full(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng) {
   full_kernels(state, power, adapt, counts, rng);
+  if (state.data().terms.any()) return terms(state, power, rng);
   noise(state, power, adapt, counts, rng);
   if (power == 1) noise_gibbs(state, rng);
   response(state, power, adapt, counts, rng);
@@ -223,6 +224,17 @@ void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
   if (adapt) steps_.noise.adapt(moved);
 }
 
+// The noise is in a draw of the terms.
+void Sweep::terms(State& state, double power, Rng& rng) {
+  if (power == 1) return terms_move(state, rng);
+  const Prior& prior = state.prior();
+  if (!prior.noise_fixed) {
+    state.set_noise(rng.gamma(prior.noise_shape) / prior.noise_rate);
+  }
+  draw_prior_df(state, rng);
+  draw_prior_terms(state, rng);
+}
+
 // Other parts of the response model than f and its noise.
 void Sweep::response(State& state, double power, bool adapt, Counts& counts,
                      Rng& rng) {
@@ -305,6 +317,7 @@ void Sweep::single_kernels(State& state, double power, bool adapt,
 void Sweep::single(State& state, double power, bool adapt, Counts& counts,
                    Rng& rng) {
   single_kernels(state, power, adapt, counts, rng);
+  if (state.data().terms.any()) return terms(state, power, rng);
   noise(state, power, adapt, counts, rng);
   response(state, power, adapt, counts, rng);
 }

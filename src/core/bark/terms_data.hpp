@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "../linalg.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// A factor with coefficients for each of its groups: row i of group g has
+/// z_i'b_g, b_g ~ N(0, Sigma).
+struct Grouping {
+  std::vector<int> group;  // of each row, from 0
+  int count = 0;
+  Eigen::MatrixXd z;      // n x q
+  Eigen::VectorXd scale;  // of the prior of each standard deviation, (B100)
+
+  int size() const { return static_cast<int>(z.cols()); }
+};
+
+/// What a response has beside its kernels: an offset, X gamma and the
+/// coefficients of groups, (B99).
+struct TermData {
+  Eigen::MatrixXd linear;  // n x q
+  Eigen::VectorXd linear_sd;
+  std::vector<Grouping> groupings;
+
+  bool any() const { return linear.cols() > 0 || !groupings.empty(); }
+};
+
+}  // namespace bark
+}  // namespace kernelbayes

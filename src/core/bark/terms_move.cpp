@@ -1,0 +1,92 @@
+// Terms beside the kernels, and the noise given all of the residuals.
+#include "moves.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+namespace {
+
+// sqrt(w) (y - terms - f), and how it depends on terms.
+struct Residuals {
+  Eigen::VectorXd values;
+  double noise;
+};
+
+// (B105): coefficients of all groups and their standard deviation by one
+// factor; the coefficients in units of it stay. Steps have random lengths.
+void scale_groups(const Grouping& grouping, TermValues::Factor& factor, int l,
+                  Eigen::VectorXd part, Residuals& residuals, Rng& rng) {
+  constexpr int kTries = 3;
+  const int q = grouping.size();
+  const double power = -(kGroupDf + q - 1);
+  for (int t = 0; t < kTries; ++t) {
+    const double move = std::exp2(1 - 5 * rng.uniform()) * rng.normal();
+    const double grow = std::expm1(move);
+    const double inverse =
+        factor.sigma.llt().solve(Eigen::VectorXd::Unit(q, l))[l];
+    const double gain = grow * residuals.values.dot(part) -
+                        0.5 * grow * grow * part.squaredNorm();
+    const double log_ratio = residuals.noise * gain + power * move -
+                             kGroupDf / factor.auxiliary[l] * inverse *
+                                 std::expm1(-2 * move);
+    if (!accept(log_ratio, rng)) continue;
+    residuals.values -= grow * part;
+    part *= 1 + grow;
+    factor.b.row(l) *= 1 + grow;
+    factor.sigma.row(l) *= 1 + grow;
+    factor.sigma.col(l) *= 1 + grow;
+  }
+}
+
+void scale_groups(const Terms& terms, TermValues& values, Residuals& residuals,
+                  Rng& rng) {
+  const auto& groupings = terms.data().groupings;
+  for (int k = 0; k < static_cast<int>(groupings.size()); ++k) {
+    for (int l = 0; l < groupings[k].size(); ++l) {
+      scale_groups(groupings[k], values.factors[k], l,
+                   terms.weighted(values, k, l), residuals, rng);
+    }
+  }
+}
+
+}  // namespace
+
+TermValues draw_terms(const State& state, Eigen::VectorXd& residuals,
+                      Rng& rng) {
+  const Terms& terms = state.response_model().terms();
+  TermValues values = terms.draw(residuals, rng);
+  terms.draw_inactive(residuals, values, rng);
+  return values;
+}
+
+void terms_move(State& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  const Terms& terms = state.response_model().terms();
+  Eigen::VectorXd fit;
+  if (!draw_fit(state, fit, rng)) return;
+  Residuals residuals{state.response_model().residuals(fit), state.noise()};
+  TermValues values = draw_terms(state, residuals.values, rng);
+  draw_covariances(terms.data(), values, rng);
+  scale_groups(terms, values, residuals, rng);
+  if (!prior.noise_fixed) {
+    const double shape = prior.noise_shape + 0.5 * state.data().n();
+    const double rate =
+        prior.noise_rate + 0.5 * residuals.values.squaredNorm();
+    state.set_noise(rng.gamma(shape) / rate);
+  }
+  Eigen::VectorXd weights;
+  if (state.data().student()) {
+    weights = draw_row_weights(state, unweighted(state, residuals.values), rng);
+  }
+  state.set_terms(std::move(values), true, state.noise(), std::move(weights));
+}
+
+void draw_prior_terms(State& state, Rng& rng) {
+  const Terms& terms = state.response_model().terms();
+  if (!terms.any()) return;
+  state.set_terms(terms.draw_prior(rng), false, state.noise(),
+                  state.row_weights());
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

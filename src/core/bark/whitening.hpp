@@ -1,0 +1,50 @@
+#pragma once
+
+#include <kernelbayes/rng.hpp>
+#include <vector>
+
+#include "../arithmetic.hpp"
+#include "../linalg.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// Normal coefficients that are integrated out group by group: rows of group g
+/// have covariance V = I + U_g R U_g' (in units of the noise). The map T with T
+/// V T' = I makes the rest a model with independent noise, in O(n q), (B101).
+class Whitening {
+ public:
+  /// `group`: of each row, from 0; null if all rows are one group. `factor`: L
+  /// of R = LL'.
+  Whitening(const std::vector<int>* group, int count, Eigen::MatrixXd u,
+            const Eigen::MatrixXd& factor);
+
+  /// Multiplies columns by T, or a vector by its inverse.
+  void apply(Eigen::Ref<Eigen::MatrixXd> columns) const;
+  void undo(Eigen::Ref<Eigen::VectorXd> column) const;
+  /// log |V|.
+  double log_determinant() const { return log_determinant_; }
+  /// The coefficients, q x groups, given residuals U c + N(0, I): (B103).
+  Eigen::MatrixXd draw(const Eigen::VectorXd& residuals, Rng& rng) const;
+
+ private:
+  int of(Eigen::Index i) const { return group_ ? (*group_)[i] : 0; }
+  int count() const { return static_cast<int>(d_.cols()); }
+  /// U_g'v for each group, q x groups.
+  Eigen::MatrixXd gather(Eigen::Ref<const Eigen::VectorXd> v) const;
+  /// Adds U_g c_g.
+  void scatter(const Eigen::MatrixXd& c, Eigen::Ref<Eigen::VectorXd> v) const;
+  /// v + U S f(D) S'U'v.
+  template <class F>
+  void map(Eigen::Ref<Eigen::VectorXd> v, F f) const;
+
+  const std::vector<int>* group_;
+  Eigen::Index q_;
+  Eigen::MatrixXd u_;
+  /// For each group S, q x q, with S'U'US = D and SS' = R.
+  Eigen::MatrixXd s_, d_;
+  double log_determinant_ = 0;
+};
+
+}  // namespace bark
+}  // namespace kernelbayes
