@@ -10,6 +10,7 @@ fit_engine.kb_bark <- function(fit) {
           prior = settings$prior, seed = fit$seed, simd = fit$simd,
           prior_only = settings$prior_only, family = bark_response(fit)
         ),
+        if (has_mixed(fit)) list(terms = mixed_config(fit)),
         if (is_ordered(fit)) list(classes = nlevels(fit$data$y)),
         fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
       ),

@@ -47,7 +47,7 @@ change_shares <- function(changes) {
 # f of each draw, points x draws; for several fields minus their mean
 relative_fields <- function(fit, x, pools, chosen) {
   f <- lapply(pools, function(pool) {
-    bark_values(fit, x, pool, "draw", chosen)$mean
+    kernel_values(fit, x, pool, "draw", chosen)$mean
   })
   if (length(f) == 1) {
     return(f)

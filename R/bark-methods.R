@@ -35,32 +35,47 @@ describe_bark_model <- function(x, show) {
   paste0(
     formula_line(x),
     "  rows:         ", x$time, if (!is.null(w)) " weighted", ", ",
-    counted(ncol(x$data$x), "predictor"),
-    if (x$settings$scale) ", standardised", "\n",
-    "  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
+    predictors_part(x),
+    if (!isFALSE(x$settings$scale)) ", standardised", "\n",
+    if (has_kernels(x)) paste0("  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
     show(prior$gamma), ", eps ", show(prior$eps),
     if (is_truncated(x)) ", truncation", ":\n                ",
     show(prior$nu), " kernels expected", if (is_multinomial(x)) {
       " in each of the fields"
     }, ", squared discrepancy ",
     show(prior$discrepancy), "\n",
-    directions_line(x),
+    directions_line(x)),
     student_line(prior, "  noise:        ", "\n")
   )
 }
 
-describe_posterior <- function(x, show) {
-  range <- function(v) {
-    ends <- stats::quantile(v, c(0.05, 0.95), names = FALSE)
-    paste0("(", show(ends[[1]]), " to ", show(ends[[2]]), ")")
+predictors_part <- function(fit) {
+  recipe <- fit$mould$mixed
+  if (is.null(recipe)) {
+    return(counted(ncol(fit$data$x), "predictor"))
   }
+  sizes <- vapply(recipe$groups, function(group) {
+    paste0(counted(length(group$levels), "group"), " of ", group$label)
+  }, "")
+  parts <- c(
+    if (ncol(fit$data$x) > 0) paste(ncol(fit$data$x), "in kernels"),
+    if (length(recipe$linear_columns) > 0) {
+      paste(length(recipe$linear_columns), "linear")
+    }, sizes, if (length(recipe$offset_column) > 0) "offset"
+  )
+  paste(parts, collapse = ", ")
+}
+
+describe_posterior <- function(x, show) {
+  range <- function(v) range_of(v, show)
   chains <- chain_matrices(x)
   paste0(
-    "  kernels:      ", show(mean(chains$J)), " on average ", range(chains$J),
+    if (has_mixed(x)) mixed_lines(x, show),
+    if (has_kernels(x)) paste0("  kernels:      ", show(mean(chains$J)), " on average ", range(chains$J),
     if (!has_own_centres(x) && !has_own_scales(x)) {
       paste0(", at ", show(mean(bark_pool(x)$m)), " centres")
     }, "\n",
-    centres_line(x, show),
+    centres_line(x, show)),
     if (has_classes(x)) {
       paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
     } else {
@@ -71,6 +86,39 @@ describe_posterior <- function(x, show) {
       )
     },
     logs_line(x)
+  )
+}
+
+range_of <- function(v, show) {
+  ends <- stats::quantile(v, c(0.05, 0.95), names = FALSE)
+  paste0("(", show(ends[[1]]), " to ", show(ends[[2]]), ")")
+}
+
+# Linear coefficients and standard deviations of groups
+mixed_lines <- function(fit, show, most = 4) {
+  lines <- function(draws, label) {
+    if (is.null(draws) || ncol(draws) == 0) {
+      return(NULL)
+    }
+    names <- sub("^sd\\[(.*)\\]$", "\\1", colnames(draws))
+    shown <- seq_len(min(most, ncol(draws)))
+    parts <- vapply(shown, function(i) {
+      paste0(names[[i]], " ", show(mean(draws[, i])), " ",
+        range_of(draws[, i], show)
+      )
+    }, "")
+    more <- ncol(draws) - length(shown)
+    if (more > 0) parts <- c(parts, paste(more, "more"))
+    paste0(
+      "  ", formatC(label, width = -14),
+      paste(parts, collapse = paste0("\n", strrep(" ", 16))), "\n"
+    )
+  }
+  spread <- spread_draws_of_groups(fit)
+  spread <- spread[, startsWith(as.character(colnames(spread)), "sd["), drop = FALSE]
+  paste0(
+    lines(linear_draws(fit)[, -1, drop = FALSE], "linear:"),
+    lines(spread, "sd of groups:")
   )
 }
 

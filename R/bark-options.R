@@ -1,3 +1,17 @@
+# Terms beside kernels have priors of their own, which the sampler gets with them.
+sd_option <- function(name, what) {
+  force(what)
+  list(
+    used = Negate(is.null), check = function(sd, options) {
+      if (!is.null(sd)) check_number(sd, 0, open = TRUE, arg = name)
+    },
+    truncation = FALSE, shapes = FALSE, told = function(sd, n, p) NULL,
+    line = function(sd) paste0(what, ": scale ", format(sd)),
+    given_layout = stats::setNames(list(quote(maybe(positive()))), name),
+    told_layout = NULL
+  )
+}
+
 # Options of bark_prior() beyond the paper's prior, one row each; the sampler
 # reads them by the names in src/glue/bark_from_r.cpp.
 #
@@ -84,6 +98,8 @@ bark_options <- list(
     given_layout = alist(directions = maybe(counts(1, 1))),
     told_layout = alist(directions = maybe(counts(1, 1)))
   ),
+  linear_sd = sd_option("linear_sd", "coefficients of linear terms"),
+  group_sd = sd_option("group_sd", "standard deviations of groups"),
   approximation = list(
     used = function(approximation) identical(approximation, "truncation"),
     check = function(approximation, options) {

@@ -101,7 +101,9 @@
 predict.kb_bark <- function(object, newdata, type = NULL,
                             interval = c("none", "credible", "prediction"),
                             level = 0.9, probs = c(0.05, 0.5, 0.95),
-                            newy = NULL, ndraws = NULL, weights = NULL, ...) {
+                            newy = NULL, ndraws = NULL, weights = NULL,
+                            linear = NULL, groups = NULL, offset = NULL,
+                            re_formula = NULL, ...) {
   object <- checked_fit(object, ...)
   type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
@@ -114,8 +116,10 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   )
   level <- check_number(level, 0, 1, open = TRUE)
   rows <- prediction_rows(
-    object, newdata, newy, missing(newdata), type == "log_score", weights
+    object, newdata, newy, missing(newdata), type == "log_score", weights,
+    check_new_mixed(object, linear, groups, offset)
   )
+  rows$x <- with_groups(object, rows$x, re_formula)
   if (has_classes(object)) {
     out <- predict_classes(object, rows, type, interval, level, ndraws)
   } else {
@@ -152,10 +156,23 @@ bark_pool <- function(fit) {
 }
 
 #' At the rows of x, for each chosen draw, in the units of the model
+#' @param x Rows as `wide_x()` has them.
 #' @param what `"mean"` of f given everything except the coefficients,
 #'   `"moments"` (its variance too) or `"draw"` (f with the coefficients drawn).
 #' @noRd
 bark_values <- function(fit, x, pool, what, chosen = seq_along(pool$m)) {
+  if (!has_mixed(fit)) {
+    return(kernel_values(fit, x, pool, what, chosen))
+  }
+  # Coefficients of kernels and of other terms depend on each other: draws.
+  kernels <- kernel_values(fit, kernel_part(fit, x), pool, "draw", chosen)
+  others <- mixed_values(
+    fit, mixed_part(fit, x), pool, chosen, what == "draw"
+  )
+  list(mean = kernels$mean + others$mean, variance = others$variance)
+}
+
+kernel_values <- function(fit, x, pool, what, chosen) {
   scaling <- fit$settings$scaling
   bark_values_cpp(
     pool, scaling_x(scaling, x), scaling_x(scaling, fit$data$x), what, chosen

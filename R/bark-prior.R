@@ -36,7 +36,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' @param eps Scale of the coefficients, which is also the threshold below
 #'   which the stable process is thinned out; a positive number in units of the
 #'   response that the model sees (standardised if `scale = TRUE`).
-#' @param gamma Intensity of the stable process, a positive number.
+#' @param gamma Intensity of the stable process, a positive number; or 0, for a
+#'   model without kernels: plain terms of a formula are then linear.
 #' @param n_kernels,discrepancy The expected number of kernels nu and the
 #'   expected squared discrepancy D (see Details), positive numbers. Together
 #'   they replace `eps` and `gamma`, which are computed from them.
@@ -71,6 +72,13 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' @param directions `NULL`: kernels use the predictors as they are. A whole
 #'   number d, from 1 to p: they use d unknown linear combinations of them, see
 #'   the section below.
+#' @param linear_sd Prior standard deviation of the coefficients of linear terms
+#'   and of their intercept, in standard deviations of the response per standard
+#'   deviation of the predictor; for classes, of the latent response, whose noise
+#'   has standard deviation 1. `NULL`: 10, for classes 2.5.
+#' @param group_sd Scale of the half-t priors (3 degrees of freedom) of the
+#'   standard deviations of groups, in the same units, for slopes per root mean
+#'   square of the predictor. `NULL`: 1. See the section below.
 #' @param approximation Finite approximation of the stable process:
 #'   `"continuous"`, with t distributed coefficients, or `"truncation"`, without
 #'   coefficients of size `eps` or less. See Details.
@@ -174,6 +182,18 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' [centre_near_rows()], `approximation = "truncation"` and for several classes
 #' without an order.
 #'
+#' @section Linear terms and groups:
+#' Coefficients of linear terms are independent normal variables with mean 0, of
+#' predictors that the model sees centred and divided by their standard
+#' deviations (`scale = TRUE`; otherwise the prior is the same, the predictors
+#' are as given). The coefficients of a group, an intercept or slopes, are normal
+#' with mean 0 and a covariance matrix \eqn{\Sigma}{Sigma} that groups of a
+#' factor share. \eqn{\Sigma}{Sigma} has the prior of Huang and Wand (2013): each
+#' standard deviation is half-t with 3 degrees of freedom and scale `group_sd`,
+#' and for two coefficients the correlation r has a density proportional to
+#' \eqn{(1 - r^2)^{1/2}}{(1 - r^2)^(1/2)}. Slopes are not centred: the
+#' intercept of a group is its effect where the predictor is 0.
+#'
 #' @return An object of class `kb_bark_prior`, a list. Settings that depend on
 #'   the data (the default noise, `n_signals`) are filled in by the fit.
 #' @section Errors: An argument outside its range, one that does not apply to
@@ -191,6 +211,10 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' Ley, E. and Steel, M. F. J. (2009). On the effect of prior assumptions in
 #' Bayesian model averaging with applications to growth regression. *Journal of
 #' Applied Econometrics* 24, 651-674. \doi{10.1002/jae.1057}
+#'
+#' Huang, A. and Wand, M. P. (2013). Simple marginally noninformative prior
+#' distributions for covariance matrices. *Bayesian Analysis* 8, 439-452.
+#' \doi{10.1214/13-BA815}
 #'
 #' Chipman, H. A., George, E. I. and McCulloch, R. E. (2010). BART: Bayesian
 #' additive regression trees. *Annals of Applied Statistics* 4, 266-298.
@@ -214,7 +238,7 @@ bark_prior <- function(type = c(
                        scales = NULL,
                        selection = c(1, 1), n_signals = NULL, noise = NULL,
                        df = NULL, centres = NULL, own_scales = NULL,
-                       directions = NULL,
+                       directions = NULL, linear_sd = NULL, group_sd = NULL,
                        approximation = c("continuous", "truncation")) {
   type <- check_choice(type, bark_types)
   options <- check_options(mget(names(bark_options), environment()))
@@ -229,10 +253,10 @@ bark_prior <- function(type = c(
   } else {
     list(
       eps = check_number(eps, 0, open = TRUE),
-      gamma = check_number(gamma, 0, open = TRUE)
+      gamma = check_number(gamma, 0)
     )
   }
-  check_levy(alpha, levy, options$approximation)
+  if (levy$gamma > 0) check_levy(alpha, levy, options$approximation)
   structure(
     c(list(
       type = type, alpha = alpha, eps = levy$eps, gamma = levy$gamma,
@@ -373,6 +397,7 @@ prior_for <- function(prior, family) {
 #' @param family A family object or its name.
 #' @param weights NULL or positive weights of the rows: the noise variance of
 #'   a row is that of weight 1 over its weight.
+#' @param linear Further predictors for the default prior of the noise.
 #' @return List: `type`; `alpha`, `eps`, `gamma`, `nu`, `discrepancy`; `A`, `B`
 #'   of the sum of scales; `a_p`, `b_p` (1 where nothing is selected);
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
@@ -382,7 +407,7 @@ prior_for <- function(prior, family) {
 #'   `centres_resolve()`.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
-                               weights = NULL) {
+                               weights = NULL, linear = NULL) {
   if (inherits(family, "family")) family <- family$family
   check_choice(family, c("gaussian", "binomial"))
   prior <- prior_for(prior, family)
@@ -392,7 +417,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
     refuse_class_df(prior)
     noise_probit(prior$noise)
   } else {
-    noise_resolve(prior$noise, x, y, weights)
+    noise_resolve(prior$noise, cbind(x, linear), y, weights)
   }
   if (noise$improper) warn_improper_noise()
   size <- levy_size(prior$alpha, prior$gamma, prior$eps, prior$approximation)

@@ -234,14 +234,16 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
                          control = mcmc_control(
                            warmup = NULL, iter = NULL, thin = NULL
                          ), weights = NULL,
+                         linear = NULL, groups = NULL, offset = NULL,
                          scale = TRUE, prior_only = FALSE,
                          na_action = c("fail", "omit"), seed = NULL,
                          progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   family <- check_bark_family(family)
+  refuse_parts_twice(linear, groups, offset)
   mould <- mould_formula(formula, data, na_action, bark_outcome(family),
-    weights = rlang::enquo(weights)
+    weights = rlang::enquo(weights), plain = plain_terms(prior)
   )
   note_numbers(family, mould)
   warn_empty_levels(given_outcome(data, mould), mould)
@@ -254,7 +256,10 @@ bark.matrix <- function(x, y) {
   started <- now()
   check_no_dots(...)
   family <- check_bark_family(family)
-  mould <- mould_xy(x, y, na_action, bark_outcome(family), weights = weights)
+  mould <- mould_xy(x, y, na_action, bark_outcome(family),
+    weights = weights,
+    mixed = list(linear = linear, groups = groups, offset = offset)
+  )
   note_numbers(family, mould)
   warn_empty_levels(y, mould)
   bark_fit(mould, given_arguments(), match.call(), started)
@@ -313,7 +318,10 @@ bark_fit <- function(mould, given, called, started) {
       settings = call_with(bark_settings, given, mould = mould),
       request = fit_request(given),
       control = control,
-      data = list(x = mould$x, y = mould$y, weights = mould$weights),
+      data = c(
+        list(x = mould$x, y = mould$y, weights = mould$weights),
+        if (!is.null(mould$mixed)) list(mixed = mould$mixed_x)
+      ),
       sequence = seq_len(nrow(mould$x)), seed = seed, simd = choose_simd(),
       runs = vector("list", control$chains), time = 0L, status = "started",
       seconds = 0
@@ -340,17 +348,20 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
   if (prior_only && inherits(prior$noise, "kb_noise_improper")) {
     refuse_improper_draws()
   }
-  scaling <- scaling_learn(
-    mould$x, mould$y, !isFALSE(scale), isTRUE(scale)
-  )
-  list(
+  y <- without_offset(mould, classes)
+  scaling <- scaling_learn(mould$x, y, !isFALSE(scale), isTRUE(scale))
+  mixed <- mixed_settings(mould, prior, scaling, !isFALSE(scale), classes, y)
+  settings <- list(
     family = family,
     prior = bark_prior_resolve(
-      prior, scaling_x(scaling, mould$x), scaling_y(scaling, mould$y),
-      if (classes) "binomial" else "gaussian", mould$weights
+      prior, scaling_x(scaling, mould$x), scaling_y(scaling, y),
+      if (classes) "binomial" else "gaussian", mould$weights,
+      linear = mixed_linear(mixed, mould$mixed_x)
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )
+  # Without terms beside kernels fits are those of earlier versions.
+  c(settings, if (!is.null(mixed)) list(mixed = mixed))
 }
 
 check_bark_scale <- function(scale) {

@@ -114,7 +114,11 @@ has_classes <- function(fit) is_class_family(fit$settings$family)
 # The responses as the model sees them
 response_numbers <- function(fit) {
   family <- response_families[[fit$settings$family]]
-  family$numbers(fit$data$y, fit$settings$scaling)
+  y <- fit$data$y
+  if (has_mixed(fit) && family$outcome == "numeric") {
+    y <- y - mixed_offset(fit)
+  }
+  family$numbers(y, fit$settings$scaling)
 }
 
 # Two-class problems: the response as -1 and +1, the second level

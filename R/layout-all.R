@@ -30,7 +30,32 @@ mould_layout <- layout(
   xlevels = maybe(each(distinct_strings())),
   assign = where(interface == "formula", counts(
     columns_x, 1, length(attr(terms, "term.labels"))
-  ))
+  )),
+  mixed = maybe(holds(mixed_layout))
+)
+
+# See mixed_learn().
+mixed_layout <- layout(
+  columns = strings(NULL), .wide = length(columns),
+  linear_columns = counts(NULL, 1, wide),
+  offset_column = such_that(function(v) length(v) < 2 && all(v %in% seq_len(wide)),
+    "at most one column"
+  ),
+  linear = maybe(holds(layout(
+    terms = such_that(function(v) inherits(v, "terms"), "terms"),
+    xlevels = each(distinct_strings())
+  ))),
+  groups = each(holds(layout(
+    label = strings(), levels = distinct_strings(),
+    coefficients = distinct_strings(),
+    terms = such_that(function(v) inherits(v, "terms"), "terms")
+  ))),
+  group_columns = each(counts(NULL, 1, wide), length(groups)),
+  .fit = rule(
+    identical(lengths(group_columns), 1L + lengths(lapply(
+      groups, `[[`, "coefficients"
+    ))), "a column for each coefficient of groups"
+  )
 )
 
 # Terms as from model.frame(), consistent with their formula

@@ -11,8 +11,12 @@ bark_layout <- c(layout(
     y = response_of(
       if (classed) "factor" else "numeric", rows, mould$levels
     ),
-    weights = maybe(positive(rows))
+    weights = maybe(positive(rows)),
+    mixed = where(!is.null(settings$mixed), numeric_matrix(
+      rows, length(mould$mixed$columns)
+    ))
   )),
+  .mixed = settings$mixed,
   # Kernels around rows are at none.
   .nowhere = if (is.null(settings$prior$centre_sd)) 0 else -1,
   runs = each(maybe(holds(layout_of_run))),
@@ -22,7 +26,13 @@ bark_layout <- c(layout(
 bark_settings_layout <- layout(
   family = strings(1, stored_families),
   prior = holds(bark_prior_layout), scaling = holds(scaling_layout),
-  scale = bark_scale(), prior_only = flags()
+  scale = bark_scale(), prior_only = flags(),
+  mixed = maybe(holds(layout(
+    sd = positive(NULL), .q = length(sd), center = numbers(q),
+    scale = positive(q), groups = each(holds(layout(
+      scale = positive(NULL), sd = positive(length(scale))
+    )))
+  )))
 )
 
 bark_scale <- function() {
@@ -33,8 +43,8 @@ bark_scale <- function() {
 
 bark_prior_layout <- c(layout(
   type = strings(1, bark_types),
-  alpha = positive(), eps = positive(), gamma = positive(),
-  nu = numbers(1, .Machine$double.xmin, .Machine$integer.max),
+  alpha = positive(), eps = positive(), gamma = numbers(1, 0),
+  nu = numbers(1, 0, .Machine$integer.max),
   A = positive(), B = positive(), a_p = positive(), b_p = positive(),
   noise_fixed = maybe(flags()), improper = maybe(flags()),
   noise_shape = where(!isTRUE(noise_fixed), numbers(1, 0)),
@@ -45,7 +55,7 @@ bark_prior_layout <- c(layout(
 # As the user gives it
 bark_prior_given_layout <- c(layout(
   type = strings(1, bark_types), alpha = positive(), eps = positive(),
-  gamma = positive(), scales = maybe(positive(2)), selection = maybe(such_that(
+  gamma = numbers(1, 0), scales = maybe(positive(2)), selection = maybe(such_that(
     function(v) is.double(v) && length(v) == 2 && all(is.na(v) | v > 0),
     "two positive numbers"
   )),
@@ -95,7 +105,12 @@ bark_noise_layout <- layout(
   noise = positive(draws_kept), log_likelihood = any_numbers(draws_kept),
   cuts = where(settings$family == "ordered", numbers(
     draws_kept * (length(mould$levels) - 1)
-  ))
+  )),
+  .sizes = if (has_mixed(fit)) draws_kept * mixed_sizes(fit),
+  gamma = where(has_mixed(fit), numbers(sizes[["gamma"]])),
+  effects = where(has_mixed(fit), numbers(sizes[["effects"]])),
+  covariances = where(has_mixed(fit), numbers(sizes[["covariances"]])),
+  level = where(has_mixed(fit), numbers(draws_kept))
 )
 
 bark_shapes_layout <- layout(

@@ -37,14 +37,60 @@ read_formula <- function(formula, data, many) {
     outcomes = all.vars(terms[[2]]), bare = bare,
     outcome_name = outcome_label(rlang::f_lhs(formula))
   )
-  lost <- setdiff(c(out$predictors, out$outcomes), names(data))
+  refuse_lost(c(out$predictors, out$outcomes), data, arg)
+  out
+}
+
+# The same for a formula with terms beside kernels, from `split_formula()`
+read_formula_parts <- function(parts, data) {
+  arg <- "formula"
+  core <- parts$kernels
+  none <- identical(rlang::f_rhs(core), 1)
+  out <- if (none) read_response(core, data) else {
+    read_formula(core, data, FALSE)
+  }
+  refuse_lost(c(unlist(parts$names)), data, arg)
+  used <- unlist(parts$names)
+  both <- intersect(used, out$outcomes)
+  if (length(both) > 0) refuse_both_sides(both[[1]], arg)
+  plain <- lapply(list(parts$linear), function(f) {
+    if (!is.null(f)) symbols_in(attr(stats::terms(f), "variables")[-1])
+  })
+  out$predictors <- unique(c(out$predictors, parts$names$plain))
+  out$bare <- unique(c(out$bare, unlist(plain)))
+  out
+}
+
+# A formula without kernels
+read_response <- function(core, data) {
+  terms <- stats::terms(inline_constants(core, data))
+  out <- list(
+    terms = terms, predictors = character(), outcomes = all.vars(terms[[2]]),
+    bare = character(), outcome_name = outcome_label(rlang::f_lhs(core))
+  )
+  if (length(out$outcomes) == 0) {
+    refuse("formula", "formula",
+      "must have a column of {.arg data} as response."
+    )
+  }
+  refuse_lost(out$outcomes, data, "formula")
+  out
+}
+
+refuse_lost <- function(needed, data, arg) {
+  lost <- setdiff(needed, names(data))
   if (length(lost) > 0) {
     refuse(arg, "formula",
       "needs {length(lost)} column{?s} that {.arg data} lacks: {.val {lost}}.",
       hint = "{.arg data} has {.val {names(data)}}.", columns = lost
     )
   }
-  out
+}
+
+refuse_both_sides <- function(name, arg) {
+  refuse(arg, "formula", "cannot have its response as a predictor.",
+    "{.code {name}} is on both sides."
+  )
 }
 
 #' @param several Columns of a response of several, which terms() sees as one.
@@ -59,7 +105,8 @@ check_terms <- function(terms, several, bare, arg) {
   }
   if (!is.null(attr(terms, "offset"))) {
     refuse(arg, "formula", "cannot have offset().",
-      hint = "Subtract the offset from the response instead."
+      hint = "Only {.fn bark} has offsets in formulas. Subtract the offset from
+              the response instead."
     )
   }
   if (length(attr(terms, "term.labels")) == 0) {
@@ -67,20 +114,17 @@ check_terms <- function(terms, several, bare, arg) {
   }
   bars <- Filter(function(v) rlang::is_call(v, c("|", "||")), variables)
   if (length(bars) > 0) {
-    refuse(arg, "formula", "cannot have random effects.",
+    refuse(arg, "formula", "cannot have groups.",
       "It has {.code {deparse1(bars[[1]])}}.",
-      "Write {.code I(a | b)} for the logical operation."
+      "Only {.fn bark} has groups. Write {.code I(a | b)} for the logical
+       operation."
     )
   }
   shared <- attr(terms, "response") == 0 || any(attr(terms, "factors")[1, ] > 0)
   both <- c(
     if (shared) outcome_label(variables[[1]]), intersect(several, bare)
   )
-  if (length(both) > 0) {
-    refuse(arg, "formula", "cannot have its response as a predictor.",
-      "{.code {both[[1]]}} is on both sides."
-    )
-  }
+  if (length(both) > 0) refuse_both_sides(both[[1]], arg)
   if (length(all.vars(terms[[2]])) == 0) {
     refuse(arg, "formula", "must have a column of {.arg data} as response.")
   }

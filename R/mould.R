@@ -17,6 +17,8 @@ NULL
 #'   "any" of the three, or "either" of the first two (the mould then records
 #'   which); or "matrix": numeric columns, in a formula `a + b ~ x`.
 #' @param weights NULL, or a quosure that gives the rows' weights from `data`.
+#' @param plain May there be terms beside kernels? If so what plain terms are,
+#'   see `split_formula()`; NULL: no.
 #' @return List of class `kb_mould`, plain data only: `x` (numeric matrix, named
 #'   columns, no intercept), `y` (numeric, factor or matrix), `weights` (or
 #'   NULL), `interface`, `columns` (the kind of each predictor, see
@@ -24,10 +26,12 @@ NULL
 #'   (their numbers), `row_names` (of `x`, or NULL), `outcome`, `outcome_name`,
 #'   `outcome_columns`, `levels`. For formulas also `formula`, `terms` (with
 #'   what transformations learned), `xlevels` (of factors among the variables)
-#'   and `assign` (the term of each column of `x`).
+#'   and `assign` (the term of each column of `x`). If there are terms beside
+#'   kernels also `mixed`, see `mixed_learn()`, and their columns `mixed_x`.
 #' @noRd
 mould_formula <- function(formula, data, na_action = c("fail", "omit"),
-                          outcome = outcome_kinds, weights = NULL) {
+                          outcome = outcome_kinds, weights = NULL,
+                          plain = NULL) {
   na_action <- check_choice(na_action, c("fail", "omit"))
   arg <- "data"
   if (missing(data)) {
@@ -37,11 +41,16 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
   }
   data <- check_table(data, arg)
   names <- given_row_names(data)
-  given <- read_formula(formula, data, identical(outcome, "matrix"))
+  parts <- if (!is.null(plain)) split_formula(formula, data, plain)
+  given <- if (is.null(parts)) {
+    read_formula(formula, data, identical(outcome, "matrix"))
+  } else {
+    read_formula_parts(parts, data)
+  }
   weights <- evaluate_weights(weights, data)
   settled <- settle_rows(
-    data[unique(c(given$outcomes, given$predictors))], given$predictors,
-    given$bare, list(weights = weights), na_action, arg
+    data[unique(c(given$outcomes, given$predictors, parts$names$groups))],
+    given$predictors, given$bare, list(weights = weights), na_action, arg
   )
   if (identical(outcome, "matrix")) {
     refuse_codes(given$terms[[2]], settled$data, arg)
@@ -53,7 +62,9 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     interface = "formula", positional = FALSE, outcome = outcome,
     outcome_name = given$outcome_name, outcome_columns = given$outcomes,
     formula = plain_formula(formula), terms = found$terms,
-    xlevels = found$xlevels, assign = found$assign
+    xlevels = found$xlevels, assign = found$assign,
+    mixed = if (!is.null(parts)) mixed_learn(parts, settled$data, arg),
+    mixed_data = settled$data
   )
 }
 
@@ -61,10 +72,11 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
 #'
 #' `x` is a numeric matrix, a data frame, or a numeric vector for one column.
 #' @param args The user's names for predictors and response.
+#' @param mixed NULL, or terms beside kernels, see `mixed_frame()`.
 #' @noRd
 mould_xy <- function(x, y, na_action = c("fail", "omit"),
                      outcome = outcome_kinds, weights = NULL,
-                     args = c("x", "y")) {
+                     args = c("x", "y"), mixed = NULL) {
   na_action <- check_choice(na_action, c("fail", "omit"))
   arg <- args[[1]]
   if (missing(y)) {
@@ -80,13 +92,20 @@ mould_xy <- function(x, y, na_action = c("fail", "omit"),
   outcome <- outcome_kind(y, outcome[[1]])
   y <- check_outcome(y, outcome, args[[2]], nrow(x), arg)
   weights <- check_weights(weights, nrow(x), arg)
+  mixed <- if (!is.null(mixed)) mixed_frame(mixed, nrow(x))
+  parts <- if (!is.null(mixed)) frame_parts(mixed)
   others <- stats::setNames(list(y, weights), c(args[[2]], "weights"))
-  settled <- settle_rows(x, colnames(x), colnames(x), others, na_action, arg)
+  settled <- settle_rows(
+    x, colnames(x), colnames(x), c(others, mixed), na_action, arg
+  )
+  mixed <- if (!is.null(mixed)) pick_rows(mixed, settled$kept)
   new_mould(
     indicator_matrix(settled$data), pick_rows(y, settled$kept), weights,
     settled, names, na_action, arg,
     interface = "xy", positional = positional, outcome = outcome,
-    outcome_name = args[[2]]
+    outcome_name = args[[2]],
+    mixed = if (!is.null(mixed)) mixed_learn(parts, mixed, arg),
+    mixed_data = mixed
   )
 }
 
@@ -120,13 +139,24 @@ settle_rows <- function(data, predictors, bare, others, na_action, arg) {
 #' @noRd
 new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
   mould <- list(...)
+  if (is.null(mould$mixed)) {
+    mould[c("mixed", "mixed_data")] <- NULL
+  } else {
+    mould$mixed_x <- mixed_matrix(mould$mixed, mould$mixed_data, arg)
+    mould$mixed_data <- NULL
+    refuse_infinite(mould$mixed_x, arg)
+  }
   refuse_infinite(x, arg)
   fine <- rows_kept(x, na_action, arg) &
     rows_kept(y, na_action, mould$outcome_name)
+  if (!is.null(mould$mixed)) {
+    fine <- fine & rows_kept(mould$mixed_x, na_action, arg)
+  }
   fine <- which(fine)
+  if (!is.null(mould$mixed)) mould$mixed_x <- pick_rows(mould$mixed_x, fine)
   x <- pick_rows(x, fine)
   refuse_no_rows(x, arg)
-  dimnames(x) <- list(NULL, make.unique(colnames(x)))
+  dimnames(x) <- list(NULL, make.unique(as.character(colnames(x))))
   y <- pick_rows(y, fine)
   if (is.factor(y) && mould$outcome != "ordered") y <- droplevels(y)
   # New responses are matched to the levels of the fit.
@@ -145,6 +175,7 @@ new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
 mould_empty <- function(mould, rows = TRUE) {
   # Not removed: `mould$x` would then partially match `mould$x_names`.
   mould[c("x", "y", "weights", if (!rows) "row_names")] <- list(NULL)
+  mould$mixed_x <- NULL
   mould
 }
 
@@ -153,11 +184,14 @@ mould_empty <- function(mould, rows = TRUE) {
 #' Bring new data into the shape of a mould
 #'
 #' @param outcome Also the response (formula moulds): for `update()`.
+#' @param mixed For x and y: terms beside kernels, see `mixed_frame()`.
 #' @return List of `x` (matrix with as many rows as `newdata`; a row with a
-#'   missing value or a novel level is NA throughout), `y` (or NULL), `complete`
+#'   missing value or a novel level is NA throughout; the columns of terms beside
+#'   kernels follow), `y` (or NULL), `complete`
 #'   (logical, one per row) and `names` (of the rows, or NULL).
 #' @noRd
-mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata") {
+mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata",
+                        mixed = NULL) {
   if (outcome && mould$interface == "xy") {
     refuse(arg, "interface",
       "cannot hold the response: the model was fitted to x and y.",
@@ -165,9 +199,17 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata") {
     )
   }
   data <- new_table(mould, newdata, outcome, arg)
+  mixed <- new_mixed(mould, mixed, data)
   complete <- complete_cases(data)
-  known <- forge_complete(mould, pick_rows(data, which(complete)), outcome, arg)
-  places <- match(seq_along(complete), which(complete))
+  if (!is.null(mixed)) complete <- complete & complete_cases(mixed)
+  whole <- which(complete)
+  known <- forge_complete(mould, pick_rows(data, whole), outcome, arg)
+  if (!is.null(mixed)) {
+    columns <- mixed_matrix(mould$mixed, pick_rows(mixed, whole), arg)
+    refuse_infinite(columns, arg)
+    known$x <- cbind(known$x, columns)
+  }
+  places <- match(seq_along(complete), whole)
   x <- pick_rows(known$x, places)
   y <- if (outcome) pick_rows(known$y, places)
   complete <- stats::complete.cases(x)
@@ -178,7 +220,7 @@ mould_forge <- function(mould, newdata, outcome = FALSE, arg = "newdata") {
 }
 
 # New rows given as predictors and response, for `update()`
-mould_forge_xy <- function(mould, newx, newy) {
+mould_forge_xy <- function(mould, newx, newy, mixed = NULL) {
   transformed <- mould$interface == "formula" &&
     !identical(mould$outcome_name, mould$outcome_columns)
   if (transformed) {
@@ -188,7 +230,7 @@ mould_forge_xy <- function(mould, newx, newy) {
               {.val {mould$outcome_columns}}."
     )
   }
-  forged <- mould_forge(mould, newx, arg = "newx")
+  forged <- mould_forge(mould, newx, arg = "newx", mixed = mixed)
   forged$y <- check_outcome(newy, mould$outcome, "newy", nrow(forged$x),
     "newx", mould$levels
   )
@@ -214,7 +256,10 @@ new_table <- function(mould, newdata, outcome, arg) {
     }
     colnames(data) <- needed
   }
-  wanted <- unique(c(needed, if (outcome) mould$outcome_columns))
+  wanted <- unique(c(
+    needed, if (mould$interface == "formula") mould$mixed$names,
+    if (outcome) mould$outcome_columns
+  ))
   data <- pick_columns(data, wanted, arg)
   check_columns(data, character(), arg)
   refuse_infinite(data, arg)
@@ -242,7 +287,7 @@ forge_complete <- function(mould, data, outcome, arg) {
   }
   terms <- if (outcome) mould$terms else stats::delete.response(mould$terms)
   found <- evaluate_formula(terms, data, mould$xlevels, arg)
-  colnames(found$x) <- make.unique(colnames(found$x))
+  dimnames(found$x) <- list(NULL, make.unique(as.character(colnames(found$x))))
   if (!identical(colnames(found$x), mould$x_names)) {
     refuse(arg, "columns",
       "gives different columns for the formula than in fitting.",

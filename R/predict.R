@@ -200,25 +200,26 @@ spread_over <- function(n, m) as.integer(ceiling((seq_len(m) - 0.5) * n / m))
 #' @param outcome Is the response needed?
 #' @param weights NULL, or weights of the rows of `newdata`; otherwise they are
 #'   1.
+#' @param mixed Their terms beside kernels, see `mixed_frame()`.
 #' @return List of `x`, `complete`, `y` (if needed), `weights` and `names` (or
 #'   NULL).
 #' @noRd
 prediction_rows <- function(object, newdata, newy, training, outcome,
-                            weights = NULL) {
+                            weights = NULL, mixed = NULL) {
   if (training) {
     given <- c(newy = !is.null(newy), weights = !is.null(weights))
     refuse_without_newdata(names(which(given)))
     rows <- training_rows(object)
     return(list(
-      x = object$data$x[rows, , drop = FALSE],
+      x = wide_x(object, rows),
       complete = rep(TRUE, length(rows)), y = object$data$y[rows],
       weights = object$data$weights[rows], names = training_names(object)
     ))
   }
   rows <- if (!outcome) {
-    mould_forge(object$mould, newdata)
+    mould_forge(object$mould, newdata, mixed = mixed)
   } else if (!is.null(newy)) {
-    mould_forge_xy(object$mould, newdata, newy)
+    mould_forge_xy(object$mould, newdata, newy, mixed)
   } else if (object$mould$interface == "xy") {
     kb_abort(c(
       "{.arg newy}, the responses of {.arg newdata}, must be given.",

@@ -71,8 +71,8 @@ watched_rows <- function(x, most = 20) {
 }
 
 watched_x <- function(fit) {
-  rows <- watched_rows(fit$data$x)
-  list(rows = rows, x = fit$data$x[rows, , drop = FALSE])
+  rows <- watched_rows(wide_x(fit))
+  list(rows = rows, x = wide_x(fit, rows))
 }
 
 #' Draws as `watched_matrices()` has them
@@ -141,6 +141,9 @@ watched_functions.kb_kgs <- function(fit) {
 
 #' @export
 watched_scales.kb_bark <- function(fit) {
+  if (ncol(fit$data$x) == 0) {
+    return(list())
+  }
   pool <- bark_pool(fit)
   included <- bark_included(fit, pool)
   if (has_directions(fit)) {

@@ -53,6 +53,7 @@ void Draws::transfer(Archive& archive) {
   archive("gamma", gamma);
   archive("effects", effects);
   archive("covariances", covariances);
+  archive("level", level);
 }
 
 Level::Level(const Model& model, int index, Rng& rng)
@@ -105,7 +106,9 @@ void Level::record(Draws& draws, Rng& rng) const {
 void Level::record_terms(Draws& draws, const Eigen::VectorXd& beta,
                          Rng& rng) const {
   const Response& response = state_.response_model();
-  Eigen::VectorXd residuals = response.residuals(state_.columns() * beta);
+  const Eigen::VectorXd fit = state_.columns() * beta;
+  Eigen::VectorXd residuals = response.residuals(fit);
+  draws.level.push_back(response.unweighted(fit).mean());
   TermValues values = response.terms().values();
   if (model_->prior_only) {
     response.terms().subtract_active(values, residuals);

@@ -33,7 +33,7 @@ std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family);
 /// if that has no closed form (classes, Student-t noise), at the draw of the
 /// coefficients. cuts are the C - 1 finite cut points between ordered classes;
 /// df is kept if it is learned. Of terms: gamma, b of all factors, and their
-/// covariances, draw by draw.
+/// covariances, draw by draw, and the mean of f over the rows.
 struct Draws {
   explicit Draws(const Model& model) : model(&model) {}
   void transfer(Archive& archive);
@@ -41,7 +41,7 @@ struct Draws {
   const Model* model;
   KernelDraws kernels;
   std::vector<double> noise, log_likelihood, cuts, df;
-  std::vector<double> gamma, effects, covariances;
+  std::vector<double> gamma, effects, covariances, level;
 };
 
 /// A sum of kernels at a rung, (B60). At rung 0 of a ladder the responses

@@ -90,6 +90,12 @@ Eigen::VectorXd Response::residuals(const Eigen::VectorXd& fit) const {
   return out;
 }
 
+Eigen::VectorXd Response::unweighted(Eigen::VectorXd fit) const {
+  terms_.undo(fit);
+  if (root_weights_.size() > 0) fit.array() /= root_weights_.array();
+  return fit;
+}
+
 void Response::set_row_weights(Eigen::VectorXd row_weights) {
   row_weights_ = std::move(row_weights);
   root_weights_ = data_->weights.cwiseProduct(row_weights_).cwiseSqrt();

@@ -44,6 +44,8 @@ class Response {
   void set_noise(double noise);
   /// sqrt(w) times the response without fixed terms and f; takes T sqrt(w) f.
   Eigen::VectorXd residuals(const Eigen::VectorXd& fit) const;
+  /// f from T sqrt(w) f.
+  Eigen::VectorXd unweighted(Eigen::VectorXd fit) const;
   void transfer(Archive& archive);
 
  private:

@@ -94,6 +94,7 @@ void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
                          Rng& rng) {
   // The start of a sweep is then a function of slots, scales and noise.
   state.refresh();
+  if (state.prior().nu == 0) return;
   kernels(state, power, counts, rng);
   // With their own scales most candidates are far from what the data want.
   if (!state.prior().own_scales) gather(state, power, counts, rng);
@@ -291,6 +292,7 @@ void Sweep::lowest(State& state, bool adapt, Rng& rng) {
 
 void Sweep::single_kernels(State& state, double power, bool adapt,
                            Counts& counts, Rng& rng) {
+  if (state.prior().nu == 0) return;
   if (rng.index(3) < 2) {
     counts.note(kBirthDeath, birth_death_move(state, power, rng));
   } else {

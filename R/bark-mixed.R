@@ -1,0 +1,347 @@
+# Terms beside kernels in fits of bark(): their scaling and prior, and their
+# part of predictions.
+
+has_mixed <- function(fit) !is.null(fit$settings$mixed)
+
+has_kernels <- function(fit) fit$settings$prior$nu > 0
+
+# What plain terms of a formula are that has no kernels()
+plain_terms <- function(prior) {
+  check_class(prior, "kb_bark_prior", "`bark_prior()`")
+  if (prior$gamma == 0) "linear" else "kernels"
+}
+
+refuse_parts_twice <- function(linear, groups, offset) {
+  given <- c(
+    linear = !is.null(linear), groups = !is.null(groups),
+    offset = !is.null(offset)
+  )
+  if (any(given)) {
+    name <- names(given)[given][[1]]
+    kb_abort(c(
+      "{.arg {name}} must be left out with a formula.",
+      i = "A formula has all of its terms:
+           {.code y ~ kernels(x1, x2) + x3 + (1 | g) + offset(o)}."
+    ), "argument", argument = name)
+  }
+}
+
+# The numeric response without the offset, or the classes
+without_offset <- function(mould, classes) {
+  at <- mould$mixed$offset_column
+  if (length(at) == 0 || classes) mould$y else mould$y - mould$mixed_x[, at]
+}
+
+#' Scaling and prior of the terms, from the rows of the fit
+#'
+#' @return NULL, or a list of `center`, `scale` and `sd` (prior standard
+#'   deviations) of linear columns, the intercept being the first, and `groups`:
+#'   for each grouping `scale` of the multipliers and `sd`, the scale of the
+#'   half-t priors. In units of the model.
+#' @noRd
+mixed_settings <- function(mould, prior, scaling, scale, classes, y) {
+  recipe <- mould$mixed
+  if (is.null(recipe)) {
+    return(NULL)
+  }
+  x <- mould$mixed_x
+  linear <- column_moments(x[, recipe$linear_columns, drop = FALSE])
+  unit <- if (classes || scale) 1 else root_mean_square(y)
+  linear_sd <- default_of(prior$linear_sd, if (classes) 2.5 else 10)
+  q <- length(linear$scale)
+  list(
+    center = c(0, if (scale) linear$center else numeric(q)),
+    scale = c(1, if (scale) linear$scale else rep(1, q)),
+    sd = linear_sd * unit * c(1, if (scale) rep(1, q) else 1 / linear$scale),
+    groups = lapply(recipe$group_columns, function(columns) {
+      z <- sqrt(colMeans(x[, columns[-1], drop = FALSE]^2))
+      z <- ifelse(z > 0, z, 1)
+      list(
+        scale = if (scale) unname(z) else rep(1, length(z)),
+        sd = default_of(prior$group_sd, 1) * unit *
+          (if (scale) rep(1, length(z)) else 1 / unname(z))
+      )
+    })
+  )
+}
+
+default_of <- function(value, default) if (is.null(value)) default else value
+
+root_mean_square <- function(y) {
+  out <- sqrt(mean(y^2))
+  if (out > 0) out else 1
+}
+
+# The linear columns of rows, without the intercept, as the model sees them
+mixed_linear <- function(settings, x) {
+  if (is.null(settings)) {
+    return(NULL)
+  }
+  columns <- seq_len(length(settings$center) - 1)
+  x <- sweep(x[, columns, drop = FALSE], 2, settings$center[-1])
+  sweep(x, 2, settings$scale[-1], "/")
+}
+
+# The same with the intercept
+mixed_design <- function(fit, x) {
+  cbind("(Intercept)" = rep(1, nrow(x)), mixed_linear(fit$settings$mixed, x))
+}
+
+# The terms as the sampler gets them
+mixed_config <- function(fit) {
+  settings <- fit$settings$mixed
+  recipe <- fit$mould$mixed
+  x <- fit$data$mixed
+  list(
+    linear = mixed_design(fit, x), linear_sd = settings$sd,
+    groupings = Map(function(group, columns, own) {
+      list(
+        group = as.integer(x[, columns[[1]]]), count = length(group$levels),
+        z = sweep(x[, columns[-1], drop = FALSE], 2, own$scale, "/"),
+        scale = own$sd
+      )
+    }, recipe$groups, recipe$group_columns, settings$groups)
+  )
+}
+
+# The offset of the rows of the fit, in the units of the response
+mixed_offset <- function(fit) {
+  at <- fit$mould$mixed$offset_column
+  if (length(at) > 0) fit$data$mixed[, at] else 0
+}
+
+# Rows of the fit as predictions take them: kernels, then other terms
+wide_x <- function(fit, rows = NULL) {
+  x <- fit$data$x
+  if (has_mixed(fit)) x <- cbind(x, fit$data$mixed)
+  if (is.null(rows)) x else x[rows, , drop = FALSE]
+}
+
+# The parts of such rows
+kernel_part <- function(fit, x) {
+  if (has_mixed(fit)) x[, seq_len(ncol(fit$data$x)), drop = FALSE] else x
+}
+mixed_part <- function(fit, x) {
+  x[, ncol(fit$data$x) + seq_len(ncol(fit$data$mixed)), drop = FALSE]
+}
+
+# Draws ------------------------------------------------------------------------
+
+# How many numbers a draw has
+mixed_sizes <- function(fit) {
+  q <- vapply(fit$mould$mixed$groups, function(g) length(g$coefficients), 1L)
+  n <- vapply(fit$mould$mixed$groups, function(g) length(g$levels), 1L)
+  c(gamma = length(fit$settings$mixed$sd), effects = sum(q * n),
+    covariances = sum(q^2), level = 1
+  )
+}
+
+#' Coefficients of a grouping in the units of the model
+#' @return Array, coefficients x groups x draws.
+#' @noRd
+group_effects <- function(fit, pool, k, chosen = seq_along(pool$m)) {
+  groups <- fit$mould$mixed$groups
+  sizes <- vapply(groups, function(g) {
+    length(g$coefficients) * length(g$levels)
+  }, 1)
+  block <- matrix(pool$effects, sum(sizes))
+  at <- sum(sizes[seq_len(k - 1)]) + seq_len(sizes[[k]])
+  array(block[at, chosen], c(
+    length(groups[[k]]$coefficients), length(groups[[k]]$levels),
+    length(chosen)
+  ))
+}
+
+# Their covariances, coefficients x coefficients x draws
+group_covariances <- function(fit, pool, k, chosen = seq_along(pool$m)) {
+  q <- vapply(fit$mould$mixed$groups, function(g) length(g$coefficients), 1L)
+  block <- matrix(pool$covariances, sum(q^2))
+  at <- sum(q[seq_len(k - 1)]^2) + seq_len(q[[k]]^2)
+  array(block[at, chosen], c(q[[k]], q[[k]], length(chosen)))
+}
+
+#' The terms at rows, for each chosen draw, in the units of the model
+#'
+#' Coefficients of groups that the fit does not have are integrated out, which
+#' gives a variance, or drawn; rows with group 0 have none.
+#' @param x From `mixed_part()`.
+#' @return List of `mean` and `variance`, rows x draws.
+#' @noRd
+mixed_values <- function(fit, x, pool, chosen, drawn) {
+  gamma <- matrix(pool$gamma, ncol = length(pool$m))[, chosen, drop = FALSE]
+  mean <- mixed_design(fit, x) %*% gamma
+  variance <- matrix(0, nrow(mean), ncol(mean))
+  at <- fit$mould$mixed$offset_column
+  if (length(at) > 0) mean <- mean + x[, at] / fit$settings$scaling$y_scale
+  for (k in seq_along(fit$mould$mixed$groups)) {
+    part <- group_values(fit, x, pool, k, chosen, drawn)
+    mean <- mean + part$mean
+    variance <- variance + part$variance
+  }
+  list(mean = mean, variance = variance)
+}
+
+group_values <- function(fit, x, pool, k, chosen, drawn) {
+  columns <- fit$mould$mixed$group_columns[[k]]
+  number <- x[, columns[[1]]]
+  z <- sweep(x[, columns[-1], drop = FALSE], 2,
+    fit$settings$mixed$groups[[k]]$scale, "/"
+  )
+  mean <- matrix(0, nrow(x), length(chosen))
+  known <- which(number > 0)
+  effects <- group_effects(fit, pool, k, chosen)
+  for (l in seq_len(ncol(z))) {
+    b <- matrix(effects[l, , ], dim(effects)[[2]])
+    mean[known, ] <- mean[known, ] +
+      z[known, l] * b[number[known], , drop = FALSE]
+  }
+  variance <- matrix(0, nrow(x), length(chosen))
+  new <- which(number < 0)
+  if (length(new) > 0) {
+    part <- new_group_values(fit, pool, k, chosen, -number[new],
+      z[new, , drop = FALSE], drawn
+    )
+    mean[new, ] <- part$mean
+    variance[new, ] <- part$variance
+  }
+  list(mean = mean, variance = variance)
+}
+
+# Each new group has its own stream of draws, whichever rows are asked for
+new_group_values <- function(fit, pool, k, chosen, number, z, drawn) {
+  sigma <- group_covariances(fit, pool, k, chosen)
+  q <- ncol(z)
+  if (!drawn) {
+    each <- vapply(seq_along(chosen), function(s) {
+      rowSums((z %*% matrix(sigma[, , s], q)) * z)
+    }, numeric(nrow(z)))
+    return(list(mean = 0, variance = matrix(each, nrow(z))))
+  }
+  roots <- array(apply(sigma, 3, function(v) chol(matrix(v, q))), dim(sigma))
+  out <- matrix(0, nrow(z), length(chosen))
+  for (group in unique(number)) {
+    rows <- which(number == group)
+    normal <- with_local_seed(fit$seed + 1009L * k + group, {
+      matrix(stats::rnorm(q * length(pool$m)), q)[, chosen, drop = FALSE]
+    })
+    b <- vapply(seq_along(chosen), function(s) {
+      drop(crossprod(matrix(roots[, , s], q), normal[, s]))
+    }, numeric(q))
+    out[rows, ] <- z[rows, , drop = FALSE] %*% matrix(b, q)
+  }
+  list(mean = out, variance = 0)
+}
+
+# Arguments of predict() --------------------------------------------------------
+
+# Terms of new rows, where the fit was given x and y with such terms
+check_new_mixed <- function(fit, linear, groups, offset) {
+  given <- list(linear = linear, groups = groups, offset = offset)
+  given <- given[!vapply(given, is.null, NA)]
+  known <- if (fit$mould$interface == "xy") {
+    recipe <- fit$mould$mixed
+    c(
+      if (!is.null(recipe$linear)) "linear",
+      if (length(recipe$groups) > 0) "groups",
+      if (length(recipe$offsets) > 0) "offset"
+    )
+  }
+  odd <- setdiff(names(given), known)
+  if (length(odd) > 0) {
+    kb_abort(c(
+      "{.arg {odd[[1]]}} must be left out.",
+      x = if (fit$mould$interface == "formula") {
+        "The model was fitted to a formula: {.arg newdata} has all of its terms."
+      } else {
+        "The model was fitted without {.arg {odd[[1]]}}."
+      }
+    ), "argument", argument = odd[[1]])
+  }
+  if (length(given) > 0) given
+}
+
+# Rows with or without the coefficients of groups
+with_groups <- function(fit, x, re_formula) {
+  if (!(is.null(re_formula) || identical(re_formula, NA))) {
+    bad_argument(re_formula, "re_formula", "NULL (with groups) or NA (without)")
+  }
+  if (is.null(re_formula) || !has_mixed(fit)) {
+    return(x)
+  }
+  first <- vapply(fit$mould$mixed$group_columns, `[[`, 1L, 1)
+  x[, ncol(fit$data$x) + first] <- 0
+  x
+}
+
+# Parameters in the units of the data ------------------------------------------
+
+#' Coefficients of linear terms, one row per draw
+#'
+#' The intercept is the mean over the rows of the fit where all linear predictors
+#' are 0, kernels included: the data do not tell its constant from that of the
+#' kernels.
+#' @noRd
+linear_draws <- function(fit, pool = bark_pool(fit)) {
+  settings <- fit$settings$mixed
+  gamma <- matrix(pool$gamma, length(settings$sd))
+  b <- t(gamma / settings$scale)
+  b[, 1] <- b[, 1] - b[, -1, drop = FALSE] %*% settings$center[-1] + pool$level
+  b <- unscale_sd(fit$settings$scaling, b)
+  b[, 1] <- b[, 1] + fit$settings$scaling$y_center
+  columns <- fit$mould$mixed$columns[fit$mould$mixed$linear_columns]
+  colnames(b) <- c("(Intercept)", columns)
+  b
+}
+
+# Units of the coefficients of a grouping
+group_units <- function(fit, k) {
+  fit$settings$scaling$y_scale / fit$settings$mixed$groups[[k]]$scale
+}
+
+# Covariances of a grouping, coefficients x coefficients x draws
+covariance_draws <- function(fit, k, pool = bark_pool(fit)) {
+  units <- group_units(fit, k)
+  group_covariances(fit, pool, k) * as.vector(outer(units, units))
+}
+
+# Standard deviations and correlations of groups, one row per draw
+spread_draws_of_groups <- function(fit, pool = bark_pool(fit)) {
+  parts <- lapply(seq_along(fit$mould$mixed$groups), function(k) {
+    group <- fit$mould$mixed$groups[[k]]
+    names <- group$coefficients
+    v <- covariance_draws(fit, k, pool)
+    q <- length(names)
+    sd <- t(sqrt(matrix(v, q^2)[seq(1, q^2, q + 1), , drop = FALSE]))
+    colnames(sd) <- paste0("sd[", group$label, ",", names, "]")
+    if (identical(names, "(Intercept)")) {
+      colnames(sd) <- paste0("sd[", group$label, "]")
+    }
+    pairs <- which(lower.tri(diag(q)), arr.ind = TRUE)
+    cor <- vapply(seq_len(nrow(pairs)), function(i) {
+      v[pairs[i, 1], pairs[i, 2], ] / (sd[, pairs[i, 1]] * sd[, pairs[i, 2]])
+    }, numeric(nrow(sd)))
+    cor <- matrix(cor, nrow(sd))
+    colnames(cor) <- if (nrow(pairs) > 0) {
+      paste0("cor[", group$label, ",", names[pairs[, 2]], ",",
+        names[pairs[, 1]], "]"
+      )
+    }
+    cbind(sd, cor)
+  })
+  do.call(cbind, parts)
+}
+
+# The same with linear coefficients, as `chain_matrices()` has them
+mixed_chains <- function(fit, draws) {
+  pool <- lapply(
+    stats::setNames(nm = c("m", "gamma", "covariances", "level")),
+    function(name) unlist(lapply(draws, `[[`, name), use.names = FALSE)
+  )
+  b <- linear_draws(fit, pool)
+  colnames(b) <- paste0("b[", colnames(b), "]")
+  all <- cbind(b, spread_draws_of_groups(fit, pool))
+  out <- lapply(seq_len(ncol(all)), function(i) {
+    matrix(all[, i], ncol = length(draws))
+  })
+  stats::setNames(out, colnames(all))
+}

@@ -1,0 +1,324 @@
+# The columns of terms beside kernels, on the rows of the fit and on new ones.
+
+#' The recipe of these columns, from the rows of the fit
+#'
+#' @param parts From `split_formula()`; `data` the rows, as formulas read them.
+#' @return A list, plain data only: `linear` (NULL, or a list of `terms`,
+#'   `xlevels` and `contrasts`), `groups` (a list of lists: `keys`, `label`,
+#'   `terms` of the slopes, `coefficients` (names), `levels`), `offsets`
+#'   (expressions), `names` (of the variables of groups), `columns` (the names
+#'   of the matrix), and the numbers of its columns: `linear_columns`,
+#'   `offset_column` (NULL without offset) and, for each grouping,
+#'   `group_columns`.
+#' @noRd
+mixed_learn <- function(parts, data, arg) {
+  recipe <- list(
+    linear = if (!is.null(parts$linear)) linear_learn(parts$linear, data, arg),
+    groups = lapply(parts$groups, group_learn, data, arg),
+    offsets = parts$offsets, names = parts$names$groups
+  )
+  matrices <- mixed_matrices(recipe, data, arg)
+  widths <- c(
+    ncol(matrices$linear), ncol(matrices$offset),
+    vapply(matrices$groups, ncol, 1L)
+  )
+  ends <- cumsum(widths)
+  columns <- Map(function(end, width) end - width + seq_len(width), ends, widths)
+  recipe$linear_columns <- columns[[1]]
+  recipe$offset_column <- columns[[2]]
+  recipe$group_columns <- unname(columns[-(1:2)])
+  recipe$columns <- colnames(mixed_bind(matrices))
+  recipe
+}
+
+#' The matrix of a recipe: linear columns, the offset, and for each grouping the
+#' number of the group and the multipliers of its coefficients
+#'
+#' A group that the fit does not have gets a number below 0.
+#' @noRd
+mixed_matrix <- function(recipe, data, arg) {
+  mixed_bind(mixed_matrices(recipe, data, arg))
+}
+
+mixed_bind <- function(matrices) {
+  out <- do.call(
+    cbind, c(list(matrices$linear, matrices$offset), matrices$groups)
+  )
+  storage.mode(out) <- "double"
+  out
+}
+
+mixed_matrices <- function(recipe, data, arg) {
+  n <- nrow(data)
+  translate_errors({
+    offset <- lapply(recipe$offsets, evaluate_part, data)
+    check_offsets(offset, recipe$offsets, n)
+    list(
+      linear = if (is.null(recipe$linear)) {
+        matrix(0, n, 0)
+      } else {
+        linear_matrix(recipe$linear, data, arg)
+      },
+      offset = if (length(offset) > 0) {
+        cbind("(offset)" = Reduce(`+`, offset))
+      } else {
+        matrix(0, n, 0)
+      },
+      groups = lapply(recipe$groups, group_matrix, data)
+    )
+  }, arg)
+}
+
+evaluate_part <- function(e, data) {
+  eval(e, data, formula_scope())
+}
+
+check_offsets <- function(values, expressions, n) {
+  for (i in seq_along(values)) {
+    if (!is.numeric(values[[i]]) || length(values[[i]]) != n) {
+      refuse("formula", "formula", "must have a number per row as offset.",
+        "{.code {deparse1(expressions[[i]])}} is {describe(values[[i]])}."
+      )
+    }
+  }
+}
+
+# Linear terms -----------------------------------------------------------------
+
+linear_learn <- function(formula, data, arg) {
+  translate_errors({
+    terms <- stats::terms(inline_one_side(formula, data))
+    if (attr(terms, "intercept") == 0) {
+      refuse("formula", "formula",
+        "cannot have -1 or +0: linear terms have an intercept."
+      )
+    }
+    environment(terms) <- formula_scope()
+    frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+    terms <- attr(frame, "terms")
+    factors <- vapply(frame, function(v) is.factor(v) || is.character(v), NA)
+    xlevels <- lapply(frame[factors], known_levels)
+    recipe <- list(
+      terms = plain_formula(terms), xlevels = xlevels, contrasts = NULL
+    )
+    frame <- linear_frame(recipe, data, arg)
+    x <- stats::model.matrix(terms, frame)
+    contrasts <- attr(x, "contrasts")
+    # By name, or by their matrix.
+    recipe$contrasts <- lapply(contrasts, function(v) v)
+    recipe
+  }, arg)
+}
+
+inline_one_side <- function(formula, data) {
+  rlang::f_lhs(formula) <- quote(.response)
+  full <- inline_constants(formula, data)
+  rlang::f_lhs(full) <- NULL
+  full
+}
+
+linear_frame <- function(recipe, data, arg) {
+  terms <- recipe$terms
+  environment(terms) <- formula_scope()
+  frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+  for (name in names(recipe$xlevels)) {
+    frame[[name]] <- clean_factor(frame[[name]], recipe$xlevels[[name]], name, arg)
+  }
+  for (name in names(frame)) {
+    if (is.logical(frame[[name]])) storage.mode(frame[[name]]) <- "double"
+  }
+  frame
+}
+
+# model.matrix() with contrasts and without the intercept
+linear_matrix <- function(recipe, data, arg) {
+  frame <- linear_frame(recipe, data, arg)
+  kept <- recipe$contrasts[names(recipe$contrasts) %in% names(frame)]
+  x <- stats::model.matrix(recipe$terms, frame,
+    contrasts.arg = if (length(kept) > 0) kept
+  )
+  matrix(x[, -1, drop = FALSE], nrow(x),
+    dimnames = list(NULL, colnames(x)[-1])
+  )
+}
+
+# Groups -----------------------------------------------------------------------
+
+group_learn <- function(group, data, arg) {
+  key <- translate_errors(group_key(group$keys, data), arg)
+  levels <- sort(unique(key), method = "radix")
+  check_groups(levels, key, group$label)
+  slopes <- slopes_learn(group, data, arg)
+  list(
+    keys = group$keys, label = group$label, terms = slopes$terms,
+    coefficients = slopes$names, levels = levels
+  )
+}
+
+group_key <- function(keys, data) {
+  values <- lapply(keys, function(key) {
+    v <- evaluate_part(key, data)
+    if (!is.atomic(v) || length(v) != nrow(data)) {
+      stop("`", deparse1(key), "` must give one group per row.")
+    }
+    as.character(v)
+  })
+  if (length(values) == 1) values[[1]] else do.call(paste, c(values, sep = ":"))
+}
+
+check_groups <- function(levels, key, label) {
+  if (length(levels) == 1) {
+    refuse("formula", "groups",
+      "must have groups with two levels or more.",
+      "{.code {label}} has one: {.val {levels}}.",
+      "Leave out {.code (... | {label})}: the intercept does the same."
+    )
+  }
+  if (length(levels) == length(key)) {
+    refuse("formula", "groups", "must have groups with more than one row.",
+      "{.code {label}} is different in each of the {length(key)} rows.",
+      "Leave it out: the noise does the same."
+    )
+  }
+}
+
+slopes_learn <- function(group, data, arg) {
+  translate_errors({
+    terms <- stats::terms(inline_one_side(group$slopes, data))
+    environment(terms) <- formula_scope()
+    frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+    odd <- names(frame)[!vapply(frame, is.numeric, NA)]
+    if (length(odd) > 0) {
+      refuse("formula", "groups", "must have numbers as slopes of groups.",
+        "{.code {odd[[1]]}} of {.code {group$label}} is
+         {describe(frame[[odd[[1]]]])}.",
+        "Write {.code (1 | {group$label}:{odd[[1]]})} for a coefficient per
+         level."
+      )
+    }
+    terms <- if (length(frame) == 0) terms else attr(frame, "terms")
+    x <- stats::model.matrix(terms, if (length(frame) > 0) frame else data)
+    if (ncol(x) == 0) {
+      refuse("formula", "groups", "must have a coefficient per group.",
+        "{.code (0 | {group$label})} has none."
+      )
+    }
+    list(terms = plain_formula(terms), names = colnames(x))
+  }, arg)
+}
+
+group_matrix <- function(group, data) {
+  key <- group_key(group$keys, data)
+  number <- match(key, group$levels)
+  new <- is.na(number) & !is.na(key)
+  number[new] <- -match(key[new], unique(key[new]))
+  z <- if (identical(group$coefficients, "(Intercept)")) {
+    matrix(1, nrow(data), 1)
+  } else {
+    terms <- group$terms
+    environment(terms) <- formula_scope()
+    frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
+    stats::model.matrix(terms, frame)
+  }
+  out <- cbind(number, z)
+  dimnames(out) <- list(NULL, paste0(
+    group$label, c("", paste0(".", group$coefficients))
+  ))
+  out
+}
+
+# x and y -----------------------------------------------------------------------
+
+#' Terms given as data: a table of their columns
+#'
+#' @param mixed List of `linear`, `groups` and `offset` as in `bark()`, some of
+#'   them NULL.
+#' @return A data frame whose attribute `parts` has the names of the columns of
+#'   each; NULL if all are NULL.
+#' @noRd
+mixed_frame <- function(mixed, n) {
+  linear <- part_frame(mixed$linear, "linear", n)
+  groups <- part_frame(mixed$groups, "groups", n)
+  offset <- mixed$offset
+  if (!is.null(offset) && !(is.numeric(offset) && length(offset) == n)) {
+    bad_argument(offset, "offset", paste("NULL, or", n, "numbers, one per row"))
+  }
+  columns <- c(linear, groups, if (!is.null(offset)) {
+    list("(offset)" = as.double(offset))
+  })
+  if (length(columns) == 0) {
+    return(NULL)
+  }
+  check_names(names(columns), "linear and groups")
+  structure(
+    structure(columns, class = "data.frame", row.names = seq_len(n)),
+    parts = list(
+      linear = names(linear), groups = names(groups), offset = !is.null(offset)
+    )
+  )
+}
+
+# A vector, matrix or data frame as a list of columns
+part_frame <- function(v, arg, n) {
+  if (is.null(v)) {
+    return(list())
+  }
+  if (!is.data.frame(v)) {
+    names <- colnames(v)
+    if (length(dim(v)) == 2) {
+      if (is.null(names)) names <- position_names(ncol(v), arg)
+      v <- lapply(seq_len(ncol(v)), function(j) v[, j])
+    } else {
+      v <- list(v)
+      names <- arg
+    }
+    names(v) <- names
+  }
+  fits <- vapply(v, function(column) is.atomic(column) && length(column) == n, NA)
+  if (!all(fits)) {
+    refuse(arg, "argument", "must have one row per row of the predictors: {n}.")
+  }
+  as.list(v)
+}
+
+# The parts that a formula with these columns would have
+frame_parts <- function(frame) {
+  parts <- attr(frame, "parts")
+  names <- lapply(parts$linear, as.symbol)
+  list(
+    linear = if (length(names) > 0) {
+      rlang::new_formula(NULL, sum_of(names), globalenv())
+    },
+    groups = lapply(parts$groups, function(name) {
+      list(keys = list(as.symbol(name)), label = name, slopes = one_formula())
+    }),
+    offsets = if (parts$offset) list(as.symbol("(offset)")),
+    names = list(groups = parts$groups)
+  )
+}
+
+# The table of terms for new rows: given, or among the columns of the formula
+new_mixed <- function(mould, mixed, data) {
+  if (is.null(mould$mixed)) {
+    return(NULL)
+  }
+  if (mould$interface == "formula") {
+    return(as.data.frame(data))
+  }
+  wanted <- c(
+    linear = !is.null(mould$mixed$linear),
+    groups = length(mould$mixed$groups) > 0,
+    offset = length(mould$mixed$offsets) > 0
+  )
+  lost <- names(wanted)[wanted & vapply(mixed[names(wanted)], is.null, NA)]
+  if (length(lost) > 0) {
+    kb_abort(c(
+      "{.arg {lost}} of {.arg newdata} must be given.",
+      i = "The model was fitted with {.arg {lost}}."
+    ), "argument", argument = lost[[1]])
+  }
+  mixed_frame(mixed, nrow(data))
+}
+
+# `~ 1`, without the environment that it is written in
+one_formula <- function() rlang::new_formula(NULL, 1, globalenv())
