@@ -120,6 +120,9 @@ predict.kb_bark <- function(object, newdata, type = NULL,
     check_new_mixed(object, linear, groups, offset)
   )
   rows$x <- with_groups(object, rows$x, re_formula)
+  if (type == "terms") {
+    return(predict_components(object, rows, interval, level))
+  }
   if (has_classes(object)) {
     out <- predict_classes(object, rows, type, interval, level, ndraws)
   } else {

@@ -4,7 +4,7 @@
 #'
 #' @param parts From `split_formula()`; `data` the rows, as formulas read them.
 #' @return A list, plain data only: `linear` (NULL, or a list of `terms`,
-#'   `xlevels` and `contrasts`), `groups` (a list of lists: `keys`, `label`,
+#'   `xlevels`, `contrasts` and `assign`, the term of each column), `groups` (a list of lists: `keys`, `label`,
 #'   `terms` of the slopes, `coefficients` (names), `levels`), `offsets`
 #'   (expressions), `names` (of the variables of groups), `columns` (the names
 #'   of the matrix), and the numbers of its columns: `linear_columns`,
@@ -105,7 +105,8 @@ linear_learn <- function(formula, data, arg) {
     x <- stats::model.matrix(terms, frame)
     contrasts <- attr(x, "contrasts")
     # By name, or by their matrix.
-    recipe$contrasts <- lapply(contrasts, function(v) v)
+    recipe$contrasts <- as.list(contrasts)
+    recipe$assign <- attr(x, "assign")[-1]
     recipe
   }, arg)
 }

@@ -40,11 +40,15 @@ check_prediction_type <- function(fit, type) {
   } else {
     c("response", "quantile", "draws", "log_score")
   }
+  if (has_mixed(fit)) types <- c(types, "terms")
   if (is.null(type)) types[[1]] else check_choice(type, types)
 }
 
 # The arguments that a type uses
 prediction_arguments <- function(fit, type, interval) {
+  if (type == "terms") {
+    return(if (interval != "prediction") "interval")
+  }
   if (has_classes(fit)) {
     # There is no noise variance that a prediction interval could add.
     banded <- if (interval != "prediction") "interval"

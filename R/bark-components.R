@@ -1,0 +1,106 @@
+# The parts of the predictor of a fit of bark() with terms beside kernels.
+
+#' Draws of the components at rows, in the units of the response
+#'
+#' Each is a deviation: of the kernels from their mean over the rows of the fit,
+#' of a linear term from its value at the means of its columns.
+#' @param x Rows as `wide_x()` has them.
+#' @return Named list of matrices, rows x draws.
+#' @noRd
+component_draws <- function(fit, x, pool = bark_pool(fit),
+                            chosen = seq_along(pool$m)) {
+  parts <- c(
+    if (has_kernels(fit)) {
+      stats::setNames(
+        list(kernel_component(fit, x, pool, chosen)), kernels_label(fit)
+      )
+    },
+    linear_components(fit, mixed_part(fit, x), pool, chosen),
+    group_components(fit, mixed_part(fit, x), pool, chosen)
+  )
+  lapply(parts, function(v) unscale_sd(fit$settings$scaling, v))
+}
+
+kernels_label <- function(fit) "kernels"
+
+kernel_component <- function(fit, x, pool, chosen) {
+  f <- kernel_values(fit, kernel_part(fit, x), pool, "draw", chosen)$mean
+  sweep(f, 2, pool$level[chosen])
+}
+
+linear_components <- function(fit, x, pool, chosen) {
+  linear <- fit$mould$mixed$linear
+  if (is.null(linear)) {
+    return(NULL)
+  }
+  settings <- fit$settings$mixed
+  gamma <- matrix(pool$gamma, length(settings$sd))[-1, chosen, drop = FALSE]
+  columns <- fit$mould$mixed$linear_columns
+  at <- sweep(x[, columns, drop = FALSE], 2, linear_means(fit))
+  at <- sweep(at, 2, settings$scale[-1], "/")
+  labels <- attr(linear$terms, "term.labels")
+  out <- lapply(seq_along(labels), function(k) {
+    own <- linear$assign == k
+    at[, own, drop = FALSE] %*% gamma[own, , drop = FALSE]
+  })
+  stats::setNames(out, labels)
+}
+
+linear_means <- function(fit) {
+  colMeans(fit$data$mixed[, fit$mould$mixed$linear_columns, drop = FALSE])
+}
+
+# Groupings of one factor are one component
+group_components <- function(fit, x, pool, chosen) {
+  groups <- fit$mould$mixed$groups
+  labels <- vapply(groups, `[[`, "", "label")
+  out <- lapply(unique(labels), function(label) {
+    parts <- lapply(which(labels == label), function(k) {
+      group_values(fit, x, pool, k, chosen, drawn = TRUE)$mean
+    })
+    Reduce(`+`, parts)
+  })
+  stats::setNames(out, unique(labels))
+}
+
+# The predictor where all components are 0, one number per draw
+component_constant <- function(fit, pool = bark_pool(fit)) {
+  b <- linear_draws(fit, pool)
+  drop(b[, 1] + b[, -1, drop = FALSE] %*% linear_means(fit))
+}
+
+#' The value of `predict(type = "terms")`
+#' @param rows From `prediction_rows()`.
+#' @return Matrix, rows x components; with an interval an array with `fit`,
+#'   `lwr`, `upr` as its last dimension.
+#' @noRd
+predict_components <- function(fit, rows, interval, level) {
+  x <- rows$x[rows$complete, , drop = FALSE]
+  pool <- bark_pool(fit)
+  probs <- interval_ends(level)
+  blocks <- lapply(row_blocks(x, 4 * length(pool$m)), function(block) {
+    draws <- component_draws(fit, x[block, , drop = FALSE], pool)
+    vapply(draws, function(v) {
+      if (interval == "none") {
+        return(matrix(rowMeans(v)))
+      }
+      cbind(rowMeans(v), t(apply(v, 1, stats::quantile, probs)))
+    }, matrix(0, length(block), if (interval == "none") 1 else 3))
+  })
+  names <- dimnames(blocks[[1]])[[3]]
+  size <- dim(blocks[[1]])
+  out <- array(NA_real_, c(nrow(rows$x), length(names), size[[2]]), list(
+    rows$names, names, if (size[[2]] == 3) c("fit", "lwr", "upr")
+  ))
+  done <- 0L
+  at <- which(rows$complete)
+  for (block in blocks) {
+    n <- dim(block)[[1]]
+    out[at[done + seq_len(n)], , ] <- aperm(block, c(1, 3, 2))
+    done <- done + n
+  }
+  if (interval == "none") {
+    out <- matrix(out, nrow(out), dimnames = dimnames(out)[1:2])
+  }
+  structure(out, constant = mean(component_constant(fit, pool)))
+}
