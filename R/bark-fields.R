@@ -79,6 +79,7 @@ fit_engine.kb_bark_multinomial <- function(fit) {
           prior_only = settings$prior_only, family = settings$family,
           classes = length(fit$mould$levels)
         ),
+        if (has_mixed(fit)) list(terms = mixed_config(fit)),
         fit$control[c("warmup", "iter", "thin", "n_temps", "sweep")]
       ),
       x = scaling_x(settings$scaling, fit$data$x),
@@ -112,6 +113,7 @@ head_draws.kb_bark_multinomial <- function(fit, run, n) {
       log_lambda = n * p, variance = slots, beta = slots,
       factor = sum(m * (m + 1) / 2), z = slots
     )
+    if (has_mixed(fit)) sizes <- c(sizes, n * mixed_sizes(fit))
     Map(function(v, n) v[seq_len(n)], field[names(sizes)], sizes)
   })
   run$draws$log_likelihood <- run$draws$log_likelihood[seq_len(n)]

@@ -92,7 +92,8 @@ mixed_config <- function(fit) {
   settings <- fit$settings$mixed
   recipe <- fit$mould$mixed
   x <- fit$data$mixed
-  list(
+  offset <- mixed_offset(fit)
+  c(list(
     linear = mixed_design(fit, x), linear_sd = settings$sd,
     groupings = Map(function(group, columns, own) {
       list(
@@ -101,7 +102,7 @@ mixed_config <- function(fit) {
         scale = own$sd
       )
     }, recipe$groups, recipe$group_columns, settings$groups)
-  )
+  ), if (has_classes(fit) && length(offset) > 1) list(offset = offset))
 }
 
 # The offset of the rows of the fit, in the units of the response

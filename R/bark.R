@@ -341,6 +341,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
   refuse_truncated_classes(prior, family)
   if (classes) {
     response_families[[family]]$check(mould, prior)
+    if (family == "multinomial") refuse_offset(mould)
     refuse_class_weights(mould$weights)
   } else if (isFALSE(scale)) {
     warn_offset(mould$y)
@@ -378,6 +379,16 @@ refuse_improper_draws <- function() {
          {.fn noise_improper}.",
     i = "Use {.fn noise_gamma}, or the default."
   ), c("improper", "not_defined"))
+}
+
+# An offset of all fields would change no probability
+refuse_offset <- function(mould) {
+  if (length(mould$mixed$offset_column) > 0) {
+    kb_abort(c(
+      "An offset needs a numeric response, two classes or ordered ones.",
+      x = "The response has {length(mould$levels)} classes without an order."
+    ), "argument", argument = "offset")
+  }
 }
 
 refuse_class_weights <- function(weights) {

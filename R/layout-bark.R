@@ -84,7 +84,10 @@ bark_run_layout <- layout(
   .shared = if (isTRUE(settings$prior$own_scales)) 0 else
     draws_kept * n_inputs(fit),
   .truncated = identical(settings$prior$approximation, "truncation"),
-  draws = holds(c(bark_draws_layout, bark_noise_layout, bark_shapes_layout)),
+  draws = holds(c(
+    bark_draws_layout, bark_noise_layout, bark_shapes_layout,
+    bark_mixed_draws_layout
+  )),
   seconds = numbers(1, 0), tried = numbers(NULL, 0),
   accepted = numbers(length(tried), 0)
 )
@@ -105,7 +108,10 @@ bark_noise_layout <- layout(
   noise = positive(draws_kept), log_likelihood = any_numbers(draws_kept),
   cuts = where(settings$family == "ordered", numbers(
     draws_kept * (length(mould$levels) - 1)
-  )),
+  ))
+)
+
+bark_mixed_draws_layout <- layout(
   .sizes = if (has_mixed(fit)) draws_kept * mixed_sizes(fit),
   gamma = where(has_mixed(fit), numbers(sizes[["gamma"]])),
   effects = where(has_mixed(fit), numbers(sizes[["effects"]])),
@@ -131,7 +137,10 @@ bark_fields_run_layout <- layout(
   .draws_kept = draws_after(time, control), .shared = draws_kept * columns,
   .truncated = FALSE,
   draws = holds(layout(
-    fields = each(holds(bark_draws_layout), length(mould$levels)),
+    fields = each(
+      holds(c(bark_draws_layout, bark_mixed_draws_layout)),
+      length(mould$levels)
+    ),
     log_likelihood = any_numbers(draws_kept)
   )),
   seconds = numbers(1, 0), tried = numbers(NULL, 0),

@@ -65,6 +65,9 @@ SEXP bark_fields_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
                                1 / std::sqrt(classes.count));
   bark::Data data = bark_r::field_data(x);
   data.arithmetic = &bark_r::arithmetic(config);
+  if (config.containsElementNamed("terms")) {
+    data.terms = bark_r::terms(config["terms"]);
+  }
   bark::Model shared = model(config, std::move(data), step);
   shared.classes = classes;
   return open<bark::FieldsLevel>(config, std::move(shared), state);

@@ -83,6 +83,9 @@ bark::TermData terms(const Rcpp::List& list) {
     one.scale = Rcpp::as<Eigen::VectorXd>(grouping["scale"]);
     out.groupings.push_back(std::move(one));
   }
+  if (list.containsElementNamed("offset")) {
+    out.offset = Rcpp::as<Eigen::VectorXd>(list["offset"]);
+  }
   return out;
 }
 

@@ -41,7 +41,7 @@ class GapLaw {
 
  private:
   double log_density() const {
-    return class_log_likelihood(state_.data(), state_.cuts(), f_) +
+    return class_log_likelihood(state_, state_.cuts(), f_) +
            log_prior_gaps(state_.log_gaps());
   }
 

@@ -1,5 +1,7 @@
 #include "draws.hpp"
 
+#include "moves.hpp"
+
 namespace kernelbayes {
 namespace bark {
 
@@ -75,6 +77,34 @@ void KernelDraws::transfer(Archive& archive, const Prior& prior) {
   if (!prior.own_scales) return;
   archive("own_log_lambda", own_log_lambda);
   archive("own_included", own_included);
+}
+
+Eigen::VectorXd TermDraws::record(const State& state,
+                                  const Eigen::VectorXd& beta, bool prior_only,
+                                  Rng& rng) {
+  const Response& response = state.response_model();
+  const Eigen::VectorXd fit = state.columns() * beta;
+  level.push_back(response.unweighted(fit).mean());
+  Eigen::VectorXd residuals = response.residuals(fit);
+  TermValues values = response.terms().values();
+  if (prior_only) {
+    response.terms().subtract_active(values, residuals);
+  } else {
+    values = draw_terms(state, residuals, rng);
+  }
+  append(gamma, values.gamma);
+  for (const TermValues::Factor& factor : values.factors) {
+    append(effects, factor.b.data(), factor.b.size());
+    append(covariances, factor.sigma.data(), factor.sigma.size());
+  }
+  return residuals;
+}
+
+void TermDraws::transfer(Archive& archive) {
+  archive("gamma", gamma);
+  archive("effects", effects);
+  archive("covariances", covariances);
+  archive("level", level);
 }
 
 }  // namespace bark

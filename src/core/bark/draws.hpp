@@ -25,5 +25,17 @@ struct KernelDraws {
   void transfer(Archive& archive, const Prior& prior);
 };
 
+/// Kept draws of the terms beside a sum of kernels: gamma, b of all factors,
+/// and their covariances, draw by draw, and the mean of f over the rows.
+struct TermDraws {
+  std::vector<double> gamma, effects, covariances, level;
+
+  /// Adds a draw of the terms given that of the coefficients of kernels, and
+  /// returns sqrt(w) (y - terms - f).
+  Eigen::VectorXd record(const State& state, const Eigen::VectorXd& beta,
+                         bool prior_only, Rng& rng);
+  void transfer(Archive& archive);
+};
+
 }  // namespace bark
 }  // namespace kernelbayes

@@ -27,13 +27,14 @@ Intervals Fields::intervals(int k) const {
                 Eigen::VectorXd::Constant(n(), kInfinity)};
   for (int i = 0; i < n(); ++i) {
     if (label(i) != k) {
-      out.upper[i] = fields_[label(i)].response()[i];
+      out.upper[i] = latent(i, label(i)) - fields_[k].offset(i);
       continue;
     }
     for (int other = 0; other < size(); ++other) {
       if (other == k) continue;
-      out.lower[i] = std::max(out.lower[i], fields_[other].response()[i]);
+      out.lower[i] = std::max(out.lower[i], latent(i, other));
     }
+    out.lower[i] -= fields_[k].offset(i);
   }
   return out;
 }
@@ -65,7 +66,7 @@ double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f) {
   std::vector<double> row(fields.size());
   double sum = 0;
   for (int i = 0; i < fields.n(); ++i) {
-    for (int k = 0; k < fields.size(); ++k) row[k] = f(i, k);
+    for (int k = 0; k < fields.size(); ++k) row[k] = f(i, k) + fields[k].offset(i);
     sum += log_largest(row, ones, fields.label(i));
   }
   return sum;

@@ -27,6 +27,10 @@ class Fields {
   int n() const { return static_cast<int>(classes_->of_row.size()); }
   int size() const { return static_cast<int>(fields_.size()); }
   int label(int row) const { return classes_->of_row[row]; }
+  /// A latent response, offset included.
+  double latent(int row, int k) const {
+    return fields_[k].response()[row] + fields_[k].offset(row);
+  }
   State& operator[](int k) { return fields_[k]; }
   const State& operator[](int k) const { return fields_[k]; }
 
@@ -34,7 +38,7 @@ class Fields {
   Intervals intervals(int k) const;
 
   void set_amplitude(double amplitude);
-  /// Latent responses, a column per class.
+  /// Latent responses without the offset, a column per class.
   void set_responses(const Eigen::MatrixXd& z);
 
  private:
@@ -54,7 +58,7 @@ void latent_shift_move(Fields& fields, Rng& rng);
 /// Latent responses under the model without kernels.
 void draw_latent(Fields& fields, Rng& rng);
 
-/// log p(classes | f), f with a column per class.
+/// log p(classes | f), f without the offset, a column per class.
 double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f);
 
 }  // namespace bark

@@ -23,7 +23,7 @@ double normal_below(double bound, double mean, double sd, Rng& rng) {
 // draw of the coefficients instead: this depends on the kernels only.
 class Responses {
  public:
-  Responses(const State& state, Rng& rng) : z_(state.response()) {
+  Responses(const State& state, Rng& rng) : state_(&state), z_(state.response()) {
     const State::Factor factor = state.factor();
     ok_ = factor.ok;
     if (!ok_ || state.size() == 0) return;
@@ -39,23 +39,28 @@ class Responses {
 
   bool ok() const { return ok_; }
   const Eigen::VectorXd& values() const { return z_; }
-  double operator[](int i) const { return z_[i]; }
+  double operator[](int i) const { return z_[i] + state_->offset(i); }
   double precision(int i) const { return h_.size() > 0 ? 1 - h_[i] : 1; }
 
   double mean(int i) const {
+    double out = state_->offset(i);
     if (h_.size() > 0) {
-      return (u_.col(i).dot(q_) - h_[i] * z_[i]) / (1 - h_[i]);
+      out += (u_.col(i).dot(q_) - h_[i] * z_[i]) / (1 - h_[i]);
+    } else if (fit_.size() > 0) {
+      out += fit_[i];
     }
-    return fit_.size() > 0 ? fit_[i] : 0;
+    return out;
   }
 
   void set(int i, double value) {
+    value -= state_->offset(i);
     if (h_.size() > 0) q_ += (value - z_[i]) * u_.col(i);
     z_[i] = value;
   }
 
  private:
-  Eigen::VectorXd z_, h_, q_, fit_;
+  const State* state_;
+  Eigen::VectorXd z_, h_, q_, fit_;  // z without the offset
   Eigen::MatrixXd u_;
   bool ok_ = true;
 };

@@ -8,6 +8,7 @@ namespace bark {
 void FieldsDraws::transfer(Archive& archive) {
   archive.list("fields", fields.size(), [this](Archive& field, auto k) {
     fields[k].transfer(field, model->prior);
+    if (model->data.terms.any()) terms[k].transfer(field);
   });
   archive("log_likelihood", log_likelihood, Want::anything());
 }
@@ -38,7 +39,10 @@ void FieldsLevel::draw_start(Rng& rng) {
 }
 
 void FieldsLevel::draw_prior(Rng& rng) {
-  for (int k = 0; k < fields_.size(); ++k) bark::draw_prior(fields_[k], rng);
+  for (int k = 0; k < fields_.size(); ++k) {
+    bark::draw_prior(fields_[k], rng);
+    draw_prior_terms(fields_[k], rng);
+  }
 }
 
 double FieldsLevel::tempered(const Rung& rung) const {
@@ -71,11 +75,35 @@ void FieldsLevel::sweep(bool full, bool adapt, Counts& counts, Rng& rng) {
       sweeps_[k].single_kernels(fields_[k], rung_.power, adapt, counts, rng);
     }
   }
-  if (rung_.power != 1) return;
+  const bool any = fields_[0].data().terms.any();
+  if (rung_.power != 1) {
+    for (int k = 0; k < fields_.size(); ++k) draw_prior_terms(fields_[k], rng);
+    return;
+  }
+  if (any && !fix_terms(rng)) return;
   latent(adapt, counts, rng);
   for (int k = 0; full && k < fields_.size(); ++k) {
     sweeps_[k].open(fields_[k], fields_.intervals(k), adapt, counts, rng);
   }
+  for (int k = 0; any && k < fields_.size(); ++k) {
+    release_terms(fields_[k], rng);
+  }
+}
+
+// If the terms of one field cannot be drawn, which depends on its kernels only,
+// those of all fields stay integrated out.
+bool FieldsLevel::fix_terms(Rng& rng) {
+  std::vector<TermValues> drawn;
+  for (int k = 0; k < fields_.size(); ++k) {
+    Eigen::VectorXd fit;
+    if (!draw_fit(fields_[k], fit, rng)) return false;
+    Eigen::VectorXd residuals = fields_[k].response_model().residuals(fit);
+    drawn.push_back(draw_terms(fields_[k], residuals, rng));
+  }
+  for (int k = 0; k < fields_.size(); ++k) {
+    fields_[k].fix_terms(std::move(drawn[k]));
+  }
+  return true;
 }
 
 void FieldsLevel::latent(bool adapt, Counts& counts, Rng& rng) {
@@ -99,8 +127,15 @@ void FieldsLevel::latent(bool adapt, Counts& counts, Rng& rng) {
 void FieldsLevel::record(Draws& draws, Rng& rng) const {
   Eigen::MatrixXd f(fields_.n(), fields_.size());
   for (int k = 0; k < fields_.size(); ++k) {
-    f.col(k) = fields_[k].columns() *
-               draws.fields[k].record(fields_[k], model_->prior_only, rng);
+    const Eigen::VectorXd beta =
+        draws.fields[k].record(fields_[k], model_->prior_only, rng);
+    if (fields_[k].data().terms.any()) {
+      const Eigen::VectorXd residuals =
+          draws.terms[k].record(fields_[k], beta, model_->prior_only, rng);
+      f.col(k) = fields_[k].response_model().explained(residuals);
+    } else {
+      f.col(k) = fields_[k].columns() * beta;
+    }
   }
   draws.log_likelihood.push_back(class_log_likelihood(fields_, f));
 }

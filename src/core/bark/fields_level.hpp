@@ -9,11 +9,14 @@ namespace bark {
 /// given the coefficients.
 struct FieldsDraws {
   explicit FieldsDraws(const Model& model)
-      : model(&model), fields(model.classes.count) {}
+      : model(&model),
+        fields(model.classes.count),
+        terms(model.classes.count) {}
   void transfer(Archive& archive);
 
   const Model* model;
   std::vector<KernelDraws> fields;
+  std::vector<TermDraws> terms;  // of each field
   std::vector<double> log_likelihood;
 };
 
@@ -48,6 +51,7 @@ class FieldsLevel {
 
  private:
   void latent(bool adapt, Counts& counts, Rng& rng);
+  bool fix_terms(Rng& rng);
 
   const Model* model_ = nullptr;
   int index_ = 0;

@@ -37,9 +37,9 @@ double Magnitudes::log_below(const Eigen::MatrixXd& f) const {
   double sum = 0;
   for (int i = 0; i < fields_->n(); ++i) {
     const int label = fields_->label(i);
-    const double top = f(i, label) + noise_[i];
+    const double top = eta(f, i, label) + noise_[i];
     for (int k = 0; k < fields_->size(); ++k) {
-      if (k != label) sum += log_normal_cdf(top - f(i, k));
+      if (k != label) sum += log_normal_cdf(top - eta(f, i, k));
     }
   }
   return sum;
@@ -75,9 +75,10 @@ void Magnitudes::finish(Fields& fields, Rng& rng) const {
   Eigen::MatrixXd z = f_;
   for (int i = 0; i < fields.n(); ++i) {
     const int label = fields.label(i);
-    const double top = f_(i, label) + noise_[i];
+    const double top = eta(f_, i, label) + noise_[i];
     for (int k = 0; k < fields.size(); ++k) {
-      z(i, k) = k == label ? top : top - normal_excess(f_(i, k) - top, rng);
+      z(i, k) = top - fields[k].offset(i);
+      if (k != label) z(i, k) -= normal_excess(eta(f_, i, k) - top, rng);
     }
   }
   for (int k = 0; k < fields.size(); ++k) {

@@ -25,6 +25,9 @@ class Magnitudes {
 
  private:
   double log_below(const Eigen::MatrixXd& f) const;
+  double eta(const Eigen::MatrixXd& f, int row, int k) const {
+    return f(row, k) + (*fields_)[k].offset(row);
+  }
 
   struct Varphi {
     double count = 0, sum = 0, log_factor = 0;

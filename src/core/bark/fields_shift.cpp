@@ -47,6 +47,7 @@ Eigen::VectorXd choose_direction(const Fields& fields, Rng& rng) {
 // z *= g: g^2 ~ Ga(n C / 2, Q / 2), Q the sum of z_k'A_k z_k (Liu and Sabatti,
 // 2000). (B55).
 void latent_scale_move(Fields& fields, Rng& rng) {
+  if (fields[0].data().terms.any()) return;  // they do not change with z
   double q = 0;
   for (int k = 0; k < fields.size(); ++k) {
     const Projection z = project_response(fields[k]);

@@ -9,9 +9,7 @@ namespace {
 
 double draw_one(const State& state, Eigen::Index i, double mean, double sd,
                 Rng& rng) {
-  const int level = state.data().level(i);
-  return normal_between(mean, sd, state.cuts()[level], state.cuts()[level + 1],
-                        rng);
+  return normal_between(mean, sd, state.lower(i), state.upper(i), rng);
 }
 
 // (B49), Holmes and Held (2006): with H = K Sig K' = U'U, z_i given the others

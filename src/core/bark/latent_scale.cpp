@@ -7,9 +7,12 @@ namespace bark {
 // integrated out and cut points fixed, g^2 ~ Ga(n / 2, Q / 2), Q = z'(I + K V
 // K')^-1 z (Liu and Sabatti, 2000): (B50). The logarithms of the gaps shift by
 // log g, without a Jacobian: an acceptance step accounts for their prior,
-// (B51).
+// (B51). With terms they must be integrated out, and the offset 0.
 void latent_scale_move(State& state, Rng& rng) {
   if (!state.data().latent()) return;
+  const Response& response = state.response_model();
+  const bool shifted = response.shift().size() > 0 && !response.shift().isZero(0);
+  if (shifted) return;
   const Eigen::VectorXd& z = state.response();
   // Q is the least |z - K b|^2 + b'V^-1 b: nothing cancels.
   double q = (z - state.columns() * state.mean()).squaredNorm();
@@ -26,7 +29,7 @@ void latent_scale_move(State& state, Rng& rng) {
     if (!accept(log_ratio, rng)) return;
     state.set_log_gaps(std::move(gaps));
   }
-  state.set_response(g * z);
+  state.set_response(g * response.plain());
 }
 
 }  // namespace bark

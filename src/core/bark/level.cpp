@@ -49,11 +49,7 @@ void Draws::transfer(Archive& archive) {
   archive("log_likelihood", log_likelihood, Want::anything());
   if (model->data.ordered()) archive("cuts", cuts);
   if (model->prior.df.size() > 1) archive("df", df);
-  if (!model->data.terms.any()) return;
-  archive("gamma", gamma);
-  archive("effects", effects);
-  archive("covariances", covariances);
-  archive("level", level);
+  if (model->data.terms.any()) terms.transfer(archive);
 }
 
 Level::Level(const Model& model, int index, Rng& rng)
@@ -91,9 +87,9 @@ void Level::record(Draws& draws, Rng& rng) const {
       draws.kernels.record(state_, model_->prior_only, rng);
   draws.noise.push_back(state_.noise());
   if (model_->prior.df.size() > 1) draws.df.push_back(state_.df());
-  if (data.terms.any()) return record_terms(draws, beta, rng);
   draws.log_likelihood.push_back(
-      data.family == Family::kGaussian
+      data.terms.any() ? record_terms(draws, beta, rng)
+      : data.family == Family::kGaussian
           ? state_.log_likelihood()
           : response_log_likelihood(state_, state_.columns() * beta));
   if (data.ordered()) {
@@ -102,28 +98,14 @@ void Level::record(Draws& draws, Rng& rng) const {
   }
 }
 
-// Those of the state are from before the last move of the kernels.
-void Level::record_terms(Draws& draws, const Eigen::VectorXd& beta,
-                         Rng& rng) const {
-  const Response& response = state_.response_model();
-  const Eigen::VectorXd fit = state_.columns() * beta;
-  Eigen::VectorXd residuals = response.residuals(fit);
-  draws.level.push_back(response.unweighted(fit).mean());
-  TermValues values = response.terms().values();
-  if (model_->prior_only) {
-    response.terms().subtract_active(values, residuals);
-  } else {
-    values = draw_terms(state_, residuals, rng);
-  }
-  draws.log_likelihood.push_back(noise_log_likelihood(state_, residuals));
-  const auto append = [](std::vector<double>& to, const auto& from) {
-    to.insert(to.end(), from.data(), from.data() + from.size());
-  };
-  append(draws.gamma, values.gamma);
-  for (const TermValues::Factor& factor : values.factors) {
-    append(draws.effects, factor.b);
-    append(draws.covariances, factor.sigma);
-  }
+// The log likelihood given a draw of the terms, too.
+double Level::record_terms(Draws& draws, const Eigen::VectorXd& beta,
+                           Rng& rng) const {
+  const Eigen::VectorXd residuals =
+      draws.terms.record(state_, beta, model_->prior_only, rng);
+  if (!state_.data().latent()) return noise_log_likelihood(state_, residuals);
+  return class_log_likelihood(state_, state_.cuts(),
+                              state_.response_model().explained(residuals));
 }
 
 double Level::observe() const {

@@ -32,8 +32,7 @@ std::vector<Rung> ladder_rungs(const std::vector<double>& t, Family family);
 /// log_likelihood is that of the data: with the coefficients integrated out or,
 /// if that has no closed form (classes, Student-t noise), at the draw of the
 /// coefficients. cuts are the C - 1 finite cut points between ordered classes;
-/// df is kept if it is learned. Of terms: gamma, b of all factors, and their
-/// covariances, draw by draw, and the mean of f over the rows.
+/// df is kept if it is learned.
 struct Draws {
   explicit Draws(const Model& model) : model(&model) {}
   void transfer(Archive& archive);
@@ -41,7 +40,7 @@ struct Draws {
   const Model* model;
   KernelDraws kernels;
   std::vector<double> noise, log_likelihood, cuts, df;
-  std::vector<double> gamma, effects, covariances, level;
+  TermDraws terms;
 };
 
 /// A sum of kernels at a rung, (B60). At rung 0 of a ladder the responses
@@ -64,7 +63,8 @@ class Level {
   friend bool exchange(Level& one, Level& other, Rng& rng);
 
  private:
-  void record_terms(Draws& draws, const Eigen::VectorXd& beta, Rng& rng) const;
+  double record_terms(Draws& draws, const Eigen::VectorXd& beta,
+                      Rng& rng) const;
   const Rung& rung() const { return model_->rungs[index_]; }
 
   const Model* model_;

@@ -15,6 +15,13 @@ double class_log_likelihood(const Data& data, const std::vector<double>& cuts,
   return sum;
 }
 
+double class_log_likelihood(const State& state, const std::vector<double>& cuts,
+                            const Eigen::VectorXd& f) {
+  const Eigen::VectorXd& shift = state.response_model().shift();
+  if (shift.size() == 0) return class_log_likelihood(state.data(), cuts, f);
+  return class_log_likelihood(state.data(), cuts, f + shift);
+}
+
 // If classes are well separated, only the prior determines the size of f, but
 // latent responses hold it fixed: they are temporarily integrated out. The
 // density of coefficients given varphi and the Jacobian of both cancel; that of
@@ -24,7 +31,6 @@ bool magnitude_move(State& state, double step, Rng& rng) {
   const State::Factor factor = state.factor();
   if (!factor.ok) return false;
   const Prior& prior = state.prior();
-  const Data& data = state.data();
   const Eigen::VectorXd f =
       state.columns() * State::draw_coefficients(factor, rng);
   double count = 0, sum = 0;
@@ -39,8 +45,8 @@ bool magnitude_move(State& state, double step, Rng& rng) {
   for (double& gap : gaps) gap += move;
   for (double& cut : cuts) cut *= std::exp(move);
   const double log_ratio =
-      class_log_likelihood(data, cuts, std::exp(move) * f) -
-      class_log_likelihood(data, state.cuts(), f) - prior.alpha * count * move -
+      class_log_likelihood(state, cuts, std::exp(move) * f) -
+      class_log_likelihood(state, state.cuts(), f) - prior.alpha * count * move -
       prior.varphi_rate() * sum * std::expm1(-2 * move) + log_prior_gaps(gaps) -
       log_prior_gaps(state.log_gaps());
   if (!accept(log_ratio, rng)) return false;

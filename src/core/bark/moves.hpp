@@ -134,6 +134,10 @@ Eigen::VectorXd unweighted(const State& state,
 /// of groups, the noise and the row weights, given a draw of the coefficients
 /// of kernels; or all of them from the prior.
 void terms_move(State& state, Rng& rng);
+/// The same for classes, in two parts: a draw of all terms, which are then
+/// fixed; and the covariances, after which they are integrated out again.
+bool fix_terms(State& state, Rng& rng);
+void release_terms(State& state, Rng& rng);
 void draw_prior_terms(State& state, Rng& rng);
 /// Terms given sqrt(w) (y - f), which becomes sqrt(w) (y - terms - f).
 TermValues draw_terms(const State& state, Eigen::VectorXd& residuals, Rng& rng);
@@ -145,8 +149,10 @@ double response_log_likelihood(const State& state, const Eigen::VectorXd& fit);
 double noise_log_likelihood(const State& state,
                             const Eigen::VectorXd& residuals);
 
-/// log p(y | f) for classes.
+/// log p(y | f) for classes; that of a state takes f without the offset.
 double class_log_likelihood(const Data& data, const std::vector<double>& cuts,
+                            const Eigen::VectorXd& f);
+double class_log_likelihood(const State& state, const std::vector<double>& cuts,
                             const Eigen::VectorXd& f);
 
 /// sqrt(w) f from a draw of the coefficients; false if it cannot be computed.

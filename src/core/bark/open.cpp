@@ -53,9 +53,8 @@ Intervals class_intervals(const State& state) {
   const Eigen::Index n = state.data().n();
   Intervals out{Eigen::VectorXd(n), Eigen::VectorXd(n)};
   for (Eigen::Index i = 0; i < n; ++i) {
-    const int level = state.data().level(i);
-    out.lower[i] = state.cuts()[level];
-    out.upper[i] = state.cuts()[level + 1];
+    out.lower[i] = state.lower(i);
+    out.upper[i] = state.upper(i);
   }
   return out;
 }

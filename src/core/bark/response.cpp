@@ -38,16 +38,25 @@ Response::Response(const Data& data)
   check_classes(data);
   if (data.latent()) {
     set_log_gaps(std::vector<double>(data.ordered() ? data.classes - 2 : 0));
-    set(Eigen::VectorXd::Zero(data.n()));
+    take(Eigen::VectorXd::Zero(data.n()));
   } else if (data.student()) {
     set_row_weights(Eigen::VectorXd::Ones(data.n()));
   } else {
     if (weighted) root_weights_ = data.weights.cwiseSqrt();
-    set(data.y);
+    take(data.y);
   }
 }
 
 void Response::set(Eigen::VectorXd values) {
+  if (!terms_.any() || !data_->latent()) return take(std::move(values));
+  values_ = values;
+  plain_ = std::move(values) + shift_;
+  weigh(values_);
+  squares_ = values_.squaredNorm();
+}
+
+// Takes y itself.
+void Response::take(Eigen::VectorXd values) {
   if (terms_.any()) {
     plain_ = std::move(values);
     return update();
@@ -59,8 +68,10 @@ void Response::set(Eigen::VectorXd values) {
 
 // (B101): T, and what follows from it.
 void Response::update() {
-  terms_.build(root_weights_, noise_);
-  values_ = plain_ - terms_.shift();
+  terms_.build(root_weights_, noise_, !fixed_);
+  shift_ = fixed_ ? terms_.fit(terms_.values()) : terms_.shift();
+  if (data_->terms.offset.size() > 0) shift_ += data_->terms.offset;
+  values_ = plain_ - shift_;
   weigh(values_);
   squares_ = values_.squaredNorm();
   log_weights_ = -0.5 * terms_.log_determinant();
@@ -73,8 +84,15 @@ void Response::set_terms(TermValues values, bool turn, double noise,
                          Eigen::VectorXd row_weights) {
   terms_.set(std::move(values));
   if (turn) terms_.turn();
+  fixed_ = false;
   noise_ = noise;
   if (row_weights.size() > 0) return set_row_weights(std::move(row_weights));
+  update();
+}
+
+void Response::fix_terms(TermValues values) {
+  terms_.set(std::move(values));
+  fixed_ = true;
   update();
 }
 
@@ -100,7 +118,7 @@ void Response::set_row_weights(Eigen::VectorXd row_weights) {
   row_weights_ = std::move(row_weights);
   root_weights_ = data_->weights.cwiseProduct(row_weights_).cwiseSqrt();
   log_weights_ = root_weights_.array().log().sum();
-  set(data_->y);
+  take(data_->y);
 }
 
 void Response::set_log_gaps(std::vector<double> log_gaps) {
@@ -128,11 +146,11 @@ void Response::transfer(Archive& archive) {
   if (data_->latent()) {
     std::vector<double> gaps = log_gaps_;
     if (!gaps.empty()) archive("log_gaps", gaps, Want::of(gaps.size()));
-    Eigen::VectorXd latent = values_;
+    Eigen::VectorXd latent = terms_.any() ? plain_ : values_;
     archive("latent", latent, Want::of(n));
     if (archive.reading()) {
       set_log_gaps(std::move(gaps));
-      set(std::move(latent));
+      take(std::move(latent));
     }
   } else if (data_->student()) {
     Eigen::VectorXd weights = row_weights_;

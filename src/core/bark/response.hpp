@@ -30,7 +30,7 @@ class Response {
   const std::vector<double>& cuts() const { return cuts_; }
   const std::vector<double>& log_gaps() const { return log_gaps_; }
 
-  /// y, to be multiplied by sqrt(w).
+  /// y or, for latent responses, y without the offset.
   void set(Eigen::VectorXd values);
   void set_row_weights(Eigen::VectorXd row_weights);
   void set_log_gaps(std::vector<double> log_gaps);
@@ -38,23 +38,37 @@ class Response {
   void weigh(Eigen::Ref<Eigen::MatrixXd> columns) const;
 
   const Terms& terms() const { return terms_; }
+  /// The response without weights and T, offset included.
+  const Eigen::VectorXd& plain() const {
+    return terms_.any() ? plain_ : values_;
+  }
+  /// The offset, fixed terms included; empty if there are no terms.
+  const Eigen::VectorXd& shift() const { return shift_; }
+  /// Fixes all terms: T is 1 until they are set again.
+  void fix_terms(TermValues values);
   /// What depends on terms and the noise must then be recomputed.
   void set_terms(TermValues values, bool turn, double noise,
                  Eigen::VectorXd row_weights);
   void set_noise(double noise);
   /// sqrt(w) times the response without fixed terms and f; takes T sqrt(w) f.
   Eigen::VectorXd residuals(const Eigen::VectorXd& fit) const;
+  /// The latent response's mean without the offset, from its residuals.
+  Eigen::VectorXd explained(const Eigen::VectorXd& residuals) const {
+    return plain_ - shift_ - residuals;
+  }
   /// f from T sqrt(w) f.
   Eigen::VectorXd unweighted(Eigen::VectorXd fit) const;
   void transfer(Archive& archive);
 
  private:
+  void take(Eigen::VectorXd y);
   void update();
 
   const Data* data_;
   Terms terms_;
   double noise_ = 1;
-  Eigen::VectorXd plain_;  // y, if there are terms
+  bool fixed_ = false;
+  Eigen::VectorXd plain_, shift_;  // y and the offset, if there are terms
   Eigen::VectorXd values_;
   Eigen::VectorXd root_weights_;  // empty if all are 1
   Eigen::VectorXd row_weights_;

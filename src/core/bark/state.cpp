@@ -126,6 +126,11 @@ void State::set_terms(TermValues values, bool turn, double phi,
   recompute_values();
 }
 
+void State::fix_terms(TermValues values) {
+  response_.fix_terms(std::move(values));
+  recompute_values();
+}
+
 void State::set_row_weights(Eigen::VectorXd weights) {
   response_.set_row_weights(std::move(weights));
   recompute_values();

@@ -105,6 +105,16 @@ class State {
   double df() const { return response_.df(); }
   const std::vector<double>& cuts() const { return response_.cuts(); }
   const std::vector<double>& log_gaps() const { return response_.log_gaps(); }
+  /// The latent response of a row without its offset is between these.
+  double lower(Eigen::Index i) const {
+    return cuts()[data_->level(i)] - offset(i);
+  }
+  double upper(Eigen::Index i) const {
+    return cuts()[data_->level(i) + 1] - offset(i);
+  }
+  double offset(Eigen::Index i) const {
+    return response_.shift().size() > 0 ? response_.shift()[i] : 0;
+  }
   const Response& response_model() const { return response_; }
   // See KernelColumns.
   const KernelColumns& kernel_columns() const { return columns_; }
@@ -165,6 +175,8 @@ class State {
   /// of groups becomes active.
   void set_terms(TermValues values, bool turn, double phi,
                  Eigen::VectorXd weights);
+  /// Fixes all terms until they are set again, see Response.
+  void fix_terms(TermValues values);
   /// Sets omega and recomputes all that depends on it and on the noise.
   void set_row_weights(Eigen::VectorXd weights);
   /// Sets the cut points only: a compatible latent response must then be set.

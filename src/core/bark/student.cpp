@@ -103,7 +103,7 @@ double noise_log_likelihood(const State& state,
 
 double response_log_likelihood(const State& state, const Eigen::VectorXd& fit) {
   return state.data().latent()
-             ? class_log_likelihood(state.data(), state.cuts(), fit)
+             ? class_log_likelihood(state, state.cuts(), fit)
              : noise_log_likelihood(state, state.response() - fit);
 }
 

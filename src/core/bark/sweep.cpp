@@ -105,7 +105,9 @@ void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
 void Sweep::full(State& state, double power, bool adapt, Counts& counts,
                  Rng& rng) {
   full_kernels(state, power, adapt, counts, rng);
-  if (state.data().terms.any()) return terms(state, power, rng);
+  if (state.data().terms.any()) {
+    return terms(state, power, adapt, true, counts, rng);
+  }
   noise(state, power, adapt, counts, rng);
   if (power == 1) noise_gibbs(state, rng);
   response(state, power, adapt, counts, rng);
@@ -225,14 +227,24 @@ void Sweep::noise(State& state, double power, bool adapt, Counts& counts,
   if (adapt) steps_.noise.adapt(moved);
 }
 
-// The noise is in a draw of the terms.
-void Sweep::terms(State& state, double power, Rng& rng) {
-  if (power == 1) return terms_move(state, rng);
+// Numbers have their noise drawn with the terms. Moves of latent responses are
+// given the terms.
+void Sweep::terms(State& state, double power, bool adapt, bool full,
+                  Counts& counts, Rng& rng) {
+  if (power == 1) {
+    if (!state.data().latent()) return terms_move(state, rng);
+    latent_scale_move(state, rng);
+    if (!fix_terms(state, rng)) return;
+    latent(state, adapt, counts, rng);
+    if (full) open(state, class_intervals(state), adapt, counts, rng);
+    return release_terms(state, rng);
+  }
   const Prior& prior = state.prior();
   if (!prior.noise_fixed) {
     state.set_noise(rng.gamma(prior.noise_shape) / prior.noise_rate);
   }
   draw_prior_df(state, rng);
+  draw_prior_cuts(state, rng);
   draw_prior_terms(state, rng);
 }
 
@@ -319,7 +331,9 @@ void Sweep::single_kernels(State& state, double power, bool adapt,
 void Sweep::single(State& state, double power, bool adapt, Counts& counts,
                    Rng& rng) {
   single_kernels(state, power, adapt, counts, rng);
-  if (state.data().terms.any()) return terms(state, power, rng);
+  if (state.data().terms.any()) {
+    return terms(state, power, adapt, false, counts, rng);
+  }
   noise(state, power, adapt, counts, rng);
   response(state, power, adapt, counts, rng);
 }

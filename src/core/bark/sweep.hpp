@@ -145,7 +145,8 @@ class Sweep {
                   Rng& rng);
   void rotate(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void noise(State& state, double power, bool adapt, Counts& counts, Rng& rng);
-  void terms(State& state, double power, Rng& rng);
+  void terms(State& state, double power, bool adapt, bool full, Counts& counts,
+             Rng& rng);
   void latent(State& state, bool adapt, Counts& counts, Rng& rng);
   void cuts(State& state, bool adapt, Counts& counts, Rng& rng);
   void response(State& state, double power, bool adapt, Counts& counts,

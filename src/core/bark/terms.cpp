@@ -128,10 +128,12 @@ Whitening Terms::block(int factor, Eigen::MatrixXd u) const {
 
 // (B101): each factor in the metric of those before, which leaves columns of a
 // factor within its groups because they are nested.
-void Terms::build(const Eigen::VectorXd& root_weights, double noise) {
+void Terms::build(const Eigen::VectorXd& root_weights, double noise,
+                  bool integrate) {
   root_weights_ = root_weights;
   noise_ = noise;
   blocks_.clear();
+  if (!integrate) return;
   const auto next = [this](const Eigen::MatrixXd& columns) {
     Eigen::MatrixXd u = weigh(columns);
     apply(u);

@@ -24,6 +24,7 @@ struct TermData {
   Eigen::MatrixXd linear;  // n x q
   Eigen::VectorXd linear_sd;
   std::vector<Grouping> groupings;
+  Eigen::VectorXd offset;  // of latent responses; empty if there is none
 
   bool any() const { return linear.cols() > 0 || !groupings.empty(); }
 };

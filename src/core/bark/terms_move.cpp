@@ -81,6 +81,26 @@ void terms_move(State& state, Rng& rng) {
   state.set_terms(std::move(values), true, state.noise(), std::move(weights));
 }
 
+bool fix_terms(State& state, Rng& rng) {
+  Eigen::VectorXd fit;
+  if (!draw_fit(state, fit, rng)) return false;
+  Eigen::VectorXd residuals = state.response_model().residuals(fit);
+  state.fix_terms(draw_terms(state, residuals, rng));
+  return true;
+}
+
+void release_terms(State& state, Rng& rng) {
+  const Terms& terms = state.response_model().terms();
+  TermValues values = terms.values();
+  draw_covariances(terms.data(), values, rng);
+  Eigen::VectorXd fit;
+  if (draw_fit(state, fit, rng)) {
+    Residuals residuals{state.response() - fit, state.noise()};
+    scale_groups(terms, values, residuals, rng);
+  }
+  state.set_terms(std::move(values), true, state.noise(), {});
+}
+
 void draw_prior_terms(State& state, Rng& rng) {
   const Terms& terms = state.response_model().terms();
   if (!terms.any()) return;

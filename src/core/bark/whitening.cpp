@@ -31,7 +31,9 @@ Whitening::Whitening(const std::vector<int>* group, int count,
       q_(u.cols()),
       u_(std::move(u)),
       s_(q_, q_ * count),
-      d_(q_, count) {
+      d_(q_, count),
+      apply_(q_, q_ * count),
+      undo_(q_, q_ * count) {
   // U_g'U_g, one after another.
   Eigen::MatrixXd squares(q_, q_ * count);
   if (group_) {
@@ -46,28 +48,39 @@ Whitening::Whitening(const std::vector<int>* group, int count,
   for (int g = 0; g < count; ++g) {
     diagonalise(squares.middleCols(g * q_, q_), factor,
                 s_.middleCols(g * q_, q_), d_.col(g));
+    set_maps(g);
   }
   log_determinant_ = d_.array().log1p().sum();
 }
 
-Eigen::MatrixXd Whitening::gather(Eigen::Ref<const Eigen::VectorXd> v) const {
-  if (!group_) return u_.transpose() * v;
-  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(q_, count());
+// A = S h(D) S' with h = ((1 + d)^(-1/2) - 1) / d, and B likewise with (1 +
+// d)^(1/2), in forms that do not cancel.
+void Whitening::set_maps(int g) {
+  const auto s = s_.middleCols(g * q_, q_);
+  const Eigen::VectorXd root = (1 + d_.col(g).array()).sqrt();
+  const Eigen::VectorXd above = (root.array() + 1).inverse();
+  apply_.middleCols(g * q_, q_) =
+      -s * above.cwiseQuotient(root).asDiagonal() * s.transpose();
+  undo_.middleCols(g * q_, q_) = s * above.asDiagonal() * s.transpose();
+}
+
+void Whitening::gather(Eigen::Ref<const Eigen::VectorXd> v,
+                       Eigen::MatrixXd& out) const {
+  if (!group_) {
+    out.noalias() = u_.transpose() * v;
+    return;
+  }
+  out.setZero(q_, count());
   for (Eigen::Index l = 0; l < q_; ++l) {
     const double* u = u_.col(l).data();
     for (Eigen::Index i = 0; i < v.size(); ++i) {
       out(l, (*group_)[i]) += u[i] * v[i];
     }
   }
-  return out;
 }
 
 void Whitening::scatter(const Eigen::MatrixXd& c,
                         Eigen::Ref<Eigen::VectorXd> v) const {
-  if (!group_) {
-    v.noalias() += u_ * c.col(0);
-    return;
-  }
   for (Eigen::Index l = 0; l < q_; ++l) {
     const double* u = u_.col(l).data();
     for (Eigen::Index i = 0; i < v.size(); ++i) {
@@ -76,36 +89,41 @@ void Whitening::scatter(const Eigen::MatrixXd& c,
   }
 }
 
-template <class F>
-void Whitening::map(Eigen::Ref<Eigen::VectorXd> v, F f) const {
-  Eigen::MatrixXd c = gather(v);
-  for (int g = 0; g < count(); ++g) {
-    const auto s = s_.middleCols(g * q_, q_);
-    const Eigen::VectorXd inner =
-        d_.col(g).unaryExpr(f).cwiseProduct(s.transpose() * c.col(g));
-    c.col(g) = s * inner;
+void Whitening::add(const Eigen::MatrixXd& middle,
+                    Eigen::Ref<Eigen::MatrixXd> columns) const {
+  if (!group_) {
+    const Eigen::MatrixXd c = middle * (u_.transpose() * columns);
+    columns.noalias() += u_ * c;
+    return;
   }
-  scatter(c, v);
+  Eigen::MatrixXd c;
+  Eigen::VectorXd one(q_);
+  for (Eigen::Index j = 0; j < columns.cols(); ++j) {
+    gather(columns.col(j), c);
+    if (q_ == 1) {
+      c.array() *= middle.array();
+    } else {
+      for (int g = 0; g < count(); ++g) {
+        one.noalias() = middle.middleCols(g * q_, q_) * c.col(g);
+        c.col(g) = one;
+      }
+    }
+    scatter(c, columns.col(j));
+  }
 }
 
-// T = I - U S h(D) S'U' with h = (1 - (1 + d)^(-1/2)) / d, which does not
-// cancel in this form.
 void Whitening::apply(Eigen::Ref<Eigen::MatrixXd> columns) const {
-  for (Eigen::Index j = 0; j < columns.cols(); ++j) {
-    map(columns.col(j), [](double d) {
-      const double root = std::sqrt(1 + d);
-      return -1 / (root * (root + 1));
-    });
-  }
+  add(apply_, columns);
 }
 
 void Whitening::undo(Eigen::Ref<Eigen::VectorXd> column) const {
-  map(column, [](double d) { return 1 / (std::sqrt(1 + d) + 1); });
+  add(undo_, column);
 }
 
 Eigen::MatrixXd Whitening::draw(const Eigen::VectorXd& residuals,
                                 Rng& rng) const {
-  Eigen::MatrixXd c = gather(residuals);
+  Eigen::MatrixXd c;
+  gather(residuals, c);
   for (int g = 0; g < count(); ++g) {
     const auto s = s_.middleCols(g * q_, q_);
     const Eigen::ArrayXd root = (1 + d_.col(g).array()).sqrt();

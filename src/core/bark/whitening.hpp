@@ -31,18 +31,21 @@ class Whitening {
   int of(Eigen::Index i) const { return group_ ? (*group_)[i] : 0; }
   int count() const { return static_cast<int>(d_.cols()); }
   /// U_g'v for each group, q x groups.
-  Eigen::MatrixXd gather(Eigen::Ref<const Eigen::VectorXd> v) const;
+  void gather(Eigen::Ref<const Eigen::VectorXd> v, Eigen::MatrixXd& out) const;
+  void set_maps(int g);
   /// Adds U_g c_g.
   void scatter(const Eigen::MatrixXd& c, Eigen::Ref<Eigen::VectorXd> v) const;
-  /// v + U S f(D) S'U'v.
-  template <class F>
-  void map(Eigen::Ref<Eigen::VectorXd> v, F f) const;
+  /// Adds U_g M_g U_g' v.
+  void add(const Eigen::MatrixXd& middle,
+           Eigen::Ref<Eigen::MatrixXd> columns) const;
 
   const std::vector<int>* group_;
   Eigen::Index q_;
   Eigen::MatrixXd u_;
   /// For each group S, q x q, with S'U'US = D and SS' = R.
   Eigen::MatrixXd s_, d_;
+  /// T = I + U A U', T^-1 = I + U B U'; A and B for each group.
+  Eigen::MatrixXd apply_, undo_;
   double log_determinant_ = 0;
 };
 
