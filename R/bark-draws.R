@@ -79,8 +79,12 @@ bark_scales <- function(fit, pool = bark_pool(fit)) {
 bark_parameters <- function(fit) {
   chains <- chain_matrices(fit)
   parameters <- setdiff(names(chains), c("log_lik", cut_names(fit)))
-  out <- data.frame(lapply(chains[parameters], as.vector))
-  if (bark_selects(fit$settings$prior$type)) {
+  out <- data.frame(
+    lapply(chains[parameters], as.vector), check.names = FALSE
+  )
+  if (!has_kernels(fit)) {
+    out$J <- NULL
+  } else if (bark_selects(fit$settings$prior$type)) {
     out$d <- bark_n_included(fit, bark_pool(fit))
   }
   if (is_ordered(fit)) out <- cbind(out, bark_cuts(fit, bark_pool(fit)))

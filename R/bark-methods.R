@@ -220,8 +220,10 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
     list(
       fit = object, level = level,
       parameters = generics::tidy(object, level = level),
-      importance = importance(object, level = level),
-      centres = if (!has_own_centres(object)) frequent_centres(object),
+      importance = if (has_kernels(object)) importance(object, level = level),
+      centres = if (has_kernels(object) && !has_own_centres(object)) {
+        frequent_centres(object)
+      },
       intercept = bark_location_probability(object)[[1]],
       diagnostics = diagnostics(object)
     ),
@@ -233,8 +235,10 @@ summary.kb_bark <- function(object, level = 0.9, ...) {
 print.summary.kb_bark <- function(x, digits = 3, ...) {
   check_no_dots(...)
   print_posterior(x, digits)
-  cat("\n")
-  print(x$importance, digits = digits)
+  if (!is.null(x$importance)) {
+    cat("\n")
+    print(x$importance, digits = digits)
+  }
   if (!is.null(x$centres)) {
     cat("\nMost frequent centres (the intercept: ",
       format(x$intercept, digits = digits), ")\n",
@@ -276,12 +280,16 @@ sigma.kb_bark <- function(object, ...) {
 #' @param draw Number of the draw, counted chain by chain as in
 #'   [as_draws()][as_draws.kb_bark], which has the scales of the same draw.
 #' @param ... Not used: unknown arguments are errors.
-#' @return Named vector (with several unordered classes a list of them, one per
+#' @return Without `draw`, for fits with terms beside kernels: the coefficients of
+#'   linear terms (see [fixef.kb_bark()]); if there are groups a list with a data
+#'   frame per factor, each row the coefficients of a group, linear ones
+#'   included. With `draw`, of kernels: named vector (with several unordered classes a list of them, one per
 #'   field) in units of the response (of f in classification): `(Intercept)`
 #'   and, for each training row that is a centre in this draw, its number. f is
 #'   the intercept plus the sum of coefficients times kernel. Kernels whose
 #'   centre is not a row are named `kernel 1`, `kernel 2` and so on.
-#' @section Errors: Without `draw`, `kb_error_not_defined`.
+#' @section Errors: Without `draw` and without terms beside kernels,
+#'   `kb_error_not_defined`.
 #' @examples
 #' data <- sim_friedman(40, p = 5, seed = 1)[c("y", paste0("x", 1:5))]
 #' fit <- bark(y ~ ., data,
@@ -291,7 +299,12 @@ sigma.kb_bark <- function(object, ...) {
 #' @export
 coef.kb_bark <- function(object, draw, ...) {
   object <- checked_fit(object, ...)
-  if (missing(draw)) refuse_mean_coefficients()
+  if (missing(draw)) {
+    if (has_mixed(object) && !is_multinomial(object)) {
+      return(coefficient_tables(object))
+    }
+    refuse_mean_coefficients()
+  }
   pool <- bark_pool(object)
   draw_coefficients(object, pool, check_count(draw, 1, length(pool$m)))
 }

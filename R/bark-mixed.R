@@ -5,6 +5,15 @@ has_mixed <- function(fit) !is.null(fit$settings$mixed)
 
 has_kernels <- function(fit) fit$settings$prior$nu > 0
 
+refuse_no_kernels <- function(fit, what) {
+  if (!has_kernels(fit)) {
+    kb_abort(c(
+      "{.fn {what}} is not defined for this fit.",
+      x = "It has no kernels: {.arg prior} has {.code gamma = 0}."
+    ), "not_defined")
+  }
+}
+
 # What plain terms of a formula are that has no kernels()
 plain_terms <- function(prior) {
   check_class(prior, "kb_bark_prior", "`bark_prior()`")
@@ -330,6 +339,12 @@ spread_draws_of_groups <- function(fit, pool = bark_pool(fit)) {
     cbind(sd, cor)
   })
   do.call(cbind, parts)
+}
+
+# Linear coefficients and spreads of groups among these, one row per draw
+mixed_columns <- function(chains) {
+  chosen <- grepl("^(b|sd|cor)\\[", names(chains))
+  vapply(chains[chosen], as.vector, numeric(length(chains$J)))
 }
 
 # The same with linear coefficients, as `chain_matrices()` has them

@@ -126,25 +126,33 @@ as_draws.kb_bark <- function(x, ...) {
   x <- checked_fit(x, ...)
   chains <- chain_matrices(x)
   pool <- bark_pool(x)
-  scales <- bark_scales(x, pool)
-  index <- seq_len(ncol(scales))
-  colnames(scales) <- paste0("lambda[", index, "]")
-  if (bark_selects(x$settings$prior$type)) {
-    delta <- bark_included(x, pool)
-    colnames(delta) <- paste0("delta[", index, "]")
-    scales <- cbind(scales, delta)
-  }
+  scales <- if (has_kernels(x)) scale_columns(x, pool)
   if (has_directions(x)) scales <- cbind(scales, direction_columns(x, pool))
   if (is_ordered(x)) scales <- cbind(bark_cuts(x, pool), scales)
   sigma <- if (has_classes(x)) 1 + 0 * chains$J else chains$sigma
   if (learns_df(x)) scales <- cbind(df = pool$df, scales)
+  if (has_mixed(x)) scales <- cbind(mixed_columns(chains), scales)
   draws <- data.frame(
     sigma = as.vector(sigma), J = as.vector(chains$J),
-    log_lik = as.vector(chains$log_lik), scales, check.names = FALSE
+    log_lik = as.vector(chains$log_lik), check.names = FALSE
   )
+  if (!is.null(scales)) draws <- cbind(draws, scales)
   draws$.chain <- as.vector(col(chains$J))
   draws$.iteration <- as.vector(row(chains$J))
   posterior::as_draws_df(draws)
+}
+
+# Scales and inclusion of predictors, one row per draw
+scale_columns <- function(fit, pool) {
+  scales <- bark_scales(fit, pool)
+  index <- seq_len(ncol(scales))
+  colnames(scales) <- paste0("lambda[", index, "]")
+  if (!bark_selects(fit$settings$prior$type)) {
+    return(scales)
+  }
+  delta <- bark_included(fit, pool)
+  colnames(delta) <- paste0("delta[", index, "]")
+  cbind(scales, delta)
 }
 
 #' @rdname as_draws.kb_bark

@@ -239,7 +239,7 @@ group_matrix <- function(group, data) {
 #' @noRd
 mixed_frame <- function(mixed, n) {
   linear <- part_frame(mixed$linear, "linear", n)
-  groups <- part_frame(mixed$groups, "groups", n)
+  groups <- part_frame(mixed$groups, "groups", n, "group")
   offset <- mixed$offset
   if (!is.null(offset) && !(is.numeric(offset) && length(offset) == n)) {
     bad_argument(offset, "offset", paste("NULL, or", n, "numbers, one per row"))
@@ -260,18 +260,18 @@ mixed_frame <- function(mixed, n) {
 }
 
 # A vector, matrix or data frame as a list of columns
-part_frame <- function(v, arg, n) {
+part_frame <- function(v, arg, n, name = arg) {
   if (is.null(v)) {
     return(list())
   }
   if (!is.data.frame(v)) {
     names <- colnames(v)
     if (length(dim(v)) == 2) {
-      if (is.null(names)) names <- position_names(ncol(v), arg)
+      if (is.null(names)) names <- position_names(ncol(v), name)
       v <- lapply(seq_len(ncol(v)), function(j) v[, j])
     } else {
       v <- list(v)
-      names <- arg
+      names <- name
     }
     names(v) <- names
   }
