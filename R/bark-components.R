@@ -10,22 +10,50 @@
 component_draws <- function(fit, x, pool = bark_pool(fit),
                             chosen = seq_along(pool$m)) {
   parts <- c(
-    if (has_kernels(fit)) {
-      stats::setNames(
-        list(kernel_component(fit, x, pool, chosen)), kernels_label(fit)
-      )
-    },
+    if (has_kernels(fit)) kernel_components(fit, x, pool, chosen),
     linear_components(fit, mixed_part(fit, x), pool, chosen),
     group_components(fit, mixed_part(fit, x), pool, chosen)
   )
   lapply(parts, function(v) unscale_sd(fit$settings$scaling, v))
 }
 
-kernels_label <- function(fit) "kernels"
+kernel_components <- function(fit, x, pool, chosen) {
+  x <- kernel_part(fit, x)
+  f <- kernel_values(fit, x, pool, "draw", chosen)$mean
+  f <- sweep(f, 2, pool$level[chosen])
+  fields <- fit$mould$fields
+  if (is.null(fields)) {
+    return(list(kernels = f))
+  }
+  # All but the last; that is what is left.
+  out <- lapply(seq_along(fields)[-1] - 1, function(k) {
+    field_component(fit, x, field_pool(fit, pool, k), chosen)
+  })
+  stats::setNames(c(out, list(f - Reduce(`+`, out))), names(fields))
+}
 
-kernel_component <- function(fit, x, pool, chosen) {
-  f <- kernel_values(fit, kernel_part(fit, x), pool, "draw", chosen)$mean
-  sweep(f, 2, pool$level[chosen])
+# The pool of the kernels of one of several kernels(): others are 0, as are
+# those without inputs, which are constants
+field_pool <- function(fit, pool, k) {
+  p <- ncol(fit$data$x)
+  used <- matrix(pool$own_included, p) > 0
+  fits <- vapply(fit$mould$fields, function(inputs) {
+    colSums(used[-inputs, , drop = FALSE]) == 0
+  }, logical(ncol(used)))
+  fits <- matrix(fits, ncol(used))
+  first <- max.col(fits, "first")
+  pool$beta <- pool$beta * (first == k & colSums(used) > 0)
+  pool
+}
+
+# Around its mean over the rows of the fit, or some of many
+field_component <- function(fit, x, pool, chosen, most = 2000) {
+  n <- nrow(fit$data$x)
+  rows <- spread_over(n, min(n, most))
+  level <- colMeans(kernel_values(
+    fit, fit$data$x[rows, , drop = FALSE], pool, "draw", chosen
+  )$mean)
+  sweep(kernel_values(fit, x, pool, "draw", chosen)$mean, 2, level)
 }
 
 linear_components <- function(fit, x, pool, chosen) {

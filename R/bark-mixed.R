@@ -20,6 +20,28 @@ plain_terms <- function(prior) {
   if (prior$gamma == 0) "linear" else "kernels"
 }
 
+# Several kernels() are sums of kernels with their own scales, each of the inputs
+# of one of them
+refuse_fields <- function(fields, prior, family) {
+  if (is.null(fields)) {
+    return(invisible())
+  }
+  odd <- c(
+    if (family == "multinomial") "several classes without an order",
+    if (isFALSE(prior$own_scales)) "own_scales = FALSE",
+    if (identical(prior$own_scales, "pooled")) "own_scales = \"pooled\"",
+    if (!is.null(prior$directions)) "directions",
+    if (!is.null(prior$n_signals)) "n_signals",
+    if (is_truncated_prior(prior)) "approximation = \"truncation\""
+  )
+  if (length(odd) > 0) {
+    kb_abort(c(
+      "Several {.code kernels()} are not defined with {.code {odd[[1]]}}.",
+      i = "Write one {.code kernels()} with all inputs."
+    ), c("argument", "not_defined"), argument = "formula")
+  }
+}
+
 refuse_parts_twice <- function(linear, groups, offset) {
   given <- c(
     linear = !is.null(linear), groups = !is.null(groups),
@@ -125,6 +147,11 @@ wide_x <- function(fit, rows = NULL) {
   x <- fit$data$x
   if (has_mixed(fit)) x <- cbind(x, fit$data$mixed)
   if (is.null(rows)) x else x[rows, , drop = FALSE]
+}
+
+# Rows over which effects are averaged
+effect_x <- function(fit) {
+  if (inherits(fit, "kb_bark")) wide_x(fit) else training_x(fit)
 }
 
 # The parts of such rows

@@ -15,6 +15,8 @@ draw_bark_pool <- function(fit, n) {
   own <- has_own_scales(fit)
   scales <- if (!is.null(prior$pool)) {
     draw_pooled_scales(prior, n_inputs(fit), m)
+  } else if (!is.null(prior$groups)) {
+    draw_group_scales(prior, n_inputs(fit), sum(m))
   } else {
     draw_prior_scales(prior, n_inputs(fit), if (own) sum(m) else n)
   }
@@ -73,6 +75,21 @@ draw_pooled_scales <- function(prior, p, m) {
       length(included), centre[, draw], rep(spread[draw], each = p)
     )
   )
+}
+
+# Sets of scales of kernels that each use one group of inputs
+draw_group_scales <- function(prior, p, size) {
+  included <- matrix(0L, p, size)
+  log_lambda <- matrix(0, p, size)
+  group <- sample.int(length(prior$groups), size, TRUE)
+  for (k in seq_along(prior$groups)) {
+    inputs <- prior$groups[[k]]
+    own <- which(group == k)
+    scales <- draw_prior_scales(prior, length(inputs), length(own))
+    included[inputs, own] <- scales$included
+    log_lambda[inputs, own] <- scales$log_lambda
+  }
+  list(included = as.integer(included), log_lambda = as.double(log_lambda))
 }
 
 # Sets of scales, one after the other

@@ -398,6 +398,8 @@ prior_for <- function(prior, family) {
 #' @param weights NULL or positive weights of the rows: the noise variance of
 #'   a row is that of weight 1 over its weight.
 #' @param linear Further predictors for the default prior of the noise.
+#' @param groups NULL, or the columns of each group of inputs: kernels, which
+#'   have their own scales, use those of one.
 #' @return List: `type`; `alpha`, `eps`, `gamma`, `nu`, `discrepancy`; `A`, `B`
 #'   of the sum of scales; `a_p`, `b_p` (1 where nothing is selected);
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
@@ -407,9 +409,10 @@ prior_for <- function(prior, family) {
 #'   `centres_resolve()`.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
-                               weights = NULL, linear = NULL) {
+                               weights = NULL, linear = NULL, groups = NULL) {
   if (inherits(family, "family")) family <- family$family
   check_choice(family, c("gaussian", "binomial"))
+  if (!is.null(groups)) prior$own_scales <- TRUE
   prior <- prior_for(prior, family)
   told <- options_told(prior, nrow(x), ncol(x))
   selection <- selection_resolve(prior, ncol(x))
@@ -429,7 +432,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
       A = prior$scales[[1]], B = prior$scales[[2]],
       a_p = selection[[1]], b_p = selection[[2]]
     ),
-    noise, told
+    noise, told, if (!is.null(groups)) list(groups = groups)
   )
 }
 

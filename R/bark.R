@@ -339,6 +339,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
   classes <- mould$outcome == "factor"
   family <- bark_family(family, mould)
   refuse_truncated_classes(prior, family)
+  refuse_fields(mould$fields, prior, family)
   if (classes) {
     response_families[[family]]$check(mould, prior)
     if (family == "multinomial") refuse_offset(mould)
@@ -357,7 +358,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
     prior = bark_prior_resolve(
       prior, scaling_x(scaling, mould$x), scaling_y(scaling, y),
       if (classes) "binomial" else "gaussian", mould$weights,
-      linear = mixed_linear(mixed, mould$mixed_x)
+      linear = mixed_linear(mixed, mould$mixed_x), groups = mould$fields
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )

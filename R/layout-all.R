@@ -31,7 +31,8 @@ mould_layout <- layout(
   assign = where(interface == "formula", counts(
     columns_x, 1, length(attr(terms, "term.labels"))
   )),
-  mixed = maybe(holds(mixed_layout))
+  mixed = maybe(holds(mixed_layout)),
+  fields = maybe(each(counts(NULL, 1, columns_x)))
 )
 
 # See mixed_learn().

@@ -46,6 +46,7 @@ bark_prior_layout <- c(layout(
   alpha = positive(), eps = positive(), gamma = numbers(1, 0),
   nu = numbers(1, 0, .Machine$integer.max),
   A = positive(), B = positive(), a_p = positive(), b_p = positive(),
+  groups = maybe(each(counts(NULL, 1))),
   noise_fixed = maybe(flags()), improper = maybe(flags()),
   noise_shape = where(!isTRUE(noise_fixed), numbers(1, 0)),
   noise_rate = where(!isTRUE(noise_fixed), numbers(1, 0)),

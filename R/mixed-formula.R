@@ -7,7 +7,8 @@
 #' @return NULL if all of its terms are inputs of kernels. Otherwise a list of
 #'   `kernels` (a formula with the response; its right side is 1 if there are no
 #'   kernels), `linear` (a formula without response, or NULL), `groups` (a list,
-#'   see `read_bar()`), `offsets` (expressions) and `names` (of the variables of
+#'   see `read_bar()`), `offsets` (expressions), `fields` (NULL, or a formula
+#'   without response for each of several `kernels()`) and `names` (of the variables of
 #'   linear terms, slopes and offsets, and of groups).
 #' @noRd
 split_formula <- function(formula, data, plain = "kernels") {
@@ -22,8 +23,8 @@ split_formula <- function(formula, data, plain = "kernels") {
   }
   pieces <- expand_dots(pieces, rlang::f_lhs(formula), data)
   kind <- vapply(pieces, piece_kind, "")
-  inputs <- lapply(pieces[kind == "kernels"], function(e) as.list(e)[-1])
-  inputs <- unlist(inputs, recursive = FALSE)
+  fields <- lapply(pieces[kind == "kernels"], function(e) as.list(e)[-1])
+  inputs <- unlist(fields, recursive = FALSE)
   refuse_idle_kernels(inputs, kind, plain)
   if (!any(kind == "kernels") && plain == "kernels") {
     inputs <- pieces[kind == "plain"]
@@ -40,7 +41,13 @@ split_formula <- function(formula, data, plain = "kernels") {
     linear = if (length(linear) > 0) {
       rlang::new_formula(NULL, sum_of(linear), rlang::f_env(formula))
     },
-    groups = groups, offsets = lapply(pieces[kind == "offset"], `[[`, 2)
+    groups = groups, offsets = lapply(pieces[kind == "offset"], `[[`, 2),
+    fields = if (length(fields) > 1) {
+      stats::setNames(
+        lapply(fields, function(field) one_sided(sum_of(field))),
+        vapply(pieces[kind == "kernels"], deparse1, "")
+      )
+    }
   )
   out$names <- list(
     plain = unique(c(
@@ -87,6 +94,8 @@ sum_of <- function(pieces) {
   }, pieces)
 }
 
+one_sided <- function(e) rlang::new_formula(NULL, e, globalenv())
+
 # A dot is all columns that appear nowhere else
 expand_dots <- function(pieces, response, data) {
   used <- unique(c(all.vars(response), unlist(lapply(pieces, all.vars))))
@@ -112,11 +121,11 @@ expand_dots <- function(pieces, response, data) {
 #' @noRd
 read_bar <- function(e) {
   keys <- group_keys(e[[3]])
-  slopes <- rlang::new_formula(NULL, e[[2]], globalenv())
+  slopes <- one_sided(e[[2]])
   if (rlang::is_call(e, "||")) {
     slopes <- lapply(formula_pieces(e[[2]]), function(piece) {
       alone <- if (is.numeric(piece)) piece else call("+", 0, piece)
-      rlang::new_formula(NULL, alone, globalenv())
+      one_sided(alone)
     })
     numbers <- vapply(formula_pieces(e[[2]]), is.numeric, NA)
     if (!any(numbers)) slopes <- c(list(one_formula()), slopes)

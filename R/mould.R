@@ -64,8 +64,21 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     formula = plain_formula(formula), terms = found$terms,
     xlevels = found$xlevels, assign = found$assign,
     mixed = if (!is.null(parts)) mixed_learn(parts, settled$data, arg),
-    mixed_data = settled$data
+    mixed_data = settled$data,
+    fields = kernel_fields(parts$fields, found, settled$data)
   )
+}
+
+# The columns of each of several kernels(), or NULL
+kernel_fields <- function(fields, found, data) {
+  if (is.null(fields)) {
+    return(NULL)
+  }
+  labels <- attr(found$terms, "term.labels")
+  lapply(fields, function(formula) {
+    terms <- stats::terms(inline_one_side(formula, data))
+    which(found$assign %in% match(attr(terms, "term.labels"), labels))
+  })
 }
 
 #' Mould predictors and a response
@@ -139,6 +152,7 @@ settle_rows <- function(data, predictors, bare, others, na_action, arg) {
 #' @noRd
 new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
   mould <- list(...)
+  if (is.null(mould$fields)) mould$fields <- NULL
   if (is.null(mould$mixed)) {
     mould[c("mixed", "mixed_data")] <- NULL
   } else {

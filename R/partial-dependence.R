@@ -88,7 +88,7 @@ partial_dependence.kb_fit <- function(object, variable, grid = NULL, n = NULL,
   classes <- if (has_several_functions(object)) object$mould$levels
   check_variables_known(object, variable)
   check_partial_class(classes, class, variable)
-  points <- partial_points(object, variable, grid, n, training_x(object))
+  points <- partial_points(object, variable, grid, n, effect_x(object))
   pool <- posterior_pool(object)
   ndraws <- check_ndraws(ndraws)
   if (is.null(ndraws) && type == "response" && !is.null(classes)) ndraws <- 500
@@ -196,6 +196,9 @@ partial_bands.kb_srvm <- function(fit, points, pool, weights, type, level) {
 #' @export
 partial_bands.kb_bark <- function(fit, points, pool, weights, type, level) {
   chosen <- which(weights > 0)
+  if (has_mixed(fit)) {
+    return(mixed_bands(fit, points, pool, weights, type, level))
+  }
   if (type == "response" && is_probit(fit)) {
     draws <- partial_values(fit, points, pool, "probability", chosen)$mean
     return(list(draws_table(t(draws), weights[chosen], level)))
@@ -213,6 +216,23 @@ partial_bands.kb_bark_multinomial <- function(fit, points, pool, weights, type,
   lapply(unname(pool$fields), function(field) {
     partial_bands.kb_bark(fit, points, field, weights, type, level)[[1]]
   })
+}
+
+# Of the whole predictor, if there are terms beside kernels
+mixed_bands <- function(fit, points, pool, weights, type, level) {
+  if (type == "response" && is_probit(fit)) {
+    return(partial_bands.default(fit, points, pool, weights, type, level))
+  }
+  chosen <- which(weights > 0)
+  draws <- vapply(partial_rows(fit, points), function(x) {
+    blocks <- lapply(row_blocks(x, 2 * length(chosen)), function(rows) {
+      f <- bark_values(fit, x[rows, , drop = FALSE], pool, "draw", chosen)$mean
+      colSums(f)
+    })
+    Reduce(`+`, blocks) / nrow(x)
+  }, numeric(length(chosen)))
+  draws <- unscale_mean(fit$settings$scaling, matrix(draws, length(chosen)))
+  list(draws_table(draws, weights[chosen], level))
 }
 
 partial_values <- function(fit, points, pool, what, chosen) {
@@ -343,7 +363,9 @@ indicator_columns <- function(fit, name) {
 }
 
 check_variables_known <- function(fit, variable) {
-  known <- fit$mould$x_names
+  known <- c(
+    fit$mould$x_names, fit$mould$mixed$columns[fit$mould$mixed$linear_columns]
+  )
   factors <- Filter(
     function(name) !is.null(indicator_columns(fit, name)),
     names(fit$mould$columns)
@@ -402,7 +424,7 @@ partial_points <- function(fit, variable, grid, n, x) {
 }
 
 # The rows once for each point, with the point's values put in
-partial_rows <- function(fit, points, x = training_x(fit)) {
+partial_rows <- function(fit, points, x = effect_x(fit)) {
   at <- do.call(cbind, lapply(names(points), point_columns, fit, points))
   varied <- match(colnames(at), colnames(x))
   lapply(seq_len(nrow(at)), function(i) {

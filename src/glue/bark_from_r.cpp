@@ -40,6 +40,14 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
        const auto of = Rcpp::as<std::vector<double>>(v);
        prior.pool = {of.at(0), of.at(1), of.at(2), of.at(3)};
      }},
+    {"groups",
+     [](auto& prior, SEXP v) {
+       const Rcpp::List groups(v);
+       for (const SEXP group : groups) {
+         prior.groups.push_back(Rcpp::as<std::vector<int>>(group));
+         for (int& input : prior.groups.back()) --input;  // from 1
+       }
+     }},
     {"directions",
      [](auto& prior, SEXP v) { prior.directions = Rcpp::as<int>(v); }}};
 

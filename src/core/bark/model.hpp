@@ -40,6 +40,10 @@ struct Prior {
   CentrePrior centres;
   double centre_sd = 0;     // above 0: kernels are near rows, not at them
   bool own_scales = false;  // one set per kernel
+  /// With own scales: the inputs of each group. A kernel belongs to a group,
+  /// each equally probable, and has inputs of that group only. Empty: one group
+  /// of all inputs.
+  std::vector<std::vector<int>> groups;
   bool pooled = false;      // own scales are pooled: A and B are not used
   PoolPrior pool;
   int directions = 0;  // above 0: the number of them

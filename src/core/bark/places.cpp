@@ -6,6 +6,21 @@
 namespace kernelbayes {
 namespace bark {
 
+namespace {
+
+void draw_group(const Prior& prior, int p, Shape& shape, Rng& rng) {
+  const auto count = static_cast<std::uint32_t>(prior.groups.size());
+  shape.group = static_cast<int>(rng.index(count));
+  const std::vector<int>& inputs = prior.groups[shape.group];
+  const std::vector<char> included =
+      draw_included(prior, static_cast<int>(inputs.size()), rng);
+  shape.log_lambda =
+      spread_group(draw_scales(prior, included, rng), inputs, p);
+  shape.included = spread_group(included, inputs, p);
+}
+
+}  // namespace
+
 Place draw_place(const State& state, Rng& rng) {
   return draw_place(state.prior(), state.data(), state.pool(), rng);
 }
@@ -24,6 +39,8 @@ Place draw_place(const Prior& prior, const Data& data, const Pool& pool,
   }
   if (prior.pooled) {
     draw_pooled_scales(prior, pool, *shape, rng);
+  } else if (!prior.groups.empty()) {
+    draw_group(prior, data.p(), *shape, rng);
   } else if (prior.own_scales) {
     shape->included = draw_included(prior, data.p(), rng);
     shape->log_lambda = draw_scales(prior, shape->included, rng);

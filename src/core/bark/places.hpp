@@ -16,6 +16,7 @@ struct Shape {
   std::vector<double> centre;      // empty: the row of its location
   std::vector<double> log_lambda;  // empty, like the next: those of all kernels
   std::vector<char> included;
+  int group = 0;  // of inputs
 };
 using ShapePointer = std::shared_ptr<const Shape>;
 
@@ -47,6 +48,15 @@ Place draw_place(const Prior& prior, const Data& data, const Pool& pool,
 /// around the rows, up to a constant.
 double log_centre_density(const State& state,
                           const std::vector<double>& centre);
+
+/// Of all p inputs, values given for those of a group; others are 0.
+template <class T>
+std::vector<T> spread_group(const std::vector<T>& values,
+                            const std::vector<int>& inputs, int p) {
+  std::vector<T> out(p, 0);
+  for (std::size_t k = 0; k < inputs.size(); ++k) out[inputs[k]] = values[k];
+  return out;
+}
 
 /// Which of p inputs are in the kernel, and their scales, from their prior.
 std::vector<char> draw_included(const Prior& prior, int p, Rng& rng);

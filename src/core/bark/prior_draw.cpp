@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "moves.hpp"
 #include "pool.hpp"
 
@@ -43,6 +45,23 @@ void draw_prior(State& state, Rng& rng) {
 // from scales of 1, a chain in many dimensions never leaves the state in which
 // every kernel covers only its own row. Noise as if f were 0: the prior may be
 // improper.
+namespace {
+
+// All inputs of the kernel's group, with small scales.
+ShapePointer start_shape(const Prior& prior, const Shape& drawn, int p) {
+  auto out = std::make_shared<Shape>(drawn);
+  std::vector<int> inputs(p);
+  std::iota(inputs.begin(), inputs.end(), 0);
+  if (!prior.groups.empty()) inputs = prior.groups[drawn.group];
+  const std::size_t d = inputs.size();
+  const double scale = -std::log(static_cast<double>(d));
+  out->included = spread_group(std::vector<char>(d, 1), inputs, p);
+  out->log_lambda = spread_group(std::vector<double>(d, scale), inputs, p);
+  return out;
+}
+
+}  // namespace
+
 void draw_start(State& state, Rng& rng) {
   const Prior& prior = state.prior();
   draw_prior(state, rng);
@@ -54,8 +73,7 @@ void draw_start(State& state, Rng& rng) {
   if (prior.own_scales) {
     for (Slot& slot : slots) {
       if (slot.location == 0) continue;
-      slot.shape =
-          std::make_shared<Shape>(Shape{slot.shape->centre, scales, included});
+      slot.shape = start_shape(prior, *slot.shape, p);
     }
   }
   if (prior.pooled) {

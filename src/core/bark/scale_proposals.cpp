@@ -38,6 +38,28 @@ ShapePointer changed(const Shape& shape, const ScaleChange& change) {
   return out;
 }
 
+namespace {
+
+// The scales of a kernel: those of its group of inputs, if there are groups.
+ScaleProposal propose_own(const Prior& prior, const Shape& own,
+                          const Pool* pool, const ProposeScales& propose) {
+  if (prior.groups.empty()) {
+    return propose({prior, own.log_lambda, own.included, pool});
+  }
+  const std::vector<int>& inputs = prior.groups[own.group];
+  std::vector<double> log_lambda;
+  std::vector<char> included;
+  for (const int l : inputs) {
+    log_lambda.push_back(own.log_lambda[l]);
+    included.push_back(own.included[l]);
+  }
+  ScaleProposal out = propose({prior, log_lambda, included, pool});
+  for (auto& one : out.change.ones) one.predictor = inputs[one.predictor];
+  return out;
+}
+
+}  // namespace
+
 template <class S>
 bool change_scales(S& state, double power, Rng& rng,
                    const ProposeScales& propose) {
@@ -53,8 +75,8 @@ bool change_scales(S& state, double power, Rng& rng,
   const Slot& slot = state.slot(j);
   if (slot.location == 0) return false;
   const Shape& own = *slot.shape;
-  const ScaleProposal next = propose({prior, own.log_lambda, own.included,
-                                      prior.pooled ? &state.pool() : nullptr});
+  const ScaleProposal next = propose_own(
+      prior, own, prior.pooled ? &state.pool() : nullptr, propose);
   if (!next.possible) return false;
   const Place place{slot.location, changed(own, next.change)};
   return move_kernel(state, j, state.make_column(place), next.log_ratio, power,

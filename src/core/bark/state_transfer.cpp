@@ -28,6 +28,12 @@ void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
       [](Shape & s) -> auto& { return s.log_lambda; });
   archive.ragged(
       "own_included", shapes, [](Shape & s) -> auto& { return s.included; });
+  if (!prior.groups.empty()) {
+    const double last = static_cast<double>(prior.groups.size()) - 1;
+    archive.each<int>(
+        "own_group", shapes, [](Shape& s) -> int& { return s.group; },
+        Want::between(0, last));
+  }
   auto own = shapes.begin();
   for (Slot& slot : slots) {
     if (slot.location == 0) continue;
