@@ -24,7 +24,8 @@ bark_changes <- function(fit, pools, class, chosen, inputs, most_rows = 100) {
   base <- relative_fields(fit, x, pools, chosen)
   out <- vapply(inputs, function(l) {
     permuted <- x
-    permuted[, l] <- x[orders[[l]], l]
+    # Several inputs are permuted together.
+    permuted[, l] <- x[orders[[l[[1]]]], l]
     moved <- relative_fields(fit, permuted, pools, chosen)
     change <- lapply(of, function(k) sqrt(colMeans((moved[[k]] - base[[k]])^2)))
     do.call(pmax, change)

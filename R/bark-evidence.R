@@ -73,6 +73,7 @@ evidence.kb_bark <- function(object, n_temps = 20, warmup = 200, iter = 1000,
                              chains = 4, seed = NULL, progress = NULL, ...) {
   object <- checked_fit(object, ...)
   refuse_evidence(object)
+  refuse_mixed_fit(object, "evidence")
   engine <- ladder_engine(
     object, check_count(n_temps, 1), check_count(warmup, 0),
     check_count(iter, 1), draw_seed(seed)

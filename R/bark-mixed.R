@@ -42,6 +42,33 @@ refuse_fields <- function(fields, prior, family) {
   }
 }
 
+# Temperatures need a likelihood with all coefficients integrated out
+refuse_mixed_terms <- function(mould, prior, control) {
+  if (is.null(mould$mixed)) {
+    return(invisible())
+  }
+  odd <- if (is_truncated_prior(prior)) {
+    "bark_prior(approximation = \"truncation\")"
+  } else if (control$n_temps > 1) {
+    "mcmc_control(n_temps = )"
+  }
+  if (!is.null(odd)) {
+    kb_abort(c(
+      "Terms beside kernels are not defined with {.code {odd}}.",
+      i = "Leave it out, or write the formula without {.code kernels()}."
+    ), c("not_defined", "argument"), argument = "formula")
+  }
+}
+
+refuse_mixed_fit <- function(fit, what) {
+  if (inherits(fit, "kb_bark") && has_mixed(fit)) {
+    kb_abort(c(
+      "{.fn {what}} is not defined for fits with terms beside kernels.",
+      i = "{.fn loo} of the loo package compares such fits."
+    ), "not_defined")
+  }
+}
+
 refuse_parts_twice <- function(linear, groups, offset) {
   given <- c(
     linear = !is.null(linear), groups = !is.null(groups),

@@ -308,6 +308,7 @@ bark_fit <- function(mould, given, called, started) {
     given$control, bark_length(nrow(mould$x), mould$outcome == "factor")
   )
   refuse_truncated(given$prior, control)
+  refuse_mixed_terms(mould, given$prior, control)
   progress <- check_progress(given$progress)
   if (progress) announce_budget(control)
   seed <- draw_seed(given$seed)

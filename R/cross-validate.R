@@ -196,6 +196,7 @@ finished_folds <- function(fold, done) {
 
 # The parts of a fit that a refit needs, without draws
 refit_recipe <- function(fit) {
+  refuse_mixed_fit(fit, "cross_validate")
   rows <- training_rows(fit)
   list(
     fit = switch(intersect(class(fit), c("kb_srvm", "kb_bark", "kb_kgs")),
