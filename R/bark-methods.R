@@ -30,95 +30,61 @@ describe_bark <- function(x, show) {
 }
 
 describe_bark_model <- function(x, show) {
-  prior <- x$settings$prior
   w <- x$data$weights
   paste0(
     formula_line(x),
     "  rows:         ", x$time, if (!is.null(w)) " weighted", ", ",
     predictors_part(x),
     if (!isFALSE(x$settings$scale)) ", standardised", "\n",
-    if (has_kernels(x)) paste0("  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
+    if (has_kernels(x)) kernels_prior_lines(x, show),
+    student_line(x$settings$prior, "  noise:        ", "\n")
+  )
+}
+
+kernels_prior_lines <- function(x, show) {
+  prior <- x$settings$prior
+  paste0(
+    "  prior:        ", prior$type, ", alpha ", show(prior$alpha), ", gamma ",
     show(prior$gamma), ", eps ", show(prior$eps),
     if (is_truncated(x)) ", truncation", ":\n                ",
     show(prior$nu), " kernels expected", if (is_multinomial(x)) {
       " in each of the fields"
     }, ", squared discrepancy ",
     show(prior$discrepancy), "\n",
-    directions_line(x)),
-    student_line(prior, "  noise:        ", "\n")
+    directions_line(x)
   )
-}
-
-predictors_part <- function(fit) {
-  recipe <- fit$mould$mixed
-  if (is.null(recipe)) {
-    return(counted(ncol(fit$data$x), "predictor"))
-  }
-  sizes <- vapply(recipe$groups, function(group) {
-    paste0(counted(length(group$levels), "group"), " of ", group$label)
-  }, "")
-  parts <- c(
-    if (ncol(fit$data$x) > 0) paste(ncol(fit$data$x), "in kernels"),
-    if (length(recipe$linear_columns) > 0) {
-      paste(length(recipe$linear_columns), "linear")
-    }, sizes, if (length(recipe$offset_column) > 0) "offset"
-  )
-  paste(parts, collapse = ", ")
 }
 
 describe_posterior <- function(x, show) {
-  range <- function(v) range_of(v, show)
   chains <- chain_matrices(x)
   paste0(
     if (has_mixed(x)) mixed_lines(x, show),
-    if (has_kernels(x)) paste0("  kernels:      ", show(mean(chains$J)), " on average ", range(chains$J),
-    if (!has_own_centres(x) && !has_own_scales(x)) {
-      paste0(", at ", show(mean(bark_pool(x)$m)), " centres")
-    }, "\n",
-    centres_line(x, show)),
+    if (has_kernels(x)) kernels_lines(x, chains$J, show),
     if (has_classes(x)) {
       paste0(classes_line(x), if (is_ordered(x)) cuts_line(x, show))
     } else {
-      paste0(
-        "  noise ", if (is_student_prior(x$settings$prior)) "scale:  " else "sd:     ",
-        show(mean(chains$sigma)), " ", range(chains$sigma),
-        if (learns_df(x)) df_part(x, show), "\n"
-      )
+      noise_line(x, chains$sigma, show)
     },
     logs_line(x)
   )
 }
 
-range_of <- function(v, show) {
-  ends <- stats::quantile(v, c(0.05, 0.95), names = FALSE)
-  paste0("(", show(ends[[1]]), " to ", show(ends[[2]]), ")")
+kernels_lines <- function(x, copies, show) {
+  paste0(
+    "  kernels:      ", show(mean(copies)), " on average ",
+    range_of(copies, show),
+    if (!has_own_centres(x) && !has_own_scales(x)) {
+      paste0(", at ", show(mean(bark_pool(x)$m)), " centres")
+    }, "\n",
+    centres_line(x, show)
+  )
 }
 
-# Linear coefficients and standard deviations of groups
-mixed_lines <- function(fit, show, most = 4) {
-  lines <- function(draws, label) {
-    if (is.null(draws) || ncol(draws) == 0) {
-      return(NULL)
-    }
-    names <- sub("^sd\\[(.*)\\]$", "\\1", colnames(draws))
-    shown <- seq_len(min(most, ncol(draws)))
-    parts <- vapply(shown, function(i) {
-      paste0(names[[i]], " ", show(mean(draws[, i])), " ",
-        range_of(draws[, i], show)
-      )
-    }, "")
-    more <- ncol(draws) - length(shown)
-    if (more > 0) parts <- c(parts, paste(more, "more"))
-    paste0(
-      "  ", formatC(label, width = -14),
-      paste(parts, collapse = paste0("\n", strrep(" ", 16))), "\n"
-    )
-  }
-  spread <- spread_draws_of_groups(fit)
-  spread <- spread[, startsWith(as.character(colnames(spread)), "sd["), drop = FALSE]
+noise_line <- function(x, sigma, show) {
+  student <- is_student_prior(x$settings$prior)
   paste0(
-    lines(linear_draws(fit)[, -1, drop = FALSE], "linear:"),
-    lines(spread, "sd of groups:")
+    "  noise ", if (student) "scale:  " else "sd:     ", show(mean(sigma)), " ", range_of(sigma, show),
+    if (learns_df(x)) df_part(x, show), "\n"
   )
 }
 

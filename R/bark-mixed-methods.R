@@ -143,7 +143,8 @@ mean_covariance <- function(fit, k, pool) {
 }
 
 #' @export
-as.data.frame.kb_varcorr <- function(x, row.names = NULL, optional = FALSE, ...) {
+as.data.frame.kb_varcorr <- function(x, row.names = NULL, # nolint
+                                     optional = FALSE, ...) {
   each <- Map(function(v, name) {
     sd <- attr(v, "stddev")
     cor <- attr(v, "correlation")

@@ -1,4 +1,4 @@
-# Terms beside kernels have priors of their own, which the sampler gets with them.
+# Terms beside kernels have priors of their own; the sampler gets them together.
 sd_option <- function(name, what) {
   force(what)
   list(

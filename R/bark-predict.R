@@ -20,6 +20,12 @@
 #' @param weights For predictions of new numeric responses: the weights of the
 #'   rows of `newdata`, as in [bark()]. `NULL`: 1, or the weights of the fit for
 #'   the training rows.
+#' @param linear,groups,offset For fits to `x` and `y` with these arguments of
+#'   [bark()]: those of the rows of `newdata`.
+#' @param re_formula `NULL`: with the coefficients of groups. Groups that the fit
+#'   does not have get coefficients from their distribution: integrated out in
+#'   means, intervals and log scores, drawn in draws and in `"terms"` (the same
+#'   for all rows of a group). `NA`: without groups.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With n the rows of `newdata`, for gaussian fits in units of the
@@ -68,6 +74,17 @@
 #' * `"draws"`: draws of the fields, an array S x n x C.
 #' * `"log_score"`: log probabilities of the classes given.
 #'
+#' For fits with terms beside kernels, of all families but several unordered
+#' classes, also
+#' * `"terms"`: posterior means of the components of the predictor, a matrix n x
+#'   K with columns for the kernels (for each of several `kernels()`), each
+#'   linear term and each factor of groups; with a credible interval an array n x
+#'   K x 3. Kernels are relative to their mean over the rows of the fit, linear
+#'   terms to the means of their columns; the attribute `constant` is what
+#'   remains, so that it and a row add up to the mean of f (without an offset).
+#'   In these fits f is the whole predictor, and everything below is computed
+#'   from its draws.
+#'
 #' Means, quantiles and densities integrate over the coefficients exactly given
 #' the other parameters, which gives less Monte Carlo error than averaging
 #' draws. The probability of the second level is the mean of
@@ -115,9 +132,9 @@ predict.kb_bark <- function(object, newdata, type = NULL,
     ), bark_arguments(object, type, interval), "predict.kb_bark"
   )
   level <- check_number(level, 0, 1, open = TRUE)
+  mixed <- check_new_mixed(object, linear, groups, offset)
   rows <- prediction_rows(
-    object, newdata, newy, missing(newdata), type == "log_score", weights,
-    check_new_mixed(object, linear, groups, offset)
+    object, newdata, newy, missing(newdata), type == "log_score", weights, mixed
   )
   rows$x <- with_groups(object, rows$x, re_formula)
   if (type == "terms") {

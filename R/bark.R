@@ -41,6 +41,36 @@
 #' * `"different"`: all predictors, each with its own scale;
 #' * `"equal"`: all predictors with one common scale.
 #'
+#' @section Terms beside kernels:
+#' A formula may have, beside kernels, linear terms, groups and an offset:
+#' `y ~ kernels(x1, x2) + age + sex + (1 | clinic) + offset(o)` is the model with
+#' \deqn{o_i + z_i^T \gamma + b_{g(i)} + f(x_{i1}, x_{i2})}{o[i] + z[i]'gamma +
+#' b[g(i)] + f(x1[i], x2[i])}
+#' in place of f, for all families (for several unordered classes in each field,
+#' without an offset).
+#' * `kernels(x1, x2)` has the inputs of kernels. Several `kernels()` are summed:
+#'   each kernel has inputs of one of them only, all equally probable, and scales
+#'   of its own (not for several unordered classes).
+#' * Plain terms are linear if the formula has `kernels()`, factors by contrasts;
+#'   there is always an intercept. Without `kernels()` they are inputs of
+#'   kernels; with `prior = bark_prior(gamma = 0)` there are no kernels, and
+#'   plain terms are linear. A dot stands for all columns that appear nowhere
+#'   else.
+#' * `(1 | g)` has a coefficient for each group of g, `(1 + z | g)` also a slope,
+#'   `(1 + z || g)` without a correlation between the two. `(1 | a/b)` is `(1 | a)
+#'   + (1 | a:b)`. Slopes belong to numeric predictors.
+#' * `offset(o)` is added as it is; on the latent scale for classes.
+#'
+#' With `x` and `y` give `linear`, `groups` and `offset` instead.
+#' [fixef()][fixef.kb_bark], [ranef()][fixef.kb_bark] and
+#' [VarCorr()][fixef.kb_bark] have the coefficients; `predict(type = "terms")`
+#' each component; [exposure_effects()] the summaries of Bayesian kernel machine
+#' regression. [bark_prior()] describes the priors. All coefficients of linear
+#' terms and of groups are integrated out while kernels move, of several factors
+#' those of one and of the factors that it is nested in, in turns.
+#' [evidence()][evidence.kb_bark], [cross_validate()], temperatures and the
+#' truncation approximation are not defined with such terms.
+#'
 #' @section Several classes:
 #' With `family = "multinomial"` each of C classes has a function
 #' \eqn{f_k}{f_k} of its own, a *field*: a sum of kernels as above with its own
@@ -135,8 +165,8 @@
 #' @param y Response, one value per row of `x`: a numeric vector, or classes as
 #'   a factor, character or logical vector; an ordered factor has ordered
 #'   classes.
-#' @param formula,data A formula such as `y ~ .` and the data frame it is
-#'   evaluated in.
+#' @param formula,data A formula such as `y ~ .`, or with terms beside kernels
+#'   (see below), and the data frame it is evaluated in.
 #' @param family `gaussian()` or `binomial("probit")`, or their names
 #'   `"gaussian"` and `"probit"`; `"ordered"` for a factor whose levels are in
 #'   order; or `"multinomial"`. `NULL`: gaussian for a numeric response (0 and 1
@@ -152,6 +182,10 @@
 #'   response of row i is \eqn{\sigma^2 / w_i}{sigma^2 / w_i}. Gaussian
 #'   responses only. In the formula interface they are looked up in `data`
 #'   first.
+#' @param linear,groups,offset With `x` and `y`: `NULL`, or terms beside kernels,
+#'   see the section below: linear predictors (a vector, a matrix or a data frame),
+#'   groups (a vector, or a data frame with a column for each factor), and a
+#'   number per row. A formula has them itself.
 #' @param scale `TRUE`: the predictors and a numeric response are standardised,
 #'   predictors with a long tail (an absolute skewness above 1, and six values or
 #'   more) after their logarithm is taken: with d the distance from the
@@ -188,7 +222,8 @@
 #' Invalid input is an error of class `kb_error` and a more specific class, e.g.
 #' `kb_error_argument` (also for other families), `kb_error_missing`,
 #' `kb_error_infinite`, `kb_error_outcome` (a response of the wrong type, or of
-#' a single class). For several unordered classes, levels without rows are
+#' a single class), and for terms beside kernels `kb_error_groups` (groups with
+#' one level, or a level per row; slopes that are not numbers). For several unordered classes, levels without rows are
 #' dropped with a warning (`kb_warning_empty_level`). A predictor that is nearly
 #' unique per row, possibly an identifier, gives a warning, too
 #' (`kb_warning_levels`). An interrupt or a time limit gives a warning
@@ -222,6 +257,14 @@
 #'   control = mcmc_control(chains = 1, warmup = 50, iter = 50), seed = 1
 #' )
 #' predict(species, iris[c(2, 72, 135), ], type = "prob")
+#'
+#' # A linear term and groups beside kernels
+#' data$clinic <- rep(letters[1:6], 10)
+#' mixed <- bark(y ~ kernels(x1, x2, x3) + x4 + x5 + (1 | clinic), data,
+#'   control = settings, seed = 1
+#' )
+#' mixed
+#' head(predict(mixed, type = "terms"))
 #' @export
 bark <- function(x, ...) UseMethod("bark")
 

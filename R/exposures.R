@@ -183,7 +183,9 @@ quantile_point <- function(fit, q) {
 #' @noRd
 differences <- function(points, base, table) {
   n <- length(points)
-  contrasts_of(c(points, base), rep(c(1, -1), each = n), rep(seq_len(n), 2), table)
+  contrasts_of(
+    c(points, base), rep(c(1, -1), each = n), rep(seq_len(n), 2), table
+  )
 }
 
 curve_values <- function(fit, name, n) {

@@ -39,9 +39,9 @@ mould_layout <- layout(
 mixed_layout <- layout(
   columns = strings(NULL), .wide = length(columns),
   linear_columns = counts(NULL, 1, wide),
-  offset_column = such_that(function(v) length(v) < 2 && all(v %in% seq_len(wide)),
-    "at most one column"
-  ),
+  offset_column = such_that(function(v) {
+    length(v) < 2 && all(v %in% seq_len(wide))
+  }, "at most one column"),
   linear = maybe(holds(layout(
     terms = such_that(function(v) inherits(v, "terms"), "terms"),
     xlevels = each(distinct_strings()),

@@ -23,11 +23,13 @@ mixed_learn <- function(parts, data, arg) {
     vapply(matrices$groups, ncol, 1L)
   )
   ends <- cumsum(widths)
-  columns <- Map(function(end, width) end - width + seq_len(width), ends, widths)
+  columns <- Map(function(end, width) {
+    end - width + seq_len(width)
+  }, ends, widths)
   recipe$linear_columns <- columns[[1]]
   recipe$offset_column <- columns[[2]]
   recipe$group_columns <- unname(columns[-(1:2)])
-  recipe$columns <- colnames(mixed_bind(matrices))
+  recipe$columns <- as.character(colnames(mixed_bind(matrices)))
   recipe
 }
 
@@ -37,6 +39,11 @@ mixed_learn <- function(parts, data, arg) {
 #' A group that the fit does not have gets a number below 0.
 #' @noRd
 mixed_matrix <- function(recipe, data, arg) {
+  if (nrow(data) == 0) {
+    return(matrix(0, 0, length(recipe$columns),
+      dimnames = list(NULL, recipe$columns)
+    ))
+  }
   mixed_bind(mixed_matrices(recipe, data, arg))
 }
 
@@ -123,7 +130,9 @@ linear_frame <- function(recipe, data, arg) {
   environment(terms) <- formula_scope()
   frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
   for (name in names(recipe$xlevels)) {
-    frame[[name]] <- clean_factor(frame[[name]], recipe$xlevels[[name]], name, arg)
+    frame[[name]] <- clean_factor(
+      frame[[name]], recipe$xlevels[[name]], name, arg
+    )
   }
   for (name in names(frame)) {
     if (is.logical(frame[[name]])) storage.mode(frame[[name]]) <- "double"
@@ -234,12 +243,15 @@ group_matrix <- function(group, data) {
 #'
 #' @param mixed List of `linear`, `groups` and `offset` as in `bark()`, some of
 #'   them NULL.
+#' @param names Of a vector among them.
 #' @return A data frame whose attribute `parts` has the names of the columns of
 #'   each; NULL if all are NULL.
 #' @noRd
-mixed_frame <- function(mixed, n) {
-  linear <- part_frame(mixed$linear, "linear", n)
-  groups <- part_frame(mixed$groups, "groups", n, "group")
+mixed_frame <- function(mixed, n, names = c(
+                          linear = "linear", groups = "group"
+                        )) {
+  linear <- part_frame(mixed$linear, "linear", n, names[["linear"]])
+  groups <- part_frame(mixed$groups, "groups", n, names[["groups"]])
   offset <- mixed$offset
   if (!is.null(offset) && !(is.numeric(offset) && length(offset) == n)) {
     bad_argument(offset, "offset", paste("NULL, or", n, "numbers, one per row"))
@@ -275,7 +287,9 @@ part_frame <- function(v, arg, n, name = arg) {
     }
     names(v) <- names
   }
-  fits <- vapply(v, function(column) is.atomic(column) && length(column) == n, NA)
+  fits <- vapply(v, function(column) {
+    is.atomic(column) && length(column) == n
+  }, NA)
   if (!all(fits)) {
     refuse(arg, "argument", "must have one row per row of the predictors: {n}.")
   }
@@ -311,14 +325,20 @@ new_mixed <- function(mould, mixed, data) {
     groups = length(mould$mixed$groups) > 0,
     offset = length(mould$mixed$offsets) > 0
   )
-  lost <- names(wanted)[wanted & vapply(mixed[names(wanted)], is.null, NA)]
+  given <- vapply(names(wanted), function(name) !is.null(mixed[[name]]), NA)
+  lost <- names(wanted)[wanted & !given]
   if (length(lost) > 0) {
     kb_abort(c(
       "{.arg {lost}} of {.arg newdata} must be given.",
       i = "The model was fitted with {.arg {lost}}."
     ), "argument", argument = lost[[1]])
   }
-  mixed_frame(mixed, nrow(data))
+  # A vector has the name of the only column of the fit.
+  alone <- function(names, default) if (length(names) == 1) names else default
+  mixed_frame(mixed, nrow(data), c(
+    linear = alone(all.vars(mould$mixed$linear$terms), "linear"),
+    groups = alone(mould$mixed$names, "group")
+  ))
 }
 
 # `~ 1`, without the environment that it is written in

@@ -177,7 +177,7 @@ new_mould <- function(x, y, weights, settled, names, na_action, arg, ...) {
   if (mould$outcome == "ordered") mould$outcome <- "factor"
   kept <- settled$kept[fine]
   structure(c(list(x = x, y = y, weights = weights[kept]), mould, list(
-    columns = settled$columns, x_names = colnames(x), n_rows = settled$n,
+    columns = settled$columns, x_names = as.character(colnames(x)), n_rows = settled$n,
     omitted = setdiff(seq_len(settled$n), kept), row_names = names[kept],
     levels = levels(y)
   )), class = "kb_mould")
@@ -292,9 +292,16 @@ forge_complete <- function(mould, data, outcome, arg) {
       )
     ))
   }
+  if (length(mould$x_names) == 0 && !outcome) {
+    return(list(x = matrix(0, nrow(data), 0)))
+  }
   plain <- all_numeric(mould$columns) &&
     identical(names(mould$columns), mould$x_names)
   if (mould$interface == "xy" || (plain && !outcome)) {
+    # Groups are not among these columns.
+    if (!is.null(mould$mixed)) {
+      data <- data[, names(mould$columns), drop = FALSE]
+    }
     x <- indicator_matrix(data)
     dimnames(x) <- list(NULL, mould$x_names)
     return(list(x = x))
@@ -302,7 +309,7 @@ forge_complete <- function(mould, data, outcome, arg) {
   terms <- if (outcome) mould$terms else stats::delete.response(mould$terms)
   found <- evaluate_formula(terms, data, mould$xlevels, arg)
   dimnames(found$x) <- list(NULL, make.unique(as.character(colnames(found$x))))
-  if (!identical(colnames(found$x), mould$x_names)) {
+  if (!identical(as.character(colnames(found$x)), mould$x_names)) {
     refuse(arg, "columns",
       "gives different columns for the formula than in fitting.",
       "Now: {.val {colnames(found$x)}}.",

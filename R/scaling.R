@@ -48,8 +48,8 @@ column_moments <- function(x) {
   z <- sweep(z, 2, center)
   sd <- sqrt(colSums(z^2) / max(nrow(x) - 1, 1))
   list(
-    center = unname(center * unit),
-    scale = unname(ifelse(sd > 1e-12, sd * unit, 1))
+    center = as.double(center * unit),
+    scale = as.double(ifelse(sd > 1e-12, sd * unit, 1))
   )
 }
 

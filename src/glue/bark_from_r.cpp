@@ -23,9 +23,7 @@ const std::map<std::string, bark::Family> kFamilies{
 // Rows of `bark_options` in R/bark-options.R.
 const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
     {"df",
-     [](auto& prior, SEXP v) {
-       prior.df = Rcpp::as<std::vector<double>>(v);
-     }},
+     [](auto& prior, SEXP v) { prior.df = Rcpp::as<std::vector<double>>(v); }},
     {"centre_weights",
      [](auto& prior, SEXP v) {
        prior.centres = bark::CentrePrior(Rcpp::as<std::vector<double>>(v));

@@ -66,7 +66,8 @@ double class_log_likelihood(const Fields& fields, const Eigen::MatrixXd& f) {
   std::vector<double> row(fields.size());
   double sum = 0;
   for (int i = 0; i < fields.n(); ++i) {
-    for (int k = 0; k < fields.size(); ++k) row[k] = f(i, k) + fields[k].offset(i);
+    for (int k = 0; k < fields.size(); ++k)
+      row[k] = f(i, k) + fields[k].offset(i);
     sum += log_largest(row, ones, fields.label(i));
   }
   return sum;

@@ -23,7 +23,8 @@ double normal_below(double bound, double mean, double sd, Rng& rng) {
 // draw of the coefficients instead: this depends on the kernels only.
 class Responses {
  public:
-  Responses(const State& state, Rng& rng) : state_(&state), z_(state.response()) {
+  Responses(const State& state, Rng& rng)
+      : state_(&state), z_(state.response()) {
     const State::Factor factor = state.factor();
     ok_ = factor.ok;
     if (!ok_ || state.size() == 0) return;

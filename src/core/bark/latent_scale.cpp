@@ -11,7 +11,8 @@ namespace bark {
 void latent_scale_move(State& state, Rng& rng) {
   if (!state.data().latent()) return;
   const Response& response = state.response_model();
-  const bool shifted = response.shift().size() > 0 && !response.shift().isZero(0);
+  const bool shifted =
+      response.shift().size() > 0 && !response.shift().isZero(0);
   if (shifted) return;
   const Eigen::VectorXd& z = state.response();
   // Q is the least |z - K b|^2 + b'V^-1 b: nothing cancels.

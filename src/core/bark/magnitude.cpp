@@ -46,7 +46,8 @@ bool magnitude_move(State& state, double step, Rng& rng) {
   for (double& cut : cuts) cut *= std::exp(move);
   const double log_ratio =
       class_log_likelihood(state, cuts, std::exp(move) * f) -
-      class_log_likelihood(state, state.cuts(), f) - prior.alpha * count * move -
+      class_log_likelihood(state, state.cuts(), f) -
+      prior.alpha * count * move -
       prior.varphi_rate() * sum * std::expm1(-2 * move) + log_prior_gaps(gaps) -
       log_prior_gaps(state.log_gaps());
   if (!accept(log_ratio, rng)) return false;

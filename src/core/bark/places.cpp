@@ -14,8 +14,7 @@ void draw_group(const Prior& prior, int p, Shape& shape, Rng& rng) {
   const std::vector<int>& inputs = prior.groups[shape.group];
   const std::vector<char> included =
       draw_included(prior, static_cast<int>(inputs.size()), rng);
-  shape.log_lambda =
-      spread_group(draw_scales(prior, included, rng), inputs, p);
+  shape.log_lambda = spread_group(draw_scales(prior, included, rng), inputs, p);
   shape.included = spread_group(included, inputs, p);
 }
 

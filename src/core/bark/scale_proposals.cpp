@@ -75,8 +75,8 @@ bool change_scales(S& state, double power, Rng& rng,
   const Slot& slot = state.slot(j);
   if (slot.location == 0) return false;
   const Shape& own = *slot.shape;
-  const ScaleProposal next = propose_own(
-      prior, own, prior.pooled ? &state.pool() : nullptr, propose);
+  const ScaleProposal next =
+      propose_own(prior, own, prior.pooled ? &state.pool() : nullptr, propose);
   if (!next.possible) return false;
   const Place place{slot.location, changed(own, next.change)};
   return move_kernel(state, j, state.make_column(place), next.log_ratio, power,

@@ -86,8 +86,8 @@ void row_weights_move(State& state, Rng& rng) {
   if (!state.data().student()) return;
   Eigen::VectorXd fit;
   if (!draw_fit(state, fit, rng)) return;
-  state.set_row_weights(draw_row_weights(
-      state, unweighted(state, state.response() - fit), rng));
+  state.set_row_weights(
+      draw_row_weights(state, unweighted(state, state.response() - fit), rng));
 }
 
 double noise_log_likelihood(const State& state,

@@ -207,7 +207,8 @@ void Terms::draw_inactive(Eigen::VectorXd& residuals, TermValues& values,
   }
 }
 
-// Covariances ------------------------------------------------------------------
+// Covariances
+// ------------------------------------------------------------------
 
 namespace {
 
@@ -271,7 +272,8 @@ TermValues Terms::draw_prior(Rng& rng) const {
   return out;
 }
 
-// Storage ----------------------------------------------------------------------
+// Storage
+// ----------------------------------------------------------------------
 
 void Terms::transfer(Archive& archive) {
   archive("turn", turn_,

@@ -42,8 +42,7 @@ class Terms {
   Eigen::VectorXd shift() const;
   /// Must be called when values, the noise or weights have changed;
   /// `root_weights` is empty if all are 1. `integrate`: otherwise T is 1.
-  void build(const Eigen::VectorXd& root_weights, double noise,
-             bool integrate);
+  void build(const Eigen::VectorXd& root_weights, double noise, bool integrate);
   /// Of columns with rows multiplied by sqrt(w): see Whitening.
   void apply(Eigen::Ref<Eigen::MatrixXd> columns) const;
   void undo(Eigen::Ref<Eigen::VectorXd> column) const;

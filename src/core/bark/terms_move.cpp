@@ -26,9 +26,9 @@ void scale_groups(const Grouping& grouping, TermValues::Factor& factor, int l,
         factor.sigma.llt().solve(Eigen::VectorXd::Unit(q, l))[l];
     const double gain = grow * residuals.values.dot(part) -
                         0.5 * grow * grow * part.squaredNorm();
-    const double log_ratio = residuals.noise * gain + power * move -
-                             kGroupDf / factor.auxiliary[l] * inverse *
-                                 std::expm1(-2 * move);
+    const double log_ratio =
+        residuals.noise * gain + power * move -
+        kGroupDf / factor.auxiliary[l] * inverse * std::expm1(-2 * move);
     if (!accept(log_ratio, rng)) continue;
     residuals.values -= grow * part;
     part *= 1 + grow;
@@ -70,8 +70,7 @@ void terms_move(State& state, Rng& rng) {
   scale_groups(terms, values, residuals, rng);
   if (!prior.noise_fixed) {
     const double shape = prior.noise_shape + 0.5 * state.data().n();
-    const double rate =
-        prior.noise_rate + 0.5 * residuals.values.squaredNorm();
+    const double rate = prior.noise_rate + 0.5 * residuals.values.squaredNorm();
     state.set_noise(rng.gamma(shape) / rate);
   }
   Eigen::VectorXd weights;
