@@ -21,6 +21,13 @@ bool nested(const Grouping& one, const Grouping& other) {
   return true;
 }
 
+// The number of groups with rows: in a chain, it determines the order.
+int with_rows(const Grouping& grouping) {
+  std::vector<char> seen(grouping.count, 0);
+  for (const int group : grouping.group) seen[group] = 1;
+  return static_cast<int>(std::count(seen.begin(), seen.end(), 1));
+}
+
 // Sets of factors each of which is nested in the next: one for each factor that
 // is in none of those before.
 std::vector<std::vector<int>> nested_chains(const std::vector<Grouping>& all) {
@@ -39,7 +46,7 @@ std::vector<std::vector<int>> nested_chains(const std::vector<Grouping>& all) {
       if (std::all_of(chain.begin(), chain.end(), fits)) chain.push_back(other);
     }
     std::stable_sort(chain.begin(), chain.end(), [&all](int a, int b) {
-      return all[a].count > all[b].count;
+      return with_rows(all[a]) > with_rows(all[b]);
     });
     for (const int member : chain) covered[member] = 1;
     chains.push_back(std::move(chain));
