@@ -19,6 +19,8 @@ test_entries <- c(
   "bark_open_trajectory_cpp",
   "bark_places_cpp",
   "bark_state_cpp",
+  "bark_terms_law_cpp",
+  "bark_terms_state_cpp",
   "bark_truncated_exchange_cpp",
   "bark_truncated_geweke_cpp",
   "bark_truncated_invariance_cpp",
