@@ -1,6 +1,29 @@
 # Terms beside the kernels of bark(): linear ones and groups, integrated out by
 # whitening. States and draws against dense algebra, one-step invariance of the
 # moves, chains against quadrature. The model is in derivations/bark.md, 5.1.
+#
+# Seen to fail, one mutant at a time:
+# - whitening: log |V| dropped (dense likelihoods only: it cancels in moves),
+#   another function of D in T, no undo, R without the noise, no weights of rows
+#   (Student's too) in U, kernels' columns without T, the noise or its T from
+#   before the last move;
+# - chains: coarse to fine, levels without rows counted, factors that are not
+#   nested in one chain, the shift of inactive ones left out; the turn not
+#   stored;
+# - coefficients: mean without 1 / (1 + d), not in the metric of those before,
+#   the part of an inactive factor not added back;
+# - covariances: degrees of freedom plus 1, half of the prior's scale matrix,
+#   rate of a without nu_b, its shape for one coefficient, its prior of shape 1,
+#   Bartlett's chi^2 with the same degrees of freedom;
+# - scale: power nu_b + q, no prior of a, residuals or one half of Sigma not
+#   changed; where data say little: coefficients not changed, no half in the
+#   likelihood ratio;
+# - noise: n - 1; row weights from residuals with the old row weights; draws:
+#   the level from T f, f from T f.
+# Not seen, because their effects are of the fourth order in a step, or nearly
+# none: the part of a coefficient not changed before a second step of its scale;
+# steps whose length depends on the coefficients (the law of the lengths hardly
+# depends on their unit).
 
 n_rows <- 14
 terms_x <- withr::with_seed(2, matrix(stats::rnorm(2 * n_rows), n_rows))
@@ -264,6 +287,22 @@ test_that("moves of terms leave the joint law invariant", {
   }
 })
 
+test_that("scales of groups move far where data say little, and rightly", {
+  # Two coefficients for each of three rows, no kernels: the residuals after all
+  # terms are the noise. Null: at most 275 nearly standard normal scores:
+  # |z| > 6 somewhere has a probability of 6e-7.
+  terms <- list(
+    linear = matrix(0, 3, 0), linear_sd = numeric(), groupings = list(list(
+      group = 1:3, count = 3L, z = cbind(1, c(-1, 0.5, 1)), scale = c(4, 4)
+    ))
+  )
+  z <- paired_scores(bark_terms_law_cpp(
+    bark_setting("equal", 1, 0), terms_x[1:3, ], rep(1, 3), terms, "terms", 2,
+    FALSE, 100000, 4
+  ))
+  expect_lt(max(abs(z)), 6)
+})
+
 test_that("moves of kernels do so, too", {
   # The statistics of kernels and their likelihood. Null: at most 44 scores per
   # call, 8 calls: |z| > 6 somewhere has a probability of 1e-6.
@@ -348,8 +387,8 @@ test_that("standard deviations of groups have their exact posterior", {
 
 test_that("chains of the prior only have the prior of the terms", {
   # Half-t standard deviations; (1 + correlation) / 2 is a beta variable with
-  # shapes 3 / 2. Null: 4000 independent draws, 24 nearly standard normal scores;
-  # |z| > 6.
+  # shapes 3 / 2. Null: 4000 independent draws, 24 nearly standard normal
+  # scores; |z| > 6.
   problem <- problems$three
   run <- run_to_end(terms_engine(
     problem, bark_setting(nu = 1),
