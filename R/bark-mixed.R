@@ -69,6 +69,19 @@ refuse_mixed_fit <- function(fit, what) {
   }
 }
 
+# x holds inputs of kernels
+refuse_x_without_kernels <- function(prior) {
+  if (plain_terms(prior) == "linear") {
+    kb_abort(c(
+      "A prior without kernels needs a formula.",
+      x = "{.arg prior} has {.code gamma = 0}, and {.arg x} has inputs of
+           kernels.",
+      i = "Write for instance {.code bark(y ~ x1 + (1 | g), data, prior =
+           bark_prior(gamma = 0))}."
+    ), c("argument", "not_defined"), argument = "prior")
+  }
+}
+
 refuse_parts_twice <- function(linear, groups, offset) {
   given <- c(
     linear = !is.null(linear), groups = !is.null(groups),

@@ -299,6 +299,7 @@ bark.matrix <- function(x, y) {
   started <- now()
   check_no_dots(...)
   family <- check_bark_family(family)
+  refuse_x_without_kernels(prior)
   mould <- mould_xy(x, y, na_action, bark_outcome(family),
     weights = weights,
     mixed = list(linear = linear, groups = groups, offset = offset)

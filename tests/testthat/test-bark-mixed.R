@@ -281,6 +281,9 @@ test_that("what is not defined says so", {
   expect_error(bark(y ~ a, data, groups = data$clinic),
     class = "kb_error_argument"
   )
+  expect_error(bark(data["a"], data$y, prior = bark_prior(gamma = 0)),
+    class = "kb_error_not_defined"
+  )
   expect_error(bark(three ~ kernels(a) + offset(o), data),
     class = "kb_error_argument"
   )
