@@ -5,14 +5,16 @@
 #' Each is a deviation: of the kernels from their mean over the rows of the fit,
 #' of a linear term from its value at the means of its columns.
 #' @param x Rows as `wide_x()` has them.
+#' @param new_groups Draw the coefficients of groups that the fit does not have?
+#'   Otherwise they are 0, their mean.
 #' @return Named list of matrices, rows x draws.
 #' @noRd
 component_draws <- function(fit, x, pool = bark_pool(fit),
-                            chosen = seq_along(pool$m)) {
+                            chosen = seq_along(pool$m), new_groups = TRUE) {
   parts <- c(
     if (has_kernels(fit)) kernel_components(fit, x, pool, chosen),
     linear_components(fit, mixed_part(fit, x), pool, chosen),
-    group_components(fit, mixed_part(fit, x), pool, chosen)
+    group_components(fit, mixed_part(fit, x), pool, chosen, new_groups)
   )
   lapply(parts, function(v) unscale_sd(fit$settings$scaling, v))
 }
@@ -79,12 +81,12 @@ linear_means <- function(fit) {
 }
 
 # Groupings of one factor are one component
-group_components <- function(fit, x, pool, chosen) {
+group_components <- function(fit, x, pool, chosen, new_groups) {
   groups <- fit$mould$mixed$groups
   labels <- vapply(groups, `[[`, "", "label")
   out <- lapply(unique(labels), function(label) {
     parts <- lapply(which(labels == label), function(k) {
-      group_values(fit, x, pool, k, chosen, drawn = TRUE)$mean
+      group_values(fit, x, pool, k, chosen, drawn = new_groups)$mean
     })
     Reduce(`+`, parts)
   })
@@ -107,7 +109,9 @@ predict_components <- function(fit, rows, interval, level) {
   pool <- bark_pool(fit)
   probs <- interval_ends(level)
   blocks <- lapply(row_blocks(x, 4 * length(pool$m)), function(block) {
-    draws <- component_draws(fit, x[block, , drop = FALSE], pool)
+    draws <- component_draws(fit, x[block, , drop = FALSE], pool,
+      new_groups = interval != "none"
+    )
     vapply(draws, function(v) {
       if (interval == "none") {
         return(matrix(rowMeans(v)))

@@ -24,8 +24,8 @@
 #'   [bark()]: those of the rows of `newdata`.
 #' @param re_formula `NULL`: with the coefficients of groups. Groups that the fit
 #'   does not have get coefficients from their distribution: integrated out in
-#'   means, intervals and log scores, drawn in draws and in `"terms"` (the same
-#'   for all rows of a group). `NA`: without groups.
+#'   means, intervals and log scores, drawn in draws and in intervals of
+#'   `"terms"` (the same for all rows of a group). `NA`: without groups.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return With n the rows of `newdata`, for gaussian fits in units of the
