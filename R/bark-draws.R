@@ -54,12 +54,12 @@ chain_matrices.kb_bark <- function(fit) {
     log_lik = column(function(d) d$log_likelihood) - units
   )
   if (learns_df(fit)) out$df <- column(function(d) d$df)
-  if (has_mixed(fit)) out <- c(out, mixed_chains(fit, draws))
   # The noise of a latent response is known.
+  mixed <- if (has_mixed(fit)) mixed_chains(fit, draws)
   if (!has_classes(fit)) {
-    return(out)
+    return(c(out, mixed))
   }
-  c(out[c("J", "log_lik")], if (is_ordered(fit)) cut_chains(draws, fit))
+  c(out[c("J", "log_lik")], mixed, if (is_ordered(fit)) cut_chains(draws, fit))
 }
 
 # The number of inputs in the kernel in each draw

@@ -2,6 +2,9 @@
 
 # The lines of print() on the posterior of the fields
 describe_fields <- function(x, show) {
+  if (!has_kernels(x)) {
+    return(classes_line(x))
+  }
   means <- vapply(field_pools(x), function(pool) mean(field_copies(pool)), 0)
   paste0(classes_line(x), "  kernels:      ", shorten(paste0(
     names(means), " ", vapply(means, show, ""),
@@ -13,7 +16,12 @@ describe_fields <- function(x, show) {
 #' @export
 coef.kb_bark_multinomial <- function(object, draw, ...) {
   object <- checked_fit(object, ...)
-  if (missing(draw)) refuse_mean_coefficients()
+  if (missing(draw)) {
+    if (!has_mixed(object)) refuse_mean_coefficients()
+    return(for_each_field(object, function(pool) {
+      coefficient_tables(object, pool)
+    }))
+  }
   fields <- field_pools(object)
   draw <- check_count(draw, 1, length(fields[[1]]$m))
   lapply(fields, function(pool) draw_coefficients(object, pool, draw))
@@ -23,7 +31,7 @@ coef.kb_bark_multinomial <- function(object, draw, ...) {
 logLik.kb_bark_multinomial <- function(object, ...) {
   object <- checked_fit(object, ...)
   df <- vapply(field_pools(object), function(pool) {
-    mean(pool$m) + mean(bark_n_scales(object, pool))
+    mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object)
   }, 0)
   structure(sum(stats::predict(object, type = "log_score")),
     df = sum(df), nobs = object$time, class = "logLik"

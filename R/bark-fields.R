@@ -157,7 +157,8 @@ chain_matrices.kb_bark_multinomial <- function(fit) {
   names(each) <- paste0("J[", names(each), "]")
   log_lik <- lapply(fit_runs(fit), function(run) run$draws$log_likelihood)
   c(
-    list(J = Reduce(`+`, each)), each, list(log_lik = column(unlist(log_lik)))
+    list(J = Reduce(`+`, each)), each, list(log_lik = column(unlist(log_lik))),
+    if (has_mixed(fit)) mixed_field_chains(fit, chains)
   )
 }
 

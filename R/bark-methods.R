@@ -266,8 +266,8 @@ sigma.kb_bark <- function(object, ...) {
 coef.kb_bark <- function(object, draw, ...) {
   object <- checked_fit(object, ...)
   if (missing(draw)) {
-    if (has_mixed(object) && !is_multinomial(object)) {
-      return(coefficient_tables(object))
+    if (has_mixed(object)) {
+      return(coefficient_tables(object, bark_pool(object)))
     }
     refuse_mean_coefficients()
   }
@@ -333,7 +333,7 @@ logLik.kb_bark <- function(object, ...) {
     )
   }
   structure(sum(density),
-    df = mean(pool$m) + mean(bark_n_scales(object, pool)) +
+    df = mean(pool$m) + mean(bark_n_scales(object, pool)) + mixed_df(object) +
       !has_classes(object) + max(length(cut_names(object)) - 1, 0),
     nobs = object$time, class = "logLik"
   )
@@ -341,6 +341,9 @@ logLik.kb_bark <- function(object, ...) {
 
 # The number of scales, and of coordinates, that are free in each draw
 bark_n_scales <- function(fit, pool) {
+  if (!has_kernels(fit)) {
+    return(0)
+  }
   if (has_own_scales(fit)) {
     return(own_numbers(fit, pool))
   }

@@ -186,12 +186,12 @@ refuse_no_mixed <- function(fit, what, groups = FALSE) {
 #' Coefficients of groups as lme4 has them: linear ones plus those of the group
 #' @return A list of data frames, or the linear coefficients without groups.
 #' @noRd
-coefficient_tables <- function(fit) {
-  fixed <- fixef.kb_bark(fit)
+coefficient_tables <- function(fit, pool) {
+  fixed <- colMeans(linear_draws(fit, pool))
   if (length(fit$mould$mixed$groups) == 0) {
     return(fixed)
   }
-  lapply(ranef.kb_bark(fit), function(table) {
+  lapply(group_tables(fit, pool, TRUE), function(table) {
     names <- union(names(fixed), names(table))
     columns <- lapply(stats::setNames(nm = names), function(name) {
       own <- if (name %in% names(table)) table[[name]] else 0

@@ -69,6 +69,24 @@ refuse_mixed_fit <- function(fit, what) {
   }
 }
 
+# Without kernels their scales have no prior
+prior_of_inputs <- function(prior, p) {
+  if (p > 0) {
+    return(prior)
+  }
+  if (prior$gamma > 0) {
+    refuse("formula", "formula", "must have inputs of kernels.",
+      "It has terms beside them only.",
+      "Write {.code kernels(x1)}, or {.code prior = bark_prior(gamma = 0)} for a
+       model without kernels."
+    )
+  }
+  prior$type <- "equal"
+  prior$own_scales <- FALSE
+  prior[c("n_signals", "directions", "centres")] <- list(NULL)
+  prior
+}
+
 # x holds inputs of kernels
 refuse_x_without_kernels <- function(prior) {
   if (plain_terms(prior) == "linear") {
@@ -82,11 +100,9 @@ refuse_x_without_kernels <- function(prior) {
   }
 }
 
-refuse_parts_twice <- function(linear, groups, offset) {
-  given <- c(
-    linear = !is.null(linear), groups = !is.null(groups),
-    offset = !is.null(offset)
-  )
+#' @param given Named flags.
+#' @noRd
+refuse_parts_twice <- function(given) {
   if (any(given)) {
     name <- names(given)[given][[1]]
     kb_abort(c(
@@ -117,13 +133,16 @@ mixed_settings <- function(mould, prior, scaling, scale, classes, y) {
   }
   x <- mould$mixed_x
   linear <- column_moments(x[, recipe$linear_columns, drop = FALSE])
-  unit <- if (classes || scale) 1 else root_mean_square(y)
+  unit <- if (classes || scale) 1 else column_moments(cbind(y))$scale
   linear_sd <- default_of(prior$linear_sd, if (classes) 2.5 else 10)
   q <- length(linear$scale)
   list(
     center = c(0, if (scale) linear$center else numeric(q)),
     scale = c(1, if (scale) linear$scale else rep(1, q)),
-    sd = linear_sd * unit * c(1, if (scale) rep(1, q) else 1 / linear$scale),
+    sd = linear_sd * c(
+      if (classes || scale) 1 else root_mean_square(y),
+      unit * (if (scale) rep(1, q) else 1 / linear$scale)
+    ),
     groups = lapply(recipe$group_columns, function(columns) {
       z <- sqrt(colMeans(x[, columns[-1], drop = FALSE]^2))
       z <- ifelse(z > 0, z, 1)
@@ -194,6 +213,30 @@ effect_x <- function(fit) {
   if (inherits(fit, "kb_bark")) wide_x(fit) else training_x(fit)
 }
 
+# A variable that other terms use too cannot be set by its columns alone
+refuse_shared_variable <- function(fit, variable) {
+  recipe <- fit$mould$mixed
+  if (is.null(recipe) || !is.character(variable)) {
+    return(invisible())
+  }
+  labels <- attr(recipe$linear$terms, "term.labels")
+  others <- unlist(lapply(setdiff(labels, variable), function(label) {
+    all.vars(str2lang(label))
+  }))
+  used <- c(
+    others, unlist(lapply(recipe$groups, function(g) all.vars(g$terms))),
+    unlist(lapply(recipe$offsets, all.vars)), recipe$names
+  )
+  shared <- intersect(variable, used)
+  if (length(shared) > 0) {
+    kb_abort(c(
+      "{.arg variable} must not be in another term of the formula.",
+      x = "{.val {shared}} is.",
+      i = "{.fn predict} on rows that differ in it gives its effect."
+    ), "argument", argument = "variable")
+  }
+}
+
 # The parts of such rows
 kernel_part <- function(fit, x) {
   if (has_mixed(fit)) x[, seq_len(ncol(fit$data$x)), drop = FALSE] else x
@@ -211,6 +254,15 @@ mixed_sizes <- function(fit) {
   c(gamma = length(fit$settings$mixed$sd), effects = sum(q * n),
     covariances = sum(q^2), level = 1
   )
+}
+
+# Linear coefficients, and variances and covariances of groups
+mixed_df <- function(fit) {
+  if (!has_mixed(fit)) {
+    return(0)
+  }
+  q <- vapply(fit$mould$mixed$groups, function(g) length(g$coefficients), 1)
+  length(fit$settings$mixed$sd) + sum(q * (q + 1) / 2)
 }
 
 #' Coefficients of a grouping in the units of the model
@@ -298,7 +350,8 @@ new_group_values <- function(fit, pool, k, chosen, number, z, drawn) {
   out <- matrix(0, nrow(z), length(chosen))
   for (group in unique(number)) {
     rows <- which(number == group)
-    normal <- with_local_seed(fit$seed + 1009L * k + group, {
+    seed <- (as.double(fit$seed) + 1e6 * k + group) %% .Machine$integer.max
+    normal <- with_local_seed(as.integer(seed), {
       matrix(stats::rnorm(q * length(pool$m)), q)[, chosen, drop = FALSE]
     })
     b <- vapply(seq_along(chosen), function(s) {
@@ -337,11 +390,17 @@ check_new_mixed <- function(fit, linear, groups, offset) {
   if (length(given) > 0) given
 }
 
-# Rows with or without the coefficients of groups
-with_groups <- function(fit, x, re_formula) {
+# The fit for rows whose groups are not looked at
+without_groups <- function(fit, re_formula) {
   if (!(is.null(re_formula) || identical(re_formula, NA))) {
     bad_argument(re_formula, "re_formula", "NULL (with groups) or NA (without)")
   }
+  if (identical(re_formula, NA) && has_mixed(fit)) fit$mould$mixed$off <- TRUE
+  fit
+}
+
+# Rows with or without the coefficients of groups
+with_groups <- function(fit, x, re_formula) {
   if (is.null(re_formula) || !has_mixed(fit)) {
     return(x)
   }
@@ -420,11 +479,24 @@ mixed_chains <- function(fit, draws) {
     stats::setNames(nm = c("m", "gamma", "covariances", "level")),
     function(name) unlist(lapply(draws, `[[`, name), use.names = FALSE)
   )
+  pool_chains(fit, pool, length(draws))
+}
+
+#' @param class Prefix of what is in brackets.
+#' @noRd
+pool_chains <- function(fit, pool, chains, class = "") {
   b <- linear_draws(fit, pool)
   colnames(b) <- paste0("b[", colnames(b), "]")
   all <- cbind(b, spread_draws_of_groups(fit, pool))
-  out <- lapply(seq_len(ncol(all)), function(i) {
-    matrix(all[, i], ncol = length(draws))
-  })
-  stats::setNames(out, colnames(all))
+  out <- lapply(seq_len(ncol(all)), function(i) matrix(all[, i], ncol = chains))
+  stats::setNames(out, sub("[", paste0("[", class), colnames(all), fixed = TRUE))
+}
+
+# Of several classes: differences from the mean over classes
+mixed_field_chains <- function(fit, chains) {
+  pools <- mixed_pools(fit)
+  out <- Map(function(pool, class) {
+    pool_chains(fit, pool, chains, paste0(class, ","))
+  }, pools, names(pools))
+  do.call(c, unname(out))
 }

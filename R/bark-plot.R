@@ -96,6 +96,12 @@ bark_prior_k <- function(fit) {
 # Several unordered classes: their probabilities along the only predictor, or
 # over the plane of the two that matter most
 fields_picture <- function(x, n) {
+  if (has_mixed(x)) {
+    kb_abort(c(
+      "{.fn plot} of several classes is not defined with terms beside kernels.",
+      i = "{.fn partial_dependence} has probabilities along a predictor."
+    ), "not_defined")
+  }
   probability <- function(points) fields_drawn_probability(x, points)
   if (ncol(x$data$x) == 1) {
     return(class_curves_picture(x, n, probability, centre_ticks(x)))

@@ -134,7 +134,7 @@ predict.kb_bark <- function(object, newdata, type = NULL,
   level <- check_number(level, 0, 1, open = TRUE)
   mixed <- check_new_mixed(object, linear, groups, offset)
   rows <- prediction_rows(
-    object, newdata, newy, missing(newdata), type == "log_score", weights, mixed
+    without_groups(object, re_formula), newdata, newy, missing(newdata), type == "log_score", weights, mixed
   )
   rows$x <- with_groups(object, rows$x, re_formula)
   if (type == "terms") {

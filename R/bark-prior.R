@@ -56,7 +56,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   the rate at which the noise standard deviation has probability 0.9 of being
 #'   less than the residual standard deviation of the linear regression of the
 #'   response on the predictors (the rule of Chipman, George and McCulloch,
-#'   2010). Classification has no such parameter.
+#'   2010), linear ones included, and within groups where rows are enough.
+#'   Classification has no such parameter.
 #' @param df Degrees of freedom of the noise, which is Student's t with a scale
 #'   \eqn{\sigma} whose square has the prior `noise`: a number above 0, taken as
 #'   known, `Inf` for normal noise, or `"learned"`, see Details. For numeric
@@ -398,6 +399,7 @@ prior_for <- function(prior, family) {
 #' @param weights NULL or positive weights of the rows: the noise variance of
 #'   a row is that of weight 1 over its weight.
 #' @param linear Further predictors for the default prior of the noise.
+#' @param factors Groups of the rows, for the same purpose.
 #' @param groups NULL, or the columns of each group of inputs: kernels, which
 #'   have their own scales, use those of one.
 #' @return List: `type`; `alpha`, `eps`, `gamma`, `nu`, `discrepancy`; `A`, `B`
@@ -409,7 +411,8 @@ prior_for <- function(prior, family) {
 #'   `centres_resolve()`.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
-                               weights = NULL, linear = NULL, groups = NULL) {
+                               weights = NULL, linear = NULL, groups = NULL,
+                               factors = list()) {
   if (inherits(family, "family")) family <- family$family
   check_choice(family, c("gaussian", "binomial"))
   if (!is.null(groups)) prior$own_scales <- TRUE
@@ -420,7 +423,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
     refuse_class_df(prior)
     noise_probit(prior$noise)
   } else {
-    noise_resolve(prior$noise, cbind(x, linear), y, weights)
+    noise_resolve(prior$noise, cbind(x, linear), y, weights, factors)
   }
   if (noise$improper) warn_improper_noise()
   size <- levy_size(prior$alpha, prior$gamma, prior$eps, prior$approximation)

@@ -284,7 +284,10 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
   started <- now()
   check_no_dots(...)
   family <- check_bark_family(family)
-  refuse_parts_twice(linear, groups, offset)
+  refuse_parts_twice(c(
+    linear = !missing(linear), groups = !missing(groups),
+    offset = !missing(offset)
+  ))
   mould <- mould_formula(formula, data, na_action, bark_outcome(family),
     weights = rlang::enquo(weights), plain = plain_terms(prior)
   )
@@ -385,6 +388,7 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
   family <- bark_family(family, mould)
   refuse_truncated_classes(prior, family)
   refuse_fields(mould$fields, prior, family)
+  prior <- prior_of_inputs(prior, ncol(mould$x))
   if (classes) {
     response_families[[family]]$check(mould, prior)
     if (family == "multinomial") refuse_offset(mould)
@@ -403,7 +407,10 @@ bark_settings <- function(mould, family, prior, scale, prior_only) {
     prior = bark_prior_resolve(
       prior, scaling_x(scaling, mould$x), scaling_y(scaling, y),
       if (classes) "binomial" else "gaussian", mould$weights,
-      linear = mixed_linear(mixed, mould$mixed_x), groups = mould$fields
+      linear = mixed_linear(mixed, mould$mixed_x), groups = mould$fields,
+      factors = lapply(mould$mixed$group_columns, function(columns) {
+        mould$mixed_x[, columns[[1]]]
+      })
     ),
     scaling = scaling, scale = scale, prior_only = prior_only
   )

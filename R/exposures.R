@@ -41,8 +41,9 @@
 #'   ones that depend on `type` (`value` and, for pairs, `other` and `quantile`;
 #'   `quantile`; `fixed`), and `mean`, `sd`, `lower`, `upper` of the difference,
 #'   in units of the response (for classes of the latent response). For
-#'   `"inclusion"` `exposure`, `kernels` (which of them, or `NA`), `share`,
-#'   `effect`, `effect_se` and `effect_prior`. `plot()` and
+#'   `"inclusion"` `exposure`, `kernels` (the first with it, or `NA`), `share`
+#'   with its Monte Carlo error `share_se`, `effect`, `effect_se` and
+#'   `effect_prior`. `plot()` and
 #'   [ggplot2::autoplot()] draw it.
 #' @section Errors: `kb_error_argument` for unknown exposures and quantiles
 #'   outside of 0 and 1; `kb_error_not_defined` for fits without kernels, with
@@ -139,11 +140,19 @@ check_exposures <- function(fit, exposures) {
     indicator_columns(fit, name)
   }))
   known <- setdiff(fit$mould$x_names, factors)
+  if (length(known) == 0) {
+    kb_abort("{.fn exposure_effects} needs numeric inputs of kernels.",
+      "not_defined"
+    )
+  }
   if (is.null(exposures)) {
     return(known)
   }
   fine <- is.character(exposures) && length(exposures) > 0 &&
     all(exposures %in% known)
+  if (length(exposures) == 0) {
+    bad_argument(exposures, "exposures", "NULL or names of inputs of kernels")
+  }
   if (!fine) {
     kb_abort(c(
       "{.arg exposures} must be among the numeric inputs of kernels:
@@ -311,7 +320,9 @@ exposure_inclusion <- function(fit, exposures, ndraws) {
   pool <- bark_pool(fit)
   inputs <- match(exposures, fit$mould$x_names)
   fields <- fit$mould$fields
-  each <- effect_table(fit, list(pool), NULL, ndraws, inputs)
+  # Shares are of the change with all inputs.
+  all <- seq_along(fit$mould$x_names)
+  each <- effect_table(fit, list(pool), NULL, ndraws, all)[inputs, ]
   kernels <- if (is.null(fields)) NA_character_ else {
     vapply(inputs, function(l) {
       names(fields)[[which(vapply(fields, function(f) l %in% f, NA))[[1]]]]

@@ -45,7 +45,8 @@ mixed_layout <- layout(
   linear = maybe(holds(layout(
     terms = such_that(function(v) inherits(v, "terms"), "terms"),
     xlevels = each(distinct_strings()),
-    assign = counts(length(linear_columns), 1)
+    assign = counts(length(linear_columns), 1),
+    kept = counts(length(linear_columns), 2)
   ))),
   groups = each(holds(layout(
     label = strings(), levels = distinct_strings(),

@@ -2,18 +2,25 @@
 
 #' The recipe of these columns, from the rows of the fit
 #'
-#' @param parts From `split_formula()`; `data` the rows, as formulas read them.
+#' @param parts From `split_formula()`; `data` the rows, as formulas read them;
+#'   `given` as the user gave them.
 #' @return A list, plain data only: `linear` (NULL, or a list of `terms`,
-#'   `xlevels`, `contrasts` and `assign`, the term of each column), `groups` (a list of lists: `keys`, `label`,
+#'   `xlevels`, `contrasts`, `kept`, the columns that vary, and `assign`, the term
+#'   of each of these), `groups` (a list of lists: `keys`, `label`,
 #'   `terms` of the slopes, `coefficients` (names), `levels`), `offsets`
 #'   (expressions), `names` (of the variables of groups), `columns` (the names
 #'   of the matrix), and the numbers of its columns: `linear_columns`,
 #'   `offset_column` (NULL without offset) and, for each grouping,
 #'   `group_columns`.
 #' @noRd
-mixed_learn <- function(parts, data, arg) {
+mixed_learn <- function(parts, data, arg, given = data) {
+  for (e in c(parts$offsets, unlist(lapply(parts$groups, `[[`, "keys")))) {
+    refuse_learned(e, data, arg)
+  }
   recipe <- list(
-    linear = if (!is.null(parts$linear)) linear_learn(parts$linear, data, arg),
+    linear = if (!is.null(parts$linear)) {
+      linear_learn(parts$linear, data, arg, given)
+    },
     groups = lapply(parts$groups, group_learn, data, arg),
     offsets = parts$offsets, names = parts$names$groups
   )
@@ -71,7 +78,7 @@ mixed_matrices <- function(recipe, data, arg) {
       } else {
         matrix(0, n, 0)
       },
-      groups = lapply(recipe$groups, group_matrix, data)
+      groups = lapply(recipe$groups, group_matrix, data, isTRUE(recipe$off))
     )
   }, arg)
 }
@@ -92,7 +99,28 @@ check_offsets <- function(values, expressions, n) {
 
 # Linear terms -----------------------------------------------------------------
 
-linear_learn <- function(formula, data, arg) {
+# An offset or a group that depends on other rows would be another one for new
+# rows
+refuse_learned <- function(e, data, arg) {
+  if (!is.call(e)) {
+    return(invisible())
+  }
+  half <- seq_len(ceiling(nrow(data) / 2))
+  same <- translate_errors({
+    all <- evaluate_part(e, data)
+    part <- evaluate_part(e, data[half, , drop = FALSE])
+    length(all) != nrow(data) ||
+      isTRUE(all.equal(as.character(all[half]), as.character(part)))
+  }, arg)
+  if (!same) {
+    refuse("formula", "formula",
+      "must have offsets and groups that do not depend on other rows.",
+      "{.code {deparse1(e)}} does.", "Store it in a column of {.arg data}."
+    )
+  }
+}
+
+linear_learn <- function(formula, data, arg, given) {
   translate_errors({
     terms <- stats::terms(inline_one_side(formula, data))
     if (attr(terms, "intercept") == 0) {
@@ -104,16 +132,18 @@ linear_learn <- function(formula, data, arg) {
     frame <- stats::model.frame(terms, data, na.action = stats::na.pass)
     terms <- attr(frame, "terms")
     factors <- vapply(frame, function(v) is.factor(v) || is.character(v), NA)
-    xlevels <- lapply(frame[factors], known_levels)
+    xlevels <- lapply(frame[factors], function(v) known_levels(droplevels(
+      as.factor(v)
+    )))
     recipe <- list(
-      terms = plain_formula(terms), xlevels = xlevels, contrasts = NULL
+      terms = plain_formula(terms), xlevels = xlevels,
+      contrasts = given_contrasts(xlevels, given)
     )
-    frame <- linear_frame(recipe, data, arg)
-    x <- stats::model.matrix(terms, frame)
-    contrasts <- attr(x, "contrasts")
+    x <- linear_model_matrix(recipe, data, arg)
     # By name, or by their matrix.
-    recipe$contrasts <- as.list(contrasts)
-    recipe$assign <- attr(x, "assign")[-1]
+    recipe$contrasts <- as.list(attr(x, "contrasts"))
+    recipe$kept <- varying_columns(x)
+    recipe$assign <- attr(x, "assign")[recipe$kept]
     recipe
   }, arg)
 }
@@ -140,16 +170,47 @@ linear_frame <- function(recipe, data, arg) {
   frame
 }
 
+# Contrasts that belong to the data: of ordered factors, and as an attribute
+given_contrasts <- function(xlevels, given) {
+  out <- lapply(stats::setNames(nm = names(xlevels)), function(name) {
+    v <- given[[name]]
+    own <- is.ordered(v) || !is.null(attr(v, "contrasts"))
+    if (own && identical(levels(v), xlevels[[name]])) stats::contrasts(v)
+  })
+  Filter(Negate(is.null), out)
+}
+
+linear_model_matrix <- function(recipe, data, arg) {
+  frame <- linear_frame(recipe, data, arg)
+  # A factor with one level is a constant by now.
+  factors <- names(frame)[vapply(frame, is.factor, NA)]
+  contrasts <- recipe$contrasts[names(recipe$contrasts) %in% factors]
+  stats::model.matrix(recipe$terms, frame,
+    contrasts.arg = if (length(contrasts) > 0) contrasts
+  )
+}
+
+# Columns other than the intercept; constant ones would only have their prior
+varying_columns <- function(x) {
+  dead <- apply(x, 2, function(v) all(v == v[[1]]))
+  constant <- setdiff(colnames(x)[dead], "(Intercept)")
+  if (length(constant) > 0 && nrow(x) > 1) {
+    kb_warn(c(
+      "{cli::qty(constant)}The linear column{?s} {.val {constant}} {?is/are}
+       constant.",
+      i = "{cli::qty(constant)}{?It is/They are} left out of the model."
+    ), "constant", columns = constant)
+  } else {
+    dead[-1] <- FALSE
+  }
+  which(!dead & colnames(x) != "(Intercept)")
+}
+
 # model.matrix() with contrasts and without the intercept
 linear_matrix <- function(recipe, data, arg) {
-  frame <- linear_frame(recipe, data, arg)
-  kept <- recipe$contrasts[names(recipe$contrasts) %in% names(frame)]
-  x <- stats::model.matrix(recipe$terms, frame,
-    contrasts.arg = if (length(kept) > 0) kept
-  )
-  matrix(x[, -1, drop = FALSE], nrow(x),
-    dimnames = list(NULL, colnames(x)[-1])
-  )
+  x <- linear_model_matrix(recipe, data, arg)
+  names <- colnames(x)[recipe$kept]
+  matrix(x[, recipe$kept, drop = FALSE], nrow(x), dimnames = list(NULL, names))
 }
 
 # Groups -----------------------------------------------------------------------
@@ -171,9 +232,21 @@ group_key <- function(keys, data) {
     if (!is.atomic(v) || length(v) != nrow(data)) {
       stop("`", deparse1(key), "` must give one group per row.")
     }
-    as.character(v)
+    group_names(v)
   })
-  if (length(values) == 1) values[[1]] else do.call(paste, c(values, sep = ":"))
+  if (length(values) == 1) {
+    return(values[[1]])
+  }
+  missing <- Reduce(`|`, lapply(values, is.na))
+  ifelse(missing, NA, do.call(paste, c(values, sep = ":")))
+}
+
+# Whole numbers have the same names as integers and as doubles
+group_names <- function(v) {
+  if (!is.double(v) || is.object(v)) {
+    return(as.character(v))
+  }
+  ifelse(is.na(v), NA, trimws(formatC(v, digits = 15, format = "fg")))
 }
 
 check_groups <- function(levels, key, label) {
@@ -217,11 +290,16 @@ slopes_learn <- function(group, data, arg) {
   }, arg)
 }
 
-group_matrix <- function(group, data) {
+group_matrix <- function(group, data, off = FALSE) {
+  names <- paste0(group$label, c("", paste0(".", group$coefficients)))
+  if (off) {
+    return(matrix(0, nrow(data), length(names), dimnames = list(NULL, names)))
+  }
   key <- group_key(group$keys, data)
   number <- match(key, group$levels)
   new <- is.na(number) & !is.na(key)
   number[new] <- -match(key[new], unique(key[new]))
+  tell_new_groups(group$label, unique(key[new]))
   z <- if (identical(group$coefficients, "(Intercept)")) {
     matrix(1, nrow(data), 1)
   } else {
@@ -231,10 +309,18 @@ group_matrix <- function(group, data) {
     stats::model.matrix(terms, frame)
   }
   out <- cbind(number, z)
-  dimnames(out) <- list(NULL, paste0(
-    group$label, c("", paste0(".", group$coefficients))
-  ))
+  dimnames(out) <- list(NULL, names)
   out
+}
+
+tell_new_groups <- function(label, names) {
+  if (length(names) > 0) {
+    kb_inform(c(
+      "{.code {label}} has {length(names)} group{?s} not seen in fitting:
+       {.val {names}}.",
+      i = "See {.arg re_formula} in {.help predict.kb_bark}."
+    ), "new_groups")
+  }
 }
 
 # x and y -----------------------------------------------------------------------
@@ -322,7 +408,7 @@ new_mixed <- function(mould, mixed, data) {
   }
   wanted <- c(
     linear = !is.null(mould$mixed$linear),
-    groups = length(mould$mixed$groups) > 0,
+    groups = length(mould$mixed$groups) > 0 && !isTRUE(mould$mixed$off),
     offset = length(mould$mixed$offsets) > 0
   )
   given <- vapply(names(wanted), function(name) !is.null(mixed[[name]]), NA)

@@ -19,9 +19,12 @@ split_formula <- function(formula, data, plain = "kernels") {
   kind <- vapply(pieces, piece_kind, "")
   special <- kind != "plain"
   if (!any(special) && plain == "kernels") {
+    if ("kernels" %in% all_calls(rlang::f_rhs(formula))) check_pieces(pieces)
     return(NULL)
   }
   pieces <- expand_dots(pieces, rlang::f_lhs(formula), data)
+  check_pieces(pieces)
+  pieces <- lapply(pieces, inline_piece, data, rlang::f_env(formula))
   kind <- vapply(pieces, piece_kind, "")
   fields <- lapply(pieces[kind == "kernels"], function(e) as.list(e)[-1])
   inputs <- unlist(fields, recursive = FALSE)
@@ -33,6 +36,7 @@ split_formula <- function(formula, data, plain = "kernels") {
   groups <- unlist(
     lapply(pieces[kind == "groups"], read_bar), recursive = FALSE
   )
+  refuse_twice(groups)
   linear <- pieces[kind == "plain" & !vapply(pieces, identical, NA, 1)]
   out <- list(
     kernels = rlang::new_formula(
@@ -49,13 +53,14 @@ split_formula <- function(formula, data, plain = "kernels") {
       )
     }
   )
+  columns <- function(e) columns_in(e, data)
   out$names <- list(
     plain = unique(c(
-      all.vars(out$linear), unlist(lapply(out$offsets, all.vars)),
-      unlist(lapply(groups, function(group) all.vars(group$slopes)))
+      columns(out$linear), unlist(lapply(out$offsets, columns)),
+      unlist(lapply(groups, function(group) columns(group$slopes)))
     )),
     groups = unique(unlist(lapply(groups, function(group) {
-      unlist(lapply(group$keys, all.vars))
+      unlist(lapply(group$keys, columns))
     })))
   )
   out
@@ -82,6 +87,96 @@ piece_kind <- function(e) {
   if (rlang::is_call(e, "kernels")) "kernels" else
     if (rlang::is_call(e, c("|", "||"))) "groups" else
       if (rlang::is_call(e, "offset")) "offset" else "plain"
+}
+
+# The columns that an expression needs: names that are not those of functions,
+# as in `C(f, contr.sum)`
+columns_in <- function(e, data) {
+  names <- all.vars(e)
+  known <- names %in% names(data)
+  functions <- vapply(names, exists, NA, formula_scope(), mode = "function")
+  names[known | !functions]
+}
+
+# Constants from outside of the data, as in `inline_constants()`
+inline_piece <- function(e, data, env) {
+  inline <- function(e) {
+    whole <- rlang::new_formula(quote(.response), e, env)
+    rlang::f_rhs(inline_constants(whole, data))
+  }
+  if (!rlang::is_call(e, "kernels")) {
+    return(inline(e))
+  }
+  as.call(c(quote(kernels), lapply(as.list(e)[-1], inline)))
+}
+
+# Kernels, groups and offsets are terms of their own
+check_pieces <- function(pieces) {
+  for (e in pieces) {
+    kind <- piece_kind(e)
+    inner <- if (kind == "plain") e else as.list(e)[-1]
+    within <- c(
+      intersect(c("kernels", "offset"), all_calls(inner)), bars_in(inner)
+    )
+    if (length(within) > 0) {
+      refuse("formula", "formula",
+        "must have {.code {within[[1]]}} in a term of its own.",
+        "It has {.code {deparse1(e)}}.",
+        if (within[[1]] %in% c("|", "||")) {
+          "Write groups in parentheses: {.code (1 | g)}."
+        } else {
+          "Write for instance {.code kernels(x1, x2) + x3 + offset(o)}."
+        }
+      )
+    }
+    refuse_piece_arguments(e, kind)
+  }
+  dots <- vapply(pieces, function(e) "." %in% all.vars(e), NA)
+  if (any(dots)) {
+    refuse("formula", "formula", "must have a dot as a term of its own.",
+      "It has {.code {deparse1(pieces[dots][[1]])}}."
+    )
+  }
+}
+
+refuse_piece_arguments <- function(e, kind) {
+  if (kind == "kernels" && any(nzchar(names(as.list(e)[-1])))) {
+    refuse("formula", "formula", "must have {.code kernels()} with inputs only.",
+      "It has {.code {deparse1(e)}}.", "Settings are in {.fn bark_prior}."
+    )
+  }
+  if (kind == "offset" && length(e) != 2) {
+    refuse("formula", "formula", "must have {.code offset()} of one argument.",
+      "It has {.code {deparse1(e)}}."
+    )
+  }
+}
+
+# Bars outside of functions
+bars_in <- function(e) {
+  if (is.list(e)) {
+    return(unlist(lapply(e, bars_in)))
+  }
+  if (rlang::is_call(e, c("|", "||"))) {
+    return(as.character(e[[1]]))
+  }
+  if (rlang::is_call(e, c("+", "-", "*", "/", "^", ":", "(", "%in%"))) {
+    unlist(lapply(as.list(e)[-1], bars_in))
+  }
+}
+
+# The names of all functions that an expression calls
+all_calls <- function(e) {
+  if (is.list(e)) {
+    return(unlist(lapply(e, all_calls)))
+  }
+  if (!is.call(e)) {
+    return(NULL)
+  }
+  c(
+    if (is.symbol(e[[1]])) as.character(e[[1]]),
+    unlist(lapply(as.list(e)[-1], all_calls))
+  )
 }
 
 sum_of <- function(pieces) {
@@ -121,24 +216,48 @@ expand_dots <- function(pieces, response, data) {
 #' @noRd
 read_bar <- function(e) {
   keys <- group_keys(e[[3]])
-  slopes <- one_sided(e[[2]])
-  if (rlang::is_call(e, "||")) {
-    slopes <- lapply(formula_pieces(e[[2]]), function(piece) {
-      alone <- if (is.numeric(piece)) piece else call("+", 0, piece)
-      one_sided(alone)
-    })
-    numbers <- vapply(formula_pieces(e[[2]]), is.numeric, NA)
-    if (!any(numbers)) slopes <- c(list(one_formula()), slopes)
-    zero <- vapply(slopes, function(s) identical(rlang::f_rhs(s), 0), NA)
-    slopes <- slopes[!zero]
+  slopes <- if (rlang::is_call(e, "||")) {
+    split_slopes(e[[2]])
   } else {
-    slopes <- list(slopes)
+    list(one_sided(e[[2]]))
+  }
+  if (length(slopes) == 0) {
+    refuse("formula", "groups", "must have a coefficient per group.",
+      "{.code ({deparse1(e)})} has none."
+    )
   }
   unlist(lapply(keys, function(key) {
     lapply(slopes, function(one) {
       list(keys = key, label = group_label(key), slopes = one)
     })
   }), recursive = FALSE)
+}
+
+# A formula for the intercept, unless it is taken out, and for each slope
+split_slopes <- function(e) {
+  pieces <- formula_pieces(e)
+  is_any <- function(values) {
+    vapply(pieces, function(e) any(vapply(values, identical, NA, e)), NA)
+  }
+  without <- is_any(list(0, quote(-1)))
+  slopes <- pieces[!without & !is_any(list(1))]
+  c(
+    if (!any(without)) list(one_formula()),
+    lapply(slopes, function(e) one_sided(call("+", 0, e)))
+  )
+}
+
+# Two coefficients of one name cannot be told apart
+refuse_twice <- function(groups) {
+  names <- vapply(groups, function(group) {
+    paste(deparse1(rlang::f_rhs(group$slopes)), "|", group$label)
+  }, "")
+  again <- names[duplicated(names)]
+  if (length(again) > 0) {
+    refuse("formula", "groups", "must have the same groups once.",
+      "It has {.code ({again[[1]]})} twice."
+    )
+  }
 }
 
 group_label <- function(keys) {
@@ -149,16 +268,21 @@ group_keys <- function(e) {
   if (rlang::is_call(e, "(")) {
     return(group_keys(e[[2]]))
   }
-  if (rlang::is_call(e, "/")) {
-    outer <- group_keys(e[[2]])
-    inner <- c(outer[[length(outer)]], group_keys(e[[3]])[[1]])
-    return(c(outer, list(inner)))
+  if (rlang::is_call(e, c("+", "-", "^", "%in%", "|"))) {
+    refuse("formula", "groups", "must have a factor, {.code a:b} or {.code a/b}
+      after the bar.", "It has {.code {deparse1(e)}}.",
+      "Write {.code (1 | a) + (1 | b)} for two factors."
+    )
   }
-  if (rlang::is_call(e, c(":", "*"))) {
-    both <- c(group_keys(e[[2]])[[1]], group_keys(e[[3]])[[1]])
-    return(list(both))
+  if (!rlang::is_call(e, c("/", ":", "*"), n = 2)) {
+    return(list(list(e)))
   }
-  list(list(e))
+  left <- group_keys(e[[2]])
+  right <- group_keys(e[[3]])
+  both <- list(c(left[[length(left)]], right[[1]]))
+  switch(as.character(e[[1]]),
+    "/" = c(left, both), ":" = both, "*" = c(left, right, both)
+  )
 }
 
 refuse_idle_kernels <- function(inputs, kind, plain) {

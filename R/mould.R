@@ -63,7 +63,9 @@ mould_formula <- function(formula, data, na_action = c("fail", "omit"),
     outcome_name = given$outcome_name, outcome_columns = given$outcomes,
     formula = plain_formula(formula), terms = found$terms,
     xlevels = found$xlevels, assign = found$assign,
-    mixed = if (!is.null(parts)) mixed_learn(parts, settled$data, arg),
+    mixed = if (!is.null(parts)) {
+      mixed_learn(parts, settled$data, arg, pick_rows(data, settled$kept))
+    },
     mixed_data = settled$data,
     fields = kernel_fields(parts$fields, found, settled$data)
   )
@@ -271,7 +273,9 @@ new_table <- function(mould, newdata, outcome, arg) {
     colnames(data) <- needed
   }
   wanted <- unique(c(
-    needed, if (mould$interface == "formula") mould$mixed$names,
+    needed, if (mould$interface == "formula" && !isTRUE(mould$mixed$off)) {
+      mould$mixed$names
+    },
     if (outcome) mould$outcome_columns
   ))
   data <- pick_columns(data, wanted, arg)

@@ -106,9 +106,13 @@ noise_list <- function(shape = NA_real_, rate = NA_real_,
   )
 }
 
-noise_resolve <- function(noise, x, y, weights) {
+noise_resolve <- function(noise, x, y, weights, groups = list()) {
   if (is.null(noise)) {
-    return(noise_list(1.5, noise_rate(residual_sd(x, y, weights))))
+    sd <- min(
+      residual_sd(x, y, weights),
+      vapply(groups, function(g) within_sd(x, y, weights, g), 1)
+    )
+    return(noise_list(1.5, noise_rate(sd)))
   }
   if (inherits(noise, "kb_fixed")) {
     return(noise_list(precision = 1 / noise$variance))
@@ -157,6 +161,25 @@ residual_sd <- function(x, y, weights = NULL) {
   }
   sd <- residual(cbind(one, x))
   if (is.finite(sd)) max(sd, 1e-4 * total) else total
+}
+
+# The same within groups, of which each may have its own intercept; Inf if they
+# leave too few degrees of freedom
+within_sd <- function(x, y, weights, group) {
+  n <- length(y)
+  if (is.null(weights)) weights <- rep(1, n)
+  left <- n - length(unique(group)) - ncol(x)
+  if (left < max(5, n / 10)) {
+    return(Inf)
+  }
+  total <- as.vector(rowsum(weights, group))
+  place <- match(group, sort(unique(group)))
+  within <- function(v) {
+    v - (rowsum(weights * v, group) / total)[place, , drop = FALSE]
+  }
+  fit <- stats::lm.wfit(within(x), drop(within(cbind(y))), weights)
+  sd <- sqrt(sum(weights * fit$residuals^2) / left)
+  if (is.finite(sd) && sd > 0) sd else Inf
 }
 
 warn_improper_noise <- function() {

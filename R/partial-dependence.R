@@ -363,6 +363,7 @@ indicator_columns <- function(fit, name) {
 }
 
 check_variables_known <- function(fit, variable) {
+  refuse_shared_variable(fit, variable)
   known <- c(
     fit$mould$x_names, fit$mould$mixed$columns[fit$mould$mixed$linear_columns]
   )
@@ -426,7 +427,10 @@ partial_points <- function(fit, variable, grid, n, x) {
 # The rows once for each point, with the point's values put in
 partial_rows <- function(fit, points, x = effect_x(fit)) {
   at <- do.call(cbind, lapply(names(points), point_columns, fit, points))
-  varied <- match(colnames(at), colnames(x))
+  # Inputs of kernels may be linear terms too.
+  varied <- lapply(colnames(at), function(name) which(colnames(x) == name))
+  at <- at[, rep(seq_along(varied), lengths(varied)), drop = FALSE]
+  varied <- unlist(varied)
   lapply(seq_len(nrow(at)), function(i) {
     x[, varied] <- rep(at[i, ], each = nrow(x))
     x

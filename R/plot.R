@@ -51,11 +51,16 @@ fit_picture <- function(x, level, n) {
   if (is.null(n)) n <- 200
   if (is_probit(x) || is_ordered(x)) {
     classes_picture(x, level, n)
-  } else if (ncol(x$data$x) == 1) {
+  } else if (has_one_input(x)) {
     curve_picture(x, level, n)
   } else {
     observed_picture(x, level)
   }
+}
+
+# Is the function one of a single predictor, and of nothing else?
+has_one_input <- function(x) {
+  ncol(x$data$x) == 1 && !(inherits(x, "kb_bark") && has_mixed(x))
 }
 
 curve_picture <- function(x, level, n) {
@@ -142,8 +147,8 @@ observed_picture <- function(x, level) {
 # For two classes the probability of the second, for ordered classes f: along
 # the only predictor, or at the rows in increasing order
 classes_picture <- function(x, level, n) {
-  one <- ncol(x$data$x) == 1
-  at <- training_x(x)[, 1]
+  one <- has_one_input(x)
+  at <- if (one) training_x(x)[, 1]
   grid <- if (one) curve_grid(x, at, n)
   ordered <- is_ordered(x)
   bands <- predicted(x, grid,

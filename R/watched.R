@@ -154,6 +154,9 @@ watched_scales.kb_bark <- function(fit) {
 
 #' @export
 watched_scales.kb_bark_multinomial <- function(fit) {
+  if (ncol(fit$data$x) == 0) {
+    return(list())
+  }
   fields <- field_pools(fit)
   out <- Map(function(pool, class) {
     watched_inputs(fit, bark_scales(fit, pool), bark_included(fit, pool),

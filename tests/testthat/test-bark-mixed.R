@@ -76,6 +76,9 @@ test_that("training rows and the same rows as new data agree", {
   for (name in c("numbers", "classes", "ordered", "several", "plain")) {
     fit <- fits[[name]]
     type <- if (has_classes(fit)) "prob" else "response"
+    if (has_classes(fit)) {
+      expect_true(any(grepl("^sd\\[", names(chain_matrices(fit)))))
+    }
     expect_equal(
       predict(fit, type = type), predict(fit, fits$data, type = type),
       ignore_attr = TRUE, label = name
@@ -93,7 +96,13 @@ test_that("re_formula = NA leaves groups out, as a group's mean of 0 does", {
   )
   new$clinic <- "none"
   new$doc <- "none"
-  expect_equal(predict(fits$numbers, new), without)
+  expect_message(
+    expect_equal(predict(fits$numbers, new), without),
+    class = "kb_message_new_groups"
+  )
+  # Groups that are not looked at need not be given.
+  new$clinic <- new$doc <- NULL
+  expect_equal(predict(fits$numbers, new, re_formula = NA), without)
   expect_error(predict(fits$numbers, new, re_formula = ~a),
     class = "kb_error_argument"
   )
@@ -188,6 +197,7 @@ test_that("coefficients have the names and units of the data", {
   ))
   expect_true("sd[doc]" %in% tidy(fit)$term)
   expect_length(fixef.kb_bark(fits$several), 3)
+  expect_named(coef(fits$several), c("i", "j", "k"))
   # Differences from the mean over classes
   expect_equal(Reduce(`+`, fixef.kb_bark(fits$several)), c(0, 0),
     ignore_attr = TRUE
@@ -263,6 +273,42 @@ test_that("prior_only draws terms from their prior", {
   expect_gt(stats::ks.test(
     sqrt(pool$covariances), function(s) 2 * stats::pt(s / 2, 3) - 1
   )$p.value, 1e-5)
+})
+
+test_that("models of classes without kernels run", {
+  data <- mixed_fits()$data
+  for (formula in list(class ~ age + (1 | clinic), three ~ age + (1 | doc))) {
+    fit <- bark_quick(formula, data, prior = bark_prior(gamma = 0))
+    expect_output(print(fit), "probit")
+    expect_true(all(is.finite(predict(fit, type = "prob"))))
+  }
+  expect_error(bark(y ~ (1 | clinic), data), class = "kb_error_formula")
+})
+
+test_that("noise is not taken for what groups explain", {
+  data <- withr::with_seed(1, {
+    data <- data.frame(g = rep(1:10, each = 3), x = stats::rnorm(30))
+    data$y <- stats::rnorm(10, 0, 20)[data$g] + data$x + stats::rnorm(30)
+    data
+  })
+  fit <- bark(y ~ x + (1 | g), data,
+    prior = bark_prior(gamma = 0, df = Inf),
+    control = mcmc_control(2, 200, 500), seed = 1
+  )
+  within <- stats::lm(y ~ x + factor(g), data)
+  expect_equal(sigma(fit), stats::sigma(within), tolerance = 0.1)
+})
+
+test_that("partial dependence sets a variable wherever it is", {
+  data <- mixed_fits()$data
+  fit <- bark_quick(y ~ kernels(a, age) + age + (1 | clinic), data)
+  at <- partial_dependence(fit, "age", grid = c(45, 55))
+  by_hand <- vapply(c(45, 55), function(v) {
+    mean(predict(fit, transform(data, age = v)))
+  }, 0)
+  expect_equal(at$mean, by_hand)
+  fit <- bark_quick(y ~ kernels(a) + age + (age | clinic), data)
+  expect_error(partial_dependence(fit, "age"), class = "kb_error_argument")
 })
 
 test_that("what is not defined says so", {

@@ -147,3 +147,76 @@ test_that("groups and slopes are checked", {
     class = "kb_error_formula"
   )
 })
+
+test_that("terms of their own, and once", {
+  refused <- function(formula, class = "kb_error_formula") {
+    expect_error(parts_of(formula), class = class)
+  }
+  refused(y ~ kernels(x1) - offset(o))
+  refused(y ~ kernels(x1) + z:offset(o))
+  refused(y ~ kernels(x1) * z)
+  refused(y ~ kernels(x1) + 1 | g)
+  refused(y ~ kernels(x1) + offset())
+  refused(y ~ kernels(x1, scale = TRUE))
+  refused(y ~ .^2 + (1 | g))
+  refused(y ~ x1 + (1 | g + h), "kb_error_groups")
+  refused(y ~ x1 + (0 || g), "kb_error_groups")
+  refused(y ~ x1 + (1 | g) + (1 | g), "kb_error_groups")
+  expect_null(parts_of(y ~ I(x1 | z)))
+  expect_equal(as_text(parts_of(y ~ kernels(x1) + ifelse(z | h, 1, 2))$linear),
+    "~ifelse(z|h,1,2)"
+  )
+  labels <- vapply(parts_of(y ~ x1 + (1 | g * h))$groups, `[[`, "", "label")
+  expect_equal(labels, c("g", "h", "g:h"))
+})
+
+test_that("constants are inserted, and what depends on other rows refused", {
+  k <- 2
+  br <- c(0, 3, 9)
+  data <- data.frame(
+    y = 1:8, x = 1:8 / 2, z = c(3, 1, 4, 1, 5, 9, 2, 6), o = 8:1
+  )
+  mould <- mould_formula(
+    y ~ kernels(x) + poly(z, k) + offset(k * o) + (1 | cut(z, br)), data,
+    "fail", "numeric",
+    plain = "kernels"
+  )
+  expect_equal(mould$mixed_x[, "(offset)"], 2 * data$o)
+  expect_length(mould$mixed$linear_columns, 2)
+  for (formula in list(
+    y ~ kernels(x) + offset(scale(o)), y ~ kernels(x) + (1 | cut(z, 2))
+  )) {
+    expect_error(mould_formula(formula, data, "fail", "numeric",
+      plain = "kernels"
+    ), class = "kb_error_formula")
+  }
+})
+
+test_that("contrasts of the data are used, and constant columns left out", {
+  data <- data.frame(
+    y = 1:6, x = 1:6, f = factor(rep(c("a", "b", "c"), 2)), one = 1,
+    o = factor(rep(1:3, 2), ordered = TRUE)
+  )
+  stats::contrasts(data$f) <- stats::contr.sum(3)
+  formula <- y ~ kernels(x) + f + o + one
+  expect_warning(
+    mould <- mould_formula(formula, data, "fail", "numeric",
+      plain = "kernels"
+    ),
+    class = "kb_warning_constant"
+  )
+  expected <- stats::model.matrix(~ f + o, data)[, -1]
+  expect_equal(mould$mixed_x, expected, ignore_attr = TRUE)
+  expect_equal(mould$mixed$columns, colnames(expected))
+  again <- mould_forge(mould_empty(mould), data[4:5, ])
+  expect_equal(again$x[, -1], expected[4:5, ], ignore_attr = TRUE)
+})
+
+test_that("numbers name groups in one way", {
+  expect_equal(group_names(c(1e5, 2.5, NA)), c("100000", "2.5", NA))
+  expect_equal(group_names(100000L), "100000")
+  key <- group_key(list(quote(g), quote(h)), data.frame(
+    g = c("a", NA), h = c(1, 2)
+  ))
+  expect_equal(key, c("a:1", NA))
+})

@@ -99,7 +99,7 @@ Flip flip_sum_kept(const Scales& scales, int l, bool in, Rng& rng) {
 }
 
 ScaleProposal flip(const Scales& scales, Rng& rng) {
-  if (!scales.prior.selects()) return ScaleProposal::none();
+  if (!scales.prior.selects() || scales.p() == 0) return ScaleProposal::none();
   if (scales.pool) return pooled_flip(scales, rng);
   const int l = static_cast<int>(rng.index(scales.p()));
   const bool in = !scales.included[l];

@@ -8,7 +8,7 @@ namespace bark {
 // and scales are free only if the coefficients are carried along.
 void Sweep::open(State& state, Intervals rows, bool adapt, Counts& counts,
                  Rng& rng) {
-  if (!state.prior().collapsed()) return;
+  if (!state.prior().collapsed() || state.prior().nu == 0) return;
   OpenState open(state, std::move(rows), rng);
   if (!open.ok()) return;
   trajectory(open, adapt, counts, rng);
