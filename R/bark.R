@@ -114,6 +114,12 @@
 #' `mcmc_control(n_temps = )` above 1 each chain is coupled with others at higher
 #' temperatures.
 #'
+#' From 20 000 rows on kernels of numeric responses with their own scales move
+#' given the coefficients of the others, which are then drawn together: the time
+#' of a move no longer grows with the number of kernels. Chains start where short
+#' ones with 2000 of the rows end. With 100 000 rows and 10 predictors an iteration
+#' takes about 0.2 seconds of processor time.
+#'
 #' Two chains run at a time in threads, or more on [workers][kb_workers].
 #'
 #' [diagnostics()] has R-hat and effective sample sizes of sigma, J, the log

@@ -1,4 +1,6 @@
 // One translation unit, see Makevars. Each file also compiles by itself.
+#include "bark/backfit.cpp"
+#include "bark/backfit_sweep.cpp"
 #include "bark/birth_death.cpp"
 #include "bark/candidates.cpp"
 #include "bark/centres.cpp"
@@ -32,6 +34,7 @@
 #include "bark/state_slots.cpp"
 #include "bark/state_transfer.cpp"
 #include "bark/student.cpp"
+#include "bark/subset_start.cpp"
 #include "bark/sweep.cpp"
 #include "bark/terms.cpp"
 #include "bark/terms_move.cpp"

@@ -305,10 +305,12 @@ Rcpp::List bark_exchange_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
 Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                            const Eigen::VectorXd& weights, int turns, int pairs,
                            int seed, std::string family = "gaussian",
-                           bool single = false, int classes = 2) {
+                           bool single = false, int classes = 2,
+                           bool many_rows = false) {
   const bark::Prior setting = bark_r::prior(prior);
-  const bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
-                         bark_r::family(family), classes};
+  bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
+                   bark_r::family(family), classes};
+  if (many_rows) empty.many_rows = empty.n();
   Eigen::MatrixXd before(n_statistics(setting, empty), pairs), after(before);
   bark::Sweep sweep(setting, empty);
   bark::Counts counts;

@@ -3,6 +3,7 @@
 
 #include <RcppEigen.h>
 
+#include "core/bark/backfit.hpp"
 #include "core/bark/candidates.hpp"
 #include "core/bark/sweep.hpp"
 #include "glue/bark_from_r.hpp"
@@ -58,10 +59,45 @@ bark_r::Move<State> opened(OpenMove move) {
   };
 }
 
+using bark::Backfit;
+
+// Three times given the coefficients of the other kernels. Nothing without own
+// scales.
+bark_r::Move<State> backfitted(
+    const std::function<void(Backfit&, Rng&)>& move) {
+  return [move](State& state, double, Rng& rng) {
+    if (!state.prior().own_scales) return;
+    Backfit fit(state, rng);
+    if (!fit.ok()) return;
+    for (int i = 0; i < 3; ++i) move(fit, rng);
+    fit.give(state);
+  };
+}
+
+void backfit_scales(Backfit& fit, Rng& rng) {
+  bark::scale_all_move(fit, 1, 0.8, rng);
+  bark::scale_any_move(fit, 1, 1.2, rng);
+  bark::scale_refresh_move(fit, 1, rng);
+  bark::scale_pair_move(fit, 1, rng);
+}
+
+void backfit_flips(Backfit& fit, Rng& rng) {
+  bark::flip_move(fit, 1, rng);
+  bark::swap_move(fit, 1, rng);
+}
+
 bark_r::Moves<State> with_open_moves(bark_r::Moves<State> moves) {
   for (const auto& move : bark_r::open_moves()) {
     moves[move.first] = opened(move.second);
   }
+  moves["backfit_birth_death"] = backfitted(
+      [](Backfit& fit, Rng& rng) { bark::birth_death_move(fit, rng); });
+  moves["backfit_relocate"] =
+      backfitted([](Backfit& fit, Rng& rng) { bark::relocate_move(fit, rng); });
+  moves["backfit_local"] =
+      backfitted([](Backfit& fit, Rng& rng) { bark::local_move(fit, rng); });
+  moves["backfit_scales"] = backfitted(backfit_scales);
+  moves["backfit_flips"] = backfitted(backfit_flips);
   return moves;
 }
 
@@ -285,6 +321,48 @@ Eigen::MatrixXd bark_intervals_cpp(const Eigen::VectorXd& lower,
     const auto at = one.derivatives(f.segment(i, 1));
     out.row(i) << one.log_likelihood(f.segment(i, 1)), at.first[0],
         at.minus_second[0];
+  }
+  return out;
+}
+
+// A walk of moves given the coefficients of the other kernels, from a draw of
+// the prior: for each step coefficients, columns and residuals, and the
+// information on the coefficient of a further kernel, and of the same in place
+// of the first, with its column.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List bark_backfit_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
+                            const Eigen::VectorXd& y,
+                            const Eigen::VectorXd& weights, int steps,
+                            int seed) {
+  const bark::Prior setting = bark_r::prior(prior);
+  const bark::Data data{x, y, weights};
+  Rng rng(seed);
+  State state(data, setting);
+  bark::draw_prior(state, rng);
+  Backfit fit(state, rng);
+  Rcpp::List out;
+  const auto numbers = [](const bark::Information& one) {
+    return Rcpp::NumericVector::create(one.precision, one.score);
+  };
+  for (int i = 0; i < steps; ++i) {
+    bark::birth_death_move(fit, rng);
+    bark::relocate_move(fit, rng);
+    bark::local_move(fit, rng);
+    backfit_scales(fit, rng);
+    backfit_flips(fit, rng);
+    if (fit.size() == 0) continue;
+    std::vector<double> beta;
+    for (int j = 0; j < fit.size(); ++j) beta.push_back(fit.beta(j));
+    const Backfit::Candidate column =
+        fit.make_column(draw_place(setting, data, state.pool(), rng));
+    out.push_back(Rcpp::List::create(
+        Rcpp::_["beta"] = beta,
+        Rcpp::_["columns"] = Eigen::MatrixXd(fit.columns()),
+        Rcpp::_["residuals"] = fit.residuals(),
+        Rcpp::_["noise"] = state.noise(), Rcpp::_["candidate"] = column.values,
+        Rcpp::_["first"] = numbers(fit.information(0)),
+        Rcpp::_["more"] = numbers(fit.information(column)),
+        Rcpp::_["instead"] = numbers(fit.information(column, 0))));
   }
   return out;
 }

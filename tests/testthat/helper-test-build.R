@@ -4,6 +4,7 @@
 test_entries <- c(
   "advance_counters_cpp",
   "arithmetic_cpp",
+  "bark_backfit_cpp",
   "bark_candidates_cpp",
   "bark_exchange_cpp",
   "bark_fields_exchange_cpp",

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backfit.hpp"
 #include "moves.hpp"
 #include "open.hpp"
 #include "pool.hpp"
@@ -146,6 +147,9 @@ template bool flip_move(State&, double, Rng&);
 template bool swap_move(State&, double, Rng&);
 template bool flip_move(TruncatedState&, double, Rng&);
 template bool swap_move(TruncatedState&, double, Rng&);
+
+template bool flip_move(Backfit&, double, Rng&);
+template bool swap_move(Backfit&, double, Rng&);
 
 template bool flip_move(OpenState&, double, Rng&);
 template bool swap_move(OpenState&, double, Rng&);

@@ -75,7 +75,8 @@ double KernelColumns::centre_of(const Place& place, int l) const {
 // (B7): sum_l lambda_l (x_il - c_l)^2 for all rows i, x the input of the
 // kernels; 0 for the intercept.
 void KernelColumns::fill_exponents(const Place& place,
-                                   Eigen::Ref<Eigen::VectorXd> out) const {
+                                   Eigen::Ref<Eigen::VectorXd> out,
+                                   Eigen::Index first) const {
   out.setZero();
   if (place.location == 0) return;
   const bool own = place.shape && !place.shape->included.empty();
@@ -83,7 +84,8 @@ void KernelColumns::fill_exponents(const Place& place,
   const auto& log_lambda = own ? place.shape->log_lambda : log_lambda_;
   for (int l = 0; l < static_cast<int>(included.size()); ++l) {
     if (!included[l]) continue;
-    data_->arithmetic->add_squares(std::exp(log_lambda[l]), inputs().col(l),
+    data_->arithmetic->add_squares(std::exp(log_lambda[l]),
+                                   inputs().col(l).segment(first, out.size()),
                                    centre_of(place, l), out);
   }
 }

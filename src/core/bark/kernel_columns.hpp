@@ -56,6 +56,9 @@ class KernelColumns {
   void fill(const Place& place, const Response& response,
             Eigen::Ref<Eigen::VectorXd> exponents,
             Eigen::Ref<Eigen::VectorXd> values) const;
+  /// Of all rows, or of `out.size()` rows from `first` on.
+  void fill_exponents(const Place& place, Eigen::Ref<Eigen::VectorXd> out,
+                      Eigen::Index first = 0) const;
   void put(int j, const Eigen::VectorXd& exponents,
            const Eigen::VectorXd& values);
   void move(int from, int to);
@@ -81,8 +84,6 @@ class KernelColumns {
  private:
   using Matrix = Eigen::Ref<Eigen::MatrixXd>;
 
-  void fill_exponents(const Place& place,
-                      Eigen::Ref<Eigen::VectorXd> out) const;
   void fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents, Matrix out,
                    const Response& response) const;
   void add_exponents(const std::vector<Place>& places, int l, double scale);

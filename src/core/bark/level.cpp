@@ -65,6 +65,7 @@ Level::Level(const Model& model, int index, Rng& rng)
     draw_prior_terms(state_, rng);
   } else {
     draw_start(state_, rng);
+    start_on_subset(state_, rng);
   }
 }
 

@@ -128,6 +128,8 @@ struct Data {
   Family family = Family::kGaussian;
   int classes = 2;  // of an ordered response
   TermData terms;
+  /// From this number of rows on sweeps have moves in O(n), see backfits().
+  int many_rows = 20000;
   const Arithmetic* arithmetic = &Arithmetic::best();
   bool student() const { return family == Family::kStudent; }
   bool ordered() const { return family == Family::kOrdered; }

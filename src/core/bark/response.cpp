@@ -138,6 +138,12 @@ void Response::weigh(Eigen::Ref<Eigen::MatrixXd> columns) const {
   terms_.apply(columns);
 }
 
+void Response::weigh_rows(Eigen::Ref<Eigen::VectorXd> rows,
+                          Eigen::Index first) const {
+  if (root_weights_.size() == 0) return;
+  rows.array() *= root_weights_.segment(first, rows.size()).array();
+}
+
 void Response::transfer(Archive& archive) {
   const int n = data_->n();
   if (terms_.any()) {

@@ -37,6 +37,9 @@ class Response {
   /// Multiplies rows by sqrt(w), then by T.
   void weigh(Eigen::Ref<Eigen::MatrixXd> columns) const;
 
+  /// Some rows, from `first` on, by sqrt(w) only.
+  void weigh_rows(Eigen::Ref<Eigen::VectorXd> rows, Eigen::Index first) const;
+
   const Terms& terms() const { return terms_; }
   /// The response without weights and T, offset included.
   const Eigen::VectorXd& plain() const {

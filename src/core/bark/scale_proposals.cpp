@@ -1,5 +1,6 @@
 #include "scale_proposals.hpp"
 
+#include "backfit.hpp"
 #include "moves.hpp"
 #include "open.hpp"
 
@@ -84,6 +85,7 @@ bool change_scales(S& state, double power, Rng& rng,
 }
 
 template bool change_scales(State&, double, Rng&, const ProposeScales&);
+template bool change_scales(Backfit&, double, Rng&, const ProposeScales&);
 template bool change_scales(OpenState&, double, Rng&, const ProposeScales&);
 
 }  // namespace bark

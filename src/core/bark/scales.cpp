@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "backfit.hpp"
 #include "moves.hpp"
 #include "open.hpp"
 #include "pool.hpp"
@@ -125,6 +126,11 @@ template bool scale_all_move(TruncatedState&, double, double, Rng&);
 template bool scale_one_move(TruncatedState&, int, double, double, Rng&);
 template bool scale_refresh_move(TruncatedState&, double, Rng&);
 template bool scale_pair_move(TruncatedState&, double, Rng&);
+
+template bool scale_all_move(Backfit&, double, double, Rng&);
+template bool scale_any_move(Backfit&, double, double, Rng&);
+template bool scale_refresh_move(Backfit&, double, Rng&);
+template bool scale_pair_move(Backfit&, double, Rng&);
 
 template bool scale_all_move(OpenState&, double, double, Rng&);
 template bool scale_any_move(OpenState&, double, double, Rng&);

@@ -92,6 +92,9 @@ Sweep::Sweep(const Prior& prior, const Data& data)
 
 void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
                          Rng& rng) {
+  if (backfits(state.data(), state.prior()) && power == 1) {
+    return backfit(state, counts, rng);
+  }
   // The start of a sweep is then a function of slots, scales and noise.
   state.refresh();
   if (state.prior().nu == 0) return;

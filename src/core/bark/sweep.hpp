@@ -96,6 +96,12 @@ double tempered(const State& state, const Rung& rung);
 bool exchange(State& one, const Rung& at_one, State& other,
               const Rung& at_other, Rng& rng);
 
+/// Does a sweep move kernels given the coefficients of the others, see Backfit?
+/// With many rows, for numeric responses whose kernels have their own scales.
+bool backfits(const Data& data, const Prior& prior);
+
+class Backfit;
+
 /// Sequences of moves, for states whose amplitude is the rung's. How often each
 /// is tried must not depend on the state: otherwise a mixture of moves that
 /// leave a distribution invariant does not.
@@ -130,6 +136,8 @@ class Sweep {
   static constexpr double kVarphiStep = 1.5;
 
   void kernels(State& state, double power, Counts& counts, Rng& rng);
+  void backfit(State& state, Counts& counts, Rng& rng);
+  void scales(Backfit& fit, Counts& counts, Rng& rng);
   void gather(State& state, double power, Counts& counts, Rng& rng);
   void scales(State& state, double power, bool adapt, Counts& counts, Rng& rng);
   void kernels(OpenState& open, Counts& counts, Rng& rng);
@@ -157,6 +165,10 @@ class Sweep {
   int turns_;    // moves of one direction
   Steps steps_;
 };
+
+/// Moves the kernels of a state with many rows to where sweeps of a part of the
+/// rows lead.
+void start_on_subset(State& state, Rng& rng);
 
 }  // namespace bark
 }  // namespace kernelbayes

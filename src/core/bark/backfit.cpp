@@ -1,0 +1,217 @@
+#include "backfit.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "moves.hpp"
+#include "variance_proposal.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+Backfit::Backfit(const State& state, Rng& rng)
+    : data_(&state.data()),
+      prior_(&state.prior()),
+      pool_(&state.pool()),
+      columns_(&state.kernel_columns()),
+      response_(&state.response_model()),
+      phi_(state.noise()),
+      values_(state.columns()),
+      residuals_(state.response()) {
+  for (int j = 0; j < state.size(); ++j) slots_.push_back(state.slot(j));
+  if (state.size() == 0) return;
+  const State::Factor factor = state.factor();
+  ok_ = factor.ok;
+  if (!ok_) return;
+  const Eigen::VectorXd beta = State::draw_coefficients(factor, rng);
+  beta_.assign(beta.data(), beta.data() + beta.size());
+  residuals_.noalias() -= values_ * beta;
+  for (int j = 0; j < size(); ++j) own_.push_back(values_.col(j).squaredNorm());
+}
+
+void Backfit::give(State& state) const {
+  state.assign(slots_, state.log_lambda(), state.included(), phi_);
+}
+
+Eigen::VectorXd Backfit::exponents(const Place& place) const {
+  Eigen::VectorXd out(data_->n());
+  columns_->fill_exponents(place, out);
+  return out;
+}
+
+// In parts that stay in the cache; terms need all rows.
+Backfit::Candidate Backfit::make_column(const Place& place) const {
+  constexpr Eigen::Index kPart = 1024;
+  const Eigen::Index n = data_->n();
+  Candidate out{place, Eigen::VectorXd(n), 0, 0};
+  const bool whole = response_->terms().any();
+  const Eigen::Index part = whole ? n : kPart;
+  Eigen::VectorXd exponents(std::min(n, part));
+  for (Eigen::Index first = 0; first < n; first += part) {
+    const Eigen::Index rows = std::min(part, n - first);
+    auto values = out.values.segment(first, rows);
+    columns_->fill_exponents(place, exponents.head(rows), first);
+    data_->arithmetic->exp_minus(exponents.head(rows), values);
+    if (!whole) {
+      response_->weigh_rows(values, first);
+    } else {
+      response_->weigh(values);
+    }
+    out.own += values.squaredNorm();
+    out.residual += values.dot(residuals_.segment(first, rows));
+  }
+  return out;
+}
+
+Information Backfit::information(int j) const {
+  const double score = values_.col(j).dot(residuals_) + beta_[j] * own_[j];
+  return {phi_ * own_[j], phi_ * score};
+}
+
+Information Backfit::information(const Candidate& column) const {
+  return {phi_ * column.own, phi_ * column.residual};
+}
+
+Information Backfit::information(const Candidate& column, int j) const {
+  const double cross = column.values.dot(values_.col(j));
+  return {phi_ * column.own, phi_ * (column.residual + beta_[j] * cross)};
+}
+
+double Backfit::draw(const Information& information, double varphi,
+                     Rng& rng) const {
+  const double precision = information.precision + varphi;
+  return information.score / precision + rng.normal() / std::sqrt(precision);
+}
+
+void Backfit::shift(int j, double step) {
+  residuals_.noalias() -= step * values_.col(j);
+}
+
+void Backfit::add(Candidate column, double varphi, Rng& rng) {
+  const int j = size();
+  if (j == values_.cols()) {
+    values_.conservativeResize(Eigen::NoChange, std::max(8, 2 * j));
+  }
+  beta_.push_back(draw(information(column), varphi, rng));
+  values_.col(j) = column.values;
+  own_.push_back(column.own);
+  slots_.push_back({column.place.location, 1, {varphi}, column.place.shape});
+  shift(j, beta_[j]);
+}
+
+void Backfit::remove(int j) {
+  shift(j, -beta_[j]);
+  const int last = size() - 1;
+  if (j != last) {
+    values_.col(j) = values_.col(last);
+    slots_[j] = std::move(slots_[last]);
+    beta_[j] = beta_[last];
+    own_[j] = own_[last];
+  }
+  slots_.pop_back();
+  beta_.pop_back();
+  own_.pop_back();
+}
+
+void Backfit::replace(int j, Candidate column, double varphi, Rng& rng) {
+  const double beta = draw(information(column, j), varphi, rng);
+  residuals_.noalias() += beta_[j] * values_.col(j) - beta * column.values;
+  values_.col(j) = column.values;
+  beta_[j] = beta;
+  own_[j] = column.own;
+  slots_[j] = {column.place.location, 1, {varphi}, column.place.shape};
+}
+
+// Moves
+// ------------------------------------------------------------------------
+
+namespace {
+
+bool birth(Backfit& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  const double log_odds = std::log(prior.nu / (state.copies() + 1));
+  const Place place = draw_place(prior, state.data(), state.pool(), rng);
+  Backfit::Candidate column = state.make_column(place);
+  const VarianceProposal proposal(prior, 1, state.information(column), 1);
+  const double varphi = proposal.draw(rng);
+  if (!accept(proposal.log_weight(varphi) + log_odds, rng)) return false;
+  state.add(std::move(column), varphi, rng);
+  return true;
+}
+
+bool death(Backfit& state, Rng& rng) {
+  if (state.copies() == 0) return false;
+  const Prior& prior = state.prior();
+  const double log_odds = std::log(state.copies() / prior.nu);
+  const int j = static_cast<int>(rng.index(state.size()));
+  const VarianceProposal proposal(prior, 1, state.information(j), 1);
+  const double log_weight = proposal.log_weight(state.slot(j).varphi[0]);
+  if (!accept(log_odds - log_weight, rng)) return false;
+  state.remove(j);
+  return true;
+}
+
+}  // namespace
+
+bool birth_death_move(Backfit& state, Rng& rng) {
+  return rng.uniform() < 0.5 ? birth(state, rng) : death(state, rng);
+}
+
+bool move_kernel(Backfit& state, int j, Backfit::Candidate column,
+                 double log_proposal, double power, Rng& rng) {
+  const Prior& prior = state.prior();
+  const VarianceProposal from(prior, 1, state.information(j), power);
+  const VarianceProposal to(prior, 1, state.information(column, j), power);
+  const double varphi = to.draw(rng);
+  const double log_ratio = to.log_weight(varphi) -
+                           from.log_weight(state.slot(j).varphi[0]) +
+                           log_proposal;
+  if (!accept(log_ratio, rng)) return false;
+  state.replace(j, std::move(column), varphi, rng);
+  return true;
+}
+
+// To a place from the prior, with the scales from there or its own.
+bool relocate_move(Backfit& state, Rng& rng) {
+  if (state.size() == 0) return false;
+  const int j = static_cast<int>(rng.index(state.size()));
+  Place to = draw_place(state.prior(), state.data(), state.pool(), rng);
+  const Slot& slot = state.slot(j);
+  if (rng.uniform() < 0.5) {
+    if (to.location == 0 || slot.location == 0) return false;
+    auto shape = std::make_shared<Shape>(*slot.shape);
+    shape->centre = to.shape->centre;
+    to.shape = std::move(shape);
+  }
+  return move_kernel(state, j, state.make_column(to), 0, 1, rng);
+}
+
+bool local_move(Backfit& state, Rng& rng) {
+  const Prior& prior = state.prior();
+  if (state.size() == 0 || prior.centre_sd > 0) return false;
+  const int j = static_cast<int>(rng.index(state.size()));
+  const double sharpness = std::exp2(4 * rng.uniform());
+  const Slot& slot = state.slot(j);
+  if (slot.location == 0) return false;
+  const int from = slot.location;
+  Eigen::VectorXd weights;
+  const double leaving = similarities(state.exponents(state.place(j)), from - 1,
+                                      sharpness, weights);
+  const int row = choose_weighted(weights, leaving, rng);
+  if (row < 0) return false;
+  const Place to{row + 1, slot.shape};
+  const double back =
+      similarities(state.exponents(to), row, sharpness, weights);
+  double log_ratio = std::log(leaving / back);
+  if (!prior.centres.uniform()) {
+    log_ratio += prior.centres.log_ratio(row + 1, from);
+  }
+  return move_kernel(state, j, state.make_column(to), log_ratio, 1, rng);
+}
+
+bool try_scales(Backfit&, const ScaleChange&, double, double, Rng&) {
+  throw std::logic_error("backfitting needs kernels with their own scales");
+}
+
+}  // namespace bark
+}  // namespace kernelbayes

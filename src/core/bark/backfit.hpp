@@ -1,0 +1,94 @@
+#pragma once
+
+#include "scale_proposals.hpp"
+#include "state.hpp"
+
+namespace kernelbayes {
+namespace bark {
+
+/// A state with its coefficients, in which a move of one kernel integrates out
+/// the coefficient of that kernel only, given the others (Bayesian backfitting;
+/// Hastie and Tibshirani, 2000): O(n), not O(n m). For numeric responses and
+/// kernels with their own scales, one copy each. Rows and the response are those
+/// of the state, which must not change meanwhile. See derivations/bark.md,
+/// section 3.8.
+class Backfit {
+ public:
+  /// Draws the coefficients; ok() is false if they cannot be computed.
+  Backfit(const State& state, Rng& rng);
+  bool ok() const { return ok_; }
+  /// Gives the state the kernels.
+  void give(State& state) const;
+
+  const Data& data() const { return *data_; }
+  const Prior& prior() const { return *prior_; }
+  const Pool& pool() const { return *pool_; }
+  int size() const { return static_cast<int>(slots_.size()); }
+  int copies() const { return size(); }
+  const Slot& slot(int j) const { return slots_[j]; }
+  double beta(int j) const { return beta_[j]; }
+  /// Those of all kernels, which have no meaning here.
+  const std::vector<double>& log_lambda() const { return none_; }
+  const std::vector<char>& included() const { return nothing_; }
+  /// The exponents of a kernel at the rows.
+  Eigen::VectorXd exponents(const Place& place) const;
+  Place place(int j) const { return {slots_[j].location, slots_[j].shape}; }
+  Eigen::Ref<const Eigen::MatrixXd> columns() const {
+    return values_.leftCols(size());
+  }
+  /// sqrt(w) (y - f).
+  const Eigen::VectorXd& residuals() const { return residuals_; }
+
+  /// A column that may be added: its products with itself and the residuals.
+  struct Candidate {
+    Place place;
+    Eigen::VectorXd values;
+    double own, residual;
+  };
+  Candidate make_column(const Place& place) const;
+
+  /// About the coefficient of slot j, of a further kernel, or of one in place
+  /// of slot j, given the other coefficients.
+  Information information(int j) const;
+  Information information(const Candidate& column) const;
+  Information information(const Candidate& column, int j) const;
+
+  /// These draw the coefficient; the last slot moves to the place of a removed
+  /// one.
+  void add(Candidate column, double varphi, Rng& rng);
+  void remove(int j);
+  void replace(int j, Candidate column, double varphi, Rng& rng);
+
+ private:
+  using Columns = Eigen::Ref<const Eigen::MatrixXd>;
+  void shift(int j, double step);
+  double draw(const Information& information, double varphi, Rng& rng) const;
+
+  const Data* data_;
+  const Prior* prior_;
+  const Pool* pool_;
+  const KernelColumns* columns_;
+  const Response* response_;
+  double phi_;
+  std::vector<Slot> slots_;
+  std::vector<double> beta_, own_;
+  Eigen::MatrixXd values_;     // all columns in memory
+  Eigen::VectorXd residuals_;  // sqrt(w) (y - f)
+  std::vector<double> none_;
+  std::vector<char> nothing_;
+  bool ok_ = true;
+};
+
+// Moves of a Backfit, with the ratios of a State, (B25) and (B27), for the
+// likelihood given the other coefficients. True if it changed.
+bool birth_death_move(Backfit& state, Rng& rng);
+bool relocate_move(Backfit& state, Rng& rng);
+bool local_move(Backfit& state, Rng& rng);
+bool move_kernel(Backfit& state, int j, Backfit::Candidate column,
+                 double log_proposal, double power, Rng& rng);
+/// Common scales do not exist here.
+bool try_scales(Backfit& state, const ScaleChange& change, double log_ratio,
+                double power, Rng& rng);
+
+}  // namespace bark
+}  // namespace kernelbayes

@@ -1,0 +1,125 @@
+# Moves given the coefficients of the other kernels, for many rows.
+#
+# Seen to fail, one fault at a time: one kernel more in the odds of births; the
+# score of a kernel, or of one in its place, without its own part; residuals after
+# a death with half of the kernel; squares of the column before a move; normal
+# draws of half the size; varphi of the state 1.2 times as large. Not visible: the
+# ratio of weights in local moves, because no statistic has the rows of kernels
+# (local.cpp has the same).
+
+backfit_moves <- paste0(
+  "backfit_", c("birth_death", "relocate", "local", "scales", "flips")
+)
+
+backfit_pairs <- if (extended()) 40000 else 1500
+
+backfit_settings <- list(
+  own = list(own_scales = TRUE),
+  uneven = list(
+    own_scales = TRUE, centre_weights = c(0.35, 0.05, 0.1, 0.2, 0.2, 0.1)
+  ),
+  near = list(own_scales = TRUE, centre_sd = 0.4)
+)
+
+backfit_scores <- function(move, prior, family = "gaussian") {
+  out <- bark_invariance_cpp(
+    prior, five_rows, c(1, 0.1, 5, 1, 2.5), move, 4, backfit_pairs, 1, 7, family
+  )
+  paired_scores(out)
+}
+
+test_that("moves leave the joint law of parameters and data invariant", {
+  # Null: nearly standard normal scores, at most 276 per call and 40 calls: |z| >
+  # 6.2 somewhere has probability 6e-6.
+  for (name in names(backfit_settings)) {
+    for (alpha in c(1, 1.5)) {
+      prior <- do.call(bark_setting, c(
+        list("select_different", alpha), backfit_settings[[name]]
+      ))
+      for (move in backfit_moves) {
+        z <- backfit_scores(move, prior)
+        expect_lt(max(abs(c(z, 0))), 6.2, label = paste(move, name, alpha))
+      }
+    }
+  }
+  student <- bark_setting("different", own_scales = TRUE, df = c(3, 30))
+  for (move in backfit_moves[-5]) {
+    z <- backfit_scores(move, student, "student")
+    expect_lt(max(abs(c(z, 0))), 6.2, label = paste(move, "student"))
+  }
+})
+
+test_that("residuals and information are those of dense algebra", {
+  withr::local_seed(2)
+  x <- matrix(stats::rnorm(60), 20)
+  y <- sin(x[, 1]) + 0.3 * stats::rnorm(20)
+  w <- stats::runif(20, 0.5, 2)
+  prior <- bark_setting("select_different", 1, 6, own_scales = TRUE)
+  walk <- bark_backfit_cpp(prior, x, y, w, 40, 3)
+  expect_gt(length(walk), 20)
+  for (state in walk) {
+    left <- sqrt(w) * y - drop(state$columns %*% state$beta)
+    expect_equal(state$residuals, left)
+    without <- left + state$columns[, 1] * state$beta[[1]]
+    information <- function(k, r) state$noise * c(sum(k^2), sum(k * r))
+    expect_equal(state$first, information(state$columns[, 1], without))
+    expect_equal(state$more, information(state$candidate, left))
+    expect_equal(state$instead, information(state$candidate, without))
+  }
+})
+
+test_that("moves of places leave the prior invariant in long runs", {
+  # Null: as above, 2 calls. With large noise the data say nothing, and moves are
+  # quick.
+  for (move in c("backfit_local", "backfit_birth_death")) {
+    prior <- bark_setting(
+      "select_different", 1, 6, own_scales = TRUE, noise_rate = 1e6,
+      centre_weights = c(1, 12, 1, 1, 1, 4)
+    )
+    out <- bark_invariance_cpp(
+      prior, five_rows, rep(1, 5), move, 40, 4000, 1, 7, "gaussian"
+    )
+    expect_lt(max(abs(paired_scores(out))), 6.2, label = move)
+  }
+})
+
+test_that("whole sweeps for many rows leave it invariant, too", {
+  # Null: as above, 3 calls.
+  x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
+  pairs <- if (extended()) 20000 else 1500
+  for (type in c("select_different", "equal")) {
+    prior <- bark_setting(type, own_scales = TRUE, nu = 6)
+    z <- paired_scores(bark_geweke_cpp(
+      prior, x, rep(c(1, 0.5, 3), 4), 3, pairs, 1, many_rows = TRUE
+    ))
+    expect_lt(max(abs(z)), 6.2, label = type)
+  }
+  prior <- bark_setting(
+    "select_different", own_scales = TRUE, nu = 6, df = c(3, 30)
+  )
+  z <- paired_scores(bark_geweke_cpp(
+    prior, x, rep(1, 12), 3, pairs, 1, "student", many_rows = TRUE
+  ))
+  expect_lt(max(abs(z)), 6.2, label = "student")
+})
+
+test_that("a fit to many rows starts near the data and continues", {
+  skip_on_cran()
+  data <- withr::with_seed(1, {
+    data <- data.frame(a = stats::runif(20000), b = stats::runif(20000))
+    data$y <- sin(6 * data$a) + stats::rnorm(20000, sd = 0.3)
+    data
+  })
+  quick <- function(iter) {
+    suppressWarnings(bark(y ~ a + b, data,
+      control = mcmc_control(1, 10, iter), seed = 1
+    ))
+  }
+  fit <- quick(20)
+  expect_lt(abs(sigma(fit) - 0.3), 0.02)
+  error <- predict(fit, data[1:500, ]) - sin(6 * data$a[1:500])
+  expect_lt(sqrt(mean(error^2)), 0.05)
+  longer <- suppressWarnings(update(fit, n_iter = 10))
+  expect_equal(longer$runs[[1]]$draws, quick(30)$runs[[1]]$draws)
+  expect_false("gather" %in% names(diagnostics(fit)$acceptance))
+})
