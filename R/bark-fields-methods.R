@@ -102,15 +102,18 @@ as_draws.kb_bark_multinomial <- function(x, ...) {
     }, unname(fields), names(fields)))
   }
   p <- ncol(x$data$x)
-  scales <- columns("lambda", function(pool) bark_scales(x, pool))
+  scales <- if (has_kernels(x)) {
+    columns("lambda", function(pool) bark_scales(x, pool))
+  }
   if (bark_selects(x$settings$prior$type)) {
     scales <- cbind(scales, columns("delta", function(pool) {
       matrix(pool$included, ncol = p, byrow = TRUE) + 0
     }))
   }
   draws <- data.frame(
-    sigma = 1, lapply(chains, as.vector), scales, check.names = FALSE
+    sigma = 1, lapply(chains, as.vector), check.names = FALSE
   )
+  if (!is.null(scales)) draws <- cbind(draws, scales)
   draws$.chain <- as.vector(col(chains$J))
   draws$.iteration <- as.vector(row(chains$J))
   posterior::as_draws_df(draws)

@@ -7,8 +7,7 @@
 #'
 #' @param object,x A fit of [bark()] with terms beside kernels.
 #' @param summary `TRUE`: posterior means. `FALSE`: all draws.
-#' @param sigma,rdig Not used: arguments of the generic.
-#' @param digits Number of significant digits.
+#' @param sigma Not used: an argument of the generic.
 #' @param ... Not used: unknown arguments are errors.
 #' @return
 #' * `fixef()`: the coefficients of linear terms, a named vector; with `summary =

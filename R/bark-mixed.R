@@ -36,7 +36,7 @@ refuse_fields <- function(fields, prior, family) {
   )
   if (length(odd) > 0) {
     kb_abort(c(
-      "Several {.code kernels()} are not defined with {.code {odd[[1]]}}.",
+      "Several {.code kernels()} are not defined with {odd[[1]]}.",
       i = "Write one {.code kernels()} with all inputs."
     ), c("argument", "not_defined"), argument = "formula")
   }

@@ -23,7 +23,8 @@
 #' @param linear,groups,offset For fits to `x` and `y` with these arguments of
 #'   [bark()]: those of the rows of `newdata`.
 #' @param re_formula `NULL`: with the coefficients of groups. Groups that the fit
-#'   does not have get coefficients from their distribution: integrated out in
+#'   does not have (a message, `kb_message_new_groups`) get coefficients from
+#'   their distribution: integrated out in
 #'   means, intervals and log scores, drawn in draws and in intervals of
 #'   `"terms"` (the same for all rows of a group). `NA`: without groups.
 #' @param ... Not used: unknown arguments are errors.

@@ -51,14 +51,16 @@
 #' * `kernels(x1, x2)` has the inputs of kernels. Several `kernels()` are summed:
 #'   each kernel has inputs of one of them only, all equally probable, and scales
 #'   of its own (not for several unordered classes).
-#' * Plain terms are linear if the formula has `kernels()`, factors by contrasts;
-#'   there is always an intercept. Without `kernels()` they are inputs of
+#' * Plain terms are linear if the formula has `kernels()`, factors by contrasts,
+#'   by `options(contrasts = )` or their own; there is always an intercept, and
+#'   constant columns are left out with a warning. Without `kernels()` they are inputs of
 #'   kernels; with `prior = bark_prior(gamma = 0)` there are no kernels, and
 #'   plain terms are linear. A dot stands for all columns that appear nowhere
 #'   else.
 #' * `(1 | g)` has a coefficient for each group of g, `(1 + z | g)` also a slope,
-#'   `(1 + z || g)` without a correlation between the two. `(1 | a/b)` is `(1 | a)
-#'   + (1 | a:b)`. Slopes belong to numeric predictors.
+#'   `(1 + z || g)` without a correlation between the two. Slopes belong to numeric
+#'   predictors. `(1 | a/b)` is short for `(1 | a)` and `(1 | a:b)`. A factor may
+#'   also be a linear term: its groups then share what the linear term leaves.
 #' * `offset(o)` is added as it is; on the latent scale for classes.
 #'
 #' With `x` and `y` give `linear`, `groups` and `offset` instead.

@@ -171,8 +171,11 @@ augment_response <- function(x, new) {
 #' @param ... Not used: unknown arguments are errors.
 #' @return Data frames. `tidy()`: one line each for `sigma` (gaussian fits; for
 #'   Student-t noise its scale), `J` (number of kernels), for priors that select
-#'   `d` (number of predictors in the kernel), and for ordered classes the cut
-#'   points `cut[low|high]` between neighbouring levels (the first is 0), with
+#'   `d` (number of predictors in the kernel), for ordered classes the cut
+#'   points `cut[low|high]` between neighbouring levels (the first is 0), and with
+#'   terms beside kernels the linear coefficients `b[term]`, standard deviations
+#'   `sd[factor]` or `sd[factor,coefficient]` of groups and their correlations
+#'   `cor[factor,one,other]` (of several classes with the class first), with
 #'   `estimate` (posterior mean), `std.error` (posterior sd), `conf.low` and
 #'   `conf.high`; [importance()] has the predictors. `glance()`: one line with
 #'   `nobs`, `J`, `sigma`, `rhat` (the largest), `ess_bulk` (the smallest),

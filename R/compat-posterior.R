@@ -102,6 +102,10 @@ srvm_parameters <- function(fit, pool) {
 #'   * `df`: degrees of freedom of the noise, with `bark_prior(df = "learned")`;
 #'   * `cut[low|high]`: for ordered classes the cut point between the
 #'     neighbouring levels `low` and `high`; the first is 0;
+#'   * with terms beside kernels the linear coefficients `b[term]` (see
+#'     [fixef.kb_bark()]), standard deviations `sd[factor]` or
+#'     `sd[factor,coefficient]` of groups and their correlations
+#'     `cor[factor,one,other]`;
 #'   * `lambda[l]`: scale of column l of the predictors, for standardised
 #'     predictors if `scale = TRUE`; 0 where the predictor is not in the kernel;
 #'   * `delta[l]`, for priors that select: 1 where it is in the kernel.

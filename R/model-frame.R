@@ -24,6 +24,9 @@ NULL
 #'   each level of a factor, and no intercept. Its attribute `assign` has the
 #'   term of each column, for fits to a formula.
 #'
+#' Of fits of [bark()] with terms beside kernels `terms()`, `model.frame()` and
+#' `model.matrix()` have the inputs of kernels only.
+#'
 #' Training rows are the processed rows that the fit holds, in the order given,
 #' as in `fitted()`.
 #' @section Errors: `kb_error_not_defined` for the first three if the fit was

@@ -65,6 +65,7 @@ rows <- alist(
   "`kernel_posterior()`" = kernel_posterior(fit),
   "`importance()`" = importance(fit),
   "`partial_dependence()`" = partial_dependence(fit, variable, n = 2),
+  "`exposure_effects()`" = exposure_effects(fit, "overall"),
   "`label_noise()`, `reject_curve()`" = {
     label_noise(fit)
     reject_curve(fit, new)
@@ -109,8 +110,10 @@ usual <- list(
 )
 
 # Generics that every fit has, or every fit to a formula; generics whose methods
-# are for other objects; and those of DALEX, which few users have installed.
+# are for other objects, or for fits with groups; and those of DALEX, which few
+# users have installed.
 without_row <- c(
+  "fixef", "ranef", "VarCorr",
   "nobs", "formula", "terms", "model.frame", "as_draws_df", "weights", "yhat",
   "model_info"
 )

@@ -281,6 +281,7 @@ test_that("models of classes without kernels run", {
     fit <- bark_quick(formula, data, prior = bark_prior(gamma = 0))
     expect_output(print(fit), "probit")
     expect_true(all(is.finite(predict(fit, type = "prob"))))
+    expect_true(any(grepl("^sd\\[", posterior::variables(as_draws(fit)))))
   }
   expect_error(bark(y ~ (1 | clinic), data), class = "kb_error_formula")
 })
