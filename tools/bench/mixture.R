@@ -9,6 +9,7 @@
 #   --results=mixture   folder for finished fits, so that a stopped run can
 #                       continue. Delete the files of a method when its code
 #                       changes
+#   --write=FILE        also writes the table for the vignette "mixtures"
 #
 # Data: "plain" is bkmr::SimData() (4 exposures of which 2 have an effect, one
 # confounder that depends on an exposure); "clinics" has two further linear
@@ -29,7 +30,7 @@ source(file.path(tools, "bench", "report.R"))
 source(file.path(tools, "reproduce", "cells.R"))
 
 refuse_unknown(
-  "tuning", c("kinds", "rows", "methods", "repeats", "results")
+  "tuning", c("kinds", "rows", "methods", "repeats", "results", "write")
 )
 
 # ---- data -------------------------------------------------------------------
@@ -168,4 +169,14 @@ rows <- lapply(split(cells, seq_len(nrow(cells))), function(cell) {
   }
   row
 })
-markdown(table_of(do.call(rbind, rows)))
+table <- table_of(do.call(rbind, rows))
+markdown(table)
+if (!is.null(option("write"))) {
+  saveRDS(list(
+    table = table[order(table$data != "plain", table$rows), ],
+    versions = c(
+      kernelbayes = as.character(packageVersion("kernelbayes")),
+      bkmr = as.character(packageVersion("bkmr")), R = R.version.string
+    ), date = Sys.Date()
+  ), option("write"))
+}
