@@ -8,6 +8,7 @@ namespace bark {
 
 namespace {
 
+// (B108).
 void draw_group(const Prior& prior, int p, Shape& shape, Rng& rng) {
   const auto count = static_cast<std::uint32_t>(prior.groups.size());
   shape.group = static_cast<int>(rng.index(count));

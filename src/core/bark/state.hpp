@@ -105,7 +105,7 @@ class State {
   double df() const { return response_.df(); }
   const std::vector<double>& cuts() const { return response_.cuts(); }
   const std::vector<double>& log_gaps() const { return response_.log_gaps(); }
-  /// The latent response of a row without its offset is between these.
+  /// The latent response of a row without its offset is between these, (B107).
   double lower(Eigen::Index i) const {
     return cuts()[data_->level(i)] - offset(i);
   }

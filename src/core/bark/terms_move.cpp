@@ -80,6 +80,7 @@ void terms_move(State& state, Rng& rng) {
   state.set_terms(std::move(values), true, state.noise(), std::move(weights));
 }
 
+// (B106), the first step, and below the third.
 bool fix_terms(State& state, Rng& rng) {
   Eigen::VectorXd fit;
   if (!draw_fit(state, fit, rng)) return false;
