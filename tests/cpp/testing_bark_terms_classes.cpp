@@ -4,6 +4,7 @@
 
 #include "bark_moves.hpp"
 #include "core/bark/fields_level.hpp"
+#include "core/bark/fields_magnitude.hpp"
 #include "core/bark/sweep.hpp"
 #include "glue/bark_fields_from_r.hpp"
 #include "glue/bark_from_r.hpp"
@@ -201,6 +202,20 @@ int misplaced(const bark::Fields& fields) {
   return count;
 }
 
+// Between draws of the terms of all fields and their release.
+void fixed(bark::Fields& fields, const std::string& move, Rng& rng) {
+  for (int k = 0; k < fields.size(); ++k) bark::fix_terms(fields[k], rng);
+  if (move == "latent") bark::latent_move(fields, rng);
+  if (move == "latent_scale") bark::latent_scale_move(fields, rng);
+  if (move == "latent_shift") bark::latent_shift_move(fields, rng);
+  if (move == "magnitude") {
+    bark::Magnitudes magnitudes(fields, rng);
+    for (const int k : {-1, 0, 2, 1}) magnitudes.move(k, 0.7, rng);
+    magnitudes.finish(fields, rng);
+  }
+  for (int k = 0; k < fields.size(); ++k) bark::release_terms(fields[k], rng);
+}
+
 // Groups of inputs
 // --------------------------------------------------------------
 
@@ -318,10 +333,11 @@ Rcpp::List bark_terms_classes_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   return out.list(wrong);
 }
 
-// The same for a field per class, full or single sweeps.
+// The same for a field per class: "full" or "single" sweeps, or one move
+// between draws of the terms and their release.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_terms_fields_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
-                                 Rcpp::List terms, int count, bool full,
+                                 Rcpp::List terms, int count, std::string move,
                                  int repeats, bool redraw, int pairs,
                                  int seed) {
   const bark::Prior setting = bark_r::prior(prior);
@@ -339,7 +355,11 @@ Rcpp::List bark_terms_fields_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     out.before(pair, field_statistics(level));
     for (int i = 0; i < repeats; ++i) {
       if (redraw) simulate(level.fields(), classes, true, rng);
-      level.sweep(full, false, counts, rng);
+      if (move == "full" || move == "single") {
+        level.sweep(move == "full", false, counts, rng);
+      } else {
+        fixed(level.fields(), move, rng);
+      }
     }
     out.after(pair, field_statistics(level));
     wrong += misplaced(level.fields());
