@@ -107,14 +107,18 @@ test_that("sweeps of classes leave the joint law of all invariant", {
 })
 
 test_that("moves given the terms do so, one by one", {
-  # Null: at most 434 scores per call, 8 calls: |z| > 6 somewhere has a
-  # probability of 7e-6.
+  # Null: at most 434 scores per call, 10 calls: |z| > 6 somewhere has a
+  # probability of 9e-6.
   moves <- c("fixed_latent", "fixed_magnitude", "fixed_cuts", "fixed_nothing")
   for (name in c("probit", "shifted")) {
     for (move in setdiff(moves, if (name == "probit") "fixed_cuts")) {
       z <- class_scores(name, move, 5000)
       expect_lt(max(abs(z)), 6, label = paste("score", name, move))
     }
+  }
+  for (name in c("slopes", "ordered")) {
+    z <- class_scores(name, "fixed_nothing", 5000, repeats = 6)
+    expect_lt(max(abs(z)), 6, label = paste("score", name))
   }
   # Only without an offset: the terms are integrated out.
   expect_lt(max(abs(class_scores("slopes", "latent_scale", 5000))), 6)
