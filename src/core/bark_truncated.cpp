@@ -1,4 +1,6 @@
 // One translation unit, see Makevars. Each file also compiles by itself.
+#include "core/small.hpp"
+
 #include "bark/truncated.cpp"
 #include "bark/truncated_coefficient.cpp"
 #include "bark/truncated_draw.cpp"

@@ -6,14 +6,21 @@ namespace bark {
 
 namespace {
 
+Eigen::MatrixXd pick(const Eigen::MatrixXd& from,
+                     const std::vector<int>& rows) {
+  Eigen::MatrixXd out(rows.size(), from.cols());
+  for (std::size_t i = 0; i < rows.size(); ++i) out.row(i) = from.row(rows[i]);
+  return out;
+}
+
 TermData rows_of(const TermData& terms, const std::vector<int>& rows) {
   TermData out = terms;
-  out.linear = terms.linear(rows, Eigen::all);
-  if (terms.offset.size() > 0) out.offset = terms.offset(rows);
+  out.linear = pick(terms.linear, rows);
+  if (terms.offset.size() > 0) out.offset = pick(terms.offset, rows);
   for (std::size_t k = 0; k < out.groupings.size(); ++k) {
     const Grouping& from = terms.groupings[k];
     Grouping& to = out.groupings[k];
-    to.z = from.z(rows, Eigen::all);
+    to.z = pick(from.z, rows);
     to.group.clear();
     for (const int row : rows) to.group.push_back(from.group[row]);
   }
@@ -22,9 +29,9 @@ TermData rows_of(const TermData& terms, const std::vector<int>& rows) {
 
 Data rows_of(const Data& data, const std::vector<int>& rows) {
   Data out = data;
-  out.x = data.x(rows, Eigen::all);
-  out.y = data.y(rows);
-  out.weights = data.weights(rows);
+  out.x = pick(data.x, rows);
+  out.y = pick(data.y, rows);
+  out.weights = pick(data.weights, rows);
   if (data.terms.any()) out.terms = rows_of(data.terms, rows);
   return out;
 }

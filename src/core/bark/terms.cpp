@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "../decompositions.hpp"
 #include "core/archive.hpp"
 
 namespace kernelbayes {
@@ -54,8 +55,19 @@ std::vector<std::vector<int>> nested_chains(const std::vector<Grouping>& all) {
   return chains;
 }
 
+// L of LL' = sigma. Eigen's would be compiled here once more, for a few
+// numbers.
 Eigen::MatrixXd cholesky(const Eigen::MatrixXd& sigma) {
-  return sigma.llt().matrixL();
+  const Eigen::Index q = sigma.rows();
+  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(q, q);
+  for (Eigen::Index j = 0; j < q; ++j) {
+    for (Eigen::Index i = j; i < q; ++i) {
+      double left = sigma(i, j);
+      for (Eigen::Index k = 0; k < j; ++k) left -= out(i, k) * out(j, k);
+      out(i, j) = i == j ? std::sqrt(left) : left / out(j, j);
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -245,7 +257,8 @@ void draw_covariances(const TermData& data, TermValues& values, Rng& rng) {
     TermValues::Factor& factor = values.factors[k];
     const int q = grouping.size();
     const Eigen::MatrixXd inverse =
-        factor.sigma.llt().solve(Eigen::MatrixXd::Identity(q, q));
+        linalg::PositiveSolver(factor.sigma)
+            .solve(Eigen::MatrixXd(Eigen::MatrixXd::Identity(q, q)));
     for (int l = 0; l < q; ++l) {
       const double rate = kGroupDf * inverse(l, l) +
                           1 / (grouping.scale[l] * grouping.scale[l]);

@@ -1,4 +1,5 @@
 // Terms beside the kernels, and the noise given all of the residuals.
+#include "../decompositions.hpp"
 #include "moves.hpp"
 
 namespace kernelbayes {
@@ -23,7 +24,8 @@ void scale_groups(const Grouping& grouping, TermValues::Factor& factor, int l,
     const double move = std::exp2(1 - 5 * rng.uniform()) * rng.normal();
     const double grow = std::expm1(move);
     const double inverse =
-        factor.sigma.llt().solve(Eigen::VectorXd::Unit(q, l))[l];
+        linalg::PositiveSolver(factor.sigma)
+            .solve(Eigen::VectorXd(Eigen::VectorXd::Unit(q, l)))[l];
     const double gain = grow * residuals.values.dot(part) -
                         0.5 * grow * grow * part.squaredNorm();
     const double log_ratio =

@@ -1,0 +1,7 @@
+// What follows runs a few times per fit: it is compiled to be small, so that the
+// installed package stays below 5 MB. Included by translation units only.
+#pragma once
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("Os")
+#endif

@@ -1,0 +1,2 @@
+// Included by RcppExports.cpp, before all else.
+#include "core/small.hpp"
