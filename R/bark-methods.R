@@ -118,7 +118,11 @@ centres_line <- function(x, show) {
       "rows"
     }, ", P(intercept) ", show(bark_location_probability(x)[[1]]), ", prior ",
     show(intercept_expected(prior, n)), "\n",
-    if (has_own_scales(x)) "                each with scales of its own\n"
+    if (has_clusters(x)) {
+      "                with scales of their own or shared\n"
+    } else if (has_own_scales(x)) {
+      "                each with scales of its own\n"
+    }
   )
 }
 

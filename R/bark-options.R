@@ -69,21 +69,26 @@ bark_options <- list(
     told = function(own_scales, n, p) {
       c(
         list(own_scales = TRUE),
-        if (identical(own_scales, "pooled")) list(pool = pool_prior)
+        if (identical(own_scales, "pooled")) list(pool = pool_prior),
+        if (identical(own_scales, "clustered")) list(clustered = TRUE)
       )
     },
     line = function(own_scales) {
       paste0(
         "each kernel has its own scales",
-        if (!isTRUE(own_scales)) ", around common ones"
+        if (identical(own_scales, "pooled")) ", around common ones",
+        if (identical(own_scales, "clustered")) ", or shares those of others"
       )
     },
     given_layout = alist(own_scales = maybe(such_that(
-      function(v) isTRUE(v) || isFALSE(v) || identical(v, "pooled"),
-      "TRUE, FALSE or \"pooled\""
+      function(v) {
+        isTRUE(v) || isFALSE(v) || rlang::is_string(v, c("pooled", "clustered"))
+      },
+      "TRUE, FALSE, \"pooled\" or \"clustered\""
     ))),
     told_layout = alist(
-      own_scales = maybe(flags()), pool = maybe(numbers(4))
+      own_scales = maybe(flags()), pool = maybe(numbers(4)),
+      clustered = maybe(flags())
     )
   ),
   directions = list(

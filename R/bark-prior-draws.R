@@ -20,6 +20,9 @@ draw_bark_pool <- function(fit, n) {
   } else {
     draw_prior_scales(prior, n_inputs(fit), if (own) sum(m) else n)
   }
+  if (has_clusters(fit)) {
+    scales <- share_scales(scales, m, n_inputs(fit))
+  }
   names(scales) <- paste0(if (own) "own_", names(scales))
   out[c("included", "log_lambda")] <- list(integer(), numeric())
   out[names(scales)] <- scales
@@ -75,6 +78,26 @@ draw_pooled_scales <- function(prior, p, m) {
       length(included), centre[, draw], rep(spread[draw], each = p)
     )
   )
+}
+
+# The prior of concentrations, as in clusters.cpp
+concentrations <- c(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+
+# The scales of kernels in clusters: those of the first of each, (B109)
+share_scales <- function(scales, m, p) {
+  first <- unlist(lapply(seq_along(m), function(i) {
+    cluster_firsts(m[[i]], sample(concentrations, 1)) + sum(m[seq_len(i - 1)])
+  }))
+  lapply(scales, function(v) as.vector(matrix(v, p)[, first, drop = FALSE]))
+}
+
+cluster_firsts <- function(size, concentration) {
+  out <- integer(size)
+  for (j in seq_len(size)) {
+    joins <- stats::runif(1) * (j - 1 + concentration) < j - 1
+    out[[j]] <- if (joins) out[[sample.int(j - 1, 1)]] else j
+  }
+  out
 }
 
 # Sets of scales of kernels that each use one group of inputs

@@ -35,7 +35,8 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   the coefficients Cauchy variables.
 #' @param eps Scale of the coefficients, which is also the threshold below
 #'   which the stable process is thinned out; a positive number in units of the
-#'   response that the model sees (standardised if `scale = TRUE`).
+#'   response that the model sees (standardised if `scale = TRUE`). `NULL`: 0.5,
+#'   or 1 with `own_scales = "clustered"`.
 #' @param gamma Intensity of the stable process, a positive number; or 0, for a
 #'   model without kernels: plain terms of a formula are then linear.
 #' @param n_kernels,discrepancy The expected number of kernels nu and the
@@ -43,7 +44,7 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   they replace `eps` and `gamma`, which are computed from them.
 #' @param scales Shape A and rate B of the gamma prior of S, two positive
 #'   numbers. `NULL`: 1 and 1 for common scales, 0.5 and 0.05 for
-#'   kernel-specific ones.
+#'   kernel-specific ones, 1 and 0.3 for those of clusters.
 #' @param selection Parameters a and b of the beta prior of the probability that
 #'   a predictor is in the kernel, two positive numbers; only a if `n_signals`
 #'   is given. Only for the types that select.
@@ -65,11 +66,15 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #'   "truncation"`).
 #' @param centres Locations of the kernels: [centre_rows()], at rows of the data
 #'   or the intercept, equally likely by default, or [centre_near_rows()].
-#'   `NULL` is `centre_rows()`.
+#'   `NULL` is `centre_rows()`, or `centre_near_rows(1)` with `own_scales =
+#'   "clustered"`.
 #' @param own_scales `FALSE`: all kernels have the same scales. `TRUE`: each has
-#'   its own. `"pooled"`: each has its own, which vary around common ones.
-#'   `NULL`: `TRUE` for numeric responses, `FALSE` for classes, with
-#'   `directions` and with `approximation = "truncation"`. See the section below.
+#'   its own. `"clustered"`: kernels share scales with some of the others, for
+#'   numeric responses. `"pooled"`: each has its own, which vary around common
+#'   ones. `NULL`: for numeric responses `"clustered"` if there are linear terms
+#'   or groups and fewer than 20 000 rows, otherwise `TRUE`; `FALSE` for classes,
+#'   with `directions` and with `approximation = "truncation"`. See the section
+#'   below.
 #' @param directions `NULL`: kernels use the predictors as they are. A whole
 #'   number d, from 1 to p: they use d unknown linear combinations of them, see
 #'   the section below.
@@ -156,6 +161,18 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 #' and \eqn{w_l}{w[l]} near 0 or 1 give the common scales of `own_scales = FALSE`.
 #' For the types `"select_different"` and `"different"`; `scales` is not used.
 #'
+#' With `own_scales = "clustered"` kernels come in clusters with the same
+#' predictors and scales, each from the prior given by `type`. Which kernels are
+#' together is a draw from a Chinese restaurant process: a kernel joins one of k
+#' others, each with probability 1 / (k + c), or begins a cluster. The
+#' concentration c is learned; a priori it is 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30
+#' or 100. Small c gives the common scales of `FALSE`, large c the separate ones
+#' of `TRUE`: the data choose. It is the default beside linear terms and groups,
+#' because exposures often act smoothly and together; there, on simulated data
+#' that the choice was made on, the error of f was four fifths of that of `TRUE`.
+#' Chains mix better than with `TRUE`. `"clustered"` also changes the defaults of
+#' `centres`, `scales` and `eps`.
+#'
 #' [importance()] then weights kernels by the absolute size of their
 #' coefficients. Kernels at the same centre are separate kernels, not copies.
 #'
@@ -234,7 +251,7 @@ bark_types <- c("select_different", "equal", "different", "select_equal")
 bark_prior <- function(type = c(
                          "select_different", "equal", "different",
                          "select_equal"
-                       ), alpha = 1, eps = 0.5, gamma = 10, n_kernels = NULL,
+                       ), alpha = 1, eps = NULL, gamma = 10, n_kernels = NULL,
                        discrepancy = NULL,
                        scales = NULL,
                        selection = c(1, 1), n_signals = NULL, noise = NULL,
@@ -253,11 +270,13 @@ bark_prior <- function(type = c(
     )
   } else {
     list(
-      eps = check_number(eps, 0, open = TRUE),
+      eps = if (!is.null(eps)) check_number(eps, 0, open = TRUE),
       gamma = check_number(gamma, 0)
     )
   }
-  if (levy$gamma > 0) check_levy(alpha, levy, options$approximation)
+  if (levy$gamma > 0) {
+    check_levy(alpha, with_eps(levy, FALSE), options$approximation)
+  }
   structure(
     c(list(
       type = type, alpha = alpha, eps = levy$eps, gamma = levy$gamma,
@@ -288,8 +307,10 @@ check_own_scales <- function(own_scales) {
   if (isTRUE(own_scales) || isFALSE(own_scales)) {
     return(own_scales)
   }
-  if (!identical(own_scales, "pooled")) {
-    bad_argument(own_scales, "own_scales", "TRUE, FALSE or \"pooled\"")
+  if (!rlang::is_string(own_scales, c("pooled", "clustered"))) {
+    bad_argument(
+      own_scales, "own_scales", "TRUE, FALSE, \"pooled\" or \"clustered\""
+    )
   }
   own_scales
 }
@@ -372,22 +393,48 @@ refuse_unused <- function(arg, type) {
 
 # What depends on the data ---------------------------------------------------
 
-#' The prior with what it leaves to the kind of the response
+#' The prior with what it leaves to the data
 #'
 #' Numbers have kernels with their own scales and learned degrees of freedom,
-#' which predict them best, and classes common scales: tools/bench/league.R.
+#' which predict them best, and classes common scales: tools/bench/league.R;
+#' beside linear terms and groups scales are clustered: tools/bench/mixture.R.
+#' @param beside Are there linear terms or groups?
+#' @param many Are there so many rows that moves are in O(n)?
 #' @noRd
-prior_for <- function(prior, family) {
+prior_for <- function(prior, family, beside = FALSE, many = FALSE) {
   check_class(prior, "kb_bark_prior", "`bark_prior()`")
   numbers <- family == "gaussian" && !is_truncated_prior(prior)
   if (is.null(prior$own_scales)) {
-    prior$own_scales <- numbers && is.null(prior$directions)
+    own <- numbers && is.null(prior$directions)
+    prior$own_scales <- if (own && beside && !many) "clustered" else own
   }
+  clustered <- identical(prior$own_scales, "clustered")
+  if (clustered && !numbers) refuse_clusters()
   if (is.null(prior$df)) prior$df <- if (numbers) "learned" else Inf
   if (is.null(prior$scales)) {
-    prior$scales <- if (isFALSE(prior$own_scales)) c(1, 1) else c(0.5, 0.05)
+    prior$scales <- if (isFALSE(prior$own_scales)) {
+      c(1, 1)
+    } else if (clustered) {
+      c(1, 0.3)
+    } else {
+      c(0.5, 0.05)
+    }
   }
+  if (clustered && is.null(prior$centres)) prior$centres <- centre_near_rows(1)
+  with_eps(prior, clustered)
+}
+
+with_eps <- function(prior, clustered) {
+  if (is.null(prior$eps)) prior$eps <- if (clustered) 1 else 0.5
   prior
+}
+
+refuse_clusters <- function() {
+  kb_abort(c(
+    "{.code own_scales = \"clustered\"} is for numeric responses.",
+    i = "Leave {.arg own_scales} out, or set it to {.code TRUE} or
+         {.code FALSE}."
+  ), "argument", argument = "own_scales")
 }
 
 #' The prior as the sampler needs it: plain numbers, no NULL
@@ -407,16 +454,19 @@ prior_for <- function(prior, family) {
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
 #'   `noise_precision` (NA otherwise); `improper`, where there is neither a draw
 #'   from the prior nor an evidence; `df` for Student-t noise; if not the
-#'   default, `own_scales`, `directions`, `approximation` and the value of
-#'   `centres_resolve()`.
+#'   default, `own_scales`, `clustered`, `directions`, `approximation` and the
+#'   value of `centres_resolve()`.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL, linear = NULL, groups = NULL,
                                factors = list()) {
   if (inherits(family, "family")) family <- family$family
   check_choice(family, c("gaussian", "binomial"))
-  if (!is.null(groups)) prior$own_scales <- TRUE
-  prior <- prior_for(prior, family)
+  if (!is.null(groups) && is.null(prior$own_scales) && family == "binomial") {
+    prior$own_scales <- TRUE
+  }
+  beside <- !is.null(groups) || length(linear) > 0 || length(factors) > 0
+  prior <- prior_for(prior, family, beside, nrow(x) >= many_rows)
   told <- options_told(prior, nrow(x), ncol(x))
   selection <- selection_resolve(prior, ncol(x))
   noise <- if (family == "binomial") {
@@ -468,6 +518,8 @@ selection_resolve <- function(prior, p) {
 #' @export
 print.kb_bark_prior <- function(x, ...) {
   number <- function(v) format(v, digits = 4)
+  own <- if (is.null(x$own_scales)) FALSE else x$own_scales
+  x <- with_eps(x, identical(own, "clustered"))
   size <- levy_size(x$alpha, x$gamma, x$eps, x$approximation)
   nu <- size$nu
   d <- size$discrepancy

@@ -9,6 +9,11 @@ pool_prior <- c(-2, 1.5, 1, 1)
 
 has_own_scales <- function(fit) isTRUE(fit$settings$prior$own_scales)
 
+has_clusters <- function(fit) isTRUE(fit$settings$prior$clustered)
+
+# Fits on this many rows or more have moves in O(n), see Data::many_rows
+many_rows <- 20000
+
 # How many numbers draws of shapes have, of p a slot
 shape_sizes <- function(fit, slots) {
   p <- ncol(fit$data$x)
@@ -67,6 +72,10 @@ own_numbers <- function(fit, pool) {
   if (has_own_scales(fit)) {
     d <- colSums(matrix(pool$own_included, p))
     if (grepl("equal", fit$settings$prior$type)) d <- pmin(d, 1)
+    if (has_clusters(fit)) {
+      # A cluster has one set of scales.
+      d <- d * !duplicated(cbind(draw, t(matrix(pool$own_log_lambda, p))))
+    }
     each <- each + d
   }
   as.double(tapply(each, draw, sum, default = 0))

@@ -55,7 +55,7 @@ bark_prior_layout <- c(layout(
 
 # As the user gives it
 bark_prior_given_layout <- c(layout(
-  type = strings(1, bark_types), alpha = positive(), eps = positive(),
+  type = strings(1, bark_types), alpha = positive(), eps = maybe(positive()),
   gamma = numbers(1, 0), scales = maybe(positive(2)), selection = maybe(such_that(
     function(v) is.double(v) && length(v) == 2 && all(is.na(v) | v > 0),
     "two positive numbers"

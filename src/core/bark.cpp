@@ -4,6 +4,7 @@
 #include "bark/birth_death.cpp"
 #include "bark/candidates.cpp"
 #include "bark/centres.cpp"
+#include "bark/clusters.cpp"
 #include "bark/copies.cpp"
 #include "bark/cuts.cpp"
 #include "bark/directions.cpp"

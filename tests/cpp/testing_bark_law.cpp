@@ -2,6 +2,9 @@
 // after a move or sweep that must leave it invariant.
 #include <RcppEigen.h>
 
+#include <algorithm>
+#include <set>
+
 #include "bark_moves.hpp"
 #include "core/bark/sweep.hpp"
 #include "glue/bark_from_r.hpp"
@@ -21,6 +24,9 @@ constexpr int kShapeStatistics = 6;
 // For the pool, if scales are pooled.
 constexpr int kPoolStatistics = 8;
 
+// For clusters, if kernels are clustered.
+constexpr int kClusterStatistics = 6;
+
 // For directions, if the prior has any.
 constexpr int kDirectionStatistics = 4;
 
@@ -33,6 +39,7 @@ int n_statistics(const bark::Prior& prior, const bark::Data& data) {
                              : 0) +
          (prior.shaped() ? kShapeStatistics : 0) +
          (prior.pooled ? kPoolStatistics : 0) +
+         (prior.clustered ? kClusterStatistics : 0) +
          (prior.directions > 0 ? kDirectionStatistics : 0);
 }
 
@@ -96,6 +103,32 @@ void pool_statistics(const State& state, double* out) {
   std::copy(values, values + kPoolStatistics, out);
 }
 
+// Pairs of kernels in one cluster, and clusters; both where kernels differ.
+void cluster_statistics(const State& state, double* out) {
+  std::fill(out, out + kClusterStatistics, 0.0);
+  const double log_concentration = std::log(state.pool().concentration);
+  std::set<int> clusters;
+  for (int j = 0; j < state.size(); ++j) {
+    const bark::ShapePointer& own = state.slot(j).shape;
+    if (!own || own->included.empty()) continue;
+    if (clusters.insert(own->cluster).second) {
+      out[2] += own->included[0] ? squash(own->log_lambda[0]) : 0;
+      out[3] += std::count(own->included.begin(), own->included.end(), 1);
+    }
+    for (int i = 0; i < j; ++i) {
+      const bark::ShapePointer& other = state.slot(i).shape;
+      if (!other || other->included.empty()) continue;
+      const bool together = own->cluster == other->cluster;
+      const bool same = own->log_lambda == other->log_lambda &&
+                        own->included == other->included;
+      out[0] += together;
+      out[1] += together && !same ? 1000 : 0;  // never
+    }
+  }
+  out[4] = clusters.size();
+  out[5] = log_concentration;
+}
+
 void statistics(const State& state, double* out) {
   double varphi = 0, at_intercept = 0;
   for (int j = 0; j < state.size(); ++j) {
@@ -145,6 +178,10 @@ void statistics(const State& state, double* out) {
   if (state.prior().pooled) {
     pool_statistics(state, out);
     out += kPoolStatistics;
+  }
+  if (state.prior().clustered) {
+    cluster_statistics(state, out);
+    out += kClusterStatistics;
   }
   if (state.prior().directions > 0) {
     direction_statistics(state.directions(), out);
@@ -216,7 +253,7 @@ State seeing(const State& state, bark::Data& data,
     out.set_df(state.df());
     out.set_row_weights(state.row_weights());
   }
-  if (state.prior().pooled) out.set_pool(state.pool());
+  out.set_pool(state.pool());
   out.set_amplitude(state.amplitude());
   if (state.prior().directions > 0) out.set_directions(state.directions());
   out.assign(slots_of(state), state.log_lambda(), state.included(),

@@ -228,6 +228,18 @@ const Moves<State>& moves() {
                                                   bark::pool_stretch_move(
                                                       s, t, 0.8, r);
                                                 }},
+                                               {"cluster",
+                                                bark::cluster_move},
+                                               {"cluster_leave",
+                                                [](State& s, double t, Rng& r) {
+                                                  bark::leave_move(s, t, 0.8,
+                                                                   r);
+                                                }},
+                                               {"concentration",
+                                                [](State& s, double, Rng& r) {
+                                                  bark::concentration_move(s,
+                                                                           r);
+                                                }},
                                                {"none",
                                                 [](State&, double, Rng&) {}}}));
   return all;

@@ -12,6 +12,29 @@ tailed <- function(n = 60) {
   })
 }
 
+test_that("beside terms scales are clustered, unless there are many rows", {
+  prior <- prior_for(bark_prior(), "gaussian", beside = TRUE)
+  expect_identical(prior$own_scales, "clustered")
+  expect_identical(prior[c("eps", "scales")], list(eps = 1, scales = c(1, 0.3)))
+  expect_identical(prior$centres, centre_near_rows(1))
+  given <- bark_prior(eps = 0.2, scales = c(2, 2), centres = centre_rows())
+  resolved <- prior_for(given, "gaussian", beside = TRUE)
+  expect_identical(resolved[names(given)[3:4]], unclass(given)[3:4])
+  expect_identical(resolved$scales, c(2, 2))
+  expect_identical(
+    prior_for(bark_prior(), "gaussian", beside = TRUE, many = TRUE),
+    prior_for(bark_prior(), "gaussian")
+  )
+  expect_false(prior_for(bark_prior(), "binomial", beside = TRUE)$own_scales)
+  expect_error(
+    prior_for(bark_prior(own_scales = "clustered"), "binomial"),
+    "numeric responses", class = "kb_error_argument"
+  )
+  expect_output(
+    print(bark_prior(own_scales = "clustered")), "eps = 1.*shares those of others"
+  )
+})
+
 test_that("numbers have own scales and learned degrees of freedom", {
   prior <- prior_for(bark_prior(), "gaussian")
   expect_true(prior$own_scales)

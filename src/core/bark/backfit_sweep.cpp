@@ -7,8 +7,8 @@ namespace kernelbayes {
 namespace bark {
 
 bool backfits(const Data& data, const Prior& prior) {
-  return data.n() >= data.many_rows && prior.own_scales && !data.latent() &&
-         prior.nu > 0;
+  return data.n() >= data.many_rows && prior.own_scales && !prior.clustered &&
+         !data.latent() && prior.nu > 0;
 }
 
 // More rows have more kernels.

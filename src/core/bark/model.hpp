@@ -44,7 +44,8 @@ struct Prior {
   /// each equally probable, and has inputs of that group only. Empty: one group
   /// of all inputs.
   std::vector<std::vector<int>> groups;
-  bool pooled = false;  // own scales are pooled: A and B are not used
+  bool pooled = false;     // own scales are pooled: A and B are not used
+  bool clustered = false;  // kernels of a cluster share their own scales
   PoolPrior pool;
   int directions = 0;  // above 0: the number of them
 

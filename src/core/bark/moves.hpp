@@ -63,6 +63,13 @@ bool flip_move(S& state, double power, Rng& rng);
 template <class S>
 bool swap_move(S& state, double power, Rng& rng);
 
+/// If kernels are clustered: the scales of one given those of the others, from
+/// their prior; one leaves its cluster for scales near those it had, or the
+/// inverse; the concentration given the clusters.
+bool cluster_move(State& state, double power, Rng& rng);
+bool leave_move(State& state, double power, double step, Rng& rng);
+void concentration_move(State& state, Rng& rng);
+
 /// If scales are pooled: the pool given the scales of the kernels; a common
 /// scale, or all of them, shifted with those of the kernels; and the spread,
 /// with the distances of the kernels' scales from the common ones.

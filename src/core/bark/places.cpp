@@ -1,5 +1,6 @@
 #include "places.hpp"
 
+#include "clusters.hpp"
 #include "pool.hpp"
 #include "state.hpp"
 
@@ -22,7 +23,12 @@ void draw_group(const Prior& prior, int p, Shape& shape, Rng& rng) {
 }  // namespace
 
 Place draw_place(const State& state, Rng& rng) {
-  return draw_place(state.prior(), state.data(), state.pool(), rng);
+  Place out = draw_place(state.prior(), state.data(), state.pool(), rng);
+  if (state.prior().clustered && out.shape) {
+    out.shape = join_or_found(out.shape, shapes_of(state),
+                              state.pool().concentration, rng);
+  }
+  return out;
 }
 
 Place draw_place(const Prior& prior, const Data& data, const Pool& pool,

@@ -16,7 +16,8 @@ struct Shape {
   std::vector<double> centre;      // empty: the row of its location
   std::vector<double> log_lambda;  // empty, like the next: those of all kernels
   std::vector<char> included;
-  int group = 0;  // of inputs
+  int group = 0;    // of inputs
+  int cluster = 0;  // of kernels, if they are clustered
 };
 using ShapePointer = std::shared_ptr<const Shape>;
 
@@ -26,6 +27,7 @@ using ShapePointer = std::shared_ptr<const Shape>;
 struct Pool {
   std::vector<double> inclusion, centre;
   double level = 0, spread = 1;
+  double concentration = 1;  // if kernels are clustered
 };
 
 /// The location of a kernel whose centre is not a row.

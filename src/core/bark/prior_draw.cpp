@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "clusters.hpp"
 #include "moves.hpp"
 #include "pool.hpp"
 
@@ -14,8 +15,15 @@ void draw_prior(State& state, Rng& rng) {
   std::vector<Slot> slots;
   std::vector<int> at(state.data().n() + 1, -1);
   const int copies = rng.poisson(prior.nu);
+  if (prior.clustered) draw_concentration(state, rng);
+  std::vector<ShapePointer> drawn;
   for (int c = 0; c < copies; ++c) {
-    const Place place = draw_place(state, rng);
+    Place place = draw_place(prior, state.data(), state.pool(), rng);
+    if (prior.clustered && place.shape) {
+      place.shape =
+          join_or_found(place.shape, drawn, state.pool().concentration, rng);
+      drawn.push_back(place.shape);
+    }
     const int j = prior.shaped() ? -1 : at[place.location];
     if (j < 0) {
       if (!prior.shaped()) at[place.location] = static_cast<int>(slots.size());
@@ -48,7 +56,8 @@ void draw_prior(State& state, Rng& rng) {
 namespace {
 
 // All inputs of the kernel's group, with small scales.
-ShapePointer start_shape(const Prior& prior, const Shape& drawn, int p) {
+std::shared_ptr<Shape> start_shape(const Prior& prior, const Shape& drawn,
+                                   int p) {
   auto out = std::make_shared<Shape>(drawn);
   std::vector<int> inputs(p);
   std::iota(inputs.begin(), inputs.end(), 0);
@@ -71,9 +80,12 @@ void draw_start(State& state, Rng& rng) {
   const std::vector<double> scales(p, -std::log(double(p)));
   const std::vector<char> included(p, 1);
   if (prior.own_scales) {
+    int cluster = 0;
     for (Slot& slot : slots) {
       if (slot.location == 0) continue;
-      slot.shape = start_shape(prior, *slot.shape, p);
+      auto shape = start_shape(prior, *slot.shape, p);
+      shape->cluster = cluster++;
+      slot.shape = std::move(shape);
     }
   }
   if (prior.pooled) {

@@ -1,6 +1,9 @@
 #include "scale_proposals.hpp"
 
+#include <type_traits>
+
 #include "backfit.hpp"
+#include "clusters.hpp"
 #include "moves.hpp"
 #include "open.hpp"
 
@@ -79,6 +82,9 @@ bool change_scales(S& state, double power, Rng& rng,
   const ScaleProposal next =
       propose_own(prior, own, prior.pooled ? &state.pool() : nullptr, propose);
   if (!next.possible) return false;
+  if constexpr (std::is_same_v<S, State>) {
+    if (prior.clustered) return change_cluster(state, j, next, power, rng);
+  }
   const Place place{slot.location, changed(own, next.change)};
   return move_kernel(state, j, state.make_column(place), next.log_ratio, power,
                      rng);

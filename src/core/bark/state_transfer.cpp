@@ -34,6 +34,11 @@ void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
         "own_group", shapes, [](Shape& s) -> int& { return s.group; },
         Want::between(0, last));
   }
+  if (prior.clustered) {
+    archive.each<int>(
+        "own_cluster", shapes, [](Shape& s) -> int& { return s.cluster; },
+        Want::between(0, 2e9));
+  }
   auto own = shapes.begin();
   for (Slot& slot : slots) {
     if (slot.location == 0) continue;
@@ -89,6 +94,9 @@ void State::transfer(Archive& archive, bool updates) {
   archive("log_likelihood", log_likelihood, Want::anything());
   response_.transfer(archive);
   if (prior_->pooled) transfer_pool(archive);
+  if (prior_->clustered) {
+    archive("concentration", pool_.concentration, Want::positive());
+  }
   if (prior_->directions > 0) {
     Eigen::MatrixXd directions = this->directions();
     archive("directions", directions, data_->p(), prior_->directions);

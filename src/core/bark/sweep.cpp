@@ -29,6 +29,8 @@ const char* move_name(int kind) {
                                                 "redirect",
                                                 "pool_shift",
                                                 "pool_stretch",
+                                                "cluster",
+                                                "cluster_leave",
                                                 "open_coefficient",
                                                 "open_birth_death",
                                                 "open_relocate",
@@ -174,6 +176,12 @@ void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
     counts.note(kSwap, swap_move(state, power, rng));
   }
   if (prior.pooled) pool(state, power, counts, rng);
+  if (!prior.clustered) return;
+  for (int i = 0; i < kernels_; ++i) {
+    counts.note(kCluster, cluster_move(state, power, rng));
+    counts.note(kClusterLeave, leave_move(state, power, step(), rng));
+  }
+  concentration_move(state, rng);
 }
 
 void Sweep::pool(State& state, double power, Counts& counts, Rng& rng) {

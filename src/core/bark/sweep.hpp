@@ -30,6 +30,8 @@ enum MoveKind {
   kRedirect,
   kPoolShift,
   kPoolStretch,
+  kCluster,
+  kClusterLeave,
   kOpenCoefficient,
   kOpenBirthDeath,
   kOpenRelocate,
