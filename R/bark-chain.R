@@ -16,7 +16,7 @@ fit_engine.kb_bark <- function(fit) {
       ),
       x = scaling_x(settings$scaling, fit$data$x),
       y = response_numbers(fit),
-      weights = bark_weights(fit)
+      weights = row_weights(fit)
     ),
     class = c("kb_engine_bark", "kb_engine_chain", "kb_engine")
   )
@@ -25,11 +25,6 @@ fit_engine.kb_bark <- function(fit) {
 # The sampler's name for the distribution of the response
 bark_response <- function(fit) {
   if (is_student_prior(fit$settings$prior)) "student" else fit$settings$family
-}
-
-bark_weights <- function(fit) {
-  w <- fit$data$weights
-  if (is.null(w)) rep(1, nrow(fit$data$x)) else w
 }
 
 #' @export

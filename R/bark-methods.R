@@ -332,7 +332,7 @@ logLik.kb_bark <- function(object, ...) {
     # At means, of 1 / df too.
     log_noise_density(
       stats::residuals(object),
-      stats::sigma(object) / sqrt(bark_weights(object)),
+      stats::sigma(object) / sqrt(row_weights(object)),
       1 / mean(1 / noise_df(object, pool))
     )
   }

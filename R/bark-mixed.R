@@ -101,14 +101,14 @@ refuse_x_without_kernels <- function(prior) {
 }
 
 #' @param given Named flags.
+#' @param formula One with all of these terms.
 #' @noRd
-refuse_parts_twice <- function(given) {
+refuse_parts_twice <- function(given, formula) {
   if (any(given)) {
     name <- names(given)[given][[1]]
     kb_abort(c(
       "{.arg {name}} must be left out with a formula.",
-      i = "A formula has all of its terms:
-           {.code y ~ kernels(x1, x2) + x3 + (1 | g) + offset(o)}."
+      i = "A formula has all of its terms: {.code {formula}}."
     ), "argument", argument = name)
   }
 }
@@ -201,17 +201,22 @@ mixed_offset <- function(fit) {
   if (length(at) > 0) fit$data$mixed[, at] else 0
 }
 
+# The offset of such rows as predictions take them; 0 if they have only the
+# inputs of kernels
+row_offset <- function(fit, x) {
+  at <- ncol(fit$data$x) + fit$mould$mixed$offset_column
+  if (length(at) > 0 && ncol(x) >= at) x[, at] else 0
+}
+
 # Rows of the fit as predictions take them: kernels, then other terms
 wide_x <- function(fit, rows = NULL) {
   x <- fit$data$x
-  if (has_mixed(fit)) x <- cbind(x, fit$data$mixed)
+  if (!is.null(fit$data$mixed)) x <- cbind(x, fit$data$mixed)
   if (is.null(rows)) x else x[rows, , drop = FALSE]
 }
 
 # Rows over which effects are averaged
-effect_x <- function(fit) {
-  if (inherits(fit, "kb_bark")) wide_x(fit) else training_x(fit)
-}
+effect_x <- function(fit) wide_x(fit, training_rows(fit))
 
 # A variable that other terms use too cannot be set by its columns alone
 refuse_shared_variable <- function(fit, variable) {
@@ -239,7 +244,10 @@ refuse_shared_variable <- function(fit, variable) {
 
 # The parts of such rows
 kernel_part <- function(fit, x) {
-  if (has_mixed(fit)) x[, seq_len(ncol(fit$data$x)), drop = FALSE] else x
+  if (is.null(fit$data$mixed)) {
+    return(x)
+  }
+  x[, seq_len(ncol(fit$data$x)), drop = FALSE]
 }
 mixed_part <- function(fit, x) {
   x[, ncol(fit$data$x) + seq_len(ncol(fit$data$mixed)), drop = FALSE]

@@ -295,7 +295,7 @@ bark.formula <- function(formula, data, family = NULL, prior = bark_prior(),
   refuse_parts_twice(c(
     linear = !missing(linear), groups = !missing(groups),
     offset = !missing(offset)
-  ))
+  ), "y ~ kernels(x1, x2) + x3 + (1 | g) + offset(o)")
   mould <- mould_formula(formula, data, na_action, bark_outcome(family),
     weights = rlang::enquo(weights), plain = plain_terms(prior)
   )
@@ -374,10 +374,7 @@ bark_fit <- function(mould, given, called, started) {
       settings = call_with(bark_settings, given, mould = mould),
       request = fit_request(given),
       control = control,
-      data = c(
-        list(x = mould$x, y = mould$y, weights = mould$weights),
-        if (!is.null(mould$mixed)) list(mixed = mould$mixed_x)
-      ),
+      data = fit_data(mould),
       sequence = seq_len(nrow(mould$x)), seed = seed, simd = choose_simd(),
       runs = vector("list", control$chains), time = 0L, status = "started",
       seconds = 0

@@ -6,7 +6,7 @@
 #' @param newdata New predictors as for [predict()][predict.kb_srvm]; for
 #'   `log_lik()` of a formula fit with the response. `NULL`: the training rows.
 #' @param newy For `log_lik()` of an x/y fit with `newdata`: the responses.
-#' @param weights For numeric responses of [bark()]: weights of the rows of
+#' @param weights For numeric responses of [bark()] and [srvm()]: weights of the rows of
 #'   `newdata`, see [predict.kb_bark()].
 #' @param ndraws Number of draws S; by default the number of particles, or all
 #'   kept draws of the chains.
@@ -206,17 +206,19 @@ posterior_epred.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_predict
 posterior_predict.kb_srvm <- function(object, newdata = NULL, ndraws = NULL,
-                                      seed = NULL, ...) {
+                                      seed = NULL, weights = NULL, ...) {
   object <- checked_fit(object, ...)
-  drawn_responses(object, newdata, ndraws, seed)
+  refuse_probit_weights(object, weights)
+  drawn_responses(object, newdata, ndraws, seed, weights)
 }
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::log_lik
 log_lik.kb_srvm <- function(object, newdata = NULL, newy = NULL,
-                            ndraws = NULL, ...) {
+                            ndraws = NULL, weights = NULL, ...) {
   object <- checked_fit(object, ...)
-  drawn_log_lik(object, newdata, newy, ndraws)
+  refuse_probit_weights(object, weights)
+  drawn_log_lik(object, newdata, newy, ndraws, weights)
 }
 
 # bark -------------------------------------------------------------------------
@@ -227,21 +229,11 @@ posterior_epred.kb_bark <- posterior_epred.kb_srvm
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::posterior_predict
-posterior_predict.kb_bark <- function(object, newdata = NULL, ndraws = NULL,
-                                      seed = NULL, weights = NULL, ...) {
-  object <- checked_fit(object, ...)
-  refuse_probit_weights(object, weights)
-  drawn_responses(object, newdata, ndraws, seed, weights)
-}
+posterior_predict.kb_bark <- posterior_predict.kb_srvm
 
 #' @rdname posterior_predict.kb_srvm
 #' @exportS3Method rstantools::log_lik
-log_lik.kb_bark <- function(object, newdata = NULL, newy = NULL,
-                            ndraws = NULL, weights = NULL, ...) {
-  object <- checked_fit(object, ...)
-  refuse_probit_weights(object, weights)
-  drawn_log_lik(object, newdata, newy, ndraws, weights)
-}
+log_lik.kb_bark <- log_lik.kb_srvm
 
 refuse_probit_weights <- function(object, weights) {
   if (has_classes(object)) refuse_class_weights(weights)
@@ -288,11 +280,19 @@ expected_draws.kb_kgs <- function(fit, rows, pool, chosen) {
 
 #' @rdname posterior_predict.kb_kgs
 #' @exportS3Method rstantools::posterior_predict
-posterior_predict.kb_kgs <- posterior_predict.kb_srvm
+posterior_predict.kb_kgs <- function(object, newdata = NULL, ndraws = NULL,
+                                      seed = NULL, ...) {
+  object <- checked_fit(object, ...)
+  drawn_responses(object, newdata, ndraws, seed)
+}
 
 #' @rdname posterior_predict.kb_kgs
 #' @exportS3Method rstantools::log_lik
-log_lik.kb_kgs <- log_lik.kb_srvm
+log_lik.kb_kgs <- function(object, newdata = NULL, newy = NULL,
+                            ndraws = NULL, ...) {
+  object <- checked_fit(object, ...)
+  drawn_log_lik(object, newdata, newy, ndraws)
+}
 
 #' @export
 response_log_lik.kb_kgs <- function(fit, rows, pool, chosen) {

@@ -210,7 +210,8 @@ refit_recipe <- function(fit) {
       keep.null = TRUE
     ),
     x = fit$data$x[rows, , drop = FALSE], y = fit$data$y[rows],
-    weights = fit$data$weights[rows]
+    weights = fit$data$weights[rows],
+    offset = if (!is.null(fit$data$mixed)) mixed_offset(fit)[rows]
   )
 }
 
@@ -224,6 +225,7 @@ score_fold <- function(task, shared) {
     list(seed = task$seed, progress = FALSE)
   )
   arguments$weights <- pick(recipe$weights, !out)
+  arguments$offset <- pick(recipe$offset, !out)
   arguments$control["checkpoint"] <- list(NULL)
   fit <- withCallingHandlers(do.call(recipe$fit, arguments, quote = TRUE),
     # An interrupted fit does not count as a result of this fold.
@@ -233,45 +235,55 @@ score_fold <- function(task, shared) {
   )
   scores <- score_rows(
     fit, recipe$x[out, , drop = FALSE], recipe$y[out],
-    pick(recipe$weights, out)
+    list(
+      weights = pick(recipe$weights, out), offset = pick(recipe$offset, out)
+    )
   )
   cbind(
     data.frame(model = task$model, row = which(out), fold = task$fold), scores
   )
 }
 
-score_rows <- function(fit, x, y, weights) {
+#' @param more `weights` and `offset` of the rows, or NULL.
+#' @noRd
+score_rows <- function(fit, x, y, more) {
   if (is.factor(y)) {
-    score_classes(fit, x, y)
+    score_classes(fit, x, y, more["offset"])
   } else {
-    score_numbers(fit, x, y, weights)
+    score_numbers(fit, x, y, more)
   }
 }
 
-score_numbers <- function(fit, x, y, weights) {
-  weighted <- if (!is.null(weights)) list(weights = weights)
-  ask <- function(...) {
-    do.call(stats::predict, c(list(fit, x, ...), weighted))
+# Predictions with those of `more` that are not NULL
+asker <- function(fit, x, more) {
+  force(more)
+  function(...) {
+    do.call(stats::predict, c(list(fit, x, ...), Filter(length, more)))
   }
+}
+
+score_numbers <- function(fit, x, y, more) {
+  ask <- asker(fit, x, more)
   # The ranked score is twice the mean over quantiles of the pinball loss.
   probs <- seq(0.005, 0.995, 0.01)
   q <- ask(type = "quantile", probs = probs)
   above <- y - q
   pinball <- above * (rep(probs, each = length(y)) - (above < 0))
-  mean <- stats::predict(fit, x)
+  mean <- asker(fit, x, more["offset"])()
   data.frame(
     log_score = ask(type = "log_score", newy = y), fit = mean,
     error = y - mean, crps = 2 * rowMeans(pinball), pit = rowMeans(above > 0)
   )
 }
 
-score_classes <- function(fit, x, y) {
+score_classes <- function(fit, x, y, more) {
+  ask <- asker(fit, x, more)
   type <- if (inherits(fit, "kb_kgs")) "noisy_prob" else "prob"
-  p <- stats::predict(fit, x, type = type)
+  p <- ask(type = type)
   hit <- diag(nlevels(y))[as.integer(y), , drop = FALSE]
   best <- max.col(p, ties.method = "first")
   out <- data.frame(
-    log_score = stats::predict(fit, x, type = "log_score", newy = y),
+    log_score = ask(type = "log_score", newy = y),
     class = factor(levels(y)[best], levels(y)),
     wrong = as.integer(best != as.integer(y)), brier = rowSums((p - hit)^2)
   )

@@ -115,9 +115,7 @@ has_classes <- function(fit) is_class_family(fit$settings$family)
 response_numbers <- function(fit) {
   family <- response_families[[fit$settings$family]]
   y <- fit$data$y
-  if (has_mixed(fit) && family$outcome == "numeric") {
-    y <- y - mixed_offset(fit)
-  }
+  if (family$outcome == "numeric") y <- y - mixed_offset(fit)
   family$numbers(y, fit$settings$scaling)
 }
 

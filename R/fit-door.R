@@ -4,7 +4,9 @@
 
 # Arguments that describe the data, and arguments of a run rather than of the
 # model.
-data_arguments <- c("formula", "data", "x", "y", "weights", "na_action", "...")
+data_arguments <- c(
+  "formula", "data", "x", "y", "weights", "offset", "na_action", "..."
+)
 run_arguments <- c("control", "seed", "progress")
 
 #' The arguments of the calling method, except those of the data

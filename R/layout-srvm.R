@@ -7,9 +7,13 @@ srvm_layout <- c(layout(
   .factor = settings$family == "probit",
   data = holds(layout(y = response_of(
     if (factor) "factor" else "numeric", rows, settings$levels
-  ))),
+  ), weights = maybe(positive(rows)))),
   order = strings(1, c("given", "random"))
 ), fit_layout_of_data, layout(
+  data = holds(layout(mixed = where(
+    !is.null(mould$mixed) || !is.null(data$mixed),
+    numeric_matrix(rows, length(mould$mixed$columns))
+  ))),
   .same = rule(
     identical(mould$levels, settings$levels), "of one set of classes"
   ),

@@ -416,7 +416,8 @@ new_mixed <- function(mould, mixed, data) {
   if (length(lost) > 0) {
     kb_abort(c(
       "{.arg {lost}} of {.arg newdata} must be given.",
-      i = "The model was fitted with {.arg {lost}}."
+      i = "The model was fitted with {.arg {lost}}. One fitted to a formula finds
+           {cli::qty(lost)}{?it/them} in {.arg newdata}."
     ), "argument", argument = lost[[1]])
   }
   # A vector has the name of the only column of the fit.

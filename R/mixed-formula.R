@@ -3,7 +3,8 @@
 #' Split a formula into kernels, linear terms, groups and offsets
 #'
 #' @param plain What plain terms are if the formula has no `kernels()`:
-#'   `"kernels"` or `"linear"`.
+#'   `"kernels"` or `"linear"`. `"offset"`: `"kernels"`, and other formulas than
+#'   those with inputs and offsets are not split.
 #' @return NULL if all of its terms are inputs of kernels. Otherwise a list of
 #'   `kernels` (a formula with the response; its right side is 1 if there are no
 #'   kernels), `linear` (a formula without response, or NULL), `groups` (a list,
@@ -18,6 +19,13 @@ split_formula <- function(formula, data, plain = "kernels") {
   pieces <- formula_pieces(rlang::f_rhs(formula))
   kind <- vapply(pieces, piece_kind, "")
   special <- kind != "plain"
+  if (plain == "offset") {
+    named <- any(!special & !vapply(pieces, is.numeric, NA))
+    if (!named || !all(kind[special] == "offset")) {
+      return(NULL)
+    }
+    plain <- "kernels"
+  }
   if (!any(special) && plain == "kernels") {
     if ("kernels" %in% all_calls(rlang::f_rhs(formula))) check_pieces(pieces)
     return(NULL)

@@ -24,7 +24,7 @@ NULL
 #'   each level of a factor, and no intercept. Its attribute `assign` has the
 #'   term of each column, for fits to a formula.
 #'
-#' Of fits of [bark()] with terms beside kernels `terms()`, `model.frame()` and
+#' Of fits with an offset or other terms beside kernels `terms()`, `model.frame()` and
 #' `model.matrix()` have the inputs of kernels only.
 #'
 #' Training rows are the processed rows that the fit holds, in the order given,

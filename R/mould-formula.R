@@ -103,12 +103,6 @@ check_terms <- function(terms, several, bare, arg) {
       hint = "{.fn srvm} has {.code intercept = FALSE}."
     )
   }
-  if (!is.null(attr(terms, "offset"))) {
-    refuse(arg, "formula", "cannot have offset().",
-      hint = "Only {.fn bark} has offsets in formulas. Subtract the offset from
-              the response instead."
-    )
-  }
   if (length(attr(terms, "term.labels")) == 0) {
     refuse(arg, "formula", "must have predictors.")
   }
@@ -118,6 +112,12 @@ check_terms <- function(terms, several, bare, arg) {
       "It has {.code {deparse1(bars[[1]])}}.",
       "Only {.fn bark} has groups. Write {.code I(a | b)} for the logical
        operation."
+    )
+  }
+  if (!is.null(attr(terms, "offset"))) {
+    refuse(arg, "formula", "cannot have offset() here.",
+      hint = "{.fn bark} and {.fn srvm} have offsets, as terms of their own.
+              Otherwise subtract the offset from the response."
     )
   }
   shared <- attr(terms, "response") == 0 || any(attr(terms, "factors")[1, ] > 0)

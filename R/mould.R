@@ -18,7 +18,7 @@ NULL
 #'   which); or "matrix": numeric columns, in a formula `a + b ~ x`.
 #' @param weights NULL, or a quosure that gives the rows' weights from `data`.
 #' @param plain May there be terms beside kernels? If so what plain terms are,
-#'   see `split_formula()`; NULL: no.
+#'   see `split_formula()`; "offset": offsets only; NULL: no.
 #' @return List of class `kb_mould`, plain data only: `x` (numeric matrix, named
 #'   columns, no intercept), `y` (numeric, factor or matrix), `weights` (or
 #'   NULL), `interface`, `columns` (the kind of each predictor, see
@@ -193,6 +193,23 @@ mould_empty <- function(mould, rows = TRUE) {
   mould[c("x", "y", "weights", if (!rows) "row_names")] <- list(NULL)
   mould$mixed_x <- NULL
   mould
+}
+
+# The rows of a mould as fits with weights and terms beside kernels hold them
+fit_data <- function(mould) {
+  c(
+    list(x = mould$x, y = mould$y, weights = mould$weights),
+    if (!is.null(mould$mixed)) list(mixed = mould$mixed_x)
+  )
+}
+
+# Some of these rows
+pick_data <- function(data, rows) {
+  data$x <- data$x[rows, , drop = FALSE]
+  data$y <- data$y[rows]
+  data["weights"] <- list(data$weights[rows])
+  data$mixed <- data$mixed[rows, , drop = FALSE]
+  data
 }
 
 # New data --------------------------------------------------------------------

@@ -283,7 +283,10 @@ srvm_mean_moments <- function(x, fit, pool) {
     colSums(srvm_values(fit, x[rows, , drop = FALSE], candidates, pool))
   })
   mean <- matrix(Reduce(`+`, blocks) / nrow(x), 1)
-  srvm_moments_of(fit, mean, candidates, pool)
+  moments <- srvm_moments_of(fit, mean, candidates, pool)
+  moments$mean <- moments$mean +
+    mean(row_offset(fit, x)) / fit$settings$scaling$y_scale
+  moments
 }
 
 # Means over rows of the value of `effect_draws()`, one row per draw and one

@@ -60,7 +60,7 @@ fit_picture <- function(x, level, n) {
 
 # Is the function one of a single predictor, and of nothing else?
 has_one_input <- function(x) {
-  ncol(x$data$x) == 1 && !(inherits(x, "kb_bark") && has_mixed(x))
+  ncol(x$data$x) == 1 && is.null(x$data$mixed)
 }
 
 curve_picture <- function(x, level, n) {

@@ -13,7 +13,7 @@ fit_engine.kb_srvm_mcmc <- function(fit) {
         )]
       ),
       x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
-      y = scaling_y(fit$settings$scaling, fit$data$y)[rows]
+      y = response_rows(fit)[rows, , drop = FALSE]
     ),
     class = c("kb_engine_srvm_chain", "kb_engine_chain", "kb_engine")
   )

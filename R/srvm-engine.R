@@ -16,10 +16,20 @@ fit_engine.kb_srvm <- function(fit) {
         )]
       ),
       x = scaling_x(fit$settings$scaling, fit$data$x)[rows, , drop = FALSE],
-      y = response_numbers(fit)[rows]
+      y = response_rows(fit)[rows, , drop = FALSE]
     ),
     class = c("kb_engine_srvm", "kb_engine")
   )
+}
+
+# The responses as the core takes them: with the roots of weights and an offset
+# if there are any
+response_rows <- function(fit) {
+  y <- cbind(response_numbers(fit))
+  if (is.null(fit$data$weights) && is.null(fit$data$mixed)) {
+    return(y)
+  }
+  cbind(y, sqrt(row_weights(fit)), if (is_probit(fit)) mixed_offset(fit) else 0)
 }
 
 # The model in the form that the core needs

@@ -71,10 +71,11 @@ chain_matrices.kb_srvm_mcmc <- function(fit) {
 #
 # With A = LL' the precision of the p coefficients (times the noise in the
 # scaled form) and z = inverse(L) X'y over the noise, it is log N(y; 0, noise)
-# - p / 2 log coef - log |L| + z'z / 2.
+# - p / 2 log coef - log |L| + z'z / 2, for rows times the roots of weights.
 batch_log_likelihood <- function(fit, run) {
   settings <- fit$settings
-  y <- scaling_y(settings$scaling, fit$data$y) - settings$shift
+  root <- sqrt(row_weights(fit))
+  y <- root * (response_numbers(fit) - settings$shift)
   # The scaled form integrates the noise out: a state does not contain it.
   noise <- if (is_scaled(settings)) run$draws$noise else run$noise
   p <- run$k + settings$intercept
@@ -87,8 +88,8 @@ batch_log_likelihood <- function(fit, run) {
   pull <- settings$shift^2 / run$coef
   explained <- (sums(run$z^2) - pull) / if (is_scaled(settings)) noise else 1
   -length(y) / 2 * log(2 * pi * noise * settings$scaling$y_scale^2) -
-    sum(y^2) / (2 * noise) - p / 2 * log(run$coef) - sums(log(diagonal)) +
-    explained / 2
+    sum(y^2) / (2 * noise) + sum(log(root)) - p / 2 * log(run$coef) -
+    sums(log(diagonal)) + explained / 2
 }
 
 #' @export

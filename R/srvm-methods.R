@@ -64,7 +64,8 @@ describe_model <- function(x) {
   paste0(
     formula_line(x),
     describe_kernels(x),
-    "  rows:         ", x$time, " (", distinct,
+    "  rows:         ", x$time, if (!is.null(x$data$weights)) " weighted",
+    " (", distinct,
     if (is_bounded(memory)) " candidates), " else " distinct), ",
     ncol(x$data$x), if (ncol(x$data$x) == 1) " predictor" else " predictors",
     if (x$settings$scale) ", standardised", "\n",
@@ -196,6 +197,9 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #' @param time_limit Seconds after which this call stops; `NULL`: the limit in
 #'   the fit's control.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
+#' @param weights,offset Of the new rows, as in [srvm()]: needed if the fit has
+#'   them. For formula fits `weights` are looked up in `newdata` first, and
+#'   offsets are in `newdata`. A fit without weights has weights of 1.
 #' @param n_moves,particles New settings of the sampler, as in [smc_control()];
 #'   `NULL` keeps those of the fit. If one is given, the particles are
 #'   rejuvenated, see below.
@@ -205,7 +209,8 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 #'   end and a complete fit is returned unchanged, or rejuvenated.
 #'
 #' @section Errors:
-#' As in [srvm()]. A change of `particles` is refused (`kb_error_argument`) if
+#' As in [srvm()]; `kb_error_argument` also if `weights` or `offset` of new rows
+#' are missing. A change of `particles` is refused (`kb_error_argument`) if
 #' the fit keeps its `ancestry`, whose matrices have a column for each particle.
 #'
 #' @references
@@ -228,10 +233,13 @@ print.summary.kb_srvm <- function(x, digits = 3, ...) {
 update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
                            na_action = c("fail", "omit"), time_limit = NULL,
                            progress = NULL, n_moves = NULL, particles = NULL,
-                           rows = 1000, header = TRUE, ...) {
+                           rows = 1000, header = TRUE, weights = NULL,
+                           offset = NULL, ...) {
   started <- now()
+  weights <- rlang::enquo(weights)
   refuse_new_formula(newdata)
   object <- checked_fit(object, ...)
+  mixed <- check_new_mixed(object, NULL, NULL, offset)
   if (!is.null(time_limit)) time_limit <- check_seconds(time_limit)
   na_action <- check_choice(na_action, c("fail", "omit"))
   progress <- check_progress(progress)
@@ -240,14 +248,20 @@ update.kb_srvm <- function(object, newdata = NULL, newx = NULL, newy = NULL,
       object <- stats::update(object, n_moves = n_moves, particles = particles)
     }
     return(update_from_connection(
-      object, newdata, rows, header, na_action, time_limit, progress
+      object, newdata, rows, header, na_action, time_limit, progress, weights
     ))
   }
   refuse_without_connection(c(
     rows = !missing(rows), header = !missing(header)
   ))
-  rows <- update_rows(object, newdata, newx, newy)
-  if (!is.null(rows)) rows <- complete_rows(rows, na_action)
+  rows <- update_rows(object, newdata, newx, newy, mixed)
+  refuse_rowless(rows, c(
+    weights = !rlang::quo_is_null(weights), offset = !is.null(mixed)
+  ))
+  if (!is.null(rows)) {
+    rows <- weigh_rows(object, rows, weights, newdata, newx)
+    rows <- complete_rows(rows, na_action)
+  }
   changed <- !is.null(n_moves) || !is.null(particles)
   if (changed) object <- srvm_rejuvenate(object, n_moves, particles)
   if (!is.null(rows)) object <- append_rows(object, rows)
@@ -296,7 +310,9 @@ srvm_rejuvenate <- function(object, n_moves, particles) {
   object
 }
 
-update_rows <- function(object, newdata, newx, newy) {
+#' @param mixed Of x/y fits: NULL, or their offset.
+#' @noRd
+update_rows <- function(object, newdata, newx, newy, mixed = NULL) {
   if (!is.null(newdata)) {
     if (!is.null(newx) || !is.null(newy)) {
       kb_abort("Give {.arg newdata}, or {.arg newx} and {.arg newy}.",
@@ -308,7 +324,40 @@ update_rows <- function(object, newdata, newx, newy) {
   if (is.null(newx) && is.null(newy)) {
     return(NULL)
   }
-  mould_forge_xy(object$mould, newx, newy)
+  mould_forge_xy(object$mould, newx, newy, mixed)
+}
+
+# Rows with their weights, a quosure
+weigh_rows <- function(object, rows, weights, newdata, newx) {
+  if (!rlang::quo_is_null(weights)) {
+    rows$weights <- evaluate_weights(weights, as.data.frame(
+      if (is.null(newdata)) newx else newdata
+    ), if (is.null(newdata)) "newx" else "newdata")
+  }
+  if (has_classes(object)) refuse_class_weights(rows$weights)
+  if (is.null(rows$weights) && !is.null(object$data$weights)) {
+    kb_abort(c(
+      "{.arg weights} of the new rows must be given.",
+      i = "The model was fitted with {.arg weights}."
+    ), "argument", argument = "weights")
+  }
+  if (!is.null(rows$weights)) {
+    rows$complete <- rows$complete & !is.na(rows$weights)
+  }
+  rows
+}
+
+#' @param given Named flags: arguments that belong to new rows.
+#' @noRd
+refuse_rowless <- function(rows, given) {
+  given <- names(which(given))
+  if (is.null(rows) && length(given) > 0) {
+    kb_abort(
+      "{.arg {given}} must be given with new rows: {.arg newdata}, or
+       {.arg newx} and {.arg newy}.",
+      "argument", argument = given[[1]]
+    )
+  }
 }
 
 complete_rows <- function(rows, na_action) {
@@ -322,7 +371,7 @@ complete_rows <- function(rows, na_action) {
   }
   list(
     x = rows$x[rows$complete, , drop = FALSE], y = rows$y[rows$complete],
-    names = rows$names[rows$complete]
+    names = rows$names[rows$complete], weights = rows$weights[rows$complete]
   )
 }
 
@@ -337,7 +386,13 @@ append_rows <- function(object, rows) {
   if (object$order == "random") {
     new <- shuffle(length(new), object$seed)
   }
-  object$data$x <- rbind(object$data$x, rows$x)
+  if (!is.null(rows$weights)) {
+    object$data$weights <- c(row_weights(object), rows$weights)
+  }
+  if (!is.null(object$data$mixed)) {
+    object$data$mixed <- rbind(object$data$mixed, mixed_part(object, rows$x))
+  }
+  object$data$x <- rbind(object$data$x, kernel_part(object, rows$x))
   object$data$y <- c(object$data$y, rows$y)
   object$sequence <- c(object$sequence, n + new)
   object$mould <- append_row_names(
@@ -439,7 +494,9 @@ logLik.kb_srvm <- function(object, ...) {
     stats::predict(object, type = "log_score")
   } else {
     log_noise_density(
-      stats::residuals(object), stats::sigma(object), noise_df(object, NULL)
+      stats::residuals(object),
+      stats::sigma(object) / sqrt(row_weights(object)[training_rows(object)]),
+      noise_df(object, NULL)
     )
   }
   structure(sum(density),

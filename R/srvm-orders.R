@@ -108,9 +108,7 @@ gather_orders <- function(fit, engine, out, at) {
 # order
 unordered_fit <- function(fit, seed) {
   rows <- training_rows(fit)
-  fit$data <- list(
-    x = fit$data$x[rows, , drop = FALSE], y = fit$data$y[rows]
-  )
+  fit$data <- pick_data(fit$data, rows)
   fit$sequence <- seq_along(rows)
   fit$seed <- seed
   fit$control$replicates <- 1L
@@ -139,7 +137,7 @@ engine_open.kb_engine_orders <- function(engine, index, state) {
   kernels <- n_kernels(engine$config)
   rows <- engine$orders[[(index - 1) %/% kernels + 1]]
   engine$x <- engine$x[rows, , drop = FALSE]
-  engine$y <- engine$y[rows]
+  engine$y <- engine$y[rows, , drop = FALSE]
   engine_open.kb_engine_srvm(engine, index, state)
 }
 

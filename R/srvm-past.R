@@ -66,8 +66,7 @@ let_rows_go <- function(fit) {
   fit$runs <- lapply(fit$runs, let_steps_go, gone)
   left <- sort(fit$sequence[-gone])
   past$numbers <- row_numbers(fit)[left]
-  fit$data$x <- fit$data$x[left, , drop = FALSE]
-  fit$data$y <- fit$data$y[left]
+  fit$data <- pick_data(fit$data, left)
   fit$mould["row_names"] <- list(fit$mould$row_names[left])
   fit$sequence <- match(fit$sequence[-gone], left)
   fit$past <- past

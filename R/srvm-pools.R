@@ -18,7 +18,7 @@ pool_key <- function(engine, index, state, fewest = 100) {
   list(
     state = state[c("time", "k", "sets", "pool")],
     config = run_config(engine$config, index),
-    x = engine$x[rows, , drop = FALSE], y = engine$y[rows]
+    x = engine$x[rows, , drop = FALSE], y = engine$y[rows, , drop = FALSE]
   )
 }
 

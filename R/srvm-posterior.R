@@ -131,7 +131,7 @@ srvm_mean_coefficients <- function(fit, pool = srvm_pool(fit)) {
 
 #' Kernel values between points and candidates
 #'
-#' @param x Moulded predictors in their own units.
+#' @param x Moulded predictors in their own units, as `wide_x()` has them.
 #' @return Matrix, one row per point, one column per candidate.
 #' @noRd
 srvm_values <- function(fit, x, candidates, pool) {
@@ -140,7 +140,7 @@ srvm_values <- function(fit, x, candidates, pool) {
   }
   scaling <- fit$settings$scaling
   kernels <- candidate_kernel_list(fit$settings)
-  x <- scaling_x(scaling, x)
+  x <- scaling_x(scaling, kernel_part(fit, x))
   centres <- scaling_x(
     scaling, fit$data$x[pool$rows[candidates], , drop = FALSE]
   )
@@ -175,7 +175,7 @@ srvm_mean <- function(fit, x, pool) {
     beta$intercept + drop(values %*% beta$values)
   })
   f <- as.double(unlist(blocks, use.names = FALSE))
-  unscale_mean(fit$settings$scaling, f)
+  unscale_mean(fit$settings$scaling, f) + row_offset(fit, x)
 }
 
 # Mean and variance of f given each particle: points x particles, in the
@@ -183,7 +183,10 @@ srvm_mean <- function(fit, x, pool) {
 srvm_moments <- function(fit, x, pool) {
   candidates <- sort(unique(pool$sets))
   values <- srvm_values(fit, x, candidates, pool)
-  srvm_moments_of(fit, values, candidates, pool)
+  moments <- srvm_moments_of(fit, values, candidates, pool)
+  moments$mean <- moments$mean +
+    row_offset(fit, x) / fit$settings$scaling$y_scale
+  moments
 }
 
 # The same, given kernel values, points x candidates
@@ -214,7 +217,9 @@ srvm_draws <- function(fit, x, pool,
   beta[cbind(index$particle, column)] <- pool$draws$beta
   design <- cbind(rep(1, nrow(x)), srvm_values(fit, x, candidates, pool))
   f <- beta[chosen, , drop = FALSE] %*% t(design)
-  unscale_mean(settings$scaling, unname(f))
+  offset <- row_offset(fit, x)
+  unscale_mean(settings$scaling, unname(f)) +
+    rep(offset, each = if (length(offset) == 1) 1 else nrow(f))
 }
 
 # Noise standard deviations of the same draws, in the response's units

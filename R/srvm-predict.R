@@ -16,6 +16,11 @@
 #'   `newdata`.
 #' @param ndraws For `"draws"`: the number of draws S; by default the number of
 #'   particles.
+#' @param weights For predictions of new numeric responses: the weights of the
+#'   rows of `newdata`, as in [srvm()]. `NULL`: 1, or the weights of the fit for
+#'   the training rows.
+#' @param offset For fits to `x` and `y` with an offset: that of the rows of
+#'   `newdata`. Formula fits take it from `newdata`.
 #' @param ... Not used: unknown arguments are errors.
 #'
 #' @return In units of the response, with n the rows of `newdata`:
@@ -33,6 +38,8 @@
 #' `interval = "credible"` n x 2 x 3) and `"link"` (f); `"log_score"` are log
 #' predictive probabilities of the classes. There are no prediction intervals
 #' and no `"quantile"`.
+#'
+#' The offset is part of f.
 #'
 #' Means, quantiles and densities integrate over the coefficients exactly given
 #' each particle; only sets and variances are Monte Carlo. With Student-t noise
@@ -62,17 +69,21 @@ predict.kb_srvm <- function(object, newdata,
                             type = NULL,
                             interval = c("none", "credible", "prediction"),
                             level = 0.9, probs = c(0.05, 0.5, 0.95),
-                            newy = NULL, ndraws = NULL, ...) {
+                            newy = NULL, ndraws = NULL, weights = NULL,
+                            offset = NULL, ...) {
   object <- checked_fit(object, ...)
   type <- check_prediction_type(object, type)
   interval <- check_choice(interval, c("none", "credible", "prediction"))
   refuse_ignored(type, interval, c(
     interval = interval != "none", level = !missing(level),
-    probs = !missing(probs), newy = !is.null(newy), ndraws = !is.null(ndraws)
-  ), prediction_arguments(object, type, interval), "predict.kb_srvm")
+    probs = !missing(probs), newy = !is.null(newy), ndraws = !is.null(ndraws),
+    weights = !is.null(weights)
+  ), bark_arguments(object, type, interval), "predict.kb_srvm")
   level <- check_number(level, 0, 1, open = TRUE)
+  mixed <- check_new_mixed(object, NULL, NULL, offset)
   rows <- prediction_rows(
-    object, newdata, newy, missing(newdata), type == "log_score"
+    object, newdata, newy, missing(newdata), type == "log_score", weights,
+    mixed
   )
   if (is_probit(object)) {
     out <- predict_classes(object, rows, type, interval, level, ndraws)

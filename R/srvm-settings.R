@@ -11,25 +11,28 @@ srvm_settings <- function(mould, kernel, prior, scale, intercept, memory,
   intercept <- check_flag(intercept)
   if (is.null(kernel)) kernel <- default_kernel(prior, can_average)
   classes <- mould$outcome == "factor"
+  # The noise at weight 1
+  unit <- if (is.null(mould$weights) || classes) 1 else mean(mould$weights)
+  given <- without_offset(mould, classes)
   if (classes) {
     check_two_classes(mould$y, mould$outcome_name)
     prior <- probit_prior(prior)
   }
-  scaling <- scaling_learn(mould$x, mould$y, scale)
+  scaling <- scaling_learn(mould$x, given, scale)
   x <- scaling_x(scaling, mould$x)
-  y <- if (classes) numeric() else scaling_y(scaling, mould$y)
+  y <- if (classes) numeric() else scaling_y(scaling, given)
   if (!scale && !classes) warn_offset(y)
-  if (!classes) warn_no_spread(mould$y, prior)
+  if (!classes) warn_no_spread(given, prior)
   kernel <- srvm_kernels(kernel, x)
   prior$kernels <- kernel_prior_resolve(
     prior$kernels, n_kernels(list(kernel = kernel))
   )
-  limits <- variance_limits(y, prior$scaled)
+  limits <- variance_limits(y, prior$scaled, unit)
   check_fixed(prior, "noise", limits)
   check_fixed(prior, "coef", limits)
   structure(
     list(
-      kernel = kernel, prior = prior_resolve(prior, y),
+      kernel = kernel, prior = prior_resolve(prior, y, unit),
       scale = scale, scaling = scaling, intercept = intercept,
       limits = limits,
       # Squares of y lose digits when its mean is far from 0.
@@ -175,12 +178,13 @@ srvm_family <- function(family, reference) {
 #'   variance, each [ig()] or [fixed()], in squared units of the response that
 #'   the model sees (standardised if `scale = TRUE`). `NULL`: `ig(1, 0.01 v)`
 #'   and `ig(1, 0.5 v)`, where v is the variance of that response at the first
-#'   call (1 if it is undefined or 0).
+#'   call (1 if it is undefined or 0). With weights of rows the scale of `noise`
+#'   is multiplied by their mean.
 #' @param scaled `TRUE` for the scaled form: coefficients have the noise
 #'   variance times a ratio as their variance, `coef` is the prior of that ratio
-#'   (default `ig(1, 50)`), and the noise variance is integrated out of every
-#'   weight. This is a different prior: its evidence differs from that of the
-#'   plain form.
+#'   (default `ig(1, 50)`; 50 is divided by the mean of any weights of rows), and
+#'   the noise variance is integrated out of every weight. This is a different
+#'   prior: its evidence differs from that of the plain form.
 #' @param kernels Prior weights of the kernels that [srvm()] averages over:
 #'   positive numbers, one per kernel, in any unit. `NULL`: all equal. Not for
 #'   the kernels of a [kernel_dictionary()], which is one model.
@@ -201,7 +205,9 @@ srvm_family <- function(family, reference) {
 #' larger of v and the square of the response's mean), within which the
 #' likelihood is computed accurately; noise below a ten-thousandth of the
 #' response's standard deviation cannot be resolved. In the scaled form the
-#' noise is not truncated and the ratio is in \eqn{[10^{-8}, 10^{12}]}. Inverse
+#' noise is not truncated and the ratio is in \eqn{[10^{-8}, 10^{12}]}. (With
+#' weights of rows the bounds of the noise are multiplied by their mean, and those
+#' of the ratio divided.) Inverse
 #' gammas with parameters 0, as in the papers, make the posterior improper for
 #' any amount of data and are refused here; [srvm_prior_paper()] has them.
 #'
@@ -346,15 +352,15 @@ response_variance <- function(y) {
 }
 
 # Bounds of the two variances: their inverse gammas are truncated to them
-variance_limits <- function(y, scaled = FALSE) {
+variance_limits <- function(y, scaled = FALSE, unit = 1) {
   if (scaled) {
     # The noise is integrated out; with bounds this would have no closed form.
-    return(list(noise = c(0, Inf), coef = c(1e-8, 1e12)))
+    return(list(noise = c(0, Inf), coef = c(1e-8, 1e12) / unit))
   }
   v <- response_variance(y)
   # The intercept shares the coefficients' variance.
   square <- max(v, if (length(y) > 0) mean(y)^2)
-  list(noise = c(1e-8, 1e8) * v, coef = c(1e-8 * v, 1e4 * square))
+  list(noise = c(1e-8, 1e8) * v * unit, coef = c(1e-8 * v, 1e4 * square))
 }
 
 # A known or initial variance must be in the range where the likelihood is
@@ -381,16 +387,16 @@ check_fixed <- function(prior, arg, limits) {
   }
 }
 
-# Fill in the priors that are relative to the response
-prior_resolve <- function(prior, y) {
+# Fill in the priors that are relative to the response; `unit` is the mean of the
+# rows' weights
+prior_resolve <- function(prior, y, unit = 1) {
   v <- response_variance(y)
-  if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v)
+  if (is.null(prior$noise)) prior$noise <- ig(1, 0.01 * v * unit)
   if (is.null(prior$coef)) {
-    prior$coef <- if (prior$scaled) ig(1, 50) else ig(1, 0.5 * v)
+    prior$coef <- if (prior$scaled) ig(1, 50 / unit) else ig(1, 0.5 * v)
   }
-  for (arg in c("noise", "coef")) {
-    prior[[arg]] <- start_resolve(prior[[arg]], v)
-  }
+  prior$noise <- start_resolve(prior$noise, v * unit)
+  prior$coef <- start_resolve(prior$coef, v)
   prior
 }
 

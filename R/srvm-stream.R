@@ -6,9 +6,10 @@
 #' then at the next row.
 #' @param rows Rows in a batch.
 #' @param header TRUE where the first line has the names, or these names.
+#' @param weights A quosure, for each batch.
 #' @noRd
 update_from_connection <- function(object, connection, rows, header, na_action,
-                                   time_limit, progress) {
+                                   time_limit, progress, weights) {
   if (object$mould$interface == "xy") {
     kb_abort(c(
       "{.arg newdata} can be a connection for formula fits only.",
@@ -39,10 +40,10 @@ update_from_connection <- function(object, connection, rows, header, na_action,
     left <- if (!is.null(time_limit)) max(deadline - now(), 1e-3)
     # The quality is checked only once, at the end.
     object <- withCallingHandlers(
-      stats::update(object,
+      rlang::inject(stats::update(object,
         newdata = batch, na_action = na_action, time_limit = left,
-        progress = progress
-      ),
+        progress = progress, weights = !!weights
+      )),
       kb_warning_low_ess = function(w) invokeRestart("muffleWarning"),
       kb_warning_no_moves = function(w) invokeRestart("muffleWarning")
     )

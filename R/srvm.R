@@ -49,6 +49,20 @@ NULL
 #' 0.285 with normal noise, 0.052 with `df = 4` and 0.046 with `df = 2`; without
 #' outliers it was 0.038 with normal noise and 0.040 with `df = 4`.
 #'
+#' @section Weights and offsets:
+#' With `weights` w the noise of row s has the variance \eqn{\sigma^2 / w_s}, or
+#' for Student-t noise the scale \eqn{\sigma / \sqrt{w_s}}. The weights are part
+#' of the likelihood, in every particle's weight and every move. `sigma()` is the
+#' noise of a row of weight 1. A row of any weight counts as one row, in `memory`
+#' too. The default prior of the noise suits the mean weight of the first call;
+#' the response is standardised without weights.
+#'
+#' An offset is a known part of f: `y ~ x + offset(o)`, or `offset` with `x` and
+#' `y`. It is in units of the response, which is modelled minus the offset; with
+#' two classes it is added to f. [predict()][predict.kb_srvm] and
+#' [update()][update.kb_srvm] need the offsets of their rows. Results by row
+#' have it, but not `coef()`.
+#'
 #' @section The sampler:
 #' At row t each particle's set stays as it is or gains the new row, with the
 #' probabilities of the target itself. Its weight is then exact: averaged over
@@ -173,7 +187,13 @@ NULL
 #'   default none.
 #' @param reference A fit (or its `settings`) whose kernel, prior, scaling,
 #'   intercept, family and memory are used as they are.
-#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values.
+#' @param weights `NULL`, or positive numbers, one per row, that divide the
+#'   variance of the row's noise. Numeric responses only. In the formula
+#'   interface they are looked up in `data` first.
+#' @param offset With `x` and `y`: `NULL`, or a number per row that is added to
+#'   f. A formula has it itself.
+#' @param na_action `"fail"`, or `"omit"` to drop rows with missing values,
+#'   weights and offsets included.
 #' @param seed Whole number that determines every draw; `NULL` takes one from
 #'   R's generator. The result does not depend on `threads` or workers.
 #' @param progress Show a progress bar? `NULL`: in interactive sessions.
@@ -197,7 +217,8 @@ NULL
 #' Invalid input is an error of class `kb_error` and a more specific class, e.g.
 #' `kb_error_argument`, `kb_error_missing`, `kb_error_infinite`,
 #' `kb_error_outcome`. Several kernels, or a bandwidth to learn, are refused
-#' (`kb_error_argument`) if there is no evidence for weights. An interrupt or a
+#' (`kb_error_argument`) if there is no evidence for weights, and so are
+#' `weights` of classes. An interrupt or a
 #' time limit gives a warning (`kb_warning_interrupted`,
 #' `kb_warning_time_limit`) and a fit of the rows or iterations so far, which
 #' `update()` continues. `proposal = "paper"` warns with class
@@ -248,6 +269,13 @@ NULL
 #' kernel_posterior(fit)
 #' predict(fit, data.frame(x = c(-5, 0, 5)), interval = "credible")
 #' plot(fit)
+#'
+#' # The first rows are means of four measurements.
+#' n <- rep(c(4, 1), c(20, 30))
+#' srvm(y ~ x, data,
+#'   kernel = kernel_gaussian(0.2), weights = n,
+#'   control = smc_control(particles = 100), seed = 1
+#' )
 #' @export
 srvm <- function(x, ...) UseMethod("srvm")
 
@@ -262,13 +290,17 @@ srvm.formula <- function(formula, data, kernel = NULL,
                          order = c("given", "random"), scale = TRUE,
                          intercept = TRUE, family = NULL,
                          memory = srvm_memory(), reference = NULL,
+                         weights = NULL, offset = NULL,
                          na_action = c("fail", "omit"), seed = NULL,
                          progress = NULL, ...) {
   started <- now()
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
-  mould <- mould_formula(formula, data, na_action, family_outcome(family))
+  refuse_parts_twice(c(offset = !missing(offset)), "y ~ x + offset(o)")
+  mould <- mould_formula(formula, data, na_action, family_outcome(family),
+    weights = rlang::enquo(weights), plain = "offset"
+  )
   note_numbers(family, mould)
   srvm_fit(mould, given_arguments(), match.call(), started)
 }
@@ -280,7 +312,9 @@ srvm.matrix <- function(x, y) {
   check_no_dots(...)
   refuse_with_reference(reference, names(match.call()))
   family <- srvm_family(family, reference)
-  mould <- mould_xy(x, y, na_action, family_outcome(family))
+  mould <- mould_xy(x, y, na_action, family_outcome(family),
+    weights = weights, mixed = list(offset = offset)
+  )
   note_numbers(family, mould)
   srvm_fit(mould, given_arguments(), match.call(), started)
 }
@@ -325,6 +359,7 @@ srvm_fit <- function(mould, given, called, started) {
   refuse_memory(settings, method, control)
   refuse_latent(settings, method, control)
   refuse_student(settings)
+  if (mould$outcome == "factor") refuse_class_weights(mould$weights)
   warn_inexact(control)
   warn_improper(settings$prior)
   n <- nrow(mould$x)
@@ -334,7 +369,7 @@ srvm_fit <- function(mould, given, called, started) {
       mould = mould_empty(mould),
       settings = settings, request = srvm_request(given, settings),
       control = control, order = order,
-      data = list(x = mould$x, y = mould$y),
+      data = fit_data(mould),
       sequence = if (order == "given") seq_len(n) else shuffle(n, seed),
       seed = seed,
       runs = vector("list", if (batch) {

@@ -552,13 +552,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_open_cpp
-SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state, SEXP pool);
+SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state, SEXP pool);
 RcppExport SEXP _kernelbayes_srvm_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP, SEXP poolSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
     Rcpp::traits::input_parameter< SEXP >::type pool(poolSEXP);
     rcpp_result_gen = Rcpp::wrap(srvm_open_cpp(config, x, y, state, pool));
@@ -596,13 +596,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_rejuvenate_cpp
-Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::List state);
+Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::List state);
 RcppExport SEXP _kernelbayes_srvm_rejuvenate_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type state(stateSEXP);
     rcpp_result_gen = Rcpp::wrap(srvm_rejuvenate_cpp(config, x, y, state));
     return rcpp_result_gen;
@@ -646,13 +646,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // srvm_chain_open_cpp
-SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state);
+SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state);
 RcppExport SEXP _kernelbayes_srvm_chain_open_cpp(SEXP configSEXP, SEXP xSEXP, SEXP ySEXP, SEXP stateSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type config(configSEXP);
     Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Eigen::VectorXd& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Eigen::MatrixXd& >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type state(stateSEXP);
     rcpp_result_gen = Rcpp::wrap(srvm_chain_open_cpp(config, x, y, state));
     return rcpp_result_gen;

@@ -18,7 +18,7 @@ using srvm::CandidatePool;
 
 std::unique_ptr<srvm::Filter> filter(const Rcpp::List& config,
                                      const Eigen::MatrixXd& x,
-                                     const Eigen::VectorXd& y) {
+                                     const Eigen::MatrixXd& y) {
   return std::make_unique<srvm::Filter>(srvm_r::config(config), x, y,
                                         make_executor(config["threads"]));
 }
@@ -40,7 +40,7 @@ std::vector<srvm::Particle> particles_from_r(const Rcpp::List& state,
 // `pool`: NULL, or that of exactly this state.
 // [[Rcpp::export(rng = false)]]
 SEXP srvm_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                   const Eigen::VectorXd& y, Rcpp::Nullable<Rcpp::List> state,
+                   const Eigen::MatrixXd& y, Rcpp::Nullable<Rcpp::List> state,
                    SEXP pool = R_NilValue) {
   auto machine = filter(config, x, y);
   if (!Rf_isNull(pool)) {
@@ -71,7 +71,7 @@ void srvm_free_pool_cpp(SEXP pool) {
 // The state with as many particles as in `config`, moved again.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_rejuvenate_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                               const Eigen::VectorXd& y, Rcpp::List state) {
+                               const Eigen::MatrixXd& y, Rcpp::List state) {
   const int wanted = config["particles"];
   Rcpp::List before = Rcpp::clone(config);
   before["particles"] = get<int>(state, "k").size();

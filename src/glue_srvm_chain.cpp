@@ -33,7 +33,7 @@ srvm::ChainSettings chain_settings(const Rcpp::List& list) {
 
 // [[Rcpp::export(rng = false)]]
 SEXP srvm_chain_open_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                         const Eigen::VectorXd& y,
+                         const Eigen::MatrixXd& y,
                          Rcpp::Nullable<Rcpp::List> state) {
   return open_machine(std::make_unique<srvm::Chain>(
                           chain_config(config), chain_settings(config), x, y,

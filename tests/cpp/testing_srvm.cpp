@@ -50,7 +50,8 @@ struct Arrival {
     const srvm::Model& model = config.model;
     const Executor serial = serial_executor();
     const Eigen::VectorXd before = y.head(t - 1).array() - model.shift;
-    pool.rebuild(x, before, std::vector<char>(t * pool.kernels(), 1), serial);
+    pool.rebuild(x, srvm::data_of(before, 0), t - 1,
+                 std::vector<char>(t * pool.kernels(), 1), serial);
     for (const int j : previous) particle.set.push_back(j - 1);
     particle.noise = noise;
     particle.coef = coef;
@@ -389,9 +390,9 @@ Rcpp::List srvm_birth_death_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
 // factor from them.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List srvm_drop_cpp(Rcpp::List config, const Eigen::MatrixXd& x,
-                           const Eigen::VectorXd& y, int t,
-                           std::vector<int> previous, double noise, double coef,
-                           std::vector<double> z) {
+                         const Eigen::VectorXd& y, int t,
+                         std::vector<int> previous, double noise, double coef,
+                         std::vector<double> z) {
   Stream s(config, x, y, t, previous, noise, coef, z);
   std::vector<int> before, after;
   for (int i = 0; i < s.pool.size(); ++i) {

@@ -279,7 +279,8 @@ oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
                              intercept = TRUE, refine = 1, tail = 30,
                              scaled = FALSE,
                              centre_rows = oracle_candidates(x)$rows,
-                             row_weights = rep(1, length(y))) {
+                             row_weights = rep(1, length(y)),
+                             precision = rep(1, length(y))) {
   x <- as.matrix(x)
   m <- length(centre_rows)
   centre_x <- x[centre_rows, , drop = FALSE]
@@ -289,11 +290,12 @@ oracle_posterior <- function(x, y, kernel_fun, lambda, kmax,
   grid <- oracle_grid(
     y, noise, coef, refine, tail, scaled, sum(row_weights) / 2
   )
-  root <- sqrt(row_weights)
+  root <- sqrt(row_weights * precision)
   spectra <- lapply(sets, function(S) {
     oracle_spectrum(root * y, root * oracle_design(K, S, intercept))
   })
-  power <- sum(1 - row_weights) / 2 * log(2 * pi * grid$sigma2)
+  power <- sum(1 - row_weights) / 2 * log(2 * pi * grid$sigma2) +
+    sum(row_weights * log(precision)) / 2
   log_post <- mapply(
     function(sp, lp) {
       lp + grid$log_w + power +

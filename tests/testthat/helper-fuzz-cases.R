@@ -167,6 +167,17 @@ fuzz_cases <- function() {
           memory = srvm_memory(window = 12, candidates = 8, keep_rows = 14)
         )
       }, srvm_questions(new)),
+      srvm_offset = fit_case(function() {
+        srvm(y ~ x + offset(x / 4), sinc,
+          kernel = k, seed = 1, control = small, weights = x^2 + 1,
+          memory = srvm_memory(window = 12, candidates = 8, keep_rows = 14)
+        )
+      }, c(srvm_questions(new), list(
+        more = function(fit) {
+          update(fit, new, weights = 1:3, time_limit = 1, progress = FALSE)
+        },
+        partial = function(fit) partial_dependence(fit, points = 3)
+      ))),
       srvm_average = fit_case(function() {
         srvm(y ~ x, sinc,
           kernel = list(k, kernel_laplace(0.5)), seed = 1,
@@ -301,6 +312,10 @@ fuzz_cases <- function() {
         memory = srvm_memory(), reference = NULL, na_action = "fail",
         seed = 1, progress = FALSE, method = "smc"
       ),
+      srvm_xy_call = call_case(srvm, as.matrix(sinc["x"]),
+        y = sinc$y, weights = rep(1:2, 10), offset = sinc$x / 4, kernel = k,
+        control = small, seed = 1
+      ),
       bark_call = call_case(bark, y ~ x,
         data = sinc, family = NULL, prior = bark_prior_paper(),
         control = tiny_chains(), weights = NULL, scale = TRUE,
@@ -335,6 +350,12 @@ fuzz_cases <- function() {
         srvm(y ~ x, sinc, kernel = k, control = small, seed = 1),
         newdata = new, na_action = "fail", time_limit = 1, n_moves = NULL,
         particles = NULL
+      ),
+      srvm_xy_update = update_case(
+        srvm(as.matrix(sinc["x"]), sinc$y,
+          offset = sinc$x / 4, kernel = k, control = small, seed = 1
+        ),
+        newx = as.matrix(new["x"]), newy = new$y, weights = 1:3, offset = 3:1
       ),
       bark_predict = predict_case(
         bark(y ~ x, sinc, control = tiny_chains(), seed = 1), new,

@@ -131,11 +131,12 @@ answers_of_oracle <- function(exact, at, value) {
 run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
                                noise = ig(3, 0.3), coef = ig(3, 2),
                                intercept = TRUE, scaled = FALSE, runs = 40,
-                               seed = 1, lambda = 1.3) {
+                               seed = 1, lambda = 1.3, weights = NULL) {
   exact <- oracle_posterior(
     x, y, kern, lambda, kmax, centres, for_oracle(noise), for_oracle(coef),
     intercept,
-    scaled = scaled
+    scaled = scaled,
+    precision = if (is.null(weights)) rep(1, length(y)) else weights
   )
   at <- as.matrix(c(-1, 0.5))
   # Values where f is likely: estimates for rare events are not nearly normal.
@@ -147,7 +148,7 @@ run_against_oracle <- function(x, y, control, kmax = 5, centres = "subset",
       prior = srvm_prior(
         for_package(lambda), kmax, centres, noise, coef, scaled
       ),
-      control = control, seed = seed * 1000 + r
+      control = control, seed = seed * 1000 + r, weights = weights
     ))
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
     c(ratio, ratio * (answers_of_fit(fit, at, value, exact$rows) - truth))

@@ -33,23 +33,31 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
                                   centres = "subset", noise = ig(3, 0.3),
                                   coef = ig(3, 2), intercept = TRUE,
                                   scaled = FALSE, runs = 40, seed = 1,
-                                  lambda = 1.3) {
+                                  lambda = 1.3, weights = NULL) {
   t <- length(y)
   counted <- last_rows(t, memory$window)
   weight <- memory$forgetting^(t - seq_len(t)) * (seq_len(t) %in% counted)
   at <- as.matrix(c(-1, 0.5))
   value <- mean(y) + c(-0.3, 0.1)
   known <- list()
+  precision <- if (is.null(weights)) rep(1, t) else weights
+  # When rows are forgotten, their normalising constants are not.
+  forgotten <- if (memory$forgetting < 1) {
+    sum((1 - weight) * log(precision)) / 2
+  } else {
+    0
+  }
   solve <- function(rows) {
     key <- paste(rows, collapse = "-")
     if (is.null(known[[key]])) {
       exact <- oracle_posterior(
         x, y, kern, lambda, kmax, centres, for_oracle(noise), for_oracle(coef),
         intercept,
-        scaled = scaled, centre_rows = rows, row_weights = weight
+        scaled = scaled, centre_rows = rows, row_weights = weight,
+        precision = precision
       )
       known[[key]] <<- list(
-        log_evidence = exact$log_evidence,
+        log_evidence = exact$log_evidence + forgotten,
         truth = answers_of_oracle(exact, at, value)
       )
     }
@@ -61,7 +69,8 @@ stream_against_oracle <- function(x, y, control, memory, kmax = 5,
       prior = srvm_prior(
         for_package(lambda), kmax, centres, noise, coef, scaled
       ),
-      memory = memory, control = control, seed = seed * 1000 + r
+      memory = memory, control = control, seed = seed * 1000 + r,
+      weights = weights
     ))
     rows <- candidates_of_fit(fit)
     exact <- solve(rows)
@@ -115,17 +124,20 @@ normal_grid <- function(r, n) {
 #'
 #' Only the row space of phi affects the data: the rest of f is normal.
 #' @param y Signs.
+#' @param offset Added to f at the rows of phi.
 #' @noRd
-probit_integrals <- function(y, phi, coef, phi_new = NULL, nodes = 20) {
+probit_integrals <- function(y, phi, coef, phi_new = NULL, nodes = 20,
+                             offset = numeric(length(y))) {
   if (ncol(phi) == 0) {
-    return(c(0.5^length(y), rep(c(0, 0, 0.5^(length(y) + 1)), NROW(phi_new))))
+    p <- prod(stats::pnorm(y * offset))
+    return(c(p, rep(c(0, 0, p / 2), NROW(phi_new))))
   }
   s <- svd(phi, nu = 0, nv = ncol(phi))
   r <- sum(s$d > 1e-10)
   own <- s$v[, seq_len(r), drop = FALSE]
   grid <- normal_grid(r, nodes)
   b <- sqrt(coef) * grid$x
-  f <- b %*% t(phi %*% own)
+  f <- sweep(b %*% t(phi %*% own), 2, offset, `+`)
   log_p <- rowSums(stats::pnorm(sweep(f, 2, y, `*`), log.p = TRUE))
   w <- grid$w * exp(log_p)
   out <- sum(w)
@@ -148,7 +160,7 @@ probit_integrals <- function(y, phi, coef, phi_new = NULL, nodes = 20) {
 probit_posterior <- function(x, y, lambda, kmax, coef, at = NULL,
                              centres = "subset", intercept = TRUE, nodes = 20,
                              centre_rows = oracle_candidates(x)$rows,
-                             refine = 1) {
+                             refine = 1, offset = numeric(length(y))) {
   x <- as.matrix(x)
   centre_x <- x[centre_rows, , drop = FALSE]
   K <- kern(x, centre_x)
@@ -163,7 +175,7 @@ probit_posterior <- function(x, y, lambda, kmax, coef, at = NULL,
     phi <- oracle_design(K, sets[[i]], intercept)
     phi_new <- if (!is.null(at)) oracle_design(K_new, sets[[i]], intercept)
     by_node <- vapply(v$v, function(one) {
-      c(probit_integrals(y, phi, one, phi_new, nodes), 0)
+      c(probit_integrals(y, phi, one, phi_new, nodes, offset), 0)
     }, numeric(2 + 3 * NROW(phi_new)))
     by_node[nrow(by_node), ] <- by_node[1, ] * v$v
     exp(prior[[i]]) * drop(by_node %*% exp(v$log_w))
@@ -202,10 +214,11 @@ answers_of_probit_fit <- function(fit, at, points) {
   k <- model_size(fit)
   moments <- srvm_moments(fit, at, pool)
   f <- srvm_draws(fit, at, pool, seq_along(w))
-  p <- predict(fit, at, type = "prob")[, 2]
+  none <- if (!is.null(fit$data$mixed)) numeric(nrow(at))
+  p <- predict(fit, at, type = "prob", offset = none)[, 2]
   c(
     sum(k$k * k$probability), sum(k$probability[k$k == 0]),
-    inclusion_at(fit, points), predict(fit, at, type = "link"),
+    inclusion_at(fit, points), predict(fit, at, type = "link", offset = none),
     drop((moments$variance + moments$mean^2) %*% w), p,
     # Statistics that are drawn for output.
     drop(w %*% f), drop(w %*% f^2), drop(w %*% stats::pnorm(f)),
@@ -219,12 +232,13 @@ answers_of_probit_fit <- function(fit, at, points) {
 probit_against_oracle <- function(x, y, control, kmax = 3, centres = "subset",
                                   coef = fixed(0.8), intercept = TRUE,
                                   memory = srvm_memory(), runs = 40, seed = 1,
-                                  lambda = 1.3, nodes = 16) {
+                                  lambda = 1.3, nodes = 16, offset = NULL) {
   t <- length(y)
   counted <- last_rows(t, memory$window)
   at <- as.matrix(c(-1, 0.5))
   exact <- known_probit_posterior(x[counted], y[counted], lambda, kmax,
-    for_oracle(coef), at, centres, intercept, nodes
+    for_oracle(coef), at, centres, intercept, nodes,
+    offset = if (is.null(offset)) numeric(length(counted)) else offset[counted]
   )
   points <- x[counted][exact$rows]
   truth <- c(
@@ -235,7 +249,8 @@ probit_against_oracle <- function(x, y, control, kmax = 3, centres = "subset",
     fit <- suppressWarnings(srvm(as.matrix(x), factor(y, c(-1, 1)),
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
       prior = srvm_prior(for_package(lambda), kmax, centres, coef = coef),
-      memory = memory, control = control, seed = seed * 1000 + r
+      memory = memory, control = control, seed = seed * 1000 + r,
+      offset = offset
     ))
     ratio <- exp(evidence(fit)$log_evidence - exact$log_evidence)
     c(ratio, ratio * (answers_of_probit_fit(fit, at, points) - truth))

@@ -78,7 +78,8 @@ student_sums <- function(y, phi, phi_at, D, weight, sigma2, tau2, new,
 #' @noRd
 oracle_student <- function(x, y, df, noise, tau2, at, value, lambda = 1.3,
                            kmax = 5, intercept = TRUE, refine = 1,
-                           candidates = oracle_candidates(x)$rows) {
+                           candidates = oracle_candidates(x)$rows,
+                           precision = rep(1, length(y))) {
   x <- as.matrix(x)
   n <- length(y)
   rule <- student_nodes(df, refine)
@@ -89,6 +90,7 @@ oracle_student <- function(x, y, df, noise, tau2, at, value, lambda = 1.3,
   # The corners of the grid contribute nothing.
   keep <- weight > 1e-7 / refine^10 * max(weight)
   D <- matrix(1 / rule$omega[grid[keep, ]], ncol = n)
+  D <- sweep(D, 2, precision, `/`)
   weight <- weight[keep]
   sigma2 <- oracle_nodes(noise, noise$shape + n / 2, noise$shape + n / 2 - 1,
     log(sum(y^2)), 0.75 * refine, 14 * refine)
@@ -162,11 +164,12 @@ student_answers_of_fit <- function(fit, at, value, rows) {
 #' @noRd
 student_scores <- function(exact, x, y, at, value, control, prior,
                            intercept = TRUE, memory = srvm_memory(),
-                           runs = 40) {
+                           runs = 40, weights = NULL) {
   estimates <- vapply(seq_len(runs), function(r) {
     fit <- suppressWarnings(srvm(as.matrix(x), y,
       kernel = kernel_gaussian(0.9), scale = FALSE, intercept = intercept,
-      prior = prior, control = control, seed = 1000 + r, memory = memory
+      prior = prior, control = control, seed = 1000 + r, memory = memory,
+      weights = weights
     ))
     truth <- exact(fit)
     ratio <- exp(evidence(fit)$log_evidence - truth$log_evidence)

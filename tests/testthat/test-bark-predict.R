@@ -15,7 +15,7 @@ mixture_of <- function(fit) {
   list(
     mean = scaling$y_center + scaling$y_scale * moments$mean,
     variance = scaling$y_scale^2 * moments$variance,
-    noise = outer(1 / bark_weights(fit), noise)
+    noise = outer(1 / row_weights(fit), noise)
   )
 }
 

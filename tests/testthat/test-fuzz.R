@@ -34,14 +34,17 @@ fuzz_in_process <- function(names, size, seed) {
 }
 
 test_that("damaged fits give a value or a classed error", {
-  cases <- c("srvm_bounded", "srvm_mcmc", "bark", "kgs", "kbr_filter")
+  cases <- c("srvm_offset", "srvm_mcmc", "bark", "kgs", "kbr_filter")
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 11), NULL
   )
 })
 
 test_that("damaged arguments give a value or a classed error", {
-  cases <- c("srvm_call", "bark_call", "kgs_call", "kbr_call", "srvm_update")
+  cases <- c(
+    "srvm_call", "bark_call", "kgs_call", "kbr_call", "srvm_update",
+    "srvm_xy_call", "srvm_xy_update"
+  )
   expect_identical(
     fuzz_in_process(cases, fuzz_size(), 12), NULL
   )

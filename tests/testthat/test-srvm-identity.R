@@ -291,7 +291,7 @@ test_that("a fit holds no pointers and no environments", {
   # The check finds a pointer if there is one.
   pointer <- srvm_open_cpp(
     run_config(fit_engine(fit_sinc())$config, 1L),
-    as.matrix(x), y, NULL
+    as.matrix(x), cbind(y), NULL
   )
   expect_length(find_handles(list(a = list(pointer))), 1)
   expect_true(length(find_handles(list(function() NULL))) > 0)

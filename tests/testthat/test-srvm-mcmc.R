@@ -31,7 +31,7 @@ batch <- function(x, y, ..., chains = 2, warmup = 100, iter = 200, thin = 1,
 chains_against_oracle <- function(x = xs, y = ys, kmax = 5,
                                   centres = "subset", noise = ig(3, 0.3),
                                   coef = ig(3, 2), intercept = TRUE,
-                                  chains = 40, seed = 1, ...) {
+                                  chains = 40, seed = 1, weights = NULL, ...) {
   for_oracle <- function(prior) {
     if (inherits(prior, "kb_fixed")) {
       list(fixed = prior$variance)
@@ -41,7 +41,8 @@ chains_against_oracle <- function(x = xs, y = ys, kmax = 5,
   }
   exact <- oracle_posterior(
     x, y, kern, 1.3, kmax, centres, for_oracle(noise), for_oracle(coef),
-    intercept
+    intercept,
+    precision = if (is.null(weights)) rep(1, length(y)) else weights
   )
   at <- as.matrix(c(-1, 0.5))
   truth <- c(
@@ -50,7 +51,8 @@ chains_against_oracle <- function(x = xs, y = ys, kmax = 5,
   )
   fit <- batch(x, y,
     prior = srvm_prior(1.3, kmax, centres, noise, coef),
-    intercept = intercept, chains = chains, iter = 1500, seed = seed, ...
+    intercept = intercept, chains = chains, iter = 1500, seed = seed,
+    weights = weights, ...
   )
   estimates <- vapply(fit$runs, function(run) {
     one <- fit
@@ -85,6 +87,11 @@ test_that("chains agree with one variance known", {
   z <- chains_against_oracle(noise = fixed(0.1))
   expect_lt(max(abs(z)), limit)
   z <- chains_against_oracle(coef = fixed(0.5))
+  expect_lt(max(abs(z)), limit)
+})
+
+test_that("chains agree with weights of rows", {
+  z <- chains_against_oracle(weights = c(2, 0.5, 1, 3, 0.2, 1))
   expect_lt(max(abs(z)), limit)
 })
 

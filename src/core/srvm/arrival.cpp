@@ -8,7 +8,7 @@ namespace srvm {
 
 namespace {
 
-// log Phi(sqrt(w) y f) with f integrated out: (S26).
+// log Phi(sqrt(w) y f) with f integrated out: (S26), (S41).
 double log_side(double y, double power, const RowMoments& f) {
   const double scale = std::sqrt(power / (1 + power * f.variance));
   return log_normal_cdf(y * f.mean * scale);
@@ -98,7 +98,7 @@ double Arrival::log_both(double to) const {
 double Arrival::log_predictive(const StudentRules* rules) const {
   if (response != Response::kStudent) return log_row(1, stay);
   const double one = 1;
-  const StudentMixture density{1,      &one, &stay.mean, &stay.variance,
+  const StudentMixture density{1,      &one,  &stay.mean, &stay.variance,
                                &noise, *rules};
   return density.log_density(y);
 }
@@ -120,6 +120,7 @@ void score_row(Particle& particle, const Model& model,
                                   squared_responses(particle, model, pool));
   latest_design(particle, model, pool, scratch.a);
   arrival.stay = row_moments(particle, scratch.a);
+  arrival.stay.mean += pool.latest_offset();
   arrival.log_stay = 0;
   arrival.log_join = -HUGE_VAL;
   arrival.log_before = arrival.first() ? 0 : arrival.log_both(arrival.power);
@@ -159,7 +160,7 @@ void EnteringRow::enter(Particle& particle, const Model& model,
                         Rng& rng, Scratch& scratch) const {
   double value = arrival_.y, weight = power_ - arrival_.power;
   if (model.response == Response::kProbit) {
-    value = draw_side(arrival_.y, power_, f, rng);
+    value = draw_side(arrival_.y, power_, f, rng) - pool.latest_offset();
     weight = power_;
     put_latent(particle, pool, value);
   } else if (model.response == Response::kStudent) {

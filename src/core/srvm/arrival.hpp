@@ -38,7 +38,7 @@ struct Arrival {
   double y = 0, df = 0, noise = 1;
   double omega = 0;  // Student's, once it has been drawn
 
-  /// f at the row given the factor, for S and for S + t.
+  /// f at the row, with its offset, given the factor, for S and for S + t.
   RowMoments stay{0, 0}, join{0, 0};
   /// Logs of the change of the prior in the first increase, and of
   /// p(S + t) L(S + t) / [p(S) L(S)] at power 1 of the candidate.

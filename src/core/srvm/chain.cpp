@@ -38,16 +38,16 @@ std::size_t cache_size(const Config& config, int rows) {
 }  // namespace
 
 Chain::Chain(const Config& config, const ChainSettings& settings,
-             const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+             const Eigen::MatrixXd& x, const Eigen::MatrixXd& y,
              const Executor& executor)
     : config_(config),
       settings_(settings),
       x_(x),
-      y_(y.array() - config.model.shift),
+      y_(data_of(y, config.model.shift)),
       pool_(config.model.kernels, true),
       scratch_(0),
       rng_(settings.seed) {
-  if (x.rows() != y.size()) {
+  if (x.rows() != y.rows()) {
     throw std::invalid_argument("x and y have different numbers of rows");
   }
   for (const Kernel& kernel : config_.model.kernels) {
@@ -56,7 +56,7 @@ Chain::Chain(const Config& config, const ChainSettings& settings,
   pool_.reserve(static_cast<int>(x.rows()));
   const Stopwatch watch;
   if (worth_all_pairs()) {
-    pool_.rebuild(x_, y_, {}, executor);
+    pool_.rebuild(x_, y_, static_cast<int>(x.rows()), {}, executor);
   } else {
     const int rows = static_cast<int>(x.rows());
     pool_.fill_on_demand(x_, y_, cache_size(config_, rows));

@@ -30,7 +30,7 @@ struct ChainDraws {
 class Chain : public Machine {
  public:
   Chain(const Config& config, const ChainSettings& settings,
-        const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+        const Eigen::MatrixXd& x, const Eigen::MatrixXd& y,
         const Executor& executor);
 
   int time() const override { return time_; }
@@ -50,7 +50,7 @@ class Chain : public Machine {
   Config config_;
   ChainSettings settings_;
   Eigen::MatrixXd x_;
-  Eigen::VectorXd y_;  // minus the shift
+  std::vector<Datum> y_;
   CandidatePool pool_;
   Scratch scratch_;
   Rng rng_;

@@ -10,6 +10,7 @@ const double* ColumnCache::column(int row, int h) {
     values.resize(x_.rows());
     kernels_[h].block(x_, x_.row(row),
                       Eigen::Map<Eigen::MatrixXd>(values.data(), x_.rows(), 1));
+    for (std::size_t s = 0; s < values.size(); ++s) values[s] *= roots_[s];
     age_.push_back(key);
   }
   return values.data();

@@ -10,15 +10,18 @@
 namespace kernelbayes {
 namespace srvm {
 
-/// Columns K(., x_i) of the kernel matrices of all rows of x, computed on
-/// demand. The oldest are dropped when there are more than `capacity`, which
-/// costs time but changes no result. Not for concurrent use.
+/// Columns K(., x_i) of the kernel matrices of all rows of x, times the rows'
+/// `roots`, computed on demand. The oldest are dropped when there are more than
+/// `capacity`, which costs time but changes no result. Not for concurrent use.
 class ColumnCache {
  public:
   /// `x` must outlive the cache.
   ColumnCache(std::vector<Kernel> kernels, const Eigen::MatrixXd& x,
-              std::size_t capacity)
-      : kernels_(std::move(kernels)), x_(x), capacity_(capacity) {}
+              std::vector<double> roots, std::size_t capacity)
+      : kernels_(std::move(kernels)),
+        x_(x),
+        roots_(std::move(roots)),
+        capacity_(capacity) {}
 
   /// For kernel h; valid until the next trim().
   const double* column(int row, int h);
@@ -28,6 +31,7 @@ class ColumnCache {
  private:
   std::vector<Kernel> kernels_;
   const Eigen::MatrixXd& x_;
+  std::vector<double> roots_;
   std::size_t capacity_;
   std::unordered_map<int, std::vector<double>> columns_;
   std::deque<int> age_;

@@ -16,7 +16,7 @@ namespace {
 void leaving_design(const Particle& particle, const Model& model,
                     const CandidatePool& pool, double root,
                     std::vector<double>& u) {
-  if (model.intercept) u[0] = root;
+  if (model.intercept) u[0] = root * pool.leaving_root();
   for (int i = 0; i < particle.k(); ++i) {
     u[i + model.intercept] = root * pool.leaving_value(particle.set[i]);
   }
@@ -66,7 +66,8 @@ double lose_row(Particle& particle, const Model& model,
     double& z = particle.latent[pool.leaving_place()];
     const Released row = release(particle, model, scratch, scratch.a, z);
     const double sd = std::exp(-row.log_shrink);
-    const double mean = z - row.residual * sd;
+    const double mean =
+        z - row.residual * sd + pool.offsets()[pool.leaving_place()];
     particle.squares -= z * z;
     z = 0;
     return -log_normal_cdf(y * mean / sd);
@@ -74,7 +75,7 @@ double lose_row(Particle& particle, const Model& model,
   const Released row = release(particle, model, scratch, scratch.a, y);
   const Likelihood left(particle, model, pool.rows_left(),
                         pool.response_squares());
-  return -(row.log_shrink +
+  return -(std::log(pool.leaving_root()) + row.log_shrink +
            left.row(1, row.residual / std::sqrt(left.gain()), 0));
 }
 
@@ -82,7 +83,6 @@ double lose_row(Particle& particle, const Model& model,
 void refresh_sums(Particle& particle, const Model& model,
                   const CandidatePool& pool) {
   pool.restore_sums(particle.set, model.intercept, particle.gram, particle.rhs);
-  if (model.intercept) particle.gram(0, 0) = pool.rows_left();
   refactor(particle, model);
 }
 

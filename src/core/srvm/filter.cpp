@@ -38,10 +38,10 @@ struct Summary {
 }  // namespace
 
 Target::Target(const Config& config, const Eigen::MatrixXd& x,
-               const Eigen::VectorXd& y)
+               const Eigen::MatrixXd& y)
     : config_(config),
       x_(x),
-      y_(y.array() - config.model.shift),
+      y_(data_of(y, config.model.shift)),
       pool_(config.model.kernels, config.any_candidate(), config.memory) {
   pool_.candidates_by_degrees(config.proposal == Proposal::kAdapted);
   for (const Kernel& kernel : config_.model.kernels) {
@@ -52,7 +52,7 @@ Target::Target(const Config& config, const Eigen::MatrixXd& x,
   if (config_.model.response == Response::kStudent) {
     rules_.emplace(config_.model.df);
   }
-  if (x.rows() != y.size()) {
+  if (x.rows() != y.rows()) {
     throw std::invalid_argument("x and y have different numbers of rows");
   }
 }
@@ -146,7 +146,9 @@ void Target::score(Particle& particle, Scratch& scratch,
 double Target::propose_set(Particle& particle, const Arrival& arrival, Rng& rng,
                            Scratch& scratch) const {
   if (arrival.first()) {
-    particle.log_predictive = arrival.log_predictive(rules_ ? &*rules_ : nullptr);
+    particle.log_predictive =
+        arrival.log_predictive(rules_ ? &*rules_ : nullptr) +
+        std::log(pool_.latest_root());
     if (config_.smc.stops()) particle.moves = MoveCounts();
   }
   if (config_.proposal == Proposal::kAdapted) {
@@ -184,7 +186,9 @@ double Target::propose(Particle& particle, const Arrival& arrival, Rng& rng,
     pool_.restore_sums(particle.set, config_.model.intercept, particle.gram,
                        particle.rhs);
   }
-  return log_weight;
+  // (S40): the density of the response, not of its multiple.
+  return log_weight +
+         (pool_.power() - arrival.power) * std::log(pool_.latest_root());
 }
 
 void Target::after_step(int, const std::vector<Particle>& particles,
@@ -269,9 +273,9 @@ void Target::restore(int t, const CandidatePool::State& state,
     pool_ = *known;
     pool_.reserve(static_cast<int>(x_.rows()));
   } else if (bounded) {
-    pool_.restore(x_, y_.head(t - config_.past), state, used, executor);
+    pool_.restore(x_, y_, t - config_.past, state, used, executor);
   } else {
-    pool_.rebuild(x_, y_.head(t), used, executor);
+    pool_.rebuild(x_, y_, t, used, executor);
   }
   for (const Particle& particle : particles) {
     pool_.require_known(particle.set);

@@ -36,7 +36,7 @@ class Target {
   using Arrival = srvm::Arrival;
 
   Target(const Config& config, const Eigen::MatrixXd& x,
-         const Eigen::VectorXd& y);
+         const Eigen::MatrixXd& y);
 
   Scratch scratch() const;
   void initialise(Particle& particle, Rng& rng) const;
@@ -114,7 +114,7 @@ class Target {
 
   Config config_;
   Eigen::MatrixXd x_;
-  Eigen::VectorXd y_;  // minus the shift
+  std::vector<Datum> y_;
   CandidatePool pool_;
   std::optional<StudentRules> rules_;
   std::vector<PriorStep> steps_, leaving_steps_;  // by kernel
@@ -122,11 +122,11 @@ class Target {
   bool rejuvenates_ = false;
 };
 
-/// The sequential sampler.
+/// The sequential sampler; `y` as data_of() takes it.
 class Filter : public Machine {
  public:
   Filter(const Config& config, const Eigen::MatrixXd& x,
-         const Eigen::VectorXd& y, Executor executor);
+         const Eigen::MatrixXd& y, Executor executor);
 
   int time() const override { return smc_.time(); }
   /// Takes in up to n further rows.

@@ -19,7 +19,7 @@ void Records::transfer_history(Archive& archive) {
 }
 
 Filter::Filter(const Config& config, const Eigen::MatrixXd& x,
-               const Eigen::VectorXd& y, Executor executor)
+               const Eigen::MatrixXd& y, Executor executor)
     : config_(config),
       rows_(config.past + static_cast<int>(x.rows())),
       executor_(std::move(executor)),

@@ -32,7 +32,10 @@ std::vector<double> fitted(const Particle& particle, const Model& model,
                            const CandidatePool& pool,
                            const std::vector<double>& beta) {
   const std::size_t n = particle.latent.size();
-  std::vector<double> f(n, model.intercept ? beta[0] : 0.0);
+  std::vector<double> f(n, 0.0);
+  for (std::size_t s = 0; s < n && model.intercept; ++s) {
+    f[s] = beta[0] * pool.roots()[s];
+  }
   for (int i = 0; i < particle.k(); ++i) {
     const double* column = pool.column(particle.set[i]);
     const double b = beta[i + model.intercept];
@@ -79,8 +82,9 @@ void sum_weighted(Particle& particle, const Model& model,
   if (model.intercept) {
     particle.gram(0, 0) = particle.rhs[0] = 0;
     for (int s = 0; s < n; ++s) {
-      particle.gram(0, 0) += particle.latent[s];
-      particle.rhs[0] += y[s];
+      const double root = pool.roots()[s];
+      particle.gram(0, 0) += particle.latent[s] * root * root;
+      particle.rhs[0] += y[s] * root;
     }
   }
   for (int j = 0; j < particle.k(); ++j) {
@@ -112,7 +116,7 @@ CandidateSums own_sums(const Particle& particle, const Model& model,
   std::vector<double> weighted(own, own + n);
   for (int s = 0; s < n; ++s) weighted[s] *= latent[s];
   std::size_t at = 0;
-  if (model.intercept) g[at++] = dot(n, own, latent);
+  if (model.intercept) g[at++] = dot(n, weighted.data(), pool.roots());
   for (const int j : particle.set) {
     g[at++] = dot(n, weighted.data(), pool.column(j));
   }
@@ -142,7 +146,9 @@ void draw_latent(Particle& particle, const Model& model,
     const double power = s == latest ? pool.power() : 1;
     if (probit) {
       const double sd = 1 / std::sqrt(power);
-      particle.latent[s] = y[s] * positive_normal(y[s] * f[s], sd, rng);
+      const double offset = pool.offsets()[s];
+      particle.latent[s] =
+          y[s] * positive_normal(y[s] * (f[s] + offset), sd, rng) - offset;
     } else {
       const double r = y[s] - f[s];
       particle.latent[s] = 2 * rng.gamma(power * (model.df + 1) / 2) /

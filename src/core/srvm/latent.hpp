@@ -21,9 +21,9 @@ CandidateSums own_sums(const Particle& particle, const Model& model,
 
 /// Draws all latent variables given coefficients `beta` and the noise, and
 /// recomputes the particle's sums; the factor is not changed.
-///   probit:   z_s ~ N(f_s, 1 / w) on the side of y_s
+///   probit:   z_s ~ N(f_s, 1 / w) with z_s + offset_s on the side of y_s
 ///   Student:  omega_s ~ Gamma(w (df + 1) / 2, (df + r_s^2 / noise) / 2)
-/// where w is 1 except for a row that is entering (arrival.hpp): (S21).
+/// where w is 1 except for a row that is entering (arrival.hpp): (S21), (S41).
 void draw_latent(Particle& particle, const Model& model,
                  const CandidatePool& pool, const std::vector<double>& beta,
                  Rng& rng);

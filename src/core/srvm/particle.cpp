@@ -64,7 +64,7 @@ double squared_responses(const Particle& particle, const Model& model,
 
 void latest_design(const Particle& particle, const Model& model,
                    const CandidatePool& pool, std::vector<double>& u) {
-  if (model.intercept) u[0] = 1;
+  if (model.intercept) u[0] = pool.latest_root();
   for (int i = 0; i < particle.k(); ++i) {
     u[i + model.intercept] = pool.latest_value(particle.set[i]);
   }

@@ -36,16 +36,33 @@ void dot_lanes(int n, const double* x, const double* const (&columns)[kLanes],
 
 }  // namespace
 
-void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
-                            const Executor& executor) {
+std::vector<Datum> data_of(const Eigen::MatrixXd& given, double shift) {
+  std::vector<Datum> out;
+  const bool more = given.cols() > 2;
+  for (Eigen::Index s = 0; s < given.rows(); ++s) {
+    const double root = more ? given(s, 1) : 1;
+    out.emplace_back(root * (given(s, 0) - shift), root,
+                     more ? given(s, 2) : 0);
+  }
+  return out;
+}
+
+void CandidatePool::put_datum(int at, const Datum& datum) {
+  put(y_, at, datum.y);
+  put(roots_, at, datum.root);
+  put(offsets_, at, datum.offset);
+}
+
+void CandidatePool::add_row(const Eigen::MatrixXd& x, int row,
+                            const Datum& datum, const Executor& executor) {
   const int at = place(row);
   candidates_.set_time(row + 1);
   power_ = 0;
-  put(y_, at, y);
+  put_datum(at, datum);
   squares_without_ = y_squares_;
-  y_squares_ += y * y;
+  y_squares_ += datum.y * datum.y;
   evaluate_latest(x, row);
-  extend_sums(y, executor);
+  extend_sums(datum.y, executor);
   const int known = admitted_ ? candidates_.find(x, row) : -1;
   candidates_.note(row, known);
   latest_is_new_ = admitted_ && known < 0;
@@ -55,6 +72,7 @@ void CandidatePool::add_row(const Eigen::MatrixXd& x, int row, double y,
   for (int h = 0; h < kernels(); ++h, from += places()) {
     columns_[latest(h)].reserve(horizon_ > 0 ? horizon_ : capacity_);
     columns_[latest(h)].assign(from, from + places());
+    times_roots(columns_[latest(h)]);
     add_sums(latest(h), executor);
   }
   // Each has its sums with earlier ones, and with the others:
@@ -105,6 +123,10 @@ void CandidatePool::evaluate(const Eigen::MatrixXd& x, int row, int h,
   if (straight < n) block(first + straight, n - straight, column);
 }
 
+void CandidatePool::times_roots(Column& column) const {
+  for (int s = 0; s < places(); ++s) column[s] *= roots_[s];
+}
+
 // The new row's term in every sum that is kept.
 void CandidatePool::extend_sums(double y, const Executor& executor) {
   const int at = place(time() - 1);
@@ -112,7 +134,7 @@ void CandidatePool::extend_sums(double y, const Executor& executor) {
     const double value = latest_value(j);
     put(columns_[j], at, value);
     rhs_[j] += value * y;
-    column_sum_[j] += value;
+    column_sum_[j] += value * latest_root();
   }
   if (!all_pairs_) return;
   std::vector<double> values(numbers(), 0.0);
@@ -168,7 +190,7 @@ void CandidatePool::add_sums(int candidate, const Executor& executor) {
   double rhs = 0, sum = 0;
   for (int s = 0; s < places(); ++s) {
     rhs += own[s] * y_[s];
-    sum += own[s];
+    sum += own[s] * roots_[s];
   }
   rhs_[candidate] = rhs;
   column_sum_[candidate] = sum;
@@ -211,36 +233,37 @@ void CandidatePool::dot_group(const double* own, const std::vector<int>& list,
 }
 
 void CandidatePool::add_responses(const Eigen::MatrixXd& x,
-                                  const Eigen::VectorXd& y) {
-  for (int s = 0; s < y.size(); ++s) {
+                                  const std::vector<Datum>& y, int rows) {
+  for (int s = 0; s < rows; ++s) {
     candidates_.set_time(s + 1);
-    y_.push_back(y[s]);
-    y_squares_ += y[s] * y[s];
+    put_datum(s, y[s]);
+    y_squares_ += y[s].y * y[s].y;
     latest_is_new_ = candidates_.find(x, s) < 0;
     if (latest_is_new_) latest_ = add_candidate(x, s);
   }
 }
 
-void CandidatePool::rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+void CandidatePool::rebuild(const Eigen::MatrixXd& x,
+                            const std::vector<Datum>& y, int t,
                             const std::vector<char>& used,
                             const Executor& executor) {
-  const int t = static_cast<int>(y.size());
-  add_responses(x, y);
+  add_responses(x, y, t);
   for (int j = 0; j < size(); ++j) {
     if (!all_pairs_ && !used[j]) continue;
     columns_[j].reserve(capacity_);
     columns_[j].resize(t);
     kernels_[kernel_of(j)].block(x.topRows(t), x.row(row_of(j)),
                                  as_column(columns_[j]));
+    times_roots(columns_[j]);
     add_sums(j, executor);
   }
 }
 
 void CandidatePool::fill_on_demand(const Eigen::MatrixXd& x,
-                                   const Eigen::VectorXd& y,
+                                   const std::vector<Datum>& y,
                                    std::size_t columns) {
-  add_responses(x, y);
-  cache_ = std::make_shared<ColumnCache>(kernels_, x, columns);
+  add_responses(x, y, static_cast<int>(y.size()));
+  cache_ = std::make_shared<ColumnCache>(kernels_, x, roots_, columns);
 }
 
 void CandidatePool::require_known(const std::vector<int>& set) const {
@@ -258,9 +281,11 @@ void CandidatePool::restore_sums(const std::vector<int>& set, bool intercept,
   gram.resize(k + intercept);
   rhs.resize(k + intercept);
   if (intercept) {
-    gram(0, 0) = rows();
-    rhs[0] = 0;
-    for (const double y : y_) rhs[0] += y;
+    gram(0, 0) = rhs[0] = 0;
+    for (std::size_t s = 0; s < y_.size(); ++s) {
+      gram(0, 0) += roots_[s] * roots_[s];
+      rhs[0] += roots_[s] * y_[s];
+    }
   }
   if (cache_ || !gram_.empty()) {
     std::vector<double> g(k + 1);
@@ -307,7 +332,7 @@ void CandidatePool::withhold(double share, int candidate,
                              CandidateSums& sums) const {
   const double own = latest_value(candidate), part = share * own;
   std::size_t at = 0;
-  if (intercept) g[at++] -= part;
+  if (intercept) g[at++] -= part * latest_root();
   for (const int j : set) g[at++] -= part * latest_value(j);
   sums.gram -= part * own;
   sums.rhs -= part * latest_response();
@@ -336,7 +361,9 @@ CandidateSums CandidatePool::gather_on_demand(int candidate,
       (l < k ? g[l + intercept] : last[l - k]) = sums[l - first];
     }
   }
-  if (intercept) g[0] = std::accumulate(own, own + places(), 0.0);
+  if (intercept) {
+    g[0] = std::inner_product(own, own + places(), roots_.data(), 0.0);
+  }
   return {last[0], last[1]};
 }
 

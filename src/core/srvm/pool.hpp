@@ -26,13 +26,29 @@ class Column : public std::vector<double> {
   Column& operator=(Column&&) noexcept = default;
 };
 
+/// The response of a row. A row of weight w has noise of variance noise / w:
+/// its response and its row of the design count times the root of w, (S40).
+/// `offset` is added to f before a class is drawn, (S41); from numbers it has
+/// been subtracted.
+struct Datum {
+  Datum(double y, double root = 1, double offset = 0)
+      : y(y), root(root), offset(offset) {}
+  double y, root, offset;  // y minus the shift, times the root
+};
+
+/// `given` has one column, or three: the response, the root of the weight, the
+/// offset.
+std::vector<Datum> data_of(const Eigen::MatrixXd& given, double shift);
+
 /// A candidate's own sums over the data.
 struct CandidateSums {
   double gram, rhs;
 };
 
 /// Sums over the data that all particles share: for candidate centres i, j
-///   gram(i, j) = sum_s K(x_s, i) K(x_s, j),  rhs(j) = sum_s K(x_s, j) y_s.
+///   gram(i, j) = sum_s K(x_s, i) K(x_s, j),  rhs(j) = sum_s K(x_s, j) y_s,
+/// where y_s and K(x_s, .) are times the root of the row's weight, as is the
+/// column of the intercept.
 ///
 /// Every sum runs over s in order, entry by entry, so that its bits do not
 /// depend on when a column was added: a run resumed from saved state continues
@@ -64,8 +80,8 @@ class CandidatePool {
   /// Reserves room for this many rows in total.
   void reserve(int rows) { capacity_ = rows; }
 
-  /// Takes in row `row` of x, response y.
-  void add_row(const Eigen::MatrixXd& x, int row, double y,
+  /// Takes in row `row` of x.
+  void add_row(const Eigen::MatrixXd& x, int row, const Datum& datum,
                const Executor& executor);
 
   /// Rows taken in so far.
@@ -120,12 +136,17 @@ class CandidatePool {
     return columns_[candidate].data();
   }
   const double* responses() const { return y_.data(); }
+  /// The column of the intercept, and what is added to f at each row.
+  const double* roots() const { return roots_.data(); }
+  const double* offsets() const { return offsets_.data(); }
 
   /// K(x_t, candidate) for the latest row t.
   double latest_value(int candidate) const {
-    return latest_column_[kernel_of(candidate) * places() +
-                          place(row_of(candidate))];
+    return latest_root() * latest_column_[kernel_of(candidate) * places() +
+                                          place(row_of(candidate))];
   }
+  double latest_root() const { return roots_[latest_place()]; }
+  double latest_offset() const { return offsets_[latest_place()]; }
 
   double latest_response() const { return y_[latest_place()]; }
 
@@ -165,11 +186,12 @@ class CandidatePool {
   double squares_before() const { return squares_before_; }
   double discount() const { return memory_.forgetting; }
 
-  /// The row that left: its place (-1: none), its weight then, response and
-  /// kernel values.
+  /// The row that left: its place (-1: none; its offset is still there), its
+  /// weight then, response, root and kernel values.
   int leaving_place() const { return leaving_place_; }
   double leaving_weight() const { return weights_(horizon_); }
   double leaving_response() const { return leaving_response_; }
+  double leaving_root() const { return leaving_root_; }
   double leaving_value(int candidate) const {
     return leaving_values_[candidate];
   }
@@ -196,13 +218,13 @@ class CandidatePool {
   /// `all_pairs`. `used` has size() entries.
   void release_unused(const std::vector<char>& used);
 
-  /// Takes in all rows of y at once, with the same result as that many
+  /// Takes in the first rows of y at once, with the same result as that many
   /// add_row() and release_unused(used).
-  void rebuild(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+  void rebuild(const Eigen::MatrixXd& x, const std::vector<Datum>& y, int rows,
                const std::vector<char>& used, const Executor& executor);
 
   /// The same for a bounded memory, from its state.
-  void restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+  void restore(const Eigen::MatrixXd& x, const std::vector<Datum>& y, int rows,
                const State& state, const std::vector<char>& used,
                const Executor& executor);
 
@@ -212,7 +234,7 @@ class CandidatePool {
   /// Takes in all rows of y at once and keeps no sums: they are computed from
   /// up to `columns` columns of the kernel matrix. No row can be added
   /// afterwards. `x` must outlive the pool.
-  void fill_on_demand(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+  void fill_on_demand(const Eigen::MatrixXd& x, const std::vector<Datum>& y,
                       std::size_t columns);
 
   /// A set's own copies of the sums, with the intercept first if there is
@@ -249,7 +271,10 @@ class CandidatePool {
   void withhold(double share, int candidate, const std::vector<int>& set,
                 bool intercept, std::vector<double>& g,
                 CandidateSums& sums) const;
-  void add_responses(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
+  void put_datum(int at, const Datum& datum);
+  void add_responses(const Eigen::MatrixXd& x, const std::vector<Datum>& y,
+                     int rows);
+  void times_roots(Column& column) const;
   CandidateSums gather_on_demand(int candidate, const std::vector<int>& set,
                                  bool intercept, std::vector<double>& g) const;
   void extend_sums(double y, const Executor& executor);
@@ -265,7 +290,7 @@ class CandidatePool {
   int horizon_;
   RowWeights weights_;
   std::size_t capacity_ = 0;
-  std::vector<double> y_;  // by place
+  std::vector<double> y_, roots_, offsets_;  // by place
   double y_squares_ = 0;
   double power_ = 1;  // of the latest row
   bool by_degrees_ = true;
@@ -273,9 +298,10 @@ class CandidatePool {
   bool latest_is_new_ = false, admitted_ = true, refreshed_ = false;
   int latest_ = -1;
   int left_ = 0, leaving_place_ = -1, leaving_ = -1;
-  double leaving_response_ = 0, squares_before_ = 0;
+  double leaving_response_ = 0, leaving_root_ = 1, squares_before_ = 0;
   std::vector<double> leaving_values_;
-  std::vector<double> latest_column_;  // K(x_s, x_t), s <= t, by kernel
+  // K(x_s, x_t), s <= t, by kernel, without roots.
+  std::vector<double> latest_column_;
   // By kernel: gram(t, j) for kept columns.
   std::vector<std::vector<double>> latest_gram_, leaving_gram_;
   std::vector<Column> columns_;            // by candidate; empty: released

@@ -50,7 +50,8 @@ void CandidatePool::remove_row(int row, const Executor& executor) {
   const double w = leaving_weight(), y = y_[at];
   leaving_place_ = at;
   leaving_response_ = y;
-  y_[at] = 0;
+  leaving_root_ = roots_[at];
+  y_[at] = roots_[at] = 0;
   if (weights_.equal()) {  // a difference may lose all digits
     y_squares_ = 0;
     for (const double other : y_) y_squares_ += other * other;
@@ -63,7 +64,7 @@ void CandidatePool::remove_row(int row, const Executor& executor) {
     leaving_values_[j] = value;
     columns_[j][at] = 0;
     rhs_[j] -= w * value * y;
-    column_sum_[j] -= w * value;
+    column_sum_[j] -= w * value * leaving_root_;
   }
   if (all_pairs_) add_products(leaving_values_, -w, executor);
   leaving_ = candidates_.leave_with(row);
@@ -74,7 +75,7 @@ void CandidatePool::refresh_sums(const Executor& executor) {
     rhs_[j] = column_sum_[j] = 0;
     for (int s = 0; s < places(); ++s) {
       rhs_[j] += columns_[j][s] * y_[s];
-      column_sum_[j] += columns_[j][s];
+      column_sum_[j] += columns_[j][s] * roots_[s];
     }
   }
   if (all_pairs_) {
@@ -109,17 +110,17 @@ void CandidatePool::sum_pairs(const Executor& executor) {
 void CandidatePool::sum_leaving(const Eigen::MatrixXd& x, int h,
                                 const Executor& executor) {
   const int candidate = leaving(h);
-  std::vector<double>& column = columns_[candidate];
+  Column& column = columns_[candidate];
   if (column.empty()) {
     column.resize(places());
     evaluate(x, row_of(candidate), h, column.data());
-    if (leaving_place_ >= 0) column[leaving_place_] = 0;
+    times_roots(column);  // 0 for the row that left
   }
   const std::vector<double> own = weighted(column.data(), time());
   double rhs = 0, sum = 0, square = 0;
   for (std::size_t s = 0; s < own.size(); ++s) {
     rhs += own[s] * y_[s];
-    sum += own[s];
+    sum += own[s] * roots_[s];
     square += own[s] * column[s];
   }
   rhs_[candidate] = rhs;
@@ -175,18 +176,20 @@ CandidatePool::State CandidatePool::state() const {
   return out;
 }
 
-void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
+void CandidatePool::restore(const Eigen::MatrixXd& x,
+                            const std::vector<Datum>& y, int rows,
                             const State& state, const std::vector<char>& used,
                             const Executor& executor) {
-  candidates_.set_time(candidates_.first() + static_cast<int>(y.size()));
+  candidates_.set_time(candidates_.first() + rows);
   const std::size_t n = state.rows.row_of.size();
   if (!candidates_.restore(x, state.rows) || state.rhs.size() != n ||
       state.column_sum.size() != n) {
     throw DamagedState("the pool of candidates does not belong to these data");
   }
   y_.assign(places(), 0.0);
+  roots_ = offsets_ = y_;
   for (int row = time() - places(); row < time(); ++row) {
-    y_[place(row)] = y[line(row)];
+    put_datum(place(row), y[line(row)]);
   }
   columns_.assign(numbers(), {});
   rhs_.assign(numbers(), 0.0);
@@ -198,6 +201,7 @@ void CandidatePool::restore(const Eigen::MatrixXd& x, const Eigen::VectorXd& y,
     columns_[j].reserve(horizon_ > 0 ? horizon_ : capacity_);
     columns_[j].resize(places());
     evaluate(x, row_of(j), kernel_of(j), columns_[j].data());
+    times_roots(columns_[j]);
     // Replaced by those of the state below.
     if (has_gram) {
       kept_.push_back(j);
