@@ -11,7 +11,7 @@
 #   --data=a,b        which experiments: sinc, boston, outliers, drift, classes
 #   --output=file     instead of vignettes/precomputed/srvm_streams.rds
 #
-# Prints the tables and writes the file from which vignettes/streams.Rmd is
+# Prints the tables and writes the file from which vignettes/articles/streams.Rmd is
 # built. Installs the package and its peers first.
 #
 # sinc: sim_sinc(50, seed = s), s = 1 to 200; srvm() with learned rate and

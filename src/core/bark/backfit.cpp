@@ -195,13 +195,14 @@ bool local_move(Backfit& state, Rng& rng) {
   if (slot.location == 0) return false;
   const int from = slot.location;
   Eigen::VectorXd weights;
-  const double leaving = similarities(state.exponents(state.place(j)), from - 1,
-                                      sharpness, weights);
+  const double leaving =
+      similarities(*state.data().arithmetic, state.exponents(state.place(j)),
+                   from - 1, sharpness, weights);
   const int row = choose_weighted(weights, leaving, rng);
   if (row < 0) return false;
   const Place to{row + 1, slot.shape};
-  const double back =
-      similarities(state.exponents(to), row, sharpness, weights);
+  const double back = similarities(
+      *state.data().arithmetic, state.exponents(to), row, sharpness, weights);
   double log_ratio = std::log(leaving / back);
   if (!prior.centres.uniform()) {
     log_ratio += prior.centres.log_ratio(row + 1, from);

@@ -5,10 +5,11 @@
 namespace kernelbayes {
 namespace bark {
 
-double similarities(const Eigen::VectorXd& exponents, int own, double sharpness,
+double similarities(const Arithmetic& arithmetic,
+                    const Eigen::VectorXd& exponents, int own, double sharpness,
                     Eigen::VectorXd& out) {
-  out = exponents.unaryExpr(
-      [sharpness](double e) { return std::exp(-sharpness * e); });
+  out = sharpness * exponents;
+  arithmetic.exp_minus(out, out);
   out[own] = 0;
   return out.sum();
 }
@@ -37,11 +38,13 @@ bool local_move(State& state, double power, Rng& rng) {
   if (from == 0 || state.slot(j).copies > 1) return false;
   Eigen::VectorXd weights;
   const double leaving =
-      similarities(state.exponents(j), from - 1, sharpness, weights);
+      similarities(*state.data().arithmetic, state.exponents(j), from - 1,
+                   sharpness, weights);
   const int row = choose_weighted(weights, leaving, rng);
   if (row < 0 || state.find(row + 1) >= 0) return false;
   Column column = state.make_column({row + 1, state.slot(j).shape});
-  const double back = similarities(column.exponents, row, sharpness, weights);
+  const double back = similarities(*state.data().arithmetic, column.exponents,
+                                   row, sharpness, weights);
   double log_ratio = std::log(leaving / back);
   if (!prior.centres.uniform()) {
     log_ratio += prior.centres.log_ratio(row + 1, from);

@@ -200,7 +200,8 @@ int choose_weighted(const Eigen::VectorXd& weights, double total, Rng& rng);
 
 /// The weights of rows as new places for a kernel, K^sharpness; their sum,
 /// without the place itself.
-double similarities(const Eigen::VectorXd& exponents, int own, double sharpness,
+double similarities(const Arithmetic& arithmetic,
+                    const Eigen::VectorXd& exponents, int own, double sharpness,
                     Eigen::VectorXd& out);
 
 /// A uniformly chosen included predictor.

@@ -92,11 +92,13 @@ bool local_move(OpenState& state, Rng& rng) {
   if (slot.location == 0) return false;
   Eigen::VectorXd weights;
   const double leaving =
-      similarities(state.exponents(j), slot.location - 1, sharpness, weights);
+      similarities(*state.data().arithmetic, state.exponents(j),
+                   slot.location - 1, sharpness, weights);
   const int row = choose_weighted(weights, leaving, rng);
   if (row < 0 || state.find(row + 1) >= 0) return false;
   auto column = state.make_column({row + 1, slot.shape});
-  const double back = similarities(column.exponents, row, sharpness, weights);
+  const double back = similarities(*state.data().arithmetic, column.exponents,
+                                   row, sharpness, weights);
   const double log_prior =
       slot.copies * prior.centres.log_ratio(row + 1, slot.location);
   return state.move(j, std::move(column), std::log(leaving / back) + log_prior,

@@ -16,17 +16,30 @@ double log_gamma_step(double a) {
   return 0.5 * std::log(a) - 1 / (8 * a);
 }
 
-// Row weights integrated out.
-double student_log_likelihood(const State& state,
-                              const Eigen::VectorXd& residuals, double phi,
+// The sum of log(1 + x) of numbers that are not negative. Logarithms of
+// products cost a fraction; 1 + x alone loses no more than the sum of many
+// does.
+double sum_log1p(const Eigen::ArrayXd& x) {
+  constexpr Eigen::Index kFactors = 8;
+  constexpr double kLarge = 1e30;
+  double sum = 0;
+  for (Eigen::Index i = 0; i < x.size(); i += kFactors) {
+    const auto part = x.segment(i, std::min(kFactors, x.size() - i));
+    sum += part.maxCoeff() < kLarge ? std::log((1 + part).prod())
+                                    : part.log1p().sum();
+  }
+  return sum;
+}
+
+// Row weights integrated out; without the given weights' part.
+double student_log_likelihood(const Eigen::VectorXd& residuals, double phi,
                               double df) {
   constexpr double kLogPi = 1.1447298858494001741;
   const auto n = static_cast<double>(residuals.size());
-  const auto squares = residuals.array().square();
   const double one_row =
       log_gamma_step(df / 2) + 0.5 * (std::log(phi / df) - kLogPi);
-  return n * one_row + 0.5 * state.data().weights.array().log().sum() -
-         (df + 1) / 2 * (squares * (phi / df)).log1p().sum();
+  return n * one_row -
+         (df + 1) / 2 * sum_log1p(residuals.array().square() * (phi / df));
 }
 
 // The noise precision with which the middle of the noise has the same width at
@@ -46,9 +59,9 @@ void draw_df(State& state, const Eigen::VectorXd& residuals, Rng& rng) {
       phi[k] *=
           matching_precision(prior.df[k]) / matching_precision(state.df());
     }
-    log_weights[k] =
-        student_log_likelihood(state, residuals, phi[k], prior.df[k]) +
-        prior.noise_shape * std::log(phi[k]) - prior.noise_rate * phi[k];
+    log_weights[k] = student_log_likelihood(residuals, phi[k], prior.df[k]) +
+                     prior.noise_shape * std::log(phi[k]) -
+                     prior.noise_rate * phi[k];
   }
   const Eigen::VectorXd weights =
       (log_weights.array() - log_weights.maxCoeff()).exp();
@@ -93,8 +106,9 @@ void row_weights_move(State& state, Rng& rng) {
 double noise_log_likelihood(const State& state,
                             const Eigen::VectorXd& residuals) {
   if (state.data().student()) {
-    return student_log_likelihood(state, unweighted(state, residuals),
-                                  state.noise(), state.df());
+    return 0.5 * state.data().weights.array().log().sum() +
+           student_log_likelihood(unweighted(state, residuals), state.noise(),
+                                  state.df());
   }
   return 0.5 * state.data().n() * (std::log(state.noise()) - kLogTwoPi) +
          0.5 * state.data().weights.array().log().sum() -

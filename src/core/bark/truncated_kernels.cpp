@@ -175,12 +175,13 @@ bool local_move(TruncatedState& state, double power, Rng& rng) {
   const int own = state.kernel(j).location - 1;
   if (own < 0) return false;
   Eigen::VectorXd weights;
-  const double leaving =
-      similarities(state.exponents(j), own, sharpness, weights);
+  const double leaving = similarities(
+      *state.data().arithmetic, state.exponents(j), own, sharpness, weights);
   const int row = choose_weighted(weights, leaving, rng);
   if (row < 0) return false;
   const auto place = state.make_place(row + 1);
-  const double back = similarities(place.exponents, row, sharpness, weights);
+  const double back = similarities(*state.data().arithmetic, place.exponents,
+                                   row, sharpness, weights);
   return move_kernel(state, j, place, std::log(leaving / back), power, rng);
 }
 

@@ -1,0 +1,171 @@
+# Many rows: bark() beside dbarts::bart(), default calls, one thread.
+#
+#   Rscript tools/bench/rows.R --data=FOLDER
+#   --data=FOLDER       with the files NAME-data.csv.gz and NAME-test_mask.csv.gz
+#                       of the collection that data-raw/bench/uci.R describes;
+#                       without it kin40k and protein are left out
+#   --sets=kin40k,protein,diamonds,friedman
+#   --methods=bark,dbarts
+#   --splits=1          the first ones of five
+#   --rows=100000       of friedman, p = 10, noise of standard deviation 1
+#   --results=rows      folder for finished fits, so that a stopped run can
+#                       continue. Delete the files of a method when its code
+#                       changes
+#
+# Each fit is a process of its own. Test rows: those of the published splits, at
+# most 5000, evenly spaced; of diamonds (log price) a tenth; of friedman 5000 new
+# ones, compared with f. Prints markdown. RMSE: by the standard deviation of the
+# training responses. CPU: seconds of the processor, predictions included. ESS/s:
+# effective draws of f per second, the least of 20 test rows fixed by the seed.
+# memory: the largest of the process, in MB. No choice was made on these sets.
+
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
+script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
+tools <- dirname(dirname(script))
+source(file.path(tools, "arguments.R"))
+source(file.path(tools, "bench", "report.R"))
+
+refuse_unknown("one", c(
+  "data", "sets", "methods", "splits", "rows", "results"
+))
+
+most_test_rows <- 5000
+watched_rows <- 20
+
+# ---- data -------------------------------------------------------------------
+
+evenly_spaced <- function(rows, most) {
+  if (length(rows) <= most) {
+    return(rows)
+  }
+  rows[round(seq(1, length(rows), length.out = most))]
+}
+
+published <- function(name, split, folder) {
+  read <- function(part) {
+    file <- file.path(folder, paste0(name, "-", part, ".csv.gz"))
+    as.matrix(utils::read.csv(file, header = FALSE))
+  }
+  data <- unname(read("data"))
+  test <- read("test_mask")[, split] == 1
+  split_rows(
+    as.data.frame(data[, -ncol(data)]), data[, ncol(data)],
+    evenly_spaced(which(test), most_test_rows), which(!test)
+  )
+}
+
+split_rows <- function(x, y, test, train = setdiff(seq_along(y), test)) {
+  list(
+    x = x[train, , drop = FALSE], y = y[train],
+    new = x[test, , drop = FALSE], y_new = y[test]
+  )
+}
+
+diamonds <- function(split) {
+  data <- as.data.frame(ggplot2::diamonds)
+  grades <- c("cut", "color", "clarity")
+  data[grades] <- lapply(data[grades], as.integer)
+  set.seed(split)
+  test <- sample(nrow(data), nrow(data) %/% 10)
+  split_rows(data[names(data) != "price"], log(data$price), test)
+}
+
+friedman <- function(split, rows) {
+  set.seed(split)
+  x <- matrix(runif((rows + most_test_rows) * 10), ncol = 10)
+  f <- 10 * sin(pi * x[, 1] * x[, 2]) + 20 * (x[, 3] - 0.5)^2 + 10 * x[, 4] +
+    5 * x[, 5]
+  new <- seq_len(most_test_rows)
+  out <- split_rows(as.data.frame(x), f + rnorm(length(f)), new)
+  out$y_new <- f[new]
+  out
+}
+
+set_of <- function(name, split, folder, rows) {
+  switch(name,
+    friedman = friedman(split, rows),
+    diamonds = diamonds(split),
+    published(name, split, folder)
+  )
+}
+
+# ---- methods ----------------------------------------------------------------
+
+# Each returns draws of f at the test rows, chains one after the other, and the
+# number of chains.
+methods <- list(
+  bark = function(data, seed) {
+    fit <- kernelbayes::bark(data$x, data$y, seed = seed, progress = FALSE)
+    list(
+      draws = predict(fit, data$new, type = "draws"), chains = length(fit$runs)
+    )
+  },
+  dbarts = function(data, seed) {
+    fit <- dbarts::bart(data$x, data$y, data$new,
+      verbose = FALSE, seed = seed, nthread = 1
+    )
+    list(draws = fit$yhat.test, chains = 1)
+  }
+)
+
+# ---- one fit, in a process of its own ---------------------------------------
+
+fit_one <- function(name, method, split, folder, rows, file) {
+  data <- set_of(name, split, folder, rows)
+  cpu <- function() sum(proc.time()[c(1, 2, 4, 5)])
+  started <- cpu()
+  made <- suppressWarnings(suppressMessages(methods[[method]](data, split)))
+  seconds <- cpu() - started
+  set.seed(split)
+  watched <- sample(ncol(made$draws), watched_rows)
+  ess <- apply(made$draws[, watched], 2, function(v) {
+    posterior::ess_bulk(matrix(v, ncol = made$chains))
+  })
+  error <- colMeans(made$draws) - data$y_new
+  saveRDS(data.frame(
+    set = name, split = split, method = method, rows = nrow(data$x),
+    rmse = sqrt(mean(error^2)) / sd(data$y), cpu = seconds,
+    ess = min(ess) / seconds, memory = peak_megabytes()
+  ), file)
+}
+
+# ---- all of them ------------------------------------------------------------
+
+known <- c("kin40k", "protein", "diamonds", "friedman")
+folder <- option("data")
+chosen <- several("sets", known)
+if (is.null(folder)) chosen <- setdiff(chosen, c("kin40k", "protein"))
+chosen_methods <- several("methods", names(methods))
+rows <- as.integer(option("rows", "100000"))
+cache <- option("results", "rows")
+
+if (flag("one")) {
+  fit_one(
+    chosen, chosen_methods, as.integer(option("splits")), folder, rows,
+    option("results")
+  )
+  quit("no")
+}
+
+dir.create(cache, FALSE, TRUE)
+results <- list()
+for (name in chosen) {
+  for (split in seq_len(as.integer(option("splits", "1")))) {
+    for (method in chosen_methods) {
+      size <- if (name == "friedman") paste0("-", rows)
+      file <- file.path(cache, paste0(name, size, "-", split, "-", method, ".rds"))
+      if (!file.exists(file)) {
+        system2(file.path(R.home("bin"), "Rscript"), shQuote(c(
+          script, "--one", paste0("--sets=", name), paste0("--methods=", method),
+          paste0("--splits=", split), paste0("--rows=", rows),
+          if (!is.null(folder)) paste0("--data=", folder),
+          paste0("--results=", file)
+        )))
+      }
+      if (file.exists(file)) results <- c(results, list(readRDS(file)))
+    }
+  }
+}
+table <- do.call(rbind, results)
+names(table)[5:8] <- c("RMSE", "CPU", "ESS/s", "memory")
+markdown(table)
