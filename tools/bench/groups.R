@@ -1,12 +1,12 @@
 # Regression with groups: bark() beside lme4::lmer(), mgcv::gam() with random
 # effects as smooths, stan4bart::stan4bart() and dbarts::rbart_vi().
 #
-#   Rscript tools/bench/groups.R            seeds 1, 2 and 3 of each data set, the
-#                                           ones that are reported
+#   Rscript tools/bench/groups.R            seeds 1 to 3 of each data set, those
+#                                           that are reported
 #   --sets=sleepstudy,InstEval,simulated
 #   --methods=bark,lmer
-#   --repeats=3         the first ones; --tuning: seeds from 101, on which choices
-#                       may be made
+#   --repeats=3         the first ones; --tuning: seeds from 101, on which
+#                       choices may be made
 #   --quick             a tenth of the groups, to see that everything runs
 #   --results=groups    folder for finished fits, so that a stopped run can
 #                       continue. Delete the files of a method when its code
@@ -25,17 +25,20 @@
 #
 # Methods, with the defaults of their packages, on one thread:
 #   bark         the predictors that others smooth in kernels()
-#   bark_linear  without kernels, bark_prior(gamma = 0): the model of lmer
+#   bark_linear  without kernels, bark_prior(gamma = 0): the terms of lmer, but
+#                Student-t noise, as bark
+#   bark_normal  with normal noise too, bark_prior(gamma = 0, df = Inf): the
+#                model of lmer
 #   lmer         linear in all predictors, also where the truth is not
 #   gam          method = "REML"; a smooth per predictor without interactions, of
-#                which Friedman's function has one. bam(discrete = TRUE) if there
-#                are more than 100 groups, where gam() takes hours
+#                which Friedman's function has one. bam(discrete = TRUE) if
+#                there are more than 100 groups, where gam() takes hours
 #   stan4bart    trees for the predictors in kernels(), otherwise as bark
 #   rbart_vi     trees for all predictors, and intercepts of one factor only: no
 #                slopes in sleepstudy, only students in InstEval
 #
-# Prints markdown. RMSE and density (mean of the log predictive density): of rows
-# held out. The density of lmer is normal, with the variance of its predictions
+# Prints markdown. RMSE and density (mean of the log predictive density): of
+# rows held out. The density of lmer is normal, with the variance of its predictions
 # given the estimated standard deviations of groups and noise; gam likewise.
 # CPU: seconds of the processor for the fit and predictions, children included;
 # the profiles that give lmer its intervals are not in it. sd: of intercepts of
@@ -113,6 +116,7 @@ formulas <- list(
     simulated = y ~ kernels(x1, x2, x3, x4, x5) + z1 + z2 + (1 | g)
   ),
   bark_linear = linear,
+  bark_normal = linear,
   lmer = linear,
   gam = list(
     sleepstudy = Reaction ~ s(Days) + s(Subject, bs = "re") +
@@ -268,7 +272,9 @@ fit_rbart <- function(formula, set, seed) {
 }
 
 methods <- list(
-  bark = fit_bark(bark_prior()), bark_linear = fit_bark(bark_prior(gamma = 0)),
+  bark = fit_bark(bark_prior()),
+  bark_linear = fit_bark(bark_prior(gamma = 0)),
+  bark_normal = fit_bark(bark_prior(gamma = 0, df = Inf)),
   lmer = fit_lmer, gam = fit_gam, stan4bart = fit_stan4bart,
   rbart_vi = fit_rbart
 )
@@ -346,8 +352,9 @@ table_of_errors <- function(rows) {
     data.frame(
       data = here$data[[1]], method = here$method[[1]],
       RMSE = with_error(here$rmse, if (mean(here$rmse) > 10) 2 else 4),
-      excess = sprintf("%.1f", excess), density = with_error(here$density, 4),
-      CPU = mean(here$cpu), seeds = nrow(here)
+      excess = if (is.nan(excess)) "" else sprintf("%.1f", excess),
+      density = with_error(here$density, 4), CPU = mean(here$cpu),
+      seeds = nrow(here)
     )
   })
 }

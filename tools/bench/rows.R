@@ -1,9 +1,10 @@
 # Many rows: bark() beside dbarts::bart(), default calls, one thread.
 #
 #   Rscript tools/bench/rows.R --data=FOLDER
-#   --data=FOLDER       with the files NAME-data.csv.gz and NAME-test_mask.csv.gz
-#                       of the collection that data-raw/bench/uci.R describes;
-#                       without it kin40k and protein are left out
+#   --data=FOLDER       with the files NAME-data.csv.gz and
+#                       NAME-test_mask.csv.gz of the collection that
+#                       data-raw/bench/uci.R describes; without it kin40k and
+#                       protein are left out
 #   --sets=kin40k,protein,diamonds,friedman
 #   --methods=bark,dbarts
 #   --splits=1          the first ones of five
@@ -13,13 +14,14 @@
 #                       changes
 #
 # Each fit is a process of its own. Test rows: those of the published splits, at
-# most 5000, evenly spaced; of diamonds (log price) a tenth; of friedman 5000 new
-# ones, compared with f. Prints markdown. RMSE: by the standard deviation of the
-# training responses. CPU: seconds of the processor, predictions included. ESS:
-# effective draws of f, the least of 20 test rows fixed by the seed; below 100 the
-# chains have not mixed, and it says little more. ESS/s: per second of CPU. memory:
-# the largest of the process, in MB. The second table has the figures of bark() as
-# multiples of those of dbarts::bart(). No choice was made on these sets.
+# most 5000, evenly spaced; of diamonds (log price) a tenth; of friedman 5000
+# new ones, compared with f. Prints markdown. RMSE: by the standard deviation of
+# the training responses. CPU: seconds of the processor, predictions included.
+# ESS: effective draws of f, the least of 20 test rows fixed by the seed; below
+# 100 the chains have not mixed, and it says little more. ESS/s: per second of
+# CPU. memory: the largest of the process, in MB. The second table has the
+# figures of bark() as multiples of those of dbarts::bart(). No choice was made
+# on these sets.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
@@ -178,11 +180,13 @@ for (name in chosen) {
   for (split in seq_len(as.integer(option("splits", "1")))) {
     for (method in chosen_methods) {
       size <- if (name == "friedman") paste0("-", rows)
-      file <- file.path(cache, paste0(name, size, "-", split, "-", method, ".rds"))
+      cell <- paste0(name, size, "-", split, "-", method, ".rds")
+      file <- file.path(cache, cell)
       if (!file.exists(file)) {
         system2(file.path(R.home("bin"), "Rscript"), shQuote(c(
-          script, "--one", paste0("--sets=", name), paste0("--methods=", method),
-          paste0("--splits=", split), paste0("--rows=", rows),
+          script, "--one", paste0("--sets=", name),
+          paste0("--methods=", method), paste0("--splits=", split),
+          paste0("--rows=", rows),
           if (!is.null(folder)) paste0("--data=", folder),
           paste0("--results=", file)
         )))
