@@ -30,19 +30,19 @@
 #   bark_normal  with normal noise too, bark_prior(gamma = 0, df = Inf): the
 #                model of lmer
 #   lmer         linear in all predictors, also where the truth is not
-#   gam          method = "REML"; a smooth per predictor without interactions, of
-#                which Friedman's function has one. bam(discrete = TRUE) if
+#   gam          method = "REML"; a smooth per predictor without interactions,
+#                of which Friedman's function has one. bam(discrete = TRUE) if
 #                there are more than 100 groups, where gam() takes hours
 #   stan4bart    trees for the predictors in kernels(), otherwise as bark
 #   rbart_vi     trees for all predictors, and intercepts of one factor only: no
 #                slopes in sleepstudy, only students in InstEval
 #
 # Prints markdown. RMSE and density (mean of the log predictive density): of
-# rows held out. The density of lmer is normal, with the variance of its predictions
-# given the estimated standard deviations of groups and noise; gam likewise.
-# CPU: seconds of the processor for the fit and predictions, children included;
-# the profiles that give lmer its intervals are not in it. sd: of intercepts of
-# groups, with its 95% interval (equal tails; of bam() none); cover: of how many
+# rows held out. The density of lmer is normal, with the variance of its
+# predictions given the estimated standard deviations of groups and noise; gam
+# likewise. CPU: seconds of the processor for the fit and predictions, children
+# included; the profiles that give lmer its intervals are not in it. sd: of
+# intercepts of groups, with its 95% interval (equal tails); cover: of how many
 # intervals hold the truth, 1. In the first table, numbers in parentheses are
 # standard errors over seeds; excess is the mean, over the seeds that a method
 # shares with bark, of the difference of its RMSE to that of bark, in percent.
