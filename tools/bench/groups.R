@@ -24,7 +24,8 @@
 # may be new.
 #
 # Methods, with the defaults of their packages, on one thread:
-#   bark         the predictors that others smooth in kernels()
+#   bark         the predictors that others smooth in kernels(); its noise is
+#                Student's t, that of all others normal
 #   bark_linear  without kernels, bark_prior(gamma = 0): the model of lmer
 #   lmer         linear in all predictors, also where the truth is not
 #   gam          method = "REML"; a smooth per predictor without interactions, of
@@ -39,10 +40,10 @@
 # given the estimated standard deviations of groups and noise; gam likewise.
 # CPU: seconds of the processor for the fit and predictions, children included;
 # the profiles that give lmer its intervals are not in it. sd: of intercepts of
-# groups, with its 95% interval (equal tails; of bam() none); cover: of how many
-# intervals hold the truth, 1. In the first table, numbers in parentheses are
-# standard errors over seeds; excess is the mean, over the seeds that a method
-# shares with bark, of the difference of its RMSE to that of bark, in percent.
+# groups, with its 95% interval, all means over seeds; cover: how many intervals
+# hold the truth, 1. In the first table, numbers in parentheses are standard
+# errors over seeds; excess is the mean, over the seeds that a method shares with
+# bark, of the difference of its RMSE to that of bark, in percent.
 
 library(kernelbayes)
 
@@ -352,7 +353,6 @@ table_of_errors <- function(rows) {
   })
 }
 
-# Means over seeds
 table_of_spreads <- function(rows) {
   each <- function(here) {
     limits <- sprintf("%.3g to %.3g", mean(here$lower), mean(here$upper))
