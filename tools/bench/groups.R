@@ -30,7 +30,8 @@
 #   lmer         linear in all predictors, also where the truth is not
 #   gam          method = "REML"; a smooth per predictor without interactions, of
 #                which Friedman's function has one. bam(discrete = TRUE) if there
-#                are more than 100 groups, where gam() takes hours
+#                are more than 100 groups: gam() takes more than a minute for a
+#                tenth of InstEval
 #   stan4bart    trees for the predictors in kernels(), otherwise as bark
 #   rbart_vi     trees for all predictors, and intercepts of one factor only: no
 #                slopes in sleepstudy, only students in InstEval
