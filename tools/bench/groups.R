@@ -24,15 +24,17 @@
 # may be new.
 #
 # Methods, with the defaults of their packages, on one thread:
-#   bark         the predictors that others smooth in kernels()
-#   bark_linear  without kernels, bark_prior(gamma = 0): the terms of lmer, but
-#                Student-t noise, as bark
+#   bark         the predictors that others smooth in kernels(); its noise is
+#                Student's t, as that of bark_linear; that of all others is
+#                normal
+#   bark_linear  without kernels, bark_prior(gamma = 0): the terms of lmer
 #   bark_normal  with normal noise too, bark_prior(gamma = 0, df = Inf): the
 #                model of lmer
 #   lmer         linear in all predictors, also where the truth is not
 #   gam          method = "REML"; a smooth per predictor without interactions,
 #                of which Friedman's function has one. bam(discrete = TRUE) if
-#                there are more than 100 groups, where gam() takes hours
+#                there are more than 100 groups: gam() takes more than a minute
+#                for a tenth of InstEval
 #   stan4bart    trees for the predictors in kernels(), otherwise as bark
 #   rbart_vi     trees for all predictors, and intercepts of one factor only: no
 #                slopes in sleepstudy, only students in InstEval
@@ -42,10 +44,11 @@
 # predictions given the estimated standard deviations of groups and noise; gam
 # likewise. CPU: seconds of the processor for the fit and predictions, children
 # included; the profiles that give lmer its intervals are not in it. sd: of
-# intercepts of groups, with its 95% interval (equal tails); cover: of how many
-# intervals hold the truth, 1. In the first table, numbers in parentheses are
-# standard errors over seeds; excess is the mean, over the seeds that a method
-# shares with bark, of the difference of its RMSE to that of bark, in percent.
+# intercepts of groups, with its 95% interval, all means over seeds; cover: how
+# many intervals hold the truth, 1. In the first table, numbers in parentheses
+# are standard errors over seeds; excess is the mean, over the seeds that a
+# method shares with bark, of the difference of its RMSE to that of bark, in
+# percent.
 
 library(kernelbayes)
 
@@ -359,7 +362,6 @@ table_of_errors <- function(rows) {
   })
 }
 
-# Means over seeds
 table_of_spreads <- function(rows) {
   each <- function(here) {
     limits <- sprintf("%.3g to %.3g", mean(here$lower), mean(here$upper))
