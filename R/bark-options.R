@@ -70,7 +70,9 @@ bark_options <- list(
       c(
         list(own_scales = TRUE),
         if (identical(own_scales, "pooled")) list(pool = pool_prior),
-        if (identical(own_scales, "clustered")) list(clustered = TRUE)
+        if (identical(own_scales, "clustered")) {
+          list(concentrations = concentrations)
+        }
       )
     },
     line = function(own_scales) {
@@ -81,14 +83,11 @@ bark_options <- list(
       )
     },
     given_layout = alist(own_scales = maybe(such_that(
-      function(v) {
-        isTRUE(v) || isFALSE(v) || rlang::is_string(v, c("pooled", "clustered"))
-      },
-      "TRUE, FALSE, \"pooled\" or \"clustered\""
+      is_own_scales, own_scales_values
     ))),
     told_layout = alist(
       own_scales = maybe(flags()), pool = maybe(numbers(4)),
-      clustered = maybe(flags())
+      concentrations = maybe(positive(NULL))
     )
   ),
   directions = list(

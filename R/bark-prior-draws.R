@@ -80,9 +80,6 @@ draw_pooled_scales <- function(prior, p, m) {
   )
 }
 
-# The prior of concentrations, as in clusters.cpp
-concentrations <- c(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
-
 # The scales of kernels in clusters: those of the first of each, (B109)
 share_scales <- function(scales, m, p) {
   first <- unlist(lapply(seq_along(m), function(i) {

@@ -275,7 +275,7 @@ bark_prior <- function(type = c(
     )
   }
   if (levy$gamma > 0) {
-    check_levy(alpha, with_eps(levy, FALSE), options$approximation)
+    check_levy(alpha, with_eps(levy), options$approximation)
   }
   structure(
     c(list(
@@ -303,14 +303,15 @@ bark_prior_paper <- function(type = c(
 
 # Checks ---------------------------------------------------------------------
 
+own_scales_values <- "TRUE, FALSE, \"pooled\" or \"clustered\""
+
+is_own_scales <- function(v) {
+  isTRUE(v) || isFALSE(v) || rlang::is_string(v, c("pooled", "clustered"))
+}
+
 check_own_scales <- function(own_scales) {
-  if (isTRUE(own_scales) || isFALSE(own_scales)) {
-    return(own_scales)
-  }
-  if (!rlang::is_string(own_scales, c("pooled", "clustered"))) {
-    bad_argument(
-      own_scales, "own_scales", "TRUE, FALSE, \"pooled\" or \"clustered\""
-    )
+  if (!is_own_scales(own_scales)) {
+    bad_argument(own_scales, "own_scales", own_scales_values)
   }
   own_scales
 }
@@ -421,11 +422,13 @@ prior_for <- function(prior, family, beside = FALSE, many = FALSE) {
     }
   }
   if (clustered && is.null(prior$centres)) prior$centres <- centre_near_rows(1)
-  with_eps(prior, clustered)
+  with_eps(prior)
 }
 
-with_eps <- function(prior, clustered) {
-  if (is.null(prior$eps)) prior$eps <- if (clustered) 1 else 0.5
+with_eps <- function(prior) {
+  if (is.null(prior$eps)) {
+    prior$eps <- if (identical(prior$own_scales, "clustered")) 1 else 0.5
+  }
   prior
 }
 
@@ -454,8 +457,8 @@ refuse_clusters <- function() {
 #'   `noise_shape`, `noise_rate` of the precision; `noise_fixed`, and then
 #'   `noise_precision` (NA otherwise); `improper`, where there is neither a draw
 #'   from the prior nor an evidence; `df` for Student-t noise; if not the
-#'   default, `own_scales`, `clustered`, `directions`, `approximation` and the
-#'   value of `centres_resolve()`.
+#'   default, `own_scales`, `concentrations`, `directions`, `approximation` and
+#'   the value of `centres_resolve()`.
 #' @noRd
 bark_prior_resolve <- function(prior, x, y, family = "gaussian",
                                weights = NULL, linear = NULL, groups = NULL,
@@ -518,8 +521,7 @@ selection_resolve <- function(prior, p) {
 #' @export
 print.kb_bark_prior <- function(x, ...) {
   number <- function(v) format(v, digits = 4)
-  own <- if (is.null(x$own_scales)) FALSE else x$own_scales
-  x <- with_eps(x, identical(own, "clustered"))
+  x <- with_eps(x)
   size <- levy_size(x$alpha, x$gamma, x$eps, x$approximation)
   nu <- size$nu
   d <- size$discrepancy

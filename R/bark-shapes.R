@@ -9,7 +9,10 @@ pool_prior <- c(-2, 1.5, 1, 1)
 
 has_own_scales <- function(fit) isTRUE(fit$settings$prior$own_scales)
 
-has_clusters <- function(fit) isTRUE(fit$settings$prior$clustered)
+# The prior (B109) of the concentration of clusters: equally probable values
+concentrations <- c(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+
+has_clusters <- function(fit) !is.null(fit$settings$prior$concentrations)
 
 # Fits on this many rows or more have moves in O(n), see Data::many_rows
 many_rows <- 20000

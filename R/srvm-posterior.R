@@ -217,9 +217,8 @@ srvm_draws <- function(fit, x, pool,
   beta[cbind(index$particle, column)] <- pool$draws$beta
   design <- cbind(rep(1, nrow(x)), srvm_values(fit, x, candidates, pool))
   f <- beta[chosen, , drop = FALSE] %*% t(design)
-  offset <- row_offset(fit, x)
   unscale_mean(settings$scaling, unname(f)) +
-    rep(offset, each = if (length(offset) == 1) 1 else nrow(f))
+    rep(row_offset(fit, x), each = nrow(f))
 }
 
 # Noise standard deviations of the same draws, in the response's units

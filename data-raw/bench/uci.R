@@ -13,13 +13,7 @@ script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 here <- dirname(script)
 root <- dirname(dirname(here))
 source(file.path(root, "tools", "bench", "league-data.R"))
-
-evenly_spaced <- function(rows, most) {
-  if (length(rows) <= most) {
-    return(rows)
-  }
-  rows[round(seq(1, length(rows), length.out = most))]
-}
+source(file.path(root, "tools", "bench", "uci-files.R"))
 
 # 1 for training rows, 2 for test rows, 0 for rows that are not used.
 use_of_rows <- function(mask, group) {
@@ -29,11 +23,6 @@ use_of_rows <- function(mask, group) {
   use[train] <- 1L
   use[test] <- 2L
   use
-}
-
-read_plain <- function(folder, name, part, ...) {
-  file <- file.path(folder, paste0(name, "-", part, ".csv.gz"))
-  utils::read.csv(file, header = FALSE, ...)
 }
 
 write_set <- function(name, group, folder) {

@@ -30,8 +30,10 @@ const std::map<const char*, std::function<void(bark::Prior&, SEXP)>> kOptions{
      }},
     {"centre_sd",
      [](auto& prior, SEXP v) { prior.centre_sd = Rcpp::as<double>(v); }},
-    {"clustered",
-     [](auto& prior, SEXP v) { prior.clustered = Rcpp::as<bool>(v); }},
+    {"concentrations",
+     [](auto& prior, SEXP v) {
+       prior.concentrations = Rcpp::as<std::vector<double>>(v);
+     }},
     {"own_scales",
      [](auto& prior, SEXP v) { prior.own_scales = Rcpp::as<bool>(v); }},
     {"pool",

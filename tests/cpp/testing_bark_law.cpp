@@ -39,7 +39,7 @@ int n_statistics(const bark::Prior& prior, const bark::Data& data) {
                              : 0) +
          (prior.shaped() ? kShapeStatistics : 0) +
          (prior.pooled ? kPoolStatistics : 0) +
-         (prior.clustered ? kClusterStatistics : 0) +
+         (prior.clustered() ? kClusterStatistics : 0) +
          (prior.directions > 0 ? kDirectionStatistics : 0);
 }
 
@@ -179,7 +179,7 @@ void statistics(const State& state, double* out) {
     pool_statistics(state, out);
     out += kPoolStatistics;
   }
-  if (state.prior().clustered) {
+  if (state.prior().clustered()) {
     cluster_statistics(state, out);
     out += kClusterStatistics;
   }

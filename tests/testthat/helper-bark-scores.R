@@ -237,3 +237,13 @@ paired_scores <- function(out, rows = seq_len(nrow(out$before))) {
   changed <- sum_of_squares > 1e-12 * largest
   sum[changed] / sqrt(sum_of_squares[changed])
 }
+
+#' Scores of a move on five rows with unequal weights, with the statistics of
+#' kernels' shapes, of the pool and of clusters
+shape_invariance <- function(move, prior, pairs, power = 1, repeats = 4, ...) {
+  out <- bark_invariance_cpp(
+    prior, five_rows, c(1, 0.1, 5, 1, 2.5), move, repeats, pairs, power, 7, ...
+  )
+  own <- if (nrow(out$before) > 14) 15:nrow(out$before)
+  paired_scores(out, c(if (power == 0) 1:10 else 1:11, own))
+}

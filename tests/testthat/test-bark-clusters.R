@@ -8,18 +8,11 @@
 # scale; the concentration without Gamma(c + k).
 
 cluster_setting <- function(type = "select_different", ...) {
-  bark_setting(type, ..., own_scales = TRUE, clustered = TRUE)
-}
-cluster_w <- c(1, 0.1, 5, 1, 2.5)
-cluster_pairs <- if (extended()) 40000 else 1500
-
-cluster_invariance <- function(move, prior, pairs, power = 1, repeats = 4) {
-  out <- bark_invariance_cpp(
-    prior, five_rows, cluster_w, move, repeats, pairs, power, 7
+  bark_setting(type, ...,
+    own_scales = TRUE, concentrations = concentrations
   )
-  own <- if (nrow(out$before) > 14) 15:nrow(out$before)
-  paired_scores(out, c(if (power == 0) 1:10 else 1:11, own))
 }
+cluster_pairs <- if (extended()) 40000 else 1500
 
 cluster_moves <- c(
   "birth_death", "relocate", "local", "varphi", "scale_all", "scale_any",
@@ -36,7 +29,7 @@ test_that("moves leave the joint law with clusters invariant", {
     cluster_setting(alpha = 1.5, centre_sd = 0.4)
   )) {
     for (move in cluster_moves) {
-      z <- cluster_invariance(move, prior, cluster_pairs)
+      z <- shape_invariance(move, prior, cluster_pairs)
       expect_lt(max(abs(c(z, 0))), 6.2, label = paste(move, prior$type))
     }
   }
@@ -53,7 +46,7 @@ test_that("moves of clusters leave the prior invariant", {
       "birth_death", "relocate", "scale_any", "flip", "cluster",
       "cluster_leave"
     )) {
-      z <- cluster_invariance(move, prior, 4 * cluster_pairs, 0, 16)
+      z <- shape_invariance(move, prior, 4 * cluster_pairs, 0, 16)
       expect_lt(max(abs(c(z, 0))), 6.2, label = paste(move, prior$type))
     }
   }

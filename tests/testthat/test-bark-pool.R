@@ -12,16 +12,7 @@ pool_setting <- function(type = "select_different", ...) {
     own_scales = TRUE, pool = c(-0.5, 0.8, 0.7, 0.9)
   )
 }
-pool_w <- c(1, 0.1, 5, 1, 2.5)
 pool_pairs <- if (extended()) 40000 else 1500
-
-pool_invariance <- function(move, prior, pairs, power = 1, repeats = 4, ...) {
-  out <- bark_invariance_cpp(
-    prior, five_rows, pool_w, move, repeats, pairs, power, 7, ...
-  )
-  own <- if (nrow(out$before) > 14) 15:nrow(out$before)
-  paired_scores(out, c(if (power == 0) 1:10 else 1:11, own))
-}
 
 pool_moves <- c(
   "birth_death", "relocate", "local", "varphi", "scale_all", "scale_any",
@@ -36,7 +27,7 @@ test_that("moves leave the joint law with a pool invariant", {
     pool_setting(alpha = 1.5, centre_sd = 0.4)
   )) {
     for (move in pool_moves) {
-      z <- pool_invariance(move, prior, pool_pairs)
+      z <- shape_invariance(move, prior, pool_pairs)
       expect_lt(max(abs(c(z, 0))), 6.2, label = paste(move, prior$type))
     }
   }
@@ -49,7 +40,7 @@ test_that("moves of scales and the pool leave the prior invariant", {
     "scale_all", "scale_any", "scale_refresh", "flip", "swap", "pool",
     "pool_shift", "pool_stretch"
   )) {
-    z <- pool_invariance(move, pool_setting(nu = 6), 4 * pool_pairs, 0, 16)
+    z <- shape_invariance(move, pool_setting(nu = 6), 4 * pool_pairs, 0, 16)
     expect_lt(max(abs(c(z, 0))), 6.2, label = move)
   }
 })

@@ -17,7 +17,6 @@
 #   with common scales.
 # Not visible, because right: a new place with its own scales or with new ones.
 
-shape_w <- c(1, 0.1, 5, 1, 2.5)
 uneven <- c(0.35, 0.05, 0.1, 0, 0.2, 0.3)
 
 shape_settings <- list(
@@ -32,16 +31,6 @@ uneven_own <- list(own_scales = TRUE, centre_weights = uneven)
 shape_pairs <- if (extended()) 40000 else 1000
 
 # Moves ------------------------------------------------------------------------
-
-#' Scores as in test-bark-core.R, with the statistics of shapes
-shape_invariance <- function(move, prior, pairs, power = 1, repeats = 4,
-                             ...) {
-  out <- bark_invariance_cpp(
-    prior, five_rows, shape_w, move, repeats, pairs, power, 7, ...
-  )
-  own <- if (nrow(out$before) > 14) 15:20
-  paired_scores(out, c(if (power == 0) 1:10 else 1:11, own))
-}
 
 place_moves <- c("birth_death", "relocate", "local", "varphi")
 own_moves <- c(

@@ -108,8 +108,6 @@ methods <- list(bark = by_bark, dbarts = by_dbarts)
 
 # ---- one fit ----------------------------------------------------------------
 
-cpu_seconds <- function() sum(proc.time()[c(1, 2, 4, 5)])
-
 cell_settings <- function(cell, control) control
 
 # cell$set numbers the data sets, cell$fold the rows.
@@ -132,10 +130,6 @@ fit_cell <- function(cell, control) {
 }
 
 # ---- all of them ------------------------------------------------------------
-
-with_error <- function(v, digits) {
-  sprintf("%.*f (%.*f)", digits, mean(v), digits, sd(v) / sqrt(length(v)))
-}
 
 table_of <- function(rows) {
   kinds <- unique(rows[c("data", "fold", "method")])

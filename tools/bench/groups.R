@@ -91,8 +91,7 @@ sets <- list(
     x <- matrix(runif(5 * n), n, dimnames = list(NULL, paste0("x", 1:5)))
     z <- matrix(rnorm(2 * n), n, dimnames = list(NULL, c("z1", "z2")))
     g <- sample(n / 5, n, TRUE)
-    f <- 10 * sin(pi * x[, 1] * x[, 2]) + 20 * (x[, 3] - 0.5)^2 + 10 * x[, 4] +
-      5 * x[, 5]
+    f <- kernelbayes:::friedman_function(x, 1)
     y <- 2 * drop(scale(f)) + drop(z %*% c(1, -0.5)) + rnorm(n / 5)[g] +
       rnorm(n)
     list(
@@ -302,8 +301,6 @@ rows_of <- function(rows, factors) {
 
 # ---- one fit ----------------------------------------------------------------
 
-cpu_seconds <- function() sum(proc.time()[c(1, 2, 4, 5)])
-
 quiet <- function(expr) {
   utils::capture.output(
     value <- suppressWarnings(suppressMessages(expr))
@@ -333,13 +330,6 @@ fit_cell <- function(cell, control) {
 }
 
 # ---- all of them ------------------------------------------------------------
-
-with_error <- function(v, digits) {
-  error <- if (length(v) > 1) {
-    sprintf(" (%.*f)", digits, sd(v) / sqrt(length(v)))
-  }
-  paste0(sprintf("%.*f", digits, mean(v)), error)
-}
 
 by_method <- function(rows, each) {
   groups <- split(rows, factor(rows$method, unique(rows$method)))

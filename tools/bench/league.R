@@ -55,8 +55,6 @@ uci_folder <- file.path(dirname(tools), "data-raw", "bench", "uci")
 
 cell_settings <- function(cell, control) control
 
-cpu_seconds <- function() sum(proc.time()[c(1, 2, 4, 5)])
-
 # Probabilities are at least 1e-6.
 score_classes <- function(answer, split) {
   y <- split$y_new

@@ -6,6 +6,17 @@ seconds_of <- function(expr) {
   as.numeric(Sys.time() - started, units = "secs")
 }
 
+# So far, children included.
+cpu_seconds <- function() sum(proc.time()[c(1, 2, 4, 5)])
+
+# A mean, with its standard error in parentheses if there are several values.
+with_error <- function(v, digits) {
+  error <- if (length(v) > 1) {
+    sprintf(" (%.*f)", digits, sd(v) / sqrt(length(v)))
+  }
+  paste0(sprintf("%.*f", digits, mean(v)), error)
+}
+
 # A data frame as a table.
 markdown <- function(table) {
   cells <- vapply(table, function(v) {

@@ -17,17 +17,20 @@
 # most 5000, evenly spaced; of diamonds (log price) a tenth; of friedman 5000
 # new ones, compared with f. Prints markdown. RMSE: by the standard deviation of
 # the training responses. CPU: seconds of the processor, predictions included.
-# ESS: effective draws of f, the least of 20 test rows fixed by the seed; below
-# 100 the chains have not mixed, and it says little more. ESS/s: per second of
-# CPU. memory: the largest of the process, in MB. The second table has the
-# figures of bark() as multiples of those of dbarts::bart(). No choice was made
-# on these sets.
+# ESS: effective draws of f, the least of 20 test rows fixed by the seed. ESS/s:
+# per second of CPU. Below 100 the two are no measure of speed: of 20 random
+# walks, which never mix, the least ESS is about 5 with four chains and 1.3 with
+# one.
+# memory: the largest of the process, in MB. The second table has the figures of
+# bark() as multiples of those of dbarts::bart(). No choice was made on these
+# sets.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])
 script <- normalizePath(gsub("~+~", " ", script, fixed = TRUE))
 tools <- dirname(dirname(script))
 source(file.path(tools, "arguments.R"))
 source(file.path(tools, "bench", "report.R"))
+source(file.path(tools, "bench", "uci-files.R"))
 
 refuse_unknown("one", c(
   "data", "sets", "methods", "splits", "rows", "results"
@@ -38,20 +41,9 @@ watched_rows <- 20
 
 # ---- data -------------------------------------------------------------------
 
-evenly_spaced <- function(rows, most) {
-  if (length(rows) <= most) {
-    return(rows)
-  }
-  rows[round(seq(1, length(rows), length.out = most))]
-}
-
 published <- function(name, split, folder) {
-  read <- function(part) {
-    file <- file.path(folder, paste0(name, "-", part, ".csv.gz"))
-    as.matrix(utils::read.csv(file, header = FALSE))
-  }
-  data <- unname(read("data"))
-  test <- read("test_mask")[, split] == 1
+  data <- unname(as.matrix(read_plain(folder, name, "data")))
+  test <- read_plain(folder, name, "test_mask")[[split]] == 1
   split_rows(
     as.data.frame(data[, -ncol(data)]), data[, ncol(data)],
     evenly_spaced(which(test), most_test_rows), which(!test)
@@ -116,10 +108,9 @@ methods <- list(
 
 fit_one <- function(name, method, split, folder, rows, file) {
   data <- set_of(name, split, folder, rows)
-  cpu <- function() sum(proc.time()[c(1, 2, 4, 5)])
-  started <- cpu()
+  started <- cpu_seconds()
   made <- suppressWarnings(suppressMessages(methods[[method]](data, split)))
-  seconds <- cpu() - started
+  seconds <- cpu_seconds() - started
   set.seed(split)
   watched <- sample(ncol(made$draws), watched_rows)
   ess <- apply(made$draws[, watched], 2, function(v) {

@@ -7,7 +7,7 @@ namespace kernelbayes {
 namespace bark {
 
 bool backfits(const Data& data, const Prior& prior) {
-  return data.n() >= data.many_rows && prior.own_scales && !prior.clustered &&
+  return data.n() >= data.many_rows && prior.own_scales && !prior.clustered() &&
          !data.latent() && prior.nu > 0;
 }
 

@@ -12,9 +12,6 @@ namespace bark {
 
 namespace {
 
-constexpr double kConcentrations[] = {0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100};
-constexpr int kValues = 9;
-
 bool has_scales(const Slot& slot) { return slot.location != 0; }
 
 int new_cluster(const std::vector<ShapePointer>& others) {
@@ -37,12 +34,14 @@ void set_concentration(State& state, double to) {
 
 // A kernel, chosen uniformly among all slots, or -1.
 int choose_kernel(const State& state, Rng& rng) {
-  if (!state.prior().clustered || state.size() == 0) return -1;
+  if (!state.prior().clustered() || state.size() == 0) return -1;
   const int j = static_cast<int>(rng.index(state.size()));
   return has_scales(state.slot(j)) ? j : -1;
 }
 
-std::vector<int> members(const State& state, int j) {
+}  // namespace
+
+std::vector<int> cluster_of(const State& state, int j) {
   std::vector<int> out;
   const int cluster = state.slot(j).shape->cluster;
   for (int i = 0; i < state.size(); ++i) {
@@ -52,10 +51,10 @@ std::vector<int> members(const State& state, int j) {
   return out;
 }
 
-}  // namespace
-
 void draw_concentration(State& state, Rng& rng) {
-  set_concentration(state, kConcentrations[rng.index(kValues)]);
+  const std::vector<double>& all = state.prior().concentrations;
+  const auto count = static_cast<std::uint32_t>(all.size());
+  set_concentration(state, all[rng.index(count)]);
 }
 
 std::vector<ShapePointer> shapes_of(const State& state, int but) {
@@ -81,24 +80,14 @@ ShapePointer join_or_found(const ShapePointer& fresh,
 }
 
 // Large clusters would otherwise move more often than they need to.
-bool change_cluster(State& state, int j, const ScaleProposal& next,
-                    double power, Rng& rng) {
+bool change_cluster(State& state, const std::vector<int>& cluster,
+                    const ScaleProposal& next, double power, Rng& rng) {
   constexpr double kMost = 3;
-  const std::vector<int> all = members(state, j);
-  const ShapePointer own = state.slot(j).shape;
-  if (all.size() == 1) {
-    const Place place{state.slot(j).location, changed(*own, next.change)};
-    return move_kernel(state, j, state.make_column(place), next.log_ratio,
-                       power, rng);
-  }
-  if (rng.uniform() * static_cast<double>(all.size()) > kMost) return false;
+  if (rng.uniform() * static_cast<double>(cluster.size()) > kMost) return false;
   std::vector<ShapePointer> shapes;
-  for (int i = 0; i < state.size(); ++i) shapes.push_back(state.slot(i).shape);
-  for (const int i : all) shapes[i] = changed(*shapes[i], next.change);
-  const double gain = state.propose_shapes(shapes) - state.log_likelihood();
-  if (!accept(power * gain + next.log_ratio, rng)) return false;
-  state.accept_proposal();
-  return true;
+  for (int j = 0; j < state.size(); ++j) shapes.push_back(state.slot(j).shape);
+  for (const int j : cluster) shapes[j] = changed(*shapes[j], next.change);
+  return try_shapes(state, std::move(shapes), next.log_ratio, power, rng);
 }
 
 bool cluster_move(State& state, double power, Rng& rng) {
@@ -220,7 +209,7 @@ bool leave_move(State& state, double power, double step, Rng& rng) {
                          std::log(static_cast<double>(others.size()));
   ShapePointer to;
   double log_ratio;
-  if (members(state, j).size() > 1) {
+  if (cluster_of(state, j).size() > 1) {
     auto near = sets.draw_near(own, rng);
     near->cluster = new_cluster(others);
     log_ratio = log_new + sets.log_prior(*near) - sets.log_near(own, *near);
@@ -237,20 +226,21 @@ bool leave_move(State& state, double power, double step, Rng& rng) {
 
 // (B113).
 void concentration_move(State& state, Rng& rng) {
-  if (!state.prior().clustered) return;
+  if (!state.prior().clustered()) return;
   const auto all = shapes_of(state);
   std::set<int> clusters;
   for (const auto& shape : all) clusters.insert(shape->cluster);
   const auto n = static_cast<double>(all.size());
   const auto k = static_cast<double>(clusters.size());
-  Eigen::VectorXd weights(kValues);
-  for (int i = 0; i < kValues; ++i) {
-    const double c = kConcentrations[i];
+  const std::vector<double>& values = state.prior().concentrations;
+  Eigen::VectorXd weights(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double c = values[i];
     weights[i] = k * std::log(c) + std::lgamma(c) - std::lgamma(c + n);
   }
   weights = (weights.array() - weights.maxCoeff()).exp();
   const int i = choose_weighted(weights, weights.sum(), rng);
-  set_concentration(state, kConcentrations[i]);
+  set_concentration(state, values[i]);
 }
 
 }  // namespace bark

@@ -22,9 +22,12 @@ ShapePointer join_or_found(const ShapePointer& fresh,
                            const std::vector<ShapePointer>& others,
                            double concentration, Rng& rng);
 
-/// Other scales for the whole cluster of slot j, (B111).
-bool change_cluster(State& state, int j, const ScaleProposal& next,
-                    double power, Rng& rng);
+/// The slots of the cluster of slot j.
+std::vector<int> cluster_of(const State& state, int j);
+
+/// Other scales for a cluster of several kernels, (B111).
+bool change_cluster(State& state, const std::vector<int>& cluster,
+                    const ScaleProposal& next, double power, Rng& rng);
 
 }  // namespace bark
 }  // namespace kernelbayes

@@ -37,7 +37,7 @@ Counts::Counts(const Model& model) {
   if (prior.directions == 0) none(kRotate, kRedirect);
   if (prior.own_scales) none(kGather, kGather);
   if (!prior.pooled) none(kPoolShift, kPoolStretch);
-  if (!prior.clustered) none(kCluster, kClusterLeave);
+  if (!prior.clustered()) none(kCluster, kClusterLeave);
   const bool open = model.data.latent() && prior.collapsed() && model.full;
   if (!open) none(kOpenCoefficient, kCoefficientEllipse);
   if (prior.centre_sd > 0) none(kOpenLocal, kOpenLocal);

@@ -44,11 +44,14 @@ struct Prior {
   /// each equally probable, and has inputs of that group only. Empty: one group
   /// of all inputs.
   std::vector<std::vector<int>> groups;
-  bool pooled = false;     // own scales are pooled: A and B are not used
-  bool clustered = false;  // kernels of a cluster share their own scales
+  bool pooled = false;  // own scales are pooled: A and B are not used
+  /// Equally probable concentrations, if kernels share their own scales in
+  /// clusters, (B109).
+  std::vector<double> concentrations;
   PoolPrior pool;
   int directions = 0;  // above 0: the number of them
 
+  bool clustered() const { return !concentrations.empty(); }
   /// With alpha = 1 the copies at one location have one coefficient.
   bool collapsed() const { return alpha == 1; }
   /// Kernels may differ in more than their row: then no two copies are equal.

@@ -214,6 +214,9 @@ Slot without_copy(const Slot& slot, int which, bool collapsed);
 /// Proposes to change scales and inclusion.
 bool try_scales(State& state, const ScaleChange& change, double log_prior,
                 double power, Rng& rng);
+/// The same of the shapes of kernels, one per slot.
+bool try_shapes(State& state, std::vector<ShapePointer> shapes,
+                double log_ratio, double power, Rng& rng);
 
 }  // namespace bark
 }  // namespace kernelbayes

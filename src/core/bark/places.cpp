@@ -24,7 +24,7 @@ void draw_group(const Prior& prior, int p, Shape& shape, Rng& rng) {
 
 Place draw_place(const State& state, Rng& rng) {
   Place out = draw_place(state.prior(), state.data(), state.pool(), rng);
-  if (state.prior().clustered && out.shape) {
+  if (state.prior().clustered() && out.shape) {
     out.shape = join_or_found(out.shape, shapes_of(state),
                               state.pool().concentration, rng);
   }

@@ -218,9 +218,9 @@ bool try_pool(State& state, const Pool& pool, double log_prior, double power,
     auto shape = std::make_shared<Shape>(*shapes.back());
     if (follow(*shape)) shapes.back() = std::move(shape);
   }
-  const double gain = state.propose_shapes(shapes) - state.log_likelihood();
-  if (!accept(power * gain + log_prior, rng)) return false;
-  state.accept_proposal();
+  if (!try_shapes(state, std::move(shapes), log_prior, power, rng)) {
+    return false;
+  }
   state.set_pool(pool);
   return true;
 }

@@ -15,11 +15,11 @@ void draw_prior(State& state, Rng& rng) {
   std::vector<Slot> slots;
   std::vector<int> at(state.data().n() + 1, -1);
   const int copies = rng.poisson(prior.nu);
-  if (prior.clustered) draw_concentration(state, rng);
+  if (prior.clustered()) draw_concentration(state, rng);
   std::vector<ShapePointer> drawn;
   for (int c = 0; c < copies; ++c) {
     Place place = draw_place(prior, state.data(), state.pool(), rng);
-    if (prior.clustered && place.shape) {
+    if (prior.clustered() && place.shape) {
       place.shape =
           join_or_found(place.shape, drawn, state.pool().concentration, rng);
       drawn.push_back(place.shape);

@@ -83,7 +83,12 @@ bool change_scales(S& state, double power, Rng& rng,
       propose_own(prior, own, prior.pooled ? &state.pool() : nullptr, propose);
   if (!next.possible) return false;
   if constexpr (std::is_same_v<S, State>) {
-    if (prior.clustered) return change_cluster(state, j, next, power, rng);
+    if (prior.clustered()) {
+      const std::vector<int> cluster = cluster_of(state, j);
+      if (cluster.size() > 1) {
+        return change_cluster(state, cluster, next, power, rng);
+      }
+    }
   }
   const Place place{slot.location, changed(own, next.change)};
   return move_kernel(state, j, state.make_column(place), next.log_ratio, power,

@@ -24,6 +24,15 @@ bool try_scales(State& state, const ScaleChange& change, double log_prior,
   return true;
 }
 
+bool try_shapes(State& state, std::vector<ShapePointer> shapes,
+                double log_ratio, double power, Rng& rng) {
+  const double gain =
+      state.propose_shapes(std::move(shapes)) - state.log_likelihood();
+  if (!accept(power * gain + log_ratio, rng)) return false;
+  state.accept_proposal();
+  return true;
+}
+
 namespace {
 
 // (B36): S has the density of Ga(a, b) whatever the shares are.

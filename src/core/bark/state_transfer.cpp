@@ -34,7 +34,7 @@ void transfer_shapes(Archive& archive, std::vector<Slot>& slots,
         "own_group", shapes, [](Shape& s) -> int& { return s.group; },
         Want::between(0, last));
   }
-  if (prior.clustered) {
+  if (prior.clustered()) {
     archive.each<int>(
         "own_cluster", shapes, [](Shape& s) -> int& { return s.cluster; },
         Want::between(0, 2e9));
@@ -94,7 +94,7 @@ void State::transfer(Archive& archive, bool updates) {
   archive("log_likelihood", log_likelihood, Want::anything());
   response_.transfer(archive);
   if (prior_->pooled) transfer_pool(archive);
-  if (prior_->clustered) {
+  if (prior_->clustered()) {
     archive("concentration", pool_.concentration, Want::positive());
   }
   if (prior_->directions > 0) {

@@ -105,14 +105,13 @@ void row_weights_move(State& state, Rng& rng) {
 
 double noise_log_likelihood(const State& state,
                             const Eigen::VectorXd& residuals) {
+  const double given = 0.5 * state.data().weights.array().log().sum();
   if (state.data().student()) {
-    return 0.5 * state.data().weights.array().log().sum() +
-           student_log_likelihood(unweighted(state, residuals), state.noise(),
-                                  state.df());
+    return given + student_log_likelihood(unweighted(state, residuals),
+                                          state.noise(), state.df());
   }
   return 0.5 * state.data().n() * (std::log(state.noise()) - kLogTwoPi) +
-         0.5 * state.data().weights.array().log().sum() -
-         0.5 * state.noise() * residuals.squaredNorm();
+         given - 0.5 * state.noise() * residuals.squaredNorm();
 }
 
 double response_log_likelihood(const State& state, const Eigen::VectorXd& fit) {

@@ -176,7 +176,7 @@ void Sweep::own_scales(State& state, double power, Counts& counts, Rng& rng) {
     counts.note(kSwap, swap_move(state, power, rng));
   }
   if (prior.pooled) pool(state, power, counts, rng);
-  if (!prior.clustered) return;
+  if (!prior.clustered()) return;
   for (int i = 0; i < kernels_; ++i) {
     counts.note(kCluster, cluster_move(state, power, rng));
     counts.note(kClusterLeave, leave_move(state, power, step(), rng));
