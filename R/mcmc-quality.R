@@ -59,8 +59,9 @@ warn_mixing <- function(fit, poor) {
   ), "convergence", variables = poor$variable)
 }
 
+# Chains that ended before they had converged are not too short to be judged
 has_few_draws <- function(fit, least = 100) {
-  fit$control$iter %/% fit$control$thin < least
+  is.null(fit$control$until) && fit$control$iter %/% fit$control$thin < least
 }
 
 # Why mixing cannot be judged: words, or none

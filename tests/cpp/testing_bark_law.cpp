@@ -19,7 +19,7 @@ using testing_r::squash;
 constexpr int kStatistics = 14;
 
 // For shapes, if the prior has any: sums over the kernels.
-constexpr int kShapeStatistics = 6;
+constexpr int kShapeStatistics = 7;
 
 // For the pool, if scales are pooled.
 constexpr int kPoolStatistics = 8;
@@ -54,6 +54,7 @@ void shape_statistics(const State& state, double* out) {
   std::fill(out, out + kShapeStatistics, 0.0);
   for (int j = 0; j < state.size(); ++j) {
     const bark::ShapePointer& own = state.slot(j).shape;
+    out[6] += state.slot(j).location == 1;
     if (!own) continue;
     if (!own->centre.empty()) {
       out[0] += squash(own->centre.front());
@@ -276,8 +277,9 @@ Rcpp::List bark_invariance_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                                double amplitude = 1, int classes = 2) {
   const bark::Prior setting = bark_r::prior(prior);
   const auto& apply = bark_r::moves().at(move);
-  const bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
-                        bark_r::family(family), classes};
+  bark::Data data{x, Eigen::VectorXd::Ones(x.rows()), weights,
+                  bark_r::family(family), classes};
+  data.glance = bark_r::kGlance;
   Eigen::MatrixXd before(n_statistics(setting, data), pairs), after(before);
   for (int pair = 0; pair < pairs; ++pair) {
     Rng rng(seed, pair);
@@ -348,6 +350,7 @@ Rcpp::List bark_geweke_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   bark::Data empty{x, Eigen::VectorXd::Ones(x.rows()), weights,
                    bark_r::family(family), classes};
   if (many_rows) empty.many_rows = empty.n();
+  empty.glance = bark_r::kGlance;
   Eigen::MatrixXd before(n_statistics(setting, empty), pairs), after(before);
   bark::Sweep sweep(setting, empty);
   bark::Counts counts;

@@ -228,8 +228,7 @@ const Moves<State>& moves() {
                                                   bark::pool_stretch_move(
                                                       s, t, 0.8, r);
                                                 }},
-                                               {"cluster",
-                                                bark::cluster_move},
+                                               {"cluster", bark::cluster_move},
                                                {"cluster_leave",
                                                 [](State& s, double t, Rng& r) {
                                                   bark::leave_move(s, t, 0.8,
@@ -340,14 +339,16 @@ Eigen::MatrixXd bark_intervals_cpp(const Eigen::VectorXd& lower,
 // A walk of moves given the coefficients of the other kernels, from a draw of
 // the prior: for each step coefficients, columns and residuals, and the
 // information on the coefficient of a further kernel, and of the same in place
-// of the first, with its column.
+// of the first, with its column; and glimpses of the first, in both forms, and
+// of the one in its place, with the rows they look at.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_backfit_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
                             const Eigen::VectorXd& y,
                             const Eigen::VectorXd& weights, int steps,
                             int seed) {
   const bark::Prior setting = bark_r::prior(prior);
-  const bark::Data data{x, y, weights};
+  bark::Data data{x, y, weights};
+  data.glance = bark_r::kGlance;
   Rng rng(seed);
   State state(data, setting);
   bark::draw_prior(state, rng);
@@ -365,8 +366,8 @@ Rcpp::List bark_backfit_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
     if (fit.size() == 0) continue;
     std::vector<double> beta;
     for (int j = 0; j < fit.size(); ++j) beta.push_back(fit.beta(j));
-    const Backfit::Candidate column =
-        fit.make_column(draw_place(setting, data, state.pool(), rng));
+    const bark::Place place = draw_place(setting, data, state.pool(), rng);
+    const Backfit::Candidate column = fit.make_column(place);
     out.push_back(Rcpp::List::create(
         Rcpp::_["beta"] = beta,
         Rcpp::_["columns"] = Eigen::MatrixXd(fit.columns()),
@@ -374,7 +375,11 @@ Rcpp::List bark_backfit_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
         Rcpp::_["noise"] = state.noise(), Rcpp::_["candidate"] = column.values,
         Rcpp::_["first"] = numbers(fit.information(0)),
         Rcpp::_["more"] = numbers(fit.information(column)),
-        Rcpp::_["instead"] = numbers(fit.information(column, 0))));
+        Rcpp::_["instead"] = numbers(fit.information(column, 0)),
+        Rcpp::_["glimpses"] = Rcpp::NumericVector::create(
+            fit.glimpse(0), fit.glimpse(fit.place(0), 0),
+            fit.glimpse(place, 0)),
+        Rcpp::_["stretches"] = fit.stretches()));
   }
   return out;
 }

@@ -224,8 +224,8 @@ Rcpp::List bark_terms_state_cpp(
 }
 
 // Independent pairs: theta, terms and y from the prior, then `repeats` of a
-// move: "terms", "full" or "single" sweeps, or a move of kernels. With
-// `redraw`, y is drawn again before each of them, given draws of all
+// move: "terms", "full", "single" or "many_rows" sweeps, or a move of kernels.
+// With `redraw`, y is drawn again before each of them, given draws of all
 // coefficients. Statistics before and after, one column per pair.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bark_terms_law_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
@@ -236,11 +236,15 @@ Rcpp::List bark_terms_law_cpp(Rcpp::List prior, const Eigen::MatrixXd& x,
   const bark::Prior setting = bark_r::prior(prior);
   bark::Data data = data_with_terms(x, Eigen::VectorXd::Ones(x.rows()), weights,
                                     family, terms);
+  const bool many_rows = move == "many_rows";
+  if (many_rows) data.many_rows = data.n();
+  data.glance = bark_r::kGlance;
   bark::Sweep sweep(setting, data);
   bark::Counts counts;
   const auto apply = [&](State& state, Rng& rng) {
     if (move == "terms") return bark::terms_move(state, rng);
-    if (move == "full") return sweep.full(state, 1, false, counts, rng);
+    if (move == "full" || many_rows)
+      return sweep.full(state, 1, false, counts, rng);
     if (move == "single") return sweep.single(state, 1, false, counts, rng);
     bark_r::moves().at(move)(state, 1, rng);
   };

@@ -68,6 +68,41 @@ test_that("residuals and information are those of dense algebra", {
   }
 })
 
+# The law of varphi has no closed form: the integral of its prior times the
+# likelihood, by quadrature over log v.
+weight_of <- function(precision, score, eps = 0.5) {
+  integrand <- function(x) {
+    v <- exp(x)
+    likelihood <- score^2 * v / (1 + precision * v) - log1p(precision * v)
+    shape <- 0.5
+    stats::dgamma(1 / v, shape, eps^2 / 2) / v * exp(likelihood / 2)
+  }
+  log(stats::integrate(integrand, -30, 60, rel.tol = 1e-8)$value)
+}
+
+test_that("a glimpse is the weight of a kernel at some of the rows", {
+  withr::local_seed(3)
+  x <- matrix(stats::rnorm(60), 20)
+  y <- sin(x[, 1]) + 0.3 * stats::rnorm(20)
+  w <- stats::runif(20, 0.5, 2)
+  prior <- bark_setting("select_different", 1, 6, own_scales = TRUE)
+  walk <- bark_backfit_cpp(prior, x, y, w, 40, 3)
+  # Two of 20 rows, ten apart, with the root of ten as the power.
+  for (state in walk) {
+    rows <- state$stretches + 1
+    expect_identical(diff(rows), 10)
+    without <- state$residuals + state$columns[, 1] * state$beta[[1]]
+    glimpse <- function(k) {
+      scale <- sqrt(10) * state$noise
+      weight_of(scale * sum(k[rows]^2), scale * sum(k[rows] * without[rows]))
+    }
+    expect_equal(state$glimpses[[1]], state$glimpses[[2]])
+    # The sampler's integral is a sum over bins.
+    found <- c(glimpse(state$columns[, 1]), glimpse(state$candidate))
+    expect_lt(max(abs(state$glimpses[-1] - found)), 0.01)
+  }
+})
+
 test_that("moves of places leave the prior invariant in long runs", {
   # Null: as above, 2 calls. With large noise the data say nothing, and moves are
   # quick.
@@ -84,7 +119,7 @@ test_that("moves of places leave the prior invariant in long runs", {
 })
 
 test_that("whole sweeps for many rows leave it invariant, too", {
-  # Null: as above, 3 calls.
+  # Null: as above, 3 calls. The noise and row weights are those given f.
   x <- withr::with_seed(3, matrix(stats::rnorm(36), 12))
   pairs <- if (extended()) 20000 else 1500
   for (type in c("select_different", "equal")) {
@@ -101,6 +136,18 @@ test_that("whole sweeps for many rows leave it invariant, too", {
     prior, x, rep(1, 12), 3, pairs, 1, "student", many_rows = TRUE
   ))
   expect_lt(max(abs(z)), 6.2, label = "student")
+})
+
+test_that("the number of moves is that of the warmup", {
+  skip_on_cran()
+  data <- withr::with_seed(1, data.frame(a = stats::runif(20000)))
+  data$y <- sin(6 * data$a)
+  fit <- suppressWarnings(bark(y ~ a, data,
+    control = mcmc_control(1, 3, 5), seed = 1
+  ))
+  rounds <- fit$runs[[1]]$chain[[1]]$steps$rounds
+  tried <- suppressWarnings(update(fit, n_iter = 5))
+  expect_identical(tried$runs[[1]]$chain[[1]]$steps$rounds, rounds)
 })
 
 test_that("a fit to many rows starts near the data and continues", {

@@ -329,6 +329,16 @@ test_that("sweeps leave the joint law invariant, the response drawn again", {
   }
 })
 
+test_that("sweeps for many rows do so, too", {
+  # Null: as above, 2 calls.
+  for (name in c("nested", "crossed")) {
+    z <- law_scores(problems[[name]], "many_rows", 2, 1000,
+      redraw = TRUE, own_scales = TRUE
+    )
+    expect_lt(max(abs(z)), 6, label = name)
+  }
+})
+
 # Chains -----------------------------------------------------------------------
 
 terms_engine <- function(problem, prior, ..., family = "gaussian") {

@@ -240,7 +240,7 @@ test_that("bark() chooses the length that is left open, by n and classes", {
   expect_identical(lengths[, 1], c(400L, 600L, 1200L))
   expect_identical(lengths[, 1], lengths[, 2])
   expect_true(all(diff(lengths[3, ]) <= 0))
-  expect_identical(lengths[, 4], c(100L, 100L, 200L))
+  expect_identical(lengths[, 4], c(30L, 20L, 40L))
   expect_identical(bark_length(10, TRUE)$until$max_iter, 400L)
   expect_identical(bark_length(1e4, TRUE)$until$max_iter, 200L)
   open <- mcmc_control(1, warmup = NULL, iter = NULL, thin = NULL)

@@ -9,34 +9,31 @@
 namespace kernelbayes {
 namespace bark {
 
-Backfit::Backfit(const State& state, Rng& rng)
+Backfit::Backfit(State& state, Rng& rng)
     : data_(&state.data()),
       prior_(&state.prior()),
       pool_(&state.pool()),
       columns_(&state.kernel_columns()),
       response_(&state.response_model()),
       phi_(state.noise()),
-      values_(state.columns()),
       residuals_(state.response()) {
+  choose_stretches(rng);
   for (int j = 0; j < state.size(); ++j) slots_.push_back(state.slot(j));
-  if (state.size() == 0) return;
   const State::Factor factor = state.factor();
   ok_ = factor.ok;
   if (!ok_) return;
+  values_ = state.lend_columns();
+  if (size() == 0) return;
   const Eigen::VectorXd beta = State::draw_coefficients(factor, rng);
   beta_.assign(beta.data(), beta.data() + beta.size());
-  residuals_.noalias() -= values_ * beta;
+  residuals_.noalias() -= columns() * beta;
   for (int j = 0; j < size(); ++j) own_.push_back(values_.col(j).squaredNorm());
 }
 
-void Backfit::give(State& state) const {
-  state.assign(slots_, state.log_lambda(), state.included(), phi_);
-}
-
-Eigen::VectorXd Backfit::exponents(const Place& place) const {
-  Eigen::VectorXd out(data_->n());
-  columns_->fill_exponents(place, out);
-  return out;
+void Backfit::give(State& state, Eigen::VectorXd row_weights) {
+  state.take_back(std::move(values_));
+  state.assign(slots_, state.log_lambda(), state.included(), state.noise(),
+               std::move(row_weights));
 }
 
 // In parts that stay in the cache; terms need all rows.
@@ -75,6 +72,56 @@ Information Backfit::information(const Candidate& column) const {
 Information Backfit::information(const Candidate& column, int j) const {
   const double cross = column.values.dot(values_.col(j));
   return {phi_ * column.own, phi_ * (column.residual + beta_[j] * cross)};
+}
+
+// Evenly spaced stretches, so that the order of the rows hardly matters; others
+// each time.
+void Backfit::choose_stretches(Rng& rng) {
+  const Glance& glance = data_->glance;
+  const Eigen::Index n = data_->n(), stretch = glance.stretch;
+  if (n < 2 * glance.rows) return;
+  const Eigen::Index every = stretch * n / glance.rows;
+  const auto start = rng.index(static_cast<std::uint32_t>(every));
+  for (Eigen::Index first = start; first + stretch <= n; first += every) {
+    stretches_.push_back(first);
+  }
+  glimpse_power_ = std::sqrt(double(every) / stretch);
+}
+
+// (B115).
+double Backfit::glimpse_weight(double own, double score) const {
+  const double scale = glimpse_power_ * phi_;
+  return VarianceProposal(*prior_, 1, {scale * own, scale * score}, 1)
+      .log_evidence();
+}
+
+double Backfit::glimpse(const Place& place, int j) const {
+  const Eigen::Index stretch = data_->glance.stretch;
+  Eigen::VectorXd exponents(stretch), values(stretch);
+  double own = 0, score = 0;
+  for (const Eigen::Index first : stretches_) {
+    columns_->fill_exponents(place, exponents, first);
+    data_->arithmetic->exp_minus(exponents, values);
+    response_->weigh_rows(values, first);
+    own += values.squaredNorm();
+    score += values.dot(residuals_.segment(first, stretch)) +
+             beta_[j] * values.dot(values_.col(j).segment(first, stretch));
+  }
+  return glimpse_weight(own, score);
+}
+
+// The same sums for the kernel that is there; with terms its column in memory
+// is another.
+double Backfit::glimpse(int j) const {
+  if (response_->terms().any()) return glimpse(place(j), j);
+  const Eigen::Index stretch = data_->glance.stretch;
+  double own = 0, residual = 0;
+  for (const Eigen::Index first : stretches_) {
+    const auto values = values_.col(j).segment(first, stretch);
+    own += values.squaredNorm();
+    residual += values.dot(residuals_.segment(first, stretch));
+  }
+  return glimpse_weight(own, residual + beta_[j] * own);
 }
 
 double Backfit::draw(const Information& information, double varphi,
@@ -157,9 +204,17 @@ bool birth_death_move(Backfit& state, Rng& rng) {
   return rng.uniform() < 0.5 ? birth(state, rng) : death(state, rng);
 }
 
-bool move_kernel(Backfit& state, int j, Backfit::Candidate column,
-                 double log_proposal, double power, Rng& rng) {
+// (B114): most places are rejected after a glimpse.
+bool move_kernel(Backfit& state, int j, const Place& place, double log_proposal,
+                 double power, Rng& rng) {
   const Prior& prior = state.prior();
+  if (state.glimpses()) {
+    const double glimpsed =
+        log_proposal + state.glimpse(place, j) - state.glimpse(j);
+    if (!accept(glimpsed, rng)) return false;
+    log_proposal -= glimpsed;
+  }
+  Backfit::Candidate column = state.make_column(place);
   const VarianceProposal from(prior, 1, state.information(j), power);
   const VarianceProposal to(prior, 1, state.information(column, j), power);
   const double varphi = to.draw(rng);
@@ -183,9 +238,20 @@ bool relocate_move(Backfit& state, Rng& rng) {
     shape->centre = to.shape->centre;
     to.shape = std::move(shape);
   }
-  return move_kernel(state, j, state.make_column(to), 0, 1, rng);
+  return move_kernel(state, j, to, 0, 1, rng);
 }
 
+namespace {
+
+int draw_stride(const Data& data, Rng& rng) {
+  const int longest = std::max(1, data.n() / data.glance.similar);
+  return longest - static_cast<int>(rng.index((longest + 1) / 2));
+}
+
+}  // namespace
+
+// Among rows a stride apart, which does not depend on the state: the row that
+// is left is one of those of the row that is chosen.
 bool local_move(Backfit& state, Rng& rng) {
   const Prior& prior = state.prior();
   if (state.size() == 0 || prior.centre_sd > 0) return false;
@@ -193,21 +259,25 @@ bool local_move(Backfit& state, Rng& rng) {
   const double sharpness = std::exp2(4 * rng.uniform());
   const Slot& slot = state.slot(j);
   if (slot.location == 0) return false;
-  const int from = slot.location;
+  const int from = slot.location - 1;
+  const int stride = draw_stride(state.data(), rng);
+  const int first = from % stride;
   Eigen::VectorXd weights;
-  const double leaving =
-      similarities(*state.data().arithmetic, state.exponents(state.place(j)),
-                   from - 1, sharpness, weights);
-  const int row = choose_weighted(weights, leaving, rng);
-  if (row < 0) return false;
+  const auto sum = [&](const Place& place, int own) {
+    return similarities(*state.data().arithmetic,
+                        state.exponents(place, first, stride),
+                        (own - first) / stride, sharpness, weights);
+  };
+  const double leaving = sum(state.place(j), from);
+  const int chosen = choose_weighted(weights, leaving, rng);
+  if (chosen < 0) return false;
+  const int row = first + chosen * stride;
   const Place to{row + 1, slot.shape};
-  const double back = similarities(
-      *state.data().arithmetic, state.exponents(to), row, sharpness, weights);
-  double log_ratio = std::log(leaving / back);
+  double log_ratio = std::log(leaving / sum(to, row));
   if (!prior.centres.uniform()) {
-    log_ratio += prior.centres.log_ratio(row + 1, from);
+    log_ratio += prior.centres.log_ratio(row + 1, from + 1);
   }
-  return move_kernel(state, j, state.make_column(to), log_ratio, 1, rng);
+  return move_kernel(state, j, to, log_ratio, 1, rng);
 }
 
 bool try_scales(Backfit&, const ScaleChange&, double, double, Rng&) {

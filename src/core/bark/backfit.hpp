@@ -9,16 +9,18 @@ namespace bark {
 /// A state with its coefficients, in which a move of one kernel integrates out
 /// the coefficient of that kernel only, given the others (Bayesian backfitting;
 /// Hastie and Tibshirani, 2000): O(n), not O(n m). For numeric responses and
-/// kernels with their own scales, one copy each. Rows and the response are those
-/// of the state, which must not change meanwhile. See derivations/bark.md,
-/// section 3.8.
+/// kernels with their own scales, one copy each. Rows and the response are
+/// those of the state, which must not change meanwhile. See
+/// derivations/bark.md, section 3.8.
 class Backfit {
  public:
   /// Draws the coefficients; ok() is false if they cannot be computed.
-  Backfit(const State& state, Rng& rng);
+  /// Otherwise it has the memory of the state's columns until give().
+  Backfit(State& state, Rng& rng);
   bool ok() const { return ok_; }
-  /// Gives the state the kernels.
-  void give(State& state) const;
+  /// Gives the state the kernels, which has the noise already, and row weights
+  /// if they are not empty.
+  void give(State& state, Eigen::VectorXd row_weights = {});
 
   const Data& data() const { return *data_; }
   const Prior& prior() const { return *prior_; }
@@ -30,8 +32,11 @@ class Backfit {
   /// Those of all kernels, which have no meaning here.
   const std::vector<double>& log_lambda() const { return none_; }
   const std::vector<char>& included() const { return nothing_; }
-  /// The exponents of a kernel at the rows.
-  Eigen::VectorXd exponents(const Place& place) const;
+  /// The exponents of a kernel at rows first, first + stride, ...
+  Eigen::VectorXd exponents(const Place& place, Eigen::Index first,
+                            Eigen::Index stride) const {
+    return columns_->strided_exponents(place, first, stride);
+  }
   Place place(int j) const { return {slots_[j].location, slots_[j].shape}; }
   Eigen::Ref<const Eigen::MatrixXd> columns() const {
     return values_.leftCols(size());
@@ -53,6 +58,15 @@ class Backfit {
   Information information(const Candidate& column) const;
   Information information(const Candidate& column, int j) const;
 
+  /// log of the weight of a kernel at a place, instead of slot j; or of slot j:
+  /// varphi integrated out, from some of the rows only, (B115).
+  double glimpse(const Place& place, int j) const;
+  double glimpse(int j) const;
+  /// False if there are too few rows to choose from.
+  bool glimpses() const { return !stretches_.empty(); }
+  /// The first row of each stretch of rows for glimpses.
+  const std::vector<Eigen::Index>& stretches() const { return stretches_; }
+
   /// These draw the coefficient; the last slot moves to the place of a removed
   /// one.
   void add(Candidate column, double varphi, Rng& rng);
@@ -62,6 +76,8 @@ class Backfit {
  private:
   using Columns = Eigen::Ref<const Eigen::MatrixXd>;
   void shift(int j, double step);
+  void choose_stretches(Rng& rng);
+  double glimpse_weight(double own, double score) const;
   double draw(const Information& information, double varphi, Rng& rng) const;
 
   const Data* data_;
@@ -72,8 +88,10 @@ class Backfit {
   double phi_;
   std::vector<Slot> slots_;
   std::vector<double> beta_, own_;
-  Eigen::MatrixXd values_;     // all columns in memory
-  Eigen::VectorXd residuals_;  // sqrt(w) (y - f)
+  Eigen::MatrixXd values_;               // all columns in memory
+  Eigen::VectorXd residuals_;            // sqrt(w) (y - f)
+  std::vector<Eigen::Index> stretches_;  // first rows of those for glimpses
+  double glimpse_power_ = 1;
   std::vector<double> none_;
   std::vector<char> nothing_;
   bool ok_ = true;
@@ -84,8 +102,8 @@ class Backfit {
 bool birth_death_move(Backfit& state, Rng& rng);
 bool relocate_move(Backfit& state, Rng& rng);
 bool local_move(Backfit& state, Rng& rng);
-bool move_kernel(Backfit& state, int j, Backfit::Candidate column,
-                 double log_proposal, double power, Rng& rng);
+bool move_kernel(Backfit& state, int j, const Place& place, double log_proposal,
+                 double power, Rng& rng);
 /// Common scales do not exist here.
 bool try_scales(Backfit& state, const ScaleChange& change, double log_ratio,
                 double power, Rng& rng);

@@ -1,6 +1,10 @@
 // The part of a sweep in which kernels move given the coefficients of the
 // others.
 #include "backfit.hpp"
+
+#include <algorithm>
+
+#include "moves.hpp"
 #include "sweep.hpp"
 
 namespace kernelbayes {
@@ -11,21 +15,42 @@ bool backfits(const Data& data, const Prior& prior) {
          !data.latent() && prior.nu > 0;
 }
 
-// More rows have more kernels.
-void Sweep::backfit(State& state, Counts& counts, Rng& rng) {
+// Moves that are tried as often as there are kernels change most of them.
+int Sweep::backfit_rounds(int kernels) const {
+  constexpr int kMost = 400;
+  return std::min(std::max(3 * kernels / 2, kernels_), kMost);
+}
+
+void Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {
+  if (rounds_ == 0 || adapt) rounds_ = backfit_rounds(state.size());
   Backfit fit(state, rng);
   if (!fit.ok()) return;
-  const Data& data = state.data();
-  const double more = std::sqrt(double(data.n()) / data.many_rows);
-  const int times = static_cast<int>(std::ceil(0.5 * more * kernels_));
-  for (int i = 0; i < times; ++i) {
+  for (int i = 0; i < rounds_; ++i) {
     counts.note(kBirthDeath, birth_death_move(fit, rng));
     counts.note(kRelocate, relocate_move(fit, rng));
     counts.note(kLocal, local_move(fit, rng));
     scales(fit, counts, rng);
   }
-  fit.give(state);
+  give(fit, state, rng);
   if (state.prior().pooled) pool(state, 1, counts, rng);
+}
+
+// The noise, and Student's row weights, are drawn with the coefficients still
+// there: all that depends on both is then computed once. With terms they are
+// drawn with the terms.
+void Sweep::give(Backfit& fit, State& state, Rng& rng) {
+  if (state.data().terms.any()) return fit.give(state, Eigen::VectorXd());
+  const Prior& prior = state.prior();
+  if (!prior.noise_fixed) {
+    const double shape = prior.noise_shape + 0.5 * state.data().n();
+    const double rate = prior.noise_rate + 0.5 * fit.residuals().squaredNorm();
+    state.set_noise(rng.gamma(shape) / rate);
+  }
+  Eigen::VectorXd weights;
+  if (state.data().student()) {
+    weights = draw_row_weights(state, unweighted(state, fit.residuals()), rng);
+  }
+  fit.give(state, std::move(weights));
 }
 
 void Sweep::scales(Backfit& fit, Counts& counts, Rng& rng) {

@@ -1,5 +1,6 @@
 #include "kernel_columns.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace kernelbayes {
@@ -60,9 +61,12 @@ void KernelColumns::set_direction(int l, const Eigen::VectorXd& direction) {
 // Columns ---------------------------------------------------------------------
 
 void KernelColumns::reserve(int columns) {
-  if (columns <= capacity()) return;
-  exponents_.conservativeResize(data_->n(), columns);
-  values_.conservativeResize(data_->n(), columns);
+  if (columns > exponents_.cols()) {
+    exponents_.conservativeResize(data_->n(), columns);
+  }
+  if (columns > values_.cols()) {
+    values_.conservativeResize(data_->n(), columns);
+  }
 }
 
 double KernelColumns::centre_of(const Place& place, int l) const {
@@ -72,11 +76,11 @@ double KernelColumns::centre_of(const Place& place, int l) const {
   return inputs()(place.location - 1, l);
 }
 
-// (B7): sum_l lambda_l (x_il - c_l)^2 for all rows i, x the input of the
-// kernels; 0 for the intercept.
-void KernelColumns::fill_exponents(const Place& place,
-                                   Eigen::Ref<Eigen::VectorXd> out,
-                                   Eigen::Index first) const {
+// (B7): sum_l lambda_l (x_il - c_l)^2, x the input of the kernels; 0 for the
+// intercept. `input` gives that of the rows.
+template <class Input>
+void KernelColumns::fill_from(const Input& input, const Place& place,
+                              Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
   if (place.location == 0) return;
   const bool own = place.shape && !place.shape->included.empty();
@@ -84,10 +88,33 @@ void KernelColumns::fill_exponents(const Place& place,
   const auto& log_lambda = own ? place.shape->log_lambda : log_lambda_;
   for (int l = 0; l < static_cast<int>(included.size()); ++l) {
     if (!included[l]) continue;
-    data_->arithmetic->add_squares(std::exp(log_lambda[l]),
-                                   inputs().col(l).segment(first, out.size()),
+    data_->arithmetic->add_squares(std::exp(log_lambda[l]), input(l),
                                    centre_of(place, l), out);
   }
+}
+
+void KernelColumns::fill_exponents(const Place& place,
+                                   Eigen::Ref<Eigen::VectorXd> out,
+                                   Eigen::Index first) const {
+  const auto input = [&](int l) {
+    return inputs().col(l).segment(first, out.size());
+  };
+  fill_from(input, place, out);
+}
+
+Eigen::VectorXd KernelColumns::strided_exponents(const Place& place,
+                                                 Eigen::Index first,
+                                                 Eigen::Index stride) const {
+  Eigen::VectorXd out((data_->n() - first + stride - 1) / stride);
+  const auto input = [&](int l) {
+    Eigen::VectorXd some(out.size());
+    for (Eigen::Index i = 0; i < some.size(); ++i) {
+      some[i] = inputs()(first + i * stride, l);
+    }
+    return some;
+  };
+  fill_from(input, place, out);
+  return out;
 }
 
 void KernelColumns::fill_values(Eigen::Ref<const Eigen::MatrixXd> exponents,
@@ -103,6 +130,11 @@ void KernelColumns::fill(const Place& place, const Response& response,
   fill_values(exponents, values, response);
 }
 
+void KernelColumns::take_back(Eigen::MatrixXd values) {
+  values_ = std::move(values);
+  reserve(static_cast<int>(values_.cols()));
+}
+
 void KernelColumns::put(int j, const Eigen::VectorXd& exponents,
                         const Eigen::VectorXd& values) {
   exponents_.col(j) = exponents;
@@ -116,10 +148,25 @@ void KernelColumns::move(int from, int to) {
 
 void KernelColumns::compute(const std::vector<Place>& places,
                             const Response& response) {
-  for (std::size_t j = 0; j < places.size(); ++j) {
-    fill_exponents(places[j], exponents_.col(j));
+  if (response.terms().any()) {
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      fill_exponents(places[j], exponents_.col(j));
+    }
+    return compute_values(static_cast<int>(places.size()), response);
   }
-  compute_values(static_cast<int>(places.size()), response);
+  // In parts that stay in the cache.
+  constexpr Eigen::Index kPart = 1024;
+  const Eigen::Index n = data_->n();
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    for (Eigen::Index first = 0; first < n; first += kPart) {
+      const Eigen::Index rows = std::min(kPart, n - first);
+      auto exponents = exponents_.col(j).segment(first, rows);
+      auto values = values_.col(j).segment(first, rows);
+      fill_exponents(places[j], exponents, first);
+      data_->arithmetic->exp_minus(exponents, values);
+      response.weigh_rows(values, first);
+    }
+  }
 }
 
 void KernelColumns::compute_values(int columns, const Response& response) {

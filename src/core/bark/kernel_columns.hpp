@@ -59,6 +59,13 @@ class KernelColumns {
   /// Of all rows, or of `out.size()` rows from `first` on.
   void fill_exponents(const Place& place, Eigen::Ref<Eigen::VectorXd> out,
                       Eigen::Index first = 0) const;
+  /// The values, whose memory is then the caller's until it is given back and
+  /// all is computed again.
+  Eigen::MatrixXd lend_values() { return std::move(values_); }
+  void take_back(Eigen::MatrixXd values);
+  /// Of rows first, first + stride, ...
+  Eigen::VectorXd strided_exponents(const Place& place, Eigen::Index first,
+                                    Eigen::Index stride) const;
   void put(int j, const Eigen::VectorXd& exponents,
            const Eigen::VectorXd& values);
   void move(int from, int to);
@@ -91,6 +98,9 @@ class KernelColumns {
                      const Eigen::VectorXd& input, double scale);
   Eigen::VectorXd project(const Eigen::VectorXd& direction) const;
   void begin_proposal();
+  template <class Input>
+  void fill_from(const Input& input, const Place& place,
+                 Eigen::Ref<Eigen::VectorXd> out) const;
 
   const Data* data_;
   const Prior* prior_;

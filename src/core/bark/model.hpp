@@ -125,6 +125,13 @@ inline double log_gamma_density(double log_x, double shape, double rate) {
 /// logarithms of the gaps are N(0, 1), (B48).
 enum class Family { kGaussian, kStudent, kProbit, kOrdered };
 
+/// What moves of a Backfit look at before all rows, see Backfit::glimpse():
+/// about so many rows, in stretches; and from about how many rows a local move
+/// chooses.
+struct Glance {
+  int rows = 2500, stretch = 128, similar = 1000;
+};
+
 /// Responses have precision phi times their weight (1 if they are latent).
 struct Data {
   Eigen::MatrixXd x;  // standardised
@@ -134,6 +141,7 @@ struct Data {
   TermData terms;
   /// From this number of rows on sweeps have moves in O(n), see backfits().
   int many_rows = 20000;
+  Glance glance;
   const Arithmetic* arithmetic = &Arithmetic::best();
   bool student() const { return family == Family::kStudent; }
   bool ordered() const { return family == Family::kOrdered; }

@@ -19,6 +19,10 @@ void State::reserve(int slots) {
   if (slots <= capacity) return;
   const int wanted = std::max(slots, 2 * capacity);
   columns_.reserve(wanted);
+  resize_sums(wanted);
+}
+
+void State::resize_sums(int wanted) {
   gram_.conservativeResize(wanted, wanted);
   covariance_.conservativeResize(wanted, wanted);
   product_.conservativeResize(wanted);
@@ -167,6 +171,11 @@ double State::log_likelihood_at(double amplitude) const {
       scaled_factor(columns_.values(), gram_, product_, phi_, s), phi_);
 }
 
+void State::take_back(Eigen::MatrixXd columns) {
+  columns_.take_back(std::move(columns));
+  if (product_.size() < columns_.capacity()) resize_sums(columns_.capacity());
+}
+
 void State::set_at(int location, int slot) {
   if (!prior_->shaped()) at_.at(location) = slot;
 }
@@ -185,10 +194,14 @@ void State::place(std::vector<Slot> slots) {
 }
 
 void State::assign(std::vector<Slot> slots, std::vector<double> log_lambda,
-                   std::vector<char> included, double phi) {
+                   std::vector<char> included, double phi,
+                   Eigen::VectorXd row_weights) {
   place(std::move(slots));
   phi_ = phi;
   response_.set_noise(phi);
+  if (row_weights.size() > 0) {
+    response_.set_row_weights(std::move(row_weights));
+  }
   columns_.include(std::move(log_lambda), std::move(included));
   refresh();
 }

@@ -196,10 +196,15 @@ class State {
     columns_.set_direction(l, direction);
   }
 
-  /// Sets everything except response, row weights, cut points, directions and
-  /// amplitude.
+  /// Sets everything except response, cut points, directions, amplitude and, if
+  /// they are empty, row weights.
   void assign(std::vector<Slot> slots, std::vector<double> log_lambda,
-              std::vector<char> included, double phi);
+              std::vector<char> included, double phi,
+              Eigen::VectorXd row_weights = {});
+
+  // See KernelColumns.
+  Eigen::MatrixXd lend_columns() { return columns_.lend_values(); }
+  void take_back(Eigen::MatrixXd columns);
 
   /// Recomputes everything from slots, scales and noise, which restores the
   /// accuracy that updates have lost. False if it cannot be computed; the
@@ -229,6 +234,7 @@ class State {
   void transfer_pool(Archive& archive);
   void transfer_updates(Archive& archive);
   void reserve(int slots);
+  void resize_sums(int slots);
   std::vector<Place> places() const;
   double propose_columns();
   void place(std::vector<Slot> slots);

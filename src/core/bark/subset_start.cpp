@@ -1,4 +1,8 @@
 // The start of chains on many rows.
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
 #include "sweep.hpp"
 
 namespace kernelbayes {
@@ -47,31 +51,72 @@ std::vector<int> choose_rows(int n, int count, Rng& rng) {
   return out;
 }
 
-}  // namespace
-
-void start_on_subset(State& state, Rng& rng) {
-  constexpr int kRows = 2000, kSweeps = 200;
-  const Data& data = state.data();
-  if (!backfits(data, state.prior()) || data.n() < 2 * kRows) return;
-  const std::vector<int> rows = choose_rows(data.n(), kRows, rng);
-  Data few = rows_of(data, rows);
-  few.many_rows = kRows + 1;
-  Prior prior = state.prior();
-  prior.centres = CentrePrior();
-  State small(few, prior);
-  draw_start(small, rng);
-  Sweep sweep(prior, few);
-  Counts counts;
-  for (int i = 0; i < kSweeps; ++i) sweep.full(small, 1, true, counts, rng);
+// Gives a state the kernels of that of some of its rows.
+void hand_on(const State& some, const std::vector<int>& rows, State& state) {
   std::vector<Slot> slots;
-  for (int j = 0; j < small.size(); ++j) {
-    slots.push_back(small.slot(j));
+  for (int j = 0; j < some.size(); ++j) {
+    slots.push_back(some.slot(j));
     int& location = slots.back().location;
     if (location > 0) location = rows[location - 1] + 1;
   }
-  if (prior.pooled) state.set_pool(small.pool());
-  state.assign(std::move(slots), small.log_lambda(), small.included(),
-               small.noise());
+  if (state.prior().pooled) state.set_pool(some.pool());
+  if (state.data().student()) state.set_df(some.df());
+  state.assign(std::move(slots), some.log_lambda(), some.included(),
+               some.noise());
+}
+
+void sweep_often(State& state, int sweeps, Rng& rng) {
+  Sweep sweep(state.prior(), state.data());
+  Counts counts;
+  for (int i = 0; i < sweeps; ++i) sweep.full(state, 1, true, counts, rng);
+}
+
+// Where `rows`, in increasing order, are among `all` of them.
+std::vector<int> positions(const std::vector<int>& rows,
+                           const std::vector<int>& all) {
+  std::vector<int> out;
+  for (const int row : rows) {
+    out.push_back(static_cast<int>(
+        std::lower_bound(all.begin(), all.end(), row) - all.begin()));
+  }
+  return out;
+}
+
+std::vector<int> join(const std::vector<int>& one,
+                      const std::vector<int>& other) {
+  std::vector<int> out;
+  std::set_union(one.begin(), one.end(), other.begin(), other.end(),
+                 std::back_inserter(out));
+  return out;
+}
+
+}  // namespace
+
+void start_on_subset(State& state, Rng& rng) {
+  constexpr int kFirst = 2000, kMore = 4, kFirstSweeps = 200, kSweeps = 100;
+  const Data& data = state.data();
+  const int n = data.n();
+  if (!backfits(data, state.prior()) || n < 2 * kFirst) return;
+  Prior prior = state.prior();
+  prior.centres = CentrePrior();
+  std::vector<int> rows = choose_rows(n, kFirst, rng);
+  auto some = std::make_unique<Data>(rows_of(data, rows));
+  some->many_rows = kFirst + 1;
+  auto small = std::make_unique<State>(*some, prior);
+  draw_start(*small, rng);
+  sweep_often(*small, kFirstSweeps, rng);
+  for (int count = kMore * kFirst; 2 * count <= n; count *= kMore) {
+    const std::vector<int> more = join(rows, choose_rows(n, count, rng));
+    auto next = std::make_unique<Data>(rows_of(data, more));
+    next->many_rows = 1;
+    auto larger = std::make_unique<State>(*next, prior);
+    hand_on(*small, positions(rows, more), *larger);
+    small = std::move(larger);
+    some = std::move(next);
+    rows = more;
+    sweep_often(*small, kSweeps, rng);
+  }
+  hand_on(*small, rows, state);
 }
 
 }  // namespace bark

@@ -92,10 +92,15 @@ Sweep::Sweep(const Prior& prior, const Data& data)
   if (data.ordered()) steps_.cuts.assign(data.classes - 2, {-1});
 }
 
+void Sweep::transfer(Archive& archive) {
+  steps_.transfer(archive);
+  archive.optional(rounds_ > 0, "rounds", rounds_, Want::between(1, 1e6));
+}
+
 void Sweep::full_kernels(State& state, double power, bool adapt, Counts& counts,
                          Rng& rng) {
   if (backfits(state.data(), state.prior()) && power == 1) {
-    return backfit(state, counts, rng);
+    return backfit(state, adapt, counts, rng);
   }
   // The start of a sweep is then a function of slots, scales and noise.
   state.refresh();
@@ -113,6 +118,7 @@ void Sweep::full(State& state, double power, bool adapt, Counts& counts,
   if (state.data().terms.any()) {
     return terms(state, power, adapt, true, counts, rng);
   }
+  if (backfits(state.data(), state.prior()) && power == 1) return;
   noise(state, power, adapt, counts, rng);
   if (power == 1) noise_gibbs(state, rng);
   response(state, power, adapt, counts, rng);

@@ -132,13 +132,15 @@ class Sweep {
   /// latent responses integrated out, and new latent responses.
   void open(State& state, Intervals rows, bool adapt, Counts& counts, Rng& rng);
 
-  void transfer(Archive& archive) { steps_.transfer(archive); }
+  void transfer(Archive& archive);
 
  private:
   static constexpr double kVarphiStep = 1.5;
 
   void kernels(State& state, double power, Counts& counts, Rng& rng);
-  void backfit(State& state, Counts& counts, Rng& rng);
+  void backfit(State& state, bool adapt, Counts& counts, Rng& rng);
+  int backfit_rounds(int kernels) const;
+  void give(Backfit& fit, State& state, Rng& rng);
   void scales(Backfit& fit, Counts& counts, Rng& rng);
   void gather(State& state, double power, Counts& counts, Rng& rng);
   void scales(State& state, double power, bool adapt, Counts& counts, Rng& rng);
@@ -165,6 +167,9 @@ class Sweep {
   int kernels_;  // about as many as expected
   int scales_;   // moves of one scale
   int turns_;    // moves of one direction
+  /// Rounds of a Backfit's moves, from the number of kernels in the warmup; 0
+  /// before the first sweep.
+  int rounds_ = 0;
   Steps steps_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 
 #include "state.hpp"
 
@@ -18,6 +19,9 @@ class VarianceProposal {
 
   /// varphi.
   double draw(Rng& rng) const;
+
+  /// log of the integral of prior(varphi) L(v)^power, nearly.
+  double log_evidence() const { return log_top_ + std::log(total_); }
 
   /// log of prior(varphi) L(v)^power / proposal(varphi), (B23): the weight of a
   /// kernel with this varphi relative to none.
