@@ -7,7 +7,7 @@
 data_arguments <- c(
   "formula", "data", "x", "y", "weights", "offset", "na_action", "..."
 )
-run_arguments <- c("control", "seed", "progress")
+run_arguments <- c("control", "seed", "progress", "keep_data")
 
 #' The arguments of the calling method, except those of the data
 #' @return Named list of their values, given or by default.

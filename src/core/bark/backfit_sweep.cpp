@@ -15,10 +15,10 @@ bool backfits(const Data& data, const Prior& prior) {
          !data.latent() && prior.nu > 0;
 }
 
-// Moves that are tried as often as there are kernels change most of them.
-int Sweep::backfit_rounds(int kernels) const {
-  constexpr int kMost = 400;
-  return std::min(std::max(3 * kernels / 2, kernels_), kMost);
+// Few kernels are not many moves.
+int Sweep::backfit_rounds(int kernels) {
+  constexpr int kLeast = 100, kMost = 400;
+  return std::min(std::max(3 * kernels / 2, kLeast), kMost);
 }
 
 void Sweep::backfit(State& state, bool adapt, Counts& counts, Rng& rng) {

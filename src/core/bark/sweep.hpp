@@ -139,7 +139,7 @@ class Sweep {
 
   void kernels(State& state, double power, Counts& counts, Rng& rng);
   void backfit(State& state, bool adapt, Counts& counts, Rng& rng);
-  int backfit_rounds(int kernels) const;
+  static int backfit_rounds(int kernels);
   void give(Backfit& fit, State& state, Rng& rng);
   void scales(Backfit& fit, Counts& counts, Rng& rng);
   void gather(State& state, double power, Counts& counts, Rng& rng);

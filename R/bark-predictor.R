@@ -1,0 +1,84 @@
+# A fit of bark() without its data: what predictions need.
+
+# `keep_data = FALSE`; a fit that was stopped keeps the data, to be continued
+without_data <- function(fit) {
+  if (fit$status != "complete") {
+    kb_inform(c(
+      "The fit keeps its data, because it was stopped.",
+      i = "{.fn update} continues it."
+    ), "data_kept")
+    return(fit)
+  }
+  structure(
+    list(fit = with_centres_only(fit), n = nrow(fit$data$x)),
+    class = "kb_predictor"
+  )
+}
+
+# Only the rows that are centres of kernels, and no states of the chains. It is a
+# fit to which all that looks at the rows of the data must have no access.
+with_centres_only <- function(fit) {
+  locations <- unlist(lapply(fit$runs, function(run) {
+    lapply(kernel_draws(run), `[[`, "location")
+  }))
+  # At least one, because nothing else expects a fit without rows.
+  rows <- sort(unique(c(1L, locations[locations > 0])))
+  fit$runs <- lapply(fit$runs, renumber_centres, rows)
+  fit$data <- lapply(fit$data, function(part) {
+    if (is.null(part)) NULL else pick_rows(part, rows)
+  })
+  fit$sequence <- seq_along(rows)
+  fit$time <- length(rows)
+  fit
+}
+
+# The draws of the kernels, or of those of each class
+kernel_draws <- function(run) {
+  if (is.null(run$draws$fields)) list(run$draws) else run$draws$fields
+}
+
+renumber_centres <- function(run, rows) {
+  moved <- lapply(kernel_draws(run), function(draws) {
+    at_row <- draws$location > 0
+    draws$location[at_row] <- match(draws$location[at_row], rows)
+    draws
+  })
+  if (is.null(run$draws$fields)) {
+    run$draws <- moved[[1]]
+  } else {
+    run$draws$fields <- moved
+  }
+  run[setdiff(names(run), c("levels", "rng"))]
+}
+
+#' @export
+print.kb_predictor <- function(x, ...) {
+  n <- length(bark_pool(x$fit)$m)
+  cat(
+    "<kb_predictor> of a fit of bark()\n",
+    "  rows of the fit: ", format(x$n, big.mark = ","), ", not kept\n",
+    "  draws:           ", n, " of ", length(x$fit$runs), " chains\n",
+    "  predict(object, newdata) has the predictions.\n",
+    sep = ""
+  )
+  invisible(x)
+}
+
+#' @rdname predict.kb_bark
+#' @export
+predict.kb_predictor <- function(object, newdata, type = NULL, ...) {
+  if (missing(newdata)) {
+    kb_abort(c(
+      "{.arg newdata} must be given: the fit has not kept its data.",
+      i = "{.code keep_data = TRUE} of {.fn bark} keeps them."
+    ), "argument", argument = "newdata")
+  }
+  if (identical(type, "terms")) {
+    kb_abort(c(
+      "{.code type = \"terms\"} is around means of the data, which the fit has not
+       kept.",
+      i = "{.code keep_data = TRUE} of {.fn bark} keeps them."
+    ), "not_defined")
+  }
+  stats::predict(object$fit, newdata, type = type, ...)
+}
