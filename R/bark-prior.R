@@ -400,7 +400,7 @@ refuse_unused <- function(arg, type) {
 #' which predict them best, and classes common scales: tools/bench/league.R;
 #' beside linear terms and groups scales are clustered: tools/bench/mixture.R.
 #' @param beside Are there linear terms or groups?
-#' @param many Are there so many rows that moves are in O(n)?
+#' @param many Are there more rows than clusters are the default for?
 #' @noRd
 prior_for <- function(prior, family, beside = FALSE, many = FALSE) {
   check_class(prior, "kb_bark_prior", "`bark_prior()`")
@@ -469,7 +469,7 @@ bark_prior_resolve <- function(prior, x, y, family = "gaussian",
     prior$own_scales <- TRUE
   }
   beside <- !is.null(groups) || length(linear) > 0 || length(factors) > 0
-  prior <- prior_for(prior, family, beside, nrow(x) >= many_rows)
+  prior <- prior_for(prior, family, beside, nrow(x) >= most_clustered_rows)
   told <- options_told(prior, nrow(x), ncol(x))
   selection <- selection_resolve(prior, ncol(x))
   noise <- if (family == "binomial") {

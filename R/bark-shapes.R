@@ -14,8 +14,17 @@ concentrations <- c(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 
 has_clusters <- function(fit) !is.null(fit$settings$prior$concentrations)
 
-# Fits on this many rows or more have moves in O(n), see Data::many_rows
-many_rows <- 20000
+# From this many rows on kernels move given the coefficients of the others, see
+# Data::many_rows and backfits(): moves are then in O(n)
+many_rows <- 5000
+
+moves_alone <- function(prior, family, n) {
+  n >= many_rows && family == "gaussian" && isTRUE(prior$own_scales) &&
+    is.null(prior$concentrations) && prior$nu > 0
+}
+
+# Clusters, which share columns, have no such moves
+most_clustered_rows <- 20000
 
 # How many numbers draws of shapes have, of p a slot
 shape_sizes <- function(fit, slots) {

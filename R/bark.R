@@ -116,7 +116,7 @@
 #' `mcmc_control(n_temps = )` above 1 each chain is coupled with others at higher
 #' temperatures.
 #'
-#' From 20 000 rows on kernels of numeric responses with their own scales move
+#' From 5000 rows on kernels of numeric responses with their own scales move
 #' given the coefficients of the others, which are then drawn together: the time
 #' of a move no longer grows with the number of kernels. Most proposals are
 #' rejected after a look at 2500 rows; those that pass are judged by all rows, so
@@ -143,9 +143,10 @@
 #' n)^0.7}; 400 for classes, beyond n = 300 \eqn{400 (300/n)^{0.7}}{400 (300 /
 #' n)^0.7}; at least 200. The warmup has m / 3 iterations, at least 100;
 #' convergence is judged after m / 2 and, if there is none, after m. Every fourth
-#' iteration is kept, for classes every second. From 20 000 rows on, where numeric
-#' responses have iterations of many moves, m is 40, the warmup has 30, and all are
-#' kept: enough for predictions; a warning says what has not mixed.
+#' iteration is kept, for classes every second. From 5000 rows on, where kernels of
+#' numeric responses move given the others and an iteration has many moves, m is 40
+#' max(1, 20 000 / n), the warmup has three quarters of that, and all are kept:
+#' enough for predictions; a warning says what has not mixed.
 #' With `progress` a message (`kb_message_budget`) announces the budget, and
 #' `print()` says whether the chains have converged.
 #' The numbers depend on n alone, not on the speed of the machine. With 300 rows
@@ -346,9 +347,16 @@ bark.logical <- bark.matrix
 # The length of chains that the user leaves open: at most ten times as long as
 # dbarts::bart() takes (tools/bench/league.R). Sweeps of classes take longer, and
 # mix better. Draws of numbers are kept more rarely: they depend on each other.
-bark_length <- function(n, classes) {
-  if (!classes && n >= many_rows) {
-    return(list(warmup = 30L, iter = 20L, thin = 1L, until = trusted_until(40)))
+#' @param alone Do kernels move given the coefficients of the others? Then few
+#'   iterations have many moves.
+#' @noRd
+bark_length <- function(n, classes, alone = FALSE) {
+  if (alone) {
+    more <- max(1, 20000 / n)
+    return(list(
+      warmup = as.integer(30 * more), iter = as.integer(20 * more), thin = 1L,
+      until = trusted_until(2L * as.integer(20 * more))
+    ))
   }
   most <- if (classes) {
     400 * (300 / max(n, 300))^0.7
@@ -376,9 +384,11 @@ bark_outcome <- function(family) {
 #' @param given Arguments as in `bark()`.
 #' @noRd
 bark_fit <- function(mould, given, called, started) {
-  control <- settled_control(
-    given$control, bark_length(nrow(mould$x), mould$outcome == "factor")
-  )
+  settings <- call_with(bark_settings, given, mould = mould)
+  control <- settled_control(given$control, bark_length(
+    nrow(mould$x), mould$outcome == "factor",
+    moves_alone(settings$prior, settings$family, nrow(mould$x))
+  ))
   refuse_truncated(given$prior, control)
   refuse_mixed_terms(mould, given$prior, control)
   progress <- check_progress(given$progress)
@@ -389,7 +399,7 @@ bark_fit <- function(mould, given, called, started) {
     list(
       version = fit_version, call = plain_call(called),
       mould = mould_empty(mould),
-      settings = call_with(bark_settings, given, mould = mould),
+      settings = settings,
       request = fit_request(given),
       control = control,
       data = fit_data(mould),

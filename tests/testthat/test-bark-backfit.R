@@ -3,9 +3,11 @@
 # Seen to fail, one fault at a time: one kernel more in the odds of births; the
 # score of a kernel, or of one in its place, without its own part; residuals after
 # a death with half of the kernel; squares of the column before a move; normal
-# draws of half the size; varphi of the state 1.2 times as large. Not visible: the
-# ratio of weights in local moves, because no statistic has the rows of kernels
-# (local.cpp has the same).
+# draws of half the size; varphi of the state 1.2 times as large; the second stage
+# without the first; a glimpse of a kernel, or of one in its place, without its own
+# part; local moves without the sums of weights, or among the wrong rows; the noise
+# with n - 1; row weights from weighted residuals. Not visible: with terms, a
+# glimpse of columns that have T (the difference is small).
 
 backfit_moves <- paste0(
   "backfit_", c("birth_death", "relocate", "local", "scales", "flips")
@@ -140,23 +142,45 @@ test_that("whole sweeps for many rows leave it invariant, too", {
   expect_lt(max(abs(z)), 6.2, label = "student")
 })
 
+few_predictors <- function(n, noise) {
+  withr::with_seed(1, {
+    data <- data.frame(a = stats::runif(n))
+    data$y <- sin(6 * data$a) + 0.3 * noise(n)
+    data
+  })
+}
+
 test_that("the number of moves is that of the warmup", {
   skip_on_cran()
-  data <- withr::with_seed(1, data.frame(a = stats::runif(20000)))
-  data$y <- sin(6 * data$a)
+  data <- few_predictors(many_rows, stats::rnorm)
   fit <- suppressWarnings(bark(y ~ a, data,
     control = mcmc_control(1, 3, 5), seed = 1
   ))
-  rounds <- fit$runs[[1]]$chain[[1]]$steps$rounds
-  tried <- suppressWarnings(update(fit, n_iter = 5))
-  expect_identical(tried$runs[[1]]$chain[[1]]$steps$rounds, rounds)
+  rounds <- function(fit) fit$runs[[1]]$levels[[1]]$steps$rounds
+  expect_gte(rounds(fit), 100)
+  expect_identical(
+    rounds(suppressWarnings(update(fit, n_iter = 5))), rounds(fit)
+  )
+})
+
+test_that("row weights move", {
+  skip_on_cran()
+  data <- few_predictors(many_rows, function(n) stats::rt(n, 3))
+  fit <- suppressWarnings(bark(y ~ a, data,
+    control = mcmc_control(1, 20, 30), seed = 1
+  ))
+  # The posterior of the scale has a standard deviation of about 0.005.
+  expect_lt(abs(sigma(fit) - 0.3), 0.015)
+  weights <- fit$runs[[1]]$levels[[1]]$row_weights
+  residuals <- abs(residuals(fit))
+  expect_lt(stats::cor(weights, residuals, method = "spearman"), -0.3)
 })
 
 test_that("a fit to many rows starts near the data and continues", {
   skip_on_cran()
   data <- withr::with_seed(1, {
-    data <- data.frame(a = stats::runif(20000), b = stats::runif(20000))
-    data$y <- sin(6 * data$a) + stats::rnorm(20000, sd = 0.3)
+    data <- data.frame(a = stats::runif(8000), b = stats::runif(8000))
+    data$y <- sin(6 * data$a) + stats::rnorm(8000, sd = 0.3)
     data
   })
   quick <- function(iter) {

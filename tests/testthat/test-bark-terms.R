@@ -333,7 +333,7 @@ test_that("sweeps for many rows do so, too", {
   # Null: as above, 2 calls.
   for (name in c("nested", "crossed")) {
     z <- law_scores(problems[[name]], "many_rows", 2, 1000,
-      redraw = TRUE, own_scales = TRUE
+      redraw = TRUE, own_scales = TRUE, noise_rate = 0.01
     )
     expect_lt(max(abs(z)), 6, label = name)
   }

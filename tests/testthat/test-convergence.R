@@ -234,12 +234,13 @@ test_that("a call that is stopped early continues towards its goal", {
 
 test_that("bark() chooses the length that is left open, by n and classes", {
   lengths <- vapply(c(10, 2000, 5000, 1e5), function(n) {
-    length <- bark_length(n, FALSE)
+    length <- bark_length(n, FALSE, n >= many_rows)
     c(length$warmup, length$iter, length$until$max_iter)
   }, c(0L, 0L, 0L))
   expect_identical(lengths[, 1], c(400L, 600L, 1200L))
   expect_identical(lengths[, 1], lengths[, 2])
   expect_true(all(diff(lengths[3, ]) <= 0))
+  expect_identical(lengths[, 3], c(120L, 80L, 160L))
   expect_identical(lengths[, 4], c(30L, 20L, 40L))
   expect_identical(bark_length(10, TRUE)$until$max_iter, 400L)
   expect_identical(bark_length(1e4, TRUE)$until$max_iter, 200L)

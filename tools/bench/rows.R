@@ -9,6 +9,8 @@
 #   --methods=bark,dbarts
 #   --splits=1          the first ones of five
 #   --rows=100000       of friedman, p = 10, noise of standard deviation 1
+#   --long              longer chains, to measure ESS: 300 iterations of bark(),
+#                       3000 of dbarts::bart() after 1000
 #   --results=rows      folder for finished fits, so that a stopped run can
 #                       continue. Delete the files of a method when its code
 #                       changes
@@ -32,7 +34,7 @@ source(file.path(tools, "arguments.R"))
 source(file.path(tools, "bench", "report.R"))
 source(file.path(tools, "bench", "uci-files.R"))
 
-refuse_unknown("one", c(
+refuse_unknown(c("one", "long"), c(
   "data", "sets", "methods", "splits", "rows", "results"
 ))
 
@@ -90,15 +92,22 @@ set_of <- function(name, split, folder, rows) {
 # Each returns draws of f at the test rows, chains one after the other, and the
 # number of chains.
 methods <- list(
-  bark = function(data, seed) {
-    fit <- kernelbayes::bark(data$x, data$y, seed = seed, progress = FALSE)
+  bark = function(data, seed, long) {
+    length <- if (long) list(30, 300, 1) else list(NULL, NULL, NULL)
+    fit <- kernelbayes::bark(data$x, data$y,
+      seed = seed, progress = FALSE, control = kernelbayes::mcmc_control(
+        warmup = length[[1]], iter = length[[2]], thin = length[[3]]
+      )
+    )
     list(
       draws = predict(fit, data$new, type = "draws"), chains = length(fit$runs)
     )
   },
-  dbarts = function(data, seed) {
+  dbarts = function(data, seed, long) {
+    length <- if (long) c(1000, 3000) else c(100, 1000)
     fit <- dbarts::bart(data$x, data$y, data$new,
-      verbose = FALSE, seed = seed, nthread = 1
+      verbose = FALSE, seed = seed, nthread = 1, nskip = length[[1]],
+      ndpost = length[[2]]
     )
     list(draws = fit$yhat.test, chains = 1)
   }
@@ -106,10 +115,10 @@ methods <- list(
 
 # ---- one fit, in a process of its own ---------------------------------------
 
-fit_one <- function(name, method, split, folder, rows, file) {
+fit_one <- function(name, method, split, folder, rows, long, file) {
   data <- set_of(name, split, folder, rows)
   started <- cpu_seconds()
-  made <- suppressWarnings(suppressMessages(methods[[method]](data, split)))
+  made <- suppressWarnings(suppressMessages(methods[[method]](data, split, long)))
   seconds <- cpu_seconds() - started
   set.seed(split)
   watched <- sample(ncol(made$draws), watched_rows)
@@ -160,7 +169,7 @@ cache <- option("results", "rows")
 if (flag("one")) {
   fit_one(
     chosen, chosen_methods, as.integer(option("splits")), folder, rows,
-    option("results")
+    flag("long"), option("results")
   )
   quit("no")
 }
@@ -170,8 +179,8 @@ results <- list()
 for (name in chosen) {
   for (split in seq_len(as.integer(option("splits", "1")))) {
     for (method in chosen_methods) {
-      size <- if (name == "friedman") paste0("-", rows)
-      cell <- paste0(name, size, "-", split, "-", method, ".rds")
+      size <- c(if (name == "friedman") rows, if (flag("long")) "long")
+      cell <- paste0(paste(c(name, size, split, method), collapse = "-"), ".rds")
       file <- file.path(cache, cell)
       if (!file.exists(file)) {
         system2(file.path(R.home("bin"), "Rscript"), shQuote(c(
@@ -179,6 +188,7 @@ for (name in chosen) {
           paste0("--methods=", method), paste0("--splits=", split),
           paste0("--rows=", rows),
           if (!is.null(folder)) paste0("--data=", folder),
+          if (flag("long")) "--long",
           paste0("--results=", file)
         )))
       }

@@ -140,7 +140,7 @@ struct Data {
   int classes = 2;  // of an ordered response
   TermData terms;
   /// From this number of rows on sweeps have moves in O(n), see backfits().
-  int many_rows = 20000;
+  int many_rows = 5000;
   Glance glance;
   const Arithmetic* arithmetic = &Arithmetic::best();
   bool student() const { return family == Family::kStudent; }
